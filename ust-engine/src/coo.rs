@@ -1,0 +1,82 @@
+//! Coordinates and values, unsorted: the common ground of files, generators and constructors.
+
+use crate::error::Error;
+use crate::tensor::Values;
+
+/// Entries of a tensor: one column of coordinates a dimension, and a value for each row.
+///
+/// In any order; the same coordinates may stand more than once.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Coo {
+    /// Extent of each dimension.
+    pub shape: Vec<usize>,
+    /// For each dimension, the coordinate of each entry.
+    pub crd: Vec<Vec<i64>>,
+    /// The value of each entry.
+    pub values: Values,
+}
+
+impl Coo {
+    /// Entries with the given shape, checked.
+    ///
+    /// # Errors
+    /// [`Error::Columns`] when the columns differ in number from the shape or in length from the
+    /// values; [`Error::OutOfBounds`] when a coordinate lies outside.
+    pub fn new(
+        shape: Vec<usize>,
+        crd: Vec<Vec<i64>>,
+        values: impl Into<Values>,
+    ) -> Result<Self, Error> {
+        let values = values.into();
+        if crd.len() != shape.len() || crd.iter().any(|c| c.len() != values.len()) {
+            return Err(Error::Columns {
+                rank: shape.len(),
+                values: values.len(),
+                columns: crd.iter().map(Vec::len).collect(),
+            });
+        }
+        let coo = Self { shape, crd, values };
+        coo.check_bounds()?;
+        Ok(coo)
+    }
+
+    /// Entries whose shape is the smallest that holds them.
+    ///
+    /// # Errors
+    /// As [`Coo::new`]; a negative coordinate is out of bounds.
+    pub fn inferred(crd: Vec<Vec<i64>>, values: impl Into<Values>) -> Result<Self, Error> {
+        let shape = crd
+            .iter()
+            .map(|c| c.iter().max().map_or(0, |&max| usize::try_from(max + 1).unwrap_or(0)))
+            .collect();
+        Self::new(shape, crd, values)
+    }
+
+    /// Number of entries.
+    #[must_use]
+    pub fn len(&self) -> usize {
+        self.values.len()
+    }
+
+    /// Whether there are none.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.values.is_empty()
+    }
+
+    /// The coordinates of one entry.
+    #[must_use]
+    pub fn coordinates(&self, at: usize) -> Vec<usize> {
+        self.crd.iter().map(|c| c[at] as usize).collect()
+    }
+
+    fn check_bounds(&self) -> Result<(), Error> {
+        for (dim, (column, &extent)) in self.crd.iter().zip(&self.shape).enumerate() {
+            let bad = column.iter().position(|&c| c < 0 || c as u64 >= extent as u64);
+            if let Some(entry) = bad {
+                return Err(Error::OutOfBounds { entry, dim, coordinate: column[entry], extent });
+            }
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,89 @@
+//! What can go wrong with a tensor, said so that a person can mend it.
+
+use ust_level_api::{Dtype, LevelError, Scalar};
+
+use crate::format::FormatError;
+
+/// An error of the engine. File errors are [`io::FileError`](crate::io::FileError), format-text
+/// errors [`FormatError`].
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum Error {
+    /// The format text, or the format for this shape, is wrong.
+    #[error(transparent)]
+    Format(#[from] FormatError),
+    /// A level refused its entries or its arrays.
+    #[error("level {level} (`{text}`): {source}")]
+    Level {
+        /// Which level, from 0.
+        level: usize,
+        /// Its expression and type.
+        text: String,
+        /// What is wrong there.
+        source: LevelError,
+    },
+    /// Values are of another dtype than asked for.
+    #[error("the values are {found}, not {expected}: cast the tensor, or ask for {found}")]
+    Dtype {
+        /// Asked for.
+        expected: Dtype,
+        /// Stored.
+        found: Dtype,
+    },
+    /// A number that the wanted dtype cannot hold.
+    #[error("value {at} is {value}, which {to} cannot hold without loss")]
+    Cast {
+        /// The number.
+        value: Scalar,
+        /// Its place among the stored values.
+        at: usize,
+        /// The dtype that cannot hold it.
+        to: Dtype,
+    },
+    /// Coordinate columns that do not belong together.
+    #[error(
+        "a tensor of rank {rank} with {values} values has coordinate columns of lengths {columns:?}"
+    )]
+    Columns {
+        /// Number of dimensions.
+        rank: usize,
+        /// Number of values.
+        values: usize,
+        /// Lengths of the columns.
+        columns: Vec<usize>,
+    },
+    /// A coordinate outside the shape.
+    #[error("entry {entry}: coordinate {coordinate} of dimension {dim} lies outside 0..{extent}")]
+    OutOfBounds {
+        /// Which entry.
+        entry: usize,
+        /// Which dimension, from 0.
+        dim: usize,
+        /// The coordinate.
+        coordinate: i64,
+        /// Size of the dimension.
+        extent: usize,
+    },
+    /// The same coordinates twice, where that was to be refused.
+    #[error(
+        "two entries at {coordinates:?}: sum them (`Duplicates::Sum`), or use a nonunique format"
+    )]
+    Duplicate {
+        /// The coordinates.
+        coordinates: Vec<usize>,
+    },
+    /// A shape that does not match.
+    #[error("shape {found:?} does not match: {expected}")]
+    Shape {
+        /// The shape given.
+        found: Vec<usize>,
+        /// What it should be, and why.
+        expected: String,
+    },
+    /// A tensor too large to address.
+    #[error("too large: {0}")]
+    TooLarge(String),
+    /// Something that cannot be done, with what to do instead.
+    #[error("{0}")]
+    Unsupported(String),
+}

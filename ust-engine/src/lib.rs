@@ -1,0 +1,34 @@
+//! The engine of the Universal Sparse Tensor: from a line of format text to a stored, checked,
+//! converted, drawn and multiplied tensor.
+//!
+//! # Where what lives
+//!
+//! | module | what |
+//! |---|---|
+//! | [`format`](mod@format) | the format DSL: parse, print, bind to a shape, invert, named formats |
+//! | [`tensor`] | storage: `Tensor`, [`Values`], construction, checking, access |
+//! | [`lower`] | walks and locates of whole formats as loop IR |
+//! | [`ops`] | index notation (matrix-vector so far) |
+//! | [`io`] | Matrix Market, FROSTT, NumPy, SciPy and `.ust.npz` files |
+//! | [`generate`] | generated tensors, the same on every machine |
+//! | [`draw`] | pictures of tensors, as text and SVG |
+//!
+//! *Invariant: nothing in this crate names a level type.* Named formats are format text, in one
+//! table ([`format::named`]).
+#![forbid(unsafe_code)]
+
+pub mod coo;
+pub mod draw;
+pub mod error;
+pub mod format;
+pub mod generate;
+pub mod io;
+pub mod lower;
+pub mod ops;
+pub mod tensor;
+
+pub use coo::Coo;
+pub use error::Error;
+pub use format::Format;
+pub use tensor::Values;
+pub use ust_level_api::{Dtype, Element, Scalar};

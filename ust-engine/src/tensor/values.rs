@@ -1,0 +1,157 @@
+//! A tensor's values: one buffer, of any dtype.
+
+use ust_level_api::{Buffer, Dtype, Element, Scalar, for_each_dtype, with_dtype};
+
+use crate::error::Error;
+
+macro_rules! define {
+    ($(($variant:ident, $ty:ty, $name:literal, $kind:ident),)*) => {
+        /// Values of one dtype, in shared memory with copy-on-write.
+        #[derive(Clone, Debug, PartialEq)]
+        pub enum Values {
+            $(#[doc = concat!("Values of dtype `", $name, "`.")] $variant(Buffer<$ty>),)*
+        }
+
+        /// Runs an expression with `$slice` bound to the typed buffer of a [`Values`](crate::Values).
+        #[macro_export]
+        macro_rules! with_values {
+            ($values:expr, $slice:ident => $body:expr) => {
+                match $values { $($crate::Values::$variant($slice) => $body,)* }
+            };
+        }
+
+        $(
+            impl From<Buffer<$ty>> for Values {
+                fn from(buffer: Buffer<$ty>) -> Self { Values::$variant(buffer) }
+            }
+            impl From<Vec<$ty>> for Values {
+                fn from(vec: Vec<$ty>) -> Self { Values::$variant(vec.into()) }
+            }
+            impl StoredElement for $ty {
+                fn buffer(values: &Values) -> Option<&Buffer<$ty>> {
+                    match values { Values::$variant(b) => Some(b), _ => None }
+                }
+                fn buffer_mut(values: &mut Values) -> Option<&mut Buffer<$ty>> {
+                    match values { Values::$variant(b) => Some(b), _ => None }
+                }
+                fn wrap(buffer: Buffer<$ty>) -> Values { Values::$variant(buffer) }
+            }
+        )*
+
+        impl Values {
+            /// The dtype of the values.
+            #[must_use]
+            pub fn dtype(&self) -> Dtype {
+                match self { $(Values::$variant(_) => Dtype::$variant,)* }
+            }
+
+            /// Number of values.
+            #[must_use]
+            pub fn len(&self) -> usize {
+                match self { $(Values::$variant(b) => b.len(),)* }
+            }
+        }
+    };
+}
+
+/// An [`Element`] together with where [`Values`] keep buffers of it.
+pub trait StoredElement: Element {
+    /// The buffer, where the values are of this type.
+    fn buffer(values: &Values) -> Option<&Buffer<Self>>;
+    /// The buffer for writing, where the values are of this type.
+    fn buffer_mut(values: &mut Values) -> Option<&mut Buffer<Self>>;
+    /// Values of this type.
+    fn wrap(buffer: Buffer<Self>) -> Values;
+}
+
+for_each_dtype!(define);
+
+impl Values {
+    /// Whether there are none.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// Bytes of all values.
+    #[must_use]
+    pub fn bytes(&self) -> usize {
+        self.len() * self.dtype().bytes()
+    }
+
+    /// `len` copies of one value. Zeros of large tensors are not touched.
+    #[must_use]
+    pub fn filled(value: Scalar, len: usize) -> Self {
+        with_dtype!(value.dtype(), T => {
+            let value = T::from_scalar(value).expect("the dtype of the very value");
+            let mut buffer = Buffer::<T>::zeroed(len);
+            // Bit patterns, not numbers: -0.0 is not the zero that fresh memory holds.
+            let zero = bytemuck::bytes_of(&value).iter().all(|&b| b == 0);
+            if !zero {
+                buffer.make_mut().fill(value);
+            }
+            T::wrap(buffer)
+        })
+    }
+
+    /// The typed values.
+    ///
+    /// # Errors
+    /// [`Error::Dtype`] when they are of another type.
+    pub fn typed<T: StoredElement>(&self) -> Result<&[T], Error> {
+        T::buffer(self)
+            .map(|b| &b[..])
+            .ok_or(Error::Dtype { expected: T::DTYPE, found: self.dtype() })
+    }
+
+    /// The typed values for writing; copied first where the memory is shared.
+    ///
+    /// # Errors
+    /// [`Error::Dtype`] when they are of another type.
+    pub fn typed_mut<T: StoredElement>(&mut self) -> Result<&mut [T], Error> {
+        let found = self.dtype();
+        T::buffer_mut(self).map(Buffer::make_mut).ok_or(Error::Dtype { expected: T::DTYPE, found })
+    }
+
+    /// The value at `at`, or `None` beyond the end.
+    #[must_use]
+    pub fn get(&self, at: usize) -> Option<Scalar> {
+        with_values!(self, b => b.get(at).map(|&v| v.into()))
+    }
+
+    /// The values at the given places, in that order.
+    ///
+    /// # Panics
+    /// When a place is beyond the end.
+    #[must_use]
+    pub fn gather(&self, places: &[u64]) -> Self {
+        with_values!(self, b => {
+            let from = &b[..];
+            places.iter().map(|&at| from[at as usize]).collect::<Vec<_>>().into()
+        })
+    }
+
+    /// The same numbers as another dtype. Cost: O(length); nothing when the dtype is the same.
+    ///
+    /// # Errors
+    /// [`Error::Cast`] with the first number that the other dtype cannot hold.
+    pub fn cast(&self, to: Dtype) -> Result<Self, Error> {
+        if self.dtype() == to {
+            return Ok(self.clone());
+        }
+        with_values!(self, b => with_dtype!(to, T => {
+            let mut cast = Buffer::<T>::zeroed(b.len());
+            for (at, (out, &value)) in cast.make_mut().iter_mut().zip(b.iter()).enumerate() {
+                let scalar: Scalar = value.into();
+                *out = scalar.cast(to).ok().and_then(T::from_scalar)
+                    .ok_or(Error::Cast { value: scalar, at, to })?;
+            }
+            Ok(T::wrap(cast))
+        }))
+    }
+
+    /// Every value as a scalar, in order.
+    pub fn iter(&self) -> impl Iterator<Item = Scalar> + '_ {
+        (0..self.len()).map(|at| self.get(at).expect("within the length"))
+    }
+}
