@@ -28,6 +28,7 @@
 //! | [`assemble`] | sorted entries in, positions out; helpers for bulk assembly |
 //! | [`check`] | which positions are reachable, and errors that name array, index and rule |
 //! | [`walk`] | cursors: what a level hands to the engine's loops |
+//! | [`full`] | what every full level does alike |
 //! | [`ir`] | the loop IR: types, builder, printer, validator, interpreter |
 //! | [`registry`] | how a level type becomes known, and how its arguments are written |
 //! | [`scalar`] | element types (dtypes) and single values |
@@ -42,6 +43,7 @@ pub mod assemble;
 pub mod buffer;
 pub mod check;
 pub mod error;
+pub mod full;
 pub mod index;
 pub mod ir;
 pub mod level;

@@ -11,7 +11,7 @@
 //! | the child's coordinate | dense: `parent * size + i` is the position | [`WalkKind::Coordinate`] |
 //! | something else | hashed: a slot, with a guard | [`WalkKind::Other`] |
 
-use crate::ir::{ArrayId, Builder, Expr};
+use crate::ir::{ArrayId, BinOp, Builder, Expr};
 
 /// The code of one step of a cursor, or of one step forward.
 pub type Emit<'a, T> = Box<dyn Fn(&mut Builder, Expr) -> T + 'a>;
@@ -52,8 +52,8 @@ pub struct WalkSite {
     /// `lower .. lower + size`. Cursors over coordinates stay inside; cursors over stored positions
     /// need not look.
     pub bounds: Interval,
-    /// The parents whose children are walked. One parent, or for levels whose description says
-    /// `contiguous` or whose parent is `nonunique`, possibly a run of them.
+    /// The parents whose children are walked: one, or for levels that walk by position and are
+    /// `contiguous`, possibly a run of neighbours.
     pub parent: Interval,
 }
 
@@ -102,4 +102,23 @@ pub struct Located {
     pub pos: Expr,
     /// Whether it is stored.
     pub found: Expr,
+}
+
+/// Emits a binary search for a coordinate among `crd[lo .. hi]`, ascending and distinct.
+///
+/// Loads stay inside the interval, whatever the coordinate. Cost: O(log(hi - lo)).
+pub fn binary_search(b: &mut Builder, crd: ArrayId, segment: Interval, wanted: Expr) -> Located {
+    let wanted = b.bind("wanted", wanted);
+    let end = b.bind("end", segment.hi);
+    let lo = b.var("at", segment.lo);
+    let hi = b.var("above", end.clone());
+    b.while_(Expr::from(lo).lt(hi), |b| {
+        let middle =
+            b.bind("middle", Expr::binary(BinOp::Shr, Expr::from(lo) + Expr::from(hi), 1.into()));
+        let below = b.load(crd, middle.clone()).lt(wanted.clone());
+        b.if_else(below, |b| b.assign(lo, middle.clone() + 1), |b| b.assign(hi, middle.clone()));
+    });
+    let inside = Expr::from(lo).lt(end);
+    let found = inside.select(b.load(crd, lo.into()).equals(wanted), Expr::Bool(false));
+    Located { pos: lo.into(), found }
 }

@@ -1,1 +1,256 @@
-//! (skeleton)
+//! The n:m levels: in each group of `m` coordinates, exactly `n` are stored. `block2_4` is 2:4.
+//!
+//! ```text
+//!  [ 0 7 8 0 | 0 0 0 9 ]    (i, j) -> (i : dense, j / 4 : dense, j % 4 : block2_4), shape 1x8
+//!
+//!                           level 2  crd    1   2     0   3        n * parents
+//!                           values          7   8     0   9        0 is padding
+//! ```
+//!
+//! The children of parent `p` are the positions `n * p .. n * p + n`. A group with fewer than `n`
+//! nonzeros is padded with zeros at its lowest free coordinates; a group with more is an error.
+//!
+//! * **Arrays**: `crd` with `n * parents` elements. Where `m` is at most 4, `crdWidth = 2` packs
+//!   four coordinates into a byte, the first in the lowest bits: the metadata of NVIDIA's sparse
+//!   tensor cores.
+//! * **Invariants**: coordinates lie in `0 .. m`, and ascend within a group.
+//! * **Arguments**: `structured(n, m)`, with `1 <= n <= m`. `structured(2, 4)` is `block2_4`.
+//! * **Place**: the last level, storing a remainder by `m`.
+//! * **Cost**: walking visits `n` places a group; locating looks at no more than those.
+//!
+//! ```
+//! use ust_level_api::{Entries, IndexArray, LevelType, Site};
+//! use ust_level_block2_4::Structured;
+//!
+//! let site = Site { size: 4, lower: 0, pos_width: 0, crd_width: 2 };
+//! let entries = Entries { parents: 2, parent: &[0, 0, 1], crd: &[1, 2, 3] };
+//! let made = Structured::new(2, 4).unwrap().assemble(&site, &entries).unwrap();
+//! assert_eq!(made.arrays.0[0].to_vec(), [1, 2, 0, 3]);
+//! assert_eq!(made.position, [0, 1, 3]);
+//! assert_eq!(made.arrays.0[0].bytes(), 1);
+//! ```
+#![forbid(unsafe_code)]
+
+use ust_level_api::check;
+use ust_level_api::ir::{Builder, Expr};
+use ust_level_api::level::Wants;
+use ust_level_api::{
+    Arg, ArraySpec, Arrays, Assembled, Description, Entries, ExprShape, Interval, LevelArgs,
+    LevelError, LevelFactory, LevelType, LocateCost, Located, Place, Props, Reach, Role, Site,
+    Step, Walk, WalkKind, WalkSite, inventory,
+};
+
+inventory::submit! {
+    LevelFactory {
+        name: "block2_4",
+        aliases: &[],
+        summary: "2 of every 4 coordinates: structured(2, 4)",
+        make: |args| match args.args.first() {
+            None => Ok(Box::new(Structured { n: 2, m: 4 })),
+            Some(arg) => {
+                let help = "it takes no arguments; other groups are written `structured(n, m)`";
+                Err(args.bad(arg, help.to_owned()))
+            }
+        },
+        samples: &["block2_4"],
+    }
+}
+
+inventory::submit! {
+    LevelFactory {
+        name: "structured",
+        aliases: &[],
+        summary: "n of every m coordinates, padded with zeros",
+        make: |args| Ok(Box::new(Structured::from_args(args)?)),
+        samples: &["structured(2, 4)", "structured(1, 2)", "structured(3, 8)", "structured(3, 3)"],
+    }
+}
+
+const CRD: usize = 0;
+/// Groups wider than this are refused: nothing is gained by them, and sizes could overflow.
+const WIDEST: u64 = 1 << 16;
+
+/// The n:m level type.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Structured {
+    n: u64,
+    m: u64,
+}
+
+impl Structured {
+    /// `n` of every `m` coordinates; `None` unless `1 <= n <= m <= 65536`.
+    #[must_use]
+    pub fn new(n: u64, m: u64) -> Option<Self> {
+        (1 <= n && n <= m && m <= WIDEST).then_some(Self { n, m })
+    }
+
+    fn from_args(args: &LevelArgs) -> Result<Self, LevelError> {
+        let bad = |argument: String, help: &str| LevelError::BadArgument {
+            level: args.name.clone(),
+            argument,
+            help: help.to_owned(),
+        };
+        let [Arg::Int(n), Arg::Int(m)] = args.args[..] else {
+            let given: Vec<String> = args.args.iter().map(ToString::to_string).collect();
+            return Err(bad(given.join(", "), "it takes two numbers, as in `structured(2, 4)`"));
+        };
+        Self::new(n, m).ok_or_else(|| {
+            let given = format!("{n}, {m}");
+            bad(given, "n of m coordinates are stored, with 1 <= n <= m <= 65536")
+        })
+    }
+
+    fn text(self) -> String {
+        match (self.n, self.m) {
+            (2, 4) => "block2_4".to_owned(),
+            (n, m) => format!("structured({n}, {m})"),
+        }
+    }
+
+    fn misplaced(self, reason: String, help: String) -> LevelError {
+        LevelError::Misplaced { level: self.text(), reason, help }
+    }
+
+    /// The first `n` coordinates with those of `taken` among them, ascending, and the place of each
+    /// of `taken`.
+    fn pad(self, taken: &[i64], crd: &mut [i64]) -> impl Iterator<Item = usize> {
+        let mut spare = self.n as usize - taken.len();
+        let mut places = Vec::with_capacity(taken.len());
+        let mut free = 0;
+        let mut at = 0;
+        for &coordinate in taken {
+            while spare > 0 && free < coordinate {
+                crd[at] = free;
+                (at, free, spare) = (at + 1, free + 1, spare - 1);
+            }
+            crd[at] = coordinate;
+            places.push(at);
+            (at, free) = (at + 1, coordinate + 1);
+        }
+        for slot in &mut crd[at..] {
+            *slot = free;
+            free += 1;
+        }
+        places.into_iter()
+    }
+}
+
+impl LevelType for Structured {
+    fn describe(&self) -> Description {
+        Description {
+            name: if self.m == 4 && self.n == 2 { "block2_4" } else { "structured" },
+            text: self.text(),
+            mlir: format!("structured[{}, {}]", self.n, self.m),
+            props: Props {
+                full: false,
+                ordered: true,
+                unique: true,
+                branchless: false,
+                compact: false,
+                padded: true,
+                contiguous: true,
+                soa: false,
+            },
+            arrays: vec![ArraySpec {
+                name: "crd",
+                role: Role::Coordinate,
+                length: "n * parents",
+                min_bits: if self.m <= 4 { 2 } else { 8 },
+            }],
+            walk: WalkKind::Position,
+            locate: LocateCost::Constant,
+            wants: Wants::Remainder(self.m),
+        }
+    }
+
+    fn fits(&self, place: &Place<'_>) -> Result<(), LevelError> {
+        let m = self.m;
+        if !matches!(place.expr, ExprShape::Remainder { modulus } if modulus == m) {
+            let reason =
+                format!("it stores groups of {m}, and its expression is no remainder by {m}");
+            let help = format!("write `j / {m} : dense, j % {m} : {}`", self.text());
+            return Err(self.misplaced(reason, help));
+        }
+        if !place.last {
+            let reason = "levels follow it".to_owned();
+            return Err(self.misplaced(reason, "make it the last level".to_owned()));
+        }
+        Ok(())
+    }
+
+    fn assemble(&self, site: &Site, entries: &Entries<'_>) -> Result<Assembled, LevelError> {
+        let positions = Reach::all(entries.parents).times(self.n)?.positions;
+        let group = self.n as usize;
+        // Groups without entries are padding from the lowest coordinate up.
+        let mut crd: Vec<i64> = (0..positions as i64).map(|p| p % self.n as i64).collect();
+        let mut position = Vec::with_capacity(entries.len());
+        let mut at = 0;
+        while at < entries.len() {
+            let parent = entries.parent[at];
+            let end = at + entries.parent[at..].iter().take_while(|&&p| p == parent).count();
+            let taken = &entries.crd[at..end];
+            if taken.len() > group {
+                return Err(LevelError::CannotHold {
+                    parent,
+                    crd: taken[group],
+                    reason: format!(
+                        "a group of {} coordinates holds at most {} nonzeros, and this one has {}; \
+                         prune it, or choose another format",
+                        self.m,
+                        self.n,
+                        taken.len()
+                    ),
+                });
+            }
+            let first = parent as usize * group;
+            let places = self.pad(taken, &mut crd[first..first + group]);
+            position.extend(places.map(|place| (first + place) as u64));
+            at = end;
+        }
+        Ok(Assembled { arrays: Arrays(vec![site.store_crd(&crd)?]), position, positions })
+    }
+
+    fn check(&self, site: &Site, arrays: &Arrays, parents: &Reach) -> Result<Reach, LevelError> {
+        let reach = parents.times(self.n)?;
+        check::length("crd", arrays.0[CRD].len(), reach.positions, "n * parents")?;
+        let crd = arrays.0[CRD].to_vec();
+        for parent in parents.iter() {
+            let group = parent * self.n..(parent + 1) * self.n;
+            check::segment("crd", &crd, group, site.bounds(), true, true)?;
+        }
+        Ok(reach)
+    }
+
+    fn walk<'a>(&'a self, site: &'a WalkSite, _b: &mut Builder) -> Walk<'a> {
+        Walk {
+            kind: WalkKind::Position,
+            cursor: self.group(&site.parent),
+            step: Box::new(|b, pos| Step {
+                crd: b.load(site.arrays[CRD], pos.clone()),
+                pos,
+                guard: None,
+                run: None,
+            }),
+            advance: None,
+        }
+    }
+
+    fn locate(&self, site: &WalkSite, crd: Expr, b: &mut Builder) -> Option<Located> {
+        let wanted = b.bind("wanted", crd);
+        let group = self.group(&site.parent);
+        let at = b.var("at", Expr::Int(-1));
+        b.for_("slot", group.lo, group.hi, |b, slot| {
+            let here = b.load(site.arrays[CRD], slot.clone()).equals(wanted);
+            b.if_(here, |b| b.assign(at, slot));
+        });
+        Some(Located { pos: at.into(), found: Expr::Int(0).le(at) })
+    }
+}
+
+impl Structured {
+    /// The positions of the groups of an interval of parents.
+    fn group(self, parents: &Interval) -> Interval {
+        let n = self.n as i64;
+        Interval { lo: parents.lo.clone() * n, hi: parents.hi.clone() * n }
+    }
+}

@@ -1,1 +1,181 @@
-//! (skeleton)
+//! The `compressed` level: the coordinates that occur, in one segment for each parent.
+//!
+//! ```text
+//!  row 0  [ 1 0 2 0 ]    (i, j) -> (i : dense, j : compressed), shape 3x4: CSR
+//!  row 1  [ 0 0 0 0 ]
+//!  row 2  [ 0 3 4 5 ]    level 1  pos     0       2  2           5      parents + 1
+//!                                 crd     0   2      1   2   3          pos[parents]
+//!                        values           1   2      3   4   5
+//! ```
+//!
+//! The children of parent `p` are the positions `pos[p] .. pos[p + 1]`, and `crd` holds the
+//! coordinate of each.
+//!
+//! * **Arrays**: `pos` with `parents + 1` elements, `crd` with `pos[parents]`.
+//! * **Invariants**: `pos[0] = 0`; `pos` does not descend; coordinates lie within the level; under
+//!   one parent they ascend, and are distinct.
+//! * **Arguments**: `nonunique` lets a coordinate stand several times under one parent;
+//!   `nonordered` lets the coordinates of foreign arrays stand in any order.
+//! * **Cost**: walking visits what is stored; locating is a binary search, where the level is
+//!   ordered and unique.
+//!
+//! ```
+//! use ust_level_api::{Entries, IndexArray, LevelType, Site};
+//! use ust_level_compressed::Compressed;
+//!
+//! let site = Site { size: 4, lower: 0, pos_width: 0, crd_width: 8 };
+//! let entries = Entries { parents: 3, parent: &[0, 0, 2, 2, 2], crd: &[0, 2, 1, 2, 3] };
+//! let made = Compressed::default().assemble(&site, &entries).unwrap();
+//! assert_eq!(made.arrays.0[0].to_vec(), [0, 2, 2, 5]);
+//! assert_eq!(made.arrays.0[1], IndexArray::from(vec![0_u8, 2, 1, 2, 3]));
+//! ```
+#![forbid(unsafe_code)]
+
+use ust_level_api::check;
+use ust_level_api::ir::{Builder, Expr};
+use ust_level_api::level::Wants;
+use ust_level_api::walk::binary_search;
+use ust_level_api::{
+    ArraySpec, Arrays, Assembled, Description, Entries, Interval, LevelArgs, LevelError,
+    LevelFactory, LevelType, LocateCost, Located, Place, Props, Reach, Site, Step, Walk, WalkKind,
+    WalkSite, inventory,
+};
+
+inventory::submit! {
+    LevelFactory {
+        name: "compressed",
+        aliases: &[],
+        summary: "the coordinates that occur, one segment for each parent",
+        make: |args| Ok(Box::new(Compressed::from_args(args)?)),
+        samples: &[
+            "compressed",
+            "compressed(nonunique)",
+            "compressed(nonordered)",
+            "compressed(nonunique, nonordered)",
+        ],
+    }
+}
+
+const POS: usize = 0;
+const CRD: usize = 1;
+
+/// The compressed level type.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Compressed {
+    /// A coordinate may stand several times under one parent.
+    pub nonunique: bool,
+    /// Coordinates under one parent may stand in any order.
+    pub nonordered: bool,
+}
+
+impl Compressed {
+    fn from_args(args: &LevelArgs) -> Result<Self, LevelError> {
+        let [nonunique, nonordered] =
+            args.switches([("nonunique", "unique"), ("nonordered", "ordered")])?;
+        Ok(Self { nonunique, nonordered })
+    }
+
+    fn text(self) -> &'static str {
+        match (self.nonunique, self.nonordered) {
+            (false, false) => "compressed",
+            (true, false) => "compressed(nonunique)",
+            (false, true) => "compressed(nonordered)",
+            (true, true) => "compressed(nonunique, nonordered)",
+        }
+    }
+}
+
+impl LevelType for Compressed {
+    fn describe(&self) -> Description {
+        let searchable = !self.nonunique && !self.nonordered;
+        Description {
+            name: "compressed",
+            text: self.text().to_owned(),
+            mlir: self.text().to_owned(),
+            props: Props {
+                full: false,
+                ordered: !self.nonordered,
+                unique: !self.nonunique,
+                branchless: false,
+                compact: true,
+                padded: false,
+                contiguous: true,
+                soa: false,
+            },
+            arrays: vec![ArraySpec::pos("parents + 1"), ArraySpec::crd("pos[parents]")],
+            walk: WalkKind::Position,
+            locate: if searchable { LocateCost::Logarithmic } else { LocateCost::None },
+            wants: Wants::Any,
+        }
+    }
+
+    fn fits(&self, _place: &Place<'_>) -> Result<(), LevelError> {
+        Ok(())
+    }
+
+    fn assemble(&self, site: &Site, entries: &Entries<'_>) -> Result<Assembled, LevelError> {
+        let segments = entries.segments(!self.nonunique);
+        Ok(Assembled {
+            positions: segments.crd.len() as u64,
+            arrays: Arrays(vec![
+                site.store_pos(&segments.offsets)?,
+                site.store_crd(&segments.crd)?,
+            ]),
+            position: segments.child,
+        })
+    }
+
+    fn check(&self, site: &Site, arrays: &Arrays, parents: &Reach) -> Result<Reach, LevelError> {
+        check::length("pos", arrays.0[POS].len(), parents.positions + 1, "parents + 1")?;
+        let pos = arrays.0[POS].to_vec();
+        let crd = arrays.0[CRD].to_vec();
+        check::rule(pos[0] == 0, "pos", 0, pos[0], || "positions begin at 0".to_owned())?;
+        for (at, pair) in pos.windows(2).enumerate() {
+            check::rule(pair[0] <= pair[1], "pos", at as u64 + 1, pair[1], || {
+                format!("positions do not descend, and {} stands before it", pair[0])
+            })?;
+        }
+        check::length("crd", crd.len(), pos[pos.len() - 1] as u64, "the last of pos")?;
+        for parent in parents.iter() {
+            let segment = pos[parent as usize] as u64..pos[parent as usize + 1] as u64;
+            check::segment("crd", &crd, segment, site.bounds(), !self.nonordered, !self.nonunique)?;
+        }
+        let positions = |parent: u64| pos[parent as usize] as u64;
+        Ok(Reach {
+            positions: crd.len() as u64,
+            intervals: parents.intervals.as_ref().map(|intervals| {
+                intervals.iter().map(|i| positions(i.start)..positions(i.end)).collect()
+            }),
+        })
+    }
+
+    fn walk<'a>(&'a self, site: &'a WalkSite, b: &mut Builder) -> Walk<'a> {
+        Walk {
+            kind: WalkKind::Position,
+            cursor: segment(site, b),
+            step: Box::new(|b, pos| Step {
+                crd: b.load(site.arrays[CRD], pos.clone()),
+                pos,
+                guard: None,
+                run: None,
+            }),
+            advance: None,
+        }
+    }
+
+    fn locate(&self, site: &WalkSite, crd: Expr, b: &mut Builder) -> Option<Located> {
+        if self.nonunique || self.nonordered {
+            return None;
+        }
+        let segment = segment(site, b);
+        Some(binary_search(b, site.arrays[CRD], segment, crd))
+    }
+}
+
+/// The positions of the children of an interval of parents.
+fn segment(site: &WalkSite, b: &Builder) -> Interval {
+    Interval {
+        lo: b.load(site.arrays[POS], site.parent.lo.clone()),
+        hi: b.load(site.arrays[POS], site.parent.hi.clone()),
+    }
+}

@@ -1,1 +1,106 @@
-//! (skeleton)
+//! The `dense` level: every coordinate is there, nothing is stored about it.
+//!
+//! ```text
+//!  row 0  [ 1 0 2 ]      (i, j) -> (i : dense, j : dense), shape 2x3
+//!  row 1  [ 0 0 3 ]
+//!                        level 0  i   0           1          no arrays
+//!                        level 1  j   0  1  2     0  1  2    no arrays
+//!                        values       1  0  2     0  0  3    position = i * 3 + j
+//! ```
+//!
+//! * **Arrays**: none. The position of a coordinate is `parent * size + (crd - lower)`; `lower` is 0
+//!   but for levels that store a difference such as `j - i`.
+//! * **Invariants**: none to break.
+//! * **Cost**: walking visits every coordinate within its bounds, stored or not; locating takes
+//!   constant time. Storage grows with the size, not with the nonzeros.
+//!
+//! `row` is another name of it, as printed in some lists of formats.
+//!
+//! ```
+//! use ust_level_api::{Entries, LevelType, Site};
+//! use ust_level_dense::Dense;
+//!
+//! let site = Site { size: 3, lower: 0, pos_width: 0, crd_width: 0 };
+//! let entries = Entries { parents: 2, parent: &[0, 0, 1], crd: &[0, 2, 2] };
+//! let made = Dense.assemble(&site, &entries).unwrap();
+//! assert_eq!(made.position, [0, 2, 5]);
+//! assert_eq!(made.positions, 6);
+//! ```
+#![forbid(unsafe_code)]
+
+use ust_level_api::ir::{Builder, Expr};
+use ust_level_api::{
+    Alias, Arrays, Assembled, Description, Entries, LevelArgs, LevelError, LevelFactory, LevelType,
+    LocateCost, Located, Place, Props, Reach, Site, Walk, WalkKind, WalkSite, full, inventory,
+    level::Wants,
+};
+
+inventory::submit! {
+    LevelFactory {
+        name: "dense",
+        aliases: &[Alias { name: "row", with: None }],
+        summary: "every coordinate is stored, none is written down",
+        make: |args| Ok(Box::new(Dense::from_args(args)?)),
+        samples: &["dense"],
+    }
+}
+
+/// The dense level type.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Dense;
+
+impl Dense {
+    fn from_args(args: &LevelArgs) -> Result<Self, LevelError> {
+        match args.args.first() {
+            None => Ok(Self),
+            Some(arg) => {
+                let help = "a dense level is always unique and ordered and takes no arguments";
+                Err(args.bad(arg, help.to_owned()))
+            }
+        }
+    }
+}
+
+impl LevelType for Dense {
+    fn describe(&self) -> Description {
+        Description {
+            name: "dense",
+            text: "dense".to_owned(),
+            mlir: "dense".to_owned(),
+            props: Props {
+                full: true,
+                ordered: true,
+                unique: true,
+                branchless: false,
+                compact: true,
+                padded: false,
+                contiguous: true,
+                soa: false,
+            },
+            arrays: Vec::new(),
+            walk: WalkKind::Coordinate,
+            locate: LocateCost::Constant,
+            wants: Wants::Any,
+        }
+    }
+
+    fn fits(&self, _place: &Place<'_>) -> Result<(), LevelError> {
+        Ok(())
+    }
+
+    fn assemble(&self, site: &Site, entries: &Entries<'_>) -> Result<Assembled, LevelError> {
+        full::assemble(site, entries)
+    }
+
+    fn check(&self, site: &Site, _arrays: &Arrays, parents: &Reach) -> Result<Reach, LevelError> {
+        parents.times(site.size)
+    }
+
+    fn walk<'a>(&'a self, site: &'a WalkSite, _b: &mut Builder) -> Walk<'a> {
+        full::walk(site)
+    }
+
+    fn locate(&self, site: &WalkSite, crd: Expr, b: &mut Builder) -> Option<Located> {
+        Some(full::locate(site, crd, b))
+    }
+}

@@ -1,1 +1,194 @@
-//! (skeleton)
+//! The `loose_compressed` level: segments of coordinates in any order, with room between them.
+//!
+//! ```text
+//!  row 0  [ . 1 . . ]    (i, j) -> (i : dense, j : loose_compressed), shape 2x4
+//!  row 1  [ 2 . . 3 ]
+//!                        level 1  pos    1 2     4 6                    2 * parents: lo, hi, lo, hi
+//!                                 crd    ?   1   ?   ?   0   3          elbow room marked ?
+//!                        values          ?   1   ?   ?   2   3
+//! ```
+//!
+//! The children of parent `p` are the positions `pos[2 * p] .. pos[2 * p + 1]`. What lies between
+//! the segments is nobody's, and need not make sense.
+//!
+//! * **Arrays**: `pos` with `2 * parents` elements, `crd` with as many as there are positions.
+//! * **Invariants**: each segment lies within `crd`, and no two overlap; coordinates lie within the
+//!   level; under one parent they ascend, and are distinct.
+//! * **Arguments**: `nonunique`, `nonordered`, as for `compressed`. `compressed(high)` is an early
+//!   name of this level.
+//! * **Cost**: as `compressed`; what is built here is built without gaps.
+//!
+//! ```
+//! use ust_level_api::{Entries, LevelType, Site};
+//! use ust_level_loose_compressed::LooseCompressed;
+//!
+//! let site = Site { size: 4, lower: 0, pos_width: 0, crd_width: 0 };
+//! let entries = Entries { parents: 2, parent: &[0, 1, 1], crd: &[1, 0, 3] };
+//! let made = LooseCompressed::default().assemble(&site, &entries).unwrap();
+//! assert_eq!(made.arrays.0[0].to_vec(), [0, 1, 1, 3]);
+//! ```
+#![forbid(unsafe_code)]
+
+use ust_level_api::check;
+use ust_level_api::ir::{Builder, Expr};
+use ust_level_api::level::Wants;
+use ust_level_api::walk::binary_search;
+use ust_level_api::{
+    Alias, ArraySpec, Arrays, Assembled, Description, Entries, Interval, LevelArgs, LevelError,
+    LevelFactory, LevelType, LocateCost, Located, Place, Props, Reach, Site, Step, Walk, WalkKind,
+    WalkSite, inventory,
+};
+
+inventory::submit! {
+    LevelFactory {
+        name: "loose_compressed",
+        aliases: &[Alias { name: "compressed", with: Some("high") }],
+        summary: "compressed, with segments in any order and room between them",
+        make: |args| Ok(Box::new(LooseCompressed::from_args(args)?)),
+        samples: &[
+            "loose_compressed",
+            "loose_compressed(nonunique)",
+            "loose_compressed(nonordered)",
+            "loose_compressed(nonunique, nonordered)",
+        ],
+    }
+}
+
+const POS: usize = 0;
+const CRD: usize = 1;
+
+/// The loose compressed level type.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct LooseCompressed {
+    /// A coordinate may stand several times under one parent.
+    pub nonunique: bool,
+    /// Coordinates under one parent may stand in any order.
+    pub nonordered: bool,
+}
+
+impl LooseCompressed {
+    fn from_args(args: &LevelArgs) -> Result<Self, LevelError> {
+        let [nonunique, nonordered] =
+            args.switches([("nonunique", "unique"), ("nonordered", "ordered")])?;
+        Ok(Self { nonunique, nonordered })
+    }
+
+    fn text(self) -> &'static str {
+        match (self.nonunique, self.nonordered) {
+            (false, false) => "loose_compressed",
+            (true, false) => "loose_compressed(nonunique)",
+            (false, true) => "loose_compressed(nonordered)",
+            (true, true) => "loose_compressed(nonunique, nonordered)",
+        }
+    }
+}
+
+impl LevelType for LooseCompressed {
+    fn describe(&self) -> Description {
+        let searchable = !self.nonunique && !self.nonordered;
+        Description {
+            name: "loose_compressed",
+            text: self.text().to_owned(),
+            mlir: self.text().to_owned(),
+            props: Props {
+                full: false,
+                ordered: !self.nonordered,
+                unique: !self.nonunique,
+                branchless: false,
+                compact: false,
+                padded: false,
+                contiguous: false,
+                soa: false,
+            },
+            arrays: vec![ArraySpec::pos("2 * parents"), ArraySpec::crd("positions, gaps included")],
+            walk: WalkKind::Position,
+            locate: if searchable { LocateCost::Logarithmic } else { LocateCost::None },
+            wants: Wants::Any,
+        }
+    }
+
+    fn fits(&self, _place: &Place<'_>) -> Result<(), LevelError> {
+        Ok(())
+    }
+
+    fn assemble(&self, site: &Site, entries: &Entries<'_>) -> Result<Assembled, LevelError> {
+        let segments = entries.segments(!self.nonunique);
+        let pairs: Vec<i64> = segments.offsets.windows(2).flatten().copied().collect();
+        Ok(Assembled {
+            positions: segments.crd.len() as u64,
+            arrays: Arrays(vec![site.store_pos(&pairs)?, site.store_crd(&segments.crd)?]),
+            position: segments.child,
+        })
+    }
+
+    fn check(&self, site: &Site, arrays: &Arrays, parents: &Reach) -> Result<Reach, LevelError> {
+        let pairs = parents.positions.saturating_mul(2);
+        check::length("pos", arrays.0[POS].len(), pairs, "2 * parents")?;
+        let pos = arrays.0[POS].to_vec();
+        let crd = arrays.0[CRD].to_vec();
+        let mut intervals = Vec::new();
+        for parent in parents.iter() {
+            let at = 2 * parent;
+            let (lo, hi) = (pos[at as usize], pos[at as usize + 1]);
+            check::rule(0 <= lo && lo as usize <= crd.len(), "pos", at, lo, || {
+                format!("a segment begins within crd, which has {} elements", crd.len())
+            })?;
+            check::rule(lo <= hi && hi as usize <= crd.len(), "pos", at + 1, hi, || {
+                let end = crd.len();
+                format!("a segment that begins at {lo} ends at or after it, and by {end}")
+            })?;
+            let segment = lo as u64..hi as u64;
+            check::segment(
+                "crd",
+                &crd,
+                segment.clone(),
+                site.bounds(),
+                !self.nonordered,
+                !self.nonunique,
+            )?;
+            if lo < hi {
+                intervals.push((segment, at));
+            }
+        }
+        let mut sorted = intervals.clone();
+        sorted.sort_by_key(|(segment, _)| segment.start);
+        for pair in sorted.windows(2) {
+            let (before, (after, at)) = (&pair[0].0, &pair[1]);
+            check::rule(before.end <= after.start, "pos", *at, after.start as i64, || {
+                format!("segments do not overlap, and one lies in {}..{}", before.start, before.end)
+            })?;
+        }
+        Ok(Reach {
+            positions: crd.len() as u64,
+            intervals: Some(intervals.into_iter().map(|(segment, _)| segment).collect()),
+        })
+    }
+
+    fn walk<'a>(&'a self, site: &'a WalkSite, b: &mut Builder) -> Walk<'a> {
+        Walk {
+            kind: WalkKind::Position,
+            cursor: segment(site, b),
+            step: Box::new(|b, pos| Step {
+                crd: b.load(site.arrays[CRD], pos.clone()),
+                pos,
+                guard: None,
+                run: None,
+            }),
+            advance: None,
+        }
+    }
+
+    fn locate(&self, site: &WalkSite, crd: Expr, b: &mut Builder) -> Option<Located> {
+        if self.nonunique || self.nonordered {
+            return None;
+        }
+        let segment = segment(site, b);
+        Some(binary_search(b, site.arrays[CRD], segment, crd))
+    }
+}
+
+/// The positions of the children of one parent.
+fn segment(site: &WalkSite, b: &Builder) -> Interval {
+    let at = site.parent.lo.clone() * 2;
+    Interval { lo: b.load(site.arrays[POS], at.clone()), hi: b.load(site.arrays[POS], at + 1) }
+}

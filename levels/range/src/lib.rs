@@ -1,1 +1,121 @@
-//! (skeleton)
+//! The `range` level: all coordinates of a dimension that a diagonal above it leaves valid.
+//!
+//! Under a level that stores the difference `j - i` (or the sum `i + j`), only part of a dimension
+//! lies inside the shape. A range level stores a rectangle: a place for each coordinate of its
+//! dimension, under each diagonal, and visits the part that is inside.
+//!
+//! ```text
+//!      0 1 2 3 4         (i, j) -> (j - i : compressed, i : range), shape 4x5
+//!  0 [ 1 2 . . . ]
+//!  1 [ . 3 4 . . ]       level 0  crd  -1          0           1
+//!  2 [ . 5 6 7 . ]       level 1  i    0 1 2 3     0 1 2 3     0 1 2 3     no arrays
+//!  3 [ . . . 8 9 ]       values        _ 0 5 0     1 3 6 8     2 4 7 9
+//!                                      outside: i = 0, j = -1 is no element
+//! ```
+//!
+//! * **Arrays**: none. The position of a coordinate is `parent * size + crd`, where `size` is the
+//!   extent of the level's dimension.
+//! * **Invariants**: none of its own. Its expression is a plain dimension that occurs in a sum or
+//!   difference stored above it.
+//! * **Cost**: walking visits the coordinates inside the shape; locating takes constant time.
+//!   Places outside the shape hold padding.
+//!
+//! ```
+//! use ust_level_api::{Entries, LevelType, Site};
+//! use ust_level_range::Range;
+//!
+//! // The diagonal -1 of the picture: its entry i = 2, and the main diagonal.
+//! let site = Site { size: 4, lower: 0, pos_width: 0, crd_width: 0 };
+//! let entries = Entries { parents: 3, parent: &[0, 1, 1], crd: &[2, 0, 1] };
+//! assert_eq!(Range.assemble(&site, &entries).unwrap().position, [2, 4, 5]);
+//! ```
+#![forbid(unsafe_code)]
+
+use ust_level_api::ir::{Builder, Expr};
+use ust_level_api::{
+    Arrays, Assembled, Description, Entries, ExprShape, LevelArgs, LevelError, LevelFactory,
+    LevelType, LocateCost, Located, Place, Props, Reach, Site, Walk, WalkKind, WalkSite, full,
+    inventory, level::Wants,
+};
+
+inventory::submit! {
+    LevelFactory {
+        name: "range",
+        aliases: &[],
+        summary: "the coordinates that a diagonal above leaves inside the shape",
+        make: |args| Ok(Box::new(Range::from_args(args)?)),
+        samples: &["range"],
+    }
+}
+
+/// The range level type.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Range;
+
+impl Range {
+    fn from_args(args: &LevelArgs) -> Result<Self, LevelError> {
+        match args.args.first() {
+            None => Ok(Self),
+            Some(arg) => Err(args.bad(arg, "a range level takes no arguments".to_owned())),
+        }
+    }
+}
+
+impl LevelType for Range {
+    fn describe(&self) -> Description {
+        Description {
+            name: "range",
+            text: "range".to_owned(),
+            mlir: "range".to_owned(),
+            props: Props {
+                full: true,
+                ordered: true,
+                unique: true,
+                branchless: false,
+                compact: false,
+                padded: true,
+                contiguous: true,
+                soa: false,
+            },
+            arrays: Vec::new(),
+            walk: WalkKind::Coordinate,
+            locate: LocateCost::Constant,
+            wants: Wants::Ranged,
+        }
+    }
+
+    fn fits(&self, place: &Place<'_>) -> Result<(), LevelError> {
+        let (reason, help) = match place.expr {
+            ExprShape::Dimension { ranged: true } => return Ok(()),
+            ExprShape::Dimension { ranged: false } => (
+                "no level above stores a sum or difference with this dimension",
+                "store one first, as in `j - i : compressed, i : range`, or write `dense`",
+            ),
+            _ => (
+                "its expression is not a plain dimension",
+                "write the dimension alone, as in `j - i : compressed, i : range`",
+            ),
+        };
+        Err(LevelError::Misplaced {
+            level: "range".to_owned(),
+            reason: reason.to_owned(),
+            help: help.to_owned(),
+        })
+    }
+
+    fn assemble(&self, site: &Site, entries: &Entries<'_>) -> Result<Assembled, LevelError> {
+        full::assemble(site, entries)
+    }
+
+    fn check(&self, site: &Site, _arrays: &Arrays, parents: &Reach) -> Result<Reach, LevelError> {
+        parents.times(site.size)
+    }
+
+    fn walk<'a>(&'a self, site: &'a WalkSite, _b: &mut Builder) -> Walk<'a> {
+        full::walk(site)
+    }
+
+    fn locate(&self, site: &WalkSite, crd: Expr, b: &mut Builder) -> Option<Located> {
+        Some(full::locate(site, crd, b))
+    }
+}

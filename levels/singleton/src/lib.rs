@@ -1,1 +1,194 @@
-//! (skeleton)
+//! The `singleton` level: one coordinate for each parent.
+//!
+//! ```text
+//!  [ 1 0 2 ]     (i, j) -> (i : compressed(nonunique), j : singleton), shape 3x3: COO
+//!  [ 0 0 0 ]
+//!  [ 0 3 0 ]     level 0  pos    0           3
+//!                         crd    0   0   2
+//!                level 1  crd    0   2   1           parents
+//!                values          1   2   3
+//! ```
+//!
+//! The only child of parent `p` stands at position `p`, with coordinate `crd[p]`. The parent is
+//! therefore nonunique: it repeats a coordinate as often as there are entries under it.
+//!
+//! * **Arrays**: `crd` with `parents` elements.
+//! * **Invariants**: coordinates lie within the level. Under equal coordinates above they ascend,
+//!   and are distinct.
+//! * **Arguments**: `nonunique` and `nonordered` relax that; `soa` marks MLIR's structure of arrays
+//!   (this project keeps one array a level in either case).
+//! * **Cost**: walking and locating take constant time for each parent.
+//!
+//! ```
+//! use ust_level_api::{Entries, LevelType, Site};
+//! use ust_level_singleton::Singleton;
+//!
+//! let site = Site { size: 3, lower: 0, pos_width: 0, crd_width: 0 };
+//! let entries = Entries { parents: 3, parent: &[0, 1, 2], crd: &[0, 2, 1] };
+//! let made = Singleton::default().assemble(&site, &entries).unwrap();
+//! assert_eq!(made.arrays.0[0].to_vec(), [0, 2, 1]);
+//! ```
+#![forbid(unsafe_code)]
+
+use ust_level_api::check;
+use ust_level_api::ir::{Builder, Expr};
+use ust_level_api::level::Wants;
+use ust_level_api::{
+    ArraySpec, Arrays, Assembled, Description, Entries, LevelArgs, LevelError, LevelFactory,
+    LevelType, LocateCost, Located, Place, Props, Reach, Site, Step, Walk, WalkKind, WalkSite,
+    inventory,
+};
+
+inventory::submit! {
+    LevelFactory {
+        name: "singleton",
+        aliases: &[],
+        summary: "one coordinate for each parent, under a nonunique level",
+        make: |args| Ok(Box::new(Singleton::from_args(args)?)),
+        samples: &[
+            "singleton",
+            "singleton(nonunique)",
+            "singleton(nonordered)",
+            "singleton(soa)",
+            "singleton(nonunique, nonordered, soa)",
+        ],
+    }
+}
+
+const CRD: usize = 0;
+
+/// The singleton level type.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Singleton {
+    /// The coordinates down to here may stand several times.
+    pub nonunique: bool,
+    /// Coordinates may stand in any order.
+    pub nonordered: bool,
+    /// Declared as a structure of arrays.
+    pub soa: bool,
+}
+
+impl Singleton {
+    fn from_args(args: &LevelArgs) -> Result<Self, LevelError> {
+        let [nonunique, nonordered, soa] =
+            args.switches([("nonunique", "unique"), ("nonordered", "ordered"), ("soa", "")])?;
+        Ok(Self { nonunique, nonordered, soa })
+    }
+
+    fn text(self) -> String {
+        let words: Vec<&str> =
+            [(self.nonunique, "nonunique"), (self.nonordered, "nonordered"), (self.soa, "soa")]
+                .into_iter()
+                .filter_map(|(on, word)| on.then_some(word))
+                .collect();
+        match words.len() {
+            0 => "singleton".to_owned(),
+            _ => format!("singleton({})", words.join(", ")),
+        }
+    }
+
+    fn misplaced(self, reason: &str, help: &str) -> LevelError {
+        LevelError::Misplaced {
+            level: self.text(),
+            reason: reason.to_owned(),
+            help: help.to_owned(),
+        }
+    }
+}
+
+impl LevelType for Singleton {
+    fn describe(&self) -> Description {
+        Description {
+            name: "singleton",
+            text: self.text(),
+            mlir: self.text(),
+            props: Props {
+                full: false,
+                ordered: !self.nonordered,
+                unique: !self.nonunique,
+                branchless: true,
+                compact: true,
+                padded: false,
+                contiguous: true,
+                soa: self.soa,
+            },
+            arrays: vec![ArraySpec::crd("parents")],
+            walk: WalkKind::Position,
+            locate: LocateCost::Constant,
+            wants: Wants::Any,
+        }
+    }
+
+    fn fits(&self, place: &Place<'_>) -> Result<(), LevelError> {
+        let Some(parent) = place.parent else {
+            return Err(self.misplaced(
+                "it is the first level, and has no parents to belong to",
+                "put a nonunique level above it, as in `i : compressed(nonunique), j : singleton`",
+            ));
+        };
+        if parent.props.unique {
+            return Err(self.misplaced(
+                &format!("the level above, `{}`, is unique", parent.text),
+                "a single child needs a parent that repeats its coordinate: make the level above \
+                 `nonunique`",
+            ));
+        }
+        if parent.props.branchless && parent.props.soa != self.soa {
+            return Err(self.misplaced(
+                &format!("the level above, `{}`, is not declared alike", parent.text),
+                "write `soa` on all singletons of one run, or on none",
+            ));
+        }
+        Ok(())
+    }
+
+    fn assemble(&self, site: &Site, entries: &Entries<'_>) -> Result<Assembled, LevelError> {
+        let lowest = if site.size == 0 { 0 } else { site.lower };
+        let mut crd = vec![lowest; entries.parents as usize];
+        let mut last = None;
+        for (&parent, &coordinate) in entries.parent.iter().zip(entries.crd) {
+            if last == Some(parent) && crd[parent as usize] != coordinate {
+                return Err(LevelError::CannotHold {
+                    parent,
+                    crd: coordinate,
+                    reason: "a singleton level holds one child for each parent".to_owned(),
+                });
+            }
+            crd[parent as usize] = coordinate;
+            last = Some(parent);
+        }
+        Ok(Assembled {
+            arrays: Arrays(vec![site.store_crd(&crd)?]),
+            position: entries.parent.to_vec(),
+            positions: entries.parents,
+        })
+    }
+
+    fn check(&self, site: &Site, arrays: &Arrays, parents: &Reach) -> Result<Reach, LevelError> {
+        check::length("crd", arrays.0[CRD].len(), parents.positions, "one for each parent")?;
+        let crd = arrays.0[CRD].to_vec();
+        for parent in parents.iter() {
+            check::segment("crd", &crd, parent..parent + 1, site.bounds(), true, true)?;
+        }
+        Ok(parents.clone())
+    }
+
+    fn walk<'a>(&'a self, site: &'a WalkSite, _b: &mut Builder) -> Walk<'a> {
+        Walk {
+            kind: WalkKind::Position,
+            cursor: site.parent.clone(),
+            step: Box::new(|b, pos| Step {
+                crd: b.load(site.arrays[CRD], pos.clone()),
+                pos,
+                guard: None,
+                run: None,
+            }),
+            advance: None,
+        }
+    }
+
+    fn locate(&self, site: &WalkSite, crd: Expr, b: &mut Builder) -> Option<Located> {
+        let pos = site.parent.lo.clone();
+        Some(Located { found: b.load(site.arrays[CRD], pos.clone()).equals(crd), pos })
+    }
+}

@@ -239,6 +239,12 @@ macro_rules! operators {
 }
 operators!(Add::add => Add, Sub::sub => Sub, Mul::mul => Mul);
 
+impl From<bool> for Expr {
+    fn from(value: bool) -> Self {
+        Expr::Bool(value)
+    }
+}
+
 impl From<i64> for Expr {
     fn from(value: i64) -> Self {
         Expr::Int(value)

@@ -1,0 +1,68 @@
+//! What every full level does alike: positions computed from coordinates.
+//!
+//! The position of a coordinate in a full level is `parent * size + (crd - lower)`
+//! ([`Props::full`](crate::Props::full)); no array is needed. A full level type forwards to these
+//! functions and adds only its own rules of placement.
+
+use crate::ir::{Builder, Expr};
+use crate::level::Arrays;
+use crate::{
+    Assembled, Entries, LevelError, Located, Pos, Reach, Site, Step, Walk, WalkKind, WalkSite,
+};
+
+/// The position of a coordinate under a parent, as a number. The coordinate lies within the level.
+#[must_use]
+pub fn position(site: &Site, parent: Pos, crd: i64) -> Pos {
+    parent * site.size + (crd - site.lower) as u64
+}
+
+/// Answers [`LevelType::assemble`](crate::LevelType::assemble).
+///
+/// # Errors
+/// [`LevelError::Overflow`] when the positions are too many to address.
+pub fn assemble(site: &Site, entries: &Entries<'_>) -> Result<Assembled, LevelError> {
+    let positions = Reach::all(entries.parents).times(site.size)?.positions;
+    let place = |(&parent, &crd): (&Pos, &i64)| position(site, parent, crd);
+    let position = entries.parent.iter().zip(entries.crd).map(place).collect();
+    Ok(Assembled { arrays: Arrays::default(), position, positions })
+}
+
+/// Answers [`LevelType::walk`](crate::LevelType::walk).
+#[must_use]
+pub fn walk(site: &WalkSite) -> Walk<'_> {
+    Walk {
+        kind: WalkKind::Coordinate,
+        cursor: site.bounds.clone(),
+        step: Box::new(|_, crd| Step {
+            pos: emit_position(site, crd.clone()),
+            crd,
+            guard: None,
+            run: None,
+        }),
+        advance: None,
+    }
+}
+
+/// Answers [`LevelType::locate`](crate::LevelType::locate).
+#[must_use]
+pub fn locate(site: &WalkSite, crd: Expr, b: &mut Builder) -> Located {
+    let crd = b.bind("crd", crd);
+    let above = site.bounds.lo.clone().le(crd.clone());
+    let found = above.and(crd.clone().lt(site.bounds.hi.clone()));
+    Located { pos: emit_position(site, crd), found }
+}
+
+fn emit_position(site: &WalkSite, crd: Expr) -> Expr {
+    site.parent.lo.clone() * site.size.clone() + (crd - site.lower.clone())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn positions_count_from_the_lowest_coordinate() {
+        let site = Site { size: 5, lower: -2, pos_width: 0, crd_width: 0 };
+        assert_eq!((position(&site, 0, -2), position(&site, 3, 2)), (0, 19));
+    }
+}

@@ -1,0 +1,37 @@
+//! What is linked: a level crate that the facade forgets to name would silently disappear.
+
+use ust::level_api::registry;
+
+#[test]
+fn exactly_the_standard_level_types_are_linked() {
+    let names: Vec<&str> = registry::factories().iter().map(|f| f.name).collect();
+    let expected =
+        ["block2_4", "compressed", "dense", "loose_compressed", "range", "singleton", "structured"];
+    assert_eq!(names, expected);
+}
+
+#[test]
+fn aliases_name_the_level_types_that_they_stand_for() {
+    for (alias, text) in [
+        ("row", "dense"),
+        ("compressed(high)", "loose_compressed"),
+        ("compressed(nonunique, high)", "loose_compressed(nonunique)"),
+        ("structured(2, 4)", "block2_4"),
+        ("compressed(unique, ordered)", "compressed"),
+    ] {
+        let made = registry::make(&registry::LevelArgs::simple(alias)).expect(alias);
+        assert_eq!(made.describe().text, text);
+    }
+}
+
+#[test]
+fn every_sample_is_accepted_and_prints_as_something_that_is_read_back() {
+    for factory in registry::factories() {
+        for sample in factory.samples {
+            let made = registry::make(&registry::LevelArgs::simple(sample)).expect(sample);
+            let text = made.describe().text;
+            let again = registry::make(&registry::LevelArgs::simple(&text)).expect(&text);
+            assert_eq!(again.describe(), made.describe(), "{sample}");
+        }
+    }
+}
