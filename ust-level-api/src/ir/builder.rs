@@ -87,19 +87,7 @@ impl Builder {
     /// The type of an expression.
     #[must_use]
     pub fn type_of(&self, expr: &Expr) -> Ty {
-        match expr {
-            Expr::Int(_) | Expr::Len(_) => Ty::Int,
-            Expr::Bool(_) => Ty::Bool,
-            Expr::Const(scalar) => Ty::Val(scalar.dtype()),
-            Expr::Var(var) => self.vars[var.0 as usize].ty,
-            Expr::Load(array, _) => self.arrays[array.0 as usize].elem.ty(),
-            Expr::Unary(_, a) => self.type_of(a),
-            Expr::Binary(op, a, _) => match op {
-                BinOp::And | BinOp::Or | BinOp::Eq | BinOp::Ne | BinOp::Lt | BinOp::Le => Ty::Bool,
-                _ => self.type_of(a),
-            },
-            Expr::Select(_, a, _) => self.type_of(a),
-        }
+        super::type_of(&self.vars, &self.arrays, expr)
     }
 
     /// An element of an array, as an expression.

@@ -15,8 +15,11 @@
 //! * [`Stmt::For`] evaluates its bounds once and runs from `lo` up to `hi`, exclusive.
 //! * [`Stmt::Reduce`] combines a value into memory. It is a statement of its own, not a load and a
 //!   store, so that a parallel back end may choose an atomic or a private copy.
-//! * Integer division and remainder round towards minus infinity (`floordiv`, `mod`); division by
-//!   zero is an error in the interpreter and undefined elsewhere.
+//! * Integer division and remainder round towards minus infinity (`floordiv`, `mod`), but the
+//!   quotient of `val`s of an integer dtype towards zero; division by zero (not of floating-point
+//!   or complex numbers) is an error in the interpreter and undefined elsewhere.
+//! * The smaller or larger of two floating-point numbers is NaN where one of them is, and -0 is
+//!   smaller than 0 (IEEE 754-2019 `minimum` and `maximum`).
 //! * A load beyond the end of an array is an error in the interpreter and undefined elsewhere:
 //!   whoever emits IR relies on Check, never on luck.
 //!
@@ -86,7 +89,9 @@ pub struct ArrayDecl {
     pub name: String,
     /// What it holds.
     pub elem: Elem,
-    /// Whether the function stores into it.
+    /// Whether the function stores into it. Index arrays that are written hold
+    /// [`IndexKind::I64`]; [`IndexArray::store`](crate::IndexArray::store) narrows them afterwards,
+    /// with a check.
     pub written: bool,
 }
 
@@ -102,7 +107,7 @@ pub struct VarDecl {
 /// Operators with one operand.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum UnOp {
-    /// `-a`, int or val.
+    /// `-a`, int or val that is not bool dtype (wrapping for integers).
     Neg,
     /// `!a`, bool.
     Not,
@@ -113,7 +118,7 @@ pub enum UnOp {
 pub enum BinOp {
     /// `a + b`, int or val (wrapping for integers, `or` for bool dtype).
     Add,
-    /// `a - b`, int or val.
+    /// `a - b`, int or val that is not bool dtype (wrapping for integers).
     Sub,
     /// `a * b`, int or val (`and` for bool dtype).
     Mul,
@@ -121,7 +126,7 @@ pub enum BinOp {
     FloorDiv,
     /// Remainder with the sign of the divisor; int.
     Mod,
-    /// Quotient; val.
+    /// Quotient; val that is not bool dtype. Rounds towards zero and wraps for integer dtypes.
     Div,
     /// The smaller; int, or val that is not complex.
     Min,
@@ -129,7 +134,7 @@ pub enum BinOp {
     Max,
     /// Bits in both; int.
     BitAnd,
-    /// Shifted right, arithmetic; int.
+    /// Shifted right, arithmetic, by the lowest six bits of `b`; int.
     Shr,
     /// Both; bool.
     And,
@@ -177,7 +182,9 @@ pub enum Stmt {
     Assign(Var, Expr),
     /// Writes an element.
     Store(ArrayId, Expr, Expr),
-    /// Combines a value into an element: `array[index] = array[index] op value`.
+    /// Combines a value into an element: `array[index] = array[index] op value`, with one of the
+    /// operators [`Add`](BinOp::Add), [`Mul`](BinOp::Mul), [`Min`](BinOp::Min),
+    /// [`Max`](BinOp::Max), [`BitAnd`](BinOp::BitAnd).
     Reduce(BinOp, ArrayId, Expr, Expr),
     /// `for var in lo..hi`.
     For {
@@ -223,6 +230,31 @@ pub struct Function {
     pub vars: Vec<VarDecl>,
     /// What it does.
     pub body: Vec<Stmt>,
+}
+
+impl Function {
+    /// The type of an expression of this function, if it has one: see [`validate`].
+    ///
+    /// # Panics
+    /// When the expression names a variable or array that the function does not have.
+    #[must_use]
+    pub fn type_of(&self, expr: &Expr) -> Ty {
+        type_of(&self.vars, &self.arrays, expr)
+    }
+}
+
+fn type_of(vars: &[VarDecl], arrays: &[ArrayDecl], expr: &Expr) -> Ty {
+    match expr {
+        Expr::Int(_) | Expr::Len(_) => Ty::Int,
+        Expr::Bool(_) => Ty::Bool,
+        Expr::Const(scalar) => Ty::Val(scalar.dtype()),
+        Expr::Var(var) => vars[var.0 as usize].ty,
+        Expr::Load(array, _) => arrays[array.0 as usize].elem.ty(),
+        Expr::Binary(op, ..) if op.is_truth() => Ty::Bool,
+        Expr::Unary(_, a) | Expr::Binary(_, a, _) | Expr::Select(_, a, _) => {
+            type_of(vars, arrays, a)
+        }
+    }
 }
 
 macro_rules! operators {

@@ -1,1 +1,458 @@
-//! (being written)
+//! Types and scopes: what must hold before a function is executed or handed to a back end.
+//!
+//! [`validate`] checks
+//!
+//! * declarations: names are given once, written index arrays are `i64`, there are as many
+//!   variables as parameters or more;
+//! * scopes: a variable is declared once, before its first use and in a block around it; loop
+//!   variables are not assigned;
+//! * types: of operands, conditions, bounds, indices and everything that is assigned or stored
+//!   ([`BinOp::accepts`] and [`UnOp::accepts`] say which operator takes what);
+//! * memory: what is stored into is marked [`written`](super::ArrayDecl::written);
+//! * nesting: no deeper than [`MAX_DEPTH`], so that whoever recurses over a valid function does not
+//!   run out of stack.
+//!
+//! It does not check what only a run can show: bounds, division by zero, whether loops end.
+
+use std::collections::HashSet;
+
+use super::{ArrayId, BinOp, Elem, Expr, Function, Stmt, Ty, UnOp, Var};
+use crate::index::IndexKind;
+use crate::scalar::Dtype;
+
+/// Statements and expressions are nested no deeper than this, both taken together.
+pub const MAX_DEPTH: usize = 256;
+
+/// Why a function is not valid.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum ValidateError {
+    /// Two arrays or variables share a name.
+    #[error("`{function}` declares the name `{name}` twice")]
+    DuplicateName {
+        /// The function.
+        function: String,
+        /// What both are called.
+        name: String,
+    },
+    /// Parameters are the first variables, so there cannot be more of them.
+    #[error("`{function}` has {params} parameters but only {vars} variables")]
+    MissingParams {
+        /// The function.
+        function: String,
+        /// Number of parameters.
+        params: usize,
+        /// Number of variables, parameters among them.
+        vars: usize,
+    },
+    /// An index array that is written holds `i64`; it is narrowed afterwards, with a check.
+    #[error(
+        "`{array}` holds {kind} and is written; indices are written as i64 and narrowed afterwards"
+    )]
+    NarrowWritten {
+        /// The array.
+        array: String,
+        /// What it is declared to hold.
+        kind: IndexKind,
+    },
+    /// A statement names a variable that the function does not have.
+    #[error("no variable number {0} is declared")]
+    UnknownVar(u32),
+    /// A statement names an array that the function does not have.
+    #[error("no array number {0} is declared")]
+    UnknownArray(u32),
+    /// A variable gets a value by `let` or by a loop, but it is a parameter or has one already.
+    #[error("`{0}` is declared twice; every `let` and every loop needs a variable of its own")]
+    DeclaredTwice(String),
+    /// A variable is assigned before its `let` or after the block that holds it.
+    #[error("`{0}` is assigned where it is not in scope")]
+    AssignedOutOfScope(String),
+    /// A loop variable is assigned.
+    #[error("`{0}` is a loop variable and cannot be assigned")]
+    AssignedLoopVar(String),
+    /// A loop variable is not an `int`.
+    #[error("the loop variable `{name}` is declared {found}, not int")]
+    LoopVarType {
+        /// The variable.
+        name: String,
+        /// Its type.
+        found: Ty,
+    },
+    /// An array is stored into that is not marked as written.
+    #[error("`{0}` is stored into but not declared as written")]
+    NotWritten(String),
+    /// An array is combined into with an operator that is not a reduction on its elements.
+    #[error("`{op}` does not reduce into `{array}`, which holds {elem}")]
+    Reduction {
+        /// The array.
+        array: String,
+        /// What it holds.
+        elem: Elem,
+        /// The operator.
+        op: BinOp,
+    },
+    /// An expression stands where another type is needed.
+    #[error("{role} is `{expr}`, of type {found}; needed is {expected}")]
+    Type {
+        /// What the expression is for, such as "the condition of `if`".
+        role: String,
+        /// The expression.
+        expr: String,
+        /// The type that is needed.
+        expected: Ty,
+        /// The type that it has.
+        found: Ty,
+    },
+    /// An expression is wrong in itself.
+    #[error("in `{expr}`: {source}")]
+    Expr {
+        /// The innermost expression that is wrong.
+        expr: String,
+        /// What is wrong with it.
+        source: ExprError,
+    },
+    /// Statements or expressions are nested deeper than [`MAX_DEPTH`].
+    #[error("`{function}` is nested deeper than {MAX_DEPTH}; name parts of it with `let`")]
+    TooDeep {
+        /// The function.
+        function: String,
+    },
+    /// More arrays, variables and constants than the interpreter's code can number.
+    #[error("`{function}` needs more than {limit} {what}")]
+    TooLarge {
+        /// The function.
+        function: String,
+        /// What there is too much of.
+        what: &'static str,
+        /// As many are allowed.
+        limit: usize,
+    },
+}
+
+/// What is wrong with an expression.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum ExprError {
+    /// A variable that the function does not have.
+    #[error("no variable number {0} is declared")]
+    UnknownVar(u32),
+    /// An array that the function does not have.
+    #[error("no array number {0} is declared")]
+    UnknownArray(u32),
+    /// A variable before its `let` or after the block that holds it.
+    #[error("`{0}` is not in scope")]
+    OutOfScope(String),
+    /// An index that is no `int`.
+    #[error("the index of `{array}` is of type {found}, not int")]
+    Index {
+        /// The array.
+        array: String,
+        /// The index's type.
+        found: Ty,
+    },
+    /// An operand of a type that the operator does not take.
+    #[error("`{op}` does not take {found}")]
+    UnaryOperand {
+        /// The operator.
+        op: UnOp,
+        /// The operand's type.
+        found: Ty,
+    },
+    /// Operands of a type that the operator does not take.
+    #[error("`{op}` does not take {found}")]
+    BinaryOperand {
+        /// The operator.
+        op: BinOp,
+        /// The operands' type.
+        found: Ty,
+    },
+    /// Operands of two types.
+    #[error("`{op}` between {left} and {right}; both sides must be of one type")]
+    Operands {
+        /// The operator.
+        op: BinOp,
+        /// Type of the left one.
+        left: Ty,
+        /// Type of the right one.
+        right: Ty,
+    },
+    /// A condition that is no `bool`.
+    #[error("the condition is of type {found}, not bool")]
+    Condition {
+        /// Its type.
+        found: Ty,
+    },
+    /// A conditional whose sides are of two types.
+    #[error("one side is of type {left}, the other of type {right}")]
+    Sides {
+        /// Type where the condition holds.
+        left: Ty,
+        /// Type where it does not.
+        right: Ty,
+    },
+}
+
+impl UnOp {
+    /// Whether the operator takes an operand of this type.
+    #[must_use]
+    pub fn accepts(self, ty: Ty) -> bool {
+        match self {
+            UnOp::Neg => !matches!(ty, Ty::Bool | Ty::Val(Dtype::Bool)),
+            UnOp::Not => ty == Ty::Bool,
+        }
+    }
+}
+
+impl BinOp {
+    /// Whether the operator takes operands of this type.
+    #[must_use]
+    pub fn accepts(self, ty: Ty) -> bool {
+        match self {
+            BinOp::Add | BinOp::Mul | BinOp::Eq | BinOp::Ne => ty != Ty::Bool,
+            BinOp::Sub => !matches!(ty, Ty::Bool | Ty::Val(Dtype::Bool)),
+            BinOp::Div => matches!(ty, Ty::Val(dtype) if dtype != Dtype::Bool),
+            BinOp::Min | BinOp::Max | BinOp::Lt | BinOp::Le => match ty {
+                Ty::Int => true,
+                Ty::Bool => false,
+                Ty::Val(dtype) => !dtype.is_complex(),
+            },
+            BinOp::FloorDiv | BinOp::Mod | BinOp::BitAnd | BinOp::Shr => ty == Ty::Int,
+            BinOp::And | BinOp::Or => ty == Ty::Bool,
+        }
+    }
+
+    /// Whether the operator gives a `bool` whatever it takes.
+    #[must_use]
+    pub fn is_truth(self) -> bool {
+        use BinOp::{And, Eq, Le, Lt, Ne, Or};
+        matches!(self, And | Or | Eq | Ne | Lt | Le)
+    }
+
+    /// Whether the order in which elements are combined does not matter (but for rounding): what
+    /// [`Stmt::Reduce`] may use.
+    #[must_use]
+    pub fn is_reduction(self) -> bool {
+        use BinOp::{Add, BitAnd, Max, Min, Mul};
+        matches!(self, Add | Mul | Min | Max | BitAnd)
+    }
+}
+
+/// Checks types and scopes. Cost: O(size of the function).
+///
+/// # Errors
+/// The first thing that is wrong, in the order of the text.
+pub fn validate(function: &Function) -> Result<(), ValidateError> {
+    let name = || function.name.clone();
+    if function.params > function.vars.len() {
+        let (params, vars) = (function.params, function.vars.len());
+        return Err(ValidateError::MissingParams { function: name(), params, vars });
+    }
+    let mut names = HashSet::new();
+    let arrays = function.arrays.iter().map(|a| &a.name);
+    for given in arrays.chain(function.vars.iter().map(|v| &v.name)) {
+        if !names.insert(given) {
+            let error = ValidateError::DuplicateName { function: name(), name: given.clone() };
+            return Err(error);
+        }
+    }
+    for array in &function.arrays {
+        match array.elem {
+            Elem::Index(kind) if array.written && kind != IndexKind::I64 => {
+                return Err(ValidateError::NarrowWritten { array: array.name.clone(), kind });
+            }
+            _ => {}
+        }
+    }
+    let mut states = vec![State::Undeclared; function.vars.len()];
+    states[..function.params].fill(State::Variable);
+    Validator { function, states, open: Vec::new() }.block(&function.body, 0)
+}
+
+/// Where a variable stands.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum State {
+    Undeclared,
+    Variable,
+    LoopVariable,
+    Closed,
+}
+
+struct Validator<'a> {
+    function: &'a Function,
+    states: Vec<State>,
+    /// Variables in scope, innermost last, without parameters.
+    open: Vec<Var>,
+}
+
+type Result<T = (), E = ValidateError> = std::result::Result<T, E>;
+
+impl Validator<'_> {
+    fn block(&mut self, body: &[Stmt], depth: usize) -> Result {
+        let outer = self.open.len();
+        body.iter().try_for_each(|stmt| self.stmt(stmt, depth + 1))?;
+        self.close(outer);
+        Ok(())
+    }
+
+    fn close(&mut self, outer: usize) {
+        for var in self.open.drain(outer..) {
+            self.states[var.0 as usize] = State::Closed;
+        }
+    }
+
+    fn stmt(&mut self, stmt: &Stmt, depth: usize) -> Result {
+        self.depth(depth)?;
+        match stmt {
+            Stmt::Let(var, value) => {
+                let ty = self.state(*var).map(|_| self.function.vars[var.0 as usize].ty)?;
+                self.needs(value, ty, depth, || format!("the value of `{}`", self.name(*var)))?;
+                self.declare(*var, State::Variable)
+            }
+            Stmt::Assign(var, value) => {
+                match self.state(*var)? {
+                    State::Variable => {}
+                    State::LoopVariable => {
+                        return Err(ValidateError::AssignedLoopVar(self.name(*var)));
+                    }
+                    _ => return Err(ValidateError::AssignedOutOfScope(self.name(*var))),
+                }
+                let ty = self.function.vars[var.0 as usize].ty;
+                self.needs(value, ty, depth, || format!("the value of `{}`", self.name(*var)))
+            }
+            Stmt::Store(array, index, value) => self.store(*array, index, value, depth),
+            Stmt::Reduce(op, array, index, value) => {
+                self.store(*array, index, value, depth)?;
+                let decl = &self.function.arrays[array.0 as usize];
+                if op.is_reduction() && op.accepts(decl.elem.ty()) {
+                    return Ok(());
+                }
+                let (array, elem) = (decl.name.clone(), decl.elem);
+                Err(ValidateError::Reduction { array, elem, op: *op })
+            }
+            Stmt::For { var, lo, hi, body } => {
+                let name = || self.name(*var);
+                self.needs(lo, Ty::Int, depth, || format!("the first value of `{}`", name()))?;
+                self.needs(hi, Ty::Int, depth, || format!("the bound of `{}`", name()))?;
+                self.state(*var)?;
+                let found = self.function.vars[var.0 as usize].ty;
+                if found != Ty::Int {
+                    return Err(ValidateError::LoopVarType { name: self.name(*var), found });
+                }
+                let outer = self.open.len();
+                self.declare(*var, State::LoopVariable)?;
+                self.block(body, depth)?;
+                self.close(outer);
+                Ok(())
+            }
+            Stmt::While { cond, body } => {
+                self.needs(cond, Ty::Bool, depth, || "the condition of `while`".to_owned())?;
+                self.block(body, depth)
+            }
+            Stmt::If { cond, then, otherwise } => {
+                self.needs(cond, Ty::Bool, depth, || "the condition of `if`".to_owned())?;
+                self.block(then, depth)?;
+                self.block(otherwise, depth)
+            }
+            Stmt::Comment(_) => Ok(()),
+        }
+    }
+
+    fn store(&self, array: ArrayId, index: &Expr, value: &Expr, depth: usize) -> Result {
+        let decl = self.function.arrays.get(array.0 as usize);
+        let decl = decl.ok_or(ValidateError::UnknownArray(array.0))?;
+        if !decl.written {
+            return Err(ValidateError::NotWritten(decl.name.clone()));
+        }
+        self.needs(index, Ty::Int, depth, || format!("the index into `{}`", decl.name))?;
+        let stored = || format!("the value stored into `{}`", decl.name);
+        self.needs(value, decl.elem.ty(), depth, stored)
+    }
+
+    fn declare(&mut self, var: Var, state: State) -> Result {
+        if self.state(var)? != State::Undeclared {
+            return Err(ValidateError::DeclaredTwice(self.name(var)));
+        }
+        self.states[var.0 as usize] = state;
+        self.open.push(var);
+        Ok(())
+    }
+
+    fn state(&self, var: Var) -> Result<State> {
+        self.states.get(var.0 as usize).copied().ok_or(ValidateError::UnknownVar(var.0))
+    }
+
+    fn name(&self, var: Var) -> String {
+        self.function.var_name(var)
+    }
+
+    fn depth(&self, depth: usize) -> Result {
+        if depth <= MAX_DEPTH {
+            return Ok(());
+        }
+        Err(ValidateError::TooDeep { function: self.function.name.clone() })
+    }
+
+    fn needs(
+        &self,
+        expr: &Expr,
+        expected: Ty,
+        depth: usize,
+        role: impl FnOnce() -> String,
+    ) -> Result {
+        let found = self.type_of(expr, depth)?;
+        if found == expected {
+            return Ok(());
+        }
+        let expr = self.function.show_expr(expr).to_string();
+        Err(ValidateError::Type { role: role(), expr, expected, found })
+    }
+
+    fn type_of(&self, expr: &Expr, depth: usize) -> Result<Ty> {
+        self.depth(depth + 1)?;
+        let ty = |inner| self.type_of(inner, depth + 1);
+        let wrong = |source| {
+            Err(ValidateError::Expr { expr: self.function.show_expr(expr).to_string(), source })
+        };
+        let decl = |array: ArrayId| self.function.arrays.get(array.0 as usize);
+        match expr {
+            Expr::Int(_) => Ok(Ty::Int),
+            Expr::Bool(_) => Ok(Ty::Bool),
+            Expr::Const(scalar) => Ok(Ty::Val(scalar.dtype())),
+            Expr::Var(var) => match self.states.get(var.0 as usize) {
+                None => wrong(ExprError::UnknownVar(var.0)),
+                Some(State::Undeclared | State::Closed) => {
+                    wrong(ExprError::OutOfScope(self.name(*var)))
+                }
+                Some(_) => Ok(self.function.vars[var.0 as usize].ty),
+            },
+            Expr::Len(array) => match decl(*array) {
+                None => wrong(ExprError::UnknownArray(array.0)),
+                Some(_) => Ok(Ty::Int),
+            },
+            Expr::Load(array, index) => match (decl(*array), ty(index)?) {
+                (None, _) => wrong(ExprError::UnknownArray(array.0)),
+                (Some(decl), Ty::Int) => Ok(decl.elem.ty()),
+                (Some(decl), found) => wrong(ExprError::Index { array: decl.name.clone(), found }),
+            },
+            Expr::Unary(op, a) => match ty(a)? {
+                found if op.accepts(found) => Ok(found),
+                found => wrong(ExprError::UnaryOperand { op: *op, found }),
+            },
+            Expr::Binary(op, a, b) => match (ty(a)?, ty(b)?) {
+                (left, right) if left != right => {
+                    wrong(ExprError::Operands { op: *op, left, right })
+                }
+                (found, _) if !op.accepts(found) => {
+                    wrong(ExprError::BinaryOperand { op: *op, found })
+                }
+                _ if op.is_truth() => Ok(Ty::Bool),
+                (found, _) => Ok(found),
+            },
+            Expr::Select(cond, a, b) => match (ty(cond)?, ty(a)?, ty(b)?) {
+                (Ty::Bool, left, right) if left == right => Ok(left),
+                (Ty::Bool, left, right) => wrong(ExprError::Sides { left, right }),
+                (found, ..) => wrong(ExprError::Condition { found }),
+            },
+        }
+    }
+}

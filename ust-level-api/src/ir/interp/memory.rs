@@ -1,0 +1,256 @@
+//! What is bound to a function's arrays and parameters.
+
+use std::fmt;
+
+use crate::ir::{Elem, Ty};
+use crate::scalar::{Dtype, Element, Scalar};
+use crate::{IndexArray, IndexKind, for_each_dtype};
+
+macro_rules! define {
+    ($(($variant:ident, $ty:ty, $name:literal, $kind:ident),)*) => {
+        /// Numbers to read, of any dtype.
+        #[derive(Clone, Copy, Debug, PartialEq)]
+        pub enum ValuesRef<'a> {
+            $(#[doc = concat!("`", $name, "`")] $variant(&'a [$ty]),)*
+        }
+
+        /// Numbers to read and write, of any dtype.
+        #[derive(Debug, PartialEq)]
+        pub enum ValuesMut<'a> {
+            $(#[doc = concat!("`", $name, "`")] $variant(&'a mut [$ty]),)*
+        }
+
+        impl ValuesRef<'_> {
+            /// The element type.
+            #[must_use]
+            pub fn dtype(&self) -> Dtype {
+                match self { $(Self::$variant(_) => Dtype::$variant,)* }
+            }
+
+            /// Number of elements.
+            #[must_use]
+            pub fn len(&self) -> usize {
+                match self { $(Self::$variant(slice) => slice.len(),)* }
+            }
+        }
+
+        impl ValuesMut<'_> {
+            /// The same numbers, to read.
+            #[must_use]
+            pub fn as_ref(&self) -> ValuesRef<'_> {
+                match self { $(Self::$variant(slice) => ValuesRef::$variant(slice),)* }
+            }
+
+            /// The same numbers, for a shorter time.
+            #[must_use]
+            pub fn reborrow(&mut self) -> ValuesMut<'_> {
+                match self { $(Self::$variant(slice) => ValuesMut::$variant(slice),)* }
+            }
+        }
+
+        $(
+            impl<'a> From<&'a [$ty]> for ValuesRef<'a> {
+                fn from(slice: &'a [$ty]) -> Self { Self::$variant(slice) }
+            }
+
+            impl<'a> From<&'a mut [$ty]> for ValuesMut<'a> {
+                fn from(slice: &'a mut [$ty]) -> Self { Self::$variant(slice) }
+            }
+
+            impl Slices for $ty {
+                #[inline]
+                fn of<'a>(values: &ValuesRef<'a>) -> Option<&'a [Self]> {
+                    match values { ValuesRef::$variant(slice) => Some(slice), _ => None }
+                }
+
+                #[inline]
+                fn of_mut<'a>(values: &'a mut ValuesMut<'_>) -> Option<&'a mut [Self]> {
+                    match values { ValuesMut::$variant(slice) => Some(slice), _ => None }
+                }
+
+                #[inline]
+                fn of_written<'a>(values: &'a ValuesMut<'_>) -> Option<&'a [Self]> {
+                    match values { ValuesMut::$variant(slice) => Some(slice), _ => None }
+                }
+            }
+        )*
+    };
+}
+for_each_dtype!(define);
+
+/// The slice of one element type, where the values are of that type.
+pub(super) trait Slices: Element {
+    fn of<'a>(values: &ValuesRef<'a>) -> Option<&'a [Self]>;
+    fn of_mut<'a>(values: &'a mut ValuesMut<'_>) -> Option<&'a mut [Self]>;
+    fn of_written<'a>(values: &'a ValuesMut<'_>) -> Option<&'a [Self]>;
+}
+
+impl ValuesRef<'_> {
+    /// Whether there are none.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+}
+
+impl ValuesMut<'_> {
+    /// The element type.
+    #[must_use]
+    pub fn dtype(&self) -> Dtype {
+        self.as_ref().dtype()
+    }
+
+    /// Number of elements.
+    #[must_use]
+    pub fn len(&self) -> usize {
+        self.as_ref().len()
+    }
+
+    /// Whether there are none.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+}
+
+/// The memory bound to one array of a function.
+///
+/// Arrays that a function writes need one of the kinds that end in `Mut`; for the others both will
+/// do.
+#[derive(Debug)]
+pub enum Memory<'a> {
+    /// Positions or coordinates, as a level stores them.
+    Index(&'a IndexArray),
+    /// Indices to read, for an array declared as `i64`.
+    Indices(&'a [i64]),
+    /// Indices to read and write, for an array declared as `i64`.
+    IndicesMut(&'a mut [i64]),
+    /// Numbers to read.
+    Values(ValuesRef<'a>),
+    /// Numbers to read and write.
+    ValuesMut(ValuesMut<'a>),
+}
+
+impl<'a> Memory<'a> {
+    /// Numbers to read.
+    #[must_use]
+    pub fn values<T>(slice: &'a [T]) -> Self
+    where
+        ValuesRef<'a>: From<&'a [T]>,
+    {
+        Memory::Values(slice.into())
+    }
+
+    /// Numbers to read and write.
+    #[must_use]
+    pub fn values_mut<T>(slice: &'a mut [T]) -> Self
+    where
+        ValuesMut<'a>: From<&'a mut [T]>,
+    {
+        Memory::ValuesMut(slice.into())
+    }
+
+    /// What it holds, as an array would be declared for it.
+    #[must_use]
+    pub fn elem(&self) -> Elem {
+        match self {
+            Memory::Index(array) => Elem::Index(array.kind()),
+            Memory::Indices(_) | Memory::IndicesMut(_) => Elem::Index(IndexKind::I64),
+            Memory::Values(values) => Elem::Value(values.dtype()),
+            Memory::ValuesMut(values) => Elem::Value(values.dtype()),
+        }
+    }
+
+    /// Whether it can be written.
+    #[must_use]
+    pub fn is_mut(&self) -> bool {
+        matches!(self, Memory::IndicesMut(_) | Memory::ValuesMut(_))
+    }
+
+    /// Number of elements.
+    #[must_use]
+    pub fn len(&self) -> usize {
+        match self {
+            Memory::Index(array) => array.len(),
+            Memory::Indices(slice) => slice.len(),
+            Memory::IndicesMut(slice) => slice.len(),
+            Memory::Values(values) => values.len(),
+            Memory::ValuesMut(values) => values.len(),
+        }
+    }
+
+    /// Whether it holds nothing.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+}
+
+impl<'a> From<&'a IndexArray> for Memory<'a> {
+    fn from(array: &'a IndexArray) -> Self {
+        Memory::Index(array)
+    }
+}
+
+impl<'a> From<ValuesRef<'a>> for Memory<'a> {
+    fn from(values: ValuesRef<'a>) -> Self {
+        Memory::Values(values)
+    }
+}
+
+impl<'a> From<ValuesMut<'a>> for Memory<'a> {
+    fn from(values: ValuesMut<'a>) -> Self {
+        Memory::ValuesMut(values)
+    }
+}
+
+/// The value of one parameter of a function.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Param {
+    /// For an `int`.
+    Int(i64),
+    /// For a `bool`.
+    Bool(bool),
+    /// For a `val`.
+    Val(Scalar),
+}
+
+impl Param {
+    /// The type of parameter that it is for.
+    #[must_use]
+    pub fn ty(&self) -> Ty {
+        match self {
+            Param::Int(_) => Ty::Int,
+            Param::Bool(_) => Ty::Bool,
+            Param::Val(scalar) => Ty::Val(scalar.dtype()),
+        }
+    }
+}
+
+impl From<i64> for Param {
+    fn from(value: i64) -> Self {
+        Param::Int(value)
+    }
+}
+
+impl From<bool> for Param {
+    fn from(value: bool) -> Self {
+        Param::Bool(value)
+    }
+}
+
+impl From<Scalar> for Param {
+    fn from(value: Scalar) -> Self {
+        Param::Val(value)
+    }
+}
+
+impl fmt::Display for Param {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Param::Int(value) => value.fmt(f),
+            Param::Bool(value) => value.fmt(f),
+            Param::Val(value) => value.fmt(f),
+        }
+    }
+}
