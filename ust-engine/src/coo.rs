@@ -28,15 +28,8 @@ impl Coo {
         values: impl Into<Values>,
     ) -> Result<Self, Error> {
         let values = values.into();
-        if crd.len() != shape.len() || crd.iter().any(|c| c.len() != values.len()) {
-            return Err(Error::Columns {
-                rank: shape.len(),
-                values: values.len(),
-                columns: crd.iter().map(Vec::len).collect(),
-            });
-        }
         let coo = Self { shape, crd, values };
-        coo.check_bounds()?;
+        coo.check()?;
         Ok(coo)
     }
 
@@ -70,7 +63,17 @@ impl Coo {
         self.crd.iter().map(|c| c[at] as usize).collect()
     }
 
-    fn check_bounds(&self) -> Result<(), Error> {
+    /// Whether columns, values and shape belong together: the fields are public, and nothing from
+    /// outside is trusted.
+    pub(crate) fn check(&self) -> Result<(), Error> {
+        let n = self.values.len();
+        if self.crd.len() != self.shape.len() || self.crd.iter().any(|c| c.len() != n) {
+            return Err(Error::Columns {
+                rank: self.shape.len(),
+                values: n,
+                columns: self.crd.iter().map(Vec::len).collect(),
+            });
+        }
         for (dim, (column, &extent)) in self.crd.iter().zip(&self.shape).enumerate() {
             let bad = column.iter().position(|&c| c < 0 || c as u64 >= extent as u64);
             if let Some(entry) = bad {

@@ -64,6 +64,22 @@ pub enum Error {
         /// Size of the dimension.
         extent: usize,
     },
+    /// Coordinates outside the shape, asked for.
+    #[error("coordinate {coordinate} of dimension {dim} lies outside 0..{extent}")]
+    Coordinate {
+        /// Which dimension, from 0.
+        dim: usize,
+        /// The coordinate.
+        coordinate: usize,
+        /// Size of the dimension.
+        extent: usize,
+    },
+    /// Generated code failed: on arrays that nobody checked, or by a fault of a level type.
+    #[error("running generated code: {0}")]
+    Run(#[from] ust_level_api::ir::interp::RunError),
+    /// Generated code is malformed: a fault of a level type.
+    #[error("generated code is malformed: {0}")]
+    Malformed(#[from] ust_level_api::ir::validate::ValidateError),
     /// The same coordinates twice, where that was to be refused.
     #[error(
         "two entries at {coordinates:?}: sum them (`Duplicates::Sum`), or use a nonunique format"
@@ -72,6 +88,17 @@ pub enum Error {
         /// The coordinates.
         coordinates: Vec<usize>,
     },
+    /// Entries out of order, where the format promises order.
+    #[error(
+        "the entry at {coordinates:?} stands out of order: sort the arrays, or use a `nonordered` format"
+    )]
+    Order {
+        /// Its coordinates.
+        coordinates: Vec<usize>,
+    },
+    /// Arrays that do not belong to the format.
+    #[error("{0}")]
+    Parts(String),
     /// A shape that does not match.
     #[error("shape {found:?} does not match: {expected}")]
     Shape {

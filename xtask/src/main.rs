@@ -1,2 +1,61 @@
-//! skeleton
-fn main() {}
+//! The developer's commands: `cargo xtask test`, `cargo xtask ci`, and the checks they are made of.
+#![forbid(unsafe_code)]
+
+mod invariants;
+mod run;
+mod without;
+
+use clap::{Parser, Subcommand};
+
+/// Commands for whoever changes this workspace.
+#[derive(Parser)]
+#[command(name = "cargo xtask", bin_name = "cargo xtask")]
+struct Args {
+    #[command(subcommand)]
+    command: Command,
+}
+
+#[derive(Subcommand)]
+enum Command {
+    /// Every test: units, properties, documentation examples, and the conformance suite.
+    Test,
+    /// Everything that must hold before a change is merged: format, lints, docs, tests, invariants.
+    Ci,
+    /// Is any level type named outside its own crate?
+    Invariants,
+    /// Does the workspace build without each level crate in turn?
+    Without {
+        /// Only this level crate, by its folder under `levels`.
+        level: Option<String>,
+    },
+}
+
+fn main() -> std::process::ExitCode {
+    let outcome = match Args::parse().command {
+        Command::Test => test(),
+        Command::Ci => ci(),
+        Command::Invariants => invariants::check(),
+        Command::Without { level } => without::check(level.as_deref()),
+    };
+    match outcome {
+        Ok(()) => std::process::ExitCode::SUCCESS,
+        Err(message) => {
+            eprintln!("xtask: {message}");
+            std::process::ExitCode::FAILURE
+        }
+    }
+}
+
+fn test() -> Result<(), String> {
+    run::cargo(&["test", "--workspace", "--no-fail-fast"], &[])?;
+    run::cargo(&["run", "--quiet", "--package", "ust-conformance"], &[])
+}
+
+fn ci() -> Result<(), String> {
+    run::cargo(&["fmt", "--all", "--check"], &[])?;
+    invariants::check()?;
+    run::cargo(&["clippy", "--workspace", "--all-targets", "--", "--deny", "warnings"], &[])?;
+    run::cargo(&["doc", "--workspace", "--no-deps"], &[("RUSTDOCFLAGS", "--deny warnings")])?;
+    test()?;
+    without::check(None)
+}

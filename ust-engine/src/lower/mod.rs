@@ -1,1 +1,31 @@
-//! (being written)
+//! From a format to loop IR: how the levels of a tensor are walked and searched together.
+//!
+//! A level type knows its own level. Here the levels are put one under another: each is told its
+//! parent, and the interval in which its coordinate can be valid, given the coordinates already
+//! fixed ([`bounds`]). [`nest`] walks a whole tensor, [`find`] searches for one element,
+//! [`unpack`] turns storage into columns of coordinates. [`view`] is about slices.
+
+pub mod bounds;
+pub mod find;
+pub mod nest;
+pub mod unpack;
+pub mod view;
+
+use ust_level_api::ir::Expr;
+
+use crate::format::IndexExpr;
+
+/// An index expression as IR, with IR in place of its variables.
+#[must_use]
+pub fn emit(expr: &IndexExpr, vars: &[Expr]) -> Expr {
+    let of = |e: &IndexExpr| emit(e, vars);
+    match expr {
+        IndexExpr::Const(value) => Expr::Int(*value),
+        IndexExpr::Var(at) => vars[*at].clone(),
+        IndexExpr::Add(a, b) => of(a) + of(b),
+        IndexExpr::Sub(a, b) => of(a) - of(b),
+        IndexExpr::Mul(a, b) => of(a) * of(b),
+        IndexExpr::FloorDiv(a, b) => of(a).floor_div(of(b)),
+        IndexExpr::Mod(a, b) => of(a).modulo(of(b)),
+    }
+}

@@ -1,0 +1,3 @@
+//! skeleton
+use ust as _;
+fn main() {}

@@ -1,0 +1,161 @@
+//! Where a level's coordinate can be valid, given the coordinates of the levels above.
+//!
+//! Each dimension is an expression over level coordinates (the inverse map). Where that expression
+//! is a sum of multiples, `0 <= dimension < extent` is solved for the level at hand: exactly, when
+//! the level is the last one that the dimension needs; else for some value of the levels below,
+//! which gives a superset. Where it is not (linearised dimensions), nothing is narrowed, and
+//! [`Bounds::guard`] says so: the walk then tests the dimension when it is complete.
+
+use ust_level_api::ir::Expr;
+use ust_level_api::walk::Interval;
+
+use crate::format::{Format, IndexExpr};
+
+/// A sum of multiples of variables and a constant.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Affine {
+    /// The factor of each variable.
+    pub factors: Vec<i64>,
+    /// What is added.
+    pub constant: i64,
+}
+
+impl Affine {
+    /// The expression as a sum of multiples of `count` variables, if it is one.
+    #[must_use]
+    pub fn of(expr: &IndexExpr, count: usize) -> Option<Self> {
+        match expr {
+            IndexExpr::Const(value) => Some(Self { factors: vec![0; count], constant: *value }),
+            IndexExpr::Var(at) => {
+                let mut factors = vec![0; count];
+                factors[*at] = 1;
+                Some(Self { factors, constant: 0 })
+            }
+            IndexExpr::Add(a, b) => Self::of(a, count)?.plus(&Self::of(b, count)?, 1),
+            IndexExpr::Sub(a, b) => Self::of(a, count)?.plus(&Self::of(b, count)?, -1),
+            IndexExpr::Mul(a, b) => {
+                let (a, b) = (Self::of(a, count)?, Self::of(b, count)?);
+                let zero = Self { factors: vec![0; count], constant: 0 };
+                match (a.factors == zero.factors, b.factors == zero.factors) {
+                    (true, _) => zero.plus(&b, a.constant),
+                    (_, true) => zero.plus(&a, b.constant),
+                    _ => None,
+                }
+            }
+            IndexExpr::FloorDiv(..) | IndexExpr::Mod(..) => None,
+        }
+    }
+
+    fn plus(&self, other: &Self, times: i64) -> Option<Self> {
+        let add = |a: i64, b: i64| a.checked_add(b.checked_mul(times)?);
+        let factors = self.factors.iter().zip(&other.factors).map(|(&a, &b)| add(a, b));
+        Some(Self {
+            factors: factors.collect::<Option<_>>()?,
+            constant: add(self.constant, other.constant)?,
+        })
+    }
+}
+
+/// The sizes that bounds are made of, as IR.
+#[derive(Clone, Debug)]
+pub struct Sizes {
+    /// Extent of each dimension of the whole tensor.
+    pub extents: Vec<Expr>,
+    /// Number of coordinates of each level.
+    pub sizes: Vec<Expr>,
+    /// Lowest coordinate of each level.
+    pub lowers: Vec<Expr>,
+}
+
+/// What is known about the coordinates of each level of a format.
+#[derive(Clone, Debug)]
+pub struct Bounds {
+    inverse: Vec<IndexExpr>,
+    affine: Vec<Option<Affine>>,
+    /// For each dimension, the last level that it needs.
+    completed_by: Vec<usize>,
+}
+
+impl Bounds {
+    /// Studies a format's inverse map.
+    #[must_use]
+    pub fn new(format: &Format) -> Self {
+        let levels = format.level_count();
+        let inverse = format.inverse().to_vec();
+        let affine = inverse.iter().map(|e| Affine::of(e, levels)).collect();
+        let completed_by =
+            inverse.iter().map(|e| e.vars().into_iter().next_back().unwrap_or(0)).collect();
+        Self { inverse, affine, completed_by }
+    }
+
+    /// The dimensions whose coordinate is known once this level's is.
+    pub fn completed_at(&self, level: usize) -> impl Iterator<Item = usize> + '_ {
+        (0..self.inverse.len()).filter(move |&dim| self.completed_by[dim] == level)
+    }
+
+    /// Whether staying inside [`Bounds::interval`] leaves a dimension that this level completes
+    /// untested.
+    #[must_use]
+    pub fn needs_guard(&self, dim: usize) -> bool {
+        self.affine[dim].is_none()
+    }
+
+    /// The interval of a level's coordinate, given those of the levels above.
+    #[must_use]
+    pub fn interval(&self, level: usize, above: &[Expr], sizes: &Sizes) -> Interval {
+        let lower = sizes.lowers[level].clone();
+        let mut lo = lower.clone();
+        let mut hi = lower + sizes.sizes[level].clone();
+        for (dim, affine) in self.affine.iter().enumerate() {
+            let Some(affine) = affine else { continue };
+            let factor = affine.factors[level];
+            // A plain dimension fills its level: its extent is the level's size.
+            let plain = self.inverse[dim] == IndexExpr::Var(level);
+            if factor == 0 || plain {
+                continue;
+            }
+            let (least, most) = rest(affine, level, above, sizes);
+            let extent = sizes.extents[dim].clone();
+            // least <= dimension - factor * x <= most: some value of the levels below satisfies
+            // 0 <= dimension < extent.
+            let (first, last) = if factor > 0 {
+                (ceil_div(Expr::Int(0) - most, factor), (extent - 1 - least).floor_div(factor))
+            } else {
+                (ceil_div(least - (extent - 1), -factor), most.floor_div(-factor))
+            };
+            lo = lo.max(first);
+            hi = hi.min(last + 1);
+        }
+        Interval { lo, hi }
+    }
+}
+
+/// The least and the greatest value of a dimension without this level's share.
+fn rest(affine: &Affine, level: usize, above: &[Expr], sizes: &Sizes) -> (Expr, Expr) {
+    let mut known = Expr::Int(affine.constant);
+    for (at, &factor) in affine.factors.iter().enumerate().take(level) {
+        if factor != 0 {
+            known = known + above[at].clone() * factor;
+        }
+    }
+    let (mut least, mut most) = (known.clone(), known);
+    for (at, &factor) in affine.factors.iter().enumerate().skip(level + 1) {
+        if factor != 0 {
+            let first = sizes.lowers[at].clone() * factor;
+            let span = (sizes.sizes[at].clone() - 1) * factor;
+            let (low, high) = if factor > 0 {
+                (first.clone(), first + span)
+            } else {
+                (first.clone() + span, first)
+            };
+            least = least + low;
+            most = most + high;
+        }
+    }
+    (least, most)
+}
+
+/// Quotient by a positive number, rounded up.
+fn ceil_div(a: Expr, by: i64) -> Expr {
+    if by == 1 { a } else { (a + (by - 1)).floor_div(by) }
+}

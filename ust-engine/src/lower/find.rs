@@ -1,0 +1,86 @@
+//! One element of a tensor: located where levels can, walked for where they cannot.
+
+use ust_level_api::ir::{ArrayId, BinOp, Builder, Elem, Expr, Function, Ty};
+use ust_level_api::{Dtype, IndexKind};
+
+use super::nest::{Operand, Reach};
+use crate::tensor::Tensor;
+
+/// A function that sums what is stored at given level coordinates.
+///
+/// Parameters: the tensor's sizes, then a coordinate for each level. Arrays: the tensor's, then
+/// `values`, `sum` (one element, starting at zero) and `count` (one index).
+#[must_use]
+pub fn find(tensor: &Tensor) -> (Function, Operand) {
+    let dtype = tensor.dtype();
+    let mut b = Builder::new("find");
+    let operand = Operand::declare(&mut b, "A", tensor);
+    let wanted: Vec<Expr> =
+        (0..operand.format.level_count()).map(|l| b.param(&format!("c{l}"), Ty::Int)).collect();
+    let arrays = Arrays {
+        values: b.array("values", Elem::Value(dtype), false),
+        sum: b.array("sum", Elem::Value(dtype), true),
+        count: b.array("count", Elem::Index(IndexKind::I64), true),
+    };
+    descend(&mut b, &operand, &wanted, 0, Expr::Int(0), &arrays);
+    let _: Dtype = dtype;
+    (b.finish(), operand)
+}
+
+struct Arrays {
+    values: ArrayId,
+    sum: ArrayId,
+    count: ArrayId,
+}
+
+fn descend(
+    b: &mut Builder,
+    operand: &Operand,
+    wanted: &[Expr],
+    level: usize,
+    parent: Expr,
+    out: &Arrays,
+) {
+    if level == wanted.len() {
+        let value = b.load(out.values, parent);
+        b.reduce(BinOp::Add, out.sum, Expr::Int(0), value);
+        b.reduce(BinOp::Add, out.count, Expr::Int(0), Expr::Int(1));
+        return;
+    }
+    let ty = &operand.format.levels()[level].ty;
+    let site = operand.site(level, parent, &wanted[..level], Reach::Inside);
+    // Where a coordinate can stand several times, one position is not the answer.
+    let located = match ty.describe().props.unique {
+        true => ty.locate(&site, wanted[level].clone(), b),
+        false => None,
+    };
+    if let Some(located) = located {
+        let pos = located.pos;
+        return b.if_(located.found, |b| {
+            let pos = b.bind("at", pos);
+            descend(b, operand, wanted, level + 1, pos, out);
+        });
+    }
+    let walk = ty.walk(&site, b);
+    b.for_("cursor", walk.cursor.lo.clone(), walk.cursor.hi.clone(), |b, cursor| {
+        let step = (walk.step)(b, cursor.clone());
+        let crd = b.bind("crd", step.crd.clone());
+        let here = match &step.run {
+            None => crd.equals(wanted[level].clone()),
+            Some(run) => {
+                let end = crd.clone() + run.clone();
+                crd.le(wanted[level].clone()).and(wanted[level].clone().lt(end))
+            }
+        };
+        let guard = step.guard.clone().unwrap_or(Expr::Bool(true));
+        b.if_(guard, |b| {
+            b.if_(here, |b| {
+                let pos = b.bind("at", step.pos.clone());
+                descend(b, operand, wanted, level + 1, pos, out);
+            });
+        });
+        if let Some(advance) = &walk.advance {
+            advance(b, cursor);
+        }
+    });
+}

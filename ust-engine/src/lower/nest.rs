@@ -1,0 +1,251 @@
+//! A loop nest over everything that a tensor stores.
+
+use ust_level_api::ir::{ArrayId, Builder, Elem, Expr, Ty};
+use ust_level_api::{Interval, WalkKind, WalkSite};
+
+use super::bounds::{Bounds, Sizes};
+use super::emit;
+use crate::format::{Format, IndexExpr};
+use crate::tensor::Tensor;
+
+/// A tensor as IR sees it: its arrays and sizes, declared in a function.
+#[derive(Clone, Debug)]
+pub struct Operand {
+    /// The format.
+    pub format: Format,
+    /// For each level, its arrays.
+    pub arrays: Vec<Vec<ArrayId>>,
+    /// Extents, level sizes and lowest coordinates.
+    pub sizes: Sizes,
+    bounds: Bounds,
+    view: super::view::View,
+}
+
+/// How a tensor is walked.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Reach {
+    /// Coordinates inside the shape only.
+    Inside,
+    /// Every place that is stored, also where it stands for no element of the tensor.
+    Everything,
+}
+
+/// What is known inside the innermost loop.
+#[derive(Clone, Debug)]
+pub struct Leaf {
+    /// The coordinate at each level.
+    pub levels: Vec<Expr>,
+    /// The position at each level; the last is where the value is.
+    pub positions: Vec<Expr>,
+    /// The coordinate of each dimension, as shown by the view.
+    pub dims: Vec<Expr>,
+    /// Whether this place is an element of the tensor: constant true for [`Reach::Inside`].
+    pub inside: Expr,
+}
+
+impl Leaf {
+    /// The position of the value.
+    #[must_use]
+    pub fn value(&self) -> Expr {
+        self.positions.last().cloned().unwrap_or(Expr::Int(0))
+    }
+}
+
+impl Operand {
+    /// Declares the sizes of a tensor as parameters of a function. [`Operand::size_arguments`]
+    /// gives the arguments. All operands' sizes are declared before the first statement.
+    #[must_use]
+    pub fn declare(b: &mut Builder, name: &str, tensor: &Tensor) -> Self {
+        let format = tensor.format().clone();
+        let mut int = |text: String| b.param(&text, Ty::Int);
+        let sizes = Sizes {
+            extents: (0..format.rank()).map(|d| int(format!("{name}_n{d}"))).collect(),
+            sizes: (0..format.level_count())
+                .map(|l| match &format.levels()[l].expr {
+                    // Written in the format, hence the same for every shape.
+                    IndexExpr::Mod(_, m) if matches!(**m, IndexExpr::Const(_)) => emit(m, &[]),
+                    _ => int(format!("{name}{l}_size")),
+                })
+                .collect(),
+            lowers: (0..format.level_count())
+                .map(|l| match can_be_negative(&format.levels()[l].expr) {
+                    true => int(format!("{name}{l}_lower")),
+                    false => Expr::Int(0),
+                })
+                .collect(),
+        };
+        let arrays = (0..format.level_count())
+            .map(|l| {
+                let specs = format.levels()[l].ty.describe().arrays;
+                let stored = &tensor.levels()[l].0;
+                let named = specs.iter().zip(stored);
+                named
+                    .map(|(spec, array)| {
+                        let text = format!("{name}{l}_{}", spec.name);
+                        b.array(&text, Elem::Index(array.kind()), false)
+                    })
+                    .collect()
+            })
+            .collect();
+        let bounds = Bounds::new(&format);
+        Self { format, arrays, sizes, bounds, view: tensor.view().clone() }
+    }
+
+    /// The arguments for the parameters that [`Operand::declare`] declares, in that order.
+    #[must_use]
+    pub fn size_arguments(&self, tensor: &Tensor) -> Vec<i64> {
+        let levels = tensor.bound().levels();
+        let is_param = |e: &Expr| matches!(e, Expr::Var(_));
+        let extents = tensor.bound().shape().iter().map(|&n| n as i64);
+        let sizes = self.sizes.sizes.iter().zip(levels).filter(|(e, _)| is_param(e));
+        let lowers = self.sizes.lowers.iter().zip(levels).filter(|(e, _)| is_param(e));
+        extents
+            .chain(sizes.map(|(_, level)| level.size as i64))
+            .chain(lowers.map(|(_, level)| level.lower))
+            .collect()
+    }
+
+    /// What a level is told when it is walked or searched under one parent.
+    pub(super) fn site(
+        &self,
+        level: usize,
+        parent: Expr,
+        above: &[Expr],
+        reach: Reach,
+    ) -> WalkSite {
+        let bounds = match reach {
+            Reach::Inside => self.bounds.interval(level, above, &self.sizes),
+            Reach::Everything => {
+                let lo = self.sizes.lowers[level].clone();
+                Interval { hi: lo.clone() + self.sizes.sizes[level].clone(), lo }
+            }
+        };
+        WalkSite {
+            arrays: self.arrays[level].clone(),
+            size: self.sizes.sizes[level].clone(),
+            lower: self.sizes.lowers[level].clone(),
+            bounds,
+            parent: Interval::one(parent),
+        }
+    }
+
+    /// Emits loops over everything stored, and `body` inside them.
+    pub fn walk(&self, b: &mut Builder, reach: Reach, body: &mut dyn FnMut(&mut Builder, &Leaf)) {
+        let leaf = Leaf {
+            levels: Vec::new(),
+            positions: Vec::new(),
+            dims: vec![Expr::Int(0); self.format.rank()],
+            inside: Expr::Bool(true),
+        };
+        self.walk_level(b, leaf, reach, body);
+    }
+
+    fn walk_level(
+        &self,
+        b: &mut Builder,
+        above: Leaf,
+        reach: Reach,
+        body: &mut dyn FnMut(&mut Builder, &Leaf),
+    ) {
+        let level = above.levels.len();
+        if level == self.format.level_count() {
+            return body(b, &above);
+        }
+        let ty = &self.format.levels()[level].ty;
+        let parent = above.positions.last().cloned().unwrap_or(Expr::Int(0));
+        let site = self.site(level, parent, &above.levels, reach);
+        let walk = ty.walk(&site, b);
+        let name = self.cursor_name(level);
+        b.for_(&name, walk.cursor.lo.clone(), walk.cursor.hi.clone(), |b, cursor| {
+            let step = (walk.step)(b, cursor.clone());
+            let guard = step.guard.clone().unwrap_or(Expr::Bool(true));
+            b.if_(guard, |b| match &step.run {
+                None => {
+                    self.enter(b, above, walk.kind, step.crd.clone(), step.pos.clone(), reach, body)
+                }
+                Some(run) => {
+                    let pos = b.bind("run_pos", step.pos.clone());
+                    let lo = b.bind("run_lo", step.crd.clone());
+                    b.for_("in_run", lo.clone(), lo + run.clone(), |b, crd| {
+                        self.enter(b, above, walk.kind, crd, pos, reach, body);
+                    });
+                }
+            });
+            if let Some(advance) = &walk.advance {
+                advance(b, cursor);
+            }
+        });
+    }
+
+    /// Handles one child: names its coordinate and position, tests the dimensions that it
+    /// completes where that is not known to hold, and goes down.
+    #[allow(clippy::too_many_arguments)]
+    fn enter(
+        &self,
+        b: &mut Builder,
+        mut leaf: Leaf,
+        kind: WalkKind,
+        crd: Expr,
+        pos: Expr,
+        reach: Reach,
+        body: &mut dyn FnMut(&mut Builder, &Leaf),
+    ) {
+        let level = leaf.levels.len();
+        let name = self.cursor_name(level);
+        leaf.levels.push(b.bind(&format!("{name}_crd"), crd));
+        leaf.positions.push(b.bind(&format!("{name}_pos"), pos));
+        let padded = self.format.levels()[level].ty.describe().props.padded;
+        let mut inside = Expr::Bool(true);
+        for dim in self.bounds.completed_at(level) {
+            let whole = emit(
+                &self.format.inverse()[dim],
+                &padded_to(&leaf.levels, self.format.level_count()),
+            );
+            let whole = b.bind(&self.format.dims()[dim].name, whole);
+            let trusted = match kind {
+                WalkKind::Coordinate => !self.bounds.needs_guard(dim),
+                // Check has seen every stored coordinate, but padding may stand anywhere.
+                WalkKind::Position | WalkKind::Other => !padded,
+            };
+            if !trusted || reach == Reach::Everything {
+                let extent = self.sizes.extents[dim].clone();
+                inside = inside.and(Expr::Int(0).le(whole.clone())).and(whole.clone().lt(extent));
+            }
+            let (shown, visible) = self.view.emit_shown(dim, whole);
+            inside = inside.and(visible);
+            leaf.dims[dim] = shown;
+        }
+        match reach {
+            Reach::Inside => b.if_(inside, |b| self.walk_level(b, leaf, reach, body)),
+            Reach::Everything => {
+                leaf.inside = leaf.inside.and(inside);
+                self.walk_level(b, leaf, reach, body);
+            }
+        }
+    }
+
+    fn cursor_name(&self, level: usize) -> String {
+        match &self.format.levels()[level].expr {
+            IndexExpr::Var(dim) => format!("{}{level}", self.format.dims()[*dim].name),
+            _ => format!("l{level}"),
+        }
+    }
+}
+
+/// Level coordinates known so far, with a stand-in for those below, which are not used.
+fn padded_to(levels: &[Expr], count: usize) -> Vec<Expr> {
+    let mut all = levels.to_vec();
+    all.resize(count, Expr::Int(0));
+    all
+}
+
+fn can_be_negative(expr: &IndexExpr) -> bool {
+    match expr {
+        IndexExpr::Const(value) => *value < 0,
+        IndexExpr::Var(_) | IndexExpr::Mod(..) => false,
+        IndexExpr::Sub(..) => true,
+        IndexExpr::Add(a, b) | IndexExpr::Mul(a, b) | IndexExpr::FloorDiv(a, b) => {
+            can_be_negative(a) || can_be_negative(b)
+        }
+    }
+}

@@ -1,0 +1,189 @@
+//! Slices: a strided window on a whole tensor.
+
+use ust_level_api::ir::Expr;
+
+use crate::error::Error;
+use crate::format::Slice;
+
+/// What of each dimension a tensor shows: everything, or a strided window.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct View {
+    shape: Vec<usize>,
+    /// One window a dimension, or empty for the whole tensor.
+    windows: Vec<Window>,
+}
+
+/// A strided window on one dimension: `offset, offset + stride, ...`, `size` coordinates.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Window {
+    /// First coordinate of the whole tensor that is shown.
+    pub offset: u64,
+    /// Number of coordinates shown.
+    pub size: u64,
+    /// Distance between neighbours, at least 1.
+    pub stride: u64,
+}
+
+impl View {
+    /// The whole tensor.
+    #[must_use]
+    pub fn whole(shape: &[usize]) -> Self {
+        Self { shape: shape.to_vec(), windows: Vec::new() }
+    }
+
+    /// Windows on a tensor of the given whole shape. Parts of a slice that are `?` must be given by
+    /// `bound`, a window for each dimension; where both say something, they must agree.
+    ///
+    /// # Errors
+    /// [`Error::Shape`] when a window reaches beyond its dimension, and [`Error::Unsupported`] for
+    /// a stride of 0, a `?` that nothing binds, or a contradiction.
+    pub fn windows(
+        whole: &[usize],
+        slices: &[Option<Slice>],
+        bound: &[Window],
+    ) -> Result<Self, Error> {
+        let mut windows = Vec::with_capacity(whole.len());
+        for (dim, &extent) in whole.iter().enumerate() {
+            let given = bound.get(dim).copied();
+            let written = slices.get(dim).and_then(Option::as_ref);
+            let everything = Window { offset: 0, size: extent as u64, stride: 1 };
+            let window = match (written, given) {
+                (None, None) => everything,
+                (None, Some(window)) => window,
+                (Some(slice), given) => Window {
+                    offset: part(slice.offset, given.map(|w| w.offset), dim, "offset")?,
+                    size: part(slice.size, given.map(|w| w.size), dim, "size")?,
+                    stride: part(slice.stride, given.map(|w| w.stride), dim, "stride")?,
+                },
+            };
+            window.check(extent, dim)?;
+            windows.push(window);
+        }
+        let shape = windows.iter().map(|w| w.size as usize).collect();
+        Ok(Self { shape, windows })
+    }
+
+    /// Windows on what this view shows, as windows on the whole tensor.
+    #[must_use]
+    pub fn then(&self, inner: &Self) -> Self {
+        let windows = self.windows.iter().zip(&inner.windows).map(|(outer, inner)| Window {
+            offset: outer.offset + inner.offset * outer.stride,
+            size: inner.size,
+            stride: outer.stride.saturating_mul(inner.stride),
+        });
+        Self { shape: inner.shape.clone(), windows: windows.collect() }
+    }
+
+    /// Extent of each dimension shown.
+    #[must_use]
+    pub fn shape(&self) -> &[usize] {
+        &self.shape
+    }
+
+    /// Whether everything is shown as it is.
+    #[must_use]
+    pub fn is_whole(&self) -> bool {
+        self.windows.is_empty()
+    }
+
+    /// The window on each dimension; none where everything is shown.
+    #[must_use]
+    pub fn get(&self) -> &[Window] {
+        &self.windows
+    }
+
+    /// The coordinate in the whole tensor of a coordinate that is shown.
+    #[must_use]
+    pub fn to_whole(&self, dim: usize, shown: i64) -> i64 {
+        match self.windows.get(dim) {
+            Some(w) => w.offset as i64 + shown * w.stride as i64,
+            None => shown,
+        }
+    }
+
+    /// Emits the coordinate shown for one of the whole tensor, and whether it is shown.
+    #[must_use]
+    pub fn emit_shown(&self, dim: usize, whole: Expr) -> (Expr, Expr) {
+        let Some(w) = self.windows.get(dim) else { return (whole, Expr::Bool(true)) };
+        let (offset, stride) = (w.offset as i64, w.stride as i64);
+        let from = whole - offset;
+        let last = (w.size as i64 - 1) * stride;
+        let shown = Expr::Int(0)
+            .le(from.clone())
+            .and(from.clone().le(last))
+            .and(from.clone().modulo(stride).equals(0));
+        (from.floor_div(stride), shown)
+    }
+}
+
+impl Window {
+    fn check(self, extent: usize, dim: usize) -> Result<(), Error> {
+        if self.stride == 0 {
+            let text = format!("the slice of dimension {dim} has stride 0: use at least 1");
+            return Err(Error::Unsupported(text));
+        }
+        let end = self
+            .size
+            .saturating_sub(1)
+            .checked_mul(self.stride)
+            .and_then(|span| span.checked_add(self.offset));
+        let inside = match end {
+            Some(last) if self.size > 0 => last < extent as u64,
+            Some(first) => first <= extent as u64,
+            None => false,
+        };
+        if inside {
+            return Ok(());
+        }
+        Err(Error::Shape {
+            found: vec![extent],
+            expected: format!(
+                "dimension {dim} is sliced from {} in {} steps of {}, which reach beyond it",
+                self.offset, self.size, self.stride
+            ),
+        })
+    }
+}
+
+fn part(written: Option<u64>, bound: Option<u64>, dim: usize, what: &str) -> Result<u64, Error> {
+    match (written, bound) {
+        (Some(a), Some(b)) if a != b => Err(Error::Unsupported(format!(
+            "the slice of dimension {dim} has {what} {a} in the format, but {b} was given"
+        ))),
+        (Some(value), _) | (None, Some(value)) => Ok(value),
+        (None, None) => Err(Error::Unsupported(format!(
+            "the slice of dimension {dim} has {what} `?`: give it when the tensor is sliced"
+        ))),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn windows_stay_inside_their_dimension() {
+        let window = |offset, size, stride| Window { offset, size, stride };
+        for (w, extent, fits) in [
+            (window(0, 4, 1), 4, true),
+            (window(1, 2, 3), 5, true),
+            (window(1, 2, 3), 4, false),
+            (window(4, 0, 1), 4, true),
+            (window(5, 0, 1), 4, false),
+            (window(0, 1, 0), 4, false),
+            (window(1, u64::MAX, u64::MAX), 4, false),
+        ] {
+            assert_eq!(View::windows(&[extent], &[None], &[w]).is_ok(), fits, "{w:?} of {extent}");
+        }
+    }
+
+    #[test]
+    fn question_marks_are_bound_and_contradictions_refused() {
+        let slice = Some(Slice { offset: Some(1), size: None, stride: Some(2) });
+        let window = Window { offset: 1, size: 3, stride: 2 };
+        assert_eq!(View::windows(&[9], &[slice.clone()], &[window]).unwrap().shape(), [3]);
+        assert!(View::windows(&[9], &[slice.clone()], &[]).is_err());
+        let other = Window { offset: 0, ..window };
+        assert!(View::windows(&[9], &[slice], &[other]).is_err());
+    }
+}

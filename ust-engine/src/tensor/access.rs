@@ -1,0 +1,201 @@
+//! One element, all entries, coordinates.
+
+use std::sync::Arc;
+
+use ust_level_api::ir::interp::{Memory, Param, Program};
+use ust_level_api::{Buffer, Element, IndexArray, Scalar, with_dtype};
+
+use super::values::StoredElement;
+use super::{Tensor, Values};
+use crate::coo::Coo;
+use crate::error::Error;
+use crate::lower::find::find;
+use crate::lower::nest::{Operand, Reach};
+use crate::lower::unpack::{Column, unpack};
+use crate::lower::view::View;
+
+/// The compiled search of a tensor, kept after its first use.
+pub(super) struct Getter {
+    program: Program,
+    operand: Operand,
+}
+
+impl Tensor {
+    /// The element at the given coordinates; the fill value where none is stored, the sum where
+    /// several are. Cost: a search in each level.
+    ///
+    /// # Errors
+    /// [`Error::Shape`] when the number of coordinates is not the rank, and [`Error::Coordinate`]
+    /// when one lies outside the shape.
+    pub fn get(&self, coordinates: &[usize]) -> Result<Scalar, Error> {
+        self.check_coordinates(coordinates)?;
+        let whole: Vec<i64> = coordinates
+            .iter()
+            .enumerate()
+            .map(|(dim, &c)| self.view.to_whole(dim, c as i64))
+            .collect();
+        let levels = self
+            .format()
+            .dim2lvl(&whole)
+            .ok_or_else(|| Error::TooLarge("a level coordinate does not fit 64 bits".to_owned()))?;
+        let getter = self.getter()?;
+        let mut params = getter.operand.size_arguments(self);
+        params.extend(levels);
+        let params: Vec<Param> = params.into_iter().map(Param::Int).collect();
+        with_dtype!(self.dtype(), T => {
+            let mut sum = [T::ZERO];
+            let mut count = [0_i64];
+            let mut memory: Vec<Memory<'_>> =
+                self.levels.iter().flat_map(|level| &level.0).map(Memory::Index).collect();
+            memory.push(Memory::values(self.values.typed::<T>()?));
+            memory.push(Memory::values_mut(&mut sum[..]));
+            memory.push(Memory::IndicesMut(&mut count));
+            getter.program.run(&params, &mut memory)?;
+            drop(memory);
+            Ok(if count[0] == 0 { self.fill } else { sum[0].scalar() })
+        })
+    }
+
+    /// The element at the given coordinates, typed.
+    ///
+    /// # Errors
+    /// As [`Tensor::get`], and [`Error::Dtype`] when the values are of another type.
+    pub fn get_as<T: Element>(&self, coordinates: &[usize]) -> Result<T, Error> {
+        T::from_scalar(self.get(coordinates)?)
+            .ok_or(Error::Dtype { expected: T::DTYPE, found: self.dtype() })
+    }
+
+    fn check_coordinates(&self, coordinates: &[usize]) -> Result<(), Error> {
+        if coordinates.len() != self.rank() {
+            return Err(Error::Shape {
+                found: coordinates.to_vec(),
+                expected: format!("{} coordinates, one for each dimension", self.rank()),
+            });
+        }
+        match coordinates.iter().zip(self.shape()).position(|(c, n)| c >= n) {
+            None => Ok(()),
+            Some(dim) => Err(Error::Coordinate {
+                dim,
+                coordinate: coordinates[dim],
+                extent: self.shape()[dim],
+            }),
+        }
+    }
+
+    fn getter(&self) -> Result<Arc<Getter>, Error> {
+        if let Some(getter) = self.getter.get() {
+            return Ok(Arc::clone(getter));
+        }
+        let (function, operand) = find(self);
+        let getter = Arc::new(Getter { program: Program::compile(&function)?, operand });
+        Ok(Arc::clone(self.getter.get_or_init(|| getter)))
+    }
+
+    /// The view through which the tensor is seen.
+    pub(crate) fn view(&self) -> &View {
+        &self.view
+    }
+
+    /// Whether a stored value equal to the fill value is padding: the format ends in a full or
+    /// padded level.
+    #[must_use]
+    pub fn has_padding(&self) -> bool {
+        ends_in_padding(self.format())
+    }
+
+    /// Every stored entry, as coordinates and values, in storage order: padding is left out,
+    /// explicit zeros and duplicates are kept. Cost: O(nse) time and memory.
+    ///
+    /// # Errors
+    /// [`Error::Run`] for arrays that break their level's rules, which only
+    /// [`Tensor::from_parts_unchecked`] lets in.
+    pub fn to_coo(&self) -> Result<Coo, Error> {
+        let keep = self.has_padding().then(|| self.entry_mask());
+        let rows = match &keep {
+            Some(IndexArray::U8(mask)) => mask.iter().filter(|&&k| k != 0).count(),
+            _ => self.nse(),
+        };
+        let mut columns: Vec<Column> = (0..self.rank()).map(Column::Dim).collect();
+        columns.push(Column::Value);
+        let mut crd = unpack(self, Reach::Inside, &columns, keep.as_ref(), rows)?;
+        let places = crd.pop().expect("the column of value positions");
+        let places: Vec<u64> = places.into_iter().map(|p| p as u64).collect();
+        Ok(Coo { shape: self.shape().to_vec(), crd, values: self.values.gather(&places) })
+    }
+
+    /// For each stored value, whether it is an entry and not padding.
+    fn entry_mask(&self) -> IndexArray {
+        fn mask<T: StoredElement>(values: &Buffer<T>, fill: Scalar) -> IndexArray {
+            let fill = T::from_scalar(fill);
+            let differs = |&v: &T| u8::from(!fill.is_some_and(|f| f.same(v)));
+            IndexArray::from(values.iter().map(differs).collect::<Vec<u8>>())
+        }
+        crate::with_values!(&self.values, b => mask(b, self.fill))
+    }
+
+    /// Every stored entry, one after another, in storage order.
+    ///
+    /// ```
+    /// use ust::{Coo, Scalar, Tensor};
+    /// let coo = Coo::new(vec![2, 3], vec![vec![1, 0], vec![2, 1]], vec![5.0, 7.0])?;
+    /// let csc = Tensor::from_coo(&coo, &"CSC".parse()?)?;
+    /// let entries: Vec<_> = csc.entries()?.map(|e| (e.coordinates, e.value)).collect();
+    /// assert_eq!(entries, [(vec![0, 1], Scalar::F64(7.0)), (vec![1, 2], Scalar::F64(5.0))]);
+    /// # Ok::<(), ust::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// As [`Tensor::to_coo`], whose cost and memory this has.
+    pub fn entries(&self) -> Result<Entries, Error> {
+        Ok(Entries { coo: self.to_coo()?, at: 0 })
+    }
+}
+
+/// Whether a stored value equal to the fill value is padding in this format.
+pub(crate) fn ends_in_padding(format: &crate::Format) -> bool {
+    format.levels().last().is_none_or(|last| {
+        let props = last.ty.describe().props;
+        props.full || props.padded
+    })
+}
+
+/// A stored entry.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Entry {
+    /// Its coordinate in each dimension.
+    pub coordinates: Vec<usize>,
+    /// Its value.
+    pub value: Scalar,
+}
+
+/// An iterator over stored entries.
+#[derive(Clone, Debug)]
+pub struct Entries {
+    coo: Coo,
+    at: usize,
+}
+
+impl Iterator for Entries {
+    type Item = Entry;
+
+    fn next(&mut self) -> Option<Entry> {
+        let value = self.coo.values.get(self.at)?;
+        let coordinates = self.coo.coordinates(self.at);
+        self.at += 1;
+        Some(Entry { coordinates, value })
+    }
+
+    fn size_hint(&self) -> (usize, Option<usize>) {
+        let left = self.coo.len() - self.at;
+        (left, Some(left))
+    }
+}
+
+impl ExactSizeIterator for Entries {}
+
+impl From<Entries> for Values {
+    /// The values of all entries, those already passed included.
+    fn from(entries: Entries) -> Self {
+        entries.coo.values
+    }
+}

@@ -1,0 +1,170 @@
+//! Other formats, dtypes and widths; duplicates, zeros, order; slices.
+
+use std::sync::OnceLock;
+
+use ust_level_api::{Dtype, Scalar};
+
+use super::build::{BuildOptions, Duplicates};
+use super::{Tensor, Values};
+use crate::coo::Coo;
+use crate::error::Error;
+use crate::format::{Format, Slice};
+use crate::lower::view::{View, Window};
+
+impl Tensor {
+    /// The same tensor in another format. Explicit zeros are kept where the other format can tell
+    /// them from padding; duplicates are summed where it is unique.
+    ///
+    /// Cost: nothing for the same format; else O(nse) to unpack, a sort where the orders differ,
+    /// and O(nse) to assemble.
+    ///
+    /// # Errors
+    /// As [`Tensor::from_coo_with`]: a level that cannot hold the entries, a width too narrow, a
+    /// dense format too large.
+    pub fn convert(&self, format: &Format) -> Result<Self, Error> {
+        if self.view.is_whole() && self.format() == format {
+            return Ok(self.clone());
+        }
+        self.rebuild(&self.to_coo()?, format, Duplicates::AsFormat)
+    }
+
+    fn rebuild(&self, coo: &Coo, format: &Format, duplicates: Duplicates) -> Result<Self, Error> {
+        let options = BuildOptions { duplicates, fill: Some(self.fill), ..Default::default() };
+        Self::from_coo_with(coo, format, &options)
+    }
+
+    /// The same numbers as another dtype. Level arrays are shared.
+    ///
+    /// # Errors
+    /// [`Error::Cast`] with the first number, or the fill value, that the dtype cannot hold.
+    pub fn cast(&self, dtype: Dtype) -> Result<Self, Error> {
+        let values = self.values.cast(dtype)?;
+        let fill = self.fill.cast(dtype).map_err(|e| Error::Cast {
+            value: e.value,
+            at: self.nse(),
+            to: e.to,
+        })?;
+        let mut tensor = self.clone();
+        (tensor.values, tensor.fill, tensor.getter) = (values, fill, OnceLock::new());
+        // Rounding may turn an entry into the fill value, never the other way round.
+        Ok(tensor)
+    }
+
+    /// Whether no two entries stand at the same coordinates, and entries stand in order.
+    ///
+    /// # Errors
+    /// As [`Tensor::to_coo`]. Cost: nothing for a unique and ordered format, else O(nse).
+    pub fn is_coalesced(&self) -> Result<bool, Error> {
+        if self.format().is_unique() && self.format().is_ordered() {
+            return Ok(true);
+        }
+        let coalesced = self.sum_duplicates()?;
+        Ok(self.same_structure(&coalesced))
+    }
+
+    /// Duplicates summed and entries sorted; zeros that cancel are kept. Another name for
+    /// [`Tensor::sum_duplicates`].
+    ///
+    /// # Errors
+    /// As [`Tensor::to_coo`].
+    pub fn coalesce(&self) -> Result<Self, Error> {
+        self.sum_duplicates()
+    }
+
+    /// Duplicates summed and entries sorted, in the same format; zeros that cancel are kept.
+    ///
+    /// # Errors
+    /// As [`Tensor::to_coo`]. Cost: O(nse log nse).
+    pub fn sum_duplicates(&self) -> Result<Self, Error> {
+        self.rebuild(&self.to_coo()?, &self.format().without_slices(), Duplicates::Sum)
+    }
+
+    /// Entries sorted, in the same format; duplicates stay apart where the format allows them.
+    ///
+    /// # Errors
+    /// As [`Tensor::to_coo`]. Cost: O(nse log nse).
+    pub fn sort_indices(&self) -> Result<Self, Error> {
+        self.rebuild(&self.to_coo()?, &self.format().without_slices(), Duplicates::AsFormat)
+    }
+
+    /// Stored entries equal to the fill value (explicit zeros) dropped. Sum duplicates first where
+    /// they may cancel.
+    ///
+    /// # Errors
+    /// As [`Tensor::to_coo`]. Cost: O(nse).
+    pub fn eliminate_zeros(&self) -> Result<Self, Error> {
+        let coo = self.to_coo()?;
+        let kept: Vec<u64> = (0..coo.len() as u64)
+            .filter(|&at| !coo.values.get(at as usize).is_some_and(|v| v.same(&self.fill)))
+            .collect();
+        let crd = coo.crd.iter().map(|c| kept.iter().map(|&at| c[at as usize]).collect()).collect();
+        let coo = Coo { shape: coo.shape, crd, values: coo.values.gather(&kept) };
+        self.rebuild(&coo, &self.format().without_slices(), Duplicates::AsFormat)
+    }
+
+    /// A strided window on this tensor, one for each dimension, sharing its arrays. Read-only in the
+    /// sense that results are never written in a sliced format.
+    ///
+    /// # Errors
+    /// [`Error::Shape`] when a window reaches beyond its dimension or their number is not the rank,
+    /// [`Error::Unsupported`] for a stride of 0.
+    pub fn slice(&self, windows: &[Window]) -> Result<Self, Error> {
+        self.slice_as(&vec![None; self.rank()], windows)
+    }
+
+    /// The window that a format with dimension slices describes, its `?` bound by `windows` (which
+    /// may be empty where nothing is `?`). The format without its slices must be this tensor's.
+    ///
+    /// # Errors
+    /// As [`Tensor::slice`], and [`Error::Unsupported`] when the formats differ.
+    pub fn view_as(&self, format: &Format, windows: &[Window]) -> Result<Self, Error> {
+        if format.without_slices() != self.format().without_slices() {
+            return Err(Error::Unsupported(format!(
+                "a view shares the arrays of `{}`, and cannot show them as `{format}`: convert first",
+                self.format()
+            )));
+        }
+        let slices: Vec<_> = format.dims().iter().map(|dim| dim.slice.clone()).collect();
+        self.slice_as(&slices, windows)
+    }
+
+    fn slice_as(&self, slices: &[Option<Slice>], windows: &[Window]) -> Result<Self, Error> {
+        if !windows.is_empty() && windows.len() != self.rank() {
+            return Err(Error::Shape {
+                found: vec![windows.len()],
+                expected: format!("{} windows, one for each dimension", self.rank()),
+            });
+        }
+        let inner = View::windows(self.shape(), slices, windows)?;
+        let view = match self.view.is_whole() {
+            true => inner,
+            false => self.view.then(&inner),
+        };
+        let mut tensor = self.clone();
+        (tensor.view, tensor.getter) = (view, OnceLock::new());
+        Ok(tensor)
+    }
+
+    /// The same tensor with another fill value for what is not stored. Stored elements equal to the
+    /// new fill value become padding where the format has padding.
+    ///
+    /// # Errors
+    /// [`Error::Cast`] when the values' dtype cannot hold it.
+    pub fn with_fill(&self, fill: Scalar) -> Result<Self, Error> {
+        let fill = fill.cast(self.dtype()).map_err(|e| Error::Cast {
+            value: e.value,
+            at: self.nse(),
+            to: e.to,
+        })?;
+        let coo = self.to_coo()?;
+        let options = BuildOptions { fill: Some(fill), ..Default::default() };
+        Self::from_coo_with(&coo, &self.format().without_slices(), &options)
+    }
+}
+
+impl From<&Tensor> for Values {
+    /// The stored values, shared.
+    fn from(tensor: &Tensor) -> Self {
+        tensor.values.clone()
+    }
+}

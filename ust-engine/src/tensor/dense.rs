@@ -1,0 +1,177 @@
+//! `ndarray` in and out.
+
+use ndarray::{ArrayBase, ArrayD, ArrayViewD, Data, Dimension, IxDyn, ShapeBuilder};
+use ust_level_api::{Buffer, Scalar};
+
+use super::build::{BuildOptions, MEMORY_LIMIT};
+use super::values::StoredElement;
+use super::{Parts, Tensor};
+use crate::coo::Coo;
+use crate::error::Error;
+use crate::format::{Format, IndexExpr};
+
+impl Tensor {
+    /// The nonzero elements of an array, in any format.
+    ///
+    /// ```
+    /// use ust::Tensor;
+    /// let a = ndarray::array![[0, 2], [3, 0]];
+    /// let csr = Tensor::from_dense(&a, &"CSR".parse()?)?;
+    /// assert_eq!(csr.values().typed::<i32>()?, [2, 3]);
+    /// assert_eq!(csr.to_dense::<i32>()?, a.into_dyn());
+    /// # Ok::<(), ust::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// As [`Tensor::from_coo`]. Cost: O(elements).
+    pub fn from_dense<T, S, D>(array: &ArrayBase<S, D>, format: &Format) -> Result<Self, Error>
+    where
+        T: StoredElement,
+        S: Data<Elem = T>,
+        D: Dimension,
+    {
+        Self::from_dense_with(array, format, &BuildOptions::default())
+    }
+
+    /// The elements of an array that differ from the fill value, in any format.
+    ///
+    /// # Errors
+    /// As [`Tensor::from_coo_with`]. Cost: O(elements).
+    pub fn from_dense_with<T, S, D>(
+        array: &ArrayBase<S, D>,
+        format: &Format,
+        options: &BuildOptions,
+    ) -> Result<Self, Error>
+    where
+        T: StoredElement,
+        S: Data<Elem = T>,
+        D: Dimension,
+    {
+        let fill = match options.fill {
+            None => T::ZERO,
+            Some(fill) => fill.cast(T::DTYPE).ok().and_then(T::from_scalar).ok_or(Error::Cast {
+                value: fill,
+                at: 0,
+                to: T::DTYPE,
+            })?,
+        };
+        let array = array.view().into_dyn();
+        let mut crd: Vec<Vec<i64>> = vec![Vec::new(); array.ndim()];
+        let mut values = Vec::new();
+        for (index, &value) in array.indexed_iter() {
+            if !fill.same(value) {
+                values.push(value);
+                for (column, &c) in crd.iter_mut().zip(index.slice()) {
+                    column.push(c as i64);
+                }
+            }
+        }
+        let coo = Coo { shape: array.shape().to_vec(), crd, values: values.into() };
+        Self::from_coo_with(&coo, format, options)
+    }
+
+    /// All elements as an array in row-major order, duplicates summed. Cost: O(elements + nse).
+    ///
+    /// # Errors
+    /// [`Error::Dtype`] when the values are of another type, [`Error::TooLarge`] for a shape that is
+    /// implausible as a dense array.
+    pub fn to_dense<T: StoredElement>(&self) -> Result<ArrayD<T>, Error> {
+        self.values.typed::<T>()?;
+        let elements = self.shape().iter().try_fold(1_u64, |all, &n| all.checked_mul(n as u64));
+        let bytes = elements.and_then(|n| n.checked_mul(size_of::<T>() as u64));
+        if bytes.is_none_or(|bytes| bytes > MEMORY_LIMIT) {
+            let shape = self.shape();
+            return Err(Error::TooLarge(format!("shape {shape:?} as a dense array")));
+        }
+        let fill = T::from_scalar(self.fill).unwrap_or(T::ZERO);
+        let mut array = ArrayD::from_elem(IxDyn(self.shape()), fill);
+        let coo = self.to_coo()?;
+        let mut seen = match self.format().is_unique() {
+            true => None,
+            false => Some(ArrayD::from_elem(IxDyn(self.shape()), false)),
+        };
+        for (at, &value) in coo.values.typed::<T>()?.iter().enumerate() {
+            let place = IxDyn(&coo.coordinates(at));
+            let again =
+                seen.as_mut().is_some_and(|seen| std::mem::replace(&mut seen[&place], true));
+            let element = &mut array[&place];
+            *element = if again { element.plus(value) } else { value };
+        }
+        Ok(array)
+    }
+
+    /// The elements as a borrowed array, without a copy, where the layout allows it: every level is
+    /// full and stores a plain dimension, and the tensor is not sliced.
+    #[must_use]
+    pub fn dense_view<T: StoredElement>(&self) -> Option<ArrayViewD<'_, T>> {
+        let values = self.values.typed::<T>().ok()?;
+        if !self.view.is_whole() {
+            return None;
+        }
+        let mut strides = vec![0; self.rank()];
+        let mut stride = 1;
+        for level in self.format().levels().iter().rev() {
+            let IndexExpr::Var(dim) = level.expr else { return None };
+            let props = level.ty.describe().props;
+            if !props.full || props.padded {
+                return None;
+            }
+            strides[dim] = stride;
+            stride *= self.shape()[dim];
+        }
+        ArrayViewD::from_shape(IxDyn(self.shape()).strides(IxDyn(&strides)), values).ok()
+    }
+
+    /// The values as an array of blocks, without a copy: see [`Tensor::block_shape`].
+    ///
+    /// # Errors
+    /// [`Error::Dtype`] when the values are of another type.
+    pub fn block_view<T: StoredElement>(&self) -> Result<ArrayViewD<'_, T>, Error> {
+        let values = self.values.typed::<T>()?;
+        ArrayViewD::from_shape(IxDyn(&self.block_shape()), values)
+            .map_err(|e| Error::Unsupported(format!("the values do not form whole blocks: {e}")))
+    }
+
+    /// An array taken as a dense tensor, row-major. Cost: O(1) for an array in row-major order,
+    /// else one copy.
+    ///
+    /// # Errors
+    /// [`Error::Format`] for a rank beyond the format's limit, or when nobody registered the level
+    /// type that the name `Dense` stands for.
+    pub fn from_array<T: StoredElement>(array: ArrayD<T>) -> Result<Self, Error> {
+        let shape = array.shape().to_vec();
+        let format = Format::resolve("Dense", Some(shape.len()))?;
+        let rows = array.as_standard_layout().into_owned();
+        let (values, offset) = rows.into_raw_vec_and_offset();
+        let buffer: Buffer<T> = match offset {
+            None | Some(0) => values.into(),
+            Some(offset) => values[offset..].to_vec().into(),
+        };
+        let parts = Parts {
+            levels: vec![Vec::new(); format.level_count()],
+            values: T::wrap(buffer),
+            fill: None,
+        };
+        Self::from_parts(&format, &shape, parts)
+    }
+}
+
+impl<T: StoredElement> TryFrom<ArrayD<T>> for Tensor {
+    type Error = Error;
+
+    /// As [`Tensor::from_array`].
+    fn try_from(array: ArrayD<T>) -> Result<Self, Error> {
+        Self::from_array(array)
+    }
+}
+
+impl Tensor {
+    /// A tensor of rank 0.
+    ///
+    /// # Errors
+    /// None in practice: the format `() -> ()` takes any value.
+    pub fn from_scalar(value: Scalar) -> Result<Self, Error> {
+        let format: Format = "() -> ()".parse()?;
+        Self::from_parts(&format, &[], Parts::new(Vec::new(), super::Values::filled(value, 1)))
+    }
+}

@@ -1,0 +1,155 @@
+//! The check at the boundary: foreign arrays against their format.
+
+use ust_level_api::{Arrays, IndexArray, Reach, Role};
+
+use super::build::level_error;
+use super::{Parts, Tensor};
+use crate::error::Error;
+use crate::format::Bound;
+use crate::lower::nest::Reach as Walked;
+use crate::lower::unpack::{Column, unpack};
+
+/// Are the right arrays there, in widths that the format allows?
+pub(super) fn kinds(bound: &Bound, parts: &Parts) -> Result<(), Error> {
+    let format = bound.format();
+    if parts.levels.len() != format.level_count() {
+        return Err(Error::Parts(format!(
+            "the format has {} levels, and arrays for {} were given",
+            format.level_count(),
+            parts.levels.len()
+        )));
+    }
+    for (level, arrays) in parts.levels.iter().enumerate() {
+        let specs = format.levels()[level].ty.describe().arrays;
+        let text = format.level_text(level);
+        if specs.len() != arrays.len() {
+            let names: Vec<&str> = specs.iter().map(|spec| spec.name).collect();
+            return Err(Error::Parts(format!(
+                "level {level} (`{text}`) owns [{}], and {} arrays were given",
+                names.join(", "),
+                arrays.len()
+            )));
+        }
+        for (spec, array) in specs.iter().zip(arrays) {
+            let kind = array.kind();
+            let wanted = match spec.role {
+                Role::Position => format.pos_width(),
+                Role::Coordinate => format.crd_width(),
+                Role::Own(own) if own == kind => continue,
+                Role::Own(own) => {
+                    return Err(Error::Parts(format!(
+                        "level {level} (`{text}`): {} is stored as {own}, not {kind}",
+                        spec.name
+                    )));
+                }
+            };
+            let allowed = kind.bits() >= spec.min_bits && (wanted == 0 || kind.bits() == wanted);
+            if !allowed {
+                return Err(Error::Parts(format!(
+                    "level {level} (`{text}`): {} is stored as {kind}, and the format says {} \
+                     bits; convert the array, or change the format's width",
+                    spec.name,
+                    if wanted == 0 {
+                        format!("at least {}", spec.min_bits)
+                    } else {
+                        wanted.to_string()
+                    }
+                )));
+            }
+        }
+    }
+    Ok(())
+}
+
+/// Are the arrays' contents right? Marks the tensor as clean where no place is out of reach.
+pub(super) fn verify(mut tensor: Tensor) -> Result<Tensor, Error> {
+    levels(&tensor.bound, &tensor.levels, tensor.values.len())?;
+    let places = entries(&tensor)?;
+    tensor.clean = places == tensor.nse();
+    Ok(tensor)
+}
+
+/// Every level's own check, from the root down.
+fn levels(bound: &Bound, arrays: &[Arrays], values: usize) -> Result<(), Error> {
+    let mut reach = Reach::all(1);
+    for (level, arrays) in arrays.iter().enumerate() {
+        let ty = &bound.format().levels()[level].ty;
+        reach = ty
+            .check(&bound.site(level), arrays, &reach)
+            .map_err(|source| level_error(bound, level, source))?;
+    }
+    if reach.positions != values as u64 {
+        return Err(Error::Parts(format!(
+            "the levels have {} positions, and {values} values were given",
+            reach.positions
+        )));
+    }
+    Ok(())
+}
+
+/// What no level sees alone: coordinates of dimensions, and order and uniqueness across levels.
+/// Gives the number of places that coordinates reach.
+fn entries(tensor: &Tensor) -> Result<usize, Error> {
+    let format = tensor.format();
+    let tail = format.tail();
+    let mut columns: Vec<Column> = (0..tensor.rank()).map(Column::Dim).collect();
+    columns.extend((0..tail).map(Column::LevelCoordinate));
+    let columns = unpack(tensor, Walked::Inside, &columns, None, tensor.nse())?;
+    let (dims, levels) = columns.split_at(tensor.rank());
+    let places = columns.first().map_or(1, Vec::len);
+    for (dim, (column, &extent)) in dims.iter().zip(tensor.shape()).enumerate() {
+        let outside = column.iter().position(|&c| c < 0 || c as u64 >= extent as u64);
+        if let Some(entry) = outside {
+            let coordinate = column[entry];
+            return Err(Error::OutOfBounds { entry, dim, coordinate, extent });
+        }
+    }
+    // A nonunique level repeats a coordinate for the levels below: only together are they in order
+    // and unique. Levels that are so alone were checked alone.
+    let props = |level: usize| format.levels()[level].ty.describe().props;
+    let shared = (0..tail.saturating_sub(1)).any(|level| !props(level).unique);
+    if !shared {
+        return Ok(places);
+    }
+    let ordered = (0..tail).all(|level| props(level).ordered);
+    let compare = |a: usize, b: usize| {
+        levels.iter().map(|column| column[a].cmp(&column[b])).find(|o| o.is_ne())
+    };
+    // Places within a block share their level coordinates: only the first of a block counts.
+    let block: u64 = tensor.bound.levels()[tail..].iter().map(|level| level.size).product();
+    let heads: Vec<usize> = match block {
+        0 | 1 => (0..places).collect(),
+        _ => block_heads(tensor)?,
+    };
+    let coordinates = |at: usize| dims.iter().map(|column| column[at] as usize).collect();
+    if ordered {
+        for pair in heads.windows(2) {
+            match compare(pair[0], pair[1]) {
+                Some(std::cmp::Ordering::Less) => {}
+                None if !format.is_unique() => {}
+                None => return Err(Error::Duplicate { coordinates: coordinates(pair[1]) }),
+                Some(_) => return Err(Error::Order { coordinates: coordinates(pair[1]) }),
+            }
+        }
+    } else if format.is_unique() {
+        let mut sorted = heads;
+        sorted.sort_by(|&a, &b| compare(a, b).unwrap_or(std::cmp::Ordering::Equal));
+        if let Some(pair) = sorted.windows(2).find(|pair| compare(pair[0], pair[1]).is_none()) {
+            return Err(Error::Duplicate { coordinates: coordinates(pair[1]) });
+        }
+    }
+    Ok(places)
+}
+
+/// For each block that the trailing full levels make, the first place visited in it.
+fn block_heads(tensor: &Tensor) -> Result<Vec<usize>, Error> {
+    let above = Column::LevelPosition(tensor.format().tail() - 1);
+    let columns = unpack(tensor, Walked::Inside, &[above], None, tensor.nse())?;
+    let position = &columns[0];
+    Ok((0..position.len()).filter(|&at| at == 0 || position[at] != position[at - 1]).collect())
+}
+
+/// Whether an index array holds the same indices as another, whatever their widths.
+pub(super) fn same_indices(a: &IndexArray, b: &IndexArray) -> bool {
+    a.len() == b.len() && (a == b || a.to_vec() == b.to_vec())
+}
