@@ -15,7 +15,7 @@
 //!
 //! *Invariant: nothing in this crate names a level type.* Named formats are format text, in one
 //! table ([`format::named`]).
-#![forbid(unsafe_code)]
+#![deny(unsafe_code)]
 
 pub mod coo;
 pub mod draw;

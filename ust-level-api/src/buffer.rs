@@ -7,6 +7,10 @@
 //! Large buffers ask the operating system for huge pages: first touch of fresh memory is several
 //! times faster with them. They are aligned to pages, hence to 64 bytes.
 
+// The one place of this crate where memory of unknown origin comes in.
+#![allow(unsafe_code)]
+
+use std::any::Any;
 use std::fmt;
 use std::marker::PhantomData;
 use std::ops::Deref;
@@ -25,8 +29,14 @@ impl<T: NoUninit + CheckedBitPattern + Copy + Send + Sync + 'static> Plain for T
 /// Memory that somebody owns and that nobody changes while it is shared.
 ///
 /// Vectors and shared slices are owners. Other owners (memory maps, foreign libraries) implement
-/// this trait where their safety argument lives.
-pub trait Owner<T>: Send + Sync {
+/// this trait where their safety argument lives; for a plain pointer there is
+/// [`Buffer::from_raw`].
+///
+/// # Safety
+/// [`Owner::slice`] gives the same elements at the same address at every call, until
+/// [`Owner::slice_mut`] or [`Owner::take_vec`] is called through an exclusive reference: kernels run
+/// on what was checked before, and do not check again.
+pub unsafe trait Owner<T>: Send + Sync {
     /// The elements: the same slice at every call, until `slice_mut` is used.
     fn slice(&self) -> &[T];
     /// The elements for writing, or `None` where the memory is read-only and must be copied first.
@@ -39,7 +49,8 @@ pub trait Owner<T>: Send + Sync {
     }
 }
 
-impl<T: Plain> Owner<T> for Vec<T> {
+// SAFETY: nobody else can change a vector that the buffer owns.
+unsafe impl<T: Plain> Owner<T> for Vec<T> {
     fn slice(&self) -> &[T] {
         self
     }
@@ -51,7 +62,8 @@ impl<T: Plain> Owner<T> for Vec<T> {
     }
 }
 
-impl<T: Plain> Owner<T> for Arc<[T]> {
+// SAFETY: a shared slice of plain data has no interior mutability.
+unsafe impl<T: Plain> Owner<T> for Arc<[T]> {
     fn slice(&self) -> &[T] {
         self
     }
@@ -75,12 +87,33 @@ impl<T: Plain> Mapped<T> {
     }
 }
 
-impl<T: Plain> Owner<T> for Mapped<T> {
+// SAFETY: an anonymous, private map belongs to the buffer alone.
+unsafe impl<T: Plain> Owner<T> for Mapped<T> {
     fn slice(&self) -> &[T] {
         bytemuck::checked::cast_slice(&self.map[..self.bytes])
     }
     fn slice_mut(&mut self) -> Option<&mut [T]> {
         Some(bytemuck::checked::cast_slice_mut(&mut self.map[..self.bytes]))
+    }
+}
+
+/// Memory behind a plain pointer, and whatever keeps it alive.
+struct Raw<T> {
+    pointer: *const T,
+    len: usize,
+    _keep: Box<dyn Any + Send + Sync>,
+}
+
+// SAFETY: the memory is only read, and whoever made this promised that nobody writes it.
+unsafe impl<T: Plain> Send for Raw<T> {}
+// SAFETY: as above.
+unsafe impl<T: Plain> Sync for Raw<T> {}
+
+// SAFETY: promised by the caller of `Buffer::from_raw`.
+unsafe impl<T: Plain> Owner<T> for Raw<T> {
+    fn slice(&self) -> &[T] {
+        // SAFETY: promised by the caller of `Buffer::from_raw`.
+        unsafe { std::slice::from_raw_parts(self.pointer, self.len) }
     }
 }
 
@@ -92,6 +125,21 @@ impl<T: Plain> Buffer<T> {
     #[must_use]
     pub fn from_owner(owner: impl Owner<T> + 'static) -> Self {
         Self(Arc::new(owner))
+    }
+
+    /// Views memory that somebody else owns, without a copy. `keep` is dropped with the last handle
+    /// to the buffer. Writing copies first.
+    ///
+    /// # Safety
+    /// `pointer` is aligned and points to `len` initialised elements with valid bit patterns, which
+    /// stay there, and are not changed by anybody, until `keep` is dropped.
+    #[must_use]
+    pub unsafe fn from_raw(
+        pointer: *const T,
+        len: usize,
+        keep: impl Any + Send + Sync,
+    ) -> Self {
+        Self(Arc::new(Raw { pointer, len, _keep: Box::new(keep) }))
     }
 
     /// The elements for writing. Cost: O(1) when this is the only handle to memory of our own,
@@ -209,6 +257,20 @@ mod tests {
         assert_eq!(view.as_ptr(), shared.as_ptr());
         view.make_mut()[0] = 5.0;
         assert_eq!(shared[0], 1.0);
+    }
+
+    #[test]
+    fn raw_memory_is_viewed_kept_alive_and_copied_on_write() {
+        let owner: Arc<Vec<u16>> = Arc::new(vec![4, 5, 6]);
+        // SAFETY: the vector is kept alive by the handle given along, and never written.
+        let view = unsafe { Buffer::from_raw(owner.as_ptr(), owner.len(), Arc::clone(&owner)) };
+        assert_eq!((&view[..], view.as_ptr()), (&[4, 5, 6][..], owner.as_ptr()));
+        let mut copy = view.clone();
+        copy.make_mut()[0] = 9;
+        assert_eq!((view[0], copy[0]), (4, 9));
+        assert_eq!(Arc::strong_count(&owner), 2);
+        drop(view);
+        assert_eq!(Arc::strong_count(&owner), 1);
     }
 
     #[test]

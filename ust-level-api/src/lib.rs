@@ -37,7 +37,7 @@
 //! | [`error`] | what can go wrong in a level |
 //!
 //! *Invariant: nothing in this crate knows any level type.*
-#![forbid(unsafe_code)]
+#![deny(unsafe_code)]
 
 pub mod assemble;
 pub mod buffer;
