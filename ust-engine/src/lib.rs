@@ -30,5 +30,5 @@ pub mod tensor;
 pub use coo::Coo;
 pub use error::Error;
 pub use format::Format;
-pub use tensor::Values;
+pub use tensor::{Tensor, Values};
 pub use ust_level_api::{Dtype, Element, Scalar};

@@ -175,7 +175,7 @@ impl Sorted {
                     return;
                 }
                 let mut pairs: Vec<(u64, u64)> =
-                    keys.par_iter().copied().zip(0..n as u64).collect();
+                    keys.par_iter().enumerate().map(|(at, &key)| (key, at as u64)).collect();
                 // The place in the source decides among equals: sums have one order.
                 pairs.par_sort_unstable();
                 pairs.into_iter().map(|(_, at)| at).collect()

@@ -66,7 +66,7 @@ impl Tensor {
                 }
             }
         }
-        let coo = Coo { shape: array.shape().to_vec(), crd, values: values.into() };
+        let coo = Coo { shape: array.shape().to_vec(), crd, values: T::wrap(values.into()) };
         Self::from_coo_with(&coo, format, options)
     }
 
@@ -141,7 +141,10 @@ impl Tensor {
     pub fn from_array<T: StoredElement>(array: ArrayD<T>) -> Result<Self, Error> {
         let shape = array.shape().to_vec();
         let format = Format::resolve("Dense", Some(shape.len()))?;
-        let rows = array.as_standard_layout().into_owned();
+        let rows = match array.is_standard_layout() {
+            true => array,
+            false => array.as_standard_layout().into_owned(),
+        };
         let (values, offset) = rows.into_raw_vec_and_offset();
         let buffer: Buffer<T> = match offset {
             None | Some(0) => values.into(),

@@ -12,14 +12,6 @@ macro_rules! define {
             $(#[doc = concat!("Values of dtype `", $name, "`.")] $variant(Buffer<$ty>),)*
         }
 
-        /// Runs an expression with `$slice` bound to the typed buffer of a [`Values`](crate::Values).
-        #[macro_export]
-        macro_rules! with_values {
-            ($values:expr, $slice:ident => $body:expr) => {
-                match $values { $($crate::Values::$variant($slice) => $body,)* }
-            };
-        }
-
         $(
             impl From<Buffer<$ty>> for Values {
                 fn from(buffer: Buffer<$ty>) -> Self { Values::$variant(buffer) }
@@ -50,6 +42,30 @@ macro_rules! define {
             pub fn len(&self) -> usize {
                 match self { $(Values::$variant(b) => b.len(),)* }
             }
+        }
+    };
+}
+
+/// Runs an expression with `$slice` bound to the typed buffer of a [`Values`](crate::Values).
+#[macro_export]
+macro_rules! with_values {
+    ($values:expr, $slice:ident => $body:expr) => {
+        match $values {
+            $crate::Values::Bool($slice) => $body,
+            $crate::Values::I8($slice) => $body,
+            $crate::Values::I16($slice) => $body,
+            $crate::Values::I32($slice) => $body,
+            $crate::Values::I64($slice) => $body,
+            $crate::Values::U8($slice) => $body,
+            $crate::Values::U16($slice) => $body,
+            $crate::Values::U32($slice) => $body,
+            $crate::Values::U64($slice) => $body,
+            $crate::Values::F16($slice) => $body,
+            $crate::Values::Bf16($slice) => $body,
+            $crate::Values::F32($slice) => $body,
+            $crate::Values::F64($slice) => $body,
+            $crate::Values::Complex64($slice) => $body,
+            $crate::Values::Complex128($slice) => $body,
         }
     };
 }
