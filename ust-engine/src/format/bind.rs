@@ -1,0 +1,172 @@
+//! A format bound to a shape: how many coordinates each level has.
+
+use ust_level_api::Site;
+
+use super::error::FormatError;
+use super::form::{Atom, Form};
+use super::inverse::Limit;
+use super::model::Format;
+use super::print::Printed;
+
+/// The coordinates of a level, `lower .. lower + size`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct LevelDomain {
+    /// The smallest coordinate: negative for a difference such as `j - i`.
+    pub lower: i64,
+    /// How many there are.
+    pub size: u64,
+}
+
+/// A format together with a shape that suits it.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Bound {
+    format: Format,
+    shape: Vec<usize>,
+    levels: Vec<LevelDomain>,
+}
+
+impl Bound {
+    /// The format.
+    #[must_use]
+    pub fn format(&self) -> &Format {
+        &self.format
+    }
+
+    /// The shape; for a sliced format that of the base tensor.
+    #[must_use]
+    pub fn shape(&self) -> &[usize] {
+        &self.shape
+    }
+
+    /// The coordinates of every level.
+    #[must_use]
+    pub fn levels(&self) -> &[LevelDomain] {
+        &self.levels
+    }
+
+    /// What level `level` is told when it assembles or checks.
+    ///
+    /// # Panics
+    /// When there is no such level.
+    #[must_use]
+    pub fn site(&self, level: usize) -> Site {
+        let LevelDomain { lower, size } = self.levels[level];
+        Site { size, lower, pos_width: self.format.pos_width(), crd_width: self.format.crd_width() }
+    }
+}
+
+impl Format {
+    /// Binds the format to a shape: for a sliced format, that of the base (whole) tensor.
+    /// Cost: O(size of the format).
+    ///
+    /// # Errors
+    /// The shape has another rank, a slice reaches beyond it, a linearised level cannot be inverted
+    /// at these extents, or a level's coordinates do not fit in 64 bits.
+    pub fn bind(&self, shape: &[usize]) -> Result<Bound, FormatError> {
+        let printed = Printed::ust(self);
+        if shape.len() != self.rank() {
+            let message = format!(
+                "the format has {} dimensions, the shape {shape:?} has {}",
+                self.rank(),
+                shape.len()
+            );
+            return Err(FormatError::new(&printed.text, printed.all_dims.clone(), message));
+        }
+        let at_dim = |dim: usize, message: String| {
+            FormatError::new(&printed.text, printed.dims[dim].clone(), message)
+        };
+        let mut extents = Vec::with_capacity(shape.len());
+        for (dim, (&extent, spec)) in shape.iter().zip(self.dims()).enumerate() {
+            let name = &spec.name;
+            let extent = i64::try_from(extent).map_err(|_| {
+                at_dim(dim, format!("dimension `{name}` of extent {extent} is too large"))
+            })?;
+            if let Some(last) = spec.slice.and_then(|s| {
+                let steps = s.size?.checked_sub(1)?.checked_mul(s.stride?)?;
+                s.offset?.checked_add(steps)
+            }) && last >= extent.unsigned_abs()
+            {
+                let message =
+                    format!("the slice of `{name}` ends at {last}, beyond its extent {extent}");
+                return Err(at_dim(dim, message));
+            }
+            extents.push(extent);
+        }
+        let at_level = |level: usize, message: String| {
+            FormatError::new(&printed.text, printed.levels[level].clone(), message)
+        };
+        for &Limit { dim, extent: limit, level } in self.limits() {
+            if extents[dim] > limit {
+                let message = format!(
+                    "dimension `{}` has extent {}, but this level can only be inverted up to {limit}",
+                    self.dims()[dim].name,
+                    extents[dim]
+                );
+                return Err(at_level(level, message).with_help(
+                    "make the factor beside the next dimension at least as large as the extent",
+                ));
+            }
+        }
+        let levels = (0..self.level_count()).map(|level| {
+            self.domain(self.form(level), &extents).and_then(|range| domain_of(range)).ok_or_else(
+                || {
+                    at_level(
+                        level,
+                        format!(
+                            "this level's coordinates do not fit in 64 bits at shape {shape:?}"
+                        ),
+                    )
+                },
+            )
+        });
+        Ok(Bound {
+            levels: levels.collect::<Result<_, _>>()?,
+            format: self.clone(),
+            shape: shape.to_vec(),
+        })
+    }
+
+    /// The smallest and largest value of a form: `Some(None)` where it has none because an extent is
+    /// zero, `None` on overflow.
+    fn domain(&self, form: &Form, extents: &[i64]) -> Option<Option<(i128, i128)>> {
+        let split = self.splits().iter().find(|split| split.form == *form);
+        let (mut lo, mut hi) = (i128::from(form.constant), i128::from(form.constant));
+        let mut empty = false;
+        for (atom, &coefficient) in &form.terms {
+            let natural = match atom {
+                Atom::Var(dim) => (extents[*dim] > 0).then(|| (0, i128::from(extents[*dim]) - 1)),
+                Atom::Digit { modulus: Some(modulus), .. } => Some((0, i128::from(*modulus) - 1)),
+                Atom::Digit { base, divisor, modulus: None } => {
+                    let divisor = i128::from(*divisor);
+                    self.domain(base, extents)?
+                        .map(|(lo, hi)| (lo.div_euclid(divisor), hi.div_euclid(divisor)))
+                }
+            };
+            let Some(mut range) = natural else {
+                empty = true;
+                continue;
+            };
+            // The lower parts of a linearised level have room for every value below the next.
+            if let Some(&room) = split.and_then(|split| split.room.get(atom))
+                && !matches!(atom, Atom::Digit { modulus: Some(_), .. })
+            {
+                range.1 = range.1.max(i128::from(room) - 1);
+            }
+            let coefficient = i128::from(coefficient);
+            let ends = (range.0.checked_mul(coefficient)?, range.1.checked_mul(coefficient)?);
+            lo = lo.checked_add(ends.0.min(ends.1))?;
+            hi = hi.checked_add(ends.0.max(ends.1))?;
+        }
+        Some((!empty).then_some((lo, hi)))
+    }
+}
+
+/// The domain of a range of values; `None` where it does not fit.
+fn domain_of(range: Option<(i128, i128)>) -> Option<LevelDomain> {
+    let Some((lo, hi)) = range else { return Some(LevelDomain { lower: 0, size: 0 }) };
+    let size = hi.checked_sub(lo)?.checked_add(1)?;
+    if size > i128::from(i64::MAX) || hi >= i128::from(i64::MAX) {
+        return None;
+    }
+    Some(LevelDomain { lower: i64::try_from(lo).ok()?, size: u64::try_from(size).ok()? })
+}

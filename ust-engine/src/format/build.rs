@@ -1,0 +1,441 @@
+//! From what was parsed to a checked [`Format`]: names resolved, level types made and placed, the
+//! inverse inferred or proved, widths checked. Every error points at the text.
+
+use std::collections::HashMap;
+
+use ust_level_api::registry::{self, MakeError};
+use ust_level_api::{Arg, Description, ExprShape, LevelError, LevelType, Place};
+
+use super::canonical::{Canonical, Proof};
+use super::error::{FormatError, quote};
+use super::expr::{IndexExpr, Spelling};
+use super::form::{Atom, Form, NoForm, digits};
+use super::inverse::{Inverse, Trouble, infer, limit_table};
+use super::model::{Format, Inner};
+use super::print::names_for_levels;
+use super::spec::{DimSpec, LevelSpec};
+use super::suggest::nearest;
+use super::syntax::{
+    Attributes, ExprKind, ExprSyntax, FormatSyntax, LevelSyntax, Name, Operator, Span,
+};
+
+/// Makes a format of what was parsed from `source`.
+pub(super) fn build(source: &str, syntax: &FormatSyntax) -> Result<Format, FormatError> {
+    let text = Text { source };
+    let dims = text.unique(syntax.dims.iter().map(|dim| &dim.name), "dimension")?;
+    let declared = text.level_names(syntax)?;
+    let named = text.unique(declared.iter().flatten().copied(), "level")?;
+    // Positions among the named levels are not positions among all.
+    let places: HashMap<&str, usize> = declared
+        .iter()
+        .enumerate()
+        .filter_map(|(at, name)| name.map(|name| (name.text.as_str(), at)))
+        .collect();
+    debug_assert_eq!(named.len(), places.len());
+
+    let dim_scope = Scope { vars: &dims, what: "dimension", other: &places, other_what: "level" };
+    let mut exprs = Vec::with_capacity(syntax.levels.len());
+    let mut forms = Vec::with_capacity(syntax.levels.len());
+    for level in &syntax.levels {
+        let expr = text.expr(&level.expr, &dim_scope)?;
+        forms.push(text.form(&level.expr, &expr)?);
+        exprs.push(expr);
+    }
+    text.all_used(syntax, &exprs)?;
+
+    let mut types: Vec<Box<dyn LevelType>> = Vec::with_capacity(syntax.levels.len());
+    for level in &syntax.levels {
+        types.push(text.level_type(level)?);
+    }
+    let descriptions: Vec<Description> = types.iter().map(|ty| ty.describe()).collect();
+    for (at, ty) in types.iter().enumerate() {
+        let place = Place {
+            parent: at.checked_sub(1).map(|above| &descriptions[above]),
+            expr: shape_of(&forms, at),
+            last: at + 1 == types.len(),
+        };
+        ty.fits(&place).map_err(|error| text.level_error(&syntax.levels[at], error))?;
+    }
+
+    let map = Map { syntax, exprs: &exprs, forms: &forms, level_scope: &places, dims: &dims };
+    let (inverse, inverse_given) = text.inverse(&map)?;
+    let canonical = Canonical::new(&[]);
+    let canonical = exprs
+        .iter()
+        .zip(&syntax.levels)
+        .map(|(expr, level)| canonical.of(expr).map_err(|no| text.no_form(&level.expr, no)))
+        .collect::<Result<_, _>>()?;
+    let levels = exprs
+        .into_iter()
+        .zip(types)
+        .zip(&declared)
+        .map(|((expr, ty), name)| LevelSpec { name: name.map(|n| n.text.clone()), expr, ty })
+        .collect();
+    let dims = syntax
+        .dims
+        .iter()
+        .map(|dim| DimSpec { name: dim.name.text.clone(), slice: dim.slice })
+        .collect();
+    let format = Format::from_inner(Inner {
+        dims,
+        levels,
+        descriptions,
+        forms,
+        canonical,
+        inverse: inverse.exprs,
+        inverse_given,
+        limits: inverse.limits,
+        splits: inverse.splits,
+        pos_width: 0,
+        crd_width: 0,
+        explicit_val: None,
+        implicit_val: None,
+    });
+    with_attributes(source, &format, &syntax.attributes)
+}
+
+/// The format with attributes that stand in `source`.
+pub(super) fn with_attributes(
+    source: &str,
+    format: &Format,
+    attributes: &Attributes,
+) -> Result<Format, FormatError> {
+    let mut inner = format.inner().clone();
+    let mut pos_span = 0..0;
+    let mut crd_span = 0..0;
+    if let Some((bits, span)) = &attributes.pos_width {
+        (inner.pos_width, pos_span) = (*bits, span.clone());
+    }
+    if let Some((bits, span)) = &attributes.crd_width {
+        (inner.crd_width, crd_span) = (*bits, span.clone());
+    }
+    inner.explicit_val = attributes.explicit_val.clone().or(inner.explicit_val);
+    inner.implicit_val = attributes.implicit_val.clone().or(inner.implicit_val);
+    let format = Format::from_inner(inner);
+    format.check_widths().map_err(|wrong| {
+        let span = if wrong.of_pos { pos_span } else { crd_span };
+        FormatError::new(source, span, wrong.message).with_help(wrong.help)
+    })?;
+    Ok(format)
+}
+
+/// What a level's expression is, as far as its type may care.
+fn shape_of(forms: &[Form], level: usize) -> ExprShape {
+    match forms[level].as_atom() {
+        Some(Atom::Var(dim)) => ExprShape::Dimension {
+            ranged: forms[..level].iter().any(|form| is_sum_with(form, *dim)),
+        },
+        Some(Atom::Digit { modulus: Some(modulus), .. }) => {
+            ExprShape::Remainder { modulus: modulus.unsigned_abs() }
+        }
+        Some(Atom::Digit { divisor, modulus: None, .. }) => {
+            ExprShape::Quotient { divisor: divisor.unsigned_abs() }
+        }
+        None => ExprShape::Other,
+    }
+}
+
+/// Whether a form is a sum or difference of a dimension and one other.
+fn is_sum_with(form: &Form, dim: usize) -> bool {
+    form.terms.len() == 2
+        && form.terms.contains_key(&Atom::Var(dim))
+        && form.terms.iter().all(|(atom, c)| matches!(atom, Atom::Var(_)) && c.abs() == 1)
+}
+
+/// The names that an expression may use, and those that it might use by mistake.
+struct Scope<'a> {
+    vars: &'a HashMap<&'a str, usize>,
+    what: &'static str,
+    other: &'a HashMap<&'a str, usize>,
+    other_what: &'static str,
+}
+
+/// The map, as far as its inverse is concerned.
+struct Map<'a> {
+    syntax: &'a FormatSyntax,
+    exprs: &'a [IndexExpr],
+    forms: &'a [Form],
+    level_scope: &'a HashMap<&'a str, usize>,
+    dims: &'a HashMap<&'a str, usize>,
+}
+
+/// The text that errors point into.
+#[derive(Clone, Copy)]
+struct Text<'a> {
+    source: &'a str,
+}
+
+impl Text<'_> {
+    fn error(self, span: &Span, message: impl Into<String>) -> FormatError {
+        FormatError::new(self.source, span.clone(), message)
+    }
+
+    fn unique<'n>(
+        self,
+        names: impl Iterator<Item = &'n Name>,
+        what: &str,
+    ) -> Result<HashMap<&'n str, usize>, FormatError> {
+        let mut found = HashMap::new();
+        for (at, name) in names.enumerate() {
+            if found.insert(name.text.as_str(), at).is_some() {
+                let message = format!("{what} {} is named twice", quote(&name.text));
+                return Err(self.error(&name.span, message));
+            }
+        }
+        Ok(found)
+    }
+
+    /// The name of each level, where it has one.
+    fn level_names(self, syntax: &FormatSyntax) -> Result<Vec<Option<&Name>>, FormatError> {
+        let own = syntax.levels.iter().map(|level| level.name.as_ref());
+        let Some((declared, span)) = &syntax.declared else { return Ok(own.collect()) };
+        if declared.len() != syntax.levels.len() {
+            let (names, levels) = (declared.len(), syntax.levels.len());
+            return Err(self.error(span, format!("{names} level names for {levels} levels")));
+        }
+        own.zip(declared)
+            .map(|(own, declared)| match own {
+                Some(own) if own.text != declared.text => Err(self
+                    .error(
+                        &own.span,
+                        format!("this level was declared as {}", quote(&declared.text)),
+                    )
+                    .with_help("levels stand in the order of their names in `{ }`")),
+                _ => Ok(Some(declared)),
+            })
+            .collect()
+    }
+
+    fn expr(self, syntax: &ExprSyntax, scope: &Scope<'_>) -> Result<IndexExpr, FormatError> {
+        let boxed = |expr: &ExprSyntax| self.expr(expr, scope).map(Box::new);
+        Ok(match &syntax.kind {
+            ExprKind::Number(value) => IndexExpr::Const(*value),
+            ExprKind::Name(name) => match scope.vars.get(name.as_str()) {
+                Some(&var) => IndexExpr::Var(var),
+                None => return Err(self.unknown_name(name, &syntax.span, scope)),
+            },
+            ExprKind::Negated(inner) => {
+                IndexExpr::Mul(Box::new(IndexExpr::Const(-1)), boxed(inner)?)
+            }
+            ExprKind::Binary(operator, a, b) => {
+                let (left, right) = (boxed(a)?, boxed(b)?);
+                match operator {
+                    Operator::Add => IndexExpr::Add(left, right),
+                    Operator::Sub => IndexExpr::Sub(left, right),
+                    Operator::Mul => {
+                        if !left.vars().is_empty() && !right.vars().is_empty() {
+                            let message = format!("a product of two {}s", scope.what);
+                            return Err(self
+                                .error(&syntax.span, message)
+                                .with_help("one side of `*` must be a number"));
+                        }
+                        IndexExpr::Mul(left, right)
+                    }
+                    Operator::FloorDiv | Operator::Mod => {
+                        let value = right.eval(&[]).filter(|_| right.vars().is_empty());
+                        if !value.is_some_and(|value| value > 0) {
+                            return Err(self
+                                .error(&b.span, "the divisor is not a positive number")
+                                .with_help("divide by a number of at least 1, as in `i / 2`"));
+                        }
+                        if *operator == Operator::Mod {
+                            IndexExpr::Mod(left, right)
+                        } else {
+                            IndexExpr::FloorDiv(left, right)
+                        }
+                    }
+                }
+            }
+        })
+    }
+
+    fn unknown_name(self, name: &str, span: &Span, scope: &Scope<'_>) -> FormatError {
+        let error = self.error(span, format!("unknown {} {}", scope.what, quote(name)));
+        if scope.other.contains_key(name) {
+            return error.with_help(format!(
+                "{} is a {}; only {}s can be used here",
+                quote(name),
+                scope.other_what,
+                scope.what
+            ));
+        }
+        let mut known: Vec<(&str, usize)> = scope.vars.iter().map(|(n, at)| (*n, *at)).collect();
+        known.sort_by_key(|&(_, at)| at);
+        let names = known.iter().map(|&(name, _)| name);
+        error.with_help(match nearest(name, names.clone()) {
+            Some(near) => format!("did you mean `{near}`?"),
+            None if known.is_empty() => format!("there are no {}s", scope.what),
+            None => {
+                let names: Vec<String> = names.take(8).map(quote).collect();
+                let more = if known.len() > 8 { ", ..." } else { "" };
+                format!("the {}s are {}{more}", scope.what, names.join(", "))
+            }
+        })
+    }
+
+    fn form(self, syntax: &ExprSyntax, expr: &IndexExpr) -> Result<Form, FormatError> {
+        let form = digits(expr).map_err(|no| self.no_form(syntax, no))?;
+        if form.terms.is_empty() {
+            let message = format!("this level stores nothing but {}", form.constant);
+            return Err(self
+                .error(&syntax.span, message)
+                .with_help("a level's expression must depend on a dimension"));
+        }
+        Ok(form)
+    }
+
+    fn no_form(self, syntax: &ExprSyntax, no: NoForm) -> FormatError {
+        self.error(&syntax.span, no.message())
+    }
+
+    fn all_used(self, syntax: &FormatSyntax, exprs: &[IndexExpr]) -> Result<(), FormatError> {
+        let mut used = vec![false; syntax.dims.len()];
+        for var in exprs.iter().flat_map(IndexExpr::vars) {
+            used[var] = true;
+        }
+        match syntax.dims.iter().zip(used).find(|(_, used)| !used) {
+            None => Ok(()),
+            Some((dim, _)) => Err(self
+                .error(
+                    &dim.name.span,
+                    format!("no level stores dimension {}", quote(&dim.name.text)),
+                )
+                .with_help(format!("add a level for {}", quote(&dim.name.text)))),
+        }
+    }
+
+    fn level_type(self, level: &LevelSyntax) -> Result<Box<dyn LevelType>, FormatError> {
+        registry::make(&level.ty).map_err(|error| match error {
+            MakeError::Unknown { name, known } => {
+                let aliases =
+                    registry::factories().into_iter().flat_map(|f| f.aliases).map(|a| a.name);
+                let help = match nearest(&name, known.iter().copied().chain(aliases)) {
+                    Some(near) => format!("did you mean `{near}`?"),
+                    None => format!("known level types: {}", known.join(", ")),
+                };
+                let span = level.ty_span.start..level.ty_span.start + name.len();
+                self.error(&span, format!("unknown level type {}", quote(&name))).with_help(help)
+            }
+            MakeError::Level(error) => self.level_error(level, error),
+            error => self.error(&level.ty_span, error.to_string()),
+        })
+    }
+
+    fn level_error(self, level: &LevelSyntax, error: LevelError) -> FormatError {
+        match error {
+            LevelError::BadArgument { level: name, argument, help } => {
+                // The last of equal arguments is the one too many.
+                let at = level.ty.args.iter().rposition(|arg| arg.to_string() == argument);
+                let span = at.map_or(&level.ty_span, |at| &level.arg_spans[at]);
+                let near = at
+                    .filter(|&at| matches!(level.ty.args[at], Arg::Name(_)))
+                    .and_then(|_| nearest(&argument, words(&help)))
+                    .filter(|near| *near != argument);
+                let help = match near {
+                    Some(near) => format!("did you mean `{near}`?"),
+                    None => help,
+                };
+                let message = format!("{} does not take {}", quote(&name), quote(&argument));
+                self.error(span, message).with_help(help)
+            }
+            LevelError::Misplaced { level: name, reason, help } => {
+                let message = format!("{} cannot stand here: {reason}", quote(&name));
+                self.error(&level.ty_span, message).with_help(help)
+            }
+            error => self.error(&level.ty_span, error.to_string()),
+        }
+    }
+
+    /// The inverse, inferred where possible, and whether it is the given one. A given inverse is
+    /// proved in any case.
+    fn inverse(self, map: &Map<'_>) -> Result<(Inverse, bool), FormatError> {
+        let names: Vec<String> = map.syntax.dims.iter().map(|dim| dim.name.text.clone()).collect();
+        let exprs: Vec<&IndexExpr> = map.exprs.iter().collect();
+        let scope = Scope {
+            vars: map.level_scope,
+            what: "level",
+            other: map.dims,
+            other_what: "dimension",
+        };
+        let mut given = Vec::new();
+        for dim in &map.syntax.dims {
+            given.push(dim.inverse.as_ref().map(|e| self.expr(e, &scope)).transpose()?);
+        }
+        let inferred = infer(&names, &exprs, map.forms);
+        let all_given: Option<Vec<IndexExpr>> = given.iter().cloned().collect();
+        let trouble = match (inferred, all_given) {
+            (Ok(inverse), _) => {
+                let limits = limit_table(names.len(), &inverse.limits);
+                self.prove(map, &exprs, &given, &limits, |dim| {
+                    let dims: Vec<&str> = names.iter().map(String::as_str).collect();
+                    let levels: Vec<Option<&str>> = map
+                        .syntax
+                        .levels
+                        .iter()
+                        .map(|l| l.name.as_ref().map(|n| n.text.as_str()))
+                        .collect();
+                    let text = inverse.exprs[dim]
+                        .display(&names_for_levels(&levels, &dims), Spelling::Ust);
+                    format!("write `{} = {text}`", names[dim])
+                })?;
+                return Ok((inverse, false));
+            }
+            (Err(trouble), Some(all)) if !trouble.redundant && uses_all(&all, exprs.len()) => {
+                self.prove(map, &exprs, &given, &vec![None; names.len()], |_| {
+                    trouble.message.clone()
+                })?;
+                let inverse = Inverse { exprs: all, limits: Vec::new(), splits: Vec::new() };
+                return Ok((inverse, true));
+            }
+            (Err(trouble), _) => trouble,
+        };
+        let Trouble { level, message, help, .. } = trouble;
+        let span = match map.syntax.levels.get(level) {
+            Some(level) => &level.expr.span,
+            None => &map.syntax.dims_span,
+        };
+        Err(self.error(span, message).maybe_help(help))
+    }
+
+    /// Proves the inverses that are given.
+    fn prove(
+        self,
+        map: &Map<'_>,
+        exprs: &[&IndexExpr],
+        given: &[Option<IndexExpr>],
+        limits: &[Option<u64>],
+        help: impl Fn(usize) -> String,
+    ) -> Result<(), FormatError> {
+        if given.iter().all(Option::is_none) {
+            return Ok(());
+        }
+        let proof = Proof::new(exprs, limits);
+        for (at, (dim, given)) in map.syntax.dims.iter().zip(given).enumerate() {
+            let (Some(syntax), Some(given)) = (&dim.inverse, given) else { continue };
+            let shown = match &proof {
+                Ok(proof) => proof.gives_back(given, at),
+                Err(no) => Err(*no),
+            };
+            if shown != Ok(true) {
+                let message = match shown {
+                    Err(no) => format!("this inverse cannot be proved: {}", no.message()),
+                    Ok(_) => format!("this does not give {} back", quote(&dim.name.text)),
+                };
+                return Err(self.error(&syntax.span, message).with_help(help(at)));
+            }
+        }
+        Ok(())
+    }
+}
+
+/// Whether every level is used by one of the expressions.
+fn uses_all(inverse: &[IndexExpr], levels: usize) -> bool {
+    let used: std::collections::BTreeSet<usize> =
+        inverse.iter().flat_map(IndexExpr::vars).collect();
+    used.len() == levels
+}
+
+/// The words of a help text that could be arguments.
+fn words(help: &str) -> impl Iterator<Item = &str> {
+    help.split(|c: char| !(c.is_alphanumeric() || c == '_')).filter(|word| word.len() > 2)
+}

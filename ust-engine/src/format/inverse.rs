@@ -1,0 +1,476 @@
+//! The inverse map, inferred: each dimension as an expression over level coordinates.
+//!
+//! Each level is an equation, `form over dimensions and digits = level coordinate`. Three rules are
+//! applied until nothing changes:
+//!
+//! 1. an equation with one unknown is solved for it (`j - i` gives `j` once `i` is known);
+//! 2. digits that tile a form give the form (`i / 8`, `i % 8 / 2` and `i % 2` give `i`);
+//! 3. where neither helps, an equation whose coefficients grow fast enough is split like the digits
+//!    of a number (`i * 9 + j` gives `i` and `j`), under a limit on extents that
+//!    [`bind`](super::Format::bind) checks.
+//!
+//! Every level must be used exactly once. What is found is proved by substitution before anyone
+//! relies on it.
+
+use std::collections::BTreeMap;
+
+use super::canonical::Proof;
+use super::expr::{IndexExpr, Spelling};
+use super::form::{Atom, Form, NoForm, quotient, remainder};
+
+/// The largest inverse expression, in terms.
+const MAX_SIZE: usize = 1 << 10;
+
+/// An inferred inverse.
+#[derive(Clone, Debug)]
+pub(super) struct Inverse {
+    /// For each dimension, over level coordinates.
+    pub(super) exprs: Vec<IndexExpr>,
+    /// What the shape must fulfil.
+    pub(super) limits: Vec<Limit>,
+    /// Forms that were split like the digits of a number.
+    pub(super) splits: Vec<Split>,
+}
+
+/// An extent up to which a linearised level can be inverted.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Limit {
+    pub(super) dim: usize,
+    pub(super) extent: i64,
+    /// The level that asks for it.
+    pub(super) level: usize,
+}
+
+/// A form that was split, with the room that it leaves to each of its atoms but the topmost.
+#[derive(Clone, Debug)]
+pub(super) struct Split {
+    pub(super) form: Form,
+    pub(super) room: BTreeMap<Atom, i64>,
+}
+
+/// Why there is no inverse, at a level or (where that is none's fault) a dimension.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Trouble {
+    pub(super) level: usize,
+    /// Whether the level says what others say already, which no explicit inverse mends.
+    pub(super) redundant: bool,
+    pub(super) message: String,
+    pub(super) help: Option<String>,
+}
+
+impl Trouble {
+    fn at(level: usize, message: String) -> Self {
+        Self { level, redundant: false, message, help: None }
+    }
+
+    fn help(self, help: String) -> Self {
+        Self { help: Some(help), ..self }
+    }
+}
+
+/// The extents up to which dimensions are limited, as a table.
+pub(super) fn limit_table(rank: usize, limits: &[Limit]) -> Vec<Option<u64>> {
+    let mut table: Vec<Option<u64>> = vec![None; rank];
+    for limit in limits {
+        let extent = limit.extent.unsigned_abs();
+        let least = table[limit.dim].map_or(extent, |before| before.min(extent));
+        table[limit.dim] = Some(least);
+    }
+    table
+}
+
+/// Infers the inverse of the levels `exprs`, whose forms are `forms`, over the dimensions `names`.
+/// Cost: O(levels squared) form operations.
+pub(super) fn infer(
+    names: &[String],
+    exprs: &[&IndexExpr],
+    forms: &[Form],
+) -> Result<Inverse, Trouble> {
+    let mut solver = Solver::new(names, forms);
+    while solver.solve_one()? || solver.tile()? || solver.split()? {}
+    solver.finish(exprs)
+}
+
+struct Equation {
+    form: Form,
+    /// Its value, over levels.
+    value: Form,
+    level: usize,
+    solved: bool,
+}
+
+/// The digits of one form that occur in levels.
+struct Digits {
+    base: Form,
+    /// Divisor, modulus, level: largest divisor first.
+    members: Vec<(i64, Option<i64>, usize)>,
+    tiled: bool,
+}
+
+struct Solver<'a> {
+    names: &'a [String],
+    equations: Vec<Equation>,
+    groups: Vec<Digits>,
+    /// What equations have been solved for, over levels.
+    known: BTreeMap<Atom, Form>,
+    limits: Vec<Limit>,
+    splits: Vec<Split>,
+}
+
+impl<'a> Solver<'a> {
+    fn new(names: &'a [String], forms: &[Form]) -> Self {
+        let mut groups: BTreeMap<&Form, Vec<(i64, Option<i64>, usize)>> = BTreeMap::new();
+        for (level, form) in forms.iter().enumerate() {
+            collect_digits(form, level, &mut groups);
+        }
+        let groups = groups
+            .into_iter()
+            .map(|(base, mut members)| {
+                members.sort_by_key(|&(c, m, level)| (std::cmp::Reverse(c), m, level));
+                members.dedup_by_key(|&mut (c, m, _)| (c, m));
+                Digits { base: base.clone(), members, tiled: false }
+            })
+            .collect();
+        let equations = forms
+            .iter()
+            .enumerate()
+            .map(|(level, form)| Equation {
+                form: form.clone(),
+                value: Form::var(level),
+                level,
+                // A level such as `i % 1` is always 0: it says nothing, and is allowed.
+                solved: form.terms.keys().all(is_zero) && !form.terms.is_empty(),
+            })
+            .collect();
+        let (known, limits, splits) = (BTreeMap::new(), Vec::new(), Vec::new());
+        Self { names, equations, groups, known, limits, splits }
+    }
+
+    fn text(&self, form: &Form) -> String {
+        form.to_expr().display(self.names, Spelling::Ust)
+    }
+
+    /// The value of an atom over levels: solved for, or computed from what was.
+    fn value(&self, atom: &Atom) -> Result<Option<Form>, NoForm> {
+        if let Some(value) = self.known.get(atom) {
+            return Ok(Some(value.clone()));
+        }
+        let Atom::Digit { base, divisor, modulus } = atom else { return Ok(None) };
+        if *modulus == Some(1) {
+            return Ok(Some(Form::default()));
+        }
+        let mut sum = Form::constant(base.constant);
+        for (inner, &coefficient) in &base.terms {
+            let Some(value) = self.value(inner)? else { return Ok(None) };
+            sum = sum.plus(&value, coefficient)?;
+        }
+        let value = quotient(sum, *divisor)?;
+        Ok(Some(match modulus {
+            Some(modulus) => remainder(value, *modulus)?,
+            None => value,
+        }))
+    }
+
+    /// The unknown atoms of a form with their coefficients, and the value of the rest.
+    fn split_known(&self, form: &Form) -> Result<(Vec<(Atom, i64)>, Form), NoForm> {
+        let mut unknown = Vec::new();
+        let mut rest = Form::constant(form.constant);
+        for (atom, &coefficient) in &form.terms {
+            match self.value(atom)? {
+                Some(value) => rest = rest.plus(&value, coefficient)?,
+                None => unknown.push((atom.clone(), coefficient)),
+            }
+        }
+        Ok((unknown, rest))
+    }
+
+    fn learn(&mut self, atom: Atom, value: Form) -> Result<(), NoForm> {
+        if value.size() > MAX_SIZE {
+            return Err(NoForm::TooLarge);
+        }
+        self.known.insert(atom, value);
+        Ok(())
+    }
+
+    /// Rule 1.
+    fn solve_one(&mut self) -> Result<bool, Trouble> {
+        let mut progress = false;
+        for at in 0..self.equations.len() {
+            let equation = &self.equations[at];
+            let level = equation.level;
+            let failed = |no: NoForm| Trouble::at(level, no.message().to_owned());
+            if equation.solved {
+                continue;
+            }
+            let (mut unknown, rest) = self.split_known(&equation.form).map_err(failed)?;
+            match (unknown.pop(), unknown.is_empty()) {
+                (None, _) => return Err(self.redundant(level, &equation.form)),
+                (Some((atom, coefficient)), true) => {
+                    let sign = coefficient.signum();
+                    let value = equation
+                        .value
+                        .times(sign)
+                        .and_then(|value| value.plus(&rest, -sign))
+                        .and_then(|value| {
+                            let divisor = coefficient.checked_abs().ok_or(NoForm::Overflow)?;
+                            quotient(value, divisor)
+                        });
+                    value.and_then(|value| self.learn(atom, value)).map_err(failed)?;
+                    self.equations[at].solved = true;
+                    progress = true;
+                }
+                _ => {}
+            }
+        }
+        Ok(progress)
+    }
+
+    fn redundant(&self, level: usize, form: &Form) -> Trouble {
+        let text = quote_form(&self.text(form));
+        Trouble {
+            redundant: true,
+            ..Trouble::at(level, format!("{text} is redundant: it follows from other levels"))
+                .help("leave this level out, or store something the others do not".to_owned())
+        }
+    }
+
+    /// Rule 2.
+    fn tile(&mut self) -> Result<bool, Trouble> {
+        for at in 0..self.groups.len() {
+            let group = &self.groups[at];
+            if group.tiled || self.gap(group).is_some() {
+                continue;
+            }
+            let level = group.members[0].2;
+            let mut sum = Some(Form::default());
+            for &(divisor, modulus, _) in &group.members {
+                let base = Box::new(group.base.clone());
+                let known = self.known.get(&Atom::Digit { base, divisor, modulus });
+                sum = match (sum, known) {
+                    (Some(sum), Some(value)) => Some(
+                        sum.plus(value, divisor)
+                            .map_err(|no| Trouble::at(level, no.message().to_owned()))?,
+                    ),
+                    _ => None,
+                };
+            }
+            let Some(value) = sum else { continue };
+            let form = group.base.clone();
+            self.equations.push(Equation { form, value, level, solved: false });
+            self.groups[at].tiled = true;
+            return Ok(true);
+        }
+        Ok(false)
+    }
+
+    /// What is wrong with the digits of a form, if they do not tile it.
+    fn gap(&self, group: &Digits) -> Option<Trouble> {
+        let text = |divisor, modulus| {
+            quote_form(&self.text(&Form::digit(group.base.clone(), divisor, modulus)))
+        };
+        let missing = |level, divisor, modulus| {
+            let missing = text(divisor, modulus);
+            let base = quote_form(&self.text(&group.base));
+            Trouble::at(level, format!("the levels do not determine {base}: {missing} is missing"))
+                .help(format!("add a level that stores {missing}"))
+        };
+        let &(top, modulus, level) = group.members.first()?;
+        if let Some(modulus) = modulus {
+            return Some(match top.checked_mul(modulus) {
+                Some(divisor) => missing(level, divisor, None),
+                None => Trouble::at(level, NoForm::Overflow.message().to_owned()),
+            });
+        }
+        let mut above = (top, None);
+        for &(divisor, modulus, level) in &group.members[1..] {
+            let reach = modulus.and_then(|m| divisor.checked_mul(m));
+            match reach {
+                Some(reach) if reach == above.0 => above = (divisor, modulus),
+                Some(reach) if reach < above.0 && above.0 % reach == 0 => {
+                    return Some(missing(level, reach, Some(above.0 / reach)));
+                }
+                _ => {
+                    let (a, b) = (text(above.0, above.1), text(divisor, modulus));
+                    let base = quote_form(&self.text(&group.base));
+                    return Some(
+                        Trouble::at(level, format!("{a} and {b} overlap or leave a gap"))
+                            .help(format!("the parts of {base} must tile it: {}", advice(above.0))),
+                    );
+                }
+            }
+        }
+        (above.0 > 1)
+            .then(|| missing(group.members.last().map_or(level, |m| m.2), 1, Some(above.0)))
+    }
+
+    /// Rule 3.
+    fn split(&mut self) -> Result<bool, Trouble> {
+        for at in 0..self.equations.len() {
+            let equation = &self.equations[at];
+            let level = equation.level;
+            let failed = |no: NoForm| Trouble::at(level, no.message().to_owned());
+            if equation.solved {
+                continue;
+            }
+            let (mut unknown, rest) = self.split_known(&equation.form).map_err(failed)?;
+            unknown.sort_by_key(|&(_, coefficient)| coefficient);
+            let Some(room) = rooms(&unknown) else { continue };
+            let form = equation.form.clone();
+            let mut value = equation.value.clone().plus(&rest, -1).map_err(failed)?;
+            for (atom, coefficient) in unknown.iter().rev() {
+                let part = quotient(value.clone(), *coefficient).map_err(failed)?;
+                value = remainder(value, *coefficient).map_err(failed)?;
+                self.learn(atom.clone(), part).map_err(failed)?;
+            }
+            for (atom, &room) in &room {
+                if let Some((dim, divisor)) = limited(atom) {
+                    let extent = room.saturating_mul(divisor);
+                    self.limits.push(Limit { dim, extent, level });
+                }
+            }
+            self.splits.push(Split { form, room });
+            self.equations[at].solved = true;
+            return Ok(true);
+        }
+        Ok(false)
+    }
+
+    /// When no rule applies any more: all is known and all was used, or there is trouble.
+    fn finish(self, exprs: &[&IndexExpr]) -> Result<Inverse, Trouble> {
+        for group in self.groups.iter().filter(|group| !group.tiled) {
+            let solved_for = |&&(divisor, modulus, _): &&(i64, Option<i64>, usize)| {
+                let base = Box::new(group.base.clone());
+                self.known.contains_key(&Atom::Digit { base, divisor, modulus })
+            };
+            let Some(&(divisor, modulus, level)) = group.members.iter().find(solved_for) else {
+                continue;
+            };
+            if matches!(self.split_known(&group.base), Ok((unknown, _)) if unknown.is_empty()) {
+                let digit = Form::digit(group.base.clone(), divisor, modulus);
+                return Err(self.redundant(level, &digit));
+            }
+            if let Some(trouble) = self.gap(group) {
+                return Err(trouble);
+            }
+        }
+        let unknown: Vec<usize> = (0..self.names.len())
+            .filter(|&dim| !self.known.contains_key(&Atom::Var(dim)))
+            .collect();
+        let open = self.equations.iter().find(|equation| !equation.solved);
+        if let Some(equation) = open {
+            return Err(self.unsolved(equation, &unknown));
+        }
+        let failed = |no: NoForm| Trouble::at(0, no.message().to_owned());
+        let limits = limit_table(self.names.len(), &self.limits);
+        let proof = Proof::new(exprs, &limits).map_err(failed)?;
+        let mut inverse = Vec::new();
+        for (dim, name) in self.names.iter().enumerate() {
+            let expr = self.known.get(&Atom::Var(dim)).map(Form::to_expr);
+            match expr {
+                Some(expr) if proof.gives_back(&expr, dim).map_err(failed)? => inverse.push(expr),
+                _ => {
+                    let message =
+                        format!("the inverse of the levels for `{name}` cannot be proved");
+                    return Err(Trouble::at(0, message));
+                }
+            }
+        }
+        Ok(Inverse { exprs: inverse, limits: self.limits, splits: self.splits })
+    }
+
+    fn unsolved(&self, equation: &Equation, unknown: &[usize]) -> Trouble {
+        let mut dims = Vec::new();
+        collect_vars(&equation.form, &mut dims);
+        let named = |dims: &[usize], or: &str| {
+            let names: Vec<String> = dims.iter().map(|&d| format!("`{}`", self.names[d])).collect();
+            match names.split_last() {
+                Some((last, [])) => last.clone(),
+                Some((last, rest)) => format!("{} {or} {last}", rest.join(", ")),
+                None => String::new(),
+            }
+        };
+        dims.retain(|dim| unknown.contains(dim));
+        let text = quote_form(&self.text(&equation.form));
+        Trouble::at(equation.level, format!("{text} leaves {} unknown", named(&dims, "and"))).help(
+            format!(
+                "add a level that stores {} by itself, or give the inverse",
+                named(&dims, "or")
+            ),
+        )
+    }
+}
+
+/// How far each unknown but the topmost may reach, if an equation with these unknowns (by ascending
+/// coefficient) can be split.
+fn rooms(unknown: &[(Atom, i64)]) -> Option<BTreeMap<Atom, i64>> {
+    let (top, _) = unknown.last()?;
+    let nonnegative = match top {
+        Atom::Digit { base, modulus: None, .. } => {
+            base.constant >= 0
+                && base.terms.iter().all(|(atom, &c)| c > 0 && matches!(atom, Atom::Var(_)))
+        }
+        _ => true,
+    };
+    if unknown.len() < 2 || unknown[0].1 < 1 || !nonnegative {
+        return None;
+    }
+    let mut rooms = BTreeMap::new();
+    for pair in unknown.windows(2) {
+        let room = pair[1].1 / pair[0].1;
+        let fits = match &pair[0].0 {
+            Atom::Digit { modulus: Some(modulus), .. } => *modulus <= room,
+            atom => limited(atom).is_some(),
+        };
+        if room < 2 || !fits {
+            return None;
+        }
+        rooms.insert(pair[0].0.clone(), room);
+    }
+    Some(rooms)
+}
+
+/// The dimension (and its divisor) whose extent decides how far an atom reaches.
+fn limited(atom: &Atom) -> Option<(usize, i64)> {
+    match atom {
+        Atom::Var(dim) => Some((*dim, 1)),
+        Atom::Digit { base, divisor, modulus: None } => base.as_var().map(|dim| (dim, *divisor)),
+        Atom::Digit { .. } => None,
+    }
+}
+
+fn is_zero(atom: &Atom) -> bool {
+    matches!(atom, Atom::Digit { modulus: Some(1), .. })
+}
+
+fn collect_digits<'f>(
+    form: &'f Form,
+    level: usize,
+    groups: &mut BTreeMap<&'f Form, Vec<(i64, Option<i64>, usize)>>,
+) {
+    for atom in form.terms.keys() {
+        if let Atom::Digit { base, divisor, modulus } = atom
+            && !is_zero(atom)
+        {
+            groups.entry(base).or_default().push((*divisor, *modulus, level));
+            collect_digits(base, level, groups);
+        }
+    }
+}
+
+fn collect_vars(form: &Form, found: &mut Vec<usize>) {
+    for atom in form.terms.keys() {
+        match atom {
+            Atom::Var(var) if !found.contains(var) => found.push(*var),
+            Atom::Var(_) => {}
+            Atom::Digit { base, .. } => collect_vars(base, found),
+        }
+    }
+}
+
+fn quote_form(text: &str) -> String {
+    super::error::quote(text)
+}
+
+fn advice(divisor: i64) -> String {
+    format!("what follows a division by {divisor} is a remainder by {divisor}, whole or in parts")
+}

@@ -1,0 +1,48 @@
+//! Reading a format from any of its spellings.
+
+use std::str::FromStr;
+
+use super::build::build;
+use super::error::FormatError;
+use super::lex::{Lexer, Mode};
+use super::lookup;
+use super::model::Format;
+use super::parse::{MAX_TEXT, parse};
+
+impl Format {
+    /// Reads format text (UST's or MLIR's spelling) or the name of a format. A family of formats
+    /// without a number (`COO`, `Dense`) takes the order of the tensor at hand, where `rank` says
+    /// it. Cost: linear in the text, which is at most 1 MiB long.
+    ///
+    /// # Errors
+    /// What is wrong with the text, and where; also a format whose rank is not `rank`.
+    pub fn resolve(text: &str, rank: Option<usize>) -> Result<Self, FormatError> {
+        if text.len() > MAX_TEXT {
+            let message = format!("format text of {} bytes; at most {MAX_TEXT}", text.len());
+            return Err(FormatError::new(text, 0..0, message));
+        }
+        let mut start = Lexer::new(text, 0, Mode::Start);
+        start.skip();
+        let rest = &text[start.at..];
+        let is_text = rest.starts_with(['(', '[', '{', '#']) || rest.contains("->");
+        let format =
+            if is_text { build(text, &parse(text)?)? } else { lookup::read(text, start.at, rank)? };
+        match rank {
+            Some(rank) if rank != format.rank() => {
+                let span = start.at..start.at + rest.trim_end().len();
+                let of = format.rank();
+                let message = format!("a format of {of} dimensions for a tensor of rank {rank}");
+                Err(FormatError::new(text, span, message))
+            }
+            _ => Ok(format),
+        }
+    }
+}
+
+impl FromStr for Format {
+    type Err = FormatError;
+
+    fn from_str(text: &str) -> Result<Self, FormatError> {
+        Self::resolve(text, None)
+    }
+}

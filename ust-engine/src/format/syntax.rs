@@ -1,0 +1,77 @@
+//! What the parser makes of format text: names are not resolved yet, places are kept.
+
+use std::ops::Range;
+
+use ust_level_api::LevelArgs;
+
+use super::spec::Slice;
+
+/// Bytes of the text.
+pub(super) type Span = Range<usize>;
+
+/// A name and where it stands.
+#[derive(Clone, Debug)]
+pub(super) struct Name {
+    pub(super) text: String,
+    pub(super) span: Span,
+}
+
+/// A format.
+#[derive(Clone, Debug)]
+pub(super) struct FormatSyntax {
+    /// Level names declared in front, `{ ib, jb }`.
+    pub(super) declared: Option<(Vec<Name>, Span)>,
+    pub(super) dims: Vec<DimSyntax>,
+    /// The list of dimensions with its parentheses.
+    pub(super) dims_span: Span,
+    pub(super) levels: Vec<LevelSyntax>,
+    pub(super) attributes: Attributes,
+}
+
+#[derive(Clone, Debug)]
+pub(super) struct DimSyntax {
+    pub(super) name: Name,
+    pub(super) inverse: Option<ExprSyntax>,
+    pub(super) slice: Option<Slice>,
+}
+
+#[derive(Clone, Debug)]
+pub(super) struct LevelSyntax {
+    pub(super) name: Option<Name>,
+    pub(super) expr: ExprSyntax,
+    pub(super) ty: LevelArgs,
+    pub(super) ty_span: Span,
+    pub(super) arg_spans: Vec<Span>,
+}
+
+#[derive(Clone, Debug)]
+pub(super) struct ExprSyntax {
+    pub(super) kind: ExprKind,
+    pub(super) span: Span,
+}
+
+#[derive(Clone, Debug)]
+pub(super) enum ExprKind {
+    Number(i64),
+    Name(String),
+    Negated(Box<ExprSyntax>),
+    Binary(Operator, Box<ExprSyntax>, Box<ExprSyntax>),
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Operator {
+    Add,
+    Sub,
+    Mul,
+    FloorDiv,
+    Mod,
+}
+
+/// What follows the map, `posWidth = 32` and the like.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Attributes {
+    pub(super) pos_width: Option<(u32, Span)>,
+    pub(super) crd_width: Option<(u32, Span)>,
+    pub(super) explicit_val: Option<String>,
+    pub(super) implicit_val: Option<String>,
+}
