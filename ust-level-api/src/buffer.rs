@@ -134,11 +134,7 @@ impl<T: Plain> Buffer<T> {
     /// `pointer` is aligned and points to `len` initialised elements with valid bit patterns, which
     /// stay there, and are not changed by anybody, until `keep` is dropped.
     #[must_use]
-    pub unsafe fn from_raw(
-        pointer: *const T,
-        len: usize,
-        keep: impl Any + Send + Sync,
-    ) -> Self {
+    pub unsafe fn from_raw(pointer: *const T, len: usize, keep: impl Any + Send + Sync) -> Self {
         Self(Arc::new(Raw { pointer, len, _keep: Box::new(keep) }))
     }
 

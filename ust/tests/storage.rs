@@ -49,7 +49,8 @@ fn sample(shape: &[usize], seed: u64) -> (Coo, BTreeMap<Vec<usize>, f64>) {
         }
     }
     let entries: Vec<_> = model.iter().rev().collect();
-    let crd = (0..shape.len()).map(|d| entries.iter().map(|(c, _)| c[d] as i64).collect()).collect();
+    let crd =
+        (0..shape.len()).map(|d| entries.iter().map(|(c, _)| c[d] as i64).collect()).collect();
     let values: Vec<f64> = entries.iter().map(|(_, v)| **v).collect();
     (Coo::new(shape.to_vec(), crd, values).unwrap(), model)
 }
@@ -190,7 +191,8 @@ fn duplicates_are_summed_kept_or_refused() {
 
 #[test]
 fn zeros_that_cancel_stay_until_they_are_eliminated() {
-    let coo = Coo::new(vec![2, 2], vec![vec![0, 0, 1], vec![1, 1, 0]], vec![1.0, -1.0, 5.0]).unwrap();
+    let coo =
+        Coo::new(vec![2, 2], vec![vec![0, 0, 1], vec![1, 1, 0]], vec![1.0, -1.0, 5.0]).unwrap();
     let csr = Tensor::from_coo(&coo, &format("CSR")).unwrap();
     assert_eq!(csr.values().typed::<f64>().unwrap(), [0.0, 5.0]);
     assert_eq!((csr.nse(), csr.nnz()), (2, 1));
@@ -240,7 +242,8 @@ fn implausible_dense_shapes_are_refused_not_tried() {
 fn slices_are_strided_views_that_share_the_arrays() {
     use ust::lower::view::Window;
     let (coo, model) = sample(&[6, 8], 3);
-    let windows = [Window { offset: 1, size: 2, stride: 3 }, Window { offset: 0, size: 4, stride: 2 }];
+    let windows =
+        [Window { offset: 1, size: 2, stride: 3 }, Window { offset: 0, size: 4, stride: 2 }];
     for text in FORMATS {
         let whole = Tensor::from_coo(&coo, &format(text)).unwrap();
         let slice = whole.slice(&windows).unwrap();
@@ -258,7 +261,8 @@ fn slices_are_strided_views_that_share_the_arrays() {
     let csr = Tensor::from_coo(&coo, &format("CSR")).unwrap();
     assert!(csr.view_as(&sliced, &[]).is_err(), "`?` must be bound");
     assert!(csr.convert(&sliced).is_err(), "a slice is no result format");
-    let bound = [Window { offset: 0, size: 4, stride: 1 }, Window { offset: 0, size: 4, stride: 2 }];
+    let bound =
+        [Window { offset: 0, size: 4, stride: 1 }, Window { offset: 0, size: 4, stride: 2 }];
     assert_eq!(csr.view_as(&sliced, &bound).unwrap().shape(), [4, 4]);
 }
 

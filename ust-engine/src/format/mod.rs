@@ -35,6 +35,7 @@ mod error;
 pub mod expr;
 mod form;
 mod inverse;
+mod level_text;
 mod lex;
 mod lookup;
 mod model;
