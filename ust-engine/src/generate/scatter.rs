@@ -57,7 +57,7 @@ pub(super) fn blocks(args: &Args<'_>) -> Result<Coo, GenerateError> {
         let why = format!("more than {MAX_ENTRIES} cells in one block");
         return Err(args.error("block", Kind::TooLarge(why)));
     };
-    if nse % per_block != 0 {
+    if !nse.is_multiple_of(per_block) {
         let rule = format!("not a multiple of the {per_block} values of a block");
         return Err(args.wrong("nse", rule));
     }

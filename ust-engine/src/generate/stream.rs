@@ -1,7 +1,7 @@
 //! Random words by number, and the uniform and normal numbers made of them.
 //!
 //! Word `n` of a stream is computed from the stream's key and `n` alone, so that entries can be
-//! made in any order on any number of threads. The mixing function is that of SplitMix64 (Steele,
+//! made in any order on any number of threads. The mixing function is that of `SplitMix64` (Steele,
 //! Lea and Flood, "Fast splittable pseudorandom number generators", 2014).
 //!
 //! Floating-point numbers are made with `+ - * /`, `sqrt` and comparisons only, which IEEE 754
