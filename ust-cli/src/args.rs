@@ -1,0 +1,225 @@
+//! The command line.
+
+use std::path::PathBuf;
+
+use clap::{Parser, Subcommand};
+use ust::Dtype;
+
+/// Inspect, convert, draw and multiply sparse tensors in any format.
+#[derive(Debug, Parser)]
+#[command(
+    name = "ust",
+    version,
+    disable_help_subcommand = true,
+    after_help = AFTER_HELP,
+)]
+pub(crate) struct Args {
+    #[command(subcommand)]
+    pub(crate) command: Command,
+}
+
+const AFTER_HELP: &str = "\
+TENSOR is a file (.mtx, .tns, .npy, .npz, .ust.npz; .mtx.gz and .tns.gz) or a generator, such as \
+`gen:poisson2d(1000)`: `ust help generators` lists them.
+F is the name of a format, such as CSR or `BSR(2,3)` (`ust formats` lists them), or its text, \
+such as `(i, j) -> (i : dense, j : compressed)`.
+
+With --json, standard output is one JSON object, {\"error\": {\"message\", \"span\", \"help\"}} where \
+the command failed; the span is in bytes of the text that is wrong. Errors for people are on \
+standard error always.
+Exit codes: 0 done, 1 failed, 2 bad usage or bad input.";
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum Command {
+    /// List the level types, with their properties and capabilities
+    Levels(Listing),
+    /// List the named formats
+    Formats(Listing),
+    /// Explain a format: canonical text, inverse map, level sizes
+    Format(Format),
+    /// Summarise a tensor: shape, format, entries, bytes
+    Info(Info),
+    /// Show what a tensor stores: levels, arrays, values, picture
+    Show(Show),
+    /// Write a tensor in another format, dtype or kind of file
+    Convert(Convert),
+    /// Compute an expression, such as "y(i) = A(i,j) * x(j)"
+    Run(Run),
+    /// Explain a command, or `generators`
+    Help(Help),
+}
+
+#[derive(Debug, clap::Args)]
+pub(crate) struct Listing {
+    /// Print one JSON object
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+#[derive(Debug, clap::Args)]
+pub(crate) struct Format {
+    /// The format: a name or its text
+    #[arg(value_name = "F")]
+    pub(crate) text: String,
+    /// Sizes of the dimensions, such as 4x9; gives the sizes of the levels
+    #[arg(long, value_parser = shape)]
+    pub(crate) shape: Option<Shape>,
+    /// Print one JSON object
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+#[derive(Debug, clap::Args)]
+pub(crate) struct Info {
+    /// A file or a generator
+    #[arg(value_name = "TENSOR")]
+    pub(crate) tensor: String,
+    /// Shape of a file that does not state it, such as 4x6x8
+    #[arg(long, value_parser = shape)]
+    pub(crate) shape: Option<Shape>,
+    /// Print one JSON object
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+#[derive(Debug, clap::Args)]
+pub(crate) struct Show {
+    /// A file or a generator
+    #[arg(value_name = "TENSOR")]
+    pub(crate) tensor: String,
+    /// Store it in this format first
+    #[arg(long, value_name = "F")]
+    pub(crate) format: Option<String>,
+    /// Shape of a file that does not state it, such as 4x6x8
+    #[arg(long, value_parser = shape)]
+    pub(crate) shape: Option<Shape>,
+    /// Draw it into this file
+    #[arg(long, value_name = "FILE")]
+    pub(crate) svg: Option<PathBuf>,
+    /// Print one JSON object with every array
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+#[derive(Debug, clap::Args)]
+pub(crate) struct Convert {
+    /// A file or a generator
+    #[arg(value_name = "IN")]
+    pub(crate) input: String,
+    /// The file to write; its extension decides its kind
+    #[arg(value_name = "OUT")]
+    pub(crate) output: PathBuf,
+    /// Store it in this format
+    #[arg(long, value_name = "F")]
+    pub(crate) format: Option<String>,
+    /// Convert the values to this dtype, such as f32 or complex128
+    #[arg(long, value_name = "T")]
+    pub(crate) dtype: Option<Dtype>,
+    /// Shape of a file that does not state it, such as 4x6x8
+    #[arg(long, value_parser = shape)]
+    pub(crate) shape: Option<Shape>,
+    /// Print one JSON object
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+#[derive(Debug, clap::Args)]
+pub(crate) struct Run {
+    /// The expression, in index notation
+    #[arg(value_name = "EXPRESSION")]
+    pub(crate) expression: String,
+    /// The tensors it names, such as A=matrix.mtx or "x=gen:ones(9)"
+    #[arg(value_name = "NAME=TENSOR", value_parser = named)]
+    pub(crate) tensors: Vec<Named>,
+    /// Store this tensor, operand or result, in this format
+    #[arg(long, value_name = "NAME=F", value_parser = named)]
+    pub(crate) format: Vec<Named>,
+    /// Shape of a file that does not state it
+    #[arg(long, value_name = "NAME=SHAPE", value_parser = named)]
+    pub(crate) shape: Vec<Named>,
+    /// Write the result into this file
+    #[arg(long, value_name = "FILE")]
+    pub(crate) out: Option<PathBuf>,
+    /// Print one JSON object, with the result where it is not written to a file
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+#[derive(Debug, clap::Args)]
+pub(crate) struct Help {
+    /// A command, or `generators`
+    pub(crate) topic: Option<String>,
+}
+
+/// The sizes of the dimensions.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Shape(pub(crate) Vec<usize>);
+
+/// `NAME=TEXT`.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Named {
+    pub(crate) name: String,
+    pub(crate) text: String,
+}
+
+/// Reads `4x6x8`; nothing at all for a tensor without dimensions.
+pub(crate) fn shape(text: &str) -> Result<Shape, String> {
+    if text.trim().is_empty() {
+        return Ok(Shape(Vec::new()));
+    }
+    let extent = |part: &str| {
+        let part = part.trim();
+        let digits = !part.is_empty() && part.bytes().all(|b| b.is_ascii_digit());
+        match part.parse::<usize>() {
+            Ok(extent) if digits && i64::try_from(extent).is_ok() => Ok(extent),
+            _ if digits => Err(format!("`{part}` is larger than any dimension can be")),
+            _ => Err(format!("`{part}` is not a size; a shape is written like 4x6x8")),
+        }
+    };
+    Ok(Shape(text.split('x').map(extent).collect::<Result<_, _>>()?))
+}
+
+fn named(text: &str) -> Result<Named, String> {
+    let is_name = |name: &str| {
+        name.starts_with(|c: char| c.is_alphabetic() || c == '_')
+            && name.chars().all(|c| c.is_alphanumeric() || c == '_')
+    };
+    match text.split_once('=') {
+        Some((name, rest)) if is_name(name.trim()) => {
+            Ok(Named { name: name.trim().to_owned(), text: rest.trim().to_owned() })
+        }
+        _ => Err("write the tensor's name before it, such as `A=...`".to_owned()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_command_line_is_consistent() {
+        use clap::CommandFactory;
+        Args::command().debug_assert();
+    }
+
+    #[test]
+    fn shapes_are_read() {
+        assert_eq!(shape("4x6x8"), Ok(Shape(vec![4, 6, 8])));
+        assert_eq!(shape("0"), Ok(Shape(vec![0])));
+        assert_eq!(shape(""), Ok(Shape(vec![])));
+        for text in
+            ["4x", "x", "-1", "+1", "4 6", "a", "99999999999999999999", "9223372036854775808"]
+        {
+            assert!(shape(text).is_err(), "{text}");
+        }
+    }
+
+    #[test]
+    fn names_stand_before_the_first_equals_sign() {
+        let read = named("A=(i = a, j) -> (i : dense)").unwrap();
+        assert_eq!((&*read.name, &*read.text), ("A", "(i = a, j) -> (i : dense)"));
+        for text in ["matrix.mtx", "=x", "a.b=c", "1=2", ""] {
+            assert!(named(text).is_err(), "{text}");
+        }
+    }
+}

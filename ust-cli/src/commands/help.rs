@@ -1,0 +1,28 @@
+//! `ust help`: a command's help, or a topic's.
+
+use std::io::Write;
+
+use clap::CommandFactory;
+
+use crate::args::{Args, Help};
+use crate::failure::Failure;
+use crate::output::Output;
+
+pub(crate) fn run(args: &Help, out: &mut Output) -> Result<(), Failure> {
+    let mut program = Args::command();
+    program.build();
+    let Some(topic) = &args.topic else {
+        return Ok(write!(out, "{}", program.render_long_help())?);
+    };
+    if topic == "generators" {
+        return Ok(write!(out, "{}", ust::generate::help())?);
+    }
+    match program.find_subcommand_mut(topic) {
+        Some(command) => Ok(write!(out, "{}", command.render_long_help())?),
+        None => {
+            let known: Vec<&str> = program.get_subcommands().map(clap::Command::get_name).collect();
+            Err(Failure::input(format!("no help about `{topic}`"))
+                .help(format!("there is help about generators, {}", known.join(", "))))
+        }
+    }
+}

@@ -1,0 +1,158 @@
+//! `ust levels`: the registered level types, with properties and capabilities.
+
+use std::io::Write;
+
+use serde_json::{Value, json};
+use ust::level_api::level::{LocateCost, Wants};
+use ust::level_api::registry::{factories, make};
+use ust::level_api::{Alias, Description, LevelArgs, LevelFactory, Props, Role, WalkKind};
+
+use crate::args::Listing;
+use crate::failure::Failure;
+use crate::output::Output;
+use crate::text;
+
+pub(crate) fn run(args: &Listing, out: &mut Output) -> Result<(), Failure> {
+    let all = factories();
+    if args.json {
+        let levels: Vec<Value> = all.iter().map(|factory| object(factory)).collect();
+        return out.json(&json!({ "levels": levels }));
+    }
+    for (at, factory) in all.iter().enumerate() {
+        if at > 0 {
+            writeln!(out)?;
+        }
+        write(factory, out)?;
+    }
+    Ok(())
+}
+
+/// What each of a level type's samples describes itself as.
+fn samples(factory: &LevelFactory) -> impl Iterator<Item = Description> {
+    let made = factory.samples.iter().filter_map(|text| make(&LevelArgs::simple(text)).ok());
+    made.map(|level| level.describe())
+}
+
+/// What is the same for all samples in one line each, what differs in a table.
+fn write(factory: &LevelFactory, out: &mut Output) -> Result<(), Failure> {
+    writeln!(out, "{}: {}", factory.name, factory.summary)?;
+    let samples: Vec<Description> = samples(factory).collect();
+    let mut rows: Vec<Vec<String>> = samples.iter().map(|d| vec![d.text.clone()]).collect();
+    let mut titles = vec!["TYPE".to_owned()];
+    for (title, fact) in FACTS {
+        let facts: Vec<String> = samples.iter().map(fact).collect();
+        if facts.windows(2).all(|pair| pair[0] == pair[1]) {
+            let fact = facts.first().map_or("", String::as_str);
+            writeln!(out, "    {title:10}  {fact}")?;
+            continue;
+        }
+        titles.push(title.to_uppercase());
+        for (row, fact) in rows.iter_mut().zip(facts) {
+            row.push(fact);
+        }
+    }
+    if !factory.aliases.is_empty() {
+        let aliases = join(factory.aliases.iter().map(alias), "");
+        writeln!(out, "    {:10}  {aliases}", "aliases")?;
+    }
+    if rows.len() > 1 {
+        rows.insert(0, titles);
+        for line in text::table(&rows).lines() {
+            writeln!(out, "    {line}")?;
+        }
+    }
+    Ok(())
+}
+
+/// What is told about a level type, in words.
+const FACTS: [(&str, fn(&Description) -> String); 5] = [
+    ("properties", |d| join(properties(d.props), "none")),
+    ("arrays", |d| join(d.arrays.iter().map(|a| format!("{} ({})", a.name, a.length)), "none")),
+    ("walk", |d| walk(d.walk).to_owned()),
+    ("locate", |d| locate(d.locate).to_owned()),
+    ("stores", |d| wants(d.wants)),
+];
+
+fn object(factory: &LevelFactory) -> Value {
+    let aliases: Vec<String> = factory.aliases.iter().map(alias).collect();
+    let types: Vec<Value> = samples(factory).map(|description| described(&description)).collect();
+    json!({
+        "name": factory.name, "summary": factory.summary, "aliases": aliases, "types": types,
+    })
+}
+
+fn described(description: &Description) -> Value {
+    let arrays: Vec<Value> = description
+        .arrays
+        .iter()
+        .map(|array| {
+            let role = match array.role {
+                Role::Position => "position".to_owned(),
+                Role::Coordinate => "coordinate".to_owned(),
+                Role::Own(kind) => kind.to_string(),
+            };
+            json!({ "name": array.name, "role": role, "length": array.length })
+        })
+        .collect();
+    json!({
+        "type": description.text,
+        "mlir": description.mlir,
+        "properties": properties(description.props).collect::<Vec<_>>(),
+        "arrays": arrays,
+        "walk": walk(description.walk),
+        "locate": locate(description.locate),
+        "stores": wants(description.wants),
+    })
+}
+
+fn properties(props: Props) -> impl Iterator<Item = String> {
+    let Props { full, ordered, unique, branchless, compact, padded, contiguous, soa } = props;
+    [
+        ("full", full),
+        ("ordered", ordered),
+        ("unique", unique),
+        ("branchless", branchless),
+        ("compact", compact),
+        ("padded", padded),
+        ("contiguous", contiguous),
+        ("soa", soa),
+    ]
+    .into_iter()
+    .filter_map(|(name, set)| set.then(|| name.to_owned()))
+}
+
+fn walk(kind: WalkKind) -> &'static str {
+    match kind {
+        WalkKind::Position => "by position",
+        WalkKind::Coordinate => "by coordinate",
+        WalkKind::Other => "its own way",
+    }
+}
+
+fn locate(cost: LocateCost) -> &'static str {
+    match cost {
+        LocateCost::None => "by walking",
+        LocateCost::Constant => "in constant time",
+        LocateCost::Logarithmic => "by binary search",
+    }
+}
+
+fn wants(wants: Wants) -> String {
+    match wants {
+        Wants::Any => "any expression".to_owned(),
+        Wants::Remainder(by) => format!("a remainder by {by}"),
+        Wants::Ranged => "a dimension within a sum or difference above".to_owned(),
+    }
+}
+
+fn alias(alias: &Alias) -> String {
+    match alias.with {
+        Some(argument) => format!("{}({argument})", alias.name),
+        None => alias.name.to_owned(),
+    }
+}
+
+fn join(parts: impl Iterator<Item = String>, none: &str) -> String {
+    let all: Vec<String> = parts.collect();
+    if all.is_empty() { none.to_owned() } else { all.join(", ") }
+}

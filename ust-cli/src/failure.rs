@@ -1,0 +1,130 @@
+//! What went wrong, for people and as JSON, and the exit code.
+
+use std::io::{self, Write};
+use std::ops::Range;
+use std::process::ExitCode;
+
+use serde_json::{Value, json};
+
+/// Why the program ends without having done what it was asked.
+#[derive(Debug)]
+pub(crate) enum Failure {
+    /// Something to be told.
+    Told(Box<Told>),
+    /// Whoever reads the output has stopped reading: nobody is left to be told.
+    NobodyReads,
+    /// The command line cannot be read; told by its reader.
+    Usage(clap::Error),
+}
+
+/// What is told about a failure.
+#[derive(Debug)]
+pub(crate) struct Told {
+    /// Whether the text, the files or the combination of them given to the program are wrong, or
+    /// else what was asked could not be done.
+    bad_input: bool,
+    message: String,
+    /// The message, with the text and carets where there is some, and help.
+    full: String,
+    help: Option<String>,
+    span: Option<Range<usize>>,
+}
+
+impl Failure {
+    /// The input is wrong.
+    pub(crate) fn input(message: impl Into<String>) -> Self {
+        let message = message.into();
+        let full = message.clone();
+        Self::Told(Box::new(Told { bad_input: true, message, full, help: None, span: None }))
+    }
+
+    /// What was asked could not be done.
+    pub(crate) fn failed(message: impl Into<String>) -> Self {
+        let mut failure = Self::input(message);
+        if let Self::Told(told) = &mut failure {
+            told.bad_input = false;
+        }
+        failure
+    }
+
+    /// The program is wrong.
+    pub(crate) fn defect(message: &str) -> Self {
+        Self::failed(format!("a defect of this program, please report it: {message}"))
+    }
+
+    /// The same with a line of help.
+    pub(crate) fn help(mut self, help: impl Into<String>) -> Self {
+        if let Self::Told(told) = &mut self {
+            let help = help.into();
+            told.full += &format!("\nhelp: {help}");
+            told.help = Some(help);
+        }
+        self
+    }
+
+    /// Tells on standard error, and with `--json` on standard output too, as an object. Gives the
+    /// exit code: 1 failed, 2 bad usage or bad input.
+    pub(crate) fn report(&self, json: bool) -> ExitCode {
+        // Where even this cannot be written, the exit code still says it.
+        match self {
+            Self::NobodyReads => ExitCode::SUCCESS,
+            Self::Usage(error) => {
+                let _ = error.print();
+                if json {
+                    let text = error.to_string();
+                    let first: Vec<&str> =
+                        text.lines().map(str::trim).take_while(|line| !line.is_empty()).collect();
+                    let message = first.join(" ");
+                    let message = message.strip_prefix("error: ").unwrap_or(&message);
+                    print_object(&json!({ "error": { "message": message, "span": null } }));
+                }
+                ExitCode::from(2)
+            }
+            Self::Told(told) => {
+                let _ = writeln!(io::stderr(), "error: {}", told.full);
+                if json {
+                    print_object(&told.object());
+                }
+                ExitCode::from(if told.bad_input { 2 } else { 1 })
+            }
+        }
+    }
+}
+
+impl Told {
+    fn object(&self) -> Value {
+        let span = self.span.as_ref().map(|span| [span.start, span.end]);
+        json!({ "error": { "message": self.message, "span": span, "help": self.help } })
+    }
+}
+
+fn print_object(object: &Value) {
+    let _ = writeln!(io::stdout(), "{object}");
+}
+
+/// A command line that cannot be read; or one that asks for help, which is printed.
+pub(crate) fn usage(error: clap::Error) -> Result<(), Failure> {
+    if error.use_stderr() { Err(Failure::Usage(error)) } else { Ok(error.print()?) }
+}
+
+impl From<io::Error> for Failure {
+    /// An error of writing to standard output.
+    fn from(error: io::Error) -> Self {
+        match error.kind() {
+            io::ErrorKind::BrokenPipe => Self::NobodyReads,
+            _ => Self::failed(format!("cannot write the output: {error}")),
+        }
+    }
+}
+
+impl From<ust::generate::GenerateError> for Failure {
+    fn from(error: ust::generate::GenerateError) -> Self {
+        Self::Told(Box::new(Told {
+            bad_input: true,
+            message: error.kind.to_string(),
+            full: error.to_string(),
+            help: error.help(),
+            span: Some(error.span),
+        }))
+    }
+}
