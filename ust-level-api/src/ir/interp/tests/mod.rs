@@ -2,5 +2,7 @@
 
 mod bench;
 mod kernels;
+mod oracle;
+mod random;
 
 use super::*;
