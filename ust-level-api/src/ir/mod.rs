@@ -29,7 +29,7 @@
 //! |---|---|
 //! | this one | the types |
 //! | [`builder`] | how IR is written: scopes, names, operators |
-//! | [`print`] | pseudo-C, for people and snapshots |
+//! | [`mod@print`] | pseudo-C, for people and snapshots |
 //! | [`validate`] | types and scopes; run on everything that is executed |
 //! | [`interp`] | the checked interpreter: the reference that back ends are compared with |
 

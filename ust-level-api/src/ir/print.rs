@@ -6,6 +6,9 @@
 //! Operators bind as in Rust, from the tightest: `-a !a`, `* / floordiv mod`, `+ -`, `>>`, `&`,
 //! comparisons (which do not chain), `&&`, `||`, `c ? a : b`.
 
+#[cfg(test)]
+mod tests;
+
 use std::fmt::{self, Display, Formatter, Write as _};
 
 use super::{ArrayDecl, ArrayId, BinOp, Elem, Expr, Function, Stmt, Ty, UnOp, Var};

@@ -39,19 +39,21 @@
 //! | `code` | the instructions |
 //! | `bind` | from what the caller gives to what instructions see |
 //! | `compile` | from the tree to instructions |
+//! | `error` | limits, and why a run ends early |
 //! | `run` | the loop that executes them |
 
 mod bind;
 mod code;
 mod compile;
+mod error;
 pub mod memory;
 mod number;
 mod run;
 #[cfg(test)]
 mod tests;
 
+pub use error::{Limits, RunError};
 pub use memory::{Memory, Param, ValuesMut, ValuesRef};
-pub use run::{Limits, RunError};
 
 use super::{ArrayDecl, VarDecl};
 use code::Op;

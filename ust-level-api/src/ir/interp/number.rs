@@ -52,7 +52,9 @@ pub(super) trait Stored: Slices {
 macro_rules! integers {
     ($($ty:ty),*) => {$(
         impl Number for $ty {
-            // Truncation gives back the bits that widening kept.
+            // Truncation gives back the bits that widening kept. For unsigned types the cast loses
+            // nothing.
+            #[allow(clippy::cast_lossless)]
             #[inline]
             fn to_raw(self) -> Raw { [self as u64, 0] }
             #[inline]

@@ -1,109 +1,11 @@
 //! The loop that executes instructions.
 
-use super::Program;
 use super::bind::{self, Read, Written};
 use super::code::{At, Op};
 use super::memory::{Memory, Param, ValuesMut, ValuesRef};
 use super::number::{Number, Raw};
-use crate::ir::{Elem, Ty, floor_div, floor_mod};
-
-/// What a run may use up.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Limits {
-    /// As many rounds of loops, all loops taken together. Code between rounds is finite, so this
-    /// bounds the time of a run.
-    pub max_steps: u64,
-}
-
-impl Default for Limits {
-    /// None.
-    fn default() -> Self {
-        Self { max_steps: u64::MAX }
-    }
-}
-
-/// Why a run ended early.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[non_exhaustive]
-pub enum RunError {
-    /// Another number of parameters than the function has.
-    #[error("`{function}` takes {expected} parameters, {given} were given")]
-    ParamCount {
-        /// The function.
-        function: String,
-        /// As many are needed.
-        expected: usize,
-        /// As many were given.
-        given: usize,
-    },
-    /// A parameter of another type.
-    #[error("the parameter `{name}` is declared {expected}, given was {given}")]
-    ParamType {
-        /// The parameter.
-        name: String,
-        /// Its declared type.
-        expected: Ty,
-        /// The type of the value that was given.
-        given: Ty,
-    },
-    /// Another number of memories than the function has arrays.
-    #[error("`{function}` works on {expected} arrays, {given} were given")]
-    MemoryCount {
-        /// The function.
-        function: String,
-        /// As many are needed.
-        expected: usize,
-        /// As many were given.
-        given: usize,
-    },
-    /// A memory that holds something else than its array is declared to hold.
-    #[error("`{array}` is declared to hold {}, given was memory of {}", kind(.expected), kind(.given))]
-    MemoryKind {
-        /// The array.
-        array: String,
-        /// What it is declared to hold.
-        expected: Elem,
-        /// What the memory holds.
-        given: Elem,
-    },
-    /// Memory that cannot be written, for an array that is.
-    #[error("`{array}` is written, but the memory given for it is read-only")]
-    ReadOnly {
-        /// The array.
-        array: String,
-    },
-    /// An access outside an array.
-    #[error("`{array}[{index}]` is out of bounds: `{array}` has {len} elements")]
-    OutOfBounds {
-        /// The array.
-        array: String,
-        /// Where the access went.
-        index: i64,
-        /// Number of elements.
-        len: usize,
-    },
-    /// Integers were divided by zero.
-    #[error("division by zero in `{expr}`")]
-    DivisionByZero {
-        /// The quotient or remainder.
-        expr: String,
-    },
-    /// The limit on rounds of loops was reached.
-    #[error("`{function}` was stopped after {max_steps} rounds of loops")]
-    StepLimit {
-        /// The function.
-        function: String,
-        /// The limit.
-        max_steps: u64,
-    },
-}
-
-fn kind(elem: &Elem) -> String {
-    match elem {
-        Elem::Index(kind) => format!("indices ({kind})"),
-        Elem::Value(dtype) => format!("values ({dtype})"),
-    }
-}
+use super::{Limits, Program, RunError};
+use crate::ir::{floor_div, floor_mod};
 
 /// What went wrong at an instruction, before anything is named.
 enum Fault {
@@ -228,6 +130,8 @@ impl Machine<'_> {
     }
 
     /// Executes until the end, or until an instruction fails: which, and why.
+    // One macro for all kinds of indices: some casts are wider than they need to be.
+    #[allow(clippy::cast_lossless, clippy::unnecessary_cast)]
     fn run<const COUNT: bool>(&mut self, code: &[Op]) -> Result<(), (usize, Fault)> {
         let ints = self.ints.as_mut_slice();
         let vals = self.vals.as_mut_slice();
@@ -278,7 +182,6 @@ impl Machine<'_> {
                 steps = or!(steps.checked_sub(1), Steps)
             };
         }
-        #[allow(clippy::unnecessary_cast)]
         macro_rules! load {
             ($kind:ident, $d:expr, $array:expr, $at:expr) => {{
                 let element = match &read[$array as usize] {
