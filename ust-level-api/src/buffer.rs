@@ -153,7 +153,7 @@ impl<T: Plain> Buffer<T> {
     /// The elements as a vector. Cost: O(1) for an unshared vector, else one copy.
     #[must_use]
     pub fn into_vec(mut self) -> Vec<T> {
-        match Arc::get_mut(&mut self.0).and_then(|owner| owner.take_vec()) {
+        match Arc::get_mut(&mut self.0).and_then(Owner::take_vec) {
             Some(vec) => vec,
             None => self.0.slice().to_vec(),
         }

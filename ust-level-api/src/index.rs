@@ -2,6 +2,8 @@
 
 use std::fmt;
 
+use num_traits::{AsPrimitive, ToPrimitive};
+
 use crate::Buffer;
 use crate::error::LevelError;
 
@@ -233,7 +235,7 @@ impl IndexArray {
     pub fn get(&self, at: usize) -> Option<i64> {
         with_indices!(
             self,
-            s => s.get(at).and_then(|&v| i64::try_from(v).ok()),
+            s => s.get(at).and_then(ToPrimitive::to_i64),
             packed(bytes, len) => (at < *len).then(|| unpack2(bytes, at))
         )
     }
@@ -242,14 +244,11 @@ impl IndexArray {
     /// which no rule of a level accepts as a position.
     #[must_use]
     pub fn to_vec(&self) -> Vec<i64> {
-        #[allow(clippy::unnecessary_cast)]
-        {
-            with_indices!(
-                self,
-                s => s.iter().map(|&v| v as i64).collect(),
-                packed(bytes, len) => (0..*len).map(|at| unpack2(bytes, at)).collect()
-            )
-        }
+        with_indices!(
+            self,
+            s => s.iter().map(|v| v.as_()).collect(),
+            packed(bytes, len) => (0..*len).map(|at| unpack2(bytes, at)).collect()
+        )
     }
 
     /// The largest index, or `None` when empty.

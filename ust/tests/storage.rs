@@ -38,7 +38,7 @@ fn sample(shape: &[usize], seed: u64) -> (Coo, BTreeMap<Vec<usize>, f64>) {
     let cells: usize = shape.iter().product();
     for cell in 0..cells {
         let random = mix(seed * 1000 + cell as u64);
-        if random % 3 == 0 {
+        if random.is_multiple_of(3) {
             let mut rest = cell;
             let mut coordinates = vec![0; shape.len()];
             for (c, n) in coordinates.iter_mut().zip(shape).rev() {

@@ -1,7 +1,7 @@
 //! One element of a tensor: located where levels can, walked for where they cannot.
 
+use ust_level_api::IndexKind;
 use ust_level_api::ir::{ArrayId, BinOp, Builder, Elem, Expr, Function, Ty};
-use ust_level_api::{Dtype, IndexKind};
 
 use super::nest::{Operand, Reach};
 use crate::tensor::Tensor;
@@ -23,7 +23,6 @@ pub fn find(tensor: &Tensor) -> (Function, Operand) {
         count: b.array("count", Elem::Index(IndexKind::I64), true),
     };
     descend(&mut b, &operand, &wanted, 0, Expr::Int(0), &arrays);
-    let _: Dtype = dtype;
     (b.finish(), operand)
 }
 
@@ -50,7 +49,7 @@ fn descend(
     let ty = &operand.format.levels()[level].ty;
     let site = operand.site(level, parent, &wanted[..level], Reach::Inside);
     // Where a coordinate can stand several times, one position is not the answer.
-    let located = match ty.describe().props.unique {
+    let located = match operand.format.descriptions()[level].props.unique {
         true => ty.locate(&site, wanted[level].clone(), b),
         false => None,
     };

@@ -1,7 +1,7 @@
 //! A loop nest over everything that a tensor stores.
 
 use ust_level_api::ir::{ArrayId, Builder, Elem, Expr, Ty};
-use ust_level_api::{Interval, WalkKind, WalkSite};
+use ust_level_api::{Interval, Step, WalkKind, WalkSite};
 
 use super::bounds::{Bounds, Sizes};
 use super::emit;
@@ -76,7 +76,7 @@ impl Operand {
         };
         let arrays = (0..format.level_count())
             .map(|l| {
-                let specs = format.levels()[l].ty.describe().arrays;
+                let specs = &format.descriptions()[l].arrays;
                 let stored = &tensor.levels()[l].0;
                 let named = specs.iter().zip(stored);
                 named
@@ -137,37 +137,46 @@ impl Operand {
             dims: vec![Expr::Int(0); self.format.rank()],
             inside: Expr::Bool(true),
         };
-        self.walk_level(b, leaf, reach, body);
+        Loops { operand: self, reach, body }.level(b, leaf);
     }
 
-    fn walk_level(
-        &self,
-        b: &mut Builder,
-        above: Leaf,
-        reach: Reach,
-        body: &mut dyn FnMut(&mut Builder, &Leaf),
-    ) {
-        let level = above.levels.len();
-        if level == self.format.level_count() {
-            return body(b, &above);
+    fn cursor_name(&self, level: usize) -> String {
+        match &self.format.levels()[level].expr {
+            IndexExpr::Var(dim) => format!("{}{level}", self.format.dims()[*dim].name),
+            _ => format!("l{level}"),
         }
-        let ty = &self.format.levels()[level].ty;
+    }
+}
+
+/// The loops being emitted.
+struct Loops<'a, 'b> {
+    operand: &'a Operand,
+    reach: Reach,
+    body: &'b mut dyn FnMut(&mut Builder, &Leaf),
+}
+
+impl Loops<'_, '_> {
+    /// Emits the loop over the children of a level's parent; below the last level, the body.
+    fn level(&mut self, b: &mut Builder, above: Leaf) {
+        let operand = self.operand;
+        let level = above.levels.len();
+        if level == operand.format.level_count() {
+            return (self.body)(b, &above);
+        }
+        let ty = &operand.format.levels()[level].ty;
         let parent = above.positions.last().cloned().unwrap_or(Expr::Int(0));
-        let site = self.site(level, parent, &above.levels, reach);
+        let site = operand.site(level, parent, &above.levels, self.reach);
         let walk = ty.walk(&site, b);
-        let name = self.cursor_name(level);
+        let name = operand.cursor_name(level);
         b.for_(&name, walk.cursor.lo.clone(), walk.cursor.hi.clone(), |b, cursor| {
-            let step = (walk.step)(b, cursor.clone());
-            let guard = step.guard.clone().unwrap_or(Expr::Bool(true));
-            b.if_(guard, |b| match &step.run {
-                None => {
-                    self.enter(b, above, walk.kind, step.crd.clone(), step.pos.clone(), reach, body)
-                }
+            let Step { crd, pos, guard, run } = (walk.step)(b, cursor.clone());
+            b.if_(guard.unwrap_or(Expr::Bool(true)), |b| match run {
+                None => self.child(b, above, walk.kind, crd, pos),
                 Some(run) => {
-                    let pos = b.bind("run_pos", step.pos.clone());
-                    let lo = b.bind("run_lo", step.crd.clone());
-                    b.for_("in_run", lo.clone(), lo + run.clone(), |b, crd| {
-                        self.enter(b, above, walk.kind, crd, pos, reach, body);
+                    let pos = b.bind("run_pos", pos);
+                    let lo = b.bind("run_lo", crd);
+                    b.for_("in_run", lo.clone(), lo + run, |b, crd| {
+                        self.child(b, above, walk.kind, crd, pos);
                     });
                 }
             });
@@ -179,55 +188,37 @@ impl Operand {
 
     /// Handles one child: names its coordinate and position, tests the dimensions that it
     /// completes where that is not known to hold, and goes down.
-    #[allow(clippy::too_many_arguments)]
-    fn enter(
-        &self,
-        b: &mut Builder,
-        mut leaf: Leaf,
-        kind: WalkKind,
-        crd: Expr,
-        pos: Expr,
-        reach: Reach,
-        body: &mut dyn FnMut(&mut Builder, &Leaf),
-    ) {
+    fn child(&mut self, b: &mut Builder, mut leaf: Leaf, kind: WalkKind, crd: Expr, pos: Expr) {
+        let operand = self.operand;
         let level = leaf.levels.len();
-        let name = self.cursor_name(level);
+        let name = operand.cursor_name(level);
         leaf.levels.push(b.bind(&format!("{name}_crd"), crd));
         leaf.positions.push(b.bind(&format!("{name}_pos"), pos));
-        let padded = self.format.levels()[level].ty.describe().props.padded;
+        let padded = operand.format.descriptions()[level].props.padded;
+        let known = padded_to(&leaf.levels, operand.format.level_count());
         let mut inside = Expr::Bool(true);
-        for dim in self.bounds.completed_at(level) {
-            let whole = emit(
-                &self.format.inverse()[dim],
-                &padded_to(&leaf.levels, self.format.level_count()),
-            );
-            let whole = b.bind(&self.format.dims()[dim].name, whole);
+        for dim in operand.bounds.completed_at(level) {
+            let whole = emit(&operand.format.inverse()[dim], &known);
+            let whole = b.bind(&operand.format.dims()[dim].name, whole);
             let trusted = match kind {
-                WalkKind::Coordinate => !self.bounds.needs_guard(dim),
+                WalkKind::Coordinate => !operand.bounds.needs_guard(dim),
                 // Check has seen every stored coordinate, but padding may stand anywhere.
                 WalkKind::Position | WalkKind::Other => !padded,
             };
-            if !trusted || reach == Reach::Everything {
-                let extent = self.sizes.extents[dim].clone();
+            if !trusted || self.reach == Reach::Everything {
+                let extent = operand.sizes.extents[dim].clone();
                 inside = inside.and(Expr::Int(0).le(whole.clone())).and(whole.clone().lt(extent));
             }
-            let (shown, visible) = self.view.emit_shown(dim, whole);
+            let (shown, visible) = operand.view.emit_shown(dim, whole);
             inside = inside.and(visible);
             leaf.dims[dim] = shown;
         }
-        match reach {
-            Reach::Inside => b.if_(inside, |b| self.walk_level(b, leaf, reach, body)),
+        match self.reach {
+            Reach::Inside => b.if_(inside, |b| self.level(b, leaf)),
             Reach::Everything => {
                 leaf.inside = leaf.inside.and(inside);
-                self.walk_level(b, leaf, reach, body);
+                self.level(b, leaf);
             }
-        }
-    }
-
-    fn cursor_name(&self, level: usize) -> String {
-        match &self.format.levels()[level].expr {
-            IndexExpr::Var(dim) => format!("{}{level}", self.format.dims()[*dim].name),
-            _ => format!("l{level}"),
         }
     }
 }

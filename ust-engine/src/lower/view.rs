@@ -181,8 +181,8 @@ mod tests {
     fn question_marks_are_bound_and_contradictions_refused() {
         let slice = Some(Slice { offset: Some(1), size: None, stride: Some(2) });
         let window = Window { offset: 1, size: 3, stride: 2 };
-        assert_eq!(View::windows(&[9], &[slice.clone()], &[window]).unwrap().shape(), [3]);
-        assert!(View::windows(&[9], &[slice.clone()], &[]).is_err());
+        assert_eq!(View::windows(&[9], &[slice], &[window]).unwrap().shape(), [3]);
+        assert!(View::windows(&[9], &[slice], &[]).is_err());
         let other = Window { offset: 0, ..window };
         assert!(View::windows(&[9], &[slice], &[other]).is_err());
     }

@@ -153,10 +153,7 @@ impl Tensor {
 
 /// Whether a stored value equal to the fill value is padding in this format.
 pub(crate) fn ends_in_padding(format: &crate::Format) -> bool {
-    format.levels().last().is_none_or(|last| {
-        let props = last.ty.describe().props;
-        props.full || props.padded
-    })
+    format.descriptions().last().is_none_or(|last| last.props.full || last.props.padded)
 }
 
 /// A stored entry.

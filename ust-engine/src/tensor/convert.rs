@@ -124,7 +124,7 @@ impl Tensor {
                 self.format()
             )));
         }
-        let slices: Vec<_> = format.dims().iter().map(|dim| dim.slice.clone()).collect();
+        let slices: Vec<_> = format.dims().iter().map(|dim| dim.slice).collect();
         self.slice_as(&slices, windows)
     }
 

@@ -145,7 +145,7 @@ impl Tensor {
     /// An array of a level by name (`pos`, `crd`, or one of the level type's own), where it has it.
     #[must_use]
     pub fn level_array(&self, level: usize, name: &str) -> Option<&IndexArray> {
-        let specs = self.format().levels().get(level)?.ty.describe().arrays;
+        let specs = &self.format().descriptions().get(level)?.arrays;
         let at = specs.iter().position(|spec| spec.name == name)?;
         self.levels[level].0.get(at)
     }
@@ -163,7 +163,7 @@ impl Tensor {
     }
 
     fn array_with(&self, level: usize, role: Role) -> Option<&IndexArray> {
-        let specs = self.format().levels().get(level)?.ty.describe().arrays;
+        let specs = &self.format().descriptions().get(level)?.arrays;
         let at = specs.iter().position(|spec| spec.role == role)?;
         self.levels[level].0.get(at)
     }

@@ -34,7 +34,7 @@ impl fmt::Display for Tensor {
         }
         for (level, arrays) in self.levels.iter().enumerate() {
             write!(f, "\nlevel {level}  {}", self.format().level_text(level))?;
-            let specs = self.format().levels()[level].ty.describe().arrays;
+            let specs = &self.format().descriptions()[level].arrays;
             for (spec, array) in specs.iter().zip(&arrays.0) {
                 write!(f, "\n  {:<7}{}", spec.name, indices(array))?;
             }

@@ -20,7 +20,7 @@ pub(super) fn kinds(bound: &Bound, parts: &Parts) -> Result<(), Error> {
         )));
     }
     for (level, arrays) in parts.levels.iter().enumerate() {
-        let specs = format.levels()[level].ty.describe().arrays;
+        let specs = &format.descriptions()[level].arrays;
         let text = format.level_text(level);
         if specs.len() != arrays.len() {
             let names: Vec<&str> = specs.iter().map(|spec| spec.name).collect();
@@ -106,7 +106,7 @@ fn entries(tensor: &Tensor) -> Result<usize, Error> {
     }
     // A nonunique level repeats a coordinate for the levels below: only together are they in order
     // and unique. Levels that are so alone were checked alone.
-    let props = |level: usize| format.levels()[level].ty.describe().props;
+    let props = |level: usize| format.descriptions()[level].props;
     let shared = (0..tail.saturating_sub(1)).any(|level| !props(level).unique);
     if !shared {
         return Ok(places);
