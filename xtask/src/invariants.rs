@@ -45,9 +45,9 @@ fn names(root: &Path) -> Result<Vec<String>, String> {
     let mut names = Vec::new();
     for file in sources(&root.join("levels")) {
         let text = fs::read_to_string(&file).map_err(|e| e.to_string())?;
-        for line in text.lines().map(str::trim) {
-            let name = line.strip_prefix("name: \"").and_then(|rest| rest.split('"').next());
-            names.extend(name.map(ToOwned::to_owned));
+        for registration in text.split("LevelFactory {").skip(1) {
+            let name = registration.trim_start().strip_prefix("name: \"");
+            names.extend(name.and_then(|rest| rest.split('"').next()).map(ToOwned::to_owned));
         }
     }
     match names.len() {
