@@ -12,7 +12,7 @@
 //! Every level must be used exactly once. What is found is proved by substitution before anyone
 //! relies on it.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use super::canonical::Proof;
 use super::expr::{IndexExpr, Spelling};
@@ -315,6 +315,9 @@ impl<'a> Solver<'a> {
             let (mut unknown, rest) = self.split_known(&equation.form).map_err(failed)?;
             unknown.sort_by_key(|&(_, coefficient)| coefficient);
             let Some(room) = rooms(&unknown) else { continue };
+            if self.determined(at).map_err(failed)? {
+                continue;
+            }
             let form = equation.form.clone();
             let mut value = equation.value.clone().plus(&rest, -1).map_err(failed)?;
             for (atom, coefficient) in unknown.iter().rev() {
@@ -333,6 +336,30 @@ impl<'a> Solver<'a> {
             return Ok(true);
         }
         Ok(false)
+    }
+
+    /// Whether an equation and those that share unknowns with it, directly or through others, are
+    /// as many as their unknowns: then they may have a solution without any limit, though not one
+    /// that is inferred, and a split would make one of them redundant.
+    fn determined(&self, start: usize) -> Result<bool, NoForm> {
+        let mut unknowns = Vec::new();
+        for equation in &self.equations {
+            unknowns.push(match equation.solved {
+                true => Vec::new(),
+                false => self.split_known(&equation.form)?.0,
+            });
+        }
+        let mut reached: BTreeSet<&Atom> = unknowns[start].iter().map(|(atom, _)| atom).collect();
+        let mut taken = vec![false; unknowns.len()];
+        loop {
+            let next = (0..unknowns.len()).find(|&at| {
+                !taken[at] && unknowns[at].iter().any(|(atom, _)| reached.contains(atom))
+            });
+            let Some(at) = next else { break };
+            taken[at] = true;
+            reached.extend(unknowns[at].iter().map(|(atom, _)| atom));
+        }
+        Ok(taken.iter().filter(|&&taken| taken).count() >= reached.len())
     }
 
     /// When no rule applies any more: all is known and all was used, or there is trouble.
