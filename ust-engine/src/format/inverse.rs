@@ -12,11 +12,13 @@
 //! Every level must be used exactly once. What is found is proved by substitution before anyone
 //! relies on it.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use super::canonical::Proof;
+use super::error::quote;
 use super::expr::{IndexExpr, Spelling};
 use super::form::{Atom, Form, NoForm, quotient, remainder};
+use super::tiling::{Digit, Digits, is_zero};
 
 /// The largest inverse expression, in terms.
 const MAX_SIZE: usize = 1 << 10;
@@ -59,11 +61,11 @@ pub(super) struct Trouble {
 }
 
 impl Trouble {
-    fn at(level: usize, message: String) -> Self {
+    pub(super) fn at(level: usize, message: String) -> Self {
         Self { level, redundant: false, message, help: None }
     }
 
-    fn help(self, help: String) -> Self {
+    pub(super) fn help(self, help: String) -> Self {
         Self { help: Some(help), ..self }
     }
 }
@@ -99,14 +101,6 @@ struct Equation {
     solved: bool,
 }
 
-/// The digits of one form that occur in levels.
-struct Digits {
-    base: Form,
-    /// Divisor, modulus, level: largest divisor first.
-    members: Vec<(i64, Option<i64>, usize)>,
-    tiled: bool,
-}
-
 struct Solver<'a> {
     names: &'a [String],
     equations: Vec<Equation>,
@@ -119,18 +113,7 @@ struct Solver<'a> {
 
 impl<'a> Solver<'a> {
     fn new(names: &'a [String], forms: &[Form]) -> Self {
-        let mut groups: BTreeMap<&Form, Vec<(i64, Option<i64>, usize)>> = BTreeMap::new();
-        for (level, form) in forms.iter().enumerate() {
-            collect_digits(form, level, &mut groups);
-        }
-        let groups = groups
-            .into_iter()
-            .map(|(base, mut members)| {
-                members.sort_by_key(|&(c, m, level)| (std::cmp::Reverse(c), m, level));
-                members.dedup_by_key(|&mut (c, m, _)| (c, m));
-                Digits { base: base.clone(), members, tiled: false }
-            })
-            .collect();
+        let groups = Digits::of(forms);
         let equations = forms
             .iter()
             .enumerate()
@@ -226,7 +209,7 @@ impl<'a> Solver<'a> {
     }
 
     fn redundant(&self, level: usize, form: &Form) -> Trouble {
-        let text = quote_form(&self.text(form));
+        let text = quote(&self.text(form));
         Trouble {
             redundant: true,
             ..Trouble::at(level, format!("{text} is redundant: it follows from other levels"))
@@ -238,69 +221,26 @@ impl<'a> Solver<'a> {
     fn tile(&mut self) -> Result<bool, Trouble> {
         for at in 0..self.groups.len() {
             let group = &self.groups[at];
-            if group.tiled || self.gap(group).is_some() {
+            if group.tiled || group.gap(self.names).is_some() {
                 continue;
             }
-            let level = group.members[0].2;
-            let mut sum = Some(Form::default());
-            for &(divisor, modulus, _) in &group.members {
-                let base = Box::new(group.base.clone());
-                let known = self.known.get(&Atom::Digit { base, divisor, modulus });
-                sum = match (sum, known) {
-                    (Some(sum), Some(value)) => Some(
-                        sum.plus(value, divisor)
-                            .map_err(|no| Trouble::at(level, no.message().to_owned()))?,
-                    ),
-                    _ => None,
-                };
-            }
-            let Some(value) = sum else { continue };
+            let level = group.members[0].level;
+            let values: Option<Vec<(&Form, i64)>> = group
+                .members
+                .iter()
+                .map(|&digit| Some((self.known.get(&group.atom(digit))?, digit.divisor)))
+                .collect();
+            let Some(values) = values else { continue };
+            let value = values
+                .into_iter()
+                .try_fold(Form::default(), |sum, (value, divisor)| sum.plus(value, divisor))
+                .map_err(|no| Trouble::at(level, no.message().to_owned()))?;
             let form = group.base.clone();
             self.equations.push(Equation { form, value, level, solved: false });
             self.groups[at].tiled = true;
             return Ok(true);
         }
         Ok(false)
-    }
-
-    /// What is wrong with the digits of a form, if they do not tile it.
-    fn gap(&self, group: &Digits) -> Option<Trouble> {
-        let text = |divisor, modulus| {
-            quote_form(&self.text(&Form::digit(group.base.clone(), divisor, modulus)))
-        };
-        let missing = |level, divisor, modulus| {
-            let missing = text(divisor, modulus);
-            let base = quote_form(&self.text(&group.base));
-            Trouble::at(level, format!("the levels do not determine {base}: {missing} is missing"))
-                .help(format!("add a level that stores {missing}"))
-        };
-        let &(top, modulus, level) = group.members.first()?;
-        if let Some(modulus) = modulus {
-            return Some(match top.checked_mul(modulus) {
-                Some(divisor) => missing(level, divisor, None),
-                None => Trouble::at(level, NoForm::Overflow.message().to_owned()),
-            });
-        }
-        let mut above = (top, None);
-        for &(divisor, modulus, level) in &group.members[1..] {
-            let reach = modulus.and_then(|m| divisor.checked_mul(m));
-            match reach {
-                Some(reach) if reach == above.0 => above = (divisor, modulus),
-                Some(reach) if reach < above.0 && above.0 % reach == 0 => {
-                    return Some(missing(level, reach, Some(above.0 / reach)));
-                }
-                _ => {
-                    let (a, b) = (text(above.0, above.1), text(divisor, modulus));
-                    let base = quote_form(&self.text(&group.base));
-                    return Some(
-                        Trouble::at(level, format!("{a} and {b} overlap or leave a gap"))
-                            .help(format!("the parts of {base} must tile it: {}", advice(above.0))),
-                    );
-                }
-            }
-        }
-        (above.0 > 1)
-            .then(|| missing(group.members.last().map_or(level, |m| m.2), 1, Some(above.0)))
     }
 
     /// Rule 3.
@@ -315,6 +255,9 @@ impl<'a> Solver<'a> {
             let (mut unknown, rest) = self.split_known(&equation.form).map_err(failed)?;
             unknown.sort_by_key(|&(_, coefficient)| coefficient);
             let Some(room) = rooms(&unknown) else { continue };
+            if self.determined(at).map_err(failed)? {
+                continue;
+            }
             let form = equation.form.clone();
             let mut value = equation.value.clone().plus(&rest, -1).map_err(failed)?;
             for (atom, coefficient) in unknown.iter().rev() {
@@ -335,21 +278,39 @@ impl<'a> Solver<'a> {
         Ok(false)
     }
 
+    /// Whether an equation and those that share unknowns with it, directly or through others, are
+    /// as many as their unknowns: then they may have a solution without any limit, though not one
+    /// that is inferred, and a split would make one of them redundant.
+    fn determined(&self, start: usize) -> Result<bool, NoForm> {
+        let mut unknowns = Vec::new();
+        for equation in &self.equations {
+            unknowns.push(match equation.solved {
+                true => Vec::new(),
+                false => self.split_known(&equation.form)?.0,
+            });
+        }
+        let mut reached: BTreeSet<&Atom> = unknowns[start].iter().map(|(atom, _)| atom).collect();
+        let mut taken = vec![false; unknowns.len()];
+        loop {
+            let next = (0..unknowns.len()).find(|&at| {
+                !taken[at] && unknowns[at].iter().any(|(atom, _)| reached.contains(atom))
+            });
+            let Some(at) = next else { break };
+            taken[at] = true;
+            reached.extend(unknowns[at].iter().map(|(atom, _)| atom));
+        }
+        Ok(taken.iter().filter(|&&taken| taken).count() >= reached.len())
+    }
+
     /// When no rule applies any more: all is known and all was used, or there is trouble.
     fn finish(self, exprs: &[&IndexExpr]) -> Result<Inverse, Trouble> {
         for group in self.groups.iter().filter(|group| !group.tiled) {
-            let solved_for = |&&(divisor, modulus, _): &&(i64, Option<i64>, usize)| {
-                let base = Box::new(group.base.clone());
-                self.known.contains_key(&Atom::Digit { base, divisor, modulus })
-            };
-            let Some(&(divisor, modulus, level)) = group.members.iter().find(solved_for) else {
-                continue;
-            };
+            let solved_for = |digit: &&Digit| self.known.contains_key(&group.atom(**digit));
+            let Some(&digit) = group.members.iter().find(solved_for) else { continue };
             if matches!(self.split_known(&group.base), Ok((unknown, _)) if unknown.is_empty()) {
-                let digit = Form::digit(group.base.clone(), divisor, modulus);
-                return Err(self.redundant(level, &digit));
+                return Err(self.redundant(digit.level, &Form::atom(group.atom(digit))));
             }
-            if let Some(trouble) = self.gap(group) {
+            if let Some(trouble) = group.gap(self.names) {
                 return Err(trouble);
             }
         }
@@ -390,7 +351,7 @@ impl<'a> Solver<'a> {
             }
         };
         dims.retain(|dim| unknown.contains(dim));
-        let text = quote_form(&self.text(&equation.form));
+        let text = quote(&self.text(&equation.form));
         Trouble::at(equation.level, format!("{text} leaves {} unknown", named(&dims, "and"))).help(
             format!(
                 "add a level that stores {} by itself, or give the inverse",
@@ -438,25 +399,6 @@ fn limited(atom: &Atom) -> Option<(usize, i64)> {
     }
 }
 
-fn is_zero(atom: &Atom) -> bool {
-    matches!(atom, Atom::Digit { modulus: Some(1), .. })
-}
-
-fn collect_digits<'f>(
-    form: &'f Form,
-    level: usize,
-    groups: &mut BTreeMap<&'f Form, Vec<(i64, Option<i64>, usize)>>,
-) {
-    for atom in form.terms.keys() {
-        if let Atom::Digit { base, divisor, modulus } = atom
-            && !is_zero(atom)
-        {
-            groups.entry(base).or_default().push((*divisor, *modulus, level));
-            collect_digits(base, level, groups);
-        }
-    }
-}
-
 fn collect_vars(form: &Form, found: &mut Vec<usize>) {
     for atom in form.terms.keys() {
         match atom {
@@ -465,12 +407,4 @@ fn collect_vars(form: &Form, found: &mut Vec<usize>) {
             Atom::Digit { base, .. } => collect_vars(base, found),
         }
     }
-}
-
-fn quote_form(text: &str) -> String {
-    super::error::quote(text)
-}
-
-fn advice(divisor: i64) -> String {
-    format!("what follows a division by {divisor} is a remainder by {divisor}, whole or in parts")
 }

@@ -45,7 +45,11 @@ pub(super) fn read(source: &str, at: usize, rank: Option<usize>) -> Result<Forma
     }
     let (entry, rest) = find(source, &name, &args)?;
     let text = expand(source, entry, &name, &rest, rank)?;
-    let format = build(&text, &parse(&text)?)?;
+    // What is wrong with the text that the name stands for is shown at the name.
+    let format = parse(&text).and_then(|syntax| build(&text, &syntax)).map_err(|error| {
+        FormatError::new(source, name.span.start..after, error.message())
+            .with_help(error.help().map_or(format!("it stands for {text}"), str::to_owned))
+    })?;
     let attributes = parse_attributes(source, after)?;
     with_attributes(source, &format, &attributes)
 }
@@ -123,7 +127,14 @@ fn find<'a>(
         && all().any(|known| key(known) == bare)
     {
         let message = format!("{} does not take {}", quote(name.text), quote(word.text));
-        return Err(FormatError::new(source, word.span.clone(), message));
+        let examples: Vec<&str> = named()
+            .filter(|entry| {
+                entry.aliases.iter().chain([&entry.name]).any(|n| key(n).starts_with(&bare))
+            })
+            .map(|entry| entry.example)
+            .collect();
+        return Err(FormatError::new(source, word.span.clone(), message)
+            .with_help(format!("for example `{}`", examples.join("`, `"))));
     }
     let error = FormatError::new(
         source,
@@ -134,7 +145,7 @@ fn find<'a>(
             format!("unknown format {}", quote(name.text))
         },
     );
-    Err(match nearest(&bare, all().map(|name| name)) {
+    Err(match nearest(name.text, all()) {
         Some(near) => error.with_help(format!("did you mean `{near}`?")),
         None => error.with_help(
             "write a format such as `(i, j) -> (i : dense, j : compressed)`, or a name such as `CSR`",

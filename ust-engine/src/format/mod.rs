@@ -21,7 +21,7 @@
 //! | `build` | from a syntax tree to a checked format |
 //! | `model` | [`Format`] itself |
 //! | `form` | expressions as sums of digits, which is how they are inverted |
-//! | `inverse` | the inverse map, inferred |
+//! | `inverse`, `tiling` | the inverse map, inferred; digits that make up a form |
 //! | `canonical` | one form for all expressions with the same values: equality and proofs |
 //! | `bind` | a format and a shape: sizes of levels |
 //! | `read`, `print` | from any spelling, and back to canonical text |
@@ -47,6 +47,7 @@ mod read;
 pub mod spec;
 mod suggest;
 mod syntax;
+mod tiling;
 
 pub use bind::{Bound, LevelDomain};
 pub use error::FormatError;

@@ -211,7 +211,7 @@ impl Format {
         let wide = |bits| matches!(bits, 0 | 8 | 16 | 32 | 64);
         let range = "choose 8, 16, 32, 64, or 0 for the default";
         if !wide(self.0.pos_width) {
-            let message = "posWidth is no width of a position".to_owned();
+            let message = format!("posWidth = {}: no such width", self.0.pos_width);
             return Err(WrongWidth { of_pos: true, message, help: range.to_owned() });
         }
         if wide(self.0.crd_width) {
@@ -219,7 +219,7 @@ impl Format {
         }
         let wrong = |message: String, help: String| WrongWidth { of_pos: false, message, help };
         if self.0.crd_width != 2 {
-            let message = "crdWidth is no width of a coordinate".to_owned();
+            let message = format!("crdWidth = {}: no such width", self.0.crd_width);
             return Err(wrong(message, format!("{range} (2 where all coordinates can be packed)")));
         }
         let mut packed = false;

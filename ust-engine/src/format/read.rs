@@ -7,6 +7,7 @@ use super::error::FormatError;
 use super::lex::{Lexer, Mode};
 use super::lookup;
 use super::model::Format;
+use super::named::named;
 use super::parse::{MAX_TEXT, parse};
 
 impl Format {
@@ -32,7 +33,10 @@ impl Format {
                 let span = start.at..start.at + rest.trim_end().len();
                 let of = format.rank();
                 let message = format!("a format of {of} dimensions for a tensor of rank {rank}");
-                Err(FormatError::new(text, span, message))
+                let any: Vec<&str> =
+                    named().filter(|f| f.family.is_some()).map(|f| f.name).collect();
+                Err(FormatError::new(text, span, message)
+                    .with_help(format!("these take any rank: {}", any.join(", "))))
             }
             _ => Ok(format),
         }

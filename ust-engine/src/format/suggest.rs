@@ -21,7 +21,7 @@ pub(super) fn nearest<'a>(
             let other: Vec<char> = candidate.chars().flat_map(char::to_lowercase).collect();
             (distance(&word, &other), other.len().max(word.len()), candidate)
         })
-        .filter(|&(distance, longer, _)| distance <= (longer / 3).max(1) && distance < longer)
+        .filter(|&(distance, longer, _)| distance <= (longer / 4).max(1) && distance < longer)
         .min_by_key(|&(distance, ..)| distance)
         .map(|(.., candidate)| candidate)
 }
