@@ -134,9 +134,9 @@ pub(crate) struct Run {
     /// Store this tensor, operand or result, in this format
     #[arg(long, value_name = "NAME=F", value_parser = named)]
     pub(crate) format: Vec<Named>,
-    /// Shape of a file that does not state it
-    #[arg(long, value_name = "NAME=SHAPE", value_parser = named)]
-    pub(crate) shape: Vec<Named>,
+    /// Shape of a file that does not state it; the name may be left out where there is one tensor
+    #[arg(long, value_name = "NAME=SHAPE", value_parser = named_shape)]
+    pub(crate) shape: Vec<NamedShape>,
     /// Write the result into this file
     #[arg(long, value_name = "FILE")]
     pub(crate) out: Option<PathBuf>,
@@ -162,8 +162,15 @@ pub(crate) struct Named {
     pub(crate) text: String,
 }
 
+/// `NAME=SHAPE`, or `SHAPE` alone.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct NamedShape {
+    pub(crate) name: Option<String>,
+    pub(crate) shape: Shape,
+}
+
 /// Reads `4x6x8`; nothing at all for a tensor without dimensions.
-pub(crate) fn shape(text: &str) -> Result<Shape, String> {
+fn shape(text: &str) -> Result<Shape, String> {
     if text.trim().is_empty() {
         return Ok(Shape(Vec::new()));
     }
@@ -192,6 +199,14 @@ fn named(text: &str) -> Result<Named, String> {
     }
 }
 
+fn named_shape(text: &str) -> Result<NamedShape, String> {
+    if !text.contains('=') {
+        return Ok(NamedShape { name: None, shape: shape(text)? });
+    }
+    let Named { name, text } = named(text)?;
+    Ok(NamedShape { name: Some(name), shape: shape(&text)? })
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -218,6 +233,9 @@ mod tests {
     fn names_stand_before_the_first_equals_sign() {
         let read = named("A=(i = a, j) -> (i : dense)").unwrap();
         assert_eq!((&*read.name, &*read.text), ("A", "(i = a, j) -> (i : dense)"));
+        let read = named_shape("A=4x6").unwrap();
+        assert_eq!((read.name.as_deref(), read.shape), (Some("A"), Shape(vec![4, 6])));
+        assert_eq!(named_shape("7").unwrap().name, None);
         for text in ["matrix.mtx", "=x", "a.b=c", "1=2", ""] {
             assert!(named(text).is_err(), "{text}");
         }

@@ -2,9 +2,13 @@
 
 use std::io::{self, Write};
 use std::ops::Range;
+use std::path::PathBuf;
 use std::process::ExitCode;
 
 use serde_json::{Value, json};
+use ust::format::FormatError;
+use ust::io::FileError;
+use ust::ops::OpError;
 
 /// Why the program ends without having done what it was asked.
 #[derive(Debug)]
@@ -18,16 +22,20 @@ pub(crate) enum Failure {
 }
 
 /// What is told about a failure.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub(crate) struct Told {
     /// Whether the text, the files or the combination of them given to the program are wrong, or
     /// else what was asked could not be done.
     bad_input: bool,
     message: String,
-    /// The message, with the text and carets where there is some, and help.
+    /// The message, with the text and a mark where there is some, and help.
     full: String,
     help: Option<String>,
+    /// Bytes of the text that is wrong.
     span: Option<Range<usize>>,
+    /// The file that is wrong, and the line and column in it where there are some.
+    file: Option<PathBuf>,
+    place: Option<[usize; 2]>,
 }
 
 impl Failure {
@@ -35,7 +43,7 @@ impl Failure {
     pub(crate) fn input(message: impl Into<String>) -> Self {
         let message = message.into();
         let full = message.clone();
-        Self::Told(Box::new(Told { bad_input: true, message, full, help: None, span: None }))
+        Told { bad_input: true, message, full, ..Told::default() }.into()
     }
 
     /// What was asked could not be done.
@@ -76,7 +84,8 @@ impl Failure {
                         text.lines().map(str::trim).take_while(|line| !line.is_empty()).collect();
                     let message = first.join(" ");
                     let message = message.strip_prefix("error: ").unwrap_or(&message);
-                    print_object(&json!({ "error": { "message": message, "span": null } }));
+                    let object = json!({ "message": message, "span": null, "help": null });
+                    print_object(&json!({ "error": object }));
                 }
                 ExitCode::from(2)
             }
@@ -94,7 +103,21 @@ impl Failure {
 impl Told {
     fn object(&self) -> Value {
         let span = self.span.as_ref().map(|span| [span.start, span.end]);
-        json!({ "error": { "message": self.message, "span": span, "help": self.help } })
+        let mut error = json!({ "message": self.message, "span": span, "help": self.help });
+        if let Some(file) = &self.file {
+            error["file"] = file.to_string_lossy().into();
+        }
+        if let Some([line, column]) = self.place {
+            error["line"] = line.into();
+            error["column"] = column.into();
+        }
+        json!({ "error": error })
+    }
+}
+
+impl From<Told> for Failure {
+    fn from(told: Told) -> Self {
+        Self::Told(Box::new(told))
     }
 }
 
@@ -119,12 +142,68 @@ impl From<io::Error> for Failure {
 
 impl From<ust::generate::GenerateError> for Failure {
     fn from(error: ust::generate::GenerateError) -> Self {
-        Self::Told(Box::new(Told {
+        Self::from(Told {
             bad_input: true,
             message: error.kind.to_string(),
             full: error.to_string(),
             help: error.help(),
             span: Some(error.span),
-        }))
+            ..Told::default()
+        })
+    }
+}
+
+impl From<FormatError> for Failure {
+    fn from(error: FormatError) -> Self {
+        Self::from(Told {
+            bad_input: true,
+            message: error.message().to_owned(),
+            full: error.to_string(),
+            help: error.help().map(str::to_owned),
+            span: Some(error.span()),
+            ..Told::default()
+        })
+    }
+}
+
+impl From<FileError> for Failure {
+    fn from(error: FileError) -> Self {
+        let text = error.to_string();
+        Self::from(Told {
+            // What cannot be written is no fault of the input.
+            bad_input: !matches!(error, FileError::Io { action, .. } if action != "read"),
+            message: text.clone(),
+            full: text,
+            file: Some(error.path().to_owned()),
+            place: match error {
+                FileError::Text { line, column, .. } => Some([line, column]),
+                _ => None,
+            },
+            ..Told::default()
+        })
+    }
+}
+
+impl From<OpError> for Failure {
+    fn from(error: OpError) -> Self {
+        let full = error.to_string();
+        match error {
+            OpError::Text { text, column, width, message, help } => {
+                let byte = |at| text.char_indices().nth(at).map_or(text.len(), |(byte, _)| byte);
+                let span = Some(byte(column)..byte(column + width));
+                Self::from(Told { bad_input: true, message, full, help, span, ..Told::default() })
+            }
+            OpError::Tensor(error) => error.into(),
+            error => Self::failed(error.to_string()),
+        }
+    }
+}
+
+impl From<ust::Error> for Failure {
+    fn from(error: ust::Error) -> Self {
+        match error {
+            ust::Error::Format(error) => error.into(),
+            error => Self::failed(error.to_string()),
+        }
     }
 }

@@ -16,7 +16,9 @@
 mod args;
 mod commands;
 mod failure;
+mod json;
 mod output;
+mod source;
 mod text;
 
 use std::process::ExitCode;

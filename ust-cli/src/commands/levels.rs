@@ -64,8 +64,10 @@ fn write(factory: &LevelFactory, out: &mut Output) -> Result<(), Failure> {
     Ok(())
 }
 
-/// What is told about a level type, in words.
-const FACTS: [(&str, fn(&Description) -> String); 5] = [
+/// The title of a fact about a level type, and the fact in words.
+type Fact = (&'static str, fn(&Description) -> String);
+
+const FACTS: [Fact; 5] = [
     ("properties", |d| join(properties(d.props), "none")),
     ("arrays", |d| join(d.arrays.iter().map(|a| format!("{} ({})", a.name, a.length)), "none")),
     ("walk", |d| walk(d.walk).to_owned()),
@@ -118,7 +120,8 @@ fn properties(props: Props) -> impl Iterator<Item = String> {
         ("soa", soa),
     ]
     .into_iter()
-    .filter_map(|(name, set)| set.then(|| name.to_owned()))
+    .filter(|&(_, set)| set)
+    .map(|(name, _)| name.to_owned())
 }
 
 fn walk(kind: WalkKind) -> &'static str {

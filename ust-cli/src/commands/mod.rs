@@ -1,7 +1,13 @@
 //! One file for each subcommand.
 
+mod convert;
+mod format;
+mod formats;
 mod help;
+mod info;
 mod levels;
+mod run;
+mod show;
 
 use crate::args::Command;
 use crate::failure::Failure;
@@ -11,7 +17,12 @@ use crate::output::Output;
 pub(crate) fn run(command: Command, out: &mut Output) -> Result<(), Failure> {
     match command {
         Command::Levels(args) => levels::run(&args, out),
+        Command::Formats(args) => formats::run(&args, out),
+        Command::Format(args) => format::run(&args, out),
+        Command::Info(args) => info::run(&args, out),
+        Command::Show(args) => show::run(&args, out),
+        Command::Convert(args) => convert::run(&args, out),
+        Command::Run(args) => run::run(&args, out),
         Command::Help(args) => help::run(&args, out),
-        _ => Err(Failure::failed("being written")),
     }
 }

@@ -94,6 +94,13 @@ impl FormatError {
         self.0.column
     }
 
+    /// The excerpt with a mark below the place, in two indented lines.
+    fn marked(&self) -> String {
+        let Fields { excerpt, before, marked, .. } = &*self.0;
+        let tail = marked.saturating_sub(1);
+        format!("  {excerpt}\n  {:before$}^{:~<tail$}", "", "")
+    }
+
     /// The line of text around the place, clipped where it is long.
     #[must_use]
     pub fn excerpt(&self) -> &str {
@@ -194,6 +201,12 @@ fn shown(c: char) -> (char, usize) {
     }
 }
 
+/// The line of a text around a place, with a mark below the place: two indented lines, clipped
+/// where the line is long.
+pub(crate) fn marked(source: &str, span: Range<usize>) -> String {
+    FormatError::new(source, span, "").marked()
+}
+
 fn floor_char(source: &str, at: usize) -> usize {
     let mut at = at.min(source.len());
     while !source.is_char_boundary(at) {
@@ -203,7 +216,7 @@ fn floor_char(source: &str, at: usize) -> usize {
 }
 
 /// A piece of source text for a message, in backquotes, cut where it is long.
-pub(super) fn quote(text: &str) -> String {
+pub(crate) fn quote(text: &str) -> String {
     let mut cut: String = text.chars().take(QUOTED).map(|c| shown(c).0).collect();
     if text.chars().nth(QUOTED).is_some() {
         cut.push_str("...");

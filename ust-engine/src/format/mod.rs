@@ -31,7 +31,7 @@
 mod bind;
 mod build;
 mod canonical;
-mod error;
+pub(crate) mod error;
 pub mod expr;
 mod form;
 mod inverse;
@@ -45,7 +45,7 @@ mod parse_expr;
 mod print;
 mod read;
 pub mod spec;
-mod suggest;
+pub(crate) mod suggest;
 mod syntax;
 mod tiling;
 

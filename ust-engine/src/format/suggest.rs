@@ -6,7 +6,7 @@ const LONGEST: usize = 48;
 /// The candidate nearest to `word` by edit distance (insert, delete, replace, swap neighbours; case
 /// is ignored), if it is near enough to be meant. Cost: O(length squared) for each candidate,
 /// lengths being bounded.
-pub(super) fn nearest<'a>(
+pub(crate) fn nearest<'a>(
     word: &str,
     candidates: impl IntoIterator<Item = &'a str>,
 ) -> Option<&'a str> {

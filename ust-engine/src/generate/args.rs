@@ -1,9 +1,10 @@
 //! The arguments of one generator, matched with its parameters.
 
 use super::MAX_ENTRIES;
-use super::error::{GenerateError, GenerateErrorKind as Kind, nearest};
+use super::error::{GenerateError, GenerateErrorKind as Kind};
 use super::spec::{Argument, Call, Spanned};
 use super::table::{Generator, Parameter, ParameterKind};
+use crate::format::suggest::nearest;
 
 /// For each parameter of the generator, the numbers written, or `None` where the default holds.
 pub(super) struct Args<'a> {

@@ -3,9 +3,11 @@
 use std::fmt;
 use std::ops::Range;
 
+use crate::format::error::marked;
+
 /// An error in the text of a generated tensor: what is wrong, and where.
 ///
-/// [`Display`](fmt::Display) gives the message, the text with carets under the spot, and help.
+/// [`Display`](fmt::Display) gives the message, the text with a mark under the spot, and help.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct GenerateError {
     /// The text as given.
@@ -125,36 +127,11 @@ impl GenerateError {
             _ => None,
         }
     }
-
-    /// The text with carets under the spot, in two lines of at most 100 characters. Of a longer
-    /// text the part around the spot is shown.
-    #[must_use]
-    pub fn excerpt(&self) -> String {
-        const BEFORE: usize = 40;
-        const LENGTH: usize = 90;
-        let text: Vec<char> =
-            self.text.chars().map(|c| if c.is_control() { ' ' } else { c }).collect();
-        let chars_before = |byte: usize| {
-            self.text.char_indices().take_while(|&(at, _)| at < byte).count().min(text.len())
-        };
-        let (lo, hi) = (chars_before(self.span.start), chars_before(self.span.end));
-        let first = if text.len() > LENGTH { lo.saturating_sub(BEFORE) } else { 0 };
-        let last = text.len().min(first + LENGTH);
-        let shown: String = text[first..last].iter().collect();
-        let (head, tail) =
-            (if first > 0 { "..." } else { "" }, if last < text.len() { "..." } else { "" });
-        let indent = " ".repeat(head.len() + lo - first);
-        let carets = "^".repeat(hi.min(last).saturating_sub(lo).max(1));
-        format!("{head}{shown}{tail}\n{indent}{carets}")
-    }
 }
 
 impl fmt::Display for GenerateError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}", self.kind)?;
-        for line in self.excerpt().lines() {
-            write!(f, "\n  {line}")?;
-        }
+        write!(f, "{}\n{}", self.kind, marked(&self.text, self.span.clone()))?;
         match self.help() {
             Some(help) => write!(f, "\nhelp: {help}"),
             None => Ok(()),
@@ -163,40 +140,3 @@ impl fmt::Display for GenerateError {
 }
 
 impl std::error::Error for GenerateError {}
-
-/// The candidate that is most like the word as written, if any is like it at all: at most a third
-/// of its letters differ.
-pub(super) fn nearest(
-    word: &str,
-    candidates: impl IntoIterator<Item = &'static str>,
-) -> Option<&'static str> {
-    if word.len() > 64 {
-        return None;
-    }
-    let written: Vec<char> = word.to_lowercase().chars().collect();
-    candidates
-        .into_iter()
-        .map(|name| (edits(&written, &name.chars().collect::<Vec<_>>()), name))
-        .filter(|&(edits, name)| edits <= (name.len().max(written.len())).div_ceil(3))
-        .min()
-        .map(|(_, name)| name)
-}
-
-/// How many letters must be changed, added, taken away or swapped with their neighbour to make one
-/// word of the other.
-fn edits(a: &[char], b: &[char]) -> usize {
-    let mut rows = vec![(0..=b.len()).collect::<Vec<usize>>()];
-    for i in 1..=a.len() {
-        let mut row = vec![i];
-        for j in 1..=b.len() {
-            let changed = rows[i - 1][j - 1] + usize::from(a[i - 1] != b[j - 1]);
-            let mut least = changed.min(rows[i - 1][j] + 1).min(row[j - 1] + 1);
-            if i > 1 && j > 1 && a[i - 1] == b[j - 2] && a[i - 2] == b[j - 1] {
-                least = least.min(rows[i - 2][j - 2] + 1);
-            }
-            row.push(least);
-        }
-        rows.push(row);
-    }
-    rows[a.len()][b.len()]
-}

@@ -3,10 +3,11 @@
 use std::fmt;
 
 use super::args::Args;
-use super::error::{GenerateError, GenerateErrorKind, nearest};
+use super::error::{GenerateError, GenerateErrorKind};
 use super::spec::Spanned;
 use super::{pattern, scatter, stencil};
 use crate::coo::Coo;
+use crate::format::suggest::nearest;
 
 /// A generator of tensors.
 pub struct Generator {

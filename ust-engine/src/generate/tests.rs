@@ -393,7 +393,7 @@ fn the_carets_stand_under_the_spot() {
     let shown = |spec: &str| generate(spec).expect_err("a wrong text").to_string();
     assert_eq!(
         shown("gen:random(3x3, nzn=1)"),
-        "`random` has no parameter `nzn`\n  gen:random(3x3, nzn=1)\n                  ^^^\nhelp: did you mean `nnz`?"
+        "`random` has no parameter `nzn`\n  gen:random(3x3, nzn=1)\n                  ^~~\nhelp: did you mean `nnz`?"
     );
     let wide = shown(&format!("random({}, é=1)", "3x".repeat(20) + "3"));
     let lines: Vec<&str> = wide.lines().collect();

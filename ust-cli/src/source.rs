@@ -1,0 +1,61 @@
+//! A tensor from a file or a generator, and formats by name or text.
+
+use std::io::IsTerminal;
+use std::path::Path;
+
+use ust::io::ReadOptions;
+use ust::{Coo, Format, Tensor, generate, io};
+
+use crate::args::Shape;
+use crate::failure::Failure;
+
+/// Reads the file, or makes the generated tensor, and stores it in the format where one is given.
+/// `what` names the tensor in messages.
+pub(crate) fn tensor(
+    text: &str,
+    shape: Option<&Shape>,
+    format: Option<&str>,
+) -> Result<Tensor, Failure> {
+    if text.trim_start().starts_with(generate::PREFIX) {
+        let coo = generate::generate(text)?;
+        if let Some(Shape(shape)) = shape.filter(|shape| shape.0 != coo.shape) {
+            let made = crate::text::shape(&coo.shape);
+            let asked = crate::text::shape(shape);
+            return Err(Failure::input(format!("`{text}` has the shape {made}, not {asked}")));
+        }
+        let format = match format {
+            Some(text) => resolve(text, coo.shape.len())?,
+            None => natural(&coo)?,
+        };
+        return Ok(Tensor::from_coo(&coo, &format)?);
+    }
+    let mut options = ReadOptions::default().with_progress(std::io::stderr().is_terminal());
+    if let Some(Shape(shape)) = shape {
+        options = options.with_shape(shape.clone());
+    }
+    let tensor = io::read(Path::new(text), &options).map_err(|error| {
+        let failure = Failure::from(error);
+        let looks_generated = text.ends_with(')') && !Path::new(text).exists();
+        match looks_generated {
+            true => failure.help(format!("a generated tensor is written `gen:{text}`")),
+            false => failure,
+        }
+    })?;
+    match format {
+        Some(text) => Ok(tensor.convert(&resolve(text, tensor.rank())?)?),
+        None => Ok(tensor),
+    }
+}
+
+/// The format of this name or text, for tensors of this rank.
+pub(crate) fn resolve(text: &str, rank: usize) -> Result<Format, Failure> {
+    Ok(Format::resolve(text, Some(rank))?)
+}
+
+/// How a generated tensor is stored where nobody asks for a format: all cells where all are
+/// entries, else coordinates.
+fn natural(coo: &Coo) -> Result<Format, Failure> {
+    let cells = coo.shape.iter().try_fold(1_usize, |product, &extent| product.checked_mul(extent));
+    let name = if cells == Some(coo.len()) { "Dense" } else { "COO" };
+    resolve(name, coo.shape.len())
+}
