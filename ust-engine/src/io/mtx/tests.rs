@@ -1,0 +1,1 @@
+//! Matrix Market as specification.
