@@ -85,7 +85,7 @@ mod tests {
     #[test]
     fn first_fastest_values_are_turned_to_last_fastest() {
         for (shape, values, expected) in [
-            (vec![], vec![7], vec![7]),
+            (vec![], vec![7_i64], vec![7_i64]),
             (vec![3], vec![1, 2, 3], vec![1, 2, 3]),
             (vec![2, 3], vec![1, 4, 2, 5, 3, 6], vec![1, 2, 3, 4, 5, 6]),
             (vec![2, 1, 2], vec![1, 3, 2, 4], vec![1, 2, 3, 4]),

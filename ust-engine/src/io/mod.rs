@@ -37,3 +37,6 @@ pub use dense::DenseArray;
 pub use error::FileError;
 pub use kind::Kind;
 pub use options::ReadOptions;
+
+#[cfg(test)]
+mod tests;

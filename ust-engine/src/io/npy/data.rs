@@ -244,6 +244,8 @@ fn write_header(out: &mut dyn Write, header: &Header) -> io::Result<()> {
         start.extend(u32::try_from(len).map_err(io::Error::other)?.to_le_bytes());
         len
     };
-    out.write_all(&start)?;
-    writeln!(out, "{text:<width$}", width = len - 1)
+    start.extend(text.as_bytes());
+    start.resize(start.len() + len - 1 - text.len(), b' ');
+    start.push(b'\n');
+    out.write_all(&start)
 }
