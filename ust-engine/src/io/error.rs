@@ -62,7 +62,7 @@ pub enum FileError {
         /// The file.
         path: PathBuf,
         /// What is wrong with the tensor.
-        source: crate::Error,
+        source: Box<crate::Error>,
     },
 }
 
@@ -95,6 +95,6 @@ impl FileError {
 
     pub(super) fn tensor(path: &Path) -> impl FnOnce(crate::Error) -> Self + use<> {
         let path = path.to_owned();
-        move |source| Self::Tensor { path, source }
+        move |source| Self::Tensor { path, source: Box::new(source) }
     }
 }

@@ -1,5 +1,7 @@
 //! What a reader may be told.
 
+use crate::Format;
+
 /// Options for reading a file. The default reads what the file says.
 ///
 /// ```
@@ -12,6 +14,8 @@
 pub struct ReadOptions {
     /// The shape, for files that do not state it (`.tns`). A file that states another is refused.
     pub shape: Option<Vec<usize>>,
+    /// The format of the tensor; by default the one nearest to the file.
+    pub format: Option<Format>,
     /// Whether to draw a progress bar on standard error while a large file is read. Nothing is
     /// drawn where standard error is not a terminal.
     pub progress: bool,
@@ -25,6 +29,13 @@ impl ReadOptions {
     #[must_use]
     pub fn with_shape(mut self, shape: impl Into<Vec<usize>>) -> Self {
         self.shape = Some(shape.into());
+        self
+    }
+
+    /// In this format.
+    #[must_use]
+    pub fn with_format(mut self, format: Format) -> Self {
+        self.format = Some(format);
         self
     }
 

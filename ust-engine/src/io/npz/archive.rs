@@ -73,6 +73,12 @@ impl Members {
         Some(self.0.remove(at).1)
     }
 
+    /// Names and members by value, in order.
+    #[must_use]
+    pub fn into_vec(self) -> Vec<(String, Member)> {
+        self.0
+    }
+
     /// Names and members, in order.
     pub fn iter(&self) -> impl Iterator<Item = (&str, &Member)> {
         self.0.iter().map(|(name, member)| (&name[..], member))

@@ -21,10 +21,12 @@
 //! Source: `scipy.sparse.save_npz`, `scipy.sparse.load_npz`; PKWARE's APPNOTE for the archive.
 
 mod archive;
+mod entries;
 mod scipy;
+mod tensor;
 
 use std::fs::File;
-use std::io::{self, BufReader, Cursor, Read, Seek, Write};
+use std::io::{self, BufReader, Cursor, Write};
 use std::path::Path;
 
 use ust_level_api::IndexArray;
@@ -32,6 +34,8 @@ use ust_level_api::IndexArray;
 use super::{DenseArray, FileError, ReadOptions, sink, source};
 use crate::Coo;
 pub use archive::{Member, Members};
+pub(super) use scipy::index_array;
+pub(super) use tensor::{archive, read_tensor};
 
 /// What an archive holds.
 #[derive(Clone, Debug, PartialEq)]
@@ -97,8 +101,16 @@ pub struct Diagonals {
 /// do not make the sparse matrix that `format` names; [`FileError::Unsupported`] for what this
 /// program does not read, and for decompression bombs; [`FileError::Io`].
 pub fn read(path: &Path, options: &ReadOptions) -> Result<Archive, FileError> {
+    scipy::interpret(read_members(path, options)?, path)
+}
+
+/// Reads the members of an archive, whatever they mean.
+///
+/// # Errors
+/// As [`read`], but for what the members mean.
+pub fn read_members(path: &Path, options: &ReadOptions) -> Result<Members, FileError> {
     let (file, bytes) = source::open(path)?;
-    read_from(BufReader::new(file), bytes, path, options)
+    archive::read(BufReader::new(file), bytes, path, options)
 }
 
 /// Reads bytes. `name` stands for the file in messages.
@@ -106,17 +118,8 @@ pub fn read(path: &Path, options: &ReadOptions) -> Result<Archive, FileError> {
 /// # Errors
 /// As [`read`].
 pub fn parse(bytes: &[u8], name: &Path, options: &ReadOptions) -> Result<Archive, FileError> {
-    read_from(Cursor::new(bytes), bytes.len() as u64, name, options)
-}
-
-fn read_from(
-    from: impl Read + Seek,
-    bytes: u64,
-    path: &Path,
-    options: &ReadOptions,
-) -> Result<Archive, FileError> {
-    let members = archive::read(from, bytes, path, options)?;
-    scipy::interpret(members, path)
+    let members = archive::read(Cursor::new(bytes), bytes.len() as u64, name, options)?;
+    scipy::interpret(members, name)
 }
 
 /// Writes a file as SciPy does, whole or not at all.

@@ -35,11 +35,15 @@ pub(super) fn interpret(mut members: Members, path: &Path) -> Result<Archive, Fi
             Ok(Archive::Dia(Diagonals { shape, offsets, data }))
         }
         other => {
-            let other: String = other.chars().take(40).collect();
-            let reason = format!(
-                "sparse format `{}` is not supported; supported are csr, csc, coo, bsr, dia",
-                other.escape_debug()
-            );
+            let shown: String = other.chars().take(40).collect();
+            let reason = if other.contains("->") {
+                "not SciPy's layout but that of `.ust.npz`: give the file that ending".to_owned()
+            } else {
+                format!(
+                    "sparse format `{}` is not supported; supported are csr, csc, coo, bsr, dia",
+                    shown.escape_debug()
+                )
+            };
             Err(FileError::unsupported(path, reason))
         }
     }
@@ -119,7 +123,7 @@ impl Reader<'_> {
 }
 
 /// Integers as indices, without a copy; else the dtype found.
-fn index_array(values: Values) -> Result<IndexArray, ust_level_api::Dtype> {
+pub(in crate::io) fn index_array(values: Values) -> Result<IndexArray, ust_level_api::Dtype> {
     Ok(match values {
         Values::I8(buffer) => buffer.into(),
         Values::I16(buffer) => buffer.into(),

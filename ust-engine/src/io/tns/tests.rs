@@ -93,7 +93,8 @@ fn a_shape_comes_from_the_comment_or_the_options_and_they_agree() {
     assert_eq!(read_text(text).unwrap().shape, [4, 6, 8]);
     assert_eq!(shaped(text, &[4, 6, 8]).unwrap().shape, [4, 6, 8]);
     let error = shaped(text, &[4, 6, 9]).unwrap_err();
-    assert!(matches!(&error, FileError::Tensor { source: Error::Shape { .. }, .. }), "{error}");
+    let FileError::Tensor { source, .. } = &error else { panic!("{error}") };
+    assert!(matches!(**source, Error::Shape { .. }), "{error}");
     assert_eq!(shaped("1 2 3 0.5\n", &[4, 6, 9]).unwrap().shape, [4, 6, 9]);
     assert_eq!(read_text("# shape of things\n1 2 1\n").unwrap().shape, [1, 2]);
     assert_eq!(
