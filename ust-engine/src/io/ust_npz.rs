@@ -30,14 +30,22 @@ use crate::{Error, Format, Tensor};
 
 const VERSION: i64 = 1;
 
-/// Reads a file.
-pub(super) fn read(path: &Path, options: &ReadOptions) -> Result<Tensor, FileError> {
+/// Reads a file, whatever its name.
+///
+/// # Errors
+/// [`FileError::Binary`], with the member, for what is no such file; [`FileError::Tensor`] when the
+/// format's text is wrong or the arrays break a rule of the format; [`FileError::Unsupported`] for a
+/// later version; [`FileError::Io`].
+pub fn read(path: &Path, options: &ReadOptions) -> Result<Tensor, FileError> {
     let reader = Reader { members: npz::read_members(path, options)?, path };
     reader.tensor()
 }
 
-/// Writes a file, whole or not at all.
-pub(super) fn write(path: &Path, tensor: &Tensor) -> Result<(), FileError> {
+/// Writes a file, whatever its name, whole or not at all.
+///
+/// # Errors
+/// [`FileError::Io`]; [`FileError::Tensor`] when a sliced view cannot be built as a tensor.
+pub fn write(path: &Path, tensor: &Tensor) -> Result<(), FileError> {
     let members = members(tensor).map_err(FileError::tensor(path))?;
     npz::write_members(path, &members)
 }
@@ -206,6 +214,3 @@ impl Reader<'_> {
             .map_err(|found| self.invalid(name, format!("integers were expected, not {found}")))
     }
 }
-
-#[cfg(test)]
-mod tests;
