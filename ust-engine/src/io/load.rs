@@ -1,0 +1,114 @@
+//! From any file to a tensor.
+
+use std::path::Path;
+
+use ust_level_api::with_dtype;
+
+use super::{DenseArray, FileError, Kind, ReadOptions, mtx, npy, npz, tns, ust_npz};
+use crate::tensor::Parts;
+use crate::{Coo, Error, Format, Tensor};
+
+/// Reads a tensor from a file; the extension says of which kind it is.
+///
+/// | file | format, unless [`ReadOptions::format`] asks for one |
+/// |---|---|
+/// | `.mtx` coordinate, `.tns` | coordinates (`COO`) |
+/// | `.mtx` array, `.npy`, `.npz` with one array | dense |
+/// | `.npz` of SciPy | CSR, CSC, BSR, COO, or diagonals by column |
+/// | `.ust.npz` | the one in the file |
+///
+/// Every tensor is checked as if it came from a stranger. Duplicates are summed where the format
+/// is unique: SciPy's rows with duplicates or out of order become sorted and unique ones, unless a
+/// format is asked for that allows them (`nonunique, nonordered`), which takes the arrays as they
+/// are.
+///
+/// A matrix of one column is read as a vector where the options give a shape of rank one.
+///
+/// # Errors
+/// [`FileError`] names the file and, where it is text, line and column.
+pub fn read(path: &Path, options: &ReadOptions) -> Result<Tensor, FileError> {
+    let wanted = options.format.as_ref();
+    let failed = |error: Error| FileError::tensor(path)(error);
+    let tensor = match Kind::of(path)? {
+        Kind::MatrixMarket { .. } => match mtx::read(path, options)? {
+            mtx::Matrix::Coordinate(coo) => {
+                from_coo(&column_as_vector(coo, options), wanted).map_err(failed)?
+            }
+            mtx::Matrix::Array(array) => {
+                from_array(array_as_vector(array, options)).map_err(failed)?
+            }
+        },
+        Kind::Frostt { .. } => from_coo(&tns::read(path, options)?, wanted).map_err(failed)?,
+        Kind::Npy => from_array(npy::read(path)?).map_err(failed)?,
+        Kind::Npz => npz::read_tensor(path, options)?,
+        Kind::Ust => ust_npz::read(path, options)?,
+    };
+    if let Some(shape) = &options.shape
+        && shape != tensor.shape()
+    {
+        let expected = format!("the file holds a tensor of shape {:?}", tensor.shape());
+        return Err(failed(Error::Shape { found: shape.clone(), expected }));
+    }
+    match wanted {
+        Some(format) => tensor.convert(format).map_err(failed),
+        None => Ok(tensor),
+    }
+}
+
+/// A tensor with these entries, in the format asked for or as coordinates.
+pub(super) fn from_coo(coo: &Coo, wanted: Option<&Format>) -> Result<Tensor, Error> {
+    match wanted {
+        Some(format) => Tensor::from_coo(coo, format),
+        None => {
+            let rank = coo.shape.len();
+            let name = if rank == 0 { "Scalar" } else { "COO" };
+            Tensor::from_coo(coo, &Format::resolve(name, Some(rank))?)
+        }
+    }
+}
+
+/// A dense tensor, over the memory of the array.
+pub(super) fn from_array(array: DenseArray) -> Result<Tensor, Error> {
+    let rank = array.shape.len();
+    let name = if rank == 0 { "Scalar" } else { "Dense" };
+    let format = Format::resolve(name, Some(rank))?;
+    let parts = Parts::new(vec![Vec::new(); format.level_count()], array.values);
+    Tensor::from_parts(&format, &array.shape, parts)
+}
+
+/// Every element of a tensor.
+pub(super) fn to_array(tensor: &Tensor) -> Result<DenseArray, Error> {
+    let shape = tensor.shape().to_vec();
+    let values = with_dtype!(tensor.dtype(), T => {
+        match tensor.dense_view::<T>() {
+            Some(view) if view.is_standard_layout() && view.len() == tensor.nse() => {
+                tensor.values().clone()
+            }
+            _ => {
+                let array = tensor.to_dense::<T>()?;
+                array.iter().copied().collect::<Vec<T>>().into()
+            }
+        }
+    });
+    Ok(DenseArray { shape, values })
+}
+
+/// Whether a file of this shape is to be read as a vector.
+fn wants_vector(shape: &[usize], options: &ReadOptions) -> bool {
+    matches!((shape, options.shape.as_deref()), (&[rows, 1], Some(&[wanted])) if rows == wanted)
+}
+
+fn column_as_vector(mut coo: Coo, options: &ReadOptions) -> Coo {
+    if wants_vector(&coo.shape, options) {
+        coo.shape.pop();
+        coo.crd.pop();
+    }
+    coo
+}
+
+fn array_as_vector(mut array: DenseArray, options: &ReadOptions) -> DenseArray {
+    if wants_vector(&array.shape, options) {
+        array.shape.pop();
+    }
+    array
+}

@@ -1,0 +1,72 @@
+//! From text to entries.
+
+use num_complex::Complex;
+
+use super::super::dense::{DenseArray, IntoValues};
+use super::super::number::{integer, real};
+use super::super::progress::Progress;
+use super::super::text::{Body, Columns, Fault, Line};
+use super::Matrix;
+use super::expand::{Mirror, expand, fill};
+use super::header::{COMMENT, Field, Header, Layout, Symmetry};
+use crate::Coo;
+use crate::tensor::StoredElement;
+
+/// Reads a whole file.
+pub(super) fn parse(text: &[u8], progress: &Progress) -> Result<Matrix, Fault> {
+    let header = Header::parse(text)?;
+    let body = Body::new(text, header.body, COMMENT);
+    match header.field {
+        Field::Real => read(&header, &body, progress, |line| real(line.expect("value")?)),
+        Field::Integer => {
+            read(&header, &body, progress, |line| integer::<i64>(line.expect("value")?))
+        }
+        Field::Unsigned => {
+            read(&header, &body, progress, |line| integer::<u64>(line.expect("value")?))
+        }
+        Field::Complex => read(&header, &body, progress, |line| {
+            let re = real(line.expect("real part")?)?;
+            let im = real(line.expect("imaginary part")?)?;
+            Ok(Complex { re, im })
+        }),
+        Field::Pattern => read(&header, &body, progress, |_| Ok(1.0)),
+    }
+}
+
+fn read<T: Mirror + StoredElement>(
+    header: &Header,
+    body: &Body<'_>,
+    progress: &Progress,
+    value: impl Fn(&mut Line<'_>) -> Result<T, Fault> + Sync,
+) -> Result<Matrix, Fault> {
+    let shape = vec![header.rows, header.columns];
+    match header.layout {
+        Layout::Coordinate(entries) => {
+            body.expect(entries)?;
+            let extents = [header.rows as u64, header.columns as u64];
+            let mut columns = body.parse(&extents, value, progress)?;
+            expand(header.symmetry, &mut columns, |entry| body.entry(entry))?;
+            let Columns { crd, values } = columns;
+            Ok(Matrix::Coordinate(Coo { shape, crd, values: values.into_values() }))
+        }
+        Layout::Array => {
+            body.expect(array_values(header)?)?;
+            let values = body.parse(&[], value, progress)?.values;
+            let values = fill(header.symmetry, header.rows, values, |entry| body.entry(entry))?;
+            Ok(Matrix::Array(DenseArray::from_fortran(shape, &values)))
+        }
+    }
+}
+
+/// How many values an array file holds.
+fn array_values(header: &Header) -> Result<usize, Fault> {
+    let (rows, columns) = (header.rows as u128, header.columns as u128);
+    let values = match header.symmetry {
+        Symmetry::General => rows * columns,
+        Symmetry::Symmetric | Symmetry::Hermitian => rows * (rows + 1) / 2,
+        Symmetry::Skew => rows * rows.saturating_sub(1) / 2,
+    };
+    usize::try_from(values).map_err(|_| {
+        Fault::new(header.body, format!("an array of {rows} x {columns} cannot be addressed"))
+    })
+}

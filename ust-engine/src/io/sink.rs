@@ -1,0 +1,101 @@
+//! Files written whole or not at all.
+
+use std::fs::{self, File};
+use std::io::{self, BufWriter, Write};
+use std::path::Path;
+
+use flate2::{Compression, write::GzEncoder};
+
+use super::FileError;
+
+/// Writes a file: first beside its place under another name, then, when complete, moved there. A
+/// failure leaves what was there before. A link is followed; a device or a pipe is written to
+/// directly.
+///
+/// # Errors
+/// [`FileError::Io`]; or what `content` returns.
+pub(super) fn write<E>(
+    path: &Path,
+    content: impl FnOnce(&mut BufWriter<&File>) -> Result<(), E>,
+) -> Result<(), FileError>
+where
+    E: Into<Failure>,
+{
+    let failed = |failure: Failure| match failure {
+        Failure::Io(source) => FileError::io(path, "write")(source),
+        Failure::File(error) => error,
+    };
+    let target = fs::canonicalize(path).unwrap_or_else(|_| path.to_owned());
+    let existing = fs::metadata(&target).ok();
+    if existing.as_ref().is_some_and(|m| !m.is_file() && !m.is_dir()) {
+        let device =
+            File::options().write(true).open(&target).map_err(FileError::io(path, "open"))?;
+        return fill(&device, content).map_err(failed);
+    }
+    let folder = target.parent().filter(|p| !p.as_os_str().is_empty());
+    let mut builder = tempfile::Builder::new();
+    builder.prefix(".ust-");
+    #[cfg(unix)]
+    {
+        use std::os::unix::fs::PermissionsExt;
+        // What any new file gets; the user's mask is applied on top.
+        builder.permissions(fs::Permissions::from_mode(0o666));
+    }
+    let beside = builder
+        .tempfile_in(folder.unwrap_or(Path::new(".")))
+        .map_err(FileError::io(path, "write"))?;
+    fill(beside.as_file(), content).map_err(failed)?;
+    if let Some(existing) = existing {
+        // Advice to the system: a refusal changes who may read the file, not what it says.
+        let _ = fs::set_permissions(beside.path(), existing.permissions());
+    }
+    beside.persist(&target).map_err(|e| FileError::io(path, "write")(e.error))?;
+    Ok(())
+}
+
+fn fill<E: Into<Failure>>(
+    file: &File,
+    content: impl FnOnce(&mut BufWriter<&File>) -> Result<(), E>,
+) -> Result<(), Failure> {
+    let mut out = BufWriter::with_capacity(1 << 18, file);
+    content(&mut out).map_err(Into::into)?;
+    out.flush().map_err(Into::into)
+}
+
+/// Why content could not be written.
+pub(super) enum Failure {
+    /// The system refused.
+    Io(io::Error),
+    /// The content cannot be expressed.
+    File(FileError),
+}
+
+impl From<io::Error> for Failure {
+    fn from(error: io::Error) -> Self {
+        Self::Io(error)
+    }
+}
+
+impl From<FileError> for Failure {
+    fn from(error: FileError) -> Self {
+        Self::File(error)
+    }
+}
+
+/// Writes a text file, compressed with gzip or not.
+pub(super) fn write_text(
+    path: &Path,
+    gzip: bool,
+    content: impl FnOnce(&mut dyn Write) -> io::Result<()>,
+) -> Result<(), FileError> {
+    write(path, |out| {
+        if gzip {
+            let mut packed = GzEncoder::new(out, Compression::default());
+            content(&mut packed)?;
+            packed.finish()?;
+            Ok::<(), io::Error>(())
+        } else {
+            content(out)
+        }
+    })
+}
