@@ -360,8 +360,39 @@ fn text_of(names: &[String], levels: &[String]) -> String {
     format!("({}) -> ({})", names.join(", "), levels.join(", "))
 }
 
+/// Level expressions over `d0` and `d1` of which few make an invertible map.
+fn any_expression() -> impl Strategy<Value = String> {
+    let leaf = prop_oneof![
+        4 => (0..2_usize).prop_map(|dim| format!("d{dim}")),
+        1 => (0..5_i64).prop_map(|number| number.to_string()),
+    ];
+    leaf.prop_recursive(3, 8, 2, |inner| {
+        prop_oneof![
+            (inner.clone(), inner.clone()).prop_map(|(a, b)| format!("({a} + {b})")),
+            (inner.clone(), inner.clone()).prop_map(|(a, b)| format!("({a} - {b})")),
+            (inner.clone(), 1..6_i64).prop_map(|(a, c)| format!("{a} * {c}")),
+            (inner.clone(), 1..6_i64).prop_map(|(a, c)| format!("{a} / {c}")),
+            (inner.clone(), 1..6_i64).prop_map(|(a, c)| format!("{a} % {c}")),
+            inner.prop_map(|a| format!("-{a}")),
+        ]
+    })
+}
+
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(64))]
+
+    #[test]
+    fn whatever_map_is_accepted_is_invertible(
+        levels in prop::collection::vec(any_expression(), 1..4), shape in [0..7_usize, 0..7_usize],
+    ) {
+        let names = ["d0".to_owned(), "d1".to_owned()];
+        if let Ok(format) = text_of(&names, &levels).parse::<Format>() {
+            prop_assert_eq!(&read(&format.to_string()), &format);
+            if format.bind(&shape).is_ok() {
+                assert_invertible(&format, &shape);
+            }
+        }
+    }
 
     #[test]
     fn every_point_comes_back_from_its_level_coordinates((names, levels, shape) in any_map()) {

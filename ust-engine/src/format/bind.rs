@@ -108,16 +108,12 @@ impl Format {
             }
         }
         let levels = (0..self.level_count()).map(|level| {
-            self.domain(self.form(level), &extents).and_then(|range| domain_of(range)).ok_or_else(
-                || {
-                    at_level(
-                        level,
-                        format!(
-                            "this level's coordinates do not fit in 64 bits at shape {shape:?}"
-                        ),
-                    )
-                },
-            )
+            self.domain(self.form(level), &extents).and_then(domain_of).ok_or_else(|| {
+                at_level(
+                    level,
+                    format!("this level's coordinates do not fit in 64 bits at shape {shape:?}"),
+                )
+            })
         });
         Ok(Bound {
             levels: levels.collect::<Result<_, _>>()?,

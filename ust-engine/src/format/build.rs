@@ -233,7 +233,7 @@ impl Text<'_> {
                     }
                     Operator::FloorDiv | Operator::Mod => {
                         let value = right.eval(&[]).filter(|_| right.vars().is_empty());
-                        if !value.is_some_and(|value| value > 0) {
+                        if value.is_none_or(|value| value < 1) {
                             return Err(self
                                 .error(&b.span, "the divisor is not a positive number")
                                 .with_help("divide by a number of at least 1, as in `i / 2`"));

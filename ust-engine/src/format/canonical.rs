@@ -51,10 +51,10 @@ impl<'a> Canonical<'a> {
                     _ => return Err(NoForm::NotAffine),
                 }
             }
-            IndexExpr::FloorDiv(a, c) => self.quotient(self.substituted(a, of)?, positive(c)?)?,
+            IndexExpr::FloorDiv(a, c) => self.quotient(&self.substituted(a, of)?, positive(c)?)?,
             IndexExpr::Mod(a, c) => {
                 let (a, c) = (self.substituted(a, of)?, positive(c)?);
-                let quotient = self.quotient(a.clone(), c)?;
+                let quotient = self.quotient(&a, c)?;
                 a.plus(&quotient, c.checked_neg().ok_or(NoForm::Overflow)?)?
             }
         };
@@ -63,7 +63,7 @@ impl<'a> Canonical<'a> {
     }
 
     /// `form / c`, reduced.
-    fn quotient(&self, form: Form, c: i64) -> Result<Form, NoForm> {
+    fn quotient(&self, form: &Form, c: i64) -> Result<Form, NoForm> {
         // What the divisor divides comes out of the quotient.
         let mut whole = Form::constant(form.constant.div_euclid(c));
         let mut rest = Form::constant(form.constant.rem_euclid(c));
@@ -82,7 +82,7 @@ impl<'a> Canonical<'a> {
         }
         let common = rest.common(c);
         if common > 1 {
-            return whole.plus(&self.quotient(rest.divided(common), c / common)?, 1);
+            return whole.plus(&self.quotient(&rest.divided(common), c / common)?, 1);
         }
         if let (0, Some(hi)) = self.range(&rest)
             && hi < i128::from(c)
@@ -97,7 +97,7 @@ impl<'a> Canonical<'a> {
             let shift = rest.constant.checked_mul(*divisor).ok_or(NoForm::Overflow)?;
             let joined = divisor.checked_mul(c).ok_or(NoForm::Overflow)?;
             let inner = (**base).clone().plus(&Form::constant(shift), 1)?;
-            return whole.plus(&self.quotient(inner, joined)?, 1);
+            return whole.plus(&self.quotient(&inner, joined)?, 1);
         }
         whole.plus(&Form::digit(rest, c, None), 1)
     }
@@ -200,7 +200,7 @@ mod tests {
 
     #[test]
     fn remainders_of_remainders_do_not_explode() {
-        let nested = (2..60).rev().fold(var(0), |expr, m| expr.modulo(m));
+        let nested = (2..60).rev().fold(var(0), IndexExpr::modulo);
         assert!(Canonical::new(&[]).of(&nested).map_or(true, |form| form.size() <= MAX_SIZE));
     }
 

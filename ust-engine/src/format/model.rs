@@ -18,6 +18,21 @@ use super::spec::{DimSpec, LevelSpec};
 /// [`Display`](std::fmt::Display). Cheap to clone. Two formats are equal when they store every
 /// tensor alike: the names of dimensions and levels, the spelling, and the way an expression is
 /// written (`i + j` or `j + i`) make no difference; widths do.
+///
+/// ```
+/// use ust::Format;
+///
+/// let blocks: Format = "BSR(2, 3)".parse()?;
+/// let text = "(i, j) -> (i / 2 : dense, j / 3 : compressed, i % 2 : dense, j % 3 : dense)";
+/// assert_eq!(blocks.to_string(), text);
+/// assert_eq!(blocks.dim2lvl(&[5, 7]), Some(vec![2, 2, 1, 1]));
+/// assert_eq!(blocks.lvl2dim(&[2, 2, 1, 1]), Some(vec![5, 7]));
+/// assert_eq!(blocks.inverse_text(0).as_deref(), Some("l0 * 2 + l2"));
+///
+/// let sizes: Vec<u64> = blocks.bind(&[5, 9])?.levels().iter().map(|level| level.size).collect();
+/// assert_eq!(sizes, [3, 3, 2, 3]);
+/// # Ok::<(), ust::format::FormatError>(())
+/// ```
 #[derive(Clone)]
 pub struct Format(Arc<Inner>);
 
