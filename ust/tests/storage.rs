@@ -326,3 +326,24 @@ fn foreign_arrays_are_checked_across_levels() {
     assert!(matches!(coo(vec![0, 0], vec![1, 1]), Err(Error::Duplicate { .. })));
     assert!(matches!(coo(vec![0, 3], vec![1, 1]), Err(Error::Level { level: 0, .. })));
 }
+
+#[test]
+fn levels_with_room_to_spare_hold_elements_alone() {
+    let coo = Coo::new(vec![3], vec![vec![0, 2]], vec![4, 5]).unwrap();
+    let dense = Tensor::from_coo(&coo, &format("(i) -> (i * 2 : dense)")).unwrap();
+    let (format_, shape, mut parts) = dense.clone().into_parts();
+    assert_eq!(dense.nse(), 5);
+    parts.values = vec![4, 9, 0, 9, 5].into();
+    let spare = Tensor::from_parts(&format_, &shape, parts).unwrap();
+    assert_eq!(spare.to_coo().unwrap(), coo, "coordinates 1 and 3 stand for no element");
+    let compressed = |crd: Vec<u8>| {
+        let levels = vec![vec![vec![0_u8, 2].into(), crd.into()]];
+        Tensor::from_parts(
+            &format("(i) -> (i * 2 : compressed)"),
+            &[3],
+            Parts::new(levels, vec![4, 5]),
+        )
+    };
+    assert!(compressed(vec![0, 4]).is_ok());
+    assert!(matches!(compressed(vec![0, 1]), Err(Error::Parts(_))));
+}

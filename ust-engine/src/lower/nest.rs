@@ -39,6 +39,8 @@ pub struct Leaf {
     pub positions: Vec<Expr>,
     /// The coordinate of each dimension, as shown by the view.
     pub dims: Vec<Expr>,
+    /// The coordinate of each dimension of the whole tensor, once it is known.
+    whole: Vec<Option<Expr>>,
     /// Whether this place is an element of the tensor: constant true for [`Reach::Inside`].
     pub inside: Expr,
 }
@@ -135,9 +137,33 @@ impl Operand {
             levels: Vec::new(),
             positions: Vec::new(),
             dims: vec![Expr::Int(0); self.format.rank()],
+            whole: vec![None; self.format.rank()],
             inside: Expr::Bool(true),
         };
         Loops { operand: self, reach, body }.level(b, leaf);
+    }
+
+    /// Whether the dimensions known so far map to the very level coordinates that they came from:
+    /// where levels have room to spare (`i * 2`), not every coordinate stands for an element.
+    fn maps_back(&self, completed: usize, leaf: &Leaf) -> Expr {
+        let known: Vec<Expr> =
+            leaf.whole.iter().map(|e| e.clone().unwrap_or(Expr::Int(0))).collect();
+        let mut back = Expr::Bool(true);
+        for (level, crd) in leaf.levels.iter().enumerate() {
+            let expr = &self.format.levels()[level].expr;
+            let vars = expr.vars();
+            if vars.contains(&completed) && vars.iter().all(|&dim| leaf.whole[dim].is_some()) {
+                back = back.and(emit(expr, &known).equals(crd.clone()));
+            }
+        }
+        back
+    }
+
+    /// Whether some dimension is more than a sum of multiples of level coordinates, so that level
+    /// coordinates may stand for no element.
+    pub(crate) fn has_gaps(format: &Format) -> bool {
+        let bounds = Bounds::new(format);
+        (0..format.rank()).any(|dim| bounds.needs_guard(dim))
     }
 
     fn cursor_name(&self, level: usize) -> String {
@@ -208,6 +234,10 @@ impl Loops<'_, '_> {
             if !trusted || self.reach == Reach::Everything {
                 let extent = operand.sizes.extents[dim].clone();
                 inside = inside.and(Expr::Int(0).le(whole.clone())).and(whole.clone().lt(extent));
+            }
+            leaf.whole[dim] = Some(whole.clone());
+            if !trusted && operand.bounds.needs_guard(dim) {
+                inside = inside.and(operand.maps_back(dim, &leaf));
             }
             let (shown, visible) = operand.view.emit_shown(dim, whole);
             inside = inside.and(visible);

@@ -6,7 +6,7 @@ use super::build::level_error;
 use super::{Parts, Tensor};
 use crate::error::Error;
 use crate::format::Bound;
-use crate::lower::nest::Reach as Walked;
+use crate::lower::nest::{Operand, Reach as Walked};
 use crate::lower::unpack::{Column, unpack};
 
 /// Are the right arrays there, in widths that the format allows?
@@ -104,6 +104,9 @@ fn entries(tensor: &Tensor) -> Result<usize, Error> {
             return Err(Error::OutOfBounds { entry, dim, coordinate, extent });
         }
     }
+    if Operand::has_gaps(format) {
+        maps_back(tensor)?;
+    }
     // A nonunique level repeats a coordinate for the levels below: only together are they in order
     // and unique. Levels that are so alone were checked alone.
     let props = |level: usize| format.descriptions()[level].props;
@@ -139,6 +142,24 @@ fn entries(tensor: &Tensor) -> Result<usize, Error> {
         }
     }
     Ok(places)
+}
+
+/// Do level coordinates stand for elements, where levels have room to spare?
+fn maps_back(tensor: &Tensor) -> Result<(), Error> {
+    let format = tensor.format();
+    let levels = format.level_count();
+    let columns: Vec<Column> = (0..levels).map(Column::LevelCoordinate).collect();
+    let columns = unpack(tensor, Walked::Inside, &columns, None, tensor.nse())?;
+    for entry in 0..columns.first().map_or(0, Vec::len) {
+        let coordinates: Vec<i64> = columns.iter().map(|column| column[entry]).collect();
+        if format.lvl2dim(&coordinates).is_none() {
+            return Err(Error::Parts(format!(
+                "entry {entry} has level coordinates {coordinates:?}, which no element of \
+                 `{format}` has"
+            )));
+        }
+    }
+    Ok(())
 }
 
 /// For each block that the trailing full levels make, the first place visited in it.
