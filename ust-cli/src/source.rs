@@ -10,7 +10,6 @@ use crate::args::Shape;
 use crate::failure::Failure;
 
 /// Reads the file, or makes the generated tensor, and stores it in the format where one is given.
-/// `what` names the tensor in messages.
 pub(crate) fn tensor(
     text: &str,
     shape: Option<&Shape>,
@@ -28,6 +27,9 @@ pub(crate) fn tensor(
             None => natural(&coo)?,
         };
         return Ok(Tensor::from_coo(&coo, &format)?);
+    }
+    if text.is_empty() {
+        return Err(Failure::input("no file has an empty name"));
     }
     let mut options = ReadOptions::default().with_progress(std::io::stderr().is_terminal());
     if let Some(Shape(shape)) = shape {
