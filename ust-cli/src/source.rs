@@ -35,6 +35,10 @@ pub(crate) fn tensor(
     if let Some(Shape(shape)) = shape {
         options = options.with_shape(shape.clone());
     }
+    let fixed = format.map(|text| of_one_rank(text, shape)).transpose()?.flatten();
+    if let Some(format) = &fixed {
+        options = options.with_format(format.clone());
+    }
     let tensor = io::read(Path::new(text), &options).map_err(|error| {
         let failure = Failure::from(error);
         let looks_generated = text.ends_with(')') && !Path::new(text).exists();
@@ -44,9 +48,21 @@ pub(crate) fn tensor(
         }
     })?;
     match format {
-        Some(text) => Ok(tensor.convert(&resolve(text, tensor.rank())?)?),
-        None => Ok(tensor),
+        Some(text) if fixed.is_none() => Ok(tensor.convert(&resolve(text, tensor.rank())?)?),
+        _ => Ok(tensor),
     }
+}
+
+/// The format, where it can be known before the tensor is: a reader then puts entries into it
+/// directly, so that a nonunique format sees the duplicates of the file. `None` for a name that
+/// stands for a format of each rank.
+fn of_one_rank(text: &str, shape: Option<&Shape>) -> Result<Option<Format>, Failure> {
+    if let Some(Shape(shape)) = shape {
+        return Ok(Some(resolve(text, shape.len())?));
+    }
+    let format = Format::resolve(text, None)?;
+    let of_every_rank = [1, 2].iter().all(|&rank| Format::resolve(text, Some(rank)).is_ok());
+    Ok((!of_every_rank).then_some(format))
 }
 
 /// The format of this name or text, for tensors of this rank.

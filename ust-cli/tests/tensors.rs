@@ -78,6 +78,39 @@ fn every_format_shows_its_own_arrays() {
 }
 
 #[test]
+fn duplicates_in_a_file_are_kept_by_a_nonunique_format_and_summed_by_others() {
+    let folder = tempfile::tempdir().unwrap();
+    std::fs::write(folder.path().join("d.tns"), "2 1 5\n1 2 3\n2 1 7\n").unwrap();
+    let kept = "(i, j) -> (i : compressed(nonunique), j : singleton(nonunique))";
+    for (format, values) in [
+        (kept, json!([3, 5, 7])),
+        ("COO", json!([3, 12])),
+        ("CSR", json!([3, 12])),
+        ("(i, j) -> (i : dense, j : compressed(nonunique))", json!([3, 5, 7])),
+        ("Dense", json!([0, 3, 12, 0])),
+    ] {
+        let shown = show(folder.path(), "d.tns", &["--format", format]);
+        assert_eq!(shown["values"], values, "{format}");
+        let shaped = show(folder.path(), "d.tns", &["--format", format, "--shape", "2x2"]);
+        assert_eq!(shaped, shown, "{format}");
+    }
+}
+
+#[test]
+fn a_name_may_stand_for_a_format_of_every_rank() {
+    let folder = tempfile::tempdir().unwrap();
+    for (file, text, rank) in
+        [("a.tns", "3 5\n", 1), ("b.tns", "3 2 5\n", 2), ("c.tns", "3 2 4 5\n", 3)]
+    {
+        std::fs::write(folder.path().join(file), text).unwrap();
+        for name in ["COO", "CSF", "Dense", "DenseCol"] {
+            let shown = show(folder.path(), file, &["--format", name]);
+            assert_eq!(shown["levels"].as_array().unwrap().len(), rank, "{file} {name}");
+        }
+    }
+}
+
+#[test]
 fn a_shape_on_the_command_line_is_the_tensors() {
     let folder = folder();
     let shown = show(folder.path(), "F.tns", &["--shape", "4x6", "--format", "CSR"]);

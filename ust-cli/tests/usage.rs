@@ -131,7 +131,11 @@ const FAILURES: &[(&[&str], i32, &[&str])] = &[
     ),
     (&["run", "y(i) = A(i,j", "A=F"], 2, &["the text ends", "^"]),
     (&["run", "y(k) = A(i,j)", "A=F"], 2, &["no factor has the index `k`", "^"]),
-    (&["run", "y(i) = A(i,j) * x(j)", "A=F", "x=gen:ones(3)"], 2, &["extent 3", "\n                  ^"]),
+    (
+        &["run", "y(i) = A(i,j) * x(j)", "A=F", "x=gen:ones(3)"],
+        2,
+        &["extent 3", "\n                  ^"],
+    ),
     (&["run", "y(i) = A(i,j)", "A=F", "--out", "y.doc"], 2, &["unknown extension"]),
     (&["run", "y(i) = A(i,j)", "A=F", "--out", "absent/y.tns"], 1, &["cannot"]),
 ];
