@@ -8,6 +8,7 @@ use std::process::ExitCode;
 use serde_json::{Value, json};
 use ust::format::FormatError;
 use ust::io::FileError;
+use ust::level_api::LevelError;
 use ust::ops::OpError;
 
 /// Why the program ends without having done what it was asked.
@@ -169,17 +170,28 @@ impl From<FormatError> for Failure {
 impl From<FileError> for Failure {
     fn from(error: FileError) -> Self {
         let text = error.to_string();
-        Self::from(Told {
-            // What cannot be written is no fault of the input.
-            bad_input: !matches!(error, FileError::Io { action, .. } if action != "read"),
+        let told = Told {
+            bad_input: true,
             message: text.clone(),
             full: text,
             file: Some(error.path().to_owned()),
-            place: match error {
-                FileError::Text { line, column, .. } => Some([line, column]),
-                _ => None,
-            },
             ..Told::default()
+        };
+        Self::from(match error {
+            FileError::Tensor { source, path } => match *source {
+                // The text ends in the format, marked.
+                ust::Error::Format(error) => Told {
+                    message: format!("{}: {}", path.display(), error.message()),
+                    help: error.help().map(str::to_owned),
+                    span: Some(error.span()),
+                    ..told
+                },
+                source => Told { bad_input: is_bad_input(&source), ..told },
+            },
+            FileError::Text { line, column, .. } => Told { place: Some([line, column]), ..told },
+            // What cannot be written is no fault of the input.
+            FileError::Io { action, .. } => Told { bad_input: action == "read", ..told },
+            _ => told,
         })
     }
 }
@@ -203,7 +215,25 @@ impl From<ust::Error> for Failure {
     fn from(error: ust::Error) -> Self {
         match error {
             ust::Error::Format(error) => error.into(),
+            error if is_bad_input(&error) => Self::input(error.to_string()),
             error => Self::failed(error.to_string()),
         }
+    }
+}
+
+/// Whether an error says that the input is wrong, and not that something right cannot be done.
+fn is_bad_input(error: &ust::Error) -> bool {
+    use ust::Error;
+    match error {
+        Error::Level { source, .. } => {
+            matches!(source, LevelError::Invalid { .. } | LevelError::Length { .. })
+        }
+        Error::Format(_)
+        | Error::Columns { .. }
+        | Error::OutOfBounds { .. }
+        | Error::Order { .. }
+        | Error::Parts(_)
+        | Error::Shape { .. } => true,
+        _ => false,
     }
 }

@@ -10,7 +10,6 @@ use crate::args::Shape;
 use crate::failure::Failure;
 
 /// Reads the file, or makes the generated tensor, and stores it in the format where one is given.
-/// `what` names the tensor in messages.
 pub(crate) fn tensor(
     text: &str,
     shape: Option<&Shape>,
@@ -29,9 +28,16 @@ pub(crate) fn tensor(
         };
         return Ok(Tensor::from_coo(&coo, &format)?);
     }
+    if text.is_empty() {
+        return Err(Failure::input("no file has an empty name"));
+    }
     let mut options = ReadOptions::default().with_progress(std::io::stderr().is_terminal());
     if let Some(Shape(shape)) = shape {
         options = options.with_shape(shape.clone());
+    }
+    let fixed = format.map(|text| of_one_rank(text, shape)).transpose()?.flatten();
+    if let Some(format) = &fixed {
+        options = options.with_format(format.clone());
     }
     let tensor = io::read(Path::new(text), &options).map_err(|error| {
         let failure = Failure::from(error);
@@ -42,9 +48,21 @@ pub(crate) fn tensor(
         }
     })?;
     match format {
-        Some(text) => Ok(tensor.convert(&resolve(text, tensor.rank())?)?),
-        None => Ok(tensor),
+        Some(text) if fixed.is_none() => Ok(tensor.convert(&resolve(text, tensor.rank())?)?),
+        _ => Ok(tensor),
     }
+}
+
+/// The format, where it can be known before the tensor is: a reader then puts entries into it
+/// directly, so that a nonunique format sees the duplicates of the file. `None` for a name that
+/// stands for a format of each rank.
+fn of_one_rank(text: &str, shape: Option<&Shape>) -> Result<Option<Format>, Failure> {
+    if let Some(Shape(shape)) = shape {
+        return Ok(Some(resolve(text, shape.len())?));
+    }
+    let format = Format::resolve(text, None)?;
+    let of_every_rank = [1, 2].iter().all(|&rank| Format::resolve(text, Some(rank)).is_ok());
+    Ok((!of_every_rank).then_some(format))
 }
 
 /// The format of this name or text, for tensors of this rank.
