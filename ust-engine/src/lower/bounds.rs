@@ -118,13 +118,15 @@ impl Bounds {
             let extent = sizes.extents[dim].clone();
             // least <= dimension - factor * x <= most: some value of the levels below satisfies
             // 0 <= dimension < extent.
-            let (first, last) = if factor > 0 {
-                (ceil_div(Expr::Int(0) - most, factor), (extent - 1 - least).floor_div(factor))
+            if factor > 0 {
+                if !never_negative(affine, sizes) {
+                    lo = lo.max(ceil_div(Expr::Int(0) - most, factor));
+                }
+                hi = hi.min(ceil_div(extent - least, factor));
             } else {
-                (ceil_div(least - (extent - 1), -factor), most.floor_div(-factor))
-            };
-            lo = lo.max(first);
-            hi = hi.min(last + 1);
+                lo = lo.max(ceil_div(least - (extent - 1), -factor));
+                hi = hi.min(most.floor_div(-factor) + 1);
+            }
         }
         Interval { lo, hi }
     }
@@ -153,6 +155,14 @@ fn rest(affine: &Affine, level: usize, above: &[Expr], sizes: &Sizes) -> (Expr, 
         }
     }
     (least, most)
+}
+
+/// Whether a dimension is no less than zero whatever the level coordinates.
+fn never_negative(affine: &Affine, sizes: &Sizes) -> bool {
+    let levels = affine.factors.iter().zip(&sizes.lowers);
+    let mut natural =
+        levels.map(|(&factor, lower)| factor == 0 || (factor > 0 && *lower == Expr::Int(0)));
+    affine.constant >= 0 && natural.all(|one| one)
 }
 
 /// Quotient by a positive number, rounded up.

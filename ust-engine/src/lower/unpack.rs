@@ -1,7 +1,7 @@
 //! Storage into columns of coordinates: the first half of every conversion.
 
 use ust_level_api::ir::interp::{Memory, Param, Program};
-use ust_level_api::ir::{ArrayId, BinOp, Builder, Elem, Expr};
+use ust_level_api::ir::{ArrayId, BinOp, Builder, Elem, Expr, Function};
 use ust_level_api::{IndexArray, IndexKind};
 
 use super::nest::{Leaf, Operand, Reach};
@@ -37,9 +37,39 @@ pub fn unpack(
     keep: Option<&IndexArray>,
     rows: usize,
 ) -> Result<Vec<Vec<i64>>, Error> {
+    let (function, operand) = lower(tensor, reach, columns, keep.is_some());
+    let program = Program::compile(&function)?;
+
+    let mut written = [0];
+    let mut out = vec![vec![0_i64; rows]; columns.len()];
+    let mut memory: Vec<Memory<'_>> = Vec::new();
+    memory.extend(tensor.levels().iter().flat_map(|level| &level.0).map(Memory::Index));
+    memory.extend(keep.map(Memory::Index));
+    memory.push(Memory::IndicesMut(&mut written));
+    memory.extend(out.iter_mut().map(|column| Memory::IndicesMut(column)));
+    let params: Vec<Param> = operand.size_arguments(tensor).into_iter().map(Param::Int).collect();
+    program.run(&params, &mut memory)?;
+    drop(memory);
+    for column in &mut out {
+        column.truncate(written[0] as usize);
+    }
+    Ok(out)
+}
+
+/// The function that writes columns.
+///
+/// Arrays: the tensor's, `keep` where `masked`, `count` (one index: the rows written), and one for
+/// each column. Parameters: the tensor's sizes.
+#[must_use]
+pub fn lower(
+    tensor: &Tensor,
+    reach: Reach,
+    columns: &[Column],
+    masked: bool,
+) -> (Function, Operand) {
     let mut b = Builder::new("unpack");
     let operand = Operand::declare(&mut b, "A", tensor);
-    let kept = keep.map(|_| b.array("keep", Elem::Index(IndexKind::U8), false));
+    let kept = masked.then(|| b.array("keep", Elem::Index(IndexKind::U8), false));
     let count = b.array("count", Elem::Index(IndexKind::I64), true);
     let outputs: Vec<ArrayId> = (0..columns.len())
         .map(|at| b.array(&format!("column{at}"), Elem::Index(IndexKind::I64), true))
@@ -57,22 +87,7 @@ pub fn unpack(
         });
     });
     b.store(count, Expr::Int(0), row.into());
-    let program = Program::compile(&b.finish())?;
-
-    let mut written = [0];
-    let mut out = vec![vec![0_i64; rows]; columns.len()];
-    let mut memory: Vec<Memory<'_>> = Vec::new();
-    memory.extend(tensor.levels().iter().flat_map(|level| &level.0).map(Memory::Index));
-    memory.extend(keep.map(Memory::Index));
-    memory.push(Memory::IndicesMut(&mut written));
-    memory.extend(out.iter_mut().map(|column| Memory::IndicesMut(column)));
-    let params: Vec<Param> = operand.size_arguments(tensor).into_iter().map(Param::Int).collect();
-    program.run(&params, &mut memory)?;
-    drop(memory);
-    for column in &mut out {
-        column.truncate(written[0] as usize);
-    }
-    Ok(out)
+    (b.finish(), operand)
 }
 
 fn of(leaf: &Leaf, column: Column) -> Expr {
