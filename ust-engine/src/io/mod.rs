@@ -16,12 +16,13 @@
 //! | [`options`] | what a reader may be told |
 //! | [`error`] | what can go wrong with a file |
 //!
-//! Inside: `text` (lines of numbers, parsed in parallel), `number` (how numbers are read and
+//! Inside: `text` (lines and words), `body` (entries in parallel), `number` (how numbers are read and
 //! written), `source` and `sink` (bytes in and out, gzip, atomic replacement), `progress`.
 //!
 //! *Invariant: nothing that a file declares is believed before the bytes of the file bear it out.*
 //! Sizes are compared with what the file can hold before memory is taken for them.
 
+mod body;
 pub mod dense;
 pub mod error;
 pub mod kind;

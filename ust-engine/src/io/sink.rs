@@ -9,7 +9,7 @@ use flate2::{Compression, write::GzEncoder};
 use super::FileError;
 
 /// Writes a file: first beside its place under another name, then, when complete, moved there. A
-/// failure leaves what was there before. A link is followed; a device or a pipe is written to
+/// failure leaves what was there before. A link to a file is followed; a device or a pipe is written to
 /// directly.
 ///
 /// # Errors

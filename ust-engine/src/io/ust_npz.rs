@@ -56,7 +56,7 @@ fn single(values: impl Into<Values>) -> DenseArray {
 
 /// The members that a tensor is made of.
 fn members(tensor: &Tensor) -> Result<Members, Error> {
-    if tensor.format().has_slices() {
+    if !tensor.view().is_whole() {
         let options =
             crate::tensor::BuildOptions { fill: Some(tensor.fill()), ..Default::default() };
         let format = tensor.format().without_slices();

@@ -3,7 +3,8 @@
 use num_complex::Complex;
 use ust_level_api::Element;
 
-use super::super::text::{Columns, Fault};
+use super::super::body::Columns;
+use super::super::text::Fault;
 use super::header::Symmetry;
 
 /// Values that can stand on both sides of a diagonal.

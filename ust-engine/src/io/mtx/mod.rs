@@ -112,10 +112,10 @@ pub fn write(path: &Path, coo: &Coo) -> Result<(), FileError> {
     sink::write_text(path, gzip, |mut out| write_to(&mut out, coo))
 }
 
-/// Writes to any stream what [`write`] writes to a file.
+/// Writes to any stream what [`write`](fn@write) writes to a file.
 ///
 /// # Errors
-/// Those of the stream; [`io::ErrorKind::InvalidInput`] for what [`write`] refuses.
+/// Those of the stream; [`io::ErrorKind::InvalidInput`] for what [`write`](fn@write) refuses.
 pub fn write_to(out: &mut dyn Write, coo: &Coo) -> io::Result<()> {
     write::matrix(out, coo)
 }

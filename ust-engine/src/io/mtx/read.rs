@@ -2,10 +2,11 @@
 
 use num_complex::Complex;
 
+use super::super::body::{Body, Columns};
 use super::super::dense::{DenseArray, IntoValues};
 use super::super::number::{integer, real};
 use super::super::progress::Progress;
-use super::super::text::{Body, Columns, Fault, Line};
+use super::super::text::{Fault, Line};
 use super::Matrix;
 use super::expand::{Mirror, expand, fill};
 use super::header::{COMMENT, Field, Header, Layout, Symmetry};

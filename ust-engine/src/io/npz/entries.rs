@@ -61,14 +61,20 @@ impl Compressed {
 }
 
 impl Blocks {
+    /// Whether whole blocks make up the matrix.
+    pub(super) fn divides(&self) -> bool {
+        let divides = |extent: usize, block: usize| block > 0 && extent.is_multiple_of(block);
+        matches!(self.data.shape[..], [_, rows, columns]
+            if divides(self.shape[0], rows) && divides(self.shape[1], columns))
+    }
+
     /// Every element of every block.
     pub(super) fn entries(&self) -> Result<Coo, Fault> {
         let [rows, columns] = self.shape;
         let [blocks, height, width] = self.data.shape[..] else {
             return Err(("data", "a rank other than 3".to_owned()));
         };
-        let divides = |extent: usize, block: usize| block > 0 && extent.is_multiple_of(block);
-        if !divides(rows, height) || !divides(columns, width) {
+        if !self.divides() {
             let reason = format!("blocks of {height} x {width} do not divide {rows} x {columns}");
             return Err(("data", reason));
         }

@@ -125,9 +125,15 @@ pub fn parse(bytes: &[u8], name: &Path, options: &ReadOptions) -> Result<Archive
 /// Writes a file as SciPy does, whole or not at all.
 ///
 /// # Errors
-/// [`FileError::Unsupported`] for bf16, which NumPy does not know; [`FileError::Tensor`] for
-/// coordinate columns that do not fit together; [`FileError::Io`].
+/// [`FileError::Unsupported`] for bf16, which NumPy does not know, and for coordinates of rank 0;
+/// [`FileError::Tensor`] for coordinate columns that do not fit together; [`FileError::Io`].
 pub fn write(path: &Path, archive: Archive) -> Result<(), FileError> {
+    if let Archive::Coo(coo) = &archive
+        && coo.shape.is_empty()
+    {
+        let reason = "SciPy has no sparse arrays of rank 0: write .npy or .ust.npz";
+        return Err(FileError::unsupported(path, reason));
+    }
     let members = scipy::members(archive).map_err(FileError::tensor(path))?;
     write_members(path, &members)
 }

@@ -90,6 +90,9 @@ impl Compressed {
 
 impl Blocks {
     fn parts(&self) -> Option<Parts> {
+        if !self.divides() {
+            return None;
+        }
         let arrays = vec![self.indptr.clone(), self.indices.clone()];
         Some(Parts::new(vec![vec![], arrays, vec![], vec![]], self.data.values.clone()))
     }
@@ -141,7 +144,7 @@ fn only_array(members: Members, path: &Path) -> Result<DenseArray, FileError> {
 
 /// The SciPy matrix nearest to a tensor.
 pub(in crate::io) fn archive(tensor: &Tensor) -> Result<Archive, Error> {
-    let name = match tensor.format().has_slices() || tensor.rank() != 2 {
+    let name = match !tensor.view().is_whole() || tensor.rank() != 2 {
         true => None,
         false => tensor.format().name(),
     };
@@ -177,12 +180,6 @@ fn blocks(
 ) -> Option<Archive> {
     let (indptr, indices) = arrays?;
     let data = DenseArray { shape: tensor.block_shape(), values: tensor.values().clone() };
-    let [_, rows, columns] = data.shape[..] else { return None };
-    let divides = |extent: usize, block: usize| block > 0 && extent.is_multiple_of(block);
-    (divides(shape[0], rows) && divides(shape[1], columns)).then_some(Archive::Bsr(Blocks {
-        shape,
-        indptr,
-        indices,
-        data,
-    }))
+    let blocks = Blocks { shape, indptr, indices, data };
+    blocks.divides().then_some(Archive::Bsr(blocks))
 }

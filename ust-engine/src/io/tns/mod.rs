@@ -36,9 +36,10 @@ use std::path::Path;
 
 use ust_level_api::with_dtype;
 
+use super::body::{Body, write_entries};
 use super::number::{real, size};
 use super::progress::Progress;
-use super::text::{Body, Fault, Line, Lines, write_entries};
+use super::text::{Fault, Line, Lines};
 use super::{FileError, ReadOptions, sink, source};
 use crate::{Coo, Error};
 
@@ -109,7 +110,7 @@ fn entries(
     let extents: Vec<u64> = match (&shape, first) {
         (Some(shape), first) => {
             if let Some(first) = first {
-                check_rank(first, shape.len())?;
+                check_rank(&first, shape.len())?;
             }
             shape.iter().map(|&extent| (extent as u64).min(i64::MAX as u64)).collect()
         }
@@ -135,7 +136,7 @@ fn entries(
 }
 
 /// Refuses a first entry that does not suit the shape, with a message about the rank.
-fn check_rank(first: Line<'_>, rank: usize) -> Result<(), Fault> {
+fn check_rank(first: &Line<'_>, rank: usize) -> Result<(), Fault> {
     let found = words(first.clone());
     if found == rank + 1 {
         return Ok(());

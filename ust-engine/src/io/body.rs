@@ -1,0 +1,250 @@
+//! Entries, one a line: what Matrix Market and FROSTT have in common.
+//!
+//! A text is cut into chunks at line ends. A first pass counts the entries of each chunk, so that
+//! the second can write them, in parallel and in order, straight to their places.
+
+use std::io::{self, Write};
+use std::ops::Range;
+
+use rayon::prelude::*;
+use ust_level_api::Element;
+
+use super::number::{self, WriteNumber};
+use super::progress::Progress;
+use super::text::{Fault, Line, Lines};
+
+/// Bytes of a chunk.
+const CHUNK: usize = 1 << 20;
+
+/// The part of a text that holds the entries, one a line.
+pub(super) struct Body<'a> {
+    text: &'a [u8],
+    comments: &'static [u8],
+    chunks: Vec<Range<usize>>,
+    counts: Vec<usize>,
+}
+
+/// Coordinate columns and values, as read.
+pub(super) struct Columns<T> {
+    pub(super) crd: Vec<Vec<i64>>,
+    pub(super) values: Vec<T>,
+}
+
+impl<'a> Body<'a> {
+    /// The body from byte `start` to the end. Cost: one pass over it, in parallel.
+    pub(super) fn new(text: &'a [u8], start: usize, comments: &'static [u8]) -> Self {
+        let chunks = cut(text, start);
+        let counts = chunks
+            .par_iter()
+            .map(|chunk| Lines::new(text, chunk.clone(), comments).count())
+            .collect();
+        Self { text, comments, chunks, counts }
+    }
+
+    /// Number of entries.
+    pub(super) fn len(&self) -> usize {
+        self.counts.iter().sum()
+    }
+
+    /// Where an entry starts.
+    pub(super) fn entry(&self, mut entry: usize) -> usize {
+        for (chunk, &count) in self.chunks.iter().zip(&self.counts) {
+            if entry < count {
+                let mut lines = Lines::new(self.text, chunk.clone(), self.comments);
+                let line = lines.nth(entry).and_then(|mut line| line.token());
+                return line.map_or(chunk.start, |token| token.at);
+            }
+            entry -= count;
+        }
+        self.text.len()
+    }
+
+    /// Compares the number of entries with the one that the file declares.
+    pub(super) fn expect(&self, declared: usize) -> Result<(), Fault> {
+        let found = self.len();
+        if found > declared {
+            let reason = format!("more entries than the {declared} that the header declares");
+            return Err(Fault::new(self.entry(declared), reason));
+        }
+        if found < declared {
+            let reason = format!(
+                "the file ends after {found} of the {declared} entries that its header declares"
+            );
+            return Err(Fault::new(self.text.len(), reason));
+        }
+        Ok(())
+    }
+
+    /// Reads every entry: a coordinate for each extent, then what `value` reads, then nothing.
+    pub(super) fn parse<T: Element>(
+        &self,
+        extents: &[u64],
+        value: impl Fn(&mut Line<'_>) -> Result<T, Fault> + Sync,
+        progress: &Progress,
+    ) -> Result<Columns<T>, Fault> {
+        let entries = self.len();
+        self.check_words(extents.len())?;
+        let mut crd: Vec<Vec<i64>> = extents.iter().map(|_| vec![0; entries]).collect();
+        let mut values = vec![T::ZERO; entries];
+        let mut columns: Vec<Vec<&mut [i64]>> = self.counts.iter().map(|_| Vec::new()).collect();
+        for column in &mut crd {
+            for (part, columns) in parts(column, &self.counts).zip(&mut columns) {
+                columns.push(part);
+            }
+        }
+        let targets: Vec<_> = columns.into_iter().zip(parts(&mut values, &self.counts)).collect();
+        let results: Vec<Result<(), Fault>> = self
+            .chunks
+            .par_iter()
+            .zip(targets)
+            .map(|(chunk, (mut crd, values))| {
+                let lines = Lines::new(self.text, chunk.clone(), self.comments);
+                for (entry, (mut line, to)) in lines.zip(values).enumerate() {
+                    for (dim, (column, &extent)) in crd.iter_mut().zip(extents).enumerate() {
+                        column[entry] =
+                            number::coordinate(line.expect("coordinates")?, dim, extent)?;
+                    }
+                    *to = value(&mut line)?;
+                    line.finish()?;
+                }
+                progress.advance(chunk.len());
+                Ok(())
+            })
+            .collect();
+        results.into_iter().collect::<Result<(), Fault>>()?;
+        Ok(Columns { crd, values })
+    }
+
+    /// Refuses, before memory is taken, a text too short to hold so many coordinates an entry.
+    fn check_words(&self, rank: usize) -> Result<(), Fault> {
+        let needed = (self.len() as u128) * (rank as u128) * 2;
+        let bytes = self.chunks.iter().map(Range::len).sum::<usize>();
+        if needed <= bytes as u128 {
+            return Ok(());
+        }
+        for chunk in &self.chunks {
+            for mut line in Lines::new(self.text, chunk.clone(), self.comments) {
+                for _ in 0..rank {
+                    line.expect("coordinates")?;
+                }
+            }
+        }
+        Ok(())
+    }
+}
+
+/// The slice cut into consecutive parts of the given lengths.
+fn parts<'a, T>(slice: &'a mut [T], lengths: &'a [usize]) -> impl Iterator<Item = &'a mut [T]> {
+    let mut rest = slice;
+    lengths.iter().map(move |&len| {
+        let (part, tail) = std::mem::take(&mut rest).split_at_mut(len);
+        rest = tail;
+        part
+    })
+}
+
+/// Chunks of about [`CHUNK`] bytes that end at line ends.
+fn cut(text: &[u8], start: usize) -> Vec<Range<usize>> {
+    let mut chunks = Vec::new();
+    let mut at = start;
+    while at < text.len() {
+        let least = (at + CHUNK).min(text.len());
+        let end =
+            text[least..].iter().position(|&b| b == b'\n').map_or(text.len(), |n| least + n + 1);
+        chunks.push(at..end);
+        at = end;
+    }
+    chunks
+}
+
+/// Entries formatted at a time, by one thread.
+const BLOCK: usize = 1 << 14;
+
+/// Writes a line for each entry: its coordinates from 1, what stands `after` them, its value.
+///
+/// The columns and the values have the same length.
+pub(super) fn write_entries<T: WriteNumber>(
+    out: &mut dyn Write,
+    crd: &[Vec<i64>],
+    after: &str,
+    values: &[T],
+) -> io::Result<()> {
+    let blocks = values.len().div_ceil(BLOCK);
+    let at_once = rayon::current_num_threads() * 4;
+    for first in (0..blocks).step_by(at_once) {
+        let texts: Vec<io::Result<Vec<u8>>> = (first..blocks.min(first + at_once))
+            .into_par_iter()
+            .map(|block| {
+                let mut text = Vec::with_capacity(BLOCK * 16);
+                for entry in block * BLOCK..values.len().min((block + 1) * BLOCK) {
+                    for (dim, column) in crd.iter().enumerate() {
+                        let space = if dim == 0 { "" } else { " " };
+                        write!(text, "{space}{}", column[entry].saturating_add(1))?;
+                    }
+                    let space = if crd.is_empty() { "" } else { " " };
+                    write!(text, "{after}{space}")?;
+                    values[entry].write(&mut text)?;
+                    text.push(b'\n');
+                }
+                Ok(text)
+            })
+            .collect();
+        for text in texts {
+            out.write_all(&text?)?;
+        }
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::path::Path;
+
+    #[test]
+    fn chunks_cover_the_text_and_end_at_line_ends() {
+        let line = b"1 2 3.5\n";
+        let text = line.repeat(3 * CHUNK / line.len() + 5);
+        let chunks = cut(&text, 8);
+        assert!(chunks.len() >= 3);
+        assert_eq!(chunks[0].start, 8);
+        assert_eq!(chunks.last().unwrap().end, text.len());
+        for pair in chunks.windows(2) {
+            assert_eq!(pair[0].end, pair[1].start);
+            assert_eq!(text[pair[0].end - 1], b'\n');
+        }
+    }
+
+    #[test]
+    fn entries_of_several_chunks_come_in_order_and_faults_name_the_first() {
+        let mut text = String::new();
+        let entries = 2 * CHUNK / 10;
+        for k in 0..entries {
+            text.push_str(&format!("{} {k}.0\n", k % 100 + 1));
+        }
+        let body = Body::new(text.as_bytes(), 0, b"#");
+        assert!(body.chunks.len() > 1);
+        let value = |line: &mut Line<'_>| number::real(line.expect("value")?);
+        let columns = body.parse(&[100], value, &Progress::none()).unwrap();
+        for k in 0..entries {
+            assert_eq!((columns.crd[0][k], columns.values[k]), ((k % 100) as i64, k as f64));
+        }
+        let broken = text.replacen("\n50 49.0\n", "\n50 x\n", 1).replace(" 99999.0\n", " y\n");
+        let fault = Body::new(broken.as_bytes(), 0, b"#")
+            .parse(&[100], value, &Progress::none())
+            .err()
+            .unwrap();
+        let error = fault.locate(Path::new("t"), broken.as_bytes());
+        assert_eq!(error.to_string(), "t:50:4: `x` is no real number");
+    }
+
+    #[test]
+    fn short_lines_after_a_wide_one_take_no_memory() {
+        let text = format!("{}1.5\n{}", "1 ".repeat(1 << 16), "1\n".repeat(1 << 16));
+        let extents = vec![i64::MAX as u64; 1 << 16];
+        let value = |line: &mut Line<'_>| number::real(line.expect("value")?);
+        let fault = Body::new(text.as_bytes(), 0, b"#").parse(&extents, value, &Progress::none());
+        let error = fault.err().unwrap().locate(Path::new("t"), text.as_bytes());
+        assert_eq!(error.to_string(), "t:2:2: the line ends before its coordinates");
+    }
+}
