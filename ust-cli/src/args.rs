@@ -82,7 +82,15 @@ pub(crate) struct Info {
     pub(crate) json: bool,
 }
 
+const SHOW_HELP: &str = "\
+With --json: {\"shape\": [...], \"dtype\": \"f64\", \"format\": \"...\", \"fill\": 0, \"nse\": N, \"levels\": \
+[{\"type\": \"compressed\", \"size\": N, \"pos\": [...], \"crd\": [...]}, ...], \"values\": [...]}. \
+`pos` and `crd` are [] where a level has none; further arrays of a level type have their own names. \
+Padding stands among the values as it is stored. Complex values are [re, im], values that are not \
+finite \"NaN\", \"inf\" and \"-inf\".";
+
 #[derive(Debug, clap::Args)]
+#[command(after_help = SHOW_HELP)]
 pub(crate) struct Show {
     /// A file or a generator
     #[arg(value_name = "TENSOR")]
@@ -123,7 +131,12 @@ pub(crate) struct Convert {
     pub(crate) json: bool,
 }
 
+const RUN_HELP: &str = "\
+With --json: {\"seconds\": [...], \"compile_seconds\": s, \"backend\": \"...\", \"result\": {...}}, the result \
+as `ust show --json` prints it, or {\"written\": \"FILE\"} with --out.";
+
 #[derive(Debug, clap::Args)]
+#[command(after_help = RUN_HELP)]
 pub(crate) struct Run {
     /// The expression, in index notation
     #[arg(value_name = "EXPRESSION")]

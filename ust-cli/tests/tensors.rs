@@ -242,6 +242,22 @@ fn a_matrix_times_a_vector_is_the_dense_product() {
 }
 
 #[test]
+fn indices_that_the_result_lacks_are_summed_over() {
+    let folder = folder();
+    for (expression, tensors, expected) in [
+        ("s() = A(i,j)", &["A=F.tns"][..], vec![14.5]),
+        ("s() = A(i,j) * A(i,j)", &["A=F.tns"], vec![25.0 + 49.0 + 6.25]),
+        ("t(j,i) = A(i,j)", &["A=F.tns"], vec![0., 0., 7., 5., 0., 0., 0., 0., 0., 0., 0., 2.5]),
+        ("d(i) = A(i,i)", &["A=gen:poisson2d(2)"], vec![4.0; 4]),
+        ("c(i) = x(i) * y(i)", &["x=gen:ones(2)", "y=gen:ones(2)"], vec![1.0; 2]),
+    ] {
+        let told =
+            ust_in(folder.path(), &[&["run", expression, "--json"], tensors].concat()).json();
+        assert_eq!(numbers(&told["result"]["values"]), expected, "{expression}");
+    }
+}
+
+#[test]
 fn a_result_is_stored_and_written_as_asked() {
     let folder = folder();
     let run = ["run", "y(i) = A(i,j) * x(j)", "A=F.tns", "x=gen:ones(4)"];

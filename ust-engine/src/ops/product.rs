@@ -164,7 +164,8 @@ fn common_dtype(mut dtypes: impl Iterator<Item = Dtype>) -> Dtype {
 }
 
 fn row_major(rank: usize) -> Result<Format, Error> {
-    Ok(Format::resolve("Dense", Some(rank))?)
+    let name = if rank == 0 { "Scalar" } else { "Dense" };
+    Ok(Format::resolve(name, Some(rank))?)
 }
 
 /// Emits the loops. Gives the function, the walked operand, and the indices whose extents follow
