@@ -40,7 +40,7 @@ impl Coo {
     pub fn inferred(crd: Vec<Vec<i64>>, values: impl Into<Values>) -> Result<Self, Error> {
         let shape = crd
             .iter()
-            .map(|c| c.iter().max().map_or(0, |&max| usize::try_from(max + 1).unwrap_or(0)))
+            .map(|c| c.iter().max().map_or(0, |&max| usize::try_from(max).map_or(0, |m| m + 1)))
             .collect();
         Self::new(shape, crd, values)
     }
@@ -81,5 +81,29 @@ impl Coo {
             }
         }
         Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_inferred_shape_is_the_smallest_that_holds_the_entries() {
+        let shape = |crd: Vec<i64>| {
+            let ones = vec![1.0; crd.len()];
+            Coo::inferred(vec![crd], ones).map(|coo| coo.shape)
+        };
+        assert_eq!(shape(vec![3, 0]).unwrap(), [4]);
+        assert_eq!(shape(vec![]).unwrap(), [0]);
+        assert_eq!(shape(vec![i64::MAX]).unwrap(), [1 << 63]);
+        assert!(matches!(shape(vec![2, -1]), Err(Error::OutOfBounds { entry: 1, .. })));
+        assert!(matches!(shape(vec![i64::MIN]), Err(Error::OutOfBounds { .. })));
+    }
+
+    #[test]
+    fn columns_of_different_lengths_are_refused() {
+        let bad = Coo::new(vec![2, 2], vec![vec![0], vec![0, 1]], vec![1.0]);
+        assert!(matches!(bad, Err(Error::Columns { rank: 2, values: 1, .. })));
     }
 }
