@@ -4,7 +4,9 @@
 //! |---|---|
 //! | this one | [`Tensor`]: what it is made of, and plain questions about it |
 //! | [`values`] | one buffer of any dtype |
-//! | [`build`] | from coordinates: sort, merge duplicates, assemble level by level |
+//! | [`build`] | from coordinates, with options |
+//! | `sorted` | entries sorted, merged, assembled level by level |
+//! | `verify` | the check of foreign arrays |
 //! | [`parts`] | from and into raw arrays, checked |
 //! | [`access`] | one element, all entries, coordinates |
 //! | [`convert`] | other formats, dtypes, widths; sums, zeros, order |
@@ -17,6 +19,7 @@ pub mod convert;
 pub mod dense;
 pub mod parts;
 mod show;
+mod sorted;
 pub mod values;
 mod verify;
 
