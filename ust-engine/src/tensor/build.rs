@@ -1,4 +1,4 @@
-//! From coordinates to storage: the options, and the way through.
+//! From coordinates to storage: what is checked first, and the options.
 
 use ust_level_api::{Buffer, LevelError, Scalar};
 
@@ -8,7 +8,6 @@ use super::{Tensor, access};
 use crate::coo::Coo;
 use crate::error::Error;
 use crate::format::{Bound, Format};
-use crate::with_values;
 
 /// Memory that one tensor may take, unless [`BuildOptions::memory_limit`] says otherwise.
 pub const MEMORY_LIMIT: u64 = 16 << 30;
