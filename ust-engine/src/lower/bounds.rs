@@ -4,7 +4,7 @@
 //! is a sum of multiples, `0 <= dimension < extent` is solved for the level at hand: exactly, when
 //! the level is the last one that the dimension needs; else for some value of the levels below,
 //! which gives a superset. Where it is not (linearised dimensions), nothing is narrowed, and
-//! [`Bounds::guard`] says so: the walk then tests the dimension when it is complete.
+//! [`Bounds::needs_guard`] says so: the walk then tests the dimension when it is complete.
 
 use ust_level_api::ir::Expr;
 use ust_level_api::walk::Interval;

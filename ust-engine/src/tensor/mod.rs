@@ -11,7 +11,7 @@
 //! | [`access`] | one element, all entries, coordinates |
 //! | [`convert`] | other formats, dtypes, widths; sums, zeros, order |
 //! | [`dense`] | `ndarray` in and out |
-//! | [`show`] | `Debug` and `Display` |
+//! | `show` | `Debug` and `Display` |
 
 pub mod access;
 pub mod build;
