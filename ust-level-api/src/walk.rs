@@ -81,6 +81,24 @@ pub struct Walk<'a> {
     pub advance: Option<Emit<'a, ()>>,
 }
 
+impl Walk<'_> {
+    /// A cursor over positions whose coordinates stand in an array, one for each position.
+    #[must_use]
+    pub fn positions(cursor: Interval, crd: ArrayId) -> Self {
+        Self {
+            kind: WalkKind::Position,
+            cursor,
+            step: Box::new(move |b, pos| Step {
+                crd: b.load(crd, pos.clone()),
+                pos,
+                guard: None,
+                run: None,
+            }),
+            advance: None,
+        }
+    }
+}
+
 /// A child under the cursor.
 #[derive(Clone, Debug)]
 pub struct Step {

@@ -37,7 +37,7 @@ use ust_level_api::level::Wants;
 use ust_level_api::{
     Arg, ArraySpec, Arrays, Assembled, Description, Entries, ExprShape, Interval, LevelArgs,
     LevelError, LevelFactory, LevelType, LocateCost, Located, Place, Props, Reach, Role, Site,
-    Step, Walk, WalkKind, WalkSite, inventory,
+    Walk, WalkKind, WalkSite, inventory,
 };
 
 inventory::submit! {
@@ -222,17 +222,7 @@ impl LevelType for Structured {
     }
 
     fn walk<'a>(&'a self, site: &'a WalkSite, _b: &mut Builder) -> Walk<'a> {
-        Walk {
-            kind: WalkKind::Position,
-            cursor: self.group(&site.parent),
-            step: Box::new(|b, pos| Step {
-                crd: b.load(site.arrays[CRD], pos.clone()),
-                pos,
-                guard: None,
-                run: None,
-            }),
-            advance: None,
-        }
+        Walk::positions(self.group(&site.parent), site.arrays[CRD])
     }
 
     fn locate(&self, site: &WalkSite, crd: Expr, b: &mut Builder) -> Option<Located> {

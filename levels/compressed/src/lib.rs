@@ -37,7 +37,7 @@ use ust_level_api::level::Wants;
 use ust_level_api::walk::binary_search;
 use ust_level_api::{
     ArraySpec, Arrays, Assembled, Description, Entries, Interval, LevelArgs, LevelError,
-    LevelFactory, LevelType, LocateCost, Located, Place, Props, Reach, Site, Step, Walk, WalkKind,
+    LevelFactory, LevelType, LocateCost, Located, Place, Props, Reach, Site, Walk, WalkKind,
     WalkSite, inventory,
 };
 
@@ -150,17 +150,7 @@ impl LevelType for Compressed {
     }
 
     fn walk<'a>(&'a self, site: &'a WalkSite, b: &mut Builder) -> Walk<'a> {
-        Walk {
-            kind: WalkKind::Position,
-            cursor: segment(site, b),
-            step: Box::new(|b, pos| Step {
-                crd: b.load(site.arrays[CRD], pos.clone()),
-                pos,
-                guard: None,
-                run: None,
-            }),
-            advance: None,
-        }
+        Walk::positions(segment(site, b), site.arrays[CRD])
     }
 
     fn locate(&self, site: &WalkSite, crd: Expr, b: &mut Builder) -> Option<Located> {

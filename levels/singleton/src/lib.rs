@@ -35,8 +35,7 @@ use ust_level_api::ir::{Builder, Expr};
 use ust_level_api::level::Wants;
 use ust_level_api::{
     ArraySpec, Arrays, Assembled, Description, Entries, LevelArgs, LevelError, LevelFactory,
-    LevelType, LocateCost, Located, Place, Props, Reach, Site, Step, Walk, WalkKind, WalkSite,
-    inventory,
+    LevelType, LocateCost, Located, Place, Props, Reach, Site, Walk, WalkKind, WalkSite, inventory,
 };
 
 inventory::submit! {
@@ -174,17 +173,7 @@ impl LevelType for Singleton {
     }
 
     fn walk<'a>(&'a self, site: &'a WalkSite, _b: &mut Builder) -> Walk<'a> {
-        Walk {
-            kind: WalkKind::Position,
-            cursor: site.parent.clone(),
-            step: Box::new(|b, pos| Step {
-                crd: b.load(site.arrays[CRD], pos.clone()),
-                pos,
-                guard: None,
-                run: None,
-            }),
-            advance: None,
-        }
+        Walk::positions(site.parent.clone(), site.arrays[CRD])
     }
 
     fn locate(&self, site: &WalkSite, crd: Expr, b: &mut Builder) -> Option<Located> {
