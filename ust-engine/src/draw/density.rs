@@ -1,0 +1,155 @@
+//! A large tensor in few bins.
+
+/// How many entries lie in each of a few bins, of a tensor of at most three dimensions.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Density {
+    /// Extents of slices, rows and columns: ones in front where there are fewer dimensions.
+    pub extents: [usize; 3],
+    /// Number of bins along each.
+    pub bins: [usize; 3],
+    /// Entries in each bin, columns fastest.
+    pub counts: Vec<u64>,
+}
+
+impl Density {
+    /// No entries yet. At most `most` bins; at least one along each dimension.
+    #[must_use]
+    pub fn new(shape: &[usize], most: [usize; 3]) -> Self {
+        let mut extents = [1; 3];
+        let rank = shape.len().min(3);
+        extents[3 - rank..].copy_from_slice(&shape[..rank]);
+        let bins = std::array::from_fn(|d| extents[d].min(most[d]).max(1));
+        Self { extents, bins, counts: vec![0; bins.iter().product()] }
+    }
+
+    /// At most `most` bins for a shape, of nearly square parts of a slice where one bin is drawn
+    /// `aspect` times as high as wide.
+    #[must_use]
+    pub fn bins_for(shape: &[usize], most: [usize; 3], aspect: f64) -> [usize; 3] {
+        let [_, rows, columns] = Self::new(shape, [1; 3]).extents.map(|n| n.max(1) as f64);
+        let limit = |wanted: f64, most: usize| (wanted.ceil().max(1.0) as usize).min(most);
+        let high = limit(most[2] as f64 * rows / columns / aspect, most[1]);
+        // However narrow a matrix is, its columns stay apart.
+        let wide = limit((high as f64 * aspect * columns / rows).max(8.0), most[2]);
+        [most[0], high, wide]
+    }
+
+    /// Adds an entry. Its coordinates are inside the shape.
+    pub fn add(&mut self, coordinates: impl ExactSizeIterator<Item = i64>) {
+        let front = 3 - coordinates.len().min(3);
+        let mut at = [0; 3];
+        for (d, c) in coordinates.enumerate().take(3) {
+            at[front + d] = self.bin(front + d, c);
+        }
+        let index = self.index(at);
+        self.counts[index] += 1;
+    }
+
+    /// The bin of a coordinate along one of slices (0), rows (1) and columns (2).
+    #[must_use]
+    pub fn bin(&self, along: usize, coordinate: i64) -> usize {
+        let (bins, extent) = (self.bins[along] as u128, self.extents[along].max(1) as u128);
+        let coordinate = u128::try_from(coordinate).unwrap_or(0).min(extent - 1);
+        (coordinate * bins / extent) as usize
+    }
+
+    /// The coordinates that fall into a bin.
+    #[must_use]
+    pub fn range(&self, along: usize, bin: usize) -> std::ops::Range<usize> {
+        let (bins, extent) = (self.bins[along] as u128, self.extents[along] as u128);
+        let first = |bin: usize| (bin as u128 * extent).div_ceil(bins) as usize;
+        first(bin)..first(bin + 1)
+    }
+
+    /// Where the count of a bin stands.
+    #[must_use]
+    pub fn index(&self, [slice, row, column]: [usize; 3]) -> usize {
+        (slice * self.bins[1] + row) * self.bins[2] + column
+    }
+
+    /// How full each bin is, as one of `steps` shades: 0 for empty, at least 1 for any entry. The
+    /// fullest bin gets the last shade; between lie equal ratios, since densities differ by orders
+    /// of magnitude. `steps` is at least 2.
+    #[must_use]
+    pub fn shades(&self, steps: usize) -> Vec<usize> {
+        let fills = self.fills();
+        let fullest = fills.iter().copied().fold(0.0, f64::max);
+        let thinnest = fullest / RATIO;
+        let last = steps.saturating_sub(2) as f64;
+        let shade = |fill: f64| match fill > 0.0 {
+            true => 1 + ((fill / thinnest).max(1.0).ln() / RATIO.ln() * last).round() as usize,
+            false => 0,
+        };
+        fills.into_iter().map(shade).collect()
+    }
+
+    /// Entries per element in the fullest bin.
+    #[must_use]
+    pub fn fullest(&self) -> f64 {
+        self.fills().into_iter().fold(0.0, f64::max)
+    }
+
+    /// Entries per element in each bin.
+    fn fills(&self) -> Vec<f64> {
+        let widths: [Vec<f64>; 3] = std::array::from_fn(|d| {
+            (0..self.bins[d]).map(|bin| self.range(d, bin).len().max(1) as f64).collect()
+        });
+        let bin = |index: usize| {
+            let (row, column) = (index / self.bins[2], index % self.bins[2]);
+            let elements =
+                widths[0][row / self.bins[1]] * widths[1][row % self.bins[1]] * widths[2][column];
+            self.counts[index] as f64 / elements
+        };
+        (0..self.counts.len()).map(bin).collect()
+    }
+}
+
+/// Bins so many times thinner than the fullest get the same, lightest shade.
+const RATIO: f64 = 1000.0;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn bins_cover_every_coordinate_once() {
+        for (extent, most) in [(7, 3), (3, 7), (100, 9), (1, 1), (1 << 40, 5)] {
+            let density = Density::new(&[extent], [1, 1, most]);
+            let mut end = 0;
+            for bin in 0..density.bins[2] {
+                let range = density.range(2, bin);
+                assert_eq!(range.start, end, "{extent} in {most}");
+                assert_eq!(density.bin(2, range.start as i64), bin, "{extent} in {most}");
+                assert_eq!(density.bin(2, range.end as i64 - 1), bin, "{extent} in {most}");
+                end = range.end;
+            }
+            assert_eq!(end, extent);
+        }
+    }
+
+    #[test]
+    fn any_entry_is_seen_and_shades_grow_with_density() {
+        let mut density = Density::new(&[1000, 1000], [1, 4, 4]);
+        density.add([999, 0].into_iter());
+        for c in 0..250 {
+            density.add([c, c].into_iter());
+            density.add([c % 16 + 500, c].into_iter());
+        }
+        for c in 0..100 {
+            density.add([c, 999].into_iter());
+        }
+        let shades = density.shades(9);
+        let at = |row, column| shades[density.index([0, row, column])];
+        assert_eq!(at(0, 0), 8);
+        assert_eq!(at(2, 2), 0);
+        assert!(1 <= at(3, 0) && at(3, 0) < at(0, 3) && at(0, 3) < 8, "{shades:?}");
+        assert_eq!(density.counts.iter().sum::<u64>(), 601);
+    }
+
+    #[test]
+    fn a_tensor_without_elements_has_an_empty_bin() {
+        let density = Density::new(&[0, 7], [4, 3, 3]);
+        assert_eq!((density.bins, density.fullest()), ([1, 1, 3], 0.0));
+        assert!(density.shades(5).iter().all(|&shade| shade == 0));
+    }
+}

@@ -1,0 +1,221 @@
+//! The logical tensor, cell by cell.
+
+use super::super::label;
+use super::super::picture::{Body, Cells, Picture, State};
+use super::super::sheet::{Cell, Label, Sheet, sheets};
+use super::canvas::{Canvas, Rect, width};
+use super::style;
+use super::{hover, tooltip};
+use super::{map, table};
+
+/// Characters of a value.
+const VALUE: usize = 7;
+/// Height of a cell, and its smallest width.
+const CELL: f64 = 28.0;
+/// Free space around a sheet, where lines run.
+pub(super) const LANE: f64 = 8.0;
+
+/// Where the way of the traced element begins: at a corner of its cell, with free lanes to the
+/// right of the sheet and below it.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Start {
+    pub(super) corner: (f64, f64),
+    pub(super) right: f64,
+    pub(super) below: f64,
+    /// Whether nothing stands to the right of the sheet.
+    pub(super) last: bool,
+}
+
+/// Draws the logical tensor with its corner at `(x, y)`.
+pub(super) fn draw(canvas: &mut Canvas, picture: &Picture<'_>, x: f64, y: f64) -> Option<Start> {
+    match &picture.body {
+        Body::Cells(cells) if picture.tensor.rank() <= 3 => grid(canvas, picture, cells, x, y),
+        Body::Cells(cells) => table::draw(canvas, picture, &cells.places, x, y),
+        Body::Head(places) => table::draw(canvas, picture, places, x, y),
+        Body::Density(density) => map::draw(canvas, picture, density, x, y),
+    }
+}
+
+fn grid(
+    canvas: &mut Canvas,
+    picture: &Picture<'_>,
+    cells: &Cells,
+    x: f64,
+    y: f64,
+) -> Option<Start> {
+    let texts: Vec<String> =
+        cells.places.iter().map(|place| label::short(&picture.value(place.value), VALUE)).collect();
+    let duplicates = cells.places.iter().map(|place| cells.at(&place.dims).len()).max();
+    let longest = texts.iter().map(|text| width(text)).fold(0.0, f64::max);
+    let longest = if duplicates > Some(1) { longest * 2.0 + 8.0 } else { longest };
+    let cell = (longest + 14.0).max(34.0);
+    let sheets = sheets(picture, cells, (860.0 / cell) as usize);
+    let sizes: Vec<(f64, f64)> = sheets.iter().map(|sheet| size(sheet, cell)).collect();
+    let mut start = None;
+    let (mut left, mut top) = (x, y);
+    let mut row: Vec<usize> = Vec::new();
+    for at in 0..sheets.len() {
+        row.push(at);
+        left += sizes[at].0 + 3.0 * LANE;
+        let next = sizes.get(at + 1).map(|size| left + size.0 - x);
+        if next.is_some_and(|right| right <= 720.0) {
+            continue;
+        }
+        let below = top + row.iter().map(|&at| sizes[at].1).fold(0.0, f64::max) + LANE;
+        left = x;
+        for &at in &row {
+            let right = left + sizes[at].0 + LANE;
+            let corner = sheet(canvas, picture, cells, &sheets[at], &texts, cell, left, top);
+            let last = row.last() == Some(&at);
+            start = start.or(corner.map(|corner| Start { corner, right, below, last }));
+            left += sizes[at].0 + 3.0 * LANE;
+        }
+        row.clear();
+        (left, top) = (x, below + LANE);
+    }
+    start
+}
+
+/// Widths and heights of what stands around the cells.
+struct Frame {
+    left: f64,
+    top: f64,
+}
+
+fn frame(sheet: &Sheet) -> Frame {
+    let labels = sheet.rows.labels.iter().map(|label| width(&label.text)).fold(0.0, f64::max);
+    let left = if sheet.rows.labels.is_empty() { 0.0 } else { labels + 34.0 };
+    let title = if sheet.title.is_some() { 20.0 } else { 0.0 };
+    let top = if sheet.columns.labels.is_empty() { 0.0 } else { 34.0 };
+    Frame { left, top: title + top }
+}
+
+fn size(sheet: &Sheet, cell: f64) -> (f64, f64) {
+    let Frame { left, top } = frame(sheet);
+    let columns = sheet.columns.labels.len().max(usize::from(sheet.columns.name.is_empty()));
+    let right = (left + columns as f64 * cell).max(sheet.title.as_deref().map_or(0.0, width));
+    (right, top + sheet.cells.len() as f64 * CELL)
+}
+
+#[allow(clippy::too_many_arguments)]
+fn sheet(
+    canvas: &mut Canvas,
+    picture: &Picture<'_>,
+    cells: &Cells,
+    sheet: &Sheet,
+    texts: &[String],
+    cell: f64,
+    x: f64,
+    y: f64,
+) -> Option<(f64, f64)> {
+    let Frame { left, top } = frame(sheet);
+    let (x0, y0) = (x + left, y + top);
+    if let Some(title) = &sheet.title {
+        canvas.text("b", x0, y + 13.0, 12.0, title);
+    }
+    axes(canvas, sheet, cell, x, x0, y0);
+    let place = |row: usize, column: usize| Rect {
+        x: x0 + column as f64 * cell,
+        y: y0 + row as f64 * CELL,
+        w: cell,
+        h: CELL,
+    };
+    let mut traced = None;
+    // The ground first, then tiles, then the edge: what lies above is seen whole.
+    for (row, line) in sheet.cells.iter().enumerate() {
+        for (column, cell) in line.iter().enumerate() {
+            if cell.as_ref().is_some_and(|cell| cell.inside) {
+                canvas.rect("cell", place(row, column), 0.0);
+            }
+        }
+    }
+    edge(canvas, sheet, place);
+    for (row, line) in sheet.cells.iter().enumerate() {
+        for (column, cell) in line.iter().enumerate() {
+            let Some(cell) = cell else { continue };
+            let rect = place(row, column);
+            tile(canvas, picture, cells, cell, texts, rect);
+            if cell.traced {
+                traced = Some((rect.right() - 1.5, rect.bottom()));
+            }
+        }
+    }
+    traced
+}
+
+fn axes(canvas: &mut Canvas, sheet: &Sheet, cell: f64, x: f64, x0: f64, y0: f64) {
+    let class = |label: &Label| if label.inside { "q" } else { "o" };
+    for (at, label) in sheet.columns.labels.iter().enumerate() {
+        let middle = x0 + (at as f64 + 0.5) * cell;
+        canvas.text_at(class(label), middle, y0 - 7.0, &label.text);
+    }
+    for (at, label) in sheet.rows.labels.iter().enumerate() {
+        let middle = y0 + (at as f64 + 0.5) * CELL + 4.2;
+        canvas.text_to(class(label), x0 - 8.0, middle, &label.text);
+    }
+    if !sheet.columns.labels.is_empty() && !sheet.columns.name.is_empty() {
+        let middle = x0 + sheet.columns.labels.len() as f64 * cell / 2.0;
+        canvas.text_at("b i", middle, y0 - 22.0, &sheet.columns.name);
+    }
+    if !sheet.rows.labels.is_empty() {
+        let middle = y0 + sheet.rows.labels.len() as f64 * CELL / 2.0 + 4.2;
+        canvas.text("b i", x, middle, 12.0, &sheet.rows.name);
+    }
+}
+
+/// The outline of the shape, around the cells that are inside.
+fn edge(canvas: &mut Canvas, sheet: &Sheet, place: impl Fn(usize, usize) -> Rect) {
+    if sheet.cells.iter().flatten().any(Option::is_none) {
+        return;
+    }
+    let inside = |row: usize, column: usize| {
+        sheet.cells[row][column].as_ref().is_some_and(|cell| cell.inside)
+    };
+    let all = sheet.cells.iter().enumerate();
+    let mut found = all
+        .flat_map(|(row, line)| (0..line.len()).map(move |column| (row, column)))
+        .filter(|&(row, column)| inside(row, column));
+    let Some(first) = found.next() else {
+        // No element: an edge around nothing is a line.
+        let from = place(0, 0);
+        let to = place(sheet.cells.len(), sheet.columns.labels.len());
+        canvas.line("edge", &[(from.x, from.y), (to.x, to.y)]);
+        canvas.text("o i", from.x, to.y + 18.0, 12.0, "no elements");
+        return;
+    };
+    let last = found.next_back().unwrap_or(first);
+    let (from, to) = (place(first.0, first.1), place(last.0, last.1));
+    let rect = Rect { x: from.x, y: from.y, w: to.right() - from.x, h: to.bottom() - from.y };
+    canvas.rect("edge", rect, 0.0);
+}
+
+fn tile(
+    canvas: &mut Canvas,
+    picture: &Picture<'_>,
+    cells: &Cells,
+    cell: &Cell,
+    texts: &[String],
+    rect: Rect,
+) {
+    let [first, ..] = cell.places[..] else { return };
+    let place = &cells.places[first];
+    let tips: Vec<String> =
+        cell.places.iter().map(|&at| tooltip(picture, &cells.places[at])).collect();
+    let numbers = cell.places.iter().map(|&at| hover(cells, cells.places[at].value));
+    let class = numbers.collect::<Vec<_>>().join(" ");
+    canvas.open(class.trim(), Some(&tips.join("\n\n")));
+    canvas.rect(&style::class(place.state, cells.color(place)), rect.inset(2.0), 3.0);
+    let parts: Vec<&str> = cell.places.iter().map(|&at| texts[at].as_str()).collect();
+    let most = ((rect.w - 8.0) / super::canvas::CHARACTER) as usize;
+    let text = label::cut(&parts.join("+"), most.max(1));
+    let look = match (cell.traced, place.state) {
+        (true, _) => "b",
+        (false, State::Entry) => "",
+        (false, State::Padding | State::Outside) => "w",
+    };
+    canvas.text_at(look, rect.middle(), rect.y + rect.h / 2.0 + 4.2, &text);
+    if cell.traced {
+        canvas.rect("mark", rect.inset(1.5), 4.0);
+    }
+    canvas.close();
+}
