@@ -16,13 +16,13 @@ pub(crate) fn bytes(count: usize) -> String {
     format!("{value:.1} {}", UNITS[unit])
 }
 
-/// A number with blanks between groups of three digits, such as `8 000 000`.
+/// A number with commas between groups of three digits, such as `8,000,000`.
 pub(crate) fn grouped(number: u128) -> String {
     let digits = number.to_string();
     let mut text = String::new();
     for (at, digit) in digits.chars().enumerate() {
         if at > 0 && (digits.len() - at).is_multiple_of(3) {
-            text.push(' ');
+            text.push(',');
         }
         text.push(digit);
     }
@@ -75,7 +75,7 @@ mod tests {
 
     #[test]
     fn digits_are_grouped_by_three() {
-        for (number, text) in [(0, "0"), (999, "999"), (1000, "1 000"), (12_345_678, "12 345 678")]
+        for (number, text) in [(0, "0"), (999, "999"), (1000, "1,000"), (12_345_678, "12,345,678")]
         {
             assert_eq!(grouped(number), text);
         }

@@ -78,6 +78,26 @@ fn every_format_shows_its_own_arrays() {
 }
 
 #[test]
+fn people_see_a_picture_and_the_arrays() {
+    let folder = folder();
+    let args = ["show", "F.tns", "--format", "BSR(2,3)"];
+    let text = ust_in(folder.path(), &args).done();
+    for part in ["BSR(2, 3)", "3 x 4 f64", "pos", "crd", "A[2, 3] = 2.5", "[0]", "(0)"] {
+        assert!(text.contains(part), "{part}: {text}");
+    }
+    assert!(!text.contains('\u{1b}'), "no colours where nothing shows them");
+    let wrote = ust_in(folder.path(), &[&args[..], &["--svg", "f.svg"]].concat()).done();
+    assert_eq!(wrote, "wrote f.svg\n");
+    let svg = std::fs::read_to_string(folder.path().join("f.svg")).unwrap();
+    assert!(svg.starts_with("<svg") && svg.contains("A[2, 3] = 2.5"));
+    let both = [&args[..], &["--svg", "g.svg", "--json"]].concat();
+    assert_eq!(ust_in(folder.path(), &both).json()["nse"], 18);
+    assert_eq!(std::fs::read_to_string(folder.path().join("g.svg")).unwrap(), svg);
+    let left = std::fs::read_dir(folder.path()).unwrap().count();
+    assert_eq!(left, 3, "the two pictures and the tensor");
+}
+
+#[test]
 fn duplicates_in_a_file_are_kept_by_a_nonunique_format_and_summed_by_others() {
     let folder = tempfile::tempdir().unwrap();
     std::fs::write(folder.path().join("d.tns"), "2 1 5\n1 2 3\n2 1 7\n").unwrap();

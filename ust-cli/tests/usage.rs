@@ -108,6 +108,7 @@ const FAILURES: &[(&[&str], i32, &[&str])] = &[
     (&["show", "gen:ones(300)", "--format", "SparseVector, crdWidth = 8"], 1, &["does not fit"]),
     (&["show", "gen:ones(4x4)", "--format", "2:4"], 1, &["at most 2 nonzeros"]),
     (&["show", "F", "--shape", "999999999999x4", "--format", "CSR"], 1, &["too large"]),
+    (&["show", "F", "--svg", "absent/f.svg"], 1, &["absent/f.svg: cannot write"]),
     (&["format", "CSR", "--shape", "2x3x4"], 2, &["dimensions", "rank 3"]),
     (&["format", "(i, j) -> (i : dense)"], 2, &["^", "error: "]),
     (&["convert", "F", "out.doc"], 2, &["unknown extension"]),
