@@ -31,4 +31,6 @@ pub use coo::Coo;
 pub use error::Error;
 pub use format::Format;
 pub use tensor::{Tensor, Values};
-pub use ust_level_api::{Dtype, Element, Scalar};
+pub use ndarray;
+pub use ust_level_api::scalar::{Complex, bf16, f16};
+pub use ust_level_api::{Buffer, Dtype, Element, IndexArray, IndexKind, Scalar};
