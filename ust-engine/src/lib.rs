@@ -30,7 +30,7 @@ pub mod tensor;
 pub use coo::Coo;
 pub use error::Error;
 pub use format::Format;
-pub use tensor::{Tensor, Values};
 pub use ndarray;
+pub use tensor::{Tensor, Values};
 pub use ust_level_api::scalar::{Complex, bf16, f16};
 pub use ust_level_api::{Buffer, Dtype, Element, IndexArray, IndexKind, Scalar};

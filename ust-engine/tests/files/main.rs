@@ -1,0 +1,7 @@
+//! Tensors through files of every kind.
+
+mod common;
+mod own;
+mod refusals;
+mod round_trips;
+mod scipy;

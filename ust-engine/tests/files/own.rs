@@ -1,0 +1,138 @@
+//! Files of our own: everything is kept, and nothing is trusted.
+
+use crate::common::*;
+use ust::io::npz::{self, Member, Members};
+use ust::io::{self, DenseArray, FileError, ReadOptions};
+use ust::level_api::scalar::{Complex, bf16};
+use ust::tensor::{BuildOptions, Parts};
+use ust::{Coo, Dtype, Scalar, Tensor, Values};
+
+#[test]
+fn own_files_keep_everything() {
+    let folder = folder();
+    let path = folder.path().join("a.ust.npz");
+    let keeps = |a: &Tensor| {
+        io::write(&path, a).unwrap_or_else(|e| panic!("{e}"));
+        let b = io::read(&path, &ReadOptions::default()).unwrap_or_else(|e| panic!("{e}"));
+        assert_eq!(&b, a);
+        assert_eq!(b.format().to_string(), a.format().to_string());
+        for (x, y) in b.levels().iter().zip(a.levels()) {
+            assert_eq!(x.0, y.0, "the same arrays in the same widths");
+        }
+    };
+    for &dtype in Dtype::ALL {
+        for text in ["CSR", "Dense", "BSR(2, 2)", "COO"] {
+            keeps(&tensor(&[5, 4], dtype, text));
+        }
+    }
+    for text in MATRIX_FORMATS {
+        keeps(&tensor(&[6, 5], Dtype::F32, text));
+    }
+    for widths in ["posWidth = 8, crdWidth = 8", "posWidth = 16, crdWidth = 32", "crdWidth = 64"] {
+        keeps(&tensor(
+            &[6, 5],
+            Dtype::F64,
+            &format!("(i, j) -> (i : dense, j : compressed), {widths}"),
+        ));
+    }
+    let pruned =
+        Coo::new(vec![2, 8], vec![vec![0, 0, 1, 1], vec![1, 6, 0, 3]], vec![1.0, 2.0, 3.0, 4.0]);
+    let packed = "(i, j) -> (i : dense, j / 4 : dense, j % 4 : structured(2, 4)), crdWidth = 2";
+    keeps(&Tensor::from_coo(&pruned.unwrap(), &format(packed)).unwrap());
+    let twice = Coo::new(vec![2, 2], vec![vec![1, 1], vec![0, 0]], vec![1.0, 2.0]).unwrap();
+    let uncoalesced = format("(i, j) -> (i : dense, j : compressed(nonunique))");
+    keeps(&Tensor::from_coo(&twice, &uncoalesced).unwrap());
+    let filled = BuildOptions { fill: Some(Scalar::F64(-1.5)), ..Default::default() };
+    keeps(&Tensor::from_coo_with(&twice, &format("CSR"), &filled).unwrap());
+    let special = vec![f64::NAN, f64::INFINITY, -0.0];
+    let special = Coo::new(vec![3], vec![vec![0, 1, 2]], special).unwrap();
+    keeps(&Tensor::from_coo(&special, &format("SparseVector")).unwrap());
+    keeps(&Tensor::zeros(&[0, 7, 0], &format("CSF"), Dtype::Bf16).unwrap());
+    keeps(&Tensor::from_scalar(Scalar::Complex64(Complex::new(1.0, -2.0))).unwrap());
+}
+
+pub(crate) fn own() -> Members {
+    let folder = folder();
+    let path = folder.path().join("a.ust.npz");
+    io::write(&path, &tensor(&[4, 6], Dtype::F64, "CSR")).unwrap();
+    npz::read_members(&path, &ReadOptions::default()).unwrap()
+}
+
+pub(crate) fn read_own(members: &Members) -> Result<Tensor, FileError> {
+    let folder = folder();
+    let path = folder.path().join("a.ust.npz");
+    npz::write_members(&path, members).unwrap();
+    io::read(&path, &ReadOptions::default())
+}
+
+#[test]
+fn own_files_are_readable_from_numpy_by_their_members() {
+    let names: Vec<String> = own().into_vec().into_iter().map(|(name, _)| name).collect();
+    let expected =
+        ["version", "format", "shape", "dtype", "fill", "values", "level1.pos", "level1.crd"];
+    assert_eq!(names, expected);
+    assert_eq!(own().get("format"), Some(&"(i, j) -> (i : dense, j : compressed)".into()));
+}
+
+#[test]
+fn own_files_that_are_changed_are_refused() {
+    for (name, _) in own().into_vec() {
+        let mut members = own();
+        members.remove(&name);
+        let error = read_own(&members).unwrap_err().to_string();
+        assert!(error.contains(&format!("member `{name}`: the archive lacks")), "{error}");
+    }
+    let single = |value: i64| DenseArray { shape: vec![], values: vec![value].into() };
+    for (name, member, reason) in [
+        ("version", single(2).into(), "newer program"),
+        ("format", "(i, j) -> (i : dens, j : compressed)".into(), "dens"),
+        ("format", single(0).into(), "a text was expected"),
+        ("format", "(i, j) -> (i : dense, j : dense)".into(), "no place for this member"),
+        (
+            "format",
+            "(i, j) -> (i : compressed, j : compressed)".into(),
+            "`level0.pos`: the archive lacks",
+        ),
+        ("shape", Values::from(vec![4_i64, 2]).into(), "crd"),
+        ("shape", Values::from(vec![4_i64]).into(), "dimensions"),
+        ("shape", Values::from(vec![4_i64, -6]).into(), "sizes from 0"),
+        ("shape", Values::from(vec![4.0, 6.0]).into(), "64-bit integers"),
+        ("dtype", "f99".into(), "unknown dtype"),
+        ("dtype", "f32".into(), "f64 values, where `dtype` says f32"),
+        ("fill", Values::from(vec![0.0]).into(), "rank 0"),
+        ("values", Values::from(vec![1.0]).into(), "1 values"),
+        ("level1.pos", Values::from(vec![0_i32; 5]).into(), "expected 0 (the last of pos)"),
+        ("level1.pos", Values::from(vec![0_i32, 1]).into(), "pos"),
+        ("level1.crd", Values::from(vec![0.5]).into(), "integers were expected"),
+        ("level1.crd", Values::from(vec![-1_i32]).into(), "crd"),
+        ("level9.crd", Values::from(vec![0_i32]).into(), "no place for this member"),
+        ("level1.crd.len", single(4).into(), "packed bytes were expected"),
+    ] {
+        let mut members = own();
+        let member: Member = member;
+        members.insert(name, member);
+        let error = read_own(&members).unwrap_err().to_string();
+        assert!(error.contains(reason), "{name}: {error}");
+    }
+}
+
+#[test]
+fn own_files_under_the_shorter_ending_say_so() {
+    let folder = folder();
+    let path = folder.path().join("a.npz");
+    npz::write_members(&path, &own()).unwrap();
+    let error = io::read(&path, &ReadOptions::default()).unwrap_err();
+    assert!(error.to_string().contains("give the file that ending"), "{error}");
+}
+
+#[test]
+fn bf16_is_stored_as_its_bits() {
+    let folder = folder();
+    let path = folder.path().join("a.ust.npz");
+    let parts = Parts::new(vec![vec![]], vec![bf16::ONE, bf16::from_f32(-2.5)]);
+    let a = Tensor::from_parts(&format("DenseVector"), &[2], parts).unwrap();
+    io::write(&path, &a).unwrap();
+    let members = npz::read_members(&path, &ReadOptions::default()).unwrap();
+    assert_eq!(members.get("values"), Some(&Values::from(vec![0x3f80_u16, 0xc020]).into()));
+    assert_eq!(io::read(&path, &ReadOptions::default()).unwrap(), a);
+}
