@@ -1,7 +1,7 @@
 //! One element of a tensor: located where levels can, walked for where they cannot.
 
-use ust_level_api::IndexKind;
 use ust_level_api::ir::{ArrayId, BinOp, Builder, Elem, Expr, Function, Ty};
+use ust_level_api::{IndexKind, Scalar};
 
 use super::nest::{Operand, Reach};
 use crate::tensor::Tensor;
@@ -21,6 +21,7 @@ pub fn find(tensor: &Tensor) -> (Function, Operand) {
         values: b.array("values", Elem::Value(dtype), false),
         sum: b.array("sum", Elem::Value(dtype), true),
         count: b.array("count", Elem::Index(IndexKind::I64), true),
+        padding: tensor.has_padding().then(|| tensor.fill()),
     };
     descend(&mut b, &operand, &wanted, 0, Expr::Int(0), &arrays);
     (b.finish(), operand)
@@ -30,6 +31,21 @@ struct Arrays {
     values: ArrayId,
     sum: ArrayId,
     count: ArrayId,
+    /// The value of padding, where there is padding.
+    padding: Option<Scalar>,
+}
+
+impl Arrays {
+    /// Whether a value is an entry, not padding.
+    fn is_entry(&self, value: Expr) -> Expr {
+        let Some(fill) = self.padding else { return Expr::Bool(true) };
+        // No number is unequal to itself.
+        let is_nan = Some(fill) != self.padding;
+        match is_nan {
+            true => value.clone().equals(value),
+            false => Expr::binary(BinOp::Ne, value, Expr::Const(fill)),
+        }
+    }
 }
 
 fn descend(
@@ -42,9 +58,11 @@ fn descend(
 ) {
     if level == wanted.len() {
         let value = b.load(out.values, parent);
-        b.reduce(BinOp::Add, out.sum, Expr::Int(0), value);
-        b.reduce(BinOp::Add, out.count, Expr::Int(0), Expr::Int(1));
-        return;
+        let value = b.bind("value", value);
+        return b.if_(out.is_entry(value.clone()), |b| {
+            b.reduce(BinOp::Add, out.sum, Expr::Int(0), value);
+            b.reduce(BinOp::Add, out.count, Expr::Int(0), Expr::Int(1));
+        });
     }
     let ty = &operand.format.levels()[level].ty;
     let site = operand.site(level, parent, &wanted[..level], Reach::Inside);

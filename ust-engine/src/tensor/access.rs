@@ -112,9 +112,10 @@ impl Tensor {
     pub fn to_coo(&self) -> Result<Coo, Error> {
         let keep = self.has_padding().then(|| self.entry_mask());
         let rows = match &keep {
-            Some(IndexArray::U8(mask)) => mask.iter().filter(|&&k| k != 0).count(),
-            _ => self.nse(),
+            Some(mask) => mask.iter().filter(|&&k| k != 0).count(),
+            None => self.nse(),
         };
+        let keep = keep.map(IndexArray::from);
         let mut columns: Vec<Column> = (0..self.rank()).map(Column::Dim).collect();
         columns.push(Column::Value);
         let mut crd = unpack(self, Reach::Inside, &columns, keep.as_ref(), rows)?;
@@ -123,12 +124,13 @@ impl Tensor {
         Ok(Coo { shape: self.shape().to_vec(), crd, values: self.values.gather(&places) })
     }
 
-    /// For each stored value, whether it is an entry and not padding.
-    fn entry_mask(&self) -> IndexArray {
-        fn mask<T: StoredElement>(values: &Buffer<T>, fill: Scalar) -> IndexArray {
+    /// For each stored value, 1 where it differs from the fill value, else 0: what tells entries
+    /// from padding.
+    pub(super) fn entry_mask(&self) -> Vec<u8> {
+        fn mask<T: StoredElement>(values: &Buffer<T>, fill: Scalar) -> Vec<u8> {
             let fill = T::from_scalar(fill);
             let differs = |&v: &T| u8::from(!fill.is_some_and(|f| f.same(v)));
-            IndexArray::from(values.iter().map(differs).collect::<Vec<u8>>())
+            values.iter().map(differs).collect()
         }
         crate::with_values!(&self.values, b => mask(b, self.fill))
     }

@@ -124,6 +124,10 @@ fn entries(tensor: &Tensor) -> Result<usize, Error> {
         0 | 1 => (0..places).collect(),
         _ => block_heads(tensor)?,
     };
+    let heads = match tail.checked_sub(1).is_some_and(|last| props(last).padded) {
+        true => without_padding(tensor, heads, block.max(1) as usize)?,
+        false => heads,
+    };
     let coordinates = |at: usize| dims.iter().map(|column| column[at] as usize).collect();
     if ordered {
         for pair in heads.windows(2) {
@@ -168,6 +172,18 @@ fn block_heads(tensor: &Tensor) -> Result<Vec<usize>, Error> {
     let columns = unpack(tensor, Walked::Inside, &[above], None, tensor.nse())?;
     let position = &columns[0];
     Ok((0..position.len()).filter(|&at| at == 0 || position[at] != position[at - 1]).collect())
+}
+
+/// Of the places visited, those with an entry in their block: padding may stand anywhere, also at
+/// coordinates that another parent has.
+fn without_padding(tensor: &Tensor, heads: Vec<usize>, block: usize) -> Result<Vec<usize>, Error> {
+    let values = unpack(tensor, Walked::Inside, &[Column::Value], None, tensor.nse())?.remove(0);
+    let mask = tensor.entry_mask();
+    let is_entry = |&place: &usize| {
+        let first = values[place] as usize / block * block;
+        mask[first..(first + block).min(mask.len())].contains(&1)
+    };
+    Ok(heads.into_iter().filter(is_entry).collect())
 }
 
 /// Whether an index array holds the same indices as another, whatever their widths.
