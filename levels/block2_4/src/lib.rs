@@ -188,7 +188,9 @@ impl LevelType for Structured {
         while at < entries.len() {
             let parent = entries.parent[at];
             let end = at + entries.parent[at..].iter().take_while(|&&p| p == parent).count();
-            let taken = &entries.crd[at..end];
+            // Entries with equal coordinates are one child.
+            let mut taken = entries.crd[at..end].to_vec();
+            taken.dedup();
             if taken.len() > group {
                 return Err(LevelError::CannotHold {
                     parent,
@@ -203,8 +205,12 @@ impl LevelType for Structured {
                 });
             }
             let first = parent as usize * group;
-            let places = self.pad(taken, &mut crd[first..first + group]);
-            position.extend(places.map(|place| (first + place) as u64));
+            let places: Vec<usize> = self.pad(&taken, &mut crd[first..first + group]).collect();
+            let mut child = 0;
+            for entry in at..end {
+                child += usize::from(entry > at && entries.crd[entry] != entries.crd[entry - 1]);
+                position.push((first + places[child]) as u64);
+            }
             at = end;
         }
         Ok(Assembled { arrays: Arrays(vec![site.store_crd(&crd)?]), position, positions })
