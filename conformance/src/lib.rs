@@ -1,1 +1,75 @@
-//! (skeleton)
+//! The suite that every level type must pass, in every format it can stand in.
+//!
+//! The suite knows no level type. It enumerates what is linked, in the registry, with the sample
+//! arguments that each level crate gives; so a level type is tried the moment it is linked.
+//!
+//! # For the author of a level type
+//!
+//! A test in the level's own crate, with this crate among its development dependencies:
+//!
+//! ```ignore
+//! // A crate that nobody names is dropped by the linker.
+//! use my_level_crate as _;
+//!
+//! #[test]
+//! fn conforms() { ust_conformance::level("my_level").assert_passed(); }
+//! ```
+//!
+//! The example crates `bitmap_level` and `delta_level` have such a test.
+//!
+//! Neighbours are the level types that are linked. One that cannot stand alone needs another beside
+//! it: `use ust_level_compressed as _;`.
+//!
+//! What the suite takes a description at its word for: only a level that is `padded` and not `full`
+//! may refuse entries for want of room.
+//!
+//! # What is tried
+//!
+//! | group | what |
+//! |---|---|
+//! | `level/...` | the contract of [`LevelType`](ust_level_api::LevelType), one level alone: assemble, check, walk, locate, properties |
+//! | `format/...` | the level type at each depth, with each neighbour, under plain, transposed, blocked, diagonal and linearised maps: build, take apart, unpack, read, walk, slice, convert, print |
+//! | `corrupt/...` | spoilt arrays: refused, or harmless |
+//! | `golden/...` | arrays and statements of other systems |
+//!
+//! # Where what lives
+//!
+//! | module | what |
+//! |---|---|
+//! | [`run`](mod@run) | the suite as a whole: which cases, on how many tensors |
+//! | [`report`] | cases, outcomes, the report as text and JSON |
+//! | [`samples`] | what is linked |
+//! | [`formats`] | which formats are tried |
+//! | [`inputs`] | which tensors |
+//! | [`oracle`] | the truth: a map from coordinates to values; random numbers |
+//! | [`level`](mod@level) | the contract of one level |
+//! | [`suite`] | what must hold of a format |
+//! | [`corrupt`] | spoilt arrays |
+//! | [`golden`] | golden data |
+//!
+//! *Invariant: nothing in this crate names a level type, but as golden data do.*
+#![forbid(unsafe_code)]
+
+pub mod corrupt;
+pub mod formats;
+pub mod golden;
+pub mod inputs;
+pub mod level;
+pub mod oracle;
+pub mod report;
+pub mod run;
+pub mod samples;
+pub mod suite;
+
+pub use report::{Case, Outcome, Report, Tally};
+pub use run::{GROUPS, Options, run};
+
+/// Tries one level type, by its registered name, with every level type that is linked as its
+/// neighbour. Cost: seconds.
+///
+/// A name that nobody registered is a failed case, which says what is linked.
+#[must_use]
+pub fn level(name: &str) -> Report {
+    let options = Options { level: Some(name.to_owned()), quick: true, ..Options::default() };
+    run(&options, &|_, _| {})
+}

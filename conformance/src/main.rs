@@ -1,3 +1,58 @@
-//! skeleton
+//! The suite as a program: every level type that `ust` links, and the golden data.
+
+use std::io::IsTerminal;
+use std::path::PathBuf;
+use std::process::ExitCode;
+
+use clap::Parser;
+use indicatif::{ProgressBar, ProgressStyle};
+// Links the standard level types.
 use ust as _;
-fn main() {}
+use ust_conformance::{GROUPS, Options, run};
+
+/// Tries every level type that is linked, in every format it can stand in, and the golden data.
+#[derive(Parser)]
+#[command(version)]
+struct Arguments {
+    /// Write a machine-readable report to this file.
+    #[arg(long, value_name = "FILE")]
+    json: Option<PathBuf>,
+    /// Try one level type alone.
+    #[arg(long, value_name = "NAME")]
+    level: Option<String>,
+    /// Try one group of cases alone.
+    #[arg(long, value_parser = GROUPS)]
+    group: Option<String>,
+    /// Try fewer formats of three levels.
+    #[arg(long)]
+    quick: bool,
+    /// Begin random choices with this number.
+    #[arg(long, default_value_t = 1)]
+    seed: u64,
+}
+
+fn main() -> ExitCode {
+    let Arguments { json, level, group, quick, seed } = Arguments::parse();
+    let options = Options { seed, level, group, quick };
+    let bar = match std::io::stderr().is_terminal() {
+        true => ProgressBar::new(0),
+        false => ProgressBar::hidden(),
+    };
+    if let Ok(style) = ProgressStyle::with_template("{bar:40} {pos}/{len} portions, {eta} left") {
+        bar.set_style(style);
+    }
+    let report = run(&options, &|done, total| {
+        bar.set_length(total as u64);
+        bar.set_position(done as u64);
+    });
+    bar.finish_and_clear();
+    println!("{report}");
+    if let Some(file) = json {
+        let text = format!("{}\n", report.to_json());
+        if let Err(error) = std::fs::write(&file, text) {
+            eprintln!("error: {}: {error}", file.display());
+            return ExitCode::FAILURE;
+        }
+    }
+    if report.passed() { ExitCode::SUCCESS } else { ExitCode::FAILURE }
+}

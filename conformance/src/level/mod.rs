@@ -1,0 +1,166 @@
+//! The contract of a level type, tried on one level alone: no engine, no format.
+//!
+//! Entries are assembled; the arrays are checked, walked and searched through the interpreter; and
+//! every promise that [`LevelType`](ust_level_api::LevelType) documents is compared with what comes back.
+
+mod entries;
+mod machine;
+mod properties;
+
+use ust_level_api::level::Wants;
+use ust_level_api::registry::{self, LevelArgs, LevelFactory};
+use ust_level_api::{Assembled, Entries, LevelError, Place, Site};
+
+use crate::report::{Case, Trouble, Verdict, ensure, wrong};
+use crate::samples::{self, Sample};
+use entries::Column;
+use machine::{Machine, Visit};
+
+/// Tries the contract of every sample of a level type.
+#[must_use]
+pub fn cases(factory: &'static LevelFactory, seed: u64) -> Vec<Case> {
+    let mut cases: Vec<Case> = factory
+        .samples
+        .iter()
+        .map(|&text| Case::run("level/sample", text, || is_accepted(factory.name, text)))
+        .collect();
+    cases.push(Case::run("level/sample", factory.name, || {
+        ensure(!factory.samples.is_empty(), || "it has no samples to try".to_owned())
+    }));
+    for sample in samples::of(factory) {
+        for (group, property) in PROPERTIES {
+            cases.push(Case::run(*group, sample.text, || match property {
+                Property::OfType(property) => property(&sample),
+                Property::OfLevel(property) => for_each(&sample, seed, *property),
+            }));
+        }
+    }
+    cases
+}
+
+/// What must hold: of a level type with its arguments, or of every level built with it.
+enum Property {
+    OfType(fn(&Sample) -> Verdict),
+    OfLevel(fn(&Built<'_>) -> Verdict),
+}
+
+const PROPERTIES: &[(&str, Property)] = &[
+    ("level/text", Property::OfType(text_is_canonical)),
+    ("level/place", Property::OfType(refusals_help)),
+    ("level/assemble", Property::OfLevel(properties::assembles)),
+    ("level/check", Property::OfLevel(properties::is_checked)),
+    ("level/walk", Property::OfLevel(properties::is_walked)),
+    ("level/locate", Property::OfLevel(properties::is_located)),
+    ("level/properties", Property::OfLevel(properties::keeps_its_promises)),
+    ("level/capacity", Property::OfType(properties::holds_a_fixed_number)),
+    ("level/width", Property::OfType(properties::widths_are_kept)),
+];
+
+fn is_accepted(name: &str, text: &str) -> Verdict {
+    let made = registry::make(&LevelArgs::simple(text))?;
+    let known = registry::factories().iter().filter(|f| f.name == name).count();
+    ensure(known == 1, || format!("{known} crates register the name `{name}`"))?;
+    let other = made.describe().name;
+    ensure(registry::factories().iter().any(|f| f.name == other), || {
+        format!("it calls itself `{other}`, which nobody registers")
+    })
+}
+
+fn text_is_canonical(sample: &Sample) -> Verdict {
+    let text = &sample.description.text;
+    let again = registry::make(&LevelArgs::simple(text))?.describe();
+    ensure(again == sample.description, || {
+        format!("its canonical text `{text}` makes {again:?}, not {:?}", sample.description)
+    })?;
+    ensure(sample.ty.describe() == sample.description, || "it describes itself anew".to_owned())
+}
+
+/// A place is accepted, or refused with a reason and something to do.
+fn refusals_help(sample: &Sample) -> Verdict {
+    use ust_level_api::ExprShape::{Dimension, Other, Quotient, Remainder};
+    let all = samples::all();
+    let parents = all.iter().map(|s| Some(&s.description)).chain([None]);
+    let m = modulus(sample).unwrap_or(4);
+    let mut places = 0;
+    for parent in parents {
+        for expr in [
+            Dimension { ranged: false },
+            Dimension { ranged: true },
+            Quotient { divisor: 3 },
+            Remainder { modulus: m },
+            Remainder { modulus: m + 1 },
+            Other,
+        ] {
+            for last in [true, false] {
+                match sample.ty.fits(&Place { parent, expr, last }) {
+                    Ok(()) => places += 1,
+                    Err(LevelError::Misplaced { level, reason, help }) => {
+                        let said = [&level, &reason, &help].iter().all(|s| !s.trim().is_empty());
+                        ensure(said, || format!("a refusal at {expr:?} says nothing"))?;
+                        ensure(level == sample.description.text, || {
+                            format!("a refusal is about `{level}`")
+                        })?;
+                    }
+                    Err(other) => return wrong(format!("refused with {other:?}, not `Misplaced`")),
+                }
+            }
+        }
+    }
+    ensure(places > 0, || {
+        "it fits nowhere: link the level types that it stands under, in the test that tries it"
+            .to_owned()
+    })
+}
+
+fn modulus(sample: &Sample) -> Option<u64> {
+    match sample.description.wants {
+        Wants::Remainder(m) => Some(m),
+        _ => None,
+    }
+}
+
+/// A level with its arrays, and the truth about them.
+struct Built<'a> {
+    sample: &'a Sample,
+    site: Site,
+    column: &'a Column,
+    made: Assembled,
+}
+
+impl Built<'_> {
+    fn machine(&self) -> Machine<'_> {
+        Machine::new(self.sample, &self.site, &self.made.arrays)
+    }
+
+    /// What an entry became: parent, coordinate, position.
+    fn children(&self) -> impl Iterator<Item = Visit> + '_ {
+        let rows = self.column.parent.iter().zip(&self.column.crd).zip(&self.made.position);
+        rows.map(|((&parent, &crd), &pos)| Visit { parent, crd, pos })
+    }
+}
+
+fn for_each(sample: &Sample, seed: u64, property: fn(&Built<'_>) -> Verdict) -> Verdict {
+    let mut held = 0;
+    for (site, column) in entries::tries(sample, seed) {
+        let entries = Entries { parents: column.parents, parent: &column.parent, crd: &column.crd };
+        let made = match sample.ty.assemble(&site, &entries) {
+            Ok(made) => made,
+            Err(LevelError::CannotHold { .. }) if has_limits(sample) => continue,
+            Err(other) => return wrong(format!("{site:?} {column}: {other}")),
+        };
+        held += usize::from(!column.parent.is_empty());
+        property(&Built { sample, site: site.clone(), column: &column, made }).map_err(
+            |trouble| match trouble {
+                Trouble::Wrong(text) => Trouble::Wrong(format!("{site:?} {column}: {text}")),
+                excluded @ Trouble::Excluded(_) => excluded,
+            },
+        )?;
+    }
+    ensure(held > 0, || "it holds no entries at all".to_owned())
+}
+
+/// Whether the level may refuse entries for want of room: it has a fixed number of places and pads
+/// them.
+pub(crate) fn has_limits(sample: &Sample) -> bool {
+    sample.description.props.padded && !sample.description.props.full
+}

@@ -1,0 +1,296 @@
+//! What must hold of every level.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use ust_level_api::level::Wants;
+use ust_level_api::{
+    ArraySpec, Crd, Entries, LevelError, LocateCost, Pos, Reach, Role, Site, WalkKind,
+};
+
+use super::machine::Visit;
+use super::{Built, has_limits};
+use crate::report::{Trouble, Verdict, ensure, wrong};
+use crate::samples::Sample;
+
+/// Arrays are as described, and every entry has a position.
+pub(super) fn assembles(built: &Built<'_>) -> Verdict {
+    let Built { sample, site, column, made } = built;
+    let specs = &sample.description.arrays;
+    ensure(specs.len() == made.arrays.0.len(), || {
+        format!("{} arrays are described, {} were made", specs.len(), made.arrays.0.len())
+    })?;
+    for (spec, array) in specs.iter().zip(&made.arrays.0) {
+        let (kind, bits) = (array.kind(), array.kind().bits());
+        let right = match spec.role {
+            Role::Own(own) => own == kind,
+            Role::Position => bits == site.pos_width || site.pos_width == 0 && bits >= 32,
+            Role::Coordinate => bits == site.crd_width || site.crd_width == 0 && bits >= 32,
+        };
+        ensure(right && bits >= spec.min_bits, || format!("{} is stored as {kind}", spec.name))?;
+        if let Some(length) = length(built, spec) {
+            ensure(array.len() as u64 == length, || {
+                let (name, found) = (spec.name, array.len());
+                format!("{name} has {found} elements; `{}` is {length}", spec.length)
+            })?;
+        }
+    }
+    ensure(made.position.len() == column.parent.len(), || {
+        format!("{} positions for {} entries", made.position.len(), column.parent.len())
+    })?;
+    let mut owner: BTreeMap<Pos, (Pos, Crd)> = BTreeMap::new();
+    for (at, child) in built.children().enumerate() {
+        let Visit { parent, crd, pos } = child;
+        ensure(pos < made.positions, || {
+            format!("entry {at} is at {pos}, and there are {} positions", made.positions)
+        })?;
+        let before = owner.insert(pos, (parent, crd));
+        let shared = before == Some((parent, crd)) && sample.description.props.unique;
+        ensure(before.is_none() || shared, || format!("two entries at position {pos}"))?;
+    }
+    if sample.description.props.unique {
+        let children: BTreeSet<Visit> = built.children().collect();
+        ensure(children.len() == owner.len(), || {
+            "entries with equal coordinates are not one child, though the level is unique".into()
+        })?;
+    }
+    Ok(())
+}
+
+/// The length that a description gives in words, where it is a sum or product of `parents`, `size`,
+/// numbers, and the last element of an array.
+fn length(built: &Built<'_>, spec: &ArraySpec) -> Option<u64> {
+    let word = |word: &str| match word.trim() {
+        "parents" => Some(built.column.parents),
+        "size" => Some(built.site.size),
+        word => match word.strip_suffix("[parents]") {
+            Some(name) => {
+                let specs = &built.sample.description.arrays;
+                let at = specs.iter().position(|spec| spec.name == name)?;
+                let value = built.made.arrays.0[at].get(built.column.parents as usize)?;
+                u64::try_from(value).ok()
+            }
+            None => word.parse().ok(),
+        },
+    };
+    let product = |text: &str| text.split('*').map(word).product::<Option<u64>>();
+    spec.length.split('+').map(product).sum()
+}
+
+/// What was assembled is accepted, and the positions reached are those assembled.
+pub(super) fn is_checked(built: &Built<'_>) -> Verdict {
+    let Built { sample, site, column, made } = built;
+    let reach = sample.ty.check(site, &made.arrays, &Reach::all(column.parents))?;
+    ensure(reach.positions == made.positions, || {
+        format!("check counts {} positions, assembly {}", reach.positions, made.positions)
+    })?;
+    let reached: BTreeSet<Pos> = reach.iter().collect();
+    for child in built.children() {
+        ensure(reached.contains(&child.pos), || format!("{child:?} is out of reach"))?;
+    }
+    // Only some parents in reach.
+    let some: Vec<_> = (0..column.parents).filter(|p| p % 2 == 0).map(|p| p..p + 1).collect();
+    let parents = Reach { positions: column.parents, intervals: Some(some) };
+    let reach = sample.ty.check(site, &made.arrays, &parents)?;
+    ensure(reach.positions == made.positions, || "positions depend on what is in reach".into())?;
+    let mut reached = BTreeSet::new();
+    for pos in reach.iter() {
+        ensure(pos < made.positions, || format!("position {pos} is in reach, beyond the last"))?;
+        ensure(reached.insert(pos), || format!("position {pos} is in reach twice"))?;
+    }
+    for child in built.children() {
+        ensure(reached.contains(&child.pos) || child.parent % 2 == 1, || {
+            format!("{child:?} is out of reach though its parent is in reach")
+        })?;
+    }
+    Ok(())
+}
+
+/// A walk visits every entry at its position, and nothing else but padding.
+pub(super) fn is_walked(built: &Built<'_>) -> Verdict {
+    let props = built.sample.description.props;
+    let machine = built.machine();
+    let children: BTreeSet<Visit> = built.children().collect();
+    let mut seen: BTreeMap<Pos, Visit> = BTreeMap::new();
+    let mut found = BTreeSet::new();
+    for parent in 0..built.column.parents {
+        let (kind, visits) = machine.walk((parent, parent + 1), machine.bounds())?;
+        ensure(kind == built.sample.description.walk, || {
+            format!("the walk is by {kind:?}, and {:?} is described", built.sample.description.walk)
+        })?;
+        for (at, &visit) in visits.iter().enumerate() {
+            ensure(built.site.bounds().contains(&visit.crd), || {
+                format!("{visit:?} lies outside the level")
+            })?;
+            ensure(visit.pos < built.made.positions, || format!("{visit:?} is beyond the last"))?;
+            if let Some(before) = seen.insert(visit.pos, visit) {
+                return wrong(format!("{before:?} and {visit:?} share a position"));
+            }
+            ensure(children.contains(&visit) || props.padded || props.full, || {
+                format!("{visit:?} was never assembled")
+            })?;
+            if at > 0 && props.ordered {
+                let before = visits[at - 1].crd;
+                let ascends = before < visit.crd || before == visit.crd && !props.unique;
+                ensure(ascends, || format!("{visit:?} stands after coordinate {before}"))?;
+            }
+            if props.unique {
+                let twice = visits[..at].iter().any(|other| other.crd == visit.crd);
+                ensure(!twice, || format!("{visit:?} is the second with its coordinate"))?;
+            }
+        }
+        found.extend(visits);
+        if kind == WalkKind::Coordinate {
+            let (lo, hi) = machine.bounds();
+            let narrow = (lo + 1, hi - 2);
+            let (_, fewer) = machine.walk((parent, parent + 1), narrow)?;
+            let expected = found.iter().filter(|visit| {
+                visit.parent == parent && (narrow.0..narrow.1).contains(&visit.crd)
+            });
+            ensure(expected.eq(fewer.iter()), || {
+                format!("within {narrow:?} the walk visits {fewer:?}")
+            })?;
+        }
+    }
+    match children.difference(&found).next() {
+        Some(child) => wrong(format!("the walk misses {child:?}")),
+        None => Ok(()),
+    }
+}
+
+/// A search finds what a walk visits, and nothing else, for any integer.
+pub(super) fn is_located(built: &Built<'_>) -> Verdict {
+    let machine = built.machine();
+    let (lo, hi) = machine.bounds();
+    let mut crds: Vec<Crd> = (lo - 2..hi + 2).collect();
+    crds.extend([i64::MIN / 4, -1_000_000, 1_000_000, i64::MAX / 4]);
+    for parent in 0..built.column.parents {
+        let described = built.sample.description.locate;
+        let Some(found) = machine.locate(parent, &crds, machine.bounds())? else {
+            return ensure(described == LocateCost::None, || {
+                format!("it cannot search, though {described:?} is described")
+            });
+        };
+        ensure(described != LocateCost::None, || "it searches, and says it cannot".to_owned())?;
+        if !built.sample.description.props.unique {
+            continue;
+        }
+        let (_, visits) = machine.walk((parent, parent + 1), machine.bounds())?;
+        for (&crd, found) in crds.iter().zip(found) {
+            let walked = visits.iter().find(|visit| visit.crd == crd).map(|visit| visit.pos);
+            ensure(walked == found, || {
+                format!("under {parent}, {crd} is found at {found:?}, and walked at {walked:?}")
+            })?;
+        }
+    }
+    Ok(())
+}
+
+/// `full`, `branchless`, `compact` and `contiguous` mean what they say.
+pub(super) fn keeps_its_promises(built: &Built<'_>) -> Verdict {
+    let Built { sample, site, column, made } = built;
+    let props = sample.description.props;
+    let machine = built.machine();
+    let mut visited = BTreeSet::new();
+    let mut side_by_side = Vec::new();
+    for parent in 0..column.parents {
+        let (_, visits) = machine.walk((parent, parent + 1), machine.bounds())?;
+        if props.full {
+            let all = site.bounds().enumerate().map(|(at, crd)| Visit {
+                parent,
+                crd,
+                pos: parent * site.size + at as Pos,
+            });
+            ensure(all.eq(visits.iter().copied()), || {
+                "a full level has `parent * size + (crd - lower)` for every coordinate".to_owned()
+            })?;
+        }
+        if props.branchless {
+            ensure(matches!(visits[..], [only] if only.pos == parent), || {
+                format!("a branchless level has one child at {parent}, not {visits:?}")
+            })?;
+        }
+        visited.extend(visits.iter().map(|visit| visit.pos));
+        side_by_side.extend(visits.iter().map(|visit| (visit.crd, visit.pos)));
+    }
+    if props.full {
+        ensure(made.arrays.0.is_empty(), || "a full level owns no arrays".to_owned())?;
+        ensure(made.positions == column.parents * site.size, || "too few positions".to_owned())?;
+    }
+    if props.compact {
+        ensure(visited.len() as u64 == made.positions, || {
+            format!("{} of {} positions are children", visited.len(), made.positions)
+        })?;
+    }
+    if props.contiguous && sample.description.walk == WalkKind::Position && column.parents > 1 {
+        let (_, together) = machine.walk((0, column.parents), machine.bounds())?;
+        let together: Vec<_> = together.iter().map(|visit| (visit.crd, visit.pos)).collect();
+        ensure(together == side_by_side, || {
+            format!("all parents together have {together:?}, one by one {side_by_side:?}")
+        })?;
+    }
+    Ok(())
+}
+
+/// A level that refuses entries for want of room does so beyond one number, and never before.
+pub(super) fn holds_a_fixed_number(sample: &Sample) -> Verdict {
+    if !has_limits(sample) {
+        return Ok(());
+    }
+    let size = match sample.description.wants {
+        Wants::Remainder(m) => m,
+        _ => 8,
+    };
+    let site = Site { size, lower: 0, pos_width: 0, crd_width: 0 };
+    let holds = |crd: &[Crd]| {
+        let parent = vec![0; crd.len()];
+        let entries = Entries { parents: 1, parent: &parent, crd };
+        match sample.ty.assemble(&site, &entries) {
+            Ok(_) => Ok(true),
+            Err(LevelError::CannotHold { parent: 0, crd: found, reason }) => {
+                ensure(crd.contains(&found) && !reason.is_empty(), || {
+                    format!("the refusal is about coordinate {found}: {reason}")
+                })?;
+                Ok(false)
+            }
+            Err(other) => Err(Trouble::from(other)),
+        }
+    };
+    let mut refused = None;
+    for count in 0..=size {
+        let first: Vec<Crd> = (0..count as Crd).collect();
+        let last: Vec<Crd> = (size - count..size).map(|crd| crd as Crd).collect();
+        let held = holds(&first)?;
+        ensure(held == holds(&last)?, || format!("it depends on which {count} entries they are"))?;
+        ensure(!held || refused.is_none(), || format!("it holds {count}, but not {refused:?}"))?;
+        if !held {
+            refused = refused.or(Some(count));
+        }
+    }
+    ensure(refused != Some(0) && refused != Some(1), || "it holds not even one".to_owned())
+}
+
+/// A coordinate that does not fit the width is refused, not wrapped.
+pub(super) fn widths_are_kept(sample: &Sample) -> Verdict {
+    let stores = |role| sample.description.arrays.iter().any(|array| array.role == role);
+    if sample.description.wants != Wants::Any {
+        return Ok(());
+    }
+    let entries = |parent, crd| Entries { parents: 1, parent, crd };
+    let site = Site { size: 300, lower: 0, pos_width: 0, crd_width: 8 };
+    match sample.ty.assemble(&site, &entries(&[0], &[299])) {
+        Ok(_) => ensure(!stores(Role::Coordinate), || "coordinate 299 fits 8 bits?".to_owned())?,
+        Err(LevelError::Width { value: 299, width: "crdWidth", .. }) => {}
+        Err(other) => return wrong(format!("coordinate 299 in 8 bits: {other}")),
+    }
+    if sample.description.props.branchless {
+        return Ok(());
+    }
+    let site = Site { size: 300, lower: 0, pos_width: 8, crd_width: 0 };
+    let crd: Vec<Crd> = (0..300).collect();
+    match sample.ty.assemble(&site, &entries(&[0; 300], &crd)) {
+        Ok(_) => ensure(!stores(Role::Position), || "300 positions fit 8 bits?".to_owned()),
+        Err(LevelError::Width { width: "posWidth", .. }) => Ok(()),
+        Err(LevelError::CannotHold { .. }) if has_limits(sample) => Ok(()),
+        Err(other) => wrong(format!("300 positions in 8 bits: {other}")),
+    }
+}
