@@ -1,0 +1,10 @@
+//! The suite that every level type passes.
+
+// It stands under other level types alone.
+use ust as _;
+use ust_level_range as _;
+
+#[test]
+fn conforms() {
+    ust_conformance::level("range").assert_passed();
+}
