@@ -11,7 +11,7 @@ fn becomes(text: &str, expected: &str) {
     let tensor = Tensor::zeros(shape, &format, Dtype::F64).unwrap();
     let mut columns: Vec<Column> = (0..format.rank()).map(Column::Dim).collect();
     columns.push(Column::Value);
-    let loops = lower(&tensor, Reach::Inside, &columns, false).0.to_string();
+    let loops = lower(&tensor, Reach::Inside, &columns, false).function.to_string();
     assert_eq!(loops.trim(), expected.trim(), "{loops}");
 }
 

@@ -131,8 +131,14 @@ impl Operand {
         }
     }
 
-    /// Emits loops over everything stored, and `body` inside them.
-    pub fn walk(&self, b: &mut Builder, reach: Reach, body: &mut dyn FnMut(&mut Builder, &Leaf)) {
+    /// Emits loops over everything stored, and `body` inside them. Says whether a value can be
+    /// visited more than once, because a level gives one position to a run of coordinates.
+    pub fn walk(
+        &self,
+        b: &mut Builder,
+        reach: Reach,
+        body: &mut dyn FnMut(&mut Builder, &Leaf),
+    ) -> bool {
         let leaf = Leaf {
             levels: Vec::new(),
             positions: Vec::new(),
@@ -140,7 +146,9 @@ impl Operand {
             whole: vec![None; self.format.rank()],
             inside: Expr::Bool(true),
         };
-        Loops { operand: self, reach, body }.level(b, leaf);
+        let mut loops = Loops { operand: self, reach, repeats: false, body };
+        loops.level(b, leaf);
+        loops.repeats
     }
 
     /// Whether the dimensions known so far map to the very level coordinates that they came from:
@@ -178,6 +186,8 @@ impl Operand {
 struct Loops<'a, 'b> {
     operand: &'a Operand,
     reach: Reach,
+    /// Whether some level has given one position to a run of coordinates.
+    repeats: bool,
     body: &'b mut dyn FnMut(&mut Builder, &Leaf),
 }
 
@@ -199,6 +209,7 @@ impl Loops<'_, '_> {
             b.if_(guard.unwrap_or(Expr::Bool(true)), |b| match run {
                 None => self.child(b, above, walk.kind, crd, pos),
                 Some(run) => {
+                    self.repeats = true;
                     let pos = b.bind("run_pos", pos);
                     let lo = b.bind("run_lo", crd);
                     b.for_("in_run", lo.clone(), lo + run, |b, crd| {

@@ -1,12 +1,13 @@
 //! Storage into columns of coordinates: the first half of every conversion.
 
-use ust_level_api::ir::interp::{Memory, Param, Program};
+use ust_level_api::ir::interp::{Limits, Memory, Param, Program, RunError};
 use ust_level_api::ir::{ArrayId, BinOp, Builder, Elem, Expr, Function};
 use ust_level_api::{IndexArray, IndexKind};
 
 use super::nest::{Leaf, Operand, Reach};
 use crate::error::Error;
 use crate::tensor::Tensor;
+use crate::tensor::build::MEMORY_LIMIT;
 
 /// One thing to write down about each place that a walk visits.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -26,10 +27,12 @@ pub enum Column {
 /// Walks a tensor and writes columns, one row for each place visited.
 ///
 /// `keep` says for each value position whether it is wanted; without it, all are. `rows` is the
-/// most rows that can come. Cost: O(places visited), through the interpreter.
+/// most rows that can come where no value is visited twice; where levels store runs, rows are
+/// counted first. Cost: O(places visited), through the interpreter.
 ///
 /// # Errors
-/// [`Error::Run`] for arrays that break their level's rules.
+/// [`Error::Run`] for arrays that break their level's rules, [`Error::TooLarge`] for runs that stand
+/// for more entries than memory holds.
 pub fn unpack(
     tensor: &Tensor,
     reach: Reach,
@@ -37,36 +40,76 @@ pub fn unpack(
     keep: Option<&IndexArray>,
     rows: usize,
 ) -> Result<Vec<Vec<i64>>, Error> {
-    let (function, operand) = lower(tensor, reach, columns, keep.is_some());
-    let program = Program::compile(&function)?;
-
-    let mut written = [0];
+    let unpacking = lower(tensor, reach, columns, keep.is_some());
+    let rows = match unpacking.repeats {
+        false => rows,
+        true => count(tensor, reach, columns.len(), keep)?,
+    };
     let mut out = vec![vec![0_i64; rows]; columns.len()];
-    let mut memory: Vec<Memory<'_>> = Vec::new();
-    memory.extend(tensor.levels().iter().flat_map(|level| &level.0).map(Memory::Index));
-    memory.extend(keep.map(Memory::Index));
-    memory.push(Memory::IndicesMut(&mut written));
-    memory.extend(out.iter_mut().map(|column| Memory::IndicesMut(column)));
-    let params: Vec<Param> = operand.size_arguments(tensor).into_iter().map(Param::Int).collect();
-    program.run(&params, &mut memory)?;
-    drop(memory);
+    let written = unpacking.run(tensor, keep, &mut out, Limits::default())?;
     for column in &mut out {
-        column.truncate(written[0] as usize);
+        column.truncate(written);
     }
     Ok(out)
 }
 
-/// The function that writes columns.
-///
-/// Arrays: the tensor's, `keep` where `masked`, `count` (one index: the rows written), and one for
-/// each column. Parameters: the tensor's sizes.
-#[must_use]
-pub fn lower(
+/// How many rows there are, where one value can stand for many.
+fn count(
     tensor: &Tensor,
     reach: Reach,
-    columns: &[Column],
-    masked: bool,
-) -> (Function, Operand) {
+    columns: usize,
+    keep: Option<&IndexArray>,
+) -> Result<usize, Error> {
+    let most = MEMORY_LIMIT / (8 * columns.max(1) as u64);
+    let limits = Limits { max_steps: most, ..Limits::default() };
+    match lower(tensor, reach, &[], keep.is_some()).run(tensor, keep, &mut [], limits) {
+        Err(Error::Run(RunError::StepLimit { .. })) => {
+            Err(Error::TooLarge(format!("the runs stand for more than {most} entries")))
+        }
+        rows => rows,
+    }
+}
+
+/// Code that writes columns, and what it needs to run.
+#[derive(Clone, Debug)]
+pub struct Unpacking {
+    /// The code.
+    ///
+    /// Arrays: the tensor's, `keep` where masked, `count` (one index: the rows written), and one for
+    /// each column. Parameters: the tensor's sizes.
+    pub function: Function,
+    /// Whether a value can be visited more than once.
+    pub repeats: bool,
+    operand: Operand,
+}
+
+impl Unpacking {
+    /// Runs the code. Gives the number of rows written.
+    fn run(
+        &self,
+        tensor: &Tensor,
+        keep: Option<&IndexArray>,
+        out: &mut [Vec<i64>],
+        limits: Limits,
+    ) -> Result<usize, Error> {
+        let program = Program::compile(&self.function)?;
+        let mut written = [0];
+        let mut memory: Vec<Memory<'_>> = Vec::new();
+        memory.extend(tensor.levels().iter().flat_map(|level| &level.0).map(Memory::Index));
+        memory.extend(keep.map(Memory::Index));
+        memory.push(Memory::IndicesMut(&mut written));
+        memory.extend(out.iter_mut().map(|column| Memory::IndicesMut(column)));
+        let sizes = self.operand.size_arguments(tensor);
+        let params: Vec<Param> = sizes.into_iter().map(Param::Int).collect();
+        program.run_with(&params, &mut memory, limits)?;
+        drop(memory);
+        Ok(written[0] as usize)
+    }
+}
+
+/// Emits code that writes columns, where `masked` only for the values wanted.
+#[must_use]
+pub fn lower(tensor: &Tensor, reach: Reach, columns: &[Column], masked: bool) -> Unpacking {
     let mut b = Builder::new("unpack");
     let operand = Operand::declare(&mut b, "A", tensor);
     let kept = masked.then(|| b.array("keep", Elem::Index(IndexKind::U8), false));
@@ -75,7 +118,7 @@ pub fn lower(
         .map(|at| b.array(&format!("column{at}"), Elem::Index(IndexKind::I64), true))
         .collect();
     let row = b.var("row", Expr::Int(0));
-    operand.walk(&mut b, reach, &mut |b, leaf| {
+    let repeats = operand.walk(&mut b, reach, &mut |b, leaf| {
         let wanted = kept.map_or(Expr::Bool(true), |keep| {
             Expr::binary(BinOp::Ne, b.load(keep, leaf.value()), Expr::Int(0))
         });
@@ -87,7 +130,7 @@ pub fn lower(
         });
     });
     b.store(count, Expr::Int(0), row.into());
-    (b.finish(), operand)
+    Unpacking { function: b.finish(), repeats, operand }
 }
 
 fn of(leaf: &Leaf, column: Column) -> Expr {

@@ -7,7 +7,7 @@ use super::{Parts, Tensor};
 use crate::error::Error;
 use crate::format::Bound;
 use crate::lower::nest::{Operand, Reach as Walked};
-use crate::lower::unpack::{Column, unpack};
+use crate::lower::unpack::{Column, lower, unpack};
 
 /// Are the right arrays there, in widths that the format allows?
 pub(super) fn kinds(bound: &Bound, parts: &Parts) -> Result<(), Error> {
@@ -65,7 +65,8 @@ pub(super) fn kinds(bound: &Bound, parts: &Parts) -> Result<(), Error> {
 pub(super) fn verify(mut tensor: Tensor) -> Result<Tensor, Error> {
     levels(&tensor.bound, &tensor.levels, tensor.values.len())?;
     let places = entries(&tensor)?;
-    tensor.clean = places == tensor.nse();
+    let repeats = lower(&tensor, Walked::Inside, &[], false).repeats;
+    tensor.clean = places == tensor.nse() && !repeats;
     Ok(tensor)
 }
 

@@ -1,0 +1,123 @@
+//! A level type that stores runs: one position, and one value, for many coordinates.
+
+use ust::level_api::level::Wants;
+use ust::level_api::{
+    ArraySpec, Arrays, Assembled, Description, Entries, IndexKind, Interval, LevelError,
+    LevelFactory, LevelType, LocateCost, Place, Props, Reach, Role, Site, Step, Walk, WalkKind,
+    WalkSite, check, inventory,
+    ir::{Builder, Expr},
+};
+use ust::{Error, Format, Tensor, tensor::Parts};
+
+inventory::submit! {
+    LevelFactory {
+        name: "runs",
+        aliases: &[],
+        summary: "runs of coordinates with one value each",
+        make: |_| Ok(Box::new(Runs)),
+        samples: &["runs"],
+    }
+}
+
+/// `pos` (parents + 1), and for each run its first coordinate and its length.
+#[derive(Clone, Debug)]
+struct Runs;
+
+impl LevelType for Runs {
+    fn describe(&self) -> Description {
+        let own = |name| ArraySpec {
+            name,
+            role: Role::Own(IndexKind::U64),
+            length: "pos[parents]",
+            min_bits: 8,
+        };
+        Description {
+            name: "runs",
+            text: "runs".to_owned(),
+            mlir: "runs".to_owned(),
+            props: Props {
+                full: false,
+                ordered: true,
+                unique: true,
+                branchless: false,
+                compact: true,
+                padded: false,
+                contiguous: true,
+                soa: false,
+            },
+            arrays: vec![ArraySpec::pos("parents + 1"), own("first"), own("run")],
+            walk: WalkKind::Other,
+            locate: LocateCost::None,
+            wants: Wants::Any,
+        }
+    }
+
+    fn fits(&self, _place: &Place<'_>) -> Result<(), LevelError> {
+        Ok(())
+    }
+
+    fn assemble(&self, site: &Site, entries: &Entries<'_>) -> Result<Assembled, LevelError> {
+        let segments = entries.segments(true);
+        let first = segments.crd.iter().map(|&c| c as u64).collect::<Vec<_>>();
+        let run = vec![1_u64; first.len()];
+        Ok(Assembled {
+            positions: first.len() as u64,
+            arrays: Arrays(vec![site.store_pos(&segments.offsets)?, first.into(), run.into()]),
+            position: segments.child,
+        })
+    }
+
+    fn check(&self, site: &Site, arrays: &Arrays, parents: &Reach) -> Result<Reach, LevelError> {
+        check::length("pos", arrays.0[0].len(), parents.positions + 1, "parents + 1")?;
+        let (first, run) = (arrays.0[1].to_vec(), arrays.0[2].to_vec());
+        check::length("run", run.len(), first.len() as u64, "as first")?;
+        for (at, (&first, &run)) in first.iter().zip(&run).enumerate() {
+            let inside = 0 <= first && 0 < run && first.saturating_add(run) <= site.size as i64;
+            check::rule(inside, "run", at as u64, run, || "a run lies in the level".to_owned())?;
+        }
+        Ok(Reach::all(first.len() as u64))
+    }
+
+    fn walk<'a>(&'a self, site: &'a WalkSite, b: &mut Builder) -> Walk<'a> {
+        Walk {
+            kind: WalkKind::Other,
+            cursor: Interval {
+                lo: b.load(site.arrays[0], site.parent.lo.clone()),
+                hi: b.load(site.arrays[0], site.parent.hi.clone()),
+            },
+            step: Box::new(|b: &mut Builder, at: Expr| Step {
+                crd: b.load(site.arrays[1], at.clone()),
+                run: Some(b.load(site.arrays[2], at.clone())),
+                pos: at,
+                guard: None,
+            }),
+            advance: None,
+        }
+    }
+}
+
+fn vector(shape: usize, first: Vec<u64>, run: Vec<u64>, values: Vec<i32>) -> Result<Tensor, Error> {
+    let format: Format = "(i) -> (i : runs)".parse()?;
+    let pos = vec![0_u32, first.len() as u32];
+    let parts = Parts::new(vec![vec![pos.into(), first.into(), run.into()]], values);
+    Tensor::from_parts(&format, &[shape], parts)
+}
+
+#[test]
+fn a_run_is_an_entry_at_each_of_its_coordinates() {
+    let tensor = vector(9, vec![1, 6], vec![3, 2], vec![5, 7]).unwrap();
+    assert_eq!((tensor.nse(), tensor.nnz()), (2, 5));
+    let dense = ndarray::array![0, 5, 5, 5, 0, 0, 7, 7, 0];
+    assert_eq!(tensor.to_dense::<i32>().unwrap(), dense.into_dyn());
+    assert_eq!(tensor.get_as::<i32>(&[3]).unwrap(), 5);
+    assert_eq!(tensor.get_as::<i32>(&[4]).unwrap(), 0);
+    let sparse = tensor.convert(&"SparseVector".parse().unwrap()).unwrap();
+    assert_eq!(sparse.crd(0).unwrap().to_vec(), [1, 2, 3, 6, 7]);
+    assert_eq!(sparse.convert(tensor.format()).unwrap().nse(), 5, "runs are built one by one");
+}
+
+#[test]
+fn runs_that_stand_for_more_than_memory_holds_are_refused() {
+    let error = vector(1 << 50, vec![0], vec![1 << 50], vec![1]).unwrap_err();
+    assert!(matches!(error, Error::TooLarge(_)), "{error}");
+}
