@@ -61,7 +61,7 @@ fn count(
     keep: Option<&IndexArray>,
 ) -> Result<usize, Error> {
     let most = MEMORY_LIMIT / (8 * columns.max(1) as u64);
-    let limits = Limits { max_steps: most, ..Limits::default() };
+    let limits = Limits { max_steps: most };
     match lower(tensor, reach, &[], keep.is_some()).run(tensor, keep, &mut [], limits) {
         Err(Error::Run(RunError::StepLimit { .. })) => {
             Err(Error::TooLarge(format!("the runs stand for more than {most} entries")))
