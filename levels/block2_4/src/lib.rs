@@ -111,27 +111,38 @@ impl Structured {
         LevelError::Misplaced { level: self.text(), reason, help }
     }
 
-    /// The first `n` coordinates with those of `taken` among them, ascending, and the place of each
-    /// of `taken`.
-    fn pad(self, taken: &[i64], crd: &mut [i64]) -> impl Iterator<Item = usize> {
+    /// Fills a group of `n` coordinates, ascending: those of `taken`, and the lowest free ones
+    /// beside them. `places` gets the place of each of `taken`, counted from `first`.
+    fn pad(self, taken: &[i64], first: u64, group: &mut [i64], places: &mut [u64]) {
         let mut spare = self.n as usize - taken.len();
-        let mut places = Vec::with_capacity(taken.len());
-        let mut free = 0;
-        let mut at = 0;
-        for &coordinate in taken {
+        let (mut at, mut free) = (0, 0);
+        for (&coordinate, place) in taken.iter().zip(places) {
             while spare > 0 && free < coordinate {
-                crd[at] = free;
+                group[at] = free;
                 (at, free, spare) = (at + 1, free + 1, spare - 1);
             }
-            crd[at] = coordinate;
-            places.push(at);
+            group[at] = coordinate;
+            *place = first + at as u64;
             (at, free) = (at + 1, coordinate + 1);
         }
-        for slot in &mut crd[at..] {
+        for slot in &mut group[at..] {
             *slot = free;
             free += 1;
         }
-        places.into_iter()
+    }
+
+    fn overfull(self, parent: u64, taken: &[i64]) -> LevelError {
+        LevelError::CannotHold {
+            parent,
+            crd: taken[self.n as usize],
+            reason: format!(
+                "a group of {} coordinates holds at most {} nonzeros, and this one has {}; prune \
+                 it, or choose another format",
+                self.m,
+                self.n,
+                taken.len()
+            ),
+        }
     }
 }
 
@@ -180,39 +191,19 @@ impl LevelType for Structured {
 
     fn assemble(&self, site: &Site, entries: &Entries<'_>) -> Result<Assembled, LevelError> {
         let positions = Reach::all(entries.parents).times(self.n)?.positions;
-        let group = self.n as usize;
-        // Groups without entries are padding from the lowest coordinate up.
-        let mut crd: Vec<i64> = (0..positions as i64).map(|p| p % self.n as i64).collect();
-        let mut position = Vec::with_capacity(entries.len());
-        let mut at = 0;
-        while at < entries.len() {
-            let parent = entries.parent[at];
-            let end = at + entries.parent[at..].iter().take_while(|&&p| p == parent).count();
-            // Entries with equal coordinates are one child.
-            let mut taken = entries.crd[at..end].to_vec();
-            taken.dedup();
-            if taken.len() > group {
-                return Err(LevelError::CannotHold {
-                    parent,
-                    crd: taken[group],
-                    reason: format!(
-                        "a group of {} coordinates holds at most {} nonzeros, and this one has {}; \
-                         prune it, or choose another format",
-                        self.m,
-                        self.n,
-                        taken.len()
-                    ),
-                });
+        let size = self.n as usize;
+        let segments = entries.segments(true);
+        let mut crd = vec![0; positions as usize];
+        let mut places = vec![0; segments.crd.len()];
+        for (parent, group) in crd.chunks_exact_mut(size).enumerate() {
+            let children = segments.offsets[parent] as usize..segments.offsets[parent + 1] as usize;
+            let taken = &segments.crd[children.clone()];
+            if taken.len() > size {
+                return Err(self.overfull(parent as u64, taken));
             }
-            let first = parent as usize * group;
-            let places: Vec<usize> = self.pad(&taken, &mut crd[first..first + group]).collect();
-            let mut child = 0;
-            for entry in at..end {
-                child += usize::from(entry > at && entries.crd[entry] != entries.crd[entry - 1]);
-                position.push((first + places[child]) as u64);
-            }
-            at = end;
+            self.pad(taken, (parent * size) as u64, group, &mut places[children]);
         }
+        let position = segments.child.iter().map(|&child| places[child as usize]).collect();
         Ok(Assembled { arrays: Arrays(vec![site.store_crd(&crd)?]), position, positions })
     }
 
