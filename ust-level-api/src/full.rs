@@ -6,9 +6,7 @@
 
 use crate::ir::{Builder, Expr};
 use crate::level::Arrays;
-use crate::{
-    Assembled, Entries, LevelError, Located, Pos, Reach, Site, Step, Walk, WalkKind, WalkSite,
-};
+use crate::{Assembled, Entries, LevelError, Located, Pos, Site, Step, Walk, WalkKind, WalkSite};
 
 /// The position of a coordinate under a parent, as a number. The coordinate lies within the level.
 #[must_use]
@@ -21,7 +19,7 @@ pub fn position(site: &Site, parent: Pos, crd: i64) -> Pos {
 /// # Errors
 /// [`LevelError::Overflow`] when the positions are too many to address.
 pub fn assemble(site: &Site, entries: &Entries<'_>) -> Result<Assembled, LevelError> {
-    let positions = Reach::all(entries.parents).times(site.size)?.positions;
+    let positions = site.positions(entries.parents, site.size)?;
     let place = |(&parent, &crd): (&Pos, &i64)| position(site, parent, crd);
     let position = entries.parent.iter().zip(entries.crd).map(place).collect();
     Ok(Assembled { arrays: Arrays::default(), position, positions })
@@ -62,7 +60,7 @@ mod tests {
 
     #[test]
     fn positions_count_from_the_lowest_coordinate() {
-        let site = Site { size: 5, lower: -2, pos_width: 0, crd_width: 0 };
+        let site = Site { size: 5, lower: -2, ..Site::default() };
         assert_eq!((position(&site, 0, -2), position(&site, 3, 2)), (0, 19));
     }
 }

@@ -4,8 +4,9 @@ use std::fmt;
 
 use dyn_clone::DynClone;
 
+use crate::Pos;
 use crate::assemble::{Assembled, Entries};
-use crate::check::Reach;
+use crate::check::{MAX_POSITIONS, Reach};
 use crate::error::LevelError;
 use crate::index::{IndexArray, IndexKind};
 use crate::ir::{Builder, Expr};
@@ -224,6 +225,15 @@ pub struct Site {
     pub pos_width: u32,
     /// `crdWidth` of the format: 2, 8, 16, 32, 64, or 0 for the default.
     pub crd_width: u32,
+    /// The most positions that memory is to be taken for.
+    pub max_positions: Pos,
+}
+
+impl Default for Site {
+    /// No coordinates, default widths, as many positions as can be addressed.
+    fn default() -> Self {
+        Self { size: 0, lower: 0, pos_width: 0, crd_width: 0, max_positions: MAX_POSITIONS }
+    }
 }
 
 impl Site {
@@ -231,6 +241,23 @@ impl Site {
     #[must_use]
     pub fn bounds(&self) -> std::ops::Range<i64> {
         self.lower..self.lower.saturating_add_unsigned(self.size)
+    }
+
+    /// Number of positions when each parent has `children` places. A level asks before it takes
+    /// memory for them.
+    ///
+    /// # Errors
+    /// [`LevelError::Overflow`] when they are more than [`Site::max_positions`].
+    pub fn positions(&self, parents: Pos, children: u64) -> Result<Pos, LevelError> {
+        let positions = parents.checked_mul(children).filter(|&n| n <= self.max_positions);
+        positions.ok_or_else(|| LevelError::Overflow {
+            what: "the number of positions".to_owned(),
+            detail: format!(
+                "{parents} parents with {children} places each, and at most {} are allowed; choose \
+                 a format that compresses this level or one above, or raise the memory limit",
+                self.max_positions
+            ),
+        })
     }
 
     /// The kind in which coordinates are stored: `crdWidth` bits, or by default the narrower of 32

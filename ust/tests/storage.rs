@@ -230,6 +230,10 @@ fn implausible_dense_shapes_are_refused_not_tried() {
         (vec![1 << 30, 1 << 30], "Dense(2)"),
         (vec![1 << 40, 5], "CSR"),
         (vec![usize::MAX, 5], "CSR"),
+        (
+            vec![1 << 28, 1 << 16],
+            "(i, j) -> (i : dense, j / 65536 : dense, j % 65536 : structured(32768, 65536))",
+        ),
     ] {
         let error = Tensor::zeros(&shape, &format(text), Dtype::F64).unwrap_err();
         assert!(!error.to_string().is_empty());

@@ -43,7 +43,7 @@ pub(super) fn tries(sample: &Sample, seed: u64) -> Vec<(Site, Column)> {
                 for density in [0, 15, 50, 100] {
                     let column = column(sample, parents, size, lower, density, &mut random);
                     let crd_width = if packed && width == 8 { 2 } else { width };
-                    let site = Site { size, lower, pos_width: width, crd_width };
+                    let site = Site { size, lower, pos_width: width, crd_width, ..Site::default() };
                     all.push((site, column));
                 }
             }

@@ -240,7 +240,7 @@ pub(super) fn holds_a_fixed_number(sample: &Sample) -> Verdict {
         Wants::Remainder(m) => m,
         _ => 8,
     };
-    let site = Site { size, lower: 0, pos_width: 0, crd_width: 0 };
+    let site = Site { size, ..Site::default() };
     let holds = |crd: &[Crd]| {
         let parent = vec![0; crd.len()];
         let entries = Entries { parents: 1, parent: &parent, crd };
@@ -276,7 +276,7 @@ pub(super) fn widths_are_kept(sample: &Sample) -> Verdict {
         return Ok(());
     }
     let entries = |parent, crd| Entries { parents: 1, parent, crd };
-    let site = Site { size: 300, lower: 0, pos_width: 0, crd_width: 8 };
+    let site = Site { size: 300, crd_width: 8, ..Site::default() };
     match sample.ty.assemble(&site, &entries(&[0], &[299])) {
         Ok(_) => ensure(!stores(Role::Coordinate), || "coordinate 299 fits 8 bits?".to_owned())?,
         Err(LevelError::Width { value: 299, width: "crdWidth", .. }) => {}
@@ -285,7 +285,7 @@ pub(super) fn widths_are_kept(sample: &Sample) -> Verdict {
     if sample.description.props.branchless {
         return Ok(());
     }
-    let site = Site { size: 300, lower: 0, pos_width: 8, crd_width: 0 };
+    let site = Site { size: 300, pos_width: 8, ..Site::default() };
     let crd: Vec<Crd> = (0..300).collect();
     match sample.ty.assemble(&site, &entries(&[0; 300], &crd)) {
         Ok(_) => ensure(!stores(Role::Position), || "300 positions fit 8 bits?".to_owned()),

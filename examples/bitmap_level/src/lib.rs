@@ -101,13 +101,7 @@ impl LevelType for Bitmap {
     fn assemble(&self, site: &Site, entries: &Entries<'_>) -> Result<Assembled, LevelError> {
         // The positions are those of a full level.
         let Assembled { position, positions, .. } = full::assemble(site, entries)?;
-        let mut mask: Vec<u8> = Vec::new();
-        let length = usize::try_from(positions).unwrap_or(usize::MAX);
-        mask.try_reserve_exact(length).map_err(|_| LevelError::Overflow {
-            what: "the memory for a bitmap".to_owned(),
-            detail: format!("{} parents with {} coordinates each", entries.parents, site.size),
-        })?;
-        mask.resize(length, 0);
+        let mut mask = vec![0_u8; positions as usize];
         for &at in &position {
             mask[at as usize] = 1;
         }

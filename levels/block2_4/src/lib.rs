@@ -22,7 +22,7 @@
 //! use ust_level_api::{Entries, IndexArray, LevelType, Site};
 //! use ust_level_block2_4::Structured;
 //!
-//! let site = Site { size: 4, lower: 0, pos_width: 0, crd_width: 2 };
+//! let site = Site { size: 4, crd_width: 2, ..Site::default() };
 //! let entries = Entries { parents: 2, parent: &[0, 0, 1], crd: &[1, 2, 3] };
 //! let made = Structured::new(2, 4).unwrap().assemble(&site, &entries).unwrap();
 //! assert_eq!(made.arrays.0[0].to_vec(), [1, 2, 0, 3]);
@@ -190,7 +190,7 @@ impl LevelType for Structured {
     }
 
     fn assemble(&self, site: &Site, entries: &Entries<'_>) -> Result<Assembled, LevelError> {
-        let positions = Reach::all(entries.parents).times(self.n)?.positions;
+        let positions = site.positions(entries.parents, self.n)?;
         let size = self.n as usize;
         let segments = entries.segments(true);
         let mut crd = vec![0; positions as usize];

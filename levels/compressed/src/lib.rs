@@ -23,7 +23,7 @@
 //! use ust_level_api::{Entries, IndexArray, LevelType, Site};
 //! use ust_level_compressed::Compressed;
 //!
-//! let site = Site { size: 4, lower: 0, pos_width: 0, crd_width: 8 };
+//! let site = Site { size: 4, crd_width: 8, ..Site::default() };
 //! let entries = Entries { parents: 3, parent: &[0, 0, 2, 2, 2], crd: &[0, 2, 1, 2, 3] };
 //! let made = Compressed::default().assemble(&site, &entries).unwrap();
 //! assert_eq!(made.arrays.0[0].to_vec(), [0, 2, 2, 5]);

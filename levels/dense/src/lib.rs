@@ -20,7 +20,7 @@
 //! use ust_level_api::{Entries, LevelType, Site};
 //! use ust_level_dense::Dense;
 //!
-//! let site = Site { size: 3, lower: 0, pos_width: 0, crd_width: 0 };
+//! let site = Site { size: 3, ..Site::default() };
 //! let entries = Entries { parents: 2, parent: &[0, 0, 1], crd: &[0, 2, 2] };
 //! let made = Dense.assemble(&site, &entries).unwrap();
 //! assert_eq!(made.position, [0, 2, 5]);

@@ -22,7 +22,7 @@
 //! use ust_level_api::{Entries, LevelType, Site};
 //! use ust_level_loose_compressed::LooseCompressed;
 //!
-//! let site = Site { size: 4, lower: 0, pos_width: 0, crd_width: 0 };
+//! let site = Site { size: 4, ..Site::default() };
 //! let entries = Entries { parents: 2, parent: &[0, 1, 1], crd: &[1, 0, 3] };
 //! let made = LooseCompressed::default().assemble(&site, &entries).unwrap();
 //! assert_eq!(made.arrays.0[0].to_vec(), [0, 1, 1, 3]);

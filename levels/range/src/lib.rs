@@ -25,7 +25,7 @@
 //! use ust_level_range::Range;
 //!
 //! // The diagonal -1 of the picture: its entry i = 2, and the main diagonal.
-//! let site = Site { size: 4, lower: 0, pos_width: 0, crd_width: 0 };
+//! let site = Site { size: 4, ..Site::default() };
 //! let entries = Entries { parents: 3, parent: &[0, 1, 1], crd: &[2, 0, 1] };
 //! assert_eq!(Range.assemble(&site, &entries).unwrap().position, [2, 4, 5]);
 //! ```

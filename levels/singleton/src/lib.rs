@@ -23,7 +23,7 @@
 //! use ust_level_api::{Entries, LevelType, Site};
 //! use ust_level_singleton::Singleton;
 //!
-//! let site = Site { size: 3, lower: 0, pos_width: 0, crd_width: 0 };
+//! let site = Site { size: 3, ..Site::default() };
 //! let entries = Entries { parents: 3, parent: &[0, 1, 2], crd: &[0, 2, 1] };
 //! let made = Singleton::default().assemble(&site, &entries).unwrap();
 //! assert_eq!(made.arrays.0[0].to_vec(), [0, 2, 1]);

@@ -51,7 +51,13 @@ impl Bound {
     #[must_use]
     pub fn site(&self, level: usize) -> Site {
         let LevelDomain { lower, size } = self.levels[level];
-        Site { size, lower, pos_width: self.format.pos_width(), crd_width: self.format.crd_width() }
+        Site {
+            size,
+            lower,
+            pos_width: self.format.pos_width(),
+            crd_width: self.format.crd_width(),
+            ..Site::default()
+        }
     }
 }
 

@@ -4,7 +4,7 @@ use std::borrow::Cow;
 
 use rayon::prelude::*;
 use ust_level_api::check::MAX_POSITIONS;
-use ust_level_api::{Buffer, Crd, Entries, Pos, Scalar, full};
+use ust_level_api::{Buffer, Crd, Entries, Pos, Scalar, Site, full};
 
 use super::Tensor;
 use super::build::level_error;
@@ -224,13 +224,14 @@ impl Sorted {
             None => Err(too_large_for(what, positions, memory_limit)),
         };
         for (level, column) in self.levels.iter().enumerate() {
-            plausible(positions, 8, "the positions")?;
+            // What a level keeps for each parent, and what it needs meanwhile.
+            plausible(positions, 16, "the positions")?;
             let crd: Cow<'_, [Crd]> = match &blocks {
                 None => column.into(),
                 Some(blocks) => blocks.first.iter().map(|&at| column[at]).collect(),
             };
             let entries = Entries { parents: positions, parent: &position, crd: &crd };
-            let site = bound.site(level);
+            let site = Site { max_positions: memory_limit / 8, ..bound.site(level) };
             let made = bound.format().levels()[level]
                 .ty
                 .assemble(&site, &entries)
