@@ -7,7 +7,7 @@ use ust_level_api::{IndexArray, IndexKind};
 use super::nest::{Leaf, Operand, Reach};
 use crate::error::Error;
 use crate::tensor::Tensor;
-use crate::tensor::build::MEMORY_LIMIT;
+use crate::tensor::memory::default_limit;
 
 /// One thing to write down about each place that a walk visits.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -60,7 +60,7 @@ fn count(
     columns: usize,
     keep: Option<&IndexArray>,
 ) -> Result<usize, Error> {
-    let most = MEMORY_LIMIT / (8 * columns.max(1) as u64);
+    let most = default_limit() / (8 * columns.max(1) as u64);
     let limits = Limits { max_steps: most };
     match lower(tensor, reach, &[], keep.is_some()).run(tensor, keep, &mut [], limits) {
         Err(Error::Run(RunError::StepLimit { .. })) => {

@@ -2,15 +2,13 @@
 
 use ust_level_api::{Buffer, LevelError, Scalar};
 
+use super::memory::default_limit;
 use super::sorted::Sorted;
 use super::values::{StoredElement, Values};
 use super::{Tensor, access};
 use crate::coo::Coo;
 use crate::error::Error;
 use crate::format::{Bound, Format};
-
-/// Memory that one tensor may take, unless [`BuildOptions::memory_limit`] says otherwise.
-pub const MEMORY_LIMIT: u64 = 16 << 30;
 
 /// What to do with several entries at the same coordinates.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -31,13 +29,14 @@ pub struct BuildOptions {
     pub duplicates: Duplicates,
     /// What is not stored has this value; zero of the values' dtype by default.
     pub fill: Option<Scalar>,
-    /// Bytes that the tensor may take: a dense format of a huge shape is refused, not tried.
+    /// Bytes that the tensor may take: a dense format of a huge shape is refused, not tried. By
+    /// default [`memory::default_limit`](super::memory::default_limit).
     pub memory_limit: u64,
 }
 
 impl Default for BuildOptions {
     fn default() -> Self {
-        Self { duplicates: Duplicates::AsFormat, fill: None, memory_limit: MEMORY_LIMIT }
+        Self { duplicates: Duplicates::AsFormat, fill: None, memory_limit: default_limit() }
     }
 }
 

@@ -3,7 +3,8 @@
 use ndarray::{ArrayBase, ArrayD, ArrayViewD, Data, Dimension, IxDyn, ShapeBuilder};
 use ust_level_api::{Buffer, Scalar};
 
-use super::build::{BuildOptions, MEMORY_LIMIT};
+use super::build::BuildOptions;
+use super::memory::default_limit;
 use super::values::StoredElement;
 use super::{Parts, Tensor};
 use crate::coo::Coo;
@@ -79,7 +80,7 @@ impl Tensor {
         self.values.typed::<T>()?;
         let elements = self.shape().iter().try_fold(1_u64, |all, &n| all.checked_mul(n as u64));
         let bytes = elements.and_then(|n| n.checked_mul(size_of::<T>() as u64));
-        if bytes.is_none_or(|bytes| bytes > MEMORY_LIMIT) {
+        if bytes.is_none_or(|bytes| bytes > default_limit()) {
             let shape = self.shape();
             return Err(Error::TooLarge(format!("shape {shape:?} as a dense array")));
         }

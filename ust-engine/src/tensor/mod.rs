@@ -7,6 +7,7 @@
 //! | [`build`] | from coordinates, with options |
 //! | `sorted` | entries sorted, merged, assembled level by level |
 //! | `verify` | the check of foreign arrays |
+//! | [`memory`] | how much of it a tensor may take |
 //! | [`parts`] | from and into raw arrays, checked |
 //! | [`access`] | one element, all entries, coordinates |
 //! | [`convert`] | other formats, dtypes, widths; sums, zeros, order |
@@ -17,6 +18,7 @@ pub mod access;
 pub mod build;
 pub mod convert;
 pub mod dense;
+pub mod memory;
 pub mod parts;
 mod show;
 mod sorted;

@@ -216,33 +216,34 @@ impl Sorted {
         let mut position: Vec<Pos> = vec![0; count];
         let mut positions: Pos = 1;
         let mut arrays = Vec::with_capacity(bound.levels().len());
-        let plausible = |positions: u64, bytes: u64, what: &str| match positions
-            .checked_mul(bytes)
-            .filter(|&total| total <= memory_limit)
-        {
-            Some(_) => Ok(()),
-            None => Err(too_large_for(what, positions, memory_limit)),
-        };
+        let mut stored_bytes = 0;
         for (level, column) in self.levels.iter().enumerate() {
-            // What a level keeps for each parent, and what it needs meanwhile.
-            plausible(positions, 16, "the positions")?;
+            // What a level keeps for each position, and what it needs meanwhile.
+            let room = memory_limit.saturating_sub(stored_bytes) / 16;
+            if positions > room {
+                return Err(too_large_for("the positions", positions, memory_limit));
+            }
             let crd: Cow<'_, [Crd]> = match &blocks {
                 None => column.into(),
                 Some(blocks) => blocks.first.iter().map(|&at| column[at]).collect(),
             };
             let entries = Entries { parents: positions, parent: &position, crd: &crd };
-            let site = Site { max_positions: memory_limit / 8, ..bound.site(level) };
+            let site = Site { max_positions: room, ..bound.site(level) };
             let made = bound.format().levels()[level]
                 .ty
                 .assemble(&site, &entries)
                 .map_err(|source| level_error(bound, level, source))?;
+            stored_bytes += made.arrays.bytes() as u64;
             arrays.push(made.arrays);
             (position, positions) = (made.position, made.positions);
         }
         arrays.resize_with(bound.levels().len(), Default::default);
         let length = positions.checked_mul(self.block).filter(|&n| n <= MAX_POSITIONS);
         let length = length.ok_or_else(|| too_large("the stored values", bound))?;
-        plausible(length, values.dtype().bytes() as u64, "the values")?;
+        let bytes = length.checked_mul(values.dtype().bytes() as u64);
+        if bytes.is_none_or(|bytes| bytes > memory_limit.saturating_sub(stored_bytes)) {
+            return Err(too_large_for("the values", length, memory_limit));
+        }
         let stored = with_values!(values, from => {
             scatter(from, fill, length as usize, |at| match &blocks {
                 None => position[at],

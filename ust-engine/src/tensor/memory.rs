@@ -1,0 +1,35 @@
+//! How much memory one tensor may take, unless its caller says.
+
+use std::sync::OnceLock;
+
+/// The default where nothing is known about the machine, and the most in any case.
+const MOST: u64 = 16 << 30;
+
+/// Bytes that one tensor may take by default: three quarters of the memory that was available when
+/// this was first asked, where the system tells, and never more than 16 GiB.
+#[must_use]
+pub fn default_limit() -> u64 {
+    static LIMIT: OnceLock<u64> = OnceLock::new();
+    *LIMIT.get_or_init(|| match available() {
+        Some(bytes) => (bytes / 4 * 3).min(MOST),
+        None => MOST,
+    })
+}
+
+/// Available memory in bytes, where the system has a file that says so.
+fn available() -> Option<u64> {
+    let text = std::fs::read_to_string("/proc/meminfo").ok()?;
+    let line = text.lines().find_map(|line| line.strip_prefix("MemAvailable:"))?;
+    let kib: u64 = line.trim().strip_suffix("kB")?.trim().parse().ok()?;
+    kib.checked_mul(1024)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_default_limit_is_something_and_bounded() {
+        assert!(default_limit() > 0 && default_limit() <= MOST);
+    }
+}
