@@ -103,8 +103,8 @@ impl fmt::Display for IndexKind {
 /// An array of positions or coordinates. Indices are read and written as `i64`.
 #[derive(Clone, Debug, PartialEq)]
 pub enum IndexArray {
-    /// Packed, with the number of indices.
-    U2(Buffer<u8>, usize),
+    /// Packed, four to a byte.
+    U2(Packed),
     /// Unsigned, one byte.
     U8(Buffer<u8>),
     /// Unsigned, two bytes.
@@ -127,9 +127,9 @@ pub enum IndexArray {
 /// another with `$bytes` and `$len` bound for a packed one.
 #[macro_export]
 macro_rules! with_indices {
-    ($array:expr, $slice:ident => $body:expr, packed($bytes:ident, $len:ident) => $packed:expr) => {
+    ($array:expr, $slice:ident => $body:expr, packed($two_bits:ident) => $packed:expr) => {
         match $array {
-            $crate::IndexArray::U2($bytes, $len) => $packed,
+            $crate::IndexArray::U2($two_bits) => $packed,
             $crate::IndexArray::U8($slice) => $body,
             $crate::IndexArray::U16($slice) => $body,
             $crate::IndexArray::U32($slice) => $body,
@@ -142,8 +142,44 @@ macro_rules! with_indices {
     };
 }
 
-fn unpack2(bytes: &[u8], at: usize) -> i64 {
-    i64::from(bytes[at / 4] >> (at % 4 * 2) & 3)
+/// Two-bit indices, four to a byte, the first in the lowest bits.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Packed {
+    bytes: Buffer<u8>,
+    len: usize,
+}
+
+impl Packed {
+    /// `len` indices in as many bytes as they need; `None` for any other number of bytes.
+    #[must_use]
+    pub fn new(bytes: impl Into<Buffer<u8>>, len: usize) -> Option<Self> {
+        let bytes = bytes.into();
+        (bytes.len() == len.div_ceil(4)).then_some(Self { bytes, len })
+    }
+
+    /// The bytes.
+    #[must_use]
+    pub fn bytes(&self) -> &Buffer<u8> {
+        &self.bytes
+    }
+
+    /// Number of indices.
+    #[must_use]
+    pub fn len(&self) -> usize {
+        self.len
+    }
+
+    /// Whether there are none.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.len == 0
+    }
+
+    /// The index at `at`; beyond the end, `None`.
+    #[must_use]
+    pub fn get(&self, at: usize) -> Option<i64> {
+        (at < self.len).then(|| i64::from(self.bytes[at / 4] >> (at % 4 * 2) & 3))
+    }
 }
 
 impl IndexArray {
@@ -175,7 +211,7 @@ impl IndexArray {
                         for (at, &index) in indices.iter().enumerate() {
                             packed[at / 4] |= (index as u8) << (at % 4 * 2);
                         }
-                        IndexArray::U2(bytes, indices.len())
+                        IndexArray::U2(Packed { bytes, len: indices.len() })
                     }
                     $(IndexKind::$variant => {
                         let mut stored = Buffer::<$ty>::zeroed(indices.len());
@@ -215,7 +251,7 @@ impl IndexArray {
     /// Number of indices.
     #[must_use]
     pub fn len(&self) -> usize {
-        with_indices!(self, s => s.len(), packed(_bytes, len) => *len)
+        with_indices!(self, s => s.len(), packed(p) => p.len())
     }
 
     /// Whether there are none.
@@ -236,7 +272,7 @@ impl IndexArray {
         with_indices!(
             self,
             s => s.get(at).and_then(ToPrimitive::to_i64),
-            packed(bytes, len) => (at < *len).then(|| unpack2(bytes, at))
+            packed(p) => p.get(at)
         )
     }
 
@@ -247,7 +283,7 @@ impl IndexArray {
         with_indices!(
             self,
             s => s.iter().map(|v| v.as_()).collect(),
-            packed(bytes, len) => (0..*len).map(|at| unpack2(bytes, at)).collect()
+            packed(p) => (0..p.len()).filter_map(|at| p.get(at)).collect()
         )
     }
 
@@ -294,7 +330,14 @@ mod tests {
     #[test]
     fn two_bit_indices_are_packed_from_the_lowest_bits() {
         let array = IndexArray::store(IndexKind::U2, &[2, 3, 2, 3, 1], "crd", "crdWidth").unwrap();
-        let IndexArray::U2(bytes, 5) = &array else { panic!("packed") };
-        assert_eq!(bytes[..], [0xEE, 0x01]);
+        let IndexArray::U2(packed) = &array else { panic!("packed") };
+        assert_eq!((packed.bytes()[..].to_vec(), packed.len()), (vec![0xEE, 0x01], 5));
+    }
+
+    #[test]
+    fn packed_bytes_hold_the_indices_that_they_are_said_to_hold() {
+        let packed = |bytes: Vec<u8>, len| Packed::new(bytes, len).is_some();
+        assert!(packed(vec![], 0) && packed(vec![0], 1) && packed(vec![0, 0], 8));
+        assert!(!packed(vec![0], 5) && !packed(vec![], 1) && !packed(vec![0, 0], 4));
     }
 }

@@ -55,7 +55,7 @@ pub use assemble::{Assembled, Entries};
 pub use buffer::Buffer;
 pub use check::Reach;
 pub use error::LevelError;
-pub use index::{IndexArray, IndexKind};
+pub use index::{IndexArray, IndexKind, Packed};
 pub use inventory;
 pub use level::{
     ArraySpec, Arrays, Description, ExprShape, LevelType, LocateCost, Place, Props, Role, Site,

@@ -21,7 +21,7 @@
 use std::path::Path;
 
 use half::bf16;
-use ust_level_api::{Dtype, IndexArray, Scalar};
+use ust_level_api::{Dtype, IndexArray, Packed, Scalar};
 
 use super::npz::{self, Member, Members};
 use super::{DenseArray, FileError, ReadOptions};
@@ -75,8 +75,8 @@ fn members(tensor: &Tensor) -> Result<Members, Error> {
         let specs = tensor.format().levels()[level].ty.describe().arrays;
         for (spec, array) in specs.iter().zip(&arrays.0) {
             let name = format!("level{level}.{}", spec.name);
-            if let IndexArray::U2(_, len) = array {
-                members.insert(format!("{name}.len"), single(vec![*len as u64]));
+            if let IndexArray::U2(packed) = array {
+                members.insert(format!("{name}.len"), single(vec![packed.len() as u64]));
             }
             members.insert(name, index_values(array));
         }
@@ -94,7 +94,7 @@ fn to_numpy(values: Values) -> Values {
 
 fn index_values(array: &IndexArray) -> Values {
     match array.clone() {
-        IndexArray::U2(bytes, _) => bytes.into(),
+        IndexArray::U2(packed) => packed.bytes().clone().into(),
         IndexArray::U8(buffer) => buffer.into(),
         IndexArray::U16(buffer) => buffer.into(),
         IndexArray::U32(buffer) => buffer.into(),
@@ -202,12 +202,13 @@ impl Reader<'_> {
                 Scalar::U64(len) => usize::try_from(len).ok(),
                 _ => None,
             };
-            return match (self.array(name, 1)?, len) {
-                (Values::U8(bytes), Some(len)) if len.div_ceil(4) == bytes.len() => {
-                    Ok(IndexArray::U2(bytes, len))
-                }
-                _ => Err(self.invalid(name, "packed bytes were expected, one for four indices")),
+            let packed = match (self.array(name, 1)?, len) {
+                (Values::U8(bytes), Some(len)) => Packed::new(bytes, len),
+                _ => None,
             };
+            return packed.map(IndexArray::U2).ok_or_else(|| {
+                self.invalid(name, "packed bytes were expected, one for four indices")
+            });
         }
         let values = self.array(name, 1)?;
         npz::index_array(values)

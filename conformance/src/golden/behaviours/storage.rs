@@ -168,11 +168,11 @@ pub(super) fn semi_structured_bytes(data: &Value) -> Verdict {
 /// The printed words of 16 bits are the packed coordinates.
 pub(super) fn packed_metadata(data: &Value) -> Verdict {
     let tensor = tiled(128, 128, Dtype::F16)?;
-    let Some(IndexArray::U2(bytes, _)) = tensor.crd(2) else {
+    let Some(IndexArray::U2(packed)) = tensor.crd(2) else {
         return Err(Trouble::Wrong("coordinates are not packed".to_owned()));
     };
     let word = data["printed_metadata_i16"].as_i64();
-    let words = bytes.chunks_exact(2).map(|pair| i16::from_le_bytes([pair[0], pair[1]]));
+    let words = packed.bytes().chunks_exact(2).map(|pair| i16::from_le_bytes([pair[0], pair[1]]));
     ensure(words.len() == 128 * 128 / 16, || format!("{} words", words.len()))?;
     for found in words {
         ensure(Some(i64::from(found)) == word, || format!("{found} is no {word:?}"))?;

@@ -76,7 +76,7 @@ pub(super) fn bind<'a>(
 
 fn indices(array: &IndexArray) -> Read<'_> {
     match array {
-        IndexArray::U2(bytes, len) => Read::U2(bytes, *len),
+        IndexArray::U2(packed) => Read::U2(packed.bytes(), packed.len()),
         IndexArray::U8(slice) => Read::U8(slice),
         IndexArray::U16(slice) => Read::U16(slice),
         IndexArray::U32(slice) => Read::U32(slice),

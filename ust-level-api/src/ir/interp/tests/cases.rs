@@ -150,11 +150,11 @@ fn every_kind_of_index_is_read_and_its_ends_are_guarded() {
 }
 
 #[test]
-fn packed_indices_that_claim_more_than_they_hold_do_no_harm() {
-    let lying = IndexArray::U2(vec![0xFF_u8].into(), 100);
+fn packed_indices_end_where_they_say_not_where_their_last_byte_does() {
+    let packed = IndexArray::store(IndexKind::U2, &[3, 2, 1, 0, 3], "crd", "crdWidth").unwrap();
     let mut w = [0; 2];
-    for (index, expected) in [(4, true), (5, false), (100, false)] {
-        let mut memory = [Memory::Index(&lying), Memory::IndicesMut(&mut w)];
+    for (index, expected) in [(5, true), (6, false), (100, false)] {
+        let mut memory = [Memory::Index(&packed), Memory::IndicesMut(&mut w)];
         let result = gather(IndexKind::U2).run(&[index.into()], &mut memory);
         assert_eq!(result.is_ok(), expected, "{index}");
     }
