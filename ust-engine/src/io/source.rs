@@ -1,7 +1,7 @@
 //! Bytes from files, unpacked under a limit.
 
 use std::fs::File;
-use std::io::Read;
+use std::io::{ErrorKind, Read};
 use std::path::Path;
 
 use flate2::read::MultiGzDecoder;
@@ -14,8 +14,8 @@ const GZIP: &[u8] = &[0x1f, 0x8b];
 /// The whole text of a file.
 ///
 /// # Errors
-/// [`FileError::Io`] when the system refuses or the compressed data are damaged;
-/// [`FileError::Unsupported`] when they unpack beyond the limit, or when a file whose name does not
+/// [`FileError::Io`] when the system refuses, [`FileError::Binary`] when the compressed data are
+/// damaged; [`FileError::Unsupported`] when they unpack beyond the limit, or when a file whose name does not
 /// say so is compressed.
 pub(super) fn read_text(
     path: &Path,
@@ -36,10 +36,16 @@ pub(super) fn read_text(
 fn unpack(path: &Path, packed: &[u8], options: &ReadOptions) -> Result<Vec<u8>, FileError> {
     let limit = options.unpacked_limit(packed.len() as u64);
     let mut text = Vec::new();
-    MultiGzDecoder::new(packed)
-        .take(limit.saturating_add(1))
-        .read_to_end(&mut text)
-        .map_err(FileError::io(path, "unpack (gzip)"))?;
+    MultiGzDecoder::new(packed).take(limit.saturating_add(1)).read_to_end(&mut text).map_err(
+        |error| match error.kind() {
+            ErrorKind::OutOfMemory => FileError::io(path, "unpack (gzip)")(error),
+            // The bytes are here already: what fails is their content.
+            _ => {
+                let reason = format!("no gzip data, or damaged or cut short: {error}");
+                FileError::binary(path, reason)
+            }
+        },
+    )?;
     if text.len() as u64 > limit {
         let packed = packed.len();
         return Err(FileError::unsupported(
@@ -61,4 +67,27 @@ pub(super) fn open(path: &Path) -> Result<(File, u64), FileError> {
         return Err(FileError::unsupported(path, "not a regular file"));
     }
     Ok((file, metadata.len()))
+}
+
+#[cfg(test)]
+mod tests {
+    use std::io::Write;
+
+    use super::*;
+
+    #[test]
+    fn damaged_gzip_data_are_bad_input_and_bombs_stop_at_the_limit() {
+        let mut packer = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::fast());
+        packer.write_all(&[b'\n'; 5000]).unwrap();
+        let good = packer.finish().unwrap();
+        let path = Path::new("a.mtx.gz");
+        let options = ReadOptions::default();
+        assert_eq!(unpack(path, &good, &options).unwrap().len(), 5000);
+        for bad in [&good[..0], &good[..5], &good[..good.len() - 9], &good[1..], b"hello"] {
+            let error = unpack(path, bad, &options).unwrap_err();
+            assert!(matches!(error, FileError::Binary { .. }), "{error:?}");
+        }
+        let error = unpack(path, &good, &options.with_max_bytes(4999)).unwrap_err();
+        assert!(matches!(error, FileError::Unsupported { .. }), "{error:?}");
+    }
 }
