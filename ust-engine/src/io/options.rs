@@ -1,6 +1,7 @@
 //! What a reader may be told.
 
 use crate::Format;
+use crate::tensor::memory::default_limit;
 
 /// Options for reading a file. The default reads what the file says.
 ///
@@ -19,8 +20,10 @@ pub struct ReadOptions {
     /// Whether to draw a progress bar on standard error while a large file is read. Nothing is
     /// drawn where standard error is not a terminal.
     pub progress: bool,
-    /// The most bytes that a compressed file may unpack to. By default 512 MiB, or a hundred times
-    /// the size of the file if that is more: real data stay below, decompression bombs do not.
+    /// The most bytes that a compressed file may unpack to. By default, for a text 512 MiB, or a
+    /// hundred times the size of the file if that is more: real data stay below, decompression bombs
+    /// do not. For an archive, whose members state their sizes, what a tensor may take
+    /// ([`default_limit`]): diagonals and blocks are mostly zeros, and pack hundreds of times.
     pub max_bytes: Option<u64>,
 }
 
@@ -53,7 +56,12 @@ impl ReadOptions {
         self
     }
 
-    /// The most bytes that a file of `packed` bytes may unpack to.
+    /// The most bytes that the members of an archive may unpack to.
+    pub(super) fn archive_limit(&self) -> u64 {
+        self.max_bytes.unwrap_or_else(default_limit)
+    }
+
+    /// The most bytes that a text of `packed` bytes may unpack to.
     pub(super) fn unpacked_limit(&self, packed: u64) -> u64 {
         self.max_bytes.unwrap_or_else(|| packed.saturating_mul(100).max(512 << 20))
     }

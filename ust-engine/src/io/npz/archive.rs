@@ -96,7 +96,7 @@ pub(super) fn read(
     if zip.has_duplicate_names() {
         return Err(FileError::binary(path, "the archive has several members of one name"));
     }
-    let limit = options.unpacked_limit(bytes);
+    let limit = options.archive_limit();
     let mut left = limit;
     let mut members = Members::new();
     for index in 0..zip.len() {
