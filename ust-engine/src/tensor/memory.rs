@@ -6,14 +6,26 @@ use std::sync::OnceLock;
 const MOST: u64 = 16 << 30;
 
 /// Bytes that one tensor may take by default: three quarters of the memory that was available when
-/// this was first asked, where the system tells, and never more than 16 GiB.
+/// this was first asked, where the system tells, never more than 16 GiB, and no more than the process
+/// is given.
 #[must_use]
 pub fn default_limit() -> u64 {
     static LIMIT: OnceLock<u64> = OnceLock::new();
-    *LIMIT.get_or_init(|| match available() {
-        Some(bytes) => (bytes / 4 * 3).min(MOST),
-        None => MOST,
+    *LIMIT.get_or_init(|| {
+        let most = available().map_or(MOST, |bytes| (bytes / 4 * 3).min(MOST));
+        granted(most)
     })
+}
+
+/// The most of so many bytes that the process is given where it has a limit of its own, down to
+/// three quarters at a time.
+fn granted(most: u64) -> u64 {
+    let mut bytes = most;
+    // Asked for and given back untouched.
+    while !usize::try_from(bytes).is_ok_and(|n| Vec::<u8>::new().try_reserve_exact(n).is_ok()) {
+        bytes = bytes / 4 * 3;
+    }
+    bytes
 }
 
 /// Available memory in bytes, where the system has a file that says so.
@@ -31,5 +43,11 @@ mod tests {
     #[test]
     fn the_default_limit_is_something_and_bounded() {
         assert!(default_limit() > 0 && default_limit() <= MOST);
+    }
+
+    #[test]
+    fn what_the_process_is_not_given_is_not_counted_on() {
+        assert_eq!(granted(1 << 10), 1 << 10);
+        assert!(granted(u64::MAX) < 1 << 48);
     }
 }
