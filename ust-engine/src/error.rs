@@ -88,6 +88,16 @@ pub enum Error {
         /// The coordinates.
         coordinates: Vec<usize>,
     },
+    /// Duplicates whose sum an integer dtype cannot hold.
+    #[error(
+        "the entries at {coordinates:?} have a sum that {dtype} cannot hold: cast to a wider dtype first"
+    )]
+    Sum {
+        /// The coordinates.
+        coordinates: Vec<usize>,
+        /// The dtype of the values.
+        dtype: Dtype,
+    },
     /// Entries out of order, where the format promises order.
     #[error(
         "the entry at {coordinates:?} stands out of order: sort the arrays, or use a `nonordered` format"

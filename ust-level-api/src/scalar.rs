@@ -221,6 +221,7 @@ macro_rules! define {
         define!(@scalar $variant);
         fn same(self, other: Self) -> bool { self == other }
         fn plus(self, other: Self) -> Self { self | other }
+        fn checked_plus(self, other: Self) -> Option<Self> { Some(self | other) }
         fn wide(self) -> Wide { Wide::Int(i128::from(self)) }
         fn from_wide(wide: Wide) -> Option<Self> {
             match wide.int()? { 0 => Some(false), 1 => Some(true), _ => None }
@@ -233,6 +234,7 @@ macro_rules! define {
         define!(@scalar $variant);
         fn same(self, other: Self) -> bool { self == other }
         fn plus(self, other: Self) -> Self { self.wrapping_add(other) }
+        fn checked_plus(self, other: Self) -> Option<Self> { self.checked_add(other) }
         fn wide(self) -> Wide { Wide::Int(i128::from(self)) }
         fn from_wide(wide: Wide) -> Option<Self> { <$ty>::try_from(wide.int()?).ok() }
         fn show(self, f: &mut fmt::Formatter<'_>) -> fmt::Result { fmt::Display::fmt(&self, f) }
@@ -243,6 +245,7 @@ macro_rules! define {
         define!(@scalar $variant);
         fn same(self, other: Self) -> bool { self == other || (self.is_nan() && other.is_nan()) }
         fn plus(self, other: Self) -> Self { self + other }
+        fn checked_plus(self, other: Self) -> Option<Self> { Some(self + other) }
         fn wide(self) -> Wide { Wide::Float(FloatParts::to_f64(self)) }
         fn from_wide(wide: Wide) -> Option<Self> { <$ty as FloatParts>::from_wide(wide.real()?) }
         fn show(self, f: &mut fmt::Formatter<'_>) -> fmt::Result { fmt::Display::fmt(&self, f) }
@@ -253,6 +256,7 @@ macro_rules! define {
         define!(@scalar $variant);
         fn same(self, other: Self) -> bool { self.re.same(other.re) && self.im.same(other.im) }
         fn plus(self, other: Self) -> Self { self + other }
+        fn checked_plus(self, other: Self) -> Option<Self> { Some(self + other) }
         fn wide(self) -> Wide { Wide::Complex(f64::from(self.re), f64::from(self.im)) }
         fn from_wide(wide: Wide) -> Option<Self> {
             match wide {
@@ -357,6 +361,9 @@ pub trait Element:
     /// Sum: `or` for bool, wrapping for integers.
     #[must_use]
     fn plus(self, other: Self) -> Self;
+    /// The sum, as [`Element::plus`], or `None` where an integer type cannot hold it.
+    #[must_use]
+    fn checked_plus(self, other: Self) -> Option<Self>;
     #[doc(hidden)]
     fn wide(self) -> Wide;
     #[doc(hidden)]

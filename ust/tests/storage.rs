@@ -190,6 +190,35 @@ fn duplicates_are_summed_kept_or_refused() {
 }
 
 #[test]
+fn integer_duplicates_that_sum_beyond_their_dtype_are_refused() {
+    let coo = Coo::new(vec![3], vec![vec![1, 0, 1]], vec![100_i8, 5, 100]).unwrap();
+    let nonunique = format("(i) -> (i : compressed(nonunique))");
+    let kept = Tensor::from_coo(&coo, &nonunique).unwrap();
+    for error in [
+        Tensor::from_coo(&coo, &format("SparseVector")).unwrap_err(),
+        kept.coalesce().unwrap_err(),
+        kept.to_dense::<i8>().unwrap_err(),
+    ] {
+        assert!(matches!(&error, Error::Sum { coordinates, .. } if *coordinates == [1]), "{error}");
+    }
+    let wide = kept.cast(Dtype::I16).unwrap().coalesce().unwrap();
+    assert_eq!(wide.values().typed::<i16>().unwrap(), [5, 200]);
+}
+
+#[test]
+fn gaps_between_segments_do_not_make_a_tensor_uncoalesced() {
+    let loose = |crd: Vec<i32>| {
+        let levels = vec![vec![vec![1_i32, 3].into(), crd.into()]];
+        let parts = Parts::new(levels, vec![7.0, 1.0, 2.0]);
+        Tensor::from_parts(&format("(i) -> (i : loose_compressed(nonunique))"), &[4], parts)
+            .unwrap()
+    };
+    for (crd, coalesced) in [(vec![3, 0, 2], true), (vec![3, 2, 2], false)] {
+        assert_eq!(loose(crd.clone()).is_coalesced().unwrap(), coalesced, "{crd:?}");
+    }
+}
+
+#[test]
 fn zeros_that_cancel_stay_until_they_are_eliminated() {
     let coo =
         Coo::new(vec![2, 2], vec![vec![0, 0, 1], vec![1, 1, 0]], vec![1.0, -1.0, 5.0]).unwrap();
@@ -297,6 +326,9 @@ fn dense_views_borrow_where_the_layout_allows() {
             assert_eq!(view, dense.view().into_dyn(), "{text}");
         }
     }
+    let nothing = ndarray::Array2::<f64>::zeros((0, 5)).into_dyn();
+    let tensor = Tensor::from_dense(&nothing, &format("Dense(2)")).unwrap();
+    assert_eq!(tensor.dense_view::<f64>().unwrap(), nothing.view());
     let array = dense.clone().into_dyn();
     let at = array.as_ptr();
     let taken = Tensor::try_from(array).unwrap();

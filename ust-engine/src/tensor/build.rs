@@ -57,7 +57,8 @@ impl Tensor {
     ///
     /// # Errors
     /// [`Error::OutOfBounds`] and [`Error::Columns`] for bad entries, [`Error::Format`] when shape
-    /// and format do not match, [`Error::Duplicate`] where those are refused, [`Error::Level`] when
+    /// and format do not match, [`Error::Duplicate`] where those are refused,
+    /// [`Error::Sum`] where integers do not hold their sum, [`Error::Level`] when
     /// a level cannot hold its entries or a width is too narrow, [`Error::TooLarge`] beyond the
     /// memory limit.
     pub fn from_coo_with(
@@ -81,7 +82,7 @@ impl Tensor {
                 let coordinates = coo.coordinates(sorted.order[at] as usize);
                 return Err(Error::Duplicate { coordinates });
             }
-            (Some(_), _) if merge => sorted.merge(&coo.values),
+            (Some(_), _) if merge => sorted.merge(coo)?,
             (Some(_), _) => coo.values.gather(&sorted.order),
         };
         let values = match access::ends_in_padding(format) {

@@ -75,7 +75,7 @@ impl Tensor {
     ///
     /// # Errors
     /// [`Error::Dtype`] when the values are of another type, [`Error::TooLarge`] for a shape that is
-    /// implausible as a dense array.
+    /// implausible as a dense array, [`Error::Sum`] where integers do not hold a sum.
     pub fn to_dense<T: StoredElement>(&self) -> Result<ArrayD<T>, Error> {
         self.values.typed::<T>()?;
         let elements = self.shape().iter().try_fold(1_u64, |all, &n| all.checked_mul(n as u64));
@@ -96,7 +96,13 @@ impl Tensor {
             let again =
                 seen.as_mut().is_some_and(|seen| std::mem::replace(&mut seen[&place], true));
             let element = &mut array[&place];
-            *element = if again { element.plus(value) } else { value };
+            *element = match again {
+                false => value,
+                true => element.checked_plus(value).ok_or_else(|| Error::Sum {
+                    coordinates: coo.coordinates(at),
+                    dtype: self.dtype(),
+                })?,
+            };
         }
         Ok(array)
     }
@@ -120,7 +126,13 @@ impl Tensor {
             strides[dim] = stride;
             stride *= self.shape()[dim];
         }
-        ArrayViewD::from_shape(IxDyn(self.shape()).strides(IxDyn(&strides)), values).ok()
+        match values.is_empty() {
+            // Without elements there is nothing to stride over.
+            true => ArrayViewD::from_shape(IxDyn(self.shape()), values).ok(),
+            false => {
+                ArrayViewD::from_shape(IxDyn(self.shape()).strides(IxDyn(&strides)), values).ok()
+            }
+        }
     }
 
     /// The values as an array of blocks, without a copy: see [`Tensor::block_shape`].

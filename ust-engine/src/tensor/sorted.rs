@@ -4,7 +4,7 @@ use std::borrow::Cow;
 
 use rayon::prelude::*;
 use ust_level_api::check::MAX_POSITIONS;
-use ust_level_api::{Buffer, Crd, Entries, Pos, Scalar, Site, full};
+use ust_level_api::{Buffer, Crd, Element, Entries, Pos, Scalar, Site, full};
 
 use super::Tensor;
 use super::build::level_error;
@@ -141,24 +141,31 @@ impl Sorted {
     }
 
     /// Sums entries at the same coordinates, in the order of the source.
-    pub(super) fn merge(&mut self, source: &Values) -> Values {
+    pub(super) fn merge(&mut self, source: &Coo) -> Result<Values, Error> {
         let firsts: Vec<u64> = (0..self.order.len())
             .filter(|&at| at == 0 || !self.same(at - 1, at))
             .map(|at| at as u64)
             .collect();
         let order = std::mem::take(&mut self.order);
-        let merged = with_values!(source, from => {
+        let merged = with_values!(&source.values, from => {
             let mut sums = Vec::with_capacity(firsts.len());
             for (group, &first) in firsts.iter().enumerate() {
                 let end = firsts.get(group + 1).map_or(order.len(), |&next| next as usize);
-                let members = order[first as usize..end].iter().map(|&at| from[at as usize]);
-                sums.push(members.reduce(ust_level_api::Element::plus).expect("a first member"));
+                let (head, others) = (order[first as usize], &order[first as usize + 1..end]);
+                let sum = others
+                    .iter()
+                    .try_fold(from[head as usize], |sum, &at| sum.checked_plus(from[at as usize]))
+                    .ok_or_else(|| Error::Sum {
+                        coordinates: source.coordinates(head as usize),
+                        dtype: source.values.dtype(),
+                    })?;
+                sums.push(sum);
             }
             Values::from(sums)
         });
         self.order = order;
         self.permute(firsts);
-        merged
+        Ok(merged)
     }
 
     /// Drops entries equal to the fill value: padding will stand for them.
