@@ -178,12 +178,14 @@ pub fn pads(format: &Format) -> bool {
 /// The sum of values of one dtype, formed from the first on.
 ///
 /// # Panics
-/// When there is none.
+/// When there is none, or an integer dtype cannot hold the sum.
 #[must_use]
 pub fn sum(values: &[Scalar]) -> Scalar {
     let plus = |a: Scalar, b: &Scalar| {
         with_dtype!(a.dtype(), T => match (T::from_scalar(a), T::from_scalar(*b)) {
-            (Some(a), Some(b)) => a.plus(b).scalar(),
+            (Some(a), Some(b)) => {
+                a.checked_plus(b).expect("samples are small, and so are their sums").scalar()
+            }
             _ => unreachable!("values of one tensor have one dtype"),
         })
     };

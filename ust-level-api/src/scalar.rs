@@ -220,7 +220,6 @@ macro_rules! define {
         const ONE: Self = true;
         define!(@scalar $variant);
         fn same(self, other: Self) -> bool { self == other }
-        fn plus(self, other: Self) -> Self { self | other }
         fn checked_plus(self, other: Self) -> Option<Self> { Some(self | other) }
         fn wide(self) -> Wide { Wide::Int(i128::from(self)) }
         fn from_wide(wide: Wide) -> Option<Self> {
@@ -233,7 +232,6 @@ macro_rules! define {
         const ONE: Self = 1;
         define!(@scalar $variant);
         fn same(self, other: Self) -> bool { self == other }
-        fn plus(self, other: Self) -> Self { self.wrapping_add(other) }
         fn checked_plus(self, other: Self) -> Option<Self> { self.checked_add(other) }
         fn wide(self) -> Wide { Wide::Int(i128::from(self)) }
         fn from_wide(wide: Wide) -> Option<Self> { <$ty>::try_from(wide.int()?).ok() }
@@ -244,7 +242,6 @@ macro_rules! define {
         const ONE: Self = <$ty as FloatParts>::ONE;
         define!(@scalar $variant);
         fn same(self, other: Self) -> bool { self == other || (self.is_nan() && other.is_nan()) }
-        fn plus(self, other: Self) -> Self { self + other }
         fn checked_plus(self, other: Self) -> Option<Self> { Some(self + other) }
         fn wide(self) -> Wide { Wide::Float(FloatParts::to_f64(self)) }
         fn from_wide(wide: Wide) -> Option<Self> { <$ty as FloatParts>::from_wide(wide.real()?) }
@@ -255,7 +252,6 @@ macro_rules! define {
         const ONE: Self = Complex { re: 1.0, im: 0.0 };
         define!(@scalar $variant);
         fn same(self, other: Self) -> bool { self.re.same(other.re) && self.im.same(other.im) }
-        fn plus(self, other: Self) -> Self { self + other }
         fn checked_plus(self, other: Self) -> Option<Self> { Some(self + other) }
         fn wide(self) -> Wide { Wide::Complex(f64::from(self.re), f64::from(self.im)) }
         fn from_wide(wide: Wide) -> Option<Self> {
@@ -358,10 +354,7 @@ pub trait Element:
     /// Equality in which NaN equals NaN.
     #[must_use]
     fn same(self, other: Self) -> bool;
-    /// Sum: `or` for bool, wrapping for integers.
-    #[must_use]
-    fn plus(self, other: Self) -> Self;
-    /// The sum, as [`Element::plus`], or `None` where an integer type cannot hold it.
+    /// The sum, `or` for bool; `None` where an integer type cannot hold it.
     #[must_use]
     fn checked_plus(self, other: Self) -> Option<Self>;
     #[doc(hidden)]
