@@ -31,8 +31,8 @@ pub enum Column {
 /// counted first. Cost: O(places visited), through the interpreter.
 ///
 /// # Errors
-/// [`Error::Run`] for arrays that break their level's rules, [`Error::TooLarge`] for runs that stand
-/// for more entries than memory holds.
+/// [`Error::Run`] for arrays that break their level's rules, [`Error::TooLarge`] for more rows than
+/// memory holds.
 pub fn unpack(
     tensor: &Tensor,
     reach: Reach,
@@ -45,12 +45,24 @@ pub fn unpack(
         false => rows,
         true => count(tensor, reach, columns.len(), keep)?,
     };
-    let mut out = vec![vec![0_i64; rows]; columns.len()];
+    if rows > most_rows(columns.len()) {
+        return Err(Error::TooLarge(format!(
+            "{} columns of coordinates for {rows} stored elements are more than memory holds",
+            columns.len()
+        )));
+    }
+    // One by one: a copy would touch memory that may never be written.
+    let mut out: Vec<Vec<i64>> = columns.iter().map(|_| vec![0; rows]).collect();
     let written = unpacking.run(tensor, keep, &mut out, Limits::default())?;
     for column in &mut out {
         column.truncate(written);
     }
     Ok(out)
+}
+
+/// How many rows so many columns can have in memory.
+fn most_rows(columns: usize) -> usize {
+    (default_limit() / (8 * columns.max(1) as u64)) as usize
 }
 
 /// How many rows there are, where one value can stand for many.
@@ -60,7 +72,7 @@ fn count(
     columns: usize,
     keep: Option<&IndexArray>,
 ) -> Result<usize, Error> {
-    let most = default_limit() / (8 * columns.max(1) as u64);
+    let most = most_rows(columns) as u64;
     let limits = Limits { max_steps: most };
     match lower(tensor, reach, &[], keep.is_some()).run(tensor, keep, &mut [], limits) {
         Err(Error::Run(RunError::StepLimit { .. })) => {
