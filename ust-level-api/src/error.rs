@@ -75,7 +75,7 @@ pub enum LevelError {
         width: &'static str,
     },
     /// A size beyond what can be stored or addressed.
-    #[error("{what} overflows: {detail}")]
+    #[error("{what} is too large: {detail}")]
     Overflow {
         /// What was computed.
         what: String,
