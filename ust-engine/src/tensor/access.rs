@@ -22,7 +22,8 @@ pub(super) struct Getter {
 
 impl Tensor {
     /// The element at the given coordinates; the fill value where none is stored, the sum where
-    /// several are. Cost: a search in each level.
+    /// several are (of integers, wrapping: [`Tensor::coalesce`] refuses a sum that the dtype cannot
+    /// hold). Cost: a search in each level.
     ///
     /// # Errors
     /// [`Error::Shape`] when the number of coordinates is not the rank, and [`Error::Coordinate`]
