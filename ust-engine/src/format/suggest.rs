@@ -50,13 +50,13 @@ mod tests {
 
     #[test]
     fn the_nearest_name_is_found_and_a_stranger_is_not() {
-        let known = ["dense", "compressed", "singleton", "range", "i", "j"];
+        let known = ["maple", "hornbeam", "hawthorn", "birch", "i", "j"];
         for (word, expected) in [
-            ("dence", Some("dense")),
-            ("Compresed", Some("compressed")),
-            ("snigleton", Some("singleton")),
-            ("ragne", Some("range")),
-            ("hashed", None),
+            ("mapel", Some("maple")),
+            ("Hornbeem", Some("hornbeam")),
+            ("hwathorn", Some("hawthorn")),
+            ("brich", Some("birch")),
+            ("willow", None),
             ("k", None),
             ("", None),
         ] {
