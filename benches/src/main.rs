@@ -1,19 +1,19 @@
 //! Benchmarks: building, converting and multiplying generated tensors.
 //!
 //! `cargo run --release -p ust-benches` prints a table of medians; `--json` one object a line.
-//! Every format is a line of text, so a row is added by writing one.
+//! Every format is a line of text, so a row is added by writing one. `convert` times every pair of
+//! named formats on inputs that suit them; `python/convert.py` times SciPy on the same inputs.
 #![forbid(unsafe_code)]
 
+mod convert;
 mod timing;
 
-use std::collections::HashMap;
 use std::process::ExitCode;
 
 use clap::Parser;
 use serde_json::json;
 use timing::Sample;
-use ust::ops::{Expression, evaluate};
-use ust::{Coo, Format, Tensor};
+use ust::{Coo, Format, Tensor, einsum};
 
 /// Formats that any matrix can be stored in.
 const GENERAL: [&str; 6] = ["CSR", "CSC", "DCSR", "COO", "BSR(4,4)", "COO(col-major)"];
@@ -22,7 +22,10 @@ const BANDED: [&str; 2] = ["DIA-I", "DIA-J"];
 
 /// Times building, conversion and matrix-vector products.
 #[derive(Parser)]
+#[command(args_conflicts_with_subcommands = true)]
 struct Args {
+    #[command(subcommand)]
+    command: Option<Command>,
     /// One JSON object a line instead of a table.
     #[arg(long)]
     json: bool,
@@ -32,6 +35,13 @@ struct Args {
     /// Generated matrices.
     #[arg(long, default_values_t = ["poisson2d(400)".to_owned(), "random(100000x100000, nnz=1600000, seed=1)".to_owned()])]
     input: Vec<String>,
+}
+
+/// Other benchmarks.
+#[derive(clap::Subcommand)]
+enum Command {
+    /// Every pair of named formats.
+    Convert(convert::Convert),
 }
 
 fn main() -> ExitCode {
@@ -45,6 +55,9 @@ fn main() -> ExitCode {
 }
 
 fn run(args: &Args) -> Result<(), Box<dyn std::error::Error>> {
+    if let Some(Command::Convert(args)) = &args.command {
+        return convert::run(args);
+    }
     for input in &args.input {
         let coo = ust::generate::generate(input)?;
         let mut formats: Vec<&str> = GENERAL.to_vec();
@@ -76,13 +89,12 @@ fn measure(
         })?);
         let tensor = csr.convert(&format)?;
         samples.push(timing::time(&format!("CSR -> {text}"), rounds, || csr.convert(&format))?);
-        let product = Expression::parse("y(i) = A(i,j) * x(j)")?;
         let ones = format!("ones({})", coo.shape[1]);
         let x = Tensor::from_coo(&ust::generate::generate(&ones)?, &"DenseVector".parse()?)?;
-        let tensors = HashMap::from([("A".to_owned(), tensor), ("x".to_owned(), x)]);
-        samples.push(timing::time(&format!("SpMV {text}, interpreter"), rounds, || {
-            evaluate(&product, &tensors)
-        })?);
+        let product = einsum("y(i) = A(i,j) * x(j)").arg("A", &tensor).arg("x", &x);
+        let product = product.threads(1).prepare()?;
+        samples
+            .push(timing::time(&format!("SpMV {text}"), rounds, || product.run(&[&tensor, &x]))?);
     }
     Ok(samples)
 }

@@ -121,7 +121,7 @@ fn columns(shape: &[usize], places: &[Vec<usize>], values: ust_engine::Values) -
 }
 
 /// A number that is not zero and that sums of a few of its kind hold exactly.
-fn number(dtype: Dtype, random: &mut Random) -> Scalar {
+pub(crate) fn number(dtype: Dtype, random: &mut Random) -> Scalar {
     let size = 1 + random.below(4) as i64;
     let signed = if random.percent(50) { -size } else { size };
     let half = signed as f64 / 2.0;

@@ -31,6 +31,7 @@
 //! | `format/...` | the level type at each depth, with each neighbour, under plain, transposed, blocked, diagonal and linearised maps: build, take apart, unpack, read, walk, slice, convert, print |
 //! | `corrupt/...` | spoilt arrays: refused, or harmless |
 //! | `golden/...` | arrays and statements of other systems |
+//! | `ops/...` | operations on tensors in the formats above and in named ones, on every back end |
 //!
 //! # Where what lives
 //!
@@ -46,6 +47,7 @@
 //! | [`suite`] | what must hold of a format |
 //! | [`corrupt`] | spoilt arrays |
 //! | [`golden`] | golden data |
+//! | [`ops`](mod@ops) | operations |
 //!
 //! *Invariant: nothing in this crate names a level type, but as golden data do.*
 #![forbid(unsafe_code)]
@@ -55,6 +57,7 @@ pub mod formats;
 pub mod golden;
 pub mod inputs;
 pub mod level;
+pub mod ops;
 pub mod oracle;
 pub mod report;
 pub mod run;

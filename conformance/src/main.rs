@@ -23,17 +23,20 @@ struct Arguments {
     /// Try one group of cases alone.
     #[arg(long, value_parser = GROUPS)]
     group: Option<String>,
-    /// Try fewer formats of three levels.
+    /// Try fewer formats of three levels, and fewer operations.
     #[arg(long)]
     quick: bool,
+    /// Try one trial of an operation alone, by the name that its failure gives.
+    #[arg(long, value_name = "NAME")]
+    trial: Option<String>,
     /// Begin random choices with this number.
     #[arg(long, default_value_t = 1)]
     seed: u64,
 }
 
 fn main() -> ExitCode {
-    let Arguments { json, level, group, quick, seed } = Arguments::parse();
-    let options = Options { seed, level, group, quick };
+    let Arguments { json, level, group, quick, trial, seed } = Arguments::parse();
+    let options = Options { seed, level, group, quick, trial };
     let bar = match std::io::stderr().is_terminal() {
         true => ProgressBar::new(0),
         false => ProgressBar::hidden(),

@@ -9,13 +9,14 @@ use ust_level_api::registry;
 
 use crate::formats::{Candidate, arrange, stacks};
 use crate::inputs::{Input, inputs};
+use crate::ops::{Amount, Suite};
 use crate::oracle::Random;
 use crate::report::{Case, Report, ensure, wrong};
 use crate::samples::{self, Sample};
 use crate::{corrupt, golden, level, suite};
 
 /// The groups of cases, as [`Options::group`] chooses them.
-pub const GROUPS: [&str; 4] = ["level", "format", "corrupt", "golden"];
+pub const GROUPS: [&str; 5] = ["level", "format", "corrupt", "golden", "ops"];
 
 /// What is tried.
 #[derive(Clone, Debug)]
@@ -26,13 +27,15 @@ pub struct Options {
     pub level: Option<String>,
     /// One of [`GROUPS`], or all.
     pub group: Option<String>,
-    /// Fewer formats of three levels.
+    /// Fewer formats of three levels, fewer operations on them.
     pub quick: bool,
+    /// One trial of an operation, by the name that its failure gives: then nothing else is tried.
+    pub trial: Option<String>,
 }
 
 impl Default for Options {
     fn default() -> Self {
-        Self { seed: 1, level: None, group: None, quick: false }
+        Self { seed: 1, level: None, group: None, quick: false, trial: None }
     }
 }
 
@@ -48,7 +51,10 @@ const OTHERS: usize = 3;
 /// Tries what the options say, on all processors. `progress` hears of every portion done: how many,
 /// of how many. Cost: seconds for one level type, a minute or two for all.
 pub fn run(options: &Options, progress: &(dyn Fn(usize, usize) + Sync)) -> Report {
-    let chosen = |group: &str| options.group.as_deref().is_none_or(|only| only == group);
+    let chosen = |group: &str| match &options.trial {
+        Some(_) => group == "ops",
+        None => options.group.as_deref().is_none_or(|only| only == group),
+    };
     let names: Vec<&str> = registry::factories().iter().map(|factory| factory.name).collect();
     let mut cases = Vec::new();
     if let Some(only) = options.level.as_deref()
@@ -63,6 +69,7 @@ pub fn run(options: &Options, progress: &(dyn Fn(usize, usize) + Sync)) -> Repor
     }
     let samples = samples::all();
     let plan = &Plan::new(options, &samples);
+    let operations = chosen("ops").then(|| plan.operations(options));
     let mut jobs: Vec<Job<'_>> = Vec::new();
     if chosen("level") {
         for factory in registry::factories() {
@@ -81,6 +88,10 @@ pub fn run(options: &Options, progress: &(dyn Fn(usize, usize) + Sync)) -> Repor
     }
     if chosen("golden") && options.level.is_none() {
         jobs.push(Box::new(golden::cases));
+    }
+    if let Some(suite) = &operations {
+        let portions = suite.portions.iter();
+        jobs.extend(portions.map(|portion| -> Job<'_> { Box::new(|| vec![suite.case(portion)]) }));
     }
     let done = AtomicUsize::new(0);
     let total = jobs.len();
@@ -196,6 +207,20 @@ impl Plan {
             .cloned()
             .collect();
         suite::cases(format, &self.inputs(at), &others)
+    }
+
+    /// Operations on the named formats, and on those of this plan that are small or plain.
+    fn operations(&self, options: &Options) -> Suite {
+        let (amount, mut again) = match (&options.level, options.quick) {
+            (Some(level), _) => (Amount::Level, format!("--level {level}")),
+            (None, true) => (Amount::Quick, String::new()),
+            (None, false) => (Amount::Full, String::new()),
+        };
+        if options.quick {
+            again = format!("--quick {again}").trim_end().to_owned();
+        }
+        let others = self.pool.values().flatten().cloned();
+        Suite::new(others, self.seed, amount, options.trial.as_deref(), again)
     }
 
     fn corrupt(&self, at: usize) -> Vec<Case> {

@@ -132,6 +132,10 @@ pub(crate) struct Convert {
 }
 
 const RUN_HELP: &str = "\
+Expressions: `C(i,j) = A(i,k) * B(k,j)` sums over the indices that the result does not have; + - * / \
+and functions such as exp, max(a, b), where(mask, a, b); sum(k, ...), min(k, ...), any(k, ...); \
+`C(i,j)<M(i,j)> = ...` computes where the mask M is; `... using min_plus` takes another semiring.
+
 With --json: {\"seconds\": [...], \"compile_seconds\": s, \"backend\": \"...\", \"result\": {...}}, the result \
 as `ust show --json` prints it, or {\"written\": \"FILE\"} with --out.";
 
@@ -153,9 +157,49 @@ pub(crate) struct Run {
     /// Write the result into this file
     #[arg(long, value_name = "FILE")]
     pub(crate) out: Option<PathBuf>,
+    /// The dtype of the result
+    #[arg(long, value_name = "T")]
+    pub(crate) dtype: Option<Dtype>,
+    /// What + and * mean, such as `min_plus`
+    #[arg(long, value_name = "NAME")]
+    pub(crate) semiring: Option<String>,
+    /// The extent of an index of the result that no operand has
+    #[arg(long, value_name = "INDEX=N", value_parser = extent)]
+    pub(crate) extent: Vec<(String, usize)>,
+    /// What runs the loops
+    #[arg(long, value_enum, default_value_t)]
+    pub(crate) backend: Backend,
+    /// Threads, at most; all cores without it
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..))]
+    pub(crate) threads: Option<u16>,
+    /// Run it so often after one run to warm up, and tell the seconds of each
+    #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..))]
+    pub(crate) repeat: u32,
+    /// Print the plan: loops, conversions, code
+    #[arg(long)]
+    pub(crate) explain: bool,
+    /// With --explain: the machine code as well
+    #[arg(long, requires = "explain")]
+    pub(crate) machine_code: bool,
+    /// Compare the result with that of a plain evaluation, element by element (small tensors), or
+    /// of the interpreter
+    #[arg(long)]
+    pub(crate) check: bool,
     /// Print one JSON object, with the result where it is not written to a file
     #[arg(long)]
     pub(crate) json: bool,
+}
+
+/// What runs the loops.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, clap::ValueEnum)]
+pub(crate) enum Backend {
+    /// Machine code where the machine is supported, else the interpreter
+    #[default]
+    Auto,
+    /// Machine code
+    Jit,
+    /// The checked interpreter, which is slow
+    Interp,
 }
 
 #[derive(Debug, clap::Args)]
@@ -210,6 +254,11 @@ fn named(text: &str) -> Result<Named, String> {
         }
         _ => Err("write the tensor's name before it, such as `A=...`".to_owned()),
     }
+}
+
+fn extent(text: &str) -> Result<(String, usize), String> {
+    let read = named(text).ok().and_then(|n| Some((n.name, n.text.parse().ok()?)));
+    read.ok_or_else(|| "write an index and its extent, such as `k=9`".to_owned())
 }
 
 fn named_shape(text: &str) -> Result<NamedShape, String> {

@@ -131,7 +131,8 @@ const FAILURES: &[(&[&str], i32, &[&str])] = &[
         &["--shape does not say which tensor is meant"],
     ),
     (&["run", "y(i) = A(i,j", "A=F"], 2, &["the text ends", "^"]),
-    (&["run", "y(k) = A(i,j)", "A=F"], 2, &["no factor has the index `k`", "^"]),
+    (&["run", "y(k) = A(i,j)", "A=F"], 2, &["nothing says how far the index `k`", "^"]),
+    (&["run", "y(k) = A(i,j)", "A=F", "--extent", "k"], 2, &["--extent", "k=9"]),
     (
         &["run", "y(i) = A(i,j) * x(j)", "A=F", "x=gen:ones(3)"],
         2,
@@ -194,7 +195,7 @@ fn a_span_holds_the_part_of_the_text_that_is_wrong() {
         (["format", "(i, j) -> (i : dence, j : dense)"], 1, "dence"),
         (["info", "gen:onsé(3)"], 1, "onsé"),
         (["info", "gen:random(3x3, nzn=1)"], 1, "nzn"),
-        (["run", "y(i) = A(i,j) + x(j)"], 1, "+"),
+        (["run", "y(i) = A(i,j) + * x(j)"], 1, "*"),
     ]
     .map(|(args, at, part)| (args, args[at], part))
     {

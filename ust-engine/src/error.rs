@@ -120,6 +120,9 @@ pub enum Error {
     /// A tensor too large to address.
     #[error("too large: {0}")]
     TooLarge(String),
+    /// The caller cancelled the evaluation.
+    #[error("cancelled")]
+    Cancelled,
     /// Something that cannot be done, with what to do instead.
     #[error("{0}")]
     Unsupported(String),

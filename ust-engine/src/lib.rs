@@ -7,8 +7,11 @@
 //! |---|---|
 //! | [`format`](mod@format) | the format DSL: parse, print, bind to a shape, invert, named formats |
 //! | [`tensor`] | storage: `Tensor`, [`Values`], construction, checking, access |
+//! | `jit` | machine code of loop IR (feature `jit`) |
+//! | `kernels` | microkernels that machine code calls, and native code that moves columns |
 //! | [`lower`] | walks and locates of whole formats as loop IR |
-//! | [`ops`] | index notation (matrix-vector so far) |
+//! | [`ops`] | index notation |
+//! | `plan` | from a checked assignment to loops |
 //! | [`io`] | Matrix Market, FROSTT, NumPy, SciPy and `.ust.npz` files |
 //! | [`generate`] | generated tensors, the same on every machine |
 //! | [`draw`] | pictures of tensors, as text and SVG |
@@ -23,14 +26,20 @@ pub mod error;
 pub mod format;
 pub mod generate;
 pub mod io;
+#[cfg(feature = "jit")]
+pub mod jit;
+mod kernels;
 pub mod lower;
 pub mod ops;
+mod plan;
 pub mod tensor;
 
 pub use coo::Coo;
 pub use error::Error;
 pub use format::Format;
 pub use ndarray;
+pub use ops::{Kernel, einsum};
+pub use plan::Backend;
 pub use tensor::{Tensor, Values};
 pub use ust_level_api::scalar::{Complex, bf16, f16};
 pub use ust_level_api::{Buffer, Dtype, Element, IndexArray, IndexKind, Scalar};

@@ -2,25 +2,28 @@
 
 use std::ops::Range;
 
+use bytemuck::Zeroable;
 use rayon::prelude::*;
 
+use crate::buffer::Plain;
+use crate::column::{IndexColumn, IndexRead, IndexWord};
 use crate::level::Arrays;
-use crate::{Crd, Pos};
+use crate::{Buffer, IndexKind, Pos, with_column};
 
 /// Columns shorter than this are not worth a second thread.
 const PARALLEL: usize = 1 << 15;
 
-/// The entries of a level: two columns, one row an entry.
-#[derive(Clone, Copy, Debug)]
-pub struct Entries<'a> {
+/// The entries of a level: two columns, one row an entry. Cheap to clone: memory is shared.
+#[derive(Clone, Debug)]
+pub struct Entries {
     /// Number of parent positions: those of the level above, 1 at the root.
     pub parents: Pos,
     /// For each entry, its parent position. Equal parents stand together.
-    pub parent: &'a [Pos],
+    pub parent: IndexColumn,
     /// For each entry, its coordinate at this level, ascending under one parent. An entry is what
     /// the level below wants apart: equal coordinates under one parent occur, and mean one child
     /// in a unique level, several in a nonunique one.
-    pub crd: &'a [Crd],
+    pub crd: IndexColumn,
 }
 
 /// What a level made of its entries.
@@ -29,23 +32,29 @@ pub struct Assembled {
     /// The arrays, in the order of the level's description.
     pub arrays: Arrays,
     /// For each entry, its position at this level.
-    pub position: Vec<Pos>,
+    pub position: IndexColumn,
     /// Number of positions at this level.
     pub positions: Pos,
 }
 
 /// The children of each parent, laid side by side in the order of the parents.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct Segments {
     /// For each parent, and once more at the end, where its children begin: `parents + 1` offsets.
-    pub offsets: Vec<i64>,
+    pub offsets: IndexColumn,
     /// For each child, its coordinate.
-    pub crd: Vec<Crd>,
+    pub crd: IndexColumn,
     /// For each entry, the child that it became.
-    pub child: Vec<Pos>,
+    pub child: IndexColumn,
 }
 
-impl Entries<'_> {
+impl Entries {
+    /// Entries with the given columns.
+    #[must_use]
+    pub fn new(parents: Pos, parent: impl Into<IndexColumn>, crd: impl Into<IndexColumn>) -> Self {
+        Self { parents, parent: parent.into(), crd: crd.into() }
+    }
+
     /// Number of entries.
     #[must_use]
     pub fn len(&self) -> usize {
@@ -58,94 +67,191 @@ impl Entries<'_> {
         self.parent.is_empty()
     }
 
-    /// Whether an entry becomes a child of its own, not the same child as the entry before it.
-    fn is_child(&self, at: usize, unique: bool) -> bool {
-        !unique
-            || at == 0
-            || self.parent[at] != self.parent[at - 1]
-            || self.crd[at] != self.crd[at - 1]
-    }
-
     /// Lays the children of each parent side by side; in a unique level, entries with the same
-    /// coordinate become one child. Parallel. Cost: O(entries + parents).
+    /// coordinate become one child. Where every entry is a child of its own, the column of
+    /// coordinates is shared, not copied. Parallel. Cost: O(entries + parents).
     #[must_use]
     pub fn segments(&self, unique: bool) -> Segments {
-        let n = self.len();
-        let chunk = chunk_len(n);
-        let chunks: Vec<Range<usize>> =
-            (0..n).step_by(chunk).map(|lo| lo..(lo + chunk).min(n)).collect();
-        // Count, scan, fill: children in the order of the entries.
-        let counts: Vec<usize> = chunks
-            .par_iter()
-            .map(|c| c.clone().filter(|&at| self.is_child(at, unique)).count())
-            .collect();
-        let total = counts.iter().sum();
-        let mut child = vec![0; n];
-        let mut crd = vec![0; total];
-        let mut heads_parent = vec![0; total];
-        let mut rest_child = &mut child[..];
-        let mut rest_crd = &mut crd[..];
-        let mut rest_parent = &mut heads_parent[..];
-        let mut start = 0;
-        let mut jobs = Vec::with_capacity(chunks.len());
-        for (range, &count) in chunks.iter().zip(&counts) {
-            let (a, b) = rest_child.split_at_mut(range.len());
-            let (c, d) = rest_crd.split_at_mut(count);
-            let (e, f) = rest_parent.split_at_mut(count);
-            jobs.push((range.clone(), start, a, c, e));
-            (rest_child, rest_crd, rest_parent) = (b, d, f);
-            start += count;
-        }
-        jobs.into_par_iter().for_each(|(range, start, child, crd, parent)| {
-            let mut next = 0;
-            for (at, child) in range.zip(child) {
-                if self.is_child(at, unique) {
-                    crd[next] = self.crd[at];
-                    parent[next] = self.parent[at];
-                    next += 1;
-                }
-                *child = (start + next - 1) as Pos;
-            }
+        let found = with_column!(&self.parent, parent => match &self.crd {
+            IndexColumn::U32(crd) => heads(parent, &crd[..], unique),
+            IndexColumn::I32(crd) => heads(parent, &crd[..], unique),
+            IndexColumn::I64(crd) => heads(parent, &crd[..], unique),
+            other => heads(parent, &other.to_vec()[..], unique),
         });
-        let mut segments = Segments { offsets: self.offsets(&heads_parent), crd, child };
-        if !self.parent.is_sorted() {
-            segments.reorder(&heads_parent);
+        let total = found.counts.iter().sum::<usize>();
+        let (crd, child, of) = if total == self.len() {
+            (self.crd.clone(), IndexColumn::Count(total), self.parent.clone())
+        } else {
+            with_column!(&self.parent, parent => match &self.crd {
+                IndexColumn::U32(crd) => children(parent, &crd[..], &found.counts, total),
+                IndexColumn::I32(crd) => children(parent, &crd[..], &found.counts, total),
+                IndexColumn::I64(crd) => children(parent, &crd[..], &found.counts, total),
+                other => children(parent, &other.to_vec()[..], &found.counts, total),
+            })
+        };
+        if found.ascending {
+            return Segments { offsets: offsets(&of, self.parents), crd, child };
         }
-        segments
-    }
-
-    /// Offsets of the children of each parent, given each child's parent.
-    fn offsets(&self, child_parent: &[Pos]) -> Vec<i64> {
-        let mut offsets = vec![0; self.parents as usize + 1];
-        for &parent in child_parent {
-            offsets[parent as usize + 1] += 1;
-        }
-        scan(&mut offsets);
-        offsets
+        reordered(&of, &crd, &child, self.parents)
     }
 }
 
-impl Segments {
-    /// Moves children to where their parents want them, for parents that do not ascend.
-    fn reorder(&mut self, child_parent: &[Pos]) {
-        let mut next = self.offsets.clone();
-        let place: Vec<usize> = child_parent
-            .iter()
-            .map(|&parent| {
-                let slot = &mut next[parent as usize];
-                *slot += 1;
-                *slot as usize - 1
-            })
-            .collect();
-        let mut crd = vec![0; self.crd.len()];
-        for (from, &to) in place.iter().enumerate() {
-            crd[to] = self.crd[from];
-        }
-        self.crd = crd;
-        for child in &mut self.child {
-            *child = place[*child as usize] as Pos;
-        }
+/// Where children begin.
+struct Heads {
+    /// For each chunk, how many do.
+    counts: Vec<usize>,
+    /// Whether no parent stands before a smaller one.
+    ascending: bool,
+}
+
+/// The chunks into which a column of so many entries is split.
+fn chunks(n: usize) -> Vec<Range<usize>> {
+    let chunk = chunk_len(n);
+    (0..n).step_by(chunk).map(|lo| lo..(lo + chunk).min(n)).collect()
+}
+
+/// Whether an entry becomes a child of its own, not the same child as the entry before it.
+#[inline]
+fn is_head<T: IndexWord>(parent: impl IndexRead, crd: &[T], at: usize) -> bool {
+    at == 0 || (parent.at(at) != parent.at(at - 1)) | (crd[at] != crd[at - 1])
+}
+
+fn heads<T: IndexWord>(parent: impl IndexRead, crd: &[T], unique: bool) -> Heads {
+    let (counts, ascending): (Vec<usize>, Vec<bool>) = chunks(crd.len())
+        .into_par_iter()
+        .map(|range| {
+            let (len, from) = (range.len(), range.start.max(1));
+            let mut count = usize::from(range.start == 0);
+            let mut ascending = true;
+            for at in from..range.end {
+                ascending &= parent.at(at - 1) <= parent.at(at);
+                count += usize::from(is_head(parent, crd, at));
+            }
+            (if unique { count } else { len }, ascending)
+        })
+        .unzip();
+    Heads { counts, ascending: ascending.into_iter().all(|yes| yes) }
+}
+
+/// Coordinates of the children, the child of each entry, and the parent of each child.
+fn children<T: IndexWord>(
+    parent: impl IndexRead,
+    crd: &[T],
+    counts: &[usize],
+    total: usize,
+) -> (IndexColumn, IndexColumn, IndexColumn) {
+    let n = crd.len();
+    let mut of_entry = Buffer::<u32>::zeroed(if narrow(n) { n } else { 0 });
+    let mut of_entry_wide = Buffer::<i64>::zeroed(if narrow(n) { 0 } else { n });
+    let mut kept = Buffer::<T>::zeroed(total);
+    let mut of_child = Buffer::<i64>::zeroed(total);
+    let mut rest = (of_entry.make_mut(), of_entry_wide.make_mut(), kept.make_mut());
+    let mut rest_parent = of_child.make_mut();
+    let mut start = 0;
+    let mut jobs = Vec::with_capacity(counts.len());
+    for (range, &count) in chunks(n).into_iter().zip(counts) {
+        let (narrow, a) = rest.0.split_at_mut(range.len().min(rest.0.len()));
+        let (wide, b) = rest.1.split_at_mut(range.len().min(rest.1.len()));
+        let (crd, c) = rest.2.split_at_mut(count);
+        let (parent, d) = rest_parent.split_at_mut(count);
+        jobs.push((range, start, narrow, wide, crd, parent));
+        (rest, rest_parent) = ((a, b, c), d);
+        start += count;
     }
+    jobs.into_par_iter().for_each(|(range, start, narrow, wide, kept, of_child)| {
+        let mut next = 0;
+        let base = range.start;
+        for at in range {
+            if is_head(parent, crd, at) {
+                kept[next] = crd[at];
+                of_child[next] = parent.at(at);
+                next += 1;
+            }
+            let child = start + next - 1;
+            match narrow.get_mut(at - base) {
+                Some(slot) => *slot = child as u32,
+                None => wide[at - base] = child as i64,
+            }
+        }
+    });
+    let child = if narrow(n) { of_entry.into() } else { of_entry_wide.into() };
+    (T::column(kept), child, of_child.into())
+}
+
+/// Whether so many things can be numbered in 32 bits.
+fn narrow(n: usize) -> bool {
+    u32::try_from(n).is_ok()
+}
+
+/// For parents that ascend: where the children of each begin, and where the last end.
+fn offsets(child_parent: &IndexColumn, parents: Pos) -> IndexColumn {
+    let (n, parents) = (child_parent.len(), parents as usize);
+    match child_parent {
+        IndexColumn::Count(_) if n == parents => return IndexColumn::Count(n + 1),
+        _ if narrow(n) => {}
+        _ => return with_column!(child_parent, p => boundaries::<i64>(p, n, parents)),
+    }
+    with_column!(child_parent, p => boundaries::<u32>(p, n, parents))
+}
+
+fn boundaries<T: IndexWord>(parent: impl IndexRead, n: usize, parents: usize) -> IndexColumn {
+    let mut offsets = Buffer::<T>::zeroed(parents + 1);
+    let mut rest = offsets.make_mut();
+    // Each chunk writes the beginnings of the parents that it is the first to name, and of the
+    // childless ones before them; the first parent begins at 0.
+    let mut jobs = Vec::new();
+    let mut done = 0;
+    for range in chunks(n) {
+        let end = parent.at(range.end - 1) as usize + 1;
+        let (slots, others) = rest.split_at_mut(end - done);
+        jobs.push((range, done, slots));
+        (rest, done) = (others, end);
+    }
+    rest.fill(T::truncated(n as i64));
+    jobs.into_par_iter().for_each(|(range, first, slots)| {
+        let mut next = 0;
+        for at in range {
+            let slot = parent.at(at) as usize + 1;
+            if slot > first + next {
+                let upto = slot - first;
+                for slot in &mut slots[next..upto] {
+                    *slot = T::truncated(at as i64);
+                }
+                next = upto;
+            }
+        }
+    });
+    T::column(offsets)
+}
+
+/// Moves children to where their parents want them, for parents that do not ascend.
+fn reordered(
+    child_parent: &IndexColumn,
+    crd: &IndexColumn,
+    child: &IndexColumn,
+    parents: Pos,
+) -> Segments {
+    let mut offsets = vec![0_i64; parents as usize + 1];
+    let of = child_parent.to_vec();
+    for &parent in &of {
+        offsets[parent as usize + 1] += 1;
+    }
+    scan(&mut offsets);
+    let mut next = offsets.clone();
+    let place: Vec<usize> = of
+        .iter()
+        .map(|&parent| {
+            let slot = &mut next[parent as usize];
+            *slot += 1;
+            *slot as usize - 1
+        })
+        .collect();
+    let mut moved = vec![0; crd.len()];
+    for (from, &to) in place.iter().enumerate() {
+        moved[to] = crd.at(from);
+    }
+    let child: Vec<i64> = (0..child.len()).map(|at| place[child.at(at) as usize] as i64).collect();
+    Segments { offsets: offsets.into(), crd: moved.into(), child: child.into() }
 }
 
 /// Replaces counts by their running sums. Cost: O(length).
@@ -166,12 +272,34 @@ pub fn chunk_len(n: usize) -> usize {
     n.div_ceil(rayon::current_num_threads() * 4)
 }
 
+/// So many elements, made by a function of the place, in parallel. In huge pages when large.
+#[must_use]
+pub fn fill<T: Plain + Zeroable>(
+    len: usize,
+    element: impl Fn(usize) -> T + Send + Sync,
+) -> Buffer<T> {
+    let mut filled = Buffer::<T>::zeroed(len);
+    let chunk = chunk_len(len);
+    filled.make_mut().par_chunks_mut(chunk).enumerate().for_each(|(at, out)| {
+        for (offset, slot) in out.iter_mut().enumerate() {
+            *slot = element(at * chunk + offset);
+        }
+    });
+    filled
+}
+
+/// The kind of column that holds positions below a number.
+#[must_use]
+pub fn position_kind(positions: Pos) -> IndexKind {
+    crate::column::column_kind(0, positions.saturating_sub(1) as i64)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    fn entries<'a>(parents: Pos, parent: &'a [Pos], crd: &'a [Crd]) -> Entries<'a> {
-        Entries { parents, parent, crd }
+    fn entries(parents: Pos, parent: &[i64], crd: &[i64]) -> Entries {
+        Entries::new(parents, parent, crd)
     }
 
     #[test]
@@ -182,7 +310,8 @@ mod tests {
         assert_eq!(unique.crd, [1, 4, 0]);
         assert_eq!(unique.child, [0, 0, 1, 2]);
         let all = e.segments(false);
-        assert_eq!((&all.offsets[..], &all.child[..]), (&[0, 3, 3, 4][..], &[0, 1, 2, 3][..]));
+        assert_eq!(all.offsets, [0, 3, 3, 4]);
+        assert_eq!(all.child, [0, 1, 2, 3]);
     }
 
     #[test]
@@ -197,19 +326,42 @@ mod tests {
     #[test]
     fn long_columns_are_split_and_agree_with_a_plain_loop() {
         let n = 3 * PARALLEL + 7;
-        let parent: Vec<Pos> = (0..n as u64).map(|v| v / 10).collect();
-        let crd: Vec<Crd> = (0..n as i64).map(|v| v % 10 / 2).collect();
-        let s = entries(parent[n - 1] + 1, &parent, &crd).segments(true);
-        let mut child = Vec::new();
-        let mut heads = 0;
-        for at in 0..n {
-            if at == 0 || (parent[at], crd[at]) != (parent[at - 1], crd[at - 1]) {
-                heads += 1;
+        for sharing in [1, 2] {
+            // Every fifth parent is childless; sometimes neighbours share a coordinate.
+            let parent: Vec<i64> = (0..n as i64).map(|v| v / 10 + v / 40 + 2).collect();
+            let crd: Vec<i64> = (0..n as i64).map(|v| v % 10 / sharing).collect();
+            let parents = parent[n - 1] as u64 + 3;
+            let wide = entries(parents, &parent, &crd).segments(true);
+            let narrow = Entries::new(
+                parents,
+                parent.iter().map(|&v| v as u32).collect::<Vec<_>>(),
+                crd.iter().map(|&v| v as i32).collect::<Vec<_>>(),
+            );
+            assert_eq!(narrow.segments(true), wide);
+            let mut child = Vec::new();
+            let mut offsets = vec![0; parents as usize + 1];
+            let mut heads = 0;
+            for at in 0..n {
+                if at == 0 || (parent[at], crd[at]) != (parent[at - 1], crd[at - 1]) {
+                    heads += 1;
+                    offsets[parent[at] as usize + 1] += 1;
+                }
+                child.push(heads - 1);
             }
-            child.push(heads - 1);
+            scan(&mut offsets);
+            assert_eq!(wide.child.to_vec(), child);
+            assert_eq!(wide.crd.len() as i64, heads);
+            assert_eq!(wide.offsets.to_vec(), offsets);
         }
-        assert_eq!(s.child, child);
-        assert_eq!(s.crd.len() as u64, heads);
-        assert_eq!(*s.offsets.last().unwrap() as u64, heads);
+    }
+
+    #[test]
+    fn columns_that_follow_a_rule_are_entries_like_others() {
+        let ruled = Entries::new(4, IndexColumn::Count(4), IndexColumn::Same(7, 4)).segments(true);
+        assert_eq!(ruled, entries(4, &[0, 1, 2, 3], &[7; 4]).segments(true));
+        let root = Entries::new(1, IndexColumn::Same(0, 3), [1, 1, 5]).segments(true);
+        assert_eq!(root, entries(1, &[0; 3], &[1, 1, 5]).segments(true));
+        let none = Entries::new(2, IndexColumn::Same(0, 0), IndexColumn::Count(0)).segments(true);
+        assert_eq!(none.offsets, [0, 0, 0]);
     }
 }

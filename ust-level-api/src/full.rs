@@ -4,6 +4,7 @@
 //! ([`Props::full`](crate::Props::full)); no array is needed. A full level type forwards to these
 //! functions and adds only its own rules of placement.
 
+use crate::column::{BLOCK, IndexColumn};
 use crate::ir::{Builder, Expr};
 use crate::level::Arrays;
 use crate::{Assembled, Entries, LevelError, Located, Pos, Site, Step, Walk, WalkKind, WalkSite};
@@ -18,10 +19,23 @@ pub fn position(site: &Site, parent: Pos, crd: i64) -> Pos {
 ///
 /// # Errors
 /// [`LevelError::Overflow`] when the positions are too many to address.
-pub fn assemble(site: &Site, entries: &Entries<'_>) -> Result<Assembled, LevelError> {
+pub fn assemble(site: &Site, entries: &Entries) -> Result<Assembled, LevelError> {
     let positions = site.positions(entries.parents, site.size)?;
-    let place = |(&parent, &crd): (&Pos, &i64)| position(site, parent, crd);
-    let position = entries.parent.iter().zip(entries.crd).map(place).collect();
+    let position = match (&entries.parent, &entries.crd) {
+        // Under a root, positions are coordinates.
+        (IndexColumn::Same(0, _), crd) if site.lower == 0 => crd.clone(),
+        (parent, crd) => {
+            let most = (0, positions.saturating_sub(1) as i64);
+            IndexColumn::blocks(entries.len(), most, &|first, out| {
+                let mut above = [0; BLOCK];
+                parent.read(first, &mut above[..out.len()]);
+                crd.read(first, out);
+                for (out, &parent) in out.iter_mut().zip(&above) {
+                    *out = position(site, parent as Pos, *out) as i64;
+                }
+            })
+        }
+    };
     Ok(Assembled { arrays: Arrays::default(), position, positions })
 }
 

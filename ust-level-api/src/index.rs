@@ -5,6 +5,7 @@ use std::fmt;
 use num_traits::{AsPrimitive, ToPrimitive};
 
 use crate::Buffer;
+use crate::column::{IndexColumn, in_blocks};
 use crate::error::LevelError;
 
 /// How an index is stored: bits and sign.
@@ -219,6 +220,41 @@ impl IndexArray {
                             *to = from as $ty;
                         }
                         IndexArray::$variant(stored)
+                    })*
+                }
+            };
+        }
+        Ok(narrow!(U8(u8), U16(u16), U32(u32), U64(u64), I8(i8), I16(i16), I32(i32), I64(i64)))
+    }
+
+    /// Stores a column in the given kind: without a copy where that is how the column is kept.
+    /// Parallel. Cost: O(length).
+    ///
+    /// # Errors
+    /// As [`IndexArray::store`].
+    pub fn store_column(
+        kind: IndexKind,
+        column: &IndexColumn,
+        array: &str,
+        attribute: &'static str,
+    ) -> Result<Self, LevelError> {
+        match (kind, column) {
+            (IndexKind::U32, IndexColumn::U32(words)) => return Ok(Self::U32(words.clone())),
+            (IndexKind::I32, IndexColumn::I32(words)) => return Ok(Self::I32(words.clone())),
+            (IndexKind::I64, IndexColumn::I64(words)) => return Ok(Self::I64(words.clone())),
+            _ => {}
+        }
+        let (lo, hi) = column.extremes().unwrap_or((0, 0));
+        if !kind.holds(lo) || !kind.holds(hi) {
+            // Once more, to find the first one.
+            return Self::store(kind, &column.to_vec(), array, attribute);
+        }
+        macro_rules! narrow {
+            ($($variant:ident($ty:ty)),*) => {
+                match kind {
+                    IndexKind::U2 => Self::store(kind, &column.to_vec(), array, attribute)?,
+                    $(IndexKind::$variant => {
+                        in_blocks(column.len(), &|at, out| column.read(at, out), |v| v as $ty).into()
                     })*
                 }
             };

@@ -7,6 +7,7 @@ use dyn_clone::DynClone;
 use crate::Pos;
 use crate::assemble::{Assembled, Entries};
 use crate::check::{MAX_POSITIONS, Reach};
+use crate::column::IndexColumn;
 use crate::error::LevelError;
 use crate::index::{IndexArray, IndexKind};
 use crate::ir::{Builder, Expr};
@@ -51,7 +52,7 @@ pub trait LevelType: DynClone + fmt::Debug + Send + Sync {
     /// # Errors
     /// [`LevelError::CannotHold`] for entries that the level has no room for, and
     /// [`LevelError::Width`] for indices that do not fit the chosen width.
-    fn assemble(&self, site: &Site, entries: &Entries<'_>) -> Result<Assembled, LevelError>;
+    fn assemble(&self, site: &Site, entries: &Entries) -> Result<Assembled, LevelError>;
 
     /// Checks arrays of unknown origin, and tells which positions they reach. The number of arrays
     /// and their kinds are already as described.
@@ -290,21 +291,26 @@ impl Site {
         }
     }
 
-    /// Stores a `pos` array.
+    /// Stores a `pos` array: without a copy where the column is kept in the very kind.
     ///
     /// # Errors
     /// [`LevelError::Width`] when a position does not fit `posWidth`.
-    pub fn store_pos(&self, pos: &[i64]) -> Result<IndexArray, LevelError> {
-        let largest = pos.iter().copied().max().unwrap_or(0);
-        IndexArray::store(self.pos_kind(largest), pos, "pos", "posWidth")
+    pub fn store_pos(&self, pos: impl Into<IndexColumn>) -> Result<IndexArray, LevelError> {
+        let pos = pos.into();
+        let largest = match self.pos_width {
+            0 => pos.extremes().map_or(0, |(_, most)| most),
+            // The kind does not depend on it.
+            _ => 0,
+        };
+        IndexArray::store_column(self.pos_kind(largest), &pos, "pos", "posWidth")
     }
 
-    /// Stores a `crd` array.
+    /// Stores a `crd` array: without a copy where the column is kept in the very kind.
     ///
     /// # Errors
     /// [`LevelError::Width`] when a coordinate does not fit `crdWidth`.
-    pub fn store_crd(&self, crd: &[i64]) -> Result<IndexArray, LevelError> {
-        IndexArray::store(self.crd_kind(), crd, "crd", "crdWidth")
+    pub fn store_crd(&self, crd: impl Into<IndexColumn>) -> Result<IndexArray, LevelError> {
+        IndexArray::store_column(self.crd_kind(), &crd.into(), "crd", "crdWidth")
     }
 }
 

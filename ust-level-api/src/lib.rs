@@ -26,6 +26,7 @@
 //! |---|---|
 //! | [`level`] | the trait, and the words it speaks: places, properties, arrays |
 //! | [`assemble`] | sorted entries in, positions out; helpers for bulk assembly |
+//! | [`mod@column`] | columns of coordinates and positions, as narrow as they may be |
 //! | [`check`] | which positions are reachable, and errors that name array, index and rule |
 //! | [`walk`] | cursors: what a level hands to the engine's loops |
 //! | [`full`] | what every full level does alike |
@@ -42,6 +43,7 @@
 pub mod assemble;
 pub mod buffer;
 pub mod check;
+pub mod column;
 pub mod error;
 pub mod full;
 pub mod index;
@@ -54,6 +56,7 @@ pub mod walk;
 pub use assemble::{Assembled, Entries};
 pub use buffer::Buffer;
 pub use check::Reach;
+pub use column::IndexColumn;
 pub use error::LevelError;
 pub use index::{IndexArray, IndexKind, Packed};
 pub use inventory;

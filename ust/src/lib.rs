@@ -63,19 +63,29 @@
 //! # Ok::<(), ust::Error>(())
 //! ```
 //!
-//! Multiply, each operand in its own format:
+//! Compute in index notation, each operand in its own format, the result in any:
 //!
 //! ```
-//! use std::collections::HashMap;
-//! use ust::ops::{Expression, evaluate};
-//! use ust::Tensor;
+//! use ust::{Tensor, einsum};
 //!
 //! let a = Tensor::from_dense(&ndarray::array![[1.0, 0.0], [2.0, 3.0]], &"DIA-I".parse()?)?;
-//! let x = Tensor::from_dense(&ndarray::array![10.0, 1.0], &"DenseVector".parse()?)?;
-//! let product = Expression::parse("y(i) = A(i,j) * x(j)")?;
-//! let tensors = HashMap::from([("A".to_owned(), a), ("x".to_owned(), x)]);
-//! let y = evaluate(&product, &tensors)?.result;
+//! let x = ndarray::array![10.0, 1.0];
+//! let y = einsum("y(i) = A(i,j) * x(j)").arg("A", &a).arg("x", &x).run()?;
 //! assert_eq!(y.values().typed::<f64>()?, [10.0, 23.0]);
+//!
+//! let c = einsum("C(i,j) = A(i,k) * A(k,j) + max(A(j,i), 0)").arg("A", &a).format("CSR").run()?;
+//! assert_eq!(c.get_as::<f64>(&[0, 1])?, 2.0);
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+//!
+//! or with operators, where one is enough:
+//!
+//! ```
+//! use ust::Tensor;
+//!
+//! let a = Tensor::from_dense(&ndarray::array![[1.0, 0.0], [2.0, 3.0]], &"CSR".parse()?)?;
+//! let twice = (&a + &a)?;
+//! assert_eq!(twice.dot(&a)?.get_as::<f64>(&[1, 0])?, 16.0);
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 //!
@@ -84,11 +94,13 @@
 //! | for | see |
 //! |---|---|
 //! | formats: text, names, sizes, inverse maps | [`Format`], [`format::named`] |
+//! | format text that the compiler checks | [`format!`](macro@format) |
 //! | tensors: build, access, convert, check | [`Tensor`], [`tensor`] |
 //! | files: Matrix Market, FROSTT, NumPy, SciPy | [`io`] |
 //! | generated tensors | [`generate`] |
 //! | pictures | [`draw`] |
-//! | products in index notation | [`ops`] |
+//! | expressions in index notation | [`einsum`], [`ops`], and how they are written: [`ops::parse`] |
+//! | prepared kernels | [`Kernel`] |
 //! | a level type of your own | [`level_api`] |
 #![forbid(unsafe_code)]
 
@@ -100,5 +112,11 @@ use ust_level_loose_compressed as _;
 use ust_level_range as _;
 use ust_level_singleton as _;
 
+#[cfg(feature = "macros")]
+mod macros;
+
 pub use ust_engine::*;
 pub use ust_level_api as level_api;
+#[cfg(feature = "macros")]
+#[doc(hidden)]
+pub use ust_macros as __macros;

@@ -20,9 +20,9 @@ fn a_dense_level_is_a_loop_over_coordinates_and_a_compressed_one_over_positions(
     becomes(
         "CSR",
         "
-fn unpack(int A_n0, int A_n1, int A0_size, int A1_size; u32 A1_pos[], u32 A1_crd[], mut i64 count[], mut i64 column0[], mut i64 column1[], mut i64 column2[]) {
+fn unpack(int A_n0, int A_n1, int A0_size, int A1_size, int from, int to; u32 A1_pos[], u32 A1_crd[], mut i64 count[], mut i64 column0[], mut i64 column1[], mut i64 column2[]) {
   let row = 0;
-  for i0 in 0..A0_size {
+  for i0 in max(0, from)..min(A0_size, to) {
     for j1 in A1_pos[i0]..A1_pos[i0 + 1] {
       let j1_crd = A1_crd[j1];
       column0[row] = i0;
@@ -42,9 +42,9 @@ fn a_diagonal_bounds_the_range_below_it() {
     becomes(
         "DIA-I",
         "
-fn unpack(int A_n0, int A_n1, int A0_size, int A1_size, int A0_lower; u32 A0_pos[], i32 A0_crd[], mut i64 count[], mut i64 column0[], mut i64 column1[], mut i64 column2[]) {
+fn unpack(int A_n0, int A_n1, int A0_size, int A1_size, int A0_lower, int from, int to; u32 A0_pos[], i32 A0_crd[], mut i64 count[], mut i64 column0[], mut i64 column1[], mut i64 column2[]) {
   let row = 0;
-  for l0 in A0_pos[0]..A0_pos[1] {
+  for l0 in max(A0_pos[0], from)..min(A0_pos[1], to) {
     let l0_crd = A0_crd[l0];
     for i1 in max(0, 0 - l0_crd)..min(A1_size, A_n1 - l0_crd) {
       let i1_pos = l0 * A1_size + i1;
@@ -66,9 +66,9 @@ fn blocks_that_do_not_divide_the_shape_are_cut_at_its_edge() {
     becomes(
         "BSR(2,3)",
         "
-fn unpack(int A_n0, int A_n1, int A0_size, int A1_size; u32 A1_pos[], u32 A1_crd[], mut i64 count[], mut i64 column0[], mut i64 column1[], mut i64 column2[]) {
+fn unpack(int A_n0, int A_n1, int A0_size, int A1_size, int from, int to; u32 A1_pos[], u32 A1_crd[], mut i64 count[], mut i64 column0[], mut i64 column1[], mut i64 column2[]) {
   let row = 0;
-  for l0 in 0..min(A0_size, (A_n0 + 1) floordiv 2) {
+  for l0 in max(0, from)..min(min(A0_size, (A_n0 + 1) floordiv 2), to) {
     for l1 in A1_pos[l0]..A1_pos[l0 + 1] {
       let l1_crd = A1_crd[l1];
       for l2 in 0..min(2, A_n0 - l0 * 2) {
@@ -96,9 +96,9 @@ fn padding_beyond_the_shape_is_passed_over() {
     becomes(
         "2:4",
         "
-fn unpack(int A_n0, int A_n1, int A0_size, int A1_size; u32 A2_crd[], mut i64 count[], mut i64 column0[], mut i64 column1[], mut i64 column2[]) {
+fn unpack(int A_n0, int A_n1, int A0_size, int A1_size, int from, int to; u32 A2_crd[], mut i64 count[], mut i64 column0[], mut i64 column1[], mut i64 column2[]) {
   let row = 0;
-  for i0 in 0..A0_size {
+  for i0 in max(0, from)..min(A0_size, to) {
     for l1 in 0..min(A1_size, (A_n1 + 3) floordiv 4) {
       let l1_pos = i0 * A1_size + l1;
       for l2 in l1_pos * 2..(l1_pos + 1) * 2 {
@@ -124,9 +124,9 @@ fn a_linearised_level_is_decoded_and_tested() {
     becomes(
         "(i, j) -> (i * 9 + j : dense)",
         "
-fn unpack(int A_n0, int A_n1, int A0_size; mut i64 count[], mut i64 column0[], mut i64 column1[], mut i64 column2[]) {
+fn unpack(int A_n0, int A_n1, int A0_size, int from, int to; mut i64 count[], mut i64 column0[], mut i64 column1[], mut i64 column2[]) {
   let row = 0;
-  for l0 in 0..A0_size {
+  for l0 in max(0, from)..min(A0_size, to) {
     let i = l0 floordiv 9;
     let j = l0 mod 9;
     if 0 <= i && i < A_n0 && 0 <= j && j < A_n1 && i * 9 + j == l0 {

@@ -56,13 +56,13 @@ impl LevelType for Runs {
         Ok(())
     }
 
-    fn assemble(&self, site: &Site, entries: &Entries<'_>) -> Result<Assembled, LevelError> {
+    fn assemble(&self, site: &Site, entries: &Entries) -> Result<Assembled, LevelError> {
         let segments = entries.segments(true);
-        let first = segments.crd.iter().map(|&c| c as u64).collect::<Vec<_>>();
+        let first = segments.crd.to_vec().into_iter().map(|c| c as u64).collect::<Vec<_>>();
         let run = vec![1_u64; first.len()];
         Ok(Assembled {
             positions: first.len() as u64,
-            arrays: Arrays(vec![site.store_pos(&segments.offsets)?, first.into(), run.into()]),
+            arrays: Arrays(vec![site.store_pos(segments.offsets)?, first.into(), run.into()]),
             position: segments.child,
         })
     }

@@ -9,8 +9,14 @@ use std::path::{Path, PathBuf};
 use crate::run;
 
 /// The crates that work with any level type.
-const GENERIC: [&str; 5] =
-    ["ust-level-api/src", "ust-engine/src", "conformance/src", "ust-cli/src", "benches/src"];
+const GENERIC: [&str; 6] = [
+    "ust-level-api/src",
+    "ust-engine/src",
+    "ust-macros/src",
+    "conformance/src",
+    "ust-cli/src",
+    "benches/src",
+];
 /// Where format text is data.
 const DATA: [&str; 1] = ["ust-engine/src/format/named.rs"];
 

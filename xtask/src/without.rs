@@ -5,7 +5,10 @@ use std::path::Path;
 
 use crate::run;
 
-/// Copies the workspace, takes one level crate out of it and out of the facade, and builds the
+/// The crates that link the standard level types.
+const LINKING: [&str; 2] = ["ust", "ust-macros"];
+
+/// Copies the workspace, takes one level crate out of it and out of what links it, and builds the
 /// rest; for one level crate, or for each.
 pub(crate) fn check(only: Option<&str>) -> Result<(), String> {
     let root = run::root();
@@ -56,7 +59,7 @@ fn copy_sources(from: &Path, to: &Path) -> std::io::Result<()> {
     Ok(())
 }
 
-/// Removes a level crate: its folder, its lines in the workspace's manifest, and the facade's.
+/// Removes a level crate: its folder, its lines in the workspace's manifest, and in [`LINKING`].
 fn remove(root: &Path, level: &str) -> std::io::Result<()> {
     let package = format!("ust-level-{}", level.replace('_', "-"));
     let module = package.replace('-', "_");
@@ -64,8 +67,11 @@ fn remove(root: &Path, level: &str) -> std::io::Result<()> {
     drop_lines(&root.join("Cargo.toml"), |line| {
         line.contains(&format!("\"levels/{level}\"")) || line.starts_with(&format!("{package} "))
     })?;
-    drop_lines(&root.join("ust/Cargo.toml"), |line| line.starts_with(&format!("{package}.")))?;
-    drop_lines(&root.join("ust/src/lib.rs"), |line| line.contains(&format!("use {module} ")))
+    for linking in LINKING.map(|name| root.join(name)) {
+        drop_lines(&linking.join("Cargo.toml"), |line| line.starts_with(&format!("{package}.")))?;
+        drop_lines(&linking.join("src/lib.rs"), |line| line.contains(&format!("use {module} ")))?;
+    }
+    Ok(())
 }
 
 fn drop_lines(file: &Path, unwanted: impl Fn(&str) -> bool) -> std::io::Result<()> {

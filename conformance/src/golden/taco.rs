@@ -3,9 +3,10 @@
 use std::collections::HashMap;
 
 use serde_json::Value;
+use ust_engine::einsum;
 use ust_engine::lower::nest::Reach;
 use ust_engine::lower::unpack::{Column, unpack};
-use ust_engine::ops::{Expression, evaluate};
+use ust_engine::ops::Expression;
 use ust_engine::tensor::Tensor;
 use ust_engine::{Coo, Format};
 use ust_level_api::{Dtype, Scalar};
@@ -70,25 +71,21 @@ fn visits(case: &Value, format: &Format) -> Verdict {
     ensure(wanted.as_ref() == Some(&found), || format!("{found:?} are visited"))
 }
 
-/// Evaluates a product of named operands, in their formats, and compares the elements.
+/// Evaluates an expression of named operands, in their formats, and compares the elements.
 fn product(case: &Value, result_format: &str, expression: &str) -> Verdict {
     let text = expression.split(", ").next().unwrap_or_default();
-    let is_product = !text.contains(['+', '-', '/']);
-    if !is_product {
-        return Err(Trouble::Excluded(format!(
-            "`{text}` is no product, the only operation so far"
-        )));
-    }
     let read = Expression::parse(text)?;
     let mut operands: Vec<(String, Vec<Tensor>)> = Vec::new();
-    for factor in &read.factors {
-        let given = &case["operands"][&factor.name];
-        operands.push((factor.name.clone(), operand(case, given, result_format)?));
+    for name in read.operands() {
+        let given = &case["operands"][&name];
+        let given = operand(case, given, result_format)?;
+        operands.push((name, given));
     }
     let (expected, shape) = expectation(case, result_format)?;
     for choice in combinations(&operands) {
         let named: HashMap<String, Tensor> = choice.into_iter().collect();
-        let result = evaluate(&read, &named)?.result;
+        let call = named.iter().fold(einsum(text), |call, (name, t)| call.arg(name, t));
+        let result = call.run()?;
         ensure(result.shape() == shape, || format!("the result has shape {:?}", result.shape()))?;
         for (place, wanted) in everywhere(&shape).iter().zip(&expected) {
             let found = as_f64(result.get(place)?)?;

@@ -3,7 +3,7 @@
 use std::fmt;
 
 use ust_level_api::level::Wants;
-use ust_level_api::{Crd, Pos, Role, Site};
+use ust_level_api::{Crd, Entries, IndexColumn, Pos, Role, Site};
 
 use crate::oracle::Random;
 use crate::samples::Sample;
@@ -14,6 +14,25 @@ pub(super) struct Column {
     pub(super) parents: Pos,
     pub(super) parent: Vec<Pos>,
     pub(super) crd: Vec<Crd>,
+}
+
+impl Column {
+    /// As columns. Neighbouring tries differ in how the numbers are kept.
+    pub(super) fn entries(&self) -> Entries {
+        let parent: Vec<i64> = self.parent.iter().map(|&p| p as i64).collect();
+        let counts = parent.iter().enumerate().all(|(at, &p)| at as i64 == p);
+        let narrow = self.crd.len() % 2 == 1;
+        let parent = match (counts, narrow) {
+            (true, _) => IndexColumn::Count(parent.len()),
+            (_, true) => parent.iter().map(|&p| p as u32).collect::<Vec<_>>().into(),
+            (_, false) => parent.into(),
+        };
+        let crd = match narrow && self.crd.iter().all(|crd| i32::try_from(*crd).is_ok()) {
+            true => self.crd.iter().map(|&crd| crd as i32).collect::<Vec<_>>().into(),
+            false => self.crd.clone().into(),
+        };
+        Entries { parents: self.parents, parent, crd }
+    }
 }
 
 impl fmt::Display for Column {

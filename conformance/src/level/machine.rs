@@ -67,7 +67,7 @@ impl<'a> Machine<'a> {
         let program = Program::compile(function)?;
         let mut out: [Vec<i64>; N] = std::array::from_fn(|_| vec![0; room]);
         let mut memory: Vec<Memory<'_>> = self.arrays.0.iter().map(Memory::Index).collect();
-        memory.extend(out.iter_mut().map(|column| Memory::IndicesMut(column)));
+        memory.extend(out.iter_mut().map(|column| Memory::indices_mut(column)));
         let params: Vec<Param> = params.iter().map(|&param| Param::Int(param)).collect();
         program.run(&params, &mut memory)?;
         drop(memory);

@@ -9,7 +9,7 @@ mod properties;
 
 use ust_level_api::level::Wants;
 use ust_level_api::registry::{self, LevelArgs, LevelFactory};
-use ust_level_api::{Assembled, Entries, LevelError, Place, Site};
+use ust_level_api::{Assembled, LevelError, Place, Pos, Site};
 
 use crate::report::{Case, Trouble, Verdict, ensure, wrong};
 use crate::samples::{self, Sample};
@@ -134,15 +134,16 @@ impl Built<'_> {
 
     /// What an entry became: parent, coordinate, position.
     fn children(&self) -> impl Iterator<Item = Visit> + '_ {
-        let rows = self.column.parent.iter().zip(&self.column.crd).zip(&self.made.position);
-        rows.map(|((&parent, &crd), &pos)| Visit { parent, crd, pos })
+        let rows = self.column.parent.iter().zip(&self.column.crd);
+        let positions = self.made.position.to_vec();
+        rows.zip(positions).map(|((&parent, &crd), pos)| Visit { parent, crd, pos: pos as Pos })
     }
 }
 
 fn for_each(sample: &Sample, seed: u64, property: fn(&Built<'_>) -> Verdict) -> Verdict {
     let mut held = 0;
     for (site, column) in entries::tries(sample, seed) {
-        let entries = Entries { parents: column.parents, parent: &column.parent, crd: &column.crd };
+        let entries = column.entries();
         let made = match sample.ty.assemble(&site, &entries) {
             Ok(made) => made,
             Err(LevelError::CannotHold { .. }) if has_limits(sample) => continue,

@@ -242,8 +242,7 @@ pub(super) fn holds_a_fixed_number(sample: &Sample) -> Verdict {
     };
     let site = Site { size, ..Site::default() };
     let holds = |crd: &[Crd]| {
-        let parent = vec![0; crd.len()];
-        let entries = Entries { parents: 1, parent: &parent, crd };
+        let entries = Entries::new(1, vec![0_i64; crd.len()], crd);
         match sample.ty.assemble(&site, &entries) {
             Ok(_) => Ok(true),
             Err(LevelError::CannotHold { parent: 0, crd: found, reason }) => {
@@ -275,9 +274,9 @@ pub(super) fn widths_are_kept(sample: &Sample) -> Verdict {
     if sample.description.wants != Wants::Any {
         return Ok(());
     }
-    let entries = |parent, crd| Entries { parents: 1, parent, crd };
+    let entries = |crd: &[Crd]| Entries::new(1, vec![0_i64; crd.len()], crd);
     let site = Site { size: 300, crd_width: 8, ..Site::default() };
-    match sample.ty.assemble(&site, &entries(&[0], &[299])) {
+    match sample.ty.assemble(&site, &entries(&[299])) {
         Ok(_) => ensure(!stores(Role::Coordinate), || "coordinate 299 fits 8 bits?".to_owned())?,
         Err(LevelError::Width { value: 299, width: "crdWidth", .. }) => {}
         Err(other) => return wrong(format!("coordinate 299 in 8 bits: {other}")),
@@ -287,7 +286,7 @@ pub(super) fn widths_are_kept(sample: &Sample) -> Verdict {
     }
     let site = Site { size: 300, pos_width: 8, ..Site::default() };
     let crd: Vec<Crd> = (0..300).collect();
-    match sample.ty.assemble(&site, &entries(&[0; 300], &crd)) {
+    match sample.ty.assemble(&site, &entries(&crd)) {
         Ok(_) => ensure(!stores(Role::Position), || "300 positions fit 8 bits?".to_owned()),
         Err(LevelError::Width { width: "posWidth", .. }) => Ok(()),
         Err(LevelError::CannotHold { .. }) if has_limits(sample) => Ok(()),

@@ -98,12 +98,12 @@ impl LevelType for Bitmap {
         Ok(())
     }
 
-    fn assemble(&self, site: &Site, entries: &Entries<'_>) -> Result<Assembled, LevelError> {
+    fn assemble(&self, site: &Site, entries: &Entries) -> Result<Assembled, LevelError> {
         // The positions are those of a full level.
         let Assembled { position, positions, .. } = full::assemble(site, entries)?;
         let mut mask = vec![0_u8; positions as usize];
-        for &at in &position {
-            mask[at as usize] = 1;
+        for at in 0..position.len() {
+            mask[position.at(at) as usize] = 1;
         }
         Ok(Assembled { arrays: Arrays(vec![IndexArray::from(mask)]), position, positions })
     }

@@ -101,10 +101,10 @@ impl LevelType for Delta {
         Ok(())
     }
 
-    fn assemble(&self, site: &Site, entries: &Entries<'_>) -> Result<Assembled, LevelError> {
+    fn assemble(&self, site: &Site, entries: &Entries) -> Result<Assembled, LevelError> {
         let segments = entries.segments(true);
-        let mut gaps = segments.crd.clone();
-        for pair in segments.offsets.windows(2) {
+        let mut gaps = segments.crd.to_vec();
+        for pair in segments.offsets.to_vec().windows(2) {
             let mut before = site.lower;
             for gap in &mut gaps[pair[0] as usize..pair[1] as usize] {
                 (*gap, before) = (*gap - before, *gap);
@@ -119,7 +119,7 @@ impl LevelType for Delta {
         let gaps = gaps.into_iter().map(|gap| gap as u32).collect::<Vec<_>>();
         Ok(Assembled {
             positions: gaps.len() as u64,
-            arrays: Arrays(vec![site.store_pos(&segments.offsets)?, IndexArray::from(gaps)]),
+            arrays: Arrays(vec![site.store_pos(segments.offsets)?, IndexArray::from(gaps)]),
             position: segments.child,
         })
     }

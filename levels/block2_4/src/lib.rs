@@ -19,11 +19,11 @@
 //! * **Cost**: walking visits `n` places a group; locating looks at no more than those.
 //!
 //! ```
-//! use ust_level_api::{Entries, IndexArray, LevelType, Site};
+//! use ust_level_api::{Entries, LevelType, Site};
 //! use ust_level_block2_4::Structured;
 //!
 //! let site = Site { size: 4, crd_width: 2, ..Site::default() };
-//! let entries = Entries { parents: 2, parent: &[0, 0, 1], crd: &[1, 2, 3] };
+//! let entries = Entries::new(2, [0, 0, 1], [1, 2, 3]);
 //! let made = Structured::new(2, 4).unwrap().assemble(&site, &entries).unwrap();
 //! assert_eq!(made.arrays.0[0].to_vec(), [1, 2, 0, 3]);
 //! assert_eq!(made.position, [0, 1, 3]);
@@ -35,9 +35,9 @@ use ust_level_api::check;
 use ust_level_api::ir::{Builder, Expr};
 use ust_level_api::level::Wants;
 use ust_level_api::{
-    Arg, ArraySpec, Arrays, Assembled, Description, Entries, ExprShape, Interval, LevelArgs,
-    LevelError, LevelFactory, LevelType, LocateCost, Located, Place, Props, Reach, Role, Site,
-    Walk, WalkKind, WalkSite, inventory,
+    Arg, ArraySpec, Arrays, Assembled, Description, Entries, ExprShape, IndexColumn, Interval,
+    LevelArgs, LevelError, LevelFactory, LevelType, LocateCost, Located, Place, Props, Reach, Role,
+    Site, Walk, WalkKind, WalkSite, inventory,
 };
 
 inventory::submit! {
@@ -113,7 +113,7 @@ impl Structured {
 
     /// Fills a group of `n` coordinates, ascending: those of `taken`, and the lowest free ones
     /// beside them. `places` gets the place of each of `taken`, counted from `first`.
-    fn pad(self, taken: &[i64], first: u64, group: &mut [i64], places: &mut [u64]) {
+    fn pad(self, taken: &[i64], first: i64, group: &mut [i64], places: &mut [i64]) {
         let mut spare = self.n as usize - taken.len();
         let (mut at, mut free) = (0, 0);
         for (&coordinate, place) in taken.iter().zip(places) {
@@ -122,7 +122,7 @@ impl Structured {
                 (at, free, spare) = (at + 1, free + 1, spare - 1);
             }
             group[at] = coordinate;
-            *place = first + at as u64;
+            *place = first + at as i64;
             (at, free) = (at + 1, coordinate + 1);
         }
         for slot in &mut group[at..] {
@@ -189,22 +189,28 @@ impl LevelType for Structured {
         Ok(())
     }
 
-    fn assemble(&self, site: &Site, entries: &Entries<'_>) -> Result<Assembled, LevelError> {
+    fn assemble(&self, site: &Site, entries: &Entries) -> Result<Assembled, LevelError> {
         let positions = site.positions(entries.parents, self.n)?;
         let size = self.n as usize;
         let segments = entries.segments(true);
+        let (offsets, children) = (segments.offsets.to_vec(), segments.crd.to_vec());
         let mut crd = vec![0; positions as usize];
-        let mut places = vec![0; segments.crd.len()];
+        let mut places = vec![0; children.len()];
         for (parent, group) in crd.chunks_exact_mut(size).enumerate() {
-            let children = segments.offsets[parent] as usize..segments.offsets[parent + 1] as usize;
-            let taken = &segments.crd[children.clone()];
+            let segment = offsets[parent] as usize..offsets[parent + 1] as usize;
+            let taken = &children[segment.clone()];
             if taken.len() > size {
                 return Err(self.overfull(parent as u64, taken));
             }
-            self.pad(taken, (parent * size) as u64, group, &mut places[children]);
+            self.pad(taken, (parent * size) as i64, group, &mut places[segment]);
         }
-        let position = segments.child.iter().map(|&child| places[child as usize]).collect();
-        Ok(Assembled { arrays: Arrays(vec![site.store_crd(&crd)?]), position, positions })
+        let most = (0, positions.saturating_sub(1) as i64);
+        let child = &segments.child;
+        let position = IndexColumn::blocks(child.len(), most, &|first, out| {
+            child.read(first, out);
+            out.iter_mut().for_each(|out| *out = places[*out as usize]);
+        });
+        Ok(Assembled { arrays: Arrays(vec![site.store_crd(crd)?]), position, positions })
     }
 
     fn check(&self, site: &Site, arrays: &Arrays, parents: &Reach) -> Result<Reach, LevelError> {

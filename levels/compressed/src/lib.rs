@@ -24,7 +24,7 @@
 //! use ust_level_compressed::Compressed;
 //!
 //! let site = Site { size: 4, crd_width: 8, ..Site::default() };
-//! let entries = Entries { parents: 3, parent: &[0, 0, 2, 2, 2], crd: &[0, 2, 1, 2, 3] };
+//! let entries = Entries::new(3, [0, 0, 2, 2, 2], [0, 2, 1, 2, 3]);
 //! let made = Compressed::default().assemble(&site, &entries).unwrap();
 //! assert_eq!(made.arrays.0[0].to_vec(), [0, 2, 2, 5]);
 //! assert_eq!(made.arrays.0[1], IndexArray::from(vec![0_u8, 2, 1, 2, 3]));
@@ -113,14 +113,11 @@ impl LevelType for Compressed {
         Ok(())
     }
 
-    fn assemble(&self, site: &Site, entries: &Entries<'_>) -> Result<Assembled, LevelError> {
+    fn assemble(&self, site: &Site, entries: &Entries) -> Result<Assembled, LevelError> {
         let segments = entries.segments(!self.nonunique);
         Ok(Assembled {
             positions: segments.crd.len() as u64,
-            arrays: Arrays(vec![
-                site.store_pos(&segments.offsets)?,
-                site.store_crd(&segments.crd)?,
-            ]),
+            arrays: Arrays(vec![site.store_pos(segments.offsets)?, site.store_crd(segments.crd)?]),
             position: segments.child,
         })
     }

@@ -21,7 +21,7 @@
 //! use ust_level_dense::Dense;
 //!
 //! let site = Site { size: 3, ..Site::default() };
-//! let entries = Entries { parents: 2, parent: &[0, 0, 1], crd: &[0, 2, 2] };
+//! let entries = Entries::new(2, [0, 0, 1], [0, 2, 2]);
 //! let made = Dense.assemble(&site, &entries).unwrap();
 //! assert_eq!(made.position, [0, 2, 5]);
 //! assert_eq!(made.positions, 6);
@@ -88,7 +88,7 @@ impl LevelType for Dense {
         Ok(())
     }
 
-    fn assemble(&self, site: &Site, entries: &Entries<'_>) -> Result<Assembled, LevelError> {
+    fn assemble(&self, site: &Site, entries: &Entries) -> Result<Assembled, LevelError> {
         full::assemble(site, entries)
     }
 

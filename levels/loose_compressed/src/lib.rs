@@ -23,7 +23,7 @@
 //! use ust_level_loose_compressed::LooseCompressed;
 //!
 //! let site = Site { size: 4, ..Site::default() };
-//! let entries = Entries { parents: 2, parent: &[0, 1, 1], crd: &[1, 0, 3] };
+//! let entries = Entries::new(2, [0, 1, 1], [1, 0, 3]);
 //! let made = LooseCompressed::default().assemble(&site, &entries).unwrap();
 //! assert_eq!(made.arrays.0[0].to_vec(), [0, 1, 1, 3]);
 //! ```
@@ -34,9 +34,9 @@ use ust_level_api::ir::{Builder, Expr};
 use ust_level_api::level::Wants;
 use ust_level_api::walk::binary_search;
 use ust_level_api::{
-    Alias, ArraySpec, Arrays, Assembled, Description, Entries, Interval, LevelArgs, LevelError,
-    LevelFactory, LevelType, LocateCost, Located, Place, Props, Reach, Site, Walk, WalkKind,
-    WalkSite, inventory,
+    Alias, ArraySpec, Arrays, Assembled, Description, Entries, IndexColumn, Interval, LevelArgs,
+    LevelError, LevelFactory, LevelType, LocateCost, Located, Place, Props, Reach, Site, Walk,
+    WalkKind, WalkSite, inventory,
 };
 
 inventory::submit! {
@@ -111,12 +111,19 @@ impl LevelType for LooseCompressed {
         Ok(())
     }
 
-    fn assemble(&self, site: &Site, entries: &Entries<'_>) -> Result<Assembled, LevelError> {
+    fn assemble(&self, site: &Site, entries: &Entries) -> Result<Assembled, LevelError> {
         let segments = entries.segments(!self.nonunique);
-        let pairs: Vec<i64> = segments.offsets.windows(2).flatten().copied().collect();
+        let offsets = &segments.offsets;
+        // The end of one segment is the beginning of the next.
+        let most = (0, segments.crd.len() as i64);
+        let pairs = IndexColumn::blocks(2 * entries.parents as usize, most, &|first, out| {
+            for (at, out) in (first..).zip(out) {
+                *out = offsets.at(at / 2 + at % 2);
+            }
+        });
         Ok(Assembled {
             positions: segments.crd.len() as u64,
-            arrays: Arrays(vec![site.store_pos(&pairs)?, site.store_crd(&segments.crd)?]),
+            arrays: Arrays(vec![site.store_pos(pairs)?, site.store_crd(segments.crd)?]),
             position: segments.child,
         })
     }

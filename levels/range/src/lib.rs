@@ -26,7 +26,7 @@
 //!
 //! // The diagonal -1 of the picture: its entry i = 2, and the main diagonal.
 //! let site = Site { size: 4, ..Site::default() };
-//! let entries = Entries { parents: 3, parent: &[0, 1, 1], crd: &[2, 0, 1] };
+//! let entries = Entries::new(3, [0, 1, 1], [2, 0, 1]);
 //! assert_eq!(Range.assemble(&site, &entries).unwrap().position, [2, 4, 5]);
 //! ```
 #![forbid(unsafe_code)]
@@ -103,7 +103,7 @@ impl LevelType for Range {
         })
     }
 
-    fn assemble(&self, site: &Site, entries: &Entries<'_>) -> Result<Assembled, LevelError> {
+    fn assemble(&self, site: &Site, entries: &Entries) -> Result<Assembled, LevelError> {
         full::assemble(site, entries)
     }
 

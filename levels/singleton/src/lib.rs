@@ -24,7 +24,7 @@
 //! use ust_level_singleton::Singleton;
 //!
 //! let site = Site { size: 3, ..Site::default() };
-//! let entries = Entries { parents: 3, parent: &[0, 1, 2], crd: &[0, 2, 1] };
+//! let entries = Entries::new(3, [0, 1, 2], [0, 2, 1]);
 //! let made = Singleton::default().assemble(&site, &entries).unwrap();
 //! assert_eq!(made.arrays.0[0].to_vec(), [0, 2, 1]);
 //! ```
@@ -34,8 +34,9 @@ use ust_level_api::check;
 use ust_level_api::ir::{Builder, Expr};
 use ust_level_api::level::Wants;
 use ust_level_api::{
-    ArraySpec, Arrays, Assembled, Description, Entries, LevelArgs, LevelError, LevelFactory,
-    LevelType, LocateCost, Located, Place, Props, Reach, Site, Walk, WalkKind, WalkSite, inventory,
+    ArraySpec, Arrays, Assembled, Description, Entries, IndexColumn, LevelArgs, LevelError,
+    LevelFactory, LevelType, LocateCost, Located, Place, Props, Reach, Site, Walk, WalkKind,
+    WalkSite, inventory,
 };
 
 inventory::submit! {
@@ -141,24 +142,15 @@ impl LevelType for Singleton {
         Ok(())
     }
 
-    fn assemble(&self, site: &Site, entries: &Entries<'_>) -> Result<Assembled, LevelError> {
-        let lowest = if site.size == 0 { 0 } else { site.lower };
-        let mut crd = vec![lowest; entries.parents as usize];
-        let mut last = None;
-        for (&parent, &coordinate) in entries.parent.iter().zip(entries.crd) {
-            if last == Some(parent) && crd[parent as usize] != coordinate {
-                return Err(LevelError::CannotHold {
-                    parent,
-                    crd: coordinate,
-                    reason: "a singleton level holds one child for each parent".to_owned(),
-                });
-            }
-            crd[parent as usize] = coordinate;
-            last = Some(parent);
-        }
+    fn assemble(&self, site: &Site, entries: &Entries) -> Result<Assembled, LevelError> {
+        let crd = match entries.parent {
+            // A child for each parent, in their order: the column is the array.
+            IndexColumn::Count(n) if n as u64 == entries.parents => entries.crd.clone(),
+            _ => children(site, entries)?.into(),
+        };
         Ok(Assembled {
-            arrays: Arrays(vec![site.store_crd(&crd)?]),
-            position: entries.parent.to_vec(),
+            arrays: Arrays(vec![site.store_crd(crd)?]),
+            position: entries.parent.clone(),
             positions: entries.parents,
         })
     }
@@ -180,4 +172,24 @@ impl LevelType for Singleton {
         let pos = site.parent.lo.clone();
         Some(Located { found: b.load(site.arrays[CRD], pos.clone()).equals(crd), pos })
     }
+}
+
+/// The coordinate of each parent's child; the lowest one for parents without a child.
+fn children(site: &Site, entries: &Entries) -> Result<Vec<i64>, LevelError> {
+    let lowest = if site.size == 0 { 0 } else { site.lower };
+    let mut crd = vec![lowest; entries.parents as usize];
+    let mut last = None;
+    for at in 0..entries.len() {
+        let (parent, coordinate) = (entries.parent.at(at), entries.crd.at(at));
+        if last == Some(parent) && crd[parent as usize] != coordinate {
+            return Err(LevelError::CannotHold {
+                parent: parent as u64,
+                crd: coordinate,
+                reason: "a singleton level holds one child for each parent".to_owned(),
+            });
+        }
+        crd[parent as usize] = coordinate;
+        last = Some(parent);
+    }
+    Ok(crd)
 }

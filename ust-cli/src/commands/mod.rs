@@ -1,5 +1,6 @@
 //! One file for each subcommand.
 
+mod check;
 mod convert;
 mod format;
 mod formats;

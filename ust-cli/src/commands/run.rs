@@ -1,105 +1,204 @@
 //! `ust run`: an expression on tensors.
 
-use std::collections::HashMap;
 use std::io::Write;
+use std::time::Instant;
 
-use ust::Tensor;
-use ust::ops::{Evaluation, Expression, evaluate};
+use ust::ops::{Einsum, Expression, Kernel, Timing};
+use ust::{Backend, Tensor, einsum};
 
-use crate::args::{Named, Run};
+use crate::args::{Backend as Asked, Named, Run};
 use crate::failure::Failure;
 use crate::output::Output;
 use crate::{json, source, text};
-
-/// What runs the loops.
-const BACKEND: &str = "interpreter";
 
 pub(crate) fn run(args: &Run, out: &mut Output) -> Result<(), Failure> {
     let expression = Expression::parse(&args.expression)?;
     if let Some(file) = &args.out {
         ust::io::Kind::of(file)?;
     }
-    let tensors = operands(args, &expression)?;
-    let Evaluation { mut result, prepared_in, run_in, .. } = evaluate(&expression, &tensors)?;
-    drop(tensors);
-    if let Some(format) = format_of(args, &expression.result.name) {
-        result = result.convert(&source::resolve(format, result.rank())?)?;
+    let operands = operands(args, &expression)?;
+    let updates = operands.old.is_some();
+    let start = Instant::now();
+    let kernel = match &operands.old {
+        None => einsum_of(args, &operands).prepare()?,
+        Some(old) => einsum_of(args, &operands).prepare_update(old)?,
+    };
+    let mut prepare_seconds = start.elapsed().as_secs_f64();
+    if args.explain {
+        write!(out, "{}", kernel.explain())?;
+        if args.machine_code {
+            let code = kernel.machine_code();
+            writeln!(out, "{}", code.as_deref().unwrap_or("there is no machine code"))?;
+        }
+    }
+    let (result, seconds) = timed(args, &kernel, &operands, &mut prepare_seconds)?;
+    if args.check {
+        super::check::check(args, &operands, &result, updates)?;
     }
     if let Some(file) = &args.out {
         ust::io::write(file, &result)?;
     }
-    let (seconds, compile_seconds) = (run_in.as_secs_f64(), prepared_in.as_secs_f64());
+    report(args, &expression, &kernel, &result, &seconds, prepare_seconds, out)
+}
+
+/// Runs the kernel: once, or once to warm up and then as often as asked.
+fn timed(
+    args: &Run,
+    kernel: &Kernel,
+    operands: &Operands,
+    prepare_seconds: &mut f64,
+) -> Result<(Tensor, Vec<f64>), Failure> {
+    let mut tensors: Vec<&Tensor> = operands.tensors.iter().map(|(_, tensor)| tensor).collect();
+    tensors.extend(&operands.old);
+    let mut timing = Timing::default();
+    let once = |timing: &mut Timing| kernel.run_timed(&tensors, timing);
+    let mut result = once(&mut timing)?;
+    *prepare_seconds += timing.prepared_in.as_secs_f64();
+    if args.repeat == 1 {
+        return Ok((result, vec![timing.run_in.as_secs_f64()]));
+    }
+    let mut seconds = Vec::with_capacity(args.repeat as usize);
+    for _ in 0..args.repeat {
+        drop(result);
+        let start = Instant::now();
+        result = once(&mut timing)?;
+        seconds.push(start.elapsed().as_secs_f64());
+    }
+    Ok((result, seconds))
+}
+
+fn report(
+    args: &Run,
+    expression: &Expression,
+    kernel: &Kernel,
+    result: &Tensor,
+    seconds: &[f64],
+    prepare_seconds: f64,
+    out: &mut Output,
+) -> Result<(), Failure> {
+    let backend = kernel.backend();
     let file = args.out.as_ref().map(|file| file.to_string_lossy());
-    if !args.json {
-        writeln!(
+    if args.json {
+        let list: Vec<String> = seconds.iter().map(|s| format!("{s:?}")).collect();
+        write!(
             out,
-            "{} = {} {}, {seconds:.6} s by the {BACKEND}, {compile_seconds:.6} s to prepare",
-            expression.result.name,
-            text::shape(result.shape()),
-            result.dtype(),
+            r#"{{"seconds":[{}],"compile_seconds":{prepare_seconds:?},"backend":"{backend}","result":"#,
+            list.join(",")
         )?;
         match file {
-            Some(file) => writeln!(out, "wrote {file}")?,
-            None => writeln!(out, "{result}")?,
+            Some(file) => write!(out, r#"{{"written":{}}}"#, serde_json::Value::from(file))?,
+            None => json::tensor(out, result)?,
         }
-        return Ok(());
+        return Ok(writeln!(out, "}}")?);
     }
-    write!(
+    let mut sorted = seconds.to_vec();
+    sorted.sort_by(f64::total_cmp);
+    let median = sorted[sorted.len() / 2];
+    let times = match seconds.len() {
+        1 => format!("{median:.6} s"),
+        n => format!("{median:.6} s (median of {n})"),
+    };
+    writeln!(
         out,
-        r#"{{"seconds":[{seconds:?}],"compile_seconds":{compile_seconds:?},"backend":"{BACKEND}","result":"#
+        "{} = {} {}, {times} by the {backend}, {prepare_seconds:.6} s to prepare",
+        expression.result.name,
+        text::shape(result.shape()),
+        result.dtype(),
     )?;
     match file {
-        Some(file) => write!(out, r#"{{"written":{}}}"#, serde_json::Value::from(file))?,
-        None => json::tensor(out, &result)?,
+        Some(file) => writeln!(out, "wrote {file}")?,
+        None => writeln!(out, "{result}")?,
     }
-    Ok(writeln!(out, "}}")?)
+    Ok(())
+}
+
+/// The expression with its tensors and what was asked for beside them.
+pub(super) fn einsum_of(args: &Run, operands: &Operands) -> Einsum {
+    let mut call = einsum(&args.expression);
+    for (name, tensor) in &operands.tensors {
+        call = call.arg(name, tensor);
+    }
+    let result = operands.result.as_str();
+    if let Some(format) = format_of(args, result) {
+        call = call.format(format);
+    }
+    if let Some(dtype) = args.dtype {
+        call = call.dtype(dtype);
+    }
+    if let Some(semiring) = &args.semiring {
+        call = call.semiring(semiring);
+    }
+    for (index, extent) in &args.extent {
+        call = call.extent(index, *extent);
+    }
+    if let Some(threads) = args.threads {
+        call = call.threads(threads.into());
+    }
+    call.backend(match args.backend {
+        Asked::Auto => Backend::Auto,
+        Asked::Jit => Backend::Jit,
+        Asked::Interp => Backend::Interpreter,
+    })
+}
+
+/// The tensors of an expression.
+pub(super) struct Operands {
+    /// Those on the right.
+    pub(super) tensors: Vec<(String, Tensor)>,
+    /// For an update, what is there already.
+    pub(super) old: Option<Tensor>,
+    /// The name of the result.
+    pub(super) result: String,
 }
 
 /// The tensors of the expression, each in the shape and format asked for.
-fn operands(args: &Run, expression: &Expression) -> Result<HashMap<String, Tensor>, Failure> {
-    let mut factors: Vec<&str> = Vec::new();
-    for factor in &expression.factors {
-        if !factors.contains(&factor.name.as_str()) {
-            factors.push(&factor.name);
-        }
+fn operands(args: &Run, expression: &Expression) -> Result<Operands, Failure> {
+    let names = expression.operands();
+    let result = expression.result.name.clone();
+    let updates = expression.is_update();
+    let mut wanted: Vec<&str> = names.iter().map(String::as_str).collect();
+    if updates {
+        wanted.push(&result);
     }
-    check_names(args, &factors, &expression.result.name)?;
-    let mut tensors = HashMap::new();
-    for &factor in &factors {
-        let mut given = args.tensors.iter().filter(|given| given.name == factor);
+    check_names(args, &wanted, &result)?;
+    let read = |wanted: &str| -> Result<Tensor, Failure> {
+        let mut given = args.tensors.iter().filter(|given| given.name == wanted);
         let Some(Named { text, .. }) = given.next() else {
-            return Err(Failure::input(format!("the tensor `{factor}` is not given"))
-                .help(format!("give it as `{factor}=FILE` or `{factor}=gen:...`")));
+            return Err(Failure::input(format!("the tensor `{wanted}` is not given"))
+                .help(format!("give it as `{wanted}=FILE` or `{wanted}=gen:...`")));
         };
         if given.next().is_some() {
-            return Err(Failure::input(format!("the tensor `{factor}` is given twice")));
+            return Err(Failure::input(format!("the tensor `{wanted}` is given twice")));
         }
         let mut shapes = args.shape.iter().rev();
-        let shape = shapes.find(|s| s.name.as_deref().is_none_or(|name| name == factor));
-        let format = format_of(args, factor);
-        let tensor = source::tensor(text, shape.map(|named| &named.shape), format)?;
-        tensors.insert(factor.to_owned(), tensor);
+        let shape = shapes.find(|s| s.name.as_deref().is_none_or(|name| name == wanted));
+        source::tensor(text, shape.map(|named| &named.shape), format_of(args, wanted))
+    };
+    let mut tensors = Vec::new();
+    for name in &names {
+        tensors.push((name.clone(), read(name)?));
     }
-    Ok(tensors)
+    let old = if updates { Some(read(&result)?) } else { None };
+    Ok(Operands { tensors, old, result })
 }
 
 /// Whether everything that is said about a tensor is said about one of the expression.
-fn check_names(args: &Run, factors: &[&str], result: &str) -> Result<(), Failure> {
-    let known: Vec<&str> = factors.iter().copied().chain([result]).collect();
-    let tensors = args.tensors.iter().map(|named| (&*named.name, factors));
+fn check_names(args: &Run, wanted: &[&str], result: &str) -> Result<(), Failure> {
+    let known: Vec<&str> = wanted.iter().copied().chain([result]).collect();
+    let tensors = args.tensors.iter().map(|named| (&*named.name, wanted));
     let formats = args.format.iter().map(|named| (&*named.name, &known[..]));
-    let shapes = args.shape.iter().filter_map(|s| Some((s.name.as_deref()?, factors)));
+    let shapes = args.shape.iter().filter_map(|s| Some((s.name.as_deref()?, wanted)));
     for (name, known) in tensors.chain(formats).chain(shapes) {
         if !known.contains(&name) {
             let message = match name == result {
-                true => format!("`{name}` is the result of `{}`, not a factor", args.expression),
+                true => format!("`{name}` is the result of `{}`, not an operand", args.expression),
                 false => format!("`{}` has no tensor `{name}`", args.expression),
             };
             return Err(Failure::input(message).help(format!("it may be {}", known.join(", "))));
         }
     }
-    if factors.len() > 1 && args.shape.iter().any(|shape| shape.name.is_none()) {
-        let help = format!("write `--shape NAME=SHAPE` with one of {}", factors.join(", "));
+    if wanted.len() > 1 && args.shape.iter().any(|shape| shape.name.is_none()) {
+        let help = format!("write `--shape NAME=SHAPE` with one of {}", wanted.join(", "));
         return Err(Failure::input("--shape does not say which tensor is meant").help(help));
     }
     Ok(())

@@ -12,6 +12,7 @@ use super::expr::{IndexExpr, Spelling};
 use super::form::{Atom, Form, NoForm, digits};
 use super::inverse::{Inverse, Trouble, infer, limit_table};
 use super::model::{Format, Inner};
+use super::outside::Outside;
 use super::print::names_for_levels;
 use super::spec::{DimSpec, LevelSpec};
 use super::suggest::nearest;
@@ -21,6 +22,15 @@ use super::syntax::{
 
 /// Makes a format of what was parsed from `source`.
 pub(super) fn build(source: &str, syntax: &FormatSyntax) -> Result<Format, FormatError> {
+    build_with(source, syntax, &[])
+}
+
+/// The same, with stand-ins for the level types in `outside` that nobody makes.
+pub(super) fn build_with(
+    source: &str,
+    syntax: &FormatSyntax,
+    outside: &[&str],
+) -> Result<Format, FormatError> {
     let text = Text { source };
     let dims = text.unique(syntax.dims.iter().map(|dim| &dim.name), "dimension")?;
     let declared = text.level_names(syntax)?;
@@ -44,11 +54,17 @@ pub(super) fn build(source: &str, syntax: &FormatSyntax) -> Result<Format, Forma
     text.all_used(syntax, &exprs)?;
 
     let mut types: Vec<Box<dyn LevelType>> = Vec::with_capacity(syntax.levels.len());
+    let mut stands_in = Vec::with_capacity(syntax.levels.len());
     for level in &syntax.levels {
-        types.push(text.level_type(level)?);
+        let ty = text.level_type(level, outside)?;
+        stands_in.push(ty.is_none());
+        types.push(ty.unwrap_or_else(|| Box::new(Outside::new(&level.ty))));
     }
     let descriptions: Vec<Description> = types.iter().map(|ty| ty.describe()).collect();
     for (at, ty) in types.iter().enumerate() {
+        if at > 0 && stands_in[at - 1] {
+            continue;
+        }
         let place = Place {
             parent: at.checked_sub(1).map(|above| &descriptions[above]),
             expr: shape_of(&forms, at),
@@ -304,8 +320,20 @@ impl Text<'_> {
         }
     }
 
-    fn level_type(self, level: &LevelSyntax) -> Result<Box<dyn LevelType>, FormatError> {
-        registry::make(&level.ty).map_err(|error| match error {
+    /// The level type, or `None` for one in `outside` that nobody makes.
+    fn level_type(
+        self,
+        level: &LevelSyntax,
+        outside: &[&str],
+    ) -> Result<Option<Box<dyn LevelType>>, FormatError> {
+        let error = match registry::make(&level.ty) {
+            Ok(ty) => return Ok(Some(ty)),
+            Err(error) => error,
+        };
+        if outside.contains(&level.ty.name.as_str()) {
+            return Ok(None);
+        }
+        Err(match error {
             MakeError::Unknown { name, known } => {
                 let aliases =
                     registry::factories().into_iter().flat_map(|f| f.aliases).map(|a| a.name);

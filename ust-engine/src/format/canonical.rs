@@ -15,6 +15,27 @@ const MAX_SIZE: usize = 1 << 11;
 /// The most work for one proof, in terms.
 const MAX_WORK: usize = 1 << 20;
 
+/// What expressions with the same values have in common: compared and hashed, nothing else.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub(crate) struct ExprKey(Key);
+
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+enum Key {
+    Form(Form),
+    /// An expression that has no form is compared as it is written.
+    Written(IndexExpr),
+}
+
+impl ExprKey {
+    /// The key of an expression over variables that run from 0 on.
+    pub(crate) fn new(expr: &IndexExpr) -> Self {
+        match Canonical::new(&[]).of(expr) {
+            Ok(form) => Self(Key::Form(form)),
+            Err(_) => Self(Key::Written(expr.clone())),
+        }
+    }
+}
+
 /// Makes canonical forms, given what is known of the variables: variable `v` lies in
 /// `0..limits[v]`, or is any number from 0 on.
 pub(super) struct Canonical<'a> {

@@ -48,6 +48,24 @@ impl IndexExpr {
         }
     }
 
+    /// The expression with another variable in place of each: `vars[v]` in place of `v`.
+    ///
+    /// # Panics
+    /// When a variable is beyond the end.
+    #[must_use]
+    pub fn renamed(&self, vars: &[usize]) -> Self {
+        let of = |e: &Self| Box::new(e.renamed(vars));
+        match self {
+            Self::Const(value) => Self::Const(*value),
+            Self::Var(var) => Self::Var(vars[*var]),
+            Self::Add(a, b) => Self::Add(of(a), of(b)),
+            Self::Sub(a, b) => Self::Sub(of(a), of(b)),
+            Self::Mul(a, b) => Self::Mul(of(a), of(b)),
+            Self::FloorDiv(a, b) => Self::FloorDiv(of(a), of(b)),
+            Self::Mod(a, b) => Self::Mod(of(a), of(b)),
+        }
+    }
+
     /// The variables that occur. Cost: O(size of the expression).
     #[must_use]
     pub fn vars(&self) -> BTreeSet<usize> {

@@ -25,6 +25,7 @@
 //! | `canonical` | one form for all expressions with the same values: equality and proofs |
 //! | `bind` | a format and a shape: sizes of levels |
 //! | `read`, `print` | from any spelling, and back to canonical text |
+//! | `outside` | text whose level types are not all linked, checked as far as can be |
 //! | `lookup` | from a name to a format and back |
 //! | `error`, `suggest` | errors with a caret, and the nearest known name |
 
@@ -40,6 +41,7 @@ mod lex;
 mod lookup;
 mod model;
 pub mod named;
+mod outside;
 mod parse;
 mod parse_expr;
 mod print;
@@ -50,6 +52,7 @@ mod syntax;
 mod tiling;
 
 pub use bind::{Bound, LevelDomain};
+pub(crate) use canonical::ExprKey;
 pub use error::FormatError;
 pub use expr::{IndexExpr, Spelling};
 pub use model::Format;

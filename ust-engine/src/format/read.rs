@@ -2,7 +2,7 @@
 
 use std::str::FromStr;
 
-use super::build::build;
+use super::build::build_with;
 use super::error::FormatError;
 use super::lex::{Lexer, Mode};
 use super::lookup;
@@ -18,28 +18,39 @@ impl Format {
     /// # Errors
     /// What is wrong with the text, and where; also a format whose rank is not `rank`.
     pub fn resolve(text: &str, rank: Option<usize>) -> Result<Self, FormatError> {
-        if text.len() > MAX_TEXT {
-            let message = format!("format text of {} bytes; at most {MAX_TEXT}", text.len());
-            return Err(FormatError::new(text, 0..0, message));
+        resolve(text, rank, &[])
+    }
+}
+
+/// Reads a format; the level types in `outside` may be unknown.
+pub(super) fn resolve(
+    text: &str,
+    rank: Option<usize>,
+    outside: &[&str],
+) -> Result<Format, FormatError> {
+    if text.len() > MAX_TEXT {
+        let message = format!("format text of {} bytes; at most {MAX_TEXT}", text.len());
+        return Err(FormatError::new(text, 0..0, message));
+    }
+    let mut start = Lexer::new(text, 0, Mode::Start);
+    start.skip();
+    let rest = &text[start.at..];
+    let is_text = rest.starts_with(['(', '[', '{', '#']) || rest.contains("->");
+    let format = if is_text {
+        build_with(text, &parse(text)?, outside)?
+    } else {
+        lookup::read(text, start.at, rank)?
+    };
+    match rank {
+        Some(rank) if rank != format.rank() => {
+            let span = start.at..start.at + rest.trim_end().len();
+            let of = format.rank();
+            let message = format!("a format of {of} dimensions for a tensor of rank {rank}");
+            let any: Vec<&str> = named().filter(|f| f.family.is_some()).map(|f| f.name).collect();
+            Err(FormatError::new(text, span, message)
+                .with_help(format!("these take any rank: {}", any.join(", "))))
         }
-        let mut start = Lexer::new(text, 0, Mode::Start);
-        start.skip();
-        let rest = &text[start.at..];
-        let is_text = rest.starts_with(['(', '[', '{', '#']) || rest.contains("->");
-        let format =
-            if is_text { build(text, &parse(text)?)? } else { lookup::read(text, start.at, rank)? };
-        match rank {
-            Some(rank) if rank != format.rank() => {
-                let span = start.at..start.at + rest.trim_end().len();
-                let of = format.rank();
-                let message = format!("a format of {of} dimensions for a tensor of rank {rank}");
-                let any: Vec<&str> =
-                    named().filter(|f| f.family.is_some()).map(|f| f.name).collect();
-                Err(FormatError::new(text, span, message)
-                    .with_help(format!("these take any rank: {}", any.join(", "))))
-            }
-            _ => Ok(format),
-        }
+        _ => Ok(format),
     }
 }
 

@@ -1,7 +1,7 @@
 //! One element of a tensor: located where levels can, walked for where they cannot.
 
 use ust_level_api::ir::{ArrayId, BinOp, Builder, Elem, Expr, Function, Ty};
-use ust_level_api::{IndexKind, Scalar};
+use ust_level_api::{IndexKind, Interval, Scalar};
 
 use super::nest::{Operand, Reach};
 use crate::tensor::Tensor;
@@ -65,7 +65,7 @@ fn descend(
         });
     }
     let ty = &operand.format.levels()[level].ty;
-    let site = operand.site(level, parent, &wanted[..level], Reach::Inside);
+    let site = operand.site(level, Interval::one(parent), &wanted[..level], Reach::Inside);
     // Where a coordinate can stand several times, one position is not the answer.
     let located = match operand.format.descriptions()[level].props.unique {
         true => ty.locate(&site, wanted[level].clone(), b),

@@ -17,7 +17,7 @@ pub struct Operand {
     pub arrays: Vec<Vec<ArrayId>>,
     /// Extents, level sizes and lowest coordinates.
     pub sizes: Sizes,
-    bounds: Bounds,
+    pub(crate) bounds: Bounds,
     view: super::view::View,
 }
 
@@ -76,6 +76,13 @@ impl Operand {
                 })
                 .collect(),
         };
+        Self::with_sizes(b, name, tensor, sizes)
+    }
+
+    /// Declares the arrays of a tensor whose sizes are known by other parameters.
+    #[must_use]
+    pub(crate) fn with_sizes(b: &mut Builder, name: &str, tensor: &Tensor, sizes: Sizes) -> Self {
+        let format = tensor.format().clone();
         let arrays = (0..format.level_count())
             .map(|l| {
                 let specs = &format.descriptions()[l].arrays;
@@ -108,10 +115,10 @@ impl Operand {
     }
 
     /// What a level is told when it is walked or searched under one parent.
-    pub(super) fn site(
+    pub(crate) fn site(
         &self,
         level: usize,
-        parent: Expr,
+        parent: Interval,
         above: &[Expr],
         reach: Reach,
     ) -> WalkSite {
@@ -127,7 +134,7 @@ impl Operand {
             size: self.sizes.sizes[level].clone(),
             lower: self.sizes.lowers[level].clone(),
             bounds,
-            parent: Interval::one(parent),
+            parent,
         }
     }
 
@@ -139,6 +146,28 @@ impl Operand {
         reach: Reach,
         body: &mut dyn FnMut(&mut Builder, &Leaf),
     ) -> bool {
+        self.walk_within(b, reach, None, body).repeats
+    }
+
+    /// As [`Operand::walk`], over a piece of the outermost loop: cursors `piece.0 .. piece.1`, which
+    /// may reach beyond the loop. The whole loop is walked where it cannot be cut.
+    pub fn walk_piece(
+        &self,
+        b: &mut Builder,
+        reach: Reach,
+        piece: (Expr, Expr),
+        body: &mut dyn FnMut(&mut Builder, &Leaf),
+    ) -> Walked {
+        self.walk_within(b, reach, Some(piece), body)
+    }
+
+    fn walk_within(
+        &self,
+        b: &mut Builder,
+        reach: Reach,
+        piece: Option<(Expr, Expr)>,
+        body: &mut dyn FnMut(&mut Builder, &Leaf),
+    ) -> Walked {
         let leaf = Leaf {
             levels: Vec::new(),
             positions: Vec::new(),
@@ -146,21 +175,40 @@ impl Operand {
             whole: vec![None; self.format.rank()],
             inside: Expr::Bool(true),
         };
-        let mut loops = Loops { operand: self, reach, repeats: false, body };
+        let walked = Walked { repeats: false, splits: false };
+        let mut loops = Loops { operand: self, reach, piece, walked, body };
         loops.level(b, leaf);
-        loops.repeats
+        loops.walked
+    }
+
+    /// Emits code that stores the bounds of the outermost loop's cursor in two elements of an array.
+    /// Says no, and emits nothing, where the loop cannot be cut into pieces.
+    pub fn outermost(&self, b: &mut Builder, reach: Reach, ends: ArrayId) -> bool {
+        let Some(level) = self.format.levels().first() else { return false };
+        let site = self.site(0, Interval::one(Expr::Int(0)), &[], reach);
+        let walk = level.ty.walk(&site, b);
+        if walk.advance.is_some() {
+            return false;
+        }
+        b.store(ends, Expr::Int(0), walk.cursor.lo.clone());
+        b.store(ends, Expr::Int(1), walk.cursor.hi.clone());
+        true
     }
 
     /// Whether the dimensions known so far map to the very level coordinates that they came from:
     /// where levels have room to spare (`i * 2`), not every coordinate stands for an element.
-    fn maps_back(&self, completed: usize, leaf: &Leaf) -> Expr {
-        let known: Vec<Expr> =
-            leaf.whole.iter().map(|e| e.clone().unwrap_or(Expr::Int(0))).collect();
+    pub(crate) fn maps_back(
+        &self,
+        completed: usize,
+        levels: &[Expr],
+        whole: &[Option<Expr>],
+    ) -> Expr {
+        let known: Vec<Expr> = whole.iter().map(|e| e.clone().unwrap_or(Expr::Int(0))).collect();
         let mut back = Expr::Bool(true);
-        for (level, crd) in leaf.levels.iter().enumerate() {
+        for (level, crd) in levels.iter().enumerate() {
             let expr = &self.format.levels()[level].expr;
             let vars = expr.vars();
-            if vars.contains(&completed) && vars.iter().all(|&dim| leaf.whole[dim].is_some()) {
+            if vars.contains(&completed) && vars.iter().all(|&dim| whole[dim].is_some()) {
                 back = back.and(emit(expr, &known).equals(crd.clone()));
             }
         }
@@ -182,12 +230,23 @@ impl Operand {
     }
 }
 
+/// What is known of a walk once it is emitted.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Walked {
+    /// Whether a value can be visited more than once, because a level gives one position to a run
+    /// of coordinates.
+    pub repeats: bool,
+    /// Whether the outermost loop can be cut into pieces.
+    pub splits: bool,
+}
+
 /// The loops being emitted.
 struct Loops<'a, 'b> {
     operand: &'a Operand,
     reach: Reach,
-    /// Whether some level has given one position to a run of coordinates.
-    repeats: bool,
+    /// The piece of the outermost loop that is walked, instead of all of it.
+    piece: Option<(Expr, Expr)>,
+    walked: Walked,
     body: &'b mut dyn FnMut(&mut Builder, &Leaf),
 }
 
@@ -201,15 +260,23 @@ impl Loops<'_, '_> {
         }
         let ty = &operand.format.levels()[level].ty;
         let parent = above.positions.last().cloned().unwrap_or(Expr::Int(0));
-        let site = operand.site(level, parent, &above.levels, self.reach);
+        let site = operand.site(level, Interval::one(parent), &above.levels, self.reach);
         let walk = ty.walk(&site, b);
         let name = operand.cursor_name(level);
-        b.for_(&name, walk.cursor.lo.clone(), walk.cursor.hi.clone(), |b, cursor| {
+        let Interval { mut lo, mut hi } = walk.cursor.clone();
+        // What is carried from stop to stop must be carried from the first.
+        if level == 0 && walk.advance.is_none() {
+            self.walked.splits = true;
+            if let Some((from, to)) = &self.piece {
+                (lo, hi) = (lo.max(from.clone()), hi.min(to.clone()));
+            }
+        }
+        b.for_(&name, lo, hi, |b, cursor| {
             let Step { crd, pos, guard, run } = (walk.step)(b, cursor.clone());
             b.if_(guard.unwrap_or(Expr::Bool(true)), |b| match run {
                 None => self.child(b, above, walk.kind, crd, pos),
                 Some(run) => {
-                    self.repeats = true;
+                    self.walked.repeats = true;
                     let pos = b.bind("run_pos", pos);
                     let lo = b.bind("run_lo", crd);
                     b.for_("in_run", lo.clone(), lo + run, |b, crd| {
@@ -248,7 +315,7 @@ impl Loops<'_, '_> {
             }
             leaf.whole[dim] = Some(whole.clone());
             if !trusted && operand.bounds.needs_guard(dim) {
-                inside = inside.and(operand.maps_back(dim, &leaf));
+                inside = inside.and(operand.maps_back(dim, &leaf.levels, &leaf.whole));
             }
             let (shown, visible) = operand.view.emit_shown(dim, whole);
             inside = inside.and(visible);
@@ -271,7 +338,7 @@ fn padded_to(levels: &[Expr], count: usize) -> Vec<Expr> {
     all
 }
 
-fn can_be_negative(expr: &IndexExpr) -> bool {
+pub(crate) fn can_be_negative(expr: &IndexExpr) -> bool {
     match expr {
         IndexExpr::Const(value) => *value < 0,
         IndexExpr::Var(_) | IndexExpr::Mod(..) => false,

@@ -1,13 +1,22 @@
 //! Storage into columns of coordinates: the first half of every conversion.
 
+use rayon::prelude::*;
 use ust_level_api::ir::interp::{Limits, Memory, Param, Program, RunError};
-use ust_level_api::ir::{ArrayId, BinOp, Builder, Elem, Expr, Function};
-use ust_level_api::{IndexArray, IndexKind};
+use ust_level_api::ir::{ArrayId, BinOp, Builder, Elem, Expr, Function, Ty};
+use ust_level_api::{Buffer, IndexArray, IndexColumn, IndexKind};
 
+use super::emit;
+use super::native::Code;
 use super::nest::{Leaf, Operand, Reach};
 use crate::error::Error;
+use crate::format::IndexExpr;
 use crate::tensor::Tensor;
 use crate::tensor::memory::default_limit;
+
+/// Fewer rows than this are not worth a second thread.
+const PARALLEL: usize = 1 << 15;
+/// Pieces that the outermost loop is cut into, for each thread.
+const PIECES: usize = 8;
 
 /// One thing to write down about each place that a walk visits.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -24,11 +33,29 @@ pub enum Column {
     Inside,
 }
 
+/// A column to write, and how its numbers are kept: as `U32`, `I32` or `I64`.
+#[derive(Clone, Debug)]
+pub struct Wanted {
+    /// What is written.
+    pub what: What,
+    /// How it is kept.
+    pub kind: IndexKind,
+}
+
+/// What a column holds.
+#[derive(Clone, Debug)]
+pub enum What {
+    /// Something known of the place.
+    Of(Column),
+    /// An expression over the dimensions.
+    Expr(IndexExpr),
+}
+
 /// Walks a tensor and writes columns, one row for each place visited.
 ///
 /// `keep` says for each value position whether it is wanted; without it, all are. `rows` is the
 /// most rows that can come where no value is visited twice; where levels store runs, rows are
-/// counted first. Cost: O(places visited), through the interpreter.
+/// counted first. Cost: O(places visited).
 ///
 /// # Errors
 /// [`Error::Run`] for arrays that break their level's rules, [`Error::TooLarge`] for more rows than
@@ -40,7 +67,33 @@ pub fn unpack(
     keep: Option<&IndexArray>,
     rows: usize,
 ) -> Result<Vec<Vec<i64>>, Error> {
-    let unpacking = lower(tensor, reach, columns, keep.is_some());
+    let wanted: Vec<Wanted> = columns
+        .iter()
+        .map(|&column| Wanted { what: What::Of(column), kind: IndexKind::I64 })
+        .collect();
+    let made = unpack_as(tensor, reach, &wanted, keep, rows)?;
+    Ok(made
+        .into_iter()
+        .map(|column| match column {
+            IndexColumn::I64(words) => words.into_vec(),
+            other => other.to_vec(),
+        })
+        .collect())
+}
+
+/// As [`unpack`], with columns as narrow as their caller says: numbers that do not fit are an error
+/// or cut. In parallel where there are many rows, over pieces of the outermost loop.
+///
+/// # Errors
+/// As [`unpack`].
+pub fn unpack_as(
+    tensor: &Tensor,
+    reach: Reach,
+    columns: &[Wanted],
+    keep: Option<&IndexArray>,
+    rows: usize,
+) -> Result<Vec<IndexColumn>, Error> {
+    let unpacking = Unpacking::new(tensor, reach, columns, keep.is_some());
     let rows = match unpacking.repeats {
         false => rows,
         true => count(tensor, reach, columns.len(), keep)?,
@@ -51,13 +104,67 @@ pub fn unpack(
             columns.len()
         )));
     }
-    // One by one: a copy would touch memory that may never be written.
-    let mut out: Vec<Vec<i64>> = columns.iter().map(|_| vec![0; rows]).collect();
-    let written = unpacking.run(tensor, keep, &mut out, Limits::default())?;
-    for column in &mut out {
-        column.truncate(written);
+    let code = Code::new(&unpacking.function, rows)?;
+    let all = [i64::MIN, i64::MAX];
+    let cuts = match unpacking.splits && !unpacking.repeats && rows >= PARALLEL {
+        true => cuts(tensor, reach)?,
+        false => Vec::new(),
+    };
+    // How many rows come of each piece of the outermost loop.
+    let mut counts = vec![rows];
+    let mut pieces = vec![all];
+    if cuts.len() > 2 {
+        let counting = Unpacking::new(tensor, reach, &[], keep.is_some());
+        let code = Code::new(&counting.function, rows)?;
+        let cut: Vec<[i64; 2]> = cuts.windows(2).map(|pair| [pair[0], pair[1]]).collect();
+        let found = cut
+            .par_iter()
+            .map(|piece| counting.run(&code, tensor, keep, &mut [], piece))
+            .collect::<Result<Vec<_>, Error>>()?;
+        // More rows than there can be: the loop as a whole will find where that is wrong.
+        if found.iter().sum::<usize>() <= rows {
+            (counts, pieces) = (found, cut);
+        }
     }
-    Ok(out)
+    let total = counts.iter().sum();
+    let mut out: Vec<Column32> = columns.iter().map(|c| Column32::zeroed(c.kind, total)).collect();
+    let mut parts: Vec<Vec<Slice<'_>>> = counts.iter().map(|_| Vec::new()).collect();
+    for column in &mut out {
+        column.cut(&counts, &mut parts);
+    }
+    let written = parts
+        .into_par_iter()
+        .zip(&pieces)
+        .map(|(mut out, piece)| unpacking.run(&code, tensor, keep, &mut out, piece))
+        .collect::<Result<Vec<_>, Error>>()?;
+    let written = written.into_iter().sum();
+    Ok(out.into_iter().map(|column| column.done(written)).collect())
+}
+
+/// Where the outermost loop is cut into pieces: bounds of cursors, ascending.
+fn cuts(tensor: &Tensor, reach: Reach) -> Result<Vec<i64>, Error> {
+    let mut b = Builder::new("outermost");
+    let operand = Operand::declare(&mut b, "A", tensor);
+    let ends = b.array("ends", Elem::Index(IndexKind::I64), true);
+    if !operand.outermost(&mut b, reach, ends) {
+        return Ok(Vec::new());
+    }
+    let mut found = [0, 0];
+    let mut memory: Vec<Memory<'_>> =
+        tensor.levels().iter().flat_map(|level| &level.0).map(Memory::Index).collect();
+    memory.push(Memory::indices_mut(&mut found[..]));
+    let sizes = operand.size_arguments(tensor).into_iter().map(Param::Int);
+    Program::compile(&b.finish())?.run(&sizes.collect::<Vec<_>>(), &mut memory)?;
+    drop(memory);
+    let [lo, hi] = found;
+    let threads = rayon::current_num_threads() as i64;
+    if threads < 2 || hi - lo < 2 {
+        return Ok(Vec::new());
+    }
+    let pieces = (threads * PIECES as i64).min(hi - lo);
+    Ok((0..=pieces)
+        .map(|piece| lo + (hi - lo) / pieces * piece + (hi - lo) % pieces * piece / pieces)
+        .collect())
 }
 
 /// How many rows so many columns can have in memory.
@@ -74,11 +181,90 @@ fn count(
 ) -> Result<usize, Error> {
     let most = most_rows(columns) as u64;
     let limits = Limits { max_steps: most };
-    match lower(tensor, reach, &[], keep.is_some()).run(tensor, keep, &mut [], limits) {
+    let counting = Unpacking::new(tensor, reach, &[], keep.is_some());
+    let code = Code::Interpreted(Box::new(Program::compile(&counting.function)?), limits);
+    match counting.run(&code, tensor, keep, &mut [], &[i64::MIN, i64::MAX]) {
         Err(Error::Run(RunError::StepLimit { .. })) => {
             Err(Error::TooLarge(format!("the runs stand for more than {most} entries")))
         }
         rows => rows,
+    }
+}
+
+/// A column being written.
+enum Column32 {
+    U32(Buffer<u32>),
+    I32(Buffer<i32>),
+    I64(Buffer<i64>),
+}
+
+/// A part of it.
+enum Slice<'a> {
+    U32(&'a mut [u32]),
+    I32(&'a mut [i32]),
+    I64(&'a mut [i64]),
+}
+
+impl Column32 {
+    fn zeroed(kind: IndexKind, len: usize) -> Self {
+        match kind {
+            IndexKind::U32 => Self::U32(Buffer::zeroed(len)),
+            IndexKind::I32 => Self::I32(Buffer::zeroed(len)),
+            _ => Self::I64(Buffer::zeroed(len)),
+        }
+    }
+
+    /// Cuts the column into parts of the given lengths, one for each piece.
+    fn cut<'a>(&'a mut self, lengths: &[usize], pieces: &mut [Vec<Slice<'a>>]) {
+        fn parts<'a, T>(
+            mut rest: &'a mut [T],
+            lengths: &[usize],
+        ) -> impl Iterator<Item = &'a mut [T]> {
+            lengths.iter().map(move |&len| {
+                let (part, others) = std::mem::take(&mut rest).split_at_mut(len);
+                rest = others;
+                part
+            })
+        }
+        macro_rules! cut {
+            ($words:expr, $variant:ident) => {
+                for (part, piece) in parts($words.make_mut(), lengths).zip(pieces) {
+                    piece.push(Slice::$variant(part));
+                }
+            };
+        }
+        match self {
+            Self::U32(words) => cut!(words, U32),
+            Self::I32(words) => cut!(words, I32),
+            Self::I64(words) => cut!(words, I64),
+        }
+    }
+
+    /// The column, of which so many rows were written.
+    fn done(self, written: usize) -> IndexColumn {
+        macro_rules! done {
+            ($words:expr) => {
+                match written < $words.len() {
+                    true => $words[..written].to_vec().into(),
+                    false => $words.into(),
+                }
+            };
+        }
+        match self {
+            Self::U32(words) => done!(words),
+            Self::I32(words) => done!(words),
+            Self::I64(words) => done!(words),
+        }
+    }
+}
+
+impl Slice<'_> {
+    fn memory(&mut self) -> Memory<'_> {
+        match self {
+            Self::U32(words) => Memory::indices_mut(words),
+            Self::I32(words) => Memory::indices_mut(words),
+            Self::I64(words) => Memory::indices_mut(words),
+        }
     }
 }
 
@@ -88,61 +274,81 @@ pub struct Unpacking {
     /// The code.
     ///
     /// Arrays: the tensor's, `keep` where masked, `count` (one index: the rows written), and one for
-    /// each column. Parameters: the tensor's sizes.
+    /// each column. Parameters: the tensor's sizes, and the bounds of a piece of the outermost loop.
     pub function: Function,
     /// Whether a value can be visited more than once.
     pub repeats: bool,
+    /// Whether the outermost loop can be cut into pieces.
+    splits: bool,
     operand: Operand,
 }
 
 impl Unpacking {
-    /// Runs the code. Gives the number of rows written.
+    /// Emits code that writes columns, where `masked` only for the values wanted.
+    fn new(tensor: &Tensor, reach: Reach, columns: &[Wanted], masked: bool) -> Self {
+        let mut b = Builder::new("unpack");
+        let operand = Operand::declare(&mut b, "A", tensor);
+        let piece = (b.param("from", Ty::Int), b.param("to", Ty::Int));
+        let kept = masked.then(|| b.array("keep", Elem::Index(IndexKind::U8), false));
+        let count = b.array("count", Elem::Index(IndexKind::I64), true);
+        let outputs: Vec<ArrayId> = columns
+            .iter()
+            .enumerate()
+            .map(|(at, column)| b.array(&format!("column{at}"), Elem::Index(column.kind), true))
+            .collect();
+        let row = b.var("row", Expr::Int(0));
+        let walked = operand.walk_piece(&mut b, reach, piece, &mut |b, leaf| {
+            let wanted = kept.map_or(Expr::Bool(true), |keep| {
+                Expr::binary(BinOp::Ne, b.load(keep, leaf.value()), Expr::Int(0))
+            });
+            b.if_(wanted, |b| {
+                for (&output, column) in outputs.iter().zip(columns) {
+                    let number = match &column.what {
+                        What::Of(column) => of(leaf, *column),
+                        What::Expr(expr) => emit(expr, &leaf.dims),
+                    };
+                    b.store(output, row.into(), number);
+                }
+                b.assign(row, Expr::from(row) + 1);
+            });
+        });
+        b.store(count, Expr::Int(0), row.into());
+        let (repeats, splits) = (walked.repeats, walked.splits);
+        Self { function: b.finish(), repeats, splits, operand }
+    }
+
+    /// Runs the code on a piece of the outermost loop. Gives the number of rows written.
     fn run(
         &self,
+        code: &Code,
         tensor: &Tensor,
         keep: Option<&IndexArray>,
-        out: &mut [Vec<i64>],
-        limits: Limits,
+        out: &mut [Slice<'_>],
+        piece: &[i64],
     ) -> Result<usize, Error> {
-        let program = Program::compile(&self.function)?;
-        let mut written = [0];
+        let mut written = [0_i64];
         let mut memory: Vec<Memory<'_>> = Vec::new();
         memory.extend(tensor.levels().iter().flat_map(|level| &level.0).map(Memory::Index));
         memory.extend(keep.map(Memory::Index));
-        memory.push(Memory::IndicesMut(&mut written));
-        memory.extend(out.iter_mut().map(|column| Memory::IndicesMut(column)));
-        let sizes = self.operand.size_arguments(tensor);
-        let params: Vec<Param> = sizes.into_iter().map(Param::Int).collect();
-        program.run_with(&params, &mut memory, limits)?;
+        memory.push(Memory::indices_mut(&mut written[..]));
+        memory.extend(out.iter_mut().map(Slice::memory));
+        let mut params: Vec<Param> =
+            self.operand.size_arguments(tensor).into_iter().map(Param::Int).collect();
+        params.extend([Param::Int(piece[0]), Param::Int(piece[1])]);
+        code.run(&params, &mut memory)?;
         drop(memory);
         Ok(written[0] as usize)
     }
 }
 
-/// Emits code that writes columns, where `masked` only for the values wanted.
+/// Emits code that writes columns of 64 bits, where `masked` only for the values wanted.
 #[must_use]
 pub fn lower(tensor: &Tensor, reach: Reach, columns: &[Column], masked: bool) -> Unpacking {
-    let mut b = Builder::new("unpack");
-    let operand = Operand::declare(&mut b, "A", tensor);
-    let kept = masked.then(|| b.array("keep", Elem::Index(IndexKind::U8), false));
-    let count = b.array("count", Elem::Index(IndexKind::I64), true);
-    let outputs: Vec<ArrayId> = (0..columns.len())
-        .map(|at| b.array(&format!("column{at}"), Elem::Index(IndexKind::I64), true))
+    let wanted: Vec<Wanted> = columns
+        .iter()
+        .map(|&column| Wanted { what: What::Of(column), kind: IndexKind::I64 })
         .collect();
-    let row = b.var("row", Expr::Int(0));
-    let repeats = operand.walk(&mut b, reach, &mut |b, leaf| {
-        let wanted = kept.map_or(Expr::Bool(true), |keep| {
-            Expr::binary(BinOp::Ne, b.load(keep, leaf.value()), Expr::Int(0))
-        });
-        b.if_(wanted, |b| {
-            for (&output, column) in outputs.iter().zip(columns) {
-                b.store(output, row.into(), of(leaf, *column));
-            }
-            b.assign(row, Expr::from(row) + 1);
-        });
-    });
-    b.store(count, Expr::Int(0), row.into());
-    Unpacking { function: b.finish(), repeats, operand }
+    Unpacking::new(tensor, reach, &wanted, masked)
 }
 
 fn of(leaf: &Leaf, column: Column) -> Expr {

@@ -1,18 +1,48 @@
-//! Index notation: products of tensors, summed over the indices that the result does not have.
+//! Index notation: expressions of tensors, summed over the indices that the result does not have.
 //!
-//! `y(i) = A(i,j) * x(j)` is read by [`Expression`], and evaluated by [`evaluate`] through the IR
-//! interpreter: one operand is walked as it is stored, the others are looked up.
+//! `y(i) = A(i,j) * x(j)` is read by [`Expression::parse`]; [`Expression::check`] finds out what it
+//! means with given tensors, an [`Assignment`]. [`einsum`] does all of this, plans, compiles and runs.
 //!
 //! | module | what |
 //! |---|---|
-//! | [`parse`] | the text, with errors that point into it |
-//! | [`product`] | the loops |
+//! | [`mod@parse`] | the text, with errors that point into it, and what is summed |
+//! | [`syntax`] | the tree that it is read into |
+//! | [`functions`] | the functions |
+//! | [`semiring`] | what `+` and `*` mean |
+//! | [`check`] | from the tree to what it means: names, extents, dtypes |
+//! | [`term`] | what it means |
+//! | [`operators`] | `&a + &b`, `dot`, `matmul` |
+//! | [`operator`] | operators and functions, as IR |
+//! | `einsum` | the way in |
+//! | [`kernel`], `cache` | prepared kernels, kept by the process |
+//! | [`control`] | threads, limits, cancelling, timings |
+//! | [`oracle`] | a plain evaluation over every coordinate, to compare with |
 
+mod cache;
+pub mod check;
+pub mod control;
+mod einsum;
+pub mod functions;
+pub mod kernel;
+pub mod operator;
+pub mod operators;
+pub mod oracle;
 pub mod parse;
-pub mod product;
+pub mod semiring;
+pub mod syntax;
+pub mod term;
 
-pub use parse::{Access, Expression};
-pub use product::{Evaluation, evaluate};
+use std::ops::Range;
+
+pub use cache::{CAPACITY, clear as clear_kernels};
+pub use check::{CheckOptions, GivenInput};
+pub use control::{CancelToken, Timing};
+pub use einsum::{Argument, Einsum, einsum};
+pub use kernel::Kernel;
+pub use operator::{Operator, Sym, UserOperator};
+pub use semiring::Semiring;
+pub use syntax::{Access, Expression};
+pub use term::Assignment;
 
 /// Index notation that cannot be read or evaluated.
 #[derive(Debug, thiserror::Error)]
@@ -21,7 +51,7 @@ pub enum OpError {
     /// The text is wrong at one place.
     #[error("{message}\n  {text}\n  {}{}{}", " ".repeat(*.column), "^".repeat((*.width).max(1)), .help.as_ref().map(|h| format!("\nhelp: {h}")).unwrap_or_default())]
     Text {
-        /// The expression.
+        /// The expression; of a very long one the part around the place.
         text: String,
         /// Characters before the place.
         column: usize,
@@ -35,4 +65,25 @@ pub enum OpError {
     /// A tensor could not be converted, walked or stored.
     #[error(transparent)]
     Tensor(#[from] crate::Error),
+}
+
+/// Texts longer than this are not shown whole, in characters.
+const SHOWN: usize = 1024;
+
+impl OpError {
+    /// An error at a place of a text, in bytes.
+    fn at(text: &str, span: &Range<usize>, message: String, help: Option<String>) -> Self {
+        // One line, tabs as blanks: the caret then stands below its place.
+        let clean = |c: char| if c.is_control() { ' ' } else { c };
+        let column = text[..span.start].chars().count();
+        let width = text[span.clone()].chars().count();
+        let skipped = match text.chars().nth(SHOWN) {
+            Some(_) => column.saturating_sub(SHOWN / 4),
+            None => 0,
+        };
+        let shown: String = text.chars().skip(skipped).take(SHOWN).map(clean).collect();
+        let column = column - skipped;
+        let width = width.min(shown.chars().count().saturating_sub(column));
+        Self::Text { text: shown, column, width, message, help }
+    }
 }

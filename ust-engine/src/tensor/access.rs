@@ -2,16 +2,22 @@
 
 use std::sync::Arc;
 
+use rayon::prelude::*;
+use ust_level_api::assemble::fill;
+use ust_level_api::column::column_kind;
 use ust_level_api::ir::interp::{Memory, Param, Program};
-use ust_level_api::{Buffer, Element, IndexArray, Scalar, with_dtype};
+use ust_level_api::{
+    Buffer, Element, IndexArray, IndexColumn, IndexKind, Scalar, WalkKind, with_dtype,
+};
 
+use super::columns::gathered;
 use super::values::StoredElement;
 use super::{Tensor, Values};
 use crate::coo::Coo;
 use crate::error::Error;
 use crate::lower::find::find;
 use crate::lower::nest::{Operand, Reach};
-use crate::lower::unpack::{Column, unpack};
+use crate::lower::unpack::{Column, Wanted, What, unpack_as};
 use crate::lower::view::View;
 
 /// The compiled search of a tensor, kept after its first use.
@@ -50,7 +56,7 @@ impl Tensor {
                 self.levels.iter().flat_map(|level| &level.0).map(Memory::Index).collect();
             memory.push(Memory::values(self.values.typed::<T>()?));
             memory.push(Memory::values_mut(&mut sum[..]));
-            memory.push(Memory::IndicesMut(&mut count));
+            memory.push(Memory::indices_mut(&mut count));
             getter.program.run(&params, &mut memory)?;
             drop(memory);
             Ok(if count[0] == 0 { self.fill } else { sum[0].scalar() })
@@ -111,27 +117,60 @@ impl Tensor {
     /// [`Error::Run`] for arrays that break their level's rules, which only
     /// [`Tensor::from_parts_unchecked`] lets in.
     pub fn to_coo(&self) -> Result<Coo, Error> {
+        let dims = (0..self.rank())
+            .map(|dim| Wanted { what: What::Of(Column::Dim(dim)), kind: IndexKind::I64 })
+            .collect();
+        let Unpacked { columns, places, .. } = self.unpack_entries(dims)?;
+        let crd = columns
+            .into_iter()
+            .map(|column| match column {
+                IndexColumn::I64(words) => words.into_vec(),
+                other => other.to_vec(),
+            })
+            .collect();
+        let values = match places {
+            Some(places) => gathered(&self.values, &places),
+            None => self.values.clone(),
+        };
+        Ok(Coo { shape: self.shape().to_vec(), crd, values })
+    }
+
+    /// Columns of every stored entry, in storage order, and where the entries' values stand.
+    pub(super) fn unpack_entries(&self, mut columns: Vec<Wanted>) -> Result<Unpacked, Error> {
         let keep = self.has_padding().then(|| self.entry_mask());
         let rows = match &keep {
-            Some(mask) => mask.iter().filter(|&&k| k != 0).count(),
+            Some(mask) => mask.par_chunks(1 << 16).map(ones).sum(),
             None => self.nse(),
         };
         let keep = keep.map(IndexArray::from);
-        let mut columns: Vec<Column> = (0..self.rank()).map(Column::Dim).collect();
-        columns.push(Column::Value);
-        let mut crd = unpack(self, Reach::Inside, &columns, keep.as_ref(), rows)?;
-        let places = crd.pop().expect("the column of value positions");
-        let places: Vec<u64> = places.into_iter().map(|p| p as u64).collect();
-        Ok(Coo { shape: self.shape().to_vec(), crd, values: self.values.gather(&places) })
+        // Where everything stored is visited as it stands, values are, too.
+        let in_order = keep.is_none() && self.view.is_whole() && {
+            let mut levels = self.format().descriptions().iter();
+            levels.all(|level| {
+                let props = level.props;
+                props.contiguous && props.compact && level.walk != WalkKind::Other
+            })
+        };
+        if in_order {
+            let columns = unpack_as(self, Reach::Inside, &columns, None, rows)?;
+            if columns.iter().all(|column| column.len() == self.nse()) {
+                return Ok(Unpacked { columns, places: None });
+            }
+        }
+        let last = self.nse().saturating_sub(1) as i64;
+        columns.push(Wanted { what: What::Of(Column::Value), kind: column_kind(0, last) });
+        let mut columns = unpack_as(self, Reach::Inside, &columns, keep.as_ref(), rows)?;
+        let places = columns.pop();
+        Ok(Unpacked { columns, places })
     }
 
     /// For each stored value, 1 where it differs from the fill value, else 0: what tells entries
     /// from padding.
-    pub(super) fn entry_mask(&self) -> Vec<u8> {
-        fn mask<T: StoredElement>(values: &Buffer<T>, fill: Scalar) -> Vec<u8> {
-            let fill = T::from_scalar(fill);
-            let differs = |&v: &T| u8::from(!fill.is_some_and(|f| f.same(v)));
-            values.iter().map(differs).collect()
+    pub(super) fn entry_mask(&self) -> Buffer<u8> {
+        fn mask<T: StoredElement>(values: &Buffer<T>, fill_value: Scalar) -> Buffer<u8> {
+            let fill_value = T::from_scalar(fill_value);
+            let values = &values[..];
+            fill(values.len(), |at| u8::from(!fill_value.is_some_and(|f| f.same(values[at]))))
         }
         crate::with_values!(&self.values, b => mask(b, self.fill))
     }
@@ -152,6 +191,18 @@ impl Tensor {
     pub fn entries(&self) -> Result<Entries, Error> {
         Ok(Entries { coo: self.to_coo()?, at: 0 })
     }
+}
+
+/// Stored entries as columns.
+pub(super) struct Unpacked {
+    pub(super) columns: Vec<IndexColumn>,
+    /// For each entry, where its value stands; in the order of the entries without it.
+    pub(super) places: Option<IndexColumn>,
+}
+
+/// How many of the bytes of a mask are 1.
+fn ones(mask: &[u8]) -> usize {
+    mask.chunks(255).map(|part| usize::from(part.iter().sum::<u8>())).sum()
 }
 
 /// Whether a stored value equal to the fill value is padding in this format.

@@ -2,10 +2,10 @@
 
 use ust_level_api::{Buffer, LevelError, Scalar};
 
+use super::Tensor;
+use super::columns::Table;
 use super::memory::default_limit;
-use super::sorted::Sorted;
 use super::values::{StoredElement, Values};
-use super::{Tensor, access};
 use crate::coo::Coo;
 use crate::error::Error;
 use crate::format::{Bound, Format};
@@ -67,29 +67,10 @@ impl Tensor {
         options: &BuildOptions,
     ) -> Result<Self, Error> {
         coo.check()?;
-        if format.has_slices() {
-            let text = "a sliced format shows part of a tensor that exists: build the tensor in \
-                        the format without slices, then use `Tensor::slice`";
-            return Err(Error::Unsupported(text.to_owned()));
-        }
+        refuse_slices(format)?;
         let bound = format.bind(&coo.shape)?;
         let fill = fill_for(&coo.values, options.fill)?;
-        let mut sorted = Sorted::new(coo, &bound)?;
-        let merge = options.duplicates == Duplicates::Sum || format.is_unique();
-        let values = match (sorted.has_duplicates(), options.duplicates) {
-            (None, _) => coo.values.gather(&sorted.order),
-            (Some(at), Duplicates::Refuse) => {
-                let coordinates = coo.coordinates(sorted.order[at] as usize);
-                return Err(Error::Duplicate { coordinates });
-            }
-            (Some(_), _) if merge => sorted.merge(coo)?,
-            (Some(_), _) => coo.values.gather(&sorted.order),
-        };
-        let values = match access::ends_in_padding(format) {
-            true => sorted.drop_fill(values, fill),
-            false => values,
-        };
-        sorted.assemble(&bound, &values, fill, options.memory_limit)
+        Table::of_coo(coo, &bound)?.build(&bound, fill, options)
     }
 
     /// A tensor with nothing stored but padding.
@@ -105,6 +86,16 @@ impl Tensor {
         let coo = Coo::new(shape.to_vec(), vec![Vec::new(); shape.len()], values)?;
         Self::from_coo(&coo, format)
     }
+}
+
+/// Refuses a format that is a view.
+pub(super) fn refuse_slices(format: &Format) -> Result<(), Error> {
+    if format.has_slices() {
+        let text = "a sliced format shows part of a tensor that exists: build the tensor in the \
+                    format without slices, then use `Tensor::slice`";
+        return Err(Error::Unsupported(text.to_owned()));
+    }
+    Ok(())
 }
 
 fn fill_for(values: &Values, fill: Option<Scalar>) -> Result<Scalar, Error> {

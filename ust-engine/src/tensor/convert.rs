@@ -5,6 +5,7 @@ use std::sync::OnceLock;
 use ust_level_api::{Dtype, Scalar};
 
 use super::build::{BuildOptions, Duplicates};
+use super::columns::Table;
 use super::{Tensor, Values};
 use crate::coo::Coo;
 use crate::error::Error;
@@ -25,12 +26,20 @@ impl Tensor {
         if self.view.is_whole() && self.format() == format {
             return Ok(self.clone());
         }
-        self.rebuild(&self.to_coo()?, format, Duplicates::AsFormat)
+        self.rebuild(format, Duplicates::AsFormat, self.fill)
     }
 
-    fn rebuild(&self, coo: &Coo, format: &Format, duplicates: Duplicates) -> Result<Self, Error> {
-        let options = BuildOptions { duplicates, fill: Some(self.fill), ..Default::default() };
-        Self::from_coo_with(coo, format, &options)
+    /// The entries of this tensor, built anew.
+    fn rebuild(
+        &self,
+        format: &Format,
+        duplicates: Duplicates,
+        fill: Scalar,
+    ) -> Result<Self, Error> {
+        super::build::refuse_slices(format)?;
+        let bound = format.bind(self.shape())?;
+        let options = BuildOptions { duplicates, ..Default::default() };
+        Table::of_tensor(self, &bound)?.build(&bound, fill, &options)
     }
 
     /// The same numbers as another dtype. Level arrays are shared.
@@ -76,7 +85,7 @@ impl Tensor {
     /// # Errors
     /// As [`Tensor::to_coo`]. Cost: O(nse log nse).
     pub fn sum_duplicates(&self) -> Result<Self, Error> {
-        self.rebuild(&self.to_coo()?, &self.format().without_slices(), Duplicates::Sum)
+        self.rebuild(&self.format().without_slices(), Duplicates::Sum, self.fill)
     }
 
     /// Entries sorted, in the same format; duplicates stay apart where the format allows them.
@@ -84,7 +93,7 @@ impl Tensor {
     /// # Errors
     /// As [`Tensor::to_coo`]. Cost: O(nse log nse).
     pub fn sort_indices(&self) -> Result<Self, Error> {
-        self.rebuild(&self.to_coo()?, &self.format().without_slices(), Duplicates::AsFormat)
+        self.rebuild(&self.format().without_slices(), Duplicates::AsFormat, self.fill)
     }
 
     /// Stored entries equal to the fill value (explicit zeros) dropped. Sum duplicates first where
@@ -99,7 +108,8 @@ impl Tensor {
             .collect();
         let crd = coo.crd.iter().map(|c| kept.iter().map(|&at| c[at as usize]).collect()).collect();
         let coo = Coo { shape: coo.shape, crd, values: coo.values.gather(&kept) };
-        self.rebuild(&coo, &self.format().without_slices(), Duplicates::AsFormat)
+        let options = BuildOptions { fill: Some(self.fill), ..Default::default() };
+        Self::from_coo_with(&coo, &self.format().without_slices(), &options)
     }
 
     /// A strided window on this tensor, one for each dimension, sharing its arrays. Read-only in the
@@ -156,9 +166,7 @@ impl Tensor {
             at: self.nse(),
             to: e.to,
         })?;
-        let coo = self.to_coo()?;
-        let options = BuildOptions { fill: Some(fill), ..Default::default() };
-        Self::from_coo_with(&coo, &self.format().without_slices(), &options)
+        self.rebuild(&self.format().without_slices(), Duplicates::AsFormat, fill)
     }
 }
 

@@ -5,23 +5,25 @@
 //! | this one | [`Tensor`]: what it is made of, and plain questions about it |
 //! | [`values`] | one buffer of any dtype |
 //! | [`build`] | from coordinates, with options |
-//! | `sorted` | entries sorted, merged, assembled level by level |
+//! | `columns` | entries as columns: sorted, merged, assembled level by level |
 //! | `verify` | the check of foreign arrays |
 //! | [`memory`] | how much of it a tensor may take |
 //! | [`parts`] | from and into raw arrays, checked |
 //! | [`access`] | one element, all entries, coordinates |
 //! | [`convert`] | other formats, dtypes, widths; sums, zeros, order |
 //! | [`dense`] | `ndarray` in and out |
+//! | `rows` | results of operations |
 //! | `show` | `Debug` and `Display` |
 
 pub mod access;
 pub mod build;
+mod columns;
 pub mod convert;
 pub mod dense;
 pub mod memory;
 pub mod parts;
+pub(crate) mod rows;
 mod show;
-mod sorted;
 pub mod values;
 mod verify;
 

@@ -1,5 +1,6 @@
 //! A tensor's values: one buffer, of any dtype.
 
+use ust_level_api::ir::interp::{GrowValues, Memory};
 use ust_level_api::{Buffer, Dtype, Element, Scalar, for_each_dtype, with_dtype};
 
 use crate::error::Error;
@@ -27,6 +28,8 @@ macro_rules! define {
                     match values { Values::$variant(b) => Some(b), _ => None }
                 }
                 fn wrap(buffer: Buffer<$ty>) -> Values { Values::$variant(buffer) }
+                fn memory_of(slice: &[Self]) -> Memory<'_> { Memory::values(slice) }
+                fn memory(slice: &mut [Self]) -> Memory<'_> { Memory::values_mut(slice) }
             }
         )*
 
@@ -35,6 +38,20 @@ macro_rules! define {
             #[must_use]
             pub fn dtype(&self) -> Dtype {
                 match self { $(Values::$variant(_) => Dtype::$variant,)* }
+            }
+
+            /// What was collected in parts, one after another. All parts have one dtype.
+            pub(crate) fn joined(mut parts: Vec<GrowValues>) -> Self {
+                let first = parts.remove(0);
+                match first {
+                    $(GrowValues::$variant(mut all) => {
+                        for part in parts {
+                            let GrowValues::$variant(mut part) = part else { unreachable!("one dtype") };
+                            all.append(&mut part);
+                        }
+                        Values::$variant(all.into())
+                    })*
+                }
             }
 
             /// Number of values.
@@ -78,6 +95,10 @@ pub trait StoredElement: Element {
     fn buffer_mut(values: &mut Values) -> Option<&mut Buffer<Self>>;
     /// Values of this type.
     fn wrap(buffer: Buffer<Self>) -> Values;
+    /// Numbers that generated code reads.
+    fn memory_of(slice: &[Self]) -> Memory<'_>;
+    /// Numbers that generated code reads and writes.
+    fn memory(slice: &mut [Self]) -> Memory<'_>;
 }
 
 for_each_dtype!(define);

@@ -48,8 +48,35 @@ impl Builder {
 
     /// Declares an array. Its name is made unique.
     pub fn array(&mut self, name: &str, elem: Elem, written: bool) -> ArrayId {
+        self.declare_array(name, elem, written, false)
+    }
+
+    /// Declares an array that is written and can be made longer. Its name is made unique.
+    ///
+    /// ```
+    /// use ust_level_api::ir::interp::{Memory, Program};
+    /// use ust_level_api::ir::{Builder, Elem, Expr, Ty};
+    /// use ust_level_api::IndexKind;
+    ///
+    /// let mut b = Builder::new("squares");
+    /// let n = b.param("n", Ty::Int);
+    /// let out = b.growing("out", Elem::Index(IndexKind::I64));
+    /// b.for_("i", 0.into(), n, |b, i| {
+    ///     b.if_(Expr::Len(out).le(i.clone()), |b| b.reserve(out, i.clone() + 1));
+    ///     b.store(out, i.clone(), i.clone() * i);
+    /// });
+    /// let mut squares: Vec<i64> = Vec::new();
+    /// Program::compile(&b.finish())?.run(&[4.into()], &mut [Memory::Grow(&mut squares)])?;
+    /// assert_eq!(squares[..4], [0, 1, 4, 9]);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn growing(&mut self, name: &str, elem: Elem) -> ArrayId {
+        self.declare_array(name, elem, true, true)
+    }
+
+    fn declare_array(&mut self, name: &str, elem: Elem, written: bool, grows: bool) -> ArrayId {
         let name = self.fresh(name);
-        self.arrays.push(ArrayDecl { name, elem, written });
+        self.arrays.push(ArrayDecl { name, elem, written, grows });
         ArrayId(self.arrays.len() as u32 - 1)
     }
 
@@ -126,6 +153,16 @@ impl Builder {
     /// Combines a value into an element.
     pub fn reduce(&mut self, op: BinOp, array: ArrayId, index: Expr, value: Expr) {
         self.push(Stmt::Reduce(op, array, index, value));
+    }
+
+    /// Makes an array that grows at least so long.
+    pub fn reserve(&mut self, array: ArrayId, len: Expr) {
+        self.push(Stmt::Reserve(array, len));
+    }
+
+    /// Sorts the elements `lo..hi` of a written index array of kind i64.
+    pub fn sort(&mut self, array: ArrayId, lo: Expr, hi: Expr) {
+        self.push(Stmt::Sort(array, lo, hi));
     }
 
     /// A remark for whoever reads the printed form.

@@ -22,23 +22,33 @@
 //!   smaller than 0 (IEEE 754-2019 `minimum` and `maximum`).
 //! * A load beyond the end of an array is an error in the interpreter and undefined elsewhere:
 //!   whoever emits IR relies on Check, never on luck.
+//! * An array that [`grows`](ArrayDecl::grows) starts with the elements that the caller gives it,
+//!   and gets more by [`Stmt::Reserve`]. [`Expr::Len`] is its length at that moment.
+//! * An index that is stored fits the array's kind: the emitter sees to it. One that does not is an
+//!   error in the interpreter and truncated elsewhere.
 //!
 //! # Where what lives
 //!
 //! | module | what |
 //! |---|---|
 //! | this one | the types |
+//! | [`func`] | functions of numbers |
 //! | [`builder`] | how IR is written: scopes, names, operators |
 //! | [`mod@print`] | pseudo-C, for people and snapshots |
 //! | [`validate`] | types and scopes; run on everything that is executed |
 //! | [`interp`] | the checked interpreter: the reference that back ends are compared with |
 
 pub mod builder;
+pub mod func;
 pub mod interp;
 pub mod print;
+#[cfg(any(test, feature = "testing"))]
+#[doc(hidden)]
+pub mod testing;
 pub mod validate;
 
 pub use builder::Builder;
+pub use func::Func;
 
 use crate::index::IndexKind;
 use crate::scalar::{Dtype, Scalar};
@@ -89,10 +99,11 @@ pub struct ArrayDecl {
     pub name: String,
     /// What it holds.
     pub elem: Elem,
-    /// Whether the function stores into it. Index arrays that are written hold
-    /// [`IndexKind::I64`]; [`IndexArray::store`](crate::IndexArray::store) narrows them afterwards,
-    /// with a check.
+    /// Whether the function stores into it. Index arrays that are written are of any kind but the
+    /// packed [`IndexKind::U2`].
     pub written: bool,
+    /// Whether the function makes it longer, with [`Stmt::Reserve`]. What grows is written.
+    pub grows: bool,
 }
 
 /// A variable's declaration.
@@ -171,6 +182,16 @@ pub enum Expr {
     Binary(BinOp, Box<Expr>, Box<Expr>),
     /// `if cond { a } else { b }`; only the side taken is evaluated.
     Select(Box<Expr>, Box<Expr>, Box<Expr>),
+    /// A function of one or two `val`s of one dtype that it [accepts](Func::accepts).
+    Call(Func, Vec<Expr>),
+    /// A number of another dtype, from an int, a bool or a `val`. It never fails: between integers
+    /// and floating-point numbers it is Rust's `as` (integers wrap; floats saturate and NaN becomes
+    /// 0), to real numbers the imaginary part is dropped, to bool it is `!= 0`, and a bool counts as
+    /// 0 or 1. A float is rounded to nearest; f16 and bf16 are held in f32, and a cast to them is one
+    /// to f32 until the number is stored.
+    Cast(Dtype, Box<Expr>),
+    /// An int from a `val`: what [`Cast`](Expr::Cast) to i64 gives.
+    ToInt(Box<Expr>),
 }
 
 /// A statement.
@@ -186,6 +207,13 @@ pub enum Stmt {
     /// operators [`Add`](BinOp::Add), [`Mul`](BinOp::Mul), [`Min`](BinOp::Min),
     /// [`Max`](BinOp::Max), [`BitAnd`](BinOp::BitAnd).
     Reduce(BinOp, ArrayId, Expr, Expr),
+    /// From here on the array, which [`grows`](ArrayDecl::grows), has at least so many elements. It
+    /// may have more, and may be elsewhere; what new elements hold is not specified (0 in the
+    /// interpreter). Best asked for only where [`Expr::Len`] is not enough: it is a call.
+    Reserve(ArrayId, Expr),
+    /// Sorts the elements from the first index up to the second, exclusive, ascending, of an index
+    /// array that is written and of kind [`IndexKind::I64`]. Nothing where the second is not larger.
+    Sort(ArrayId, Expr, Expr),
     /// `for var in lo..hi`.
     For {
         /// The loop variable, `int`, declared by the loop.
@@ -251,6 +279,13 @@ fn type_of(vars: &[VarDecl], arrays: &[ArrayDecl], expr: &Expr) -> Ty {
         Expr::Var(var) => vars[var.0 as usize].ty,
         Expr::Load(array, _) => arrays[array.0 as usize].elem.ty(),
         Expr::Binary(op, ..) if op.is_truth() => Ty::Bool,
+        Expr::Call(func, args) => match args.first().map(|arg| type_of(vars, arrays, arg)) {
+            Some(Ty::Val(dtype)) => func.result(dtype),
+            // Not valid, whatever is said of it.
+            other => other.unwrap_or(Ty::Bool),
+        },
+        Expr::Cast(dtype, _) => Ty::Val(*dtype),
+        Expr::ToInt(_) => Ty::Int,
         Expr::Unary(_, a) | Expr::Binary(_, a, _) | Expr::Select(_, a, _) => {
             type_of(vars, arrays, a)
         }
@@ -362,6 +397,24 @@ impl Expr {
             (_, Expr::Bool(true)) | (Expr::Bool(false), _) => self,
             _ => Expr::binary(BinOp::And, self, other),
         }
+    }
+
+    /// A function of one or two numbers.
+    #[must_use]
+    pub fn call(func: Func, args: impl Into<Vec<Expr>>) -> Expr {
+        Expr::Call(func, args.into())
+    }
+
+    /// The number as one of another dtype: [`Expr::Cast`].
+    #[must_use]
+    pub fn cast(self, dtype: Dtype) -> Expr {
+        Expr::Cast(dtype, Box::new(self))
+    }
+
+    /// The `val` as an int: [`Expr::ToInt`].
+    #[must_use]
+    pub fn to_int(self) -> Expr {
+        Expr::ToInt(Box::new(self))
     }
 
     /// `if self { a } else { b }`.

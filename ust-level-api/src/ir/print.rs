@@ -4,7 +4,8 @@
 //! `?a7`, so that error messages can show what is wrong.
 //!
 //! Operators bind as in Rust, from the tightest: `-a !a`, `* / floordiv mod`, `+ -`, `>>`, `&`,
-//! comparisons (which do not chain), `&&`, `||`, `c ? a : b`.
+//! comparisons (which do not chain), `&&`, `||`, `c ? a : b`. Casts are those of C, `(f32)a`, and
+//! bind as `-a`; to f16 and bf16 they round only when the number is stored.
 
 #[cfg(test)]
 mod tests;
@@ -32,7 +33,7 @@ impl Level {
     fn of(expr: &Expr) -> Self {
         match expr {
             Expr::Select(..) => Level::Select,
-            Expr::Unary(..) => Level::Unary,
+            Expr::Unary(..) | Expr::Cast(..) | Expr::ToInt(_) => Level::Unary,
             Expr::Binary(op, ..) => match op {
                 BinOp::Or => Level::Or,
                 BinOp::And => Level::And,
@@ -147,6 +148,18 @@ impl Display for ShowExpr<'_> {
                 write!(f, " {op} ")?;
                 self.inner(f, b, tighter(level))
             }
+            Expr::Call(func, args) => {
+                let args: Vec<String> = args.iter().map(|arg| show(arg).to_string()).collect();
+                write!(f, "{func}({})", args.join(", "))
+            }
+            Expr::Cast(dtype, a) => {
+                write!(f, "({dtype})")?;
+                self.inner(f, a, Level::Unary)
+            }
+            Expr::ToInt(a) => {
+                f.write_str("(int)")?;
+                self.inner(f, a, Level::Unary)
+            }
             Expr::Select(cond, a, b) => {
                 self.inner(f, cond, Level::Or)?;
                 f.write_str(" ? ")?;
@@ -219,6 +232,10 @@ impl Display for ShowStmt<'_> {
             Stmt::Reduce(op, a, index, value) => {
                 writeln!(f, "{}[{}] {op}= {};", array(a), show(index), show(value))
             }
+            Stmt::Reserve(a, len) => writeln!(f, "reserve({}, {});", array(a), show(len)),
+            Stmt::Sort(a, lo, hi) => {
+                writeln!(f, "sort({}, {}, {});", array(a), show(lo), show(hi))
+            }
             Stmt::For { var: v, lo, hi, body } => {
                 // `..` binds less tightly than every operator but the conditional.
                 let bound = |expr| match Level::of(expr) {
@@ -260,10 +277,15 @@ impl Display for Function {
     }
 }
 
-/// `u32 A2_crd[]`, or `mut f64 y[]` where it is written.
+/// `u32 A2_crd[]`, `mut f64 y[]` where it is written, `grow i64 crd[]` where it grows.
 impl Display for ArrayDecl {
     fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
-        write!(f, "{}{} {}[]", if self.written { "mut " } else { "" }, self.elem, self.name)
+        let how = match self {
+            ArrayDecl { grows: true, .. } => "grow ",
+            ArrayDecl { written: true, .. } => "mut ",
+            _ => "",
+        };
+        write!(f, "{how}{} {}[]", self.elem, self.name)
     }
 }
 

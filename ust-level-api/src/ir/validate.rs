@@ -2,13 +2,15 @@
 //!
 //! [`validate`] checks
 //!
-//! * declarations: names are given once, written index arrays are `i64`, there are as many
-//!   variables as parameters or more;
+//! * declarations: names are given once, written index arrays are not packed, arrays that grow are
+//!   written, there are as many variables as parameters or more;
 //! * scopes: a variable is declared once, before its first use and in a block around it; loop
 //!   variables are not assigned;
 //! * types: of operands, conditions, bounds, indices and everything that is assigned or stored
-//!   ([`BinOp::accepts`] and [`UnOp::accepts`] say which operator takes what);
-//! * memory: what is stored into is marked [`written`](super::ArrayDecl::written);
+//!   ([`BinOp::accepts`], [`UnOp::accepts`] and [`Func::accepts`](super::Func::accepts) say what
+//!   takes what);
+//! * memory: what is stored into is marked [`written`](super::ArrayDecl::written), what is made
+//!   longer [`grows`](super::ArrayDecl::grows), what is sorted holds `i64`;
 //! * nesting: no deeper than [`MAX_DEPTH`], so that whoever recurses over a valid function does not
 //!   run out of stack.
 //!
@@ -22,7 +24,7 @@ pub use error::{ExprError, ValidateError};
 
 use std::collections::HashSet;
 
-use super::{ArrayId, BinOp, Elem, Expr, Function, Stmt, Ty, UnOp, Var};
+use super::{ArrayDecl, ArrayId, BinOp, Elem, Expr, Function, Stmt, Ty, UnOp, Var};
 use crate::index::IndexKind;
 use crate::scalar::Dtype;
 
@@ -93,11 +95,11 @@ pub fn validate(function: &Function) -> Result<(), ValidateError> {
         }
     }
     for array in &function.arrays {
-        match array.elem {
-            Elem::Index(kind) if array.written && kind != IndexKind::I64 => {
-                return Err(ValidateError::NarrowWritten { array: array.name.clone(), kind });
-            }
-            _ => {}
+        if array.grows && !array.written {
+            return Err(ValidateError::GrowsUnwritten(array.name.clone()));
+        }
+        if array.written && array.elem == Elem::Index(IndexKind::U2) {
+            return Err(ValidateError::PackedWritten(array.name.clone()));
         }
     }
     let mut states = vec![State::Undeclared; function.vars.len()];
@@ -166,6 +168,26 @@ impl Validator<'_> {
                 let (array, elem) = (decl.name.clone(), decl.elem);
                 Err(ValidateError::Reduction { array, elem, op: *op })
             }
+            Stmt::Reserve(array, len) => {
+                let decl = self.decl(*array)?;
+                if !decl.grows {
+                    return Err(ValidateError::NotGrowing(decl.name.clone()));
+                }
+                self.needs(len, Ty::Int, depth, || format!("the new length of `{}`", decl.name))
+            }
+            Stmt::Sort(array, lo, hi) => {
+                let decl = self.decl(*array)?;
+                if !decl.written {
+                    return Err(ValidateError::NotWritten(decl.name.clone()));
+                }
+                if decl.elem != Elem::Index(IndexKind::I64) {
+                    let (array, elem) = (decl.name.clone(), decl.elem);
+                    return Err(ValidateError::Sorted { array, elem });
+                }
+                let role = |which| format!("the {which} of what is sorted in `{}`", decl.name);
+                self.needs(lo, Ty::Int, depth, || role("start"))?;
+                self.needs(hi, Ty::Int, depth, || role("end"))
+            }
             Stmt::For { var, lo, hi, body } => {
                 let name = || self.name(*var);
                 self.needs(lo, Ty::Int, depth, || format!("the first value of `{}`", name()))?;
@@ -195,14 +217,18 @@ impl Validator<'_> {
     }
 
     fn store(&self, array: ArrayId, index: &Expr, value: &Expr, depth: usize) -> Result {
-        let decl = self.function.arrays.get(array.0 as usize);
-        let decl = decl.ok_or(ValidateError::UnknownArray(array.0))?;
+        let decl = self.decl(array)?;
         if !decl.written {
             return Err(ValidateError::NotWritten(decl.name.clone()));
         }
         self.needs(index, Ty::Int, depth, || format!("the index into `{}`", decl.name))?;
         let stored = || format!("the value stored into `{}`", decl.name);
         self.needs(value, decl.elem.ty(), depth, stored)
+    }
+
+    fn decl(&self, array: ArrayId) -> Result<&ArrayDecl> {
+        let decl = self.function.arrays.get(array.0 as usize);
+        decl.ok_or(ValidateError::UnknownArray(array.0))
     }
 
     fn declare(&mut self, var: Var, state: State) -> Result {
@@ -284,6 +310,25 @@ impl Validator<'_> {
                 }
                 _ if op.is_truth() => Ok(Ty::Bool),
                 (found, _) => Ok(found),
+            },
+            Expr::Call(func, args) => {
+                let types = args.iter().map(ty).collect::<Result<Vec<Ty>>>()?;
+                match types[..] {
+                    _ if args.len() != func.arity() => {
+                        wrong(ExprError::Arity { func: *func, given: args.len() })
+                    }
+                    [left, right] if left != right => {
+                        wrong(ExprError::Arguments { func: *func, left, right })
+                    }
+                    [Ty::Val(dtype), ..] if func.accepts(dtype) => Ok(func.result(dtype)),
+                    [found, ..] => wrong(ExprError::Argument { func: *func, found }),
+                    [] => unreachable!("no function has no arguments"),
+                }
+            }
+            Expr::Cast(dtype, a) => ty(a).map(|_| Ty::Val(*dtype)),
+            Expr::ToInt(a) => match ty(a)? {
+                Ty::Val(_) => Ok(Ty::Int),
+                found => wrong(ExprError::ToInt { found }),
             },
             Expr::Select(cond, a, b) => match (ty(cond)?, ty(a)?, ty(b)?) {
                 (Ty::Bool, left, right) if left == right => Ok(left),

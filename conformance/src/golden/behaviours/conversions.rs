@@ -1,11 +1,9 @@
 //! Statements about building, reading and converting.
 
-use std::collections::HashMap;
-
 use ndarray::{ArrayD, IxDyn};
 use serde_json::Value;
+use ust_engine::einsum;
 use ust_engine::lower::view::Window;
-use ust_engine::ops::{Expression, evaluate};
 use ust_engine::tensor::{Parts, Tensor};
 use ust_engine::{Coo, Dtype, Error, Format};
 use ust_level_api::Scalar;
@@ -109,13 +107,11 @@ pub(super) fn every_layout(_: &Value) -> Verdict {
 pub(super) fn products_do_not_depend_on_formats(_: &Value) -> Verdict {
     let matrix = inputs(2, 1, 0).swap_remove(1);
     let vector = Tensor::from_array(ArrayD::from_shape_fn(IxDyn(&[7]), |at| at[0] as f64 - 2.5))?;
-    let expression = Expression::parse("y(i) = A(i,j) * x(j)")?;
     let model = matrix.model();
     for name in LAYOUTS {
         let a = Tensor::from_coo(&matrix.coo, &format(name)?)?;
         for x in [vector.clone(), vector.convert(&format("SparseVector")?)?] {
-            let operands = HashMap::from([("A".to_owned(), a.clone()), ("x".to_owned(), x)]);
-            let y = evaluate(&expression, &operands)?.result;
+            let y = einsum("y(i) = A(i,j) * x(j)").arg("A", &a).arg("x", x).run()?;
             for i in 0..5 {
                 let mut expected = 0.0;
                 for j in 0..7 {
@@ -209,10 +205,10 @@ pub(super) fn transposes_share_arrays(data: &Value) -> Verdict {
 pub(super) fn dense_times_sparse(_: &Value) -> Verdict {
     let sparse = Tensor::from_coo(&inputs(2, 1, 0).swap_remove(1).coo, &format("CSR")?)?;
     let dense = ArrayD::from_shape_fn(IxDyn(&[4, 5]), |at| at[0] as f64 - at[1] as f64 / 2.0);
-    let operands =
-        HashMap::from([("S".to_owned(), sparse), ("D".to_owned(), Tensor::from_array(dense)?)]);
-    let straight = evaluate(&Expression::parse("C(i,j) = D(i,k) * S(k,j)")?, &operands)?.result;
-    let turned = evaluate(&Expression::parse("C(j,i) = S(k,j) * D(i,k)")?, &operands)?.result;
+    let dense = Tensor::from_array(dense)?;
+    let product = |text: &str| einsum(text).arg("S", &sparse).arg("D", &dense).run();
+    let straight = product("C(i,j) = D(i,k) * S(k,j)")?;
+    let turned = product("C(j,i) = S(k,j) * D(i,k)")?;
     let model = Model::of_tensor(&straight)?;
     for place in everywhere(&[4, 7]) {
         let (a, b) = (model.value(&place), turned.get(&[place[1], place[0]])?);

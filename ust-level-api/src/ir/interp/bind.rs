@@ -1,7 +1,8 @@
 //! From what the caller gives to what instructions see: kinds are compared with the declarations
 //! here, once, and arrays become plain slices.
 
-use super::memory::{Memory, Param, ValuesMut, ValuesRef};
+use super::grow::Growable;
+use super::memory::{IndicesMut, Memory, Param, ValuesMut, ValuesRef};
 use super::number::{Raw, raw};
 use super::{Program, RunError};
 use crate::IndexArray;
@@ -27,8 +28,12 @@ pub(super) enum Read<'a> {
 pub(super) enum Written<'a> {
     /// The array is not written.
     Nothing,
+    /// Of kind i64.
     Indices(&'a mut [i64]),
+    /// Of every other kind.
+    Narrow(IndicesMut<'a>),
     Values(ValuesMut<'a>),
+    Grow(&'a mut (dyn Growable + 'static)),
 }
 
 /// The arrays of a run, each in one of the two lists, at its own number in both.
@@ -56,22 +61,59 @@ pub(super) fn bind<'a>(
             let (array, expected) = (decl.name.clone(), decl.elem);
             return Err(RunError::MemoryKind { array, expected, given });
         }
-        let (read, written) = match (decl.written, memory) {
-            (true, Memory::IndicesMut(slice)) => (Read::Nothing, Written::Indices(slice)),
-            (true, Memory::ValuesMut(values)) => {
-                (Read::Nothing, Written::Values(values.reborrow()))
+        let fixed = match memory {
+            Memory::Grow(grows) => {
+                if decl.grows {
+                    arrays.read.push(Read::Nothing);
+                    arrays.written.push(Written::Grow(&mut **grows));
+                    continue;
+                }
+                // Its length stays what it is.
+                grows.memory()
             }
+            Memory::Index(array) => Memory::Index(array),
+            Memory::Indices(slice) => Memory::Indices(slice),
+            Memory::IndicesMut(indices) => Memory::IndicesMut(indices.reborrow()),
+            Memory::Values(values) => Memory::Values(*values),
+            Memory::ValuesMut(values) => Memory::ValuesMut(values.reborrow()),
+        };
+        if decl.grows {
+            return Err(RunError::FixedLength { array: decl.name.clone() });
+        }
+        let (read, written) = match (decl.written, fixed) {
+            (true, Memory::IndicesMut(IndicesMut::I64(slice))) => {
+                (Read::Nothing, Written::Indices(slice))
+            }
+            (true, Memory::IndicesMut(indices)) => (Read::Nothing, Written::Narrow(indices)),
+            (true, Memory::ValuesMut(values)) => (Read::Nothing, Written::Values(values)),
             (true, _) => return Err(RunError::ReadOnly { array: decl.name.clone() }),
-            (false, Memory::Index(array)) => (indices(array), Written::Nothing),
-            (false, Memory::Indices(slice)) => (Read::I64(slice), Written::Nothing),
-            (false, Memory::IndicesMut(slice)) => (Read::I64(slice), Written::Nothing),
-            (false, Memory::Values(values)) => (Read::Values(*values), Written::Nothing),
-            (false, Memory::ValuesMut(values)) => (Read::Values(values.as_ref()), Written::Nothing),
+            (false, memory) => (read(memory), Written::Nothing),
         };
         arrays.read.push(read);
         arrays.written.push(written);
     }
     Ok(arrays)
+}
+
+fn read(memory: Memory<'_>) -> Read<'_> {
+    match memory {
+        Memory::Index(array) => indices(array),
+        Memory::Indices(slice) => Read::I64(slice),
+        Memory::IndicesMut(indices) => match indices {
+            IndicesMut::U8(slice) => Read::U8(slice),
+            IndicesMut::U16(slice) => Read::U16(slice),
+            IndicesMut::U32(slice) => Read::U32(slice),
+            IndicesMut::U64(slice) => Read::U64(slice),
+            IndicesMut::I8(slice) => Read::I8(slice),
+            IndicesMut::I16(slice) => Read::I16(slice),
+            IndicesMut::I32(slice) => Read::I32(slice),
+            IndicesMut::I64(slice) => Read::I64(slice),
+        },
+        Memory::Values(values) => Read::Values(values),
+        Memory::ValuesMut(values) => Read::Values(values.into_ref()),
+        // What a growable holds does not grow.
+        Memory::Grow(_) => Read::Nothing,
+    }
 }
 
 fn indices(array: &IndexArray) -> Read<'_> {

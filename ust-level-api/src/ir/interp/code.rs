@@ -6,6 +6,8 @@
 
 use crate::IndexKind;
 
+use super::func::{OfInt, ToInt};
+use super::index::{IndexLoad, IndexStore};
 use super::number::{Binary, Compare, Divide, Load, LoadWritten, Store, Unary};
 
 /// A register, of the file that the instruction says.
@@ -191,6 +193,32 @@ pub(super) enum Op {
         value: Reg,
     },
 
+    // Indices that are written in other kinds than i64, or in arrays that grow.
+    IndexLoad {
+        f: IndexLoad,
+        d: Reg,
+        array: Array,
+        at: Reg,
+    },
+    /// Stores and combines.
+    IndexStore {
+        f: IndexStore,
+        array: Array,
+        at: Reg,
+        value: Reg,
+    },
+    Sort {
+        array: Array,
+        lo: Reg,
+        hi: Reg,
+    },
+    /// `d` receives the new length.
+    Reserve {
+        d: Reg,
+        array: Array,
+        len: Reg,
+    },
+
     // On `val`, of any dtype; `At` is always in the other file.
     ValMove {
         d: Reg,
@@ -238,6 +266,32 @@ pub(super) enum Op {
         array: Array,
         at: Reg,
         value: Reg,
+    },
+
+    // The same in arrays that grow.
+    GrowLoad {
+        f: LoadWritten,
+        d: Reg,
+        array: Array,
+        at: Reg,
+    },
+    GrowStore {
+        f: Store,
+        array: Array,
+        at: Reg,
+        value: Reg,
+    },
+
+    // Between the files.
+    ValToInt {
+        f: ToInt,
+        d: Reg,
+        a: Reg,
+    },
+    IntToVal {
+        f: OfInt,
+        d: Reg,
+        a: Reg,
     },
 
     // On `val` of the most common dtypes.

@@ -1,5 +1,6 @@
 //! What a run may use up, and why it ends early.
 
+use crate::IndexKind;
 use crate::ir::{Elem, Ty};
 
 /// What a run may use up.
@@ -15,6 +16,17 @@ impl Default for Limits {
     fn default() -> Self {
         Self { max_steps: u64::MAX }
     }
+}
+
+/// What went wrong at an instruction, before anything is named.
+pub(super) enum Fault {
+    Bounds,
+    Zero,
+    Steps,
+    /// There is none.
+    Memory,
+    /// This index does not fit.
+    Fit(i64),
 }
 
 /// Why a run ended early.
@@ -66,6 +78,32 @@ pub enum RunError {
     ReadOnly {
         /// The array.
         array: String,
+    },
+    /// Memory that cannot be made longer, for an array that grows.
+    #[error("`{array}` grows, but the memory given for it does not")]
+    FixedLength {
+        /// The array.
+        array: String,
+    },
+    /// An array cannot be made as long as it must be.
+    #[error("there is no memory for {len} elements of `{array}`")]
+    OutOfMemory {
+        /// The array.
+        array: String,
+        /// As many elements were asked for.
+        len: i64,
+    },
+    /// An index that does not fit the array that it is stored into.
+    #[error("{value} does not fit `{array}[{index}]`, which holds {kind}")]
+    DoesNotFit {
+        /// The array.
+        array: String,
+        /// Where it should have been stored.
+        index: i64,
+        /// The index.
+        value: i64,
+        /// How the array stores indices.
+        kind: IndexKind,
     },
     /// An access outside an array.
     #[error("`{array}[{index}]` is out of bounds: `{array}` has {len} elements")]

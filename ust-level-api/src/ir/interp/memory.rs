@@ -2,6 +2,7 @@
 
 use std::fmt;
 
+use super::grow::Growable;
 use crate::ir::{Elem, Ty};
 use crate::scalar::{Dtype, Element, Scalar};
 use crate::{IndexArray, IndexKind, for_each_dtype};
@@ -31,6 +32,13 @@ macro_rules! define {
             #[must_use]
             pub fn len(&self) -> usize {
                 match self { $(Self::$variant(slice) => slice.len(),)* }
+            }
+        }
+
+        impl<'a> ValuesMut<'a> {
+            /// The same numbers, to read from now on.
+            pub(super) fn into_ref(self) -> ValuesRef<'a> {
+                match self { $(Self::$variant(slice) => ValuesRef::$variant(slice),)* }
             }
         }
 
@@ -85,6 +93,49 @@ pub(super) trait Slices: Element {
     fn of_written<'a>(values: &'a ValuesMut<'_>) -> Option<&'a [Self]>;
 }
 
+macro_rules! indices {
+    ($($variant:ident($ty:ty)),*) => {
+        /// Indices to read and write, of any kind but the packed one.
+        #[derive(Debug, PartialEq)]
+        pub enum IndicesMut<'a> {
+            $(#[doc = concat!("`", stringify!($ty), "`")] $variant(&'a mut [$ty]),)*
+        }
+
+        impl IndicesMut<'_> {
+            /// How they are stored.
+            #[must_use]
+            pub fn kind(&self) -> IndexKind {
+                match self { $(Self::$variant(_) => IndexKind::$variant,)* }
+            }
+
+            /// Number of elements.
+            #[must_use]
+            pub fn len(&self) -> usize {
+                match self { $(Self::$variant(slice) => slice.len(),)* }
+            }
+
+            /// Whether there are none.
+            #[must_use]
+            pub fn is_empty(&self) -> bool {
+                self.len() == 0
+            }
+
+            /// The same indices, for a shorter time.
+            #[must_use]
+            pub fn reborrow(&mut self) -> IndicesMut<'_> {
+                match self { $(Self::$variant(slice) => IndicesMut::$variant(slice),)* }
+            }
+        }
+
+        $(
+            impl<'a> From<&'a mut [$ty]> for IndicesMut<'a> {
+                fn from(slice: &'a mut [$ty]) -> Self { Self::$variant(slice) }
+            }
+        )*
+    };
+}
+indices!(U8(u8), U16(u16), U32(u32), U64(u64), I8(i8), I16(i16), I32(i32), I64(i64));
+
 impl ValuesRef<'_> {
     /// Whether there are none.
     #[must_use]
@@ -115,23 +166,35 @@ impl ValuesMut<'_> {
 
 /// The memory bound to one array of a function.
 ///
-/// Arrays that a function writes need one of the kinds that end in `Mut`; for the others both will
-/// do.
+/// Arrays that grow need [`Memory::Grow`], others that a function writes one of the kinds that end
+/// in `Mut`; for those that are only read everything will do.
 #[derive(Debug)]
 pub enum Memory<'a> {
     /// Positions or coordinates, as a level stores them.
     Index(&'a IndexArray),
     /// Indices to read, for an array declared as `i64`.
     Indices(&'a [i64]),
-    /// Indices to read and write, for an array declared as `i64`.
-    IndicesMut(&'a mut [i64]),
+    /// Indices to read and write.
+    IndicesMut(IndicesMut<'a>),
     /// Numbers to read.
     Values(ValuesRef<'a>),
     /// Numbers to read and write.
     ValuesMut(ValuesMut<'a>),
+    /// Indices or numbers, as many as it takes: a vector of indices, or
+    /// [`GrowValues`](super::GrowValues).
+    Grow(&'a mut (dyn Growable + 'static)),
 }
 
 impl<'a> Memory<'a> {
+    /// Indices to read and write.
+    #[must_use]
+    pub fn indices_mut<T>(slice: &'a mut [T]) -> Self
+    where
+        IndicesMut<'a>: From<&'a mut [T]>,
+    {
+        Memory::IndicesMut(slice.into())
+    }
+
     /// Numbers to read.
     #[must_use]
     pub fn values<T>(slice: &'a [T]) -> Self
@@ -155,16 +218,18 @@ impl<'a> Memory<'a> {
     pub fn elem(&self) -> Elem {
         match self {
             Memory::Index(array) => Elem::Index(array.kind()),
-            Memory::Indices(_) | Memory::IndicesMut(_) => Elem::Index(IndexKind::I64),
+            Memory::Indices(_) => Elem::Index(IndexKind::I64),
+            Memory::IndicesMut(indices) => Elem::Index(indices.kind()),
             Memory::Values(values) => Elem::Value(values.dtype()),
             Memory::ValuesMut(values) => Elem::Value(values.dtype()),
+            Memory::Grow(grows) => grows.elem(),
         }
     }
 
     /// Whether it can be written.
     #[must_use]
     pub fn is_mut(&self) -> bool {
-        matches!(self, Memory::IndicesMut(_) | Memory::ValuesMut(_))
+        matches!(self, Memory::IndicesMut(_) | Memory::ValuesMut(_) | Memory::Grow(_))
     }
 
     /// Number of elements.
@@ -173,9 +238,10 @@ impl<'a> Memory<'a> {
         match self {
             Memory::Index(array) => array.len(),
             Memory::Indices(slice) => slice.len(),
-            Memory::IndicesMut(slice) => slice.len(),
+            Memory::IndicesMut(indices) => indices.len(),
             Memory::Values(values) => values.len(),
             Memory::ValuesMut(values) => values.len(),
+            Memory::Grow(grows) => grows.len(),
         }
     }
 
@@ -189,6 +255,12 @@ impl<'a> Memory<'a> {
 impl<'a> From<&'a IndexArray> for Memory<'a> {
     fn from(array: &'a IndexArray) -> Self {
         Memory::Index(array)
+    }
+}
+
+impl<'a> From<IndicesMut<'a>> for Memory<'a> {
+    fn from(indices: IndicesMut<'a>) -> Self {
+        Memory::IndicesMut(indices)
     }
 }
 

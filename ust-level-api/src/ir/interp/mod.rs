@@ -35,7 +35,10 @@
 //! | module | what |
 //! |---|---|
 //! | [`memory`] | what is bound to a function's arrays and parameters |
+//! | [`grow`] | memory that a function makes longer |
 //! | `number` | arithmetic on the dtypes, as registers hold them |
+//! | `func` | functions and casts, as registers hold numbers |
+//! | `index` | indices that are written, narrow or in arrays that grow |
 //! | `code` | the instructions |
 //! | `bind` | from what the caller gives to what instructions see |
 //! | `compile` | from the tree to instructions |
@@ -46,6 +49,9 @@ mod bind;
 mod code;
 mod compile;
 mod error;
+mod func;
+pub mod grow;
+mod index;
 pub mod memory;
 mod number;
 mod run;
@@ -53,7 +59,8 @@ mod run;
 mod tests;
 
 pub use error::{Limits, RunError};
-pub use memory::{Memory, Param, ValuesMut, ValuesRef};
+pub use grow::{GrowValues, Growable};
+pub use memory::{IndicesMut, Memory, Param, ValuesMut, ValuesRef};
 
 use super::{ArrayDecl, VarDecl};
 use code::Op;

@@ -8,6 +8,7 @@ use num_complex::Complex;
 
 use super::memory::{Slices, ValuesMut, ValuesRef};
 use crate::ir::BinOp;
+use crate::ir::func::Cast;
 use crate::scalar::{Dtype, Scalar, bf16, f16};
 use crate::with_dtype;
 
@@ -44,7 +45,7 @@ pub(super) trait Number: Copy + PartialEq {
 /// A type that arrays hold.
 pub(super) trait Stored: Slices {
     /// What registers hold for it.
-    type Held: Number;
+    type Held: Number + Cast;
     fn held(self) -> Self::Held;
     fn stored(held: Self::Held) -> Self;
 }

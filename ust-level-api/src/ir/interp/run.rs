@@ -2,17 +2,12 @@
 
 use super::bind::{self, Read, Written};
 use super::code::{At, Op};
+use super::error::Fault;
+use super::index;
 use super::memory::{Memory, Param, ValuesMut, ValuesRef};
 use super::number::{Number, Raw};
 use super::{Limits, Program, RunError};
-use crate::ir::{floor_div, floor_mod};
-
-/// What went wrong at an instruction, before anything is named.
-enum Fault {
-    Bounds,
-    Zero,
-    Steps,
-}
+use crate::ir::{ArrayDecl, Elem, floor_div, floor_mod};
 
 impl Program {
     /// Executes the function: `params` in the order of its parameters, `memory` in the order of its
@@ -75,7 +70,24 @@ impl Program {
                 let (array, index) = machine.access(self.code[at]);
                 let array = array as usize;
                 let name = self.arrays[array].name.clone();
-                RunError::OutOfBounds { array: name, index, len: lengths[array] }
+                let len = match &machine.arrays.written[array] {
+                    Written::Grow(grows) => grows.len(),
+                    _ => lengths[array],
+                };
+                RunError::OutOfBounds { array: name, index, len }
+            }
+            Fault::Fit(value) => {
+                let (array, index) = machine.access(self.code[at]);
+                let ArrayDecl { name, elem, .. } = &self.arrays[array as usize];
+                let Elem::Index(kind) = *elem else {
+                    unreachable!("only indices are refused by their size")
+                };
+                RunError::DoesNotFit { array: name.clone(), index, value, kind }
+            }
+            Fault::Memory => {
+                let (array, len) = machine.access(self.code[at]);
+                let array = self.arrays[array as usize].name.clone();
+                RunError::OutOfMemory { array, len }
             }
         })
     }
@@ -96,7 +108,7 @@ fn place(index: i64) -> usize {
 }
 
 impl Machine<'_> {
-    /// The array and the index that a memory instruction accesses.
+    /// The array and the index that a memory instruction accesses, or the length that it asks for.
     fn access(&self, op: Op) -> (u16, i64) {
         let (array, at) = match op {
             Op::LoadU2 { array, at, .. }
@@ -123,7 +135,18 @@ impl Machine<'_> {
             | Op::ReduceAddF32 { array, at, .. } => (array, at),
             Op::ValLoad { array, at, .. }
             | Op::ValLoadWritten { array, at, .. }
-            | Op::ValStore { array, at, .. } => (array, At { reg: at, offset: 0 }),
+            | Op::ValStore { array, at, .. }
+            | Op::IndexLoad { array, at, .. }
+            | Op::IndexStore { array, at, .. }
+            | Op::GrowLoad { array, at, .. }
+            | Op::GrowStore { array, at, .. }
+            | Op::Reserve { array, len: at, .. } => (array, At { reg: at, offset: 0 }),
+            // The first element outside.
+            Op::Sort { array, lo, hi } => {
+                let at = if self.ints[lo as usize] < 0 { lo } else { hi };
+                let offset = if at == hi { -1 } else { 0 };
+                (array, At { reg: at, offset })
+            }
             _ => unreachable!("only instructions that access memory are out of bounds"),
         };
         (array, self.ints[at.reg as usize].wrapping_add(at.offset.into()))
@@ -205,6 +228,25 @@ impl Machine<'_> {
             ($array:expr) => {
                 match &mut written[$array as usize] {
                     Written::Values(values) => Some(values),
+                    _ => None,
+                }
+            };
+        }
+        macro_rules! succeed {
+            ($result:expr) => {
+                match $result {
+                    Ok(value) => value,
+                    Err(fault) => return Err((pc - 1, fault)),
+                }
+            };
+        }
+        macro_rules! grown {
+            ($array:expr, |$values:ident| $access:expr) => {
+                match &mut written[$array as usize] {
+                    Written::Grow(grows) => match &mut grows.memory() {
+                        Memory::ValuesMut($values) => $access,
+                        _ => None,
+                    },
                     _ => None,
                 }
             };
@@ -304,6 +346,19 @@ impl Machine<'_> {
                 }
                 Op::ReduceBitAnd { array, at, value } => *element!(array, at) &= int!(value),
 
+                Op::IndexLoad { f, d, array, at } => {
+                    int!(d) = or!(f(&mut written[array as usize], place(int!(at))), Bounds);
+                }
+                Op::IndexStore { f, array, at, value } => {
+                    succeed!(f(&mut written[array as usize], place(int!(at)), int!(value)));
+                }
+                Op::Sort { array, lo, hi } => {
+                    succeed!(index::sort(&mut written[array as usize], int!(lo), int!(hi)));
+                }
+                Op::Reserve { d, array, len } => {
+                    int!(d) = succeed!(index::reserve(&mut written[array as usize], int!(len)));
+                }
+
                 Op::ValMove { d, a } => val!(d) = val!(a),
                 Op::ValUnary { f, d, a } => val!(d) = f(val!(a)),
                 Op::ValBinary { f, d, a, b } => val!(d) = f(val!(a), val!(b)),
@@ -324,6 +379,17 @@ impl Machine<'_> {
                     let (at, value) = (place(int!(at)), val!(value));
                     or!(values!(array).and_then(|values| f(values, at, value)), Bounds);
                 }
+
+                Op::GrowLoad { f, d, array, at } => {
+                    let at = place(int!(at));
+                    val!(d) = or!(grown!(array, |values| f(values, at)), Bounds);
+                }
+                Op::GrowStore { f, array, at, value } => {
+                    let (at, value) = (place(int!(at)), val!(value));
+                    or!(grown!(array, |values| f(values, at, value)), Bounds);
+                }
+                Op::ValToInt { f, d, a } => int!(d) = f(val!(a)),
+                Op::IntToVal { f, d, a } => val!(d) = f(int!(a)),
 
                 Op::AddF64 { d, a, b } => val!(d) = (number!(f64, a) + number!(f64, b)).to_raw(),
                 Op::SubF64 { d, a, b } => val!(d) = (number!(f64, a) - number!(f64, b)).to_raw(),

@@ -1,4 +1,4 @@
-use crate::ir::{ArrayId, BinOp, Builder, Elem, Expr, Function, Ty, UnOp, Var};
+use crate::ir::{ArrayId, BinOp, Builder, Elem, Expr, Func, Function, Ty, UnOp, Var};
 use crate::scalar::{Complex, Scalar, bf16};
 use crate::{Dtype, IndexKind};
 
@@ -95,6 +95,28 @@ fn all(bool flag; mut i64 w[]) {
   }
   for i in (flag ? 1 : 2)..9 {
   }
+}";
+    assert_eq!(b.finish().to_string(), expected);
+}
+
+#[test]
+fn growth_sorts_functions_and_casts_have_their_form() {
+    let mut b = Builder::new("new");
+    let n = b.param("n", Ty::Int);
+    let crd = b.growing("crd", Elem::Index(IndexKind::I64));
+    let y = b.array("y", Elem::Value(Dtype::F16), true);
+    b.reserve(crd, n.clone() + 1);
+    b.sort(crd, 0.into(), n.clone());
+    let power = Expr::call(Func::Pow, [b.load(y, 0.into()), (n.clone() + 1).cast(Dtype::F16)]);
+    b.store(y, 0.into(), power);
+    let int = Expr::call(Func::Floor, [n.clone().cast(Dtype::F64)]).to_int();
+    b.store(crd, int + b.load(y, 1.into()).cast(Dtype::F32).to_int(), n);
+    let expected = "\
+fn new(int n; grow i64 crd[], mut f16 y[]) {
+  reserve(crd, n + 1);
+  sort(crd, 0, n);
+  y[0] = pow(y[0], (f16)(n + 1));
+  crd[(int)floor((f64)n) + (int)(f32)y[1]] = n;
 }";
     assert_eq!(b.finish().to_string(), expected);
 }

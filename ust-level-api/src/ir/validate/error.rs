@@ -1,8 +1,7 @@
 //! What can be wrong with a function.
 
 use super::MAX_DEPTH;
-use crate::index::IndexKind;
-use crate::ir::{BinOp, Elem, Ty, UnOp};
+use crate::ir::{BinOp, Elem, Func, Ty, UnOp};
 
 /// Why a function is not valid.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -26,15 +25,22 @@ pub enum ValidateError {
         /// Number of variables, parameters among them.
         vars: usize,
     },
-    /// An index array that is written holds `i64`; it is narrowed afterwards, with a check.
-    #[error(
-        "`{array}` holds {kind} and is written; indices are written as i64 and narrowed afterwards"
-    )]
-    NarrowWritten {
+    /// A packed index array is written.
+    #[error("`{0}` is written and holds u2; indices that are written take whole bytes")]
+    PackedWritten(String),
+    /// An array that grows is not marked as written.
+    #[error("`{0}` grows but is not declared as written")]
+    GrowsUnwritten(String),
+    /// An array is made longer that is not marked to grow.
+    #[error("`{0}` is made longer but not declared to grow")]
+    NotGrowing(String),
+    /// Something else is sorted than indices of kind i64.
+    #[error("`{array}` is sorted but holds {elem}; sorted are only indices of kind i64")]
+    Sorted {
         /// The array.
         array: String,
-        /// What it is declared to hold.
-        kind: IndexKind,
+        /// What it holds.
+        elem: Elem,
     },
     /// A statement names a variable that the function does not have.
     #[error("no variable number {0} is declared")]
@@ -156,6 +162,38 @@ pub enum ExprError {
         left: Ty,
         /// Type of the right one.
         right: Ty,
+    },
+    /// Another number of arguments than the function takes.
+    #[error("`{func}` takes {} arguments, {given} are given", func.arity())]
+    Arity {
+        /// The function.
+        func: Func,
+        /// Number of arguments.
+        given: usize,
+    },
+    /// Arguments of a type that the function does not take.
+    #[error("`{func}` does not take {found}")]
+    Argument {
+        /// The function.
+        func: Func,
+        /// The arguments' type.
+        found: Ty,
+    },
+    /// Arguments of two types.
+    #[error("`{func}` of {left} and {right}; both arguments must be of one type")]
+    Arguments {
+        /// The function.
+        func: Func,
+        /// Type of the first.
+        left: Ty,
+        /// Type of the second.
+        right: Ty,
+    },
+    /// Something is made an int that is no `val`.
+    #[error("an int is made of {found}, not of a number")]
+    ToInt {
+        /// Its type.
+        found: Ty,
     },
     /// A condition that is no `bool`.
     #[error("the condition is of type {found}, not bool")]

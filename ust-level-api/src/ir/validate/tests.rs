@@ -1,5 +1,7 @@
 use super::{ExprError, MAX_DEPTH, ValidateError, validate};
-use crate::ir::{ArrayId, BinOp, Builder, Elem, Expr, Function, Stmt, Ty, UnOp, Var};
+use crate::ir::{
+    ArrayDecl, ArrayId, BinOp, Builder, Elem, Expr, Func, Function, Stmt, Ty, UnOp, Var,
+};
 use crate::scalar::Scalar;
 use crate::{Dtype, IndexKind};
 
@@ -92,9 +94,18 @@ fn declarations() {
 
     let mut narrow = base();
     narrow.arrays[0].written = true;
-    let error = validate(&narrow).unwrap_err();
-    let array = "read".to_owned();
-    assert_eq!(error, ValidateError::NarrowWritten { array, kind: IndexKind::U32 });
+    assert_eq!(validate(&narrow), Ok(()));
+    let mut packed = base();
+    packed.arrays[0] = ArrayDecl { elem: Elem::Index(IndexKind::U2), ..packed.arrays[0].clone() };
+    assert_eq!(validate(&packed), Ok(()));
+    packed.arrays[0].written = true;
+    let error = validate(&packed).unwrap_err();
+    assert_eq!(error, ValidateError::PackedWritten("read".to_owned()));
+
+    let mut grows = base();
+    grows.arrays[0].grows = true;
+    let error = validate(&grows).unwrap_err();
+    assert_eq!(error, ValidateError::GrowsUnwritten("read".to_owned()));
 }
 
 #[test]
@@ -260,6 +271,86 @@ fn expressions() {
         ExprError::Sides { left: Ty::Int, right: f64 },
         "in `flag ? 1 : alpha`: one side is of type int, the other of type f64",
     );
+}
+
+#[test]
+fn growth_sorts_functions_and_casts() {
+    let name = |name: &str| name.to_owned();
+    refused(
+        vec![Stmt::Reserve(WRITTEN, 1.into())],
+        &ValidateError::NotGrowing(name("written")),
+        "`written` is made longer but not declared to grow",
+    );
+    refused(
+        vec![Stmt::Reserve(ArrayId(9), 1.into())],
+        &ValidateError::UnknownArray(9),
+        "no array number 9 is declared",
+    );
+    refused(
+        vec![Stmt::Sort(READ, 0.into(), 1.into())],
+        &ValidateError::NotWritten(name("read")),
+        "`read` is stored into but not declared as written",
+    );
+    refused(
+        vec![Stmt::Sort(VALUES, 0.into(), 1.into())],
+        &ValidateError::Sorted { array: name("values"), elem: Elem::Value(Dtype::F64) },
+        "`values` is sorted but holds f64; sorted are only indices of kind i64",
+    );
+    refused(
+        vec![Stmt::Sort(WRITTEN, 0.into(), FLAG.into())],
+        &ValidateError::Type {
+            role: name("the end of what is sorted in `written`"),
+            expr: name("flag"),
+            expected: Ty::Int,
+            found: Ty::Bool,
+        },
+        "the end of what is sorted in `written` is `flag`, of type bool; needed is int",
+    );
+    let [alpha, z] = [Expr::from(ALPHA), Expr::from(Z)];
+    wrong(
+        &Expr::call(Func::Pow, [alpha.clone()]),
+        ExprError::Arity { func: Func::Pow, given: 1 },
+        "in `pow(alpha)`: `pow` takes 2 arguments, 1 are given",
+    );
+    wrong(
+        &Expr::call(Func::Sqrt, []),
+        ExprError::Arity { func: Func::Sqrt, given: 0 },
+        "in `sqrt()`: `sqrt` takes 1 arguments, 0 are given",
+    );
+    wrong(
+        &Expr::call(Func::Pow, [alpha.clone(), z.clone()]),
+        ExprError::Arguments {
+            func: Func::Pow,
+            left: Ty::Val(Dtype::F64),
+            right: Ty::Val(Dtype::Complex128),
+        },
+        "in `pow(alpha, z)`: `pow` of f64 and complex128; both arguments must be of one type",
+    );
+    wrong(
+        &Expr::call(Func::Floor, [z.clone()]),
+        ExprError::Argument { func: Func::Floor, found: Ty::Val(Dtype::Complex128) },
+        "in `floor(z)`: `floor` does not take complex128",
+    );
+    wrong(
+        &Expr::call(Func::Abs, [Expr::from(N)]),
+        ExprError::Argument { func: Func::Abs, found: Ty::Int },
+        "in `abs(n)`: `abs` does not take int",
+    );
+    wrong(
+        &Expr::from(N).to_int(),
+        ExprError::ToInt { found: Ty::Int },
+        "in `(int)n`: an int is made of int, not of a number",
+    );
+    // The size of a complex number is real.
+    let size = Expr::call(Func::Abs, [z]);
+    let body = vec![
+        Stmt::Assign(ALPHA, size.clone()),
+        Stmt::Assign(FLAG, Expr::call(Func::Signbit, [size])),
+        Stmt::Assign(ALPHA, Expr::from(FLAG).cast(Dtype::F64)),
+        Stmt::Assign(N, alpha.to_int()),
+        Stmt::Sort(WRITTEN, 0.into(), N.into()),
+    ];
+    assert_eq!(validate(&function(body)), Ok(()));
 }
 
 #[test]

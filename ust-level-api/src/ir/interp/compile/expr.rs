@@ -1,9 +1,12 @@
 //! Expressions and conditions.
 
 use super::{Compiler, reg};
+use crate::IndexKind;
 use crate::ir::interp::code::{Array, At, Op, Reg, Target};
+use crate::ir::interp::func;
+use crate::ir::interp::index::loads;
 use crate::ir::interp::number::{Ops, ops, raw};
-use crate::ir::{BinOp, Elem, Expr, Ty, UnOp};
+use crate::ir::{ArrayDecl, BinOp, Elem, Expr, Func, Ty, UnOp};
 use crate::scalar::Dtype;
 
 /// Whether evaluation ends in a value whatever arrays and variables hold.
@@ -11,7 +14,8 @@ fn cannot_fail(expr: &Expr) -> bool {
     match expr {
         Expr::Load(..) => false,
         Expr::Binary(BinOp::FloorDiv | BinOp::Mod | BinOp::Div, ..) => false,
-        Expr::Unary(_, a) => cannot_fail(a),
+        Expr::Unary(_, a) | Expr::Cast(_, a) | Expr::ToInt(a) => cannot_fail(a),
+        Expr::Call(func, args) => *func != Func::Rem && args.iter().all(cannot_fail),
         Expr::Binary(_, a, b) => cannot_fail(a) && cannot_fail(b),
         Expr::Select(cond, a, b) => cannot_fail(cond) && cannot_fail(a) && cannot_fail(b),
         _ => true,
@@ -38,15 +42,7 @@ impl Compiler<'_> {
             Expr::Int(value) => self.ints.constant(*value),
             Expr::Bool(value) => self.ints.constant((*value).into()),
             Expr::Var(var) => reg(*var),
-            Expr::Len(array) => {
-                let array = array.0 as Array;
-                if let Some((reg, _)) = self.lengths.iter().find(|(_, of)| *of == array) {
-                    return *reg;
-                }
-                let reg = self.ints.fresh(0);
-                self.lengths.push((reg, array));
-                reg
-            }
+            Expr::Len(array) => self.length(*array),
             _ => {
                 let d = self.ints.temporary();
                 self.int_into(expr, d);
@@ -58,13 +54,20 @@ impl Compiler<'_> {
     pub(super) fn int_into(&mut self, expr: &Expr, d: Reg) {
         self.scoped(|c| match expr {
             Expr::Load(array, index) => {
-                let at = c.at(index);
-                let (elem, written) = c.elem(*array);
+                let &ArrayDecl { elem, written, grows, .. } = c.decl(*array);
                 let array = array.0 as Array;
-                c.emit(match elem {
-                    _ if written => Op::LoadWritten { d, array, at },
-                    Elem::Index(kind) => Op::load(kind, d, array, at),
-                    Elem::Value(_) => unreachable!("validated: an int is loaded from indices"),
+                let Elem::Index(kind) = elem else {
+                    unreachable!("validated: an int is loaded from indices")
+                };
+                if grows || (written && kind != IndexKind::I64) {
+                    let at = c.int(index);
+                    return c.emit(Op::IndexLoad { f: loads(kind), d, array, at });
+                }
+                let at = c.at(index);
+                c.emit(if written {
+                    Op::LoadWritten { d, array, at }
+                } else {
+                    Op::load(kind, d, array, at)
                 });
             }
             Expr::Unary(op, a) => {
@@ -82,7 +85,18 @@ impl Compiler<'_> {
                 let a = c.int(expr);
                 c.emit(Op::Move { d, a });
             }
-            Expr::Const(_) => unreachable!("validated: not an int"),
+            Expr::ToInt(a) => {
+                let dtype = c.dtype(a);
+                let a = c.val(a, dtype);
+                c.emit(Op::ValToInt { f: func::to_int(dtype), d, a });
+            }
+            Expr::Call(_, args) => {
+                let dtype = c.dtype(&args[0]);
+                let a = c.val(&args[0], dtype);
+                let f = func::signbit(dtype).expect("validated: the one that gives bool");
+                c.emit(Op::ValToInt { f, d, a });
+            }
+            Expr::Const(_) | Expr::Cast(..) => unreachable!("validated: not an int"),
         });
     }
 
@@ -151,7 +165,7 @@ impl Compiler<'_> {
                 c.emit(Op::ValMove { d, a });
             }
             Expr::Load(array, index) => {
-                let (_, written) = c.elem(*array);
+                let &ArrayDecl { written, grows, .. } = c.decl(*array);
                 let array = array.0 as Array;
                 match dtype {
                     Dtype::F64 if !written => {
@@ -165,7 +179,9 @@ impl Compiler<'_> {
                     _ => {
                         let at = c.int(index);
                         let Ops { load, load_written, .. } = *ops(dtype);
-                        c.emit(if written {
+                        c.emit(if grows {
+                            Op::GrowLoad { f: load_written, d, array, at }
+                        } else if written {
                             Op::ValLoadWritten { f: load_written, d, array, at }
                         } else {
                             Op::ValLoad { f: load, d, array, at }
@@ -184,8 +200,47 @@ impl Compiler<'_> {
             Expr::Select(cond, yes, no) => {
                 c.select(cond, |c| c.val_into(yes, dtype, d), |c| c.val_into(no, dtype, d));
             }
-            Expr::Int(_) | Expr::Bool(_) | Expr::Len(_) => unreachable!("validated: not a val"),
+            Expr::Call(func, args) => c.call(expr, *func, args, d),
+            Expr::Cast(_, a) => match c.function.type_of(a) {
+                Ty::Int | Ty::Bool => {
+                    let a = c.int(a);
+                    c.emit(Op::IntToVal { f: func::of_int(dtype), d, a });
+                }
+                Ty::Val(from) => {
+                    let a = c.val(a, from);
+                    c.emit(Op::ValUnary { f: func::casts(from, dtype), d, a });
+                }
+            },
+            Expr::Int(_) | Expr::Bool(_) | Expr::Len(_) | Expr::ToInt(_) => {
+                unreachable!("validated: not a val")
+            }
         });
+    }
+
+    fn dtype(&self, expr: &Expr) -> Dtype {
+        match self.function.type_of(expr) {
+            Ty::Val(dtype) => dtype,
+            ty => unreachable!("validated: a val, not {ty}"),
+        }
+    }
+
+    /// A function that gives a `val`.
+    fn call(&mut self, whole: &Expr, func: Func, args: &[Expr], d: Reg) {
+        let known = "validated: the function takes the dtype and gives a val";
+        let dtype = self.dtype(&args[0]);
+        let a = self.val(&args[0], dtype);
+        let Some(b) = args.get(1) else {
+            let f = func::unary(func, dtype).expect(known);
+            return self.emit(Op::ValUnary { f, d, a });
+        };
+        let b = self.val(b, dtype);
+        if func == Func::Rem {
+            self.divides(whole);
+            let f = func::rem(dtype).expect(known);
+            return self.emit(Op::ValDivide { f, d, a, b });
+        }
+        let f = func::binary(func, dtype).expect(known);
+        self.emit(Op::ValBinary { f, d, a, b });
     }
 
     fn val_binary(&mut self, whole: &Expr, op: BinOp, dtype: Dtype, (d, a, b): (Reg, Reg, Reg)) {

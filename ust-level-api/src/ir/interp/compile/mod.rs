@@ -11,9 +11,11 @@ use std::hash::Hash;
 
 use super::Program;
 use super::code::{Array, Op, Reg, Target};
+use super::index::stores;
 use super::number::{Raw, ops};
+use crate::IndexKind;
 use crate::ir::validate::{ValidateError, validate};
-use crate::ir::{ArrayId, BinOp, Elem, Expr, Function, Stmt, Ty, Var};
+use crate::ir::{ArrayDecl, ArrayId, BinOp, Elem, Expr, Function, Stmt, Ty, Var};
 use crate::scalar::Dtype;
 
 /// As many registers of a file, and as many arrays, as instructions can number.
@@ -169,9 +171,19 @@ impl<'a> Compiler<'a> {
         result
     }
 
-    fn elem(&self, array: ArrayId) -> (Elem, bool) {
-        let decl = &self.function.arrays[array.0 as usize];
-        (decl.elem, decl.written)
+    fn decl(&self, array: ArrayId) -> &ArrayDecl {
+        &self.function.arrays[array.0 as usize]
+    }
+
+    /// The register that holds an array's length.
+    fn length(&mut self, array: ArrayId) -> Reg {
+        let array = array.0 as Array;
+        if let Some((reg, _)) = self.lengths.iter().find(|(_, of)| *of == array) {
+            return *reg;
+        }
+        let reg = self.ints.fresh(0);
+        self.lengths.push((reg, array));
+        reg
     }
 
     fn block(&mut self, body: &[Stmt]) {
@@ -199,6 +211,11 @@ impl<'a> Compiler<'a> {
                     Expr::Var(var) if self.assigned[var.0 as usize] => {
                         let d = self.ints.temporary();
                         self.emit(Op::Move { d, a: reg(*var) });
+                        d
+                    }
+                    Expr::Len(array) if self.decl(*array).grows => {
+                        let (d, a) = (self.ints.temporary(), self.length(*array));
+                        self.emit(Op::Move { d, a });
                         d
                     }
                     hi => self.int(hi),
@@ -229,15 +246,29 @@ impl<'a> Compiler<'a> {
                 self.block(otherwise);
                 self.place(end);
             }
+            Stmt::Reserve(array, len) => {
+                let d = self.length(*array);
+                let len = self.int(len);
+                self.emit(Op::Reserve { d, array: array.0 as Array, len });
+            }
+            Stmt::Sort(array, lo, hi) => {
+                let (lo, hi) = (self.int(lo), self.int(hi));
+                self.emit(Op::Sort { array: array.0 as Array, lo, hi });
+            }
             Stmt::Comment(_) => {}
         }
     }
 
     /// Stores, or combines with an operator.
     fn store(&mut self, op: Option<BinOp>, array: ArrayId, index: &Expr, value: &Expr) {
-        let (elem, _) = self.elem(array);
+        let &ArrayDecl { elem, grows, .. } = self.decl(array);
         let array = array.0 as Array;
         match elem {
+            Elem::Index(kind) if grows || kind != IndexKind::I64 => {
+                let (at, value) = (self.int(index), self.int(value));
+                let f = stores(kind, op);
+                self.emit(Op::IndexStore { f, array, at, value });
+            }
             Elem::Index(_) => {
                 let at = self.at(index);
                 let value = self.int(value);
@@ -252,7 +283,7 @@ impl<'a> Compiler<'a> {
                 });
             }
             Elem::Value(dtype @ (Dtype::F64 | Dtype::F32))
-                if matches!(op, None | Some(BinOp::Add)) =>
+                if !grows && matches!(op, None | Some(BinOp::Add)) =>
             {
                 let at = self.at(index);
                 let value = self.val(value, dtype);
@@ -269,7 +300,11 @@ impl<'a> Compiler<'a> {
                 let ops = ops(dtype);
                 let f = op.map_or(Some(ops.store), |op| ops.reduce(op));
                 let f = f.expect("validated: a reduction");
-                self.emit(Op::ValStore { f, array, at, value });
+                self.emit(if grows {
+                    Op::GrowStore { f, array, at, value }
+                } else {
+                    Op::ValStore { f, array, at, value }
+                });
             }
         }
     }

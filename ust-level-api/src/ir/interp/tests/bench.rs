@@ -54,9 +54,9 @@ fn time_per_instruction() {
         &mut [
             Memory::Index(&a.pos),
             Memory::Index(&a.crd),
-            Memory::IndicesMut(&mut rows),
-            Memory::IndicesMut(&mut columns),
-            Memory::IndicesMut(&mut positions),
+            Memory::indices_mut(&mut rows),
+            Memory::indices_mut(&mut columns),
+            Memory::indices_mut(&mut positions),
         ],
     );
 }

@@ -96,9 +96,9 @@ fn what_does_not_fit_the_declarations_is_refused_by_name() {
     assert_eq!(message(&[], &mut []), Err("`spmv` works on 5 arrays, 0 were given".to_owned()));
 
     let gather = gather(IndexKind::I64);
-    let mut w = [0; 2];
+    let mut w = [0_i64; 2];
     let mut message = |params: &[Param]| {
-        let mut memory = [Memory::Indices(&wide), Memory::IndicesMut(&mut w)];
+        let mut memory = [Memory::Indices(&wide), Memory::indices_mut(&mut w)];
         gather.run(params, &mut memory).map_err(|error| error.to_string())
     };
     assert_eq!(message(&[1.into()]), Ok(()));
@@ -119,7 +119,7 @@ fn memory_that_can_be_written_may_be_read_only_by_declaration() {
     Program::compile(&function).unwrap().run(&[], &mut memory).unwrap();
     assert_eq!(y, [4]);
     let (mut a, mut w) = ([5_i64, 6], [0_i64; 2]);
-    let mut memory = [Memory::IndicesMut(&mut a), Memory::IndicesMut(&mut w)];
+    let mut memory = [Memory::indices_mut(&mut a), Memory::indices_mut(&mut w)];
     gather(IndexKind::I64).run(&[2.into()], &mut memory).unwrap();
     assert_eq!(w, [2, 6]);
 }
@@ -132,8 +132,8 @@ fn every_kind_of_index_is_read_and_its_ends_are_guarded() {
             let (lo, hi) = kind.range();
             let array = IndexArray::store(kind, &[lo, 1, hi], "a", "crdWidth").unwrap();
             for index in [i64::MIN, -1, 0, 1, 2, 3, 4, 5, i64::MAX] {
-                let mut w = [0; 2];
-                let mut memory = [Memory::Index(&array), Memory::IndicesMut(&mut w)];
+                let mut w = [0_i64; 2];
+                let mut memory = [Memory::Index(&array), Memory::indices_mut(&mut w)];
                 let result = gather(kind).run(&[index.into()], &mut memory);
                 let at = index.wrapping_sub(1);
                 match [lo, 1, hi].get(at as usize) {
@@ -152,9 +152,9 @@ fn every_kind_of_index_is_read_and_its_ends_are_guarded() {
 #[test]
 fn packed_indices_end_where_they_say_not_where_their_last_byte_does() {
     let packed = IndexArray::store(IndexKind::U2, &[3, 2, 1, 0, 3], "crd", "crdWidth").unwrap();
-    let mut w = [0; 2];
+    let mut w = [0_i64; 2];
     for (index, expected) in [(5, true), (6, false), (100, false)] {
-        let mut memory = [Memory::Index(&packed), Memory::IndicesMut(&mut w)];
+        let mut memory = [Memory::Index(&packed), Memory::indices_mut(&mut w)];
         let result = gather(IndexKind::U2).run(&[index.into()], &mut memory);
         assert_eq!(result.is_ok(), expected, "{index}");
     }
@@ -193,9 +193,9 @@ fn loops_that_do_not_end_are_stopped() {
         });
     });
     let program = Program::compile(&b.finish()).unwrap();
-    let mut rounds = [0];
+    let mut rounds = [0_i64];
     let limits = Limits { max_steps: 4 * 25 };
-    let result = program.run_with(&[], &mut [Memory::IndicesMut(&mut rounds)], limits);
+    let result = program.run_with(&[], &mut [Memory::indices_mut(&mut rounds)], limits);
     let error = RunError::StepLimit { function: "endless".to_owned(), max_steps: 100 };
     assert_eq!(result, Err(error));
     assert_eq!(rounds, [3 * 25], "a round of `while` is one step, and has three of `for` within");
@@ -210,8 +210,8 @@ fn the_bound_of_a_loop_is_evaluated_once() {
         b.assign(n, Expr::from(n) + 1);
         b.reduce(BinOp::Add, rounds, 0.into(), 1.into());
     });
-    let mut rounds = [0];
-    let memory = &mut [Memory::IndicesMut(&mut rounds)];
+    let mut rounds = [0_i64];
+    let memory = &mut [Memory::indices_mut(&mut rounds)];
     Program::compile(&b.finish()).unwrap().run(&[], memory).unwrap();
     assert_eq!(rounds, [3]);
 }
@@ -296,8 +296,8 @@ fn one_program_runs_on_many_threads() {
             .map(|index| {
                 let (program, a) = (&program, &a);
                 scope.spawn(move || {
-                    let mut w = [0; 2];
-                    let mut memory = [Memory::Index(a), Memory::IndicesMut(&mut w)];
+                    let mut w = [0_i64; 2];
+                    let mut memory = [Memory::Index(a), Memory::indices_mut(&mut w)];
                     program.run(&[index.into()], &mut memory).map(|()| w)
                 })
             })
@@ -333,8 +333,8 @@ fn the_deepest_valid_function_compiles_and_runs() {
     let mut function = b.finish();
     function.body.push(blocks);
     assert!(function.to_string().contains("// deep"));
-    let mut w = [0];
-    let memory = &mut [Memory::IndicesMut(&mut w)];
+    let mut w = [0_i64];
+    let memory = &mut [Memory::indices_mut(&mut w)];
     Program::compile(&function).unwrap().run(&[true.into()], memory).unwrap();
     let nots = i64::from((MAX_DEPTH - 3).is_multiple_of(2));
     assert_eq!(w, [nots + 2], "a conditional whose first side is taken gives false");

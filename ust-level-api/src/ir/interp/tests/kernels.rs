@@ -100,9 +100,9 @@ fn unpack_gives_every_entry_in_order() {
     let mut memory = [
         Memory::Index(&a.pos),
         Memory::Index(&a.crd),
-        Memory::IndicesMut(&mut rows),
-        Memory::IndicesMut(&mut columns),
-        Memory::IndicesMut(&mut positions),
+        Memory::indices_mut(&mut rows),
+        Memory::indices_mut(&mut columns),
+        Memory::indices_mut(&mut positions),
     ];
     Program::compile(&unpack()).unwrap().run(&[30.into()], &mut memory).unwrap();
     let given: Vec<_> = (0..90).map(|k| (rows[k], columns[k], positions[k])).collect();

@@ -2,8 +2,10 @@
 
 mod bench;
 mod cases;
+mod growth;
 mod kernels;
 mod oracle;
+mod oracle_func;
 mod random;
 
 use super::*;

@@ -3,12 +3,14 @@
 use std::collections::HashMap;
 
 use super::RunError;
+use super::oracle_func::{cast, of_one, of_two};
+use crate::ir::testing::{Data, MAX_LEN};
 use crate::ir::{ArrayId, BinOp, Elem, Expr, Function, Stmt, UnOp, Var};
 use crate::scalar::{Complex, Dtype, Scalar, bf16, f16};
 
 /// A number as it is computed with.
 #[derive(Clone, Copy, Debug)]
-enum Number {
+pub(super) enum Number {
     Bool(bool),
     /// Wrapped to so many bits, signed or not.
     Int(i128, u32, bool),
@@ -19,29 +21,13 @@ enum Number {
 }
 
 #[derive(Clone, Copy, Debug)]
-enum Value {
+pub(super) enum Value {
     Int(i64),
     Bool(bool),
     Val(Number),
 }
 
-/// What arrays hold: indices, or scalars of one dtype.
-#[derive(Clone, Debug)]
-pub(super) enum Data {
-    Indices(Vec<i64>),
-    Values(Vec<Scalar>),
-}
-
-impl Data {
-    pub(super) fn len(&self) -> usize {
-        match self {
-            Data::Indices(data) => data.len(),
-            Data::Values(data) => data.len(),
-        }
-    }
-}
-
-fn wrap(value: i128, bits: u32, signed: bool) -> Number {
+pub(super) fn wrap(value: i128, bits: u32, signed: bool) -> Number {
     let shift = 128 - bits;
     let wrapped =
         if signed { value << shift >> shift } else { ((value as u128) << shift >> shift) as i128 };
@@ -89,7 +75,7 @@ fn stored(number: Number, dtype: Dtype) -> Scalar {
 }
 
 /// Division by zero.
-struct Zero;
+pub(super) struct Zero;
 
 fn real(op: BinOp, a: f64, b: f64) -> f64 {
     let ordered = |first: bool| {
@@ -238,13 +224,14 @@ impl<'a> Walk<'a> {
             Stmt::Store(array, index, value) => {
                 let (index, value) = (self.int(index)?, self.eval(value)?);
                 let at = self.place(*array, index)?;
-                self.set(*array, at, value);
+                self.set(*array, at, value)?;
             }
             Stmt::Reduce(op, array, index, value) => {
                 let (index, value) = (self.int(index)?, self.eval(value)?);
                 let at = self.place(*array, index)?;
                 let combined = self.binary(*op, self.get(*array, at), value);
-                self.set(*array, at, combined.unwrap_or_else(|Zero| panic!("no reduction fails")));
+                let combined = combined.unwrap_or_else(|Zero| panic!("no reduction fails"));
+                self.set(*array, at, combined)?;
             }
             Stmt::For { var, lo, hi, body } => {
                 for at in self.int(lo)?..self.int(hi)? {
@@ -262,6 +249,43 @@ impl<'a> Walk<'a> {
             Stmt::If { cond, then, otherwise } => {
                 let body = if self.bool(cond)? { then } else { otherwise };
                 self.block(body)?;
+            }
+            Stmt::Reserve(array, len) => {
+                let len = self.int(len)?;
+                let name = self.function.arrays[array.0 as usize].name.clone();
+                let there = self.data[array.0 as usize].len() as i64;
+                if len > there && len > MAX_LEN as i64 {
+                    return Err(RunError::OutOfMemory { array: name, len });
+                }
+                let decl = &self.function.arrays[array.0 as usize];
+                let data = &mut self.data[array.0 as usize];
+                if len > data.len() as i64 {
+                    let len = (len as usize).max(2 * data.len());
+                    match (data, decl.elem) {
+                        (Data::Indices(data), _) => data.resize(len, 0),
+                        (Data::Values(data), Elem::Value(dtype)) => data.resize(len, dtype.zero()),
+                        (_, elem) => panic!("values in an array of {elem}"),
+                    }
+                }
+            }
+            Stmt::Sort(array, lo, hi) => {
+                let (lo, hi) = (self.int(lo)?, self.int(hi)?);
+                if lo < hi {
+                    for end in [if lo < 0 { lo } else { hi - 1 }, hi - 1] {
+                        self.place(*array, end)?;
+                    }
+                    let Data::Indices(data) = &mut self.data[array.0 as usize] else {
+                        panic!("numbers sorted")
+                    };
+                    // By insertion.
+                    for at in lo as usize + 1..hi as usize {
+                        let mut at = at;
+                        while at > lo as usize && data[at - 1] > data[at] {
+                            data.swap(at - 1, at);
+                            at -= 1;
+                        }
+                    }
+                }
             }
             Stmt::Comment(_) => {}
         }
@@ -282,15 +306,22 @@ impl<'a> Walk<'a> {
         }
     }
 
-    fn set(&mut self, array: ArrayId, at: usize, value: Value) {
+    fn set(&mut self, array: ArrayId, at: usize, value: Value) -> Result<()> {
         let elem = self.function.arrays[array.0 as usize].elem;
         match (&mut self.data[array.0 as usize], value, elem) {
-            (Data::Indices(data), Value::Int(value), _) => data[at] = value,
+            (Data::Indices(data), Value::Int(value), Elem::Index(kind)) => {
+                if !kind.holds(value) {
+                    let array = self.function.arrays[array.0 as usize].name.clone();
+                    return Err(RunError::DoesNotFit { array, index: at as i64, value, kind });
+                }
+                data[at] = value;
+            }
             (Data::Values(data), Value::Val(value), Elem::Value(dtype)) => {
                 data[at] = stored(value, dtype);
             }
             (_, value, elem) => panic!("{value:?} stored as {elem}"),
         }
+        Ok(())
     }
 
     fn int(&self, expr: &Expr) -> Result<i64> {
@@ -354,6 +385,24 @@ impl<'a> Walk<'a> {
                 };
                 self.binary(*op, a, b).map_err(zero)?
             }
+            Expr::Call(func, args) => {
+                let args = args.iter().map(|arg| self.eval(arg)).collect::<Result<Vec<_>>>()?;
+                let zero = |Zero| RunError::DivisionByZero {
+                    expr: self.function.show_expr(expr).to_string(),
+                };
+                match args[..] {
+                    [Value::Val(a)] => of_one(*func, a),
+                    [Value::Val(a), Value::Val(b)] => {
+                        Value::Val(of_two(*func, a, b).map_err(zero)?)
+                    }
+                    _ => panic!("{func} of {args:?}"),
+                }
+            }
+            Expr::Cast(dtype, a) => Value::Val(cast(self.eval(a)?, *dtype)),
+            Expr::ToInt(a) => match cast(self.eval(a)?, Dtype::I64) {
+                Number::Int(value, ..) => Value::Int(value as i64),
+                other => panic!("{other:?} as int"),
+            },
             Expr::Select(cond, a, b) => {
                 if self.bool(cond)? {
                     self.eval(a)?

@@ -1,0 +1,215 @@
+//! Calls of microkernels, in place of loops that are long enough.
+
+use cranelift_codegen::ir::condcodes::IntCC;
+use cranelift_codegen::ir::{InstBuilder, Value, types};
+use ust_level_api::ir::{BinOp, Elem, Expr, Stmt, Ty, Var};
+use ust_level_api::{Dtype, IndexKind};
+
+use super::super::recognise::{Pattern, Stream, Target, recognise};
+use super::{Emitter, Operand, lane};
+use crate::kernels::micro::{self, Distance, FAR, Loop};
+
+/// Rounds from which a call is worth it.
+const LONG: i64 = 8;
+/// The same for dot products with a vector in a cache close by.
+const LONG_NEAR: i64 = 32;
+
+/// What to call: one kernel, or one for a vector that is far and one for a vector that is near.
+#[derive(Clone, Copy)]
+enum Callee {
+    One(usize),
+    ByDistance { far: usize, near: usize },
+}
+
+impl Emitter<'_, '_> {
+    /// A loop from `lo` up to `hi`: a call where a kernel exists for it and it is long enough.
+    pub(super) fn loop_or_kernel(&mut self, var: Var, lo: Value, hi: Value, body: &[Stmt]) {
+        let plain = |e: &mut Self| {
+            e.counted(lo, hi, |e, i| {
+                e.declare(var, Operand { ty: Ty::Int, re: i, im: None });
+                e.block(body);
+            });
+        };
+        let Some((pattern, dtype, callee)) = self.kernel(var, body) else {
+            return plain(self);
+        };
+        let (kernel, least) = self.callee(&pattern, dtype, callee);
+        let (call, short, end) =
+            (self.b.create_block(), self.b.create_block(), self.b.create_block());
+        let count = self.b.ins().isub(hi, lo);
+        let mut columns = None;
+        let long = if let Pattern::Row { lo: left, hi: right, .. } = &pattern {
+            // The bounds of the columns are read before the first row is known to be there.
+            let some = self.b.create_block();
+            let any = self.b.ins().icmp(IntCC::SignedLessThan, lo, hi);
+            self.b.ins().brif(any, some, &[], end, &[]);
+            self.b.switch_to_block(some);
+            self.b.seal_block(some);
+            let (first, last) = (self.int(left), self.int(right));
+            let width = self.b.ins().isub(last, first);
+            columns = Some((first, width));
+            self.compare_int(IntCC::SignedGreaterThanOrEqual, width, LONG)
+        } else {
+            self.b.ins().icmp(IntCC::SignedGreaterThanOrEqual, count, least)
+        };
+        // Where the difference wrapped, the loop has no round.
+        let some = self.b.ins().icmp(IntCC::SignedLessThan, lo, hi);
+        let long = self.b.ins().band(long, some);
+        self.b.ins().brif(long, call, &[], short, &[]);
+        self.b.switch_to_block(call);
+        self.b.seal_block(call);
+        let pointer = types::I64;
+        let float = lane(dtype);
+        match &pattern {
+            Pattern::GatherDot { target, a, crd, x } => {
+                let zero = self.const_int(0);
+                let args = [self.start(a, lo), self.start(crd, lo), self.start(x, zero), count];
+                let sum = self.call_at(kernel, &[pointer; 4], Some(float), &args);
+                self.add_to(target, dtype, sum);
+            }
+            Pattern::Dot { target, a, b } => {
+                let args = [self.start(a, lo), self.start(b, lo), count];
+                let sum = self.call_at(kernel, &[pointer; 3], Some(float), &args);
+                self.add_to(target, dtype, sum);
+            }
+            Pattern::Axpy { y, x, factor } => {
+                let factor = self.expr(factor).re;
+                let args = [self.start(y, lo), self.start(x, lo), count, factor];
+                self.call_at(kernel, &[pointer, pointer, pointer, float], None, &args);
+            }
+            Pattern::MultiplyAdd { y, a, x } => {
+                let args = [self.start(y, lo), self.start(a, lo), self.start(x, lo), count];
+                self.call_at(kernel, &[pointer; 4], None, &args);
+            }
+            Pattern::Row { c, a, crd, b, stride, .. } => {
+                let (first, width) = columns.expect("evaluated above");
+                let args = [
+                    self.start(c, first),
+                    self.start(a, lo),
+                    self.start(crd, lo),
+                    self.start(b, first),
+                    count,
+                    width,
+                    self.int(stride),
+                ];
+                self.call_at(kernel, &[pointer; 7], None, &args);
+            }
+        }
+        self.b.ins().jump(end, &[]);
+        self.b.switch_to_block(short);
+        self.b.seal_block(short);
+        plain(self);
+        self.b.ins().jump(end, &[]);
+        self.b.switch_to_block(end);
+        self.b.seal_block(end);
+    }
+
+    /// The address to call, and the number of rounds from which that is worth it.
+    fn callee(&mut self, pattern: &Pattern, dtype: Dtype, callee: Callee) -> (Value, Value) {
+        match (callee, pattern) {
+            (Callee::ByDistance { far, near }, Pattern::GatherDot { x, .. }) => {
+                let len = self.get(self.arrays[x.array.0 as usize].len);
+                let bound = self.const_int((FAR / dtype.bytes()) as i64);
+                let is_far = self.b.ins().icmp(IntCC::SignedGreaterThanOrEqual, len, bound);
+                let (far, near) = (self.const_int(far as i64), self.const_int(near as i64));
+                let (few, many) = (self.const_int(LONG), self.const_int(LONG_NEAR));
+                (self.b.ins().select(is_far, far, near), self.b.ins().select(is_far, few, many))
+            }
+            (Callee::One(address) | Callee::ByDistance { far: address, .. }, _) => {
+                (self.const_int(address as i64), self.const_int(LONG))
+            }
+        }
+    }
+
+    fn compare_int(&mut self, cond: IntCC, a: Value, b: i64) -> Value {
+        let b = self.const_int(b);
+        self.b.ins().icmp(cond, a, b)
+    }
+
+    /// The kernel for a loop, if there is one: nothing is recognised where every access is checked.
+    fn kernel(&self, var: Var, body: &[Stmt]) -> Option<(Pattern, Dtype, Callee)> {
+        if self.options.checked {
+            return None;
+        }
+        let pattern = recognise(var, body, &self.assigned)?;
+        let elem = |stream: &Stream| self.arrays[stream.array.0 as usize].elem;
+        let kind = |crd: &Stream| match elem(crd) {
+            Elem::Index(kind) => kind,
+            Elem::Value(_) => IndexKind::U2,
+        };
+        let (numbers, wanted) = match &pattern {
+            Pattern::GatherDot { a, crd, .. } => (a, Loop::GatherDot(kind(crd), Distance::Far)),
+            Pattern::Dot { a, .. } => (a, Loop::Dot),
+            Pattern::Axpy { x, .. } => (x, Loop::Axpy),
+            Pattern::MultiplyAdd { a, .. } => (a, Loop::MultiplyAdd),
+            Pattern::Row { a, crd, .. } => (a, Loop::Row(kind(crd))),
+        };
+        let Elem::Value(dtype) = elem(numbers) else { return None };
+        let address = |wanted| micro::address(wanted, dtype, self.options.strict);
+        let kernel = match wanted {
+            Loop::GatherDot(kind, _) => Callee::ByDistance {
+                far: address(wanted)?,
+                near: address(Loop::GatherDot(kind, Distance::Near))?,
+            },
+            _ => Callee::One(address(wanted)?),
+        };
+        Some((pattern, dtype, kernel))
+    }
+
+    /// The address of the element at `from`, plus what the stream adds.
+    fn start(&mut self, stream: &Stream, from: Value) -> Value {
+        let index = stream.at.iter().fold(from, |sum, term| {
+            let term = self.int(term);
+            self.b.ins().iadd(sum, term)
+        });
+        let array = self.arrays[stream.array.0 as usize];
+        let size: u32 = match array.elem {
+            Elem::Index(kind) => kind.bits() / 8,
+            Elem::Value(dtype) => dtype.bytes() as u32,
+        };
+        let base = self.get(array.base);
+        self.element(base, index, size)
+    }
+
+    fn add_to(&mut self, target: &Target, dtype: Dtype, sum: Option<Value>) {
+        let sum = Operand::number(dtype, sum.expect("it gives a result"), None);
+        match target {
+            Target::Var(var) => {
+                let before = self.var(*var);
+                let value = self.combine_safe(BinOp::Add, before, sum);
+                self.assign(*var, value);
+            }
+            Target::Element(array, index) => self.reduce_value(*array, index, sum),
+        }
+    }
+
+    /// Writes out a loop of few rounds, if its bounds are constants.
+    pub(super) fn unroll(&mut self, var: Var, lo: &Expr, hi: &Expr, body: &[Stmt]) -> bool {
+        let (Expr::Int(lo), Expr::Int(hi)) = (lo, hi) else { return false };
+        let rounds = hi.saturating_sub(*lo).max(0) as usize;
+        if rounds > 16 {
+            return false;
+        }
+        let copies = self.copies * rounds.max(1);
+        if copies > 64 || copies * statements(body) > 256 {
+            return false;
+        }
+        let before = std::mem::replace(&mut self.copies, copies);
+        for i in *lo..*hi {
+            let re = self.const_int(i);
+            self.declare(var, Operand { ty: Ty::Int, re, im: None });
+            self.block(body);
+        }
+        self.copies = before;
+        true
+    }
+}
+
+fn statements(body: &[Stmt]) -> usize {
+    let of = |stmt: &Stmt| match stmt {
+        Stmt::For { body, .. } | Stmt::While { body, .. } => 1 + statements(body),
+        Stmt::If { then, otherwise, .. } => 1 + statements(then) + statements(otherwise),
+        _ => 1,
+    };
+    body.iter().map(of).sum()
+}

@@ -1,0 +1,291 @@
+//! Loops that microkernels exist for, recognised by their shape.
+//!
+//! Only the innermost loop, or the two innermost, are looked at. `let`s in their bodies are
+//! replaced by what they name first, so that it does not matter how a loop is written down.
+//! Whatever is added to the loop variable in an index, and every other part that must not change
+//! while the loop runs, may be any expression that neither names a variable of the loop nor reads
+//! what the loop writes.
+
+use std::collections::HashMap;
+
+use ust_level_api::ir::{ArrayId, BinOp, Expr, Stmt, Var};
+
+/// Elements of an array from the sum of `at` on: the loop adds its variable, or an index that it
+/// reads.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) struct Stream {
+    pub(super) array: ArrayId,
+    pub(super) at: Vec<Expr>,
+}
+
+/// Where a sum goes.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) enum Target {
+    /// Into a variable.
+    Var(Var),
+    /// Into an element that is the same in every round.
+    Element(ArrayId, Expr),
+}
+
+/// A loop `for p`, and what it does.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) enum Pattern {
+    /// `target += a[p] * x[crd[p]]`.
+    GatherDot { target: Target, a: Stream, crd: Stream, x: Stream },
+    /// `target += a[p] * b[p]`.
+    Dot { target: Target, a: Stream, b: Stream },
+    /// `y[p] += factor * x[p]`.
+    Axpy { y: Stream, x: Stream, factor: Expr },
+    /// `y[p] += a[p] * x[p]`.
+    MultiplyAdd { y: Stream, a: Stream, x: Stream },
+    /// `for j in lo..hi { c[j] += a[p] * b[crd[p] * stride + j] }`.
+    Row { c: Stream, a: Stream, crd: Stream, b: Stream, stride: Expr, lo: Expr, hi: Expr },
+}
+
+/// What is known of a loop while its body is looked at.
+struct Scope<'a> {
+    /// Variables of the loops, and what they sum into.
+    changing: Vec<Var>,
+    /// The array that is written.
+    written: Option<ArrayId>,
+    lets: HashMap<Var, Expr>,
+    assigned: &'a [bool],
+}
+
+/// What a loop over `var` does, if a kernel can do it. `assigned` tells which variables are
+/// assigned anywhere.
+pub(super) fn recognise(var: Var, body: &[Stmt], assigned: &[bool]) -> Option<Pattern> {
+    let mut scope = Scope { changing: vec![var], written: None, lets: HashMap::new(), assigned };
+    match scope.enter(body)? {
+        Stmt::Assign(sum, value) => {
+            scope.changing.push(*sum);
+            let value = scope.expand(value);
+            let Expr::Binary(BinOp::Add, a, b) = &value else { return None };
+            let product = match (&**a, &**b) {
+                (Expr::Var(v), product) | (product, Expr::Var(v)) if v == sum => product,
+                _ => return None,
+            };
+            scope.sum_of_products(var, Target::Var(*sum), product)
+        }
+        Stmt::Reduce(BinOp::Add, array, index, value) => {
+            scope.written = Some(*array);
+            let (index, value) = (scope.expand(index), scope.expand(value));
+            if scope.constant(&index) {
+                return scope.sum_of_products(var, Target::Element(*array, index), &value);
+            }
+            let y = Stream { array: *array, at: scope.split(var, &index)? };
+            let (a, b) = factors(&value)?;
+            Some(match (scope.stream(var, a), scope.stream(var, b)) {
+                (Some(a), Some(x)) => Pattern::MultiplyAdd { y, a, x },
+                (Some(x), None) if scope.constant(b) => Pattern::Axpy { y, x, factor: b.clone() },
+                (None, Some(x)) if scope.constant(a) => Pattern::Axpy { y, x, factor: a.clone() },
+                _ => return None,
+            })
+        }
+        Stmt::For { var: column, lo, hi, body } => scope.row(var, *column, lo, hi, body),
+        _ => None,
+    }
+}
+
+fn factors(product: &Expr) -> Option<(&Expr, &Expr)> {
+    match product {
+        Expr::Binary(BinOp::Mul, a, b) => Some((a, b)),
+        _ => None,
+    }
+}
+
+/// The terms of a sum.
+fn terms<'a>(expr: &'a Expr, into: &mut Vec<&'a Expr>) {
+    match expr {
+        Expr::Binary(BinOp::Add, a, b) => {
+            terms(a, into);
+            terms(b, into);
+        }
+        _ => into.push(expr),
+    }
+}
+
+impl Scope<'_> {
+    /// The last statement of a body, where all others give names.
+    fn enter<'b>(&mut self, body: &'b [Stmt]) -> Option<&'b Stmt> {
+        let mut last = None;
+        for stmt in body {
+            match stmt {
+                Stmt::Comment(_) => {}
+                _ if last.is_some() => return None,
+                Stmt::Let(var, value) if !self.assigned[var.0 as usize] => {
+                    let value = self.expand(value);
+                    // Names that double at each step would be a tree of any size.
+                    if size(&value) > LARGEST {
+                        return None;
+                    }
+                    self.lets.insert(*var, value);
+                }
+                stmt => last = Some(stmt),
+            }
+        }
+        last
+    }
+
+    /// An expression with names replaced by what they stand for.
+    fn expand(&self, expr: &Expr) -> Expr {
+        let expand = |e: &Expr| Box::new(self.expand(e));
+        match expr {
+            Expr::Var(var) => self.lets.get(var).unwrap_or(expr).clone(),
+            Expr::Load(array, a) => Expr::Load(*array, expand(a)),
+            Expr::Unary(op, a) => Expr::Unary(*op, expand(a)),
+            Expr::Binary(op, a, b) => Expr::Binary(*op, expand(a), expand(b)),
+            Expr::Select(c, a, b) => Expr::Select(expand(c), expand(a), expand(b)),
+            Expr::Call(f, args) => Expr::Call(*f, args.iter().map(|a| self.expand(a)).collect()),
+            Expr::Cast(dtype, a) => Expr::Cast(*dtype, expand(a)),
+            Expr::ToInt(a) => Expr::ToInt(expand(a)),
+            Expr::Int(_) | Expr::Bool(_) | Expr::Const(_) | Expr::Len(_) => expr.clone(),
+        }
+    }
+
+    /// Whether an expression is the same in every round.
+    fn constant(&self, expr: &Expr) -> bool {
+        match expr {
+            Expr::Int(_) | Expr::Bool(_) | Expr::Const(_) | Expr::Len(_) => true,
+            Expr::Var(var) => !self.changing.contains(var),
+            Expr::Load(array, a) => Some(*array) != self.written && self.constant(a),
+            Expr::Unary(_, a) | Expr::Cast(_, a) | Expr::ToInt(a) => self.constant(a),
+            Expr::Binary(_, a, b) => self.constant(a) && self.constant(b),
+            Expr::Select(c, a, b) => self.constant(c) && self.constant(a) && self.constant(b),
+            Expr::Call(_, args) => args.iter().all(|a| self.constant(a)),
+        }
+    }
+
+    /// What is added to the variable in an index.
+    fn split(&self, var: Var, index: &Expr) -> Option<Vec<Expr>> {
+        let (found, rest) = self.split_by(index, |term| (*term == Expr::Var(var)).then_some(()))?;
+        let () = found;
+        Some(rest)
+    }
+
+    /// The one term of a sum that `find` accepts, and the others, which are constant.
+    fn split_by<T>(&self, sum: &Expr, find: impl Fn(&Expr) -> Option<T>) -> Option<(T, Vec<Expr>)> {
+        let (mut all, mut found, mut rest) = (Vec::new(), None, Vec::new());
+        terms(sum, &mut all);
+        for term in all {
+            match find(term) {
+                Some(what) if found.is_none() => found = Some(what),
+                Some(_) => return None,
+                None if self.constant(term) => rest.push(term.clone()),
+                None => return None,
+            }
+        }
+        Some((found?, rest))
+    }
+
+    /// An element at the variable plus something, of an array that the loop does not write.
+    fn stream(&self, var: Var, expr: &Expr) -> Option<Stream> {
+        let Expr::Load(array, index) = expr else { return None };
+        if Some(*array) == self.written {
+            return None;
+        }
+        Some(Stream { array: *array, at: self.split(var, index)? })
+    }
+
+    /// An element at an index that is read at the variable.
+    fn gathered(&self, var: Var, expr: &Expr) -> Option<(Stream, Stream)> {
+        let Expr::Load(array, index) = expr else { return None };
+        if Some(*array) == self.written {
+            return None;
+        }
+        let (crd, at) = self.split_by(index, |term| self.stream(var, term))?;
+        Some((crd, Stream { array: *array, at }))
+    }
+
+    fn sum_of_products(&self, var: Var, target: Target, product: &Expr) -> Option<Pattern> {
+        let (a, b) = factors(product)?;
+        let (first, second) = (self.stream(var, a), self.stream(var, b));
+        match (first, second) {
+            (Some(a), Some(b)) => Some(Pattern::Dot { target, a, b }),
+            (Some(a), None) => {
+                let (crd, x) = self.gathered(var, b)?;
+                Some(Pattern::GatherDot { target, a, crd, x })
+            }
+            (None, Some(b)) => {
+                let (crd, x) = self.gathered(var, a)?;
+                Some(Pattern::GatherDot { target, a: b, crd, x })
+            }
+            (None, None) => None,
+        }
+    }
+
+    /// The two innermost loops of a sparse matrix times a dense one.
+    fn row(
+        mut self,
+        var: Var,
+        column: Var,
+        lo: &Expr,
+        hi: &Expr,
+        body: &[Stmt],
+    ) -> Option<Pattern> {
+        let (lo, hi) = (self.expand(lo), self.expand(hi));
+        let Stmt::Reduce(BinOp::Add, array, index, value) = self.enter(body)? else {
+            return None;
+        };
+        self.changing.push(column);
+        self.written = Some(*array);
+        if !self.constant(&lo) || !self.constant(&hi) {
+            return None;
+        }
+        let (index, value) = (self.expand(index), self.expand(value));
+        let c = Stream { array: *array, at: self.split(column, &index)? };
+        let (x, y) = factors(&value)?;
+        let (a, operand) = match (self.stream(var, x), self.stream(var, y)) {
+            (Some(a), None) => (a, y),
+            (None, Some(a)) => (a, x),
+            _ => return None,
+        };
+        let Expr::Load(b, index) = operand else { return None };
+        if *b == *array {
+            return None;
+        }
+        // Of the terms, one is the column, one the row that is read, and the others are constant.
+        let mut all = Vec::new();
+        terms(index, &mut all);
+        let place = all.iter().position(|&term| *term == Expr::Var(column))?;
+        all.remove(place);
+        let (mut row, mut at) = (None, Vec::new());
+        for term in all {
+            match self.scaled(var, term) {
+                Some(found) if row.is_none() => row = Some(found),
+                Some(_) => return None,
+                None if self.constant(term) => at.push(term.clone()),
+                None => return None,
+            }
+        }
+        let (crd, stride) = row?;
+        Some(Pattern::Row { c, a, crd, b: Stream { array: *b, at }, stride, lo, hi })
+    }
+
+    /// An index that is read at the variable, times something constant.
+    fn scaled(&self, var: Var, term: &Expr) -> Option<(Stream, Expr)> {
+        if let Some(crd) = self.stream(var, term) {
+            return Some((crd, Expr::Int(1)));
+        }
+        let (a, b) = factors(term)?;
+        match (self.stream(var, a), self.stream(var, b)) {
+            (Some(crd), None) if self.constant(b) => Some((crd, b.clone())),
+            (None, Some(crd)) if self.constant(a) => Some((crd, a.clone())),
+            _ => None,
+        }
+    }
+}
+
+/// Expressions larger than this are no part of a pattern.
+const LARGEST: usize = 64;
+
+/// Number of nodes of an expression.
+fn size(expr: &Expr) -> usize {
+    1 + match expr {
+        Expr::Int(_) | Expr::Bool(_) | Expr::Const(_) | Expr::Len(_) | Expr::Var(_) => 0,
+        Expr::Load(_, a) | Expr::Unary(_, a) | Expr::Cast(_, a) | Expr::ToInt(a) => size(a),
+        Expr::Binary(_, a, b) => size(a) + size(b),
+        Expr::Select(c, a, b) => size(c) + size(a) + size(b),
+        Expr::Call(_, args) => args.iter().map(size).sum(),
+    }
+}

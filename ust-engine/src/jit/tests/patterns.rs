@@ -1,0 +1,305 @@
+//! Loops that kernels exist for: recognised however they are written, with the results of the
+//! interpreter at every length.
+
+use ust_level_api::ir::interp::{Memory, Param, Program};
+use ust_level_api::ir::{ArrayId, BinOp, Builder, Elem, Expr, Function, Stmt, Ty};
+use ust_level_api::{Dtype, IndexArray, IndexKind, Scalar};
+
+use crate::jit::recognise::{Pattern, recognise};
+use crate::jit::{Kernel, Options};
+
+/// The arrays `crd`, `a`, `b`, `y`, and the parameters `n`, `shift`, `factor`.
+struct Parts {
+    b: Builder,
+    arrays: [ArrayId; 4],
+    n: Expr,
+    shift: Expr,
+    factor: Expr,
+}
+
+impl Parts {
+    fn new(kind: IndexKind) -> Self {
+        let mut b = Builder::new("pattern");
+        let (n, shift) = (b.param("n", Ty::Int), b.param("shift", Ty::Int));
+        let factor = b.param("factor", Ty::Val(Dtype::F64));
+        let number = Elem::Value(Dtype::F64);
+        let crd = b.index_array("crd", kind);
+        let arrays = [
+            crd,
+            b.array("a", number, false),
+            b.array("b", number, false),
+            b.array("y", number, true),
+        ];
+        Self { b, arrays, n, shift, factor }
+    }
+}
+
+/// The pattern of the outermost loop that has one.
+fn pattern_of(function: &Function) -> Pattern {
+    let assigned: Vec<bool> = function.vars.iter().map(|v| v.name.starts_with("sum")).collect();
+    fn find(body: &[Stmt], assigned: &[bool]) -> Option<Pattern> {
+        body.iter().find_map(|stmt| match stmt {
+            Stmt::For { var, body, .. } => {
+                recognise(*var, body, assigned).or_else(|| find(body, assigned))
+            }
+            _ => None,
+        })
+    }
+    find(&function.body, &assigned).unwrap_or_else(|| panic!("nothing recognised in\n{function}"))
+}
+
+/// Runs a function of [`Parts`] at many lengths.
+fn same_as_interpreter(function: &Function, kind: IndexKind) {
+    let program = Program::compile(function).unwrap();
+    let mut state = 7_u64;
+    let mut random = |bound: u64| {
+        state =
+            state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        (state >> 33) % bound
+    };
+    for strict in [true, false] {
+        let kernel = Kernel::compile(function, &Options { checked: false, strict }).unwrap();
+        for n in (-2..40).chain([63, 64, 65, 100, 199]) {
+            let shift = random(5) as i64;
+            let size = n.max(0) as u64 + 8;
+            let crd: Vec<i64> = (0..size).map(|_| random(size.min(100)) as i64).collect();
+            let crd = IndexArray::store(kind, &crd, "", "").unwrap();
+            let mut numbers = |len: u64| -> Vec<f64> {
+                (0..len).map(|_| random(2001) as f64 / 1000.0 - 1.0).collect()
+            };
+            let (a, b, y) = (numbers(size), numbers(100 * 40 + size), numbers(4 * 40 + size));
+            let params: [Param; 3] = [n.into(), shift.into(), Scalar::F64(0.75).into()];
+            let (mut expected, mut found) = (y.clone(), y);
+            let memory = |y| {
+                [Memory::Index(&crd), Memory::values(&a), Memory::values(&b), Memory::values_mut(y)]
+            };
+            program.run(&params, &mut memory(&mut expected[..])).unwrap();
+            kernel.run(&params, &mut memory(&mut found[..])).unwrap();
+            for (found, expected) in found.iter().zip(&expected) {
+                let exact = strict && (found.to_bits() == expected.to_bits());
+                let close = !strict && (found - expected).abs() <= 1e-13 * (1.0 + n.abs() as f64);
+                assert!(exact || close, "{n} {strict}: {found} {expected}\n{function}");
+            }
+        }
+    }
+}
+
+fn sum_into_variable(mut p: Parts, term: impl Fn(&mut Builder, Expr) -> Expr) -> Function {
+    let sum = p.b.var("sum", Expr::Const(Scalar::F64(0.5)));
+    let (lo, hi) = (p.shift.clone(), p.shift.clone() + p.n.clone());
+    p.b.for_("p", lo, hi, |b, at| {
+        let term = term(b, at);
+        b.assign(sum, Expr::from(sum) + term);
+    });
+    p.b.store(p.arrays[3], 0.into(), sum.into());
+    p.b.finish()
+}
+
+#[test]
+fn gathered_dot_products() {
+    for kind in [IndexKind::U32, IndexKind::I32, IndexKind::U64, IndexKind::I64, IndexKind::U8] {
+        for swapped in [false, true] {
+            let p = Parts::new(kind);
+            let ([crd, a, x, _], shift) = (p.arrays, p.shift.clone());
+            let function = sum_into_variable(p, |b, at| {
+                let place = b.load(crd, at.clone());
+                let place = b.bind("place", place);
+                let (a, x) = (b.load(a, at), b.load(x, shift.clone() + place));
+                if swapped { x * a } else { a * x }
+            });
+            assert!(matches!(pattern_of(&function), Pattern::GatherDot { .. }));
+            same_as_interpreter(&function, kind);
+        }
+        // Summed into memory.
+        let mut p = Parts::new(kind);
+        let [crd, a, x, y] = p.arrays;
+        p.b.for_("p", 0.into(), p.n.clone(), |b, at| {
+            let place = b.load(crd, at.clone());
+            let term = b.load(a, at) * b.load(x, place);
+            b.reduce(BinOp::Add, y, p.shift.clone(), term);
+        });
+        let function = p.b.finish();
+        assert!(matches!(pattern_of(&function), Pattern::GatherDot { .. }));
+        same_as_interpreter(&function, kind);
+    }
+}
+
+#[test]
+fn dense_dot_products() {
+    let p = Parts::new(IndexKind::U32);
+    let [_, a, x, _] = p.arrays;
+    let function =
+        sum_into_variable(p, |b, at| b.load(a, at.clone()) * b.load(x, at + Expr::from(3)));
+    assert!(matches!(pattern_of(&function), Pattern::Dot { .. }));
+    same_as_interpreter(&function, IndexKind::U32);
+}
+
+#[test]
+fn sums_of_multiples_and_of_products() {
+    for product in [false, true] {
+        let mut p = Parts::new(IndexKind::U32);
+        let [_, a, x, y] = p.arrays;
+        p.b.for_("i", 0.into(), p.n.clone(), |b, at| {
+            let first = if product { b.load(a, at.clone()) } else { p.factor.clone() };
+            let term = first * b.load(x, at.clone() + p.shift.clone());
+            b.reduce(BinOp::Add, y, p.shift.clone() + at, term);
+        });
+        let function = p.b.finish();
+        let pattern = pattern_of(&function);
+        assert_eq!(matches!(pattern, Pattern::MultiplyAdd { .. }), product);
+        assert_eq!(matches!(pattern, Pattern::Axpy { .. }), !product);
+        same_as_interpreter(&function, IndexKind::U32);
+    }
+}
+
+#[test]
+fn rows_of_a_sparse_matrix_times_a_dense_one() {
+    for columns in [1, 3, 8, 33, 40] {
+        let mut p = Parts::new(IndexKind::I32);
+        let [crd, a, x, y] = p.arrays;
+        let width = p.b.bind("width", p.shift.clone() * Expr::from(0) + Expr::from(columns));
+        p.b.for_("p", 1.into(), p.n.clone(), |b, at| {
+            let factor = b.load(a, at.clone());
+            let factor = b.bind("factor", factor);
+            let k = b.load(crd, at);
+            let k = b.bind("k", k);
+            b.for_("j", 0.into(), width.clone(), |b, j| {
+                let from = k.clone() * width.clone() + j.clone();
+                let term = factor.clone() * b.load(x, from);
+                b.reduce(BinOp::Add, y, p.shift.clone() + j, term);
+            });
+        });
+        let function = p.b.finish();
+        assert!(matches!(pattern_of(&function), Pattern::Row { .. }));
+        same_as_interpreter(&function, IndexKind::I32);
+    }
+}
+
+/// A loop over `p`, of one statement.
+fn refused(p: Parts, stmt: impl FnOnce(&mut Builder, Expr)) {
+    let Parts { mut b, n, .. } = p;
+    b.for_("p", 0.into(), n, |b, at| stmt(b, at));
+    let function = b.finish();
+    let Stmt::For { var, body, .. } = &function.body[0] else { panic!("a loop") };
+    assert_eq!(recognise(*var, body, &vec![false; function.vars.len()]), None, "{function}");
+}
+
+#[test]
+fn loops_that_read_what_they_write_are_left_alone() {
+    let p = Parts::new(IndexKind::U32);
+    let [_, a, _, y] = p.arrays;
+    refused(p, |b, at| {
+        let term = b.load(a, at.clone()) * b.load(y, at.clone() + Expr::from(1));
+        b.reduce(BinOp::Add, y, at, term);
+    });
+    let p = Parts::new(IndexKind::U32);
+    let [_, a, _, y] = p.arrays;
+    refused(p, |b, at| {
+        // The factor is an element that a round may change.
+        let term = b.load(y, 0.into()) * b.load(a, at.clone());
+        b.reduce(BinOp::Add, y, at, term);
+    });
+    let p = Parts::new(IndexKind::U32);
+    let [_, a, x, y] = p.arrays;
+    refused(p, |b, at| {
+        // Every other element.
+        let term = b.load(a, at.clone() + at.clone()) * b.load(x, at.clone());
+        b.reduce(BinOp::Add, y, at, term);
+    });
+}
+
+#[test]
+fn loops_of_few_rounds_are_written_out() {
+    let mut p = Parts::new(IndexKind::U32);
+    let [_, a, x, y] = p.arrays;
+    p.b.for_("i", 0.into(), 3.into(), |b, i| {
+        b.for_("j", 0.into(), 2.into(), |b, j| {
+            let term = b.load(a, i.clone() * Expr::from(2) + j.clone()) * b.load(x, j);
+            b.reduce(BinOp::Add, y, i.clone(), term);
+        });
+    });
+    let function = p.b.finish();
+    same_as_interpreter(&function, IndexKind::U32);
+}
+
+#[test]
+fn halves_are_converted_as_the_reference_does() {
+    use ust_level_api::scalar::{bf16, f16};
+    macro_rules! check {
+        ($ty:ty, $dtype:expr) => {
+            let mut b = Builder::new("widen");
+            let n = b.param("n", Ty::Int);
+            let half = b.array("half", Elem::Value($dtype), false);
+            let single = b.array("single", Elem::Value(Dtype::F32), true);
+            b.for_("i", 0.into(), n, |b, i| {
+                let value = b.load(half, i.clone());
+                b.store(single, i, value.cast(Dtype::F32));
+            });
+            let widen = Kernel::compile(&b.finish(), &Options::default()).unwrap();
+            let mut b = Builder::new("narrow");
+            let n = b.param("n", Ty::Int);
+            let single = b.array("single", Elem::Value(Dtype::F32), false);
+            let half = b.array("half", Elem::Value($dtype), true);
+            b.for_("i", 0.into(), n, |b, i| {
+                let value = b.load(single, i.clone());
+                b.store(half, i, value.cast($dtype));
+            });
+            let narrow = Kernel::compile(&b.finish(), &Options::default()).unwrap();
+            let all: Vec<$ty> = (0..=u16::MAX).map(<$ty>::from_bits).collect();
+            let mut wide = vec![f32::NAN; all.len()];
+            let n: Param = (all.len() as i64).into();
+            widen.run(&[n], &mut [Memory::values(&all), Memory::values_mut(&mut wide)]).unwrap();
+            for (half, wide) in all.iter().zip(&wide) {
+                let same = half.to_f32().to_bits() == wide.to_bits();
+                assert!(same || (half.is_nan() && wide.is_nan()), "{half:?} {wide}");
+            }
+            // Each, and what lies around it and half way to the next.
+            let near: Vec<f32> = wide
+                .iter()
+                .flat_map(|w| {
+                    [-0x1001_i32, -0x1000, -0xfff, -1, 0, 1, 0xfff, 0x1000, 0x1001, 0x8000]
+                        .map(|d| f32::from_bits(w.to_bits().wrapping_add_signed(d)))
+                })
+                .collect();
+            let mut found = vec![<$ty>::from_bits(0x1234); near.len()];
+            let n: Param = (near.len() as i64).into();
+            narrow.run(&[n], &mut [Memory::values(&near), Memory::values_mut(&mut found)]).unwrap();
+            for (wide, found) in near.iter().zip(&found) {
+                let expected = <$ty>::from_f32(*wide);
+                let same = expected.to_bits() == found.to_bits();
+                assert!(same || (expected.is_nan() && found.is_nan()), "{wide:e} {found:?}");
+            }
+        };
+    }
+    check!(f16, Dtype::F16);
+    check!(bf16, Dtype::Bf16);
+}
+
+#[test]
+fn vectors_that_no_cache_holds_are_gathered_too() {
+    let p = Parts::new(IndexKind::U32);
+    let [crd, a, x, _] = p.arrays;
+    let function = sum_into_variable(p, |b, at| {
+        let place = b.load(crd, at.clone());
+        b.load(a, at) * b.load(x, place)
+    });
+    let kernel = Kernel::compile(&function, &Options { checked: false, strict: false }).unwrap();
+    let x: Vec<f64> = (0..crate::kernels::micro::FAR / 8).map(|at| (at % 1001) as f64).collect();
+    for n in 0..70 {
+        let crd: Vec<i64> = (0..n).map(|at| at * 7919 % x.len() as i64).collect();
+        let a: Vec<f64> = (0..n).map(|at| (at % 7) as f64 - 3.0).collect();
+        let expected: f64 = crd.iter().zip(&a).map(|(&k, a)| a * x[k as usize]).sum();
+        let crd = IndexArray::store(IndexKind::U32, &crd, "", "").unwrap();
+        let mut y = [f64::NAN];
+        let mut memory = [
+            Memory::Index(&crd),
+            Memory::values(&a),
+            Memory::values(&x),
+            Memory::values_mut(&mut y),
+        ];
+        let params: [Param; 3] = [n.into(), 0.into(), Scalar::F64(0.0).into()];
+        kernel.run(&params, &mut memory).unwrap();
+        // Whole numbers: sums are exact in every order.
+        assert_eq!(y[0], expected + 0.5);
+    }
+}

@@ -1,0 +1,334 @@
+//! The loops, written once over [`Vector`], and compiled for each instruction set.
+
+use super::vector::{Index, Real, Vector, prefetch};
+
+/// Elements ahead of which operand rows are asked for.
+const AHEAD: usize = 4;
+
+/// The sum of a vector's numbers, in pairs.
+#[inline(always)]
+unsafe fn total<V: Vector>(vector: V) -> V::Lane {
+    let mut lanes = [V::Lane::ZERO; 16];
+    // SAFETY: no vector has more lanes.
+    unsafe { vector.store(lanes.as_mut_ptr()) };
+    let mut width = V::N;
+    while width > 1 {
+        width /= 2;
+        for at in 0..width {
+            lanes[at] = lanes[at] + lanes[at + width];
+        }
+    }
+    lanes[0]
+}
+
+/// `a`, `crd` valid for `n` reads, `x` for a read at each `crd[p]`. For `x` that caches do not hold:
+/// an instruction that gathers waits for several lines at once and takes little room in flight.
+#[inline(always)]
+unsafe fn gather_dot_far<V: Vector, I: Index>(
+    a: *const V::Lane,
+    crd: *const I,
+    x: *const V::Lane,
+    n: usize,
+) -> V::Lane {
+    // SAFETY: every index is below `n`, and `x` is read at what `crd` holds.
+    unsafe {
+        let mut sums = [V::splat(V::Lane::ZERO); 2];
+        let mut p = 0;
+        while p + 2 * V::N <= n {
+            for (k, sum) in sums.iter_mut().enumerate() {
+                let q = p + k * V::N;
+                *sum = sum.plus::<true>(V::load(a.add(q)), V::gather(x, crd.add(q)));
+            }
+            p += 2 * V::N;
+        }
+        if p + V::N <= n {
+            sums[0] = sums[0].plus::<true>(V::load(a.add(p)), V::gather(x, crd.add(p)));
+            p += V::N;
+        }
+        let mut rest = V::Lane::ZERO;
+        while p < n {
+            rest = rest + *a.add(p) * *x.offset((*crd.add(p)).get());
+            p += 1;
+        }
+        total(sums[0].add(sums[1])) + rest
+    }
+}
+
+/// As [`gather_dot_far`], for `x` in a cache: loads of single numbers, in several sums.
+#[inline(always)]
+unsafe fn gather_dot_near<V: Vector, I: Index>(
+    a: *const V::Lane,
+    crd: *const I,
+    x: *const V::Lane,
+    n: usize,
+) -> V::Lane {
+    // SAFETY: every index is below `n`, and `x` is read at what `crd` holds.
+    unsafe {
+        let term = |p: usize| *a.add(p) * *x.offset((*crd.add(p)).get());
+        let mut sums = [V::Lane::ZERO; 8];
+        let mut p = 0;
+        while p + 8 <= n {
+            for (k, sum) in sums.iter_mut().enumerate() {
+                *sum = *sum + term(p + k);
+            }
+            p += 8;
+        }
+        let mut rest = V::Lane::ZERO;
+        while p < n {
+            rest = rest + term(p);
+            p += 1;
+        }
+        let [a, b, c, d, e, f, g, h] = sums;
+        ((a + e) + (b + f)) + ((c + g) + (d + h)) + rest
+    }
+}
+
+/// `a`, `b` valid for `n` reads.
+#[inline(always)]
+unsafe fn dot<V: Vector>(a: *const V::Lane, b: *const V::Lane, n: usize) -> V::Lane {
+    // SAFETY: every index is below `n`.
+    unsafe {
+        let mut sums = [V::splat(V::Lane::ZERO); 4];
+        let mut p = 0;
+        while p + 4 * V::N <= n {
+            for (k, sum) in sums.iter_mut().enumerate() {
+                let q = p + k * V::N;
+                *sum = sum.plus::<true>(V::load(a.add(q)), V::load(b.add(q)));
+            }
+            p += 4 * V::N;
+        }
+        while p + V::N <= n {
+            sums[0] = sums[0].plus::<true>(V::load(a.add(p)), V::load(b.add(p)));
+            p += V::N;
+        }
+        let mut rest = V::Lane::ZERO;
+        while p < n {
+            rest = rest + *a.add(p) * *b.add(p);
+            p += 1;
+        }
+        total(sums[0].add(sums[1]).add(sums[2].add(sums[3]))) + rest
+    }
+}
+
+/// `y` valid for `n` reads and writes, `x` for `n` reads; they do not overlap.
+#[inline(always)]
+unsafe fn axpy<V: Vector, const FUSED: bool>(
+    y: *mut V::Lane,
+    x: *const V::Lane,
+    n: usize,
+    s: V::Lane,
+) {
+    // SAFETY: every index is below `n`.
+    unsafe {
+        let factor = V::splat(s);
+        let mut p = 0;
+        while p + V::N <= n {
+            V::load(y.add(p)).plus::<FUSED>(factor, V::load(x.add(p))).store(y.add(p));
+            p += V::N;
+        }
+        while p < n {
+            *y.add(p) = *y.add(p) + s * *x.add(p);
+            p += 1;
+        }
+    }
+}
+
+/// `y` valid for `n` reads and writes, `a`, `x` for `n` reads; neither overlaps `y`.
+#[inline(always)]
+unsafe fn multiply_add<V: Vector, const FUSED: bool>(
+    y: *mut V::Lane,
+    a: *const V::Lane,
+    x: *const V::Lane,
+    n: usize,
+) {
+    // SAFETY: every index is below `n`.
+    unsafe {
+        let mut p = 0;
+        while p + V::N <= n {
+            let sum = V::load(y.add(p));
+            sum.plus::<FUSED>(V::load(a.add(p)), V::load(x.add(p))).store(y.add(p));
+            p += V::N;
+        }
+        while p < n {
+            *y.add(p) = *y.add(p) + *a.add(p) * *x.add(p);
+            p += 1;
+        }
+    }
+}
+
+/// `c` valid for `width` reads and writes, `a`, `crd` for `count` reads, `b` for `width` reads at
+/// `crd[p] * stride` for each `p`; nothing overlaps `c`.
+#[inline(always)]
+unsafe fn row<V: Vector, I: Index, const FUSED: bool>(
+    c: *mut V::Lane,
+    a: *const V::Lane,
+    crd: *const I,
+    b: *const V::Lane,
+    count: usize,
+    width: usize,
+    stride: isize,
+) {
+    // SAFETY: every column is below `width`, every place below `count`; what is asked for ahead of
+    // its use need not be valid.
+    unsafe {
+        let mut j = 0;
+        while j + 4 * V::N <= width {
+            tile::<V, I, 4, FUSED>(c.add(j), a, crd, b.add(j), count, stride);
+            j += 4 * V::N;
+        }
+        while j + V::N <= width {
+            tile::<V, I, 1, FUSED>(c.add(j), a, crd, b.add(j), count, stride);
+            j += V::N;
+        }
+        while j < width {
+            let mut sum = *c.add(j);
+            for p in 0..count {
+                let from = (*crd.add(p)).get().wrapping_mul(stride);
+                sum = sum + *a.add(p) * *b.add(j).offset(from);
+            }
+            *c.add(j) = sum;
+            j += 1;
+        }
+    }
+}
+
+/// `W` vectors of a row, kept in registers.
+#[inline(always)]
+unsafe fn tile<V: Vector, I: Index, const W: usize, const FUSED: bool>(
+    c: *mut V::Lane,
+    a: *const V::Lane,
+    crd: *const I,
+    b: *const V::Lane,
+    count: usize,
+    stride: isize,
+) {
+    // SAFETY: as said of `row`.
+    unsafe {
+        let mut sums = [V::splat(V::Lane::ZERO); W];
+        for (k, sum) in sums.iter_mut().enumerate() {
+            *sum = V::load(c.add(k * V::N));
+        }
+        for p in 0..count {
+            if p + AHEAD < count {
+                let far = (*crd.add(p + AHEAD)).get().wrapping_mul(stride);
+                for k in 0..W {
+                    prefetch(b.wrapping_offset(far).wrapping_add(k * V::N));
+                }
+            }
+            let from = b.offset((*crd.add(p)).get().wrapping_mul(stride));
+            let factor = V::splat(*a.add(p));
+            for (k, sum) in sums.iter_mut().enumerate() {
+                *sum = sum.plus::<FUSED>(factor, V::load(from.add(k * V::N)));
+            }
+        }
+        for (k, sum) in sums.iter().enumerate() {
+            sum.store(c.add(k * V::N));
+        }
+    }
+}
+
+macro_rules! kernels {
+    ($ty:ident, $vector:ty $(, $features:literal)?) => {
+        /// SAFETY of all: as said of the function that each is made from, and the machine has the
+        /// instructions that this module is compiled for.
+        pub(in crate::kernels) mod $ty {
+            use super::super::*;
+            type T = $ty;
+            type V = $vector;
+
+            kernels!(@gather gather_dot_far_u32, gather_dot_near_u32, u32 $(, $features)?);
+            kernels!(@gather gather_dot_far_i32, gather_dot_near_i32, i32 $(, $features)?);
+            kernels!(@gather gather_dot_far_i64, gather_dot_near_i64, i64 $(, $features)?);
+            kernels!(@row row_u32_exact, u32, false $(, $features)?);
+            kernels!(@row row_i32_exact, i32, false $(, $features)?);
+            kernels!(@row row_i64_exact, i64, false $(, $features)?);
+            kernels!(@row row_u32_fused, u32, true $(, $features)?);
+            kernels!(@row row_i32_fused, i32, true $(, $features)?);
+            kernels!(@row row_i64_fused, i64, true $(, $features)?);
+            kernels!(@two axpy_exact, multiply_add_exact, false $(, $features)?);
+            kernels!(@two axpy_fused, multiply_add_fused, true $(, $features)?);
+
+            $(#[target_feature(enable = $features)])?
+            pub(in crate::kernels) unsafe extern "C" fn dot(
+                a: *const T,
+                b: *const T,
+                n: usize,
+            ) -> T {
+                unsafe { super::super::dot::<V>(a, b, n) }
+            }
+        }
+    };
+    (@gather $far:ident, $near:ident, $index:ty $(, $features:literal)?) => {
+        $(#[target_feature(enable = $features)])?
+        pub(in crate::kernels) unsafe extern "C" fn $far(
+            a: *const T,
+            crd: *const $index,
+            x: *const T,
+            n: usize,
+        ) -> T {
+            unsafe { gather_dot_far::<V, $index>(a, crd, x, n) }
+        }
+
+        $(#[target_feature(enable = $features)])?
+        pub(in crate::kernels) unsafe extern "C" fn $near(
+            a: *const T,
+            crd: *const $index,
+            x: *const T,
+            n: usize,
+        ) -> T {
+            unsafe { gather_dot_near::<V, $index>(a, crd, x, n) }
+        }
+    };
+    (@row $name:ident, $index:ty, $fused:literal $(, $features:literal)?) => {
+        $(#[target_feature(enable = $features)])?
+        pub(in crate::kernels) unsafe extern "C" fn $name(
+            c: *mut T,
+            a: *const T,
+            crd: *const $index,
+            b: *const T,
+            count: usize,
+            width: usize,
+            stride: isize,
+        ) {
+            unsafe { row::<V, $index, $fused>(c, a, crd, b, count, width, stride) }
+        }
+    };
+    (@two $axpy:ident, $multiply_add:ident, $fused:literal $(, $features:literal)?) => {
+        $(#[target_feature(enable = $features)])?
+        pub(in crate::kernels) unsafe extern "C" fn $axpy(
+            y: *mut T,
+            x: *const T,
+            n: usize,
+            s: T,
+        ) {
+            unsafe { axpy::<V, $fused>(y, x, n, s) }
+        }
+
+        $(#[target_feature(enable = $features)])?
+        pub(in crate::kernels) unsafe extern "C" fn $multiply_add(
+            y: *mut T,
+            a: *const T,
+            x: *const T,
+            n: usize,
+        ) {
+            unsafe { multiply_add::<V, $fused>(y, a, x, n) }
+        }
+    };
+}
+
+pub(super) mod portable {
+    kernels!(f32, [f32; 4]);
+    kernels!(f64, [f64; 2]);
+}
+
+#[cfg(target_arch = "x86_64")]
+pub(super) mod avx2 {
+    kernels!(f32, std::arch::x86_64::__m256, "avx2,fma");
+    kernels!(f64, std::arch::x86_64::__m256d, "avx2,fma");
+}
+
+#[cfg(target_arch = "x86_64")]
+pub(super) mod avx512 {
+    kernels!(f32, std::arch::x86_64::__m512, "avx512f,avx2,fma");
+    kernels!(f64, std::arch::x86_64::__m512d, "avx512f,avx2,fma");
+}

@@ -1,0 +1,144 @@
+//! Microkernels: the innermost loops that pay for wide vectors, in Rust, compiled ahead for several
+//! instruction sets. The compiler of kernels calls them where it recognises their loops.
+//!
+//! | module | what |
+//! |---|---|
+//! | this one | which kernels there are, and which one this machine runs |
+//! | `vector` | vectors of each instruction set behind one trait |
+//! | `body` | the loops, written once over that trait |
+//!
+//! Every kernel is an `unsafe extern "C" fn`: pointers and counts in, at most one number out. What
+//! each needs is said where it is written, in `body`. Those that are *exact* do to each element the
+//! operations of the plain loop in its order, without fusing; the others fuse products with sums
+//! where the machine can, and the dot products also sum in several parts.
+
+mod body;
+#[cfg(test)]
+mod tests;
+mod vector;
+
+use ust_level_api::{Dtype, IndexKind};
+
+/// A loop that has kernels.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(crate) enum Loop {
+    /// `sum of a[p] * x[crd[p]]`: `fn(a, crd, x, n) -> T`. Never exact. One kernel for `x` that is
+    /// [`FAR`], one for smaller ones; the results may differ in rounding.
+    GatherDot(IndexKind, Distance),
+    /// `sum of a[k] * b[k]`: `fn(a, b, n) -> T`. Never exact.
+    Dot,
+    /// `y[j] += s * x[j]`: `fn(y, x, n, s)`.
+    Axpy,
+    /// `y[i] += a[i] * x[i]`: `fn(y, a, x, n)`.
+    MultiplyAdd,
+    /// `c[j] += a[p] * b[crd[p] * stride + j]` for each p, and for each of them each j:
+    /// `fn(c, a, crd, b, count, width, stride)`.
+    Row(IndexKind),
+}
+
+/// Where the vector that is gathered from is likely to be.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(crate) enum Distance {
+    /// In a cache close by.
+    Near,
+    /// Beyond.
+    Far,
+}
+
+/// Bytes from which a vector is far: more than the caches close to one core hold. Gathering
+/// instructions take 1.1 to 1.3 times as long as single loads below, and half as long above.
+pub(crate) const FAR: usize = 2 << 20;
+
+/// The sets of instructions that kernels are compiled for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Level {
+    Portable,
+    #[cfg(target_arch = "x86_64")]
+    Avx2,
+    #[cfg(target_arch = "x86_64")]
+    Avx512,
+}
+
+/// The best set that this machine has. Cost after the first call: a few loads.
+fn level() -> Level {
+    #[cfg(target_arch = "x86_64")]
+    {
+        if is_x86_feature_detected!("avx512f") && is_x86_feature_detected!("fma") {
+            return Level::Avx512;
+        }
+        if is_x86_feature_detected!("avx2") && is_x86_feature_detected!("fma") {
+            return Level::Avx2;
+        }
+    }
+    Level::Portable
+}
+
+/// The address of the kernel of a loop on this machine, or `None` where there is none for the dtype
+/// or the kind of indices, or none that is `exact` where that is asked for.
+pub(crate) fn address(wanted: Loop, dtype: Dtype, exact: bool) -> Option<usize> {
+    address_at(level(), wanted, dtype, exact)
+}
+
+macro_rules! pick {
+    ($name:ident, $module:ident) => {
+        fn $name(wanted: Loop, dtype: Dtype, exact: bool) -> Option<usize> {
+            use body::$module::{f32 as single, f64 as double};
+            macro_rules! both {
+                ($kernel:ident) => {
+                    match dtype {
+                        Dtype::F64 => Some(double::$kernel as *const () as usize),
+                        Dtype::F32 => Some(single::$kernel as *const () as usize),
+                        _ => None,
+                    }
+                };
+            }
+            match (wanted, exact) {
+                (Loop::GatherDot(kind, Distance::Far), false) => match kind {
+                    IndexKind::U32 => both!(gather_dot_far_u32),
+                    IndexKind::I32 => both!(gather_dot_far_i32),
+                    IndexKind::U64 | IndexKind::I64 => both!(gather_dot_far_i64),
+                    _ => None,
+                },
+                (Loop::GatherDot(kind, Distance::Near), false) => match kind {
+                    IndexKind::U32 => both!(gather_dot_near_u32),
+                    IndexKind::I32 => both!(gather_dot_near_i32),
+                    IndexKind::U64 | IndexKind::I64 => both!(gather_dot_near_i64),
+                    _ => None,
+                },
+                (Loop::Dot, false) => both!(dot),
+                (Loop::GatherDot(..) | Loop::Dot, true) => None,
+                (Loop::Axpy, true) => both!(axpy_exact),
+                (Loop::Axpy, false) => both!(axpy_fused),
+                (Loop::MultiplyAdd, true) => both!(multiply_add_exact),
+                (Loop::MultiplyAdd, false) => both!(multiply_add_fused),
+                (Loop::Row(kind), true) => match kind {
+                    IndexKind::U32 => both!(row_u32_exact),
+                    IndexKind::I32 => both!(row_i32_exact),
+                    IndexKind::U64 | IndexKind::I64 => both!(row_i64_exact),
+                    _ => None,
+                },
+                (Loop::Row(kind), false) => match kind {
+                    IndexKind::U32 => both!(row_u32_fused),
+                    IndexKind::I32 => both!(row_i32_fused),
+                    IndexKind::U64 | IndexKind::I64 => both!(row_i64_fused),
+                    _ => None,
+                },
+            }
+        }
+    };
+}
+pick!(portable, portable);
+#[cfg(target_arch = "x86_64")]
+pick!(avx2, avx2);
+#[cfg(target_arch = "x86_64")]
+pick!(avx512, avx512);
+
+fn address_at(level: Level, wanted: Loop, dtype: Dtype, exact: bool) -> Option<usize> {
+    match level {
+        Level::Portable => portable(wanted, dtype, exact),
+        #[cfg(target_arch = "x86_64")]
+        Level::Avx2 => avx2(wanted, dtype, exact),
+        #[cfg(target_arch = "x86_64")]
+        Level::Avx512 => avx512(wanted, dtype, exact),
+    }
+}

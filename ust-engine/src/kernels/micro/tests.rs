@@ -1,0 +1,200 @@
+//! Every kernel of every instruction set of this machine against plain loops, for all lengths up to
+//! 200.
+
+// One macro for f32 and f64.
+#![allow(clippy::cast_lossless)]
+
+use ust_level_api::{Dtype, IndexKind};
+
+use super::{Distance, Level, Loop, address_at, level};
+
+fn levels() -> Vec<Level> {
+    let mut levels = vec![Level::Portable];
+    #[cfg(target_arch = "x86_64")]
+    {
+        if level() != Level::Portable {
+            levels.push(Level::Avx2);
+        }
+        if level() == Level::Avx512 {
+            levels.push(Level::Avx512);
+        }
+    }
+    assert!(levels.contains(&level()));
+    levels
+}
+
+/// Sums of an odd constant, mixed (`SplitMix64`).
+struct Random(u64);
+
+impl Random {
+    fn below(&mut self, bound: usize) -> usize {
+        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
+        let mixed = (self.0 ^ (self.0 >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+        let mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+        ((mixed >> 33) % bound as u64) as usize
+    }
+
+    fn number(&mut self) -> f64 {
+        self.below(2001) as f64 / 1000.0 - 1.0
+    }
+}
+
+macro_rules! tests {
+    ($ty:ident, $dtype:expr, $tolerance:literal) => {
+        mod $ty {
+            use super::*;
+            type T = $ty;
+
+            fn random() -> Random {
+                Random(20_261_121)
+            }
+
+            fn numbers(random: &mut Random, n: usize) -> Vec<T> {
+                (0..n).map(|_| random.number() as T).collect()
+            }
+
+            fn kernel(level: Level, wanted: Loop, exact: bool) -> usize {
+                address_at(level, wanted, $dtype, exact).unwrap()
+            }
+
+            fn close(found: T, expected: T, size: T) {
+                let error = (found - expected).abs();
+                assert!(error <= $tolerance * size.max(1.0), "{found} {expected}");
+            }
+
+            #[test]
+            fn dot_products() {
+                let random = &mut random();
+                for level in levels() {
+                    for n in 0..200 {
+                        let offset = random.below(8);
+                        let (a, x) = (numbers(random, n + offset), numbers(random, n + 300));
+                        let crd: Vec<u32> = (0..n).map(|_| random.below(n + 300) as u32).collect();
+                        let signed: Vec<i64> = crd.iter().map(|&c| i64::from(c) - 50).collect();
+                        let narrow: Vec<i32> = signed.iter().map(|&c| c as i32).collect();
+                        let a = &a[offset..];
+                        let exact: f64 = (0..n).map(|p| a[p] as f64 * x[p + offset] as f64).sum();
+                        let gathered: f64 =
+                            (0..n).map(|p| a[p] as f64 * x[crd[p] as usize] as f64).sum();
+                        // SAFETY: the signatures are those that are documented; all indices lie
+                        // within `x`.
+                        unsafe {
+                            let dot: unsafe extern "C" fn(*const T, *const T, usize) -> T =
+                                std::mem::transmute(kernel(level, Loop::Dot, false));
+                            close(dot(a.as_ptr(), x[offset..].as_ptr(), n), exact as T, n as T);
+                            for distance in [Distance::Near, Distance::Far] {
+                                let kernel =
+                                    |kind| kernel(level, Loop::GatherDot(kind, distance), false);
+                                type Gather<I> =
+                                    unsafe extern "C" fn(*const T, *const I, *const T, usize) -> T;
+                                let f: Gather<u32> = std::mem::transmute(kernel(IndexKind::U32));
+                                let found = f(a.as_ptr(), crd.as_ptr(), x.as_ptr(), n);
+                                close(found, gathered as T, n as T);
+                                let f: Gather<i32> = std::mem::transmute(kernel(IndexKind::I32));
+                                let found = f(a.as_ptr(), narrow.as_ptr(), x[50..].as_ptr(), n);
+                                close(found, gathered as T, n as T);
+                                let f: Gather<i64> = std::mem::transmute(kernel(IndexKind::I64));
+                                let found = f(a.as_ptr(), signed.as_ptr(), x[50..].as_ptr(), n);
+                                close(found, gathered as T, n as T);
+                            }
+                        }
+                    }
+                }
+            }
+
+            #[test]
+            fn sums_into_memory() {
+                let random = &mut random();
+                for level in levels() {
+                    for n in 0..200 {
+                        for exact in [true, false] {
+                            let tolerance = if exact { 0.0 } else { $tolerance };
+                            let (y, a) = (numbers(random, n), numbers(random, n + 3));
+                            let (x, s) = (numbers(random, n + 5), random.number() as T);
+                            let (a, x) = (&a[3..], &x[5..]);
+                            let (mut scaled, mut multiplied) = (y.clone(), y.clone());
+                            // Behind the end, where nothing is written.
+                            scaled.push(T::NAN);
+                            multiplied.push(T::NAN);
+                            // SAFETY: the signatures are those that are documented.
+                            unsafe {
+                                let f: unsafe extern "C" fn(*mut T, *const T, usize, T) =
+                                    std::mem::transmute(kernel(level, Loop::Axpy, exact));
+                                f(scaled.as_mut_ptr(), x.as_ptr(), n, s);
+                                let f: unsafe extern "C" fn(*mut T, *const T, *const T, usize) =
+                                    std::mem::transmute(kernel(level, Loop::MultiplyAdd, exact));
+                                f(multiplied.as_mut_ptr(), a.as_ptr(), x.as_ptr(), n);
+                            }
+                            for at in 0..n {
+                                let expected = y[at] + s * x[at];
+                                assert!((scaled[at] - expected).abs() <= tolerance);
+                                let expected = y[at] + a[at] * x[at];
+                                assert!((multiplied[at] - expected).abs() <= tolerance);
+                            }
+                            assert!(scaled[n].is_nan() && multiplied[n].is_nan());
+                        }
+                    }
+                }
+            }
+
+            #[test]
+            fn rows() {
+                let random = &mut random();
+                for level in levels() {
+                    for width in 0..200 {
+                        for exact in [true, false] {
+                            let (count, rows) = (random.below(12), 7);
+                            let stride = width + random.below(3);
+                            let b = numbers(random, rows * stride + width);
+                            let a = numbers(random, count);
+                            let crd: Vec<i32> =
+                                (0..count).map(|_| random.below(rows) as i32).collect();
+                            let before = numbers(random, width);
+                            let mut c = before.clone();
+                            c.push(T::NAN);
+                            // SAFETY: the signature is that which is documented.
+                            unsafe {
+                                let f: unsafe extern "C" fn(
+                                    *mut T,
+                                    *const T,
+                                    *const i32,
+                                    *const T,
+                                    usize,
+                                    usize,
+                                    isize,
+                                ) = std::mem::transmute(kernel(
+                                    level,
+                                    Loop::Row(IndexKind::I32),
+                                    exact,
+                                ));
+                                f(
+                                    c.as_mut_ptr(),
+                                    a.as_ptr(),
+                                    crd.as_ptr(),
+                                    b.as_ptr(),
+                                    count,
+                                    width,
+                                    stride as isize,
+                                );
+                            }
+                            for j in 0..width {
+                                let mut sum = before[j];
+                                for p in 0..count {
+                                    sum += a[p] * b[crd[p] as usize * stride + j];
+                                }
+                                if exact {
+                                    assert_eq!(c[j], sum);
+                                } else {
+                                    close(c[j], sum, count as T);
+                                }
+                            }
+                            assert!(c[width].is_nan());
+                        }
+                    }
+                }
+            }
+        }
+    };
+}
+tests!(f32, Dtype::F32, 1e-6);
+tests!(f64, Dtype::F64, 1e-15);

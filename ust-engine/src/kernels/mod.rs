@@ -1,0 +1,12 @@
+//! Native code: the innermost loops of machine code, and what moves the most memory.
+//!
+//! | module | what |
+//! |---|---|
+//! | `micro` | innermost loops that pay for wide vectors, which compiled loops call |
+//! | [`moving`] | columns moved and sorted: what conversions do with most memory |
+// Vector loads and stores through pointers, and writes to memory that is shared by parts.
+#![allow(unsafe_code)]
+
+#[cfg(feature = "jit")]
+pub(crate) mod micro;
+pub(crate) mod moving;

@@ -1,0 +1,13 @@
+//! Columns moved and sorted: what conversions do with most memory.
+//!
+//! | module | what |
+//! |---|---|
+//! | [`lanes`] | columns moved together, whatever the width of their elements |
+//! | [`sort`] | stable sorting of lanes by a key column: partition, then finish in cache |
+//! | [`place`] | values written to places anywhere |
+//!
+//! *Invariant: what is safe to call here is safe whatever the arguments; the rest states what its
+//! caller owes.*
+pub(crate) mod lanes;
+pub(crate) mod place;
+pub(crate) mod sort;

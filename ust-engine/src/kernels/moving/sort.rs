@@ -1,0 +1,349 @@
+//! Stable sorting of lanes by a key column.
+//!
+//! A long column of keys is split by its high bits into buckets that fit the cache, one streaming
+//! pass over all lanes; then each bucket is sorted where it lies. Entries are moved twice, whatever
+//! their number, and each time within few open cache lines. Both passes are parallel; which thread
+//! does what makes no difference to the result.
+
+use bytemuck::Zeroable;
+use rayon::prelude::*;
+use ust_level_api::buffer::Plain;
+
+use super::lanes::Lane;
+
+/// Entries handled at a time, so that their places stay in cache.
+const BLOCK: usize = 1024;
+/// The most buckets of one partition: one open line of each, and each lane, stays in cache.
+const MOST_BUCKETS: u64 = 1 << 11;
+/// Entries that a bucket should have.
+const BUCKET: usize = 1 << 13;
+/// Fewer entries than this are compared, not counted.
+const FEW: usize = 96;
+/// Bits that one counting pass looks at.
+const DIGIT: u32 = 11;
+
+/// A key: an unsigned integer.
+pub(crate) trait Key: Plain + Zeroable + Ord + Into<u64> {
+    /// The low bits of a number.
+    fn truncated(number: u64) -> Self;
+}
+
+impl Key for u32 {
+    fn truncated(number: u64) -> Self {
+        number as u32
+    }
+}
+
+impl Key for u64 {
+    fn truncated(number: u64) -> Self {
+        number
+    }
+}
+
+/// Sorts lanes by their keys, stably. All keys are below `range`. `sorted` becomes the sorted keys.
+///
+/// # Panics
+/// When lengths differ, or a key is not below the range.
+pub(crate) fn sort<K: Key>(keys: &[K], range: u64, sorted: &mut [K], lanes: &[Lane<'_>]) {
+    let n = keys.len();
+    assert!(sorted.len() == n && lanes.iter().all(|lane| lane.len() == n), "lanes of one length");
+    let shift = shift_for(n, range);
+    let buckets = (range.saturating_sub(1) >> shift) as usize + 1;
+    let ends = partition(keys, shift, buckets, sorted, lanes);
+    if shift == 0 {
+        return;
+    }
+    let keyed = Lane::new(keys, sorted);
+    let (keyed, mask) = (&keyed, (1_u64 << shift) - 1);
+    (0..buckets).into_par_iter().with_min_len(buckets.div_ceil(64)).for_each_init(
+        Scratch::default,
+        |scratch, bucket| {
+            let range = if bucket == 0 { 0 } else { ends[bucket - 1] }..ends[bucket];
+            if range.len() < 2 {
+                return;
+            }
+            // SAFETY: the range is this bucket's, which is this thread's alone.
+            let keys = unsafe { keyed.written::<K>(range.clone()) };
+            let low = |at: usize| keys[at].into() & mask;
+            if !scratch.order(range.len(), shift, low) {
+                return;
+            }
+            for lane in lanes.iter().chain([keyed]) {
+                // SAFETY: as above; the order is a permutation of the range.
+                unsafe { lane.permute(range.clone(), &scratch.dest, &mut scratch.copy) };
+            }
+        },
+    );
+}
+
+/// Sorts each segment of the lanes by its keys, stably. `segments` are the ends of the segments, the
+/// last of them the length. All keys are below `range`.
+///
+/// # Panics
+/// When lengths differ or the ends do not ascend.
+pub(crate) fn sort_segments(
+    segments: &[usize],
+    range: u64,
+    key: impl Fn(usize) -> u64 + Send + Sync,
+    lanes: &[Lane<'_>],
+) {
+    let n = segments.last().copied().unwrap_or(0);
+    assert!(lanes.iter().all(|lane| lane.len() == n) && segments.is_sorted(), "whole segments");
+    let bits = 64 - range.saturating_sub(1).leading_zeros();
+    segments.par_iter().enumerate().with_min_len(64).for_each_init(
+        Scratch::default,
+        |scratch, (at, &end)| {
+            let range = if at == 0 { 0 } else { segments[at - 1] }..end;
+            let moved = scratch.order(range.len(), bits, |offset| key(range.start + offset));
+            for lane in lanes {
+                // SAFETY: segments do not overlap; the order is a permutation of one.
+                unsafe { lane.place(range.clone(), moved.then_some(&scratch.dest)) };
+            }
+        },
+    );
+}
+
+/// By how many bits keys are shifted to give their bucket.
+fn shift_for(n: usize, range: u64) -> u32 {
+    let bits = 64 - range.saturating_sub(1).leading_zeros();
+    if range <= MOST_BUCKETS {
+        return 0;
+    }
+    let wanted = (n.div_ceil(BUCKET) as u64).next_power_of_two().clamp(1, MOST_BUCKETS / 2);
+    bits - wanted.trailing_zeros()
+}
+
+/// Moves entries to their buckets, in their order. Gives the end of each bucket.
+fn partition<K: Key>(
+    keys: &[K],
+    shift: u32,
+    buckets: usize,
+    sorted: &mut [K],
+    lanes: &[Lane<'_>],
+) -> Vec<usize> {
+    let n = keys.len();
+    let chunk = n.div_ceil(rayon::current_num_threads()).max(BLOCK);
+    let bucket = |key: K| (key.into() >> shift) as usize;
+    let mut counts: Vec<Vec<usize>> = keys
+        .par_chunks(chunk)
+        .map(|keys| {
+            let mut counts = vec![0; buckets];
+            for &key in keys {
+                counts[bucket(key)] += 1;
+            }
+            counts
+        })
+        .collect();
+    // Counts become places: those of a bucket in the order of the chunks.
+    let mut ends = vec![0; buckets];
+    let mut next = 0;
+    for (bucket, end) in ends.iter_mut().enumerate() {
+        for count in &mut counts {
+            (count[bucket], next) = (next, next + count[bucket]);
+        }
+        *end = next;
+    }
+    let keyed = Lane::new(keys, sorted);
+    counts.par_iter_mut().enumerate().for_each(|(number, next)| {
+        let mut dest = [0; BLOCK];
+        let all = number * chunk..((number + 1) * chunk).min(n);
+        for first in all.clone().step_by(BLOCK) {
+            let block = first..(first + BLOCK).min(all.end);
+            let dest = &mut dest[..block.len()];
+            for (dest, &key) in dest.iter_mut().zip(&keys[block]) {
+                let slot = &mut next[bucket(key)];
+                (*dest, *slot) = (*slot, *slot + 1);
+            }
+            for lane in lanes.iter().chain([&keyed]) {
+                // SAFETY: each chunk has places of its own in each bucket, as many as it counted.
+                unsafe { lane.put(first, dest) };
+            }
+        }
+    });
+    ends
+}
+
+/// Memory that a thread works in.
+#[derive(Default)]
+struct Scratch {
+    /// Where each entry of the bucket goes.
+    dest: Vec<u32>,
+    counts: Vec<u32>,
+    pairs: Vec<u64>,
+    other: Vec<u64>,
+    wide: Vec<(u64, u32)>,
+    copy: Vec<u64>,
+}
+
+impl Scratch {
+    /// Finds where `n` entries go so that keys of so many bits ascend, entries with equal keys in
+    /// their order. Says no where they stand already; else `dest` is a permutation.
+    fn order(&mut self, n: usize, bits: u32, key: impl Fn(usize) -> u64) -> bool {
+        if (1..n).all(|at| key(at - 1) <= key(at)) {
+            return false;
+        }
+        assert!(u32::try_from(n).is_ok(), "a bucket of {n} entries");
+        self.dest.clear();
+        if n >= FEW && bits < 32 && (1_usize << bits) <= (2 * n).max(1 << DIGIT) {
+            self.count(n, 1 << bits, key);
+            return true;
+        }
+        self.dest.resize(n, 0);
+        if bits > 32 {
+            self.wide.clear();
+            self.wide.extend((0..n).map(|at| (key(at), at as u32)));
+            self.wide.sort_unstable();
+            for (to, &(_, at)) in self.wide.iter().enumerate() {
+                self.dest[at as usize] = to as u32;
+            }
+            return true;
+        }
+        self.pairs.clear();
+        self.pairs.extend((0..n).map(|at| key(at) << 32 | at as u64));
+        if n < FEW {
+            self.pairs.sort_unstable();
+        } else {
+            self.radix(bits);
+        }
+        for (to, &pair) in self.pairs.iter().enumerate() {
+            self.dest[pair as u32 as usize] = to as u32;
+        }
+        true
+    }
+
+    /// One counting pass over keys below a limit.
+    fn count(&mut self, n: usize, limit: usize, key: impl Fn(usize) -> u64) {
+        self.counts.clear();
+        self.counts.resize(limit, 0);
+        for at in 0..n {
+            self.counts[key(at) as usize] += 1;
+        }
+        starts(&mut self.counts);
+        let counts = &mut self.counts;
+        self.dest.extend((0..n).map(|at| {
+            let slot = &mut counts[key(at) as usize];
+            *slot += 1;
+            *slot - 1
+        }));
+    }
+
+    /// Sorts pairs by the key in their high halves, digit by digit.
+    fn radix(&mut self, bits: u32) {
+        let passes = bits.div_ceil(DIGIT).max(1);
+        let digit = bits.div_ceil(passes);
+        let mask = (1 << digit) - 1;
+        self.other.resize(self.pairs.len(), 0);
+        for pass in 0..passes {
+            let of = |pair: u64| (pair >> (32 + pass * digit)) as usize & mask;
+            self.counts.clear();
+            self.counts.resize(mask + 1, 0);
+            for &pair in &self.pairs {
+                self.counts[of(pair)] += 1;
+            }
+            starts(&mut self.counts);
+            for &pair in &self.pairs {
+                let slot = &mut self.counts[of(pair)];
+                self.other[*slot as usize] = pair;
+                *slot += 1;
+            }
+            std::mem::swap(&mut self.pairs, &mut self.other);
+        }
+    }
+}
+
+/// Counts become the places where the first of each begins.
+fn starts(counts: &mut [u32]) {
+    let mut next = 0;
+    for count in counts {
+        (*count, next) = (next, next + *count);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A small generator of random numbers.
+    fn random(seed: u64) -> impl FnMut() -> u64 {
+        let mut state = seed.wrapping_mul(0x9E37_79B9_7F4A_7C15) | 1;
+        move || {
+            state ^= state << 13;
+            state ^= state >> 7;
+            state ^= state << 17;
+            state.wrapping_mul(0x2545_F491_4F6C_DD1D) >> 11
+        }
+    }
+
+    fn check<K: Key + std::fmt::Debug>(
+        n: usize,
+        range: u64,
+        skewed: bool,
+        make: impl Fn(u64) -> K,
+    ) {
+        let mut next = random(n as u64 + range);
+        let keys: Vec<K> = (0..n)
+            .map(|_| {
+                let key = next() % range;
+                make(if skewed && !next().is_multiple_of(8) { key % 3 } else { key })
+            })
+            .collect();
+        let wide: Vec<[u64; 2]> = (0..n as u64).map(|at| [at, !at]).collect();
+        let halves: Vec<u16> = (0..n).map(|at| at as u16).collect();
+        let source: Vec<u32> = (0..n as u32).rev().collect();
+        let places = source.clone();
+        let mut sorted = vec![make(0); n];
+        let mut to = (vec![[7; 2]; n], vec![7; n], vec![7; n]);
+        let lanes = [
+            Lane::new(&wide, &mut to.0),
+            Lane::new(&halves, &mut to.1),
+            Lane::gathering(&source, &places, &mut to.2),
+        ];
+        sort(&keys, range, &mut sorted, &lanes);
+        let mut order: Vec<usize> = (0..n).collect();
+        order.sort_by_key(|&at| keys[at]);
+        let text = format!("{n} keys below {range}, skewed {skewed}");
+        assert!(order.iter().zip(&sorted).all(|(&at, &key)| keys[at] == key), "{text}");
+        assert!(
+            order.iter().zip(&to.0).all(|(&at, w)| w[0] == at as u64 && w[1] == !w[0]),
+            "{text}"
+        );
+        assert!(order.iter().zip(&to.1).all(|(&at, &half)| half == at as u16), "{text}");
+        assert!(order.iter().zip(&to.2).all(|(&at, &place)| place == at as u32), "{text}");
+    }
+
+    #[test]
+    fn lanes_follow_their_keys_and_equal_keys_keep_their_order() {
+        for skewed in [false, true] {
+            for n in [0, 1, 2, 50, 1000, 70_000] {
+                for range in [1, 2, 300, 5000, 1 << 20, u64::from(u32::MAX)] {
+                    check(n, range, skewed, |key| key as u32);
+                }
+                check(n, 1 << 45, skewed, |key| key);
+                check(n, 1 << 50, skewed, |key| key);
+            }
+        }
+    }
+
+    #[test]
+    fn segments_are_sorted_on_their_own() {
+        let mut next = random(5);
+        for (range, most) in [(10, 40), (100_000, 40), (1 << 40, 40), (1000, 4000)] {
+            let mut segments = Vec::new();
+            let mut n = 0;
+            for _ in 0..200 {
+                n += (next() % most) as usize;
+                segments.push(n);
+            }
+            let keys: Vec<u64> = (0..n).map(|_| next() % range).collect();
+            let mut sorted = vec![u64::MAX; n];
+            sort_segments(&segments, range, |at| keys[at], &[Lane::new(&keys, &mut sorted)]);
+            let mut expected = keys.clone();
+            let mut start = 0;
+            for end in segments {
+                expected[start..end].sort_unstable();
+                start = end;
+            }
+            assert_eq!(sorted, expected);
+        }
+    }
+}

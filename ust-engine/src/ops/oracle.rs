@@ -1,0 +1,239 @@
+//! A plain evaluation over every coordinate: what every back end is compared with.
+//!
+//! Nothing here plans, walks a level or skips anything: operands are read element by element, and
+//! the expression is evaluated at every combination of its indices.
+
+use std::collections::HashMap;
+
+use ust_level_api::ir::interp::{Memory, Param, Program};
+use ust_level_api::ir::{Builder, Elem, Expr, Ty};
+use ust_level_api::scalar::Complex;
+use ust_level_api::{Dtype, Scalar, with_dtype};
+
+use super::einsum::Einsum;
+use super::term::{Assignment, Term};
+use super::{OpError, Operator};
+use crate::error::Error;
+use crate::tensor::{Tensor, Values};
+
+/// Number of evaluations that [`evaluate`] takes.
+///
+/// # Errors
+/// As [`evaluate`].
+pub fn cost(call: &Einsum) -> Result<u64, OpError> {
+    let (assignment, _) = call.checked()?;
+    let each = assignment.indices.iter().map(|index| index.extent.max(1) as u64);
+    Ok(each.fold(1, u64::saturating_mul))
+}
+
+/// Evaluates an expression at every coordinate, one after another. The result is dense. The old
+/// value of an update is not asked for: what is computed is what it is combined with.
+///
+/// Cost: the product of all extents, about a microsecond each.
+///
+/// # Errors
+/// As [`Einsum::run`].
+pub fn evaluate(call: &Einsum) -> Result<Tensor, OpError> {
+    let (assignment, tensors) = call.checked()?;
+    Ok(evaluate_assignment(&assignment, &tensors)?)
+}
+
+/// Evaluates a checked assignment at every coordinate. `tensors` are its operands, in order.
+///
+/// # Errors
+/// [`Error::TooLarge`] for a dense result that is implausible.
+pub fn evaluate_assignment(assignment: &Assignment, tensors: &[Tensor]) -> Result<Tensor, Error> {
+    let mut oracle = Oracle {
+        assignment,
+        operands: tensors
+            .iter()
+            .zip(&assignment.operands)
+            .map(|(tensor, input)| Operand::new(tensor, input.fill))
+            .collect::<Result<_, _>>()?,
+        programs: HashMap::new(),
+    };
+    let result = &assignment.result;
+    let shape: Vec<usize> = result.indices.iter().map(|&v| assignment.indices[v].extent).collect();
+    let mut values = Vec::new();
+    let mut at = vec![0; assignment.indices.len()];
+    let mut each = Vec::new();
+    everywhere(assignment, &result.indices, &mut at, &mut |at| each.push(at.to_vec()));
+    for mut at in each {
+        let outside = match &assignment.body {
+            Term::Reduce { op, .. } => op.identity(result.dtype).unwrap_or(result.dtype.zero()),
+            _ => result.dtype.zero(),
+        };
+        let value = match &assignment.mask {
+            Some(mask) => {
+                let stored = oracle.is_stored(mask.at, &at)
+                    && (mask.structural || !is_zero(oracle.element(mask.at, &at)));
+                match stored == mask.complement {
+                    true => outside,
+                    false => oracle.value(&assignment.body, &mut at)?,
+                }
+            }
+            None => oracle.value(&assignment.body, &mut at)?,
+        };
+        values.push(oracle.cast(value, result.dtype)?);
+    }
+    let stored = with_dtype!(result.dtype, T => {
+        let typed: Vec<T> = values.iter().filter_map(|s| <T as ust_level_api::Element>::from_scalar(*s)).collect();
+        Values::from(typed)
+    });
+    let name = if shape.is_empty() { "Scalar" } else { "Dense" };
+    let format = crate::Format::resolve(name, Some(shape.len()))?;
+    Tensor::from_parts(
+        &format,
+        &shape,
+        crate::tensor::Parts::new(vec![Vec::new(); format.level_count()], stored),
+    )
+}
+
+/// Whether two results are the same number but for rounding: relative to the larger, or absolutely
+/// near zero.
+#[must_use]
+pub fn close(a: Scalar, b: Scalar) -> bool {
+    let tolerance = match a.dtype() {
+        Dtype::F16 => 2e-2,
+        Dtype::Bf16 => 1e-1,
+        Dtype::F32 | Dtype::Complex64 => 2e-4,
+        Dtype::F64 | Dtype::Complex128 => 1e-9,
+        _ => return a.same(&b),
+    };
+    let parts = |s: Scalar| match s.cast(Dtype::Complex128) {
+        Ok(Scalar::Complex128(Complex { re, im })) => (re, im),
+        _ => (f64::NAN, f64::NAN),
+    };
+    let near = |a: f64, b: f64| {
+        a == b
+            || (a.is_nan() && b.is_nan())
+            || (a - b).abs() <= tolerance * a.abs().max(b.abs()).max(1.0)
+    };
+    let ((ar, ai), (br, bi)) = (parts(a), parts(b));
+    a.dtype() == b.dtype() && near(ar, br) && near(ai, bi)
+}
+
+fn is_zero(value: Scalar) -> bool {
+    value.same(&value.dtype().zero())
+}
+
+/// An operand, read once.
+struct Operand {
+    entries: HashMap<Vec<usize>, Scalar>,
+    fill: Scalar,
+}
+
+impl Operand {
+    fn new(tensor: &Tensor, fill: Scalar) -> Result<Self, Error> {
+        let coo = tensor.to_coo()?;
+        let mut entries = HashMap::new();
+        for at in 0..coo.len() {
+            let coordinates = coo.coordinates(at);
+            let value = tensor.get(&coordinates)?;
+            entries.insert(coordinates, value);
+        }
+        Ok(Self { entries, fill })
+    }
+}
+
+struct Oracle<'a> {
+    assignment: &'a Assignment,
+    operands: Vec<Operand>,
+    programs: HashMap<(String, Vec<Dtype>, Dtype), Program>,
+}
+
+impl Oracle<'_> {
+    fn coordinates(&self, at: usize, index: &[usize]) -> (usize, Vec<usize>) {
+        let one = &self.assignment.uses[at];
+        (one.operand, one.indices.iter().map(|&v| index[v]).collect())
+    }
+
+    fn is_stored(&self, at: usize, index: &[usize]) -> bool {
+        let (operand, coordinates) = self.coordinates(at, index);
+        self.operands[operand].entries.contains_key(&coordinates)
+    }
+
+    fn element(&self, at: usize, index: &[usize]) -> Scalar {
+        let (operand, coordinates) = self.coordinates(at, index);
+        let operand = &self.operands[operand];
+        operand.entries.get(&coordinates).copied().unwrap_or(operand.fill)
+    }
+
+    fn value(&mut self, term: &Term, index: &mut Vec<usize>) -> Result<Scalar, Error> {
+        Ok(match term {
+            Term::Const(value) => *value,
+            Term::Element(at) => self.element(*at, index),
+            Term::Present(at) => Scalar::Bool(self.is_stored(*at, index)),
+            Term::Call { op, args, dtype } => {
+                let args: Vec<Scalar> =
+                    args.iter().map(|arg| self.value(arg, index)).collect::<Result<_, _>>()?;
+                self.apply(op, &args, *dtype)?
+            }
+            Term::Stored { op, arg, dtype } => {
+                let value = self.value(arg, index)?;
+                match arg.uses().iter().any(|&at| self.is_stored(at, index)) {
+                    true => self.apply(op, &[value], *dtype)?,
+                    false => self.cast(value, *dtype)?,
+                }
+            }
+            Term::Reduce { op, indices, body } => {
+                let dtype = self.assignment.dtype(body);
+                let mut all = Vec::new();
+                everywhere(self.assignment, indices, &mut index.clone(), &mut |at| {
+                    all.push(at.to_vec());
+                });
+                let mut sum = op.identity(dtype).unwrap_or(dtype.zero());
+                for mut at in all {
+                    let value = self.value(body, &mut at)?;
+                    sum = self.apply(op, &[sum, value], dtype)?;
+                }
+                sum
+            }
+        })
+    }
+
+    fn cast(&mut self, value: Scalar, to: Dtype) -> Result<Scalar, Error> {
+        match value.dtype() == to {
+            true => Ok(value),
+            false => self.apply(&Operator::Cast, &[value], to),
+        }
+    }
+
+    fn apply(&mut self, op: &Operator, args: &[Scalar], to: Dtype) -> Result<Scalar, Error> {
+        let dtypes: Vec<Dtype> = args.iter().map(Scalar::dtype).collect();
+        let key = (op.key(), dtypes.clone(), to);
+        if !self.programs.contains_key(&key) {
+            let mut b = Builder::new("apply");
+            let params: Vec<Expr> = dtypes
+                .iter()
+                .enumerate()
+                .map(|(at, &dtype)| b.param(&format!("a{at}"), Ty::Val(dtype)))
+                .collect();
+            let out = b.array("out", Elem::Value(to), true);
+            let of = dtypes.last().copied().unwrap_or(to);
+            b.store(out, Expr::Int(0), op.emit(params, of, to));
+            self.programs.insert(key.clone(), Program::compile(&b.finish())?);
+        }
+        let params: Vec<Param> = args.iter().map(|&a| Param::Val(a)).collect();
+        let mut out = Values::filled(to.zero(), 1);
+        with_dtype!(to, T => {
+            let out = out.typed_mut::<T>()?;
+            self.programs[&key].run(&params, &mut [Memory::values_mut(out)])?;
+        });
+        Ok(out.get(0).expect("one element"))
+    }
+}
+
+/// Calls `f` at every combination of some indices.
+fn everywhere(
+    assignment: &Assignment,
+    indices: &[usize],
+    at: &mut Vec<usize>,
+    f: &mut dyn FnMut(&[usize]),
+) {
+    let Some((&v, rest)) = indices.split_first() else { return f(at) };
+    for value in 0..assignment.indices[v].extent {
+        at[v] = value;
+        everywhere(assignment, rest, at, f);
+    }
+}

@@ -1,0 +1,183 @@
+//! The plan of a stage: loops, conversions, and where the result goes.
+
+use ust_level_api::Scalar;
+
+use super::access::{Access, tree};
+use super::emit::{Input, Loops, emit};
+use super::infer::infer;
+use super::order::{Order, Problem, best};
+use super::simplify::simplify;
+use super::sink::{Shape, Sink, SinkKind};
+use super::stage::Stage;
+use crate::error::Error;
+use crate::format::Format;
+use crate::ops::term::Term;
+use crate::tensor::Tensor;
+
+/// A planned stage.
+#[derive(Clone, Debug)]
+pub(crate) struct Planned {
+    pub(crate) loops: Loops,
+    pub(crate) order: Order,
+    pub(crate) sink: Sink,
+    /// For each use, the format that its tensor is converted into first, if it is.
+    pub(crate) conversions: Vec<Option<Format>>,
+    /// The format of the result.
+    pub(crate) format: Format,
+    /// What a place has where nothing is done.
+    pub(crate) rest: Scalar,
+    /// What is not stored in the result has this value: `rest`, but zero where every place is
+    /// visited.
+    pub(crate) fill: Scalar,
+    /// For each use, the format of its tensor.
+    pub(crate) formats: Vec<Format>,
+    /// The estimated time of everything, in nanoseconds.
+    pub(crate) cost: f64,
+}
+
+/// What is known when a stage is planned.
+pub(crate) struct Given<'a> {
+    pub(crate) stage: &'a Stage,
+    /// The tensor of each use.
+    pub(crate) tensors: &'a [Tensor],
+    pub(crate) names: Vec<String>,
+    /// What each use has where nothing is stored.
+    pub(crate) fills: Vec<Scalar>,
+    /// Names and extents of all index variables.
+    pub(crate) indices: &'a [String],
+    pub(crate) extents: &'a [usize],
+    /// The format asked for.
+    pub(crate) format: Option<Format>,
+}
+
+/// Plans a stage.
+///
+/// # Errors
+/// [`Error::Unsupported`] where no order of loops is found; [`Error::Format`] when the level types
+/// of a format in between are not linked.
+pub(crate) fn choose(given: &Given<'_>) -> Result<Planned, Error> {
+    let stage = given.stage;
+    let accesses: Vec<Access> =
+        stage.uses.iter().zip(given.tensors).map(|(u, t)| Access::new(t, &u.dims)).collect();
+    let sparse: Vec<usize> = (0..accesses.len()).filter(|&at| !accesses[at].full).collect();
+    if sparse.len() > 12 {
+        let text = "more than 12 sparse operands in one sum of products: split the expression";
+        return Err(Error::Unsupported(text.to_owned()));
+    }
+    let rest = stage.rest(&|at| sparse.contains(&at).then(|| given.fills[at]));
+    let is_rest = |term: &Term| matches!(term, Term::Const(value) if value.same(&rest));
+    let worth: Vec<bool> = (0..1_u32 << sparse.len())
+        .map(|set| {
+            let absent = |at: usize| {
+                let bit = sparse.iter().position(|&s| s == at)?;
+                (set >> bit & 1 == 0).then(|| given.fills[at])
+            };
+            !is_rest(&simplify(&stage.body, &absent))
+        })
+        .collect();
+    let format = match &given.format {
+        Some(format) => format.clone(),
+        None => infer(stage, given, &accesses, &worth, rest)?,
+    };
+    let result = Shape::new(stage.result.clone(), format.clone());
+    let extents: Vec<f64> = given.extents.iter().map(|&n| n as f64).collect();
+    // Repeated coordinates are visited one by one where a single tensor is walked, nothing is done
+    // where it stores nothing, and its duplicates may be taken apart.
+    let mut plain = !worth[0]
+        && matches!(sparse[..], [at] if !accesses[at].repeats_padding()
+            && (given.tensors[at].format().is_unique() || stage.is_linear_in(at)));
+    let (order, sink) = loop {
+        let must_convert =
+            (0..accesses.len()).map(|at| !accesses[at].full && !accesses[at].can_walk(plain));
+        let problem = Problem {
+            accesses: &accesses,
+            extents: &extents,
+            indices: stage.indices(),
+            must_convert: must_convert.collect(),
+            sparse: sparse.clone(),
+            worth: worth.clone(),
+            result: &result,
+        };
+        let order = best(&problem).ok_or_else(|| {
+            Error::Unsupported("no order of loops was found for this expression".to_owned())
+        })?;
+        let sink = result.sink(&order.steps)?;
+        if plain && repeats(&accesses, &order, &sink) {
+            plain = false;
+            continue;
+        }
+        break (order, sink);
+    };
+    let sink = match is_ordered(&accesses, &order, &sink) {
+        true => sink,
+        false => result.unsorted()?,
+    };
+    let conversions: Vec<Option<Format>> = order
+        .converted
+        .iter()
+        .map(|dims| dims.as_ref().map(|dims| tree(dims)).transpose())
+        .collect::<Result<_, _>>()?;
+    let tensors: Vec<Tensor> = given
+        .tensors
+        .iter()
+        .zip(&conversions)
+        .map(|(tensor, format)| match format {
+            // Only the structure is needed here.
+            Some(format) => Tensor::zeros(tensor.shape(), format, tensor.dtype()),
+            None => Ok(tensor.clone()),
+        })
+        .collect::<Result<_, _>>()?;
+    let accesses: Vec<Access> =
+        stage.uses.iter().zip(&tensors).map(|(u, t)| Access::new(t, &u.dims)).collect();
+    let input = Input {
+        name: "kernel",
+        tensors: &tensors,
+        names: &given.names,
+        fills: &given.fills,
+        accesses: &accesses,
+        indices: given.indices,
+        order: &order,
+        sink: &sink,
+        result: &stage.result,
+        body: &stage.body,
+        reduce: stage.reduce.as_ref().map(|(op, _)| op),
+        rest,
+        plain,
+    };
+    let loops = emit(&input);
+    if std::env::var("UST_DEBUG").is_ok() {
+        eprintln!("{}", loops.function);
+    }
+    let formats = given.tensors.iter().map(|t| t.format().clone()).collect();
+    let cost = order.cost;
+    let fill = if worth[0] { rest.dtype().zero() } else { rest };
+    Ok(Planned { loops, order, sink, conversions, format, rest, fill, formats, cost })
+}
+
+/// Whether rows of the result would come more than once, because a coordinate that repeats is
+/// visited one by one.
+fn repeats(accesses: &[Access], order: &Order, sink: &Sink) -> bool {
+    let depth = match sink.kind {
+        SinkKind::Full | SinkKind::Unsorted => return false,
+        SinkKind::Sorted { depth } => depth,
+        SinkKind::Workspace { open, .. } => open,
+    };
+    (0..accesses.len()).any(|at| {
+        let mut walked = order.steps[..depth].iter().flat_map(|step| &step.walkers);
+        let last = walked.rfind(|w| w.0 == at);
+        order.converted[at].is_none()
+            && last.is_some_and(|&(at, level)| !accesses[at].levels[level].props.unique)
+    })
+}
+
+/// Whether the loops around a row visit coordinates in ascending order.
+fn is_ordered(accesses: &[Access], order: &Order, sink: &Sink) -> bool {
+    let depth = match sink.kind {
+        SinkKind::Full | SinkKind::Unsorted => return true,
+        SinkKind::Sorted { depth } => depth,
+        SinkKind::Workspace { open, .. } => open,
+    };
+    order.steps[..depth].iter().flat_map(|step| &step.walkers).all(|&(at, level)| {
+        order.converted[at].is_some() || accesses[at].levels[level].props.ordered
+    })
+}

@@ -1,0 +1,198 @@
+//! Loops over every coordinate, or over what one tensor has stored.
+
+use ust_level_api::Interval;
+use ust_level_api::ir::{Builder, Expr};
+
+use super::{Emit, Origin, Pos, State};
+use crate::format::IndexExpr;
+use crate::lower::nest::Reach;
+use crate::plan::order::Step;
+
+/// A coordinate of a loop.
+pub(super) struct Arrival<'a> {
+    pub(super) crd: Expr,
+    /// The tensors that have it stored, and where.
+    pub(super) stored: &'a [(usize, Pos)],
+    /// Whether the coordinate is valid at every full level that runs along.
+    pub(super) valid: bool,
+}
+
+impl Emit<'_> {
+    /// Emits a loop.
+    pub(super) fn step(&self, b: &mut Builder, depth: usize, step: &Step, state: State) {
+        let walkers: Vec<(usize, usize)> = step
+            .walkers
+            .iter()
+            .copied()
+            .filter(|w| state.live[w.0].is_some() && !self.level(*w).props.full)
+            .collect();
+        let uses: Vec<usize> = walkers.iter().map(|w| w.0).collect();
+        let universe = self.worth_without(&state.term, &uses);
+        match &walkers[..] {
+            [] => self.every(b, depth, step, state),
+            [one] if !universe => self.single(b, depth, step, *one, state),
+            _ => self.merge(b, depth, step, &walkers, universe, &state),
+        }
+    }
+
+    /// The coordinates that a loop over everything runs through, and whether the levels that run
+    /// along are valid at each.
+    pub(super) fn domain(&self, step: &Step, state: &State) -> (Interval, bool) {
+        let mut domains = step.walkers.iter().map(|&(at, level)| {
+            let above = &state.coordinates[at];
+            self.operands[at].bounds.interval(level, above, &self.operands[at].sizes)
+        });
+        match (domains.next(), &step.expr) {
+            (Some(first), _) if domains.all(|other| other == first) => (first, true),
+            (_, IndexExpr::Var(v)) => {
+                (Interval { lo: Expr::Int(0), hi: self.extents[*v].clone() }, false)
+            }
+            _ => {
+                let (at, level) = step.walkers[0];
+                let sizes = &self.operands[at].sizes;
+                let lo = sizes.lowers[level].clone();
+                (Interval { hi: lo.clone() + sizes.sizes[level].clone(), lo }, false)
+            }
+        }
+    }
+
+    fn part(&self, b: &mut Builder, depth: usize, whole: Interval) -> Interval {
+        match &self.part {
+            Some(part) if depth == 0 => Interval {
+                lo: b.bind("first", whole.lo.max(part.lo.clone())),
+                hi: b.bind("last", whole.hi.min(part.hi.clone())),
+            },
+            _ => whole,
+        }
+    }
+
+    pub(super) fn loop_name(&self, step: &Step) -> String {
+        match &step.expr {
+            IndexExpr::Var(v) => self.input.indices[*v].clone(),
+            _ => "c".to_owned(),
+        }
+    }
+
+    /// A loop over every coordinate.
+    fn every(&self, b: &mut Builder, depth: usize, step: &Step, state: State) {
+        let (domain, valid) = self.domain(step, &state);
+        let domain = self.part(b, depth, domain);
+        b.for_(&self.loop_name(step), domain.lo, domain.hi, |b, crd| {
+            let arrival = Arrival { crd, stored: &[], valid };
+            self.arrive(b, depth, step, arrival, state);
+        });
+    }
+
+    /// A loop over what one tensor has stored.
+    fn single(
+        &self,
+        b: &mut Builder,
+        depth: usize,
+        step: &Step,
+        (at, level): (usize, usize),
+        state: State,
+    ) {
+        let operand = &self.operands[at];
+        let ty = &operand.format.levels()[level].ty;
+        let info = self.level((at, level));
+        let parent = state.live[at].clone().expect("a walker is live");
+        let site = operand.site(level, parent.interval(), &state.coordinates[at], Reach::Inside);
+        let walk = ty.walk(&site, b);
+        let cursor = Interval { lo: walk.cursor.lo.clone(), hi: walk.cursor.hi.clone() };
+        let cursor = self.part(b, depth, cursor);
+        let name = self.loop_name(step);
+        if !info.props.unique && !self.input.plain {
+            // The positions of one coordinate together.
+            let hi = b.bind("end", cursor.hi);
+            let p = b.var("p", cursor.lo);
+            return b.while_(Expr::from(p).lt(hi.clone()), |b| {
+                let first = (walk.step)(b, p.into());
+                let crd = b.bind(&name, first.crd);
+                let q = self.run_end(b, &walk, p.into(), &hi, &crd);
+                let run = Pos::Run(Interval { lo: p.into(), hi: q.clone() });
+                // What follows may assign nothing but its own variables, hence `p` is as it was.
+                let arrival = Arrival { crd, stored: &[(at, run)], valid: false };
+                self.arrive(b, depth, step, arrival, state);
+                b.assign(p, q);
+            });
+        }
+        b.for_(&format!("p_{name}"), cursor.lo, cursor.hi, |b, cursor| {
+            let ust_level_api::Step { crd, pos, guard, run } = (walk.step)(b, cursor.clone());
+            b.if_(guard.unwrap_or(Expr::Bool(true)), |b| match run {
+                None => {
+                    let crd = b.bind(&name, crd);
+                    let pos = b.bind(&format!("pos_{name}"), pos);
+                    let stored = [(at, Pos::One(pos))];
+                    let arrival = Arrival { crd, stored: &stored, valid: false };
+                    self.arrive(b, depth, step, arrival, state);
+                }
+                Some(run) => {
+                    let pos = b.bind("run_pos", pos);
+                    let lo = b.bind("run_lo", crd);
+                    b.for_(&name, lo.clone(), lo + run, |b, crd| {
+                        let stored = [(at, Pos::One(pos))];
+                        let arrival = Arrival { crd, stored: &stored, valid: false };
+                        self.arrive(b, depth, step, arrival, state);
+                    });
+                }
+            });
+            if let Some(advance) = &walk.advance {
+                advance(b, cursor);
+            }
+        });
+    }
+
+    /// The end of the run of positions from `p` on with the same coordinate.
+    fn run_end(
+        &self,
+        b: &mut Builder,
+        walk: &ust_level_api::Walk<'_>,
+        p: Expr,
+        hi: &Expr,
+        crd: &Expr,
+    ) -> Expr {
+        let q = b.var("q", p + 1);
+        // The step is evaluated only where the cursor is inside.
+        let next = (walk.step)(b, q.into());
+        let same = next.crd.equals(crd.clone());
+        b.while_(Expr::from(q).lt(hi.clone()).select(same, Expr::Bool(false)), |b| {
+            b.assign(q, Expr::from(q) + 1);
+        });
+        q.into()
+    }
+
+    /// Inside a loop: its coordinate is known, and where the tensors stand that have it.
+    pub(super) fn arrive(
+        &self,
+        b: &mut Builder,
+        depth: usize,
+        step: &Step,
+        arrival: Arrival<'_>,
+        mut state: State,
+    ) {
+        let Arrival { crd, stored, valid } = arrival;
+        state.keys.push((step.key.clone(), crd.clone()));
+        for &(at, level) in &step.walkers {
+            state.coordinates[at].push(crd.clone());
+            let own = valid || stored.iter().any(|(a, _)| *a == at);
+            state.origins[at].push(if own { Origin::Own } else { Origin::Elsewhere });
+            let sizes = &self.operands[at].sizes;
+            if let (true, Some(parent)) = (self.level((at, level)).props.full, &state.live[at]) {
+                let Pos::One(parent) = parent else { unreachable!("a full level has one parent") };
+                let offset = crd.clone() - sizes.lowers[level].clone();
+                let pos = parent.clone() * sizes.sizes[level].clone() + offset;
+                state.live[at] = Some(Pos::One(b.bind("pos", pos)));
+            }
+        }
+        for (at, pos) in stored {
+            state.live[*at] = Some(pos.clone());
+        }
+        if let (IndexExpr::Var(v), None) = (&step.expr, step.walkers.first()) {
+            state.index[*v] = Some(crd);
+            return self.enter(b, depth + 1, state);
+        }
+        let mut uses: Vec<usize> = step.walkers.iter().map(|w| w.0).collect();
+        uses.dedup();
+        self.solve(b, &uses, state, &mut |b, state| self.enter(b, depth + 1, state));
+    }
+}

@@ -1,0 +1,112 @@
+//! Index variables that levels complete, and what has to be tested then.
+
+use ust_level_api::ir::{Builder, Expr};
+
+use super::{Emit, Origin, State};
+use crate::format::IndexExpr;
+use crate::lower::emit as index;
+use crate::plan::access::Access;
+
+impl Emit<'_> {
+    /// Learns the index variables that the levels of some uses complete, tests what is not known
+    /// to hold, and goes on.
+    pub(super) fn solve(
+        &self,
+        b: &mut Builder,
+        uses: &[usize],
+        mut state: State,
+        then: &mut dyn FnMut(&mut Builder, State),
+    ) {
+        let mut inside = Expr::Bool(true);
+        let live_first = uses.iter().filter(|&&at| state.live[at].is_some());
+        let order: Vec<usize> = live_first
+            .chain(uses.iter().filter(|&&at| state.live[at].is_none()))
+            .copied()
+            .collect();
+        for &at in &order {
+            let operand = &self.operands[at];
+            let access = &self.input.accesses[at];
+            let level = state.coordinates[at].len() - 1;
+            let known = known_levels(&state.coordinates[at], access.levels.len());
+            let mut whole = vec![None; access.dims.len()];
+            for (dim, inverse) in access.inverse.iter().enumerate() {
+                if inverse.vars().into_iter().all(|l| l <= level) {
+                    whole[dim] = Some(index(inverse, &known));
+                }
+            }
+            let completed: Vec<usize> = operand.bounds.completed_at(level).collect();
+            for dim in completed {
+                let v = access.dims[dim];
+                let value = whole[dim].clone().expect("complete");
+                let inverse = &access.inverse[dim];
+                let computed =
+                    inverse.vars().into_iter().all(|l| state.origins[at][l] == Origin::Computed);
+                match &state.index[v] {
+                    Some(before) if *before == value || computed => {}
+                    // Loops that contradict each other have met: no element is here.
+                    Some(before) => inside = inside.and(value.equals(before.clone())),
+                    None => {
+                        let value = b.bind(&self.input.indices[v], value);
+                        let plain = dim_of(access, dim);
+                        // A stored coordinate vouches for the index variable that it completes.
+                        let stored = |&at: &usize| {
+                            let level = state.coordinates[at].len() - 1;
+                            let dims = &self.input.accesses[at].dims;
+                            state.live[at].is_some()
+                                && !self.level((at, level)).props.full
+                                && self.operands[at]
+                                    .bounds
+                                    .completed_at(level)
+                                    .any(|d| dims[d] == v)
+                        };
+                        let trusted = order
+                            .iter()
+                            .any(|at| stored(at) && self.is_trusted(*at, plain, &state))
+                            || order.iter().all(|&at| self.is_trusted(at, plain, &state));
+                        let gaps = operand.bounds.needs_guard(dim);
+                        if !trusted || gaps {
+                            let extent = self.extents[v].clone();
+                            inside = inside
+                                .and(Expr::Int(0).le(value.clone()))
+                                .and(value.clone().lt(extent));
+                        }
+                        if gaps {
+                            let levels = &state.coordinates[at];
+                            inside = inside.and(operand.maps_back(dim, levels, &whole));
+                        }
+                        state.index[v] = Some(value);
+                    }
+                }
+            }
+        }
+        b.if_(inside, |b| then(b, state));
+    }
+
+    /// Whether a coordinate that a use's last level so far has cannot lie outside the shape.
+    fn is_trusted(&self, at: usize, plain: Option<usize>, state: &State) -> bool {
+        let level = state.coordinates[at].len() - 1;
+        let props = self.level((at, level)).props;
+        let own = state.origins[at][level] == Origin::Own || plain == Some(level);
+        // Check has seen every stored coordinate, but padding may stand anywhere. Full levels have
+        // every coordinate: what is valid among them, the loop has to know.
+        match state.live[at].is_none() || props.full {
+            true => own,
+            false => !props.padded,
+        }
+    }
+}
+
+/// The level that a dimension is, where it is one and nothing else.
+fn dim_of(access: &Access, dim: usize) -> Option<usize> {
+    match access.inverse[dim] {
+        IndexExpr::Var(level) => Some(level),
+        _ => None,
+    }
+}
+
+/// Level coordinates known so far, with a stand-in for those below, which are not used.
+fn known_levels(levels: &[Expr], count: usize) -> Vec<Expr> {
+    let mut all = levels.to_vec();
+    all.resize(count, Expr::Int(0));
+    all
+}

@@ -1,0 +1,143 @@
+//! Elements once they are known, and terms as IR.
+
+use ust_level_api::ir::{BinOp, Builder, Expr};
+use ust_level_api::{Dtype, Scalar};
+
+use super::{Emit, Pos, State};
+use crate::lower::emit as index;
+use crate::ops::operator::Operator;
+use crate::ops::term::Term;
+use crate::plan::simplify::simplify;
+
+impl Emit<'_> {
+    /// Loads the elements that are known, and opens what the result needs at this depth.
+    pub(super) fn settle(&self, b: &mut Builder, depth: usize, mut state: State) {
+        let wanted = state.term.uses();
+        for at in wanted {
+            if state.elements[at].is_some() {
+                continue;
+            }
+            if let Some(pos) = self.position(at, &state) {
+                state.elements[at] = Some(self.load(b, at, &pos));
+            }
+        }
+        self.open(b, depth, state);
+    }
+
+    /// Where the element of a use is, once that is known.
+    fn position(&self, at: usize, state: &State) -> Option<Pos> {
+        let access = &self.input.accesses[at];
+        if !access.full {
+            let complete = state.coordinates[at].len() == access.levels.len();
+            return state.live[at].clone().filter(|_| complete);
+        }
+        let known: Option<Vec<Expr>> =
+            access.dims.iter().map(|&v| state.index[v].clone()).collect();
+        let known = known?;
+        let sizes = &self.operands[at].sizes;
+        let mut pos = Expr::Int(0);
+        for (level, spec) in self.operands[at].format.levels().iter().enumerate() {
+            let crd = index(&spec.expr, &known) - sizes.lowers[level].clone();
+            pos = pos * sizes.sizes[level].clone() + crd;
+        }
+        Some(Pos::One(pos))
+    }
+
+    fn load(&self, b: &mut Builder, at: usize, pos: &Pos) -> Expr {
+        let tensor = &self.input.tensors[at];
+        let dtype = tensor.dtype();
+        let name = format!("{}_at", self.input.names[at]);
+        let value = match pos {
+            Pos::One(pos) => {
+                let value = b.load(self.values[at], pos.clone());
+                b.bind(&name, value)
+            }
+            Pos::Run(run) => {
+                let first = b.load(self.values[at], run.lo.clone());
+                let sum = b.var(&name, first);
+                b.for_("same", run.lo.clone() + 1, run.hi.clone(), |b, same| {
+                    let value = b.load(self.values[at], same);
+                    b.assign(sum, Operator::Add.emit(vec![sum.into(), value], dtype, dtype));
+                });
+                sum.into()
+            }
+        };
+        let (fill, meant) = (tensor.fill(), self.input.fills[at]);
+        if tensor.has_padding() && !fill.same(&meant) {
+            let padding = is(value.clone(), fill);
+            return b.bind(&name, padding.select(Expr::Const(meant), value));
+        }
+        value
+    }
+
+    fn dtype(&self, term: &Term) -> Dtype {
+        match term {
+            Term::Const(value) => value.dtype(),
+            Term::Element(at) => self.input.tensors[*at].dtype(),
+            Term::Present(_) => Dtype::Bool,
+            Term::Call { dtype, .. } | Term::Stored { dtype, .. } => *dtype,
+            Term::Reduce { body, .. } => self.dtype(body),
+        }
+    }
+
+    /// A term as IR.
+    pub(in crate::plan) fn value(&self, b: &mut Builder, term: &Term, state: &State) -> Expr {
+        match term {
+            Term::Const(value) => Expr::Const(*value),
+            Term::Element(at) => state.elements[*at].clone().expect("loaded once it is known"),
+            Term::Present(at) => {
+                let tensor = &self.input.tensors[*at];
+                match tensor.has_padding() {
+                    false => Expr::Const(Scalar::Bool(true)),
+                    true => {
+                        let element = state.elements[*at].clone().expect("loaded");
+                        is(element, tensor.fill()).select(
+                            Expr::Const(Scalar::Bool(false)),
+                            Expr::Const(Scalar::Bool(true)),
+                        )
+                    }
+                }
+            }
+            Term::Call { op, args, dtype } => {
+                let of = args.last().map_or(*dtype, |last| self.dtype(last));
+                let args = args.iter().enumerate().map(|(at, arg)| {
+                    let value = self.value(b, arg, state);
+                    if op.repeats(at, of) { b.bind("arg", value) } else { value }
+                });
+                let args = args.collect();
+                op.emit(args, of, *dtype)
+            }
+            Term::Stored { op, arg, dtype } => {
+                let fills = |at: usize| Some(self.input.fills[at]);
+                let of = self.dtype(arg);
+                let value = self.value(b, arg, state);
+                let value = b.bind("stored", value);
+                let uses = arg.uses();
+                let pads = |at: &usize| self.input.tensors[*at].has_padding();
+                let fill = match simplify(arg, &fills) {
+                    // Else something is stored here.
+                    Term::Const(fill) if uses.iter().all(pads) => fill,
+                    _ => return op.emit(vec![value], of, *dtype),
+                };
+                let padding = uses.iter().map(|&at| {
+                    let element = state.elements[at].clone().expect("loaded once it is known");
+                    is(element, self.input.tensors[at].fill())
+                });
+                let padding = padding.fold(Expr::Bool(true), Expr::and);
+                let cast = fill.cast(*dtype).unwrap_or(dtype.zero());
+                padding.select(Expr::Const(cast), op.emit(vec![value], of, *dtype))
+            }
+            Term::Reduce { .. } => unreachable!("a reduction inside a term is a stage of its own"),
+        }
+    }
+}
+
+/// Whether a value is this constant (NaN equals NaN).
+pub(crate) fn is(value: Expr, constant: Scalar) -> Expr {
+    // No number is unequal to itself.
+    let is_nan = Some(constant) != constant.cast(constant.dtype()).ok();
+    if !is_nan {
+        return value.equals(Expr::Const(constant));
+    }
+    Expr::binary(BinOp::Ne, value.clone(), value)
+}

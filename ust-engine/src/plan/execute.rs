@@ -1,0 +1,273 @@
+//! An assignment on tensors: planned and compiled once, run stage by stage.
+
+use std::time::Instant;
+
+use ust_level_api::Scalar;
+
+use super::backend::Backend;
+use super::choose::{Given, Planned, choose};
+use super::run::Compiled;
+use super::stage::{Source, Stage, stages};
+use crate::error::Error;
+use crate::format::Format;
+use crate::ops::control::{Run, Timing};
+use crate::ops::term::Assignment;
+use crate::tensor::{StoredElement, Tensor};
+
+/// How an assignment is planned.
+#[derive(Clone, Debug)]
+pub(crate) struct Options<'a> {
+    /// The format of the result; inferred where none is given.
+    pub(crate) format: Option<Format>,
+    pub(crate) backend: Backend,
+    /// Whether sums are formed in the order of the loops.
+    pub(crate) strict: bool,
+    /// For stages that are run to plan the next.
+    pub(crate) run: Run<'a>,
+}
+
+/// An assignment, planned and compiled for tensors of some formats.
+#[derive(Debug)]
+pub(crate) struct Prepared {
+    pub(crate) assignment: Assignment,
+    stages: Vec<Stage>,
+    compiled: Vec<Compiled>,
+    /// The format and fill value of each operand.
+    expected: Vec<(Format, Scalar)>,
+}
+
+impl Prepared {
+    /// Plans and compiles. `operands` are those of the assignment, in order, and for an update the
+    /// old value after them. Stages before the last are run, so that the last is planned for what
+    /// they give.
+    ///
+    /// # Errors
+    /// What planning, conversions and assembly give.
+    pub(crate) fn new(
+        assignment: Assignment,
+        operands: &[Tensor],
+        options: &Options<'_>,
+    ) -> Result<Self, Error> {
+        let stages = stages(&assignment);
+        let extents: Vec<usize> = assignment.indices.iter().map(|index| index.extent).collect();
+        let mut compiled: Vec<Compiled> = Vec::new();
+        let mut results = Vec::new();
+        for (at, stage) in stages.iter().enumerate() {
+            let last = at + 1 == stages.len();
+            let given = tensors_of(stage, operands, &results)?;
+            let planned = plan(&assignment, stage, &given, options, last)?;
+            let tensors = converted(&planned, given)?;
+            let made = Compiled::new(planned, stage, &tensors, options.backend, options.strict)?;
+            if !last {
+                results.push(made.run(&tensors, &extents, &shape(stage, &extents), options.run)?);
+            }
+            compiled.push(made);
+        }
+        let expected = operands.iter().map(|t| (t.format().clone(), t.fill())).collect();
+        Ok(Self { assignment, stages, compiled, expected })
+    }
+
+    /// The extent of every index variable.
+    ///
+    /// # Errors
+    /// [`Error::Unsupported`] for tensors that the kernel was not prepared for; [`Error::Shape`]
+    /// where extents contradict each other.
+    pub(crate) fn extents(&self, operands: &[Tensor]) -> Result<Vec<usize>, Error> {
+        let names = self.assignment.operands.iter().map(|input| &input.name);
+        for ((tensor, (format, fill)), name) in operands.iter().zip(&self.expected).zip(names) {
+            if tensor.format() != format || !tensor.fill().same(fill) {
+                return Err(Error::Unsupported(format!(
+                    "the kernel was prepared for `{name}` in `{format}` with fill value {fill}, \
+                     and it is given in `{}` with fill value {}",
+                    tensor.format(),
+                    tensor.fill()
+                )));
+            }
+        }
+        let mut extents: Vec<usize> = self.assignment.indices.iter().map(|i| i.extent).collect();
+        let mut seen: Vec<Option<&str>> = vec![None; extents.len()];
+        for one in &self.assignment.uses {
+            let name = &self.assignment.operands[one.operand].name;
+            for (&v, &extent) in one.indices.iter().zip(operands[one.operand].shape()) {
+                match seen[v] {
+                    Some(other) if extents[v] != extent => {
+                        return Err(Error::Shape {
+                            found: operands[one.operand].shape().to_vec(),
+                            expected: format!(
+                                "the index `{}` has extent {} in `{other}`, and {extent} in \
+                                 `{name}`",
+                                self.assignment.indices[v].name, extents[v]
+                            ),
+                        });
+                    }
+                    _ => (seen[v], extents[v]) = (Some(name.as_str()), extent),
+                }
+            }
+        }
+        if let Some(old) = operands.get(self.assignment.operands.len()) {
+            let wanted = self.assignment.result.indices.iter().map(|&v| extents[v]);
+            if !wanted.clone().eq(old.shape().iter().copied()) {
+                return Err(Error::Shape {
+                    found: old.shape().to_vec(),
+                    expected: format!("the result has shape {:?}", wanted.collect::<Vec<_>>()),
+                });
+            }
+        }
+        Ok(extents)
+    }
+
+    /// Runs all stages.
+    ///
+    /// # Errors
+    /// As [`Prepared::extents`], and what conversions and assembly give.
+    pub(crate) fn run(
+        &self,
+        operands: &[Tensor],
+        how: Run<'_>,
+        timing: Option<&mut Timing>,
+    ) -> Result<Tensor, Error> {
+        let mut spent = Timing::default();
+        let extents = self.extents(operands)?;
+        let mut results: Vec<Tensor> = Vec::new();
+        for (stage, compiled) in self.stages.iter().zip(&self.compiled) {
+            let start = Instant::now();
+            let given = tensors_of(stage, operands, &results)?;
+            let tensors = converted(&compiled.planned, given)?;
+            spent.prepared_in += start.elapsed();
+            let start = Instant::now();
+            results.push(compiled.run(&tensors, &extents, &shape(stage, &extents), how)?);
+            spent.run_in += start.elapsed();
+        }
+        if let Some(timing) = timing {
+            *timing = spent;
+        }
+        let result = results.pop().expect("an assignment has a stage");
+        if result.dtype() == self.assignment.result.dtype {
+            return Ok(result);
+        }
+        result.cast(self.assignment.result.dtype)
+    }
+
+    /// Runs all stages; the result goes into memory that is given.
+    ///
+    /// # Errors
+    /// As [`Prepared::run`], and [`Error::Shape`] where the length is not that of the result, or
+    /// the result is not stored in full, row-major.
+    pub(crate) fn run_into<T: StoredElement>(
+        &self,
+        operands: &[Tensor],
+        how: Run<'_>,
+        out: &mut [T],
+    ) -> Result<(), Error> {
+        let (last, above) = self.compiled.split_last().expect("an assignment has a stage");
+        let extents = self.extents(operands)?;
+        if T::DTYPE != self.assignment.result.dtype {
+            return Err(Error::Dtype { expected: T::DTYPE, found: self.assignment.result.dtype });
+        }
+        let stage = &self.stages[above.len()];
+        let wanted = shape(stage, &extents);
+        let row_major = {
+            let order = last.planned.format.levels().iter().enumerate();
+            last.planned.format.tail() == 0
+                && last.planned.format.level_count() == wanted.len()
+                && order.clone().all(|(at, l)| l.expr == crate::format::IndexExpr::Var(at))
+        };
+        if !row_major || wanted.iter().product::<usize>() != out.len() {
+            return Err(Error::Shape {
+                found: vec![out.len()],
+                expected: format!(
+                    "the result has shape {wanted:?} and is stored in `{}`; a slice takes one \
+                     value for each element, in row-major order",
+                    last.planned.format
+                ),
+            });
+        }
+        let in_place = last.planned.rest.dtype() == T::DTYPE;
+        if above.is_empty() && in_place && last.planned.conversions.iter().all(Option::is_none) {
+            let tensors = tensors_of(stage, operands, &[])?;
+            return last.run_into(&tensors, &extents, &wanted, how, out);
+        }
+        let result = self.run(operands, how, None)?;
+        out.copy_from_slice(result.values().typed::<T>()?);
+        Ok(())
+    }
+
+    pub(crate) fn explain(&self) -> String {
+        super::explain::explain(&self.assignment, &self.stages, &self.compiled)
+    }
+
+    pub(crate) fn machine_code(&self) -> Option<String> {
+        let codes: Option<Vec<String>> =
+            self.compiled.iter().map(|stage| stage.executable.disassembly()).collect();
+        codes.map(|codes| codes.join("\n"))
+    }
+
+    pub(crate) fn backend(&self) -> &'static str {
+        match self.compiled.iter().all(|stage| stage.executable.is_native()) {
+            true => "jit",
+            false => "interpreter",
+        }
+    }
+}
+
+fn shape(stage: &Stage, extents: &[usize]) -> Vec<usize> {
+    stage.result.iter().map(|&v| extents[v]).collect()
+}
+
+/// The tensor of each use of a stage. Views are made whole.
+fn tensors_of(
+    stage: &Stage,
+    operands: &[Tensor],
+    results: &[Tensor],
+) -> Result<Vec<Tensor>, Error> {
+    let whole = |tensor: &Tensor| match tensor.view().is_whole() {
+        true => Ok(tensor.clone()),
+        false => tensor.convert(&tensor.format().without_slices()),
+    };
+    let each = stage.uses.iter().map(|u| match u.source {
+        Source::Operand(at) => whole(&operands[at]),
+        Source::Stage(at) => Ok(results[at].clone()),
+    });
+    each.collect()
+}
+
+fn plan(
+    assignment: &Assignment,
+    stage: &Stage,
+    tensors: &[Tensor],
+    options: &Options<'_>,
+    last: bool,
+) -> Result<Planned, Error> {
+    let names: Vec<String> = assignment.indices.iter().map(|index| index.name.clone()).collect();
+    let extents: Vec<usize> = assignment.indices.iter().map(|index| index.extent).collect();
+    let input = |source: Source| match source {
+        Source::Operand(at) => assignment.operands.get(at),
+        Source::Stage(_) => None,
+    };
+    let fills = stage.uses.iter().zip(tensors);
+    let fills = fills.map(|(u, t)| input(u.source).map_or(t.fill(), |input| input.fill));
+    let labels = stage.uses.iter().map(|u| match (input(u.source), u.source) {
+        (Some(input), _) => input.name.clone(),
+        (None, Source::Stage(at)) => format!("t{at}"),
+        (None, Source::Operand(_)) => assignment.result.name.clone(),
+    });
+    choose(&Given {
+        stage,
+        tensors,
+        names: labels.collect(),
+        fills: fills.collect(),
+        indices: &names,
+        extents: &extents,
+        format: options.format.clone().filter(|_| last),
+    })
+}
+
+/// The tensors that the loops run on.
+fn converted(planned: &Planned, tensors: Vec<Tensor>) -> Result<Vec<Tensor>, Error> {
+    let each = tensors.into_iter().zip(&planned.conversions);
+    each.map(|(tensor, format)| match format {
+        Some(format) => tensor.convert(format),
+        None => Ok(tensor),
+    })
+    .collect()
+}

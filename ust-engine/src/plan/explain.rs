@@ -1,0 +1,96 @@
+//! What a plan does, for people.
+
+use std::fmt::Write;
+
+use super::run::Compiled;
+use super::sink::SinkKind;
+use super::stage::{Source, Stage};
+use crate::format::Spelling;
+use crate::ops::term::Assignment;
+
+/// What a plan does: stages, conversions, loops, where results go, the code.
+pub(crate) fn explain(assignment: &Assignment, stages: &[Stage], compiled: &[Compiled]) -> String {
+    let mut out = String::new();
+    for (at, (stage, compiled)) in stages.iter().zip(compiled).enumerate() {
+        // Writing into a string cannot fail.
+        let _ = one(&mut out, assignment, at, stages.len(), stage, compiled);
+    }
+    out
+}
+
+fn one(
+    out: &mut String,
+    assignment: &Assignment,
+    at: usize,
+    count: usize,
+    stage: &Stage,
+    compiled: &Compiled,
+) -> std::fmt::Result {
+    let planned = &compiled.planned;
+    let names: Vec<&str> = assignment.indices.iter().map(|index| index.name.as_str()).collect();
+    let label = |u: usize| match stage.uses[u].source {
+        Source::Operand(o) => {
+            assignment.operands.get(o).map_or(assignment.result.name.clone(), |i| i.name.clone())
+        }
+        Source::Stage(s) => format!("t{s}"),
+    };
+    let result = match at + 1 == count {
+        true => assignment.result.name.clone(),
+        false => format!("t{at}"),
+    };
+    let indices = |list: &[usize]| list.iter().map(|&v| names[v]).collect::<Vec<_>>().join(",");
+    if count > 1 {
+        writeln!(out, "stage {} of {count}", at + 1)?;
+    }
+    writeln!(
+        out,
+        "result      {result}({}) in `{}`, {}, fill value {}",
+        indices(&stage.result),
+        planned.format,
+        stage.dtype,
+        planned.fill
+    )?;
+    for (u, one) in stage.uses.iter().enumerate() {
+        write!(out, "operand     {}({}) ", label(u), indices(&one.dims))?;
+        match &planned.conversions[u] {
+            None => writeln!(out, "in `{}`", planned.formats[u])?,
+            Some(to) => writeln!(out, "converted from `{}` into `{to}`", planned.formats[u])?,
+        }
+    }
+    if planned.order.conversion_cost > 0.0 {
+        let cost = planned.order.conversion_cost / 1e6;
+        writeln!(out, "            conversions take about {cost:.3} ms")?;
+    }
+    for (depth, step) in planned.order.steps.iter().enumerate() {
+        let expr = step.expr.display(&names, Spelling::Ust);
+        write!(out, "loop {:<6} {}{expr}: ", depth + 1, "  ".repeat(depth))?;
+        let walked: Vec<String> =
+            step.walkers.iter().map(|&(u, level)| format!("{} level {level}", label(u))).collect();
+        match walked.is_empty() {
+            true => write!(out, "every coordinate")?,
+            false => write!(out, "{}", walked.join(", "))?,
+        }
+        let searched: Vec<String> =
+            step.searches.iter().map(|&(u, level)| format!("{} level {level}", label(u))).collect();
+        match searched.is_empty() {
+            true => writeln!(out)?,
+            false => writeln!(out, "; then searched: {}", searched.join(", "))?,
+        }
+    }
+    let how = match planned.sink.kind {
+        SinkKind::Full => "combined in place".to_owned(),
+        SinkKind::Sorted { depth } => format!("rows appended in order, inside loop {depth}"),
+        SinkKind::Workspace { open, .. } => {
+            format!("combined in a dense row, which is emptied inside loop {open}")
+        }
+        SinkKind::Unsorted => "appended as they come, sorted and combined afterwards".to_owned(),
+    };
+    write!(out, "results     {how}")?;
+    match planned.sink.format == planned.format {
+        true => writeln!(out)?,
+        false => writeln!(out, ", in `{}`, then converted", planned.sink.format)?,
+    }
+    writeln!(out, "estimate    {:.3} ms on one thread", planned.cost / 1e6)?;
+    writeln!(out, "back end    {}", compiled.executable.describe())?;
+    writeln!(out, "{}", planned.loops.function)
+}

@@ -1,0 +1,69 @@
+//! The format of a result that nobody named.
+
+use ust_level_api::Scalar;
+
+use super::access::Access;
+use super::choose::Given;
+use super::stage::Stage;
+use crate::error::Error;
+use crate::format::Format;
+
+/// The format of a result that nobody named:
+///
+/// * dense, where something is computed everywhere, or what is not stored is not zero;
+/// * that of the sparse operands with the very dimensions of the result, where they agree;
+/// * else an index that some tensor stores in full is dense, the others are compressed, unless the
+///   result is a vector, which is dense.
+pub(super) fn infer(
+    stage: &Stage,
+    given: &Given<'_>,
+    accesses: &[Access],
+    worth: &[bool],
+    rest: Scalar,
+) -> Result<Format, Error> {
+    let rank = stage.result.len();
+    let dense = || -> Result<Format, Error> {
+        let name = if rank == 0 { "Scalar" } else { "Dense" };
+        Ok(Format::resolve(name, Some(rank))?)
+    };
+    if rank == 0 || worth[0] || worth.len() == 1 || !rest.same(&rest.dtype().zero()) {
+        return dense();
+    }
+    let alike =
+        (0..accesses.len()).filter(|&at| !accesses[at].full && accesses[at].dims == stage.result);
+    let mut formats = alike.map(|at| given.tensors[at].format().without_slices());
+    if let Some(first) = formats.next() {
+        let has_room = first.descriptions().iter().all(|d| d.props.full || !d.props.padded);
+        if has_room && first.is_ordered() && formats.all(|other| other == first) {
+            return Ok(first.with_widths(0, 0)?);
+        }
+    }
+    if rank == 1 {
+        return dense();
+    }
+    let is_dense = |v: usize| {
+        accesses.iter().any(|access| {
+            let by = access.levels.iter().filter(|level| level.vars.contains(&v));
+            access.dims.contains(&v) && by.clone().all(|level| level.props.full)
+        })
+    };
+    let full = Format::resolve("Dense", Some(rank))?;
+    let tree = Format::resolve("CSF", Some(rank))?;
+    let dense_at: Vec<bool> = stage.result.iter().map(|&v| is_dense(v)).collect();
+    // A full level between compressed ones stores whole rows: only the first and the last are.
+    let last = dense_at.iter().rposition(|&d| !d).map_or(0, |last| last + 1);
+    // Names that a format may have, else numbered ones.
+    let plain = |name: &String| name.bytes().all(|b| b.is_ascii_lowercase());
+    let own: Vec<String> = stage.result.iter().map(|&v| given.indices[v].clone()).collect();
+    let names = match own.iter().all(plain) {
+        true => own,
+        false => (0..rank).map(|dim| format!("d{dim}")).collect(),
+    };
+    let levels = (0..rank).map(|dim| {
+        let dense = dense_at[dim] && (dim >= last || dense_at[..dim].iter().all(|&d| d));
+        let source = if dense { &full } else { &tree };
+        format!("{} : {}", names[dim], source.descriptions()[dim].text)
+    });
+    let levels: Vec<String> = levels.collect();
+    Ok(format!("({}) -> ({})", names.join(", "), levels.join(", ")).parse()?)
+}

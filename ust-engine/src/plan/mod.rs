@@ -1,0 +1,36 @@
+//! From a checked assignment to loops.
+//!
+//! | module | what |
+//! |---|---|
+//! | `stage` | an assignment in stages, each with one reduction at most |
+//! | `simplify` | what remains of a term where tensors have nothing stored |
+//! | `access` | a use of a tensor: its levels as expressions over index variables |
+//! | `order` | which loops, in which order, over which levels; which tensors are converted first |
+//! | `sink` | how results are collected |
+//! | `infer` | the format of a result that nobody named |
+//! | `choose` | all of these together: the plan of a stage |
+//! | `emit`, `output` | the loops, as IR |
+//! | `split` | the outermost loop in parts of as many stored elements |
+//! | `run` | a planned stage on tensors |
+//! | `unsorted` | rows in any order, sorted and combined |
+//! | `backend` | what runs the loops |
+//! | `execute` | an assignment, stage by stage |
+//! | `explain` | what a plan does, for people |
+
+pub(crate) mod access;
+pub(crate) mod backend;
+pub(crate) mod choose;
+pub(crate) mod emit;
+pub(crate) mod execute;
+mod explain;
+mod infer;
+pub(crate) mod order;
+mod output;
+pub(crate) mod run;
+pub(crate) mod simplify;
+pub(crate) mod sink;
+pub(crate) mod split;
+pub(crate) mod stage;
+mod unsorted;
+
+pub use backend::Backend;

@@ -1,0 +1,339 @@
+//! The result's side of the loops: where values go, and what is opened and closed around them.
+
+use ust_level_api::IndexKind;
+use ust_level_api::ir::{ArrayId, BinOp, Builder, Elem, Expr, Var};
+
+use super::emit::{Emit, Input, State};
+use super::sink::SinkKind;
+use crate::format::IndexExpr;
+use crate::lower::emit as index;
+use crate::ops::operator::Operator;
+
+/// The arrays of the result, in the order in which they are bound.
+#[derive(Clone, Debug)]
+pub(crate) struct Output {
+    kind: SinkKind,
+    /// Full: the result's values. Else: the values of rows, growing.
+    values: ArrayId,
+    /// For each column of rows, growing.
+    columns: Vec<ArrayId>,
+    /// One element: the number of rows.
+    count: Option<ArrayId>,
+    workspace: Option<Workspace>,
+    /// Size and lowest coordinate of each level of the result.
+    domains: Vec<(Expr, Expr)>,
+    /// Number of levels above the trailing full ones.
+    tail: usize,
+    row: Option<Var>,
+    stamp: Option<Var>,
+}
+
+#[derive(Clone, Debug)]
+struct Workspace {
+    /// A block of values for each coordinate.
+    values: ArrayId,
+    /// For each coordinate, the stamp of the row that it was last touched in.
+    mark: ArrayId,
+    /// The coordinates touched in this row.
+    list: ArrayId,
+}
+
+/// Where values go, in the code being written.
+#[derive(Clone, Debug)]
+pub(crate) enum Target {
+    /// That is not known yet.
+    None,
+    /// Elements of an array, from here on: a block.
+    Block { array: ArrayId, base: Expr },
+    /// A variable, which is written to memory when the loops of the reduction are done.
+    Sum { var: Var, hit: Option<Var> },
+}
+
+impl Output {
+    pub(super) fn declare(b: &mut Builder, input: &Input<'_>, domains: Vec<(Expr, Expr)>) -> Self {
+        let sink = input.sink;
+        let elem = Elem::Value(input.rest.dtype());
+        let long = Elem::Index(IndexKind::I64);
+        let tail = sink.format.tail();
+        let full = sink.kind == SinkKind::Full;
+        let mut output = Self {
+            kind: sink.kind,
+            values: match full {
+                true => b.array("out", elem, true),
+                false => b.growing("out", elem),
+            },
+            columns: Vec::new(),
+            count: None,
+            workspace: None,
+            domains,
+            tail,
+            row: None,
+            stamp: None,
+        };
+        if full {
+            return output;
+        }
+        output.columns =
+            (0..tail).map(|level| b.growing(&format!("out{level}_crd"), long)).collect();
+        output.count = Some(b.array("rows", long, true));
+        if let SinkKind::Workspace { .. } = sink.kind {
+            output.workspace = Some(Workspace {
+                values: b.array("row_val", elem, true),
+                mark: b.array("row_mark", long, true),
+                list: b.array("row_list", long, true),
+            });
+        }
+        output
+    }
+
+    pub(super) fn begin(&mut self, b: &mut Builder) {
+        if self.kind != SinkKind::Full {
+            self.row = Some(b.var("row", Expr::Int(0)));
+        }
+        if self.workspace.is_some() {
+            self.stamp = Some(b.var("stamp", Expr::Int(0)));
+        }
+    }
+
+    pub(super) fn end(&self, b: &mut Builder) {
+        if let (Some(count), Some(row)) = (self.count, self.row) {
+            b.store(count, Expr::Int(0), row.into());
+        }
+    }
+
+    /// Values of a row.
+    fn block(&self) -> Expr {
+        let sizes = self.domains[self.tail..].iter().map(|(size, _)| size.clone());
+        sizes.fold(Expr::Int(1), |block, size| block * size)
+    }
+
+    /// Makes room for so many more rows.
+    fn reserve(&self, b: &mut Builder, more: Expr) {
+        let row = Expr::from(self.row.expect("rows are counted"));
+        let rows = b.bind("rows_needed", row + more);
+        let full = b.bind("room", Expr::Len(self.columns[0]));
+        b.if_(full.lt(rows.clone()), |b| {
+            let rows = b.bind("room", rows.clone() + rows + 64);
+            for &column in &self.columns {
+                b.reserve(column, rows.clone());
+            }
+            b.reserve(self.values, rows * self.block());
+        });
+    }
+}
+
+impl Emit<'_> {
+    /// Opens what the result needs where `depth` loops are open, goes on, and closes it.
+    pub(super) fn open(&self, b: &mut Builder, depth: usize, state: State) {
+        let output = &self.output;
+        match output.kind {
+            SinkKind::Sorted { depth: at } if at == depth => self.open_row(b, depth, state),
+            SinkKind::Workspace { open, .. } if open == depth => {
+                self.open_workspace(b, depth, state);
+            }
+            SinkKind::Workspace { depth: at, .. } if at == depth => self.open_slot(b, depth, state),
+            SinkKind::Full if matches!(state.target, Target::None) => {
+                let mut state = state;
+                let known = self.input.result.iter().all(|&v| state.index[v].is_some());
+                if known {
+                    state.target = Target::Block { array: output.values, base: Expr::Int(0) };
+                }
+                self.sum(b, depth, state);
+            }
+            _ => self.sum(b, depth, state),
+        }
+    }
+
+    /// Sums up in a variable, where the place is known and loops of a reduction follow.
+    fn sum(&self, b: &mut Builder, depth: usize, mut state: State) {
+        let known = self.input.result.iter().all(|&v| state.index[v].is_some());
+        let follow = depth < self.input.order.steps.len();
+        let Target::Block { array, base } = state.target.clone() else {
+            return self.inner(b, depth, state);
+        };
+        let (true, true, Some(op)) = (known, follow, self.input.reduce) else {
+            return self.inner(b, depth, state);
+        };
+        let var = b.var("sum", Expr::Const(self.input.rest));
+        let place = base + self.offset(&state);
+        state.target = Target::Sum { var, hit: None };
+        self.inner(b, depth, state);
+        self.combine(b, op, array, place, var.into());
+    }
+
+    /// The place of an element in the block that the trailing full levels make.
+    fn offset(&self, state: &State) -> Expr {
+        let output = &self.output;
+        let from = if output.kind == SinkKind::Full { 0 } else { output.tail };
+        let mut offset = Expr::Int(0);
+        for (level, expr) in self.input.sink.levels.iter().enumerate().skip(from) {
+            let (size, lower) = &output.domains[level];
+            offset = offset * size.clone() + (self.coordinate(expr, state) - lower.clone());
+        }
+        offset
+    }
+
+    fn coordinate(&self, expr: &IndexExpr, state: &State) -> Expr {
+        if let Some(known) = state.key(expr) {
+            return known;
+        }
+        let known: Vec<Expr> =
+            state.index.iter().map(|e| e.clone().unwrap_or(Expr::Int(0))).collect();
+        index(expr, &known)
+    }
+
+    fn combine(&self, b: &mut Builder, op: &Operator, array: ArrayId, place: Expr, value: Expr) {
+        match op.reduction(self.input.rest.dtype()) {
+            Some(op) => b.reduce(op, array, place, value),
+            None => {
+                let place = b.bind("place", place);
+                let before = b.load(array, place.clone());
+                let dtype = self.input.rest.dtype();
+                b.store(array, place, op.emit(vec![before, value], dtype, dtype));
+            }
+        }
+    }
+
+    /// The coordinates of a row.
+    fn row_coordinates(&self, state: &State, count: usize) -> Vec<Expr> {
+        let levels = &self.input.sink.levels[..count];
+        levels.iter().map(|expr| self.coordinate(expr, state)).collect()
+    }
+
+    fn append(&self, b: &mut Builder, coordinates: Vec<Expr>, value: Option<Expr>) {
+        let output = &self.output;
+        output.reserve(b, Expr::Int(1));
+        let row = output.row.expect("rows are counted");
+        for (&column, crd) in output.columns.iter().zip(coordinates) {
+            b.store(column, row.into(), crd);
+        }
+        if let Some(value) = value {
+            b.store(output.values, row.into(), value);
+        }
+        b.assign(row, Expr::from(row) + 1);
+    }
+
+    fn fill(&self, b: &mut Builder, array: ArrayId, base: &Expr) {
+        let rest = Expr::Const(self.input.rest);
+        match self.output.block() {
+            Expr::Int(1) => b.store(array, base.clone(), rest),
+            block => b.for_("in_block", Expr::Int(0), block, |b, at| {
+                b.store(array, base.clone() + at, rest);
+            }),
+        }
+    }
+
+    fn open_row(&self, b: &mut Builder, depth: usize, mut state: State) {
+        let output = &self.output;
+        let coordinates = self.row_coordinates(&state, output.tail);
+        if output.tail < output.domains.len() {
+            // A block of values.
+            let row = Expr::from(output.row.expect("rows are counted"));
+            output.reserve(b, Expr::Int(1));
+            let base = b.bind("base", row * output.block());
+            self.fill(b, output.values, &base);
+            state.target = Target::Block { array: output.values, base };
+            self.sum(b, depth, state);
+            return self.append(b, coordinates, None);
+        }
+        if depth == self.input.order.steps.len() {
+            let value = self.value(b, &state.term.clone(), &state);
+            return self.append(b, coordinates, Some(value));
+        }
+        if self.input.reduce.is_none() {
+            // The loops that follow look for the one place: nothing is summed.
+            return self.inner(b, depth, state);
+        }
+        let var = b.var("sum", Expr::Const(self.input.rest));
+        let hit = b.var("hit", Expr::Bool(false));
+        state.target = Target::Sum { var, hit: Some(hit) };
+        self.inner(b, depth, state);
+        b.if_(hit.into(), |b| self.append(b, coordinates, Some(var.into())));
+    }
+
+    fn open_workspace(&self, b: &mut Builder, depth: usize, state: State) {
+        let output = &self.output;
+        let work = output.workspace.as_ref().expect("declared for this kind");
+        let stamp = output.stamp.expect("declared for this kind");
+        b.assign(stamp, Expr::from(stamp) + 1);
+        // The list's first element counts.
+        b.store(work.list, Expr::Int(0), Expr::Int(0));
+        let coordinates = self.row_coordinates(&state, output.tail - 1);
+        self.inner(b, depth, state);
+        let count = b.load(work.list, Expr::Int(0));
+        let count = b.bind("touched", count);
+        b.sort(work.list, Expr::Int(1), count.clone() + 1);
+        output.reserve(b, count.clone());
+        let row = output.row.expect("rows are counted");
+        let lower = output.domains[output.tail - 1].1.clone();
+        b.for_("t", Expr::Int(0), count.clone(), |b, t| {
+            let slot = b.load(work.list, t.clone() + 1);
+            let slot = b.bind("slot", slot);
+            let at = b.bind("at", Expr::from(row) + t);
+            let own = coordinates.iter().cloned().chain([slot.clone() + lower.clone()]);
+            for (&column, crd) in output.columns.iter().zip(own) {
+                b.store(column, at.clone(), crd);
+            }
+            let block = output.block();
+            match block {
+                Expr::Int(1) => {
+                    let value = b.load(work.values, slot);
+                    b.store(output.values, at, value);
+                }
+                block => b.for_("in_block", Expr::Int(0), block.clone(), |b, e| {
+                    let value = b.load(work.values, slot.clone() * block.clone() + e.clone());
+                    b.store(output.values, at.clone() * block.clone() + e, value);
+                }),
+            }
+        });
+        b.assign(row, Expr::from(row) + count);
+    }
+
+    fn open_slot(&self, b: &mut Builder, depth: usize, mut state: State) {
+        let output = &self.output;
+        let work = output.workspace.as_ref().expect("declared for this kind");
+        let stamp = Expr::from(output.stamp.expect("declared for this kind"));
+        let last = output.tail - 1;
+        let crd = self.coordinate(&self.input.sink.levels[last], &state);
+        let slot = b.bind("slot", crd - output.domains[last].1.clone());
+        let base = b.bind("base", slot.clone() * output.block());
+        let fresh = Expr::binary(BinOp::Ne, b.load(work.mark, slot.clone()), stamp.clone());
+        b.if_(fresh, |b| {
+            b.store(work.mark, slot.clone(), stamp);
+            let count = b.load(work.list, Expr::Int(0));
+            let count = b.bind("touched", count + 1);
+            b.store(work.list, Expr::Int(0), count.clone());
+            b.store(work.list, count, slot);
+            self.fill(b, work.values, &base);
+        });
+        state.target = Target::Block { array: work.values, base };
+        self.sum(b, depth, state);
+    }
+
+    /// The innermost code: the value goes where it belongs.
+    pub(super) fn leaf(&self, b: &mut Builder, state: &State) {
+        let value = self.value(b, &state.term, state);
+        match &state.target {
+            Target::Sum { var, hit } => {
+                let op = self.input.reduce.expect("sums are formed where something is reduced");
+                let dtype = self.input.rest.dtype();
+                let value = if op.repeats(1, dtype) { b.bind("value", value) } else { value };
+                b.assign(*var, op.emit(vec![(*var).into(), value], dtype, dtype));
+                if let Some(hit) = hit {
+                    b.assign(*hit, Expr::Bool(true));
+                }
+            }
+            Target::Block { array, base } => {
+                let place = base.clone() + self.offset(state);
+                match self.input.reduce {
+                    Some(op) => self.combine(b, op, *array, place, value),
+                    None => b.store(*array, place, value),
+                }
+            }
+            Target::None => {
+                let coordinates = self.row_coordinates(state, self.output.tail);
+                self.append(b, coordinates, Some(value));
+            }
+        }
+    }
+}

@@ -1,0 +1,333 @@
+//! A planned stage on tensors: bind memory, split among threads, assemble the result.
+
+use rayon::prelude::*;
+use ust_level_api::ir::interp::{GrowValues, Memory, Param};
+use ust_level_api::{Scalar, with_dtype};
+
+use super::backend::{Backend, Executable};
+use super::choose::Planned;
+use super::emit::Argument;
+use super::sink::SinkKind;
+use super::split::Splitter;
+use super::unsorted::sort_and_combine;
+use crate::error::Error;
+use crate::format::Bound;
+use crate::ops::control::Run;
+use crate::ops::operator::Operator;
+use crate::tensor::rows::Rows;
+use crate::tensor::{StoredElement, Tensor, Values};
+use crate::with_values;
+
+/// A stage, compiled.
+#[derive(Debug)]
+pub(crate) struct Compiled {
+    pub(crate) planned: Planned,
+    pub(crate) executable: Executable,
+    /// What combines, where index variables are reduced.
+    reduce: Option<Operator>,
+    splitter: Option<Splitter>,
+    /// Whether parts of the outermost loop write to different places of a result in place.
+    apart: bool,
+}
+
+/// Work below this many nanoseconds, as estimated, is not worth a second thread.
+const PARALLEL: f64 = 50_000.0;
+
+/// Parts that a thread's share is cut into where a run may be cancelled.
+const PARTS_BETWEEN_CANCELS: usize = 32;
+
+/// What one part of the outermost loop has collected.
+struct Part {
+    columns: Vec<Vec<i64>>,
+    values: GrowValues,
+    rows: usize,
+}
+
+impl Compiled {
+    /// Compiles a planned stage. `tensors` are those that the loops run on, converted.
+    ///
+    /// # Errors
+    /// [`Error::Malformed`] where a level type emits what is no code.
+    pub(crate) fn new(
+        planned: Planned,
+        stage: &super::stage::Stage,
+        tensors: &[Tensor],
+        backend: Backend,
+        strict: bool,
+    ) -> Result<Self, Error> {
+        let executable = Executable::compile(&planned.loops.function, backend, strict)?;
+        let accesses: Vec<_> = stage
+            .uses
+            .iter()
+            .zip(tensors)
+            .map(|(u, tensor)| super::access::Access::new(tensor, &u.dims))
+            .collect();
+        let splitter = Splitter::new(planned.loops.split, &planned.order, &accesses, tensors)?;
+        let first = planned.order.steps.first();
+        let apart =
+            first.is_some_and(|step| step.expr.vars().iter().all(|v| stage.result.contains(v)));
+        let reduce = stage.reduce.as_ref().map(|(op, _)| op.clone());
+        Ok(Self { planned, executable, reduce, splitter, apart })
+    }
+
+    /// Runs the loops, and assembles the result in the planned format.
+    ///
+    /// # Errors
+    /// [`Error::TooLarge`] beyond the limit, [`Error::Cancelled`], and as [`Tensor::convert`].
+    pub(crate) fn run(
+        &self,
+        tensors: &[Tensor],
+        extents: &[usize],
+        shape: &[usize],
+        how: Run<'_>,
+    ) -> Result<Tensor, Error> {
+        let sink = &self.planned.sink;
+        let bound = sink.format.bind(shape)?;
+        let groups = self.groups(tensors, extents, how)?;
+        let result = match sink.kind {
+            SinkKind::Full => self.in_place(tensors, extents, &bound, &groups, how)?,
+            _ => self.rows(tensors, extents, &bound, &groups, how)?,
+        };
+        if sink.format == self.planned.format {
+            return Ok(result);
+        }
+        result.convert(&self.planned.format)
+    }
+
+    /// Runs the loops into memory that is given, for a result that is stored in full.
+    ///
+    /// # Errors
+    /// As [`Compiled::run`].
+    pub(crate) fn run_into<T: StoredElement>(
+        &self,
+        tensors: &[Tensor],
+        extents: &[usize],
+        shape: &[usize],
+        how: Run<'_>,
+        out: &mut [T],
+    ) -> Result<(), Error> {
+        let bound = self.planned.sink.format.bind(shape)?;
+        let groups = self.groups(tensors, extents, how)?;
+        out.fill(T::from_scalar(self.planned.rest).unwrap_or(T::ZERO));
+        self.fill(tensors, extents, &bound, &groups, how, out)
+    }
+
+    /// The parts of the outermost loop: a group for each thread, several parts in a group where
+    /// the run may be cancelled in between.
+    fn groups(
+        &self,
+        tensors: &[Tensor],
+        extents: &[usize],
+        how: Run<'_>,
+    ) -> Result<Vec<Vec<(i64, i64)>>, Error> {
+        let Some(splitter) = &self.splitter else { return Ok(vec![vec![(0, i64::MAX)]]) };
+        let threads = match self.planned.cost < PARALLEL || !self.executable.is_native() {
+            true => 1,
+            false => how.threads.max(1),
+        };
+        let each = if how.cancel.is_some() { PARTS_BETWEEN_CANCELS } else { 1 };
+        if threads * each == 1 {
+            return Ok(vec![vec![(i64::MIN, i64::MAX)]]);
+        }
+        let parts = splitter.parts(tensors, extents, threads * each)?;
+        Ok(parts.chunks(each).map(<[_]>::to_vec).collect())
+    }
+
+    fn params(
+        &self,
+        tensors: &[Tensor],
+        extents: &[usize],
+        bound: &Bound,
+        part: (i64, i64),
+    ) -> Vec<Param> {
+        let value = |argument: &Argument| match *argument {
+            Argument::Extent(v) => extents[v] as i64,
+            Argument::Size(at, level) => tensors[at].bound().levels()[level].size as i64,
+            Argument::Lower(at, level) => tensors[at].bound().levels()[level].lower,
+            Argument::ResultSize(level) => bound.levels()[level].size as i64,
+            Argument::ResultLower(level) => bound.levels()[level].lower,
+            Argument::PartLo => part.0,
+            Argument::PartHi => part.1,
+        };
+        self.planned.loops.arguments.iter().map(value).map(Param::Int).collect()
+    }
+
+    /// The memory of the tensors, in the order of the loops' declarations.
+    fn inputs<'a>(&self, tensors: &'a [Tensor]) -> Vec<Memory<'a>> {
+        let levels = tensors.iter().flat_map(Tensor::levels).flat_map(|l| &l.0);
+        let mut memory: Vec<Memory<'a>> = levels.map(Memory::Index).collect();
+        for tensor in tensors {
+            memory.push(with_values!(tensor.values(), b => Memory::values(&b[..])));
+        }
+        memory
+    }
+
+    /// Combines into a result in which everything has its place.
+    fn in_place(
+        &self,
+        tensors: &[Tensor],
+        extents: &[usize],
+        bound: &Bound,
+        groups: &[Vec<(i64, i64)>],
+        how: Run<'_>,
+    ) -> Result<Tensor, Error> {
+        let rest = self.planned.rest;
+        let sizes = bound.levels().iter().map(|level| level.size);
+        let length = sizes.clone().try_fold(1_u64, u64::checked_mul);
+        let bytes = length.and_then(|n| n.checked_mul(rest.dtype().bytes() as u64));
+        let Some(length) = length.filter(|_| bytes.is_some_and(|b| b <= how.limit)) else {
+            return Err(Error::TooLarge(format!(
+                "a result of shape {:?}, stored in full, takes more than {} bytes: ask for a \
+                 sparse format, or raise the memory limit",
+                bound.shape(),
+                how.limit
+            )));
+        };
+        let length = length as usize;
+        let mut values = Values::filled(rest, length);
+        with_dtype!(rest.dtype(), T => {
+            self.fill(tensors, extents, bound, groups, how, values.typed_mut::<T>()?)?;
+        });
+        Ok(Tensor::from_full(bound, values, self.planned.fill))
+    }
+
+    /// Combines into memory that holds the value where nothing is done.
+    fn fill<T: StoredElement>(
+        &self,
+        tensors: &[Tensor],
+        extents: &[usize],
+        bound: &Bound,
+        groups: &[Vec<(i64, i64)>],
+        how: Run<'_>,
+        out: &mut [T],
+    ) -> Result<(), Error> {
+        let params = |part: &(i64, i64)| self.params(tensors, extents, bound, *part);
+        let several = |parts: &[(i64, i64)], out: &mut [T]| -> Result<(), Error> {
+            let mut memory = self.inputs(tensors);
+            memory.push(T::memory(out));
+            parts.iter().try_for_each(|part| {
+                stop(how)?;
+                self.executable.run(&params(part), &mut memory)
+            })
+        };
+        if let [parts] = groups {
+            return several(parts, out);
+        }
+        if self.apart || self.reduce.is_none() {
+            let each: Vec<Vec<Vec<Param>>> =
+                groups.iter().map(|parts| parts.iter().map(params).collect()).collect();
+            let mut memory = self.inputs(tensors);
+            memory.push(T::memory(out));
+            return self.executable.run_apart(&each, &mut memory, &|| stop(how));
+        }
+        let rest = T::from_scalar(self.planned.rest).unwrap_or(T::ZERO);
+        let copies: Vec<Vec<T>> = groups[1..]
+            .par_iter()
+            .map(|parts| {
+                let mut copy = vec![rest; out.len()];
+                several(parts, &mut copy).map(|()| copy)
+            })
+            .collect::<Result<_, _>>()?;
+        several(&groups[0], out)?;
+        let op = self.reduce.as_ref().expect("parts that meet are combined");
+        super::unsorted::combine_copies(op, out, &copies)
+    }
+
+    /// Collects rows, and assembles them.
+    fn rows(
+        &self,
+        tensors: &[Tensor],
+        extents: &[usize],
+        bound: &Bound,
+        groups: &[Vec<(i64, i64)>],
+        how: Run<'_>,
+    ) -> Result<Tensor, Error> {
+        let (rest, fill) = (self.planned.rest, self.planned.fill);
+        let tail = bound.format().tail();
+        let block: u64 = bound.levels()[tail..].iter().map(|level| level.size).product();
+        let one = |&part: &(i64, i64)| -> Result<Part, Error> {
+            let params = self.params(tensors, extents, bound, part);
+            let mut columns: Vec<Vec<i64>> = vec![Vec::new(); tail];
+            let mut values = GrowValues::new(rest.dtype());
+            let mut rows = [0_i64];
+            let mut row = Workspace::new(&self.planned.sink.kind, bound, tail, block, rest);
+            let mut memory = self.inputs(tensors);
+            memory.push(Memory::Grow(&mut values));
+            memory.extend(columns.iter_mut().map(|c| Memory::Grow(c)));
+            memory.push(Memory::indices_mut(&mut rows[..]));
+            if let Some(row) = &mut row {
+                with_values!(&mut row.values, b => {
+                    memory.push(Memory::values_mut(b.make_mut()));
+                });
+                memory.push(Memory::indices_mut(&mut row.mark[..]));
+                memory.push(Memory::indices_mut(&mut row.list[..]));
+            }
+            stop(how)?;
+            self.executable.run(&params, &mut memory)?;
+            drop(memory);
+            Ok(Part { columns, values, rows: rows[0] as usize })
+        };
+        let parts: Vec<Vec<Part>> = match groups {
+            [parts] => vec![parts.iter().map(one).collect::<Result<_, _>>()?],
+            _ => groups
+                .par_iter()
+                .map(|parts| parts.iter().map(one).collect::<Result<_, Error>>())
+                .collect::<Result<_, _>>()?,
+        };
+        let rows = joined(parts.into_iter().flatten().collect(), block as usize);
+        match self.planned.sink.kind {
+            SinkKind::Unsorted => {
+                let op = self.reduce.clone().unwrap_or(Operator::Add);
+                let rows = sort_and_combine(&rows, bound, &op)?;
+                Tensor::from_rows(bound, rows, fill, how.limit)
+            }
+            _ => Tensor::from_rows(bound, rows, fill, how.limit),
+        }
+    }
+}
+
+/// Whether the run was cancelled.
+fn stop(how: Run<'_>) -> Result<(), Error> {
+    match how.cancel.is_some_and(crate::ops::CancelToken::is_cancelled) {
+        true => Err(Error::Cancelled),
+        false => Ok(()),
+    }
+}
+
+/// A dense row.
+struct Workspace {
+    values: Values,
+    mark: Vec<i64>,
+    list: Vec<i64>,
+}
+
+impl Workspace {
+    fn new(kind: &SinkKind, bound: &Bound, tail: usize, block: u64, rest: Scalar) -> Option<Self> {
+        let SinkKind::Workspace { .. } = kind else { return None };
+        let slots = bound.levels()[tail - 1].size as usize;
+        Some(Self {
+            values: Values::filled(rest.dtype().zero(), slots * block as usize),
+            mark: vec![0; slots],
+            list: vec![0; slots + 1],
+        })
+    }
+}
+
+/// The rows of all parts, in order.
+fn joined(parts: Vec<Part>, block: usize) -> Rows {
+    let mut columns: Vec<Vec<i64>> = Vec::new();
+    let mut values = Vec::with_capacity(parts.len());
+    for mut part in parts {
+        part.columns.iter_mut().for_each(|column| column.truncate(part.rows));
+        part.values.truncate(part.rows * block);
+        values.push(part.values);
+        if columns.is_empty() {
+            columns = part.columns;
+            continue;
+        }
+        for (all, mut more) in columns.iter_mut().zip(part.columns) {
+            all.append(&mut more);
+        }
+    }
+    Rows { columns, values: Values::joined(values) }
+}

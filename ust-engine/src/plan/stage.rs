@@ -1,0 +1,258 @@
+//! An assignment in stages: each one reduction at most, around a term without reductions.
+//!
+//! A reduction inside a term becomes a tensor of its own, computed before. A mask becomes a
+//! condition around what is computed; an update reads the old value like any other tensor.
+
+use std::collections::BTreeSet;
+
+use ust_level_api::{Dtype, Scalar};
+
+use super::simplify::simplify;
+use crate::ops::operator::Operator;
+use crate::ops::term::{Assignment, Term};
+
+/// Where the tensor of a use comes from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(crate) enum Source {
+    /// An operand of the assignment.
+    Operand(usize),
+    /// The result of an earlier stage.
+    Stage(usize),
+}
+
+/// A use of a tensor in a stage.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct StageUse {
+    pub(crate) source: Source,
+    /// The index variable of each dimension.
+    pub(crate) dims: Vec<usize>,
+}
+
+/// One reduction at most, around a term without reductions.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct Stage {
+    pub(crate) uses: Vec<StageUse>,
+    pub(crate) body: Term,
+    /// What combines, over which index variables.
+    pub(crate) reduce: Option<(Operator, Vec<usize>)>,
+    /// The index variable of each dimension of the result.
+    pub(crate) result: Vec<usize>,
+    /// The dtype of the result.
+    pub(crate) dtype: Dtype,
+}
+
+/// The stages of an assignment; the last gives the result. An update reads the old value as the
+/// operand after the last one.
+pub(crate) fn stages(assignment: &Assignment) -> Vec<Stage> {
+    let mut splitter = Splitter { assignment, stages: Vec::new(), uses: Vec::new() };
+    splitter.uses = assignment
+        .uses
+        .iter()
+        .map(|u| StageUse { source: Source::Operand(u.operand), dims: u.indices.clone() })
+        .collect();
+    let result = &assignment.result;
+    let (reduce, body) = splitter.root(&assignment.body);
+    let body = cast(body, assignment.dtype(&assignment.body), result.dtype);
+    let outside = match &reduce {
+        Some((op, _)) => op.identity(result.dtype).unwrap_or(result.dtype.zero()),
+        None => result.dtype.zero(),
+    };
+    let mask = assignment.mask.as_ref().map(|mask| {
+        let stored = match mask.structural {
+            true => Term::Present(mask.at),
+            false => {
+                cast(Term::Element(mask.at), assignment.dtype(&Term::Element(mask.at)), Dtype::Bool)
+            }
+        };
+        (stored, mask.complement)
+    });
+    let masked = |body: Term, outside: Term| match &mask {
+        None => body,
+        Some((stored, complement)) => {
+            let (yes, no) = if *complement { (outside, body) } else { (body, outside) };
+            Term::Call {
+                op: Operator::Where,
+                args: vec![stored.clone(), yes, no],
+                dtype: result.dtype,
+            }
+        }
+    };
+    let stage = |uses: &[StageUse], body: Term, reduce: Option<(Operator, Vec<usize>)>| Stage {
+        uses: uses.to_vec(),
+        body,
+        reduce,
+        result: result.indices.clone(),
+        dtype: result.dtype,
+    };
+    let Some(op) = &assignment.update else {
+        let body = masked(body, Term::Const(outside));
+        let last = stage(&splitter.uses, body, reduce);
+        splitter.stages.push(last);
+        return splitter.finish();
+    };
+    // What is there already is read like any other tensor.
+    let body = match reduce {
+        None => body,
+        Some((op, indices)) => {
+            let body = masked(body, Term::Const(outside));
+            splitter.apart(body, op, indices, result.indices.clone(), result.dtype)
+        }
+    };
+    let before = Term::Element(splitter.uses.len());
+    splitter.uses.push(StageUse {
+        source: Source::Operand(assignment.operands.len()),
+        dims: result.indices.clone(),
+    });
+    let args = vec![before.clone(), body];
+    let both = Term::Call { op: op.clone(), args, dtype: result.dtype };
+    let last = stage(&splitter.uses, masked(both, before), None);
+    splitter.stages.push(last);
+    splitter.finish()
+}
+
+/// A term as another dtype.
+pub(crate) fn cast(term: Term, from: Dtype, to: Dtype) -> Term {
+    match (from == to, &term) {
+        (true, _) => term,
+        (false, Term::Const(value)) if value.cast(to).is_ok() => {
+            Term::Const(value.cast(to).unwrap_or(to.zero()))
+        }
+        _ => Term::Call { op: Operator::Cast, args: vec![term], dtype: to },
+    }
+}
+
+struct Splitter<'a> {
+    assignment: &'a Assignment,
+    stages: Vec<Stage>,
+    uses: Vec<StageUse>,
+}
+
+impl Splitter<'_> {
+    /// The reduction at the root, if there is one, and the term inside without reductions.
+    fn root(&mut self, term: &Term) -> (Option<(Operator, Vec<usize>)>, Term) {
+        let Term::Reduce { op, indices, body } = term else {
+            return (None, self.flat(term));
+        };
+        let mut indices = indices.clone();
+        let mut body = &**body;
+        while let Term::Reduce { op: inner, indices: more, body: below } = body {
+            if inner != op {
+                break;
+            }
+            indices.extend(more);
+            body = below;
+        }
+        (Some((op.clone(), indices)), self.flat(body))
+    }
+
+    /// The term with every reduction in it computed apart.
+    fn flat(&mut self, term: &Term) -> Term {
+        match term {
+            Term::Const(_) | Term::Element(_) | Term::Present(_) => term.clone(),
+            Term::Call { op, args, dtype } => Term::Call {
+                op: op.clone(),
+                args: args.iter().map(|arg| self.flat(arg)).collect(),
+                dtype: *dtype,
+            },
+            Term::Stored { op, arg, dtype } => {
+                Term::Stored { op: op.clone(), arg: Box::new(self.flat(arg)), dtype: *dtype }
+            }
+            Term::Reduce { .. } => {
+                let dtype = self.assignment.dtype(term);
+                let (reduce, body) = self.root(term);
+                let (op, indices) = reduce.expect("a reduction");
+                let mut free: BTreeSet<usize> =
+                    body.uses().iter().flat_map(|&at| self.uses[at].dims.clone()).collect();
+                free.retain(|v| !indices.contains(v));
+                self.apart(body, op, indices, free.into_iter().collect(), dtype)
+            }
+        }
+    }
+
+    /// Computes a reduction as a tensor of its own, and gives its element.
+    fn apart(
+        &mut self,
+        body: Term,
+        op: Operator,
+        indices: Vec<usize>,
+        free: Vec<usize>,
+        dtype: Dtype,
+    ) -> Term {
+        let stage = self.stages.len();
+        self.stages.push(Stage {
+            uses: self.uses.clone(),
+            body,
+            reduce: Some((op, indices)),
+            result: free.clone(),
+            dtype,
+        });
+        self.uses.push(StageUse { source: Source::Stage(stage), dims: free });
+        Term::Element(self.uses.len() - 1)
+    }
+
+    /// Leaves each stage the uses that occur in it.
+    fn finish(mut self) -> Vec<Stage> {
+        for stage in &mut self.stages {
+            let wanted: BTreeSet<usize> = stage.body.uses().into_iter().collect();
+            let wanted: Vec<usize> = wanted.into_iter().collect();
+            let place = |at: usize| wanted.iter().position(|&w| w == at).expect("a use");
+            stage.uses = wanted.iter().map(|&at| stage.uses[at].clone()).collect();
+            renumber(&mut stage.body, &place);
+        }
+        self.stages
+    }
+}
+
+fn renumber(term: &mut Term, place: &dyn Fn(usize) -> usize) {
+    match term {
+        Term::Const(_) => {}
+        Term::Element(at) | Term::Present(at) => *at = place(*at),
+        Term::Call { args, .. } => args.iter_mut().for_each(|arg| renumber(arg, place)),
+        Term::Stored { arg, .. } => renumber(arg, place),
+        Term::Reduce { body, .. } => renumber(body, place),
+    }
+}
+
+impl Stage {
+    /// Index variables that occur, those of the result first.
+    pub(crate) fn indices(&self) -> Vec<usize> {
+        let mut all = self.result.clone();
+        let reduced = self.reduce.iter().flat_map(|(_, indices)| indices);
+        for &v in reduced.chain(self.uses.iter().flat_map(|u| &u.dims)) {
+            if !all.contains(&v) {
+                all.push(v);
+            }
+        }
+        all
+    }
+
+    /// The value where nothing is stored: the identity of the reduction, or what the term gives
+    /// when the uses in `sparse` are not stored.
+    pub(crate) fn rest(&self, sparse: &dyn Fn(usize) -> Option<Scalar>) -> Scalar {
+        if let Some((op, _)) = &self.reduce {
+            return op.identity(self.dtype).unwrap_or(self.dtype.zero());
+        }
+        match simplify(&self.body, sparse) {
+            Term::Const(value) => value.cast(self.dtype).unwrap_or(self.dtype.zero()),
+            _ => self.dtype.zero(),
+        }
+    }
+
+    /// Whether duplicates of a use may be taken one by one.
+    pub(crate) fn is_linear_in(&self, at: usize) -> bool {
+        let sums = self.reduce.as_ref().is_some_and(|(op, _)| *op == Operator::Add);
+        sums && self.body.uses().iter().filter(|&&u| u == at).count() == 1
+            && is_linear(&self.body, at)
+    }
+}
+
+fn is_linear(term: &Term, at: usize) -> bool {
+    match term {
+        Term::Element(_) => true,
+        Term::Call { op, args, .. } => {
+            let inside = args.iter().position(|arg| arg.uses().contains(&at));
+            inside.is_some_and(|arg| op.is_linear_in(arg) && is_linear(&args[arg], at))
+        }
+        _ => false,
+    }
+}

@@ -1,0 +1,172 @@
+//! Level expressions of whole columns.
+
+use rayon::prelude::*;
+use ust_level_api::assemble::chunk_len;
+use ust_level_api::column::{IndexWord, column_kind};
+use ust_level_api::{Buffer, IndexColumn, IndexKind};
+
+use crate::format::{IndexExpr, LevelDomain};
+
+/// Entries handled at a time, so that what lies between stays in cache.
+const BLOCK: usize = 1024;
+
+/// An expression over columns, for each entry, as narrow as the domain allows. `None` where a number
+/// does not fit 64 bits on the way. Parallel.
+pub(super) fn evaluate(
+    expr: &IndexExpr,
+    columns: &[&[i64]],
+    len: usize,
+    domain: LevelDomain,
+) -> Option<IndexColumn> {
+    let last = domain.lower.saturating_add_unsigned(domain.size.saturating_sub(1));
+    match column_kind(domain.lower, last) {
+        IndexKind::U32 => collect::<u32>(expr, columns, len),
+        IndexKind::I32 => collect::<i32>(expr, columns, len),
+        _ => collect::<i64>(expr, columns, len),
+    }
+}
+
+fn collect<T: IndexWord>(expr: &IndexExpr, columns: &[&[i64]], len: usize) -> Option<IndexColumn> {
+    let mut made = Buffer::<T>::zeroed(len);
+    let chunk = chunk_len(len).next_multiple_of(BLOCK);
+    let fits = made.make_mut().par_chunks_mut(chunk).enumerate().all(|(number, out)| {
+        let mut stack = Stack::default();
+        out.chunks_mut(BLOCK).enumerate().all(|(block, out)| {
+            let first = number * chunk + block * BLOCK;
+            let fits = stack.evaluate(expr, columns, first, out.len(), 0);
+            for (to, &from) in out.iter_mut().zip(&stack.0[0]) {
+                *to = T::truncated(from);
+            }
+            fits
+        })
+    });
+    fits.then(|| T::column(made))
+}
+
+/// Blocks of numbers, one for each operand that waits.
+#[derive(Default)]
+struct Stack(Vec<Vec<i64>>);
+
+impl Stack {
+    /// Evaluates an expression into the block at a depth. Says whether every number fits.
+    fn evaluate(
+        &mut self,
+        expr: &IndexExpr,
+        columns: &[&[i64]],
+        first: usize,
+        len: usize,
+        depth: usize,
+    ) -> bool {
+        if self.0.len() == depth {
+            self.0.push(Vec::new());
+        }
+        let (a, b) = match expr {
+            IndexExpr::Const(value) => {
+                self.0[depth].clear();
+                self.0[depth].resize(len, *value);
+                return true;
+            }
+            IndexExpr::Var(at) => {
+                self.0[depth].clear();
+                self.0[depth].extend_from_slice(&columns[*at][first..first + len]);
+                return true;
+            }
+            IndexExpr::Add(a, b)
+            | IndexExpr::Sub(a, b)
+            | IndexExpr::Mul(a, b)
+            | IndexExpr::FloorDiv(a, b)
+            | IndexExpr::Mod(a, b) => (a, b),
+        };
+        if !self.evaluate(a, columns, first, len, depth) {
+            return false;
+        }
+        if let (IndexExpr::FloorDiv(..) | IndexExpr::Mod(..), IndexExpr::Const(by)) = (expr, &**b) {
+            return divide(&mut self.0[depth], *by, matches!(expr, IndexExpr::Mod(..)));
+        }
+        if !self.evaluate(b, columns, first, len, depth + 1) {
+            return false;
+        }
+        let (low, high) = self.0.split_at_mut(depth + 1);
+        let pairs = low[depth].iter_mut().zip(&high[0]);
+        let mut over = false;
+        match expr {
+            IndexExpr::Add(..) => pairs.for_each(|(a, &b)| over |= set(a, a.overflowing_add(b))),
+            IndexExpr::Sub(..) => pairs.for_each(|(a, &b)| over |= set(a, a.overflowing_sub(b))),
+            IndexExpr::Mul(..) => pairs.for_each(|(a, &b)| over |= set(a, a.overflowing_mul(b))),
+            _ => {
+                let vars = [IndexExpr::Var(0), IndexExpr::Var(1)].map(Box::new);
+                let [x, y] = vars;
+                let one = match expr {
+                    IndexExpr::Mod(..) => IndexExpr::Mod(x, y),
+                    _ => IndexExpr::FloorDiv(x, y),
+                };
+                pairs.for_each(|(a, &b)| match one.eval(&[*a, b]) {
+                    Some(value) => *a = value,
+                    None => over = true,
+                });
+            }
+        }
+        !over
+    }
+}
+
+fn set(to: &mut i64, (value, over): (i64, bool)) -> bool {
+    *to = value;
+    over
+}
+
+/// Quotients or remainders by one number, rounded down. Says no for a divisor below 1.
+fn divide(numbers: &mut [i64], by: i64, remainder: bool) -> bool {
+    if by < 1 {
+        return false;
+    }
+    let (shift, mask) = (by.trailing_zeros(), by - 1);
+    let narrow = u32::try_from(by).ok().filter(|_| {
+        numbers.iter().fold(0, |bits, &number| bits | number as u64) <= u64::from(u32::MAX)
+    });
+    match (by.count_ones() == 1, narrow, remainder) {
+        (true, _, false) => numbers.iter_mut().for_each(|n| *n >>= shift),
+        (true, _, true) => numbers.iter_mut().for_each(|n| *n &= mask),
+        (_, Some(by), false) => numbers.iter_mut().for_each(|n| *n = i64::from(*n as u32 / by)),
+        (_, Some(by), true) => numbers.iter_mut().for_each(|n| *n = i64::from(*n as u32 % by)),
+        (_, _, false) => numbers.iter_mut().for_each(|n| *n = n.div_euclid(by)),
+        (_, _, true) => numbers.iter_mut().for_each(|n| *n = n.rem_euclid(by)),
+    }
+    true
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn columns_are_evaluated_as_single_entries_are() {
+        let var = |at| Box::new(IndexExpr::Var(at));
+        let int = |value| Box::new(IndexExpr::Const(value));
+        let sum = |a, b| Box::new(IndexExpr::Add(a, b));
+        let far = i64::from(u32::MAX) + 77;
+        let exprs = [
+            IndexExpr::Sub(var(0), var(1)),
+            IndexExpr::FloorDiv(var(0), int(4)),
+            IndexExpr::Mod(Box::new(IndexExpr::Sub(var(0), var(1))), int(7)),
+            IndexExpr::FloorDiv(Box::new(IndexExpr::Sub(var(1), int(5))), int(3)),
+            IndexExpr::Mod(sum(var(0), int(far)), int(1 << 33)),
+            IndexExpr::Add(Box::new(IndexExpr::Mul(var(0), int(9))), var(1)),
+            IndexExpr::FloorDiv(var(0), sum(var(1), int(1))),
+        ];
+        let columns: Vec<Vec<i64>> =
+            vec![(0..3000).map(|v| v * 11 % 701).collect(), (0..3000).map(|v| v % 13).collect()];
+        let slices: Vec<&[i64]> = columns.iter().map(|c| &c[..]).collect();
+        for expr in exprs {
+            let expected: Vec<i64> =
+                (0..3000).map(|at| expr.eval(&[columns[0][at], columns[1][at]]).unwrap()).collect();
+            let (lo, hi) = (*expected.iter().min().unwrap(), *expected.iter().max().unwrap());
+            let domain = LevelDomain { lower: lo, size: (hi - lo) as u64 + 1 };
+            let made = evaluate(&expr, &slices, 3000, domain).unwrap();
+            assert_eq!(made.to_vec(), expected, "{expr:?}");
+        }
+        let wide = LevelDomain { lower: 0, size: i64::MAX as u64 };
+        let over = IndexExpr::Mul(sum(var(0), int(2)), int(i64::MAX));
+        assert!(evaluate(&over, &slices, 3000, wide).is_none());
+    }
+}

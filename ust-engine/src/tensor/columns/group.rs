@@ -1,0 +1,216 @@
+//! Entries gathered into the blocks that trailing full levels make.
+
+use rayon::prelude::*;
+use ust_level_api::{Buffer, IndexColumn};
+
+use super::Table;
+use super::order::{heads, is_sorted};
+use super::sort::{keyed, picked};
+use crate::format::Bound;
+
+/// Keys of this many numbers are looked up in a table, where entries are not far fewer.
+const TABLE: u64 = 1 << 22;
+/// Entries that a thread handles at a time.
+const JOB: usize = 1 << 15;
+
+/// Blocks, in the order of the levels.
+pub(super) struct Blocks {
+    /// For each entry, its block.
+    pub(super) of: IndexColumn,
+    /// For each level above the trailing full ones, the coordinate of each block.
+    pub(super) levels: Vec<IndexColumn>,
+    /// Number of blocks.
+    pub(super) count: usize,
+}
+
+impl Table {
+    /// Blocks of sorted entries; `None` where each entry is a block of its own. A place taken twice
+    /// opens another block.
+    pub(super) fn group_sorted(&self, bound: &Bound) -> Option<Blocks> {
+        let n = self.len();
+        if self.levels.len() == bound.levels().len() {
+            return None;
+        }
+        let columns: Vec<&IndexColumn> = self.levels.iter().collect();
+        let firsts = heads(&columns, n);
+        if self.distinct {
+            let of = block_of_each(&firsts, n);
+            return Some(self.blocks(of, &firsts));
+        }
+        // The first entry of each block, where a place that is taken k times needs k blocks.
+        let mut first = Vec::new();
+        let mut of = Vec::with_capacity(n);
+        for (run, &start) in firsts.iter().enumerate() {
+            let group = first.len();
+            let mut rank = 0;
+            for at in start..firsts.get(run + 1).copied().unwrap_or(n) {
+                let again = at > start && self.offset.at(at) == self.offset.at(at - 1);
+                rank = if again { rank + 1 } else { 0 };
+                if group + rank == first.len() {
+                    first.push(at);
+                }
+                of.push((group + rank) as i64);
+            }
+        }
+        Some(self.blocks(of.into(), &first))
+    }
+
+    /// Blocks of distinct entries that are not sorted: found through a table of the coordinates that
+    /// occur, where that is small. Entries sorted by some levels are looked up by the others only.
+    pub(super) fn group_unsorted(&self, bound: &Bound) -> Option<Blocks> {
+        let (n, tail) = (self.len(), self.levels.len());
+        if tail == bound.levels().len() {
+            return None;
+        }
+        if tail == 0 {
+            let count = usize::from(n > 0);
+            return Some(Blocks { of: IndexColumn::Same(0, n), levels: Vec::new(), count });
+        }
+        let all: Vec<&IndexColumn> = self.levels.iter().collect();
+        let sorted = (0..=tail).rev().find(|&upto| is_sorted(&all[..upto]))?;
+        if sorted == tail {
+            return self.group_sorted(bound);
+        }
+        let domains = &bound.levels()[sorted..tail];
+        let range = domains.iter().try_fold(1_u64, |all, d| all.checked_mul(d.size.max(1)))?;
+        if range > TABLE.min(4 * n as u64) {
+            return None;
+        }
+        let keys = match &self.levels[sorted..] {
+            [IndexColumn::U32(column)] if domains[0].lower == 0 => column.clone(),
+            columns => keyed::<u32>(columns, domains),
+        };
+        let (of, firsts) = match sorted {
+            0 => everywhere(&keys, range as usize),
+            _ => by_segment(&heads(&all[..sorted], n), range as usize, &keys),
+        };
+        Some(self.blocks(of, &firsts))
+    }
+
+    fn blocks(&self, of: IndexColumn, firsts: &[usize]) -> Blocks {
+        let levels = self.levels.iter().map(|column| picked(column, firsts)).collect();
+        Blocks { of, levels, count: firsts.len() }
+    }
+}
+
+/// The number of the run that each entry is in, given where runs begin.
+fn block_of_each(firsts: &[usize], n: usize) -> IndexColumn {
+    let mut of = Buffer::<u32>::zeroed(n);
+    if u32::try_from(firsts.len()).is_err() {
+        let runs = firsts
+            .windows(2)
+            .map(|pair| pair[1] - pair[0])
+            .chain(firsts.last().map(|&last| n - last));
+        let of: Vec<i64> =
+            runs.enumerate().flat_map(|(run, len)| std::iter::repeat_n(run as i64, len)).collect();
+        return of.into();
+    }
+    let mut rest = of.make_mut();
+    let mut jobs = Vec::new();
+    let mut done = 0;
+    for (number, part) in firsts.chunks(JOB).enumerate() {
+        let end = firsts.get((number + 1) * JOB).copied().unwrap_or(n);
+        let (slots, others) = rest.split_at_mut(end - done);
+        jobs.push((number * JOB, part, slots));
+        (rest, done) = (others, end);
+    }
+    jobs.into_par_iter().for_each(|(run, part, slots)| {
+        let (start, end) = (part[0], part[0] + slots.len());
+        for (k, &first) in part.iter().enumerate() {
+            let next = part.get(k + 1).copied().unwrap_or(end);
+            slots[first - start..next - start].fill((run + k) as u32);
+        }
+    });
+    of.into()
+}
+
+/// Marks a key that no entry has.
+const NONE: u32 = u32::MAX;
+
+/// The block of each entry and the first entry of each block, by one table of all keys.
+fn everywhere(keys: &[u32], range: usize) -> (IndexColumn, Vec<usize>) {
+    let mut table = vec![NONE; range];
+    let mut found: Vec<(usize, usize)> = Vec::new();
+    for (at, &key) in keys.iter().enumerate() {
+        let slot = &mut table[key as usize];
+        if *slot == NONE {
+            *slot = 0;
+            found.push((key as usize, at));
+        }
+    }
+    found.sort_unstable();
+    for (block, &(key, _)) in found.iter().enumerate() {
+        table[key] = block as u32;
+    }
+    let of = ust_level_api::assemble::fill(keys.len(), |at| table[keys[at] as usize]);
+    (of.into(), found.into_iter().map(|(_, at)| at).collect())
+}
+
+/// The block of each entry and the first entry of each block, where entries stand in segments that
+/// begin at `starts`: by a table for each segment.
+fn by_segment(starts: &[usize], range: usize, keys: &[u32]) -> (IndexColumn, Vec<usize>) {
+    let n = keys.len();
+    let key = |at: usize| keys[at] as usize;
+    // Whole segments for each job.
+    let mut jobs: Vec<&[usize]> = Vec::new();
+    let mut rest = starts;
+    while let Some(&first) = rest.first() {
+        let count = rest.partition_point(|&start| start < first + JOB).max(1);
+        let (job, others) = rest.split_at(count);
+        jobs.push(job);
+        rest = others;
+    }
+    let ends: Vec<usize> =
+        jobs.iter().skip(1).map(|job| job[0]).chain((!jobs.is_empty()).then_some(n)).collect();
+    let mut of = Buffer::<u32>::zeroed(n);
+    let mut slots = of.make_mut();
+    let mut work = Vec::with_capacity(jobs.len());
+    for (job, &end) in jobs.iter().zip(&ends) {
+        let (mine, others) = slots.split_at_mut(end - job[0]);
+        work.push((*job, mine, end));
+        slots = others;
+    }
+    let parts: Vec<Vec<usize>> = work
+        .into_par_iter()
+        .map_init(
+            || (vec![NONE; range], Vec::new()),
+            |(table, found), (starts, of, end)| {
+                let mut firsts = Vec::new();
+                for (k, &start) in starts.iter().enumerate() {
+                    let segment = start..starts.get(k + 1).copied().unwrap_or(end);
+                    found.clear();
+                    for at in segment.clone() {
+                        let slot = &mut table[key(at)];
+                        if *slot == NONE {
+                            *slot = 0;
+                            found.push((key(at), at));
+                        }
+                    }
+                    found.sort_unstable();
+                    for &(key, at) in &*found {
+                        table[key] = firsts.len() as u32;
+                        firsts.push(at);
+                    }
+                    for at in segment {
+                        of[at - starts[0]] = table[key(at)];
+                    }
+                    for &(key, _) in &*found {
+                        table[key] = NONE;
+                    }
+                }
+                firsts
+            },
+        )
+        .collect();
+    // Blocks are numbered within each job: all together, from the jobs before.
+    let mut base = 0;
+    let mut slots = of.make_mut();
+    let mut work = Vec::with_capacity(parts.len());
+    for ((job, &end), part) in jobs.iter().zip(&ends).zip(&parts) {
+        let (mine, others) = slots.split_at_mut(end - job[0]);
+        work.push((mine, base as u32));
+        (slots, base) = (others, base + part.len());
+    }
+    work.into_par_iter().for_each(|(of, base)| of.iter_mut().for_each(|block| *block += base));
+    (of.into(), parts.concat())
+}

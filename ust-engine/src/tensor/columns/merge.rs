@@ -1,0 +1,115 @@
+//! Duplicates summed, padding dropped.
+
+use rayon::prelude::*;
+use ust_level_api::column::BLOCK;
+use ust_level_api::{IndexColumn, Scalar};
+
+use super::Table;
+use super::order::{first_equal, heads};
+use super::sort::{gathered, picked};
+use crate::error::Error;
+use crate::format::Bound;
+use crate::tensor::{StoredElement, Values};
+use crate::with_values;
+
+impl Table {
+    /// The columns that tell entries apart.
+    fn all_columns(&self) -> Vec<&IndexColumn> {
+        let mut all: Vec<&IndexColumn> = self.levels.iter().collect();
+        if self.block > 1 {
+            all.push(&self.offset);
+        }
+        all
+    }
+
+    /// The second of the first two entries at the same coordinates. Entries are sorted.
+    pub(super) fn first_duplicate(&self) -> Option<usize> {
+        first_equal(&self.all_columns(), self.len())
+    }
+
+    /// Sums entries at the same coordinates, in their order. Entries are sorted.
+    pub(super) fn merge(&mut self, bound: &Bound) -> Result<(), Error> {
+        let firsts = heads(&self.all_columns(), self.len());
+        if let Some(places) = self.places.take() {
+            self.values = gathered(&self.values, &places);
+        }
+        let merged: Result<Values, usize> =
+            with_values!(&self.values, from => sums(from, &firsts).map(Values::from));
+        let dtype = self.values.dtype();
+        self.values =
+            merged.map_err(|at| Error::Sum { coordinates: self.coordinates(bound, at), dtype })?;
+        self.keep_columns(&firsts);
+        self.distinct = true;
+        Ok(())
+    }
+
+    /// Drops entries equal to the fill value: padding will stand for them.
+    pub(super) fn drop_fill(&mut self, fill: Scalar) {
+        let in_order = IndexColumn::Count(self.len());
+        let places = self.places.as_ref().unwrap_or(&in_order);
+        let kept = with_values!(&self.values, from => differing(from, fill, places));
+        if let Some(kept) = kept {
+            self.keep(&kept);
+        }
+    }
+
+    /// Keeps some entries, in the given order.
+    pub(super) fn keep(&mut self, kept: &[usize]) {
+        let places = match &self.places {
+            None => picked(&IndexColumn::Count(self.len()), kept),
+            Some(places) => picked(places, kept),
+        };
+        self.values = gathered(&self.values, &places);
+        self.places = None;
+        self.keep_columns(kept);
+    }
+
+    fn keep_columns(&mut self, kept: &[usize]) {
+        for column in self.levels.iter_mut().chain([&mut self.offset]) {
+            *column = picked(column, kept);
+        }
+    }
+}
+
+/// The sum of each group of values, given where groups begin; or the first entry of a group whose
+/// sum does not fit.
+fn sums<T: StoredElement>(from: &[T], firsts: &[usize]) -> Result<Vec<T>, usize> {
+    firsts
+        .par_iter()
+        .enumerate()
+        .with_min_len(1 << 12)
+        .map(|(group, &first)| {
+            let end = firsts.get(group + 1).copied().unwrap_or(from.len());
+            let others = &from[first + 1..end];
+            others.iter().try_fold(from[first], |sum, &v| sum.checked_plus(v)).ok_or(first)
+        })
+        .collect()
+}
+
+/// The entries whose value is not the fill value; `None` where all are kept.
+fn differing<T: StoredElement>(
+    values: &[T],
+    fill: Scalar,
+    places: &IndexColumn,
+) -> Option<Vec<usize>> {
+    let (fill, n) = (T::from_scalar(fill)?, places.len());
+    let is_fill = |number: usize, block: &mut [i64; BLOCK]| {
+        let first = number * BLOCK;
+        let len = BLOCK.min(n - first);
+        places.read(first, &mut block[..len]);
+        block[..len].iter_mut().for_each(|at| *at = fill.same(values[*at as usize]).into());
+        len
+    };
+    let blocks = || (0..n.div_ceil(BLOCK)).into_par_iter().with_min_len(32);
+    let any = blocks().any(|number| {
+        let mut block = [0; BLOCK];
+        let len = is_fill(number, &mut block);
+        block[..len].iter().any(|&fill| fill != 0)
+    });
+    let kept = |number: usize| -> Vec<usize> {
+        let mut block = [0; BLOCK];
+        let len = is_fill(number, &mut block);
+        (0..len).filter(|&k| block[k] == 0).map(|k| number * BLOCK + k).collect()
+    };
+    any.then(|| blocks().map(kept).collect::<Vec<_>>().concat())
+}

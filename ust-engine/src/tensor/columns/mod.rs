@@ -1,0 +1,113 @@
+//! From columns of entries to storage.
+//!
+//! A [`Table`] holds entries as a format wants them: a column of coordinates for each level above
+//! the trailing full ones, a column of places within the block that those make, and values. The way
+//! to a tensor:
+//!
+//! | step | module | left out where |
+//! |---|---|---|
+//! | read coordinates | `read` | |
+//! | sort | `order`, `sort` | the order is right, or blocks are found without it |
+//! | merge duplicates, drop padding | `merge` | entries are known to be distinct, levels not padded |
+//! | gather entries into blocks | `group` | there are no trailing full levels |
+//! | assemble level by level, place values | `assemble` | |
+//!
+//! Columns are 32 bits wide wherever coordinates allow it ([`IndexColumn`]); they are moved, not
+//! copied, into the tensor where a level stores just that.
+
+mod assemble;
+mod expr;
+mod group;
+mod merge;
+mod order;
+mod read;
+mod sort;
+
+pub(super) use assemble::{Stored, levels};
+pub(super) use sort::gathered;
+use ust_level_api::{IndexColumn, Scalar};
+
+use super::build::{BuildOptions, Duplicates};
+use super::{Tensor, Values};
+use crate::error::Error;
+use crate::format::Bound;
+
+/// Entries in the terms of a format's levels, in any order.
+pub(super) struct Table {
+    /// For each level above the trailing full ones, the coordinate of each entry.
+    levels: Vec<IndexColumn>,
+    /// For each entry, its place within the block that the trailing full levels make.
+    offset: IndexColumn,
+    /// Number of places in that block.
+    block: u64,
+    /// Values, the entries' among them.
+    values: Values,
+    /// For each entry, where its value stands; in the order of the entries without this column.
+    places: Option<IndexColumn>,
+    /// Whether no two entries are known to have the same coordinates.
+    distinct: bool,
+}
+
+impl Table {
+    /// Number of entries.
+    fn len(&self) -> usize {
+        self.offset.len()
+    }
+
+    /// The tensor that holds these entries.
+    pub(super) fn build(
+        mut self,
+        bound: &Bound,
+        fill: Scalar,
+        options: &BuildOptions,
+    ) -> Result<Tensor, Error> {
+        let format = bound.format();
+        let padded = super::access::ends_in_padding(format);
+        if padded && self.distinct {
+            self.drop_fill(fill);
+        }
+        if self.distinct
+            && let Some(blocks) = self.group_unsorted(bound)
+        {
+            return self.assemble(bound, Some(blocks), fill, options.memory_limit);
+        }
+        self.sort(bound)?;
+        if !self.distinct {
+            if let Some(at) = self.first_duplicate() {
+                if options.duplicates == Duplicates::Refuse {
+                    return Err(Error::Duplicate { coordinates: self.coordinates(bound, at) });
+                }
+                if options.duplicates == Duplicates::Sum || format.is_unique() {
+                    self.merge(bound)?;
+                }
+            } else {
+                self.distinct = true;
+            }
+            if padded {
+                self.drop_fill(fill);
+            }
+        }
+        let blocks = self.group_sorted(bound);
+        self.assemble(bound, blocks, fill, options.memory_limit)
+    }
+
+    /// The coordinates of an entry in the tensor.
+    fn coordinates(&self, bound: &Bound, at: usize) -> Vec<usize> {
+        let tail = &bound.levels()[self.levels.len()..];
+        let mut crd: Vec<i64> = self.levels.iter().map(|column| column.at(at)).collect();
+        let mut rest = self.offset.at(at) as u64;
+        let mut within: Vec<i64> = tail
+            .iter()
+            .rev()
+            .map(|domain| {
+                let crd = domain.lower.saturating_add_unsigned(rest % domain.size.max(1));
+                rest /= domain.size.max(1);
+                crd
+            })
+            .collect();
+        within.reverse();
+        crd.append(&mut within);
+        let dims = bound.format().lvl2dim(&crd).expect("coordinates that levels were made of");
+        dims.into_iter().map(|c| c as usize).collect()
+    }
+}

@@ -1,0 +1,113 @@
+//! In which order entries stand.
+
+use std::ops::Range;
+
+use rayon::prelude::*;
+use ust_level_api::column::IndexRead;
+use ust_level_api::{IndexColumn, with_column};
+
+/// Entries compared at a time, so that the outcome stays in cache.
+const BLOCK: usize = 4096;
+
+/// Compares each entry of a range with the one before it, by several columns, the first of them
+/// deciding. -1 where it is greater, 0 where both are equal, 1 where it is smaller. The range does
+/// not hold entry 0.
+fn compare(columns: &[&IndexColumn], range: Range<usize>, order: &mut Vec<i8>) {
+    order.clear();
+    order.resize(range.len(), 0);
+    for (number, column) in columns.iter().enumerate() {
+        with_column!(column, read => {
+            for (order, at) in order.iter_mut().zip(range.clone()) {
+                let (before, here) = (read.at(at - 1), read.at(at));
+                let this = i8::from(before > here) - i8::from(before < here);
+                *order = if number == 0 || *order == 0 { this } else { *order };
+            }
+        });
+    }
+}
+
+/// Blocks of the entries but the first.
+fn blocks(n: usize) -> impl IndexedParallelIterator<Item = Range<usize>> {
+    let count = n.saturating_sub(1).div_ceil(BLOCK);
+    (0..count).into_par_iter().map(move |block| {
+        let first = 1 + block * BLOCK;
+        first..(first + BLOCK).min(n)
+    })
+}
+
+/// Whether entries ascend by several columns, the first of them deciding. Parallel, and soon done
+/// where they do not.
+pub(super) fn is_sorted(columns: &[&IndexColumn]) -> bool {
+    let Some(first) = columns.first() else { return true };
+    let ruled = |c: &&IndexColumn| matches!(c, IndexColumn::Count(_) | IndexColumn::Same(..));
+    if columns.iter().all(ruled) {
+        return true;
+    }
+    blocks(first.len())
+        .map_init(Vec::new, |order, range| {
+            compare(columns, range, order);
+            order.iter().all(|&order| order <= 0)
+        })
+        .all(|sorted| sorted)
+}
+
+/// The first entry that equals the one before it in all columns.
+pub(super) fn first_equal(columns: &[&IndexColumn], n: usize) -> Option<usize> {
+    if columns.is_empty() {
+        return (n > 1).then_some(1);
+    }
+    blocks(n)
+        .map_init(Vec::new, |order, range| {
+            compare(columns, range.clone(), order);
+            order.iter().position(|&order| order == 0).map(|at| range.start + at)
+        })
+        .find_first(Option::is_some)
+        .flatten()
+}
+
+/// The entries that differ from the one before them in some column; entry 0 does.
+pub(super) fn heads(columns: &[&IndexColumn], n: usize) -> Vec<usize> {
+    if n == 0 {
+        return Vec::new();
+    }
+    if columns.is_empty() {
+        return vec![0];
+    }
+    let parts: Vec<Vec<usize>> = blocks(n)
+        .map_init(Vec::new, |order, range| {
+            compare(columns, range.clone(), order);
+            let differ = order.iter().enumerate().filter(|(_, order)| **order != 0);
+            differ.map(|(at, _)| range.start + at).collect()
+        })
+        .collect();
+    let mut heads = Vec::with_capacity(1 + parts.iter().map(Vec::len).sum::<usize>());
+    heads.push(0);
+    heads.extend(parts.into_iter().flatten());
+    heads
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn order_is_that_of_the_first_column_that_differs() {
+        let n = 3 * BLOCK + 5;
+        let high: IndexColumn = (0..n as i64).map(|v| v / 7).collect::<Vec<_>>().into();
+        let low: IndexColumn = (0..n as u32).map(|v| v % 7).collect::<Vec<_>>().into();
+        assert!(is_sorted(&[&high, &low]) && is_sorted(&[&high]));
+        assert!(!is_sorted(&[&low, &high]));
+        assert_eq!(first_equal(&[&high], n), Some(1));
+        assert_eq!(first_equal(&[&high, &low], n), None);
+        assert_eq!(heads(&[&high], n).len(), n.div_ceil(7));
+        assert!(heads(&[&high], n).iter().all(|head| head % 7 == 0));
+        assert_eq!(heads(&[&high, &low], n).len(), n);
+    }
+
+    #[test]
+    fn without_columns_all_entries_are_equal() {
+        assert_eq!((first_equal(&[], 1), first_equal(&[], 2)), (None, Some(1)));
+        assert_eq!((heads(&[], 0), heads(&[], 3)), (vec![], vec![0]));
+        assert!(is_sorted(&[]));
+    }
+}

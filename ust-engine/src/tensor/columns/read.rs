@@ -1,0 +1,102 @@
+//! Entries, as a format wants them.
+
+use ust_level_api::IndexColumn;
+use ust_level_api::check::MAX_POSITIONS;
+use ust_level_api::column::column_kind;
+
+use super::Table;
+use super::expr::evaluate;
+use crate::coo::Coo;
+use crate::error::Error;
+use crate::format::{Bound, IndexExpr, LevelDomain};
+use crate::lower::unpack::{Wanted, What};
+use crate::tensor::Tensor;
+use crate::tensor::access::Unpacked;
+
+impl Table {
+    /// The entries of coordinate lists. Parallel. Cost: O(entries).
+    pub(in crate::tensor) fn of_coo(coo: &Coo, bound: &Bound) -> Result<Self, Error> {
+        let block = block_of(bound)?;
+        let columns: Vec<&[i64]> = coo.crd.iter().map(|column| &column[..]).collect();
+        let evaluated = |expr: &IndexExpr, domain: LevelDomain| {
+            evaluate(expr, &columns, coo.len(), domain)
+                .ok_or_else(|| Error::TooLarge("a level coordinate does not fit 64 bits".into()))
+        };
+        let levels = bound.format().levels().iter().zip(bound.levels());
+        let levels = levels
+            .take(bound.format().tail())
+            .map(|(level, &domain)| evaluated(&level.expr, domain))
+            .collect::<Result<_, _>>()?;
+        let offset = match block {
+            1 => IndexColumn::Same(0, coo.len()),
+            size => evaluated(&offset_expr(bound), LevelDomain { lower: 0, size })?,
+        };
+        let values = coo.values.clone();
+        Ok(Self { levels, offset, block, values, places: None, distinct: false })
+    }
+}
+
+impl Table {
+    /// The entries that a tensor stores, for another format (or the same). Parallel. Cost: O(nse).
+    pub(in crate::tensor) fn of_tensor(tensor: &Tensor, bound: &Bound) -> Result<Self, Error> {
+        let block = block_of(bound)?;
+        let kind = |domain: &LevelDomain| {
+            let last = domain.lower.saturating_add_unsigned(domain.size.saturating_sub(1));
+            column_kind(domain.lower, last)
+        };
+        let levels = bound.format().levels().iter().zip(bound.levels());
+        let mut wanted: Vec<Wanted> = levels
+            .take(bound.format().tail())
+            .map(|(level, domain)| Wanted {
+                what: What::Expr(level.expr.clone()),
+                kind: kind(domain),
+            })
+            .collect();
+        // Without levels above the block, the places within it say how many entries there are.
+        if block != 1 || wanted.is_empty() {
+            let kind = kind(&LevelDomain { lower: 0, size: block });
+            wanted.push(Wanted { what: What::Expr(offset_expr(bound)), kind });
+        }
+        let Unpacked { columns: mut levels, places } = tensor.unpack_entries(wanted)?;
+        let offset = match levels.len() > bound.format().tail() {
+            true => levels.pop().expect("one more than the levels"),
+            false => IndexColumn::Same(0, levels[0].len()),
+        };
+        let distinct = tensor.format().is_unique();
+        Ok(Self { levels, offset, block, values: tensor.values.clone(), places, distinct })
+    }
+}
+
+/// Number of places in the block that the trailing full levels make.
+pub(super) fn block_of(bound: &Bound) -> Result<u64, Error> {
+    bound.levels()[bound.format().tail()..].iter().try_fold(1_u64, |block, domain| {
+        block
+            .checked_mul(domain.size)
+            .filter(|&b| b <= MAX_POSITIONS)
+            .ok_or_else(|| super::assemble::too_large("the trailing full levels", bound))
+    })
+}
+
+/// The place within that block, as an expression over dimensions.
+pub(super) fn offset_expr(bound: &Bound) -> IndexExpr {
+    let tail = bound.format().tail();
+    let levels = bound.format().levels()[tail..].iter().zip(&bound.levels()[tail..]);
+    let mut place: Option<IndexExpr> = None;
+    for (level, domain) in levels {
+        let crd = match domain.lower {
+            0 => level.expr.clone(),
+            lower => {
+                IndexExpr::Sub(Box::new(level.expr.clone()), Box::new(IndexExpr::Const(lower)))
+            }
+        };
+        place = Some(match place {
+            None => crd,
+            Some(above) => {
+                let size = IndexExpr::Const(domain.size as i64);
+                let above = IndexExpr::Mul(Box::new(above), Box::new(size));
+                IndexExpr::Add(Box::new(above), Box::new(crd))
+            }
+        });
+    }
+    place.unwrap_or(IndexExpr::Const(0))
+}

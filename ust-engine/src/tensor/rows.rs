@@ -1,0 +1,88 @@
+//! Rows into levels: how results of operations become tensors.
+
+use ust_level_api::check::MAX_POSITIONS;
+use ust_level_api::{Crd, IndexColumn, Scalar};
+
+use super::Tensor;
+use super::columns::{Stored, levels};
+use super::values::{StoredElement, Values};
+use crate::error::Error;
+use crate::format::Bound;
+use crate::with_values;
+
+/// Positions of the last level that is not full, each with a block of values.
+#[derive(Clone, Debug)]
+pub(crate) struct Rows {
+    /// For each level above the trailing full ones, the coordinate of each row.
+    pub(crate) columns: Vec<Vec<Crd>>,
+    /// The values of the trailing full levels, row by row.
+    pub(crate) values: Values,
+}
+
+impl Tensor {
+    /// A tensor whose levels are all full, of a value for every place.
+    pub(crate) fn from_full(bound: &Bound, values: Values, fill: Scalar) -> Self {
+        let arrays = vec![ust_level_api::Arrays::default(); bound.levels().len()];
+        Tensor::trusted(bound.clone(), arrays, values, fill, false)
+    }
+
+    /// A tensor of rows that are distinct and stand in the order of the format's levels.
+    ///
+    /// Cost: O(rows and values).
+    ///
+    /// # Errors
+    /// [`Error::Level`] when a level cannot hold its entries, [`Error::TooLarge`] beyond `limit`
+    /// bytes.
+    pub(crate) fn from_rows(
+        bound: &Bound,
+        rows: Rows,
+        fill: Scalar,
+        limit: u64,
+    ) -> Result<Self, Error> {
+        let tail = bound.format().tail();
+        let block: u64 = bound.levels()[tail..].iter().map(|level| level.size).product();
+        let count = rows.columns.first().map_or(1, Vec::len);
+        let columns = rows.columns.into_iter().map(IndexColumn::from).collect();
+        let Stored { arrays, position, positions, bytes: stored_bytes } =
+            levels(bound, columns, count, limit)?;
+        let length = positions.checked_mul(block).filter(|&n| n <= MAX_POSITIONS);
+        let bytes = length.and_then(|n| n.checked_mul(rows.values.dtype().bytes() as u64));
+        let (Some(length), true) =
+            (length, bytes.is_some_and(|bytes| bytes <= limit.saturating_sub(stored_bytes)))
+        else {
+            return Err(Error::TooLarge(format!(
+                "a result in `{}` of shape {:?} takes more than {limit} bytes",
+                bound.format(),
+                bound.shape()
+            )));
+        };
+        let in_place = positions == count as u64
+            && (matches!(position, IndexColumn::Count(_)) || position == IndexColumn::Count(count));
+        let values = match in_place {
+            true => rows.values,
+            false => with_values!(&rows.values, from => {
+                scatter(from, fill, length as usize, &position, block as usize)
+            }),
+        };
+        Ok(Tensor::trusted(bound.clone(), arrays, values, fill, false))
+    }
+}
+
+/// Writes each block to its position, and the fill value everywhere else.
+fn scatter<T: StoredElement>(
+    from: &[T],
+    fill: Scalar,
+    length: usize,
+    position: &IndexColumn,
+    block: usize,
+) -> Values {
+    let mut stored = Values::filled(fill, length);
+    let to = stored.typed_mut::<T>().expect("the fill value has the dtype of the values");
+    if block > 0 {
+        for (number, row) in from.chunks_exact(block).enumerate() {
+            let at = position.at(number) as usize * block;
+            to[at..at + block].copy_from_slice(row);
+        }
+    }
+    stored
+}

@@ -1,0 +1,176 @@
+//! Functions of numbers: what they take and give, and what they compute.
+//!
+//! [`Func`] names them; [`Expr::Call`](super::Expr::Call) applies them to `val`s of one dtype. What
+//! they compute is written once, on Rust's numbers, as the methods of four traits: the interpreter
+//! calls them, and a back end that has no instruction for one calls the same. f16 and bf16 have
+//! none; they compute in f32.
+//!
+//! | trait | whose | methods |
+//! |---|---|---|
+//! | [`Number`] | integers, floats, complex | abs, sgn, conj, real, imag, pow |
+//! | [`Ordered`] | integers, floats | signbit, floor, ceil, round, trunc, rem |
+//! | [`Analytic`] | floats, complex | angle, and sqrt to atanh |
+//! | [`Float`] | floats | erf, erfinv, atan2 |
+//!
+//! `f64` and `f32` have methods of their own by some of these names, which are taken first and of
+//! which some differ: write `Ordered::round(x)`, not `x.round()`.
+//!
+//! [`cast`] is the reference of casts.
+
+mod cast;
+mod complex;
+mod erf;
+mod real;
+#[cfg(test)]
+mod tests;
+
+pub use cast::{Cast, Exact, cast};
+pub use real::{Analytic, Float, Number, Ordered};
+
+use std::fmt;
+
+use super::Ty;
+use crate::scalar::Dtype;
+
+macro_rules! define {
+    ($($(#[doc = $doc:literal])+ $func:ident, $name:literal;)*) => {
+        /// A function of numbers. Results of f16 and bf16 are computed in f32, and rounded when
+        /// they are stored, as everywhere.
+        #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+        pub enum Func {
+            $($(#[doc = $doc])+ $func,)*
+        }
+
+        impl Func {
+            /// Every function.
+            pub const ALL: &'static [Func] = &[$(Func::$func),*];
+
+            /// The name that it is printed with, such as `log1p`.
+            #[must_use]
+            pub fn name(self) -> &'static str {
+                match self { $(Func::$func => $name,)* }
+            }
+        }
+    };
+}
+
+define! {
+    /// Distance from 0; wraps for integers. Real where the argument is complex.
+    Abs, "abs";
+    /// Square root; the one to the right of the imaginary axis.
+    Sqrt, "sqrt";
+    /// `e` to the power of the argument.
+    Exp, "exp";
+    /// `exp(a) - 1`, exact near 0.
+    Expm1, "expm1";
+    /// Natural logarithm.
+    Log, "log";
+    /// `log(1 + a)`, exact near 0.
+    Log1p, "log1p";
+    /// Sine.
+    Sin, "sin";
+    /// Cosine.
+    Cos, "cos";
+    /// Tangent.
+    Tan, "tan";
+    /// Inverse sine.
+    Asin, "asin";
+    /// Inverse cosine.
+    Acos, "acos";
+    /// Inverse tangent.
+    Atan, "atan";
+    /// Hyperbolic sine.
+    Sinh, "sinh";
+    /// Hyperbolic cosine.
+    Cosh, "cosh";
+    /// Hyperbolic tangent.
+    Tanh, "tanh";
+    /// Inverse hyperbolic sine.
+    Asinh, "asinh";
+    /// Inverse hyperbolic cosine.
+    Acosh, "acosh";
+    /// Inverse hyperbolic tangent.
+    Atanh, "atanh";
+    /// The largest whole number that is not larger.
+    Floor, "floor";
+    /// The smallest whole number that is not smaller.
+    Ceil, "ceil";
+    /// The nearest whole number, the even one where two are.
+    Round, "round";
+    /// The whole number next towards 0.
+    Trunc, "trunc";
+    /// Error function.
+    Erf, "erf";
+    /// Inverse error function.
+    Erfinv, "erfinv";
+    /// Complex conjugate; the argument itself where it is real.
+    Conj, "conj";
+    /// Real part; the argument itself where it is real.
+    Real, "real";
+    /// Imaginary part; 0 where the argument is real.
+    Imag, "imag";
+    /// Angle to the positive real axis, `atan2(imag(a), real(a))`; real.
+    Angle, "angle";
+    /// Sign: -1, 0 or 1, NaN of NaN; `a / abs(a)` where the argument is complex, and 0 of 0.
+    Sgn, "sgn";
+    /// Whether the sign is negative, that of zeros and NaN too; gives `bool`.
+    Signbit, "signbit";
+    /// The first to the power of the second. Of integers it wraps, and a negative power is what
+    /// is left of the fraction: 1 of 1, 1 or -1 of -1, else 0.
+    Pow, "pow";
+    /// Angle of the point (second, first) to the positive first axis.
+    Atan2, "atan2";
+    /// What is left of the first after division by the second, with the sign of the first. For
+    /// integers, division by zero is what [it is everywhere](crate::ir#what-it-means).
+    Rem, "rem";
+}
+
+impl Func {
+    /// Number of arguments: 1 or 2.
+    #[must_use]
+    pub fn arity(self) -> usize {
+        match self {
+            Func::Pow | Func::Atan2 | Func::Rem => 2,
+            _ => 1,
+        }
+    }
+
+    /// Whether the function takes numbers of this dtype. None takes truth values.
+    #[must_use]
+    pub fn accepts(self, dtype: Dtype) -> bool {
+        use Func::{
+            Abs, Angle, Atan2, Ceil, Conj, Erf, Erfinv, Floor, Imag, Pow, Real, Rem, Round, Sgn,
+            Signbit, Trunc,
+        };
+        match self {
+            _ if dtype == Dtype::Bool => false,
+            Abs | Conj | Real | Imag | Sgn | Pow => true,
+            Floor | Ceil | Round | Trunc | Signbit | Rem => !dtype.is_complex(),
+            Erf | Erfinv | Atan2 => dtype.is_float(),
+            Angle => dtype.is_float() || dtype.is_complex(),
+            // The others are analytic.
+            _ => dtype.is_float() || dtype.is_complex(),
+        }
+    }
+
+    /// The type of the result for arguments of this dtype.
+    #[must_use]
+    pub fn result(self, dtype: Dtype) -> Ty {
+        match (self, dtype) {
+            (Func::Signbit, _) => Ty::Bool,
+            (Func::Abs | Func::Angle | Func::Real | Func::Imag, Dtype::Complex64) => {
+                Ty::Val(Dtype::F32)
+            }
+            (Func::Abs | Func::Angle | Func::Real | Func::Imag, Dtype::Complex128) => {
+                Ty::Val(Dtype::F64)
+            }
+            _ => Ty::Val(dtype),
+        }
+    }
+}
+
+impl fmt::Display for Func {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.name())
+    }
+}
