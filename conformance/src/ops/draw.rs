@@ -103,9 +103,7 @@ impl Drawing<'_> {
                 let drawn = drawn.map(|f| if large { f } else { widths(f, &mut random) });
                 // A linearised map takes no large shape, a level of fixed capacity no full row.
                 drawn.filter(|format| {
-                    let mut levels = format.descriptions().iter();
-                    let has_room = levels.all(|level| level.props.full || !level.props.padded);
-                    format.bind(&shape).is_ok() && (has_room || !large)
+                    format.bind(&shape).is_ok() && (format.has_room() || !large)
                 })
             }
             false => None,

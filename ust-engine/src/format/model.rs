@@ -190,6 +190,13 @@ impl Format {
         self.level_count() - full
     }
 
+    /// Whether any coordinates can be stored: no level holds a limited number of children under
+    /// each parent.
+    #[must_use]
+    pub fn has_room(&self) -> bool {
+        self.0.descriptions.iter().all(|level| level.props.full || !level.props.padded)
+    }
+
     /// Whether a dimension is sliced.
     #[must_use]
     pub fn has_slices(&self) -> bool {

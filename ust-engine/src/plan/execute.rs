@@ -220,9 +220,16 @@ fn tensors_of(
     operands: &[Tensor],
     results: &[Tensor],
 ) -> Result<Vec<Tensor>, Error> {
-    let whole = |tensor: &Tensor| match tensor.view().is_whole() {
-        true => Ok(tensor.clone()),
-        false => tensor.convert(&tensor.format().without_slices()),
+    let whole = |tensor: &Tensor| {
+        if tensor.view().is_whole() {
+            return Ok(tensor.clone());
+        }
+        let format = tensor.format().without_slices();
+        // What fits in groups of the whole need not fit in those of a part.
+        match format.has_room() {
+            true => tensor.convert(&format),
+            false => tensor.convert(&Format::resolve("CSF", Some(tensor.rank()))?),
+        }
     };
     let each = stage.uses.iter().map(|u| match u.source {
         Source::Operand(at) => whole(&operands[at]),

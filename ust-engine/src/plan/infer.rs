@@ -33,8 +33,7 @@ pub(super) fn infer(
         (0..accesses.len()).filter(|&at| !accesses[at].full && accesses[at].dims == stage.result);
     let mut formats = alike.map(|at| given.tensors[at].format().without_slices());
     if let Some(first) = formats.next() {
-        let has_room = first.descriptions().iter().all(|d| d.props.full || !d.props.padded);
-        if has_room && first.is_ordered() && formats.all(|other| other == first) {
+        if first.has_room() && first.is_ordered() && formats.all(|other| other == first) {
             return Ok(first.with_widths(0, 0)?);
         }
     }

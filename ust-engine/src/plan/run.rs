@@ -121,6 +121,11 @@ impl Compiled {
         how: Run<'_>,
     ) -> Result<Vec<Vec<(i64, i64)>>, Error> {
         let Some(splitter) = &self.splitter else { return Ok(vec![vec![(0, i64::MAX)]]) };
+        // Rows that hold blocks are not combined afterwards.
+        if self.is_around_all() && self.planned.sink.format.tail() < self.planned.sink.levels.len()
+        {
+            return Ok(vec![vec![(i64::MIN, i64::MAX)]]);
+        }
         let threads = match self.planned.cost < PARALLEL || !self.executable.is_native() {
             true => 1,
             false => how.threads.max(1),
@@ -131,6 +136,11 @@ impl Compiled {
         }
         let parts = splitter.parts(tensors, extents, threads * each)?;
         Ok(parts.chunks(each).map(<[_]>::to_vec).collect())
+    }
+
+    /// Whether one row is open around every loop.
+    fn is_around_all(&self) -> bool {
+        matches!(self.planned.sink.kind, SinkKind::Workspace { open: 0, .. })
     }
 
     fn params(
@@ -274,9 +284,12 @@ impl Compiled {
                 .map(|parts| parts.iter().map(one).collect::<Result<_, Error>>())
                 .collect::<Result<_, _>>()?,
         };
-        let rows = joined(parts.into_iter().flatten().collect(), block as usize);
+        let parts: Vec<Part> = parts.into_iter().flatten().collect();
+        // A row around every loop is there in each part.
+        let meet = parts.len() > 1 && self.is_around_all();
+        let rows = joined(parts, block as usize);
         match self.planned.sink.kind {
-            SinkKind::Unsorted => {
+            kind if meet || kind == SinkKind::Unsorted => {
                 let op = self.reduce.clone().unwrap_or(Operator::Add);
                 let rows = sort_and_combine(&rows, bound, &op)?;
                 Tensor::from_rows(bound, rows, fill, how.limit)
