@@ -196,7 +196,6 @@ fn every_fault_is_seen_where_it_should_be() {
 
 /// Operations mix level types; a failure names the smallest formats that show it.
 #[test]
-#[ignore = "a trial without the fault draws other faulty levels as neighbours, and fails with them"]
 fn faults_are_seen_in_operations() {
     let options = Options {
         level: Some("faulty".to_owned()),

@@ -14,7 +14,7 @@ use super::table::Operation;
 use super::trial::{Given, Run, Trial, columns};
 use crate::inputs::number;
 use crate::oracle::{Random, everywhere};
-use crate::report::{Trouble, wrong};
+use crate::report::{Trouble, guarded, wrong};
 use crate::suite::is_want_of_room;
 
 /// No extent of a small tensor is larger: linearised levels have factors of 8.
@@ -102,9 +102,7 @@ impl Drawing<'_> {
                 let drawn = self.pool.draw(rank, false, &mut random);
                 let drawn = drawn.map(|f| if large { f } else { widths(f, &mut random) });
                 // A linearised map takes no large shape, a level of fixed capacity no full row.
-                drawn.filter(|format| {
-                    format.bind(&shape).is_ok() && (format.has_room() || !large)
-                })
+                drawn.filter(|format| format.bind(&shape).is_ok() && (format.has_room() || !large))
             }
             false => None,
         };
@@ -163,7 +161,15 @@ impl Drawing<'_> {
             };
             let format = if random.percent(20) { widths(format, random) } else { format };
             let mut given = subject.draw(format, extents, random);
-            match given.store() {
+            let refused = |why: &dyn std::fmt::Display| {
+                wrong(format!("an operand is refused: {given}: {why}"))
+            };
+            let stored = match guarded(|| Ok(given.store())) {
+                Ok(stored) => stored,
+                Err(Trouble::Wrong(text)) => return refused(&text),
+                Err(excluded @ Trouble::Excluded(_)) => return Err(excluded),
+            };
+            match stored {
                 Ok(_) => return Ok(given),
                 Err(error) if is_want_of_room(&given.format, &error) => {
                     given.thin();
@@ -174,7 +180,7 @@ impl Drawing<'_> {
                 Err(Error::Level { source: LevelError::Width { .. }, .. }) => {}
                 // A map that the shape is too large for.
                 Err(Error::Format(_)) if subject.large => {}
-                Err(error) => return wrong(format!("an operand is refused: {given}: {error}")),
+                Err(error) => return refused(&error),
             }
         }
         wrong(format!("no format holds `{}`", subject.access.name))
