@@ -87,6 +87,30 @@ impl<T: Plain> Mapped<T> {
     }
 }
 
+impl<T: Plain> Mapped<T> {
+    /// Makes it so long; what is new is zero. Gives false, and changes nothing, where there is no
+    /// memory for it.
+    fn grow(&mut self, len: usize) -> bool {
+        let Some(bytes) = len.checked_mul(size_of::<T>()) else { return false };
+        #[cfg(target_os = "linux")]
+        if bytes > self.map.len() {
+            let options = memmap2::RemapOptions::new().may_move(true);
+            // SAFETY: the map is of no file; it ends where its memory ends.
+            if unsafe { self.map.remap(bytes, options) }.is_err() {
+                return false;
+            }
+        }
+        #[cfg(not(target_os = "linux"))]
+        if bytes > self.map.len() {
+            let Some(mut longer) = Self::zeroed(len) else { return false };
+            longer.map[..self.bytes].copy_from_slice(&self.map[..self.bytes]);
+            *self = longer;
+        }
+        self.bytes = bytes;
+        true
+    }
+}
+
 // SAFETY: an anonymous, private map belongs to the buffer alone.
 unsafe impl<T: Plain> Owner<T> for Mapped<T> {
     fn slice(&self) -> &[T] {
@@ -179,6 +203,128 @@ impl<T: Plain + bytemuck::Zeroable> Buffer<T> {
     }
 }
 
+/// Memory that grows, and becomes a [`Buffer`] without a copy. What is long and was never written
+/// takes no memory: it pays to reserve as much as may be needed.
+pub struct GrowBuffer<T: Plain>(Growing<T>);
+
+enum Growing<T> {
+    Short(Vec<T>),
+    Long(Mapped<T>),
+}
+
+impl<T: Plain + bytemuck::Zeroable> GrowBuffer<T> {
+    /// Number of elements.
+    #[must_use]
+    pub fn len(&self) -> usize {
+        match &self.0 {
+            Growing::Short(vec) => vec.len(),
+            Growing::Long(mapped) => mapped.bytes / size_of::<T>(),
+        }
+    }
+
+    /// Whether there are none.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// Makes it at least so long; new elements are zero. Where it was shorter, its length at least
+    /// doubles if there is memory for that. Gives false, and changes nothing, where there is no
+    /// memory for it.
+    #[must_use]
+    pub fn reserve(&mut self, len: usize) -> bool {
+        let old = self.len();
+        len <= old || self.grow(len.max(old.saturating_mul(2))) || self.grow(len)
+    }
+
+    fn grow(&mut self, len: usize) -> bool {
+        let long = len.saturating_mul(size_of::<T>()) >= HUGE;
+        match &mut self.0 {
+            Growing::Short(vec) if !long => {
+                let fits = vec.try_reserve_exact(len - vec.len()).is_ok();
+                if fits {
+                    vec.resize(len, T::zeroed());
+                }
+                fits
+            }
+            Growing::Short(vec) => {
+                let Some(mut mapped) = Mapped::zeroed(len) else { return false };
+                let old = size_of_val(&vec[..]);
+                mapped.map[..old].copy_from_slice(bytemuck::cast_slice(vec));
+                self.0 = Growing::Long(mapped);
+                true
+            }
+            Growing::Long(mapped) => mapped.grow(len),
+        }
+    }
+
+    /// The elements for writing.
+    pub fn as_mut_slice(&mut self) -> &mut [T] {
+        match &mut self.0 {
+            Growing::Short(vec) => vec,
+            Growing::Long(mapped) => mapped.slice_mut().expect("maps are written"),
+        }
+    }
+
+    /// The first element. Dangling where there is none, and after the next
+    /// [`reserve`](GrowBuffer::reserve).
+    pub fn as_mut_ptr(&mut self) -> *mut T {
+        match &mut self.0 {
+            Growing::Short(vec) => vec.as_mut_ptr(),
+            Growing::Long(mapped) => mapped.map.as_mut_ptr().cast(),
+        }
+    }
+
+    /// The first `len` elements, or all there are, without a copy.
+    #[must_use]
+    pub fn freeze(self, len: usize) -> Buffer<T> {
+        match self.0 {
+            Growing::Short(mut vec) => {
+                vec.truncate(len);
+                vec.into()
+            }
+            Growing::Long(mut mapped) => {
+                mapped.bytes = mapped.bytes.min(len.saturating_mul(size_of::<T>()));
+                Buffer::from_owner(mapped)
+            }
+        }
+    }
+}
+
+impl<T: Plain> Default for GrowBuffer<T> {
+    fn default() -> Self {
+        Self(Growing::Short(Vec::new()))
+    }
+}
+
+impl<T: Plain> From<Vec<T>> for GrowBuffer<T> {
+    fn from(vec: Vec<T>) -> Self {
+        Self(Growing::Short(vec))
+    }
+}
+
+impl<T: Plain> Deref for GrowBuffer<T> {
+    type Target = [T];
+    fn deref(&self) -> &[T] {
+        match &self.0 {
+            Growing::Short(vec) => vec,
+            Growing::Long(mapped) => mapped.slice(),
+        }
+    }
+}
+
+impl<T: Plain + PartialEq> PartialEq for GrowBuffer<T> {
+    fn eq(&self, other: &Self) -> bool {
+        **self == **other
+    }
+}
+
+impl<T: Plain + fmt::Debug> fmt::Debug for GrowBuffer<T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_list().entries(self.iter()).finish()
+    }
+}
+
 impl<T: Plain> Deref for Buffer<T> {
     type Target = [T];
     fn deref(&self) -> &[T] {
@@ -267,6 +413,26 @@ mod tests {
         assert_eq!(Arc::strong_count(&owner), 2);
         drop(view);
         assert_eq!(Arc::strong_count(&owner), 1);
+    }
+
+    #[test]
+    fn what_grows_keeps_what_it_holds_and_becomes_a_buffer() {
+        let mut grows = GrowBuffer::from(vec![7_u32, 8]);
+        for len in [3, HUGE / 4 + 5, HUGE] {
+            assert!(grows.reserve(len));
+            assert!(grows.len() >= len);
+            assert_eq!(grows[..3], [7, 8, 0]);
+            assert_eq!(grows[len - 1], 0);
+        }
+        assert!(!grows.reserve(usize::MAX));
+        let end = grows.len() - 1;
+        grows.as_mut_slice()[end] = 5;
+        let at = grows.as_mut_ptr().cast_const();
+        let buffer = grows.freeze(HUGE - 1);
+        assert_eq!((buffer.as_ptr(), buffer.len(), buffer[1]), (at, HUGE - 1, 8));
+        let short = GrowBuffer::from(vec![1_i8, 2, 3]).freeze(2);
+        assert_eq!(short[..], [1, 2]);
+        assert_eq!(GrowBuffer::from(vec![true]).freeze(9).len(), 1);
     }
 
     #[test]

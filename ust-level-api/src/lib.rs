@@ -54,7 +54,7 @@ pub mod scalar;
 pub mod walk;
 
 pub use assemble::{Assembled, Entries};
-pub use buffer::Buffer;
+pub use buffer::{Buffer, GrowBuffer};
 pub use check::Reach;
 pub use column::IndexColumn;
 pub use error::LevelError;

@@ -7,7 +7,7 @@ use super::emit::{Input, Loops, emit};
 use super::infer::infer;
 use super::order::{Order, Problem, best};
 use super::simplify::simplify;
-use super::sink::{Shape, Sink, SinkKind};
+use super::sink::{Shape, Sink, SinkKind, columns};
 use super::stage::Stage;
 use crate::error::Error;
 use crate::format::Format;
@@ -108,10 +108,12 @@ pub(crate) fn choose(given: &Given<'_>) -> Result<Planned, Error> {
         }
         break (order, sink);
     };
-    let sink = match is_ordered(&accesses, &order, &sink) {
+    let mut sink = match is_ordered(&accesses, &order, &sink) {
         true => sink,
         false => result.unsorted()?,
     };
+    let shape: Vec<usize> = stage.result.iter().map(|&v| given.extents[v]).collect();
+    sink.columns = columns(&sink.format.bind(&shape)?);
     let conversions: Vec<Option<Format>> = order
         .converted
         .iter()
@@ -145,9 +147,6 @@ pub(crate) fn choose(given: &Given<'_>) -> Result<Planned, Error> {
         plain,
     };
     let loops = emit(&input);
-    if std::env::var("UST_DEBUG").is_ok() {
-        eprintln!("{}", loops.function);
-    }
     let formats = given.tensors.iter().map(|t| t.format().clone()).collect();
     let cost = order.cost;
     let fill = if worth[0] { rest.dtype().zero() } else { rest };

@@ -73,8 +73,10 @@ impl Output {
         if full {
             return output;
         }
-        output.columns =
-            (0..tail).map(|level| b.growing(&format!("out{level}_crd"), long)).collect();
+        let columns = sink.columns.iter().enumerate();
+        output.columns = columns
+            .map(|(level, &kind)| b.growing(&format!("out{level}_crd"), Elem::Index(kind)))
+            .collect();
         output.count = Some(b.array("rows", long, true));
         if let SinkKind::Workspace { .. } = sink.kind {
             output.workspace = Some(Workspace {

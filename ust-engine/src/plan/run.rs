@@ -1,8 +1,8 @@
 //! A planned stage on tensors: bind memory, split among threads, assemble the result.
 
 use rayon::prelude::*;
-use ust_level_api::ir::interp::{GrowValues, Memory, Param};
-use ust_level_api::{Scalar, with_dtype};
+use ust_level_api::ir::interp::{GrowValues, Growable, Memory, Param};
+use ust_level_api::{GrowBuffer, IndexColumn, IndexKind, Scalar, with_dtype};
 
 use super::backend::{Backend, Executable};
 use super::choose::Planned;
@@ -15,7 +15,7 @@ use crate::format::Bound;
 use crate::ops::control::Run;
 use crate::ops::operator::Operator;
 use crate::tensor::rows::Rows;
-use crate::tensor::{StoredElement, Tensor, Values};
+use crate::tensor::{StoredElement, Tensor, Values, joined};
 use crate::with_values;
 
 /// A stage, compiled.
@@ -38,7 +38,7 @@ const PARTS_BETWEEN_CANCELS: usize = 32;
 
 /// What one part of the outermost loop has collected.
 struct Part {
-    columns: Vec<Vec<i64>>,
+    columns: Vec<GrowColumn>,
     values: GrowValues,
     rows: usize,
 }
@@ -243,6 +243,15 @@ impl Compiled {
         super::unsorted::combine_copies(op, out, &copies)
     }
 
+    /// About how many rows there may be: no more than places, and often no more than entries.
+    fn room(&self, tensors: &[Tensor], bound: &Bound, block: u64) -> usize {
+        let sparse = tensors.iter().filter(|tensor| tensor.format().tail() > 0);
+        let entries: usize = sparse.map(Tensor::nse).sum();
+        let levels = &bound.levels()[..bound.format().tail()];
+        let places = levels.iter().fold(1_u64, |all, level| all.saturating_mul(level.size));
+        entries.min(usize::try_from(places).unwrap_or(usize::MAX)).div_ceil(block.max(1) as usize)
+    }
+
     /// Collects rows, and assembles them.
     fn rows(
         &self,
@@ -255,15 +264,28 @@ impl Compiled {
         let (rest, fill) = (self.planned.rest, self.planned.fill);
         let tail = bound.format().tail();
         let block: u64 = bound.levels()[tail..].iter().map(|level| level.size).product();
+        if super::sink::columns(bound) != self.planned.sink.columns {
+            return Err(Error::Unsupported(format!(
+                "the kernel was prepared for coordinates of another width than a result of shape \
+                 {:?} has: prepare it with tensors of about that size",
+                bound.shape()
+            )));
+        }
+        let room = self.room(tensors, bound, block) / groups.iter().map(Vec::len).sum::<usize>();
         let one = |&part: &(i64, i64)| -> Result<Part, Error> {
             let params = self.params(tensors, extents, bound, part);
-            let mut columns: Vec<Vec<i64>> = vec![Vec::new(); tail];
+            let mut columns: Vec<GrowColumn> =
+                self.planned.sink.columns.iter().map(|&kind| GrowColumn::new(kind)).collect();
             let mut values = GrowValues::new(rest.dtype());
+            // What is reserved and not written takes no memory.
+            if columns.iter_mut().all(|column| column.memory().reserve(room)) {
+                let _ = values.reserve(room.saturating_mul(block as usize));
+            }
             let mut rows = [0_i64];
             let mut row = Workspace::new(&self.planned.sink.kind, bound, tail, block, rest);
             let mut memory = self.inputs(tensors);
             memory.push(Memory::Grow(&mut values));
-            memory.extend(columns.iter_mut().map(|c| Memory::Grow(c)));
+            memory.extend(columns.iter_mut().map(|c| Memory::Grow(c.memory())));
             memory.push(Memory::indices_mut(&mut rows[..]));
             if let Some(row) = &mut row {
                 with_values!(&mut row.values, b => {
@@ -287,7 +309,7 @@ impl Compiled {
         let parts: Vec<Part> = parts.into_iter().flatten().collect();
         // A row around every loop is there in each part.
         let meet = parts.len() > 1 && self.is_around_all();
-        let rows = joined(parts, block as usize);
+        let rows = rows_of(parts, block as usize);
         match self.planned.sink.kind {
             kind if meet || kind == SinkKind::Unsorted => {
                 let op = self.reduce.clone().unwrap_or(Operator::Add);
@@ -326,21 +348,60 @@ impl Workspace {
     }
 }
 
-/// The rows of all parts, in order.
-fn joined(parts: Vec<Part>, block: usize) -> Rows {
-    let mut columns: Vec<Vec<i64>> = Vec::new();
-    let mut values = Vec::with_capacity(parts.len());
-    for mut part in parts {
-        part.columns.iter_mut().for_each(|column| column.truncate(part.rows));
-        part.values.truncate(part.rows * block);
-        values.push(part.values);
-        if columns.is_empty() {
-            columns = part.columns;
-            continue;
-        }
-        for (all, mut more) in columns.iter_mut().zip(part.columns) {
-            all.append(&mut more);
+/// A column of coordinates that grows.
+enum GrowColumn {
+    U32(GrowBuffer<u32>),
+    I32(GrowBuffer<i32>),
+    I64(GrowBuffer<i64>),
+}
+
+impl GrowColumn {
+    fn new(kind: IndexKind) -> Self {
+        match kind {
+            IndexKind::U32 => Self::U32(GrowBuffer::default()),
+            IndexKind::I32 => Self::I32(GrowBuffer::default()),
+            _ => Self::I64(GrowBuffer::default()),
         }
     }
-    Rows { columns, values: Values::joined(values) }
+
+    fn memory(&mut self) -> &mut (dyn Growable + 'static) {
+        match self {
+            Self::U32(column) => column,
+            Self::I32(column) => column,
+            Self::I64(column) => column,
+        }
+    }
+}
+
+/// The columns of all parts, one after another, so many rows of each. All have one kind.
+fn column(parts: Vec<(GrowColumn, usize)>) -> IndexColumn {
+    macro_rules! of {
+        ($($kind:ident),*) => {
+            match parts.first() {
+                $(Some((GrowColumn::$kind(_), _)) => {
+                    let parts = parts.into_iter().map(|(part, rows)| match part {
+                        GrowColumn::$kind(part) => (part, rows),
+                        _ => unreachable!("one kind"),
+                    });
+                    joined(parts.collect()).into()
+                })*
+                None => IndexColumn::Count(0),
+            }
+        };
+    }
+    of!(U32, I32, I64)
+}
+
+/// The rows of all parts, in order.
+fn rows_of(parts: Vec<Part>, block: usize) -> Rows {
+    let mut columns: Vec<Vec<(GrowColumn, usize)>> = Vec::new();
+    let mut values = Vec::with_capacity(parts.len());
+    for part in parts {
+        values.push((part.values, part.rows * block));
+        columns.resize_with(part.columns.len(), Vec::new);
+        for (all, more) in columns.iter_mut().zip(part.columns) {
+            all.push((more, part.rows));
+        }
+    }
+    Rows { columns: columns.into_iter().map(column).collect(), values: Values::joined(values) }
 }

@@ -10,8 +10,11 @@
 //! A *row* is a position of the result's last level that is not full; what the full levels below
 //! hold is a block of values.
 
+use ust_level_api::IndexKind;
+use ust_level_api::column::column_kind;
+
 use super::order::Step;
-use crate::format::{ExprKey, Format, IndexExpr};
+use crate::format::{Bound, ExprKey, Format, IndexExpr, LevelDomain};
 
 /// What a result is like.
 #[derive(Clone, Debug)]
@@ -53,6 +56,17 @@ pub(crate) struct Sink {
     pub(crate) format: Format,
     /// The level expressions of that format.
     pub(crate) levels: Vec<IndexExpr>,
+    /// For each level above the trailing full ones, what its coordinates are written as.
+    pub(crate) columns: Vec<IndexKind>,
+}
+
+/// The narrowest columns that hold all coordinates of each level above the trailing full ones.
+pub(crate) fn columns(bound: &Bound) -> Vec<IndexKind> {
+    let levels = &bound.levels()[..bound.format().tail()];
+    let kind = |level: &LevelDomain| {
+        column_kind(level.lower, level.lower.saturating_add_unsigned(level.size.saturating_sub(1)))
+    };
+    levels.iter().map(kind).collect()
 }
 
 impl Shape {
@@ -110,7 +124,7 @@ impl Shape {
         let (kind, exact) = self.kind(steps);
         if exact {
             let levels = self.levels.iter().map(|(expr, _)| expr.clone()).collect();
-            return Ok(Sink { kind, format: self.format.clone(), levels });
+            return Ok(Sink { kind, format: self.format.clone(), levels, columns: Vec::new() });
         }
         if kind == SinkKind::Unsorted {
             return self.unsorted();
@@ -118,7 +132,7 @@ impl Shape {
         let place = |v| self.dims.iter().position(|&d| d == v);
         let order: Vec<usize> = self.loop_order(steps).into_iter().filter_map(place).collect();
         let levels = order.iter().map(|&dim| IndexExpr::Var(self.dims[dim])).collect();
-        Ok(Sink { kind, format: super::access::tree(&order)?, levels })
+        Ok(Sink { kind, format: super::access::tree(&order)?, levels, columns: Vec::new() })
     }
 
     /// Collects in whatever order results come.
@@ -128,7 +142,8 @@ impl Shape {
     pub(crate) fn unsorted(&self) -> Result<Sink, crate::Error> {
         let order: Vec<usize> = (0..self.dims.len()).collect();
         let levels = self.dims.iter().map(|&v| IndexExpr::Var(v)).collect();
-        Ok(Sink { kind: SinkKind::Unsorted, format: super::access::tree(&order)?, levels })
+        let format = super::access::tree(&order)?;
+        Ok(Sink { kind: SinkKind::Unsorted, format, levels, columns: Vec::new() })
     }
 
     /// The result's index variables in the order in which loops give them.

@@ -1,7 +1,7 @@
 //! Rows in any order, with repetitions: sorted, and combined where they meet.
 
 use rayon::prelude::*;
-use ust_level_api::IndexKind;
+use ust_level_api::{IndexColumn, IndexKind};
 use ust_level_api::ir::interp::Memory;
 use ust_level_api::ir::{Builder, Elem, Expr, Function, Ty};
 use ust_level_api::{Dtype, with_dtype};
@@ -17,15 +17,16 @@ use crate::tensor::{StoredElement, Values};
 ///
 /// Rows at the same place are combined in the order in which they came.
 pub(super) fn sort_and_combine(rows: &Rows, bound: &Bound, op: &Operator) -> Result<Rows, Error> {
-    let count = rows.columns.first().map_or(0, Vec::len);
+    let count = rows.columns.first().map_or(0, IndexColumn::len);
+    let given: Vec<Vec<i64>> = rows.columns.iter().map(IndexColumn::to_vec).collect();
     let sizes: Vec<u64> = bound.levels().iter().map(|level| level.size.max(1)).collect();
     let all = sizes.iter().try_fold(1_u64, |all, &size| all.checked_mul(size));
     let same: Box<dyn Fn(u64, u64) -> bool + Sync> =
-        Box::new(|a, b| rows.columns.iter().all(|column| column[a as usize] == column[b as usize]));
+        Box::new(|a, b| given.iter().all(|column| column[a as usize] == column[b as usize]));
     let order: Vec<u64> = match all {
         Some(_) => {
             let key = |at: u64| {
-                let levels = rows.columns.iter().zip(bound.levels()).zip(&sizes);
+                let levels = given.iter().zip(bound.levels()).zip(&sizes);
                 levels.fold(0, |key, ((column, level), size)| {
                     key * size + (column[at as usize] - level.lower) as u64
                 })
@@ -38,7 +39,7 @@ pub(super) fn sort_and_combine(rows: &Rows, bound: &Bound, op: &Operator) -> Res
         None => {
             let mut order: Vec<u64> = (0..count as u64).collect();
             order.par_sort_by(|&a, &b| {
-                let each = rows.columns.iter().map(|c| c[a as usize].cmp(&c[b as usize]));
+                let each = given.iter().map(|c| c[a as usize].cmp(&c[b as usize]));
                 each.fold(std::cmp::Ordering::Equal, std::cmp::Ordering::then)
             });
             order
@@ -51,11 +52,10 @@ pub(super) fn sort_and_combine(rows: &Rows, bound: &Bound, op: &Operator) -> Res
         .collect();
     drop(same);
     let heads: Vec<u64> = starts.iter().map(|&at| order[at as usize]).collect();
-    let columns = rows
-        .columns
-        .iter()
-        .map(|column| heads.par_iter().map(|&at| column[at as usize]).collect())
-        .collect();
+    let column = |column: &Vec<i64>| -> IndexColumn {
+        heads.par_iter().map(|&at| column[at as usize]).collect::<Vec<i64>>().into()
+    };
+    let columns = given.iter().map(column).collect();
     if starts.len() == count {
         return Ok(Rows { columns, values: rows.values.gather(&order) });
     }

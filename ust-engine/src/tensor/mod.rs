@@ -35,6 +35,7 @@ pub use access::{Entries, Entry};
 pub use build::{BuildOptions, Duplicates};
 pub use parts::Parts;
 pub use values::{StoredElement, Values};
+pub(crate) use values::joined;
 
 use crate::error::Error;
 use crate::format::{Bound, Format};

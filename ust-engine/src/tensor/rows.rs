@@ -1,7 +1,7 @@
 //! Rows into levels: how results of operations become tensors.
 
 use ust_level_api::check::MAX_POSITIONS;
-use ust_level_api::{Crd, IndexColumn, Scalar};
+use ust_level_api::{IndexColumn, Scalar};
 
 use super::Tensor;
 use super::columns::{Stored, levels};
@@ -14,7 +14,7 @@ use crate::with_values;
 #[derive(Clone, Debug)]
 pub(crate) struct Rows {
     /// For each level above the trailing full ones, the coordinate of each row.
-    pub(crate) columns: Vec<Vec<Crd>>,
+    pub(crate) columns: Vec<IndexColumn>,
     /// The values of the trailing full levels, row by row.
     pub(crate) values: Values,
 }
@@ -41,10 +41,9 @@ impl Tensor {
     ) -> Result<Self, Error> {
         let tail = bound.format().tail();
         let block: u64 = bound.levels()[tail..].iter().map(|level| level.size).product();
-        let count = rows.columns.first().map_or(1, Vec::len);
-        let columns = rows.columns.into_iter().map(IndexColumn::from).collect();
+        let count = rows.columns.first().map_or(1, IndexColumn::len);
         let Stored { arrays, position, positions, bytes: stored_bytes } =
-            levels(bound, columns, count, limit)?;
+            levels(bound, rows.columns, count, limit)?;
         let length = positions.checked_mul(block).filter(|&n| n <= MAX_POSITIONS);
         let bytes = length.and_then(|n| n.checked_mul(rows.values.dtype().bytes() as u64));
         let (Some(length), true) =

@@ -1,7 +1,10 @@
 //! A tensor's values: one buffer, of any dtype.
 
+use bytemuck::Zeroable;
+use rayon::prelude::*;
+use ust_level_api::buffer::Plain;
 use ust_level_api::ir::interp::{GrowValues, Memory};
-use ust_level_api::{Buffer, Dtype, Element, Scalar, for_each_dtype, with_dtype};
+use ust_level_api::{Buffer, Dtype, Element, GrowBuffer, Scalar, for_each_dtype, with_dtype};
 
 use crate::error::Error;
 
@@ -40,17 +43,18 @@ macro_rules! define {
                 match self { $(Values::$variant(_) => Dtype::$variant,)* }
             }
 
-            /// What was collected in parts, one after another. All parts have one dtype.
-            pub(crate) fn joined(mut parts: Vec<GrowValues>) -> Self {
-                let first = parts.remove(0);
-                match first {
-                    $(GrowValues::$variant(mut all) => {
-                        for part in parts {
-                            let GrowValues::$variant(mut part) = part else { unreachable!("one dtype") };
-                            all.append(&mut part);
-                        }
-                        Values::$variant(all.into())
+            /// What was collected in parts, one after another, so many of each. All parts have
+            /// one dtype.
+            pub(crate) fn joined(parts: Vec<(GrowValues, usize)>) -> Self {
+                match parts.first() {
+                    $(Some((GrowValues::$variant(_), _)) => {
+                        let parts = parts.into_iter().map(|(part, len)| match part {
+                            GrowValues::$variant(part) => (part, len),
+                            _ => unreachable!("one dtype"),
+                        });
+                        Values::$variant(joined(parts.collect()))
                     })*
+                    None => Values::F64(Buffer::default()),
                 }
             }
 
@@ -85,6 +89,25 @@ macro_rules! with_values {
             $crate::Values::Complex128($slice) => $body,
         }
     };
+}
+
+/// The beginnings of parts, one after another. Of a single part without a copy.
+pub(crate) fn joined<T: Plain + Zeroable>(mut parts: Vec<(GrowBuffer<T>, usize)>) -> Buffer<T> {
+    if parts.len() == 1
+        && let Some((part, len)) = parts.pop()
+    {
+        return part.freeze(len);
+    }
+    let mut all = Buffer::zeroed(parts.iter().map(|(_, len)| len).sum());
+    let mut rest = all.make_mut();
+    let mut jobs = Vec::with_capacity(parts.len());
+    for (part, len) in &parts {
+        let (to, others) = rest.split_at_mut(*len);
+        jobs.push((to, &part[..*len]));
+        rest = others;
+    }
+    jobs.into_par_iter().for_each(|(to, from)| to.copy_from_slice(from));
+    all
 }
 
 /// An [`Element`] together with where [`Values`] keep buffers of it.

@@ -6,10 +6,10 @@ use std::fmt;
 use super::memory::{IndicesMut, Memory, ValuesMut};
 use crate::ir::Elem;
 use crate::scalar::Dtype;
-use crate::{IndexKind, for_each_dtype};
+use crate::{GrowBuffer, IndexKind, for_each_dtype};
 
-/// The memory of an array that [grows](crate::ir::ArrayDecl::grows): a vector of indices, or
-/// [`GrowValues`].
+/// The memory of an array that [grows](crate::ir::ArrayDecl::grows): a vector or [`GrowBuffer`] of
+/// indices, or [`GrowValues`].
 ///
 /// A back end keeps the address and the length, and asks for both again after each
 /// [`reserve`](Growable::reserve); nothing else moves the elements.
@@ -70,6 +70,15 @@ macro_rules! indices {
             fn memory(&mut self) -> Memory<'_> { Memory::IndicesMut(IndicesMut::$variant(self)) }
             fn as_mut_ptr(&mut self) -> *mut u8 { self.as_mut_slice().as_mut_ptr().cast() }
         }
+        impl Growable for GrowBuffer<$ty> {
+            fn elem(&self) -> Elem { Elem::Index(IndexKind::$variant) }
+            fn len(&self) -> usize { self.len() }
+            fn reserve(&mut self, len: usize) -> bool { self.reserve(len) }
+            fn memory(&mut self) -> Memory<'_> {
+                Memory::IndicesMut(IndicesMut::$variant(self.as_mut_slice()))
+            }
+            fn as_mut_ptr(&mut self) -> *mut u8 { self.as_mut_ptr().cast() }
+        }
     )*};
 }
 indices!(U8(u8), U16(u16), U32(u32), U64(u64), I8(i8), I16(i16), I32(i32), I64(i64));
@@ -84,18 +93,18 @@ macro_rules! values {
         ///
         /// let mut values = GrowValues::new(Dtype::F64);
         /// assert!(values.reserve(3));
-        /// assert!(matches!(values, GrowValues::F64(vec) if vec == [0.0; 3]));
+        /// assert!(matches!(values, GrowValues::F64(values) if values[..] == [0.0; 3]));
         /// ```
-        #[derive(Clone, Debug, PartialEq)]
+        #[derive(Debug, PartialEq)]
         pub enum GrowValues {
-            $(#[doc = concat!("`", $name, "`")] $variant(Vec<$ty>),)*
+            $(#[doc = concat!("`", $name, "`")] $variant(GrowBuffer<$ty>),)*
         }
 
         impl GrowValues {
             /// None, of a dtype.
             #[must_use]
             pub fn new(dtype: Dtype) -> Self {
-                match dtype { $(Dtype::$variant => Self::$variant(Vec::new()),)* }
+                match dtype { $(Dtype::$variant => Self::$variant(GrowBuffer::default()),)* }
             }
 
             /// The element type.
@@ -103,42 +112,33 @@ macro_rules! values {
             pub fn dtype(&self) -> Dtype {
                 match self { $(Self::$variant(_) => Dtype::$variant,)* }
             }
-
-            /// Keeps only so many, from the start.
-            pub fn truncate(&mut self, len: usize) {
-                match self { $(Self::$variant(vec) => vec.truncate(len),)* }
-            }
         }
 
         impl Growable for GrowValues {
             fn elem(&self) -> Elem { Elem::Value(self.dtype()) }
 
             fn len(&self) -> usize {
-                match self { $(Self::$variant(vec) => vec.len(),)* }
+                match self { $(Self::$variant(values) => values.len(),)* }
             }
 
             fn reserve(&mut self, len: usize) -> bool {
-                match self {
-                    $(Self::$variant(vec) => {
-                        reserve(vec, len, <$ty as crate::scalar::Element>::ZERO)
-                    })*
-                }
+                match self { $(Self::$variant(values) => values.reserve(len),)* }
             }
 
             fn memory(&mut self) -> Memory<'_> {
                 Memory::ValuesMut(match self {
-                    $(Self::$variant(vec) => ValuesMut::$variant(vec),)*
+                    $(Self::$variant(values) => ValuesMut::$variant(values.as_mut_slice()),)*
                 })
             }
 
             fn as_mut_ptr(&mut self) -> *mut u8 {
-                match self { $(Self::$variant(vec) => vec.as_mut_ptr().cast(),)* }
+                match self { $(Self::$variant(values) => values.as_mut_ptr().cast(),)* }
             }
         }
 
         $(
             impl From<Vec<$ty>> for GrowValues {
-                fn from(vec: Vec<$ty>) -> Self { Self::$variant(vec) }
+                fn from(vec: Vec<$ty>) -> Self { Self::$variant(vec.into()) }
             }
         )*
     };

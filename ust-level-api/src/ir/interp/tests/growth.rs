@@ -67,7 +67,7 @@ fn what_can_grow_need_not() {
     let (mut from, mut to) =
         (GrowValues::from(vec![1.0_f32, 2.0]), GrowValues::from(vec![f32::NAN]));
     program.run(&[], &mut [Memory::Grow(&mut from), Memory::Grow(&mut to)]).unwrap();
-    assert_eq!(to, GrowValues::F32(vec![2.0]));
+    assert_eq!(to, GrowValues::from(vec![2.0_f32]));
 }
 
 #[test]
