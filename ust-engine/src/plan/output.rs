@@ -109,8 +109,32 @@ impl Output {
         sizes.fold(Expr::Int(1), |block, size| block * size)
     }
 
+    /// Whether rows of one value each are appended where so many loops are open.
+    pub(super) fn appends_at(&self, depth: usize) -> bool {
+        self.kind == SinkKind::Sorted { depth } && self.tail == self.domains.len()
+    }
+
+    /// Number of coordinates of a row.
+    pub(super) fn columns(&self) -> usize {
+        self.tail
+    }
+
+    /// Writes a row for which there is room, and keeps it where `when` holds.
+    pub(super) fn push(&self, b: &mut Builder, coordinates: Vec<Expr>, value: Expr, when: &Expr) {
+        let row = self.row.expect("rows are counted");
+        for (&column, crd) in self.columns.iter().zip(coordinates) {
+            b.store(column, row.into(), crd);
+        }
+        b.store(self.values, row.into(), value);
+        let more = match when {
+            Expr::Bool(true) => Expr::Int(1),
+            when => when.clone().select(1, 0),
+        };
+        b.assign(row, Expr::from(row) + more);
+    }
+
     /// Makes room for so many more rows.
-    fn reserve(&self, b: &mut Builder, more: Expr) {
+    pub(super) fn reserve(&self, b: &mut Builder, more: Expr) {
         let row = Expr::from(self.row.expect("rows are counted"));
         let rows = b.bind("rows_needed", row + more);
         let full = b.bind("room", Expr::Len(self.columns[0]));
@@ -160,7 +184,23 @@ impl Emit<'_> {
         let place = base + self.offset(&state);
         state.target = Target::Sum { var, hit: None };
         self.inner(b, depth, state);
-        self.combine(b, op, array, place, var.into());
+        match self.is_once(depth) {
+            true => b.store(array, place, var.into()),
+            false => self.combine(b, op, array, place, var.into()),
+        }
+    }
+
+    /// Whether these loops come to each place of the result once, so that nothing is there yet.
+    fn is_once(&self, depth: usize) -> bool {
+        let order = self.input.order;
+        order.steps[..depth].iter().all(|step| {
+            let own = step.expr.vars().iter().all(|v| self.input.result.contains(v));
+            let unique = |&(at, level): &(usize, usize)| {
+                order.converted[at].is_some()
+                    || self.input.accesses[at].levels[level].props.unique
+            };
+            own && step.walkers.iter().all(unique)
+        })
     }
 
     /// The place of an element in the block that the trailing full levels make.
@@ -197,7 +237,7 @@ impl Emit<'_> {
     }
 
     /// The coordinates of a row.
-    fn row_coordinates(&self, state: &State, count: usize) -> Vec<Expr> {
+    pub(super) fn row_coordinates(&self, state: &State, count: usize) -> Vec<Expr> {
         let levels = &self.input.sink.levels[..count];
         levels.iter().map(|expr| self.coordinate(expr, state)).collect()
     }
@@ -205,12 +245,12 @@ impl Emit<'_> {
     fn append(&self, b: &mut Builder, coordinates: Vec<Expr>, value: Option<Expr>) {
         let output = &self.output;
         output.reserve(b, Expr::Int(1));
+        if let Some(value) = value {
+            return output.push(b, coordinates, value, &Expr::Bool(true));
+        }
         let row = output.row.expect("rows are counted");
         for (&column, crd) in output.columns.iter().zip(coordinates) {
             b.store(column, row.into(), crd);
-        }
-        if let Some(value) = value {
-            b.store(output.values, row.into(), value);
         }
         b.assign(row, Expr::from(row) + 1);
     }

@@ -1,8 +1,9 @@
 //! A planned stage on tensors: bind memory, split among threads, assemble the result.
 
 use rayon::prelude::*;
+use ust_level_api::ir::Stmt;
 use ust_level_api::ir::interp::{GrowValues, Growable, Memory, Param};
-use ust_level_api::{GrowBuffer, IndexColumn, IndexKind, Scalar, with_dtype};
+use ust_level_api::{Element, GrowBuffer, IndexColumn, IndexKind, Scalar, with_dtype};
 
 use super::backend::{Backend, Executable};
 use super::choose::Planned;
@@ -28,6 +29,8 @@ pub(crate) struct Compiled {
     splitter: Option<Splitter>,
     /// Whether parts of the outermost loop write to different places of a result in place.
     apart: bool,
+    /// Whether the loops combine with what is in memory already.
+    adds: bool,
 }
 
 /// Work below this many nanoseconds, as estimated, is not worth a second thread.
@@ -67,7 +70,8 @@ impl Compiled {
         let apart =
             first.is_some_and(|step| step.expr.vars().iter().all(|v| stage.result.contains(v)));
         let reduce = stage.reduce.as_ref().map(|(op, _)| op.clone());
-        Ok(Self { planned, executable, reduce, splitter, apart })
+        let adds = combines(&planned.loops.function.body);
+        Ok(Self { planned, executable, reduce, splitter, apart, adds })
     }
 
     /// Runs the loops, and assembles the result in the planned format.
@@ -196,6 +200,10 @@ impl Compiled {
         let length = length as usize;
         let mut values = Values::filled(rest, length);
         with_dtype!(rest.dtype(), T => {
+            // Fresh memory that is read first is mapped twice.
+            if self.adds {
+                values.typed_mut::<T>()?.fill(T::from_scalar(rest).unwrap_or(T::ZERO));
+            }
             self.fill(tensors, extents, bound, groups, how, values.typed_mut::<T>()?)?;
         });
         Ok(Tensor::from_full(bound, values, self.planned.fill))
@@ -319,6 +327,16 @@ impl Compiled {
             _ => Tensor::from_rows(bound, rows, fill, how.limit),
         }
     }
+}
+
+/// Whether a statement combines with an element of an array.
+fn combines(body: &[Stmt]) -> bool {
+    body.iter().any(|stmt| match stmt {
+        Stmt::Reduce(..) => true,
+        Stmt::For { body, .. } | Stmt::While { body, .. } => combines(body),
+        Stmt::If { then, otherwise, .. } => combines(then) || combines(otherwise),
+        _ => false,
+    })
 }
 
 /// Whether the run was cancelled.

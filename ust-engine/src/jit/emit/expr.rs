@@ -1,7 +1,7 @@
 //! Expressions: dispatch, ints and truth values, choices.
 
 use cranelift_codegen::ir::condcodes::IntCC;
-use cranelift_codegen::ir::{InstBuilder, Value, types};
+use cranelift_codegen::ir::{InstBuilder, MemFlagsData, Value, types};
 use ust_level_api::ir::{BinOp, Expr, Ty, UnOp};
 
 use super::stmt::size;
@@ -229,9 +229,24 @@ impl Emitter<'_, '_> {
     }
 
     pub(super) fn choose(&mut self, cond: Value, a: Operand, b: Operand) -> Operand {
-        let re = self.b.ins().select(cond, a.re, b.re);
-        let im = a.im.zip(b.im).map(|(x, y)| self.b.ins().select(cond, x, y));
+        let re = self.either(cond, a.re, b.re);
+        let im = a.im.zip(b.im).map(|(x, y)| self.either(cond, x, y));
         Operand { ty: a.ty, re, im }
+    }
+
+    /// One of two, without a jump: processors choose between integers only.
+    fn either(&mut self, cond: Value, a: Value, b: Value) -> Value {
+        let ty = self.b.func.dfg.value_type(a);
+        if !ty.is_float() {
+            return self.b.ins().select(cond, a, b);
+        }
+        let flags = MemFlagsData::new();
+        let (a, b) = (
+            self.b.ins().bitcast(ty.as_int(), flags, a),
+            self.b.ins().bitcast(ty.as_int(), flags, b),
+        );
+        let bits = self.b.ins().select(cond, a, b);
+        self.b.ins().bitcast(ty, flags, bits)
     }
 }
 

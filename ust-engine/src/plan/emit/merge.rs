@@ -19,6 +19,9 @@ impl Emit<'_> {
         universe: bool,
         state: &State,
     ) {
+        if !universe && self.zip(b, depth, step, walkers, state) {
+            return;
+        }
         let name = self.loop_name(step);
         let uses: Vec<usize> = walkers.iter().map(|w| w.0).collect();
         // Sets of tensors, as bits, that have the coordinate: the larger first.

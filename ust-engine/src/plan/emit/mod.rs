@@ -11,6 +11,7 @@
 //! | `search` | levels whose coordinate is known |
 //! | `loops` | loops over everything, or over one tensor |
 //! | `merge` | loops over several tensors together |
+//! | `zip` | the innermost of these without branches |
 //! | `solve` | index variables that levels complete |
 //! | `values` | elements and terms |
 
@@ -19,6 +20,7 @@ mod merge;
 mod search;
 mod solve;
 mod values;
+mod zip;
 
 use std::collections::HashMap;
 

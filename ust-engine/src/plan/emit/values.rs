@@ -12,16 +12,21 @@ use crate::plan::simplify::simplify;
 impl Emit<'_> {
     /// Loads the elements that are known, and opens what the result needs at this depth.
     pub(super) fn settle(&self, b: &mut Builder, depth: usize, mut state: State) {
+        self.load_known(b, &mut state);
+        self.open(b, depth, state);
+    }
+
+    /// Loads the elements that are known.
+    pub(super) fn load_known(&self, b: &mut Builder, state: &mut State) {
         let wanted = state.term.uses();
         for at in wanted {
             if state.elements[at].is_some() {
                 continue;
             }
-            if let Some(pos) = self.position(at, &state) {
+            if let Some(pos) = self.position(at, state) {
                 state.elements[at] = Some(self.load(b, at, &pos));
             }
         }
-        self.open(b, depth, state);
     }
 
     /// Where the element of a use is, once that is known.
@@ -43,7 +48,7 @@ impl Emit<'_> {
         Some(Pos::One(pos))
     }
 
-    fn load(&self, b: &mut Builder, at: usize, pos: &Pos) -> Expr {
+    pub(super) fn load(&self, b: &mut Builder, at: usize, pos: &Pos) -> Expr {
         let tensor = &self.input.tensors[at];
         let dtype = tensor.dtype();
         let name = format!("{}_at", self.input.names[at]);
