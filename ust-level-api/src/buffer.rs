@@ -69,9 +69,14 @@ unsafe impl<T: Plain> Owner<T> for Arc<[T]> {
     }
 }
 
+/// The size of a huge page, of most systems.
+const HUGE_PAGE: usize = 2 << 20;
+
 /// Zeroed anonymous memory in huge pages where the system grants them.
 struct Mapped<T> {
     map: MmapMut,
+    /// Bytes before the first element: they begin at a huge page.
+    start: usize,
     bytes: usize,
     of: PhantomData<T>,
 }
@@ -79,11 +84,24 @@ struct Mapped<T> {
 impl<T: Plain> Mapped<T> {
     fn zeroed(len: usize) -> Option<Self> {
         let bytes = len.checked_mul(size_of::<T>())?;
-        let map = MmapMut::map_anon(bytes).ok()?;
+        // Room to begin and to end with a whole huge page. What is not touched takes no memory.
+        let room = bytes.checked_next_multiple_of(HUGE_PAGE)?.checked_add(HUGE_PAGE)?;
+        let map = MmapMut::map_anon(room).ok()?;
         #[cfg(target_os = "linux")]
         // Advice: a refusal costs speed, nothing else.
         let _ = map.advise(memmap2::Advice::HugePage);
-        Some(Self { map, bytes, of: PhantomData })
+        let start = map.as_ptr().addr().next_multiple_of(HUGE_PAGE) - map.as_ptr().addr();
+        Some(Self { map, start, bytes, of: PhantomData })
+    }
+}
+
+impl<T> Mapped<T> {
+    fn memory(&self) -> &[u8] {
+        &self.map[self.start..self.start + self.bytes]
+    }
+
+    fn memory_mut(&mut self) -> &mut [u8] {
+        &mut self.map[self.start..self.start + self.bytes]
     }
 }
 
@@ -92,18 +110,19 @@ impl<T: Plain> Mapped<T> {
     /// memory for it.
     fn grow(&mut self, len: usize) -> bool {
         let Some(bytes) = len.checked_mul(size_of::<T>()) else { return false };
+        let Some(end) = bytes.checked_add(self.start) else { return false };
         #[cfg(target_os = "linux")]
-        if bytes > self.map.len() {
+        if end > self.map.len() {
             let options = memmap2::RemapOptions::new().may_move(true);
             // SAFETY: the map is of no file; it ends where its memory ends.
-            if unsafe { self.map.remap(bytes, options) }.is_err() {
+            if unsafe { self.map.remap(end, options) }.is_err() {
                 return false;
             }
         }
         #[cfg(not(target_os = "linux"))]
-        if bytes > self.map.len() {
+        if end > self.map.len() {
             let Some(mut longer) = Self::zeroed(len) else { return false };
-            longer.map[..self.bytes].copy_from_slice(&self.map[..self.bytes]);
+            longer.memory_mut()[..self.bytes].copy_from_slice(self.memory());
             *self = longer;
         }
         self.bytes = bytes;
@@ -114,10 +133,10 @@ impl<T: Plain> Mapped<T> {
 // SAFETY: an anonymous, private map belongs to the buffer alone.
 unsafe impl<T: Plain> Owner<T> for Mapped<T> {
     fn slice(&self) -> &[T] {
-        bytemuck::checked::cast_slice(&self.map[..self.bytes])
+        bytemuck::checked::cast_slice(self.memory())
     }
     fn slice_mut(&mut self) -> Option<&mut [T]> {
-        Some(bytemuck::checked::cast_slice_mut(&mut self.map[..self.bytes]))
+        Some(bytemuck::checked::cast_slice_mut(self.memory_mut()))
     }
 }
 
@@ -250,7 +269,7 @@ impl<T: Plain + bytemuck::Zeroable> GrowBuffer<T> {
             Growing::Short(vec) => {
                 let Some(mut mapped) = Mapped::zeroed(len) else { return false };
                 let old = size_of_val(&vec[..]);
-                mapped.map[..old].copy_from_slice(bytemuck::cast_slice(vec));
+                mapped.memory_mut()[..old].copy_from_slice(bytemuck::cast_slice(vec));
                 self.0 = Growing::Long(mapped);
                 true
             }
@@ -271,7 +290,7 @@ impl<T: Plain + bytemuck::Zeroable> GrowBuffer<T> {
     pub fn as_mut_ptr(&mut self) -> *mut T {
         match &mut self.0 {
             Growing::Short(vec) => vec.as_mut_ptr(),
-            Growing::Long(mapped) => mapped.map.as_mut_ptr().cast(),
+            Growing::Long(mapped) => mapped.memory_mut().as_mut_ptr().cast(),
         }
     }
 

@@ -38,6 +38,8 @@ pub(super) enum Pattern {
     Axpy { y: Stream, x: Stream, factor: Expr },
     /// `y[p] += a[p] * x[p]`.
     MultiplyAdd { y: Stream, a: Stream, x: Stream },
+    /// `sum = 0; for q in pos[p]..pos[p + 1] { sum += a[q] * x[crd[q]] }; out[p] = sum`.
+    Rows { pos: ArrayId, crd: ArrayId, a: ArrayId, x: ArrayId, out: ArrayId },
     /// `for j in lo..hi { c[j] += a[p] * b[crd[p] * stride + j] }`.
     Row { c: Stream, a: Stream, crd: Stream, b: Stream, stride: Expr, lo: Expr, hi: Expr },
 }
@@ -55,6 +57,9 @@ struct Scope<'a> {
 /// What a loop over `var` does, if a kernel can do it. `assigned` tells which variables are
 /// assigned anywhere.
 pub(super) fn recognise(var: Var, body: &[Stmt], assigned: &[bool]) -> Option<Pattern> {
+    if let Some(rows) = rows(var, body, assigned) {
+        return Some(rows);
+    }
     let mut scope = Scope { changing: vec![var], written: None, lets: HashMap::new(), assigned };
     match scope.enter(body)? {
         Stmt::Assign(sum, value) => {
@@ -83,6 +88,35 @@ pub(super) fn recognise(var: Var, body: &[Stmt], assigned: &[bool]) -> Option<Pa
             })
         }
         Stmt::For { var: column, lo, hi, body } => scope.row(var, *column, lo, hi, body),
+        _ => None,
+    }
+}
+
+/// The two loops of a sparse matrix times a vector.
+fn rows(var: Var, body: &[Stmt], assigned: &[bool]) -> Option<Pattern> {
+    let body: Vec<&Stmt> = body.iter().filter(|s| !matches!(s, Stmt::Comment(_))).collect();
+    let [
+        Stmt::Let(sum, Expr::Const(zero)),
+        Stmt::For { var: inner, lo, hi, body },
+        Stmt::Store(out, Expr::Var(row), Expr::Var(value)),
+    ] = body[..]
+    else {
+        return None;
+    };
+    let (Expr::Load(pos, first), Expr::Load(next, second)) = (lo, hi) else { return None };
+    let beside = **second == Expr::Var(var) + 1;
+    if **first != Expr::Var(var) || !beside || pos != next || (row, value) != (&var, sum) {
+        return None;
+    }
+    let own = |stream: &Stream| stream.at.is_empty().then_some(stream.array);
+    match recognise(*inner, body, assigned)? {
+        Pattern::GatherDot { target: Target::Var(into), a, crd, x }
+            if into == *sum && zero.same(&zero.dtype().zero()) =>
+        {
+            let (a, crd, x) = (own(&a)?, own(&crd)?, own(&x)?);
+            let read = [*pos, crd, a, x];
+            (!read.contains(out)).then_some(Pattern::Rows { pos: *pos, crd, a, x, out: *out })
+        }
         _ => None,
     }
 }

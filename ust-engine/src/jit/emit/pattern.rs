@@ -81,6 +81,20 @@ impl Emitter<'_, '_> {
                 let args = [self.start(y, lo), self.start(a, lo), self.start(x, lo), count];
                 self.call_at(kernel, &[pointer; 4], None, &args);
             }
+            Pattern::Rows { pos, crd, a, x, out } => {
+                let is_far = {
+                    let len = self.get(self.arrays[x.0 as usize].len);
+                    let bound = (FAR / dtype.bytes()) as i64;
+                    self.compare_int(IntCC::SignedGreaterThanOrEqual, len, bound)
+                };
+                let is_far = self.b.ins().uextend(types::I64, is_far);
+                let mut args: Vec<Value> = [pos, crd, a, x, out]
+                    .iter()
+                    .map(|array| self.get(self.arrays[array.0 as usize].base))
+                    .collect();
+                args.extend([lo, hi, is_far]);
+                self.call_at(kernel, &[pointer; 8], None, &args);
+            }
             Pattern::Row { c, a, crd, b, stride, .. } => {
                 let (first, width) = columns.expect("evaluated above");
                 let args = [
@@ -132,6 +146,16 @@ impl Emitter<'_, '_> {
             return None;
         }
         let pattern = recognise(var, body, &self.assigned)?;
+        if let Pattern::Rows { pos, crd, a, .. } = pattern {
+            let [pos, crd, a] = [pos, crd, a].map(|array| self.arrays[array.0 as usize].elem);
+            return match (pos, crd, a) {
+                (Elem::Index(kind), Elem::Index(same), Elem::Value(dtype)) if kind == same => {
+                    let address = micro::address(Loop::Rows(kind), dtype, self.options.strict)?;
+                    Some((pattern, dtype, Callee::One(address)))
+                }
+                _ => None,
+            };
+        }
         let elem = |stream: &Stream| self.arrays[stream.array.0 as usize].elem;
         let kind = |crd: &Stream| match elem(crd) {
             Elem::Index(kind) => kind,
@@ -143,6 +167,7 @@ impl Emitter<'_, '_> {
             Pattern::Axpy { x, .. } => (x, Loop::Axpy),
             Pattern::MultiplyAdd { a, .. } => (a, Loop::MultiplyAdd),
             Pattern::Row { a, crd, .. } => (a, Loop::Row(kind(crd))),
+            Pattern::Rows { .. } => unreachable!("looked at above"),
         };
         let Elem::Value(dtype) = elem(numbers) else { return None };
         let address = |wanted| micro::address(wanted, dtype, self.options.strict);

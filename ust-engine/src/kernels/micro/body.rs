@@ -83,6 +83,48 @@ unsafe fn gather_dot_near<V: Vector, I: Index>(
     }
 }
 
+/// Rounds from which several sums at a time are worth it, for `x` that is far and that is near.
+const LONG: [usize; 2] = [16, 32];
+
+/// `pos` valid for reads at `lo..=hi`, `out` for writes at `lo..hi`, `a` and `crd` for reads at
+/// `pos[i]..pos[i + 1]` for each of these `i`, `x` for a read at each `crd[p]`; nothing overlaps
+/// `out`.
+#[inline(always)]
+#[allow(clippy::too_many_arguments)]
+unsafe fn rows<V: Vector, I: Index, const FUSED: bool>(
+    pos: *const I,
+    crd: *const I,
+    a: *const V::Lane,
+    x: *const V::Lane,
+    out: *mut V::Lane,
+    lo: isize,
+    hi: isize,
+    far: bool,
+) {
+    // SAFETY: as said above.
+    unsafe {
+        let mut begin = (*pos.offset(lo)).get();
+        for i in lo..hi {
+            let end = (*pos.offset(i + 1)).get();
+            let n = end.saturating_sub(begin).max(0) as usize;
+            let (a, crd) = (a.offset(begin), crd.offset(begin));
+            let sum = if FUSED && far && n >= LONG[0] {
+                gather_dot_far::<V, I>(a, crd, x, n)
+            } else if FUSED && !far && n >= LONG[1] {
+                gather_dot_near::<V, I>(a, crd, x, n)
+            } else {
+                let mut sum = V::Lane::ZERO;
+                for p in 0..n {
+                    sum = sum + *a.add(p) * *x.offset((*crd.add(p)).get());
+                }
+                sum
+            };
+            *out.offset(i) = sum;
+            begin = end;
+        }
+    }
+}
+
 /// `a`, `b` valid for `n` reads.
 #[inline(always)]
 unsafe fn dot<V: Vector>(a: *const V::Lane, b: *const V::Lane, n: usize) -> V::Lane {
@@ -245,6 +287,12 @@ macro_rules! kernels {
             kernels!(@row row_u32_fused, u32, true $(, $features)?);
             kernels!(@row row_i32_fused, i32, true $(, $features)?);
             kernels!(@row row_i64_fused, i64, true $(, $features)?);
+            kernels!(@rows rows_u32_exact, u32, false $(, $features)?);
+            kernels!(@rows rows_i32_exact, i32, false $(, $features)?);
+            kernels!(@rows rows_i64_exact, i64, false $(, $features)?);
+            kernels!(@rows rows_u32_fused, u32, true $(, $features)?);
+            kernels!(@rows rows_i32_fused, i32, true $(, $features)?);
+            kernels!(@rows rows_i64_fused, i64, true $(, $features)?);
             kernels!(@two axpy_exact, multiply_add_exact, false $(, $features)?);
             kernels!(@two axpy_fused, multiply_add_fused, true $(, $features)?);
 
@@ -277,6 +325,21 @@ macro_rules! kernels {
             n: usize,
         ) -> T {
             unsafe { gather_dot_near::<V, $index>(a, crd, x, n) }
+        }
+    };
+    (@rows $name:ident, $index:ty, $fused:literal $(, $features:literal)?) => {
+        $(#[target_feature(enable = $features)])?
+        pub(in crate::kernels) unsafe extern "C" fn $name(
+            pos: *const $index,
+            crd: *const $index,
+            a: *const T,
+            x: *const T,
+            out: *mut T,
+            lo: isize,
+            hi: isize,
+            far: usize,
+        ) {
+            unsafe { rows::<V, $index, $fused>(pos, crd, a, x, out, lo, hi, far != 0) }
         }
     };
     (@row $name:ident, $index:ty, $fused:literal $(, $features:literal)?) => {

@@ -34,6 +34,9 @@ pub(crate) enum Loop {
     /// `c[j] += a[p] * b[crd[p] * stride + j]` for each p, and for each of them each j:
     /// `fn(c, a, crd, b, count, width, stride)`.
     Row(IndexKind),
+    /// `out[i] = sum of a[p] * x[crd[p]]` for `p` in `pos[i]..pos[i + 1]`, for each `i` in
+    /// `lo..hi`: `fn(pos, crd, a, x, out, lo, hi, far)`, `far` where `x` is [`FAR`].
+    Rows(IndexKind),
 }
 
 /// Where the vector that is gathered from is likely to be.
@@ -111,6 +114,18 @@ macro_rules! pick {
                 (Loop::Axpy, false) => both!(axpy_fused),
                 (Loop::MultiplyAdd, true) => both!(multiply_add_exact),
                 (Loop::MultiplyAdd, false) => both!(multiply_add_fused),
+                (Loop::Rows(kind), true) => match kind {
+                    IndexKind::U32 => both!(rows_u32_exact),
+                    IndexKind::I32 => both!(rows_i32_exact),
+                    IndexKind::U64 | IndexKind::I64 => both!(rows_i64_exact),
+                    _ => None,
+                },
+                (Loop::Rows(kind), false) => match kind {
+                    IndexKind::U32 => both!(rows_u32_fused),
+                    IndexKind::I32 => both!(rows_i32_fused),
+                    IndexKind::U64 | IndexKind::I64 => both!(rows_i64_fused),
+                    _ => None,
+                },
                 (Loop::Row(kind), true) => match kind {
                     IndexKind::U32 => both!(row_u32_exact),
                     IndexKind::I32 => both!(row_i32_exact),

@@ -63,6 +63,64 @@ macro_rules! tests {
             }
 
             #[test]
+            fn rows_of_every_length() {
+                let random = &mut random();
+                for (level, exact) in levels().into_iter().flat_map(|l| [(l, true), (l, false)]) {
+                    let lengths: Vec<usize> = (0..80).map(|i| (i * 7) % 80).collect();
+                    let mut pos = vec![0_i64];
+                    for n in lengths {
+                        pos.push(pos[pos.len() - 1] + n as i64);
+                    }
+                    let total = pos[80] as usize;
+                    let (a, x) = (numbers(random, total), numbers(random, 300));
+                    let crd: Vec<i64> = (0..total).map(|_| random.below(300) as i64).collect();
+                    let narrow: [Vec<u32>; 2] =
+                        [&pos, &crd].map(|v| v.iter().map(|&v| v as u32).collect());
+                    let signed: [Vec<i32>; 2] =
+                        [&pos, &crd].map(|v| v.iter().map(|&v| v as i32).collect());
+                    for far in [0_usize, 1] {
+                        let mut out = [[T::NAN; 80]; 3];
+                        macro_rules! call {
+                            ($kind:ident, $index:ty, $pos:expr, $crd:expr, $out:expr) => {
+                                // SAFETY: the signature is the one that is documented; all indices
+                                // lie within what is given.
+                                unsafe {
+                                    type Rows = unsafe extern "C" fn(
+                                        *const $index,
+                                        *const $index,
+                                        *const T,
+                                        *const T,
+                                        *mut T,
+                                        isize,
+                                        isize,
+                                        usize,
+                                    );
+                                    let rows = kernel(level, Loop::Rows(IndexKind::$kind), exact);
+                                    let rows: Rows = std::mem::transmute(rows);
+                                    let (a, x) = (a.as_ptr(), x.as_ptr());
+                                    rows($pos, $crd, a, x, $out.as_mut_ptr(), 3, 80, far);
+                                }
+                            };
+                        }
+                        let [u, i, l] = &mut out;
+                        call!(U32, u32, narrow[0].as_ptr(), narrow[1].as_ptr(), u);
+                        call!(I32, i32, signed[0].as_ptr(), signed[1].as_ptr(), i);
+                        call!(I64, i64, pos.as_ptr(), crd.as_ptr(), l);
+                        for out in out {
+                            assert!(out[..3].iter().all(|v| v.is_nan()));
+                            for (row, &found) in out.iter().enumerate().skip(3) {
+                                let range = pos[row] as usize..pos[row + 1] as usize;
+                                let terms = range.map(|p| (a[p] as f64) * x[crd[p] as usize] as f64);
+                                let terms: Vec<f64> = terms.collect();
+                                let size = terms.iter().map(|t| t.abs()).sum::<f64>();
+                                close(found, terms.iter().sum::<f64>() as T, size as T);
+                            }
+                        }
+                    }
+                }
+            }
+
+            #[test]
             fn dot_products() {
                 let random = &mut random();
                 for level in levels() {
