@@ -30,18 +30,27 @@ pub(super) enum Target {
 /// A loop `for p`, and what it does.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) enum Pattern {
-    /// `target += a[p] * x[crd[p]]`.
-    GatherDot { target: Target, a: Stream, crd: Stream, x: Stream },
-    /// `target += a[p] * b[p]`.
-    Dot { target: Target, a: Stream, b: Stream },
+    /// `target += a[p] * x[crd[p]] * factor`, where there is a factor.
+    GatherDot { target: Target, a: Stream, crd: Stream, x: Stream, factor: Option<Expr> },
+    /// `target += a[p] * b[p] * factor`, where there is a factor.
+    Dot { target: Target, a: Stream, b: Stream, factor: Option<Expr> },
     /// `y[p] += factor * x[p]`.
     Axpy { y: Stream, x: Stream, factor: Expr },
-    /// `y[p] += a[p] * x[p]`.
-    MultiplyAdd { y: Stream, a: Stream, x: Stream },
+    /// `y[p] += a[p] * x[p] * factor`, where there is a factor.
+    MultiplyAdd { y: Stream, a: Stream, x: Stream, factor: Option<Expr> },
     /// `sum = 0; for q in pos[p]..pos[p + 1] { sum += a[q] * x[crd[q]] }; out[p] = sum`.
     Rows { pos: ArrayId, crd: ArrayId, a: ArrayId, x: ArrayId, out: ArrayId },
-    /// `for j in lo..hi { c[j] += a[p] * b[crd[p] * stride + j] }`.
-    Row { c: Stream, a: Stream, crd: Stream, b: Stream, stride: Expr, lo: Expr, hi: Expr },
+    /// `for j in lo..hi { c[j] += a[p] * b[crd[p] * stride + j] * m[j] }`, `m` where there is one.
+    Row {
+        c: Stream,
+        a: Stream,
+        crd: Stream,
+        b: Stream,
+        stride: Expr,
+        lo: Expr,
+        hi: Expr,
+        m: Option<Stream>,
+    },
 }
 
 /// What is known of a loop while its body is looked at.
@@ -61,7 +70,9 @@ pub(super) fn recognise(var: Var, body: &[Stmt], assigned: &[bool]) -> Option<Pa
         return Some(rows);
     }
     let mut scope = Scope { changing: vec![var], written: None, lets: HashMap::new(), assigned };
-    match scope.enter(body)? {
+    // What is set to a constant in every round: the caller sees to it.
+    let body: Vec<Stmt> = body.iter().filter(|stmt| !sets_constant(stmt)).cloned().collect();
+    match scope.enter(&body)? {
         Stmt::Assign(sum, value) => {
             scope.changing.push(*sum);
             let value = scope.expand(value);
@@ -79,11 +90,13 @@ pub(super) fn recognise(var: Var, body: &[Stmt], assigned: &[bool]) -> Option<Pa
                 return scope.sum_of_products(var, Target::Element(*array, index), &value);
             }
             let y = Stream { array: *array, at: scope.split(var, &index)? };
-            let (a, b) = factors(&value)?;
-            Some(match (scope.stream(var, a), scope.stream(var, b)) {
-                (Some(a), Some(x)) => Pattern::MultiplyAdd { y, a, x },
-                (Some(x), None) if scope.constant(b) => Pattern::Axpy { y, x, factor: b.clone() },
-                (None, Some(x)) if scope.constant(a) => Pattern::Axpy { y, x, factor: a.clone() },
+            let (factor, others) = scope.product(&value);
+            let streams: Option<Vec<Stream>> =
+                others.iter().map(|other| scope.stream(var, other)).collect();
+            let mut streams = streams?.into_iter();
+            Some(match (streams.next(), streams.next(), streams.next(), factor) {
+                (Some(a), Some(x), None, factor) => Pattern::MultiplyAdd { y, a, x, factor },
+                (Some(x), None, None, Some(factor)) => Pattern::Axpy { y, x, factor },
                 _ => return None,
             })
         }
@@ -110,7 +123,7 @@ fn rows(var: Var, body: &[Stmt], assigned: &[bool]) -> Option<Pattern> {
     }
     let own = |stream: &Stream| stream.at.is_empty().then_some(stream.array);
     match recognise(*inner, body, assigned)? {
-        Pattern::GatherDot { target: Target::Var(into), a, crd, x }
+        Pattern::GatherDot { target: Target::Var(into), a, crd, x, factor: None }
             if into == *sum && zero.same(&zero.dtype().zero()) =>
         {
             let (a, crd, x) = (own(&a)?, own(&crd)?, own(&x)?);
@@ -119,6 +132,11 @@ fn rows(var: Var, body: &[Stmt], assigned: &[bool]) -> Option<Pattern> {
         }
         _ => None,
     }
+}
+
+/// Whether a variable is given the same truth value in every round.
+pub(super) fn sets_constant(stmt: &Stmt) -> bool {
+    matches!(stmt, Stmt::Assign(_, Expr::Bool(_)))
 }
 
 fn factors(product: &Expr) -> Option<(&Expr, &Expr)> {
@@ -232,20 +250,37 @@ impl Scope<'_> {
     }
 
     fn sum_of_products(&self, var: Var, target: Target, product: &Expr) -> Option<Pattern> {
-        let (a, b) = factors(product)?;
+        let (factor, others) = self.product(product);
+        let [a, b] = others[..] else { return None };
         let (first, second) = (self.stream(var, a), self.stream(var, b));
         match (first, second) {
-            (Some(a), Some(b)) => Some(Pattern::Dot { target, a, b }),
+            (Some(a), Some(b)) => Some(Pattern::Dot { target, a, b, factor }),
             (Some(a), None) => {
                 let (crd, x) = self.gathered(var, b)?;
-                Some(Pattern::GatherDot { target, a, crd, x })
+                Some(Pattern::GatherDot { target, a, crd, x, factor })
             }
             (None, Some(b)) => {
                 let (crd, x) = self.gathered(var, a)?;
-                Some(Pattern::GatherDot { target, a: b, crd, x })
+                Some(Pattern::GatherDot { target, a: b, crd, x, factor })
             }
             (None, None) => None,
         }
+    }
+
+    /// The constant factors of a product, multiplied, and the others.
+    fn product<'e>(&self, product: &'e Expr) -> (Option<Expr>, Vec<&'e Expr>) {
+        let mut all = Vec::new();
+        let mut rest = vec![product];
+        while let Some(next) = rest.pop() {
+            match factors(next) {
+                Some((a, b)) => rest.extend([b, a]),
+                None => all.push(next),
+            }
+        }
+        let (constant, others): (Vec<&Expr>, Vec<&Expr>) =
+            all.into_iter().partition(|factor| self.constant(factor));
+        let constant = constant.into_iter().cloned().reduce(|a, b| Expr::binary(BinOp::Mul, a, b));
+        (constant, others)
     }
 
     /// The two innermost loops of a sparse matrix times a dense one.
@@ -268,13 +303,21 @@ impl Scope<'_> {
         }
         let (index, value) = (self.expand(index), self.expand(value));
         let c = Stream { array: *array, at: self.split(column, &index)? };
-        let (x, y) = factors(&value)?;
-        let (a, operand) = match (self.stream(var, x), self.stream(var, y)) {
-            (Some(a), None) => (a, y),
-            (None, Some(a)) => (a, x),
-            _ => return None,
-        };
-        let Expr::Load(b, index) = operand else { return None };
+        let (None, parts) = self.product(&value) else { return None };
+        let (mut a, mut m, mut operand) = (None, None, None);
+        for part in parts {
+            let slot = if let Some(stream) = self.stream(var, part) {
+                a.replace(stream).map(|_| ())
+            } else if let Some(stream) = self.stream(column, part) {
+                m.replace(stream).map(|_| ())
+            } else {
+                operand.replace(part).map(|_| ())
+            };
+            if slot.is_some() {
+                return None;
+            }
+        }
+        let (a, Expr::Load(b, index)) = (a?, operand?) else { return None };
         if *b == *array {
             return None;
         }
@@ -293,7 +336,7 @@ impl Scope<'_> {
             }
         }
         let (crd, stride) = row?;
-        Some(Pattern::Row { c, a, crd, b: Stream { array: *b, at }, stride, lo, hi })
+        Some(Pattern::Row { c, a, crd, b: Stream { array: *b, at }, stride, lo, hi, m })
     }
 
     /// An index that is read at the variable, times something constant.

@@ -196,8 +196,7 @@ impl Emit<'_> {
         order.steps[..depth].iter().all(|step| {
             let own = step.expr.vars().iter().all(|v| self.input.result.contains(v));
             let unique = |&(at, level): &(usize, usize)| {
-                order.converted[at].is_some()
-                    || self.input.accesses[at].levels[level].props.unique
+                order.converted[at].is_some() || self.input.accesses[at].levels[level].props.unique
             };
             own && step.walkers.iter().all(unique)
         })

@@ -1,10 +1,10 @@
 //! Rows in any order, with repetitions: sorted, and combined where they meet.
 
 use rayon::prelude::*;
-use ust_level_api::{IndexColumn, IndexKind};
 use ust_level_api::ir::interp::Memory;
 use ust_level_api::ir::{Builder, Elem, Expr, Function, Ty};
 use ust_level_api::{Dtype, with_dtype};
+use ust_level_api::{IndexColumn, IndexKind};
 
 use super::backend::{Backend, Executable};
 use crate::error::Error;

@@ -34,8 +34,8 @@ use ust_level_api::{Arrays, Dtype, IndexArray, Role, Scalar};
 pub use access::{Entries, Entry};
 pub use build::{BuildOptions, Duplicates};
 pub use parts::Parts;
-pub use values::{StoredElement, Values};
 pub(crate) use values::joined;
+pub use values::{StoredElement, Values};
 
 use crate::error::Error;
 use crate::format::{Bound, Format};

@@ -5,7 +5,7 @@ use cranelift_codegen::ir::{InstBuilder, Value, types};
 use ust_level_api::ir::{BinOp, Elem, Expr, Stmt, Ty, Var};
 use ust_level_api::{Dtype, IndexKind};
 
-use super::super::recognise::{Pattern, Stream, Target, recognise};
+use super::super::recognise::{Pattern, Stream, Target, recognise, sets_constant};
 use super::{Emitter, Operand, lane};
 use crate::kernels::micro::{self, Distance, FAR, Loop};
 
@@ -61,25 +61,30 @@ impl Emitter<'_, '_> {
         let pointer = types::I64;
         let float = lane(dtype);
         match &pattern {
-            Pattern::GatherDot { target, a, crd, x } => {
+            Pattern::GatherDot { target, a, crd, x, factor } => {
                 let zero = self.const_int(0);
                 let args = [self.start(a, lo), self.start(crd, lo), self.start(x, zero), count];
                 let sum = self.call_at(kernel, &[pointer; 4], Some(float), &args);
-                self.add_to(target, dtype, sum);
+                self.add_to(target, dtype, sum, factor.as_ref());
             }
-            Pattern::Dot { target, a, b } => {
+            Pattern::Dot { target, a, b, factor } => {
                 let args = [self.start(a, lo), self.start(b, lo), count];
                 let sum = self.call_at(kernel, &[pointer; 3], Some(float), &args);
-                self.add_to(target, dtype, sum);
+                self.add_to(target, dtype, sum, factor.as_ref());
             }
             Pattern::Axpy { y, x, factor } => {
                 let factor = self.expr(factor).re;
                 let args = [self.start(y, lo), self.start(x, lo), count, factor];
                 self.call_at(kernel, &[pointer, pointer, pointer, float], None, &args);
             }
-            Pattern::MultiplyAdd { y, a, x } => {
-                let args = [self.start(y, lo), self.start(a, lo), self.start(x, lo), count];
-                self.call_at(kernel, &[pointer; 4], None, &args);
+            Pattern::MultiplyAdd { y, a, x, factor } => {
+                let mut args = vec![self.start(y, lo), self.start(a, lo), self.start(x, lo), count];
+                let mut params = vec![pointer; 4];
+                if let Some(factor) = factor {
+                    args.push(self.expr(factor).re);
+                    params.push(float);
+                }
+                self.call_at(kernel, &params, None, &args);
             }
             Pattern::Rows { pos, crd, a, x, out } => {
                 let is_far = {
@@ -95,9 +100,9 @@ impl Emitter<'_, '_> {
                 args.extend([lo, hi, is_far]);
                 self.call_at(kernel, &[pointer; 8], None, &args);
             }
-            Pattern::Row { c, a, crd, b, stride, .. } => {
+            Pattern::Row { c, a, crd, b, stride, m, .. } => {
                 let (first, width) = columns.expect("evaluated above");
-                let args = [
+                let mut args = vec![
                     self.start(c, first),
                     self.start(a, lo),
                     self.start(crd, lo),
@@ -106,8 +111,13 @@ impl Emitter<'_, '_> {
                     width,
                     self.int(stride),
                 ];
-                self.call_at(kernel, &[pointer; 7], None, &args);
+                args.extend(m.as_ref().map(|m| self.start(m, first)));
+                self.call_at(kernel, &vec![pointer; args.len()], None, &args);
             }
+        }
+        // There is a round at least.
+        for stmt in body.iter().filter(|stmt| sets_constant(stmt)) {
+            self.block(std::slice::from_ref(stmt));
         }
         self.b.ins().jump(end, &[]);
         self.b.switch_to_block(short);
@@ -165,10 +175,18 @@ impl Emitter<'_, '_> {
             Pattern::GatherDot { a, crd, .. } => (a, Loop::GatherDot(kind(crd), Distance::Far)),
             Pattern::Dot { a, .. } => (a, Loop::Dot),
             Pattern::Axpy { x, .. } => (x, Loop::Axpy),
-            Pattern::MultiplyAdd { a, .. } => (a, Loop::MultiplyAdd),
-            Pattern::Row { a, crd, .. } => (a, Loop::Row(kind(crd))),
+            Pattern::MultiplyAdd { a, factor: None, .. } => (a, Loop::MultiplyAdd),
+            Pattern::MultiplyAdd { a, .. } => (a, Loop::ScaledMultiplyAdd),
+            Pattern::Row { a, crd, m: None, .. } => (a, Loop::Row(kind(crd))),
+            Pattern::Row { a, crd, .. } => (a, Loop::TimesRow(kind(crd))),
             Pattern::Rows { .. } => unreachable!("looked at above"),
         };
+        if let Pattern::Axpy { factor: Expr::Binary(..), .. } = &pattern
+            && self.options.strict
+        {
+            // A product in another order.
+            return None;
+        }
         let Elem::Value(dtype) = elem(numbers) else { return None };
         let address = |wanted| micro::address(wanted, dtype, self.options.strict);
         let kernel = match wanted {
@@ -196,8 +214,12 @@ impl Emitter<'_, '_> {
         self.element(base, index, size)
     }
 
-    fn add_to(&mut self, target: &Target, dtype: Dtype, sum: Option<Value>) {
-        let sum = Operand::number(dtype, sum.expect("it gives a result"), None);
+    fn add_to(&mut self, target: &Target, dtype: Dtype, sum: Option<Value>, factor: Option<&Expr>) {
+        let mut sum = Operand::number(dtype, sum.expect("it gives a result"), None);
+        if let Some(factor) = factor {
+            let factor = self.expr(factor);
+            sum = self.combine_safe(BinOp::Mul, factor, sum);
+        }
         match target {
             Target::Var(var) => {
                 let before = self.var(*var);

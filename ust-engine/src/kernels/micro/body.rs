@@ -198,6 +198,95 @@ unsafe fn multiply_add<V: Vector, const FUSED: bool>(
     }
 }
 
+/// As [`multiply_add`], each product times `s`.
+#[inline(always)]
+unsafe fn scaled_multiply_add<V: Vector>(
+    y: *mut V::Lane,
+    a: *const V::Lane,
+    x: *const V::Lane,
+    n: usize,
+    s: V::Lane,
+) {
+    // SAFETY: every index is below `n`.
+    unsafe {
+        let factor = V::splat(s);
+        let mut p = 0;
+        while p + V::N <= n {
+            let a = factor.times(V::load(a.add(p)));
+            V::load(y.add(p)).plus::<true>(a, V::load(x.add(p))).store(y.add(p));
+            p += V::N;
+        }
+        while p < n {
+            *y.add(p) = *y.add(p) + s * *a.add(p) * *x.add(p);
+            p += 1;
+        }
+    }
+}
+
+/// As [`row`], and `m` valid for `width` reads.
+#[inline(always)]
+#[allow(clippy::too_many_arguments)]
+unsafe fn times_row<V: Vector, I: Index>(
+    c: *mut V::Lane,
+    a: *const V::Lane,
+    crd: *const I,
+    b: *const V::Lane,
+    count: usize,
+    width: usize,
+    stride: isize,
+    m: *const V::Lane,
+) {
+    // SAFETY: every column is below `width`, every place below `count`.
+    unsafe {
+        let mut j = 0;
+        while j + 8 * V::N <= width {
+            times_tile::<V, I, 8>(c.add(j), a, crd, b.add(j), count, stride, m.add(j));
+            j += 8 * V::N;
+        }
+        while j + V::N <= width {
+            times_tile::<V, I, 1>(c.add(j), a, crd, b.add(j), count, stride, m.add(j));
+            j += V::N;
+        }
+        while j < width {
+            let mut sum = V::Lane::ZERO;
+            for p in 0..count {
+                let from = (*crd.add(p)).get().wrapping_mul(stride);
+                sum = sum + *a.add(p) * *b.add(j).offset(from);
+            }
+            *c.add(j) = *c.add(j) + *m.add(j) * sum;
+            j += 1;
+        }
+    }
+}
+
+/// `W` vectors of a row, kept in registers.
+#[inline(always)]
+unsafe fn times_tile<V: Vector, I: Index, const W: usize>(
+    c: *mut V::Lane,
+    a: *const V::Lane,
+    crd: *const I,
+    b: *const V::Lane,
+    count: usize,
+    stride: isize,
+    m: *const V::Lane,
+) {
+    // SAFETY: as said of `times_row`.
+    unsafe {
+        let mut sums = [V::splat(V::Lane::ZERO); W];
+        for p in 0..count {
+            let from = b.offset((*crd.add(p)).get().wrapping_mul(stride));
+            let factor = V::splat(*a.add(p));
+            for (k, sum) in sums.iter_mut().enumerate() {
+                *sum = sum.plus::<true>(factor, V::load(from.add(k * V::N)));
+            }
+        }
+        for (k, sum) in sums.iter().enumerate() {
+            let (c, m) = (c.add(k * V::N), V::load(m.add(k * V::N)));
+            V::load(c).plus::<true>(m, *sum).store(c);
+        }
+    }
+}
+
 /// `c` valid for `width` reads and writes, `a`, `crd` for `count` reads, `b` for `width` reads at
 /// `crd[p] * stride` for each `p`; nothing overlaps `c`.
 #[inline(always)]
@@ -287,6 +376,21 @@ macro_rules! kernels {
             kernels!(@row row_u32_fused, u32, true $(, $features)?);
             kernels!(@row row_i32_fused, i32, true $(, $features)?);
             kernels!(@row row_i64_fused, i64, true $(, $features)?);
+            kernels!(@times times_row_u32, u32 $(, $features)?);
+            kernels!(@times times_row_i32, i32 $(, $features)?);
+            kernels!(@times times_row_i64, i64 $(, $features)?);
+
+            $(#[target_feature(enable = $features)])?
+            pub(in crate::kernels) unsafe extern "C" fn scaled_multiply_add(
+                y: *mut T,
+                a: *const T,
+                x: *const T,
+                n: usize,
+                s: T,
+            ) {
+                unsafe { super::super::scaled_multiply_add::<V>(y, a, x, n, s) }
+            }
+
             kernels!(@rows rows_u32_exact, u32, false $(, $features)?);
             kernels!(@rows rows_i32_exact, i32, false $(, $features)?);
             kernels!(@rows rows_i64_exact, i64, false $(, $features)?);
@@ -325,6 +429,21 @@ macro_rules! kernels {
             n: usize,
         ) -> T {
             unsafe { gather_dot_near::<V, $index>(a, crd, x, n) }
+        }
+    };
+    (@times $name:ident, $index:ty $(, $features:literal)?) => {
+        $(#[target_feature(enable = $features)])?
+        pub(in crate::kernels) unsafe extern "C" fn $name(
+            c: *mut T,
+            a: *const T,
+            crd: *const $index,
+            b: *const T,
+            count: usize,
+            width: usize,
+            stride: isize,
+            m: *const T,
+        ) {
+            unsafe { times_row::<V, $index>(c, a, crd, b, count, width, stride, m) }
         }
     };
     (@rows $name:ident, $index:ty, $fused:literal $(, $features:literal)?) => {

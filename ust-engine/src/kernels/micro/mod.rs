@@ -31,6 +31,11 @@ pub(crate) enum Loop {
     Axpy,
     /// `y[i] += a[i] * x[i]`: `fn(y, a, x, n)`.
     MultiplyAdd,
+    /// `y[i] += s * a[i] * x[i]`: `fn(y, a, x, n, s)`. Never exact.
+    ScaledMultiplyAdd,
+    /// `c[j] += m[j] * sum of a[p] * b[crd[p] * stride + j]`, for each j:
+    /// `fn(c, a, crd, b, count, width, stride, m)`. Never exact.
+    TimesRow(IndexKind),
     /// `c[j] += a[p] * b[crd[p] * stride + j]` for each p, and for each of them each j:
     /// `fn(c, a, crd, b, count, width, stride)`.
     Row(IndexKind),
@@ -110,6 +115,15 @@ macro_rules! pick {
                 },
                 (Loop::Dot, false) => both!(dot),
                 (Loop::GatherDot(..) | Loop::Dot, true) => None,
+                // The order of factors may be another.
+                (Loop::TimesRow(_) | Loop::ScaledMultiplyAdd, true) => None,
+                (Loop::ScaledMultiplyAdd, false) => both!(scaled_multiply_add),
+                (Loop::TimesRow(kind), false) => match kind {
+                    IndexKind::U32 => both!(times_row_u32),
+                    IndexKind::I32 => both!(times_row_i32),
+                    IndexKind::U64 | IndexKind::I64 => both!(times_row_i64),
+                    _ => None,
+                },
                 (Loop::Axpy, true) => both!(axpy_exact),
                 (Loop::Axpy, false) => both!(axpy_fused),
                 (Loop::MultiplyAdd, true) => both!(multiply_add_exact),

@@ -110,7 +110,8 @@ macro_rules! tests {
                             assert!(out[..3].iter().all(|v| v.is_nan()));
                             for (row, &found) in out.iter().enumerate().skip(3) {
                                 let range = pos[row] as usize..pos[row + 1] as usize;
-                                let terms = range.map(|p| (a[p] as f64) * x[crd[p] as usize] as f64);
+                                let terms =
+                                    range.map(|p| (a[p] as f64) * x[crd[p] as usize] as f64);
                                 let terms: Vec<f64> = terms.collect();
                                 let size = terms.iter().map(|t| t.abs()).sum::<f64>();
                                 close(found, terms.iter().sum::<f64>() as T, size as T);

@@ -19,6 +19,7 @@ pub(super) trait Vector: Copy {
     /// `a * b + self`, rounded once where `FUSED` and the machine can.
     unsafe fn plus<const FUSED: bool>(self, a: Self, b: Self) -> Self;
     unsafe fn add(self, other: Self) -> Self;
+    unsafe fn times(self, other: Self) -> Self;
     /// The numbers of `from` at the `N` indices from `crd` on, by an instruction for it where the
     /// machine has one.
     unsafe fn gather<I: Index>(from: *const Self::Lane, crd: *const I) -> Self;
@@ -119,6 +120,13 @@ macro_rules! array {
                 self
             }
             #[inline(always)]
+            unsafe fn times(mut self, other: Self) -> Self {
+                for at in 0..$n {
+                    self[at] *= other[at];
+                }
+                self
+            }
+            #[inline(always)]
             unsafe fn gather<I: Index>(from: *const $ty, crd: *const I) -> Self {
                 // SAFETY: as the trait says.
                 std::array::from_fn(|at| unsafe { *from.offset((*crd.add(at)).get()) })
@@ -160,6 +168,10 @@ mod x86 {
                 #[inline(always)]
                 unsafe fn add(self, other: Self) -> Self {
                     unsafe { $add(self, other) }
+                }
+                #[inline(always)]
+                unsafe fn times(self, other: Self) -> Self {
+                    unsafe { $mul(self, other) }
                 }
                 #[inline(always)]
                 unsafe fn gather<I: Index>(from: *const $ty, crd: *const I) -> Self {

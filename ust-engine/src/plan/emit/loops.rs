@@ -1,7 +1,7 @@
 //! Loops over every coordinate, or over what one tensor has stored.
 
 use ust_level_api::Interval;
-use ust_level_api::ir::{Builder, Expr};
+use ust_level_api::ir::{BinOp, Builder, Expr};
 
 use super::{Emit, Origin, Pos, State};
 use crate::format::IndexExpr;
@@ -15,6 +15,22 @@ pub(super) struct Arrival<'a> {
     pub(super) stored: &'a [(usize, Pos)],
     /// Whether the coordinate is valid at every full level that runs along.
     pub(super) valid: bool,
+}
+
+/// Blocks of at most so many places along a dimension are written out.
+const BLOCK: i64 = 8;
+
+/// The size of a block, and what is left of the dimension where that may be less.
+fn whole_block(hi: &Expr) -> Option<(i64, Expr)> {
+    match hi {
+        Expr::Binary(BinOp::Min, a, b) => match (&**a, &**b) {
+            (Expr::Int(size), rest) | (rest, Expr::Int(size)) if (2..=BLOCK).contains(size) => {
+                Some((*size, rest.clone()))
+            }
+            _ => None,
+        },
+        _ => None,
+    }
 }
 
 impl Emit<'_> {
@@ -77,10 +93,26 @@ impl Emit<'_> {
     fn every(&self, b: &mut Builder, depth: usize, step: &Step, state: State) {
         let (domain, valid) = self.domain(step, &state);
         let domain = self.part(b, depth, domain);
-        b.for_(&self.loop_name(step), domain.lo, domain.hi, |b, crd| {
-            let arrival = Arrival { crd, stored: &[], valid };
-            self.arrive(b, depth, step, arrival, state);
-        });
+        let name = self.loop_name(step);
+        let run = |b: &mut Builder, hi: Expr, state: State| {
+            b.for_(&name, domain.lo.clone(), hi, |b, crd| {
+                let arrival = Arrival { crd, stored: &[], valid };
+                self.arrive(b, depth, step, arrival, state);
+            });
+        };
+        // All blocks but those at the border have a size that the compiler knows.
+        match whole_block(&domain.hi) {
+            Some((size, rest)) if domain.lo == Expr::Int(0) => {
+                let rest = b.bind("rest", rest);
+                let whole = Expr::Int(size).le(rest.clone());
+                b.if_else(
+                    whole,
+                    |b| run(b, Expr::Int(size), state.clone()),
+                    |b| run(b, rest, state.clone()),
+                );
+            }
+            _ => run(b, domain.hi.clone(), state),
+        }
     }
 
     /// A loop over what one tensor has stored.

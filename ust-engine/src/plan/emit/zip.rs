@@ -102,8 +102,7 @@ impl Emit<'_> {
         sets.sort_by_key(|set| std::cmp::Reverse(set.count_ones()));
         for set in sets.into_iter().filter(|&set| any || set == all) {
             let Some(state) = self.without(state, &others(set)) else { continue };
-            let members: Vec<usize> =
-                (0..uses.len()).filter(|bit| set >> bit & 1 == 1).collect();
+            let members: Vec<usize> = (0..uses.len()).filter(|bit| set >> bit & 1 == 1).collect();
             let more = |&bit: &usize| cursors.at[bit].clone().lt(cursors.ends[bit].clone());
             let go = members.iter().map(more).reduce(Expr::and).expect("a member");
             b.while_(go, |b| self.zipped(b, v, &cursors, &members, any, state));
@@ -170,8 +169,10 @@ fn is_sum(term: &Term) -> bool {
     match term {
         Term::Const(_) | Term::Element(_) => true,
         Term::Call { op, args, .. } => {
-            matches!(op, Operator::Add | Operator::Sub | Operator::Neg | Operator::Min | Operator::Max)
-                && args.iter().all(is_sum)
+            matches!(
+                op,
+                Operator::Add | Operator::Sub | Operator::Neg | Operator::Min | Operator::Max
+            ) && args.iter().all(is_sum)
         }
         _ => false,
     }
