@@ -1,0 +1,14 @@
+//! Contenders, a file each. A new one registers itself, and is named here.
+//!
+//! | file | who |
+//! |---|---|
+//! | `ours` | this project: prepared kernels, conversions, files |
+//! | `loops` | plain loops written by hand, for each operation and format |
+//! | `sprs`, `faer`, `nalgebra` | Rust crates |
+//! | `python` | SciPy, PyTorch and Numba, in a process of their own |
+//! | `foreign` | MKL and GraphBLAS, loaded where their libraries are found |
+
+mod foreign;
+mod loops;
+mod ours;
+mod python;
