@@ -8,6 +8,7 @@
 mod contenders;
 mod convert;
 mod matrix;
+mod overhead;
 mod report;
 #[cfg(test)]
 mod smoke;
@@ -31,6 +32,8 @@ enum Command {
     Matrix(Box<matrix::Matrix>),
     /// Every pair of named formats.
     Convert(convert::Convert),
+    /// Planning, compiling, and starting a kernel.
+    Overhead(overhead::Overhead),
     /// What has become slower between two runs of `matrix --save`.
     Compare(report::baseline::Compare),
 }
@@ -39,6 +42,7 @@ fn main() -> ExitCode {
     let done = match Args::parse().command {
         Command::Matrix(args) => matrix::run(&args).map(|()| true),
         Command::Convert(args) => convert::run(&args).map(|()| true),
+        Command::Overhead(args) => overhead::run(&args).map(|()| true),
         Command::Compare(args) => report::baseline::run(&args),
     };
     match done {

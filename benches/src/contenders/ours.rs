@@ -16,7 +16,7 @@ inventory::submit! { Contender {
 inventory::submit! { Contender {
     name: "ust-interpreter", about: "this project without machine code, on small inputs",
     prepare: |case, around| match (case.op.task, around.quick) {
-        (Task::Expression { .. }, true) if case.operand_bytes() < 1 << 24 => {
+        (Task::Expression { .. }, true) if case.operand_bytes() < 1 << 20 => {
             prepare(case, around, Backend::Interpreter)
         }
         _ => Ok(None),
@@ -50,9 +50,10 @@ impl<T: StoredElement + Into<f64> + num_traits::Float> Work<T> {
         for (name, tensor) in &case.operands {
             expression = expression.arg(name, tensor);
         }
-        if let Some(format) = &case.target {
-            expression = expression.in_format(format);
-        }
+        expression = match &case.target {
+            Some(format) => expression.in_format(format),
+            None => expression.format(format!("Dense({})", case.shape.len())),
+        };
         let kernel = expression.prepare().map_err(|e| e.to_string())?;
         let dense = case.target.is_none().then(|| vec![T::nan(); case.shape.iter().product()]);
         let operands = case.operands.iter().map(|(_, tensor)| tensor.clone()).collect();

@@ -113,6 +113,11 @@ impl Rows {
         self.0[row] += value * weight(column as u64);
     }
 
+    /// Sets an element of a vector.
+    pub(crate) fn set(&mut self, row: usize, value: f64) {
+        self.0[row] = value;
+    }
+
     /// The numbers.
     pub(crate) fn numbers(self) -> Vec<f64> {
         self.0
@@ -159,7 +164,7 @@ impl Rows {
         let mut rows = Self::new(coo.shape[0]);
         for (at, &value) in values.iter().enumerate() {
             match &coo.crd[..] {
-                [row] => rows.0[row[at] as usize] += value,
+                [row] => rows.set(row[at] as usize, value),
                 [row, column] => rows.add(row[at] as usize, column[at] as usize, value),
                 _ => return Err("results of more than two dimensions are not compared".to_owned()),
             }

@@ -34,7 +34,7 @@ impl Entry {
     /// The first and the third quartile.
     pub(crate) fn quartiles(&self) -> Option<(f64, f64)> {
         let last = self.seconds.len().checked_sub(1)?;
-        Some((self.seconds[(last + 2) / 4], self.seconds[last - (last + 2) / 4]))
+        Some((self.seconds[last / 4], self.seconds[last - last / 4]))
     }
 }
 

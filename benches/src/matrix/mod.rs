@@ -56,8 +56,8 @@ pub(crate) struct Matrix {
     #[arg(long)]
     pub(crate) rounds: Option<usize>,
     /// Seconds for a contender in a case, about.
-    #[arg(long, default_value_t = 5.0)]
-    pub(crate) seconds: f64,
+    #[arg(long)]
+    pub(crate) seconds: Option<f64>,
     /// Write a JSON object a line into this file.
     #[arg(long)]
     pub(crate) json: Option<PathBuf>,
@@ -188,7 +188,7 @@ fn grouped(
     }
     let effort = Effort {
         rounds: args.rounds.unwrap_or(if args.quick { 5 } else { 9 }),
-        seconds: args.seconds,
+        seconds: args.seconds.unwrap_or(if args.quick { 0.3 } else { 5.0 }),
     };
     let contenders = contender::contenders(&args.contender);
     let mut reference = None;

@@ -43,9 +43,9 @@ impl Operation {
     pub(crate) fn text(&self) -> String {
         match self.task {
             Task::Expression { text, .. } => text.to_owned(),
-            Task::Build(to) => format!("unsorted coordinates -> {to}"),
+            Task::Build(to) => format!("entries -> {to}"),
             Task::Convert(from, to) => format!("{from} -> {to}"),
-            Task::Read => "Matrix Market file -> CSR".to_owned(),
+            Task::Read => "file -> CSR".to_owned(),
         }
     }
 }

@@ -53,24 +53,58 @@ impl Number for f32 {
 }
 
 type Create<T> = unsafe extern "C" fn(
-    *mut Handle, c_int, c_int, c_int, *const u32, *const u32, *const u32, *const T,
+    *mut Handle,
+    c_int,
+    c_int,
+    c_int,
+    *const u32,
+    *const u32,
+    *const u32,
+    *const T,
 ) -> c_int;
 type CreateBlocks<T> = unsafe extern "C" fn(
-    *mut Handle, c_int, c_int, c_int, c_int, c_int, *const u32, *const u32, *const u32, *const T,
+    *mut Handle,
+    c_int,
+    c_int,
+    c_int,
+    c_int,
+    c_int,
+    *const u32,
+    *const u32,
+    *const u32,
+    *const T,
 ) -> c_int;
 type Vector<T> = unsafe extern "C" fn(c_int, T, Handle, Description, *const T, T, *mut T) -> c_int;
 type Matrix<T> = unsafe extern "C" fn(
-    c_int, T, Handle, Description, c_int, *const T, c_int, c_int, T, *mut T, c_int,
+    c_int,
+    T,
+    Handle,
+    Description,
+    c_int,
+    *const T,
+    c_int,
+    c_int,
+    T,
+    *mut T,
+    c_int,
 ) -> c_int;
 type Add<T> = unsafe extern "C" fn(c_int, Handle, T, Handle, *mut Handle) -> c_int;
 type Export<T> = unsafe extern "C" fn(
-    Handle, *mut c_int, *mut c_int, *mut c_int, *mut *mut i32, *mut *mut i32, *mut *mut i32, *mut *mut T,
+    Handle,
+    *mut c_int,
+    *mut c_int,
+    *mut c_int,
+    *mut *mut i32,
+    *mut *mut i32,
+    *mut *mut i32,
+    *mut *mut T,
 ) -> c_int;
 
 fn library(around: &Surroundings) -> Option<&'static Library> {
     static LIBRARY: OnceLock<Option<(Option<Library>, Library)>> = OnceLock::new();
     // Its threads come from another library beside it, which it looks for by name.
-    let pair = LIBRARY.get_or_init(|| Some((load(around, "libiomp5.so"), load(around, "libmkl_rt.so")?)));
+    let pair =
+        LIBRARY.get_or_init(|| Some((load(around, "libiomp5.so"), load(around, "libmkl_rt.so")?)));
     pair.as_ref().map(|(_, library)| library)
 }
 
@@ -98,13 +132,18 @@ impl<T> Drop for Sparse<T> {
 }
 
 impl<T: Number> Sparse<T> {
-    fn of(library: &'static Library, tensor: &Tensor, format: &str) -> Result<Option<Self>, String> {
+    fn of(
+        library: &'static Library,
+        tensor: &Tensor,
+        format: &str,
+    ) -> Result<Option<Self>, String> {
         if !["CSR", "CSC", "BSR(4, 4)"].contains(&format) || tensor.nse() > i32::MAX as usize {
             return Ok(None);
         }
         let Some(arrays) = Rowwise::<T>::of(tensor) else { return Ok(None) };
         let (rows, columns) = (tensor.shape()[0] as c_int, tensor.shape()[1] as c_int);
-        let (start, crd, values) = (arrays.pos.as_ptr(), arrays.crd.as_ptr(), arrays.values.as_ptr());
+        let (start, crd, values) =
+            (arrays.pos.as_ptr(), arrays.crd.as_ptr(), arrays.values.as_ptr());
         let mut handle = null_mut();
         let kind = &format[..3].to_ascii_lowercase();
         let name = format!("mkl_sparse_{}_create_{kind}", T::LETTER);
@@ -129,14 +168,22 @@ impl<T: Number> Sparse<T> {
     /// Reads the arrays of a result.
     fn outcome(&self) -> Result<Vec<f64>, String> {
         let (mut base, mut rows, mut columns) = (0, 0, 0);
-        let (mut start, mut end, mut crd, mut values) = (null_mut(), null_mut(), null_mut(), null_mut());
+        let (mut start, mut end, mut crd, mut values) =
+            (null_mut(), null_mut(), null_mut(), null_mut());
         let name = format!("mkl_sparse_{}_export_csr", T::LETTER);
         // SAFETY: the type is that of the library's header, and says how long the arrays are.
         unsafe {
             let export: Export<T> = function(self.library, &name)?;
             let sizes = (&mut base, &mut rows, &mut columns);
             let code = export(
-                self.handle, sizes.0, sizes.1, sizes.2, &mut start, &mut end, &mut crd, &mut values,
+                self.handle,
+                sizes.0,
+                sizes.1,
+                sizes.2,
+                &mut start,
+                &mut end,
+                &mut crd,
+                &mut values,
             );
             status(code, &name)?;
             if rows == 0 {
@@ -190,7 +237,17 @@ fn ready<T: Number>(case: &Case<'_>, library: &'static Library, hint: bool) -> P
                     match vector {
                         true => times_vector(way, one, a.handle, GENERAL, x.as_ptr(), zero, to),
                         false => times_matrix(
-                            way, one, a.handle, GENERAL, ROW_MAJOR, x.as_ptr(), n, n, zero, to, n,
+                            way,
+                            one,
+                            a.handle,
+                            GENERAL,
+                            ROW_MAJOR,
+                            x.as_ptr(),
+                            n,
+                            n,
+                            zero,
+                            to,
+                            n,
                         ),
                     }
                 };
@@ -251,7 +308,8 @@ fn sparse<T: Number>(
 /// Tells what will be done, and lets the library look at the matrix.
 fn optimize<T>(a: &Sparse<T>, way: c_int, vector: bool, n: c_int) -> Result<(), String> {
     type HintVector = unsafe extern "C" fn(Handle, c_int, Description, c_int) -> c_int;
-    type HintMatrix = unsafe extern "C" fn(Handle, c_int, Description, c_int, c_int, c_int) -> c_int;
+    type HintMatrix =
+        unsafe extern "C" fn(Handle, c_int, Description, c_int, c_int, c_int) -> c_int;
     type Optimize = unsafe extern "C" fn(Handle) -> c_int;
     // SAFETY: the types are those of the library's header, the handle is the library's.
     unsafe {

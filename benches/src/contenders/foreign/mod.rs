@@ -2,6 +2,7 @@
 //! `unsafe` code: calls of C functions, whose arguments are owned by the runners here.
 #![allow(unsafe_code)]
 
+mod graphblas;
 mod mkl;
 
 use std::path::PathBuf;
@@ -19,7 +20,9 @@ fn folders(around: &Surroundings) -> Vec<PathBuf> {
         let packages = std::fs::read_dir(root.join("lib")).into_iter().flatten().flatten();
         for package in packages.map(|entry| entry.path().join("site-packages")) {
             let inside = std::fs::read_dir(package).into_iter().flatten().flatten();
-            folders.extend(inside.map(|e| e.path()).filter(|p| p.extension().is_some_and(|e| e == "libs")));
+            folders.extend(
+                inside.map(|e| e.path()).filter(|p| p.extension().is_some_and(|e| e == "libs")),
+            );
         }
     }
     folders.extend(["/usr/local/lib", "/usr/lib", "/usr/lib/x86_64-linux-gnu"].map(PathBuf::from));
