@@ -64,6 +64,7 @@ def scipy_work(request, operands):
 
 
 def numba_work(request, operands):
+    global numba  # The loops below are compiled with it in sight.
     import numba
 
     if request["format"] != "CSR":
@@ -90,8 +91,6 @@ def numba_work(request, operands):
 
 
 def numba_spmv(pos, crd, values, x, y):
-    import numba
-
     for i in numba.prange(y.shape[0]):
         total = y.dtype.type(0)
         for at in range(pos[i], pos[i + 1]):
@@ -100,8 +99,6 @@ def numba_spmv(pos, crd, values, x, y):
 
 
 def numba_spmm(pos, crd, values, b, c):
-    import numba
-
     for i in numba.prange(c.shape[0]):
         c[i, :] = 0
         for at in range(pos[i], pos[i + 1]):

@@ -175,8 +175,10 @@ fn grouped(
     let Some(shared) = case::shared(op, input, dtype)? else { return Ok(Vec::new()) };
     let formats: Vec<(String, Format)> = match op.task {
         Task::Expression { .. } => formats::suitable(&input.coo, &args.format),
-        // A conversion names its own.
-        _ if args.format.is_empty() => vec![(op.text(), input::base_format(op.rank)?)],
+        // A conversion names its own formats: without it being asked for, others exclude it.
+        _ if args.format.is_empty() || !args.op.is_empty() => {
+            vec![(op.text(), input::base_format(op.rank)?)]
+        }
         _ => Vec::new(),
     };
     if let Task::Build(to) | Task::Convert(_, to) = op.task

@@ -18,6 +18,9 @@ inventory::submit! { Contender {
     name: "graphblas", about: "SuiteSparse:GraphBLAS, where its library is found", prepare,
 }}
 
+/// The library's own OpenMP comes before any that is loaded already.
+const DEEP: c_int = 8;
+
 type Object = *mut c_void;
 /// `GxB_NTHREADS` of the library since version 9.
 const THREADS: c_int = 7086;
@@ -47,7 +50,7 @@ type SetInt = unsafe extern "C" fn(Object, i32, c_int) -> c_int;
 fn library(around: &Surroundings) -> Option<&'static Library> {
     static LIBRARY: OnceLock<Option<Library>> = OnceLock::new();
     let start = || {
-        let library = load(around, "libgraphblas")?;
+        let library = load(around, "libgraphblas", DEEP)?;
         // SAFETY: the type is that of the library's header; it is called once in the process.
         unsafe {
             let init = library.get::<unsafe extern "C" fn(c_int) -> c_int>(b"GrB_init").ok()?;
@@ -121,6 +124,11 @@ impl Matrix {
         Ok(matrix)
     }
 
+    /// The handle. A closure that asks for it keeps the matrix; one that reads the field does not.
+    fn raw(&self) -> Object {
+        self.handle
+    }
+
     fn wait(&self) -> Result<(), String> {
         type Wait = unsafe extern "C" fn(Object, c_int) -> c_int;
         // SAFETY: the type is that of the library's header.
@@ -188,11 +196,11 @@ fn ready<T: Number>(case: &Case<'_>, library: &'static Library) -> Prepared {
     let work = move |out: &mut Option<Matrix>| {
         let result = Matrix::new::<T>(library, extents)?;
         let nothing: Object = null::<c_void>().cast_mut();
-        let right = b.as_ref().map_or(a.handle, |b| b.handle);
+        let right = b.as_ref().map_or(a.raw(), Matrix::raw);
         // SAFETY: the handles are the library's, and live in this runner.
         unsafe {
             status(set(global, threads, THREADS), "GrB_Global_set_INT32")?;
-            let code = compute(result.handle, nothing, nothing, with, a.handle, right, nothing);
+            let code = compute(result.handle, nothing, nothing, with, a.raw(), right, nothing);
             status(code, name)?;
         }
         result.wait()?;

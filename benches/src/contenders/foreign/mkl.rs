@@ -4,7 +4,7 @@ use std::ffi::{c_int, c_void};
 use std::ptr::null_mut;
 use std::sync::OnceLock;
 
-use libloading::os::unix::Library;
+use libloading::os::unix::{Library, RTLD_GLOBAL};
 use ust::Tensor;
 
 use super::{function, load};
@@ -103,8 +103,9 @@ type Export<T> = unsafe extern "C" fn(
 fn library(around: &Surroundings) -> Option<&'static Library> {
     static LIBRARY: OnceLock<Option<(Option<Library>, Library)>> = OnceLock::new();
     // Its threads come from another library beside it, which it looks for by name.
-    let pair =
-        LIBRARY.get_or_init(|| Some((load(around, "libiomp5.so"), load(around, "libmkl_rt.so")?)));
+    let pair = LIBRARY.get_or_init(|| {
+        Some((load(around, "libiomp5.so", RTLD_GLOBAL), load(around, "libmkl_rt.so", RTLD_GLOBAL)?))
+    });
     pair.as_ref().map(|(_, library)| library)
 }
 
@@ -132,6 +133,11 @@ impl<T> Drop for Sparse<T> {
 }
 
 impl<T: Number> Sparse<T> {
+    /// The handle. A closure that asks for it keeps the matrix; one that reads the field does not.
+    fn raw(&self) -> Handle {
+        self.handle
+    }
+
     fn of(
         library: &'static Library,
         tensor: &Tensor,
@@ -235,11 +241,11 @@ fn ready<T: Number>(case: &Case<'_>, library: &'static Library, hint: bool) -> P
                 let code = unsafe {
                     set_threads(threads);
                     match vector {
-                        true => times_vector(way, one, a.handle, GENERAL, x.as_ptr(), zero, to),
+                        true => times_vector(way, one, a.raw(), GENERAL, x.as_ptr(), zero, to),
                         false => times_matrix(
                             way,
                             one,
-                            a.handle,
+                            a.raw(),
                             GENERAL,
                             ROW_MAJOR,
                             x.as_ptr(),
@@ -293,8 +299,8 @@ fn sparse<T: Number>(
         unsafe {
             set_threads(threads);
             let code = match &second {
-                Some(b) => add(PLAIN, a.handle, T::one(), b.handle, &mut handle),
-                None => product(PLAIN, a.handle, a.handle, &mut handle),
+                Some(b) => add(PLAIN, a.raw(), T::one(), b.raw(), &mut handle),
+                None => product(PLAIN, a.raw(), a.raw(), &mut handle),
             };
             status(code, "mkl_sparse_spmm or add")?;
             status(order(handle), "mkl_sparse_order")?;
@@ -306,7 +312,7 @@ fn sparse<T: Number>(
 }
 
 /// Tells what will be done, and lets the library look at the matrix.
-fn optimize<T>(a: &Sparse<T>, way: c_int, vector: bool, n: c_int) -> Result<(), String> {
+fn optimize<T: Number>(a: &Sparse<T>, way: c_int, vector: bool, n: c_int) -> Result<(), String> {
     type HintVector = unsafe extern "C" fn(Handle, c_int, Description, c_int) -> c_int;
     type HintMatrix =
         unsafe extern "C" fn(Handle, c_int, Description, c_int, c_int, c_int) -> c_int;
@@ -316,12 +322,12 @@ fn optimize<T>(a: &Sparse<T>, way: c_int, vector: bool, n: c_int) -> Result<(), 
         // A hint that is not supported changes nothing.
         if vector {
             let hint: HintVector = function(a.library, "mkl_sparse_set_mv_hint")?;
-            hint(a.handle, way, GENERAL, CALLS);
+            hint(a.raw(), way, GENERAL, CALLS);
         } else {
             let hint: HintMatrix = function(a.library, "mkl_sparse_set_mm_hint")?;
-            hint(a.handle, way, GENERAL, ROW_MAJOR, n, CALLS);
+            hint(a.raw(), way, GENERAL, ROW_MAJOR, n, CALLS);
         }
         let optimize: Optimize = function(a.library, "mkl_sparse_optimize")?;
-        status(optimize(a.handle), "mkl_sparse_optimize")
+        status(optimize(a.raw()), "mkl_sparse_optimize")
     }
 }

@@ -5,9 +5,10 @@
 mod graphblas;
 mod mkl;
 
+use std::ffi::c_int;
 use std::path::PathBuf;
 
-use libloading::os::unix::{Library, RTLD_GLOBAL, RTLD_NOW};
+use libloading::os::unix::{Library, RTLD_NOW};
 
 use crate::matrix::contender::Surroundings;
 
@@ -29,8 +30,8 @@ fn folders(around: &Surroundings) -> Vec<PathBuf> {
     folders
 }
 
-/// Loads the first library whose file name begins so, with its symbols seen by later ones.
-fn load(around: &Surroundings, start: &str) -> Option<Library> {
+/// Loads the first library whose file name begins so; `how` is more for `dlopen`.
+fn load(around: &Surroundings, start: &str, how: c_int) -> Option<Library> {
     let mut found = Vec::new();
     for folder in folders(around) {
         let files = std::fs::read_dir(folder).into_iter().flatten().flatten();
@@ -40,7 +41,7 @@ fn load(around: &Surroundings, start: &str) -> Option<Library> {
         found.extend(here);
     }
     // SAFETY: the libraries looked for here have no initialisers that mind when they run.
-    found.iter().find_map(|path| unsafe { Library::open(Some(path), RTLD_NOW | RTLD_GLOBAL) }.ok())
+    found.iter().find_map(|path| unsafe { Library::open(Some(path), RTLD_NOW | how) }.ok())
 }
 
 /// A function of a library, which stays loaded for the rest of the process.
