@@ -7,7 +7,7 @@ use ust::{Coo, Format};
 
 /// A stored element that stands for padding costs as much as one that does not: formats with so
 /// many times the entries are left out.
-const MOST_PADDING: u64 = 8;
+const MOST_PADDING: u64 = 10;
 /// Formats that take no more than so many stored elements are tried in any case.
 const ALWAYS: u64 = 1 << 23;
 

@@ -16,6 +16,7 @@ pub(crate) mod measure;
 pub(crate) mod operation;
 mod stream;
 
+use std::io::Write;
 use std::path::PathBuf;
 
 use clap::Args;
@@ -94,10 +95,15 @@ pub(crate) fn run(args: &Matrix) -> Result<(), Box<dyn std::error::Error>> {
         );
         bandwidths.push((threads, found.best()));
     }
-    let records = records(args, &mut |group| report::table::print(group, &bandwidths))?;
-    if let Some(path) = &args.json {
-        std::fs::write(path, report::json::lines(&records))?;
-    }
+    let mut json = args.json.as_ref().map(std::fs::File::create).transpose()?;
+    let mut written = Ok(());
+    let records = records(args, &mut |group| {
+        report::table::print(group, &bandwidths);
+        if let (Some(file), Ok(())) = (&mut json, &written) {
+            written = file.write_all(report::json::lines(group).as_bytes());
+        }
+    })?;
+    written?;
     if let Some(path) = &args.save {
         std::fs::write(path, report::baseline::text(&records))?;
     }
@@ -181,11 +187,7 @@ fn grouped(
         }
         _ => Vec::new(),
     };
-    if let Task::Build(to) | Task::Convert(_, to) = op.task
-        && formats::suitable(&input.coo, &[])
-            .iter()
-            .all(|(_, format)| Ok(format) != to.parse().as_ref())
-    {
+    if !conversion_suits(op, input) {
         return Ok(Vec::new());
     }
     let effort = Effort {
@@ -214,6 +216,18 @@ fn grouped(
         }
     }
     Ok(groups)
+}
+
+/// Whether the formats that a conversion names suit the input.
+fn conversion_suits(op: &Operation, input: &Input) -> bool {
+    let named = match op.task {
+        Task::Build(to) => vec![to],
+        Task::Convert(from, to) => vec![from, to],
+        _ => return true,
+    };
+    let suited = formats::suitable(&input.coo, &[]);
+    let suits = |text: &&str| suited.iter().any(|(_, f)| text.parse().as_ref() == Ok(f));
+    named.iter().all(suits)
 }
 
 fn dtype(text: &str) -> Result<Dtype, String> {
