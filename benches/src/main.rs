@@ -21,8 +21,9 @@ use clap::Parser;
 /// Times the Universal Sparse Tensor.
 #[derive(Parser)]
 struct Args {
+    /// Without one: `matrix --quick`.
     #[command(subcommand)]
-    command: Command,
+    command: Option<Command>,
 }
 
 /// What is timed.
@@ -39,7 +40,9 @@ enum Command {
 }
 
 fn main() -> ExitCode {
-    let done = match Args::parse().command {
+    let quick = || Args::parse_from(["ust-benches", "matrix", "--quick"]).command;
+    let Some(command) = Args::parse().command.or_else(quick) else { return ExitCode::from(2) };
+    let done = match command {
         Command::Matrix(args) => matrix::run(&args).map(|()| true),
         Command::Convert(args) => convert::run(&args).map(|()| true),
         Command::Overhead(args) => overhead::run(&args).map(|()| true),
