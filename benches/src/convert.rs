@@ -126,7 +126,7 @@ fn pairs(
         for to in formats.iter().filter(wanted).filter(|to| *to != from) {
             let format: Format = to.parse().map_err(|e| text(&e))?;
             let name = format!("{from} -> {to}");
-            let sample = timing::time(&name, args.rounds, || source.convert(&format));
+            let sample = timing::time(args.rounds, || source.convert(&format));
             let sample = sample.map_err(|e| text(&e))?;
             // What is written or read, whichever is more: padding is moved, too.
             let target = source.convert(&format).map_err(|e| text(&e))?;

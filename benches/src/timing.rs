@@ -5,7 +5,6 @@ use std::time::Instant;
 
 /// The seconds that one piece of work took, round by round.
 pub(crate) struct Sample {
-    pub(crate) name: String,
     pub(crate) seconds: Vec<f64>,
 }
 
@@ -15,15 +14,10 @@ impl Sample {
         sorted.sort_by(f64::total_cmp);
         sorted[sorted.len() / 2]
     }
-
-    pub(crate) fn min(&self) -> f64 {
-        self.seconds.iter().copied().fold(f64::INFINITY, f64::min)
-    }
 }
 
 /// Runs once to warm up, then times so many rounds.
 pub(crate) fn time<T, E>(
-    name: &str,
     rounds: usize,
     mut work: impl FnMut() -> Result<T, E>,
 ) -> Result<Sample, E> {
@@ -34,5 +28,5 @@ pub(crate) fn time<T, E>(
         black_box(work()?);
         seconds.push(start.elapsed().as_secs_f64());
     }
-    Ok(Sample { name: name.to_owned(), seconds })
+    Ok(Sample { seconds })
 }

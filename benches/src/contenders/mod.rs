@@ -1,0 +1,20 @@
+//! Contenders, a file each. A new one registers itself, and is named here.
+//!
+//! | file | who |
+//! |---|---|
+//! | `ours` | this project: prepared kernels, conversions, files |
+//! | `loops` | plain loops written by hand, for each operation and format |
+//! | `sprs`, `faer`, `nalgebra` | Rust crates, with the feature `crates` |
+//! | `python` | SciPy, PyTorch and Numba, in a process of their own |
+//! | `foreign` | MKL and GraphBLAS, loaded where their libraries are found |
+
+#[cfg(feature = "crates")]
+mod faer;
+mod foreign;
+pub(crate) mod loops;
+#[cfg(feature = "crates")]
+mod nalgebra;
+mod ours;
+mod python;
+#[cfg(feature = "crates")]
+mod sprs;

@@ -1,0 +1,76 @@
+//! The formats of the matrix: the engine's named ones that suit a tensor, and any given by the user.
+
+use std::collections::HashSet;
+
+use ust::format::named::{NamedFormat, named};
+use ust::{Coo, Format};
+
+/// A stored element that stands for padding costs as much as one that does not: formats with so
+/// many times the entries are left out.
+const MOST_PADDING: u64 = 10;
+/// Formats that take no more than so many stored elements are tried in any case.
+const ALWAYS: u64 = 1 << 23;
+
+/// Every named format of this rank, blocks being 4 in each direction.
+fn all(rank: usize) -> Vec<String> {
+    let text = |format: &NamedFormat| match format.parameters {
+        [] => format.name.to_owned(),
+        ["d"] => format!("{}({rank})", format.name),
+        ["n", "m"] => format.example.to_owned(),
+        several => format!("{}({})", format.name, vec!["4"; several.len()].join(",")),
+    };
+    named().map(text).collect()
+}
+
+/// The formats for a tensor: of those wanted or, where none are, of all named ones.
+pub(crate) fn suitable(coo: &Coo, wanted: &[String]) -> Vec<(String, Format)> {
+    let rank = coo.shape.len();
+    let texts = if wanted.is_empty() { all(rank) } else { wanted.to_vec() };
+    let mut found: Vec<(String, Format)> = Vec::new();
+    for text in texts {
+        let Ok(format) = Format::resolve(&text, Some(rank)) else { continue };
+        let known = found.iter().any(|(_, other)| *other == format);
+        if format.rank() == rank && !known && (!wanted.is_empty() || fits(coo, &format)) {
+            found.push((format.name().unwrap_or(text), format));
+        }
+    }
+    found
+}
+
+/// Whether the tensor takes a bearable number of stored elements and positions in the format.
+fn fits(coo: &Coo, format: &Format) -> bool {
+    let Ok(bound) = format.bind(&coo.shape) else { return false };
+    let most = (MOST_PADDING * coo.len() as u64).max(ALWAYS);
+    let sizes: Vec<u64> = bound.levels().iter().map(|level| level.size).collect();
+    let product = |sizes: &[u64]| sizes.iter().fold(1_u64, |all, &n| all.saturating_mul(n));
+    // Full levels in front have a position for each coordinate.
+    let leading = format.descriptions().iter().take_while(|level| level.props.full).count();
+    let tail = format.tail();
+    if leading == sizes.len() || tail == 0 {
+        return product(&sizes) <= most;
+    }
+    if product(&sizes[..leading]) > most {
+        return false;
+    }
+    let block = product(&sizes[tail..]);
+    // With nothing full at the end, what is stored is what there is.
+    tail == sizes.len() || prefixes(coo, format, tail, most / block).is_some()
+}
+
+/// The number of different level coordinates in front of the tail, where it is not above `most`.
+fn prefixes(coo: &Coo, format: &Format, tail: usize, most: u64) -> Option<u64> {
+    let mut seen = HashSet::new();
+    let mut dims = vec![0; coo.shape.len()];
+    for at in 0..coo.len() {
+        for (dim, column) in dims.iter_mut().zip(&coo.crd) {
+            *dim = column[at];
+        }
+        let mut levels = format.dim2lvl(&dims)?;
+        levels.truncate(tail);
+        seen.insert(levels);
+        if seen.len() as u64 > most {
+            return None;
+        }
+    }
+    Some(seen.len() as u64)
+}

@@ -1,0 +1,98 @@
+//! What is computed with: generated tensors, registered here, and files.
+
+use std::path::Path;
+
+use ust::io::ReadOptions;
+use ust::{Coo, Dtype, Tensor};
+
+/// A generated tensor with a name.
+pub(crate) struct Named {
+    /// Its short name, for `--input`.
+    pub(crate) name: &'static str,
+    /// The generator's text.
+    pub(crate) text: &'static str,
+    /// Whether it is small enough for `--quick`.
+    pub(crate) quick: bool,
+}
+
+inventory::collect!(Named);
+
+macro_rules! inputs {
+    ($($quick:literal $name:literal $text:literal)*) => {$(
+        inventory::submit! { Named { name: $name, text: $text, quick: $quick } }
+    )*};
+}
+
+inputs! {
+    false "st5" "poisson2d(1000)"
+    false "st27" "stencil27(100)"
+    false "rand16" "random(1000000x1000000, nnz=16000000, seed=1)"
+    false "rand4" "random(1000000x1000000, nnz=4000000, seed=1)"
+    false "graph" "rmat(scale=19, edges=8000000, seed=1)"
+    false "band9" "banded(1000000, diagonals=9)"
+    false "blk4" "blocks(1000000x1000000, block=4x4, nse=16000000, seed=1)"
+    false "blk16" "blocks(1000000x1000000, block=16x16, nse=16000000, seed=1)"
+    false "small" "random(2000x2000, nnz=40000, seed=1)"
+    false "prune90" "random(4096x4096, nnz=1677722, seed=1)"
+    false "nm24" "pruned24(4096x4096)"
+    false "t3" "random(2000x2000x2000, nnz=10000000, seed=1)"
+    true "q-st5" "poisson2d(200)"
+    true "q-rand16" "random(20000x20000, nnz=320000, seed=1)"
+    true "q-blk4" "blocks(20000x20000, block=4x4, nse=320000, seed=1)"
+    true "q-nm24" "pruned24(512x512)"
+    true "q-t3" "random(200x200x200, nnz=100000, seed=1)"
+}
+
+/// A tensor to compute with.
+pub(crate) struct Input {
+    /// How it is called in reports.
+    pub(crate) name: String,
+    /// The generator's text, or the file's path.
+    pub(crate) text: String,
+    /// Its entries: sorted, without duplicates, of dtype `f64`.
+    pub(crate) coo: Coo,
+}
+
+/// What `--input` asks for, as name and text; without it, every registered input.
+pub(crate) fn chosen(wanted: &[String], quick: bool) -> Vec<(String, String)> {
+    let named = |n: &Named| (n.name.to_owned(), n.text.to_owned());
+    let mut all: Vec<&Named> = inventory::iter::<Named>().collect();
+    all.sort_by_key(|n| n.name);
+    if wanted.is_empty() {
+        return all.into_iter().filter(|n| n.quick == quick).map(named).collect();
+    }
+    let find = |text: &String| {
+        let known = all.iter().find(|n| n.name == text);
+        known.map_or_else(|| (text.clone(), text.clone()), |n| named(n))
+    };
+    wanted.iter().map(find).collect()
+}
+
+/// Generates or reads it.
+pub(crate) fn load(name: &str, text: &str) -> Result<Input, Box<dyn std::error::Error>> {
+    let path = Path::new(text);
+    let coo = if path.exists() {
+        let tensor = ust::io::read(path, &ReadOptions::default())?;
+        sorted(&tensor)?
+    } else {
+        ust::generate::generate(text)?
+    };
+    let file = path.file_name().filter(|_| path.exists());
+    let name = file.map_or_else(|| name.to_owned(), |file| file.to_string_lossy().into_owned());
+    Ok(Input { name, text: text.to_owned(), coo })
+}
+
+fn sorted(tensor: &Tensor) -> Result<Coo, ust::Error> {
+    let tree = base_format(tensor.rank())?;
+    tensor.cast(Dtype::F64)?.convert(&tree)?.to_coo()
+}
+
+/// The format in which contenders that have only one get a tensor.
+pub(crate) fn base_format(rank: usize) -> Result<ust::Format, ust::Error> {
+    let name = match rank {
+        1 => "SparseVector".to_owned(),
+        2 => "CSR".to_owned(),
+        _ => format!("CSF({rank})"),
+    };
+    Ok(name.parse()?)
+}

@@ -1,0 +1,239 @@
+//! The matrix: operation x input x format x dtype x threads x contender. Operations, inputs and
+//! contenders register themselves; formats are the engine's.
+//!
+//! | module | what |
+//! |---|---|
+//! | `operation`, `input`, `formats`, `contender` | the axes |
+//! | `case` | one cell, with its operands made |
+//! | `measure` | contenders checked against each other, then timed in turn |
+//! | `stream` | the bandwidth of this machine's memory |
+
+pub(crate) mod case;
+pub(crate) mod contender;
+mod formats;
+pub(crate) mod input;
+pub(crate) mod measure;
+pub(crate) mod operation;
+mod stream;
+
+use std::io::Write;
+use std::path::PathBuf;
+
+use clap::Args;
+use indicatif::{ProgressBar, ProgressStyle};
+use ust::{Dtype, Format};
+
+use crate::report::{self, Record};
+use contender::Surroundings;
+use input::Input;
+use measure::Effort;
+use operation::{Operation, Task};
+
+/// Times operations on inputs in formats, done by this project and others.
+#[derive(Args)]
+pub(crate) struct Matrix {
+    /// Inputs: registered names, generators' texts (`ust help generators`) or files. May be repeated.
+    #[arg(long)]
+    pub(crate) input: Vec<String>,
+    /// Operations.
+    #[arg(long, value_delimiter = ',')]
+    pub(crate) op: Vec<String>,
+    /// Formats: names or format texts. May be repeated. Without it, every named one that suits.
+    #[arg(long)]
+    pub(crate) format: Vec<String>,
+    /// Dtypes: f64, f32.
+    #[arg(long, value_delimiter = ',', default_values_t = ["f64".to_owned()])]
+    pub(crate) dtype: Vec<String>,
+    /// Numbers of threads.
+    #[arg(long, value_delimiter = ',', default_values_t = [1])]
+    pub(crate) threads: Vec<usize>,
+    /// Contenders.
+    #[arg(long, value_delimiter = ',')]
+    pub(crate) contender: Vec<String>,
+    /// Small inputs and few rounds.
+    #[arg(long)]
+    pub(crate) quick: bool,
+    /// Rounds after one to warm up.
+    #[arg(long)]
+    pub(crate) rounds: Option<usize>,
+    /// Seconds for a contender in a case, about.
+    #[arg(long)]
+    pub(crate) seconds: Option<f64>,
+    /// Write a JSON object a line into this file.
+    #[arg(long)]
+    pub(crate) json: Option<PathBuf>,
+    /// Write a page with pictures into this file.
+    #[arg(long)]
+    pub(crate) html: Option<PathBuf>,
+    /// Store the medians in this file, for `compare`.
+    #[arg(long)]
+    pub(crate) save: Option<PathBuf>,
+    /// A Python with packages to compare with: SciPy, Numba, PyTorch, MKL.
+    #[arg(long)]
+    pub(crate) python: Option<PathBuf>,
+    /// Folders with shared libraries to compare with: MKL, GraphBLAS. May be repeated.
+    #[arg(long)]
+    pub(crate) libraries: Vec<PathBuf>,
+    /// List operations, inputs and contenders, and end.
+    #[arg(long)]
+    pub(crate) list: bool,
+}
+
+/// Runs the command.
+pub(crate) fn run(args: &Matrix) -> Result<(), Box<dyn std::error::Error>> {
+    if args.list {
+        list(args.quick);
+        return Ok(());
+    }
+    let mut bandwidths = Vec::new();
+    for &threads in &args.threads {
+        let found = stream::bandwidth(threads, args.quick)?;
+        println!(
+            "memory, {threads} threads: read {:.1} GB/s, triad {:.1} GB/s",
+            found.read / 1e9,
+            found.triad / 1e9
+        );
+        bandwidths.push((threads, found.best()));
+    }
+    let mut json = args.json.as_ref().map(std::fs::File::create).transpose()?;
+    let mut written = Ok(());
+    let records = records(args, &mut |group| {
+        report::table::print(group, &bandwidths);
+        if let (Some(file), Ok(())) = (&mut json, &written) {
+            written = file.write_all(report::json::lines(group).as_bytes());
+        }
+    })?;
+    written?;
+    if let Some(path) = &args.save {
+        std::fs::write(path, report::baseline::text(&records))?;
+    }
+    if let Some(path) = &args.html {
+        std::fs::write(path, report::html::page(&records, &bandwidths))?;
+    }
+    Ok(())
+}
+
+fn list(quick: bool) {
+    println!("operations");
+    for op in operation::operations() {
+        println!("  {:<12}{}", op.name, op.text());
+    }
+    println!("inputs");
+    for (name, text) in input::chosen(&[], quick) {
+        println!("  {name:<12}{text}");
+    }
+    println!("contenders");
+    for contender in contender::contenders(&[]) {
+        println!("  {:<16}{}", contender.name, contender.about);
+    }
+}
+
+/// Measures everything asked for; `each` sees what belongs in one table as soon as it is there.
+pub(crate) fn records(
+    args: &Matrix,
+    each: &mut dyn FnMut(&[Record]),
+) -> Result<Vec<Record>, Box<dyn std::error::Error>> {
+    let operations: Vec<_> = operation::operations()
+        .into_iter()
+        .filter(|op| args.op.is_empty() || args.op.iter().any(|name| name == op.name))
+        .collect();
+    let unknown = |name: &&String| !operations.iter().any(|op| op.name == **name);
+    if let Some(name) = args.op.iter().find(unknown) {
+        return Err(format!("no operation is called `{name}`: see `matrix --list`").into());
+    }
+    let dtypes: Vec<Dtype> = args.dtype.iter().map(|d| dtype(d)).collect::<Result<_, _>>()?;
+    let folder = tempfile::tempdir()?;
+    let around = Surroundings {
+        libraries: args.libraries.clone(),
+        python: args.python.clone(),
+        quick: args.quick,
+        folder: folder.path().to_owned(),
+    };
+    let inputs = input::chosen(&args.input, args.quick);
+    let bar = ProgressBar::new((inputs.len() * operations.len()) as u64);
+    let style = "{elapsed_precise} [{bar:30}] {pos}/{len} {msg}";
+    bar.set_style(ProgressStyle::with_template(style)?.progress_chars("=> "));
+    let mut all = Vec::new();
+    for (name, text) in inputs {
+        bar.set_message(format!("making {text}"));
+        let input = input::load(&name, &text)?;
+        for op in &operations {
+            for &dtype in &dtypes {
+                for group in grouped(args, (*op, &input, dtype), &around, &bar)? {
+                    bar.suspend(|| each(&group));
+                    all.extend(group);
+                }
+            }
+            bar.inc(1);
+        }
+    }
+    bar.finish_and_clear();
+    Ok(all)
+}
+
+/// The records of an operation on an input, a group for each number of threads.
+fn grouped(
+    args: &Matrix,
+    (op, input, dtype): (&'static Operation, &Input, Dtype),
+    around: &Surroundings,
+    bar: &ProgressBar,
+) -> Result<Vec<Vec<Record>>, Box<dyn std::error::Error>> {
+    let Some(shared) = case::shared(op, input, dtype)? else { return Ok(Vec::new()) };
+    let formats: Vec<(String, Format)> = match op.task {
+        Task::Expression { .. } => formats::suitable(&input.coo, &args.format),
+        // A conversion names its own formats: without it being asked for, others exclude it.
+        _ if args.format.is_empty() || !args.op.is_empty() => {
+            vec![(op.text(), input::base_format(op.rank)?)]
+        }
+        _ => Vec::new(),
+    };
+    if !conversion_suits(op, input) {
+        return Ok(Vec::new());
+    }
+    let effort = Effort {
+        rounds: args.rounds.unwrap_or(if args.quick { 5 } else { 9 }),
+        seconds: args.seconds.unwrap_or(if args.quick { 0.3 } else { 5.0 }),
+    };
+    let contenders = contender::contenders(&args.contender);
+    let mut reference = None;
+    let mut groups = Vec::new();
+    for &threads in &args.threads {
+        let mut group = Vec::new();
+        for (name, format) in &formats {
+            // A tensor that the format cannot hold is no case.
+            let setting = (dtype, threads);
+            let Ok(case) = case::case(op, input, (name, format), setting, &shared) else {
+                continue;
+            };
+            bar.set_message(case.label());
+            let entries = measure::measure(&case, &contenders, around, effort, &mut reference);
+            let made = entries.iter().filter_map(|e| e.result_bytes).min().unwrap_or(0);
+            let sizes = ((op.flops)(&case.base[0].1), case.operand_bytes() + made);
+            group.extend(entries.into_iter().map(|entry| Record::new(&case, entry, sizes)));
+        }
+        if !group.is_empty() {
+            groups.push(group);
+        }
+    }
+    Ok(groups)
+}
+
+/// Whether the formats that a conversion names suit the input.
+fn conversion_suits(op: &Operation, input: &Input) -> bool {
+    let named = match op.task {
+        Task::Build(to) => vec![to],
+        Task::Convert(from, to) => vec![from, to],
+        _ => return true,
+    };
+    let suited = formats::suitable(&input.coo, &[]);
+    let suits = |text: &&str| suited.iter().any(|(_, f)| text.parse().as_ref() == Ok(f));
+    named.iter().all(suits)
+}
+
+fn dtype(text: &str) -> Result<Dtype, String> {
+    match text {
+        "f64" => Ok(Dtype::F64),
+        "f32" => Ok(Dtype::F32),
+        _ => Err(format!("`{text}` is no dtype that contenders have: f64, f32")),
+    }
+}

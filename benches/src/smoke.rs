@@ -1,0 +1,46 @@
+//! The matrix on tiny inputs, with every contender in this process.
+
+use clap::Parser;
+
+use crate::matrix::{self, Matrix};
+use crate::report::{self, Record};
+
+#[derive(Parser)]
+struct Line {
+    #[command(flatten)]
+    matrix: Matrix,
+}
+
+fn records(arguments: &[&str]) -> Vec<Record> {
+    let common = ["matrix", "--quick", "--rounds", "1", "--seconds", "0.01"];
+    let line = Line::parse_from(common.iter().chain(arguments));
+    matrix::records(&line.matrix, &mut |_| {}).unwrap()
+}
+
+const TINY: [&str; 4] = ["--input", "banded(32, diagonals=5)", "--input", "random(8x9x10, nnz=60)"];
+
+#[test]
+fn contenders_agree_on_every_operation_and_reports_parse() {
+    let records = records(&TINY);
+    let differing: Vec<String> = records
+        .iter()
+        .filter(|r| r.entry.failed.as_ref().is_some_and(|reason| reason.contains("differs")))
+        .map(Record::key)
+        .collect();
+    assert!(differing.is_empty(), "{differing:#?}");
+    for op in ["spmv", "spmvt", "spmm32", "spgemm", "spadd", "sddmm", "ttv", "mttkrp", "csr-csc"] {
+        for who in ["ust", "loop"] {
+            let timed = |r: &&Record| r.op == op && r.entry.contender == who;
+            let record = records.iter().filter(timed).find(|r| r.entry.median().is_some());
+            assert!(record.is_some(), "{who} did no {op}");
+        }
+    }
+    for line in report::json::lines(&records).lines() {
+        serde_json::from_str::<serde_json::Value>(line).unwrap();
+    }
+    let page = report::html::page(&records, &[(1, 1e10)]);
+    let drawn = page.matches("<rect").count();
+    assert!(drawn > 20 && page.matches("<svg").count() == page.matches("</svg>").count());
+    let medians = report::baseline::read(&report::baseline::text(&records)).unwrap();
+    assert!(report::baseline::slower(&medians, &medians, 1.1).is_empty());
+}
