@@ -47,7 +47,7 @@ impl Key for u64 {
 pub(crate) fn sort<K: Key>(keys: &[K], range: u64, sorted: &mut [K], lanes: &[Lane<'_>]) {
     let n = keys.len();
     assert!(sorted.len() == n && lanes.iter().all(|lane| lane.len() == n), "lanes of one length");
-    let shift = shift_for(n, range);
+    let shift = if is_local(keys, range) { 0 } else { shift_for(n, range) };
     let buckets = (range.saturating_sub(1) >> shift) as usize + 1;
     let ends = partition(keys, shift, buckets, sorted, lanes);
     if shift == 0 {
@@ -101,6 +101,30 @@ pub(crate) fn sort_segments(
             }
         },
     );
+}
+
+/// Whether neighbours have keys from few cache lines, as in a banded matrix: then each key can be a
+/// bucket of its own, and entries are moved once.
+fn is_local<K: Key>(keys: &[K], range: u64) -> bool {
+    /// Keys whose places stand in one cache line.
+    const LINE: u32 = 3;
+    let n = keys.len();
+    if range <= MOST_BUCKETS || n < 64 * BLOCK || range > 2 * n as u64 {
+        return false;
+    }
+    let mut lines = Vec::with_capacity(BLOCK);
+    let step = n / 16;
+    let distinct: usize = (0..16)
+        .map(|sample| {
+            lines.clear();
+            let block = &keys[sample * step..][..BLOCK];
+            lines.extend(block.iter().map(|&key| key.into() >> LINE));
+            lines.sort_unstable();
+            lines.dedup();
+            lines.len()
+        })
+        .sum();
+    distinct < 16 * BLOCK / 3
 }
 
 /// By how many bits keys are shifted to give their bucket.
@@ -322,6 +346,23 @@ mod tests {
                 check(n, 1 << 50, skewed, |key| key);
             }
         }
+    }
+
+    #[test]
+    fn keys_from_few_lines_are_sorted_in_one_pass() {
+        let n = 200_000_u32;
+        let keys: Vec<u32> =
+            (0..n).map(|at| (at / 2 + [0, 900, 1, 70_000][at as usize % 4]) % n).collect();
+        assert!(is_local(&keys, n.into()) && !is_local(&keys, 1 << 40));
+        let mixed: Vec<u32> = (0..n).map(|at| at.wrapping_mul(2_654_435_761) % n).collect();
+        assert!(!is_local(&mixed, n.into()));
+        let places: Vec<u32> = (0..n).collect();
+        let (mut sorted, mut moved) = (vec![0; n as usize], vec![0; n as usize]);
+        sort(&keys, n.into(), &mut sorted, &[Lane::new(&places, &mut moved)]);
+        let mut order = places;
+        order.sort_by_key(|&at| keys[at as usize]);
+        assert_eq!(moved, order);
+        assert!(sorted.iter().zip(&order).all(|(&key, &at)| key == keys[at as usize]));
     }
 
     #[test]
