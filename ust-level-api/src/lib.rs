@@ -30,6 +30,7 @@
 //! | [`check`] | which positions are reachable, and errors that name array, index and rule |
 //! | [`walk`] | cursors: what a level hands to the engine's loops |
 //! | [`full`] | what every full level does alike |
+//! | [`stats`] | what a tensor looks like, for levels that offer formats for it |
 //! | [`ir`] | the loop IR: types, builder, printer, validator, interpreter |
 //! | [`registry`] | how a level type becomes known, and how its arguments are written |
 //! | [`scalar`] | element types (dtypes) and single values |
@@ -51,6 +52,7 @@ pub mod ir;
 pub mod level;
 pub mod registry;
 pub mod scalar;
+pub mod stats;
 pub mod walk;
 
 pub use assemble::{Assembled, Entries};
@@ -65,6 +67,7 @@ pub use level::{
 };
 pub use registry::{Alias, Arg, LevelArgs, LevelFactory};
 pub use scalar::{Dtype, Element, Scalar};
+pub use stats::{Footprint, TensorStats};
 pub use walk::{Interval, Located, Step, Walk, WalkKind, WalkSite};
 
 /// A coordinate: an index along a dimension or a level. Signed, because a diagonal's offset is one.
