@@ -14,7 +14,7 @@ const BATCH: f64 = 0.004;
 /// Formats this much slower than the best so far are measured no further.
 const CLOSE: f64 = 1.35;
 /// Formats that are predicted to be so much slower than the best measured are not tried.
-const HOPELESS: f64 = 2.0;
+const HOPELESS: f64 = 1.7;
 /// Rounds of the leaders, at least and at most.
 const ROUNDS: (usize, usize) = (5, 25);
 /// Leaders, at most.
@@ -201,9 +201,9 @@ impl Contest<'_> {
         }
         for (&at, samples) in leaders.iter().zip(&mut samples) {
             samples.sort_by(f64::total_cmp);
-            // The lower quartile: others on the machine only ever add to a time.
+            // Near the least: others on the machine only ever add to a time.
             if let (Some(trial), Some(&typical)) =
-                (&mut self.contenders[at].trial, samples.get(samples.len() / 4))
+                (&mut self.contenders[at].trial, samples.get(samples.len() / 8))
             {
                 (trial.measured.seconds, trial.measured.rounds) = (typical, samples.len());
             }

@@ -54,7 +54,7 @@ use crate::tensor::Tensor;
 use crate::tensor::memory::default_limit;
 
 /// Formats nearer to the fastest than this are as fast: the one with the fewest bytes wins.
-const ALIKE: f64 = 1.03;
+const ALIKE: f64 = 1.04;
 
 /// Told what is being measured, and which part of the budget is spent.
 pub type Progress<'a> = &'a dyn Fn(&str, f64);
@@ -212,14 +212,14 @@ impl Advice {
     /// Why it is the best, in a sentence.
     #[must_use]
     pub fn summary(&self) -> String {
-        words::summary(self.best(), self.now(), &self.stats)
+        words::summary(self.best(), self.now())
     }
 }
 
 /// Finds the format in which a tensor is fastest in an operation.
 ///
 /// Duplicates are summed first. The format recommended is the one with the fewest bytes of those
-/// that are as fast as the fastest, within 3 percent.
+/// that are as fast as the fastest, within 4 percent.
 ///
 /// # Errors
 /// [`AdviseError`]: an operation that cannot be read or done, or a tensor that memory does not hold

@@ -38,8 +38,10 @@ pub(super) struct Load {
 /// Bytes a second that one thread reads, and all together.
 const BANDWIDTH: (f64, f64) = (12e9, 40e9);
 /// Seconds for a value that stands in a block, and for one with a coordinate of its own.
-const BLOCK: f64 = 0.25e-9;
+const IN_BLOCK: f64 = 0.4e-9;
 const ELEMENT: f64 = 0.7e-9;
+/// Seconds to begin a block.
+const BLOCK: f64 = 2e-9;
 /// Seconds for each further column of the other operand.
 const COLUMN: f64 = 0.12e-9;
 /// Seconds to begin a segment.
@@ -53,8 +55,9 @@ pub(super) struct Sizes {
     pub(super) bytes: f64,
     /// Whether it ends in values with a coordinate of their own.
     elements: bool,
-    /// Positions of the level above the last that stores coordinates.
+    /// Positions of the level above the last that stores coordinates, and of that one.
     segments: f64,
+    blocks: f64,
 }
 
 /// A level's, as far as widths depend on it.
@@ -92,7 +95,7 @@ impl Census {
 
     pub(super) fn sizes(&self, bound: &Bound, value_bytes: usize) -> Sizes {
         let format = bound.format();
-        let (mut parents, mut bytes, mut segments) = (1.0, 0.0, 1.0);
+        let (mut parents, mut bytes, mut segments, mut blocks) = (1.0, 0.0, 1.0, 1.0);
         let mut levels = Vec::new();
         for (level, description) in format.descriptions().iter().enumerate() {
             let site = bound.site(level);
@@ -102,7 +105,7 @@ impl Census {
             };
             let room = format.levels()[level].ty.footprint(&site, parents, stored);
             if !description.props.full {
-                segments = parents;
+                (segments, blocks) = (parents, room.positions);
             }
             parents = room.positions;
             bytes += room.bytes;
@@ -116,14 +119,18 @@ impl Census {
         }
         let bytes = bytes + parents * value_bytes as f64;
         let elements = format.tail() == format.level_count();
-        Sizes { levels, stored: parents, bytes, elements, segments }
+        Sizes { levels, stored: parents, bytes, elements, segments, blocks }
     }
 }
 
 impl Sizes {
     pub(super) fn predict(&self, load: &Load) -> Prediction {
-        let each = if self.elements { ELEMENT } else { BLOCK } + (load.work - 1.0) * COLUMN;
-        let loops = (self.stored * each + self.segments * SEGMENT) / load.threads;
+        let (each, begun) = match self.elements {
+            true => (ELEMENT, 0.0),
+            false => (IN_BLOCK, self.blocks * BLOCK),
+        };
+        let each = each + (load.work - 1.0) * COLUMN;
+        let loops = (self.stored * each + self.segments * SEGMENT + begun) / load.threads;
         let rate = (BANDWIDTH.0 * load.threads).min(BANDWIDTH.1);
         let memory = (self.bytes + load.other_bytes) / rate;
         Prediction { stored: self.stored, bytes: self.bytes, seconds: memory.max(loops) }

@@ -35,13 +35,12 @@ pub(super) fn reason(
 }
 
 /// Why the best is the best.
-pub(super) fn summary(best: &Row, now: &Row, stats: &TensorStats) -> String {
+pub(super) fn summary(best: &Row, now: &Row) -> String {
     let (Some(won), Some(has)) = (best.measured, now.measured) else { return best.reason.clone() };
     if best.origin == Origin::Now {
         let shared = "nothing that was measured is faster than what it is stored in now";
         return format!("{shared}: {}", best.reason);
     }
-    let _ = stats;
     let times = has.seconds / won.seconds;
     let pays = match best.break_even {
         Some(uses) if uses.is_finite() => {
