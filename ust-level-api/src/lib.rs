@@ -17,6 +17,9 @@
 //!    loop IR.
 //! 5. **Locate** – [`LevelType::locate`]: the position of a coordinate, as loop IR.
 //!
+//! A level may also offer formats for a tensor that looks like it ([`LevelType::candidates`]), and
+//! say what room it would take ([`LevelType::footprint`]); it need not.
+//!
 //! Everything else (construction, conversion, drawing, operations, files) is the engine's work and
 //! follows from those five.
 //!

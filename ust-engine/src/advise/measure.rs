@@ -16,7 +16,7 @@ const CLOSE: f64 = 1.35;
 /// Formats that are predicted to be so much slower than the best measured are not tried.
 const HOPELESS: f64 = 1.7;
 /// Rounds of the leaders, at least and at most.
-const ROUNDS: (usize, usize) = (5, 25);
+const ROUNDS: (usize, usize) = (5, 20);
 /// Leaders, at most.
 const LEADERS: usize = 8;
 
@@ -32,6 +32,9 @@ pub(super) struct Contender {
 /// A candidate that was tried.
 pub(super) struct Trial {
     pub(super) measured: Measured,
+    /// Seconds as they would have been when the first candidate was measured: comparable, however
+    /// busy the machine is now.
+    score: f64,
     kernel: Kernel,
     /// Kept of the leaders alone.
     pub(super) tensor: Option<Tensor>,
@@ -56,15 +59,8 @@ impl Contest<'_> {
     /// narrow ones of the good; then the best in turns.
     pub(super) fn run(&mut self) -> Result<(), OpError> {
         self.try_out(0)?;
-        let of_kind = |contest: &Self, narrow: bool| -> Vec<usize> {
-            let mut order: Vec<usize> = (1..contest.contenders.len()).collect();
-            order.retain(|&at| contest.contenders[at].base.is_some() == narrow);
-            let seconds = |&at: &usize| contest.contenders[at].prediction.seconds;
-            order.sort_by(|a, b| seconds(a).total_cmp(&seconds(b)));
-            order
-        };
-        for (narrow, share) in [(false, 0.55), (true, 0.75)] {
-            for at in of_kind(self, narrow) {
+        for (heat, share) in [(Heat::Families, 0.5), (Heat::Members, 0.65), (Heat::Narrow, 0.8)] {
+            for at in self.order(heat) {
                 if self.spent() > share {
                     break;
                 }
@@ -80,12 +76,32 @@ impl Contest<'_> {
         self.take_turns()
     }
 
-    fn seconds(&self, at: usize) -> Option<f64> {
-        Some(self.contenders[at].trial.as_ref()?.measured.seconds)
+    /// Those that are not tried yet, the fastest predicted first. Of a family at first the fastest
+    /// alone: it tells what the others may be.
+    fn order(&self, heat: Heat) -> Vec<usize> {
+        let mut order: Vec<usize> = (1..self.contenders.len()).collect();
+        order.retain(|&at| self.contenders[at].trial.is_none());
+        order.retain(|&at| self.contenders[at].base.is_some() == (heat == Heat::Narrow));
+        let seconds = |&at: &usize| self.contenders[at].prediction.seconds;
+        order.sort_by(|a, b| seconds(a).total_cmp(&seconds(b)));
+        if heat == Heat::Families {
+            let mut seen: Vec<&str> = Vec::new();
+            order.retain(|&at| {
+                let family = family(&self.contenders[at].candidate.text);
+                let new = !seen.contains(&family);
+                seen.push(family);
+                new
+            });
+        }
+        order
+    }
+
+    fn score(&self, at: usize) -> Option<f64> {
+        Some(self.contenders[at].trial.as_ref()?.score)
     }
 
     fn best(&self) -> f64 {
-        let all = (0..self.contenders.len()).filter_map(|at| self.seconds(at));
+        let all = (0..self.contenders.len()).filter_map(|at| self.score(at));
         all.fold(f64::INFINITY, f64::min)
     }
 
@@ -93,21 +109,27 @@ impl Contest<'_> {
         self.began.elapsed().as_secs_f64() / self.budget.as_secs_f64().max(1e-9)
     }
 
-    /// Whether a candidate may win, were its prediction as much too high as that of any so far.
+    /// Whether a candidate may win, were its prediction as much too high as that of the others of
+    /// its family, or of any so far where none of them was tried.
     fn is_promising(&self, at: usize) -> bool {
         let contender = &self.contenders[at];
         if let Some(base) = contender.base {
-            return self.seconds(base).is_some_and(|seconds| seconds <= CLOSE * self.best());
+            return self.score(base).is_some_and(|score| score <= CLOSE * self.best());
         }
         let ratio = |contender: &Contender| {
-            let measured = contender.trial.as_ref()?.measured.seconds;
-            Some(measured / contender.prediction.seconds)
+            Some(contender.trial.as_ref()?.score / contender.prediction.seconds)
         };
-        let lowest = self.contenders.iter().filter_map(ratio).fold(f64::INFINITY, f64::min);
+        let name = family(&contender.candidate.text);
+        let related = |known: &&Contender| family(&known.candidate.text) == name;
+        let lowest = |ratios: &mut dyn Iterator<Item = f64>| ratios.fold(f64::INFINITY, f64::min);
+        let lowest = match lowest(&mut self.contenders.iter().filter(related).filter_map(ratio)) {
+            known if known.is_finite() => known,
+            _ => lowest(&mut self.contenders.iter().filter_map(ratio)),
+        };
         contender.prediction.seconds * lowest <= HOPELESS * self.best()
     }
 
-    /// Converts, runs once to warm up, and measures a few times.
+    /// Converts, runs once to warm up, and measures a few times, in turns with the best so far.
     fn try_out(&mut self, at: usize) -> Result<(), OpError> {
         let candidate = &self.contenders[at].candidate;
         (self.progress)(&candidate.text, self.spent().min(1.0));
@@ -123,18 +145,31 @@ impl Contest<'_> {
                 convert_seconds,
                 seconds: f64::INFINITY,
                 rounds: 0,
+                leads: false,
             },
+            score: f64::INFINITY,
             kernel,
             tensor: None,
             batch: 1,
         };
         let once = self.time(&trial, &tensor)?;
         trial.batch = (BATCH / once.max(1e-7)).clamp(1.0, 10_000.0) as u32;
-        let mut best = once;
-        for _ in 0..if once > 0.25 { 1 } else { 3 } {
+        let rounds = if once > 0.25 { 2 } else { 4 };
+        let (mut best, mut other) = (once, f64::INFINITY);
+        let reference = self.ranked().into_iter().find(|&at| self.holds(at));
+        for _ in 0..rounds {
+            if let Some(trial) = reference.and_then(|at| self.contenders[at].trial.as_ref())
+                && let Some(tensor) = &trial.tensor
+            {
+                other = other.min(self.time(trial, tensor)?);
+            }
             best = best.min(self.time(&trial, &tensor)?);
         }
-        (trial.measured.seconds, trial.measured.rounds) = (best, 3);
+        (trial.measured.seconds, trial.measured.rounds) = (best, rounds + 1);
+        trial.score = match reference.and_then(|at| self.score(at)) {
+            Some(score) => best * score / other,
+            None => best,
+        };
         trial.tensor = Some(tensor);
         self.contenders[at].trial = Some(trial);
         self.forget_losers();
@@ -159,7 +194,7 @@ impl Contest<'_> {
             let Some(trial) = &mut self.contenders[at].trial else { continue };
             let bytes = trial.measured.bytes as u64;
             rank += 1;
-            if trial.measured.seconds > most || bytes > left || rank > LEADERS {
+            if trial.score > most || bytes > left || rank > LEADERS {
                 trial.tensor = None;
             } else if trial.tensor.is_some() {
                 left -= bytes;
@@ -171,8 +206,8 @@ impl Contest<'_> {
     fn ranked(&self) -> Vec<usize> {
         let mut order: Vec<usize> = (0..self.contenders.len()).collect();
         order.retain(|&at| self.contenders[at].trial.is_some());
-        let seconds = |&at: &usize| self.seconds(at).unwrap_or(f64::INFINITY);
-        order.sort_by(|a, b| seconds(a).total_cmp(&seconds(b)));
+        let score = |&at: &usize| self.score(at).unwrap_or(f64::INFINITY);
+        order.sort_by(|a, b| score(a).total_cmp(&score(b)));
         order
     }
 
@@ -206,6 +241,17 @@ impl Contest<'_> {
                 (&mut self.contenders[at].trial, samples.get(samples.len() / 8))
             {
                 (trial.measured.seconds, trial.measured.rounds) = (typical, samples.len());
+                trial.measured.leads = true;
+            }
+        }
+        // The others as they would have been now.
+        if let Some(now) = &self.contenders[0].trial {
+            let busier = now.measured.seconds / now.score;
+            for contender in &mut self.contenders {
+                if let Some(trial) = contender.trial.as_mut().filter(|trial| !trial.measured.leads)
+                {
+                    trial.measured.seconds = trial.score * busier;
+                }
             }
         }
         Ok(())
@@ -213,6 +259,25 @@ impl Contest<'_> {
 
     fn holds(&self, at: usize) -> bool {
         self.contenders[at].trial.as_ref().is_some_and(|trial| trial.tensor.is_some())
+    }
+}
+
+/// Which candidates are measured.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Heat {
+    /// One of each family.
+    Families,
+    /// The rest of the families.
+    Members,
+    /// Narrow widths of the good ones.
+    Narrow,
+}
+
+/// What instances of a named format with other numbers have in common: `BSR` of `BSR(2, 3)`.
+fn family(text: &str) -> &str {
+    match text.split_once('(') {
+        Some((name, numbers)) if numbers.starts_with(|c: char| c.is_ascii_digit()) => name,
+        _ => text,
     }
 }
 

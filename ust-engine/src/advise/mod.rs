@@ -25,8 +25,10 @@
 //! | `predict` | bytes and time, estimated |
 //! | `operation` | the operation, and operands for it |
 //! | `measure` | the contest |
+//! | `advice` | what was found out, ranked |
 //! | `words` | what the numbers mean |
 
+mod advice;
 mod catalogue;
 mod distinct;
 mod measure;
@@ -38,6 +40,7 @@ mod words;
 use std::fmt;
 use std::time::{Duration, Instant};
 
+pub use advice::{Advice, Measured, Row};
 pub use catalogue::{Candidate, LeftOut, Origin, catalogue};
 pub use operation::default_operation;
 pub use predict::Prediction;
@@ -52,9 +55,6 @@ use crate::format::Format;
 use crate::ops::OpError;
 use crate::tensor::Tensor;
 use crate::tensor::memory::default_limit;
-
-/// Formats nearer to the fastest than this are as fast: the one with the fewest bytes wins.
-const ALIKE: f64 = 1.04;
 
 /// Told what is being measured, and which part of the budget is spent.
 pub type Progress<'a> = &'a dyn Fn(&str, f64);
@@ -143,79 +143,6 @@ pub enum AdviseError {
     },
 }
 
-/// What a format took.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Measured {
-    /// Bytes of values and level arrays.
-    pub bytes: usize,
-    /// Values stored, padding included.
-    pub stored: usize,
-    /// Seconds to convert the tensor from the format it has now.
-    pub convert_seconds: f64,
-    /// Seconds for the operation.
-    pub seconds: f64,
-    /// How often it was measured.
-    pub rounds: usize,
-}
-
-/// A format with what is known about it.
-#[derive(Clone, Debug)]
-pub struct Row {
-    /// Its name, or text: what to write after `--format`.
-    pub text: String,
-    /// The format.
-    pub format: Format,
-    /// Where it comes from.
-    pub origin: Origin,
-    /// What it was expected to take.
-    pub prediction: Prediction,
-    /// What it took, where it was measured.
-    pub measured: Option<Measured>,
-    /// After how many operations converting has paid; `None` where it never does.
-    pub break_even: Option<f64>,
-    /// What stands behind the numbers, in words.
-    pub reason: String,
-}
-
-/// What was found out.
-#[derive(Clone, Debug)]
-pub struct Advice {
-    /// What the tensor looks like.
-    pub stats: Stats,
-    /// The operation.
-    pub operation: String,
-    /// What the tensor is called in it.
-    pub operand: String,
-    /// The best first; those that were not measured last, by prediction.
-    pub rows: Vec<Row>,
-    /// Formats that do not compete, and why.
-    pub left_out: Vec<LeftOut>,
-}
-
-impl Advice {
-    /// The format to choose.
-    ///
-    /// # Panics
-    /// Never: what the tensor is stored in is always measured.
-    #[must_use]
-    pub fn best(&self) -> &Row {
-        &self.rows[0]
-    }
-
-    /// The format that the tensor has now.
-    #[must_use]
-    pub fn now(&self) -> &Row {
-        let now = self.rows.iter().find(|row| row.origin == Origin::Now);
-        now.unwrap_or_else(|| self.best())
-    }
-
-    /// Why it is the best, in a sentence.
-    #[must_use]
-    pub fn summary(&self) -> String {
-        words::summary(self.best(), self.now())
-    }
-}
-
 /// Finds the format in which a tensor is fastest in an operation.
 ///
 /// Duplicates are summed first. The format recommended is the one with the fewest bytes of those
@@ -290,37 +217,6 @@ pub fn advise(tensor: &Tensor, options: &Options<'_>) -> Result<Advice, AdviseEr
     };
     contest.run()?;
     let Contest { contenders, left_out, .. } = contest;
-    let rows = rank_rows(contenders, &left_out, &stats);
+    let rows = advice::ranked(contenders, &left_out, &stats);
     Ok(Advice { stats, operation: operation.text, operand: operation.name, rows, left_out })
-}
-
-/// The rows of the table, in order.
-fn rank_rows(contenders: Vec<Contender>, left_out: &[LeftOut], stats: &Stats) -> Vec<Row> {
-    let now = contenders[0].trial.as_ref().map_or(f64::INFINITY, |trial| trial.measured.seconds);
-    let row = |contender: Contender| {
-        let Contender { candidate: Candidate { text, format, origin }, prediction, trial, .. } =
-            contender;
-        let measured = trial.map(|trial| trial.measured);
-        let break_even = measured
-            .filter(|measured| measured.seconds < now && origin != Origin::Now)
-            .map(|measured| measured.convert_seconds / (now - measured.seconds));
-        let reason = words::reason(&format, &prediction, measured.as_ref(), stats);
-        Row { text, format, origin, prediction, measured, break_even, reason }
-    };
-    let failed = |row: &Row| left_out.iter().any(|left_out| left_out.text == row.text);
-    let mut rows: Vec<Row> = contenders.into_iter().map(row).collect();
-    rows.retain(|row| row.measured.is_some() || !failed(row));
-    let key = |row: &Row| match row.measured {
-        Some(measured) => (0, measured.seconds),
-        None => (1, row.prediction.seconds),
-    };
-    rows.sort_by(|a, b| key(a).0.cmp(&key(b).0).then(key(a).1.total_cmp(&key(b).1)));
-    // Of those that are as fast as the fastest, what is there already, or else what is smallest.
-    let fastest = key(&rows[0]).1;
-    let alike = rows.iter().take_while(|row| key(row).0 == 0 && key(row).1 <= ALIKE * fastest);
-    let bytes = |row: &Row| row.measured.map_or(usize::MAX, |measured| measured.bytes);
-    let cost = |row: &Row| if row.origin == Origin::Now { 0 } else { bytes(row) };
-    let chosen = alike.enumerate().min_by_key(|(_, row)| cost(row)).map_or(0, |(at, _)| at);
-    rows[..=chosen].rotate_right(1);
-    rows
 }
