@@ -51,7 +51,7 @@ fn what_makes_no_sense_is_refused() {
         (&["gen:ones(3)", "--op", "y(i) = B(i,j)"][..], "rank 1"),
         (&["gen:ones(3)", "--op", "s = A(i) * "], "expected"),
         (&["gen:ones(3)", "q=gen:ones(3)"], "`q`"),
-        (&["gen:ones(3)", "--budget", "-1"], "seconds"),
+        (&["gen:ones(3)", "--budget=-1"], "seconds"),
     ] {
         let ran = ust(&[&["advise"][..], args].concat());
         assert_eq!(ran.code, Some(2), "{args:?}: {}", ran.stderr);

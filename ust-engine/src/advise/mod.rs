@@ -51,7 +51,6 @@ use self::measure::{Contender, Contest};
 use self::operation::Operation;
 use self::predict::Census;
 use crate::error::Error;
-use crate::format::Format;
 use crate::ops::OpError;
 use crate::tensor::Tensor;
 use crate::tensor::memory::default_limit;
