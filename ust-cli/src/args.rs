@@ -45,6 +45,8 @@ pub(crate) enum Command {
     Convert(Convert),
     /// Compute an expression, such as "y(i) = A(i,j) * x(j)"
     Run(Run),
+    /// Find the format in which a tensor is fastest, by measuring
+    Advise(Advise),
     /// Explain a command, or `generators`
     Help(Help),
 }
@@ -202,6 +204,54 @@ pub(crate) enum Backend {
     Interp,
 }
 
+const ADVISE_HELP: &str = "\
+The tensor is the operand `A` of the operation, or its first one of the tensor's rank. Operands that \
+are not given are dense, with 32 coordinates for each index that no tensor at hand has. By default the \
+last dimension is contracted with a vector: `y(i) = A(i,j) * x(j)` for a matrix.
+
+With --json: {\"operation\", \"operand\", \"best\", \"summary\", \"stats\": {...}, \"formats\": [{\"text\", \
+\"format\", \"origin\", \"predicted\": {\"stored\", \"bytes\", \"seconds\"}, \"measured\": {\"stored\", \"bytes\", \
+\"convert_seconds\", \"seconds\", \"rounds\"} or null, \"break_even\", \"reason\"}, ...], \"left_out\": \
+[{\"text\", \"reason\"}, ...]}, the best format first.";
+
+#[derive(Debug, clap::Args)]
+#[command(after_help = ADVISE_HELP)]
+pub(crate) struct Advise {
+    /// A file or a generator
+    #[arg(value_name = "TENSOR")]
+    pub(crate) tensor: String,
+    /// Other operands of the operation, such as x=vector.npy
+    #[arg(value_name = "NAME=TENSOR", value_parser = named)]
+    pub(crate) operands: Vec<Named>,
+    /// What is done with the tensor, such as "C(i,k) = A(i,j) * B(j,k)"
+    #[arg(long, value_name = "EXPRESSION")]
+    pub(crate) op: Option<String>,
+    /// The format it has now, where that is not what the file is read into
+    #[arg(long, value_name = "F")]
+    pub(crate) format: Option<String>,
+    /// Shape of a file that does not state it, such as 4x6x8
+    #[arg(long, value_parser = shape)]
+    pub(crate) shape: Option<Shape>,
+    /// Threads, at most; all cores without it
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..))]
+    pub(crate) threads: Option<u16>,
+    /// How long to measure, about
+    #[arg(long, value_name = "SECONDS", default_value_t = 20.0, value_parser = seconds)]
+    pub(crate) budget: f64,
+    /// Memory that formats may take, in MiB; three quarters of what is free without it
+    #[arg(long, value_name = "MIB", value_parser = clap::value_parser!(u32).range(1..))]
+    pub(crate) memory: Option<u32>,
+    /// Draw the tensor, stored in the best format, into this file
+    #[arg(long, value_name = "FILE")]
+    pub(crate) svg: Option<PathBuf>,
+    /// Print every format, those that were not measured and those left out as well
+    #[arg(long)]
+    pub(crate) all: bool,
+    /// Print one JSON object
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
 #[derive(Debug, clap::Args)]
 pub(crate) struct Help {
     /// A command, or `generators`
@@ -259,6 +309,11 @@ fn named(text: &str) -> Result<Named, String> {
 fn extent(text: &str) -> Result<(String, usize), String> {
     let read = named(text).ok().and_then(|n| Some((n.name, n.text.parse().ok()?)));
     read.ok_or_else(|| "write an index and its extent, such as `k=9`".to_owned())
+}
+
+fn seconds(text: &str) -> Result<f64, String> {
+    let read = text.parse().ok().filter(|seconds| (0.0..=1e6).contains(seconds));
+    read.ok_or_else(|| "write a number of seconds, such as 20 or 0.5".to_owned())
 }
 
 fn named_shape(text: &str) -> Result<NamedShape, String> {

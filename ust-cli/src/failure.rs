@@ -211,6 +211,17 @@ impl From<OpError> for Failure {
     }
 }
 
+impl From<ust::advise::AdviseError> for Failure {
+    fn from(error: ust::advise::AdviseError) -> Self {
+        use ust::advise::AdviseError;
+        match error {
+            AdviseError::Operation(error) => error.into(),
+            AdviseError::Tensor(error) => error.into(),
+            error => Self::input(error.to_string()),
+        }
+    }
+}
+
 impl From<ust::Error> for Failure {
     fn from(error: ust::Error) -> Self {
         match error {

@@ -15,11 +15,13 @@
 //! | [`io`] | Matrix Market, FROSTT, NumPy, SciPy and `.ust.npz` files |
 //! | [`generate`] | generated tensors, the same on every machine |
 //! | [`draw`] | pictures of tensors, as text and SVG |
+//! | [`mod@advise`] | which format suits a tensor |
 //!
 //! *Invariant: nothing in this crate names a level type.* Named formats are format text, in one
 //! table ([`format::named`]).
 #![deny(unsafe_code)]
 
+pub mod advise;
 pub mod coo;
 pub mod draw;
 pub mod error;

@@ -11,6 +11,7 @@ use crate::column::IndexColumn;
 use crate::error::LevelError;
 use crate::index::{IndexArray, IndexKind};
 use crate::ir::{Builder, Expr};
+use crate::stats::{Footprint, TensorStats};
 use crate::walk::{Located, Walk, WalkKind, WalkSite};
 
 /// How one level of a tensor is stored: the contract that a level crate fulfils.
@@ -70,6 +71,22 @@ pub trait LevelType: DynClone + fmt::Debug + Send + Sync {
     fn locate(&self, site: &WalkSite, crd: Expr, b: &mut Builder) -> Option<Located> {
         let _ = (site, crd, b);
         None
+    }
+
+    /// Formats that suit a tensor which looks like this, as format text of its rank that uses this
+    /// level: they compete with the named formats when somebody asks for advice. Asked of the
+    /// level as each of [`LevelFactory::samples`](crate::LevelFactory::samples) makes it. None by
+    /// default.
+    fn candidates(&self, stats: &TensorStats) -> Vec<String> {
+        let _ = stats;
+        Vec::new()
+    }
+
+    /// The room that the level would take under so many parents with so many stored coordinates
+    /// in all: an estimate, made without any entries. By default what the description implies; a
+    /// level that has other positions, or arrays of other lengths, says so here.
+    fn footprint(&self, site: &Site, parents: f64, stored: f64) -> Footprint {
+        Footprint::described(&self.describe(), site, parents, stored)
     }
 }
 

@@ -17,6 +17,9 @@
 //!    loop IR.
 //! 5. **Locate** – [`LevelType::locate`]: the position of a coordinate, as loop IR.
 //!
+//! A level may also offer formats for a tensor that looks like it ([`LevelType::candidates`]), and
+//! say what room it would take ([`LevelType::footprint`]); it need not.
+//!
 //! Everything else (construction, conversion, drawing, operations, files) is the engine's work and
 //! follows from those five.
 //!
@@ -30,6 +33,7 @@
 //! | [`check`] | which positions are reachable, and errors that name array, index and rule |
 //! | [`walk`] | cursors: what a level hands to the engine's loops |
 //! | [`full`] | what every full level does alike |
+//! | [`stats`] | what a tensor looks like, for levels that offer formats for it |
 //! | [`ir`] | the loop IR: types, builder, printer, validator, interpreter |
 //! | [`registry`] | how a level type becomes known, and how its arguments are written |
 //! | [`scalar`] | element types (dtypes) and single values |
@@ -51,6 +55,7 @@ pub mod ir;
 pub mod level;
 pub mod registry;
 pub mod scalar;
+pub mod stats;
 pub mod walk;
 
 pub use assemble::{Assembled, Entries};
@@ -65,6 +70,7 @@ pub use level::{
 };
 pub use registry::{Alias, Arg, LevelArgs, LevelFactory};
 pub use scalar::{Dtype, Element, Scalar};
+pub use stats::{Footprint, TensorStats};
 pub use walk::{Interval, Located, Step, Walk, WalkKind, WalkSite};
 
 /// A coordinate: an index along a dimension or a level. Signed, because a diagonal's offset is one.

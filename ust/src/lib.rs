@@ -101,6 +101,7 @@
 //! | pictures | [`draw`] |
 //! | expressions in index notation | [`einsum`], [`ops`], and how they are written: [`ops::parse`] |
 //! | prepared kernels | [`Kernel`] |
+//! | which format suits a tensor | [`mod@advise`] |
 //! | a level type of your own | [`level_api`] |
 #![forbid(unsafe_code)]
 

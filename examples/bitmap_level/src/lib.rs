@@ -34,9 +34,9 @@
 use ust_level_api::ir::{BinOp, Builder, Expr};
 use ust_level_api::level::Wants;
 use ust_level_api::{
-    ArraySpec, Arrays, Assembled, Description, Entries, IndexArray, IndexKind, LevelArgs,
-    LevelError, LevelFactory, LevelType, LocateCost, Located, Place, Pos, Props, Reach, Role, Site,
-    Step, Walk, WalkKind, WalkSite, check, full, inventory,
+    ArraySpec, Arrays, Assembled, Description, Entries, Footprint, IndexArray, IndexKind,
+    LevelArgs, LevelError, LevelFactory, LevelType, LocateCost, Located, Place, Pos, Props, Reach,
+    Role, Site, Step, TensorStats, Walk, WalkKind, WalkSite, check, full, inventory,
 };
 
 inventory::submit! {
@@ -143,6 +143,26 @@ impl LevelType for Bitmap {
         // Outside the level there is no bit to look at.
         let found = found.select(is_set(site, b, &pos), Expr::Bool(false));
         Some(Located { pos, found })
+    }
+
+    /// Competes where at least one in sixteen elements of the last dimension is stored: `ust advise`
+    /// then measures it beside the named formats.
+    fn candidates(&self, stats: &TensorStats) -> Vec<String> {
+        let rank = stats.shape.len();
+        if rank == 0 || stats.density() < 1.0 / 16.0 {
+            return Vec::new();
+        }
+        let dims: Vec<String> = (0..rank).map(|dim| format!("d{dim}")).collect();
+        let dense = |dim: &String| format!("{dim} : dense");
+        let mut levels: Vec<String> = dims[..rank - 1].iter().map(dense).collect();
+        levels.push(format!("{} : bitmap", dims[rank - 1]));
+        vec![format!("({}) -> ({})", dims.join(", "), levels.join(", "))]
+    }
+
+    /// A position and a byte for each coordinate, stored or not.
+    fn footprint(&self, site: &Site, parents: f64, _stored: f64) -> Footprint {
+        let positions = parents * site.size as f64;
+        Footprint { positions, bytes: positions }
     }
 }
 

@@ -35,9 +35,9 @@ use ust_level_api::check;
 use ust_level_api::ir::{Builder, Expr};
 use ust_level_api::level::Wants;
 use ust_level_api::{
-    Arg, ArraySpec, Arrays, Assembled, Description, Entries, ExprShape, IndexColumn, Interval,
-    LevelArgs, LevelError, LevelFactory, LevelType, LocateCost, Located, Place, Props, Reach, Role,
-    Site, Walk, WalkKind, WalkSite, inventory,
+    Arg, ArraySpec, Arrays, Assembled, Description, Entries, ExprShape, Footprint, IndexColumn,
+    Interval, LevelArgs, LevelError, LevelFactory, LevelType, LocateCost, Located, Place, Props,
+    Reach, Role, Site, TensorStats, Walk, WalkKind, WalkSite, inventory,
 };
 
 inventory::submit! {
@@ -237,6 +237,32 @@ impl LevelType for Structured {
             b.if_(here, |b| b.assign(at, slot));
         });
         Some(Located { pos: at.into(), found: Expr::Int(0).le(at) })
+    }
+
+    /// Groups along the last dimension, where none has more entries than it may and padding is not
+    /// most of what is stored.
+    fn candidates(&self, stats: &TensorStats) -> Vec<String> {
+        let (n, m) = (self.n, self.m);
+        let Some((last, leading)) = stats.shape.split_last() else { return Vec::new() };
+        let groups: f64 = leading.iter().map(|&extent| extent as f64).product::<f64>()
+            * (*last as u64).div_ceil(m) as f64;
+        let room = groups * n as f64;
+        if stats.obeys(n, m) != Some(true) || room > 3.0 * stats.entries as f64 {
+            return Vec::new();
+        }
+        let dim = |at: usize| format!("d{at}");
+        let dims: Vec<String> = (0..stats.shape.len()).map(dim).collect();
+        let mut levels: Vec<String> =
+            (0..leading.len()).map(|at| format!("{} : dense", dim(at))).collect();
+        let last = dim(leading.len());
+        levels.push(format!("{last} / {m} : dense"));
+        levels.push(format!("{last} % {m} : {}", self.text()));
+        vec![format!("({}) -> ({})", dims.join(", "), levels.join(", "))]
+    }
+
+    fn footprint(&self, site: &Site, parents: f64, _stored: f64) -> Footprint {
+        let positions = parents * self.n as f64;
+        Footprint { positions, bytes: positions * f64::from(site.crd_kind().bits()) / 8.0 }
     }
 }
 

@@ -1,5 +1,6 @@
 //! One file for each subcommand.
 
+mod advise;
 mod check;
 mod convert;
 mod format;
@@ -24,6 +25,7 @@ pub(crate) fn run(command: Command, out: &mut Output) -> Result<(), Failure> {
         Command::Show(args) => show::run(&args, out),
         Command::Convert(args) => convert::run(&args, out),
         Command::Run(args) => run::run(&args, out),
+        Command::Advise(args) => advise::run(&args, out),
         Command::Help(args) => help::run(&args, out),
     }
 }

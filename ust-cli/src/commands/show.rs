@@ -38,7 +38,7 @@ fn for_this_terminal() -> TextOptions {
 }
 
 /// Replaces a file whole or not at all.
-fn replace(file: &Path, text: &str) -> Result<(), Failure> {
+pub(super) fn replace(file: &Path, text: &str) -> Result<(), Failure> {
     let failed = |error| Failure::failed(format!("{}: cannot write: {error}", file.display()));
     // What is no regular file, such as a pipe, is written to and not replaced.
     if std::fs::metadata(file).is_ok_and(|known| !known.is_file()) {

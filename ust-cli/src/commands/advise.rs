@@ -1,0 +1,290 @@
+//! `ust advise`: the format in which a tensor is fastest.
+
+use std::io::{IsTerminal, Write};
+use std::time::Duration;
+
+use indicatif::{ProgressBar, ProgressStyle};
+use serde_json::{Value, json};
+use ust::advise::{Advice, Options, Origin, Row, Stats, advise};
+use ust::draw::{SvgOptions, svg};
+
+use crate::args::Advise;
+use crate::failure::Failure;
+use crate::output::Output;
+use crate::{source, text};
+
+/// Rows that are printed without `--all`.
+const SHOWN: usize = 12;
+
+pub(crate) fn run(args: &Advise, out: &mut Output) -> Result<(), Failure> {
+    let tensor = source::tensor(&args.tensor, args.shape.as_ref(), args.format.as_deref())?;
+    let mut operands = Vec::new();
+    for named in &args.operands {
+        operands.push((named.name.clone(), source::tensor(&named.text, None, None)?));
+    }
+    let bar = Bar::new();
+    let tell = |what: &str, share: f64| bar.show(what, share);
+    let mut options = Options {
+        operation: args.op.clone(),
+        operands,
+        threads: args.threads.map(usize::from),
+        budget: Duration::from_secs_f64(args.budget),
+        progress: Some(&tell),
+        ..Options::default()
+    };
+    if let Some(mib) = args.memory {
+        options.memory_limit = u64::from(mib) << 20;
+    }
+    let advice = advise(&tensor, &options)?;
+    drop(bar);
+    if let Some(file) = &args.svg {
+        let best = tensor.convert(&advice.best().format)?;
+        let title = Some(format!("{}: {}", args.tensor, advice.best().text));
+        super::show::replace(file, &svg(&best, &SvgOptions { title, ..Default::default() })?)?;
+    }
+    if args.json {
+        return out.json(&object(&advice));
+    }
+    write!(out, "{}", text::table(&looks(&advice.stats)))?;
+    writeln!(out, "\n{}", advice.operation)?;
+    table(&advice, args.all, out)?;
+    let best = advice.best();
+    writeln!(out, "\n{}: {}", best.text, advice.summary())?;
+    writeln!(out, "  --format \"{}={}\"", advice.operand, best.text)?;
+    if best.text != best.format.to_string() {
+        writeln!(out, "  {}", best.format)?;
+    }
+    if let Some(file) = &args.svg {
+        writeln!(out, "wrote {}", file.display())?;
+    }
+    Ok(())
+}
+
+/// A bar on standard error, where somebody looks at one.
+struct Bar(Option<ProgressBar>);
+
+impl Bar {
+    fn new() -> Self {
+        let bar = std::io::stderr().is_terminal().then(|| ProgressBar::new(1000));
+        if let (Some(bar), Ok(style)) =
+            (&bar, ProgressStyle::with_template("{wide_bar} {percent}% {msg}"))
+        {
+            bar.set_style(style);
+        }
+        Self(bar)
+    }
+
+    fn show(&self, what: &str, share: f64) {
+        if let Some(bar) = &self.0 {
+            bar.set_position((share * 1000.0) as u64);
+            bar.set_message(what.to_owned());
+        }
+    }
+}
+
+impl Drop for Bar {
+    fn drop(&mut self) {
+        if let Some(bar) = &self.0 {
+            bar.finish_and_clear();
+        }
+    }
+}
+
+/// What the tensor looks like, in lines.
+fn looks(stats: &Stats) -> Vec<Vec<String>> {
+    let mut rows = vec![
+        ["shape".to_owned(), text::shape(&stats.shape)],
+        ["entries".to_owned(), {
+            let share = format!("{:.3e} of all cells", stats.density());
+            format!("{} ({share})", text::grouped(stats.entries.into()))
+        }],
+    ];
+    let mut row = |name: &str, what: String| rows.push([name.to_owned(), what]);
+    if stats.duplicates > 0 {
+        row("duplicates", format!("{}, summed first", text::grouped(stats.duplicates.into())));
+    }
+    for (dim, spread) in stats.dims.iter().enumerate() {
+        let name = match (stats.dims.len(), dim) {
+            (2, 0) => "rows".to_owned(),
+            (2, _) => "columns".to_owned(),
+            _ => format!("dimension {dim}"),
+        };
+        let what = format!(
+            "{} to {} entries, {:.1} on average, deviation {:.0} %, {} empty",
+            spread.min,
+            spread.max,
+            spread.mean,
+            100.0 * spread.skew,
+            text::grouped(spread.empty.into())
+        );
+        row(&name, what);
+    }
+    if let Some(diagonals) = &stats.diagonals {
+        let (low, high) = diagonals.band;
+        let symmetric = if diagonals.symmetric { ", symmetric pattern" } else { "" };
+        let what = format!(
+            "{}, {:.1} % full, j - i from {low} to {high}{symmetric}",
+            text::grouped(diagonals.count.into()),
+            100.0 * diagonals.fill
+        );
+        row("diagonals", what);
+    }
+    let blocks = stats.blocks.iter().map(|blocks| {
+        let extents: Vec<String> = blocks.extents.iter().map(usize::to_string).collect();
+        format!("{} {:.0} %", extents.join("x"), 100.0 * blocks.fill)
+    });
+    let blocks: Vec<String> = blocks.collect();
+    if !blocks.is_empty() {
+        row("blocks full", blocks.join(", "));
+    }
+    let groups = stats.groups.iter().map(|(m, most)| format!("{most}:{m}"));
+    row("groups", format!("{} at most", groups.collect::<Vec<_>>().join(", ")));
+    rows.into_iter().map(Vec::from).collect()
+}
+
+fn table(advice: &Advice, all: bool, out: &mut Output) -> Result<(), Failure> {
+    let titles = ["", "FORMAT", "BYTES", "CONVERT", "EACH", "PAYS AFTER", "WHY"];
+    let mut rows = vec![titles.map(str::to_owned).to_vec()];
+    let measured = advice.rows.iter().filter(|row| row.measured.is_some()).count();
+    let shown = if all { advice.rows.len() } else { measured.min(SHOWN) };
+    for (at, row) in advice.rows.iter().enumerate() {
+        if at < shown || row.origin == Origin::Now {
+            rows.push(line(at, row));
+        }
+    }
+    write!(out, "{}", text::table(&rows))?;
+    let rest = advice.rows.len().saturating_sub(shown);
+    if all {
+        for left_out in &advice.left_out {
+            writeln!(out, "left out: {}: {}", left_out.text, left_out.reason)?;
+        }
+    } else if rest + advice.left_out.len() > 0 {
+        writeln!(
+            out,
+            "{measured} formats measured, {} expected to be slower or out of time, {} left out: \
+             --all lists them",
+            advice.rows.len() - measured,
+            advice.left_out.len()
+        )?;
+    }
+    Ok(())
+}
+
+fn line(at: usize, row: &Row) -> Vec<String> {
+    let now = if row.origin == Origin::Now { " (now)" } else { "" };
+    let mut cells = vec![(at + 1).to_string(), format!("{}{now}", row.text)];
+    match &row.measured {
+        Some(measured) => {
+            let uses = row.break_even.map(|uses| format!("{} uses", uses.ceil().max(1.0)));
+            let convert = match row.origin {
+                Origin::Now => String::new(),
+                _ => duration(measured.convert_seconds),
+            };
+            cells.extend([
+                text::bytes(measured.bytes),
+                convert,
+                duration(measured.seconds),
+                uses.unwrap_or_default(),
+            ]);
+        }
+        None => cells.extend([
+            format!("~{}", text::bytes(row.prediction.bytes as usize)),
+            String::new(),
+            format!("~{}", duration(row.prediction.seconds)),
+            String::new(),
+        ]),
+    }
+    cells.push(row.reason.clone());
+    cells
+}
+
+/// Seconds in a unit that suits.
+fn duration(seconds: f64) -> String {
+    match seconds {
+        s if s >= 1.0 => format!("{s:.2} s"),
+        s if s >= 1e-3 => format!("{:.2} ms", s * 1e3),
+        s => format!("{:.2} us", s * 1e6),
+    }
+}
+
+fn object(advice: &Advice) -> Value {
+    let rows: Vec<Value> = advice.rows.iter().map(row_object).collect();
+    let left_out: Vec<Value> = advice
+        .left_out
+        .iter()
+        .map(|left_out| json!({ "text": left_out.text, "reason": left_out.reason }))
+        .collect();
+    json!({
+        "operation": advice.operation,
+        "operand": advice.operand,
+        "best": advice.best().text,
+        "summary": advice.summary(),
+        "stats": stats_object(&advice.stats),
+        "formats": rows,
+        "left_out": left_out,
+    })
+}
+
+fn row_object(row: &Row) -> Value {
+    let origin = match &row.origin {
+        Origin::Now => "now".to_owned(),
+        Origin::Named => "named".to_owned(),
+        Origin::Level(level) => format!("level {level}"),
+    };
+    let measured = row.measured.map(|measured| {
+        json!({
+            "stored": measured.stored,
+            "bytes": measured.bytes,
+            "convert_seconds": measured.convert_seconds,
+            "seconds": measured.seconds,
+            "rounds": measured.rounds,
+        })
+    });
+    let predicted = &row.prediction;
+    json!({
+        "text": row.text,
+        "format": row.format.to_string(),
+        "origin": origin,
+        "predicted": {
+            "stored": predicted.stored, "bytes": predicted.bytes, "seconds": predicted.seconds,
+        },
+        "measured": measured,
+        "break_even": row.break_even,
+        "reason": row.reason,
+    })
+}
+
+fn stats_object(stats: &Stats) -> Value {
+    let dims: Vec<Value> = stats
+        .dims
+        .iter()
+        .map(|spread| {
+            json!({
+                "min": spread.min, "mean": spread.mean, "max": spread.max,
+                "empty": spread.empty, "skew": spread.skew,
+            })
+        })
+        .collect();
+    let blocks: Vec<Value> = stats
+        .blocks
+        .iter()
+        .map(|b| json!({ "extents": b.extents, "count": b.count, "fill": b.fill }))
+        .collect();
+    let diagonals = stats.diagonals.map(|d| {
+        json!({
+            "count": d.count, "fill": d.fill, "anti_count": d.anti_count,
+            "band": [d.band.0, d.band.1], "symmetric": d.symmetric,
+        })
+    });
+    json!({
+        "shape": stats.shape,
+        "entries": stats.entries,
+        "duplicates": stats.duplicates,
+        "density": stats.density(),
+        "dims": dims,
+        "prefixes": stats.prefixes,
+        "groups": stats.groups,
+        "blocks": blocks,
+        "diagonals": diagonals,
+    })
+}
