@@ -102,7 +102,7 @@ fn texts(entry: &NamedFormat) -> Vec<String> {
         // A family over the order takes that of the tensor.
         [] | ["d"] => vec![entry.name.to_owned()],
         // Other parameters than extents of blocks are for a level type to choose.
-        parameters if !parameters.iter().all(|p| of_blocks(&p)) => Vec::new(),
+        parameters if !parameters.iter().all(of_blocks) => Vec::new(),
         [_, _] => BLOCKS.iter().map(|&(m, n)| with(&[m, n])).collect(),
         [_] => [2, 4, 8, 16].iter().map(|&m| with(&[m])).collect(),
         parameters => [2, 4].iter().map(|&m| with(&vec![m; parameters.len()])).collect(),

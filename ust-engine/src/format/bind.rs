@@ -1,5 +1,7 @@
 //! A format bound to a shape: how many coordinates each level has.
 
+use std::sync::Arc;
+
 use ust_level_api::Site;
 
 use super::error::FormatError;
@@ -19,7 +21,10 @@ pub struct LevelDomain {
 
 /// A format together with a shape that suits it.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Bound {
+pub struct Bound(Arc<Parts>);
+
+#[derive(Debug, PartialEq)]
+struct Parts {
     format: Format,
     shape: Vec<usize>,
     levels: Vec<LevelDomain>,
@@ -29,19 +34,19 @@ impl Bound {
     /// The format.
     #[must_use]
     pub fn format(&self) -> &Format {
-        &self.format
+        &self.0.format
     }
 
     /// The shape; for a sliced format that of the base tensor.
     #[must_use]
     pub fn shape(&self) -> &[usize] {
-        &self.shape
+        &self.0.shape
     }
 
     /// The coordinates of every level.
     #[must_use]
     pub fn levels(&self) -> &[LevelDomain] {
-        &self.levels
+        &self.0.levels
     }
 
     /// What level `level` is told when it assembles or checks.
@@ -50,12 +55,12 @@ impl Bound {
     /// When there is no such level.
     #[must_use]
     pub fn site(&self, level: usize) -> Site {
-        let LevelDomain { lower, size } = self.levels[level];
+        let LevelDomain { lower, size } = self.0.levels[level];
         Site {
             size,
             lower,
-            pos_width: self.format.pos_width(),
-            crd_width: self.format.crd_width(),
+            pos_width: self.0.format.pos_width(),
+            crd_width: self.0.format.crd_width(),
             ..Site::default()
         }
     }
@@ -69,16 +74,17 @@ impl Format {
     /// The shape has another rank, a slice reaches beyond it, a linearised level cannot be inverted
     /// at these extents, or a level's coordinates do not fit in 64 bits.
     pub fn bind(&self, shape: &[usize]) -> Result<Bound, FormatError> {
-        let printed = Printed::ust(self);
         if shape.len() != self.rank() {
             let message = format!(
                 "the format has {} dimensions, the shape {shape:?} has {}",
                 self.rank(),
                 shape.len()
             );
-            return Err(FormatError::new(&printed.text, printed.all_dims.clone(), message));
+            let printed = Printed::ust(self);
+            return Err(FormatError::new(&printed.text, printed.all_dims, message));
         }
         let at_dim = |dim: usize, message: String| {
+            let printed = Printed::ust(self);
             FormatError::new(&printed.text, printed.dims[dim].clone(), message)
         };
         let mut extents = Vec::with_capacity(shape.len());
@@ -99,6 +105,7 @@ impl Format {
             extents.push(extent);
         }
         let at_level = |level: usize, message: String| {
+            let printed = Printed::ust(self);
             FormatError::new(&printed.text, printed.levels[level].clone(), message)
         };
         for &Limit { dim, extent: limit, level } in self.limits() {
@@ -121,11 +128,11 @@ impl Format {
                 )
             })
         });
-        Ok(Bound {
+        Ok(Bound(Arc::new(Parts {
             levels: levels.collect::<Result<_, _>>()?,
             format: self.clone(),
             shape: shape.to_vec(),
-        })
+        })))
     }
 
     /// The smallest and largest value of a form: `Some(None)` where it has none because an extent is

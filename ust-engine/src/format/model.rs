@@ -1,6 +1,6 @@
 //! [`Format`]: dimensions, levels, the map between them and widths, checked as a whole.
 
-use std::hash::{Hash, Hasher};
+use std::hash::{DefaultHasher, Hash, Hasher};
 use std::sync::Arc;
 
 use ust_level_api::{Description, Role};
@@ -34,7 +34,7 @@ use super::spec::{DimSpec, LevelSpec};
 /// # Ok::<(), ust::format::FormatError>(())
 /// ```
 #[derive(Clone)]
-pub struct Format(Arc<Inner>);
+pub struct Format(Arc<Inner>, u64);
 
 #[derive(Clone)]
 pub(super) struct Inner {
@@ -58,7 +58,20 @@ pub(super) struct Inner {
 
 impl Format {
     pub(super) fn from_inner(inner: Inner) -> Self {
-        Self(Arc::new(inner))
+        // Kernels are looked up by their formats: the hash is made once.
+        let mut hasher = DefaultHasher::new();
+        inner.dims.len().hash(&mut hasher);
+        inner.canonical.hash(&mut hasher);
+        for level in &inner.descriptions {
+            level.text.hash(&mut hasher);
+        }
+        for dim in &inner.dims {
+            dim.slice.hash(&mut hasher);
+        }
+        let mut format = Self(Arc::new(inner), 0);
+        format.attributes().hash(&mut hasher);
+        format.1 = hasher.finish();
+        format
     }
 
     pub(super) fn inner(&self) -> &Inner {
@@ -293,7 +306,9 @@ pub(super) struct WrongWidth {
 impl PartialEq for Format {
     fn eq(&self, other: &Self) -> bool {
         Arc::ptr_eq(&self.0, &other.0)
-            || (self.attributes() == other.attributes() && self.same_layout(other))
+            || (self.1 == other.1
+                && self.attributes() == other.attributes()
+                && self.same_layout(other))
     }
 }
 
@@ -301,14 +316,6 @@ impl Eq for Format {}
 
 impl Hash for Format {
     fn hash<H: Hasher>(&self, state: &mut H) {
-        self.rank().hash(state);
-        self.0.canonical.hash(state);
-        for level in &self.0.descriptions {
-            level.text.hash(state);
-        }
-        for dim in &self.0.dims {
-            dim.slice.hash(state);
-        }
-        self.attributes().hash(state);
+        state.write_u64(self.1);
     }
 }

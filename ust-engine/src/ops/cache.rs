@@ -33,7 +33,8 @@ pub(crate) struct Key {
 pub(crate) struct Signature {
     pub(crate) format: Format,
     pub(crate) dtype: Dtype,
-    pub(crate) fill: String,
+    /// The bits of the fill value.
+    pub(crate) fill: [u8; 16],
     pub(crate) kinds: Vec<IndexKind>,
     pub(crate) whole: bool,
     /// A coarse class of how much is stored: plans depend on it.

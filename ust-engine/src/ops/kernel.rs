@@ -10,7 +10,7 @@ use crate::error::Error;
 use crate::format::Format;
 use crate::plan::execute::{Options, Prepared};
 use crate::tensor::{StoredElement, Tensor};
-use ust_level_api::IndexArray;
+use ust_level_api::{Element, IndexArray, Scalar, with_dtype};
 
 /// An expression, planned and compiled for tensors of some formats and dtypes. Cheap to clone; may
 /// be run on several threads at once.
@@ -222,13 +222,25 @@ fn order(assignment: &Assignment, args: &[(String, Tensor)]) -> Result<Vec<usize
     each.collect()
 }
 
+/// The bits of a number, and zeros.
+fn bits(scalar: Scalar) -> [u8; 16] {
+    let mut bits = [0; 16];
+    with_dtype!(scalar.dtype(), T => {
+        if let Some(number) = T::from_scalar(scalar) {
+            let bytes = bytemuck::bytes_of(&number);
+            bits[..bytes.len()].copy_from_slice(bytes);
+        }
+    });
+    bits
+}
+
 impl Signature {
     /// What a kernel is compiled for, of a tensor.
     pub(crate) fn of(tensor: &Tensor) -> Self {
         Self {
             format: tensor.format().clone(),
             dtype: tensor.dtype(),
-            fill: format!("{:?}", tensor.fill()),
+            fill: bits(tensor.fill()),
             kinds: tensor.levels().iter().flat_map(|l| &l.0).map(IndexArray::kind).collect(),
             whole: tensor.view().is_whole(),
             class: (tensor.nse() as u64 + 1).ilog2() / 3,

@@ -32,10 +32,12 @@ pub(super) fn infer(
     let alike =
         (0..accesses.len()).filter(|&at| !accesses[at].full && accesses[at].dims == stage.result);
     let mut formats = alike.map(|at| given.tensors[at].format().without_slices());
-    if let Some(first) = formats.next() {
-        if first.has_room() && first.is_ordered() && formats.all(|other| other == first) {
-            return Ok(first.with_widths(0, 0)?);
-        }
+    if let Some(first) = formats.next()
+        && first.has_room()
+        && first.is_ordered()
+        && formats.all(|other| other == first)
+    {
+        return Ok(first.with_widths(0, 0)?);
     }
     if rank == 1 {
         return dense();

@@ -60,7 +60,7 @@ use crate::lower::view::View;
 pub struct Tensor {
     bound: Bound,
     view: View,
-    levels: Vec<Arrays>,
+    levels: Arc<Vec<Arrays>>,
     values: Values,
     fill: Scalar,
     /// Whether every place that no coordinate reaches holds the fill value.
@@ -78,6 +78,7 @@ impl Tensor {
         clean: bool,
     ) -> Self {
         let view = View::whole(bound.shape());
+        let levels = Arc::new(levels);
         Self { bound, view, levels, values, fill, clean, getter: OnceLock::new() }
     }
 
@@ -231,7 +232,7 @@ impl Tensor {
             && self.view == other.view
             && self.bound.shape() == other.bound.shape()
             && self.levels.len() == other.levels.len()
-            && self.levels.iter().zip(&other.levels).all(|(a, b)| {
+            && self.levels.iter().zip(&*other.levels).all(|(a, b)| {
                 a.0.len() == b.0.len()
                     && a.0.iter().zip(&b.0).all(|(x, y)| verify::same_indices(x, y))
             })

@@ -97,7 +97,10 @@ impl Tensor {
     /// The arrays, without a copy. Of a sliced view, the whole tensor's.
     #[must_use]
     pub fn into_parts(self) -> (Format, Vec<usize>, Parts) {
-        let levels = self.levels.into_iter().map(|arrays| arrays.0).collect();
+        let levels = std::sync::Arc::unwrap_or_clone(self.levels)
+            .into_iter()
+            .map(|arrays| arrays.0)
+            .collect();
         let parts = Parts { levels, values: self.values, fill: Some(self.fill) };
         let format = self.bound.format().without_slices();
         (format, self.bound.shape().to_vec(), parts)

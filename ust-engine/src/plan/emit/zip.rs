@@ -65,7 +65,8 @@ impl Emit<'_> {
             (1..=all).map(|set| self.worth_without(&state.term, &others(set))).collect();
         let any = worth.iter().all(|&worth| worth) && is_sum(&state.term);
         let every = worth.iter().enumerate().all(|(at, &worth)| worth == (at as u32 + 1 == all));
-        if !any && !(every && is_cheap(&state.term)) {
+        let wanted = any || (every && is_cheap(&state.term));
+        if !wanted {
             return false;
         }
         let sites: Vec<_> = walkers
