@@ -106,6 +106,7 @@ pub(super) fn build_with(
         crd_width: 0,
         explicit_val: None,
         implicit_val: None,
+        hash: 0,
     });
     with_attributes(source, &format, &syntax.attributes)
 }

@@ -34,7 +34,7 @@ use super::spec::{DimSpec, LevelSpec};
 /// # Ok::<(), ust::format::FormatError>(())
 /// ```
 #[derive(Clone)]
-pub struct Format(Arc<Inner>, u64);
+pub struct Format(Arc<Inner>);
 
 #[derive(Clone)]
 pub(super) struct Inner {
@@ -54,11 +54,12 @@ pub(super) struct Inner {
     pub(super) crd_width: u32,
     pub(super) explicit_val: Option<String>,
     pub(super) implicit_val: Option<String>,
+    /// Of what [`Format`]s are compared by. Kernels are looked up by their formats: it is made once.
+    pub(super) hash: u64,
 }
 
 impl Format {
     pub(super) fn from_inner(inner: Inner) -> Self {
-        // Kernels are looked up by their formats: the hash is made once.
         let mut hasher = DefaultHasher::new();
         inner.dims.len().hash(&mut hasher);
         inner.canonical.hash(&mut hasher);
@@ -68,9 +69,11 @@ impl Format {
         for dim in &inner.dims {
             dim.slice.hash(&mut hasher);
         }
-        let mut format = Self(Arc::new(inner), 0);
+        let mut format = Self(Arc::new(inner));
         format.attributes().hash(&mut hasher);
-        format.1 = hasher.finish();
+        if let Some(inner) = Arc::get_mut(&mut format.0) {
+            inner.hash = hasher.finish();
+        }
         format
     }
 
@@ -306,7 +309,7 @@ pub(super) struct WrongWidth {
 impl PartialEq for Format {
     fn eq(&self, other: &Self) -> bool {
         Arc::ptr_eq(&self.0, &other.0)
-            || (self.1 == other.1
+            || (self.0.hash == other.0.hash
                 && self.attributes() == other.attributes()
                 && self.same_layout(other))
     }
@@ -316,6 +319,6 @@ impl Eq for Format {}
 
 impl Hash for Format {
     fn hash<H: Hasher>(&self, state: &mut H) {
-        state.write_u64(self.1);
+        state.write_u64(self.0.hash);
     }
 }

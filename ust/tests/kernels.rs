@@ -1,0 +1,125 @@
+//! Prepared kernels on tensors that they were not prepared with, and evaluations that are stopped.
+
+use std::thread;
+use std::time::Duration;
+
+use proptest::prelude::*;
+use ust::ops::{CancelToken, OpError, einsum, oracle};
+use ust::{Coo, Error, Format, Scalar, Tensor};
+
+/// What is multiplied: expression, format of `A`, of `B` and of the result.
+const CASES: &[(&str, &str, &str, Option<&str>)] = &[
+    ("C(i,j) = A(i,k) * B(k,j)", "CSR", "CSR", Some("CSR")),
+    ("C(i,j) = A(i,k) * B(k,j)", "CSC", "DCSR", Some("COO")),
+    ("C(i,j) = A(i,k) * B(k,j)", "BSR(2,2)", "CSR", None),
+    ("C(i,k) = A(i,k) + B(i,k)", "CSR", "CSR", Some("CSR")),
+    ("C(i,k) = A(i,k) + B(i,k)", "CSR", "CSC", Some("CSC")),
+    ("C(i,k) = A(i,k) * B(i,k)", "DCSR", "CSR", Some("DCSR")),
+    ("C(i,k) = A(i,k) - B(i,k)", "DIA-I", "DIA-I", None),
+];
+
+/// A matrix of a shape, with distinct entries.
+fn matrix(shape: [usize; 2], format: &str, picks: &[u32]) -> Tensor {
+    let places = shape[0] * shape[1];
+    let mut cells: Vec<usize> = match places {
+        0 => Vec::new(),
+        _ => picks.iter().map(|&pick| pick as usize % places).collect(),
+    };
+    cells.sort_unstable();
+    cells.dedup();
+    let crd = vec![
+        cells.iter().map(|cell| (cell / shape[1]) as i64).collect(),
+        cells.iter().map(|cell| (cell % shape[1]) as i64).collect(),
+    ];
+    let values: Vec<f64> = cells.iter().map(|&cell| (cell % 7) as f64 - 2.5).collect();
+    let coo = Coo::new(shape.to_vec(), crd, values).expect("coordinates inside the shape");
+    let format: Format = format.parse().expect("a named format");
+    Tensor::from_coo(&coo, &format).expect("any matrix fits")
+}
+
+fn close(a: &Tensor, b: &Tensor) -> Result<(), TestCaseError> {
+    prop_assert_eq!(a.shape(), b.shape());
+    let (a, b) = (a.to_dense::<f64>().expect("f64"), b.to_dense::<f64>().expect("f64"));
+    for (x, y) in a.iter().zip(b.iter()) {
+        prop_assert!(oracle::close(Scalar::F64(*x), Scalar::F64(*y)), "{} {}", x, y);
+    }
+    Ok(())
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(24))]
+    #[test]
+    fn a_kernel_runs_on_other_shapes_and_numbers(
+        case in 0..CASES.len(),
+        shapes in proptest::collection::vec((0_usize..9, 0_usize..9, 0_usize..9), 3),
+        picks in proptest::collection::vec(any::<u32>(), 60),
+        threads in 1_usize..3,
+    ) {
+        let (text, a_format, b_format, result) = CASES[case];
+        let product = text.contains("(k,j)");
+        let operands = |(i, j, k): (usize, usize, usize), picks: &[u32]| {
+            let (i, j, k) = (i + 1, j + 1, k + 1);
+            let b = if product { [k, j] } else { [i, k] };
+            let half = picks.len() / 2;
+            (matrix([i, k], a_format, &picks[..half]), matrix(b, b_format, &picks[half..]))
+        };
+        let call = |a: &Tensor, b: &Tensor| {
+            let call = einsum(text).arg("A", a).arg("B", b).threads(threads);
+            match result {
+                Some(format) => call.format(format),
+                None => call,
+            }
+        };
+        let (a, b) = operands(shapes[0], &picks);
+        let kernel = call(&a, &b).prepare().expect("it can be planned");
+        for (at, &shape) in shapes.iter().enumerate() {
+            let (a, b) = operands(shape, &picks[at * 10..]);
+            let found = kernel.run(&[&a, &b]).expect("a kernel takes any shapes that agree");
+            let expected = oracle::evaluate(&call(&a, &b)).expect("plain evaluation");
+            close(&found, &expected)?;
+        }
+    }
+}
+
+#[test]
+fn a_kernel_refuses_what_it_was_not_prepared_for() {
+    let a = matrix([4, 4], "CSR", &[1, 5, 9]);
+    let kernel = einsum("C(i,j) = A(i,k) * A(k,j)").arg("A", &a).prepare().unwrap();
+    let other = matrix([4, 4], "CSC", &[1, 5, 9]);
+    let refused = kernel.run(&[&other]).unwrap_err().to_string();
+    assert!(refused.contains("prepared for `A` in"), "{refused}");
+    let oblong = matrix([4, 3], "CSR", &[1, 5, 9]);
+    assert!(kernel.run(&[&oblong]).is_err(), "`k` has two extents");
+    assert!(kernel.run(&[]).unwrap_err().to_string().contains("takes 1 tensors"));
+}
+
+fn is_cancelled(result: &Result<Tensor, OpError>) -> bool {
+    matches!(result, Err(OpError::Tensor(Error::Cancelled)))
+}
+
+#[test]
+fn an_evaluation_ends_when_its_token_is_cancelled() {
+    let a = matrix(
+        [300, 300],
+        "CSR",
+        &(0..40_000).map(|v: u32| v.wrapping_mul(97)).collect::<Vec<_>>(),
+    );
+    let token = CancelToken::new();
+    for format in ["CSR", "Dense"] {
+        let call = || einsum("C(i,j) = A(i,k) * A(k,j)").arg("A", &a).format(format);
+        let whole = call().run().unwrap();
+        let cut_into_parts = call().cancel(&CancelToken::new()).run().unwrap();
+        assert_eq!(whole, cut_into_parts, "in parts, in {format}");
+    }
+    // From another thread: at the latest, the run after it is not begun.
+    let stopper = token.clone();
+    let stop = thread::spawn(move || {
+        thread::sleep(Duration::from_millis(20));
+        stopper.cancel();
+    });
+    let call = || einsum("C(i,j) = A(i,k) * A(k,j)").arg("A", &a).cancel(&token).run();
+    let ended = (0..1_000_000).map(|_| call()).find(Result::is_err);
+    stop.join().unwrap();
+    assert!(ended.is_some_and(|result| is_cancelled(&result)));
+    assert!(is_cancelled(&call()));
+}
