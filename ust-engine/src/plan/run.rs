@@ -12,7 +12,7 @@ use super::sink::SinkKind;
 use super::split::Splitter;
 use super::unsorted::sort_and_combine;
 use crate::error::Error;
-use crate::format::Bound;
+use crate::format::{Bound, Format};
 use crate::ops::control::Run;
 use crate::ops::operator::Operator;
 use crate::tensor::rows::Rows;
@@ -24,8 +24,9 @@ use crate::with_values;
 pub(crate) struct Compiled {
     pub(crate) planned: Planned,
     pub(crate) executable: Executable,
-    /// What combines, where index variables are reduced.
+    /// What combines, where index variables are reduced, and which.
     reduce: Option<Operator>,
+    reduced: Vec<usize>,
     splitter: Option<Splitter>,
     /// Whether parts of the outermost loop write to different places of a result in place.
     apart: bool,
@@ -70,8 +71,9 @@ impl Compiled {
         let apart =
             first.is_some_and(|step| step.expr.vars().iter().all(|v| stage.result.contains(v)));
         let reduce = stage.reduce.as_ref().map(|(op, _)| op.clone());
+        let reduced = stage.reduce.as_ref().map_or(Vec::new(), |(_, indices)| indices.clone());
         let adds = combines(&planned.loops.function.body);
-        Ok(Self { planned, executable, reduce, splitter, apart, adds })
+        Ok(Self { planned, executable, reduce, reduced, splitter, apart, adds })
     }
 
     /// Runs the loops, and assembles the result in the planned format.
@@ -86,6 +88,16 @@ impl Compiled {
         how: Run<'_>,
     ) -> Result<Tensor, Error> {
         let sink = &self.planned.sink;
+        let Planned { rest, fill, .. } = self.planned;
+        if sink.kind != SinkKind::Full
+            && !rest.same(&fill)
+            && self.reduced.iter().any(|&v| extents[v] == 0)
+        {
+            // Nothing is combined: every place has the identity, and no loop comes to any.
+            let dense = Format::resolve("Dense", Some(shape.len()))?.bind(shape)?;
+            let all = Values::filled(rest, shape.iter().product());
+            return Tensor::from_full(&dense, all, fill).convert(&self.planned.format);
+        }
         let bound = sink.format.bind(shape)?;
         let groups = self.groups(tensors, extents, how)?;
         let result = match sink.kind {
