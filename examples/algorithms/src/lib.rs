@@ -3,7 +3,7 @@
 //! Each program takes a file or a generator, and a format, on its command line:
 //!
 //! ```text
-//! cargo run --release -p ust-algorithms --bin pagerank -- "gen:rmat(12)" CSR
+//! cargo run --release -p ust-algorithms --bin pagerank -- "gen:rmat(12, edges=40000)" CSR
 //! ```
 #![forbid(unsafe_code)]
 

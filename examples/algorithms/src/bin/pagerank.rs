@@ -5,7 +5,7 @@ use ust::{Tensor, einsum};
 use ust_algorithms::{Outcome, given};
 
 fn main() -> Outcome {
-    let links = given("gen:rmat(10)", "CSR")?;
+    let links = given("gen:rmat(10, edges=8000)", "CSR")?;
     let n = links.shape()[0];
     let damping = 0.85;
     let out = einsum("out(i) = sum(j, where(A(i,j) != 0, 1.0, 0.0))").arg("A", &links).run()?;

@@ -4,7 +4,7 @@ use ust::{Coo, Tensor, einsum};
 use ust_algorithms::{Outcome, given};
 
 fn main() -> Outcome {
-    let graph = given("gen:rmat(10)", "CSR")?;
+    let graph = given("gen:rmat(10, edges=8000)", "CSR")?;
     // Each edge once, from the higher vertex to the lower.
     let coo = graph.to_coo()?;
     let edges = coo.crd[0].iter().zip(&coo.crd[1]).filter(|(i, j)| i != j);
