@@ -176,8 +176,13 @@ impl Builder {
         self.blocks.pop().expect("pushed above")
     }
 
-    /// `for name in lo..hi`.
+    /// `for name in lo..hi`. Where `hi` is written as `lo + 1`, the one round without a loop: no
+    /// place or coordinate is the largest number there is.
     pub fn for_(&mut self, name: &str, lo: Expr, hi: Expr, body: impl FnOnce(&mut Self, Expr)) {
+        if hi == lo.clone() + 1 {
+            let only = self.var(name, lo);
+            return body(self, only.into());
+        }
         let var = self.declare(name, Ty::Int);
         let body = self.block(|b| body(b, Expr::Var(var)));
         self.push(Stmt::For { var, lo, hi, body });
