@@ -72,8 +72,18 @@ proptest! {
         };
         let (a, b) = operands(shapes[0], &picks);
         let kernel = call(&a, &b).prepare().expect("it can be planned");
+        // How wide stored indices are: differences between few columns may all be positive.
+        let kinds = |a: &Tensor, b: &Tensor| -> Vec<_> {
+            let arrays = a.levels().iter().chain(b.levels()).flat_map(|level| &level.0);
+            arrays.map(ust::IndexArray::kind).collect()
+        };
+        let prepared_for = kinds(&a, &b);
         for (at, &shape) in shapes.iter().enumerate() {
             let (a, b) = operands(shape, &picks[at * 10..]);
+            if kinds(&a, &b) != prepared_for {
+                prop_assert!(kernel.run(&[&a, &b]).is_err());
+                continue;
+            }
             let found = kernel.run(&[&a, &b]).expect("a kernel takes any shapes that agree");
             let expected = oracle::evaluate(&call(&a, &b)).expect("plain evaluation");
             close(&found, &expected)?;
@@ -91,6 +101,26 @@ fn a_kernel_refuses_what_it_was_not_prepared_for() {
     let oblong = matrix([4, 3], "CSR", &[1, 5, 9]);
     assert!(kernel.run(&[&oblong]).is_err(), "`k` has two extents");
     assert!(kernel.run(&[]).unwrap_err().to_string().contains("takes 1 tensors"));
+}
+
+#[test]
+fn results_may_need_wider_coordinates_than_those_before() {
+    let sum = |columns: usize| {
+        let (a, b) = (
+            matrix([3, columns], "DCSR", &[1, 5, 9]),
+            matrix([3, columns], "DCSR", &[u32::MAX, 5, 7]),
+        );
+        let call = || einsum("C(i,j) = A(i,j) + B(i,j)").arg("A", &a).arg("B", &b);
+        let kernel = call().prepare().unwrap();
+        (call().format("DCSR").run().unwrap(), kernel, a, b)
+    };
+    let (narrow, kernel, _, _) = sum(10);
+    assert_eq!(narrow.shape(), [3, 10]);
+    let (wide, _, a, b) = sum(1 << 40);
+    assert_eq!(wide.get_as::<f64>(&[0, 5]).unwrap(), 5.0);
+    assert_eq!(wide.get_as::<f64>(&[0, u32::MAX as usize]).unwrap(), 0.5);
+    let refused = kernel.run(&[&a, &b]).unwrap_err().to_string();
+    assert!(refused.contains("coordinates of another width"), "{refused}");
 }
 
 fn is_cancelled(result: &Result<Tensor, OpError>) -> bool {

@@ -51,8 +51,8 @@ impl Kernel {
         if let Some(prepared) = cache::get(&key) {
             let order = order(&prepared.assignment, args)?;
             let tensors: Vec<Tensor> = order.iter().map(|&at| args[at].1.clone()).collect();
-            let shapes_agree = prepared.extents(&tensors).is_ok();
-            if shapes_agree {
+            let fits = prepared.extents(&tensors).is_ok_and(|extents| prepared.fits(&extents));
+            if fits {
                 return Ok((Self { prepared, settings, names, order }, tensors));
             }
         }
@@ -105,8 +105,10 @@ impl Kernel {
         self.names.iter().map(String::as_str).collect()
     }
 
-    /// Runs the kernel on tensors in the order of [`Kernel::operands`]: the same formats and dtypes
-    /// as those it was prepared with, in any shapes that agree; for an update the old value last.
+    /// Runs the kernel on tensors in the order of [`Kernel::operands`]: the same formats, dtypes and
+    /// widths of stored indices as those it was prepared with, in any shapes that agree; for an
+    /// update the old value last. Where the widths of a format are automatic they follow from the
+    /// shape, and so do those of a result: [`einsum`](super::einsum) prepares anew where they change.
     ///
     /// # Errors
     /// [`Error::Unsupported`] for a tensor of another format or dtype, or another number of them;

@@ -116,6 +116,13 @@ impl Prepared {
         Ok(extents)
     }
 
+    /// Whether the kernels were made for results of this size: their coordinates are as narrow as
+    /// the shape that was planned for allows.
+    pub(crate) fn fits(&self, extents: &[usize]) -> bool {
+        let mut stages = self.stages.iter().zip(&self.compiled);
+        stages.all(|(stage, compiled)| compiled.fits(&shape(stage, extents)))
+    }
+
     /// Runs all stages.
     ///
     /// # Errors

@@ -76,6 +76,16 @@ impl Compiled {
         Ok(Self { planned, executable, reduce, reduced, splitter, apart, adds })
     }
 
+    /// Whether coordinates of a result of this shape are as wide as was planned for.
+    pub(crate) fn fits(&self, shape: &[usize]) -> bool {
+        let sink = &self.planned.sink;
+        let narrow = || {
+            let bound = sink.format.bind(shape);
+            bound.is_ok_and(|bound| super::sink::columns(&bound) == sink.columns)
+        };
+        sink.kind == SinkKind::Full || narrow()
+    }
+
     /// Runs the loops, and assembles the result in the planned format.
     ///
     /// # Errors

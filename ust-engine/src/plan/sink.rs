@@ -14,7 +14,8 @@ use ust_level_api::IndexKind;
 use ust_level_api::column::column_kind;
 
 use super::order::Step;
-use crate::format::{Bound, ExprKey, Format, IndexExpr, LevelDomain};
+use crate::format::{Bound, ExprKey, Format, IndexExpr, LevelDomain, LevelSpec};
+use crate::lower::nest::can_be_negative;
 
 /// What a result is like.
 #[derive(Clone, Debug)]
@@ -61,12 +62,17 @@ pub(crate) struct Sink {
 }
 
 /// The narrowest columns that hold all coordinates of each level above the trailing full ones.
+/// Differences are signed, whatever the shape.
 pub(crate) fn columns(bound: &Bound) -> Vec<IndexKind> {
-    let levels = &bound.levels()[..bound.format().tail()];
-    let kind = |level: &LevelDomain| {
-        column_kind(level.lower, level.lower.saturating_add_unsigned(level.size.saturating_sub(1)))
+    let format = bound.format();
+    let levels = format.levels()[..format.tail()].iter().zip(bound.levels());
+    let kind = |(level, domain): (&LevelSpec, &LevelDomain)| {
+        let signed = can_be_negative(&level.expr);
+        let first = if signed { domain.lower.min(-1) } else { domain.lower };
+        let last = domain.lower.saturating_add_unsigned(domain.size.saturating_sub(1));
+        column_kind(first, last)
     };
-    levels.iter().map(kind).collect()
+    levels.map(kind).collect()
 }
 
 impl Shape {
