@@ -108,7 +108,7 @@ impl Kernel {
     /// Runs the kernel on tensors in the order of [`Kernel::operands`]: the same formats, dtypes and
     /// widths of stored indices as those it was prepared with, in any shapes that agree; for an
     /// update the old value last. Where the widths of a format are automatic they follow from the
-    /// shape, and so do those of a result: [`einsum`](super::einsum) prepares anew where they change.
+    /// shape, and so do those of a result: `einsum` prepares anew where they change.
     ///
     /// # Errors
     /// [`Error::Unsupported`] for a tensor of another format or dtype, or another number of them;
