@@ -170,7 +170,8 @@ fn rows_of_a_sparse_matrix_times_a_dense_one() {
             });
         });
         let function = p.b.finish();
-        assert!(matches!(pattern_of(&function), Pattern::Row { .. }));
+        // One column is written without a loop: what is left gathers.
+        assert_eq!(matches!(pattern_of(&function), Pattern::Row { .. }), columns > 1);
         same_as_interpreter(&function, IndexKind::I32);
     }
 }
