@@ -24,6 +24,8 @@ pub struct Entries {
     /// the level below wants apart: equal coordinates under one parent occur, and mean one child
     /// in a unique level, several in a nonunique one.
     pub crd: IndexColumn,
+    /// Whether it is known that no two entries have the same parent and the same coordinate.
+    pub distinct: bool,
 }
 
 /// What a level made of its entries.
@@ -52,7 +54,7 @@ impl Entries {
     /// Entries with the given columns.
     #[must_use]
     pub fn new(parents: Pos, parent: impl Into<IndexColumn>, crd: impl Into<IndexColumn>) -> Self {
-        Self { parents, parent: parent.into(), crd: crd.into() }
+        Self { parents, parent: parent.into(), crd: crd.into(), distinct: false }
     }
 
     /// Number of entries.
@@ -72,12 +74,16 @@ impl Entries {
     /// coordinates is shared, not copied. Parallel. Cost: O(entries + parents).
     #[must_use]
     pub fn segments(&self, unique: bool) -> Segments {
-        let found = with_column!(&self.parent, parent => match &self.crd {
-            IndexColumn::U32(crd) => heads(parent, &crd[..], unique),
-            IndexColumn::I32(crd) => heads(parent, &crd[..], unique),
-            IndexColumn::I64(crd) => heads(parent, &crd[..], unique),
-            other => heads(parent, &other.to_vec()[..], unique),
-        });
+        let found = if unique && !self.distinct {
+            with_column!(&self.parent, parent => match &self.crd {
+                IndexColumn::U32(crd) => heads(parent, &crd[..]),
+                IndexColumn::I32(crd) => heads(parent, &crd[..]),
+                IndexColumn::I64(crd) => heads(parent, &crd[..]),
+                other => heads(parent, &other.to_vec()[..]),
+            })
+        } else {
+            Heads { counts: vec![self.len()], ascending: ascends(&self.parent) }
+        };
         let total = found.counts.iter().sum::<usize>();
         let (crd, child, of) = if total == self.len() {
             (self.crd.clone(), IndexColumn::Count(total), self.parent.clone())
@@ -116,18 +122,31 @@ fn is_head<T: IndexWord>(parent: impl IndexRead, crd: &[T], at: usize) -> bool {
     at == 0 || (parent.at(at) != parent.at(at - 1)) | (crd[at] != crd[at - 1])
 }
 
-fn heads<T: IndexWord>(parent: impl IndexRead, crd: &[T], unique: bool) -> Heads {
+/// Whether the numbers of a column never descend.
+fn ascends(column: &IndexColumn) -> bool {
+    match column {
+        IndexColumn::Count(_) | IndexColumn::Same(..) | IndexColumn::Runs(_) => true,
+        column => with_column!(column, read => {
+            chunks(column.len()).into_par_iter().all(|range| {
+                let from = range.start.max(1);
+                (from..range.end).fold(true, |yes, at| yes & (read.at(at - 1) <= read.at(at)))
+            })
+        }),
+    }
+}
+
+fn heads<T: IndexWord>(parent: impl IndexRead, crd: &[T]) -> Heads {
     let (counts, ascending): (Vec<usize>, Vec<bool>) = chunks(crd.len())
         .into_par_iter()
         .map(|range| {
-            let (len, from) = (range.len(), range.start.max(1));
+            let from = range.start.max(1);
             let mut count = usize::from(range.start == 0);
             let mut ascending = true;
             for at in from..range.end {
                 ascending &= parent.at(at - 1) <= parent.at(at);
                 count += usize::from(is_head(parent, crd, at));
             }
-            (if unique { count } else { len }, ascending)
+            (count, ascending)
         })
         .unzip();
     Heads { counts, ascending: ascending.into_iter().all(|yes| yes) }
@@ -141,10 +160,10 @@ fn children<T: IndexWord>(
     total: usize,
 ) -> (IndexColumn, IndexColumn, IndexColumn) {
     let n = crd.len();
-    let mut of_entry = Buffer::<u32>::zeroed(if narrow(n) { n } else { 0 });
-    let mut of_entry_wide = Buffer::<i64>::zeroed(if narrow(n) { 0 } else { n });
-    let mut kept = Buffer::<T>::zeroed(total);
-    let mut of_child = Buffer::<i64>::zeroed(total);
+    let mut of_entry = Buffer::<u32>::unspecified(if narrow(n) { n } else { 0 });
+    let mut of_entry_wide = Buffer::<i64>::unspecified(if narrow(n) { 0 } else { n });
+    let mut kept = Buffer::<T>::unspecified(total);
+    let mut of_child = Buffer::<i64>::unspecified(total);
     let mut rest = (of_entry.make_mut(), of_entry_wide.make_mut(), kept.make_mut());
     let mut rest_parent = of_child.make_mut();
     let mut start = 0;
@@ -188,6 +207,9 @@ fn offsets(child_parent: &IndexColumn, parents: Pos) -> IndexColumn {
     let (n, parents) = (child_parent.len(), parents as usize);
     match child_parent {
         IndexColumn::Count(_) if n == parents => return IndexColumn::Count(n + 1),
+        IndexColumn::Runs(starts) if starts.len() == parents + 1 => {
+            return IndexColumn::U32(starts.clone());
+        }
         _ if narrow(n) => {}
         _ => return with_column!(child_parent, p => boundaries::<i64>(p, n, parents)),
     }
@@ -195,7 +217,7 @@ fn offsets(child_parent: &IndexColumn, parents: Pos) -> IndexColumn {
 }
 
 fn boundaries<T: IndexWord>(parent: impl IndexRead, n: usize, parents: usize) -> IndexColumn {
-    let mut offsets = Buffer::<T>::zeroed(parents + 1);
+    let mut offsets = Buffer::<T>::unspecified(parents + 1);
     let mut rest = offsets.make_mut();
     // Each chunk writes the beginnings of the parents that it is the first to name, and of the
     // childless ones before them; the first parent begins at 0.
@@ -278,7 +300,7 @@ pub fn fill<T: Plain + Zeroable>(
     len: usize,
     element: impl Fn(usize) -> T + Send + Sync,
 ) -> Buffer<T> {
-    let mut filled = Buffer::<T>::zeroed(len);
+    let mut filled = Buffer::<T>::unspecified(len);
     let chunk = chunk_len(len);
     filled.make_mut().par_chunks_mut(chunk).enumerate().for_each(|(at, out)| {
         for (offset, slot) in out.iter_mut().enumerate() {

@@ -5,22 +5,25 @@
 //! belongs to somebody else (copy on write).
 //!
 //! Large buffers ask the operating system for huge pages: first touch of fresh memory is several
-//! times faster with them. They are aligned to pages, hence to 64 bytes.
+//! times faster with them. They are aligned to pages, hence to 64 bytes. When they are gone, their
+//! memory is kept for the next ones, up to a [limit](set_retained_limit).
 
 // The one place of this crate where memory of unknown origin comes in.
 #![allow(unsafe_code)]
 
 use std::any::Any;
 use std::fmt;
-use std::marker::PhantomData;
 use std::ops::Deref;
 use std::sync::Arc;
 
 use bytemuck::{CheckedBitPattern, NoUninit};
-use memmap2::MmapMut;
 
-/// Fresh buffers of at least this many bytes are mapped in huge pages.
-const HUGE: usize = 4 << 20;
+mod grow;
+mod mapped;
+
+pub use grow::GrowBuffer;
+use mapped::{HUGE, Mapped};
+pub use mapped::{retained_bytes, set_retained_limit};
 
 /// Plain data that a buffer can hold: every dtype and every index type.
 pub trait Plain: NoUninit + CheckedBitPattern + Copy + Send + Sync + 'static {}
@@ -66,77 +69,6 @@ unsafe impl<T: Plain> Owner<T> for Vec<T> {
 unsafe impl<T: Plain> Owner<T> for Arc<[T]> {
     fn slice(&self) -> &[T] {
         self
-    }
-}
-
-/// The size of a huge page, of most systems.
-const HUGE_PAGE: usize = 2 << 20;
-
-/// Zeroed anonymous memory in huge pages where the system grants them.
-struct Mapped<T> {
-    map: MmapMut,
-    /// Bytes before the first element: they begin at a huge page.
-    start: usize,
-    bytes: usize,
-    of: PhantomData<T>,
-}
-
-impl<T: Plain> Mapped<T> {
-    fn zeroed(len: usize) -> Option<Self> {
-        let bytes = len.checked_mul(size_of::<T>())?;
-        // Room to begin and to end with a whole huge page. What is not touched takes no memory.
-        let room = bytes.checked_next_multiple_of(HUGE_PAGE)?.checked_add(HUGE_PAGE)?;
-        let map = MmapMut::map_anon(room).ok()?;
-        #[cfg(target_os = "linux")]
-        // Advice: a refusal costs speed, nothing else.
-        let _ = map.advise(memmap2::Advice::HugePage);
-        let start = map.as_ptr().addr().next_multiple_of(HUGE_PAGE) - map.as_ptr().addr();
-        Some(Self { map, start, bytes, of: PhantomData })
-    }
-}
-
-impl<T> Mapped<T> {
-    fn memory(&self) -> &[u8] {
-        &self.map[self.start..self.start + self.bytes]
-    }
-
-    fn memory_mut(&mut self) -> &mut [u8] {
-        &mut self.map[self.start..self.start + self.bytes]
-    }
-}
-
-impl<T: Plain> Mapped<T> {
-    /// Makes it so long; what is new is zero. Gives false, and changes nothing, where there is no
-    /// memory for it.
-    fn grow(&mut self, len: usize) -> bool {
-        let Some(bytes) = len.checked_mul(size_of::<T>()) else { return false };
-        let Some(end) = bytes.checked_add(self.start) else { return false };
-        #[cfg(target_os = "linux")]
-        if end > self.map.len() {
-            let options = memmap2::RemapOptions::new().may_move(true);
-            // SAFETY: the map is of no file; it ends where its memory ends.
-            if unsafe { self.map.remap(end, options) }.is_err() {
-                return false;
-            }
-        }
-        #[cfg(not(target_os = "linux"))]
-        if end > self.map.len() {
-            let Some(mut longer) = Self::zeroed(len) else { return false };
-            longer.memory_mut()[..self.bytes].copy_from_slice(self.memory());
-            *self = longer;
-        }
-        self.bytes = bytes;
-        true
-    }
-}
-
-// SAFETY: an anonymous, private map belongs to the buffer alone.
-unsafe impl<T: Plain> Owner<T> for Mapped<T> {
-    fn slice(&self) -> &[T] {
-        bytemuck::checked::cast_slice(self.memory())
-    }
-    fn slice_mut(&mut self) -> Option<&mut [T]> {
-        Some(bytemuck::checked::cast_slice_mut(self.memory_mut()))
     }
 }
 
@@ -210,7 +142,8 @@ impl<T: Plain> Buffer<T> {
 }
 
 impl<T: Plain + bytemuck::Zeroable> Buffer<T> {
-    /// `len` zeros, in huge pages when large. Cost: O(1) for large buffers until first touch.
+    /// `len` zeros, in huge pages when large. Cost: for large buffers O(1) until first touch, or
+    /// O(length) where memory is used again.
     #[must_use]
     pub fn zeroed(len: usize) -> Self {
         if len.saturating_mul(size_of::<T>()) >= HUGE
@@ -220,127 +153,17 @@ impl<T: Plain + bytemuck::Zeroable> Buffer<T> {
         }
         Self(Arc::new(vec![T::zeroed(); len]))
     }
-}
 
-/// Memory that grows, and becomes a [`Buffer`] without a copy. What is long and was never written
-/// takes no memory: it pays to reserve as much as may be needed.
-pub struct GrowBuffer<T: Plain>(Growing<T>);
-
-enum Growing<T> {
-    Short(Vec<T>),
-    Long(Mapped<T>),
-}
-
-impl<T: Plain + bytemuck::Zeroable> GrowBuffer<T> {
-    /// Number of elements.
+    /// `len` elements, each of them any number: memory that is written before it is read. Large
+    /// buffers get memory that others left behind, and nobody clears it. Cost: O(1) for them.
     #[must_use]
-    pub fn len(&self) -> usize {
-        match &self.0 {
-            Growing::Short(vec) => vec.len(),
-            Growing::Long(mapped) => mapped.bytes / size_of::<T>(),
+    pub fn unspecified(len: usize) -> Self {
+        if len.saturating_mul(size_of::<T>()) >= HUGE
+            && let Some(mapped) = Mapped::unspecified(len)
+        {
+            return Self(Arc::new(mapped));
         }
-    }
-
-    /// Whether there are none.
-    #[must_use]
-    pub fn is_empty(&self) -> bool {
-        self.len() == 0
-    }
-
-    /// Makes it at least so long; new elements are zero. Where it was shorter, its length at least
-    /// doubles if there is memory for that. Gives false, and changes nothing, where there is no
-    /// memory for it.
-    #[must_use]
-    pub fn reserve(&mut self, len: usize) -> bool {
-        let old = self.len();
-        len <= old || self.grow(len.max(old.saturating_mul(2))) || self.grow(len)
-    }
-
-    fn grow(&mut self, len: usize) -> bool {
-        let long = len.saturating_mul(size_of::<T>()) >= HUGE;
-        match &mut self.0 {
-            Growing::Short(vec) if !long => {
-                let fits = vec.try_reserve_exact(len - vec.len()).is_ok();
-                if fits {
-                    vec.resize(len, T::zeroed());
-                }
-                fits
-            }
-            Growing::Short(vec) => {
-                let Some(mut mapped) = Mapped::zeroed(len) else { return false };
-                let old = size_of_val(&vec[..]);
-                mapped.memory_mut()[..old].copy_from_slice(bytemuck::cast_slice(vec));
-                self.0 = Growing::Long(mapped);
-                true
-            }
-            Growing::Long(mapped) => mapped.grow(len),
-        }
-    }
-
-    /// The elements for writing.
-    pub fn as_mut_slice(&mut self) -> &mut [T] {
-        match &mut self.0 {
-            Growing::Short(vec) => vec,
-            Growing::Long(mapped) => mapped.slice_mut().expect("maps are written"),
-        }
-    }
-
-    /// The first element. Dangling where there is none, and after the next
-    /// [`reserve`](GrowBuffer::reserve).
-    pub fn as_mut_ptr(&mut self) -> *mut T {
-        match &mut self.0 {
-            Growing::Short(vec) => vec.as_mut_ptr(),
-            Growing::Long(mapped) => mapped.memory_mut().as_mut_ptr().cast(),
-        }
-    }
-
-    /// The first `len` elements, or all there are, without a copy.
-    #[must_use]
-    pub fn freeze(self, len: usize) -> Buffer<T> {
-        match self.0 {
-            Growing::Short(mut vec) => {
-                vec.truncate(len);
-                vec.into()
-            }
-            Growing::Long(mut mapped) => {
-                mapped.bytes = mapped.bytes.min(len.saturating_mul(size_of::<T>()));
-                Buffer::from_owner(mapped)
-            }
-        }
-    }
-}
-
-impl<T: Plain> Default for GrowBuffer<T> {
-    fn default() -> Self {
-        Self(Growing::Short(Vec::new()))
-    }
-}
-
-impl<T: Plain> From<Vec<T>> for GrowBuffer<T> {
-    fn from(vec: Vec<T>) -> Self {
-        Self(Growing::Short(vec))
-    }
-}
-
-impl<T: Plain> Deref for GrowBuffer<T> {
-    type Target = [T];
-    fn deref(&self) -> &[T] {
-        match &self.0 {
-            Growing::Short(vec) => vec,
-            Growing::Long(mapped) => mapped.slice(),
-        }
-    }
-}
-
-impl<T: Plain + PartialEq> PartialEq for GrowBuffer<T> {
-    fn eq(&self, other: &Self) -> bool {
-        **self == **other
-    }
-}
-
-impl<T: Plain + fmt::Debug> fmt::Debug for GrowBuffer<T> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_list().entries(self.iter()).finish()
+        Self(Arc::new(vec![T::zeroed(); len]))
     }
 }
 
@@ -440,8 +263,7 @@ mod tests {
         for len in [3, HUGE / 4 + 5, HUGE] {
             assert!(grows.reserve(len));
             assert!(grows.len() >= len);
-            assert_eq!(grows[..3], [7, 8, 0]);
-            assert_eq!(grows[len - 1], 0);
+            assert_eq!(grows[..2], [7, 8]);
         }
         assert!(!grows.reserve(usize::MAX));
         let end = grows.len() - 1;

@@ -18,6 +18,9 @@ pub enum IndexColumn {
     Count(usize),
     /// The same number, so many times.
     Same(i64, usize),
+    /// Numbers that count up from zero, each for a run of entries: the first entry of each run, and
+    /// once more at the end the number of entries. Ascending, from 0.
+    Runs(Buffer<u32>),
     /// Unsigned, four bytes.
     U32(Buffer<u32>),
     /// Signed, four bytes.
@@ -120,6 +123,11 @@ macro_rules! with_column {
                 let $read = $crate::column::Repeated(*number);
                 $body
             }
+            $crate::IndexColumn::Runs(starts) => {
+                let words = $crate::column::expanded(starts);
+                let $read = &words[..];
+                $body
+            }
             $crate::IndexColumn::U32(words) => {
                 let $read = &words[..];
                 $body
@@ -142,6 +150,7 @@ impl IndexColumn {
     pub fn len(&self) -> usize {
         match self {
             Self::Count(len) | Self::Same(_, len) => *len,
+            Self::Runs(starts) => starts.last().map_or(0, |&end| end as usize),
             Self::U32(words) => words.len(),
             Self::I32(words) => words.len(),
             Self::I64(words) => words.len(),
@@ -160,7 +169,14 @@ impl IndexColumn {
     /// May panic beyond the end.
     #[must_use]
     pub fn at(&self, at: usize) -> i64 {
-        with_column!(self, read => read.at(at))
+        match self {
+            Self::Count(_) => at as i64,
+            Self::Same(number, _) => *number,
+            Self::Runs(starts) => run_of(starts, at) as i64,
+            Self::U32(words) => words[at].into(),
+            Self::I32(words) => words[at].into(),
+            Self::I64(words) => words[at],
+        }
     }
 
     /// All numbers, one copy.
@@ -174,6 +190,7 @@ impl IndexColumn {
     pub fn bytes(&self) -> usize {
         match self {
             Self::Count(_) | Self::Same(..) => 0,
+            Self::Runs(starts) => 4 * starts.len(),
             Self::U32(_) | Self::I32(_) => 4 * self.len(),
             Self::I64(_) => 8 * self.len(),
         }
@@ -186,6 +203,7 @@ impl IndexColumn {
             _ if self.is_empty() => None,
             Self::Count(len) => Some((0, *len as i64 - 1)),
             Self::Same(number, _) => Some((*number, *number)),
+            Self::Runs(_) => Some((self.at(0), self.at(self.len() - 1))),
             Self::U32(words) => extremes(words),
             Self::I32(words) => extremes(words),
             Self::I64(words) => extremes(words),
@@ -197,6 +215,16 @@ impl IndexColumn {
     /// # Panics
     /// When they reach beyond the end.
     pub fn read(&self, first: usize, out: &mut [i64]) {
+        if let Self::Runs(starts) = self {
+            let mut run = if out.is_empty() { 0 } else { run_of(starts, first) };
+            for (at, out) in (first..).zip(out) {
+                while starts[run + 1] as usize <= at {
+                    run += 1;
+                }
+                *out = run as i64;
+            }
+            return;
+        }
         with_column!(self, read => {
             for (at, out) in (first..).zip(out) {
                 *out = read.at(at);
@@ -220,6 +248,19 @@ impl IndexColumn {
     }
 }
 
+/// The run that an entry is in.
+fn run_of(starts: &[u32], at: usize) -> usize {
+    starts.partition_point(|&start| start as usize <= at) - 1
+}
+
+/// The numbers of [`IndexColumn::Runs`], one for each entry. Parallel.
+#[doc(hidden)]
+#[must_use]
+pub fn expanded(starts: &Buffer<u32>) -> Buffer<u32> {
+    let column = IndexColumn::Runs(starts.clone());
+    in_blocks(column.len(), &|first, out| column.read(first, out), |number| number as u32)
+}
+
 /// Numbers made or copied at a time, so that they stay in cache.
 pub const BLOCK: usize = 1024;
 
@@ -230,7 +271,7 @@ pub(crate) fn in_blocks<T: Plain + Zeroable>(
     element: fn(i64) -> T,
 ) -> Buffer<T> {
     use rayon::prelude::*;
-    let mut made = Buffer::<T>::zeroed(len);
+    let mut made = Buffer::<T>::unspecified(len);
     let chunk = crate::assemble::chunk_len(len).next_multiple_of(BLOCK);
     made.make_mut().par_chunks_mut(chunk).enumerate().for_each(|(number, out)| {
         let mut numbers = [0; BLOCK];
@@ -301,6 +342,25 @@ mod tests {
         assert_eq!(IndexColumn::Same(-4, 2), IndexColumn::from(vec![-4_i32, -4]));
         assert_eq!(IndexColumn::Count(3).bytes() + IndexColumn::Same(7, 9).bytes(), 0);
         assert_ne!(IndexColumn::Count(3), IndexColumn::Count(2));
+    }
+
+    #[test]
+    fn runs_are_numbers_that_ascend() {
+        let runs = IndexColumn::Runs(vec![0, 0, 3, 3, 3, 4, 6, 6].into());
+        let numbers = [1_i64, 1, 1, 4, 5, 5];
+        assert_eq!((runs.len(), runs.bytes(), runs.extremes()), (6, 32, Some((1, 5))));
+        assert_eq!(runs, numbers);
+        for first in 0..6 {
+            assert_eq!(runs.at(first), numbers[first]);
+            let mut read = vec![-1; 6 - first];
+            runs.read(first, &mut read);
+            assert_eq!(read, numbers[first..]);
+        }
+        for starts in [vec![0], vec![0, 0, 0]] {
+            let none = IndexColumn::Runs(starts.into());
+            assert_eq!((none.len(), none.extremes(), none.to_vec()), (0, None, vec![]));
+            none.read(0, &mut []);
+        }
     }
 
     #[test]

@@ -215,7 +215,7 @@ impl IndexArray {
                         IndexArray::U2(Packed { bytes, len: indices.len() })
                     }
                     $(IndexKind::$variant => {
-                        let mut stored = Buffer::<$ty>::zeroed(indices.len());
+                        let mut stored = Buffer::<$ty>::unspecified(indices.len());
                         for (to, &from) in stored.make_mut().iter_mut().zip(indices) {
                             *to = from as $ty;
                         }

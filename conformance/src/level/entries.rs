@@ -22,8 +22,13 @@ impl Column {
         let parent: Vec<i64> = self.parent.iter().map(|&p| p as i64).collect();
         let counts = parent.iter().enumerate().all(|(at, &p)| at as i64 == p);
         let narrow = self.crd.len() % 2 == 1;
+        let runs = self.crd.len() % 3 == 0 && parent.is_sorted();
         let parent = match (counts, narrow) {
             (true, _) => IndexColumn::Count(parent.len()),
+            _ if runs => {
+                let starts = (0..=self.parents as i64).map(|p| parent.partition_point(|&q| q < p));
+                IndexColumn::Runs(starts.map(|start| start as u32).collect())
+            }
             (_, true) => parent.iter().map(|&p| p as u32).collect::<Vec<_>>().into(),
             (_, false) => parent.into(),
         };
@@ -31,7 +36,11 @@ impl Column {
             true => self.crd.iter().map(|&crd| crd as i32).collect::<Vec<_>>().into(),
             false => self.crd.clone().into(),
         };
-        Entries { parents: self.parents, parent, crd }
+        let mut pairs = self.parent.iter().zip(&self.crd);
+        let mut next = pairs.clone().skip(1);
+        // What is not said is found out.
+        let distinct = self.crd.len() % 4 < 2 && !pairs.any(|pair| next.next() == Some(pair));
+        Entries { parents: self.parents, parent, crd, distinct }
     }
 }
 

@@ -3,13 +3,14 @@
 //! A level type knows its own level. Here the levels are put one under another: each is told its
 //! parent, and the interval in which its coordinate can be valid, given the coordinates already
 //! fixed ([`bounds`]). [`nest`] walks a whole tensor, [`find`] searches for one element,
-//! [`unpack`] turns storage into columns of coordinates, [`native`]
-//! runs what was emitted. [`view`] is about slices.
+//! [`unpack`] turns storage into columns of coordinates, [`scatter`](self) into columns sorted by a
+//! key, [`native`] runs what was emitted. [`view`] is about slices.
 
 pub mod bounds;
 pub mod find;
 pub mod native;
 pub mod nest;
+pub(crate) mod scatter;
 pub mod unpack;
 pub mod view;
 

@@ -107,7 +107,7 @@ pub fn unpack_as(
     let code = Code::new(&unpacking.function, rows)?;
     let all = [i64::MIN, i64::MAX];
     let cuts = match unpacking.splits && !unpacking.repeats && rows >= PARALLEL {
-        true => cuts(tensor, reach)?,
+        true => cuts(tensor, reach, PIECES)?,
         false => Vec::new(),
     };
     // How many rows come of each piece of the outermost loop.
@@ -127,7 +127,8 @@ pub fn unpack_as(
         }
     }
     let total = counts.iter().sum();
-    let mut out: Vec<Column32> = columns.iter().map(|c| Column32::zeroed(c.kind, total)).collect();
+    let mut out: Vec<Column32> =
+        columns.iter().map(|c| Column32::unspecified(c.kind, total)).collect();
     let mut parts: Vec<Vec<Slice<'_>>> = counts.iter().map(|_| Vec::new()).collect();
     for column in &mut out {
         column.cut(&counts, &mut parts);
@@ -141,8 +142,9 @@ pub fn unpack_as(
     Ok(out.into_iter().map(|column| column.done(written)).collect())
 }
 
-/// Where the outermost loop is cut into pieces: bounds of cursors, ascending.
-fn cuts(tensor: &Tensor, reach: Reach) -> Result<Vec<i64>, Error> {
+/// Where the outermost loop is cut into pieces, so many for each thread: bounds of cursors,
+/// ascending. None where it is not to be cut.
+pub(super) fn cuts(tensor: &Tensor, reach: Reach, each: usize) -> Result<Vec<i64>, Error> {
     let mut b = Builder::new("outermost");
     let operand = Operand::declare(&mut b, "A", tensor);
     let ends = b.array("ends", Elem::Index(IndexKind::I64), true);
@@ -161,7 +163,7 @@ fn cuts(tensor: &Tensor, reach: Reach) -> Result<Vec<i64>, Error> {
     if threads < 2 || hi - lo < 2 {
         return Ok(Vec::new());
     }
-    let pieces = (threads * PIECES as i64).min(hi - lo);
+    let pieces = (threads * each as i64).min(hi - lo);
     Ok((0..=pieces)
         .map(|piece| lo + (hi - lo) / pieces * piece + (hi - lo) % pieces * piece / pieces)
         .collect())
@@ -192,7 +194,7 @@ fn count(
 }
 
 /// A column being written.
-enum Column32 {
+pub(super) enum Column32 {
     U32(Buffer<u32>),
     I32(Buffer<i32>),
     I64(Buffer<i64>),
@@ -206,11 +208,12 @@ enum Slice<'a> {
 }
 
 impl Column32 {
-    fn zeroed(kind: IndexKind, len: usize) -> Self {
+    /// Numbers that are to be written.
+    pub(super) fn unspecified(kind: IndexKind, len: usize) -> Self {
         match kind {
-            IndexKind::U32 => Self::U32(Buffer::zeroed(len)),
-            IndexKind::I32 => Self::I32(Buffer::zeroed(len)),
-            _ => Self::I64(Buffer::zeroed(len)),
+            IndexKind::U32 => Self::U32(Buffer::unspecified(len)),
+            IndexKind::I32 => Self::I32(Buffer::unspecified(len)),
+            _ => Self::I64(Buffer::unspecified(len)),
         }
     }
 
@@ -240,8 +243,16 @@ impl Column32 {
         }
     }
 
+    pub(super) fn memory(&mut self) -> Memory<'_> {
+        match self {
+            Self::U32(words) => Memory::indices_mut(words.make_mut()),
+            Self::I32(words) => Memory::indices_mut(words.make_mut()),
+            Self::I64(words) => Memory::indices_mut(words.make_mut()),
+        }
+    }
+
     /// The column, of which so many rows were written.
-    fn done(self, written: usize) -> IndexColumn {
+    pub(super) fn done(self, written: usize) -> IndexColumn {
         macro_rules! done {
             ($words:expr) => {
                 match written < $words.len() {

@@ -98,7 +98,7 @@ pub(crate) fn joined<T: Plain + Zeroable>(mut parts: Vec<(GrowBuffer<T>, usize)>
     {
         return part.freeze(len);
     }
-    let mut all = Buffer::zeroed(parts.iter().map(|(_, len)| len).sum());
+    let mut all = Buffer::unspecified(parts.iter().map(|(_, len)| len).sum());
     let mut rest = all.make_mut();
     let mut jobs = Vec::with_capacity(parts.len());
     for (part, len) in &parts {
@@ -154,6 +154,11 @@ impl Values {
         })
     }
 
+    /// `len` values, each of them any number, to be written before they are read.
+    pub(crate) fn unspecified(dtype: Dtype, len: usize) -> Self {
+        with_dtype!(dtype, T => T::wrap(Buffer::<T>::unspecified(len)))
+    }
+
     /// The typed values.
     ///
     /// # Errors
@@ -200,7 +205,7 @@ impl Values {
             return Ok(self.clone());
         }
         with_values!(self, b => with_dtype!(to, T => {
-            let mut cast = Buffer::<T>::zeroed(b.len());
+            let mut cast = Buffer::<T>::unspecified(b.len());
             for (at, (out, &value)) in cast.make_mut().iter_mut().zip(b.iter()).enumerate() {
                 let scalar: Scalar = value.into();
                 *out = scalar.cast(to).ok().and_then(T::from_scalar)

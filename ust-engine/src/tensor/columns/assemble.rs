@@ -29,7 +29,7 @@ impl Table {
         };
         self.levels.clear();
         let Stored { arrays, mut position, positions, bytes: stored_bytes } =
-            levels(bound, columns, count, memory_limit)?;
+            levels(bound, columns, count, self.distinct, memory_limit)?;
         let length = positions.checked_mul(self.block).filter(|&n| n <= MAX_POSITIONS);
         let length = length.ok_or_else(|| too_large("the stored values", bound))?;
         let bytes = length.checked_mul(self.values.dtype().bytes() as u64);
@@ -77,7 +77,11 @@ impl Table {
         fill: Scalar,
         length: usize,
     ) -> Values {
-        let mut stored = Values::filled(fill, length);
+        // Where there is an entry for each place, none keeps the fill value.
+        let mut stored = match self.distinct && self.len() == length {
+            true => Values::unspecified(fill.dtype(), length),
+            false => Values::filled(fill, length),
+        };
         let to = stored.typed_mut::<T>().expect("the fill value has the dtype of the values");
         let block = self.block as i64;
         place(from, to, &|first, dest| {
@@ -113,23 +117,27 @@ pub(in crate::tensor) struct Stored {
 }
 
 /// Assembles sorted columns of so many entries, one for each level above the trailing full ones.
+/// `distinct` where no two entries are known to be equal in all of them.
 pub(in crate::tensor) fn levels(
     bound: &Bound,
     columns: Vec<IndexColumn>,
     count: usize,
+    distinct: bool,
     memory_limit: u64,
 ) -> Result<Stored, Error> {
     let mut position = IndexColumn::Same(0, count);
     let mut positions = 1;
     let mut arrays = Vec::with_capacity(bound.levels().len());
     let mut bytes = 0;
+    let last = columns.len().saturating_sub(1);
     for (level, crd) in columns.into_iter().enumerate() {
         // What a level keeps for each position, and what it needs meanwhile.
         let room = memory_limit.saturating_sub(bytes) / 16;
         if positions > room {
             return Err(too_large_for("the positions", positions, memory_limit));
         }
-        let entries = Entries { parents: positions, parent: position, crd };
+        let distinct = distinct && level == last;
+        let entries = Entries { parents: positions, parent: position, crd, distinct };
         let site = Site { max_positions: room, ..bound.site(level) };
         let made = bound.format().levels()[level]
             .ty

@@ -27,7 +27,7 @@ pub(super) fn evaluate(
 }
 
 fn collect<T: IndexWord>(expr: &IndexExpr, columns: &[&[i64]], len: usize) -> Option<IndexColumn> {
-    let mut made = Buffer::<T>::zeroed(len);
+    let mut made = Buffer::<T>::unspecified(len);
     let chunk = chunk_len(len).next_multiple_of(BLOCK);
     let fits = made.make_mut().par_chunks_mut(chunk).enumerate().all(|(number, out)| {
         let mut stack = Stack::default();

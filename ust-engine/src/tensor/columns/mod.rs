@@ -46,6 +46,8 @@ pub(super) struct Table {
     places: Option<IndexColumn>,
     /// Whether no two entries are known to have the same coordinates.
     distinct: bool,
+    /// Whether entries are known to stand in the order of the levels.
+    sorted: bool,
 }
 
 impl Table {
@@ -71,7 +73,9 @@ impl Table {
         {
             return self.assemble(bound, Some(blocks), fill, options.memory_limit);
         }
-        self.sort(bound)?;
+        if !self.sorted {
+            self.sort(bound)?;
+        }
         if !self.distinct {
             if let Some(at) = self.first_duplicate() {
                 if options.duplicates == Duplicates::Refuse {

@@ -1,14 +1,15 @@
 //! Entries, as a format wants them.
 
-use ust_level_api::IndexColumn;
 use ust_level_api::check::MAX_POSITIONS;
 use ust_level_api::column::column_kind;
+use ust_level_api::{IndexArray, IndexColumn, IndexKind};
 
 use super::Table;
 use super::expr::evaluate;
 use crate::coo::Coo;
 use crate::error::Error;
 use crate::format::{Bound, IndexExpr, LevelDomain};
+use crate::lower::scatter::{Key, scatter};
 use crate::lower::unpack::{Wanted, What};
 use crate::tensor::Tensor;
 use crate::tensor::access::Unpacked;
@@ -32,18 +33,17 @@ impl Table {
             size => evaluated(&offset_expr(bound), LevelDomain { lower: 0, size })?,
         };
         let values = coo.values.clone();
-        Ok(Self { levels, offset, block, values, places: None, distinct: false })
+        Ok(Self { levels, offset, block, values, places: None, distinct: false, sorted: false })
     }
 }
 
 impl Table {
     /// The entries that a tensor stores, for another format (or the same). Parallel. Cost: O(nse).
     pub(in crate::tensor) fn of_tensor(tensor: &Tensor, bound: &Bound) -> Result<Self, Error> {
+        if let Some(table) = Self::by_first_level(tensor, bound)? {
+            return Ok(table);
+        }
         let block = block_of(bound)?;
-        let kind = |domain: &LevelDomain| {
-            let last = domain.lower.saturating_add_unsigned(domain.size.saturating_sub(1));
-            column_kind(domain.lower, last)
-        };
         let levels = bound.format().levels().iter().zip(bound.levels());
         let mut wanted: Vec<Wanted> = levels
             .take(bound.format().tail())
@@ -63,8 +63,75 @@ impl Table {
             false => IndexColumn::Same(0, levels[0].len()),
         };
         let distinct = tensor.format().is_unique();
-        Ok(Self { levels, offset, block, values: tensor.values.clone(), places, distinct })
+        let values = tensor.values.clone();
+        Ok(Self { levels, offset, block, values, places, distinct, sorted: false })
     }
+
+    /// The entries of a tensor that is sorted by the levels once it is sorted by the first: a
+    /// transposition. `None` where that is not known.
+    fn by_first_level(tensor: &Tensor, bound: &Bound) -> Result<Option<Self>, Error> {
+        let (from, to) = (tensor.format(), bound.format());
+        let (Some(first), Some(&domain)) = (to.levels().first(), bound.levels().first()) else {
+            return Ok(None);
+        };
+        let n = tensor.nse();
+        let few = |count: u64| u32::try_from(count).is_ok();
+        let fits = to.tail() == to.level_count()
+            && few(n as u64)
+            && few(domain.size)
+            && domain.size <= 8 * n as u64
+            && n >= TRANSPOSED;
+        if !fits || !from.is_unique() || !from.is_ordered() || !tensor.view().is_whole() {
+            return Ok(None);
+        }
+        let own: Vec<&IndexExpr> = from.levels().iter().map(|level| &level.expr).collect();
+        let wanted: Vec<&IndexExpr> = to.levels().iter().map(|level| &level.expr).collect();
+        let others = own.iter().filter(|expr| **expr != wanted[0]);
+        // Equal in all of these is equal in all: what follows is known.
+        if own.starts_with(&wanted[..1]) || !others.take(wanted.len() - 1).eq(&wanted[1..]) {
+            return Ok(None);
+        }
+        let columns: Vec<_> = to.levels()[1..]
+            .iter()
+            .zip(&bound.levels()[1..])
+            .map(|(level, domain)| (level.expr.clone(), kind(domain)))
+            .collect();
+        let keep = tensor.has_padding().then(|| IndexArray::from(tensor.entry_mask()));
+        let key = Key { expr: &first.expr, domain };
+        let Some(made) = scatter(tensor, key, &columns, keep.as_ref())? else { return Ok(None) };
+        let keys = match domain.lower {
+            0 => IndexColumn::Runs(made.starts),
+            lower => {
+                let runs = IndexColumn::Runs(made.starts);
+                let most = lower.saturating_add_unsigned(domain.size);
+                IndexColumn::blocks(runs.len(), (lower, most), &|first, out| {
+                    runs.read(first, out);
+                    out.iter_mut().for_each(|crd| *crd += lower);
+                })
+            }
+        };
+        let offset = IndexColumn::Same(0, keys.len());
+        let levels = [keys].into_iter().chain(made.columns).collect();
+        let values = made.values;
+        Ok(Some(Self {
+            levels,
+            offset,
+            block: 1,
+            values,
+            places: None,
+            distinct: true,
+            sorted: true,
+        }))
+    }
+}
+
+/// Fewer entries than this are sorted as columns: nothing is compiled for them.
+const TRANSPOSED: usize = 1 << 15;
+
+/// The narrowest column that holds a level's coordinates.
+fn kind(domain: &LevelDomain) -> IndexKind {
+    let last = domain.lower.saturating_add_unsigned(domain.size.saturating_sub(1));
+    column_kind(domain.lower, last)
 }
 
 /// Number of places in the block that the trailing full levels make.

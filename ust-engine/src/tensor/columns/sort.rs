@@ -4,7 +4,7 @@ use bytemuck::Zeroable;
 use rayon::prelude::*;
 use ust_level_api::assemble::chunk_len;
 use ust_level_api::buffer::Plain;
-use ust_level_api::column::{BLOCK, IndexRead, IndexWord};
+use ust_level_api::column::{BLOCK, IndexRead, IndexWord, expanded};
 use ust_level_api::{Buffer, IndexColumn, with_column};
 
 use super::Table;
@@ -67,7 +67,7 @@ impl Table {
         range: u64,
         is_first: bool,
     ) -> Result<(), Error> {
-        let mut sorted = Buffer::<K>::zeroed(keys.len());
+        let mut sorted = Buffer::<K>::unspecified(keys.len());
         let skip = is_first.then_some(0);
         {
             let sorted = sorted.make_mut();
@@ -116,7 +116,7 @@ impl Table {
             .chain([&self.offset])
             .map(Moving::of)
             .collect();
-        let mut moved = Values::filled(self.values.dtype().zero(), n);
+        let mut moved = Values::unspecified(self.values.dtype(), n);
         {
             let mut lanes: Vec<Lane<'_>> = columns.iter_mut().filter_map(Moving::lane).collect();
             with_values!(&self.values, from => {
@@ -155,7 +155,7 @@ pub(in crate::tensor) fn gathered(values: &Values, places: &IndexColumn) -> Valu
 
 /// Elements at the given places. Parallel.
 pub(super) fn gathered_from<T: Plain + Zeroable>(from: &[T], places: &IndexColumn) -> Buffer<T> {
-    let mut to = Buffer::<T>::zeroed(places.len());
+    let mut to = Buffer::<T>::unspecified(places.len());
     let chunk = chunk_len(places.len()).next_multiple_of(BLOCK);
     to.make_mut().par_chunks_mut(chunk).enumerate().for_each(|(number, to)| {
         let mut block = [0; BLOCK];
@@ -199,10 +199,11 @@ impl Moving {
     fn of(column: &IndexColumn) -> Self {
         let n = column.len();
         match column {
-            IndexColumn::U32(from) => Self::U32(from.clone(), Buffer::zeroed(n)),
-            IndexColumn::I32(from) => Self::I32(from.clone(), Buffer::zeroed(n)),
-            IndexColumn::I64(from) => Self::I64(from.clone(), Buffer::zeroed(n)),
+            IndexColumn::U32(from) => Self::U32(from.clone(), Buffer::unspecified(n)),
+            IndexColumn::I32(from) => Self::I32(from.clone(), Buffer::unspecified(n)),
+            IndexColumn::I64(from) => Self::I64(from.clone(), Buffer::unspecified(n)),
             IndexColumn::Same(..) => Self::Still(column.clone()),
+            IndexColumn::Runs(starts) => Self::of(&expanded(starts).into()),
             IndexColumn::Count(_) => {
                 Self::of(&IndexColumn::blocks(n, (0, n as i64), &|at, out| column.read(at, out)))
             }
@@ -276,6 +277,7 @@ pub(super) fn picked(column: &IndexColumn, at: &[usize]) -> IndexColumn {
                 *out = at as i64;
             }
         }),
+        IndexColumn::Runs(starts) => pick(&expanded(starts), at),
         IndexColumn::U32(words) => pick(words, at),
         IndexColumn::I32(words) => pick(words, at),
         IndexColumn::I64(words) => pick(words, at),

@@ -25,8 +25,9 @@ pub trait Growable: Send {
         self.len() == 0
     }
 
-    /// Makes it at least so long; new elements are 0. Where it was shorter, its length at least
-    /// doubles if there is memory for that, so that element after element costs O(1) each.
+    /// Makes it at least so long; new elements are any numbers, and are to be written before they
+    /// are read. Where it was shorter, its length at least doubles if there is memory for that, so
+    /// that element after element costs O(1) each.
     ///
     /// Gives false, and leaves everything as it was, where there is no memory for it.
     #[must_use]

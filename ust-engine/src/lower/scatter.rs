@@ -1,0 +1,186 @@
+//! Storage into columns in the order of a key: a counting sort whose loops are those of the format.
+//!
+//! Two walks over the tensor, and no column in between: the first counts the entries of each key,
+//! the second writes each entry to its place. Entries with the same key keep the order in which the
+//! format stores them. This is how a matrix is transposed.
+
+use bytemuck::Zeroable;
+use ust_level_api::ir::interp::{Memory, Param};
+use ust_level_api::ir::{Builder, Elem, Expr, Function, Ty};
+use ust_level_api::{Buffer, IndexArray, IndexColumn, IndexKind};
+
+use super::emit;
+use super::native::Code;
+use super::nest::{Operand, Reach};
+use super::unpack::{Column32, cuts};
+use crate::error::Error;
+use crate::format::{IndexExpr, LevelDomain};
+use crate::tensor::{StoredElement, Tensor, Values};
+use crate::with_values;
+
+/// The entries of a tensor in the order of a key.
+pub(crate) struct Scattered {
+    /// For each key, its first entry; and once more at the end, the number of entries.
+    pub(crate) starts: Buffer<u32>,
+    /// What was asked for of each entry.
+    pub(crate) columns: Vec<IndexColumn>,
+    /// The value of each entry.
+    pub(crate) values: Values,
+}
+
+/// What entries are sorted by.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Key<'a> {
+    /// Over the dimensions.
+    pub(crate) expr: &'a IndexExpr,
+    /// Its numbers.
+    pub(crate) domain: LevelDomain,
+}
+
+/// Sorts the entries of a tensor by a key, stably, and writes columns of them. `keep` says for each
+/// stored value whether it is wanted; without it, all are. `None` where one value can stand for
+/// several entries. In parallel where there are threads. Cost: O(places visited + keys x threads).
+///
+/// # Errors
+/// [`Error::Run`] for arrays that break their level's rules.
+pub(crate) fn scatter(
+    tensor: &Tensor,
+    key: Key<'_>,
+    columns: &[(IndexExpr, IndexKind)],
+    keep: Option<&IndexArray>,
+) -> Result<Option<Scattered>, Error> {
+    let keys = key.domain.size as usize;
+    let cuts = cuts(tensor, Reach::Inside, 1)?;
+    let pieces: Vec<[i64; 2]> = match cuts.len() {
+        0..=2 => vec![[i64::MIN, i64::MAX]],
+        _ => cuts.windows(2).map(|pair| [pair[0], pair[1]]).collect(),
+    };
+    // Before the counts of the first piece stands a 0: together they become where keys begin.
+    let mut next = Buffer::<u32>::zeroed(pieces.len() * keys + 1);
+    let job = Job { tensor, key, columns, keep, pieces: &pieces };
+    if !job.run(false, next.make_mut(), |_| {})? {
+        return Ok(None);
+    }
+    let mut total = 0;
+    {
+        let counts = &mut next.make_mut()[1..];
+        for at in 0..keys {
+            for piece in 0..pieces.len() {
+                let count = &mut counts[piece * keys + at];
+                (*count, total) = (total, total + *count);
+            }
+        }
+    }
+    let total = total as usize;
+    let mut made: Vec<Column32> =
+        columns.iter().map(|&(_, kind)| Column32::unspecified(kind, total)).collect();
+    let values = with_values!(tensor.values(), from => {
+        job.values(from, total, next.make_mut(), &mut made)?
+    });
+    let starts = match pieces.len() {
+        1 => next,
+        pieces => {
+            let mut starts = next[(pieces - 1) * keys..].to_vec();
+            starts[0] = 0;
+            starts.into()
+        }
+    };
+    let columns = made.into_iter().map(|column| column.done(total)).collect();
+    Ok(Some(Scattered { starts, columns, values }))
+}
+
+struct Job<'a> {
+    tensor: &'a Tensor,
+    key: Key<'a>,
+    columns: &'a [(IndexExpr, IndexKind)],
+    keep: Option<&'a IndexArray>,
+    pieces: &'a [[i64; 2]],
+}
+
+impl Job<'_> {
+    fn values<T: StoredElement + Zeroable>(
+        &self,
+        from: &Buffer<T>,
+        total: usize,
+        next: &mut [u32],
+        made: &mut [Column32],
+    ) -> Result<Values, Error> {
+        let mut to = Buffer::<T>::unspecified(total);
+        let (read, written) = (T::memory_of(from), T::memory(to.make_mut()));
+        let others = made.iter_mut().map(Column32::memory);
+        let own: Vec<Memory<'_>> = [read, written].into_iter().chain(others).collect();
+        self.run(true, next, |memory| memory.extend(own))?;
+        Ok(T::wrap(to))
+    }
+
+    /// Counts entries, or moves them. Says no, and does nothing, where values are repeated.
+    fn run<'m>(
+        &'m self,
+        moves: bool,
+        next: &'m mut [u32],
+        outputs: impl FnOnce(&mut Vec<Memory<'m>>),
+    ) -> Result<bool, Error> {
+        let (function, operand, repeats) = self.lower(moves);
+        if repeats {
+            return Ok(false);
+        }
+        let code = Code::trusting(&function, self.tensor.nse())?;
+        let sizes = operand.size_arguments(self.tensor).into_iter().map(Param::Int);
+        let sizes: Vec<Param> = sizes.collect();
+        let groups: Vec<Vec<Vec<Param>>> = self
+            .pieces
+            .iter()
+            .enumerate()
+            .map(|(number, piece)| {
+                let base = 1 + number as i64 * self.key.domain.size as i64;
+                let own = [piece[0], piece[1], base - self.key.domain.lower].map(Param::Int);
+                vec![sizes.iter().copied().chain(own).collect()]
+            })
+            .collect();
+        let mut memory: Vec<Memory<'_>> = Vec::new();
+        memory.extend(self.tensor.levels().iter().flat_map(|level| &level.0).map(Memory::Index));
+        memory.extend(self.keep.map(Memory::Index));
+        memory.push(Memory::indices_mut(next));
+        outputs(&mut memory);
+        code.run_apart(&groups, &mut memory)?;
+        Ok(true)
+    }
+
+    /// Emits the loops that count, or those that move. Says whether values are repeated.
+    fn lower(&self, moves: bool) -> (Function, Operand, bool) {
+        let mut b = Builder::new(if moves { "scatter" } else { "count" });
+        let operand = Operand::declare(&mut b, "A", self.tensor);
+        let piece = (b.param("from", Ty::Int), b.param("to", Ty::Int));
+        let base = b.param("base", Ty::Int);
+        let kept = self.keep.map(|_| b.array("keep", Elem::Index(IndexKind::U8), false));
+        let next = b.array("next", Elem::Index(IndexKind::U32), true);
+        let dtype = Elem::Value(self.tensor.dtype());
+        let moved = moves.then(|| {
+            let values = (b.array("values", dtype, false), b.array("out", dtype, true));
+            let columns: Vec<_> = self
+                .columns
+                .iter()
+                .enumerate()
+                .map(|(at, &(_, kind))| b.array(&format!("column{at}"), Elem::Index(kind), true))
+                .collect();
+            (values, columns)
+        });
+        let walked = operand.walk_piece(&mut b, Reach::Inside, piece, &mut |b, leaf| {
+            let wanted = kept
+                .map_or(Expr::Bool(true), |keep| b.load(keep, leaf.value()).equals(Expr::Int(1)));
+            b.if_(wanted, |b| {
+                let slot = b.bind("slot", base.clone() + emit(self.key.expr, &leaf.dims));
+                let at = b.load(next, slot.clone());
+                let at = b.bind("at", at);
+                b.store(next, slot, at.clone() + 1);
+                let Some(((from, to), columns)) = &moved else { return };
+                for (&column, (expr, _)) in columns.iter().zip(self.columns) {
+                    b.store(column, at.clone(), emit(expr, &leaf.dims));
+                }
+                let value = b.load(*from, leaf.value());
+                b.store(*to, at, value);
+            });
+        });
+        (b.finish(), operand, walked.repeats)
+    }
+}
