@@ -110,7 +110,8 @@ impl IndexRead for Repeated {
 }
 
 /// Runs an expression with `$read` bound to something that implements [`IndexRead`], once for each
-/// way in which an [`IndexColumn`] can be kept: loops inside are compiled for each of them.
+/// way in which an [`IndexColumn`] can be kept: loops inside are compiled for each of them. Runs are
+/// written out first: this is for loops over whole columns.
 #[macro_export]
 macro_rules! with_column {
     ($column:expr, $read:ident => $body:expr) => {
@@ -216,12 +217,15 @@ impl IndexColumn {
     /// When they reach beyond the end.
     pub fn read(&self, first: usize, out: &mut [i64]) {
         if let Self::Runs(starts) = self {
-            let mut run = if out.is_empty() { 0 } else { run_of(starts, first) };
-            for (at, out) in (first..).zip(out) {
-                while starts[run + 1] as usize <= at {
-                    run += 1;
+            let from = if out.is_empty() { 0 } else { run_of(starts, first) };
+            let mut done = 0;
+            for (run, &end) in (from..).zip(&starts[from + 1..]) {
+                let end = (end as usize - first).min(out.len());
+                out[done..end].fill(run as i64);
+                done = end;
+                if done == out.len() {
+                    break;
                 }
-                *out = run as i64;
             }
             return;
         }

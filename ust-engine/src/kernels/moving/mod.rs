@@ -4,10 +4,12 @@
 //! |---|---|
 //! | [`lanes`] | columns moved together, whatever the width of their elements |
 //! | [`sort`] | stable sorting of lanes by a key column: partition, then finish in cache |
+//! | [`rows`] | stable sorting of lanes by two columns, the first of them counted |
 //! | [`place`] | values written to places anywhere |
 //!
 //! *Invariant: what is safe to call here is safe whatever the arguments; the rest states what its
 //! caller owes.*
 pub(crate) mod lanes;
 pub(crate) mod place;
+pub(crate) mod rows;
 pub(crate) mod sort;

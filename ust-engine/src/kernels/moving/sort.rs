@@ -49,7 +49,8 @@ pub(crate) fn sort<K: Key>(keys: &[K], range: u64, sorted: &mut [K], lanes: &[La
     assert!(sorted.len() == n && lanes.iter().all(|lane| lane.len() == n), "lanes of one length");
     let shift = if is_local(keys, range) { 0 } else { shift_for(n, range) };
     let buckets = (range.saturating_sub(1) >> shift) as usize + 1;
-    let ends = partition(keys, shift, buckets, sorted, lanes);
+    let all: Vec<&Lane<'_>> = lanes.iter().collect();
+    let ends = partition(keys, shift, buckets, sorted, &all);
     if shift == 0 {
         return;
     }
@@ -128,7 +129,7 @@ fn is_local<K: Key>(keys: &[K], range: u64) -> bool {
 }
 
 /// By how many bits keys are shifted to give their bucket.
-fn shift_for(n: usize, range: u64) -> u32 {
+pub(super) fn shift_for(n: usize, range: u64) -> u32 {
     let bits = 64 - range.saturating_sub(1).leading_zeros();
     if range <= MOST_BUCKETS {
         return 0;
@@ -138,12 +139,12 @@ fn shift_for(n: usize, range: u64) -> u32 {
 }
 
 /// Moves entries to their buckets, in their order. Gives the end of each bucket.
-fn partition<K: Key>(
+pub(super) fn partition<K: Key>(
     keys: &[K],
     shift: u32,
     buckets: usize,
     sorted: &mut [K],
-    lanes: &[Lane<'_>],
+    lanes: &[&Lane<'_>],
 ) -> Vec<usize> {
     let n = keys.len();
     let chunk = n.div_ceil(rayon::current_num_threads()).max(BLOCK);
@@ -178,7 +179,7 @@ fn partition<K: Key>(
                 let slot = &mut next[bucket(key)];
                 (*dest, *slot) = (*slot, *slot + 1);
             }
-            for lane in lanes.iter().chain([&keyed]) {
+            for lane in lanes.iter().copied().chain([&keyed]) {
                 // SAFETY: each chunk has places of its own in each bucket, as many as it counted.
                 unsafe { lane.put(first, dest) };
             }
@@ -276,7 +277,7 @@ impl Scratch {
 }
 
 /// Counts become the places where the first of each begins.
-fn starts(counts: &mut [u32]) {
+pub(super) fn starts(counts: &mut [u32]) {
     let mut next = 0;
     for count in counts {
         (*count, next) = (next, next + *count);

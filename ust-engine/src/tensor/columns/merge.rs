@@ -1,8 +1,10 @@
 //! Duplicates summed, padding dropped.
 
+use bytemuck::Zeroable;
 use rayon::prelude::*;
+use ust_level_api::assemble::chunk_len;
 use ust_level_api::column::BLOCK;
-use ust_level_api::{IndexColumn, Scalar};
+use ust_level_api::{Buffer, IndexColumn, Scalar};
 
 use super::Table;
 use super::order::{first_equal, heads};
@@ -29,13 +31,25 @@ impl Table {
 
     /// Sums entries at the same coordinates, in their order. Entries are sorted.
     pub(super) fn merge(&mut self, bound: &Bound) -> Result<(), Error> {
-        let firsts = heads(&self.all_columns(), self.len());
         if let Some(places) = self.places.take() {
             self.values = gathered(&self.values, &places);
         }
+        let dtype = self.values.dtype();
+        if let ([IndexColumn::Runs(starts), IndexColumn::U32(second)], 1) =
+            (&self.levels[..], self.block)
+        {
+            let merged = with_values!(&self.values, from => merged_rows(starts, second, from));
+            let (starts, second, values) = merged
+                .map_err(|at| Error::Sum { coordinates: self.coordinates(bound, at), dtype })?;
+            self.offset = IndexColumn::Same(0, second.len());
+            self.levels = vec![IndexColumn::Runs(starts), second.into()];
+            self.values = values;
+            self.distinct = true;
+            return Ok(());
+        }
+        let firsts = heads(&self.all_columns(), self.len());
         let merged: Result<Values, usize> =
             with_values!(&self.values, from => sums(from, &firsts).map(Values::from));
-        let dtype = self.values.dtype();
         self.values =
             merged.map_err(|at| Error::Sum { coordinates: self.coordinates(bound, at), dtype })?;
         self.keep_columns(&firsts);
@@ -69,6 +83,74 @@ impl Table {
             *column = picked(column, kept);
         }
     }
+}
+
+/// Rows in which equal neighbours are summed: where rows start, the second column, and the values;
+/// or the first entry whose sum does not fit. Parallel, over parts of the rows.
+fn merged_rows<T: StoredElement + Zeroable>(
+    starts: &[u32],
+    second: &[u32],
+    from: &[T],
+) -> Result<(Buffer<u32>, Buffer<u32>, Values), usize> {
+    let rows = starts.len() - 1;
+    let part = chunk_len(rows);
+    let row = |at: usize| starts[at] as usize..starts[at + 1] as usize;
+    let mut ends = Buffer::<u32>::unspecified(rows + 1);
+    let counts: Vec<u32> = ends.make_mut()[1..]
+        .par_chunks_mut(part)
+        .enumerate()
+        .map(|(number, ends)| {
+            let mut count = 0;
+            for (offset, end) in ends.iter_mut().enumerate() {
+                let own = &second[row(number * part + offset)];
+                let others = own.windows(2).filter(|pair| pair[0] != pair[1]).count();
+                count += others as u32 + u32::from(!own.is_empty());
+                *end = count;
+            }
+            count
+        })
+        .collect();
+    let total = counts.iter().sum::<u32>() as usize;
+    let (mut kept, mut sums) = (Buffer::<u32>::unspecified(total), Buffer::<T>::unspecified(total));
+    {
+        let ends = ends.make_mut();
+        ends[0] = 0;
+        let (mut rest, mut base) = ((kept.make_mut(), sums.make_mut()), 0);
+        let mut jobs = Vec::with_capacity(counts.len());
+        for (ends, &count) in ends[1..].chunks_mut(part).zip(&counts) {
+            let (kept, others) = rest.0.split_at_mut(count as usize);
+            let (sums, more) = rest.1.split_at_mut(count as usize);
+            jobs.push((base, ends, kept, sums));
+            (rest, base) = ((others, more), base + count);
+        }
+        let faults: Vec<usize> = jobs
+            .into_par_iter()
+            .enumerate()
+            .filter_map(|(number, (base, ends, kept, sums))| {
+                let mut to = 0;
+                for (offset, end) in ends.iter_mut().enumerate() {
+                    *end += base;
+                    let own = row(number * part + offset);
+                    for at in own.clone() {
+                        if at > own.start && second[at] == second[at - 1] {
+                            let Some(sum) = sums[to - 1].checked_plus(from[at]) else {
+                                return Some(at);
+                            };
+                            sums[to - 1] = sum;
+                        } else {
+                            (kept[to], sums[to]) = (second[at], from[at]);
+                            to += 1;
+                        }
+                    }
+                }
+                None
+            })
+            .collect();
+        if let Some(&at) = faults.first() {
+            return Err(at);
+        }
+    }
+    Ok((ends, kept, T::wrap(sums)))
 }
 
 /// The sum of each group of values, given where groups begin; or the first entry of a group whose

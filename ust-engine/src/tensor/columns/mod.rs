@@ -73,11 +73,13 @@ impl Table {
         {
             return self.assemble(bound, Some(blocks), fill, options.memory_limit);
         }
+        let merged = self.distinct;
         if !self.sorted {
             self.sort(bound)?;
         }
-        if !self.distinct {
-            if let Some(at) = self.first_duplicate() {
+        if !merged {
+            let duplicate = if self.distinct { None } else { self.first_duplicate() };
+            if let Some(at) = duplicate {
                 if options.duplicates == Duplicates::Refuse {
                     return Err(Error::Duplicate { coordinates: self.coordinates(bound, at) });
                 }

@@ -15,12 +15,22 @@ const BLOCK: usize = 4096;
 fn compare(columns: &[&IndexColumn], range: Range<usize>, order: &mut Vec<i8>) {
     order.clear();
     order.resize(range.len(), 0);
+    let mut block = [0; BLOCK + 1];
     for (number, column) in columns.iter().enumerate() {
+        let set = |order: &mut i8, before: i64, here: i64| {
+            let this = i8::from(before > here) - i8::from(before < here);
+            *order = if number == 0 || *order == 0 { this } else { *order };
+        };
+        if let IndexColumn::Runs(_) = column {
+            let block = &mut block[..=range.len()];
+            column.read(range.start - 1, block);
+            let pairs = order.iter_mut().zip(block.windows(2));
+            pairs.for_each(|(order, pair)| set(order, pair[0], pair[1]));
+            continue;
+        }
         with_column!(column, read => {
             for (order, at) in order.iter_mut().zip(range.clone()) {
-                let (before, here) = (read.at(at - 1), read.at(at));
-                let this = i8::from(before > here) - i8::from(before < here);
-                *order = if number == 0 || *order == 0 { this } else { *order };
+                set(order, read.at(at - 1), read.at(at));
             }
         });
     }

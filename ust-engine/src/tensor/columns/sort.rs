@@ -12,6 +12,7 @@ use super::order::{heads, is_sorted};
 use crate::error::Error;
 use crate::format::{Bound, LevelDomain};
 use crate::kernels::moving::lanes::Lane;
+use crate::kernels::moving::rows::sort_rows;
 use crate::kernels::moving::sort::{Key, sort, sort_segments};
 use crate::tensor::{StoredElement, Values};
 use crate::with_values;
@@ -32,6 +33,9 @@ impl Table {
             return Ok(());
         }
         let sorted = (1..all.len()).rev().find(|&upto| is_sorted(&all[..upto])).unwrap_or(0);
+        if sorted == 0 && self.sort_rows(digits[0])? {
+            return Ok(());
+        }
         let from = (sorted + 1..=all.len()).find(|&from| is_sorted(&all[from..]));
         let keys = sorted..from.unwrap_or(all.len());
         let range = digits[keys.clone()]
@@ -58,6 +62,32 @@ impl Table {
             Ok(_) => self.sort_by(&keyed::<u32>(columns, digits), range, false),
             Err(_) => self.sort_by(&keyed::<u64>(columns, digits), range, false),
         }
+    }
+
+    /// Sorts entries of two levels where rows are not far more than they are: says no, and does
+    /// nothing, where that is not so.
+    fn sort_rows(&mut self, first: LevelDomain) -> Result<bool, Error> {
+        let n = self.len();
+        let ([IndexColumn::U32(row), IndexColumn::U32(second)], 0, 1) =
+            (&self.levels[..], first.lower, self.block)
+        else {
+            return Ok(false);
+        };
+        if first.size > 8 * n as u64 || u32::try_from(n).is_err() {
+            return Ok(false);
+        }
+        let (row, second) = (row.clone(), second.clone());
+        self.levels.clear();
+        let mut sorted = Buffer::<u32>::unspecified(n);
+        let mut made = None;
+        let to = sorted.make_mut();
+        self.moved(None, &mut |lanes| {
+            made = Some(sort_rows(&row, first.size as usize, &second, to, lanes));
+        })?;
+        let rows = made.expect("sorted just now");
+        self.levels = vec![IndexColumn::Runs(rows.starts), sorted.into()];
+        self.distinct |= rows.distinct;
+        Ok(true)
     }
 
     /// Sorts by a column of keys, which may be the first level's.
