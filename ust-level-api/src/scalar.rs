@@ -219,7 +219,9 @@ macro_rules! define {
         const ZERO: Self = false;
         const ONE: Self = true;
         define!(@scalar $variant);
+        #[inline]
         fn same(self, other: Self) -> bool { self == other }
+        #[inline]
         fn checked_plus(self, other: Self) -> Option<Self> { Some(self | other) }
         fn wide(self) -> Wide { Wide::Int(i128::from(self)) }
         fn from_wide(wide: Wide) -> Option<Self> {
@@ -231,7 +233,9 @@ macro_rules! define {
         const ZERO: Self = 0;
         const ONE: Self = 1;
         define!(@scalar $variant);
+        #[inline]
         fn same(self, other: Self) -> bool { self == other }
+        #[inline]
         fn checked_plus(self, other: Self) -> Option<Self> { self.checked_add(other) }
         fn wide(self) -> Wide { Wide::Int(i128::from(self)) }
         fn from_wide(wide: Wide) -> Option<Self> { <$ty>::try_from(wide.int()?).ok() }
@@ -241,7 +245,9 @@ macro_rules! define {
         const ZERO: Self = <$ty as FloatParts>::ZERO;
         const ONE: Self = <$ty as FloatParts>::ONE;
         define!(@scalar $variant);
+        #[inline]
         fn same(self, other: Self) -> bool { self == other || (self.is_nan() && other.is_nan()) }
+        #[inline]
         fn checked_plus(self, other: Self) -> Option<Self> { Some(self + other) }
         fn wide(self) -> Wide { Wide::Float(FloatParts::to_f64(self)) }
         fn from_wide(wide: Wide) -> Option<Self> { <$ty as FloatParts>::from_wide(wide.real()?) }
@@ -251,7 +257,9 @@ macro_rules! define {
         const ZERO: Self = Complex { re: 0.0, im: 0.0 };
         const ONE: Self = Complex { re: 1.0, im: 0.0 };
         define!(@scalar $variant);
+        #[inline]
         fn same(self, other: Self) -> bool { self.re.same(other.re) && self.im.same(other.im) }
+        #[inline]
         fn checked_plus(self, other: Self) -> Option<Self> { Some(self + other) }
         fn wide(self) -> Wide { Wide::Complex(f64::from(self.re), f64::from(self.im)) }
         fn from_wide(wide: Wide) -> Option<Self> {

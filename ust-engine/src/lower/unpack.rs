@@ -71,7 +71,7 @@ pub fn unpack(
         .iter()
         .map(|&column| Wanted { what: What::Of(column), kind: IndexKind::I64 })
         .collect();
-    let made = unpack_as(tensor, reach, &wanted, keep, rows)?;
+    let made = unpack_as(tensor, reach, &wanted, keep, rows, Code::new)?;
     Ok(made
         .into_iter()
         .map(|column| match column {
@@ -82,17 +82,20 @@ pub fn unpack(
 }
 
 /// As [`unpack`], with columns as narrow as their caller says: numbers that do not fit are an error
-/// or cut. In parallel where there are many rows, over pieces of the outermost loop.
+/// or cut. In parallel where there are many rows, over pieces of the outermost loop. `code` prepares
+/// the loops: [`Code::trusting`] for arrays that were checked before.
 ///
 /// # Errors
 /// As [`unpack`].
-pub fn unpack_as(
+pub(crate) fn unpack_as(
     tensor: &Tensor,
     reach: Reach,
     columns: &[Wanted],
     keep: Option<&IndexArray>,
     rows: usize,
+    code: fn(&Function, usize) -> Result<Code, Error>,
 ) -> Result<Vec<IndexColumn>, Error> {
+    let prepare = code;
     let unpacking = Unpacking::new(tensor, reach, columns, keep.is_some());
     let rows = match unpacking.repeats {
         false => rows,
@@ -104,7 +107,7 @@ pub fn unpack_as(
             columns.len()
         )));
     }
-    let code = Code::new(&unpacking.function, rows)?;
+    let code = prepare(&unpacking.function, rows)?;
     let all = [i64::MIN, i64::MAX];
     let cuts = match unpacking.splits && !unpacking.repeats && rows >= PARALLEL {
         true => cuts(tensor, reach, PIECES)?,
@@ -115,7 +118,7 @@ pub fn unpack_as(
     let mut pieces = vec![all];
     if cuts.len() > 2 {
         let counting = Unpacking::new(tensor, reach, &[], keep.is_some());
-        let code = Code::new(&counting.function, rows)?;
+        let code = prepare(&counting.function, rows)?;
         let cut: Vec<[i64; 2]> = cuts.windows(2).map(|pair| [pair[0], pair[1]]).collect();
         let found = cut
             .par_iter()

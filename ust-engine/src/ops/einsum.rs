@@ -4,7 +4,7 @@ use ndarray::{ArrayBase, ArrayD, Data, Dimension};
 use ust_level_api::{Dtype, Scalar};
 
 use super::control::{CancelToken, Run};
-use super::kernel::Kernel;
+use super::kernel::{Kernel, refs};
 use super::{Assignment, CheckOptions, OpError, Semiring, UserOperator};
 use crate::error::Error;
 use crate::format::Format;
@@ -192,7 +192,7 @@ impl Einsum {
     /// conversion or the result could not do.
     pub fn run(self) -> Result<Tensor, OpError> {
         let (kernel, tensors) = self.look_up()?;
-        kernel.execute(&tensors, None)
+        kernel.execute(&refs(&tensors), None)
     }
 
     /// Computes a result that is stored in full into the caller's memory, row-major.
@@ -202,7 +202,7 @@ impl Einsum {
     /// [`Error::Dtype`] where its dtype is another.
     pub fn run_into<T: StoredElement>(self, out: &mut [T]) -> Result<(), OpError> {
         let (kernel, tensors) = self.look_up()?;
-        kernel.execute_into(&tensors, out)
+        kernel.execute_into(&refs(&tensors), out)
     }
 
     /// Updates a tensor: the expression's `+=`, `min=`, ... combines with what is in it.
@@ -217,7 +217,7 @@ impl Einsum {
         this.settings.check.dtype.get_or_insert(target.dtype());
         let (kernel, mut tensors) = this.look_up_with(Some(target))?;
         tensors.push(target.clone());
-        *target = kernel.execute(&tensors, None)?;
+        *target = kernel.execute(&refs(&tensors), None)?;
         Ok(())
     }
 

@@ -10,6 +10,7 @@ use crate::error::Error;
 use crate::format::Format;
 use crate::plan::execute::{Options, Prepared};
 use crate::tensor::{StoredElement, Tensor};
+use smallvec::SmallVec;
 use ust_level_api::{Element, IndexArray, Scalar, with_dtype};
 
 /// An expression, planned and compiled for tensors of some formats and dtypes. Cheap to clone; may
@@ -51,7 +52,8 @@ impl Kernel {
         if let Some(prepared) = cache::get(&key) {
             let order = order(&prepared.assignment, args)?;
             let tensors: Vec<Tensor> = order.iter().map(|&at| args[at].1.clone()).collect();
-            let fits = prepared.extents(&tensors).is_ok_and(|extents| prepared.fits(&extents));
+            let fits =
+                prepared.extents(&refs(&tensors)).is_ok_and(|extents| prepared.fits(&extents));
             if fits {
                 return Ok((Self { prepared, settings, names, order }, tensors));
             }
@@ -94,7 +96,7 @@ impl Kernel {
             strict: settings.strict,
             run: settings.run(),
         };
-        let prepared = Arc::new(Prepared::new(assignment, &all, &options)?);
+        let prepared = Arc::new(Prepared::new(assignment, &refs(&all), &options)?);
         cache::put(key, Arc::clone(&prepared));
         Ok((Self { prepared, settings, names, order }, tensors))
     }
@@ -156,7 +158,7 @@ impl Kernel {
         self.prepared.backend()
     }
 
-    fn arranged(&self, tensors: &[&Tensor]) -> Result<Vec<Tensor>, OpError> {
+    fn arranged<'a>(&self, tensors: &[&'a Tensor]) -> Result<Refs<'a>, OpError> {
         let updates = usize::from(self.prepared.assignment.update.is_some());
         if tensors.len() != self.names.len() + updates {
             return Err(Error::Unsupported(format!(
@@ -167,14 +169,13 @@ impl Kernel {
             ))
             .into());
         }
-        let mut all: Vec<Tensor> = self.order.iter().map(|&at| tensors[at].clone()).collect();
-        all.extend(tensors[self.names.len()..].iter().map(|&t| t.clone()));
-        Ok(all)
+        let own = self.order.iter().map(|&at| tensors[at]);
+        Ok(own.chain(tensors[self.names.len()..].iter().copied()).collect())
     }
 
     pub(super) fn execute(
         &self,
-        tensors: &[Tensor],
+        tensors: &[&Tensor],
         timing: Option<&mut Timing>,
     ) -> Result<Tensor, OpError> {
         Ok(self.prepared.run(tensors, self.settings.run(), timing)?)
@@ -182,11 +183,18 @@ impl Kernel {
 
     pub(super) fn execute_into<T: StoredElement>(
         &self,
-        tensors: &[Tensor],
+        tensors: &[&Tensor],
         out: &mut [T],
     ) -> Result<(), OpError> {
         Ok(self.prepared.run_into(tensors, self.settings.run(), out)?)
     }
+}
+
+/// Tensors of somebody.
+type Refs<'a> = SmallVec<[&'a Tensor; 4]>;
+
+pub(super) fn refs(tensors: &[Tensor]) -> Refs<'_> {
+    tensors.iter().collect()
 }
 
 /// Reads and checks an expression. Gives the tensors in the order of the operands, and which of the

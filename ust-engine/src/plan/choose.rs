@@ -39,7 +39,7 @@ pub(crate) struct Planned {
 pub(crate) struct Given<'a> {
     pub(crate) stage: &'a Stage,
     /// The tensor of each use.
-    pub(crate) tensors: &'a [Tensor],
+    pub(crate) tensors: &'a [&'a Tensor],
     pub(crate) names: Vec<String>,
     /// What each use has where nothing is stored.
     pub(crate) fills: Vec<Scalar>,
@@ -126,14 +126,14 @@ pub(crate) fn choose(given: &Given<'_>) -> Result<Planned, Error> {
         .map(|(tensor, format)| match format {
             // Only the structure is needed here.
             Some(format) => Tensor::zeros(tensor.shape(), format, tensor.dtype()),
-            None => Ok(tensor.clone()),
+            None => Ok((*tensor).clone()),
         })
         .collect::<Result<_, _>>()?;
     let accesses: Vec<Access> =
         stage.uses.iter().zip(&tensors).map(|(u, t)| Access::new(t, &u.dims)).collect();
     let input = Input {
         name: "kernel",
-        tensors: &tensors,
+        tensors: &tensors.iter().collect::<Vec<_>>(),
         names: &given.names,
         fills: &given.fills,
         accesses: &accesses,

@@ -1,6 +1,9 @@
 //! An assignment on tensors: planned and compiled once, run stage by stage.
 
-use std::time::Instant;
+use std::borrow::Cow;
+use std::time::{Duration, Instant};
+
+use smallvec::SmallVec;
 
 use ust_level_api::Scalar;
 
@@ -45,21 +48,31 @@ impl Prepared {
     /// What planning, conversions and assembly give.
     pub(crate) fn new(
         assignment: Assignment,
-        operands: &[Tensor],
+        operands: &[&Tensor],
         options: &Options<'_>,
     ) -> Result<Self, Error> {
         let stages = stages(&assignment);
-        let extents: Vec<usize> = assignment.indices.iter().map(|index| index.extent).collect();
+        let extents: Extents = assignment.indices.iter().map(|index| index.extent).collect();
         let mut compiled: Vec<Compiled> = Vec::new();
         let mut results = Vec::new();
         for (at, stage) in stages.iter().enumerate() {
             let last = at + 1 == stages.len();
             let given = tensors_of(stage, operands, &results)?;
-            let planned = plan(&assignment, stage, &given, options, last)?;
+            let planned = plan(&assignment, stage, &refs(&given), options, last)?;
             let tensors = converted(&planned, given)?;
-            let made = Compiled::new(planned, stage, &tensors, options.backend, options.strict)?;
+            let shape = shape(stage, &extents);
+            let made = Compiled::new(
+                planned,
+                stage,
+                &refs(&tensors),
+                &shape,
+                options.backend,
+                options.strict,
+            )?;
             if !last {
-                results.push(made.run(&tensors, &extents, &shape(stage, &extents), options.run)?);
+                let result = made.run(&refs(&tensors), &extents, &shape, options.run)?;
+                drop(tensors);
+                results.push(result);
             }
             compiled.push(made);
         }
@@ -72,7 +85,7 @@ impl Prepared {
     /// # Errors
     /// [`Error::Unsupported`] for tensors that the kernel was not prepared for; [`Error::Shape`]
     /// where extents contradict each other.
-    pub(crate) fn extents(&self, operands: &[Tensor]) -> Result<Vec<usize>, Error> {
+    pub(crate) fn extents(&self, operands: &[&Tensor]) -> Result<Extents, Error> {
         let names = self.assignment.operands.iter().map(|input| &input.name);
         for ((tensor, (format, fill)), name) in operands.iter().zip(&self.expected).zip(names) {
             if tensor.format() != format || !tensor.fill().same(fill) {
@@ -84,8 +97,8 @@ impl Prepared {
                 )));
             }
         }
-        let mut extents: Vec<usize> = self.assignment.indices.iter().map(|i| i.extent).collect();
-        let mut seen: Vec<Option<&str>> = vec![None; extents.len()];
+        let mut extents: Extents = self.assignment.indices.iter().map(|i| i.extent).collect();
+        let mut seen: SmallVec<[Option<&str>; 8]> = SmallVec::from_elem(None, extents.len());
         for one in &self.assignment.uses {
             let name = &self.assignment.operands[one.operand].name;
             for (&v, &extent) in one.indices.iter().zip(operands[one.operand].shape()) {
@@ -129,21 +142,26 @@ impl Prepared {
     /// As [`Prepared::extents`], and what conversions and assembly give.
     pub(crate) fn run(
         &self,
-        operands: &[Tensor],
+        operands: &[&Tensor],
         how: Run<'_>,
         timing: Option<&mut Timing>,
     ) -> Result<Tensor, Error> {
         let mut spent = Timing::default();
         let extents = self.extents(operands)?;
         let mut results: Vec<Tensor> = Vec::new();
+        let now = || timing.is_some().then(Instant::now);
+        let since = |start: Option<Instant>| start.map_or(Duration::ZERO, |start| start.elapsed());
         for (stage, compiled) in self.stages.iter().zip(&self.compiled) {
-            let start = Instant::now();
+            let start = now();
             let given = tensors_of(stage, operands, &results)?;
             let tensors = converted(&compiled.planned, given)?;
-            spent.prepared_in += start.elapsed();
-            let start = Instant::now();
-            results.push(compiled.run(&tensors, &extents, &shape(stage, &extents), how)?);
-            spent.run_in += start.elapsed();
+            spent.prepared_in += since(start);
+            let start = now();
+            let shape = shape(stage, &extents);
+            let result = compiled.run(&refs(&tensors), &extents, &shape, how)?;
+            drop(tensors);
+            results.push(result);
+            spent.run_in += since(start);
         }
         if let Some(timing) = timing {
             *timing = spent;
@@ -162,7 +180,7 @@ impl Prepared {
     /// the result is not stored in full, row-major.
     pub(crate) fn run_into<T: StoredElement>(
         &self,
-        operands: &[Tensor],
+        operands: &[&Tensor],
         how: Run<'_>,
         out: &mut [T],
     ) -> Result<(), Error> {
@@ -192,7 +210,7 @@ impl Prepared {
         let in_place = last.planned.rest.dtype() == T::DTYPE;
         if above.is_empty() && in_place && last.planned.conversions.iter().all(Option::is_none) {
             let tensors = tensors_of(stage, operands, &[])?;
-            return last.run_into(&tensors, &extents, &wanted, how, out);
+            return last.run_into(&refs(&tensors), &extents, &wanted, how, out);
         }
         let result = self.run(operands, how, None)?;
         out.copy_from_slice(result.values().typed::<T>()?);
@@ -217,19 +235,19 @@ impl Prepared {
     }
 }
 
-fn shape(stage: &Stage, extents: &[usize]) -> Vec<usize> {
+fn shape(stage: &Stage, extents: &[usize]) -> Extents {
     stage.result.iter().map(|&v| extents[v]).collect()
 }
 
 /// The tensor of each use of a stage. Views are made whole.
-fn tensors_of(
+fn tensors_of<'a>(
     stage: &Stage,
-    operands: &[Tensor],
-    results: &[Tensor],
-) -> Result<Vec<Tensor>, Error> {
-    let whole = |tensor: &Tensor| {
+    operands: &[&'a Tensor],
+    results: &'a [Tensor],
+) -> Result<Held<'a>, Error> {
+    let whole = |tensor: &'a Tensor| {
         if tensor.view().is_whole() {
-            return Ok(tensor.clone());
+            return Ok(Cow::Borrowed(tensor));
         }
         let format = tensor.format().without_slices();
         // What fits in groups of the whole need not fit in those of a part.
@@ -237,18 +255,29 @@ fn tensors_of(
             true => tensor.convert(&format),
             false => tensor.convert(&Format::resolve("CSF", Some(tensor.rank()))?),
         }
+        .map(Cow::Owned)
     };
     let each = stage.uses.iter().map(|u| match u.source {
-        Source::Operand(at) => whole(&operands[at]),
-        Source::Stage(at) => Ok(results[at].clone()),
+        Source::Operand(at) => whole(operands[at]),
+        Source::Stage(at) => Ok(Cow::Borrowed(&results[at])),
     });
     each.collect()
+}
+
+/// An extent for each index variable, or dimension.
+type Extents = SmallVec<[usize; 8]>;
+
+/// Tensors of the caller, and those made of them.
+type Held<'a> = SmallVec<[Cow<'a, Tensor>; 2]>;
+
+fn refs<'t>(tensors: &'t [Cow<'_, Tensor>]) -> SmallVec<[&'t Tensor; 4]> {
+    tensors.iter().map(|tensor| &**tensor).collect()
 }
 
 fn plan(
     assignment: &Assignment,
     stage: &Stage,
-    tensors: &[Tensor],
+    tensors: &[&Tensor],
     options: &Options<'_>,
     last: bool,
 ) -> Result<Planned, Error> {
@@ -277,10 +306,10 @@ fn plan(
 }
 
 /// The tensors that the loops run on.
-fn converted(planned: &Planned, tensors: Vec<Tensor>) -> Result<Vec<Tensor>, Error> {
+fn converted<'a>(planned: &Planned, tensors: Held<'a>) -> Result<Held<'a>, Error> {
     let each = tensors.into_iter().zip(&planned.conversions);
     each.map(|(tensor, format)| match format {
-        Some(format) => tensor.convert(format),
+        Some(format) => Ok(Cow::Owned(tensor.convert(format)?)),
         None => Ok(tensor),
     })
     .collect()

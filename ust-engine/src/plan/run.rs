@@ -1,6 +1,7 @@
 //! A planned stage on tensors: bind memory, split among threads, assemble the result.
 
 use rayon::prelude::*;
+use smallvec::SmallVec;
 use ust_level_api::ir::Stmt;
 use ust_level_api::ir::interp::{GrowValues, Growable, Memory, Param};
 use ust_level_api::{Element, GrowBuffer, IndexColumn, IndexKind, Scalar, with_dtype};
@@ -32,6 +33,8 @@ pub(crate) struct Compiled {
     apart: bool,
     /// Whether the loops combine with what is in memory already.
     adds: bool,
+    /// The result of the shape that was planned for.
+    bound: Bound,
 }
 
 /// Work below this many nanoseconds, as estimated, is not worth a second thread.
@@ -39,6 +42,13 @@ const PARALLEL: f64 = 50_000.0;
 
 /// Parts that a thread's share is cut into where a run may be cancelled.
 const PARTS_BETWEEN_CANCELS: usize = 32;
+
+/// Parts of the outermost loop that run one after another.
+type Parts = SmallVec<[(i64, i64); 1]>;
+/// For each thread, its parts.
+type Groups = SmallVec<[Parts; 1]>;
+/// What loops run on.
+type Bindings<'a> = SmallVec<[Memory<'a>; 12]>;
 
 /// What one part of the outermost loop has collected.
 struct Part {
@@ -55,7 +65,8 @@ impl Compiled {
     pub(crate) fn new(
         planned: Planned,
         stage: &super::stage::Stage,
-        tensors: &[Tensor],
+        tensors: &[&Tensor],
+        shape: &[usize],
         backend: Backend,
         strict: bool,
     ) -> Result<Self, Error> {
@@ -73,7 +84,16 @@ impl Compiled {
         let reduce = stage.reduce.as_ref().map(|(op, _)| op.clone());
         let reduced = stage.reduce.as_ref().map_or(Vec::new(), |(_, indices)| indices.clone());
         let adds = combines(&planned.loops.function.body);
-        Ok(Self { planned, executable, reduce, reduced, splitter, apart, adds })
+        let bound = planned.sink.format.bind(shape)?;
+        Ok(Self { planned, executable, reduce, reduced, splitter, apart, adds, bound })
+    }
+
+    /// The result of a shape.
+    fn bound(&self, shape: &[usize]) -> Result<Bound, Error> {
+        match self.bound.shape() == shape {
+            true => Ok(self.bound.clone()),
+            false => Ok(self.planned.sink.format.bind(shape)?),
+        }
     }
 
     /// Whether coordinates of a result of this shape are as wide as was planned for.
@@ -92,7 +112,7 @@ impl Compiled {
     /// [`Error::TooLarge`] beyond the limit, [`Error::Cancelled`], and as [`Tensor::convert`].
     pub(crate) fn run(
         &self,
-        tensors: &[Tensor],
+        tensors: &[&Tensor],
         extents: &[usize],
         shape: &[usize],
         how: Run<'_>,
@@ -108,7 +128,7 @@ impl Compiled {
             let all = Values::filled(rest, shape.iter().product());
             return Tensor::from_full(&dense, all, fill).convert(&self.planned.format);
         }
-        let bound = sink.format.bind(shape)?;
+        let bound = self.bound(shape)?;
         let groups = self.groups(tensors, extents, how)?;
         let result = match sink.kind {
             SinkKind::Full => self.in_place(tensors, extents, &bound, &groups, how)?,
@@ -126,13 +146,13 @@ impl Compiled {
     /// As [`Compiled::run`].
     pub(crate) fn run_into<T: StoredElement>(
         &self,
-        tensors: &[Tensor],
+        tensors: &[&Tensor],
         extents: &[usize],
         shape: &[usize],
         how: Run<'_>,
         out: &mut [T],
     ) -> Result<(), Error> {
-        let bound = self.planned.sink.format.bind(shape)?;
+        let bound = self.bound(shape)?;
         let groups = self.groups(tensors, extents, how)?;
         out.fill(T::from_scalar(self.planned.rest).unwrap_or(T::ZERO));
         self.fill(tensors, extents, &bound, &groups, how, out)
@@ -142,15 +162,16 @@ impl Compiled {
     /// the run may be cancelled in between.
     fn groups(
         &self,
-        tensors: &[Tensor],
+        tensors: &[&Tensor],
         extents: &[usize],
         how: Run<'_>,
-    ) -> Result<Vec<Vec<(i64, i64)>>, Error> {
-        let Some(splitter) = &self.splitter else { return Ok(vec![vec![(0, i64::MAX)]]) };
+    ) -> Result<Groups, Error> {
+        let one = |from| Groups::from_elem(Parts::from_elem((from, i64::MAX), 1), 1);
+        let Some(splitter) = &self.splitter else { return Ok(one(0)) };
         // Rows that hold blocks are not combined afterwards.
         if self.is_around_all() && self.planned.sink.format.tail() < self.planned.sink.levels.len()
         {
-            return Ok(vec![vec![(i64::MIN, i64::MAX)]]);
+            return Ok(one(i64::MIN));
         }
         let threads = match self.planned.cost < PARALLEL || !self.executable.is_native() {
             true => 1,
@@ -158,10 +179,10 @@ impl Compiled {
         };
         let each = if how.cancel.is_some() { PARTS_BETWEEN_CANCELS } else { 1 };
         if threads * each == 1 {
-            return Ok(vec![vec![(i64::MIN, i64::MAX)]]);
+            return Ok(one(i64::MIN));
         }
         let parts = splitter.parts(tensors, extents, threads * each)?;
-        Ok(parts.chunks(each).map(<[_]>::to_vec).collect())
+        Ok(parts.chunks(each).map(Parts::from_slice).collect())
     }
 
     /// Whether one row is open around every loop.
@@ -171,11 +192,11 @@ impl Compiled {
 
     fn params(
         &self,
-        tensors: &[Tensor],
+        tensors: &[&Tensor],
         extents: &[usize],
         bound: &Bound,
         part: (i64, i64),
-    ) -> Vec<Param> {
+    ) -> SmallVec<[Param; 16]> {
         let value = |argument: &Argument| match *argument {
             Argument::Extent(v) => extents[v] as i64,
             Argument::Size(at, level) => tensors[at].bound().levels()[level].size as i64,
@@ -189,9 +210,9 @@ impl Compiled {
     }
 
     /// The memory of the tensors, in the order of the loops' declarations.
-    fn inputs<'a>(&self, tensors: &'a [Tensor]) -> Vec<Memory<'a>> {
-        let levels = tensors.iter().flat_map(Tensor::levels).flat_map(|l| &l.0);
-        let mut memory: Vec<Memory<'a>> = levels.map(Memory::Index).collect();
+    fn inputs<'a>(&self, tensors: &[&'a Tensor]) -> Bindings<'a> {
+        let levels = tensors.iter().flat_map(|tensor| tensor.levels()).flat_map(|l| &l.0);
+        let mut memory: Bindings<'a> = levels.map(Memory::Index).collect();
         for tensor in tensors {
             memory.push(with_values!(tensor.values(), b => Memory::values(&b[..])));
         }
@@ -201,10 +222,10 @@ impl Compiled {
     /// Combines into a result in which everything has its place.
     fn in_place(
         &self,
-        tensors: &[Tensor],
+        tensors: &[&Tensor],
         extents: &[usize],
         bound: &Bound,
-        groups: &[Vec<(i64, i64)>],
+        groups: &[Parts],
         how: Run<'_>,
     ) -> Result<Tensor, Error> {
         let rest = self.planned.rest;
@@ -234,10 +255,10 @@ impl Compiled {
     /// Combines into memory that holds the value where nothing is done.
     fn fill<T: StoredElement>(
         &self,
-        tensors: &[Tensor],
+        tensors: &[&Tensor],
         extents: &[usize],
         bound: &Bound,
-        groups: &[Vec<(i64, i64)>],
+        groups: &[Parts],
         how: Run<'_>,
         out: &mut [T],
     ) -> Result<(), Error> {
@@ -254,8 +275,10 @@ impl Compiled {
             return several(parts, out);
         }
         if self.apart || self.reduce.is_none() {
-            let each: Vec<Vec<Vec<Param>>> =
-                groups.iter().map(|parts| parts.iter().map(params).collect()).collect();
+            let each: Vec<Vec<Vec<Param>>> = groups
+                .iter()
+                .map(|parts| parts.iter().map(|part| params(part).to_vec()).collect())
+                .collect();
             let mut memory = self.inputs(tensors);
             memory.push(T::memory(out));
             return self.executable.run_apart(&each, &mut memory, &|| stop(how));
@@ -274,9 +297,9 @@ impl Compiled {
     }
 
     /// About how many rows there may be: no more than places, and often no more than entries.
-    fn room(&self, tensors: &[Tensor], bound: &Bound, block: u64) -> usize {
+    fn room(&self, tensors: &[&Tensor], bound: &Bound, block: u64) -> usize {
         let sparse = tensors.iter().filter(|tensor| tensor.format().tail() > 0);
-        let entries: usize = sparse.map(Tensor::nse).sum();
+        let entries: usize = sparse.map(|tensor| tensor.nse()).sum();
         let levels = &bound.levels()[..bound.format().tail()];
         let places = levels.iter().fold(1_u64, |all, level| all.saturating_mul(level.size));
         entries.min(usize::try_from(places).unwrap_or(usize::MAX)).div_ceil(block.max(1) as usize)
@@ -285,10 +308,10 @@ impl Compiled {
     /// Collects rows, and assembles them.
     fn rows(
         &self,
-        tensors: &[Tensor],
+        tensors: &[&Tensor],
         extents: &[usize],
         bound: &Bound,
-        groups: &[Vec<(i64, i64)>],
+        groups: &[Parts],
         how: Run<'_>,
     ) -> Result<Tensor, Error> {
         let (rest, fill) = (self.planned.rest, self.planned.fill);
@@ -301,7 +324,8 @@ impl Compiled {
                 bound.shape()
             )));
         }
-        let room = self.room(tensors, bound, block) / groups.iter().map(Vec::len).sum::<usize>();
+        let room =
+            self.room(tensors, bound, block) / groups.iter().map(SmallVec::len).sum::<usize>();
         let one = |&part: &(i64, i64)| -> Result<Part, Error> {
             let params = self.params(tensors, extents, bound, part);
             let mut columns: Vec<GrowColumn> =

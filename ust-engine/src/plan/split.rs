@@ -38,7 +38,7 @@ impl Splitter {
         split: Split,
         order: &Order,
         accesses: &[Access],
-        tensors: &[Tensor],
+        tensors: &[&Tensor],
     ) -> Result<Option<Self>, Error> {
         let Some(step) = order.steps.first() else { return Ok(None) };
         let uses: Vec<usize> = match split {
@@ -50,7 +50,7 @@ impl Splitter {
         };
         let mut b = Builder::new("split");
         let declared: Vec<Operand> =
-            uses.iter().map(|&at| Operand::declare(&mut b, "A", &tensors[at])).collect();
+            uses.iter().map(|&at| Operand::declare(&mut b, "A", tensors[at])).collect();
         let operands: Vec<(usize, Operand)> = uses.into_iter().zip(declared).collect();
         let extent = b.param("extent", Ty::Int);
         let place = b.param("place", Ty::Int);
@@ -59,11 +59,11 @@ impl Splitter {
         Ok(Some(Self { program: Program::compile(&function)?, operands, split }))
     }
 
-    fn ask(&self, tensors: &[Tensor], extent: i64, place: i64) -> Result<Answer, Error> {
+    fn ask(&self, tensors: &[&Tensor], extent: i64, place: i64) -> Result<Answer, Error> {
         let mut params = Vec::new();
         let mut memory: Vec<Memory<'_>> = Vec::new();
         for (at, operand) in &self.operands {
-            params.extend(operand.size_arguments(&tensors[*at]));
+            params.extend(operand.size_arguments(tensors[*at]));
             memory.extend(tensors[*at].levels().iter().flat_map(|l| &l.0).map(Memory::Index));
         }
         params.extend([extent, place]);
@@ -83,7 +83,7 @@ impl Splitter {
     /// [`Error::Run`] on arrays that nobody checked.
     pub(crate) fn parts(
         &self,
-        tensors: &[Tensor],
+        tensors: &[&Tensor],
         extents: &[usize],
         count: usize,
     ) -> Result<Vec<(i64, i64)>, Error> {

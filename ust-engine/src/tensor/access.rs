@@ -16,6 +16,7 @@ use super::{Tensor, Values};
 use crate::coo::Coo;
 use crate::error::Error;
 use crate::lower::find::find;
+use crate::lower::native::Code;
 use crate::lower::nest::{Operand, Reach};
 use crate::lower::unpack::{Column, Wanted, What, unpack_as};
 use crate::lower::view::View;
@@ -152,14 +153,15 @@ impl Tensor {
             })
         };
         if in_order {
-            let columns = unpack_as(self, Reach::Inside, &columns, None, rows)?;
+            let columns = unpack_as(self, Reach::Inside, &columns, None, rows, Code::trusting)?;
             if columns.iter().all(|column| column.len() == self.nse()) {
                 return Ok(Unpacked { columns, places: None });
             }
         }
         let last = self.nse().saturating_sub(1) as i64;
         columns.push(Wanted { what: What::Of(Column::Value), kind: column_kind(0, last) });
-        let mut columns = unpack_as(self, Reach::Inside, &columns, keep.as_ref(), rows)?;
+        let mut columns =
+            unpack_as(self, Reach::Inside, &columns, keep.as_ref(), rows, Code::trusting)?;
         let places = columns.pop();
         Ok(Unpacked { columns, places })
     }

@@ -44,7 +44,7 @@ use crate::tensor::Tensor;
 pub(crate) struct Input<'a> {
     pub(crate) name: &'a str,
     /// The tensor of each use, converted where the order says so.
-    pub(crate) tensors: &'a [Tensor],
+    pub(crate) tensors: &'a [&'a Tensor],
     /// A name for each use.
     pub(crate) names: &'a [String],
     /// What each use has where nothing is stored.
