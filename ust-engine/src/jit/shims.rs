@@ -39,5 +39,7 @@ pub(super) unsafe extern "C" fn reserve(context: *const Context, array: u64, len
 /// `start` points to so many, which nobody else accesses.
 pub(super) unsafe extern "C" fn sort(start: *mut i64, len: u64) {
     // SAFETY: as the caller promises.
-    unsafe { std::slice::from_raw_parts_mut(start, len as usize) }.sort_unstable();
+    crate::kernels::moving::few::sort_few(unsafe {
+        std::slice::from_raw_parts_mut(start, len as usize)
+    });
 }

@@ -1,6 +1,5 @@
 //! An assignment on tensors: planned and compiled once, run stage by stage.
 
-use std::borrow::Cow;
 use std::time::{Duration, Instant};
 
 use smallvec::SmallVec;
@@ -247,7 +246,7 @@ fn tensors_of<'a>(
 ) -> Result<Held<'a>, Error> {
     let whole = |tensor: &'a Tensor| {
         if tensor.view().is_whole() {
-            return Ok(Cow::Borrowed(tensor));
+            return Ok(Operand::Borrowed(tensor));
         }
         let format = tensor.format().without_slices();
         // What fits in groups of the whole need not fit in those of a part.
@@ -255,11 +254,11 @@ fn tensors_of<'a>(
             true => tensor.convert(&format),
             false => tensor.convert(&Format::resolve("CSF", Some(tensor.rank()))?),
         }
-        .map(Cow::Owned)
+        .map(|made| Operand::Made(Box::new(made)))
     };
     let each = stage.uses.iter().map(|u| match u.source {
         Source::Operand(at) => whole(operands[at]),
-        Source::Stage(at) => Ok(Cow::Borrowed(&results[at])),
+        Source::Stage(at) => Ok(Operand::Borrowed(&results[at])),
     });
     each.collect()
 }
@@ -267,11 +266,20 @@ fn tensors_of<'a>(
 /// An extent for each index variable, or dimension.
 type Extents = SmallVec<[usize; 8]>;
 
-/// Tensors of the caller, and those made of them.
-type Held<'a> = SmallVec<[Cow<'a, Tensor>; 2]>;
+/// A tensor of the caller, or one made of it.
+enum Operand<'a> {
+    Borrowed(&'a Tensor),
+    Made(Box<Tensor>),
+}
 
-fn refs<'t>(tensors: &'t [Cow<'_, Tensor>]) -> SmallVec<[&'t Tensor; 4]> {
-    tensors.iter().map(|tensor| &**tensor).collect()
+type Held<'a> = SmallVec<[Operand<'a>; 4]>;
+
+fn refs<'t>(tensors: &'t [Operand<'_>]) -> SmallVec<[&'t Tensor; 4]> {
+    let each = tensors.iter().map(|given| match given {
+        Operand::Borrowed(tensor) => *tensor,
+        Operand::Made(tensor) => tensor,
+    });
+    each.collect()
 }
 
 fn plan(
@@ -307,10 +315,17 @@ fn plan(
 
 /// The tensors that the loops run on.
 fn converted<'a>(planned: &Planned, tensors: Held<'a>) -> Result<Held<'a>, Error> {
+    if planned.conversions.iter().all(Option::is_none) {
+        return Ok(tensors);
+    }
     let each = tensors.into_iter().zip(&planned.conversions);
-    each.map(|(tensor, format)| match format {
-        Some(format) => Ok(Cow::Owned(tensor.convert(format)?)),
-        None => Ok(tensor),
+    each.map(|(given, format)| {
+        let made = match (format, &given) {
+            (None, _) => return Ok(given),
+            (Some(format), Operand::Borrowed(tensor)) => tensor.convert(format)?,
+            (Some(format), Operand::Made(tensor)) => tensor.convert(format)?,
+        };
+        Ok(Operand::Made(Box::new(made)))
     })
     .collect()
 }

@@ -26,11 +26,13 @@ pub(crate) struct Output {
     tail: usize,
     row: Option<Var>,
     stamp: Option<Var>,
+    /// Number of coordinates touched in this row.
+    touched: Option<Var>,
 }
 
 #[derive(Clone, Debug)]
 struct Workspace {
-    /// A block of values for each coordinate.
+    /// A block of values for each coordinate: between two rows, those where nothing is done.
     values: ArrayId,
     /// For each coordinate, the stamp of the row that it was last touched in.
     mark: ArrayId,
@@ -69,6 +71,7 @@ impl Output {
             tail,
             row: None,
             stamp: None,
+            touched: None,
         };
         if full {
             return output;
@@ -81,7 +84,7 @@ impl Output {
         if let SinkKind::Workspace { .. } = sink.kind {
             output.workspace = Some(Workspace {
                 values: b.array("row_val", elem, true),
-                mark: b.array("row_mark", long, true),
+                mark: b.array("row_mark", Elem::Index(sink.mark()), true),
                 list: b.array("row_list", long, true),
             });
         }
@@ -94,6 +97,7 @@ impl Output {
         }
         if self.workspace.is_some() {
             self.stamp = Some(b.var("stamp", Expr::Int(0)));
+            self.touched = Some(b.var("touched", Expr::Int(0)));
         }
     }
 
@@ -297,18 +301,18 @@ impl Emit<'_> {
         let work = output.workspace.as_ref().expect("declared for this kind");
         let stamp = output.stamp.expect("declared for this kind");
         b.assign(stamp, Expr::from(stamp) + 1);
-        // The list's first element counts.
-        b.store(work.list, Expr::Int(0), Expr::Int(0));
+        let touched = output.touched.expect("declared for this kind");
+        b.assign(touched, Expr::Int(0));
         let coordinates = self.row_coordinates(&state, output.tail - 1);
         self.inner(b, depth, state);
-        let count = b.load(work.list, Expr::Int(0));
-        let count = b.bind("touched", count);
-        b.sort(work.list, Expr::Int(1), count.clone() + 1);
+        let count = Expr::from(touched);
+        b.sort(work.list, Expr::Int(0), count.clone());
         output.reserve(b, count.clone());
         let row = output.row.expect("rows are counted");
         let lower = output.domains[output.tail - 1].1.clone();
+        let rest = Expr::Const(self.input.rest);
         b.for_("t", Expr::Int(0), count.clone(), |b, t| {
-            let slot = b.load(work.list, t.clone() + 1);
+            let slot = b.load(work.list, t.clone());
             let slot = b.bind("slot", slot);
             let at = b.bind("at", Expr::from(row) + t);
             let own = coordinates.iter().cloned().chain([slot.clone() + lower.clone()]);
@@ -318,12 +322,15 @@ impl Emit<'_> {
             let block = output.block();
             match block {
                 Expr::Int(1) => {
-                    let value = b.load(work.values, slot);
+                    let value = b.load(work.values, slot.clone());
                     b.store(output.values, at, value);
+                    b.store(work.values, slot, rest.clone());
                 }
                 block => b.for_("in_block", Expr::Int(0), block.clone(), |b, e| {
-                    let value = b.load(work.values, slot.clone() * block.clone() + e.clone());
+                    let from = b.bind("from", slot.clone() * block.clone() + e.clone());
+                    let value = b.load(work.values, from.clone());
                     b.store(output.values, at.clone() * block.clone() + e, value);
+                    b.store(work.values, from, rest.clone());
                 }),
             }
         });
@@ -339,13 +346,12 @@ impl Emit<'_> {
         let slot = b.bind("slot", crd - output.domains[last].1.clone());
         let base = b.bind("base", slot.clone() * output.block());
         let fresh = Expr::binary(BinOp::Ne, b.load(work.mark, slot.clone()), stamp.clone());
+        // A branch, since stencils repeat themselves: it is foreseen, and nothing waits for it.
         b.if_(fresh, |b| {
+            let touched = output.touched.expect("declared for this kind");
             b.store(work.mark, slot.clone(), stamp);
-            let count = b.load(work.list, Expr::Int(0));
-            let count = b.bind("touched", count + 1);
-            b.store(work.list, Expr::Int(0), count.clone());
-            b.store(work.list, count, slot);
-            self.fill(b, work.values, &base);
+            b.store(work.list, touched.into(), slot);
+            b.assign(touched, Expr::from(touched) + 1);
         });
         state.target = Target::Block { array: work.values, base };
         self.sum(b, depth, state);

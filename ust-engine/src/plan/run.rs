@@ -1,5 +1,7 @@
 //! A planned stage on tensors: bind memory, split among threads, assemble the result.
 
+use std::sync::atomic::{AtomicUsize, Ordering};
+
 use rayon::prelude::*;
 use smallvec::SmallVec;
 use ust_level_api::ir::Stmt;
@@ -9,7 +11,7 @@ use ust_level_api::{Element, GrowBuffer, IndexColumn, IndexKind, Scalar, with_dt
 use super::backend::{Backend, Executable};
 use super::choose::Planned;
 use super::emit::Argument;
-use super::sink::SinkKind;
+use super::sink::{Sink, SinkKind};
 use super::split::Splitter;
 use super::unsorted::sort_and_combine;
 use crate::error::Error;
@@ -35,6 +37,8 @@ pub(crate) struct Compiled {
     adds: bool,
     /// The result of the shape that was planned for.
     bound: Bound,
+    /// Most rows that a part of the last run collected: the next is likely to do the same.
+    collected: AtomicUsize,
 }
 
 /// Work below this many nanoseconds, as estimated, is not worth a second thread.
@@ -85,7 +89,17 @@ impl Compiled {
         let reduced = stage.reduce.as_ref().map_or(Vec::new(), |(_, indices)| indices.clone());
         let adds = combines(&planned.loops.function.body);
         let bound = planned.sink.format.bind(shape)?;
-        Ok(Self { planned, executable, reduce, reduced, splitter, apart, adds, bound })
+        Ok(Self {
+            planned,
+            executable,
+            reduce,
+            reduced,
+            splitter,
+            apart,
+            adds,
+            bound,
+            collected: AtomicUsize::new(0),
+        })
     }
 
     /// The result of a shape.
@@ -241,9 +255,12 @@ impl Compiled {
             )));
         };
         let length = length as usize;
-        let mut values = Values::filled(rest, length);
+        // Fresh memory that is read first is mapped twice.
+        let mut values = match self.adds {
+            true => Values::unspecified(rest.dtype(), length),
+            false => Values::filled(rest, length),
+        };
         with_dtype!(rest.dtype(), T => {
-            // Fresh memory that is read first is mapped twice.
             if self.adds {
                 values.typed_mut::<T>()?.fill(T::from_scalar(rest).unwrap_or(T::ZERO));
             }
@@ -326,6 +343,9 @@ impl Compiled {
         }
         let room =
             self.room(tensors, bound, block) / groups.iter().map(SmallVec::len).sum::<usize>();
+        // Somewhat more: rows are written before it is known whether they are kept.
+        let last = self.collected.load(Ordering::Relaxed);
+        let room = room.max(last + last / 16 + 64);
         let one = |&part: &(i64, i64)| -> Result<Part, Error> {
             let params = self.params(tensors, extents, bound, part);
             let mut columns: Vec<GrowColumn> =
@@ -336,7 +356,7 @@ impl Compiled {
                 let _ = values.reserve(room.saturating_mul(block as usize));
             }
             let mut rows = [0_i64];
-            let mut row = Workspace::new(&self.planned.sink.kind, bound, tail, block, rest);
+            let mut row = Workspace::new(&self.planned.sink, bound, tail, block, rest);
             let mut memory = self.inputs(tensors);
             memory.push(Memory::Grow(&mut values));
             memory.extend(columns.iter_mut().map(|c| Memory::Grow(c.memory())));
@@ -345,7 +365,10 @@ impl Compiled {
                 with_values!(&mut row.values, b => {
                     memory.push(Memory::values_mut(b.make_mut()));
                 });
-                memory.push(Memory::indices_mut(&mut row.mark[..]));
+                memory.push(match &mut row.mark {
+                    Mark::U32(mark) => Memory::indices_mut(&mut mark[..]),
+                    Mark::I64(mark) => Memory::indices_mut(&mut mark[..]),
+                });
                 memory.push(Memory::indices_mut(&mut row.list[..]));
             }
             stop(how)?;
@@ -361,6 +384,8 @@ impl Compiled {
                 .collect::<Result<_, _>>()?,
         };
         let parts: Vec<Part> = parts.into_iter().flatten().collect();
+        let most = parts.iter().map(|part| part.rows).max();
+        self.collected.store(most.unwrap_or(0), Ordering::Relaxed);
         // A row around every loop is there in each part.
         let meet = parts.len() > 1 && self.is_around_all();
         let rows = rows_of(parts, block as usize);
@@ -393,21 +418,30 @@ fn stop(how: Run<'_>) -> Result<(), Error> {
     }
 }
 
+/// For each place of a dense row, the row that touched it last.
+enum Mark {
+    U32(Vec<u32>),
+    I64(Vec<i64>),
+}
+
 /// A dense row.
 struct Workspace {
     values: Values,
-    mark: Vec<i64>,
+    mark: Mark,
     list: Vec<i64>,
 }
 
 impl Workspace {
-    fn new(kind: &SinkKind, bound: &Bound, tail: usize, block: u64, rest: Scalar) -> Option<Self> {
-        let SinkKind::Workspace { .. } = kind else { return None };
+    fn new(sink: &Sink, bound: &Bound, tail: usize, block: u64, rest: Scalar) -> Option<Self> {
+        let SinkKind::Workspace { .. } = sink.kind else { return None };
         let slots = bound.levels()[tail - 1].size as usize;
         Some(Self {
-            values: Values::filled(rest.dtype().zero(), slots * block as usize),
-            mark: vec![0; slots],
-            list: vec![0; slots + 1],
+            values: Values::filled(rest, slots * block as usize),
+            mark: match sink.mark() {
+                IndexKind::U32 => Mark::U32(vec![0; slots]),
+                _ => Mark::I64(vec![0; slots]),
+            },
+            list: vec![0; slots],
         })
     }
 }

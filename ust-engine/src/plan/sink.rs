@@ -61,6 +61,17 @@ pub(crate) struct Sink {
     pub(crate) columns: Vec<IndexKind>,
 }
 
+impl Sink {
+    /// How a workspace counts the rows that it is used for: no more than the coordinates of a
+    /// column are they where only one is above.
+    pub(crate) fn mark(&self) -> IndexKind {
+        match self.columns[..] {
+            [IndexKind::U32] | [IndexKind::U32, IndexKind::U32] => IndexKind::U32,
+            _ => IndexKind::I64,
+        }
+    }
+}
+
 /// The narrowest columns that hold all coordinates of each level above the trailing full ones.
 /// Differences are signed, whatever the shape.
 pub(crate) fn columns(bound: &Bound) -> Vec<IndexKind> {

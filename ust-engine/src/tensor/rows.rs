@@ -43,7 +43,7 @@ impl Tensor {
         let block: u64 = bound.levels()[tail..].iter().map(|level| level.size).product();
         let count = rows.columns.first().map_or(1, IndexColumn::len);
         let Stored { arrays, position, positions, bytes: stored_bytes } =
-            levels(bound, rows.columns, count, false, limit)?;
+            levels(bound, rows.columns, count, true, limit)?;
         let length = positions.checked_mul(block).filter(|&n| n <= MAX_POSITIONS);
         let bytes = length.and_then(|n| n.checked_mul(rows.values.dtype().bytes() as u64));
         let (Some(length), true) =

@@ -6,6 +6,7 @@
 //! | this one | which kernels there are, and which one this machine runs |
 //! | `vector` | vectors of each instruction set behind one trait |
 //! | `body` | the loops, written once over that trait |
+//! | `tiles` | those that keep a part of a row in registers |
 //!
 //! Every kernel is an `unsafe extern "C" fn`: pointers and counts in, at most one number out. What
 //! each needs is said where it is written, in `body`. Those that are *exact* do to each element the
@@ -15,6 +16,7 @@
 mod body;
 #[cfg(test)]
 mod tests;
+mod tiles;
 mod vector;
 
 use ust_level_api::{Dtype, IndexKind};

@@ -4,11 +4,14 @@
 //! |---|---|
 //! | [`lanes`] | columns moved together, whatever the width of their elements |
 //! | [`sort`] | stable sorting of lanes by a key column: partition, then finish in cache |
+//! | [`few`] | the coordinates of one row, sorted |
 //! | [`rows`] | stable sorting of lanes by two columns, the first of them counted |
 //! | [`place`] | values written to places anywhere |
 //!
 //! *Invariant: what is safe to call here is safe whatever the arguments; the rest states what its
 //! caller owes.*
+#[cfg(feature = "jit")]
+pub(crate) mod few;
 pub(crate) mod lanes;
 pub(crate) mod place;
 pub(crate) mod rows;
