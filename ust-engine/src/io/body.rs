@@ -75,11 +75,14 @@ impl<'a> Body<'a> {
         Ok(())
     }
 
-    /// Reads every entry: a coordinate for each extent, then what `value` reads, then nothing.
+    /// Reads every entry: a coordinate for each extent, then what `value` reads, then nothing. Lines
+    /// with nothing out of the ordinary are read by `plain`, which gives the value that bytes begin
+    /// with, and its length; or nothing, where `value` is to look closer.
     pub(super) fn parse<T: Element>(
         &self,
         extents: &[u64],
         value: impl Fn(&mut Line<'_>) -> Result<T, Fault> + Sync,
+        plain: impl Fn(&[u8]) -> Option<(T, usize)> + Sync,
         progress: &Progress,
     ) -> Result<Columns<T>, Fault> {
         let entries = self.len();
@@ -98,8 +101,16 @@ impl<'a> Body<'a> {
             .par_iter()
             .zip(targets)
             .map(|(chunk, (mut crd, values))| {
-                let lines = Lines::new(self.text, chunk.clone(), self.comments);
-                for (entry, (mut line, to)) in lines.zip(values).enumerate() {
+                let mut at = chunk.start;
+                for (entry, to) in values.iter_mut().enumerate() {
+                    let rest = &self.text[at..chunk.end];
+                    if let Some((read, len)) = plain_line(rest, extents, &mut crd, entry, &plain) {
+                        (*to, at) = (read, at + len);
+                        continue;
+                    }
+                    let mut lines = Lines::new(self.text, at..chunk.end, self.comments);
+                    let Some(mut line) = lines.next() else { break };
+                    at = lines.at();
                     for (dim, (column, &extent)) in crd.iter_mut().zip(extents).enumerate() {
                         column[entry] =
                             number::coordinate(line.expect("coordinates")?, dim, extent)?;
@@ -130,6 +141,44 @@ impl<'a> Body<'a> {
             }
         }
         Ok(())
+    }
+}
+
+/// Reads a line in which coordinates, a value and blanks stand, and nothing else: gives the value, and
+/// the length of the line. `None` for any other line.
+#[inline]
+fn plain_line<T>(
+    text: &[u8],
+    extents: &[u64],
+    crd: &mut [&mut [i64]],
+    entry: usize,
+    plain: &impl Fn(&[u8]) -> Option<(T, usize)>,
+) -> Option<(T, usize)> {
+    let blanks = |mut at: usize| {
+        while matches!(text.get(at), Some(b' ' | b'\t')) {
+            at += 1;
+        }
+        at
+    };
+    let mut at = 0;
+    for (column, &extent) in crd.iter_mut().zip(extents) {
+        at = blanks(at);
+        let (coordinate, len) = number::digits(&text[at..]);
+        // More digits may be more than 64 bits.
+        if len == 0 || len > 18 || coordinate == 0 || coordinate > extent {
+            return None;
+        }
+        column[entry] = coordinate as i64 - 1;
+        at += len;
+    }
+    at = blanks(at);
+    let (value, len) = plain(&text[at..])?;
+    at = blanks(at + len);
+    at += usize::from(text.get(at) == Some(&b'\r'));
+    match text.get(at) {
+        None => Some((value, at)),
+        Some(b'\n') => Some((value, at + 1)),
+        Some(_) => None,
     }
 }
 
@@ -225,13 +274,13 @@ mod tests {
         let body = Body::new(text.as_bytes(), 0, b"#");
         assert!(body.chunks.len() > 1);
         let value = |line: &mut Line<'_>| number::real(line.expect("value")?);
-        let columns = body.parse(&[100], value, &Progress::none()).unwrap();
+        let columns = body.parse(&[100], value, number::plain_real, &Progress::none()).unwrap();
         for k in 0..entries {
             assert_eq!((columns.crd[0][k], columns.values[k]), ((k % 100) as i64, k as f64));
         }
         let broken = text.replacen("\n50 49.0\n", "\n50 x\n", 1).replace(" 99999.0\n", " y\n");
         let fault = Body::new(broken.as_bytes(), 0, b"#")
-            .parse(&[100], value, &Progress::none())
+            .parse(&[100], value, number::plain_real, &Progress::none())
             .err()
             .unwrap();
         let error = fault.locate(Path::new("t"), broken.as_bytes());
@@ -243,7 +292,12 @@ mod tests {
         let text = format!("{}1.5\n{}", "1 ".repeat(1 << 16), "1\n".repeat(1 << 16));
         let extents = vec![i64::MAX as u64; 1 << 16];
         let value = |line: &mut Line<'_>| number::real(line.expect("value")?);
-        let fault = Body::new(text.as_bytes(), 0, b"#").parse(&extents, value, &Progress::none());
+        let fault = Body::new(text.as_bytes(), 0, b"#").parse(
+            &extents,
+            value,
+            number::plain_real,
+            &Progress::none(),
+        );
         let error = fault.err().unwrap().locate(Path::new("t"), text.as_bytes());
         assert_eq!(error.to_string(), "t:2:2: the line ends before its coordinates");
     }

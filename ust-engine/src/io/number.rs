@@ -75,6 +75,65 @@ pub(super) fn real(token: Token<'_>) -> Result<f64, Fault> {
     Ok(value)
 }
 
+/// The number that the leading digits make, if they are few enough, and how many they are.
+#[inline]
+pub(super) fn digits(bytes: &[u8]) -> (u64, usize) {
+    let mut value = 0_u64;
+    let mut len = 0;
+    while let Some(digit) = bytes.get(len).map(|byte| byte.wrapping_sub(b'0')).filter(|&d| d < 10) {
+        value = value.wrapping_mul(10).wrapping_add(digit.into());
+        len += 1;
+    }
+    (value, len)
+}
+
+/// The real number that bytes begin with, and its length, where it is spelled plainly; what follows
+/// it is the caller's to look at.
+#[inline]
+pub(super) fn plain_real(bytes: &[u8]) -> Option<(f64, usize)> {
+    /// Powers of ten that are exact.
+    const POWERS: [f64; 23] = [
+        1e0, 1e1, 1e2, 1e3, 1e4, 1e5, 1e6, 1e7, 1e8, 1e9, 1e10, 1e11, 1e12, 1e13, 1e14, 1e15, 1e16,
+        1e17, 1e18, 1e19, 1e20, 1e21, 1e22,
+    ];
+    let negative = bytes.first() == Some(&b'-');
+    let start = usize::from(negative);
+    let (whole, count) = digits(&bytes[start..]);
+    let mut end = start + count;
+    let (mut mantissa, mut decimals) = (whole, 0);
+    if bytes.get(end) == Some(&b'.') {
+        let (fraction, len) = digits(&bytes[end + 1..]);
+        decimals = len;
+        end += 1 + len;
+        if count + len > 18 {
+            mantissa = u64::MAX;
+        } else {
+            mantissa = mantissa * 10_u64.pow(len as u32) + fraction;
+        }
+    }
+    let letters = bytes.get(end).is_some_and(u8::is_ascii_alphabetic);
+    // Both numbers are exact, hence their quotient is rounded once.
+    if !letters && count > 0 && count + decimals <= 18 && mantissa < 1 << 53 && decimals <= 22 {
+        let value = mantissa as f64 / POWERS[decimals];
+        return Some((if negative { -value } else { value }, end));
+    }
+    while bytes.get(end).is_some_and(|b| b.is_ascii_alphanumeric() || b"+-.".contains(b)) {
+        end += 1;
+    }
+    let value: f64 = std::str::from_utf8(&bytes[..end]).ok()?.parse().ok()?;
+    value.is_finite().then_some((value, end))
+}
+
+/// The whole number that bytes begin with, and its length, where it is spelled plainly.
+#[inline]
+pub(super) fn plain_integer(bytes: &[u8]) -> Option<(i64, usize)> {
+    let negative = bytes.first() == Some(&b'-');
+    let start = usize::from(negative);
+    let (value, len) = digits(&bytes[start..]);
+    let value = value as i64;
+    (1..=18).contains(&len).then_some((if negative { -value } else { value }, start + len))
+}
+
 /// Fortran writes the exponent of a double after a `D`.
 fn with_e(text: &str) -> Cow<'_, str> {
     match text.find(['d', 'D']) {
@@ -170,6 +229,50 @@ mod tests {
         for text in ["nan", "-nan", "NaN"] {
             assert!(real(token(text)).unwrap().is_nan(), "{text}");
         }
+    }
+
+    #[test]
+    fn plain_numbers_are_those_that_a_closer_look_finds() {
+        let mut state = 3_u64;
+        let mut next = move || {
+            state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
+            state >> 11
+        };
+        let mut texts: Vec<String> = [
+            "0",
+            "-0",
+            "-0.0",
+            "1",
+            "12.",
+            "007",
+            "0.1",
+            "9007199254740993",
+            "9007199254740993.5",
+            "123456789012345678901234567890",
+            "1e5",
+            "2.5E-3",
+            "-1.7976931348623157e308",
+            "4.9e-324",
+            "0.000000000000000000000001",
+            "3.14159265358979323846",
+        ]
+        .map(str::to_owned)
+        .to_vec();
+        for _ in 0..2000 {
+            let number = f64::from_bits(next() << 11 | next());
+            let small = next() as f64 / 1e4;
+            texts.extend([format!("{number:?}"), format!("{small}"), format!("{:.9}", -small)]);
+        }
+        for text in texts.iter().filter(|text| !text.contains(['N', 'f'])) {
+            let (value, len) = plain_real(text.as_bytes()).unwrap();
+            let expected = real(token(text)).unwrap();
+            assert_eq!((value.to_bits(), len), (expected.to_bits(), text.len()), "{text}");
+        }
+        for text in ["", "-", "x", "+", ".", "e5", "nan", "inf", "1e999", "1d5"] {
+            assert!(plain_real(text.as_bytes()).is_none(), "{text}");
+        }
+        assert_eq!(plain_integer(b"-12 "), Some((-12, 3)));
+        assert_eq!(plain_integer(b"1234567890123456789"), None);
     }
 
     #[test]

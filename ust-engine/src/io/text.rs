@@ -137,7 +137,7 @@ impl<'a> Iterator for Lines<'a> {
     fn next(&mut self) -> Option<Line<'a>> {
         while self.at < self.end {
             let rest = &self.text[self.at..self.end];
-            let len = rest.iter().position(|&b| b == b'\n').unwrap_or(rest.len());
+            let len = memchr::memchr(b'\n', rest).unwrap_or(rest.len());
             let line = Line { text: self.text, at: self.at, end: self.at + len };
             self.at = (self.at + len + 1).min(self.end);
             let first = rest[..len].iter().find(|b| !b.is_ascii_whitespace());

@@ -4,7 +4,7 @@ use num_complex::Complex;
 
 use super::super::body::{Body, Columns};
 use super::super::dense::{DenseArray, IntoValues};
-use super::super::number::{integer, real};
+use super::super::number::{integer, plain_integer, plain_real, real};
 use super::super::progress::Progress;
 use super::super::text::{Fault, Line};
 use super::Matrix;
@@ -18,19 +18,27 @@ pub(super) fn parse(text: &[u8], progress: &Progress) -> Result<Matrix, Fault> {
     let header = Header::parse(text)?;
     let body = Body::new(text, header.body, COMMENT);
     match header.field {
-        Field::Real => read(&header, &body, progress, |line| real(line.expect("value")?)),
+        Field::Real => {
+            let value = |line: &mut Line<'_>| real(line.expect("value")?);
+            read(&header, &body, progress, value, plain_real)
+        }
         Field::Integer => {
-            read(&header, &body, progress, |line| integer::<i64>(line.expect("value")?))
+            let value = |line: &mut Line<'_>| integer::<i64>(line.expect("value")?);
+            read(&header, &body, progress, value, plain_integer)
         }
         Field::Unsigned => {
-            read(&header, &body, progress, |line| integer::<u64>(line.expect("value")?))
+            let value = |line: &mut Line<'_>| integer::<u64>(line.expect("value")?);
+            read(&header, &body, progress, value, |_| None)
         }
-        Field::Complex => read(&header, &body, progress, |line| {
-            let re = real(line.expect("real part")?)?;
-            let im = real(line.expect("imaginary part")?)?;
-            Ok(Complex { re, im })
-        }),
-        Field::Pattern => read(&header, &body, progress, |_| Ok(1.0)),
+        Field::Complex => {
+            let value = |line: &mut Line<'_>| {
+                let re = real(line.expect("real part")?)?;
+                let im = real(line.expect("imaginary part")?)?;
+                Ok(Complex { re, im })
+            };
+            read(&header, &body, progress, value, |_| None)
+        }
+        Field::Pattern => read(&header, &body, progress, |_| Ok(1.0), |_| Some((1.0, 0))),
     }
 }
 
@@ -39,20 +47,21 @@ fn read<T: Mirror + StoredElement>(
     body: &Body<'_>,
     progress: &Progress,
     value: impl Fn(&mut Line<'_>) -> Result<T, Fault> + Sync,
+    plain: impl Fn(&[u8]) -> Option<(T, usize)> + Sync,
 ) -> Result<Matrix, Fault> {
     let shape = vec![header.rows, header.columns];
     match header.layout {
         Layout::Coordinate(entries) => {
             body.expect(entries)?;
             let extents = [header.rows as u64, header.columns as u64];
-            let mut columns = body.parse(&extents, value, progress)?;
+            let mut columns = body.parse(&extents, value, plain, progress)?;
             expand(header.symmetry, &mut columns, |entry| body.entry(entry))?;
             let Columns { crd, values } = columns;
             Ok(Matrix::Coordinate(Coo { shape, crd, values: values.into_values() }))
         }
         Layout::Array => {
             body.expect(array_values(header)?)?;
-            let values = body.parse(&[], value, progress)?.values;
+            let values = body.parse(&[], value, plain, progress)?.values;
             let values = fill(header.symmetry, header.rows, values, |entry| body.entry(entry))?;
             Ok(Matrix::Array(DenseArray::from_fortran(shape, &values)))
         }

@@ -37,7 +37,7 @@ use std::path::Path;
 use ust_level_api::with_dtype;
 
 use super::body::{Body, write_entries};
-use super::number::{real, size};
+use super::number::{plain_real, real, size};
 use super::progress::Progress;
 use super::text::{Fault, Line, Lines};
 use super::{FileError, ReadOptions, sink, source};
@@ -127,7 +127,8 @@ fn entries(
             return Err(Fault::new(text.len(), reason));
         }
     };
-    let columns = body.parse(&extents, |line| real(line.expect("value")?), progress)?;
+    let value = |line: &mut Line<'_>| real(line.expect("value")?);
+    let columns = body.parse(&extents, value, plain_real, progress)?;
     let shape = shape.unwrap_or_else(|| {
         let largest = |column: &Vec<i64>| column.iter().max().map_or(0, |&max| max as usize + 1);
         columns.crd.iter().map(largest).collect()
