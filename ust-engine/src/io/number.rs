@@ -130,8 +130,11 @@ pub(super) fn plain_integer(bytes: &[u8]) -> Option<(i64, usize)> {
     let negative = bytes.first() == Some(&b'-');
     let start = usize::from(negative);
     let (value, len) = digits(&bytes[start..]);
+    if !(1..=18).contains(&len) {
+        return None;
+    }
     let value = value as i64;
-    (1..=18).contains(&len).then_some((if negative { -value } else { value }, start + len))
+    Some((if negative { -value } else { value }, start + len))
 }
 
 /// Fortran writes the exponent of a double after a `D`.

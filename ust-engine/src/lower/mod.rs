@@ -3,7 +3,7 @@
 //! A level type knows its own level. Here the levels are put one under another: each is told its
 //! parent, and the interval in which its coordinate can be valid, given the coordinates already
 //! fixed ([`bounds`]). [`nest`] walks a whole tensor, [`find`] searches for one element,
-//! [`unpack`] turns storage into columns of coordinates, [`scatter`](self) into columns sorted by a
+//! [`unpack`] turns storage into columns of coordinates, `scatter` into columns sorted by a
 //! key, [`native`] runs what was emitted. [`view`] is about slices.
 
 pub mod bounds;

@@ -11,7 +11,7 @@
 //! | `choose` | all of these together: the plan of a stage |
 //! | `emit`, `output` | the loops, as IR |
 //! | `split` | the outermost loop in parts of as many stored elements |
-//! | `run` | a planned stage on tensors |
+//! | `run`, `collect` | a planned stage on tensors, and what its loops collect |
 //! | `unsorted` | rows in any order, sorted and combined |
 //! | `backend` | what runs the loops |
 //! | `execute` | an assignment, stage by stage |
@@ -20,6 +20,7 @@
 pub(crate) mod access;
 pub(crate) mod backend;
 pub(crate) mod choose;
+mod collect;
 pub(crate) mod emit;
 pub(crate) mod execute;
 mod explain;

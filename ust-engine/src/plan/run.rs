@@ -6,20 +6,20 @@ use rayon::prelude::*;
 use smallvec::SmallVec;
 use ust_level_api::ir::Stmt;
 use ust_level_api::ir::interp::{GrowValues, Growable, Memory, Param};
-use ust_level_api::{Element, GrowBuffer, IndexColumn, IndexKind, Scalar, with_dtype};
+use ust_level_api::{Element, with_dtype};
 
 use super::backend::{Backend, Executable};
 use super::choose::Planned;
+use super::collect::{GrowColumn, Part, Workspace, rows_of};
 use super::emit::Argument;
-use super::sink::{Sink, SinkKind};
+use super::sink::SinkKind;
 use super::split::Splitter;
 use super::unsorted::sort_and_combine;
 use crate::error::Error;
 use crate::format::{Bound, Format};
 use crate::ops::control::Run;
 use crate::ops::operator::Operator;
-use crate::tensor::rows::Rows;
-use crate::tensor::{StoredElement, Tensor, Values, joined};
+use crate::tensor::{StoredElement, Tensor, Values};
 use crate::with_values;
 
 /// A stage, compiled.
@@ -51,15 +51,10 @@ const PARTS_BETWEEN_CANCELS: usize = 32;
 type Parts = SmallVec<[(i64, i64); 1]>;
 /// For each thread, its parts.
 type Groups = SmallVec<[Parts; 1]>;
+/// Numbers that loops are given.
+type Params = SmallVec<[Param; 12]>;
 /// What loops run on.
 type Bindings<'a> = SmallVec<[Memory<'a>; 12]>;
-
-/// What one part of the outermost loop has collected.
-struct Part {
-    columns: Vec<GrowColumn>,
-    values: GrowValues,
-    rows: usize,
-}
 
 impl Compiled {
     /// Compiles a planned stage. `tensors` are those that the loops run on, converted.
@@ -210,7 +205,8 @@ impl Compiled {
         extents: &[usize],
         bound: &Bound,
         part: (i64, i64),
-    ) -> SmallVec<[Param; 16]> {
+        to: &mut Params,
+    ) {
         let value = |argument: &Argument| match *argument {
             Argument::Extent(v) => extents[v] as i64,
             Argument::Size(at, level) => tensors[at].bound().levels()[level].size as i64,
@@ -220,17 +216,18 @@ impl Compiled {
             Argument::PartLo => part.0,
             Argument::PartHi => part.1,
         };
-        self.planned.loops.arguments.iter().map(value).map(Param::Int).collect()
+        to.clear();
+        to.extend(self.planned.loops.arguments.iter().map(value).map(Param::Int));
     }
 
-    /// The memory of the tensors, in the order of the loops' declarations.
-    fn inputs<'a>(&self, tensors: &[&'a Tensor]) -> Bindings<'a> {
-        let levels = tensors.iter().flat_map(|tensor| tensor.levels()).flat_map(|l| &l.0);
-        let mut memory: Bindings<'a> = levels.map(Memory::Index).collect();
-        for tensor in tensors {
-            memory.push(with_values!(tensor.values(), b => Memory::values(&b[..])));
+    /// Binds the memory of the tensors, in the order of the loops' declarations.
+    fn inputs<'a>(&self, tensors: &[&'a Tensor], to: &mut Bindings<'a>) {
+        for array in tensors.iter().flat_map(|tensor| tensor.levels()).flat_map(|l| &l.0) {
+            to.push(Memory::Index(array));
         }
-        memory
+        for tensor in tensors {
+            to.push(with_values!(tensor.values(), b => Memory::values(&b[..])));
+        }
     }
 
     /// Combines into a result in which everything has its place.
@@ -279,24 +276,32 @@ impl Compiled {
         how: Run<'_>,
         out: &mut [T],
     ) -> Result<(), Error> {
-        let params = |part: &(i64, i64)| self.params(tensors, extents, bound, *part);
+        let params = |part: &(i64, i64), params: &mut Params| {
+            self.params(tensors, extents, bound, *part, params);
+        };
         let several = |parts: &[(i64, i64)], out: &mut [T]| -> Result<(), Error> {
-            let mut memory = self.inputs(tensors);
+            let (mut memory, mut numbers) = (Bindings::new(), Params::new());
+            self.inputs(tensors, &mut memory);
             memory.push(T::memory(out));
             parts.iter().try_for_each(|part| {
                 stop(how)?;
-                self.executable.run(&params(part), &mut memory)
+                params(part, &mut numbers);
+                self.executable.run(&numbers, &mut memory)
             })
         };
         if let [parts] = groups {
             return several(parts, out);
         }
         if self.apart || self.reduce.is_none() {
-            let each: Vec<Vec<Vec<Param>>> = groups
-                .iter()
-                .map(|parts| parts.iter().map(|part| params(part).to_vec()).collect())
-                .collect();
-            let mut memory = self.inputs(tensors);
+            let each = |part: &(i64, i64)| {
+                let mut numbers = Params::new();
+                params(part, &mut numbers);
+                numbers.to_vec()
+            };
+            let each: Vec<Vec<Vec<Param>>> =
+                groups.iter().map(|parts| parts.iter().map(each).collect()).collect();
+            let mut memory = Bindings::new();
+            self.inputs(tensors, &mut memory);
             memory.push(T::memory(out));
             return self.executable.run_apart(&each, &mut memory, &|| stop(how));
         }
@@ -347,7 +352,8 @@ impl Compiled {
         let last = self.collected.load(Ordering::Relaxed);
         let room = room.max(last + last / 16 + 64);
         let one = |&part: &(i64, i64)| -> Result<Part, Error> {
-            let params = self.params(tensors, extents, bound, part);
+            let mut params = Params::new();
+            self.params(tensors, extents, bound, part, &mut params);
             let mut columns: Vec<GrowColumn> =
                 self.planned.sink.columns.iter().map(|&kind| GrowColumn::new(kind)).collect();
             let mut values = GrowValues::new(rest.dtype());
@@ -357,7 +363,8 @@ impl Compiled {
             }
             let mut rows = [0_i64];
             let mut row = Workspace::new(&self.planned.sink, bound, tail, block, rest);
-            let mut memory = self.inputs(tensors);
+            let mut memory = Bindings::new();
+            self.inputs(tensors, &mut memory);
             memory.push(Memory::Grow(&mut values));
             memory.extend(columns.iter_mut().map(|c| Memory::Grow(c.memory())));
             memory.push(Memory::indices_mut(&mut rows[..]));
@@ -365,10 +372,7 @@ impl Compiled {
                 with_values!(&mut row.values, b => {
                     memory.push(Memory::values_mut(b.make_mut()));
                 });
-                memory.push(match &mut row.mark {
-                    Mark::U32(mark) => Memory::indices_mut(&mut mark[..]),
-                    Mark::I64(mark) => Memory::indices_mut(&mut mark[..]),
-                });
+                memory.push(row.mark.memory());
                 memory.push(Memory::indices_mut(&mut row.list[..]));
             }
             stop(how)?;
@@ -416,90 +420,4 @@ fn stop(how: Run<'_>) -> Result<(), Error> {
         true => Err(Error::Cancelled),
         false => Ok(()),
     }
-}
-
-/// For each place of a dense row, the row that touched it last.
-enum Mark {
-    U32(Vec<u32>),
-    I64(Vec<i64>),
-}
-
-/// A dense row.
-struct Workspace {
-    values: Values,
-    mark: Mark,
-    list: Vec<i64>,
-}
-
-impl Workspace {
-    fn new(sink: &Sink, bound: &Bound, tail: usize, block: u64, rest: Scalar) -> Option<Self> {
-        let SinkKind::Workspace { .. } = sink.kind else { return None };
-        let slots = bound.levels()[tail - 1].size as usize;
-        Some(Self {
-            values: Values::filled(rest, slots * block as usize),
-            mark: match sink.mark() {
-                IndexKind::U32 => Mark::U32(vec![0; slots]),
-                _ => Mark::I64(vec![0; slots]),
-            },
-            list: vec![0; slots],
-        })
-    }
-}
-
-/// A column of coordinates that grows.
-enum GrowColumn {
-    U32(GrowBuffer<u32>),
-    I32(GrowBuffer<i32>),
-    I64(GrowBuffer<i64>),
-}
-
-impl GrowColumn {
-    fn new(kind: IndexKind) -> Self {
-        match kind {
-            IndexKind::U32 => Self::U32(GrowBuffer::default()),
-            IndexKind::I32 => Self::I32(GrowBuffer::default()),
-            _ => Self::I64(GrowBuffer::default()),
-        }
-    }
-
-    fn memory(&mut self) -> &mut (dyn Growable + 'static) {
-        match self {
-            Self::U32(column) => column,
-            Self::I32(column) => column,
-            Self::I64(column) => column,
-        }
-    }
-}
-
-/// The columns of all parts, one after another, so many rows of each. All have one kind.
-fn column(parts: Vec<(GrowColumn, usize)>) -> IndexColumn {
-    macro_rules! of {
-        ($($kind:ident),*) => {
-            match parts.first() {
-                $(Some((GrowColumn::$kind(_), _)) => {
-                    let parts = parts.into_iter().map(|(part, rows)| match part {
-                        GrowColumn::$kind(part) => (part, rows),
-                        _ => unreachable!("one kind"),
-                    });
-                    joined(parts.collect()).into()
-                })*
-                None => IndexColumn::Count(0),
-            }
-        };
-    }
-    of!(U32, I32, I64)
-}
-
-/// The rows of all parts, in order.
-fn rows_of(parts: Vec<Part>, block: usize) -> Rows {
-    let mut columns: Vec<Vec<(GrowColumn, usize)>> = Vec::new();
-    let mut values = Vec::with_capacity(parts.len());
-    for part in parts {
-        values.push((part.values, part.rows * block));
-        columns.resize_with(part.columns.len(), Vec::new);
-        for (all, more) in columns.iter_mut().zip(part.columns) {
-            all.push((more, part.rows));
-        }
-    }
-    Rows { columns: columns.into_iter().map(column).collect(), values: Values::joined(values) }
 }

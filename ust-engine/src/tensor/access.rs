@@ -115,8 +115,7 @@ impl Tensor {
     /// explicit zeros and duplicates are kept. Cost: O(nse) time and memory.
     ///
     /// # Errors
-    /// [`Error::Run`] for arrays that break their level's rules, which only
-    /// [`Tensor::from_parts_unchecked`] lets in.
+    /// [`Error::TooLarge`] for more coordinates than memory holds.
     pub fn to_coo(&self) -> Result<Coo, Error> {
         let dims = (0..self.rank())
             .map(|dim| Wanted { what: What::Of(Column::Dim(dim)), kind: IndexKind::I64 })

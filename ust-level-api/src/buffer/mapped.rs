@@ -17,6 +17,9 @@ use super::{Owner, Plain};
 pub(super) const HUGE: usize = 4 << 20;
 /// The size of a huge page, of most systems.
 const HUGE_PAGE: usize = 2 << 20;
+/// Bytes that may stand unused behind as many that are used.
+#[cfg(target_os = "linux")]
+const FAR_BEYOND: usize = 8 << 20;
 /// Bytes that one thread clears at a time.
 const CLEARED: usize = 1 << 20;
 
@@ -148,9 +151,27 @@ impl<T> Mapped<T> {
         &mut pages.map[pages.start..pages.start + bytes]
     }
 
-    /// Makes it shorter; what is cut off was not written.
+    /// Makes it shorter; what is cut off was not written. Pages far beyond the end are given back.
     pub(super) fn truncate(&mut self, len: usize) {
         self.bytes = self.bytes.min(len.saturating_mul(size_of::<T>()));
+        #[cfg(target_os = "linux")]
+        self.shrink();
+    }
+
+    #[cfg(target_os = "linux")]
+    fn shrink(&mut self) {
+        let bytes = self.bytes;
+        let pages = self.pages_mut();
+        if pages.room() / 2 <= bytes + FAR_BEYOND {
+            return;
+        }
+        let end = pages.start + bytes.next_multiple_of(HUGE_PAGE);
+        let options = memmap2::RemapOptions::new().may_move(false);
+        // SAFETY: the map is of no file; it becomes shorter where it stands. A refusal changes
+        // nothing.
+        if unsafe { pages.map.remap(end, options) }.is_ok() {
+            pages.touched = pages.touched.min(pages.room());
+        }
     }
 }
 

@@ -67,7 +67,8 @@ impl Table {
             return Some(Blocks { of: IndexColumn::Same(0, n), levels: Vec::new(), count });
         }
         let all: Vec<&IndexColumn> = self.levels.iter().collect();
-        let sorted = (0..=tail).rev().find(|&upto| is_sorted(&all[..upto]))?;
+        let known = |upto| upto <= self.sorted;
+        let sorted = (0..=tail).rev().find(|&upto| known(upto) || is_sorted(&all[..upto]))?;
         if sorted == tail {
             return self.group_sorted(bound);
         }

@@ -46,8 +46,8 @@ pub(super) struct Table {
     places: Option<IndexColumn>,
     /// Whether no two entries are known to have the same coordinates.
     distinct: bool,
-    /// Whether entries are known to stand in the order of the levels.
-    sorted: bool,
+    /// The number of levels, from the first, in whose order entries are known to stand.
+    sorted: usize,
 }
 
 impl Table {
@@ -74,7 +74,8 @@ impl Table {
             return self.assemble(bound, Some(blocks), fill, options.memory_limit);
         }
         let merged = self.distinct;
-        if !self.sorted {
+        let apart = self.distinct || self.block == 1;
+        if self.sorted < self.levels.len() || !apart {
             self.sort(bound)?;
         }
         if !merged {

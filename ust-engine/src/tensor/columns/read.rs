@@ -33,7 +33,7 @@ impl Table {
             size => evaluated(&offset_expr(bound), LevelDomain { lower: 0, size })?,
         };
         let values = coo.values.clone();
-        Ok(Self { levels, offset, block, values, places: None, distinct: false, sorted: false })
+        Ok(Self { levels, offset, block, values, places: None, distinct: false, sorted: 0 })
     }
 }
 
@@ -64,7 +64,8 @@ impl Table {
         };
         let distinct = tensor.format().is_unique();
         let values = tensor.values.clone();
-        Ok(Self { levels, offset, block, values, places, distinct, sorted: false })
+        let sorted = in_order(tensor, bound);
+        Ok(Self { levels, offset, block, values, places, distinct, sorted })
     }
 
     /// The entries of a tensor that is sorted by the levels once it is sorted by the first: a
@@ -120,9 +121,31 @@ impl Table {
             values,
             places: None,
             distinct: true,
-            sorted: true,
+            sorted: to.level_count(),
         }))
     }
+}
+
+/// In the order of how many levels, from the first, a tensor's entries are known to come.
+fn in_order(tensor: &Tensor, bound: &Bound) -> usize {
+    let (from, to) = (tensor.format(), bound.format());
+    if !from.is_ordered() || !tensor.view().is_whole() {
+        return 0;
+    }
+    let own = from.levels().iter().map(|level| &level.expr);
+    let wanted: Vec<&IndexExpr> = to.levels()[..to.tail()].iter().map(|l| &l.expr).collect();
+    let alike = own.clone().zip(&wanted).take_while(|(own, wanted)| own == *wanted).count();
+    if alike == from.level_count() {
+        // What follows is known by then.
+        return wanted.len();
+    }
+    let coarser = match (own.clone().nth(alike), wanted.get(alike)) {
+        (Some(own), Some(IndexExpr::FloorDiv(of, by))) => {
+            **of == *own && matches!(**by, IndexExpr::Const(by) if by > 0)
+        }
+        _ => false,
+    };
+    alike + usize::from(coarser)
 }
 
 /// Fewer entries than this are sorted as columns: nothing is compiled for them.

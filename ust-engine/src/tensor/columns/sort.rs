@@ -32,7 +32,9 @@ impl Table {
         if is_sorted(&all) {
             return Ok(());
         }
-        let sorted = (1..all.len()).rev().find(|&upto| is_sorted(&all[..upto])).unwrap_or(0);
+        let known = |upto| upto <= self.sorted;
+        let sorted = (1..all.len()).rev().find(|&upto| known(upto) || is_sorted(&all[..upto]));
+        let sorted = sorted.unwrap_or(0);
         if sorted == 0 && self.sort_rows(digits[0])? {
             return Ok(());
         }
