@@ -1,0 +1,111 @@
+//! Conversions of tensors that are large enough for the quick ways, by one thread and by several.
+
+use ust::{Coo, Format, Scalar, Tensor};
+
+/// Entries at chance places, in no order; `twice` of a hundred stand twice.
+fn entries(shape: &[usize], count: usize, twice: u64) -> Coo {
+    let mut state = count as u64 + 1;
+    let mut next = move || {
+        state ^= state << 13;
+        state ^= state >> 7;
+        state ^= state << 17;
+        state
+    };
+    let mut crd: Vec<Vec<i64>> = shape.iter().map(|_| Vec::new()).collect();
+    let mut values = Vec::new();
+    let mut seen = std::collections::HashSet::new();
+    while values.len() < count {
+        let place: Vec<i64> = shape.iter().map(|&n| (next() % n as u64) as i64).collect();
+        if !seen.insert(place.clone()) && next() % 100 >= twice {
+            continue;
+        }
+        crd.iter_mut().zip(&place).for_each(|(column, &c)| column.push(c));
+        // Sums of these are exact, in whatever order.
+        values.push((next() % 64) as f64 + 1.0);
+    }
+    Coo::new(shape.to_vec(), crd, values).unwrap()
+}
+
+/// The element at each place, summed by hand.
+fn sums(coo: &Coo) -> std::collections::BTreeMap<Vec<usize>, f64> {
+    let mut sums = std::collections::BTreeMap::new();
+    for at in 0..coo.len() {
+        let Some(Scalar::F64(value)) = coo.values.get(at) else { panic!("all are f64") };
+        *sums.entry(coo.coordinates(at)).or_default() += value;
+    }
+    sums
+}
+
+fn in_pools(run: impl Fn() + Sync) {
+    for threads in [1, 3] {
+        let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
+        pool.install(&run);
+    }
+}
+
+fn all_pairs(shape: &[usize], count: usize, formats: &[&str]) {
+    let coo = entries(shape, count, 0);
+    let expected = sums(&coo);
+    let formats: Vec<Format> =
+        formats.iter().map(|text| Format::resolve(text, Some(shape.len())).unwrap()).collect();
+    in_pools(|| {
+        for from in &formats {
+            let source = Tensor::from_coo(&coo, from).unwrap();
+            for to in &formats {
+                let made = source.convert(to).unwrap();
+                assert_eq!(sums(&made.to_coo().unwrap()), expected, "`{from}` to `{to}`");
+                // Arrays and all: the same as built from the entries.
+                assert_eq!(made, Tensor::from_coo(&coo, to).unwrap(), "`{from}` to `{to}`");
+            }
+        }
+    });
+}
+
+#[test]
+fn matrices_are_transposed_and_compressed() {
+    let blocked = "(i, j) -> (i / 4 : dense, j / 4 : compressed, i % 4 : dense, j % 4 : dense)";
+    let formats = ["CSR", "CSC", "COO", "DCSR", "DCSC", "Dense", "DIA-I", blocked];
+    all_pairs(&[500, 300], 40_000, &formats);
+}
+
+#[test]
+fn tensors_are_transposed_at_any_level() {
+    let orders = ["(k, i, j)", "(j, i, k)", "(k, j, i)"].map(|order| {
+        let levels = order.trim_matches(['(', ')']).replace(", ", " : compressed, ");
+        format!("(i, j, k) -> ({levels} : compressed)")
+    });
+    let texts: Vec<&str> = ["CSF", "COO"].into_iter().chain(orders.iter().map(|o| &**o)).collect();
+    all_pairs(&[60, 50, 70], 40_000, &texts);
+}
+
+#[test]
+fn entries_that_stand_twice_are_summed() {
+    for (shape, count) in [([400, 300], 50_000), ([60_000, 50], 40_000), ([3, 70_000], 40_000)] {
+        let coo = entries(&shape, count, 90);
+        let expected = sums(&coo);
+        assert!(expected.len() < coo.len());
+        in_pools(|| {
+            for format in ["CSR", "CSC", "DCSR", "COO"] {
+                let format: Format = format.parse().unwrap();
+                let made = Tensor::from_coo(&coo, &format).unwrap();
+                assert_eq!(sums(&made.to_coo().unwrap()), expected, "`{format}`");
+                assert_eq!(made.sum_duplicates().unwrap().nse(), expected.len(), "`{format}`");
+            }
+        });
+    }
+}
+
+#[test]
+fn a_sum_that_no_integer_holds_is_refused_with_its_place() {
+    let n = 40_000_i64;
+    let mut crd = vec![(0..n).rev().collect::<Vec<_>>(), (0..n).map(|at| at % 7).collect()];
+    crd[0].push(5);
+    crd[1].push((n - 6) % 7);
+    let mut values = vec![100_i8; n as usize];
+    values.push(100);
+    let coo = Coo::new(vec![n as usize, 7], crd, values).unwrap();
+    in_pools(|| {
+        let error = Tensor::from_coo(&coo, &"CSR".parse().unwrap()).unwrap_err().to_string();
+        assert!(error.contains("[5, ") && error.contains("i8"), "{error}");
+    });
+}
