@@ -104,7 +104,7 @@ impl Scratch {
             (from, to) = (to, from);
         }
         // What was written last is the other of the two after an even number of passes.
-        if digits % 2 == 0 {
+        if digits.is_multiple_of(2) {
             numbers.copy_from_slice(&self.copy);
         }
     }

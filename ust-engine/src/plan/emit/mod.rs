@@ -234,7 +234,7 @@ pub(crate) fn emit(input: &Input<'_>) -> Loops {
     };
     let mut operands = Vec::new();
     for (at, of) in sizes.into_iter().enumerate() {
-        operands.push(Operand::with_sizes(&mut b, &input.names[at], &input.tensors[at], of));
+        operands.push(Operand::with_sizes(&mut b, &input.names[at], input.tensors[at], of));
     }
     let values = (0..operands.len()).map(|at| {
         let elem = Elem::Value(input.tensors[at].dtype());
