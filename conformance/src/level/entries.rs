@@ -22,7 +22,7 @@ impl Column {
         let parent: Vec<i64> = self.parent.iter().map(|&p| p as i64).collect();
         let counts = parent.iter().enumerate().all(|(at, &p)| at as i64 == p);
         let narrow = self.crd.len() % 2 == 1;
-        let runs = self.crd.len() % 3 == 0 && parent.is_sorted();
+        let runs = self.crd.len().is_multiple_of(3) && parent.is_sorted();
         let parent = match (counts, narrow) {
             (true, _) => IndexColumn::Count(parent.len()),
             _ if runs => {
