@@ -129,7 +129,8 @@ impl Table {
 /// In the order of how many levels, from the first, a tensor's entries are known to come.
 fn in_order(tensor: &Tensor, bound: &Bound) -> usize {
     let (from, to) = (tensor.format(), bound.format());
-    if !from.is_ordered() || !tensor.view().is_whole() {
+    // Below a coordinate that stands twice, what follows begins anew.
+    if !from.is_unique() || !from.is_ordered() || !tensor.view().is_whole() {
         return 0;
     }
     let own = from.levels().iter().map(|level| &level.expr);
