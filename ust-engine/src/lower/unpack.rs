@@ -82,7 +82,7 @@ pub fn unpack(
 }
 
 /// As [`unpack`], with columns as narrow as their caller says: numbers that do not fit are an error
-/// or cut. In parallel where there are many rows, over pieces of the outermost loop. `code` prepares
+/// or cut. In parallel where there are many rows, over pieces of the outermost loop. `prepare` compiles
 /// the loops: [`Code::trusting`] for arrays that were checked before.
 ///
 /// # Errors
@@ -93,9 +93,8 @@ pub(crate) fn unpack_as(
     columns: &[Wanted],
     keep: Option<&IndexArray>,
     rows: usize,
-    code: fn(&Function, usize) -> Result<Code, Error>,
+    prepare: fn(&Function, usize) -> Result<Code, Error>,
 ) -> Result<Vec<IndexColumn>, Error> {
-    let prepare = code;
     let unpacking = Unpacking::new(tensor, reach, columns, keep.is_some());
     let rows = match unpacking.repeats {
         false => rows,
