@@ -51,9 +51,14 @@ pub(crate) fn scatter(
 ) -> Result<Option<Scattered>, Error> {
     let keys = key.domain.size as usize;
     let cuts = cuts(tensor, Reach::Inside, 1)?;
-    let pieces: Vec<[i64; 2]> = match cuts.len() {
+    // Each piece counts every key: all counts together are to be about as many as the entries.
+    let most = (2 * tensor.nse() / keys.max(1)).max(1);
+    let step = cuts.len().saturating_sub(1).div_ceil(most).max(1);
+    let mut ends: Vec<i64> = cuts.iter().copied().step_by(step).collect();
+    ends.extend(cuts.last().filter(|last| ends.last() != Some(last)));
+    let pieces: Vec<[i64; 2]> = match ends.len() {
         0..=2 => vec![[i64::MIN, i64::MAX]],
-        _ => cuts.windows(2).map(|pair| [pair[0], pair[1]]).collect(),
+        _ => ends.windows(2).map(|pair| [pair[0], pair[1]]).collect(),
     };
     // Before the counts of the first piece stands a 0: together they become where keys begin.
     let mut next = Buffer::<u32>::zeroed(pieces.len() * keys + 1);

@@ -80,7 +80,7 @@ impl Table {
         let fits = to.tail() == to.level_count()
             && few(n as u64)
             && few(domain.size)
-            && domain.size <= 8 * n as u64
+            && domain.size <= 2 * n as u64
             && n >= TRANSPOSED;
         if !fits || !from.is_unique() || !from.is_ordered() || !tensor.view().is_whole() {
             return Ok(None);
