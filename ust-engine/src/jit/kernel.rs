@@ -164,31 +164,20 @@ impl Kernel {
     /// # Safety contract
     /// As [`Kernel::run`], and the executions of different groups write to different elements, and
     /// read none that another writes. The function has no growing arrays.
-    pub(crate) fn run_apart<E: From<RunError> + Send>(
+    pub(crate) fn run_apart<P: AsRef<[Param]> + Sync, E: From<RunError> + Send>(
         &self,
-        groups: &[Vec<Vec<Param>>],
+        groups: &[Vec<P>],
         memory: &mut [Memory<'_>],
         check: &(dyn Fn() -> Result<(), E> + Sync),
     ) -> Result<(), E> {
         let Some(first) = groups.iter().flatten().next() else { return Ok(()) };
         let mut shared = vec![0; self.words];
-        self.fill(&mut shared, first, memory)?;
-        let start = HEADER + 2 * self.function.arrays.len();
-        let vars = &self.function.vars;
+        self.fill(&mut shared, first.as_ref(), memory)?;
         groups.par_iter().try_for_each(|group| {
             let mut table = shared.clone();
             for params in group {
                 check()?;
-                let mut at = start;
-                for (decl, param) in vars.iter().zip(params) {
-                    let words = bind::param(decl, *param)?;
-                    table[at] = words[0];
-                    at += 1;
-                    if matches!(param, Param::Val(scalar) if scalar.dtype().is_complex()) {
-                        table[at] = words[1];
-                        at += 1;
-                    }
-                }
+                self.fill_params(&mut table, params.as_ref())?;
                 // SAFETY: as in `run`; the caller promises that no two threads touch an element
                 // that one of them writes. There is no callback without growing arrays.
                 let status = unsafe { (self.entry)(table.as_mut_ptr()) };
@@ -206,7 +195,7 @@ impl Kernel {
         params: &[Param],
         memory: &mut [Memory<'_>],
     ) -> Result<(), RunError> {
-        let Function { name, arrays, vars, .. } = &self.function;
+        let Function { name, arrays, .. } = &self.function;
         let (expected, given) = (arrays.len(), memory.len());
         if expected != given {
             return Err(RunError::MemoryCount { function: name.clone(), expected, given });
@@ -216,10 +205,16 @@ impl Kernel {
             table[at..at + 2].copy_from_slice(&bind::place(decl, memory)?);
             at += 2;
         }
+        self.fill_params(table, params)
+    }
+
+    fn fill_params(&self, table: &mut [u64], params: &[Param]) -> Result<(), RunError> {
+        let Function { name, arrays, vars, .. } = &self.function;
         let (expected, given) = (self.function.params, params.len());
         if expected != given {
             return Err(RunError::ParamCount { function: name.clone(), expected, given });
         }
+        let mut at = HEADER + 2 * arrays.len();
         for (decl, param) in vars.iter().zip(params) {
             let words = bind::param(decl, *param)?;
             table[at] = words[0];

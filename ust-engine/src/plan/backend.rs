@@ -3,6 +3,7 @@
 use ust_level_api::ir::Function;
 use ust_level_api::ir::interp::{Memory, Param, Program};
 
+use super::frame::Params;
 use crate::error::Error;
 #[cfg(feature = "jit")]
 use crate::jit;
@@ -94,7 +95,7 @@ impl Executable {
     /// [`Error::Run`], and what `check` says between two runs.
     pub(crate) fn run_apart(
         &self,
-        groups: &[Vec<Vec<Param>>],
+        groups: &[Vec<Params>],
         memory: &mut [Memory<'_>],
         check: &(dyn Fn() -> Result<(), Error> + Sync),
     ) -> Result<(), Error> {

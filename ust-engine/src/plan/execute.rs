@@ -1,5 +1,6 @@
 //! An assignment on tensors: planned and compiled once, run stage by stage.
 
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use smallvec::SmallVec;
@@ -8,6 +9,7 @@ use ust_level_api::Scalar;
 
 use super::backend::Backend;
 use super::choose::{Given, Planned, choose};
+use super::frame::{self, Extents, Frame, Last, Sizes};
 use super::run::Compiled;
 use super::stage::{Source, Stage, stages};
 use crate::error::Error;
@@ -36,6 +38,7 @@ pub(crate) struct Prepared {
     compiled: Vec<Compiled>,
     /// The format and fill value of each operand.
     expected: Vec<(Format, Scalar)>,
+    last: Last,
 }
 
 impl Prepared {
@@ -59,86 +62,50 @@ impl Prepared {
             let given = tensors_of(stage, operands, &results)?;
             let planned = plan(&assignment, stage, &refs(&given), options, last)?;
             let tensors = converted(&planned, given)?;
-            let shape = shape(stage, &extents);
-            let made = Compiled::new(
-                planned,
-                stage,
-                &refs(&tensors),
-                &shape,
-                options.backend,
-                options.strict,
-            )?;
+            let made =
+                Compiled::new(planned, stage, &refs(&tensors), options.backend, options.strict)?;
             if !last {
-                let result = made.run(&refs(&tensors), &extents, &shape, options.run)?;
+                let sizes = Sizes::new(&extents, &stage.result, &made.planned.sink.format)?;
+                let result = made.run(&refs(&tensors), &sizes, options.run)?;
                 drop(tensors);
                 results.push(result);
             }
             compiled.push(made);
         }
         let expected = operands.iter().map(|t| (t.format().clone(), t.fill())).collect();
-        Ok(Self { assignment, stages, compiled, expected })
+        Ok(Self { assignment, stages, compiled, expected, last: Last::default() })
     }
 
-    /// The extent of every index variable.
+    /// The sizes to run with.
     ///
     /// # Errors
     /// [`Error::Unsupported`] for tensors that the kernel was not prepared for; [`Error::Shape`]
     /// where extents contradict each other.
-    pub(crate) fn extents(&self, operands: &[&Tensor]) -> Result<Extents, Error> {
-        let names = self.assignment.operands.iter().map(|input| &input.name);
-        for ((tensor, (format, fill)), name) in operands.iter().zip(&self.expected).zip(names) {
-            if tensor.format() != format || !tensor.fill().same(fill) {
-                return Err(Error::Unsupported(format!(
-                    "the kernel was prepared for `{name}` in `{format}` with fill value {fill}, \
-                     and it is given in `{}` with fill value {}",
-                    tensor.format(),
-                    tensor.fill()
-                )));
-            }
-        }
-        let mut extents: Extents = self.assignment.indices.iter().map(|i| i.extent).collect();
-        let mut seen: SmallVec<[Option<&str>; 8]> = SmallVec::from_elem(None, extents.len());
-        for one in &self.assignment.uses {
-            let name = &self.assignment.operands[one.operand].name;
-            for (&v, &extent) in one.indices.iter().zip(operands[one.operand].shape()) {
-                match seen[v] {
-                    Some(other) if extents[v] != extent => {
-                        return Err(Error::Shape {
-                            found: operands[one.operand].shape().to_vec(),
-                            expected: format!(
-                                "the index `{}` has extent {} in `{other}`, and {extent} in \
-                                 `{name}`",
-                                self.assignment.indices[v].name, extents[v]
-                            ),
-                        });
-                    }
-                    _ => (seen[v], extents[v]) = (Some(name.as_str()), extent),
-                }
-            }
-        }
-        if let Some(old) = operands.get(self.assignment.operands.len()) {
-            let wanted = self.assignment.result.indices.iter().map(|&v| extents[v]);
-            if !wanted.clone().eq(old.shape().iter().copied()) {
-                return Err(Error::Shape {
-                    found: old.shape().to_vec(),
-                    expected: format!("the result has shape {:?}", wanted.collect::<Vec<_>>()),
-                });
-            }
-        }
-        Ok(extents)
+    fn frame(&self, operands: &[&Tensor]) -> Result<Arc<Frame>, Error> {
+        frame::expect(&self.assignment, operands, &self.expected)?;
+        self.last.frame(operands, || {
+            let extents = frame::extents(&self.assignment, operands)?;
+            let stages = self.stages.iter().zip(&self.compiled);
+            let each = stages.map(|(stage, compiled)| {
+                Sizes::new(&extents, &stage.result, &compiled.planned.sink.format)
+            });
+            each.collect()
+        })
     }
 
-    /// Whether the kernels were made for results of this size: their coordinates are as narrow as
-    /// the shape that was planned for allows.
-    pub(crate) fn fits(&self, extents: &[usize]) -> bool {
-        let mut stages = self.stages.iter().zip(&self.compiled);
-        stages.all(|(stage, compiled)| compiled.fits(&shape(stage, extents)))
+    /// Whether the kernels were made for these tensors, and for results of their size: coordinates
+    /// are as narrow as the shape that was planned for allows.
+    pub(crate) fn fits(&self, operands: &[&Tensor]) -> bool {
+        self.frame(operands).is_ok_and(|frame| {
+            let mut stages = frame.stages.iter().zip(&self.compiled);
+            stages.all(|(sizes, compiled)| compiled.fits(&sizes.bound))
+        })
     }
 
     /// Runs all stages.
     ///
     /// # Errors
-    /// As [`Prepared::extents`], and what conversions and assembly give.
+    /// As [`Prepared::frame`], and what conversions and assembly give.
     pub(crate) fn run(
         &self,
         operands: &[&Tensor],
@@ -146,18 +113,18 @@ impl Prepared {
         timing: Option<&mut Timing>,
     ) -> Result<Tensor, Error> {
         let mut spent = Timing::default();
-        let extents = self.extents(operands)?;
+        let frame = self.frame(operands)?;
         let mut results: Vec<Tensor> = Vec::new();
         let now = || timing.is_some().then(Instant::now);
         let since = |start: Option<Instant>| start.map_or(Duration::ZERO, |start| start.elapsed());
-        for (stage, compiled) in self.stages.iter().zip(&self.compiled) {
+        let stages = self.stages.iter().zip(&self.compiled).zip(&frame.stages);
+        for ((stage, compiled), sizes) in stages {
             let start = now();
             let given = tensors_of(stage, operands, &results)?;
             let tensors = converted(&compiled.planned, given)?;
             spent.prepared_in += since(start);
             let start = now();
-            let shape = shape(stage, &extents);
-            let result = compiled.run(&refs(&tensors), &extents, &shape, how)?;
+            let result = compiled.run(&refs(&tensors), sizes, how)?;
             drop(tensors);
             results.push(result);
             spent.run_in += since(start);
@@ -184,12 +151,13 @@ impl Prepared {
         out: &mut [T],
     ) -> Result<(), Error> {
         let (last, above) = self.compiled.split_last().expect("an assignment has a stage");
-        let extents = self.extents(operands)?;
+        let frame = self.frame(operands)?;
         if T::DTYPE != self.assignment.result.dtype {
             return Err(Error::Dtype { expected: T::DTYPE, found: self.assignment.result.dtype });
         }
         let stage = &self.stages[above.len()];
-        let wanted = shape(stage, &extents);
+        let sizes = &frame.stages[above.len()];
+        let wanted = sizes.bound.shape();
         let row_major = {
             let order = last.planned.format.levels().iter().enumerate();
             last.planned.format.tail() == 0
@@ -209,7 +177,7 @@ impl Prepared {
         let in_place = last.planned.rest.dtype() == T::DTYPE;
         if above.is_empty() && in_place && last.planned.conversions.iter().all(Option::is_none) {
             let tensors = tensors_of(stage, operands, &[])?;
-            return last.run_into(&refs(&tensors), &extents, &wanted, how, out);
+            return last.run_into(&refs(&tensors), sizes, how, out);
         }
         let result = self.run(operands, how, None)?;
         out.copy_from_slice(result.values().typed::<T>()?);
@@ -232,10 +200,6 @@ impl Prepared {
             false => "interpreter",
         }
     }
-}
-
-fn shape(stage: &Stage, extents: &[usize]) -> Extents {
-    stage.result.iter().map(|&v| extents[v]).collect()
 }
 
 /// The tensor of each use of a stage. Views are made whole.
@@ -262,9 +226,6 @@ fn tensors_of<'a>(
     });
     each.collect()
 }
-
-/// An extent for each index variable, or dimension.
-type Extents = SmallVec<[usize; 8]>;
 
 /// A tensor of the caller, or one made of it.
 enum Operand<'a> {

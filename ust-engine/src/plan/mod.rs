@@ -11,6 +11,7 @@
 //! | `choose` | all of these together: the plan of a stage |
 //! | `emit`, `output` | the loops, as IR |
 //! | `split` | the outermost loop in parts of as many stored elements |
+//! | `frame` | what follows from the shapes of the operands |
 //! | `run`, `collect` | a planned stage on tensors, and what its loops collect |
 //! | `unsorted` | rows in any order, sorted and combined |
 //! | `backend` | what runs the loops |
@@ -24,6 +25,7 @@ mod collect;
 pub(crate) mod emit;
 pub(crate) mod execute;
 mod explain;
+mod frame;
 mod infer;
 pub(crate) mod order;
 mod output;

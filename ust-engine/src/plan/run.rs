@@ -12,6 +12,7 @@ use super::backend::{Backend, Executable};
 use super::choose::Planned;
 use super::collect::{GrowColumn, Part, Workspace, rows_of};
 use super::emit::Argument;
+use super::frame::{Params, Sizes};
 use super::sink::SinkKind;
 use super::split::Splitter;
 use super::unsorted::sort_and_combine;
@@ -35,8 +36,6 @@ pub(crate) struct Compiled {
     apart: bool,
     /// Whether the loops combine with what is in memory already.
     adds: bool,
-    /// The result of the shape that was planned for.
-    bound: Bound,
     /// Most rows that a part of the last run collected: the next is likely to do the same.
     collected: AtomicUsize,
 }
@@ -51,8 +50,6 @@ const PARTS_BETWEEN_CANCELS: usize = 32;
 type Parts = SmallVec<[(i64, i64); 1]>;
 /// For each thread, its parts.
 type Groups = SmallVec<[Parts; 1]>;
-/// Numbers that loops are given.
-type Params = SmallVec<[Param; 12]>;
 /// What loops run on.
 type Bindings<'a> = SmallVec<[Memory<'a>; 12]>;
 
@@ -65,7 +62,6 @@ impl Compiled {
         planned: Planned,
         stage: &super::stage::Stage,
         tensors: &[&Tensor],
-        shape: &[usize],
         backend: Backend,
         strict: bool,
     ) -> Result<Self, Error> {
@@ -83,7 +79,6 @@ impl Compiled {
         let reduce = stage.reduce.as_ref().map(|(op, _)| op.clone());
         let reduced = stage.reduce.as_ref().map_or(Vec::new(), |(_, indices)| indices.clone());
         let adds = combines(&planned.loops.function.body);
-        let bound = planned.sink.format.bind(shape)?;
         Ok(Self {
             planned,
             executable,
@@ -92,27 +87,14 @@ impl Compiled {
             splitter,
             apart,
             adds,
-            bound,
             collected: AtomicUsize::new(0),
         })
     }
 
-    /// The result of a shape.
-    fn bound(&self, shape: &[usize]) -> Result<Bound, Error> {
-        match self.bound.shape() == shape {
-            true => Ok(self.bound.clone()),
-            false => Ok(self.planned.sink.format.bind(shape)?),
-        }
-    }
-
     /// Whether coordinates of a result of this shape are as wide as was planned for.
-    pub(crate) fn fits(&self, shape: &[usize]) -> bool {
+    pub(crate) fn fits(&self, bound: &Bound) -> bool {
         let sink = &self.planned.sink;
-        let narrow = || {
-            let bound = sink.format.bind(shape);
-            bound.is_ok_and(|bound| super::sink::columns(&bound) == sink.columns)
-        };
-        sink.kind == SinkKind::Full || narrow()
+        sink.kind == SinkKind::Full || super::sink::columns(bound) == sink.columns
     }
 
     /// Runs the loops, and assembles the result in the planned format.
@@ -122,26 +104,25 @@ impl Compiled {
     pub(crate) fn run(
         &self,
         tensors: &[&Tensor],
-        extents: &[usize],
-        shape: &[usize],
+        sizes: &Sizes,
         how: Run<'_>,
     ) -> Result<Tensor, Error> {
         let sink = &self.planned.sink;
         let Planned { rest, fill, .. } = self.planned;
         if sink.kind != SinkKind::Full
             && !rest.same(&fill)
-            && self.reduced.iter().any(|&v| extents[v] == 0)
+            && self.reduced.iter().any(|&v| sizes.extents[v] == 0)
         {
             // Nothing is combined: every place has the identity, and no loop comes to any.
+            let shape = sizes.bound.shape();
             let dense = Format::resolve("Dense", Some(shape.len()))?.bind(shape)?;
             let all = Values::filled(rest, shape.iter().product());
             return Tensor::from_full(&dense, all, fill).convert(&self.planned.format);
         }
-        let bound = self.bound(shape)?;
-        let groups = self.groups(tensors, extents, how)?;
+        let groups = self.groups(tensors, &sizes.extents, how)?;
         let result = match sink.kind {
-            SinkKind::Full => self.in_place(tensors, extents, &bound, &groups, how)?,
-            _ => self.rows(tensors, extents, &bound, &groups, how)?,
+            SinkKind::Full => self.in_place(tensors, sizes, groups.as_deref(), how)?,
+            _ => self.rows(tensors, sizes, groups.as_deref(), how)?,
         };
         if sink.format == self.planned.format {
             return Ok(result);
@@ -156,31 +137,33 @@ impl Compiled {
     pub(crate) fn run_into<T: StoredElement>(
         &self,
         tensors: &[&Tensor],
-        extents: &[usize],
-        shape: &[usize],
+        sizes: &Sizes,
         how: Run<'_>,
         out: &mut [T],
     ) -> Result<(), Error> {
-        let bound = self.bound(shape)?;
-        let groups = self.groups(tensors, extents, how)?;
+        let groups = self.groups(tensors, &sizes.extents, how)?;
         out.fill(T::from_scalar(self.planned.rest).unwrap_or(T::ZERO));
-        self.fill(tensors, extents, &bound, &groups, how, out)
+        self.fill(tensors, sizes, groups.as_deref(), how, out)
+    }
+
+    /// The outermost loop in one piece.
+    fn whole(&self) -> (i64, i64) {
+        (if self.splitter.is_some() { i64::MIN } else { 0 }, i64::MAX)
     }
 
     /// The parts of the outermost loop: a group for each thread, several parts in a group where
-    /// the run may be cancelled in between.
+    /// the run may be cancelled in between. None where it runs in one piece.
     fn groups(
         &self,
         tensors: &[&Tensor],
         extents: &[usize],
         how: Run<'_>,
-    ) -> Result<Groups, Error> {
-        let one = |from| Groups::from_elem(Parts::from_elem((from, i64::MAX), 1), 1);
-        let Some(splitter) = &self.splitter else { return Ok(one(0)) };
+    ) -> Result<Option<Groups>, Error> {
+        let Some(splitter) = &self.splitter else { return Ok(None) };
         // Rows that hold blocks are not combined afterwards.
         if self.is_around_all() && self.planned.sink.format.tail() < self.planned.sink.levels.len()
         {
-            return Ok(one(i64::MIN));
+            return Ok(None);
         }
         let threads = match self.planned.cost < PARALLEL || !self.executable.is_native() {
             true => 1,
@@ -188,10 +171,10 @@ impl Compiled {
         };
         let each = if how.cancel.is_some() { PARTS_BETWEEN_CANCELS } else { 1 };
         if threads * each == 1 {
-            return Ok(one(i64::MIN));
+            return Ok(None);
         }
         let parts = splitter.parts(tensors, extents, threads * each)?;
-        Ok(parts.chunks(each).map(Parts::from_slice).collect())
+        Ok(Some(parts.chunks(each).map(Parts::from_slice).collect()))
     }
 
     /// Whether one row is open around every loop.
@@ -199,14 +182,8 @@ impl Compiled {
         matches!(self.planned.sink.kind, SinkKind::Workspace { open: 0, .. })
     }
 
-    fn params(
-        &self,
-        tensors: &[&Tensor],
-        extents: &[usize],
-        bound: &Bound,
-        part: (i64, i64),
-        to: &mut Params,
-    ) {
+    fn params(&self, tensors: &[&Tensor], sizes: &Sizes, part: (i64, i64)) -> Params {
+        let Sizes { extents, bound, .. } = sizes;
         let value = |argument: &Argument| match *argument {
             Argument::Extent(v) => extents[v] as i64,
             Argument::Size(at, level) => tensors[at].bound().levels()[level].size as i64,
@@ -216,8 +193,7 @@ impl Compiled {
             Argument::PartLo => part.0,
             Argument::PartHi => part.1,
         };
-        to.clear();
-        to.extend(self.planned.loops.arguments.iter().map(value).map(Param::Int));
+        self.planned.loops.arguments.iter().map(value).map(Param::Int).collect()
     }
 
     /// Binds the memory of the tensors, in the order of the loops' declarations.
@@ -230,18 +206,25 @@ impl Compiled {
         }
     }
 
+    /// Binds the memory of the tensors, and that of the result.
+    fn bindings<'a>(&self, tensors: &[&'a Tensor], out: Memory<'a>) -> Bindings<'a> {
+        let mut memory = Bindings::new();
+        self.inputs(tensors, &mut memory);
+        memory.push(out);
+        memory
+    }
+
     /// Combines into a result in which everything has its place.
     fn in_place(
         &self,
         tensors: &[&Tensor],
-        extents: &[usize],
-        bound: &Bound,
-        groups: &[Parts],
+        sizes: &Sizes,
+        groups: Option<&[Parts]>,
         how: Run<'_>,
     ) -> Result<Tensor, Error> {
-        let rest = self.planned.rest;
-        let sizes = bound.levels().iter().map(|level| level.size);
-        let length = sizes.clone().try_fold(1_u64, u64::checked_mul);
+        let (rest, bound) = (self.planned.rest, &sizes.bound);
+        let mut each = bound.levels().iter().map(|level| level.size);
+        let length = each.try_fold(1_u64, u64::checked_mul);
         let bytes = length.and_then(|n| n.checked_mul(rest.dtype().bytes() as u64));
         let Some(length) = length.filter(|_| bytes.is_some_and(|b| b <= how.limit)) else {
             return Err(Error::TooLarge(format!(
@@ -261,7 +244,7 @@ impl Compiled {
             if self.adds {
                 values.typed_mut::<T>()?.fill(T::from_scalar(rest).unwrap_or(T::ZERO));
             }
-            self.fill(tensors, extents, bound, groups, how, values.typed_mut::<T>()?)?;
+            self.fill(tensors, sizes, groups, how, values.typed_mut::<T>()?)?;
         });
         Ok(Tensor::from_full(bound, values, self.planned.fill))
     }
@@ -270,41 +253,33 @@ impl Compiled {
     fn fill<T: StoredElement>(
         &self,
         tensors: &[&Tensor],
-        extents: &[usize],
-        bound: &Bound,
-        groups: &[Parts],
+        sizes: &Sizes,
+        groups: Option<&[Parts]>,
         how: Run<'_>,
         out: &mut [T],
     ) -> Result<(), Error> {
-        let params = |part: &(i64, i64), params: &mut Params| {
-            self.params(tensors, extents, bound, *part, params);
+        let Some(groups) = groups else {
+            stop(how)?;
+            let params = sizes.whole.get_or_init(|| self.params(tensors, sizes, self.whole()));
+            return self.executable.run(params, &mut self.bindings(tensors, T::memory(out)));
         };
+        let params = |&part: &(i64, i64)| self.params(tensors, sizes, part);
+        if self.apart || self.reduce.is_none() {
+            let each = |parts: &Parts| parts.iter().map(params).collect();
+            let each: Vec<Vec<Params>> = groups.iter().map(each).collect();
+            return self.executable.run_apart(
+                &each,
+                &mut self.bindings(tensors, T::memory(out)),
+                &|| stop(how),
+            );
+        }
         let several = |parts: &[(i64, i64)], out: &mut [T]| -> Result<(), Error> {
-            let (mut memory, mut numbers) = (Bindings::new(), Params::new());
-            self.inputs(tensors, &mut memory);
-            memory.push(T::memory(out));
+            let mut memory = self.bindings(tensors, T::memory(out));
             parts.iter().try_for_each(|part| {
                 stop(how)?;
-                params(part, &mut numbers);
-                self.executable.run(&numbers, &mut memory)
+                self.executable.run(&params(part), &mut memory)
             })
         };
-        if let [parts] = groups {
-            return several(parts, out);
-        }
-        if self.apart || self.reduce.is_none() {
-            let each = |part: &(i64, i64)| {
-                let mut numbers = Params::new();
-                params(part, &mut numbers);
-                numbers.to_vec()
-            };
-            let each: Vec<Vec<Vec<Param>>> =
-                groups.iter().map(|parts| parts.iter().map(each).collect()).collect();
-            let mut memory = Bindings::new();
-            self.inputs(tensors, &mut memory);
-            memory.push(T::memory(out));
-            return self.executable.run_apart(&each, &mut memory, &|| stop(how));
-        }
         let rest = T::from_scalar(self.planned.rest).unwrap_or(T::ZERO);
         let copies: Vec<Vec<T>> = groups[1..]
             .par_iter()
@@ -331,12 +306,13 @@ impl Compiled {
     fn rows(
         &self,
         tensors: &[&Tensor],
-        extents: &[usize],
-        bound: &Bound,
-        groups: &[Parts],
+        sizes: &Sizes,
+        groups: Option<&[Parts]>,
         how: Run<'_>,
     ) -> Result<Tensor, Error> {
-        let (rest, fill) = (self.planned.rest, self.planned.fill);
+        let (rest, fill, bound) = (self.planned.rest, self.planned.fill, &sizes.bound);
+        let one_piece = [Parts::from_elem(self.whole(), 1)];
+        let groups = groups.unwrap_or(&one_piece);
         let tail = bound.format().tail();
         let block: u64 = bound.levels()[tail..].iter().map(|level| level.size).product();
         if super::sink::columns(bound) != self.planned.sink.columns {
@@ -352,8 +328,7 @@ impl Compiled {
         let last = self.collected.load(Ordering::Relaxed);
         let room = room.max(last + last / 16 + 64);
         let one = |&part: &(i64, i64)| -> Result<Part, Error> {
-            let mut params = Params::new();
-            self.params(tensors, extents, bound, part, &mut params);
+            let params = self.params(tensors, sizes, part);
             let mut columns: Vec<GrowColumn> =
                 self.planned.sink.columns.iter().map(|&kind| GrowColumn::new(kind)).collect();
             let mut values = GrowValues::new(rest.dtype());
