@@ -30,9 +30,14 @@ fn words(ty: Ty) -> usize {
     }
 }
 
-/// Address and length of what is bound to an array, compared with the declaration.
+/// Writes address and length of what is bound to an array, compared with the declaration, into two
+/// words.
 #[inline]
-pub(super) fn place(decl: &ArrayDecl, memory: &mut Memory<'_>) -> Result<[u64; 2], RunError> {
+pub(super) fn place(
+    decl: &ArrayDecl,
+    memory: &mut Memory<'_>,
+    to: &mut [u64],
+) -> Result<(), RunError> {
     let given = memory.elem();
     if given != decl.elem {
         return Err(wrong_kind(decl, given));
@@ -55,7 +60,10 @@ pub(super) fn place(decl: &ArrayDecl, memory: &mut Memory<'_>) -> Result<[u64; 2
         Memory::ValuesMut(values) => values_mut(values),
         Memory::Grow(grows) => (grows.as_mut_ptr() as u64, grows.len()),
     };
-    Ok([address, len as u64])
+    // Word by word: words that are put together first are waited for.
+    to[0] = address;
+    to[1] = len as u64;
+    Ok(())
 }
 
 #[cold]
@@ -91,17 +99,23 @@ macro_rules! dtypes {
 }
 for_each_dtype!(dtypes);
 
-/// A parameter as words, compared with its declaration; the second counts for complex numbers only.
-pub(super) fn param(decl: &VarDecl, param: Param) -> Result<[u64; 2], RunError> {
-    if param.ty() != decl.ty {
-        let (name, expected, given) = (decl.name.clone(), decl.ty, param.ty());
-        return Err(RunError::ParamType { name, expected, given });
+/// Writes a parameter, compared with its declaration, as one word or two. Gives their number.
+#[inline]
+pub(super) fn param(decl: &VarDecl, param: &Param, to: &mut [u64]) -> Result<usize, RunError> {
+    match param {
+        Param::Int(value) if decl.ty == Ty::Int => to[0] = *value as u64,
+        Param::Bool(value) if decl.ty == Ty::Bool => to[0] = (*value).into(),
+        Param::Val(scalar) if decl.ty == Ty::Val(scalar.dtype()) => {
+            let given = &bits(*scalar)[..words(decl.ty)];
+            to[..given.len()].copy_from_slice(given);
+            return Ok(given.len());
+        }
+        _ => {
+            let (name, expected, given) = (decl.name.clone(), decl.ty, param.ty());
+            return Err(RunError::ParamType { name, expected, given });
+        }
     }
-    Ok(match param {
-        Param::Int(value) => [value as u64, 0],
-        Param::Bool(value) => [value.into(), 0],
-        Param::Val(scalar) => bits(scalar),
-    })
+    Ok(1)
 }
 
 /// The bits of a number as machine code holds it: f16 and bf16 as f32.

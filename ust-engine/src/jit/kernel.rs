@@ -202,7 +202,7 @@ impl Kernel {
         }
         let mut at = HEADER;
         for (decl, memory) in arrays.iter().zip(memory) {
-            table[at..at + 2].copy_from_slice(&bind::place(decl, memory)?);
+            bind::place(decl, memory, &mut table[at..at + 2])?;
             at += 2;
         }
         self.fill_params(table, params)
@@ -216,13 +216,7 @@ impl Kernel {
         }
         let mut at = HEADER + 2 * arrays.len();
         for (decl, param) in vars.iter().zip(params) {
-            let words = bind::param(decl, *param)?;
-            table[at] = words[0];
-            at += 1;
-            if matches!(param, Param::Val(scalar) if scalar.dtype().is_complex()) {
-                table[at] = words[1];
-                at += 1;
-            }
+            at += bind::param(decl, param, &mut table[at..])?;
         }
         Ok(())
     }

@@ -119,13 +119,18 @@ impl Prepared {
         let since = |start: Option<Instant>| start.map_or(Duration::ZERO, |start| start.elapsed());
         let stages = self.stages.iter().zip(&self.compiled).zip(&frame.stages);
         for ((stage, compiled), sizes) in stages {
-            let start = now();
-            let given = tensors_of(stage, operands, &results)?;
-            let tensors = converted(&compiled.planned, given)?;
-            spent.prepared_in += since(start);
-            let start = now();
-            let result = compiled.run(&refs(&tensors), sizes, how)?;
-            drop(tensors);
+            let mut start = now();
+            let mut ready = SmallVec::new();
+            let result = match are_ready(stage, &compiled.planned, operands, &mut ready) {
+                true => compiled.run(&ready, sizes, how)?,
+                false => {
+                    let given = tensors_of(stage, operands, &results)?;
+                    let tensors = converted(&compiled.planned, given)?;
+                    spent.prepared_in += since(start);
+                    start = now();
+                    compiled.run(&refs(&tensors), sizes, how)?
+                }
+            };
             results.push(result);
             spent.run_in += since(start);
         }
@@ -175,9 +180,9 @@ impl Prepared {
             });
         }
         let in_place = last.planned.rest.dtype() == T::DTYPE;
-        if above.is_empty() && in_place && last.planned.conversions.iter().all(Option::is_none) {
-            let tensors = tensors_of(stage, operands, &[])?;
-            return last.run_into(&refs(&tensors), sizes, how, out);
+        let mut ready = SmallVec::new();
+        if in_place && are_ready(stage, &last.planned, operands, &mut ready) {
+            return last.run_into(&ready, sizes, how, out);
         }
         let result = self.run(operands, how, None)?;
         out.copy_from_slice(result.values().typed::<T>()?);
@@ -200,6 +205,24 @@ impl Prepared {
             false => "interpreter",
         }
     }
+}
+
+/// Gives the tensor of each use of a stage, where all are given, and none has to be converted.
+#[inline]
+fn are_ready<'a>(
+    stage: &Stage,
+    planned: &Planned,
+    operands: &[&'a Tensor],
+    to: &mut SmallVec<[&'a Tensor; 4]>,
+) -> bool {
+    planned.conversions.iter().all(Option::is_none)
+        && stage.uses.iter().all(|one| match one.source {
+            Source::Operand(at) => {
+                to.push(operands[at]);
+                operands[at].view().is_whole()
+            }
+            Source::Stage(_) => false,
+        })
 }
 
 /// The tensor of each use of a stage. Views are made whole.

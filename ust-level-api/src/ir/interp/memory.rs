@@ -215,6 +215,7 @@ impl<'a> Memory<'a> {
 
     /// What it holds, as an array would be declared for it.
     #[must_use]
+    #[inline]
     pub fn elem(&self) -> Elem {
         match self {
             Memory::Index(array) => Elem::Index(array.kind()),
@@ -228,6 +229,7 @@ impl<'a> Memory<'a> {
 
     /// Whether it can be written.
     #[must_use]
+    #[inline]
     pub fn is_mut(&self) -> bool {
         matches!(self, Memory::IndicesMut(_) | Memory::ValuesMut(_) | Memory::Grow(_))
     }
@@ -290,6 +292,7 @@ pub enum Param {
 impl Param {
     /// The type of parameter that it is for.
     #[must_use]
+    #[inline]
     pub fn ty(&self) -> Ty {
         match self {
             Param::Int(_) => Ty::Int,
