@@ -100,15 +100,16 @@ impl Emit<'_> {
                 self.arrive(b, depth, step, arrival, state);
             });
         };
-        // All blocks but those at the border have a size that the compiler knows.
+        // All blocks but those at the border have a size that the compiler knows. There are few of
+        // those: they are not told apart by further dimensions.
         match whole_block(&domain.hi) {
-            Some((size, rest)) if domain.lo == Expr::Int(0) => {
+            Some((size, rest)) if domain.lo == Expr::Int(0) && !state.cut => {
                 let rest = b.bind("rest", rest);
                 let whole = Expr::Int(size).le(rest.clone());
                 b.if_else(
                     whole,
                     |b| run(b, Expr::Int(size), state.clone()),
-                    |b| run(b, rest, state.clone()),
+                    |b| run(b, rest, State { cut: true, ..state.clone() }),
                 );
             }
             _ => run(b, domain.hi.clone(), state),

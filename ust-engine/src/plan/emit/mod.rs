@@ -154,6 +154,8 @@ pub(crate) struct State {
     /// The element of each use, once it is known.
     pub(crate) elements: Vec<Option<Expr>>,
     pub(crate) target: Target,
+    /// Whether this is part of a block that the border of the tensor cuts.
+    cut: bool,
 }
 
 impl State {
@@ -255,6 +257,7 @@ pub(crate) fn emit(input: &Input<'_>) -> Loops {
         keys: Vec::new(),
         elements: vec![None; uses],
         target: Target::None,
+        cut: false,
     };
     emit.output.begin(&mut b);
     emit.enter(&mut b, 0, state);

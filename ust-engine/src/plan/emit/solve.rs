@@ -18,6 +18,8 @@ impl Emit<'_> {
         then: &mut dyn FnMut(&mut Builder, State),
     ) {
         let mut inside = Expr::Bool(true);
+        // What index variables are named for.
+        let mut learned: Vec<(usize, Expr)> = Vec::new();
         let live_first = uses.iter().filter(|&&at| state.live[at].is_some());
         let order: Vec<usize> = live_first
             .chain(uses.iter().filter(|&&at| state.live[at].is_none()))
@@ -43,9 +45,11 @@ impl Emit<'_> {
                     inverse.vars().into_iter().all(|l| state.origins[at][l] == Origin::Computed);
                 match &state.index[v] {
                     Some(before) if *before == value || computed => {}
+                    Some(_) if learned.contains(&(v, value.clone())) => {}
                     // Loops that contradict each other have met: no element is here.
                     Some(before) => inside = inside.and(value.equals(before.clone())),
                     None => {
+                        learned.push((v, value.clone()));
                         let value = b.bind(&self.input.indices[v], value);
                         let plain = dim_of(access, dim);
                         // A stored coordinate vouches for the index variable that it completes.
