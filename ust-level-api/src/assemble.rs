@@ -74,6 +74,11 @@ impl Entries {
     /// coordinates is shared, not copied. Parallel. Cost: O(entries + parents).
     #[must_use]
     pub fn segments(&self, unique: bool) -> Segments {
+        if let (true, IndexColumn::Same(parent, _), IndexColumn::Runs(starts)) =
+            (unique, &self.parent, &self.crd)
+        {
+            return of_runs(starts, *parent, self.parents);
+        }
         let found = if unique && !self.distinct {
             with_column!(&self.parent, parent => match &self.crd {
                 IndexColumn::U32(crd) => heads(parent, &crd[..]),
@@ -152,6 +157,17 @@ fn heads<T: IndexWord>(parent: impl IndexRead, crd: &[T]) -> Heads {
     Heads { counts, ascending: ascending.into_iter().all(|yes| yes) }
 }
 
+/// The children of one parent where all entries with the same coordinate stand together: only the
+/// runs are looked at.
+fn of_runs(starts: &[u32], parent: i64, parents: Pos) -> Segments {
+    let some = || starts.windows(2).enumerate().filter(|(_, run)| run[0] < run[1]);
+    let crd: Vec<u32> = some().map(|(crd, _)| crd as u32).collect();
+    let first = some().map(|(_, run)| run[0]);
+    let child: Vec<u32> = first.chain(starts.last().copied()).collect();
+    let offsets = offsets(&IndexColumn::Same(parent, crd.len()), parents);
+    Segments { offsets, crd: Buffer::from(crd).into(), child: IndexColumn::Runs(child.into()) }
+}
+
 /// Coordinates of the children, the child of each entry, and the parent of each child.
 fn children<T: IndexWord>(
     parent: impl IndexRead,
@@ -160,40 +176,45 @@ fn children<T: IndexWord>(
     total: usize,
 ) -> (IndexColumn, IndexColumn, IndexColumn) {
     let n = crd.len();
-    let mut of_entry = Buffer::<u32>::unspecified(if narrow(n) { n } else { 0 });
-    let mut of_entry_wide = Buffer::<i64>::unspecified(if narrow(n) { 0 } else { n });
+    // Where children begin says of which child an entry is, where that fits.
+    let mut starts = Buffer::<u32>::unspecified(if narrow(n) { total + 1 } else { 0 });
+    let mut of_entry = Buffer::<i64>::unspecified(if narrow(n) { 0 } else { n });
     let mut kept = Buffer::<T>::unspecified(total);
     let mut of_child = Buffer::<i64>::unspecified(total);
-    let mut rest = (of_entry.make_mut(), of_entry_wide.make_mut(), kept.make_mut());
+    if let Some(end) = starts.make_mut().last_mut() {
+        *end = n as u32;
+    }
+    let mut rest = (starts.make_mut(), of_entry.make_mut(), kept.make_mut());
     let mut rest_parent = of_child.make_mut();
     let mut start = 0;
     let mut jobs = Vec::with_capacity(counts.len());
     for (range, &count) in chunks(n).into_iter().zip(counts) {
-        let (narrow, a) = rest.0.split_at_mut(range.len().min(rest.0.len()));
+        let (starts, a) = rest.0.split_at_mut(count.min(rest.0.len()));
         let (wide, b) = rest.1.split_at_mut(range.len().min(rest.1.len()));
         let (crd, c) = rest.2.split_at_mut(count);
         let (parent, d) = rest_parent.split_at_mut(count);
-        jobs.push((range, start, narrow, wide, crd, parent));
+        jobs.push((range, start, starts, wide, crd, parent));
         (rest, rest_parent) = ((a, b, c), d);
         start += count;
     }
-    jobs.into_par_iter().for_each(|(range, start, narrow, wide, kept, of_child)| {
+    jobs.into_par_iter().for_each(|(range, start, starts, wide, kept, of_child)| {
         let mut next = 0;
         let base = range.start;
         for at in range {
             if is_head(parent, crd, at) {
                 kept[next] = crd[at];
                 of_child[next] = parent.at(at);
+                if let Some(start) = starts.get_mut(next) {
+                    *start = at as u32;
+                }
                 next += 1;
             }
-            let child = start + next - 1;
-            match narrow.get_mut(at - base) {
-                Some(slot) => *slot = child as u32,
-                None => wide[at - base] = child as i64,
+            if let Some(child) = wide.get_mut(at - base) {
+                *child = (start + next - 1) as i64;
             }
         }
     });
-    let child = if narrow(n) { of_entry.into() } else { of_entry_wide.into() };
+    let child = if narrow(n) { IndexColumn::Runs(starts) } else { of_entry.into() };
     (T::column(kept), child, of_child.into())
 }
 
