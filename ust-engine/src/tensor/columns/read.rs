@@ -9,6 +9,7 @@ use super::expr::evaluate;
 use crate::coo::Coo;
 use crate::error::Error;
 use crate::format::{Bound, IndexExpr, LevelDomain};
+use crate::lower::bounds::Affine;
 use crate::lower::scatter::{Key, scatter};
 use crate::lower::unpack::{Wanted, What};
 use crate::tensor::Tensor;
@@ -87,9 +88,7 @@ impl Table {
         }
         let own: Vec<&IndexExpr> = from.levels().iter().map(|level| &level.expr).collect();
         let wanted: Vec<&IndexExpr> = to.levels().iter().map(|level| &level.expr).collect();
-        let others = own.iter().filter(|expr| **expr != wanted[0]);
-        // Equal in all of these is equal in all: what follows is known.
-        if own.starts_with(&wanted[..1]) || !others.take(wanted.len() - 1).eq(&wanted[1..]) {
+        if own.starts_with(&wanted[..1]) || !ascends_below(&own, &wanted, from.rank()) {
             return Ok(None);
         }
         let columns: Vec<_> = to.levels()[1..]
@@ -124,6 +123,34 @@ impl Table {
             sorted: to.level_count(),
         }))
     }
+}
+
+/// Whether entries that come in the order of `own`, and are equal in the first expression wanted,
+/// come in the order of the others.
+fn ascends_below(own: &[&IndexExpr], wanted: &[&IndexExpr], rank: usize) -> bool {
+    let mut known: Vec<&IndexExpr> = vec![wanted[0]];
+    let mut next = wanted[1..].iter().copied();
+    let mut wants = next.next();
+    for &expr in own {
+        let Some(want) = wants else { break };
+        let fixed = |v: usize| known.contains(&&IndexExpr::Var(v));
+        if known.contains(&expr) || expr.vars().into_iter().all(fixed) {
+            continue;
+        }
+        let grows_with = |v: usize| {
+            Affine::of(expr, rank).is_some_and(|sum| {
+                let mut others =
+                    sum.factors.iter().enumerate().filter(|(d, f)| *d != v && **f != 0);
+                sum.factors[v] > 0 && others.all(|(d, _)| fixed(d))
+            })
+        };
+        if expr != want && !matches!(want, IndexExpr::Var(v) if grows_with(*v)) {
+            return false;
+        }
+        known.push(want);
+        wants = next.next();
+    }
+    wants.is_none()
 }
 
 /// In the order of how many levels, from the first, a tensor's entries are known to come.
