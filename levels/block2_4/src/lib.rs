@@ -31,13 +31,16 @@
 //! ```
 #![forbid(unsafe_code)]
 
+use rayon::prelude::*;
+use ust_level_api::assemble::{Segments, chunk_len};
 use ust_level_api::check;
+use ust_level_api::column::{BLOCK, IndexWord};
 use ust_level_api::ir::{Builder, Expr};
 use ust_level_api::level::Wants;
 use ust_level_api::{
-    Arg, ArraySpec, Arrays, Assembled, Description, Entries, ExprShape, Footprint, IndexColumn,
-    Interval, LevelArgs, LevelError, LevelFactory, LevelType, LocateCost, Located, Place, Props,
-    Reach, Role, Site, TensorStats, Walk, WalkKind, WalkSite, inventory,
+    Arg, ArraySpec, Arrays, Assembled, Buffer, Description, Entries, ExprShape, Footprint,
+    IndexColumn, Interval, LevelArgs, LevelError, LevelFactory, LevelType, LocateCost, Located,
+    Place, Props, Reach, Role, Site, TensorStats, Walk, WalkKind, WalkSite, inventory,
 };
 
 inventory::submit! {
@@ -113,22 +116,82 @@ impl Structured {
 
     /// Fills a group of `n` coordinates, ascending: those of `taken`, and the lowest free ones
     /// beside them. `places` gets the place of each of `taken`, counted from `first`.
-    fn pad(self, taken: &[i64], first: i64, group: &mut [i64], places: &mut [i64]) {
+    fn pad<T: IndexWord>(self, taken: &[i64], first: usize, group: &mut [T], places: &mut [T]) {
         let mut spare = self.n as usize - taken.len();
         let (mut at, mut free) = (0, 0);
         for (&coordinate, place) in taken.iter().zip(places) {
             while spare > 0 && free < coordinate {
-                group[at] = free;
+                group[at] = T::truncated(free);
                 (at, free, spare) = (at + 1, free + 1, spare - 1);
             }
-            group[at] = coordinate;
-            *place = first + at as i64;
+            group[at] = T::truncated(coordinate);
+            *place = T::truncated((first + at) as i64);
             (at, free) = (at + 1, coordinate + 1);
         }
         for slot in &mut group[at..] {
-            *slot = free;
+            *slot = T::truncated(free);
             free += 1;
         }
+    }
+
+    /// The coordinates of all groups, and the position of each entry. Parallel by groups.
+    fn lay<T: IndexWord>(
+        self,
+        children: &Segments,
+        parents: usize,
+    ) -> Result<(IndexColumn, IndexColumn), LevelError> {
+        let n = self.n as usize;
+        // Groups that are read at a time.
+        let step = (BLOCK / n).max(1);
+        let mut crd = Buffer::<T>::unspecified(parents * n);
+        let mut places = Buffer::<T>::unspecified(children.crd.len());
+        let mut rest = places.make_mut();
+        let mut jobs = Vec::new();
+        let chunk = chunk_len(parents);
+        for (number, groups) in crd.make_mut().chunks_mut(chunk * n).enumerate() {
+            let first = number * chunk;
+            let (lo, hi) =
+                (children.offsets.at(first), children.offsets.at(first + groups.len() / n));
+            let (places, others) = rest.split_at_mut((hi - lo) as usize);
+            jobs.push((first, groups, places));
+            rest = others;
+        }
+        let done: Vec<Result<(), LevelError>> = jobs
+            .into_par_iter()
+            .map(|(mut first, groups, mut places)| {
+                let (mut ends, mut taken) = (vec![0; step + 1], Vec::new());
+                for groups in groups.chunks_mut(step * n) {
+                    let ends = &mut ends[..=groups.len() / n];
+                    children.offsets.read(first, ends);
+                    taken.resize((ends[ends.len() - 1] - ends[0]) as usize, 0);
+                    children.crd.read(ends[0] as usize, &mut taken);
+                    let mut taken = &taken[..];
+                    for (group, ends) in groups.chunks_exact_mut(n).zip(ends.windows(2)) {
+                        let (own, others) = taken.split_at((ends[1] - ends[0]) as usize);
+                        if own.len() > n {
+                            return Err(self.overfull(first as u64, own));
+                        }
+                        let (mine, more) = std::mem::take(&mut places).split_at_mut(own.len());
+                        self.pad(own, first * n, group, mine);
+                        (taken, places) = (others, more);
+                        first += 1;
+                    }
+                }
+                Ok(())
+            })
+            .collect();
+        done.into_iter().collect::<Result<(), _>>()?;
+        let position = match &children.child {
+            IndexColumn::Count(_) => T::column(places),
+            child => {
+                let most = (0, (parents * n).saturating_sub(1) as i64);
+                IndexColumn::blocks(child.len(), most, &|first, out| {
+                    child.read(first, out);
+                    out.iter_mut().for_each(|out| *out = places[*out as usize].as_());
+                })
+            }
+        };
+        Ok((T::column(crd), position))
     }
 
     fn overfull(self, parent: u64, taken: &[i64]) -> LevelError {
@@ -191,25 +254,12 @@ impl LevelType for Structured {
 
     fn assemble(&self, site: &Site, entries: &Entries) -> Result<Assembled, LevelError> {
         let positions = site.positions(entries.parents, self.n)?;
-        let size = self.n as usize;
-        let segments = entries.segments(true);
-        let (offsets, children) = (segments.offsets.to_vec(), segments.crd.to_vec());
-        let mut crd = vec![0; positions as usize];
-        let mut places = vec![0; children.len()];
-        for (parent, group) in crd.chunks_exact_mut(size).enumerate() {
-            let segment = offsets[parent] as usize..offsets[parent + 1] as usize;
-            let taken = &children[segment.clone()];
-            if taken.len() > size {
-                return Err(self.overfull(parent as u64, taken));
-            }
-            self.pad(taken, (parent * size) as i64, group, &mut places[segment]);
-        }
-        let most = (0, positions.saturating_sub(1) as i64);
-        let child = &segments.child;
-        let position = IndexColumn::blocks(child.len(), most, &|first, out| {
-            child.read(first, out);
-            out.iter_mut().for_each(|out| *out = places[*out as usize]);
-        });
+        let children = entries.segments(true);
+        let parents = entries.parents as usize;
+        let (crd, position) = match u32::try_from(positions) {
+            Ok(_) => self.lay::<u32>(&children, parents)?,
+            Err(_) => self.lay::<i64>(&children, parents)?,
+        };
         Ok(Assembled { arrays: Arrays(vec![site.store_crd(crd)?]), position, positions })
     }
 

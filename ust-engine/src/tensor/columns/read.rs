@@ -160,20 +160,31 @@ fn in_order(tensor: &Tensor, bound: &Bound) -> usize {
     if !from.is_unique() || !from.is_ordered() || !tensor.view().is_whole() {
         return 0;
     }
-    let own = from.levels().iter().map(|level| &level.expr);
+    let mut own = from.levels().iter().map(|level| &level.expr);
     let wanted: Vec<&IndexExpr> = to.levels()[..to.tail()].iter().map(|l| &l.expr).collect();
-    let alike = own.clone().zip(&wanted).take_while(|(own, wanted)| own == *wanted).count();
-    if alike == from.level_count() {
-        // What follows is known by then.
-        return wanted.len();
-    }
-    let coarser = match (own.clone().nth(alike), wanted.get(alike)) {
-        (Some(own), Some(IndexExpr::FloorDiv(of, by))) => {
-            **of == *own && matches!(**by, IndexExpr::Const(by) if by > 0)
+    let mut known = 0;
+    while let (Some(own), Some(&want)) = (own.next(), wanted.get(known)) {
+        if own == want {
+            known += 1;
+            continue;
         }
-        _ => false,
-    };
-    alike + usize::from(coarser)
+        // A quotient is coarser; and with the remainder below it, it is the same.
+        let parts = match want {
+            IndexExpr::FloorDiv(of, by) if **of == *own => match **by {
+                IndexExpr::Const(size) if size > 0 => Some(IndexExpr::Mod(of.clone(), by.clone())),
+                _ => None,
+            },
+            _ => None,
+        };
+        let Some(remainder) = parts else { return known };
+        known += 1;
+        if wanted.get(known) != Some(&&remainder) {
+            return known;
+        }
+        known += 1;
+    }
+    // Where all of its own levels are used up, what follows is known.
+    if own.next().is_none() { wanted.len() } else { known }
 }
 
 /// Fewer entries than this are sorted as columns: nothing is compiled for them.
