@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use clap::{Parser, Subcommand};
-use ust::Dtype;
+use ust::{Backend, Dtype};
 
 /// Inspect, convert, draw and multiply sparse tensors in any format.
 #[derive(Debug, Parser)]
@@ -168,8 +168,9 @@ pub(crate) struct Run {
     /// The extent of an index of the result that no operand has
     #[arg(long, value_name = "INDEX=N", value_parser = extent)]
     pub(crate) extent: Vec<(String, usize)>,
-    /// What runs the loops
-    #[arg(long, value_enum, default_value_t)]
+    /// What runs the loops: `auto`, the quickest for the expression, or a name, such as `jit`, or
+    /// `interp` for the checked interpreter
+    #[arg(long, value_name = "NAME", default_value_t)]
     pub(crate) backend: Backend,
     /// Threads, at most; all cores without it
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..))]
@@ -190,18 +191,6 @@ pub(crate) struct Run {
     /// Print one JSON object, with the result where it is not written to a file
     #[arg(long)]
     pub(crate) json: bool,
-}
-
-/// What runs the loops.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, clap::ValueEnum)]
-pub(crate) enum Backend {
-    /// Machine code where the machine is supported, else the interpreter
-    #[default]
-    Auto,
-    /// Machine code
-    Jit,
-    /// The checked interpreter, which is slow
-    Interp,
 }
 
 const ADVISE_HELP: &str = "\

@@ -34,6 +34,7 @@ mod kernels;
 pub mod lower;
 pub mod ops;
 mod plan;
+pub mod provider;
 pub mod tensor;
 
 pub use coo::Coo;
@@ -41,7 +42,7 @@ pub use error::Error;
 pub use format::Format;
 pub use ndarray;
 pub use ops::{Kernel, einsum};
-pub use plan::Backend;
+pub use provider::Backend;
 pub use tensor::{Tensor, Values};
 pub use ust_level_api::scalar::{Complex, bf16, f16};
 pub use ust_level_api::{Buffer, Dtype, Element, IndexArray, IndexKind, Scalar};

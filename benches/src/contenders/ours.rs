@@ -17,7 +17,7 @@ inventory::submit! { Contender {
     name: "ust-interpreter", about: "this project without machine code, on small inputs",
     prepare: |case, around| match (case.op.task, around.quick) {
         (Task::Expression { .. }, true) if case.operand_bytes() < 1 << 20 => {
-            prepare(case, around, Backend::Interpreter)
+            prepare(case, around, Backend::INTERPRETER)
         }
         _ => Ok(None),
     },

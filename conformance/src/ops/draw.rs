@@ -35,14 +35,14 @@ pub(super) struct Drawing<'a> {
 }
 
 const BACKENDS: [Run; 8] = [
-    (Backend::Jit, 1),
-    (Backend::Interpreter, 1),
-    (Backend::CheckedJit, 2),
+    (Backend::JIT, 1),
+    (Backend::INTERPRETER, 1),
+    (Backend::CHECKED_JIT, 2),
     (Backend::Auto, 2),
-    (Backend::Jit, 2),
-    (Backend::CheckedJit, 1),
+    (Backend::JIT, 2),
+    (Backend::CHECKED_JIT, 1),
     (Backend::Auto, 1),
-    (Backend::Interpreter, 2),
+    (Backend::INTERPRETER, 2),
 ];
 
 impl Drawing<'_> {
@@ -113,12 +113,12 @@ impl Drawing<'_> {
         };
         // A level type of unknown merit: what it emits may be wrong, and is checked as it runs.
         let runs = match self.other {
-            true => vec![(Backend::CheckedJit, 1), (Backend::Interpreter, 1)],
+            true => vec![(Backend::CHECKED_JIT, 1), (Backend::INTERPRETER, 1)],
             false => runs,
         };
         let runs = match large && !self.other {
             // The interpreter is slow, and runs nothing on two threads.
-            true => vec![(Backend::Jit, 1), (Backend::Auto, 2), (Backend::CheckedJit, 2)],
+            true => vec![(Backend::JIT, 1), (Backend::Auto, 2), (Backend::CHECKED_JIT, 2)],
             false => runs,
         };
         let is_given = |name: &String| accesses.iter().any(|access| access.indices.contains(name));

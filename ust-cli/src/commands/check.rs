@@ -22,7 +22,7 @@ pub(super) fn check(
     let expected = match (updates, oracle::cost(&call)?) {
         (false, cost) if cost <= SMALL => oracle::evaluate(&call)?,
         _ => {
-            let call = call.backend(Backend::Interpreter);
+            let call = call.backend(Backend::INTERPRETER);
             match &operands.old {
                 None => call.run()?,
                 Some(old) => {

@@ -4,9 +4,9 @@ use std::io::Write;
 use std::time::Instant;
 
 use ust::ops::{Einsum, Expression, Kernel, Timing};
-use ust::{Backend, Tensor, einsum};
+use ust::{Tensor, einsum};
 
-use crate::args::{Backend as Asked, Named, Run};
+use crate::args::{Named, Run};
 use crate::failure::Failure;
 use crate::output::Output;
 use crate::{json, source, text};
@@ -134,11 +134,7 @@ pub(super) fn einsum_of(args: &Run, operands: &Operands) -> Einsum {
     if let Some(threads) = args.threads {
         call = call.threads(threads.into());
     }
-    call.backend(match args.backend {
-        Asked::Auto => Backend::Auto,
-        Asked::Jit => Backend::Jit,
-        Asked::Interp => Backend::Interpreter,
-    })
+    call.backend(args.backend)
 }
 
 /// The tensors of an expression.

@@ -7,8 +7,8 @@ use ust_level_api::{Dtype, IndexKind};
 
 use super::einsum::Settings;
 use crate::format::Format;
-use crate::plan::Backend;
 use crate::plan::execute::Prepared;
+use crate::provider::Backend;
 use crate::tensor::Tensor;
 
 /// Kernels kept at most; the one that was not used for longest goes first.

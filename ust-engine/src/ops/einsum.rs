@@ -8,7 +8,7 @@ use super::kernel::{Kernel, refs};
 use super::{Assignment, CheckOptions, OpError, Semiring, UserOperator};
 use crate::error::Error;
 use crate::format::Format;
-use crate::plan::Backend;
+use crate::provider::Backend;
 use crate::tensor::memory::default_limit;
 use crate::tensor::{StoredElement, Tensor};
 
@@ -145,7 +145,8 @@ impl Einsum {
         self
     }
 
-    /// What runs the loops: [`Backend::Auto`] by default.
+    /// What runs the loops: [`Backend::Auto`] by default, the [provider](crate::provider) that offers
+    /// the least time.
     pub fn backend(mut self, backend: Backend) -> Self {
         self.settings.backend = backend;
         self

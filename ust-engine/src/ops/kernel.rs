@@ -150,7 +150,8 @@ impl Kernel {
         self.prepared.machine_code()
     }
 
-    /// What runs the loops: `jit` or `interpreter`.
+    /// The name of the provider that runs the loops, those of the last stage where there are several:
+    /// `jit`, for one.
     #[must_use]
     pub fn backend(&self) -> &'static str {
         self.prepared.backend()

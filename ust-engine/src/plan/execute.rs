@@ -7,7 +7,6 @@ use smallvec::SmallVec;
 
 use ust_level_api::Scalar;
 
-use super::backend::Backend;
 use super::choose::{Given, Planned, choose};
 use super::frame::{self, Extents, Frame, Last, Sizes};
 use super::run::Compiled;
@@ -16,6 +15,7 @@ use crate::error::Error;
 use crate::format::Format;
 use crate::ops::control::{Run, Timing};
 use crate::ops::term::Assignment;
+use crate::provider::Backend;
 use crate::tensor::{StoredElement, Tensor};
 
 /// How an assignment is planned.
@@ -195,15 +195,12 @@ impl Prepared {
 
     pub(crate) fn machine_code(&self) -> Option<String> {
         let codes: Option<Vec<String>> =
-            self.compiled.iter().map(|stage| stage.executable.disassembly()).collect();
+            self.compiled.iter().map(|stage| stage.chosen.executable.disassembly()).collect();
         codes.map(|codes| codes.join("\n"))
     }
 
     pub(crate) fn backend(&self) -> &'static str {
-        match self.compiled.iter().all(|stage| stage.executable.is_native()) {
-            true => "jit",
-            false => "interpreter",
-        }
+        self.compiled.last().map_or("", |stage| stage.chosen.name)
     }
 }
 

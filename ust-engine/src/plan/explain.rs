@@ -91,6 +91,6 @@ fn one(
         false => writeln!(out, ", in `{}`, then converted", planned.sink.format)?,
     }
     writeln!(out, "estimate    {:.3} ms on one thread", planned.cost / 1e6)?;
-    writeln!(out, "back end    {}", compiled.executable.describe())?;
+    out.push_str(&compiled.chosen.explain());
     writeln!(out, "{}", planned.loops.function)
 }

@@ -14,12 +14,10 @@
 //! | `frame` | what follows from the shapes of the operands |
 //! | `run`, `collect` | a planned stage on tensors, and what its loops collect |
 //! | `unsorted` | rows in any order, sorted and combined |
-//! | `backend` | what runs the loops |
 //! | `execute` | an assignment, stage by stage |
 //! | `explain` | what a plan does, for people |
 
 pub(crate) mod access;
-pub(crate) mod backend;
 pub(crate) mod choose;
 mod collect;
 pub(crate) mod emit;
@@ -35,5 +33,3 @@ pub(crate) mod sink;
 pub(crate) mod split;
 pub(crate) mod stage;
 mod unsorted;
-
-pub use backend::Backend;

@@ -8,7 +8,6 @@ use ust_level_api::ir::Stmt;
 use ust_level_api::ir::interp::{GrowValues, Growable, Memory, Param};
 use ust_level_api::{Element, with_dtype};
 
-use super::backend::{Backend, Executable};
 use super::choose::Planned;
 use super::collect::{GrowColumn, Part, Workspace, rows_of};
 use super::emit::Argument;
@@ -20,6 +19,7 @@ use crate::error::Error;
 use crate::format::{Bound, Format};
 use crate::ops::control::Run;
 use crate::ops::operator::Operator;
+use crate::provider::{self, Backend, Chosen, Plan};
 use crate::tensor::{StoredElement, Tensor, Values};
 use crate::with_values;
 
@@ -27,7 +27,8 @@ use crate::with_values;
 #[derive(Debug)]
 pub(crate) struct Compiled {
     pub(crate) planned: Planned,
-    pub(crate) executable: Executable,
+    /// What runs the loops.
+    pub(crate) chosen: Chosen,
     /// What combines, where index variables are reduced, and which.
     reduce: Option<Operator>,
     reduced: Vec<usize>,
@@ -57,7 +58,8 @@ impl Compiled {
     /// Compiles a planned stage. `tensors` are those that the loops run on, converted.
     ///
     /// # Errors
-    /// [`Error::Malformed`] where a level type emits what is no code.
+    /// [`Error::Malformed`] where a level type emits what is no code; [`Error::Unsupported`] where
+    /// the back end asked for cannot run the loops.
     pub(crate) fn new(
         planned: Planned,
         stage: &super::stage::Stage,
@@ -65,7 +67,29 @@ impl Compiled {
         backend: Backend,
         strict: bool,
     ) -> Result<Self, Error> {
-        let executable = Executable::compile(&planned.loops.function, backend, strict)?;
+        let plan = Plan {
+            function: &planned.loops.function,
+            operands: stage
+                .uses
+                .iter()
+                .zip(tensors)
+                .map(|(u, tensor)| provider::Access {
+                    format: tensor.format(),
+                    dtype: tensor.dtype(),
+                    indices: &u.dims,
+                })
+                .collect(),
+            result: provider::Access {
+                format: &planned.sink.format,
+                dtype: planned.rest.dtype(),
+                indices: &stage.result,
+            },
+            body: &stage.body,
+            reduce: stage.reduce.as_ref().map(|(op, indices)| (op, &indices[..])),
+            strict,
+            estimate: planned.cost,
+        };
+        let chosen = provider::choose(&plan, backend)?;
         let accesses: Vec<_> = stage
             .uses
             .iter()
@@ -81,7 +105,7 @@ impl Compiled {
         let adds = combines(&planned.loops.function.body);
         Ok(Self {
             planned,
-            executable,
+            chosen,
             reduce,
             reduced,
             splitter,
@@ -165,7 +189,7 @@ impl Compiled {
         {
             return Ok(None);
         }
-        let threads = match self.planned.cost < PARALLEL || !self.executable.is_native() {
+        let threads = match self.planned.cost < PARALLEL || !self.chosen.executable.splits() {
             true => 1,
             false => how.threads.max(1),
         };
@@ -261,13 +285,15 @@ impl Compiled {
         let Some(groups) = groups else {
             stop(how)?;
             let params = sizes.whole.get_or_init(|| self.params(tensors, sizes, self.whole()));
-            return self.executable.run(params, &mut self.bindings(tensors, T::memory(out)));
+            return self.chosen.executable.run(params, &mut self.bindings(tensors, T::memory(out)));
         };
         let params = |&part: &(i64, i64)| self.params(tensors, sizes, part);
         if self.apart || self.reduce.is_none() {
             let each = |parts: &Parts| parts.iter().map(params).collect();
             let each: Vec<Vec<Params>> = groups.iter().map(each).collect();
-            return self.executable.run_apart(
+            let each: Vec<Vec<&[Param]>> =
+                each.iter().map(|group| group.iter().map(|one| &one[..]).collect()).collect();
+            return self.chosen.executable.run_apart(
                 &each,
                 &mut self.bindings(tensors, T::memory(out)),
                 &|| stop(how),
@@ -277,7 +303,7 @@ impl Compiled {
             let mut memory = self.bindings(tensors, T::memory(out));
             parts.iter().try_for_each(|part| {
                 stop(how)?;
-                self.executable.run(&params(part), &mut memory)
+                self.chosen.executable.run(&params(part), &mut memory)
             })
         };
         let rest = T::from_scalar(self.planned.rest).unwrap_or(T::ZERO);
@@ -351,7 +377,7 @@ impl Compiled {
                 memory.push(Memory::indices_mut(&mut row.list[..]));
             }
             stop(how)?;
-            self.executable.run(&params, &mut memory)?;
+            self.chosen.executable.run(&params, &mut memory)?;
             drop(memory);
             Ok(Part { columns, values, rows: rows[0] as usize })
         };

@@ -6,9 +6,9 @@ use ust_level_api::ir::{Builder, Elem, Expr, Function, Ty};
 use ust_level_api::{Dtype, with_dtype};
 use ust_level_api::{IndexColumn, IndexKind};
 
-use super::backend::{Backend, Executable};
 use crate::error::Error;
 use crate::format::Bound;
+use crate::lower::native::Code;
 use crate::ops::operator::Operator;
 use crate::tensor::rows::Rows;
 use crate::tensor::{StoredElement, Values};
@@ -62,7 +62,7 @@ pub(super) fn sort_and_combine(rows: &Rows, bound: &Bound, op: &Operator) -> Res
     starts.push(count as i64);
     let order: Vec<i64> = order.into_iter().map(|at| at as i64).collect();
     let dtype = rows.values.dtype();
-    let executable = Executable::compile(&grouped(op, dtype), Backend::Auto, true)?;
+    let code = Code::trusting(&grouped(op, dtype), count)?;
     let mut values = Values::filled(dtype.zero(), heads.len());
     with_dtype!(dtype, T => {
         let mut memory = [
@@ -71,7 +71,7 @@ pub(super) fn sort_and_combine(rows: &Rows, bound: &Bound, op: &Operator) -> Res
             Memory::values(rows.values.typed::<T>()?),
             Memory::values_mut(values.typed_mut::<T>()?),
         ];
-        executable.run(&[(heads.len() as i64).into()], &mut memory)?;
+        code.run(&[(heads.len() as i64).into()], &mut memory)?;
     });
     Ok(Rows { columns, values })
 }
@@ -118,10 +118,10 @@ pub(super) fn combine_copies<T: StoredElement>(
             None => b.store(to, at, op.emit(vec![a, z], dtype, dtype)),
         }
     });
-    let executable = Executable::compile(&b.finish(), Backend::Auto, true)?;
+    let code = Code::trusting(&b.finish(), all.len() * copies.len())?;
     for copy in copies {
         let mut memory = [T::memory_of(copy), T::memory(all)];
-        executable.run(&[(copy.len() as i64).into()], &mut memory)?;
+        code.run(&[(copy.len() as i64).into()], &mut memory)?;
     }
     Ok(())
 }

@@ -1,0 +1,149 @@
+//! What follows from the shapes of a kernel's operands, kept from one run to the next.
+
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
+
+use smallvec::SmallVec;
+use ust_level_api::Scalar;
+use ust_level_api::ir::interp::Param;
+
+use crate::error::Error;
+use crate::format::{Bound, Format};
+use crate::ops::term::Assignment;
+use crate::tensor::Tensor;
+
+/// An extent for each index variable, or dimension.
+pub(crate) type Extents = SmallVec<[usize; 8]>;
+
+/// Numbers that loops are given.
+pub(crate) type Params = SmallVec<[Param; 12]>;
+
+/// The sizes that a stage runs with.
+#[derive(Debug)]
+pub(crate) struct Sizes {
+    /// Of each index variable.
+    pub(crate) extents: Extents,
+    /// The result.
+    pub(crate) bound: Bound,
+    /// What the loops are given where they run in one piece.
+    pub(crate) whole: OnceLock<Params>,
+}
+
+impl Sizes {
+    /// # Errors
+    /// [`Error::TooLarge`] for a shape beyond all limits.
+    pub(crate) fn new(extents: &[usize], dims: &[usize], format: &Format) -> Result<Self, Error> {
+        let shape: Extents = dims.iter().map(|&v| extents[v]).collect();
+        let bound = format.bind(&shape)?;
+        Ok(Self { extents: extents.into(), bound, whole: OnceLock::new() })
+    }
+}
+
+/// The sizes that all stages run with.
+#[derive(Debug)]
+pub(crate) struct Frame {
+    /// The shapes of the operands, one after another.
+    shapes: SmallVec<[usize; 12]>,
+    /// For each stage.
+    pub(crate) stages: SmallVec<[Sizes; 1]>,
+}
+
+/// The frame of the last run.
+#[derive(Debug, Default)]
+pub(crate) struct Last(Mutex<Option<Arc<Frame>>>);
+
+impl Last {
+    /// The frame for operands of these shapes: that of the last run, or a new one, of `stages`.
+    ///
+    /// # Errors
+    /// What `stages` gives.
+    pub(crate) fn frame(
+        &self,
+        operands: &[&Tensor],
+        stages: impl FnOnce() -> Result<SmallVec<[Sizes; 1]>, Error>,
+    ) -> Result<Arc<Frame>, Error> {
+        let mut last = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(frame) = &*last
+            && frame.is_for(operands)
+        {
+            return Ok(Arc::clone(frame));
+        }
+        let shapes = operands.iter().flat_map(|tensor| tensor.shape()).copied().collect();
+        let frame = Arc::new(Frame { shapes, stages: stages()? });
+        *last = Some(Arc::clone(&frame));
+        Ok(frame)
+    }
+}
+
+impl Frame {
+    fn is_for(&self, operands: &[&Tensor]) -> bool {
+        let mut rest = &self.shapes[..];
+        operands.iter().all(|tensor| match rest.split_at_checked(tensor.shape().len()) {
+            Some((shape, more)) => {
+                rest = more;
+                shape == tensor.shape()
+            }
+            None => false,
+        })
+    }
+}
+
+/// Whether tensors are in the formats that a kernel was prepared for. `operands` are those of the
+/// assignment, and for an update the old value after them.
+///
+/// # Errors
+/// [`Error::Unsupported`].
+pub(crate) fn expect(
+    assignment: &Assignment,
+    operands: &[&Tensor],
+    expected: &[(Format, Scalar)],
+) -> Result<(), Error> {
+    for (at, (tensor, (format, fill))) in operands.iter().zip(expected).enumerate() {
+        if tensor.format() != format || !tensor.fill().same(fill) {
+            let input = assignment.operands.get(at);
+            let name = input.map_or(&assignment.result.name, |input| &input.name);
+            return Err(Error::Unsupported(format!(
+                "the kernel was prepared for `{name}` in `{format}` with fill value {fill}, and \
+                 it is given in `{}` with fill value {}",
+                tensor.format(),
+                tensor.fill()
+            )));
+        }
+    }
+    Ok(())
+}
+
+/// The extent of every index variable.
+///
+/// # Errors
+/// [`Error::Shape`] where extents contradict each other.
+pub(crate) fn extents(assignment: &Assignment, operands: &[&Tensor]) -> Result<Extents, Error> {
+    let mut extents: Extents = assignment.indices.iter().map(|i| i.extent).collect();
+    let mut seen: SmallVec<[Option<&str>; 8]> = SmallVec::from_elem(None, extents.len());
+    for one in &assignment.uses {
+        let name = &assignment.operands[one.operand].name;
+        for (&v, &extent) in one.indices.iter().zip(operands[one.operand].shape()) {
+            match seen[v] {
+                Some(other) if extents[v] != extent => {
+                    return Err(Error::Shape {
+                        found: operands[one.operand].shape().to_vec(),
+                        expected: format!(
+                            "the index `{}` has extent {} in `{other}`, and {extent} in `{name}`",
+                            assignment.indices[v].name, extents[v]
+                        ),
+                    });
+                }
+                _ => (seen[v], extents[v]) = (Some(name.as_str()), extent),
+            }
+        }
+    }
+    if let Some(old) = operands.get(assignment.operands.len()) {
+        let wanted = assignment.result.indices.iter().map(|&v| extents[v]);
+        if !wanted.clone().eq(old.shape().iter().copied()) {
+            return Err(Error::Shape {
+                found: old.shape().to_vec(),
+                expected: format!("the result has shape {:?}", wanted.collect::<Vec<_>>()),
+            });
+        }
+    }
+    Ok(extents)
+}

@@ -1,0 +1,120 @@
+//! The providers of this crate: machine code, and the interpreter.
+
+use ust_level_api::inventory;
+use ust_level_api::ir::interp::{Memory, Param, Program};
+
+use super::{Executable, Offer, Plan, Provider, Registration};
+use crate::error::Error;
+
+pub(crate) const INTERPRETER: &str = "interp";
+
+/// The interpreter takes about so many times as long as machine code.
+const SLOWER: f64 = 30.0;
+
+struct Interpreter;
+
+inventory::submit!(Registration(&Interpreter));
+
+impl Provider for Interpreter {
+    fn name(&self) -> &'static str {
+        INTERPRETER
+    }
+
+    fn summary(&self) -> &'static str {
+        "the checked interpreter: the reference, and slow"
+    }
+
+    fn offer(&self, plan: &Plan<'_>) -> Offer {
+        Offer::Time(SLOWER * plan.estimate)
+    }
+
+    fn compile(&self, plan: &Plan<'_>) -> Result<Box<dyn Executable>, Error> {
+        Ok(Box::new(Program::compile(plan.function)?))
+    }
+}
+
+impl Executable for Program {
+    fn run(&self, params: &[Param], memory: &mut [Memory<'_>]) -> Result<(), Error> {
+        Ok(Program::run(self, params, memory)?)
+    }
+
+    /// It is not for speed; and errors come in the order of the loops.
+    fn splits(&self) -> bool {
+        false
+    }
+
+    fn describe(&self) -> String {
+        format!("{} instructions", self.instructions())
+    }
+}
+
+#[cfg(feature = "jit")]
+mod jit {
+    use super::*;
+    use crate::jit::{JitError, Kernel, Options, is_supported};
+    use crate::provider::Groups;
+
+    struct Jit {
+        checked: bool,
+    }
+
+    inventory::submit!(Registration(&Jit { checked: false }));
+    inventory::submit!(Registration(&Jit { checked: true }));
+
+    impl Provider for Jit {
+        fn name(&self) -> &'static str {
+            if self.checked { "checked-jit" } else { "jit" }
+        }
+
+        fn summary(&self) -> &'static str {
+            match self.checked {
+                false => "machine code, made on the spot",
+                true => "machine code that checks every access, for tests",
+            }
+        }
+
+        fn offer(&self, plan: &Plan<'_>) -> Offer {
+            match (is_supported(), self.checked) {
+                (false, _) => Offer::Refused("there is no compiler for this processor".to_owned()),
+                (true, true) => Offer::OnRequest("every access is checked twice".to_owned()),
+                (true, false) => Offer::Time(plan.estimate),
+            }
+        }
+
+        fn compile(&self, plan: &Plan<'_>) -> Result<Box<dyn Executable>, Error> {
+            let options = Options { checked: self.checked, strict: plan.strict };
+            match Kernel::compile(plan.function, &options) {
+                Ok(kernel) => Ok(Box::new(kernel)),
+                Err(JitError::Invalid(error)) => Err(error.into()),
+                Err(error) => Err(Error::Unsupported(error.to_string())),
+            }
+        }
+    }
+
+    impl Executable for Kernel {
+        fn run(&self, params: &[Param], memory: &mut [Memory<'_>]) -> Result<(), Error> {
+            Ok(Kernel::run(self, params, memory)?)
+        }
+
+        fn run_apart(
+            &self,
+            groups: &Groups<'_>,
+            memory: &mut [Memory<'_>],
+            check: &(dyn Fn() -> Result<(), Error> + Sync),
+        ) -> Result<(), Error> {
+            Kernel::run_apart(self, groups, memory, check)
+        }
+
+        fn describe(&self) -> String {
+            format!(
+                "{} bytes of machine code, compiled in {:.3} ms",
+                self.code().len(),
+                self.compile_time().as_secs_f64() * 1e3
+            )
+        }
+
+        fn disassembly(&self) -> Option<String> {
+            Some(Kernel::disassembly(self))
+        }
+    }
+}

@@ -1,0 +1,103 @@
+//! Who runs a plan.
+
+use std::fmt::Write;
+
+use super::{Backend, Executable, Offer, Plan, Provider, all, unknown};
+use crate::error::Error;
+
+/// A plan, ready to run, and how that came about.
+#[derive(Debug)]
+pub(crate) struct Chosen {
+    /// The name of the provider.
+    pub(crate) name: &'static str,
+    pub(crate) executable: Box<dyn Executable>,
+    /// What each provider that was asked said, and what became of it.
+    asked: Vec<(&'static str, String)>,
+}
+
+/// Finds who runs a plan, and has it compiled.
+///
+/// # Errors
+/// [`Error::Unsupported`] where nobody is called by the name asked for, or refuses; else what
+/// compiling gives.
+pub(crate) fn choose(plan: &Plan<'_>, backend: Backend) -> Result<Chosen, Error> {
+    match backend {
+        Backend::Named(name) => named(plan, name),
+        Backend::Auto => quickest(plan),
+    }
+}
+
+fn named(plan: &Plan<'_>, name: &str) -> Result<Chosen, Error> {
+    let provider = all().into_iter().find(|one| one.name() == name);
+    let provider = provider.ok_or_else(|| unknown(name))?;
+    let said = match provider.offer(plan) {
+        Offer::Refused(why) => {
+            return Err(Error::Unsupported(format!("`{name}` cannot run this plan: {why}")));
+        }
+        Offer::OnRequest(_) => "asked for".to_owned(),
+        Offer::Time(time) => format!("{}; asked for", about(time)),
+    };
+    let (name, executable) = (provider.name(), provider.compile(plan)?);
+    Ok(Chosen { name, executable, asked: vec![(name, said)] })
+}
+
+fn quickest(plan: &Plan<'_>) -> Result<Chosen, Error> {
+    let mut asked = Vec::new();
+    let mut offers: Vec<(f64, &'static dyn Provider)> = Vec::new();
+    for provider in all() {
+        match provider.offer(plan) {
+            Offer::Time(time) => offers.push((time, provider)),
+            Offer::OnRequest(why) => {
+                asked.push((provider.name(), format!("on request only: {why}")));
+            }
+            Offer::Refused(why) => asked.push((provider.name(), format!("refused: {why}"))),
+        }
+    }
+    // Stable: those that say the same are taken by name.
+    offers.sort_by(|a, b| a.0.total_cmp(&b.0));
+    let mut made = None;
+    let mut failed = None;
+    let mut said: Vec<(&'static str, String)> = Vec::new();
+    for (time, provider) in offers {
+        let time = about(time);
+        said.push(match &made {
+            Some(_) => (provider.name(), time),
+            None => match provider.compile(plan) {
+                Ok(executable) => {
+                    made = Some((provider.name(), executable));
+                    (provider.name(), format!("{time}, the least of all"))
+                }
+                Err(error) => {
+                    let said = format!("{time}, and failed: {error}");
+                    failed = Some(error);
+                    (provider.name(), said)
+                }
+            },
+        });
+    }
+    said.append(&mut asked);
+    match (made, failed) {
+        (Some((name, executable)), _) => Ok(Chosen { name, executable, asked: said }),
+        (None, Some(error)) => Err(error),
+        (None, None) => {
+            let said: Vec<String> = said.iter().map(|(n, said)| format!("{n}: {said}")).collect();
+            Err(Error::Unsupported(format!("nothing can run this plan; {}", said.join("; "))))
+        }
+    }
+}
+
+fn about(nanoseconds: f64) -> String {
+    format!("about {:.3} ms", nanoseconds / 1e6)
+}
+
+impl Chosen {
+    /// Who runs it, and who else was asked: lines for people.
+    pub(crate) fn explain(&self) -> String {
+        let mut out = format!("back end    {}, {}\n", self.name, self.executable.describe());
+        for (name, said) in &self.asked {
+            // Writing into a string cannot fail.
+            let _ = writeln!(out, "asked       {name}: {said}");
+        }
+        out
+    }
+}
