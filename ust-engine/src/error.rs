@@ -126,4 +126,12 @@ pub enum Error {
     /// Something that cannot be done, with what to do instead.
     #[error("{0}")]
     Unsupported(String),
+    /// The back end that was asked for cannot run the plan.
+    #[error("`{backend}` cannot run this plan: {reason}")]
+    Refused {
+        /// The name of the provider.
+        backend: &'static str,
+        /// What it says.
+        reason: String,
+    },
 }

@@ -45,6 +45,14 @@ const BACKENDS: [Run; 8] = [
     (Backend::INTERPRETER, 2),
 ];
 
+/// Back ends that are linked beside those of the engine, on one and two threads. They may refuse.
+fn strangers() -> impl Iterator<Item = Run> {
+    let known = BACKENDS.map(|(backend, _)| backend);
+    let named = ust_engine::provider::names().into_iter().map(Backend::Named);
+    let others = named.filter(move |backend| !known.contains(backend));
+    others.flat_map(|backend| [(backend, 1), (backend, 2)])
+}
+
 impl Drawing<'_> {
     /// The trial of a specification: always the same one.
     pub(super) fn trial(&self, id: &str, spec: &Spec) -> Result<Trial, Trouble> {
@@ -121,6 +129,7 @@ impl Drawing<'_> {
             true => vec![(Backend::JIT, 1), (Backend::Auto, 2), (Backend::CHECKED_JIT, 2)],
             false => runs,
         };
+        let runs = runs.into_iter().chain(strangers()).collect();
         let is_given = |name: &String| accesses.iter().any(|access| access.indices.contains(name));
         let absent = result.iter().filter(|name| !is_given(name)).cloned().collect();
         Ok(Trial { id: id.to_owned(), operation, extents, absent, operands, old, format, runs })

@@ -13,7 +13,7 @@ use super::run::Compiled;
 use super::stage::{Source, Stage, stages};
 use crate::error::Error;
 use crate::format::Format;
-use crate::ops::control::{Run, Timing};
+use crate::ops::control::{Run, Timing, within};
 use crate::ops::term::Assignment;
 use crate::provider::Backend;
 use crate::tensor::{StoredElement, Tensor};
@@ -61,7 +61,7 @@ impl Prepared {
             let last = at + 1 == stages.len();
             let given = tensors_of(stage, operands, &results)?;
             let planned = plan(&assignment, stage, &refs(&given), options, last)?;
-            let tensors = converted(&planned, given)?;
+            let tensors = converted(&planned, given, options.run)?;
             let made =
                 Compiled::new(planned, stage, &refs(&tensors), options.backend, options.strict)?;
             if !last {
@@ -125,7 +125,7 @@ impl Prepared {
                 true => compiled.run(&ready, sizes, how)?,
                 false => {
                     let given = tensors_of(stage, operands, &results)?;
-                    let tensors = converted(&compiled.planned, given)?;
+                    let tensors = converted(&compiled.planned, given, how)?;
                     spent.prepared_in += since(start);
                     start = now();
                     compiled.run(&refs(&tensors), sizes, how)?
@@ -295,17 +295,18 @@ fn plan(
 }
 
 /// The tensors that the loops run on.
-fn converted<'a>(planned: &Planned, tensors: Held<'a>) -> Result<Held<'a>, Error> {
+fn converted<'a>(planned: &Planned, tensors: Held<'a>, how: Run<'_>) -> Result<Held<'a>, Error> {
     if planned.conversions.iter().all(Option::is_none) {
         return Ok(tensors);
     }
     let each = tensors.into_iter().zip(&planned.conversions);
     each.map(|(given, format)| {
-        let made = match (format, &given) {
-            (None, _) => return Ok(given),
-            (Some(format), Operand::Borrowed(tensor)) => tensor.convert(format)?,
-            (Some(format), Operand::Made(tensor)) => tensor.convert(format)?,
+        let Some(format) = format else { return Ok(given) };
+        let tensor = match &given {
+            Operand::Borrowed(tensor) => *tensor,
+            Operand::Made(tensor) => tensor,
         };
+        let made = within(how.threads, tensor.nse(), || tensor.convert(format))?;
         Ok(Operand::Made(Box::new(made)))
     })
     .collect()

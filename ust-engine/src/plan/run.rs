@@ -17,7 +17,7 @@ use super::split::Splitter;
 use super::unsorted::sort_and_combine;
 use crate::error::Error;
 use crate::format::{Bound, Format};
-use crate::ops::control::Run;
+use crate::ops::control::{Run, within};
 use crate::ops::operator::Operator;
 use crate::provider::{self, Backend, Chosen, Plan};
 use crate::tensor::{StoredElement, Tensor, Values};
@@ -151,7 +151,7 @@ impl Compiled {
         if sink.format == self.planned.format {
             return Ok(result);
         }
-        result.convert(&self.planned.format)
+        within(how.threads, result.nse(), || result.convert(&self.planned.format))
     }
 
     /// Runs the loops into memory that is given, for a result that is stored in full.
@@ -394,14 +394,12 @@ impl Compiled {
         // A row around every loop is there in each part.
         let meet = parts.len() > 1 && self.is_around_all();
         let rows = rows_of(parts, block as usize);
-        match self.planned.sink.kind {
-            kind if meet || kind == SinkKind::Unsorted => {
-                let op = self.reduce.clone().unwrap_or(Operator::Add);
-                let rows = sort_and_combine(&rows, bound, &op)?;
-                Tensor::from_rows(bound, rows, fill, how.limit)
-            }
-            _ => Tensor::from_rows(bound, rows, fill, how.limit),
-        }
+        let unsorted = meet || self.planned.sink.kind == SinkKind::Unsorted;
+        within(how.threads, rows.values.len(), || {
+            let op = self.reduce.clone().unwrap_or(Operator::Add);
+            let rows = if unsorted { sort_and_combine(&rows, bound, &op)? } else { rows };
+            Tensor::from_rows(bound, rows, fill, how.limit)
+        })
     }
 }
 

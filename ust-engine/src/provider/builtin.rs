@@ -76,7 +76,7 @@ mod jit {
         fn offer(&self, plan: &Plan<'_>) -> Offer {
             match (is_supported(), self.checked) {
                 (false, _) => Offer::Refused("there is no compiler for this processor".to_owned()),
-                (true, true) => Offer::OnRequest("every access is checked twice".to_owned()),
+                (true, true) => Offer::OnRequest("it checks every access".to_owned()),
                 (true, false) => Offer::Time(plan.estimate),
             }
         }

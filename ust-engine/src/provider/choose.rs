@@ -18,8 +18,8 @@ pub(crate) struct Chosen {
 /// Finds who runs a plan, and has it compiled.
 ///
 /// # Errors
-/// [`Error::Unsupported`] where nobody is called by the name asked for, or refuses; else what
-/// compiling gives.
+/// [`Error::Refused`] where the one that was asked for refuses, [`Error::Unsupported`] where nobody
+/// is called by that name or all refuse; else what compiling gives.
 pub(crate) fn choose(plan: &Plan<'_>, backend: Backend) -> Result<Chosen, Error> {
     match backend {
         Backend::Named(name) => named(plan, name),
@@ -31,8 +31,8 @@ fn named(plan: &Plan<'_>, name: &str) -> Result<Chosen, Error> {
     let provider = all().into_iter().find(|one| one.name() == name);
     let provider = provider.ok_or_else(|| unknown(name))?;
     let said = match provider.offer(plan) {
-        Offer::Refused(why) => {
-            return Err(Error::Unsupported(format!("`{name}` cannot run this plan: {why}")));
+        Offer::Refused(reason) => {
+            return Err(Error::Refused { backend: provider.name(), reason });
         }
         Offer::OnRequest(_) => "asked for".to_owned(),
         Offer::Time(time) => format!("{}; asked for", about(time)),
