@@ -1,5 +1,6 @@
 //! What parts of the loops collect: rows that grow, and the dense row that they are combined in.
 
+use ust_level_api::assemble::fill;
 use ust_level_api::ir::interp::{GrowValues, Growable, Memory};
 use ust_level_api::{GrowBuffer, IndexColumn, IndexKind, Scalar};
 
@@ -10,8 +11,11 @@ use crate::tensor::{Values, joined};
 
 /// What one part of the outermost loop has collected.
 pub(super) struct Part {
-    /// For each level above the trailing full ones, the coordinates.
+    /// For each level above the trailing full ones, the coordinates; but not for the first, where
+    /// there are `starts`.
     pub(super) columns: Vec<GrowColumn>,
+    /// For each round of the outermost loop, its first row.
+    pub(super) starts: Option<Starts>,
     pub(super) values: GrowValues,
     /// Number of rows.
     pub(super) rows: usize,
@@ -105,8 +109,48 @@ fn column(parts: Vec<(GrowColumn, usize)>) -> IndexColumn {
     of!(U32, I32, I64)
 }
 
-/// The rows of all parts, in order.
-pub(super) fn rows_of(parts: Vec<Part>, block: usize) -> Rows {
+/// Where the rows of each round of a part of the outermost loop begin.
+pub(super) struct Starts {
+    /// The first round.
+    first: usize,
+    pub(super) rows: Vec<i64>,
+}
+
+impl Starts {
+    /// For a part of a loop that runs so often.
+    pub(super) fn new((lo, hi): (i64, i64), rounds: u64) -> Self {
+        let rounds = i64::try_from(rounds).unwrap_or(i64::MAX);
+        let (lo, hi) = (lo.clamp(0, rounds), hi.clamp(0, rounds));
+        Self { first: lo as usize, rows: vec![0; (hi - lo).max(0) as usize] }
+    }
+}
+
+/// The round of each row. Parts follow each other.
+fn rounds_of(parts: &[Part], rounds: u64) -> Option<IndexColumn> {
+    parts.first()?.starts.as_ref()?;
+    let total: usize = parts.iter().map(|part| part.rows).sum();
+    let mut starts: Vec<i64> = Vec::with_capacity(rounds as usize + 1);
+    let mut base = 0;
+    for part in parts {
+        let Starts { first, rows } = part.starts.as_ref()?;
+        starts.resize((*first).max(starts.len()), base);
+        starts.extend(rows.iter().map(|row| base + row));
+        base += part.rows as i64;
+    }
+    starts.resize(rounds as usize + 1, base);
+    Some(match u32::try_from(total) {
+        Ok(_) => IndexColumn::Runs(fill(starts.len(), |at| starts[at] as u32)),
+        Err(_) => {
+            let each = starts.windows(2).enumerate();
+            let each = each.flat_map(|(round, run)| (run[0]..run[1]).map(move |_| round as i64));
+            each.collect::<Vec<i64>>().into()
+        }
+    })
+}
+
+/// The rows of all parts, in order. The outermost loop runs so many `rounds`.
+pub(super) fn rows_of(parts: Vec<Part>, block: usize, rounds: u64) -> Rows {
+    let first = rounds_of(&parts, rounds);
     let mut columns: Vec<Vec<(GrowColumn, usize)>> = Vec::new();
     let mut values = Vec::with_capacity(parts.len());
     for part in parts {
@@ -116,5 +160,6 @@ pub(super) fn rows_of(parts: Vec<Part>, block: usize) -> Rows {
             all.push((more, part.rows));
         }
     }
-    Rows { columns: columns.into_iter().map(column).collect(), values: Values::joined(values) }
+    let columns = first.into_iter().chain(columns.into_iter().map(column)).collect();
+    Rows { columns, values: Values::joined(values) }
 }

@@ -15,8 +15,10 @@ pub(crate) struct Output {
     kind: SinkKind,
     /// Full: the result's values. Else: the values of rows, growing.
     values: ArrayId,
-    /// For each column of rows, growing.
+    /// For each column of rows, growing: of all levels above the block, or of all but the first.
     columns: Vec<ArrayId>,
+    /// Where the outermost loop runs through the first level: for each round, its first row.
+    starts: Option<ArrayId>,
     /// One element: the number of rows.
     count: Option<ArrayId>,
     workspace: Option<Workspace>,
@@ -65,6 +67,7 @@ impl Output {
                 false => b.growing("out", elem),
             },
             columns: Vec::new(),
+            starts: None,
             count: None,
             workspace: None,
             domains,
@@ -76,11 +79,13 @@ impl Output {
         if full {
             return output;
         }
-        let columns = sink.columns.iter().enumerate();
+        let by_first = input.is_by_first();
+        let columns = sink.columns.iter().enumerate().skip(usize::from(by_first));
         output.columns = columns
             .map(|(level, &kind)| b.growing(&format!("out{level}_crd"), Elem::Index(kind)))
             .collect();
         output.count = Some(b.array("rows", long, true));
+        output.starts = by_first.then(|| b.array("row_starts", long, true));
         if let SinkKind::Workspace { .. } = sink.kind {
             output.workspace = Some(Workspace {
                 values: b.array("row_val", elem, true),
@@ -123,12 +128,25 @@ impl Output {
         self.tail
     }
 
+    /// Writes where the rows of a round of the outermost loop begin.
+    pub(super) fn begin_round(&self, b: &mut Builder, round: Expr) {
+        if let (Some(starts), Some(row)) = (self.starts, self.row) {
+            b.store(starts, round, row.into());
+        }
+    }
+
+    /// Writes the coordinates of a row.
+    fn store_row(&self, b: &mut Builder, at: &Expr, coordinates: impl IntoIterator<Item = Expr>) {
+        let written = coordinates.into_iter().skip(usize::from(self.starts.is_some()));
+        for (&column, crd) in self.columns.iter().zip(written) {
+            b.store(column, at.clone(), crd);
+        }
+    }
+
     /// Writes a row for which there is room, and keeps it where `when` holds.
     pub(super) fn push(&self, b: &mut Builder, coordinates: Vec<Expr>, value: Expr, when: &Expr) {
         let row = self.row.expect("rows are counted");
-        for (&column, crd) in self.columns.iter().zip(coordinates) {
-            b.store(column, row.into(), crd);
-        }
+        self.store_row(b, &row.into(), coordinates);
         b.store(self.values, row.into(), value);
         let more = match when {
             Expr::Bool(true) => Expr::Int(1),
@@ -252,9 +270,7 @@ impl Emit<'_> {
             return output.push(b, coordinates, value, &Expr::Bool(true));
         }
         let row = output.row.expect("rows are counted");
-        for (&column, crd) in output.columns.iter().zip(coordinates) {
-            b.store(column, row.into(), crd);
-        }
+        output.store_row(b, &row.into(), coordinates);
         b.assign(row, Expr::from(row) + 1);
     }
 
@@ -316,9 +332,7 @@ impl Emit<'_> {
             let slot = b.bind("slot", slot);
             let at = b.bind("at", Expr::from(row) + t);
             let own = coordinates.iter().cloned().chain([slot.clone() + lower.clone()]);
-            for (&column, crd) in output.columns.iter().zip(own) {
-                b.store(column, at.clone(), crd);
-            }
+            output.store_row(b, &at, own);
             let block = output.block();
             match block {
                 Expr::Int(1) => {

@@ -9,7 +9,7 @@ use ust_level_api::ir::interp::{GrowValues, Growable, Memory, Param};
 use ust_level_api::{Element, with_dtype};
 
 use super::choose::Planned;
-use super::collect::{GrowColumn, Part, Workspace, rows_of};
+use super::collect::{GrowColumn, Part, Starts, Workspace, rows_of};
 use super::emit::Argument;
 use super::frame::{Params, Sizes};
 use super::sink::SinkKind;
@@ -348,6 +348,15 @@ impl Compiled {
                 bound.shape()
             )));
         }
+        let rounds = bound.levels()[0].size;
+        if self.planned.loops.by_first && rounds.saturating_mul(8) > how.limit {
+            return Err(Error::TooLarge(format!(
+                "a result of shape {:?}, built for each coordinate of its first level, takes more \
+                 than {} bytes: raise the memory limit",
+                bound.shape(),
+                how.limit
+            )));
+        }
         let room =
             self.room(tensors, bound, block) / groups.iter().map(SmallVec::len).sum::<usize>();
         // Somewhat more: rows are written before it is known whether they are kept.
@@ -355,8 +364,11 @@ impl Compiled {
         let room = room.max(last + last / 16 + 64);
         let one = |&part: &(i64, i64)| -> Result<Part, Error> {
             let params = self.params(tensors, sizes, part);
+            let by_first = self.planned.loops.by_first;
+            let mut starts = by_first.then(|| Starts::new(part, rounds));
+            let kinds = &self.planned.sink.columns[usize::from(by_first)..];
             let mut columns: Vec<GrowColumn> =
-                self.planned.sink.columns.iter().map(|&kind| GrowColumn::new(kind)).collect();
+                kinds.iter().map(|&kind| GrowColumn::new(kind)).collect();
             let mut values = GrowValues::new(rest.dtype());
             // What is reserved and not written takes no memory.
             if columns.iter_mut().all(|column| column.memory().reserve(room)) {
@@ -369,6 +381,7 @@ impl Compiled {
             memory.push(Memory::Grow(&mut values));
             memory.extend(columns.iter_mut().map(|c| Memory::Grow(c.memory())));
             memory.push(Memory::indices_mut(&mut rows[..]));
+            memory.extend(starts.as_mut().map(|starts| Memory::indices_mut(&mut starts.rows[..])));
             if let Some(row) = &mut row {
                 with_values!(&mut row.values, b => {
                     memory.push(Memory::values_mut(b.make_mut()));
@@ -379,7 +392,7 @@ impl Compiled {
             stop(how)?;
             self.chosen.executable.run(&params, &mut memory)?;
             drop(memory);
-            Ok(Part { columns, values, rows: rows[0] as usize })
+            Ok(Part { columns, starts, values, rows: rows[0] as usize })
         };
         let parts: Vec<Vec<Part>> = match groups {
             [parts] => vec![parts.iter().map(one).collect::<Result<_, _>>()?],
@@ -393,7 +406,7 @@ impl Compiled {
         self.collected.store(most.unwrap_or(0), Ordering::Relaxed);
         // A row around every loop is there in each part.
         let meet = parts.len() > 1 && self.is_around_all();
-        let rows = rows_of(parts, block as usize);
+        let rows = rows_of(parts, block as usize, rounds);
         let unsorted = meet || self.planned.sink.kind == SinkKind::Unsorted;
         within(how.threads, rows.values.len(), || {
             let op = self.reduce.clone().unwrap_or(Operator::Add);

@@ -96,6 +96,9 @@ impl Emit<'_> {
         let name = self.loop_name(step);
         let run = |b: &mut Builder, hi: Expr, state: State| {
             b.for_(&name, domain.lo.clone(), hi, |b, crd| {
+                if depth == 0 {
+                    self.output.begin_round(b, crd.clone() - domain.lo.clone());
+                }
                 let arrival = Arrival { crd, stored: &[], valid };
                 self.arrive(b, depth, step, arrival, state);
             });

@@ -31,7 +31,7 @@ use super::access::{Access, Level};
 use super::order::{Order, Step};
 use super::output::{Output, Target};
 use super::simplify::simplify;
-use super::sink::Sink;
+use super::sink::{Sink, SinkKind};
 use crate::format::{ExprKey, IndexExpr};
 use crate::lower::bounds::Sizes;
 use crate::lower::emit as index;
@@ -65,6 +65,26 @@ pub(crate) struct Input<'a> {
     pub(crate) plain: bool,
 }
 
+impl Input<'_> {
+    /// Whether the outermost loop runs through every coordinate of the result's first level, in
+    /// whose order rows are appended: where the rows of each begin says which coordinate they have.
+    pub(crate) fn is_by_first(&self) -> bool {
+        let nested = match self.sink.kind {
+            SinkKind::Sorted { depth } => depth > 0,
+            SinkKind::Workspace { open, .. } => open > 0,
+            SinkKind::Full | SinkKind::Unsorted => false,
+        };
+        let Some(step) = self.order.steps.first() else { return false };
+        let plain = matches!(step.expr, IndexExpr::Var(_)) && self.order.first.is_empty();
+        let full = |&(at, level): &(usize, usize)| self.accesses[at].levels[level].props.full;
+        nested
+            && plain
+            && self.sink.format.tail() > 1
+            && self.sink.levels[0] == step.expr
+            && step.walkers.iter().all(full)
+    }
+}
+
 /// What a parameter of the loops is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Argument {
@@ -91,6 +111,8 @@ pub(crate) struct Loops {
     pub(crate) arguments: Vec<Argument>,
     /// How the outermost loop can be split, if it can.
     pub(crate) split: Split,
+    /// See [`Input::is_by_first`].
+    pub(crate) by_first: bool,
 }
 
 /// How the outermost loop can be split among threads.
@@ -262,7 +284,7 @@ pub(crate) fn emit(input: &Input<'_>) -> Loops {
     emit.output.begin(&mut b);
     emit.enter(&mut b, 0, state);
     emit.output.end(&mut b);
-    Loops { function: b.finish(), arguments, split }
+    Loops { function: b.finish(), arguments, split, by_first: input.is_by_first() }
 }
 
 impl Emit<'_> {
