@@ -130,13 +130,14 @@ impl Emit<'_> {
         let least = coordinates.iter().cloned().reduce(Expr::min).expect("a member");
         let crd = b.bind(&self.input.indices[v], least);
         let several = members.len() > 1;
-        let mine: Vec<Expr> = coordinates
-            .iter()
-            .map(|own| match several {
-                true => b.bind("mine", own.clone().equals(crd.clone())),
-                false => Expr::Bool(true),
-            })
-            .collect();
+        let mine: Vec<Expr> = match &coordinates[..] {
+            [_] => vec![Expr::Bool(true)],
+            // Of two, neither waits for the least.
+            [first, second] => [(first, second), (second, first)]
+                .map(|(own, other)| b.bind("mine", own.clone().le(other.clone())))
+                .to_vec(),
+            all => all.iter().map(|own| b.bind("mine", own.clone().equals(crd.clone()))).collect(),
+        };
         for ((&bit, value), mine) in members.iter().zip(raw).zip(&mine) {
             let at = cursors.uses[bit];
             let value = match several && any {
