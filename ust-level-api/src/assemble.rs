@@ -399,6 +399,18 @@ mod tests {
     }
 
     #[test]
+    fn children_of_runs_are_those_of_their_numbers() {
+        for starts in [&[0, 0][..], &[0, 3], &[0, 2, 2, 2, 3, 5, 5]] {
+            let runs = IndexColumn::Runs(starts.to_vec().into());
+            let (n, numbers) = (runs.len(), runs.to_vec());
+            let found = Entries::new(2, IndexColumn::Same(1, n), runs).segments(true);
+            let expected = Entries::new(2, vec![1_i64; n], numbers).segments(true);
+            assert_eq!(found, expected);
+            assert_eq!(found.offsets.at(1), 0);
+        }
+    }
+
+    #[test]
     fn columns_that_follow_a_rule_are_entries_like_others() {
         let ruled = Entries::new(4, IndexColumn::Count(4), IndexColumn::Same(7, 4)).segments(true);
         assert_eq!(ruled, entries(4, &[0, 1, 2, 3], &[7; 4]).segments(true));

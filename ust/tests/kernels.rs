@@ -153,3 +153,34 @@ fn an_evaluation_ends_when_its_token_is_cancelled() {
     assert!(ended.is_some_and(|result| is_cancelled(&result)));
     assert!(is_cancelled(&call()));
 }
+
+#[test]
+fn an_old_value_in_another_format_is_refused() {
+    let a = matrix([3, 4], "CSR", &[1, 5, 6, 11]);
+    let x = Tensor::from_array(ndarray::array![1.0, 2.0, 3.0, 4.0].into_dyn()).unwrap();
+    let old = Tensor::from_array(ndarray::array![1.0, 1.0, 1.0].into_dyn()).unwrap();
+    let mut target = old.clone();
+    let call = einsum("y(i) += A(i,j) * x(j)").arg("A", &a).arg("x", &x);
+    call.update(&mut target).unwrap();
+    let sparse = old.convert(&"(i) -> (i : compressed)".parse().unwrap()).unwrap();
+    let kernel = einsum("y(i) += A(i,j) * x(j)").arg("A", &a).arg("x", &x).prepare_update(&old);
+    let kernel = kernel.unwrap();
+    assert_eq!(kernel.run(&[&a, &x, &old]).unwrap(), target);
+    let error = kernel.run(&[&a, &x, &sparse]).unwrap_err().to_string();
+    assert!(error.contains("prepared for `y` in"), "{error}");
+}
+
+#[test]
+fn a_view_is_said_to_be_copied() {
+    let a = matrix([6, 4], "CSR", &[1, 5, 6, 11, 20, 23]);
+    let rows = ust::lower::view::Window { offset: 1, size: 3, stride: 2 };
+    let all = ust::lower::view::Window { offset: 0, size: 4, stride: 1 };
+    let view = a.slice(&[rows, all]).unwrap();
+    let x = Tensor::from_array(ndarray::array![1.0, 2.0, 3.0, 4.0].into_dyn()).unwrap();
+    let told = |a: &Tensor| {
+        let kernel = einsum("y(i) = A(i,j) * x(j)").arg("A", a).arg("x", &x).prepare().unwrap();
+        kernel.explain()
+    };
+    assert!(told(&view).contains("operand     A(i,j) a view, copied; in `"));
+    assert!(!told(&a).contains("a view"));
+}

@@ -71,6 +71,22 @@ fn matrices_are_transposed_and_compressed() {
 }
 
 #[test]
+fn differences_sums_and_groups_are_transposed() {
+    let formats = [
+        "CSR",
+        "CSC",
+        "DCSC",
+        "DIA-J",
+        "(i, j) -> (i - j : compressed, j : compressed)",
+        "(i, j) -> (i + j : compressed, j : compressed)",
+        "(i, j) -> (i : dense, j / 4 : dense, j % 4 : structured(4, 4))",
+        "(i, j) -> (i / 4 : dense, j : compressed, i % 4 : dense)",
+        "(i, j) -> (i : compressed, j / 8 : compressed, j % 8 : compressed)",
+    ];
+    all_pairs(&[500, 300], 40_000, &formats);
+}
+
+#[test]
 fn tensors_are_transposed_at_any_level() {
     let orders = ["(k, i, j)", "(j, i, k)", "(k, j, i)"].map(|order| {
         let levels = order.trim_matches(['(', ')']).replace(", ", " : compressed, ");

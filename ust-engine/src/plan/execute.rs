@@ -38,6 +38,8 @@ pub(crate) struct Prepared {
     compiled: Vec<Compiled>,
     /// The format and fill value of each operand.
     expected: Vec<(Format, Scalar)>,
+    /// Whether each operand was a view, of which a copy is made.
+    views: Vec<bool>,
     last: Last,
 }
 
@@ -73,7 +75,8 @@ impl Prepared {
             compiled.push(made);
         }
         let expected = operands.iter().map(|t| (t.format().clone(), t.fill())).collect();
-        Ok(Self { assignment, stages, compiled, expected, last: Last::default() })
+        let views = operands.iter().map(|t| !t.view().is_whole()).collect();
+        Ok(Self { assignment, stages, compiled, expected, views, last: Last::default() })
     }
 
     /// The sizes to run with.
@@ -190,7 +193,7 @@ impl Prepared {
     }
 
     pub(crate) fn explain(&self) -> String {
-        super::explain::explain(&self.assignment, &self.stages, &self.compiled)
+        super::explain::explain(&self.assignment, &self.stages, &self.compiled, &self.views)
     }
 
     pub(crate) fn machine_code(&self) -> Option<String> {

@@ -8,12 +8,18 @@ use super::stage::{Source, Stage};
 use crate::format::Spelling;
 use crate::ops::term::Assignment;
 
-/// What a plan does: stages, conversions, loops, where results go, the code.
-pub(crate) fn explain(assignment: &Assignment, stages: &[Stage], compiled: &[Compiled]) -> String {
+/// What a plan does: stages, conversions, loops, where results go, the code. `views` says which
+/// operands are copied first.
+pub(crate) fn explain(
+    assignment: &Assignment,
+    stages: &[Stage],
+    compiled: &[Compiled],
+    views: &[bool],
+) -> String {
     let mut out = String::new();
     for (at, (stage, compiled)) in stages.iter().zip(compiled).enumerate() {
         // Writing into a string cannot fail.
-        let _ = one(&mut out, assignment, at, stages.len(), stage, compiled);
+        let _ = one(&mut out, assignment, at, stages.len(), stage, compiled, views);
     }
     out
 }
@@ -25,6 +31,7 @@ fn one(
     count: usize,
     stage: &Stage,
     compiled: &Compiled,
+    views: &[bool],
 ) -> std::fmt::Result {
     let planned = &compiled.planned;
     let names: Vec<&str> = assignment.indices.iter().map(|index| index.name.as_str()).collect();
@@ -52,6 +59,9 @@ fn one(
     )?;
     for (u, one) in stage.uses.iter().enumerate() {
         write!(out, "operand     {}({}) ", label(u), indices(&one.dims))?;
+        if matches!(one.source, Source::Operand(o) if views[o]) {
+            write!(out, "a view, copied; ")?;
+        }
         match &planned.conversions[u] {
             None => writeln!(out, "in `{}`", planned.formats[u])?,
             Some(to) => writeln!(out, "converted from `{}` into `{to}`", planned.formats[u])?,
