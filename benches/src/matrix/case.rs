@@ -1,7 +1,7 @@
 //! One cell of the matrix: an operation on an input in a format, with its operands made.
 
-use ust::ndarray::{ArrayD, IxDyn};
-use ust::tensor::StoredElement;
+use ust::level_api::assemble::fill;
+use ust::tensor::{Parts, StoredElement};
 use ust::{Coo, Dtype, Format, Tensor};
 
 use super::input::{Input, base_format};
@@ -103,7 +103,7 @@ pub(crate) fn shared(
         let tensor = match stored.iter().position(|s| s == name) {
             Some(0) => first()?,
             Some(_) => Tensor::from_coo(&shifted(&input.coo), &base_format(rank)?)?.cast(dtype)?,
-            None => Tensor::from_array(dense(&shape_of(indices), at as u64))?.cast(dtype)?,
+            None => dense(&shape_of(indices), at as u64)?.cast(dtype)?,
         };
         operands.push((name.clone(), tensor));
     }
@@ -155,11 +155,12 @@ pub(crate) fn case<'a>(
     })
 }
 
-/// A dense tensor of numbers between 1/2 and 1.
-fn dense(shape: &[usize], seed: u64) -> ArrayD<f64> {
-    let n: usize = shape.iter().product();
-    let values: Vec<f64> = (0..n as u64).map(|at| weight(at + 1000 * (seed + 1))).collect();
-    ArrayD::from_shape_vec(IxDyn(shape), values).expect("a value for each element")
+/// A dense tensor of numbers between 1/2 and 1, in large pages where it is large: as NumPy's arrays.
+fn dense(shape: &[usize], seed: u64) -> Result<Tensor, ust::Error> {
+    let values = fill(shape.iter().product(), |at| weight(at as u64 + 1000 * (seed + 1)));
+    let format = Format::resolve("Dense", Some(shape.len()))?;
+    let levels = vec![Vec::new(); format.level_count()];
+    Tensor::from_parts(&format, shape, Parts { levels, values: values.into(), fill: None })
 }
 
 /// A number in 1/2 .. 1 that depends on another as if by chance.

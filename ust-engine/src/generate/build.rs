@@ -1,6 +1,7 @@
 //! Columns of coordinates and values, filled in parallel.
 
 use rayon::prelude::*;
+use ust_level_api::assemble::fill;
 
 use super::sample::Cell;
 use crate::coo::Coo;
@@ -10,7 +11,7 @@ pub(super) fn from_cells<T: Cell>(
     shape: Vec<usize>,
     len: usize,
     cell: impl Fn(usize) -> T + Sync,
-    value: impl Fn(usize) -> f64 + Sync,
+    value: impl Fn(usize) -> f64 + Send + Sync,
 ) -> Coo {
     // An empty tensor may have more cells in a row than T counts; a tensor with an entry has not.
     let crd = match len {
@@ -25,8 +26,7 @@ pub(super) fn from_cells<T: Cell>(
             })
             .collect(),
     };
-    let values: Vec<f64> = (0..len).into_par_iter().map(&value).collect();
-    Coo { shape, crd, values: values.into() }
+    Coo { shape, crd, values: fill(len, value).into() }
 }
 
 /// Row and column coordinates of a matrix, from the number of entries in each row and what fills

@@ -1,6 +1,7 @@
 //! Positions that follow a rule: `banded`, `pruned24`, `ones`, `uniform`, `normal`.
 
 use rayon::prelude::*;
+use ust_level_api::assemble::fill;
 
 use super::args::{Args, cells};
 use super::build::{by_rows, from_cells};
@@ -41,7 +42,7 @@ pub(super) fn banded(args: &Args<'_>) -> Result<Coo, GenerateError> {
         },
     );
     let values = Stream::new(args.number("seed"), Purpose::Values);
-    let values: Vec<f64> = (0..i.len()).into_par_iter().map(|n| values.uniform(n as u64)).collect();
+    let values = fill(i.len(), |n| values.uniform(n as u64));
     Ok(Coo { shape, crd: vec![i, j], values: values.into() })
 }
 

@@ -1,6 +1,6 @@
 //! Discretised Laplacians on a grid: `poisson2d`, `poisson3d`, `stencil27`.
 
-use rayon::prelude::*;
+use ust_level_api::assemble::fill;
 
 use super::args::{Args, cells};
 use super::build::by_rows;
@@ -52,8 +52,7 @@ impl Stencil {
             },
         );
         let centre = (steps.len() - 1) as f64;
-        let value = |(i, j)| if i == j { centre } else { -1.0 };
-        let values: Vec<f64> = i.par_iter().zip(&j).map(value).collect();
+        let values = fill(i.len(), |n| if i[n] == j[n] { centre } else { -1.0 });
         Ok(Coo { shape: vec![points; 2], crd: vec![i, j], values: values.into() })
     }
 

@@ -6,8 +6,10 @@
 use std::io::{self, Write};
 use std::ops::Range;
 
+use bytemuck::Zeroable;
 use rayon::prelude::*;
-use ust_level_api::Element;
+use ust_level_api::buffer::Plain;
+use ust_level_api::{Buffer, Element};
 
 use super::number::{self, WriteNumber};
 use super::progress::Progress;
@@ -25,9 +27,9 @@ pub(super) struct Body<'a> {
 }
 
 /// Coordinate columns and values, as read.
-pub(super) struct Columns<T> {
+pub(super) struct Columns<T: Plain> {
     pub(super) crd: Vec<Vec<i64>>,
-    pub(super) values: Vec<T>,
+    pub(super) values: Buffer<T>,
 }
 
 impl<'a> Body<'a> {
@@ -78,7 +80,7 @@ impl<'a> Body<'a> {
     /// Reads every entry: a coordinate for each extent, then what `value` reads, then nothing. Lines
     /// with nothing out of the ordinary are read by `plain`, which gives the value that bytes begin
     /// with, and its length; or nothing, where `value` is to look closer.
-    pub(super) fn parse<T: Element>(
+    pub(super) fn parse<T: Element + Zeroable>(
         &self,
         extents: &[u64],
         value: impl Fn(&mut Line<'_>) -> Result<T, Fault> + Sync,
@@ -88,14 +90,15 @@ impl<'a> Body<'a> {
         let entries = self.len();
         self.check_words(extents.len())?;
         let mut crd: Vec<Vec<i64>> = extents.iter().map(|_| vec![0; entries]).collect();
-        let mut values = vec![T::ZERO; entries];
+        let mut values = Buffer::<T>::zeroed(entries);
         let mut columns: Vec<Vec<&mut [i64]>> = self.counts.iter().map(|_| Vec::new()).collect();
         for column in &mut crd {
             for (part, columns) in parts(column, &self.counts).zip(&mut columns) {
                 columns.push(part);
             }
         }
-        let targets: Vec<_> = columns.into_iter().zip(parts(&mut values, &self.counts)).collect();
+        let targets: Vec<_> =
+            columns.into_iter().zip(parts(values.make_mut(), &self.counts)).collect();
         let results: Vec<Result<(), Fault>> = self
             .chunks
             .par_iter()

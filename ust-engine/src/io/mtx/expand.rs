@@ -1,14 +1,15 @@
 //! Entries that a file leaves out because others imply them.
 
+use bytemuck::Zeroable;
 use num_complex::Complex;
-use ust_level_api::Element;
+use ust_level_api::{Buffer, Element, assemble};
 
 use super::super::body::Columns;
 use super::super::text::Fault;
 use super::header::Symmetry;
 
 /// Values that can stand on both sides of a diagonal.
-pub(super) trait Mirror: Element {
+pub(super) trait Mirror: Element + Zeroable {
     /// The negative, or `None` where the type holds none.
     fn negated(self) -> Option<Self>;
     /// The complex conjugate.
@@ -84,11 +85,11 @@ pub(super) fn expand<T: Mirror>(
     if symmetry == Symmetry::General {
         return Ok(());
     }
-    let entries = columns.values.len();
+    let mut values = columns.values.to_vec();
     let mut side = None;
     let [rows, cols] = &mut columns.crd[..] else { return Ok(()) };
-    for entry in 0..entries {
-        let (row, column, value) = (rows[entry], cols[entry], columns.values[entry]);
+    for entry in 0..values.len() {
+        let (row, column, value) = (rows[entry], cols[entry], values[entry]);
         let fault = |reason: String| Fault::new(place(entry), reason);
         if row == column {
             check_diagonal(symmetry, value).map_err(fault)?;
@@ -105,8 +106,9 @@ pub(super) fn expand<T: Mirror>(
         let image = mirrored(symmetry, value).map_err(fault)?;
         rows.push(column);
         cols.push(row);
-        columns.values.push(image);
+        values.push(image);
     }
+    columns.values = assemble::fill(values.len(), |at| values[at]);
     Ok(())
 }
 
@@ -115,15 +117,15 @@ pub(super) fn expand<T: Mirror>(
 pub(super) fn fill<T: Mirror>(
     symmetry: Symmetry,
     size: usize,
-    triangle: Vec<T>,
+    triangle: Buffer<T>,
     place: impl Fn(usize) -> usize,
-) -> Result<Vec<T>, Fault> {
+) -> Result<Buffer<T>, Fault> {
     if symmetry == Symmetry::General {
         return Ok(triangle);
     }
     let diagonal = symmetry != Symmetry::Skew;
     let mut square = vec![T::ZERO; size * size];
-    let mut values = triangle.into_iter().enumerate();
+    let mut values = triangle.iter().copied().enumerate();
     for column in 0..size {
         let first = if diagonal { column } else { column + 1 };
         for (row, (entry, value)) in (first..size).zip(values.by_ref()) {
@@ -136,5 +138,5 @@ pub(super) fn fill<T: Mirror>(
             }
         }
     }
-    Ok(square)
+    Ok(square.into())
 }

@@ -3,7 +3,7 @@
 use num_complex::Complex;
 
 use super::super::body::{Body, Columns};
-use super::super::dense::{DenseArray, IntoValues};
+use super::super::dense::DenseArray;
 use super::super::number::{integer, plain_integer, plain_real, real};
 use super::super::progress::Progress;
 use super::super::text::{Fault, Line};
@@ -57,7 +57,7 @@ fn read<T: Mirror + StoredElement>(
             let mut columns = body.parse(&extents, value, plain, progress)?;
             expand(header.symmetry, &mut columns, |entry| body.entry(entry))?;
             let Columns { crd, values } = columns;
-            Ok(Matrix::Coordinate(Coo { shape, crd, values: values.into_values() }))
+            Ok(Matrix::Coordinate(Coo { shape, crd, values: T::wrap(values) }))
         }
         Layout::Array => {
             body.expect(array_values(header)?)?;

@@ -3,10 +3,11 @@
 use std::io::{self, Read, Write};
 use std::path::Path;
 
-use bytemuck::{AnyBitPattern, NoUninit};
+use bytemuck::AnyBitPattern;
 use half::{bf16, f16};
 use num_complex::Complex;
-use ust_level_api::with_dtype;
+use ust_level_api::buffer::Plain;
+use ust_level_api::{Buffer, with_dtype};
 
 use super::super::FileError;
 use super::super::dense::{DenseArray, count};
@@ -138,18 +139,18 @@ fn numbers<T: FromBytes + StoredElement>(
     if header.fortran {
         return Ok(DenseArray::from_fortran(header.shape, &values));
     }
-    Ok(DenseArray { shape: header.shape, values: T::wrap(values.into()) })
+    Ok(DenseArray { shape: header.shape, values: T::wrap(values) })
 }
 
 /// Elements that can be read from bytes.
-trait FromBytes: Sized {
-    fn read(from: &mut dyn Read, bytes: usize, swapped: bool) -> Result<Vec<Self>, Invalid>;
+trait FromBytes: Plain {
+    fn read(from: &mut dyn Read, bytes: usize, swapped: bool) -> Result<Buffer<Self>, Invalid>;
 }
 
 macro_rules! from_bytes {
     ($($ty:ty, $number:ty;)*) => {$(
         impl FromBytes for $ty {
-            fn read(from: &mut dyn Read, bytes: usize, swapped: bool) -> Result<Vec<Self>, Invalid> {
+            fn read(from: &mut dyn Read, bytes: usize, swapped: bool) -> Result<Buffer<Self>, Invalid> {
                 read_plain(from, bytes, swapped.then_some(size_of::<$number>()))
             }
         }
@@ -163,23 +164,27 @@ from_bytes! {
 }
 
 impl FromBytes for bool {
-    fn read(from: &mut dyn Read, bytes: usize, _: bool) -> Result<Vec<Self>, Invalid> {
-        let bytes: Vec<u8> = read_plain(from, bytes, None)?;
+    fn read(from: &mut dyn Read, bytes: usize, _: bool) -> Result<Buffer<Self>, Invalid> {
+        let bytes: Buffer<u8> = read_plain(from, bytes, None)?;
         if let Some(at) = bytes.iter().position(|&b| b > 1) {
             let reason = format!("value {at} is the byte {}, a bool is 0 or 1", bytes[at]);
             return Err(Invalid::Malformed(reason));
         }
-        Ok(bytes.into_iter().map(|b| b == 1).collect())
+        Ok(bytes.iter().map(|&b| b == 1).collect())
     }
 }
 
 /// Reads `bytes` bytes; reverses each run of `swap` bytes.
-fn read_plain<T>(from: &mut dyn Read, bytes: usize, swap: Option<usize>) -> Result<Vec<T>, Invalid>
+fn read_plain<T>(
+    from: &mut dyn Read,
+    bytes: usize,
+    swap: Option<usize>,
+) -> Result<Buffer<T>, Invalid>
 where
-    T: AnyBitPattern + NoUninit,
+    T: AnyBitPattern + Plain,
 {
-    let mut values = vec![T::zeroed(); bytes / size_of::<T>()];
-    let raw = bytemuck::cast_slice_mut(&mut values);
+    let mut values = Buffer::<T>::unspecified(bytes / size_of::<T>());
+    let raw = bytemuck::cast_slice_mut(values.make_mut());
     fill(from, raw, "its values")?;
     if let Some(swap) = swap {
         raw.chunks_exact_mut(swap).for_each(<[u8]>::reverse);
