@@ -44,7 +44,7 @@ impl Splitter {
         let uses: Vec<usize> = match split {
             Split::No => return Ok(None),
             Split::Cursor { at, .. } => vec![at],
-            Split::Index(_) => {
+            Split::Index(_) | Split::Level(_) => {
                 step.walkers.iter().map(|w| w.0).filter(|&at| !accesses[at].full).collect()
             }
         };
@@ -89,7 +89,8 @@ impl Splitter {
     ) -> Result<Vec<(i64, i64)>, Error> {
         let extent = match self.split {
             Split::Index(v) => extents[v] as i64,
-            _ => 0,
+            Split::Level(at) => tensors[at].bound().levels()[0].size as i64,
+            Split::No | Split::Cursor { .. } => 0,
         };
         let Answer { lo, hi, .. } = self.ask(tensors, extent, 0)?;
         let total = self.ask(tensors, extent, hi)?.weight;
@@ -127,7 +128,7 @@ fn emit(
         let walk = operand.format.levels()[0].ty.walk(&site, &mut b);
         let mut before = match split {
             // Under a single root, the position at a full level is the coordinate itself.
-            Split::Index(_) => Interval { lo: Expr::Int(0), hi: place.clone() },
+            Split::Index(_) | Split::Level(_) => Interval { lo: Expr::Int(0), hi: place.clone() },
             _ => Interval { lo: walk.cursor.lo.clone(), hi: place.clone() },
         };
         if let (0, Split::Cursor { aligned: needed, .. }) = (at, split) {

@@ -122,6 +122,8 @@ pub(crate) enum Split {
     No,
     /// By coordinates, from 0 to the extent of this index variable.
     Index(usize),
+    /// By coordinates of the first level of this use, from 0 on.
+    Level(usize),
     /// By whatever its walk of a level of a use runs along.
     Cursor {
         /// The use whose first level is walked.
@@ -302,6 +304,7 @@ impl Emit<'_> {
             step.walkers.iter().filter(|w| !self.level(**w).props.full).map(|w| w.0).collect();
         match (&sparse[..], &step.expr) {
             ([], IndexExpr::Var(v)) => Split::Index(*v),
+            ([], expr) if !can_be_negative(expr) => Split::Level(step.walkers[0].0),
             ([at], _) if !self.worth_without(&self.input.body.clone(), &[*at]) => {
                 Split::Cursor { at: *at, aligned: !self.level((*at, 0)).props.unique }
             }
