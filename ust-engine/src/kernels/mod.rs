@@ -2,11 +2,13 @@
 //!
 //! | module | what |
 //! |---|---|
+//! | `blocks` | dense blocks times a vector |
 //! | `micro` | innermost loops that pay for wide vectors, which compiled loops call |
 //! | [`moving`] | columns moved and sorted: what conversions do with most memory |
 // Vector loads and stores through pointers, and writes to memory that is shared by parts.
 #![allow(unsafe_code)]
 
+pub(crate) mod blocks;
 #[cfg(feature = "jit")]
 pub(crate) mod micro;
 pub(crate) mod moving;

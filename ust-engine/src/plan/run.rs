@@ -76,12 +76,14 @@ impl Compiled {
                 .map(|(u, tensor)| provider::Access {
                     format: tensor.format(),
                     dtype: tensor.dtype(),
+                    fill: tensor.fill(),
                     indices: &u.dims,
                 })
                 .collect(),
             result: provider::Access {
                 format: &planned.sink.format,
                 dtype: planned.rest.dtype(),
+                fill: planned.rest,
                 indices: &stage.result,
             },
             body: &stage.body,

@@ -5,7 +5,7 @@
 //! compiles the loops to an [`Executable`], which is kept and runs on the arrays of any tensors of
 //! the same formats.
 //!
-//! `jit`, `checked-jit` and `interp` are here. A crate adds its own by submitting it, as level types
+//! `jit`, `checked-jit`, `interp` and `blocks` are here. A crate adds its own by submitting it, as level types
 //! are added, and whoever links the crate has it:
 //!
 //! ```
@@ -39,6 +39,7 @@
 //! A native kernel is such a provider: it looks at formats and at the term, refuses what it was not
 //! written for, and reads and writes the same arrays as the loops would.
 
+mod blocks;
 mod builtin;
 mod choose;
 
@@ -47,7 +48,7 @@ use std::str::FromStr;
 
 use ust_level_api::ir::Function;
 use ust_level_api::ir::interp::{Memory, Param};
-use ust_level_api::{Dtype, inventory};
+use ust_level_api::{Dtype, Scalar, inventory};
 
 pub(crate) use builtin::INTERPRETER;
 pub(crate) use choose::{Chosen, choose};
@@ -90,6 +91,8 @@ pub struct Access<'a> {
     pub format: &'a Format,
     /// The dtype of its values.
     pub dtype: Dtype,
+    /// What is not stored has this value; of the result, what the loops begin with.
+    pub fill: Scalar,
     /// For each dimension, the number of its index variable.
     pub indices: &'a [usize],
 }
