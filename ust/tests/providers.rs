@@ -146,8 +146,5 @@ fn a_name_is_taken_at_its_word() {
     let refused = with("by-hand", "y(i) = A(i,j) * x(j) * 2").unwrap_err().to_string();
     assert!(refused.contains("`by-hand` cannot run this plan: it multiplies CSR"), "{refused}");
     let unknown = with("nobody", PRODUCT).unwrap_err().to_string();
-    assert!(
-        unknown.contains("known are auto, by-hand,") && unknown.contains("interp"),
-        "{unknown}"
-    );
+    assert!(unknown.contains("known are auto, ") && unknown.contains("by-hand, "), "{unknown}");
 }

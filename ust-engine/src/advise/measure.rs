@@ -244,14 +244,15 @@ impl Contest<'_> {
                 trial.measured.leads = true;
             }
         }
-        // The others as they would have been now.
-        if let Some(now) = &self.contenders[0].trial {
-            let busier = now.measured.seconds / now.score;
-            for contender in &mut self.contenders {
-                if let Some(trial) = contender.trial.as_mut().filter(|trial| !trial.measured.leads)
-                {
-                    trial.measured.seconds = trial.score * busier;
-                }
+        // The others as they would have been now, beside those that were measured now.
+        let trials = || self.contenders.iter().filter_map(|contender| contender.trial.as_ref());
+        let now = trials().filter(|trial| trial.measured.leads);
+        let mut busier: Vec<f64> = now.map(|trial| trial.measured.seconds / trial.score).collect();
+        busier.sort_by(f64::total_cmp);
+        if let Some(&busier) = busier.get(busier.len() / 2) {
+            let trials = self.contenders.iter_mut().filter_map(|one| one.trial.as_mut());
+            for trial in trials.filter(|trial| !trial.measured.leads) {
+                trial.measured.seconds = trial.score * busier;
             }
         }
         Ok(())

@@ -9,9 +9,9 @@
 //! are added, and whoever links the crate has it:
 //!
 //! ```
-//! use ust_engine::level_api::inventory;
-//! use ust_engine::provider::{Executable, Offer, Plan, Provider, Registration};
 //! use ust_engine::Error;
+//! use ust_engine::provider::{Executable, Offer, Plan, Provider, Registration};
+//! use ust_level_api::inventory;
 //!
 //! struct Nothing;
 //!
