@@ -58,8 +58,8 @@ impl Compiled {
     /// Compiles a planned stage. `tensors` are those that the loops run on, converted.
     ///
     /// # Errors
-    /// [`Error::Malformed`] where a level type emits what is no code; [`Error::Unsupported`] where
-    /// the back end asked for cannot run the loops.
+    /// [`Error::Malformed`] where a level type emits what is no code; [`Error::Refused`] where the
+    /// back end asked for cannot run the loops.
     pub(crate) fn new(
         planned: Planned,
         stage: &super::stage::Stage,

@@ -69,9 +69,12 @@ pub struct Plan<'a> {
     pub function: &'a Function,
     /// Each use of a tensor.
     pub operands: Vec<Access<'a>>,
-    /// What the loops write: values of a tensor that is stored in full, or else rows (values of a
-    /// block, and a coordinate for each level above it) in the order in which `function` declares
-    /// them, followed by one element for their number.
+    /// What the loops write. Of a tensor that is stored in full, `out`: its values, which begin with
+    /// [`Access::fill`]. Else rows: `out` grows by a block of values for each, and `out<level>_crd`
+    /// by a coordinate for each level above the block; `rows` is one element, their number. Where
+    /// `row_starts` is declared, there is no column for level 0: each round of the outermost loop
+    /// writes the number of its first row, counted from the first round of the part. Arrays that
+    /// follow are room for the loops.
     pub result: Access<'a>,
     /// What is computed, without the reduction; elements are numbered like `operands`.
     pub body: &'a Term,
@@ -91,7 +94,8 @@ pub struct Access<'a> {
     pub format: &'a Format,
     /// The dtype of its values.
     pub dtype: Dtype,
-    /// What is not stored has this value; of the result, what the loops begin with.
+    /// The fill value of the tensor; an expression may take another for what is not stored, such as
+    /// the zero of a semiring. Of the result, what the loops begin with.
     pub fill: Scalar,
     /// For each dimension, the number of its index variable.
     pub indices: &'a [usize],
