@@ -121,7 +121,7 @@ impl Drawing<'_> {
         };
         // A level type of unknown merit: what it emits may be wrong, and is checked as it runs.
         let runs = match self.other {
-            true => vec![(Backend::CHECKED_JIT, 1), (Backend::INTERPRETER, 1)],
+            true => vec![(Backend::CHECKED_JIT, 2), (Backend::INTERPRETER, 1)],
             false => runs,
         };
         let runs = match large && !self.other {

@@ -34,6 +34,8 @@ pub(crate) struct Level {
     pub(crate) props: Props,
     /// Whether its cursor can run along with others.
     pub(crate) mergeable: bool,
+    /// Whether its cursor carries something from stop to stop, so that it cannot begin in between.
+    pub(crate) carries: bool,
     /// Whether positions with equal coordinates can be handed on together.
     pub(crate) groups: bool,
     /// What it costs to find a coordinate under one parent.
@@ -61,12 +63,14 @@ impl Access {
             // that is not full tells entries apart. The others repeat coordinates as well.
             props.unique &= !repeated || at + 1 >= format.tail();
             repeated |= !props.unique;
+            let (mergeable, carries) = cursor(format, at);
             levels.push(Level {
                 key: ExprKey::new(&expr),
                 vars: expr.vars().into_iter().collect(),
                 expr,
                 props,
-                mergeable: is_mergeable(format, at),
+                mergeable,
+                carries,
                 groups: can_group(format, at),
                 locate: description.locate,
                 size,
@@ -126,13 +130,10 @@ fn positions(tensor: &Tensor, level: usize, parents: f64, size: f64) -> f64 {
     }
 }
 
-/// Whether a cursor over a level is nothing but a position or coordinate that moves on by one:
-/// no guard, no run, ascending.
-fn is_mergeable(format: &Format, level: usize) -> bool {
+/// Whether a cursor over a level is nothing but a position or coordinate that moves on by one (no
+/// guard, no run, ascending), and whether it carries something from stop to stop.
+fn cursor(format: &Format, level: usize) -> (bool, bool) {
     let description = &format.descriptions()[level];
-    if !description.props.ordered {
-        return false;
-    }
     let mut b = Builder::new("probe");
     let arrays = description.arrays.iter();
     let arrays = arrays.map(|a| b.array(a.name, Elem::Index(IndexKind::I64), false)).collect();
@@ -146,6 +147,7 @@ fn is_mergeable(format: &Format, level: usize) -> bool {
         parent: Interval::one(parent),
     };
     let walk = format.levels()[level].ty.walk(&site, &mut b);
+    let carries = walk.advance.is_some();
     let mut simple = false;
     b.while_(Expr::Bool(true), |b| {
         let step = (walk.step)(b, walk.cursor.lo.clone());
@@ -154,7 +156,8 @@ fn is_mergeable(format: &Format, level: usize) -> bool {
     let function = b.finish();
     // A step that needs statements of its own cannot be looked at without being taken.
     let silent = matches!(function.body.last(), Some(Stmt::While { body, .. }) if body.is_empty());
-    simple && silent && description.walk != WalkKind::Other
+    let plain = simple && silent && description.walk != WalkKind::Other;
+    (plain && description.props.ordered, carries)
 }
 
 /// A format of compressed levels, one for each dimension, in the given order: a tree of the

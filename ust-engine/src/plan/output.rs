@@ -215,13 +215,17 @@ impl Emit<'_> {
     /// Whether these loops come to each place of the result once, so that nothing is there yet.
     fn is_once(&self, depth: usize) -> bool {
         let order = self.input.order;
-        order.steps[..depth].iter().all(|step| {
-            let own = step.expr.vars().iter().all(|v| self.input.result.contains(v));
-            let unique = |&(at, level): &(usize, usize)| {
-                order.converted[at].is_some() || self.input.accesses[at].levels[level].props.unique
-            };
-            own && step.walkers.iter().all(unique)
-        })
+        // What stands around the outermost loop is there in each of its parts.
+        let whole = depth > 0 || self.part.is_none();
+        whole
+            && order.steps[..depth].iter().all(|step| {
+                let own = step.expr.vars().iter().all(|v| self.input.result.contains(v));
+                let unique = |&(at, level): &(usize, usize)| {
+                    order.converted[at].is_some()
+                        || self.input.accesses[at].levels[level].props.unique
+                };
+                own && step.walkers.iter().all(unique)
+            })
     }
 
     /// The place of an element in the block that the trailing full levels make.

@@ -6,6 +6,7 @@ use ust_level_api::{IndexKind, Interval, WalkKind};
 
 use super::access::Access;
 use super::emit::Split;
+use super::emit::merge::first_from;
 use super::order::Order;
 use crate::error::Error;
 use crate::lower::nest::{Operand, Reach};
@@ -44,7 +45,7 @@ impl Splitter {
         let uses: Vec<usize> = match split {
             Split::No => return Ok(None),
             Split::Cursor { at, .. } => vec![at],
-            Split::Index(_) | Split::Level(_) => {
+            Split::Index(_) | Split::Level(_) | Split::Merge { .. } => {
                 step.walkers.iter().map(|w| w.0).filter(|&at| !accesses[at].full).collect()
             }
         };
@@ -89,7 +90,9 @@ impl Splitter {
     ) -> Result<Vec<(i64, i64)>, Error> {
         let extent = match self.split {
             Split::Index(v) => extents[v] as i64,
-            Split::Level(at) => tensors[at].bound().levels()[0].size as i64,
+            Split::Level(at) | Split::Merge { at, .. } => {
+                tensors[at].bound().levels()[0].size as i64
+            }
             Split::No | Split::Cursor { .. } => 0,
         };
         let Answer { lo, hi, .. } = self.ask(tensors, extent, 0)?;
@@ -120,8 +123,16 @@ fn emit(
     place: &Expr,
     out: ust_level_api::ir::ArrayId,
 ) -> Function {
-    let mut weight = place.clone();
+    let mut weight = match split {
+        // Where no tensor has anything, nothing is done.
+        Split::Merge { every: false, .. } => Expr::Int(0),
+        _ => place.clone(),
+    };
     let (mut lo, mut hi) = (Expr::Int(0), extent);
+    if let (Split::Merge { .. }, [(_, first), ..]) = (split, operands) {
+        lo = first.sizes.lowers[0].clone();
+        hi = lo.clone() + hi;
+    }
     let mut aligned = place.clone();
     for (at, (_, operand)) in operands.iter().enumerate() {
         let site = operand.site(0, Interval::one(Expr::Int(0)), &[], Reach::Inside);
@@ -129,6 +140,14 @@ fn emit(
         let mut before = match split {
             // Under a single root, the position at a full level is the coordinate itself.
             Split::Index(_) | Split::Level(_) => Interval { lo: Expr::Int(0), hi: place.clone() },
+            Split::Merge { .. } if operand.format.descriptions()[0].props.full => {
+                Interval { lo: Expr::Int(0), hi: place.clone() - lo.clone() }
+            }
+            Split::Merge { .. } => {
+                let Interval { lo, hi } = walk.cursor.clone();
+                let lo = b.bind("below_lo", lo);
+                Interval { hi: first_from(&mut b, &walk, lo.clone(), hi, place), lo }
+            }
             _ => Interval { lo: walk.cursor.lo.clone(), hi: place.clone() },
         };
         if let (0, Split::Cursor { aligned: needed, .. }) = (at, split) {
@@ -145,7 +164,9 @@ fn emit(
             }
         }
         // Down through the levels whose children lie side by side.
-        if walk.kind == WalkKind::Other {
+        // Elsewhere the cursor tells no position.
+        if walk.kind != WalkKind::Position && !operand.format.descriptions()[0].props.full {
+            weight = weight + (before.hi - before.lo);
             continue;
         }
         for level in 1..operand.format.level_count() {

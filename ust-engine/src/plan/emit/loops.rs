@@ -72,7 +72,7 @@ impl Emit<'_> {
         }
     }
 
-    fn part(&self, b: &mut Builder, depth: usize, whole: Interval) -> Interval {
+    pub(super) fn part(&self, b: &mut Builder, depth: usize, whole: Interval) -> Interval {
         match &self.part {
             Some(part) if depth == 0 => Interval {
                 lo: b.bind("first", whole.lo.max(part.lo.clone())),

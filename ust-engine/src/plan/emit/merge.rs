@@ -1,12 +1,31 @@
 //! Loops over what several tensors have stored.
 
-use ust_level_api::ir::{BinOp, Builder, Expr};
+use ust_level_api::ir::{BinOp, Builder, Expr, Var};
 use ust_level_api::{Interval, Walk};
 
 use super::loops::Arrival;
 use super::{Emit, Pos, State};
 use crate::lower::nest::Reach;
 use crate::plan::order::Step;
+
+/// Emits a binary search: the first cursor in `lo .. hi` whose coordinate is not below `crd`.
+/// Coordinates ascend along the cursor.
+pub(in crate::plan) fn first_from(
+    b: &mut Builder,
+    walk: &Walk<'_>,
+    lo: Expr,
+    hi: Expr,
+    crd: &Expr,
+) -> Expr {
+    let (from, to) = (b.var("from", lo), b.var("to", hi));
+    b.while_(Expr::from(from).lt(to), |b| {
+        let between = Expr::binary(BinOp::Shr, Expr::from(from) + Expr::from(to), 1.into());
+        let middle = b.bind("middle", between);
+        let below = (walk.step)(b, middle.clone()).crd.lt(crd.clone());
+        b.if_else(below, |b| b.assign(from, middle.clone() + 1), |b| b.assign(to, middle.clone()));
+    });
+    from.into()
+}
 
 impl Emit<'_> {
     /// A loop over the coordinates that some of several tensors have stored, or over all.
@@ -50,10 +69,7 @@ impl Emit<'_> {
             .zip(&sites)
             .map(|(&(at, level), site)| self.operands[at].format.levels()[level].ty.walk(site, b))
             .collect();
-        let ends: Vec<Expr> =
-            walks.iter().map(|walk| b.bind("end", walk.cursor.hi.clone())).collect();
-        let cursors: Vec<_> =
-            walks.iter().map(|walk| b.var(&format!("p_{name}"), walk.cursor.lo.clone())).collect();
+        let (cursors, ends) = self.cursors(b, depth, &name, &walks);
         let more = |bit: usize| Expr::from(cursors[bit]).lt(ends[bit].clone());
 
         let body = |b: &mut Builder, crd: Option<Expr>, valid: bool| {
@@ -125,6 +141,7 @@ impl Emit<'_> {
         };
         if universe {
             let (domain, valid) = self.domain(step, state);
+            let domain = self.part(b, depth, domain);
             return b.for_(&name, domain.lo, domain.hi, |b, crd| body(b, Some(crd), valid));
         }
         let must = (0..uses.len()).filter(|&bit| required[bit]);
@@ -134,6 +151,29 @@ impl Emit<'_> {
             any.reduce(|a, b| Expr::binary(BinOp::Or, a, b)).expect("a walker")
         });
         b.while_(go, |b| body(b, None, false));
+    }
+
+    /// Declares the cursors of walks that run together, and their ends: in the outermost loop,
+    /// those of the part.
+    pub(super) fn cursors(
+        &self,
+        b: &mut Builder,
+        depth: usize,
+        name: &str,
+        walks: &[Walk<'_>],
+    ) -> (Vec<Var>, Vec<Expr>) {
+        let within = |b: &mut Builder, walk: &Walk<'_>| match &self.part {
+            Some(part) if depth == 0 => {
+                let end = b.bind("end", walk.cursor.hi.clone());
+                let lo = first_from(b, walk, walk.cursor.lo.clone(), end.clone(), &part.lo);
+                Interval { hi: first_from(b, walk, lo.clone(), end, &part.hi), lo }
+            }
+            _ => walk.cursor.clone(),
+        };
+        let cursors: Vec<Interval> = walks.iter().map(|walk| within(b, walk)).collect();
+        let ends = cursors.iter().map(|cursor| b.bind("end", cursor.hi.clone())).collect();
+        let cursors = cursors.into_iter().map(|cursor| b.var(&format!("p_{name}"), cursor.lo));
+        (cursors.collect(), ends)
     }
 
     /// Emits a chain of tests, the first set whose members all have the coordinate being taken.

@@ -16,7 +16,7 @@
 //! | `values` | elements and terms |
 
 mod loops;
-mod merge;
+pub(super) mod merge;
 mod search;
 mod solve;
 mod values;
@@ -131,6 +131,14 @@ pub(crate) enum Split {
         /// Whether a part must begin where a coordinate does.
         aligned: bool,
     },
+    /// By coordinates that several uses, or the result, have at their first levels: each cursor is
+    /// searched for where a part begins.
+    Merge {
+        /// A use with that level.
+        at: usize,
+        /// Whether every coordinate is visited.
+        every: bool,
+    },
 }
 
 /// Where a use stands.
@@ -196,7 +204,7 @@ pub(crate) struct Emit<'a> {
     pub(crate) operands: Vec<Operand>,
     values: Vec<ArrayId>,
     pub(crate) extents: Vec<Expr>,
-    part: Option<Interval>,
+    pub(crate) part: Option<Interval>,
     pub(crate) output: Output,
 }
 
@@ -294,7 +302,7 @@ impl Emit<'_> {
         &self.input.order.steps
     }
 
-    /// How the outermost loop can be split: where it is a plain loop, or the walk of one tensor.
+    /// How the outermost loop can be split.
     fn split(&self) -> Split {
         let Some(step) = self.steps().first() else { return Split::No };
         if !self.input.order.first.is_empty() {
@@ -302,11 +310,18 @@ impl Emit<'_> {
         }
         let sparse: Vec<usize> =
             step.walkers.iter().filter(|w| !self.level(**w).props.full).map(|w| w.0).collect();
+        if sparse.iter().any(|&at| self.level((at, 0)).carries) {
+            return Split::No;
+        }
         match (&sparse[..], &step.expr) {
             ([], IndexExpr::Var(v)) => Split::Index(*v),
             ([], expr) if !can_be_negative(expr) => Split::Level(step.walkers[0].0),
             ([at], _) if !self.worth_without(&self.input.body.clone(), &[*at]) => {
                 Split::Cursor { at: *at, aligned: !self.level((*at, 0)).props.unique }
+            }
+            ([at, ..], _) if sparse.iter().all(|&at| self.level((at, 0)).mergeable) => {
+                let every = self.worth_without(&self.input.body.clone(), &sparse);
+                Split::Merge { at: *at, every }
             }
             _ => Split::No,
         }

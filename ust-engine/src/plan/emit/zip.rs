@@ -84,11 +84,7 @@ impl Emit<'_> {
         if walks.iter().any(|walk| walk.advance.is_some()) {
             return false;
         }
-        let ends: Vec<Expr> =
-            walks.iter().map(|walk| b.bind("end", walk.cursor.hi.clone())).collect();
-        let name = self.loop_name(step);
-        let vars: Vec<_> =
-            walks.iter().map(|walk| b.var(&format!("p_{name}"), walk.cursor.lo.clone())).collect();
+        let (vars, ends) = self.cursors(b, depth, &self.loop_name(step), &walks);
         let cursors = Cursors {
             uses: uses.clone(),
             at: vars.iter().map(|&var| var.into()).collect(),
