@@ -96,6 +96,7 @@ impl Splitter {
             Split::No | Split::Cursor { .. } => 0,
         };
         let Answer { lo, hi, .. } = self.ask(tensors, extent, 0)?;
+        let hi = hi.max(lo);
         let total = self.ask(tensors, extent, hi)?.weight;
         let mut bounds = vec![lo];
         for part in 1..count {
@@ -110,7 +111,7 @@ impl Splitter {
             }
             bounds.push(self.ask(tensors, extent, a)?.aligned.clamp(bounds[part - 1], hi));
         }
-        bounds.push(hi.max(lo));
+        bounds.push(hi);
         Ok(bounds.windows(2).map(|pair| (pair[0], pair[1])).collect())
     }
 }
