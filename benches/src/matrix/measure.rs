@@ -5,6 +5,10 @@ use super::contender::{Contender, Prepared, Runner, Surroundings};
 
 /// How long a sample takes at least: work that is quicker is repeated.
 const SAMPLE: f64 = 2e-3;
+/// Work up to so many seconds is done once before each sample. The caches, and a thread that slept
+/// while another process computed, would otherwise be charged to whoever comes after which
+/// contender.
+const WARMED: f64 = 0.1;
 
 /// How a contender did in a case.
 pub(crate) struct Entry {
@@ -51,6 +55,8 @@ struct Ready {
     entry: Entry,
     runner: Box<dyn Runner>,
     calls: usize,
+    /// Whether it is done once before each sample.
+    warmed: bool,
 }
 
 /// Checks the contenders' results, then times them in turn. `reference` is what the result must be,
@@ -74,12 +80,13 @@ pub(crate) fn measure(
     for round in 0..effort.rounds.max(1) {
         let n = ready.len();
         for turn in 0..n {
-            let Ready { entry, runner, calls } = &mut ready[(turn + round) % n];
+            let Ready { entry, runner, calls, warmed } = &mut ready[(turn + round) % n];
             let spent: f64 = entry.seconds.iter().sum::<f64>() * *calls as f64;
             if entry.failed.is_some() || (round > 0 && spent > effort.seconds) {
                 continue;
             }
-            match runner.time(*calls) {
+            let before = if *warmed { runner.time(1) } else { Ok(0.0) };
+            match before.and_then(|_| runner.time(*calls)) {
                 Ok(seconds) => entry.seconds.push(seconds / *calls as f64),
                 Err(reason) => entry.failed = Some(reason),
             }
@@ -120,11 +127,11 @@ fn checked(
         // Once to warm up, which tells how often it is repeated.
         let once = runner.time(1)?;
         let calls = (SAMPLE / once.max(1e-9)).ceil().clamp(1.0, 100_000.0) as usize;
-        Ok(Some((runner, calls)))
+        Ok(Some((runner, calls, once <= WARMED)))
     };
     match get_ready() {
         Ok(None) => None,
-        Ok(Some((runner, calls))) => Some(Ok(Ready { entry, runner, calls })),
+        Ok(Some((runner, calls, warmed))) => Some(Ok(Ready { entry, runner, calls, warmed })),
         Err(reason) => Some(Err(Entry { failed: Some(reason), ..entry })),
     }
 }

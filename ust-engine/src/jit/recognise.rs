@@ -38,8 +38,16 @@ pub(super) enum Pattern {
     Axpy { y: Stream, x: Stream, factor: Expr },
     /// `y[p] += a[p] * x[p] * factor`, where there is a factor.
     MultiplyAdd { y: Stream, a: Stream, x: Stream, factor: Option<Expr> },
-    /// `sum = 0; for q in pos[p]..pos[p + 1] { sum += a[q] * x[crd[q]] }; out[p] = sum`.
-    Rows { pos: ArrayId, crd: ArrayId, a: ArrayId, x: ArrayId, out: ArrayId },
+    /// `sum = 0; for q in pos[p]..pos[p + 1] { sum += a[q] * x[crd[q]] }; out[p] = sum`, or
+    /// `out[places[p]] = sum`.
+    Rows {
+        pos: ArrayId,
+        crd: ArrayId,
+        a: ArrayId,
+        x: ArrayId,
+        out: Stream,
+        places: Option<ArrayId>,
+    },
     /// `for j in lo..hi { c[j] += a[p] * b[crd[p] * stride + j] * m[j] }`, `m` where there is one.
     Row {
         c: Stream,
@@ -109,16 +117,36 @@ pub(super) fn recognise(var: Var, body: &[Stmt], assigned: &[bool]) -> Option<Pa
 fn rows(var: Var, body: &[Stmt], assigned: &[bool]) -> Option<Pattern> {
     let body: Vec<&Stmt> = body.iter().filter(|s| !matches!(s, Stmt::Comment(_))).collect();
     let [
+        ref names @ ..,
         Stmt::Let(sum, Expr::Const(zero)),
         Stmt::For { var: inner, lo, hi, body },
-        Stmt::Store(out, Expr::Var(row), Expr::Var(value)),
+        Stmt::Store(out, place, Expr::Var(value)),
     ] = body[..]
     else {
         return None;
     };
+    let mut scope =
+        Scope { changing: vec![var], written: Some(*out), lets: HashMap::new(), assigned };
+    // The coordinate of the row, and nothing else.
+    match names {
+        [] => {}
+        [Stmt::Let(name, crd @ Expr::Load(_, at))]
+            if **at == Expr::Var(var) && !assigned[name.0 as usize] =>
+        {
+            scope.lets.insert(*name, crd.clone());
+        }
+        _ => return None,
+    }
+    let place = scope.expand(place);
+    let of_row = |term: &Expr| match term {
+        Expr::Load(places, at) if **at == Expr::Var(var) && places != out => Some(Some(*places)),
+        Expr::Var(row) if *row == var => Some(None),
+        _ => None,
+    };
+    let (places, at) = scope.split_by(&place, of_row)?;
     let (Expr::Load(pos, first), Expr::Load(next, second)) = (lo, hi) else { return None };
     let beside = **second == Expr::Var(var) + 1;
-    if **first != Expr::Var(var) || !beside || pos != next || (row, value) != (&var, sum) {
+    if **first != Expr::Var(var) || !beside || pos != next || value != sum {
         return None;
     }
     let own = |stream: &Stream| stream.at.is_empty().then_some(stream.array);
@@ -128,7 +156,8 @@ fn rows(var: Var, body: &[Stmt], assigned: &[bool]) -> Option<Pattern> {
         {
             let (a, crd, x) = (own(&a)?, own(&crd)?, own(&x)?);
             let read = [*pos, crd, a, x];
-            (!read.contains(out)).then_some(Pattern::Rows { pos: *pos, crd, a, x, out: *out })
+            let out = (!read.contains(out)).then_some(Stream { array: *out, at })?;
+            Some(Pattern::Rows { pos: *pos, crd, a, x, out, places })
         }
         _ => None,
     }

@@ -2,7 +2,7 @@
 
 use cranelift_codegen::ir::condcodes::IntCC;
 use cranelift_codegen::ir::{InstBuilder, Value, types};
-use ust_level_api::ir::{BinOp, Elem, Expr, Stmt, Ty, Var};
+use ust_level_api::ir::{ArrayId, BinOp, Elem, Expr, Stmt, Ty, Var};
 use ust_level_api::{Dtype, IndexKind};
 
 use super::super::recognise::{Pattern, Stream, Target, recognise, sets_constant};
@@ -86,19 +86,16 @@ impl Emitter<'_, '_> {
                 }
                 self.call_at(kernel, &params, None, &args);
             }
-            Pattern::Rows { pos, crd, a, x, out } => {
-                let is_far = {
-                    let len = self.get(self.arrays[x.0 as usize].len);
-                    let bound = (FAR / dtype.bytes()) as i64;
-                    self.compare_int(IntCC::SignedGreaterThanOrEqual, len, bound)
-                };
+            Pattern::Rows { pos, crd, a, x, out, places } => {
+                let is_far = self.is_far(*x, dtype);
                 let is_far = self.b.ins().uextend(types::I64, is_far);
-                let mut args: Vec<Value> = [pos, crd, a, x, out]
-                    .iter()
-                    .map(|array| self.get(self.arrays[array.0 as usize].base))
-                    .collect();
-                args.extend([lo, hi, is_far]);
-                self.call_at(kernel, &[pointer; 8], None, &args);
+                let base = |e: &mut Self, of: ArrayId| e.get(e.arrays[of.0 as usize].base);
+                let mut args: Vec<Value> =
+                    [*pos, *crd, *a, *x].into_iter().map(|array| base(self, array)).collect();
+                let zero = self.const_int(0);
+                let places = places.map_or(zero, |places| base(self, places));
+                args.extend([self.start(out, zero), lo, hi, is_far, places]);
+                self.call_at(kernel, &[pointer; 9], None, &args);
             }
             Pattern::Row { c, a, crd, b, stride, m, .. } => {
                 let (first, width) = columns.expect("evaluated above");
@@ -132,9 +129,7 @@ impl Emitter<'_, '_> {
     fn callee(&mut self, pattern: &Pattern, dtype: Dtype, callee: Callee) -> (Value, Value) {
         match (callee, pattern) {
             (Callee::ByDistance { far, near }, Pattern::GatherDot { x, .. }) => {
-                let len = self.get(self.arrays[x.array.0 as usize].len);
-                let bound = self.const_int((FAR / dtype.bytes()) as i64);
-                let is_far = self.b.ins().icmp(IntCC::SignedGreaterThanOrEqual, len, bound);
+                let is_far = self.is_far(x.array, dtype);
                 let (far, near) = (self.const_int(far as i64), self.const_int(near as i64));
                 let (few, many) = (self.const_int(LONG), self.const_int(LONG_NEAR));
                 (self.b.ins().select(is_far, far, near), self.b.ins().select(is_far, few, many))
@@ -143,6 +138,15 @@ impl Emitter<'_, '_> {
                 (self.const_int(address as i64), self.const_int(LONG))
             }
         }
+    }
+
+    /// Whether an array is as large as [`FAR`] says.
+    fn is_far(&mut self, array: ArrayId, dtype: Dtype) -> Value {
+        let len = self.get(self.arrays[array.0 as usize].len);
+        let elements = |bytes: usize| (bytes / dtype.bytes()) as i64;
+        let least = self.const_int(elements(FAR.start));
+        let above = self.b.ins().isub(len, least);
+        self.compare_int(IntCC::UnsignedLessThan, above, elements(FAR.end - FAR.start))
     }
 
     fn compare_int(&mut self, cond: IntCC, a: Value, b: i64) -> Value {
@@ -156,10 +160,13 @@ impl Emitter<'_, '_> {
             return None;
         }
         let pattern = recognise(var, body, &self.assigned)?;
-        if let Pattern::Rows { pos, crd, a, .. } = pattern {
-            let [pos, crd, a] = [pos, crd, a].map(|array| self.arrays[array.0 as usize].elem);
-            return match (pos, crd, a) {
-                (Elem::Index(kind), Elem::Index(same), Elem::Value(dtype)) if kind == same => {
+        if let Pattern::Rows { pos, crd, a, places, .. } = pattern {
+            let elem = |array: ArrayId| self.arrays[array.0 as usize].elem;
+            let places = places.map_or(elem(pos), elem);
+            return match (elem(pos), elem(crd), elem(a)) {
+                (Elem::Index(kind), Elem::Index(same), Elem::Value(dtype))
+                    if kind == same && places == Elem::Index(kind) =>
+                {
                     let address = micro::address(Loop::Rows(kind), dtype, self.options.strict)?;
                     Some((pattern, dtype, Callee::One(address)))
                 }

@@ -1,7 +1,7 @@
 //! The loops, written once over [`Vector`], and compiled for each instruction set.
 
 use super::tiles::{row, times_row};
-use super::vector::{Index, Real, Vector};
+use super::vector::{Four, Index, Real, Vector};
 
 /// The sum of a vector's numbers, in pairs.
 #[inline(always)]
@@ -19,8 +19,8 @@ unsafe fn total<V: Vector>(vector: V) -> V::Lane {
     lanes[0]
 }
 
-/// `a`, `crd` valid for `n` reads, `x` for a read at each `crd[p]`. For `x` that caches do not hold:
-/// an instruction that gathers waits for several lines at once and takes little room in flight.
+/// `a`, `crd` valid for `n` reads, `x` for a read at each `crd[p]`. For `x` in a large cache: an
+/// instruction that gathers waits for several lines at once and takes little room in flight.
 #[inline(always)]
 unsafe fn gather_dot_far<V: Vector, I: Index>(
     a: *const V::Lane,
@@ -30,6 +30,9 @@ unsafe fn gather_dot_far<V: Vector, I: Index>(
 ) -> V::Lane {
     // SAFETY: every index is below `n`, and `x` is read at what `crd` holds.
     unsafe {
+        if !V::GATHERS {
+            return gather_dot_near::<V, I>(a, crd, x, n);
+        }
         let mut sums = [V::splat(V::Lane::ZERO); 2];
         let mut p = 0;
         while p + 2 * V::N <= n {
@@ -62,31 +65,42 @@ unsafe fn gather_dot_near<V: Vector, I: Index>(
 ) -> V::Lane {
     // SAFETY: every index is below `n`, and `x` is read at what `crd` holds.
     unsafe {
-        let term = |p: usize| *a.add(p) * *x.offset((*crd.add(p)).get());
-        let mut sums = [V::Lane::ZERO; 8];
+        let mut sums = [V::Four::zero(); 2];
         let mut p = 0;
         while p + 8 <= n {
             for (k, sum) in sums.iter_mut().enumerate() {
-                *sum = *sum + term(p + k);
+                let q = p + 4 * k;
+                *sum = sum.plus_products(a.add(q), crd.add(q), x);
             }
             p += 8;
         }
+        if p + 4 <= n {
+            sums[0] = sums[0].plus_products(a.add(p), crd.add(p), x);
+            p += 4;
+        }
         let mut rest = V::Lane::ZERO;
         while p < n {
-            rest = rest + term(p);
+            rest = rest + *a.add(p) * *x.offset((*crd.add(p)).get());
             p += 1;
         }
-        let [a, b, c, d, e, f, g, h] = sums;
-        ((a + e) + (b + f)) + ((c + g) + (d + h)) + rest
+        sums[0].add(sums[1]).total() + rest
     }
 }
 
-/// Rounds from which several sums at a time are worth it, for `x` that is far and that is near.
+/// Entries of a row from which several sums at a time are worth it, for `x` that is far and that
+/// is near.
 const LONG: [usize; 2] = [16, 32];
 
-/// `pos` valid for reads at `lo..=hi`, `out` for writes at `lo..hi`, `a` and `crd` for reads at
-/// `pos[i]..pos[i + 1]` for each of these `i`, `x` for a read at each `crd[p]`; nothing overlaps
-/// `out`.
+/// A dot product: `fn(a, crd, x, n)`.
+type Dot<T, I> = unsafe extern "C" fn(*const T, *const I, *const T, usize) -> T;
+
+/// `pos` valid for reads at `lo..=hi`, and ascending there, `a` and `crd` for reads at
+/// `pos[lo]..pos[hi]`, `x` for a read at each `crd[p]`; `places` null, or valid for reads at
+/// `lo..hi`; `out` for writes there, or at each place. Nothing overlaps `out`.
+///
+/// A row of up to four is summed without a branch that depends on how many there are: what belongs
+/// to the next row is read, and left out. Long rows are summed by `long`, the dot products with an
+/// `x` that is far and one that is near, out of the way of the others.
 #[inline(always)]
 #[allow(clippy::too_many_arguments)]
 unsafe fn rows<V: Vector, I: Index, const FUSED: bool>(
@@ -98,26 +112,39 @@ unsafe fn rows<V: Vector, I: Index, const FUSED: bool>(
     lo: isize,
     hi: isize,
     far: bool,
+    places: *const I,
+    long: [Dot<V::Lane, I>; 2],
 ) {
     // SAFETY: as said above.
     unsafe {
         let mut begin = (*pos.offset(lo)).get();
+        let last = (*pos.offset(hi)).get();
+        let (dot, least) = if far && V::GATHERS { (long[0], LONG[0]) } else { (long[1], LONG[1]) };
         for i in lo..hi {
             let end = (*pos.offset(i + 1)).get();
             let n = end.saturating_sub(begin).max(0) as usize;
             let (a, crd) = (a.offset(begin), crd.offset(begin));
-            let sum = if FUSED && far && n >= LONG[0] {
-                gather_dot_far::<V, I>(a, crd, x, n)
-            } else if FUSED && !far && n >= LONG[1] {
-                gather_dot_near::<V, I>(a, crd, x, n)
+            let sum = if FUSED && n <= 4 && begin + 4 <= last {
+                V::Four::zero().plus_products(a, crd, x).first(n).total()
+            } else if FUSED && n >= least {
+                dot(a, crd, x, n)
             } else {
-                let mut sum = V::Lane::ZERO;
-                for p in 0..n {
+                let (mut sum, mut from) = (V::Lane::ZERO, 0);
+                if FUSED && n >= 4 {
+                    let mut sums = V::Four::zero();
+                    while from + 4 <= n {
+                        sums = sums.plus_products(a.add(from), crd.add(from), x);
+                        from += 4;
+                    }
+                    sum = sums.total();
+                }
+                for p in from..n {
                     sum = sum + *a.add(p) * *x.offset((*crd.add(p)).get());
                 }
                 sum
             };
-            *out.offset(i) = sum;
+            let place = if places.is_null() { i } else { (*places.offset(i)).get() };
+            *out.offset(place) = sum;
             begin = end;
         }
     }
@@ -254,12 +281,12 @@ macro_rules! kernels {
                 unsafe { super::super::scaled_multiply_add::<V>(y, a, x, n, s) }
             }
 
-            kernels!(@rows rows_u32_exact, u32, false $(, $features)?);
-            kernels!(@rows rows_i32_exact, i32, false $(, $features)?);
-            kernels!(@rows rows_i64_exact, i64, false $(, $features)?);
-            kernels!(@rows rows_u32_fused, u32, true $(, $features)?);
-            kernels!(@rows rows_i32_fused, i32, true $(, $features)?);
-            kernels!(@rows rows_i64_fused, i64, true $(, $features)?);
+            kernels!(@rows rows_u32_exact, gather_dot_far_u32, gather_dot_near_u32, u32, false $(, $features)?);
+            kernels!(@rows rows_i32_exact, gather_dot_far_i32, gather_dot_near_i32, i32, false $(, $features)?);
+            kernels!(@rows rows_i64_exact, gather_dot_far_i64, gather_dot_near_i64, i64, false $(, $features)?);
+            kernels!(@rows rows_u32_fused, gather_dot_far_u32, gather_dot_near_u32, u32, true $(, $features)?);
+            kernels!(@rows rows_i32_fused, gather_dot_far_i32, gather_dot_near_i32, i32, true $(, $features)?);
+            kernels!(@rows rows_i64_fused, gather_dot_far_i64, gather_dot_near_i64, i64, true $(, $features)?);
             kernels!(@two axpy_exact, multiply_add_exact, false $(, $features)?);
             kernels!(@two axpy_fused, multiply_add_fused, true $(, $features)?);
 
@@ -309,7 +336,7 @@ macro_rules! kernels {
             unsafe { times_row::<V, $index>(c, a, crd, b, count, width, stride, m) }
         }
     };
-    (@rows $name:ident, $index:ty, $fused:literal $(, $features:literal)?) => {
+    (@rows $name:ident, $far:ident, $near:ident, $index:ty, $fused:literal $(, $features:literal)?) => {
         $(#[target_feature(enable = $features)])?
         pub(in crate::kernels) unsafe extern "C" fn $name(
             pos: *const $index,
@@ -320,8 +347,11 @@ macro_rules! kernels {
             lo: isize,
             hi: isize,
             far: usize,
+            places: *const $index,
         ) {
-            unsafe { rows::<V, $index, $fused>(pos, crd, a, x, out, lo, hi, far != 0) }
+            let far = far != 0;
+            let long: [Dot<T, $index>; 2] = [$far, $near];
+            unsafe { rows::<V, $index, $fused>(pos, crd, a, x, out, lo, hi, far, places, long) }
         }
     };
     (@row $name:ident, $index:ty, $fused:literal $(, $features:literal)?) => {

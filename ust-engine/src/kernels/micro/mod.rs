@@ -42,7 +42,8 @@ pub(crate) enum Loop {
     /// `fn(c, a, crd, b, count, width, stride)`.
     Row(IndexKind),
     /// `out[i] = sum of a[p] * x[crd[p]]` for `p` in `pos[i]..pos[i + 1]`, for each `i` in
-    /// `lo..hi`: `fn(pos, crd, a, x, out, lo, hi, far)`, `far` where `x` is [`FAR`].
+    /// `lo..hi`: `fn(pos, crd, a, x, out, lo, hi, far, places)`, `far` where `x` is [`FAR`];
+    /// `out[places[i]]` where `places` is not null.
     Rows(IndexKind),
 }
 
@@ -55,9 +56,9 @@ pub(crate) enum Distance {
     Far,
 }
 
-/// Bytes from which a vector is far: more than the caches close to one core hold. Gathering
-/// instructions take 1.1 to 1.3 times as long as single loads below, and half as long above.
-pub(crate) const FAR: usize = 2 << 20;
+/// Bytes of a vector that is far: more than the caches close to one core hold, and no more than
+/// the last one. Instructions that gather lose to single loads elsewhere.
+pub(crate) const FAR: std::ops::Range<usize> = 2 << 20..16 << 20;
 
 /// The sets of instructions that kernels are compiled for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -66,7 +66,9 @@ macro_rules! tests {
             fn rows_of_every_length() {
                 let random = &mut random();
                 for (level, exact) in levels().into_iter().flat_map(|l| [(l, true), (l, false)]) {
-                    let lengths: Vec<usize> = (0..80).map(|i| (i * 7) % 80).collect();
+                    // Every other row is short.
+                    let lengths: Vec<usize> =
+                        (0..80).map(|i| if i % 2 == 0 { (i * 7) % 80 } else { i / 2 % 6 }).collect();
                     let mut pos = vec![0_i64];
                     for n in lengths {
                         pos.push(pos[pos.len() - 1] + n as i64);
@@ -78,10 +80,13 @@ macro_rules! tests {
                         [&pos, &crd].map(|v| v.iter().map(|&v| v as u32).collect());
                     let signed: [Vec<i32>; 2] =
                         [&pos, &crd].map(|v| v.iter().map(|&v| v as i32).collect());
-                    for far in [0_usize, 1] {
+                    let places: Vec<i64> = (0..80).rev().collect();
+                    let narrow_places: Vec<u32> = (0..80).rev().collect();
+                    let signed_places: Vec<i32> = (0..80).rev().collect();
+                    for (far, turned) in [(0_usize, false), (1, false), (0, true), (1, true)] {
                         let mut out = [[T::NAN; 80]; 3];
                         macro_rules! call {
-                            ($kind:ident, $index:ty, $pos:expr, $crd:expr, $out:expr) => {
+                            ($kind:ident, $index:ty, $pos:expr, $crd:expr, $places:expr, $out:expr) => {
                                 // SAFETY: the signature is the one that is documented; all indices
                                 // lie within what is given.
                                 unsafe {
@@ -94,19 +99,24 @@ macro_rules! tests {
                                         isize,
                                         isize,
                                         usize,
+                                        *const $index,
                                     );
                                     let rows = kernel(level, Loop::Rows(IndexKind::$kind), exact);
                                     let rows: Rows = std::mem::transmute(rows);
                                     let (a, x) = (a.as_ptr(), x.as_ptr());
-                                    rows($pos, $crd, a, x, $out.as_mut_ptr(), 3, 80, far);
+                                    let places = if turned { $places.as_ptr() } else { std::ptr::null() };
+                                    rows($pos, $crd, a, x, $out.as_mut_ptr(), 3, 80, far, places);
                                 }
                             };
                         }
                         let [u, i, l] = &mut out;
-                        call!(U32, u32, narrow[0].as_ptr(), narrow[1].as_ptr(), u);
-                        call!(I32, i32, signed[0].as_ptr(), signed[1].as_ptr(), i);
-                        call!(I64, i64, pos.as_ptr(), crd.as_ptr(), l);
-                        for out in out {
+                        call!(U32, u32, narrow[0].as_ptr(), narrow[1].as_ptr(), narrow_places, u);
+                        call!(I32, i32, signed[0].as_ptr(), signed[1].as_ptr(), signed_places, i);
+                        call!(I64, i64, pos.as_ptr(), crd.as_ptr(), places, l);
+                        for mut out in out {
+                            if turned {
+                                out.reverse();
+                            }
                             assert!(out[..3].iter().all(|v| v.is_nan()));
                             for (row, &found) in out.iter().enumerate().skip(3) {
                                 let range = pos[row] as usize..pos[row + 1] as usize;

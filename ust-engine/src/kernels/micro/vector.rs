@@ -13,6 +13,11 @@ pub(super) trait Vector: Copy {
     type Lane: Real;
     /// As many.
     const N: usize;
+    /// Whether [`Vector::gather`] is worth it for numbers in a large cache. Narrow ones lose to
+    /// single loads everywhere.
+    const GATHERS: bool;
+    /// Four of these numbers.
+    type Four: Four<Lane = Self::Lane>;
     unsafe fn splat(value: Self::Lane) -> Self;
     unsafe fn load(from: *const Self::Lane) -> Self;
     unsafe fn store(self, to: *mut Self::Lane);
@@ -23,6 +28,28 @@ pub(super) trait Vector: Copy {
     /// The numbers of `from` at the `N` indices from `crd` on, by an instruction for it where the
     /// machine has one.
     unsafe fn gather<I: Index>(from: *const Self::Lane, crd: *const I) -> Self;
+}
+
+/// Four numbers, for which others are loaded one by one.
+///
+/// # Safety
+/// As of [`Vector`].
+pub(super) trait Four: Copy {
+    /// What it holds.
+    type Lane: Real;
+    unsafe fn zero() -> Self;
+    /// `self + a[k] * x[crd[k]]`, for each of the four.
+    unsafe fn plus_products<I: Index>(
+        self,
+        a: *const Self::Lane,
+        crd: *const I,
+        x: *const Self::Lane,
+    ) -> Self;
+    unsafe fn add(self, other: Self) -> Self;
+    /// The first `n` of them, and zeros. `n` is at most four.
+    unsafe fn first(self, n: usize) -> Self;
+    /// The sum.
+    unsafe fn total(self) -> Self::Lane;
 }
 
 /// An index as arrays hold it.
@@ -91,6 +118,8 @@ macro_rules! array {
         impl Vector for [$ty; $n] {
             type Lane = $ty;
             const N: usize = $n;
+            const GATHERS: bool = false;
+            type Four = [$ty; 4];
             #[inline(always)]
             unsafe fn splat(value: $ty) -> Self {
                 [value; $n]
@@ -137,18 +166,135 @@ macro_rules! array {
 array!(f32, 4);
 array!(f64, 2);
 
+impl<T: Real> Four for [T; 4] {
+    type Lane = T;
+    #[inline(always)]
+    unsafe fn zero() -> Self {
+        [T::ZERO; 4]
+    }
+    #[inline(always)]
+    unsafe fn plus_products<I: Index>(self, a: *const T, crd: *const I, x: *const T) -> Self {
+        // SAFETY: as the trait says.
+        let product = |k| unsafe { *a.add(k) * *x.offset((*crd.add(k)).get()) };
+        std::array::from_fn(|k| self[k] + product(k))
+    }
+    #[inline(always)]
+    unsafe fn add(self, other: Self) -> Self {
+        std::array::from_fn(|k| self[k] + other[k])
+    }
+    #[inline(always)]
+    unsafe fn first(self, n: usize) -> Self {
+        std::array::from_fn(|k| if k < n { self[k] } else { T::ZERO })
+    }
+    #[inline(always)]
+    unsafe fn total(self) -> T {
+        let [a, b, c, d] = self;
+        (a + c) + (b + d)
+    }
+}
+
 #[cfg(target_arch = "x86_64")]
 mod x86 {
     use std::arch::x86_64::*;
 
-    use super::{Index, Vector};
+    use super::{Four, Index, Vector};
+
+    /// From the n-th number on, the first `4 - n` are all ones.
+    static FIRST: [u64; 8] = [!0, !0, !0, !0, 0, 0, 0, 0];
+    /// The same.
+    static FIRST_OF_SINGLE: [u32; 8] = [!0, !0, !0, !0, 0, 0, 0, 0];
+
+    impl Four for __m256d {
+        type Lane = f64;
+        #[inline(always)]
+        unsafe fn zero() -> Self {
+            // SAFETY: as the trait says.
+            unsafe { _mm256_setzero_pd() }
+        }
+        #[inline(always)]
+        unsafe fn plus_products<I: Index>(
+            self,
+            a: *const f64,
+            crd: *const I,
+            x: *const f64,
+        ) -> Self {
+            // SAFETY: as the trait says.
+            unsafe {
+                let at = |k: usize| x.offset((*crd.add(k)).get());
+                let low = _mm_loadh_pd(_mm_load_sd(at(0)), at(1));
+                let high = _mm_loadh_pd(_mm_load_sd(at(2)), at(3));
+                _mm256_fmadd_pd(_mm256_loadu_pd(a), _mm256_set_m128d(high, low), self)
+            }
+        }
+        #[inline(always)]
+        unsafe fn add(self, other: Self) -> Self {
+            // SAFETY: as the trait says.
+            unsafe { _mm256_add_pd(self, other) }
+        }
+        #[inline(always)]
+        unsafe fn first(self, n: usize) -> Self {
+            // SAFETY: as the trait says; `n` is at most four.
+            unsafe { _mm256_and_pd(self, _mm256_loadu_pd(FIRST.as_ptr().add(4 - n).cast())) }
+        }
+        #[inline(always)]
+        unsafe fn total(self) -> f64 {
+            // SAFETY: as the trait says.
+            unsafe {
+                let high = _mm256_extractf128_pd::<1>(self);
+                let pair = _mm_add_pd(_mm256_castpd256_pd128(self), high);
+                _mm_cvtsd_f64(_mm_add_sd(pair, _mm_unpackhi_pd(pair, pair)))
+            }
+        }
+    }
+
+    impl Four for __m128 {
+        type Lane = f32;
+        #[inline(always)]
+        unsafe fn zero() -> Self {
+            // SAFETY: as the trait says.
+            unsafe { _mm_setzero_ps() }
+        }
+        #[inline(always)]
+        unsafe fn plus_products<I: Index>(
+            self,
+            a: *const f32,
+            crd: *const I,
+            x: *const f32,
+        ) -> Self {
+            // SAFETY: as the trait says.
+            unsafe {
+                let at = |k: usize| *x.offset((*crd.add(k)).get());
+                _mm_fmadd_ps(_mm_loadu_ps(a), _mm_setr_ps(at(0), at(1), at(2), at(3)), self)
+            }
+        }
+        #[inline(always)]
+        unsafe fn add(self, other: Self) -> Self {
+            // SAFETY: as the trait says.
+            unsafe { _mm_add_ps(self, other) }
+        }
+        #[inline(always)]
+        unsafe fn first(self, n: usize) -> Self {
+            // SAFETY: as the trait says; `n` is at most four.
+            unsafe { _mm_and_ps(self, _mm_loadu_ps(FIRST_OF_SINGLE.as_ptr().add(4 - n).cast())) }
+        }
+        #[inline(always)]
+        unsafe fn total(self) -> f32 {
+            // SAFETY: as the trait says.
+            unsafe {
+                let pair = _mm_add_ps(self, _mm_movehl_ps(self, self));
+                _mm_cvtss_f32(_mm_add_ss(pair, _mm_shuffle_ps::<1>(pair, pair)))
+            }
+        }
+    }
 
     macro_rules! vector {
-        ($vector:ty, $ty:ty, $n:literal, $splat:ident, $load:ident, $store:ident, $fused:ident, $mul:ident, $add:ident, $gather:expr) => {
+        ($vector:ty, $four:ty, $ty:ty, $n:literal, $splat:ident, $load:ident, $store:ident, $fused:ident, $mul:ident, $add:ident, $gather:expr) => {
             // SAFETY in all methods: as the trait says.
             impl Vector for $vector {
                 type Lane = $ty;
                 const N: usize = $n;
+                const GATHERS: bool = size_of::<Self>() == 64;
+                type Four = $four;
                 #[inline(always)]
                 unsafe fn splat(value: $ty) -> Self {
                     unsafe { $splat(value) }
@@ -182,6 +328,7 @@ mod x86 {
     }
     vector!(
         __m256d,
+        __m256d,
         f64,
         4,
         _mm256_set1_pd,
@@ -194,6 +341,7 @@ mod x86 {
     );
     vector!(
         __m256,
+        __m128,
         f32,
         8,
         _mm256_set1_ps,
@@ -209,6 +357,7 @@ mod x86 {
     );
     vector!(
         __m512d,
+        __m256d,
         f64,
         8,
         _mm512_set1_pd,
@@ -221,6 +370,7 @@ mod x86 {
     );
     vector!(
         __m512,
+        __m128,
         f32,
         16,
         _mm512_set1_ps,
