@@ -307,7 +307,13 @@ impl LevelType for Structured {
         let last = dim(leading.len());
         levels.push(format!("{last} / {m} : dense"));
         levels.push(format!("{last} % {m} : {}", self.text()));
-        vec![format!("({}) -> ({})", dims.join(", "), levels.join(", "))]
+        // No other level has coordinates.
+        let width = match m {
+            ..=4 => ", crdWidth = 2",
+            5..=256 => ", crdWidth = 8",
+            _ => "",
+        };
+        vec![format!("({}) -> ({}){width}", dims.join(", "), levels.join(", "))]
     }
 
     fn footprint(&self, site: &Site, parents: f64, _stored: f64) -> Footprint {

@@ -3,12 +3,15 @@
 //! | module | what |
 //! |---|---|
 //! | `blocks` | dense blocks times a vector |
+//! | `groups` | groups of which two of four are stored, times a vector |
 //! | `micro` | innermost loops that pay for wide vectors, which compiled loops call |
 //! | [`moving`] | columns moved and sorted: what conversions do with most memory |
 // Vector loads and stores through pointers, and writes to memory that is shared by parts.
 #![allow(unsafe_code)]
 
 pub(crate) mod blocks;
+#[cfg(target_arch = "x86_64")]
+pub(crate) mod groups;
 #[cfg(feature = "jit")]
 pub(crate) mod micro;
 pub(crate) mod moving;

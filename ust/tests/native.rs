@@ -1,0 +1,76 @@
+//! Native kernels against plain evaluation, in one piece and in many parts.
+
+use proptest::prelude::*;
+use ust::ops::{CancelToken, OpError, oracle};
+use ust::{Backend, Coo, Dtype, Error, Format, Tensor, einsum};
+
+const PRODUCT: &str = "y(i) = A(i,j) * x(j)";
+
+/// A provider, and formats that it takes.
+const KERNELS: &[(&str, &[&str])] = &[
+    ("blocks", &["BSR(1,4)", "BSR(3,8)", "BSR(4,4)", "BSR(9,4)", "BSR(2,16)"]),
+    (
+        "groups",
+        &[
+            "(i, j) -> (i : dense, j / 4 : dense, j % 4 : structured(2, 4)), crdWidth = 2",
+            "(i, j) -> (i : dense, j / 4 : dense, j % 4 : structured(2, 4)), crdWidth = 8",
+        ],
+    ),
+];
+
+/// A matrix with at most two entries in four neighbours of a row.
+fn matrix(shape: [usize; 2], picks: &[u8], dtype: Dtype) -> Coo {
+    let (mut crd, mut values) = ([Vec::new(), Vec::new()], Vec::new());
+    let groups = shape[1].div_ceil(4);
+    for (at, &pick) in picks.iter().cycle().take(shape[0] * groups).enumerate() {
+        let places = [pick % 4, pick / 4 % 4].map(|place| (at % groups * 4) as i64 + place as i64);
+        let distinct = if places[0] == places[1] { &places[..1] } else { &places[..] };
+        for &j in distinct.iter().filter(|&&j| pick % 5 > 0 && (j as usize) < shape[1]) {
+            crd[0].push((at / groups) as i64);
+            crd[1].push(j);
+            values.push(f64::from(pick) / 16.0 - 7.0);
+        }
+    }
+    let coo = Coo::new(shape.to_vec(), crd.to_vec(), values).expect("inside the shape");
+    Coo { values: coo.values.cast(dtype).expect("real numbers"), ..coo }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(32))]
+    #[test]
+    fn what_a_kernel_gives_is_what_plain_evaluation_gives(
+        shape in (1_usize..40, 1_usize..90),
+        picks in proptest::collection::vec(any::<u8>(), 64),
+        single in any::<bool>(),
+        threads in 1_usize..3,
+    ) {
+        let dtype = if single { Dtype::F32 } else { Dtype::F64 };
+        let entries = matrix([shape.0, shape.1], &picks, dtype);
+        let x: ndarray::ArrayD<f64> =
+            (0..shape.1).map(|at| f64::from(picks[at % 64]) - 99.5).collect::<ndarray::Array1<_>>().into_dyn();
+        let x = Tensor::from_array(x).unwrap().cast(dtype).unwrap();
+        let numbers = |y: Tensor| y.cast(Dtype::F64).unwrap().to_dense::<f64>().unwrap();
+        for (provider, formats) in KERNELS {
+            let backend: Backend = provider.parse().expect("it is linked");
+            for format in *formats {
+                let a = Tensor::from_coo(&entries, &format.parse::<Format>().unwrap()).unwrap();
+                let call = || einsum(PRODUCT).arg("A", &a).arg("x", &x).threads(threads);
+                let expected = numbers(oracle::evaluate(&call()).unwrap());
+                // What may be cancelled runs in parts, however little there is to do.
+                for call in [call(), call().cancel(&CancelToken::new())] {
+                    let found = match call.backend(backend).run() {
+                        Err(OpError::Tensor(Error::Refused { reason, .. }))
+                            if reason.contains("this machine") || reason.contains("x86-64") =>
+                        {
+                            println!("skipped: {provider}: {reason}");
+                            continue;
+                        }
+                        found => numbers(found.unwrap()),
+                    };
+                    // Sixteenths times halves: sums are exact in any order.
+                    prop_assert_eq!(&found, &expected, "{} {}", provider, format);
+                }
+            }
+        }
+    }
+}
