@@ -23,7 +23,8 @@ fn matrix(shape: [usize; 2], picks: &[u8], dtype: Dtype) -> Coo {
     let (mut crd, mut values) = ([Vec::new(), Vec::new()], Vec::new());
     let groups = shape[1].div_ceil(4);
     for (at, &pick) in picks.iter().cycle().take(shape[0] * groups).enumerate() {
-        let places = [pick % 4, pick / 4 % 4].map(|place| (at % groups * 4) as i64 + place as i64);
+        let places =
+            [pick % 4, pick / 4 % 4].map(|place| (at % groups * 4) as i64 + i64::from(place));
         let distinct = if places[0] == places[1] { &places[..1] } else { &places[..] };
         for &j in distinct.iter().filter(|&&j| pick % 5 > 0 && (j as usize) < shape[1]) {
             crd[0].push((at / groups) as i64);
