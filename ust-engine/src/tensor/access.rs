@@ -3,7 +3,6 @@
 use std::sync::Arc;
 
 use rayon::prelude::*;
-use ust_level_api::assemble::fill;
 use ust_level_api::column::column_kind;
 use ust_level_api::ir::interp::{Memory, Param, Program};
 use ust_level_api::{
@@ -169,9 +168,18 @@ impl Tensor {
     /// from padding.
     pub(super) fn entry_mask(&self) -> Buffer<u8> {
         fn mask<T: StoredElement>(values: &Buffer<T>, fill_value: Scalar) -> Buffer<u8> {
-            let fill_value = T::from_scalar(fill_value);
-            let values = &values[..];
-            fill(values.len(), |at| u8::from(!fill_value.is_some_and(|f| f.same(values[at]))))
+            let mut mask = Buffer::unspecified(values.len());
+            let pieces = mask.make_mut().par_chunks_mut(1 << 16).zip(values.par_chunks(1 << 16));
+            match T::from_scalar(fill_value) {
+                // A plain loop over two slices: the compiler makes it wide.
+                Some(fill) => pieces.for_each(|(mask, values)| {
+                    for (mask, &value) in mask.iter_mut().zip(values) {
+                        *mask = u8::from(!fill.same(value));
+                    }
+                }),
+                None => pieces.for_each(|(mask, _)| mask.fill(1)),
+            }
+            mask
         }
         crate::with_values!(&self.values, b => mask(b, self.fill))
     }
