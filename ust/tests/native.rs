@@ -52,6 +52,11 @@ proptest! {
         let x = Tensor::from_array(x).unwrap().cast(dtype).unwrap();
         let numbers = |y: Tensor| y.cast(Dtype::F64).unwrap().to_dense::<f64>().unwrap();
         for (provider, formats) in KERNELS {
+            // Written for one family of machines alone.
+            if *provider == "groups" && cfg!(not(target_arch = "x86_64")) {
+                println!("skipped: {provider}: it is written for x86-64");
+                continue;
+            }
             let backend: Backend = provider.parse().expect("it is linked");
             for format in *formats {
                 let a = Tensor::from_coo(&entries, &format.parse::<Format>().unwrap()).unwrap();
@@ -61,7 +66,7 @@ proptest! {
                 for call in [call(), call().cancel(&CancelToken::new())] {
                     let found = match call.backend(backend).run() {
                         Err(OpError::Tensor(Error::Refused { reason, .. }))
-                            if reason.contains("this machine") || reason.contains("x86-64") =>
+                            if reason.contains("this machine") =>
                         {
                             println!("skipped: {provider}: {reason}");
                             continue;

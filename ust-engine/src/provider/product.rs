@@ -1,13 +1,15 @@
 //! A matrix times a vector: what the native kernels for it share.
 
+use std::fmt;
+use std::marker::PhantomData;
 use std::ops::Range;
 
 use rayon::prelude::*;
 use ust_level_api::Dtype;
 use ust_level_api::ir::Elem;
-use ust_level_api::ir::interp::Param;
+use ust_level_api::ir::interp::{Memory, Param};
 
-use super::{Access, Groups, Plan};
+use super::{Access, Executable, Groups, Offer, Plan, Provider};
 use crate::error::Error;
 use crate::format::{Format, IndexExpr};
 use crate::ops::Operator;
@@ -48,17 +50,105 @@ pub(super) fn matrix<'p, 'a>(plan: &'p Plan<'a>) -> Result<&'p Access<'a>, &'sta
     }
 }
 
+/// Where parts of the outermost loop begin and end: a group for each thread.
+pub(super) type Parts = [Vec<(i64, i64)>];
+/// Asked before each part.
+pub(super) type Check<'a> = &'a (dyn Fn() -> Result<(), Error> + Sync);
+
+/// A kernel for a matrix in some format times a vector.
+pub(super) trait Kernel: fmt::Debug + Send + Sync + Sized + 'static {
+    /// The name of its provider.
+    const NAME: &'static str;
+    /// What it is, for people: a line.
+    const SUMMARY: &'static str;
+    /// Of the time that the loops take as they are written.
+    const SHARE: f64;
+
+    /// The kernel for a plan, or why there is none.
+    fn of(plan: &Plan<'_>) -> Result<Self, &'static str>;
+
+    /// Adds the products to the result, part by part. None for memory that is not what the plan
+    /// said.
+    fn run(
+        &self,
+        parts: &Parts,
+        memory: &mut [Memory<'_>],
+        check: Check<'_>,
+    ) -> Option<Result<(), Error>>;
+
+    /// What it is, for people: a few words.
+    fn describe(&self) -> String;
+}
+
+/// The provider of a kernel.
+pub(super) struct Native<K>(pub(super) PhantomData<K>);
+
+impl<K: Kernel + Sync> Provider for Native<K> {
+    fn name(&self) -> &'static str {
+        K::NAME
+    }
+
+    fn summary(&self) -> &'static str {
+        K::SUMMARY
+    }
+
+    fn offer(&self, plan: &Plan<'_>) -> Offer {
+        match K::of(plan) {
+            Ok(_) => Offer::Time(K::SHARE * plan.estimate),
+            Err(why) => Offer::Refused(why.to_owned()),
+        }
+    }
+
+    fn compile(&self, plan: &Plan<'_>) -> Result<Box<dyn Executable>, Error> {
+        let refused = |why: &str| Error::Refused { backend: K::NAME, reason: why.to_owned() };
+        Ok(Box::new(Ready(K::of(plan).map_err(refused)?)))
+    }
+}
+
+/// A kernel, ready to run.
+#[derive(Debug)]
+struct Ready<K>(K);
+
+impl<K: Kernel> Ready<K> {
+    fn run_parts(
+        &self,
+        parts: &Parts,
+        memory: &mut [Memory<'_>],
+        check: Check<'_>,
+    ) -> Result<(), Error> {
+        self.0.run(parts, memory, check).unwrap_or_else(|| {
+            let text = format!("`{}` is run on other memory than it was compiled for", K::NAME);
+            Err(Error::Unsupported(text))
+        })
+    }
+}
+
+impl<K: Kernel> Executable for Ready<K> {
+    fn run(&self, params: &[Param], memory: &mut [Memory<'_>]) -> Result<(), Error> {
+        self.run_parts(&[vec![part(params)]], memory, &|| Ok(()))
+    }
+
+    fn run_apart(
+        &self,
+        groups: &Groups<'_>,
+        memory: &mut [Memory<'_>],
+        check: Check<'_>,
+    ) -> Result<(), Error> {
+        let parts = groups.iter().map(|group| group.iter().map(|params| part(params)).collect());
+        self.run_parts(&parts.collect::<Vec<_>>(), memory, check)
+    }
+
+    fn describe(&self) -> String {
+        format!("native, {}", self.0.describe())
+    }
+}
+
 /// Where the outermost loop begins and ends.
-pub(super) fn part(params: &[Param]) -> (i64, i64) {
+fn part(params: &[Param]) -> (i64, i64) {
     match *params {
         [.., Param::Int(lo), Param::Int(hi)] => (lo, hi),
         _ => (i64::MIN, i64::MAX),
     }
-}
-
-/// The parts of all groups.
-pub(super) fn parts(groups: &Groups<'_>) -> Vec<Vec<(i64, i64)>> {
-    groups.iter().map(|group| group.iter().map(|params| part(params)).collect()).collect()
 }
 
 /// Runs groups of ranges of rounds, which follow each other, at the same time. A round writes
@@ -66,8 +156,8 @@ pub(super) fn parts(groups: &Groups<'_>) -> Vec<Vec<(i64, i64)>> {
 pub(super) fn run<T: Send>(
     mut y: &mut [T],
     height: usize,
-    groups: &[Vec<(i64, i64)>],
-    check: &(dyn Fn() -> Result<(), Error> + Sync),
+    groups: &Parts,
+    check: Check<'_>,
     times: impl Fn(Range<usize>, &mut [T]) + Sync,
 ) -> Result<(), Error> {
     let last = y.len().div_ceil(height);

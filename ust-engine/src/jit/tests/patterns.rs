@@ -305,3 +305,72 @@ fn vectors_that_no_cache_holds_are_gathered_too() {
         assert_eq!(y[0], expected + 0.5);
     }
 }
+
+#[test]
+fn rows_whose_sums_go_to_named_places() {
+    for (strict, named) in [(true, true), (false, true), (false, false)] {
+        let mut b = Builder::new("fibres");
+        let (n, shift) = (b.param("n", Ty::Int), b.param("shift", Ty::Int));
+        let [pos, crd, places] =
+            ["pos", "crd", "places"].map(|name| b.index_array(name, IndexKind::U32));
+        let [a, x] = ["a", "x"].map(|name| b.array(name, Elem::Value(Dtype::F64), false));
+        let y = b.array("y", Elem::Value(Dtype::F64), true);
+        b.for_("row", 0.into(), n, |b, row| {
+            let place = match named {
+                true => {
+                    let place = b.load(places, row.clone());
+                    b.bind("place", place)
+                }
+                false => row.clone(),
+            };
+            let sum = b.var("sum", Expr::Const(Scalar::F64(0.0)));
+            let (lo, hi) = (b.load(pos, row.clone()), b.load(pos, row + Expr::from(1)));
+            b.for_("p", lo, hi, |b, p| {
+                let at = b.load(crd, p.clone());
+                let term = b.load(a, p) * b.load(x, at);
+                b.assign(sum, Expr::from(sum) + term);
+            });
+            b.store(y, shift.clone() * Expr::from(2) + place, sum.into());
+        });
+        let function = b.finish();
+        let pattern = pattern_of(&function);
+        assert!(
+            matches!(&pattern, Pattern::Rows { places, .. } if places.is_some() == named),
+            "{pattern:?}\n{function}"
+        );
+        let kernel = Kernel::compile(&function, &Options { checked: false, strict }).unwrap();
+        // Short rows, an empty one, a long one, and nothing behind the last to read.
+        let lengths = [3, 0, 1, 4, 2, 5, 0, 70, 1, 2, 4, 3, 33, 1];
+        for rows in 0..=lengths.len() {
+            let mut ends = vec![0_u32];
+            lengths[..rows].iter().for_each(|n| ends.push(ends[ends.len() - 1] + n));
+            let count = ends[rows] as usize;
+            let columns: Vec<u32> = (0..count as u32).map(|p| p * 7 % 11).collect();
+            let numbers: Vec<f64> = (0..count).map(|p| (p % 5) as f64 - 2.0).collect();
+            let x: Vec<f64> = (0..11).map(|j| f64::from(j) + 1.0).collect();
+            let backwards: Vec<u32> = (0..rows as u32).rev().collect();
+            let mut found = vec![f64::NAN; lengths.len() + 6];
+            let [pos, crd, places] =
+                [ends.clone(), columns.clone(), backwards].map(IndexArray::from);
+            let mut memory = [
+                Memory::Index(&pos),
+                Memory::Index(&crd),
+                Memory::Index(&places),
+                Memory::values(&numbers),
+                Memory::values(&x),
+                Memory::values_mut(&mut found[..]),
+            ];
+            kernel.run(&[(rows as i64).into(), 3_i64.into()], &mut memory).unwrap();
+            drop(memory);
+            for row in 0..rows {
+                let terms = (ends[row] as usize..ends[row + 1] as usize)
+                    .map(|p| numbers[p] * x[columns[p] as usize]);
+                let place = 6 + if named { rows - 1 - row } else { row };
+                // Small integers: sums are exact in any order.
+                assert_eq!(found[place], terms.sum::<f64>(), "{rows} rows, row {row}, {named}");
+            }
+            let written = |at: usize| (6..6 + rows).contains(&at);
+            assert!((0..found.len()).all(|at| written(at) != found[at].is_nan()), "{found:?}");
+        }
+    }
+}
