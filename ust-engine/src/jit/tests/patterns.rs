@@ -361,7 +361,6 @@ fn rows_whose_sums_go_to_named_places() {
                 Memory::values_mut(&mut found[..]),
             ];
             kernel.run(&[(rows as i64).into(), 3_i64.into()], &mut memory).unwrap();
-            drop(memory);
             for row in 0..rows {
                 let terms = (ends[row] as usize..ends[row + 1] as usize)
                     .map(|p| numbers[p] * x[columns[p] as usize]);
