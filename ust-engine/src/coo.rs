@@ -75,8 +75,13 @@ impl Coo {
             });
         }
         for (dim, (column, &extent)) in self.crd.iter().zip(&self.shape).enumerate() {
-            let bad = column.iter().position(|&c| c < 0 || c as u64 >= extent as u64);
-            if let Some(entry) = bad {
+            let last = (extent as u64).min(1 << 63).wrapping_sub(1) as i64;
+            // Negative where one of them is negative or larger than the last: no branch for each.
+            if column.iter().fold(0, |bad, &c| bad | c | last.wrapping_sub(c)) >= 0 {
+                continue;
+            }
+            let outside = |c: i64| c < 0 || c as u64 >= extent as u64;
+            if let Some(entry) = column.iter().position(|&c| outside(c)) {
                 return Err(Error::OutOfBounds { entry, dim, coordinate: column[entry], extent });
             }
         }

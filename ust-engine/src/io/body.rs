@@ -1,7 +1,8 @@
 //! Entries, one a line: what Matrix Market and FROSTT have in common.
 //!
-//! A text is cut into chunks at line ends. A first pass counts the entries of each chunk, so that
-//! the second can write them, in parallel and in order, straight to their places.
+//! A text is cut into chunks at line ends. A first pass counts the lines of each chunk, so that the
+//! second can write their entries, in parallel and in order, straight to their places. Where a chunk
+//! then has fewer entries than lines, those that hold an entry are counted and read again.
 
 use std::io::{self, Write};
 use std::ops::Range;
@@ -22,8 +23,20 @@ const CHUNK: usize = 1 << 20;
 pub(super) struct Body<'a> {
     text: &'a [u8],
     comments: &'static [u8],
+    declared: Option<usize>,
     chunks: Vec<Range<usize>>,
+    /// Lines of each chunk: of them all, or of those that hold an entry.
     counts: Vec<usize>,
+    counted: Counted,
+}
+
+/// Which lines were counted.
+#[derive(Clone, Copy, PartialEq)]
+enum Counted {
+    /// All: as many as there are entries, or more.
+    All,
+    /// Those that hold an entry.
+    Entries,
 }
 
 /// Coordinate columns and values, as read.
@@ -33,22 +46,47 @@ pub(super) struct Columns<T: Plain> {
 }
 
 impl<'a> Body<'a> {
-    /// The body from byte `start` to the end. Cost: one pass over it, in parallel.
-    pub(super) fn new(text: &'a [u8], start: usize, comments: &'static [u8]) -> Self {
+    /// The body from byte `start` to the end, which has as many entries as are declared. Cost: one
+    /// pass over it, in parallel.
+    ///
+    /// # Errors
+    /// Another number of entries, unless lines without one hide it: then [`Body::parse`] tells.
+    pub(super) fn new(
+        text: &'a [u8],
+        start: usize,
+        comments: &'static [u8],
+        declared: Option<usize>,
+    ) -> Result<Self, Fault> {
         let chunks = cut(text, start);
-        let counts = chunks
-            .par_iter()
-            .map(|chunk| Lines::new(text, chunk.clone(), comments).count())
-            .collect();
-        Self { text, comments, chunks, counts }
+        let lines = |chunk: &Range<usize>| {
+            let part = &text[chunk.clone()];
+            memchr::memchr_iter(b'\n', part).count() + usize::from(part.last() != Some(&b'\n'))
+        };
+        let counts = chunks.par_iter().map(lines).collect();
+        let body = Self { text, comments, declared, chunks, counts, counted: Counted::All };
+        match declared {
+            Some(declared) if declared != body.len() => body.counted(),
+            _ => Ok(body),
+        }
     }
 
-    /// Number of entries.
-    pub(super) fn len(&self) -> usize {
+    /// The same, with the lines counted that hold an entry. Cost: a pass.
+    fn counted(&self) -> Result<Self, Fault> {
+        let entries =
+            |chunk: &Range<usize>| Lines::new(self.text, chunk.clone(), self.comments).count();
+        let counts = self.chunks.par_iter().map(entries).collect();
+        let chunks = self.chunks.clone();
+        let body = Self { chunks, counts, counted: Counted::Entries, ..*self };
+        body.expect()?;
+        Ok(body)
+    }
+
+    /// Number of lines counted.
+    fn len(&self) -> usize {
         self.counts.iter().sum()
     }
 
-    /// Where an entry starts.
+    /// Where an entry starts, of those that were read.
     pub(super) fn entry(&self, mut entry: usize) -> usize {
         for (chunk, &count) in self.chunks.iter().zip(&self.counts) {
             if entry < count {
@@ -62,8 +100,9 @@ impl<'a> Body<'a> {
     }
 
     /// Compares the number of entries with the one that the file declares.
-    pub(super) fn expect(&self, declared: usize) -> Result<(), Fault> {
+    fn expect(&self) -> Result<(), Fault> {
         let found = self.len();
+        let declared = self.declared.unwrap_or(found);
         if found > declared {
             let reason = format!("more entries than the {declared} that the header declares");
             return Err(Fault::new(self.entry(declared), reason));
@@ -87,8 +126,26 @@ impl<'a> Body<'a> {
         plain: impl Fn(&[u8]) -> Option<(T, usize)> + Sync,
         progress: &Progress,
     ) -> Result<Columns<T>, Fault> {
+        if self.counted == Counted::All && self.words(extents.len()) {
+            let columns = self.read(extents, &value, &plain, progress)?;
+            if let Some(columns) = columns {
+                return Ok(columns);
+            }
+        }
+        let body = self.counted()?;
+        body.check_words(extents.len())?;
+        Ok(body.read(extents, &value, &plain, progress)?.expect("entries were counted"))
+    }
+
+    /// Reads every entry, as [`Body::parse`] says; `None` where there are fewer than counted.
+    fn read<T: Element + Zeroable>(
+        &self,
+        extents: &[u64],
+        value: &(impl Fn(&mut Line<'_>) -> Result<T, Fault> + Sync),
+        plain: &(impl Fn(&[u8]) -> Option<(T, usize)> + Sync),
+        progress: &Progress,
+    ) -> Result<Option<Columns<T>>, Fault> {
         let entries = self.len();
-        self.check_words(extents.len())?;
         let mut crd: Vec<Vec<i64>> = extents.iter().map(|_| vec![0; entries]).collect();
         let mut values = Buffer::<T>::zeroed(entries);
         let mut columns: Vec<Vec<&mut [i64]>> = self.counts.iter().map(|_| Vec::new()).collect();
@@ -99,7 +156,7 @@ impl<'a> Body<'a> {
         }
         let targets: Vec<_> =
             columns.into_iter().zip(parts(values.make_mut(), &self.counts)).collect();
-        let results: Vec<Result<(), Fault>> = self
+        let results: Vec<Result<bool, Fault>> = self
             .chunks
             .par_iter()
             .zip(targets)
@@ -107,12 +164,12 @@ impl<'a> Body<'a> {
                 let mut at = chunk.start;
                 for (entry, to) in values.iter_mut().enumerate() {
                     let rest = &self.text[at..chunk.end];
-                    if let Some((read, len)) = plain_line(rest, extents, &mut crd, entry, &plain) {
+                    if let Some((read, len)) = plain_line(rest, extents, &mut crd, entry, plain) {
                         (*to, at) = (read, at + len);
                         continue;
                     }
                     let mut lines = Lines::new(self.text, at..chunk.end, self.comments);
-                    let Some(mut line) = lines.next() else { break };
+                    let Some(mut line) = lines.next() else { return Ok(false) };
                     at = lines.at();
                     for (dim, (column, &extent)) in crd.iter_mut().zip(extents).enumerate() {
                         column[entry] =
@@ -122,18 +179,26 @@ impl<'a> Body<'a> {
                     line.finish()?;
                 }
                 progress.advance(chunk.len());
-                Ok(())
+                Ok(true)
             })
             .collect();
-        results.into_iter().collect::<Result<(), Fault>>()?;
-        Ok(Columns { crd, values })
+        // Too few entries come before what is wrong with one.
+        if results.contains(&Ok(false)) {
+            return Ok(None);
+        }
+        results.into_iter().collect::<Result<Vec<bool>, Fault>>()?;
+        Ok(Some(Columns { crd, values }))
+    }
+
+    /// Whether the text is long enough to hold so many coordinates an entry.
+    fn words(&self, rank: usize) -> bool {
+        let needed = (self.len() as u128) * (rank as u128) * 2;
+        needed <= self.chunks.iter().map(Range::len).sum::<usize>() as u128
     }
 
     /// Refuses, before memory is taken, a text too short to hold so many coordinates an entry.
     fn check_words(&self, rank: usize) -> Result<(), Fault> {
-        let needed = (self.len() as u128) * (rank as u128) * 2;
-        let bytes = self.chunks.iter().map(Range::len).sum::<usize>();
-        if needed <= bytes as u128 {
+        if self.words(rank) {
             return Ok(());
         }
         for chunk in &self.chunks {
@@ -274,7 +339,7 @@ mod tests {
         for k in 0..entries {
             text.push_str(&format!("{} {k}.0\n", k % 100 + 1));
         }
-        let body = Body::new(text.as_bytes(), 0, b"#");
+        let body = Body::new(text.as_bytes(), 0, b"#", None).unwrap();
         assert!(body.chunks.len() > 1);
         let value = |line: &mut Line<'_>| number::real(line.expect("value")?);
         let columns = body.parse(&[100], value, number::plain_real, &Progress::none()).unwrap();
@@ -282,7 +347,8 @@ mod tests {
             assert_eq!((columns.crd[0][k], columns.values[k]), ((k % 100) as i64, k as f64));
         }
         let broken = text.replacen("\n50 49.0\n", "\n50 x\n", 1).replace(" 99999.0\n", " y\n");
-        let fault = Body::new(broken.as_bytes(), 0, b"#")
+        let fault = Body::new(broken.as_bytes(), 0, b"#", None)
+            .unwrap()
             .parse(&[100], value, number::plain_real, &Progress::none())
             .err()
             .unwrap();
@@ -291,11 +357,31 @@ mod tests {
     }
 
     #[test]
+    fn lines_without_an_entry_are_found_out() {
+        let value = |line: &mut Line<'_>| number::real(line.expect("value")?);
+        let read = |text: &str, declared| {
+            let body = Body::new(text.as_bytes(), 0, b"#", declared)?;
+            body.parse(&[9], value, number::plain_real, &Progress::none())
+        };
+        let text = "1 1.5\n\n# one\n2 2.5\n \n3 -1\n\n";
+        for declared in [None, Some(3)] {
+            let columns = read(text, declared).unwrap();
+            assert_eq!(columns.crd, [[0, 1, 2]]);
+            assert_eq!(columns.values[..], [1.5, 2.5, -1.0]);
+        }
+        for declared in [2, 4, 7, 8] {
+            let fault = read(text, Some(declared)).err().unwrap();
+            let word = if declared == 2 { "more entries than" } else { "the file ends after 3 of" };
+            assert!(fault.reason.contains(word), "{fault:?}");
+        }
+    }
+
+    #[test]
     fn short_lines_after_a_wide_one_take_no_memory() {
         let text = format!("{}1.5\n{}", "1 ".repeat(1 << 16), "1\n".repeat(1 << 16));
         let extents = vec![i64::MAX as u64; 1 << 16];
         let value = |line: &mut Line<'_>| number::real(line.expect("value")?);
-        let fault = Body::new(text.as_bytes(), 0, b"#").parse(
+        let fault = Body::new(text.as_bytes(), 0, b"#", None).unwrap().parse(
             &extents,
             value,
             number::plain_real,

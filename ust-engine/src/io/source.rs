@@ -1,10 +1,11 @@
 //! Bytes from files, unpacked under a limit.
 
 use std::fs::File;
-use std::io::{ErrorKind, Read};
+use std::io::{self, ErrorKind, Read};
 use std::path::Path;
 
 use flate2::read::MultiGzDecoder;
+use ust_level_api::Buffer;
 
 use super::{FileError, ReadOptions};
 
@@ -21,16 +22,46 @@ pub(super) fn read_text(
     path: &Path,
     gzip: bool,
     options: &ReadOptions,
-) -> Result<Vec<u8>, FileError> {
-    let packed = std::fs::read(path).map_err(FileError::io(path, "read"))?;
+) -> Result<Buffer<u8>, FileError> {
+    let packed = read_bytes(path).map_err(FileError::io(path, "read"))?;
     if gzip {
-        return unpack(path, &packed, options);
+        return Ok(unpack(path, &packed, options)?.into());
     }
     if packed.starts_with(GZIP) {
         let reason = "the file is compressed with gzip: give it a name that ends in `.gz`";
         return Err(FileError::unsupported(path, reason));
     }
     Ok(packed)
+}
+
+/// What a file holds, in memory that other buffers left behind.
+fn read_bytes(path: &Path) -> io::Result<Buffer<u8>> {
+    let mut file = File::open(path)?;
+    let size = usize::try_from(file.metadata()?.len()).map_err(|_| ErrorKind::OutOfMemory)?;
+    // More than there is memory for is an error, not the end of the program.
+    Vec::<u8>::new().try_reserve_exact(size)?;
+    let mut bytes = Buffer::unspecified(size);
+    let filled = fill(&mut file, bytes.make_mut())?;
+    let mut more = Vec::new();
+    // Pipes and devices tell no size, and files change.
+    if file.read_to_end(&mut more)? == 0 && filled == size {
+        return Ok(bytes);
+    }
+    Ok([&bytes[..filled], &more].concat().into())
+}
+
+/// Reads until the bytes are full, or the end; gives how many were read.
+fn fill(from: &mut impl Read, bytes: &mut [u8]) -> io::Result<usize> {
+    let mut filled = 0;
+    while filled < bytes.len() {
+        match from.read(&mut bytes[filled..]) {
+            Ok(0) => break,
+            Ok(read) => filled += read,
+            Err(error) if error.kind() == ErrorKind::Interrupted => {}
+            Err(error) => return Err(error),
+        }
+    }
+    Ok(filled)
 }
 
 fn unpack(path: &Path, packed: &[u8], options: &ReadOptions) -> Result<Vec<u8>, FileError> {

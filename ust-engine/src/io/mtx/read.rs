@@ -16,7 +16,11 @@ use crate::tensor::StoredElement;
 /// Reads a whole file.
 pub(super) fn parse(text: &[u8], progress: &Progress) -> Result<Matrix, Fault> {
     let header = Header::parse(text)?;
-    let body = Body::new(text, header.body, COMMENT);
+    let declared = match header.layout {
+        Layout::Coordinate(entries) => entries,
+        Layout::Array => array_values(&header)?,
+    };
+    let body = Body::new(text, header.body, COMMENT, Some(declared))?;
     match header.field {
         Field::Real => {
             let value = |line: &mut Line<'_>| real(line.expect("value")?);
@@ -51,8 +55,7 @@ fn read<T: Mirror + StoredElement>(
 ) -> Result<Matrix, Fault> {
     let shape = vec![header.rows, header.columns];
     match header.layout {
-        Layout::Coordinate(entries) => {
-            body.expect(entries)?;
+        Layout::Coordinate(_) => {
             let extents = [header.rows as u64, header.columns as u64];
             let mut columns = body.parse(&extents, value, plain, progress)?;
             expand(header.symmetry, &mut columns, |entry| body.entry(entry))?;
@@ -60,7 +63,6 @@ fn read<T: Mirror + StoredElement>(
             Ok(Matrix::Coordinate(Coo { shape, crd, values: T::wrap(values) }))
         }
         Layout::Array => {
-            body.expect(array_values(header)?)?;
             let values = body.parse(&[], value, plain, progress)?.values;
             let values = fill(header.symmetry, header.rows, values, |entry| body.entry(entry))?;
             Ok(Matrix::Array(DenseArray::from_fortran(shape, &values)))

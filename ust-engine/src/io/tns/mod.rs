@@ -102,10 +102,7 @@ fn entries(
     shape: Option<Vec<usize>>,
     progress: &Progress,
 ) -> Result<Coo, Fault> {
-    let body = Body::new(text, start, COMMENT);
-    if let Some(declared) = declared {
-        body.expect(declared)?;
-    }
+    let body = Body::new(text, start, COMMENT, declared)?;
     let first = Lines::new(text, start..text.len(), COMMENT).next();
     let extents: Vec<u64> = match (&shape, first) {
         (Some(shape), first) => {
