@@ -1,17 +1,22 @@
 //! The loops that formats become: snapshots of the code that unpacks a tensor.
 
 use ust::lower::nest::Reach;
-use ust::lower::unpack::{Column, lower};
+use ust::lower::unpack::{Column, Keep, lower};
 use ust::{Dtype, Format, Tensor};
 
 /// The code that unpacks a tensor of this format must be this.
 fn becomes(text: &str, expected: &str) {
+    becomes_where(text, Keep::All, expected);
+}
+
+/// The same, where not all values are wanted.
+fn becomes_where(text: &str, keep: Keep<'_>, expected: &str) {
     let format: Format = text.parse().unwrap_or_else(|e| panic!("{e}"));
     let shape = &[5, 7, 3][..format.rank()];
     let tensor = Tensor::zeros(shape, &format, Dtype::F64).unwrap();
     let mut columns: Vec<Column> = (0..format.rank()).map(Column::Dim).collect();
     columns.push(Column::Value);
-    let loops = lower(&tensor, Reach::Inside, &columns, false).function.to_string();
+    let loops = lower(&tensor, Reach::Inside, &columns, keep).function.to_string();
     assert_eq!(loops.trim(), expected.trim(), "{loops}");
 }
 
@@ -134,6 +139,45 @@ fn unpack(int A_n0, int A_n1, int A0_size, int from, int to; mut i64 count[], mu
       column1[row] = j;
       column2[row] = l0;
       row = row + 1;
+    }
+  }
+  count[0] = row;
+}
+",
+    );
+}
+
+#[test]
+fn where_places_are_known_the_last_level_goes_from_one_to_the_next() {
+    becomes_where(
+        "Dense",
+        Keep::At(&vec![u32::MAX].into()),
+        "
+fn unpack(int A_n0, int A_n1, int A0_size, int A1_size, int from, int to, int places; u32 keep[], mut i64 count[], mut i64 column0[], mut i64 column1[], mut i64 column2[]) {
+  let row = 0;
+  let next = 0;
+  for i0 in max(0, from)..min(A0_size, to) {
+    let position = i0 * A1_size;
+    if keep[next] < position {
+      let to_2 = places;
+      while next < to_2 {
+        let middle = next + to_2 >> 1;
+        if keep[middle] < position {
+          next = middle + 1;
+        } else {
+          to_2 = middle;
+        }
+      }
+    }
+    let end = position + A1_size;
+    while keep[next] < end {
+      let place = keep[next];
+      let j1_crd = place - position;
+      column0[row] = i0;
+      column1[row] = j1_crd;
+      column2[row] = place;
+      row = row + 1;
+      next = next + 1;
     }
   }
   count[0] = row;

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use ust_engine::Format;
 use ust_engine::lower::nest::Reach as Walked;
-use ust_engine::lower::unpack::{Column, unpack};
+use ust_engine::lower::unpack::{Column, Keep, unpack};
 use ust_engine::tensor::Tensor;
 use ust_level_api::{ArraySpec, IndexArray, IndexKind, Reach, Role};
 
@@ -36,7 +36,7 @@ impl Anatomy {
         let levels = tensor.format().level_count();
         let columns: Vec<Column> = (0..levels).map(Column::LevelPosition).collect();
         let room = tensor.nse() + 1;
-        let columns = unpack(tensor, Walked::Everything, &columns, None, room)?;
+        let columns = unpack(tensor, Walked::Everything, &columns, Keep::All, room)?;
         let parents = (0..levels).map(|level| {
             let above = level.checked_sub(1).map(|above| &columns[above]);
             let here = columns[level].iter().enumerate();

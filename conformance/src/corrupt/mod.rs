@@ -8,7 +8,7 @@
 mod damage;
 
 use ust_engine::lower::nest::Reach;
-use ust_engine::lower::unpack::{Column, unpack};
+use ust_engine::lower::unpack::{Column, Keep, unpack};
 use ust_engine::tensor::{Parts, Tensor};
 use ust_engine::{Error, Format};
 use ust_level_api::{IndexArray, Scalar};
@@ -104,7 +104,7 @@ fn behaves(tensor: &Tensor) -> Verdict {
         ensure(outside.is_none(), || format!("accepted, with a coordinate {outside:?}"))?;
     }
     let room = 2 * tensor.nse() + 64;
-    unpack(tensor, Reach::Everything, &[Column::Value], None, room).map_err(harm)?;
+    unpack(tensor, Reach::Everything, &[Column::Value], Keep::All, room).map_err(harm)?;
     let model = Model::of_coo(&coo, tensor.fill());
     for place in model.everywhere() {
         let (found, listed) = (tensor.get(&place).map_err(harm)?, model.value(&place));

@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use serde_json::Value;
 use ust_engine::einsum;
 use ust_engine::lower::nest::Reach;
-use ust_engine::lower::unpack::{Column, unpack};
+use ust_engine::lower::unpack::{Column, Keep, unpack};
 use ust_engine::ops::Expression;
 use ust_engine::tensor::Tensor;
 use ust_engine::{Coo, Format};
@@ -62,7 +62,7 @@ fn visits(case: &Value, format: &Format) -> Verdict {
     });
     let tensor = Tensor::from_parts(format, &shape, parts(format, &given, Dtype::F64)?)?;
     let columns = [Column::LevelPosition(0), Column::Dim(0), Column::Value, Column::Dim(1)];
-    let columns = unpack(&tensor, Reach::Inside, &columns, None, tensor.nse())?;
+    let columns = unpack(&tensor, Reach::Inside, &columns, Keep::All, tensor.nse())?;
     let found: Vec<Vec<i64>> = (0..columns[0].len())
         .map(|row| columns.iter().map(|column| column[row]).collect())
         .collect();

@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use ust_engine::lower::nest::Reach;
-use ust_engine::lower::unpack::{Column, unpack};
+use ust_engine::lower::unpack::{Column, Keep, unpack};
 use ust_engine::lower::view::Window;
 use ust_engine::tensor::Tensor;
 use ust_engine::{Coo, Format};
@@ -91,8 +91,8 @@ pub(super) fn is_walked(stored: &Stored<'_>) -> Verdict {
     columns.extend((0..levels).map(Column::LevelPosition));
     columns.extend([Column::Value, Column::Inside]);
     let room = 2 * tensor.nse() + 64;
-    let all = unpack(tensor, Reach::Everything, &columns, None, room)?;
-    let inside = unpack(tensor, Reach::Inside, &columns, None, room)?;
+    let all = unpack(tensor, Reach::Everything, &columns, Keep::All, room)?;
+    let inside = unpack(tensor, Reach::Inside, &columns, Keep::All, room)?;
     let rows = |columns: &[Vec<i64>]| -> Vec<Vec<i64>> {
         (0..columns[0].len()).map(|at| columns.iter().map(|column| column[at]).collect()).collect()
     };

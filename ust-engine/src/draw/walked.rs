@@ -2,14 +2,12 @@
 
 use std::collections::HashMap;
 
-use ust_level_api::IndexArray;
-
 use super::color::colors;
 use super::density::Density;
 use super::picture::{Cells, Counts, Place, State, elements, group_levels};
 use crate::error::Error;
 use crate::lower::nest::Reach;
-use crate::lower::unpack::{Column, unpack};
+use crate::lower::unpack::{Column, Keep, unpack};
 use crate::tensor::Tensor;
 
 /// What one walk over everything stored has seen.
@@ -24,7 +22,7 @@ impl<'a> Walked<'a> {
     pub(super) fn new(tensor: &'a Tensor) -> Result<Self, Error> {
         let mut columns: Vec<Column> = (0..tensor.rank()).map(Column::Dim).collect();
         columns.extend([Column::Value, Column::Inside]);
-        let mut dims = unpack(tensor, Reach::Everything, &columns, None, tensor.nse())?;
+        let mut dims = unpack(tensor, Reach::Everything, &columns, Keep::All, tensor.nse())?;
         let inside = dims.pop().unwrap_or_default();
         let value = dims.pop().unwrap_or_default();
         let padded = tensor.has_padding();
@@ -76,10 +74,10 @@ impl<'a> Walked<'a> {
     pub(super) fn place(&self, value: usize) -> Result<Option<Place>, Error> {
         let mut keep = vec![0_u8; self.tensor.nse()];
         keep[value] = 1;
-        Ok(self.places(Some(&keep.into()), 1)?.into_iter().next())
+        Ok(self.places(Keep::Masked(&keep.into()), 1)?.into_iter().next())
     }
 
-    fn places(&self, keep: Option<&IndexArray>, rows: usize) -> Result<Vec<Place>, Error> {
+    fn places(&self, keep: Keep<'_>, rows: usize) -> Result<Vec<Place>, Error> {
         let levels = self.tensor.format().level_count();
         let mut columns: Vec<Column> = (0..levels).map(Column::LevelCoordinate).collect();
         columns.extend((0..levels).map(Column::LevelPosition));
@@ -92,8 +90,8 @@ impl<'a> Walked<'a> {
             let value = columns[2 * levels][row];
             // The two walks visit the same places in the same order.
             let seen = match keep {
-                None => row,
-                Some(_) => self.value.iter().position(|&v| v == value).unwrap_or(row),
+                Keep::All => row,
+                _ => self.value.iter().position(|&v| v == value).unwrap_or(row),
             };
             Place {
                 dims: self.coordinates(seen),
@@ -131,7 +129,7 @@ impl<'a> Walked<'a> {
         if rank <= 3 && !area.is_some_and(fits) {
             return Ok(None);
         }
-        let mut places = self.places(None, self.tensor.nse())?;
+        let mut places = self.places(Keep::All, self.tensor.nse())?;
         if !self.tensor.view().is_whole() {
             places.retain(|place| place.state != State::Outside);
         }

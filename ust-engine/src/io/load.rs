@@ -5,7 +5,6 @@ use std::path::Path;
 use ust_level_api::with_dtype;
 
 use super::{DenseArray, FileError, Kind, ReadOptions, mtx, npy, npz, tns, ust_npz};
-use crate::tensor::Parts;
 use crate::{Coo, Error, Format, Tensor};
 
 /// Reads a tensor from a file; the extension says of which kind it is.
@@ -69,11 +68,7 @@ pub(super) fn from_coo(coo: &Coo, wanted: Option<&Format>) -> Result<Tensor, Err
 
 /// A dense tensor, over the memory of the array.
 pub(super) fn from_array(array: DenseArray) -> Result<Tensor, Error> {
-    let rank = array.shape.len();
-    let name = if rank == 0 { "Scalar" } else { "Dense" };
-    let format = Format::resolve(name, Some(rank))?;
-    let parts = Parts::new(vec![Vec::new(); format.level_count()], array.values);
-    Tensor::from_parts(&format, &array.shape, parts)
+    Tensor::full(&array.shape, array.values, None)
 }
 
 /// Every element of a tensor.

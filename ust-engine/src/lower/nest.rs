@@ -1,6 +1,6 @@
 //! A loop nest over everything that a tensor stores.
 
-use ust_level_api::ir::{ArrayId, Builder, Elem, Expr, Ty};
+use ust_level_api::ir::{ArrayId, BinOp, Builder, Elem, Expr, Ty, Var};
 use ust_level_api::{Interval, Step, WalkKind, WalkSite};
 
 use super::bounds::{Bounds, Sizes};
@@ -146,7 +146,7 @@ impl Operand {
         reach: Reach,
         body: &mut dyn FnMut(&mut Builder, &Leaf),
     ) -> bool {
-        self.walk_within(b, reach, None, body).repeats
+        self.walk_within(b, reach, None, None, body).repeats
     }
 
     /// As [`Operand::walk`], over a piece of the outermost loop: cursors `piece.0 .. piece.1`, which
@@ -158,7 +158,37 @@ impl Operand {
         piece: (Expr, Expr),
         body: &mut dyn FnMut(&mut Builder, &Leaf),
     ) -> Walked {
-        self.walk_within(b, reach, Some(piece), body)
+        self.walk_within(b, reach, Some(piece), None, body)
+    }
+
+    /// As [`Operand::walk_piece`], to those positions of the last level only that stand in an array,
+    /// `count` of them in ascending order, and one more, beyond all. For formats that
+    /// [visit positions in order](Operand::visits_in_order).
+    pub(crate) fn walk_places(
+        &self,
+        b: &mut Builder,
+        reach: Reach,
+        piece: (Expr, Expr),
+        (places, count): (ArrayId, Expr),
+        body: &mut dyn FnMut(&mut Builder, &Leaf),
+    ) -> Walked {
+        let next = b.var("next", Expr::Int(0));
+        self.walk_within(b, reach, Some(piece), Some(Places { places, count, next }), body)
+    }
+
+    /// Whether a walk over everything stored visits the positions of each level one after another.
+    pub(crate) fn visits_in_order(format: &Format) -> bool {
+        format.descriptions().iter().all(|level| {
+            let props = level.props;
+            props.contiguous && props.compact && level.walk != WalkKind::Other
+        })
+    }
+
+    /// Whether the last level's positions are known for all cursors once one is: what
+    /// [`Operand::walk_places`] needs besides.
+    pub(crate) fn ends_evenly(format: &Format) -> bool {
+        let last = format.descriptions().last();
+        last.is_some_and(|level| level.props.full || level.walk == WalkKind::Position)
     }
 
     fn walk_within(
@@ -166,6 +196,7 @@ impl Operand {
         b: &mut Builder,
         reach: Reach,
         piece: Option<(Expr, Expr)>,
+        places: Option<Places>,
         body: &mut dyn FnMut(&mut Builder, &Leaf),
     ) -> Walked {
         let leaf = Leaf {
@@ -176,7 +207,7 @@ impl Operand {
             inside: Expr::Bool(true),
         };
         let walked = Walked { repeats: false, splits: false };
-        let mut loops = Loops { operand: self, reach, piece, walked, body };
+        let mut loops = Loops { operand: self, reach, piece, places, walked, body };
         loops.level(b, leaf);
         loops.walked
     }
@@ -240,12 +271,54 @@ pub struct Walked {
     pub splits: bool,
 }
 
+/// Positions in ascending order, and how far a walk has come.
+#[derive(Clone)]
+struct Places {
+    places: ArrayId,
+    count: Expr,
+    next: Var,
+}
+
+impl Places {
+    /// Emits a loop over those of the positions that lie in an interval, from where the walk has come.
+    fn within(&self, b: &mut Builder, positions: Interval, body: impl FnOnce(&mut Builder, Expr)) {
+        let Self { places, count, next } = self;
+        let next = *next;
+        let first = b.bind("first", positions.lo);
+        let behind = b.load(*places, next.into()).lt(first.clone());
+        // At the start of a piece, or behind places that no coordinate reaches: a binary search.
+        b.if_(behind, |b| {
+            let to = b.var("to", count.clone());
+            b.while_(Expr::from(next).lt(to), |b| {
+                let sum = Expr::from(next) + Expr::from(to);
+                let middle = b.bind("middle", Expr::binary(BinOp::Shr, sum, 1.into()));
+                let below = b.load(*places, middle.clone()).lt(first.clone());
+                b.if_else(
+                    below,
+                    |b| b.assign(next, middle.clone() + 1),
+                    |b| b.assign(to, middle.clone()),
+                );
+            });
+        });
+        let end = b.bind("end", positions.hi);
+        let inside = b.load(*places, next.into()).lt(end);
+        b.while_(inside, |b| {
+            let place = b.load(*places, next.into());
+            let place = b.bind("place", place);
+            body(b, place);
+            b.assign(next, Expr::from(next) + 1);
+        });
+    }
+}
+
 /// The loops being emitted.
 struct Loops<'a, 'b> {
     operand: &'a Operand,
     reach: Reach,
     /// The piece of the outermost loop that is walked, instead of all of it.
     piece: Option<(Expr, Expr)>,
+    /// The positions of the last level that are visited, instead of all.
+    places: Option<Places>,
     walked: Walked,
     body: &'b mut dyn FnMut(&mut Builder, &Leaf),
 }
@@ -270,6 +343,20 @@ impl Loops<'_, '_> {
             if let Some((from, to)) = &self.piece {
                 (lo, hi) = (lo.max(from.clone()), hi.min(to.clone()));
             }
+        }
+        let last = level + 1 == operand.format.level_count();
+        if let Some(places) = self.places.clone().filter(|_| last) {
+            // The cursor is the position, or runs along with it.
+            let first = match walk.kind {
+                WalkKind::Position => lo.clone(),
+                _ => site.parent.lo.clone() * site.size.clone() + (lo.clone() - site.lower.clone()),
+            };
+            let first = b.bind("position", first);
+            let positions = Interval { hi: first.clone() + (hi - lo.clone()), lo: first.clone() };
+            return places.within(b, positions, |b, place| {
+                let step = (walk.step)(b, place.clone() - first + lo);
+                self.child(b, above, walk.kind, step.crd, place);
+            });
         }
         b.for_(&name, lo, hi, |b, cursor| {
             let Step { crd, pos, guard, run } = (walk.step)(b, cursor.clone());

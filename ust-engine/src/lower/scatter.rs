@@ -4,7 +4,6 @@
 //! the second writes each entry to its place. Entries with the same key keep the order in which the
 //! format stores them. This is how a matrix is transposed.
 
-use bytemuck::Zeroable;
 use ust_level_api::ir::interp::{Memory, Param};
 use ust_level_api::ir::{Builder, Elem, Expr, Function, Ty};
 use ust_level_api::{Buffer, IndexArray, IndexColumn, IndexKind};
@@ -103,7 +102,7 @@ struct Job<'a> {
 }
 
 impl Job<'_> {
-    fn values<T: StoredElement + Zeroable>(
+    fn values<T: StoredElement>(
         &self,
         from: &Buffer<T>,
         total: usize,

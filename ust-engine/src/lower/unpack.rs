@@ -51,9 +51,30 @@ pub enum What {
     Expr(IndexExpr),
 }
 
+/// Which of the values that a tensor stores are wanted.
+#[derive(Clone, Copy, Debug)]
+pub enum Keep<'a> {
+    /// All.
+    All,
+    /// Those for which this is not 0.
+    Masked(&'a IndexArray),
+    /// Those at these positions, ascending, and one more behind them, beyond all. Only for formats
+    /// whose walk visits positions in order.
+    At(&'a IndexArray),
+}
+
+impl<'a> Keep<'a> {
+    fn array(self) -> Option<&'a IndexArray> {
+        match self {
+            Self::All => None,
+            Self::Masked(array) | Self::At(array) => Some(array),
+        }
+    }
+}
+
 /// Walks a tensor and writes columns, one row for each place visited.
 ///
-/// `keep` says for each value position whether it is wanted; without it, all are. `rows` is the
+/// `keep` says which values are wanted. `rows` is the
 /// most rows that can come where no value is visited twice; where levels store runs, rows are
 /// counted first. Cost: O(places visited).
 ///
@@ -64,7 +85,7 @@ pub fn unpack(
     tensor: &Tensor,
     reach: Reach,
     columns: &[Column],
-    keep: Option<&IndexArray>,
+    keep: Keep<'_>,
     rows: usize,
 ) -> Result<Vec<Vec<i64>>, Error> {
     let wanted: Vec<Wanted> = columns
@@ -91,11 +112,11 @@ pub(crate) fn unpack_as(
     tensor: &Tensor,
     reach: Reach,
     columns: &[Wanted],
-    keep: Option<&IndexArray>,
+    keep: Keep<'_>,
     rows: usize,
     prepare: fn(&Function, usize) -> Result<Code, Error>,
 ) -> Result<Vec<IndexColumn>, Error> {
-    let unpacking = Unpacking::new(tensor, reach, columns, keep.is_some());
+    let unpacking = Unpacking::new(tensor, reach, columns, keep);
     let rows = match unpacking.repeats {
         false => rows,
         true => count(tensor, reach, columns.len(), keep)?,
@@ -116,7 +137,7 @@ pub(crate) fn unpack_as(
     let mut counts = vec![rows];
     let mut pieces = vec![all];
     if cuts.len() > 2 {
-        let counting = Unpacking::new(tensor, reach, &[], keep.is_some());
+        let counting = Unpacking::new(tensor, reach, &[], keep);
         let code = prepare(&counting.function, rows)?;
         let cut: Vec<[i64; 2]> = cuts.windows(2).map(|pair| [pair[0], pair[1]]).collect();
         let found = cut
@@ -177,15 +198,10 @@ fn most_rows(columns: usize) -> usize {
 }
 
 /// How many rows there are, where one value can stand for many.
-fn count(
-    tensor: &Tensor,
-    reach: Reach,
-    columns: usize,
-    keep: Option<&IndexArray>,
-) -> Result<usize, Error> {
+fn count(tensor: &Tensor, reach: Reach, columns: usize, keep: Keep<'_>) -> Result<usize, Error> {
     let most = most_rows(columns) as u64;
     let limits = Limits { max_steps: most };
-    let counting = Unpacking::new(tensor, reach, &[], keep.is_some());
+    let counting = Unpacking::new(tensor, reach, &[], keep);
     let code = Code::Interpreted(Box::new(Program::compile(&counting.function)?), limits);
     match counting.run(&code, tensor, keep, &mut [], &[i64::MIN, i64::MAX]) {
         Err(Error::Run(RunError::StepLimit { .. })) => {
@@ -286,8 +302,9 @@ impl Slice<'_> {
 pub struct Unpacking {
     /// The code.
     ///
-    /// Arrays: the tensor's, `keep` where masked, `count` (one index: the rows written), and one for
-    /// each column. Parameters: the tensor's sizes, and the bounds of a piece of the outermost loop.
+    /// Arrays: the tensor's, `keep` where not all are wanted, `count` (one index: the rows written),
+    /// and one for each column. Parameters: the tensor's sizes, the bounds of a piece of the outermost
+    /// loop, and the number of places where those are given.
     pub function: Function,
     /// Whether a value can be visited more than once.
     pub repeats: bool,
@@ -297,12 +314,13 @@ pub struct Unpacking {
 }
 
 impl Unpacking {
-    /// Emits code that writes columns, where `masked` only for the values wanted.
-    fn new(tensor: &Tensor, reach: Reach, columns: &[Wanted], masked: bool) -> Self {
+    /// Emits code that writes columns.
+    fn new(tensor: &Tensor, reach: Reach, columns: &[Wanted], keep: Keep<'_>) -> Self {
         let mut b = Builder::new("unpack");
         let operand = Operand::declare(&mut b, "A", tensor);
         let piece = (b.param("from", Ty::Int), b.param("to", Ty::Int));
-        let kept = masked.then(|| b.array("keep", Elem::Index(IndexKind::U8), false));
+        let places = matches!(keep, Keep::At(_)).then(|| b.param("places", Ty::Int));
+        let kept = keep.array().map(|keep| b.array("keep", Elem::Index(keep.kind()), false));
         let count = b.array("count", Elem::Index(IndexKind::I64), true);
         let outputs: Vec<ArrayId> = columns
             .iter()
@@ -310,21 +328,28 @@ impl Unpacking {
             .map(|(at, column)| b.array(&format!("column{at}"), Elem::Index(column.kind), true))
             .collect();
         let row = b.var("row", Expr::Int(0));
-        let walked = operand.walk_piece(&mut b, reach, piece, &mut |b, leaf| {
-            let wanted = kept.map_or(Expr::Bool(true), |keep| {
-                Expr::binary(BinOp::Ne, b.load(keep, leaf.value()), Expr::Int(0))
-            });
-            b.if_(wanted, |b| {
-                for (&output, column) in outputs.iter().zip(columns) {
-                    let number = match &column.what {
-                        What::Of(column) => of(leaf, *column),
-                        What::Expr(expr) => emit(expr, &leaf.dims),
-                    };
-                    b.store(output, row.into(), number);
-                }
-                b.assign(row, Expr::from(row) + 1);
-            });
-        });
+        let write = |b: &mut Builder, leaf: &Leaf| {
+            for (&output, column) in outputs.iter().zip(columns) {
+                let number = match &column.what {
+                    What::Of(column) => of(leaf, *column),
+                    What::Expr(expr) => emit(expr, &leaf.dims),
+                };
+                b.store(output, row.into(), number);
+            }
+            b.assign(row, Expr::from(row) + 1);
+        };
+        let walked = match (places, kept) {
+            (Some(count), Some(places)) => {
+                let places = (places, count);
+                operand.walk_places(&mut b, reach, piece, places, &mut |b, leaf| write(b, leaf))
+            }
+            _ => operand.walk_piece(&mut b, reach, piece, &mut |b, leaf| {
+                let wanted = kept.map_or(Expr::Bool(true), |keep| {
+                    Expr::binary(BinOp::Ne, b.load(keep, leaf.value()), Expr::Int(0))
+                });
+                b.if_(wanted, |b| write(b, leaf));
+            }),
+        };
         b.store(count, Expr::Int(0), row.into());
         let (repeats, splits) = (walked.repeats, walked.splits);
         Self { function: b.finish(), repeats, splits, operand }
@@ -335,33 +360,36 @@ impl Unpacking {
         &self,
         code: &Code,
         tensor: &Tensor,
-        keep: Option<&IndexArray>,
+        keep: Keep<'_>,
         out: &mut [Slice<'_>],
         piece: &[i64],
     ) -> Result<usize, Error> {
         let mut written = [0_i64];
         let mut memory: Vec<Memory<'_>> = Vec::new();
         memory.extend(tensor.levels().iter().flat_map(|level| &level.0).map(Memory::Index));
-        memory.extend(keep.map(Memory::Index));
+        memory.extend(keep.array().map(Memory::Index));
         memory.push(Memory::indices_mut(&mut written[..]));
         memory.extend(out.iter_mut().map(Slice::memory));
         let mut params: Vec<Param> =
             self.operand.size_arguments(tensor).into_iter().map(Param::Int).collect();
         params.extend([Param::Int(piece[0]), Param::Int(piece[1])]);
+        if let Keep::At(places) = keep {
+            params.push(Param::Int(places.len() as i64 - 1));
+        }
         code.run(&params, &mut memory)?;
         drop(memory);
         Ok(written[0] as usize)
     }
 }
 
-/// Emits code that writes columns of 64 bits, where `masked` only for the values wanted.
+/// Emits code that writes columns of 64 bits.
 #[must_use]
-pub fn lower(tensor: &Tensor, reach: Reach, columns: &[Column], masked: bool) -> Unpacking {
+pub fn lower(tensor: &Tensor, reach: Reach, columns: &[Column], keep: Keep<'_>) -> Unpacking {
     let wanted: Vec<Wanted> = columns
         .iter()
         .map(|&column| Wanted { what: What::Of(column), kind: IndexKind::I64 })
         .collect();
-    Unpacking::new(tensor, reach, &wanted, masked)
+    Unpacking::new(tensor, reach, &wanted, keep)
 }
 
 fn of(leaf: &Leaf, column: Column) -> Expr {

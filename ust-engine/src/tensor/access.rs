@@ -5,19 +5,18 @@ use std::sync::Arc;
 use rayon::prelude::*;
 use ust_level_api::column::column_kind;
 use ust_level_api::ir::interp::{Memory, Param, Program};
-use ust_level_api::{
-    Buffer, Element, IndexArray, IndexColumn, IndexKind, Scalar, WalkKind, with_dtype,
-};
+use ust_level_api::{Buffer, Element, IndexArray, IndexColumn, IndexKind, Scalar, with_dtype};
 
 use super::columns::gathered;
 use super::values::StoredElement;
 use super::{Tensor, Values};
 use crate::coo::Coo;
 use crate::error::Error;
+use crate::kernels::moving::kept::kept;
 use crate::lower::find::find;
 use crate::lower::native::Code;
 use crate::lower::nest::{Operand, Reach};
-use crate::lower::unpack::{Column, Wanted, What, unpack_as};
+use crate::lower::unpack::{Column, Keep, Wanted, What, unpack_as};
 use crate::lower::view::View;
 
 /// The compiled search of a tensor, kept after its first use.
@@ -119,7 +118,7 @@ impl Tensor {
         let dims = (0..self.rank())
             .map(|dim| Wanted { what: What::Of(Column::Dim(dim)), kind: IndexKind::I64 })
             .collect();
-        let Unpacked { columns, places, .. } = self.unpack_entries(dims)?;
+        let Unpacked { columns, places, values } = self.unpack_entries(dims)?;
         let crd = columns
             .into_iter()
             .map(|column| match column {
@@ -128,40 +127,57 @@ impl Tensor {
             })
             .collect();
         let values = match places {
-            Some(places) => gathered(&self.values, &places),
-            None => self.values.clone(),
+            Some(places) => gathered(&values, &places),
+            None => values,
         };
         Ok(Coo { shape: self.shape().to_vec(), crd, values })
     }
 
     /// Columns of every stored entry, in storage order, and where the entries' values stand.
     pub(super) fn unpack_entries(&self, mut columns: Vec<Wanted>) -> Result<Unpacked, Error> {
+        let in_order = self.view.is_whole() && Operand::visits_in_order(self.format());
+        if in_order
+            && self.has_padding()
+            && Operand::ends_evenly(self.format())
+            && let Some((places, values)) = self.kept()
+        {
+            let (keep, rows) = (Keep::At(&places), places.len() - 1);
+            let columns = unpack_as(self, Reach::Inside, &columns, keep, rows, Code::trusting)?;
+            // Places that no coordinate reaches may hold anything.
+            if columns.iter().all(|column| column.len() == rows) {
+                return Ok(Unpacked { columns, places: None, values });
+            }
+        }
         let keep = self.has_padding().then(|| self.entry_mask());
         let rows = match &keep {
             Some(mask) => mask.par_chunks(1 << 16).map(ones).sum(),
             None => self.nse(),
         };
         let keep = keep.map(IndexArray::from);
+        let values = self.values.clone();
         // Where everything stored is visited as it stands, values are, too.
-        let in_order = keep.is_none() && self.view.is_whole() && {
-            let mut levels = self.format().descriptions().iter();
-            levels.all(|level| {
-                let props = level.props;
-                props.contiguous && props.compact && level.walk != WalkKind::Other
-            })
-        };
-        if in_order {
-            let columns = unpack_as(self, Reach::Inside, &columns, None, rows, Code::trusting)?;
+        if keep.is_none() && in_order {
+            let columns =
+                unpack_as(self, Reach::Inside, &columns, Keep::All, rows, Code::trusting)?;
             if columns.iter().all(|column| column.len() == self.nse()) {
-                return Ok(Unpacked { columns, places: None });
+                return Ok(Unpacked { columns, places: None, values });
             }
         }
         let last = self.nse().saturating_sub(1) as i64;
         columns.push(Wanted { what: What::Of(Column::Value), kind: column_kind(0, last) });
-        let mut columns =
-            unpack_as(self, Reach::Inside, &columns, keep.as_ref(), rows, Code::trusting)?;
+        let keep = keep.as_ref().map_or(Keep::All, Keep::Masked);
+        let mut columns = unpack_as(self, Reach::Inside, &columns, keep, rows, Code::trusting)?;
         let places = columns.pop();
-        Ok(Unpacked { columns, places })
+        Ok(Unpacked { columns, places, values })
+    }
+
+    /// Where the values stand that differ from the fill value, with one place more behind them, and
+    /// what they are. `None` where all differ, whatever they are.
+    fn kept(&self) -> Option<(IndexArray, Values)> {
+        crate::with_values!(&self.values, values => {
+            let kept = kept(values, Element::from_scalar(self.fill)?);
+            Some((kept.places, kept.values.into()))
+        })
     }
 
     /// For each stored value, 1 where it differs from the fill value, else 0: what tells entries
@@ -205,6 +221,8 @@ impl Tensor {
 /// Stored entries as columns.
 pub(super) struct Unpacked {
     pub(super) columns: Vec<IndexColumn>,
+    /// Values, the entries' among them.
+    pub(super) values: Values,
     /// For each entry, where its value stands; in the order of the entries without it.
     pub(super) places: Option<IndexColumn>,
 }

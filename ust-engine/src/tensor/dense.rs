@@ -1,13 +1,13 @@
 //! `ndarray` in and out.
 
 use ndarray::{ArrayBase, ArrayD, ArrayViewD, Data, Dimension, IxDyn, ShapeBuilder};
-use ust_level_api::{Buffer, Scalar};
+use ust_level_api::{Buffer, Scalar, assemble};
 
 use super::build::BuildOptions;
+use super::columns::Table;
 use super::memory::default_limit;
 use super::values::StoredElement;
-use super::{Parts, Tensor};
-use crate::coo::Coo;
+use super::{Parts, Tensor, Values};
 use crate::error::Error;
 use crate::format::{Format, IndexExpr};
 
@@ -56,19 +56,26 @@ impl Tensor {
                 to: T::DTYPE,
             })?,
         };
-        let array = array.view().into_dyn();
-        let mut crd: Vec<Vec<i64>> = vec![Vec::new(); array.ndim()];
-        let mut values = Vec::new();
-        for (index, &value) in array.indexed_iter() {
-            if !fill.same(value) {
-                values.push(value);
-                for (column, &c) in crd.iter_mut().zip(index.slice()) {
-                    column.push(c as i64);
-                }
-            }
-        }
-        let coo = Coo { shape: array.shape().to_vec(), crd, values: T::wrap(values.into()) };
-        Self::from_coo_with(&coo, format, options)
+        super::build::refuse_slices(format)?;
+        let bound = format.bind(array.shape())?;
+        let values: Buffer<T> = match array.as_slice() {
+            Some(rows) => assemble::fill(rows.len(), |at| rows[at]),
+            None => array.iter().copied().collect::<Vec<T>>().into(),
+        };
+        let dense = Self::full(array.shape(), T::wrap(values), Some(fill.scalar()))?;
+        Table::of_tensor(&dense, &bound)?.build(&bound, fill.scalar(), options)
+    }
+
+    /// A dense tensor of values in row-major order, one for each element.
+    pub(crate) fn full(
+        shape: &[usize],
+        values: Values,
+        fill: Option<Scalar>,
+    ) -> Result<Self, Error> {
+        let rank = shape.len();
+        let format = Format::resolve(if rank == 0 { "Scalar" } else { "Dense" }, Some(rank))?;
+        let levels = vec![Vec::new(); format.level_count()];
+        Self::from_parts(&format, shape, Parts { levels, values, fill })
     }
 
     /// All elements as an array in row-major order, duplicates summed. Cost: O(elements + nse).
@@ -87,15 +94,18 @@ impl Tensor {
         let fill = T::from_scalar(self.fill).unwrap_or(T::ZERO);
         let mut array = ArrayD::from_elem(IxDyn(self.shape()), fill);
         let coo = self.to_coo()?;
+        let mut elements = array.view_mut();
+        let elements = elements.as_slice_mut().expect("a new array is in row-major order");
         let mut seen = match self.format().is_unique() {
-            true => None,
-            false => Some(ArrayD::from_elem(IxDyn(self.shape()), false)),
+            true => Vec::new(),
+            false => vec![false; elements.len()],
         };
         for (at, &value) in coo.values.typed::<T>()?.iter().enumerate() {
-            let place = IxDyn(&coo.coordinates(at));
-            let again =
-                seen.as_mut().is_some_and(|seen| std::mem::replace(&mut seen[&place], true));
-            let element = &mut array[&place];
+            let dims = coo.crd.iter().zip(self.shape());
+            let place =
+                dims.fold(0, |place, (column, &extent)| place * extent + column[at] as usize);
+            let again = seen.get_mut(place).is_some_and(|seen| std::mem::replace(seen, true));
+            let element = &mut elements[place];
             *element = match again {
                 false => value,
                 true => element.checked_plus(value).ok_or_else(|| Error::Sum {
@@ -153,7 +163,6 @@ impl Tensor {
     /// type that the name `Dense` stands for.
     pub fn from_array<T: StoredElement>(array: ArrayD<T>) -> Result<Self, Error> {
         let shape = array.shape().to_vec();
-        let format = Format::resolve("Dense", Some(shape.len()))?;
         let rows = match array.is_standard_layout() {
             true => array,
             false => array.as_standard_layout().into_owned(),
@@ -163,12 +172,7 @@ impl Tensor {
             None | Some(0) => values.into(),
             Some(offset) => values[offset..].to_vec().into(),
         };
-        let parts = Parts {
-            levels: vec![Vec::new(); format.level_count()],
-            values: T::wrap(buffer),
-            fill: None,
-        };
-        Self::from_parts(&format, &shape, parts)
+        Self::full(&shape, T::wrap(buffer), None)
     }
 }
 
@@ -188,6 +192,6 @@ impl Tensor {
     /// None in practice: the format `() -> ()` takes any value.
     pub fn from_scalar(value: Scalar) -> Result<Self, Error> {
         let format: Format = "() -> ()".parse()?;
-        Self::from_parts(&format, &[], Parts::new(Vec::new(), super::Values::filled(value, 1)))
+        Self::from_parts(&format, &[], Parts::new(Vec::new(), Values::filled(value, 1)))
     }
 }

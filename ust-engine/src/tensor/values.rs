@@ -111,7 +111,7 @@ pub(crate) fn joined<T: Plain + Zeroable>(mut parts: Vec<(GrowBuffer<T>, usize)>
 }
 
 /// An [`Element`] together with where [`Values`] keep buffers of it.
-pub trait StoredElement: Element {
+pub trait StoredElement: Element + bytemuck::Zeroable {
     /// The buffer, where the values are of this type.
     fn buffer(values: &Values) -> Option<&Buffer<Self>>;
     /// The buffer for writing, where the values are of this type.

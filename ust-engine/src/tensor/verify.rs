@@ -5,9 +5,9 @@ use ust_level_api::{Arrays, IndexArray, Reach, Role};
 use super::build::level_error;
 use super::{Parts, Tensor};
 use crate::error::Error;
-use crate::format::Bound;
+use crate::format::{Bound, IndexExpr};
 use crate::lower::nest::{Operand, Reach as Walked};
-use crate::lower::unpack::{Column, lower, unpack};
+use crate::lower::unpack::{Column, Keep, lower, unpack};
 
 /// Are the right arrays there, in widths that the format allows?
 pub(super) fn kinds(bound: &Bound, parts: &Parts) -> Result<(), Error> {
@@ -65,7 +65,7 @@ pub(super) fn kinds(bound: &Bound, parts: &Parts) -> Result<(), Error> {
 pub(super) fn verify(mut tensor: Tensor) -> Result<Tensor, Error> {
     levels(&tensor.bound, &tensor.levels, tensor.values.len())?;
     let places = entries(&tensor)?;
-    let repeats = lower(&tensor, Walked::Inside, &[], false).repeats;
+    let repeats = lower(&tensor, Walked::Inside, &[], Keep::All).repeats;
     tensor.clean = places == tensor.nse() && !repeats;
     Ok(tensor)
 }
@@ -93,9 +93,13 @@ fn levels(bound: &Bound, arrays: &[Arrays], values: usize) -> Result<(), Error> 
 fn entries(tensor: &Tensor) -> Result<usize, Error> {
     let format = tensor.format();
     let tail = format.tail();
+    // Without arrays there is nothing to be wrong, nor is there room to spare in plain dimensions.
+    if tail == 0 && format.levels().iter().all(|level| matches!(level.expr, IndexExpr::Var(_))) {
+        return Ok(tensor.nse());
+    }
     let mut columns: Vec<Column> = (0..tensor.rank()).map(Column::Dim).collect();
     columns.extend((0..tail).map(Column::LevelCoordinate));
-    let columns = unpack(tensor, Walked::Inside, &columns, None, tensor.nse())?;
+    let columns = unpack(tensor, Walked::Inside, &columns, Keep::All, tensor.nse())?;
     let (dims, levels) = columns.split_at(tensor.rank());
     let places = columns.first().map_or(1, Vec::len);
     for (dim, (column, &extent)) in dims.iter().zip(tensor.shape()).enumerate() {
@@ -154,7 +158,7 @@ fn maps_back(tensor: &Tensor) -> Result<(), Error> {
     let format = tensor.format();
     let levels = format.level_count();
     let columns: Vec<Column> = (0..levels).map(Column::LevelCoordinate).collect();
-    let columns = unpack(tensor, Walked::Inside, &columns, None, tensor.nse())?;
+    let columns = unpack(tensor, Walked::Inside, &columns, Keep::All, tensor.nse())?;
     for entry in 0..columns.first().map_or(0, Vec::len) {
         let coordinates: Vec<i64> = columns.iter().map(|column| column[entry]).collect();
         if format.lvl2dim(&coordinates).is_none() {
@@ -170,7 +174,7 @@ fn maps_back(tensor: &Tensor) -> Result<(), Error> {
 /// For each block that the trailing full levels make, the first place visited in it.
 fn block_heads(tensor: &Tensor) -> Result<Vec<usize>, Error> {
     let above = Column::LevelPosition(tensor.format().tail() - 1);
-    let columns = unpack(tensor, Walked::Inside, &[above], None, tensor.nse())?;
+    let columns = unpack(tensor, Walked::Inside, &[above], Keep::All, tensor.nse())?;
     let position = &columns[0];
     Ok((0..position.len()).filter(|&at| at == 0 || position[at] != position[at - 1]).collect())
 }
@@ -178,7 +182,8 @@ fn block_heads(tensor: &Tensor) -> Result<Vec<usize>, Error> {
 /// Of the places visited, those with an entry in their block: padding may stand anywhere, also at
 /// coordinates that another parent has.
 fn without_padding(tensor: &Tensor, heads: Vec<usize>, block: usize) -> Result<Vec<usize>, Error> {
-    let values = unpack(tensor, Walked::Inside, &[Column::Value], None, tensor.nse())?.remove(0);
+    let values =
+        unpack(tensor, Walked::Inside, &[Column::Value], Keep::All, tensor.nse())?.remove(0);
     let mask = tensor.entry_mask();
     let is_entry = |&place: &usize| {
         let first = values[place] as usize / block * block;

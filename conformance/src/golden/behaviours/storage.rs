@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 use ust_engine::lower::nest::Reach;
-use ust_engine::lower::unpack::{Column, unpack};
+use ust_engine::lower::unpack::{Column, Keep, unpack};
 use ust_engine::tensor::{Parts, Tensor};
 use ust_engine::{Coo, Format, Values};
 use ust_level_api::{Dtype, IndexArray, Role, Scalar};
@@ -58,7 +58,7 @@ pub(super) fn diagonals_are_padded(_: &Value) -> Verdict {
     let tensor = Tensor::from_coo(&coo, &format("DIA-I")?)?;
     ensure(tensor.nse() == 2 * 4, || format!("{} places", tensor.nse()))?;
     let columns = [Column::Inside, Column::Value];
-    let places = unpack(&tensor, Reach::Everything, &columns, None, tensor.nse())?;
+    let places = unpack(&tensor, Reach::Everything, &columns, Keep::All, tensor.nse())?;
     let inside = places[0].iter().filter(|&&inside| inside == 1).count();
     // Diagonal -1 has rows 1..4 inside, diagonal 4 has row 0.
     ensure((places[0].len(), inside) == (8, 4), || format!("{inside} places are inside"))?;

@@ -7,11 +7,13 @@
 //! | [`few`] | the coordinates of one row, sorted |
 //! | [`rows`] | stable sorting of lanes by two columns, the first of them counted |
 //! | [`place`] | values written to places anywhere |
+//! | [`kept`] | values that are no padding, and their places |
 //!
 //! *Invariant: what is safe to call here is safe whatever the arguments; the rest states what its
 //! caller owes.*
 #[cfg(feature = "jit")]
 pub(crate) mod few;
+pub(crate) mod kept;
 pub(crate) mod lanes;
 pub(crate) mod place;
 pub(crate) mod rows;

@@ -1,6 +1,5 @@
 //! Duplicates summed, padding dropped.
 
-use bytemuck::Zeroable;
 use rayon::prelude::*;
 use ust_level_api::assemble::chunk_len;
 use ust_level_api::column::BLOCK;
@@ -87,7 +86,7 @@ impl Table {
 
 /// Rows in which equal neighbours are summed: where rows start, the second column, and the values;
 /// or the first entry whose sum does not fit. Parallel, over parts of the rows.
-fn merged_rows<T: StoredElement + Zeroable>(
+fn merged_rows<T: StoredElement>(
     starts: &[u32],
     second: &[u32],
     from: &[T],

@@ -58,13 +58,12 @@ impl Table {
             let kind = kind(&LevelDomain { lower: 0, size: block });
             wanted.push(Wanted { what: What::Expr(offset_expr(bound)), kind });
         }
-        let Unpacked { columns: mut levels, places } = tensor.unpack_entries(wanted)?;
+        let Unpacked { columns: mut levels, values, places } = tensor.unpack_entries(wanted)?;
         let offset = match levels.len() > bound.format().tail() {
             true => levels.pop().expect("one more than the levels"),
             false => IndexColumn::Same(0, levels[0].len()),
         };
         let distinct = tensor.format().is_unique();
-        let values = tensor.values.clone();
         let sorted = in_order(tensor, bound);
         Ok(Self { levels, offset, block, values, places, distinct, sorted })
     }
