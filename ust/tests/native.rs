@@ -8,7 +8,23 @@ const PRODUCT: &str = "y(i) = A(i,j) * x(j)";
 
 /// A provider, and formats that it takes.
 const KERNELS: &[(&str, &[&str])] = &[
-    ("blocks", &["BSR(1,4)", "BSR(3,8)", "BSR(4,4)", "BSR(9,4)", "BSR(2,16)"]),
+    (
+        "blocks",
+        &[
+            "BSR(1,4)",
+            "BSR(2,2)",
+            "BSR(3,8)",
+            "BSR(4,4)",
+            "BSR(6,3)",
+            "BSR(9,5)",
+            "BSR(2,7)",
+            "BSR-Col(2,2)",
+            "BSR-Col(4,4)",
+            "BSR-Col(7,3)",
+            "BSR-Col(8,5)",
+            "BSR-Col(3,6)",
+        ],
+    ),
     (
         "groups",
         &[

@@ -100,7 +100,7 @@ fn leading_digits(bytes: [u8; 8]) -> (u64, usize) {
     const LOW: u64 = 0x7f7f_7f7f_7f7f_7f7f;
     // Each byte less '0': what is ten or more is no digit.
     let word = u64::from_le_bytes(bytes) ^ 0x3030_3030_3030_3030;
-    let others = ((word & LOW) + 0x7676_7676_7676_7676 | word) & !LOW;
+    let others = (((word & LOW) + 0x7676_7676_7676_7676) | word) & !LOW;
     let len = others.trailing_zeros() / 8;
     // Zeros in front, so that there are eight; then neighbours are joined to pairs, fours, eight.
     let word = if len == 0 { 0 } else { word << (64 - 8 * len) };

@@ -4,24 +4,36 @@
 
 use std::ops::{Add, Mul, Range};
 
+/// How a block is stored.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Order {
+    /// Row by row.
+    Rows,
+    /// Column by column.
+    Columns,
+}
+
 /// A matrix of dense blocks, in compressed rows of blocks.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Blocks<'a, T> {
     pub(crate) pos: &'a [u32],
     pub(crate) crd: &'a [u32],
     pub(crate) values: &'a [T],
-    /// Rows and columns of a block. Rows lie one after another.
+    /// Rows and columns of a block.
     pub(crate) size: [usize; 2],
+    /// What lies one after another in a block.
+    pub(crate) order: Order,
 }
 
 pub(crate) trait Number: Copy + Default + Add<Output = Self> + Mul<Output = Self> {}
 impl Number for f32 {}
 impl Number for f64 {}
 
-/// Numbers that are summed side by side: blocks are best so wide, or some times that.
-pub(crate) const LANES: usize = 4;
-/// Rows that are summed side by side.
-const ROWS: usize = 4;
+/// So many columns a block may have: the compiler knows them, and unrolls its loops. Wider blocks
+/// gain nothing over loops that are compiled for them.
+pub(crate) const WIDTHS: std::ops::RangeInclusive<usize> = 1..=8;
+/// Products that are summed side by side.
+const LANES: usize = 4;
 
 impl<T: Number> Blocks<'_, T> {
     /// Adds the products of some rows of blocks with `x` to `y`, which begins with the first of
@@ -43,59 +55,121 @@ impl<T: Number> Blocks<'_, T> {
 
     #[inline(always)]
     fn times_plain(&self, rows: Range<usize>, x: &[T], y: &mut [T]) {
+        // As in `WIDTHS`.
         match self.size[1] {
+            1 => self.rows::<1>(rows, x, y),
+            2 => self.rows::<2>(rows, x, y),
+            3 => self.rows::<3>(rows, x, y),
             4 => self.rows::<4>(rows, x, y),
+            5 => self.rows::<5>(rows, x, y),
+            6 => self.rows::<6>(rows, x, y),
+            7 => self.rows::<7>(rows, x, y),
             8 => self.rows::<8>(rows, x, y),
-            16 => self.rows::<16>(rows, x, y),
-            _ => self.rows::<0>(rows, x, y),
+            width => unreachable!("blocks of {width} columns are refused"),
         }
     }
 
-    /// Blocks of `C` columns, or of any number where that is 0.
+    /// Blocks of `C` columns.
     #[inline(always)]
     fn rows<const C: usize>(&self, rows: Range<usize>, x: &[T], y: &mut [T]) {
-        let height = self.size[0];
-        for (row, y) in rows.zip(y.chunks_mut(height)) {
+        for (row, y) in rows.zip(y.chunks_mut(self.size[0])) {
             let mut first = 0;
-            while first + ROWS <= y.len() {
-                let sums = self.group::<ROWS, C>(row, first, x);
-                y[first..first + ROWS].iter_mut().zip(sums).for_each(|(y, sum)| *y = *y + sum);
-                first += ROWS;
-            }
-            for (at, y) in y.iter_mut().enumerate().skip(first) {
-                let [sum] = self.group::<1, C>(row, at, x);
-                *y = *y + sum;
+            while first < y.len() {
+                let y = &mut y[first..];
+                first += match y.len() {
+                    1 => self.group::<1, C>(row, first, x, y),
+                    2 => self.group::<2, C>(row, first, x, y),
+                    3 => self.group::<3, C>(row, first, x, y),
+                    _ => self.group::<4, C>(row, first, x, y),
+                };
             }
         }
     }
 
-    /// `N` rows of a row of blocks, from `first` within each block on.
+    /// `N` rows of a row of blocks, from `first` within each block on, added to `y`. Gives `N`.
     #[inline(always)]
-    fn group<const N: usize, const C: usize>(&self, row: usize, first: usize, x: &[T]) -> [T; N] {
-        let width = if C == 0 { self.size[1] } else { C };
-        let area = self.size[0] * width;
+    fn group<const N: usize, const C: usize>(
+        &self,
+        row: usize,
+        first: usize,
+        x: &[T],
+        y: &mut [T],
+    ) -> usize {
+        let sums = match self.order {
+            Order::Rows => self.by_rows::<N, C>(row, first, x),
+            Order::Columns => self.by_columns::<N, C>(row, first, x),
+        };
+        y.iter_mut().zip(sums).for_each(|(y, sum)| *y = *y + sum);
+        N
+    }
+
+    /// The sums of `N` rows where rows lie one after another.
+    #[inline(always)]
+    fn by_rows<const N: usize, const C: usize>(&self, row: usize, first: usize, x: &[T]) -> [T; N] {
+        let area = self.size[0] * C;
         let mut sums = [[T::default(); LANES]; N];
         for p in self.pos[row] as usize..self.pos[row + 1] as usize {
-            let x = &x[self.crd[p] as usize * width..];
-            let block = &self.values[p * area + first * width..][..N * width];
-            let x = &x[..width.min(x.len())];
-            let whole = x.len() / LANES * LANES;
-            for at in (0..whole).step_by(LANES) {
-                let x: &[T; LANES] = x[at..at + LANES].try_into().expect("so many");
-                for (k, sums) in sums.iter_mut().enumerate() {
-                    let a = &block[k * width + at..][..LANES];
-                    for lane in 0..LANES {
-                        sums[lane] = sums[lane] + a[lane] * x[lane];
-                    }
-                }
-            }
-            for (at, &x) in x.iter().enumerate().skip(whole) {
-                for (k, sums) in sums.iter_mut().enumerate() {
-                    sums[at - whole] = sums[at - whole] + block[k * width + at] * x;
+            let x = &x[self.crd[p] as usize * C..];
+            let Some(x) = x.first_chunk::<C>() else {
+                let cut = self.cut::<N>(p, first, x);
+                sums.iter_mut().zip(cut).for_each(|(sums, cut)| sums[0] = sums[0] + cut);
+                continue;
+            };
+            let block = &self.values[p * area + first * C..][..N * C];
+            for (k, sums) in sums.iter_mut().enumerate() {
+                for at in 0..C {
+                    sums[at % LANES] = sums[at % LANES] + block[k * C + at] * x[at];
                 }
             }
         }
         sums.map(|sums| (sums[0] + sums[1]) + (sums[2] + sums[3]))
+    }
+
+    /// The sums of `N` rows where columns lie one after another.
+    #[inline(always)]
+    fn by_columns<const N: usize, const C: usize>(
+        &self,
+        row: usize,
+        first: usize,
+        x: &[T],
+    ) -> [T; N] {
+        let height = self.size[0];
+        let area = height * C;
+        let mut sums = [[T::default(); N]; LANES];
+        for p in self.pos[row] as usize..self.pos[row + 1] as usize {
+            let x = &x[self.crd[p] as usize * C..];
+            let Some(x) = x.first_chunk::<C>() else {
+                let cut = self.cut::<N>(p, first, x);
+                sums[0].iter_mut().zip(cut).for_each(|(sum, cut)| *sum = *sum + cut);
+                continue;
+            };
+            let block = &self.values[p * area..][..area];
+            for at in 0..C {
+                let column = &block[at * height + first..][..N];
+                let sums = &mut sums[at % LANES];
+                for k in 0..N {
+                    sums[k] = sums[k] + column[k] * x[at];
+                }
+            }
+        }
+        let [a, b, c, d] = sums;
+        std::array::from_fn(|k| (a[k] + b[k]) + (c[k] + d[k]))
+    }
+
+    /// What `N` rows of one block give that reaches beyond the end of `x`.
+    #[cold]
+    #[inline(never)]
+    fn cut<const N: usize>(&self, p: usize, first: usize, x: &[T]) -> [T; N] {
+        let [height, width] = self.size;
+        let block = &self.values[p * height * width..][..height * width];
+        std::array::from_fn(|k| {
+            let row = first + k;
+            let products = x.iter().take(width).enumerate().map(|(at, &x)| match self.order {
+                Order::Rows => block[row * width + at] * x,
+                Order::Columns => block[at * height + row] * x,
+            });
+            products.fold(T::default(), T::add)
+        })
     }
 }
 
@@ -105,7 +179,10 @@ mod tests {
 
     #[test]
     fn blocks_of_any_size_times_a_vector() {
-        for [rows, columns] in [[1, 1], [2, 3], [3, 5], [4, 4], [5, 4], [8, 8], [7, 16], [9, 2]] {
+        let heights = [1, 2, 3, 4, 6, 9];
+        let sizes = WIDTHS.flat_map(|width| heights.map(|height| [height, width]));
+        let orders = [Order::Rows, Order::Columns];
+        for ([rows, columns], order) in sizes.flat_map(|size| orders.map(|order| (size, order))) {
             // Three rows of blocks, the last cut by the border, as the last column is.
             let (pos, crd) = ([0, 2, 2, 4], [0, 2, 1, 2]);
             let shape = [3 * rows - rows / 2, 3 * columns - columns / 2];
@@ -116,7 +193,10 @@ mod tests {
             for row in 0..3 {
                 for p in pos[row] as usize..pos[row + 1] as usize {
                     for (i, j) in (0..rows * columns).map(|at| (at / columns, at % columns)) {
-                        let at = i * columns + j;
+                        let at = match order {
+                            Order::Rows => i * columns + j,
+                            Order::Columns => j * rows + i,
+                        };
                         let (y, x_at) = (row * rows + i, crd[p] as usize * columns + j);
                         if y < shape[0] && x_at < shape[1] {
                             expected[y] += values[p * rows * columns + at] * x[x_at];
@@ -125,14 +205,14 @@ mod tests {
                 }
             }
             let size = [rows, columns];
-            let blocks = Blocks { pos: &pos, crd: &crd, values: &values, size };
+            let blocks = Blocks { pos: &pos, crd: &crd, values: &values, size, order };
             let mut y = vec![0.5; shape[0]];
             let cut = rows.min(shape[0]);
             let (above, below) = y.split_at_mut(cut);
             blocks.times(0..1, &x, above);
             blocks.times_plain(1..3, &x, below);
             // Small integers and a half: sums are exact in any order.
-            assert_eq!(y, expected, "{size:?}");
+            assert_eq!(y, expected, "{size:?} {order:?}");
         }
     }
 }

@@ -11,15 +11,20 @@ use super::product::{self, Check, Kernel, Native, Parts};
 use super::{Plan, Registration};
 use crate::error::Error;
 use crate::format::{Format, IndexExpr};
-use crate::kernels::blocks::{Blocks, LANES};
+use crate::kernels::blocks::{Blocks, Order, WIDTHS};
 
 inventory::submit!(Registration(&Native::<Product>(PhantomData)));
+
+/// Columns of more rows are read in pieces, to no gain.
+const TALL: usize = 8;
 
 /// What is known of the matrix before it is seen.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Product {
     /// Rows and columns of a block.
     size: [usize; 2],
+    /// How it is stored.
+    order: Order,
 }
 
 impl Kernel for Product {
@@ -30,7 +35,13 @@ impl Kernel for Product {
     fn of(plan: &Plan<'_>) -> Result<Self, &'static str> {
         let a = product::matrix(plan)?;
         let this = Self::blocks(a.format)
-            .ok_or("it takes BSR with default widths and blocks as wide as vectors")?;
+            .ok_or("it takes BSR, its blocks by rows or columns, with default widths")?;
+        if !WIDTHS.contains(&this.size[1]) {
+            return Err("it takes blocks of at most 8 columns");
+        }
+        if this.order == Order::Columns && this.size[0] > TALL {
+            return Err("it takes columns of at most 8 rows");
+        }
         let indices = plan.function.arrays.iter().filter_map(|array| match array.elem {
             Elem::Index(kind) => Some(kind),
             Elem::Value(_) => None,
@@ -47,7 +58,7 @@ impl Kernel for Product {
         memory: &mut [Memory<'_>],
         check: Check<'_>,
     ) -> Option<Result<(), Error>> {
-        let Self { size } = *self;
+        let Self { size, order } = *self;
         macro_rules! of {
             ($($kind:ident),*) => {
                 match memory {
@@ -58,7 +69,7 @@ impl Kernel for Product {
                         Memory::Values(ValuesRef::$kind(x)),
                         Memory::ValuesMut(ValuesMut::$kind(y)),
                     ] => {
-                        let blocks = Blocks { pos, crd, values, size };
+                        let blocks = Blocks { pos, crd, values, size, order };
                         let times = |rows, y: &mut [_]| blocks.times(rows, x, y);
                         Some(product::run(y, size[0], parts, check, times))
                     })*
@@ -70,8 +81,12 @@ impl Kernel for Product {
     }
 
     fn describe(&self) -> String {
-        let [rows, columns] = self.size;
-        format!("blocks of {rows} x {columns}")
+        let Self { size: [rows, columns], order } = self;
+        let order = match order {
+            Order::Rows => "row",
+            Order::Columns => "column",
+        };
+        format!("blocks of {rows} x {columns}, {order} by {order}")
     }
 }
 
@@ -87,7 +102,12 @@ impl Product {
             _ => None,
         };
         let size = [size(&rows.expr, 0)?, size(&columns.expr, 1)?];
-        let named = Format::resolve(&format!("BSR({}, {})", size[0], size[1]), Some(2)).ok()?;
-        (named == *format && size[1].is_multiple_of(LANES)).then_some(Self { size })
+        let named = |name: &str| {
+            Format::resolve(&format!("{name}({}, {})", size[0], size[1]), Some(2)).ok()
+        };
+        let orders = [("BSR", Order::Rows), ("BSR-Col", Order::Columns)];
+        let (_, order) =
+            orders.into_iter().find(|(name, _)| named(name).is_some_and(|own| own == *format))?;
+        Some(Self { size, order })
     }
 }
