@@ -68,7 +68,7 @@ pub(super) fn from_coo(coo: &Coo, wanted: Option<&Format>) -> Result<Tensor, Err
 
 /// A dense tensor, over the memory of the array.
 pub(super) fn from_array(array: DenseArray) -> Result<Tensor, Error> {
-    Tensor::full(&array.shape, array.values, None)
+    Tensor::full(&array.shape, array.values)
 }
 
 /// Every element of a tensor.

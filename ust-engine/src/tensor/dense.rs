@@ -1,15 +1,16 @@
 //! `ndarray` in and out.
 
 use ndarray::{ArrayBase, ArrayD, ArrayViewD, Data, Dimension, IxDyn, ShapeBuilder};
-use ust_level_api::{Buffer, Scalar, assemble};
+use ust_level_api::{Buffer, Scalar};
 
 use super::build::BuildOptions;
-use super::columns::Table;
 use super::memory::default_limit;
 use super::values::StoredElement;
 use super::{Parts, Tensor, Values};
+use crate::coo::Coo;
 use crate::error::Error;
 use crate::format::{Format, IndexExpr};
+use crate::kernels::moving::kept::{Kept, kept};
 
 impl Tensor {
     /// The nonzero elements of an array, in any format.
@@ -56,26 +57,29 @@ impl Tensor {
                 to: T::DTYPE,
             })?,
         };
-        super::build::refuse_slices(format)?;
-        let bound = format.bind(array.shape())?;
-        let values: Buffer<T> = match array.as_slice() {
-            Some(rows) => assemble::fill(rows.len(), |at| rows[at]),
-            None => array.iter().copied().collect::<Vec<T>>().into(),
+        let Kept { places, values } = match array.as_slice() {
+            Some(rows) => kept(rows, fill),
+            None => kept(&array.iter().copied().collect::<Vec<T>>(), fill),
         };
-        let dense = Self::full(array.shape(), T::wrap(values), Some(fill.scalar()))?;
-        Table::of_tensor(&dense, &bound)?.build(&bound, fill.scalar(), options)
+        let mut rest = places.to_vec();
+        // One more stands behind them.
+        rest.pop();
+        let mut crd = vec![Vec::new(); array.ndim()];
+        for (column, &extent) in crd.iter_mut().zip(array.shape()).rev() {
+            let extent = extent as i64;
+            *column = rest.iter().map(|place| place % extent).collect();
+            rest.iter_mut().for_each(|place| *place /= extent);
+        }
+        let coo = Coo { shape: array.shape().to_vec(), crd, values: T::wrap(values) };
+        Self::from_coo_with(&coo, format, options)
     }
 
     /// A dense tensor of values in row-major order, one for each element.
-    pub(crate) fn full(
-        shape: &[usize],
-        values: Values,
-        fill: Option<Scalar>,
-    ) -> Result<Self, Error> {
+    pub(crate) fn full(shape: &[usize], values: Values) -> Result<Self, Error> {
         let rank = shape.len();
         let format = Format::resolve(if rank == 0 { "Scalar" } else { "Dense" }, Some(rank))?;
         let levels = vec![Vec::new(); format.level_count()];
-        Self::from_parts(&format, shape, Parts { levels, values, fill })
+        Self::from_parts(&format, shape, Parts { levels, values, fill: None })
     }
 
     /// All elements as an array in row-major order, duplicates summed. Cost: O(elements + nse).
@@ -172,7 +176,7 @@ impl Tensor {
             None | Some(0) => values.into(),
             Some(offset) => values[offset..].to_vec().into(),
         };
-        Self::full(&shape, T::wrap(buffer), None)
+        Self::full(&shape, T::wrap(buffer))
     }
 }
 
