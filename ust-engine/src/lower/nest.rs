@@ -185,10 +185,10 @@ impl Operand {
     }
 
     /// Whether the last level's positions are known for all cursors once one is: what
-    /// [`Operand::walk_places`] needs besides.
+    /// [`Operand::walk_places`] needs besides. Other levels may pass over positions, or carry
+    /// something from one to the next.
     pub(crate) fn ends_evenly(format: &Format) -> bool {
-        let last = format.descriptions().last();
-        last.is_some_and(|level| level.props.full || level.walk == WalkKind::Position)
+        format.descriptions().last().is_some_and(|level| level.props.full)
     }
 
     fn walk_within(
@@ -346,11 +346,9 @@ impl Loops<'_, '_> {
         }
         let last = level + 1 == operand.format.level_count();
         if let Some(places) = self.places.clone().filter(|_| last) {
-            // The cursor is the position, or runs along with it.
-            let first = match walk.kind {
-                WalkKind::Position => lo.clone(),
-                _ => site.parent.lo.clone() * site.size.clone() + (lo.clone() - site.lower.clone()),
-            };
+            // The level is full: its position runs along with the cursor.
+            let first =
+                site.parent.lo.clone() * site.size.clone() + (lo.clone() - site.lower.clone());
             let first = b.bind("position", first);
             let positions = Interval { hi: first.clone() + (hi - lo.clone()), lo: first.clone() };
             return places.within(b, positions, |b, place| {
