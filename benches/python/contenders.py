@@ -20,6 +20,7 @@ import time
 import numpy as np
 import scipy.io
 import scipy.sparse as sp
+from scipy.io import _fast_matrix_market as fast_matrix_market
 
 FORMATS = {
     "COO": lambda a: a.tocoo(),
@@ -30,17 +31,22 @@ FORMATS = {
 }
 
 
+def read(path, threads):
+    # The number of threads of its reader; all by default.
+    fast_matrix_market.PARALLELISM = threads
+    return scipy.io.mmread(path).tocsr()
+
+
 def scipy_work(request, operands):
+    op = request["op"]
+    if op == "mtx-read":
+        return lambda: read(request["file"], request["threads"])
     if request["threads"] != 1:
         return None
-    op = request["op"]
     if op == "coo-csr":
         rows, columns, values = (operands[name] for name in ("rows", "columns", "values"))
         entries = sp.coo_array((values, (rows, columns)), shape=request["shape"])
         return lambda: entries.tocsr()
-    if op == "mtx-read":
-        path = request["file"]
-        return lambda: scipy.io.mmread(path).tocsr()
     a = operands["A"] if "A" in operands else None
     if op in ("csr-csc", "csr-bsr", "csr-dia"):
         to = {"csr-csc": "CSC", "csr-bsr": "BSR(4, 4)", "csr-dia": "DIA-J"}[op]

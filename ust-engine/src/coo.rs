@@ -1,5 +1,7 @@
 //! Coordinates and values, unsorted: the common ground of files, generators and constructors.
 
+use ust_level_api::IndexColumn;
+
 use crate::error::Error;
 use crate::tensor::Values;
 
@@ -14,6 +16,23 @@ pub struct Coo {
     pub crd: Vec<Vec<i64>>,
     /// The value of each entry.
     pub values: Values,
+}
+
+/// Entries whose coordinates lie within the shape, in columns as narrow as it allows: what files are
+/// read into.
+#[derive(Debug)]
+pub(crate) struct Columns {
+    pub(crate) shape: Vec<usize>,
+    /// For each dimension, the coordinate of each entry.
+    pub(crate) crd: Vec<IndexColumn>,
+    pub(crate) values: Values,
+}
+
+impl From<Columns> for Coo {
+    fn from(columns: Columns) -> Self {
+        let Columns { shape, crd, values } = columns;
+        Self { shape, crd: crd.into_iter().map(IndexColumn::into_vec).collect(), values }
+    }
 }
 
 impl Coo {

@@ -186,6 +186,15 @@ impl IndexColumn {
         with_column!(self, read => (0..self.len()).map(|at| read.at(at)).collect())
     }
 
+    /// All numbers, without a copy where they are kept as such.
+    #[must_use]
+    pub fn into_vec(self) -> Vec<i64> {
+        match self {
+            Self::I64(words) => words.into_vec(),
+            other => other.to_vec(),
+        }
+    }
+
     /// Bytes of memory that the numbers take.
     #[must_use]
     pub fn bytes(&self) -> usize {

@@ -1,5 +1,6 @@
 //! Conversions of tensors that are large enough for the quick ways, by one thread and by several.
 
+use ust::tensor::BuildOptions;
 use ust::{Coo, Format, Scalar, Tensor};
 
 /// Entries at chance places, in no order; `twice` of a hundred stand twice.
@@ -84,6 +85,47 @@ fn differences_sums_and_groups_are_transposed() {
         "(i, j) -> (i : compressed, j / 8 : compressed, j % 8 : compressed)",
     ];
     all_pairs(&[500, 300], 40_000, &formats);
+}
+
+#[test]
+fn blocks_are_filled_piece_by_piece() {
+    let formats = [
+        "CSR",
+        "CSC",
+        "BSR(4, 4)",
+        "BSC(2, 8)",
+        "(i, j) -> (i / 3 : dense, j / 5 : compressed, i % 3 : dense, j % 5 : dense)",
+        "(i, j) -> (i / 3 : compressed, j / 5 : compressed, j % 5 : dense, i % 3 : dense)",
+        "(i, j) -> (i / 4 : dense, j : compressed, i % 4 : dense)",
+        "(i, j) -> (i : dense, j / 4 : compressed, j % 4 : dense)",
+    ];
+    all_pairs(&[1003, 777], 90_000, &formats);
+    let deep = "(i, j, k) -> (i / 2 : dense, j : compressed, k / 4 : compressed, i % 2 : dense, k % 4 : dense)";
+    let flat = "(i, j, k) -> (i : dense, j : compressed, k : compressed)";
+    all_pairs(&[101, 50, 70], 60_000, &[flat, "CSF", deep]);
+}
+
+#[test]
+fn entries_that_equal_the_fill_value_make_no_block() {
+    let mut coo = entries(&[1003, 777], 90_000, 0);
+    let Some(Scalar::F64(last)) = coo.values.get(89_999) else { panic!("all are f64") };
+    let blocked: Format = "BSR(4, 4)".parse().unwrap();
+    for value in [0.0, last] {
+        let mut values: Vec<f64> = coo.values.typed::<f64>().unwrap().to_vec();
+        values[89_999] = value;
+        coo.values = values.into();
+        in_pools(|| {
+            for fill in [0.0, last] {
+                let options = BuildOptions { fill: Some(fill.into()), ..Default::default() };
+                let source =
+                    Tensor::from_coo_with(&coo, &"CSR".parse().unwrap(), &options).unwrap();
+                let made = source.convert(&blocked).unwrap();
+                assert_eq!(made, Tensor::from_coo_with(&coo, &blocked, &options).unwrap());
+                let kept = sums(&coo).into_values().filter(|&value| value != fill).count();
+                assert_eq!(made.to_coo().unwrap().len(), kept);
+            }
+        });
+    }
 }
 
 #[test]

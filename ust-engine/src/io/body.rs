@@ -10,14 +10,27 @@ use std::ops::Range;
 use bytemuck::Zeroable;
 use rayon::prelude::*;
 use ust_level_api::buffer::Plain;
-use ust_level_api::{Buffer, Element};
+use ust_level_api::column::IndexWord;
+use ust_level_api::{Buffer, Element, IndexColumn};
 
 use super::number::{self, WriteNumber};
 use super::progress::Progress;
 use super::text::{Fault, Line, Lines};
+use super::tokens::Tokens;
 
 /// Bytes of a chunk.
 const CHUNK: usize = 1 << 20;
+
+/// How the value of a line with nothing out of the ordinary is read.
+pub(super) enum Plainly<T, P> {
+    /// It is not written down: always this.
+    Always(T),
+    /// From one word of a text.
+    Word(P),
+}
+
+/// Reads a word of a text.
+pub(super) type ReadWord<T> = fn(&[u8], Range<usize>) -> Option<T>;
 
 /// The part of a text that holds the entries, one a line.
 pub(super) struct Body<'a> {
@@ -39,9 +52,9 @@ enum Counted {
     Entries,
 }
 
-/// Coordinate columns and values, as read.
-pub(super) struct Columns<T: Plain> {
-    pub(super) crd: Vec<Vec<i64>>,
+/// Coordinates, in columns as narrow as the extents allow, and values, as read.
+pub(super) struct Read<T: Plain> {
+    pub(super) crd: Vec<IndexColumn>,
     pub(super) values: Buffer<T>,
 }
 
@@ -116,44 +129,52 @@ impl<'a> Body<'a> {
         Ok(())
     }
 
-    /// Reads every entry: a coordinate for each extent, then what `value` reads, then nothing. Lines
-    /// with nothing out of the ordinary are read by `plain`, which gives the value that bytes begin
-    /// with, and its length; or nothing, where `value` is to look closer.
+    /// Reads every entry: a coordinate for each extent, then what `value` reads, then nothing. In lines
+    /// with nothing out of the ordinary, the value is read by `plain`, which is given the text and the
+    /// word in it, or says that `value` is to look closer.
     pub(super) fn parse<T: Element + Zeroable>(
         &self,
         extents: &[u64],
         value: impl Fn(&mut Line<'_>) -> Result<T, Fault> + Sync,
-        plain: impl Fn(&[u8]) -> Option<(T, usize)> + Sync,
+        plain: &Plainly<T, impl Fn(&[u8], Range<usize>) -> Option<T> + Sync>,
         progress: &Progress,
-    ) -> Result<Columns<T>, Fault> {
+    ) -> Result<Read<T>, Fault> {
+        let narrow = extents.iter().all(|&extent| extent <= 1 << 32);
+        let read = if narrow { Self::read::<T, u32, _, _> } else { Self::read::<T, i64, _, _> };
         if self.counted == Counted::All && self.words(extents.len()) {
-            let columns = self.read(extents, &value, &plain, progress)?;
+            let columns = read(self, extents, &value, plain, progress)?;
             if let Some(columns) = columns {
                 return Ok(columns);
             }
         }
         let body = self.counted()?;
         body.check_words(extents.len())?;
-        Ok(body.read(extents, &value, &plain, progress)?.expect("entries were counted"))
+        Ok(read(&body, extents, &value, plain, progress)?.expect("entries were counted"))
     }
 
     /// Reads every entry, as [`Body::parse`] says; `None` where there are fewer than counted.
-    fn read<T: Element + Zeroable>(
+    fn read<T: Element + Zeroable, W: IndexWord, V, P>(
         &self,
         extents: &[u64],
-        value: &(impl Fn(&mut Line<'_>) -> Result<T, Fault> + Sync),
-        plain: &(impl Fn(&[u8]) -> Option<(T, usize)> + Sync),
+        value: &V,
+        plain: &Plainly<T, P>,
         progress: &Progress,
-    ) -> Result<Option<Columns<T>>, Fault> {
+    ) -> Result<Option<Read<T>>, Fault>
+    where
+        V: Fn(&mut Line<'_>) -> Result<T, Fault> + Sync,
+        P: Fn(&[u8], Range<usize>) -> Option<T> + Sync,
+    {
         let entries = self.len();
-        let mut crd: Vec<Vec<i64>> = extents.iter().map(|_| vec![0; entries]).collect();
-        let mut values = Buffer::<T>::zeroed(entries);
-        let mut columns: Vec<Vec<&mut [i64]>> = self.counts.iter().map(|_| Vec::new()).collect();
+        let mut crd: Vec<Buffer<W>> =
+            extents.iter().map(|_| Buffer::unspecified(entries)).collect();
+        let mut values = Buffer::<T>::unspecified(entries);
+        let mut columns: Vec<Vec<&mut [W]>> = self.counts.iter().map(|_| Vec::new()).collect();
         for column in &mut crd {
-            for (part, columns) in parts(column, &self.counts).zip(&mut columns) {
+            for (part, columns) in parts(column.make_mut(), &self.counts).zip(&mut columns) {
                 columns.push(part);
             }
         }
+        let words = extents.len() + usize::from(matches!(plain, Plainly::Word(_)));
         let targets: Vec<_> =
             columns.into_iter().zip(parts(values.make_mut(), &self.counts)).collect();
         let results: Vec<Result<bool, Fault>> = self
@@ -161,19 +182,24 @@ impl<'a> Body<'a> {
             .par_iter()
             .zip(targets)
             .map(|(chunk, (mut crd, values))| {
+                let text = &self.text[chunk.clone()];
+                let mut tokens = Tokens::new(text);
                 let mut at = chunk.start;
                 for (entry, to) in values.iter_mut().enumerate() {
-                    let rest = &self.text[at..chunk.end];
-                    if let Some((read, len)) = plain_line(rest, extents, &mut crd, entry, plain) {
-                        (*to, at) = (read, at + len);
+                    let start = at - chunk.start;
+                    let line = tokens.ends(start, words).and_then(|ends| {
+                        plain_line(text, start, &ends[..words], extents, &mut crd, entry, plain)
+                    });
+                    if let Some((read, end)) = line {
+                        (*to, at) = (read, chunk.start + end);
                         continue;
                     }
                     let mut lines = Lines::new(self.text, at..chunk.end, self.comments);
                     let Some(mut line) = lines.next() else { return Ok(false) };
                     at = lines.at();
                     for (dim, (column, &extent)) in crd.iter_mut().zip(extents).enumerate() {
-                        column[entry] =
-                            number::coordinate(line.expect("coordinates")?, dim, extent)?;
+                        let token = line.expect("coordinates")?;
+                        column[entry] = W::truncated(number::coordinate(token, dim, extent)?);
                     }
                     *to = value(&mut line)?;
                     line.finish()?;
@@ -187,7 +213,7 @@ impl<'a> Body<'a> {
             return Ok(None);
         }
         results.into_iter().collect::<Result<Vec<bool>, Fault>>()?;
-        Ok(Some(Columns { crd, values }))
+        Ok(Some(Read { crd: crd.into_iter().map(W::column).collect(), values }))
     }
 
     /// Whether the text is long enough to hold so many coordinates an entry.
@@ -212,15 +238,17 @@ impl<'a> Body<'a> {
     }
 }
 
-/// Reads a line in which coordinates, a value and blanks stand, and nothing else: gives the value, and
-/// the length of the line. `None` for any other line.
-#[inline]
-fn plain_line<T>(
+/// Reads the line that begins at `start`, in which coordinates, a value and blanks stand, and nothing
+/// else: gives the value, and where the next line begins. `None` for any other line.
+#[inline(always)]
+fn plain_line<T: Copy, W: IndexWord>(
     text: &[u8],
+    start: usize,
+    ends: &[usize],
     extents: &[u64],
-    crd: &mut [&mut [i64]],
+    crd: &mut [&mut [W]],
     entry: usize,
-    plain: &impl Fn(&[u8]) -> Option<(T, usize)>,
+    plain: &Plainly<T, impl Fn(&[u8], Range<usize>) -> Option<T>>,
 ) -> Option<(T, usize)> {
     let blanks = |mut at: usize| {
         while matches!(text.get(at), Some(b' ' | b'\t')) {
@@ -228,26 +256,27 @@ fn plain_line<T>(
         }
         at
     };
-    let mut at = 0;
-    for (column, &extent) in crd.iter_mut().zip(extents) {
-        at = blanks(at);
-        let (coordinate, len) = number::digits(&text[at..]);
-        // More digits may be more than 64 bits.
-        if len == 0 || len > 18 || coordinate == 0 || coordinate > extent {
+    let mut at = start;
+    for ((column, &extent), &end) in crd.iter_mut().zip(extents).zip(ends) {
+        let coordinate = number::plain_whole(text, blanks(at)..end)?.wrapping_sub(1);
+        if coordinate >= extent {
             return None;
         }
-        column[entry] = coordinate as i64 - 1;
-        at += len;
+        column[entry] = W::truncated(coordinate as i64);
+        at = end;
     }
+    let value = match plain {
+        Plainly::Always(value) => *value,
+        Plainly::Word(read) => {
+            let &end = ends.last()?;
+            let value = read(text, blanks(at)..end)?;
+            at = end;
+            value
+        }
+    };
     at = blanks(at);
-    let (value, len) = plain(&text[at..])?;
-    at = blanks(at + len);
     at += usize::from(text.get(at) == Some(&b'\r'));
-    match text.get(at) {
-        None => Some((value, at)),
-        Some(b'\n') => Some((value, at + 1)),
-        Some(_) => None,
-    }
+    (text.get(at) == Some(&b'\n')).then_some((value, at + 1))
 }
 
 /// The slice cut into consecutive parts of the given lengths.
@@ -342,14 +371,16 @@ mod tests {
         let body = Body::new(text.as_bytes(), 0, b"#", None).unwrap();
         assert!(body.chunks.len() > 1);
         let value = |line: &mut Line<'_>| number::real(line.expect("value")?);
-        let columns = body.parse(&[100], value, number::plain_real, &Progress::none()).unwrap();
+        let columns = body
+            .parse(&[100], value, &Plainly::Word(number::plain_real), &Progress::none())
+            .unwrap();
         for k in 0..entries {
-            assert_eq!((columns.crd[0][k], columns.values[k]), ((k % 100) as i64, k as f64));
+            assert_eq!((columns.crd[0].at(k), columns.values[k]), ((k % 100) as i64, k as f64));
         }
         let broken = text.replacen("\n50 49.0\n", "\n50 x\n", 1).replace(" 99999.0\n", " y\n");
         let fault = Body::new(broken.as_bytes(), 0, b"#", None)
             .unwrap()
-            .parse(&[100], value, number::plain_real, &Progress::none())
+            .parse(&[100], value, &Plainly::Word(number::plain_real), &Progress::none())
             .err()
             .unwrap();
         let error = fault.locate(Path::new("t"), broken.as_bytes());
@@ -361,7 +392,7 @@ mod tests {
         let value = |line: &mut Line<'_>| number::real(line.expect("value")?);
         let read = |text: &str, declared| {
             let body = Body::new(text.as_bytes(), 0, b"#", declared)?;
-            body.parse(&[9], value, number::plain_real, &Progress::none())
+            body.parse(&[9], value, &Plainly::Word(number::plain_real), &Progress::none())
         };
         let text = "1 1.5\n\n# one\n2 2.5\n \n3 -1\n\n";
         for declared in [None, Some(3)] {
@@ -384,7 +415,7 @@ mod tests {
         let fault = Body::new(text.as_bytes(), 0, b"#", None).unwrap().parse(
             &extents,
             value,
-            number::plain_real,
+            &Plainly::Word(number::plain_real),
             &Progress::none(),
         );
         let error = fault.err().unwrap().locate(Path::new("t"), text.as_bytes());

@@ -5,6 +5,7 @@ use std::path::Path;
 use ust_level_api::with_dtype;
 
 use super::{DenseArray, FileError, Kind, ReadOptions, mtx, npy, npz, tns, ust_npz};
+use crate::coo::Columns;
 use crate::{Coo, Error, Format, Tensor};
 
 /// Reads a tensor from a file; the extension says of which kind it is.
@@ -29,15 +30,15 @@ pub fn read(path: &Path, options: &ReadOptions) -> Result<Tensor, FileError> {
     let wanted = options.format.as_ref();
     let failed = |error: Error| FileError::tensor(path)(error);
     let tensor = match Kind::of(path)? {
-        Kind::MatrixMarket { .. } => match mtx::read(path, options)? {
-            mtx::Matrix::Coordinate(coo) => {
-                from_coo(&column_as_vector(coo, options), wanted).map_err(failed)?
+        Kind::MatrixMarket { .. } => match mtx::load(path, options)? {
+            mtx::Loaded::Coordinate(columns) => {
+                from_columns(&column_as_vector(columns, options), wanted).map_err(failed)?
             }
-            mtx::Matrix::Array(array) => {
+            mtx::Loaded::Array(array) => {
                 from_array(array_as_vector(array, options)).map_err(failed)?
             }
         },
-        Kind::Frostt { .. } => from_coo(&tns::read(path, options)?, wanted).map_err(failed)?,
+        Kind::Frostt { .. } => from_columns(&tns::load(path, options)?, wanted).map_err(failed)?,
         Kind::Npy => from_array(npy::read(path)?).map_err(failed)?,
         Kind::Npz => npz::read_tensor(path, options)?,
         Kind::Ust => ust_npz::read(path, options)?,
@@ -58,12 +59,20 @@ pub fn read(path: &Path, options: &ReadOptions) -> Result<Tensor, FileError> {
 pub(super) fn from_coo(coo: &Coo, wanted: Option<&Format>) -> Result<Tensor, Error> {
     match wanted {
         Some(format) => Tensor::from_coo(coo, format),
-        None => {
-            let rank = coo.shape.len();
-            let name = if rank == 0 { "Scalar" } else { "COO" };
-            Tensor::from_coo(coo, &Format::resolve(name, Some(rank))?)
-        }
+        None => Tensor::from_coo(coo, &coordinates(coo.shape.len())?),
     }
+}
+
+fn from_columns(columns: &Columns, wanted: Option<&Format>) -> Result<Tensor, Error> {
+    match wanted {
+        Some(format) => Tensor::from_columns(columns, format),
+        None => Tensor::from_columns(columns, &coordinates(columns.shape.len())?),
+    }
+}
+
+/// The format of coordinates, for a rank.
+fn coordinates(rank: usize) -> Result<Format, Error> {
+    Ok(Format::resolve(if rank == 0 { "Scalar" } else { "COO" }, Some(rank))?)
 }
 
 /// A dense tensor, over the memory of the array.
@@ -93,12 +102,12 @@ fn wants_vector(shape: &[usize], options: &ReadOptions) -> bool {
     matches!((shape, options.shape.as_deref()), (&[rows, 1], Some(&[wanted])) if rows == wanted)
 }
 
-fn column_as_vector(mut coo: Coo, options: &ReadOptions) -> Coo {
-    if wants_vector(&coo.shape, options) {
-        coo.shape.pop();
-        coo.crd.pop();
+fn column_as_vector(mut columns: Columns, options: &ReadOptions) -> Columns {
+    if wants_vector(&columns.shape, options) {
+        columns.shape.pop();
+        columns.crd.pop();
     }
-    coo
+    columns
 }
 
 fn array_as_vector(mut array: DenseArray, options: &ReadOptions) -> DenseArray {

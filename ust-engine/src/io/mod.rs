@@ -38,6 +38,7 @@ mod source;
 pub mod store;
 mod text;
 pub mod tns;
+mod tokens;
 pub mod ust_npz;
 
 pub use dense::DenseArray;

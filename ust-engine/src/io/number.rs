@@ -3,6 +3,7 @@
 use std::borrow::Cow;
 use std::io::{self, Write};
 use std::num::IntErrorKind;
+use std::ops::Range;
 use std::str::FromStr;
 
 use half::{bf16, f16};
@@ -76,82 +77,88 @@ pub(super) fn real(token: Token<'_>) -> Result<f64, Fault> {
 }
 
 /// Powers of ten.
-const POWERS: [u32; 8] = [1, 10, 100, 1000, 10_000, 100_000, 1_000_000, 10_000_000];
+const POWERS: [f64; 8] = [1e0, 1e1, 1e2, 1e3, 1e4, 1e5, 1e6, 1e7];
 
-/// The number that the leading digits make, if they are few enough, and how many they are.
+/// The number that digits make, and nothing else, where they are few enough.
 #[inline]
-pub(super) fn digits(bytes: &[u8]) -> (u64, usize) {
-    let (mut value, mut len) = bytes.first_chunk().map_or((0, 0), |&word| leading_digits(word));
-    if len == 8 || bytes.len() < 8 {
-        while let Some(digit) =
-            bytes.get(len).map(|byte| byte.wrapping_sub(b'0')).filter(|&d| d < 10)
-        {
-            value = value.wrapping_mul(10).wrapping_add(digit.into());
-            len += 1;
-        }
+pub(super) fn plain_whole(text: &[u8], word: Range<usize>) -> Option<u64> {
+    if let Some(digits) = eight_of(text, &word) {
+        return (others(digits) == 0).then(|| eight(digits));
     }
-    (value, len)
+    let digits = text.get(word)?;
+    // More may be more than 64 bits.
+    let few = (1..=18).contains(&digits.len()) && digits.iter().all(u8::is_ascii_digit);
+    let joined = |value, digit: &u8| value * 10 + u64::from(digit - b'0');
+    few.then(|| digits.iter().fold(0, joined))
 }
 
-/// The number that the leading digits of eight bytes make, and how many they are. No branch: their
-/// number differs from line to line, which no processor foresees.
+/// Eight digits `0`.
+const ZEROS: u64 = 0x3030_3030_3030_3030;
+const LOW: u64 = 0x7f7f_7f7f_7f7f_7f7f;
+
+/// The bytes of a short word, less [`ZEROS`], the last one highest, with zeros before the first. `None`
+/// for a word that is empty or long, or too close to the beginning of the text.
 #[inline]
-fn leading_digits(bytes: [u8; 8]) -> (u64, usize) {
-    const LOW: u64 = 0x7f7f_7f7f_7f7f_7f7f;
-    // Each byte less '0': what is ten or more is no digit.
-    let word = u64::from_le_bytes(bytes) ^ 0x3030_3030_3030_3030;
-    let others = (((word & LOW) + 0x7676_7676_7676_7676) | word) & !LOW;
-    let len = others.trailing_zeros() / 8;
-    // Zeros in front, so that there are eight; then neighbours are joined to pairs, fours, eight.
-    let word = if len == 0 { 0 } else { word << (64 - 8 * len) };
+fn eight_of(text: &[u8], word: &Range<usize>) -> Option<u64> {
+    let unused = 8_usize.checked_sub(word.end.checked_sub(word.start)?)?;
+    let &bytes = text.get(..word.end)?.last_chunk()?;
+    let bytes = u64::from_le_bytes(bytes) ^ ZEROS;
+    (unused < 8).then(|| bytes >> (8 * unused) << (8 * unused))
+}
+
+/// The high bit of each byte of a word, less [`ZEROS`], that is no digit.
+#[inline]
+fn others(word: u64) -> u64 {
+    (((word & LOW) + 0x7676_7676_7676_7676) | word) & !LOW
+}
+
+/// The number that eight digits make, less [`ZEROS`]: neighbours are joined to pairs, fours, eight.
+#[inline]
+fn eight(word: u64) -> u64 {
     let pairs = (word.wrapping_mul(10) + (word >> 8)) & 0x00ff_00ff_00ff_00ff;
     let fours = (pairs.wrapping_mul(100) + (pairs >> 16)) & 0x0000_ffff_0000_ffff;
-    let eight = (fours.wrapping_mul(10_000) + (fours >> 32)) & 0xffff_ffff;
-    (eight, len as usize)
+    (fours.wrapping_mul(10_000) + (fours >> 32)) & 0xffff_ffff
 }
 
-/// The real number that bytes begin with, and its length, where it is finite and spelled as Rust spells
-/// numbers; what follows it is the caller's to look at.
-#[inline]
-pub(super) fn plain_real(bytes: &[u8]) -> Option<(f64, usize)> {
-    let negative = bytes.first() == Some(&b'-');
-    let start = usize::from(negative);
-    let (whole, count) = digits(&bytes[start..]);
-    let mut end = start + count;
-    let (mut mantissa, mut decimals) = (whole, 0);
-    if bytes.get(end) == Some(&b'.') {
-        let digits = bytes[end + 1..].first_chunk().map_or((0, 8), |&word| leading_digits(word));
-        let Some(&power) = POWERS.get(digits.1) else { return any_real(bytes) };
-        mantissa = mantissa.wrapping_mul(power.into()).wrapping_add(digits.0);
-        decimals = digits.1;
-        end += 1 + decimals;
-    }
-    // What is long or has an exponent is left to those who can.
-    if count == 0 || count + decimals > 15 || !bytes.get(end).is_none_or(u8::is_ascii_whitespace) {
-        return any_real(bytes);
+/// The real number that a word is, where it is finite and spelled as Rust spells numbers.
+#[inline(always)]
+pub(super) fn plain_real(text: &[u8], word: Range<usize>) -> Option<f64> {
+    let negative = text.get(word.start) == Some(&b'-');
+    let unsigned = word.start + usize::from(negative)..word.end;
+    let single = unsigned.len() == 1;
+    let Some(bytes) = eight_of(text, &unsigned) else { return any_real(text, word) };
+    // The high bit of each byte that is a point.
+    let differ = bytes ^ 0x1e1e_1e1e_1e1e_1e1e;
+    let point = !(((differ & LOW) + LOW) | differ) & !LOW;
+    let (digits, decimals) = match point {
+        0 => (bytes, 0),
+        // Bits below the point, which is left out, and above it.
+        point => {
+            let at = point.trailing_zeros() - 7;
+            let below = bytes & ((1 << at) - 1);
+            (below << 8 | bytes >> at >> 8 << at << 8, 7 - at as usize / 8)
+        }
+    };
+    if others(digits) != 0 || (single && point != 0) {
+        return any_real(text, word);
     }
     // Both numbers are exact, hence their quotient is rounded once.
-    let value = mantissa as f64 / f64::from(POWERS[decimals]);
-    Some((if negative { -value } else { value }, end))
+    let value = eight(digits) as i64 as f64 / POWERS[decimals];
+    Some(if negative { -value } else { value })
 }
 
 #[inline(never)]
-fn any_real(bytes: &[u8]) -> Option<(f64, usize)> {
-    let found = fast_float2::parse_partial::<f64, _>(bytes).ok()?;
-    found.0.is_finite().then_some(found)
+fn any_real(text: &[u8], word: Range<usize>) -> Option<f64> {
+    let value = fast_float2::parse::<f64, _>(text.get(word)?).ok()?;
+    value.is_finite().then_some(value)
 }
 
-/// The whole number that bytes begin with, and its length, where it is spelled plainly.
+/// The whole number that a word is, where it is spelled plainly.
 #[inline]
-pub(super) fn plain_integer(bytes: &[u8]) -> Option<(i64, usize)> {
-    let negative = bytes.first() == Some(&b'-');
-    let start = usize::from(negative);
-    let (value, len) = digits(&bytes[start..]);
-    if !(1..=18).contains(&len) {
-        return None;
-    }
-    let value = value as i64;
-    Some((if negative { -value } else { value }, start + len))
+pub(super) fn plain_integer(text: &[u8], word: Range<usize>) -> Option<i64> {
+    let negative = text.get(word.start) == Some(&b'-');
+    let value = plain_whole(text, word.start + usize::from(negative)..word.end)? as i64;
+    Some(if negative { -value } else { value })
 }
 
 /// Fortran writes the exponent of a double after a `D`.
@@ -284,32 +291,38 @@ mod tests {
             texts.extend([format!("{number:?}"), format!("{small}"), format!("{:.9}", -small)]);
         }
         for text in texts.iter().filter(|text| !text.contains(['N', 'f'])) {
-            let (value, len) = plain_real(text.as_bytes()).unwrap();
-            let expected = real(token(text)).unwrap();
-            assert_eq!((value.to_bits(), len), (expected.to_bits(), text.len()), "{text}");
-        }
-        for text in ["", "-", "x", "+", ".", "e5", "nan", "inf", "1e999"] {
-            assert!(plain_real(text.as_bytes()).is_none(), "{text}");
-        }
-        // Where a number ends, and whether it may, is the caller's to say.
-        for text in ["1d5", "1 2", "1,5", "1.0.0", "1.0x"] {
-            assert!(plain_real(text.as_bytes()).unwrap().1 < text.len(), "{text}");
-        }
-        for len in 0..20 {
-            let text = "12345678901234567890";
-            let (value, found) = digits(&text.as_bytes()[..len]);
-            assert_eq!((value, found), (text[..len].parse().unwrap_or(0), len));
-        }
-        for byte in (0..=u8::MAX).filter(|byte| !byte.is_ascii_digit()) {
-            for len in 0..8 {
-                let mut text = *b"98765432";
-                text[len] = byte;
-                let expected = std::str::from_utf8(&text[..len]).unwrap().parse().unwrap_or(0);
-                assert_eq!(digits(&text), (expected, len), "byte {byte} at {len}");
+            let expected = real(token(text)).unwrap().to_bits();
+            for before in ["", "12345678", "1.5 - ."] {
+                let (all, start) = (format!("{before}{text}9.9"), before.len());
+                let found = plain_real(all.as_bytes(), start..start + text.len());
+                assert_eq!(found.unwrap().to_bits(), expected, "{text}");
             }
         }
-        assert_eq!(plain_integer(b"-12 "), Some((-12, 3)));
-        assert_eq!(plain_integer(b"1234567890123456789"), None);
+        let refused =
+            ["", "-", "x", "+", ".", "-.", "e5", "nan", "inf", "1e999", "1d5", "1 2", "1,5"];
+        for text in refused.into_iter().chain(["1.0.0", "1.0x", "..1", "1..", "--1", "1-", "- 1"]) {
+            for before in ["", "12345678"] {
+                let (all, start) = (format!("{before}{text}9.9"), before.len());
+                let word = start..start + text.len();
+                assert!(plain_real(all.as_bytes(), word.clone()).is_none(), "{text}");
+                assert!(plain_integer(all.as_bytes(), word).is_none(), "{text}");
+            }
+        }
+        for len in 0..20 {
+            let text = "abcdefgh12345678901234567890";
+            let expected = text[8..8 + len].parse().ok().filter(|_| len < 19);
+            assert_eq!(plain_whole(text.as_bytes(), 8..8 + len), expected);
+            assert_eq!(plain_whole(&text.as_bytes()[8..], 0..len), expected);
+        }
+        for byte in (0..=u8::MAX).filter(|byte| !byte.is_ascii_digit()) {
+            for len in 1..=8 {
+                for at in 0..len {
+                    let mut text = *b"1234567812345678";
+                    text[8 + at] = byte;
+                    assert_eq!(plain_whole(&text, 8..8 + len), None, "{byte} at {at} of {len}");
+                }
+            }
+        }
     }
 
     #[test]

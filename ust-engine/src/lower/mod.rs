@@ -10,6 +10,7 @@ pub mod bounds;
 pub mod find;
 pub mod native;
 pub mod nest;
+pub(crate) mod pieces;
 pub(crate) mod scatter;
 pub mod unpack;
 pub mod view;

@@ -93,13 +93,7 @@ pub fn unpack(
         .map(|&column| Wanted { what: What::Of(column), kind: IndexKind::I64 })
         .collect();
     let made = unpack_as(tensor, reach, &wanted, keep, rows, Code::new)?;
-    Ok(made
-        .into_iter()
-        .map(|column| match column {
-            IndexColumn::I64(words) => words.into_vec(),
-            other => other.to_vec(),
-        })
-        .collect())
+    Ok(made.into_iter().map(IndexColumn::into_vec).collect())
 }
 
 /// As [`unpack`], with columns as narrow as their caller says: numbers that do not fit are an error
@@ -168,11 +162,22 @@ pub(crate) fn unpack_as(
 /// Where the outermost loop is cut into pieces, so many for each thread: bounds of cursors,
 /// ascending. None where it is not to be cut.
 pub(super) fn cuts(tensor: &Tensor, reach: Reach, each: usize) -> Result<Vec<i64>, Error> {
+    let threads = rayon::current_num_threads() as i64;
+    let ends = if threads < 2 { None } else { outermost(tensor, reach)? };
+    let Some([lo, hi]) = ends.filter(|[lo, hi]| hi - lo >= 2) else { return Ok(Vec::new()) };
+    let pieces = (threads * each as i64).min(hi - lo);
+    Ok((0..=pieces)
+        .map(|piece| lo + (hi - lo) / pieces * piece + (hi - lo) % pieces * piece / pieces)
+        .collect())
+}
+
+/// The bounds of the outermost loop's cursor. `None` where the loop is not to be cut.
+pub(super) fn outermost(tensor: &Tensor, reach: Reach) -> Result<Option<[i64; 2]>, Error> {
     let mut b = Builder::new("outermost");
     let operand = Operand::declare(&mut b, "A", tensor);
     let ends = b.array("ends", Elem::Index(IndexKind::I64), true);
     if !operand.outermost(&mut b, reach, ends) {
-        return Ok(Vec::new());
+        return Ok(None);
     }
     let mut found = [0, 0];
     let mut memory: Vec<Memory<'_>> =
@@ -181,15 +186,7 @@ pub(super) fn cuts(tensor: &Tensor, reach: Reach, each: usize) -> Result<Vec<i64
     let sizes = operand.size_arguments(tensor).into_iter().map(Param::Int);
     Program::compile(&b.finish())?.run(&sizes.collect::<Vec<_>>(), &mut memory)?;
     drop(memory);
-    let [lo, hi] = found;
-    let threads = rayon::current_num_threads() as i64;
-    if threads < 2 || hi - lo < 2 {
-        return Ok(Vec::new());
-    }
-    let pieces = (threads * each as i64).min(hi - lo);
-    Ok((0..=pieces)
-        .map(|piece| lo + (hi - lo) / pieces * piece + (hi - lo) % pieces * piece / pieces)
-        .collect())
+    Ok(Some(found))
 }
 
 /// How many rows so many columns can have in memory.
@@ -219,7 +216,7 @@ pub(super) enum Column32 {
 }
 
 /// A part of it.
-enum Slice<'a> {
+pub(super) enum Slice<'a> {
     U32(&'a mut [u32]),
     I32(&'a mut [i32]),
     I64(&'a mut [i64]),
@@ -258,6 +255,15 @@ impl Column32 {
             Self::U32(words) => cut!(words, U32),
             Self::I32(words) => cut!(words, I32),
             Self::I64(words) => cut!(words, I64),
+        }
+    }
+
+    /// The column as one part.
+    pub(super) fn all(&mut self) -> Slice<'_> {
+        match self {
+            Self::U32(words) => Slice::U32(words.make_mut()),
+            Self::I32(words) => Slice::I32(words.make_mut()),
+            Self::I64(words) => Slice::I64(words.make_mut()),
         }
     }
 
@@ -315,7 +321,7 @@ pub struct Unpacking {
 
 impl Unpacking {
     /// Emits code that writes columns.
-    fn new(tensor: &Tensor, reach: Reach, columns: &[Wanted], keep: Keep<'_>) -> Self {
+    pub(super) fn new(tensor: &Tensor, reach: Reach, columns: &[Wanted], keep: Keep<'_>) -> Self {
         let mut b = Builder::new("unpack");
         let operand = Operand::declare(&mut b, "A", tensor);
         let piece = (b.param("from", Ty::Int), b.param("to", Ty::Int));
@@ -356,7 +362,10 @@ impl Unpacking {
     }
 
     /// Runs the code on a piece of the outermost loop. Gives the number of rows written.
-    fn run(
+    ///
+    /// # Errors
+    /// As [`Code::run`].
+    pub(super) fn run(
         &self,
         code: &Code,
         tensor: &Tensor,

@@ -119,13 +119,7 @@ impl Tensor {
             .map(|dim| Wanted { what: What::Of(Column::Dim(dim)), kind: IndexKind::I64 })
             .collect();
         let Unpacked { columns, places, values } = self.unpack_entries(dims)?;
-        let crd = columns
-            .into_iter()
-            .map(|column| match column {
-                IndexColumn::I64(words) => words.into_vec(),
-                other => other.to_vec(),
-            })
-            .collect();
+        let crd = columns.into_iter().map(IndexColumn::into_vec).collect();
         let values = match places {
             Some(places) => gathered(&values, &places),
             None => values,

@@ -6,7 +6,7 @@ use super::Tensor;
 use super::columns::Table;
 use super::memory::default_limit;
 use super::values::{StoredElement, Values};
-use crate::coo::Coo;
+use crate::coo::{Columns, Coo};
 use crate::error::Error;
 use crate::format::{Bound, Format};
 
@@ -71,6 +71,14 @@ impl Tensor {
         let bound = format.bind(&coo.shape)?;
         let fill = fill_for(&coo.values, options.fill)?;
         Table::of_coo(coo, &bound)?.build(&bound, fill, options)
+    }
+
+    /// As [`Tensor::from_coo`].
+    pub(crate) fn from_columns(columns: &Columns, format: &Format) -> Result<Self, Error> {
+        refuse_slices(format)?;
+        let bound = format.bind(&columns.shape)?;
+        let fill = columns.values.dtype().zero();
+        Table::of_columns(columns, &bound)?.build(&bound, fill, &BuildOptions::default())
     }
 
     /// A tensor with nothing stored but padding.

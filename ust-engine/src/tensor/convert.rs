@@ -5,7 +5,7 @@ use std::sync::OnceLock;
 use ust_level_api::{Dtype, Scalar};
 
 use super::build::{BuildOptions, Duplicates};
-use super::columns::Table;
+use super::columns::{Table, in_pieces};
 use super::{Tensor, Values};
 use crate::coo::Coo;
 use crate::error::Error;
@@ -39,6 +39,9 @@ impl Tensor {
         super::build::refuse_slices(format)?;
         let bound = format.bind(self.shape())?;
         let options = BuildOptions { duplicates, ..Default::default() };
+        if let Some(tensor) = in_pieces(self, &bound, fill, options.memory_limit)? {
+            return Ok(tensor);
+        }
         Table::of_tensor(self, &bound)?.build(&bound, fill, &options)
     }
 

@@ -2,9 +2,10 @@
 
 use bytemuck::Zeroable;
 use num_complex::Complex;
-use ust_level_api::{Buffer, Element, assemble};
+use ust_level_api::column::IndexWord;
+use ust_level_api::{Buffer, Element, IndexColumn, assemble};
 
-use super::super::body::Columns;
+use super::super::body::Read;
 use super::super::text::Fault;
 use super::header::Symmetry;
 
@@ -79,17 +80,19 @@ fn check_diagonal<T: Mirror>(symmetry: Symmetry, value: T) -> Result<(), String>
 /// Appends the mirror image of every entry off the diagonal. `place` tells where an entry stands.
 pub(super) fn expand<T: Mirror>(
     symmetry: Symmetry,
-    columns: &mut Columns<T>,
+    columns: &mut Read<T>,
     place: impl Fn(usize) -> usize,
 ) -> Result<(), Fault> {
     if symmetry == Symmetry::General {
         return Ok(());
     }
-    let mut values = columns.values.to_vec();
+    let [rows, cols] = &columns.crd[..] else { return Ok(()) };
+    let values = &columns.values;
     let mut side = None;
-    let [rows, cols] = &mut columns.crd[..] else { return Ok(()) };
-    for entry in 0..values.len() {
-        let (row, column, value) = (rows[entry], cols[entry], values[entry]);
+    // The entries off the diagonal, and their images.
+    let (mut entries, mut images) = (Vec::new(), Vec::new());
+    for (entry, &value) in values.iter().enumerate() {
+        let (row, column) = (rows.at(entry), cols.at(entry));
         let fault = |reason: String| Fault::new(place(entry), reason);
         if row == column {
             check_diagonal(symmetry, value).map_err(fault)?;
@@ -103,13 +106,29 @@ pub(super) fn expand<T: Mirror>(
                  one side, the other follows from it"
             )));
         }
-        let image = mirrored(symmetry, value).map_err(fault)?;
-        rows.push(column);
-        cols.push(row);
-        values.push(image);
+        images.push(mirrored(symmetry, value).map_err(fault)?);
+        entries.push(entry);
     }
-    columns.values = assemble::fill(values.len(), |at| values[at]);
+    let n = values.len();
+    columns.values =
+        assemble::fill(n + images.len(), |at| if at < n { values[at] } else { images[at - n] });
+    columns.crd = vec![with_images(rows, cols, &entries), with_images(cols, rows, &entries)];
     Ok(())
+}
+
+/// A column, and behind it some entries of the other.
+fn with_images(column: &IndexColumn, other: &IndexColumn, entries: &[usize]) -> IndexColumn {
+    fn joined<W: IndexWord>(column: &[W], other: &[W], entries: &[usize]) -> IndexColumn {
+        let n = column.len();
+        W::column(assemble::fill(n + entries.len(), |at| match at.checked_sub(n) {
+            None => column[at],
+            Some(image) => other[entries[image]],
+        }))
+    }
+    match (column, other) {
+        (IndexColumn::U32(column), IndexColumn::U32(other)) => joined(column, other, entries),
+        _ => joined(&column.to_vec(), &other.to_vec(), entries),
+    }
 }
 
 /// The whole square from the values of a lower triangle, column by column. `place` tells where a

@@ -49,6 +49,7 @@ use std::path::Path;
 use super::progress::Progress;
 use super::{DenseArray, FileError, ReadOptions, sink, source};
 use crate::Coo;
+use crate::coo::Columns;
 
 /// What a Matrix Market file holds.
 #[derive(Clone, Debug, PartialEq)]
@@ -66,6 +67,27 @@ pub enum Matrix {
 /// # Errors
 /// [`FileError`]; malformed text with line and column.
 pub fn read(path: &Path, options: &ReadOptions) -> Result<Matrix, FileError> {
+    load(path, options).map(Matrix::from)
+}
+
+/// What a file holds, as it is read.
+#[derive(Debug)]
+pub(super) enum Loaded {
+    Coordinate(Columns),
+    Array(DenseArray),
+}
+
+impl From<Loaded> for Matrix {
+    fn from(loaded: Loaded) -> Self {
+        match loaded {
+            Loaded::Coordinate(columns) => Self::Coordinate(columns.into()),
+            Loaded::Array(array) => Self::Array(array),
+        }
+    }
+}
+
+/// As [`read`](fn@read).
+pub(super) fn load(path: &Path, options: &ReadOptions) -> Result<Loaded, FileError> {
     let gzip = path.extension().is_some_and(|e| e.eq_ignore_ascii_case("gz"));
     let text = source::read_text(path, gzip, options)?;
     let progress = Progress::over(text.len() as u64, path, options.progress);
@@ -90,7 +112,8 @@ pub fn read(path: &Path, options: &ReadOptions) -> Result<Matrix, FileError> {
 /// # Errors
 /// [`FileError::Text`] with line, column and reason.
 pub fn parse(text: &[u8], name: &Path) -> Result<Matrix, FileError> {
-    read::parse(text, &Progress::none()).map_err(|fault| fault.locate(name, text))
+    let loaded = read::parse(text, &Progress::none());
+    loaded.map(Matrix::from).map_err(|fault| fault.locate(name, text))
 }
 
 /// Writes a matrix, or a vector as a matrix of one column; compressed where the name ends in `.gz`.

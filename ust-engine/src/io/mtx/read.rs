@@ -1,20 +1,22 @@
 //! From text to entries.
 
+use std::ops::Range;
+
 use num_complex::Complex;
 
-use super::super::body::{Body, Columns};
+use super::super::body::{Body, Plainly, ReadWord};
 use super::super::dense::DenseArray;
 use super::super::number::{integer, plain_integer, plain_real, real};
 use super::super::progress::Progress;
 use super::super::text::{Fault, Line};
-use super::Matrix;
+use super::Loaded;
 use super::expand::{Mirror, expand, fill};
 use super::header::{COMMENT, Field, Header, Layout, Symmetry};
-use crate::Coo;
+use crate::coo::Columns;
 use crate::tensor::StoredElement;
 
 /// Reads a whole file.
-pub(super) fn parse(text: &[u8], progress: &Progress) -> Result<Matrix, Fault> {
+pub(super) fn parse(text: &[u8], progress: &Progress) -> Result<Loaded, Fault> {
     let header = Header::parse(text)?;
     let declared = match header.layout {
         Layout::Coordinate(entries) => entries,
@@ -24,15 +26,15 @@ pub(super) fn parse(text: &[u8], progress: &Progress) -> Result<Matrix, Fault> {
     match header.field {
         Field::Real => {
             let value = |line: &mut Line<'_>| real(line.expect("value")?);
-            read(&header, &body, progress, value, plain_real)
+            read(&header, &body, progress, value, &Plainly::Word(plain_real))
         }
         Field::Integer => {
             let value = |line: &mut Line<'_>| integer::<i64>(line.expect("value")?);
-            read(&header, &body, progress, value, plain_integer)
+            read(&header, &body, progress, value, &Plainly::Word(plain_integer))
         }
         Field::Unsigned => {
             let value = |line: &mut Line<'_>| integer::<u64>(line.expect("value")?);
-            read(&header, &body, progress, value, |_| None)
+            read(&header, &body, progress, value, &closely())
         }
         Field::Complex => {
             let value = |line: &mut Line<'_>| {
@@ -40,9 +42,12 @@ pub(super) fn parse(text: &[u8], progress: &Progress) -> Result<Matrix, Fault> {
                 let im = real(line.expect("imaginary part")?)?;
                 Ok(Complex { re, im })
             };
-            read(&header, &body, progress, value, |_| None)
+            read(&header, &body, progress, value, &closely())
         }
-        Field::Pattern => read(&header, &body, progress, |_| Ok(1.0), |_| Some((1.0, 0))),
+        Field::Pattern => {
+            let plain: Plainly<f64, ReadWord<f64>> = Plainly::Always(1.0);
+            read(&header, &body, progress, |_| Ok(1.0), &plain)
+        }
     }
 }
 
@@ -51,23 +56,28 @@ fn read<T: Mirror + StoredElement>(
     body: &Body<'_>,
     progress: &Progress,
     value: impl Fn(&mut Line<'_>) -> Result<T, Fault> + Sync,
-    plain: impl Fn(&[u8]) -> Option<(T, usize)> + Sync,
-) -> Result<Matrix, Fault> {
+    plain: &Plainly<T, impl Fn(&[u8], Range<usize>) -> Option<T> + Sync>,
+) -> Result<Loaded, Fault> {
     let shape = vec![header.rows, header.columns];
     match header.layout {
         Layout::Coordinate(_) => {
             let extents = [header.rows as u64, header.columns as u64];
             let mut columns = body.parse(&extents, value, plain, progress)?;
             expand(header.symmetry, &mut columns, |entry| body.entry(entry))?;
-            let Columns { crd, values } = columns;
-            Ok(Matrix::Coordinate(Coo { shape, crd, values: T::wrap(values) }))
+            let (crd, values) = (columns.crd, T::wrap(columns.values));
+            Ok(Loaded::Coordinate(Columns { shape, crd, values }))
         }
         Layout::Array => {
             let values = body.parse(&[], value, plain, progress)?.values;
             let values = fill(header.symmetry, header.rows, values, |entry| body.entry(entry))?;
-            Ok(Matrix::Array(DenseArray::from_fortran(shape, &values)))
+            Ok(Loaded::Array(DenseArray::from_fortran(shape, &values)))
         }
     }
+}
+
+/// For values that are always to be looked at closely.
+fn closely<T>() -> Plainly<T, ReadWord<T>> {
+    Plainly::Word(|_, _| None)
 }
 
 /// How many values an array file holds.

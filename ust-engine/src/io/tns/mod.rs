@@ -34,13 +34,14 @@
 use std::io::{self, Write};
 use std::path::Path;
 
-use ust_level_api::with_dtype;
+use ust_level_api::{IndexColumn, with_dtype};
 
-use super::body::{Body, write_entries};
+use super::body::{Body, Plainly, write_entries};
 use super::number::{plain_real, real, size};
 use super::progress::Progress;
 use super::text::{Fault, Line, Lines};
 use super::{FileError, ReadOptions, sink, source};
+use crate::coo::Columns;
 use crate::{Coo, Error};
 
 const COMMENT: &[u8] = b"#;";
@@ -52,6 +53,11 @@ const COMMENT: &[u8] = b"#;";
 /// # Errors
 /// [`FileError`]; malformed text with line and column.
 pub fn read(path: &Path, options: &ReadOptions) -> Result<Coo, FileError> {
+    load(path, options).map(Coo::from)
+}
+
+/// As [`read`].
+pub(super) fn load(path: &Path, options: &ReadOptions) -> Result<Columns, FileError> {
     let gzip = path.extension().is_some_and(|e| e.eq_ignore_ascii_case("gz"));
     let text = source::read_text(path, gzip, options)?;
     let progress = Progress::over(text.len() as u64, path, options.progress);
@@ -73,7 +79,7 @@ pub fn read(path: &Path, options: &ReadOptions) -> Result<Coo, FileError> {
 /// [`FileError::Text`] with line, column and reason; [`FileError::Tensor`] when the file states
 /// another shape than the options.
 pub fn parse(text: &[u8], name: &Path, options: &ReadOptions) -> Result<Coo, FileError> {
-    parse_with(text, name, options, &Progress::none())
+    parse_with(text, name, options, &Progress::none()).map(Coo::from)
 }
 
 fn parse_with(
@@ -81,7 +87,7 @@ fn parse_with(
     path: &Path,
     options: &ReadOptions,
     progress: &Progress,
-) -> Result<Coo, FileError> {
+) -> Result<Columns, FileError> {
     let locate = |fault: Fault| fault.locate(path, text);
     let header = Header::parse(text).map_err(locate)?;
     if let (Some(stated), Some(given)) = (&header.shape, &options.shape)
@@ -101,7 +107,7 @@ fn entries(
     declared: Option<usize>,
     shape: Option<Vec<usize>>,
     progress: &Progress,
-) -> Result<Coo, Fault> {
+) -> Result<Columns, Fault> {
     let body = Body::new(text, start, COMMENT, declared)?;
     let first = Lines::new(text, start..text.len(), COMMENT).next();
     let extents: Vec<u64> = match (&shape, first) {
@@ -125,12 +131,13 @@ fn entries(
         }
     };
     let value = |line: &mut Line<'_>| real(line.expect("value")?);
-    let columns = body.parse(&extents, value, plain_real, progress)?;
+    let columns = body.parse(&extents, value, &Plainly::Word(plain_real), progress)?;
     let shape = shape.unwrap_or_else(|| {
-        let largest = |column: &Vec<i64>| column.iter().max().map_or(0, |&max| max as usize + 1);
+        let largest =
+            |column: &IndexColumn| column.extremes().map_or(0, |(_, max)| max as usize + 1);
         columns.crd.iter().map(largest).collect()
     });
-    Ok(Coo { shape, crd: columns.crd, values: columns.values.into() })
+    Ok(Columns { shape, crd: columns.crd, values: columns.values.into() })
 }
 
 /// Refuses a first entry that does not suit the shape, with a message about the rank.

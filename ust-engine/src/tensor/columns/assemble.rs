@@ -2,7 +2,7 @@
 
 use ust_level_api::check::MAX_POSITIONS;
 use ust_level_api::column::BLOCK;
-use ust_level_api::{Arrays, Buffer, Entries, IndexColumn, Pos, Scalar, Site};
+use ust_level_api::{Arrays, Buffer, Dtype, Entries, IndexColumn, Pos, Scalar, Site};
 
 use super::Table;
 use super::group::Blocks;
@@ -28,19 +28,14 @@ impl Table {
             None => (None, std::mem::take(&mut self.levels), self.len()),
         };
         self.levels.clear();
-        let Stored { arrays, mut position, positions, bytes: stored_bytes } =
-            levels(bound, columns, count, self.distinct, memory_limit)?;
-        let length = positions.checked_mul(self.block).filter(|&n| n <= MAX_POSITIONS);
-        let length = length.ok_or_else(|| too_large("the stored values", bound))?;
-        let bytes = length.checked_mul(self.values.dtype().bytes() as u64);
-        if bytes.is_none_or(|bytes| bytes > memory_limit.saturating_sub(stored_bytes)) {
-            return Err(too_large_for("the values", length, memory_limit));
-        }
+        let made = levels(bound, columns, count, self.distinct, memory_limit)?;
+        let length = stored_values(bound, &made, self.block, self.values.dtype(), memory_limit)?;
+        let Stored { arrays, mut position, .. } = made;
         if of.is_none() && self.block == 1 {
-            (of, position) = (Some(position), IndexColumn::Count(length as usize));
+            (of, position) = (Some(position), IndexColumn::Count(length));
         }
         let of = of.unwrap_or_else(|| IndexColumn::Count(self.len()));
-        let values = self.values_at(&of, &position, fill, length as usize);
+        let values = self.values_at(&of, &position, fill, length);
         Ok(Tensor::trusted(bound.clone(), arrays, values, fill, true))
     }
 
@@ -149,6 +144,23 @@ pub(in crate::tensor) fn levels(
     }
     arrays.resize_with(bound.levels().len(), Default::default);
     Ok(Stored { arrays, position, positions, bytes })
+}
+
+/// How many values there are for what all levels made, where memory holds them.
+pub(super) fn stored_values(
+    bound: &Bound,
+    made: &Stored,
+    block: u64,
+    dtype: Dtype,
+    memory_limit: u64,
+) -> Result<usize, Error> {
+    let length = made.positions.checked_mul(block).filter(|&n| n <= MAX_POSITIONS);
+    let length = length.ok_or_else(|| too_large("the stored values", bound))?;
+    let bytes = length.checked_mul(dtype.bytes() as u64);
+    if bytes.is_none_or(|bytes| bytes > memory_limit.saturating_sub(made.bytes)) {
+        return Err(too_large_for("the values", length, memory_limit));
+    }
+    Ok(length as usize)
 }
 
 pub(super) fn too_large(what: &str, bound: &Bound) -> Error {

@@ -10,23 +10,50 @@ use crate::format::{IndexExpr, LevelDomain};
 /// Entries handled at a time, so that what lies between stays in cache.
 const BLOCK: usize = 1024;
 
+/// Coordinates of entries.
+#[derive(Clone, Copy)]
+pub(super) enum Source<'a> {
+    Wide(&'a [i64]),
+    Column(&'a IndexColumn),
+}
+
+impl Source<'_> {
+    fn read(self, first: usize, out: &mut [i64]) {
+        match self {
+            Self::Wide(words) => out.copy_from_slice(&words[first..first + out.len()]),
+            Self::Column(column) => column.read(first, out),
+        }
+    }
+}
+
 /// An expression over columns, for each entry, as narrow as the domain allows. `None` where a number
 /// does not fit 64 bits on the way. Parallel.
 pub(super) fn evaluate(
     expr: &IndexExpr,
-    columns: &[&[i64]],
+    columns: &[Source<'_>],
     len: usize,
     domain: LevelDomain,
 ) -> Option<IndexColumn> {
     let last = domain.lower.saturating_add_unsigned(domain.size.saturating_sub(1));
-    match column_kind(domain.lower, last) {
+    let kind = column_kind(domain.lower, last);
+    if let IndexExpr::Var(at) = expr
+        && let Source::Column(column @ IndexColumn::U32(_)) = columns[*at]
+        && kind == IndexKind::U32
+    {
+        return Some(column.clone());
+    }
+    match kind {
         IndexKind::U32 => collect::<u32>(expr, columns, len),
         IndexKind::I32 => collect::<i32>(expr, columns, len),
         _ => collect::<i64>(expr, columns, len),
     }
 }
 
-fn collect<T: IndexWord>(expr: &IndexExpr, columns: &[&[i64]], len: usize) -> Option<IndexColumn> {
+fn collect<T: IndexWord>(
+    expr: &IndexExpr,
+    columns: &[Source<'_>],
+    len: usize,
+) -> Option<IndexColumn> {
     let mut made = Buffer::<T>::unspecified(len);
     let chunk = chunk_len(len).next_multiple_of(BLOCK);
     let fits = made.make_mut().par_chunks_mut(chunk).enumerate().all(|(number, out)| {
@@ -52,7 +79,7 @@ impl Stack {
     fn evaluate(
         &mut self,
         expr: &IndexExpr,
-        columns: &[&[i64]],
+        columns: &[Source<'_>],
         first: usize,
         len: usize,
         depth: usize,
@@ -67,8 +94,8 @@ impl Stack {
                 return true;
             }
             IndexExpr::Var(at) => {
-                self.0[depth].clear();
-                self.0[depth].extend_from_slice(&columns[*at][first..first + len]);
+                self.0[depth].resize(len, 0);
+                columns[*at].read(first, &mut self.0[depth]);
                 return true;
             }
             IndexExpr::Add(a, b)
@@ -153,10 +180,14 @@ mod tests {
             IndexExpr::Mod(sum(var(0), int(far)), int(1 << 33)),
             IndexExpr::Add(Box::new(IndexExpr::Mul(var(0), int(9))), var(1)),
             IndexExpr::FloorDiv(var(0), sum(var(1), int(1))),
+            IndexExpr::Var(1),
         ];
         let columns: Vec<Vec<i64>> =
             vec![(0..3000).map(|v| v * 11 % 701).collect(), (0..3000).map(|v| v % 13).collect()];
-        let slices: Vec<&[i64]> = columns.iter().map(|c| &c[..]).collect();
+        let slices: Vec<Source<'_>> = columns.iter().map(|c| Source::Wide(c)).collect();
+        let narrow = columns.iter().map(|c| c.iter().map(|&v| v as u32).collect::<Vec<_>>().into());
+        let narrow: Vec<IndexColumn> = narrow.collect();
+        let narrow: Vec<Source<'_>> = narrow.iter().map(Source::Column).collect();
         for expr in exprs {
             let expected: Vec<i64> =
                 (0..3000).map(|at| expr.eval(&[columns[0][at], columns[1][at]]).unwrap()).collect();
@@ -164,6 +195,7 @@ mod tests {
             let domain = LevelDomain { lower: lo, size: (hi - lo) as u64 + 1 };
             let made = evaluate(&expr, &slices, 3000, domain).unwrap();
             assert_eq!(made.to_vec(), expected, "{expr:?}");
+            assert_eq!(evaluate(&expr, &narrow, 3000, domain).unwrap(), made, "{expr:?}");
         }
         let wide = LevelDomain { lower: 0, size: i64::MAX as u64 };
         let over = IndexExpr::Mul(sum(var(0), int(2)), int(i64::MAX));

@@ -5,11 +5,12 @@ use ust_level_api::{Buffer, IndexColumn};
 
 use super::Table;
 use super::order::{heads, is_sorted};
+use super::pieces::lookup_range;
 use super::sort::{keyed, picked};
 use crate::format::Bound;
 
 /// Keys of this many numbers are looked up in a table, where entries are not far fewer.
-const TABLE: u64 = 1 << 22;
+pub(super) const TABLE: u64 = 1 << 22;
 /// Entries that a thread handles at a time.
 const JOB: usize = 1 << 15;
 
@@ -73,17 +74,14 @@ impl Table {
             return self.group_sorted(bound);
         }
         let domains = &bound.levels()[sorted..tail];
-        let range = domains.iter().try_fold(1_u64, |all, d| all.checked_mul(d.size.max(1)))?;
-        if range > TABLE.min(4 * n as u64) {
-            return None;
-        }
+        let range = lookup_range(domains, n)?;
         let keys = match &self.levels[sorted..] {
             [IndexColumn::U32(column)] if domains[0].lower == 0 => column.clone(),
             columns => keyed::<u32>(columns, domains),
         };
         let (of, firsts) = match sorted {
-            0 => everywhere(&keys, range as usize),
-            _ => by_segment(&heads(&all[..sorted], n), range as usize, &keys),
+            0 => everywhere(&keys, range),
+            _ => by_segment(&heads(&all[..sorted], n), range, &keys),
         };
         Some(self.blocks(of, &firsts))
     }
@@ -147,11 +145,59 @@ fn everywhere(keys: &[u32], range: usize) -> (IndexColumn, Vec<usize>) {
     (of.into(), found.into_iter().map(|(_, at)| at).collect())
 }
 
+/// A table of keys, by which blocks are found.
+pub(super) struct Lookup {
+    /// All [`NONE`] between two segments.
+    table: Vec<u32>,
+    found: Vec<(usize, usize)>,
+}
+
+impl Lookup {
+    /// For keys below `range`.
+    pub(super) fn new(range: usize) -> Self {
+        Self { table: vec![NONE; range], found: Vec::new() }
+    }
+
+    /// Numbers the blocks of entries that stand in segments: for each entry, its block is written to
+    /// `of`. Gives the first entry of each block.
+    pub(super) fn segments(
+        &mut self,
+        starts: &[usize],
+        keys: &[u32],
+        of: &mut [u32],
+    ) -> Vec<usize> {
+        let Self { table, found } = self;
+        let mut firsts = Vec::new();
+        for (k, &start) in starts.iter().enumerate() {
+            let segment = start..starts.get(k + 1).copied().unwrap_or(keys.len());
+            found.clear();
+            for at in segment.clone() {
+                let slot = &mut table[keys[at] as usize];
+                if *slot == NONE {
+                    *slot = 0;
+                    found.push((keys[at] as usize, at));
+                }
+            }
+            found.sort_unstable();
+            for &(key, at) in &*found {
+                table[key] = firsts.len() as u32;
+                firsts.push(at);
+            }
+            for at in segment {
+                of[at] = table[keys[at] as usize];
+            }
+            for &(key, _) in &*found {
+                table[key] = NONE;
+            }
+        }
+        firsts
+    }
+}
+
 /// The block of each entry and the first entry of each block, where entries stand in segments that
 /// begin at `starts`: by a table for each segment.
 fn by_segment(starts: &[usize], range: usize, keys: &[u32]) -> (IndexColumn, Vec<usize>) {
     let n = keys.len();
-    let key = |at: usize| keys[at] as usize;
     // Whole segments for each job.
     let mut jobs: Vec<&[usize]> = Vec::new();
     let mut rest = starts;
@@ -174,31 +220,12 @@ fn by_segment(starts: &[usize], range: usize, keys: &[u32]) -> (IndexColumn, Vec
     let parts: Vec<Vec<usize>> = work
         .into_par_iter()
         .map_init(
-            || (vec![NONE; range], Vec::new()),
-            |(table, found), (starts, of, end)| {
-                let mut firsts = Vec::new();
-                for (k, &start) in starts.iter().enumerate() {
-                    let segment = start..starts.get(k + 1).copied().unwrap_or(end);
-                    found.clear();
-                    for at in segment.clone() {
-                        let slot = &mut table[key(at)];
-                        if *slot == NONE {
-                            *slot = 0;
-                            found.push((key(at), at));
-                        }
-                    }
-                    found.sort_unstable();
-                    for &(key, at) in &*found {
-                        table[key] = firsts.len() as u32;
-                        firsts.push(at);
-                    }
-                    for at in segment {
-                        of[at - starts[0]] = table[key(at)];
-                    }
-                    for &(key, _) in &*found {
-                        table[key] = NONE;
-                    }
-                }
+            || Lookup::new(range),
+            |lookup, (starts, of, end)| {
+                let base = starts[0];
+                let starts: Vec<usize> = starts.iter().map(|start| start - base).collect();
+                let mut firsts = lookup.segments(&starts, &keys[base..end], of);
+                firsts.iter_mut().for_each(|first| *first += base);
                 firsts
             },
         )

@@ -9,7 +9,7 @@
 //! | read coordinates | `read` | |
 //! | sort | `order`, `sort` | the order is right, or blocks are found without it |
 //! | merge duplicates, drop padding | `merge` | entries are known to be distinct, levels not padded |
-//! | gather entries into blocks | `group` | there are no trailing full levels |
+//! | gather entries into blocks | `group`, `pieces` | there are no trailing full levels |
 //! | assemble level by level, place values | `assemble` | |
 //!
 //! Columns are 32 bits wide wherever coordinates allow it ([`IndexColumn`]); they are moved, not
@@ -20,10 +20,12 @@ mod expr;
 mod group;
 mod merge;
 mod order;
+mod pieces;
 mod read;
 mod sort;
 
 pub(super) use assemble::{Stored, levels};
+pub(super) use pieces::in_pieces;
 pub(super) use sort::gathered;
 use ust_level_api::{IndexColumn, Scalar};
 

@@ -5,23 +5,33 @@ use ust_level_api::column::column_kind;
 use ust_level_api::{IndexArray, IndexColumn, IndexKind};
 
 use super::Table;
-use super::expr::evaluate;
-use crate::coo::Coo;
+use super::expr::{Source, evaluate};
+use crate::coo::{Columns, Coo};
 use crate::error::Error;
 use crate::format::{Bound, IndexExpr, LevelDomain};
 use crate::lower::bounds::Affine;
 use crate::lower::scatter::{Key, scatter};
 use crate::lower::unpack::{Wanted, What};
-use crate::tensor::Tensor;
 use crate::tensor::access::Unpacked;
+use crate::tensor::{Tensor, Values};
 
 impl Table {
     /// The entries of coordinate lists. Parallel. Cost: O(entries).
     pub(in crate::tensor) fn of_coo(coo: &Coo, bound: &Bound) -> Result<Self, Error> {
+        let columns: Vec<Source<'_>> = coo.crd.iter().map(|column| Source::Wide(column)).collect();
+        Self::of_sources(&columns, &coo.values, bound)
+    }
+
+    /// As [`Table::of_coo`]. Columns that levels want as they are, are shared.
+    pub(in crate::tensor) fn of_columns(columns: &Columns, bound: &Bound) -> Result<Self, Error> {
+        let sources: Vec<Source<'_>> = columns.crd.iter().map(Source::Column).collect();
+        Self::of_sources(&sources, &columns.values, bound)
+    }
+
+    fn of_sources(columns: &[Source<'_>], values: &Values, bound: &Bound) -> Result<Self, Error> {
         let block = block_of(bound)?;
-        let columns: Vec<&[i64]> = coo.crd.iter().map(|column| &column[..]).collect();
         let evaluated = |expr: &IndexExpr, domain: LevelDomain| {
-            evaluate(expr, &columns, coo.len(), domain)
+            evaluate(expr, columns, values.len(), domain)
                 .ok_or_else(|| Error::TooLarge("a level coordinate does not fit 64 bits".into()))
         };
         let levels = bound.format().levels().iter().zip(bound.levels());
@@ -30,10 +40,10 @@ impl Table {
             .map(|(level, &domain)| evaluated(&level.expr, domain))
             .collect::<Result<_, _>>()?;
         let offset = match block {
-            1 => IndexColumn::Same(0, coo.len()),
+            1 => IndexColumn::Same(0, values.len()),
             size => evaluated(&offset_expr(bound), LevelDomain { lower: 0, size })?,
         };
-        let values = coo.values.clone();
+        let values = values.clone();
         Ok(Self { levels, offset, block, values, places: None, distinct: false, sorted: 0 })
     }
 }
@@ -153,7 +163,7 @@ fn ascends_below(own: &[&IndexExpr], wanted: &[&IndexExpr], rank: usize) -> bool
 }
 
 /// In the order of how many levels, from the first, a tensor's entries are known to come.
-fn in_order(tensor: &Tensor, bound: &Bound) -> usize {
+pub(super) fn in_order(tensor: &Tensor, bound: &Bound) -> usize {
     let (from, to) = (tensor.format(), bound.format());
     // Below a coordinate that stands twice, what follows begins anew.
     if !from.is_unique() || !from.is_ordered() || !tensor.view().is_whole() {
@@ -190,7 +200,7 @@ fn in_order(tensor: &Tensor, bound: &Bound) -> usize {
 const TRANSPOSED: usize = 1 << 15;
 
 /// The narrowest column that holds a level's coordinates.
-fn kind(domain: &LevelDomain) -> IndexKind {
+pub(super) fn kind(domain: &LevelDomain) -> IndexKind {
     let last = domain.lower.saturating_add_unsigned(domain.size.saturating_sub(1));
     column_kind(domain.lower, last)
 }

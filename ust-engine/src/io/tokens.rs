@@ -1,0 +1,141 @@
+//! Where the words of a text end, found before any of them is read: what a word says does not have to be
+//! waited for to find the next.
+
+/// Bytes looked at before words are read.
+const AHEAD: usize = 4096;
+/// Bytes looked at together.
+const PART: usize = 64;
+
+/// The words of a text: what stands between blanks, line ends and control characters.
+pub(super) struct Tokens<'a> {
+    text: &'a [u8],
+    /// Bytes that were looked at.
+    seen: usize,
+    /// Whether the last of them belongs to a word.
+    inside: bool,
+    /// Where words end; the first `found` of them are known.
+    ends: Vec<usize>,
+    found: usize,
+    /// The first of them that is not behind.
+    next: usize,
+}
+
+impl<'a> Tokens<'a> {
+    pub(super) fn new(text: &'a [u8]) -> Self {
+        Self { text, seen: 0, inside: false, ends: Vec::new(), found: 0, next: 0 }
+    }
+
+    /// Where the words that end behind `at` end, of at least so many; `None` where the text has fewer.
+    /// Behind each of them is a byte. `at` is never smaller than before.
+    #[inline(always)]
+    pub(super) fn ends(&mut self, at: usize, words: usize) -> Option<&[usize]> {
+        loop {
+            let known = &self.ends[..self.found];
+            while known.get(self.next).is_some_and(|&end| end <= at) {
+                self.next += 1;
+            }
+            if self.found - self.next >= words {
+                return Some(&self.ends[self.next..self.found]);
+            }
+            if self.seen == self.text.len() {
+                return None;
+            }
+            self.look_ahead();
+        }
+    }
+
+    #[inline(never)]
+    fn look_ahead(&mut self) {
+        self.ends.copy_within(self.next..self.found, 0);
+        (self.found, self.next) = (self.found - self.next, 0);
+        let rest = &self.text[self.seen..];
+        let ahead = &rest[..rest.len().min(AHEAD)];
+        // An end for every other byte, and room behind.
+        self.ends.resize((self.found + AHEAD / 2 + PART).max(self.ends.len()), 0);
+        let mut base = self.seen;
+        for part in ahead.chunks(PART) {
+            let gaps = gaps(part);
+            let before = (!gaps << 1) | u64::from(self.inside);
+            let mut ends = gaps & before;
+            let slots = self.ends[self.found..].first_chunk_mut::<PART>().expect("room behind");
+            self.found += ends.count_ones() as usize;
+            for slot in slots {
+                if ends == 0 {
+                    break;
+                }
+                *slot = base + ends.trailing_zeros() as usize;
+                ends &= ends - 1;
+            }
+            self.inside = gaps >> (part.len() - 1) & 1 == 0;
+            base += part.len();
+        }
+        self.seen = base;
+    }
+}
+
+/// A bit for each of up to 64 bytes: 1 for blanks, line ends and control characters.
+fn gaps(part: &[u8]) -> u64 {
+    let (words, rest) = part.as_chunks::<8>();
+    let mut bits = 0;
+    for (at, &word) in words.iter().enumerate() {
+        bits |= eight_gaps(word) << (8 * at);
+    }
+    if !rest.is_empty() {
+        let mut word = [b'.'; 8];
+        word[..rest.len()].copy_from_slice(rest);
+        bits |= eight_gaps(word) << (8 * words.len());
+    }
+    bits
+}
+
+#[inline]
+fn eight_gaps(bytes: [u8; 8]) -> u64 {
+    const HIGH: u64 = 0x8080_8080_8080_8080;
+    let word = u64::from_le_bytes(bytes);
+    // The high bit of each byte that is more than a blank.
+    let more = ((word & !HIGH) + 0x5f5f_5f5f_5f5f_5f5f) | word;
+    // The eight high bits, side by side.
+    ((!more & HIGH) >> 7).wrapping_mul(0x0102_0408_1020_4080) >> 56
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn words_are_found_wherever_they_stand() {
+        let mut state = 7_u64;
+        for length in [0, 1, 7, 8, 63, 64, 65, 500, AHEAD - 1, AHEAD, AHEAD + 1, 3 * AHEAD + 5] {
+            for words in [2, 9, 300] {
+                let text: Vec<u8> = (0..length)
+                    .map(|_| {
+                        state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
+                        match (state >> 40) % words {
+                            0 => [b' ', b'\n', b'\t', b'\r', 0, 31][(state >> 50) as usize % 6],
+                            _ => [b'!', b'7', 127, 128, 255][(state >> 50) as usize % 5],
+                        }
+                    })
+                    .collect();
+                let gap = |at: usize| text[at] <= b' ';
+                let expected: Vec<usize> =
+                    (1..length).filter(|&at| gap(at) && !gap(at - 1)).collect();
+                let mut tokens = Tokens::new(&text);
+                let mut at = 0;
+                for &end in &expected {
+                    assert_eq!(tokens.ends(at, 1).unwrap()[0], end);
+                    at = end;
+                }
+                assert_eq!(tokens.ends(at, 1), None);
+                // Several at once, from anywhere.
+                let mut tokens = Tokens::new(&text);
+                for at in (0..length).step_by(7) {
+                    let all = &expected[expected.partition_point(|&end| end <= at)..];
+                    match tokens.ends(at, 3) {
+                        Some(found) => assert_eq!(found[..3], all[..3]),
+                        None => assert!(all.len() < 3),
+                    }
+                }
+            }
+        }
+    }
+}

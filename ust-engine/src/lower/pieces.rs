@@ -1,0 +1,90 @@
+//! Columns of a tensor, a piece of the outermost loop at a time, so that what is made of them finds
+//! them in cache.
+
+use ust_level_api::{IndexColumn, WalkKind};
+
+use super::native::Code;
+use super::nest::Reach;
+use super::unpack::{Column32, Keep, Unpacking, Wanted, outermost};
+use crate::error::Error;
+use crate::tensor::Tensor;
+
+/// A tensor whose outermost loop runs over coordinates, cut into pieces.
+pub(crate) struct Pieces<'a> {
+    tensor: &'a Tensor,
+    wanted: &'a [Wanted],
+    unpacking: Unpacking,
+    code: Code,
+    counting: Unpacking,
+    count: Code,
+    /// Where pieces begin, and where the last ends.
+    cuts: Vec<i64>,
+}
+
+impl<'a> Pieces<'a> {
+    /// Cuts at multiples of `align` into pieces of about `rows` rows, where those are spread evenly.
+    /// `None` where the outermost loop does not run over coordinates, or levels store runs.
+    ///
+    /// # Errors
+    /// As [`unpack_as`](super::unpack::unpack_as).
+    pub(crate) fn new(
+        tensor: &'a Tensor,
+        wanted: &'a [Wanted],
+        align: i64,
+        rows: usize,
+    ) -> Result<Option<Self>, Error> {
+        let coordinates =
+            tensor.format().descriptions().first().is_some_and(|l| l.walk == WalkKind::Coordinate);
+        let Some([lo, hi]) = outermost(tensor, Reach::Inside)?.filter(|_| coordinates) else {
+            return Ok(None);
+        };
+        let unpacking = Unpacking::new(tensor, Reach::Inside, wanted, Keep::All);
+        if unpacking.repeats {
+            return Ok(None);
+        }
+        let counting = Unpacking::new(tensor, Reach::Inside, &[], Keep::All);
+        let n = tensor.nse();
+        let code = Code::trusting(&unpacking.function, n)?;
+        let count = Code::trusting(&counting.function, n)?;
+        let pieces = (n / rows).max(1) as i64;
+        let each = ((hi - lo) / pieces / align + 1).saturating_mul(align);
+        let mut cuts = vec![lo];
+        let mut next = lo.div_euclid(align).saturating_mul(align);
+        while cuts[cuts.len() - 1] < hi {
+            next = next.saturating_add(each);
+            cuts.push(next.min(hi));
+        }
+        Ok(Some(Self { tensor, wanted, unpacking, code, counting, count, cuts }))
+    }
+
+    /// Number of pieces.
+    pub(crate) fn len(&self) -> usize {
+        self.cuts.len() - 1
+    }
+
+    fn piece(&self, at: usize) -> [i64; 2] {
+        [self.cuts[at], self.cuts[at + 1]]
+    }
+
+    /// How many rows a piece has.
+    ///
+    /// # Errors
+    /// As [`Unpacking::run`].
+    pub(crate) fn rows(&self, at: usize) -> Result<usize, Error> {
+        self.counting.run(&self.count, self.tensor, Keep::All, &mut [], &self.piece(at))
+    }
+
+    /// The columns of a piece that has so many rows.
+    ///
+    /// # Errors
+    /// As [`Unpacking::run`].
+    pub(crate) fn read(&self, at: usize, rows: usize) -> Result<Vec<IndexColumn>, Error> {
+        let mut columns: Vec<Column32> =
+            self.wanted.iter().map(|wanted| Column32::unspecified(wanted.kind, rows)).collect();
+        let mut out: Vec<_> = columns.iter_mut().map(Column32::all).collect();
+        let piece = self.piece(at);
+        let written = self.unpacking.run(&self.code, self.tensor, Keep::All, &mut out, &piece)?;
+        drop(out);
+        Ok(columns.into_iter().map(|column| column.done(written)).collect())
+    }
+}

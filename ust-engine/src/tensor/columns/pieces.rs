@@ -1,0 +1,202 @@
+//! Blocks found and filled a piece of the outermost loop at a time: nothing but where each value
+//! goes is written down for an entry.
+
+use rayon::prelude::*;
+use ust_level_api::column::IndexRead;
+use ust_level_api::{Buffer, IndexColumn, IndexKind, Scalar, with_column};
+
+use super::assemble::{levels, stored_values};
+use super::group::{Lookup, TABLE};
+use super::order::heads;
+use super::read::{block_of, in_order, kind, offset_expr};
+use super::sort::{keyed, picked};
+use crate::error::Error;
+use crate::format::{Bound, IndexExpr, LevelDomain};
+use crate::lower::nest::Operand;
+use crate::lower::pieces::Pieces;
+use crate::lower::unpack::{Wanted, What};
+use crate::tensor::{StoredElement, Tensor, Values};
+use crate::with_values;
+
+/// Fewer entries than this are not cut into pieces.
+const FEW: usize = 1 << 15;
+/// Entries in a piece, about: their columns stay in the second cache.
+const PIECE: usize = 1 << 14;
+
+/// What is kept of a piece.
+struct Found {
+    /// For each entry, the place of its value among those of the piece.
+    places: Buffer<u32>,
+    /// For each level above the trailing full ones, the coordinate of each block.
+    levels: Vec<IndexColumn>,
+    /// Number of blocks.
+    blocks: usize,
+}
+
+/// A tensor in another format that ends in full levels, where the leading levels come in the order
+/// of the tensor's outermost loop. `None` where that is not known, or nothing is gained.
+pub(in crate::tensor) fn in_pieces(
+    tensor: &Tensor,
+    bound: &Bound,
+    fill: Scalar,
+    memory_limit: u64,
+) -> Result<Option<Tensor>, Error> {
+    let (from, to) = (tensor.format(), bound.format());
+    let (n, tail) = (tensor.nse(), to.tail());
+    let block = block_of(bound)?;
+    let compact = tail > 0 && to.descriptions()[tail - 1].props.compact;
+    if n < FEW || tail == to.level_count() || !compact || block > PIECE as u64 {
+        return Ok(None);
+    }
+    let (sorted, known) = (in_order(tensor, bound), Operand::visits_in_order(from));
+    let Some(range) = lookup_range(&bound.levels()[sorted.min(tail)..tail], n) else {
+        return Ok(None);
+    };
+    if sorted == 0 || !known || tensor.has_padding() {
+        return Ok(None);
+    }
+    // Pieces end where the first level's coordinate changes.
+    let align = match &to.levels()[0].expr {
+        IndexExpr::FloorDiv(_, by) => match **by {
+            IndexExpr::Const(size) => size,
+            _ => return Ok(None),
+        },
+        _ => 1,
+    };
+    let mut wanted: Vec<Wanted> = to.levels()[..tail]
+        .iter()
+        .zip(bound.levels())
+        .map(|(level, domain)| Wanted { what: What::Expr(level.expr.clone()), kind: kind(domain) })
+        .collect();
+    let offset = What::Expr(offset_expr(bound));
+    wanted.push(Wanted { what: offset, kind: IndexKind::U32 });
+    let Some(pieces) = Pieces::new(tensor, &wanted, align, PIECE)? else { return Ok(None) };
+    let counts = (0..pieces.len())
+        .into_par_iter()
+        .map(|at| pieces.rows(at))
+        .collect::<Result<Vec<_>, Error>>()?;
+    let most = counts.iter().copied().max().unwrap_or(0) as u64;
+    if counts.iter().sum::<usize>() != n || most * block > u64::from(u32::MAX) {
+        return Ok(None);
+    }
+    let domains = &bound.levels()[..tail];
+    let found = counts
+        .par_iter()
+        .enumerate()
+        .map_init(
+            || Lookup::new(range),
+            |lookup, (at, &rows)| {
+                Ok(grouped(pieces.read(at, rows)?, domains, sorted, block as u32, lookup))
+            },
+        )
+        .collect::<Result<Vec<Found>, Error>>()?;
+    let blocks = found.iter().map(|piece| piece.blocks).sum();
+    let columns = (0..tail).map(|level| joined(&found, level)).collect();
+    let made = levels(bound, columns, blocks, true, memory_limit)?;
+    if made.positions != blocks as u64 || !matches!(made.position, IndexColumn::Count(_)) {
+        return Ok(None);
+    }
+    let length = stored_values(bound, &made, block, fill.dtype(), memory_limit)?;
+    let values = with_values!(&tensor.values, from => {
+        placed(from, &found, fill, length, block as usize)
+    });
+    // An entry that equals the fill value is no entry there.
+    let Some(values) = values else { return Ok(None) };
+    Ok(Some(Tensor::trusted(bound.clone(), made.arrays, values, fill, true)))
+}
+
+/// How many keys the levels below those in order have together, where a table of them pays.
+pub(super) fn lookup_range(domains: &[LevelDomain], n: usize) -> Option<usize> {
+    let range = domains.iter().try_fold(1_u64, |all, d| all.checked_mul(d.size.max(1)))?;
+    (range <= TABLE.min(4 * n as u64)).then_some(range as usize)
+}
+
+/// Finds the blocks of a piece.
+fn grouped(
+    mut columns: Vec<IndexColumn>,
+    domains: &[LevelDomain],
+    sorted: usize,
+    block: u32,
+    lookup: &mut Lookup,
+) -> Found {
+    let offset = columns.pop().expect("one more than the levels");
+    let n = offset.len();
+    let starts = match &columns[..sorted] {
+        [IndexColumn::U32(keys)] => {
+            let differ = keys.windows(2).enumerate().filter(|(_, pair)| pair[0] != pair[1]);
+            let others = differ.map(|(at, _)| at + 1);
+            (0..n.min(1)).chain(others).collect()
+        }
+        leading => heads(&leading.iter().collect::<Vec<_>>(), n),
+    };
+    let mut places = Buffer::<u32>::unspecified(n);
+    let of = places.make_mut();
+    let firsts = match &columns[sorted..] {
+        [] => {
+            for (number, &start) in starts.iter().enumerate() {
+                let end = starts.get(number + 1).copied().unwrap_or(n);
+                of[start..end].fill(number as u32);
+            }
+            starts
+        }
+        [IndexColumn::U32(keys)] if domains[sorted].lower == 0 => {
+            lookup.segments(&starts, keys, of)
+        }
+        below => lookup.segments(&starts, &keyed::<u32>(below, &domains[sorted..]), of),
+    };
+    with_column!(&offset, offset => {
+        for (at, place) in of.iter_mut().enumerate() {
+            *place = *place * block + offset.at(at) as u32;
+        }
+    });
+    let levels = columns.iter().map(|column| picked(column, &firsts)).collect();
+    Found { places, levels, blocks: firsts.len() }
+}
+
+/// The coordinates of all blocks at a level.
+fn joined(found: &[Found], level: usize) -> IndexColumn {
+    macro_rules! join {
+        ($variant:ident) => {{
+            let parts = found.iter().map(|piece| match &piece.levels[level] {
+                IndexColumn::$variant(words) => &words[..],
+                other => unreachable!("a column of another kind: {other:?}"),
+            });
+            Buffer::from(parts.collect::<Vec<_>>().concat()).into()
+        }};
+    }
+    match found.first().map(|piece| &piece.levels[level]) {
+        Some(IndexColumn::U32(_)) => join!(U32),
+        Some(IndexColumn::I32(_)) => join!(I32),
+        _ => join!(I64),
+    }
+}
+
+/// The values of all blocks; `None` where an entry's equals the fill value.
+fn placed<T: StoredElement>(
+    from: &Buffer<T>,
+    found: &[Found],
+    fill: Scalar,
+    length: usize,
+    block: usize,
+) -> Option<Values> {
+    let fill = T::from_scalar(fill)?;
+    let mut stored = Buffer::<T>::unspecified(length);
+    let mut jobs = Vec::with_capacity(found.len());
+    let (mut from, mut to) = (&from[..], stored.make_mut());
+    for piece in found {
+        let (values, rest) = from.split_at(piece.places.len());
+        let (slots, others) = std::mem::take(&mut to).split_at_mut(piece.blocks * block);
+        jobs.push((values, &piece.places[..], slots));
+        (from, to) = (rest, others);
+    }
+    let all = jobs.into_par_iter().all(|(values, places, slots)| {
+        slots.fill(fill);
+        let mut differ = true;
+        for (&value, &place) in values.iter().zip(places) {
+            differ &= !fill.same(value);
+            slots[place as usize] = value;
+        }
+        differ
+    });
+    all.then(|| T::wrap(stored))
+}
