@@ -3,6 +3,7 @@
 use ust_level_api::ir::{Builder, Elem, Expr, Stmt};
 use ust_level_api::{IndexKind, Interval, LocateCost, Props, WalkKind, WalkSite};
 
+use super::order::Tree;
 use crate::format::{ExprKey, Format, IndexExpr};
 use crate::tensor::Tensor;
 
@@ -166,12 +167,29 @@ fn cursor(format: &Format, level: usize) -> (bool, bool) {
 /// # Errors
 /// The level types that it is made of are not linked.
 pub(crate) fn tree(order: &[usize]) -> Result<Format, crate::Error> {
+    tree_with(order, None)
+}
+
+/// A tree, with another level first.
+fn tree_with(order: &[usize], first: Option<&str>) -> Result<Format, crate::Error> {
     if order.is_empty() {
         return Ok(Format::resolve("Scalar", Some(0))?);
     }
     let plain = Format::resolve("CSF", Some(order.len()))?;
     let dims: Vec<String> = (0..order.len()).map(|d| format!("d{d}")).collect();
-    let levels = order.iter().zip(plain.descriptions());
-    let levels: Vec<String> = levels.map(|(d, level)| format!("d{d} : {}", level.text)).collect();
+    let texts = plain.descriptions().iter().map(|level| &level.text[..]);
+    let texts = first.into_iter().chain(texts.skip(usize::from(first.is_some())));
+    let levels: Vec<String> =
+        order.iter().zip(texts).map(|(d, text)| format!("d{d} : {text}")).collect();
     Ok(format!("({}) -> ({})", dims.join(", "), levels.join(", ")).parse()?)
+}
+
+/// The format of a tensor that is converted into a tree.
+///
+/// # Errors
+/// As [`tree`].
+pub(crate) fn converted(into: &Tree) -> Result<Format, crate::Error> {
+    // Where no full level is linked, another is searched.
+    let full = Format::resolve("Dense", Some(1)).ok().filter(|_| into.full);
+    tree_with(&into.dims, full.as_ref().map(|full| &full.descriptions()[0].text[..]))
 }

@@ -2,7 +2,7 @@
 
 use ust_level_api::Scalar;
 
-use super::access::{Access, tree};
+use super::access::{Access, converted};
 use super::emit::{Input, Loops, emit};
 use super::infer::infer;
 use super::order::{Order, Problem, best};
@@ -117,7 +117,7 @@ pub(crate) fn choose(given: &Given<'_>) -> Result<Planned, Error> {
     let conversions: Vec<Option<Format>> = order
         .converted
         .iter()
-        .map(|dims| dims.as_ref().map(|dims| tree(dims)).transpose())
+        .map(|tree| tree.as_ref().map(converted).transpose())
         .collect::<Result<_, _>>()?;
     let tensors: Vec<Tensor> = given
         .tensors
