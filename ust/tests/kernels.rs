@@ -104,6 +104,28 @@ fn a_kernel_refuses_what_it_was_not_prepared_for() {
 }
 
 #[test]
+fn rows_that_are_wanted_one_by_one_are_searched_not_merged() {
+    let picks: Vec<u32> = (0..4000).map(|at: u32| at.wrapping_mul(2_654_435_761) >> 8).collect();
+    let plain = matrix([900, 900], "CSR", &picks);
+    let expected = einsum("C(i,j) = A(i,k) * A(k,j)").arg("A", &plain).run().unwrap();
+    for format in ["DCSR", "COO", "DIA-I", "(i, j) -> (i : dense, j : compressed)"] {
+        let a = plain.convert(&format.parse().unwrap()).unwrap();
+        let call = || einsum("C(i,j) = A(i,k) * B(k,j)").arg("A", &a).arg("B", &a).format("CSR");
+        let said = call().prepare().unwrap().explain();
+        let row_wise = said.contains("combined in a dense row");
+        let led = said.contains("; then searched: B level 0") || said.contains(", B level 0\n");
+        assert!(row_wise && led && !said.contains("sorted and combined afterwards"), "{said}");
+        assert_eq!(call().run().unwrap(), expected.convert(&"CSR".parse().unwrap()).unwrap());
+    }
+    // A few rows of one decide which of the other are looked at.
+    let few = matrix([900, 900], "DCSR", &[17, 40_000, 700_000]);
+    let all = plain.convert(&"DCSR".parse().unwrap()).unwrap();
+    let call = einsum("C(i,j) = A(i,j) * B(i,j)").arg("A", &few).arg("B", &all);
+    let said = call.prepare().unwrap().explain();
+    assert!(said.contains("i: A level 0; then searched: B level 0"), "{said}");
+}
+
+#[test]
 fn results_may_need_wider_coordinates_than_those_before() {
     let sum = |columns: usize| {
         let (a, b) = (
