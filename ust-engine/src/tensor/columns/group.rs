@@ -5,12 +5,11 @@ use ust_level_api::{Buffer, IndexColumn};
 
 use super::Table;
 use super::order::{heads, is_sorted};
-use super::pieces::lookup_range;
 use super::sort::{keyed, picked};
-use crate::format::Bound;
+use crate::format::{Bound, LevelDomain};
 
 /// Keys of this many numbers are looked up in a table, where entries are not far fewer.
-pub(super) const TABLE: u64 = 1 << 22;
+const TABLE: u64 = 1 << 22;
 /// Entries that a thread handles at a time.
 const JOB: usize = 1 << 15;
 
@@ -121,6 +120,12 @@ fn block_of_each(firsts: &[usize], n: usize) -> IndexColumn {
         }
     });
     of.into()
+}
+
+/// How many keys the levels below those in order have together, where a table of them pays.
+pub(super) fn lookup_range(domains: &[LevelDomain], n: usize) -> Option<usize> {
+    let range = domains.iter().try_fold(1_u64, |all, d| all.checked_mul(d.size.max(1)))?;
+    (range <= TABLE.min(4 * n as u64)).then_some(range as usize)
 }
 
 /// Marks a key that no entry has.

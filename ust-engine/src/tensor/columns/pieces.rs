@@ -3,18 +3,17 @@
 
 use rayon::prelude::*;
 use ust_level_api::column::IndexRead;
-use ust_level_api::{Buffer, IndexColumn, IndexKind, Scalar, with_column};
+use ust_level_api::{Buffer, IndexColumn, Scalar, with_column};
 
 use super::assemble::{levels, stored_values};
-use super::group::{Lookup, TABLE};
+use super::group::{Lookup, lookup_range};
 use super::order::heads;
-use super::read::{block_of, in_order, kind, offset_expr};
+use super::read::{block_of, in_order, level_columns, offset_column};
 use super::sort::{keyed, picked};
 use crate::error::Error;
 use crate::format::{Bound, IndexExpr, LevelDomain};
 use crate::lower::nest::Operand;
 use crate::lower::pieces::Pieces;
-use crate::lower::unpack::{Wanted, What};
 use crate::tensor::{StoredElement, Tensor, Values};
 use crate::with_values;
 
@@ -63,13 +62,8 @@ pub(in crate::tensor) fn in_pieces(
         },
         _ => 1,
     };
-    let mut wanted: Vec<Wanted> = to.levels()[..tail]
-        .iter()
-        .zip(bound.levels())
-        .map(|(level, domain)| Wanted { what: What::Expr(level.expr.clone()), kind: kind(domain) })
-        .collect();
-    let offset = What::Expr(offset_expr(bound));
-    wanted.push(Wanted { what: offset, kind: IndexKind::U32 });
+    let mut wanted = level_columns(bound);
+    wanted.push(offset_column(bound, block));
     let Some(pieces) = Pieces::new(tensor, &wanted, align, PIECE)? else { return Ok(None) };
     let counts = (0..pieces.len())
         .into_par_iter()
@@ -103,12 +97,6 @@ pub(in crate::tensor) fn in_pieces(
     // An entry that equals the fill value is no entry there.
     let Some(values) = values else { return Ok(None) };
     Ok(Some(Tensor::trusted(bound.clone(), made.arrays, values, fill, true)))
-}
-
-/// How many keys the levels below those in order have together, where a table of them pays.
-pub(super) fn lookup_range(domains: &[LevelDomain], n: usize) -> Option<usize> {
-    let range = domains.iter().try_fold(1_u64, |all, d| all.checked_mul(d.size.max(1)))?;
-    (range <= TABLE.min(4 * n as u64)).then_some(range as usize)
 }
 
 /// Finds the blocks of a piece.

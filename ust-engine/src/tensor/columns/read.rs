@@ -55,18 +55,10 @@ impl Table {
             return Ok(table);
         }
         let block = block_of(bound)?;
-        let levels = bound.format().levels().iter().zip(bound.levels());
-        let mut wanted: Vec<Wanted> = levels
-            .take(bound.format().tail())
-            .map(|(level, domain)| Wanted {
-                what: What::Expr(level.expr.clone()),
-                kind: kind(domain),
-            })
-            .collect();
+        let mut wanted = level_columns(bound);
         // Without levels above the block, the places within it say how many entries there are.
         if block != 1 || wanted.is_empty() {
-            let kind = kind(&LevelDomain { lower: 0, size: block });
-            wanted.push(Wanted { what: What::Expr(offset_expr(bound)), kind });
+            wanted.push(offset_column(bound, block));
         }
         let Unpacked { columns: mut levels, values, places } = tensor.unpack_entries(wanted)?;
         let offset = match levels.len() > bound.format().tail() {
@@ -200,9 +192,24 @@ pub(super) fn in_order(tensor: &Tensor, bound: &Bound) -> usize {
 const TRANSPOSED: usize = 1 << 15;
 
 /// The narrowest column that holds a level's coordinates.
-pub(super) fn kind(domain: &LevelDomain) -> IndexKind {
+fn kind(domain: &LevelDomain) -> IndexKind {
     let last = domain.lower.saturating_add_unsigned(domain.size.saturating_sub(1));
     column_kind(domain.lower, last)
+}
+
+/// The coordinates at each level above the trailing full ones.
+pub(super) fn level_columns(bound: &Bound) -> Vec<Wanted> {
+    let levels = bound.format().levels().iter().zip(bound.levels());
+    levels
+        .take(bound.format().tail())
+        .map(|(level, domain)| Wanted { what: What::Expr(level.expr.clone()), kind: kind(domain) })
+        .collect()
+}
+
+/// The place within the block that the trailing full levels make, which has so many.
+pub(super) fn offset_column(bound: &Bound, block: u64) -> Wanted {
+    let kind = kind(&LevelDomain { lower: 0, size: block });
+    Wanted { what: What::Expr(offset_expr(bound)), kind }
 }
 
 /// Number of places in the block that the trailing full levels make.
@@ -216,7 +223,7 @@ pub(super) fn block_of(bound: &Bound) -> Result<u64, Error> {
 }
 
 /// The place within that block, as an expression over dimensions.
-pub(super) fn offset_expr(bound: &Bound) -> IndexExpr {
+fn offset_expr(bound: &Bound) -> IndexExpr {
     let tail = bound.format().tail();
     let levels = bound.format().levels()[tail..].iter().zip(&bound.levels()[tail..]);
     let mut place: Option<IndexExpr> = None;
