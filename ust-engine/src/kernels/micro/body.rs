@@ -46,12 +46,7 @@ unsafe fn gather_dot_far<V: Vector, I: Index>(
             sums[0] = sums[0].plus::<true>(V::load(a.add(p)), V::gather(x, crd.add(p)));
             p += V::N;
         }
-        let mut rest = V::Lane::ZERO;
-        while p < n {
-            rest = rest + *a.add(p) * *x.offset((*crd.add(p)).get());
-            p += 1;
-        }
-        total(sums[0].add(sums[1])) + rest
+        total(sums[0].add(sums[1])) + gather_dot_near::<V, I>(a.add(p), crd.add(p), x, n - p)
     }
 }
 
