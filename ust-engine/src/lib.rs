@@ -22,6 +22,7 @@
 #![deny(unsafe_code)]
 
 pub mod advise;
+mod cache;
 pub mod coo;
 pub mod draw;
 pub mod error;

@@ -1,8 +1,13 @@
 //! Code that runs as fast as it can: compiled where there is a compiler and enough to do.
 
+#[cfg(feature = "jit")]
+use std::sync::Arc;
+
 use ust_level_api::ir::Function;
 use ust_level_api::ir::interp::{Limits, Memory, Param, Program, RunError};
 
+#[cfg(feature = "jit")]
+use crate::cache::Cache;
 use crate::error::Error;
 
 /// Less work than this is done before a compiler has begun.
@@ -16,7 +21,23 @@ pub enum Code {
     Interpreted(Box<Program>, Limits),
     /// As machine code.
     #[cfg(feature = "jit")]
-    Compiled(Box<crate::jit::Kernel>),
+    Compiled(Arc<crate::jit::Kernel>),
+}
+
+/// Machine code kept at most.
+#[cfg(feature = "jit")]
+const CAPACITY: usize = 256;
+
+/// Machine code by the text of its function and its options: conversions between the same formats
+/// ask for the same code again and again.
+#[cfg(feature = "jit")]
+static COMPILED: Cache<(String, crate::jit::Options), Arc<crate::jit::Kernel>> =
+    Cache::new(CAPACITY);
+
+/// Forgets all machine code, for measurements of the first call.
+pub(crate) fn forget() {
+    #[cfg(feature = "jit")]
+    COMPILED.clear();
 }
 
 impl Code {
@@ -41,8 +62,15 @@ impl Code {
         if work >= LITTLE && crate::jit::is_supported() {
             use crate::jit::{Kernel, Options};
             let options = Options { checked, strict: true };
+            // All that a function consists of, and numbers so that they can be told apart.
+            let key = (format!("{function:?}"), options);
+            if let Some(kernel) = COMPILED.get(&key) {
+                return Ok(Self::Compiled(kernel));
+            }
             if let Ok(kernel) = Kernel::compile(function, &options) {
-                return Ok(Self::Compiled(Box::new(kernel)));
+                let kernel = Arc::new(kernel);
+                COMPILED.put(key, Arc::clone(&kernel));
+                return Ok(Self::Compiled(kernel));
             }
         }
         let _ = (work, checked);

@@ -1,17 +1,17 @@
 //! Compiled kernels, shared by the whole process, and bounded in number.
 
-use std::collections::HashMap;
-use std::sync::{Arc, LazyLock, Mutex, PoisonError};
+use std::sync::Arc;
 
 use ust_level_api::{Dtype, IndexKind};
 
 use super::einsum::Settings;
+use crate::cache::Cache;
 use crate::format::Format;
 use crate::plan::execute::Prepared;
 use crate::provider::Backend;
 use crate::tensor::Tensor;
 
-/// Kernels kept at most; the one that was not used for longest goes first.
+/// Kernels of expressions kept at most; the one that was not used for longest goes first.
 pub const CAPACITY: usize = 256;
 
 /// What a kernel is compiled for.
@@ -66,42 +66,18 @@ impl Key {
     }
 }
 
-struct Cached {
-    prepared: Arc<Prepared>,
-    used: u64,
-}
-
-#[derive(Default)]
-struct Cache {
-    kernels: HashMap<Key, Cached>,
-    clock: u64,
-}
-
-static CACHE: LazyLock<Mutex<Cache>> = LazyLock::new(Mutex::default);
+static KERNELS: Cache<Key, Arc<Prepared>> = Cache::new(CAPACITY);
 
 pub(crate) fn get(key: &Key) -> Option<Arc<Prepared>> {
-    let mut cache = CACHE.lock().unwrap_or_else(PoisonError::into_inner);
-    cache.clock += 1;
-    let clock = cache.clock;
-    let cached = cache.kernels.get_mut(key)?;
-    cached.used = clock;
-    Some(Arc::clone(&cached.prepared))
+    KERNELS.get(key)
 }
 
 pub(crate) fn put(key: Key, prepared: Arc<Prepared>) {
-    let mut cache = CACHE.lock().unwrap_or_else(PoisonError::into_inner);
-    cache.clock += 1;
-    let used = cache.clock;
-    if cache.kernels.len() >= CAPACITY && !cache.kernels.contains_key(&key) {
-        let oldest = cache.kernels.iter().min_by_key(|(_, cached)| cached.used);
-        if let Some(oldest) = oldest.map(|(key, _)| key.clone()) {
-            cache.kernels.remove(&oldest);
-        }
-    }
-    cache.kernels.insert(key, Cached { prepared, used });
+    KERNELS.put(key, prepared);
 }
 
-/// Forgets every kernel, for measurements of the first call.
+/// Forgets every kernel, for measurements of the first call. Those of conversions, too.
 pub fn clear() {
-    CACHE.lock().unwrap_or_else(PoisonError::into_inner).kernels.clear();
+    KERNELS.clear();
+    crate::lower::native::forget();
 }

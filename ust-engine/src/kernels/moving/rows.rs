@@ -10,7 +10,7 @@ use rayon::prelude::*;
 use ust_level_api::Buffer;
 
 use super::lanes::Lane;
-use super::sort::{partition, shift_for, starts as begin};
+use super::sort::{partition, shift_for_buckets, starts as begin};
 
 /// Rows in order.
 #[derive(Debug)]
@@ -37,7 +37,7 @@ pub(crate) fn sort_rows(
     let n = row.len();
     assert!(u32::try_from(n).is_ok() && second.len() == n && sorted.len() == n, "one length");
     assert!(lanes.iter().all(|lane| lane.len() == n), "lanes of one length");
-    let shift = shift_for(n, rows as u64);
+    let shift = shift_for_buckets(n, rows as u64);
     let each = 1_usize << shift;
     let buckets = rows.div_ceil(each);
     let mut moved = Buffer::<u32>::unspecified(n);
@@ -130,7 +130,7 @@ impl Scratch {
 
 /// Sorts numbers of which there are mostly few, and mostly in order.
 #[inline]
-fn sort_few(numbers: &mut [u64]) {
+pub(crate) fn sort_few(numbers: &mut [u64]) {
     if numbers.len() > 20 {
         return numbers.sort_unstable();
     }

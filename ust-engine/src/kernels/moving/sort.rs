@@ -128,14 +128,17 @@ fn is_local<K: Key>(keys: &[K], range: u64) -> bool {
     distinct < 16 * BLOCK / 3
 }
 
-/// By how many bits keys are shifted to give their bucket.
-pub(super) fn shift_for(n: usize, range: u64) -> u32 {
+/// By how many bits keys are shifted to give their bucket: none where keys are so few that each has
+/// a bucket of its own.
+fn shift_for(n: usize, range: u64) -> u32 {
+    if range <= MOST_BUCKETS { 0 } else { shift_for_buckets(n, range) }
+}
+
+/// As [`shift_for`], where buckets are sorted afterwards, be there one key in each or more.
+pub(super) fn shift_for_buckets(n: usize, range: u64) -> u32 {
     let bits = 64 - range.saturating_sub(1).leading_zeros();
-    if range <= MOST_BUCKETS {
-        return 0;
-    }
     let wanted = (n.div_ceil(BUCKET) as u64).next_power_of_two().clamp(1, MOST_BUCKETS / 2);
-    bits - wanted.trailing_zeros()
+    bits.saturating_sub(wanted.trailing_zeros())
 }
 
 /// Moves entries to their buckets, in their order. Gives the end of each bucket.

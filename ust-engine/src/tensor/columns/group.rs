@@ -7,6 +7,7 @@ use super::Table;
 use super::order::{heads, is_sorted};
 use super::sort::{keyed, picked};
 use crate::format::{Bound, LevelDomain};
+use crate::kernels::moving::rows::sort_few;
 
 /// Keys of this many numbers are looked up in a table, where entries are not far fewer.
 const TABLE: u64 = 1 << 22;
@@ -73,7 +74,7 @@ impl Table {
             return self.group_sorted(bound);
         }
         let domains = &bound.levels()[sorted..tail];
-        let range = lookup_range(domains, n)?;
+        let range = lookup_range(domains, n).filter(|_| u32::try_from(n).is_ok())?;
         let keys = match &self.levels[sorted..] {
             [IndexColumn::U32(column)] if domains[0].lower == 0 => column.clone(),
             columns => keyed::<u32>(columns, domains),
@@ -128,6 +129,9 @@ pub(super) fn lookup_range(domains: &[LevelDomain], n: usize) -> Option<usize> {
     (range <= TABLE.min(4 * n as u64)).then_some(range as usize)
 }
 
+/// So few keys are compared with each other.
+const FEW: usize = 20;
+
 /// Marks a key that no entry has.
 const NONE: u32 = u32::MAX;
 
@@ -154,48 +158,70 @@ fn everywhere(keys: &[u32], range: usize) -> (IndexColumn, Vec<usize>) {
 pub(super) struct Lookup {
     /// All [`NONE`] between two segments.
     table: Vec<u32>,
-    found: Vec<(usize, usize)>,
+    /// The keys of a segment, each above the number of the first entry that has it.
+    found: Vec<u64>,
+    /// A bit for each key: none set between two segments.
+    marks: Vec<u64>,
 }
 
 impl Lookup {
     /// For keys below `range`.
     pub(super) fn new(range: usize) -> Self {
-        Self { table: vec![NONE; range], found: Vec::new() }
+        Self { table: vec![NONE; range], found: Vec::new(), marks: vec![0; range.div_ceil(64)] }
     }
 
     /// Numbers the blocks of entries that stand in segments: for each entry, its block is written to
-    /// `of`. Gives the first entry of each block.
+    /// `of`. Gives the first entry of each block. There are fewer than 2^32 entries.
     pub(super) fn segments(
         &mut self,
         starts: &[usize],
         keys: &[u32],
         of: &mut [u32],
     ) -> Vec<usize> {
-        let Self { table, found } = self;
         let mut firsts = Vec::new();
         for (k, &start) in starts.iter().enumerate() {
             let segment = start..starts.get(k + 1).copied().unwrap_or(keys.len());
-            found.clear();
+            self.found.clear();
             for at in segment.clone() {
-                let slot = &mut table[keys[at] as usize];
+                let slot = &mut self.table[keys[at] as usize];
                 if *slot == NONE {
-                    *slot = 0;
-                    found.push((keys[at] as usize, at));
+                    *slot = at as u32;
+                    self.found.push(u64::from(keys[at]) << 32 | at as u64);
                 }
             }
-            found.sort_unstable();
-            for &(key, at) in &*found {
-                table[key] = firsts.len() as u32;
-                firsts.push(at);
+            self.sort_found();
+            for &pair in &self.found {
+                self.table[(pair >> 32) as usize] = firsts.len() as u32;
+                firsts.push(pair as u32 as usize);
             }
             for at in segment {
-                of[at] = table[keys[at] as usize];
+                of[at] = self.table[keys[at] as usize];
             }
-            for &(key, _) in &*found {
-                table[key] = NONE;
+            for &pair in &self.found {
+                self.table[(pair >> 32) as usize] = NONE;
             }
         }
         firsts
+    }
+
+    /// Sorts what was found. Where it is many of the keys, by looking through all of them.
+    fn sort_found(&mut self) {
+        let Self { table, found, marks } = self;
+        if found.len() <= FEW || found.len() < marks.len() / 2 {
+            return sort_few(found);
+        }
+        for &pair in &*found {
+            marks[(pair >> 38) as usize] |= 1 << (pair >> 32 & 63);
+        }
+        found.clear();
+        for (word, mark) in marks.iter_mut().enumerate() {
+            let mut rest = std::mem::take(mark);
+            while rest != 0 {
+                let key = word * 64 + rest.trailing_zeros() as usize;
+                found.push((key as u64) << 32 | u64::from(table[key]));
+                rest &= rest - 1;
+            }
+        }
     }
 }
 

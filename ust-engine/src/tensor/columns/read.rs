@@ -189,7 +189,7 @@ pub(super) fn in_order(tensor: &Tensor, bound: &Bound) -> usize {
 }
 
 /// Fewer entries than this are sorted as columns: nothing is compiled for them.
-const TRANSPOSED: usize = 1 << 15;
+const TRANSPOSED: usize = 1 << 13;
 
 /// The narrowest column that holds a level's coordinates.
 fn kind(domain: &LevelDomain) -> IndexKind {
