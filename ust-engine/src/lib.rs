@@ -35,6 +35,7 @@ mod kernels;
 pub mod lower;
 pub mod ops;
 mod plan;
+mod pool;
 pub mod provider;
 pub mod tensor;
 

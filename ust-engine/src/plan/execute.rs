@@ -13,8 +13,9 @@ use super::run::Compiled;
 use super::stage::{Source, Stage, stages};
 use crate::error::Error;
 use crate::format::Format;
-use crate::ops::control::{Run, Timing, within};
+use crate::ops::control::{Run, Timing};
 use crate::ops::term::Assignment;
+use crate::pool::within;
 use crate::provider::Backend;
 use crate::tensor::{StoredElement, Tensor};
 

@@ -17,8 +17,9 @@ use super::split::Splitter;
 use super::unsorted::sort_and_combine;
 use crate::error::Error;
 use crate::format::{Bound, Format};
-use crate::ops::control::{Run, within};
+use crate::ops::control::Run;
 use crate::ops::operator::Operator;
+use crate::pool::within;
 use crate::provider::{self, Backend, Chosen, Plan};
 use crate::tensor::{StoredElement, Tensor, Values};
 use crate::with_values;
@@ -42,7 +43,7 @@ pub(crate) struct Compiled {
 }
 
 /// Work below this many nanoseconds, as estimated, is not worth a second thread.
-const PARALLEL: f64 = 50_000.0;
+const PARALLEL: f64 = 100_000.0;
 
 /// Parts that a thread's share is cut into where a run may be cancelled.
 const PARTS_BETWEEN_CANCELS: usize = 32;

@@ -9,6 +9,7 @@ use super::values::{StoredElement, Values};
 use crate::coo::{Columns, Coo};
 use crate::error::Error;
 use crate::format::{Bound, Format};
+use crate::pool::together;
 
 /// What to do with several entries at the same coordinates.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -70,7 +71,7 @@ impl Tensor {
         refuse_slices(format)?;
         let bound = format.bind(&coo.shape)?;
         let fill = fill_for(&coo.values, options.fill)?;
-        Table::of_coo(coo, &bound)?.build(&bound, fill, options)
+        together(coo.len(), || Table::of_coo(coo, &bound)?.build(&bound, fill, options))
     }
 
     /// As [`Tensor::from_coo`].
@@ -78,7 +79,9 @@ impl Tensor {
         refuse_slices(format)?;
         let bound = format.bind(&columns.shape)?;
         let fill = columns.values.dtype().zero();
-        Table::of_columns(columns, &bound)?.build(&bound, fill, &BuildOptions::default())
+        let options = BuildOptions::default();
+        let work = columns.values.len();
+        together(work, || Table::of_columns(columns, &bound)?.build(&bound, fill, &options))
     }
 
     /// A tensor with nothing stored but padding.

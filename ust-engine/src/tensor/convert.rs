@@ -11,6 +11,7 @@ use crate::coo::Coo;
 use crate::error::Error;
 use crate::format::{Format, Slice};
 use crate::lower::view::{View, Window};
+use crate::pool::together;
 
 impl Tensor {
     /// The same tensor in another format. Explicit zeros are kept where the other format can tell
@@ -39,10 +40,12 @@ impl Tensor {
         super::build::refuse_slices(format)?;
         let bound = format.bind(self.shape())?;
         let options = BuildOptions { duplicates, ..Default::default() };
-        if let Some(tensor) = in_pieces(self, &bound, fill, options.memory_limit)? {
-            return Ok(tensor);
-        }
-        Table::of_tensor(self, &bound)?.build(&bound, fill, &options)
+        together(self.nse(), || {
+            if let Some(tensor) = in_pieces(self, &bound, fill, options.memory_limit)? {
+                return Ok(tensor);
+            }
+            Table::of_tensor(self, &bound)?.build(&bound, fill, &options)
+        })
     }
 
     /// The same numbers as another dtype. Level arrays are shared.

@@ -1,0 +1,63 @@
+//! Which threads work is done on.
+
+use std::collections::BTreeMap;
+use std::sync::{Arc, Mutex, PoisonError};
+
+use rayon::{ThreadPool, ThreadPoolBuilder};
+
+/// Work below about so many elements stays on the thread that it is on.
+const LITTLE: usize = 1 << 14;
+
+/// Does something that may use rayon, on at most so many threads. `work` is about how many elements
+/// there are to handle.
+///
+/// Fewer threads than the caller's pool has are a pool of their own, made once and kept.
+pub(crate) fn within<R: Send>(threads: usize, work: usize, f: impl FnOnce() -> R + Send) -> R {
+    static POOLS: Mutex<BTreeMap<usize, Arc<ThreadPool>>> = Mutex::new(BTreeMap::new());
+    if work < LITTLE || threads >= rayon::current_num_threads() {
+        return together(work, f);
+    }
+    let mut pools = POOLS.lock().unwrap_or_else(PoisonError::into_inner);
+    let pool = match pools.get(&threads) {
+        Some(pool) => Some(Arc::clone(pool)),
+        // Where no thread can be had, the caller's are the best there is.
+        None => ThreadPoolBuilder::new().num_threads(threads).build().ok().map(Arc::new),
+    };
+    let Some(pool) = pool else { return f() };
+    pools.entry(threads).or_insert_with(|| Arc::clone(&pool));
+    drop(pools);
+    pool.install(f)
+}
+
+/// Work below about so many elements is done before a thread of the pool has woken up.
+const FEW: usize = 1 << 12;
+
+/// Does something that uses rayon in several steps: the pool is entered once, not at each step.
+/// `work` is about how many elements there are to handle.
+pub(crate) fn together<R: Send>(work: usize, f: impl FnOnce() -> R + Send) -> R {
+    if work < FEW || rayon::current_thread_index().is_some() {
+        return f();
+    }
+    rayon::scope(|_| f())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn no_more_threads_than_asked_for() {
+        let many = ThreadPoolBuilder::new().num_threads(3).build().unwrap();
+        let count =
+            |threads, work| many.install(|| within(threads, work, rayon::current_num_threads));
+        assert_eq!((count(1, LITTLE), count(2, LITTLE), count(3, LITTLE)), (1, 2, 3));
+        assert_eq!((count(9, LITTLE), count(1, LITTLE - 1)), (3, 3));
+    }
+    #[test]
+    fn steps_that_belong_together_stay_in_the_pool() {
+        let inside = || rayon::current_thread_index().is_some();
+        assert!(!together(FEW - 1, inside) && together(FEW, inside));
+        let one = ThreadPoolBuilder::new().num_threads(1).build().unwrap();
+        assert_eq!(one.install(|| together(FEW, rayon::current_num_threads)), 1);
+    }
+}
