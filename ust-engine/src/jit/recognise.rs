@@ -34,6 +34,8 @@ pub(super) enum Pattern {
     GatherDot { target: Target, a: Stream, crd: Stream, x: Stream, factor: Option<Expr> },
     /// `target += a[p] * b[p] * factor`, where there is a factor.
     Dot { target: Target, a: Stream, b: Stream, factor: Option<Expr> },
+    /// `y[p] = value`.
+    Fill { y: Stream, value: Expr },
     /// `y[p] += factor * x[p]`.
     Axpy { y: Stream, x: Stream, factor: Expr },
     /// `y[p] += a[p] * x[p] * factor`, where there is a factor.
@@ -107,6 +109,12 @@ pub(super) fn recognise(var: Var, body: &[Stmt], assigned: &[bool]) -> Option<Pa
                 (Some(x), None, None, Some(factor)) => Pattern::Axpy { y, x, factor },
                 _ => return None,
             })
+        }
+        Stmt::Store(array, index, value) => {
+            scope.written = Some(*array);
+            let (index, value) = (scope.expand(index), scope.expand(value));
+            let y = Stream { array: *array, at: scope.split(var, &index)? };
+            scope.constant(&value).then_some(Pattern::Fill { y, value })
         }
         Stmt::For { var: column, lo, hi, body } => scope.row(var, *column, lo, hi, body),
         _ => None,

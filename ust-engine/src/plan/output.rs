@@ -185,6 +185,8 @@ impl Emit<'_> {
                 let known = self.input.result.iter().all(|&v| state.index[v].is_some());
                 if known {
                     state.target = Target::Block { array: output.values, base: Expr::Int(0) };
+                } else {
+                    self.set_part(b, depth, &state);
                 }
                 self.sum(b, depth, state);
             }
@@ -204,12 +206,47 @@ impl Emit<'_> {
         };
         let var = b.var("sum", Expr::Const(self.input.rest));
         let place = base + self.offset(&state);
+        let covers = state.covers && self.covers_result();
         state.target = Target::Sum { var, hit: None };
         self.inner(b, depth, state);
         match self.is_once(depth) {
-            true => b.store(array, place, var.into()),
+            true => {
+                self.sets_all.set(self.sets_all.get() || covers);
+                b.store(array, place, var.into());
+            }
             false => self.combine(b, op, array, place, var.into()),
         }
+    }
+
+    /// Sets the part of a full result that the loops so far have chosen, where they choose each part
+    /// once, and the part lies together.
+    fn set_part(&self, b: &mut Builder, depth: usize, state: &State) {
+        let levels = &self.input.sink.levels;
+        let chosen = |expr: &IndexExpr| state.key(expr).is_some();
+        let together = levels[..depth.min(levels.len())].iter().all(chosen);
+        if depth == 0 || !together || !state.covers || !self.covers_result() {
+            return;
+        }
+        // The next loop chooses a smaller part of it.
+        let next = self.input.order.steps.get(depth).map(|step| &step.expr);
+        if next == levels.get(depth) {
+            return;
+        }
+        let sizes = || self.output.domains.iter().map(|(size, _)| size.clone());
+        let size = sizes().skip(depth).fold(Expr::Int(1), |all, size| all * size);
+        let part = levels[..depth].iter().zip(sizes()).fold(Expr::Int(0), |part, (expr, size)| {
+            part * size + state.key(expr).expect("chosen")
+        });
+        let base = b.bind("base", part * size.clone());
+        self.fill(b, self.output.values, &base, size);
+        self.sets_all.set(true);
+    }
+
+    /// Whether all index variables of a full result have levels of their own, so that every
+    /// element of it has coordinates.
+    fn covers_result(&self) -> bool {
+        let plain = |expr: &IndexExpr| matches!(expr, IndexExpr::Var(_));
+        self.output.kind == SinkKind::Full && self.input.sink.levels.iter().all(plain)
     }
 
     /// Whether these loops come to each place of the result once, so that nothing is there yet.
@@ -278,9 +315,9 @@ impl Emit<'_> {
         b.assign(row, Expr::from(row) + 1);
     }
 
-    fn fill(&self, b: &mut Builder, array: ArrayId, base: &Expr) {
+    fn fill(&self, b: &mut Builder, array: ArrayId, base: &Expr, block: Expr) {
         let rest = Expr::Const(self.input.rest);
-        match self.output.block() {
+        match block {
             Expr::Int(1) => b.store(array, base.clone(), rest),
             block => b.for_("in_block", Expr::Int(0), block, |b, at| {
                 b.store(array, base.clone() + at, rest);
@@ -296,7 +333,7 @@ impl Emit<'_> {
             let row = Expr::from(output.row.expect("rows are counted"));
             output.reserve(b, Expr::Int(1));
             let base = b.bind("base", row * output.block());
-            self.fill(b, output.values, &base);
+            self.fill(b, output.values, &base, output.block());
             state.target = Target::Block { array: output.values, base };
             self.sum(b, depth, state);
             return self.append(b, coordinates, None);
@@ -392,7 +429,11 @@ impl Emit<'_> {
                 let place = base.clone() + self.offset(state);
                 match self.input.reduce {
                     Some(op) => self.combine(b, op, *array, place, value),
-                    None => b.store(*array, place, value),
+                    None => {
+                        let all = state.covers && self.covers_result();
+                        self.sets_all.set(self.sets_all.get() || all);
+                        b.store(*array, place, value);
+                    }
                 }
             }
             Target::None => {

@@ -6,7 +6,7 @@ use rayon::prelude::*;
 use smallvec::SmallVec;
 use ust_level_api::ir::Stmt;
 use ust_level_api::ir::interp::{GrowValues, Growable, Memory, Param};
-use ust_level_api::{Element, with_dtype};
+use ust_level_api::with_dtype;
 
 use super::choose::Planned;
 use super::collect::{GrowColumn, Part, Starts, Workspace, rows_of};
@@ -38,6 +38,8 @@ pub(crate) struct Compiled {
     apart: bool,
     /// Whether the loops combine with what is in memory already.
     adds: bool,
+    /// Whether the loops set every element of a result that is stored in full.
+    sets_all: bool,
     /// Most rows that a part of the last run collected: the next is likely to do the same.
     collected: AtomicUsize,
 }
@@ -106,6 +108,7 @@ impl Compiled {
         let reduce = stage.reduce.as_ref().map(|(op, _)| op.clone());
         let reduced = stage.reduce.as_ref().map_or(Vec::new(), |(_, indices)| indices.clone());
         let adds = combines(&planned.loops.function.body);
+        let sets_all = planned.loops.sets_all && chosen.executable.runs_loops();
         Ok(Self {
             planned,
             chosen,
@@ -114,6 +117,7 @@ impl Compiled {
             splitter,
             apart,
             adds,
+            sets_all,
             collected: AtomicUsize::new(0),
         })
     }
@@ -169,7 +173,7 @@ impl Compiled {
         out: &mut [T],
     ) -> Result<(), Error> {
         let groups = self.groups(tensors, &sizes.extents, how)?;
-        out.fill(T::from_scalar(self.planned.rest).unwrap_or(T::ZERO));
+        self.prepare(out);
         self.fill(tensors, sizes, groups.as_deref(), how, out)
     }
 
@@ -263,20 +267,32 @@ impl Compiled {
         };
         let length = length as usize;
         // Fresh memory that is read first is mapped twice.
-        let mut values = match self.adds {
+        let prepares = self.adds || self.sets_all;
+        let mut values = match prepares {
             true => Values::unspecified(rest.dtype(), length),
             false => Values::filled(rest, length),
         };
         with_dtype!(rest.dtype(), T => {
-            if self.adds {
-                values.typed_mut::<T>()?.fill(T::from_scalar(rest).unwrap_or(T::ZERO));
+            if prepares {
+                self.prepare(values.typed_mut::<T>()?);
             }
             self.fill(tensors, sizes, groups, how, values.typed_mut::<T>()?)?;
         });
         Ok(Tensor::from_full(bound, values, self.planned.fill))
     }
 
-    /// Combines into memory that holds the value where nothing is done.
+    /// Gives every element the value where nothing is done, unless the loops do that.
+    fn prepare<T: StoredElement>(&self, out: &mut [T]) {
+        let rest = T::from_scalar(self.planned.rest).unwrap_or(T::ZERO);
+        if !self.sets_all {
+            out.fill(rest);
+        } else if cfg!(debug_assertions) {
+            // So that tests see what is not set.
+            out.fill(if rest.same(T::ONE) { T::ZERO } else { T::ONE });
+        }
+    }
+
+    /// Combines into memory that [was prepared](Self::prepare).
     fn fill<T: StoredElement>(
         &self,
         tensors: &[&Tensor],

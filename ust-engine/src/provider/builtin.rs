@@ -43,6 +43,10 @@ impl Executable for Program {
         false
     }
 
+    fn runs_loops(&self) -> bool {
+        true
+    }
+
     fn describe(&self) -> String {
         format!("{} instructions", self.instructions())
     }
@@ -103,6 +107,10 @@ mod jit {
             check: &(dyn Fn() -> Result<(), Error> + Sync),
         ) -> Result<(), Error> {
             Kernel::run_apart(self, groups, memory, check)
+        }
+
+        fn runs_loops(&self) -> bool {
+            true
         }
 
         fn describe(&self) -> String {

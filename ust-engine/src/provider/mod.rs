@@ -168,6 +168,12 @@ pub trait Executable: fmt::Debug + Send + Sync {
         true
     }
 
+    /// Whether it runs the loops as they are written: a result that they set themselves does not
+    /// have to begin with its fill value.
+    fn runs_loops(&self) -> bool {
+        false
+    }
+
     /// What it is, for people: a line.
     fn describe(&self) -> String;
 

@@ -72,6 +72,10 @@ impl Emitter<'_, '_> {
                 let sum = self.call_at(kernel, &[pointer; 3], Some(float), &args);
                 self.add_to(target, dtype, sum, factor.as_ref());
             }
+            Pattern::Fill { y, value } => {
+                let args = [self.start(y, lo), count, self.expr(value).re];
+                self.call_at(kernel, &[pointer, pointer, float], None, &args);
+            }
             Pattern::Axpy { y, x, factor } => {
                 let factor = self.expr(factor).re;
                 let args = [self.start(y, lo), self.start(x, lo), count, factor];
@@ -181,6 +185,7 @@ impl Emitter<'_, '_> {
         let (numbers, wanted) = match &pattern {
             Pattern::GatherDot { a, crd, .. } => (a, Loop::GatherDot(kind(crd), Distance::Far)),
             Pattern::Dot { a, .. } => (a, Loop::Dot),
+            Pattern::Fill { y, .. } => (y, Loop::Fill),
             Pattern::Axpy { x, .. } => (x, Loop::Axpy),
             Pattern::MultiplyAdd { a, factor: None, .. } => (a, Loop::MultiplyAdd),
             Pattern::MultiplyAdd { a, .. } => (a, Loop::ScaledMultiplyAdd),

@@ -153,6 +153,30 @@ fn sums_of_multiples_and_of_products() {
 }
 
 #[test]
+fn elements_that_are_all_alike() {
+    for from_memory in [false, true] {
+        let mut p = Parts::new(IndexKind::U32);
+        let [_, a, _, y] = p.arrays;
+        p.b.for_("i", 0.into(), p.n.clone(), |b, at| {
+            let value = if from_memory { b.load(a, p.shift.clone()) } else { p.factor.clone() };
+            b.store(y, p.shift.clone() + at, value);
+        });
+        let function = p.b.finish();
+        assert!(matches!(pattern_of(&function), Pattern::Fill { .. }));
+        same_as_interpreter(&function, IndexKind::U32);
+    }
+    // What is stored is read from where it is stored to.
+    let mut p = Parts::new(IndexKind::U32);
+    let y = p.arrays[3];
+    p.b.for_("i", 0.into(), p.n.clone(), |b, at| {
+        let value = b.load(y, 2.into());
+        b.store(y, at, value + Expr::Const(Scalar::F64(1.0)));
+    });
+    let Stmt::For { var, body, .. } = &p.b.finish().body[0] else { panic!("a loop") };
+    assert_eq!(recognise(*var, body, &[false; 8]), None);
+}
+
+#[test]
 fn rows_of_a_sparse_matrix_times_a_dense_one() {
     for columns in [1, 3, 8, 33, 40] {
         let mut p = Parts::new(IndexKind::I32);

@@ -172,6 +172,24 @@ unsafe fn dot<V: Vector>(a: *const V::Lane, b: *const V::Lane, n: usize) -> V::L
     }
 }
 
+/// `y` valid for `n` writes.
+#[inline(always)]
+unsafe fn fill<V: Vector>(y: *mut V::Lane, n: usize, s: V::Lane) {
+    // SAFETY: every index is below `n`.
+    unsafe {
+        let all = V::splat(s);
+        let mut p = 0;
+        while p + V::N <= n {
+            all.store(y.add(p));
+            p += V::N;
+        }
+        while p < n {
+            *y.add(p) = s;
+            p += 1;
+        }
+    }
+}
+
 /// `y` valid for `n` reads and writes, `x` for `n` reads; they do not overlap.
 #[inline(always)]
 unsafe fn axpy<V: Vector, const FUSED: bool>(
@@ -284,6 +302,11 @@ macro_rules! kernels {
             kernels!(@rows rows_i64_fused, gather_dot_far_i64, gather_dot_near_i64, i64, true $(, $features)?);
             kernels!(@two axpy_exact, multiply_add_exact, false $(, $features)?);
             kernels!(@two axpy_fused, multiply_add_fused, true $(, $features)?);
+
+            $(#[target_feature(enable = $features)])?
+            pub(in crate::kernels) unsafe extern "C" fn fill(y: *mut T, n: usize, s: T) {
+                unsafe { super::super::fill::<V>(y, n, s) }
+            }
 
             $(#[target_feature(enable = $features)])?
             pub(in crate::kernels) unsafe extern "C" fn dot(

@@ -29,6 +29,8 @@ pub(crate) enum Loop {
     GatherDot(IndexKind, Distance),
     /// `sum of a[k] * b[k]`: `fn(a, b, n) -> T`. Never exact.
     Dot,
+    /// `y[j] = s`: `fn(y, n, s)`.
+    Fill,
     /// `y[j] += s * x[j]`: `fn(y, x, n, s)`.
     Axpy,
     /// `y[i] += a[i] * x[i]`: `fn(y, a, x, n)`.
@@ -117,6 +119,7 @@ macro_rules! pick {
                     _ => None,
                 },
                 (Loop::Dot, false) => both!(dot),
+                (Loop::Fill, _) => both!(fill),
                 (Loop::GatherDot(..) | Loop::Dot, true) => None,
                 // The order of factors may be another.
                 (Loop::TimesRow(_) | Loop::ScaledMultiplyAdd, true) => None,

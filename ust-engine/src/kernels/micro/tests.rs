@@ -182,9 +182,11 @@ macro_rules! tests {
                             let (x, s) = (numbers(random, n + 5), random.number() as T);
                             let (a, x) = (&a[3..], &x[5..]);
                             let (mut scaled, mut multiplied) = (y.clone(), y.clone());
+                            let mut filled = vec![T::NAN; n];
                             // Behind the end, where nothing is written.
                             scaled.push(T::NAN);
                             multiplied.push(T::NAN);
+                            filled.push(T::NAN);
                             // SAFETY: the signatures are those that are documented.
                             unsafe {
                                 let f: unsafe extern "C" fn(*mut T, *const T, usize, T) =
@@ -193,7 +195,11 @@ macro_rules! tests {
                                 let f: unsafe extern "C" fn(*mut T, *const T, *const T, usize) =
                                     std::mem::transmute(kernel(level, Loop::MultiplyAdd, exact));
                                 f(multiplied.as_mut_ptr(), a.as_ptr(), x.as_ptr(), n);
+                                let f: unsafe extern "C" fn(*mut T, usize, T) =
+                                    std::mem::transmute(kernel(level, Loop::Fill, exact));
+                                f(filled.as_mut_ptr(), n, s);
                             }
+                            assert!(filled[..n].iter().all(|&v| v == s) && filled[n].is_nan());
                             for at in 0..n {
                                 let expected = y[at] + s * x[at];
                                 assert!((scaled[at] - expected).abs() <= tolerance);

@@ -90,8 +90,15 @@ impl Emit<'_> {
     }
 
     /// A loop over every coordinate.
-    fn every(&self, b: &mut Builder, depth: usize, step: &Step, state: State) {
+    fn every(&self, b: &mut Builder, depth: usize, step: &Step, mut state: State) {
         let (domain, valid) = self.domain(step, &state);
+        state.covers &= match &step.expr {
+            IndexExpr::Var(v) => {
+                let whole = Interval { lo: Expr::Int(0), hi: self.extents[*v].clone() };
+                domain == whole && self.input.result.contains(v)
+            }
+            _ => false,
+        };
         let domain = self.part(b, depth, domain);
         let name = self.loop_name(step);
         let run = |b: &mut Builder, hi: Expr, state: State| {
@@ -126,8 +133,9 @@ impl Emit<'_> {
         depth: usize,
         step: &Step,
         (at, level): (usize, usize),
-        state: State,
+        mut state: State,
     ) {
+        state.covers = false;
         let operand = &self.operands[at];
         let ty = &operand.format.levels()[level].ty;
         let info = self.level((at, level));

@@ -41,6 +41,7 @@ impl Emit<'_> {
         if !universe && self.zip(b, depth, step, walkers, state) {
             return;
         }
+        let state = &State { covers: false, ..state.clone() };
         let name = self.loop_name(step);
         let uses: Vec<usize> = walkers.iter().map(|w| w.0).collect();
         // Sets of tensors, as bits, that have the coordinate: the larger first.

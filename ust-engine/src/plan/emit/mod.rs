@@ -22,6 +22,7 @@ mod solve;
 mod values;
 mod zip;
 
+use std::cell::Cell;
 use std::collections::HashMap;
 
 use ust_level_api::ir::{ArrayId, Builder, Elem, Expr, Function, Ty};
@@ -113,6 +114,8 @@ pub(crate) struct Loops {
     pub(crate) split: Split,
     /// See [`Input::is_by_first`].
     pub(crate) by_first: bool,
+    /// Whether every element of a full result is set before it is combined with.
+    pub(crate) sets_all: bool,
 }
 
 /// How the outermost loop can be split among threads.
@@ -188,6 +191,9 @@ pub(crate) struct State {
     pub(crate) target: Target,
     /// Whether this is part of a block that the border of the tensor cuts.
     cut: bool,
+    /// Whether the code comes here for all coordinates that the loops around it could have, and
+    /// those are index variables of the result.
+    pub(crate) covers: bool,
 }
 
 impl State {
@@ -206,6 +212,8 @@ pub(crate) struct Emit<'a> {
     pub(crate) extents: Vec<Expr>,
     pub(crate) part: Option<Interval>,
     pub(crate) output: Output,
+    /// See [`Loops::sets_all`].
+    pub(crate) sets_all: Cell<bool>,
 }
 
 /// Writes the loops of a stage.
@@ -277,7 +285,8 @@ pub(crate) fn emit(input: &Input<'_>) -> Loops {
     let values = values.collect();
     let output = Output::declare(&mut b, input, result_domains);
     let uses = operands.len();
-    let mut emit = Emit { input, operands, values, extents, part: None, output };
+    let sets_all = Cell::new(false);
+    let mut emit = Emit { input, operands, values, extents, part: None, output, sets_all };
     let split = emit.split();
     emit.part = (split != Split::No).then_some(part);
     let state = State {
@@ -290,11 +299,13 @@ pub(crate) fn emit(input: &Input<'_>) -> Loops {
         elements: vec![None; uses],
         target: Target::None,
         cut: false,
+        covers: true,
     };
     emit.output.begin(&mut b);
     emit.enter(&mut b, 0, state);
     emit.output.end(&mut b);
-    Loops { function: b.finish(), arguments, split, by_first: input.is_by_first() }
+    let (by_first, sets_all) = (input.is_by_first(), emit.sets_all.get());
+    Loops { function: b.finish(), arguments, split, by_first, sets_all }
 }
 
 impl Emit<'_> {

@@ -43,6 +43,7 @@ impl Emit<'_> {
             state.live[at] = Some(Pos::One(pos));
             return self.after_search(b, depth, at, rest, state);
         }
+        state.covers = false;
         let ty = &operand.format.levels()[level].ty;
         let site = operand.site(level, parent.interval(), &above, Reach::Inside);
         let located = match (&parent, info.props.unique) {

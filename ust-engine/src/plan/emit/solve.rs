@@ -83,6 +83,7 @@ impl Emit<'_> {
                 }
             }
         }
+        state.covers &= inside == Expr::Bool(true);
         b.if_(inside, |b| then(b, state));
     }
 
