@@ -126,6 +126,55 @@ fn rows_that_are_wanted_one_by_one_are_searched_not_merged() {
 }
 
 #[test]
+fn a_list_of_coordinates_is_no_worse_than_a_tree() {
+    let picks: Vec<u32> = (0..6000).map(|at: u32| at.wrapping_mul(2_654_435_761) >> 7).collect();
+    let (rows, list) = (matrix([300, 300], "CSR", &picks), matrix([300, 300], "COO", &picks));
+    let by_columns = matrix([300, 300], "COO(col-major)", &picks);
+    let product = "C(i,k) = A(i,j) * B(j,k)";
+    let planned = |a: &Tensor, b: &Tensor| {
+        einsum(product).arg("A", a).arg("B", b).format("CSR").prepare().expect("it can be planned")
+    };
+    let expected = planned(&rows, &rows).run(&[&rows, &rows]).expect("a product");
+    for (a, b) in [(&rows, &list), (&list, &list), (&by_columns, &rows), (&list, &by_columns)] {
+        let kernel = planned(a, b);
+        // Rows of the result are not written in any order and sorted afterwards.
+        let text = kernel.explain();
+        assert!(text.contains("combined in a dense row"), "{text}");
+        close(&kernel.run(&[a, b]).expect("a product"), &expected).expect("the same product");
+    }
+}
+
+#[test]
+fn padding_leaves_nothing_in_a_result_that_has_none() {
+    let a = [1, 5, 9, 38, 71, 75, 100, 119, 140, 141].map(|at| at * 5);
+    let b = [5, 9, 10, 71, 74, 75, 119, 139, 140, 143].map(|at| at * 5);
+    for text in [
+        "C(i,j) = A(i,j) * B(i,j)",
+        "C(i,j) = A(i,j) + B(i,j)",
+        "C(i,k) = A(i,j) * B(j,k)",
+        "C(i,k) = A(i,j) * B(k,j)",
+        "C(i,j) = min(A(i,j), B(i,j))",
+        "C(i,j) = A(i,j) * (B(i,j) + A(j,i))",
+    ] {
+        for result in ["CSR", "COO", "DCSC"] {
+            let run = |formats: [&str; 2]| {
+                let a = matrix([30, 30], formats[0], &a);
+                let b = matrix([30, 30], formats[1], &b);
+                let call = einsum(text).arg("A", &a).arg("B", &b).format(result);
+                call.run().expect("it can be run")
+            };
+            let expected = run(["CSR", "CSR"]);
+            for formats in [["BSR(4,4)", "BSR(4,4)"], ["BSR(2,3)", "CSR"], ["COO", "DIA-I"]] {
+                let found = run(formats);
+                let text = format!("{text} in {result} of {formats:?}");
+                assert_eq!(found.nse(), expected.nse(), "{text}");
+                close(&found, &expected).expect(&text);
+            }
+        }
+    }
+}
+
+#[test]
 fn results_may_need_wider_coordinates_than_those_before() {
     let sum = |columns: usize| {
         let (a, b) = (

@@ -39,11 +39,11 @@ pub(crate) struct Level {
     pub(crate) carries: bool,
     /// Whether positions with equal coordinates can be handed on together.
     pub(crate) groups: bool,
-    /// What it costs to find a coordinate under one parent.
+    /// What it costs to find a coordinate under one coordinate of the level above.
     pub(crate) locate: LocateCost,
     /// Number of coordinates.
     pub(crate) size: f64,
-    /// Children of a parent, on average.
+    /// Coordinates under one coordinate of the level above, on average.
     pub(crate) fanout: f64,
 }
 
@@ -53,18 +53,32 @@ impl Access {
         let domains = tensor.bound().levels();
         let mut parents = 1.0;
         let mut repeated = false;
+        // How many positions have the same coordinates so far.
+        let mut run = 1.0;
         let mut levels = Vec::with_capacity(format.level_count());
         for (at, spec) in format.levels().iter().enumerate() {
             let description = &format.descriptions()[at];
             let expr = spec.expr.renamed(dims);
             let size = domains[at].size as f64;
             let positions = positions(tensor, at, parents, size);
+            let children = if parents > 0.0 { run * positions / parents } else { 0.0 };
+            let fanout = match description.props.unique {
+                true => children,
+                false => distinct(children, size),
+            };
+            run = if fanout > 0.0 { children / fanout } else { 1.0 };
+            let (mergeable, carries) = cursor(format, at);
+            let locate = match (repeated, mergeable) {
+                (false, _) => description.locate,
+                // Under a run of parents.
+                (true, true) => LocateCost::Logarithmic,
+                (true, false) => LocateCost::None,
+            };
             let mut props = description.props;
             // Below a level that repeats a coordinate for each of its entries, only the last level
             // that is not full tells entries apart. The others repeat coordinates as well.
             props.unique &= !repeated || at + 1 >= format.tail();
             repeated |= !props.unique;
-            let (mergeable, carries) = cursor(format, at);
             levels.push(Level {
                 key: ExprKey::new(&expr),
                 vars: expr.vars().into_iter().collect(),
@@ -73,9 +87,9 @@ impl Access {
                 mergeable,
                 carries,
                 groups: can_group(format, at),
-                locate: description.locate,
+                locate,
                 size,
-                fanout: if parents > 0.0 { positions / parents } else { 0.0 },
+                fanout,
             });
             parents = positions;
         }
@@ -107,6 +121,11 @@ fn can_group(format: &Format, level: usize) -> bool {
     // Padding of one parent lies among the entries of the next: there is no order.
     let ordered = !below.props.full && !below.props.padded;
     ordered && below.props.contiguous && below.walk == WalkKind::Position
+}
+
+/// About how many numbers below `size` occur among so many.
+fn distinct(count: f64, size: f64) -> f64 {
+    if size > 0.0 { -size * (-count / size).exp_m1() } else { 0.0 }
 }
 
 /// About how many positions a level has.

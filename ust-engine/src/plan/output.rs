@@ -123,6 +123,11 @@ impl Output {
         self.kind == SinkKind::Sorted { depth } && self.tail == self.domains.len()
     }
 
+    /// Whether the result keeps single elements, each with coordinates of its own.
+    pub(super) fn stores_elements(&self) -> bool {
+        self.kind != SinkKind::Full && self.tail == self.domains.len()
+    }
+
     /// Number of coordinates of a row.
     pub(super) fn columns(&self) -> usize {
         self.tail

@@ -429,7 +429,7 @@ impl Compiled {
         let unsorted = meet || self.planned.sink.kind == SinkKind::Unsorted;
         within(how.threads, rows.values.len(), || {
             let op = self.reduce.clone().unwrap_or(Operator::Add);
-            let rows = if unsorted { sort_and_combine(&rows, bound, &op)? } else { rows };
+            let rows = if unsorted { sort_and_combine(rows, bound, &op)? } else { rows };
             Tensor::from_rows(bound, rows, fill, how.limit)
         })
     }

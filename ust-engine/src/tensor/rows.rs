@@ -4,7 +4,7 @@ use ust_level_api::check::MAX_POSITIONS;
 use ust_level_api::{IndexColumn, Scalar};
 
 use super::Tensor;
-use super::columns::{Stored, levels};
+use super::columns::{Stored, Table, levels};
 use super::values::{StoredElement, Values};
 use crate::error::Error;
 use crate::format::Bound;
@@ -17,6 +17,18 @@ pub(crate) struct Rows {
     pub(crate) columns: Vec<IndexColumn>,
     /// The values of the trailing full levels, row by row.
     pub(crate) values: Values,
+}
+
+impl Rows {
+    /// Rows of one value each in the order of their coordinates; rows at the same place in theirs.
+    /// Where there are such, columns hold each place once, and the second part says where the values
+    /// of each place begin, and at the end how many values there are. Parallel.
+    ///
+    /// # Errors
+    /// As [`Tensor::convert`].
+    pub(crate) fn sorted(self, bound: &Bound) -> Result<(Self, Option<Vec<i64>>), Error> {
+        Table::of_rows(self).sorted_rows(bound)
+    }
 }
 
 impl Tensor {

@@ -3,6 +3,7 @@
 use ust_level_api::Located;
 use ust_level_api::ir::{Builder, Expr};
 
+use super::merge::first_from;
 use super::{Emit, Origin, Pos, State};
 use crate::lower::emit as index;
 use crate::lower::nest::Reach;
@@ -52,8 +53,16 @@ impl Emit<'_> {
         };
         let located = located.unwrap_or_else(|| {
             // Coordinates are distinct here: at most one child is the one.
-            let found = b.var("found_at", Expr::Int(-1));
             let walk = ty.walk(&site, b);
+            if info.mergeable {
+                let hi = b.bind("end", walk.cursor.hi.clone());
+                let at = first_from(b, &walk, walk.cursor.lo.clone(), hi.clone(), &wanted);
+                let at = b.bind("at", at);
+                let here = (walk.step)(b, at.clone());
+                let found = at.lt(hi).select(here.crd.equals(wanted.clone()), Expr::Bool(false));
+                return Located { pos: here.pos, found };
+            }
+            let found = b.var("found_at", Expr::Int(-1));
             b.for_("cursor", walk.cursor.lo.clone(), walk.cursor.hi.clone(), |b, cursor| {
                 let step = (walk.step)(b, cursor.clone());
                 let here = match step.run {

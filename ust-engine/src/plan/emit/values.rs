@@ -1,6 +1,6 @@
 //! Elements once they are known, and terms as IR.
 
-use ust_level_api::ir::{BinOp, Builder, Expr};
+use ust_level_api::ir::{BinOp, Builder, Expr, UnOp};
 use ust_level_api::{Dtype, Scalar};
 
 use super::{Emit, Pos, State};
@@ -12,8 +12,37 @@ use crate::plan::simplify::simplify;
 impl Emit<'_> {
     /// Loads the elements that are known, and opens what the result needs at this depth.
     pub(super) fn settle(&self, b: &mut Builder, depth: usize, mut state: State) {
+        let before = state.elements.clone();
         self.load_known(b, &mut state);
-        self.open(b, depth, state);
+        let stored = self.is_stored(depth, &before, &state);
+        b.if_(stored, |b| self.open(b, depth, state));
+    }
+
+    /// Whether what became known here is more than padding, where nothing is to be done otherwise: a
+    /// result that stores single elements has none of those.
+    fn is_stored(&self, depth: usize, before: &[Option<Expr>], state: &State) -> Expr {
+        if !self.output.stores_elements() {
+            return Expr::Bool(true);
+        }
+        let padded = |at: &usize| {
+            let tensor = &self.input.tensors[*at];
+            tensor.has_padding() && !self.input.accesses[*at].full && state.elements[*at].is_some()
+        };
+        let uses: Vec<usize> = state.term.uses().into_iter().filter(padded).collect();
+        let differs = |at: &usize| {
+            let element = state.elements[*at].clone().expect("looked at above");
+            Expr::Unary(UnOp::Not, Box::new(is(element, self.input.fills[*at])))
+        };
+        let (needed, others): (Vec<usize>, Vec<usize>) =
+            uses.into_iter().partition(|&at| !self.worth_without(&state.term, &[at]));
+        let fresh = needed.iter().filter(|&&at| before[at].is_none());
+        let all = fresh.map(differs).fold(Expr::Bool(true), Expr::and);
+        let last = depth == self.input.order.steps.len();
+        if !last || others.is_empty() || self.worth_without(&state.term, &others) {
+            return all;
+        }
+        let any = others.iter().map(differs).reduce(|a, b| Expr::binary(BinOp::Or, a, b));
+        all.and(any.expect("there are some"))
     }
 
     /// Loads the elements that are known.

@@ -29,7 +29,10 @@ pub(super) use pieces::in_pieces;
 pub(super) use sort::gathered;
 use ust_level_api::{IndexColumn, Scalar};
 
+use self::order::heads;
+use self::sort::picked;
 use super::build::{BuildOptions, Duplicates};
+use super::rows::Rows;
 use super::{Tensor, Values};
 use crate::error::Error;
 use crate::format::Bound;
@@ -98,6 +101,27 @@ impl Table {
         }
         let blocks = self.group_sorted(bound);
         self.assemble(bound, blocks, fill, options.memory_limit)
+    }
+
+    /// The entries that rows of one value each are, in a format that has no trailing full levels.
+    pub(super) fn of_rows(rows: Rows) -> Self {
+        let Rows { columns: levels, values } = rows;
+        let offset = IndexColumn::Same(0, values.len());
+        Self { levels, offset, block: 1, values, places: None, distinct: false, sorted: 0 }
+    }
+
+    /// Those rows, sorted: see [`Rows::sorted`].
+    pub(super) fn sorted_rows(mut self, bound: &Bound) -> Result<(Rows, Option<Vec<i64>>), Error> {
+        self.sort(bound)?;
+        let n = self.len();
+        let mut starts = None;
+        if !self.distinct && self.first_duplicate().is_some() {
+            let firsts = heads(&self.levels.iter().collect::<Vec<_>>(), n);
+            self.levels = self.levels.iter().map(|column| picked(column, &firsts)).collect();
+            let ends = firsts.iter().chain([&n]);
+            starts = Some(ends.map(|&at| at as i64).collect());
+        }
+        Ok((Rows { columns: self.levels, values: self.values }, starts))
     }
 
     /// The coordinates of an entry in the tensor.
