@@ -427,7 +427,9 @@ impl Compiled {
         let meet = parts.len() > 1 && self.is_around_all();
         let rows = rows_of(parts, block as usize, rounds);
         let unsorted = meet || self.planned.sink.kind == SinkKind::Unsorted;
-        within(how.threads, rows.values.len(), || {
+        // Rows in order are moved as they are.
+        let work = if unsorted { rows.values.len() } else { rows.values.len() / 8 };
+        within(how.threads, work, || {
             let op = self.reduce.clone().unwrap_or(Operator::Add);
             let rows = if unsorted { sort_and_combine(rows, bound, &op)? } else { rows };
             Tensor::from_rows(bound, rows, fill, how.limit)

@@ -30,6 +30,16 @@ struct Cursors<'a> {
     ends: Vec<Expr>,
 }
 
+/// Where the cursors stand.
+struct Here {
+    /// The coordinate that is written.
+    crd: Expr,
+    /// For each cursor, whether it stands there.
+    mine: Vec<Expr>,
+    /// For each cursor, the value where it stands.
+    raw: Vec<Expr>,
+}
+
 impl Emit<'_> {
     /// Writes the loops where they can be written so; else does nothing, and gives false.
     pub(super) fn zip(
@@ -114,7 +124,7 @@ impl Emit<'_> {
         cursors: &Cursors<'_>,
         members: &[usize],
         any: bool,
-        mut state: State,
+        state: State,
     ) {
         let mut coordinates = Vec::new();
         let mut raw = Vec::new();
@@ -123,25 +133,64 @@ impl Emit<'_> {
             coordinates.push(b.bind("crd", here.crd));
             raw.push(self.load(b, cursors.uses[bit], &Pos::One(here.pos)));
         }
-        let least = coordinates.iter().cloned().reduce(Expr::min).expect("a member");
-        let crd = b.bind(&self.input.indices[v], least);
-        let several = members.len() > 1;
-        let mine: Vec<Expr> = match &coordinates[..] {
-            [_] => vec![Expr::Bool(true)],
-            // Of two, neither waits for the least.
-            [first, second] => [(first, second), (second, first)]
-                .map(|(own, other)| b.bind("mine", own.clone().le(other.clone())))
-                .to_vec(),
-            all => all.iter().map(|own| b.bind("mine", own.clone().equals(crd.clone()))).collect(),
-        };
+        let least = || coordinates.iter().cloned().reduce(Expr::min).expect("a member");
+        match &coordinates[..] {
+            [_] => {
+                let here = Here { crd: least(), mine: vec![Expr::Bool(true)], raw };
+                self.push_zipped(b, v, cursors, members, any, here, state);
+            }
+            // Where two patterns are alike, a branch is foreseen and nothing waits for it; where they
+            // are not, neither cursor waits for the least.
+            [first, second] if any => b.if_else(
+                first.clone().equals(second.clone()),
+                |b| {
+                    let mine = vec![Expr::Bool(true); 2];
+                    let here = Here { crd: first.clone(), mine, raw: raw.clone() };
+                    self.push_zipped(b, v, cursors, members, any, here, state.clone());
+                },
+                |b| {
+                    let mine = [(first, second), (second, first)]
+                        .map(|(own, other)| b.bind("mine", own.clone().lt(other.clone())));
+                    let crd = b.bind(&self.input.indices[v], least());
+                    let here = Here { crd, mine: mine.to_vec(), raw: raw.clone() };
+                    self.push_zipped(b, v, cursors, members, any, here, state.clone());
+                },
+            ),
+            _ => {
+                let crd = b.bind(&self.input.indices[v], least());
+                let mine: Vec<Expr> = match &coordinates[..] {
+                    [a, z] => vec![a.clone().le(z.clone()), z.clone().le(a.clone())],
+                    all => all.iter().map(|own| own.clone().equals(crd.clone())).collect(),
+                };
+                let mine = mine.into_iter().map(|mine| b.bind("mine", mine)).collect();
+                let here = Here { crd, mine, raw };
+                self.push_zipped(b, v, cursors, members, any, here, state);
+            }
+        }
+    }
+
+    /// Writes a row, and moves on.
+    #[allow(clippy::too_many_arguments)]
+    fn push_zipped(
+        &self,
+        b: &mut Builder,
+        v: usize,
+        cursors: &Cursors<'_>,
+        members: &[usize],
+        any: bool,
+        here: Here,
+        mut state: State,
+    ) {
+        let Here { crd, mine, raw } = here;
         for ((&bit, value), mine) in members.iter().zip(raw).zip(&mine) {
             let at = cursors.uses[bit];
-            let value = match several && any {
-                true => {
+            let value = match mine {
+                Expr::Bool(true) => value,
+                mine if any => {
                     let fill = Expr::Const(self.input.fills[at]);
                     b.bind("element", mine.clone().select(value, fill))
                 }
-                false => value,
+                _ => value,
             };
             state.elements[at] = Some(value);
         }
@@ -155,7 +204,10 @@ impl Emit<'_> {
         };
         self.output.push(b, coordinates, value, &hit);
         for (&bit, mine) in members.iter().zip(&mine) {
-            let one = if several { mine.clone().select(1, 0) } else { Expr::Int(1) };
+            let one = match mine {
+                Expr::Bool(true) => Expr::Int(1),
+                mine => mine.clone().select(1, 0),
+            };
             (cursors.set)(b, bit, cursors.at[bit].clone() + one);
         }
     }
