@@ -68,7 +68,7 @@ impl Access {
             };
             run = if fanout > 0.0 { children / fanout } else { 1.0 };
             let (mergeable, carries) = cursor(format, at);
-            let locate = match (repeated, mergeable) {
+            let locate = match (repeated, mergeable && !carries) {
                 (false, _) => description.locate,
                 // Under a run of parents.
                 (true, true) => LocateCost::Logarithmic,

@@ -54,7 +54,8 @@ impl Emit<'_> {
         let located = located.unwrap_or_else(|| {
             // Coordinates are distinct here: at most one child is the one.
             let walk = ty.walk(&site, b);
-            if info.mergeable {
+            // Where coordinates ascend, and each can be read on its own.
+            if info.mergeable && !info.carries {
                 let hi = b.bind("end", walk.cursor.hi.clone());
                 let at = first_from(b, &walk, walk.cursor.lo.clone(), hi.clone(), &wanted);
                 let at = b.bind("at", at);
