@@ -1,5 +1,6 @@
 //! The loops, written once over [`Vector`], and compiled for each instruction set.
 
+use super::FAR;
 use super::tiles::{row, times_row};
 use super::vector::{Four, Index, Real, Vector};
 
@@ -114,11 +115,17 @@ unsafe fn rows<V: Vector, I: Index, const FUSED: bool>(
     unsafe {
         let mut begin = (*pos.offset(lo)).get();
         let last = (*pos.offset(hi)).get();
-        let (dot, least) = if far && V::GATHERS { (long[0], LONG[0]) } else { (long[1], LONG[1]) };
+        let far = far && V::GATHERS;
+        // A row whose columns lie closer together finds them near, however large `x` is.
+        let spread = (FAR.start / size_of::<V::Lane>()) as isize;
         for i in lo..hi {
             let end = (*pos.offset(i + 1)).get();
             let n = end.saturating_sub(begin).max(0) as usize;
             let (a, crd) = (a.offset(begin), crd.offset(begin));
+            let wide = far
+                && n >= LONG[0]
+                && (*crd.add(n - 1)).get().saturating_sub((*crd).get()) >= spread;
+            let (dot, least) = if wide { (long[0], LONG[0]) } else { (long[1], LONG[1]) };
             let sum = if FUSED && n <= 4 && begin + 4 <= last {
                 V::Four::zero().plus_products(a, crd, x).first(n).total()
             } else if FUSED && n >= least {

@@ -44,7 +44,8 @@ pub(crate) enum Loop {
     /// `fn(c, a, crd, b, count, width, stride)`.
     Row(IndexKind),
     /// `out[i] = sum of a[p] * x[crd[p]]` for `p` in `pos[i]..pos[i + 1]`, for each `i` in
-    /// `lo..hi`: `fn(pos, crd, a, x, out, lo, hi, far, places)`, `far` where `x` is [`FAR`];
+    /// `lo..hi`: `fn(pos, crd, a, x, out, lo, hi, far, places)`, `far` where `x` is [`FAR`] (rows whose
+    /// columns lie close together are near all the same);
     /// `out[places[i]]` where `places` is not null.
     Rows(IndexKind),
 }
