@@ -23,6 +23,10 @@ const MOST: usize = 3;
 
 /// Cursors over the tensors.
 struct Cursors<'a> {
+    /// The index variable that they run along.
+    index: usize,
+    /// Whether a row is written where any of them stands, not all.
+    any: bool,
     uses: Vec<usize>,
     walks: Vec<Walk<'a>>,
     at: Vec<Expr>,
@@ -96,6 +100,8 @@ impl Emit<'_> {
         }
         let (vars, ends) = self.cursors(b, depth, &self.loop_name(step), &walks);
         let cursors = Cursors {
+            index: v,
+            any,
             uses: uses.clone(),
             at: vars.iter().map(|&var| var.into()).collect(),
             set: &|b, bit, to| b.assign(vars[bit], to),
@@ -112,20 +118,12 @@ impl Emit<'_> {
             let members: Vec<usize> = (0..uses.len()).filter(|bit| set >> bit & 1 == 1).collect();
             let more = |&bit: &usize| cursors.at[bit].clone().lt(cursors.ends[bit].clone());
             let go = members.iter().map(more).reduce(Expr::and).expect("a member");
-            b.while_(go, |b| self.zipped(b, v, &cursors, &members, any, state));
+            b.while_(go, |b| self.zipped(b, &cursors, &members, state));
         }
         true
     }
 
-    fn zipped(
-        &self,
-        b: &mut Builder,
-        v: usize,
-        cursors: &Cursors<'_>,
-        members: &[usize],
-        any: bool,
-        state: State,
-    ) {
+    fn zipped(&self, b: &mut Builder, cursors: &Cursors<'_>, members: &[usize], state: State) {
         let mut coordinates = Vec::new();
         let mut raw = Vec::new();
         for &bit in members {
@@ -137,47 +135,44 @@ impl Emit<'_> {
         match &coordinates[..] {
             [_] => {
                 let here = Here { crd: least(), mine: vec![Expr::Bool(true)], raw };
-                self.push_zipped(b, v, cursors, members, any, here, state);
+                self.push_zipped(b, cursors, members, here, state);
             }
             // Where two patterns are alike, a branch is foreseen and nothing waits for it; where they
             // are not, neither cursor waits for the least.
-            [first, second] if any => b.if_else(
+            [first, second] if cursors.any => b.if_else(
                 first.clone().equals(second.clone()),
                 |b| {
                     let mine = vec![Expr::Bool(true); 2];
                     let here = Here { crd: first.clone(), mine, raw: raw.clone() };
-                    self.push_zipped(b, v, cursors, members, any, here, state.clone());
+                    self.push_zipped(b, cursors, members, here, state.clone());
                 },
                 |b| {
                     let mine = [(first, second), (second, first)]
                         .map(|(own, other)| b.bind("mine", own.clone().lt(other.clone())));
-                    let crd = b.bind(&self.input.indices[v], least());
+                    let crd = b.bind(&self.input.indices[cursors.index], least());
                     let here = Here { crd, mine: mine.to_vec(), raw: raw.clone() };
-                    self.push_zipped(b, v, cursors, members, any, here, state.clone());
+                    self.push_zipped(b, cursors, members, here, state.clone());
                 },
             ),
             _ => {
-                let crd = b.bind(&self.input.indices[v], least());
+                let crd = b.bind(&self.input.indices[cursors.index], least());
                 let mine: Vec<Expr> = match &coordinates[..] {
                     [a, z] => vec![a.clone().le(z.clone()), z.clone().le(a.clone())],
                     all => all.iter().map(|own| own.clone().equals(crd.clone())).collect(),
                 };
                 let mine = mine.into_iter().map(|mine| b.bind("mine", mine)).collect();
                 let here = Here { crd, mine, raw };
-                self.push_zipped(b, v, cursors, members, any, here, state);
+                self.push_zipped(b, cursors, members, here, state);
             }
         }
     }
 
     /// Writes a row, and moves on.
-    #[allow(clippy::too_many_arguments)]
     fn push_zipped(
         &self,
         b: &mut Builder,
-        v: usize,
         cursors: &Cursors<'_>,
         members: &[usize],
-        any: bool,
         here: Here,
         mut state: State,
     ) {
@@ -186,7 +181,7 @@ impl Emit<'_> {
             let at = cursors.uses[bit];
             let value = match mine {
                 Expr::Bool(true) => value,
-                mine if any => {
+                mine if cursors.any => {
                     let fill = Expr::Const(self.input.fills[at]);
                     b.bind("element", mine.clone().select(value, fill))
                 }
@@ -194,11 +189,11 @@ impl Emit<'_> {
             };
             state.elements[at] = Some(value);
         }
-        state.index[v] = Some(crd);
+        state.index[cursors.index] = Some(crd);
         self.load_known(b, &mut state);
         let value = self.value(b, &state.term.clone(), &state);
         let coordinates = self.row_coordinates(&state, self.output.columns());
-        let hit = match any {
+        let hit = match cursors.any {
             true => Expr::Bool(true),
             false => mine.iter().cloned().fold(Expr::Bool(true), Expr::and),
         };
