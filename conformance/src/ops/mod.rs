@@ -7,6 +7,7 @@
 //! | module | what |
 //! |---|---|
 //! | [`table`] | the operations |
+//! | `made` | expressions made at random |
 //! | [`pool`] | the formats |
 //! | `draw` | a trial from a number: shapes, entries, formats, widths, fill values, slices |
 //! | `trial` | a trial evaluated on every back end |
@@ -18,6 +19,7 @@
 
 mod compare;
 mod draw;
+mod made;
 pub mod pool;
 mod shrink;
 pub mod table;
@@ -26,6 +28,7 @@ mod trial;
 use ust_engine::Format;
 use ust_level_api::Dtype;
 
+use crate::oracle::Random;
 use crate::report::{Case, Outcome, Trouble, guarded};
 use draw::Drawing;
 use pool::Pool;
@@ -102,7 +105,7 @@ impl Suite {
     ) -> Self {
         let share = if amount == Amount::Level { 25 } else { 60 };
         let pool = Pool::new(others, share);
-        let mut portions = portions(&pool, amount);
+        let mut portions = portions(&pool, amount, seed);
         if let Some(only) = only {
             for portion in &mut portions {
                 portion.trials.retain(|(id, _)| id == only);
@@ -189,7 +192,7 @@ impl Suite {
     }
 }
 
-fn portions(pool: &Pool, amount: Amount) -> Vec<Portion> {
+fn portions(pool: &Pool, amount: Amount, seed: u64) -> Vec<Portion> {
     let mut all = Vec::new();
     let count = |level, quick, full| match amount {
         Amount::Level => level,
@@ -240,6 +243,16 @@ fn portions(pool: &Pool, amount: Amount) -> Vec<Portion> {
             });
             add("pairs", format!("{} of {a} and others", operation.name), each.collect());
         }
+    }
+    // A few operations each, so that what fails says where to look.
+    const TOGETHER: usize = 20;
+    for part in 0..count(0, 3, 15) {
+        let each = (0..TOGETHER).map(|at| {
+            let id = format!("made/{}", part * TOGETHER + at);
+            let mut random = Random::new(seed ^ draw::hash(&id));
+            (id.clone(), Spec::Any(Box::leak(Box::new(made::made(&id, &mut random)))))
+        });
+        add("made", format!("expressions made at random, part {part}"), each.collect());
     }
     for operation in of(LARGE) {
         let spec = Spec::Large(operation);

@@ -18,6 +18,8 @@ pub enum Numbers {
     Wide,
     /// Floating point of at least 32 bits, and complex.
     Fractions,
+    /// Double precision alone: what is summed after functions of it is far from exact.
+    Double,
 }
 
 impl Numbers {
@@ -30,6 +32,7 @@ impl Numbers {
             Self::Ordered => !dtype.is_complex(),
             Self::Real => *dtype != Dtype::Bool && !dtype.is_complex(),
             Self::Wide => *dtype != Dtype::Bool && !dtype.is_complex() && dtype.bytes() >= 4,
+            Self::Double => *dtype == Dtype::F64,
             Self::Fractions => (dtype.is_float() || dtype.is_complex()) && dtype.bytes() >= 4,
         };
         Dtype::ALL.iter().copied().filter(takes).collect()

@@ -171,13 +171,17 @@ impl Oracle<'_> {
             }
             Term::Stored { op, arg, dtype } => {
                 let value = self.value(arg, index)?;
-                match arg.uses().iter().any(|&at| self.is_stored(at, index)) {
+                match arg.reduces() || arg.uses().iter().any(|&at| self.is_stored(at, index)) {
                     true => self.apply(op, &[value], *dtype)?,
                     false => self.cast(value, *dtype)?,
                 }
             }
             Term::Reduce { op, indices, body } => {
-                let dtype = self.assignment.dtype(body);
+                let of = self.assignment.dtype(body);
+                let half = matches!(of, Dtype::F16 | Dtype::Bf16);
+                let rounds = matches!(op, Operator::Add | Operator::Mul);
+                // Rounded once, not at each step.
+                let dtype = if half && rounds { Dtype::F32 } else { of };
                 let mut all = Vec::new();
                 everywhere(self.assignment, indices, &mut index.clone(), &mut |at| {
                     all.push(at.to_vec());
@@ -185,9 +189,10 @@ impl Oracle<'_> {
                 let mut sum = op.identity(dtype).unwrap_or(dtype.zero());
                 for mut at in all {
                     let value = self.value(body, &mut at)?;
+                    let value = self.cast(value, dtype)?;
                     sum = self.apply(op, &[sum, value], dtype)?;
                 }
-                sum
+                self.cast(sum, of)?
             }
         })
     }

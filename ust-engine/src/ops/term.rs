@@ -99,7 +99,8 @@ pub enum Term {
         dtype: Dtype,
     },
     /// A function that passes by what is not stored: where no element below is stored, the value
-    /// is that of the argument, cast to `dtype` (constants count as not stored).
+    /// is that of the argument, cast to `dtype`. Constants count as not stored, what a reduction
+    /// gives as stored.
     Stored {
         /// The function, of one argument.
         op: Operator,
@@ -144,6 +145,14 @@ impl Term {
             }
         });
         uses
+    }
+
+    /// Whether there is a reduction in it.
+    #[must_use]
+    pub fn reduces(&self) -> bool {
+        let mut found = false;
+        self.visit(&mut |term| found |= matches!(term, Term::Reduce { .. }));
+        found
     }
 
     /// Calls `f` for this term and every one below it.

@@ -8,7 +8,7 @@ use super::infer::infer;
 use super::order::{Order, Problem, best};
 use super::simplify::simplify;
 use super::sink::{Shape, Sink, SinkKind, columns};
-use super::stage::Stage;
+use super::stage::{Stage, cast};
 use crate::error::Error;
 use crate::format::Format;
 use crate::ops::term::Term;
@@ -24,7 +24,7 @@ pub(crate) struct Planned {
     pub(crate) conversions: Vec<Option<Format>>,
     /// The format of the result.
     pub(crate) format: Format,
-    /// What a place has where nothing is done.
+    /// What a place has where nothing is done; of the dtype that the loops write.
     pub(crate) rest: Scalar,
     /// What is not stored in the result has this value: `rest`, but zero where every place is
     /// visited.
@@ -146,7 +146,15 @@ pub(crate) fn choose(given: &Given<'_>) -> Result<Planned, Error> {
         rest,
         plain,
     };
-    let loops = emit(&input);
+    let mut loops = emit(&input);
+    let mut rest = rest;
+    if loops.in_memory
+        && let Some((op, wide)) = stage.accumulator()
+    {
+        rest = op.identity(wide).unwrap_or(wide.zero());
+        let body = cast(stage.body.clone(), stage.dtype, wide);
+        loops = emit(&Input { body: &body, rest, ..input });
+    }
     let formats = given.tensors.iter().map(|t| t.format().clone()).collect();
     let cost = order.cost;
     let fill = if worth[0] { rest.dtype().zero() } else { rest };

@@ -8,6 +8,7 @@ use smallvec::SmallVec;
 use ust_level_api::Scalar;
 
 use super::choose::{Given, Planned, choose};
+use super::divide::{Known, divide};
 use super::frame::{self, Extents, Frame, Last, Sizes};
 use super::run::Compiled;
 use super::stage::{Source, Stage, stages};
@@ -56,8 +57,17 @@ impl Prepared {
         operands: &[&Tensor],
         options: &Options<'_>,
     ) -> Result<Self, Error> {
-        let stages = stages(&assignment);
         let extents: Extents = assignment.indices.iter().map(|index| index.extent).collect();
+        let stages = divide(stages(&assignment), &extents, &|source| match source {
+            Source::Operand(at) => {
+                let levels = operands[at].format().descriptions().iter();
+                Some(Known {
+                    sparse: levels.filter(|level| !level.props.full).count(),
+                    fill: assignment.operands.get(at).map_or(operands[at].fill(), |o| o.fill),
+                })
+            }
+            Source::Stage(_) => None,
+        })?;
         let mut compiled: Vec<Compiled> = Vec::new();
         let mut results = Vec::new();
         for (at, stage) in stages.iter().enumerate() {
@@ -70,6 +80,7 @@ impl Prepared {
             if !last {
                 let sizes = Sizes::new(&extents, &stage.result, &made.planned.sink.format)?;
                 let result = made.run(&refs(&tensors), &sizes, options.run)?;
+                let result = finished(result, stage)?;
                 drop(tensors);
                 results.push(result);
             }
@@ -135,17 +146,13 @@ impl Prepared {
                     compiled.run(&refs(&tensors), sizes, how)?
                 }
             };
-            results.push(result);
+            results.push(finished(result, stage)?);
             spent.run_in += since(start);
         }
         if let Some(timing) = timing {
             *timing = spent;
         }
-        let result = results.pop().expect("an assignment has a stage");
-        if result.dtype() == self.assignment.result.dtype {
-            return Ok(result);
-        }
-        result.cast(self.assignment.result.dtype)
+        Ok(results.pop().expect("an assignment has a stage"))
     }
 
     /// Runs all stages; the result goes into memory that is given.
@@ -220,10 +227,19 @@ fn are_ready<'a>(
         && stage.uses.iter().all(|one| match one.source {
             Source::Operand(at) => {
                 to.push(operands[at]);
-                operands[at].view().is_whole()
+                operands[at].view().is_whole() && !one.full
             }
             Source::Stage(_) => false,
         })
+}
+
+/// The result of a stage, of what its loops gave.
+fn finished(result: Tensor, stage: &Stage) -> Result<Tensor, Error> {
+    let result = result.rounded(stage.dtype);
+    match stage.visits_more && result.format().tail() > 0 {
+        true => result.eliminate_zeros(),
+        false => Ok(result),
+    }
 }
 
 /// The tensor of each use of a stage. Views are made whole.
@@ -244,9 +260,18 @@ fn tensors_of<'a>(
         }
         .map(|made| Operand::Made(Box::new(made)))
     };
-    let each = stage.uses.iter().map(|u| match u.source {
-        Source::Operand(at) => whole(operands[at]),
-        Source::Stage(at) => Ok(Operand::Borrowed(&results[at])),
+    let each = stage.uses.iter().map(|one| {
+        let given = match one.source {
+            Source::Operand(at) => whole(operands[at])?,
+            Source::Stage(at) => Operand::Borrowed(&results[at]),
+        };
+        if !one.full {
+            return Ok(given);
+        }
+        let tensor = given.tensor();
+        let name = if tensor.rank() == 0 { "Scalar" } else { "Dense" };
+        let made = tensor.convert(&Format::resolve(name, Some(tensor.rank()))?)?;
+        Ok(Operand::Made(Box::new(made)))
     });
     each.collect()
 }
@@ -257,14 +282,19 @@ enum Operand<'a> {
     Made(Box<Tensor>),
 }
 
+impl Operand<'_> {
+    fn tensor(&self) -> &Tensor {
+        match self {
+            Self::Borrowed(tensor) => tensor,
+            Self::Made(tensor) => tensor,
+        }
+    }
+}
+
 type Held<'a> = SmallVec<[Operand<'a>; 4]>;
 
 fn refs<'t>(tensors: &'t [Operand<'_>]) -> SmallVec<[&'t Tensor; 4]> {
-    let each = tensors.iter().map(|given| match given {
-        Operand::Borrowed(tensor) => *tensor,
-        Operand::Made(tensor) => tensor,
-    });
-    each.collect()
+    tensors.iter().map(Operand::tensor).collect()
 }
 
 fn plan(
@@ -306,10 +336,7 @@ fn converted<'a>(planned: &Planned, tensors: Held<'a>, how: Run<'_>) -> Result<H
     let each = tensors.into_iter().zip(&planned.conversions);
     each.map(|(given, format)| {
         let Some(format) = format else { return Ok(given) };
-        let tensor = match &given {
-            Operand::Borrowed(tensor) => *tensor,
-            Operand::Made(tensor) => tensor,
-        };
+        let tensor = given.tensor();
         let made = within(how.threads, tensor.nse(), || tensor.convert(format))?;
         Ok(Operand::Made(Box::new(made)))
     })

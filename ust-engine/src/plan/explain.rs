@@ -62,6 +62,9 @@ fn one(
         if matches!(one.source, Source::Operand(o) if views[o]) {
             write!(out, "a view, copied; ")?;
         }
+        if one.full {
+            write!(out, "stored in full first; ")?;
+        }
         match &planned.conversions[u] {
             None => writeln!(out, "in `{}`", planned.formats[u])?,
             Some(to) => writeln!(out, "converted from `{}` into `{to}`", planned.formats[u])?,
@@ -96,6 +99,9 @@ fn one(
         SinkKind::Unsorted => "appended as they come, sorted and combined afterwards".to_owned(),
     };
     write!(out, "results     {how}")?;
+    if planned.rest.dtype() != stage.dtype {
+        write!(out, " as {}, rounded at the end", planned.rest.dtype())?;
+    }
     match planned.sink.format == planned.format {
         true => writeln!(out)?,
         false => writeln!(out, ", in `{}`, then converted", planned.sink.format)?,

@@ -3,6 +3,7 @@
 //! | module | what |
 //! |---|---|
 //! | `stage` | an assignment in stages, each with one reduction at most |
+//! | `divide` | stages with too many sparse operands, in smaller ones |
 //! | `simplify` | what remains of a term where tensors have nothing stored |
 //! | `access` | a use of a tensor: its levels as expressions over index variables |
 //! | `order` | which loops, in which order, over which levels; which tensors are converted first |
@@ -20,6 +21,7 @@
 pub(crate) mod access;
 pub(crate) mod choose;
 mod collect;
+mod divide;
 pub(crate) mod emit;
 pub(crate) mod execute;
 mod explain;

@@ -292,6 +292,7 @@ impl Emit<'_> {
     }
 
     fn combine(&self, b: &mut Builder, op: &Operator, array: ArrayId, place: Expr, value: Expr) {
+        self.in_memory.set(true);
         match op.reduction(self.input.rest.dtype()) {
             Some(op) => b.reduce(op, array, place, value),
             None => {
@@ -443,6 +444,7 @@ impl Emit<'_> {
             }
             Target::None => {
                 let coordinates = self.row_coordinates(state, self.output.tail);
+                self.in_memory.set(self.in_memory.get() || self.input.reduce.is_some());
                 self.append(b, coordinates, Some(value));
             }
         }

@@ -21,17 +21,7 @@ pub(crate) fn simplify(term: &Term, fill: &dyn Fn(usize) -> Option<Scalar>) -> T
             indices: indices.clone(),
             body: Box::new(simplify(body, fill)),
         },
-        Term::Stored { op, arg, dtype } => match simplify(arg, fill) {
-            Term::Const(value) => match value.cast(*dtype) {
-                Ok(value) => Term::Const(value),
-                Err(_) => Term::Stored {
-                    op: op.clone(),
-                    arg: Box::new(Term::Const(value)),
-                    dtype: *dtype,
-                },
-            },
-            arg => Term::Stored { op: op.clone(), arg: Box::new(arg), dtype: *dtype },
-        },
+        Term::Stored { .. } => unreachable!("a choice in a stage"),
         Term::Call { op, args, dtype } => {
             let args: Vec<Term> = args.iter().map(|arg| simplify(arg, fill)).collect();
             call(op, args, *dtype)

@@ -7,6 +7,7 @@ use std::collections::BTreeSet;
 
 use ust_level_api::{Dtype, Scalar};
 
+use super::divide::only_used;
 use super::simplify::simplify;
 use crate::ops::operator::Operator;
 use crate::ops::term::{Assignment, Term};
@@ -26,6 +27,14 @@ pub(crate) struct StageUse {
     pub(crate) source: Source,
     /// The index variable of each dimension.
     pub(crate) dims: Vec<usize>,
+    /// Whether the tensor is converted first, so that all of its elements are stored.
+    pub(crate) full: bool,
+}
+
+impl StageUse {
+    pub(crate) fn new(source: Source, dims: Vec<usize>) -> Self {
+        Self { source, dims, full: false }
+    }
 }
 
 /// One reduction at most, around a term without reductions.
@@ -39,6 +48,8 @@ pub(crate) struct Stage {
     pub(crate) result: Vec<usize>,
     /// The dtype of the result.
     pub(crate) dtype: Dtype,
+    /// Whether places are visited, and stored in the result, where no operand stores anything.
+    pub(crate) visits_more: bool,
 }
 
 /// The stages of an assignment; the last gives the result. An update reads the old value as the
@@ -48,7 +59,7 @@ pub(crate) fn stages(assignment: &Assignment) -> Vec<Stage> {
     splitter.uses = assignment
         .uses
         .iter()
-        .map(|u| StageUse { source: Source::Operand(u.operand), dims: u.indices.clone() })
+        .map(|u| StageUse::new(Source::Operand(u.operand), u.indices.clone()))
         .collect();
     let result = &assignment.result;
     let (reduce, body) = splitter.root(&assignment.body);
@@ -83,6 +94,7 @@ pub(crate) fn stages(assignment: &Assignment) -> Vec<Stage> {
         reduce,
         result: result.indices.clone(),
         dtype: result.dtype,
+        visits_more: false,
     };
     let Some(op) = &assignment.update else {
         let body = masked(body, Term::Const(outside));
@@ -99,10 +111,8 @@ pub(crate) fn stages(assignment: &Assignment) -> Vec<Stage> {
         }
     };
     let before = Term::Element(splitter.uses.len());
-    splitter.uses.push(StageUse {
-        source: Source::Operand(assignment.operands.len()),
-        dims: result.indices.clone(),
-    });
+    let old = Source::Operand(assignment.operands.len());
+    splitter.uses.push(StageUse::new(old, result.indices.clone()));
     let args = vec![before.clone(), body];
     let both = Term::Call { op: op.clone(), args, dtype: result.dtype };
     let last = stage(&splitter.uses, masked(both, before), None);
@@ -154,9 +164,7 @@ impl Splitter<'_> {
                 args: args.iter().map(|arg| self.flat(arg)).collect(),
                 dtype: *dtype,
             },
-            Term::Stored { op, arg, dtype } => {
-                Term::Stored { op: op.clone(), arg: Box::new(self.flat(arg)), dtype: *dtype }
-            }
+            Term::Stored { op, arg, dtype } => self.choice(op, arg, *dtype),
             Term::Reduce { .. } => {
                 let dtype = self.assignment.dtype(term);
                 let (reduce, body) = self.root(term);
@@ -167,6 +175,23 @@ impl Splitter<'_> {
                 self.apart(body, op, indices, free.into_iter().collect(), dtype)
             }
         }
+    }
+
+    /// A function of what is stored, as a choice: what remains of its argument where a tensor has
+    /// nothing stored does not say any more whether another has.
+    fn choice(&mut self, op: &Operator, arg: &Term, dtype: Dtype) -> Term {
+        let of = self.assignment.dtype(arg);
+        let reduces = arg.reduces();
+        let arg = self.flat(arg);
+        if reduces {
+            return Term::Call { op: op.clone(), args: vec![arg], dtype };
+        }
+        let uses: BTreeSet<usize> = arg.uses().into_iter().collect();
+        let or = |a, b| Term::Call { op: Operator::Or, args: vec![a, b], dtype: Dtype::Bool };
+        let outside = cast(arg.clone(), of, dtype);
+        let Some(stored) = uses.into_iter().map(Term::Present).reduce(or) else { return outside };
+        let inside = Term::Call { op: op.clone(), args: vec![arg], dtype };
+        Term::Call { op: Operator::Where, args: vec![stored, inside, outside], dtype }
     }
 
     /// Computes a reduction as a tensor of its own, and gives its element.
@@ -185,31 +210,23 @@ impl Splitter<'_> {
             reduce: Some((op, indices)),
             result: free.clone(),
             dtype,
+            visits_more: false,
         });
-        self.uses.push(StageUse { source: Source::Stage(stage), dims: free });
+        self.uses.push(StageUse::new(Source::Stage(stage), free));
         Term::Element(self.uses.len() - 1)
     }
 
-    /// Leaves each stage the uses that occur in it.
-    fn finish(mut self) -> Vec<Stage> {
-        for stage in &mut self.stages {
-            let wanted: BTreeSet<usize> = stage.body.uses().into_iter().collect();
-            let wanted: Vec<usize> = wanted.into_iter().collect();
-            let place = |at: usize| wanted.iter().position(|&w| w == at).expect("a use");
-            stage.uses = wanted.iter().map(|&at| stage.uses[at].clone()).collect();
-            renumber(&mut stage.body, &place);
-        }
-        self.stages
+    fn finish(self) -> Vec<Stage> {
+        self.stages.into_iter().map(only_used).collect()
     }
 }
 
-fn renumber(term: &mut Term, place: &dyn Fn(usize) -> usize) {
+pub(crate) fn renumber(term: &mut Term, place: &dyn Fn(usize) -> usize) {
     match term {
         Term::Const(_) => {}
         Term::Element(at) | Term::Present(at) => *at = place(*at),
         Term::Call { args, .. } => args.iter_mut().for_each(|arg| renumber(arg, place)),
-        Term::Stored { arg, .. } => renumber(arg, place),
-        Term::Reduce { body, .. } => renumber(body, place),
+        Term::Stored { arg: body, .. } | Term::Reduce { body, .. } => renumber(body, place),
     }
 }
 
@@ -236,6 +253,15 @@ impl Stage {
             Term::Const(value) => value.cast(self.dtype).unwrap_or(self.dtype.zero()),
             _ => self.dtype.zero(),
         }
+    }
+
+    /// The dtype in which sums and products are formed that go through memory, where it is not
+    /// that of the result: each step would be rounded to half precision.
+    pub(crate) fn accumulator(&self) -> Option<(&Operator, Dtype)> {
+        let half = matches!(self.dtype, Dtype::F16 | Dtype::Bf16);
+        let (op, _) = self.reduce.as_ref()?;
+        let rounds = matches!(op, Operator::Add | Operator::Mul);
+        (half && rounds).then_some((op, Dtype::F32))
     }
 
     /// Whether duplicates of a use may be taken one by one.

@@ -1,7 +1,7 @@
 //! Rows into levels: how results of operations become tensors.
 
 use ust_level_api::check::MAX_POSITIONS;
-use ust_level_api::{IndexColumn, Scalar};
+use ust_level_api::{Dtype, IndexColumn, Scalar};
 
 use super::Tensor;
 use super::columns::{Stored, Table, levels};
@@ -32,6 +32,16 @@ impl Rows {
 }
 
 impl Tensor {
+    /// A result that was computed in single precision, where `dtype` is one of half precision.
+    pub(crate) fn rounded(mut self, dtype: Dtype) -> Self {
+        if self.dtype() != dtype {
+            let fill = Values::filled(self.fill, 1).rounded(dtype);
+            self.fill = fill.get(0).unwrap_or(dtype.zero());
+            self.values = self.values.rounded(dtype);
+        }
+        self
+    }
+
     /// A tensor whose levels are all full, of a value for every place.
     pub(crate) fn from_full(bound: &Bound, values: Values, fill: Scalar) -> Self {
         let arrays = vec![ust_level_api::Arrays::default(); bound.levels().len()];

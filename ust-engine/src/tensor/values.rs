@@ -215,6 +215,25 @@ impl Values {
         }))
     }
 
+    /// Numbers of single precision as the nearest of half precision; too large ones are infinite.
+    /// Anything else as it is.
+    pub(crate) fn rounded(self, to: Dtype) -> Self {
+        use half::{bf16, f16, slice::HalfFloatSliceExt as _};
+        match (&self, to) {
+            (Values::F32(from), Dtype::F16) => {
+                let mut half = Buffer::<f16>::unspecified(from.len());
+                half.make_mut().convert_from_f32_slice(from);
+                half.into()
+            }
+            (Values::F32(from), Dtype::Bf16) => {
+                let mut half = Buffer::<bf16>::unspecified(from.len());
+                half.make_mut().convert_from_f32_slice(from);
+                half.into()
+            }
+            _ => self,
+        }
+    }
+
     /// Every value as a scalar, in order.
     pub fn iter(&self) -> impl Iterator<Item = Scalar> + '_ {
         (0..self.len()).map(|at| self.get(at).expect("within the length"))

@@ -177,7 +177,7 @@ impl Emit<'_> {
         (cursors.collect(), ends)
     }
 
-    /// Emits a chain of tests, the first set whose members all have the coordinate being taken.
+    /// Emits tests, the first set whose members all have the coordinate being taken.
     fn sets(
         &self,
         b: &mut Builder,
@@ -185,10 +185,34 @@ impl Emit<'_> {
         mine: &[Expr],
         then: &mut dyn FnMut(&mut Builder, u32),
     ) {
+        /// More sets than this are not tested one after another.
+        const CHAIN: usize = 32;
         let Some((&set, rest)) = sets.split_first() else { return };
+        let then = std::cell::RefCell::new(then);
+        if sets.len() > CHAIN
+            && let Some(bit) = (0..mine.len()).find(|&bit| !matches!(mine[bit], Expr::Bool(_)))
+        {
+            // The first member is there or not; if it is, a set without it gives way to the one with
+            // it.
+            let has = |set: &u32| set >> bit & 1 == 1;
+            let with: Vec<u32> = sets
+                .iter()
+                .copied()
+                .filter(|set| has(set) || !sets.contains(&(set | 1 << bit)))
+                .collect();
+            let without: Vec<u32> = sets.iter().copied().filter(|set| !has(set)).collect();
+            let mut there = mine.to_vec();
+            there[bit] = Expr::Bool(true);
+            let mut missing = mine.to_vec();
+            missing[bit] = Expr::Bool(false);
+            return b.if_else(
+                mine[bit].clone(),
+                |b| self.sets(b, &with, &there, &mut **then.borrow_mut()),
+                |b| self.sets(b, &without, &missing, &mut **then.borrow_mut()),
+            );
+        }
         let members = (0..mine.len()).filter(|bit| set >> bit & 1 == 1);
         let here = members.map(|bit| mine[bit].clone()).fold(Expr::Bool(true), Expr::and);
-        let then = std::cell::RefCell::new(then);
         b.if_else(
             here,
             |b| (then.borrow_mut())(b, set),

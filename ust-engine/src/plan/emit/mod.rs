@@ -116,6 +116,8 @@ pub(crate) struct Loops {
     pub(crate) by_first: bool,
     /// Whether every element of a full result is set before it is combined with.
     pub(crate) sets_all: bool,
+    /// Whether what a reduction has so far is written to memory and read again.
+    pub(crate) in_memory: bool,
 }
 
 /// How the outermost loop can be split among threads.
@@ -214,6 +216,8 @@ pub(crate) struct Emit<'a> {
     pub(crate) output: Output,
     /// See [`Loops::sets_all`].
     pub(crate) sets_all: Cell<bool>,
+    /// See [`Loops::in_memory`].
+    pub(crate) in_memory: Cell<bool>,
 }
 
 /// Writes the loops of a stage.
@@ -285,8 +289,9 @@ pub(crate) fn emit(input: &Input<'_>) -> Loops {
     let values = values.collect();
     let output = Output::declare(&mut b, input, result_domains);
     let uses = operands.len();
-    let sets_all = Cell::new(false);
-    let mut emit = Emit { input, operands, values, extents, part: None, output, sets_all };
+    let (sets_all, in_memory) = (Cell::new(false), Cell::new(false));
+    let mut emit =
+        Emit { input, operands, values, extents, part: None, output, sets_all, in_memory };
     let split = emit.split();
     emit.part = (split != Split::No).then_some(part);
     let state = State {
@@ -305,7 +310,8 @@ pub(crate) fn emit(input: &Input<'_>) -> Loops {
     emit.enter(&mut b, 0, state);
     emit.output.end(&mut b);
     let (by_first, sets_all) = (input.is_by_first(), emit.sets_all.get());
-    Loops { function: b.finish(), arguments, split, by_first, sets_all }
+    let in_memory = emit.in_memory.get();
+    Loops { function: b.finish(), arguments, split, by_first, sets_all, in_memory }
 }
 
 impl Emit<'_> {

@@ -7,7 +7,6 @@ use super::{Emit, Pos, State};
 use crate::lower::emit as index;
 use crate::ops::operator::Operator;
 use crate::ops::term::Term;
-use crate::plan::simplify::simplify;
 
 impl Emit<'_> {
     /// Loads the elements that are known, and opens what the result needs at this depth.
@@ -141,26 +140,7 @@ impl Emit<'_> {
                 let args = args.collect();
                 op.emit(args, of, *dtype)
             }
-            Term::Stored { op, arg, dtype } => {
-                let fills = |at: usize| Some(self.input.fills[at]);
-                let of = self.dtype(arg);
-                let value = self.value(b, arg, state);
-                let value = b.bind("stored", value);
-                let uses = arg.uses();
-                let pads = |at: &usize| self.input.tensors[*at].has_padding();
-                let fill = match simplify(arg, &fills) {
-                    // Else something is stored here.
-                    Term::Const(fill) if uses.iter().all(pads) => fill,
-                    _ => return op.emit(vec![value], of, *dtype),
-                };
-                let padding = uses.iter().map(|&at| {
-                    let element = state.elements[at].clone().expect("loaded once it is known");
-                    is(element, self.input.tensors[at].fill())
-                });
-                let padding = padding.fold(Expr::Bool(true), Expr::and);
-                let cast = fill.cast(*dtype).unwrap_or(dtype.zero());
-                padding.select(Expr::Const(cast), op.emit(vec![value], of, *dtype))
-            }
+            Term::Stored { .. } => unreachable!("a choice in a stage"),
             Term::Reduce { .. } => unreachable!("a reduction inside a term is a stage of its own"),
         }
     }
