@@ -119,7 +119,7 @@ impl Maker<'_> {
         match self.random.below(100) {
             0..12 => self.leaf(),
             12..32 => format!("({} + {})", self.term(below), self.term(below)),
-            32..44 => format!("({} - {})", self.term(below), self.term(below)),
+            32..44 => self.difference(below),
             44..70 => format!("{} * {}", self.factor(below), self.factor(below)),
             70..74 => format!("max({}, {})", self.term(below), self.term(below)),
             74..78 => format!("min({}, {})", self.term(below), self.term(below)),
@@ -136,6 +136,14 @@ impl Maker<'_> {
             }
             _ => self.reduced(below),
         }
+    }
+
+    /// Not of constants alone: it may be less than the dtype holds.
+    fn difference(&mut self, depth: usize) -> String {
+        let from = self.term(depth);
+        let constant = !OPERANDS.iter().any(|name| from.contains(name));
+        let from = if constant { self.access() } else { from };
+        format!("({from} - {})", self.term(depth))
     }
 
     fn factor(&mut self, depth: usize) -> String {

@@ -310,15 +310,9 @@ impl Emit<'_> {
         levels.iter().map(|expr| self.coordinate(expr, state)).collect()
     }
 
-    fn append(&self, b: &mut Builder, coordinates: Vec<Expr>, value: Option<Expr>) {
-        let output = &self.output;
-        output.reserve(b, Expr::Int(1));
-        if let Some(value) = value {
-            return output.push(b, coordinates, value, &Expr::Bool(true));
-        }
-        let row = output.row.expect("rows are counted");
-        output.store_row(b, &row.into(), coordinates);
-        b.assign(row, Expr::from(row) + 1);
+    fn append(&self, b: &mut Builder, coordinates: Vec<Expr>, value: Expr) {
+        self.output.reserve(b, Expr::Int(1));
+        self.output.push(b, coordinates, value, &Expr::Bool(true));
     }
 
     fn fill(&self, b: &mut Builder, array: ArrayId, base: &Expr, block: Expr) {
@@ -336,17 +330,18 @@ impl Emit<'_> {
         let coordinates = self.row_coordinates(&state, output.tail);
         if output.tail < output.domains.len() {
             // A block of values.
-            let row = Expr::from(output.row.expect("rows are counted"));
+            let row = output.row.expect("rows are counted");
             output.reserve(b, Expr::Int(1));
-            let base = b.bind("base", row * output.block());
+            let base = b.bind("base", Expr::from(row) * output.block());
             self.fill(b, output.values, &base, output.block());
             state.target = Target::Block { array: output.values, base };
             self.sum(b, depth, state);
-            return self.append(b, coordinates, None);
+            output.store_row(b, &row.into(), coordinates);
+            return b.assign(row, Expr::from(row) + 1);
         }
         if depth == self.input.order.steps.len() {
             let value = self.value(b, &state.term.clone(), &state);
-            return self.append(b, coordinates, Some(value));
+            return self.append(b, coordinates, value);
         }
         if self.input.reduce.is_none() {
             // The loops that follow look for the one place: nothing is summed.
@@ -356,7 +351,7 @@ impl Emit<'_> {
         let hit = b.var("hit", Expr::Bool(false));
         state.target = Target::Sum { var, hit: Some(hit) };
         self.inner(b, depth, state);
-        b.if_(hit.into(), |b| self.append(b, coordinates, Some(var.into())));
+        b.if_(hit.into(), |b| self.append(b, coordinates, var.into()));
     }
 
     fn open_workspace(&self, b: &mut Builder, depth: usize, state: State) {
@@ -445,7 +440,7 @@ impl Emit<'_> {
             Target::None => {
                 let coordinates = self.row_coordinates(state, self.output.tail);
                 self.in_memory.set(self.in_memory.get() || self.input.reduce.is_some());
-                self.append(b, coordinates, Some(value));
+                self.append(b, coordinates, value);
             }
         }
     }
