@@ -60,6 +60,18 @@ fn sums_of_many_tensors_are_divided() {
 }
 
 #[test]
+fn parts_are_stored_like_what_they_are_made_of() {
+    let tensors: Vec<Tensor> = (0..4).map(|at| tensor(&[7, 6], "CSR", at)).collect();
+    let names = ["A", "B", "D", "E"];
+    let text = "C(i,j) = A(j,i) + B(j,i) + D(j,i) + E(j,i)";
+    let call = names.iter().zip(&tensors).fold(einsum(text), |call, (name, a)| call.arg(name, a));
+    let kernel = call.format("CSC").prepare().unwrap();
+    let told = kernel.explain();
+    assert!(told.contains("t0(j,i) in `(i, j) -> (i : dense, j : compressed)`"), "{told}");
+    assert!(!told.contains("converted"), "{told}");
+}
+
+#[test]
 fn what_cannot_be_divided_visits_every_coordinate_of_a_small_result() {
     let (v, a) = (|at| tensor(&[9], "CSF", at), |at| tensor(&[9, 8], "DCSR", at));
     let text = "C(i,j) = (A(i,j) + v(i)) * (B(i,j) + w(i)) * (D(i,j) + x(i)) * (E(i,j) + y(i))";

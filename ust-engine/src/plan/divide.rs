@@ -72,9 +72,7 @@ fn divided(
             make_full(&mut stage, &known, places, extents)?;
             break;
         };
-        let dims: BTreeSet<usize> =
-            part.uses().iter().flat_map(|&at| stage.uses[at].dims.iter().copied()).collect();
-        let dims: Vec<usize> = dims.into_iter().collect();
+        let dims = dims_of(&part, &stage);
         let Term::Call { dtype, .. } = part else { break };
         let apart = Stage {
             uses: stage.uses.clone(),
@@ -92,6 +90,18 @@ fn divided(
     }
     all.push(stage);
     Ok(())
+}
+
+/// The indices of a term: as an operand with all of them has them, so that it is stored alike.
+fn dims_of(term: &Term, stage: &Stage) -> Vec<usize> {
+    let dims = |at: usize| stage.uses[at].dims.iter().copied();
+    let uses = term.uses();
+    let all: BTreeSet<usize> = uses.iter().flat_map(|&at| dims(at)).collect();
+    let alike = uses.iter().map(|&at| &stage.uses[at].dims);
+    let mut alike = alike.filter(|own| {
+        own.len() == all.len() && own.iter().copied().collect::<BTreeSet<_>>() == all
+    });
+    alike.next().cloned().unwrap_or_else(|| all.into_iter().collect())
 }
 
 fn known(one: &StageUse, stage: &Stage, of: &dyn Fn(Source) -> Option<Known>) -> Known {
