@@ -178,10 +178,7 @@ impl Oracle<'_> {
             }
             Term::Reduce { op, indices, body } => {
                 let of = self.assignment.dtype(body);
-                let half = matches!(of, Dtype::F16 | Dtype::Bf16);
-                let rounds = matches!(op, Operator::Add | Operator::Mul);
-                // Rounded once, not at each step.
-                let dtype = if half && rounds { Dtype::F32 } else { of };
+                let dtype = op.accumulator(of);
                 let mut all = Vec::new();
                 everywhere(self.assignment, indices, &mut index.clone(), &mut |at| {
                     all.push(at.to_vec());

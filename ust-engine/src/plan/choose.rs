@@ -149,7 +149,9 @@ pub(crate) fn choose(given: &Given<'_>) -> Result<Planned, Error> {
     let mut loops = emit(&input);
     let mut rest = rest;
     if loops.in_memory
-        && let Some((op, wide)) = stage.accumulator()
+        && let Some((op, _)) = &stage.reduce
+        && let wide = op.accumulator(stage.dtype)
+        && wide != stage.dtype
     {
         rest = op.identity(wide).unwrap_or(wide.zero());
         let body = cast(stage.body.clone(), stage.dtype, wide);

@@ -68,7 +68,7 @@ fn divided(
             break;
         }
         let part = [is_confined, is_confined_by_some].into_iter();
-        let Some(part) = part.filter_map(|of| largest(&stage, &known, of)).next() else {
+        let Some(part) = part.filter_map(|may| largest(&stage, &known, may)).next() else {
             make_full(&mut stage, &known, places, extents)?;
             break;
         };
@@ -120,16 +120,18 @@ fn make_full(
 ) -> Result<(), Error> {
     /// Coordinates that are visited in the time in which one more place is written out.
     const VISITS: f64 = 2e5;
-    /// So many coordinates may be visited, and places written out, in any case.
-    const MOST: [f64; 2] = [1e8, 3000.0];
+    /// Most coordinates that are visited for it.
+    const MOST_VISITS: f64 = 1e8;
+    /// Most places that are written out where that is too many.
+    const MOST_PLACES: f64 = 3000.0;
     let absent = |at: usize| (known[at].sparse > 0).then(|| known[at].fill);
     let visits_all = match simplify(&stage.body, &absent) {
         Term::Const(value) => stage.reduce.is_some() && !value.same(&stage.rest(&absent)),
         _ => true,
     };
     let coordinates: f64 = stage.indices().iter().map(|&v| extents[v] as f64).product();
-    if !visits_all && coordinates > (VISITS * places).min(MOST[0]) {
-        if places <= MOST[1] {
+    if !visits_all && coordinates > (VISITS * places).min(MOST_VISITS) {
+        if places <= MOST_PLACES {
             return Ok(());
         }
         return Err(Error::Unsupported(format!(

@@ -255,15 +255,6 @@ impl Stage {
         }
     }
 
-    /// The dtype in which sums and products are formed that go through memory, where it is not
-    /// that of the result: each step would be rounded to half precision.
-    pub(crate) fn accumulator(&self) -> Option<(&Operator, Dtype)> {
-        let half = matches!(self.dtype, Dtype::F16 | Dtype::Bf16);
-        let (op, _) = self.reduce.as_ref()?;
-        let rounds = matches!(op, Operator::Add | Operator::Mul);
-        (half && rounds).then_some((op, Dtype::F32))
-    }
-
     /// Whether duplicates of a use may be taken one by one.
     pub(crate) fn is_linear_in(&self, at: usize) -> bool {
         let sums = self.reduce.as_ref().is_some_and(|(op, _)| *op == Operator::Add);

@@ -23,6 +23,15 @@ impl Operator {
         }
     }
 
+    /// The dtype in which numbers of a dtype are combined one after another: sums and products of
+    /// half precision would be rounded at each step.
+    pub(crate) fn accumulator(&self, dtype: Dtype) -> Dtype {
+        match (self, dtype) {
+            (Operator::Add | Operator::Mul, Dtype::F16 | Dtype::Bf16) => Dtype::F32,
+            _ => dtype,
+        }
+    }
+
     /// The result, of dtype `dtype`, where argument `at` is this constant, whatever the others
     /// are.
     #[must_use]
