@@ -6,6 +6,7 @@
 //! | `groups` | groups of which two of four are stored, times a vector |
 //! | `micro` | innermost loops that pay for wide vectors, which compiled loops call |
 //! | [`moving`] | columns moved and sorted: what conversions do with most memory |
+//! | `vector` | vectors of each instruction set behind one trait |
 // Vector loads and stores through pointers, and writes to memory that is shared by parts.
 #![allow(unsafe_code)]
 
@@ -15,3 +16,5 @@ pub(crate) mod groups;
 #[cfg(feature = "jit")]
 pub(crate) mod micro;
 pub(crate) mod moving;
+#[cfg_attr(not(feature = "jit"), allow(dead_code))]
+mod vector;

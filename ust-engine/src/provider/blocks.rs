@@ -5,13 +5,13 @@ use std::marker::PhantomData;
 
 use ust_level_api::ir::Elem;
 use ust_level_api::ir::interp::{Memory, ValuesMut, ValuesRef};
-use ust_level_api::{IndexArray, IndexKind, inventory};
+use ust_level_api::{Dtype, IndexArray, IndexKind, inventory};
 
 use super::product::{self, Check, Kernel, Native, Parts};
 use super::{Plan, Registration};
 use crate::error::Error;
 use crate::format::{Format, IndexExpr};
-use crate::kernels::blocks::{Blocks, Order, WIDTHS};
+use crate::kernels::blocks::{self, Blocks, Order};
 
 inventory::submit!(Registration(&Native::<Product>(PhantomData)));
 
@@ -36,8 +36,12 @@ impl Kernel for Product {
         let a = product::matrix(plan)?;
         let this = Self::blocks(a.format)
             .ok_or("it takes BSR, its blocks by rows or columns, with default widths")?;
-        if !WIDTHS.contains(&this.size[1]) {
-            return Err("it takes blocks of at most 8 columns");
+        let suits = match a.dtype {
+            Dtype::F32 => blocks::suits::<f32>(this.size, this.order),
+            _ => blocks::suits::<f64>(this.size, this.order),
+        };
+        if !suits {
+            return Err("it takes blocks of at most 8 columns, or 16 by rows");
         }
         if this.order == Order::Columns && this.size[0] > TALL {
             return Err("it takes columns of at most 8 rows");

@@ -2,7 +2,7 @@
 
 use super::FAR;
 use super::tiles::{row, times_row};
-use super::vector::{Four, Index, Real, Vector};
+use crate::kernels::vector::{Four, Index, Real, Vector};
 
 /// The sum of a vector's numbers, in pairs.
 #[inline(always)]

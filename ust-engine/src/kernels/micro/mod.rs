@@ -4,7 +4,6 @@
 //! | module | what |
 //! |---|---|
 //! | this one | which kernels there are, and which one this machine runs |
-//! | `vector` | vectors of each instruction set behind one trait |
 //! | `body` | the loops, written once over that trait |
 //! | `tiles` | those that keep a part of a row in registers |
 //!
@@ -17,9 +16,10 @@ mod body;
 #[cfg(test)]
 mod tests;
 mod tiles;
-mod vector;
 
 use ust_level_api::{Dtype, IndexKind};
+
+use super::vector::{Level, level};
 
 /// A loop that has kernels.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -62,30 +62,6 @@ pub(crate) enum Distance {
 /// Bytes of a vector that is far: more than the caches close to one core hold, and no more than
 /// the last one. Instructions that gather lose to single loads elsewhere.
 pub(crate) const FAR: std::ops::Range<usize> = 2 << 20..16 << 20;
-
-/// The sets of instructions that kernels are compiled for.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Level {
-    Portable,
-    #[cfg(target_arch = "x86_64")]
-    Avx2,
-    #[cfg(target_arch = "x86_64")]
-    Avx512,
-}
-
-/// The best set that this machine has. Cost after the first call: a few loads.
-fn level() -> Level {
-    #[cfg(target_arch = "x86_64")]
-    {
-        if is_x86_feature_detected!("avx512f") && is_x86_feature_detected!("fma") {
-            return Level::Avx512;
-        }
-        if is_x86_feature_detected!("avx2") && is_x86_feature_detected!("fma") {
-            return Level::Avx2;
-        }
-    }
-    Level::Portable
-}
 
 /// The address of the kernel of a loop on this machine, or `None` where there is none for the dtype
 /// or the kind of indices, or none that is `exact` where that is asked for.

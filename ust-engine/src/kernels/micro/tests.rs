@@ -6,22 +6,8 @@
 
 use ust_level_api::{Dtype, IndexKind};
 
-use super::{Distance, Level, Loop, address_at, level};
-
-fn levels() -> Vec<Level> {
-    let mut levels = vec![Level::Portable];
-    #[cfg(target_arch = "x86_64")]
-    {
-        if level() != Level::Portable {
-            levels.push(Level::Avx2);
-        }
-        if level() == Level::Avx512 {
-            levels.push(Level::Avx512);
-        }
-    }
-    assert!(levels.contains(&level()));
-    levels
-}
+use super::{Distance, Loop, address_at};
+use crate::kernels::vector::{Level, levels};
 
 /// Sums of an odd constant, mixed (`SplitMix64`).
 struct Random(u64);

@@ -1,6 +1,6 @@
 //! Rows of a sparse matrix times a dense one: a part of the result's row in registers.
 
-use super::vector::{Index, Real, Vector, prefetch};
+use crate::kernels::vector::{Index, Real, Vector, prefetch};
 
 /// Entries of a row that operands are asked for ahead of their use.
 const AHEAD: usize = 4;

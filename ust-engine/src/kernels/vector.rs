@@ -1,14 +1,55 @@
-//! Vectors of each instruction set behind one trait.
+//! Which instructions this machine has, and the vectors of each set of them behind one trait.
 //!
 //! Methods are always inlined into functions that enable the instruction set, so that no vector is
 //! ever passed in memory.
+
+/// The sets of instructions that kernels are compiled for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Level {
+    Portable,
+    #[cfg(target_arch = "x86_64")]
+    Avx2,
+    #[cfg(target_arch = "x86_64")]
+    Avx512,
+}
+
+/// The best set that this machine has. Cost after the first call: a few loads.
+pub(super) fn level() -> Level {
+    #[cfg(target_arch = "x86_64")]
+    {
+        if is_x86_feature_detected!("avx512f") && is_x86_feature_detected!("fma") {
+            return Level::Avx512;
+        }
+        if is_x86_feature_detected!("avx2") && is_x86_feature_detected!("fma") {
+            return Level::Avx2;
+        }
+    }
+    Level::Portable
+}
+
+/// All sets that this machine has.
+#[cfg(test)]
+pub(super) fn levels() -> Vec<Level> {
+    let mut levels = vec![Level::Portable];
+    #[cfg(target_arch = "x86_64")]
+    {
+        if level() != Level::Portable {
+            levels.push(Level::Avx2);
+        }
+        if level() == Level::Avx512 {
+            levels.push(Level::Avx512);
+        }
+    }
+    assert!(levels.contains(&level()));
+    levels
+}
 
 /// A vector of `N` numbers.
 ///
 /// # Safety
 /// Every method is called only where the machine has the instructions of the vector, and pointers
 /// are valid for `N` elements.
-pub(super) trait Vector: Copy {
+pub(crate) trait Vector: Copy {
     /// What it holds.
     type Lane: Real;
     /// As many.
@@ -21,9 +62,15 @@ pub(super) trait Vector: Copy {
     unsafe fn splat(value: Self::Lane) -> Self;
     unsafe fn load(from: *const Self::Lane) -> Self;
     unsafe fn store(self, to: *mut Self::Lane);
+    /// The first `C` numbers from `from` on, again and again. `C` divides `N`, and only so many are
+    /// read.
+    unsafe fn repeat<const C: usize>(from: *const Self::Lane) -> Self;
     /// `a * b + self`, rounded once where `FUSED` and the machine can.
     unsafe fn plus<const FUSED: bool>(self, a: Self, b: Self) -> Self;
     unsafe fn add(self, other: Self) -> Self;
+    /// The sums of neighbours: of the first and second number of `self`, the third and fourth, and
+    /// so on, then those of `other`.
+    unsafe fn pairs(self, other: Self) -> Self;
     unsafe fn times(self, other: Self) -> Self;
     /// The numbers of `from` at the `N` indices from `crd` on, by an instruction for it where the
     /// machine has one.
@@ -34,7 +81,7 @@ pub(super) trait Vector: Copy {
 ///
 /// # Safety
 /// As of [`Vector`].
-pub(super) trait Four: Copy {
+pub(crate) trait Four: Copy {
     /// What it holds.
     type Lane: Real;
     unsafe fn zero() -> Self;
@@ -56,7 +103,7 @@ pub(super) trait Four: Copy {
 ///
 /// # Safety
 /// As of [`Vector`].
-pub(super) trait Index: Copy {
+pub(crate) trait Index: Copy {
     fn get(self) -> isize;
     /// Four indices, widened.
     #[cfg(target_arch = "x86_64")]
@@ -99,7 +146,7 @@ index!(i32, |crd| _mm256_cvtepi32_epi64(_mm_loadu_si128(crd)), |crd| _mm512_cvte
 index!(i64, |crd| _mm256_loadu_si256(crd), |crd| _mm512_loadu_si512(crd));
 
 /// A number that vectors hold.
-pub(super) trait Real:
+pub(crate) trait Real:
     Copy + std::ops::Add<Output = Self> + std::ops::Mul<Output = Self>
 {
     const ZERO: Self;
@@ -135,6 +182,11 @@ macro_rules! array {
                 unsafe { to.cast::<Self>().write_unaligned(self) }
             }
             #[inline(always)]
+            unsafe fn repeat<const C: usize>(from: *const $ty) -> Self {
+                // SAFETY: as the trait says.
+                std::array::from_fn(|at| unsafe { *from.add(at % C) })
+            }
+            #[inline(always)]
             unsafe fn plus<const FUSED: bool>(mut self, a: Self, b: Self) -> Self {
                 for at in 0..$n {
                     self[at] += a[at] * b[at];
@@ -147,6 +199,12 @@ macro_rules! array {
                     self[at] += other[at];
                 }
                 self
+            }
+            #[inline(always)]
+            unsafe fn pairs(self, other: Self) -> Self {
+                let both = [self, other];
+                let both = both.as_flattened();
+                std::array::from_fn(|at| both[2 * at] + both[2 * at + 1])
             }
             #[inline(always)]
             unsafe fn times(mut self, other: Self) -> Self {
@@ -288,7 +346,7 @@ mod x86 {
     }
 
     macro_rules! vector {
-        ($vector:ty, $four:ty, $ty:ty, $n:literal, $splat:ident, $load:ident, $store:ident, $fused:ident, $mul:ident, $add:ident, $gather:expr) => {
+        ($vector:ty, $four:ty, $ty:ty, $n:literal, $splat:ident, $load:ident, $store:ident, $fused:ident, $mul:ident, $add:ident, [$cast:ident, $ones:ident, $twos:ident, $fours:ident, $eights:expr], $pairs:expr, $gather:expr) => {
             // SAFETY in all methods: as the trait says.
             impl Vector for $vector {
                 type Lane = $ty;
@@ -308,12 +366,29 @@ mod x86 {
                     unsafe { $store(to, self) }
                 }
                 #[inline(always)]
+                unsafe fn repeat<const C: usize>(from: *const $ty) -> Self {
+                    unsafe {
+                        // By its bytes, whatever they mean.
+                        match C * size_of::<$ty>() {
+                            4 => $cast($ones(from.cast::<i32>().read_unaligned())),
+                            8 => $cast($twos(from.cast::<i64>().read_unaligned())),
+                            16 => $cast($fours(_mm_loadu_si128(from.cast()))),
+                            32 => $cast($eights(_mm256_loadu_si256(from.cast()))),
+                            _ => $load(from),
+                        }
+                    }
+                }
+                #[inline(always)]
                 unsafe fn plus<const FUSED: bool>(self, a: Self, b: Self) -> Self {
                     unsafe { if FUSED { $fused(a, b, self) } else { $add(self, $mul(a, b)) } }
                 }
                 #[inline(always)]
                 unsafe fn add(self, other: Self) -> Self {
                     unsafe { $add(self, other) }
+                }
+                #[inline(always)]
+                unsafe fn pairs(self, other: Self) -> Self {
+                    unsafe { $pairs(self, other) }
                 }
                 #[inline(always)]
                 unsafe fn times(self, other: Self) -> Self {
@@ -337,6 +412,15 @@ mod x86 {
         _mm256_fmadd_pd,
         _mm256_mul_pd,
         _mm256_add_pd,
+        [
+            _mm256_castsi256_pd,
+            _mm256_set1_epi32,
+            _mm256_set1_epi64x,
+            _mm256_broadcastsi128_si256,
+            |all| all
+        ],
+        // Sums stand in the order of the halves of both.
+        |a, b| _mm256_permute4x64_pd::<0b11_01_10_00>(_mm256_hadd_pd(a, b)),
         |from, crd| _mm256_i64gather_pd::<8>(from, I::four(crd))
     );
     vector!(
@@ -350,6 +434,17 @@ mod x86 {
         _mm256_fmadd_ps,
         _mm256_mul_ps,
         _mm256_add_ps,
+        [
+            _mm256_castsi256_ps,
+            _mm256_set1_epi32,
+            _mm256_set1_epi64x,
+            _mm256_broadcastsi128_si256,
+            |all| all
+        ],
+        |a, b| {
+            let mixed = _mm256_castps_pd(_mm256_hadd_ps(a, b));
+            _mm256_castpd_ps(_mm256_permute4x64_pd::<0b11_01_10_00>(mixed))
+        },
         |from, crd: *const I| _mm256_set_m128(
             _mm256_i64gather_ps::<4>(from, I::four(crd.add(4))),
             _mm256_i64gather_ps::<4>(from, I::four(crd))
@@ -366,6 +461,18 @@ mod x86 {
         _mm512_fmadd_pd,
         _mm512_mul_pd,
         _mm512_add_pd,
+        [
+            _mm512_castsi512_pd,
+            _mm512_set1_epi32,
+            _mm512_set1_epi64,
+            _mm512_broadcast_i32x4,
+            _mm512_broadcast_i64x4
+        ],
+        |a, b| {
+            let even = _mm512_setr_epi64(0, 2, 4, 6, 8, 10, 12, 14);
+            let odd = _mm512_setr_epi64(1, 3, 5, 7, 9, 11, 13, 15);
+            _mm512_add_pd(_mm512_permutex2var_pd(a, even, b), _mm512_permutex2var_pd(a, odd, b))
+        },
         |from, crd| _mm512_i64gather_pd::<8>(I::eight(crd), from)
     );
     vector!(
@@ -379,6 +486,18 @@ mod x86 {
         _mm512_fmadd_ps,
         _mm512_mul_ps,
         _mm512_add_ps,
+        [
+            _mm512_castsi512_ps,
+            _mm512_set1_epi32,
+            _mm512_set1_epi64,
+            _mm512_broadcast_i32x4,
+            _mm512_broadcast_i64x4
+        ],
+        |a, b| {
+            let even = _mm512_setr_epi32(0, 2, 4, 6, 8, 10, 12, 14, 16, 18, 20, 22, 24, 26, 28, 30);
+            let odd = _mm512_setr_epi32(1, 3, 5, 7, 9, 11, 13, 15, 17, 19, 21, 23, 25, 27, 29, 31);
+            _mm512_add_ps(_mm512_permutex2var_ps(a, even, b), _mm512_permutex2var_ps(a, odd, b))
+        },
         |from, crd: *const I| {
             let low = _mm512_i64gather_ps::<4>(I::eight(crd), from);
             let high = _mm512_i64gather_ps::<4>(I::eight(crd.add(8)), from);

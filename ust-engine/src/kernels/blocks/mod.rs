@@ -1,8 +1,13 @@
 //! Blocks of a matrix times a vector: some rows of a block at a time, their sums in registers.
 //!
-//! The loops are plain; instruction sets differ in how wide the compiler makes them.
+//! Where a block is whole vectors, row by row, it is taken a vector at a time (`wide`). For the
+//! others the loops are plain, and instruction sets differ in how wide the compiler makes them.
 
-use std::ops::{Add, Mul, Range};
+mod wide;
+
+use std::ops::Range;
+
+use super::vector::{Level, level};
 
 /// How a block is stored.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -25,26 +30,37 @@ pub(crate) struct Blocks<'a, T> {
     pub(crate) order: Order,
 }
 
-pub(crate) trait Number: Copy + Default + Add<Output = Self> + Mul<Output = Self> {}
-impl Number for f32 {}
-impl Number for f64 {}
+pub(crate) use wide::Number;
 
-/// So many columns a block may have: the compiler knows them, and unrolls its loops. Wider blocks
-/// gain nothing over loops that are compiled for them.
-pub(crate) const WIDTHS: std::ops::RangeInclusive<usize> = 1..=8;
+/// So many columns a block may have: the compiler knows them, and unrolls its loops.
+const NARROW: usize = 8;
 /// Products that are summed side by side.
 const LANES: usize = 4;
+
+/// Whether there is a kernel for blocks of this size. Others gain nothing over loops that are
+/// compiled for them.
+pub(crate) fn suits<T: Number>(size: [usize; 2], order: Order) -> bool {
+    let wide = order == Order::Rows && wide::suits::<T>(level(), size).is_some();
+    wide || (1..=NARROW).contains(&size[1])
+}
 
 impl<T: Number> Blocks<'_, T> {
     /// Adds the products of some rows of blocks with `x` to `y`, which begins with the first of
     /// them.
     pub(crate) fn times(&self, rows: Range<usize>, x: &[T], y: &mut [T]) {
-        #[cfg(target_arch = "x86_64")]
-        if std::arch::is_x86_feature_detected!("avx2") {
-            // SAFETY: the machine has the instructions.
-            return unsafe { self.times_avx2(rows, x, y) };
+        self.times_at(level(), rows, x, y);
+    }
+
+    fn times_at(&self, level: Level, rows: Range<usize>, x: &[T], y: &mut [T]) {
+        if let (Order::Rows, Some(level)) = (self.order, wide::suits::<T>(level, self.size)) {
+            return wide::times(self, level, rows, x, y);
         }
-        self.times_plain(rows, x, y);
+        match level {
+            Level::Portable => self.times_plain(rows, x, y),
+            // SAFETY: the machine has the instructions.
+            #[cfg(target_arch = "x86_64")]
+            Level::Avx2 | Level::Avx512 => unsafe { self.times_avx2(rows, x, y) },
+        }
     }
 
     #[cfg(target_arch = "x86_64")]
@@ -55,7 +71,7 @@ impl<T: Number> Blocks<'_, T> {
 
     #[inline(always)]
     fn times_plain(&self, rows: Range<usize>, x: &[T], y: &mut [T]) {
-        // As in `WIDTHS`.
+        // Up to `NARROW`.
         match self.size[1] {
             1 => self.rows::<1>(rows, x, y),
             2 => self.rows::<2>(rows, x, y),
@@ -107,7 +123,7 @@ impl<T: Number> Blocks<'_, T> {
     #[inline(always)]
     fn by_rows<const N: usize, const C: usize>(&self, row: usize, first: usize, x: &[T]) -> [T; N] {
         let area = self.size[0] * C;
-        let mut sums = [[T::default(); LANES]; N];
+        let mut sums = [[T::ZERO; LANES]; N];
         for p in self.pos[row] as usize..self.pos[row + 1] as usize {
             let x = &x[self.crd[p] as usize * C..];
             let Some(x) = x.first_chunk::<C>() else {
@@ -135,7 +151,7 @@ impl<T: Number> Blocks<'_, T> {
     ) -> [T; N] {
         let height = self.size[0];
         let area = height * C;
-        let mut sums = [[T::default(); N]; LANES];
+        let mut sums = [[T::ZERO; N]; LANES];
         for p in self.pos[row] as usize..self.pos[row + 1] as usize {
             let x = &x[self.crd[p] as usize * C..];
             let Some(x) = x.first_chunk::<C>() else {
@@ -168,7 +184,7 @@ impl<T: Number> Blocks<'_, T> {
                 Order::Rows => block[row * width + at] * x,
                 Order::Columns => block[at * height + row] * x,
             });
-            products.fold(T::default(), T::add)
+            products.fold(T::ZERO, |sum, next| sum + next)
         })
     }
 }
@@ -176,13 +192,20 @@ impl<T: Number> Blocks<'_, T> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::kernels::vector::levels;
 
     #[test]
     fn blocks_of_any_size_times_a_vector() {
-        let heights = [1, 2, 3, 4, 6, 9];
-        let sizes = WIDTHS.flat_map(|width| heights.map(|height| [height, width]));
-        let orders = [Order::Rows, Order::Columns];
-        for ([rows, columns], order) in sizes.flat_map(|size| orders.map(|order| (size, order))) {
+        times_a_vector(Order::Rows);
+        times_a_vector(Order::Columns);
+    }
+
+    fn times_a_vector(order: Order) {
+        let heights = [1, 2, 3, 4, 6, 8, 9, 16, 20];
+        let widths = (1..=NARROW).chain([16]);
+        let sizes = widths.flat_map(|width| heights.map(|height| [height, width]));
+        let sizes = sizes.filter(|&size| suits::<f64>(size, order));
+        for [rows, columns] in sizes {
             // Three rows of blocks, the last cut by the border, as the last column is.
             let (pos, crd) = ([0, 2, 2, 4], [0, 2, 1, 2]);
             let shape = [3 * rows - rows / 2, 3 * columns - columns / 2];
@@ -210,9 +233,20 @@ mod tests {
             let cut = rows.min(shape[0]);
             let (above, below) = y.split_at_mut(cut);
             blocks.times(0..1, &x, above);
-            blocks.times_plain(1..3, &x, below);
+            blocks.times(1..3, &x, below);
             // Small integers and a half: sums are exact in any order.
             assert_eq!(y, expected, "{size:?} {order:?}");
+            for level in levels().into_iter().filter(|_| columns <= NARROW) {
+                y.fill(0.5);
+                blocks.times_at(level, 0..3, &x, &mut y);
+                assert_eq!(y, expected, "{size:?} {order:?} {level:?}");
+                let single = |numbers: &[f64]| numbers.iter().map(|&x| x as f32).collect();
+                let (values, x): (Vec<_>, Vec<_>) = (single(&values), single(&x));
+                let blocks = Blocks { pos: &pos, crd: &crd, values: &values, size, order };
+                let mut y = vec![0.5; shape[0]];
+                blocks.times_at(level, 0..3, &x, &mut y);
+                assert_eq!(y, single(&expected), "{size:?} {order:?} {level:?}, single");
+            }
         }
     }
 }
