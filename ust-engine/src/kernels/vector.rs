@@ -59,6 +59,8 @@ pub(crate) trait Vector: Copy {
     const GATHERS: bool;
     /// Four of these numbers.
     type Four: Four<Lane = Self::Lane>;
+    /// For each number of a vector, which number of another it is to be.
+    type Places: Copy;
     unsafe fn splat(value: Self::Lane) -> Self;
     unsafe fn load(from: *const Self::Lane) -> Self;
     unsafe fn store(self, to: *mut Self::Lane);
@@ -67,6 +69,12 @@ pub(crate) trait Vector: Copy {
     unsafe fn repeat<const C: usize>(from: *const Self::Lane) -> Self;
     /// `a * b + self`, rounded once where `FUSED` and the machine can.
     unsafe fn plus<const FUSED: bool>(self, a: Self, b: Self) -> Self;
+    /// The first `n` numbers from `from` on, of which only so many are read, and zeros. `n` is at
+    /// most `N`.
+    unsafe fn first(from: *const Self::Lane, n: usize) -> Self;
+    /// Of numbers below `N`, as many.
+    unsafe fn places(of: [u8; 16]) -> Self::Places;
+    unsafe fn pick(self, places: Self::Places) -> Self;
     unsafe fn add(self, other: Self) -> Self;
     /// The sums of neighbours: of the first and second number of `self`, the third and fourth, and
     /// so on, then those of `other`.
@@ -167,6 +175,7 @@ macro_rules! array {
             const N: usize = $n;
             const GATHERS: bool = false;
             type Four = [$ty; 4];
+            type Places = [u8; $n];
             #[inline(always)]
             unsafe fn splat(value: $ty) -> Self {
                 [value; $n]
@@ -199,6 +208,19 @@ macro_rules! array {
                     self[at] += other[at];
                 }
                 self
+            }
+            #[inline(always)]
+            unsafe fn first(from: *const $ty, n: usize) -> Self {
+                // SAFETY: as the trait says.
+                std::array::from_fn(|at| if at < n { unsafe { *from.add(at) } } else { 0.0 })
+            }
+            #[inline(always)]
+            unsafe fn places(of: [u8; 16]) -> [u8; $n] {
+                std::array::from_fn(|at| of[at])
+            }
+            #[inline(always)]
+            unsafe fn pick(self, places: [u8; $n]) -> Self {
+                places.map(|at| self[usize::from(at)])
             }
             #[inline(always)]
             unsafe fn pairs(self, other: Self) -> Self {
@@ -259,8 +281,8 @@ mod x86 {
 
     /// From the n-th number on, the first `4 - n` are all ones.
     static FIRST: [u64; 8] = [!0, !0, !0, !0, 0, 0, 0, 0];
-    /// The same.
-    static FIRST_OF_SINGLE: [u32; 8] = [!0, !0, !0, !0, 0, 0, 0, 0];
+    /// From the n-th number on, the first `8 - n` are all ones.
+    static FIRST_OF_SINGLE: [u32; 16] = [!0, !0, !0, !0, !0, !0, !0, !0, 0, 0, 0, 0, 0, 0, 0, 0];
 
     impl Four for __m256d {
         type Lane = f64;
@@ -333,7 +355,7 @@ mod x86 {
         #[inline(always)]
         unsafe fn first(self, n: usize) -> Self {
             // SAFETY: as the trait says; `n` is at most four.
-            unsafe { _mm_and_ps(self, _mm_loadu_ps(FIRST_OF_SINGLE.as_ptr().add(4 - n).cast())) }
+            unsafe { _mm_and_ps(self, _mm_loadu_ps(FIRST_OF_SINGLE.as_ptr().add(8 - n).cast())) }
         }
         #[inline(always)]
         unsafe fn total(self) -> f32 {
@@ -346,13 +368,14 @@ mod x86 {
     }
 
     macro_rules! vector {
-        ($vector:ty, $four:ty, $ty:ty, $n:literal, $splat:ident, $load:ident, $store:ident, $fused:ident, $mul:ident, $add:ident, [$cast:ident, $ones:ident, $twos:ident, $fours:ident, $eights:expr], $pairs:expr, $gather:expr) => {
+        ($vector:ty, $four:ty, $ty:ty, $n:literal, $splat:ident, $load:ident, $store:ident, $fused:ident, $mul:ident, $add:ident, [$cast:ident, $ones:ident, $twos:ident, $fours:ident, $eights:expr], $pairs:expr, [$places:ty, $place:expr, $pick:expr, $first:expr], $gather:expr) => {
             // SAFETY in all methods: as the trait says.
             impl Vector for $vector {
                 type Lane = $ty;
                 const N: usize = $n;
                 const GATHERS: bool = size_of::<Self>() == 64;
                 type Four = $four;
+                type Places = $places;
                 #[inline(always)]
                 unsafe fn splat(value: $ty) -> Self {
                     unsafe { $splat(value) }
@@ -385,6 +408,21 @@ mod x86 {
                 #[inline(always)]
                 unsafe fn add(self, other: Self) -> Self {
                     unsafe { $add(self, other) }
+                }
+                #[inline(always)]
+                unsafe fn first(from: *const $ty, n: usize) -> Self {
+                    unsafe { $first(from, n) }
+                }
+                #[inline(always)]
+                unsafe fn places(of: [u8; 16]) -> $places {
+                    unsafe {
+                        let of = _mm_loadu_si128(of.as_ptr().cast());
+                        $place(of)
+                    }
+                }
+                #[inline(always)]
+                unsafe fn pick(self, places: $places) -> Self {
+                    unsafe { $pick(self, places) }
                 }
                 #[inline(always)]
                 unsafe fn pairs(self, other: Self) -> Self {
@@ -421,6 +459,20 @@ mod x86 {
         ],
         // Sums stand in the order of the halves of both.
         |a, b| _mm256_permute4x64_pd::<0b11_01_10_00>(_mm256_hadd_pd(a, b)),
+        [
+            __m256i,
+            |of| {
+                // Each number is two words of 32 bits.
+                let word = _mm256_slli_epi64::<1>(_mm256_cvtepu8_epi64(of));
+                let both = _mm256_or_si256(word, _mm256_slli_epi64::<32>(word));
+                _mm256_add_epi64(both, _mm256_set1_epi64x(1 << 32))
+            },
+            |a, places| _mm256_castps_pd(_mm256_permutevar8x32_ps(_mm256_castpd_ps(a), places)),
+            |from, n: usize| {
+                let mask = _mm256_loadu_si256(FIRST.as_ptr().add(4 - n).cast());
+                _mm256_maskload_pd(from, mask)
+            }
+        ],
         |from, crd| _mm256_i64gather_pd::<8>(from, I::four(crd))
     );
     vector!(
@@ -445,6 +497,15 @@ mod x86 {
             let mixed = _mm256_castps_pd(_mm256_hadd_ps(a, b));
             _mm256_castpd_ps(_mm256_permute4x64_pd::<0b11_01_10_00>(mixed))
         },
+        [
+            __m256i,
+            |of| _mm256_cvtepu8_epi32(of),
+            |a, places| _mm256_permutevar8x32_ps(a, places),
+            |from, n: usize| {
+                let mask = _mm256_loadu_si256(FIRST_OF_SINGLE.as_ptr().add(8 - n).cast());
+                _mm256_maskload_ps(from, mask)
+            }
+        ],
         |from, crd: *const I| _mm256_set_m128(
             _mm256_i64gather_ps::<4>(from, I::four(crd.add(4))),
             _mm256_i64gather_ps::<4>(from, I::four(crd))
@@ -473,6 +534,12 @@ mod x86 {
             let odd = _mm512_setr_epi64(1, 3, 5, 7, 9, 11, 13, 15);
             _mm512_add_pd(_mm512_permutex2var_pd(a, even, b), _mm512_permutex2var_pd(a, odd, b))
         },
+        [
+            __m512i,
+            |of| _mm512_cvtepu8_epi64(of),
+            |a, places| _mm512_permutexvar_pd(places, a),
+            |from, n: usize| _mm512_maskz_loadu_pd(((1_u32 << n) - 1) as u8, from)
+        ],
         |from, crd| _mm512_i64gather_pd::<8>(I::eight(crd), from)
     );
     vector!(
@@ -498,6 +565,12 @@ mod x86 {
             let odd = _mm512_setr_epi32(1, 3, 5, 7, 9, 11, 13, 15, 17, 19, 21, 23, 25, 27, 29, 31);
             _mm512_add_ps(_mm512_permutex2var_ps(a, even, b), _mm512_permutex2var_ps(a, odd, b))
         },
+        [
+            __m512i,
+            |of| _mm512_cvtepu8_epi32(of),
+            |a, places| _mm512_permutexvar_ps(places, a),
+            |from, n: usize| _mm512_maskz_loadu_ps(((1_u32 << n) - 1) as u16, from)
+        ],
         |from, crd: *const I| {
             let low = _mm512_i64gather_ps::<4>(I::eight(crd), from);
             let high = _mm512_i64gather_ps::<4>(I::eight(crd.add(8)), from);

@@ -15,9 +15,6 @@ use crate::kernels::blocks::{self, Blocks, Order};
 
 inventory::submit!(Registration(&Native::<Product>(PhantomData)));
 
-/// Columns of more rows are read in pieces, to no gain.
-const TALL: usize = 8;
-
 /// What is known of the matrix before it is seen.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Product {
@@ -30,7 +27,7 @@ struct Product {
 impl Kernel for Product {
     const NAME: &'static str = "blocks";
     const SUMMARY: &'static str = "a kernel for BSR times a vector, of f32 and f64";
-    const SHARE: f64 = 0.6;
+    const SHARE: f64 = 0.4;
 
     fn of(plan: &Plan<'_>) -> Result<Self, &'static str> {
         let a = product::matrix(plan)?;
@@ -41,10 +38,7 @@ impl Kernel for Product {
             _ => blocks::suits::<f64>(this.size, this.order),
         };
         if !suits {
-            return Err("it takes blocks of at most 8 columns, or 16 by rows");
-        }
-        if this.order == Order::Columns && this.size[0] > TALL {
-            return Err("it takes columns of at most 8 rows");
+            return Err("it takes blocks of at most 8 columns, and some of more");
         }
         let indices = plan.function.arrays.iter().filter_map(|array| match array.elem {
             Elem::Index(kind) => Some(kind),

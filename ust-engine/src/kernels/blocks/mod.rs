@@ -1,13 +1,16 @@
 //! Blocks of a matrix times a vector: some rows of a block at a time, their sums in registers.
 //!
-//! Where a block is whole vectors, row by row, it is taken a vector at a time (`wide`). For the
-//! others the loops are plain, and instruction sets differ in how wide the compiler makes them.
+//! Blocks are taken a vector at a time: `wide` where a block is whole vectors, row by row, each
+//! holding whole rows or a part of one; `mixed` where it is not, and in the other order. For blocks
+//! that are too large, and on machines without such vectors, the loops are plain, and instruction
+//! sets differ in how wide the compiler makes them.
 
+mod mixed;
 mod wide;
 
 use std::ops::Range;
 
-use super::vector::{Level, level};
+use super::vector::{Level, Real, Vector, level, prefetch};
 
 /// How a block is stored.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -30,7 +33,69 @@ pub(crate) struct Blocks<'a, T> {
     pub(crate) order: Order,
 }
 
-pub(crate) use wide::Number;
+/// A number that blocks hold, and its vectors.
+pub(crate) trait Number: Real {
+    #[cfg(target_arch = "x86_64")]
+    type Avx2: Vector<Lane = Self>;
+    #[cfg(target_arch = "x86_64")]
+    type Avx512: Vector<Lane = Self>;
+}
+
+impl Number for f32 {
+    #[cfg(target_arch = "x86_64")]
+    type Avx2 = std::arch::x86_64::__m256;
+    #[cfg(target_arch = "x86_64")]
+    type Avx512 = std::arch::x86_64::__m512;
+}
+
+impl Number for f64 {
+    #[cfg(target_arch = "x86_64")]
+    type Avx2 = std::arch::x86_64::__m256d;
+    #[cfg(target_arch = "x86_64")]
+    type Avx512 = std::arch::x86_64::__m512d;
+}
+
+/// Bytes of values that memory is asked for ahead of their use.
+const AHEAD: usize = 4096;
+/// Bytes of a line of the caches.
+const LINE: usize = 64;
+
+/// Asks for `n` numbers of `x`, ahead of their use.
+#[inline(always)]
+fn ask<T>(x: &[T], at: usize, n: usize) {
+    let x = x.as_ptr().wrapping_add(at);
+    (0..n * size_of::<T>()).step_by(LINE).for_each(|line| prefetch(x.wrapping_byte_add(line)));
+}
+
+/// How blocks are taken.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Way {
+    Wide(Level),
+    Mixed(Level),
+    Plain(Level),
+}
+
+impl Way {
+    /// For blocks of this size, on a machine with instructions up to `level`.
+    fn of<T: Number>(level: Level, size: [usize; 2], order: Order) -> Self {
+        #[cfg(target_arch = "x86_64")]
+        {
+            if level == Level::Avx512 && wide::suits::<T::Avx512>(size, order) {
+                return Self::Wide(level);
+            }
+            if level != Level::Portable && wide::suits::<T::Avx2>(size, order) {
+                return Self::Wide(Level::Avx2);
+            }
+            if level == Level::Avx512 && mixed::suits::<T::Avx512>(size) {
+                return Self::Mixed(level);
+            }
+            if level != Level::Portable && mixed::suits::<T::Avx2>(size) {
+                return Self::Mixed(Level::Avx2);
+            }
+        }
+        Self::Plain(level)
+    }
+}
 
 /// So many columns a block may have: the compiler knows them, and unrolls its loops.
 const NARROW: usize = 8;
@@ -40,8 +105,41 @@ const LANES: usize = 4;
 /// Whether there is a kernel for blocks of this size. Others gain nothing over loops that are
 /// compiled for them.
 pub(crate) fn suits<T: Number>(size: [usize; 2], order: Order) -> bool {
-    let wide = order == Order::Rows && wide::suits::<T>(level(), size).is_some();
-    wide || (1..=NARROW).contains(&size[1])
+    match Way::of::<T>(level(), size, order) {
+        Way::Wide(_) | Way::Mixed(_) => true,
+        // Columns of more rows are read in pieces, to no gain.
+        Way::Plain(_) => {
+            (1..=NARROW).contains(&size[1]) && (order == Order::Rows || size[0] <= NARROW)
+        }
+    }
+}
+
+/// A function compiled for the instructions of a level.
+#[cfg(target_arch = "x86_64")]
+macro_rules! compiled {
+    ($name:ident, $features:literal, $way:ident, $vector:ident) => {
+        #[target_feature(enable = $features)]
+        fn $name<T: Number>(blocks: &Blocks<'_, T>, rows: Range<usize>, x: &[T], y: &mut [T]) {
+            // SAFETY: the machine has the instructions.
+            unsafe { $way::times::<T::$vector>(blocks, rows, x, y) }
+        }
+    };
+}
+#[cfg(target_arch = "x86_64")]
+compiled!(wide_avx512, "avx512f,avx2,fma", wide, Avx512);
+#[cfg(target_arch = "x86_64")]
+compiled!(wide_avx2, "avx2,fma", wide, Avx2);
+#[cfg(target_arch = "x86_64")]
+compiled!(mixed_avx512, "avx512f,avx2,fma", mixed, Avx512);
+#[cfg(target_arch = "x86_64")]
+compiled!(mixed_avx2, "avx2,fma", mixed, Avx2);
+
+impl<T> Blocks<'_, T> {
+    /// So many blocks after one, another is asked for.
+    fn ahead(&self) -> usize {
+        let [rows, columns] = self.size;
+        (AHEAD / (rows * columns * size_of::<T>())).max(1)
+    }
 }
 
 impl<T: Number> Blocks<'_, T> {
@@ -52,14 +150,19 @@ impl<T: Number> Blocks<'_, T> {
     }
 
     fn times_at(&self, level: Level, rows: Range<usize>, x: &[T], y: &mut [T]) {
-        if let (Order::Rows, Some(level)) = (self.order, wide::suits::<T>(level, self.size)) {
-            return wide::times(self, level, rows, x, y);
-        }
-        match level {
-            Level::Portable => self.times_plain(rows, x, y),
-            // SAFETY: the machine has the instructions.
+        match Way::of::<T>(level, self.size, self.order) {
+            // SAFETY, of all: the machine has the instructions.
             #[cfg(target_arch = "x86_64")]
-            Level::Avx2 | Level::Avx512 => unsafe { self.times_avx2(rows, x, y) },
+            Way::Wide(Level::Avx512) => unsafe { wide_avx512(self, rows, x, y) },
+            #[cfg(target_arch = "x86_64")]
+            Way::Wide(_) => unsafe { wide_avx2(self, rows, x, y) },
+            #[cfg(target_arch = "x86_64")]
+            Way::Mixed(Level::Avx512) => unsafe { mixed_avx512(self, rows, x, y) },
+            #[cfg(target_arch = "x86_64")]
+            Way::Mixed(_) => unsafe { mixed_avx2(self, rows, x, y) },
+            #[cfg(target_arch = "x86_64")]
+            Way::Plain(Level::Avx2 | Level::Avx512) => unsafe { self.times_avx2(rows, x, y) },
+            _ => self.times_plain(rows, x, y),
         }
     }
 

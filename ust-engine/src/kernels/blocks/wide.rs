@@ -3,92 +3,24 @@
 
 use std::ops::Range;
 
-use super::Blocks;
-use crate::kernels::vector::{Level, Real, Vector, prefetch};
-
-/// A number that blocks hold, and its vectors.
-pub(crate) trait Number: Real {
-    #[cfg(target_arch = "x86_64")]
-    type Avx2: Vector<Lane = Self>;
-    #[cfg(target_arch = "x86_64")]
-    type Avx512: Vector<Lane = Self>;
-}
-
-impl Number for f32 {
-    #[cfg(target_arch = "x86_64")]
-    type Avx2 = std::arch::x86_64::__m256;
-    #[cfg(target_arch = "x86_64")]
-    type Avx512 = std::arch::x86_64::__m512;
-}
-
-impl Number for f64 {
-    #[cfg(target_arch = "x86_64")]
-    type Avx2 = std::arch::x86_64::__m256d;
-    #[cfg(target_arch = "x86_64")]
-    type Avx512 = std::arch::x86_64::__m512d;
-}
+use super::{AHEAD, Blocks, Order, ask};
+use crate::kernels::vector::{Real, Vector, prefetch};
 
 /// Columns that a block may have at most.
 const WIDEST: usize = 16;
 
-/// Bytes of values that memory is asked for ahead of its use.
-const AHEAD: usize = 4096;
-/// Bytes of a line of the caches.
-const LINE: usize = 64;
-
-/// The widest instructions, of those that come with `level`, whose vectors blocks of this size are
-/// made of. None where there are none.
-pub(super) fn suits<T: Number>(level: Level, [rows, columns]: [usize; 2]) -> Option<Level> {
-    let whole = |lanes: usize| {
-        columns.is_power_of_two()
-            && columns <= WIDEST
-            && (rows * columns).is_multiple_of(lanes.max(columns))
-    };
-    match level {
-        #[cfg(target_arch = "x86_64")]
-        Level::Avx512 if whole(T::Avx512::N) => Some(level),
-        #[cfg(target_arch = "x86_64")]
-        Level::Avx512 | Level::Avx2 if whole(T::Avx2::N) => Some(Level::Avx2),
-        _ => None,
-    }
+/// Whether blocks are made of these vectors.
+pub(super) fn suits<V: Vector>([rows, columns]: [usize; 2], order: Order) -> bool {
+    let whole = (rows * columns).is_multiple_of(V::N.max(columns));
+    order == Order::Rows && columns.is_power_of_two() && columns <= WIDEST && whole
 }
 
-/// As [`Blocks::times`], for blocks that suit `level`.
-pub(super) fn times<T: Number>(
-    blocks: &Blocks<'_, T>,
-    level: Level,
-    rows: Range<usize>,
-    x: &[T],
-    y: &mut [T],
-) {
-    match level {
-        // SAFETY: the machine has the instructions.
-        #[cfg(target_arch = "x86_64")]
-        Level::Avx512 => unsafe { times_avx512(blocks, rows, x, y) },
-        #[cfg(target_arch = "x86_64")]
-        Level::Avx2 => unsafe { times_avx2(blocks, rows, x, y) },
-        Level::Portable => unreachable!("no blocks suit"),
-    }
-}
-
-#[cfg(target_arch = "x86_64")]
-#[target_feature(enable = "avx512f,avx2,fma")]
-fn times_avx512<T: Number>(blocks: &Blocks<'_, T>, rows: Range<usize>, x: &[T], y: &mut [T]) {
-    // SAFETY: the machine has the instructions.
-    unsafe { times_by::<T::Avx512>(blocks, rows, x, y) }
-}
-
-#[cfg(target_arch = "x86_64")]
-#[target_feature(enable = "avx2,fma")]
-fn times_avx2<T: Number>(blocks: &Blocks<'_, T>, rows: Range<usize>, x: &[T], y: &mut [T]) {
-    // SAFETY: the machine has the instructions.
-    unsafe { times_by::<T::Avx2>(blocks, rows, x, y) }
-}
-
+/// As [`Blocks::times`], for blocks that suit.
+///
 /// # Safety
 /// As of [`Vector`], here and below.
 #[inline(always)]
-unsafe fn times_by<V: Vector>(
+pub(super) unsafe fn times<V: Vector>(
     blocks: &Blocks<'_, V::Lane>,
     rows: Range<usize>,
     x: &[V::Lane],
@@ -121,7 +53,7 @@ unsafe fn times_rows<V: Vector, const C: usize, const P: usize>(
 ) {
     let height = blocks.size[0];
     let area = height * C;
-    let ahead = (AHEAD / (area * size_of::<V::Lane>())).max(1);
+    let ahead = blocks.ahead();
     // Vectors of sums.
     let wanted = area / (P * V::N);
     for (row, y) in rows.zip(y.chunks_mut(height)) {
@@ -174,10 +106,7 @@ unsafe fn group<V: Vector, const C: usize, const P: usize, const G: usize>(
         let mut sums = [V::splat(V::Lane::ZERO); G];
         for (block, &crd) in crd.iter().enumerate() {
             if let Some(&next) = next.get(block) {
-                let x = x.as_ptr().wrapping_add(next as usize * C);
-                (0..C * size_of::<V::Lane>()).step_by(LINE).for_each(|line| {
-                    prefetch(x.wrapping_byte_add(line));
-                });
+                ask::<V::Lane>(x, next as usize * C, C);
             }
             let x = x[crd as usize * C..][..C].as_ptr();
             let values = values.as_ptr().add(block * area);
