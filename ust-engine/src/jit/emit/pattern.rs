@@ -7,19 +7,10 @@ use ust_level_api::{Dtype, IndexKind};
 
 use super::super::recognise::{Pattern, Stream, Target, recognise, sets_constant};
 use super::{Emitter, Operand, lane};
-use crate::kernels::micro::{self, Distance, FAR, Loop};
+use crate::kernels::micro::{self, Loop};
 
 /// Rounds from which a call is worth it.
 const LONG: i64 = 8;
-/// The same for dot products with a vector in a cache close by.
-const LONG_NEAR: i64 = 32;
-
-/// What to call: one kernel, or one for a vector that is far and one for a vector that is near.
-#[derive(Clone, Copy)]
-enum Callee {
-    One(usize),
-    ByDistance { far: usize, near: usize },
-}
 
 impl Emitter<'_, '_> {
     /// A loop from `lo` up to `hi`: a call where a kernel exists for it and it is long enough.
@@ -30,10 +21,10 @@ impl Emitter<'_, '_> {
                 e.block(body);
             });
         };
-        let Some((pattern, dtype, callee)) = self.kernel(var, body) else {
+        let Some((pattern, dtype, kernel)) = self.kernel(var, body) else {
             return plain(self);
         };
-        let (kernel, least) = self.callee(&pattern, dtype, callee);
+        let kernel = self.const_int(kernel as i64);
         let (call, short, end) =
             (self.b.create_block(), self.b.create_block(), self.b.create_block());
         let count = self.b.ins().isub(hi, lo);
@@ -50,7 +41,7 @@ impl Emitter<'_, '_> {
             columns = Some((first, width));
             self.compare_int(IntCC::SignedGreaterThanOrEqual, width, LONG)
         } else {
-            self.b.ins().icmp(IntCC::SignedGreaterThanOrEqual, count, least)
+            self.compare_int(IntCC::SignedGreaterThanOrEqual, count, LONG)
         };
         // Where the difference wrapped, the loop has no round.
         let some = self.b.ins().icmp(IntCC::SignedLessThan, lo, hi);
@@ -91,15 +82,13 @@ impl Emitter<'_, '_> {
                 self.call_at(kernel, &params, None, &args);
             }
             Pattern::Rows { pos, crd, a, x, out, places } => {
-                let is_far = self.is_far(*x, dtype);
-                let is_far = self.b.ins().uextend(types::I64, is_far);
                 let base = |e: &mut Self, of: ArrayId| e.get(e.arrays[of.0 as usize].base);
                 let mut args: Vec<Value> =
                     [*pos, *crd, *a, *x].into_iter().map(|array| base(self, array)).collect();
                 let zero = self.const_int(0);
                 let places = places.map_or(zero, |places| base(self, places));
-                args.extend([self.start(out, zero), lo, hi, is_far, places]);
-                self.call_at(kernel, &[pointer; 9], None, &args);
+                args.extend([self.start(out, zero), lo, hi, places]);
+                self.call_at(kernel, &[pointer; 8], None, &args);
             }
             Pattern::Row { c, a, crd, b, stride, m, .. } => {
                 let (first, width) = columns.expect("evaluated above");
@@ -129,37 +118,13 @@ impl Emitter<'_, '_> {
         self.b.seal_block(end);
     }
 
-    /// The address to call, and the number of rounds from which that is worth it.
-    fn callee(&mut self, pattern: &Pattern, dtype: Dtype, callee: Callee) -> (Value, Value) {
-        match (callee, pattern) {
-            (Callee::ByDistance { far, near }, Pattern::GatherDot { x, .. }) => {
-                let is_far = self.is_far(x.array, dtype);
-                let (far, near) = (self.const_int(far as i64), self.const_int(near as i64));
-                let (few, many) = (self.const_int(LONG), self.const_int(LONG_NEAR));
-                (self.b.ins().select(is_far, far, near), self.b.ins().select(is_far, few, many))
-            }
-            (Callee::One(address) | Callee::ByDistance { far: address, .. }, _) => {
-                (self.const_int(address as i64), self.const_int(LONG))
-            }
-        }
-    }
-
-    /// Whether an array is as large as [`FAR`] says.
-    fn is_far(&mut self, array: ArrayId, dtype: Dtype) -> Value {
-        let len = self.get(self.arrays[array.0 as usize].len);
-        let elements = |bytes: usize| (bytes / dtype.bytes()) as i64;
-        let least = self.const_int(elements(FAR.start));
-        let above = self.b.ins().isub(len, least);
-        self.compare_int(IntCC::UnsignedLessThan, above, elements(FAR.end - FAR.start))
-    }
-
     fn compare_int(&mut self, cond: IntCC, a: Value, b: i64) -> Value {
         let b = self.const_int(b);
         self.b.ins().icmp(cond, a, b)
     }
 
-    /// The kernel for a loop, if there is one: nothing is recognised where every access is checked.
-    fn kernel(&self, var: Var, body: &[Stmt]) -> Option<(Pattern, Dtype, Callee)> {
+    /// The address of the kernel for a loop, if there is one: nothing is recognised where every access is checked.
+    fn kernel(&self, var: Var, body: &[Stmt]) -> Option<(Pattern, Dtype, usize)> {
         if self.options.checked {
             return None;
         }
@@ -172,7 +137,7 @@ impl Emitter<'_, '_> {
                     if kind == same && places == Elem::Index(kind) =>
                 {
                     let address = micro::address(Loop::Rows(kind), dtype, self.options.strict)?;
-                    Some((pattern, dtype, Callee::One(address)))
+                    Some((pattern, dtype, address))
                 }
                 _ => None,
             };
@@ -183,7 +148,7 @@ impl Emitter<'_, '_> {
             Elem::Value(_) => IndexKind::U2,
         };
         let (numbers, wanted) = match &pattern {
-            Pattern::GatherDot { a, crd, .. } => (a, Loop::GatherDot(kind(crd), Distance::Far)),
+            Pattern::GatherDot { a, crd, .. } => (a, Loop::GatherDot(kind(crd))),
             Pattern::Dot { a, .. } => (a, Loop::Dot),
             Pattern::Fill { y, .. } => (y, Loop::Fill),
             Pattern::Axpy { x, .. } => (x, Loop::Axpy),
@@ -200,15 +165,8 @@ impl Emitter<'_, '_> {
             return None;
         }
         let Elem::Value(dtype) = elem(numbers) else { return None };
-        let address = |wanted| micro::address(wanted, dtype, self.options.strict);
-        let kernel = match wanted {
-            Loop::GatherDot(kind, _) => Callee::ByDistance {
-                far: address(wanted)?,
-                near: address(Loop::GatherDot(kind, Distance::Near))?,
-            },
-            _ => Callee::One(address(wanted)?),
-        };
-        Some((pattern, dtype, kernel))
+        let address = micro::address(wanted, dtype, self.options.strict)?;
+        Some((pattern, dtype, address))
     }
 
     /// The address of the element at `from`, plus what the stream adds.

@@ -301,36 +301,6 @@ fn halves_are_converted_as_the_reference_does() {
 }
 
 #[test]
-fn vectors_that_no_cache_holds_are_gathered_too() {
-    let p = Parts::new(IndexKind::U32);
-    let [crd, a, x, _] = p.arrays;
-    let function = sum_into_variable(p, |b, at| {
-        let place = b.load(crd, at.clone());
-        b.load(a, at) * b.load(x, place)
-    });
-    let kernel = Kernel::compile(&function, &Options { checked: false, strict: false }).unwrap();
-    let x: Vec<f64> =
-        (0..crate::kernels::micro::FAR.start / 8).map(|at| (at % 1001) as f64).collect();
-    for n in 0..70 {
-        let crd: Vec<i64> = (0..n).map(|at| at * 7919 % x.len() as i64).collect();
-        let a: Vec<f64> = (0..n).map(|at| (at % 7) as f64 - 3.0).collect();
-        let expected: f64 = crd.iter().zip(&a).map(|(&k, a)| a * x[k as usize]).sum();
-        let crd = IndexArray::store(IndexKind::U32, &crd, "", "").unwrap();
-        let mut y = [f64::NAN];
-        let mut memory = [
-            Memory::Index(&crd),
-            Memory::values(&a),
-            Memory::values(&x),
-            Memory::values_mut(&mut y),
-        ];
-        let params: [Param; 3] = [n.into(), 0.into(), Scalar::F64(0.0).into()];
-        kernel.run(&params, &mut memory).unwrap();
-        // Whole numbers: sums are exact in every order.
-        assert_eq!(y[0], expected + 0.5);
-    }
-}
-
-#[test]
 fn rows_whose_sums_go_to_named_places() {
     for (strict, named) in [(true, true), (false, true), (false, false)] {
         let mut b = Builder::new("fibres");

@@ -1,8 +1,7 @@
 //! The loops, written once over [`Vector`], and compiled for each instruction set.
 
-use super::FAR;
 use super::tiles::{row, times_row};
-use crate::kernels::vector::{Four, Index, Real, Vector};
+use crate::kernels::vector::{Four, Index, Real, Vector, prefetch};
 
 /// The sum of a vector's numbers, in pairs.
 #[inline(always)]
@@ -20,40 +19,23 @@ unsafe fn total<V: Vector>(vector: V) -> V::Lane {
     lanes[0]
 }
 
-/// `a`, `crd` valid for `n` reads, `x` for a read at each `crd[p]`. For `x` in a large cache: an
-/// instruction that gathers waits for several lines at once and takes little room in flight.
+/// Bytes that memory is asked for ahead of its use. What is read in order comes too late without
+/// where other accesses keep the machine busy.
+const AHEAD: usize = 4096;
+
+/// Asks for what lies ahead of an address.
 #[inline(always)]
-unsafe fn gather_dot_far<V: Vector, I: Index>(
-    a: *const V::Lane,
-    crd: *const I,
-    x: *const V::Lane,
-    n: usize,
-) -> V::Lane {
-    // SAFETY: every index is below `n`, and `x` is read at what `crd` holds.
-    unsafe {
-        if !V::GATHERS {
-            return gather_dot_near::<V, I>(a, crd, x, n);
-        }
-        let mut sums = [V::splat(V::Lane::ZERO); 2];
-        let mut p = 0;
-        while p + 2 * V::N <= n {
-            for (k, sum) in sums.iter_mut().enumerate() {
-                let q = p + k * V::N;
-                *sum = sum.plus::<true>(V::load(a.add(q)), V::gather(x, crd.add(q)));
-            }
-            p += 2 * V::N;
-        }
-        if p + V::N <= n {
-            sums[0] = sums[0].plus::<true>(V::load(a.add(p)), V::gather(x, crd.add(p)));
-            p += V::N;
-        }
-        total(sums[0].add(sums[1])) + gather_dot_near::<V, I>(a.add(p), crd.add(p), x, n - p)
-    }
+fn ask<T>(from: *const T) {
+    prefetch(from.wrapping_byte_add(AHEAD));
 }
 
-/// As [`gather_dot_far`], for `x` in a cache: loads of single numbers, in several sums.
+/// `a`, `crd` valid for `n` reads, `x` for a read at each `crd[p]`. The caller has asked for what
+/// lies ahead of the first entries.
+///
+/// Numbers of `x` are loaded one by one: instructions that gather are slower on short rows, and
+/// elsewhere as soon as everything else is asked for in time.
 #[inline(always)]
-unsafe fn gather_dot_near<V: Vector, I: Index>(
+unsafe fn gather_dot<V: Vector, I: Index>(
     a: *const V::Lane,
     crd: *const I,
     x: *const V::Lane,
@@ -64,6 +46,13 @@ unsafe fn gather_dot_near<V: Vector, I: Index>(
         let mut sums = [V::Four::zero(); 2];
         let mut p = 0;
         while p + 8 <= n {
+            // A line of `a` has as many entries, or twice as many; one of `crd` 8 or 16.
+            if size_of::<V::Lane>() == 8 || p & 8 == 0 {
+                ask(a.wrapping_add(p + 8));
+            }
+            if size_of::<I>() == 8 || p & 8 == 0 {
+                ask(crd.wrapping_add(p + 8));
+            }
             for (k, sum) in sums.iter_mut().enumerate() {
                 let q = p + 4 * k;
                 *sum = sum.plus_products(a.add(q), crd.add(q), x);
@@ -83,20 +72,12 @@ unsafe fn gather_dot_near<V: Vector, I: Index>(
     }
 }
 
-/// Entries of a row from which several sums at a time are worth it, for `x` that is far and that
-/// is near.
-const LONG: [usize; 2] = [16, 32];
-
-/// A dot product: `fn(a, crd, x, n)`.
-type Dot<T, I> = unsafe extern "C" fn(*const T, *const I, *const T, usize) -> T;
-
 /// `pos` valid for reads at `lo..=hi`, and ascending there, `a` and `crd` for reads at
 /// `pos[lo]..pos[hi]`, `x` for a read at each `crd[p]`; `places` null, or valid for reads at
 /// `lo..hi`; `out` for writes there, or at each place. Nothing overlaps `out`.
 ///
 /// A row of up to four is summed without a branch that depends on how many there are: what belongs
-/// to the next row is read, and left out. Long rows are summed by `long`, the dot products with an
-/// `x` that is far and one that is near, out of the way of the others.
+/// to the next row is read, and left out.
 #[inline(always)]
 #[allow(clippy::too_many_arguments)]
 unsafe fn rows<V: Vector, I: Index, const FUSED: bool>(
@@ -107,43 +88,25 @@ unsafe fn rows<V: Vector, I: Index, const FUSED: bool>(
     out: *mut V::Lane,
     lo: isize,
     hi: isize,
-    far: bool,
     places: *const I,
-    long: [Dot<V::Lane, I>; 2],
 ) {
     // SAFETY: as said above.
     unsafe {
         let mut begin = (*pos.offset(lo)).get();
         let last = (*pos.offset(hi)).get();
-        let far = far && V::GATHERS;
-        // A row whose columns lie closer together finds them near, however large `x` is.
-        let spread = (FAR.start / size_of::<V::Lane>()) as isize;
         for i in lo..hi {
             let end = (*pos.offset(i + 1)).get();
             let n = end.saturating_sub(begin).max(0) as usize;
             let (a, crd) = (a.offset(begin), crd.offset(begin));
-            let wide = far
-                && n >= LONG[0]
-                && (*crd.add(n - 1)).get().saturating_sub((*crd).get()) >= spread;
-            let (dot, least) = if wide { (long[0], LONG[0]) } else { (long[1], LONG[1]) };
+            ask(a);
+            ask(crd);
             let sum = if FUSED && n <= 4 && begin + 4 <= last {
                 V::Four::zero().plus_products(a, crd, x).first(n).total()
-            } else if FUSED && n >= least {
-                dot(a, crd, x, n)
+            } else if FUSED {
+                gather_dot::<V, I>(a, crd, x, n)
             } else {
-                let (mut sum, mut from) = (V::Lane::ZERO, 0);
-                if FUSED && n >= 4 {
-                    let mut sums = V::Four::zero();
-                    while from + 4 <= n {
-                        sums = sums.plus_products(a.add(from), crd.add(from), x);
-                        from += 4;
-                    }
-                    sum = sums.total();
-                }
-                for p in from..n {
-                    sum = sum + *a.add(p) * *x.offset((*crd.add(p)).get());
-                }
-                sum
+                (0..n)
+                    .fold(V::Lane::ZERO, |sum, p| sum + *a.add(p) * *x.offset((*crd.add(p)).get()))
             };
             let place = if places.is_null() { i } else { (*places.offset(i)).get() };
             *out.offset(place) = sum;
@@ -233,6 +196,7 @@ unsafe fn multiply_add<V: Vector, const FUSED: bool>(
         let mut p = 0;
         while p + V::N <= n {
             let sum = V::load(y.add(p));
+            ask(a.wrapping_add(p));
             sum.plus::<FUSED>(V::load(a.add(p)), V::load(x.add(p))).store(y.add(p));
             p += V::N;
         }
@@ -277,9 +241,9 @@ macro_rules! kernels {
             type T = $ty;
             type V = $vector;
 
-            kernels!(@gather gather_dot_far_u32, gather_dot_near_u32, u32 $(, $features)?);
-            kernels!(@gather gather_dot_far_i32, gather_dot_near_i32, i32 $(, $features)?);
-            kernels!(@gather gather_dot_far_i64, gather_dot_near_i64, i64 $(, $features)?);
+            kernels!(@gather gather_dot_u32, u32 $(, $features)?);
+            kernels!(@gather gather_dot_i32, i32 $(, $features)?);
+            kernels!(@gather gather_dot_i64, i64 $(, $features)?);
             kernels!(@row row_u32_exact, u32, false $(, $features)?);
             kernels!(@row row_i32_exact, i32, false $(, $features)?);
             kernels!(@row row_i64_exact, i64, false $(, $features)?);
@@ -301,12 +265,12 @@ macro_rules! kernels {
                 unsafe { super::super::scaled_multiply_add::<V>(y, a, x, n, s) }
             }
 
-            kernels!(@rows rows_u32_exact, gather_dot_far_u32, gather_dot_near_u32, u32, false $(, $features)?);
-            kernels!(@rows rows_i32_exact, gather_dot_far_i32, gather_dot_near_i32, i32, false $(, $features)?);
-            kernels!(@rows rows_i64_exact, gather_dot_far_i64, gather_dot_near_i64, i64, false $(, $features)?);
-            kernels!(@rows rows_u32_fused, gather_dot_far_u32, gather_dot_near_u32, u32, true $(, $features)?);
-            kernels!(@rows rows_i32_fused, gather_dot_far_i32, gather_dot_near_i32, i32, true $(, $features)?);
-            kernels!(@rows rows_i64_fused, gather_dot_far_i64, gather_dot_near_i64, i64, true $(, $features)?);
+            kernels!(@rows rows_u32_exact, u32, false $(, $features)?);
+            kernels!(@rows rows_i32_exact, i32, false $(, $features)?);
+            kernels!(@rows rows_i64_exact, i64, false $(, $features)?);
+            kernels!(@rows rows_u32_fused, u32, true $(, $features)?);
+            kernels!(@rows rows_i32_fused, i32, true $(, $features)?);
+            kernels!(@rows rows_i64_fused, i64, true $(, $features)?);
             kernels!(@two axpy_exact, multiply_add_exact, false $(, $features)?);
             kernels!(@two axpy_fused, multiply_add_fused, true $(, $features)?);
 
@@ -325,25 +289,19 @@ macro_rules! kernels {
             }
         }
     };
-    (@gather $far:ident, $near:ident, $index:ty $(, $features:literal)?) => {
+    (@gather $name:ident, $index:ty $(, $features:literal)?) => {
         $(#[target_feature(enable = $features)])?
-        pub(in crate::kernels) unsafe extern "C" fn $far(
+        pub(in crate::kernels) unsafe extern "C" fn $name(
             a: *const T,
             crd: *const $index,
             x: *const T,
             n: usize,
         ) -> T {
-            unsafe { gather_dot_far::<V, $index>(a, crd, x, n) }
-        }
-
-        $(#[target_feature(enable = $features)])?
-        pub(in crate::kernels) unsafe extern "C" fn $near(
-            a: *const T,
-            crd: *const $index,
-            x: *const T,
-            n: usize,
-        ) -> T {
-            unsafe { gather_dot_near::<V, $index>(a, crd, x, n) }
+            unsafe {
+                ask(a);
+                ask(crd);
+                gather_dot::<V, $index>(a, crd, x, n)
+            }
         }
     };
     (@times $name:ident, $index:ty $(, $features:literal)?) => {
@@ -361,7 +319,7 @@ macro_rules! kernels {
             unsafe { times_row::<V, $index>(c, a, crd, b, count, width, stride, m) }
         }
     };
-    (@rows $name:ident, $far:ident, $near:ident, $index:ty, $fused:literal $(, $features:literal)?) => {
+    (@rows $name:ident, $index:ty, $fused:literal $(, $features:literal)?) => {
         $(#[target_feature(enable = $features)])?
         pub(in crate::kernels) unsafe extern "C" fn $name(
             pos: *const $index,
@@ -371,12 +329,9 @@ macro_rules! kernels {
             out: *mut T,
             lo: isize,
             hi: isize,
-            far: usize,
             places: *const $index,
         ) {
-            let far = far != 0;
-            let long: [Dot<T, $index>; 2] = [$far, $near];
-            unsafe { rows::<V, $index, $fused>(pos, crd, a, x, out, lo, hi, far, places, long) }
+            unsafe { rows::<V, $index, $fused>(pos, crd, a, x, out, lo, hi, places) }
         }
     };
     (@row $name:ident, $index:ty, $fused:literal $(, $features:literal)?) => {

@@ -24,9 +24,8 @@ use super::vector::{Level, level};
 /// A loop that has kernels.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(crate) enum Loop {
-    /// `sum of a[p] * x[crd[p]]`: `fn(a, crd, x, n) -> T`. Never exact. One kernel for `x` that is
-    /// [`FAR`], one for smaller ones; the results may differ in rounding.
-    GatherDot(IndexKind, Distance),
+    /// `sum of a[p] * x[crd[p]]`: `fn(a, crd, x, n) -> T`. Never exact.
+    GatherDot(IndexKind),
     /// `sum of a[k] * b[k]`: `fn(a, b, n) -> T`. Never exact.
     Dot,
     /// `y[j] = s`: `fn(y, n, s)`.
@@ -44,24 +43,10 @@ pub(crate) enum Loop {
     /// `fn(c, a, crd, b, count, width, stride)`.
     Row(IndexKind),
     /// `out[i] = sum of a[p] * x[crd[p]]` for `p` in `pos[i]..pos[i + 1]`, for each `i` in
-    /// `lo..hi`: `fn(pos, crd, a, x, out, lo, hi, far, places)`, `far` where `x` is [`FAR`] (rows whose
-    /// columns lie close together are near all the same);
-    /// `out[places[i]]` where `places` is not null.
+    /// `lo..hi`: `fn(pos, crd, a, x, out, lo, hi, places)`; `out[places[i]]` where `places` is not
+    /// null.
     Rows(IndexKind),
 }
-
-/// Where the vector that is gathered from is likely to be.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub(crate) enum Distance {
-    /// In a cache close by.
-    Near,
-    /// Beyond.
-    Far,
-}
-
-/// Bytes of a vector that is far: more than the caches close to one core hold, and no more than
-/// the last one. Instructions that gather lose to single loads elsewhere.
-pub(crate) const FAR: std::ops::Range<usize> = 2 << 20..16 << 20;
 
 /// The address of the kernel of a loop on this machine, or `None` where there is none for the dtype
 /// or the kind of indices, or none that is `exact` where that is asked for.
@@ -83,16 +68,10 @@ macro_rules! pick {
                 };
             }
             match (wanted, exact) {
-                (Loop::GatherDot(kind, Distance::Far), false) => match kind {
-                    IndexKind::U32 => both!(gather_dot_far_u32),
-                    IndexKind::I32 => both!(gather_dot_far_i32),
-                    IndexKind::U64 | IndexKind::I64 => both!(gather_dot_far_i64),
-                    _ => None,
-                },
-                (Loop::GatherDot(kind, Distance::Near), false) => match kind {
-                    IndexKind::U32 => both!(gather_dot_near_u32),
-                    IndexKind::I32 => both!(gather_dot_near_i32),
-                    IndexKind::U64 | IndexKind::I64 => both!(gather_dot_near_i64),
+                (Loop::GatherDot(kind), false) => match kind {
+                    IndexKind::U32 => both!(gather_dot_u32),
+                    IndexKind::I32 => both!(gather_dot_i32),
+                    IndexKind::U64 | IndexKind::I64 => both!(gather_dot_i64),
                     _ => None,
                 },
                 (Loop::Dot, false) => both!(dot),

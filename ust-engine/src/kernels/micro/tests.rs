@@ -6,7 +6,7 @@
 
 use ust_level_api::{Dtype, IndexKind};
 
-use super::{Distance, Loop, address_at};
+use super::{Loop, address_at};
 use crate::kernels::vector::{Level, levels};
 
 /// Sums of an odd constant, mixed (`SplitMix64`).
@@ -69,7 +69,7 @@ macro_rules! tests {
                     let places: Vec<i64> = (0..80).rev().collect();
                     let narrow_places: Vec<u32> = (0..80).rev().collect();
                     let signed_places: Vec<i32> = (0..80).rev().collect();
-                    for (far, turned) in [(0_usize, false), (1, false), (0, true), (1, true)] {
+                    for turned in [false, true] {
                         let mut out = [[T::NAN; 80]; 3];
                         macro_rules! call {
                             ($kind:ident, $index:ty, $pos:expr, $crd:expr, $places:expr, $out:expr) => {
@@ -84,14 +84,13 @@ macro_rules! tests {
                                         *mut T,
                                         isize,
                                         isize,
-                                        usize,
                                         *const $index,
                                     );
                                     let rows = kernel(level, Loop::Rows(IndexKind::$kind), exact);
                                     let rows: Rows = std::mem::transmute(rows);
                                     let (a, x) = (a.as_ptr(), x.as_ptr());
                                     let places = if turned { $places.as_ptr() } else { std::ptr::null() };
-                                    rows($pos, $crd, a, x, $out.as_mut_ptr(), 3, 80, far, places);
+                                    rows($pos, $crd, a, x, $out.as_mut_ptr(), 3, 80, places);
                                 }
                             };
                         }
@@ -137,9 +136,7 @@ macro_rules! tests {
                             let dot: unsafe extern "C" fn(*const T, *const T, usize) -> T =
                                 std::mem::transmute(kernel(level, Loop::Dot, false));
                             close(dot(a.as_ptr(), x[offset..].as_ptr(), n), exact as T, n as T);
-                            for distance in [Distance::Near, Distance::Far] {
-                                let kernel =
-                                    |kind| kernel(level, Loop::GatherDot(kind, distance), false);
+                            let kernel = |kind| kernel(level, Loop::GatherDot(kind), false);
                                 type Gather<I> =
                                     unsafe extern "C" fn(*const T, *const I, *const T, usize) -> T;
                                 let f: Gather<u32> = std::mem::transmute(kernel(IndexKind::U32));
@@ -151,7 +148,6 @@ macro_rules! tests {
                                 let f: Gather<i64> = std::mem::transmute(kernel(IndexKind::I64));
                                 let found = f(a.as_ptr(), signed.as_ptr(), x[50..].as_ptr(), n);
                                 close(found, gathered as T, n as T);
-                            }
                         }
                     }
                 }

@@ -1,0 +1,249 @@
+//! Which instructions this machine has, and the vectors of each set of them behind one trait.
+//!
+//! Methods are always inlined into functions that enable the instruction set, so that no vector is
+//! ever passed in memory.
+
+#[cfg(target_arch = "x86_64")]
+mod x86;
+
+/// The sets of instructions that kernels are compiled for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Level {
+    Portable,
+    #[cfg(target_arch = "x86_64")]
+    Avx2,
+    #[cfg(target_arch = "x86_64")]
+    Avx512,
+}
+
+/// The best set that this machine has. Cost after the first call: a few loads.
+pub(super) fn level() -> Level {
+    #[cfg(target_arch = "x86_64")]
+    {
+        if is_x86_feature_detected!("avx512f") && is_x86_feature_detected!("fma") {
+            return Level::Avx512;
+        }
+        if is_x86_feature_detected!("avx2") && is_x86_feature_detected!("fma") {
+            return Level::Avx2;
+        }
+    }
+    Level::Portable
+}
+
+/// All sets that this machine has.
+#[cfg(test)]
+pub(super) fn levels() -> Vec<Level> {
+    let mut levels = vec![Level::Portable];
+    #[cfg(target_arch = "x86_64")]
+    {
+        if level() != Level::Portable {
+            levels.push(Level::Avx2);
+        }
+        if level() == Level::Avx512 {
+            levels.push(Level::Avx512);
+        }
+    }
+    assert!(levels.contains(&level()));
+    levels
+}
+
+/// A vector of `N` numbers.
+///
+/// # Safety
+/// Every method is called only where the machine has the instructions of the vector, and pointers
+/// are valid for `N` elements.
+pub(crate) trait Vector: Copy {
+    /// What it holds.
+    type Lane: Real;
+    /// As many.
+    const N: usize;
+    /// Four of these numbers.
+    type Four: Four<Lane = Self::Lane>;
+    /// For each number of a vector, which number of another it is to be.
+    type Places: Copy;
+    unsafe fn splat(value: Self::Lane) -> Self;
+    unsafe fn load(from: *const Self::Lane) -> Self;
+    unsafe fn store(self, to: *mut Self::Lane);
+    /// The first `C` numbers from `from` on, again and again. `C` divides `N`, and only so many are
+    /// read.
+    unsafe fn repeat<const C: usize>(from: *const Self::Lane) -> Self;
+    /// `a * b + self`, rounded once where `FUSED` and the machine can.
+    unsafe fn plus<const FUSED: bool>(self, a: Self, b: Self) -> Self;
+    /// The first `n` numbers from `from` on, of which only so many are read, and zeros. `n` is at
+    /// most `N`.
+    unsafe fn first(from: *const Self::Lane, n: usize) -> Self;
+    /// Of numbers below `N`, as many.
+    unsafe fn places(of: [u8; 16]) -> Self::Places;
+    unsafe fn pick(self, places: Self::Places) -> Self;
+    unsafe fn add(self, other: Self) -> Self;
+    /// The sums of neighbours: of the first and second number of `self`, the third and fourth, and
+    /// so on, then those of `other`.
+    unsafe fn pairs(self, other: Self) -> Self;
+    unsafe fn times(self, other: Self) -> Self;
+}
+
+/// Four numbers, for which others are loaded one by one.
+///
+/// # Safety
+/// As of [`Vector`].
+pub(crate) trait Four: Copy {
+    /// What it holds.
+    type Lane: Real;
+    unsafe fn zero() -> Self;
+    /// `self + a[k] * x[crd[k]]`, for each of the four.
+    unsafe fn plus_products<I: Index>(
+        self,
+        a: *const Self::Lane,
+        crd: *const I,
+        x: *const Self::Lane,
+    ) -> Self;
+    unsafe fn add(self, other: Self) -> Self;
+    /// The first `n` of them, and zeros. `n` is at most four.
+    unsafe fn first(self, n: usize) -> Self;
+    /// The sum.
+    unsafe fn total(self) -> Self::Lane;
+}
+
+/// An index as arrays hold it.
+pub(crate) trait Index: Copy {
+    fn get(self) -> isize;
+}
+
+macro_rules! index {
+    ($($ty:ty),*) => {
+        $(impl Index for $ty {
+            #[inline(always)]
+            fn get(self) -> isize {
+                self as isize
+            }
+        })*
+    };
+}
+index!(u32, i32, i64);
+
+/// A number that vectors hold.
+pub(crate) trait Real:
+    Copy + std::ops::Add<Output = Self> + std::ops::Mul<Output = Self>
+{
+    const ZERO: Self;
+}
+
+impl Real for f32 {
+    const ZERO: Self = 0.0;
+}
+
+impl Real for f64 {
+    const ZERO: Self = 0.0;
+}
+
+macro_rules! array {
+    ($ty:ty, $n:literal) => {
+        impl Vector for [$ty; $n] {
+            type Lane = $ty;
+            const N: usize = $n;
+            type Four = [$ty; 4];
+            type Places = [u8; $n];
+            #[inline(always)]
+            unsafe fn splat(value: $ty) -> Self {
+                [value; $n]
+            }
+            #[inline(always)]
+            unsafe fn load(from: *const $ty) -> Self {
+                // SAFETY: as the trait says.
+                unsafe { from.cast::<Self>().read_unaligned() }
+            }
+            #[inline(always)]
+            unsafe fn store(self, to: *mut $ty) {
+                // SAFETY: as the trait says.
+                unsafe { to.cast::<Self>().write_unaligned(self) }
+            }
+            #[inline(always)]
+            unsafe fn repeat<const C: usize>(from: *const $ty) -> Self {
+                // SAFETY: as the trait says.
+                std::array::from_fn(|at| unsafe { *from.add(at % C) })
+            }
+            #[inline(always)]
+            unsafe fn plus<const FUSED: bool>(mut self, a: Self, b: Self) -> Self {
+                for at in 0..$n {
+                    self[at] += a[at] * b[at];
+                }
+                self
+            }
+            #[inline(always)]
+            unsafe fn add(mut self, other: Self) -> Self {
+                for at in 0..$n {
+                    self[at] += other[at];
+                }
+                self
+            }
+            #[inline(always)]
+            unsafe fn first(from: *const $ty, n: usize) -> Self {
+                // SAFETY: as the trait says.
+                std::array::from_fn(|at| if at < n { unsafe { *from.add(at) } } else { 0.0 })
+            }
+            #[inline(always)]
+            unsafe fn places(of: [u8; 16]) -> [u8; $n] {
+                std::array::from_fn(|at| of[at])
+            }
+            #[inline(always)]
+            unsafe fn pick(self, places: [u8; $n]) -> Self {
+                places.map(|at| self[usize::from(at)])
+            }
+            #[inline(always)]
+            unsafe fn pairs(self, other: Self) -> Self {
+                let both = [self, other];
+                let both = both.as_flattened();
+                std::array::from_fn(|at| both[2 * at] + both[2 * at + 1])
+            }
+            #[inline(always)]
+            unsafe fn times(mut self, other: Self) -> Self {
+                for at in 0..$n {
+                    self[at] *= other[at];
+                }
+                self
+            }
+        }
+    };
+}
+array!(f32, 4);
+array!(f64, 2);
+
+impl<T: Real> Four for [T; 4] {
+    type Lane = T;
+    #[inline(always)]
+    unsafe fn zero() -> Self {
+        [T::ZERO; 4]
+    }
+    #[inline(always)]
+    unsafe fn plus_products<I: Index>(self, a: *const T, crd: *const I, x: *const T) -> Self {
+        // SAFETY: as the trait says.
+        let product = |k| unsafe { *a.add(k) * *x.offset((*crd.add(k)).get()) };
+        std::array::from_fn(|k| self[k] + product(k))
+    }
+    #[inline(always)]
+    unsafe fn add(self, other: Self) -> Self {
+        std::array::from_fn(|k| self[k] + other[k])
+    }
+    #[inline(always)]
+    unsafe fn first(self, n: usize) -> Self {
+        std::array::from_fn(|k| if k < n { self[k] } else { T::ZERO })
+    }
+    #[inline(always)]
+    unsafe fn total(self) -> T {
+        let [a, b, c, d] = self;
+        (a + c) + (b + d)
+    }
+}
+
+/// Asks for memory ahead of its use. Any address will do.
+#[inline(always)]
+pub(super) fn prefetch<T>(address: *const T) {
+    #[cfg(target_arch = "x86_64")]
+    // SAFETY: a prefetch never faults.
+    unsafe {
+        use std::arch::x86_64::{_MM_HINT_T0, _mm_prefetch};
+        _mm_prefetch::<_MM_HINT_T0>(address.cast());
+    }
+    #[cfg(not(target_arch = "x86_64"))]
+    let _ = address;
+}

@@ -1,0 +1,278 @@
+//! Vectors of AVX2 and AVX-512.
+
+use std::arch::x86_64::*;
+
+use super::{Four, Index, Vector};
+
+/// From the n-th number on, the first `4 - n` are all ones.
+static FIRST: [u64; 8] = [!0, !0, !0, !0, 0, 0, 0, 0];
+/// From the n-th number on, the first `8 - n` are all ones.
+static FIRST_OF_SINGLE: [u32; 16] = [!0, !0, !0, !0, !0, !0, !0, !0, 0, 0, 0, 0, 0, 0, 0, 0];
+
+impl Four for __m256d {
+    type Lane = f64;
+    #[inline(always)]
+    unsafe fn zero() -> Self {
+        // SAFETY: as the trait says.
+        unsafe { _mm256_setzero_pd() }
+    }
+    #[inline(always)]
+    unsafe fn plus_products<I: Index>(self, a: *const f64, crd: *const I, x: *const f64) -> Self {
+        // SAFETY: as the trait says.
+        unsafe {
+            let at = |k: usize| x.offset((*crd.add(k)).get());
+            let low = _mm_loadh_pd(_mm_load_sd(at(0)), at(1));
+            let high = _mm_loadh_pd(_mm_load_sd(at(2)), at(3));
+            _mm256_fmadd_pd(_mm256_loadu_pd(a), _mm256_set_m128d(high, low), self)
+        }
+    }
+    #[inline(always)]
+    unsafe fn add(self, other: Self) -> Self {
+        // SAFETY: as the trait says.
+        unsafe { _mm256_add_pd(self, other) }
+    }
+    #[inline(always)]
+    unsafe fn first(self, n: usize) -> Self {
+        // SAFETY: as the trait says; `n` is at most four.
+        unsafe { _mm256_and_pd(self, _mm256_loadu_pd(FIRST.as_ptr().add(4 - n).cast())) }
+    }
+    #[inline(always)]
+    unsafe fn total(self) -> f64 {
+        // SAFETY: as the trait says.
+        unsafe {
+            let high = _mm256_extractf128_pd::<1>(self);
+            let pair = _mm_add_pd(_mm256_castpd256_pd128(self), high);
+            _mm_cvtsd_f64(_mm_add_sd(pair, _mm_unpackhi_pd(pair, pair)))
+        }
+    }
+}
+
+impl Four for __m128 {
+    type Lane = f32;
+    #[inline(always)]
+    unsafe fn zero() -> Self {
+        // SAFETY: as the trait says.
+        unsafe { _mm_setzero_ps() }
+    }
+    #[inline(always)]
+    unsafe fn plus_products<I: Index>(self, a: *const f32, crd: *const I, x: *const f32) -> Self {
+        // SAFETY: as the trait says.
+        unsafe {
+            let at = |k: usize| *x.offset((*crd.add(k)).get());
+            _mm_fmadd_ps(_mm_loadu_ps(a), _mm_setr_ps(at(0), at(1), at(2), at(3)), self)
+        }
+    }
+    #[inline(always)]
+    unsafe fn add(self, other: Self) -> Self {
+        // SAFETY: as the trait says.
+        unsafe { _mm_add_ps(self, other) }
+    }
+    #[inline(always)]
+    unsafe fn first(self, n: usize) -> Self {
+        // SAFETY: as the trait says; `n` is at most four.
+        unsafe { _mm_and_ps(self, _mm_loadu_ps(FIRST_OF_SINGLE.as_ptr().add(8 - n).cast())) }
+    }
+    #[inline(always)]
+    unsafe fn total(self) -> f32 {
+        // SAFETY: as the trait says.
+        unsafe {
+            let pair = _mm_add_ps(self, _mm_movehl_ps(self, self));
+            _mm_cvtss_f32(_mm_add_ss(pair, _mm_shuffle_ps::<1>(pair, pair)))
+        }
+    }
+}
+
+macro_rules! vector {
+    ($vector:ty, $four:ty, $ty:ty, $n:literal, $splat:ident, $load:ident, $store:ident, $fused:ident, $mul:ident, $add:ident, [$cast:ident, $ones:ident, $twos:ident, $fours:ident, $eights:expr], $pairs:expr, [$places:ty, $place:expr, $pick:expr, $first:expr]) => {
+        // SAFETY in all methods: as the trait says.
+        impl Vector for $vector {
+            type Lane = $ty;
+            const N: usize = $n;
+            type Four = $four;
+            type Places = $places;
+            #[inline(always)]
+            unsafe fn splat(value: $ty) -> Self {
+                unsafe { $splat(value) }
+            }
+            #[inline(always)]
+            unsafe fn load(from: *const $ty) -> Self {
+                unsafe { $load(from) }
+            }
+            #[inline(always)]
+            unsafe fn store(self, to: *mut $ty) {
+                unsafe { $store(to, self) }
+            }
+            #[inline(always)]
+            unsafe fn repeat<const C: usize>(from: *const $ty) -> Self {
+                unsafe {
+                    // By its bytes, whatever they mean.
+                    match C * size_of::<$ty>() {
+                        4 => $cast($ones(from.cast::<i32>().read_unaligned())),
+                        8 => $cast($twos(from.cast::<i64>().read_unaligned())),
+                        16 => $cast($fours(_mm_loadu_si128(from.cast()))),
+                        32 => $cast($eights(_mm256_loadu_si256(from.cast()))),
+                        _ => $load(from),
+                    }
+                }
+            }
+            #[inline(always)]
+            unsafe fn plus<const FUSED: bool>(self, a: Self, b: Self) -> Self {
+                unsafe { if FUSED { $fused(a, b, self) } else { $add(self, $mul(a, b)) } }
+            }
+            #[inline(always)]
+            unsafe fn add(self, other: Self) -> Self {
+                unsafe { $add(self, other) }
+            }
+            #[inline(always)]
+            unsafe fn first(from: *const $ty, n: usize) -> Self {
+                unsafe { $first(from, n) }
+            }
+            #[inline(always)]
+            unsafe fn places(of: [u8; 16]) -> $places {
+                unsafe {
+                    let of = _mm_loadu_si128(of.as_ptr().cast());
+                    $place(of)
+                }
+            }
+            #[inline(always)]
+            unsafe fn pick(self, places: $places) -> Self {
+                unsafe { $pick(self, places) }
+            }
+            #[inline(always)]
+            unsafe fn pairs(self, other: Self) -> Self {
+                unsafe { $pairs(self, other) }
+            }
+            #[inline(always)]
+            unsafe fn times(self, other: Self) -> Self {
+                unsafe { $mul(self, other) }
+            }
+        }
+    };
+}
+vector!(
+    __m256d,
+    __m256d,
+    f64,
+    4,
+    _mm256_set1_pd,
+    _mm256_loadu_pd,
+    _mm256_storeu_pd,
+    _mm256_fmadd_pd,
+    _mm256_mul_pd,
+    _mm256_add_pd,
+    [
+        _mm256_castsi256_pd,
+        _mm256_set1_epi32,
+        _mm256_set1_epi64x,
+        _mm256_broadcastsi128_si256,
+        |all| all
+    ],
+    // Sums stand in the order of the halves of both.
+    |a, b| _mm256_permute4x64_pd::<0b11_01_10_00>(_mm256_hadd_pd(a, b)),
+    [
+        __m256i,
+        |of| {
+            // Each number is two words of 32 bits.
+            let word = _mm256_slli_epi64::<1>(_mm256_cvtepu8_epi64(of));
+            let both = _mm256_or_si256(word, _mm256_slli_epi64::<32>(word));
+            _mm256_add_epi64(both, _mm256_set1_epi64x(1 << 32))
+        },
+        |a, places| _mm256_castps_pd(_mm256_permutevar8x32_ps(_mm256_castpd_ps(a), places)),
+        |from, n: usize| {
+            let mask = _mm256_loadu_si256(FIRST.as_ptr().add(4 - n).cast());
+            _mm256_maskload_pd(from, mask)
+        }
+    ]
+);
+vector!(
+    __m256,
+    __m128,
+    f32,
+    8,
+    _mm256_set1_ps,
+    _mm256_loadu_ps,
+    _mm256_storeu_ps,
+    _mm256_fmadd_ps,
+    _mm256_mul_ps,
+    _mm256_add_ps,
+    [
+        _mm256_castsi256_ps,
+        _mm256_set1_epi32,
+        _mm256_set1_epi64x,
+        _mm256_broadcastsi128_si256,
+        |all| all
+    ],
+    |a, b| {
+        let mixed = _mm256_castps_pd(_mm256_hadd_ps(a, b));
+        _mm256_castpd_ps(_mm256_permute4x64_pd::<0b11_01_10_00>(mixed))
+    },
+    [
+        __m256i,
+        |of| _mm256_cvtepu8_epi32(of),
+        |a, places| _mm256_permutevar8x32_ps(a, places),
+        |from, n: usize| {
+            let mask = _mm256_loadu_si256(FIRST_OF_SINGLE.as_ptr().add(8 - n).cast());
+            _mm256_maskload_ps(from, mask)
+        }
+    ]
+);
+vector!(
+    __m512d,
+    __m256d,
+    f64,
+    8,
+    _mm512_set1_pd,
+    _mm512_loadu_pd,
+    _mm512_storeu_pd,
+    _mm512_fmadd_pd,
+    _mm512_mul_pd,
+    _mm512_add_pd,
+    [
+        _mm512_castsi512_pd,
+        _mm512_set1_epi32,
+        _mm512_set1_epi64,
+        _mm512_broadcast_i32x4,
+        _mm512_broadcast_i64x4
+    ],
+    |a, b| {
+        let even = _mm512_setr_epi64(0, 2, 4, 6, 8, 10, 12, 14);
+        let odd = _mm512_setr_epi64(1, 3, 5, 7, 9, 11, 13, 15);
+        _mm512_add_pd(_mm512_permutex2var_pd(a, even, b), _mm512_permutex2var_pd(a, odd, b))
+    },
+    [
+        __m512i,
+        |of| _mm512_cvtepu8_epi64(of),
+        |a, places| _mm512_permutexvar_pd(places, a),
+        |from, n: usize| _mm512_maskz_loadu_pd(((1_u32 << n) - 1) as u8, from)
+    ]
+);
+vector!(
+    __m512,
+    __m128,
+    f32,
+    16,
+    _mm512_set1_ps,
+    _mm512_loadu_ps,
+    _mm512_storeu_ps,
+    _mm512_fmadd_ps,
+    _mm512_mul_ps,
+    _mm512_add_ps,
+    [
+        _mm512_castsi512_ps,
+        _mm512_set1_epi32,
+        _mm512_set1_epi64,
+        _mm512_broadcast_i32x4,
+        _mm512_broadcast_i64x4
+    ],
+    |a, b| {
+        let even = _mm512_setr_epi32(0, 2, 4, 6, 8, 10, 12, 14, 16, 18, 20, 22, 24, 26, 28, 30);
+        let odd = _mm512_setr_epi32(1, 3, 5, 7, 9, 11, 13, 15, 17, 19, 21, 23, 25, 27, 29, 31);
+        _mm512_add_ps(_mm512_permutex2var_ps(a, even, b), _mm512_permutex2var_ps(a, odd, b))
+    },
+    [
+        __m512i,
+        |of| _mm512_cvtepu8_epi32(of),
+        |a, places| _mm512_permutexvar_ps(places, a),
+        |from, n: usize| _mm512_maskz_loadu_ps(((1_u32 << n) - 1) as u16, from)
+    ]
+);
