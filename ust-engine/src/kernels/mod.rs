@@ -3,6 +3,7 @@
 //! | module | what |
 //! |---|---|
 //! | `blocks` | dense blocks times a vector |
+//! | `diagonals` | diagonals times a vector |
 //! | `groups` | groups of which two of four are stored, times a vector |
 //! | `micro` | innermost loops that pay for wide vectors, which compiled loops call |
 //! | [`moving`] | columns moved and sorted: what conversions do with most memory |
@@ -11,6 +12,7 @@
 #![allow(unsafe_code)]
 
 pub(crate) mod blocks;
+pub(crate) mod diagonals;
 #[cfg(target_arch = "x86_64")]
 pub(crate) mod groups;
 #[cfg(feature = "jit")]

@@ -5,8 +5,8 @@
 //! compiles the loops to an [`Executable`], which is kept and runs on the arrays of any tensors of
 //! the same formats.
 //!
-//! `jit`, `checked-jit`, `interp`, `blocks` and, on x86-64, `groups` are here. A crate adds its own
-//! by submitting it, as level types are added, and whoever links the crate has it:
+//! `jit`, `checked-jit`, `interp`, `blocks`, `diagonals` and, on x86-64, `groups` are here. A crate
+//! adds its own by submitting it, as level types are added, and whoever links the crate has it:
 //!
 //! ```
 //! use ust_engine::Error;
@@ -42,6 +42,7 @@
 mod blocks;
 mod builtin;
 mod choose;
+mod diagonals;
 #[cfg(target_arch = "x86_64")]
 mod groups;
 mod product;

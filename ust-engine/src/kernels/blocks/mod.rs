@@ -10,7 +10,7 @@ mod wide;
 
 use std::ops::Range;
 
-use super::vector::{Level, Real, Vector, level, prefetch};
+use super::vector::{Level, Number, level, prefetch};
 
 /// How a block is stored.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -31,28 +31,6 @@ pub(crate) struct Blocks<'a, T> {
     pub(crate) size: [usize; 2],
     /// What lies one after another in a block.
     pub(crate) order: Order,
-}
-
-/// A number that blocks hold, and its vectors.
-pub(crate) trait Number: Real {
-    #[cfg(target_arch = "x86_64")]
-    type Avx2: Vector<Lane = Self>;
-    #[cfg(target_arch = "x86_64")]
-    type Avx512: Vector<Lane = Self>;
-}
-
-impl Number for f32 {
-    #[cfg(target_arch = "x86_64")]
-    type Avx2 = std::arch::x86_64::__m256;
-    #[cfg(target_arch = "x86_64")]
-    type Avx512 = std::arch::x86_64::__m512;
-}
-
-impl Number for f64 {
-    #[cfg(target_arch = "x86_64")]
-    type Avx2 = std::arch::x86_64::__m256d;
-    #[cfg(target_arch = "x86_64")]
-    type Avx512 = std::arch::x86_64::__m512d;
 }
 
 /// Bytes of values that memory is asked for ahead of their use.

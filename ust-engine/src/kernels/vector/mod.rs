@@ -136,6 +136,31 @@ impl Real for f64 {
     const ZERO: Self = 0.0;
 }
 
+/// A number, and its vectors.
+pub(crate) trait Number: Real {
+    type Portable: Vector<Lane = Self>;
+    #[cfg(target_arch = "x86_64")]
+    type Avx2: Vector<Lane = Self>;
+    #[cfg(target_arch = "x86_64")]
+    type Avx512: Vector<Lane = Self>;
+}
+
+impl Number for f32 {
+    type Portable = [Self; 4];
+    #[cfg(target_arch = "x86_64")]
+    type Avx2 = std::arch::x86_64::__m256;
+    #[cfg(target_arch = "x86_64")]
+    type Avx512 = std::arch::x86_64::__m512;
+}
+
+impl Number for f64 {
+    type Portable = [Self; 2];
+    #[cfg(target_arch = "x86_64")]
+    type Avx2 = std::arch::x86_64::__m256d;
+    #[cfg(target_arch = "x86_64")]
+    type Avx512 = std::arch::x86_64::__m512d;
+}
+
 macro_rules! array {
     ($ty:ty, $n:literal) => {
         impl Vector for [$ty; $n] {

@@ -1,0 +1,149 @@
+//! Diagonals times a vector: a strip of rows at a time, so that what it gives stays in the closest
+//! cache until every diagonal has added to it.
+
+use std::ops::Range;
+
+use super::vector::{Level, Number, Vector, level, prefetch};
+
+/// By which dimension the numbers of a diagonal are stored.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Along {
+    /// By row.
+    Rows,
+    /// By column.
+    Columns,
+}
+
+/// A matrix of diagonals, each with a number for every row, or every column.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Diagonals<'a, T> {
+    /// How far right of the main diagonal each stands.
+    pub(crate) offsets: &'a [i32],
+    pub(crate) values: &'a [T],
+    pub(crate) along: Along,
+}
+
+/// Bytes of the result that are formed at a time.
+const STRIP: usize = 16 << 10;
+/// Bytes of values that memory is asked for ahead of their use.
+const AHEAD: usize = 4096;
+
+impl<T: Number> Diagonals<'_, T> {
+    /// Adds the products of some diagonals with `x` to `y`.
+    pub(crate) fn times(&self, which: Range<usize>, x: &[T], y: &mut [T]) {
+        self.times_at(level(), which, x, y);
+    }
+
+    fn times_at(&self, level: Level, which: Range<usize>, x: &[T], y: &mut [T]) {
+        match level {
+            // SAFETY, of both: the machine has the instructions.
+            #[cfg(target_arch = "x86_64")]
+            Level::Avx512 => unsafe { self.avx512(which, x, y) },
+            #[cfg(target_arch = "x86_64")]
+            Level::Avx2 => unsafe { self.avx2(which, x, y) },
+            // SAFETY: every machine has it.
+            Level::Portable => unsafe { self.strips::<T::Portable>(which, x, y) },
+        }
+    }
+
+    #[cfg(target_arch = "x86_64")]
+    #[target_feature(enable = "avx512f,avx2,fma")]
+    fn avx512(&self, which: Range<usize>, x: &[T], y: &mut [T]) {
+        // SAFETY: the machine has the instructions.
+        unsafe { self.strips::<T::Avx512>(which, x, y) }
+    }
+
+    #[cfg(target_arch = "x86_64")]
+    #[target_feature(enable = "avx2,fma")]
+    fn avx2(&self, which: Range<usize>, x: &[T], y: &mut [T]) {
+        // SAFETY: the machine has the instructions.
+        unsafe { self.strips::<T::Avx2>(which, x, y) }
+    }
+
+    /// # Safety
+    /// As of [`Vector`], here and below.
+    #[inline(always)]
+    unsafe fn strips<V: Vector<Lane = T>>(&self, which: Range<usize>, x: &[T], y: &mut [T]) {
+        let (rows, columns) = (y.len(), x.len());
+        let each = STRIP / size_of::<T>();
+        for first in (0..rows).step_by(each) {
+            let end = rows.min(first + each);
+            for p in which.clone() {
+                let offset = self.offsets[p] as isize;
+                let lo = first.max(offset.min(0).unsigned_abs());
+                let hi = end.min(columns.saturating_add_signed(-offset));
+                if lo >= hi {
+                    continue;
+                }
+                let column = (lo as isize + offset) as usize;
+                let begin = match self.along {
+                    Along::Rows => p * rows + lo,
+                    Along::Columns => p * columns + column,
+                };
+                let n = hi - lo;
+                let (a, x) = (&self.values[begin..begin + n], &x[column..column + n]);
+                // SAFETY: as the caller says.
+                unsafe { segment::<V>(a, x, &mut y[lo..hi]) };
+            }
+        }
+    }
+}
+
+/// `y[k] += a[k] * x[k]`.
+#[inline(always)]
+unsafe fn segment<V: Vector>(a: &[V::Lane], x: &[V::Lane], y: &mut [V::Lane]) {
+    let n = y.len();
+    assert!(a.len() == n && x.len() == n, "one for each");
+    let (a, x, y) = (a.as_ptr(), x.as_ptr(), y.as_mut_ptr());
+    let mut k = 0;
+    // SAFETY: every index is below `n`.
+    unsafe {
+        while k + V::N <= n {
+            prefetch(a.add(k).wrapping_byte_add(AHEAD));
+            let sum = V::load(y.add(k)).plus::<true>(V::load(a.add(k)), V::load(x.add(k)));
+            sum.store(y.add(k));
+            k += V::N;
+        }
+        while k < n {
+            *y.add(k) = *y.add(k) + *a.add(k) * *x.add(k);
+            k += 1;
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::kernels::vector::levels;
+
+    #[test]
+    fn diagonals_of_any_shape_times_a_vector() {
+        let strip = STRIP / size_of::<f64>();
+        for [rows, columns] in [[1, 1], [5, 9], [9, 5], [40, 1], [1, 40], [3 * strip / 2, strip]] {
+            let all = -(rows as i32 - 1)..columns as i32;
+            let offsets: Vec<i32> = all.step_by((rows + columns) / 7 + 1).collect();
+            for along in [Along::Rows, Along::Columns] {
+                let extent = if along == Along::Rows { rows } else { columns };
+                let values: Vec<f64> =
+                    (0..offsets.len() * extent).map(|at| (at % 13) as f64 - 4.0).collect();
+                let x: Vec<f64> = (0..columns).map(|at| (at % 7) as f64 + 1.0).collect();
+                let mut expected = vec![0.5; rows];
+                for (p, &offset) in offsets.iter().enumerate() {
+                    for (i, y) in expected.iter_mut().enumerate() {
+                        let Some(j) = i.checked_add_signed(offset as isize) else { continue };
+                        let at = if along == Along::Rows { i } else { j };
+                        *y += x.get(j).map_or(0.0, |x| values[p * extent + at] * x);
+                    }
+                }
+                let matrix = Diagonals { offsets: &offsets, values: &values, along };
+                for level in levels() {
+                    let mut y = vec![0.5; rows];
+                    matrix.times_at(level, 0..1, &x, &mut y);
+                    matrix.times_at(level, 1..offsets.len(), &x, &mut y);
+                    // Small integers and a half: sums are exact in any order.
+                    assert_eq!(y, expected, "{rows} x {columns}, {along:?}, {level:?}");
+                }
+            }
+        }
+    }
+}
