@@ -18,5 +18,5 @@ pub(crate) mod groups;
 #[cfg(feature = "jit")]
 pub(crate) mod micro;
 pub(crate) mod moving;
-#[cfg_attr(not(feature = "jit"), allow(dead_code))]
+#[cfg_attr(not(all(feature = "jit", target_arch = "x86_64")), allow(dead_code))]
 mod vector;

@@ -4,6 +4,7 @@
 //! holding whole rows or a part of one; `mixed` where it is not, and in the other order. For blocks
 //! that are too large, and on machines without such vectors, the loops are plain, and instruction
 //! sets differ in how wide the compiler makes them.
+#![cfg_attr(not(target_arch = "x86_64"), allow(dead_code, unused_variables))]
 
 mod mixed;
 mod wide;
