@@ -3,7 +3,7 @@
 
 use std::ops::Range;
 
-use super::vector::{Level, Number, Vector, level, prefetch};
+use super::vector::{Level, Number, Vector, ask, level};
 
 /// By which dimension the numbers of a diagonal are stored.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -25,8 +25,6 @@ pub(crate) struct Diagonals<'a, T> {
 
 /// Bytes of the result that are formed at a time.
 const STRIP: usize = 16 << 10;
-/// Bytes of values that memory is asked for ahead of their use.
-const AHEAD: usize = 4096;
 
 impl<T: Number> Diagonals<'_, T> {
     /// Adds the products of some diagonals with `x` to `y`.
@@ -99,7 +97,7 @@ unsafe fn segment<V: Vector>(a: &[V::Lane], x: &[V::Lane], y: &mut [V::Lane]) {
     // SAFETY: every index is below `n`.
     unsafe {
         while k + V::N <= n {
-            prefetch(a.add(k).wrapping_byte_add(AHEAD));
+            ask(a.add(k));
             let sum = V::load(y.add(k)).plus::<true>(V::load(a.add(k)), V::load(x.add(k)));
             sum.store(y.add(k));
             k += V::N;

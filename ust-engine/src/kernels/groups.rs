@@ -4,10 +4,7 @@
 use std::arch::x86_64::*;
 use std::ops::{Add, Mul, Range};
 
-use super::vector::prefetch;
-
-/// Bytes that memory is asked for ahead of its use.
-const AHEAD: usize = 4096;
+use super::vector::{AHEAD, ask, prefetch};
 
 /// A matrix of groups, row by row.
 #[derive(Clone, Copy, Debug)]
@@ -222,7 +219,7 @@ impl<T: Number> Groups<'_, T> {
                     let p = first + 2 * group;
                     let crd = crd.as_ptr().add(if PACKED { p / 4 } else { p });
                     let (values, x) = (self.values.as_ptr().add(p), x.as_ptr().add(4 * group));
-                    prefetch(values.wrapping_byte_add(AHEAD));
+                    ask(values);
                     prefetch(crd.wrapping_add(AHEAD / size_of::<T>()));
                     T::plus::<PACKED>(sums, crd, values, x)
                 };

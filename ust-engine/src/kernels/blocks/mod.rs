@@ -11,7 +11,7 @@ mod wide;
 
 use std::ops::Range;
 
-use super::vector::{Level, Number, level, prefetch};
+use super::vector::{AHEAD, Level, Number, level, prefetch};
 
 /// How a block is stored.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -34,14 +34,12 @@ pub(crate) struct Blocks<'a, T> {
     pub(crate) order: Order,
 }
 
-/// Bytes of values that memory is asked for ahead of their use.
-const AHEAD: usize = 4096;
 /// Bytes of a line of the caches.
 const LINE: usize = 64;
 
-/// Asks for `n` numbers of `x`, ahead of their use.
+/// Asks for the `n` numbers of `x` that another block needs.
 #[inline(always)]
-fn ask<T>(x: &[T], at: usize, n: usize) {
+fn ask_for<T>(x: &[T], at: usize, n: usize) {
     let x = x.as_ptr().wrapping_add(at);
     (0..n * size_of::<T>()).step_by(LINE).for_each(|line| prefetch(x.wrapping_byte_add(line)));
 }

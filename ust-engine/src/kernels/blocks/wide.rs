@@ -3,8 +3,8 @@
 
 use std::ops::Range;
 
-use super::{AHEAD, Blocks, Order, ask};
-use crate::kernels::vector::{Real, Vector, prefetch};
+use super::{Blocks, Order, ask_for};
+use crate::kernels::vector::{Real, Vector, ask};
 
 /// Columns that a block may have at most.
 const WIDEST: usize = 16;
@@ -106,7 +106,7 @@ unsafe fn group<V: Vector, const C: usize, const P: usize, const G: usize>(
         let mut sums = [V::splat(V::Lane::ZERO); G];
         for (block, &crd) in crd.iter().enumerate() {
             if let Some(&next) = next.get(block) {
-                ask::<V::Lane>(x, next as usize * C, C);
+                ask_for(x, next as usize * C, C);
             }
             let x = x[crd as usize * C..][..C].as_ptr();
             let values = values.as_ptr().add(block * area);
@@ -117,7 +117,7 @@ unsafe fn group<V: Vector, const C: usize, const P: usize, const G: usize>(
             for (at, sum) in sums.iter_mut().enumerate() {
                 for (part, &x) in x.iter().enumerate() {
                     let values = values.add((at * P + part) * V::N);
-                    prefetch(values.wrapping_byte_add(AHEAD));
+                    ask(values);
                     let values = V::load(values);
                     *sum = sum.plus::<true>(values, x);
                 }

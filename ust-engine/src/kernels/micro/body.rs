@@ -1,7 +1,7 @@
 //! The loops, written once over [`Vector`], and compiled for each instruction set.
 
 use super::tiles::{row, times_row};
-use crate::kernels::vector::{Four, Index, Real, Vector, prefetch};
+use crate::kernels::vector::{Four, Index, Real, Vector, ask};
 
 /// The sum of a vector's numbers, in pairs.
 #[inline(always)]
@@ -17,16 +17,6 @@ unsafe fn total<V: Vector>(vector: V) -> V::Lane {
         }
     }
     lanes[0]
-}
-
-/// Bytes that memory is asked for ahead of its use. What is read in order comes too late without
-/// where other accesses keep the machine busy.
-const AHEAD: usize = 4096;
-
-/// Asks for what lies ahead of an address.
-#[inline(always)]
-fn ask<T>(from: *const T) {
-    prefetch(from.wrapping_byte_add(AHEAD));
 }
 
 /// `a`, `crd` valid for `n` reads, `x` for a read at each `crd[p]`. The caller has asked for what

@@ -272,3 +272,13 @@ pub(super) fn prefetch<T>(address: *const T) {
     #[cfg(not(target_arch = "x86_64"))]
     let _ = address;
 }
+
+/// Bytes that memory is asked for ahead of its use. Where other accesses keep the machine busy, what
+/// is read in order comes too late unless it is asked for.
+pub(super) const AHEAD: usize = 4096;
+
+/// Asks for what lies [`AHEAD`] of an address, in memory that is read in order.
+#[inline(always)]
+pub(super) fn ask<T>(from: *const T) {
+    prefetch(from.wrapping_byte_add(AHEAD));
+}
