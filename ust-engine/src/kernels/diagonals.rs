@@ -1,6 +1,7 @@
 //! Diagonals times a vector: a strip of rows at a time, so that what it gives stays in the closest
 //! cache until every diagonal has added to it.
 
+use std::array::from_fn;
 use std::ops::Range;
 
 use super::vector::{Level, Number, Vector, ask, level};
@@ -22,6 +23,9 @@ pub(crate) struct Diagonals<'a, T> {
     pub(crate) values: &'a [T],
     pub(crate) along: Along,
 }
+
+/// A stretch of a diagonal, and the numbers of the vector that it multiplies.
+type Pair<'a, T> = (&'a [T], &'a [T]);
 
 /// Bytes of the result that are formed at a time.
 const STRIP: usize = 16 << 10;
@@ -62,48 +66,101 @@ impl<T: Number> Diagonals<'_, T> {
     /// As of [`Vector`], here and below.
     #[inline(always)]
     unsafe fn strips<V: Vector<Lane = T>>(&self, which: Range<usize>, x: &[T], y: &mut [T]) {
-        let (rows, columns) = (y.len(), x.len());
         let each = STRIP / size_of::<T>();
-        for first in (0..rows).step_by(each) {
-            let end = rows.min(first + each);
-            for p in which.clone() {
-                let offset = self.offsets[p] as isize;
-                let lo = first.max(offset.min(0).unsigned_abs());
-                let hi = end.min(columns.saturating_add_signed(-offset));
-                if lo >= hi {
-                    continue;
-                }
-                let column = (lo as isize + offset) as usize;
-                let begin = match self.along {
-                    Along::Rows => p * rows + lo,
-                    Along::Columns => p * columns + column,
+        for first in (0..y.len()).step_by(each) {
+            let strip = first..y.len().min(first + each);
+            let mut next = which.start;
+            while next < which.end {
+                // Several at once load and store the result less often. SAFETY: as the caller says.
+                next += unsafe {
+                    match which.end - next {
+                        1 => self.together::<V, 1>(next, &strip, x, y),
+                        2 => self.together::<V, 2>(next, &strip, x, y),
+                        3 => self.together::<V, 3>(next, &strip, x, y),
+                        5 => self.together::<V, 5>(next, &strip, x, y),
+                        _ => self.together::<V, 4>(next, &strip, x, y),
+                    }
                 };
-                let n = hi - lo;
-                let (a, x) = (&self.values[begin..begin + n], &x[column..column + n]);
-                // SAFETY: as the caller says.
-                unsafe { segment::<V>(a, x, &mut y[lo..hi]) };
             }
         }
     }
+
+    /// What `N` diagonals from `p` on give to a strip of rows: all of them at once to the rows that
+    /// they all have, and one after the other to the rest. Returns `N`.
+    #[inline(always)]
+    unsafe fn together<V: Vector<Lane = T>, const N: usize>(
+        &self,
+        p: usize,
+        strip: &Range<usize>,
+        x: &[T],
+        y: &mut [T],
+    ) -> usize {
+        let each: [Range<usize>; N] = from_fn(|d| self.rows(p + d, strip, x.len()));
+        let lo = each.iter().map(|rows| rows.start).max().unwrap_or(strip.start);
+        let hi = each.iter().map(|rows| rows.end).min().unwrap_or(strip.end).max(lo);
+        let all = y.len();
+        let of = |d: usize, rows: Range<usize>| self.segment(p + d, rows, x, all);
+        // SAFETY, of all: as the caller says.
+        for (d, rows) in each.iter().enumerate() {
+            let rows = rows.start..rows.end.min(lo);
+            unsafe { segment::<V, 1>([of(d, rows.clone())], &mut y[rows]) };
+        }
+        unsafe { segment::<V, N>(from_fn(|d| of(d, lo..hi)), &mut y[lo..hi]) };
+        for (d, rows) in each.iter().enumerate() {
+            let start = rows.start.max(hi);
+            let rows = start..rows.end.max(start);
+            unsafe { segment::<V, 1>([of(d, rows.clone())], &mut y[rows]) };
+        }
+        N
+    }
+
+    /// The rows of a strip where diagonal `p` has a number.
+    fn rows(&self, p: usize, strip: &Range<usize>, columns: usize) -> Range<usize> {
+        let offset = self.offsets[p] as isize;
+        let start = offset.min(0).unsigned_abs().clamp(strip.start, strip.end);
+        start..columns.saturating_add_signed(-offset).clamp(start, strip.end)
+    }
+
+    /// What diagonal `p` has in `rows` of `all`, and what of `x` it multiplies.
+    fn segment<'b>(&'b self, p: usize, rows: Range<usize>, x: &'b [T], all: usize) -> Pair<'b, T> {
+        if rows.is_empty() {
+            return (&[], &[]);
+        }
+        let column = (rows.start as isize + self.offsets[p] as isize) as usize;
+        let begin = match self.along {
+            Along::Rows => p * all + rows.start,
+            Along::Columns => p * x.len() + column,
+        };
+        (&self.values[begin..begin + rows.len()], &x[column..column + rows.len()])
+    }
 }
 
-/// `y[k] += a[k] * x[k]`.
+/// `y[k] += a[k] * x[k]` for each of some pairs of `a` and `x`, one after the other.
+///
+/// # Safety
+/// As of [`Vector`].
 #[inline(always)]
-unsafe fn segment<V: Vector>(a: &[V::Lane], x: &[V::Lane], y: &mut [V::Lane]) {
+unsafe fn segment<V: Vector, const N: usize>(parts: [Pair<'_, V::Lane>; N], y: &mut [V::Lane]) {
     let n = y.len();
-    assert!(a.len() == n && x.len() == n, "one for each");
-    let (a, x, y) = (a.as_ptr(), x.as_ptr(), y.as_mut_ptr());
+    assert!(parts.iter().all(|(a, x)| a.len() == n && x.len() == n), "one for each");
+    let parts = parts.map(|(a, x)| (a.as_ptr(), x.as_ptr()));
+    let y = y.as_mut_ptr();
     let mut k = 0;
     // SAFETY: every index is below `n`.
     unsafe {
         while k + V::N <= n {
-            ask(a.add(k));
-            let sum = V::load(y.add(k)).plus::<true>(V::load(a.add(k)), V::load(x.add(k)));
+            let mut sum = V::load(y.add(k));
+            for (a, x) in parts {
+                ask(a.add(k));
+                sum = sum.plus::<true>(V::load(a.add(k)), V::load(x.add(k)));
+            }
             sum.store(y.add(k));
             k += V::N;
         }
         while k < n {
-            *y.add(k) = *y.add(k) + *a.add(k) * *x.add(k);
+            for (a, x) in parts {
+                *y.add(k) = *y.add(k) + *a.add(k) * *x.add(k);
+            }
             k += 1;
         }
     }
