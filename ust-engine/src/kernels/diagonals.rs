@@ -22,6 +22,8 @@ pub(crate) struct Diagonals<'a, T> {
     pub(crate) offsets: &'a [i32],
     pub(crate) values: &'a [T],
     pub(crate) along: Along,
+    /// Rows of the matrix.
+    pub(crate) rows: usize,
 }
 
 /// A stretch of a diagonal, and the numbers of the vector that it multiplies.
@@ -31,44 +33,51 @@ type Pair<'a, T> = (&'a [T], &'a [T]);
 const STRIP: usize = 16 << 10;
 
 impl<T: Number> Diagonals<'_, T> {
-    /// Adds the products of some diagonals with `x` to `y`.
-    pub(crate) fn times(&self, which: Range<usize>, x: &[T], y: &mut [T]) {
-        self.times_at(level(), which, x, y);
+    /// Adds the products of some diagonals with `x` to rows from `first` on, `y`.
+    pub(crate) fn times(&self, which: Range<usize>, first: usize, x: &[T], y: &mut [T]) {
+        self.times_at(level(), which, first, x, y);
     }
 
-    fn times_at(&self, level: Level, which: Range<usize>, x: &[T], y: &mut [T]) {
+    fn times_at(&self, level: Level, which: Range<usize>, first: usize, x: &[T], y: &mut [T]) {
         match level {
             // SAFETY, of both: the machine has the instructions.
             #[cfg(target_arch = "x86_64")]
-            Level::Avx512 => unsafe { self.avx512(which, x, y) },
+            Level::Avx512 => unsafe { self.avx512(which, first, x, y) },
             #[cfg(target_arch = "x86_64")]
-            Level::Avx2 => unsafe { self.avx2(which, x, y) },
+            Level::Avx2 => unsafe { self.avx2(which, first, x, y) },
             // SAFETY: every machine has it.
-            Level::Portable => unsafe { self.strips::<T::Portable>(which, x, y) },
+            Level::Portable => unsafe { self.strips::<T::Portable>(which, first, x, y) },
         }
     }
 
     #[cfg(target_arch = "x86_64")]
     #[target_feature(enable = "avx512f,avx2,fma")]
-    fn avx512(&self, which: Range<usize>, x: &[T], y: &mut [T]) {
+    fn avx512(&self, which: Range<usize>, first: usize, x: &[T], y: &mut [T]) {
         // SAFETY: the machine has the instructions.
-        unsafe { self.strips::<T::Avx512>(which, x, y) }
+        unsafe { self.strips::<T::Avx512>(which, first, x, y) }
     }
 
     #[cfg(target_arch = "x86_64")]
     #[target_feature(enable = "avx2,fma")]
-    fn avx2(&self, which: Range<usize>, x: &[T], y: &mut [T]) {
+    fn avx2(&self, which: Range<usize>, first: usize, x: &[T], y: &mut [T]) {
         // SAFETY: the machine has the instructions.
-        unsafe { self.strips::<T::Avx2>(which, x, y) }
+        unsafe { self.strips::<T::Avx2>(which, first, x, y) }
     }
 
     /// # Safety
     /// As of [`Vector`], here and below.
     #[inline(always)]
-    unsafe fn strips<V: Vector<Lane = T>>(&self, which: Range<usize>, x: &[T], y: &mut [T]) {
+    unsafe fn strips<V: Vector<Lane = T>>(
+        &self,
+        which: Range<usize>,
+        first: usize,
+        x: &[T],
+        y: &mut [T],
+    ) {
         let each = STRIP / size_of::<T>();
-        for first in (0..y.len()).step_by(each) {
-            let strip = first..y.len().min(first + each);
+        for (at, y) in y.chunks_mut(each).enumerate() {
+            let start = first + at * each;
+            let strip = start..start + y.len();
             let mut next = which.start;
             while next < which.end {
                 // Several at once load and store the result less often. SAFETY: as the caller says.
@@ -95,40 +104,40 @@ impl<T: Number> Diagonals<'_, T> {
         x: &[T],
         y: &mut [T],
     ) -> usize {
-        let each: [Range<usize>; N] = from_fn(|d| self.rows(p + d, strip, x.len()));
+        let each: [Range<usize>; N] = from_fn(|d| self.rows_of(p + d, strip, x.len()));
         let lo = each.iter().map(|rows| rows.start).max().unwrap_or(strip.start);
         let hi = each.iter().map(|rows| rows.end).min().unwrap_or(strip.end).max(lo);
-        let all = y.len();
-        let of = |d: usize, rows: Range<usize>| self.segment(p + d, rows, x, all);
+        let of = |d: usize, rows: Range<usize>| self.segment(p + d, rows, x);
+        let within = |rows: Range<usize>| rows.start - strip.start..rows.end - strip.start;
         // SAFETY, of all: as the caller says.
         for (d, rows) in each.iter().enumerate() {
             let rows = rows.start..rows.end.min(lo);
-            unsafe { segment::<V, 1>([of(d, rows.clone())], &mut y[rows]) };
+            unsafe { segment::<V, 1>([of(d, rows.clone())], &mut y[within(rows)]) };
         }
-        unsafe { segment::<V, N>(from_fn(|d| of(d, lo..hi)), &mut y[lo..hi]) };
+        unsafe { segment::<V, N>(from_fn(|d| of(d, lo..hi)), &mut y[within(lo..hi)]) };
         for (d, rows) in each.iter().enumerate() {
             let start = rows.start.max(hi);
             let rows = start..rows.end.max(start);
-            unsafe { segment::<V, 1>([of(d, rows.clone())], &mut y[rows]) };
+            unsafe { segment::<V, 1>([of(d, rows.clone())], &mut y[within(rows)]) };
         }
         N
     }
 
     /// The rows of a strip where diagonal `p` has a number.
-    fn rows(&self, p: usize, strip: &Range<usize>, columns: usize) -> Range<usize> {
+    fn rows_of(&self, p: usize, strip: &Range<usize>, columns: usize) -> Range<usize> {
         let offset = self.offsets[p] as isize;
         let start = offset.min(0).unsigned_abs().clamp(strip.start, strip.end);
         start..columns.saturating_add_signed(-offset).clamp(start, strip.end)
     }
 
-    /// What diagonal `p` has in `rows` of `all`, and what of `x` it multiplies.
-    fn segment<'b>(&'b self, p: usize, rows: Range<usize>, x: &'b [T], all: usize) -> Pair<'b, T> {
+    /// What diagonal `p` has in some rows, and what of `x` it multiplies.
+    fn segment<'b>(&'b self, p: usize, rows: Range<usize>, x: &'b [T]) -> Pair<'b, T> {
         if rows.is_empty() {
             return (&[], &[]);
         }
         let column = (rows.start as isize + self.offsets[p] as isize) as usize;
         let begin = match self.along {
-            Along::Rows => p * all + rows.start,
+            Along::Rows => p * self.rows + rows.start,
             Along::Columns => p * x.len() + column,
         };
         (&self.values[begin..begin + rows.len()], &x[column..column + rows.len()])
@@ -190,11 +199,13 @@ mod tests {
                         *y += x.get(j).map_or(0.0, |x| values[p * extent + at] * x);
                     }
                 }
-                let matrix = Diagonals { offsets: &offsets, values: &values, along };
+                let matrix = Diagonals { offsets: &offsets, values: &values, along, rows };
                 for level in levels() {
                     let mut y = vec![0.5; rows];
-                    matrix.times_at(level, 0..1, &x, &mut y);
-                    matrix.times_at(level, 1..offsets.len(), &x, &mut y);
+                    matrix.times_at(level, 0..1, 0, &x, &mut y);
+                    let (above, below) = y.split_at_mut(rows / 3);
+                    matrix.times_at(level, 1..offsets.len(), 0, &x, above);
+                    matrix.times_at(level, 1..offsets.len(), rows / 3, &x, below);
                     // Small integers and a half: sums are exact in any order.
                     assert_eq!(y, expected, "{rows} x {columns}, {along:?}, {level:?}");
                 }

@@ -307,7 +307,8 @@ impl Compiled {
             return self.chosen.executable.run(params, &mut self.bindings(tensors, T::memory(out)));
         };
         let params = |&part: &(i64, i64)| self.params(tensors, sizes, part);
-        if self.apart || self.reduce.is_none() {
+        let executable = &self.chosen.executable;
+        if self.apart || self.reduce.is_none() || executable.keeps_apart() {
             let each = |parts: &Parts| parts.iter().map(params).collect();
             let each: Vec<Vec<Params>> = groups.iter().map(each).collect();
             let each: Vec<Vec<&[Param]>> =
@@ -326,14 +327,18 @@ impl Compiled {
             })
         };
         let rest = T::from_scalar(self.planned.rest).unwrap_or(T::ZERO);
-        let copies: Vec<Vec<T>> = groups[1..]
-            .par_iter()
-            .map(|parts| {
-                let mut copy = vec![rest; out.len()];
-                several(parts, &mut copy).map(|()| copy)
-            })
-            .collect::<Result<_, _>>()?;
-        several(&groups[0], out)?;
+        let length = out.len();
+        let copy = |parts: &Parts| {
+            let mut copy = Values::unspecified(T::DTYPE, length);
+            let own = copy.typed_mut::<T>()?;
+            own.fill(rest);
+            several(parts, own).map(|()| copy)
+        };
+        let (copies, first) = rayon::join(
+            || groups[1..].par_iter().map(copy).collect::<Result<Vec<_>, _>>(),
+            || several(&groups[0], out),
+        );
+        let (copies, ()) = (copies?, first?);
         let op = self.reduce.as_ref().expect("parts that meet are combined");
         super::unsorted::combine_copies(op, out, &copies)
     }

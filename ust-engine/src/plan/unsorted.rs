@@ -1,5 +1,6 @@
 //! Rows in any order, with repetitions: sorted, and combined where they meet.
 
+use rayon::prelude::*;
 use ust_level_api::ir::interp::Memory;
 use ust_level_api::ir::{Builder, Elem, Expr, Function, Ty};
 use ust_level_api::{Dtype, IndexKind, with_dtype};
@@ -58,7 +59,7 @@ fn grouped(op: &Operator, dtype: Dtype) -> Function {
 pub(super) fn combine_copies<T: StoredElement>(
     op: &Operator,
     all: &mut [T],
-    copies: &[Vec<T>],
+    copies: &[Values],
 ) -> Result<(), Error> {
     let dtype = T::DTYPE;
     let mut b = Builder::new("combine");
@@ -73,9 +74,13 @@ pub(super) fn combine_copies<T: StoredElement>(
         }
     });
     let code = Code::trusting(&b.finish(), all.len() * copies.len())?;
-    for copy in copies {
-        let mut memory = [T::memory_of(copy), T::memory(all)];
-        code.run(&[(copy.len() as i64).into()], &mut memory)?;
-    }
-    Ok(())
+    let copies: Vec<&[T]> = copies.iter().map(Values::typed).collect::<Result<_, _>>()?;
+    let each = all.len().div_ceil(rayon::current_num_threads()).max(1);
+    all.par_chunks_mut(each).enumerate().try_for_each(|(at, all)| {
+        copies.iter().try_for_each(|copy| {
+            let copy = &copy[at * each..][..all.len()];
+            let mut memory = [T::memory_of(copy), T::memory(all)];
+            Ok(code.run(&[(copy.len() as i64).into()], &mut memory)?)
+        })
+    })
 }

@@ -14,6 +14,19 @@ use crate::kernels::diagonals::{Along, Diagonals};
 
 inventory::submit!(Registration(&Native::<Product>(PhantomData)));
 
+/// As many parts in as many groups, of rows.
+fn by_rows(parts: &Parts, rows: usize) -> Vec<Vec<(i64, i64)>> {
+    let count = parts.iter().map(Vec::len).sum::<usize>() as u128;
+    let mut bounds = (0..=count).map(|k| (rows as u128 * k / count) as i64);
+    let mut lo = bounds.next().unwrap_or(0);
+    let mut next = |_| {
+        let part = (lo, bounds.next().unwrap_or(lo));
+        lo = part.1;
+        part
+    };
+    parts.iter().map(|group| group.iter().map(&mut next).collect()).collect()
+}
+
 #[derive(Clone, Copy, Debug)]
 struct Product(Along);
 
@@ -21,6 +34,7 @@ impl Kernel for Product {
     const NAME: &'static str = "diagonals";
     const SUMMARY: &'static str = "a kernel for diagonals times a vector, of f32 and f64";
     const SHARE: f64 = 0.7;
+    const BY_ROWS: bool = true;
 
     fn of(plan: &Plan<'_>) -> Result<Self, &'static str> {
         let a = product::matrix(plan)?;
@@ -47,13 +61,14 @@ impl Kernel for Product {
                         Memory::ValuesMut(ValuesMut::$kind(y)),
                     ] => {
                         let stored = (pos.get(0)?, pos.get(1)?);
-                        let matrix = Diagonals { offsets, values, along: self.0 };
-                        // Every part writes all of `y`: one after another.
-                        Some(parts.iter().flatten().try_for_each(|&(lo, hi)| {
-                            check()?;
-                            let place = |bound: i64| bound.clamp(stored.0, stored.1) as usize;
-                            matrix.times(place(lo)..place(hi), x, y);
-                            Ok(())
+                        let place = |bound: i64| bound.clamp(stored.0, stored.1) as usize;
+                        let mut all = parts.iter().flatten();
+                        let first = *all.next()?;
+                        let which = place(first.0)..place(all.last().unwrap_or(&first).1);
+                        let rows = y.len();
+                        let matrix = Diagonals { offsets, values, along: self.0, rows };
+                        Some(product::run(y, 1, &by_rows(parts, rows), check, |rows, y| {
+                            matrix.times(which.clone(), rows.start, x, y);
                         }))
                     })*
                     _ => None,

@@ -148,7 +148,8 @@ pub trait Executable: fmt::Debug + Send + Sync {
     fn run(&self, params: &[Param], memory: &mut [Memory<'_>]) -> Result<(), Error>;
 
     /// Runs the loops several times on the same memory: runs of different groups write to different
-    /// elements, and read none that another writes. `check` is asked before each run.
+    /// elements, and read none that another writes, unless it [keeps them
+    /// apart](Self::keeps_apart) itself. `check` is asked before each run.
     ///
     /// # Errors
     /// [`Error::Run`], and what `check` says.
@@ -162,6 +163,12 @@ pub trait Executable: fmt::Debug + Send + Sync {
             check()?;
             self.run(params, memory)
         })
+    }
+
+    /// Whether [`run_apart`](Self::run_apart) may be given groups that combine into the same
+    /// elements. Elsewhere, groups on other threads get copies of the result.
+    fn keeps_apart(&self) -> bool {
+        false
     }
 
     /// Whether splitting the outermost loop among threads pays for itself.

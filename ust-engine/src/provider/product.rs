@@ -63,6 +63,9 @@ pub(super) trait Kernel: fmt::Debug + Send + Sync + Sized + 'static {
     const SUMMARY: &'static str;
     /// Of the time that the loops take as they are written.
     const SHARE: f64;
+    /// Whether it splits the rows of the result among as many threads as there are groups of parts,
+    /// whatever the parts.
+    const BY_ROWS: bool = false;
 
     /// The kernel for a plan, or why there is none.
     fn of(plan: &Plan<'_>) -> Result<Self, &'static str>;
@@ -136,6 +139,10 @@ impl<K: Kernel> Executable for Ready<K> {
     ) -> Result<(), Error> {
         let parts = groups.iter().map(|group| group.iter().map(|params| part(params)).collect());
         self.run_parts(&parts.collect::<Vec<_>>(), memory, check)
+    }
+
+    fn keeps_apart(&self) -> bool {
+        K::BY_ROWS
     }
 
     fn describe(&self) -> String {
