@@ -169,3 +169,20 @@ fn a_sum_that_no_integer_holds_is_refused_with_its_place() {
         assert!(error.contains("[5, ") && error.contains("i8"), "{error}");
     });
 }
+
+#[test]
+fn entries_far_apart_are_transposed_through_buckets() {
+    let transposed = |shape: &[usize], from: &str, others: &[&str]| {
+        let coo = entries(shape, 1_100_000, 0);
+        let format = |text: &str| Format::resolve(text, Some(shape.len())).unwrap();
+        let source = Tensor::from_coo(&coo, &format(from)).unwrap();
+        for text in others {
+            // Built from entries in no order, which takes another way.
+            let expected = Tensor::from_coo(&coo, &format(text)).unwrap();
+            in_pools(|| assert_eq!(source.convert(&format(text)).unwrap(), expected, "`{text}`"));
+        }
+    };
+    transposed(&[400_000, 300_000], "CSR", &["CSC", "DCSC"]);
+    let permuted = "(i, j, k) -> (k : dense, i : compressed(nonunique), j : singleton)";
+    transposed(&[3000, 2000, 50_000], "CSF", &[permuted]);
+}

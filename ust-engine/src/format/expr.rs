@@ -162,7 +162,7 @@ impl IndexExpr {
     }
 
     /// `self / divisor`, without writing a one.
-    pub(super) fn over(self, divisor: i64) -> Self {
+    pub(crate) fn over(self, divisor: i64) -> Self {
         match divisor {
             1 => self,
             _ => Self::FloorDiv(Box::new(self), Box::new(Self::Const(divisor))),

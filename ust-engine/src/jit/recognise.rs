@@ -61,14 +61,16 @@ pub(super) enum Pattern {
         hi: Expr,
         m: Option<Stream>,
     },
+    /// `at = next[crd[p]]; next[crd[p]] = at + 1; column[at] = number; out[at] = from[p]`.
+    Scatter { crd: Stream, next: Stream, column: ArrayId, number: Expr, from: Stream, out: ArrayId },
 }
 
 /// What is known of a loop while its body is looked at.
 struct Scope<'a> {
     /// Variables of the loops, and what they sum into.
     changing: Vec<Var>,
-    /// The array that is written.
-    written: Option<ArrayId>,
+    /// The arrays that are written.
+    written: Vec<ArrayId>,
     lets: HashMap<Var, Expr>,
     assigned: &'a [bool],
 }
@@ -76,10 +78,10 @@ struct Scope<'a> {
 /// What a loop over `var` does, if a kernel can do it. `assigned` tells which variables are
 /// assigned anywhere.
 pub(super) fn recognise(var: Var, body: &[Stmt], assigned: &[bool]) -> Option<Pattern> {
-    if let Some(rows) = rows(var, body, assigned) {
-        return Some(rows);
+    if let Some(found) = rows(var, body, assigned).or_else(|| scatter(var, body, assigned)) {
+        return Some(found);
     }
-    let mut scope = Scope { changing: vec![var], written: None, lets: HashMap::new(), assigned };
+    let mut scope = Scope::new(var, &[], assigned);
     // What is set to a constant in every round: the caller sees to it.
     let body: Vec<Stmt> = body.iter().filter(|stmt| !sets_constant(stmt)).cloned().collect();
     match scope.enter(&body)? {
@@ -94,7 +96,7 @@ pub(super) fn recognise(var: Var, body: &[Stmt], assigned: &[bool]) -> Option<Pa
             scope.sum_of_products(var, Target::Var(*sum), product)
         }
         Stmt::Reduce(BinOp::Add, array, index, value) => {
-            scope.written = Some(*array);
+            scope.written.push(*array);
             let (index, value) = (scope.expand(index), scope.expand(value));
             if scope.constant(&index) {
                 return scope.sum_of_products(var, Target::Element(*array, index), &value);
@@ -111,7 +113,7 @@ pub(super) fn recognise(var: Var, body: &[Stmt], assigned: &[bool]) -> Option<Pa
             })
         }
         Stmt::Store(array, index, value) => {
-            scope.written = Some(*array);
+            scope.written.push(*array);
             let (index, value) = (scope.expand(index), scope.expand(value));
             let y = Stream { array: *array, at: scope.split(var, &index)? };
             scope.constant(&value).then_some(Pattern::Fill { y, value })
@@ -133,8 +135,7 @@ fn rows(var: Var, body: &[Stmt], assigned: &[bool]) -> Option<Pattern> {
     else {
         return None;
     };
-    let mut scope =
-        Scope { changing: vec![var], written: Some(*out), lets: HashMap::new(), assigned };
+    let mut scope = Scope::new(var, &[*out], assigned);
     // The coordinate of the row, and nothing else.
     match names {
         [] => {}
@@ -171,6 +172,44 @@ fn rows(var: Var, body: &[Stmt], assigned: &[bool]) -> Option<Pattern> {
     }
 }
 
+/// Entries that go where a table says, which then names the next place.
+fn scatter(var: Var, body: &[Stmt], assigned: &[bool]) -> Option<Pattern> {
+    let body: Vec<&Stmt> = body.iter().filter(|s| !matches!(s, Stmt::Comment(_))).collect();
+    let [
+        ref names @ ..,
+        Stmt::Let(at, Expr::Load(table, slot)),
+        Stmt::Store(next, same, Expr::Binary(BinOp::Add, old, one)),
+        Stmt::Store(column, place, number),
+        Stmt::Store(out, beside, value),
+    ] = body[..]
+    else {
+        return None;
+    };
+    let is_at = |expr: &Expr| *expr == Expr::Var(*at);
+    let counts = table == next && **slot == *same && is_at(old) && **one == Expr::Int(1);
+    let written = [*next, *column, *out];
+    if !counts || !is_at(place) || !is_at(beside) || next == column || next == out || column == out
+    {
+        return None;
+    }
+    let mut scope = Scope::new(var, &written, assigned);
+    scope.changing.push(*at);
+    for name in names {
+        let Stmt::Let(name, value) = name else { return None };
+        let value = (!assigned[name.0 as usize]).then(|| scope.expand(value))?;
+        if size(&value) > LARGEST {
+            return None;
+        }
+        scope.lets.insert(*name, value);
+    }
+    let (slot, number, value) = (scope.expand(slot), scope.expand(number), scope.expand(value));
+    let (crd, keys) = scope.split_by(&slot, |term| scope.stream(var, term))?;
+    let next = Stream { array: *next, at: keys };
+    let from = scope.stream(var, &value)?;
+    let (column, out) = (*column, *out);
+    scope.constant(&number).then_some(Pattern::Scatter { crd, next, column, number, from, out })
+}
+
 /// Whether a variable is given the same truth value in every round.
 pub(super) fn sets_constant(stmt: &Stmt) -> bool {
     matches!(stmt, Stmt::Assign(_, Expr::Bool(_)))
@@ -194,7 +233,11 @@ fn terms<'a>(expr: &'a Expr, into: &mut Vec<&'a Expr>) {
     }
 }
 
-impl Scope<'_> {
+impl<'a> Scope<'a> {
+    fn new(var: Var, written: &[ArrayId], assigned: &'a [bool]) -> Self {
+        Self { changing: vec![var], written: written.to_vec(), lets: HashMap::new(), assigned }
+    }
+
     /// The last statement of a body, where all others give names.
     fn enter<'b>(&mut self, body: &'b [Stmt]) -> Option<&'b Stmt> {
         let mut last = None;
@@ -237,7 +280,7 @@ impl Scope<'_> {
         match expr {
             Expr::Int(_) | Expr::Bool(_) | Expr::Const(_) | Expr::Len(_) => true,
             Expr::Var(var) => !self.changing.contains(var),
-            Expr::Load(array, a) => Some(*array) != self.written && self.constant(a),
+            Expr::Load(array, a) => !self.written.contains(array) && self.constant(a),
             Expr::Unary(_, a) | Expr::Cast(_, a) | Expr::ToInt(a) => self.constant(a),
             Expr::Binary(_, a, b) => self.constant(a) && self.constant(b),
             Expr::Select(c, a, b) => self.constant(c) && self.constant(a) && self.constant(b),
@@ -270,7 +313,7 @@ impl Scope<'_> {
     /// An element at the variable plus something, of an array that the loop does not write.
     fn stream(&self, var: Var, expr: &Expr) -> Option<Stream> {
         let Expr::Load(array, index) = expr else { return None };
-        if Some(*array) == self.written {
+        if self.written.contains(array) {
             return None;
         }
         Some(Stream { array: *array, at: self.split(var, index)? })
@@ -279,7 +322,7 @@ impl Scope<'_> {
     /// An element at an index that is read at the variable.
     fn gathered(&self, var: Var, expr: &Expr) -> Option<(Stream, Stream)> {
         let Expr::Load(array, index) = expr else { return None };
-        if Some(*array) == self.written {
+        if self.written.contains(array) {
             return None;
         }
         let (crd, at) = self.split_by(index, |term| self.stream(var, term))?;
@@ -334,7 +377,7 @@ impl Scope<'_> {
             return None;
         };
         self.changing.push(column);
-        self.written = Some(*array);
+        self.written.push(*array);
         if !self.constant(&lo) || !self.constant(&hi) {
             return None;
         }

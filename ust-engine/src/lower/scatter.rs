@@ -11,7 +11,7 @@ use ust_level_api::{Buffer, IndexArray, IndexColumn, IndexKind};
 use super::emit;
 use super::native::Code;
 use super::nest::{Operand, Reach};
-use super::unpack::{Column32, cuts};
+use super::unpack::{Column32, cuts, outermost};
 use crate::error::Error;
 use crate::format::{IndexExpr, LevelDomain};
 use crate::tensor::{StoredElement, Tensor, Values};
@@ -91,6 +91,34 @@ pub(crate) fn scatter(
     };
     let columns = made.into_iter().map(|column| column.done(total)).collect();
     Ok(Some(Scattered { starts, columns, values }))
+}
+
+/// Entries that are looked at to see how far apart keys lie.
+const SAMPLE: i64 = 1 << 15;
+
+/// Whether entries that follow each other mostly have keys of their own: then each goes to a cache
+/// line that no other needs soon, however many the cache holds. Looks at two samples of the outermost
+/// loop. Cost: O(keys).
+///
+/// # Errors
+/// As [`scatter`].
+pub(crate) fn is_wide(tensor: &Tensor, key: Key<'_>) -> Result<bool, Error> {
+    let Some([lo, hi]) = outermost(tensor, Reach::Inside)? else { return Ok(false) };
+    let whole = i128::from(hi) - i128::from(lo);
+    let length = (whole * i128::from(SAMPLE) / tensor.nse().max(1) as i128).max(1);
+    let (mut distinct, mut entries) = (0, 0);
+    for part in [1, 2] {
+        let from = lo + (whole * part / 3) as i64;
+        let pieces = [[from, from.saturating_add(length as i64).min(hi)]];
+        let job = Job { tensor, key, columns: &[], keep: None, pieces: &pieces };
+        let mut counts = Buffer::<u32>::zeroed(key.domain.size as usize + 1);
+        if !job.run(false, counts.make_mut(), |_| {})? {
+            return Ok(false);
+        }
+        distinct += counts.iter().filter(|&&count| count > 0).count();
+        entries += counts.iter().map(|&count| count as usize).sum::<usize>();
+    }
+    Ok(2 * distinct > entries)
 }
 
 struct Job<'a> {

@@ -90,6 +90,26 @@ impl Emitter<'_, '_> {
                 args.extend([self.start(out, zero), lo, hi, places]);
                 self.call_at(kernel, &[pointer; 8], None, &args);
             }
+            Pattern::Scatter { crd, next, column, number, from, out } => {
+                let array = |e: &Self, of: ArrayId| e.arrays[of.0 as usize];
+                let (column, out) = (array(self, *column), array(self, *out));
+                let zero = self.const_int(0);
+                let rest = self.rest(crd, lo);
+                let keys = self.rest(next, zero);
+                let args = [
+                    self.start(crd, lo),
+                    rest,
+                    count,
+                    self.start(next, zero),
+                    keys,
+                    self.get(column.base),
+                    self.int(number),
+                    self.start(from, lo),
+                    self.get(out.base),
+                    self.get(out.len),
+                ];
+                self.call_at(kernel, &[pointer; 10], None, &args);
+            }
             Pattern::Row { c, a, crd, b, stride, m, .. } => {
                 let (first, width) = columns.expect("evaluated above");
                 let mut args = vec![
@@ -142,6 +162,25 @@ impl Emitter<'_, '_> {
                 _ => None,
             };
         }
+        if let Pattern::Scatter { crd, next, column, from, out, .. } = &pattern {
+            let elem = |array: ArrayId| self.arrays[array.0 as usize].elem;
+            let (kind, dtype) = match (elem(crd.array), elem(from.array)) {
+                (Elem::Index(kind), Elem::Value(dtype)) if elem(*out) == Elem::Value(dtype) => {
+                    (kind, dtype)
+                }
+                _ => return None,
+            };
+            let fits = elem(*column) == Elem::Index(kind)
+                && elem(next.array) == Elem::Index(IndexKind::U32);
+            // Values are moved as they are.
+            let moved = match dtype.bytes() {
+                4 => Dtype::F32,
+                8 => Dtype::F64,
+                _ => return None,
+            };
+            let address = micro::address(Loop::Scatter(kind), moved, self.options.strict)?;
+            return fits.then_some((pattern, moved, address));
+        }
         let elem = |stream: &Stream| self.arrays[stream.array.0 as usize].elem;
         let kind = |crd: &Stream| match elem(crd) {
             Elem::Index(kind) => kind,
@@ -156,7 +195,7 @@ impl Emitter<'_, '_> {
             Pattern::MultiplyAdd { a, .. } => (a, Loop::ScaledMultiplyAdd),
             Pattern::Row { a, crd, m: None, .. } => (a, Loop::Row(kind(crd))),
             Pattern::Row { a, crd, .. } => (a, Loop::TimesRow(kind(crd))),
-            Pattern::Rows { .. } => unreachable!("looked at above"),
+            Pattern::Rows { .. } | Pattern::Scatter { .. } => unreachable!("looked at above"),
         };
         if let Pattern::Axpy { factor: Expr::Binary(..), .. } = &pattern
             && self.options.strict
@@ -169,12 +208,24 @@ impl Emitter<'_, '_> {
         Some((pattern, dtype, address))
     }
 
-    /// The address of the element at `from`, plus what the stream adds.
-    fn start(&mut self, stream: &Stream, from: Value) -> Value {
-        let index = stream.at.iter().fold(from, |sum, term| {
+    /// The index `from`, plus what the stream adds.
+    fn place(&mut self, stream: &Stream, from: Value) -> Value {
+        stream.at.iter().fold(from, |sum, term| {
             let term = self.int(term);
             self.b.ins().iadd(sum, term)
-        });
+        })
+    }
+
+    /// Number of elements from there to the end of the array.
+    fn rest(&mut self, stream: &Stream, from: Value) -> Value {
+        let index = self.place(stream, from);
+        let len = self.get(self.arrays[stream.array.0 as usize].len);
+        self.b.ins().isub(len, index)
+    }
+
+    /// The address of the element at `from`, plus what the stream adds.
+    fn start(&mut self, stream: &Stream, from: Value) -> Value {
+        let index = self.place(stream, from);
         let array = self.arrays[stream.array.0 as usize];
         let size: u32 = match array.elem {
             Elem::Index(kind) => kind.bits() / 8,

@@ -1,8 +1,9 @@
 //! Loops that kernels exist for: recognised however they are written, with the results of the
 //! interpreter at every length.
 
-use ust_level_api::ir::interp::{Memory, Param, Program};
+use ust_level_api::ir::interp::{IndicesMut, Memory, Param, Program};
 use ust_level_api::ir::{ArrayId, BinOp, Builder, Elem, Expr, Function, Stmt, Ty};
+use ust_level_api::scalar::Complex;
 use ust_level_api::{Dtype, IndexArray, IndexKind, Scalar};
 
 use crate::jit::recognise::{Pattern, recognise};
@@ -366,4 +367,83 @@ fn rows_whose_sums_go_to_named_places() {
             assert!((0..found.len()).all(|at| written(at) != found[at].is_nan()), "{found:?}");
         }
     }
+}
+
+/// Rows whose entries go where a table says. What a column is given is a number of the row, or the
+/// key, which no kernel writes.
+fn scattering(kind: IndexKind, by_row: bool) -> Function {
+    let mut b = Builder::new("scatter");
+    let (n, base) = (b.param("n", Ty::Int), b.param("base", Ty::Int));
+    let [pos, crd] =
+        [("pos", IndexKind::U32), ("crd", kind)].map(|(name, kind)| b.index_array(name, kind));
+    let values = b.array("values", Elem::Value(Dtype::Complex64), false);
+    let next = b.array("next", Elem::Index(IndexKind::U32), true);
+    let column = b.array("column", Elem::Index(kind), true);
+    let out = b.array("out", Elem::Value(Dtype::Complex64), true);
+    b.for_("row", 0.into(), n, |b, row| {
+        let (lo, hi) = (b.load(pos, row.clone()), b.load(pos, row.clone() + Expr::from(1)));
+        b.for_("p", lo, hi, |b, p| {
+            let key = b.load(crd, p.clone());
+            let key = b.bind("key", key);
+            let slot = b.bind("slot", base.clone() + key.clone());
+            let at = b.load(next, slot.clone());
+            let at = b.bind("at", at);
+            b.store(next, slot, at.clone() + 1);
+            b.store(column, at.clone(), if by_row { row.clone() * Expr::from(3) } else { key });
+            let value = b.load(values, p);
+            b.store(out, at, value);
+        });
+    });
+    b.finish()
+}
+
+fn check_scattering<I: Copy + Default + PartialEq + std::fmt::Debug>(kind: IndexKind)
+where
+    for<'a> IndicesMut<'a>: From<&'a mut [I]>,
+{
+    for by_row in [true, false] {
+        let function = scattering(kind, by_row);
+        let Stmt::For { body, .. } = &function.body[0] else { panic!("a loop") };
+        let Some(Stmt::For { var, body, .. }) = body.last() else { panic!("a loop") };
+        let pattern = recognise(*var, body, &vec![false; function.vars.len()]);
+        assert_eq!(matches!(pattern, Some(Pattern::Scatter { .. })), by_row, "{function}");
+        let mut ends = vec![0_u32];
+        [3, 40, 0, 8, 100, 7, 65].iter().for_each(|n| ends.push(ends[ends.len() - 1] + n));
+        let (rows, count) = (ends.len() - 1, ends[ends.len() - 1] as usize);
+        let keys: Vec<i64> = (0..count as i64).map(|p| p * 31 % 11).collect();
+        let numbers: Vec<_> = (0..count).map(|p| Complex::new(p as f32, -1.0)).collect();
+        let (pos, crd) = (IndexArray::from(ends), IndexArray::store(kind, &keys, "", "").unwrap());
+        let run = |run: &dyn Fn(&[Param], &mut [Memory<'_>])| {
+            // Room for every entry at each of the 11 keys, behind 3 that are none.
+            let mut next: Vec<u32> = (0..14).map(|k| k * count as u32).collect();
+            let mut column = vec![I::default(); 14 * count];
+            let mut out = vec![Complex::new(-1.0_f32, 0.0); 14 * count];
+            let mut memory = [
+                Memory::Index(&pos),
+                Memory::Index(&crd),
+                Memory::values(&numbers),
+                Memory::IndicesMut(IndicesMut::U32(&mut next)),
+                Memory::indices_mut(&mut column[..]),
+                Memory::values_mut(&mut out[..]),
+            ];
+            run(&[(rows as i64).into(), 3_i64.into()], &mut memory);
+            (next, column, out)
+        };
+        let program = Program::compile(&function).unwrap();
+        let expected = run(&|params, memory| program.run(params, memory).unwrap());
+        for checked in [true, false] {
+            let kernel = Kernel::compile(&function, &Options { checked, strict: true }).unwrap();
+            let found = run(&|params, memory| kernel.run(params, memory).unwrap());
+            assert_eq!(found, expected, "{function}");
+        }
+    }
+}
+
+#[test]
+fn entries_that_go_to_the_next_free_place() {
+    check_scattering::<u32>(IndexKind::U32);
+    check_scattering::<i32>(IndexKind::I32);
+    check_scattering::<i64>(IndexKind::I64);
+    // No kernel has these.
+    check_scattering::<u16>(IndexKind::U16);
 }

@@ -117,6 +117,63 @@ macro_rules! tests {
             }
 
             #[test]
+            fn entries_that_go_to_the_next_free_place() {
+                type Scatter<I> = unsafe extern "C" fn(
+                    *const I, usize, usize, *mut u32, usize, *mut I, i64, *const T, *mut T, usize,
+                );
+                let random = &mut random();
+                // Outputs that the caches hold, and such as are asked for ahead; keys far apart, and
+                // side by side.
+                for (count, total, keys) in
+                    [(1, 8, 3), (100, 400, 50), (300, 1 << 21, 5000), (40, 1 << 21, 40)]
+                {
+                    let rest = count + random.below(100);
+                    // Nobody has checked what is behind the row.
+                    let crd: Vec<i64> = (0..rest)
+                        .map(|p| match p < count {
+                            true if keys == count => p as i64,
+                            true => random.below(keys) as i64,
+                            false => [-1, 3, i64::from(i32::MAX)][p % 3],
+                        })
+                        .collect();
+                    let from = numbers(random, count);
+                    let starts: Vec<u32> = (0..keys).map(|k| (k * (total / keys)) as u32).collect();
+                    let mut expected = (starts.clone(), vec![-1_i64; total], vec![T::NAN; total]);
+                    for p in 0..count {
+                        let next = &mut expected.0[crd[p] as usize];
+                        expected.1[*next as usize] = 77;
+                        expected.2[*next as usize] = from[p];
+                        *next += 1;
+                    }
+                    macro_rules! check {
+                        ($kind:ident, $index:ty) => {
+                            let crd: Vec<$index> = crd.iter().map(|&c| c as $index).collect();
+                            let mut next = starts.clone();
+                            let (mut column, mut out) = (vec![-1_i64 as $index; total], vec![T::NAN; total]);
+                            // SAFETY: the signature is the one that is documented; each key has more
+                            // places than it has entries.
+                            unsafe {
+                                let f: Scatter<$index> = std::mem::transmute(kernel(
+                                    Level::Portable, Loop::Scatter(IndexKind::$kind), true,
+                                ));
+                                f(
+                                    crd.as_ptr(), rest, count, next.as_mut_ptr(), keys,
+                                    column.as_mut_ptr(), 77, from.as_ptr(), out.as_mut_ptr(), total,
+                                );
+                            }
+                            assert_eq!(next, expected.0);
+                            assert!(column.iter().zip(&expected.1).all(|(&c, &e)| c == e as $index));
+                            let same = |(a, b): (&T, &T)| a.to_bits() == b.to_bits();
+                            assert!(out.iter().zip(&expected.2).all(same));
+                        };
+                    }
+                    check!(U32, u32);
+                    check!(I32, i32);
+                    check!(I64, i64);
+                }
+            }
+
+            #[test]
             fn dot_products() {
                 let random = &mut random();
                 for level in levels() {

@@ -7,6 +7,7 @@
 
 use bytemuck::Zeroable;
 use rayon::prelude::*;
+use ust_level_api::Buffer;
 use ust_level_api::buffer::Plain;
 
 use super::lanes::Lane;
@@ -77,6 +78,56 @@ pub(crate) fn sort<K: Key>(keys: &[K], range: u64, sorted: &mut [K], lanes: &[La
     );
 }
 
+/// Sorts lanes that lie in buckets by the high bits of their keys, stably. `shift` is the number of
+/// the other bits, `ends` where each bucket ends, the last of them the length. All keys are below
+/// `range`. Gives for each key its first entry; and once more at the end, the number of entries.
+/// Parallel. Cost: O(entries + range).
+///
+/// # Panics
+/// When lengths differ, the ends do not ascend or are too few, or there are 2^32 entries or more.
+pub(crate) fn sort_buckets(
+    keys: &[u32],
+    shift: u32,
+    ends: &[u32],
+    range: usize,
+    lanes: &[Lane<'_>],
+) -> Buffer<u32> {
+    let (n, each) = (keys.len(), 1_usize << shift);
+    assert!(lanes.iter().all(|lane| lane.len() == n), "lanes of one length");
+    assert!(ends.is_sorted() && ends.len() == range.div_ceil(each), "an end for each bucket");
+    assert!(ends.last().is_none_or(|&end| end as usize == n), "whole buckets");
+    let mut starts = Buffer::<u32>::unspecified(range + 1);
+    let slots = starts.make_mut();
+    slots[range] = n as u32;
+    slots[..range].par_chunks_mut(each).enumerate().with_min_len(4).for_each_init(
+        Scratch::default,
+        |scratch, (bucket, starts)| {
+            let first = if bucket == 0 { 0 } else { ends[bucket - 1] };
+            let range = first as usize..ends[bucket] as usize;
+            let of = |key: u32| key as usize & (each - 1);
+            starts.fill(0);
+            for &key in &keys[range.clone()] {
+                starts[of(key)] += 1;
+            }
+            self::starts(starts);
+            scratch.counts.clear();
+            scratch.counts.extend_from_slice(starts);
+            scratch.dest.clear();
+            scratch.dest.extend(keys[range.clone()].iter().map(|&key| {
+                let slot = &mut scratch.counts[of(key)];
+                *slot += 1;
+                *slot - 1
+            }));
+            starts.iter_mut().for_each(|start| *start += first);
+            for lane in lanes {
+                // SAFETY: buckets do not overlap; every entry was given a place of its own in one.
+                unsafe { lane.place(range.clone(), Some(&scratch.dest)) };
+            }
+        },
+    );
+    starts
+}
+
 /// Sorts each segment of the lanes by its keys, stably. `segments` are the ends of the segments, the
 /// last of them the length. All keys are below `range`.
 ///
@@ -136,9 +187,21 @@ fn shift_for(n: usize, range: u64) -> u32 {
 
 /// As [`shift_for`], where buckets are sorted afterwards, be there one key in each or more.
 pub(super) fn shift_for_buckets(n: usize, range: u64) -> u32 {
+    bits_below((n.div_ceil(BUCKET) as u64).next_power_of_two().clamp(1, MOST_BUCKETS / 2), range)
+}
+
+/// As [`shift_for_buckets`], for the columns of a tensor that are written entry by entry: an open line
+/// of each is to stay in the first cache, and the second cache to hold a bucket.
+pub(crate) fn shift_for_few(n: usize, range: u64) -> u32 {
+    /// The most buckets.
+    const FEW_BUCKETS: u64 = 1 << 7;
+    shift_for_buckets(n, range).max(bits_below(FEW_BUCKETS, range))
+}
+
+/// By how many bits keys are shifted to give one of so many buckets.
+fn bits_below(buckets: u64, range: u64) -> u32 {
     let bits = 64 - range.saturating_sub(1).leading_zeros();
-    let wanted = (n.div_ceil(BUCKET) as u64).next_power_of_two().clamp(1, MOST_BUCKETS / 2);
-    bits.saturating_sub(wanted.trailing_zeros())
+    bits.saturating_sub(buckets.trailing_zeros())
 }
 
 /// Moves entries to their buckets, in their order. Gives the end of each bucket.
@@ -367,6 +430,30 @@ mod tests {
         order.sort_by_key(|&at| keys[at as usize]);
         assert_eq!(moved, order);
         assert!(sorted.iter().zip(&order).all(|(&key, &at)| key == keys[at as usize]));
+    }
+
+    #[test]
+    fn buckets_are_sorted_by_the_rest_of_their_keys() {
+        let mut next = random(9);
+        for (n, range, shift) in [(0, 1, 3), (1, 9, 2), (5000, 700, 4), (5000, 60_000, 9)] {
+            let mut keys: Vec<u32> = (0..n).map(|_| (next() % range) as u32).collect();
+            keys.sort_by_key(|&key| key >> shift);
+            let buckets = (range as usize).div_ceil(1 << shift);
+            let ends: Vec<u32> = (1..=buckets)
+                .map(|end| keys.partition_point(|&key| ((key >> shift) as usize) < end) as u32)
+                .collect();
+            let places: Vec<u64> = (0..n).collect();
+            let mut moved = vec![u64::MAX; n as usize];
+            let lanes = [Lane::new(&places, &mut moved)];
+            let starts = sort_buckets(&keys, shift, &ends, range as usize, &lanes);
+            let mut order = places;
+            order.sort_by_key(|&at| keys[at as usize]);
+            assert_eq!(moved, order, "{n} entries below {range}");
+            for key in 0..=range {
+                let first = order.partition_point(|&at| u64::from(keys[at as usize]) < key);
+                assert_eq!(starts[key as usize], first as u32, "{n} entries below {range}");
+            }
+        }
     }
 
     #[test]

@@ -9,8 +9,9 @@ use super::expr::{Source, evaluate};
 use crate::coo::{Columns, Coo};
 use crate::error::Error;
 use crate::format::{Bound, IndexExpr, LevelDomain};
+use crate::kernels::moving::sort::shift_for_few;
 use crate::lower::bounds::Affine;
-use crate::lower::scatter::{Key, scatter};
+use crate::lower::scatter::{Key, is_wide, scatter};
 use crate::lower::unpack::{Wanted, What};
 use crate::tensor::access::Unpacked;
 use crate::tensor::{Tensor, Values};
@@ -92,13 +93,34 @@ impl Table {
         if own.starts_with(&wanted[..1]) || !ascends_below(&own, &wanted, from.rank()) {
             return Ok(None);
         }
-        let columns: Vec<_> = to.levels()[1..]
+        let mut columns: Vec<_> = to.levels()[1..]
             .iter()
             .zip(&bound.levels()[1..])
             .map(|(level, domain)| (level.expr.clone(), kind(domain)))
             .collect();
         let keep = tensor.has_padding().then(|| IndexArray::from(tensor.entry_mask()));
         let key = Key { expr: &first.expr, domain };
+        let in_buckets = domain.lower == 0
+            && n * tensor.dtype().bytes() >= IN_BUCKETS
+            && tensor.dtype().bytes() <= 8
+            && is_wide(tensor, key)?;
+        if in_buckets {
+            let shift = shift_for_few(n, domain.size);
+            let expr = first.expr.clone().over(1 << shift);
+            let buckets = LevelDomain { lower: 0, size: domain.size.div_ceil(1 << shift) };
+            let bucket = Key { expr: &expr, domain: buckets };
+            columns.push((first.expr.clone(), IndexKind::U32));
+            let Some(made) = scatter(tensor, bucket, &columns, keep.as_ref())? else {
+                return Ok(None);
+            };
+            let mut columns = made.columns;
+            let Some(IndexColumn::U32(keys)) = columns.pop() else {
+                unreachable!("asked for just now")
+            };
+            let mut table = Self::transposed(columns, made.values, keys.len());
+            table.sort_buckets(&keys, shift, &made.starts[1..], domain.size)?;
+            return Ok(Some(table));
+        }
         let Some(made) = scatter(tensor, key, &columns, keep.as_ref())? else { return Ok(None) };
         let keys = match domain.lower {
             0 => IndexColumn::Runs(made.starts),
@@ -111,18 +133,15 @@ impl Table {
                 })
             }
         };
-        let offset = IndexColumn::Same(0, keys.len());
-        let levels = [keys].into_iter().chain(made.columns).collect();
-        let values = made.values;
-        Ok(Some(Self {
-            levels,
-            offset,
-            block: 1,
-            values,
-            places: None,
-            distinct: true,
-            sorted: to.level_count(),
-        }))
+        let mut table = Self::transposed(made.columns, made.values, keys.len());
+        table.levels.insert(0, keys);
+        Ok(Some(table))
+    }
+
+    /// Entries of a transposition.
+    fn transposed(levels: Vec<IndexColumn>, values: Values, n: usize) -> Self {
+        let (offset, sorted) = (IndexColumn::Same(0, n), levels.len() + 1);
+        Self { levels, offset, block: 1, values, places: None, distinct: true, sorted }
     }
 }
 
@@ -187,6 +206,9 @@ pub(super) fn in_order(tensor: &Tensor, bound: &Bound) -> usize {
     // Where all of its own levels are used up, what follows is known.
     if own.next().is_none() { wanted.len() } else { known }
 }
+
+/// Bytes of values from which entries go to buckets first, where each would go to a line of its own.
+const IN_BUCKETS: usize = 1 << 23;
 
 /// Fewer entries than this are sorted as columns: nothing is compiled for them.
 const TRANSPOSED: usize = 1 << 13;

@@ -13,7 +13,7 @@ use crate::error::Error;
 use crate::format::{Bound, LevelDomain};
 use crate::kernels::moving::lanes::Lane;
 use crate::kernels::moving::rows::sort_rows;
-use crate::kernels::moving::sort::{Key, sort, sort_segments};
+use crate::kernels::moving::sort::{Key, sort, sort_buckets, sort_segments};
 use crate::tensor::{StoredElement, Values};
 use crate::with_values;
 
@@ -90,6 +90,23 @@ impl Table {
         self.levels = vec![IndexColumn::Runs(rows.starts), sorted.into()];
         self.distinct |= rows.distinct;
         Ok(true)
+    }
+
+    /// Sorts entries that lie in buckets by the high bits of their keys, which become the first
+    /// level, before those of the table.
+    pub(super) fn sort_buckets(
+        &mut self,
+        keys: &[u32],
+        shift: u32,
+        ends: &[u32],
+        range: u64,
+    ) -> Result<(), Error> {
+        let mut starts = None;
+        self.moved(None, &mut |lanes| {
+            starts = Some(sort_buckets(keys, shift, ends, range as usize, lanes));
+        })?;
+        self.levels.insert(0, IndexColumn::Runs(starts.expect("sorted just now")));
+        Ok(())
     }
 
     /// Sorts by a column of keys, which may be the first level's.
