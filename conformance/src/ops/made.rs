@@ -38,9 +38,7 @@ pub(super) fn made(id: &str, random: &mut Random) -> Operation {
         _ => String::new(),
     };
     let mask = if rank > 0 { mask } else { String::new() };
-    // What a mask leaves out is zero, which adds nothing.
-    let signs = if mask.is_empty() { &["=", "=", "=", "+=", "max="][..] } else { &["=", "+="] };
-    let sign = maker.pick(signs);
+    let sign = maker.pick(&["=", "=", "=", "+=", "max="]);
     let result = if rank > 0 { format!("R({indices})") } else { "s".to_owned() };
     let text = format!("{result}{mask} {sign} {body}");
     // For the length of the program, like those of the table.

@@ -107,7 +107,7 @@ impl Trial {
             None => None,
         };
         let expected = match &old {
-            Some(old) => combined(self.operation.text, old, &computed)?,
+            Some(old) => self.combined(&tensors, old, &computed)?,
             None => computed,
         };
         for &(backend, threads) in &self.runs {
@@ -124,6 +124,39 @@ impl Trial {
             }
         }
         Ok(Went::Well)
+    }
+
+    /// What an update comes to, by plain evaluation. What a mask leaves out stays as it was.
+    fn combined(
+        &self,
+        tensors: &[Tensor],
+        old: &Tensor,
+        computed: &Tensor,
+    ) -> Result<Tensor, OpError> {
+        let (before, _) = self.operation.text.split_once('=').expect("an update");
+        let (target, sign) = before.rsplit_once(' ').expect("a space before the sign");
+        let names = target.find('(').map_or("()", |from| {
+            &target[from..=from + target[from..].find(')').expect("indices in parentheses")]
+        });
+        let (a, b) = (format!("a{names}"), format!("b{names}"));
+        let both = match sign {
+            "min" | "max" => format!("{sign}({a}, {b})"),
+            _ => format!("{a} {sign} {b}"),
+        };
+        let Some(mask) = target.find('<').map(|from| &target[from..]) else {
+            let call = einsum(&format!("r{names} = {both}")).arg("a", old).arg("b", computed);
+            return oracle::evaluate(&call);
+        };
+        let indices = names[1..names.len() - 1].split(',');
+        let call = einsum(&format!("r{names}{mask} = 1"));
+        let call = indices.fold(call, |call, index| call.extent(index, self.extents[index]));
+        let used = |given: &Given| mask.contains(&format!("{}(", given.name));
+        let operands = self.operands.iter().zip(tensors).filter(|(given, _)| used(given));
+        let call = operands.fold(call, |call, (given, tensor)| call.arg(&given.name, tensor));
+        let inside = oracle::evaluate(&call)?;
+        let text = format!("r{names} = where(inside{names} != 0, {both}, {a})");
+        let call = einsum(&text).arg("a", old).arg("b", computed).arg("inside", &inside);
+        oracle::evaluate(&call)
     }
 
     fn compare(
@@ -173,22 +206,6 @@ fn on(backend: Backend, threads: usize, trouble: Trouble) -> Trouble {
         }
         excluded @ Trouble::Excluded(_) => excluded,
     }
-}
-
-/// What an update comes to, by plain evaluation.
-fn combined(text: &str, old: &Tensor, computed: &Tensor) -> Result<Tensor, OpError> {
-    let names = ["i", "j", "k", "l"][..old.rank()].join(",");
-    let (a, b) = (format!("a({names})"), format!("b({names})"));
-    let body =
-        ["+", "*", "|", "&"].iter().find(|sign| text.contains(&format!("{sign}="))).map_or_else(
-            || {
-                let function = if text.contains("min=") { "min" } else { "max" };
-                format!("{function}({a}, {b})")
-            },
-            |sign| format!("{a} {sign} {b}"),
-        );
-    let both = einsum(&format!("r({names}) = {body}")).arg("a", old).arg("b", computed);
-    oracle::evaluate(&both)
 }
 
 /// Into memory that is full of something else.

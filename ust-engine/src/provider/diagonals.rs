@@ -3,8 +3,9 @@
 
 use std::marker::PhantomData;
 
+use ust_level_api::ir::Elem;
 use ust_level_api::ir::interp::{Memory, ValuesMut, ValuesRef};
-use ust_level_api::{IndexArray, inventory};
+use ust_level_api::{IndexArray, IndexKind, inventory};
 
 use super::product::{self, Check, Kernel, Native, Parts};
 use super::{Plan, Registration};
@@ -40,6 +41,11 @@ impl Kernel for Product {
         let a = product::matrix(plan)?;
         let named = |name: &str| Format::resolve(name, Some(2)).is_ok_and(|own| own == *a.format);
         let along = [("DIA-I", Along::Rows), ("DIA-J", Along::Columns)];
+        // Of a single row or column, all differences have one sign, and are stored without.
+        let offsets = plan.function.arrays.get(1).map(|array| array.elem);
+        if offsets != Some(Elem::Index(IndexKind::I32)) {
+            return Err("it takes differences of either sign");
+        }
         let found = along.into_iter().find(|(name, _)| named(name));
         found.map(|(_, along)| Self(along)).ok_or("it takes DIA-I and DIA-J with default widths")
     }
@@ -63,7 +69,8 @@ impl Kernel for Product {
                         let stored = (pos.get(0)?, pos.get(1)?);
                         let place = |bound: i64| bound.clamp(stored.0, stored.1) as usize;
                         let mut all = parts.iter().flatten();
-                        let first = *all.next()?;
+                        // Of nothing there may be no part at all.
+                        let Some(&first) = all.next() else { return Some(Ok(())) };
                         let which = place(first.0)..place(all.last().unwrap_or(&first).1);
                         let rows = y.len();
                         let matrix = Diagonals { offsets, values, along: self.0, rows };
