@@ -164,6 +164,9 @@ impl Oracle<'_> {
             Term::Const(value) => *value,
             Term::Element(at) => self.element(*at, index),
             Term::Present(at) => Scalar::Bool(self.is_stored(*at, index)),
+            Term::Places(indices) => Scalar::F64(
+                indices.iter().map(|&v| self.assignment.indices[v].extent as f64).product(),
+            ),
             Term::Call { op, args, dtype } => {
                 let args: Vec<Scalar> =
                     args.iter().map(|arg| self.value(arg, index)).collect::<Result<_, _>>()?;

@@ -89,6 +89,8 @@ pub enum Term {
     Element(usize),
     /// Whether an element is stored: a bool.
     Present(usize),
+    /// How many coordinates some of [`Assignment::indices`] have together: an f64.
+    Places(Vec<usize>),
     /// An operator on arguments.
     Call {
         /// The operator.
@@ -127,6 +129,7 @@ impl Assignment {
         match term {
             Term::Const(value) => value.dtype(),
             Term::Present(_) => Dtype::Bool,
+            Term::Places(_) => Dtype::F64,
             Term::Element(at) => self.operands[self.uses[*at].operand].dtype,
             Term::Call { dtype, .. } | Term::Stored { dtype, .. } => *dtype,
             Term::Reduce { body, .. } => self.dtype(body),
@@ -159,7 +162,7 @@ impl Term {
     pub fn visit<'a>(&'a self, f: &mut dyn FnMut(&'a Term)) {
         f(self);
         match self {
-            Term::Const(_) | Term::Element(_) | Term::Present(_) => {}
+            Term::Const(_) | Term::Element(_) | Term::Present(_) | Term::Places(_) => {}
             Term::Call { args, .. } => args.iter().for_each(|arg| arg.visit(f)),
             Term::Stored { arg, .. } => arg.visit(f),
             Term::Reduce { body, .. } => body.visit(f),

@@ -42,11 +42,7 @@ pub(crate) fn divide(
     let mut all = Vec::with_capacity(stages.len());
     let mut places = Vec::with_capacity(stages.len());
     for mut stage in stages {
-        for one in &mut stage.uses {
-            if let Source::Stage(at) = &mut one.source {
-                *at = places[*at];
-            }
-        }
+        stage.move_sources(&|at| places[at]);
         divided(stage, extents, of, &mut all)?;
         places.push(all.len() - 1);
     }
@@ -81,6 +77,7 @@ fn divided(
             result: dims.clone(),
             dtype,
             visits_more: false,
+            any_fill: false,
         };
         divided(only_used(apart), extents, of, all)?;
         let element = Term::Element(stage.uses.len());
@@ -152,7 +149,7 @@ fn make_full(
 /// The uses of which it matters what is stored.
 fn stored_in(term: &Term, to: &mut BTreeSet<usize>) {
     match term {
-        Term::Const(_) | Term::Element(_) => {}
+        Term::Const(_) | Term::Places(_) | Term::Element(_) => {}
         Term::Present(at) => {
             to.insert(*at);
         }

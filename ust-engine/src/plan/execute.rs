@@ -10,6 +10,7 @@ use ust_level_api::Scalar;
 use super::choose::{Given, Planned, choose};
 use super::divide::{Known, divide};
 use super::frame::{self, Extents, Frame, Last, Sizes};
+use super::rest::{Stored, counted};
 use super::run::Compiled;
 use super::stage::{Source, Stage, stages};
 use crate::error::Error;
@@ -40,6 +41,8 @@ pub(crate) struct Prepared {
     compiled: Vec<Compiled>,
     /// The format and fill value of each operand.
     expected: Vec<(Format, Scalar)>,
+    /// Indices that have to have coordinates.
+    some: Vec<usize>,
     /// Whether each operand was a view, of which a copy is made.
     views: Vec<bool>,
     last: Last,
@@ -68,27 +71,81 @@ impl Prepared {
             }
             Source::Stage(_) => None,
         })?;
-        let mut compiled: Vec<Compiled> = Vec::new();
+        let mut making = Self {
+            assignment,
+            stages: Vec::new(),
+            compiled: Vec::new(),
+            expected: operands.iter().map(|t| (t.format().clone(), t.fill())).collect(),
+            views: operands.iter().map(|t| !t.view().is_whole()).collect(),
+            some: Vec::new(),
+            last: Last::default(),
+        };
         let mut results = Vec::new();
-        for (at, stage) in stages.iter().enumerate() {
-            let last = at + 1 == stages.len();
-            let given = tensors_of(stage, operands, &results)?;
-            let planned = plan(&assignment, stage, &refs(&given), options, last)?;
-            let tensors = converted(&planned, given, options.run)?;
-            let made =
-                Compiled::new(planned, stage, &refs(&tensors), options.backend, options.strict)?;
-            if !last {
-                let sizes = Sizes::new(&extents, &stage.result, &made.planned.sink.format)?;
-                let result = made.run(&refs(&tensors), &sizes, options.run)?;
-                let result = finished(result, stage)?;
-                drop(tensors);
-                results.push(result);
+        // Where the result of each stage is.
+        let mut places = Vec::new();
+        let count = stages.len();
+        for mut stage in stages {
+            stage.move_sources(&|at| places[at]);
+            let last = places.len() + 1 == count;
+            let fills = making.stored(&stage, operands, &results);
+            match counted(&stage, &fills, &extents, results.len()) {
+                None => making.push(stage, operands, &mut results, options, last)?,
+                Some([combined, counted, both]) => {
+                    making.some.extend(stage.reduce.iter().flat_map(|(_, indices)| indices));
+                    making.push(combined, operands, &mut results, options, false)?;
+                    making.push(counted, operands, &mut results, options, false)?;
+                    making.push(both, operands, &mut results, options, last)?;
+                }
             }
-            compiled.push(made);
+            places.push(making.stages.len() - 1);
         }
-        let expected = operands.iter().map(|t| (t.format().clone(), t.fill())).collect();
-        let views = operands.iter().map(|t| !t.view().is_whole()).collect();
-        Ok(Self { assignment, stages, compiled, expected, views, last: Last::default() })
+        Ok(making)
+    }
+
+    /// Plans and compiles a stage; runs it, unless it is the last.
+    fn push(
+        &mut self,
+        stage: Stage,
+        operands: &[&Tensor],
+        results: &mut Vec<Tensor>,
+        options: &Options<'_>,
+        last: bool,
+    ) -> Result<(), Error> {
+        let given = tensors_of(&stage, operands, results)?;
+        let planned = plan(&self.assignment, &stage, &refs(&given), options, last)?;
+        let tensors = converted(&planned, given, options.run)?;
+        let made =
+            Compiled::new(planned, &stage, &refs(&tensors), options.backend, options.strict)?;
+        if !last {
+            let extents: Extents = self.assignment.indices.iter().map(|i| i.extent).collect();
+            let sizes = Sizes::new(&extents, &stage.result, &made.planned.sink.format)?;
+            let result = made.run(&refs(&tensors), &sizes, options.run)?;
+            let result = finished(result, &stage)?;
+            drop(tensors);
+            results.push(result);
+        }
+        self.compiled.push(made);
+        self.stages.push(stage);
+        Ok(())
+    }
+
+    /// What is known of the tensor of each use of a stage that is not stored in full.
+    fn stored(
+        &self,
+        stage: &Stage,
+        operands: &[&Tensor],
+        results: &[Tensor],
+    ) -> Vec<Option<Stored>> {
+        let each = stage.uses.iter().map(|one| {
+            let (tensor, input) = match one.source {
+                Source::Operand(at) => (operands[at], self.assignment.operands.get(at)),
+                Source::Stage(at) => (&results[at], None),
+            };
+            let full = tensor.format().descriptions().iter().all(|level| level.props.full);
+            let fill = input.map_or(tensor.fill(), |input| input.fill);
+            (!full).then(|| Stored { fill, nse: tensor.nse() })
+        });
+        each.collect()
     }
 
     /// The sizes to run with.
@@ -100,6 +157,7 @@ impl Prepared {
         frame::expect(&self.assignment, operands, &self.expected)?;
         self.last.frame(operands, || {
             let extents = frame::extents(&self.assignment, operands)?;
+            frame::expect_some(&self.assignment, &extents, &self.some)?;
             let stages = self.stages.iter().zip(&self.compiled);
             let each = stages.map(|(stage, compiled)| {
                 Sizes::new(&extents, &stage.result, &compiled.planned.sink.format)

@@ -112,6 +112,22 @@ pub(crate) fn expect(
     Ok(())
 }
 
+/// Whether indices have coordinates.
+///
+/// # Errors
+/// [`Error::Unsupported`].
+pub(crate) fn expect_some(
+    assignment: &Assignment,
+    extents: &[usize],
+    indices: &[usize],
+) -> Result<(), Error> {
+    let Some(&v) = indices.iter().find(|&&v| extents[v] == 0) else { return Ok(()) };
+    let name = &assignment.indices[v].name;
+    Err(Error::Unsupported(format!(
+        "the kernel was prepared for tensors with elements along `{name}`, and is given one without"
+    )))
+}
+
 /// The extent of every index variable.
 ///
 /// # Errors

@@ -13,7 +13,8 @@ use crate::format::Format;
 /// * dense, where something is computed everywhere, or what is not stored is not zero;
 /// * that of the sparse operands with the very dimensions of the result, where they agree;
 /// * else an index that some tensor stores in full is dense, the others are compressed, unless the
-///   result is a vector, which is dense.
+///   result is a vector, which is dense. Where all would be dense, though each is of a sparse
+///   tensor, the last is compressed.
 pub(super) fn infer(
     stage: &Stage,
     given: &Given<'_>,
@@ -26,7 +27,8 @@ pub(super) fn infer(
         let name = if rank == 0 { "Scalar" } else { "Dense" };
         Ok(Format::resolve(name, Some(rank))?)
     };
-    if rank == 0 || worth[0] || worth.len() == 1 || !rest.same(&rest.dtype().zero()) {
+    let zero = stage.any_fill || rest.same(&rest.dtype().zero());
+    if rank == 0 || worth[0] || worth.len() == 1 || !zero {
         return dense();
     }
     let alike =
@@ -50,7 +52,11 @@ pub(super) fn infer(
     };
     let full = Format::resolve("Dense", Some(rank))?;
     let tree = Format::resolve("CSF", Some(rank))?;
-    let dense_at: Vec<bool> = stage.result.iter().map(|&v| is_dense(v)).collect();
+    let mut dense_at: Vec<bool> = stage.result.iter().map(|&v| is_dense(v)).collect();
+    let in_full = |v: &usize| accesses.iter().any(|access| access.full && access.dims.contains(v));
+    if dense_at.iter().all(|&d| d) && !stage.result.iter().any(in_full) {
+        dense_at[rank - 1] = false;
+    }
     // A full level between compressed ones stores whole rows: only the first and the last are.
     let last = dense_at.iter().rposition(|&d| !d).map_or(0, |last| last + 1);
     // Names that a format may have, else numbered ones.

@@ -4,6 +4,7 @@
 //! |---|---|
 //! | `stage` | an assignment in stages, each with one reduction at most |
 //! | `divide` | stages with too many sparse operands, in smaller ones |
+//! | `rest` | reductions over what is not stored |
 //! | `simplify` | what remains of a term where tensors have nothing stored |
 //! | `access` | a use of a tensor: its levels as expressions over index variables |
 //! | `order` | which loops, in which order, over which levels; which tensors are converted first |
@@ -29,6 +30,7 @@ mod frame;
 mod infer;
 pub(crate) mod order;
 mod output;
+mod rest;
 pub(crate) mod run;
 pub(crate) mod simplify;
 pub(crate) mod sink;

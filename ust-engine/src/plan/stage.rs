@@ -50,6 +50,9 @@ pub(crate) struct Stage {
     pub(crate) dtype: Dtype,
     /// Whether places are visited, and stored in the result, where no operand stores anything.
     pub(crate) visits_more: bool,
+    /// Whether a result that nobody names a format for may be sparse though what is not stored is
+    /// not zero.
+    pub(crate) any_fill: bool,
 }
 
 /// The stages of an assignment; the last gives the result. An update reads the old value as the
@@ -95,6 +98,7 @@ pub(crate) fn stages(assignment: &Assignment) -> Vec<Stage> {
         result: result.indices.clone(),
         dtype: result.dtype,
         visits_more: false,
+        any_fill: false,
     };
     let Some(op) = &assignment.update else {
         let body = masked(body, Term::Const(outside));
@@ -158,7 +162,7 @@ impl Splitter<'_> {
     /// The term with every reduction in it computed apart.
     fn flat(&mut self, term: &Term) -> Term {
         match term {
-            Term::Const(_) | Term::Element(_) | Term::Present(_) => term.clone(),
+            Term::Const(_) | Term::Places(_) | Term::Element(_) | Term::Present(_) => term.clone(),
             Term::Call { op, args, dtype } => Term::Call {
                 op: op.clone(),
                 args: args.iter().map(|arg| self.flat(arg)).collect(),
@@ -211,6 +215,7 @@ impl Splitter<'_> {
             result: free.clone(),
             dtype,
             visits_more: false,
+            any_fill: false,
         });
         self.uses.push(StageUse::new(Source::Stage(stage), free));
         Term::Element(self.uses.len() - 1)
@@ -223,7 +228,7 @@ impl Splitter<'_> {
 
 pub(crate) fn renumber(term: &mut Term, place: &dyn Fn(usize) -> usize) {
     match term {
-        Term::Const(_) => {}
+        Term::Const(_) | Term::Places(_) => {}
         Term::Element(at) | Term::Present(at) => *at = place(*at),
         Term::Call { args, .. } => args.iter_mut().for_each(|arg| renumber(arg, place)),
         Term::Stored { arg: body, .. } | Term::Reduce { body, .. } => renumber(body, place),
@@ -231,6 +236,15 @@ pub(crate) fn renumber(term: &mut Term, place: &dyn Fn(usize) -> usize) {
 }
 
 impl Stage {
+    /// Has the results of other stages read from other places.
+    pub(crate) fn move_sources(&mut self, place: &dyn Fn(usize) -> usize) {
+        for one in &mut self.uses {
+            if let Source::Stage(at) = &mut one.source {
+                *at = place(*at);
+            }
+        }
+    }
+
     /// Index variables that occur, those of the result first.
     pub(crate) fn indices(&self) -> Vec<usize> {
         let mut all = self.result.clone();

@@ -108,6 +108,7 @@ impl Emit<'_> {
             Term::Const(value) => value.dtype(),
             Term::Element(at) => self.input.tensors[*at].dtype(),
             Term::Present(_) => Dtype::Bool,
+            Term::Places(_) => Dtype::F64,
             Term::Call { dtype, .. } | Term::Stored { dtype, .. } => *dtype,
             Term::Reduce { body, .. } => self.dtype(body),
         }
@@ -124,12 +125,17 @@ impl Emit<'_> {
                     false => Expr::Const(Scalar::Bool(true)),
                     true => {
                         let element = state.elements[*at].clone().expect("loaded");
-                        is(element, tensor.fill()).select(
+                        is(element, self.input.fills[*at]).select(
                             Expr::Const(Scalar::Bool(false)),
                             Expr::Const(Scalar::Bool(true)),
                         )
                     }
                 }
+            }
+            Term::Places(indices) => {
+                let each = indices.iter().map(|&v| self.extents[v].clone().cast(Dtype::F64));
+                let all = each.reduce(|a, b| a * b);
+                all.unwrap_or(Expr::Const(Scalar::F64(1.0)))
             }
             Term::Call { op, args, dtype } => {
                 let of = args.last().map_or(*dtype, |last| self.dtype(last));
@@ -137,13 +143,27 @@ impl Emit<'_> {
                     let value = self.value(b, arg, state);
                     if op.repeats(at, of) { b.bind("arg", value) } else { value }
                 });
-                let args = args.collect();
-                op.emit(args, of, *dtype)
+                let args: Vec<Expr> = args.collect();
+                folded(op, &args, *dtype).unwrap_or_else(|| op.emit(args, of, *dtype))
             }
             Term::Stored { .. } => unreachable!("a choice in a stage"),
             Term::Reduce { .. } => unreachable!("a reduction inside a term is a stage of its own"),
         }
     }
+}
+
+/// What an operator gives, where that follows from constants.
+fn folded(op: &Operator, args: &[Expr], dtype: Dtype) -> Option<Expr> {
+    let constant = |arg: &Expr| match arg {
+        Expr::Const(value) => Some(*value),
+        _ => None,
+    };
+    if *op == Operator::Where {
+        let side = op.picks(0, constant(&args[0])?, dtype)?;
+        return Some(args[side].clone());
+    }
+    let all: Option<Vec<Scalar>> = args.iter().map(constant).collect();
+    op.eval(&all?, dtype).map(Expr::Const)
 }
 
 /// Whether a value is this constant (NaN equals NaN).
