@@ -252,7 +252,7 @@ fn is_confined_by_some(term: &Term, stage: &Stage, known: &[Known]) -> bool {
     })
 }
 
-fn replace(term: &mut Term, part: &Term, with: &Term) {
+pub(super) fn replace(term: &mut Term, part: &Term, with: &Term) {
     if term == part {
         *term = with.clone();
         return;

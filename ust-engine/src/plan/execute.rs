@@ -10,6 +10,7 @@ use ust_level_api::Scalar;
 use super::choose::{Given, Planned, choose};
 use super::divide::{Known, divide};
 use super::frame::{self, Extents, Frame, Last, Sizes};
+use super::path::part;
 use super::rest::{Stored, counted};
 use super::run::Compiled;
 use super::stage::{Source, Stage, stages};
@@ -87,19 +88,38 @@ impl Prepared {
         for mut stage in stages {
             stage.move_sources(&|at| places[at]);
             let last = places.len() + 1 == count;
-            let fills = making.stored(&stage, operands, &results);
-            match counted(&stage, &fills, &extents, results.len()) {
-                None => making.push(stage, operands, &mut results, options, last)?,
-                Some([combined, counted, both]) => {
-                    making.some.extend(stage.reduce.iter().flat_map(|(_, indices)| indices));
-                    making.push(combined, operands, &mut results, options, false)?;
-                    making.push(counted, operands, &mut results, options, false)?;
-                    making.push(both, operands, &mut results, options, last)?;
-                }
-            }
+            making.add(stage, operands, &mut results, options, last)?;
             places.push(making.stages.len() - 1);
         }
         Ok(making)
+    }
+
+    /// Adds a stage, in smaller ones where that is quicker.
+    fn add(
+        &mut self,
+        stage: Stage,
+        operands: &[&Tensor],
+        results: &mut Vec<Tensor>,
+        options: &Options<'_>,
+        last: bool,
+    ) -> Result<(), Error> {
+        let extents: Extents = self.assignment.indices.iter().map(|i| i.extent).collect();
+        let stored = self.stored(&stage, operands, results);
+        if let Some([first, second]) = part(&stage, &stored, &extents, results.len()) {
+            let at = results.len();
+            self.add(first, operands, results, options, false)?;
+            let mut second = second;
+            let made = results.len() - 1;
+            second.move_sources(&|of| if of == at { made } else { of });
+            return self.add(second, operands, results, options, last);
+        }
+        if let Some([combined, counted, both]) = counted(&stage, &stored, &extents, results.len()) {
+            self.some.extend(stage.reduce.iter().flat_map(|(_, indices)| indices));
+            self.push(combined, operands, results, options, false)?;
+            self.push(counted, operands, results, options, false)?;
+            return self.push(both, operands, results, options, last);
+        }
+        self.push(stage, operands, results, options, last)
     }
 
     /// Plans and compiles a stage; runs it, unless it is the last.

@@ -4,6 +4,7 @@
 //! |---|---|
 //! | `stage` | an assignment in stages, each with one reduction at most |
 //! | `divide` | stages with too many sparse operands, in smaller ones |
+//! | `path` | products of several tensors, some of them before the others |
 //! | `rest` | reductions over what is not stored |
 //! | `simplify` | what remains of a term where tensors have nothing stored |
 //! | `access` | a use of a tensor: its levels as expressions over index variables |
@@ -30,6 +31,7 @@ mod frame;
 mod infer;
 pub(crate) mod order;
 mod output;
+mod path;
 mod rest;
 pub(crate) mod run;
 pub(crate) mod simplify;
