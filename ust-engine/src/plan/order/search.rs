@@ -431,7 +431,12 @@ impl Search<'_, '_> {
         let domain = result.domain(self.problem.extents);
         let rows = (domain * (1.0 - (-leaves / domain.max(1.0)).exp())).min(leaves);
         let converted = match result.kind(&state.steps) {
-            (SinkKind::Full, _) => return leaves * 0.5,
+            // A sum around everything goes through the whole result again and again.
+            (SinkKind::Full, _) => {
+                let of = |v: &usize| result.dims.contains(v);
+                let again = state.steps.first().is_some_and(|step| !step.solved.iter().any(of));
+                return leaves * if again && !result.dims.is_empty() { 1.0 } else { 0.5 };
+            }
             (SinkKind::Sorted { .. }, exact) => (exact, rows * 3.0),
             (SinkKind::Workspace { .. }, exact) => (exact, leaves * 2.0 + rows * 15.0),
             (SinkKind::Unsorted, _) => (false, leaves * 60.0),
