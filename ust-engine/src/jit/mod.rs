@@ -59,6 +59,7 @@ mod kernel;
 mod math;
 mod recognise;
 mod shims;
+mod spread;
 #[cfg(test)]
 mod tests;
 

@@ -10,6 +10,8 @@ use std::collections::HashMap;
 
 use ust_level_api::ir::{ArrayId, BinOp, Expr, Stmt, Var};
 
+use super::spread::spread;
+
 /// Elements of an array from the sum of `at` on: the loop adds its variable, or an index that it
 /// reads.
 #[derive(Clone, Debug, PartialEq)]
@@ -61,12 +63,21 @@ pub(super) enum Pattern {
         hi: Expr,
         m: Option<Stream>,
     },
+    /// `for q in pos[p]..pos[p + 1] { out[crd[q]] += a[q] * x[p] }`, or `x[places[p]]`.
+    Spread {
+        pos: ArrayId,
+        crd: ArrayId,
+        a: ArrayId,
+        x: ArrayId,
+        out: ArrayId,
+        places: Option<ArrayId>,
+    },
     /// `at = next[crd[p]]; next[crd[p]] = at + 1; column[at] = number; out[at] = from[p]`.
     Scatter { crd: Stream, next: Stream, column: ArrayId, number: Expr, from: Stream, out: ArrayId },
 }
 
 /// What is known of a loop while its body is looked at.
-struct Scope<'a> {
+pub(super) struct Scope<'a> {
     /// Variables of the loops, and what they sum into.
     changing: Vec<Var>,
     /// The arrays that are written.
@@ -78,7 +89,8 @@ struct Scope<'a> {
 /// What a loop over `var` does, if a kernel can do it. `assigned` tells which variables are
 /// assigned anywhere.
 pub(super) fn recognise(var: Var, body: &[Stmt], assigned: &[bool]) -> Option<Pattern> {
-    if let Some(found) = rows(var, body, assigned).or_else(|| scatter(var, body, assigned)) {
+    let nests = [rows, scatter, spread];
+    if let Some(found) = nests.iter().find_map(|of| of(var, body, assigned)) {
         return Some(found);
     }
     let mut scope = Scope::new(var, &[], assigned);
@@ -234,12 +246,12 @@ fn terms<'a>(expr: &'a Expr, into: &mut Vec<&'a Expr>) {
 }
 
 impl<'a> Scope<'a> {
-    fn new(var: Var, written: &[ArrayId], assigned: &'a [bool]) -> Self {
+    pub(super) fn new(var: Var, written: &[ArrayId], assigned: &'a [bool]) -> Self {
         Self { changing: vec![var], written: written.to_vec(), lets: HashMap::new(), assigned }
     }
 
     /// The last statement of a body, where all others give names.
-    fn enter<'b>(&mut self, body: &'b [Stmt]) -> Option<&'b Stmt> {
+    pub(super) fn enter<'b>(&mut self, body: &'b [Stmt]) -> Option<&'b Stmt> {
         let mut last = None;
         for stmt in body {
             match stmt {
@@ -260,7 +272,7 @@ impl<'a> Scope<'a> {
     }
 
     /// An expression with names replaced by what they stand for.
-    fn expand(&self, expr: &Expr) -> Expr {
+    pub(super) fn expand(&self, expr: &Expr) -> Expr {
         let expand = |e: &Expr| Box::new(self.expand(e));
         match expr {
             Expr::Var(var) => self.lets.get(var).unwrap_or(expr).clone(),

@@ -3,3 +3,4 @@
 mod cases;
 mod patterns;
 mod random;
+mod spread;

@@ -90,6 +90,15 @@ impl Emitter<'_, '_> {
                 args.extend([self.start(out, zero), lo, hi, places]);
                 self.call_at(kernel, &[pointer; 8], None, &args);
             }
+            Pattern::Spread { pos, crd, a, x, out, places } => {
+                let base = |e: &mut Self, of: ArrayId| e.get(e.arrays[of.0 as usize].base);
+                let arrays = [*pos, *crd, *a, *x, *out].into_iter();
+                let mut args: Vec<Value> = arrays.map(|array| base(self, array)).collect();
+                let zero = self.const_int(0);
+                let places = places.map_or(zero, |places| base(self, places));
+                args.extend([lo, hi, places]);
+                self.call_at(kernel, &[pointer; 8], None, &args);
+            }
             Pattern::Scatter { crd, next, column, number, from, out } => {
                 let array = |e: &Self, of: ArrayId| e.arrays[of.0 as usize];
                 let (column, out) = (array(self, *column), array(self, *out));
@@ -149,14 +158,20 @@ impl Emitter<'_, '_> {
             return None;
         }
         let pattern = recognise(var, body, &self.assigned)?;
-        if let Pattern::Rows { pos, crd, a, places, .. } = pattern {
+        if let Pattern::Rows { pos, crd, a, x, places, .. }
+        | Pattern::Spread { pos, crd, a, x, places, .. } = pattern
+        {
+            let wanted = match pattern {
+                Pattern::Rows { .. } => Loop::Rows,
+                _ => Loop::Spread,
+            };
             let elem = |array: ArrayId| self.arrays[array.0 as usize].elem;
             let places = places.map_or(elem(pos), elem);
             return match (elem(pos), elem(crd), elem(a)) {
                 (Elem::Index(kind), Elem::Index(same), Elem::Value(dtype))
-                    if kind == same && places == Elem::Index(kind) =>
+                    if kind == same && places == Elem::Index(kind) && elem(x) == elem(a) =>
                 {
-                    let address = micro::address(Loop::Rows(kind), dtype, self.options.strict)?;
+                    let address = micro::address(wanted(kind), dtype, self.options.strict)?;
                     Some((pattern, dtype, address))
                 }
                 _ => None,
@@ -195,7 +210,9 @@ impl Emitter<'_, '_> {
             Pattern::MultiplyAdd { a, .. } => (a, Loop::ScaledMultiplyAdd),
             Pattern::Row { a, crd, m: None, .. } => (a, Loop::Row(kind(crd))),
             Pattern::Row { a, crd, .. } => (a, Loop::TimesRow(kind(crd))),
-            Pattern::Rows { .. } | Pattern::Scatter { .. } => unreachable!("looked at above"),
+            Pattern::Rows { .. } | Pattern::Spread { .. } | Pattern::Scatter { .. } => {
+                unreachable!("looked at above")
+            }
         };
         if let Pattern::Axpy { factor: Expr::Binary(..), .. } = &pattern
             && self.options.strict

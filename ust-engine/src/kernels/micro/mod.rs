@@ -6,7 +6,7 @@
 //! | this one | which kernels there are, and which one this machine runs |
 //! | `body` | the loops, written once over that trait |
 //! | `tiles` | those that keep a part of a row in registers |
-//! | `scatter` | the one that moves entries, without vectors |
+//! | `scatter`, `spread` | those that write where coordinates say, without vectors |
 //!
 //! Every kernel is an `unsafe extern "C" fn`: pointers and counts in, at most one number out. What
 //! each needs is said where it is written, in `body`. Those that are *exact* do to each element the
@@ -15,6 +15,7 @@
 
 mod body;
 mod scatter;
+mod spread;
 #[cfg(test)]
 mod tests;
 mod tiles;
@@ -48,6 +49,9 @@ pub(crate) enum Loop {
     /// `lo..hi`: `fn(pos, crd, a, x, out, lo, hi, places)`; `out[places[i]]` where `places` is not
     /// null.
     Rows(IndexKind),
+    /// `out[crd[p]] += a[p] * x[i]` for `p` in `pos[i]..pos[i + 1]`, for each `i` in `lo..hi`:
+    /// `fn(pos, crd, a, x, out, lo, hi, places)`; `x[places[i]]` where `places` is not null.
+    Spread(IndexKind),
     /// `at = next[crd[p]]; next[crd[p]] = at + 1; column[at] = number; out[at] = from[p]` for each
     /// `p`: `fn(crd, rest, count, next, keys, column, number, from, out, total)`.
     Scatter(IndexKind),
@@ -82,6 +86,7 @@ macro_rules! pick {
                 (Loop::Dot, false) => both!(dot),
                 (Loop::Fill, _) => both!(fill),
                 (Loop::Scatter(kind), _) => scatter::address(kind, dtype),
+                (Loop::Spread(kind), _) => spread::address(kind, dtype),
                 (Loop::GatherDot(..) | Loop::Dot, true) => None,
                 // The order of factors may be another.
                 (Loop::TimesRow(_) | Loop::ScaledMultiplyAdd, true) => None,
