@@ -10,7 +10,7 @@ use std::collections::HashMap;
 
 use ust_level_api::ir::{ArrayId, BinOp, Expr, Stmt, Var};
 
-use super::spread::spread;
+use super::spread::{entries, spread};
 
 /// Elements of an array from the sum of `at` on: the loop adds its variable, or an index that it
 /// reads.
@@ -72,6 +72,8 @@ pub(super) enum Pattern {
         out: ArrayId,
         places: Option<ArrayId>,
     },
+    /// `out[rows[p]] += a[p] * x[crd[p]]`.
+    Entries { rows: ArrayId, crd: ArrayId, a: ArrayId, x: ArrayId, out: ArrayId },
     /// `at = next[crd[p]]; next[crd[p]] = at + 1; column[at] = number; out[at] = from[p]`.
     Scatter { crd: Stream, next: Stream, column: ArrayId, number: Expr, from: Stream, out: ArrayId },
 }
@@ -89,7 +91,7 @@ pub(super) struct Scope<'a> {
 /// What a loop over `var` does, if a kernel can do it. `assigned` tells which variables are
 /// assigned anywhere.
 pub(super) fn recognise(var: Var, body: &[Stmt], assigned: &[bool]) -> Option<Pattern> {
-    let nests = [rows, scatter, spread];
+    let nests = [rows, scatter, spread, entries];
     if let Some(found) = nests.iter().find_map(|of| of(var, body, assigned)) {
         return Some(found);
     }

@@ -99,6 +99,21 @@ impl Emitter<'_, '_> {
                 args.extend([lo, hi, places]);
                 self.call_at(kernel, &[pointer; 8], None, &args);
             }
+            Pattern::Entries { rows, crd, a, x, out } => {
+                let at = |e: &mut Self, array: ArrayId, from: Value| {
+                    e.start(&Stream { array, at: Vec::new() }, from)
+                };
+                let zero = self.const_int(0);
+                let args = [
+                    at(self, *rows, lo),
+                    at(self, *crd, lo),
+                    at(self, *a, lo),
+                    at(self, *x, zero),
+                    at(self, *out, zero),
+                    count,
+                ];
+                self.call_at(kernel, &[pointer; 6], None, &args);
+            }
             Pattern::Scatter { crd, next, column, number, from, out } => {
                 let array = |e: &Self, of: ArrayId| e.arrays[of.0 as usize];
                 let (column, out) = (array(self, *column), array(self, *out));
@@ -177,6 +192,18 @@ impl Emitter<'_, '_> {
                 _ => None,
             };
         }
+        if let Pattern::Entries { rows, crd, a, x, .. } = pattern {
+            let elem = |array: ArrayId| self.arrays[array.0 as usize].elem;
+            return match (elem(rows), elem(a)) {
+                (Elem::Index(kind), Elem::Value(dtype))
+                    if elem(crd) == Elem::Index(kind) && elem(x) == elem(a) =>
+                {
+                    let address = micro::address(Loop::Entries(kind), dtype, self.options.strict)?;
+                    Some((pattern, dtype, address))
+                }
+                _ => None,
+            };
+        }
         if let Pattern::Scatter { crd, next, column, from, out, .. } = &pattern {
             let elem = |array: ArrayId| self.arrays[array.0 as usize].elem;
             let (kind, dtype) = match (elem(crd.array), elem(from.array)) {
@@ -210,9 +237,10 @@ impl Emitter<'_, '_> {
             Pattern::MultiplyAdd { a, .. } => (a, Loop::ScaledMultiplyAdd),
             Pattern::Row { a, crd, m: None, .. } => (a, Loop::Row(kind(crd))),
             Pattern::Row { a, crd, .. } => (a, Loop::TimesRow(kind(crd))),
-            Pattern::Rows { .. } | Pattern::Spread { .. } | Pattern::Scatter { .. } => {
-                unreachable!("looked at above")
-            }
+            Pattern::Rows { .. }
+            | Pattern::Spread { .. }
+            | Pattern::Entries { .. }
+            | Pattern::Scatter { .. } => unreachable!("looked at above"),
         };
         if let Pattern::Axpy { factor: Expr::Binary(..), .. } = &pattern
             && self.options.strict

@@ -85,6 +85,76 @@ fn rows_are_added_to_what_their_coordinates_say() {
     }
 }
 
+/// `out[rows[p]] += a[p] * x[crd[p]]`, through a variable or not.
+fn entry_by_entry(kind: IndexKind, through: bool) -> Function {
+    let mut b = Builder::new("entries");
+    let (first, last) = (b.param("first", Ty::Int), b.param("last", Ty::Int));
+    let [rows, crd] = ["rows", "crd"].map(|name| b.index_array(name, kind));
+    let [a, x, out] = [("a", false), ("x", false), ("out", true)]
+        .map(|(name, written)| b.array(name, Elem::Value(Dtype::F32), written));
+    b.for_("p", first, last, |b, p| {
+        let row = b.load(rows, p.clone());
+        let row = b.bind("row", row);
+        let sum = through.then(|| b.var("sum", Expr::Const(Dtype::F32.zero())));
+        let (key, value) = (b.load(crd, p.clone()), b.load(a, p));
+        let product = value * b.load(x, key);
+        match sum {
+            None => b.reduce(BinOp::Add, out, row, product),
+            Some(sum) => {
+                b.assign(sum, Expr::from(sum) + product);
+                b.reduce(BinOp::Add, out, row, sum.into());
+            }
+        }
+    });
+    b.finish()
+}
+
+#[test]
+fn entries_are_added_to_what_their_coordinates_say() {
+    for (kind, through) in [
+        (IndexKind::U32, true),
+        (IndexKind::U32, false),
+        (IndexKind::I32, true),
+        (IndexKind::U64, true),
+        // No kernel has these.
+        (IndexKind::U8, true),
+    ] {
+        let function = entry_by_entry(kind, through);
+        let Stmt::For { var, body, .. } = &function.body[0] else { panic!("a loop") };
+        let assigned: Vec<bool> = function.vars.iter().map(|v| v.name == "sum").collect();
+        let pattern = recognise(*var, body, &assigned);
+        assert!(matches!(&pattern, Some(Pattern::Entries { .. })), "{pattern:?}\n{function}");
+        for count in (0..40).chain([100]) {
+            // Rows in order, with repetitions, and once more from the first.
+            let in_order: Vec<i64> = (0..count).map(|p| p / 3 % 11).collect();
+            let keys: Vec<i64> = (0..count).map(|p| p * 7 % 11).collect();
+            let [rows, crd] =
+                [in_order, keys].map(|numbers| IndexArray::store(kind, &numbers, "", "").unwrap());
+            let numbers: Vec<f32> = (0..count).map(|p| (p as f32).sin()).collect();
+            let x: Vec<f32> = (0..11).map(|i| (i as f32 + 0.5).cos()).collect();
+            let run = |run: &dyn Fn(&[Param], &mut [Memory<'_>])| {
+                let mut out: Vec<f32> = (0..11).map(|at| at as f32).collect();
+                let mut memory = [
+                    Memory::Index(&rows),
+                    Memory::Index(&crd),
+                    Memory::values(&numbers),
+                    Memory::values(&x),
+                    Memory::values_mut(&mut out[..]),
+                ];
+                run(&[2_i64.min(count).into(), count.into()], &mut memory);
+                out
+            };
+            let program = Program::compile(&function).unwrap();
+            let expected = run(&|params, memory| program.run(params, memory).unwrap());
+            for (checked, strict) in [(true, true), (false, true), (false, false)] {
+                let kernel = Kernel::compile(&function, &Options { checked, strict }).unwrap();
+                let found = run(&|params, memory| kernel.run(params, memory).unwrap());
+                assert_eq!(found, expected, "{count} entries\n{function}");
+            }
+        }
+    }
+}
+
 /// A loop that reads what it writes is left as it is.
 #[test]
 fn what_is_written_is_not_read() {

@@ -52,6 +52,8 @@ pub(crate) enum Loop {
     /// `out[crd[p]] += a[p] * x[i]` for `p` in `pos[i]..pos[i + 1]`, for each `i` in `lo..hi`:
     /// `fn(pos, crd, a, x, out, lo, hi, places)`; `x[places[i]]` where `places` is not null.
     Spread(IndexKind),
+    /// `out[rows[p]] += a[p] * x[crd[p]]` for each `p`: `fn(rows, crd, a, x, out, n)`.
+    Entries(IndexKind),
     /// `at = next[crd[p]]; next[crd[p]] = at + 1; column[at] = number; out[at] = from[p]` for each
     /// `p`: `fn(crd, rest, count, next, keys, column, number, from, out, total)`.
     Scatter(IndexKind),
@@ -86,7 +88,8 @@ macro_rules! pick {
                 (Loop::Dot, false) => both!(dot),
                 (Loop::Fill, _) => both!(fill),
                 (Loop::Scatter(kind), _) => scatter::address(kind, dtype),
-                (Loop::Spread(kind), _) => spread::address(kind, dtype),
+                (Loop::Spread(kind), _) => spread::of_rows(kind, dtype),
+                (Loop::Entries(kind), _) => spread::of_entries(kind, dtype),
                 (Loop::GatherDot(..) | Loop::Dot, true) => None,
                 // The order of factors may be another.
                 (Loop::TimesRow(_) | Loop::ScaledMultiplyAdd, true) => None,

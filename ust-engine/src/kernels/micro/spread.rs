@@ -1,26 +1,31 @@
-//! Rows that are added, times a number each, to what their coordinates say.
+//! Rows that are added, times a number each, to what their coordinates say, and entries that are.
 
 use ust_level_api::{Dtype, IndexKind};
 
 use crate::kernels::vector::{Index, Real, ask};
 
-pub(super) fn address(kind: IndexKind, dtype: Dtype) -> Option<usize> {
-    macro_rules! of {
-        ($ty:ty) => {
-            match kind {
-                IndexKind::U32 => Some(spread::<$ty, u32> as *const () as usize),
-                IndexKind::I32 => Some(spread::<$ty, i32> as *const () as usize),
-                IndexKind::U64 | IndexKind::I64 => Some(spread::<$ty, i64> as *const () as usize),
-                _ => None,
-            }
-        };
-    }
-    match dtype {
-        Dtype::F32 => of!(f32),
-        Dtype::F64 => of!(f64),
-        _ => None,
-    }
+macro_rules! addresses {
+    ($name:ident, $kernel:ident) => {
+        pub(super) fn $name(kind: IndexKind, dtype: Dtype) -> Option<usize> {
+            let address = match (dtype, kind) {
+                (Dtype::F32, IndexKind::U32) => $kernel::<f32, u32> as *const () as usize,
+                (Dtype::F32, IndexKind::I32) => $kernel::<f32, i32> as *const () as usize,
+                (Dtype::F32, IndexKind::U64 | IndexKind::I64) => {
+                    $kernel::<f32, i64> as *const () as usize
+                }
+                (Dtype::F64, IndexKind::U32) => $kernel::<f64, u32> as *const () as usize,
+                (Dtype::F64, IndexKind::I32) => $kernel::<f64, i32> as *const () as usize,
+                (Dtype::F64, IndexKind::U64 | IndexKind::I64) => {
+                    $kernel::<f64, i64> as *const () as usize
+                }
+                _ => return None,
+            };
+            Some(address)
+        }
+    };
 }
+addresses!(of_rows, spread);
+addresses!(of_entries, entries);
 
 /// SAFETY: `pos` is valid for reads at `lo..=hi`, and ascending there, `a` and `crd` for reads at
 /// `pos[lo]..pos[hi]`, `out` for reads and writes at each `crd[p]`; `places` null, or valid for
@@ -64,6 +69,44 @@ unsafe extern "C" fn spread<T: Real, I: Index>(
                 add(p);
                 p += 1;
             }
+        }
+    }
+}
+
+/// SAFETY: `rows`, `crd`, and `a` are valid for `n` reads, `x` for a read at each `crd[p]`, `out`
+/// for reads and writes at each `rows[p]`. Nothing overlaps `out`.
+///
+/// An element that several products in a row are added to is kept meanwhile. No product is fused
+/// with its sum.
+unsafe extern "C" fn entries<T: Real, I: Index>(
+    rows: *const I,
+    crd: *const I,
+    a: *const T,
+    x: *const T,
+    out: *mut T,
+    n: usize,
+) {
+    // SAFETY: as said above; what is asked for need not be valid.
+    unsafe {
+        let mut p = 0;
+        while p < n {
+            ask(a.wrapping_add(p));
+            ask(rows.wrapping_add(p));
+            ask(crd.wrapping_add(p));
+            let end = n.min(p + 8);
+            let mut row = (*rows.add(p)).get();
+            let mut sum = *out.offset(row);
+            while p < end {
+                let next = (*rows.add(p)).get();
+                if next != row {
+                    *out.offset(row) = sum;
+                    row = next;
+                    sum = *out.offset(row);
+                }
+                sum = sum + *a.add(p) * *x.offset((*crd.add(p)).get());
+                p += 1;
+            }
+            *out.offset(row) = sum;
         }
     }
 }
