@@ -64,7 +64,7 @@ fn products_of_large_matrices_have_a_sparse_greatest() {
     assert!(coo.len() < 10_000);
     // The columns of rows differ, but for chance: squares, and what is not stored.
     let greatest =
-        |i: usize| (0..3).map(|k| ((i as f64 - 50.0) + k as f64).powi(2)).fold(0.0, f64::max);
+        |i: usize| (0..3).map(|k| ((i as f64 - 50.0) + f64::from(k)).powi(2)).fold(0.0, f64::max);
     let (rows, columns) = (&coo.crd[0], &coo.crd[1]);
     let values = coo.values.typed::<f64>().unwrap();
     let diagonal = rows.iter().zip(columns).zip(values).filter(|((i, j), _)| i == j);
