@@ -73,6 +73,30 @@ fn products_of_large_matrices_have_a_sparse_greatest() {
     assert!(diagonal.iter().all(|&(i, v)| v == greatest(i)));
 }
 
+/// What nobody names a format for is stored as its operands are, not in full.
+#[test]
+fn formats_of_sparse_results_are_inferred() {
+    for (text, format, expected) in [
+        ("C(i,j) = A(j,i)", "CSR", "CSR"),
+        ("C(i,j) = A(j,i)", "CSC", "CSR"),
+        ("C(i,j) = A(j,i)", "DCSR", "DCSR"),
+        ("C(i,j) = A(j,i)", "BSR(4,4)", "CSR"),
+        ("C(i,j) = A(i,k) * A(j,k)", "CSR", "CSR"),
+        ("C(i,j) = A(k,i) * A(k,j)", "CSR", "CSR"),
+        ("C(i,j) = A(i,k) * A(k,j)", "COO", "DCSR"),
+        ("C(i,j) = -A(i,j)", "CSC", "CSC"),
+    ] {
+        let a = matrix(500, format);
+        let kernel = einsum(text).arg("A", &a).prepare().unwrap();
+        let found = kernel.run(&[&a]).unwrap();
+        let expected = Format::resolve(expected, Some(2)).unwrap();
+        let levels = |format: &Format| -> Vec<String> {
+            format.descriptions().iter().map(|level| level.text.clone()).collect()
+        };
+        assert_eq!(levels(found.format()), levels(&expected), "{text} {format}");
+    }
+}
+
 /// Small ones beside the plain evaluation, under masks, in blocks, and with another fill value.
 #[test]
 fn they_are_what_a_plain_evaluation_gives() {

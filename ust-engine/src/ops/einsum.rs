@@ -154,6 +154,8 @@ impl Einsum {
 
     /// Forms sums in the order of the loops, one number after another. Without it, a sum may be
     /// formed in several parts that are added at the end, which is faster and differs by rounding.
+    /// Which of several factors are multiplied, and summed, before the others is the plan's choice
+    /// either way.
     pub fn strict(mut self) -> Self {
         self.settings.strict = true;
         self

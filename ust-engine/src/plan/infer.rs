@@ -8,13 +8,16 @@ use super::stage::Stage;
 use crate::error::Error;
 use crate::format::Format;
 
+/// Places for each stored element that the first level of a result may have.
+const SPARE: f64 = 4.0;
+
 /// The format of a result that nobody named:
 ///
 /// * dense, where something is computed everywhere, or what is not stored is not zero;
 /// * that of the sparse operands with the very dimensions of the result, where they agree;
 /// * else an index that some tensor stores in full is dense, the others are compressed, unless the
 ///   result is a vector, which is dense. Where all would be dense, though each is of a sparse
-///   tensor, the last is compressed.
+///   tensor, the last is compressed; where rows of an operand are, those of the result are dense.
 pub(super) fn infer(
     stage: &Stage,
     given: &Given<'_>,
@@ -53,6 +56,23 @@ pub(super) fn infer(
     let full = Format::resolve("Dense", Some(rank))?;
     let tree = Format::resolve("CSF", Some(rank))?;
     let mut dense_at: Vec<bool> = stage.result.iter().map(|&v| is_dense(v)).collect();
+    // Full levels above others, as the rows of CSR, say nothing of the last index of the result, but
+    // that the first of it may be full as well, if it has not far more places than are stored.
+    let is_inside = |v: usize| {
+        accesses.iter().any(|access| {
+            let above = access.levels.iter().rposition(|level| !level.props.full);
+            let above = &access.levels[..above.map_or(0, |last| last + 1)];
+            access.dims.contains(&v) && !above.iter().any(|level| level.vars.contains(&v))
+        })
+    };
+    let begins = |access: &Access| {
+        let places = given.extents[stage.result[0]] as f64;
+        let full = access.levels.first().is_some_and(|level| level.props.full);
+        full && !access.full && places <= SPARE * access.nse
+    };
+    if accesses.iter().any(begins) && !stage.result.iter().any(|&v| is_inside(v)) {
+        dense_at[0] = true;
+    }
     let in_full = |v: &usize| accesses.iter().any(|access| access.full && access.dims.contains(v));
     if dense_at.iter().all(|&d| d) && !stage.result.iter().any(in_full) {
         dense_at[rank - 1] = false;
@@ -67,7 +87,8 @@ pub(super) fn infer(
         false => (0..rank).map(|dim| format!("d{dim}")).collect(),
     };
     let levels = (0..rank).map(|dim| {
-        let dense = dense_at[dim] && (dim >= last || dense_at[..dim].iter().all(|&d| d));
+        let trails = dim >= last && is_inside(stage.result[dim]);
+        let dense = dense_at[dim] && (trails || dense_at[..dim].iter().all(|&d| d));
         let source = if dense { &full } else { &tree };
         format!("{} : {}", names[dim], source.descriptions()[dim].text)
     });
