@@ -45,21 +45,54 @@ fn in_pools(run: impl Fn() + Sync) {
 }
 
 fn all_pairs(shape: &[usize], count: usize, formats: &[&str]) {
-    let coo = entries(shape, count, 0);
-    let expected = sums(&coo);
+    pairs_of(&entries(shape, count, 0), formats);
+}
+
+fn pairs_of(coo: &Coo, formats: &[&str]) {
+    let expected = sums(coo);
     let formats: Vec<Format> =
-        formats.iter().map(|text| Format::resolve(text, Some(shape.len())).unwrap()).collect();
+        formats.iter().map(|text| Format::resolve(text, Some(coo.shape.len())).unwrap()).collect();
     in_pools(|| {
         for from in &formats {
-            let source = Tensor::from_coo(&coo, from).unwrap();
+            let source = Tensor::from_coo(coo, from).unwrap();
             for to in &formats {
                 let made = source.convert(to).unwrap();
                 assert_eq!(sums(&made.to_coo().unwrap()), expected, "`{from}` to `{to}`");
                 // Arrays and all: the same as built from the entries.
-                assert_eq!(made, Tensor::from_coo(&coo, to).unwrap(), "`{from}` to `{to}`");
+                assert_eq!(made, Tensor::from_coo(coo, to).unwrap(), "`{from}` to `{to}`");
             }
         }
     });
+}
+
+#[test]
+fn diagonals_and_blocks_become_rows_on_the_way() {
+    let shape = [1703, 1650];
+    // Near the diagonal, on either side of it.
+    let mut coo = entries(&[1600, 31], 36_000, 0);
+    let (rows, columns) = coo.crd.split_at_mut(1);
+    rows[0].iter_mut().zip(&mut columns[0]).for_each(|(i, j)| {
+        (*i, *j) = (*i + 11, *i + *j);
+    });
+    coo.shape = shape.to_vec();
+    let formats = [
+        "CSR",
+        "CSC",
+        "COO",
+        "Dense",
+        "DIA-I",
+        "DIA-J",
+        "BSR(4, 4)",
+        "BSC-Col(2, 8)",
+        "(i, j) -> (i / 4 : dense, j / 4 : dense, i % 4 : dense, j % 4 : dense)",
+        "(i, j) -> (i / 4 : dense, j : compressed, i % 4 : dense)",
+        "(i, j) -> (i / 3 : compressed, i % 3 : compressed, j : compressed)",
+        "(i, j) -> (i / 3 : compressed, j / 2 : compressed, i % 3 : compressed, j % 2 : dense)",
+        "(i, j) -> (j / 3 : compressed, i : compressed, j % 3 : dense)",
+        "(i, j) -> (i : compressed(nonunique), j / 4 : singleton, j % 4 : dense)",
+        "(i, j) -> (i : dense, j / 4 : compressed, j % 4 : structured(4, 4))",
+    ];
+    pairs_of(&coo, &formats);
 }
 
 #[test]

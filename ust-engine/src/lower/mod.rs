@@ -4,9 +4,10 @@
 //! parent, and the interval in which its coordinate can be valid, given the coordinates already
 //! fixed ([`bounds`]). [`nest`] walks a whole tensor, [`find`] searches for one element,
 //! [`unpack`] turns storage into columns of coordinates, `scatter` into columns sorted by a
-//! key, [`native`] runs what was emitted. [`view`] is about slices.
+//! key, `cells` into a place for every element, [`native`] runs what was emitted. [`view`] is about slices.
 
 pub mod bounds;
+pub(crate) mod cells;
 pub mod find;
 pub mod native;
 pub mod nest;

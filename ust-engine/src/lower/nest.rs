@@ -149,6 +149,27 @@ impl Operand {
         self.walk_within(b, reach, None, None, body).repeats
     }
 
+    /// The last level, where its cursor is a coordinate whatever stands above: what
+    /// [`Operand::walk_tile`] needs.
+    pub(crate) fn tiled_level(format: &Format) -> Option<usize> {
+        let last = format.level_count().checked_sub(1)?;
+        let level = &format.descriptions()[last];
+        (level.walk == WalkKind::Coordinate && level.props.full).then_some(last)
+    }
+
+    /// As [`Operand::walk`], to those children of each parent at a level only whose cursors are
+    /// among `piece.0 .. piece.1`.
+    pub(crate) fn walk_tile(
+        &self,
+        b: &mut Builder,
+        reach: Reach,
+        level: usize,
+        piece: (Expr, Expr),
+        body: &mut dyn FnMut(&mut Builder, &Leaf),
+    ) -> Walked {
+        self.walk_within(b, reach, Some((level, piece)), None, body)
+    }
+
     /// As [`Operand::walk`], over a piece of the outermost loop: cursors `piece.0 .. piece.1`, which
     /// may reach beyond the loop. The whole loop is walked where it cannot be cut.
     pub fn walk_piece(
@@ -158,7 +179,7 @@ impl Operand {
         piece: (Expr, Expr),
         body: &mut dyn FnMut(&mut Builder, &Leaf),
     ) -> Walked {
-        self.walk_within(b, reach, Some(piece), None, body)
+        self.walk_within(b, reach, Some((0, piece)), None, body)
     }
 
     /// As [`Operand::walk_piece`], to those positions of the last level only that stand in an array,
@@ -173,7 +194,7 @@ impl Operand {
         body: &mut dyn FnMut(&mut Builder, &Leaf),
     ) -> Walked {
         let next = b.var("next", Expr::Int(0));
-        self.walk_within(b, reach, Some(piece), Some(Places { places, count, next }), body)
+        self.walk_within(b, reach, Some((0, piece)), Some(Places { places, count, next }), body)
     }
 
     /// Whether a walk over everything stored visits the positions of each level one after another.
@@ -195,7 +216,7 @@ impl Operand {
         &self,
         b: &mut Builder,
         reach: Reach,
-        piece: Option<(Expr, Expr)>,
+        piece: Option<(usize, (Expr, Expr))>,
         places: Option<Places>,
         body: &mut dyn FnMut(&mut Builder, &Leaf),
     ) -> Walked {
@@ -315,8 +336,8 @@ impl Places {
 struct Loops<'a, 'b> {
     operand: &'a Operand,
     reach: Reach,
-    /// The piece of the outermost loop that is walked, instead of all of it.
-    piece: Option<(Expr, Expr)>,
+    /// The level and the piece of its loop that is walked, instead of all of it.
+    piece: Option<(usize, (Expr, Expr))>,
     /// The positions of the last level that are visited, instead of all.
     places: Option<Places>,
     walked: Walked,
@@ -338,9 +359,9 @@ impl Loops<'_, '_> {
         let name = operand.cursor_name(level);
         let Interval { mut lo, mut hi } = walk.cursor.clone();
         // What is carried from stop to stop must be carried from the first.
-        if level == 0 && walk.advance.is_none() {
-            self.walked.splits = true;
-            if let Some((from, to)) = &self.piece {
+        if walk.advance.is_none() {
+            self.walked.splits |= level == 0;
+            if let Some((_, (from, to))) = self.piece.as_ref().filter(|(at, _)| *at == level) {
                 (lo, hi) = (lo.max(from.clone()), hi.min(to.clone()));
             }
         }

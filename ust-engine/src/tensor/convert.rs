@@ -5,7 +5,7 @@ use std::sync::OnceLock;
 use ust_level_api::{Dtype, Scalar};
 
 use super::build::{BuildOptions, Duplicates};
-use super::columns::{Table, in_pieces};
+use super::columns::{Table, detour, in_cells, in_pieces};
 use super::{Tensor, Values};
 use crate::coo::Coo;
 use crate::error::Error;
@@ -41,8 +41,14 @@ impl Tensor {
         let bound = format.bind(self.shape())?;
         let options = BuildOptions { duplicates, ..Default::default() };
         together(self.nse(), || {
+            if let Some(tensor) = in_cells(self, &bound, fill, options.memory_limit)? {
+                return Ok(tensor);
+            }
             if let Some(tensor) = in_pieces(self, &bound, fill, options.memory_limit)? {
                 return Ok(tensor);
+            }
+            if let Some(between) = detour(self, &bound)? {
+                return self.rebuild(&between, duplicates, fill)?.rebuild(format, duplicates, fill);
             }
             Table::of_tensor(self, &bound)?.build(&bound, fill, &options)
         })

@@ -12,10 +12,15 @@
 //! | gather entries into blocks | `group`, `pieces` | there are no trailing full levels |
 //! | assemble level by level, place values | `assemble` | |
 //!
+//! Where every element has a place, values go there at once (`cells`); where another format on the
+//! way spares a sort, it is made first (`detour`).
+//!
 //! Columns are 32 bits wide wherever coordinates allow it ([`IndexColumn`]); they are moved, not
 //! copied, into the tensor where a level stores just that.
 
 mod assemble;
+mod cells;
+mod detour;
 mod expr;
 mod group;
 mod merge;
@@ -25,6 +30,8 @@ mod read;
 mod sort;
 
 pub(super) use assemble::{Stored, levels};
+pub(super) use cells::in_cells;
+pub(super) use detour::detour;
 pub(super) use pieces::in_pieces;
 pub(super) use sort::gathered;
 use ust_level_api::{IndexColumn, Scalar};

@@ -11,9 +11,10 @@ use super::order::heads;
 use super::read::{block_of, in_order, level_columns, offset_column};
 use super::sort::{keyed, picked};
 use crate::error::Error;
-use crate::format::{Bound, IndexExpr, LevelDomain};
+use crate::format::{Bound, Format, IndexExpr, LevelDomain};
 use crate::lower::nest::Operand;
 use crate::lower::pieces::Pieces;
+use crate::tensor::access::ends_in_padding;
 use crate::tensor::{StoredElement, Tensor, Values};
 use crate::with_values;
 
@@ -32,6 +33,45 @@ struct Found {
     blocks: usize,
 }
 
+/// How entries are cut into pieces.
+pub(super) struct Cut {
+    /// In the order of how many levels, from the first, they come.
+    sorted: usize,
+    /// How many keys the levels below have.
+    range: usize,
+    /// Pieces end where the first level's coordinate changes: at multiples of this.
+    align: i64,
+}
+
+/// How so many entries of one format can be cut into pieces for another.
+///
+/// # Errors
+/// As [`block_of`].
+pub(super) fn cut(from: &Format, n: usize, bound: &Bound) -> Result<Option<Cut>, Error> {
+    let to = bound.format();
+    let tail = to.tail();
+    let compact = tail > 0 && to.descriptions()[tail - 1].props.compact;
+    let block = block_of(bound)?;
+    if n < FEW || tail == to.level_count() || !compact || block > PIECE as u64 {
+        return Ok(None);
+    }
+    let sorted = in_order(from, to);
+    if sorted == 0 || !Operand::visits_in_order(from) || ends_in_padding(from) {
+        return Ok(None);
+    }
+    let Some(range) = lookup_range(&bound.levels()[sorted.min(tail)..tail], n) else {
+        return Ok(None);
+    };
+    let align = match &to.levels()[0].expr {
+        IndexExpr::FloorDiv(_, by) => match **by {
+            IndexExpr::Const(size) => size,
+            _ => return Ok(None),
+        },
+        _ => 1,
+    };
+    Ok(Some(Cut { sorted, range, align }))
+}
+
 /// A tensor in another format that ends in full levels, where the leading levels come in the order
 /// of the tensor's outermost loop. `None` where that is not known, or nothing is gained.
 pub(in crate::tensor) fn in_pieces(
@@ -40,28 +80,14 @@ pub(in crate::tensor) fn in_pieces(
     fill: Scalar,
     memory_limit: u64,
 ) -> Result<Option<Tensor>, Error> {
-    let (from, to) = (tensor.format(), bound.format());
-    let (n, tail) = (tensor.nse(), to.tail());
+    let (n, tail) = (tensor.nse(), bound.format().tail());
+    if !tensor.view().is_whole() {
+        return Ok(None);
+    }
+    let Some(Cut { sorted, range, align }) = cut(tensor.format(), n, bound)? else {
+        return Ok(None);
+    };
     let block = block_of(bound)?;
-    let compact = tail > 0 && to.descriptions()[tail - 1].props.compact;
-    if n < FEW || tail == to.level_count() || !compact || block > PIECE as u64 {
-        return Ok(None);
-    }
-    let (sorted, known) = (in_order(tensor, bound), Operand::visits_in_order(from));
-    let Some(range) = lookup_range(&bound.levels()[sorted.min(tail)..tail], n) else {
-        return Ok(None);
-    };
-    if sorted == 0 || !known || tensor.has_padding() {
-        return Ok(None);
-    }
-    // Pieces end where the first level's coordinate changes.
-    let align = match &to.levels()[0].expr {
-        IndexExpr::FloorDiv(_, by) => match **by {
-            IndexExpr::Const(size) => size,
-            _ => return Ok(None),
-        },
-        _ => 1,
-    };
     let mut wanted = level_columns(bound);
     wanted.push(offset_column(bound, block));
     let Some(pieces) = Pieces::new(tensor, &wanted, align, PIECE)? else { return Ok(None) };

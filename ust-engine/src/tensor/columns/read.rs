@@ -8,7 +8,7 @@ use super::Table;
 use super::expr::{Source, evaluate};
 use crate::coo::{Columns, Coo};
 use crate::error::Error;
-use crate::format::{Bound, IndexExpr, LevelDomain};
+use crate::format::{Bound, Format, IndexExpr, LevelDomain};
 use crate::kernels::moving::sort::shift_for_few;
 use crate::lower::bounds::Affine;
 use crate::lower::scatter::{Key, is_wide, scatter};
@@ -67,32 +67,19 @@ impl Table {
             false => IndexColumn::Same(0, levels[0].len()),
         };
         let distinct = tensor.format().is_unique();
-        let sorted = in_order(tensor, bound);
+        let whole = tensor.view().is_whole();
+        let sorted = if whole { in_order(tensor.format(), bound.format()) } else { 0 };
         Ok(Self { levels, offset, block, values, places, distinct, sorted })
     }
 
     /// The entries of a tensor that is sorted by the levels once it is sorted by the first: a
     /// transposition. `None` where that is not known.
     fn by_first_level(tensor: &Tensor, bound: &Bound) -> Result<Option<Self>, Error> {
-        let (from, to) = (tensor.format(), bound.format());
-        let (Some(first), Some(&domain)) = (to.levels().first(), bound.levels().first()) else {
-            return Ok(None);
-        };
-        let n = tensor.nse();
-        let few = |count: u64| u32::try_from(count).is_ok();
-        let fits = to.tail() == to.level_count()
-            && few(n as u64)
-            && few(domain.size)
-            && domain.size <= 2 * n as u64
-            && n >= TRANSPOSED;
-        if !fits || !from.is_unique() || !from.is_ordered() || !tensor.view().is_whole() {
+        let (to, n) = (bound.format(), tensor.nse());
+        if !tensor.view().is_whole() || !is_transposed(tensor.format(), n, bound) {
             return Ok(None);
         }
-        let own: Vec<&IndexExpr> = from.levels().iter().map(|level| &level.expr).collect();
-        let wanted: Vec<&IndexExpr> = to.levels().iter().map(|level| &level.expr).collect();
-        if own.starts_with(&wanted[..1]) || !ascends_below(&own, &wanted, from.rank()) {
-            return Ok(None);
-        }
+        let (first, domain) = (&to.levels()[0], bound.levels()[0]);
         let mut columns: Vec<_> = to.levels()[1..]
             .iter()
             .zip(&bound.levels()[1..])
@@ -145,16 +132,50 @@ impl Table {
     }
 }
 
+/// Whether so many entries of one format, once they are sorted by the first level of another, stably,
+/// are sorted by all of its levels, and such a sort is worth it.
+pub(super) fn is_transposed(from: &Format, n: usize, bound: &Bound) -> bool {
+    let to = bound.format();
+    let Some(domain) = bound.levels().first() else { return false };
+    let few = |count: u64| u32::try_from(count).is_ok();
+    let fits = to.tail() == to.level_count()
+        && few(n as u64)
+        && few(domain.size)
+        && domain.size <= 2 * n as u64
+        && n >= TRANSPOSED;
+    if !fits || !from.is_unique() || !from.is_ordered() {
+        return false;
+    }
+    let own: Vec<&IndexExpr> = from.levels().iter().map(|level| &level.expr).collect();
+    let wanted: Vec<&IndexExpr> = to.levels().iter().map(|level| &level.expr).collect();
+    !own.starts_with(&wanted[..1]) && ascends_below(&own, &wanted, from.rank())
+}
+
 /// Whether entries that come in the order of `own`, and are equal in the first expression wanted,
 /// come in the order of the others.
 fn ascends_below(own: &[&IndexExpr], wanted: &[&IndexExpr], rank: usize) -> bool {
     let mut known: Vec<&IndexExpr> = vec![wanted[0]];
     let mut next = wanted[1..].iter().copied();
     let mut wants = next.next();
+    // What is to come of an expression of which the quotient has come.
+    let mut remainder: Option<IndexExpr> = None;
     for &expr in own {
         let Some(want) = wants else { break };
         let fixed = |v: usize| known.contains(&&IndexExpr::Var(v));
         if known.contains(&expr) || expr.vars().into_iter().all(fixed) {
+            continue;
+        }
+        if let Some(rest) = &remainder {
+            if rest != expr {
+                return false;
+            }
+            remainder = None;
+            known.push(want);
+            wants = next.next();
+            continue;
+        }
+        if let Some(rest) = remainder_below(expr, want) {
+            remainder = Some(rest);
             continue;
         }
         let grows_with = |v: usize| {
@@ -173,11 +194,18 @@ fn ascends_below(own: &[&IndexExpr], wanted: &[&IndexExpr], rank: usize) -> bool
     wants.is_none()
 }
 
-/// In the order of how many levels, from the first, a tensor's entries are known to come.
-pub(super) fn in_order(tensor: &Tensor, bound: &Bound) -> usize {
-    let (from, to) = (tensor.format(), bound.format());
+/// The remainder that belongs to a quotient of `of`; `None` where `expr` is no such quotient.
+fn remainder_below(expr: &IndexExpr, of: &IndexExpr) -> Option<IndexExpr> {
+    let IndexExpr::FloorDiv(whole, by) = expr else { return None };
+    let sized = matches!(**by, IndexExpr::Const(size) if size > 0);
+    (sized && **whole == *of).then(|| IndexExpr::Mod(whole.clone(), by.clone()))
+}
+
+/// In the order of how many levels of a format, from the first, the entries of another are known to
+/// come.
+pub(super) fn in_order(from: &Format, to: &Format) -> usize {
     // Below a coordinate that stands twice, what follows begins anew.
-    if !from.is_unique() || !from.is_ordered() || !tensor.view().is_whole() {
+    if !from.is_unique() || !from.is_ordered() {
         return 0;
     }
     let mut own = from.levels().iter().map(|level| &level.expr);
@@ -189,14 +217,7 @@ pub(super) fn in_order(tensor: &Tensor, bound: &Bound) -> usize {
             continue;
         }
         // A quotient is coarser; and with the remainder below it, it is the same.
-        let parts = match want {
-            IndexExpr::FloorDiv(of, by) if **of == *own => match **by {
-                IndexExpr::Const(size) if size > 0 => Some(IndexExpr::Mod(of.clone(), by.clone())),
-                _ => None,
-            },
-            _ => None,
-        };
-        let Some(remainder) = parts else { return known };
+        let Some(remainder) = remainder_below(want, own) else { return known };
         known += 1;
         if wanted.get(known) != Some(&&remainder) {
             return known;
