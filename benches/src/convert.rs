@@ -12,7 +12,7 @@ use crate::timing;
 const GROUPS: &[(&str, &[&str])] = &[
     ("random", &["COO", "COO(col-major)", "CSR", "CSC", "DCSR", "DCSC"]),
     ("stencil", &["COO", "COO(col-major)", "CSR", "CSC", "DCSR", "DCSC", "DIA-I", "DIA-J"]),
-    ("banded", &["COO", "CSR", "CSC", "DIA-I", "DIA-J", "BSR(4, 4)"]),
+    ("banded", &["COO", "CSR", "CSC", "DCSR", "DIA-I", "DIA-J", "BSR(4, 4)"]),
     (
         "blocks",
         &[
@@ -26,7 +26,7 @@ const GROUPS: &[(&str, &[&str])] = &[
             "Strips(4)",
         ],
     ),
-    ("cells", &["Dense", "DenseCol", "CROW", "CCOL", "COO", "CSR", "CSC"]),
+    ("cells", &["Dense", "DenseCol", "CROW", "CCOL", "COO", "CSR", "CSC", "BSR(4, 4)"]),
     ("pruned", &["2:4", "CSR", "CSC", "COO", "Dense"]),
     ("cube", &["COO(3)", "CSF(3)", "BatchedCSR", "BatchedCOO", "DCOO", "Batched-DIA-Uniform"]),
 ];

@@ -7,6 +7,7 @@ use super::native::Code;
 use super::nest::Reach;
 use super::unpack::{Column32, Keep, Unpacking, Wanted, outermost};
 use crate::error::Error;
+use crate::format::Format;
 use crate::tensor::Tensor;
 
 /// A tensor whose outermost loop runs over coordinates, cut into pieces.
@@ -22,6 +23,11 @@ pub(crate) struct Pieces<'a> {
 }
 
 impl<'a> Pieces<'a> {
+    /// Whether the outermost loop runs over coordinates.
+    pub(crate) fn are_of(format: &Format) -> bool {
+        format.descriptions().first().is_some_and(|level| level.walk == WalkKind::Coordinate)
+    }
+
     /// Cuts at multiples of `align` into pieces of about `rows` rows, where those are spread evenly.
     /// `None` where the outermost loop does not run over coordinates, or levels store runs.
     ///
@@ -33,11 +39,10 @@ impl<'a> Pieces<'a> {
         align: i64,
         rows: usize,
     ) -> Result<Option<Self>, Error> {
-        let coordinates =
-            tensor.format().descriptions().first().is_some_and(|l| l.walk == WalkKind::Coordinate);
-        let Some([lo, hi]) = outermost(tensor, Reach::Inside)?.filter(|_| coordinates) else {
+        if !Self::are_of(tensor.format()) {
             return Ok(None);
-        };
+        }
+        let Some([lo, hi]) = outermost(tensor, Reach::Inside)? else { return Ok(None) };
         let unpacking = Unpacking::new(tensor, Reach::Inside, wanted, Keep::All);
         if unpacking.repeats {
             return Ok(None);

@@ -3,7 +3,7 @@
 
 use rayon::prelude::*;
 use ust_level_api::column::IndexRead;
-use ust_level_api::{Buffer, IndexColumn, Scalar, with_column};
+use ust_level_api::{Buffer, Element, IndexColumn, Scalar, with_column};
 
 use super::assemble::{levels, stored_values};
 use super::group::{Lookup, lookup_range};
@@ -56,6 +56,9 @@ pub(super) fn cut(from: &Format, n: usize, bound: &Bound) -> Result<Option<Cut>,
         return Ok(None);
     }
     let sorted = in_order(from, to);
+    if !Pieces::are_of(from) {
+        return Ok(None);
+    }
     if sorted == 0 || !Operand::visits_in_order(from) || ends_in_padding(from) {
         return Ok(None);
     }
@@ -72,6 +75,19 @@ pub(super) fn cut(from: &Format, n: usize, bound: &Bound) -> Result<Option<Cut>,
     Ok(Some(Cut { sorted, range, align }))
 }
 
+/// Values that are looked at before work begins that would be in vain.
+const SAMPLE: usize = 1 << 12;
+
+/// Whether an entry equals the fill value, as far as a look at the first ones tells: blocks are not
+/// found piece by piece then.
+pub(super) fn stores_fill(tensor: &Tensor, fill: Scalar) -> bool {
+    with_values!(&tensor.values, values => {
+        let fill = Element::from_scalar(fill);
+        let first = &values[..values.len().min(SAMPLE)];
+        fill.is_some_and(|fill| first.iter().any(|&value| Element::same(fill, value)))
+    })
+}
+
 /// A tensor in another format that ends in full levels, where the leading levels come in the order
 /// of the tensor's outermost loop. `None` where that is not known, or nothing is gained.
 pub(in crate::tensor) fn in_pieces(
@@ -81,7 +97,7 @@ pub(in crate::tensor) fn in_pieces(
     memory_limit: u64,
 ) -> Result<Option<Tensor>, Error> {
     let (n, tail) = (tensor.nse(), bound.format().tail());
-    if !tensor.view().is_whole() {
+    if !tensor.view().is_whole() || stores_fill(tensor, fill) {
         return Ok(None);
     }
     let Some(Cut { sorted, range, align }) = cut(tensor.format(), n, bound)? else {
