@@ -9,6 +9,11 @@ use ust::ops::term::Term;
 use ust::provider::{Executable, Offer, Plan, Provider, Registration};
 use ust::{Backend, Dtype, Error, IndexArray, Tensor, einsum};
 
+thread_local! {
+    /// Runs on this thread.
+    static RUNS_HERE: std::cell::Cell<usize> = const { std::cell::Cell::new(0) };
+}
+
 /// Rows of CSR times a vector, by a loop written by hand.
 struct ByHand;
 
@@ -53,6 +58,7 @@ struct Loop;
 impl Executable for Loop {
     fn run(&self, params: &[Param], memory: &mut [Memory<'_>]) -> Result<(), Error> {
         RUNS.fetch_add(1, Ordering::Relaxed);
+        RUNS_HERE.set(RUNS_HERE.get() + 1);
         let [.., Param::Int(lo), Param::Int(hi)] = *params else { panic!("{params:?}") };
         let [
             Memory::Index(IndexArray::U32(pos)),
@@ -147,4 +153,20 @@ fn a_name_is_taken_at_its_word() {
     assert!(refused.contains("`by-hand` cannot run this plan: it multiplies CSR"), "{refused}");
     let unknown = with("nobody", PRODUCT).unwrap_err().to_string();
     assert!(unknown.contains("known are auto, ") && unknown.contains("by-hand, "), "{unknown}");
+}
+
+#[test]
+fn what_was_computed_to_plan_is_not_computed_again() {
+    let (a, x) = (matrix(), vector(2000));
+    // The product is a stage of its own, and the next is planned for what it gives.
+    let call = || einsum("z(i) = exp(sum(j, A(i,j) * x(j)))").threads(1).arg("A", &a).arg("x", &x);
+    let count = |run: &dyn Fn() -> Tensor| {
+        let before = RUNS_HERE.get();
+        (run(), RUNS_HERE.get() - before)
+    };
+    let (cold, runs) = count(&|| call().run().unwrap());
+    assert_eq!(runs, 1);
+    let (again, runs) = count(&|| call().run().unwrap());
+    assert_eq!(runs, 1);
+    assert_eq!(cold.values(), again.values());
 }

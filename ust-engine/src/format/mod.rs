@@ -24,6 +24,7 @@
 //! | `inverse`, `tiling` | the inverse map, inferred; digits that make up a form |
 //! | `canonical` | one form for all expressions with the same values: equality and proofs |
 //! | `bind` | a format and a shape: sizes of levels |
+//! | `permute` | dimensions in another order |
 //! | `read`, `print` | from any spelling, and back to canonical text |
 //! | `outside` | text whose level types are not all linked, checked as far as can be |
 //! | `lookup` | from a name to a format and back |
@@ -44,6 +45,7 @@ pub mod named;
 mod outside;
 mod parse;
 mod parse_expr;
+mod permute;
 mod print;
 mod read;
 pub mod spec;

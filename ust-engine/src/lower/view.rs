@@ -74,6 +74,15 @@ impl View {
         Self { shape: inner.shape.clone(), windows: windows.collect() }
     }
 
+    /// With dimension `order[d]` as dimension `d`.
+    pub(crate) fn permuted(&self, order: &[usize]) -> Self {
+        let windows = order.iter().filter_map(|&dim| self.windows.get(dim).copied());
+        Self {
+            shape: order.iter().map(|&dim| self.shape[dim]).collect(),
+            windows: windows.collect(),
+        }
+    }
+
     /// Extent of each dimension shown.
     #[must_use]
     pub fn shape(&self) -> &[usize] {

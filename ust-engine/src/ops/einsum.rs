@@ -4,7 +4,7 @@ use ndarray::{ArrayBase, ArrayD, Data, Dimension};
 use ust_level_api::{Dtype, Scalar};
 
 use super::control::{CancelToken, Run};
-use super::kernel::{Kernel, refs};
+use super::kernel::{Kernel, LookedUp, refs};
 use super::{Assignment, CheckOptions, OpError, Semiring, UserOperator};
 use crate::error::Error;
 use crate::format::Format;
@@ -194,8 +194,8 @@ impl Einsum {
     /// [`OpError::Text`] points at what is wrong in the expression; [`OpError::Tensor`] says what a
     /// conversion or the result could not do.
     pub fn run(self) -> Result<Tensor, OpError> {
-        let (kernel, tensors) = self.look_up()?;
-        kernel.execute(&refs(&tensors), None)
+        let (kernel, tensors, begun) = self.look_up()?;
+        kernel.execute(&refs(&tensors), None, begun)
     }
 
     /// Computes a result that is stored in full into the caller's memory, row-major.
@@ -204,8 +204,8 @@ impl Einsum {
     /// As [`Einsum::run`], and [`Error::Shape`] where the length is not that of the result,
     /// [`Error::Dtype`] where its dtype is another.
     pub fn run_into<T: StoredElement>(self, out: &mut [T]) -> Result<(), OpError> {
-        let (kernel, tensors) = self.look_up()?;
-        kernel.execute_into(&refs(&tensors), out)
+        let (kernel, tensors, begun) = self.look_up()?;
+        kernel.execute_into(&refs(&tensors), out, begun)
     }
 
     /// Updates a tensor: the expression's `+=`, `min=`, ... combines with what is in it.
@@ -218,9 +218,9 @@ impl Einsum {
             this.settings.resolved = Some(target.format().without_slices());
         }
         this.settings.check.dtype.get_or_insert(target.dtype());
-        let (kernel, mut tensors) = this.look_up_with(Some(target))?;
+        let (kernel, mut tensors, begun) = this.look_up_with(Some(target))?;
         tensors.push(target.clone());
-        *target = kernel.execute(&refs(&tensors), None)?;
+        *target = kernel.execute(&refs(&tensors), None, begun)?;
         Ok(())
     }
 
@@ -252,11 +252,11 @@ impl Einsum {
         Ok((assignment, tensors))
     }
 
-    fn look_up(self) -> Result<(Kernel, Vec<Tensor>), OpError> {
+    fn look_up(self) -> Result<LookedUp, OpError> {
         self.look_up_with(None)
     }
 
-    fn look_up_with(mut self, old: Option<&Tensor>) -> Result<(Kernel, Vec<Tensor>), OpError> {
+    fn look_up_with(mut self, old: Option<&Tensor>) -> Result<LookedUp, OpError> {
         match self.wrong.take() {
             Some(wrong) => Err(wrong),
             None => Kernel::look_up(&self.text, &self.args, self.settings, old),

@@ -8,7 +8,7 @@ use super::einsum::Settings;
 use super::{Assignment, Expression, GivenInput, OpError};
 use crate::error::Error;
 use crate::format::Format;
-use crate::plan::execute::{Options, Prepared};
+use crate::plan::execute::{Begun, Options, Prepared};
 use crate::tensor::{StoredElement, Tensor};
 use smallvec::SmallVec;
 use ust_level_api::{Element, IndexArray, Scalar, with_dtype};
@@ -38,22 +38,26 @@ pub struct Kernel {
     order: Vec<usize>,
 }
 
+/// A kernel, the tensors for it, and what planning computed of them already.
+pub(super) type LookedUp = (Kernel, Vec<Tensor>, Begun);
+
 impl Kernel {
     /// Finds a kernel that was compiled before, or plans and compiles one. Gives the tensors in the
-    /// order of the assignment's operands.
+    /// order of the assignment's operands, and what planning computed.
     pub(super) fn look_up(
         text: &str,
         args: &[(String, Tensor)],
         mut settings: Settings,
         old: Option<&Tensor>,
-    ) -> Result<(Self, Vec<Tensor>), OpError> {
+    ) -> Result<LookedUp, OpError> {
         let key = Key::new(text, args, &settings, old);
         let names: Vec<String> = args.iter().map(|(name, _)| name.clone()).collect();
         if let Some(prepared) = cache::get(&key) {
             let order = order(&prepared.assignment, args)?;
             let tensors: Vec<Tensor> = order.iter().map(|&at| args[at].1.clone()).collect();
             if prepared.fits(&refs(&tensors)) {
-                return Ok((Self { prepared, settings, names, order }, tensors));
+                let kernel = Self { prepared, settings, names, order };
+                return Ok((kernel, tensors, Begun::default()));
             }
         }
         let (assignment, tensors, order) = checked(text, args, &settings)?;
@@ -94,9 +98,10 @@ impl Kernel {
             strict: settings.strict,
             run: settings.run(),
         };
-        let prepared = Arc::new(Prepared::new(assignment, &refs(&all), &options)?);
+        let (prepared, begun) = Prepared::new(assignment, &refs(&all), &options)?;
+        let prepared = Arc::new(prepared);
         cache::put(key, Arc::clone(&prepared));
-        Ok((Self { prepared, settings, names, order }, tensors))
+        Ok((Self { prepared, settings, names, order }, tensors, begun))
     }
 
     /// The names of the tensors, in the order in which [`Kernel::run`] takes them.
@@ -114,7 +119,7 @@ impl Kernel {
     /// [`Error::Unsupported`] for a tensor of another format or dtype, or another number of them;
     /// [`Error::Shape`] where extents contradict each other.
     pub fn run(&self, tensors: &[&Tensor]) -> Result<Tensor, OpError> {
-        self.execute(&self.arranged(tensors)?, None)
+        self.execute(&self.arranged(tensors)?, None, Begun::default())
     }
 
     /// As [`Kernel::run`], and how long it took.
@@ -122,7 +127,7 @@ impl Kernel {
     /// # Errors
     /// As [`Kernel::run`].
     pub fn run_timed(&self, tensors: &[&Tensor], timing: &mut Timing) -> Result<Tensor, OpError> {
-        self.execute(&self.arranged(tensors)?, Some(timing))
+        self.execute(&self.arranged(tensors)?, Some(timing), Begun::default())
     }
 
     /// Runs the kernel into the caller's memory: a result that is stored in full, row-major.
@@ -134,7 +139,7 @@ impl Kernel {
         tensors: &[&Tensor],
         out: &mut [T],
     ) -> Result<(), OpError> {
-        self.execute_into(&self.arranged(tensors)?, out)
+        self.execute_into(&self.arranged(tensors)?, out, Begun::default())
     }
 
     /// What the kernel does, for people: stages, loops, strategy for each operand and level,
@@ -176,16 +181,18 @@ impl Kernel {
         &self,
         tensors: &[&Tensor],
         timing: Option<&mut Timing>,
+        begun: Begun,
     ) -> Result<Tensor, OpError> {
-        Ok(self.prepared.run(tensors, self.settings.run(), timing)?)
+        Ok(self.prepared.run(tensors, self.settings.run(), timing, begun)?)
     }
 
     pub(super) fn execute_into<T: StoredElement>(
         &self,
         tensors: &[&Tensor],
         out: &mut [T],
+        begun: Begun,
     ) -> Result<(), OpError> {
-        Ok(self.prepared.run_into(tensors, self.settings.run(), out)?)
+        Ok(self.prepared.run_into(tensors, self.settings.run(), out, begun)?)
     }
 }
 

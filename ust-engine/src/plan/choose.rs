@@ -50,12 +50,13 @@ pub(crate) struct Given<'a> {
     pub(crate) format: Option<Format>,
 }
 
-/// Plans a stage.
+/// Plans a stage. Gives the tensors that the loops run on, too: of those that are converted first
+/// the structure only, without entries.
 ///
 /// # Errors
 /// [`Error::Unsupported`] where no order of loops is found; [`Error::Format`] when the level types
 /// of a format in between are not linked.
-pub(crate) fn choose(given: &Given<'_>) -> Result<Planned, Error> {
+pub(crate) fn choose(given: &Given<'_>) -> Result<(Planned, Vec<Tensor>), Error> {
     let stage = given.stage;
     let accesses: Vec<Access> =
         stage.uses.iter().zip(given.tensors).map(|(u, t)| Access::new(t, &u.dims)).collect();
@@ -124,8 +125,7 @@ pub(crate) fn choose(given: &Given<'_>) -> Result<Planned, Error> {
         .iter()
         .zip(&conversions)
         .map(|(tensor, format)| match format {
-            // Only the structure is needed here.
-            Some(format) => Tensor::zeros(tensor.shape(), format, tensor.dtype()),
+            Some(format) => Tensor::empty(tensor.shape(), format, tensor.fill()),
             None => Ok((*tensor).clone()),
         })
         .collect::<Result<_, _>>()?;
@@ -160,7 +160,8 @@ pub(crate) fn choose(given: &Given<'_>) -> Result<Planned, Error> {
     let formats = given.tensors.iter().map(|t| t.format().clone()).collect();
     let cost = order.cost;
     let fill = if worth[0] { rest.dtype().zero() } else { rest };
-    Ok(Planned { loops, order, sink, conversions, format, rest, fill, formats, cost })
+    let planned = Planned { loops, order, sink, conversions, format, rest, fill, formats, cost };
+    Ok((planned, tensors))
 }
 
 /// Whether rows of the result would come more than once, because a coordinate that repeats is

@@ -49,6 +49,15 @@ pub(crate) struct Prepared {
     last: Last,
 }
 
+/// What planning computed: a run on the same tensors need not do it again.
+#[derive(Debug, Default)]
+pub(crate) struct Begun {
+    /// Of stages before the last, the results.
+    results: Vec<Tensor>,
+    /// For each use of the last stage, the tensor, where it was made for the plan.
+    made: Vec<Option<Tensor>>,
+}
+
 impl Prepared {
     /// Plans and compiles. `operands` are those of the assignment, in order, and for an update the
     /// old value after them. Stages before the last are run, so that the last is planned for what
@@ -60,7 +69,7 @@ impl Prepared {
         assignment: Assignment,
         operands: &[&Tensor],
         options: &Options<'_>,
-    ) -> Result<Self, Error> {
+    ) -> Result<(Self, Begun), Error> {
         let extents: Extents = assignment.indices.iter().map(|index| index.extent).collect();
         let stages = divide(stages(&assignment), &extents, &|source| match source {
             Source::Operand(at) => {
@@ -81,17 +90,17 @@ impl Prepared {
             some: Vec::new(),
             last: Last::default(),
         };
-        let mut results = Vec::new();
+        let mut begun = Begun::default();
         // Where the result of each stage is.
         let mut places = Vec::new();
         let count = stages.len();
         for mut stage in stages {
             stage.move_sources(&|at| places[at]);
             let last = places.len() + 1 == count;
-            making.add(stage, operands, &mut results, options, last)?;
+            making.add(stage, operands, &mut begun, options, last)?;
             places.push(making.stages.len() - 1);
         }
-        Ok(making)
+        Ok((making, begun))
     }
 
     /// Adds a stage, in smaller ones where that is quicker.
@@ -99,27 +108,27 @@ impl Prepared {
         &mut self,
         stage: Stage,
         operands: &[&Tensor],
-        results: &mut Vec<Tensor>,
+        begun: &mut Begun,
         options: &Options<'_>,
         last: bool,
     ) -> Result<(), Error> {
         let extents: Extents = self.assignment.indices.iter().map(|i| i.extent).collect();
-        let stored = self.stored(&stage, operands, results);
-        if let Some([first, second]) = part(&stage, &stored, &extents, results.len()) {
-            let at = results.len();
-            self.add(first, operands, results, options, false)?;
+        let stored = self.stored(&stage, operands, &begun.results);
+        let at = begun.results.len();
+        if let Some([first, second]) = part(&stage, &stored, &extents, at) {
+            self.add(first, operands, begun, options, false)?;
             let mut second = second;
-            let made = results.len() - 1;
+            let made = begun.results.len() - 1;
             second.move_sources(&|of| if of == at { made } else { of });
-            return self.add(second, operands, results, options, last);
+            return self.add(second, operands, begun, options, last);
         }
-        if let Some([combined, counted, both]) = counted(&stage, &stored, &extents, results.len()) {
+        if let Some([combined, counted, both]) = counted(&stage, &stored, &extents, at) {
             self.some.extend(stage.reduce.iter().flat_map(|(_, indices)| indices));
-            self.push(combined, operands, results, options, false)?;
-            self.push(counted, operands, results, options, false)?;
-            return self.push(both, operands, results, options, last);
+            self.push(combined, operands, begun, options, false)?;
+            self.push(counted, operands, begun, options, false)?;
+            return self.push(both, operands, begun, options, last);
         }
-        self.push(stage, operands, results, options, last)
+        self.push(stage, operands, begun, options, last)
     }
 
     /// Plans and compiles a stage; runs it, unless it is the last.
@@ -127,22 +136,22 @@ impl Prepared {
         &mut self,
         stage: Stage,
         operands: &[&Tensor],
-        results: &mut Vec<Tensor>,
+        begun: &mut Begun,
         options: &Options<'_>,
         last: bool,
     ) -> Result<(), Error> {
-        let given = tensors_of(&stage, operands, results)?;
-        let planned = plan(&self.assignment, &stage, &refs(&given), options, last)?;
-        let tensors = converted(&planned, given, options.run)?;
-        let made =
-            Compiled::new(planned, &stage, &refs(&tensors), options.backend, options.strict)?;
-        if !last {
+        let given = tensors_of(&stage, operands, &begun.results, &mut [])?;
+        let (planned, tensors) = plan(&self.assignment, &stage, &refs(&given), options, last)?;
+        let tensors: Vec<&Tensor> = tensors.iter().collect();
+        let made = Compiled::new(planned, &stage, &tensors, options.backend, options.strict)?;
+        drop(tensors);
+        if last {
+            begun.made = given.into_iter().map(Operand::made).collect();
+        } else {
             let extents: Extents = self.assignment.indices.iter().map(|i| i.extent).collect();
             let sizes = Sizes::new(&extents, &stage.result, &made.planned.sink.format)?;
-            let result = made.run(&refs(&tensors), &sizes, options.run)?;
-            let result = finished(result, &stage)?;
-            drop(tensors);
-            results.push(result);
+            let result = run_on(&made, given, &sizes, options.run, || ())?;
+            begun.results.push(finished(result, &stage)?);
         }
         self.compiled.push(made);
         self.stages.push(stage);
@@ -195,7 +204,7 @@ impl Prepared {
         })
     }
 
-    /// Runs all stages.
+    /// Runs all stages, those apart that were run on the same tensors already.
     ///
     /// # Errors
     /// As [`Prepared::frame`], and what conversions and assembly give.
@@ -204,24 +213,26 @@ impl Prepared {
         operands: &[&Tensor],
         how: Run<'_>,
         timing: Option<&mut Timing>,
+        begun: Begun,
     ) -> Result<Tensor, Error> {
         let mut spent = Timing::default();
         let frame = self.frame(operands)?;
-        let mut results: Vec<Tensor> = Vec::new();
+        let Begun { mut results, mut made } = begun;
+        let done = results.len();
         let now = || timing.is_some().then(Instant::now);
         let since = |start: Option<Instant>| start.map_or(Duration::ZERO, |start| start.elapsed());
         let stages = self.stages.iter().zip(&self.compiled).zip(&frame.stages);
-        for ((stage, compiled), sizes) in stages {
+        for ((stage, compiled), sizes) in stages.skip(done) {
             let mut start = now();
             let mut ready = SmallVec::new();
-            let result = match are_ready(stage, &compiled.planned, operands, &mut ready) {
+            let result = match are_ready(stage, compiled, operands, &mut ready) {
                 true => compiled.run(&ready, sizes, how)?,
                 false => {
-                    let given = tensors_of(stage, operands, &results)?;
-                    let tensors = converted(&compiled.planned, given, how)?;
-                    spent.prepared_in += since(start);
-                    start = now();
-                    compiled.run(&refs(&tensors), sizes, how)?
+                    let given = tensors_of(stage, operands, &results, &mut made)?;
+                    run_on(compiled, given, sizes, how, || {
+                        spent.prepared_in += since(start);
+                        start = now();
+                    })?
                 }
             };
             results.push(finished(result, stage)?);
@@ -243,6 +254,7 @@ impl Prepared {
         operands: &[&Tensor],
         how: Run<'_>,
         out: &mut [T],
+        begun: Begun,
     ) -> Result<(), Error> {
         let (last, above) = self.compiled.split_last().expect("an assignment has a stage");
         let frame = self.frame(operands)?;
@@ -270,10 +282,10 @@ impl Prepared {
         }
         let in_place = last.planned.rest.dtype() == T::DTYPE;
         let mut ready = SmallVec::new();
-        if in_place && are_ready(stage, &last.planned, operands, &mut ready) {
+        if in_place && are_ready(stage, last, operands, &mut ready) {
             return last.run_into(&ready, sizes, how, out);
         }
-        let result = self.run(operands, how, None)?;
+        let result = self.run(operands, how, None, begun)?;
         out.copy_from_slice(result.values().typed::<T>()?);
         Ok(())
     }
@@ -297,11 +309,12 @@ impl Prepared {
 #[inline]
 fn are_ready<'a>(
     stage: &Stage,
-    planned: &Planned,
+    compiled: &Compiled,
     operands: &[&'a Tensor],
     to: &mut SmallVec<[&'a Tensor; 4]>,
 ) -> bool {
-    planned.conversions.iter().all(Option::is_none)
+    compiled.copy.is_none()
+        && compiled.planned.conversions.iter().all(Option::is_none)
         && stage.uses.iter().all(|one| match one.source {
             Source::Operand(at) => {
                 to.push(operands[at]);
@@ -320,11 +333,29 @@ fn finished(result: Tensor, stage: &Stage) -> Result<Tensor, Error> {
     }
 }
 
-/// The tensor of each use of a stage. Views are made whole.
+/// Runs a stage on the tensors of its uses. `begin` is called when they are as the loops take them.
+fn run_on(
+    compiled: &Compiled,
+    given: Held<'_>,
+    sizes: &Sizes,
+    how: Run<'_>,
+    begin: impl FnOnce(),
+) -> Result<Tensor, Error> {
+    if let (Some(order), [one]) = (&compiled.copy, &given[..]) {
+        begin();
+        return compiled.copied(one.tensor(), order, how);
+    }
+    let tensors = converted(&compiled.planned, given, how)?;
+    begin();
+    compiled.run(&refs(&tensors), sizes, how)
+}
+
+/// The tensor of each use of a stage, those in `made` apart as they are there. Views are made whole.
 fn tensors_of<'a>(
     stage: &Stage,
     operands: &[&'a Tensor],
     results: &'a [Tensor],
+    made: &mut [Option<Tensor>],
 ) -> Result<Held<'a>, Error> {
     let whole = |tensor: &'a Tensor| {
         if tensor.view().is_whole() {
@@ -338,7 +369,10 @@ fn tensors_of<'a>(
         }
         .map(|made| Operand::Made(Box::new(made)))
     };
-    let each = stage.uses.iter().map(|one| {
+    let each = stage.uses.iter().enumerate().map(|(at, one)| {
+        if let Some(made) = made.get_mut(at).and_then(Option::take) {
+            return Ok(Operand::Made(Box::new(made)));
+        }
         let given = match one.source {
             Source::Operand(at) => whole(operands[at])?,
             Source::Stage(at) => Operand::Borrowed(&results[at]),
@@ -367,6 +401,13 @@ impl Operand<'_> {
             Self::Made(tensor) => tensor,
         }
     }
+
+    fn made(self) -> Option<Tensor> {
+        match self {
+            Self::Borrowed(_) => None,
+            Self::Made(tensor) => Some(*tensor),
+        }
+    }
 }
 
 type Held<'a> = SmallVec<[Operand<'a>; 4]>;
@@ -381,7 +422,7 @@ fn plan(
     tensors: &[&Tensor],
     options: &Options<'_>,
     last: bool,
-) -> Result<Planned, Error> {
+) -> Result<(Planned, Vec<Tensor>), Error> {
     let names: Vec<String> = assignment.indices.iter().map(|index| index.name.clone()).collect();
     let extents: Vec<usize> = assignment.indices.iter().map(|index| index.extent).collect();
     let input = |source: Source| match source {

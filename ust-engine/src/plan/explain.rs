@@ -65,10 +65,14 @@ fn one(
         if one.full {
             write!(out, "stored in full first; ")?;
         }
-        match &planned.conversions[u] {
+        match planned.conversions[u].as_ref().filter(|_| compiled.copy.is_none()) {
             None => writeln!(out, "in `{}`", planned.formats[u])?,
             Some(to) => writeln!(out, "converted from `{}` into `{to}`", planned.formats[u])?,
         }
+    }
+    if compiled.copy.is_some() {
+        out.push_str(&compiled.chosen.explain());
+        return Ok(());
     }
     if planned.order.conversion_cost > 0.0 {
         let cost = planned.order.conversion_cost / 1e6;

@@ -30,6 +30,8 @@ pub(crate) struct Compiled {
     pub(crate) planned: Planned,
     /// What runs the loops.
     pub(crate) chosen: Chosen,
+    /// Where the result is the operand, converted: which of its dimensions is each of the result's.
+    pub(crate) copy: Option<Vec<usize>>,
     /// What combines, where index variables are reduced, and which.
     reduce: Option<Operator>,
     reduced: Vec<usize>,
@@ -58,7 +60,8 @@ type Groups = SmallVec<[Parts; 1]>;
 type Bindings<'a> = SmallVec<[Memory<'a>; 12]>;
 
 impl Compiled {
-    /// Compiles a planned stage. `tensors` are those that the loops run on, converted.
+    /// Compiles a planned stage. `tensors` are as those that the loops run on; their entries do not
+    /// matter.
     ///
     /// # Errors
     /// [`Error::Malformed`] where a level type emits what is no code; [`Error::Refused`] where the
@@ -70,6 +73,14 @@ impl Compiled {
         backend: Backend,
         strict: bool,
     ) -> Result<Self, Error> {
+        // Duplicates are summed by the loops, and a result in place is written once by them.
+        let plain = planned.formats.iter().all(Format::is_unique)
+            && planned.sink.kind != SinkKind::Full
+            && tensors.iter().all(|tensor| {
+                let (fill, dtype) = (tensor.fill(), tensor.dtype());
+                dtype == stage.dtype && planned.fill.same(&fill) && planned.rest.same(&fill)
+            });
+        let copy = stage.copied().filter(|_| plain);
         let plan = Plan {
             function: &planned.loops.function,
             operands: stage
@@ -90,6 +101,7 @@ impl Compiled {
                 indices: &stage.result,
             },
             body: &stage.body,
+            copies: copy.is_some(),
             reduce: stage.reduce.as_ref().map(|(op, indices)| (op, &indices[..])),
             strict,
             estimate: planned.cost,
@@ -111,6 +123,7 @@ impl Compiled {
         let sets_all = planned.loops.sets_all && chosen.executable.runs_loops();
         Ok(Self {
             planned,
+            copy: copy.filter(|_| chosen.executable.converts()),
             chosen,
             reduce,
             reduced,
@@ -126,6 +139,21 @@ impl Compiled {
     pub(crate) fn fits(&self, bound: &Bound) -> bool {
         let sink = &self.planned.sink;
         sink.kind == SinkKind::Full || super::sink::columns(bound) == sink.columns
+    }
+
+    /// The result of a stage that copies its operand.
+    ///
+    /// # Errors
+    /// As [`Tensor::convert`].
+    pub(crate) fn copied(
+        &self,
+        tensor: &Tensor,
+        order: &[usize],
+        how: Run<'_>,
+    ) -> Result<Tensor, Error> {
+        stop(how)?;
+        let tensor = tensor.permute(order)?;
+        within(how.threads, tensor.nse(), || tensor.convert_within(&self.planned.format, how.limit))
     }
 
     /// Runs the loops, and assembles the result in the planned format.

@@ -55,6 +55,19 @@ pub(crate) struct Stage {
     pub(crate) any_fill: bool,
 }
 
+impl Stage {
+    /// Where the result is the only tensor, dimension by dimension: which of the tensor's is each of
+    /// the result's.
+    pub(crate) fn copied(&self) -> Option<Vec<usize>> {
+        let ([one], None) = (&self.uses[..], &self.reduce) else { return None };
+        let plain = self.body == Term::Element(0) && !one.full && !self.visits_more;
+        if !plain || one.dims.len() != self.result.len() {
+            return None;
+        }
+        self.result.iter().map(|v| one.dims.iter().position(|dim| dim == v)).collect()
+    }
+}
+
 /// The stages of an assignment; the last gives the result. An update reads the old value as the
 /// operand after the last one.
 pub(crate) fn stages(assignment: &Assignment) -> Vec<Stage> {

@@ -5,7 +5,7 @@
 //! compiles the loops to an [`Executable`], which is kept and runs on the arrays of any tensors of
 //! the same formats.
 //!
-//! `jit`, `checked-jit`, `interp`, `blocks`, `diagonals` and, on x86-64, `groups` are here. A crate
+//! `jit`, `checked-jit`, `interp`, `convert`, `blocks`, `diagonals` and, on x86-64, `groups` are here. A crate
 //! adds its own by submitting it, as level types are added, and whoever links the crate has it:
 //!
 //! ```
@@ -42,6 +42,7 @@
 mod blocks;
 mod builtin;
 mod choose;
+mod copies;
 mod diagonals;
 #[cfg(target_arch = "x86_64")]
 mod groups;
@@ -82,6 +83,9 @@ pub struct Plan<'a> {
     pub result: Access<'a>,
     /// What is computed, without the reduction; elements are numbered like `operands`.
     pub body: &'a Term,
+    /// Whether the result is the only operand, its dimensions in another order perhaps, and sparse:
+    /// the loops change nothing but how it is stored.
+    pub copies: bool,
     /// What combines, where index variables are reduced, and which.
     pub reduce: Option<(&'a Operator, &'a [usize])>,
     /// Whether sums are to be formed in the order of the loops.
@@ -179,6 +183,12 @@ pub trait Executable: fmt::Debug + Send + Sync {
     /// Whether it runs the loops as they are written: a result that they set themselves does not
     /// have to begin with its fill value.
     fn runs_loops(&self) -> bool {
+        false
+    }
+
+    /// Whether it leaves a plan that [copies](Plan::copies) to the engine, which converts the
+    /// operand: nothing is run then.
+    fn converts(&self) -> bool {
         false
     }
 

@@ -93,9 +93,17 @@ impl Tensor {
         format: &Format,
         dtype: ust_level_api::Dtype,
     ) -> Result<Self, Error> {
-        let values = Values::filled(dtype.zero(), 0);
+        Self::empty(shape, format, dtype.zero())
+    }
+
+    /// A tensor with nothing stored but padding, and a fill value.
+    ///
+    /// # Errors
+    /// As [`Tensor::from_coo`].
+    pub(crate) fn empty(shape: &[usize], format: &Format, fill: Scalar) -> Result<Self, Error> {
+        let values = Values::filled(fill.dtype().zero(), 0);
         let coo = Coo::new(shape.to_vec(), vec![Vec::new(); shape.len()], values)?;
-        Self::from_coo(&coo, format)
+        Self::from_coo_with(&coo, format, &BuildOptions { fill: Some(fill), ..Default::default() })
     }
 }
 

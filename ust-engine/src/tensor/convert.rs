@@ -24,10 +24,18 @@ impl Tensor {
     /// As [`Tensor::from_coo_with`]: a level that cannot hold the entries, a width too narrow, a
     /// dense format too large.
     pub fn convert(&self, format: &Format) -> Result<Self, Error> {
+        self.convert_within(format, BuildOptions::default().memory_limit)
+    }
+
+    /// As [`Tensor::convert`], in so many bytes at most.
+    ///
+    /// # Errors
+    /// As [`Tensor::convert`], and [`Error::TooLarge`] beyond the limit.
+    pub(crate) fn convert_within(&self, format: &Format, limit: u64) -> Result<Self, Error> {
         if self.view.is_whole() && self.format() == format {
             return Ok(self.clone());
         }
-        self.rebuild(format, Duplicates::AsFormat, self.fill)
+        self.rebuild_within(format, Duplicates::AsFormat, self.fill, limit)
     }
 
     /// The entries of this tensor, built anew.
@@ -37,9 +45,19 @@ impl Tensor {
         duplicates: Duplicates,
         fill: Scalar,
     ) -> Result<Self, Error> {
+        self.rebuild_within(format, duplicates, fill, BuildOptions::default().memory_limit)
+    }
+
+    fn rebuild_within(
+        &self,
+        format: &Format,
+        duplicates: Duplicates,
+        fill: Scalar,
+        memory_limit: u64,
+    ) -> Result<Self, Error> {
         super::build::refuse_slices(format)?;
         let bound = format.bind(self.shape())?;
-        let options = BuildOptions { duplicates, ..Default::default() };
+        let options = BuildOptions { duplicates, memory_limit, ..Default::default() };
         together(self.nse(), || {
             if let Some(tensor) = in_cells(self, &bound, fill, options.memory_limit)? {
                 return Ok(tensor);
@@ -48,7 +66,8 @@ impl Tensor {
                 return Ok(tensor);
             }
             if let Some(between) = detour(self, &bound)? {
-                return self.rebuild(&between, duplicates, fill)?.rebuild(format, duplicates, fill);
+                let between = self.rebuild_within(&between, duplicates, fill, memory_limit)?;
+                return between.rebuild_within(format, duplicates, fill, memory_limit);
             }
             Table::of_tensor(self, &bound)?.build(&bound, fill, &options)
         })
@@ -122,6 +141,43 @@ impl Tensor {
         let coo = Coo { shape: coo.shape, crd, values: coo.values.gather(&kept) };
         let options = BuildOptions { fill: Some(self.fill), ..Default::default() };
         Self::from_coo_with(&coo, &self.format().without_slices(), &options)
+    }
+
+    /// This tensor seen with dimension `order[d]` as dimension `d`, sharing its arrays: nothing is
+    /// moved, and the format is [the one that says so](Format::permuted). Cost: independent of what
+    /// is stored.
+    ///
+    /// ```
+    /// use ndarray::array;
+    /// use ust::Tensor;
+    ///
+    /// let a = Tensor::from_dense(&array![[0.0, 1.0, 0.0], [2.0, 0.0, 3.0]], &"CSR".parse()?)?;
+    /// let t = a.permute(&[1, 0])?;
+    /// assert_eq!((t.shape(), t.format()), (&[3, 2][..], &"CSC".parse()?));
+    /// assert_eq!(t.get_as::<f64>(&[2, 1])?, 3.0);
+    /// # Ok::<(), ust::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// [`Error::Shape`] where `order` does not name each dimension once.
+    pub fn permute(&self, order: &[usize]) -> Result<Self, Error> {
+        let permuted = self.format().permuted(order).ok_or_else(|| Error::Shape {
+            found: order.to_vec(),
+            expected: format!("each of the {} dimensions once, numbered from 0", self.rank()),
+        })?;
+        let whole: Vec<usize> = order.iter().map(|&dim| self.bound.shape()[dim]).collect();
+        let mut tensor = self.clone();
+        tensor.bound = permuted.bind(&whole)?;
+        (tensor.view, tensor.getter) = (self.view.permuted(order), OnceLock::new());
+        Ok(tensor)
+    }
+
+    /// This tensor with its dimensions in reverse, sharing its arrays: of a matrix in CSR its
+    /// transpose in CSC. Cost: independent of what is stored.
+    #[must_use]
+    pub fn transpose(&self) -> Self {
+        let reversed: Vec<usize> = (0..self.rank()).rev().collect();
+        self.permute(&reversed).expect("dimensions in reverse are each named once")
     }
 
     /// A strided window on this tensor, one for each dimension, sharing its arrays. Read-only in the
