@@ -97,6 +97,24 @@ fn formats_of_sparse_results_are_inferred() {
     }
 }
 
+/// Rows that are stored in full are all stored, where no more of them are than entries.
+#[test]
+fn rows_in_full_make_a_dense_result() {
+    let x = Tensor::from_array(ndarray::Array2::from_elem((250, 3), 2.0).into_dyn()).unwrap();
+    let few = Coo::new(vec![250, 250], vec![vec![7, 9], vec![3, 249]], vec![1.0, 2.0]).unwrap();
+    for name in ["CSR", "COO", "DCSC"] {
+        let few = Tensor::from_coo(&few, &Format::resolve(name, Some(2)).unwrap()).unwrap();
+        let first = if name == "CSR" { "dense" } else { "compressed" };
+        for (a, first) in [(matrix(250, name), "dense"), (few, first)] {
+            let call = || einsum("Y(i,r) = A(i,k) * X(k,r)").arg("A", &a).arg("X", &x);
+            let y = call().run().unwrap();
+            let levels = y.format().descriptions().iter().map(|level| &level.text[..]);
+            assert_eq!(levels.collect::<Vec<_>>(), [first, "dense"], "{name}");
+            assert_eq!(vector(&y), vector(&oracle::evaluate(&call()).unwrap()));
+        }
+    }
+}
+
 /// Small ones beside the plain evaluation, under masks, in blocks, and with another fill value.
 #[test]
 fn they_are_what_a_plain_evaluation_gives() {

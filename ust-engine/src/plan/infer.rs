@@ -17,7 +17,8 @@ const SPARE: f64 = 4.0;
 /// * that of the sparse operands with the very dimensions of the result, where they agree;
 /// * else an index that some tensor stores in full is dense, the others are compressed, unless the
 ///   result is a vector, which is dense. Where all would be dense, though each is of a sparse
-///   tensor, the last is compressed; where rows of an operand are, those of the result are dense.
+///   tensor, the last is compressed; where rows of an operand are, those of the result are dense,
+///   and so are rows in full where as many elements are stored as there may be rows.
 pub(super) fn infer(
     stage: &Stage,
     given: &Given<'_>,
@@ -71,6 +72,13 @@ pub(super) fn infer(
         full && !access.full && places <= SPARE * access.nse
     };
     if accesses.iter().any(begins) && !stage.result.iter().any(|&v| is_inside(v)) {
+        dense_at[0] = true;
+    }
+    let are_many = |access: &Access| {
+        let places = given.extents[stage.result[0]] as f64;
+        access.full || !access.dims.contains(&stage.result[0]) || places <= access.nse
+    };
+    if dense_at[1..].iter().all(|&d| d) && accesses.iter().all(are_many) {
         dense_at[0] = true;
     }
     let in_full = |v: &usize| accesses.iter().any(|access| access.full && access.dims.contains(v));
