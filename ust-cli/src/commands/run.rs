@@ -19,11 +19,20 @@ pub(crate) fn run(args: &Run, out: &mut Output) -> Result<(), Failure> {
     let operands = operands(args, &expression)?;
     let updates = operands.old.is_some();
     let start = Instant::now();
-    let kernel = match &operands.old {
-        None => einsum_of(args, &operands).prepare()?,
-        Some(old) => einsum_of(args, &operands).prepare_update(old)?,
+    let mut timing = Timing::default();
+    let (kernel, first) = match &operands.old {
+        // A plan is shown before it is run: that may take long, or fail.
+        None if args.explain => (einsum_of(args, &operands).prepare()?, None),
+        Some(old) => (einsum_of(args, &operands).prepare_update(old)?, None),
+        None => {
+            let (kernel, result) = einsum_of(args, &operands).run_timed(&mut timing)?;
+            (kernel, Some(result))
+        }
     };
-    let mut prepare_seconds = start.elapsed().as_secs_f64();
+    let mut prepare_seconds = match first {
+        None => start.elapsed().as_secs_f64(),
+        Some(_) => 0.0,
+    };
     if args.explain {
         write!(out, "{}", kernel.explain())?;
         if args.machine_code {
@@ -31,7 +40,14 @@ pub(crate) fn run(args: &Run, out: &mut Output) -> Result<(), Failure> {
             writeln!(out, "{}", code.as_deref().unwrap_or("there is no machine code"))?;
         }
     }
-    let (result, seconds) = timed(args, &kernel, &operands, &mut prepare_seconds)?;
+    let mut tensors: Vec<&Tensor> = operands.tensors.iter().map(|(_, tensor)| tensor).collect();
+    tensors.extend(&operands.old);
+    let first = match first {
+        Some(first) => first,
+        None => kernel.run_timed(&tensors, &mut timing)?,
+    };
+    prepare_seconds += timing.prepared_in.as_secs_f64();
+    let (result, seconds) = repeated(args, &kernel, &tensors, first, timing)?;
     if args.check {
         super::check::check(args, &operands, &result, updates)?;
     }
@@ -41,19 +57,14 @@ pub(crate) fn run(args: &Run, out: &mut Output) -> Result<(), Failure> {
     report(args, &expression, &kernel, &result, &seconds, prepare_seconds, out)
 }
 
-/// Runs the kernel: once, or once to warm up and then as often as asked.
-fn timed(
+/// Runs the kernel as often as asked, after a first time that counts if it is the only one.
+fn repeated(
     args: &Run,
     kernel: &Kernel,
-    operands: &Operands,
-    prepare_seconds: &mut f64,
+    tensors: &[&Tensor],
+    mut result: Tensor,
+    mut timing: Timing,
 ) -> Result<(Tensor, Vec<f64>), Failure> {
-    let mut tensors: Vec<&Tensor> = operands.tensors.iter().map(|(_, tensor)| tensor).collect();
-    tensors.extend(&operands.old);
-    let mut timing = Timing::default();
-    let once = |timing: &mut Timing| kernel.run_timed(&tensors, timing);
-    let mut result = once(&mut timing)?;
-    *prepare_seconds += timing.prepared_in.as_secs_f64();
     if args.repeat == 1 {
         return Ok((result, vec![timing.run_in.as_secs_f64()]));
     }
@@ -61,7 +72,7 @@ fn timed(
     for _ in 0..args.repeat {
         drop(result);
         let start = Instant::now();
-        result = once(&mut timing)?;
+        result = kernel.run_timed(tensors, &mut timing)?;
         seconds.push(start.elapsed().as_secs_f64());
     }
     Ok((result, seconds))

@@ -1,9 +1,11 @@
 //! The way in: [`einsum`].
 
+use std::time::Instant;
+
 use ndarray::{ArrayBase, ArrayD, Data, Dimension};
 use ust_level_api::{Dtype, Scalar};
 
-use super::control::{CancelToken, Run};
+use super::control::{CancelToken, Run, Timing};
 use super::kernel::{Kernel, LookedUp, refs};
 use super::{Assignment, CheckOptions, OpError, Semiring, UserOperator};
 use crate::error::Error;
@@ -196,6 +198,35 @@ impl Einsum {
     pub fn run(self) -> Result<Tensor, OpError> {
         let (kernel, tensors, begun) = self.look_up()?;
         kernel.execute(&refs(&tensors), None, begun)
+    }
+
+    /// As [`Einsum::run`]; gives the kernel, too, for more results like it, and says how long what
+    /// comes once took, and what each result takes.
+    ///
+    /// ```
+    /// use ust::ops::Timing;
+    /// use ust::{Tensor, einsum};
+    ///
+    /// let a = Tensor::from_dense(&ndarray::array![[0.5, 0.5], [0.0, 1.0]], &"CSR".parse()?)?;
+    /// let x = Tensor::from_array(ndarray::array![1.0, 3.0].into_dyn())?;
+    /// let mut timing = Timing::default();
+    /// let call = einsum("y(i) = A(i,j) * x(j)").arg("A", &a).arg("x", &x);
+    /// let (kernel, mut x) = call.run_timed(&mut timing)?;
+    /// for _ in 0..2 {
+    ///     x = kernel.run(&[&a, &x])?;
+    /// }
+    /// assert_eq!(x.values().typed::<f64>()?, [2.75, 3.0]);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    ///
+    /// # Errors
+    /// As [`Einsum::run`].
+    pub fn run_timed(self, timing: &mut Timing) -> Result<(Kernel, Tensor), OpError> {
+        let start = Instant::now();
+        let (kernel, tensors, begun) = self.look_up()?;
+        let result = kernel.execute(&refs(&tensors), Some(timing), begun)?;
+        timing.prepared_in = start.elapsed().saturating_sub(timing.run_in);
+        Ok((kernel, result))
     }
 
     /// Computes a result that is stored in full into the caller's memory, row-major.

@@ -56,6 +56,8 @@ pub(crate) struct Begun {
     results: Vec<Tensor>,
     /// For each use of the last stage, the tensor, where it was made for the plan.
     made: Vec<Option<Tensor>>,
+    /// How long the loops of the stages before the last took, and the assembly of their results.
+    run_in: Duration,
 }
 
 impl Prepared {
@@ -150,8 +152,10 @@ impl Prepared {
         } else {
             let extents: Extents = self.assignment.indices.iter().map(|i| i.extent).collect();
             let sizes = Sizes::new(&extents, &stage.result, &made.planned.sink.format)?;
-            let result = run_on(&made, given, &sizes, options.run, || ())?;
+            let mut start = Instant::now();
+            let result = run_on(&made, given, &sizes, options.run, || start = Instant::now())?;
             begun.results.push(finished(result, &stage)?);
+            begun.run_in += start.elapsed();
         }
         self.compiled.push(made);
         self.stages.push(stage);
@@ -215,9 +219,9 @@ impl Prepared {
         timing: Option<&mut Timing>,
         begun: Begun,
     ) -> Result<Tensor, Error> {
-        let mut spent = Timing::default();
         let frame = self.frame(operands)?;
-        let Begun { mut results, mut made } = begun;
+        let Begun { mut results, mut made, run_in } = begun;
+        let mut spent = Timing { run_in, ..Default::default() };
         let done = results.len();
         let now = || timing.is_some().then(Instant::now);
         let since = |start: Option<Instant>| start.map_or(Duration::ZERO, |start| start.elapsed());
