@@ -32,6 +32,9 @@
 //! let bsr = csr.convert(&blocks)?;
 //! assert_eq!(bsr.block_shape(), [4, 2, 3]);
 //! assert_eq!(bsr.get_as::<f64>(&[2, 5])?, 16.0);
+//!
+//! let transposed = csr.transpose();                         // nothing is moved
+//! assert_eq!(transposed.format().name().as_deref(), Some("CSC"));
 //! # Ok::<(), ust::Error>(())
 //! ```
 //!
