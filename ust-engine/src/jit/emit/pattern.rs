@@ -176,17 +176,18 @@ impl Emitter<'_, '_> {
         if let Pattern::Rows { pos, crd, a, x, places, .. }
         | Pattern::Spread { pos, crd, a, x, places, .. } = pattern
         {
-            let wanted = match pattern {
-                Pattern::Rows { .. } => Loop::Rows,
-                _ => Loop::Spread,
-            };
             let elem = |array: ArrayId| self.arrays[array.0 as usize].elem;
             let places = places.map_or(elem(pos), elem);
             return match (elem(pos), elem(crd), elem(a)) {
-                (Elem::Index(kind), Elem::Index(same), Elem::Value(dtype))
-                    if kind == same && places == Elem::Index(kind) && elem(x) == elem(a) =>
+                (Elem::Index(of_pos), Elem::Index(of_crd), Elem::Value(dtype))
+                    if places == elem(pos) && elem(x) == elem(a) =>
                 {
-                    let address = micro::address(wanted(kind), dtype, self.options.strict)?;
+                    let wanted = match pattern {
+                        Pattern::Rows { .. } => Loop::Rows(of_pos, of_crd),
+                        _ if of_pos == of_crd => Loop::Spread(of_pos),
+                        _ => return None,
+                    };
+                    let address = micro::address(wanted, dtype, self.options.strict)?;
                     Some((pattern, dtype, address))
                 }
                 _ => None,

@@ -70,15 +70,15 @@ unsafe fn gather_dot<V: Vector, I: Index>(
 /// to the next row is read, and left out.
 #[inline(always)]
 #[allow(clippy::too_many_arguments)]
-unsafe fn rows<V: Vector, I: Index, const FUSED: bool>(
-    pos: *const I,
+unsafe fn rows<V: Vector, P: Index, I: Index, const FUSED: bool>(
+    pos: *const P,
     crd: *const I,
     a: *const V::Lane,
     x: *const V::Lane,
     out: *mut V::Lane,
     lo: isize,
     hi: isize,
-    places: *const I,
+    places: *const P,
 ) {
     // SAFETY: as said above.
     unsafe {
@@ -231,6 +231,8 @@ macro_rules! kernels {
             type T = $ty;
             type V = $vector;
 
+            kernels!(@gather gather_dot_u8, u8 $(, $features)?);
+            kernels!(@gather gather_dot_u16, u16 $(, $features)?);
             kernels!(@gather gather_dot_u32, u32 $(, $features)?);
             kernels!(@gather gather_dot_i32, i32 $(, $features)?);
             kernels!(@gather gather_dot_i64, i64 $(, $features)?);
@@ -255,12 +257,16 @@ macro_rules! kernels {
                 unsafe { super::super::scaled_multiply_add::<V>(y, a, x, n, s) }
             }
 
-            kernels!(@rows rows_u32_exact, u32, false $(, $features)?);
-            kernels!(@rows rows_i32_exact, i32, false $(, $features)?);
-            kernels!(@rows rows_i64_exact, i64, false $(, $features)?);
-            kernels!(@rows rows_u32_fused, u32, true $(, $features)?);
-            kernels!(@rows rows_i32_fused, i32, true $(, $features)?);
-            kernels!(@rows rows_i64_fused, i64, true $(, $features)?);
+            kernels!(@rows rows_u8_exact, u32, u8, false $(, $features)?);
+            kernels!(@rows rows_u16_exact, u32, u16, false $(, $features)?);
+            kernels!(@rows rows_u8_fused, u32, u8, true $(, $features)?);
+            kernels!(@rows rows_u16_fused, u32, u16, true $(, $features)?);
+            kernels!(@rows rows_u32_exact, u32, u32, false $(, $features)?);
+            kernels!(@rows rows_i32_exact, i32, i32, false $(, $features)?);
+            kernels!(@rows rows_i64_exact, i64, i64, false $(, $features)?);
+            kernels!(@rows rows_u32_fused, u32, u32, true $(, $features)?);
+            kernels!(@rows rows_i32_fused, i32, i32, true $(, $features)?);
+            kernels!(@rows rows_i64_fused, i64, i64, true $(, $features)?);
             kernels!(@two axpy_exact, multiply_add_exact, false $(, $features)?);
             kernels!(@two axpy_fused, multiply_add_fused, true $(, $features)?);
 
@@ -309,19 +315,19 @@ macro_rules! kernels {
             unsafe { times_row::<V, $index>(c, a, crd, b, count, width, stride, m) }
         }
     };
-    (@rows $name:ident, $index:ty, $fused:literal $(, $features:literal)?) => {
+    (@rows $name:ident, $pos:ty, $index:ty, $fused:literal $(, $features:literal)?) => {
         $(#[target_feature(enable = $features)])?
         pub(in crate::kernels) unsafe extern "C" fn $name(
-            pos: *const $index,
+            pos: *const $pos,
             crd: *const $index,
             a: *const T,
             x: *const T,
             out: *mut T,
             lo: isize,
             hi: isize,
-            places: *const $index,
+            places: *const $pos,
         ) {
-            unsafe { rows::<V, $index, $fused>(pos, crd, a, x, out, lo, hi, places) }
+            unsafe { rows::<V, $pos, $index, $fused>(pos, crd, a, x, out, lo, hi, places) }
         }
     };
     (@row $name:ident, $index:ty, $fused:literal $(, $features:literal)?) => {

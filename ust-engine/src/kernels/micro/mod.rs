@@ -47,8 +47,8 @@ pub(crate) enum Loop {
     Row(IndexKind),
     /// `out[i] = sum of a[p] * x[crd[p]]` for `p` in `pos[i]..pos[i + 1]`, for each `i` in
     /// `lo..hi`: `fn(pos, crd, a, x, out, lo, hi, places)`; `out[places[i]]` where `places` is not
-    /// null.
-    Rows(IndexKind),
+    /// null. The kinds of `pos` and `places`, and of `crd`.
+    Rows(IndexKind, IndexKind),
     /// `out[crd[p]] += a[p] * x[i]` for `p` in `pos[i]..pos[i + 1]`, for each `i` in `lo..hi`:
     /// `fn(pos, crd, a, x, out, lo, hi, places)`; `x[places[i]]` where `places` is not null.
     Spread(IndexKind),
@@ -80,6 +80,8 @@ macro_rules! pick {
             }
             match (wanted, exact) {
                 (Loop::GatherDot(kind), false) => match kind {
+                    IndexKind::U8 => both!(gather_dot_u8),
+                    IndexKind::U16 => both!(gather_dot_u16),
                     IndexKind::U32 => both!(gather_dot_u32),
                     IndexKind::I32 => both!(gather_dot_i32),
                     IndexKind::U64 | IndexKind::I64 => both!(gather_dot_i64),
@@ -104,16 +106,24 @@ macro_rules! pick {
                 (Loop::Axpy, false) => both!(axpy_fused),
                 (Loop::MultiplyAdd, true) => both!(multiply_add_exact),
                 (Loop::MultiplyAdd, false) => both!(multiply_add_fused),
-                (Loop::Rows(kind), true) => match kind {
-                    IndexKind::U32 => both!(rows_u32_exact),
-                    IndexKind::I32 => both!(rows_i32_exact),
-                    IndexKind::U64 | IndexKind::I64 => both!(rows_i64_exact),
+                (Loop::Rows(pos, crd), true) => match (pos, crd) {
+                    (IndexKind::U32, IndexKind::U8) => both!(rows_u8_exact),
+                    (IndexKind::U32, IndexKind::U16) => both!(rows_u16_exact),
+                    (IndexKind::U32, IndexKind::U32) => both!(rows_u32_exact),
+                    (IndexKind::I32, IndexKind::I32) => both!(rows_i32_exact),
+                    (IndexKind::U64 | IndexKind::I64, IndexKind::U64 | IndexKind::I64) => {
+                        both!(rows_i64_exact)
+                    }
                     _ => None,
                 },
-                (Loop::Rows(kind), false) => match kind {
-                    IndexKind::U32 => both!(rows_u32_fused),
-                    IndexKind::I32 => both!(rows_i32_fused),
-                    IndexKind::U64 | IndexKind::I64 => both!(rows_i64_fused),
+                (Loop::Rows(pos, crd), false) => match (pos, crd) {
+                    (IndexKind::U32, IndexKind::U8) => both!(rows_u8_fused),
+                    (IndexKind::U32, IndexKind::U16) => both!(rows_u16_fused),
+                    (IndexKind::U32, IndexKind::U32) => both!(rows_u32_fused),
+                    (IndexKind::I32, IndexKind::I32) => both!(rows_i32_fused),
+                    (IndexKind::U64 | IndexKind::I64, IndexKind::U64 | IndexKind::I64) => {
+                        both!(rows_i64_fused)
+                    }
                     _ => None,
                 },
                 (Loop::Row(kind), true) => match kind {

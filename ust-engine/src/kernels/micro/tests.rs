@@ -60,8 +60,10 @@ macro_rules! tests {
                         pos.push(pos[pos.len() - 1] + n as i64);
                     }
                     let total = pos[80] as usize;
-                    let (a, x) = (numbers(random, total), numbers(random, 300));
-                    let crd: Vec<i64> = (0..total).map(|_| random.below(300) as i64).collect();
+                    let (a, x) = (numbers(random, total), numbers(random, 256));
+                    let crd: Vec<i64> = (0..total).map(|_| random.below(256) as i64).collect();
+                    let bytes: Vec<u8> = crd.iter().map(|&c| c as u8).collect();
+                    let words: Vec<u16> = crd.iter().map(|&c| c as u16).collect();
                     let narrow: [Vec<u32>; 2] =
                         [&pos, &crd].map(|v| v.iter().map(|&v| v as u32).collect());
                     let signed: [Vec<i32>; 2] =
@@ -70,23 +72,24 @@ macro_rules! tests {
                     let narrow_places: Vec<u32> = (0..80).rev().collect();
                     let signed_places: Vec<i32> = (0..80).rev().collect();
                     for turned in [false, true] {
-                        let mut out = [[T::NAN; 80]; 3];
+                        let mut out = [[T::NAN; 80]; 5];
                         macro_rules! call {
-                            ($kind:ident, $index:ty, $pos:expr, $crd:expr, $places:expr, $out:expr) => {
+                            ($kinds:expr, $of_pos:ty, $index:ty, $pos:expr, $crd:expr, $places:expr, $out:expr) => {
                                 // SAFETY: the signature is the one that is documented; all indices
                                 // lie within what is given.
                                 unsafe {
                                     type Rows = unsafe extern "C" fn(
-                                        *const $index,
+                                        *const $of_pos,
                                         *const $index,
                                         *const T,
                                         *const T,
                                         *mut T,
                                         isize,
                                         isize,
-                                        *const $index,
+                                        *const $of_pos,
                                     );
-                                    let rows = kernel(level, Loop::Rows(IndexKind::$kind), exact);
+                                    let (pos, crd) = $kinds;
+                                    let rows = kernel(level, Loop::Rows(pos, crd), exact);
                                     let rows: Rows = std::mem::transmute(rows);
                                     let (a, x) = (a.as_ptr(), x.as_ptr());
                                     let places = if turned { $places.as_ptr() } else { std::ptr::null() };
@@ -94,10 +97,15 @@ macro_rules! tests {
                                 }
                             };
                         }
-                        let [u, i, l] = &mut out;
-                        call!(U32, u32, narrow[0].as_ptr(), narrow[1].as_ptr(), narrow_places, u);
-                        call!(I32, i32, signed[0].as_ptr(), signed[1].as_ptr(), signed_places, i);
-                        call!(I64, i64, pos.as_ptr(), crd.as_ptr(), places, l);
+                        let [b, w, u, i, l] = &mut out;
+                        let starts = narrow[0].as_ptr();
+                        use IndexKind::{I32, I64, U8, U16, U32};
+                        call!((U32, U8), u32, u8, starts, bytes.as_ptr(), narrow_places, b);
+                        call!((U32, U16), u32, u16, starts, words.as_ptr(), narrow_places, w);
+                        call!((U32, U32), u32, u32, starts, narrow[1].as_ptr(), narrow_places, u);
+                        let starts = signed[0].as_ptr();
+                        call!((I32, I32), i32, i32, starts, signed[1].as_ptr(), signed_places, i);
+                        call!((I64, I64), i64, i64, pos.as_ptr(), crd.as_ptr(), places, l);
                         for mut out in out {
                             if turned {
                                 out.reverse();
@@ -196,6 +204,15 @@ macro_rules! tests {
                             let kernel = |kind| kernel(level, Loop::GatherDot(kind), false);
                                 type Gather<I> =
                                     unsafe extern "C" fn(*const T, *const I, *const T, usize) -> T;
+                                let bytes: Vec<u8> = crd.iter().map(|&c| c as u8).collect();
+                                let words: Vec<u16> = crd.iter().map(|&c| c as u16).collect();
+                                let f: Gather<u8> = std::mem::transmute(kernel(IndexKind::U8));
+                                let found = f(a.as_ptr(), bytes.as_ptr(), x.as_ptr(), n);
+                                let near = (0..n).map(|p| a[p] as f64 * x[usize::from(bytes[p])] as f64);
+                                close(found, near.sum::<f64>() as T, n as T);
+                                let f: Gather<u16> = std::mem::transmute(kernel(IndexKind::U16));
+                                let found = f(a.as_ptr(), words.as_ptr(), x.as_ptr(), n);
+                                close(found, gathered as T, n as T);
                                 let f: Gather<u32> = std::mem::transmute(kernel(IndexKind::U32));
                                 let found = f(a.as_ptr(), crd.as_ptr(), x.as_ptr(), n);
                                 close(found, gathered as T, n as T);

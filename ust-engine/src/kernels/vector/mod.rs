@@ -119,7 +119,7 @@ macro_rules! index {
         })*
     };
 }
-index!(u32, i32, i64);
+index!(u8, u16, u32, i32, i64);
 
 /// A number that vectors hold.
 pub(crate) trait Real:
