@@ -146,7 +146,6 @@ impl Prepared {
         let (planned, tensors) = plan(&self.assignment, &stage, &refs(&given), options, last)?;
         let tensors: Vec<&Tensor> = tensors.iter().collect();
         let made = Compiled::new(planned, &stage, &tensors, options.backend, options.strict)?;
-        drop(tensors);
         if last {
             begun.made = given.into_iter().map(Operand::made).collect();
         } else {
