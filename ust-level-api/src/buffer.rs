@@ -46,6 +46,11 @@ pub unsafe trait Owner<T>: Send + Sync {
     fn slice_mut(&mut self) -> Option<&mut [T]> {
         None
     }
+    /// Keeps the first `len` elements, and gives back the memory of the others where that pays.
+    /// Says no, and does nothing, where that needs a copy.
+    fn truncate(&mut self, _len: usize) -> bool {
+        false
+    }
     /// The elements as a vector without a copy, where this owner is one.
     fn take_vec(&mut self) -> Option<Vec<T>> {
         None
@@ -59,6 +64,11 @@ unsafe impl<T: Plain> Owner<T> for Vec<T> {
     }
     fn slice_mut(&mut self) -> Option<&mut [T]> {
         Some(self)
+    }
+    fn truncate(&mut self, len: usize) -> bool {
+        Vec::truncate(self, len);
+        self.shrink_to_fit();
+        true
     }
     fn take_vec(&mut self) -> Option<Vec<T>> {
         Some(std::mem::take(self))
@@ -123,6 +133,14 @@ impl<T: Plain> Buffer<T> {
         Arc::get_mut(&mut self.0)
             .and_then(|owner| owner.slice_mut())
             .expect("a fresh or unshared writable owner")
+    }
+
+    /// Keeps the first `len` elements, or all there are. Cost: O(1) when this is the only handle to
+    /// memory of our own that is large, else one copy.
+    pub fn truncate(&mut self, len: usize) {
+        if len < self.len() && !Arc::get_mut(&mut self.0).is_some_and(|owner| owner.truncate(len)) {
+            self.0 = Arc::new(self.0.slice()[..len].to_vec());
+        }
     }
 
     /// The elements as a vector. Cost: O(1) for an unshared vector, else one copy.
@@ -232,6 +250,29 @@ mod tests {
         assert_eq!(a.as_ptr(), at, "an unshared buffer is written in place");
         let back = a.into_vec();
         assert_eq!(back.as_ptr(), at, "and given back without a copy");
+    }
+
+    #[test]
+    fn what_is_shortened_leaves_no_numbers_where_zeros_are_asked_for() {
+        let mut long = Buffer::<u64>::unspecified(8 * HUGE);
+        long.make_mut().fill(u64::MAX);
+        let shared = long.clone();
+        long.truncate(9);
+        assert_eq!((long.len(), shared.len(), long[8]), (9, 8 * HUGE, u64::MAX));
+        drop((long, shared));
+        for len in [9, HUGE, 7 * HUGE] {
+            let mut long = Buffer::<u64>::unspecified(8 * HUGE);
+            long.make_mut().fill(u64::MAX);
+            let at = long.as_ptr();
+            long.truncate(len);
+            long.truncate(len + 1);
+            assert_eq!((long.len(), long.as_ptr(), long[len - 1]), (len, at, u64::MAX));
+            drop(long);
+            assert!(Buffer::<u64>::zeroed(8 * HUGE).iter().all(|&v| v == 0));
+        }
+        let mut short = Buffer::from(vec![1_u8, 2, 3]);
+        short.truncate(2);
+        assert_eq!(short[..], [1, 2]);
     }
 
     #[test]

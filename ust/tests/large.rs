@@ -162,6 +162,28 @@ fn entries_that_equal_the_fill_value_make_no_block() {
 }
 
 #[test]
+fn padding_of_any_value_is_left_out_of_rows_and_columns() {
+    let coo = entries(&[401, 397], 30_000, 0);
+    let format = |text: &str| Format::resolve(text, Some(2)).unwrap();
+    let padded = ["Dense", "DIA-I", "DIA-J", "BSR(4, 4)", "BSC(2, 8)"].map(format);
+    in_pools(|| {
+        for fill in [0.0, 5.0, -0.0, f64::INFINITY, f64::NAN] {
+            let options = BuildOptions { fill: Some(fill.into()), ..Default::default() };
+            for from in &padded {
+                let source = Tensor::from_coo_with(&coo, from, &options).unwrap();
+                let kept = sums(&coo).into_iter().filter(|&(_, value)| value != fill);
+                let kept: std::collections::BTreeMap<_, _> = kept.collect();
+                for to in ["CSR", "CSC", "COO"] {
+                    let made = source.convert(&format(to)).unwrap();
+                    assert_eq!(sums(&made.to_coo().unwrap()), kept, "`{from}` to `{to}`, {fill}");
+                    assert!(made.fill().same(&fill.into()));
+                }
+            }
+        }
+    });
+}
+
+#[test]
 fn tensors_are_transposed_at_any_level() {
     let orders = ["(k, i, j)", "(j, i, k)", "(k, j, i)"].map(|order| {
         let levels = order.trim_matches(['(', ')']).replace(", ", " : compressed, ");

@@ -132,6 +132,38 @@ impl Bounds {
     }
 }
 
+impl Bounds {
+    /// For a dimension, its factor in each level's coordinate. `None` where it is no sum of multiples.
+    pub(crate) fn factors(&self, dim: usize) -> Option<&[i64]> {
+        self.affine[dim].as_ref().map(|affine| &affine.factors[..])
+    }
+
+    /// Where a level's coordinate can be while a dimension's is `at`, given those of the levels
+    /// above. `None` where the dimension does not say.
+    pub(crate) fn at(
+        &self,
+        (dim, at): (usize, &Expr),
+        level: usize,
+        above: &[Expr],
+        sizes: &Sizes,
+    ) -> Option<Interval> {
+        let affine = self.affine[dim].as_ref()?;
+        let (least, most) = rest(affine, level, above, sizes);
+        let at = at.clone();
+        match affine.factors[level] {
+            0 => None,
+            factor @ 1.. => Some(Interval {
+                lo: ceil_div(at.clone() - most, factor),
+                hi: (at - least).floor_div(factor) + 1,
+            }),
+            factor => Some(Interval {
+                lo: ceil_div(least - at.clone(), -factor),
+                hi: (most - at).floor_div(-factor) + 1,
+            }),
+        }
+    }
+}
+
 /// The least and the greatest value of a dimension without this level's share.
 fn rest(affine: &Affine, level: usize, above: &[Expr], sizes: &Sizes) -> (Expr, Expr) {
     let mut known = Expr::Int(affine.constant);

@@ -35,16 +35,14 @@ struct Arrays {
     padding: Option<Scalar>,
 }
 
-impl Arrays {
-    /// Whether a value is an entry, not padding.
-    fn is_entry(&self, value: Expr) -> Expr {
-        let Some(fill) = self.padding else { return Expr::Bool(true) };
-        // No number is unequal to itself.
-        let is_nan = Some(fill) != self.padding;
-        match is_nan {
-            true => value.clone().equals(value),
-            false => Expr::binary(BinOp::Ne, value, Expr::Const(fill)),
-        }
+/// Whether a value is an entry, not padding of the given value.
+pub(super) fn is_entry(value: Expr, padding: Option<Scalar>) -> Expr {
+    let Some(fill) = padding else { return Expr::Bool(true) };
+    // No number is unequal to itself.
+    let is_nan = Some(fill) != padding;
+    match is_nan {
+        true => value.clone().equals(value),
+        false => Expr::binary(BinOp::Ne, value, Expr::Const(fill)),
     }
 }
 
@@ -59,7 +57,7 @@ fn descend(
     if level == wanted.len() {
         let value = b.load(out.values, parent);
         let value = b.bind("value", value);
-        return b.if_(out.is_entry(value.clone()), |b| {
+        return b.if_(is_entry(value.clone(), out.padding), |b| {
             b.reduce(BinOp::Add, out.sum, Expr::Int(0), value);
             b.reduce(BinOp::Add, out.count, Expr::Int(0), Expr::Int(1));
         });

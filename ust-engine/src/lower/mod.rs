@@ -4,7 +4,8 @@
 //! parent, and the interval in which its coordinate can be valid, given the coordinates already
 //! fixed ([`bounds`]). [`nest`] walks a whole tensor, [`find`] searches for one element,
 //! [`unpack`] turns storage into columns of coordinates, `scatter` into columns sorted by a
-//! key, `cells` into a place for every element, [`native`] runs what was emitted. [`view`] is about slices.
+//! key, `sweep` too where what has a key is found without a walk, `cells` into a place for every
+//! element, [`native`] runs what was emitted. [`view`] is about slices.
 
 pub mod bounds;
 pub(crate) mod cells;
@@ -13,6 +14,7 @@ pub mod native;
 pub mod nest;
 pub(crate) mod pieces;
 pub(crate) mod scatter;
+pub(crate) mod sweep;
 pub mod unpack;
 pub mod view;
 

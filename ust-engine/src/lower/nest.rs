@@ -1,7 +1,7 @@
 //! A loop nest over everything that a tensor stores.
 
 use ust_level_api::ir::{ArrayId, BinOp, Builder, Elem, Expr, Ty, Var};
-use ust_level_api::{Interval, Step, WalkKind, WalkSite};
+use ust_level_api::{Interval, Step, Walk, WalkKind, WalkSite};
 
 use super::bounds::{Bounds, Sizes};
 use super::emit;
@@ -146,28 +146,19 @@ impl Operand {
         reach: Reach,
         body: &mut dyn FnMut(&mut Builder, &Leaf),
     ) -> bool {
-        self.walk_within(b, reach, None, None, body).repeats
+        self.walk_within(b, reach, Part::All, None, body).repeats
     }
 
-    /// The last level, where its cursor is a coordinate whatever stands above: what
-    /// [`Operand::walk_tile`] needs.
-    pub(crate) fn tiled_level(format: &Format) -> Option<usize> {
-        let last = format.level_count().checked_sub(1)?;
-        let level = &format.descriptions()[last];
-        (level.walk == WalkKind::Coordinate && level.props.full).then_some(last)
-    }
-
-    /// As [`Operand::walk`], to those children of each parent at a level only whose cursors are
-    /// among `piece.0 .. piece.1`.
-    pub(crate) fn walk_tile(
+    /// As [`Operand::walk`], to what stands at one coordinate of a dimension. Levels whose cursor is
+    /// a coordinate that depends on it are not walked, but entered at once: the last level that it
+    /// depends on is to be one of them.
+    pub(crate) fn walk_at(
         &self,
         b: &mut Builder,
-        reach: Reach,
-        level: usize,
-        piece: (Expr, Expr),
+        (dim, at): (usize, Expr),
         body: &mut dyn FnMut(&mut Builder, &Leaf),
     ) -> Walked {
-        self.walk_within(b, reach, Some((level, piece)), None, body)
+        self.walk_within(b, Reach::Inside, Part::At(dim, at), None, body)
     }
 
     /// As [`Operand::walk`], over a piece of the outermost loop: cursors `piece.0 .. piece.1`, which
@@ -179,7 +170,7 @@ impl Operand {
         piece: (Expr, Expr),
         body: &mut dyn FnMut(&mut Builder, &Leaf),
     ) -> Walked {
-        self.walk_within(b, reach, Some((0, piece)), None, body)
+        self.walk_within(b, reach, Part::Piece(piece), None, body)
     }
 
     /// As [`Operand::walk_piece`], to those positions of the last level only that stand in an array,
@@ -194,7 +185,8 @@ impl Operand {
         body: &mut dyn FnMut(&mut Builder, &Leaf),
     ) -> Walked {
         let next = b.var("next", Expr::Int(0));
-        self.walk_within(b, reach, Some((0, piece)), Some(Places { places, count, next }), body)
+        let places = Places { places, count, next };
+        self.walk_within(b, reach, Part::Piece(piece), Some(places), body)
     }
 
     /// Whether a walk over everything stored visits the positions of each level one after another.
@@ -216,7 +208,7 @@ impl Operand {
         &self,
         b: &mut Builder,
         reach: Reach,
-        piece: Option<(usize, (Expr, Expr))>,
+        part: Part,
         places: Option<Places>,
         body: &mut dyn FnMut(&mut Builder, &Leaf),
     ) -> Walked {
@@ -228,7 +220,7 @@ impl Operand {
             inside: Expr::Bool(true),
         };
         let walked = Walked { repeats: false, splits: false };
-        let mut loops = Loops { operand: self, reach, piece, places, walked, body };
+        let mut loops = Loops { operand: self, reach, part, places, walked, body };
         loops.level(b, leaf);
         loops.walked
     }
@@ -292,6 +284,15 @@ pub struct Walked {
     pub splits: bool,
 }
 
+/// What part of a tensor is walked.
+enum Part {
+    All,
+    /// Such cursors of the outermost loop.
+    Piece((Expr, Expr)),
+    /// What stands at one coordinate of a dimension.
+    At(usize, Expr),
+}
+
 /// Positions in ascending order, and how far a walk has come.
 #[derive(Clone)]
 struct Places {
@@ -336,8 +337,7 @@ impl Places {
 struct Loops<'a, 'b> {
     operand: &'a Operand,
     reach: Reach,
-    /// The level and the piece of its loop that is walked, instead of all of it.
-    piece: Option<(usize, (Expr, Expr))>,
+    part: Part,
     /// The positions of the last level that are visited, instead of all.
     places: Option<Places>,
     walked: Walked,
@@ -358,11 +358,23 @@ impl Loops<'_, '_> {
         let walk = ty.walk(&site, b);
         let name = operand.cursor_name(level);
         let Interval { mut lo, mut hi } = walk.cursor.clone();
+        let mut only = None;
         // What is carried from stop to stop must be carried from the first.
         if walk.advance.is_none() {
             self.walked.splits |= level == 0;
-            if let Some((_, (from, to))) = self.piece.as_ref().filter(|(at, _)| *at == level) {
-                (lo, hi) = (lo.max(from.clone()), hi.min(to.clone()));
+            match &self.part {
+                Part::Piece((from, to)) if level == 0 => {
+                    (lo, hi) = (lo.max(from.clone()), hi.min(to.clone()));
+                }
+                Part::At(dim, at) if walk.kind == WalkKind::Coordinate => {
+                    let at = (*dim, at);
+                    match operand.bounds.at(at, level, &above.levels, &operand.sizes) {
+                        Some(one) if one.hi == one.lo.clone() + 1 => only = Some(one.lo),
+                        Some(few) => (lo, hi) = (lo.max(few.lo), hi.min(few.hi)),
+                        None => {}
+                    }
+                }
+                _ => {}
             }
         }
         let last = level + 1 == operand.format.level_count();
@@ -377,23 +389,33 @@ impl Loops<'_, '_> {
                 self.child(b, above, walk.kind, step.crd, place);
             });
         }
-        b.for_(&name, lo, hi, |b, cursor| {
-            let Step { crd, pos, guard, run } = (walk.step)(b, cursor.clone());
-            b.if_(guard.unwrap_or(Expr::Bool(true)), |b| match run {
-                None => self.child(b, above, walk.kind, crd, pos),
-                Some(run) => {
-                    self.walked.repeats = true;
-                    let pos = b.bind("run_pos", pos);
-                    let lo = b.bind("run_lo", crd);
-                    b.for_("in_run", lo.clone(), lo + run, |b, crd| {
-                        self.child(b, above, walk.kind, crd, pos);
-                    });
-                }
-            });
-            if let Some(advance) = &walk.advance {
-                advance(b, cursor);
+        match only {
+            None => b.for_(&name, lo, hi, |b, cursor| self.stop(b, above, &walk, cursor)),
+            Some(cursor) => {
+                let cursor = b.bind(&name, cursor);
+                let here = lo.le(cursor.clone()).and(cursor.clone().lt(hi));
+                b.if_(here, |b| self.stop(b, above, &walk, cursor));
+            }
+        }
+    }
+
+    /// Handles one stop of a walk.
+    fn stop(&mut self, b: &mut Builder, above: Leaf, walk: &Walk<'_>, cursor: Expr) {
+        let Step { crd, pos, guard, run } = (walk.step)(b, cursor.clone());
+        b.if_(guard.unwrap_or(Expr::Bool(true)), |b| match run {
+            None => self.child(b, above, walk.kind, crd, pos),
+            Some(run) => {
+                self.walked.repeats = true;
+                let pos = b.bind("run_pos", pos);
+                let lo = b.bind("run_lo", crd);
+                b.for_("in_run", lo.clone(), lo + run, |b, crd| {
+                    self.child(b, above, walk.kind, crd, pos);
+                });
             }
         });
+        if let Some(advance) = &walk.advance {
+            advance(b, cursor);
+        }
     }
 
     /// Handles one child: names its coordinate and position, tests the dimensions that it

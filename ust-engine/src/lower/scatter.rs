@@ -51,18 +51,10 @@ pub(crate) fn scatter(
     let keys = key.domain.size as usize;
     // Each piece counts every key: all counts together are to be about as many as the entries.
     let most = (2 * tensor.nse() / keys.max(1)).max(1);
-    let tiles = tiles(tensor);
-    let pieces: Vec<Vec<[i64; 2]>> = match &tiles {
-        Some((_, tiles)) => {
-            let pieces = rayon::current_num_threads().min(most);
-            tiles.chunks(tiles.len().div_ceil(pieces)).map(<[_]>::to_vec).collect()
-        }
-        None => pieces(tensor, most)?.into_iter().map(|piece| vec![piece]).collect(),
-    };
-    let level = tiles.map_or(0, |(level, _)| level);
+    let pieces = pieces(tensor, most)?;
     // Before the counts of the first piece stands a 0: together they become where keys begin.
     let mut next = Buffer::<u32>::zeroed(pieces.len() * keys + 1);
-    let job = Job { tensor, key, columns, keep, level, pieces: &pieces };
+    let job = Job { tensor, key, columns, keep, pieces: &pieces };
     if !job.run(false, next.make_mut(), |_| {})? {
         return Ok(None);
     }
@@ -106,26 +98,6 @@ fn pieces(tensor: &Tensor, most: usize) -> Result<Vec<[i64; 2]>, Error> {
     })
 }
 
-/// Values in a tile, about: with what is made of them they stay in the second cache.
-const TILE: usize = 1 << 15;
-/// Coordinates in a tile, at least: else less is gained than it costs to visit each parent anew.
-const NARROW: usize = 1 << 8;
-
-/// Where the last level has a place for each of many coordinates, under few parents: that level,
-/// and ranges of it that are walked under all parents, one after another. What is made of a tile of
-/// several diagonals are neighbouring rows.
-fn tiles(tensor: &Tensor) -> Option<(usize, Vec<[i64; 2]>)> {
-    let level = Operand::tiled_level(tensor.format()).filter(|&level| level > 0)?;
-    let domain = tensor.bound().levels()[level];
-    let size = usize::try_from(domain.size).ok().filter(|&size| size >= 2 * NARROW)?;
-    let width = TILE / (tensor.nse() / size).max(1);
-    if width < NARROW {
-        return None;
-    }
-    let ends = |at: usize| domain.lower + at.min(size) as i64;
-    Some((level, (0..size).step_by(width).map(|at| [ends(at), ends(at + width)]).collect()))
-}
-
 /// Entries that are looked at to see how far apart keys lie.
 const SAMPLE: i64 = 1 << 15;
 
@@ -136,17 +108,14 @@ const SAMPLE: i64 = 1 << 15;
 /// # Errors
 /// As [`scatter`].
 pub(crate) fn is_wide(tensor: &Tensor, key: Key<'_>) -> Result<bool, Error> {
-    if tiles(tensor).is_some() {
-        return Ok(false);
-    }
     let Some([lo, hi]) = outermost(tensor, Reach::Inside)? else { return Ok(false) };
     let whole = i128::from(hi) - i128::from(lo);
     let length = (whole * i128::from(SAMPLE) / tensor.nse().max(1) as i128).max(1);
     let (mut distinct, mut entries) = (0, 0);
     for part in [1, 2] {
         let from = lo + (whole * part / 3) as i64;
-        let pieces = [vec![[from, from.saturating_add(length as i64).min(hi)]]];
-        let job = Job { tensor, key, columns: &[], keep: None, level: 0, pieces: &pieces };
+        let pieces = [[from, from.saturating_add(length as i64).min(hi)]];
+        let job = Job { tensor, key, columns: &[], keep: None, pieces: &pieces };
         let mut counts = Buffer::<u32>::zeroed(key.domain.size as usize + 1);
         if !job.run(false, counts.make_mut(), |_| {})? {
             return Ok(false);
@@ -162,10 +131,8 @@ struct Job<'a> {
     key: Key<'a>,
     columns: &'a [(IndexExpr, IndexKind)],
     keep: Option<&'a IndexArray>,
-    /// The level whose loop is cut into pieces.
-    level: usize,
-    /// Those that are walked one after another, and each such sequence.
-    pieces: &'a [Vec<[i64; 2]>],
+    /// Those of the outermost loop.
+    pieces: &'a [[i64; 2]],
 }
 
 impl Job<'_> {
@@ -202,13 +169,10 @@ impl Job<'_> {
             .pieces
             .iter()
             .enumerate()
-            .map(|(number, pieces)| {
+            .map(|(number, &[from, to])| {
                 let base = 1 + number as i64 * self.key.domain.size as i64;
-                let own = |&[from, to]: &[i64; 2]| {
-                    let own = [from, to, base - self.key.domain.lower].map(Param::Int);
-                    sizes.iter().copied().chain(own).collect()
-                };
-                pieces.iter().map(own).collect()
+                let own = [from, to, base - self.key.domain.lower].map(Param::Int);
+                vec![sizes.iter().copied().chain(own).collect()]
             })
             .collect();
         let mut memory: Vec<Memory<'_>> = Vec::new();
@@ -239,8 +203,7 @@ impl Job<'_> {
                 .collect();
             (values, columns)
         });
-        let level = self.level;
-        let walked = operand.walk_tile(&mut b, Reach::Inside, level, piece, &mut |b, leaf| {
+        let walked = operand.walk_piece(&mut b, Reach::Inside, piece, &mut |b, leaf| {
             let wanted = kept
                 .map_or(Expr::Bool(true), |keep| b.load(keep, leaf.value()).equals(Expr::Int(1)));
             b.if_(wanted, |b| {

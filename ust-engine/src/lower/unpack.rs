@@ -278,12 +278,11 @@ impl Column32 {
     /// The column, of which so many rows were written.
     pub(super) fn done(self, written: usize) -> IndexColumn {
         macro_rules! done {
-            ($words:expr) => {
-                match written < $words.len() {
-                    true => $words[..written].to_vec().into(),
-                    false => $words.into(),
-                }
-            };
+            ($words:expr) => {{
+                let mut words = $words;
+                words.truncate(written);
+                words.into()
+            }};
         }
         match self {
             Self::U32(words) => done!(words),

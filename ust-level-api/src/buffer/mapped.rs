@@ -240,6 +240,14 @@ unsafe impl<T: Plain> Owner<T> for Mapped<T> {
     fn slice_mut(&mut self) -> Option<&mut [T]> {
         Some(bytemuck::checked::cast_slice_mut(self.memory_mut()))
     }
+    fn truncate(&mut self, len: usize) -> bool {
+        // Unlike memory that grew, what is cut off may have been written.
+        let bytes = self.bytes;
+        let pages = self.pages_mut();
+        pages.touched = pages.touched.max(bytes);
+        Mapped::truncate(self, len);
+        true
+    }
 }
 
 #[cfg(test)]

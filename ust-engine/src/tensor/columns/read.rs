@@ -11,7 +11,8 @@ use crate::error::Error;
 use crate::format::{Bound, Format, IndexExpr, LevelDomain};
 use crate::kernels::moving::sort::shift_for_few;
 use crate::lower::bounds::Affine;
-use crate::lower::scatter::{Key, is_wide, scatter};
+use crate::lower::scatter::{Key, Scattered, is_wide, scatter};
+use crate::lower::sweep::sweep;
 use crate::lower::unpack::{Wanted, What};
 use crate::tensor::access::Unpacked;
 use crate::tensor::{Tensor, Values};
@@ -80,13 +81,16 @@ impl Table {
             return Ok(None);
         }
         let (first, domain) = (&to.levels()[0], bound.levels()[0]);
+        let key = Key { expr: &first.expr, domain };
         let mut columns: Vec<_> = to.levels()[1..]
             .iter()
             .zip(&bound.levels()[1..])
             .map(|(level, domain)| (level.expr.clone(), kind(domain)))
             .collect();
+        if let Some(made) = sweep(tensor, key, &columns)? {
+            return Ok(Some(Self::by_key(made, domain)));
+        }
         let keep = tensor.has_padding().then(|| IndexArray::from(tensor.entry_mask()));
-        let key = Key { expr: &first.expr, domain };
         let in_buckets = domain.lower == 0
             && n * tensor.dtype().bytes() >= IN_BUCKETS
             && tensor.dtype().bytes() <= 8
@@ -108,7 +112,12 @@ impl Table {
             table.sort_buckets(&keys, shift, &made.starts[1..], domain.size)?;
             return Ok(Some(table));
         }
-        let Some(made) = scatter(tensor, key, &columns, keep.as_ref())? else { return Ok(None) };
+        let made = scatter(tensor, key, &columns, keep.as_ref())?;
+        Ok(made.map(|made| Self::by_key(made, domain)))
+    }
+
+    /// Entries by a key, which becomes the first level's coordinate.
+    fn by_key(made: Scattered, domain: LevelDomain) -> Self {
         let keys = match domain.lower {
             0 => IndexColumn::Runs(made.starts),
             lower => {
@@ -122,7 +131,7 @@ impl Table {
         };
         let mut table = Self::transposed(made.columns, made.values, keys.len());
         table.levels.insert(0, keys);
-        Ok(Some(table))
+        table
     }
 
     /// Entries of a transposition.
