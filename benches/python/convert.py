@@ -20,7 +20,8 @@ FORMATS = {
     "CSC": lambda a: a.tocsc(),
     "BSR(4, 4)": lambda a: a.tobsr((4, 4)),
     "DIA-J": lambda a: a.todia(),
-    "Dense": lambda a: a.toarray(),
+    # By row, as ours; of columns the default is by column.
+    "Dense": lambda a: a.toarray(order="C"),
 }
 SUITED = {
     "random": ["COO", "CSR", "CSC"],

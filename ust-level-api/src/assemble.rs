@@ -231,6 +231,13 @@ fn offsets(child_parent: &IndexColumn, parents: Pos) -> IndexColumn {
         IndexColumn::Runs(starts) if starts.len() == parents + 1 => {
             return IndexColumn::U32(starts.clone());
         }
+        // All children have one parent.
+        &IndexColumn::Same(parent, n) => {
+            let before = std::iter::repeat_n(0, parent as usize + 1);
+            let behind = std::iter::repeat_n(n as i64, parents - parent as usize);
+            let all: Vec<i64> = before.chain(behind).collect();
+            return all.into();
+        }
         _ if narrow(n) => {}
         _ => return with_column!(child_parent, p => boundaries::<i64>(p, n, parents)),
     }

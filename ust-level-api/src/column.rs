@@ -270,8 +270,34 @@ fn run_of(starts: &[u32], at: usize) -> usize {
 #[doc(hidden)]
 #[must_use]
 pub fn expanded(starts: &Buffer<u32>) -> Buffer<u32> {
-    let column = IndexColumn::Runs(starts.clone());
-    in_blocks(column.len(), &|first, out| column.read(first, out), |number| number as u32)
+    /// Most runs are short: a store of this many, of which the next run overwrites what is not its.
+    const SHORT: usize = 16;
+    use rayon::prelude::*;
+    let len = starts.last().map_or(0, |&end| end as usize);
+    let mut made = Buffer::<u32>::unspecified(len);
+    let chunk = crate::assemble::chunk_len(len);
+    made.make_mut().par_chunks_mut(chunk).enumerate().for_each(|(number, out)| {
+        let first = number * chunk;
+        let (from, mut at) = (run_of(starts, first), 0);
+        for (run, &end) in (from as u32..).zip(&starts[from + 1..]) {
+            let end = (end as usize - first).min(out.len());
+            let rest = match out.get_mut(at..at + SHORT) {
+                Some(short) => {
+                    short.fill(run);
+                    at + SHORT
+                }
+                None => at,
+            };
+            if rest < end {
+                out[rest..end].fill(run);
+            }
+            at = end;
+            if at == out.len() {
+                break;
+            }
+        }
+    });
+    made
 }
 
 /// Numbers made or copied at a time, so that they stay in cache.
@@ -374,6 +400,26 @@ mod tests {
             assert_eq!((none.len(), none.extremes(), none.to_vec()), (0, None, vec![]));
             none.read(0, &mut []);
         }
+    }
+
+    #[test]
+    fn runs_of_any_length_are_written_out() {
+        for longest in [1, 3, 17, 40, 1000] {
+            // Every third run is empty.
+            let mut starts = vec![0_u32];
+            for run in 0..200_000 / longest {
+                let length = if run % 3 == 1 { 0 } else { run * 7 % longest + 1 };
+                starts.push(starts[starts.len() - 1] + length);
+            }
+            let numbers: Vec<u32> = starts
+                .windows(2)
+                .enumerate()
+                .flat_map(|(run, ends)| (ends[0]..ends[1]).map(move |_| run as u32))
+                .collect();
+            assert_eq!(expanded(&starts.into())[..], numbers);
+        }
+        assert!(expanded(&vec![0].into()).is_empty());
+        assert!(expanded(&vec![0, 0].into()).is_empty());
     }
 
     #[test]

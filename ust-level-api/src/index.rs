@@ -5,7 +5,7 @@ use std::fmt;
 use num_traits::{AsPrimitive, ToPrimitive};
 
 use crate::Buffer;
-use crate::column::{IndexColumn, in_blocks};
+use crate::column::{IndexColumn, expanded, in_blocks};
 use crate::error::LevelError;
 
 /// How an index is stored: bits and sign.
@@ -240,6 +240,7 @@ impl IndexArray {
     ) -> Result<Self, LevelError> {
         match (kind, column) {
             (IndexKind::U32, IndexColumn::U32(words)) => return Ok(Self::U32(words.clone())),
+            (IndexKind::U32, IndexColumn::Runs(starts)) => return Ok(Self::U32(expanded(starts))),
             (IndexKind::I32, IndexColumn::I32(words)) => return Ok(Self::I32(words.clone())),
             (IndexKind::I64, IndexColumn::I64(words)) => return Ok(Self::I64(words.clone())),
             _ => {}

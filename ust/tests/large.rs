@@ -1,7 +1,8 @@
 //! Conversions of tensors that are large enough for the quick ways, by one thread and by several.
 
+use ust::lower::view::Window;
 use ust::tensor::BuildOptions;
-use ust::{Coo, Format, Scalar, Tensor};
+use ust::{Coo, Format, IndexArray, Scalar, Tensor};
 
 /// Entries at chance places, in no order; `twice` of a hundred stand twice.
 fn entries(shape: &[usize], count: usize, twice: u64) -> Coo {
@@ -181,6 +182,34 @@ fn padding_of_any_value_is_left_out_of_rows_and_columns() {
             }
         }
     });
+}
+
+#[test]
+fn what_is_stored_as_it_is_wanted_is_shared() {
+    let coo = entries(&[1000, 300], 30_000, 0);
+    let rows = Tensor::from_coo(&coo, &"CSR".parse().unwrap()).unwrap();
+    let list = rows.convert(&"COO".parse().unwrap()).unwrap();
+    let back = list.convert(&"CSR".parse().unwrap()).unwrap();
+    let columns = |tensor: &Tensor| match &tensor.levels()[1].0[..] {
+        [.., IndexArray::U32(crd)] => crd.clone(),
+        other => panic!("coordinates of four bytes, not {other:?}"),
+    };
+    for other in [&list, &back] {
+        assert!(columns(&rows).shares_memory_with(&columns(other)));
+        let start = |tensor: &Tensor| tensor.values().typed::<f64>().unwrap().as_ptr();
+        assert_eq!(start(&rows), start(other));
+    }
+    assert_eq!(back, rows);
+    // Wide, narrow and sliced ones are written anew, and nothing is lost.
+    for widths in ["posWidth = 64", "crdWidth = 16", "posWidth = 64, crdWidth = 64"] {
+        let from = format!("(i, j) -> (i : dense, j : compressed), {widths}");
+        let from = rows.convert(&from.parse().unwrap()).unwrap();
+        assert_eq!(from.convert(list.format()).unwrap(), list);
+    }
+    let window = |offset, size, stride| Window { offset, size, stride };
+    let half = rows.slice(&[window(0, 500, 2), window(10, 100, 1)]).unwrap();
+    let made = half.convert(list.format()).unwrap();
+    assert_eq!(sums(&made.to_coo().unwrap()), sums(&half.to_coo().unwrap()));
 }
 
 #[test]

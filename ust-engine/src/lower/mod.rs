@@ -3,7 +3,7 @@
 //! A level type knows its own level. Here the levels are put one under another: each is told its
 //! parent, and the interval in which its coordinate can be valid, given the coordinates already
 //! fixed ([`bounds`]). [`nest`] walks a whole tensor, [`find`] searches for one element,
-//! [`unpack`] turns storage into columns of coordinates, `scatter` into columns sorted by a
+//! [`unpack`] turns storage into columns of coordinates (`stored` finds those that it has), `scatter` into columns sorted by a
 //! key, `sweep` too where what has a key is found without a walk, `cells` into a place for every
 //! element, [`native`] runs what was emitted. [`view`] is about slices.
 
@@ -14,6 +14,7 @@ pub mod native;
 pub mod nest;
 pub(crate) mod pieces;
 pub(crate) mod scatter;
+pub(crate) mod stored;
 pub(crate) mod sweep;
 pub mod unpack;
 pub mod view;

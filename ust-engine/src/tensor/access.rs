@@ -16,6 +16,7 @@ use crate::kernels::moving::kept::kept;
 use crate::lower::find::find;
 use crate::lower::native::Code;
 use crate::lower::nest::{Operand, Reach};
+use crate::lower::stored::stored;
 use crate::lower::unpack::{Column, Keep, Wanted, What, unpack_as};
 use crate::lower::view::View;
 
@@ -151,9 +152,18 @@ impl Tensor {
         let values = self.values.clone();
         // Where everything stored is visited as it stands, values are, too.
         if keep.is_none() && in_order {
-            let columns =
-                unpack_as(self, Reach::Inside, &columns, Keep::All, rows, Code::trusting)?;
-            if columns.iter().all(|column| column.len() == self.nse()) {
+            let mut known = stored(self, &columns);
+            let unknown = columns.iter().zip(&known).filter(|(_, known)| known.is_none());
+            let unknown: Vec<Wanted> = unknown.map(|(wanted, _)| wanted.clone()).collect();
+            let made = match unknown.is_empty() && !columns.is_empty() {
+                true => Vec::new(),
+                false => unpack_as(self, Reach::Inside, &unknown, Keep::All, rows, Code::trusting)?,
+            };
+            let all = made.iter().all(|column| column.len() == self.nse());
+            let mut made = made.into_iter();
+            known.iter_mut().filter(|known| known.is_none()).for_each(|known| *known = made.next());
+            if all {
+                let columns = known.into_iter().flatten().collect();
                 return Ok(Unpacked { columns, places: None, values });
             }
         }

@@ -18,7 +18,7 @@ impl Tensor {
     /// them from padding; duplicates are summed where it is unique.
     ///
     /// Cost: nothing for the same format; else O(nse) to unpack, a sort where the orders differ,
-    /// and O(nse) to assemble.
+    /// and O(nse) to assemble. Arrays that both formats keep alike are shared, not copied.
     ///
     /// # Errors
     /// As [`Tensor::from_coo_with`]: a level that cannot hold the entries, a width too narrow, a

@@ -1,7 +1,7 @@
 //! Entries, as a format wants them.
 
 use ust_level_api::check::MAX_POSITIONS;
-use ust_level_api::column::column_kind;
+use ust_level_api::column::{column_kind, expanded};
 use ust_level_api::{IndexArray, IndexColumn, IndexKind};
 
 use super::Table;
@@ -70,6 +70,14 @@ impl Table {
         let distinct = tensor.format().is_unique();
         let whole = tensor.view().is_whole();
         let sorted = if whole { in_order(tensor.format(), bound.format()) } else { 0 };
+        if sorted < levels.len() {
+            // What is sorted is read at any place.
+            for level in &mut levels {
+                if let IndexColumn::Runs(starts) = level {
+                    *level = expanded(starts).into();
+                }
+            }
+        }
         Ok(Self { levels, offset, block, values, places, distinct, sorted })
     }
 
