@@ -5,8 +5,9 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use rayon::{ThreadPool, ThreadPoolBuilder};
 
-/// Work below about so many elements stays on the thread that it is on.
-const LITTLE: usize = 1 << 14;
+/// Work on fewer elements, about, stays on the thread that it is on: it is half done before a thread of
+/// the pool has woken up.
+const LITTLE: usize = 1 << 16;
 
 /// Does something that may use rayon, on at most so many threads. `work` is about how many elements
 /// there are to handle.
@@ -29,13 +30,15 @@ pub(crate) fn within<R: Send>(threads: usize, work: usize, f: impl FnOnce() -> R
     pool.install(f)
 }
 
-/// Work below about so many elements is done before a thread of the pool has woken up.
-const FEW: usize = 1 << 12;
+/// How many threads are to share work on about so many elements.
+pub(crate) fn threads(work: usize) -> usize {
+    if work < LITTLE { 1 } else { rayon::current_num_threads() }
+}
 
 /// Does something that uses rayon in several steps: the pool is entered once, not at each step.
 /// `work` is about how many elements there are to handle.
 pub(crate) fn together<R: Send>(work: usize, f: impl FnOnce() -> R + Send) -> R {
-    if work < FEW || rayon::current_thread_index().is_some() {
+    if work < LITTLE || rayon::current_thread_index().is_some() {
         return f();
     }
     rayon::scope(|_| f())
@@ -56,8 +59,8 @@ mod tests {
     #[test]
     fn steps_that_belong_together_stay_in_the_pool() {
         let inside = || rayon::current_thread_index().is_some();
-        assert!(!together(FEW - 1, inside) && together(FEW, inside));
+        assert!(!together(LITTLE - 1, inside) && together(LITTLE, inside));
         let one = ThreadPoolBuilder::new().num_threads(1).build().unwrap();
-        assert_eq!(one.install(|| together(FEW, rayon::current_num_threads)), 1);
+        assert_eq!(one.install(|| together(LITTLE, rayon::current_num_threads)), 1);
     }
 }

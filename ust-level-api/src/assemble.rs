@@ -11,7 +11,7 @@ use crate::level::Arrays;
 use crate::{Buffer, IndexKind, Pos, with_column};
 
 /// Columns shorter than this are not worth a second thread.
-const PARALLEL: usize = 1 << 15;
+const PARALLEL: usize = 1 << 16;
 
 /// The entries of a level: two columns, one row an entry. Cheap to clone: memory is shared.
 #[derive(Clone, Debug)]

@@ -11,6 +11,7 @@ use super::nest::{Operand, Reach};
 use super::unpack::{cuts, outermost};
 use crate::error::Error;
 use crate::format::Bound;
+use crate::pool::threads;
 use crate::tensor::{StoredElement, Tensor, Values};
 use crate::with_values;
 
@@ -94,7 +95,7 @@ fn by_rows(
         [crd(lo), crd(hi), (lo * row) as i64, (hi * row) as i64]
     };
     let pieces: Vec<Piece> = (0..count).map(piece).collect();
-    let groups = (rayon::current_num_threads() * GROUPS).min(pieces.len()).max(1);
+    let groups = (threads(length) * GROUPS).min(pieces.len()).max(1);
     Ok(Some(pieces.chunks(pieces.len().div_ceil(groups).max(1)).map(<[_]>::to_vec).collect()))
 }
 

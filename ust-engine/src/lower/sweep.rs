@@ -16,6 +16,7 @@ use super::scatter::{Key, Scattered};
 use super::unpack::Column32;
 use crate::error::Error;
 use crate::format::IndexExpr;
+use crate::pool::threads;
 use crate::tensor::{StoredElement, Tensor};
 use crate::with_values;
 
@@ -91,7 +92,7 @@ enum Task {
 
 impl Sweep<'_> {
     fn run<T: StoredElement>(&self, from: &Buffer<T>) -> Result<Option<Scattered>, Error> {
-        let count = (rayon::current_num_threads() as i64).clamp(1, self.keys.max(1));
+        let count = (threads(self.tensor.nse()) as i64).clamp(1, self.keys.max(1));
         let cut = |piece: i64| self.keys / count * piece + self.keys % count * piece / count;
         let pieces: Vec<[i64; 2]> = (0..count).map(|at| [cut(at), cut(at + 1)]).collect();
         // For each piece, where its entries begin and, once it is done, where they end.

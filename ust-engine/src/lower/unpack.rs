@@ -10,11 +10,10 @@ use super::native::Code;
 use super::nest::{Leaf, Operand, Reach};
 use crate::error::Error;
 use crate::format::IndexExpr;
+use crate::pool::threads;
 use crate::tensor::Tensor;
 use crate::tensor::memory::default_limit;
 
-/// Fewer rows than this are not worth a second thread.
-const PARALLEL: usize = 1 << 15;
 /// Pieces that the outermost loop is cut into, for each thread.
 const PIECES: usize = 8;
 
@@ -123,7 +122,7 @@ pub(crate) fn unpack_as(
     }
     let code = prepare(&unpacking.function, rows)?;
     let all = [i64::MIN, i64::MAX];
-    let cuts = match unpacking.splits && !unpacking.repeats && rows >= PARALLEL {
+    let cuts = match unpacking.splits && !unpacking.repeats {
         true => cuts(tensor, reach, PIECES)?,
         false => Vec::new(),
     };
@@ -162,7 +161,7 @@ pub(crate) fn unpack_as(
 /// Where the outermost loop is cut into pieces, so many for each thread: bounds of cursors,
 /// ascending. None where it is not to be cut.
 pub(super) fn cuts(tensor: &Tensor, reach: Reach, each: usize) -> Result<Vec<i64>, Error> {
-    let threads = rayon::current_num_threads() as i64;
+    let threads = threads(tensor.nse()) as i64;
     let ends = if threads < 2 { None } else { outermost(tensor, reach)? };
     let Some([lo, hi]) = ends.filter(|[lo, hi]| hi - lo >= 2) else { return Ok(Vec::new()) };
     let pieces = (threads * each as i64).min(hi - lo);

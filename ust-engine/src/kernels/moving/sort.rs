@@ -11,6 +11,7 @@ use ust_level_api::Buffer;
 use ust_level_api::buffer::Plain;
 
 use super::lanes::Lane;
+use crate::pool::threads;
 
 /// Entries handled at a time, so that their places stay in cache.
 const BLOCK: usize = 1024;
@@ -213,7 +214,7 @@ pub(super) fn partition<K: Key>(
     lanes: &[&Lane<'_>],
 ) -> Vec<usize> {
     let n = keys.len();
-    let chunk = n.div_ceil(rayon::current_num_threads()).max(BLOCK);
+    let chunk = n.div_ceil(threads(n)).max(BLOCK);
     let bucket = |key: K| (key.into() >> shift) as usize;
     let mut counts: Vec<Vec<usize>> = keys
         .par_chunks(chunk)

@@ -14,6 +14,7 @@ use crate::error::Error;
 use crate::format::{Bound, Format, IndexExpr, LevelDomain};
 use crate::lower::nest::Operand;
 use crate::lower::pieces::Pieces;
+use crate::pool::threads;
 use crate::tensor::access::ends_in_padding;
 use crate::tensor::{StoredElement, Tensor, Values};
 use crate::with_values;
@@ -75,6 +76,11 @@ pub(super) fn cut(from: &Format, n: usize, bound: &Bound) -> Result<Option<Cut>,
     Ok(Some(Cut { sorted, range, align }))
 }
 
+/// Pieces at least that a thread is to take of so many entries.
+fn apart(n: usize) -> usize {
+    if threads(n) == 1 { usize::MAX } else { 1 }
+}
+
 /// Values that are looked at before work begins that would be in vain.
 const SAMPLE: usize = 1 << 12;
 
@@ -107,8 +113,10 @@ pub(in crate::tensor) fn in_pieces(
     let mut wanted = level_columns(bound);
     wanted.push(offset_column(bound, block));
     let Some(pieces) = Pieces::new(tensor, &wanted, align, PIECE)? else { return Ok(None) };
+    let apart = apart(n);
     let counts = (0..pieces.len())
         .into_par_iter()
+        .with_min_len(apart)
         .map(|at| pieces.rows(at))
         .collect::<Result<Vec<_>, Error>>()?;
     let most = counts.iter().copied().max().unwrap_or(0) as u64;
@@ -118,6 +126,7 @@ pub(in crate::tensor) fn in_pieces(
     let domains = &bound.levels()[..tail];
     let found = counts
         .par_iter()
+        .with_min_len(apart)
         .enumerate()
         .map_init(
             || Lookup::new(range),
@@ -219,14 +228,15 @@ fn placed<T: StoredElement>(
         jobs.push((values, &piece.places[..], slots));
         (from, to) = (rest, others);
     }
-    let all = jobs.into_par_iter().all(|(values, places, slots)| {
-        slots.fill(fill);
-        let mut differ = true;
-        for (&value, &place) in values.iter().zip(places) {
-            differ &= !fill.same(value);
-            slots[place as usize] = value;
-        }
-        differ
-    });
+    let all =
+        jobs.into_par_iter().with_min_len(apart(from.len())).all(|(values, places, slots)| {
+            slots.fill(fill);
+            let mut differ = true;
+            for (&value, &place) in values.iter().zip(places) {
+                differ &= !fill.same(value);
+                slots[place as usize] = value;
+            }
+            differ
+        });
     all.then(|| T::wrap(stored))
 }
