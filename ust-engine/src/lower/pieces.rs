@@ -1,10 +1,11 @@
 //! Columns of a tensor, a piece of the outermost loop at a time, so that what is made of them finds
 //! them in cache.
 
-use ust_level_api::{IndexColumn, WalkKind};
+use ust_level_api::{Buffer, IndexColumn, WalkKind};
 
 use super::native::Code;
 use super::nest::Reach;
+use super::stored::starts;
 use super::unpack::{Column32, Keep, Unpacking, Wanted, outermost};
 use crate::error::Error;
 use crate::format::Format;
@@ -16,10 +17,16 @@ pub(crate) struct Pieces<'a> {
     wanted: &'a [Wanted],
     unpacking: Unpacking,
     code: Code,
-    counting: Unpacking,
-    count: Code,
+    counting: Counting,
     /// Where pieces begin, and where the last ends.
     cuts: Vec<i64>,
+}
+
+/// How the rows of a piece are counted.
+enum Counting {
+    /// For each coordinate of the outermost loop, its first row.
+    Known(Buffer<u32>),
+    Walked(Box<Unpacking>, Code),
 }
 
 impl<'a> Pieces<'a> {
@@ -47,10 +54,16 @@ impl<'a> Pieces<'a> {
         if unpacking.repeats {
             return Ok(None);
         }
-        let counting = Unpacking::new(tensor, Reach::Inside, &[], Keep::All);
         let n = tensor.nse();
         let code = Code::trusting(&unpacking.function, n)?;
-        let count = Code::trusting(&counting.function, n)?;
+        let counting = match starts(tensor) {
+            Some(starts) => Counting::Known(starts),
+            None => {
+                let walk = Unpacking::new(tensor, Reach::Inside, &[], Keep::All);
+                let code = Code::trusting(&walk.function, n)?;
+                Counting::Walked(Box::new(walk), code)
+            }
+        };
         let pieces = (n / rows).max(1) as i64;
         let each = ((hi - lo) / pieces / align + 1).saturating_mul(align);
         let mut cuts = vec![lo];
@@ -59,7 +72,7 @@ impl<'a> Pieces<'a> {
             next = next.saturating_add(each);
             cuts.push(next.min(hi));
         }
-        Ok(Some(Self { tensor, wanted, unpacking, code, counting, count, cuts }))
+        Ok(Some(Self { tensor, wanted, unpacking, code, counting, cuts }))
     }
 
     /// Number of pieces.
@@ -76,7 +89,14 @@ impl<'a> Pieces<'a> {
     /// # Errors
     /// As [`Unpacking::run`].
     pub(crate) fn rows(&self, at: usize) -> Result<usize, Error> {
-        self.counting.run(&self.count, self.tensor, Keep::All, &mut [], &self.piece(at))
+        let piece = self.piece(at);
+        match &self.counting {
+            Counting::Known(starts) => {
+                let [first, end] = piece.map(|crd| starts[crd as usize] as usize);
+                Ok(end - first)
+            }
+            Counting::Walked(walk, code) => walk.run(code, self.tensor, Keep::All, &mut [], &piece),
+        }
     }
 
     /// The columns of a piece that has so many rows.

@@ -6,7 +6,7 @@ use ust_level_api::{Buffer, IndexArray, IndexColumn, IndexKind, Interval, Step, 
 
 use super::nest::{Operand, Reach};
 use super::unpack::{Wanted, What};
-use crate::format::IndexExpr;
+use crate::format::{Format, IndexExpr};
 use crate::tensor::Tensor;
 
 /// For each column, the coordinates of all entries as they are stored; `None` where they are to be
@@ -14,8 +14,7 @@ use crate::tensor::Tensor;
 /// what begins at each parent, nothing else.
 pub(crate) fn stored(tensor: &Tensor, wanted: &[Wanted]) -> Vec<Option<IndexColumn>> {
     let format = tensor.format();
-    // Then every place stored is inside the shape.
-    let plain = format.levels().iter().all(|level| matches!(level.expr, IndexExpr::Var(_)));
+    let plain = is_plain(format);
     let found = |wanted: &Wanted| {
         let What::Expr(expr) = &wanted.what else { return None };
         let level = format.levels().iter().position(|level| level.expr == *expr)?;
@@ -26,12 +25,8 @@ pub(crate) fn stored(tensor: &Tensor, wanted: &[Wanted]) -> Vec<Option<IndexColu
 
 /// The coordinates at a level of all entries.
 fn column(tensor: &Tensor, level: usize, kind: IndexKind) -> Option<IndexColumn> {
-    let single = |from: usize| {
-        let below = tensor.format().descriptions().iter().skip(from);
-        below.into_iter().all(|level| level.props.branchless)
-    };
     let arrays = Arrays::of(tensor, level);
-    if let Some(crd) = arrays.crd.filter(|_| single(level + 1)) {
+    if let Some(crd) = arrays.crd.filter(|_| single(tensor.format(), level + 1)) {
         return match (&tensor.levels()[level].0[crd], kind) {
             (IndexArray::U32(words), IndexKind::U32) => Some(words.clone().into()),
             (IndexArray::I32(words), IndexKind::I32) => Some(words.clone().into()),
@@ -39,23 +34,40 @@ fn column(tensor: &Tensor, level: usize, kind: IndexKind) -> Option<IndexColumn>
             _ => None,
         };
     }
-    let first = &tensor.format().descriptions()[0];
-    let counted = level == 0
+    let runs = if level == 0 { starts(tensor)? } else { return None };
+    Some(IndexColumn::Runs(runs))
+}
+
+/// For each coordinate of the first level, its first entry, and once more at the end the number of
+/// all: of levels below that store their children side by side.
+pub(super) fn starts(tensor: &Tensor) -> Option<Buffer<u32>> {
+    let (format, levels) = (tensor.format(), tensor.levels());
+    let first = &format.descriptions()[0];
+    let counted = format.level_count() > 1
+        && is_plain(format)
+        && single(format, 2)
         && first.walk == WalkKind::Coordinate
         && first.props.full
         && tensor.bound().levels()[0].lower == 0
-        && tensor.format().level_count() > 1
-        && single(2)
         && u32::try_from(tensor.nse()).is_ok();
     let pos = if counted { Arrays::of(tensor, 1).pos? } else { return None };
-    let starts: Buffer<u32> = match &tensor.levels()[1].0[pos] {
+    let starts: Buffer<u32> = match &levels[1].0[pos] {
         IndexArray::U32(words) => words.clone(),
-        other => (0..other.len())
-            .map(|at| other.get(at).map(|start| start as u32))
-            .collect::<Option<_>>()?,
+        other => (0..other.len()).map(|at| Some(other.get(at)? as u32)).collect::<Option<_>>()?,
     };
     let all = tensor.bound().levels()[0].size.checked_add(1) == Some(starts.len() as u64);
-    (all && starts.first() == Some(&0)).then_some(IndexColumn::Runs(starts))
+    let ends = (starts.first(), starts.last()) == (Some(&0), Some(&(tensor.nse() as u32)));
+    (all && ends).then_some(starts)
+}
+
+/// Whether every place stored is inside the shape: there is no arithmetic.
+fn is_plain(format: &Format) -> bool {
+    format.levels().iter().all(|level| matches!(level.expr, IndexExpr::Var(_)))
+}
+
+/// Whether levels have one child for each parent, at its position.
+fn single(format: &Format, from: usize) -> bool {
+    format.descriptions().iter().skip(from).all(|level| level.props.branchless)
 }
 
 /// Which of a level's arrays say all about its children.

@@ -218,7 +218,7 @@ fn placed<T: StoredElement>(
     length: usize,
     block: usize,
 ) -> Option<Values> {
-    let fill = T::from_scalar(fill)?;
+    let (fill, apart) = (T::from_scalar(fill)?, apart(from.len()));
     let mut stored = Buffer::<T>::unspecified(length);
     let mut jobs = Vec::with_capacity(found.len());
     let (mut from, mut to) = (&from[..], stored.make_mut());
@@ -228,15 +228,17 @@ fn placed<T: StoredElement>(
         jobs.push((values, &piece.places[..], slots));
         (from, to) = (rest, others);
     }
-    let all =
-        jobs.into_par_iter().with_min_len(apart(from.len())).all(|(values, places, slots)| {
+    let all = jobs.into_par_iter().with_min_len(apart).all(|(values, places, slots)| {
+        // Entries are distinct: as many as there are places leave none.
+        if values.len() < slots.len() {
             slots.fill(fill);
-            let mut differ = true;
-            for (&value, &place) in values.iter().zip(places) {
-                differ &= !fill.same(value);
-                slots[place as usize] = value;
-            }
-            differ
-        });
+        }
+        let mut differ = true;
+        for (&value, &place) in values.iter().zip(places) {
+            differ &= !fill.same(value);
+            slots[place as usize] = value;
+        }
+        differ
+    });
     all.then(|| T::wrap(stored))
 }
