@@ -138,27 +138,28 @@ impl Bounds {
         self.affine[dim].as_ref().map(|affine| &affine.factors[..])
     }
 
-    /// Where a level's coordinate can be while a dimension's is `at`, given those of the levels
-    /// above. `None` where the dimension does not say.
+    /// Where a level's coordinate can be while a dimension's is in an interval, given those of the
+    /// levels above. `None` where the dimension does not say.
     pub(crate) fn at(
         &self,
-        (dim, at): (usize, &Expr),
+        (dim, at): (usize, &Interval),
         level: usize,
         above: &[Expr],
         sizes: &Sizes,
     ) -> Option<Interval> {
         let affine = self.affine[dim].as_ref()?;
         let (least, most) = rest(affine, level, above, sizes);
-        let at = at.clone();
+        let first = at.lo.clone();
+        let last = if at.is_one() { first.clone() } else { at.hi.clone() - 1 };
         match affine.factors[level] {
             0 => None,
             factor @ 1.. => Some(Interval {
-                lo: ceil_div(at.clone() - most, factor),
-                hi: (at - least).floor_div(factor) + 1,
+                lo: ceil_div(first - most, factor),
+                hi: (last - least).floor_div(factor) + 1,
             }),
             factor => Some(Interval {
-                lo: ceil_div(least - at.clone(), -factor),
-                hi: (most - at).floor_div(-factor) + 1,
+                lo: ceil_div(least - last, -factor),
+                hi: (most - first).floor_div(-factor) + 1,
             }),
         }
     }

@@ -149,13 +149,14 @@ impl Operand {
         self.walk_within(b, reach, Part::All, None, body).repeats
     }
 
-    /// As [`Operand::walk`], to what stands at one coordinate of a dimension. Levels whose cursor is
-    /// a coordinate that depends on it are not walked, but entered at once: the last level that it
-    /// depends on is to be one of them.
+    /// As [`Operand::walk`], to what stands at coordinates `at.lo .. at.hi` of a dimension, of which
+    /// there is one at least. Levels whose cursor is a coordinate that depends on it are walked for
+    /// those alone, and entered at once where it is one: the last level that it depends on is to be
+    /// such a level.
     pub(crate) fn walk_at(
         &self,
         b: &mut Builder,
-        (dim, at): (usize, Expr),
+        (dim, at): (usize, Interval),
         body: &mut dyn FnMut(&mut Builder, &Leaf),
     ) -> Walked {
         self.walk_within(b, Reach::Inside, Part::At(dim, at), None, body)
@@ -289,8 +290,8 @@ enum Part {
     All,
     /// Such cursors of the outermost loop.
     Piece((Expr, Expr)),
-    /// What stands at one coordinate of a dimension.
-    At(usize, Expr),
+    /// What stands at such coordinates of a dimension.
+    At(usize, Interval),
 }
 
 /// Positions in ascending order, and how far a walk has come.
@@ -367,9 +368,8 @@ impl Loops<'_, '_> {
                     (lo, hi) = (lo.max(from.clone()), hi.min(to.clone()));
                 }
                 Part::At(dim, at) if walk.kind == WalkKind::Coordinate => {
-                    let at = (*dim, at);
-                    match operand.bounds.at(at, level, &above.levels, &operand.sizes) {
-                        Some(one) if one.hi == one.lo.clone() + 1 => only = Some(one.lo),
+                    match operand.bounds.at((*dim, at), level, &above.levels, &operand.sizes) {
+                        Some(one) if one.is_one() => only = Some(one.lo),
                         Some(few) => (lo, hi) = (lo.max(few.lo), hi.min(few.hi)),
                         None => {}
                     }

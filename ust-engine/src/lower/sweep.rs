@@ -6,12 +6,12 @@
 
 use ust_level_api::ir::interp::{Memory, Param};
 use ust_level_api::ir::{Builder, Elem, Expr, Function, Ty};
-use ust_level_api::{Buffer, IndexKind, WalkKind};
+use ust_level_api::{Buffer, IndexKind, Interval, WalkKind};
 
 use super::emit;
 use super::find::is_entry;
 use super::native::Code;
-use super::nest::Operand;
+use super::nest::{Leaf, Operand};
 use super::scatter::{Key, Scattered};
 use super::unpack::Column32;
 use crate::error::Error;
@@ -177,34 +177,40 @@ impl Sweep<'_> {
         });
         let padding = self.tensor.has_padding().then(|| self.tensor.fill());
         let row = b.var("row", begin);
-        let mut repeats = false;
-        b.for_("key", from, to, |b, key| {
-            if let Some((starts, ..)) = &moved {
-                b.store(*starts, key.clone(), row.into());
-            }
-            let walked = operand.walk_at(b, (self.dim, key), &mut |b, leaf| {
-                let value = b.load(values, leaf.value());
-                let value = b.bind("value", value);
-                let entry = is_entry(value.clone(), padding);
-                let write = |b: &mut Builder| {
-                    let Some((_, out, columns)) = &moved else { return };
-                    for (&column, (expr, _)) in columns.iter().zip(self.columns) {
-                        b.store(column, row.into(), emit(expr, &leaf.dims));
-                    }
-                    b.store(*out, row.into(), value.clone());
-                };
-                if task == Task::Move {
-                    return b.if_(entry, |b| {
-                        write(b);
-                        b.assign(row, Expr::from(row) + 1);
-                    });
+        let mut each = |b: &mut Builder, leaf: &Leaf| {
+            let value = b.load(values, leaf.value());
+            let value = b.bind("value", value);
+            let entry = is_entry(value.clone(), padding);
+            let write = |b: &mut Builder| {
+                let Some((_, out, columns)) = &moved else { return };
+                for (&column, (expr, _)) in columns.iter().zip(self.columns) {
+                    b.store(column, row.into(), emit(expr, &leaf.dims));
                 }
-                // No branch that could be mispredicted.
-                write(b);
-                b.assign(row, Expr::from(row) + entry.select(1, 0));
-            });
-            repeats = walked.repeats;
-        });
+                b.store(*out, row.into(), value.clone());
+            };
+            if task == Task::Move {
+                return b.if_(entry, |b| {
+                    write(b);
+                    b.assign(row, Expr::from(row) + 1);
+                });
+            }
+            // No branch that could be mispredicted.
+            write(b);
+            b.assign(row, Expr::from(row) + entry.select(1, 0));
+        };
+        let mut repeats = false;
+        match &moved {
+            // Counted in whatever order they stand in.
+            None => {
+                let all = Interval { lo: from, hi: to };
+                repeats |= operand.walk_at(&mut b, (self.dim, all), &mut each).repeats;
+            }
+            Some((starts, ..)) => b.for_("key", from, to, |b, key| {
+                b.store(*starts, key.clone(), row.into());
+                let one = (self.dim, Interval::one(key));
+                repeats |= operand.walk_at(b, one, &mut each).repeats;
+            }),
+        }
         b.store(rows, piece, row.into());
         (b.finish(), operand, repeats)
     }
