@@ -3,9 +3,9 @@
 //! A level type knows its own level. Here the levels are put one under another: each is told its
 //! parent, and the interval in which its coordinate can be valid, given the coordinates already
 //! fixed ([`bounds`]). [`nest`] walks a whole tensor, [`find`] searches for one element,
-//! [`unpack`] turns storage into columns of coordinates (`stored` finds those that it has), `scatter` into columns sorted by a
-//! key, `sweep` too where what has a key is found without a walk, `cells` into a place for every
-//! element, [`native`] runs what was emitted. [`view`] is about slices.
+//! [`unpack`] turns storage into columns of coordinates, of which `stored` finds those that are there
+//! already; `scatter` and `sweep` turn it into columns sorted by a key, `cells` into a place for every
+//! element. [`native`] runs what was emitted. [`view`] is about slices.
 
 pub mod bounds;
 pub(crate) mod cells;

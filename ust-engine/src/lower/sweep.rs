@@ -24,8 +24,8 @@ use crate::with_values;
 const PARENTS: usize = 1 << 10;
 
 /// The entries of a tensor by a key, padding left out, as [`scatter`](super::scatter::scatter) gives
-/// them. `None` where
-/// a coordinate has no place of its own, or levels above would be walked too often.
+/// them. `None` where a coordinate has no place of its own, or levels above would be walked too often.
+/// Cost: O(places visited).
 ///
 /// # Errors
 /// As there.
@@ -51,10 +51,9 @@ fn swept(tensor: &Tensor, key: Key<'_>) -> Option<usize> {
     let factors = bounds.factors(dim)?;
     let deepest = factors.iter().rposition(|&factor| factor != 0)?;
     let levels = || format.descriptions().iter().zip(tensor.bound().levels());
-    let full = levels().skip(deepest).all(|(level, _)| {
-        // Where a level has a place for each coordinate, they are known to be entered.
-        level.walk == WalkKind::Coordinate && level.props.full
-    });
+    let full = levels()
+        .skip(deepest)
+        .all(|(level, _)| level.walk == WalkKind::Coordinate && level.props.full);
     if !full || factors[deepest].abs() != 1 {
         return None;
     }
