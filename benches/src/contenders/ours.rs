@@ -5,7 +5,7 @@ use ust::tensor::StoredElement;
 use ust::{Backend, Coo, Format, Kernel, Tensor, einsum};
 
 use crate::matrix::case::Case;
-use crate::matrix::contender::{Contender, Prepared, Rows, Runner, Surroundings, runner};
+use crate::matrix::contender::{Contender, Prepared, Rows, Runner, Surroundings};
 use crate::matrix::operation::Task;
 use crate::with_real;
 
@@ -104,6 +104,7 @@ impl<T: StoredElement + Into<f64> + num_traits::Float> Runner for Work<T> {
 struct Made<S> {
     source: S,
     format: Format,
+    make: fn(&S, &Format) -> Result<Tensor, String>,
     result: Option<Tensor>,
     pool: rayon::ThreadPool,
 }
@@ -116,12 +117,26 @@ fn made<S: Send + Sync + 'static>(
     let pool = rayon::ThreadPoolBuilder::new().num_threads(case.threads).build();
     let pool = pool.map_err(|e| e.to_string())?;
     let format = case.target.clone().ok_or("a conversion has a target")?;
-    let state = Made { source, format, result: None, pool };
-    let work = move |state: &mut Made<S>| {
-        state.result = Some(state.pool.install(|| make(&state.source, &state.format))?);
-        Ok(())
-    };
-    runner(state, work, |state| Rows::of_tensor(state.result.as_ref().ok_or("no result")?))
+    Ok(Some(Box::new(Made { source, format, make, result: None, pool })))
+}
+
+impl<S: Send + Sync> Runner for Made<S> {
+    fn time(&mut self, calls: usize) -> Result<f64, String> {
+        let Self { source, format, make, result, pool } = self;
+        // The pool says how many threads there are: it is entered once, not by each call.
+        pool.install(|| {
+            let start = std::time::Instant::now();
+            for _ in 0..calls {
+                *result = Some(make(source, format)?);
+            }
+            Ok(start.elapsed().as_secs_f64())
+        })
+    }
+
+    fn outcome(&mut self) -> Result<Vec<f64>, String> {
+        self.time(1)?;
+        Rows::of_tensor(self.result.as_ref().ok_or("no result")?)
+    }
 }
 
 fn build(case: &Case<'_>) -> Prepared {
