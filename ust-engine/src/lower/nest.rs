@@ -376,6 +376,10 @@ impl Loops<'_, '_> {
                 }
                 _ => {}
             }
+        } else if let Part::At(..) = self.part {
+            // What is carried along cannot be entered in the middle: values come again at other
+            // coordinates.
+            self.walked.repeats = true;
         }
         let last = level + 1 == operand.format.level_count();
         if let Some(places) = self.places.clone().filter(|_| last) {

@@ -155,7 +155,7 @@ impl Tensor {
             let mut known = stored(self, &columns);
             let unknown = columns.iter().zip(&known).filter(|(_, known)| known.is_none());
             let unknown: Vec<Wanted> = unknown.map(|(wanted, _)| wanted.clone()).collect();
-            let made = match unknown.is_empty() && !columns.is_empty() {
+            let made = match unknown.is_empty() {
                 true => Vec::new(),
                 false => unpack_as(self, Reach::Inside, &unknown, Keep::All, rows, Code::trusting)?,
             };
