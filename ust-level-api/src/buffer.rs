@@ -5,8 +5,8 @@
 //! belongs to somebody else (copy on write).
 //!
 //! Large buffers ask the operating system for huge pages: first touch of fresh memory is several
-//! times faster with them. They are aligned to pages, hence to 64 bytes. When they are gone, their
-//! memory is kept for the next ones, up to a [limit](set_retained_limit).
+//! times faster with them. When they are gone, their memory is kept for the next ones, up to a
+//! [limit](set_retained_limit). All but the smallest are aligned to 64 bytes.
 
 // The one place of this crate where memory of unknown origin comes in.
 #![allow(unsafe_code)]
@@ -19,9 +19,11 @@ use std::sync::Arc;
 use bytemuck::{CheckedBitPattern, NoUninit};
 
 mod grow;
+mod lines;
 mod mapped;
 
 pub use grow::GrowBuffer;
+use lines::{Lines, SEVERAL};
 use mapped::{HUGE, Mapped};
 pub use mapped::{retained_bytes, set_retained_limit};
 
@@ -169,6 +171,16 @@ impl<T: Plain + bytemuck::Zeroable> Buffer<T> {
         {
             return Self(Arc::new(mapped));
         }
+        Self::short(len)
+    }
+
+    /// Zeros, not in huge pages.
+    fn short(len: usize) -> Self {
+        if len.saturating_mul(size_of::<T>()) >= SEVERAL
+            && let Some(lines) = Lines::zeroed(len)
+        {
+            return Self(Arc::new(lines));
+        }
         Self(Arc::new(vec![T::zeroed(); len]))
     }
 
@@ -181,7 +193,7 @@ impl<T: Plain + bytemuck::Zeroable> Buffer<T> {
         {
             return Self(Arc::new(mapped));
         }
-        Self(Arc::new(vec![T::zeroed(); len]))
+        Self::short(len)
     }
 }
 
@@ -324,5 +336,22 @@ mod tests {
         assert_eq!(large.as_ptr() as usize % 64, 0);
         large.make_mut()[HUGE] = true;
         assert!(large[HUGE]);
+    }
+
+    #[test]
+    fn buffers_of_several_lines_are_aligned_and_shortened() {
+        for len in [SEVERAL / 8 - 1, SEVERAL / 8, 1000] {
+            let mut buffer = Buffer::<f64>::zeroed(len);
+            assert_eq!(buffer[..], vec![0.0; len]);
+            assert!(len * 8 < SEVERAL || buffer.as_ptr().addr().is_multiple_of(64));
+            buffer.make_mut()[len - 1] = 1.0;
+            let mut copy = buffer.clone();
+            copy.make_mut()[0] = 2.0;
+            copy.truncate(3);
+            assert_eq!((&copy[..], buffer[0]), (&[2.0, 0.0, 0.0][..], 0.0));
+            buffer.truncate(len - 1);
+            assert_eq!(buffer.into_vec(), vec![0.0; len - 1]);
+        }
+        assert!(Buffer::<bool>::unspecified(5000).len() == 5000);
     }
 }
