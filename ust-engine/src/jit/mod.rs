@@ -57,6 +57,7 @@ mod emit;
 mod host;
 mod kernel;
 mod math;
+mod products;
 mod recognise;
 mod shims;
 mod spread;

@@ -10,6 +10,7 @@ use std::collections::HashMap;
 
 use ust_level_api::ir::{ArrayId, BinOp, Expr, Stmt, Var};
 
+use super::products::products;
 use super::spread::{entries, spread};
 
 /// Elements of an array from the sum of `at` on: the loop adds its variable, or an index that it
@@ -63,6 +64,20 @@ pub(super) enum Pattern {
         hi: Expr,
         m: Option<Stream>,
     },
+    /// `for q in pos[p]..pos[p + 1] { for j in lo..hi { c[p * pitch + j] += a[q] * b[crd[q] * stride + j] } }`;
+    /// these elements of `c` are zero before where `clear`.
+    Products {
+        pos: ArrayId,
+        crd: ArrayId,
+        a: ArrayId,
+        b: Stream,
+        c: Stream,
+        stride: Expr,
+        pitch: Expr,
+        lo: Expr,
+        hi: Expr,
+        clear: bool,
+    },
     /// `for q in pos[p]..pos[p + 1] { out[crd[q]] += a[q] * x[p] }`, or `x[places[p]]`.
     Spread {
         pos: ArrayId,
@@ -91,7 +106,7 @@ pub(super) struct Scope<'a> {
 /// What a loop over `var` does, if a kernel can do it. `assigned` tells which variables are
 /// assigned anywhere.
 pub(super) fn recognise(var: Var, body: &[Stmt], assigned: &[bool]) -> Option<Pattern> {
-    let nests = [rows, scatter, spread, entries];
+    let nests = [rows, products, scatter, spread, entries];
     if let Some(found) = nests.iter().find_map(|of| of(var, body, assigned)) {
         return Some(found);
     }
@@ -209,12 +224,7 @@ fn scatter(var: Var, body: &[Stmt], assigned: &[bool]) -> Option<Pattern> {
     let mut scope = Scope::new(var, &written, assigned);
     scope.changing.push(*at);
     for name in names {
-        let Stmt::Let(name, value) = name else { return None };
-        let value = (!assigned[name.0 as usize]).then(|| scope.expand(value))?;
-        if size(&value) > LARGEST {
-            return None;
-        }
-        scope.lets.insert(*name, value);
+        scope.name(name)?;
     }
     let (slot, number, value) = (scope.expand(slot), scope.expand(number), scope.expand(value));
     let (crd, keys) = scope.split_by(&slot, |term| scope.stream(var, term))?;
@@ -229,7 +239,7 @@ pub(super) fn sets_constant(stmt: &Stmt) -> bool {
     matches!(stmt, Stmt::Assign(_, Expr::Bool(_)))
 }
 
-fn factors(product: &Expr) -> Option<(&Expr, &Expr)> {
+pub(super) fn factors(product: &Expr) -> Option<(&Expr, &Expr)> {
     match product {
         Expr::Binary(BinOp::Mul, a, b) => Some((a, b)),
         _ => None,
@@ -259,18 +269,23 @@ impl<'a> Scope<'a> {
             match stmt {
                 Stmt::Comment(_) => {}
                 _ if last.is_some() => return None,
-                Stmt::Let(var, value) if !self.assigned[var.0 as usize] => {
-                    let value = self.expand(value);
-                    // Names that double at each step would be a tree of any size.
-                    if size(&value) > LARGEST {
-                        return None;
-                    }
-                    self.lets.insert(*var, value);
-                }
+                Stmt::Let(var, _) if !self.assigned[var.0 as usize] => self.name(stmt)?,
                 stmt => last = Some(stmt),
             }
         }
         last
+    }
+
+    /// Remembers what a name stands for.
+    pub(super) fn name(&mut self, stmt: &Stmt) -> Option<()> {
+        let Stmt::Let(var, value) = stmt else { return None };
+        let value = (!self.assigned[var.0 as usize]).then(|| self.expand(value))?;
+        // Names that double at each step would be a tree of any size.
+        if size(&value) > LARGEST {
+            return None;
+        }
+        self.lets.insert(*var, value);
+        Some(())
     }
 
     /// An expression with names replaced by what they stand for.
@@ -290,7 +305,7 @@ impl<'a> Scope<'a> {
     }
 
     /// Whether an expression is the same in every round.
-    fn constant(&self, expr: &Expr) -> bool {
+    pub(super) fn constant(&self, expr: &Expr) -> bool {
         match expr {
             Expr::Int(_) | Expr::Bool(_) | Expr::Const(_) | Expr::Len(_) => true,
             Expr::Var(var) => !self.changing.contains(var),
@@ -310,7 +325,11 @@ impl<'a> Scope<'a> {
     }
 
     /// The one term of a sum that `find` accepts, and the others, which are constant.
-    fn split_by<T>(&self, sum: &Expr, find: impl Fn(&Expr) -> Option<T>) -> Option<(T, Vec<Expr>)> {
+    pub(super) fn split_by<T>(
+        &self,
+        sum: &Expr,
+        find: impl Fn(&Expr) -> Option<T>,
+    ) -> Option<(T, Vec<Expr>)> {
         let (mut all, mut found, mut rest) = (Vec::new(), None, Vec::new());
         terms(sum, &mut all);
         for term in all {

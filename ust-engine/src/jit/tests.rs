@@ -2,5 +2,6 @@
 
 mod cases;
 mod patterns;
+mod products;
 mod random;
 mod spread;

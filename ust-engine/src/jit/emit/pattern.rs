@@ -29,7 +29,9 @@ impl Emitter<'_, '_> {
             (self.b.create_block(), self.b.create_block(), self.b.create_block());
         let count = self.b.ins().isub(hi, lo);
         let mut columns = None;
-        let long = if let Pattern::Row { lo: left, hi: right, .. } = &pattern {
+        let long = if let Pattern::Row { lo: left, hi: right, .. }
+        | Pattern::Products { lo: left, hi: right, .. } = &pattern
+        {
             // The bounds of the columns are read before the first row is known to be there.
             let some = self.b.create_block();
             let any = self.b.ins().icmp(IntCC::SignedLessThan, lo, hi);
@@ -89,6 +91,27 @@ impl Emitter<'_, '_> {
                 let places = places.map_or(zero, |places| base(self, places));
                 args.extend([self.start(out, zero), lo, hi, places]);
                 self.call_at(kernel, &[pointer; 8], None, &args);
+            }
+            Pattern::Products { pos, crd, a, b, c, stride, pitch, clear, .. } => {
+                let (first, width) = columns.expect("evaluated above");
+                let base = |e: &mut Self, of: ArrayId| e.get(e.arrays[of.0 as usize].base);
+                let mut args: Vec<Value> =
+                    [*pos, *crd, *a].into_iter().map(|array| base(self, array)).collect();
+                let [total, reach] =
+                    [c, b].map(|of| self.get(self.arrays[of.array.0 as usize].len));
+                args.extend([
+                    self.start(b, first),
+                    self.start(c, first),
+                    lo,
+                    hi,
+                    width,
+                    self.int(stride),
+                    self.int(pitch),
+                    self.const_int(i64::from(*clear)),
+                    total,
+                    reach,
+                ]);
+                self.call_at(kernel, &[pointer; 13], None, &args);
             }
             Pattern::Spread { pos, crd, a, x, out, places } => {
                 let base = |e: &mut Self, of: ArrayId| e.get(e.arrays[of.0 as usize].base);
@@ -193,6 +216,16 @@ impl Emitter<'_, '_> {
                 _ => None,
             };
         }
+        if let Pattern::Products { pos, crd, a, .. } = pattern {
+            let elem = |array: ArrayId| self.arrays[array.0 as usize].elem;
+            return match (elem(pos), elem(a)) {
+                (Elem::Index(kind), Elem::Value(dtype)) if elem(crd) == Elem::Index(kind) => {
+                    let address = micro::address(Loop::Products(kind), dtype, self.options.strict)?;
+                    Some((pattern, dtype, address))
+                }
+                _ => None,
+            };
+        }
         if let Pattern::Entries { rows, crd, a, x, .. } = pattern {
             let elem = |array: ArrayId| self.arrays[array.0 as usize].elem;
             return match (elem(rows), elem(a)) {
@@ -239,6 +272,7 @@ impl Emitter<'_, '_> {
             Pattern::Row { a, crd, m: None, .. } => (a, Loop::Row(kind(crd))),
             Pattern::Row { a, crd, .. } => (a, Loop::TimesRow(kind(crd))),
             Pattern::Rows { .. }
+            | Pattern::Products { .. }
             | Pattern::Spread { .. }
             | Pattern::Entries { .. }
             | Pattern::Scatter { .. } => unreachable!("looked at above"),

@@ -1,7 +1,7 @@
 //! The loops, written once over [`Vector`], and compiled for each instruction set.
 
-use super::tiles::{row, times_row};
-use crate::kernels::vector::{Four, Index, Real, Vector, ask};
+use super::tiles::{products, row, times_row};
+use crate::kernels::vector::{Real, Vector, ask};
 
 /// The sum of a vector's numbers, in pairs.
 #[inline(always)]
@@ -17,92 +17,6 @@ unsafe fn total<V: Vector>(vector: V) -> V::Lane {
         }
     }
     lanes[0]
-}
-
-/// `a`, `crd` valid for `n` reads, `x` for a read at each `crd[p]`. The caller has asked for what
-/// lies ahead of the first entries.
-///
-/// Numbers of `x` are loaded one by one: instructions that gather are slower on short rows, and
-/// elsewhere as soon as everything else is asked for in time.
-#[inline(always)]
-unsafe fn gather_dot<V: Vector, I: Index>(
-    a: *const V::Lane,
-    crd: *const I,
-    x: *const V::Lane,
-    n: usize,
-) -> V::Lane {
-    // SAFETY: every index is below `n`, and `x` is read at what `crd` holds.
-    unsafe {
-        let mut sums = [V::Four::zero(); 2];
-        let mut p = 0;
-        while p + 8 <= n {
-            // A line of `a` has as many entries, or twice as many; one of `crd` 8 or 16.
-            if size_of::<V::Lane>() == 8 || p & 8 == 0 {
-                ask(a.wrapping_add(p + 8));
-            }
-            if size_of::<I>() == 8 || p & 8 == 0 {
-                ask(crd.wrapping_add(p + 8));
-            }
-            for (k, sum) in sums.iter_mut().enumerate() {
-                let q = p + 4 * k;
-                *sum = sum.plus_products(a.add(q), crd.add(q), x);
-            }
-            p += 8;
-        }
-        if p + 4 <= n {
-            sums[0] = sums[0].plus_products(a.add(p), crd.add(p), x);
-            p += 4;
-        }
-        let mut rest = V::Lane::ZERO;
-        while p < n {
-            rest = rest + *a.add(p) * *x.offset((*crd.add(p)).get());
-            p += 1;
-        }
-        sums[0].add(sums[1]).total() + rest
-    }
-}
-
-/// `pos` valid for reads at `lo..=hi`, and ascending there, `a` and `crd` for reads at
-/// `pos[lo]..pos[hi]`, `x` for a read at each `crd[p]`; `places` null, or valid for reads at
-/// `lo..hi`; `out` for writes there, or at each place. Nothing overlaps `out`.
-///
-/// A row of up to four is summed without a branch that depends on how many there are: what belongs
-/// to the next row is read, and left out.
-#[inline(always)]
-#[allow(clippy::too_many_arguments)]
-unsafe fn rows<V: Vector, P: Index, I: Index, const FUSED: bool>(
-    pos: *const P,
-    crd: *const I,
-    a: *const V::Lane,
-    x: *const V::Lane,
-    out: *mut V::Lane,
-    lo: isize,
-    hi: isize,
-    places: *const P,
-) {
-    // SAFETY: as said above.
-    unsafe {
-        let mut begin = (*pos.offset(lo)).get();
-        let last = (*pos.offset(hi)).get();
-        for i in lo..hi {
-            let end = (*pos.offset(i + 1)).get();
-            let n = end.saturating_sub(begin).max(0) as usize;
-            let (a, crd) = (a.offset(begin), crd.offset(begin));
-            ask(a);
-            ask(crd);
-            let sum = if FUSED && n <= 4 && begin + 4 <= last {
-                V::Four::zero().plus_products(a, crd, x).first(n).total()
-            } else if FUSED {
-                gather_dot::<V, I>(a, crd, x, n)
-            } else {
-                (0..n)
-                    .fold(V::Lane::ZERO, |sum, p| sum + *a.add(p) * *x.offset((*crd.add(p)).get()))
-            };
-            let place = if places.is_null() { i } else { (*places.offset(i)).get() };
-            *out.offset(place) = sum;
-            begin = end;
-        }
-    }
 }
 
 /// `a`, `b` valid for `n` reads.
@@ -231,17 +145,18 @@ macro_rules! kernels {
             type T = $ty;
             type V = $vector;
 
-            kernels!(@gather gather_dot_u8, u8 $(, $features)?);
-            kernels!(@gather gather_dot_u16, u16 $(, $features)?);
-            kernels!(@gather gather_dot_u32, u32 $(, $features)?);
-            kernels!(@gather gather_dot_i32, i32 $(, $features)?);
-            kernels!(@gather gather_dot_i64, i64 $(, $features)?);
             kernels!(@row row_u32_exact, u32, false $(, $features)?);
             kernels!(@row row_i32_exact, i32, false $(, $features)?);
             kernels!(@row row_i64_exact, i64, false $(, $features)?);
             kernels!(@row row_u32_fused, u32, true $(, $features)?);
             kernels!(@row row_i32_fused, i32, true $(, $features)?);
             kernels!(@row row_i64_fused, i64, true $(, $features)?);
+            kernels!(@products products_u32_exact, u32, false $(, $features)?);
+            kernels!(@products products_i32_exact, i32, false $(, $features)?);
+            kernels!(@products products_i64_exact, i64, false $(, $features)?);
+            kernels!(@products products_u32_fused, u32, true $(, $features)?);
+            kernels!(@products products_i32_fused, i32, true $(, $features)?);
+            kernels!(@products products_i64_fused, i64, true $(, $features)?);
             kernels!(@times times_row_u32, u32 $(, $features)?);
             kernels!(@times times_row_i32, i32 $(, $features)?);
             kernels!(@times times_row_i64, i64 $(, $features)?);
@@ -257,16 +172,6 @@ macro_rules! kernels {
                 unsafe { super::super::scaled_multiply_add::<V>(y, a, x, n, s) }
             }
 
-            kernels!(@rows rows_u8_exact, u32, u8, false $(, $features)?);
-            kernels!(@rows rows_u16_exact, u32, u16, false $(, $features)?);
-            kernels!(@rows rows_u8_fused, u32, u8, true $(, $features)?);
-            kernels!(@rows rows_u16_fused, u32, u16, true $(, $features)?);
-            kernels!(@rows rows_u32_exact, u32, u32, false $(, $features)?);
-            kernels!(@rows rows_i32_exact, i32, i32, false $(, $features)?);
-            kernels!(@rows rows_i64_exact, i64, i64, false $(, $features)?);
-            kernels!(@rows rows_u32_fused, u32, u32, true $(, $features)?);
-            kernels!(@rows rows_i32_fused, i32, i32, true $(, $features)?);
-            kernels!(@rows rows_i64_fused, i64, i64, true $(, $features)?);
             kernels!(@two axpy_exact, multiply_add_exact, false $(, $features)?);
             kernels!(@two axpy_fused, multiply_add_fused, true $(, $features)?);
 
@@ -285,21 +190,6 @@ macro_rules! kernels {
             }
         }
     };
-    (@gather $name:ident, $index:ty $(, $features:literal)?) => {
-        $(#[target_feature(enable = $features)])?
-        pub(in crate::kernels) unsafe extern "C" fn $name(
-            a: *const T,
-            crd: *const $index,
-            x: *const T,
-            n: usize,
-        ) -> T {
-            unsafe {
-                ask(a);
-                ask(crd);
-                gather_dot::<V, $index>(a, crd, x, n)
-            }
-        }
-    };
     (@times $name:ident, $index:ty $(, $features:literal)?) => {
         $(#[target_feature(enable = $features)])?
         pub(in crate::kernels) unsafe extern "C" fn $name(
@@ -315,19 +205,28 @@ macro_rules! kernels {
             unsafe { times_row::<V, $index>(c, a, crd, b, count, width, stride, m) }
         }
     };
-    (@rows $name:ident, $pos:ty, $index:ty, $fused:literal $(, $features:literal)?) => {
+    (@products $name:ident, $index:ty, $fused:literal $(, $features:literal)?) => {
         $(#[target_feature(enable = $features)])?
         pub(in crate::kernels) unsafe extern "C" fn $name(
-            pos: *const $pos,
+            pos: *const $index,
             crd: *const $index,
             a: *const T,
-            x: *const T,
-            out: *mut T,
+            b: *const T,
+            c: *mut T,
             lo: isize,
             hi: isize,
-            places: *const $pos,
+            width: usize,
+            stride: isize,
+            pitch: isize,
+            clear: usize,
+            total: usize,
+            reach: usize,
         ) {
-            unsafe { rows::<V, $pos, $index, $fused>(pos, crd, a, x, out, lo, hi, places) }
+            unsafe {
+                products::<V, $index, $fused>(
+                    pos, crd, a, b, c, lo, hi, width, stride, pitch, clear, total, reach,
+                )
+            }
         }
     };
     (@row $name:ident, $index:ty, $fused:literal $(, $features:literal)?) => {

@@ -5,6 +5,7 @@
 //! |---|---|
 //! | this one | which kernels there are, and which one this machine runs |
 //! | `body` | the loops, written once over that trait |
+//! | `gather` | those that read where coordinates say, and sum rows |
 //! | `tiles` | those that keep a part of a row in registers |
 //! | `scatter`, `spread` | those that write where coordinates say, without vectors |
 //!
@@ -14,6 +15,7 @@
 //! where the machine can, and the dot products also sum in several parts.
 
 mod body;
+mod gather;
 mod scatter;
 mod spread;
 #[cfg(test)]
@@ -22,7 +24,7 @@ mod tiles;
 
 use ust_level_api::{Dtype, IndexKind};
 
-use super::vector::{Level, level};
+use super::vector::{Level, gathers, level};
 
 /// A loop that has kernels.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -45,6 +47,11 @@ pub(crate) enum Loop {
     /// `c[j] += a[p] * b[crd[p] * stride + j]` for each p, and for each of them each j:
     /// `fn(c, a, crd, b, count, width, stride)`.
     Row(IndexKind),
+    /// The same for rows: `c[i * pitch + j] += a[p] * b[crd[p] * stride + j]` for `p` in
+    /// `pos[i]..pos[i + 1]`, for each `i` in `lo..hi`, or `=` the sum of these where `clear`:
+    /// `fn(pos, crd, a, b, c, lo, hi, width, stride, pitch, clear, total, reach)`; `c` lies in an
+    /// array of `total` numbers, `b` in one of `reach`.
+    Products(IndexKind),
     /// `out[i] = sum of a[p] * x[crd[p]]` for `p` in `pos[i]..pos[i + 1]`, for each `i` in
     /// `lo..hi`: `fn(pos, crd, a, x, out, lo, hi, places)`; `out[places[i]]` where `places` is not
     /// null. The kinds of `pos` and `places`, and of `crd`.
@@ -62,11 +69,11 @@ pub(crate) enum Loop {
 /// The address of the kernel of a loop on this machine, or `None` where there is none for the dtype
 /// or the kind of indices, or none that is `exact` where that is asked for.
 pub(crate) fn address(wanted: Loop, dtype: Dtype, exact: bool) -> Option<usize> {
-    address_at(level(), wanted, dtype, exact)
+    address_at(level(), gathers(), wanted, dtype, exact)
 }
 
 macro_rules! pick {
-    ($name:ident, $module:ident) => {
+    ($name:ident, $module:ident, $rows:ident) => {
         fn $name(wanted: Loop, dtype: Dtype, exact: bool) -> Option<usize> {
             use body::$module::{f32 as single, f64 as double};
             macro_rules! both {
@@ -79,20 +86,14 @@ macro_rules! pick {
                 };
             }
             match (wanted, exact) {
-                (Loop::GatherDot(kind), false) => match kind {
-                    IndexKind::U8 => both!(gather_dot_u8),
-                    IndexKind::U16 => both!(gather_dot_u16),
-                    IndexKind::U32 => both!(gather_dot_u32),
-                    IndexKind::I32 => both!(gather_dot_i32),
-                    IndexKind::U64 | IndexKind::I64 => both!(gather_dot_i64),
-                    _ => None,
-                },
                 (Loop::Dot, false) => both!(dot),
                 (Loop::Fill, _) => both!(fill),
                 (Loop::Scatter(kind), _) => scatter::address(kind, dtype),
                 (Loop::Spread(kind), _) => spread::of_rows(kind, dtype),
                 (Loop::Entries(kind), _) => spread::of_entries(kind, dtype),
-                (Loop::GatherDot(..) | Loop::Dot, true) => None,
+                (Loop::GatherDot(_) | Loop::Rows(..), true) => gather::exact(wanted, dtype),
+                (Loop::GatherDot(_) | Loop::Rows(..), false) => gather::$rows::fast(wanted, dtype),
+                (Loop::Dot, true) => None,
                 // The order of factors may be another.
                 (Loop::TimesRow(_) | Loop::ScaledMultiplyAdd, true) => None,
                 (Loop::ScaledMultiplyAdd, false) => both!(scaled_multiply_add),
@@ -106,24 +107,16 @@ macro_rules! pick {
                 (Loop::Axpy, false) => both!(axpy_fused),
                 (Loop::MultiplyAdd, true) => both!(multiply_add_exact),
                 (Loop::MultiplyAdd, false) => both!(multiply_add_fused),
-                (Loop::Rows(pos, crd), true) => match (pos, crd) {
-                    (IndexKind::U32, IndexKind::U8) => both!(rows_u8_exact),
-                    (IndexKind::U32, IndexKind::U16) => both!(rows_u16_exact),
-                    (IndexKind::U32, IndexKind::U32) => both!(rows_u32_exact),
-                    (IndexKind::I32, IndexKind::I32) => both!(rows_i32_exact),
-                    (IndexKind::U64 | IndexKind::I64, IndexKind::U64 | IndexKind::I64) => {
-                        both!(rows_i64_exact)
-                    }
+                (Loop::Products(kind), true) => match kind {
+                    IndexKind::U32 => both!(products_u32_exact),
+                    IndexKind::I32 => both!(products_i32_exact),
+                    IndexKind::U64 | IndexKind::I64 => both!(products_i64_exact),
                     _ => None,
                 },
-                (Loop::Rows(pos, crd), false) => match (pos, crd) {
-                    (IndexKind::U32, IndexKind::U8) => both!(rows_u8_fused),
-                    (IndexKind::U32, IndexKind::U16) => both!(rows_u16_fused),
-                    (IndexKind::U32, IndexKind::U32) => both!(rows_u32_fused),
-                    (IndexKind::I32, IndexKind::I32) => both!(rows_i32_fused),
-                    (IndexKind::U64 | IndexKind::I64, IndexKind::U64 | IndexKind::I64) => {
-                        both!(rows_i64_fused)
-                    }
+                (Loop::Products(kind), false) => match kind {
+                    IndexKind::U32 => both!(products_u32_fused),
+                    IndexKind::I32 => both!(products_i32_fused),
+                    IndexKind::U64 | IndexKind::I64 => both!(products_i64_fused),
                     _ => None,
                 },
                 (Loop::Row(kind), true) => match kind {
@@ -142,17 +135,28 @@ macro_rules! pick {
         }
     };
 }
-pick!(portable, portable);
+pick!(portable, portable, portable);
 #[cfg(target_arch = "x86_64")]
-pick!(avx2, avx2);
+pick!(avx2, avx2, avx2);
 #[cfg(target_arch = "x86_64")]
-pick!(avx512, avx512);
+pick!(avx512, avx512, avx2);
+#[cfg(target_arch = "x86_64")]
+pick!(gathering, avx512, gathering);
 
-fn address_at(level: Level, wanted: Loop, dtype: Dtype, exact: bool) -> Option<usize> {
+/// `gathers`: whether the machine is quick at gathering.
+fn address_at(
+    level: Level,
+    gathers: bool,
+    wanted: Loop,
+    dtype: Dtype,
+    exact: bool,
+) -> Option<usize> {
     match level {
         Level::Portable => portable(wanted, dtype, exact),
         #[cfg(target_arch = "x86_64")]
         Level::Avx2 => avx2(wanted, dtype, exact),
+        #[cfg(target_arch = "x86_64")]
+        Level::Avx512 if gathers => gathering(wanted, dtype, exact),
         #[cfg(target_arch = "x86_64")]
         Level::Avx512 => avx512(wanted, dtype, exact),
     }

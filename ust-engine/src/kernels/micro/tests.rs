@@ -7,7 +7,16 @@
 use ust_level_api::{Dtype, IndexKind};
 
 use super::{Loop, address_at};
-use crate::kernels::vector::{Level, levels};
+use crate::kernels::vector::{self, Level, gathers};
+
+/// Instruction sets, and whether to gather with them.
+fn levels() -> Vec<(Level, bool)> {
+    let mut levels: Vec<_> = vector::levels().into_iter().map(|level| (level, false)).collect();
+    if gathers() {
+        levels.push((vector::level(), true));
+    }
+    levels
+}
 
 /// Sums of an odd constant, mixed (`SplitMix64`).
 struct Random(u64);
@@ -39,8 +48,8 @@ macro_rules! tests {
                 (0..n).map(|_| random.number() as T).collect()
             }
 
-            fn kernel(level: Level, wanted: Loop, exact: bool) -> usize {
-                address_at(level, wanted, $dtype, exact).unwrap()
+            fn kernel(level: (Level, bool), wanted: Loop, exact: bool) -> usize {
+                address_at(level.0, level.1, wanted, $dtype, exact).unwrap()
             }
 
             fn close(found: T, expected: T, size: T) {
@@ -162,7 +171,7 @@ macro_rules! tests {
                             // places than it has entries.
                             unsafe {
                                 let f: Scatter<$index> = std::mem::transmute(kernel(
-                                    Level::Portable, Loop::Scatter(IndexKind::$kind), true,
+                                    (Level::Portable, false), Loop::Scatter(IndexKind::$kind), true,
                                 ));
                                 f(
                                     crd.as_ptr(), rest, count, next.as_mut_ptr(), keys,
@@ -320,6 +329,64 @@ macro_rules! tests {
                                 }
                             }
                             assert!(c[width].is_nan());
+                        }
+                    }
+                }
+            }
+
+            #[test]
+            fn rows_times_a_matrix() {
+                type Products = unsafe extern "C" fn(
+                    *const u32, *const u32, *const T, *const T, *mut T,
+                    isize, isize, usize, isize, isize, usize, usize, usize,
+                );
+                let random = &mut random();
+                let pos = [2_u32, 2, 7, 8, 8, 40, 41];
+                let (rows, columns) = (pos.len() - 1, 9);
+                for level in levels() {
+                    for width in (0..80).chain([128, 200]) {
+                        for way in 0..8 {
+                            let [exact, clear, large] = [1, 2, 4].map(|bit| way & bit != 0);
+                            let (stride, pitch) = (width + random.below(3), width.next_multiple_of(16));
+                            let b = numbers(random, columns * stride + width);
+                            let a = numbers(random, 41);
+                            let crd: Vec<u32> = (0..41).map(|_| random.below(columns) as u32).collect();
+                            let mut memory = numbers(random, rows * pitch + 64);
+                            // Only what is aligned is written around the caches.
+                            let first = memory.as_ptr().align_offset(16) + width % 2;
+                            let before = memory.clone();
+                            let total = if large { usize::MAX } else { memory.len() };
+                            // SAFETY: the signature is that which is documented, and all rows lie in
+                            // `memory`.
+                            unsafe {
+                                let f: Products = std::mem::transmute(kernel(
+                                    level, Loop::Products(IndexKind::U32), exact,
+                                ));
+                                let c = memory.as_mut_ptr().add(first);
+                                f(
+                                    pos.as_ptr(), crd.as_ptr(), a.as_ptr(), b.as_ptr(), c, 1,
+                                    rows as isize, width, stride as isize, pitch as isize,
+                                    clear.into(), total, total,
+                                );
+                            }
+                            let mut expected = before;
+                            for i in 1..rows {
+                                for j in 0..width {
+                                    let to = &mut expected[first + i * pitch + j];
+                                    let mut sum = if clear { 0.0 } else { *to };
+                                    for p in pos[i] as usize..pos[i + 1] as usize {
+                                        sum += a[p] * b[crd[p] as usize * stride + j];
+                                    }
+                                    *to = sum;
+                                }
+                            }
+                            for (found, expected) in memory.into_iter().zip(expected) {
+                                if exact {
+                                    assert_eq!(found, expected);
+                                } else {
+                                    close(found, expected, 40.0);
+                                }
+                            }
                         }
                     }
                 }

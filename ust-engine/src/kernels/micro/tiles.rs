@@ -2,8 +2,10 @@
 
 use crate::kernels::vector::{Index, Real, Vector, prefetch};
 
-/// Entries of a row that operands are asked for ahead of their use.
+/// Entries of a row, at least, that operands are asked for ahead of their use.
 const AHEAD: usize = 4;
+/// Lines of operands that are asked for ahead of their use, where rows are short.
+const LINES: usize = 64;
 
 /// As [`row`], and `m` valid for `width` reads.
 #[inline(always)]
@@ -69,6 +71,17 @@ unsafe fn times_tile<V: Vector, I: Index, const W: usize>(
     }
 }
 
+/// What to do with rows.
+#[derive(Clone, Copy)]
+struct Manner {
+    /// Those of the result are written, whatever they held; otherwise products are added.
+    clear: bool,
+    /// They are written around the caches.
+    stream: bool,
+    /// Those of the operand are asked for ahead of their use.
+    ask: bool,
+}
+
 /// `c` valid for `width` reads and writes, `a`, `crd` for `count` reads, `b` for `width` reads at
 /// `crd[p] * stride` for each `p`; nothing overlaps `c`.
 #[inline(always)]
@@ -81,24 +94,97 @@ pub(super) unsafe fn row<V: Vector, I: Index, const FUSED: bool>(
     width: usize,
     stride: isize,
 ) {
-    // SAFETY: every column is below `width`, every place below `count`; what is asked for ahead of
-    // its use need not be valid.
+    let manner = Manner { clear: false, stream: false, ask: true };
+    // SAFETY: as said above.
+    unsafe { part::<V, I, FUSED>(c, a, crd, b, count, count, width, stride, manner) }
+}
+
+/// Results of so many bytes do not stay in the caches: a line that is written whole is not read first.
+const LARGE: usize = 32 << 20;
+/// Operands of so many bytes are in a cache that is near enough.
+const NEAR: usize = 2 << 20;
+
+/// `pos` valid for reads at `lo..=hi`, and ascending there, `a` and `crd` for reads at
+/// `pos[lo]..pos[hi]`, `b` for `width` reads at `crd[p] * stride` for each `p` there, `c` for `width`
+/// reads and writes at `i * pitch` for each `i` in `lo..hi`; nothing overlaps `c`, which lies in an
+/// array of `total` numbers, as `b` does in one of `reach`. Where `clear`, what `c` holds does not
+/// matter.
+#[inline(always)]
+#[allow(clippy::too_many_arguments)]
+pub(super) unsafe fn products<V: Vector, I: Index, const FUSED: bool>(
+    pos: *const I,
+    crd: *const I,
+    a: *const V::Lane,
+    b: *const V::Lane,
+    c: *mut V::Lane,
+    lo: isize,
+    hi: isize,
+    width: usize,
+    stride: isize,
+    pitch: isize,
+    clear: usize,
+    total: usize,
+    reach: usize,
+) {
+    let lane = size_of::<V::Lane>();
+    let aligned = |bytes: usize| bytes.is_multiple_of(16);
+    let clear = clear != 0;
+    let stream = clear
+        && total.saturating_mul(lane) >= LARGE
+        && aligned(c.addr())
+        && aligned(pitch.unsigned_abs().wrapping_mul(lane));
+    let manner = Manner { clear, stream, ask: reach.saturating_mul(lane) > NEAR };
+    // SAFETY: as said above.
+    unsafe {
+        let last = (*pos.offset(hi)).get();
+        let mut begin = (*pos.offset(lo)).get();
+        for i in lo..hi {
+            let end = (*pos.offset(i + 1)).get();
+            let count = end.saturating_sub(begin).max(0) as usize;
+            let room = last.saturating_sub(begin).max(0) as usize;
+            let (a, crd) = (a.offset(begin), crd.offset(begin));
+            let c = c.offset(i.wrapping_mul(pitch));
+            part::<V, I, FUSED>(c, a, crd, b, count, room, width, stride, manner);
+            begin = end;
+        }
+        if stream {
+            V::settle();
+        }
+    }
+}
+
+/// As [`row`]; `a` and `crd` are valid for `room` reads, and operands of what follows the row are
+/// asked for.
+#[inline(always)]
+#[allow(clippy::too_many_arguments)]
+unsafe fn part<V: Vector, I: Index, const FUSED: bool>(
+    c: *mut V::Lane,
+    a: *const V::Lane,
+    crd: *const I,
+    b: *const V::Lane,
+    count: usize,
+    room: usize,
+    width: usize,
+    stride: isize,
+    manner: Manner,
+) {
+    // SAFETY: every column is below `width`, every place below `count`.
     unsafe {
         let mut j = 0;
         while j + 8 * V::N <= width {
-            tile::<V, I, 8, FUSED>(c.add(j), a, crd, b.add(j), count, stride);
+            tile::<V, I, 8, FUSED>(c.add(j), a, crd, b.add(j), count, room, stride, manner);
             j += 8 * V::N;
         }
         if j + 4 * V::N <= width {
-            tile::<V, I, 4, FUSED>(c.add(j), a, crd, b.add(j), count, stride);
+            tile::<V, I, 4, FUSED>(c.add(j), a, crd, b.add(j), count, room, stride, manner);
             j += 4 * V::N;
         }
         while j + V::N <= width {
-            tile::<V, I, 1, FUSED>(c.add(j), a, crd, b.add(j), count, stride);
+            tile::<V, I, 1, FUSED>(c.add(j), a, crd, b.add(j), count, room, stride, manner);
             j += V::N;
         }
         while j < width {
-            let mut sum = *c.add(j);
+            let mut sum = if manner.clear { V::Lane::ZERO } else { *c.add(j) };
             for p in 0..count {
                 let from = (*crd.add(p)).get().wrapping_mul(stride);
                 sum = sum + *a.add(p) * *b.add(j).offset(from);
@@ -111,24 +197,31 @@ pub(super) unsafe fn row<V: Vector, I: Index, const FUSED: bool>(
 
 /// `W` vectors of a row, kept in registers.
 #[inline(always)]
+#[allow(clippy::too_many_arguments)]
 unsafe fn tile<V: Vector, I: Index, const W: usize, const FUSED: bool>(
     c: *mut V::Lane,
     a: *const V::Lane,
     crd: *const I,
     b: *const V::Lane,
     count: usize,
+    room: usize,
     stride: isize,
+    manner: Manner,
 ) {
-    // SAFETY: as said of `row`.
+    // Vectors of a line, and entries ahead of their use.
+    let line = (64 / size_of::<V>()).max(1);
+    let ahead = if room == count { AHEAD } else { (LINES * line / W).clamp(AHEAD, 4 * AHEAD) };
+    // SAFETY: as said of `part`; what is asked for ahead of its use need not be valid.
     unsafe {
         let mut sums = [V::splat(V::Lane::ZERO); W];
-        for (k, sum) in sums.iter_mut().enumerate() {
-            *sum = V::load(c.add(k * V::N));
+        if !manner.clear {
+            for (k, sum) in sums.iter_mut().enumerate() {
+                *sum = V::load(c.add(k * V::N));
+            }
         }
         for p in 0..count {
-            if p + AHEAD < count {
-                let far = (*crd.add(p + AHEAD)).get().wrapping_mul(stride);
-                let line = (64 / (V::N * size_of::<V::Lane>())).max(1);
+            if manner.ask && p + ahead < room {
+                let far = (*crd.add(p + ahead)).get().wrapping_mul(stride);
                 for k in (0..W).step_by(line) {
                     prefetch(b.wrapping_offset(far).wrapping_add(k * V::N));
                 }
@@ -140,7 +233,8 @@ unsafe fn tile<V: Vector, I: Index, const W: usize, const FUSED: bool>(
             }
         }
         for (k, sum) in sums.iter().enumerate() {
-            sum.store(c.add(k * V::N));
+            let to = c.add(k * V::N);
+            if manner.stream { sum.stream(to) } else { sum.store(to) }
         }
     }
 }

@@ -82,8 +82,35 @@ impl Four for __m128 {
     }
 }
 
+#[inline(always)]
+unsafe fn same<T>(vector: T) -> T {
+    vector
+}
+
+/// `to` valid for as many writes, and a multiple of 16 bytes.
+#[inline(always)]
+unsafe fn stream_256(vector: __m256, to: *mut f32) {
+    // SAFETY: as said above.
+    unsafe {
+        _mm_stream_ps(to, _mm256_castps256_ps128(vector));
+        _mm_stream_ps(to.add(4), _mm256_extractf128_ps::<1>(vector));
+    }
+}
+
+/// As [`stream_256`].
+#[inline(always)]
+unsafe fn stream_512(vector: __m512, to: *mut f32) {
+    // SAFETY: as said above.
+    unsafe {
+        _mm_stream_ps(to, _mm512_castps512_ps128(vector));
+        _mm_stream_ps(to.add(4), _mm512_extractf32x4_ps::<1>(vector));
+        _mm_stream_ps(to.add(8), _mm512_extractf32x4_ps::<2>(vector));
+        _mm_stream_ps(to.add(12), _mm512_extractf32x4_ps::<3>(vector));
+    }
+}
+
 macro_rules! vector {
-    ($vector:ty, $four:ty, $ty:ty, $n:literal, $splat:ident, $load:ident, $store:ident, $fused:ident, $mul:ident, $add:ident, [$cast:ident, $ones:ident, $twos:ident, $fours:ident, $eights:expr], $pairs:expr, [$places:ty, $place:expr, $pick:expr, $first:expr]) => {
+    ($vector:ty, $four:ty, $ty:ty, $n:literal, $splat:ident, $load:ident, $store:ident, [$single:ident, $part:ident], $fused:ident, $mul:ident, $add:ident, [$cast:ident, $ones:ident, $twos:ident, $fours:ident, $eights:expr], $pairs:expr, [$places:ty, $place:expr, $pick:expr, $first:expr]) => {
         // SAFETY in all methods: as the trait says.
         impl Vector for $vector {
             type Lane = $ty;
@@ -101,6 +128,14 @@ macro_rules! vector {
             #[inline(always)]
             unsafe fn store(self, to: *mut $ty) {
                 unsafe { $store(to, self) }
+            }
+            #[inline(always)]
+            unsafe fn stream(self, to: *mut $ty) {
+                unsafe { $part($single(self), to.cast()) }
+            }
+            #[inline(always)]
+            unsafe fn settle() {
+                unsafe { _mm_sfence() }
             }
             #[inline(always)]
             unsafe fn repeat<const C: usize>(from: *const $ty) -> Self {
@@ -157,6 +192,7 @@ vector!(
     _mm256_set1_pd,
     _mm256_loadu_pd,
     _mm256_storeu_pd,
+    [_mm256_castpd_ps, stream_256],
     _mm256_fmadd_pd,
     _mm256_mul_pd,
     _mm256_add_pd,
@@ -192,6 +228,7 @@ vector!(
     _mm256_set1_ps,
     _mm256_loadu_ps,
     _mm256_storeu_ps,
+    [same, stream_256],
     _mm256_fmadd_ps,
     _mm256_mul_ps,
     _mm256_add_ps,
@@ -224,6 +261,7 @@ vector!(
     _mm512_set1_pd,
     _mm512_loadu_pd,
     _mm512_storeu_pd,
+    [_mm512_castpd_ps, stream_512],
     _mm512_fmadd_pd,
     _mm512_mul_pd,
     _mm512_add_pd,
@@ -254,6 +292,7 @@ vector!(
     _mm512_set1_ps,
     _mm512_loadu_ps,
     _mm512_storeu_ps,
+    [same, stream_512],
     _mm512_fmadd_ps,
     _mm512_mul_ps,
     _mm512_add_ps,

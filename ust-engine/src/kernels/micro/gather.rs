@@ -1,0 +1,243 @@
+//! Sparse rows times a vector: numbers read where coordinates say, multiplied and summed.
+
+use ust_level_api::{Dtype, IndexKind};
+
+use super::Loop;
+#[cfg(target_arch = "x86_64")]
+use crate::kernels::vector::Gather;
+use crate::kernels::vector::{Four, Index, Real, Vector, ask};
+
+/// How a row is summed.
+trait Summed {
+    /// What is summed.
+    type Lane: Real;
+
+    /// `a`, `crd` valid for `room` reads, as many as `n` or more; `x` for a read at each `crd[p]`.
+    /// The caller has asked for what lies ahead of the first entries.
+    unsafe fn row<I: Index>(
+        a: *const Self::Lane,
+        crd: *const I,
+        x: *const Self::Lane,
+        n: usize,
+        room: usize,
+    ) -> Self::Lane;
+}
+
+/// One product after another.
+struct InOrder<T>(T);
+
+/// By fours, whose numbers are loaded one by one.
+struct ByFours<V>(V);
+
+/// By eights, whose numbers one instruction gathers.
+#[cfg(target_arch = "x86_64")]
+struct ByEights<T>(T);
+
+impl<T: Real> Summed for InOrder<T> {
+    type Lane = T;
+
+    #[inline(always)]
+    unsafe fn row<I: Index>(a: *const T, crd: *const I, x: *const T, n: usize, _: usize) -> T {
+        // SAFETY: as said above.
+        let product = |p| unsafe { *a.add(p) * *x.offset((*crd.add(p)).get()) };
+        (0..n).fold(T::ZERO, |sum, p| sum + product(p))
+    }
+}
+
+impl<V: Vector> Summed for ByFours<V> {
+    type Lane = V::Lane;
+
+    /// A row of up to four is summed without a branch that depends on how many there are: what belongs
+    /// to the next row is read, and left out.
+    #[inline(always)]
+    unsafe fn row<I: Index>(
+        a: *const V::Lane,
+        crd: *const I,
+        x: *const V::Lane,
+        n: usize,
+        room: usize,
+    ) -> V::Lane {
+        // SAFETY: every index is below `room`, and `x` is read at what `crd` holds.
+        unsafe {
+            if n <= 4 && room >= 4 {
+                return V::Four::zero().plus_products(a, crd, x).first(n).total();
+            }
+            let mut sums = [V::Four::zero(); 2];
+            let mut p = 0;
+            while p + 8 <= n {
+                ask_behind(a, crd, p);
+                for (k, sum) in sums.iter_mut().enumerate() {
+                    let q = p + 4 * k;
+                    *sum = sum.plus_products(a.add(q), crd.add(q), x);
+                }
+                p += 8;
+            }
+            if p + 4 <= n {
+                sums[0] = sums[0].plus_products(a.add(p), crd.add(p), x);
+                p += 4;
+            }
+            let rest = InOrder::<V::Lane>::row(a.add(p), crd.add(p), x, n - p, 0);
+            sums[0].add(sums[1]).total() + rest
+        }
+    }
+}
+
+#[cfg(target_arch = "x86_64")]
+impl<T: Gather> Summed for ByEights<T> {
+    type Lane = T;
+
+    /// The last few are summed without a branch that depends on how many there are: what is behind them is
+    /// not read.
+    #[inline(always)]
+    unsafe fn row<I: Index>(a: *const T, crd: *const I, x: *const T, n: usize, _: usize) -> T {
+        // SAFETY: of eight entries, only those below `n` are read.
+        unsafe {
+            let mut sum = T::zeros();
+            let mut p = 0;
+            while p + 8 <= n {
+                ask_behind(a, crd, p);
+                sum = T::plus_products(sum, a.add(p), crd.add(p), x, u8::MAX);
+                p += 8;
+            }
+            let rest = (1 << (n - p)) - 1;
+            T::total(T::plus_products(sum, a.add(p), crd.add(p), x, rest))
+        }
+    }
+}
+
+/// Asks for the lines that follow the eight entries from `p` on.
+#[inline(always)]
+fn ask_behind<T, I>(a: *const T, crd: *const I, p: usize) {
+    // A line of `a` has as many entries, or twice as many; one of `crd` 8 or more.
+    if size_of::<T>() == 8 || p & 8 == 0 {
+        ask(a.wrapping_add(p + 8));
+    }
+    if size_of::<I>() == 8 || p & 8 == 0 {
+        ask(crd.wrapping_add(p + 8));
+    }
+}
+
+/// One row. `a`, `crd` valid for `n` reads, `x` for a read at each `crd[p]`.
+#[inline(always)]
+unsafe fn gather_dot<S: Summed, I: Index>(
+    a: *const S::Lane,
+    crd: *const I,
+    x: *const S::Lane,
+    n: usize,
+) -> S::Lane {
+    ask(a);
+    ask(crd);
+    // SAFETY: as said above.
+    unsafe { S::row(a, crd, x, n, n) }
+}
+
+/// `pos` valid for reads at `lo..=hi`, and ascending there, `a` and `crd` for reads at
+/// `pos[lo]..pos[hi]`, `x` for a read at each `crd[p]`; `places` null, or valid for reads at
+/// `lo..hi`; `out` for writes there, or at each place. Nothing overlaps `out`.
+#[inline(always)]
+#[allow(clippy::too_many_arguments)]
+unsafe fn rows<S: Summed, P: Index, I: Index>(
+    pos: *const P,
+    crd: *const I,
+    a: *const S::Lane,
+    x: *const S::Lane,
+    out: *mut S::Lane,
+    lo: isize,
+    hi: isize,
+    places: *const P,
+) {
+    // SAFETY: as said above.
+    unsafe {
+        let mut begin = (*pos.offset(lo)).get();
+        let last = (*pos.offset(hi)).get();
+        for i in lo..hi {
+            let end = (*pos.offset(i + 1)).get();
+            let n = end.saturating_sub(begin).max(0) as usize;
+            let room = last.saturating_sub(begin).max(0) as usize;
+            let (a, crd) = (a.offset(begin), crd.offset(begin));
+            ask(a);
+            ask(crd);
+            let sum = S::row(a, crd, x, n, room);
+            let place = if places.is_null() { i } else { (*places.offset(i)).get() };
+            *out.offset(place) = sum;
+            begin = end;
+        }
+    }
+}
+
+/// The kernels of rows that are summed exactly.
+pub(super) fn exact(wanted: Loop, dtype: Dtype) -> Option<usize> {
+    match (wanted, dtype) {
+        (Loop::Rows(..), Dtype::F32) => portable::address::<InOrder<f32>>(wanted),
+        (Loop::Rows(..), Dtype::F64) => portable::address::<InOrder<f64>>(wanted),
+        _ => None,
+    }
+}
+
+/// Kernels for an instruction set. SAFETY of all: as said of the function that each is made from, and
+/// the machine has the instructions.
+macro_rules! kernels {
+    ($name:ident, $single:ty, $double:ty $(, $features:literal)?) => {
+        pub(super) mod $name {
+            use super::*;
+
+            /// The kernels of rows.
+            pub(in super::super) fn fast(wanted: Loop, dtype: Dtype) -> Option<usize> {
+                match dtype {
+                    Dtype::F32 => address::<$single>(wanted),
+                    Dtype::F64 => address::<$double>(wanted),
+                    _ => None,
+                }
+            }
+
+            pub(super) fn address<S: Summed>(wanted: Loop) -> Option<usize> {
+                use IndexKind::{I32, I64, U8, U16, U32, U64};
+                Some(match wanted {
+                    Loop::GatherDot(U8) => one::<S, u8> as *const () as usize,
+                    Loop::GatherDot(U16) => one::<S, u16> as *const () as usize,
+                    Loop::GatherDot(U32) => one::<S, u32> as *const () as usize,
+                    Loop::GatherDot(I32) => one::<S, i32> as *const () as usize,
+                    Loop::GatherDot(U64 | I64) => one::<S, i64> as *const () as usize,
+                    Loop::Rows(U32, U8) => all::<S, u32, u8> as *const () as usize,
+                    Loop::Rows(U32, U16) => all::<S, u32, u16> as *const () as usize,
+                    Loop::Rows(U32, U32) => all::<S, u32, u32> as *const () as usize,
+                    Loop::Rows(I32, I32) => all::<S, i32, i32> as *const () as usize,
+                    Loop::Rows(U64 | I64, U64 | I64) => all::<S, i64, i64> as *const () as usize,
+                    _ => return None,
+                })
+            }
+
+            $(#[target_feature(enable = $features)])?
+            unsafe extern "C" fn one<S: Summed, I: Index>(
+                a: *const S::Lane,
+                crd: *const I,
+                x: *const S::Lane,
+                n: usize,
+            ) -> S::Lane {
+                // SAFETY: as said above.
+                unsafe { gather_dot::<S, I>(a, crd, x, n) }
+            }
+
+            $(#[target_feature(enable = $features)])?
+            #[allow(clippy::too_many_arguments)]
+            unsafe extern "C" fn all<S: Summed, P: Index, I: Index>(
+                pos: *const P,
+                crd: *const I,
+                a: *const S::Lane,
+                x: *const S::Lane,
+                out: *mut S::Lane,
+                lo: isize,
+                hi: isize,
+                places: *const P,
+            ) {
+                // SAFETY: as said above.
+                unsafe { rows::<S, P, I>(pos, crd, a, x, out, lo, hi, places) }
+            }
+        }
+    };
+}
+kernels!(portable, ByFours<[f32; 4]>, ByFours<[f64; 2]>);
+#[cfg(target_arch = "x86_64")]
+kernels!(avx2, ByFours<std::arch::x86_64::__m256>, ByFours<std::arch::x86_64::__m256d>, "avx2,fma");
+#[cfg(target_arch = "x86_64")]
+kernels!(gathering, ByEights<f32>, ByEights<f64>, "avx512f,avx512vl,avx512bw,avx512dq,avx2,fma");

@@ -1,0 +1,117 @@
+//! Eight numbers at eight places, by one instruction.
+
+use std::arch::x86_64::*;
+
+use super::{Four, Real};
+
+/// Indices that are loaded by eights.
+///
+/// # Safety
+/// The machine has AVX-512 with its extensions BW, DQ and VL. A bit of `first` is set for each index
+/// that is read, from the lowest on; the others are zero.
+pub(crate) trait Eight {
+    unsafe fn eight(from: *const Self, first: u8) -> __m512i;
+}
+
+macro_rules! eight {
+    ($($ty:ty: $load:ident, $wide:expr;)*) => {
+        $(impl Eight for $ty {
+            #[inline(always)]
+            unsafe fn eight(from: *const Self, first: u8) -> __m512i {
+                // SAFETY: as the trait says.
+                unsafe { $wide($load(first.into(), from.cast())) }
+            }
+        })*
+    };
+}
+eight!(
+    u8: _mm_maskz_loadu_epi8, |eight| _mm512_cvtepu8_epi64(eight);
+    u16: _mm_maskz_loadu_epi16, |eight| _mm512_cvtepu16_epi64(eight);
+    u32: _mm256_maskz_loadu_epi32, |eight| _mm512_cvtepu32_epi64(eight);
+    i32: _mm256_maskz_loadu_epi32, |eight| _mm512_cvtepi32_epi64(eight);
+    i64: _mm512_maskz_loadu_epi64, |eight| eight;
+);
+
+/// Numbers that are gathered by eights.
+///
+/// # Safety
+/// As of [`Eight`]; `a` is valid for a read of each number that `first` has a bit for, `x` at the
+/// index of each.
+pub(crate) trait Gather: Real {
+    /// Eight of them.
+    type Sums: Copy;
+    unsafe fn zeros() -> Self::Sums;
+    /// `sums[k] + a[k] * x[crd[k]]`, for those of the eight that `first` says.
+    unsafe fn plus_products<I: Eight>(
+        sums: Self::Sums,
+        a: *const Self,
+        crd: *const I,
+        x: *const Self,
+        first: u8,
+    ) -> Self::Sums;
+    unsafe fn total(sums: Self::Sums) -> Self;
+}
+
+impl Gather for f64 {
+    type Sums = __m512d;
+    #[inline(always)]
+    unsafe fn zeros() -> __m512d {
+        // SAFETY: as the trait says.
+        unsafe { _mm512_setzero_pd() }
+    }
+    #[inline(always)]
+    unsafe fn plus_products<I: Eight>(
+        sums: __m512d,
+        a: *const Self,
+        crd: *const I,
+        x: *const Self,
+        first: u8,
+    ) -> __m512d {
+        // SAFETY: as the trait says.
+        unsafe {
+            let at = I::eight(crd, first);
+            let x = _mm512_mask_i64gather_pd::<8>(_mm512_setzero_pd(), first, at, x);
+            _mm512_fmadd_pd(_mm512_maskz_loadu_pd(first, a), x, sums)
+        }
+    }
+    #[inline(always)]
+    unsafe fn total(sums: __m512d) -> Self {
+        // SAFETY: as the trait says.
+        unsafe {
+            let high = _mm512_extractf64x4_pd::<1>(sums);
+            _mm256_add_pd(_mm512_castpd512_pd256(sums), high).total()
+        }
+    }
+}
+
+impl Gather for f32 {
+    type Sums = __m256;
+    #[inline(always)]
+    unsafe fn zeros() -> __m256 {
+        // SAFETY: as the trait says.
+        unsafe { _mm256_setzero_ps() }
+    }
+    #[inline(always)]
+    unsafe fn plus_products<I: Eight>(
+        sums: __m256,
+        a: *const Self,
+        crd: *const I,
+        x: *const Self,
+        first: u8,
+    ) -> __m256 {
+        // SAFETY: as the trait says.
+        unsafe {
+            let at = I::eight(crd, first);
+            let x = _mm512_mask_i64gather_ps::<4>(_mm256_setzero_ps(), first, at, x);
+            _mm256_fmadd_ps(_mm256_maskz_loadu_ps(first, a), x, sums)
+        }
+    }
+    #[inline(always)]
+    unsafe fn total(sums: __m256) -> Self {
+        // SAFETY: as the trait says.
+        unsafe {
+            let high = _mm256_extractf128_ps::<1>(sums);
+            _mm_add_ps(_mm256_castps256_ps128(sums), high).total()
+        }
+    }
+}
