@@ -41,13 +41,58 @@ fn read_bytes(path: &Path) -> io::Result<Buffer<u8>> {
     // More than there is memory for is an error, not the end of the program.
     Vec::<u8>::new().try_reserve_exact(size)?;
     let mut bytes = Buffer::unspecified(size);
-    let filled = fill(&mut file, bytes.make_mut())?;
+    let filled = fill_by_all(&mut file, bytes.make_mut())?;
     let mut more = Vec::new();
     // Pipes and devices tell no size, and files change.
     if file.read_to_end(&mut more)? == 0 && filled == size {
         return Ok(bytes);
     }
     Ok([&bytes[..filled], &more].concat().into())
+}
+
+/// Bytes that one thread reads at a time.
+#[cfg(unix)]
+const PART: usize = 4 << 20;
+
+/// As [`fill`], from the beginning of a file, which is then left where that ended.
+#[cfg(unix)]
+fn fill_by_all(file: &mut File, bytes: &mut [u8]) -> io::Result<usize> {
+    use std::io::{Seek, SeekFrom};
+    use std::os::unix::fs::FileExt;
+
+    use rayon::prelude::*;
+
+    /// A file, from a place on.
+    struct From<'a>(&'a File, u64);
+
+    impl Read for From<'_> {
+        fn read(&mut self, to: &mut [u8]) -> io::Result<usize> {
+            let read = self.0.read_at(to, self.1)?;
+            self.1 += read as u64;
+            Ok(read)
+        }
+    }
+
+    // A part may be all there is, of what has no places.
+    if bytes.len() <= PART {
+        return fill(file, bytes);
+    }
+    let parts = bytes.par_chunks_mut(PART).enumerate();
+    let read = |(at, part): (usize, &mut [u8])| {
+        let read = fill(&mut From(file, (at * PART) as u64), part)?;
+        Ok((read, read == part.len()))
+    };
+    let parts: Vec<(usize, bool)> = parts.map(read).collect::<io::Result<_>>()?;
+    // What comes after the end of a file that has become shorter is nothing.
+    let whole = parts.iter().take_while(|(_, whole)| *whole).count();
+    let filled = parts[..parts.len().min(whole + 1)].iter().map(|(read, _)| read).sum();
+    file.seek(SeekFrom::Start(filled as u64))?;
+    Ok(filled)
+}
+
+#[cfg(not(unix))]
+fn fill_by_all(file: &mut File, bytes: &mut [u8]) -> io::Result<usize> {
+    fill(file, bytes)
 }
 
 /// Reads until the bytes are full, or the end; gives how many were read.
@@ -105,6 +150,28 @@ mod tests {
     use std::io::Write;
 
     use super::*;
+
+    #[test]
+    fn long_files_are_read_whole_from_their_beginning() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("long");
+        for length in [0, 1, (4 << 20) - 1, 4 << 20, (4 << 20) + 1, (9 << 20) + 77] {
+            let bytes: Vec<u8> =
+                (0..length as u32).map(|at| (at.wrapping_mul(0x9e37_79b9) >> 24) as u8).collect();
+            std::fs::write(&path, &bytes).unwrap();
+            assert!(read_bytes(&path).unwrap()[..] == bytes[..]);
+            // One that becomes shorter, or longer, while it is read.
+            for size in [length / 2, length + 5000] {
+                let mut file = File::open(&path).unwrap();
+                let mut to = vec![7; size];
+                let filled = fill_by_all(&mut file, &mut to).unwrap();
+                assert!(filled == size.min(length) && to[..filled] == bytes[..filled]);
+                let mut more = Vec::new();
+                file.read_to_end(&mut more).unwrap();
+                assert!(more == bytes[filled..]);
+            }
+        }
+    }
 
     #[test]
     fn damaged_gzip_data_are_bad_input_and_bombs_stop_at_the_limit() {

@@ -2,7 +2,7 @@
 
 use ust_level_api::ir::{Expr, Stmt, Var};
 
-use super::recognise::{Pattern, Scope, Stream, factors, recognise};
+use super::recognise::{Pattern, Scope, Stream, factors, recognise, sets_constant};
 
 /// `for q in pos[p]..pos[p + 1] { for j { c[p * pitch + j] += a[q] * b[crd[q] * stride + j] } }`, in
 /// a loop over `var` that may set the row to zero before.
@@ -11,6 +11,10 @@ pub(super) fn products(var: Var, body: &[Stmt], assigned: &[bool]) -> Option<Pat
     let (Stmt::For { var: inner, lo, hi, body }, before) = body.split_last()? else { return None };
     let (Expr::Load(pos, first), Expr::Load(next, second)) = (lo, hi) else { return None };
     if **first != Expr::Var(var) || **second != Expr::Var(var) + 1 || pos != next {
+        return None;
+    }
+    // That is set where there is an entry, which nobody looks at here.
+    if body.iter().any(sets_constant) {
         return None;
     }
     let Pattern::Row { c, a, crd, b, stride, lo, hi, m: None } = recognise(*inner, body, assigned)?

@@ -187,6 +187,10 @@ fn rows(var: Var, body: &[Stmt], assigned: &[bool]) -> Option<Pattern> {
     if **first != Expr::Var(var) || !beside || pos != next || value != sum {
         return None;
     }
+    // That is set where there is an entry, which nobody looks at here.
+    if body.iter().any(sets_constant) {
+        return None;
+    }
     let own = |stream: &Stream| stream.at.is_empty().then_some(stream.array);
     match recognise(*inner, body, assigned)? {
         Pattern::GatherDot { target: Target::Var(into), a, crd, x, factor: None }

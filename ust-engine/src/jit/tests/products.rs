@@ -114,3 +114,50 @@ fn rows_of_a_result_are_formed_as_the_interpreter_does() {
         }
     }
 }
+
+/// What is set where a row has an entry is not lost.
+#[test]
+fn rows_that_tell_whether_they_have_entries_are_left_alone() {
+    for wide in [false, true] {
+        let mut b = Builder::new("told");
+        let (n, width) = (b.param("n", Ty::Int), b.param("width", Ty::Int));
+        let [pos, crd] = ["pos", "crd"].map(|name| b.index_array(name, IndexKind::U32));
+        let [a, x, c] = [("a", false), ("b", false), ("c", true)]
+            .map(|(name, written)| b.array(name, Elem::Value(Dtype::F64), written));
+        let any = b.var("any", Expr::Bool(false));
+        b.for_("row", 0.into(), n, |b, row| {
+            let sum = b.var("sum", Expr::Const(0.0.into()));
+            let (lo, hi) = (b.load(pos, row.clone()), b.load(pos, row.clone() + Expr::from(1)));
+            b.for_("p", lo, hi, |b, p| {
+                b.assign(any, Expr::Bool(true));
+                let (key, value) = (b.load(crd, p.clone()), b.load(a, p));
+                if wide {
+                    b.for_("j", 0.into(), width.clone(), |b, j| {
+                        let other = b.load(x, key * width.clone() + j.clone());
+                        b.reduce(BinOp::Add, c, row.clone() * width.clone() + j, value * other);
+                    });
+                } else {
+                    let other = b.load(x, key);
+                    b.assign(sum, Expr::from(sum) + value * other);
+                }
+            });
+            if !wide {
+                b.store(c, row, sum.into());
+            }
+        });
+        let function = b.finish();
+        let Some(Stmt::For { var, body, .. }) =
+            function.body.iter().find(|stmt| matches!(stmt, Stmt::For { .. }))
+        else {
+            panic!("a loop")
+        };
+        let assigned: Vec<bool> =
+            function.vars.iter().map(|v| ["sum", "any"].contains(&&v.name[..])).collect();
+        let body: Vec<Stmt> = match wide {
+            // Without the sum, which is of no use there.
+            true => body[1..].to_vec(),
+            false => body.clone(),
+        };
+        assert_eq!(recognise(*var, &body, &assigned), None, "{function}");
+    }
+}

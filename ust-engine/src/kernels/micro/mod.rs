@@ -151,6 +151,8 @@ fn address_at(
     dtype: Dtype,
     exact: bool,
 ) -> Option<usize> {
+    #[cfg(not(target_arch = "x86_64"))]
+    let _ = gathers;
     match level {
         Level::Portable => portable(wanted, dtype, exact),
         #[cfg(target_arch = "x86_64")]

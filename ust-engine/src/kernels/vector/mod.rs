@@ -9,7 +9,9 @@ mod gather;
 mod x86;
 
 #[cfg(target_arch = "x86_64")]
-pub(crate) use gather::{Eight, Gather};
+pub(crate) use gather::Eight;
+#[cfg(all(target_arch = "x86_64", feature = "jit"))]
+pub(crate) use gather::Gather;
 
 /// The sets of instructions that kernels are compiled for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
