@@ -63,9 +63,9 @@ fn fill_by_all(file: &mut File, bytes: &mut [u8]) -> io::Result<usize> {
     use rayon::prelude::*;
 
     /// A file, from a place on.
-    struct From<'a>(&'a File, u64);
+    struct Onward<'a>(&'a File, u64);
 
-    impl Read for From<'_> {
+    impl Read for Onward<'_> {
         fn read(&mut self, to: &mut [u8]) -> io::Result<usize> {
             let read = self.0.read_at(to, self.1)?;
             self.1 += read as u64;
@@ -73,17 +73,17 @@ fn fill_by_all(file: &mut File, bytes: &mut [u8]) -> io::Result<usize> {
         }
     }
 
-    // A part may be all there is, of what has no places.
+    // What fits a part needs no second thread; pipes, which have no places, tell no size at all.
     if bytes.len() <= PART {
         return fill(file, bytes);
     }
     let parts = bytes.par_chunks_mut(PART).enumerate();
     let read = |(at, part): (usize, &mut [u8])| {
-        let read = fill(&mut From(file, (at * PART) as u64), part)?;
+        let read = fill(&mut Onward(file, (at * PART) as u64), part)?;
         Ok((read, read == part.len()))
     };
     let parts: Vec<(usize, bool)> = parts.map(read).collect::<io::Result<_>>()?;
-    // What comes after the end of a file that has become shorter is nothing.
+    // Behind the first part that was cut short, the file has ended.
     let whole = parts.iter().take_while(|(_, whole)| *whole).count();
     let filled = parts[..parts.len().min(whole + 1)].iter().map(|(read, _)| read).sum();
     file.seek(SeekFrom::Start(filled as u64))?;

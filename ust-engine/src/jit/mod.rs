@@ -47,6 +47,8 @@
 //! | `host` | the compiler for this machine, made once |
 //! | `emit` | from IR to Cranelift's IR |
 //! | `recognise` | loops that microkernels exist for |
+//! | `products` | the one among them that multiplies a sparse matrix by a dense one |
+//! | `spread` | those among them that add to what coordinates say |
 //! | `shims` | growth and sorting, which machine code calls back |
 //! | `math` | functions of numbers that it has no instruction for |
 // The call of machine code and the memory that it is given.

@@ -82,6 +82,7 @@ impl Four for __m128 {
     }
 }
 
+/// For vectors that are of the wanted type already; unsafe as the conversions that it stands beside.
 #[inline(always)]
 unsafe fn same<T>(vector: T) -> T {
     vector
