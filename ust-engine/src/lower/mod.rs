@@ -4,8 +4,8 @@
 //! parent, and the interval in which its coordinate can be valid, given the coordinates already
 //! fixed ([`bounds`]). [`nest`] walks a whole tensor, [`find`] searches for one element,
 //! [`unpack`] turns storage into columns of coordinates, of which `stored` finds those that are there
-//! already; `scatter` and `sweep` turn it into columns sorted by a key, `cells` into a place for every
-//! element. [`native`] runs what was emitted. [`view`] is about slices.
+//! already; `scatter` and `sweep` turn it into columns sorted by a key, `cells` into places that are
+//! known before. [`native`] runs what was emitted. [`view`] is about slices.
 
 pub mod bounds;
 pub(crate) mod cells;

@@ -59,10 +59,10 @@ impl Tensor {
         let bound = format.bind(self.shape())?;
         let options = BuildOptions { duplicates, memory_limit, ..Default::default() };
         together(self.nse(), || {
-            if let Some(tensor) = in_cells(self, &bound, fill, options.memory_limit)? {
+            if let Some(tensor) = in_pieces(self, &bound, fill, options.memory_limit)? {
                 return Ok(tensor);
             }
-            if let Some(tensor) = in_pieces(self, &bound, fill, options.memory_limit)? {
+            if let Some(tensor) = in_cells(self, &bound, fill, options.memory_limit)? {
                 return Ok(tensor);
             }
             if let Some(between) = detour(self, &bound)? {

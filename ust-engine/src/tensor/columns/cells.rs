@@ -1,16 +1,19 @@
-//! Tensors that store every element.
+//! Tensors whose values have places that are known before: every element is stored, or whole blocks
+//! are, few enough for a table.
 
-use ust_level_api::{Description, Scalar};
+use ust_level_api::column::column_kind;
+use ust_level_api::{Buffer, Description, IndexColumn, IndexKind, Scalar};
 
-use super::assemble::{levels, stored_values};
+use super::assemble::{Stored, levels, stored_values};
+use super::group::lookup_range;
 use super::read::block_of;
 use crate::error::Error;
-use crate::format::Bound;
-use crate::lower::cells::cells;
+use crate::format::{Bound, LevelDomain};
+use crate::lower::cells::{Blocks, cells, keys};
 use crate::tensor::Tensor;
 
-/// A tensor in another format, all of whose levels are full. `None` where values cannot be written
-/// to their places as they come.
+/// A tensor in another format, whose levels are all full, or the last ones are. `None` where values
+/// cannot be written to their places as they come.
 pub(in crate::tensor) fn in_cells(
     tensor: &Tensor,
     bound: &Bound,
@@ -21,14 +24,73 @@ pub(in crate::tensor) fn in_cells(
     // Padding has places of its own below levels that are unique, and have one for each coordinate.
     let apart =
         |level: &Description| level.props.unique && (level.props.full || !level.props.padded);
-    let known = !tensor.has_padding() || from.descriptions().iter().all(apart);
-    let full = to.tail() == 0 && to.level_count() > 0;
+    let padded = tensor.has_padding();
+    let known = to.tail() > 0 || !padded || from.descriptions().iter().all(apart);
+    let full = to.tail() < to.level_count();
     if !full || !known || !from.is_unique() || !fill.same(&tensor.fill()) {
         return Ok(None);
     }
+    if to.tail() == 0 {
+        let made = levels(bound, Vec::new(), tensor.nse(), true, memory_limit)?;
+        return filled(tensor, bound, made, None, memory_limit)
+            .map(|found| found.map(|(tensor, _)| tensor));
+    }
+    let domains = &bound.levels()[..to.tail()];
+    let Some(range) = lookup_range(domains, tensor.nse()) else { return Ok(None) };
+    // Values that equal the fill value are no entries there: where one is met after all, again.
+    for guarded in [padded, true] {
+        let Some(keys) = keys(tensor, bound, range, guarded)? else { return Ok(None) };
+        let made = levels(bound, columns(domains, &keys), keys.len(), true, memory_limit)?;
+        let found = filled(tensor, bound, made, Some((range, &keys)), memory_limit)?;
+        let Some((tensor, left)) = found else { return Ok(None) };
+        if guarded || !left {
+            return Ok(Some(tensor));
+        }
+    }
+    unreachable!("the second time, nothing is left out that has a block")
+}
+
+/// Keys taken apart: the coordinates at each level.
+fn columns(domains: &[LevelDomain], keys: &[usize]) -> Vec<IndexColumn> {
+    let mut above = 1;
+    let mut columns: Vec<IndexColumn> = Vec::with_capacity(domains.len());
+    for domain in domains.iter().rev() {
+        let size = domain.size.max(1) as usize;
+        let crd = |key: &usize| domain.lower + (key / above % size) as i64;
+        let last = domain.lower.saturating_add_unsigned(domain.size.saturating_sub(1));
+        columns.push(match column_kind(domain.lower, last) {
+            IndexKind::U32 => keys.iter().map(|key| crd(key) as u32).collect::<Buffer<_>>().into(),
+            IndexKind::I32 => keys.iter().map(|key| crd(key) as i32).collect::<Buffer<_>>().into(),
+            _ => keys.iter().map(crd).collect::<Buffer<_>>().into(),
+        });
+        above *= size;
+    }
+    columns.reverse();
+    columns
+}
+
+/// The tensor whose levels were made, and whether values were left out. Of blocks, `keys` are those of
+/// the levels above, below the number given.
+fn filled(
+    tensor: &Tensor,
+    bound: &Bound,
+    made: Stored,
+    keys: Option<(usize, &[usize])>,
+    memory_limit: u64,
+) -> Result<Option<(Tensor, bool)>, Error> {
+    let fill = tensor.fill();
     let block = block_of(bound)?;
-    let made = levels(bound, Vec::new(), tensor.nse(), true, memory_limit)?;
     let length = stored_values(bound, &made, block, fill.dtype(), memory_limit)?;
-    let Some(values) = cells(tensor, bound, length, fill)? else { return Ok(None) };
-    Ok(Some(Tensor::trusted(bound.clone(), made.arrays, values, fill, true)))
+    let blocks = keys.map(|(range, keys)| {
+        let mut starts = Buffer::<i64>::zeroed(range);
+        let places = starts.make_mut();
+        for (at, &key) in keys.iter().enumerate() {
+            places[key] = made.position.at(at) * block as i64;
+        }
+        Blocks { starts: starts.into(), count: made.positions }
+    });
+    let found = cells(tensor, bound, length, fill, blocks.as_ref())?;
+    Ok(found.map(|(values, left)| {
+        (Tensor::trusted(bound.clone(), made.arrays, values, fill, true), left)
+    }))
 }

@@ -56,8 +56,8 @@ impl Table {
         Some(self.blocks(of.into(), &first))
     }
 
-    /// Blocks of distinct entries that are not sorted: found through a table of the coordinates that
-    /// occur, where that is small. Entries sorted by some levels are looked up by the others only.
+    /// Blocks of distinct entries that are sorted by the first levels at least: those of each run are
+    /// found through a table of the coordinates at the others, where that is small.
     pub(super) fn group_unsorted(&self, bound: &Bound) -> Option<Blocks> {
         let (n, tail) = (self.len(), self.levels.len());
         if tail == bound.levels().len() {
@@ -69,7 +69,7 @@ impl Table {
         }
         let all: Vec<&IndexColumn> = self.levels.iter().collect();
         let known = |upto| upto <= self.sorted;
-        let sorted = (0..=tail).rev().find(|&upto| known(upto) || is_sorted(&all[..upto]))?;
+        let sorted = (1..=tail).rev().find(|&upto| known(upto) || is_sorted(&all[..upto]))?;
         if sorted == tail {
             return self.group_sorted(bound);
         }
@@ -79,10 +79,7 @@ impl Table {
             [IndexColumn::U32(column)] if domains[0].lower == 0 => column.clone(),
             columns => keyed::<u32>(columns, domains),
         };
-        let (of, firsts) = match sorted {
-            0 => everywhere(&keys, range),
-            _ => by_segment(&heads(&all[..sorted], n), range, &keys),
-        };
+        let (of, firsts) = by_segment(&heads(&all[..sorted], n), range, &keys);
         Some(self.blocks(of, &firsts))
     }
 
@@ -134,25 +131,6 @@ const FEW: usize = 20;
 
 /// Marks a key that no entry has.
 const NONE: u32 = u32::MAX;
-
-/// The block of each entry and the first entry of each block, by one table of all keys.
-fn everywhere(keys: &[u32], range: usize) -> (IndexColumn, Vec<usize>) {
-    let mut table = vec![NONE; range];
-    let mut found: Vec<(usize, usize)> = Vec::new();
-    for (at, &key) in keys.iter().enumerate() {
-        let slot = &mut table[key as usize];
-        if *slot == NONE {
-            *slot = 0;
-            found.push((key as usize, at));
-        }
-    }
-    found.sort_unstable();
-    for (block, &(key, _)) in found.iter().enumerate() {
-        table[key] = block as u32;
-    }
-    let of = ust_level_api::assemble::fill(keys.len(), |at| table[keys[at] as usize]);
-    (of.into(), found.into_iter().map(|(_, at)| at).collect())
-}
 
 /// A table of keys, by which blocks are found.
 pub(super) struct Lookup {

@@ -12,8 +12,8 @@
 //! | gather entries into blocks | `group`, `pieces` | there are no trailing full levels |
 //! | assemble level by level, place values | `assemble` | |
 //!
-//! Where every element has a place, values go there at once (`cells`); where another format on the
-//! way spares a sort, it is made first (`detour`).
+//! Where places are known before, values go there at once: in formats that store every element, or
+//! few blocks (`cells`). Where another format on the way spares a sort, it is made first (`detour`).
 //!
 //! Columns are 32 bits wide wherever coordinates allow it ([`IndexColumn`]); they are moved, not
 //! copied, into the tensor where a level stores just that.

@@ -1,0 +1,77 @@
+//! Conversions to formats that end in full levels, against the same entries assembled anew.
+
+use proptest::prelude::*;
+use ust::tensor::BuildOptions;
+use ust::{Coo, Format, Scalar, Tensor};
+
+const SOURCES: [&str; 7] = [
+    "CSR",
+    "CSC",
+    "COO",
+    "DCSR",
+    "BSR(4, 4)",
+    "DIA-J",
+    "(i, j) -> (j : dense, i : compressed(nonordered)), posWidth = 64, crdWidth = 16",
+];
+/// Of which the first few store little more than the entries of a large matrix.
+const TARGETS: [&str; 9] = [
+    "DIA-I",
+    "DIA-J",
+    "(i, j) -> (j - i : compressed, i : range), posWidth = 32, crdWidth = 64",
+    "(i, j) -> (i % 2 : compressed, j - i : compressed, i / 2 : dense)",
+    "(i, j) -> (i + j : compressed, i : range)",
+    "(i, j) -> (j : compressed, i : dense)",
+    "(i, j) -> (j / 8 : compressed, i : dense, j % 8 : dense)",
+    "(i, j) -> (j % 4 : dense, i / 16 : compressed, i % 16 : dense, j / 4 : dense)",
+    "(i, j) -> (j / 8 : loose_compressed, i : dense, j % 8 : dense)",
+];
+const FEW: usize = 4;
+
+fn mix(n: u64) -> u64 {
+    let n = (n ^ n >> 30).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+    (n ^ n >> 27).wrapping_mul(0x94d0_49bb_1331_11eb) >> 8
+}
+
+/// Entries near a few diagonals of a matrix, one in `rare` of the value given.
+fn banded(shape: [usize; 2], wide: usize, rare: u64, value: f64, seed: u64) -> Coo {
+    let mut crd = vec![Vec::new(), Vec::new()];
+    let mut values = Vec::new();
+    for i in 0..shape[0] {
+        for k in 0..wide {
+            let draw = mix(seed ^ (i * wide + k) as u64);
+            let j = i + k * k * 5;
+            if draw % 5 > 0 && j < shape[1] {
+                crd[0].push(i as i64);
+                crd[1].push(j as i64);
+                let number = (draw % 4096) as f64 / 8.0 + 1.0;
+                values.push(if draw >> 12 & 0xffff < rare { value } else { number });
+            }
+        }
+    }
+    Coo::new(shape.to_vec(), crd, values).unwrap()
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(96))]
+
+    #[test]
+    fn blocks_are_those_that_entries_need(
+        rows in prop_oneof![1_usize..90, 15_000_usize..17_000],
+        more in 0_usize..70,
+        wide in 1_usize..5,
+        rare in prop_oneof![Just(0_u64), Just(4), Just(0x4000)],
+        fill in prop_oneof![Just(0.0), Just(7.0), Just(f64::NAN)],
+        (from, to) in (0..SOURCES.len(), 0..TARGETS.len()),
+        (threads, seed) in (1_usize..4, any::<u64>()),
+    ) {
+        let to = if rows > 1000 { to % FEW } else { to };
+        let coo = banded([rows, rows + more], wide, rare, fill, seed);
+        let options = BuildOptions { fill: Some(Scalar::F64(fill)), ..Default::default() };
+        let [from, to]: [Format; 2] = [SOURCES[from], TARGETS[to]].map(|f| f.parse().unwrap());
+        let source = Tensor::from_coo_with(&coo, &from, &options).unwrap();
+        let expected = Tensor::from_coo_with(&coo, &to, &options).unwrap();
+        let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
+        let found = pool.install(|| source.convert(&to)).unwrap();
+        prop_assert!(found == expected, "{from} to {to}");
+    }
+}
