@@ -144,7 +144,7 @@ pub(super) fn plain_real(text: &[u8], word: Range<usize>) -> Option<f64> {
     }
     // Both numbers are exact, hence their quotient is rounded once.
     let value = eight(digits) as i64 as f64 / POWERS[decimals];
-    Some(if negative { -value } else { value })
+    Some(f64::from_bits(value.to_bits() | u64::from(negative) << 63))
 }
 
 #[inline(never)]

@@ -1,10 +1,14 @@
 //! Where the words of a text end, found before any of them is read: what a word says does not have to be
 //! waited for to find the next.
 
+use crate::kernels::text::{PART, ask_for, gaps};
+
 /// Bytes looked at before words are read.
 const AHEAD: usize = 4096;
-/// Bytes looked at together.
-const PART: usize = 64;
+/// How far ahead of them bytes are asked for.
+const ASK: usize = 2 * AHEAD;
+/// Ends written down together.
+const STEPS: usize = 8;
 
 /// The words of a text: what stands between blanks, line ends and control characters.
 pub(super) struct Tokens<'a> {
@@ -54,48 +58,35 @@ impl<'a> Tokens<'a> {
         self.ends.resize((self.found + AHEAD / 2 + PART).max(self.ends.len()), 0);
         let mut base = self.seen;
         for part in ahead.chunks(PART) {
-            let gaps = gaps(part);
+            ask_for(part, ASK);
+            let gaps = match part.as_array() {
+                Some(part) => gaps(part),
+                None => {
+                    let mut whole = [b'.'; PART];
+                    whole[..part.len()].copy_from_slice(part);
+                    gaps(&whole)
+                }
+            };
             let before = (!gaps << 1) | u64::from(self.inside);
             let mut ends = gaps & before;
             let slots = self.ends[self.found..].first_chunk_mut::<PART>().expect("room behind");
             self.found += ends.count_ones() as usize;
-            for slot in slots {
+            // Always the same number of steps, where lines are much alike: no branch that could be
+            // mispredicted. What is written behind the last end is overwritten.
+            for slots in slots.chunks_exact_mut(STEPS) {
+                for slot in slots {
+                    *slot = base + ends.trailing_zeros() as usize;
+                    ends &= ends.wrapping_sub(1);
+                }
                 if ends == 0 {
                     break;
                 }
-                *slot = base + ends.trailing_zeros() as usize;
-                ends &= ends - 1;
             }
             self.inside = gaps >> (part.len() - 1) & 1 == 0;
             base += part.len();
         }
         self.seen = base;
     }
-}
-
-/// A bit for each of up to 64 bytes: 1 for blanks, line ends and control characters.
-fn gaps(part: &[u8]) -> u64 {
-    let (words, rest) = part.as_chunks::<8>();
-    let mut bits = 0;
-    for (at, &word) in words.iter().enumerate() {
-        bits |= eight_gaps(word) << (8 * at);
-    }
-    if !rest.is_empty() {
-        let mut word = [b'.'; 8];
-        word[..rest.len()].copy_from_slice(rest);
-        bits |= eight_gaps(word) << (8 * words.len());
-    }
-    bits
-}
-
-#[inline]
-fn eight_gaps(bytes: [u8; 8]) -> u64 {
-    const HIGH: u64 = 0x8080_8080_8080_8080;
-    let word = u64::from_le_bytes(bytes);
-    // The high bit of each byte that is more than a blank.
-    let more = ((word & !HIGH) + 0x5f5f_5f5f_5f5f_5f5f) | word;
-    // The eight high bits, side by side.
-    ((!more & HIGH) >> 7).wrapping_mul(0x0102_0408_1020_4080) >> 56
 }
 
 #[cfg(test)]

@@ -7,6 +7,7 @@
 //! | `groups` | groups of which two of four are stored, times a vector |
 //! | `micro` | innermost loops that pay for wide vectors, which compiled loops call |
 //! | [`moving`] | columns moved and sorted: what conversions do with most memory |
+//! | `text` | what bytes of a text are |
 //! | `vector` | vectors of each instruction set behind one trait |
 // Vector loads and stores through pointers, and writes to memory that is shared by parts.
 #![allow(unsafe_code)]
@@ -18,5 +19,6 @@ pub(crate) mod groups;
 #[cfg(feature = "jit")]
 pub(crate) mod micro;
 pub(crate) mod moving;
+pub(crate) mod text;
 #[cfg_attr(not(all(feature = "jit", target_arch = "x86_64")), allow(dead_code))]
 mod vector;

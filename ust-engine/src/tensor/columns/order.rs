@@ -1,10 +1,11 @@
 //! In which order entries stand.
 
+use std::cmp::Ordering;
 use std::ops::Range;
 
 use rayon::prelude::*;
 use ust_level_api::column::IndexRead;
-use ust_level_api::{IndexColumn, with_column};
+use ust_level_api::{Buffer, IndexColumn, with_column};
 
 /// Entries compared at a time, so that the outcome stays in cache.
 const BLOCK: usize = 4096;
@@ -45,20 +46,69 @@ fn blocks(n: usize) -> impl IndexedParallelIterator<Item = Range<usize>> {
     })
 }
 
-/// Whether entries ascend by several columns, the first of them deciding. Parallel, and soon done
-/// where they do not.
+/// How entries ascend.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) enum Ascent {
+    /// None is smaller than the one before it.
+    Weak,
+    /// Each is greater.
+    Strict,
+}
+
+/// Whether entries ascend by several columns, the first of them deciding.
 pub(super) fn is_sorted(columns: &[&IndexColumn]) -> bool {
-    let Some(first) = columns.first() else { return true };
+    ascent(columns).is_some()
+}
+
+/// How entries ascend by several columns, the first of them deciding; `None` where they do not.
+/// Parallel, and soon done where they do not.
+pub(super) fn ascent(columns: &[&IndexColumn]) -> Option<Ascent> {
+    let Some(first) = columns.first() else { return Some(Ascent::Weak) };
     let ruled = |c: &&IndexColumn| matches!(c, IndexColumn::Count(_) | IndexColumn::Same(..));
     if columns.iter().all(ruled) {
-        return true;
+        return Some(Ascent::Weak);
     }
+    let narrow = |column: &&IndexColumn| match column {
+        IndexColumn::U32(words) => Some(words.clone()),
+        _ => None,
+    };
+    let narrow: Option<Vec<Buffer<u32>>> = columns.iter().map(narrow).collect();
+    let of_block = |order: &mut Vec<i8>, range: Range<usize>| {
+        if let Some(columns) = &narrow {
+            return ascent_of_words(columns, range);
+        }
+        compare(columns, range, order);
+        let most = order.iter().fold(-1, |most, &order| order.max(most));
+        [Some(Ascent::Strict), Some(Ascent::Weak), None][(most + 1) as usize]
+    };
+    let both = |a: Ascent, b: Ascent| if a == b { a } else { Ascent::Weak };
     blocks(first.len())
-        .map_init(Vec::new, |order, range| {
-            compare(columns, range, order);
-            order.iter().all(|&order| order <= 0)
-        })
-        .all(|sorted| sorted)
+        .map_init(Vec::new, of_block)
+        .try_fold(|| Ascent::Strict, |all, block| Some(both(all, block?)))
+        .try_reduce(|| Ascent::Strict, |a, b| Some(both(a, b)))
+}
+
+/// The same of narrow columns, in a range that does not hold entry 0.
+fn ascent_of_words(columns: &[Buffer<u32>], range: Range<usize>) -> Option<Ascent> {
+    let parts: Vec<&[u32]> =
+        columns.iter().map(|column| &column[range.start - 1..range.end]).collect();
+    let (first, second) = (parts[0], parts.get(1).copied().unwrap_or(parts[0]));
+    let mut all = Ascent::Strict;
+    let mut before = 0;
+    for (at, (&first, &second)) in first.iter().zip(second).enumerate() {
+        // Both at once; below them, where these do not decide.
+        let here = u64::from(first) << 32 | u64::from(second);
+        if here <= before && at > 0 {
+            let rest = parts.iter().skip(2).map(|part| part[at].cmp(&part[at - 1]));
+            match here.cmp(&before).then(rest.fold(Ordering::Equal, Ordering::then)) {
+                Ordering::Less => return None,
+                Ordering::Equal => all = Ascent::Weak,
+                Ordering::Greater => {}
+            }
+        }
+        before = here;
+    }
+    Some(all)
 }
 
 /// The first entry that equals the one before it in all columns.
@@ -112,6 +162,39 @@ mod tests {
         assert_eq!(heads(&[&high], n).len(), n.div_ceil(7));
         assert!(heads(&[&high], n).iter().all(|head| head % 7 == 0));
         assert_eq!(heads(&[&high, &low], n).len(), n);
+    }
+
+    #[test]
+    fn how_entries_ascend_does_not_depend_on_how_columns_are_kept() {
+        let n = 2 * BLOCK + 9;
+        let narrow =
+            |of: &dyn Fn(u32) -> u32| IndexColumn::from((0..n as u32).map(of).collect::<Vec<_>>());
+        let wide = |column: &IndexColumn| IndexColumn::from(column.to_vec());
+        let columns = [
+            narrow(&|v| v / 1000),
+            narrow(&|v| v % 1000 / 10),
+            narrow(&|v| v % 10),
+            narrow(&|v| v % 10 / 2),
+            narrow(&|v| 5 + u32::from(v == BLOCK as u32)),
+        ];
+        let wide: Vec<IndexColumn> = columns.iter().map(wide).collect();
+        let (strict, weak) = (Some(Ascent::Strict), Some(Ascent::Weak));
+        let cases: [(&[usize], _); 8] = [
+            (&[0], weak),
+            (&[0, 1], weak),
+            (&[0, 1, 2], strict),
+            (&[0, 1, 3], weak),
+            (&[0, 1, 3, 2], strict),
+            (&[1, 0], None),
+            (&[0, 2, 1], None),
+            (&[4, 0, 1, 2], None),
+        ];
+        for (which, expected) in cases {
+            for kept in [&columns[..], &wide] {
+                let some: Vec<&IndexColumn> = which.iter().map(|&at| &kept[at]).collect();
+                assert_eq!(ascent(&some), expected, "{which:?}");
+            }
+        }
     }
 
     #[test]

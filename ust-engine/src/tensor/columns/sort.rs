@@ -8,7 +8,7 @@ use ust_level_api::column::{BLOCK, IndexRead, IndexWord, expanded};
 use ust_level_api::{Buffer, IndexColumn, with_column};
 
 use super::Table;
-use super::order::{heads, is_sorted};
+use super::order::{Ascent, ascent, heads, is_sorted};
 use crate::error::Error;
 use crate::format::{Bound, LevelDomain};
 use crate::kernels::moving::lanes::Lane;
@@ -29,7 +29,8 @@ impl Table {
             digits.push(LevelDomain { lower: 0, size: self.block });
         }
         let all: Vec<&IndexColumn> = columns.iter().collect();
-        if is_sorted(&all) {
+        if let Some(ascent) = ascent(&all) {
+            self.distinct |= ascent == Ascent::Strict;
             return Ok(());
         }
         let known = |upto| upto <= self.sorted;
