@@ -1,5 +1,7 @@
 //! Rounds in which the contenders of a case take turns.
 
+use ust::tensor::memory::available_memory;
+
 use super::case::Case;
 use super::contender::{Contender, Prepared, Runner, Surroundings};
 
@@ -9,6 +11,9 @@ const SAMPLE: f64 = 2e-3;
 /// while another process computed, would otherwise be charged to whoever comes after which
 /// contender.
 const WARMED: f64 = 0.1;
+/// Memory that is left for one more contender, in terms of the most that one has kept: results are made
+/// twice, and looked at.
+const NEEDED: u64 = 5;
 
 /// How a contender did in a case.
 pub(crate) struct Entry {
@@ -60,7 +65,8 @@ struct Ready {
 }
 
 /// Checks the contenders' results, then times them in turn. `reference` is what the result must be,
-/// where it is known already, and is set by the first contender that has one.
+/// where it is known already, and is set by the first contender that has one. Where memory does not
+/// hold what all of them need at once, they come in groups, and the first one with each of those.
 pub(crate) fn measure(
     case: &Case<'_>,
     contenders: &[&'static Contender],
@@ -70,28 +76,22 @@ pub(crate) fn measure(
 ) -> Vec<Entry> {
     let mut done = Vec::new();
     let mut ready: Vec<Ready> = Vec::new();
+    let mut most = 0;
     for contender in contenders {
+        let before = available_memory();
+        if ready.len() > 1 && before.is_some_and(|before| before < NEEDED * most) {
+            take_turns(&mut ready, effort);
+            done.extend(ready.drain(1..).map(|r| r.entry));
+        }
         match checked(case, contender, (contender.prepare)(case, around), reference) {
             Some(Ok(one)) => ready.push(one),
             Some(Err(entry)) => done.push(entry),
             None => {}
         }
+        let taken = |(before, after): (u64, u64)| before.saturating_sub(after);
+        most = most.max(before.zip(available_memory()).map_or(0, taken));
     }
-    for round in 0..effort.rounds.max(1) {
-        let n = ready.len();
-        for turn in 0..n {
-            let Ready { entry, runner, calls, warmed } = &mut ready[(turn + round) % n];
-            let spent: f64 = entry.seconds.iter().sum::<f64>() * *calls as f64;
-            if entry.failed.is_some() || (round > 0 && spent > effort.seconds) {
-                continue;
-            }
-            let before = if *warmed { runner.time(1) } else { Ok(0.0) };
-            match before.and_then(|_| runner.time(*calls)) {
-                Ok(seconds) => entry.seconds.push(seconds / *calls as f64),
-                Err(reason) => entry.failed = Some(reason),
-            }
-        }
-    }
+    take_turns(&mut ready, effort);
     done.extend(ready.into_iter().map(|r| r.entry));
     for entry in &mut done {
         entry.seconds.sort_by(f64::total_cmp);
@@ -99,6 +99,29 @@ pub(crate) fn measure(
     let place = |e: &Entry| contenders.iter().position(|c| c.name == e.contender);
     done.sort_by_key(place);
     done
+}
+
+/// Times those that are ready, in turn.
+fn take_turns(ready: &mut [Ready], effort: Effort) {
+    let n = ready.len();
+    let mut spent = vec![0.0; n];
+    for round in 0..effort.rounds.max(1) {
+        for turn in 0..n {
+            let at = (turn + round) % n;
+            let Ready { entry, runner, calls, warmed } = &mut ready[at];
+            if entry.failed.is_some() || (round > 0 && spent[at] > effort.seconds) {
+                continue;
+            }
+            let before = if *warmed { runner.time(1) } else { Ok(0.0) };
+            match before.and_then(|_| runner.time(*calls)) {
+                Ok(seconds) => {
+                    spent[at] += seconds;
+                    entry.seconds.push(seconds / *calls as f64);
+                }
+                Err(reason) => entry.failed = Some(reason),
+            }
+        }
+    }
 }
 
 fn checked(

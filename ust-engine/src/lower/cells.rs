@@ -27,6 +27,8 @@ const FEW: usize = 1 << 15;
 const PIECE: u64 = 1 << 15;
 /// Fewer places of a block are not worth a loop that fills them.
 const SHORT: u64 = 1 << 4;
+/// Marks for each stored value, at most.
+const MARKS: usize = 4;
 /// Groups of pieces for each thread.
 const GROUPS: usize = 4;
 
@@ -110,10 +112,12 @@ pub(crate) fn keys(
         return Ok(None);
     }
     let code = Code::trusting(&b.finish(), tensor.nse())?;
-    let cuts = cuts(tensor, Reach::Inside, 1)?;
     // Each thread marks all keys that it meets.
-    let pieces = match cuts.len() {
-        3.. if range < tensor.nse() => cuts.windows(2).map(|pair| [pair[0], pair[1]]).collect(),
+    let cuts = cuts(tensor, Reach::Inside, 1)?;
+    let pieces = match cuts.windows(2) {
+        pairs if pairs.len() > 1 && pairs.len() * range <= MARKS * tensor.nse() => {
+            pairs.map(|pair| [pair[0], pair[1]]).collect()
+        }
         _ => vec![[i64::MIN, i64::MAX]],
     };
     let sizes = operand.size_arguments(tensor).into_iter().map(Param::Int);

@@ -12,7 +12,7 @@ const MOST: u64 = 16 << 30;
 pub fn default_limit() -> u64 {
     static LIMIT: OnceLock<u64> = OnceLock::new();
     *LIMIT.get_or_init(|| {
-        let most = available().map_or(MOST, |bytes| (bytes / 4 * 3).min(MOST));
+        let most = available_memory().map_or(MOST, |bytes| (bytes / 4 * 3).min(MOST));
         granted(most)
     })
 }
@@ -28,8 +28,9 @@ fn granted(most: u64) -> u64 {
     bytes
 }
 
-/// Available memory in bytes, where the system has a file that says so.
-fn available() -> Option<u64> {
+/// Memory in bytes that the system could give to programs now; `None` where it has no file that says so.
+#[must_use]
+pub fn available_memory() -> Option<u64> {
     let text = std::fs::read_to_string("/proc/meminfo").ok()?;
     let line = text.lines().find_map(|line| line.strip_prefix("MemAvailable:"))?;
     let kib: u64 = line.trim().strip_suffix("kB")?.trim().parse().ok()?;

@@ -36,7 +36,8 @@ pub(in crate::tensor) fn in_cells(
             .map(|found| found.map(|(tensor, _)| tensor));
     }
     let domains = &bound.levels()[..to.tail()];
-    let Some(range) = lookup_range(domains, tensor.nse()) else { return Ok(None) };
+    // Half as many keys as elsewhere: each has a place of eight bytes.
+    let Some(range) = lookup_range(domains, tensor.nse() / 2) else { return Ok(None) };
     // Values that equal the fill value are no entries there: where one is met after all, again.
     for guarded in [padded, true] {
         let Some(keys) = keys(tensor, bound, range, guarded)? else { return Ok(None) };
