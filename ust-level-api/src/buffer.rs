@@ -24,7 +24,7 @@ mod mapped;
 
 pub use grow::GrowBuffer;
 use lines::{Lines, SEVERAL};
-use mapped::{HUGE, Mapped};
+use mapped::{MAPPED, Mapped};
 pub use mapped::{retained_bytes, set_retained_limit};
 
 /// Plain data that a buffer can hold: every dtype and every index type.
@@ -166,7 +166,7 @@ impl<T: Plain + bytemuck::Zeroable> Buffer<T> {
     /// O(length) where memory is used again.
     #[must_use]
     pub fn zeroed(len: usize) -> Self {
-        if len.saturating_mul(size_of::<T>()) >= HUGE
+        if len.saturating_mul(size_of::<T>()) >= MAPPED
             && let Some(mapped) = Mapped::zeroed(len)
         {
             return Self(Arc::new(mapped));
@@ -188,7 +188,7 @@ impl<T: Plain + bytemuck::Zeroable> Buffer<T> {
     /// buffers get memory that others left behind, and nobody clears it. Cost: O(1) for them.
     #[must_use]
     pub fn unspecified(len: usize) -> Self {
-        if len.saturating_mul(size_of::<T>()) >= HUGE
+        if len.saturating_mul(size_of::<T>()) >= MAPPED
             && let Some(mapped) = Mapped::unspecified(len)
         {
             return Self(Arc::new(mapped));
@@ -248,6 +248,7 @@ impl<T: Plain + fmt::Debug> fmt::Debug for Buffer<T> {
 
 #[cfg(test)]
 mod tests {
+    use super::mapped::HUGE;
     use super::*;
 
     #[test]

@@ -3,7 +3,7 @@
 use std::fmt;
 use std::ops::Deref;
 
-use super::mapped::{HUGE, Mapped};
+use super::mapped::{MAPPED, Mapped};
 use super::{Buffer, Owner, Plain};
 
 /// Memory that grows, and becomes a [`Buffer`] without a copy. What is long and was never written
@@ -41,7 +41,7 @@ impl<T: Plain + bytemuck::Zeroable> GrowBuffer<T> {
     }
 
     fn grow(&mut self, len: usize) -> bool {
-        let long = len.saturating_mul(size_of::<T>()) >= HUGE;
+        let long = len.saturating_mul(size_of::<T>()) >= MAPPED;
         match &mut self.0 {
             Growing::Short(vec) if !long => {
                 let fits = vec.try_reserve_exact(len - vec.len()).is_ok();

@@ -1,4 +1,5 @@
-//! Large pieces of memory: huge pages where the system grants them, kept for the next user.
+//! Pages of memory, kept for the next user: huge ones for large buffers, where the system grants
+//! them.
 //!
 //! First touch of fresh pages costs more than most of what is then done with them: the system clears
 //! each. Pages of a buffer that is gone are therefore kept, within a limit, and the next buffer of
@@ -13,13 +14,19 @@ use rayon::prelude::*;
 
 use super::{Owner, Plain};
 
+/// Buffers of at least this many bytes are mapped.
+pub(super) const MAPPED: usize = 64 << 10;
 /// Buffers of at least this many bytes are mapped in huge pages.
 pub(super) const HUGE: usize = 4 << 20;
+/// What smaller ones are rounded up to.
+const PAGES: usize = 16 << 10;
 /// The size of a huge page, of most systems.
 const HUGE_PAGE: usize = 2 << 20;
 /// Bytes that may stand unused behind as many that are used.
 #[cfg(target_os = "linux")]
 const FAR_BEYOND: usize = 8 << 20;
+/// Buffers whose pages are kept, at most.
+const KEPT: usize = 256;
 /// Bytes that one thread clears at a time.
 const CLEARED: usize = 1 << 20;
 
@@ -53,7 +60,8 @@ impl Idle {
 
     /// Takes the pages that fit best, neither too few nor far too many.
     fn take(&mut self, bytes: usize) -> Option<Pages> {
-        let most = bytes.saturating_mul(2).max(bytes.saturating_add(8 << 20));
+        let more = if bytes < HUGE { PAGES } else { 8 << 20 };
+        let most = bytes.saturating_mul(2).max(bytes.saturating_add(more));
         let fits = |pages: &Pages| (bytes..=most).contains(&pages.room());
         let best = (0..self.pages.len()).filter(|&at| fits(&self.pages[at]));
         let best = best.min_by_key(|&at| self.pages[at].room())?;
@@ -70,10 +78,12 @@ impl Idle {
     }
 
     fn shrink(&mut self) {
-        let mut bytes = self.bytes();
+        let (mut bytes, mut count) = (self.bytes(), self.pages.len());
         let gone = self.pages.iter().take_while(|pages| {
-            let over = bytes > self.limit;
-            bytes -= if over { pages.touched } else { 0 };
+            let over = bytes > self.limit || count > KEPT;
+            if over {
+                (bytes, count) = (bytes - pages.touched, count - 1);
+            }
             over
         });
         let gone = gone.count();
@@ -98,6 +108,10 @@ pub fn set_retained_limit(bytes: usize) {
 
 impl Pages {
     fn fresh(bytes: usize) -> Option<Self> {
+        if bytes < HUGE {
+            let map = MmapMut::map_anon(bytes.next_multiple_of(PAGES)).ok()?;
+            return Some(Self { map, start: 0, touched: 0 });
+        }
         // Room to begin and to end with a whole huge page. What is not touched takes no memory.
         let room = bytes.checked_next_multiple_of(HUGE_PAGE)?.checked_add(HUGE_PAGE)?;
         let map = MmapMut::map_anon(room).ok()?;
@@ -188,16 +202,20 @@ impl<T: Plain> Mapped<T> {
     /// So many elements, each of them any number. Nothing is touched.
     pub(super) fn unspecified(len: usize) -> Option<Self> {
         let bytes = len.checked_mul(size_of::<T>())?;
+        Some(Self::of(Self::kept(bytes).or_else(|| Pages::fresh(bytes))?, bytes))
+    }
+
+    /// Pages that another buffer has left.
+    fn kept(bytes: usize) -> Option<Pages> {
         // What was written as another type may be no bool.
         let any = TypeId::of::<T::Bits>() == TypeId::of::<T>();
-        let kept = if any { Idle::with(|idle| idle.take(bytes)) } else { None };
-        Some(Self::of(kept.or_else(|| Pages::fresh(bytes))?, bytes))
+        if any { Idle::with(|idle| idle.take(bytes)) } else { None }
     }
 
     /// So many zeros.
     pub(super) fn zeroed(len: usize) -> Option<Self> {
         let bytes = len.checked_mul(size_of::<T>())?;
-        let kept = Idle::with(|idle| idle.take(bytes));
+        let kept = Self::kept(bytes);
         let written = kept.as_ref().map_or(0, |pages| pages.touched.min(bytes));
         let mut made = Self::of(kept.or_else(|| Pages::fresh(bytes))?, bytes);
         made.memory_mut()[..written].par_chunks_mut(CLEARED).for_each(|part| part.fill(0));
@@ -209,8 +227,12 @@ impl<T: Plain> Mapped<T> {
     pub(super) fn grow(&mut self, len: usize) -> bool {
         let Some(bytes) = len.checked_mul(size_of::<T>()) else { return false };
         let Some(end) = bytes.checked_add(self.pages().start) else { return false };
-        if end > self.pages().map.len() && !self.extend(len, end) {
-            return false;
+        if end > self.pages().map.len() {
+            // Pages of the usual size do not become huge ones.
+            let small = self.pages().map.len() < HUGE && bytes >= HUGE;
+            if !(if small { self.replace(len) } else { self.extend(len, end) }) {
+                return false;
+            }
         }
         self.bytes = bytes;
         true
@@ -225,6 +247,11 @@ impl<T: Plain> Mapped<T> {
 
     #[cfg(not(target_os = "linux"))]
     fn extend(&mut self, len: usize, _end: usize) -> bool {
+        self.replace(len)
+    }
+
+    /// Moves what there is to other pages, which are enough for so many elements.
+    fn replace(&mut self, len: usize) -> bool {
         let Some(mut longer) = Self::unspecified(len) else { return false };
         longer.memory_mut()[..self.bytes].copy_from_slice(self.memory());
         *self = longer;
@@ -235,10 +262,15 @@ impl<T: Plain> Mapped<T> {
 // SAFETY: an anonymous, private map belongs to the buffer alone.
 unsafe impl<T: Plain> Owner<T> for Mapped<T> {
     fn slice(&self) -> &[T] {
-        bytemuck::checked::cast_slice(self.memory())
+        let memory = self.memory();
+        // SAFETY: pages begin where any number may. They hold zeros, what was written as such a
+        // number, or, where all bits make one, what others wrote.
+        unsafe { std::slice::from_raw_parts(memory.as_ptr().cast(), self.len()) }
     }
     fn slice_mut(&mut self) -> Option<&mut [T]> {
-        Some(bytemuck::checked::cast_slice_mut(self.memory_mut()))
+        let (len, memory) = (self.len(), self.memory_mut());
+        // SAFETY: as above.
+        Some(unsafe { std::slice::from_raw_parts_mut(memory.as_mut_ptr().cast(), len) })
     }
     fn truncate(&mut self, len: usize) -> bool {
         // Unlike memory that grew, what is cut off may have been written.
@@ -281,15 +313,48 @@ mod tests {
 
     #[test]
     fn kept_pages_are_cleared_where_zeros_are_asked_for() {
-        for _ in 0..4 {
-            let mut dirty = Mapped::<u64>::unspecified(HUGE).unwrap();
+        for len in [HUGE, MAPPED / 8, HUGE / 8 - 1, MAPPED].repeat(4) {
+            let mut dirty = Mapped::<u64>::unspecified(len).unwrap();
             dirty.slice_mut().unwrap().fill(u64::MAX);
             drop(dirty);
-            let zeros = Mapped::<u64>::zeroed(HUGE).unwrap();
+            let zeros = Mapped::<u64>::zeroed(len).unwrap();
             assert!(zeros.slice().iter().all(|&v| v == 0));
-            // Whatever stands there, these are bools.
-            let bools = Mapped::<bool>::unspecified(8 * HUGE).unwrap();
-            assert_eq!(bools.slice().len(), 8 * HUGE);
+            drop(zeros);
+            let mut dirty = Mapped::<u64>::unspecified(len).unwrap();
+            dirty.slice_mut().unwrap().fill(u64::MAX);
+            drop(dirty);
+            // Whatever others wrote, these are bools: however they came about, and longer, too.
+            for mut bools in
+                [Mapped::<bool>::unspecified(8 * len), Mapped::zeroed(7 * len)].map(Option::unwrap)
+            {
+                assert!(bools.grow(9 * len));
+                assert!(bools.memory().iter().all(|&byte| byte == 0));
+            }
         }
+    }
+
+    #[test]
+    fn what_grows_keeps_what_it_has() {
+        for len in [MAPPED, HUGE / 2, HUGE - 1, HUGE] {
+            let mut grows = Mapped::<u8>::unspecified(len).unwrap();
+            grows.slice_mut().unwrap().fill(7);
+            for more in [len + 1, 3 * len, 3 * HUGE] {
+                assert!(grows.grow(more));
+                assert_eq!(grows.len(), more);
+                assert!(grows.slice()[..len].iter().all(|&v| v == 7));
+                grows.slice_mut().unwrap()[more - 1] = 9;
+            }
+        }
+    }
+
+    #[test]
+    fn not_too_many_pages_are_kept() {
+        let mut idle = Idle { pages: Vec::new(), limit: usize::MAX };
+        for _ in 0..=KEPT {
+            idle.put(pages(MAPPED));
+        }
+        assert_eq!(idle.pages.len(), KEPT);
+        assert!(idle.take(MAPPED / 4).is_none(), "far too large");
+        assert!(idle.take(MAPPED - 1).is_some());
     }
 }
