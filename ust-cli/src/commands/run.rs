@@ -106,8 +106,8 @@ fn report(
     sorted.sort_by(f64::total_cmp);
     let median = sorted[sorted.len() / 2];
     let times = match seconds.len() {
-        1 => format!("{median:.6} s"),
-        n => format!("{median:.6} s (median of {n})"),
+        1 => format!("{median:.9} s"),
+        n => format!("{median:.9} s (median of {n})"),
     };
     writeln!(
         out,

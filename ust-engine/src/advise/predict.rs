@@ -55,7 +55,7 @@ pub(super) struct Sizes {
     pub(super) bytes: f64,
     /// Whether it ends in values with a coordinate of their own.
     elements: bool,
-    /// Positions of the level above the last that stores coordinates, and of that one.
+    /// Positions of the level above the last that has segments, and of the last that is not full.
     segments: f64,
     blocks: f64,
 }
@@ -105,7 +105,11 @@ impl Census {
             };
             let room = format.levels()[level].ty.footprint(&site, parents, stored);
             if !description.props.full {
-                (segments, blocks) = (parents, room.positions);
+                blocks = room.positions;
+                // One child for each parent: there is no segment to begin.
+                if !description.props.branchless {
+                    segments = parents;
+                }
             }
             parents = room.positions;
             bytes += room.bytes;
