@@ -37,7 +37,7 @@ pub(crate) struct Signature {
     pub(crate) fill: [u8; 16],
     pub(crate) kinds: Vec<IndexKind>,
     pub(crate) whole: bool,
-    /// A coarse class of how much is stored: plans depend on it.
+    /// A coarse class of how much is stored, and of the longest dimension: plans depend on them.
     pub(crate) class: u32,
 }
 

@@ -253,13 +253,15 @@ fn bits(scalar: Scalar) -> [u8; 16] {
 impl Signature {
     /// What a kernel is compiled for, of a tensor.
     pub(crate) fn of(tensor: &Tensor) -> Self {
+        let class = |count: usize| (count as u64).saturating_add(1).ilog2() / 3;
+        let longest = tensor.shape().iter().copied().max().unwrap_or(0);
         Self {
             format: tensor.format().clone(),
             dtype: tensor.dtype(),
             fill: bits(tensor.fill()),
             kinds: tensor.levels().iter().flat_map(|l| &l.0).map(IndexArray::kind).collect(),
             whole: tensor.view().is_whole(),
-            class: (tensor.nse() as u64 + 1).ilog2() / 3,
+            class: class(tensor.nse()) * 32 + class(longest),
         }
     }
 }

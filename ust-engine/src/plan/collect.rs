@@ -4,10 +4,12 @@ use ust_level_api::assemble::fill;
 use ust_level_api::ir::interp::{GrowValues, Growable, Memory};
 use ust_level_api::{GrowBuffer, IndexColumn, IndexKind, Scalar};
 
+use super::order::Table;
 use super::sink::{Sink, SinkKind};
+use crate::error::Error;
 use crate::format::Bound;
 use crate::tensor::rows::Rows;
-use crate::tensor::{Values, joined};
+use crate::tensor::{Tensor, Values, joined};
 
 /// What one part of the outermost loop has collected.
 pub(super) struct Part {
@@ -62,6 +64,39 @@ impl Workspace {
             },
             list: vec![0; slots],
         })
+    }
+}
+
+/// The memory of a plan's tables: a region for each thread, and in each a number for each coordinate
+/// and the last one given.
+pub(super) struct Tables(Vec<Vec<i64>>);
+
+impl Tables {
+    /// # Errors
+    /// [`Error::TooLarge`] beyond the limit.
+    pub(super) fn new(
+        tables: &[Table],
+        tensors: &[&Tensor],
+        limit: u64,
+        regions: usize,
+    ) -> Result<Self, Error> {
+        let one = |of: &Table| {
+            let size = tensors[of.at].bound().levels()[of.level].size;
+            let length = size.checked_add(1).and_then(|n| n.checked_mul(regions as u64));
+            match length.filter(|n| n.checked_mul(8).is_some_and(|bytes| bytes <= limit)) {
+                Some(length) => Ok(vec![0; length as usize]),
+                None => Err(Error::TooLarge(format!(
+                    "a table of {size} coordinates, which the kernel was prepared to look up, takes \
+                     more than {limit} bytes: prepare it with tensors of about that size, or raise \
+                     the memory limit"
+                ))),
+            }
+        };
+        tables.iter().map(one).collect::<Result<_, _>>().map(Self)
+    }
+
+    pub(super) fn memory(&mut self) -> impl Iterator<Item = Memory<'_>> {
+        self.0.iter_mut().map(|table| Memory::indices_mut(&mut table[..]))
     }
 }
 

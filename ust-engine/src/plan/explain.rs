@@ -87,8 +87,12 @@ fn one(
             true => write!(out, "every coordinate")?,
             false => write!(out, "{}", walked.join(", "))?,
         }
-        let searched: Vec<String> =
-            step.searches.iter().map(|&(u, level)| format!("{} level {level}", label(u))).collect();
+        let tables = &planned.order.tables;
+        let searched = step.searches.iter().map(|&(u, level)| {
+            let table = tables.iter().any(|of| (of.at, of.level) == (u, level));
+            format!("{} level {level}{}", label(u), if table { " by a table" } else { "" })
+        });
+        let searched: Vec<String> = searched.collect();
         match searched.is_empty() {
             true => writeln!(out)?,
             false => writeln!(out, "; then searched: {}", searched.join(", "))?,

@@ -4,6 +4,7 @@
 //! Every order that the tensors' levels allow is estimated, with every choice of tensors that are
 //! converted, and the cheapest is taken. One unit of cost is about a nanosecond.
 
+mod next;
 mod search;
 
 use search::search;
@@ -26,12 +27,23 @@ pub(crate) struct Step {
     pub(crate) solved: Vec<usize>,
 }
 
+/// A level whose children under one position are written into a table, by coordinate, because they
+/// are searched again and again.
+#[derive(Clone, Debug)]
+pub(crate) struct Table {
+    pub(crate) at: usize,
+    pub(crate) level: usize,
+    /// How many loops are open where that position is known.
+    pub(crate) depth: usize,
+}
+
 /// All loops of a stage, outermost first.
 #[derive(Clone, Debug)]
 pub(crate) struct Order {
     /// What can be searched before any loop.
     pub(crate) first: Vec<(usize, usize)>,
     pub(crate) steps: Vec<Step>,
+    pub(crate) tables: Vec<Table>,
     /// For each use, the tree that it is converted into, if it is.
     pub(crate) converted: Vec<Option<Tree>>,
     /// The estimated cost of conversions, in nanoseconds.
@@ -75,6 +87,8 @@ const CONVERT: f64 = 30.0;
 const REGROUP: f64 = 8.0;
 /// Places for each stored element that a full level may have.
 const SPARE: f64 = 4.0;
+/// Places for each stored element of all operands that a table may have.
+const PLACES: f64 = 16.0;
 /// Orders looked at before the best one so far is taken.
 const MOST_STATES: usize = 20_000;
 

@@ -4,12 +4,11 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 use rayon::prelude::*;
 use smallvec::SmallVec;
-use ust_level_api::ir::Stmt;
 use ust_level_api::ir::interp::{GrowValues, Growable, Memory, Param};
 use ust_level_api::with_dtype;
 
 use super::choose::Planned;
-use super::collect::{GrowColumn, Part, Starts, Workspace, rows_of};
+use super::collect::{GrowColumn, Part, Starts, Tables, Workspace, rows_of};
 use super::emit::Argument;
 use super::frame::{Params, Sizes};
 use super::sink::SinkKind;
@@ -52,9 +51,8 @@ const PARALLEL: f64 = 100_000.0;
 /// Parts that a thread's share is cut into where a run may be cancelled.
 const PARTS_BETWEEN_CANCELS: usize = 32;
 
-/// Parts of the outermost loop that run one after another.
+/// Parts of the outermost loop that run one after another, and those of each thread.
 type Parts = SmallVec<[(i64, i64); 1]>;
-/// For each thread, its parts.
 type Groups = SmallVec<[Parts; 1]>;
 /// What loops run on.
 type Bindings<'a> = SmallVec<[Memory<'a>; 12]>;
@@ -119,7 +117,7 @@ impl Compiled {
             first.is_some_and(|step| step.expr.vars().iter().all(|v| stage.result.contains(v)));
         let reduce = stage.reduce.as_ref().map(|(op, _)| op.clone());
         let reduced = stage.reduce.as_ref().map_or(Vec::new(), |(_, indices)| indices.clone());
-        let adds = combines(&planned.loops.function.body);
+        let adds = planned.loops.combines();
         let sets_all = planned.loops.sets_all && chosen.executable.runs_loops();
         Ok(Self {
             planned,
@@ -241,7 +239,14 @@ impl Compiled {
         matches!(self.planned.sink.kind, SinkKind::Workspace { open: 0, .. })
     }
 
-    fn params(&self, tensors: &[&Tensor], sizes: &Sizes, part: (i64, i64)) -> Params {
+    /// What the loops are given for a part, which uses a region of each table.
+    fn params(
+        &self,
+        tensors: &[&Tensor],
+        sizes: &Sizes,
+        part: (i64, i64),
+        region: usize,
+    ) -> Params {
         let Sizes { extents, bound, .. } = sizes;
         let value = |argument: &Argument| match *argument {
             Argument::Extent(v) => extents[v] as i64,
@@ -249,13 +254,14 @@ impl Compiled {
             Argument::Lower(at, level) => tensors[at].bound().levels()[level].lower,
             Argument::ResultSize(level) => bound.levels()[level].size as i64,
             Argument::ResultLower(level) => bound.levels()[level].lower,
+            Argument::Region => region as i64,
             Argument::PartLo => part.0,
             Argument::PartHi => part.1,
         };
         self.planned.loops.arguments.iter().map(value).map(Param::Int).collect()
     }
 
-    /// Binds the memory of the tensors, in the order of the loops' declarations.
+    /// Binds what tensors store, in the order of the loops' declarations.
     fn inputs<'a>(&self, tensors: &[&'a Tensor], to: &mut Bindings<'a>) {
         for array in tensors.iter().flat_map(|tensor| tensor.levels()).flat_map(|l| &l.0) {
             to.push(Memory::Index(array));
@@ -265,12 +271,23 @@ impl Compiled {
         }
     }
 
-    /// Binds the memory of the tensors, and that of the result.
-    fn bindings<'a>(&self, tensors: &[&'a Tensor], out: Memory<'a>) -> Bindings<'a> {
+    /// Binds the memory of the tensors, that of the result, and tables.
+    fn bindings<'a>(
+        &self,
+        tensors: &[&'a Tensor],
+        out: Memory<'a>,
+        tables: &'a mut Tables,
+    ) -> Bindings<'a> {
         let mut memory = Bindings::new();
         self.inputs(tensors, &mut memory);
         memory.push(out);
+        memory.extend(tables.memory());
         memory
+    }
+
+    /// Tables for so many threads.
+    fn tables(&self, tensors: &[&Tensor], how: Run<'_>, regions: usize) -> Result<Tables, Error> {
+        Tables::new(&self.planned.order.tables, tensors, how.limit, regions)
     }
 
     /// Combines into a result in which everything has its place.
@@ -331,36 +348,38 @@ impl Compiled {
     ) -> Result<(), Error> {
         let Some(groups) = groups else {
             stop(how)?;
-            let params = sizes.whole.get_or_init(|| self.params(tensors, sizes, self.whole()));
-            return self.chosen.executable.run(params, &mut self.bindings(tensors, T::memory(out)));
+            let params = sizes.whole.get_or_init(|| self.params(tensors, sizes, self.whole(), 0));
+            let mut tables = self.tables(tensors, how, 1)?;
+            let mut memory = self.bindings(tensors, T::memory(out), &mut tables);
+            return self.chosen.executable.run(params, &mut memory);
         };
-        let params = |&part: &(i64, i64)| self.params(tensors, sizes, part);
+        let params = |part: (i64, i64), region| self.params(tensors, sizes, part, region);
         let executable = &self.chosen.executable;
         if self.apart || self.reduce.is_none() || executable.keeps_apart() {
-            let each = |parts: &Parts| parts.iter().map(params).collect();
-            let each: Vec<Vec<Params>> = groups.iter().map(each).collect();
+            let each = |(region, parts): (usize, &Parts)| {
+                parts.iter().map(|&part| params(part, region)).collect()
+            };
+            let each: Vec<Vec<Params>> = groups.iter().enumerate().map(each).collect();
             let each: Vec<Vec<&[Param]>> =
                 each.iter().map(|group| group.iter().map(|one| &one[..]).collect()).collect();
-            return self.chosen.executable.run_apart(
-                &each,
-                &mut self.bindings(tensors, T::memory(out)),
-                &|| stop(how),
-            );
+            let mut tables = self.tables(tensors, how, groups.len())?;
+            let mut memory = self.bindings(tensors, T::memory(out), &mut tables);
+            return executable.run_apart(&each, &mut memory, &|| stop(how));
         }
         let several = |parts: &[(i64, i64)], out: &mut [T]| -> Result<(), Error> {
-            let mut memory = self.bindings(tensors, T::memory(out));
-            parts.iter().try_for_each(|part| {
+            let mut tables = self.tables(tensors, how, 1)?;
+            let mut memory = self.bindings(tensors, T::memory(out), &mut tables);
+            parts.iter().try_for_each(|&part| {
                 stop(how)?;
-                self.chosen.executable.run(&params(part), &mut memory)
+                executable.run(&params(part, 0), &mut memory)
             })
         };
         let rest = T::from_scalar(self.planned.rest).unwrap_or(T::ZERO);
         let length = out.len();
         let copy = |parts: &Parts| {
             let mut copy = Values::unspecified(T::DTYPE, length);
-            let own = copy.typed_mut::<T>()?;
-            own.fill(rest);
-            several(parts, own).map(|()| copy)
+            copy.typed_mut::<T>()?.fill(rest);
+            several(parts, copy.typed_mut::<T>()?).map(|()| copy)
         };
         let (copies, first) = rayon::join(
             || groups[1..].par_iter().map(copy).collect::<Result<Vec<_>, _>>(),
@@ -415,7 +434,8 @@ impl Compiled {
         let last = self.collected.load(Ordering::Relaxed);
         let room = room.max(last + last / 16 + 64);
         let one = |&part: &(i64, i64)| -> Result<Part, Error> {
-            let params = self.params(tensors, sizes, part);
+            let params = self.params(tensors, sizes, part, 0);
+            let mut tables = self.tables(tensors, how, 1)?;
             let by_first = self.planned.loops.by_first;
             let mut starts = by_first.then(|| Starts::new(part, rounds));
             let kinds = &self.planned.sink.columns[usize::from(by_first)..];
@@ -441,6 +461,7 @@ impl Compiled {
                 memory.push(row.mark.memory());
                 memory.push(Memory::indices_mut(&mut row.list[..]));
             }
+            memory.extend(tables.memory());
             stop(how)?;
             self.chosen.executable.run(&params, &mut memory)?;
             drop(memory);
@@ -468,16 +489,6 @@ impl Compiled {
             Tensor::from_rows(bound, rows, fill, how.limit)
         })
     }
-}
-
-/// Whether a statement combines with an element of an array.
-fn combines(body: &[Stmt]) -> bool {
-    body.iter().any(|stmt| match stmt {
-        Stmt::Reduce(..) => true,
-        Stmt::For { body, .. } | Stmt::While { body, .. } => combines(body),
-        Stmt::If { then, otherwise, .. } => combines(then) || combines(otherwise),
-        _ => false,
-    })
 }
 
 /// Whether the run was cancelled.

@@ -75,7 +75,7 @@ pub struct Plan<'a> {
     /// Each use of a tensor.
     pub operands: Vec<Access<'a>>,
     /// What the loops write. Of a tensor that is stored in full, `out`: its values, which begin with
-    /// [`Access::fill`]. Else rows: `out` grows by a block of values for each, and `out<level>_crd`
+    /// [`Access::fill`]; arrays that follow are room for the loops. Else rows: `out` grows by a block of values for each, and `out<level>_crd`
     /// by a coordinate for each level above the block; `rows` is one element, their number. Where
     /// `row_starts` is declared, there is no column for level 0: each round of the outermost loop
     /// writes the number of its first row, counted from the first round of the part. Arrays that

@@ -13,19 +13,21 @@
 //! | `merge` | loops over several tensors together |
 //! | `zip` | the innermost of these without branches |
 //! | `solve` | index variables that levels complete |
+//! | `table` | levels that are looked into again and again |
 //! | `values` | elements and terms |
 
 mod loops;
 pub(super) mod merge;
 mod search;
 mod solve;
+mod table;
 mod values;
 mod zip;
 
 use std::cell::Cell;
 use std::collections::HashMap;
 
-use ust_level_api::ir::{ArrayId, Builder, Elem, Expr, Function, Ty};
+use ust_level_api::ir::{ArrayId, Builder, Elem, Expr, Function, Stmt, Ty};
 use ust_level_api::{Interval, Scalar};
 
 use super::access::{Access, Level};
@@ -99,6 +101,8 @@ pub(crate) enum Argument {
     ResultSize(usize),
     /// See [`Argument::ResultSize`].
     ResultLower(usize),
+    /// Which region of each table is for this part of the outermost loop.
+    Region,
     /// Where the outermost loop begins and ends.
     PartLo,
     /// See [`Argument::PartLo`].
@@ -118,6 +122,21 @@ pub(crate) struct Loops {
     pub(crate) sets_all: bool,
     /// Whether what a reduction has so far is written to memory and read again.
     pub(crate) in_memory: bool,
+}
+
+impl Loops {
+    /// Whether they combine with elements of an array.
+    pub(crate) fn combines(&self) -> bool {
+        fn any(body: &[Stmt]) -> bool {
+            body.iter().any(|stmt| match stmt {
+                Stmt::Reduce(..) => true,
+                Stmt::For { body, .. } | Stmt::While { body, .. } => any(body),
+                Stmt::If { then, otherwise, .. } => any(then) || any(otherwise),
+                _ => false,
+            })
+        }
+        any(&self.function.body)
+    }
 }
 
 /// How the outermost loop can be split among threads.
@@ -188,6 +207,8 @@ pub(crate) struct State {
     /// Index variables.
     pub(crate) index: Vec<Option<Expr>>,
     keys: Vec<(ExprKey, Expr)>,
+    /// The tables that are filled.
+    tables: Vec<Option<table::Filled>>,
     /// The element of each use, once it is known.
     pub(crate) elements: Vec<Option<Expr>>,
     pub(crate) target: Target,
@@ -214,6 +235,7 @@ pub(crate) struct Emit<'a> {
     pub(crate) extents: Vec<Expr>,
     pub(crate) part: Option<Interval>,
     pub(crate) output: Output,
+    tables: table::Tables,
     /// See [`Loops::sets_all`].
     pub(crate) sets_all: Cell<bool>,
     /// See [`Loops::in_memory`].
@@ -274,9 +296,15 @@ pub(crate) fn emit(input: &Input<'_>) -> Loops {
         });
         result_domains.push(domain.clone());
     }
+    let tables = input.order.tables.len();
+    let region = table::Tables::declare_region(&mut b, &mut arguments, tables);
+    let mut int = |b: &mut Builder, name: &str, argument: Argument| {
+        arguments.push(argument);
+        b.param(name, Ty::Int)
+    };
     let part = Interval {
-        lo: int(&mut b, "part_lo".to_owned(), Argument::PartLo),
-        hi: int(&mut b, "part_hi".to_owned(), Argument::PartHi),
+        lo: int(&mut b, "part_lo", Argument::PartLo),
+        hi: int(&mut b, "part_hi", Argument::PartHi),
     };
     let mut operands = Vec::new();
     for (at, of) in sizes.into_iter().enumerate() {
@@ -288,10 +316,11 @@ pub(crate) fn emit(input: &Input<'_>) -> Loops {
     });
     let values = values.collect();
     let output = Output::declare(&mut b, input, result_domains);
+    let tables = table::Tables::declare(&mut b, region, tables);
     let uses = operands.len();
     let (sets_all, in_memory) = (Cell::new(false), Cell::new(false));
     let mut emit =
-        Emit { input, operands, values, extents, part: None, output, sets_all, in_memory };
+        Emit { input, operands, values, extents, part: None, output, tables, sets_all, in_memory };
     let split = emit.split();
     emit.part = (split != Split::No).then_some(part);
     let state = State {
@@ -301,13 +330,16 @@ pub(crate) fn emit(input: &Input<'_>) -> Loops {
         origins: vec![Vec::new(); uses],
         index: vec![None; input.indices.len()],
         keys: Vec::new(),
+        tables: vec![None; input.order.tables.len()],
         elements: vec![None; uses],
         target: Target::None,
         cut: false,
         covers: true,
     };
     emit.output.begin(&mut b);
+    emit.begin_tables(&mut b);
     emit.enter(&mut b, 0, state);
+    emit.end_tables(&mut b);
     emit.output.end(&mut b);
     let (by_first, sets_all) = (input.is_by_first(), emit.sets_all.get());
     let in_memory = emit.in_memory.get();
@@ -384,7 +416,8 @@ impl Emit<'_> {
     }
 
     /// What remains below the result's own preparations: the next loop, or the innermost code.
-    pub(crate) fn inner(&self, b: &mut Builder, depth: usize, state: State) {
+    pub(crate) fn inner(&self, b: &mut Builder, depth: usize, mut state: State) {
+        self.fill_tables(b, depth, &mut state);
         match self.steps().get(depth) {
             None => self.leaf(b, &state),
             Some(step) => self.step(b, depth, step, state),

@@ -48,7 +48,9 @@ impl Emit<'_> {
         let ty = &operand.format.levels()[level].ty;
         let site = operand.site(level, parent.interval(), &above, Reach::Inside);
         let located = match (&parent, info.props.unique) {
-            (Pos::One(_), true) => ty.locate(&site, wanted.clone(), b),
+            (Pos::One(_), true) => self
+                .look_up(b, (at, level), &wanted, &state)
+                .or_else(|| ty.locate(&site, wanted.clone(), b)),
             _ => None,
         };
         let located = located.unwrap_or_else(|| {

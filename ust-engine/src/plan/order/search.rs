@@ -4,9 +4,10 @@ use std::collections::BTreeSet;
 
 use ust_level_api::LocateCost;
 
-use super::{CONVERT, MOST_STATES, Order, Problem, REGROUP, SPARE, Step, Tree};
+use super::next::Next;
+use super::{CONVERT, MOST_STATES, Order, PLACES, Problem, REGROUP, SPARE, Step, Table, Tree};
 use crate::format::{ExprKey, IndexExpr};
-use crate::plan::access::{Access, Level};
+use crate::plan::access::Access;
 use crate::plan::sink::SinkKind;
 
 /// Looks at all orders, where so many uses are converted.
@@ -21,6 +22,8 @@ pub(super) fn search(
         next: vec![0; problem.accesses.len()],
         flexible,
         positions: vec![1.0; problem.accesses.len()],
+        since: vec![(0, 1.0); problem.accesses.len()],
+        tables: Vec::new(),
         known: BTreeSet::new(),
         keys: Vec::new(),
         steps: Vec::new(),
@@ -46,6 +49,9 @@ struct State {
     flexible: Vec<Option<Tree>>,
     /// For a converted use, the positions of the level above.
     positions: Vec<f64>,
+    /// For each use, how many loops were open when its position became known, and how often that is.
+    since: Vec<(usize, f64)>,
+    tables: Vec<Table>,
     /// Index variables.
     known: BTreeSet<usize>,
     keys: Vec<ExprKey>,
@@ -55,29 +61,6 @@ struct State {
     count: f64,
     cost: f64,
     conversion_cost: f64,
-}
-
-/// A level of a use that is next, for the estimate.
-struct Next {
-    mergeable: bool,
-    full: bool,
-    unique: bool,
-    locate: LocateCost,
-    size: f64,
-    fanout: f64,
-}
-
-impl From<&Level> for Next {
-    fn from(level: &Level) -> Self {
-        Self {
-            mergeable: level.mergeable,
-            full: level.props.full,
-            unique: level.props.unique,
-            locate: level.locate,
-            size: level.size,
-            fanout: level.fanout,
-        }
-    }
 }
 
 impl Search<'_, '_> {
@@ -102,6 +85,7 @@ impl Search<'_, '_> {
                 *self.best = Some(Order {
                     first: state.first,
                     steps: state.steps,
+                    tables: state.tables,
                     converted: state.flexible,
                     conversion_cost: state.conversion_cost,
                     cost,
@@ -211,6 +195,7 @@ impl Search<'_, '_> {
         let mut size = plain.map(|v| problem.extents[v]);
         let mut fanouts = Vec::new();
         let mut together = 0_u32;
+        let company = self.has_company(&state, &key, plain);
         for (at, access) in problem.accesses.iter().enumerate() {
             if access.full || self.is_done(&state, at) {
                 continue;
@@ -222,8 +207,16 @@ impl Search<'_, '_> {
                 (Some(tree), Some(v)) => {
                     let Some(dim) = self.unbound(at, &tree.dims, v) else { continue };
                     let level = (at, tree.dims.len());
-                    let next = self.tree_level(&state, at, v);
+                    let mut next = self.tree_level(&state, at, v);
+                    // Beside others, to come by every coordinate is quicker than to meet them.
+                    let full = company && self.may_be_full(&level, &next);
+                    next.fanout = if full { next.size } else { next.fanout };
                     self.bind(&mut state, at, dim, &next);
+                    if full {
+                        state.flexible[at].as_mut().expect("a converted use").full = true;
+                        walkers.push(level);
+                        continue;
+                    }
                     fanouts.push((at, next));
                     level
                 }
@@ -284,11 +277,32 @@ impl Search<'_, '_> {
         let step =
             Step { key, expr: expr.clone(), walkers, searches: Vec::new(), solved: Vec::new() };
         state.steps.push(step);
+        for &(at, _) in &state.steps.last().expect("pushed above").walkers {
+            state.since[at] = (state.steps.len(), state.count);
+        }
         let searches = self.found(&mut state)?;
         let solved = state.known.difference(&before).copied().collect();
         let step = state.steps.last_mut().expect("pushed above");
         (step.searches, step.solved) = (searches, solved);
         Some(state)
+    }
+
+    /// Whether a level of a converted use may have every coordinate: the first, which is not much
+    /// larger than what is stored.
+    fn may_be_full(&self, &(at, level): &(usize, usize), next: &Next) -> bool {
+        let access = &self.problem.accesses[at];
+        level == 0 && access.dims.len() > 1 && next.size <= SPARE * access.nse
+    }
+
+    /// Whether several uses have the level that a loop runs over next.
+    fn has_company(&self, state: &State, key: &ExprKey, plain: Option<usize>) -> bool {
+        let has = |&(at, access): &(usize, &Access)| match (&state.flexible[at], plain) {
+            _ if access.full || self.is_done(state, at) => false,
+            (Some(tree), Some(v)) => self.unbound(at, &tree.dims, v).is_some(),
+            (Some(_), None) => false,
+            (None, _) => access.levels[state.next[at]].key == *key,
+        };
+        self.problem.accesses.iter().enumerate().filter(has).nth(1).is_some()
     }
 
     /// Whether a loop over this runs along neighbours in every tensor that is stored in full.
@@ -320,6 +334,7 @@ impl Search<'_, '_> {
         let positions = (above * size).min(self.problem.accesses[at].nse);
         Next {
             mergeable: true,
+            carries: false,
             full: false,
             unique: true,
             locate: LocateCost::Logarithmic,
@@ -378,25 +393,26 @@ impl Search<'_, '_> {
                             let this = (at, tree.dims.len());
                             let mut next = self.tree_level(state, at, all[dim]);
                             self.bind(state, at, dim, &next);
-                            if this.1 == 0 && all.len() > 1 && next.size <= SPARE * access.nse {
+                            if self.may_be_full(&this, &next) {
                                 next.locate = LocateCost::Constant;
                                 state.flexible[at].as_mut().expect("a converted use").full = true;
                             }
                             (this, next)
                         }
                     };
-                    let cost = match next.locate {
-                        _ if next.full => 0.5,
-                        _ if !next.unique => return None,
-                        LocateCost::Constant => 2.0,
-                        LocateCost::Logarithmic => 4.0 + 3.0 * (next.fanout + 1.0).log2(),
-                        LocateCost::None => 2.0 * next.fanout + 4.0,
+                    let cost = state.count * next.search()?;
+                    state.cost += match self.table(state, level, &next) {
+                        Some((table, with)) if with < cost => {
+                            state.tables.push(table);
+                            with
+                        }
+                        _ => cost,
                     };
-                    state.cost += state.count * cost;
                     let needed = !self.problem.worth[(self.all() & !self.bit(at)) as usize];
                     if !next.full && needed {
                         state.count *= (next.fanout / next.size.max(1.0)).clamp(1e-9, 1.0);
                     }
+                    state.since[at] = (state.steps.len(), state.count);
                     searches.push(level);
                     self.solve(state, at);
                     more = true;
@@ -406,6 +422,22 @@ impl Search<'_, '_> {
                 return Some(searches);
             }
         }
+    }
+
+    /// A table for a level that is searched, and what looking everything up in it costs: where loops
+    /// that do not move its use are around the innermost.
+    fn table(
+        &self,
+        state: &State,
+        (at, level): (usize, usize),
+        next: &Next,
+    ) -> Option<(Table, f64)> {
+        let (depth, count) = state.since[at];
+        let entries: f64 = self.problem.accesses.iter().map(|access| access.nse).sum();
+        if state.steps.len() < depth + 2 || next.size > PLACES * entries {
+            return None;
+        }
+        Some((Table { at, level, depth }, next.table(count, state.count)?))
     }
 
     /// Learns the index variables that a use's levels so far give. Says whether there were any.
