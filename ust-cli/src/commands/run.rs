@@ -62,19 +62,29 @@ fn repeated(
     args: &Run,
     kernel: &Kernel,
     tensors: &[&Tensor],
-    mut result: Tensor,
+    first: Tensor,
     mut timing: Timing,
 ) -> Result<(Tensor, Vec<f64>), Failure> {
     if args.repeat == 1 {
-        return Ok((result, vec![timing.run_in.as_secs_f64()]));
+        return Ok((first, vec![timing.run_in.as_secs_f64()]));
     }
     let mut seconds = Vec::with_capacity(args.repeat as usize);
-    for _ in 0..args.repeat {
-        drop(result);
-        let start = Instant::now();
-        result = kernel.run_timed(tensors, &mut timing)?;
-        seconds.push(start.elapsed().as_secs_f64());
-    }
+    let all = || {
+        let mut last = Some(first);
+        for _ in 0..args.repeat {
+            drop(last.take());
+            let start = Instant::now();
+            last = Some(kernel.run_timed(tensors, &mut timing)?);
+            seconds.push(start.elapsed().as_secs_f64());
+        }
+        Ok::<_, Failure>(last.expect("it is run once at least"))
+    };
+    // Among the threads that do the work, as in a program that keeps them: nobody is woken up first.
+    let threads = args.threads.map_or(0, |threads| threads.max(1).into());
+    let result = match rayon::ThreadPoolBuilder::new().num_threads(threads).build() {
+        Ok(pool) => pool.install(all)?,
+        Err(_) => all()?,
+    };
     Ok((result, seconds))
 }
 
