@@ -82,9 +82,9 @@ pub(crate) struct Problem<'a> {
 }
 
 /// Nanoseconds to convert a stored element.
-const CONVERT: f64 = 30.0;
+const CONVERT: f64 = 10.0;
 /// The same, where the order stays.
-const REGROUP: f64 = 8.0;
+const REGROUP: f64 = 3.0;
 /// Places for each stored element that a full level may have.
 const SPARE: f64 = 4.0;
 /// Places for each stored element of all operands that a table may have.

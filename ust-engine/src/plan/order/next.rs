@@ -40,7 +40,7 @@ impl Next {
             _ if self.full => 0.5,
             _ if !self.unique => return None,
             LocateCost::Constant => 2.0,
-            LocateCost::Logarithmic => 4.0 + 3.0 * (self.fanout + 1.0).log2(),
+            LocateCost::Logarithmic => 4.0 + 5.0 * (self.fanout + 1.0).log2(),
             LocateCost::None => 2.0 * self.fanout + 4.0,
         })
     }
