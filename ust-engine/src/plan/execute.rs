@@ -7,6 +7,7 @@ use smallvec::SmallVec;
 
 use ust_level_api::Scalar;
 
+use super::along::along;
 use super::choose::{Given, Planned, choose};
 use super::divide::{Known, divide};
 use super::frame::{self, Extents, Frame, Last, Sizes};
@@ -145,12 +146,20 @@ impl Prepared {
         let given = tensors_of(&stage, operands, &begun.results, &mut [])?;
         let (planned, tensors) = plan(&self.assignment, &stage, &refs(&given), options, last)?;
         let tensors: Vec<&Tensor> = tensors.iter().collect();
-        let made = Compiled::new(planned, &stage, &tensors, options.backend, options.strict)?;
+        let Options { backend, strict, .. } = *options;
+        let over_values = match &given[..] {
+            [one] => along(&stage, one.tensor(), &planned, backend, strict)?,
+            _ => None,
+        };
+        let made = match over_values {
+            Some(made) => made,
+            None => Compiled::new(planned, &stage, &tensors, backend, strict)?,
+        };
         if last {
             begun.made = given.into_iter().map(Operand::made).collect();
         } else {
             let extents: Extents = self.assignment.indices.iter().map(|i| i.extent).collect();
-            let sizes = Sizes::new(&extents, &stage.result, &made.planned.sink.format)?;
+            let sizes = Sizes::new(&extents, &stage.result, made.collected_in())?;
             let mut start = Instant::now();
             let result = run_on(&made, given, &sizes, options.run, || start = Instant::now())?;
             begun.results.push(finished(result, &stage)?);
@@ -192,7 +201,7 @@ impl Prepared {
             frame::expect_some(&self.assignment, &extents, &self.some)?;
             let stages = self.stages.iter().zip(&self.compiled);
             let each = stages.map(|(stage, compiled)| {
-                Sizes::new(&extents, &stage.result, &compiled.planned.sink.format)
+                Sizes::new(&extents, &stage.result, compiled.collected_in())
             });
             each.collect()
         })
@@ -268,9 +277,9 @@ impl Prepared {
         let sizes = &frame.stages[above.len()];
         let wanted = sizes.bound.shape();
         let row_major = {
-            let order = last.planned.format.levels().iter().enumerate();
-            last.planned.format.tail() == 0
-                && last.planned.format.level_count() == wanted.len()
+            let order = last.format().levels().iter().enumerate();
+            last.format().tail() == 0
+                && last.format().level_count() == wanted.len()
                 && order.clone().all(|(at, l)| l.expr == crate::format::IndexExpr::Var(at))
         };
         if !row_major || wanted.iter().product::<usize>() != out.len() {
@@ -279,7 +288,7 @@ impl Prepared {
                 expected: format!(
                     "the result has shape {wanted:?} and is stored in `{}`; a slice takes one \
                      value for each element, in row-major order",
-                    last.planned.format
+                    last.format()
                 ),
             });
         }

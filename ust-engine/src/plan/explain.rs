@@ -53,7 +53,7 @@ fn one(
         out,
         "result      {result}({}) in `{}`, {}, fill value {}",
         indices(&stage.result),
-        planned.format,
+        compiled.format(),
         stage.dtype,
         planned.fill
     )?;
@@ -66,13 +66,21 @@ fn one(
             write!(out, "stored in full first; ")?;
         }
         match planned.conversions[u].as_ref().filter(|_| compiled.copy.is_none()) {
-            None => writeln!(out, "in `{}`", planned.formats[u])?,
+            None => {
+                writeln!(out, "in `{}`", compiled.along.as_ref().unwrap_or(&planned.formats[u]))?
+            }
             Some(to) => writeln!(out, "converted from `{}` into `{to}`", planned.formats[u])?,
         }
     }
     if compiled.copy.is_some() {
         out.push_str(&compiled.chosen.explain());
         return Ok(());
+    }
+    if compiled.along.is_some() {
+        writeln!(out, "loop        over what is stored: the result has the same levels")?;
+        writeln!(out, "estimate    {:.3} ms on one thread", planned.cost / 1e6)?;
+        out.push_str(&compiled.chosen.explain());
+        return writeln!(out, "{}", planned.loops.function);
     }
     if planned.order.conversion_cost > 0.0 {
         let cost = planned.order.conversion_cost / 1e6;

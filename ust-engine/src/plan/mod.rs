@@ -11,6 +11,7 @@
 //! | `order` | which loops, in which order, over which levels; which tensors are converted first |
 //! | `sink` | how results are collected |
 //! | `infer` | the format of a result that nobody named |
+//! | `along` | results that store what an operand stores, with other values |
 //! | `choose` | all of these together: the plan of a stage |
 //! | `emit`, `output` | the loops, as IR |
 //! | `split` | the outermost loop in parts of as many stored elements |
@@ -21,6 +22,7 @@
 //! | `explain` | what a plan does, for people |
 
 pub(crate) mod access;
+mod along;
 pub(crate) mod choose;
 mod collect;
 mod divide;

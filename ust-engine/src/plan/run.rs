@@ -31,6 +31,8 @@ pub(crate) struct Compiled {
     pub(crate) chosen: Chosen,
     /// Where the result is the operand, converted: which of its dimensions is each of the result's.
     pub(crate) copy: Option<Vec<usize>>,
+    /// Where the loops run over the values of the operand alone: the format of both.
+    pub(super) along: Option<Format>,
     /// What combines, where index variables are reduced, and which.
     reduce: Option<Operator>,
     reduced: Vec<usize>,
@@ -121,6 +123,7 @@ impl Compiled {
         let sets_all = planned.loops.sets_all && chosen.executable.runs_loops();
         Ok(Self {
             planned,
+            along: None,
             copy: copy.filter(|_| chosen.executable.converts()),
             chosen,
             reduce,
@@ -139,21 +142,6 @@ impl Compiled {
         sink.kind == SinkKind::Full || super::sink::columns(bound) == sink.columns
     }
 
-    /// The result of a stage that copies its operand.
-    ///
-    /// # Errors
-    /// As [`Tensor::convert`].
-    pub(crate) fn copied(
-        &self,
-        tensor: &Tensor,
-        order: &[usize],
-        how: Run<'_>,
-    ) -> Result<Tensor, Error> {
-        stop(how)?;
-        let tensor = tensor.permute(order)?;
-        within(how.threads, tensor.nse(), || tensor.convert_within(&self.planned.format, how.limit))
-    }
-
     /// Runs the loops, and assembles the result in the planned format.
     ///
     /// # Errors
@@ -164,6 +152,9 @@ impl Compiled {
         sizes: &Sizes,
         how: Run<'_>,
     ) -> Result<Tensor, Error> {
+        if let (Some(_), [tensor]) = (&self.along, tensors) {
+            return self.run_along(tensor, how);
+        }
         let sink = &self.planned.sink;
         let Planned { rest, fill, .. } = self.planned;
         if sink.kind != SinkKind::Full
@@ -176,10 +167,9 @@ impl Compiled {
             let all = Values::filled(rest, shape.iter().product());
             return Tensor::from_full(&dense, all, fill).convert(&self.planned.format);
         }
-        let groups = self.groups(tensors, &sizes.extents, how)?;
         let result = match sink.kind {
-            SinkKind::Full => self.in_place(tensors, sizes, groups.as_deref(), how)?,
-            _ => self.rows(tensors, sizes, groups.as_deref(), how)?,
+            SinkKind::Full => self.in_full(tensors, sizes, how)?,
+            _ => self.rows(tensors, sizes, self.groups(tensors, &sizes.extents, how)?, how)?,
         };
         if sink.format == self.planned.format {
             return Ok(result);
@@ -291,13 +281,13 @@ impl Compiled {
     }
 
     /// Combines into a result in which everything has its place.
-    fn in_place(
+    pub(super) fn in_full(
         &self,
         tensors: &[&Tensor],
         sizes: &Sizes,
-        groups: Option<&[Parts]>,
         how: Run<'_>,
     ) -> Result<Tensor, Error> {
+        let groups = self.groups(tensors, &sizes.extents, how)?;
         let (rest, bound) = (self.planned.rest, &sizes.bound);
         let mut each = bound.levels().iter().map(|level| level.size);
         let length = each.try_fold(1_u64, u64::checked_mul);
@@ -321,7 +311,7 @@ impl Compiled {
             if prepares {
                 self.prepare(values.typed_mut::<T>()?);
             }
-            self.fill(tensors, sizes, groups, how, values.typed_mut::<T>()?)?;
+            self.fill(tensors, sizes, groups.as_deref(), how, values.typed_mut::<T>()?)?;
         });
         Ok(Tensor::from_full(bound, values, self.planned.fill))
     }
@@ -404,12 +394,12 @@ impl Compiled {
         &self,
         tensors: &[&Tensor],
         sizes: &Sizes,
-        groups: Option<&[Parts]>,
+        groups: Option<Groups>,
         how: Run<'_>,
     ) -> Result<Tensor, Error> {
         let (rest, fill, bound) = (self.planned.rest, self.planned.fill, &sizes.bound);
         let one_piece = [Parts::from_elem(self.whole(), 1)];
-        let groups = groups.unwrap_or(&one_piece);
+        let groups = groups.as_deref().unwrap_or(&one_piece);
         let tail = bound.format().tail();
         let block: u64 = bound.levels()[tail..].iter().map(|level| level.size).product();
         if super::sink::columns(bound) != self.planned.sink.columns {
@@ -492,7 +482,7 @@ impl Compiled {
 }
 
 /// Whether the run was cancelled.
-fn stop(how: Run<'_>) -> Result<(), Error> {
+pub(super) fn stop(how: Run<'_>) -> Result<(), Error> {
     match how.cancel.is_some_and(crate::ops::CancelToken::is_cancelled) {
         true => Err(Error::Cancelled),
         false => Ok(()),
