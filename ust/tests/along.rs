@@ -21,6 +21,18 @@ const FORMATS: &[&str] = &[
     "(i, j) -> (i + j : compressed, i : dense)",
 ];
 
+/// Combined of all values: of which the last two of what is not stored as well.
+const WHOLE: &[&str] = &[
+    "A(i,j)",
+    "2 * A(i,j)",
+    "A(i,j) * A(i,j)",
+    "sum(i, sum(j, abs(A(i,j))))",
+    "any(i, any(j, A(i,j) > 1))",
+    "max(i, max(j, abs(A(i,j))))",
+    "min(i, min(j, A(i,j)))",
+    "exp(A(i,j))",
+];
+
 /// Of which the last two are not zero where nothing is stored, or need another place.
 const BODIES: &[&str] = &[
     "abs(A(i,j))",
@@ -84,6 +96,35 @@ proptest! {
     }
 }
 
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(128))]
+
+    #[test]
+    fn all_values_are_combined(
+        size in 1_usize..20,
+        picks in proptest::collection::vec((any::<u32>(), any::<i8>()), 0..60),
+        (format, body) in (0..FORMATS.len(), 0..WHOLE.len()),
+        fill in prop_oneof![3 => Just(0.0), 1 => Just(1.5)],
+        threads in 1_usize..3,
+    ) {
+        let format: Format = FORMATS[format].parse().unwrap();
+        let duplicates = Duplicates::AsFormat;
+        let options = BuildOptions { fill: Some(Scalar::F64(fill)), duplicates, ..Default::default() };
+        let a = Tensor::from_coo_with(&entries(size, &picks), &format, &options).unwrap();
+        let text = format!("s = {}", WHOLE[body]);
+        let call = || einsum(&text).arg("A", &a).threads(threads);
+        let expected = oracle::evaluate(&call()).unwrap().get(&[]).unwrap();
+        let found = call().run().unwrap().get(&[]).unwrap();
+        prop_assert!(oracle::close(found, expected), "{} {:?}", text, (found, expected));
+        // Into memory of the caller.
+        if expected.dtype() == Dtype::F64 {
+            let mut out = [f64::NAN];
+            call().run_into(&mut out).unwrap();
+            prop_assert!(oracle::close(Scalar::F64(out[0]), expected), "{} {:?}", text, out);
+        }
+    }
+}
+
 #[test]
 fn levels_are_shared_and_values_are_not() {
     let coo = entries(
@@ -96,7 +137,7 @@ fn levels_are_shared_and_values_are_not() {
         let call = einsum("C(i,j) = A(i,j) > 1").arg("A", &a).format(asked);
         let kernel = call.prepare().unwrap();
         let said = kernel.explain();
-        assert_eq!(said.contains("over what is stored"), shares, "{said}");
+        assert_eq!(said.contains("over the values alone, the levels are shared"), shares, "{said}");
         let c = kernel.run(&[&a]).unwrap();
         assert_eq!(c.dtype(), Dtype::Bool);
         let same = |level: usize| match (a.crd(level), c.crd(level)) {

@@ -1,6 +1,6 @@
-//! Results of one operand without loops over its levels: copies, which are conversions, and what
-//! stores the same with other values, such as `abs(A(i,j))`: the loops run over the values alone, and
-//! levels are shared.
+//! Results of one operand without loops over its levels: copies, which are conversions; what stores
+//! the same with other values, such as `abs(A(i,j))`, and shares levels; and what is combined of all
+//! values, such as `sum(A(i,j))`. The loops run over the values alone.
 
 use super::choose::{Given, Planned, choose};
 use super::frame::Sizes;
@@ -13,10 +13,19 @@ use crate::ops::control::Run;
 use crate::ops::term::Term;
 use crate::pool::within;
 use crate::provider::Backend;
-use crate::tensor::{Tensor, Values};
+use crate::tensor::Tensor;
 
-/// The loops over the values of a stage that was planned over the tensor's levels; `None` where the
-/// result does not store the same.
+/// What loops over values alone give.
+#[derive(Clone, Debug)]
+pub(super) struct Along {
+    /// The operand's format.
+    pub(super) format: Format,
+    /// Whether it is a scalar; else, a tensor of that format.
+    pub(super) scalar: bool,
+}
+
+/// The loops over the values of a stage that was planned over the tensor's levels; `None` where
+/// levels matter.
 ///
 /// # Errors
 /// As [`choose`] and [`Compiled::new`].
@@ -27,27 +36,44 @@ pub(super) fn along(
     backend: Backend,
     strict: bool,
 ) -> Result<Option<Compiled>, Error> {
-    let ([one], None, false) = (&stage.uses[..], &stage.reduce, stage.visits_more) else {
+    let ([one], false) = (&stage.uses[..], stage.visits_more) else { return Ok(None) };
+    let stored = tensor.format();
+    if one.full || stored.tail() == 0 || !is_plain(&stage.body) {
         return Ok(None);
+    }
+    let (scalar, rest) = match &stage.reduce {
+        None if one.dims == stage.result
+            && planned.format == *stored
+            && stored.is_unique()
+            && stage.body != Term::Element(0)
+            && planned.fill.same(&stage.dtype.zero()) =>
+        {
+            (false, planned.fill)
+        }
+        Some((_, over))
+            if stage.result.is_empty()
+                && over.len() == one.dims.len()
+                && one.dims.iter().all(|v| over.contains(v))
+                && (stored.is_unique() || stage.is_linear_in(0)) =>
+        {
+            (true, planned.rest)
+        }
+        _ => return Ok(None),
     };
-    let format = &planned.format;
-    let stays = !one.full
-        && one.dims == stage.result
-        && format == tensor.format()
-        && format.is_unique()
-        && format.tail() > 0
-        && stage.body != Term::Element(0)
-        && is_plain(&stage.body);
-    // Padding becomes what is not stored.
-    let zero = stage.dtype.zero();
-    let rest = simplify(&stage.body, &|_| Some(tensor.fill()));
-    let keeps = planned.fill.same(&zero) && matches!(rest, Term::Const(v) if v.same(&zero));
-    let Some(dense) = Format::resolve("Dense", Some(1)).ok().filter(|_| stays && keeps) else {
+    // Padding becomes what is not stored, or does not matter.
+    let same = matches!(simplify(&stage.body, &|_| Some(tensor.fill())), Term::Const(value)
+        if value.cast(rest.dtype()).is_ok_and(|value| value.same(&rest)));
+    let Some(dense) = Format::resolve("Dense", Some(1)).ok().filter(|_| same) else {
         return Ok(None);
     };
     let vector = values_of(tensor, &dense)?;
     let uses = vec![StageUse::new(one.source, vec![0])];
-    let stage = Stage { uses, result: vec![0], ..stage.clone() };
+    let (result, format) = match scalar {
+        true => (Vec::new(), planned.format.clone()),
+        false => (vec![0], dense),
+    };
+    let reduce = stage.reduce.as_ref().map(|(op, _)| (op.clone(), vec![0]));
+    let stage = Stage { uses, result, reduce, ..stage.clone() };
     let (over_values, tensors) = choose(&Given {
         stage: &stage,
         tensors: &[&vector],
@@ -55,11 +81,11 @@ pub(super) fn along(
         fills: vec![tensor.fill()],
         indices: &["p".to_owned()],
         extents: &[tensor.nse()],
-        format: Some(dense),
+        format: Some(format),
     })?;
     let tensors: Vec<&Tensor> = tensors.iter().collect();
     let mut made = Compiled::new(over_values, &stage, &tensors, backend, strict)?;
-    made.along = Some(format.clone());
+    made.along = Some(Along { format: stored.clone(), scalar });
     Ok(Some(made))
 }
 
@@ -81,12 +107,18 @@ fn values_of(tensor: &Tensor, dense: &Format) -> Result<Tensor, Error> {
 impl Compiled {
     /// The format of the result.
     pub(super) fn format(&self) -> &Format {
-        self.along.as_ref().unwrap_or(&self.planned.format)
+        match &self.along {
+            Some(Along { format, scalar: false }) => format,
+            _ => &self.planned.format,
+        }
     }
 
     /// The format that results are collected in.
     pub(super) fn collected_in(&self) -> &Format {
-        self.along.as_ref().unwrap_or(&self.planned.sink.format)
+        match &self.along {
+            Some(Along { format, scalar: false }) => format,
+            _ => &self.planned.sink.format,
+        }
     }
 
     /// The result of a stage that copies its operand.
@@ -104,14 +136,23 @@ impl Compiled {
         within(how.threads, tensor.nse(), || tensor.convert_within(&self.planned.format, how.limit))
     }
 
-    /// Runs over the values of a tensor, and gives one that shares its levels.
+    /// Runs over the values of a tensor, and gives one that shares its levels, or a scalar.
     ///
     /// # Errors
     /// As [`Compiled::run`].
-    pub(super) fn run_along(&self, tensor: &Tensor, how: Run<'_>) -> Result<Tensor, Error> {
-        let vector = values_of(tensor, &self.planned.sink.format)?;
-        let sizes = Sizes::new(&[tensor.nse()], &[0], &self.planned.sink.format)?;
-        let values: Values = self.in_full(&[&vector], &sizes, how)?.values().clone();
-        tensor.with_values(values)
+    pub(super) fn run_along(
+        &self,
+        along: &Along,
+        tensor: &Tensor,
+        how: Run<'_>,
+    ) -> Result<Tensor, Error> {
+        let vector = values_of(tensor, &self.planned.formats[0])?;
+        let dims: &[usize] = if along.scalar { &[] } else { &[0] };
+        let sizes = Sizes::new(&[tensor.nse()], dims, &self.planned.sink.format)?;
+        let made = self.in_full(&[&vector], &sizes, how)?;
+        match along.scalar {
+            true => Ok(made),
+            false => tensor.with_values(made.values().clone()),
+        }
     }
 }

@@ -292,7 +292,7 @@ impl Prepared {
                 ),
             });
         }
-        let in_place = last.planned.rest.dtype() == T::DTYPE;
+        let in_place = last.along.is_none() && last.planned.rest.dtype() == T::DTYPE;
         let mut ready = SmallVec::new();
         if in_place && are_ready(stage, last, operands, &mut ready) {
             return last.run_into(&ready, sizes, how, out);

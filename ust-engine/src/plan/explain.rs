@@ -67,7 +67,8 @@ fn one(
         }
         match planned.conversions[u].as_ref().filter(|_| compiled.copy.is_none()) {
             None => {
-                writeln!(out, "in `{}`", compiled.along.as_ref().unwrap_or(&planned.formats[u]))?
+                let own = compiled.along.as_ref().map(|along| &along.format);
+                writeln!(out, "in `{}`", own.unwrap_or(&planned.formats[u]))?;
             }
             Some(to) => writeln!(out, "converted from `{}` into `{to}`", planned.formats[u])?,
         }
@@ -76,8 +77,9 @@ fn one(
         out.push_str(&compiled.chosen.explain());
         return Ok(());
     }
-    if compiled.along.is_some() {
-        writeln!(out, "loop        over what is stored: the result has the same levels")?;
+    if let Some(along) = &compiled.along {
+        let shared = if along.scalar { "" } else { ", the levels are shared" };
+        writeln!(out, "loop        over the values alone{shared}")?;
         writeln!(out, "estimate    {:.3} ms on one thread", planned.cost / 1e6)?;
         out.push_str(&compiled.chosen.explain());
         return writeln!(out, "{}", planned.loops.function);

@@ -7,6 +7,7 @@ use smallvec::SmallVec;
 use ust_level_api::ir::interp::{GrowValues, Growable, Memory, Param};
 use ust_level_api::with_dtype;
 
+use super::along::Along;
 use super::choose::Planned;
 use super::collect::{GrowColumn, Part, Starts, Tables, Workspace, rows_of};
 use super::emit::Argument;
@@ -31,8 +32,8 @@ pub(crate) struct Compiled {
     pub(crate) chosen: Chosen,
     /// Where the result is the operand, converted: which of its dimensions is each of the result's.
     pub(crate) copy: Option<Vec<usize>>,
-    /// Where the loops run over the values of the operand alone: the format of both.
-    pub(super) along: Option<Format>,
+    /// Where the loops run over the values of the operand alone.
+    pub(super) along: Option<Along>,
     /// What combines, where index variables are reduced, and which.
     reduce: Option<Operator>,
     reduced: Vec<usize>,
@@ -152,8 +153,8 @@ impl Compiled {
         sizes: &Sizes,
         how: Run<'_>,
     ) -> Result<Tensor, Error> {
-        if let (Some(_), [tensor]) = (&self.along, tensors) {
-            return self.run_along(tensor, how);
+        if let (Some(along), [tensor]) = (&self.along, tensors) {
+            return self.run_along(along, tensor, how);
         }
         let sink = &self.planned.sink;
         let Planned { rest, fill, .. } = self.planned;
