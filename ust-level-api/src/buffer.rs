@@ -5,8 +5,9 @@
 //! belongs to somebody else (copy on write).
 //!
 //! Large buffers ask the operating system for huge pages: first touch of fresh memory is several
-//! times faster with them. When they are gone, their memory is kept for the next ones, up to a
-//! [limit](set_retained_limit). All but the smallest are aligned to 64 bytes.
+//! times faster with them. When they are gone, their memory, and that of buffers from 64 KiB on, is
+//! kept for the next ones, up to a [limit](set_retained_limit). All but the smallest are aligned to
+//! 64 bytes.
 
 // The one place of this crate where memory of unknown origin comes in.
 #![allow(unsafe_code)]

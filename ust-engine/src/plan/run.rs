@@ -170,7 +170,10 @@ impl Compiled {
         }
         let result = match sink.kind {
             SinkKind::Full => self.in_full(tensors, sizes, how)?,
-            _ => self.rows(tensors, sizes, self.groups(tensors, &sizes.extents, how)?, how)?,
+            _ => {
+                let groups = self.groups(tensors, &sizes.extents, how)?;
+                self.rows(tensors, sizes, groups.as_deref(), how)?
+            }
         };
         if sink.format == self.planned.format {
             return Ok(result);
@@ -395,12 +398,12 @@ impl Compiled {
         &self,
         tensors: &[&Tensor],
         sizes: &Sizes,
-        groups: Option<Groups>,
+        groups: Option<&[Parts]>,
         how: Run<'_>,
     ) -> Result<Tensor, Error> {
         let (rest, fill, bound) = (self.planned.rest, self.planned.fill, &sizes.bound);
         let one_piece = [Parts::from_elem(self.whole(), 1)];
-        let groups = groups.as_deref().unwrap_or(&one_piece);
+        let groups = groups.unwrap_or(&one_piece);
         let tail = bound.format().tail();
         let block: u64 = bound.levels()[tail..].iter().map(|level| level.size).product();
         if super::sink::columns(bound) != self.planned.sink.columns {

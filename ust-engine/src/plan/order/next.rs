@@ -12,6 +12,7 @@ const TABLE: [f64; 4] = [1.5, 3.0, 0.3, 2.5];
 pub(super) struct Next {
     pub(super) mergeable: bool,
     pub(super) carries: bool,
+    pub(super) padded: bool,
     pub(super) full: bool,
     pub(super) unique: bool,
     pub(super) locate: LocateCost,
@@ -24,6 +25,7 @@ impl From<&Level> for Next {
         Self {
             mergeable: level.mergeable,
             carries: level.carries,
+            padded: level.props.padded,
             full: level.props.full,
             unique: level.props.unique,
             locate: level.locate,
@@ -49,7 +51,8 @@ impl Next {
     /// cannot be reached one by one.
     pub(super) fn table(&self, filled: f64, looked_up: f64) -> Option<f64> {
         let [write, begin, clear, look_up] = TABLE;
-        let suits = !self.full && self.unique && self.mergeable && !self.carries;
+        // Padding may have any coordinate.
+        let suits = !self.full && self.unique && self.mergeable && !self.carries && !self.padded;
         let fill = filled * (self.fanout * write + begin) + self.size * clear;
         suits.then_some(fill + looked_up * look_up)
     }

@@ -335,6 +335,7 @@ impl Search<'_, '_> {
         Next {
             mergeable: true,
             carries: false,
+            padded: false,
             full: false,
             unique: true,
             locate: LocateCost::Logarithmic,
