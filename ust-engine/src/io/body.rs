@@ -17,20 +17,61 @@ use super::number::{self, WriteNumber};
 use super::progress::Progress;
 use super::text::{Fault, Line, Lines};
 use super::tokens::Tokens;
+use crate::kernels::text::{Instructions, Reading, with_best};
 
 /// Bytes of a chunk.
 const CHUNK: usize = 1 << 20;
 
 /// How the value of a line with nothing out of the ordinary is read.
-pub(super) enum Plainly<T, P> {
-    /// It is not written down: always this.
-    Always(T),
-    /// From one word of a text.
-    Word(P),
+pub(super) trait Plainly<T>: Sync {
+    /// Whether it is written down, as one word.
+    const WORD: bool = true;
+
+    /// The value that a word of a text is; `None` where a closer look is to tell.
+    fn value(&self, with: impl Instructions, text: &[u8], word: Range<usize>) -> Option<T>;
 }
 
-/// Reads a word of a text.
-pub(super) type ReadWord<T> = fn(&[u8], Range<usize>) -> Option<T>;
+/// Real numbers.
+pub(super) struct Reals;
+
+impl Plainly<f64> for Reals {
+    #[inline(always)]
+    fn value(&self, with: impl Instructions, text: &[u8], word: Range<usize>) -> Option<f64> {
+        number::plain_real(with, text, word)
+    }
+}
+
+/// Whole numbers.
+pub(super) struct Integers;
+
+impl Plainly<i64> for Integers {
+    #[inline(always)]
+    fn value(&self, _: impl Instructions, text: &[u8], word: Range<usize>) -> Option<i64> {
+        number::plain_integer(text, word)
+    }
+}
+
+/// No value is written down: always this.
+pub(super) struct Always<T>(pub(super) T);
+
+impl<T: Copy + Sync> Plainly<T> for Always<T> {
+    const WORD: bool = false;
+
+    #[inline(always)]
+    fn value(&self, _: impl Instructions, _: &[u8], _: Range<usize>) -> Option<T> {
+        Some(self.0)
+    }
+}
+
+/// Values that are always to be looked at closely.
+pub(super) struct Closely;
+
+impl<T> Plainly<T> for Closely {
+    #[inline(always)]
+    fn value(&self, _: impl Instructions, _: &[u8], _: Range<usize>) -> Option<T> {
+        None
+    }
+}
 
 /// The part of a text that holds the entries, one a line.
 pub(super) struct Body<'a> {
@@ -136,7 +177,7 @@ impl<'a> Body<'a> {
         &self,
         extents: &[u64],
         value: impl Fn(&mut Line<'_>) -> Result<T, Fault> + Sync,
-        plain: &Plainly<T, impl Fn(&[u8], Range<usize>) -> Option<T> + Sync>,
+        plain: &impl Plainly<T>,
         progress: &Progress,
     ) -> Result<Read<T>, Fault> {
         let narrow = extents.iter().all(|&extent| extent <= 1 << 32);
@@ -157,12 +198,12 @@ impl<'a> Body<'a> {
         &self,
         extents: &[u64],
         value: &V,
-        plain: &Plainly<T, P>,
+        plain: &P,
         progress: &Progress,
     ) -> Result<Option<Read<T>>, Fault>
     where
         V: Fn(&mut Line<'_>) -> Result<T, Fault> + Sync,
-        P: Fn(&[u8], Range<usize>) -> Option<T> + Sync,
+        P: Plainly<T>,
     {
         let entries = self.len();
         let mut crd: Vec<Buffer<W>> =
@@ -174,38 +215,24 @@ impl<'a> Body<'a> {
                 columns.push(part);
             }
         }
-        let words = extents.len() + usize::from(matches!(plain, Plainly::Word(_)));
         let targets: Vec<_> =
             columns.into_iter().zip(parts(values.make_mut(), &self.counts)).collect();
         let results: Vec<Result<bool, Fault>> = self
             .chunks
             .par_iter()
             .zip(targets)
-            .map(|(chunk, (mut crd, values))| {
-                let text = &self.text[chunk.clone()];
-                let mut tokens = Tokens::new(text);
-                let mut at = chunk.start;
-                for (entry, to) in values.iter_mut().enumerate() {
-                    let start = at - chunk.start;
-                    let line = tokens.ends(start, words).and_then(|ends| {
-                        plain_line(text, start, &ends[..words], extents, &mut crd, entry, plain)
-                    });
-                    if let Some((read, end)) = line {
-                        (*to, at) = (read, chunk.start + end);
-                        continue;
-                    }
-                    let mut lines = Lines::new(self.text, at..chunk.end, self.comments);
-                    let Some(mut line) = lines.next() else { return Ok(false) };
-                    at = lines.at();
-                    for (dim, (column, &extent)) in crd.iter_mut().zip(extents).enumerate() {
-                        let token = line.expect("coordinates")?;
-                        column[entry] = W::truncated(number::coordinate(token, dim, extent)?);
-                    }
-                    *to = value(&mut line)?;
-                    line.finish()?;
-                }
+            .map(|(chunk, (crd, values))| {
+                let read = with_best(Chunk {
+                    body: self,
+                    chunk: chunk.clone(),
+                    extents,
+                    value,
+                    plain,
+                    crd,
+                    values,
+                });
                 progress.advance(chunk.len());
-                Ok(true)
+                read
             })
             .collect();
         // Too few entries come before what is wrong with one.
@@ -238,17 +265,75 @@ impl<'a> Body<'a> {
     }
 }
 
+/// A chunk that is read.
+struct Chunk<'a, T, W, V, P> {
+    body: &'a Body<'a>,
+    chunk: Range<usize>,
+    extents: &'a [u64],
+    value: &'a V,
+    plain: &'a P,
+    /// For each extent.
+    crd: Vec<&'a mut [W]>,
+    values: &'a mut [T],
+}
+
+impl<T, W, V, P> Reading for Chunk<'_, T, W, V, P>
+where
+    T: Copy,
+    W: IndexWord,
+    V: Fn(&mut Line<'_>) -> Result<T, Fault>,
+    P: Plainly<T>,
+{
+    /// Whether there were as many entries as values are wanted.
+    type Read = Result<bool, Fault>;
+
+    #[inline(always)]
+    fn read(self, with: impl Instructions) -> Result<bool, Fault> {
+        let Self { body, chunk, extents, value, plain, mut crd, values } = self;
+        let words = extents.len() + usize::from(P::WORD);
+        let text = &body.text[chunk.clone()];
+        let mut tokens = Tokens::new(text);
+        let mut at = chunk.start;
+        for (entry, to) in values.iter_mut().enumerate() {
+            let start = at - chunk.start;
+            // No closure: what is not inlined lacks the instructions.
+            let line = match tokens.ends(start, words) {
+                Some(ends) => {
+                    plain_line(with, text, start, &ends[..words], extents, &mut crd, entry, plain)
+                }
+                None => None,
+            };
+            if let Some((read, end)) = line {
+                (*to, at) = (read, chunk.start + end);
+                continue;
+            }
+            let mut lines = Lines::new(body.text, at..chunk.end, body.comments);
+            let Some(mut line) = lines.next() else { return Ok(false) };
+            at = lines.at();
+            for (dim, (column, &extent)) in crd.iter_mut().zip(extents).enumerate() {
+                let token = line.expect("coordinates")?;
+                column[entry] = W::truncated(number::coordinate(token, dim, extent)?);
+            }
+            *to = value(&mut line)?;
+            line.finish()?;
+        }
+        Ok(true)
+    }
+}
+
 /// Reads the line that begins at `start`, in which coordinates, a value and blanks stand, and nothing
 /// else: gives the value, and where the next line begins. `None` for any other line.
 #[inline(always)]
-fn plain_line<T: Copy, W: IndexWord>(
+#[allow(clippy::too_many_arguments)]
+fn plain_line<T, W: IndexWord>(
+    with: impl Instructions,
     text: &[u8],
     start: usize,
     ends: &[usize],
     extents: &[u64],
     crd: &mut [&mut [W]],
     entry: usize,
-    plain: &Plainly<T, impl Fn(&[u8], Range<usize>) -> Option<T>>,
+    plain: &impl Plainly<T>,
 ) -> Option<(T, usize)> {
     let blanks = |mut at: usize| {
         while matches!(text.get(at), Some(b' ' | b'\t')) {
@@ -265,15 +350,12 @@ fn plain_line<T: Copy, W: IndexWord>(
         column[entry] = W::truncated(coordinate as i64);
         at = end;
     }
-    let value = match plain {
-        Plainly::Always(value) => *value,
-        Plainly::Word(read) => {
-            let &end = ends.last()?;
-            let value = read(text, blanks(at)..end)?;
-            at = end;
-            value
-        }
+    let word = match ends.get(crd.len()) {
+        Some(&end) => blanks(at)..end,
+        None => at..at,
     };
+    at = word.end;
+    let value = plain.value(with, text, word)?;
     at = blanks(at);
     at += usize::from(text.get(at) == Some(&b'\r'));
     (text.get(at) == Some(&b'\n')).then_some((value, at + 1))
@@ -371,16 +453,14 @@ mod tests {
         let body = Body::new(text.as_bytes(), 0, b"#", None).unwrap();
         assert!(body.chunks.len() > 1);
         let value = |line: &mut Line<'_>| number::real(line.expect("value")?);
-        let columns = body
-            .parse(&[100], value, &Plainly::Word(number::plain_real), &Progress::none())
-            .unwrap();
+        let columns = body.parse(&[100], value, &Reals, &Progress::none()).unwrap();
         for k in 0..entries {
             assert_eq!((columns.crd[0].at(k), columns.values[k]), ((k % 100) as i64, k as f64));
         }
         let broken = text.replacen("\n50 49.0\n", "\n50 x\n", 1).replace(" 99999.0\n", " y\n");
         let fault = Body::new(broken.as_bytes(), 0, b"#", None)
             .unwrap()
-            .parse(&[100], value, &Plainly::Word(number::plain_real), &Progress::none())
+            .parse(&[100], value, &Reals, &Progress::none())
             .err()
             .unwrap();
         let error = fault.locate(Path::new("t"), broken.as_bytes());
@@ -392,7 +472,7 @@ mod tests {
         let value = |line: &mut Line<'_>| number::real(line.expect("value")?);
         let read = |text: &str, declared| {
             let body = Body::new(text.as_bytes(), 0, b"#", declared)?;
-            body.parse(&[9], value, &Plainly::Word(number::plain_real), &Progress::none())
+            body.parse(&[9], value, &Reals, &Progress::none())
         };
         let text = "1 1.5\n\n# one\n2 2.5\n \n3 -1\n\n";
         for declared in [None, Some(3)] {
@@ -415,7 +495,7 @@ mod tests {
         let fault = Body::new(text.as_bytes(), 0, b"#", None).unwrap().parse(
             &extents,
             value,
-            &Plainly::Word(number::plain_real),
+            &Reals,
             &Progress::none(),
         );
         let error = fault.err().unwrap().locate(Path::new("t"), text.as_bytes());

@@ -1,7 +1,7 @@
 //! Where the words of a text end, found before any of them is read: what a word says does not have to be
 //! waited for to find the next.
 
-use crate::kernels::text::{PART, ask_for, gaps};
+use crate::kernels::text::{Instructions, PART, Reading, ask_for, gaps, with_best};
 
 /// Bytes looked at before words are read.
 const AHEAD: usize = 4096;
@@ -44,11 +44,11 @@ impl<'a> Tokens<'a> {
             if self.seen == self.text.len() {
                 return None;
             }
-            self.look_ahead();
+            with_best(LookAhead(self));
         }
     }
 
-    #[inline(never)]
+    #[inline(always)]
     fn look_ahead(&mut self) {
         self.ends.copy_within(self.next..self.found, 0);
         (self.found, self.next) = (self.found - self.next, 0);
@@ -86,6 +86,17 @@ impl<'a> Tokens<'a> {
             base += part.len();
         }
         self.seen = base;
+    }
+}
+
+struct LookAhead<'t, 'a>(&'t mut Tokens<'a>);
+
+impl Reading for LookAhead<'_, '_> {
+    type Read = ();
+
+    #[inline(always)]
+    fn read(self, _: impl Instructions) {
+        self.0.look_ahead();
     }
 }
 

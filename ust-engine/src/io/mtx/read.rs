@@ -1,12 +1,10 @@
 //! From text to entries.
 
-use std::ops::Range;
-
 use num_complex::Complex;
 
-use super::super::body::{Body, Plainly, ReadWord};
+use super::super::body::{Always, Body, Closely, Integers, Plainly, Reals};
 use super::super::dense::DenseArray;
-use super::super::number::{integer, plain_integer, plain_real, real};
+use super::super::number::{integer, real};
 use super::super::progress::Progress;
 use super::super::text::{Fault, Line};
 use super::Loaded;
@@ -26,15 +24,15 @@ pub(super) fn parse(text: &[u8], progress: &Progress) -> Result<Loaded, Fault> {
     match header.field {
         Field::Real => {
             let value = |line: &mut Line<'_>| real(line.expect("value")?);
-            read(&header, &body, progress, value, &Plainly::Word(plain_real))
+            read(&header, &body, progress, value, &Reals)
         }
         Field::Integer => {
             let value = |line: &mut Line<'_>| integer::<i64>(line.expect("value")?);
-            read(&header, &body, progress, value, &Plainly::Word(plain_integer))
+            read(&header, &body, progress, value, &Integers)
         }
         Field::Unsigned => {
             let value = |line: &mut Line<'_>| integer::<u64>(line.expect("value")?);
-            read(&header, &body, progress, value, &closely())
+            read(&header, &body, progress, value, &Closely)
         }
         Field::Complex => {
             let value = |line: &mut Line<'_>| {
@@ -42,12 +40,9 @@ pub(super) fn parse(text: &[u8], progress: &Progress) -> Result<Loaded, Fault> {
                 let im = real(line.expect("imaginary part")?)?;
                 Ok(Complex { re, im })
             };
-            read(&header, &body, progress, value, &closely())
+            read(&header, &body, progress, value, &Closely)
         }
-        Field::Pattern => {
-            let plain: Plainly<f64, ReadWord<f64>> = Plainly::Always(1.0);
-            read(&header, &body, progress, |_| Ok(1.0), &plain)
-        }
+        Field::Pattern => read(&header, &body, progress, |_| Ok(1.0), &Always(1.0)),
     }
 }
 
@@ -56,7 +51,7 @@ fn read<T: Mirror + StoredElement>(
     body: &Body<'_>,
     progress: &Progress,
     value: impl Fn(&mut Line<'_>) -> Result<T, Fault> + Sync,
-    plain: &Plainly<T, impl Fn(&[u8], Range<usize>) -> Option<T> + Sync>,
+    plain: &impl Plainly<T>,
 ) -> Result<Loaded, Fault> {
     let shape = vec![header.rows, header.columns];
     match header.layout {
@@ -73,11 +68,6 @@ fn read<T: Mirror + StoredElement>(
             Ok(Loaded::Array(DenseArray::from_fortran(shape, &values)))
         }
     }
-}
-
-/// For values that are always to be looked at closely.
-fn closely<T>() -> Plainly<T, ReadWord<T>> {
-    Plainly::Word(|_, _| None)
 }
 
 /// How many values an array file holds.

@@ -36,8 +36,8 @@ use std::path::Path;
 
 use ust_level_api::{IndexColumn, with_dtype};
 
-use super::body::{Body, Plainly, write_entries};
-use super::number::{plain_real, real, size};
+use super::body::{Body, Reals, write_entries};
+use super::number::{real, size};
 use super::progress::Progress;
 use super::text::{Fault, Line, Lines};
 use super::{FileError, ReadOptions, sink, source};
@@ -131,7 +131,7 @@ fn entries(
         }
     };
     let value = |line: &mut Line<'_>| real(line.expect("value")?);
-    let columns = body.parse(&extents, value, &Plainly::Word(plain_real), progress)?;
+    let columns = body.parse(&extents, value, &Reals, progress)?;
     let shape = shape.unwrap_or_else(|| {
         let largest =
             |column: &IndexColumn| column.extremes().map_or(0, |(_, max)| max as usize + 1);
