@@ -14,6 +14,7 @@ use ust_level_api::column::IndexWord;
 use ust_level_api::{Buffer, Element, IndexColumn};
 
 use super::number::{self, WriteNumber};
+use super::plain::{Plainly, plain_whole};
 use super::progress::Progress;
 use super::text::{Fault, Line, Lines};
 use super::tokens::Tokens;
@@ -21,57 +22,6 @@ use crate::kernels::text::{Instructions, Reading, with_best};
 
 /// Bytes of a chunk.
 const CHUNK: usize = 1 << 20;
-
-/// How the value of a line with nothing out of the ordinary is read.
-pub(super) trait Plainly<T>: Sync {
-    /// Whether it is written down, as one word.
-    const WORD: bool = true;
-
-    /// The value that a word of a text is; `None` where a closer look is to tell.
-    fn value(&self, with: impl Instructions, text: &[u8], word: Range<usize>) -> Option<T>;
-}
-
-/// Real numbers.
-pub(super) struct Reals;
-
-impl Plainly<f64> for Reals {
-    #[inline(always)]
-    fn value(&self, with: impl Instructions, text: &[u8], word: Range<usize>) -> Option<f64> {
-        number::plain_real(with, text, word)
-    }
-}
-
-/// Whole numbers.
-pub(super) struct Integers;
-
-impl Plainly<i64> for Integers {
-    #[inline(always)]
-    fn value(&self, _: impl Instructions, text: &[u8], word: Range<usize>) -> Option<i64> {
-        number::plain_integer(text, word)
-    }
-}
-
-/// No value is written down: always this.
-pub(super) struct Always<T>(pub(super) T);
-
-impl<T: Copy + Sync> Plainly<T> for Always<T> {
-    const WORD: bool = false;
-
-    #[inline(always)]
-    fn value(&self, _: impl Instructions, _: &[u8], _: Range<usize>) -> Option<T> {
-        Some(self.0)
-    }
-}
-
-/// Values that are always to be looked at closely.
-pub(super) struct Closely;
-
-impl<T> Plainly<T> for Closely {
-    #[inline(always)]
-    fn value(&self, _: impl Instructions, _: &[u8], _: Range<usize>) -> Option<T> {
-        None
-    }
-}
 
 /// The part of a text that holds the entries, one a line.
 pub(super) struct Body<'a> {
@@ -343,7 +293,7 @@ fn plain_line<T, W: IndexWord>(
     };
     let mut at = start;
     for ((column, &extent), &end) in crd.iter_mut().zip(extents).zip(ends) {
-        let coordinate = number::plain_whole(text, blanks(at)..end)?.wrapping_sub(1);
+        let coordinate = plain_whole(text, blanks(at)..end)?.wrapping_sub(1);
         if coordinate >= extent {
             return None;
         }
@@ -426,6 +376,7 @@ pub(super) fn write_entries<T: WriteNumber>(
 
 #[cfg(test)]
 mod tests {
+    use super::super::plain::Reals;
     use super::*;
     use std::path::Path;
 

@@ -32,6 +32,7 @@ pub mod npy;
 pub mod npz;
 mod number;
 pub mod options;
+mod plain;
 mod progress;
 mod sink;
 mod source;

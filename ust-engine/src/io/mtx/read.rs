@@ -2,9 +2,10 @@
 
 use num_complex::Complex;
 
-use super::super::body::{Always, Body, Closely, Integers, Plainly, Reals};
+use super::super::body::Body;
 use super::super::dense::DenseArray;
 use super::super::number::{integer, real};
+use super::super::plain::{Always, Closely, Integers, Plainly, Reals};
 use super::super::progress::Progress;
 use super::super::text::{Fault, Line};
 use super::Loaded;

@@ -36,8 +36,9 @@ use std::path::Path;
 
 use ust_level_api::{IndexColumn, with_dtype};
 
-use super::body::{Body, Reals, write_entries};
+use super::body::{Body, write_entries};
 use super::number::{real, size};
+use super::plain::Reals;
 use super::progress::Progress;
 use super::text::{Fault, Line, Lines};
 use super::{FileError, ReadOptions, sink, source};
