@@ -1,7 +1,6 @@
 //! The formats of the matrix: the engine's named ones that suit a tensor, and any given by the user.
 
-use std::collections::HashSet;
-
+use ust::format::Bound;
 use ust::format::named::{NamedFormat, named};
 use ust::{Coo, Format};
 
@@ -37,6 +36,13 @@ pub(crate) fn suitable(coo: &Coo, wanted: &[String]) -> Vec<(String, Format)> {
     found
 }
 
+/// Whether the format of this name suits a tensor.
+pub(crate) fn suits(coo: &Coo, name: &str) -> bool {
+    let rank = coo.shape.len();
+    let format = Format::resolve(name, Some(rank));
+    format.is_ok_and(|format| format.rank() == rank && fits(coo, &format))
+}
+
 /// Whether the tensor takes a bearable number of stored elements and positions in the format.
 fn fits(coo: &Coo, format: &Format) -> bool {
     let Ok(bound) = format.bind(&coo.shape) else { return false };
@@ -54,23 +60,24 @@ fn fits(coo: &Coo, format: &Format) -> bool {
     }
     let block = product(&sizes[tail..]);
     // With nothing full at the end, what is stored is what there is.
-    tail == sizes.len() || prefixes(coo, format, tail, most / block).is_some()
+    tail == sizes.len() || prefixes(coo, &bound, tail, most / block).is_some()
 }
 
 /// The number of different level coordinates in front of the tail, where it is not above `most`.
-fn prefixes(coo: &Coo, format: &Format, tail: usize, most: u64) -> Option<u64> {
-    let mut seen = HashSet::new();
+fn prefixes(coo: &Coo, bound: &Bound, tail: usize, most: u64) -> Option<u64> {
     let mut dims = vec![0; coo.shape.len()];
+    let mut keys = Vec::with_capacity(coo.len());
     for at in 0..coo.len() {
         for (dim, column) in dims.iter_mut().zip(&coo.crd) {
             *dim = column[at];
         }
-        let mut levels = format.dim2lvl(&dims)?;
-        levels.truncate(tail);
-        seen.insert(levels);
-        if seen.len() as u64 > most {
-            return None;
-        }
+        let levels = bound.format().dim2lvl(&dims)?;
+        let digits = levels.into_iter().zip(bound.levels()).take(tail);
+        keys.push(digits.fold(0_u128, |key, (crd, level)| {
+            key.wrapping_mul(level.size.into()).wrapping_add((crd - level.lower) as u128)
+        }));
     }
-    Some(seen.len() as u64)
+    keys.sort_unstable();
+    keys.dedup();
+    Some(keys.len() as u64).filter(|&count| count <= most)
 }

@@ -225,9 +225,7 @@ fn conversion_suits(op: &Operation, input: &Input) -> bool {
         Task::Convert(from, to) => vec![from, to],
         _ => return true,
     };
-    let suited = formats::suitable(&input.coo, &[]);
-    let suits = |text: &&str| suited.iter().any(|(_, f)| text.parse().as_ref() == Ok(f));
-    named.iter().all(suits)
+    named.iter().all(|name| formats::suits(&input.coo, name))
 }
 
 fn dtype(text: &str) -> Result<Dtype, String> {

@@ -17,7 +17,7 @@ pub(crate) struct Lane<'a> {
     places: Option<&'a [u32]>,
     to: *mut u8,
     len: usize,
-    width: usize,
+    pub(super) width: usize,
     _slices: PhantomData<&'a mut [u8]>,
 }
 
@@ -53,6 +53,7 @@ macro_rules! with_width {
         }
     };
 }
+pub(super) use with_width;
 
 impl<'a> Lane<'a> {
     /// A lane from one slice to another of the same length.
@@ -65,12 +66,17 @@ impl<'a> Lane<'a> {
         Self::unchecked(from, None, to)
     }
 
-    /// A lane whose elements stand in the source where `places` says.
+    /// A lane whose elements stand in the source where `places` says, or in their order without.
     ///
     /// # Panics
     /// As [`Lane::new`], and when a place lies outside the source.
     #[must_use]
-    pub(crate) fn gathering<T: Plain>(from: &'a [T], places: &'a [u32], to: &'a mut [T]) -> Self {
+    pub(crate) fn gathering<T: Plain>(
+        from: &'a [T],
+        places: Option<&'a [u32]>,
+        to: &'a mut [T],
+    ) -> Self {
+        let Some(places) = places else { return Self::new(from, to) };
         assert_eq!(places.len(), to.len(), "a lane keeps every element");
         let most = places.iter().fold(0, |most, &place| most.max(place));
         assert!(places.is_empty() || (most as usize) < from.len(), "a place outside the source");
@@ -102,7 +108,7 @@ impl<'a> Lane<'a> {
     /// # Safety
     /// `W` is as wide as the elements, and `at` is below the length.
     #[inline]
-    unsafe fn element<W: Copy>(&self, at: usize) -> W {
+    pub(super) unsafe fn element<W: Copy>(&self, at: usize) -> W {
         let place = match self.places {
             None => at,
             // SAFETY: as many places as elements.
@@ -111,6 +117,18 @@ impl<'a> Lane<'a> {
         debug_assert!(place < self.from_len);
         // SAFETY: places were checked to lie in the source.
         unsafe { self.from.cast::<W>().add(place).read_unaligned() }
+    }
+
+    /// Writes an element of the destination.
+    ///
+    /// # Safety
+    /// `W` is as wide as the elements, its bits are one of them, `at` is below the length, and no
+    /// other thread writes there.
+    #[inline]
+    pub(super) unsafe fn write<W: Copy>(&self, at: usize, element: W) {
+        debug_assert!(at < self.len && size_of::<W>() == self.width);
+        // SAFETY: promised by the caller.
+        unsafe { self.to.cast::<W>().add(at).write_unaligned(element) };
     }
 
     /// Moves the entries `first..first + dest.len()` to the places `dest` of the destination.

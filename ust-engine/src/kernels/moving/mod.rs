@@ -5,7 +5,7 @@
 //! | [`lanes`] | columns moved together, whatever the width of their elements |
 //! | [`sort`] | stable sorting of lanes by a key column: partition, then finish in cache |
 //! | [`few`] | the coordinates of one row, sorted |
-//! | [`rows`] | stable sorting of lanes by two columns, the first of them counted |
+//! | [`rows`] | stable sorting of entries by two columns, the first of them counted |
 //! | [`place`] | values written to places anywhere |
 //! | [`kept`] | values that are no padding, and their places |
 //!

@@ -1,131 +1,296 @@
-//! Stable sorting of lanes by two columns: rows, and what stands in a row.
+//! Stable sorting of entries by two columns: rows, and what stands in a row.
 //!
-//! Entries go to buckets of rows that fit the cache, one streaming pass over all lanes; in a bucket
-//! rows are counted, and each is sorted on its own. What comes out of the counting is where rows
-//! begin, so that no sorted column of them is written.
+//! Entries go, whole, to buckets of rows that fit the cache, one streaming pass; in a bucket rows
+//! are counted, and each is sorted on its own: short ones without a branch, long ones by digits of
+//! the second column, for the bucket at once. What comes out of the counting is where rows begin, so
+//! that no sorted column of them is written.
 
+use std::marker::PhantomData;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use rayon::prelude::*;
 use ust_level_api::Buffer;
 
-use super::lanes::Lane;
-use super::sort::{partition, shift_for_buckets, starts as begin};
+use super::lanes::{Lane, with_width};
+use super::sort::{Partition, shift_for_buckets, starts as begin};
 
 /// Rows in order.
 #[derive(Debug)]
 pub(crate) struct Rows {
     /// For each row, its first entry; and once more at the end, the number of entries.
     pub(crate) starts: Buffer<u32>,
+    /// The second column.
+    pub(crate) second: Buffer<u32>,
     /// Whether no two entries are equal in both columns.
     pub(crate) distinct: bool,
 }
 
-/// Sorts lanes by `row` and, where that is equal, by `second`, stably. All rows are below `rows`.
-/// `sorted` becomes the sorted second column. Parallel. Cost: O(entries log(entries of a row) +
-/// rows).
+/// Sorts entries by `row` and, where that is equal, by `second`, stably; `values` are moved along.
+/// All rows are below `rows`. Parallel. Cost: O(entries log(entries of a row) + rows).
 ///
 /// # Panics
 /// When lengths differ, a row is not below their number, or there are 2^32 entries or more.
 pub(crate) fn sort_rows(
-    row: &[u32],
+    row: Buffer<u32>,
     rows: usize,
-    second: &[u32],
-    sorted: &mut [u32],
-    lanes: &[Lane<'_>],
+    second: Buffer<u32>,
+    values: &Lane<'_>,
 ) -> Rows {
     let n = row.len();
-    assert!(u32::try_from(n).is_ok() && second.len() == n && sorted.len() == n, "one length");
-    assert!(lanes.iter().all(|lane| lane.len() == n), "lanes of one length");
+    assert!(u32::try_from(n).is_ok() && second.len() == n && values.len() == n, "one length");
+    with_width!(values, Word => sorted::<Word>(row, rows, second, values))
+}
+
+/// As [`sort_rows`], of values as wide as a word.
+fn sorted<W: Copy>(row: Buffer<u32>, rows: usize, second: Buffer<u32>, values: &Lane<'_>) -> Rows {
+    let n = row.len();
     let shift = shift_for_buckets(n, rows as u64);
     let each = 1_usize << shift;
-    let buckets = rows.div_ceil(each);
-    let mut moved = Buffer::<u32>::unspecified(n);
-    let second = Lane::new(second, sorted);
-    let all: Vec<&Lane<'_>> = lanes.iter().chain([&second]).collect();
-    let ends = partition(row, shift, buckets, moved.make_mut(), &all);
-    let (row, mask) = (&moved[..], each - 1);
+    let mut partition = Partition::new(&row, shift, rows.div_ceil(each));
+    let moved = Moved::<W>::new(n);
+    partition.run(&row, &|first, places| {
+        let columns = row[first..].iter().zip(&second[first..]);
+        for (at, (&place, (&row, &second))) in places.iter().zip(columns).enumerate() {
+            // SAFETY: places and entries are below their number, each place is one entry's.
+            unsafe {
+                let entry = Entry { row, second, value: values.element(first + at) };
+                moved.entries().add(place).write(entry);
+            }
+        }
+    });
+    drop((row, second));
     let mut starts = Buffer::<u32>::unspecified(rows + 1);
+    let mut column = Buffer::<u32>::unspecified(n);
     let distinct = AtomicBool::new(true);
+    let mut jobs = Vec::with_capacity(partition.ends.len());
+    let (mut from, mut rest) = (0, column.make_mut());
     let slots = starts.make_mut();
     slots[rows] = n as u32;
-    slots[..rows].par_chunks_mut(each).enumerate().for_each_init(
-        Scratch::default,
-        |scratch, (bucket, starts)| {
-            let range = if bucket == 0 { 0 } else { ends[bucket - 1] }..ends[bucket];
-            // SAFETY: the range is this bucket's, which is this thread's alone.
-            let keys = unsafe { second.written::<u32>(range.clone()) };
-            let rows = &row[range.clone()];
-            let order = scratch.order(rows, mask as u32, keys, starts);
-            starts.iter_mut().for_each(|start| *start += range.start as u32);
-            if order.equal {
-                distinct.store(false, Ordering::Relaxed);
-            }
-            if order.moves {
-                for lane in &all {
-                    // SAFETY: as above; the order is a permutation of the range.
-                    unsafe { lane.permute(range.clone(), &scratch.dest, &mut scratch.copy) };
-                }
-            }
-        },
-    );
-    Rows { starts, distinct: distinct.into_inner() }
+    for (&end, starts) in partition.ends.iter().zip(slots[..rows].chunks_mut(each)) {
+        let (column, others) = rest.split_at_mut(end - from);
+        jobs.push((from, starts, column));
+        (from, rest) = (end, others);
+    }
+    jobs.into_par_iter().for_each_init(Scratch::default, |scratch, (first, starts, column)| {
+        // SAFETY: the entries of this bucket, all of them written above.
+        let entries =
+            unsafe { std::slice::from_raw_parts(moved.entries().add(first), column.len()) };
+        if scratch.order(entries, each as u32 - 1, starts) {
+            distinct.store(false, Ordering::Relaxed);
+        }
+        starts.iter_mut().for_each(|start| *start += first as u32);
+        for (at, (to, &pair)) in column.iter_mut().zip(&scratch.sorted).enumerate() {
+            *to = (pair >> 32) as u32;
+            // SAFETY: the order is a permutation of the bucket, which is this thread's alone.
+            unsafe { values.write(first + at, entries[pair as u32 as usize].value) };
+        }
+    });
+    Rows { starts, second: column, distinct: distinct.into_inner() }
 }
+
+/// An entry on its way.
+#[derive(Clone, Copy)]
+#[repr(C)]
+struct Entry<W> {
+    row: u32,
+    second: u32,
+    value: W,
+}
+
+/// Memory for entries.
+struct Moved<W> {
+    _memory: Buffer<u64>,
+    entries: *mut Entry<W>,
+    of: PhantomData<W>,
+}
+
+// SAFETY: entries are plain words, and whoever writes them sees to it that threads keep apart.
+unsafe impl<W> Sync for Moved<W> {}
+
+impl<W> Moved<W> {
+    fn new(n: usize) -> Self {
+        const { assert!(align_of::<Entry<W>>() <= align_of::<u64>()) };
+        let bytes = n.checked_mul(size_of::<Entry<W>>()).expect("entries that memory holds");
+        let mut memory = Buffer::<u64>::unspecified(bytes.div_ceil(8));
+        let entries = memory.make_mut().as_mut_ptr().cast();
+        Self { _memory: memory, entries, of: PhantomData }
+    }
+
+    fn entries(&self) -> *mut Entry<W> {
+        self.entries
+    }
+}
+
+/// Where rows are longer than this on average, all are sorted together, by digits.
+const LONG: usize = 14;
+/// Bits of a digit.
+const DIGIT: u32 = 11;
+/// Rows of so many entries, at most, are sorted without a branch.
+const SHORT: usize = 16;
 
 /// Memory that a thread works in.
 #[derive(Default)]
 struct Scratch {
-    /// Where each entry of the bucket goes.
-    dest: Vec<u32>,
-    /// Entries of rows, each with its second column above its place.
+    /// Entries, each with its second column above its number in the bucket, and room behind them.
     pairs: Vec<u64>,
+    /// The same in the order found.
+    sorted: Vec<u64>,
     next: Vec<u32>,
-    copy: Vec<u64>,
-}
-
-/// What was found.
-struct Order {
-    /// Whether entries change their places.
-    moves: bool,
-    /// Whether two entries are equal in both columns.
-    equal: bool,
+    counts: Vec<u32>,
 }
 
 impl Scratch {
-    /// Finds where the entries of a bucket go, and where each of its rows starts.
-    fn order(&mut self, rows: &[u32], mask: u32, second: &[u32], starts: &mut [u32]) -> Order {
+    /// Finds the order of the entries of a bucket, and where each of its rows starts. Says whether two
+    /// entries are equal in both columns.
+    fn order<W>(&mut self, entries: &[Entry<W>], mask: u32, starts: &mut [u32]) -> bool {
+        let n = entries.len();
         starts.fill(0);
-        for &row in rows {
-            starts[(row & mask) as usize] += 1;
+        let mut bits = 0;
+        for entry in entries {
+            starts[(entry.row & mask) as usize] += 1;
+            bits |= entry.second;
         }
         begin(starts);
         self.next.clear();
         self.next.extend_from_slice(starts);
-        self.pairs.clear();
-        self.pairs.resize(rows.len(), 0);
-        for (at, (&row, &key)) in rows.iter().zip(second).enumerate() {
-            let slot = &mut self.next[(row & mask) as usize];
-            self.pairs[*slot as usize] = u64::from(key) << 32 | at as u64;
-            *slot += 1;
+        for pairs in [&mut self.pairs, &mut self.sorted] {
+            pairs.resize((n + SHORT).max(pairs.len()), 0);
         }
-        let mut equal = false;
+        if n > LONG * starts.len() {
+            self.by_digits(entries, 32 - bits.leading_zeros());
+            for &pair in &self.pairs[..n] {
+                let slot = &mut self.next[(entries[pair as u32 as usize].row & mask) as usize];
+                self.sorted[*slot as usize] = pair;
+                *slot += 1;
+            }
+        } else {
+            for (at, entry) in entries.iter().enumerate() {
+                let slot = &mut self.next[(entry.row & mask) as usize];
+                self.pairs[*slot as usize] = pair((at, entry));
+                *slot += 1;
+            }
+            self.by_rows();
+        }
+        // Rows that follow each other begin and end alike but seldom.
+        let equal = |pairs: &[u64]| pairs.windows(2).any(|two| two[0] >> 32 == two[1] >> 32);
         let mut from = 0;
-        // Each row ends where the next entry of it would go.
-        for &end in &self.next {
-            let row = &mut self.pairs[from..end as usize];
-            from = end as usize;
-            sort_few(row);
-            equal |= row.windows(2).any(|pair| pair[0] >> 32 == pair[1] >> 32);
-        }
-        self.dest.clear();
-        self.dest.resize(rows.len(), 0);
-        let mut moves = false;
-        for (to, &pair) in self.pairs.iter().enumerate() {
-            moves |= pair as u32 as usize != to;
-            self.dest[pair as u32 as usize] = to as u32;
-        }
-        Order { moves, equal }
+        equal(&self.sorted[..n])
+            && self.next.iter().any(|&end| {
+                let row = from..end as usize;
+                from = row.end;
+                equal(&self.sorted[row])
+            })
     }
+
+    /// Sorts each row; rows end where the next entry of them would go.
+    fn by_rows(&mut self) {
+        let Self { pairs, sorted, next, .. } = self;
+        let mut from = 0;
+        for &end in &*next {
+            let row = from..end as usize;
+            from = row.end;
+            match row.len() {
+                0 => {}
+                1 => sorted[row.start] = pairs[row.start],
+                2..=8 => without_branches(
+                    &pairs[row.start..],
+                    row.len(),
+                    &mut sorted[row.start..],
+                    eight,
+                ),
+                9..=SHORT => without_branches(
+                    &pairs[row.start..],
+                    row.len(),
+                    &mut sorted[row.start..],
+                    sixteen,
+                ),
+                _ => {
+                    sorted[row.clone()].copy_from_slice(&pairs[row.clone()]);
+                    sorted[row].sort_unstable();
+                }
+            }
+        }
+    }
+
+    /// Sorts the entries of a bucket by so many bits of their second column, stably, into `pairs`.
+    fn by_digits<W>(&mut self, entries: &[Entry<W>], bits: u32) {
+        let passes = bits.div_ceil(DIGIT).max(1);
+        let digit = bits.div_ceil(passes);
+        let mask = (1 << digit) - 1;
+        for pass in 0..passes {
+            let of = |second: u32| (second >> (pass * digit)) as usize & mask;
+            self.counts.clear();
+            self.counts.resize(mask + 1, 0);
+            for entry in entries {
+                self.counts[of(entry.second)] += 1;
+            }
+            begin(&mut self.counts);
+            let mut put = |pair: u64| {
+                let slot = &mut self.counts[of((pair >> 32) as u32)];
+                self.sorted[*slot as usize] = pair;
+                *slot += 1;
+            };
+            match pass {
+                0 => entries.iter().enumerate().map(pair).for_each(&mut put),
+                _ => self.pairs[..entries.len()].iter().copied().for_each(&mut put),
+            }
+            std::mem::swap(&mut self.pairs, &mut self.sorted);
+        }
+    }
+}
+
+/// Sorts the first `n` numbers, no more than `N`. What is written behind them is written again, or not
+/// looked at.
+#[inline(always)]
+fn without_branches<const N: usize>(
+    from: &[u64],
+    n: usize,
+    to: &mut [u64],
+    sort: impl Fn(&mut [u64; N]),
+) {
+    let room = "room behind the entries";
+    let mut numbers: [u64; N] = *from.first_chunk().expect(room);
+    for (at, number) in numbers.iter_mut().enumerate() {
+        *number = if at < n { *number } else { u64::MAX };
+    }
+    sort(&mut numbers);
+    *to.first_chunk_mut().expect(room) = numbers;
+}
+
+/// An entry's second column above its number in the bucket.
+fn pair<W>((at, entry): (usize, &Entry<W>)) -> u64 {
+    u64::from(entry.second) << 32 | at as u64
+}
+
+/// Puts pairs of numbers in order, without a branch.
+macro_rules! ordered {
+    ($numbers:ident, $($a:literal $b:literal),*) => {
+        $(
+            let (a, b) = ($numbers[$a], $numbers[$b]);
+            ($numbers[$a], $numbers[$b]) = (a.min(b), a.max(b));
+        )*
+    };
+}
+
+/// Sorts eight numbers (a network of nineteen comparisons).
+#[inline(always)]
+fn eight(n: &mut [u64; 8]) {
+    ordered!(n, 0 2, 1 3, 4 6, 5 7, 0 4, 1 5, 2 6, 3 7, 0 1, 2 3, 4 5, 6 7, 2 4, 3 5, 1 4, 3 6, 1 2, 3 4, 5 6);
+}
+
+/// Sorts sixteen: two halves, which are merged.
+#[inline(always)]
+fn sixteen(n: &mut [u64; 16]) {
+    let [mut low, mut high] = [0, 8].map(|at| -> [u64; 8] { n[at..at + 8].try_into().expect("8") });
+    eight(&mut low);
+    eight(&mut high);
+    for at in 0..8 {
+        let (a, b) = (low[at], high[7 - at]);
+        (n[at], n[at + 8]) = (a.min(b), a.max(b));
+    }
+    ordered!(n, 0 4, 1 5, 2 6, 3 7, 8 12, 9 13, 10 14, 11 15);
+    ordered!(n, 0 2, 1 3, 4 6, 5 7, 8 10, 9 11, 12 14, 13 15);
+    ordered!(n, 0 1, 2 3, 4 5, 6 7, 8 9, 10 11, 12 13, 14 15);
 }
 
 /// Sorts numbers of which there are mostly few, and mostly in order.
@@ -150,31 +315,51 @@ mod tests {
     use super::*;
 
     #[test]
+    fn networks_sort_every_pattern_of_two_numbers() {
+        for pattern in 0..1_u64 << 16 {
+            let mut numbers: [u64; 16] = std::array::from_fn(|at| pattern >> at & 1);
+            let mut few: [u64; 8] = std::array::from_fn(|at| numbers[at]);
+            eight(&mut few);
+            sixteen(&mut numbers);
+            assert!(few.is_sorted() && numbers.is_sorted(), "{pattern:b}");
+            assert_eq!(numbers.iter().sum::<u64>(), pattern.count_ones().into());
+            assert_eq!(few.iter().sum::<u64>(), (pattern & 255).count_ones().into());
+        }
+    }
+
+    #[test]
     fn rows_are_sorted_and_equal_entries_keep_their_order() {
         let mut state = 7_u64;
         let mut next = move || {
             state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
             (state >> 33) as u32
         };
-        for (n, rows, columns) in
-            [(0, 1, 5), (1, 3, 2), (500, 9, 4000), (70_000, 50_000, 30), (90_000, 300, 1 << 30)]
-        {
+        for (n, rows, columns) in [
+            (0, 1, 5),
+            (1, 3, 2),
+            (500, 9, 4000),
+            (500, 9, 1),
+            (70_000, 50_000, 30),
+            (40_000, 4000, 1000),
+            (90_000, 300, 1 << 30),
+        ] {
             for skewed in [false, true] {
                 let row: Vec<u32> = (0..n)
                     .map(|_| if skewed && next() % 4 > 0 { next() % 2 } else { next() % rows } % rows)
                     .collect();
                 let second: Vec<u32> = (0..n).map(|_| next() % columns).collect();
                 let values: Vec<u64> = (0..n as u64).collect();
-                let (mut sorted, mut moved) = (vec![9; n], vec![9; n]);
+                let mut moved = vec![9; n];
                 let made = {
-                    let lanes = [Lane::new(&values, &mut moved)];
-                    sort_rows(&row, rows as usize, &second, &mut sorted, &lanes)
+                    let values = Lane::new(&values, &mut moved);
+                    let [row, second] = [&row, &second].map(|column| Buffer::from(column.clone()));
+                    sort_rows(row, rows as usize, second, &values)
                 };
                 let mut order: Vec<usize> = (0..n).collect();
                 order.sort_by_key(|&at| (row[at], second[at]));
                 let text = format!("{n} entries in {rows} rows, skewed {skewed}");
                 assert!(order.iter().zip(&moved).all(|(&at, &v)| v == at as u64), "{text}");
-                assert!(order.iter().zip(&sorted).all(|(&at, &s)| s == second[at]), "{text}");
+                assert!(order.iter().zip(&*made.second).all(|(&at, &s)| s == second[at]), "{text}");
                 for at in 0..=rows {
                     let first = order.partition_point(|&k| row[k] < at);
                     assert_eq!(made.starts[at as usize], first as u32, "{text}");

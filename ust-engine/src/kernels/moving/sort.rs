@@ -206,53 +206,79 @@ fn bits_below(buckets: u64, range: u64) -> u32 {
 }
 
 /// Moves entries to their buckets, in their order. Gives the end of each bucket.
-pub(super) fn partition<K: Key>(
+fn partition<K: Key>(
     keys: &[K],
     shift: u32,
     buckets: usize,
     sorted: &mut [K],
     lanes: &[&Lane<'_>],
 ) -> Vec<usize> {
-    let n = keys.len();
-    let chunk = n.div_ceil(threads(n)).max(BLOCK);
-    let bucket = |key: K| (key.into() >> shift) as usize;
-    let mut counts: Vec<Vec<usize>> = keys
-        .par_chunks(chunk)
-        .map(|keys| {
-            let mut counts = vec![0; buckets];
-            for &key in keys {
-                counts[bucket(key)] += 1;
-            }
-            counts
-        })
-        .collect();
-    // Counts become places: those of a bucket in the order of the chunks.
-    let mut ends = vec![0; buckets];
-    let mut next = 0;
-    for (bucket, end) in ends.iter_mut().enumerate() {
-        for count in &mut counts {
-            (count[bucket], next) = (next, next + count[bucket]);
-        }
-        *end = next;
-    }
+    let mut partition = Partition::new(keys, shift, buckets);
     let keyed = Lane::new(keys, sorted);
-    counts.par_iter_mut().enumerate().for_each(|(number, next)| {
-        let mut dest = [0; BLOCK];
-        let all = number * chunk..((number + 1) * chunk).min(n);
-        for first in all.clone().step_by(BLOCK) {
-            let block = first..(first + BLOCK).min(all.end);
-            let dest = &mut dest[..block.len()];
-            for (dest, &key) in dest.iter_mut().zip(&keys[block]) {
-                let slot = &mut next[bucket(key)];
-                (*dest, *slot) = (*slot, *slot + 1);
-            }
-            for lane in lanes.iter().copied().chain([&keyed]) {
-                // SAFETY: each chunk has places of its own in each bucket, as many as it counted.
-                unsafe { lane.put(first, dest) };
-            }
+    partition.run(keys, &|first, places| {
+        for lane in lanes.iter().copied().chain([&keyed]) {
+            // SAFETY: each entry is given a place of its own.
+            unsafe { lane.put(first, places) };
         }
     });
-    ends
+    partition.ends
+}
+
+/// Where entries go, each to a bucket of keys that are equal but for some low bits.
+pub(super) struct Partition {
+    shift: u32,
+    /// Entries that a thread moves.
+    chunk: usize,
+    /// For each chunk, and each bucket, the place of the next entry.
+    next: Vec<Vec<usize>>,
+    /// Where each bucket ends.
+    pub(super) ends: Vec<usize>,
+}
+
+impl Partition {
+    pub(super) fn new<K: Key>(keys: &[K], shift: u32, buckets: usize) -> Self {
+        let n = keys.len();
+        let chunk = n.div_ceil(threads(n)).max(BLOCK);
+        let mut next: Vec<Vec<usize>> = keys
+            .par_chunks(chunk)
+            .map(|keys| {
+                let mut counts = vec![0; buckets];
+                for &key in keys {
+                    counts[(key.into() >> shift) as usize] += 1;
+                }
+                counts
+            })
+            .collect();
+        // Counts become places: those of a bucket in the order of the chunks.
+        let mut ends = vec![0; buckets];
+        let mut place = 0;
+        for (bucket, end) in ends.iter_mut().enumerate() {
+            for count in &mut next {
+                (count[bucket], place) = (place, place + count[bucket]);
+            }
+            *end = place;
+        }
+        Self { shift, chunk, next, ends }
+    }
+
+    /// Gives each entry its place, once: `put` is given the first of some entries, and the place of each.
+    /// The keys are the same as before.
+    pub(super) fn run<K: Key>(&mut self, keys: &[K], put: &(impl Fn(usize, &[usize]) + Sync)) {
+        let Self { shift, chunk, next, .. } = self;
+        next.par_iter_mut().zip(keys.par_chunks(*chunk)).enumerate().for_each(
+            |(number, (next, keys))| {
+                let mut places = [0; BLOCK];
+                for (block, keys) in keys.chunks(BLOCK).enumerate() {
+                    let places = &mut places[..keys.len()];
+                    for (place, &key) in places.iter_mut().zip(keys) {
+                        let slot = &mut next[(key.into() >> *shift) as usize];
+                        (*place, *slot) = (*slot, *slot + 1);
+                    }
+                    put(number * *chunk + block * BLOCK, places);
+                }
+            },
+        );
+    }
 }
 
 /// Memory that a thread works in.
@@ -388,7 +414,7 @@ mod tests {
         let lanes = [
             Lane::new(&wide, &mut to.0),
             Lane::new(&halves, &mut to.1),
-            Lane::gathering(&source, &places, &mut to.2),
+            Lane::gathering(&source, Some(&places), &mut to.2),
         ];
         sort(&keys, range, &mut sorted, &lanes);
         let mut order: Vec<usize> = (0..n).collect();

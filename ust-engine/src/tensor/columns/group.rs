@@ -1,5 +1,7 @@
 //! Entries gathered into the blocks that trailing full levels make.
 
+use std::ops::Range;
+
 use rayon::prelude::*;
 use ust_level_api::{Buffer, IndexColumn};
 
@@ -126,84 +128,126 @@ pub(super) fn lookup_range(domains: &[LevelDomain], n: usize) -> Option<usize> {
     (range <= TABLE.min(4 * n as u64)).then_some(range as usize)
 }
 
-/// So few keys are compared with each other.
-const FEW: usize = 20;
-
 /// Marks a key that no entry has.
 const NONE: u32 = u32::MAX;
 
 /// A table of keys, by which blocks are found.
 pub(super) struct Lookup {
-    /// All [`NONE`] between two segments.
+    /// For each key of a segment, its block. All [`NONE`] between two segments.
     table: Vec<u32>,
-    /// The keys of a segment, each above the number of the first entry that has it.
+    /// The keys of a segment, each above the number of its block, in the order found.
     found: Vec<u64>,
+    /// For each block in that order, its place in the order of keys.
+    ranks: Vec<u32>,
     /// A bit for each key: none set between two segments.
     marks: Vec<u64>,
+    /// For each key that was marked, its block.
+    marked: Vec<u32>,
 }
 
 impl Lookup {
     /// For keys below `range`.
     pub(super) fn new(range: usize) -> Self {
-        Self { table: vec![NONE; range], found: Vec::new(), marks: vec![0; range.div_ceil(64)] }
+        Self {
+            table: vec![NONE; range],
+            found: Vec::new(),
+            ranks: Vec::new(),
+            marks: vec![0; range.div_ceil(64)],
+            marked: vec![0; range],
+        }
     }
 
     /// Numbers the blocks of entries that stand in segments: for each entry, its block is written to
-    /// `of`. Gives the first entry of each block. There are fewer than 2^32 entries.
+    /// `of`. Gives an entry of each block. There are fewer than 2^32 entries.
     pub(super) fn segments(
         &mut self,
         starts: &[usize],
         keys: &[u32],
         of: &mut [u32],
     ) -> Vec<usize> {
-        let mut firsts = Vec::new();
+        let mut members = Vec::new();
         for (k, &start) in starts.iter().enumerate() {
             let segment = start..starts.get(k + 1).copied().unwrap_or(keys.len());
-            self.found.clear();
-            for at in segment.clone() {
-                let slot = &mut self.table[keys[at] as usize];
-                if *slot == NONE {
-                    *slot = at as u32;
-                    self.found.push(u64::from(keys[at]) << 32 | at as u64);
-                }
-            }
-            self.sort_found();
-            for &pair in &self.found {
-                self.table[(pair >> 32) as usize] = firsts.len() as u32;
-                firsts.push(pair as u32 as usize);
-            }
-            for at in segment {
-                of[at] = self.table[keys[at] as usize];
-            }
-            for &pair in &self.found {
-                self.table[(pair >> 32) as usize] = NONE;
+            // All keys are looked through in no more steps than there are entries.
+            match self.marks.len() <= segment.len() {
+                true => self.by_marks(segment, keys, of, &mut members),
+                false => self.by_table(segment, keys, of, &mut members),
             }
         }
-        firsts
+        members
     }
 
-    /// Sorts what was found. Where it is many of the keys, by looking through all of them.
-    fn sort_found(&mut self) {
-        let Self { table, found, marks } = self;
-        if found.len() <= FEW || found.len() < marks.len() / 2 {
-            return sort_few(found);
+    /// The blocks of a segment, found one after another and then put in order.
+    fn by_table(
+        &mut self,
+        segment: Range<usize>,
+        keys: &[u32],
+        of: &mut [u32],
+        members: &mut Vec<usize>,
+    ) {
+        let Self { table, found, ranks, .. } = self;
+        let base = members.len();
+        found.clear();
+        for at in segment.clone() {
+            let slot = &mut table[keys[at] as usize];
+            if *slot == NONE {
+                *slot = found.len() as u32;
+                found.push(u64::from(keys[at]) << 32 | found.len() as u64);
+                members.push(at);
+            }
+            of[at] = base as u32 + *slot;
         }
         for &pair in &*found {
-            marks[(pair >> 38) as usize] |= 1 << (pair >> 32 & 63);
+            table[(pair >> 32) as usize] = NONE;
         }
-        found.clear();
+        if found.is_sorted() {
+            return;
+        }
+        sort_few(found);
+        ranks.clear();
+        ranks.resize(found.len(), 0);
+        for (rank, pair) in found.iter_mut().enumerate() {
+            ranks[*pair as u32 as usize] = rank as u32;
+            *pair = members[base + *pair as u32 as usize] as u64;
+        }
+        for (member, &at) in members[base..].iter_mut().zip(&*found) {
+            *member = at as usize;
+        }
+        for of in &mut of[segment] {
+            *of = base as u32 + ranks[*of as usize - base];
+        }
+    }
+
+    /// The blocks of a segment, whose keys are marked, and looked through in their order.
+    fn by_marks(
+        &mut self,
+        segment: Range<usize>,
+        keys: &[u32],
+        of: &mut [u32],
+        members: &mut Vec<usize>,
+    ) {
+        let Self { marks, marked, .. } = self;
+        for &key in &keys[segment.clone()] {
+            marks[key as usize / 64] |= 1 << (key % 64);
+        }
+        let mut count = members.len();
         for (word, mark) in marks.iter_mut().enumerate() {
             let mut rest = std::mem::take(mark);
             while rest != 0 {
-                let key = word * 64 + rest.trailing_zeros() as usize;
-                found.push((key as u64) << 32 | u64::from(table[key]));
+                marked[word * 64 + rest.trailing_zeros() as usize] = count as u32;
+                count += 1;
                 rest &= rest - 1;
             }
+        }
+        members.resize(count, 0);
+        for at in segment {
+            let block = marked[keys[at] as usize];
+            (of[at], members[block as usize]) = (block, at);
         }
     }
 }
 
-/// The block of each entry and the first entry of each block, where entries stand in segments that
+/// The block of each entry and an entry of each block, where entries stand in segments that
 /// begin at `starts`: by a table for each segment.
 fn by_segment(starts: &[usize], range: usize, keys: &[u32]) -> (IndexColumn, Vec<usize>) {
     let n = keys.len();

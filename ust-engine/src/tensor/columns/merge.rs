@@ -93,22 +93,23 @@ fn merged_rows<T: StoredElement>(
 ) -> Result<(Buffer<u32>, Buffer<u32>, Values), usize> {
     let rows = starts.len() - 1;
     let part = chunk_len(rows);
-    let row = |at: usize| starts[at] as usize..starts[at + 1] as usize;
-    let mut ends = Buffer::<u32>::unspecified(rows + 1);
-    let counts: Vec<u32> = ends.make_mut()[1..]
-        .par_chunks_mut(part)
-        .enumerate()
-        .map(|(number, ends)| {
-            let mut count = 0;
-            for (offset, end) in ends.iter_mut().enumerate() {
-                let own = &second[row(number * part + offset)];
-                let others = own.windows(2).filter(|pair| pair[0] != pair[1]).count();
-                count += others as u32 + u32::from(!own.is_empty());
-                *end = count;
-            }
-            count
+    // Entries that differ from the one before them: neighbours in the whole part, of which rows that
+    // end and begin alike are none.
+    let counts: Vec<u32> = (0..rows.div_ceil(part))
+        .into_par_iter()
+        .map(|number| {
+            let (first, last) = (number * part, rows.min((number + 1) * part));
+            let own = &second[starts[first] as usize..starts[last] as usize];
+            let equal = own.windows(2).map(|pair| u32::from(pair[0] == pair[1])).sum::<u32>();
+            let alike = |at: &&[u32]| {
+                let (before, here) = (at[0] as usize, at[1] as usize);
+                starts[first] < at[0] && before < here && second[before] == second[before - 1]
+            };
+            let others = starts[first..=last].windows(2).filter(alike).count();
+            own.len() as u32 - equal + others as u32
         })
         .collect();
+    let mut ends = Buffer::<u32>::unspecified(rows + 1);
     let total = counts.iter().sum::<u32>() as usize;
     let (mut kept, mut sums) = (Buffer::<u32>::unspecified(total), Buffer::<T>::unspecified(total));
     {
@@ -128,10 +129,10 @@ fn merged_rows<T: StoredElement>(
             .filter_map(|(number, (base, ends, kept, sums))| {
                 let mut to = 0;
                 for (offset, end) in ends.iter_mut().enumerate() {
-                    *end += base;
-                    let own = row(number * part + offset);
-                    for at in own.clone() {
-                        if at > own.start && second[at] == second[at - 1] {
+                    let at = number * part + offset;
+                    let (first, last) = (starts[at] as usize, starts[at + 1] as usize);
+                    for at in first..last {
+                        if at > first && second[at] == second[at - 1] {
                             let Some(sum) = sums[to - 1].checked_plus(from[at]) else {
                                 return Some(at);
                             };
@@ -141,6 +142,7 @@ fn merged_rows<T: StoredElement>(
                             to += 1;
                         }
                     }
+                    *end = base + to as u32;
                 }
                 None
             })

@@ -26,8 +26,6 @@ const PIECE: usize = 1 << 14;
 
 /// What is kept of a piece.
 struct Found {
-    /// For each entry, the place of its value among those of the piece.
-    places: Buffer<u32>,
     /// For each level above the trailing full ones, the coordinate of each block.
     levels: Vec<IndexColumn>,
     /// Number of blocks.
@@ -124,14 +122,17 @@ pub(in crate::tensor) fn in_pieces(
         return Ok(None);
     }
     let domains = &bound.levels()[..tail];
-    let found = counts
-        .par_iter()
+    // For each entry, the place of its value among those of its piece.
+    let mut places = Buffer::<u32>::unspecified(n);
+    let found = parts(places.make_mut(), &counts)
+        .into_par_iter()
         .with_min_len(apart)
         .enumerate()
         .map_init(
             || Lookup::new(range),
-            |lookup, (at, &rows)| {
-                Ok(grouped(pieces.read(at, rows)?, domains, sorted, block as u32, lookup))
+            |lookup, (at, places)| {
+                let columns = pieces.read(at, places.len())?;
+                Ok(grouped(columns, domains, sorted, block as u32, places, lookup))
             },
         )
         .collect::<Result<Vec<Found>, Error>>()?;
@@ -143,19 +144,26 @@ pub(in crate::tensor) fn in_pieces(
     }
     let length = stored_values(bound, &made, block, fill.dtype(), memory_limit)?;
     let values = with_values!(&tensor.values, from => {
-        placed(from, &found, fill, length, block as usize)
+        placed(from, &places, (&counts, &found), fill, length, block as usize)
     });
     // An entry that equals the fill value is no entry there.
     let Some(values) = values else { return Ok(None) };
     Ok(Some(Tensor::trusted(bound.clone(), made.arrays, values, fill, true)))
 }
 
-/// Finds the blocks of a piece.
+/// A slice cut into consecutive parts of these lengths.
+fn parts<'a, T>(mut rest: &'a mut [T], lengths: &[usize]) -> Vec<&'a mut [T]> {
+    let part = |&length: &usize| rest.split_off_mut(..length).expect("as long as all of them");
+    lengths.iter().map(part).collect()
+}
+
+/// Finds the blocks of a piece, and where each entry stands among those.
 fn grouped(
     mut columns: Vec<IndexColumn>,
     domains: &[LevelDomain],
     sorted: usize,
     block: u32,
+    of: &mut [u32],
     lookup: &mut Lookup,
 ) -> Found {
     let offset = columns.pop().expect("one more than the levels");
@@ -168,9 +176,7 @@ fn grouped(
         }
         leading => heads(&leading.iter().collect::<Vec<_>>(), n),
     };
-    let mut places = Buffer::<u32>::unspecified(n);
-    let of = places.make_mut();
-    let firsts = match &columns[sorted..] {
+    let members = match &columns[sorted..] {
         [] => {
             for (number, &start) in starts.iter().enumerate() {
                 let end = starts.get(number + 1).copied().unwrap_or(n);
@@ -188,8 +194,8 @@ fn grouped(
             *place = *place * block + offset.at(at) as u32;
         }
     });
-    let levels = columns.iter().map(|column| picked(column, &firsts)).collect();
-    Found { places, levels, blocks: firsts.len() }
+    let levels = columns.iter().map(|column| picked(column, &members)).collect();
+    Found { levels, blocks: members.len() }
 }
 
 /// The coordinates of all blocks at a level.
@@ -212,8 +218,9 @@ fn joined(found: &[Found], level: usize) -> IndexColumn {
 
 /// The values of all blocks; `None` where an entry's equals the fill value.
 fn placed<T: StoredElement>(
-    from: &Buffer<T>,
-    found: &[Found],
+    from: &[T],
+    places: &[u32],
+    (counts, found): (&[usize], &[Found]),
     fill: Scalar,
     length: usize,
     block: usize,
@@ -221,12 +228,12 @@ fn placed<T: StoredElement>(
     let (fill, apart) = (T::from_scalar(fill)?, apart(from.len()));
     let mut stored = Buffer::<T>::unspecified(length);
     let mut jobs = Vec::with_capacity(found.len());
-    let (mut from, mut to) = (&from[..], stored.make_mut());
-    for piece in found {
-        let (values, rest) = from.split_at(piece.places.len());
-        let (slots, others) = std::mem::take(&mut to).split_at_mut(piece.blocks * block);
-        jobs.push((values, &piece.places[..], slots));
-        (from, to) = (rest, others);
+    let (mut first, mut to) = (0, stored.make_mut());
+    for (piece, &count) in found.iter().zip(counts) {
+        let (slots, others) = to.split_at_mut(piece.blocks * block);
+        let entries = first..first + count;
+        jobs.push((&from[entries.clone()], &places[entries], slots));
+        (first, to) = (first + count, others);
     }
     let all = jobs.into_par_iter().with_min_len(apart).all(|(values, places, slots)| {
         // Entries are distinct: as many as there are places leave none.

@@ -81,14 +81,15 @@ impl Table {
         }
         let (row, second) = (row.clone(), second.clone());
         self.levels.clear();
-        let mut sorted = Buffer::<u32>::unspecified(n);
-        let mut made = None;
-        let to = sorted.make_mut();
-        self.moved(None, &mut |lanes| {
-            made = Some(sort_rows(&row, first.size as usize, &second, to, lanes));
-        })?;
-        let rows = made.expect("sorted just now");
-        self.levels = vec![IndexColumn::Runs(rows.starts), sorted.into()];
+        let places = self.places_of_values();
+        let mut moved = Values::unspecified(self.values.dtype(), n);
+        let rows = with_values!(&self.values, from => {
+            let to = typed_mut(&mut moved, from)?;
+            let values = Lane::gathering(from, places.as_deref(), to);
+            sort_rows(row, first.size as usize, second, &values)
+        });
+        self.values = moved;
+        self.levels = vec![IndexColumn::Runs(rows.starts), rows.second.into()];
         self.distinct |= rows.distinct;
         Ok(true)
     }
@@ -142,6 +143,17 @@ impl Table {
         self.keep(&order);
     }
 
+    /// Where the values stand, where they are not in the order of the entries.
+    fn places_of_values(&mut self) -> Option<Buffer<u32>> {
+        match self.places.take()? {
+            IndexColumn::U32(places) => Some(places),
+            places => {
+                self.values = gathered(&self.values, &places);
+                None
+            }
+        }
+    }
+
     /// Moves all columns and values but the level `skip`, through lanes that `run` is given.
     fn moved(
         &mut self,
@@ -149,14 +161,7 @@ impl Table {
         run: &mut dyn FnMut(&[Lane<'_>]),
     ) -> Result<(), Error> {
         let n = self.len();
-        let places = match self.places.take() {
-            Some(IndexColumn::U32(places)) => Some(places),
-            Some(places) => {
-                self.values = gathered(&self.values, &places);
-                None
-            }
-            None => None,
-        };
+        let places = self.places_of_values();
         let mut columns: Vec<Moving> = self
             .levels
             .iter()
@@ -171,10 +176,7 @@ impl Table {
             let mut lanes: Vec<Lane<'_>> = columns.iter_mut().filter_map(Moving::lane).collect();
             with_values!(&self.values, from => {
                 let to = typed_mut(&mut moved, from)?;
-                lanes.push(match &places {
-                    Some(places) => Lane::gathering(from, places, to),
-                    None => Lane::new(from, to),
-                });
+                lanes.push(Lane::gathering(from, places.as_deref(), to));
             });
             run(&lanes);
         }
