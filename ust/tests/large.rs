@@ -2,7 +2,7 @@
 
 use ust::lower::view::Window;
 use ust::tensor::BuildOptions;
-use ust::{Coo, Format, IndexArray, Scalar, Tensor};
+use ust::{Coo, Dtype, Format, IndexArray, Scalar, Tensor};
 
 /// Entries at chance places, in no order; `twice` of a hundred stand twice.
 fn entries(shape: &[usize], count: usize, twice: u64) -> Coo {
@@ -224,7 +224,9 @@ fn tensors_are_transposed_at_any_level() {
 
 #[test]
 fn entries_that_stand_twice_are_summed() {
-    for (shape, count) in [([400, 300], 50_000), ([60_000, 50], 40_000), ([3, 70_000], 40_000)] {
+    // In the last, rows end as others begin, and some are empty.
+    let shapes = [[400, 300], [60_000, 50], [3, 70_000], [20_000, 2]];
+    for (shape, count) in shapes.into_iter().zip([50_000, 40_000, 40_000, 50_000]) {
         let coo = entries(&shape, count, 90);
         let expected = sums(&coo);
         assert!(expected.len() < coo.len());
@@ -234,6 +236,12 @@ fn entries_that_stand_twice_are_summed() {
                 let made = Tensor::from_coo(&coo, &format).unwrap();
                 assert_eq!(sums(&made.to_coo().unwrap()), expected, "`{format}`");
                 assert_eq!(made.sum_duplicates().unwrap().nse(), expected.len(), "`{format}`");
+                // Values of every width: all sums are exact in each.
+                for dtype in [Dtype::I16, Dtype::F32, Dtype::Complex64, Dtype::Complex128] {
+                    let cast = Coo { values: coo.values.cast(dtype).unwrap(), ..coo.clone() };
+                    let other = Tensor::from_coo(&cast, &format).unwrap();
+                    assert_eq!(other, made.cast(dtype).unwrap(), "`{format}` of {dtype}");
+                }
             }
         });
     }
