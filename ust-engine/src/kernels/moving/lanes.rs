@@ -66,6 +66,19 @@ impl<'a> Lane<'a> {
         Self::unchecked(from, None, to)
     }
 
+    /// A lane whose elements stay in one slice, which is source and destination: for
+    /// [`Lane::permute`].
+    ///
+    /// # Panics
+    /// When elements are not 1, 2, 4, 8 or 16 bytes wide.
+    #[must_use]
+    pub(crate) fn within<T: Plain>(slice: &'a mut [T]) -> Self {
+        let width = size_of::<T>();
+        assert!(matches!(width, 1 | 2 | 4 | 8 | 16), "elements of {width} bytes");
+        let (to, len) = (slice.as_mut_ptr().cast::<u8>(), slice.len());
+        Self { from: to, from_len: len, places: None, to, len, width, _slices: PhantomData }
+    }
+
     /// A lane whose elements stand in the source where `places` says, or in their order without.
     ///
     /// # Panics

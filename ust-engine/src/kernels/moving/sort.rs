@@ -79,7 +79,7 @@ pub(crate) fn sort<K: Key>(keys: &[K], range: u64, sorted: &mut [K], lanes: &[La
     );
 }
 
-/// Sorts lanes that lie in buckets by the high bits of their keys, stably. `shift` is the number of
+/// Sorts lanes, where they lie, that are in buckets by the high bits of their keys, stably. `shift` is the number of
 /// the other bits, `ends` where each bucket ends, the last of them the length. All keys are below
 /// `range`. Gives for each key its first entry; and once more at the end, the number of entries.
 /// Parallel. Cost: O(entries + range).
@@ -122,7 +122,7 @@ pub(crate) fn sort_buckets(
             starts.iter_mut().for_each(|start| *start += first);
             for lane in lanes {
                 // SAFETY: buckets do not overlap; every entry was given a place of its own in one.
-                unsafe { lane.place(range.clone(), Some(&scratch.dest)) };
+                unsafe { lane.permute(range.clone(), &scratch.dest, &mut scratch.copy) };
             }
         },
     );
@@ -469,11 +469,10 @@ mod tests {
             let ends: Vec<u32> = (1..=buckets)
                 .map(|end| keys.partition_point(|&key| ((key >> shift) as usize) < end) as u32)
                 .collect();
-            let places: Vec<u64> = (0..n).collect();
-            let mut moved = vec![u64::MAX; n as usize];
-            let lanes = [Lane::new(&places, &mut moved)];
+            let mut order: Vec<u64> = (0..n).collect();
+            let mut moved = order.clone();
+            let lanes = [Lane::within(&mut moved)];
             let starts = sort_buckets(&keys, shift, &ends, range as usize, &lanes);
-            let mut order = places;
             order.sort_by_key(|&at| keys[at as usize]);
             assert_eq!(moved, order, "{n} entries below {range}");
             for key in 0..=range {

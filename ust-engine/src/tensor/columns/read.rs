@@ -117,7 +117,7 @@ impl Table {
                 unreachable!("asked for just now")
             };
             let mut table = Self::transposed(columns, made.values, keys.len());
-            table.sort_buckets(&keys, shift, &made.starts[1..], domain.size)?;
+            table.sort_buckets(&keys, shift, &made.starts[1..], domain.size);
             return Ok(Some(table));
         }
         let made = scatter(tensor, key, &columns, keep.as_ref())?;

@@ -95,20 +95,29 @@ impl Table {
     }
 
     /// Sorts entries that lie in buckets by the high bits of their keys, which become the first
-    /// level, before those of the table.
-    pub(super) fn sort_buckets(
-        &mut self,
-        keys: &[u32],
-        shift: u32,
-        ends: &[u32],
-        range: u64,
-    ) -> Result<(), Error> {
-        let mut starts = None;
-        self.moved(None, &mut |lanes| {
-            starts = Some(sort_buckets(keys, shift, ends, range as usize, lanes));
-        })?;
-        self.levels.insert(0, IndexColumn::Runs(starts.expect("sorted just now")));
-        Ok(())
+    /// level, before those of the table. They are sorted where they lie.
+    pub(super) fn sort_buckets(&mut self, keys: &[u32], shift: u32, ends: &[u32], range: u64) {
+        for column in &mut self.levels {
+            if let IndexColumn::Runs(_) | IndexColumn::Count(_) = column {
+                *column = column.to_vec().into();
+            }
+        }
+        if let Some(places) = self.places.take() {
+            self.values = gathered(&self.values, &places);
+        }
+        let mut lanes: Vec<Lane<'_>> = Vec::new();
+        for column in &mut self.levels {
+            match column {
+                IndexColumn::U32(words) => lanes.push(Lane::within(words.make_mut())),
+                IndexColumn::I32(words) => lanes.push(Lane::within(words.make_mut())),
+                IndexColumn::I64(words) => lanes.push(Lane::within(words.make_mut())),
+                // All alike: nothing moves.
+                _ => {}
+            }
+        }
+        with_values!(&mut self.values, values => lanes.push(Lane::within(values.make_mut())));
+        let starts = sort_buckets(keys, shift, ends, range as usize, &lanes);
+        self.levels.insert(0, IndexColumn::Runs(starts));
     }
 
     /// Sorts by a column of keys, which may be the first level's.
