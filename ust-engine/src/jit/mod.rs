@@ -49,12 +49,14 @@
 //! | `recognise` | loops that microkernels exist for |
 //! | `products` | the one among them that multiplies a sparse matrix by a dense one |
 //! | `spread` | those among them that add to what coordinates say |
+//! | `combined` | the one among them that multiplies a sparse matrix by a sparse one |
 //! | `shims` | growth and sorting, which machine code calls back |
 //! | `math` | functions of numbers that it has no instruction for |
 // The call of machine code and the memory that it is given.
 #![allow(unsafe_code)]
 
 mod bind;
+mod combined;
 mod emit;
 mod host;
 mod kernel;

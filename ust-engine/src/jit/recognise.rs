@@ -10,6 +10,7 @@ use std::collections::HashMap;
 
 use ust_level_api::ir::{ArrayId, BinOp, Expr, Stmt, Var};
 
+use super::combined::combined;
 use super::products::products;
 use super::spread::{entries, spread};
 
@@ -87,6 +88,20 @@ pub(super) enum Pattern {
         out: ArrayId,
         places: Option<ArrayId>,
     },
+    /// `for q in pos[crd[p]]..pos[crd[p] + 1] { sums[columns[q]] += a[p] * b[q] }`, where a place of
+    /// `sums` that is not marked with the stamp is marked and listed, and counted in `touched`.
+    Combined {
+        pos: ArrayId,
+        crd: ArrayId,
+        a: ArrayId,
+        columns: ArrayId,
+        b: ArrayId,
+        sums: ArrayId,
+        mark: ArrayId,
+        list: ArrayId,
+        stamp: Expr,
+        touched: Var,
+    },
     /// `out[rows[p]] += a[p] * x[crd[p]]`.
     Entries { rows: ArrayId, crd: ArrayId, a: ArrayId, x: ArrayId, out: ArrayId },
     /// `at = next[crd[p]]; next[crd[p]] = at + 1; column[at] = number; out[at] = from[p]`.
@@ -106,7 +121,7 @@ pub(super) struct Scope<'a> {
 /// What a loop over `var` does, if a kernel can do it. `assigned` tells which variables are
 /// assigned anywhere.
 pub(super) fn recognise(var: Var, body: &[Stmt], assigned: &[bool]) -> Option<Pattern> {
-    let nests = [rows, products, scatter, spread, entries];
+    let nests = [rows, products, scatter, spread, combined, entries];
     if let Some(found) = nests.iter().find_map(|of| of(var, body, assigned)) {
         return Some(found);
     }

@@ -1,7 +1,7 @@
 //! Products that are added to what coordinates say: a sparse matrix, transposed, or entry by entry,
 //! times a vector.
 
-use ust_level_api::ir::{BinOp, Expr, Stmt, Var};
+use ust_level_api::ir::{ArrayId, BinOp, Expr, Stmt, Var};
 
 use super::recognise::{Pattern, Scope};
 
@@ -15,10 +15,6 @@ pub(super) fn spread(var: Var, body: &[Stmt], assigned: &[bool]) -> Option<Patte
         return None;
     }
     let Stmt::Reduce(BinOp::Add, out, index, value) = scope.enter(body)? else { return None };
-    let at = |expr: &Expr, var: Var| match expr {
-        Expr::Load(array, index) if **index == Expr::Var(var) => Some(*array),
-        _ => None,
-    };
     let of_row = |expr: &Expr| match expr {
         Expr::Load(x, index) => match **index {
             Expr::Var(row) if row == var => Some((*x, None)),
@@ -36,6 +32,14 @@ pub(super) fn spread(var: Var, body: &[Stmt], assigned: &[bool]) -> Option<Patte
     let read = [Some(*pos), Some(crd), Some(a), Some(x), places];
     let apart = !read.contains(&Some(*out));
     apart.then_some(Pattern::Spread { pos: *pos, crd, a, x, out: *out, places })
+}
+
+/// The array of which an expression is the element at a variable.
+pub(super) fn at(expr: &Expr, var: Var) -> Option<ArrayId> {
+    match expr {
+        Expr::Load(array, index) if **index == Expr::Var(var) => Some(*array),
+        _ => None,
+    }
 }
 
 /// `out[rows[p]] += a[p] * x[crd[p]]`, in a loop over `var`; the product may be summed into a
@@ -68,10 +72,7 @@ pub(super) fn entries(var: Var, body: &[Stmt], assigned: &[bool]) -> Option<Patt
         (value, None) if sum.is_none() => value.clone(),
         _ => return None,
     };
-    let at = |expr: &Expr| match expr {
-        Expr::Load(array, index) if **index == Expr::Var(var) => Some(*array),
-        _ => None,
-    };
+    let at = |expr: &Expr| at(expr, var);
     let gathered = |expr: &Expr| match expr {
         Expr::Load(x, index) => Some((*x, at(index)?)),
         _ => None,

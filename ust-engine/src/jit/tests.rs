@@ -1,6 +1,7 @@
 //! The compiler against plain Rust, against the interpreter, and against what memory may hold.
 
 mod cases;
+mod combined;
 mod patterns;
 mod products;
 mod random;

@@ -43,7 +43,9 @@ impl Emitter<'_, '_> {
             columns = Some((first, width));
             self.compare_int(IntCC::SignedGreaterThanOrEqual, width, LONG)
         } else {
-            self.compare_int(IntCC::SignedGreaterThanOrEqual, count, LONG)
+            // Each of these rounds is a loop.
+            let least = if let Pattern::Combined { .. } = &pattern { 2 } else { LONG };
+            self.compare_int(IntCC::SignedGreaterThanOrEqual, count, least)
         };
         // Where the difference wrapped, the loop has no round.
         let some = self.b.ins().icmp(IntCC::SignedLessThan, lo, hi);
@@ -121,6 +123,18 @@ impl Emitter<'_, '_> {
                 let places = places.map_or(zero, |places| base(self, places));
                 args.extend([lo, hi, places]);
                 self.call_at(kernel, &[pointer; 8], None, &args);
+            }
+            Pattern::Combined { pos, crd, a, columns, b, sums, mark, list, stamp, touched } => {
+                let arrays = [*pos, *crd, *a, *columns, *b, *sums, *mark, *list];
+                let mut args = arrays.map(|of| self.get(self.arrays[of.0 as usize].base)).to_vec();
+                let [end, ends, places] =
+                    [*crd, *pos, *mark].map(|of| self.get(self.arrays[of.0 as usize].len));
+                let (rows, stamp, before) =
+                    (self.add_int(ends, -1), self.int(stamp), self.var(*touched).re);
+                args.extend([lo, hi, end, rows, stamp, before, places]);
+                let after = self.call_at(kernel, &[pointer; 15], Some(pointer), &args);
+                let re = after.expect("it gives a result");
+                self.assign(*touched, Operand { ty: Ty::Int, re, im: None });
             }
             Pattern::Entries { rows, crd, a, x, out } => {
                 let at = |e: &mut Self, array: ArrayId, from: Value| {
@@ -226,6 +240,21 @@ impl Emitter<'_, '_> {
                 _ => None,
             };
         }
+        if let Pattern::Combined { pos, crd, a, columns, b, sums, mark, list, .. } = pattern {
+            let elem = |array: ArrayId| self.arrays[array.0 as usize].elem;
+            return match (elem(pos), elem(mark), elem(a)) {
+                (Elem::Index(kind), Elem::Index(of_mark), Elem::Value(dtype))
+                    if [crd, columns].map(elem) == [Elem::Index(kind); 2]
+                        && [b, sums].map(elem) == [Elem::Value(dtype); 2]
+                        && elem(list) == Elem::Index(IndexKind::I64) =>
+                {
+                    let wanted = Loop::Combined(kind, of_mark);
+                    let address = micro::address(wanted, dtype, self.options.strict)?;
+                    Some((pattern, dtype, address))
+                }
+                _ => None,
+            };
+        }
         if let Pattern::Entries { rows, crd, a, x, .. } = pattern {
             let elem = |array: ArrayId| self.arrays[array.0 as usize].elem;
             return match (elem(rows), elem(a)) {
@@ -274,6 +303,7 @@ impl Emitter<'_, '_> {
             Pattern::Rows { .. }
             | Pattern::Products { .. }
             | Pattern::Spread { .. }
+            | Pattern::Combined { .. }
             | Pattern::Entries { .. }
             | Pattern::Scatter { .. } => unreachable!("looked at above"),
         };

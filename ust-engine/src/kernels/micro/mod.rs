@@ -7,7 +7,7 @@
 //! | `body` | the loops, written once over that trait |
 //! | `gather` | those that read where coordinates say, and sum rows |
 //! | `tiles` | those that keep a part of a row in registers |
-//! | `scatter`, `spread` | those that write where coordinates say, without vectors |
+//! | `scatter`, `spread`, `combined` | those that write where coordinates say, without vectors |
 //!
 //! Every kernel is an `unsafe extern "C" fn`: pointers and counts in, at most one number out. What
 //! each needs is said where it is written, in `body`. Those that are *exact* do to each element the
@@ -15,6 +15,7 @@
 //! where the machine can, and the dot products also sum in several parts.
 
 mod body;
+mod combined;
 mod gather;
 mod scatter;
 mod spread;
@@ -59,6 +60,12 @@ pub(crate) enum Loop {
     /// `out[crd[p]] += a[p] * x[i]` for `p` in `pos[i]..pos[i + 1]`, for each `i` in `lo..hi`:
     /// `fn(pos, crd, a, x, out, lo, hi, places)`; `x[places[i]]` where `places` is not null.
     Spread(IndexKind),
+    /// `sums[columns[p]] += a[q] * b[p]` for `p` in `pos[crd[q]]..pos[crd[q] + 1]`, for each `q` in
+    /// `lo..hi`, where `mark[columns[p]]` becomes `stamp`, and is noted if it was not:
+    /// `fn(pos, crd, a, columns, b, sums, mark, list, lo, hi, end, rows, stamp, touched, places) ->
+    /// touched`; `crd` ends at `end`, `pos` has `rows`, `mark` as many `places`. The kinds of
+    /// coordinates and of marks.
+    Combined(IndexKind, IndexKind),
     /// `out[rows[p]] += a[p] * x[crd[p]]` for each `p`: `fn(rows, crd, a, x, out, n)`.
     Entries(IndexKind),
     /// `at = next[crd[p]]; next[crd[p]] = at + 1; column[at] = number; out[at] = from[p]` for each
@@ -90,6 +97,7 @@ macro_rules! pick {
                 (Loop::Fill, _) => both!(fill),
                 (Loop::Scatter(kind), _) => scatter::address(kind, dtype),
                 (Loop::Spread(kind), _) => spread::of_rows(kind, dtype),
+                (Loop::Combined(kind, mark), _) => combined::address(kind, mark, dtype),
                 (Loop::Entries(kind), _) => spread::of_entries(kind, dtype),
                 (Loop::GatherDot(_) | Loop::Rows(..), true) => gather::exact(wanted, dtype),
                 (Loop::GatherDot(_) | Loop::Rows(..), false) => gather::$rows::fast(wanted, dtype),
