@@ -13,7 +13,7 @@ use crate::ops::control::Run;
 use crate::ops::term::Term;
 use crate::pool::within;
 use crate::provider::Backend;
-use crate::tensor::Tensor;
+use crate::tensor::{Tensor, Values};
 
 /// What loops over values alone give.
 #[derive(Clone, Debug)]
@@ -66,7 +66,7 @@ pub(super) fn along(
     let Some(dense) = Format::resolve("Dense", Some(1)).ok().filter(|_| same) else {
         return Ok(None);
     };
-    let vector = values_of(tensor, &dense)?;
+    let vector = values_of(tensor, tensor.values().clone(), &dense)?;
     let uses = vec![StageUse::new(one.source, vec![0])];
     let (result, format) = match scalar {
         true => (Vec::new(), planned.format.clone()),
@@ -98,10 +98,10 @@ fn is_plain(term: &Term) -> bool {
     }
 }
 
-/// The values of a tensor as a vector that is stored in full, without a copy.
-fn values_of(tensor: &Tensor, dense: &Format) -> Result<Tensor, Error> {
+/// Values of a tensor as a vector that is stored in full, without a copy.
+fn values_of(tensor: &Tensor, values: Values, dense: &Format) -> Result<Tensor, Error> {
     let bound = dense.bind(&[tensor.nse()])?;
-    Ok(Tensor::from_full(&bound, tensor.values().clone(), tensor.fill()))
+    Ok(Tensor::from_full(&bound, values, tensor.fill()))
 }
 
 impl Compiled {
@@ -146,13 +146,13 @@ impl Compiled {
         tensor: &Tensor,
         how: Run<'_>,
     ) -> Result<Tensor, Error> {
-        let vector = values_of(tensor, &self.planned.formats[0])?;
+        let vector = values_of(tensor, tensor.clean_values()?, &self.planned.formats[0])?;
         let dims: &[usize] = if along.scalar { &[] } else { &[0] };
         let sizes = Sizes::new(&[tensor.nse()], dims, &self.planned.sink.format)?;
         let made = self.in_full(&[&vector], &sizes, how)?;
         match along.scalar {
             true => Ok(made),
-            false => tensor.with_values(made.values().clone()),
+            false => tensor.with_clean_values(made.values().clone()),
         }
     }
 }

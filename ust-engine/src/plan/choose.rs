@@ -80,8 +80,8 @@ pub(crate) fn choose(given: &Given<'_>) -> Result<(Planned, Vec<Tensor>), Error>
         Some(format) => format.clone(),
         None => infer(stage, given, &accesses, &worth, rest)?,
     };
-    let result = Shape::new(stage.result.clone(), format.clone());
     let extents: Vec<f64> = given.extents.iter().map(|&n| n as f64).collect();
+    let result = Shape::new(stage.result.clone(), format.clone(), &extents);
     // Repeated coordinates are visited one by one where a single tensor is walked, nothing is done
     // where it stores nothing, and its duplicates may be taken apart.
     let mut plain = !worth[0]

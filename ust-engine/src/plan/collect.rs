@@ -1,6 +1,7 @@
 //! What parts of the loops collect: rows that grow, and the dense row that they are combined in.
 
 use ust_level_api::assemble::fill;
+use ust_level_api::ir::Elem;
 use ust_level_api::ir::interp::{GrowValues, Growable, Memory};
 use ust_level_api::{GrowBuffer, IndexColumn, IndexKind, Scalar};
 
@@ -50,20 +51,29 @@ impl Workspace {
     pub(super) fn new(
         sink: &Sink,
         bound: &Bound,
-        tail: usize,
-        block: u64,
+        (tail, block): (usize, u64),
         rest: Scalar,
-    ) -> Option<Self> {
-        let SinkKind::Workspace { .. } = sink.kind else { return None };
-        let slots = bound.levels()[tail - 1].size as usize;
-        Some(Self {
+        limit: u64,
+    ) -> Result<Option<Self>, Error> {
+        let SinkKind::Workspace { .. } = sink.kind else { return Ok(None) };
+        let slots = bound.levels()[tail - 1].size;
+        let each = block.saturating_mul(rest.dtype().bytes() as u64).saturating_add(16);
+        if slots.checked_mul(each).is_none_or(|bytes| bytes > limit) {
+            return Err(Error::TooLarge(format!(
+                "a dense row of {slots} coordinates, which the kernel was prepared to combine rows in, \
+                 takes more than {limit} bytes: prepare it with tensors of about that size, or raise the \
+                 memory limit"
+            )));
+        }
+        let slots = slots as usize;
+        Ok(Some(Self {
             values: Values::filled(rest, slots * block as usize),
             mark: match sink.mark() {
                 IndexKind::U32 => Mark::U32(vec![0; slots]),
                 _ => Mark::I64(vec![0; slots]),
             },
             list: vec![0; slots],
-        })
+        }))
     }
 }
 
@@ -100,19 +110,56 @@ impl Tables {
     }
 }
 
+/// Memory that grows up to a limit, for loops that ask for twice what they need, or more: where that is
+/// beyond the limit, they get as much as the limit allows.
+pub(super) struct Limited<G> {
+    memory: G,
+    /// Most elements.
+    most: usize,
+}
+
+impl<G> Limited<G> {
+    pub(super) fn new(memory: G, most: usize) -> Self {
+        Self { memory, most }
+    }
+
+    pub(super) fn into_inner(self) -> G {
+        self.memory
+    }
+}
+
+impl<G: Growable> Growable for Limited<G> {
+    fn elem(&self) -> Elem {
+        self.memory.elem()
+    }
+    fn len(&self) -> usize {
+        self.memory.len().min(self.most)
+    }
+    fn reserve(&mut self, len: usize) -> bool {
+        len.div_ceil(2) <= self.most && self.memory.reserve(len.min(self.most))
+    }
+    fn memory(&mut self) -> Memory<'_> {
+        self.memory.memory()
+    }
+    fn as_mut_ptr(&mut self) -> *mut u8 {
+        self.memory.as_mut_ptr()
+    }
+}
+
 /// A column of coordinates that grows.
 pub(super) enum GrowColumn {
-    U32(GrowBuffer<u32>),
-    I32(GrowBuffer<i32>),
-    I64(GrowBuffer<i64>),
+    U32(Limited<GrowBuffer<u32>>),
+    I32(Limited<GrowBuffer<i32>>),
+    I64(Limited<GrowBuffer<i64>>),
 }
 
 impl GrowColumn {
-    pub(super) fn new(kind: IndexKind) -> Self {
+    /// None yet, and `most` at the end.
+    pub(super) fn new(kind: IndexKind, most: usize) -> Self {
         match kind {
-            IndexKind::U32 => Self::U32(GrowBuffer::default()),
-            IndexKind::I32 => Self::I32(GrowBuffer::default()),
-            _ => Self::I64(GrowBuffer::default()),
+            IndexKind::U32 => Self::U32(Limited::new(GrowBuffer::default(), most)),
+            IndexKind::I32 => Self::I32(Limited::new(GrowBuffer::default(), most)),
+            _ => Self::I64(Limited::new(GrowBuffer::default(), most)),
         }
     }
 
@@ -132,7 +179,7 @@ fn column(parts: Vec<(GrowColumn, usize)>) -> IndexColumn {
             match parts.first() {
                 $(Some((GrowColumn::$kind(_), _)) => {
                     let parts = parts.into_iter().map(|(part, rows)| match part {
-                        GrowColumn::$kind(part) => (part, rows),
+                        GrowColumn::$kind(part) => (part.into_inner(), rows),
                         _ => unreachable!("one kind"),
                     });
                     joined(parts.collect()).into()

@@ -32,6 +32,9 @@ pub(crate) struct Output {
     touched: Option<Var>,
 }
 
+/// Rows of one value that room is made for at least.
+pub(super) const SOME_ROWS: i64 = 64;
+
 #[derive(Clone, Debug)]
 struct Workspace {
     /// A block of values for each coordinate: between two rows, those where nothing is done.
@@ -166,7 +169,12 @@ impl Output {
         let rows = b.bind("rows_needed", row + more);
         let full = b.bind("room", Expr::Len(self.columns[0]));
         b.if_(full.lt(rows.clone()), |b| {
-            let rows = b.bind("room", rows.clone() + rows + 64);
+            // More than twice as many as there were: every array becomes just so long.
+            let some = match self.block() {
+                Expr::Int(block) => SOME_ROWS / block.max(1),
+                _ => 0,
+            };
+            let rows = b.bind("room", rows.clone() + rows + some);
             for &column in &self.columns {
                 b.reserve(column, rows.clone());
             }

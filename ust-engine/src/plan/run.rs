@@ -4,14 +4,15 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 use rayon::prelude::*;
 use smallvec::SmallVec;
-use ust_level_api::ir::interp::{GrowValues, Growable, Memory, Param};
+use ust_level_api::ir::interp::{GrowValues, Growable, Memory, Param, RunError};
 use ust_level_api::with_dtype;
 
 use super::along::Along;
 use super::choose::Planned;
-use super::collect::{GrowColumn, Part, Starts, Tables, Workspace, rows_of};
+use super::collect::{GrowColumn, Limited, Part, Starts, Tables, Workspace, rows_of};
 use super::emit::Argument;
 use super::frame::{Params, Sizes};
+use super::output::SOME_ROWS;
 use super::sink::SinkKind;
 use super::split::Splitter;
 use super::unsorted::sort_and_combine;
@@ -426,22 +427,36 @@ impl Compiled {
             self.room(tensors, bound, block) / groups.iter().map(SmallVec::len).sum::<usize>();
         // Somewhat more: rows are written before it is known whether they are kept.
         let last = self.collected.load(Ordering::Relaxed);
-        let room = room.max(last + last / 16 + 64);
+        let kinds = &self.planned.sink.columns[usize::from(self.planned.loops.by_first)..];
+        let width = kinds.iter().map(|kind| u64::from(kind.bits()) / 8).sum::<u64>();
+        let width = width.saturating_add(block.saturating_mul(rest.dtype().bytes() as u64));
+        let most = usize::try_from(how.limit / width.max(1)).unwrap_or(usize::MAX);
+        let most = most.saturating_add(SOME_ROWS as usize);
+        let some = (SOME_ROWS as u64).checked_div(block).unwrap_or(0) as usize;
+        let room = room.max(last + last / 16 + some).min(most);
         let one = |&part: &(i64, i64)| -> Result<Part, Error> {
             let params = self.params(tensors, sizes, part, 0);
             let mut tables = self.tables(tensors, how, 1)?;
             let by_first = self.planned.loops.by_first;
             let mut starts = by_first.then(|| Starts::new(part, rounds));
-            let kinds = &self.planned.sink.columns[usize::from(by_first)..];
-            let mut columns: Vec<GrowColumn> =
-                kinds.iter().map(|&kind| GrowColumn::new(kind)).collect();
-            let mut values = GrowValues::new(rest.dtype());
-            // What is reserved and not written takes no memory.
-            if columns.iter_mut().all(|column| column.memory().reserve(room)) {
-                let _ = values.reserve(room.saturating_mul(block as usize));
+            let block = block as usize;
+            let fresh = || {
+                let columns = kinds.iter().map(|&kind| GrowColumn::new(kind, most));
+                let values = GrowValues::new(rest.dtype());
+                let values = Limited::new(values, most.saturating_mul(block));
+                (columns.collect::<Vec<_>>(), values)
+            };
+            let (mut columns, mut values) = fresh();
+            // What is reserved and not written takes no memory. All of it, or nothing: loops look at one
+            // of the columns to see whether there is room.
+            let all = columns.iter_mut().all(|column| column.memory().reserve(room))
+                && values.reserve(room.saturating_mul(block));
+            if !all {
+                (columns, values) = fresh();
             }
             let mut rows = [0_i64];
-            let mut row = Workspace::new(&self.planned.sink, bound, tail, block, rest);
+            let mut row =
+                Workspace::new(&self.planned.sink, bound, (tail, block as u64), rest, how.limit)?;
             let mut memory = Bindings::new();
             self.inputs(tensors, &mut memory);
             memory.push(Memory::Grow(&mut values));
@@ -457,8 +472,18 @@ impl Compiled {
             }
             memory.extend(tables.memory());
             stop(how)?;
-            self.chosen.executable.run(&params, &mut memory)?;
+            self.chosen.executable.run(&params, &mut memory).map_err(|error| match error {
+                Error::Run(RunError::OutOfMemory { .. }) => Error::TooLarge(format!(
+                    "a result in `{}` of shape {:?} takes more memory than there is, or than the limit \
+                     of {} bytes: choose a format that stores less, or raise the memory limit",
+                    bound.format(),
+                    bound.shape(),
+                    how.limit
+                )),
+                error => error,
+            })?;
             drop(memory);
+            let values = values.into_inner();
             Ok(Part { columns, starts, values, rows: rows[0] as usize })
         };
         let parts: Vec<Vec<Part>> = match groups {

@@ -26,7 +26,12 @@ pub(crate) struct Shape {
     pub(crate) format: Format,
     /// The level expressions of that format, over index variables.
     pub(crate) levels: Vec<(IndexExpr, ExprKey)>,
+    /// Whether a row, stored in full, has more places than are worth it.
+    wide: bool,
 }
+
+/// A row of more places is not stored in full: results are sorted instead.
+const WIDEST: f64 = (1_u64 << 28) as f64;
 
 /// How results are collected.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -87,13 +92,15 @@ pub(crate) fn columns(bound: &Bound) -> Vec<IndexKind> {
 }
 
 impl Shape {
-    pub(crate) fn new(dims: Vec<usize>, format: Format) -> Self {
+    /// `extents` are those of all index variables.
+    pub(crate) fn new(dims: Vec<usize>, format: Format, extents: &[f64]) -> Self {
         let levels = format.levels().iter().map(|level| {
             let expr = level.expr.renamed(&dims);
             (expr.clone(), ExprKey::new(&expr))
         });
         let levels = levels.collect();
-        Self { dims, format, levels }
+        let wide = dims.iter().any(|&v| extents[v] > WIDEST);
+        Self { dims, format, levels, wide }
     }
 
     /// Whether every level of the format asked for is full.
@@ -193,6 +200,7 @@ impl Shape {
         let found = depth + steps[depth..].iter().position(|step| step.key == last.1)?;
         let foreign = |step: &Step| step.expr.vars().iter().all(|v| !self.dims.contains(v));
         let reduced = steps[depth..found].iter().all(foreign);
-        reduced.then_some(SinkKind::Workspace { open: depth, depth: found + 1 })
+        let dense = reduced && !self.wide;
+        dense.then_some(SinkKind::Workspace { open: depth, depth: found + 1 })
     }
 }

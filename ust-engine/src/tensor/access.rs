@@ -175,6 +175,24 @@ impl Tensor {
         Ok(Unpacked { columns, places, values })
     }
 
+    /// The values that coordinates reach, and the fill value in all other places.
+    pub(super) fn reached_values(&self) -> Result<Values, Error> {
+        let last = self.nse().saturating_sub(1) as i64;
+        let wanted = [Wanted { what: What::Of(Column::Value), kind: column_kind(0, last) }];
+        let (keep, rows) = (Keep::All, self.nse());
+        let places = unpack_as(self, Reach::Inside, &wanted, keep, rows, Code::trusting)?.remove(0);
+        fn reached<T: StoredElement>(from: &[T], places: &IndexColumn, fill: Scalar) -> Values {
+            let mut values = Values::filled(fill, from.len());
+            let to = values.typed_mut::<T>().expect("the fill value has the dtype of the values");
+            for at in 0..places.len() {
+                let place = places.at(at) as usize;
+                to[place] = from[place];
+            }
+            values
+        }
+        Ok(crate::with_values!(&self.values, from => reached(from, &places, self.fill)))
+    }
+
     /// Where the values stand that differ from the fill value, with one place more behind them, and
     /// what they are. `None` where all differ, whatever they are.
     fn kept(&self) -> Option<(IndexArray, Values)> {
@@ -234,6 +252,12 @@ pub(super) struct Unpacked {
 /// How many of the bytes of a mask are 1.
 fn ones(mask: &[u8]) -> usize {
     mask.chunks(255).map(|part| usize::from(part.iter().sum::<u8>())).sum()
+}
+
+/// Whether coordinates reach every place of a tensor in this format, whoever made its arrays.
+pub(super) fn reaches_all(format: &crate::Format) -> bool {
+    let compact = format.descriptions().iter().all(|level| level.props.compact);
+    compact && !ends_in_padding(format) && !Operand::has_gaps(format)
 }
 
 /// Whether a stored value equal to the fill value is padding in this format.

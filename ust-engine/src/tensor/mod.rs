@@ -212,6 +212,28 @@ impl Tensor {
         Ok(tensor)
     }
 
+    /// The values, with the fill value in every place that no coordinate reaches: what foreign arrays
+    /// hold between segments, beside diagonals and outside the shape is nobody's. Cost: nothing where
+    /// there are no such places, or they are known to hold it; else O(nse).
+    ///
+    /// # Errors
+    /// As [`Tensor::to_coo`].
+    pub(crate) fn clean_values(&self) -> Result<Values, Error> {
+        match self.clean || access::reaches_all(self.format()) {
+            true => Ok(self.values.clone()),
+            false => self.reached_values(),
+        }
+    }
+
+    /// The same pattern with values of a function that maps the fill value to zero, applied to
+    /// [`Tensor::clean_values`].
+    ///
+    /// # Errors
+    /// As [`Tensor::with_values`].
+    pub(crate) fn with_clean_values(&self, values: Values) -> Result<Self, Error> {
+        Ok(Self { clean: true, ..self.with_values(values)? })
+    }
+
     /// The values as blocks: one row for each position of the last level that is not full, and its
     /// extents behind. `(nse / block, block...)` for blocked and hybrid formats, `(nse,)` where the
     /// last level is not full.

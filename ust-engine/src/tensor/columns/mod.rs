@@ -96,7 +96,9 @@ impl Table {
                 if options.duplicates == Duplicates::Refuse {
                     return Err(Error::Duplicate { coordinates: self.coordinates(bound, at) });
                 }
-                if options.duplicates == Duplicates::Sum || format.is_unique() {
+                // What equals the fill value would be dropped, though it counts in a sum.
+                let counts = padded && !fill.same(&fill.dtype().zero());
+                if options.duplicates == Duplicates::Sum || format.is_unique() || counts {
                     self.merge(bound)?;
                 }
             } else {
