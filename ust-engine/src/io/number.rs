@@ -39,8 +39,13 @@ pub(super) fn coordinate(token: Token<'_>, dim: usize, extent: u64) -> Result<i6
 /// A size or a count: a whole number from 0 that fits 63 bits.
 pub(super) fn size(token: Token<'_>, what: &str) -> Result<usize, Fault> {
     let size = token.text().and_then(|text| text.parse::<i64>().ok());
-    size.and_then(|size| usize::try_from(size).ok())
-        .ok_or_else(|| token.fault(format!("`{token}` is no {what}: a whole number was expected")))
+    size.and_then(|size| usize::try_from(size).ok()).ok_or_else(|| {
+        let whole = token.text().is_some_and(|text| text.bytes().all(|b| b.is_ascii_digit()));
+        token.fault(match whole {
+            true => format!("the {what} {token} does not fit 63 bits"),
+            false => format!("`{token}` is no {what}: a whole number was expected"),
+        })
+    })
 }
 
 /// A whole number of 64 bits.

@@ -212,7 +212,7 @@ fn malformed_headers_are_refused_with_their_place() {
         (
             "%%MatrixMarket matrix coordinate real general\n2 99999999999999999999 1\n",
             (2, 3),
-            "is no number of columns",
+            "the number of columns 99999999999999999999 does not fit 63 bits",
         ),
         (
             "%%MatrixMarket matrix coordinate real symmetric\n  2 3 0\n",

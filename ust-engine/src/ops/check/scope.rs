@@ -65,7 +65,10 @@ impl<'a> Scope<'a> {
             None => Ok(()),
             Some(name) => {
                 let message = format!("nothing says how far the index `{name}` of the result runs");
-                let help = "no operand has it: give its extent with the expression".to_owned();
+                let help = format!(
+                    "no operand has it: give its extent, `.extent(\"{name}\", n)` in Rust, \
+                     `--extent {name}=n` on the command line"
+                );
                 Err(self.expression.error(&result.span, message, Some(help)))
             }
         }
