@@ -23,7 +23,7 @@ fn blocks_that_no_memory_holds_are_refused() {
                 .extent("k", k)
                 .format("(i, j, k) -> (i : compressed, j : compressed, k : dense)")
                 .memory_limit(limit)
-                .backend(backend.clone())
+                .backend(backend)
                 .run();
             let error = result.expect_err("too large").to_string();
             assert!(error.starts_with("too large"), "{backend:?}, {k} below {limit}: {error}");
@@ -38,7 +38,7 @@ fn rows_are_collected_up_to_the_limit_and_no_further() {
     for backend in backends() {
         let of = |k: usize, limit: u64| {
             let of = einsum("C(i,j,k) = A(i,j)").arg("A", &a).extent("k", k).format(format);
-            of.memory_limit(limit).backend(backend.clone()).run()
+            of.memory_limit(limit).backend(backend).run()
         };
         // Two times 30,000 rows of at least 16 bytes each.
         let made = of(30_000, 2 << 20).unwrap();

@@ -51,7 +51,7 @@ fn strays_are_in_no_result() {
             "C(i,j) = 3 * A(i,j)",
         ] {
             for backend in [Backend::Auto, Backend::INTERPRETER] {
-                let expression = || einsum(text).arg("A", &tensor).backend(backend.clone());
+                let expression = || einsum(text).arg("A", &tensor).backend(backend);
                 let expected = oracle::evaluate(&expression()).unwrap().to_coo().unwrap();
                 let found = expression().run().unwrap();
                 for at in 0..expected.len() {

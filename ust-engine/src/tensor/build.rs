@@ -14,7 +14,8 @@ use crate::pool::together;
 /// What to do with several entries at the same coordinates.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Duplicates {
-    /// Keep them where the format is nonunique as a whole, else sum them.
+    /// Keep them where the format is nonunique as a whole, else sum them. Where values equal to the fill
+    /// value are padding, and that is not zero, they are summed: one of them may equal it.
     #[default]
     AsFormat,
     /// Sum them.

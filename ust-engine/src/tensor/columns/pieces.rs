@@ -168,6 +168,7 @@ fn grouped(
 ) -> Found {
     let offset = columns.pop().expect("one more than the levels");
     let n = offset.len();
+    assert_eq!(n, of.len(), "a piece has as many entries as were counted");
     let starts = match &columns[..sorted] {
         [IndexColumn::U32(keys)] => {
             let differ = keys.windows(2).enumerate().filter(|(_, pair)| pair[0] != pair[1]);
