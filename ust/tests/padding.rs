@@ -47,20 +47,3 @@ fn padding_of_overlapping_blocks_is_no_duplicate() {
         assert_eq!(again.expect(text), tensor);
     }
 }
-
-#[test]
-fn a_duplicate_that_equals_the_fill_value_counts_in_the_sum() {
-    let coo = Coo::new(vec![3, 4], vec![vec![1, 1], vec![2, 2]], vec![4.0, 1.0]).unwrap();
-    let options = BuildOptions { fill: Some(Scalar::F64(1.0)), ..Default::default() };
-    let list = Tensor::from_coo_with(&coo, &"COO".parse().unwrap(), &options).unwrap();
-    let listed = "(i, j) -> (i : compressed(nonunique), j : singleton(nonunique))".parse().unwrap();
-    let twice = Tensor::from_coo_with(&coo, &listed, &options).unwrap();
-    assert_eq!(twice.nse(), 2);
-    for text in OVERLAPPING.into_iter().chain(["CSR", "BSR(2, 2)", "Dense", "DIA-I"]) {
-        for tensor in [&list, &twice] {
-            let made = tensor.convert(&text.parse().unwrap()).unwrap();
-            assert_eq!(made.get_as::<f64>(&[1, 2]).unwrap(), 5.0, "{text}");
-            assert_eq!(made.get_as::<f64>(&[0, 0]).unwrap(), 1.0, "{text}");
-        }
-    }
-}

@@ -14,8 +14,8 @@ use crate::pool::together;
 /// What to do with several entries at the same coordinates.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Duplicates {
-    /// Keep them where the format is nonunique as a whole, else sum them. Where values equal to the fill
-    /// value are padding, and that is not zero, they are summed: one of them may equal it.
+    /// Keep them where the format is nonunique as a whole, else sum them. Of those that are kept, one
+    /// equal to the fill value is padding where the format has padding, and counts in no sum.
     #[default]
     AsFormat,
     /// Sum them.

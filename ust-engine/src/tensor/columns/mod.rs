@@ -96,9 +96,7 @@ impl Table {
                 if options.duplicates == Duplicates::Refuse {
                     return Err(Error::Duplicate { coordinates: self.coordinates(bound, at) });
                 }
-                // What equals the fill value would be dropped, though it counts in a sum.
-                let counts = padded && !fill.same(&fill.dtype().zero());
-                if options.duplicates == Duplicates::Sum || format.is_unique() || counts {
+                if options.duplicates == Duplicates::Sum || format.is_unique() {
                     self.merge(bound)?;
                 }
             } else {
