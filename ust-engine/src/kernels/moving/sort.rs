@@ -79,10 +79,10 @@ pub(crate) fn sort<K: Key>(keys: &[K], range: u64, sorted: &mut [K], lanes: &[La
     );
 }
 
-/// Sorts lanes, where they lie, that are in buckets by the high bits of their keys, stably. `shift` is the number of
-/// the other bits, `ends` where each bucket ends, the last of them the length. All keys are below
-/// `range`. Gives for each key its first entry; and once more at the end, the number of entries.
-/// Parallel. Cost: O(entries + range).
+/// Sorts lanes, where they lie, that are in buckets by the high bits of their keys, stably. `shift`
+/// is the number of the other bits, `ends` where each bucket ends, the last of them the length. All
+/// keys are below `range`. Gives for each key its first entry; and once more at the end, the number
+/// of entries. Parallel. Cost: O(entries + range).
 ///
 /// # Panics
 /// When lengths differ, the ends do not ascend or are too few, or there are 2^32 entries or more.
