@@ -22,3 +22,5 @@ pub(crate) mod moving;
 pub(crate) mod text;
 #[cfg_attr(not(all(feature = "jit", target_arch = "x86_64")), allow(dead_code))]
 mod vector;
+
+pub(crate) use vector::ask_for;

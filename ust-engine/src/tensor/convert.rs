@@ -5,7 +5,7 @@ use std::sync::OnceLock;
 use ust_level_api::{Dtype, Scalar};
 
 use super::build::{BuildOptions, Duplicates};
-use super::columns::{Table, detour, in_cells, in_pieces};
+use super::columns::{Table, detour, in_cells, in_pieces, in_whole_blocks};
 use super::{Tensor, Values};
 use crate::coo::Coo;
 use crate::error::Error;
@@ -59,6 +59,9 @@ impl Tensor {
         let bound = format.bind(self.shape())?;
         let options = BuildOptions { duplicates, memory_limit, ..Default::default() };
         together(self.nse(), || {
+            if let Some(tensor) = in_whole_blocks(self, &bound, fill, options.memory_limit)? {
+                return Ok(tensor);
+            }
             if let Some(tensor) = in_pieces(self, &bound, fill, options.memory_limit)? {
                 return Ok(tensor);
             }

@@ -11,7 +11,7 @@ mod wide;
 
 use std::ops::Range;
 
-use super::vector::{AHEAD, Level, Number, level, prefetch};
+use super::vector::{AHEAD, Level, Number, ask_for, level};
 
 /// How a block is stored.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -32,16 +32,6 @@ pub(crate) struct Blocks<'a, T> {
     pub(crate) size: [usize; 2],
     /// What lies one after another in a block.
     pub(crate) order: Order,
-}
-
-/// Bytes of a line of the caches.
-const LINE: usize = 64;
-
-/// Asks for the `n` numbers of `x` that another block needs.
-#[inline(always)]
-fn ask_for<T>(x: &[T], at: usize, n: usize) {
-    let x = x.as_ptr().wrapping_add(at);
-    (0..n * size_of::<T>()).step_by(LINE).for_each(|line| prefetch(x.wrapping_byte_add(line)));
 }
 
 /// How blocks are taken.

@@ -311,6 +311,16 @@ pub(super) fn prefetch<T>(address: *const T) {
     let _ = address;
 }
 
+/// Bytes of a line of the caches.
+const LINE: usize = 64;
+
+/// Asks for `n` elements of a slice from a place on, which may lie beyond its end.
+#[inline(always)]
+pub(crate) fn ask_for<T>(from: &[T], at: usize, n: usize) {
+    let from = from.as_ptr().wrapping_add(at);
+    (0..n * size_of::<T>()).step_by(LINE).for_each(|line| prefetch(from.wrapping_byte_add(line)));
+}
+
 /// Bytes that memory is asked for ahead of its use. Where other accesses keep the machine busy, what
 /// is read in order comes too late unless it is asked for.
 pub(super) const AHEAD: usize = 4096;

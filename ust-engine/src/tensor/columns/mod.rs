@@ -13,7 +13,7 @@
 //! | assemble level by level, place values | `assemble` | |
 //!
 //! Where places are known before, values go there at once: in formats that store every element, or
-//! few blocks (`cells`). Where another format on the way spares a sort, it is made first (`detour`).
+//! few blocks (`cells`). Blocks that both formats have are moved whole (`whole`). Where another format on the way spares a sort, it is made first (`detour`).
 //!
 //! Columns are 32 bits wide wherever coordinates allow it ([`IndexColumn`]); they are moved, not
 //! copied, into the tensor where a level stores just that.
@@ -28,6 +28,7 @@ mod order;
 mod pieces;
 mod read;
 mod sort;
+mod whole;
 
 pub(super) use assemble::{Stored, levels};
 pub(super) use cells::in_cells;
@@ -35,6 +36,7 @@ pub(super) use detour::detour;
 pub(super) use pieces::in_pieces;
 pub(super) use sort::gathered;
 use ust_level_api::{IndexColumn, Scalar};
+pub(super) use whole::in_whole_blocks;
 
 use self::order::heads;
 use self::sort::picked;

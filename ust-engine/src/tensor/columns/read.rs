@@ -212,7 +212,7 @@ fn ascends_below(own: &[&IndexExpr], wanted: &[&IndexExpr], rank: usize) -> bool
 }
 
 /// The remainder that belongs to a quotient of `of`; `None` where `expr` is no such quotient.
-fn remainder_below(expr: &IndexExpr, of: &IndexExpr) -> Option<IndexExpr> {
+pub(super) fn remainder_below(expr: &IndexExpr, of: &IndexExpr) -> Option<IndexExpr> {
     let IndexExpr::FloorDiv(whole, by) = expr else { return None };
     let sized = matches!(**by, IndexExpr::Const(size) if size > 0);
     (sized && **whole == *of).then(|| IndexExpr::Mod(whole.clone(), by.clone()))
