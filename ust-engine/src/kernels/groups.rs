@@ -2,26 +2,121 @@
 //! several groups is multiplied at once with what a permutation takes from `x`.
 
 use std::arch::x86_64::*;
+use std::fmt::Debug;
 use std::ops::{Add, Mul, Range};
 
 use super::vector::{AHEAD, ask, prefetch};
 
 /// A matrix of groups, row by row.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Groups<'a, T> {
+pub(crate) struct Groups<'a, T, C> {
     /// Where in its group each value stands, `0..4`.
-    pub(crate) crd: Coordinates<'a>,
+    pub(crate) crd: &'a [C],
     /// Two for each group.
     pub(crate) values: &'a [T],
 }
 
-/// Coordinates in two widths.
+/// Four coordinates in a byte, the first in the lowest bits.
 #[derive(Clone, Copy, Debug)]
-pub(crate) enum Coordinates<'a> {
-    /// Four to a byte, the first in the lowest bits.
-    Packed(&'a [u8]),
-    /// One to a byte.
-    Bytes(&'a [u8]),
+#[repr(transparent)]
+pub(crate) struct Packed(u8);
+
+impl Packed {
+    pub(crate) fn of(bytes: &[u8]) -> &[Self] {
+        // SAFETY: it is a byte.
+        unsafe { std::slice::from_raw_parts(bytes.as_ptr().cast(), bytes.len()) }
+    }
+}
+
+/// What holds coordinates, one or more of them.
+///
+/// # Safety
+/// Unsafe methods are called only where the machine has AVX2, with pointers that are valid for reads of
+/// as many coordinates as they give.
+pub(crate) trait Coordinates: Copy + Debug {
+    /// How many it holds.
+    const HELD: usize;
+    /// One of those held.
+    fn one(self, at: usize) -> usize;
+    /// Eight, each in 32 bits.
+    unsafe fn eight(from: *const Self) -> __m256i;
+    /// Four as numbers of their words: of each twice itself, and the number behind that.
+    unsafe fn four(from: *const Self) -> __m256i;
+}
+
+/// The numbers of words of 32 bits that coordinates in 64 bits are.
+#[inline(always)]
+unsafe fn words(within: __m256i) -> __m256i {
+    // SAFETY: as the trait says, here and below.
+    unsafe {
+        let word = _mm256_add_epi64(within, within);
+        let both = _mm256_or_si256(word, _mm256_slli_epi64::<32>(word));
+        _mm256_add_epi64(both, _mm256_set1_epi64x(1 << 32))
+    }
+}
+
+impl Coordinates for Packed {
+    const HELD: usize = 4;
+
+    #[inline(always)]
+    fn one(self, at: usize) -> usize {
+        usize::from(self.0 >> (at * 2) & 3)
+    }
+
+    #[inline(always)]
+    unsafe fn eight(from: *const Self) -> __m256i {
+        unsafe {
+            let both = i32::from(from.cast::<u16>().read_unaligned().to_le());
+            let each = _mm256_setr_epi32(0, 2, 4, 6, 8, 10, 12, 14);
+            let moved = _mm256_srlv_epi32(_mm256_set1_epi32(both), each);
+            _mm256_and_si256(moved, _mm256_set1_epi32(3))
+        }
+    }
+
+    #[inline(always)]
+    unsafe fn four(from: *const Self) -> __m256i {
+        unsafe { _mm256_load_si256(WORDS.0[usize::from((*from).0)].as_ptr().cast()) }
+    }
+}
+
+macro_rules! whole {
+    ($($ty:ty: $eight:expr, $four:expr;)*) => {$(
+        impl Coordinates for $ty {
+            const HELD: usize = 1;
+
+            #[inline(always)]
+            fn one(self, _: usize) -> usize {
+                self as usize
+            }
+
+            #[inline(always)]
+            unsafe fn eight(from: *const Self) -> __m256i {
+                unsafe { ($eight)(from) }
+            }
+
+            #[inline(always)]
+            unsafe fn four(from: *const Self) -> __m256i {
+                unsafe { words(($four)(from)) }
+            }
+        }
+    )*};
+}
+
+whole! {
+    u8: |from: *const u8| _mm256_cvtepu8_epi32(_mm_loadl_epi64(from.cast())),
+        |from: *const u8| _mm256_cvtepu8_epi64(_mm_cvtsi32_si128(from.cast::<i32>().read_unaligned()));
+    u16: |from: *const u16| _mm256_cvtepu16_epi32(_mm_loadu_si128(from.cast())),
+        |from: *const u16| _mm256_cvtepu16_epi64(_mm_loadl_epi64(from.cast()));
+    u32: |from: *const u32| _mm256_loadu_si256(from.cast()),
+        |from: *const u32| _mm256_cvtepu32_epi64(_mm_loadu_si128(from.cast()));
+    u64: |from: *const u64| {
+            let low = |at: usize| {
+                let all = _mm256_loadu_si256(from.add(at).cast());
+                _mm256_permutevar8x32_epi32(all, _mm256_setr_epi32(0, 2, 4, 6, 0, 2, 4, 6))
+            };
+            _mm256_blend_epi32::<0b1111_0000>(low(0), low(4))
+        },
+        |from: *const u64| _mm256_loadu_si256(from.cast());
 }
 
 /// Whether this machine has the instructions.
@@ -41,9 +136,9 @@ pub(crate) trait Number: Copy + Default + Add<Output = Self> + Mul<Output = Self
     unsafe fn zero() -> Self::Sums;
     /// Adds the products of a vector of `values` with what `crd` names in `x`, which are valid for
     /// reads of [`Number::GROUPS`] groups.
-    unsafe fn plus<const PACKED: bool>(
+    unsafe fn plus<C: Coordinates>(
         sums: Self::Sums,
-        crd: *const u8,
+        crd: *const C,
         values: *const Self,
         x: *const Self,
     ) -> Self::Sums;
@@ -56,28 +151,19 @@ impl Number for f32 {
 
     #[inline(always)]
     unsafe fn zero() -> __m256 {
-        // SAFETY: as the trait says, here and below.
         unsafe { _mm256_setzero_ps() }
     }
 
     #[inline(always)]
-    unsafe fn plus<const PACKED: bool>(
+    unsafe fn plus<C: Coordinates>(
         sums: __m256,
-        crd: *const u8,
+        crd: *const C,
         values: *const f32,
         x: *const f32,
     ) -> __m256 {
         unsafe {
-            let within = if PACKED {
-                let both = i32::from(crd.cast::<u16>().read_unaligned().to_le());
-                let each = _mm256_setr_epi32(0, 2, 4, 6, 8, 10, 12, 14);
-                let moved = _mm256_srlv_epi32(_mm256_set1_epi32(both), each);
-                _mm256_and_si256(moved, _mm256_set1_epi32(3))
-            } else {
-                _mm256_cvtepu8_epi32(_mm_loadl_epi64(crd.cast()))
-            };
             // The second group of each vector of `x` begins at its fifth number.
-            let at = _mm256_add_epi32(within, _mm256_setr_epi32(0, 0, 4, 4, 0, 0, 4, 4));
+            let at = _mm256_add_epi32(C::eight(crd), _mm256_setr_epi32(0, 0, 4, 4, 0, 0, 4, 4));
             let low = _mm256_permutevar8x32_ps(_mm256_loadu_ps(x), at);
             let high = _mm256_permutevar8x32_ps(_mm256_loadu_ps(x.add(8)), at);
             let x = _mm256_blend_ps::<0b1111_0000>(low, high);
@@ -121,23 +207,14 @@ impl Number for f64 {
     }
 
     #[inline(always)]
-    unsafe fn plus<const PACKED: bool>(
+    unsafe fn plus<C: Coordinates>(
         sums: __m256d,
-        crd: *const u8,
+        crd: *const C,
         values: *const f64,
         x: *const f64,
     ) -> __m256d {
         unsafe {
-            let at = if PACKED {
-                _mm256_load_si256(WORDS.0[usize::from(*crd)].as_ptr().cast())
-            } else {
-                let crd = _mm_cvtsi32_si128(crd.cast::<i32>().read_unaligned());
-                let within = _mm256_cvtepu8_epi64(crd);
-                // Each number is two words of 32 bits.
-                let word = _mm256_add_epi64(within, within);
-                let both = _mm256_or_si256(word, _mm256_slli_epi64::<32>(word));
-                _mm256_add_epi64(both, _mm256_set1_epi64x(1 << 32))
-            };
+            let at = C::four(crd);
             let taken = |x: *const f64| {
                 let x = _mm256_castpd_ps(_mm256_loadu_pd(x));
                 _mm256_castps_pd(_mm256_permutevar8x32_ps(x, at))
@@ -157,7 +234,7 @@ impl Number for f64 {
     }
 }
 
-impl<T: Number> Groups<'_, T> {
+impl<T: Number, C: Coordinates> Groups<'_, T, C> {
     /// Adds the products of some rows with `x` to `y`, which begins with the first of them.
     ///
     /// # Panics
@@ -166,35 +243,18 @@ impl<T: Number> Groups<'_, T> {
     pub(crate) fn times(&self, rows: Range<usize>, x: &[T], y: &mut [T]) {
         assert!(available(), "offered only where the machine has the instructions");
         let stored = rows.end * 2 * x.len().div_ceil(4);
-        let held = match self.crd {
-            Coordinates::Packed(bytes) => 4 * bytes.len(),
-            Coordinates::Bytes(bytes) => bytes.len(),
-        };
+        let held = self.crd.len() * C::HELD;
         assert!(stored <= held && stored <= self.values.len(), "two for each group");
         // SAFETY: the machine has the instructions; the arrays hold the rows.
-        unsafe {
-            match self.crd {
-                Coordinates::Packed(crd) => self.rows::<true>(crd, rows, x, y),
-                Coordinates::Bytes(crd) => self.rows::<false>(crd, rows, x, y),
-            }
-        }
+        unsafe { self.rows(rows, x, y) }
     }
 
     /// # Safety
     /// The machine has the instructions, and `crd` and the values hold all of these rows.
     #[target_feature(enable = "avx2,fma")]
-    unsafe fn rows<const PACKED: bool>(
-        &self,
-        crd: &[u8],
-        rows: Range<usize>,
-        x: &[T],
-        y: &mut [T],
-    ) {
+    unsafe fn rows(&self, rows: Range<usize>, x: &[T], y: &mut [T]) {
         let (groups, whole) = (x.len().div_ceil(4), x.len() / 4);
-        let one = |p: usize| match PACKED {
-            true => usize::from(crd[p / 4] >> (p % 4 * 2) & 3),
-            false => usize::from(crd[p]),
-        };
+        let one = |p: usize| self.crd[p / C::HELD].one(p % C::HELD);
         for (row, y) in rows.zip(y) {
             let mut sum = T::default();
             let first = 2 * groups * row;
@@ -207,8 +267,8 @@ impl<T: Number> Groups<'_, T> {
                 }
             };
             let mut group = 0;
-            // Vectors of packed coordinates begin with a byte.
-            if PACKED && !first.is_multiple_of(4) && group < groups {
+            // Vectors of packed coordinates begin with what holds several.
+            if !first.is_multiple_of(C::HELD) && group < groups {
                 single(group);
                 group += 1;
             }
@@ -217,11 +277,11 @@ impl<T: Number> Groups<'_, T> {
                 let mut sums = [T::zero(); 2];
                 let step = |group: usize, sums: T::Sums| {
                     let p = first + 2 * group;
-                    let crd = crd.as_ptr().add(if PACKED { p / 4 } else { p });
+                    let crd = self.crd.as_ptr().add(p / C::HELD);
                     let (values, x) = (self.values.as_ptr().add(p), x.as_ptr().add(4 * group));
                     ask(values);
-                    prefetch(crd.wrapping_add(AHEAD / size_of::<T>()));
-                    T::plus::<PACKED>(sums, crd, values, x)
+                    prefetch(crd.wrapping_add(AHEAD / size_of::<T>() / C::HELD));
+                    T::plus(sums, crd, values, x)
                 };
                 while group + 2 * T::GROUPS <= whole {
                     sums[0] = step(group, sums[0]);
@@ -254,10 +314,9 @@ mod tests {
                     let pairs = [[0, 1], [2, 3], [1, 2], [0, 3], [1, 3], [0, 2], [2, 3]];
                     let bytes: Vec<u8> =
                         (0..stored).map(|p| pairs[p / 2 % pairs.len()][p % 2]).collect();
-                    let packed: Vec<u8> = bytes
+                    let packed = bytes
                         .chunks(4)
-                        .map(|four| four.iter().rev().fold(0, |byte, c| byte << 2 | c))
-                        .collect();
+                        .map(|four| Packed(four.iter().rev().fold(0, |byte, c| byte << 2 | c)));
                     let values: Vec<$ty> = (0..stored).map(|p| (p % 13) as $ty - 4.0).collect();
                     let x: Vec<$ty> = (0..columns).map(|at| (at % 7) as $ty + 1.0).collect();
                     let mut expected = vec![0.5; rows];
@@ -268,15 +327,25 @@ mod tests {
                             expected[group / groups] += values[p] * x[j];
                         }
                     }
-                    for crd in [Coordinates::Packed(&packed), Coordinates::Bytes(&bytes)] {
-                        let matrix = Groups { crd, values: &values };
-                        let mut y = vec![0.5; rows];
+                    fn agrees<C: Coordinates>(
+                        crd: impl IntoIterator<Item = C>,
+                        (values, x, expected): (&[$ty], &[$ty], &[$ty]),
+                    ) {
+                        let crd: Vec<C> = crd.into_iter().collect();
+                        let matrix = Groups { crd: &crd[..], values };
+                        let mut y = vec![0.5; expected.len()];
                         let (above, below) = y.split_at_mut(2);
-                        matrix.times(0..2, &x, above);
-                        matrix.times(2..rows, &x, below);
+                        matrix.times(0..2, x, above);
+                        matrix.times(2..expected.len(), x, below);
                         // Small integers and a half: sums are exact in any order.
-                        assert_eq!(y, expected, "{columns} columns, {crd:?}");
+                        assert_eq!(y, expected, "{} columns, {crd:?}", x.len());
                     }
+                    let case = (&values[..], &x[..], &expected[..]);
+                    agrees(packed, case);
+                    agrees(bytes.iter().copied(), case);
+                    agrees(bytes.iter().map(|&crd| u16::from(crd)), case);
+                    agrees(bytes.iter().map(|&crd| u32::from(crd)), case);
+                    agrees(bytes.iter().map(|&crd| u64::from(crd)), case);
                 }
             }
         };

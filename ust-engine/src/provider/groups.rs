@@ -10,7 +10,7 @@ use super::product::{self, Check, Kernel, Native, Parts};
 use super::{Plan, Registration};
 use crate::error::Error;
 use crate::format::Format;
-use crate::kernels::groups::{self, Coordinates};
+use crate::kernels::groups;
 
 inventory::submit!(Registration(&Native::<Product>(PhantomData)));
 
@@ -19,19 +19,17 @@ struct Product;
 
 impl Kernel for Product {
     const NAME: &'static str = "groups";
-    const SUMMARY: &'static str =
-        "a kernel for 2:4 with narrow coordinates times a vector, of f32 and f64";
+    const SUMMARY: &'static str = "a kernel for 2:4 times a vector, of f32 and f64";
     const SHARE: f64 = 0.25;
 
     fn of(plan: &Plan<'_>) -> Result<Self, &'static str> {
         let a = product::matrix(plan)?;
-        let narrow = matches!(a.format.crd_width(), 2 | 8);
         let same = |named: Format| {
             let named = named.with_widths(a.format.pos_width(), a.format.crd_width());
             named.is_ok_and(|named| named == *a.format)
         };
-        if !narrow || !Format::resolve("2:4", Some(2)).is_ok_and(same) {
-            return Err("it takes 2:4 with `crdWidth = 2` or `crdWidth = 8`");
+        if !Format::resolve("2:4", Some(2)).is_ok_and(same) {
+            return Err("it takes 2:4");
         }
         match groups::available() {
             true => Ok(Self),
@@ -54,14 +52,21 @@ impl Kernel for Product {
                         Memory::Values(ValuesRef::$kind(x)),
                         Memory::ValuesMut(ValuesMut::$kind(y)),
                     ] => {
-                        let crd = match crd {
-                            IndexArray::U2(packed) => Coordinates::Packed(packed.bytes()),
-                            IndexArray::U8(bytes) => Coordinates::Bytes(bytes),
-                            _ => return None,
-                        };
-                        let matrix = groups::Groups { crd, values };
-                        let times = |rows, y: &mut [_]| matrix.times(rows, x, y);
-                        Some(product::run(y, 1, parts, check, times))
+                        macro_rules! with {
+                            ($crd:expr) => {{
+                                let matrix = groups::Groups { crd: $crd, values };
+                                let times = |rows, y: &mut [_]| matrix.times(rows, x, y);
+                                Some(product::run(y, 1, parts, check, times))
+                            }};
+                        }
+                        match crd {
+                            IndexArray::U2(packed) => with!(groups::Packed::of(packed.bytes())),
+                            IndexArray::U8(crd) => with!(&crd[..]),
+                            IndexArray::U16(crd) => with!(&crd[..]),
+                            IndexArray::U32(crd) => with!(&crd[..]),
+                            IndexArray::U64(crd) => with!(&crd[..]),
+                            _ => None,
+                        }
                     })*
                     _ => None,
                 }

@@ -225,15 +225,22 @@ pub(super) fn in_order(from: &Format, to: &Format) -> usize {
     if !from.is_unique() || !from.is_ordered() {
         return 0;
     }
-    let mut own = from.levels().iter().map(|level| &level.expr);
+    let mut levels = from.levels().iter().map(|level| &level.expr);
     let wanted: Vec<&IndexExpr> = to.levels()[..to.tail()].iter().map(|l| &l.expr).collect();
     let mut known = 0;
-    while let (Some(own), Some(&want)) = (own.next(), wanted.get(known)) {
+    while let (Some(own), Some(&want)) = (levels.next(), wanted.get(known)) {
         if own == want {
             known += 1;
             continue;
         }
         // A quotient is coarser; and with the remainder below it, it is the same.
+        if let Some(remainder) = remainder_below(own, want) {
+            if levels.next() != Some(&remainder) {
+                return known;
+            }
+            known += 1;
+            continue;
+        }
         let Some(remainder) = remainder_below(want, own) else { return known };
         known += 1;
         if wanted.get(known) != Some(&&remainder) {
@@ -242,7 +249,7 @@ pub(super) fn in_order(from: &Format, to: &Format) -> usize {
         known += 1;
     }
     // Where all of its own levels are used up, what follows is known.
-    if own.next().is_none() { wanted.len() } else { known }
+    if levels.next().is_none() { wanted.len() } else { known }
 }
 
 /// Bytes of values from which entries go to buckets first, where each would go to a line of its own.
