@@ -58,12 +58,13 @@ impl Idle {
         self.pages.iter().map(|pages| pages.touched).sum()
     }
 
-    /// Takes the pages that fit best, neither too few nor far too many.
+    /// Takes the pages that fit best, neither too few nor far too many; of equal ones those that were
+    /// used last, which may be in the caches still.
     fn take(&mut self, bytes: usize) -> Option<Pages> {
         let more = if bytes < HUGE { PAGES } else { 8 << 20 };
         let most = bytes.saturating_mul(2).max(bytes.saturating_add(more));
         let fits = |pages: &Pages| (bytes..=most).contains(&pages.room());
-        let best = (0..self.pages.len()).filter(|&at| fits(&self.pages[at]));
+        let best = (0..self.pages.len()).rev().filter(|&at| fits(&self.pages[at]));
         let best = best.min_by_key(|&at| self.pages[at].room())?;
         Some(self.pages.remove(best))
     }

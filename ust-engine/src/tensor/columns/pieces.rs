@@ -101,12 +101,15 @@ pub(in crate::tensor) fn in_pieces(
     memory_limit: u64,
 ) -> Result<Option<Tensor>, Error> {
     let (n, tail) = (tensor.nse(), bound.format().tail());
-    if !tensor.view().is_whole() || stores_fill(tensor, fill) {
+    if !tensor.view().is_whole() {
         return Ok(None);
     }
     let Some(Cut { sorted, range, align }) = cut(tensor.format(), n, bound)? else {
         return Ok(None);
     };
+    if stores_fill(tensor, fill) {
+        return Ok(None);
+    }
     let block = block_of(bound)?;
     let mut wanted = level_columns(bound);
     wanted.push(offset_column(bound, block));
