@@ -112,7 +112,7 @@ proptest! {
         let mut cells = std::collections::BTreeMap::new();
         for at in 0..count as u64 {
             // A few blocks, and most of their places.
-            let [block, within] = [mix(seed ^ at / 8), mix(seed ^ at << 20)];
+            let [block, within] = [mix(seed ^ (at / 8)), mix(seed ^ (at << 20))];
             let place = |d: usize, block: u64, within: u64| {
                 let blocks = shape[d].div_ceil(size[d]) as u64;
                 (block % blocks * size[d] as u64 + within % size[d] as u64) % shape[d] as u64

@@ -3,6 +3,7 @@
 //! | module | what |
 //! |---|---|
 //! | [`lanes`] | columns moved together, whatever the width of their elements |
+//! | [`partition`] | the bucket of each entry, by the high bits of its key |
 //! | [`sort`] | stable sorting of lanes by a key column: partition, then finish in cache |
 //! | [`few`] | the coordinates of one row, sorted |
 //! | [`rows`] | stable sorting of entries by two columns, the first of them counted |
@@ -15,6 +16,7 @@
 pub(crate) mod few;
 pub(crate) mod kept;
 pub(crate) mod lanes;
+pub(crate) mod partition;
 pub(crate) mod place;
 pub(crate) mod rows;
 pub(crate) mod sort;

@@ -12,7 +12,8 @@ use rayon::prelude::*;
 use ust_level_api::Buffer;
 
 use super::lanes::{Lane, with_width};
-use super::sort::{Partition, shift_for_buckets, starts as begin};
+use super::partition::{Partition, shift_for_buckets};
+use super::sort::starts as begin;
 
 /// Rows in order.
 #[derive(Debug)]

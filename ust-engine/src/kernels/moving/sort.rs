@@ -5,42 +5,16 @@
 //! their number, and each time within few open cache lines. Both passes are parallel; which thread
 //! does what makes no difference to the result.
 
-use bytemuck::Zeroable;
 use rayon::prelude::*;
 use ust_level_api::Buffer;
-use ust_level_api::buffer::Plain;
 
 use super::lanes::Lane;
-use crate::pool::threads;
+use super::partition::{BLOCK, Key, MOST_BUCKETS, Partition, shift_for};
 
-/// Entries handled at a time, so that their places stay in cache.
-const BLOCK: usize = 1024;
-/// The most buckets of one partition: one open line of each, and each lane, stays in cache.
-const MOST_BUCKETS: u64 = 1 << 11;
-/// Entries that a bucket should have.
-const BUCKET: usize = 1 << 13;
 /// Fewer entries than this are compared, not counted.
 const FEW: usize = 96;
 /// Bits that one counting pass looks at.
 const DIGIT: u32 = 11;
-
-/// A key: an unsigned integer.
-pub(crate) trait Key: Plain + Zeroable + Ord + Into<u64> {
-    /// The low bits of a number.
-    fn truncated(number: u64) -> Self;
-}
-
-impl Key for u32 {
-    fn truncated(number: u64) -> Self {
-        number as u32
-    }
-}
-
-impl Key for u64 {
-    fn truncated(number: u64) -> Self {
-        number
-    }
-}
 
 /// Sorts lanes by their keys, stably. All keys are below `range`. `sorted` becomes the sorted keys.
 ///
@@ -180,31 +154,6 @@ fn is_local<K: Key>(keys: &[K], range: u64) -> bool {
     distinct < 16 * BLOCK / 3
 }
 
-/// By how many bits keys are shifted to give their bucket: none where keys are so few that each has
-/// a bucket of its own.
-fn shift_for(n: usize, range: u64) -> u32 {
-    if range <= MOST_BUCKETS { 0 } else { shift_for_buckets(n, range) }
-}
-
-/// As [`shift_for`], where buckets are sorted afterwards, be there one key in each or more.
-pub(super) fn shift_for_buckets(n: usize, range: u64) -> u32 {
-    bits_below((n.div_ceil(BUCKET) as u64).next_power_of_two().clamp(1, MOST_BUCKETS / 2), range)
-}
-
-/// As [`shift_for_buckets`], for the columns of a tensor that are written entry by entry: an open line
-/// of each is to stay in the first cache, and the second cache to hold a bucket.
-pub(crate) fn shift_for_few(n: usize, range: u64) -> u32 {
-    /// The most buckets.
-    const FEW_BUCKETS: u64 = 1 << 7;
-    shift_for_buckets(n, range).max(bits_below(FEW_BUCKETS, range))
-}
-
-/// By how many bits keys are shifted to give one of so many buckets.
-fn bits_below(buckets: u64, range: u64) -> u32 {
-    let bits = 64 - range.saturating_sub(1).leading_zeros();
-    bits.saturating_sub(buckets.trailing_zeros())
-}
-
 /// Moves entries to their buckets, in their order. Gives the end of each bucket.
 fn partition<K: Key>(
     keys: &[K],
@@ -222,63 +171,6 @@ fn partition<K: Key>(
         }
     });
     partition.ends
-}
-
-/// Where entries go, each to a bucket of keys that are equal but for some low bits.
-pub(super) struct Partition {
-    shift: u32,
-    /// Entries that a thread moves.
-    chunk: usize,
-    /// For each chunk, and each bucket, the place of the next entry.
-    next: Vec<Vec<usize>>,
-    /// Where each bucket ends.
-    pub(super) ends: Vec<usize>,
-}
-
-impl Partition {
-    pub(super) fn new<K: Key>(keys: &[K], shift: u32, buckets: usize) -> Self {
-        let n = keys.len();
-        let chunk = n.div_ceil(threads(n)).max(BLOCK);
-        let mut next: Vec<Vec<usize>> = keys
-            .par_chunks(chunk)
-            .map(|keys| {
-                let mut counts = vec![0; buckets];
-                for &key in keys {
-                    counts[(key.into() >> shift) as usize] += 1;
-                }
-                counts
-            })
-            .collect();
-        // Counts become places: those of a bucket in the order of the chunks.
-        let mut ends = vec![0; buckets];
-        let mut place = 0;
-        for (bucket, end) in ends.iter_mut().enumerate() {
-            for count in &mut next {
-                (count[bucket], place) = (place, place + count[bucket]);
-            }
-            *end = place;
-        }
-        Self { shift, chunk, next, ends }
-    }
-
-    /// Gives each entry its place, once: `put` is given the first of some entries, and the place of each.
-    /// The keys are the same as before.
-    pub(super) fn run<K: Key>(&mut self, keys: &[K], put: &(impl Fn(usize, &[usize]) + Sync)) {
-        let Self { shift, chunk, next, .. } = self;
-        next.par_iter_mut().zip(keys.par_chunks(*chunk)).enumerate().for_each(
-            |(number, (next, keys))| {
-                let mut places = [0; BLOCK];
-                for (block, keys) in keys.chunks(BLOCK).enumerate() {
-                    let places = &mut places[..keys.len()];
-                    for (place, &key) in places.iter_mut().zip(keys) {
-                        let slot = &mut next[(key.into() >> *shift) as usize];
-                        (*place, *slot) = (*slot, *slot + 1);
-                    }
-                    put(number * *chunk + block * BLOCK, places);
-                }
-            },
-        );
-    }
 }
 
 /// Memory that a thread works in.

@@ -9,7 +9,7 @@ use super::expr::{Source, evaluate};
 use crate::coo::{Columns, Coo};
 use crate::error::Error;
 use crate::format::{Bound, Format, IndexExpr, LevelDomain};
-use crate::kernels::moving::sort::shift_for_few;
+use crate::kernels::moving::partition::shift_for_few;
 use crate::lower::bounds::Affine;
 use crate::lower::scatter::{Key, Scattered, is_wide, scatter};
 use crate::lower::sweep::sweep;

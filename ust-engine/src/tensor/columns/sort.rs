@@ -12,8 +12,9 @@ use super::order::{Ascent, ascent, heads, is_sorted};
 use crate::error::Error;
 use crate::format::{Bound, LevelDomain};
 use crate::kernels::moving::lanes::Lane;
+use crate::kernels::moving::partition::Key;
 use crate::kernels::moving::rows::sort_rows;
-use crate::kernels::moving::sort::{Key, sort, sort_buckets, sort_segments};
+use crate::kernels::moving::sort::{sort, sort_buckets, sort_segments};
 use crate::tensor::{StoredElement, Values};
 use crate::with_values;
 
