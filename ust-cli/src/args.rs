@@ -135,7 +135,8 @@ pub(crate) struct Convert {
 
 const RUN_HELP: &str = "\
 Expressions: `C(i,j) = A(i,k) * B(k,j)` sums over the indices that the result does not have; + - * / \
-and functions such as exp, max(a, b), where(mask, a, b); sum(k, ...), min(k, ...), any(k, ...); \
+and functions such as exp, max(a, b), where(mask, a, b); sum(k, ...), min(k, ...), any(k, ...) \
+(of truth values `s = A(i) > 0` says whether any is true, `s = sum(i, A(i) > 0)` how many are); \
 `C(i,j)<M(i,j)> = ...` computes where the mask M is; `... using min_plus` takes another semiring.
 
 With --json: {\"seconds\": [...], \"compile_seconds\": s, \"backend\": \"...\", \"result\": {...}}, the result \
