@@ -174,7 +174,10 @@ impl Compiled {
             SinkKind::Full => self.in_full(tensors, sizes, how)?,
             _ => {
                 let groups = self.groups(tensors, &sizes.extents, how)?;
-                self.rows(tensors, sizes, groups.as_deref(), how)?
+                let several = groups.as_ref().is_some_and(|groups| groups.len() > 1);
+                let rows = || self.rows(tensors, sizes, groups.as_deref(), how);
+                // The pool is entered once, not for the loops and again for what they collect.
+                if several { within(how.threads, usize::MAX, rows)? } else { rows()? }
             }
         };
         if sink.format == self.planned.format {
