@@ -47,8 +47,8 @@ impl<T: Real> Summed for InOrder<T> {
 impl<V: Vector> Summed for ByFours<V> {
     type Lane = V::Lane;
 
-    /// A row of up to four is summed without a branch that depends on how many there are: what belongs
-    /// to the next row is read, and left out.
+    /// A row of up to four, or of up to eight, is summed without a branch that depends on how many there
+    /// are: what belongs to the next row is read, and left out.
     #[inline(always)]
     unsafe fn row<I: Index>(
         a: *const V::Lane,
@@ -61,6 +61,11 @@ impl<V: Vector> Summed for ByFours<V> {
         unsafe {
             if n <= 4 && room >= 4 {
                 return V::Four::zero().plus_products(a, crd, x).first(n).total();
+            }
+            if n <= 8 && room >= 8 {
+                let sum = V::Four::zero().plus_products(a, crd, x);
+                let rest = V::Four::zero().plus_products(a.add(4), crd.add(4), x).first(n - 4);
+                return sum.add(rest).total();
             }
             let mut sums = [V::Four::zero(); 2];
             let mut p = 0;
