@@ -156,3 +156,20 @@ fn blocks_that_are_moved_leave_strays_behind() {
     assert_eq!(found, Tensor::from_coo(&empty.to_coo().unwrap(), &to).unwrap());
     assert_eq!(found.block_shape(), [2, 2, 2]);
 }
+
+/// Blocks of a format that keeps no order are sorted where that is asked for.
+#[test]
+fn blocks_in_any_order_are_sorted() {
+    let text =
+        "(i, j) -> (i / 2 : dense, j / 2 : compressed(nonordered), i % 2 : dense, j % 2 : dense)";
+    let format: Format = text.parse().unwrap();
+    let arrays = vec![vec![0_i32, 2, 3].into(), vec![1_i32, 0, 1].into()];
+    let values: Vec<f64> = (1..=12).map(f64::from).collect();
+    let parts = Parts::new(vec![vec![], arrays, vec![], vec![]], values);
+    let tensor = Tensor::from_parts(&format, &[4, 4], parts).unwrap();
+    for sorted in [tensor.sort_indices().unwrap(), tensor.sum_duplicates().unwrap()] {
+        assert_eq!(sorted.crd(1).unwrap().to_vec(), [0, 1, 1]);
+        let values = sorted.values().typed::<f64>().unwrap();
+        assert_eq!(values, [5.0, 6.0, 7.0, 8.0, 1.0, 2.0, 3.0, 4.0, 9.0, 10.0, 11.0, 12.0]);
+    }
+}

@@ -48,7 +48,8 @@ impl Tensor {
         self.rebuild_within(format, duplicates, fill, BuildOptions::default().memory_limit)
     }
 
-    fn rebuild_within(
+    /// As [`Tensor::convert_within`], even where the format is the same: entries are sorted.
+    pub(super) fn rebuild_within(
         &self,
         format: &Format,
         duplicates: Duplicates,
@@ -59,7 +60,7 @@ impl Tensor {
         let bound = format.bind(self.shape())?;
         let options = BuildOptions { duplicates, memory_limit, ..Default::default() };
         together(self.nse(), || {
-            if let Some(tensor) = in_whole_blocks(self, &bound, fill, options.memory_limit)? {
+            if let Some(tensor) = in_whole_blocks(self, &bound, fill, &options)? {
                 return Ok(tensor);
             }
             if let Some(tensor) = in_pieces(self, &bound, fill, options.memory_limit)? {

@@ -13,7 +13,7 @@ use crate::error::Error;
 use crate::format::{Bound, Format, Spelling};
 use crate::kernels::ask_for;
 use crate::pool::threads;
-use crate::tensor::{StoredElement, Tensor, Values};
+use crate::tensor::{BuildOptions, StoredElement, Tensor, Values};
 use crate::with_values;
 
 /// Blocks asked for ahead of their turn.
@@ -86,8 +86,9 @@ pub(in crate::tensor) fn in_whole_blocks(
     tensor: &Tensor,
     bound: &Bound,
     fill: Scalar,
-    memory_limit: u64,
+    options: &BuildOptions,
 ) -> Result<Option<Tensor>, Error> {
+    let &BuildOptions { duplicates, memory_limit, .. } = options;
     let (from, to) = (tensor.format(), bound.format());
     if !tensor.view().is_whole() || !fill.same(&tensor.fill()) {
         return Ok(None);
@@ -103,7 +104,7 @@ pub(in crate::tensor) fn in_whole_blocks(
     // Blocks as elements: of each, which it is.
     let Some(numbered) = numbered(tensor, block) else { return Ok(None) };
     let Some(head) = head(to, &above) else { return Ok(None) };
-    let moved = numbered.convert_within(&head, memory_limit)?;
+    let moved = numbered.rebuild_within(&head, duplicates, numbered.fill(), memory_limit)?;
     let mut arrays = moved.levels().to_vec();
     let bytes = arrays.iter().map(Arrays::bytes).sum::<usize>() as u64;
     arrays.resize_with(to.level_count(), Arrays::default);
