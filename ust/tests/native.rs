@@ -2,6 +2,7 @@
 
 use proptest::prelude::*;
 use ust::ops::{CancelToken, OpError, oracle};
+use ust::tensor::Parts;
 use ust::{Backend, Coo, Dtype, Error, Format, Tensor, einsum};
 
 const PRODUCT: &str = "y(i) = A(i,j) * x(j)";
@@ -31,6 +32,9 @@ const KERNELS: &[(&str, &[&str])] = &[
         &[
             "(i, j) -> (i : dense, j / 4 : dense, j % 4 : structured(2, 4)), crdWidth = 2",
             "(i, j) -> (i : dense, j / 4 : dense, j % 4 : structured(2, 4)), crdWidth = 8",
+            "(i, j) -> (i : dense, j / 4 : dense, j % 4 : structured(2, 4)), crdWidth = 16",
+            "(i, j) -> (i : dense, j / 4 : dense, j % 4 : structured(2, 4)), crdWidth = 64",
+            "2:4",
         ],
     ),
 ];
@@ -127,4 +131,26 @@ fn matrices_of_nothing_give_zeros() {
             }
         }
     }
+}
+
+/// Foreign coordinates may be signed, and of another width than the format would choose.
+#[test]
+fn groups_take_coordinates_of_any_kind() {
+    let format: Format = "2:4".parse().unwrap();
+    let a = Tensor::from_coo(&matrix([5, 70], &[1, 9, 14, 3, 5, 7], Dtype::F64), &format).unwrap();
+    let x: Vec<f64> = (0..70).map(|at| f64::from(at % 7) + 1.0).collect();
+    let x = Tensor::from_dense(&ndarray::Array1::from(x), &"Dense(1)".parse().unwrap()).unwrap();
+    let product = |a: &Tensor| einsum(PRODUCT).arg("A", a).arg("x", &x).run().unwrap();
+    let expected = product(&a.convert(&"CSR".parse().unwrap()).unwrap());
+    let crd = a.crd(2).unwrap().to_vec();
+    macro_rules! agrees {
+        ($($ty:ty)*) => {$(
+            let own: Vec<$ty> = crd.iter().map(|&c| c as $ty).collect();
+            let parts = Parts::new(vec![vec![], vec![], vec![own.into()]], a.values().clone());
+            let foreign = Tensor::from_parts(&format, &[5, 70], parts).unwrap();
+            // Values are multiples of a sixteenth: sums are exact in any order.
+            assert_eq!(product(&foreign), expected, stringify!($ty));
+        )*};
+    }
+    agrees!(u8 u16 u32 u64 i8 i16 i32 i64);
 }

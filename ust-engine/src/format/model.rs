@@ -1,5 +1,6 @@
 //! [`Format`]: dimensions, levels, the map between them and widths, checked as a whole.
 
+use std::borrow::Borrow;
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::sync::Arc;
 
@@ -75,6 +76,17 @@ impl Format {
             inner.hash = hasher.finish();
         }
         format
+    }
+
+    /// The format of dimensions with these names and levels of these texts, such as `i / 2 : dense`.
+    ///
+    /// # Errors
+    /// As for any text.
+    pub(crate) fn of_texts(
+        dims: &[impl Borrow<str>],
+        levels: &[String],
+    ) -> Result<Self, FormatError> {
+        format!("({}) -> ({})", dims.join(", "), levels.join(", ")).parse()
     }
 
     pub(super) fn inner(&self) -> &Inner {

@@ -200,7 +200,7 @@ fn tree_with(order: &[usize], first: Option<&str>) -> Result<Format, crate::Erro
     let texts = first.into_iter().chain(texts.skip(usize::from(first.is_some())));
     let levels: Vec<String> =
         order.iter().zip(texts).map(|(d, text)| format!("d{d} : {text}")).collect();
-    Ok(format!("({}) -> ({})", dims.join(", "), levels.join(", ")).parse()?)
+    Ok(Format::of_texts(&dims, &levels)?)
 }
 
 /// The format of a tensor that is converted into a tree.

@@ -101,5 +101,5 @@ pub(super) fn infer(
         format!("{} : {}", names[dim], source.descriptions()[dim].text)
     });
     let levels: Vec<String> = levels.collect();
-    Ok(format!("({}) -> ({})", names.join(", "), levels.join(", ")).parse()?)
+    Ok(Format::of_texts(&names, &levels)?)
 }

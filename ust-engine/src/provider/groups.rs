@@ -3,6 +3,7 @@
 
 use std::marker::PhantomData;
 
+use bytemuck::cast_slice;
 use ust_level_api::ir::interp::{Memory, ValuesMut, ValuesRef};
 use ust_level_api::{IndexArray, inventory};
 
@@ -59,13 +60,17 @@ impl Kernel for Product {
                                 Some(product::run(y, 1, parts, check, times))
                             }};
                         }
+                        // No coordinate is negative: signed ones are read as they are.
                         match crd {
                             IndexArray::U2(packed) => with!(groups::Packed::of(packed.bytes())),
                             IndexArray::U8(crd) => with!(&crd[..]),
                             IndexArray::U16(crd) => with!(&crd[..]),
                             IndexArray::U32(crd) => with!(&crd[..]),
                             IndexArray::U64(crd) => with!(&crd[..]),
-                            _ => None,
+                            IndexArray::I8(crd) => with!(cast_slice::<i8, u8>(crd)),
+                            IndexArray::I16(crd) => with!(cast_slice::<i16, u16>(crd)),
+                            IndexArray::I32(crd) => with!(cast_slice::<i32, u32>(crd)),
+                            IndexArray::I64(crd) => with!(cast_slice::<i64, u64>(crd)),
                         }
                     })*
                     _ => None,

@@ -35,36 +35,35 @@ pub(in crate::tensor) fn detour(tensor: &Tensor, bound: &Bound) -> Result<Option
     if makes_blocks && !tensor.has_padding() && stores_fill(tensor, tensor.fill()) {
         return Ok(None);
     }
-    let straight = is_direct(from, bound)?;
     let is_near = |from: &Format, to: &Bound| -> Result<bool, Error> {
         Ok(is_banded(from, to.format()) || is_plain(from, to)?)
     };
-    let is_way = |between: &Format| *between != *from && *between != *to;
-    if !is_banded(from, to) {
-        let theirs = if straight { None } else { reversed(to) };
-        for between in theirs.into_iter().chain(reversed(from)).filter(is_way) {
-            if let Ok(there) = between.bind(tensor.shape())
-                && is_near(from, &there)?
-                && is_near(&between, bound)?
-            {
+    // The first of some formats from which and to which a step is such.
+    type Is<'a> = &'a dyn Fn(&Format, &Bound) -> Result<bool, Error>;
+    let first = |ways: &mut dyn Iterator<Item = Format>, is: Is<'_>| -> Result<_, Error> {
+        for between in ways.filter(|between| between != from && between != to) {
+            // Extents may be too large for it.
+            let Ok(there) = between.bind(tensor.shape()) else { continue };
+            if is(from, &there)? && is(&between, bound)? {
                 return Ok(Some(between));
             }
+        }
+        Ok(None)
+    };
+    let straight = is_direct(from, bound)?;
+    if !is_banded(from, to) {
+        let theirs = if straight { None } else { reversed(to) };
+        let found = first(&mut theirs.into_iter().chain(reversed(from)), &is_near)?;
+        if found.is_some() {
+            return Ok(found);
         }
     }
     if straight {
         return Ok(None);
     }
-    // Level types may be missing, and extents too large: then the way is the plain one.
+    // Level types may be missing: then the way is the plain one.
     let rows = ["CSR", "CSC"].into_iter().filter_map(|name| Format::resolve(name, Some(2)).ok());
-    for between in rows.filter(is_way) {
-        if let Ok(there) = between.bind(tensor.shape())
-            && is_direct(from, &there)?
-            && is_direct(&between, bound)?
-        {
-            return Ok(Some(between));
-        }
-    }
-    Ok(None)
+    first(&mut { rows }, &is_direct)
 }
 
 /// Whether entries have to be sorted within bands of rows only: the first level is that of the other

@@ -2,6 +2,7 @@
 //! values are copied once.
 
 use std::borrow::Borrow;
+use std::ops::Range;
 
 use rayon::prelude::*;
 use ust_level_api::level::Wants;
@@ -32,7 +33,7 @@ pub(super) struct Alike {
 /// How two formats have the same blocks, in the same or another order, with the same or another
 /// order within; `None` where they do not, or what is above a block is not known apart from it.
 pub(super) fn alike(from: &Format, to: &Format) -> Option<Alike> {
-    let places = |own: std::ops::Range<usize>, others: std::ops::Range<usize>| {
+    let places = |own: Range<usize>, others: Range<usize>| {
         let place = |at: usize| {
             let expr = &to.levels()[at].expr;
             others.clone().find(|&other| from.levels()[other].expr == *expr)
@@ -75,8 +76,7 @@ fn written(
     let levels = exprs.zip(format.descriptions());
     let levels: Vec<String> =
         levels.map(|(expr, level)| format!("{expr} : {}", level.text)).collect();
-    let text = format!("({}) -> ({})", dims.join(", "), levels.join(", "));
-    let written = text.parse::<Format>().ok()?;
+    let written = Format::of_texts(dims, &levels).ok()?;
     written.with_widths(format.pos_width(), format.crd_width()).ok()
 }
 
@@ -143,7 +143,6 @@ fn numbered(tensor: &Tensor, block: usize) -> Option<Tensor> {
 /// For each place within a block of the other format, that in a block of this one. `within` says where
 /// the other's levels stand here.
 fn places(bound: &Bound, within: &[usize], block: usize) -> Vec<u32> {
-    let tail = bound.format().tail();
     let sizes: Vec<usize> = bound.levels().iter().map(|domain| domain.size as usize).collect();
     let stride = |at: usize| sizes[at + 1..].iter().product::<usize>();
     let mut places = Vec::with_capacity(block);
@@ -156,7 +155,6 @@ fn places(bound: &Bound, within: &[usize], block: usize) -> Vec<u32> {
         }
         places.push(at as u32);
     }
-    debug_assert!(within.iter().all(|&level| level >= tail), "levels within blocks");
     places
 }
 
