@@ -154,3 +154,35 @@ fn groups_take_coordinates_of_any_kind() {
     }
     agrees!(u8 u16 u32 u64 i8 i16 i32 i64);
 }
+
+/// Rows are read beyond their ends where that is quicker: what stands there has no part in them.
+#[test]
+fn rows_beside_infinite_ones_stay_as_they_are() {
+    let length = |row: usize| row / 2 % 12;
+    let entries = |row: usize| (0..length(row)).map(move |k| (row, (row * 5 + k * 3) % 60));
+    let places: Vec<(usize, usize)> = (0..200).flat_map(entries).collect();
+    let column =
+        |of: &dyn Fn(&(usize, usize)) -> usize| places.iter().map(|p| of(p) as i64).collect();
+    for (infinite, dtype) in [(f64::INFINITY, Dtype::F64), (f64::NAN, Dtype::F32)] {
+        let value =
+            |&(row, j): &(usize, usize)| if row % 2 == 1 { infinite } else { (j % 8) as f64 };
+        let values: Vec<f64> = places.iter().map(value).collect();
+        let coo =
+            Coo::new(vec![200, 60], vec![column(&|p| p.0), column(&|p| p.1)], values).unwrap();
+        let a = Tensor::from_coo(&coo, &"CSR".parse().unwrap()).unwrap().cast(dtype).unwrap();
+        let x: Vec<f64> = (0..60).map(|j| f64::from(j % 7) + 1.0).collect();
+        let dense = ndarray::Array1::from(x.clone());
+        let x_of = Tensor::from_dense(&dense, &"Dense(1)".parse().unwrap()).unwrap();
+        let x_of = x_of.cast(dtype).unwrap();
+        let y = einsum(PRODUCT).arg("A", &a).arg("x", &x_of).run().unwrap();
+        for row in (0..200).step_by(2) {
+            let expected: f64 = entries(row).map(|(_, j)| (j % 8) as f64 * x[j]).sum();
+            // Small integers: sums are exact in any order.
+            assert_eq!(
+                y.cast(Dtype::F64).unwrap().get_as::<f64>(&[row]).unwrap(),
+                expected,
+                "{row}"
+            );
+        }
+    }
+}

@@ -63,7 +63,7 @@ macro_rules! tests {
                 for (level, exact) in levels().into_iter().flat_map(|l| [(l, true), (l, false)]) {
                     // Every other row is short.
                     let lengths: Vec<usize> =
-                        (0..80).map(|i| if i % 2 == 0 { (i * 7) % 80 } else { i / 2 % 6 }).collect();
+                        (0..80).map(|i| if i % 2 == 0 { (i * 7) % 80 } else { i / 2 % 9 }).collect();
                     let mut pos = vec![0_i64];
                     for n in lengths {
                         pos.push(pos[pos.len() - 1] + n as i64);
