@@ -14,6 +14,7 @@ line in `src/contenders/python.rs`.
 
 import gc
 import json
+import re
 import sys
 import time
 
@@ -26,9 +27,17 @@ FORMATS = {
     "COO": lambda a: a.tocoo(),
     "CSR": lambda a: a.tocsr(),
     "CSC": lambda a: a.tocsc(),
-    "BSR(4, 4)": lambda a: a.tobsr((4, 4)),
     "DIA-J": lambda a: a.todia(),
 }
+
+
+def maker(name):
+    """What puts a matrix into a format, where SciPy has it."""
+    block = re.fullmatch(r"BSR\((\d+), (\d+)\)", name)
+    if block:
+        size = tuple(int(n) for n in block.groups())
+        return lambda a: a.tobsr(size) if all(n % m == 0 for n, m in zip(a.shape, size)) else None
+    return FORMATS.get(name)
 
 
 def read(path, threads):
@@ -50,14 +59,17 @@ def scipy_work(request, operands):
     a = operands["A"] if "A" in operands else None
     if op in ("csr-csc", "csr-bsr", "csr-dia"):
         to = {"csr-csc": "CSC", "csr-bsr": "BSR(4, 4)", "csr-dia": "DIA-J"}[op]
-        return lambda: FORMATS[to](a)
+        convert = maker(to)
+        return lambda: convert(a)
     if op == "dense-csr":
         cells = a.toarray()
         return lambda: sp.csr_array(cells)
-    make = FORMATS.get(request["format"])
+    make = maker(request["format"])
     if make is None or a is None or op not in ("spmv", "spmvt", "spmm32", "spmm128", "spgemm", "spadd"):
         return None
     a = make(a)
+    if a is None:
+        return None
     if op == "spgemm":
         return lambda: a @ a
     if op == "spadd":
@@ -67,6 +79,20 @@ def scipy_work(request, operands):
     if op == "spmvt":
         a = a.T
     return lambda: a @ dense
+
+
+def sorted_work(request, operands):
+    """Products whose rows are sorted afterwards, as those of others are."""
+    if request["op"] != "spgemm" or request["format"] != "CSR" or request["threads"] != 1:
+        return None
+    a = operands["A"]
+
+    def work():
+        c = a @ a
+        c.sort_indices()
+        return c
+
+    return work
 
 
 def numba_work(request, operands):
@@ -86,6 +112,15 @@ def numba_work(request, operands):
         a, b = operands["A"], operands["B"]
         y, kernel = np.empty((a.shape[0], b.shape[1]), a.dtype), jit(numba_spmm)
         arguments = (a.indptr, a.indices, a.data, b, y)
+    elif op == "sddmm":
+        m, kernel = operands["M"], jit(numba_sddmm)
+
+        def sampled():
+            values = np.empty_like(m.data)
+            kernel(m.indptr, m.indices, m.data, operands["A"], operands["B"], values)
+            return sp.csr_array((values, m.indices, m.indptr), shape=m.shape)
+
+        return sampled
     else:
         return None
 
@@ -113,12 +148,22 @@ def numba_spmm(pos, crd, values, b, c):
                 c[i, k] += value * b[j, k]
 
 
+def numba_sddmm(pos, crd, values, a, b, c):
+    for i in numba.prange(a.shape[0]):
+        for at in range(pos[i], pos[i + 1]):
+            j = crd[at]
+            total = a.dtype.type(0)
+            for k in range(a.shape[1]):
+                total += a[i, k] * b[j, k]
+            c[at] = values[at] * total
+
+
 def torch_work(request, operands):
     import torch
 
     torch.set_num_threads(request["threads"])
     op = request["op"]
-    if op not in ("spmv", "spmm32", "spmm128", "spgemm", "spadd"):
+    if op not in ("spmv", "spmm32", "spmm128", "spgemm", "spadd", "sddmm"):
         return None
 
     def made(a):
@@ -132,6 +177,8 @@ def torch_work(request, operands):
             return torch.sparse_coo_tensor(*entries, size=a.shape, is_coalesced=True)
         return None
 
+    if op == "sddmm":
+        return torch_sddmm(torch, made(operands["M"]), operands)
     a = made(operands["A"])
     if a is None:
         return None
@@ -144,7 +191,21 @@ def torch_work(request, operands):
     return lambda: a @ dense
 
 
-CONTENDERS = {"scipy": scipy_work, "numba": numba_work, "torch": torch_work}
+def torch_sddmm(torch, m, operands):
+    if m is None or m.layout != torch.sparse_csr:
+        return None
+    a, b = torch.from_numpy(operands["A"]), torch.from_numpy(operands["B"]).T
+
+    def work():
+        # It samples at the places of `m`, and leaves out its values.
+        c = torch.sparse.sampled_addmm(m, a, b, beta=0.0)
+        c.values().mul_(m.values())
+        return c
+
+    return work
+
+
+CONTENDERS = {"scipy": scipy_work, "scipy-sorted": sorted_work, "numba": numba_work, "torch": torch_work}
 
 
 def weights(n):

@@ -19,6 +19,10 @@ inventory::submit! { Contender {
     name: "scipy", about: "SciPy, with --python", prepare: |case, around| prepare("scipy", case, around),
 }}
 inventory::submit! { Contender {
+    name: "scipy-sorted", about: "SciPy, its products sorted as those of others are",
+    prepare: |case, around| prepare("scipy-sorted", case, around),
+}}
+inventory::submit! { Contender {
     name: "numba", about: "loops compiled by Numba, with --python",
     prepare: |case, around| prepare("numba", case, around),
 }}
@@ -109,7 +113,7 @@ impl Drop for Remote {
 fn prepare(who: &str, case: &Case<'_>, around: &Surroundings) -> Prepared {
     let Some(python) = &around.python else { return Ok(None) };
     // Tensors of rank 3 have no counterpart there.
-    if case.op.rank != 2 || case.op.name == "sddmm" {
+    if case.op.rank != 2 {
         return Ok(None);
     }
     let process = {

@@ -29,6 +29,7 @@ inputs! {
     false "rand16" "random(1000000x1000000, nnz=16000000, seed=1)"
     false "rand4" "random(1000000x1000000, nnz=4000000, seed=1)"
     false "graph" "rmat(scale=19, edges=8000000, seed=1)"
+    false "graph16" "rmat(scale=16, edges=500000, seed=1)"
     false "band9" "banded(1000000, diagonals=9)"
     false "blk4" "blocks(1000000x1000000, block=4x4, nse=16000000, seed=1)"
     false "blk16" "blocks(1000000x1000000, block=16x16, nse=16000000, seed=1)"

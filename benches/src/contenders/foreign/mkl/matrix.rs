@@ -123,7 +123,13 @@ impl<T: Number> Sparse<T> {
         tensor: &Tensor,
         format: &str,
     ) -> Result<Option<Self>, String> {
-        if !["CSR", "CSC", "BSR(4, 4)"].contains(&format) || tensor.nse() > i32::MAX as usize {
+        // Its blocks are squares.
+        let block = format.strip_prefix("BSR(").and_then(|rest| {
+            let (m, n) = rest.strip_suffix(')')?.split_once(", ")?;
+            m.parse::<c_int>().ok().filter(|_| m == n)
+        });
+        let known = block.is_some() || ["CSR", "CSC"].contains(&format);
+        if !known || tensor.nse() > i32::MAX as usize {
             return Ok(None);
         }
         let Some(arrays) = Rowwise::<T>::of(tensor) else { return Ok(None) };
@@ -136,12 +142,12 @@ impl<T: Number> Sparse<T> {
         // SAFETY: the type is that of the library's header; the arrays live as long as the handle.
         let code = unsafe {
             let end = start.add(1);
-            if kind == "bsr" {
-                if rows % 4 != 0 || columns % 4 != 0 {
+            if let Some(n) = block {
+                if rows % n != 0 || columns % n != 0 {
                     return Ok(None);
                 }
                 let create: CreateBlocks<T> = function(library, &name)?;
-                create(&mut handle, 0, ROW_MAJOR, rows / 4, columns / 4, 4, start, end, crd, values)
+                create(&mut handle, 0, ROW_MAJOR, rows / n, columns / n, n, start, end, crd, values)
             } else {
                 let create: Create<T> = function(library, &name)?;
                 create(&mut handle, 0, rows, columns, start, end, crd, values)
