@@ -48,6 +48,7 @@
 //! | `emit` | from IR to Cranelift's IR |
 //! | `recognise` | loops that microkernels exist for |
 //! | `products` | the one among them that multiplies a sparse matrix by a dense one |
+//! | `sampled` | the one among them that multiplies dense matrices where a sparse one has entries |
 //! | `spread` | those among them that add to what coordinates say |
 //! | `combined` | the one among them that multiplies a sparse matrix by a sparse one |
 //! | `shims` | growth and sorting, which machine code calls back |
@@ -63,6 +64,7 @@ mod kernel;
 mod math;
 mod products;
 mod recognise;
+mod sampled;
 mod shims;
 mod spread;
 #[cfg(test)]

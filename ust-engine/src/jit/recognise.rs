@@ -12,6 +12,7 @@ use ust_level_api::ir::{ArrayId, BinOp, Expr, Stmt, Var};
 
 use super::combined::combined;
 use super::products::products;
+use super::sampled::sampled;
 use super::spread::{entries, spread};
 
 /// Elements of an array from the sum of `at` on: the loop adds its variable, or an index that it
@@ -102,6 +103,19 @@ pub(super) enum Pattern {
         stamp: Expr,
         touched: Var,
     },
+    /// `out[p] = m[p] * sum for k in lo..hi of a[rows[p] * pitch + k] * b[crd[p] * stride + k]`, where
+    /// `a` may also stay in one row.
+    Sampled {
+        out: Stream,
+        m: Stream,
+        a: Stream,
+        rows: Option<(Stream, Expr)>,
+        b: Stream,
+        crd: Stream,
+        stride: Expr,
+        lo: Expr,
+        hi: Expr,
+    },
     /// `out[rows[p]] += a[p] * x[crd[p]]`.
     Entries { rows: ArrayId, crd: ArrayId, a: ArrayId, x: ArrayId, out: ArrayId },
     /// `at = next[crd[p]]; next[crd[p]] = at + 1; column[at] = number; out[at] = from[p]`.
@@ -121,7 +135,7 @@ pub(super) struct Scope<'a> {
 /// What a loop over `var` does, if a kernel can do it. `assigned` tells which variables are
 /// assigned anywhere.
 pub(super) fn recognise(var: Var, body: &[Stmt], assigned: &[bool]) -> Option<Pattern> {
-    let nests = [rows, products, scatter, spread, combined, entries];
+    let nests = [rows, products, sampled, scatter, spread, combined, entries];
     if let Some(found) = nests.iter().find_map(|of| of(var, body, assigned)) {
         return Some(found);
     }
@@ -337,7 +351,7 @@ impl<'a> Scope<'a> {
     }
 
     /// What is added to the variable in an index.
-    fn split(&self, var: Var, index: &Expr) -> Option<Vec<Expr>> {
+    pub(super) fn split(&self, var: Var, index: &Expr) -> Option<Vec<Expr>> {
         let (found, rest) = self.split_by(index, |term| (*term == Expr::Var(var)).then_some(()))?;
         let () = found;
         Some(rest)
@@ -363,7 +377,7 @@ impl<'a> Scope<'a> {
     }
 
     /// An element at the variable plus something, of an array that the loop does not write.
-    fn stream(&self, var: Var, expr: &Expr) -> Option<Stream> {
+    pub(super) fn stream(&self, var: Var, expr: &Expr) -> Option<Stream> {
         let Expr::Load(array, index) = expr else { return None };
         if self.written.contains(array) {
             return None;
@@ -472,7 +486,7 @@ impl<'a> Scope<'a> {
     }
 
     /// An index that is read at the variable, times something constant.
-    fn scaled(&self, var: Var, term: &Expr) -> Option<(Stream, Expr)> {
+    pub(super) fn scaled(&self, var: Var, term: &Expr) -> Option<(Stream, Expr)> {
         if let Some(crd) = self.stream(var, term) {
             return Some((crd, Expr::Int(1)));
         }

@@ -5,4 +5,5 @@ mod combined;
 mod patterns;
 mod products;
 mod random;
+mod sampled;
 mod spread;

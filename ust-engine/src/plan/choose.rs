@@ -113,6 +113,11 @@ pub(crate) fn choose(given: &Given<'_>) -> Result<(Planned, Vec<Tensor>), Error>
         true => sink,
         false => result.unsorted()?,
     };
+    if let Some(at) = shared(given, &format, rest, &sparse, &order).filter(|_| !worth[0]) {
+        let levels = result.levels.iter().map(|(expr, _)| expr.clone()).collect();
+        let kind = SinkKind::Shared { at };
+        sink = Sink { kind, format: format.clone(), levels, columns: Vec::new() };
+    }
     let shape: Vec<usize> = stage.result.iter().map(|&v| given.extents[v]).collect();
     sink.columns = columns(&sink.format.bind(&shape)?);
     let conversions: Vec<Option<Format>> = order
@@ -164,11 +169,43 @@ pub(crate) fn choose(given: &Given<'_>) -> Result<(Planned, Vec<Tensor>), Error>
     Ok((planned, tensors))
 }
 
+/// The one use without which nothing is done, where the result stores what it stores: the outer
+/// loops walk its levels alone, and come to each of its positions once.
+fn shared(
+    given: &Given<'_>,
+    format: &Format,
+    rest: Scalar,
+    sparse: &[usize],
+    order: &Order,
+) -> Option<usize> {
+    let stage = given.stage;
+    // What needs no other operand runs along its values.
+    let &[at] = sparse else { return None };
+    let (one, stored) = (&stage.uses[at], given.tensors[at].format());
+    let same = stage.uses.len() > 1
+        && !stage.visits_more
+        && one.dims == stage.result
+        && stored == format
+        && stored.is_unique()
+        && !stored.has_slices()
+        && order.converted[at].is_none()
+        && rest.same(&stage.dtype.zero());
+    let levels = stored.level_count();
+    let walked = |level: usize| {
+        order.steps.get(level).is_some_and(|step| step.walkers.contains(&(at, level)))
+    };
+    let own = |v: &usize| stage.result.contains(v);
+    let apart = order.steps[..levels.min(order.steps.len())]
+        .iter()
+        .all(|step| step.expr.vars().iter().all(own));
+    (same && apart && (0..levels).all(walked)).then_some(at)
+}
+
 /// Whether rows of the result would come more than once, because a coordinate that repeats is
 /// visited one by one.
 fn repeats(accesses: &[Access], order: &Order, sink: &Sink) -> bool {
     let depth = match sink.kind {
-        SinkKind::Full | SinkKind::Unsorted => return false,
+        SinkKind::Full | SinkKind::Shared { .. } | SinkKind::Unsorted => return false,
         SinkKind::Sorted { depth } => depth,
         SinkKind::Workspace { open, .. } => open,
     };
@@ -183,7 +220,7 @@ fn repeats(accesses: &[Access], order: &Order, sink: &Sink) -> bool {
 /// Whether the loops around a row visit coordinates in ascending order.
 fn is_ordered(accesses: &[Access], order: &Order, sink: &Sink) -> bool {
     let depth = match sink.kind {
-        SinkKind::Full | SinkKind::Unsorted => return true,
+        SinkKind::Full | SinkKind::Shared { .. } | SinkKind::Unsorted => return true,
         SinkKind::Sorted { depth } => depth,
         SinkKind::Workspace { open, .. } => open,
     };

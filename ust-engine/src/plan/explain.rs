@@ -110,6 +110,9 @@ fn one(
     }
     let how = match planned.sink.kind {
         SinkKind::Full => "combined in place".to_owned(),
+        SinkKind::Shared { at } => {
+            format!("in the positions of {}, whose levels are shared", label(at))
+        }
         SinkKind::Sorted { depth } => format!("rows appended in order, inside loop {depth}"),
         SinkKind::Workspace { open, .. } => {
             format!("combined in a dense row, which is emptied inside loop {open}")

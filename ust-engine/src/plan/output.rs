@@ -3,7 +3,7 @@
 use ust_level_api::IndexKind;
 use ust_level_api::ir::{ArrayId, BinOp, Builder, Elem, Expr, Var};
 
-use super::emit::{Emit, Input, State};
+use super::emit::{Emit, Input, Pos, State};
 use super::sink::SinkKind;
 use crate::format::IndexExpr;
 use crate::lower::emit as index;
@@ -13,7 +13,7 @@ use crate::ops::operator::Operator;
 #[derive(Clone, Debug)]
 pub(crate) struct Output {
     kind: SinkKind,
-    /// Full: the result's values. Else: the values of rows, growing.
+    /// In place: the result's values. Else: the values of rows, growing.
     values: ArrayId,
     /// For each column of rows, growing: of all levels above the block, or of all but the first.
     columns: Vec<ArrayId>,
@@ -62,10 +62,10 @@ impl Output {
         let elem = Elem::Value(input.rest.dtype());
         let long = Elem::Index(IndexKind::I64);
         let tail = sink.format.tail();
-        let full = sink.kind == SinkKind::Full;
+        let in_place = sink.kind.is_in_place();
         let mut output = Self {
             kind: sink.kind,
-            values: match full {
+            values: match in_place {
                 true => b.array("out", elem, true),
                 false => b.growing("out", elem),
             },
@@ -79,7 +79,7 @@ impl Output {
             stamp: None,
             touched: None,
         };
-        if full {
+        if in_place {
             return output;
         }
         let by_first = input.is_by_first();
@@ -100,7 +100,7 @@ impl Output {
     }
 
     pub(super) fn begin(&mut self, b: &mut Builder) {
-        if self.kind != SinkKind::Full {
+        if !self.kind.is_in_place() {
             self.row = Some(b.var("row", Expr::Int(0)));
         }
         if self.workspace.is_some() {
@@ -128,7 +128,7 @@ impl Output {
 
     /// Whether the result keeps single elements, each with coordinates of its own.
     pub(super) fn stores_elements(&self) -> bool {
-        self.kind != SinkKind::Full && self.tail == self.domains.len()
+        !self.kind.is_in_place() && self.tail == self.domains.len()
     }
 
     /// Number of coordinates of a row.
@@ -203,6 +203,13 @@ impl Emit<'_> {
                 }
                 self.sum(b, depth, state);
             }
+            SinkKind::Shared { at } if matches!(state.target, Target::None) => {
+                let mut state = state;
+                if let Some(Pos::One(base)) = self.position(at, &state) {
+                    state.target = Target::Block { array: output.values, base };
+                }
+                self.sum(b, depth, state);
+            }
             _ => self.sum(b, depth, state),
         }
     }
@@ -264,6 +271,9 @@ impl Emit<'_> {
 
     /// Whether these loops come to each place of the result once, so that nothing is there yet.
     fn is_once(&self, depth: usize) -> bool {
+        if let SinkKind::Shared { .. } = self.output.kind {
+            return true;
+        }
         let order = self.input.order;
         // What stands around the outermost loop is there in each of its parts.
         let whole = depth > 0 || self.part.is_none();
@@ -281,7 +291,11 @@ impl Emit<'_> {
     /// The place of an element in the block that the trailing full levels make.
     fn offset(&self, state: &State) -> Expr {
         let output = &self.output;
-        let from = if output.kind == SinkKind::Full { 0 } else { output.tail };
+        let from = match output.kind {
+            SinkKind::Full => 0,
+            SinkKind::Shared { .. } => output.domains.len(),
+            _ => output.tail,
+        };
         let mut offset = Expr::Int(0);
         for (level, expr) in self.input.sink.levels.iter().enumerate().skip(from) {
             let (size, lower) = &output.domains[level];

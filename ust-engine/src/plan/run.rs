@@ -142,7 +142,7 @@ impl Compiled {
     /// Whether coordinates of a result of this shape are as wide as was planned for.
     pub(crate) fn fits(&self, bound: &Bound) -> bool {
         let sink = &self.planned.sink;
-        sink.kind == SinkKind::Full || super::sink::columns(bound) == sink.columns
+        sink.kind.is_in_place() || super::sink::columns(bound) == sink.columns
     }
 
     /// Runs the loops, and assembles the result in the planned format.
@@ -172,6 +172,7 @@ impl Compiled {
         }
         let result = match sink.kind {
             SinkKind::Full => self.in_full(tensors, sizes, how)?,
+            SinkKind::Shared { at } => self.in_shared(tensors, at, sizes, how)?,
             _ => {
                 let groups = self.groups(tensors, &sizes.extents, how)?;
                 let several = groups.as_ref().is_some_and(|groups| groups.len() > 1);
@@ -309,7 +310,34 @@ impl Compiled {
                 how.limit
             )));
         };
-        let length = length as usize;
+        let values = self.in_place(tensors, length as usize, sizes, groups.as_deref(), how)?;
+        Ok(Tensor::from_full(bound, values, self.planned.fill))
+    }
+
+    /// Puts values where those of an operand stand, and gives a tensor that shares its levels.
+    fn in_shared(
+        &self,
+        tensors: &[&Tensor],
+        at: usize,
+        sizes: &Sizes,
+        how: Run<'_>,
+    ) -> Result<Tensor, Error> {
+        let groups = self.groups(tensors, &sizes.extents, how)?;
+        let length = tensors[at].nse();
+        let values = self.in_place(tensors, length, sizes, groups.as_deref(), how)?;
+        tensors[at].with_clean_values(values)
+    }
+
+    /// So many values, each put into its place or combined there.
+    fn in_place(
+        &self,
+        tensors: &[&Tensor],
+        length: usize,
+        sizes: &Sizes,
+        groups: Option<&[Parts]>,
+        how: Run<'_>,
+    ) -> Result<Values, Error> {
+        let rest = self.planned.rest;
         // Fresh memory that is read first is mapped twice.
         let prepares = self.adds || self.sets_all;
         let mut values = match prepares {
@@ -320,9 +348,9 @@ impl Compiled {
             if prepares {
                 self.prepare(values.typed_mut::<T>()?);
             }
-            self.fill(tensors, sizes, groups.as_deref(), how, values.typed_mut::<T>()?)?;
+            self.fill(tensors, sizes, groups, how, values.typed_mut::<T>()?)?;
         });
-        Ok(Tensor::from_full(bound, values, self.planned.fill))
+        Ok(values)
     }
 
     /// Gives every element the value where nothing is done, unless the loops do that.

@@ -3,6 +3,7 @@
 //! | kind | when | how |
 //! |---|---|---|
 //! | full | every level of the result is full | combined into place |
+//! | shared | the result stores what one operand stores, in the same format | in that operand's positions; levels are shared |
 //! | sorted | loops visit the result's rows in its own order, each once | appended |
 //! | workspace | the same, but for loops of a sum around the innermost coordinate | combined in a dense row, which is emptied when the loops of the sum are done |
 //! | unsorted | else | appended as it comes, sorted and combined afterwards |
@@ -38,6 +39,11 @@ const WIDEST: f64 = (1_u64 << 28) as f64;
 pub(crate) enum SinkKind {
     /// Every level of the result is full: combined into place.
     Full,
+    /// The result stores what this use stores, and shares its levels: put where that stands.
+    Shared {
+        /// The use.
+        at: usize,
+    },
     /// Rows are appended when so many loops are open.
     Sorted {
         /// Number of loops.
@@ -52,6 +58,13 @@ pub(crate) enum SinkKind {
     },
     /// Appended, sorted and combined afterwards.
     Unsorted,
+}
+
+impl SinkKind {
+    /// Whether every value has its place before the loops run.
+    pub(crate) fn is_in_place(self) -> bool {
+        matches!(self, Self::Full | Self::Shared { .. })
+    }
 }
 
 /// How results are collected, and where.

@@ -255,7 +255,7 @@ fn ones(mask: &[u8]) -> usize {
 }
 
 /// Whether coordinates reach every place of a tensor in this format, whoever made its arrays.
-pub(super) fn reaches_all(format: &crate::Format) -> bool {
+pub(crate) fn reaches_all(format: &crate::Format) -> bool {
     let compact = format.descriptions().iter().all(|level| level.props.compact);
     compact && !ends_in_padding(format) && !Operand::has_gaps(format)
 }

@@ -30,7 +30,8 @@ impl Emitter<'_, '_> {
         let count = self.b.ins().isub(hi, lo);
         let mut columns = None;
         let long = if let Pattern::Row { lo: left, hi: right, .. }
-        | Pattern::Products { lo: left, hi: right, .. } = &pattern
+        | Pattern::Products { lo: left, hi: right, .. }
+        | Pattern::Sampled { lo: left, hi: right, .. } = &pattern
         {
             // The bounds of the columns are read before the first row is known to be there.
             let some = self.b.create_block();
@@ -114,6 +115,29 @@ impl Emitter<'_, '_> {
                     reach,
                 ]);
                 self.call_at(kernel, &[pointer; 13], None, &args);
+            }
+            Pattern::Sampled { out, m, a, rows, b, crd, stride, .. } => {
+                let (first, width) = columns.expect("evaluated above");
+                let zero = self.const_int(0);
+                let (rows, pitch) = match rows {
+                    Some((rows, pitch)) => (self.start(rows, lo), self.int(pitch)),
+                    None => (zero, zero),
+                };
+                let args = [
+                    self.start(out, lo),
+                    self.start(m, lo),
+                    self.start(a, first),
+                    self.start(b, first),
+                    rows,
+                    pitch,
+                    self.start(crd, lo),
+                    self.int(stride),
+                    count,
+                    width,
+                    self.rest(crd, lo),
+                    self.get(self.arrays[b.array.0 as usize].len),
+                ];
+                self.call_at(kernel, &[pointer; 12], None, &args);
             }
             Pattern::Spread { pos, crd, a, x, out, places } => {
                 let base = |e: &mut Self, of: ArrayId| e.get(e.arrays[of.0 as usize].base);
@@ -255,6 +279,20 @@ impl Emitter<'_, '_> {
                 _ => None,
             };
         }
+        if let Pattern::Sampled { out, m, a, rows, b, crd, .. } = &pattern {
+            let elem = |of: &Stream| self.arrays[of.array.0 as usize].elem;
+            let rows = rows.as_ref().map_or(crd, |(rows, _)| rows);
+            return match (elem(crd), elem(m)) {
+                (Elem::Index(kind), Elem::Value(dtype))
+                    if elem(rows) == elem(crd)
+                        && [out, a, b].map(elem) == [Elem::Value(dtype); 3] =>
+                {
+                    let address = micro::address(Loop::Sampled(kind), dtype, self.options.strict)?;
+                    Some((pattern, dtype, address))
+                }
+                _ => None,
+            };
+        }
         if let Pattern::Entries { rows, crd, a, x, .. } = pattern {
             let elem = |array: ArrayId| self.arrays[array.0 as usize].elem;
             return match (elem(rows), elem(a)) {
@@ -302,6 +340,7 @@ impl Emitter<'_, '_> {
             Pattern::Row { a, crd, .. } => (a, Loop::TimesRow(kind(crd))),
             Pattern::Rows { .. }
             | Pattern::Products { .. }
+            | Pattern::Sampled { .. }
             | Pattern::Spread { .. }
             | Pattern::Combined { .. }
             | Pattern::Entries { .. }

@@ -7,6 +7,7 @@
 //! | `body` | the loops, written once over that trait |
 //! | `gather` | those that read where coordinates say, and sum rows |
 //! | `tiles` | those that keep a part of a row in registers |
+//! | `sampled` | those that sum products of rows where there is an entry |
 //! | `scatter`, `spread`, `combined` | those that write where coordinates say, without vectors |
 //!
 //! Every kernel is an `unsafe extern "C" fn`: pointers and counts in, at most one number out. What
@@ -17,6 +18,7 @@
 mod body;
 mod combined;
 mod gather;
+mod sampled;
 mod scatter;
 mod spread;
 #[cfg(test)]
@@ -66,6 +68,10 @@ pub(crate) enum Loop {
     /// touched`; `crd` ends at `end`, `pos` has `rows`, `mark` as many `places`. The kinds of
     /// coordinates and of marks.
     Combined(IndexKind, IndexKind),
+    /// `out[p] = m[p] * sum of a[rows[p] * pitch + k] * b[crd[p] * stride + k]` for each `p`:
+    /// `fn(out, m, a, b, rows, pitch, crd, stride, count, width, room, reach)`; `rows` may be null,
+    /// `crd` has `room` numbers, and `b` lies in an array of `reach`. Never exact.
+    Sampled(IndexKind),
     /// `out[rows[p]] += a[p] * x[crd[p]]` for each `p`: `fn(rows, crd, a, x, out, n)`.
     Entries(IndexKind),
     /// `at = next[crd[p]]; next[crd[p]] = at + 1; column[at] = number; out[at] = from[p]` for each
@@ -101,7 +107,8 @@ macro_rules! pick {
                 (Loop::Entries(kind), _) => spread::of_entries(kind, dtype),
                 (Loop::GatherDot(_) | Loop::Rows(..), true) => gather::exact(wanted, dtype),
                 (Loop::GatherDot(_) | Loop::Rows(..), false) => gather::$rows::fast(wanted, dtype),
-                (Loop::Dot, true) => None,
+                (Loop::Dot | Loop::Sampled(_), true) => None,
+                (Loop::Sampled(_), false) => sampled::$module::address(wanted, dtype),
                 // The order of factors may be another.
                 (Loop::TimesRow(_) | Loop::ScaledMultiplyAdd, true) => None,
                 (Loop::ScaledMultiplyAdd, false) => both!(scaled_multiply_add),

@@ -335,6 +335,53 @@ macro_rules! tests {
             }
 
             #[test]
+            fn products_of_rows_where_there_is_an_entry() {
+                type Sampled = unsafe extern "C" fn(
+                    *mut T, *const T, *const T, *const T, *const u32, isize, *const u32, isize,
+                    usize, usize, usize, usize,
+                );
+                let random = &mut random();
+                for level in levels() {
+                    for width in (0..70).chain([128, 200]) {
+                        for count in (0..20).chain([33]) {
+                            let [moves, large, ends] = [0, 1, 2].map(|_| random.below(2) == 1);
+                            let (stride, pitch) = (width + random.below(3), width + random.below(3));
+                            let a = numbers(random, 7 * pitch + width);
+                            let b = numbers(random, 9 * stride + width);
+                            let m = numbers(random, count);
+                            let rows: Vec<u32> = (0..count).map(|_| random.below(7) as u32).collect();
+                            // What follows the entries is asked for, and may be anything.
+                            let room = if ends { count } else { count + 40 };
+                            let crd: Vec<u32> = (0..room)
+                                .map(|p| if p < count { random.below(9) as u32 } else { u32::MAX })
+                                .collect();
+                            let mut out = vec![T::NAN; count + 1];
+                            // SAFETY: the signature is that which is documented, all rows lie in `a`
+                            // and `b`.
+                            unsafe {
+                                let f: Sampled = std::mem::transmute(kernel(
+                                    level, Loop::Sampled(IndexKind::U32), false,
+                                ));
+                                f(
+                                    out.as_mut_ptr(), m.as_ptr(), a.as_ptr(), b.as_ptr(),
+                                    if moves { rows.as_ptr() } else { std::ptr::null() },
+                                    pitch as isize, crd.as_ptr(), stride as isize, count, width,
+                                    room, if large { usize::MAX } else { b.len() },
+                                );
+                            }
+                            for p in 0..count {
+                                let row = if moves { rows[p] as usize * pitch } else { 0 };
+                                let column = crd[p] as usize * stride;
+                                let sum: T = (0..width).map(|k| a[row + k] * b[column + k]).sum();
+                                close(out[p], m[p] * sum, width as T);
+                            }
+                            assert!(out[count].is_nan());
+                        }
+                    }
+                }
+            }
+
+            #[test]
             fn rows_times_a_matrix() {
                 type Products = unsafe extern "C" fn(
                     *const u32, *const u32, *const T, *const T, *mut T,

@@ -42,6 +42,7 @@ use crate::lower::nest::{Operand, can_be_negative};
 use crate::ops::operator::Operator;
 use crate::ops::term::Term;
 use crate::tensor::Tensor;
+use crate::tensor::access::reaches_all;
 
 /// A stage, as far as its loops need to know it.
 pub(crate) struct Input<'a> {
@@ -75,7 +76,7 @@ impl Input<'_> {
         let nested = match self.sink.kind {
             SinkKind::Sorted { depth } => depth > 0,
             SinkKind::Workspace { open, .. } => open > 0,
-            SinkKind::Full | SinkKind::Unsorted => false,
+            SinkKind::Full | SinkKind::Shared { .. } | SinkKind::Unsorted => false,
         };
         let Some(step) = self.order.steps.first() else { return false };
         let plain = matches!(step.expr, IndexExpr::Var(_)) && self.order.first.is_empty();
@@ -118,7 +119,7 @@ pub(crate) struct Loops {
     pub(crate) split: Split,
     /// See [`Input::is_by_first`].
     pub(crate) by_first: bool,
-    /// Whether every element of a full result is set before it is combined with.
+    /// Whether every element of a result in place is set before it is combined with.
     pub(crate) sets_all: bool,
     /// Whether what a reduction has so far is written to memory and read again.
     pub(crate) in_memory: bool,
@@ -341,7 +342,11 @@ pub(crate) fn emit(input: &Input<'_>) -> Loops {
     emit.enter(&mut b, 0, state);
     emit.end_tables(&mut b);
     emit.output.end(&mut b);
-    let (by_first, sets_all) = (input.is_by_first(), emit.sets_all.get());
+    let by_first = input.is_by_first();
+    let sets_all = match input.sink.kind {
+        SinkKind::Shared { .. } => reaches_all(&input.sink.format),
+        _ => emit.sets_all.get(),
+    };
     let in_memory = emit.in_memory.get();
     Loops { function: b.finish(), arguments, split, by_first, sets_all, in_memory }
 }

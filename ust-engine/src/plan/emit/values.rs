@@ -58,7 +58,7 @@ impl Emit<'_> {
     }
 
     /// Where the element of a use is, once that is known.
-    fn position(&self, at: usize, state: &State) -> Option<Pos> {
+    pub(in crate::plan) fn position(&self, at: usize, state: &State) -> Option<Pos> {
         let access = &self.input.accesses[at];
         if !access.full {
             let complete = state.coordinates[at].len() == access.levels.len();

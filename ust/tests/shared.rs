@@ -1,0 +1,223 @@
+//! Results that have an element where one operand has one, and share its levels.
+
+use proptest::prelude::*;
+use ust::ops::{einsum, oracle};
+use ust::tensor::Parts;
+use ust::{Backend, Coo, Dtype, Format, IndexArray, Scalar, Tensor};
+
+const FORMATS: &[&str] = &[
+    "CSR",
+    "CSC",
+    "DCSR",
+    "COO",
+    "BSR(2, 3)",
+    "DIA-I",
+    "DIA-J",
+    "2:4",
+    "CSR, posWidth = 64, crdWidth = 16",
+    "(i, j) -> (i : dense, j : loose_compressed)",
+    "(i, j) -> (j : dense, i : compressed(nonordered))",
+    "(i, j) -> (i + j : compressed, i : dense)",
+];
+
+const BODIES: &[&str] = &[
+    "M(i,j) * A(i,k) * B(j,k)",
+    "M(i,j) * sum(k, A(i,k) * B(j,k))",
+    "M(i,j) * A(i,k) * B(i,k)",
+    "M(i,j) * x(j)",
+    "x(i) * M(i,j) * y(j) - M(i,j)",
+    "M(i,j) * max(k, A(i,k) + B(j,k))",
+    "M(i,j) * (x(i) + y(j))",
+];
+
+fn entries(size: usize, picks: &[(u32, i8)], groups: bool) -> Coo {
+    let mut crd = vec![Vec::new(), Vec::new()];
+    for (pick, _) in picks {
+        crd[0].push((*pick as usize % size) as i64);
+        let column = (*pick as usize / size % size) as i64;
+        // No more than two in each four.
+        crd[1].push(if groups { column / 2 * 2 } else { column });
+    }
+    let values: Vec<f64> = picks.iter().map(|(_, value)| f64::from(*value) / 4.0).collect();
+    Coo::new(vec![size, size], crd, values).unwrap()
+}
+
+fn dense(shape: [usize; 2], seed: u64) -> Tensor {
+    let number = |at: usize| ((at as f64 + 0.3) * (seed as f64 + 1.7)).sin();
+    let values = (0..shape[0] * shape[1]).map(number).collect();
+    let array = ust::ndarray::Array2::from_shape_vec(shape, values).unwrap();
+    Tensor::from_array(array.into_dyn()).unwrap()
+}
+
+fn vector(size: usize, seed: u64) -> Tensor {
+    let flat = dense([1, size], seed).to_dense::<f64>().unwrap();
+    Tensor::from_array(flat.into_shape_with_order(vec![size]).unwrap()).unwrap()
+}
+
+fn same(found: &Tensor, expected: &Tensor, what: &str) {
+    for i in 0..expected.shape()[0] {
+        for j in 0..expected.shape()[1] {
+            let both = [found, expected].map(|t| t.get(&[i, j]).unwrap());
+            assert!(oracle::close(both[0], both[1]), "{what}: {both:?} at {i}, {j}");
+        }
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(96))]
+
+    #[test]
+    fn products_where_a_matrix_has_entries(
+        size in 1_usize..20,
+        picks in proptest::collection::vec((any::<u32>(), any::<i8>()), 0..60),
+        (format, body) in (0..FORMATS.len(), 0..BODIES.len()),
+        (width, threads, strict) in (0_usize..40, 1_usize..3, any::<bool>()),
+        fill in prop_oneof![5 => Just(0.0), 1 => Just(1.5)],
+    ) {
+        let format: Format = FORMATS[format].parse().unwrap();
+        let (size, groups) = match format.name().as_deref() {
+            Some("2:4") => (size.next_multiple_of(4), true),
+            _ => (size, false),
+        };
+        let options = ust::tensor::BuildOptions { fill: Some(Scalar::F64(fill)), ..Default::default() };
+        let m = Tensor::from_coo_with(&entries(size, &picks, groups), &format, &options).unwrap();
+        let (a, b) = (dense([size, width], 1), dense([size, width], 2));
+        let [x, y] = [3, 4].map(|seed| vector(size, seed));
+        let text = format!("C(i,j) = {}", BODIES[body]);
+        // The identity of a maximum is not finite.
+        prop_assume!(width > 0 || !text.contains("max"));
+        let call = || {
+            let mut call = einsum(&text).threads(threads);
+            if strict {
+                call = call.strict();
+            }
+            for (name, tensor) in [("M", &m), ("A", &a), ("B", &b), ("x", &x), ("y", &y)] {
+                if text.contains(&format!("{name}(")) {
+                    call = call.arg(name, tensor);
+                }
+            }
+            call
+        };
+        let expected = oracle::evaluate(&call()).unwrap();
+        for backend in [Backend::Auto, Backend::CHECKED_JIT, Backend::INTERPRETER] {
+            let call = call().in_format(m.format()).backend(backend);
+            // What is not stored may be another value than the format can leave out.
+            let Ok(found) = call.run() else { continue };
+            let (format, shape, parts) = found.clone().into_parts();
+            Tensor::from_parts(&format, &shape, parts).unwrap();
+            same(&found, &expected, &text);
+        }
+    }
+}
+
+#[test]
+fn long_rows_of_wide_operands() {
+    let text = "C(i,j) = M(i,j) * A(i,k) * B(j,k)";
+    let numbers = |tensor: &Tensor| tensor.cast(Dtype::F64).unwrap().to_dense::<f64>().unwrap();
+    for format in ["CSR", "CSC", "COO", "DCSR"] {
+        for width in [8, 16, 31, 32, 45, 70] {
+            for (dtype, tolerance) in [(Dtype::F64, 1e-12), (Dtype::F32, 1e-4)] {
+                let coo = ust::generate::generate("random(60x50, nnz=900, seed=5)").unwrap();
+                let m = Tensor::from_coo(&coo, &format.parse().unwrap()).unwrap();
+                let m = m.cast(dtype).unwrap();
+                let a = dense([60, width], 1).cast(dtype).unwrap();
+                let b = dense([50, width], 2).cast(dtype).unwrap();
+                for threads in [1, 2] {
+                    let call = einsum(text).arg("M", &m).arg("A", &a).arg("B", &b).threads(threads);
+                    let expected = numbers(&oracle::evaluate(&call).unwrap());
+                    let found = call.in_format(m.format()).run().unwrap();
+                    assert!(found.same_structure(&m));
+                    for (found, expected) in numbers(&found).iter().zip(&expected) {
+                        let off = (found - expected).abs();
+                        assert!(
+                            off <= tolerance * width as f64,
+                            "{format} {width}: {found} {expected}"
+                        );
+                    }
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn the_plan_says_so_and_arrays_are_shared() {
+    let coo = entries(
+        50,
+        &(0..200).map(|n: u32| (n.wrapping_mul(2_654_435_761), n as i8)).collect::<Vec<_>>(),
+        false,
+    );
+    for (format, result, shares) in [
+        ("CSR", "CSR", true),
+        ("BSR(2, 3)", "BSR(2, 3)", true),
+        ("DIA-I", "DIA-I", true),
+        ("COO", "COO", true),
+        ("CSC", "CSR", false),
+    ] {
+        let m = Tensor::from_coo(&coo, &format.parse().unwrap()).unwrap();
+        let (a, b) = (dense([50, 8], 1), dense([50, 8], 2));
+        let call = einsum("C(i,j) = M(i,j) * A(i,k) * B(j,k)");
+        let call = call.arg("M", &m).arg("A", &a).arg("B", &b).format(result);
+        let kernel = call.prepare().unwrap();
+        let said = kernel.explain();
+        assert_eq!(
+            said.contains("in the positions of M, whose levels are shared"),
+            shares,
+            "{said}"
+        );
+        let c = kernel.run(&[&m, &a, &b]).unwrap();
+        assert_eq!(c.same_structure(&m), shares);
+        // Another tensor of the format, with other places.
+        let other = Tensor::from_coo(&entries(50, &[(7, 8), (900, 3)], false), m.format()).unwrap();
+        let c = kernel.run(&[&other, &a, &b]).unwrap();
+        same(
+            &c,
+            &oracle::evaluate(
+                &einsum("C(i,j) = M(i,j) * A(i,k) * B(j,k)")
+                    .arg("M", &other)
+                    .arg("A", &a)
+                    .arg("B", &b),
+            )
+            .unwrap(),
+            format,
+        );
+    }
+    // Where two tensors are sparse, entries of one alone are none of the result's.
+    let m = Tensor::from_coo(&coo, &"CSR".parse().unwrap()).unwrap();
+    let n = Tensor::from_coo(&entries(50, &[(7, 8)], false), &"CSR".parse().unwrap()).unwrap();
+    let c =
+        einsum("C(i,j) = M(i,j) * N(i,j)").arg("M", &m).arg("N", &n).format("CSR").run().unwrap();
+    assert!(c.nse() <= 1);
+}
+
+/// What no coordinate reaches in the operand is no element of the result.
+#[test]
+fn strays_stay_away() {
+    let from = |text: &str, shape: &[usize], levels: Vec<Vec<IndexArray>>, values: Vec<f64>| {
+        Tensor::from_parts(&text.parse().unwrap(), shape, Parts::new(levels, values)).unwrap()
+    };
+    let array = |words: Vec<u32>| IndexArray::from(words);
+    let signed = |words: Vec<i32>| IndexArray::from(words);
+    let tensors = [
+        from(
+            "DIA-J",
+            &[3, 3],
+            vec![vec![array(vec![0, 2]), signed(vec![0, 1])], vec![]],
+            vec![1.0, 2.0, 3.0, 100.0, 4.0, 5.0],
+        ),
+        from(
+            "(i, j) -> (i : dense, j : loose_compressed)",
+            &[2, 4],
+            vec![vec![], vec![array(vec![1, 2, 4, 6]), array(vec![9, 1, 9, 9, 0, 3])]],
+            vec![100.0, 1.0, 300.0, 100.0, 2.0, 3.0],
+        ),
+    ];
+    for m in tensors {
+        let x = Tensor::from_array(ust::ndarray::Array1::from(vec![2.0; m.shape()[1]]).into_dyn())
+            .unwrap();
+        let call = || einsum("C(i,j) = M(i,j) * x(j)").arg("M", &m).arg("x", &x);
+        let c = call().in_format(m.format()).run().unwrap();
+        same(&c, &oracle::evaluate(&call()).unwrap(), "strays");
+        assert!(c.values().typed::<f64>().unwrap().iter().all(|&v| v < 20.0), "{:?}", c.values());
+    }
+}
