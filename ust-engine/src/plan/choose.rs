@@ -113,7 +113,7 @@ pub(crate) fn choose(given: &Given<'_>) -> Result<(Planned, Vec<Tensor>), Error>
         true => sink,
         false => result.unsorted()?,
     };
-    if let Some(at) = shared(given, &format, rest, &sparse, &order).filter(|_| !worth[0]) {
+    if let Some(at) = shared(given, &format, rest, &sparse, &order).filter(|_| plain) {
         let levels = result.levels.iter().map(|(expr, _)| expr.clone()).collect();
         let kind = SinkKind::Shared { at };
         sink = Sink { kind, format: format.clone(), levels, columns: Vec::new() };
