@@ -128,7 +128,7 @@ impl Output {
 
     /// Whether the result keeps single elements, each with coordinates of its own.
     pub(super) fn stores_elements(&self) -> bool {
-        !self.kind.is_in_place() && self.tail == self.domains.len()
+        self.kind != SinkKind::Full && self.tail == self.domains.len()
     }
 
     /// Number of coordinates of a row.
