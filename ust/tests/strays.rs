@@ -88,3 +88,19 @@ fn kernels_that_were_prepared_without_strays_leave_them_out() {
         assert!(sum.same(&reached), "{sum}, not {reached}: {tensor:?}");
     }
 }
+
+#[test]
+fn strays_are_no_elements_of_what_shares_levels() {
+    for tensor in tensors() {
+        let x = vec![2.0; tensor.shape()[1]];
+        let x = Tensor::from_array(ust::ndarray::Array1::from(x).into_dyn()).unwrap();
+        let call = einsum("C(i,j) = A(i,j) * x(j)").arg("A", &tensor).arg("x", &x);
+        let found = call.in_format(tensor.format()).run().unwrap();
+        assert!(found.same_structure(&tensor));
+        let values = found.values().typed::<f64>().unwrap();
+        assert!(values.iter().all(|&value| value < 100.0), "{values:?}");
+        let sum = einsum("s = C(i,j)").arg("C", &found).run().unwrap();
+        let twice = einsum("s = 2 * A(i,j)").arg("A", &tensor).run().unwrap();
+        assert_eq!(sum, twice, "{tensor:?}");
+    }
+}
