@@ -48,8 +48,8 @@
 //! | `emit` | from IR to Cranelift's IR |
 //! | `recognise` | loops that microkernels exist for |
 //! | `products` | the one among them that multiplies a sparse matrix by a dense one |
-//! | `sampled` | the one among them that multiplies dense matrices where a sparse one has entries |
 //! | `spread` | those among them that add to what coordinates say |
+//! | `summed` | those among them that store a sum once it is whole |
 //! | `combined` | the one among them that multiplies a sparse matrix by a sparse one |
 //! | `shims` | growth and sorting, which machine code calls back |
 //! | `math` | functions of numbers that it has no instruction for |
@@ -64,9 +64,9 @@ mod kernel;
 mod math;
 mod products;
 mod recognise;
-mod sampled;
 mod shims;
 mod spread;
+mod summed;
 #[cfg(test)]
 mod tests;
 

@@ -12,8 +12,8 @@ use ust_level_api::ir::{ArrayId, BinOp, Expr, Stmt, Var};
 
 use super::combined::combined;
 use super::products::products;
-use super::sampled::sampled;
 use super::spread::{entries, spread};
+use super::summed::{rows, sampled};
 
 /// Elements of an array from the sum of `at` on: the loop adds its variable, or an index that it
 /// reads.
@@ -128,7 +128,7 @@ pub(super) struct Scope<'a> {
     changing: Vec<Var>,
     /// The arrays that are written.
     written: Vec<ArrayId>,
-    lets: HashMap<Var, Expr>,
+    pub(super) lets: HashMap<Var, Expr>,
     assigned: &'a [bool],
 }
 
@@ -177,59 +177,6 @@ pub(super) fn recognise(var: Var, body: &[Stmt], assigned: &[bool]) -> Option<Pa
             scope.constant(&value).then_some(Pattern::Fill { y, value })
         }
         Stmt::For { var: column, lo, hi, body } => scope.row(var, *column, lo, hi, body),
-        _ => None,
-    }
-}
-
-/// The two loops of a sparse matrix times a vector.
-fn rows(var: Var, body: &[Stmt], assigned: &[bool]) -> Option<Pattern> {
-    let body: Vec<&Stmt> = body.iter().filter(|s| !matches!(s, Stmt::Comment(_))).collect();
-    let [
-        ref names @ ..,
-        Stmt::Let(sum, Expr::Const(zero)),
-        Stmt::For { var: inner, lo, hi, body },
-        Stmt::Store(out, place, Expr::Var(value)),
-    ] = body[..]
-    else {
-        return None;
-    };
-    let mut scope = Scope::new(var, &[*out], assigned);
-    // The coordinate of the row, and nothing else.
-    match names {
-        [] => {}
-        [Stmt::Let(name, crd @ Expr::Load(_, at))]
-            if **at == Expr::Var(var) && !assigned[name.0 as usize] =>
-        {
-            scope.lets.insert(*name, crd.clone());
-        }
-        _ => return None,
-    }
-    let place = scope.expand(place);
-    let of_row = |term: &Expr| match term {
-        Expr::Load(places, at) if **at == Expr::Var(var) && places != out => Some(Some(*places)),
-        Expr::Var(row) if *row == var => Some(None),
-        _ => None,
-    };
-    let (places, at) = scope.split_by(&place, of_row)?;
-    let (Expr::Load(pos, first), Expr::Load(next, second)) = (lo, hi) else { return None };
-    let beside = **second == Expr::Var(var) + 1;
-    if **first != Expr::Var(var) || !beside || pos != next || value != sum {
-        return None;
-    }
-    // That is set where there is an entry, which nobody looks at here.
-    if body.iter().any(sets_constant) {
-        return None;
-    }
-    let own = |stream: &Stream| stream.at.is_empty().then_some(stream.array);
-    match recognise(*inner, body, assigned)? {
-        Pattern::GatherDot { target: Target::Var(into), a, crd, x, factor: None }
-            if into == *sum && zero.same(&zero.dtype().zero()) =>
-        {
-            let (a, crd, x) = (own(&a)?, own(&crd)?, own(&x)?);
-            let read = [*pos, crd, a, x];
-            let out = (!read.contains(out)).then_some(Stream { array: *out, at })?;
-            Some(Pattern::Rows { pos: *pos, crd, a, x, out, places })
-        }
         _ => None,
     }
 }

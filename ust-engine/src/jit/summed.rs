@@ -1,0 +1,119 @@
+//! Sums that are stored once they are whole: rows times a vector, and products of dense matrices where
+//! a sparse one has entries.
+
+use ust_level_api::ir::{ArrayId, Expr, Stmt, Var};
+
+use super::recognise::{Pattern, Scope, Stream, Target, recognise, sets_constant};
+
+/// `names; sum = 0; for inner in lo..hi { body }; out[place] = sum`.
+struct Summed<'a> {
+    names: Vec<&'a Stmt>,
+    sum: Var,
+    inner: Var,
+    lo: &'a Expr,
+    hi: &'a Expr,
+    body: &'a [Stmt],
+    out: ArrayId,
+    place: &'a Expr,
+}
+
+fn summed(body: &[Stmt]) -> Option<Summed<'_>> {
+    let body: Vec<&Stmt> = body.iter().filter(|s| !matches!(s, Stmt::Comment(_))).collect();
+    let [
+        ref names @ ..,
+        Stmt::Let(sum, Expr::Const(zero)),
+        Stmt::For { var: inner, lo, hi, body },
+        Stmt::Store(out, place, Expr::Var(value)),
+    ] = body[..]
+    else {
+        return None;
+    };
+    let whole = value == sum && zero.same(&zero.dtype().zero());
+    let (names, sum, inner, out) = (names.to_vec(), *sum, *inner, *out);
+    whole.then_some(Summed { names, sum, inner, lo, hi, body, out, place })
+}
+
+/// The two loops of a sparse matrix times a vector.
+pub(super) fn rows(var: Var, body: &[Stmt], assigned: &[bool]) -> Option<Pattern> {
+    let Summed { names, sum, inner, lo, hi, body, out, place } = summed(body)?;
+    let mut scope = Scope::new(var, &[out], assigned);
+    // The coordinate of the row, and nothing else.
+    match names[..] {
+        [] => {}
+        [Stmt::Let(name, crd @ Expr::Load(_, at))]
+            if **at == Expr::Var(var) && !assigned[name.0 as usize] =>
+        {
+            scope.lets.insert(*name, crd.clone());
+        }
+        _ => return None,
+    }
+    let place = scope.expand(place);
+    let of_row = |term: &Expr| match term {
+        Expr::Load(places, at) if **at == Expr::Var(var) && *places != out => Some(Some(*places)),
+        Expr::Var(row) if *row == var => Some(None),
+        _ => None,
+    };
+    let (places, at) = scope.split_by(&place, of_row)?;
+    let (Expr::Load(pos, first), Expr::Load(next, second)) = (lo, hi) else { return None };
+    let beside = **second == Expr::Var(var) + 1;
+    if **first != Expr::Var(var) || !beside || pos != next {
+        return None;
+    }
+    // That is set where there is an entry, which nobody looks at here.
+    if body.iter().any(sets_constant) {
+        return None;
+    }
+    let own = |stream: &Stream| stream.at.is_empty().then_some(stream.array);
+    match recognise(inner, body, assigned)? {
+        Pattern::GatherDot { target: Target::Var(into), a, crd, x, factor: None }
+            if into == sum =>
+        {
+            let (a, crd, x) = (own(&a)?, own(&crd)?, own(&x)?);
+            let read = [*pos, crd, a, x];
+            let out = (!read.contains(&out)).then_some(Stream { array: out, at })?;
+            Some(Pattern::Rows { pos: *pos, crd, a, x, out, places })
+        }
+        _ => None,
+    }
+}
+
+/// `sum = 0; for k in lo..hi { sum += m[p] * a[.. + k] * b[crd[p] * stride + k] }; out[p] = sum`, in a
+/// loop over `var`, which is `p`.
+pub(super) fn sampled(var: Var, body: &[Stmt], assigned: &[bool]) -> Option<Pattern> {
+    let Summed { names, sum, inner, lo, hi, body, out, place } = summed(body)?;
+    let Pattern::Dot { target: Target::Var(into), a, b, factor: Some(factor) } =
+        recognise(inner, body, assigned)?
+    else {
+        return None;
+    };
+    let mut scope = Scope::new(var, &[out], assigned);
+    for name in names {
+        scope.name(name)?;
+    }
+    let (lo, hi) = (scope.expand(lo), scope.expand(hi));
+    if into != sum || !scope.constant(&lo) || !scope.constant(&hi) {
+        return None;
+    }
+    let out = Stream { array: out, at: scope.split(var, &scope.expand(place))? };
+    let m = scope.stream(var, &scope.expand(&factor))?;
+    if [a.array, b.array].contains(&out.array) {
+        return None;
+    }
+    // The row that is read is the same for all, or read at the variable.
+    let row_of = |of: Stream| {
+        let at: Vec<Expr> = of.at.iter().map(|term| scope.expand(term)).collect();
+        if at.iter().all(|term| scope.constant(term)) {
+            return Some((Stream { at, ..of }, None));
+        }
+        let sum = at.into_iter().reduce(|a, b| a + b)?;
+        let (row, at) = scope.split_by(&sum, |term| scope.scaled(var, term))?;
+        Some((Stream { array: of.array, at }, Some(row)))
+    };
+    let (a, b) = match (row_of(a)?, row_of(b)?) {
+        // The one that moves is asked for ahead.
+        ((a, rows), (b, None)) => ((b, None), (a, rows?)),
+        (a, (b, Some(rows))) => (a, (b, rows)),
+    };
+    let ((a, rows), (b, (crd, stride))) = (a, b);
+    Some(Pattern::Sampled { out, m, a, rows, b, crd, stride, lo, hi })
+}
