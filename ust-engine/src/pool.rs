@@ -1,6 +1,7 @@
 //! Which threads work is done on.
 
 use std::collections::BTreeMap;
+use std::iter;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use rayon::{ThreadPool, ThreadPoolBuilder};
@@ -44,6 +45,32 @@ pub(crate) fn together<R: Send>(work: usize, f: impl FnOnce() -> R + Send) -> R 
     rayon::scope(|_| f())
 }
 
+/// Does jobs at the same time, the first of them on the caller's thread, so that it does not wait for
+/// a thread of the pool to wake up.
+///
+/// # Errors
+/// What a job says that failed; others are done nevertheless.
+pub(crate) fn apart<T: Send, E: Send>(
+    jobs: impl IntoIterator<Item = T>,
+    job: impl Fn(T) -> Result<(), E> + Sync,
+) -> Result<(), E> {
+    let mut jobs = jobs.into_iter();
+    let Some(first) = jobs.next() else { return Ok(()) };
+    let Some(second) = jobs.next() else { return job(first) };
+    let failed = Mutex::new(None);
+    let (run, lost) = (&job, &failed);
+    let run = move |job| {
+        if let Err(error) = run(job) {
+            *lost.lock().unwrap_or_else(PoisonError::into_inner) = Some(error);
+        }
+    };
+    rayon::in_place_scope(|scope| {
+        iter::once(second).chain(jobs).for_each(|job| scope.spawn(move |_| run(job)));
+        run(first);
+    });
+    failed.into_inner().unwrap_or_else(PoisonError::into_inner).map_or(Ok(()), Err)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -56,6 +83,21 @@ mod tests {
         assert_eq!((count(1, LITTLE), count(2, LITTLE), count(3, LITTLE)), (1, 2, 3));
         assert_eq!((count(9, LITTLE), count(1, LITTLE - 1)), (3, 3));
     }
+
+    #[test]
+    fn every_job_is_done_and_what_failed_is_told() {
+        let done = std::sync::atomic::AtomicUsize::new(0);
+        let job = |n: usize| {
+            done.fetch_add(1 << (4 * n), std::sync::atomic::Ordering::Relaxed);
+            if n == 2 { Err(n) } else { Ok(()) }
+        };
+        assert_eq!(
+            (apart(0..2, job), apart(0..0, job), apart(0..5, job)),
+            (Ok(()), Ok(()), Err(2))
+        );
+        assert_eq!(done.into_inner(), 0x1_1122);
+    }
+
     #[test]
     fn steps_that_belong_together_stay_in_the_pool() {
         let inside = || rayon::current_thread_index().is_some();

@@ -9,7 +9,6 @@ use cranelift_codegen::control::ControlPlane;
 use cranelift_frontend::FunctionBuilderContext;
 use cranelift_jit::{JITBuilder, JITModule};
 use cranelift_module::{Module, default_libcall_names};
-use rayon::prelude::*;
 use ust_level_api::ir::interp::{Memory, Param, RunError};
 use ust_level_api::ir::{Function, validate};
 
@@ -17,6 +16,7 @@ use super::bind::{self, CONTEXT, DETAIL, HEADER, INDEX};
 use super::emit::{self, Site};
 use super::shims::Context as Callback;
 use super::{JitError, Options, host};
+use crate::pool::apart;
 
 /// Machine code: reads the table, gives 0 or the number of the [`Site`] where it ended, plus one.
 type Entry = unsafe extern "C" fn(*mut u64) -> u64;
@@ -173,7 +173,7 @@ impl Kernel {
         let Some(first) = groups.iter().flatten().next() else { return Ok(()) };
         let mut shared = vec![0; self.words];
         self.fill(&mut shared, first.as_ref(), memory)?;
-        groups.par_iter().try_for_each(|group| {
+        apart(groups, |group| {
             let mut table = shared.clone();
             for params in group {
                 check()?;

@@ -1,5 +1,4 @@
-//! Diagonals times a vector: a strip of rows at a time, so that what it gives stays in the closest
-//! cache until every diagonal has added to it.
+//! Diagonals times a vector, some of them at a time.
 
 use std::array::from_fn;
 use std::ops::Range;
@@ -29,11 +28,9 @@ pub(crate) struct Diagonals<'a, T> {
 /// A stretch of a diagonal, and the numbers of the vector that it multiplies.
 type Pair<'a, T> = (&'a [T], &'a [T]);
 
-/// Bytes of the result that are formed at a time.
-const STRIP: usize = 16 << 10;
-
 impl<T: Number> Diagonals<'_, T> {
-    /// Adds the products of some diagonals with `x` to rows from `first` on, `y`.
+    /// Adds the products of some diagonals with `x` to rows from `first` on, `y`, which are passed
+    /// over several times: no more of them than the closest cache holds are quickest.
     pub(crate) fn times(&self, which: Range<usize>, first: usize, x: &[T], y: &mut [T]) {
         self.times_at(level(), which, first, x, y);
     }
@@ -46,7 +43,7 @@ impl<T: Number> Diagonals<'_, T> {
             #[cfg(target_arch = "x86_64")]
             Level::Avx2 => unsafe { self.avx2(which, first, x, y) },
             // SAFETY: every machine has it.
-            Level::Portable => unsafe { self.strips::<T::Portable>(which, first, x, y) },
+            Level::Portable => unsafe { self.strip::<T::Portable>(which, first, x, y) },
         }
     }
 
@@ -54,43 +51,39 @@ impl<T: Number> Diagonals<'_, T> {
     #[target_feature(enable = "avx512f,avx2,fma")]
     fn avx512(&self, which: Range<usize>, first: usize, x: &[T], y: &mut [T]) {
         // SAFETY: the machine has the instructions.
-        unsafe { self.strips::<T::Avx512>(which, first, x, y) }
+        unsafe { self.strip::<T::Avx512>(which, first, x, y) }
     }
 
     #[cfg(target_arch = "x86_64")]
     #[target_feature(enable = "avx2,fma")]
     fn avx2(&self, which: Range<usize>, first: usize, x: &[T], y: &mut [T]) {
         // SAFETY: the machine has the instructions.
-        unsafe { self.strips::<T::Avx2>(which, first, x, y) }
+        unsafe { self.strip::<T::Avx2>(which, first, x, y) }
     }
 
     /// # Safety
     /// As of [`Vector`], here and below.
     #[inline(always)]
-    unsafe fn strips<V: Vector<Lane = T>>(
+    unsafe fn strip<V: Vector<Lane = T>>(
         &self,
         which: Range<usize>,
         first: usize,
         x: &[T],
         y: &mut [T],
     ) {
-        let each = STRIP / size_of::<T>();
-        for (at, y) in y.chunks_mut(each).enumerate() {
-            let start = first + at * each;
-            let strip = start..start + y.len();
-            let mut next = which.start;
-            while next < which.end {
-                // Several at once load and store the result less often. SAFETY: as the caller says.
-                next += unsafe {
-                    match which.end - next {
-                        1 => self.together::<V, 1>(next, &strip, x, y),
-                        2 => self.together::<V, 2>(next, &strip, x, y),
-                        3 => self.together::<V, 3>(next, &strip, x, y),
-                        5 => self.together::<V, 5>(next, &strip, x, y),
-                        _ => self.together::<V, 4>(next, &strip, x, y),
-                    }
-                };
-            }
+        let strip = first..first + y.len();
+        let mut next = which.start;
+        while next < which.end {
+            // Several at once load and store the result less often. SAFETY: as the caller says.
+            next += unsafe {
+                match which.end - next {
+                    1 => self.together::<V, 1>(next, &strip, x, y),
+                    2 => self.together::<V, 2>(next, &strip, x, y),
+                    3 => self.together::<V, 3>(next, &strip, x, y),
+                    5 => self.together::<V, 5>(next, &strip, x, y),
+                    _ => self.together::<V, 4>(next, &strip, x, y),
+                }
+            };
         }
     }
 
@@ -182,8 +175,7 @@ mod tests {
 
     #[test]
     fn diagonals_of_any_shape_times_a_vector() {
-        let strip = STRIP / size_of::<f64>();
-        for [rows, columns] in [[1, 1], [5, 9], [9, 5], [40, 1], [1, 40], [3 * strip / 2, strip]] {
+        for [rows, columns] in [[1, 1], [5, 9], [9, 5], [40, 1], [1, 40], [3000, 2000]] {
             let all = -(rows as i32 - 1)..columns as i32;
             let offsets: Vec<i32> = all.step_by((rows + columns) / 7 + 1).collect();
             for along in [Along::Rows, Along::Columns] {

@@ -12,7 +12,7 @@ use crate::format::Bound;
 use crate::tensor::rows::Rows;
 use crate::tensor::{Tensor, Values, joined};
 
-/// What one part of the outermost loop has collected.
+/// What parts of the outermost loop that follow each other have collected.
 pub(super) struct Part {
     /// For each level above the trailing full ones, the coordinates; but not for the first, where
     /// there are `starts`.
@@ -191,19 +191,23 @@ fn column(parts: Vec<(GrowColumn, usize)>) -> IndexColumn {
     of!(U32, I32, I64)
 }
 
-/// Where the rows of each round of a part of the outermost loop begin.
+/// Where the rows of each round of some parts of the outermost loop begin, which follow each other.
+#[derive(Default)]
 pub(super) struct Starts {
     /// The first round.
-    first: usize,
-    pub(super) rows: Vec<i64>,
+    first: Option<usize>,
+    rows: Vec<i64>,
 }
 
 impl Starts {
-    /// For a part of a loop that runs so often.
-    pub(super) fn new((lo, hi): (i64, i64), rounds: u64) -> Self {
+    /// Those of the next part of a loop that runs so often.
+    pub(super) fn of(&mut self, (lo, hi): (i64, i64), rounds: u64) -> &mut [i64] {
         let rounds = i64::try_from(rounds).unwrap_or(i64::MAX);
         let (lo, hi) = (lo.clamp(0, rounds), hi.clamp(0, rounds));
-        Self { first: lo as usize, rows: vec![0; (hi - lo).max(0) as usize] }
+        let first = *self.first.get_or_insert(lo as usize);
+        let before = (lo as usize).saturating_sub(first);
+        self.rows.resize(before + (hi - lo).max(0) as usize, 0);
+        &mut self.rows[before..]
     }
 }
 
@@ -215,7 +219,7 @@ fn rounds_of(parts: &[Part], rounds: u64) -> Option<IndexColumn> {
     let mut base = 0;
     for part in parts {
         let Starts { first, rows } = part.starts.as_ref()?;
-        starts.resize((*first).max(starts.len()), base);
+        starts.resize(first.unwrap_or(0).max(starts.len()), base);
         starts.extend(rows.iter().map(|row| base + row));
         base += part.rows as i64;
     }

@@ -19,8 +19,9 @@ pub(crate) struct Output {
     columns: Vec<ArrayId>,
     /// Where the outermost loop runs through the first level: for each round, its first row.
     starts: Option<ArrayId>,
-    /// One element: the number of rows.
-    count: Option<ArrayId>,
+    /// Two elements: the number of rows, and that of dense rows that were combined in. They run on
+    /// from one part of the outermost loop to the next.
+    counts: Option<ArrayId>,
     workspace: Option<Workspace>,
     /// Size and lowest coordinate of each level of the result.
     domains: Vec<(Expr, Expr)>,
@@ -71,7 +72,7 @@ impl Output {
             },
             columns: Vec::new(),
             starts: None,
-            count: None,
+            counts: None,
             workspace: None,
             domains,
             tail,
@@ -87,7 +88,7 @@ impl Output {
         output.columns = columns
             .map(|(level, &kind)| b.growing(&format!("out{level}_crd"), Elem::Index(kind)))
             .collect();
-        output.count = Some(b.array("rows", long, true));
+        output.counts = Some(b.array("rows", long, true));
         output.starts = by_first.then(|| b.array("row_starts", long, true));
         if let SinkKind::Workspace { .. } = sink.kind {
             output.workspace = Some(Workspace {
@@ -100,18 +101,23 @@ impl Output {
     }
 
     pub(super) fn begin(&mut self, b: &mut Builder) {
-        if !self.kind.is_in_place() {
-            self.row = Some(b.var("row", Expr::Int(0)));
+        if let Some(counts) = self.counts {
+            let row = b.load(counts, Expr::Int(0));
+            self.row = Some(b.var("row", row));
         }
-        if self.workspace.is_some() {
-            self.stamp = Some(b.var("stamp", Expr::Int(0)));
+        if let (Some(_), Some(counts)) = (&self.workspace, self.counts) {
+            let stamp = b.load(counts, Expr::Int(1));
+            self.stamp = Some(b.var("stamp", stamp));
             self.touched = Some(b.var("touched", Expr::Int(0)));
         }
     }
 
     pub(super) fn end(&self, b: &mut Builder) {
-        if let (Some(count), Some(row)) = (self.count, self.row) {
-            b.store(count, Expr::Int(0), row.into());
+        let Some(counts) = self.counts else { return };
+        for (at, count) in [self.row, self.stamp].into_iter().enumerate() {
+            if let Some(count) = count {
+                b.store(counts, Expr::Int(at as i64), count.into());
+            }
         }
     }
 

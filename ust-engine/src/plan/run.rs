@@ -2,6 +2,7 @@
 //! result where it is sparse.
 
 mod rows;
+mod shares;
 
 use std::sync::atomic::AtomicUsize;
 
@@ -44,9 +45,9 @@ pub(crate) struct Compiled {
     apart: bool,
     /// Whether the loops combine with what is in memory already.
     adds: bool,
-    /// Whether the loops set every element of a result that is stored in full.
+    /// Whether every element of a result that is stored in full is set, whatever it held.
     sets_all: bool,
-    /// Most rows that a part of the last run collected: the next is likely to do the same.
+    /// Rows that the last run collected: the next is likely to do the same.
     collected: AtomicUsize,
 }
 
@@ -55,6 +56,10 @@ const PARALLEL: f64 = 100_000.0;
 
 /// Parts that a thread's share is cut into where a run may be cancelled.
 const PARTS_BETWEEN_CANCELS: usize = 32;
+
+/// Parts that a thread's share of loops that collect rows is cut into: what is stored says little of
+/// how much there is to do, and threads that are done help the others.
+const PARTS_OF_ROWS: usize = 8;
 
 /// Parts of the outermost loop that run one after another, and those of each thread.
 type Parts = SmallVec<[(i64, i64); 1]>;
@@ -123,7 +128,7 @@ impl Compiled {
         let reduce = stage.reduce.as_ref().map(|(op, _)| op.clone());
         let reduced = stage.reduce.as_ref().map_or(Vec::new(), |(_, indices)| indices.clone());
         let adds = planned.loops.combines();
-        let sets_all = planned.loops.sets_all && chosen.executable.runs_loops();
+        let sets_all = chosen.executable.sets_all(planned.loops.sets_all);
         Ok(Self {
             planned,
             along: None,
@@ -226,7 +231,16 @@ impl Compiled {
             true => 1,
             false => how.threads.max(1),
         };
-        let each = if how.cancel.is_some() { PARTS_BETWEEN_CANCELS } else { 1 };
+        let each = match how.cancel {
+            Some(_) => PARTS_BETWEEN_CANCELS,
+            None if threads > 1
+                && !self.planned.sink.kind.is_in_place()
+                && !self.is_around_all() =>
+            {
+                PARTS_OF_ROWS
+            }
+            None => 1,
+        };
         if threads * each == 1 {
             return Ok(None);
         }

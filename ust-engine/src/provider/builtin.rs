@@ -43,8 +43,8 @@ impl Executable for Program {
         false
     }
 
-    fn runs_loops(&self) -> bool {
-        true
+    fn sets_all(&self, loops: bool) -> bool {
+        loops
     }
 
     fn describe(&self) -> String {
@@ -109,8 +109,8 @@ mod jit {
             Kernel::run_apart(self, groups, memory, check)
         }
 
-        fn runs_loops(&self) -> bool {
-            true
+        fn sets_all(&self, loops: bool) -> bool {
+            loops
         }
 
         fn describe(&self) -> String {

@@ -70,7 +70,10 @@ impl Kernel for Product {
                         let place = |bound: i64| bound.clamp(stored.0, stored.1) as usize;
                         let mut all = parts.iter().flatten();
                         // Of nothing there may be no part at all.
-                        let Some(&first) = all.next() else { return Some(Ok(())) };
+                        let Some(&first) = all.next() else {
+                            y.fill(0.0);
+                            return Some(Ok(()));
+                        };
                         let which = place(first.0)..place(all.last().unwrap_or(&first).1);
                         let rows = y.len();
                         let matrix = Diagonals { offsets, values, along: self.0, rows };

@@ -75,8 +75,10 @@ pub struct Plan<'a> {
     /// Each use of a tensor.
     pub operands: Vec<Access<'a>>,
     /// What the loops write. Of a tensor that is stored in full, `out`: its values, which begin with
-    /// [`Access::fill`]; arrays that follow are room for the loops. Else rows: `out` grows by a block of values for each, and `out<level>_crd`
-    /// by a coordinate for each level above the block; `rows` is one element, their number. Where
+    /// [`Access::fill`]; arrays that follow are room for the loops. Else rows: `out` grows by a block
+    /// of values for each, and `out<level>_crd` by a coordinate for each level above the block. The
+    /// first element of `rows` is their number: the loops find that of the parts that were run
+    /// before, and add their own. The second counts what the loops combine, likewise. Where
     /// `row_starts` is declared, there is no column for level 0: each round of the outermost loop
     /// writes the number of its first row, counted from the first round of the part. Arrays that
     /// follow are room for the loops.
@@ -180,9 +182,10 @@ pub trait Executable: fmt::Debug + Send + Sync {
         true
     }
 
-    /// Whether it runs the loops as they are written: a result that they set themselves does not
-    /// have to begin with its fill value.
-    fn runs_loops(&self) -> bool {
+    /// Whether it sets every element of a result that is stored in full, which does not have to
+    /// begin with its fill value then. `loops`: whether the loops do, as they are written.
+    fn sets_all(&self, loops: bool) -> bool {
+        let _ = loops;
         false
     }
 

@@ -4,16 +4,16 @@ use std::fmt;
 use std::marker::PhantomData;
 use std::ops::Range;
 
-use rayon::prelude::*;
-use ust_level_api::Dtype;
 use ust_level_api::ir::Elem;
 use ust_level_api::ir::interp::{Memory, Param};
+use ust_level_api::{Dtype, Scalar};
 
 use super::{Access, Executable, Groups, Offer, Plan, Provider};
 use crate::error::Error;
 use crate::format::{Format, IndexExpr};
 use crate::ops::Operator;
 use crate::ops::term::Term;
+use crate::pool::apart;
 
 /// The matrix of a plan that is `y(i) = A(i,j) * x(j)` with vectors stored in full, of f32 or f64
 /// throughout, or why it is none.
@@ -41,7 +41,8 @@ pub(super) fn matrix<'p, 'a>(plan: &'p Plan<'a>) -> Result<&'p Access<'a>, &'sta
         Elem::Index(_) => None,
     });
     let real = matches!(a.dtype, Dtype::F32 | Dtype::F64);
-    if !real || !values.eq([a.dtype; 3]) || !a.fill.same(&a.dtype.zero()) {
+    let zero = |fill: Scalar| fill.same(&a.dtype.zero());
+    if !real || !values.eq([a.dtype; 3]) || !zero(a.fill) || !zero(plan.result.fill) {
         return Err("it takes f32 or f64 throughout, with fill value 0");
     }
     match plan.strict {
@@ -70,8 +71,7 @@ pub(super) trait Kernel: fmt::Debug + Send + Sync + Sized + 'static {
     /// The kernel for a plan, or why there is none.
     fn of(plan: &Plan<'_>) -> Result<Self, &'static str>;
 
-    /// Adds the products to the result, part by part. None for memory that is not what the plan
-    /// said.
+    /// Sets the result, part by part. None for memory that is not what the plan said.
     fn run(
         &self,
         parts: &Parts,
@@ -145,6 +145,10 @@ impl<K: Kernel> Executable for Ready<K> {
         K::BY_ROWS
     }
 
+    fn sets_all(&self, _: bool) -> bool {
+        true
+    }
+
     fn describe(&self) -> String {
         format!("native, {}", self.0.describe())
     }
@@ -158,9 +162,12 @@ fn part(params: &[Param]) -> (i64, i64) {
     }
 }
 
-/// Runs groups of ranges of rounds, which follow each other, at the same time. A round writes
-/// `height` elements of `y`; `times` gets rounds and what they write.
-pub(super) fn run<T: Send>(
+/// Bytes of the result that are formed at a time: they stay in the closest cache.
+const STRIP: usize = 16 << 10;
+
+/// Runs groups of ranges of rounds, which follow each other, at the same time. A round sets
+/// `height` elements of `y`; `times` gets rounds and zeros to which it adds.
+pub(super) fn run<T: Copy + Default + Send>(
     mut y: &mut [T],
     height: usize,
     groups: &Parts,
@@ -187,12 +194,13 @@ pub(super) fn run<T: Send>(
     let run = |job: Vec<(Range<usize>, &mut [T])>| {
         job.into_iter().try_for_each(|(rounds, y)| {
             check()?;
-            times(rounds, y);
+            let each = (STRIP / size_of::<T>() / height).max(1);
+            for (strip, y) in rounds.step_by(each).zip(y.chunks_mut(each * height)) {
+                y.fill(T::default());
+                times(strip..strip + y.len().div_ceil(height), y);
+            }
             Ok(())
         })
     };
-    match jobs.len() {
-        1 => jobs.into_iter().try_for_each(run),
-        _ => jobs.into_par_iter().try_for_each(run),
-    }
+    apart(jobs, run)
 }

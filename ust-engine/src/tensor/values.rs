@@ -91,23 +91,28 @@ macro_rules! with_values {
     };
 }
 
-/// The beginnings of parts, one after another. Of a single part without a copy.
-pub(crate) fn joined<T: Plain + Zeroable>(mut parts: Vec<(GrowBuffer<T>, usize)>) -> Buffer<T> {
-    if parts.len() == 1
-        && let Some((part, len)) = parts.pop()
-    {
-        return part.freeze(len);
+/// Elements that a thread copies at a time.
+const COPIED: usize = 1 << 16;
+
+/// The beginnings of parts, one after another. The first stays where it is.
+pub(crate) fn joined<T: Plain + Zeroable>(parts: Vec<(GrowBuffer<T>, usize)>) -> Buffer<T> {
+    let total = parts.iter().map(|(_, len)| len).sum();
+    let mut parts = parts.into_iter();
+    let Some((mut all, first)) = parts.next() else { return Buffer::default() };
+    if total > first && !all.reserve(total) {
+        // Where there is no more memory, this says so.
+        all = GrowBuffer::from([&all[..first], &vec![T::zeroed(); total - first]].concat());
     }
-    let mut all = Buffer::unspecified(parts.iter().map(|(_, len)| len).sum());
-    let mut rest = all.make_mut();
-    let mut jobs = Vec::with_capacity(parts.len());
+    let mut rest = &mut all.as_mut_slice()[first..];
+    let mut jobs = Vec::new();
+    let parts: Vec<_> = parts.collect();
     for (part, len) in &parts {
         let (to, others) = rest.split_at_mut(*len);
-        jobs.push((to, &part[..*len]));
+        jobs.extend(to.chunks_mut(COPIED).zip(part[..*len].chunks(COPIED)));
         rest = others;
     }
     jobs.into_par_iter().for_each(|(to, from)| to.copy_from_slice(from));
-    all
+    all.freeze(total)
 }
 
 /// An [`Element`] together with where [`Values`] keep buffers of it.

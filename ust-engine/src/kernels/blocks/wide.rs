@@ -134,12 +134,14 @@ unsafe fn group<V: Vector, const C: usize, const P: usize, const G: usize>(
             }
             width /= 2;
         }
-        let mut lanes = [V::Lane::ZERO; 8 * WIDEST];
-        for (at, sum) in sums.into_iter().take(left).enumerate() {
-            sum.store(lanes.as_mut_ptr().add(at * V::N));
+        let lanes = std::slice::from_raw_parts(sums.as_ptr().cast::<V::Lane>(), left * V::N);
+        let (lanes, first) = (&lanes[..rows], first * rows / G);
+        let add = |(y, &sum): (&mut V::Lane, _)| *y = *y + sum;
+        match y.get_mut(first..first + rows) {
+            // As many as the compiler knows.
+            Some(y) => y.iter_mut().zip(lanes).for_each(add),
+            None => y.iter_mut().skip(first).zip(lanes).for_each(add),
         }
-        let first = first * rows / G;
-        y.iter_mut().skip(first).zip(&lanes[..rows]).for_each(|(y, &sum)| *y = *y + sum);
     }
     G
 }
