@@ -1,5 +1,7 @@
 //! A tensor's values: one buffer, of any dtype.
 
+use std::alloc::{Layout, handle_alloc_error};
+
 use bytemuck::Zeroable;
 use rayon::prelude::*;
 use ust_level_api::buffer::Plain;
@@ -100,8 +102,7 @@ pub(crate) fn joined<T: Plain + Zeroable>(parts: Vec<(GrowBuffer<T>, usize)>) ->
     let mut parts = parts.into_iter();
     let Some((mut all, first)) = parts.next() else { return Buffer::default() };
     if total > first && !all.reserve(total) {
-        // Where there is no more memory, this says so.
-        all = GrowBuffer::from([&all[..first], &vec![T::zeroed(); total - first]].concat());
+        handle_alloc_error(Layout::array::<T>(total).unwrap_or(Layout::new::<T>()));
     }
     let mut rest = &mut all.as_mut_slice()[first..];
     let mut jobs = Vec::new();

@@ -3,6 +3,7 @@
 use std::sync::atomic::Ordering;
 
 use rayon::prelude::*;
+use smallvec::SmallVec;
 use ust_level_api::ir::interp::{GrowValues, Growable, Memory, RunError};
 
 use super::shares::Shares;
@@ -179,7 +180,7 @@ impl Compiled {
         let room = all / groups.len();
         let block = block as usize;
         let collecting = Collecting { compiled: self, tensors, sizes, how, block, most };
-        let shares = Shares::new(groups.iter().map(|parts| parts.len()));
+        let shares = Shares::new(groups.iter().map(SmallVec::len));
         let parts: Vec<(i64, i64)> = groups.iter().flatten().copied().collect();
         // Each thread runs its own parts, and then what others have not come to.
         let thread = |own: usize| -> Result<Vec<(usize, Part)>, Error> {

@@ -44,7 +44,7 @@ mod tests {
     #[test]
     fn own_parts_come_first_and_in_order() {
         let shares = Shares::new([3, 0, 4]);
-        let mut next = |thread| shares.next(thread);
+        let next = |thread| shares.next(thread);
         assert_eq!([next(0), next(0), next(1), next(1)], [Some(0), Some(1), Some(6), Some(5)]);
         assert_eq!([next(2), next(0), next(0), next(2)], [Some(3), Some(2), Some(4), None]);
     }
