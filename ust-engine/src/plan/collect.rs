@@ -10,7 +10,7 @@ use super::sink::{Sink, SinkKind};
 use crate::error::Error;
 use crate::format::Bound;
 use crate::tensor::rows::Rows;
-use crate::tensor::{Tensor, Values, joined};
+use crate::tensor::{Tensor, Values};
 
 /// What parts of the outermost loop that follow each other have collected.
 pub(super) struct Part {
@@ -182,7 +182,7 @@ fn column(parts: Vec<(GrowColumn, usize)>) -> IndexColumn {
                         GrowColumn::$kind(part) => (part.into_inner(), rows),
                         _ => unreachable!("one kind"),
                     });
-                    joined(parts.collect()).into()
+                    GrowBuffer::joined(parts.collect()).into()
                 })*
                 None => IndexColumn::Count(0),
             }

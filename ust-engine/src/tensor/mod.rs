@@ -34,7 +34,6 @@ use ust_level_api::{Arrays, Dtype, IndexArray, Role, Scalar};
 pub use access::{Entries, Entry};
 pub use build::{BuildOptions, Duplicates};
 pub use parts::Parts;
-pub(crate) use values::joined;
 pub use values::{StoredElement, Values};
 
 use crate::error::Error;

@@ -1,10 +1,5 @@
 //! A tensor's values: one buffer, of any dtype.
 
-use std::alloc::{Layout, handle_alloc_error};
-
-use bytemuck::Zeroable;
-use rayon::prelude::*;
-use ust_level_api::buffer::Plain;
 use ust_level_api::ir::interp::{GrowValues, Memory};
 use ust_level_api::{Buffer, Dtype, Element, GrowBuffer, Scalar, for_each_dtype, with_dtype};
 
@@ -54,7 +49,7 @@ macro_rules! define {
                             GrowValues::$variant(part) => (part, len),
                             _ => unreachable!("one dtype"),
                         });
-                        Values::$variant(joined(parts.collect()))
+                        Values::$variant(GrowBuffer::joined(parts.collect()))
                     })*
                     None => Values::F64(Buffer::default()),
                 }
@@ -91,29 +86,6 @@ macro_rules! with_values {
             $crate::Values::Complex128($slice) => $body,
         }
     };
-}
-
-/// Elements that a thread copies at a time.
-const COPIED: usize = 1 << 16;
-
-/// The beginnings of parts, one after another. The first stays where it is.
-pub(crate) fn joined<T: Plain + Zeroable>(parts: Vec<(GrowBuffer<T>, usize)>) -> Buffer<T> {
-    let total = parts.iter().map(|(_, len)| len).sum();
-    let mut parts = parts.into_iter();
-    let Some((mut all, first)) = parts.next() else { return Buffer::default() };
-    if total > first && !all.reserve(total) {
-        handle_alloc_error(Layout::array::<T>(total).unwrap_or(Layout::new::<T>()));
-    }
-    let mut rest = &mut all.as_mut_slice()[first..];
-    let mut jobs = Vec::new();
-    let parts: Vec<_> = parts.collect();
-    for (part, len) in &parts {
-        let (to, others) = rest.split_at_mut(*len);
-        jobs.extend(to.chunks_mut(COPIED).zip(part[..*len].chunks(COPIED)));
-        rest = others;
-    }
-    jobs.into_par_iter().for_each(|(to, from)| to.copy_from_slice(from));
-    all.freeze(total)
 }
 
 /// An [`Element`] together with where [`Values`] keep buffers of it.

@@ -1,10 +1,16 @@
 //! Memory that grows.
 
+use std::alloc::{Layout, handle_alloc_error};
 use std::fmt;
 use std::ops::Deref;
 
+use rayon::prelude::*;
+
 use super::mapped::{MAPPED, Mapped};
 use super::{Buffer, Owner, Plain};
+
+/// Elements that a thread copies at a time.
+const COPIED: usize = 1 << 16;
 
 /// Memory that grows, and becomes a [`Buffer`] without a copy. What is long and was never written
 /// takes no memory: it pays to reserve as much as may be needed.
@@ -76,6 +82,28 @@ impl<T: Plain + bytemuck::Zeroable> GrowBuffer<T> {
             Growing::Short(vec) => vec.as_mut_ptr(),
             Growing::Long(mapped) => mapped.memory_mut().as_mut_ptr().cast(),
         }
+    }
+
+    /// The first elements of several, so many of each, one after another. Those of the first stay
+    /// where they are; others are copied, in parallel. Aborts where there is no memory for that.
+    #[must_use]
+    pub fn joined(parts: Vec<(Self, usize)>) -> Buffer<T> {
+        let total = parts.iter().map(|(_, len)| len).sum();
+        let mut parts = parts.into_iter();
+        let Some((mut all, first)) = parts.next() else { return Buffer::default() };
+        if total > first && !all.reserve(total) {
+            handle_alloc_error(Layout::array::<T>(total).unwrap_or(Layout::new::<T>()));
+        }
+        let mut rest = &mut all.as_mut_slice()[first..];
+        let mut jobs = Vec::new();
+        let parts: Vec<_> = parts.collect();
+        for (part, len) in &parts {
+            let (to, others) = rest.split_at_mut(*len);
+            jobs.extend(to.chunks_mut(COPIED).zip(part[..*len].chunks(COPIED)));
+            rest = others;
+        }
+        jobs.into_par_iter().for_each(|(to, from)| to.copy_from_slice(from));
+        all.freeze(total)
     }
 
     /// The first `len` elements, or all there are, without a copy.

@@ -1,91 +1,154 @@
 //! What stands among padding: places and values of the entries, found in one reading.
 
+use std::alloc::{Layout, handle_alloc_error};
+
 use bytemuck::Zeroable;
 use rayon::prelude::*;
-use ust_level_api::{Buffer, Element, IndexArray};
+use ust_level_api::buffer::Plain;
+use ust_level_api::{Buffer, Element, GrowBuffer, IndexArray};
 
-/// Values that a thread looks through at a time.
-const PART: usize = 1 << 18;
+use crate::pool::threads;
+
 /// Values compared at a time: as many as a word has bits.
 const WORD: usize = 64;
 
 /// The values that differ from the fill value, and where they stand: ascending, and behind them
 /// one more place, larger than any.
-pub(crate) struct Kept<T: ust_level_api::buffer::Plain> {
+pub(crate) struct Kept<T: Plain> {
     pub(crate) places: IndexArray,
     pub(crate) values: Buffer<T>,
 }
 
 /// Finds them. Parallel. Cost: one reading of the values, and a writing of what is kept.
 pub(crate) fn kept<T: Element + Zeroable>(values: &[T], fill: T) -> Kept<T> {
-    let parts: Vec<(Vec<u32>, Vec<T>)> =
-        values.par_chunks(PART).map(|part| kept_of_part(part, fill)).collect();
-    let count = parts.iter().map(|part| part.0.len()).sum::<usize>();
-    let mut found = Buffer::<T>::unspecified(count);
-    let mut rest = found.make_mut();
-    for (_, part) in &parts {
-        let (to, others) = rest.split_at_mut(part.len());
-        to.copy_from_slice(part);
-        rest = others;
+    match u32::try_from(values.len()) {
+        Ok(_) => kept_at::<u32, T>(values, fill),
+        Err(_) => kept_at::<i64, T>(values, fill),
     }
-    macro_rules! places {
-        ($int:ty) => {{
-            let mut places = Buffer::<$int>::unspecified(count + 1);
-            let mut rest = places.make_mut();
-            for (number, (part, _)) in parts.into_iter().enumerate() {
-                let (to, others) = rest.split_at_mut(part.len());
-                let first = (number * PART) as $int;
-                to.iter_mut().zip(part).for_each(|(to, at)| *to = first + <$int>::from(at));
-                rest = others;
+}
+
+/// A number of a place.
+trait Place: Plain + Zeroable {
+    const LAST: Self;
+    fn of(at: usize) -> Self;
+}
+
+macro_rules! place {
+    ($($int:ty)*) => {$(
+        impl Place for $int {
+            const LAST: Self = Self::MAX;
+            fn of(at: usize) -> Self {
+                at as Self
             }
-            rest[0] = <$int>::MAX;
-            IndexArray::from(places)
-        }};
-    }
-    let places = if u32::try_from(values.len()).is_ok() { places!(u32) } else { places!(i64) };
-    Kept { places, values: found }
-}
-
-fn kept_of_part<T: Element + Zeroable>(part: &[T], fill: T) -> (Vec<u32>, Vec<T>) {
-    #[cfg(target_arch = "x86_64")]
-    if is_x86_feature_detected!("avx2") && is_x86_feature_detected!("bmi1") {
-        #[target_feature(enable = "avx2,bmi1")]
-        fn wide<T: Element + Zeroable>(part: &[T], fill: T) -> (Vec<u32>, Vec<T>) {
-            find(part, fill)
         }
-        // SAFETY: this processor has what the function was compiled for.
-        return unsafe { wide(part, fill) };
-    }
-    find(part, fill)
+    )*};
+}
+place!(u32 i64);
+
+fn kept_at<I: Place, T: Element + Zeroable>(values: &[T], fill: T) -> Kept<T>
+where
+    IndexArray: From<Buffer<I>>,
+{
+    let each = values.len().div_ceil(threads(values.len())).next_multiple_of(WORD);
+    let parts = values.par_chunks(each.max(1)).enumerate();
+    let parts: Vec<Found<I, T>> = parts.map(|(n, part)| Found::of(part, n * each, fill)).collect();
+    let counts: Vec<usize> = parts.iter().map(|part| part.count).collect();
+    let (places, values): (Vec<_>, Vec<_>) =
+        parts.into_iter().map(|part| (part.places, part.values)).unzip();
+    let last = (GrowBuffer::from(vec![I::LAST]), 1);
+    let places = places.into_iter().zip(counts.iter().copied()).chain([last]).collect();
+    let values = GrowBuffer::joined(values.into_iter().zip(counts).collect());
+    Kept { places: GrowBuffer::joined(places).into(), values }
 }
 
+/// What one thread has found.
+struct Found<I: Plain, T: Plain> {
+    places: GrowBuffer<I>,
+    values: GrowBuffer<T>,
+    count: usize,
+}
+
+impl<I: Place, T: Element + Zeroable> Found<I, T> {
+    /// In some values, the first of which stands at `first`.
+    fn of(part: &[T], first: usize, fill: T) -> Self {
+        let mut found =
+            Self { places: GrowBuffer::default(), values: GrowBuffer::default(), count: 0 };
+        #[cfg(target_arch = "x86_64")]
+        if is_x86_feature_detected!("avx2") && is_x86_feature_detected!("bmi1") {
+            #[target_feature(enable = "avx2,bmi1")]
+            fn wide<I: Place, T: Element + Zeroable>(
+                found: &mut Found<I, T>,
+                part: &[T],
+                first: usize,
+                fill: T,
+            ) {
+                found.find(part, first, fill);
+            }
+            // SAFETY: this processor has what the function was compiled for.
+            unsafe { wide(&mut found, part, first, fill) };
+            return found;
+        }
+        found.find(part, first, fill);
+        found
+    }
+
+    #[inline(always)]
+    fn find(&mut self, part: &[T], first: usize, fill: T) {
+        // About as many as a look at some of them tells.
+        let seen =
+            part.chunks(WORD).step_by(SAMPLED).map(|word| differing(word, fill).count_ones());
+        let about = seen.map(|count| count as usize).sum::<usize>() * SAMPLED;
+        self.reserve((about + about / 16).min(part.len()));
+        for (number, block) in part.chunks(BLOCK).enumerate() {
+            let all = self.count + block.len();
+            self.reserve(all);
+            let places = &mut self.places.as_mut_slice()[self.count..all];
+            let values = &mut self.values.as_mut_slice()[self.count..all];
+            let mut count = 0;
+            for (at, word) in block.chunks(WORD).enumerate() {
+                let mut left = differing(word, fill);
+                let more = left.count_ones() as usize;
+                let first = first + number * BLOCK + at * WORD;
+                let places = places[count..][..more].iter_mut();
+                let values = &mut values[count..][..more];
+                count += more;
+                if more == word.len() {
+                    places.enumerate().for_each(|(at, place)| *place = I::of(first + at));
+                    values.copy_from_slice(word);
+                    continue;
+                }
+                for (place, value) in places.zip(values) {
+                    let bit = left.trailing_zeros() as usize;
+                    (*place, *value) = (I::of(first + bit), word[bit]);
+                    left &= left - 1;
+                }
+            }
+            self.count += count;
+        }
+    }
+
+    /// Makes room for so many.
+    fn reserve(&mut self, all: usize) {
+        if !(self.places.reserve(all) && self.values.reserve(all)) {
+            handle_alloc_error(Layout::array::<T>(all).unwrap_or(Layout::new::<T>()));
+        }
+    }
+}
+
+/// Values for which there is room before they are looked at.
+const BLOCK: usize = 64 * WORD;
+/// Of so many words of values, one is looked at to see how many differ.
+const SAMPLED: usize = 64;
+
+/// A bit for each of some values, no more than a word has: whether it differs from the fill value.
 #[inline(always)]
-fn find<T: Element + Zeroable>(part: &[T], fill: T) -> (Vec<u32>, Vec<T>) {
-    let (mut places, mut values) = (Vec::new(), Vec::new());
-    for (number, word) in part.chunks(WORD).enumerate() {
-        // A plain loop over two arrays, which the compiler makes wide.
-        let mut differ = [0_u8; WORD];
-        for (differ, &value) in differ.iter_mut().zip(word) {
-            *differ = u8::from(!fill.same(value));
-        }
-        let first = (number * WORD) as u32;
-        let mut left = bits(&differ);
-        if left == u64::MAX {
-            places.extend(first..first + WORD as u32);
-            values.extend_from_slice(word);
-            continue;
-        }
-        let (mut at, mut found, mut n) = ([0; WORD], [T::zeroed(); WORD], 0);
-        while left != 0 {
-            let bit = left.trailing_zeros();
-            (at[n], found[n]) = (first + bit, word[bit as usize]);
-            left &= left - 1;
-            n += 1;
-        }
-        places.extend_from_slice(&at[..n]);
-        values.extend_from_slice(&found[..n]);
+fn differing<T: Element>(word: &[T], fill: T) -> u64 {
+    // A plain loop over two arrays, which the compiler makes wide.
+    let mut differ = [0_u8; WORD];
+    for (differ, &value) in differ.iter_mut().zip(word) {
+        *differ = u8::from(!fill.same(value));
     }
-    (places, values)
+    bits(&differ)
 }
 
 /// A word with a bit for each byte, which is 0 or 1.
@@ -104,7 +167,7 @@ mod tests {
 
     #[test]
     fn what_is_kept_is_what_differs() {
-        for n in [0, 1, 63, 64, 65, 130, PART - 1, PART, PART + 70] {
+        for n in [0, 1, 63, 64, 65, 130, 70_000, 1 << 18] {
             for every in [1, 2, 3, 64, 100, n + 1] {
                 let value = |at: usize| if at % every == every - 1 { at as f64 + 1.0 } else { 0.5 };
                 let values: Vec<f64> = (0..n).map(value).collect();

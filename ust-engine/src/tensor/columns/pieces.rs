@@ -242,7 +242,11 @@ fn placed<T: StoredElement>(
     let all = jobs.into_par_iter().with_min_len(apart).all(|(values, places, slots)| {
         // Entries are distinct: as many as there are places leave none.
         if values.len() < slots.len() {
-            slots.fill(fill);
+            // Zeros need not be read from memory before they are written.
+            match fill.same(T::zeroed()) {
+                true => bytemuck::fill_zeroes(slots),
+                false => slots.fill(fill),
+            }
         }
         let mut differ = true;
         for (&value, &place) in values.iter().zip(places) {
