@@ -30,10 +30,19 @@ pub(crate) fn suitable(coo: &Coo, wanted: &[String]) -> Vec<(String, Format)> {
         let Ok(format) = Format::resolve(&text, Some(rank)) else { continue };
         let known = found.iter().any(|(_, other)| *other == format);
         if format.rank() == rank && !known && (!wanted.is_empty() || fits(coo, &format)) {
-            found.push((format.name().unwrap_or(text), format));
+            found.push((label(&format, text), format));
         }
     }
     found
+}
+
+/// The name of a format that has one, with its widths where they are not the usual ones; else its
+/// text.
+fn label(format: &Format, text: String) -> String {
+    let widths = [("posWidth", format.pos_width()), ("crdWidth", format.crd_width())];
+    let widths = widths.into_iter().filter(|&(_, bits)| bits > 0);
+    let with = |name, (width, bits)| format!("{name}, {width} = {bits}");
+    format.name().map_or(text, |name| widths.fold(name, with))
 }
 
 /// Whether the format of this name suits a tensor.
