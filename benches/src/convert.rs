@@ -1,4 +1,4 @@
-//! Every pair of named formats that suit an input: how long a conversion takes.
+//! Every pair of named formats that suit an input: how long a conversion takes, and how much memory.
 
 use std::path::PathBuf;
 
@@ -6,7 +6,7 @@ use clap::Args;
 use serde_json::json;
 use ust::{Coo, Format, Tensor};
 
-use crate::timing;
+use crate::{memory, timing};
 
 /// Inputs and the formats that suit them.
 const GROUPS: &[(&str, &[&str])] = &[
@@ -55,6 +55,10 @@ pub(crate) struct Convert {
     /// Time nothing.
     #[arg(long)]
     no_timing: bool,
+    /// Tell how much memory a conversion takes at most, besides its operand and its result, instead of
+    /// its time. On Linux.
+    #[arg(long, conflicts_with = "no_timing")]
+    memory: bool,
     /// One JSON object a line instead of a table.
     #[arg(long)]
     json: bool,
@@ -97,10 +101,11 @@ pub(crate) fn run(args: &Convert) -> Result<(), Box<dyn std::error::Error>> {
         }
         if !args.json {
             println!("\n{group}: {text}, {} entries", coo.len());
-            println!(
-                "{:<32}{:>8}{:>12}{:>14}",
-                "from -> to", "threads", "median ms", "ns / element"
-            );
+            let what = match args.memory {
+                true => ["besides MB", "bytes / element"],
+                false => ["median ms", "ns / element"],
+            };
+            println!("{:<32}{:>8}{:>12}{:>16}", "from -> to", "threads", what[0], what[1]);
         }
         for &threads in &args.threads {
             let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build()?;
@@ -126,22 +131,32 @@ fn pairs(
         for to in formats.iter().filter(wanted).filter(|to| *to != from) {
             let format: Format = to.parse().map_err(|e| text(&e))?;
             let name = format!("{from} -> {to}");
-            let sample = timing::time(args.rounds, || source.convert(&format));
-            let sample = sample.map_err(|e| text(&e))?;
+            let mut row = json!({
+                "group": group, "from": from, "to": to, "threads": threads,
+                "entries": coo.len(),
+            });
+            let convert = || source.convert(&format).map_err(|e| text(&e));
             // What is written or read, whichever is more: padding is moved, too.
-            let target = source.convert(&format).map_err(|e| text(&e))?;
-            let stored = source.nse().max(target.nse()).max(1);
-            let per_element = sample.median() * 1e9 / stored as f64;
-            if args.json {
-                let row = json!({
-                    "group": group, "from": from, "to": to, "threads": threads,
-                    "entries": coo.len(), "stored": stored, "seconds": sample.median(),
-                    "ns": per_element,
-                });
-                println!("{row}");
+            let stored = |target: &Tensor| source.nse().max(target.nse()).max(1);
+            let (whole, each) = if args.memory {
+                let (target, peak) = memory::peak(convert)?;
+                let besides = peak.saturating_sub(target.bytes()) as f64;
+                let stored = stored(&target);
+                row["stored"] = stored.into();
+                row["besides_bytes"] = besides.into();
+                (besides / 1e6, besides / stored as f64)
             } else {
-                let ms = sample.median() * 1e3;
-                println!("{name:<32}{threads:>8}{ms:>12.1}{per_element:>14.2}");
+                let sample = timing::time(args.rounds, convert)?;
+                let stored = stored(&convert()?);
+                let each = sample.median() * 1e9 / stored as f64;
+                row["stored"] = stored.into();
+                row["seconds"] = sample.median().into();
+                row["ns"] = each.into();
+                (sample.median() * 1e3, each)
+            };
+            match args.json {
+                true => println!("{row}"),
+                false => println!("{name:<32}{threads:>8}{whole:>12.1}{each:>16.2}"),
             }
         }
     }

@@ -8,6 +8,7 @@
 mod contenders;
 mod convert;
 mod matrix;
+mod memory;
 mod overhead;
 mod report;
 #[cfg(test)]

@@ -99,12 +99,13 @@ pub fn retained_bytes() -> usize {
 }
 
 /// How many bytes may be kept so: 512 MiB unless this says otherwise. What is beyond is given back
-/// to the system now; 0 gives back everything, and keeps nothing.
-pub fn set_retained_limit(bytes: usize) {
+/// to the system now; 0 gives back everything, and keeps nothing. Gives the limit that was set before.
+pub fn set_retained_limit(bytes: usize) -> usize {
     Idle::with(|idle| {
-        idle.limit = bytes;
+        let before = std::mem::replace(&mut idle.limit, bytes);
         idle.shrink();
-    });
+        before
+    })
 }
 
 impl Pages {
