@@ -95,9 +95,9 @@ impl<I: Place, T: Element + Zeroable> Found<I, T> {
     #[inline(always)]
     fn find(&mut self, part: &[T], first: usize, fill: T) {
         // About as many as a look at some of them tells.
-        let seen =
-            part.chunks(WORD).step_by(SAMPLED).map(|word| differing(word, fill).count_ones());
-        let about = seen.map(|count| count as usize).sum::<usize>() * SAMPLED;
+        let apart = (part.len() / WORD / SAMPLES).max(1);
+        let seen = part.chunks(WORD).step_by(apart).map(|word| differing(word, fill).count_ones());
+        let about = seen.map(|count| count as usize).sum::<usize>() * apart;
         self.reserve((about + about / 16).min(part.len()));
         for (number, block) in part.chunks(BLOCK).enumerate() {
             let all = self.count + block.len();
@@ -137,8 +137,8 @@ impl<I: Place, T: Element + Zeroable> Found<I, T> {
 
 /// Values for which there is room before they are looked at.
 const BLOCK: usize = 64 * WORD;
-/// Of so many words of values, one is looked at to see how many differ.
-const SAMPLED: usize = 64;
+/// So many words of values, or up to twice as many, are looked at to see how many differ.
+const SAMPLES: usize = 128;
 
 /// A bit for each of some values, no more than a word has: whether it differs from the fill value.
 #[inline(always)]
