@@ -5,6 +5,8 @@ use std::ops::Range;
 
 use ust_level_api::buffer::Plain;
 
+use crate::kernels::vector::ask;
+
 /// A column on its way: where its elements come from, and where they go.
 ///
 /// Destinations are written by several threads, each element by one of them: the methods that write
@@ -130,6 +132,14 @@ impl<'a> Lane<'a> {
         debug_assert!(place < self.from_len);
         // SAFETY: places were checked to lie in the source.
         unsafe { self.from.cast::<W>().add(place).read_unaligned() }
+    }
+
+    /// Asks for elements ahead of entry `at`, where they are read in order.
+    #[inline]
+    pub(super) fn ask(&self, at: usize) {
+        if self.places.is_none() {
+            ask(self.from.wrapping_add(at * self.width));
+        }
     }
 
     /// Writes an element of the destination.

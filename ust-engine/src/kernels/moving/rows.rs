@@ -14,6 +14,7 @@ use ust_level_api::Buffer;
 use super::lanes::{Lane, with_width};
 use super::partition::{Partition, shift_for_buckets};
 use super::sort::starts as begin;
+use crate::kernels::vector::ask;
 
 /// Rows in order.
 #[derive(Debug)]
@@ -51,7 +52,13 @@ fn sorted<W: Copy>(row: Buffer<u32>, rows: usize, second: Buffer<u32>, values: &
     let moved = Moved::<W>::new(n);
     partition.run(&row, &|first, places| {
         let columns = row[first..].iter().zip(&second[first..]);
-        for (at, (&place, (&row, &second))) in places.iter().zip(columns).enumerate() {
+        for (at, (&place, (row, second))) in places.iter().zip(columns).enumerate() {
+            if at % 8 == 0 {
+                values.ask(first + at);
+                ask(row);
+                ask(second);
+            }
+            let (&row, &second) = (row, second);
             // SAFETY: places and entries are below their number, each place is one entry's.
             unsafe {
                 let entry = Entry { row, second, value: values.element(first + at) };
@@ -147,7 +154,10 @@ impl Scratch {
         let n = entries.len();
         starts.fill(0);
         let mut bits = 0;
-        for entry in entries {
+        for (at, entry) in entries.iter().enumerate() {
+            if at % 4 == 0 {
+                ask(entry);
+            }
             starts[(entry.row & mask) as usize] += 1;
             bits |= entry.second;
         }
