@@ -7,7 +7,7 @@ use rayon::prelude::*;
 use ust_level_api::buffer::Plain;
 use ust_level_api::{Buffer, Element, GrowBuffer, IndexArray};
 
-use crate::kernels::vector::ask;
+use crate::kernels::vector::{AHEAD, ask_for};
 use crate::pool::threads;
 
 /// Values compared at a time: as many as a word has bits.
@@ -107,9 +107,7 @@ impl<I: Place, T: Element + Zeroable> Found<I, T> {
             let values = &mut self.values.as_mut_slice()[self.count..all];
             let mut count = 0;
             for (at, word) in block.chunks(WORD).enumerate() {
-                for line in (0..size_of_val(word)).step_by(64) {
-                    ask(word.as_ptr().wrapping_byte_add(line));
-                }
+                ask_for(word, AHEAD / size_of::<T>(), word.len());
                 let mut left = differing(word, fill);
                 let more = left.count_ones() as usize;
                 let first = first + number * BLOCK + at * WORD;
