@@ -11,6 +11,10 @@ use crate::kernels::vector::{Four, Index, Real, Vector, ask};
 trait Summed {
     /// What is summed.
     type Lane: Real;
+    /// How rows are summed whose numbers lie far apart.
+    type Far: Summed<Lane = Self::Lane>;
+    /// Whether that is another way.
+    const APART: bool = false;
 
     /// `a`, `crd` valid for `room` reads, as many as `n` or more; `x` for a read at each `crd[p]`.
     /// The caller has asked for what lies ahead of the first entries.
@@ -33,8 +37,13 @@ struct ByFours<V>(V);
 #[cfg(target_arch = "x86_64")]
 struct ByEights<T>(T);
 
+/// By fours, or by eights where numbers lie far apart.
+#[cfg(target_arch = "x86_64")]
+struct ByFoursOrEights<V>(V);
+
 impl<T: Real> Summed for InOrder<T> {
     type Lane = T;
+    type Far = Self;
 
     #[inline(always)]
     unsafe fn row<I: Index>(a: *const T, crd: *const I, x: *const T, n: usize, _: usize) -> T {
@@ -46,6 +55,7 @@ impl<T: Real> Summed for InOrder<T> {
 
 impl<V: Vector> Summed for ByFours<V> {
     type Lane = V::Lane;
+    type Far = Self;
 
     /// A row of up to four, or of up to eight, is summed without a branch that depends on how many there
     /// are: what belongs to the next row is read, and left out.
@@ -90,6 +100,7 @@ impl<V: Vector> Summed for ByFours<V> {
 #[cfg(target_arch = "x86_64")]
 impl<T: Gather> Summed for ByEights<T> {
     type Lane = T;
+    type Far = Self;
 
     /// The last few are summed without a branch that depends on how many there are: what is behind them is
     /// not read.
@@ -107,6 +118,25 @@ impl<T: Gather> Summed for ByEights<T> {
             let rest = (1 << (n - p)) - 1;
             T::total(T::plus_products(sum, a.add(p), crd.add(p), x, rest))
         }
+    }
+}
+
+#[cfg(target_arch = "x86_64")]
+impl<V: Vector<Lane: Gather>> Summed for ByFoursOrEights<V> {
+    type Lane = V::Lane;
+    type Far = ByEights<V::Lane>;
+    const APART: bool = true;
+
+    #[inline(always)]
+    unsafe fn row<I: Index>(
+        a: *const V::Lane,
+        crd: *const I,
+        x: *const V::Lane,
+        n: usize,
+        room: usize,
+    ) -> V::Lane {
+        // SAFETY: as said above.
+        unsafe { ByFours::<V>::row(a, crd, x, n, room) }
     }
 }
 
@@ -153,6 +183,9 @@ unsafe fn rows<S: Summed, P: Index, I: Index>(
 ) {
     // SAFETY: as said above.
     unsafe {
+        if S::APART && far::<P, I>(pos, crd, size_of::<S::Lane>(), lo, hi) {
+            return rows::<S::Far, P, I>(pos, crd, a, x, out, lo, hi, places);
+        }
         let mut begin = (*pos.offset(lo)).get();
         let last = (*pos.offset(hi)).get();
         for i in lo..hi {
@@ -167,6 +200,56 @@ unsafe fn rows<S: Summed, P: Index, I: Index>(
             *out.offset(place) = sum;
             begin = end;
         }
+    }
+}
+
+/// Fewer entries than this are not looked at.
+const FEW: isize = 1 << 18;
+/// Entries of a row at least, on the average, that are worth being gathered.
+const LONG: isize = 8;
+/// Rows that are looked at, each beside the next, and entries of each.
+const LOOKS: isize = 64;
+const LOOK: isize = 16;
+/// Bytes that numbers are spread over which the second cache does not hold, and the last one does.
+const SPREAD: std::ops::Range<isize> = 1 << 20..12 << 20;
+/// Bytes that lie beside each other.
+const NEAR: isize = 128;
+
+/// Whether rows read numbers, of `bytes` each, far apart: in the last cache, at places that neither the
+/// entry before is near to nor one of the next row. As far as some rows tell. `pos` and `crd` as of
+/// [`rows`].
+pub(super) unsafe fn far<P: Index, I: Index>(
+    pos: *const P,
+    crd: *const I,
+    bytes: usize,
+    lo: isize,
+    hi: isize,
+) -> bool {
+    let near = NEAR / bytes as isize;
+    // SAFETY: a row that is looked at and the next are below `hi`, and entries are those of rows.
+    unsafe {
+        let begin = |row: isize| (*pos.offset(row)).get();
+        let entries = begin(hi).saturating_sub(begin(lo));
+        if hi - lo <= LOOKS || entries < FEW || entries / LONG < hi - lo {
+            return false;
+        }
+        let row = |at: isize| {
+            let (from, to) = (begin(at), begin(at + 1));
+            (from..to.min(from + LOOK)).map(|p| (*crd.offset(p)).get())
+        };
+        let (mut least, mut most, mut looked, mut apart) = (isize::MAX, 0, 0, 0);
+        for look in 0..LOOKS {
+            let at = lo + (hi - lo - 1) * look / LOOKS;
+            let mut last = None;
+            for column in row(at) {
+                (least, most, looked) = (least.min(column), most.max(column), looked + 1);
+                let close = |other: isize| (column - other).abs() <= near;
+                apart += isize::from(!last.is_some_and(close) && !row(at + 1).any(close));
+                last = Some(column);
+            }
+        }
+        let spread = most.saturating_sub(least).saturating_mul(bytes as isize);
+        SPREAD.contains(&spread) && apart > looked / 2
     }
 }
 
@@ -245,4 +328,11 @@ kernels!(portable, ByFours<[f32; 4]>, ByFours<[f64; 2]>);
 #[cfg(target_arch = "x86_64")]
 kernels!(avx2, ByFours<std::arch::x86_64::__m256>, ByFours<std::arch::x86_64::__m256d>, "avx2,fma");
 #[cfg(target_arch = "x86_64")]
-kernels!(gathering, ByEights<f32>, ByEights<f64>, "avx512f,avx512vl,avx512bw,avx512dq,avx2,fma");
+kernels!(
+    far,
+    ByFoursOrEights<std::arch::x86_64::__m256>,
+    ByFoursOrEights<std::arch::x86_64::__m256d>,
+    "avx512f,avx512vl,avx512bw,avx512dq,avx2,fma"
+);
+#[cfg(target_arch = "x86_64")]
+kernels!(always, ByEights<f32>, ByEights<f64>, "avx512f,avx512vl,avx512bw,avx512dq,avx2,fma");

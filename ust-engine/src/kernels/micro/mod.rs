@@ -27,7 +27,7 @@ mod tiles;
 
 use ust_level_api::{Dtype, IndexKind};
 
-use super::vector::{Level, gathers, level};
+use super::vector::{Gathering, Level, gathering, level};
 
 /// A loop that has kernels.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -82,7 +82,7 @@ pub(crate) enum Loop {
 /// The address of the kernel of a loop on this machine, or `None` where there is none for the dtype
 /// or the kind of indices, or none that is `exact` where that is asked for.
 pub(crate) fn address(wanted: Loop, dtype: Dtype, exact: bool) -> Option<usize> {
-    address_at(level(), gathers(), wanted, dtype, exact)
+    address_at(level(), gathering(), wanted, dtype, exact)
 }
 
 macro_rules! pick {
@@ -156,25 +156,27 @@ pick!(avx2, avx2, avx2);
 #[cfg(target_arch = "x86_64")]
 pick!(avx512, avx512, avx2);
 #[cfg(target_arch = "x86_64")]
-pick!(gathering, avx512, gathering);
+pick!(far, avx512, far);
+#[cfg(target_arch = "x86_64")]
+pick!(always, avx512, always);
 
-/// `gathers`: whether the machine is quick at gathering.
+/// `gathering`: when the machine gathers.
 fn address_at(
     level: Level,
-    gathers: bool,
+    gathering: Gathering,
     wanted: Loop,
     dtype: Dtype,
     exact: bool,
 ) -> Option<usize> {
-    #[cfg(not(target_arch = "x86_64"))]
-    let _ = gathers;
-    match level {
-        Level::Portable => portable(wanted, dtype, exact),
+    match (level, gathering) {
+        (Level::Portable, _) => portable(wanted, dtype, exact),
         #[cfg(target_arch = "x86_64")]
-        Level::Avx2 => avx2(wanted, dtype, exact),
+        (Level::Avx2, _) => avx2(wanted, dtype, exact),
         #[cfg(target_arch = "x86_64")]
-        Level::Avx512 if gathers => gathering(wanted, dtype, exact),
+        (Level::Avx512, Gathering::Never) => avx512(wanted, dtype, exact),
         #[cfg(target_arch = "x86_64")]
-        Level::Avx512 => avx512(wanted, dtype, exact),
+        (Level::Avx512, Gathering::Far) => far(wanted, dtype, exact),
+        #[cfg(target_arch = "x86_64")]
+        (Level::Avx512, Gathering::Always) => always(wanted, dtype, exact),
     }
 }

@@ -6,14 +6,16 @@
 
 use ust_level_api::{Dtype, IndexKind};
 
-use super::{Loop, address_at};
-use crate::kernels::vector::{self, Level, gathers};
+use super::{Loop, address_at, gather};
+use crate::kernels::vector::{self, Gathering, Level, gathering};
 
-/// Instruction sets, and whether to gather with them.
-fn levels() -> Vec<(Level, bool)> {
-    let mut levels: Vec<_> = vector::levels().into_iter().map(|level| (level, false)).collect();
-    if gathers() {
-        levels.push((vector::level(), true));
+/// Instruction sets, and when to gather with them.
+fn levels() -> Vec<(Level, Gathering)> {
+    let mut levels: Vec<_> =
+        vector::levels().into_iter().map(|level| (level, Gathering::Never)).collect();
+    #[cfg(target_arch = "x86_64")]
+    if gathering() != Gathering::Never {
+        levels.extend([Gathering::Far, Gathering::Always].map(|when| (vector::level(), when)));
     }
     levels
 }
@@ -48,7 +50,7 @@ macro_rules! tests {
                 (0..n).map(|_| random.number() as T).collect()
             }
 
-            fn kernel(level: (Level, bool), wanted: Loop, exact: bool) -> usize {
+            fn kernel(level: (Level, Gathering), wanted: Loop, exact: bool) -> usize {
                 address_at(level.0, level.1, wanted, $dtype, exact).unwrap()
             }
 
@@ -134,6 +136,50 @@ macro_rules! tests {
             }
 
             #[test]
+            fn rows_that_read_far_apart() {
+                type Rows = unsafe extern "C" fn(
+                    *const u32, *const u32, *const T, *const T, *mut T, isize, isize, *const u32,
+                );
+                let random = &mut random();
+                let (rows, extent) = (40_000, 1 << 19);
+                let mut pos = vec![0_u32];
+                for row in 0..rows {
+                    pos.push(pos[row] + random.below(24) as u32);
+                }
+                let n = pos[rows] as usize;
+                let (a, x) = (numbers(random, n), numbers(random, extent));
+                let anywhere: Vec<u32> = (0..n).map(|_| random.below(extent) as u32).collect();
+                // The same entries, at the same columns in each row.
+                let alike: Vec<u32> = pos
+                    .windows(2)
+                    .flat_map(|row| (0..row[1] - row[0]).map(|k| k * (extent as u32 / 24)))
+                    .collect();
+                let of = |crd: &[u32], lo: usize, hi: usize| unsafe {
+                    gather::far(pos.as_ptr(), crd.as_ptr(), size_of::<T>(), lo as isize, hi as isize)
+                };
+                assert!(of(&anywhere, 0, rows), "far apart");
+                assert!(!of(&alike, 0, rows) && !of(&anywhere, 0, 20_000), "near, or few");
+                for crd in [&anywhere, &alike] {
+                    for level in levels() {
+                        let mut out = vec![T::NAN; rows];
+                        let kernel = kernel(level, Loop::Rows(IndexKind::U32, IndexKind::U32), false);
+                        unsafe {
+                            let kernel: Rows = std::mem::transmute(kernel);
+                            let (pos, crd, a, x) =
+                                (pos.as_ptr(), crd.as_ptr(), a.as_ptr(), x.as_ptr());
+                            kernel(pos, crd, a, x, out.as_mut_ptr(), 0, rows as isize, std::ptr::null());
+                        }
+                        for (row, &found) in out.iter().enumerate() {
+                            let range = pos[row] as usize..pos[row + 1] as usize;
+                            let terms = range.map(|p| a[p] as f64 * x[crd[p] as usize] as f64);
+                            let expected = terms.sum::<f64>();
+                            close(found, expected as T, 24.0);
+                        }
+                    }
+                }
+            }
+
+            #[test]
             fn entries_that_go_to_the_next_free_place() {
                 type Scatter<I> = unsafe extern "C" fn(
                     *const I, usize, usize, *mut u32, usize, *mut I, i64, *const T, *mut T, usize,
@@ -171,7 +217,7 @@ macro_rules! tests {
                             // places than it has entries.
                             unsafe {
                                 let f: Scatter<$index> = std::mem::transmute(kernel(
-                                    (Level::Portable, false), Loop::Scatter(IndexKind::$kind), true,
+                                    (Level::Portable, Gathering::Never), Loop::Scatter(IndexKind::$kind), true,
                                 ));
                                 f(
                                     crd.as_ptr(), rest, count, next.as_mut_ptr(), keys,

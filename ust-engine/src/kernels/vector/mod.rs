@@ -37,18 +37,35 @@ pub(super) fn level() -> Level {
     Level::Portable
 }
 
-/// Whether instructions that gather eight numbers beat eight loads. They do from the processors on that
-/// compute in half precision: products with sparse rows take half of the time there. On others they
-/// are as slow, or several times slower.
-pub(super) fn gathers() -> bool {
+/// When one instruction that gathers eight numbers beats eight loads.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Gathering {
+    /// Never, or the machine has none.
+    Never,
+    /// Where numbers lie far apart in the last cache: more of them are under way at a time. From the
+    /// nearer caches it is slower than loads, from memory, too.
     #[cfg(target_arch = "x86_64")]
-    return level() == Level::Avx512
-        && is_x86_feature_detected!("avx512fp16")
+    Far,
+    /// Always. So it is on processors that compute in half precision: products with sparse rows take
+    /// half of the time there.
+    #[cfg(target_arch = "x86_64")]
+    Always,
+}
+
+/// When this machine gathers.
+pub(super) fn gathering() -> Gathering {
+    #[cfg(target_arch = "x86_64")]
+    if level() == Level::Avx512
         && is_x86_feature_detected!("avx512vl")
         && is_x86_feature_detected!("avx512bw")
-        && is_x86_feature_detected!("avx512dq");
-    #[cfg(not(target_arch = "x86_64"))]
-    false
+        && is_x86_feature_detected!("avx512dq")
+    {
+        return match is_x86_feature_detected!("avx512fp16") {
+            true => Gathering::Always,
+            false => Gathering::Far,
+        };
+    }
+    Gathering::Never
 }
 
 /// All sets that this machine has.
@@ -138,19 +155,42 @@ impl<T: Index> Eight for T {}
 /// An index as arrays hold it.
 pub(crate) trait Index: Copy + Eight {
     fn get(self) -> isize;
+    /// Two neighbours, which `from` is valid for reads of.
+    unsafe fn two(from: *const Self) -> [isize; 2];
 }
 
 macro_rules! index {
-    ($($ty:ty),*) => {
+    ($($ty:ty: $two:expr;)*) => {
         $(impl Index for $ty {
             #[inline(always)]
             fn get(self) -> isize {
                 self as isize
             }
+            #[inline(always)]
+            unsafe fn two(from: *const Self) -> [isize; 2] {
+                // SAFETY: as the trait says.
+                unsafe { ($two)(from) }
+            }
         })*
     };
 }
-index!(u8, u16, u32, i32, i64);
+
+/// Two numbers of 32 bits by one load: what is gathered is bound by how many there are.
+macro_rules! halves {
+    ($wide:ty, $narrow:ty) => {
+        |from: *const $narrow| {
+            let both = from.cast::<$wide>().read_unaligned().to_le();
+            [both as $narrow as isize, (both >> 32) as isize]
+        }
+    };
+}
+index!(
+    u8: |from: *const u8| [from.read().get(), from.add(1).read().get()];
+    u16: |from: *const u16| [from.read().get(), from.add(1).read().get()];
+    u32: halves!(u64, u32);
+    i32: halves!(i64, i32);
+    i64: |from: *const i64| [from.read().get(), from.add(1).read().get()];
+);
 
 /// A number that vectors hold.
 pub(crate) trait Real:

@@ -20,9 +20,11 @@ impl Four for __m256d {
     unsafe fn plus_products<I: Index>(self, a: *const f64, crd: *const I, x: *const f64) -> Self {
         // SAFETY: as the trait says.
         unsafe {
-            let at = |k: usize| x.offset((*crd.add(k)).get());
-            let low = _mm_loadh_pd(_mm_load_sd(at(0)), at(1));
-            let high = _mm_loadh_pd(_mm_load_sd(at(2)), at(3));
+            let two = |k: usize| {
+                let [first, second] = I::two(crd.add(k));
+                _mm_loadh_pd(_mm_load_sd(x.offset(first)), x.offset(second))
+            };
+            let (low, high) = (two(0), two(2));
             _mm256_fmadd_pd(_mm256_loadu_pd(a), _mm256_set_m128d(high, low), self)
         }
     }
@@ -58,8 +60,9 @@ impl Four for __m128 {
     unsafe fn plus_products<I: Index>(self, a: *const f32, crd: *const I, x: *const f32) -> Self {
         // SAFETY: as the trait says.
         unsafe {
-            let at = |k: usize| *x.offset((*crd.add(k)).get());
-            _mm_fmadd_ps(_mm_loadu_ps(a), _mm_setr_ps(at(0), at(1), at(2), at(3)), self)
+            let two = |k: usize| I::two(crd.add(k)).map(|at| *x.offset(at));
+            let ([a0, a1], [a2, a3]) = (two(0), two(2));
+            _mm_fmadd_ps(_mm_loadu_ps(a), _mm_setr_ps(a0, a1, a2, a3), self)
         }
     }
     #[inline(always)]
