@@ -69,6 +69,7 @@ mod spread;
 mod summed;
 #[cfg(test)]
 mod tests;
+mod union;
 
 pub use host::is_supported;
 pub use kernel::Kernel;

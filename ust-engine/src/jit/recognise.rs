@@ -123,6 +123,7 @@ pub(super) enum Pattern {
 }
 
 /// What is known of a loop while its body is looked at.
+#[derive(Clone)]
 pub(super) struct Scope<'a> {
     /// Variables of the loops, and what they sum into.
     changing: Vec<Var>,

@@ -7,3 +7,4 @@ mod products;
 mod random;
 mod sampled;
 mod spread;
+mod union;

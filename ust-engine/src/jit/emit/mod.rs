@@ -25,6 +25,7 @@ mod memory;
 mod number;
 mod pattern;
 mod stmt;
+mod union;
 
 use cranelift_codegen::ir::{
     AbiParam, AliasRegionData, Block, Function as Code, InstBuilder, MemFlagsData, Signature, Type,

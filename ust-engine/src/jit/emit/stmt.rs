@@ -44,6 +44,9 @@ impl Emitter<'_, '_> {
             return;
         }
         let (lo, hi) = (self.int(lo), self.int(hi));
+        if self.union(var, lo, hi, body) {
+            return;
+        }
         self.loop_or_kernel(var, lo, hi, body);
     }
 

@@ -9,6 +9,7 @@
 //! | `tiles` | those that keep a part of a row in registers |
 //! | `sampled` | those that sum products of rows where there is an entry |
 //! | `scatter`, `spread`, `combined` | those that write where coordinates say, without vectors |
+//! | `union` | the one that merges rows |
 //!
 //! Every kernel is an `unsafe extern "C" fn`: pointers and counts in, at most one number out. What
 //! each needs is said where it is written, in `body`. Those that are *exact* do to each element the
@@ -24,6 +25,7 @@ mod spread;
 #[cfg(test)]
 mod tests;
 mod tiles;
+mod union;
 
 use ust_level_api::{Dtype, IndexKind};
 
@@ -68,6 +70,12 @@ pub(crate) enum Loop {
     /// touched`; `crd` ends at `end`, `pos` has `rows`, `mark` as many `places`. The kinds of
     /// coordinates and of marks.
     Combined(IndexKind, IndexKind),
+    /// `crd[row..]` and `out[row..]` become the sum of `a[p]` at `a_crd[p]` for each `p` in
+    /// `a_pos[i]..a_pos[i + 1]` and `b[q]` at `b_crd[q]` for each `q` in `b_pos[i]..b_pos[i + 1]`, for
+    /// each `i` in `lo..hi`, where `starts[i - lo] = row` before, if it is not null:
+    /// `fn(a_pos, a_crd, a, b_pos, b_crd, b, crd, out, room, starts, lo, hi, row) -> i`, the first row
+    /// that does not end by `room` for sure. The kinds of `pos` and of coordinates.
+    Union(IndexKind, IndexKind),
     /// `out[p] = m[p] * sum of a[rows[p] * pitch + k] * b[crd[p] * stride + k]` for each `p`:
     /// `fn(out, m, a, b, rows, pitch, crd, stride, count, width, room, reach)`; `rows` may be null,
     /// `crd` has `room` numbers, and `b` lies in an array of `reach`. Never exact.
@@ -104,6 +112,7 @@ macro_rules! pick {
                 (Loop::Scatter(kind), _) => scatter::address(kind, dtype),
                 (Loop::Spread(kind), _) => spread::of_rows(kind, dtype),
                 (Loop::Combined(kind, mark), _) => combined::address(kind, mark, dtype),
+                (Loop::Union(pos, crd), _) => union::address(pos, crd, dtype),
                 (Loop::Entries(kind), _) => spread::of_entries(kind, dtype),
                 (Loop::GatherDot(_) | Loop::Rows(..), true) => gather::exact(wanted, dtype),
                 (Loop::GatherDot(_) | Loop::Rows(..), false) => gather::$rows::fast(wanted, dtype),

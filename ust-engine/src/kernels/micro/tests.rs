@@ -180,6 +180,61 @@ macro_rules! tests {
             }
 
             #[test]
+            fn rows_are_added_as_far_as_there_is_room() {
+                type Union = unsafe extern "C" fn(
+                    *const u32, *const u16, *const T, *const u32, *const u16, *const T, *mut u16,
+                    *mut T, isize, *mut i64, isize, isize, *mut isize,
+                ) -> isize;
+                let random = &mut random();
+                let rows = 40;
+                let mut matrix = || {
+                    let (mut pos, mut crd) = (vec![0_u32], Vec::new());
+                    for row in 0..rows {
+                        let keep = random.below(30);
+                        crd.extend((0..99_u16).filter(|&j| row % 3 == 0 || random.below(40) < keep));
+                        pos.push(crd.len() as u32);
+                    }
+                    let values = numbers(random, crd.len());
+                    (pos, crd, values)
+                };
+                let (a, b) = (matrix(), matrix());
+                let wanted = Loop::Union(IndexKind::U32, IndexKind::U16);
+                let kernel = kernel(levels()[0], wanted, true);
+                let kernel: Union = unsafe { std::mem::transmute(kernel) };
+                let (mut i, mut end, mut starts) = (0, 0_isize, vec![-1; rows]);
+                let total = a.1.len() + b.1.len();
+                let (mut crd, mut out) = (vec![u16::MAX; total], vec![T::NAN; total]);
+                let mut room = 0;
+                while i < rows as isize {
+                    let before = (i, end);
+                    i = unsafe {
+                        kernel(
+                            a.0.as_ptr(), a.1.as_ptr(), a.2.as_ptr(), b.0.as_ptr(), b.1.as_ptr(),
+                            b.2.as_ptr(), crd.as_mut_ptr(), out.as_mut_ptr(), room,
+                            starts[i as usize..].as_mut_ptr(), i, rows as isize, &raw mut end,
+                        )
+                    };
+                    assert!(end <= room && i >= before.0 && (i > before.0 || end == before.1));
+                    assert!(crd[room as usize..].iter().all(|&j| j == u16::MAX), "written behind");
+                    room = (room + 61).min(total as isize);
+                }
+                let mut expected = Vec::new();
+                for row in 0..rows {
+                    assert_eq!(starts[row], expected.len() as i64);
+                    let mut sum = std::collections::BTreeMap::<u16, T>::new();
+                    for (pos, crd, values) in [&a, &b] {
+                        for p in pos[row] as usize..pos[row + 1] as usize {
+                            *sum.entry(crd[p]).or_default() += values[p];
+                        }
+                    }
+                    expected.extend(sum);
+                }
+                let found: Vec<(u16, T)> =
+                    crd.into_iter().zip(out).take(end as usize).collect();
+                assert_eq!(found, expected);
+            }
+
+            #[test]
             fn entries_that_go_to_the_next_free_place() {
                 type Scatter<I> = unsafe extern "C" fn(
                     *const I, usize, usize, *mut u32, usize, *mut I, i64, *const T, *mut T, usize,
