@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use proptest::prelude::*;
 use ust::ops::{CancelToken, OpError, einsum, oracle};
-use ust::{Coo, Error, Format, Scalar, Tensor};
+use ust::{Backend, Coo, Error, Format, Scalar, Tensor};
 
 /// What is multiplied: expression, format of `A`, of `B` and of the result.
 const CASES: &[(&str, &str, &str, Option<&str>)] = &[
@@ -254,4 +254,17 @@ fn a_view_is_said_to_be_copied() {
     };
     assert!(told(&view).contains("operand     A(i,j) a view, copied; in `"));
     assert!(!told(&a).contains("a view"));
+}
+
+/// The loops that the planner writes are those that the compiler of kernels knows.
+#[cfg(target_arch = "x86_64")]
+#[test]
+fn rows_of_a_sum_are_merged_by_a_kernel() {
+    let (a, b) = (matrix([4, 9], "CSR", &[1, 5, 20, 33]), matrix([4, 9], "CSR", &[2, 5, 30]));
+    let calls = |text: &str| {
+        let call = einsum(text).arg("A", &a).arg("B", &b).format("CSR").backend(Backend::JIT);
+        let code = call.prepare().expect("it can be planned").machine_code().expect("machine code");
+        code.lines().filter(|line| line.contains("call")).count()
+    };
+    assert_eq!(calls("C(i,j) = A(i,j) + B(i,j)"), calls("C(i,j) = A(i,j) - B(i,j)") + 1);
 }

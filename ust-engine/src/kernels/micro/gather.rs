@@ -17,8 +17,8 @@ trait Summed {
     const APART: bool = false;
 
     /// `a`, `crd` valid for `room` reads, as many as `n` or more; `x` for a read at each `crd[p]`.
-    /// The caller has asked for what lies ahead of the first entries.
-    unsafe fn row<I: Index>(
+    /// What lies ahead is asked for where `ASK`; the caller has done so for the first entries.
+    unsafe fn row<const ASK: bool, I: Index>(
         a: *const Self::Lane,
         crd: *const I,
         x: *const Self::Lane,
@@ -46,7 +46,13 @@ impl<T: Real> Summed for InOrder<T> {
     type Far = Self;
 
     #[inline(always)]
-    unsafe fn row<I: Index>(a: *const T, crd: *const I, x: *const T, n: usize, _: usize) -> T {
+    unsafe fn row<const ASK: bool, I: Index>(
+        a: *const T,
+        crd: *const I,
+        x: *const T,
+        n: usize,
+        _: usize,
+    ) -> T {
         // SAFETY: as said above.
         let product = |p| unsafe { *a.add(p) * *x.offset((*crd.add(p)).get()) };
         (0..n).fold(T::ZERO, |sum, p| sum + product(p))
@@ -60,7 +66,7 @@ impl<V: Vector> Summed for ByFours<V> {
     /// A row of up to four, or of up to eight, is summed without a branch that depends on how many there
     /// are: what belongs to the next row is read, and left out.
     #[inline(always)]
-    unsafe fn row<I: Index>(
+    unsafe fn row<const ASK: bool, I: Index>(
         a: *const V::Lane,
         crd: *const I,
         x: *const V::Lane,
@@ -80,7 +86,9 @@ impl<V: Vector> Summed for ByFours<V> {
             let mut sums = [V::Four::zero(); 2];
             let mut p = 0;
             while p + 8 <= n {
-                ask_behind(a, crd, p);
+                if ASK {
+                    ask_behind(a, crd, p);
+                }
                 for (k, sum) in sums.iter_mut().enumerate() {
                     let q = p + 4 * k;
                     *sum = sum.plus_products(a.add(q), crd.add(q), x);
@@ -91,7 +99,7 @@ impl<V: Vector> Summed for ByFours<V> {
                 sums[0] = sums[0].plus_products(a.add(p), crd.add(p), x);
                 p += 4;
             }
-            let rest = InOrder::<V::Lane>::row(a.add(p), crd.add(p), x, n - p, 0);
+            let rest = InOrder::<V::Lane>::row::<ASK, I>(a.add(p), crd.add(p), x, n - p, 0);
             sums[0].add(sums[1]).total() + rest
         }
     }
@@ -105,13 +113,21 @@ impl<T: Gather> Summed for ByEights<T> {
     /// The last few are summed without a branch that depends on how many there are: what is behind them is
     /// not read.
     #[inline(always)]
-    unsafe fn row<I: Index>(a: *const T, crd: *const I, x: *const T, n: usize, _: usize) -> T {
+    unsafe fn row<const ASK: bool, I: Index>(
+        a: *const T,
+        crd: *const I,
+        x: *const T,
+        n: usize,
+        _: usize,
+    ) -> T {
         // SAFETY: of eight entries, only those below `n` are read.
         unsafe {
             let mut sum = T::zeros();
             let mut p = 0;
             while p + 8 <= n {
-                ask_behind(a, crd, p);
+                if ASK {
+                    ask_behind(a, crd, p);
+                }
                 sum = T::plus_products(sum, a.add(p), crd.add(p), x, u8::MAX);
                 p += 8;
             }
@@ -128,7 +144,7 @@ impl<V: Vector<Lane: Gather>> Summed for ByFoursOrEights<V> {
     const APART: bool = true;
 
     #[inline(always)]
-    unsafe fn row<I: Index>(
+    unsafe fn row<const ASK: bool, I: Index>(
         a: *const V::Lane,
         crd: *const I,
         x: *const V::Lane,
@@ -136,7 +152,7 @@ impl<V: Vector<Lane: Gather>> Summed for ByFoursOrEights<V> {
         room: usize,
     ) -> V::Lane {
         // SAFETY: as said above.
-        unsafe { ByFours::<V>::row(a, crd, x, n, room) }
+        unsafe { ByFours::<V>::row::<ASK, I>(a, crd, x, n, room) }
     }
 }
 
@@ -163,7 +179,7 @@ unsafe fn gather_dot<S: Summed, I: Index>(
     ask(a);
     ask(crd);
     // SAFETY: as said above.
-    unsafe { S::row(a, crd, x, n, n) }
+    unsafe { S::row::<true, I>(a, crd, x, n, n) }
 }
 
 /// `pos` valid for reads at `lo..=hi`, and ascending there, `a` and `crd` for reads at
@@ -183,9 +199,36 @@ unsafe fn rows<S: Summed, P: Index, I: Index>(
 ) {
     // SAFETY: as said above.
     unsafe {
-        if S::APART && far::<P, I>(pos, crd, size_of::<S::Lane>(), lo, hi) {
-            return rows::<S::Far, P, I>(pos, crd, a, x, out, lo, hi, places);
+        let entries = (*pos.offset(hi)).get().saturating_sub((*pos.offset(lo)).get());
+        let bytes = size_of::<S::Lane>() + size_of::<I>();
+        if entries.saturating_mul(bytes as isize) <= CLOSE {
+            return each::<S, false, P, I>(pos, crd, a, x, out, lo, hi, places);
         }
+        if S::APART && far::<P, I>(pos, crd, size_of::<S::Lane>(), lo, hi) {
+            return each::<S::Far, true, P, I>(pos, crd, a, x, out, lo, hi, places);
+        }
+        each::<S, true, P, I>(pos, crd, a, x, out, lo, hi, places);
+    }
+}
+
+/// Bytes of entries that the second cache holds: they are not asked for.
+const CLOSE: isize = 512 << 10;
+
+/// As [`rows`].
+#[inline(always)]
+#[allow(clippy::too_many_arguments)]
+unsafe fn each<S: Summed, const ASK: bool, P: Index, I: Index>(
+    pos: *const P,
+    crd: *const I,
+    a: *const S::Lane,
+    x: *const S::Lane,
+    out: *mut S::Lane,
+    lo: isize,
+    hi: isize,
+    places: *const P,
+) {
+    // SAFETY: as said of `rows`.
+    unsafe {
         let mut begin = (*pos.offset(lo)).get();
         let last = (*pos.offset(hi)).get();
         for i in lo..hi {
@@ -193,9 +236,11 @@ unsafe fn rows<S: Summed, P: Index, I: Index>(
             let n = end.saturating_sub(begin).max(0) as usize;
             let room = last.saturating_sub(begin).max(0) as usize;
             let (a, crd) = (a.offset(begin), crd.offset(begin));
-            ask(a);
-            ask(crd);
-            let sum = S::row(a, crd, x, n, room);
+            if ASK {
+                ask(a);
+                ask(crd);
+            }
+            let sum = S::row::<ASK, I>(a, crd, x, n, room);
             let place = if places.is_null() { i } else { (*places.offset(i)).get() };
             *out.offset(place) = sum;
             begin = end;

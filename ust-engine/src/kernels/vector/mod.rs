@@ -357,7 +357,11 @@ const LINE: usize = 64;
 /// Asks for `n` elements of a slice from a place on, which may lie beyond its end.
 #[inline(always)]
 pub(crate) fn ask_for<T>(from: &[T], at: usize, n: usize) {
-    let from = from.as_ptr().wrapping_add(at);
+    ask_from(from.as_ptr().wrapping_add(at), n);
+}
+
+/// Asks for `n` elements from an address on, which need not be valid.
+pub(crate) fn ask_from<T>(from: *const T, n: usize) {
     (0..n * size_of::<T>()).step_by(LINE).for_each(|line| prefetch(from.wrapping_byte_add(line)));
 }
 
