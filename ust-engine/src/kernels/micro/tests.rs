@@ -191,7 +191,7 @@ macro_rules! tests {
                     let (mut pos, mut crd) = (vec![0_u32], Vec::new());
                     for row in 0..rows {
                         let keep = random.below(30);
-                        crd.extend((0..99_u16).filter(|&j| row % 3 == 0 || random.below(40) < keep));
+                        crd.extend((0..99_u16).filter(|_| row % 3 == 0 || random.below(40) < keep));
                         pos.push(crd.len() as u32);
                     }
                     let values = numbers(random, crd.len());
