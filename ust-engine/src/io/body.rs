@@ -255,6 +255,7 @@ where
             };
             if let Some((read, end)) = line {
                 (*to, at) = (read, chunk.start + end);
+                tokens.pass(words);
                 continue;
             }
             let mut lines = Lines::new(body.text, at..chunk.end, body.comments);

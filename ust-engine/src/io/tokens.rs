@@ -48,6 +48,12 @@ impl<'a> Tokens<'a> {
         }
     }
 
+    /// So many words of those found are behind: they need not be looked at again.
+    #[inline(always)]
+    pub(super) fn pass(&mut self, words: usize) {
+        self.next += words;
+    }
+
     #[inline(always)]
     fn look_ahead(&mut self) {
         self.ends.copy_within(self.next..self.found, 0);

@@ -183,8 +183,9 @@ unsafe extern "C" fn union<T: Kept, P: Index, I: Index + Ord>(
 
 /// Rows of fewer elements together are merged from the front alone.
 const SHORT: isize = 16;
-/// Of rows that have as many elements left together, the next ones are asked for.
-const LONG: isize = 128;
+/// Of rows that have as many elements left together, the next ones are asked for: shorter ones are near, and
+/// the nearest cache does not keep longer ones for so long.
+const ASKED: Range<isize> = 128..4096;
 
 /// Adds a row of each and appends the sum. Gives where it ends. SAFETY: as of [`merged`].
 #[inline(always)]
@@ -241,7 +242,7 @@ unsafe fn merged<T: Kept, I: Index + Ord>(
             sum.set(row, j, x + y);
             (p, q, row) = (p + 1, q + 1, row + 1);
         }
-        if s - p + t - q >= LONG {
+        if ASKED.contains(&(s - p + t - q)) {
             a.ask(&of_a);
             b.ask(&of_b);
         }

@@ -330,7 +330,13 @@ fn segment_ends(columns: &[&IndexColumn], n: usize) -> Vec<usize> {
 /// Words of a column at some entries.
 pub(super) fn picked(column: &IndexColumn, at: &[usize]) -> IndexColumn {
     fn pick<T: IndexWord>(words: &[T], at: &[usize]) -> IndexColumn {
-        T::column(ust_level_api::assemble::fill(at.len(), |k| words[at[k]]))
+        let mut picked = Buffer::<T>::unspecified(at.len());
+        let chunk = chunk_len(at.len());
+        let parts = picked.make_mut().par_chunks_mut(chunk).zip(at.par_chunks(chunk));
+        parts.for_each(|(out, at)| {
+            out.iter_mut().zip(at).for_each(|(out, &at)| *out = words[at]);
+        });
+        T::column(picked)
     }
     match column {
         IndexColumn::Same(number, _) => IndexColumn::Same(*number, at.len()),
