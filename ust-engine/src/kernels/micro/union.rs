@@ -4,7 +4,7 @@ use std::ops::Range;
 
 use ust_level_api::{Dtype, IndexKind};
 
-use crate::kernels::vector::{Index, Real, ask_from};
+use crate::kernels::vector::{Index, Real};
 
 pub(super) fn address(of_pos: IndexKind, of_crd: IndexKind, dtype: Dtype) -> Option<usize> {
     use IndexKind::{I32, I64, U8, U16, U32, U64};
@@ -71,16 +71,6 @@ struct Row<T, I> {
 }
 
 impl<T: Kept, I: Index + Ord> Row<T, I> {
-    /// Asks for the second half of the row behind a part, if it is as long: nobody else would, as it is
-    /// read backwards.
-    #[inline(always)]
-    fn ask(&self, part: &Range<isize>) {
-        let n = part.end - part.start;
-        let from = part.end + n / 2;
-        ask_from(self.crd.wrapping_offset(from), (n - n / 2) as usize);
-        ask_from(self.values.wrapping_offset(from), (n - n / 2) as usize);
-    }
-
     /// SAFETY of these: as of [`merged`].
     #[inline(always)]
     unsafe fn at(&self, p: isize) -> (I, T) {
@@ -183,9 +173,6 @@ unsafe extern "C" fn union<T: Kept, P: Index, I: Index + Ord>(
 
 /// Rows of fewer elements together are merged from the front alone.
 const SHORT: isize = 16;
-/// Of rows that have as many elements left together, the next ones are asked for: shorter ones are near, and
-/// the nearest cache does not keep longer ones for so long.
-const ASKED: Range<isize> = 128..4096;
 
 /// Adds a row of each and appends the sum. Gives where it ends. SAFETY: as of [`merged`].
 #[inline(always)]
@@ -241,10 +228,6 @@ unsafe fn merged<T: Kept, I: Index + Ord>(
             }
             sum.set(row, j, x + y);
             (p, q, row) = (p + 1, q + 1, row + 1);
-        }
-        if ASKED.contains(&(s - p + t - q)) {
-            a.ask(&of_a);
-            b.ask(&of_b);
         }
         // Where the part that is merged from the end begins.
         let end = row + (s - p) + (t - q);

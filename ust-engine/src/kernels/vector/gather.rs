@@ -1,21 +1,34 @@
-//! Eight numbers at eight places, by one instruction.
+//! Several indices at a time, and eight numbers at eight places by one instruction.
 
 use std::arch::x86_64::*;
 
-use super::{Four, Real};
+use super::{Four, Index, Real};
 
-/// Indices that are loaded by eights.
-///
-/// # Safety
-/// The machine has AVX-512 with its extensions BW, DQ and VL. A bit of `first` is set for each index
-/// that is read, from the lowest on; the others are zero.
-pub(crate) trait Eight {
+/// Indices that are loaded several at a time.
+pub(crate) trait Several: Sized {
+    /// Two neighbours.
+    ///
+    /// # Safety
+    /// `from` is valid for reads of them.
+    unsafe fn two(from: *const Self) -> [isize; 2];
+
+    /// Eight neighbours. A bit of `first` is set for each that is read, from the lowest on; the others
+    /// are zero.
+    ///
+    /// # Safety
+    /// The machine has AVX-512 with its extensions BW, DQ and VL; `from` is valid for those reads.
     unsafe fn eight(from: *const Self, first: u8) -> __m512i;
 }
 
-macro_rules! eight {
-    ($($ty:ty: $load:ident, $wide:expr;)*) => {
-        $(impl Eight for $ty {
+macro_rules! several {
+    ($($ty:ty: $load:ident, $wide:expr, $two:expr;)*) => {
+        $(impl Several for $ty {
+            #[inline(always)]
+            unsafe fn two(from: *const Self) -> [isize; 2] {
+                // SAFETY: as the trait says.
+                unsafe { ($two)(from) }
+            }
+
             #[inline(always)]
             unsafe fn eight(from: *const Self, first: u8) -> __m512i {
                 // SAFETY: as the trait says.
@@ -24,25 +37,43 @@ macro_rules! eight {
         })*
     };
 }
-eight!(
-    u8: _mm_maskz_loadu_epi8, |eight| _mm512_cvtepu8_epi64(eight);
-    u16: _mm_maskz_loadu_epi16, |eight| _mm512_cvtepu16_epi64(eight);
-    u32: _mm256_maskz_loadu_epi32, |eight| _mm512_cvtepu32_epi64(eight);
-    i32: _mm256_maskz_loadu_epi32, |eight| _mm512_cvtepi32_epi64(eight);
-    i64: _mm512_maskz_loadu_epi64, |eight| eight;
+
+/// One after the other.
+#[inline(always)]
+unsafe fn each<I: Index>(from: *const I) -> [isize; 2] {
+    // SAFETY: as of `two`.
+    unsafe { [(*from).get(), (*from.add(1)).get()] }
+}
+
+/// Two numbers of 32 bits by one load: how many there are is what bounds products with sparse rows.
+macro_rules! halves {
+    ($wide:ty, $narrow:ty) => {
+        |from: *const $narrow| {
+            let both = from.cast::<$wide>().read_unaligned();
+            [both as $narrow as isize, (both >> 32) as isize]
+        }
+    };
+}
+
+several!(
+    u8: _mm_maskz_loadu_epi8, |eight| _mm512_cvtepu8_epi64(eight), each;
+    u16: _mm_maskz_loadu_epi16, |eight| _mm512_cvtepu16_epi64(eight), each;
+    u32: _mm256_maskz_loadu_epi32, |eight| _mm512_cvtepu32_epi64(eight), halves!(u64, u32);
+    i32: _mm256_maskz_loadu_epi32, |eight| _mm512_cvtepi32_epi64(eight), halves!(i64, i32);
+    i64: _mm512_maskz_loadu_epi64, |eight| eight, each;
 );
 
 /// Numbers that are gathered by eights.
 ///
 /// # Safety
-/// As of [`Eight`]; `a` is valid for a read of each number that `first` has a bit for, `x` at the
+/// As of [`Several::eight`]; `a` is valid for a read of each number that `first` has a bit for, `x` at the
 /// index of each.
 pub(crate) trait Gather: Real {
     /// Eight of them.
     type Sums: Copy;
     unsafe fn zeros() -> Self::Sums;
     /// `sums[k] + a[k] * x[crd[k]]`, for those of the eight that `first` says.
-    unsafe fn plus_products<I: Eight>(
+    unsafe fn plus_products<I: Several>(
         sums: Self::Sums,
         a: *const Self,
         crd: *const I,
@@ -60,7 +91,7 @@ impl Gather for f64 {
         unsafe { _mm512_setzero_pd() }
     }
     #[inline(always)]
-    unsafe fn plus_products<I: Eight>(
+    unsafe fn plus_products<I: Several>(
         sums: __m512d,
         a: *const Self,
         crd: *const I,
@@ -92,7 +123,7 @@ impl Gather for f32 {
         unsafe { _mm256_setzero_ps() }
     }
     #[inline(always)]
-    unsafe fn plus_products<I: Eight>(
+    unsafe fn plus_products<I: Several>(
         sums: __m256,
         a: *const Self,
         crd: *const I,

@@ -8,10 +8,10 @@ mod gather;
 #[cfg(target_arch = "x86_64")]
 mod x86;
 
-#[cfg(target_arch = "x86_64")]
-pub(crate) use gather::Eight;
 #[cfg(all(target_arch = "x86_64", feature = "jit"))]
 pub(crate) use gather::Gather;
+#[cfg(target_arch = "x86_64")]
+pub(crate) use gather::Several;
 
 /// The sets of instructions that kernels are compiled for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -148,49 +148,26 @@ pub(crate) trait Four: Copy {
 }
 
 #[cfg(not(target_arch = "x86_64"))]
-pub(crate) trait Eight {}
+pub(crate) trait Several {}
 #[cfg(not(target_arch = "x86_64"))]
-impl<T: Index> Eight for T {}
+impl<T: Index> Several for T {}
 
 /// An index as arrays hold it.
-pub(crate) trait Index: Copy + Eight {
+pub(crate) trait Index: Copy + Several {
     fn get(self) -> isize;
-    /// Two neighbours, which `from` is valid for reads of.
-    unsafe fn two(from: *const Self) -> [isize; 2];
 }
 
 macro_rules! index {
-    ($($ty:ty: $two:expr;)*) => {
+    ($($ty:ty),*) => {
         $(impl Index for $ty {
             #[inline(always)]
             fn get(self) -> isize {
                 self as isize
             }
-            #[inline(always)]
-            unsafe fn two(from: *const Self) -> [isize; 2] {
-                // SAFETY: as the trait says.
-                unsafe { ($two)(from) }
-            }
         })*
     };
 }
-
-/// Two numbers of 32 bits by one load: what is gathered is bound by how many there are.
-macro_rules! halves {
-    ($wide:ty, $narrow:ty) => {
-        |from: *const $narrow| {
-            let both = from.cast::<$wide>().read_unaligned().to_le();
-            [both as $narrow as isize, (both >> 32) as isize]
-        }
-    };
-}
-index!(
-    u8: |from: *const u8| [from.read().get(), from.add(1).read().get()];
-    u16: |from: *const u16| [from.read().get(), from.add(1).read().get()];
-    u32: halves!(u64, u32);
-    i32: halves!(i64, i32);
-    i64: |from: *const i64| [from.read().get(), from.add(1).read().get()];
-);
+index!(u8, u16, u32, i32, i64);
 
 /// A number that vectors hold.
 pub(crate) trait Real:
@@ -357,11 +334,7 @@ const LINE: usize = 64;
 /// Asks for `n` elements of a slice from a place on, which may lie beyond its end.
 #[inline(always)]
 pub(crate) fn ask_for<T>(from: &[T], at: usize, n: usize) {
-    ask_from(from.as_ptr().wrapping_add(at), n);
-}
-
-/// Asks for `n` elements from an address on, which need not be valid.
-pub(crate) fn ask_from<T>(from: *const T, n: usize) {
+    let from = from.as_ptr().wrapping_add(at);
     (0..n * size_of::<T>()).step_by(LINE).for_each(|line| prefetch(from.wrapping_byte_add(line)));
 }
 
