@@ -223,7 +223,7 @@ impl Emitter<'_, '_> {
         self.b.seal_block(end);
     }
 
-    pub(super) fn compare_int(&mut self, cond: IntCC, a: Value, b: i64) -> Value {
+    fn compare_int(&mut self, cond: IntCC, a: Value, b: i64) -> Value {
         let b = self.const_int(b);
         self.b.ins().icmp(cond, a, b)
     }

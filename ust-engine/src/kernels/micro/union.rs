@@ -243,12 +243,7 @@ unsafe fn merged<T: Kept, I: Index + Ord>(
             s -= isize::from(of_a);
             t -= isize::from(of_b);
         }
-        while p < s && q < t {
-            first_of_both(a, b, sum, &mut p, &mut q, row);
-            row += 1;
-        }
-        row = sum.copied(a, p..s, row);
-        row = sum.copied(b, q..t, row);
+        let row = in_turn(a, b, sum, p..s, q..t, row);
         sum.moved(last..end, row)
     }
 }
