@@ -1,13 +1,15 @@
 //! A product of two dense matrices, where a sparse one has entries.
 
 use super::Loop;
-use crate::kernels::vector::{Index, Real, Vector, prefetch};
+use crate::kernels::vector::{Four, Index, Real, Vector, prefetch};
 use ust_level_api::{Dtype, IndexKind};
 
 /// Bytes of operands that are asked for ahead of their use.
 const AHEAD: usize = 4096;
-/// Operands of so many bytes are in a cache that is near enough.
-const NEAR: usize = 1 << 20;
+/// Operands of so many bytes are in the nearest cache.
+const NEAR: usize = 1 << 15;
+/// Operands of so many bytes are in no cache.
+const FAR: usize = 1 << 24;
 /// Numbers of the widest vector.
 const MOST: usize = 16;
 
@@ -57,90 +59,156 @@ unsafe fn sampled<V: Vector, I: Index>(
     room: usize,
     reach: usize,
 ) {
-    let bytes = width.saturating_mul(size_of::<V::Lane>());
-    let ahead = match reach.saturating_mul(size_of::<V::Lane>()) > NEAR {
-        true => (AHEAD / bytes.max(1)).clamp(4, 32),
-        // Further than anything.
-        false => room,
-    };
-    // SAFETY: every entry is below `count`, every other one whose row is asked for below `room`.
+    if count == 0 {
+        // Nor need there be a row of `a`.
+        return;
+    }
+    let sampling = Sampling { out, m, places, count, room, reach };
+    // SAFETY: as said above; where rows are null, that of `a` is the first.
     unsafe {
-        let mut p = 0;
-        while p < count {
-            let some = V::N.min(count - p);
-            for q in p + ahead..(p + ahead + some).min(room) {
-                let far = (*places.crd.add(q)).get().wrapping_mul(places.stride);
-                let far = b.wrapping_offset(far);
-                (0..bytes).step_by(64).for_each(|line| prefetch(far.wrapping_byte_add(line)));
-            }
-            // Those beyond the last are the last again.
-            let of = |q: usize| places.of(a, b, p + q.min(some - 1));
-            let sums = match (width / V::N, width % V::N, places.rows.is_null()) {
-                (2, 0, true) => in_registers::<V, 2>(a, of),
-                (4, 0, true) => in_registers::<V, 4>(a, of),
-                _ => totals(|q| products::<V>(of(q), width)),
-            };
-            if some == V::N {
-                sums.times(V::load(m.add(p))).store(out.add(p));
-            } else {
-                let mut lanes = [V::Lane::ZERO; MOST];
-                sums.store(lanes.as_mut_ptr());
-                (0..some).for_each(|q| *out.add(p + q) = lanes[q] * *m.add(p + q));
-            }
-            p += some;
+        match (width / V::N, width % V::N, places.rows.is_null()) {
+            (2, 0, true) => sampling.each::<V>(InRegisters::<V, 2>::new(a), a, b),
+            (4, 0, true) => sampling.each::<V>(InRegisters::<V, 4>::new(a), a, b),
+            (8, 0, true) => sampling.each::<V>(InRegisters::<V, 8>::new(a), a, b),
+            _ => sampling.each::<V>(width, a, b),
         }
     }
 }
 
-/// Products of two rows of `width` numbers, summed as far as vectors do that.
-#[inline(always)]
-unsafe fn products<V: Vector>([a, b]: [*const V::Lane; 2], width: usize) -> V {
-    // SAFETY: every index is below `width`.
-    unsafe {
-        let mut sums = [V::splat(V::Lane::ZERO); 2];
-        let mut k = 0;
-        while k + 2 * V::N <= width {
-            for (j, sum) in sums.iter_mut().enumerate() {
-                let k = k + j * V::N;
-                *sum = sum.plus::<true>(V::load(a.add(k)), V::load(b.add(k)));
+/// A row of `a` that all entries want, of `W` vectors.
+#[derive(Clone, Copy)]
+struct InRegisters<V, const W: usize>([V; W]);
+
+impl<V: Vector, const W: usize> InRegisters<V, W> {
+    /// SAFETY: `a` is valid for a read of `W` vectors.
+    #[inline(always)]
+    unsafe fn new(a: *const V::Lane) -> Self {
+        // SAFETY: every index is below `W * N`.
+        Self(std::array::from_fn(|k| unsafe { V::load(a.add(k * V::N)) }))
+    }
+}
+
+/// Products of two rows.
+trait Products<V: Vector>: Copy {
+    /// Numbers of a row.
+    fn width(self) -> usize;
+    /// A vector with the sum of the products.
+    ///
+    /// SAFETY: both are valid for reads of `width` numbers.
+    unsafe fn of(self, rows: [*const V::Lane; 2]) -> V;
+}
+
+impl<V: Vector, const W: usize> Products<V> for InRegisters<V, W> {
+    #[inline(always)]
+    fn width(self) -> usize {
+        W * V::N
+    }
+
+    #[inline(always)]
+    unsafe fn of(self, [_, b]: [*const V::Lane; 2]) -> V {
+        // SAFETY: every index is below `W * N`.
+        let at = |k: usize| unsafe { V::load(b.add(k * V::N)) };
+        let mut sum = unsafe { self.0[0].times(at(0)) };
+        for k in 1..W {
+            sum = unsafe { sum.plus::<true>(self.0[k], at(k)) };
+        }
+        sum
+    }
+}
+
+impl<V: Vector> Products<V> for usize {
+    #[inline(always)]
+    fn width(self) -> usize {
+        self
+    }
+
+    #[inline(always)]
+    unsafe fn of(self, [a, b]: [*const V::Lane; 2]) -> V {
+        // SAFETY: every index is below `width`.
+        unsafe {
+            let mut sums = [V::splat(V::Lane::ZERO); 2];
+            let mut k = 0;
+            while k + 2 * V::N <= self {
+                for (j, sum) in sums.iter_mut().enumerate() {
+                    let k = k + j * V::N;
+                    *sum = sum.plus::<true>(V::load(a.add(k)), V::load(b.add(k)));
+                }
+                k += 2 * V::N;
             }
-            k += 2 * V::N;
+            while k < self {
+                let some = V::N.min(self - k);
+                sums[0] = sums[0].plus::<true>(V::first(a.add(k), some), V::first(b.add(k), some));
+                k += some;
+            }
+            sums[0].add(sums[1])
         }
-        while k < width {
-            let some = V::N.min(width - k);
-            sums[0] = sums[0].plus::<true>(V::first(a.add(k), some), V::first(b.add(k), some));
-            k += some;
-        }
-        sums[0].add(sums[1])
     }
 }
 
-/// Products of the row `a`, which has `W` vectors, with each of the rows that the second of `of` is.
-#[inline(always)]
-unsafe fn in_registers<V: Vector, const W: usize>(
-    a: *const V::Lane,
-    of: impl Fn(usize) -> [*const V::Lane; 2],
-) -> V {
-    // SAFETY: every index is below `W * N`.
-    unsafe {
-        let row: [V; W] = std::array::from_fn(|k| V::load(a.add(k * V::N)));
-        totals(|q| {
-            let [_, b] = of(q);
-            let zero = V::splat(V::Lane::ZERO);
-            (0..W).fold(zero, |sum, k| sum.plus::<true>(row[k], V::load(b.add(k * V::N))))
-        })
+/// What [`sampled`] is given but for the dense operands.
+struct Sampling<T, I> {
+    out: *mut T,
+    m: *const T,
+    places: Places<I>,
+    count: usize,
+    room: usize,
+    reach: usize,
+}
+
+impl<T: Real, I: Index> Sampling<T, I> {
+    /// SAFETY: as of [`sampled`].
+    #[inline(always)]
+    unsafe fn each<V: Vector<Lane = T>>(
+        &self,
+        products: impl Products<V>,
+        a: *const T,
+        b: *const T,
+    ) {
+        let &Self { out, m, places, count, room, reach } = self;
+        let bytes = products.width().saturating_mul(size_of::<T>());
+        let ask = |row: *const T| {
+            (0..bytes).step_by(64).for_each(|line| prefetch(row.wrapping_byte_add(line)));
+        };
+        let reach = reach.saturating_mul(size_of::<T>());
+        let ahead = match reach > NEAR {
+            true => (AHEAD / bytes.max(1)).clamp(4, 32),
+            // Further than anything.
+            false => room,
+        };
+        if reach > FAR {
+            // The rows of `a` mostly lie one behind the other.
+            ask(a.wrapping_byte_add(AHEAD / 2));
+        }
+        // SAFETY: every entry is below `count`, every other one whose row is asked for below `room`.
+        unsafe {
+            let mut p = 0;
+            while p < count {
+                let some = V::N.min(count - p);
+                for q in p + ahead..(p + ahead + some).min(room) {
+                    ask(b.wrapping_offset((*places.crd.add(q)).get().wrapping_mul(places.stride)));
+                }
+                if some == V::N {
+                    let mut vectors = [V::splat(T::ZERO); MOST];
+                    for (q, vector) in vectors[..V::N].iter_mut().enumerate() {
+                        *vector = products.of(places.of(a, b, p + q));
+                    }
+                    totals(vectors).times(V::load(m.add(p))).store(out.add(p));
+                } else {
+                    for p in p..count {
+                        *out.add(p) = products.of(places.of(a, b, p)).four().total() * *m.add(p);
+                    }
+                }
+                p += some;
+            }
+        }
     }
 }
 
-/// The sum of each of `N` vectors.
+/// The sum of each of the first `N` vectors.
 #[inline(always)]
-unsafe fn totals<V: Vector>(vector: impl Fn(usize) -> V) -> V {
+unsafe fn totals<V: Vector>(mut vectors: [V; MOST]) -> V {
     // SAFETY: as of all methods.
     unsafe {
-        let mut vectors = [V::splat(V::Lane::ZERO); MOST];
-        for (q, one) in vectors[..V::N].iter_mut().enumerate() {
-            *one = vector(q);
-        }
         let mut left = V::N;
         while left > 1 {
             left /= 2;

@@ -123,6 +123,8 @@ pub(crate) trait Vector: Copy {
     /// so on, then those of `other`.
     unsafe fn pairs(self, other: Self) -> Self;
     unsafe fn times(self, other: Self) -> Self;
+    /// Four numbers with the same sum.
+    unsafe fn four(self) -> Self::Four;
 }
 
 /// Four numbers, for which others are loaded one by one.
@@ -281,6 +283,10 @@ macro_rules! array {
                     self[at] *= other[at];
                 }
                 self
+            }
+            #[inline(always)]
+            unsafe fn four(self) -> [$ty; 4] {
+                std::array::from_fn(|at| if at < $n { self[at] } else { 0.0 })
             }
         }
     };

@@ -91,6 +91,20 @@ unsafe fn same<T>(vector: T) -> T {
     vector
 }
 
+/// The sums of the lower and the upper half.
+#[inline(always)]
+unsafe fn halves(vector: __m256) -> __m128 {
+    // SAFETY: the machine has AVX2.
+    unsafe { _mm_add_ps(_mm256_castps256_ps128(vector), _mm256_extractf128_ps::<1>(vector)) }
+}
+
+/// The upper half.
+#[inline(always)]
+unsafe fn upper(vector: __m512) -> __m256 {
+    // SAFETY: the machine has AVX-512.
+    unsafe { _mm256_castpd_ps(_mm512_extractf64x4_pd::<1>(_mm512_castps_pd(vector))) }
+}
+
 /// `to` valid for as many writes, and a multiple of 16 bytes.
 #[inline(always)]
 unsafe fn stream_256(vector: __m256, to: *mut f32) {
@@ -114,7 +128,7 @@ unsafe fn stream_512(vector: __m512, to: *mut f32) {
 }
 
 macro_rules! vector {
-    ($vector:ty, $four:ty, $ty:ty, $n:literal, $splat:ident, $load:ident, $store:ident, [$single:ident, $part:ident], $fused:ident, $mul:ident, $add:ident, [$cast:ident, $ones:ident, $twos:ident, $fours:ident, $eights:expr], $pairs:expr, [$places:ty, $place:expr, $pick:expr, $first:expr]) => {
+    ($vector:ty, $four:ty, $ty:ty, $n:literal, $splat:ident, $load:ident, $store:ident, [$single:ident, $part:ident], $fused:ident, $mul:ident, $add:ident, [$cast:ident, $ones:ident, $twos:ident, $fours:ident, $eights:expr], $pairs:expr, $halves:expr, [$places:ty, $place:expr, $pick:expr, $first:expr]) => {
         // SAFETY in all methods: as the trait says.
         impl Vector for $vector {
             type Lane = $ty;
@@ -185,6 +199,10 @@ macro_rules! vector {
             unsafe fn times(self, other: Self) -> Self {
                 unsafe { $mul(self, other) }
             }
+            #[inline(always)]
+            unsafe fn four(self) -> $four {
+                unsafe { $halves(self) }
+            }
         }
     };
 }
@@ -209,6 +227,7 @@ vector!(
     ],
     // Sums stand in the order of the halves of both.
     |a, b| _mm256_permute4x64_pd::<0b11_01_10_00>(_mm256_hadd_pd(a, b)),
+    same,
     [
         __m256i,
         |of| {
@@ -247,6 +266,7 @@ vector!(
         let mixed = _mm256_castps_pd(_mm256_hadd_ps(a, b));
         _mm256_castpd_ps(_mm256_permute4x64_pd::<0b11_01_10_00>(mixed))
     },
+    |a| halves(a),
     [
         __m256i,
         |of| _mm256_cvtepu8_epi32(of),
@@ -281,6 +301,7 @@ vector!(
         let odd = _mm512_setr_epi64(1, 3, 5, 7, 9, 11, 13, 15);
         _mm512_add_pd(_mm512_permutex2var_pd(a, even, b), _mm512_permutex2var_pd(a, odd, b))
     },
+    |a| _mm256_add_pd(_mm512_castpd512_pd256(a), _mm512_extractf64x4_pd::<1>(a)),
     [
         __m512i,
         |of| _mm512_cvtepu8_epi64(of),
@@ -312,6 +333,7 @@ vector!(
         let odd = _mm512_setr_epi32(1, 3, 5, 7, 9, 11, 13, 15, 17, 19, 21, 23, 25, 27, 29, 31);
         _mm512_add_ps(_mm512_permutex2var_ps(a, even, b), _mm512_permutex2var_ps(a, odd, b))
     },
+    |a| halves(_mm256_add_ps(_mm512_castps512_ps256(a), upper(a))),
     [
         __m512i,
         |of| _mm512_cvtepu8_epi32(of),
