@@ -53,6 +53,8 @@ pub(crate) struct Compiled {
 
 /// Work below this many nanoseconds, as estimated, is not worth a second thread.
 const PARALLEL: f64 = 100_000.0;
+/// The same of loops that collect rows: each thread needs memory, and what it collects is moved.
+const PARALLEL_ROWS: f64 = 500_000.0;
 
 /// Parts that a thread's share is cut into where a run may be cancelled.
 const PARTS_BETWEEN_CANCELS: usize = 32;
@@ -227,18 +229,15 @@ impl Compiled {
         {
             return Ok(None);
         }
-        let threads = match self.planned.cost < PARALLEL || !self.chosen.executable.splits() {
+        let collects = !self.planned.sink.kind.is_in_place();
+        let least = if collects { PARALLEL_ROWS } else { PARALLEL };
+        let threads = match self.planned.cost < least || !self.chosen.executable.splits() {
             true => 1,
             false => how.threads.max(1),
         };
         let each = match how.cancel {
             Some(_) => PARTS_BETWEEN_CANCELS,
-            None if threads > 1
-                && !self.planned.sink.kind.is_in_place()
-                && !self.is_around_all() =>
-            {
-                PARTS_OF_ROWS
-            }
+            None if threads > 1 && collects && !self.is_around_all() => PARTS_OF_ROWS,
             None => 1,
         };
         if threads * each == 1 {

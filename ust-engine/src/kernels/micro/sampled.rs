@@ -1,13 +1,12 @@
 //! A product of two dense matrices, where a sparse one has entries.
 
 use super::Loop;
+use super::tiles::NEAR;
 use crate::kernels::vector::{Four, Index, Real, Vector, prefetch};
 use ust_level_api::{Dtype, IndexKind};
 
 /// Bytes of operands that are asked for ahead of their use.
 const AHEAD: usize = 4096;
-/// Operands of so many bytes are in the nearest cache.
-const NEAR: usize = 1 << 15;
 /// Operands of so many bytes are in no cache.
 const FAR: usize = 1 << 24;
 /// Numbers of the widest vector.

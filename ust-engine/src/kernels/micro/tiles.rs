@@ -102,7 +102,7 @@ pub(super) unsafe fn row<V: Vector, I: Index, const FUSED: bool>(
 /// Results of so many bytes do not stay in the caches: a line that is written whole is not read first.
 const LARGE: usize = 32 << 20;
 /// Operands of so many bytes are in a cache that is near enough.
-const NEAR: usize = 2 << 20;
+pub(super) const NEAR: usize = 1 << 19;
 
 /// `pos` valid for reads at `lo..=hi`, and ascending there, `a` and `crd` for reads at
 /// `pos[lo]..pos[hi]`, `b` for `width` reads at `crd[p] * stride` for each `p` there, `c` for `width`
