@@ -134,6 +134,8 @@ fn blocks_are_filled_piece_by_piece() {
         "(i, j) -> (i : dense, j / 4 : compressed, j % 4 : dense)",
     ];
     all_pairs(&[1003, 777], 90_000, &formats);
+    // Blocks of a row lie far apart.
+    all_pairs(&[25_000, 30_000], 40_000, &["CSR", "CSC", "BSR(4, 4)", "BSR(3, 5)"]);
     let deep = "(i, j, k) -> (i / 2 : dense, j : compressed, k / 4 : compressed, i % 2 : dense, k % 4 : dense)";
     let flat = "(i, j, k) -> (i : dense, j : compressed, k : compressed)";
     all_pairs(&[101, 50, 70], 60_000, &[flat, "CSF", deep]);

@@ -64,14 +64,7 @@ impl<'a> Pieces<'a> {
                 Counting::Walked(Box::new(walk), code)
             }
         };
-        let pieces = (n / rows).max(1) as i64;
-        let each = ((hi - lo) / pieces / align + 1).saturating_mul(align);
-        let mut cuts = vec![lo];
-        let mut next = lo.div_euclid(align).saturating_mul(align);
-        while cuts[cuts.len() - 1] < hi {
-            next = next.saturating_add(each);
-            cuts.push(next.min(hi));
-        }
+        let cuts = cuts([lo, hi], n / rows, align);
         Ok(Some(Self { tensor, wanted, unpacking, code, counting, cuts }))
     }
 
@@ -112,4 +105,16 @@ impl<'a> Pieces<'a> {
         drop(out);
         Ok(columns.into_iter().map(|column| column.done(written)).collect())
     }
+}
+
+/// Cuts an interval at multiples of `align`, into about so many pieces.
+pub(crate) fn cuts([lo, hi]: [i64; 2], pieces: usize, align: i64) -> Vec<i64> {
+    let each = ((hi - lo) / pieces.max(1) as i64 / align + 1).saturating_mul(align);
+    let mut cuts = vec![lo];
+    let mut next = lo.div_euclid(align).saturating_mul(align);
+    while cuts[cuts.len() - 1] < hi {
+        next = next.saturating_add(each);
+        cuts.push(next.min(hi));
+    }
+    cuts
 }

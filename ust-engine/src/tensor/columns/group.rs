@@ -1,7 +1,5 @@
 //! Entries gathered into the blocks that trailing full levels make.
 
-use std::ops::Range;
-
 use rayon::prelude::*;
 use ust_level_api::{Buffer, IndexColumn};
 
@@ -81,8 +79,10 @@ impl Table {
             [IndexColumn::U32(column)] if domains[0].lower == 0 => column.clone(),
             columns => keyed::<u32>(columns, domains),
         };
-        let (of, firsts) = by_segment(&heads(&all[..sorted], n), range, &keys);
-        Some(self.blocks(of, &firsts))
+        let starts = heads(&all[..sorted], n);
+        let (of, found) = by_segment(&starts, range, &keys);
+        let levels = found.columns(&self.levels[..sorted], &starts, domains);
+        Some(Blocks { of, levels, count: found.keys.len() })
     }
 
     fn blocks(&self, of: IndexColumn, firsts: &[usize]) -> Blocks {
@@ -131,12 +131,55 @@ pub(super) fn lookup_range(domains: &[LevelDomain], n: usize) -> Option<usize> {
 /// Marks a key that no entry has.
 const NONE: u32 = u32::MAX;
 
+/// Blocks of segments, those of each in the order of their keys.
+#[derive(Default)]
+pub(super) struct Found {
+    /// The key of each block.
+    pub(super) keys: Vec<u32>,
+    /// For each segment, how many blocks it has.
+    pub(super) counts: Vec<usize>,
+}
+
+impl Found {
+    /// For each level, the coordinate of each block: given the columns of the entries that are the
+    /// same all over a segment, an entry of each segment, and what keys are made of.
+    pub(super) fn columns(
+        &self,
+        leading: &[IndexColumn],
+        starts: &[usize],
+        domains: &[LevelDomain],
+    ) -> Vec<IndexColumn> {
+        let mut at = Vec::with_capacity(self.keys.len());
+        for (&start, &count) in starts.iter().zip(&self.counts) {
+            at.resize(at.len() + count, start);
+        }
+        let leading = leading.iter().map(|column| picked(column, &at));
+        let below = |level: usize| {
+            let LevelDomain { lower, size, .. } = domains[level];
+            let above: u64 = domains[level + 1..].iter().map(|domain| domain.size.max(1)).product();
+            let crd = |&key: &u32| u64::from(key) / above % size.max(1);
+            match (lower, domains.len()) {
+                (0, 1) => Buffer::from(self.keys.clone()).into(),
+                (0, _) => {
+                    let crds: Vec<u32> = self.keys.iter().map(|key| crd(key) as u32).collect();
+                    Buffer::from(crds).into()
+                }
+                _ => {
+                    let crds = self.keys.iter().map(|key| lower + crd(key) as i64);
+                    IndexColumn::from(crds.collect::<Vec<i64>>())
+                }
+            }
+        };
+        leading.chain((0..domains.len()).map(below)).collect()
+    }
+}
+
 /// A table of keys, by which blocks are found.
 pub(super) struct Lookup {
     /// For each key of a segment, its block. All [`NONE`] between two segments.
     table: Vec<u32>,
     /// The keys of a segment, each above the number of its block, in the order found.
-    found: Vec<u64>,
+    pairs: Vec<u64>,
     /// For each block in that order, its place in the order of keys.
     ranks: Vec<u32>,
     /// A bit for each key: none set between two segments.
@@ -150,7 +193,7 @@ impl Lookup {
     pub(super) fn new(range: usize) -> Self {
         Self {
             table: vec![NONE; range],
-            found: Vec::new(),
+            pairs: Vec::new(),
             ranks: Vec::new(),
             marks: vec![0; range.div_ceil(64)],
             marked: vec![0; range],
@@ -158,98 +201,91 @@ impl Lookup {
     }
 
     /// Numbers the blocks of entries that stand in segments: for each entry, its block is written to
-    /// `of`. Gives an entry of each block. There are fewer than 2^32 entries.
-    pub(super) fn segments(
-        &mut self,
-        starts: &[usize],
-        keys: &[u32],
-        of: &mut [u32],
-    ) -> Vec<usize> {
-        let mut members = Vec::new();
+    /// `of`. There are fewer than 2^32 entries.
+    pub(super) fn segments(&mut self, starts: &[usize], keys: &[u32], of: &mut [u32]) -> Found {
+        let mut found = Found { keys: Vec::new(), counts: Vec::with_capacity(starts.len()) };
         for (k, &start) in starts.iter().enumerate() {
             let segment = start..starts.get(k + 1).copied().unwrap_or(keys.len());
-            // All keys are looked through in no more steps than there are entries.
-            match self.marks.len() <= segment.len() {
-                true => self.by_marks(segment, keys, of, &mut members),
-                false => self.by_table(segment, keys, of, &mut members),
-            }
+            let base = found.keys.len();
+            self.segment(&keys[segment.clone()], &mut of[segment], &mut found.keys);
+            found.counts.push(found.keys.len() - base);
         }
-        members
+        found
+    }
+
+    /// As [`Lookup::segments`], of one behind those whose blocks' keys were found before.
+    #[inline]
+    pub(super) fn segment(&mut self, keys: &[u32], of: &mut [u32], found: &mut Vec<u32>) {
+        let (mut lo, mut hi) = (u32::MAX, 0);
+        for &key in keys {
+            (lo, hi) = (lo.min(key), hi.max(key));
+        }
+        // All keys between are looked through in no more steps than there are entries.
+        match (hi / 64).saturating_sub(lo / 64) as usize <= keys.len() {
+            true => self.by_marks([lo, hi], keys, of, found),
+            false => self.by_table(keys, of, found),
+        }
     }
 
     /// The blocks of a segment, found one after another and then put in order.
-    fn by_table(
-        &mut self,
-        segment: Range<usize>,
-        keys: &[u32],
-        of: &mut [u32],
-        members: &mut Vec<usize>,
-    ) {
-        let Self { table, found, ranks, .. } = self;
-        let base = members.len();
-        found.clear();
-        for at in segment.clone() {
-            let slot = &mut table[keys[at] as usize];
+    fn by_table(&mut self, keys: &[u32], of: &mut [u32], found: &mut Vec<u32>) {
+        let Self { table, pairs, ranks, .. } = self;
+        let base = found.len() as u32;
+        pairs.clear();
+        for (of, &key) in of.iter_mut().zip(keys) {
+            let slot = &mut table[key as usize];
             if *slot == NONE {
-                *slot = found.len() as u32;
-                found.push(u64::from(keys[at]) << 32 | found.len() as u64);
-                members.push(at);
+                *slot = pairs.len() as u32;
+                pairs.push(u64::from(key) << 32 | u64::from(*slot));
             }
-            of[at] = base as u32 + *slot;
+            *of = base + *slot;
         }
-        for &pair in &*found {
+        let sorted = pairs.is_sorted();
+        if !sorted {
+            sort_few(pairs);
+        }
+        for &pair in &*pairs {
             table[(pair >> 32) as usize] = NONE;
+            found.push((pair >> 32) as u32);
         }
-        if found.is_sorted() {
+        if sorted {
             return;
         }
-        sort_few(found);
         ranks.clear();
-        ranks.resize(found.len(), 0);
-        for (rank, pair) in found.iter_mut().enumerate() {
-            ranks[*pair as u32 as usize] = rank as u32;
-            *pair = members[base + *pair as u32 as usize] as u64;
+        ranks.resize(pairs.len(), 0);
+        for (rank, &pair) in pairs.iter().enumerate() {
+            ranks[pair as u32 as usize] = base + rank as u32;
         }
-        for (member, &at) in members[base..].iter_mut().zip(&*found) {
-            *member = at as usize;
-        }
-        for of in &mut of[segment] {
-            *of = base as u32 + ranks[*of as usize - base];
+        for of in of {
+            *of = ranks[(*of - base) as usize];
         }
     }
 
-    /// The blocks of a segment, whose keys are marked, and looked through in their order.
-    fn by_marks(
-        &mut self,
-        segment: Range<usize>,
-        keys: &[u32],
-        of: &mut [u32],
-        members: &mut Vec<usize>,
-    ) {
+    /// The blocks of a segment, whose keys are marked, and looked through in their order from the
+    /// lowest to the highest.
+    fn by_marks(&mut self, [lo, hi]: [u32; 2], keys: &[u32], of: &mut [u32], found: &mut Vec<u32>) {
         let Self { marks, marked, .. } = self;
-        for &key in &keys[segment.clone()] {
+        for &key in keys {
             marks[key as usize / 64] |= 1 << (key % 64);
         }
-        let mut count = members.len();
-        for (word, mark) in marks.iter_mut().enumerate() {
-            let mut rest = std::mem::take(mark);
+        for word in lo / 64..=hi / 64 {
+            let mut rest = std::mem::take(&mut marks[word as usize]);
             while rest != 0 {
-                marked[word * 64 + rest.trailing_zeros() as usize] = count as u32;
-                count += 1;
+                let key = word * 64 + rest.trailing_zeros();
+                marked[key as usize] = found.len() as u32;
+                found.push(key);
                 rest &= rest - 1;
             }
         }
-        members.resize(count, 0);
-        for at in segment {
-            let block = marked[keys[at] as usize];
-            (of[at], members[block as usize]) = (block, at);
+        for (of, &key) in of.iter_mut().zip(keys) {
+            *of = marked[key as usize];
         }
     }
 }
 
-/// The block of each entry and an entry of each block, where entries stand in segments that
-/// begin at `starts`: by a table for each segment.
-fn by_segment(starts: &[usize], range: usize, keys: &[u32]) -> (IndexColumn, Vec<usize>) {
+/// The block of each entry, and the blocks, where entries stand in segments that begin at `starts`:
+/// by a table for each segment.
+fn by_segment(starts: &[usize], range: usize, keys: &[u32]) -> (IndexColumn, Found) {
     let n = keys.len();
     // Whole segments for each job.
     let mut jobs: Vec<&[usize]> = Vec::new();
@@ -270,28 +306,28 @@ fn by_segment(starts: &[usize], range: usize, keys: &[u32]) -> (IndexColumn, Vec
         work.push((*job, mine, end));
         slots = others;
     }
-    let parts: Vec<Vec<usize>> = work
+    let parts: Vec<Found> = work
         .into_par_iter()
         .map_init(
             || Lookup::new(range),
             |lookup, (starts, of, end)| {
                 let base = starts[0];
                 let starts: Vec<usize> = starts.iter().map(|start| start - base).collect();
-                let mut firsts = lookup.segments(&starts, &keys[base..end], of);
-                firsts.iter_mut().for_each(|first| *first += base);
-                firsts
+                lookup.segments(&starts, &keys[base..end], of)
             },
         )
         .collect();
     // Blocks are numbered within each job: all together, from the jobs before.
-    let mut base = 0;
+    let mut all = Found::default();
     let mut slots = of.make_mut();
     let mut work = Vec::with_capacity(parts.len());
     for ((job, &end), part) in jobs.iter().zip(&ends).zip(&parts) {
         let (mine, others) = slots.split_at_mut(end - job[0]);
-        work.push((mine, base as u32));
-        (slots, base) = (others, base + part.len());
+        work.push((mine, all.keys.len() as u32));
+        slots = others;
+        all.keys.extend_from_slice(&part.keys);
+        all.counts.extend_from_slice(&part.counts);
     }
     work.into_par_iter().for_each(|(of, base)| of.iter_mut().for_each(|block| *block += base));
-    (of.into(), parts.concat())
+    (of.into(), all)
 }

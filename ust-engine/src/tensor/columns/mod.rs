@@ -9,7 +9,7 @@
 //! | read coordinates | `read` | |
 //! | sort | `order`, `sort` | the order is right, or blocks are found without it |
 //! | merge duplicates, drop padding | `merge` | entries are known to be distinct, levels not padded |
-//! | gather entries into blocks | `group`, `pieces` | there are no trailing full levels |
+//! | gather entries into blocks | `group`, `pieces`, `grid` | there are no trailing full levels |
 //! | assemble level by level, place values | `assemble` | |
 //!
 //! Where places are known before, values go there at once: in formats that store every element, or
@@ -22,6 +22,7 @@ mod assemble;
 mod cells;
 mod detour;
 mod expr;
+mod grid;
 mod group;
 mod merge;
 mod order;

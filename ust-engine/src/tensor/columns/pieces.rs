@@ -6,6 +6,7 @@ use ust_level_api::column::IndexRead;
 use ust_level_api::{Buffer, Element, IndexColumn, Scalar, with_column};
 
 use super::assemble::{levels, stored_values};
+use super::grid::Grid;
 use super::group::{Lookup, lookup_range};
 use super::order::heads;
 use super::read::{block_of, in_order, level_columns, offset_column};
@@ -25,11 +26,55 @@ const FEW: usize = 1 << 15;
 const PIECE: usize = 1 << 14;
 
 /// What is kept of a piece.
-struct Found {
+pub(super) struct Piece {
     /// For each level above the trailing full ones, the coordinate of each block.
-    levels: Vec<IndexColumn>,
+    pub(super) levels: Vec<IndexColumn>,
     /// Number of blocks.
-    blocks: usize,
+    pub(super) blocks: usize,
+}
+
+/// Entries in pieces, each of which has whole blocks.
+pub(super) trait Source: Sync {
+    /// Number of pieces.
+    fn len(&self) -> usize;
+
+    /// Number of entries in a piece.
+    ///
+    /// # Errors
+    /// As [`Pieces::rows`].
+    fn entries(&self, at: usize) -> Result<usize, Error>;
+
+    /// Finds the blocks of a piece, and where each entry stands among their values.
+    ///
+    /// # Errors
+    /// As [`Pieces::read`].
+    fn grouped(&self, at: usize, places: &mut [u32], lookup: &mut Lookup) -> Result<Piece, Error>;
+}
+
+/// Entries whose coordinates are computed.
+struct Computed<'a> {
+    pieces: Pieces<'a>,
+    /// The levels above the trailing full ones.
+    domains: &'a [LevelDomain],
+    /// In the order of how many levels, from the first, entries come.
+    sorted: usize,
+    /// Values of a block.
+    block: u32,
+}
+
+impl Source for Computed<'_> {
+    fn len(&self) -> usize {
+        self.pieces.len()
+    }
+
+    fn entries(&self, at: usize) -> Result<usize, Error> {
+        self.pieces.rows(at)
+    }
+
+    fn grouped(&self, at: usize, places: &mut [u32], lookup: &mut Lookup) -> Result<Piece, Error> {
+        let columns = self.pieces.read(at, places.len())?;
+        Ok(grouped(columns, self.domains, self.sorted, self.block, places, lookup))
+    }
 }
 
 /// How entries are cut into pieces.
@@ -110,35 +155,47 @@ pub(in crate::tensor) fn in_pieces(
     if stores_fill(tensor, fill) {
         return Ok(None);
     }
+    // Keys are of all levels below the first.
+    if let Some(grid) = Grid::of(tensor, bound, PIECE).filter(|_| sorted == 1) {
+        return gathered(tensor, bound, fill, memory_limit, &grid, range);
+    }
     let block = block_of(bound)?;
     let mut wanted = level_columns(bound);
     wanted.push(offset_column(bound, block));
     let Some(pieces) = Pieces::new(tensor, &wanted, align, PIECE)? else { return Ok(None) };
-    let apart = apart(n);
+    let (domains, block) = (&bound.levels()[..tail], block as u32);
+    let computed = Computed { pieces, domains, sorted, block };
+    gathered(tensor, bound, fill, memory_limit, &computed, range)
+}
+
+/// The blocks of all pieces, where a segment's keys are below `range`.
+fn gathered(
+    tensor: &Tensor,
+    bound: &Bound,
+    fill: Scalar,
+    memory_limit: u64,
+    pieces: &impl Source,
+    range: usize,
+) -> Result<Option<Tensor>, Error> {
+    let (n, tail) = (tensor.nse(), bound.format().tail());
+    let (block, apart) = (block_of(bound)?, apart(n));
     let counts = (0..pieces.len())
         .into_par_iter()
         .with_min_len(apart)
-        .map(|at| pieces.rows(at))
+        .map(|at| pieces.entries(at))
         .collect::<Result<Vec<_>, Error>>()?;
     let most = counts.iter().copied().max().unwrap_or(0) as u64;
     if counts.iter().sum::<usize>() != n || most * block > u64::from(u32::MAX) {
         return Ok(None);
     }
-    let domains = &bound.levels()[..tail];
     // For each entry, the place of its value among those of its piece.
     let mut places = Buffer::<u32>::unspecified(n);
     let found = parts(places.make_mut(), &counts)
         .into_par_iter()
         .with_min_len(apart)
         .enumerate()
-        .map_init(
-            || Lookup::new(range),
-            |lookup, (at, places)| {
-                let columns = pieces.read(at, places.len())?;
-                Ok(grouped(columns, domains, sorted, block as u32, places, lookup))
-            },
-        )
-        .collect::<Result<Vec<Found>, Error>>()?;
+        .map_init(|| Lookup::new(range), |lookup, (at, places)| pieces.grouped(at, places, lookup))
+        .collect::<Result<Vec<Piece>, Error>>()?;
     let blocks = found.iter().map(|piece| piece.blocks).sum();
     let columns = (0..tail).map(|level| joined(&found, level)).collect();
     let made = levels(bound, columns, blocks, true, memory_limit)?;
@@ -168,42 +225,63 @@ fn grouped(
     block: u32,
     of: &mut [u32],
     lookup: &mut Lookup,
-) -> Found {
+) -> Piece {
     let offset = columns.pop().expect("one more than the levels");
-    let n = offset.len();
-    assert_eq!(n, of.len(), "a piece has as many entries as were counted");
-    let starts = match &columns[..sorted] {
-        [IndexColumn::U32(keys)] => {
-            let differ = keys.windows(2).enumerate().filter(|(_, pair)| pair[0] != pair[1]);
-            let others = differ.map(|(at, _)| at + 1);
-            (0..n.min(1)).chain(others).collect()
-        }
-        leading => heads(&leading.iter().collect::<Vec<_>>(), n),
+    assert_eq!(offset.len(), of.len(), "a piece has as many entries as were counted");
+    let (leading, below) = columns.split_at(sorted);
+    let starts = match leading {
+        [IndexColumn::U32(keys)] => changes(keys),
+        leading => heads(&leading.iter().collect::<Vec<_>>(), offset.len()),
     };
-    let members = match &columns[sorted..] {
+    let domains = &domains[sorted..];
+    let levels = match below {
         [] => {
             for (number, &start) in starts.iter().enumerate() {
-                let end = starts.get(number + 1).copied().unwrap_or(n);
+                let end = starts.get(number + 1).copied().unwrap_or(of.len());
                 of[start..end].fill(number as u32);
             }
-            starts
+            leading.iter().map(|column| picked(column, &starts)).collect()
         }
-        [IndexColumn::U32(keys)] if domains[sorted].lower == 0 => {
-            lookup.segments(&starts, keys, of)
+        [IndexColumn::U32(keys)] if domains[0].lower == 0 => {
+            lookup.segments(&starts, keys, of).columns(leading, &starts, domains)
         }
-        below => lookup.segments(&starts, &keyed::<u32>(below, &domains[sorted..]), of),
+        _ => {
+            let keys = keyed::<u32>(below, domains);
+            lookup.segments(&starts, &keys, of).columns(leading, &starts, domains)
+        }
     };
-    with_column!(&offset, offset => {
-        for (at, place) in of.iter_mut().enumerate() {
-            *place = *place * block + offset.at(at) as u32;
+    let place = |(of, offset): (&mut u32, u32)| *of = *of * block + offset;
+    match &offset {
+        IndexColumn::U32(words) => of.iter_mut().zip(words.iter().copied()).for_each(place),
+        other => with_column!(other, offset => {
+            let offsets = (0..other.len()).map(|at| offset.at(at) as u32);
+            of.iter_mut().zip(offsets).for_each(place);
+        }),
+    }
+    let blocks = levels.first().map_or(0, IndexColumn::len);
+    Piece { levels, blocks }
+}
+
+/// The words that differ from the one before them; word 0 does.
+fn changes(words: &[u32]) -> Vec<usize> {
+    /// Words that are looked at without a branch.
+    const SOME: usize = 64;
+    let mut all: Vec<usize> = (0..words.len().min(1)).collect();
+    for (number, some) in words.windows(SOME + 1).step_by(SOME).enumerate() {
+        let (mut changes, mut count) = ([0; SOME], 0);
+        for at in 0..SOME {
+            changes[count] = number * SOME + at + 1;
+            count += usize::from(some[at] != some[at + 1]);
         }
-    });
-    let levels = columns.iter().map(|column| picked(column, &members)).collect();
-    Found { levels, blocks: members.len() }
+        all.extend_from_slice(&changes[..count]);
+    }
+    let rest = words.len().saturating_sub(1) / SOME * SOME;
+    all.extend((rest + 1..words.len()).filter(|&at| words[at] != words[at - 1]));
+    all
 }
 
 /// The coordinates of all blocks at a level.
-fn joined(found: &[Found], level: usize) -> IndexColumn {
+fn joined(found: &[Piece], level: usize) -> IndexColumn {
     macro_rules! join {
         ($variant:ident) => {{
             let parts = found.iter().map(|piece| match &piece.levels[level] {
@@ -224,7 +302,7 @@ fn joined(found: &[Found], level: usize) -> IndexColumn {
 fn placed<T: StoredElement>(
     from: &[T],
     places: &[u32],
-    (counts, found): (&[usize], &[Found]),
+    (counts, found): (&[usize], &[Piece]),
     fill: Scalar,
     length: usize,
     block: usize,
