@@ -111,18 +111,17 @@ pub(crate) fn is_wide(tensor: &Tensor, key: Key<'_>) -> Result<bool, Error> {
     let Some([lo, hi]) = outermost(tensor, Reach::Inside)? else { return Ok(false) };
     let whole = i128::from(hi) - i128::from(lo);
     let length = (whole * i128::from(SAMPLE) / tensor.nse().max(1) as i128).max(1);
-    let (mut distinct, mut entries) = (0, 0);
+    let mut counts = Buffer::<u32>::zeroed(key.domain.size as usize + 1);
     for part in [1, 2] {
         let from = lo + (whole * part / 3) as i64;
         let pieces = [[from, from.saturating_add(length as i64).min(hi)]];
         let job = Job { tensor, key, columns: &[], keep: None, pieces: &pieces };
-        let mut counts = Buffer::<u32>::zeroed(key.domain.size as usize + 1);
         if !job.run(false, counts.make_mut(), |_| {})? {
             return Ok(false);
         }
-        distinct += counts.iter().filter(|&&count| count > 0).count();
-        entries += counts.iter().map(|&count| count as usize).sum::<usize>();
     }
+    let each = counts.iter().map(|&count| [u64::from(count > 0), u64::from(count)]);
+    let [distinct, entries] = each.fold([0, 0], |sum, one| [sum[0] + one[0], sum[1] + one[1]]);
     Ok(2 * distinct > entries)
 }
 
