@@ -14,7 +14,7 @@ use ust_level_api::column::IndexWord;
 use ust_level_api::{Buffer, Element, IndexColumn};
 
 use super::number::{self, WriteNumber};
-use super::plain::{Plainly, plain_whole};
+use super::plain::{Plainly, plain_whole, two_whole};
 use super::progress::Progress;
 use super::text::{Fault, Line, Lines};
 use super::tokens::Tokens;
@@ -292,8 +292,25 @@ fn plain_line<T, W: IndexWord>(
         }
         at
     };
+    // Where the next word begins: mostly behind one blank.
+    let next = |end: usize| match text.get(end..).and_then(|rest| rest.first_chunk()) {
+        Some(&[b' ', first]) if first > b' ' => end + 1,
+        _ => blanks(end),
+    };
     let mut at = start;
-    for ((column, &extent), &end) in crd.iter_mut().zip(extents).zip(ends) {
+    // The first two at a time.
+    let mut done = 0;
+    if let ([first, second, ..], [rows, columns, ..], &[end, last, ..]) = (&mut *crd, extents, ends)
+        && let Some(both) = two_whole(with, text, [start..end, next(end)..last])
+    {
+        let [i, j] = both.map(|coordinate| coordinate.wrapping_sub(1));
+        if i >= *rows || j >= *columns {
+            return None;
+        }
+        (first[entry], second[entry]) = (W::truncated(i as i64), W::truncated(j as i64));
+        (at, done) = (last, 2);
+    }
+    for ((column, &extent), &end) in crd.iter_mut().zip(extents).zip(ends).skip(done) {
         let coordinate = plain_whole(text, blanks(at)..end)?.wrapping_sub(1);
         if coordinate >= extent {
             return None;
@@ -302,13 +319,15 @@ fn plain_line<T, W: IndexWord>(
         at = end;
     }
     let word = match ends.get(crd.len()) {
-        Some(&end) => blanks(at)..end,
+        Some(&end) => next(at)..end,
         None => at..at,
     };
     at = word.end;
     let value = plain.value(with, text, word)?;
-    at = blanks(at);
-    at += usize::from(text.get(at) == Some(&b'\r'));
+    if text.get(at) != Some(&b'\n') {
+        at = blanks(at);
+        at += usize::from(text.get(at) == Some(&b'\r'));
+    }
     (text.get(at) == Some(&b'\n')).then_some((value, at + 1))
 }
 

@@ -72,6 +72,19 @@ pub(super) fn plain_whole(text: &[u8], word: Range<usize>) -> Option<u64> {
     few.then(|| digits.iter().fold(0, joined))
 }
 
+/// The numbers that two words of up to eight digits make, and nothing else.
+#[inline(always)]
+pub(super) fn two_whole(
+    with: impl Instructions,
+    text: &[u8],
+    words: [Range<usize>; 2],
+) -> Option<[u64; 2]> {
+    let digits = [0, 1].map(|at| words[at].end.wrapping_sub(words[at].start));
+    let bytes = |at: usize| text.get(..words[at].end)?.last_chunk().copied();
+    let short = digits.iter().all(|&digits| digits.wrapping_sub(1) < 8);
+    with.two([bytes(0)?, bytes(1)?], digits).filter(|_| short)
+}
+
 /// The bytes of a short word, less [`ZEROS`], the last one highest, with zeros before the first. `None`
 /// for a word that is empty or long, or too close to the beginning of the text.
 #[inline]
@@ -233,6 +246,12 @@ mod tests {
             "-0.0",
             "1",
             "12.",
+            "-5.00",
+            "100.000",
+            ".0",
+            ".0000000",
+            "1234567.",
+            "0.30",
             "007",
             "0.1",
             "9007199254740993",

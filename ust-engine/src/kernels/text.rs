@@ -9,6 +9,10 @@ pub(crate) trait Instructions: Copy {
     /// The number that the last so many of some bytes make, at most sixteen; `None` where one of them is
     /// no digit.
     fn number(self, bytes: &[u8; 16], digits: usize) -> Option<u64>;
+
+    /// The numbers that the last so many of eight bytes make, at most all; `None` where one of them is
+    /// no digit.
+    fn two(self, bytes: [[u8; 8]; 2], digits: [usize; 2]) -> Option<[u64; 2]>;
 }
 
 /// Work on a text, compiled for each set of instructions. What it calls is to be inlined.
@@ -57,6 +61,17 @@ impl Instructions for Portable {
         let value = eight(high) * 100_000_000 + eight(low);
         (others(high) | others(low) == 0).then_some(value)
     }
+
+    #[inline(always)]
+    fn two(self, bytes: [[u8; 8]; 2], digits: [usize; 2]) -> Option<[u64; 2]> {
+        let last = |at: usize| {
+            let unused = 4 * (8 - digits[at].min(8));
+            let bytes = u64::from_le_bytes(bytes[at]) ^ ZEROS;
+            bytes >> unused >> unused << unused << unused
+        };
+        let both = [last(0), last(1)];
+        (others(both[0]) | others(both[1]) == 0).then(|| both.map(eight))
+    }
 }
 
 /// Only where the machine has AVX2.
@@ -74,18 +89,40 @@ impl Instructions for Avx2 {
             let places = _mm_setr_epi8(16, 15, 14, 13, 12, 11, 10, 9, 8, 7, 6, 5, 4, 3, 2, 1);
             let used = _mm_cmpgt_epi8(_mm_set1_epi8(digits as i8 + 1), places);
             let bytes = _mm_loadu_si128(bytes.as_ptr().cast());
-            let each = _mm_and_si128(_mm_sub_epi8(bytes, _mm_set1_epi8(b'0' as i8)), used);
-            let fits = _mm_cmpeq_epi8(_mm_min_epu8(each, _mm_set1_epi8(9)), each);
-            // Neighbours are joined to pairs, fours, and eights of 32 bits.
-            let pairs = _mm_maddubs_epi16(each, _mm_set1_epi16(0x010a));
-            let fours = _mm_madd_epi16(pairs, _mm_set1_epi32(0x0001_0064));
-            let fours = _mm_packus_epi32(fours, fours);
-            let eights = _mm_madd_epi16(fours, _mm_set1_epi32(0x0001_2710));
-            let both = _mm_cvtsi128_si64(eights).cast_unsigned();
-            let value = (both & 0xffff_ffff) * 100_000_000 + (both >> 32);
-            (_mm_movemask_epi8(fits) == 0xffff).then_some(value)
+            let [high, low] = eights(bytes, used)?;
+            Some(high * 100_000_000 + low)
         }
     }
+
+    #[inline(always)]
+    fn two(self, bytes: [[u8; 8]; 2], digits: [usize; 2]) -> Option<[u64; 2]> {
+        use std::arch::x86_64::*;
+        // SAFETY: the machine has AVX2, as this value says.
+        unsafe {
+            let [first, second] = bytes.map(|bytes| u64::from_le_bytes(bytes).cast_signed());
+            let unused = digits.map(|digits| 64 - 8 * digits as i64);
+            let used = _mm_sllv_epi64(_mm_set1_epi8(-1), _mm_set_epi64x(unused[1], unused[0]));
+            eights(_mm_set_epi64x(second, first), used)
+        }
+    }
+}
+
+/// The numbers that eight bytes each make, those that are not used being zeros; `None` where one is no
+/// digit.
+#[cfg(target_arch = "x86_64")]
+#[target_feature(enable = "avx2")]
+#[inline]
+fn eights(bytes: std::arch::x86_64::__m128i, used: std::arch::x86_64::__m128i) -> Option<[u64; 2]> {
+    use std::arch::x86_64::*;
+    let each = _mm_and_si128(_mm_sub_epi8(bytes, _mm_set1_epi8(b'0' as i8)), used);
+    let fits = _mm_cmpeq_epi8(_mm_min_epu8(each, _mm_set1_epi8(9)), each);
+    // Neighbours are joined to pairs, fours, and eights of 32 bits.
+    let pairs = _mm_maddubs_epi16(each, _mm_set1_epi16(0x010a));
+    let fours = _mm_madd_epi16(pairs, _mm_set1_epi32(0x0001_0064));
+    let fours = _mm_packus_epi32(fours, fours);
+    let eights = _mm_madd_epi16(fours, _mm_set1_epi32(0x0001_2710));
+    let both = _mm_cvtsi128_si64(eights).cast_unsigned();
+    (_mm_movemask_epi8(fits) == 0xffff).then_some([both & 0xffff_ffff, both >> 32])
 }
 
 /// Eight digits `0`.
@@ -172,6 +209,27 @@ mod tests {
     /// The numbers that the last bytes make, by every set of instructions that there is.
     struct Numbers([u8; 16]);
 
+    /// Those of each half, so many digits of the one and of the other.
+    struct Halves([u8; 16]);
+
+    impl Reading for Halves {
+        type Read = Vec<Option<[u64; 2]>>;
+
+        fn read(self, with: impl Instructions) -> Self::Read {
+            let halves = [0, 1].map(|at| self.0.as_chunks().0[at]);
+            (0..81).map(|both| with.two(halves, [both / 9, both % 9])).collect()
+        }
+    }
+
+    /// What [`Halves`] are to be.
+    fn halves(bytes: [u8; 16]) -> Vec<Option<[u64; 2]>> {
+        let number = |end: usize, digits: usize| {
+            let digits = std::str::from_utf8(&bytes[end - digits..end]).unwrap_or("x");
+            if digits.is_empty() { Some(0) } else { digits.parse().ok() }
+        };
+        (0..81).map(|both| Some([number(8, both / 9)?, number(16, both % 9)?])).collect()
+    }
+
     impl Reading for Numbers {
         type Read = Vec<Option<u64>>;
 
@@ -190,6 +248,8 @@ mod tests {
                 (0..=16).map(|digits| Some(text[16 - digits..].parse().unwrap_or(0))).collect();
             assert_eq!(with_best(Numbers(bytes)), expected);
             assert_eq!(Numbers(bytes).read(Portable), expected);
+            assert_eq!(with_best(Halves(bytes)), halves(bytes));
+            assert_eq!(Halves(bytes).read(Portable), halves(bytes));
             for byte in (0..=u8::MAX).filter(|byte| !byte.is_ascii_digit()) {
                 let mut bytes = bytes;
                 bytes[round] = byte;
@@ -198,6 +258,11 @@ mod tests {
                     .collect();
                 assert_eq!(with_best(Numbers(bytes)), expected);
                 assert_eq!(Numbers(bytes).read(Portable), expected);
+                // A sign before digits is one for the standard library.
+                if byte != b'+' {
+                    assert_eq!(with_best(Halves(bytes)), halves(bytes));
+                    assert_eq!(Halves(bytes).read(Portable), halves(bytes));
+                }
             }
         }
     }
