@@ -6,7 +6,7 @@ use ust_level_api::{Buffer, IndexColumn, IndexKind};
 use super::group::Lookup;
 use super::pieces::{Piece, Source};
 use crate::error::Error;
-use crate::format::{Bound, IndexExpr};
+use crate::format::{Bound, Format, IndexExpr};
 use crate::lower::pieces::cuts;
 use crate::lower::stored::stored;
 use crate::lower::unpack::{Wanted, What};
@@ -30,7 +30,7 @@ impl Grid {
     /// A tensor as its arrays hold it, cut into pieces of about so many entries. `None` where it has
     /// no such arrays, or the format no such blocks.
     pub(super) fn of(tensor: &Tensor, bound: &Bound, entries: usize) -> Option<Self> {
-        let exprs = |format: &crate::format::Format| -> Vec<IndexExpr> {
+        let exprs = |format: &Format| -> Vec<IndexExpr> {
             format.levels().iter().map(|level| level.expr.clone()).collect()
         };
         let (from, to) = (exprs(tensor.format()), exprs(bound.format()));
@@ -87,7 +87,7 @@ impl Source for Grid {
     }
 
     fn grouped(&self, at: usize, of: &mut [u32], lookup: &mut Lookup) -> Result<Piece, Error> {
-        // By far the most blocks: to divide takes as long as everything else.
+        // As most blocks are: to divide takes as long as everything else.
         let shift = self.size[1].trailing_zeros();
         Ok(match self.size[1].is_power_of_two() {
             true => self.piece(at, of, lookup, |crd| (crd >> shift, crd & (self.size[1] - 1))),

@@ -230,7 +230,11 @@ fn grouped(
     assert_eq!(offset.len(), of.len(), "a piece has as many entries as were counted");
     let (leading, below) = columns.split_at(sorted);
     let starts = match leading {
-        [IndexColumn::U32(keys)] => changes(keys),
+        [IndexColumn::U32(keys)] => {
+            let differ = keys.windows(2).enumerate().filter(|(_, pair)| pair[0] != pair[1]);
+            let others = differ.map(|(at, _)| at + 1);
+            (0..keys.len().min(1)).chain(others).collect()
+        }
         leading => heads(&leading.iter().collect::<Vec<_>>(), offset.len()),
     };
     let domains = &domains[sorted..];
@@ -250,34 +254,13 @@ fn grouped(
             lookup.segments(&starts, &keys, of).columns(leading, &starts, domains)
         }
     };
-    let place = |(of, offset): (&mut u32, u32)| *of = *of * block + offset;
-    match &offset {
-        IndexColumn::U32(words) => of.iter_mut().zip(words.iter().copied()).for_each(place),
-        other => with_column!(other, offset => {
-            let offsets = (0..other.len()).map(|at| offset.at(at) as u32);
-            of.iter_mut().zip(offsets).for_each(place);
-        }),
-    }
+    with_column!(&offset, offset => {
+        for (at, place) in of.iter_mut().enumerate() {
+            *place = *place * block + offset.at(at) as u32;
+        }
+    });
     let blocks = levels.first().map_or(0, IndexColumn::len);
     Piece { levels, blocks }
-}
-
-/// The words that differ from the one before them; word 0 does.
-fn changes(words: &[u32]) -> Vec<usize> {
-    /// Words that are looked at without a branch.
-    const SOME: usize = 64;
-    let mut all: Vec<usize> = (0..words.len().min(1)).collect();
-    for (number, some) in words.windows(SOME + 1).step_by(SOME).enumerate() {
-        let (mut changes, mut count) = ([0; SOME], 0);
-        for at in 0..SOME {
-            changes[count] = number * SOME + at + 1;
-            count += usize::from(some[at] != some[at + 1]);
-        }
-        all.extend_from_slice(&changes[..count]);
-    }
-    let rest = words.len().saturating_sub(1) / SOME * SOME;
-    all.extend((rest + 1..words.len()).filter(|&at| words[at] != words[at - 1]));
-    all
 }
 
 /// The coordinates of all blocks at a level.
