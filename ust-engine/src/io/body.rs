@@ -301,7 +301,7 @@ fn plain_line<T, W: IndexWord>(
     // The first two at a time.
     let mut done = 0;
     if let ([first, second, ..], [rows, columns, ..], &[end, last, ..]) = (&mut *crd, extents, ends)
-        && let Some(both) = two_whole(with, text, [start..end, next(end)..last])
+        && let Some(both) = two_whole(with, text, &[start..end, next(end)..last])
     {
         let [i, j] = both.map(|coordinate| coordinate.wrapping_sub(1));
         if i >= *rows || j >= *columns {

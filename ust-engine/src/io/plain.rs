@@ -77,7 +77,7 @@ pub(super) fn plain_whole(text: &[u8], word: Range<usize>) -> Option<u64> {
 pub(super) fn two_whole(
     with: impl Instructions,
     text: &[u8],
-    words: [Range<usize>; 2],
+    words: &[Range<usize>; 2],
 ) -> Option<[u64; 2]> {
     let digits = [0, 1].map(|at| words[at].end.wrapping_sub(words[at].start));
     let bytes = |at: usize| text.get(..words[at].end)?.last_chunk().copied();
