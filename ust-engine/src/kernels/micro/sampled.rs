@@ -59,7 +59,7 @@ unsafe fn sampled<V: Vector, I: Index>(
     reach: usize,
 ) {
     if count == 0 {
-        // Nor need there be a row of `a`.
+        // There need not be a row of `a`, which is read before any entry is looked at.
         return;
     }
     let sampling = Sampling { out, m, places, count, room, reach };
@@ -87,7 +87,8 @@ impl<V: Vector, const W: usize> InRegisters<V, W> {
     }
 }
 
-/// Products of two rows.
+/// Products of two rows. No closures: one that is called at two places is not inlined, and lacks the
+/// instructions of the kernel then.
 trait Products<V: Vector>: Copy {
     /// Numbers of a row.
     fn width(self) -> usize;
@@ -115,6 +116,7 @@ impl<V: Vector, const W: usize> Products<V> for InRegisters<V, W> {
     }
 }
 
+/// Rows of any width: so many numbers.
 impl<V: Vector> Products<V> for usize {
     #[inline(always)]
     fn width(self) -> usize {
