@@ -1,14 +1,22 @@
 //! Which threads work is done on.
 
+mod crew;
+
 use std::collections::BTreeMap;
 use std::iter;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use rayon::{ThreadPool, ThreadPoolBuilder};
 
+use crew::Crew;
+
 /// Work on fewer elements, about, stays on the thread that it is on: it is half done before a thread of
 /// the pool has woken up.
 const LITTLE: usize = 1 << 16;
+/// Jobs that take so many nanoseconds in all are worth a second thread.
+const ASLEEP: f64 = 100_000.0;
+/// The same where that thread is awake.
+const AWAKE: f64 = 20_000.0;
 
 /// Does something that may use rayon, on at most so many threads. `work` is about how many elements
 /// there are to handle.
@@ -34,6 +42,16 @@ pub(crate) fn within<R: Send>(threads: usize, work: usize, f: impl FnOnce() -> R
 /// How many threads are to share work on about so many elements.
 pub(crate) fn threads(work: usize) -> usize {
     if work < LITTLE { 1 } else { rayon::current_num_threads() }
+}
+
+/// Whether work that takes so many nanoseconds, as estimated, is to be [done apart](apart).
+pub(crate) fn pays(nanoseconds: f64) -> bool {
+    nanoseconds >= ASLEEP || (nanoseconds >= AWAKE && crew().is_some_and(Crew::is_awake))
+}
+
+/// The crew, for who is in no pool already.
+fn crew() -> Option<&'static Crew> {
+    rayon::current_thread_index().is_none().then(Crew::get)?
 }
 
 /// Does something that uses rayon in several steps: the pool is entered once, not at each step.
@@ -64,10 +82,14 @@ pub(crate) fn apart<T: Send, E: Send>(
             *lost.lock().unwrap_or_else(PoisonError::into_inner) = Some(error);
         }
     };
-    rayon::in_place_scope(|scope| {
-        iter::once(second).chain(jobs).for_each(|job| scope.spawn(move |_| run(job)));
-        run(first);
-    });
+    let others = iter::once(second).chain(jobs);
+    match crew() {
+        Some(crew) => crew.share(first, others.collect(), run),
+        None => rayon::in_place_scope(|scope| {
+            others.for_each(|job| scope.spawn(move |_| run(job)));
+            run(first);
+        }),
+    }
     failed.into_inner().unwrap_or_else(PoisonError::into_inner).map_or(Ok(()), Err)
 }
 

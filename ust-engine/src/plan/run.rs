@@ -4,9 +4,10 @@
 mod rows;
 mod shares;
 
+use std::iter;
+use std::sync::OnceLock;
 use std::sync::atomic::AtomicUsize;
 
-use rayon::prelude::*;
 use smallvec::SmallVec;
 use ust_level_api::ir::interp::{Memory, Param};
 use ust_level_api::with_dtype;
@@ -18,11 +19,13 @@ use super::emit::Argument;
 use super::frame::{Params, Sizes};
 use super::sink::SinkKind;
 use super::split::Splitter;
+use super::unsorted::{combine_copies, combining};
 use crate::error::Error;
 use crate::format::{Bound, Format};
+use crate::lower::native::Code;
 use crate::ops::control::Run;
 use crate::ops::operator::Operator;
-use crate::pool::within;
+use crate::pool::{apart, pays, within};
 use crate::provider::{self, Backend, Chosen, Plan};
 use crate::tensor::{StoredElement, Tensor, Values};
 use crate::with_values;
@@ -47,13 +50,14 @@ pub(crate) struct Compiled {
     adds: bool,
     /// Whether every element of a result that is stored in full is set, whatever it held.
     sets_all: bool,
+    /// Code for results of which each thread has a copy, once it was needed.
+    combining: OnceLock<Code>,
     /// Rows that the last run collected: the next is likely to do the same.
     collected: AtomicUsize,
 }
 
-/// Work below this many nanoseconds, as estimated, is not worth a second thread.
-const PARALLEL: f64 = 100_000.0;
-/// The same of loops that collect rows: each thread needs memory, and what it collects is moved.
+/// Loops that collect rows are worth a second thread if they take so many nanoseconds, as estimated:
+/// each thread needs memory, and what it collects is moved.
 const PARALLEL_ROWS: f64 = 500_000.0;
 
 /// Parts that a thread's share is cut into where a run may be cancelled.
@@ -142,6 +146,7 @@ impl Compiled {
             apart,
             adds,
             sets_all,
+            combining: OnceLock::new(),
             collected: AtomicUsize::new(0),
         })
     }
@@ -230,10 +235,11 @@ impl Compiled {
             return Ok(None);
         }
         let collects = !self.planned.sink.kind.is_in_place();
-        let least = if collects { PARALLEL_ROWS } else { PARALLEL };
-        let threads = match self.planned.cost < least || !self.chosen.executable.splits() {
-            true => 1,
-            false => how.threads.max(1),
+        let cost = self.planned.cost;
+        let is_worth = || if collects { cost >= PARALLEL_ROWS } else { pays(cost) };
+        let threads = match how.threads > 1 && self.chosen.executable.splits() && is_worth() {
+            true => how.threads,
+            false => 1,
         };
         let each = match how.cancel {
             Some(_) => PARTS_BETWEEN_CANCELS,
@@ -415,19 +421,26 @@ impl Compiled {
             })
         };
         let rest = T::from_scalar(self.planned.rest).unwrap_or(T::ZERO);
-        let length = out.len();
-        let copy = |parts: &Parts| {
-            let mut copy = Values::unspecified(T::DTYPE, length);
-            copy.typed_mut::<T>()?.fill(rest);
-            several(parts, copy.typed_mut::<T>()?).map(|()| copy)
-        };
-        let (copies, first) = rayon::join(
-            || groups[1..].par_iter().map(copy).collect::<Result<Vec<_>, _>>(),
-            || several(&groups[0], out),
-        );
-        let (copies, ()) = (copies?, first?);
+        let copy = |_: &Parts| Values::unspecified(T::DTYPE, out.len());
+        let mut copies: Vec<Values> = groups[1..].iter().map(copy).collect();
+        let typed: Result<Vec<_>, _> = copies.iter_mut().map(Values::typed_mut::<T>).collect();
+        let fresh = typed?.into_iter().map(|copy| (true, copy));
+        let places = iter::once((false, &mut *out)).chain(fresh);
+        apart(groups.iter().zip(places), |(parts, (is_fresh, out))| {
+            if is_fresh {
+                out.fill(rest);
+            }
+            several(parts, out)
+        })?;
         let op = self.reduce.as_ref().expect("parts that meet are combined");
-        super::unsorted::combine_copies(op, out, &copies)
+        let code = match self.combining.get() {
+            Some(code) => code,
+            None => {
+                let code = combining(op, T::DTYPE)?;
+                self.combining.get_or_init(|| code)
+            }
+        };
+        combine_copies(code, out, &copies)
     }
 }
 

@@ -1,8 +1,8 @@
 //! Where the outermost loop begins and ends, and how it is split by stored elements.
 
 use ust_level_api::ir::interp::{Memory, Param, Program};
-use ust_level_api::ir::{Builder, Elem, Expr, Function, Ty};
-use ust_level_api::{IndexKind, Interval, WalkKind};
+use ust_level_api::ir::{ArrayId, Builder, Elem, Expr, Ty, Var};
+use ust_level_api::{IndexKind, Interval, WalkKind, WalkSite};
 
 use super::access::Access;
 use super::emit::Split;
@@ -12,7 +12,7 @@ use crate::error::Error;
 use crate::lower::nest::{Operand, Reach};
 use crate::tensor::Tensor;
 
-/// Answers about the outermost loop, by running a little code over the tensors' levels.
+/// Splits the outermost loop, by running a little code over the tensors' levels.
 #[derive(Clone, Debug)]
 pub(crate) struct Splitter {
     program: Program,
@@ -20,18 +20,8 @@ pub(crate) struct Splitter {
     split: Split,
 }
 
-/// What the code says about a place of the outermost loop.
-struct Answer {
-    lo: i64,
-    hi: i64,
-    /// Stored elements before the place.
-    weight: i64,
-    /// The nearest place from there on at which a part may begin.
-    aligned: i64,
-}
-
 impl Splitter {
-    /// Prepares the answers for a stage whose outermost loop can be split.
+    /// Prepares the code for a stage whose outermost loop can be split.
     ///
     /// # Errors
     /// [`Error::Malformed`] where a level type emits what is no code.
@@ -54,27 +44,10 @@ impl Splitter {
             uses.iter().map(|&at| Operand::declare(&mut b, "A", tensors[at])).collect();
         let operands: Vec<(usize, Operand)> = uses.into_iter().zip(declared).collect();
         let extent = b.param("extent", Ty::Int);
-        let place = b.param("place", Ty::Int);
-        let out = b.array("out", Elem::Index(IndexKind::I64), true);
-        let function = emit(b, split, &operands, extent, &place, out);
-        Ok(Some(Self { program: Program::compile(&function)?, operands, split }))
-    }
-
-    fn ask(&self, tensors: &[&Tensor], extent: i64, place: i64) -> Result<Answer, Error> {
-        let mut params = Vec::new();
-        let mut memory: Vec<Memory<'_>> = Vec::new();
-        for (at, operand) in &self.operands {
-            params.extend(operand.size_arguments(tensors[*at]));
-            memory.extend(tensors[*at].levels().iter().flat_map(|l| &l.0).map(Memory::Index));
-        }
-        params.extend([extent, place]);
-        let params: Vec<Param> = params.into_iter().map(Param::Int).collect();
-        let mut out = [0_i64; 4];
-        memory.push(Memory::indices_mut(&mut out));
-        self.program.run(&params, &mut memory)?;
-        drop(memory);
-        let [lo, hi, weight, aligned] = out;
-        Ok(Answer { lo, hi, weight, aligned })
+        let count = b.param("count", Ty::Int);
+        let out = b.array("bounds", Elem::Index(IndexKind::I64), true);
+        emit(&mut b, split, &operands, extent, &count, out);
+        Ok(Some(Self { program: Program::compile(&b.finish())?, operands, split }))
     }
 
     /// Splits the outermost loop into so many parts of about as many stored elements each.
@@ -95,49 +68,109 @@ impl Splitter {
             }
             Split::No | Split::Cursor { .. } => 0,
         };
-        let Answer { lo, hi, .. } = self.ask(tensors, extent, 0)?;
-        let hi = hi.max(lo);
-        let total = self.ask(tensors, extent, hi)?.weight;
-        let mut bounds = vec![lo];
-        for part in 1..count {
-            let wanted = total / count as i64 * part as i64;
-            let (mut a, mut z) = (bounds[part - 1], hi);
-            while a < z {
-                let middle = a + (z - a) / 2;
-                match self.ask(tensors, extent, middle)?.weight < wanted {
-                    true => a = middle + 1,
-                    false => z = middle,
-                }
-            }
-            bounds.push(self.ask(tensors, extent, a)?.aligned.clamp(bounds[part - 1], hi));
+        let (mut params, mut memory) = (Vec::new(), Vec::new());
+        for (at, operand) in &self.operands {
+            params.extend(operand.size_arguments(tensors[*at]));
+            memory.extend(tensors[*at].levels().iter().flat_map(|l| &l.0).map(Memory::Index));
         }
-        bounds.push(hi);
+        params.extend([extent, count as i64]);
+        let params: Vec<Param> = params.into_iter().map(Param::Int).collect();
+        let mut bounds = vec![0_i64; count + 1];
+        memory.push(Memory::indices_mut(&mut bounds));
+        self.program.run(&params, &mut memory)?;
+        drop(memory);
         Ok(bounds.windows(2).map(|pair| (pair[0], pair[1])).collect())
     }
 }
 
+/// Sets the bounds of so many parts, the first and the last of which are those of the loop.
 fn emit(
-    mut b: Builder,
+    b: &mut Builder,
     split: Split,
     operands: &[(usize, Operand)],
     extent: Expr,
+    count: &Expr,
+    out: ArrayId,
+) {
+    let (lo, hi) = match (split, operands) {
+        (Split::Cursor { .. }, [(_, operand), ..]) => {
+            let site = root(operand);
+            let Interval { lo, hi } = operand.format.levels()[0].ty.walk(&site, b).cursor;
+            (lo, hi)
+        }
+        (Split::Merge { .. }, [(_, first), ..]) => {
+            let lo = first.sizes.lowers[0].clone();
+            (lo.clone(), lo + extent)
+        }
+        _ => (Expr::Int(0), extent),
+    };
+    let lo = b.bind("lo", lo);
+    let hi = b.bind("hi", hi.max(lo.clone()));
+    let total = weight(b, split, operands, &lo, &hi);
+    let total = b.bind("total", total);
+    b.store(out, Expr::Int(0), lo.clone());
+    b.for_("part", Expr::Int(1), count.clone(), |b, part| {
+        let wanted = b.bind("wanted", total.floor_div(count.clone()) * part.clone());
+        let begin = b.load(out, part.clone() - 1);
+        let begin = b.bind("begin", begin);
+        let (below, above) = (b.var("below", begin.clone()), b.var("above", hi.clone()));
+        b.while_(Expr::from(below).lt(above), |b| {
+            let middle = (Expr::from(below) + Expr::from(above)).floor_div(2);
+            let middle = b.bind("middle", middle);
+            let before = weight(b, split, operands, &lo, &middle);
+            b.if_else(
+                before.lt(wanted),
+                |b| b.assign(below, middle.clone() + 1),
+                |b| b.assign(above, middle.clone()),
+            );
+        });
+        let bound = aligned(b, split, operands, (&lo, &hi), below);
+        b.store(out, part, bound);
+    });
+    b.store(out, count.clone(), hi);
+}
+
+/// Where the outermost level is walked.
+fn root(operand: &Operand) -> WalkSite {
+    operand.site(0, Interval::one(Expr::Int(0)), &[], Reach::Inside)
+}
+
+/// The nearest place from there on, before the end, at which a part may begin.
+fn aligned(
+    b: &mut Builder,
+    split: Split,
+    operands: &[(usize, Operand)],
+    (lo, hi): (&Expr, &Expr),
+    place: Var,
+) -> Expr {
+    if let (Split::Cursor { aligned: true, .. }, [(_, operand), ..]) = (split, operands) {
+        let site = root(operand);
+        let walk = operand.format.levels()[0].ty.walk(&site, b);
+        let here = (walk.step)(b, place.into()).crd;
+        let above = (walk.step)(b, Expr::from(place) - 1).crd;
+        let inside = lo.clone().lt(place).and(Expr::from(place).lt(hi.clone()));
+        let same = inside.select(here.equals(above), Expr::Bool(false));
+        b.while_(same, |b| b.assign(place, Expr::from(place) + 1));
+    }
+    place.into()
+}
+
+/// Stored elements before a place.
+fn weight(
+    b: &mut Builder,
+    split: Split,
+    operands: &[(usize, Operand)],
+    lo: &Expr,
     place: &Expr,
-    out: ust_level_api::ir::ArrayId,
-) -> Function {
+) -> Expr {
     let mut weight = match split {
         // Where no tensor has anything, nothing is done.
         Split::Merge { every: false, .. } => Expr::Int(0),
         _ => place.clone(),
     };
-    let (mut lo, mut hi) = (Expr::Int(0), extent);
-    if let (Split::Merge { .. }, [(_, first), ..]) = (split, operands) {
-        lo = first.sizes.lowers[0].clone();
-        hi = lo.clone() + hi;
-    }
-    let mut aligned = place.clone();
-    for (at, (_, operand)) in operands.iter().enumerate() {
-        let site = operand.site(0, Interval::one(Expr::Int(0)), &[], Reach::Inside);
-        let walk = operand.format.levels()[0].ty.walk(&site, &mut b);
+    for (_, operand) in operands {
+        let site = root(operand);
+        let walk = operand.format.levels()[0].ty.walk(&site, b);
         let mut before = match split {
             // Under a single root, the position at a full level is the coordinate itself.
             Split::Index(_) | Split::Level(_) => Interval { lo: Expr::Int(0), hi: place.clone() },
@@ -147,23 +180,10 @@ fn emit(
             Split::Merge { .. } => {
                 let Interval { lo, hi } = walk.cursor.clone();
                 let lo = b.bind("below_lo", lo);
-                Interval { hi: first_from(&mut b, &walk, lo.clone(), hi, place), lo }
+                Interval { hi: first_from(b, &walk, lo.clone(), hi, place), lo }
             }
             _ => Interval { lo: walk.cursor.lo.clone(), hi: place.clone() },
         };
-        if let (0, Split::Cursor { aligned: needed, .. }) = (at, split) {
-            lo = b.bind("lo", walk.cursor.lo.clone());
-            hi = b.bind("hi", walk.cursor.hi.clone());
-            if needed {
-                let at = b.var("aligned", place.clone());
-                let here = (walk.step)(&mut b, at.into()).crd;
-                let above = (walk.step)(&mut b, Expr::from(at) - 1).crd;
-                let inside = lo.clone().lt(at).and(Expr::from(at).lt(hi.clone()));
-                let same = inside.select(here.equals(above), Expr::Bool(false));
-                b.while_(same, |b| b.assign(at, Expr::from(at) + 1));
-                aligned = at.into();
-            }
-        }
         // Down through the levels whose children lie side by side.
         // Elsewhere the cursor tells no position.
         if walk.kind != WalkKind::Position && !operand.format.descriptions()[0].props.full {
@@ -182,7 +202,7 @@ fn emit(
             }
             let above = vec![Expr::Int(0); level];
             let site = operand.site(level, before, &above, Reach::Everything);
-            let walk = operand.format.levels()[level].ty.walk(&site, &mut b);
+            let walk = operand.format.levels()[level].ty.walk(&site, b);
             before = Interval {
                 lo: b.bind("below_lo", walk.cursor.lo.clone()),
                 hi: b.bind("below_hi", walk.cursor.hi.clone()),
@@ -190,8 +210,5 @@ fn emit(
         }
         weight = weight + (before.hi - before.lo);
     }
-    for (at, value) in [lo, hi, weight, aligned].into_iter().enumerate() {
-        b.store(out, Expr::Int(at as i64), value);
-    }
-    b.finish()
+    weight
 }

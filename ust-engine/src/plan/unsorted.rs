@@ -1,6 +1,5 @@
 //! Rows in any order, with repetitions: sorted, and combined where they meet.
 
-use rayon::prelude::*;
 use ust_level_api::ir::interp::Memory;
 use ust_level_api::ir::{Builder, Elem, Expr, Function, Ty};
 use ust_level_api::{Dtype, IndexKind, with_dtype};
@@ -9,6 +8,7 @@ use crate::error::Error;
 use crate::format::Bound;
 use crate::lower::native::Code;
 use crate::ops::operator::Operator;
+use crate::pool::{apart, threads};
 use crate::tensor::rows::Rows;
 use crate::tensor::{StoredElement, Values};
 
@@ -55,13 +55,11 @@ fn grouped(op: &Operator, dtype: Dtype) -> Function {
     b.finish()
 }
 
-/// Combines copies of a result into it, element by element, in order.
-pub(super) fn combine_copies<T: StoredElement>(
-    op: &Operator,
-    all: &mut [T],
-    copies: &[Values],
-) -> Result<(), Error> {
-    let dtype = T::DTYPE;
+/// Code that combines copies of a result, element by element.
+///
+/// # Errors
+/// As [`Code::trusting`].
+pub(super) fn combining(op: &Operator, dtype: Dtype) -> Result<Code, Error> {
     let mut b = Builder::new("combine");
     let length = b.param("length", Ty::Int);
     let from = b.array("from", Elem::Value(dtype), false);
@@ -73,10 +71,19 @@ pub(super) fn combine_copies<T: StoredElement>(
             None => b.store(to, at, op.emit(vec![a, z], dtype, dtype)),
         }
     });
-    let code = Code::trusting(&b.finish(), all.len() * copies.len())?;
+    // It runs again and again.
+    Code::trusting(&b.finish(), usize::MAX)
+}
+
+/// Combines copies of a result into it, in order, by code [that does so](combining).
+pub(super) fn combine_copies<T: StoredElement>(
+    code: &Code,
+    all: &mut [T],
+    copies: &[Values],
+) -> Result<(), Error> {
     let copies: Vec<&[T]> = copies.iter().map(Values::typed).collect::<Result<_, _>>()?;
-    let each = all.len().div_ceil(rayon::current_num_threads()).max(1);
-    all.par_chunks_mut(each).enumerate().try_for_each(|(at, all)| {
+    let each = all.len().div_ceil(threads(all.len() * copies.len())).max(1);
+    apart(all.chunks_mut(each).enumerate(), |(at, all)| {
         copies.iter().try_for_each(|copy| {
             let copy = &copy[at * each..][..all.len()];
             let mut memory = [T::memory_of(copy), T::memory(all)];

@@ -30,9 +30,24 @@ fn library(around: &Surroundings) -> Option<&'static Library> {
     static LIBRARY: OnceLock<Option<(Option<Library>, Library)>> = OnceLock::new();
     // Its threads come from another library beside it, which it looks for by name.
     let pair = LIBRARY.get_or_init(|| {
-        Some((load(around, "libiomp5.so", RTLD_GLOBAL), load(around, "libmkl_rt.so", RTLD_GLOBAL)?))
+        let threads = load(around, "libiomp5.so", RTLD_GLOBAL);
+        if let Some(threads) = &threads {
+            rest_soon(threads);
+        }
+        Some((threads, load(around, "libmkl_rt.so", RTLD_GLOBAL)?))
     });
     pair.as_ref().map(|(_, library)| library)
+}
+
+/// Has threads look for more work for a millisecond after work, not for 200, in which they would take
+/// a core from who is timed next.
+fn rest_soon(threads: &Library) {
+    type Milliseconds = unsafe extern "C" fn(c_int);
+    // SAFETY: the type is that of the library's header.
+    if let Ok(set) = unsafe { threads.get::<Milliseconds>(b"kmp_set_blocktime") } {
+        // SAFETY: any number may be given.
+        unsafe { set(1) };
+    }
 }
 
 fn prepare(case: &Case<'_>, around: &Surroundings, hint: bool) -> Prepared {
