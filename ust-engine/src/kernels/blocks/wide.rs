@@ -4,10 +4,13 @@
 use std::ops::Range;
 
 use super::{Blocks, Order, ask_for};
-use crate::kernels::vector::{Real, Vector, ask};
+use crate::kernels::vector::{Real, Vector, prefetch};
 
 /// Columns that a block may have at most.
 const WIDEST: usize = 16;
+
+/// Bytes of vectors of which there are registers for 16 sums and more.
+const WIDE: usize = 64;
 
 /// Whether blocks are made of these vectors.
 pub(super) fn suits<V: Vector>([rows, columns]: [usize; 2], order: Order) -> bool {
@@ -64,7 +67,7 @@ unsafe fn times_rows<V: Vector, const C: usize, const P: usize>(
             cut(&blocks.values[hi * area..][..area], C, &x[blocks.crd[hi] as usize * C..], y);
         }
         let (crd, values) = (&blocks.crd[lo..hi], &blocks.values[lo * area..hi * area]);
-        let next = blocks.crd.get(lo + ahead..).unwrap_or_default();
+        let next = (blocks.crd.get(lo + ahead..).unwrap_or_default(), ahead);
         if crd.is_empty() {
             continue;
         }
@@ -74,6 +77,9 @@ unsafe fn times_rows<V: Vector, const C: usize, const P: usize>(
             // SAFETY: as the caller says, and so many vectors of a block follow.
             first += unsafe {
                 match wanted - first {
+                    16.. if size_of::<V>() >= WIDE => {
+                        group::<V, C, P, 16>(crd, next, values, area, x, first, y)
+                    }
                     8.. => group::<V, C, P, 8>(crd, next, values, area, x, first, y),
                     4.. => group::<V, C, P, 4>(crd, next, values, area, x, first, y),
                     2.. => group::<V, C, P, 2>(crd, next, values, area, x, first, y),
@@ -86,7 +92,8 @@ unsafe fn times_rows<V: Vector, const C: usize, const P: usize>(
 
 /// `G` vectors of sums of a row of blocks, from the one of number `first` on, added to `y`. Gives
 /// `G`. Values begin with the first block's for them, and `area` after are those of the next.
-/// `next` are the coordinates of blocks that are to be asked for, one with each.
+/// `next` are the coordinates of blocks that are to be asked for, one with each, and how far ahead
+/// they are.
 ///
 /// # Safety
 /// As of [`Vector`]; there are `G * P` vectors of values in each block.
@@ -94,7 +101,7 @@ unsafe fn times_rows<V: Vector, const C: usize, const P: usize>(
 #[allow(clippy::too_many_arguments)]
 unsafe fn group<V: Vector, const C: usize, const P: usize, const G: usize>(
     crd: &[u32],
-    next: &[u32],
+    (next, ahead): (&[u32], usize),
     values: &[V::Lane],
     area: usize,
     x: &[V::Lane],
@@ -117,7 +124,7 @@ unsafe fn group<V: Vector, const C: usize, const P: usize, const G: usize>(
             for (at, sum) in sums.iter_mut().enumerate() {
                 for (part, &x) in x.iter().enumerate() {
                     let values = values.add((at * P + part) * V::N);
-                    ask(values);
+                    prefetch(values.wrapping_add(ahead * area));
                     let values = V::load(values);
                     *sum = sum.plus::<true>(values, x);
                 }
