@@ -165,9 +165,9 @@ impl Einsum {
 
     /// At most so many threads, of the rayon pool that the call is made in. By default all of them.
     ///
-    /// Calls outside of any pool have threads of their own, as many as the global pool, which stay
-    /// awake for 200 microseconds after work so that calls that follow soon are spared the time that
-    /// it takes to wake them.
+    /// Calls outside of any pool share loops with threads of their own, with the caller as many as
+    /// the global pool has. These stay awake for 200 microseconds after work, so that calls that
+    /// follow soon are spared the time that it takes to wake them.
     /// Results are the same bits for the same number.
     pub fn threads(mut self, threads: usize) -> Self {
         self.settings.threads = Some(threads.max(1));

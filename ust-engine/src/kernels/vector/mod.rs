@@ -323,7 +323,7 @@ impl<T: Real> Four for [T; 4] {
 
 /// Asks for memory ahead of its use. Any address will do.
 #[inline(always)]
-pub(crate) fn prefetch<T>(address: *const T) {
+pub(super) fn prefetch<T>(address: *const T) {
     #[cfg(target_arch = "x86_64")]
     // SAFETY: a prefetch never faults.
     unsafe {
