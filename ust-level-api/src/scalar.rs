@@ -1,6 +1,7 @@
 //! Element types (dtypes), single values, and the trait that ties Rust types to both.
 
 use std::fmt;
+use std::hash::{Hash, Hasher};
 use std::str::FromStr;
 
 use bytemuck::{CheckedBitPattern, NoUninit};
@@ -190,6 +191,18 @@ macro_rules! define {
 
             fn widen(&self) -> Wide {
                 match *self { $(Scalar::$variant(v) => v.wide(),)* }
+            }
+        }
+
+        /// By its bits: 0 and -0 differ, and NaN is like NaN.
+        impl Hash for Scalar {
+            fn hash<H: Hasher>(&self, state: &mut H) {
+                self.dtype().hash(state);
+                match self.widen() {
+                    Wide::Int(v) => v.hash(state),
+                    Wide::Float(v) => v.to_bits().hash(state),
+                    Wide::Complex(re, im) => (re.to_bits(), im.to_bits()).hash(state),
+                }
             }
         }
 

@@ -1,5 +1,8 @@
 //! Rounds in which the contenders of a case take turns.
 
+use std::thread;
+use std::time::Duration;
+
 use ust::tensor::memory::available_memory;
 
 use super::case::Case;
@@ -11,6 +14,10 @@ const SAMPLE: f64 = 2e-3;
 /// while another process computed, would otherwise be charged to whoever comes after which
 /// contender.
 const WARMED: f64 = 0.1;
+/// Between two turns where there are several threads: those of the contender before, which wait for
+/// more work without giving the core away, go to sleep meanwhile. OpenMP's in other processes take
+/// some milliseconds.
+const REST: Duration = Duration::from_millis(8);
 /// Memory that is left for one more contender, in terms of the most that one has kept: results are made
 /// twice, and looked at.
 const NEEDED: u64 = 5;
@@ -80,7 +87,7 @@ pub(crate) fn measure(
     for contender in contenders {
         let before = available_memory();
         if ready.len() > 1 && before.is_some_and(|before| before < NEEDED * most) {
-            take_turns(&mut ready, effort);
+            take_turns(&mut ready, effort, case.threads);
             done.extend(ready.drain(1..).map(|r| r.entry));
         }
         match checked(case, contender, (contender.prepare)(case, around), reference) {
@@ -91,7 +98,7 @@ pub(crate) fn measure(
         let taken = |(before, after): (u64, u64)| before.saturating_sub(after);
         most = most.max(before.zip(available_memory()).map_or(0, taken));
     }
-    take_turns(&mut ready, effort);
+    take_turns(&mut ready, effort, case.threads);
     done.extend(ready.into_iter().map(|r| r.entry));
     for entry in &mut done {
         entry.seconds.sort_by(f64::total_cmp);
@@ -102,7 +109,7 @@ pub(crate) fn measure(
 }
 
 /// Times those that are ready, in turn.
-fn take_turns(ready: &mut [Ready], effort: Effort) {
+fn take_turns(ready: &mut [Ready], effort: Effort, threads: usize) {
     let n = ready.len();
     let mut spent = vec![0.0; n];
     for round in 0..effort.rounds.max(1) {
@@ -111,6 +118,9 @@ fn take_turns(ready: &mut [Ready], effort: Effort) {
             let Ready { entry, runner, calls, warmed } = &mut ready[at];
             if entry.failed.is_some() || (round > 0 && spent[at] > effort.seconds) {
                 continue;
+            }
+            if threads > 1 && n > 1 {
+                thread::sleep(REST);
             }
             let before = if *warmed { runner.time(1) } else { Ok(0.0) };
             match before.and_then(|_| runner.time(*calls)) {

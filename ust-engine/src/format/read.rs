@@ -9,16 +9,35 @@ use super::lookup;
 use super::model::Format;
 use super::named::named;
 use super::parse::{MAX_TEXT, parse};
+use crate::cache::Cache;
+
+/// Formats kept at most, and the longest text of one, in bytes.
+const KEPT: usize = 64;
+const KEPT_TEXT: usize = 256;
+
+/// Formats that were read, by their text and the rank at hand: conversions and plans name the same
+/// ones again and again.
+static READ: Cache<(String, Option<usize>), Format> = Cache::new(KEPT);
 
 impl Format {
     /// Reads format text (UST's or MLIR's spelling) or the name of a format. A family of formats
     /// without a number (`COO`, `Dense`) takes the order of the tensor at hand, where `rank` says
-    /// it. Cost: linear in the text, which is at most 1 MiB long.
+    /// it. Cost: linear in the text, which is at most 1 MiB long; short texts that were read lately
+    /// are looked up.
     ///
     /// # Errors
     /// What is wrong with the text, and where; also a format whose rank is not `rank`.
     pub fn resolve(text: &str, rank: Option<usize>) -> Result<Self, FormatError> {
-        resolve(text, rank, &[])
+        if text.len() > KEPT_TEXT {
+            return resolve(text, rank, &[]);
+        }
+        let key = (text.to_owned(), rank);
+        if let Some(format) = READ.get(&key) {
+            return Ok(format);
+        }
+        let format = resolve(text, rank, &[])?;
+        READ.put(key, format.clone());
+        Ok(format)
     }
 }
 

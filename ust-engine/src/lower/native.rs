@@ -1,6 +1,8 @@
 //! Code that runs as fast as it can: compiled where there is a compiler and enough to do.
 
 #[cfg(feature = "jit")]
+use std::hash::{Hash, Hasher};
+#[cfg(feature = "jit")]
 use std::sync::Arc;
 
 use ust_level_api::ir::Function;
@@ -10,7 +12,8 @@ use ust_level_api::ir::interp::{Limits, Memory, Param, Program, RunError};
 use crate::cache::Cache;
 use crate::error::Error;
 
-/// Less work than this is done before a compiler has begun.
+/// Less work than this, in all the times that a function was asked for, is done before a compiler has
+/// begun.
 #[cfg(feature = "jit")]
 const LITTLE: usize = 1 << 12;
 
@@ -28,16 +31,49 @@ pub enum Code {
 #[cfg(feature = "jit")]
 const CAPACITY: usize = 256;
 
-/// Machine code by the text of its function and its options: conversions between the same formats
-/// ask for the same code again and again.
+/// What is known of a function.
 #[cfg(feature = "jit")]
-static COMPILED: Cache<(String, crate::jit::Options), Arc<crate::jit::Kernel>> =
-    Cache::new(CAPACITY);
+#[derive(Clone)]
+enum Known {
+    /// It was run by the interpreter, for so much work in all.
+    Asked(usize),
+    Compiled(Arc<crate::jit::Kernel>),
+}
+
+/// Machine code by its function and options: conversions between the same formats ask for the same
+/// code again and again.
+#[cfg(feature = "jit")]
+static KNOWN: Cache<(Bytes, crate::jit::Options), Known> = Cache::new(CAPACITY);
+
+/// All that something consists of, to the last bit of its numbers.
+#[cfg(feature = "jit")]
+#[derive(Clone, Default, PartialEq, Eq, Hash)]
+struct Bytes(Vec<u8>);
+
+#[cfg(feature = "jit")]
+impl Bytes {
+    fn of(value: &impl Hash) -> Self {
+        let mut all = Self::default();
+        value.hash(&mut all);
+        all
+    }
+}
+
+#[cfg(feature = "jit")]
+impl Hasher for Bytes {
+    fn write(&mut self, bytes: &[u8]) {
+        self.0.extend_from_slice(bytes);
+    }
+
+    fn finish(&self) -> u64 {
+        unreachable!("bytes are kept, not made one number")
+    }
+}
 
 /// Forgets all machine code, for measurements of the first call.
 pub(crate) fn forget() {
     #[cfg(feature = "jit")]
-    COMPILED.clear();
+    KNOWN.clear();
 }
 
 impl Code {
@@ -59,17 +95,20 @@ impl Code {
 
     fn prepared(function: &Function, work: usize, checked: bool) -> Result<Self, Error> {
         #[cfg(feature = "jit")]
-        if work >= LITTLE && crate::jit::is_supported() {
+        if crate::jit::is_supported() {
             use crate::jit::{Kernel, Options};
             let options = Options { checked, strict: true };
-            // All that a function consists of, and numbers so that they can be told apart.
-            let key = (format!("{function:?}"), options);
-            if let Some(kernel) = COMPILED.get(&key) {
-                return Ok(Self::Compiled(kernel));
-            }
-            if let Ok(kernel) = Kernel::compile(function, &options) {
+            let key = (Bytes::of(function), options);
+            let asked = match KNOWN.get(&key) {
+                Some(Known::Compiled(kernel)) => return Ok(Self::Compiled(kernel)),
+                Some(Known::Asked(before)) => work.saturating_add(before),
+                None => work,
+            };
+            if asked < LITTLE {
+                KNOWN.put(key, Known::Asked(asked));
+            } else if let Ok(kernel) = Kernel::compile(function, &options) {
                 let kernel = Arc::new(kernel);
-                COMPILED.put(key, Arc::clone(&kernel));
+                KNOWN.put(key, Known::Compiled(Arc::clone(&kernel)));
                 return Ok(Self::Compiled(kernel));
             }
         }

@@ -93,7 +93,7 @@ impl Elem {
 }
 
 /// An array that a function works on. Its length is known at run time.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Hash)]
 pub struct ArrayDecl {
     /// A name for people, unique in the function, such as `A1_crd`.
     pub name: String,
@@ -107,7 +107,7 @@ pub struct ArrayDecl {
 }
 
 /// A variable's declaration.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Hash)]
 pub struct VarDecl {
     /// A name for people, unique in the function.
     pub name: String,
@@ -162,7 +162,7 @@ pub enum BinOp {
 }
 
 /// An expression: a tree without side effects.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Hash)]
 pub enum Expr {
     /// A constant integer.
     Int(i64),
@@ -195,7 +195,7 @@ pub enum Expr {
 }
 
 /// A statement.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Hash)]
 pub enum Stmt {
     /// Declares a variable with its first value.
     Let(Var, Expr),
@@ -246,7 +246,7 @@ pub enum Stmt {
 }
 
 /// A piece of code with its arrays, parameters and variables.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Hash)]
 pub struct Function {
     /// Its name.
     pub name: String,

@@ -12,6 +12,8 @@ pub(super) const BLOCK: usize = 1024;
 pub(super) const MOST_BUCKETS: u64 = 1 << 11;
 /// Entries that a bucket should have.
 const BUCKET: usize = 1 << 13;
+/// Entries that are not worth more than one bucket.
+const ONE_BUCKET: usize = 1 << 14;
 
 /// A key: an unsigned integer.
 pub(crate) trait Key: Plain + Zeroable + Ord + Into<u64> {
@@ -39,7 +41,8 @@ pub(super) fn shift_for(n: usize, range: u64) -> u32 {
 
 /// As [`shift_for`], where buckets are sorted afterwards, be there one key in each or more.
 pub(super) fn shift_for_buckets(n: usize, range: u64) -> u32 {
-    bits_below((n.div_ceil(BUCKET) as u64).next_power_of_two().clamp(1, MOST_BUCKETS / 2), range)
+    let buckets = if n <= ONE_BUCKET { 1 } else { n.div_ceil(BUCKET) as u64 };
+    bits_below(buckets.next_power_of_two().min(MOST_BUCKETS / 2), range)
 }
 
 /// As [`shift_for_buckets`], for the columns of a tensor that are written entry by entry: an open line
@@ -74,6 +77,9 @@ impl Partition {
         let mut next: Vec<Vec<usize>> = keys
             .par_chunks(chunk)
             .map(|keys| {
+                if buckets == 1 {
+                    return vec![keys.len()];
+                }
                 let mut counts = vec![0; buckets];
                 for &key in keys {
                     counts[(key.into() >> shift) as usize] += 1;
@@ -102,6 +108,12 @@ impl Partition {
                 let mut places = [0; BLOCK];
                 for (block, keys) in keys.chunks(BLOCK).enumerate() {
                     let places = &mut places[..keys.len()];
+                    if let [next] = &mut next[..] {
+                        places.iter_mut().zip(*next..).for_each(|(to, place)| *to = place);
+                        *next += keys.len();
+                        put(number * *chunk + block * BLOCK, places);
+                        continue;
+                    }
                     for (place, &key) in places.iter_mut().zip(keys) {
                         let slot = &mut next[(key.into() >> *shift) as usize];
                         (*place, *slot) = (*slot, *slot + 1);
