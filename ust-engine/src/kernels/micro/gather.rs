@@ -99,10 +99,27 @@ impl<V: Vector> Summed for ByFours<V> {
                 sums[0] = sums[0].plus_products(a.add(p), crd.add(p), x);
                 p += 4;
             }
-            let rest = InOrder::<V::Lane>::row::<ASK, I>(a.add(p), crd.add(p), x, n - p, 0);
+            let rest = up_to_three(a.add(p), crd.add(p), x, n - p);
             sums[0].add(sums[1]).total() + rest
         }
     }
+}
+
+/// The sum of the first `n` products, no more than three. Not a loop: a compiler prepares for many.
+///
+/// `a`, `crd` valid for `n` reads, `x` for a read at each `crd[p]`.
+#[inline(always)]
+unsafe fn up_to_three<T: Real, I: Index>(a: *const T, crd: *const I, x: *const T, n: usize) -> T {
+    // SAFETY: as said above.
+    let product = |p| unsafe { *a.add(p) * *x.offset((*crd.add(p)).get()) };
+    if n == 0 {
+        return T::ZERO;
+    }
+    if n == 1 {
+        return product(0);
+    }
+    let sum = product(0) + product(1);
+    if n == 2 { sum } else { sum + product(2) }
 }
 
 #[cfg(target_arch = "x86_64")]
