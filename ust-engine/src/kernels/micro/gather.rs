@@ -173,16 +173,12 @@ impl<V: Vector<Lane: Gather>> Summed for ByFoursOrEights<V> {
     }
 }
 
-/// Asks for the lines that follow the eight entries from `p` on.
+/// Asks for the lines that follow the eight entries from `p` on; for some of them twice, which costs
+/// less than to tell which.
 #[inline(always)]
 fn ask_behind<T, I>(a: *const T, crd: *const I, p: usize) {
-    // A line of `a` has as many entries, or twice as many; one of `crd` 8 or more.
-    if size_of::<T>() == 8 || p & 8 == 0 {
-        ask(a.wrapping_add(p + 8));
-    }
-    if size_of::<I>() == 8 || p & 8 == 0 {
-        ask(crd.wrapping_add(p + 8));
-    }
+    ask(a.wrapping_add(p + 8));
+    ask(crd.wrapping_add(p + 8));
 }
 
 /// One row. `a`, `crd` valid for `n` reads, `x` for a read at each `crd[p]`.
