@@ -1,7 +1,6 @@
 //! Rounds in which the contenders of a case take turns.
 
-use std::thread;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use ust::tensor::memory::available_memory;
 
@@ -14,10 +13,10 @@ const SAMPLE: f64 = 2e-3;
 /// while another process computed, would otherwise be charged to whoever comes after which
 /// contender.
 const WARMED: f64 = 0.1;
-/// Between two turns where there are several threads: those of the contender before, which wait for
-/// more work without giving the core away, go to sleep meanwhile. OpenMP's in other processes take
-/// some milliseconds.
-const REST: Duration = Duration::from_millis(8);
+/// For so long where there are several threads: those of the contender before wait for more work
+/// without giving the core away, some milliseconds, and systems let threads share a core until these
+/// have been busy for a while.
+const WARMING: Duration = Duration::from_millis(10);
 /// Memory that is left for one more contender, in terms of the most that one has kept: results are made
 /// twice, and looked at.
 const NEEDED: u64 = 5;
@@ -119,17 +118,25 @@ fn take_turns(ready: &mut [Ready], effort: Effort, threads: usize) {
             if entry.failed.is_some() || (round > 0 && spent[at] > effort.seconds) {
                 continue;
             }
-            if threads > 1 && n > 1 {
-                thread::sleep(REST);
-            }
-            let before = if *warmed { runner.time(1) } else { Ok(0.0) };
-            match before.and_then(|_| runner.time(*calls)) {
+            let before = if *warmed { warm(runner, threads > 1) } else { Ok(()) };
+            match before.and_then(|()| runner.time(*calls)) {
                 Ok(seconds) => {
                     spent[at] += seconds;
                     entry.seconds.push(seconds / *calls as f64);
                 }
                 Err(reason) => entry.failed = Some(reason),
             }
+        }
+    }
+}
+
+/// Does the work before it is timed.
+fn warm(runner: &mut Box<dyn Runner>, several: bool) -> Result<(), String> {
+    let start = Instant::now();
+    loop {
+        runner.time(1)?;
+        if !several || start.elapsed() > WARMING {
+            return Ok(());
         }
     }
 }
