@@ -46,7 +46,7 @@ pub(crate) fn threads(work: usize) -> usize {
 
 /// Whether work that takes so many nanoseconds, as estimated, is to be [done apart](apart).
 pub(crate) fn pays(nanoseconds: f64) -> bool {
-    nanoseconds >= ASLEEP || (nanoseconds >= AWAKE && crew().is_some_and(Crew::is_awake))
+    nanoseconds >= ASLEEP || (nanoseconds >= AWAKE && crew().is_some_and(Crew::rouse))
 }
 
 /// The crew, for who is in no pool already.

@@ -147,3 +147,38 @@ impl Code {
         }
     }
 }
+
+#[cfg(all(test, feature = "jit"))]
+mod tests {
+    use ust_level_api::ir::{Builder, Elem, Expr};
+    use ust_level_api::{Dtype, Scalar};
+
+    use super::*;
+
+    /// Stores a number.
+    fn stores(number: f64) -> Function {
+        let mut b = Builder::new("stores");
+        let out = b.array("out", Elem::Value(Dtype::F64), true);
+        b.store(out, Expr::Int(0), Expr::Const(Scalar::F64(number)));
+        b.finish()
+    }
+
+    #[test]
+    fn what_is_asked_for_again_and_again_is_compiled() {
+        let function = stores(0.125);
+        let code = |work| Code::new(&function, work).unwrap();
+        assert!(matches!(code(LITTLE / 2), Code::Interpreted(..)));
+        if crate::jit::is_supported() {
+            // The table is shared: another test may have put this function out of it.
+            assert!((0..100).any(|_| matches!(code(LITTLE / 2), Code::Compiled(_))));
+        }
+    }
+
+    #[test]
+    fn numbers_are_told_apart_by_their_bits() {
+        let bytes = |number| Bytes::of(&stores(number));
+        assert!(bytes(0.0) != bytes(-0.0) && bytes(0.0) != bytes(1.0));
+        assert!(bytes(f64::NAN) == bytes(f64::NAN));
+        assert!(bytes(0.0) != Bytes::of(&Function { name: "other".to_owned(), ..stores(0.0) }));
+    }
+}

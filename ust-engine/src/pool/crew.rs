@@ -61,9 +61,9 @@ impl Crew {
         });
     }
 
-    /// Whether threads are awake. They are from the second question on, where each follows the one
-    /// before within the time that they stay awake.
-    pub(super) fn is_awake(&'static self) -> bool {
+    /// Says whether threads are awake, and wakes them where this was asked within the time that they stay
+    /// awake before: who asks twice will ask again.
+    pub(super) fn rouse(&'static self) -> bool {
         if self.awake.load(Relaxed) > 0 {
             return true;
         }
@@ -134,7 +134,7 @@ mod tests {
     fn who_asks_again_and_again_finds_it_awake() {
         let crew = crew(1);
         let deadline = Instant::now() + Duration::from_secs(60);
-        while !crew.is_awake() {
+        while !crew.rouse() {
             assert!(Instant::now() < deadline, "the crew never wakes");
         }
         assert!(Crew::new(0).is_none());
