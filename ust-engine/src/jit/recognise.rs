@@ -12,6 +12,7 @@ use ust_level_api::ir::{ArrayId, BinOp, Expr, Stmt, Var};
 
 use super::combined::combined;
 use super::products::products;
+use super::scattered::{count, scatter, scatter_rows};
 use super::spread::{entries, spread};
 use super::summed::{rows, sampled};
 
@@ -120,6 +121,19 @@ pub(super) enum Pattern {
     Entries { rows: ArrayId, crd: ArrayId, a: ArrayId, x: ArrayId, out: ArrayId },
     /// `at = next[crd[p]]; next[crd[p]] = at + 1; column[at] = number; out[at] = from[p]`.
     Scatter { crd: Stream, next: Stream, column: ArrayId, number: Expr, from: Stream, out: ArrayId },
+    /// `for q in pos[p]..pos[p + 1] { at = next[crd[q]]; next[crd[q]] = at + 1; column[at] = p + number;
+    /// out[at] = from[q] }`; `number` is a sum.
+    ScatterRows {
+        pos: ArrayId,
+        crd: ArrayId,
+        next: Stream,
+        column: ArrayId,
+        number: Vec<Expr>,
+        from: ArrayId,
+        out: ArrayId,
+    },
+    /// `for q in pos[p]..pos[p + 1] { counts[crd[q]] += 1 }`.
+    Count { pos: ArrayId, crd: ArrayId, counts: Stream },
 }
 
 /// What is known of a loop while its body is looked at.
@@ -136,7 +150,7 @@ pub(super) struct Scope<'a> {
 /// What a loop over `var` does, if a kernel can do it. `assigned` tells which variables are
 /// assigned anywhere.
 pub(super) fn recognise(var: Var, body: &[Stmt], assigned: &[bool]) -> Option<Pattern> {
-    let nests = [rows, products, sampled, scatter, spread, combined, entries];
+    let nests = [rows, products, sampled, scatter, scatter_rows, count, spread, combined, entries];
     if let Some(found) = nests.iter().find_map(|of| of(var, body, assigned)) {
         return Some(found);
     }
@@ -182,39 +196,6 @@ pub(super) fn recognise(var: Var, body: &[Stmt], assigned: &[bool]) -> Option<Pa
     }
 }
 
-/// Entries that go where a table says, which then names the next place.
-fn scatter(var: Var, body: &[Stmt], assigned: &[bool]) -> Option<Pattern> {
-    let body: Vec<&Stmt> = body.iter().filter(|s| !matches!(s, Stmt::Comment(_))).collect();
-    let [
-        ref names @ ..,
-        Stmt::Let(at, Expr::Load(table, slot)),
-        Stmt::Store(next, same, Expr::Binary(BinOp::Add, old, one)),
-        Stmt::Store(column, place, number),
-        Stmt::Store(out, beside, value),
-    ] = body[..]
-    else {
-        return None;
-    };
-    let is_at = |expr: &Expr| *expr == Expr::Var(*at);
-    let counts = table == next && **slot == *same && is_at(old) && **one == Expr::Int(1);
-    let written = [*next, *column, *out];
-    if !counts || !is_at(place) || !is_at(beside) || next == column || next == out || column == out
-    {
-        return None;
-    }
-    let mut scope = Scope::new(var, &written, assigned);
-    scope.changing.push(*at);
-    for name in names {
-        scope.name(name)?;
-    }
-    let (slot, number, value) = (scope.expand(slot), scope.expand(number), scope.expand(value));
-    let (crd, keys) = scope.split_by(&slot, |term| scope.stream(var, term))?;
-    let next = Stream { array: *next, at: keys };
-    let from = scope.stream(var, &value)?;
-    let (column, out) = (*column, *out);
-    scope.constant(&number).then_some(Pattern::Scatter { crd, next, column, number, from, out })
-}
-
 /// Whether a variable is given the same truth value in every round.
 pub(super) fn sets_constant(stmt: &Stmt) -> bool {
     matches!(stmt, Stmt::Assign(_, Expr::Bool(_)))
@@ -241,6 +222,11 @@ fn terms<'a>(expr: &'a Expr, into: &mut Vec<&'a Expr>) {
 impl<'a> Scope<'a> {
     pub(super) fn new(var: Var, written: &[ArrayId], assigned: &'a [bool]) -> Self {
         Self { changing: vec![var], written: written.to_vec(), lets: HashMap::new(), assigned }
+    }
+
+    /// One more variable that is another in every round.
+    pub(super) fn changes(&mut self, var: Var) {
+        self.changing.push(var);
     }
 
     /// The last statement of a body, where all others give names.

@@ -10,10 +10,7 @@ use super::recognise::{Pattern, Scope};
 pub(super) fn spread(var: Var, body: &[Stmt], assigned: &[bool]) -> Option<Pattern> {
     let mut scope = Scope::new(var, &[], assigned);
     let Stmt::For { var: inner, lo, hi, body } = scope.enter(body)? else { return None };
-    let (Expr::Load(pos, first), Expr::Load(next, second)) = (lo, hi) else { return None };
-    if **first != Expr::Var(var) || **second != Expr::Var(var) + 1 || pos != next {
-        return None;
-    }
+    let pos = row(lo, hi, var)?;
     let Stmt::Reduce(BinOp::Add, out, index, value) = scope.enter(body)? else { return None };
     let of_row = |expr: &Expr| match expr {
         Expr::Load(x, index) => match **index {
@@ -29,9 +26,16 @@ pub(super) fn spread(var: Var, body: &[Stmt], assigned: &[bool]) -> Option<Patte
         (None, Some(a)) => (a, of_row(&one)?),
         _ => return None,
     };
-    let read = [Some(*pos), Some(crd), Some(a), Some(x), places];
+    let read = [Some(pos), Some(crd), Some(a), Some(x), places];
     let apart = !read.contains(&Some(*out));
-    apart.then_some(Pattern::Spread { pos: *pos, crd, a, x, out: *out, places })
+    apart.then_some(Pattern::Spread { pos, crd, a, x, out: *out, places })
+}
+
+/// `pos`, where a loop goes from `pos[var]` to `pos[var + 1]`.
+pub(super) fn row(lo: &Expr, hi: &Expr, var: Var) -> Option<ArrayId> {
+    let (Expr::Load(pos, first), Expr::Load(next, second)) = (lo, hi) else { return None };
+    let is_row = **first == Expr::Var(var) && **second == Expr::Var(var) + 1 && pos == next;
+    is_row.then_some(*pos)
 }
 
 /// The array of which an expression is the element at a variable.

@@ -195,6 +195,34 @@ impl Emitter<'_, '_> {
                 ];
                 self.call_at(kernel, &[pointer; 10], None, &args);
             }
+            Pattern::ScatterRows { pos, crd, next, column, number, from, out } => {
+                let base = |e: &mut Self, of: ArrayId| e.get(e.arrays[of.0 as usize].base);
+                let zero = self.const_int(0);
+                let number = number.iter().fold(zero, |sum, term| {
+                    let term = self.int(term);
+                    self.b.ins().iadd(sum, term)
+                });
+                let total = self.arrays[out.0 as usize].len;
+                let args = [
+                    base(self, *pos),
+                    base(self, *crd),
+                    self.start(next, zero),
+                    base(self, *column),
+                    number,
+                    base(self, *from),
+                    base(self, *out),
+                    lo,
+                    hi,
+                    self.get(total),
+                ];
+                self.call_at(kernel, &[pointer; 10], None, &args);
+            }
+            Pattern::Count { pos, crd, counts } => {
+                let base = |e: &mut Self, of: ArrayId| e.get(e.arrays[of.0 as usize].base);
+                let zero = self.const_int(0);
+                let args = [base(self, *pos), base(self, *crd), self.start(counts, zero), lo, hi];
+                self.call_at(kernel, &[pointer; 5], None, &args);
+            }
             Pattern::Row { c, a, crd, b, stride, m, .. } => {
                 let (first, width) = columns.expect("evaluated above");
                 let mut args = vec![
@@ -315,14 +343,30 @@ impl Emitter<'_, '_> {
             };
             let fits = elem(*column) == Elem::Index(kind)
                 && elem(next.array) == Elem::Index(IndexKind::U32);
-            // Values are moved as they are.
-            let moved = match dtype.bytes() {
-                4 => Dtype::F32,
-                8 => Dtype::F64,
-                _ => return None,
-            };
+            let moved = moved_as(dtype)?;
             let address = micro::address(Loop::Scatter(kind), moved, self.options.strict)?;
             return fits.then_some((pattern, moved, address));
+        }
+        if let Pattern::ScatterRows { pos, crd, next, column, from, out, .. } = &pattern {
+            let elem = |array: ArrayId| self.arrays[array.0 as usize].elem;
+            let (Elem::Index(kind), Elem::Value(dtype)) = (elem(*crd), elem(*from)) else {
+                return None;
+            };
+            let fits = [*pos, *column].map(elem) == [Elem::Index(kind); 2]
+                && elem(*out) == Elem::Value(dtype)
+                && elem(next.array) == Elem::Index(IndexKind::U32);
+            let moved = moved_as(dtype)?;
+            let address = micro::address(Loop::ScatterRows(kind), moved, self.options.strict)?;
+            return fits.then_some((pattern, moved, address));
+        }
+        if let Pattern::Count { pos, crd, counts } = &pattern {
+            let elem = |array: ArrayId| self.arrays[array.0 as usize].elem;
+            let Elem::Index(kind) = elem(*crd) else { return None };
+            let fits = elem(*pos) == Elem::Index(kind)
+                && elem(counts.array) == Elem::Index(IndexKind::U32);
+            // There are no values.
+            let address = micro::address(Loop::Count(kind), Dtype::F64, self.options.strict)?;
+            return fits.then_some((pattern, Dtype::F64, address));
         }
         let elem = |stream: &Stream| self.arrays[stream.array.0 as usize].elem;
         let kind = |crd: &Stream| match elem(crd) {
@@ -344,6 +388,8 @@ impl Emitter<'_, '_> {
             | Pattern::Spread { .. }
             | Pattern::Combined { .. }
             | Pattern::Entries { .. }
+            | Pattern::Count { .. }
+            | Pattern::ScatterRows { .. }
             | Pattern::Scatter { .. } => unreachable!("looked at above"),
         };
         if let Pattern::Axpy { factor: Expr::Binary(..), .. } = &pattern
@@ -419,6 +465,15 @@ impl Emitter<'_, '_> {
         }
         self.copies = before;
         true
+    }
+}
+
+/// What values are moved as, whatever they mean.
+fn moved_as(dtype: Dtype) -> Option<Dtype> {
+    match dtype.bytes() {
+        4 => Some(Dtype::F32),
+        8 => Some(Dtype::F64),
+        _ => None,
     }
 }
 

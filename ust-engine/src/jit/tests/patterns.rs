@@ -2,7 +2,7 @@
 //! interpreter at every length.
 
 use ust_level_api::ir::interp::{IndicesMut, Memory, Param, Program};
-use ust_level_api::ir::{ArrayId, BinOp, Builder, Elem, Expr, Function, Stmt, Ty};
+use ust_level_api::ir::{ArrayId, BinOp, Builder, Elem, Expr, Function, Stmt, Ty, Var};
 use ust_level_api::scalar::Complex;
 use ust_level_api::{Dtype, IndexArray, IndexKind, Scalar};
 
@@ -369,13 +369,22 @@ fn rows_whose_sums_go_to_named_places() {
     }
 }
 
-/// Rows whose entries go where a table says. What a column is given is a number of the row, or the
-/// key, which no kernel writes.
-fn scattering(kind: IndexKind, by_row: bool) -> Function {
+/// What a column is given where entries go where a table says.
+#[derive(Clone, Copy, Debug, PartialEq)]
+enum Given {
+    /// The row, and something: all rows are one call.
+    Row,
+    /// Another number of the row: each is a call.
+    ThreeTimesRow,
+    /// The key, which no kernel writes.
+    Key,
+}
+
+/// Rows whose entries go where a table says.
+fn scattering(kind: IndexKind, given: Given) -> Function {
     let mut b = Builder::new("scatter");
     let (n, base) = (b.param("n", Ty::Int), b.param("base", Ty::Int));
-    let [pos, crd] =
-        [("pos", IndexKind::U32), ("crd", kind)].map(|(name, kind)| b.index_array(name, kind));
+    let [pos, crd] = ["pos", "crd"].map(|name| b.index_array(name, kind));
     let values = b.array("values", Elem::Value(Dtype::Complex64), false);
     let next = b.array("next", Elem::Index(IndexKind::U32), true);
     let column = b.array("column", Elem::Index(kind), true);
@@ -389,7 +398,12 @@ fn scattering(kind: IndexKind, by_row: bool) -> Function {
             let at = b.load(next, slot.clone());
             let at = b.bind("at", at);
             b.store(next, slot, at.clone() + 1);
-            b.store(column, at.clone(), if by_row { row.clone() * Expr::from(3) } else { key });
+            let number = match given {
+                Given::Row => row.clone() + base.clone(),
+                Given::ThreeTimesRow => row.clone() * Expr::from(3),
+                Given::Key => key,
+            };
+            b.store(column, at.clone(), number);
             let value = b.load(values, p);
             b.store(out, at, value);
         });
@@ -401,18 +415,23 @@ fn check_scattering<I: Copy + Default + PartialEq + std::fmt::Debug>(kind: Index
 where
     for<'a> IndicesMut<'a>: From<&'a mut [I]>,
 {
-    for by_row in [true, false] {
-        let function = scattering(kind, by_row);
-        let Stmt::For { body, .. } = &function.body[0] else { panic!("a loop") };
+    for given in [Given::Row, Given::ThreeTimesRow, Given::Key] {
+        let function = scattering(kind, given);
+        let recognised =
+            |var: &Var, body: &[Stmt]| recognise(*var, body, &vec![false; function.vars.len()]);
+        let Stmt::For { var, body, .. } = &function.body[0] else { panic!("a loop") };
+        let rows = matches!(recognised(var, body), Some(Pattern::ScatterRows { .. }));
+        assert_eq!(rows, given == Given::Row, "{function}");
         let Some(Stmt::For { var, body, .. }) = body.last() else { panic!("a loop") };
-        let pattern = recognise(*var, body, &vec![false; function.vars.len()]);
-        assert_eq!(matches!(pattern, Some(Pattern::Scatter { .. })), by_row, "{function}");
-        let mut ends = vec![0_u32];
-        [3, 40, 0, 8, 100, 7, 65].iter().for_each(|n| ends.push(ends[ends.len() - 1] + n));
+        let row = matches!(recognised(var, body), Some(Pattern::Scatter { .. }));
+        assert_eq!(row, given != Given::Key, "{function}");
+        let mut ends = vec![0_i64];
+        [3, 40, 0, 8, 100, 7, 65, 1].iter().for_each(|n| ends.push(ends[ends.len() - 1] + n));
         let (rows, count) = (ends.len() - 1, ends[ends.len() - 1] as usize);
         let keys: Vec<i64> = (0..count as i64).map(|p| p * 31 % 11).collect();
         let numbers: Vec<_> = (0..count).map(|p| Complex::new(p as f32, -1.0)).collect();
-        let (pos, crd) = (IndexArray::from(ends), IndexArray::store(kind, &keys, "", "").unwrap());
+        let [pos, crd] =
+            [&ends, &keys].map(|numbers| IndexArray::store(kind, numbers, "", "").unwrap());
         let run = |run: &dyn Fn(&[Param], &mut [Memory<'_>])| {
             // Room for every entry at each of the 11 keys, behind 3 that are none.
             let mut next: Vec<u32> = (0..14).map(|k| k * count as u32).collect();

@@ -283,16 +283,36 @@ pub(super) unsafe fn far<P: Index, I: Index>(
     lo: isize,
     hi: isize,
 ) -> bool {
-    let near = NEAR / bytes as isize;
-    // SAFETY: a row that is looked at and the next are below `hi`, and entries are those of rows.
+    // SAFETY: as said above.
     unsafe {
-        let begin = |row: isize| (*pos.offset(row)).get();
-        let entries = begin(hi).saturating_sub(begin(lo));
-        if hi - lo <= LOOKS || entries < FEW || entries / LONG < hi - lo {
+        let entries = (*pos.offset(hi)).get().saturating_sub((*pos.offset(lo)).get());
+        if entries < FEW || entries / LONG < hi - lo {
             return false;
         }
+        let spread = apart(pos, crd, bytes, 2, lo, hi);
+        spread.is_some_and(|spread| SPREAD.contains(&spread))
+    }
+}
+
+/// Over how many bytes rows are spread, where more than one in `of` entries leads to numbers, of `bytes`
+/// each, that neither the entry before is near to nor one of the next row. `pos` and `crd` as of
+/// [`rows`].
+pub(super) unsafe fn apart<P: Index, I: Index>(
+    pos: *const P,
+    crd: *const I,
+    bytes: usize,
+    of: isize,
+    lo: isize,
+    hi: isize,
+) -> Option<isize> {
+    let near = NEAR / bytes as isize;
+    if hi - lo <= LOOKS {
+        return None;
+    }
+    // SAFETY: a row that is looked at and the next are below `hi`, and entries are those of rows.
+    unsafe {
         let row = |at: isize| {
-            let (from, to) = (begin(at), begin(at + 1));
+            let (from, to) = ((*pos.offset(at)).get(), (*pos.offset(at + 1)).get());
             (from..to.min(from + LOOK)).map(|p| (*crd.offset(p)).get())
         };
         let (mut least, mut most, mut looked, mut apart) = (isize::MAX, 0, 0, 0);
@@ -307,7 +327,7 @@ pub(super) unsafe fn far<P: Index, I: Index>(
             }
         }
         let spread = most.saturating_sub(least).saturating_mul(bytes as isize);
-        SPREAD.contains(&spread) && apart > looked / 2
+        (apart > looked / of).then_some(spread)
     }
 }
 

@@ -85,6 +85,12 @@ pub(crate) enum Loop {
     /// `at = next[crd[p]]; next[crd[p]] = at + 1; column[at] = number; out[at] = from[p]` for each
     /// `p`: `fn(crd, rest, count, next, keys, column, number, from, out, total)`.
     Scatter(IndexKind),
+    /// The same for `p` in `pos[i]..pos[i + 1]` and `number + i`, for each `i` in `lo..hi`:
+    /// `fn(pos, crd, next, column, number, from, out, lo, hi, total)`.
+    ScatterRows(IndexKind),
+    /// `counts[crd[p]] += 1` for `p` in `pos[i]..pos[i + 1]`, for each `i` in `lo..hi`:
+    /// `fn(pos, crd, counts, lo, hi)`.
+    Count(IndexKind),
 }
 
 /// The address of the kernel of a loop on this machine, or `None` where there is none for the dtype
@@ -109,7 +115,9 @@ macro_rules! pick {
             match (wanted, exact) {
                 (Loop::Dot, false) => both!(dot),
                 (Loop::Fill, _) => both!(fill),
-                (Loop::Scatter(kind), _) => scatter::address(kind, dtype),
+                (Loop::Scatter(kind), _) => scatter::of_row(kind, dtype),
+                (Loop::ScatterRows(kind), _) => scatter::of_rows(kind, dtype),
+                (Loop::Count(kind), _) => scatter::counting(kind),
                 (Loop::Spread(kind), _) => spread::of_rows(kind, dtype),
                 (Loop::Combined(kind, mark), _) => combined::address(kind, mark, dtype),
                 (Loop::Union(pos, crd), _) => union::address(pos, crd, dtype),

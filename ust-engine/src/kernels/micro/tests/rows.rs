@@ -284,6 +284,79 @@ macro_rules! tests {
         }
 
         #[test]
+        fn rows_that_are_counted_and_moved() {
+            type Count<I> = unsafe extern "C" fn(*const I, *const I, *mut u32, isize, isize);
+            type Scatter<I> = unsafe extern "C" fn(
+                *const I, *const I, *mut u32, *mut I, i64, *const T, *mut T, isize, isize, usize,
+            );
+            let random = &mut random();
+            // Outputs that the caches hold, and such as are asked for ahead; few rows, and many; keys
+            // all over the place, and near those of the row before.
+            for (rows, keys, near) in
+                [(3, 9, false), (200, 5000, true), (9000, 4000, false), (30_000, 30_000, true)]
+            {
+                let (mut pos, mut crd) = (vec![0_i64], Vec::new());
+                for row in 0..rows {
+                    crd.extend((0..random.below(20)).map(|k| match near {
+                        true => (row + k) as i64 % keys as i64,
+                        false => random.below(keys) as i64,
+                    }));
+                    pos.push(crd.len() as i64);
+                }
+                let total = crd.len();
+                let from = numbers(random, total);
+                let (lo, hi) = (1, rows - 1);
+                let moved = pos[lo] as usize..pos[hi] as usize;
+                let mut counts = vec![7; keys];
+                moved.clone().for_each(|p| counts[crd[p] as usize] += 1);
+                let starts: Vec<u32> = counts
+                    .iter()
+                    .scan(0, |sum, &count| Some(std::mem::replace(sum, *sum + count - 7)))
+                    .collect();
+                let mut expected = (starts.clone(), vec![-1_i64; total], vec![T::NAN; total]);
+                for row in lo..hi {
+                    for p in pos[row] as usize..pos[row + 1] as usize {
+                        let next = &mut expected.0[crd[p] as usize];
+                        expected.1[*next as usize] = row as i64 + 5;
+                        expected.2[*next as usize] = from[p];
+                        *next += 1;
+                    }
+                }
+                macro_rules! check {
+                    ($kind:ident, $index:ty) => {
+                        let [pos, crd]: [Vec<$index>; 2] =
+                            [&pos, &crd].map(|v| v.iter().map(|&v| v as $index).collect());
+                        let (mut found, mut next) = (vec![7; keys], starts.clone());
+                        let (mut column, mut out) = (vec![-1_i64 as $index; total], vec![T::NAN; total]);
+                        let of = |wanted| kernel((Level::Portable, Gathering::Never), wanted, true);
+                        let (pos, crd) = (pos.as_ptr(), crd.as_ptr());
+                        let (lo, hi) = (lo as isize, hi as isize);
+                        // SAFETY: the signatures are those that are documented; each key has as many
+                        // places as it has entries.
+                        unsafe {
+                            let f: Count<$index> =
+                                std::mem::transmute(of(Loop::Count(IndexKind::$kind)));
+                            f(pos, crd, found.as_mut_ptr(), lo, hi);
+                            let f: Scatter<$index> =
+                                std::mem::transmute(of(Loop::ScatterRows(IndexKind::$kind)));
+                            f(
+                                pos, crd, next.as_mut_ptr(), column.as_mut_ptr(), 5, from.as_ptr(),
+                                out.as_mut_ptr(), lo, hi, total,
+                            );
+                        }
+                        assert_eq!((&found, &next), (&counts, &expected.0));
+                        assert!(column.iter().zip(&expected.1).all(|(&c, &e)| c == e as $index));
+                        let same = |(a, b): (&T, &T)| a.to_bits() == b.to_bits();
+                        assert!(out.iter().zip(&expected.2).all(same));
+                    };
+                }
+                check!(U32, u32);
+                check!(I32, i32);
+                check!(I64, i64);
+            }
+        }
+
+        #[test]
         fn entries_that_go_to_the_next_free_place() {
             type Scatter<I> = unsafe extern "C" fn(
                 *const I,
