@@ -49,7 +49,7 @@
 //! | `recognise` | loops that microkernels exist for |
 //! | `products` | the one among them that multiplies a sparse matrix by a dense one |
 //! | `spread` | those among them that add to what coordinates say |
-//! | `scattered` | those that count entries, and those that move them to where a table says |
+//! | `scattered` | those among them that count entries, and those that move them to where a table says |
 //! | `summed` | those among them that store a sum once it is whole |
 //! | `combined` | the one among them that multiplies a sparse matrix by a sparse one |
 //! | `shims` | growth and sorting, which machine code calls back |

@@ -114,12 +114,14 @@ unsafe fn all<const ASK: bool, T: Copy, I: Index + Number>(
     // SAFETY: as said above; of what is asked for ahead, coordinates are those of later entries.
     unsafe {
         let mut p = (*pos.offset(lo)).get();
-        let last = (*pos.offset(hi)).get() - 2 * AHEAD as isize;
+        let last = (*pos.offset(hi)).get();
+        let asked = last - 2 * AHEAD as isize;
         for i in lo..hi {
-            let end = (*pos.offset(i + 1)).get();
+            // No more than were counted, whatever a level type says of its rows.
+            let end = (*pos.offset(i + 1)).get().min(last);
             let number = I::of(number.wrapping_add(i as i64));
             while p < end {
-                if ASK && p < last {
+                if ASK && p < asked {
                     prefetch(next.offset((*crd.offset(p + 2 * AHEAD as isize)).get()));
                     let key = (*crd.offset(p + AHEAD as isize)).get();
                     let at = next.offset(key).read_volatile() as usize;
