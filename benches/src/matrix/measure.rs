@@ -118,7 +118,7 @@ fn take_turns(ready: &mut [Ready], effort: Effort, threads: usize) {
             if entry.failed.is_some() || (round > 0 && spent[at] > effort.seconds) {
                 continue;
             }
-            let before = if *warmed { warm(runner, threads > 1) } else { Ok(()) };
+            let before = if *warmed { warm(&mut **runner, threads > 1) } else { Ok(()) };
             match before.and_then(|()| runner.time(*calls)) {
                 Ok(seconds) => {
                     spent[at] += seconds;
@@ -131,7 +131,7 @@ fn take_turns(ready: &mut [Ready], effort: Effort, threads: usize) {
 }
 
 /// Does the work before it is timed.
-fn warm(runner: &mut Box<dyn Runner>, several: bool) -> Result<(), String> {
+fn warm(runner: &mut dyn Runner, several: bool) -> Result<(), String> {
     let start = Instant::now();
     loop {
         runner.time(1)?;

@@ -87,19 +87,17 @@ impl Emitter<'_, '_> {
                 self.call_at(kernel, &params, None, &args);
             }
             Pattern::Rows { pos, crd, a, x, out, places } => {
-                let base = |e: &mut Self, of: ArrayId| e.get(e.arrays[of.0 as usize].base);
                 let mut args: Vec<Value> =
-                    [*pos, *crd, *a, *x].into_iter().map(|array| base(self, array)).collect();
+                    [*pos, *crd, *a, *x].into_iter().map(|array| self.base(array)).collect();
                 let zero = self.const_int(0);
-                let places = places.map_or(zero, |places| base(self, places));
+                let places = places.map_or(zero, |places| self.base(places));
                 args.extend([self.start(out, zero), lo, hi, places]);
                 self.call_at(kernel, &[pointer; 8], None, &args);
             }
             Pattern::Products { pos, crd, a, b, c, stride, pitch, clear, .. } => {
                 let (first, width) = columns.expect("evaluated above");
-                let base = |e: &mut Self, of: ArrayId| e.get(e.arrays[of.0 as usize].base);
                 let mut args: Vec<Value> =
-                    [*pos, *crd, *a].into_iter().map(|array| base(self, array)).collect();
+                    [*pos, *crd, *a].into_iter().map(|array| self.base(array)).collect();
                 let [total, reach] =
                     [c, b].map(|of| self.get(self.arrays[of.array.0 as usize].len));
                 args.extend([
@@ -140,17 +138,16 @@ impl Emitter<'_, '_> {
                 self.call_at(kernel, &[pointer; 12], None, &args);
             }
             Pattern::Spread { pos, crd, a, x, out, places } => {
-                let base = |e: &mut Self, of: ArrayId| e.get(e.arrays[of.0 as usize].base);
                 let arrays = [*pos, *crd, *a, *x, *out].into_iter();
-                let mut args: Vec<Value> = arrays.map(|array| base(self, array)).collect();
+                let mut args: Vec<Value> = arrays.map(|array| self.base(array)).collect();
                 let zero = self.const_int(0);
-                let places = places.map_or(zero, |places| base(self, places));
+                let places = places.map_or(zero, |places| self.base(places));
                 args.extend([lo, hi, places]);
                 self.call_at(kernel, &[pointer; 8], None, &args);
             }
             Pattern::Combined { pos, crd, a, columns, b, sums, mark, list, stamp, touched } => {
                 let arrays = [*pos, *crd, *a, *columns, *b, *sums, *mark, *list];
-                let mut args = arrays.map(|of| self.get(self.arrays[of.0 as usize].base)).to_vec();
+                let mut args = arrays.map(|of| self.base(of)).to_vec();
                 let [end, ends, places] =
                     [*crd, *pos, *mark].map(|of| self.get(self.arrays[of.0 as usize].len));
                 let (rows, stamp, before) =
@@ -196,21 +193,17 @@ impl Emitter<'_, '_> {
                 self.call_at(kernel, &[pointer; 10], None, &args);
             }
             Pattern::ScatterRows { pos, crd, next, column, number, from, out } => {
-                let base = |e: &mut Self, of: ArrayId| e.get(e.arrays[of.0 as usize].base);
                 let zero = self.const_int(0);
-                let number = number.iter().fold(zero, |sum, term| {
-                    let term = self.int(term);
-                    self.b.ins().iadd(sum, term)
-                });
+                let number = self.sum(zero, number);
                 let total = self.arrays[out.0 as usize].len;
                 let args = [
-                    base(self, *pos),
-                    base(self, *crd),
+                    self.base(*pos),
+                    self.base(*crd),
                     self.start(next, zero),
-                    base(self, *column),
+                    self.base(*column),
                     number,
-                    base(self, *from),
-                    base(self, *out),
+                    self.base(*from),
+                    self.base(*out),
                     lo,
                     hi,
                     self.get(total),
@@ -218,9 +211,8 @@ impl Emitter<'_, '_> {
                 self.call_at(kernel, &[pointer; 10], None, &args);
             }
             Pattern::Count { pos, crd, counts } => {
-                let base = |e: &mut Self, of: ArrayId| e.get(e.arrays[of.0 as usize].base);
                 let zero = self.const_int(0);
-                let args = [base(self, *pos), base(self, *crd), self.start(counts, zero), lo, hi];
+                let args = [self.base(*pos), self.base(*crd), self.start(counts, zero), lo, hi];
                 self.call_at(kernel, &[pointer; 5], None, &args);
             }
             Pattern::Row { c, a, crd, b, stride, m, .. } => {
@@ -403,24 +395,29 @@ impl Emitter<'_, '_> {
         Some((pattern, dtype, address))
     }
 
-    /// The index `from`, plus what the stream adds.
-    fn place(&mut self, stream: &Stream, from: Value) -> Value {
-        stream.at.iter().fold(from, |sum, term| {
+    /// `from`, plus all terms.
+    fn sum(&mut self, from: Value, terms: &[Expr]) -> Value {
+        terms.iter().fold(from, |sum, term| {
             let term = self.int(term);
             self.b.ins().iadd(sum, term)
         })
     }
 
+    /// The address of an array.
+    fn base(&mut self, of: ArrayId) -> Value {
+        self.get(self.arrays[of.0 as usize].base)
+    }
+
     /// Number of elements from there to the end of the array.
     fn rest(&mut self, stream: &Stream, from: Value) -> Value {
-        let index = self.place(stream, from);
+        let index = self.sum(from, &stream.at);
         let len = self.get(self.arrays[stream.array.0 as usize].len);
         self.b.ins().isub(len, index)
     }
 
     /// The address of the element at `from`, plus what the stream adds.
     fn start(&mut self, stream: &Stream, from: Value) -> Value {
-        let index = self.place(stream, from);
+        let index = self.sum(from, &stream.at);
         let array = self.arrays[stream.array.0 as usize];
         let size: u32 = match array.elem {
             Elem::Index(kind) => kind.bits() / 8,

@@ -128,14 +128,22 @@ unsafe fn all<const ASK: bool, T: Copy, I: Index + Number>(
                     prefetch(column.wrapping_add(at));
                     prefetch(out.wrapping_add(at));
                 }
-                let next = next.offset((*crd.offset(p)).get());
-                let at = *next as usize;
-                *next = (*next).wrapping_add(1);
-                *column.add(at) = number;
-                *out.add(at) = *from.offset(p);
+                put(next.offset((*crd.offset(p)).get()), column, number, out, *from.offset(p));
                 p += 1;
             }
         }
+    }
+}
+
+/// SAFETY: `next` is valid for a read and a write, `column` and `out` for a write at its number.
+#[inline(always)]
+unsafe fn put<T, I>(next: *mut u32, column: *mut I, number: I, out: *mut T, value: T) {
+    // SAFETY: as said above.
+    unsafe {
+        let at = *next as usize;
+        *next = (*next).wrapping_add(1);
+        column.add(at).write(number);
+        out.add(at).write(value);
     }
 }
 
@@ -162,11 +170,7 @@ unsafe extern "C" fn scatter<T: Copy, I: Index + Number>(
     // a number that another thread is writing, of which nothing but what is asked for depends.
     unsafe {
         let entry = |p: usize| {
-            let next = next.offset((*crd.add(p)).get());
-            let at = *next as usize;
-            *next = (*next).wrapping_add(1);
-            *column.add(at) = number;
-            *out.add(at) = *from.add(p);
+            put(next.offset((*crd.add(p)).get()), column, number, out, *from.add(p));
         };
         let mut p = 0;
         let wide = (*crd.add(count - 1)).get().wrapping_sub((*crd).get()) as usize >= count;
