@@ -7,6 +7,7 @@
 
 use std::any::TypeId;
 use std::marker::PhantomData;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Mutex, PoisonError};
 
 use memmap2::MmapMut;
@@ -22,6 +23,12 @@ pub(super) const HUGE: usize = 4 << 20;
 const PAGES: usize = 16 << 10;
 /// The size of a huge page, of most systems.
 const HUGE_PAGE: usize = 2 << 20;
+/// Bytes by which a buffer begins later in its page than the one that was mapped before it: where
+/// all begin alike, a processor that compares the last bits of addresses takes what is read of one
+/// for what has just been written of another.
+const SHIFT: usize = 13 * 64;
+/// What those bits tell apart.
+const SMALL_PAGE: usize = 4 << 10;
 /// Bytes that may stand unused behind as many that are used.
 #[cfg(target_os = "linux")]
 const FAR_BEYOND: usize = 8 << 20;
@@ -33,7 +40,7 @@ const CLEARED: usize = 1 << 20;
 /// Pages of memory, and how much of them may hold something.
 struct Pages {
     map: MmapMut,
-    /// Bytes before the first huge page.
+    /// Bytes before those that are used.
     start: usize,
     /// Bytes from there on that may have been written.
     touched: usize,
@@ -47,6 +54,9 @@ struct Idle {
 }
 
 static IDLE: Mutex<Idle> = Mutex::new(Idle { pages: Vec::new(), limit: 512 << 20 });
+
+/// Where in a page the next buffer begins, and how often that has gone round.
+static NEXT_SHIFT: AtomicUsize = AtomicUsize::new(0);
 
 impl Idle {
     fn with<R>(run: impl FnOnce(&mut Self) -> R) -> R {
@@ -110,9 +120,11 @@ pub fn set_retained_limit(bytes: usize) -> usize {
 
 impl Pages {
     fn fresh(bytes: usize) -> Option<Self> {
+        let shift = NEXT_SHIFT.fetch_add(SHIFT, Ordering::Relaxed) % SMALL_PAGE;
+        let bytes = bytes.checked_add(shift)?;
         if bytes < HUGE {
             let map = MmapMut::map_anon(bytes.next_multiple_of(PAGES)).ok()?;
-            return Some(Self { map, start: 0, touched: 0 });
+            return Some(Self { map, start: shift, touched: 0 });
         }
         // Room to begin and to end with a whole huge page. What is not touched takes no memory.
         let room = bytes.checked_next_multiple_of(HUGE_PAGE)?.checked_add(HUGE_PAGE)?;
@@ -121,7 +133,7 @@ impl Pages {
         // Advice: a refusal costs speed, nothing else.
         let _ = map.advise(memmap2::Advice::HugePage);
         let start = map.as_ptr().addr().next_multiple_of(HUGE_PAGE) - map.as_ptr().addr();
-        Some(Self { map, start, touched: 0 })
+        Some(Self { map, start: start + shift, touched: 0 })
     }
 
     /// Bytes that there are.
@@ -303,7 +315,7 @@ mod tests {
         assert_eq!(idle.bytes(), 42 << 20);
         assert!(idle.take(1 << 20).is_none(), "far too large");
         assert!(idle.take(64 << 20).is_none(), "too small");
-        assert_eq!(idle.take(5 << 20).unwrap().touched, 10 << 20);
+        assert_eq!(idle.take(6 << 20).unwrap().touched, 10 << 20);
         idle.put(pages(20 << 20));
         assert_eq!(idle.bytes(), 32 << 20, "the oldest went");
         idle.put(pages(51 << 20));

@@ -289,19 +289,17 @@ pub(super) unsafe fn far<P: Index, I: Index>(
         if entries < FEW || entries / LONG < hi - lo {
             return false;
         }
-        let spread = apart(pos, crd, bytes, 2, lo, hi);
+        let spread = apart(pos, crd, bytes, lo, hi);
         spread.is_some_and(|spread| SPREAD.contains(&spread))
     }
 }
 
-/// Over how many bytes rows are spread, where more than one in `of` entries leads to numbers, of `bytes`
-/// each, that neither the entry before is near to nor one of the next row. `pos` and `crd` as of
-/// [`rows`].
-pub(super) unsafe fn apart<P: Index, I: Index>(
+/// Over how many bytes rows are spread, where every other entry leads to numbers, of `bytes` each,
+/// that neither the entry before is near to nor one of the next row. `pos` and `crd` as of [`rows`].
+unsafe fn apart<P: Index, I: Index>(
     pos: *const P,
     crd: *const I,
     bytes: usize,
-    of: isize,
     lo: isize,
     hi: isize,
 ) -> Option<isize> {
@@ -327,7 +325,7 @@ pub(super) unsafe fn apart<P: Index, I: Index>(
             }
         }
         let spread = most.saturating_sub(least).saturating_mul(bytes as isize);
-        (apart > looked / of).then_some(spread)
+        (2 * apart > looked).then_some(spread)
     }
 }
 

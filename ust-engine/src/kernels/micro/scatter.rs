@@ -3,12 +3,26 @@
 
 use ust_level_api::{Dtype, IndexKind};
 
-use super::gather::apart;
 use crate::kernels::vector::{Index, prefetch};
 
 /// Entries that places are asked for ahead of their use; and that what says which places they are is
 /// asked for ahead of that.
 const AHEAD: usize = 32;
+
+/// Rows whose entries lie between a place and what is asked for behind it.
+const ROWS: isize = 20;
+
+/// Rows, and columns, that are close to each other.
+const SOON: isize = 8;
+
+/// Rows that are looked at, and entries of each.
+const LOOKS: isize = 64;
+const LOOK: isize = 32;
+
+/// Bytes that the first cache holds, and those that it holds for an entry: a line of coordinates and
+/// one of values.
+const FIRST_CACHE: usize = 32 << 10;
+const LINES: usize = 2 * 64;
 
 /// Bytes of values that the caches hold anyhow.
 const LITTLE: usize = 1 << 20;
@@ -86,21 +100,73 @@ unsafe extern "C" fn scatter_rows<T: Copy, I: Index + Number>(
     // SAFETY: as said above.
     unsafe {
         let entries = (*pos.offset(hi)).get() - (*pos.offset(lo)).get();
-        // Places of one column and the next lie apart as far as there are entries in a column, here as
-        // many as in a row.
-        let bytes = size_of::<T>() * (entries / (hi - lo).max(1)).max(1) as usize;
-        let asks = total * size_of::<T>() > LITTLE && apart(pos, crd, bytes, 8, lo, hi).is_some();
-        match asks {
-            true => all::<true, T, I>(pos, crd, next, column, number, from, out, lo, hi),
-            false => all::<false, T, I>(pos, crd, next, column, number, from, out, lo, hi),
+        let row = (entries / (hi - lo).max(1)).max(1) as usize;
+        let move_all = match total * size_of::<T>() {
+            ..=LITTLE => all::<NOTHING, T, I>,
+            _ => match worth_asking(pos, crd, [row, size_of::<T>()], lo, hi) {
+                BEHIND => all::<BEHIND, T, I>,
+                PLACES => all::<PLACES, T, I>,
+                _ => all::<NOTHING, T, I>,
+            },
+        };
+        move_all(pos, crd, next, column, number, from, out, [lo, hi], ROWS as usize * row);
+    }
+}
+
+/// What is asked for while entries are moved: nothing, or the places of entries to come, or what lies
+/// behind each place.
+const NOTHING: u8 = 0;
+const PLACES: u8 = 1;
+const BEHIND: u8 = 2;
+
+/// What pays, as far as some rows tell, where there are so many entries in a row, and about as many in
+/// a column, of so many bytes each.
+///
+/// Along diagonals that are far from each other, the column that an entry belongs to has got as far
+/// as the one of an entry some rows later: places are known without a look at anything. Where rows
+/// close to each other fill the same columns, these lie in the first cache. `pos` and `crd` as of
+/// [`count`].
+unsafe fn worth_asking<I: Index>(
+    pos: *const I,
+    crd: *const I,
+    [row, size]: [usize; 2],
+    lo: isize,
+    hi: isize,
+) -> u8 {
+    let last = hi - lo - ROWS - 1;
+    if last < LOOKS {
+        return PLACES;
+    }
+    // SAFETY: rows that are looked at are below `hi`, and entries are those of rows.
+    unsafe {
+        let entries = |at: isize| {
+            let (from, to) = ((*pos.offset(at)).get(), (*pos.offset(at + 1)).get());
+            (from..to.min(from + LOOK)).map(|p| (*crd.offset(p)).get())
+        };
+        let [mut looked, mut steady, mut soon, mut spread] = [0; 4];
+        for look in 0..LOOKS {
+            let at = lo + last * look / LOOKS;
+            let (mut least, mut most) = (isize::MAX, 0);
+            for column in entries(at) {
+                looked += 1;
+                steady += isize::from(entries(at + ROWS).any(|other| other == column + ROWS));
+                soon += isize::from(entries(at + SOON).any(|other| (other - column).abs() <= SOON));
+                (least, most) = (least.min(column), most.max(column));
+            }
+            spread += most.saturating_sub(least).max(0);
+        }
+        match (2 * steady > looked, 2 * soon > looked) {
+            (true, _) if (spread / LOOKS) as usize * row * size > FIRST_CACHE => BEHIND,
+            (_, true) if SOON as usize * row * LINES <= FIRST_CACHE => NOTHING,
+            _ => PLACES,
         }
     }
 }
 
-/// As [`scatter_rows`]; places are asked for where `ASK`.
+/// As [`scatter_rows`] between `rows`; what is asked for is that of `ASK`, `behind` so many places.
 #[inline(always)]
 #[allow(clippy::too_many_arguments)]
-unsafe fn all<const ASK: bool, T: Copy, I: Index + Number>(
+unsafe fn all<const ASK: u8, T: Copy, I: Index + Number>(
     pos: *const I,
     crd: *const I,
     next: *mut u32,
@@ -108,11 +174,12 @@ unsafe fn all<const ASK: bool, T: Copy, I: Index + Number>(
     number: i64,
     from: *const T,
     out: *mut T,
-    lo: isize,
-    hi: isize,
+    rows: [isize; 2],
+    behind: usize,
 ) {
     // SAFETY: as said above; of what is asked for ahead, coordinates are those of later entries.
     unsafe {
+        let [lo, hi] = rows;
         let mut p = (*pos.offset(lo)).get();
         let last = (*pos.offset(hi)).get();
         let asked = last - 2 * AHEAD as isize;
@@ -121,29 +188,37 @@ unsafe fn all<const ASK: bool, T: Copy, I: Index + Number>(
             let end = (*pos.offset(i + 1)).get().min(last);
             let number = I::of(number.wrapping_add(i as i64));
             while p < end {
-                if ASK && p < asked {
+                if ASK == PLACES && p < asked {
                     prefetch(next.offset((*crd.offset(p + 2 * AHEAD as isize)).get()));
                     let key = (*crd.offset(p + AHEAD as isize)).get();
                     let at = next.offset(key).read_volatile() as usize;
                     prefetch(column.wrapping_add(at));
                     prefetch(out.wrapping_add(at));
                 }
-                put(next.offset((*crd.offset(p)).get()), column, number, out, *from.offset(p));
+                let key = (*crd.offset(p)).get();
+                let at = put(next.offset(key), column, number, out, *from.offset(p));
+                if ASK == BEHIND {
+                    prefetch(column.wrapping_add(at + behind));
+                    prefetch(out.wrapping_add(at + behind));
+                }
                 p += 1;
             }
         }
     }
 }
 
+/// Gives the place.
+///
 /// SAFETY: `next` is valid for a read and a write, `column` and `out` for a write at its number.
 #[inline(always)]
-unsafe fn put<T, I>(next: *mut u32, column: *mut I, number: I, out: *mut T, value: T) {
+unsafe fn put<T, I>(next: *mut u32, column: *mut I, number: I, out: *mut T, value: T) -> usize {
     // SAFETY: as said above.
     unsafe {
         let at = *next as usize;
         *next = (*next).wrapping_add(1);
         column.add(at).write(number);
         out.add(at).write(value);
+        at
     }
 }
 
@@ -169,9 +244,8 @@ unsafe extern "C" fn scatter<T: Copy, I: Index + Number>(
     // are read, but nobody has checked them: they are compared before they are used, and may lead to
     // a number that another thread is writing, of which nothing but what is asked for depends.
     unsafe {
-        let entry = |p: usize| {
-            put(next.offset((*crd.add(p)).get()), column, number, out, *from.add(p));
-        };
+        let entry =
+            |p: usize| put(next.offset((*crd.add(p)).get()), column, number, out, *from.add(p));
         let mut p = 0;
         let wide = (*crd.add(count - 1)).get().wrapping_sub((*crd).get()) as usize >= count;
         if wide && total * size_of::<T>() > LITTLE {
@@ -215,5 +289,83 @@ impl Number for i32 {
 impl Number for i64 {
     fn of(number: i64) -> Self {
         number
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Moves the entries of a matrix whose rows hold these columns; says what was asked for.
+    fn check(name: &str, columns: usize, rows: &[Vec<u32>]) -> u8 {
+        let mut pos = vec![0_u32];
+        pos.extend(rows.iter().scan(0, |end, row| {
+            *end += row.len() as u32;
+            Some(*end)
+        }));
+        let crd = rows.concat();
+        let n = crd.len();
+        assert!(8 * n > LITTLE, "{name}");
+        let from: Vec<u64> = (0..n as u64).map(|p| p.wrapping_mul(0x9e37_79b9_7f4a_7c15)).collect();
+        let mut next = vec![0_u32; columns + 1];
+        let last = rows.len() as isize;
+        // SAFETY: all arrays are as long as is said, and columns lie below `columns`.
+        unsafe { count(pos.as_ptr(), crd.as_ptr(), next[1..].as_mut_ptr(), 0, last) };
+        for column in 0..columns {
+            next[column + 1] += next[column];
+        }
+        let starts = next.clone();
+        let (mut column, mut out) = (vec![u32::MAX; n], vec![u64::MAX; n]);
+        // SAFETY: as above; there is room for as many as were counted.
+        unsafe {
+            let (next, column, out) = (next.as_mut_ptr(), column.as_mut_ptr(), out.as_mut_ptr());
+            let (pos, crd, from) = (pos.as_ptr(), crd.as_ptr(), from.as_ptr());
+            scatter_rows(pos, crd, next, column, 3, from, out, 0, last, n);
+        }
+        let mut wanted: Vec<(u32, u32, u64)> = Vec::new();
+        for (i, ends) in pos.windows(2).enumerate() {
+            let entries = ends[0] as usize..ends[1] as usize;
+            wanted.extend(entries.map(|p| (crd[p], i as u32 + 3, from[p])));
+        }
+        wanted.sort_by_key(|&(column, row, _)| (column, row));
+        let moved: Vec<(u32, u64)> = column.into_iter().zip(out).collect();
+        let wanted: Vec<(u32, u64)> = wanted.into_iter().map(|(_, row, v)| (row, v)).collect();
+        assert!(moved == wanted, "{name}");
+        assert_eq!(next[..columns], starts[1..], "{name}");
+        let row = [(n as isize / last) as usize, 8];
+        // SAFETY: as above.
+        unsafe { worth_asking(pos.as_ptr(), crd.as_ptr(), row, 0, last) }
+    }
+
+    #[test]
+    fn entries_go_to_their_columns_whatever_is_asked_for() {
+        let size = 40_000_u32;
+        let diagonals = |offsets: [i64; 5]| -> Vec<Vec<u32>> {
+            let inside = |c: &i64| (0..i64::from(size)).contains(c);
+            let row = |i: i64| offsets.iter().map(move |o| i + o).filter(inside);
+            (0..i64::from(size)).map(|i| row(i).map(|c| c as u32).collect()).collect()
+        };
+        let far = diagonals([-7_000, -1, 0, 1, 7_000]);
+        assert_eq!(check("diagonals", size as usize, &far), BEHIND);
+        let near = diagonals([-2, -1, 0, 1, 2]);
+        assert_eq!(check("a band", size as usize, &near), NOTHING);
+        let mut state = 1_u64;
+        let mut random = |below: u32| {
+            state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
+            ((state >> 33) as u32) % below
+        };
+        let scattered: Vec<Vec<u32>> = (0..size)
+            .map(|i| {
+                let mut row: Vec<u32> = (0..i % 11).map(|_| random(size)).collect();
+                row.sort_unstable();
+                row.dedup();
+                row
+            })
+            .collect();
+        assert_eq!(check("scattered", size as usize, &scattered), PLACES);
+        let dense: Vec<Vec<u32>> = (0..300).map(|_| (0..500).collect()).collect();
+        assert_eq!(check("full rows", 500, &dense), PLACES);
+        let few: Vec<Vec<u32>> = (0..9).map(|_| (0..20_000).collect()).collect();
+        assert_eq!(check("few rows", 20_000, &few), PLACES);
     }
 }
