@@ -55,7 +55,7 @@ struct Idle {
 
 static IDLE: Mutex<Idle> = Mutex::new(Idle { pages: Vec::new(), limit: 512 << 20 });
 
-/// Where in a page the next buffer begins, and how often that has gone round.
+/// The sum of all shifts so far: modulo a small page, where the next buffer begins.
 static NEXT_SHIFT: AtomicUsize = AtomicUsize::new(0);
 
 impl Idle {

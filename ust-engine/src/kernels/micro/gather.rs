@@ -3,6 +3,7 @@
 use ust_level_api::{Dtype, IndexKind};
 
 use super::Loop;
+use super::look::{LOOKS, columns, some_rows};
 #[cfg(target_arch = "x86_64")]
 use crate::kernels::vector::Gather;
 use crate::kernels::vector::{Four, Index, Real, Vector, ask};
@@ -265,8 +266,7 @@ unsafe fn each<S: Summed, const ASK: bool, P: Index, I: Index>(
 const FEW: isize = 1 << 18;
 /// Entries of a row at least, on the average, that are worth being gathered.
 const LONG: isize = 8;
-/// Rows that are looked at, each beside the next, and entries of each.
-const LOOKS: isize = 64;
+/// Entries of a row that are looked at.
 const LOOK: isize = 16;
 /// Bytes that numbers are spread over which the second cache does not hold, and the last one does.
 const SPREAD: std::ops::Range<isize> = 1 << 20..12 << 20;
@@ -309,13 +309,9 @@ unsafe fn apart<P: Index, I: Index>(
     }
     // SAFETY: a row that is looked at and the next are below `hi`, and entries are those of rows.
     unsafe {
-        let row = |at: isize| {
-            let (from, to) = ((*pos.offset(at)).get(), (*pos.offset(at + 1)).get());
-            (from..to.min(from + LOOK)).map(|p| (*crd.offset(p)).get())
-        };
+        let row = |at| columns::<LOOK, _, _>(pos, crd, at);
         let (mut least, mut most, mut looked, mut apart) = (isize::MAX, 0, 0, 0);
-        for look in 0..LOOKS {
-            let at = lo + (hi - lo - 1) * look / LOOKS;
+        for at in some_rows(lo, hi - 1) {
             let mut last = None;
             for column in row(at) {
                 (least, most, looked) = (least.min(column), most.max(column), looked + 1);

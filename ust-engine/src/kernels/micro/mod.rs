@@ -10,6 +10,7 @@
 //! | `sampled` | those that sum products of rows where there is an entry |
 //! | `scatter`, `spread`, `combined` | those that write where coordinates say, without vectors |
 //! | `union` | the one that merges rows |
+//! | `look` | what some rows tell of the others |
 //!
 //! Every kernel is an `unsafe extern "C" fn`: pointers and counts in, at most one number out. What
 //! each needs is said where it is written, in `body`. Those that are *exact* do to each element the
@@ -19,6 +20,7 @@
 mod body;
 mod combined;
 mod gather;
+mod look;
 mod sampled;
 mod scatter;
 mod spread;

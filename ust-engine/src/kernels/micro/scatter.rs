@@ -3,6 +3,7 @@
 
 use ust_level_api::{Dtype, IndexKind};
 
+use super::look::{LOOKS, columns, some_rows};
 use crate::kernels::vector::{Index, prefetch};
 
 /// Entries that places are asked for ahead of their use; and that what says which places they are is
@@ -15,8 +16,7 @@ const ROWS: isize = 20;
 /// Rows, and columns, that are close to each other.
 const SOON: isize = 8;
 
-/// Rows that are looked at, and entries of each.
-const LOOKS: isize = 64;
+/// Entries of a row that are looked at.
 const LOOK: isize = 32;
 
 /// Bytes that the first cache holds, and those that it holds for an entry: a line of coordinates and
@@ -139,13 +139,9 @@ unsafe fn worth_asking<I: Index>(
     }
     // SAFETY: rows that are looked at are below `hi`, and entries are those of rows.
     unsafe {
-        let entries = |at: isize| {
-            let (from, to) = ((*pos.offset(at)).get(), (*pos.offset(at + 1)).get());
-            (from..to.min(from + LOOK)).map(|p| (*crd.offset(p)).get())
-        };
+        let entries = |at| columns::<LOOK, _, _>(pos, crd, at);
         let [mut looked, mut steady, mut soon, mut spread] = [0; 4];
-        for look in 0..LOOKS {
-            let at = lo + last * look / LOOKS;
+        for at in some_rows(lo, lo + last) {
             let (mut least, mut most) = (isize::MAX, 0);
             for column in entries(at) {
                 looked += 1;
