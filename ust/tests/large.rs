@@ -1,7 +1,7 @@
 //! Conversions of tensors that are large enough for the quick ways, by one thread and by several.
 
 use ust::lower::view::Window;
-use ust::tensor::BuildOptions;
+use ust::tensor::{BuildOptions, Parts};
 use ust::{Coo, Dtype, Format, IndexArray, Scalar, Tensor};
 
 /// Entries at chance places, in no order; `twice` of a hundred stand twice.
@@ -176,7 +176,9 @@ fn padding_of_any_value_is_left_out_of_rows_and_columns() {
                 let source = Tensor::from_coo_with(&coo, from, &options).unwrap();
                 let kept = sums(&coo).into_iter().filter(|&(_, value)| value != fill);
                 let kept: std::collections::BTreeMap<_, _> = kept.collect();
-                for to in ["CSR", "CSC", "COO"] {
+                let strips = "(i, j) -> (i : dense, j / 4 : compressed, j % 4 : dense)";
+                let high = "(i, j) -> (i / 4 : dense, j : compressed, i % 4 : dense)";
+                for to in ["CSR", "CSC", "COO", strips, high] {
                     let made = source.convert(&format(to)).unwrap();
                     assert_eq!(sums(&made.to_coo().unwrap()), kept, "`{from}` to `{to}`, {fill}");
                     assert!(made.fill().same(&fill.into()));
@@ -184,6 +186,40 @@ fn padding_of_any_value_is_left_out_of_rows_and_columns() {
             }
         }
     });
+}
+
+#[test]
+fn strays_in_blocks_come_into_no_others() {
+    let coo = entries(&[1003, 777], 90_000, 0);
+    let format = |text: &str| Format::resolve(text, Some(2)).unwrap();
+    let strips = format("(i, j) -> (i / 4 : dense, j : compressed, i % 4 : dense)");
+    for from in ["BSR(4, 4)", "BSR(2, 4)", "BSR-Col(4, 4)"].map(format) {
+        let own = Tensor::from_coo(&coo, &from).unwrap();
+        // Places outside the shape: as if the shape were larger, all of them taken.
+        let larger = Coo { shape: vec![1004, 780], ..coo.clone() };
+        let mut larger = Tensor::from_coo(&larger, &from).unwrap().to_coo().unwrap();
+        for column in 777..780 {
+            larger.crd[0].push(1002);
+            larger.crd[1].push(column);
+        }
+        (0..780).step_by(4).for_each(|column| {
+            larger.crd[0].push(1003);
+            larger.crd[1].push(column);
+        });
+        let mut values: Vec<f64> = larger.values.typed::<f64>().unwrap().to_vec();
+        values.resize(larger.crd[0].len(), 100.0);
+        larger.values = values.into();
+        let larger = Tensor::from_coo(&larger, &from).unwrap();
+        let levels = larger.levels().iter().map(|level| level.0.clone()).collect();
+        let parts = Parts::new(levels, larger.values().clone());
+        let stray = Tensor::from_parts(&from, &coo.shape, parts).unwrap();
+        assert_eq!(stray.to_coo().unwrap(), own.to_coo().unwrap());
+        let others = [&strips, &format("BSR(4, 4)"), &format("BSC(2, 4)")];
+        for to in others.into_iter().filter(|&to| *to != from) {
+            let wanted = Tensor::from_coo(&coo, to).unwrap();
+            in_pools(|| assert_eq!(stray.convert(to).unwrap(), wanted, "`{from}` to `{to}`"));
+        }
+    }
 }
 
 #[test]

@@ -35,13 +35,14 @@ impl<'a> Pieces<'a> {
         format.descriptions().first().is_some_and(|level| level.walk == WalkKind::Coordinate)
     }
 
-    /// Cuts at multiples of `align` into pieces of about `rows` rows, where those are spread evenly.
-    /// `None` where the outermost loop does not run over coordinates, or levels store runs.
+    /// Cuts what `reach` says at multiples of `align` into pieces of about `rows` rows, where those are
+    /// spread evenly. `None` where the outermost loop does not run over coordinates, or levels store runs.
     ///
     /// # Errors
     /// As [`unpack_as`](super::unpack::unpack_as).
     pub(crate) fn new(
         tensor: &'a Tensor,
+        reach: Reach,
         wanted: &'a [Wanted],
         align: i64,
         rows: usize,
@@ -49,8 +50,8 @@ impl<'a> Pieces<'a> {
         if !Self::are_of(tensor.format()) {
             return Ok(None);
         }
-        let Some([lo, hi]) = outermost(tensor, Reach::Inside)? else { return Ok(None) };
-        let unpacking = Unpacking::new(tensor, Reach::Inside, wanted, Keep::All);
+        let Some([lo, hi]) = outermost(tensor, reach)? else { return Ok(None) };
+        let unpacking = Unpacking::new(tensor, reach, wanted, Keep::All);
         if unpacking.repeats {
             return Ok(None);
         }
@@ -59,7 +60,7 @@ impl<'a> Pieces<'a> {
         let counting = match starts(tensor) {
             Some(starts) => Counting::Known(starts),
             None => {
-                let walk = Unpacking::new(tensor, Reach::Inside, &[], Keep::All);
+                let walk = Unpacking::new(tensor, reach, &[], Keep::All);
                 let code = Code::trusting(&walk.function, n)?;
                 Counting::Walked(Box::new(walk), code)
             }

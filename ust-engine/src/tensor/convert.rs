@@ -1,5 +1,6 @@
 //! Other formats, dtypes and widths; duplicates, zeros, order; slices.
 
+use std::borrow::Cow;
 use std::sync::OnceLock;
 
 use ust_level_api::{Dtype, Scalar};
@@ -56,25 +57,8 @@ impl Tensor {
         fill: Scalar,
         memory_limit: u64,
     ) -> Result<Self, Error> {
-        super::build::refuse_slices(format)?;
-        let bound = format.bind(self.shape())?;
         let options = BuildOptions { duplicates, memory_limit, ..Default::default() };
-        together(self.nse(), || {
-            if let Some(tensor) = in_whole_blocks(self, &bound, fill, &options)? {
-                return Ok(tensor);
-            }
-            if let Some(tensor) = in_pieces(self, &bound, fill, options.memory_limit)? {
-                return Ok(tensor);
-            }
-            if let Some(tensor) = in_cells(self, &bound, fill, options.memory_limit)? {
-                return Ok(tensor);
-            }
-            if let Some(between) = detour(self, &bound)? {
-                let between = self.rebuild_within(&between, duplicates, fill, memory_limit)?;
-                return between.rebuild_within(format, duplicates, fill, memory_limit);
-            }
-            Table::of_tensor(self, &bound)?.build(&bound, fill, &options)
-        })
+        rebuilt(Cow::Borrowed(self), format, fill, &options)
     }
 
     /// The same numbers as another dtype. Level arrays are shared.
@@ -247,4 +231,35 @@ impl From<&Tensor> for Values {
     fn from(tensor: &Tensor) -> Self {
         tensor.values.clone()
     }
+}
+
+/// The entries of a tensor in a format, sorted. A tensor that is given for good is dropped as soon as
+/// they are read.
+fn rebuilt(
+    tensor: Cow<'_, Tensor>,
+    format: &Format,
+    fill: Scalar,
+    options: &BuildOptions,
+) -> Result<Tensor, Error> {
+    super::build::refuse_slices(format)?;
+    let bound = format.bind(tensor.shape())?;
+    let limit = options.memory_limit;
+    together(tensor.nse(), move || {
+        if let Some(made) = in_whole_blocks(&tensor, &bound, fill, options)? {
+            return Ok(made);
+        }
+        if let Some(made) = in_pieces(&tensor, &bound, fill, limit)? {
+            return Ok(made);
+        }
+        if let Some(made) = in_cells(&tensor, &bound, fill, limit)? {
+            return Ok(made);
+        }
+        if let Some(between) = detour(&tensor, &bound)? {
+            let between = rebuilt(tensor, &between, fill, options)?;
+            return rebuilt(Cow::Owned(between), format, fill, options);
+        }
+        let table = Table::of_tensor(&tensor, &bound)?;
+        drop(tensor);
+        table.build(&bound, fill, options)
+    })
 }

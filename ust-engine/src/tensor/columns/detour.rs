@@ -53,9 +53,14 @@ pub(in crate::tensor) fn detour(tensor: &Tensor, bound: &Bound) -> Result<Option
     let straight = is_direct(from, bound)?;
     if !is_banded(from, to) {
         let theirs = if straight { None } else { reversed(to) };
-        let found = first(&mut theirs.into_iter().chain(reversed(from)), &is_near)?;
-        if found.is_some() {
-            return Ok(found);
+        // A strip whose entries follow each other in the other format need not be moved whole before.
+        let first_of = |format: &Format| format.levels().first().map(|level| level.expr.clone());
+        let own = reversed(from).filter(|own| !straight || first_of(own) != first_of(to));
+        for is in [&is_plain as Is<'_>, &is_near] {
+            let found = first(&mut theirs.iter().chain(&own).cloned(), is)?;
+            if found.is_some() {
+                return Ok(found);
+            }
         }
     }
     if straight {

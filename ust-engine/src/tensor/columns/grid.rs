@@ -86,7 +86,13 @@ impl Source for Grid {
         Ok(end - first)
     }
 
-    fn grouped(&self, at: usize, of: &mut [u32], lookup: &mut Lookup) -> Result<Piece, Error> {
+    fn grouped(
+        &self,
+        at: usize,
+        _: usize,
+        of: &mut [u32],
+        lookup: &mut Lookup,
+    ) -> Result<Piece, Error> {
         // As most blocks are: to divide takes as long as everything else.
         let shift = self.size[1].trailing_zeros();
         Ok(match self.size[1].is_power_of_two() {
@@ -128,7 +134,7 @@ impl Grid {
         }
         let blocks = columns.len();
         let levels = [rows, columns].map(|column| Buffer::from(column).into());
-        Piece { levels: levels.into(), blocks }
+        Piece { levels: levels.into(), blocks, kept: of.len() }
     }
 }
 

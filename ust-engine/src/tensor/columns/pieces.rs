@@ -13,7 +13,7 @@ use super::read::{block_of, in_order, level_columns, offset_column};
 use super::sort::{keyed, picked};
 use crate::error::Error;
 use crate::format::{Bound, Format, IndexExpr, LevelDomain};
-use crate::lower::nest::Operand;
+use crate::lower::nest::{Operand, Reach};
 use crate::lower::pieces::Pieces;
 use crate::pool::threads;
 use crate::tensor::access::ends_in_padding;
@@ -31,6 +31,8 @@ pub(super) struct Piece {
     pub(super) levels: Vec<IndexColumn>,
     /// Number of blocks.
     pub(super) blocks: usize,
+    /// Number of entries that have a place there.
+    pub(super) kept: usize,
 }
 
 /// Entries in pieces, each of which has whole blocks.
@@ -44,11 +46,18 @@ pub(super) trait Source: Sync {
     /// As [`Pieces::rows`].
     fn entries(&self, at: usize) -> Result<usize, Error>;
 
-    /// Finds the blocks of a piece, and where each entry stands among their values.
+    /// Finds the blocks of a piece, the first of whose entries is the `first` of all, and where each
+    /// stands among their values.
     ///
     /// # Errors
     /// As [`Pieces::read`].
-    fn grouped(&self, at: usize, places: &mut [u32], lookup: &mut Lookup) -> Result<Piece, Error>;
+    fn grouped(
+        &self,
+        at: usize,
+        first: usize,
+        places: &mut [u32],
+        lookup: &mut Lookup,
+    ) -> Result<Piece, Error>;
 }
 
 /// Entries whose coordinates are computed.
@@ -60,7 +69,12 @@ struct Computed<'a> {
     sorted: usize,
     /// Values of a block.
     block: u32,
+    /// Values of which those equal to the second are padding, where there is some.
+    padding: Option<(&'a Values, Scalar)>,
 }
+
+/// The place of what has none.
+const NOWHERE: u32 = u32::MAX;
 
 impl Source for Computed<'_> {
     fn len(&self) -> usize {
@@ -71,9 +85,27 @@ impl Source for Computed<'_> {
         self.pieces.rows(at)
     }
 
-    fn grouped(&self, at: usize, places: &mut [u32], lookup: &mut Lookup) -> Result<Piece, Error> {
+    fn grouped(
+        &self,
+        at: usize,
+        first: usize,
+        places: &mut [u32],
+        lookup: &mut Lookup,
+    ) -> Result<Piece, Error> {
         let columns = self.pieces.read(at, places.len())?;
-        Ok(grouped(columns, self.domains, self.sorted, self.block, places, lookup))
+        let mut grouped = |columns, places: &mut [u32]| {
+            grouped(columns, self.domains, self.sorted, self.block, places, lookup)
+        };
+        let entries = self.padding.and_then(|(values, fill)| {
+            with_values!(values, values => others(&values[first..first + places.len()], fill))
+        });
+        let Some(entries) = entries else { return Ok(grouped(columns, places)) };
+        let columns = columns.iter().map(|column| picked(column, &entries)).collect();
+        let mut found = vec![0; entries.len()];
+        let piece = grouped(columns, &mut found);
+        places.fill(NOWHERE);
+        entries.into_iter().zip(found).for_each(|(at, place)| places[at] = place);
+        Ok(piece)
     }
 }
 
@@ -103,7 +135,9 @@ pub(super) fn cut(from: &Format, n: usize, bound: &Bound) -> Result<Option<Cut>,
     if !Pieces::are_of(from) {
         return Ok(None);
     }
-    if sorted == 0 || !Operand::visits_in_order(from) || ends_in_padding(from) {
+    // All values of blocks are looked at, padding or not; a level may pass over other padding.
+    let apart = !ends_in_padding(from) || from.tail() > 0 && Operand::ends_evenly(from);
+    if sorted == 0 || !Operand::visits_in_order(from) || !apart {
         return Ok(None);
     }
     let Some(range) = lookup_range(&bound.levels()[sorted.min(tail)..tail], n) else {
@@ -137,6 +171,17 @@ pub(super) fn stores_fill(tensor: &Tensor, fill: Scalar) -> bool {
     })
 }
 
+/// Which values differ from the fill value; `None` where all do, whatever they are.
+fn others<T: Element>(values: &[T], fill: Scalar) -> Option<Vec<usize>> {
+    let fill = T::from_scalar(fill)?;
+    // Most blocks are full.
+    if !values.iter().any(|&value| fill.same(value)) {
+        return None;
+    }
+    let others = values.iter().enumerate().filter(|(_, value)| !fill.same(**value));
+    Some(others.map(|(at, _)| at).collect())
+}
+
 /// A tensor in another format that ends in full levels, where the leading levels come in the order
 /// of the tensor's outermost loop. `None` where that is not known, or nothing is gained.
 pub(in crate::tensor) fn in_pieces(
@@ -152,32 +197,37 @@ pub(in crate::tensor) fn in_pieces(
     let Some(Cut { sorted, range, align }) = cut(tensor.format(), n, bound)? else {
         return Ok(None);
     };
-    if stores_fill(tensor, fill) {
+    let padded = tensor.has_padding();
+    if !padded && stores_fill(tensor, fill) {
         return Ok(None);
     }
+    let values = if padded { tensor.clean_values()? } else { tensor.values.clone() };
     // Keys are of all levels below the first.
     if let Some(grid) = Grid::of(tensor, bound, PIECE).filter(|_| sorted == 1) {
-        return gathered(tensor, bound, fill, memory_limit, &grid, range);
+        return gathered(&values, bound, fill, memory_limit, &grid, range);
     }
     let block = block_of(bound)?;
     let mut wanted = level_columns(bound);
     wanted.push(offset_column(bound, block));
-    let Some(pieces) = Pieces::new(tensor, &wanted, align, PIECE)? else { return Ok(None) };
+    // What is stored for no element is padding.
+    let reach = if padded { Reach::Everything } else { Reach::Inside };
+    let Some(pieces) = Pieces::new(tensor, reach, &wanted, align, PIECE)? else { return Ok(None) };
     let (domains, block) = (&bound.levels()[..tail], block as u32);
-    let computed = Computed { pieces, domains, sorted, block };
-    gathered(tensor, bound, fill, memory_limit, &computed, range)
+    let padding = padded.then_some((&values, tensor.fill));
+    let computed = Computed { pieces, domains, sorted, block, padding };
+    gathered(&values, bound, fill, memory_limit, &computed, range)
 }
 
 /// The blocks of all pieces, where a segment's keys are below `range`.
 fn gathered(
-    tensor: &Tensor,
+    values: &Values,
     bound: &Bound,
     fill: Scalar,
     memory_limit: u64,
     pieces: &impl Source,
     range: usize,
 ) -> Result<Option<Tensor>, Error> {
-    let (n, tail) = (tensor.nse(), bound.format().tail());
+    let (n, tail) = (values.len(), bound.format().tail());
     let (block, apart) = (block_of(bound)?, apart(n));
     let counts = (0..pieces.len())
         .into_par_iter()
@@ -194,7 +244,10 @@ fn gathered(
         .into_par_iter()
         .with_min_len(apart)
         .enumerate()
-        .map_init(|| Lookup::new(range), |lookup, (at, places)| pieces.grouped(at, places, lookup))
+        .map_init(
+            || Lookup::new(range),
+            |lookup, (at, (first, places))| pieces.grouped(at, first, places, lookup),
+        )
         .collect::<Result<Vec<Piece>, Error>>()?;
     let blocks = found.iter().map(|piece| piece.blocks).sum();
     let columns = (0..tail).map(|level| joined(&found, level)).collect();
@@ -203,7 +256,7 @@ fn gathered(
         return Ok(None);
     }
     let length = stored_values(bound, &made, block, fill.dtype(), memory_limit)?;
-    let values = with_values!(&tensor.values, from => {
+    let values = with_values!(values, from => {
         placed(from, &places, (&counts, &found), fill, length, block as usize)
     });
     // An entry that equals the fill value is no entry there.
@@ -211,9 +264,14 @@ fn gathered(
     Ok(Some(Tensor::trusted(bound.clone(), made.arrays, values, fill, true)))
 }
 
-/// A slice cut into consecutive parts of these lengths.
-fn parts<'a, T>(mut rest: &'a mut [T], lengths: &[usize]) -> Vec<&'a mut [T]> {
-    let part = |&length: &usize| rest.split_off_mut(..length).expect("as long as all of them");
+/// A slice cut into consecutive parts of these lengths, each with where it begins.
+fn parts<'a, T>(mut rest: &'a mut [T], lengths: &[usize]) -> Vec<(usize, &'a mut [T])> {
+    let mut first = 0;
+    let part = |&length: &usize| {
+        let part = rest.split_off_mut(..length).expect("as long as all of them");
+        first += length;
+        (first - length, part)
+    };
     lengths.iter().map(part).collect()
 }
 
@@ -260,7 +318,7 @@ fn grouped(
         }
     });
     let blocks = levels.first().map_or(0, IndexColumn::len);
-    Piece { levels, blocks }
+    Piece { levels, blocks, kept: of.len() }
 }
 
 /// The coordinates of all blocks at a level.
@@ -297,12 +355,12 @@ fn placed<T: StoredElement>(
     for (piece, &count) in found.iter().zip(counts) {
         let (slots, others) = to.split_at_mut(piece.blocks * block);
         let entries = first..first + count;
-        jobs.push((&from[entries.clone()], &places[entries], slots));
+        jobs.push((&from[entries.clone()], &places[entries], piece.kept, slots));
         (first, to) = (first + count, others);
     }
-    let all = jobs.into_par_iter().with_min_len(apart).all(|(values, places, slots)| {
+    let all = jobs.into_par_iter().with_min_len(apart).all(|(values, places, kept, slots)| {
         // Entries are distinct: as many as there are places leave none.
-        if values.len() < slots.len() {
+        if kept < slots.len() {
             // Zeros need not be read from memory before they are written.
             match fill.same(T::zeroed()) {
                 true => bytemuck::fill_zeroes(slots),
@@ -311,8 +369,11 @@ fn placed<T: StoredElement>(
         }
         let mut differ = true;
         for (&value, &place) in values.iter().zip(places) {
-            differ &= !fill.same(value);
-            slots[place as usize] = value;
+            // Padding has none.
+            if let Some(slot) = slots.get_mut(place as usize) {
+                differ &= !fill.same(value);
+                *slot = value;
+            }
         }
         differ
     });
