@@ -3,10 +3,10 @@
 use ust_level_api::{Dtype, IndexKind};
 
 use super::Loop;
-use super::look::{LOOKS, columns, some_rows};
+use super::look::{FEW, LOOKS, columns, in_blocks, some_rows};
 #[cfg(target_arch = "x86_64")]
 use crate::kernels::vector::Gather;
-use crate::kernels::vector::{Four, Index, Real, Vector, ask};
+use crate::kernels::vector::{Four, Index, Real, Vector, ask, prefetch};
 
 /// How a row is summed.
 trait Summed {
@@ -16,6 +16,10 @@ trait Summed {
     type Far: Summed<Lane = Self::Lane>;
     /// Whether that is another way.
     const APART: bool = false;
+    /// How rows are summed whose numbers lie beside each other.
+    type Runs: Summed<Lane = Self::Lane>;
+    /// Whether that is another way.
+    const RUNS: bool = false;
 
     /// `a`, `crd` valid for `room` reads, as many as `n` or more; `x` for a read at each `crd[p]`.
     /// What lies ahead is asked for where `ASK`; the caller has done so for the first entries.
@@ -28,11 +32,17 @@ trait Summed {
     ) -> Self::Lane;
 }
 
+/// Entries that numbers are asked for ahead of their use, where those lie beside each other.
+const RUN_AHEAD: usize = 256;
+
 /// One product after another.
 struct InOrder<T>(T);
 
 /// By fours, whose numbers are loaded one by one.
 struct ByFours<V>(V);
+
+/// By fours, which lie beside each other as a rule, and are loaded one by one if not.
+struct ByRuns<V>(V);
 
 /// By eights, whose numbers one instruction gathers.
 #[cfg(target_arch = "x86_64")]
@@ -45,6 +55,7 @@ struct ByFoursOrEights<V>(V);
 impl<T: Real> Summed for InOrder<T> {
     type Lane = T;
     type Far = Self;
+    type Runs = Self;
 
     #[inline(always)]
     unsafe fn row<const ASK: bool, I: Index>(
@@ -63,6 +74,8 @@ impl<T: Real> Summed for InOrder<T> {
 impl<V: Vector> Summed for ByFours<V> {
     type Lane = V::Lane;
     type Far = Self;
+    type Runs = ByRuns<V>;
+    const RUNS: bool = true;
 
     /// A row of up to four, or of up to eight, is summed without a branch that depends on how many there
     /// are: what belongs to the next row is read, and left out.
@@ -106,6 +119,50 @@ impl<V: Vector> Summed for ByFours<V> {
     }
 }
 
+impl<V: Vector> Summed for ByRuns<V> {
+    type Lane = V::Lane;
+    type Far = Self;
+    type Runs = Self;
+
+    #[inline(always)]
+    unsafe fn row<const ASK: bool, I: Index>(
+        a: *const V::Lane,
+        crd: *const I,
+        x: *const V::Lane,
+        n: usize,
+        room: usize,
+    ) -> V::Lane {
+        // SAFETY: every index is below `n`, or below `room` where nothing but `crd` is read, and `x` is
+        // read at what that holds.
+        unsafe {
+            let four = |sum: V::Four, p: usize| {
+                if ASK && p + RUN_AHEAD < room {
+                    prefetch(x.wrapping_offset((*crd.add(p + RUN_AHEAD)).get()));
+                }
+                match I::follow(crd.add(p)) {
+                    true => sum.plus_neighbours(a.add(p), x.offset((*crd.add(p)).get())),
+                    false => sum.plus_products(a.add(p), crd.add(p), x),
+                }
+            };
+            let mut sums = [V::Four::zero(); 2];
+            let mut p = 0;
+            while p + 8 <= n {
+                if ASK {
+                    ask_behind(a, crd, p);
+                }
+                sums = [four(sums[0], p), four(sums[1], p + 4)];
+                p += 8;
+            }
+            if p + 4 <= n {
+                sums[0] = four(sums[0], p);
+                p += 4;
+            }
+            let rest = up_to_three(a.add(p), crd.add(p), x, n - p);
+            sums[0].add(sums[1]).total() + rest
+        }
+    }
+}
+
 /// The sum of the first `n` products, no more than three. Not a loop: a compiler prepares for many.
 ///
 /// `a`, `crd` valid for `n` reads, `x` for a read at each `crd[p]`.
@@ -127,6 +184,7 @@ unsafe fn up_to_three<T: Real, I: Index>(a: *const T, crd: *const I, x: *const T
 impl<T: Gather> Summed for ByEights<T> {
     type Lane = T;
     type Far = Self;
+    type Runs = Self;
 
     /// The last few are summed without a branch that depends on how many there are: what is behind them is
     /// not read.
@@ -160,6 +218,8 @@ impl<V: Vector<Lane: Gather>> Summed for ByFoursOrEights<V> {
     type Lane = V::Lane;
     type Far = ByEights<V::Lane>;
     const APART: bool = true;
+    type Runs = ByRuns<V>;
+    const RUNS: bool = true;
 
     #[inline(always)]
     unsafe fn row<const ASK: bool, I: Index>(
@@ -218,6 +278,9 @@ unsafe fn rows<S: Summed, P: Index, I: Index>(
         if entries.saturating_mul(bytes as isize) <= CLOSE {
             return each::<S, false, P, I>(pos, crd, a, x, out, lo, hi, places);
         }
+        if S::RUNS && in_blocks::<P, I>(pos, crd, lo, hi) {
+            return each::<S::Runs, true, P, I>(pos, crd, a, x, out, lo, hi, places);
+        }
         if S::APART && far::<P, I>(pos, crd, size_of::<S::Lane>(), lo, hi) {
             return each::<S::Far, true, P, I>(pos, crd, a, x, out, lo, hi, places);
         }
@@ -262,8 +325,6 @@ unsafe fn each<S: Summed, const ASK: bool, P: Index, I: Index>(
     }
 }
 
-/// Fewer entries than this are not looked at.
-const FEW: isize = 1 << 18;
 /// Entries of a row at least, on the average, that are worth being gathered.
 const LONG: isize = 8;
 /// Entries of a row that are looked at.

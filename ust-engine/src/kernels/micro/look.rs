@@ -26,3 +26,42 @@ pub(super) unsafe fn columns<const MOST: isize, P: Index, I: Index>(
         (from..to.min(from + MOST)).map(move |p| (*crd.offset(p)).get())
     }
 }
+
+/// Fewer entries than this are not looked at.
+pub(super) const FEW: isize = 1 << 18;
+
+/// Entries of a row that are looked at.
+const LOOK: isize = 16;
+
+/// Whether rows are those of blocks, as far as some tell, where there are so many entries that it pays
+/// to ask: most columns follow each other by fours, and many rows have those of the row before.
+///
+/// SAFETY: `pos` is valid for reads at `lo..=hi`, and ascending there, and `crd` for reads at
+/// `pos[lo]..pos[hi]`.
+pub(super) unsafe fn in_blocks<P: Index, I: Index>(
+    pos: *const P,
+    crd: *const I,
+    lo: isize,
+    hi: isize,
+) -> bool {
+    // SAFETY: as said above; a row that is looked at and the next are below `hi`.
+    unsafe {
+        let entries = (*pos.offset(hi)).get().saturating_sub((*pos.offset(lo)).get());
+        if entries < FEW || hi - lo <= LOOKS {
+            return false;
+        }
+        let row = |at| columns::<LOOK, _, _>(pos, crd, at);
+        let [mut looked, mut fours, mut rows, mut alike] = [0; 4];
+        for at in some_rows(lo, hi - 1) {
+            let (mut run, mut last) = (0, 0);
+            for column in row(at) {
+                run = if (1..4).contains(&run) && column == last + 1 { run + 1 } else { 1 };
+                (looked, fours, last) = (looked + 1, fours + i32::from(run == 4), column);
+            }
+            if row(at).next().is_some() {
+                (rows, alike) = (rows + 1, alike + i32::from(row(at).eq(row(at + 1))));
+            }
+        }
+        16 * fours >= 3 * looked && 3 * alike >= rows
+    }
+}

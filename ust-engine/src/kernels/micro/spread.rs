@@ -2,7 +2,11 @@
 
 use ust_level_api::{Dtype, IndexKind};
 
-use crate::kernels::vector::{Index, Real, ask};
+use super::look::in_blocks;
+use crate::kernels::vector::{Index, Real, ask, prefetch};
+
+/// Entries that elements are asked for ahead of their turn, where those lie beside each other.
+const AHEAD: isize = 256;
 
 macro_rules! addresses {
     ($name:ident, $kernel:ident) => {
@@ -31,10 +35,32 @@ addresses!(of_entries, entries);
 /// `pos[lo]..pos[hi]`, `out` for reads and writes at each `crd[p]`; `places` null, or valid for
 /// reads at `lo..hi`; `x` for reads there, or at each place. Nothing overlaps `out`.
 ///
-/// What is read in order is asked for: what is written keeps the machine from looking ahead. No
-/// product is fused with its sum.
+/// No product is fused with its sum.
 #[allow(clippy::too_many_arguments)]
 unsafe extern "C" fn spread<T: Real, I: Index>(
+    pos: *const I,
+    crd: *const I,
+    a: *const T,
+    x: *const T,
+    out: *mut T,
+    lo: isize,
+    hi: isize,
+    places: *const I,
+) {
+    // SAFETY: as said above.
+    unsafe {
+        let each =
+            if in_blocks(pos, crd, lo, hi) { each::<true, T, I> } else { each::<false, T, I> };
+        each(pos, crd, a, x, out, lo, hi, places);
+    }
+}
+
+/// As [`spread`]; four entries at a time where those lie beside each other as a rule: `RUNS`.
+///
+/// What is read in order is asked for: what is written keeps the machine from looking ahead.
+#[inline(always)]
+#[allow(clippy::too_many_arguments)]
+unsafe fn each<const RUNS: bool, T: Real, I: Index>(
     pos: *const I,
     crd: *const I,
     a: *const T,
@@ -47,6 +73,7 @@ unsafe extern "C" fn spread<T: Real, I: Index>(
     // SAFETY: as said above; what is asked for need not be valid.
     unsafe {
         let mut p = (*pos.offset(lo)).get();
+        let asked = (*pos.offset(hi)).get() - AHEAD;
         for i in lo..hi {
             let end = (*pos.offset(i + 1)).get();
             let place = if places.is_null() { i } else { (*places.offset(i)).get() };
@@ -55,13 +82,35 @@ unsafe extern "C" fn spread<T: Real, I: Index>(
                 let to = out.offset((*crd.offset(p)).get());
                 *to = *to + *a.offset(p) * factor;
             };
+            // Four different elements: all are read before one is written.
+            let four = |p: isize| {
+                if p < asked {
+                    prefetch(out.wrapping_offset((*crd.offset(p + AHEAD)).get()));
+                }
+                let to = out.offset((*crd.offset(p)).get()).cast::<[T; 4]>();
+                let (own, a) = (to.read(), a.offset(p).cast::<[T; 4]>().read());
+                to.write(std::array::from_fn(|k| own[k] + a[k] * factor));
+            };
             while p + 8 <= end {
                 ask(a.wrapping_offset(p));
                 ask(crd.wrapping_offset(p));
-                for k in 0..8 {
-                    add(p + k);
+                if !RUNS {
+                    for k in 0..8 {
+                        add(p + k);
+                    }
+                } else {
+                    for half in [p, p + 4] {
+                        match I::follow(crd.offset(half)) {
+                            true => four(half),
+                            false => (half..half + 4).for_each(add),
+                        }
+                    }
                 }
                 p += 8;
+            }
+            if RUNS && p + 4 <= end && I::follow(crd.offset(p)) {
+                four(p);
+                p += 4;
             }
             ask(a.wrapping_offset(p));
             ask(crd.wrapping_offset(p));

@@ -6,7 +6,7 @@
 
 use ust_level_api::{Dtype, IndexKind};
 
-use super::{Loop, address_at, gather};
+use super::{Loop, address_at, gather, look};
 use crate::kernels::vector::{self, Gathering, Level, gathering};
 
 /// Instruction sets, and when to gather with them.
@@ -71,5 +71,6 @@ macro_rules! for_each_number {
     };
 }
 
+mod blocks;
 mod rows;
 mod sums;

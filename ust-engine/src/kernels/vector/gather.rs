@@ -2,7 +2,7 @@
 
 use std::arch::x86_64::*;
 
-use super::{Four, Index, Real};
+use super::{Four, Index, Real, follow};
 
 /// Indices that are loaded several at a time.
 pub(crate) trait Several: Sized {
@@ -11,6 +11,12 @@ pub(crate) trait Several: Sized {
     /// # Safety
     /// `from` is valid for reads of them.
     unsafe fn two(from: *const Self) -> [isize; 2];
+
+    /// Whether four neighbours are numbers that follow each other.
+    ///
+    /// # Safety
+    /// `from` is valid for reads of them.
+    unsafe fn follow(from: *const Self) -> bool;
 
     /// Eight neighbours. A bit of `first` is set for each that is read, from the lowest on; the others
     /// are zero.
@@ -21,12 +27,18 @@ pub(crate) trait Several: Sized {
 }
 
 macro_rules! several {
-    ($($ty:ty: $load:ident, $wide:expr, $two:expr;)*) => {
+    ($($ty:ty: $load:ident, $wide:expr, $two:expr, $follow:expr;)*) => {
         $(impl Several for $ty {
             #[inline(always)]
             unsafe fn two(from: *const Self) -> [isize; 2] {
                 // SAFETY: as the trait says.
                 unsafe { ($two)(from) }
+            }
+
+            #[inline(always)]
+            unsafe fn follow(from: *const Self) -> bool {
+                // SAFETY: as the trait says.
+                unsafe { ($follow)(from) }
             }
 
             #[inline(always)]
@@ -55,12 +67,24 @@ macro_rules! halves {
     };
 }
 
+/// Four numbers of 32 bits compared at once; none of the sums goes round.
+macro_rules! four {
+    ($ty:ty) => {
+        |from: *const $ty| {
+            let four = _mm_loadu_si128(from.cast());
+            let first = _mm_shuffle_epi32::<0>(four);
+            let steps = _mm_cmpeq_epi32(_mm_sub_epi32(four, first), _mm_setr_epi32(0, 1, 2, 3));
+            _mm_movemask_epi8(steps) == 0xffff && *from <= <$ty>::MAX - 3
+        }
+    };
+}
+
 several!(
-    u8: _mm_maskz_loadu_epi8, |eight| _mm512_cvtepu8_epi64(eight), each;
-    u16: _mm_maskz_loadu_epi16, |eight| _mm512_cvtepu16_epi64(eight), each;
-    u32: _mm256_maskz_loadu_epi32, |eight| _mm512_cvtepu32_epi64(eight), halves!(u64, u32);
-    i32: _mm256_maskz_loadu_epi32, |eight| _mm512_cvtepi32_epi64(eight), halves!(i64, i32);
-    i64: _mm512_maskz_loadu_epi64, |eight| eight, each;
+    u8: _mm_maskz_loadu_epi8, |eight| _mm512_cvtepu8_epi64(eight), each, follow;
+    u16: _mm_maskz_loadu_epi16, |eight| _mm512_cvtepu16_epi64(eight), each, follow;
+    u32: _mm256_maskz_loadu_epi32, |eight| _mm512_cvtepu32_epi64(eight), halves!(u64, u32), four!(u32);
+    i32: _mm256_maskz_loadu_epi32, |eight| _mm512_cvtepi32_epi64(eight), halves!(i64, i32), four!(i32);
+    i64: _mm512_maskz_loadu_epi64, |eight| eight, each, follow;
 );
 
 /// Numbers that are gathered by eights.

@@ -142,6 +142,8 @@ pub(crate) trait Four: Copy {
         crd: *const I,
         x: *const Self::Lane,
     ) -> Self;
+    /// `self + a[k] * x[k]`, for each of the four.
+    unsafe fn plus_neighbours(self, a: *const Self::Lane, x: *const Self::Lane) -> Self;
     unsafe fn add(self, other: Self) -> Self;
     /// The first `n` of them, and zeros. `n` is at most four.
     unsafe fn first(self, n: usize) -> Self;
@@ -150,9 +152,29 @@ pub(crate) trait Four: Copy {
 }
 
 #[cfg(not(target_arch = "x86_64"))]
-pub(crate) trait Several {}
+pub(crate) trait Several: Sized {
+    /// Whether four neighbours are numbers that follow each other.
+    ///
+    /// # Safety
+    /// `from` is valid for reads of them.
+    unsafe fn follow(from: *const Self) -> bool;
+}
 #[cfg(not(target_arch = "x86_64"))]
-impl<T: Index> Several for T {}
+impl<T: Index> Several for T {
+    #[inline(always)]
+    unsafe fn follow(from: *const Self) -> bool {
+        // SAFETY: as the trait says.
+        unsafe { follow(from) }
+    }
+}
+
+/// As [`Several::follow`].
+#[inline(always)]
+unsafe fn follow<I: Index>(from: *const I) -> bool {
+    // SAFETY: as the trait says.
+    let [a, b, c, d] = unsafe { from.cast::<[I; 4]>().read() }.map(Index::get);
+    (b == a.wrapping_add(1)) & (c == a.wrapping_add(2)) & (d == a.wrapping_add(3))
+}
 
 /// An index as arrays hold it.
 pub(crate) trait Index: Copy + Several {
@@ -305,6 +327,11 @@ impl<T: Real> Four for [T; 4] {
         // SAFETY: as the trait says.
         let product = |k| unsafe { *a.add(k) * *x.offset((*crd.add(k)).get()) };
         std::array::from_fn(|k| self[k] + product(k))
+    }
+    #[inline(always)]
+    unsafe fn plus_neighbours(self, a: *const T, x: *const T) -> Self {
+        // SAFETY: as the trait says.
+        std::array::from_fn(|k| self[k] + unsafe { *a.add(k) * *x.add(k) })
     }
     #[inline(always)]
     unsafe fn add(self, other: Self) -> Self {

@@ -29,6 +29,11 @@ impl Four for __m256d {
         }
     }
     #[inline(always)]
+    unsafe fn plus_neighbours(self, a: *const f64, x: *const f64) -> Self {
+        // SAFETY: as the trait says.
+        unsafe { _mm256_fmadd_pd(_mm256_loadu_pd(a), _mm256_loadu_pd(x), self) }
+    }
+    #[inline(always)]
     unsafe fn add(self, other: Self) -> Self {
         // SAFETY: as the trait says.
         unsafe { _mm256_add_pd(self, other) }
@@ -64,6 +69,11 @@ impl Four for __m128 {
             let ([a0, a1], [a2, a3]) = (two(0), two(2));
             _mm_fmadd_ps(_mm_loadu_ps(a), _mm_setr_ps(a0, a1, a2, a3), self)
         }
+    }
+    #[inline(always)]
+    unsafe fn plus_neighbours(self, a: *const f32, x: *const f32) -> Self {
+        // SAFETY: as the trait says.
+        unsafe { _mm_fmadd_ps(_mm_loadu_ps(a), _mm_loadu_ps(x), self) }
     }
     #[inline(always)]
     unsafe fn add(self, other: Self) -> Self {
