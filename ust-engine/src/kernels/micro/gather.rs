@@ -3,7 +3,7 @@
 use ust_level_api::{Dtype, IndexKind};
 
 use super::Loop;
-use super::look::{FEW, LOOKS, columns, in_blocks, some_rows};
+use super::look::{FEW, LOOKS, columns, in_blocks, some_rows, uneven};
 #[cfg(target_arch = "x86_64")]
 use crate::kernels::vector::Gather;
 use crate::kernels::vector::{Four, Index, Real, Vector, ask, prefetch};
@@ -16,9 +16,10 @@ trait Summed {
     type Far: Summed<Lane = Self::Lane>;
     /// Whether that is another way.
     const APART: bool = false;
-    /// How rows are summed whose numbers lie beside each other.
+    /// How rows are summed whose numbers lie beside each other, and how those of many lengths.
     type Runs: Summed<Lane = Self::Lane>;
-    /// Whether that is another way.
+    type Uneven: Summed<Lane = Self::Lane>;
+    /// Whether those are other ways.
     const RUNS: bool = false;
 
     /// `a`, `crd` valid for `room` reads, as many as `n` or more; `x` for a read at each `crd[p]`.
@@ -38,8 +39,8 @@ const RUN_AHEAD: usize = 256;
 /// One product after another.
 struct InOrder<T>(T);
 
-/// By fours, whose numbers are loaded one by one.
-struct ByFours<V>(V);
+/// By fours, whose numbers are loaded one by one; for rows of many lengths, or not.
+struct ByFours<V, const UNEVEN: bool>(V);
 
 /// By fours, which lie beside each other as a rule, and are loaded one by one if not.
 struct ByRuns<V>(V);
@@ -56,6 +57,7 @@ impl<T: Real> Summed for InOrder<T> {
     type Lane = T;
     type Far = Self;
     type Runs = Self;
+    type Uneven = Self;
 
     #[inline(always)]
     unsafe fn row<const ASK: bool, I: Index>(
@@ -71,14 +73,16 @@ impl<T: Real> Summed for InOrder<T> {
     }
 }
 
-impl<V: Vector> Summed for ByFours<V> {
+impl<V: Vector, const UNEVEN: bool> Summed for ByFours<V, UNEVEN> {
     type Lane = V::Lane;
     type Far = Self;
     type Runs = ByRuns<V>;
+    type Uneven = ByFours<V, true>;
     const RUNS: bool = true;
 
     /// A row of up to four, or of up to eight, is summed without a branch that depends on how many there
-    /// are: what belongs to the next row is read, and left out.
+    /// are: what belongs to the next row is read, and left out. So it is with the rest of a longer one
+    /// where rows are `UNEVEN`.
     #[inline(always)]
     unsafe fn row<const ASK: bool, I: Index>(
         a: *const V::Lane,
@@ -109,6 +113,15 @@ impl<V: Vector> Summed for ByFours<V> {
                 }
                 p += 8;
             }
+            if UNEVEN && room >= p + 8 {
+                let rest = n - p;
+                if rest > 4 {
+                    sums[0] = sums[0].plus_products(a.add(p), crd.add(p), x);
+                    p += 4;
+                }
+                let last = V::Four::zero().plus_products(a.add(p), crd.add(p), x).first(n - p);
+                return sums[0].add(sums[1].add(last)).total();
+            }
             if p + 4 <= n {
                 sums[0] = sums[0].plus_products(a.add(p), crd.add(p), x);
                 p += 4;
@@ -123,6 +136,7 @@ impl<V: Vector> Summed for ByRuns<V> {
     type Lane = V::Lane;
     type Far = Self;
     type Runs = Self;
+    type Uneven = Self;
 
     #[inline(always)]
     unsafe fn row<const ASK: bool, I: Index>(
@@ -185,6 +199,7 @@ impl<T: Gather> Summed for ByEights<T> {
     type Lane = T;
     type Far = Self;
     type Runs = Self;
+    type Uneven = Self;
 
     /// The last few are summed without a branch that depends on how many there are: what is behind them is
     /// not read.
@@ -219,6 +234,7 @@ impl<V: Vector<Lane: Gather>> Summed for ByFoursOrEights<V> {
     type Far = ByEights<V::Lane>;
     const APART: bool = true;
     type Runs = ByRuns<V>;
+    type Uneven = ByFours<V, true>;
     const RUNS: bool = true;
 
     #[inline(always)]
@@ -230,7 +246,7 @@ impl<V: Vector<Lane: Gather>> Summed for ByFoursOrEights<V> {
         room: usize,
     ) -> V::Lane {
         // SAFETY: as said above.
-        unsafe { ByFours::<V>::row::<ASK, I>(a, crd, x, n, room) }
+        unsafe { ByFours::<V, false>::row::<ASK, I>(a, crd, x, n, room) }
     }
 }
 
@@ -283,6 +299,9 @@ unsafe fn rows<S: Summed, P: Index, I: Index>(
         }
         if S::APART && far::<P, I>(pos, crd, size_of::<S::Lane>(), lo, hi) {
             return each::<S::Far, true, P, I>(pos, crd, a, x, out, lo, hi, places);
+        }
+        if S::RUNS && uneven(pos, lo, hi) {
+            return each::<S::Uneven, true, P, I>(pos, crd, a, x, out, lo, hi, places);
         }
         each::<S, true, P, I>(pos, crd, a, x, out, lo, hi, places);
     }
@@ -457,9 +476,9 @@ macro_rules! kernels {
         }
     };
 }
-kernels!(portable, ByFours<[f32; 4]>, ByFours<[f64; 2]>);
+kernels!(portable, ByFours<[f32; 4], false>, ByFours<[f64; 2], false>);
 #[cfg(target_arch = "x86_64")]
-kernels!(avx2, ByFours<std::arch::x86_64::__m256>, ByFours<std::arch::x86_64::__m256d>, "avx2,fma");
+kernels!(avx2, ByFours<std::arch::x86_64::__m256, false>, ByFours<std::arch::x86_64::__m256d, false>, "avx2,fma");
 #[cfg(target_arch = "x86_64")]
 kernels!(
     far,

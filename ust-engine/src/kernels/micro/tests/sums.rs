@@ -104,16 +104,25 @@ macro_rules! tests {
             };
             assert!(of(&anywhere, 0, rows), "far apart");
             assert!(!of(&alike, 0, rows) && !of(&anywhere, 0, 20_000), "near, or few");
+            assert!(unsafe { look::uneven(pos.as_ptr(), 0, rows as isize) });
+            // Every other row is of numbers that leave a trace wherever they are added.
+            let mut traced = a.clone();
+            for row in (1..rows).step_by(2) {
+                traced[pos[row] as usize..pos[row + 1] as usize].fill(T::INFINITY);
+            }
             for crd in [&anywhere, &alike] {
                 for level in levels() {
-                    let mut out = vec![T::NAN; rows];
                     let kernel = kernel(level, Loop::Rows(IndexKind::U32, IndexKind::U32), false);
-                    unsafe {
+                    let run = |a: &[T]| unsafe {
+                        let mut out = vec![T::NAN; rows];
                         let kernel: Rows = std::mem::transmute(kernel);
                         let (pos, crd, a, x) =
                             (pos.as_ptr(), crd.as_ptr(), a.as_ptr(), x.as_ptr());
                         kernel(pos, crd, a, x, out.as_mut_ptr(), 0, rows as isize, std::ptr::null());
-                    }
+                        out
+                    };
+                    let (out, beside) = (run(&a), run(&traced));
+                    assert!((0..rows).step_by(2).all(|row| out[row] == beside[row]));
                     for (row, &found) in out.iter().enumerate() {
                         let range = pos[row] as usize..pos[row + 1] as usize;
                         let terms = range.map(|p| a[p] as f64 * x[crd[p] as usize] as f64);
