@@ -80,9 +80,9 @@ impl<V: Vector, const UNEVEN: bool> Summed for ByFours<V, UNEVEN> {
     type Uneven = ByFours<V, true>;
     const RUNS: bool = true;
 
-    /// A row of up to four, or of up to eight, is summed without a branch that depends on how many there
-    /// are: what belongs to the next row is read, and left out. So it is with the rest of a longer one
-    /// where rows are `UNEVEN`.
+    /// Where rows are `UNEVEN`, those of up to four, or of up to eight, are summed without a branch that
+    /// depends on how many there are: what belongs to the next row is read, and left out. So it is with
+    /// the rest of a longer one.
     #[inline(always)]
     unsafe fn row<const ASK: bool, I: Index>(
         a: *const V::Lane,
@@ -93,10 +93,10 @@ impl<V: Vector, const UNEVEN: bool> Summed for ByFours<V, UNEVEN> {
     ) -> V::Lane {
         // SAFETY: every index is below `room`, and `x` is read at what `crd` holds.
         unsafe {
-            if n <= 4 && room >= 4 {
+            if UNEVEN && n <= 4 && room >= 4 {
                 return V::Four::zero().plus_products(a, crd, x).first(n).total();
             }
-            if n <= 8 && room >= 8 {
+            if UNEVEN && n <= 8 && room >= 8 {
                 let sum = V::Four::zero().plus_products(a, crd, x);
                 let rest = V::Four::zero().plus_products(a.add(4), crd.add(4), x).first(n - 4);
                 return sum.add(rest).total();
@@ -291,7 +291,8 @@ unsafe fn rows<S: Summed, P: Index, I: Index>(
     unsafe {
         let entries = (*pos.offset(hi)).get().saturating_sub((*pos.offset(lo)).get());
         let bytes = size_of::<S::Lane>() + size_of::<I>();
-        if entries.saturating_mul(bytes as isize) <= CLOSE {
+        let close = entries.saturating_mul(bytes as isize) <= CLOSE;
+        if close && hi - lo <= LEARNT {
             return each::<S, false, P, I>(pos, crd, a, x, out, lo, hi, places);
         }
         if S::RUNS && in_blocks::<P, I>(pos, crd, lo, hi) {
@@ -303,12 +304,17 @@ unsafe fn rows<S: Summed, P: Index, I: Index>(
         if S::RUNS && uneven(pos, lo, hi) {
             return each::<S::Uneven, true, P, I>(pos, crd, a, x, out, lo, hi, places);
         }
+        if close {
+            return each::<S, false, P, I>(pos, crd, a, x, out, lo, hi, places);
+        }
         each::<S, true, P, I>(pos, crd, a, x, out, lo, hi, places);
     }
 }
 
 /// Bytes of entries that the second cache holds: they are not asked for.
 const CLOSE: isize = 512 << 10;
+/// Rows whose lengths a processor that has seen them some times foretells.
+const LEARNT: isize = 1 << 13;
 
 /// As [`rows`].
 #[inline(always)]

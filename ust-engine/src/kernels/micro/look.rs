@@ -67,14 +67,14 @@ pub(super) unsafe fn in_blocks<P: Index, I: Index>(
 }
 
 /// Whether rows are of many lengths, modulo eight, so that nobody can tell from one how long the next is;
-/// as far as some rows tell, where there are so many entries that it pays to ask.
+/// as far as some rows tell.
 ///
 /// SAFETY: `pos` is valid for reads at `lo..=hi`, and ascending there.
 pub(super) unsafe fn uneven<P: Index>(pos: *const P, lo: isize, hi: isize) -> bool {
     // SAFETY: as said above; a row that is looked at and the next are below `hi`.
     unsafe {
         let pos = |at: isize| (*pos.offset(at)).get();
-        if pos(hi).saturating_sub(pos(lo)) < FEW || hi - lo <= LOOKS {
+        if hi - lo <= LOOKS {
             return false;
         }
         let length = |at: isize| pos(at + 1).saturating_sub(pos(at)) % 8;
