@@ -117,6 +117,9 @@ fn differences_sums_and_groups_are_transposed() {
         "(i, j) -> (i : dense, j / 4 : dense, j % 4 : structured(4, 4))",
         "(i, j) -> (i / 4 : dense, j : compressed, i % 4 : dense)",
         "(i, j) -> (i : compressed, j / 8 : compressed, j % 8 : compressed)",
+        // Padding that stands for rows and columns below the first.
+        "(i, j) -> (i - j : dense, j / 4 : compressed, j % 4 : dense)",
+        "(i, j) -> (i - j : dense, i / 4 : compressed, i % 4 : dense)",
     ];
     all_pairs(&[500, 300], 40_000, &formats);
 }
@@ -182,6 +185,10 @@ fn padding_of_any_value_is_left_out_of_rows_and_columns() {
                     let made = source.convert(&format(to)).unwrap();
                     assert_eq!(sums(&made.to_coo().unwrap()), kept, "`{from}` to `{to}`, {fill}");
                     assert!(made.fill().same(&fill.into()));
+                    let values = made.values().typed::<f64>().unwrap();
+                    let padding = values.iter().filter(|&&value| value == 0.0);
+                    let bits = |value: f64| value.to_bits();
+                    assert!(fill != 0.0 || padding.into_iter().all(|&v| bits(v) == bits(fill)));
                 }
             }
         }
@@ -195,7 +202,7 @@ fn strays_in_blocks_come_into_no_others() {
     let strips = format("(i, j) -> (i / 4 : dense, j : compressed, i % 4 : dense)");
     for from in ["BSR(4, 4)", "BSR(2, 4)", "BSR-Col(4, 4)"].map(format) {
         let own = Tensor::from_coo(&coo, &from).unwrap();
-        // Places outside the shape: as if the shape were larger, all of them taken.
+        // Places outside the shape: as if the shape were larger, some of them taken.
         let larger = Coo { shape: vec![1004, 780], ..coo.clone() };
         let mut larger = Tensor::from_coo(&larger, &from).unwrap().to_coo().unwrap();
         for column in 777..780 {

@@ -336,7 +336,11 @@ impl Unpacking {
             for (&output, column) in outputs.iter().zip(columns) {
                 let number = match &column.what {
                     What::Of(column) => of(leaf, *column),
-                    What::Expr(expr) => emit(expr, &leaf.dims),
+                    // What stands for no element has no coordinates: a column may not hold such.
+                    What::Expr(expr) => match reach {
+                        Reach::Inside => emit(expr, &leaf.dims),
+                        Reach::Everything => leaf.inside.clone().select(emit(expr, &leaf.dims), 0),
+                    },
                 };
                 b.store(output, row.into(), number);
             }

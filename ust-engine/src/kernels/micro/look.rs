@@ -5,7 +5,7 @@ use crate::kernels::vector::Index;
 /// Rows that are looked at.
 pub(super) const LOOKS: isize = 64;
 
-/// So many rows, spread over `lo..hi`, which has more than those.
+/// So many rows, spread over `lo..hi`, which has as many or more.
 pub(super) fn some_rows(lo: isize, hi: isize) -> impl Iterator<Item = isize> {
     (0..LOOKS).map(move |look| lo + (hi - lo) * look / LOOKS)
 }
@@ -62,7 +62,7 @@ pub(super) unsafe fn in_blocks<P: Index, I: Index>(
                 (rows, alike) = (rows + 1, alike + i32::from(row(at).eq(row(at + 1))));
             }
         }
-        16 * fours >= 3 * looked && 3 * alike >= rows
+        fours > 0 && 16 * fours >= 3 * looked && 3 * alike >= rows
     }
 }
 

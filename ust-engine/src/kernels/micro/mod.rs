@@ -8,7 +8,7 @@
 //! | `gather` | those that read where coordinates say, and sum rows |
 //! | `tiles` | those that keep a part of a row in registers |
 //! | `sampled` | those that sum products of rows where there is an entry |
-//! | `scatter`, `spread`, `combined` | those that write where coordinates say, without vectors |
+//! | `scatter`, `spread`, `combined` | those that write where coordinates say, without vectors but those that every machine has |
 //! | `union` | the one that merges rows |
 //! | `look` | what some rows tell of the others |
 //!

@@ -127,7 +127,7 @@ pub(crate) trait Vector: Copy {
     unsafe fn four(self) -> Self::Four;
 }
 
-/// Four numbers, for which others are loaded one by one.
+/// Four numbers, for which others are loaded one by one, or together where they lie beside each other.
 ///
 /// # Safety
 /// As of [`Vector`].
@@ -168,7 +168,7 @@ impl<T: Index> Several for T {
     }
 }
 
-/// As [`Several::follow`].
+/// As [`Several::follow`], for numbers below the largest one of 64 bits.
 #[inline(always)]
 unsafe fn follow<I: Index>(from: *const I) -> bool {
     // SAFETY: as the trait says.

@@ -53,9 +53,11 @@ pub(in crate::tensor) fn detour(tensor: &Tensor, bound: &Bound) -> Result<Option
     let straight = is_direct(from, bound)?;
     if !is_banded(from, to) {
         let theirs = if straight { None } else { reversed(to) };
-        // A strip whose entries follow each other in the other format need not be moved whole before.
+        // Where one stable sort will do, another order of blocks is no gain if it begins with the level
+        // that the other format begins with: a strip's entries go to one place, one after the other.
         let first_of = |format: &Format| format.levels().first().map(|level| level.expr.clone());
         let own = reversed(from).filter(|own| !straight || first_of(own) != first_of(to));
+        // Steps that are short both come first: others may need a format between them.
         for is in [&is_plain as Is<'_>, &is_near] {
             let found = first(&mut theirs.iter().chain(&own).cloned(), is)?;
             if found.is_some() {

@@ -46,8 +46,8 @@ pub(super) trait Source: Sync {
     /// As [`Pieces::rows`].
     fn entries(&self, at: usize) -> Result<usize, Error>;
 
-    /// Finds the blocks of a piece, the first of whose entries is the `first` of all, and where each
-    /// stands among their values.
+    /// Finds the blocks of a piece, and where each of its entries stands among their values: [`NOWHERE`]
+    /// if it is padding. `first` entries come before those of the piece.
     ///
     /// # Errors
     /// As [`Pieces::read`].
@@ -73,7 +73,7 @@ struct Computed<'a> {
     padding: Option<(&'a Values, Scalar)>,
 }
 
-/// The place of what has none.
+/// The place of padding, which has none: a piece has fewer places than this is large.
 const NOWHERE: u32 = u32::MAX;
 
 impl Source for Computed<'_> {
@@ -135,7 +135,8 @@ pub(super) fn cut(from: &Format, n: usize, bound: &Bound) -> Result<Option<Cut>,
     if !Pieces::are_of(from) {
         return Ok(None);
     }
-    // All values of blocks are looked at, padding or not; a level may pass over other padding.
+    // All values of blocks are looked at, padding or not; other levels may pass over padding. Where no
+    // level stands above a block, nearly all of it may be padding.
     let apart = !ends_in_padding(from) || from.tail() > 0 && Operand::ends_evenly(from);
     if sorted == 0 || !Operand::visits_in_order(from) || !apart {
         return Ok(None);
@@ -144,6 +145,7 @@ pub(super) fn cut(from: &Format, n: usize, bound: &Bound) -> Result<Option<Cut>,
         return Ok(None);
     };
     let align = match &to.levels()[0].expr {
+        expr if *expr == from.levels()[0].expr => 1,
         IndexExpr::FloorDiv(_, by) => match **by {
             IndexExpr::Const(size) => size,
             _ => return Ok(None),
@@ -362,17 +364,16 @@ fn placed<T: StoredElement>(
         // Entries are distinct: as many as there are places leave none.
         if kept < slots.len() {
             // Zeros need not be read from memory before they are written.
-            match fill.same(T::zeroed()) {
+            match bytemuck::bytes_of(&fill).iter().all(|&byte| byte == 0) {
                 true => bytemuck::fill_zeroes(slots),
                 false => slots.fill(fill),
             }
         }
         let mut differ = true;
         for (&value, &place) in values.iter().zip(places) {
-            // Padding has none.
-            if let Some(slot) = slots.get_mut(place as usize) {
+            if place != NOWHERE {
                 differ &= !fill.same(value);
-                *slot = value;
+                slots[place as usize] = value;
             }
         }
         differ

@@ -114,6 +114,11 @@ macro_rules! tests {
                     assert_eq!(out, wanted, "each sum in its order");
                 }
             }
+            // One long row among empty ones, of which none is looked at.
+            let mut pos = vec![0; rows + 1];
+            pos[rows..].fill(crd.len() as u32);
+            // SAFETY: as above.
+            assert!(!unsafe { look::in_blocks(pos.as_ptr(), crd.as_ptr(), 0, last) });
             // A band: fours, but of each row others.
             let pos: Vec<u32> = (0..=rows as u32).map(|row| 9 * row).collect();
             let crd: Vec<u32> = (0..rows as u32).flat_map(|row| row..row + 9).collect();

@@ -105,6 +105,10 @@ macro_rules! tests {
             assert!(of(&anywhere, 0, rows), "far apart");
             assert!(!of(&alike, 0, rows) && !of(&anywhere, 0, 20_000), "near, or few");
             assert!(unsafe { look::uneven(pos.as_ptr(), 0, rows as isize) });
+            let in_blocks = |crd: &[u32]| unsafe {
+                look::in_blocks(pos.as_ptr(), crd.as_ptr(), 0, rows as isize)
+            };
+            assert!(!in_blocks(&anywhere) && !in_blocks(&alike));
             // Every other row is of numbers that leave a trace wherever they are added.
             let mut traced = a.clone();
             for row in (1..rows).step_by(2) {
