@@ -3,7 +3,7 @@
 use ust_level_api::{Dtype, IndexKind};
 
 use super::Loop;
-use super::look::{FEW, LOOKS, columns, in_blocks, some_rows, uneven};
+use super::look::{BLOCKS_AHEAD, FEW, LOOK, LOOKS, columns, in_blocks, some_rows, uneven};
 #[cfg(target_arch = "x86_64")]
 use crate::kernels::vector::Gather;
 use crate::kernels::vector::{Four, Index, Real, Vector, ask, prefetch};
@@ -16,11 +16,11 @@ trait Summed {
     type Far: Summed<Lane = Self::Lane>;
     /// Whether that is another way.
     const APART: bool = false;
-    /// How rows are summed whose numbers lie beside each other, and how those of many lengths.
-    type Runs: Summed<Lane = Self::Lane>;
+    /// How rows of blocks are summed, and how those of many lengths.
+    type Blocks: Summed<Lane = Self::Lane>;
     type Uneven: Summed<Lane = Self::Lane>;
     /// Whether those are other ways.
-    const RUNS: bool = false;
+    const KINDS: bool = false;
 
     /// `a`, `crd` valid for `room` reads, as many as `n` or more; `x` for a read at each `crd[p]`.
     /// What lies ahead is asked for where `ASK`; the caller has done so for the first entries.
@@ -33,17 +33,16 @@ trait Summed {
     ) -> Self::Lane;
 }
 
-/// Entries that numbers are asked for ahead of their use, where those lie beside each other.
-const RUN_AHEAD: usize = 256;
-
 /// One product after another.
 struct InOrder<T>(T);
 
-/// By fours, whose numbers are loaded one by one; for rows of many lengths, or not.
-struct ByFours<V, const UNEVEN: bool>(V);
+/// By fours, whose numbers are loaded one by one. For one of the following kinds of rows.
+struct ByFours<V, const ROWS: u8>(V);
 
-/// By fours, which lie beside each other as a rule, and are loaded one by one if not.
-struct ByRuns<V>(V);
+/// Rows of any kind; of many lengths; of blocks, where four numbers lie beside each other as a rule.
+const ANY: u8 = 0;
+const UNEVEN: u8 = 1;
+const BLOCKS: u8 = 2;
 
 /// By eights, whose numbers one instruction gathers.
 #[cfg(target_arch = "x86_64")]
@@ -56,7 +55,7 @@ struct ByFoursOrEights<V>(V);
 impl<T: Real> Summed for InOrder<T> {
     type Lane = T;
     type Far = Self;
-    type Runs = Self;
+    type Blocks = Self;
     type Uneven = Self;
 
     #[inline(always)]
@@ -73,16 +72,16 @@ impl<T: Real> Summed for InOrder<T> {
     }
 }
 
-impl<V: Vector, const UNEVEN: bool> Summed for ByFours<V, UNEVEN> {
+impl<V: Vector, const ROWS: u8> Summed for ByFours<V, ROWS> {
     type Lane = V::Lane;
     type Far = Self;
-    type Runs = ByRuns<V>;
-    type Uneven = ByFours<V, true>;
-    const RUNS: bool = true;
+    type Blocks = ByFours<V, BLOCKS>;
+    type Uneven = ByFours<V, UNEVEN>;
+    const KINDS: bool = true;
 
-    /// Where rows are `UNEVEN`, those of up to four, or of up to eight, are summed without a branch that
-    /// depends on how many there are: what belongs to the next row is read, and left out. So it is with
-    /// the rest of a longer one.
+    /// [`UNEVEN`] rows of up to four, or of up to eight, are summed without a branch that depends on how
+    /// many there are: what belongs to the next row is read, and left out. So it is with the rest of a
+    /// longer one.
     #[inline(always)]
     unsafe fn row<const ASK: bool, I: Index>(
         a: *const V::Lane,
@@ -93,13 +92,24 @@ impl<V: Vector, const UNEVEN: bool> Summed for ByFours<V, UNEVEN> {
     ) -> V::Lane {
         // SAFETY: every index is below `room`, and `x` is read at what `crd` holds.
         unsafe {
-            if UNEVEN && n <= 4 && room >= 4 {
-                return V::Four::zero().plus_products(a, crd, x).first(n).total();
+            let four = |sum: V::Four, p: usize| {
+                if ROWS != BLOCKS {
+                    return sum.plus_products(a.add(p), crd.add(p), x);
+                }
+                if ASK && p + BLOCKS_AHEAD < room {
+                    prefetch(x.wrapping_offset((*crd.add(p + BLOCKS_AHEAD)).get()));
+                }
+                match I::follow(crd.add(p)) {
+                    true => sum.plus_neighbours(a.add(p), x.offset((*crd.add(p)).get())),
+                    false => sum.plus_products(a.add(p), crd.add(p), x),
+                }
+            };
+            if ROWS == UNEVEN && n <= 4 && room >= 4 {
+                return four(V::Four::zero(), 0).first(n).total();
             }
-            if UNEVEN && n <= 8 && room >= 8 {
-                let sum = V::Four::zero().plus_products(a, crd, x);
-                let rest = V::Four::zero().plus_products(a.add(4), crd.add(4), x).first(n - 4);
-                return sum.add(rest).total();
+            if ROWS == UNEVEN && n <= 8 && room >= 8 {
+                let rest = four(V::Four::zero(), 4).first(n - 4);
+                return four(V::Four::zero(), 0).add(rest).total();
             }
             let mut sums = [V::Four::zero(); 2];
             let mut p = 0;
@@ -108,68 +118,19 @@ impl<V: Vector, const UNEVEN: bool> Summed for ByFours<V, UNEVEN> {
                     ask_behind(a, crd, p);
                 }
                 for (k, sum) in sums.iter_mut().enumerate() {
-                    let q = p + 4 * k;
-                    *sum = sum.plus_products(a.add(q), crd.add(q), x);
+                    *sum = four(*sum, p + 4 * k);
                 }
                 p += 8;
             }
-            if UNEVEN && room >= p + 8 {
-                let rest = n - p;
-                if rest > 4 {
-                    sums[0] = sums[0].plus_products(a.add(p), crd.add(p), x);
-                    p += 4;
-                }
-                let last = V::Four::zero().plus_products(a.add(p), crd.add(p), x).first(n - p);
-                return sums[0].add(sums[1].add(last)).total();
-            }
-            if p + 4 <= n {
-                sums[0] = sums[0].plus_products(a.add(p), crd.add(p), x);
-                p += 4;
-            }
-            let rest = up_to_three(a.add(p), crd.add(p), x, n - p);
-            sums[0].add(sums[1]).total() + rest
-        }
-    }
-}
-
-impl<V: Vector> Summed for ByRuns<V> {
-    type Lane = V::Lane;
-    type Far = Self;
-    type Runs = Self;
-    type Uneven = Self;
-
-    #[inline(always)]
-    unsafe fn row<const ASK: bool, I: Index>(
-        a: *const V::Lane,
-        crd: *const I,
-        x: *const V::Lane,
-        n: usize,
-        room: usize,
-    ) -> V::Lane {
-        // SAFETY: every index is below `n`, or below `room` where nothing but `crd` is read, and `x` is
-        // read at what that holds.
-        unsafe {
-            let four = |sum: V::Four, p: usize| {
-                if ASK && p + RUN_AHEAD < room {
-                    prefetch(x.wrapping_offset((*crd.add(p + RUN_AHEAD)).get()));
-                }
-                match I::follow(crd.add(p)) {
-                    true => sum.plus_neighbours(a.add(p), x.offset((*crd.add(p)).get())),
-                    false => sum.plus_products(a.add(p), crd.add(p), x),
-                }
-            };
-            let mut sums = [V::Four::zero(); 2];
-            let mut p = 0;
-            while p + 8 <= n {
-                if ASK {
-                    ask_behind(a, crd, p);
-                }
-                sums = [four(sums[0], p), four(sums[1], p + 4)];
-                p += 8;
-            }
-            if p + 4 <= n {
+            // The last four, or less, may be those that are left out in part.
+            let masked = ROWS == UNEVEN && room >= p + 8;
+            if p + 4 + usize::from(masked) <= n {
                 sums[0] = four(sums[0], p);
                 p += 4;
+            }
+            if masked {
+                let last = four(V::Four::zero(), p).first(n - p);
+                return sums[0].add(sums[1].add(last)).total();
             }
             let rest = up_to_three(a.add(p), crd.add(p), x, n - p);
             sums[0].add(sums[1]).total() + rest
@@ -198,7 +159,7 @@ unsafe fn up_to_three<T: Real, I: Index>(a: *const T, crd: *const I, x: *const T
 impl<T: Gather> Summed for ByEights<T> {
     type Lane = T;
     type Far = Self;
-    type Runs = Self;
+    type Blocks = Self;
     type Uneven = Self;
 
     /// The last few are summed without a branch that depends on how many there are: what is behind them is
@@ -233,9 +194,9 @@ impl<V: Vector<Lane: Gather>> Summed for ByFoursOrEights<V> {
     type Lane = V::Lane;
     type Far = ByEights<V::Lane>;
     const APART: bool = true;
-    type Runs = ByRuns<V>;
-    type Uneven = ByFours<V, true>;
-    const RUNS: bool = true;
+    type Blocks = ByFours<V, BLOCKS>;
+    type Uneven = ByFours<V, UNEVEN>;
+    const KINDS: bool = true;
 
     #[inline(always)]
     unsafe fn row<const ASK: bool, I: Index>(
@@ -246,7 +207,7 @@ impl<V: Vector<Lane: Gather>> Summed for ByFoursOrEights<V> {
         room: usize,
     ) -> V::Lane {
         // SAFETY: as said above.
-        unsafe { ByFours::<V, false>::row::<ASK, I>(a, crd, x, n, room) }
+        unsafe { ByFours::<V, ANY>::row::<ASK, I>(a, crd, x, n, room) }
     }
 }
 
@@ -295,13 +256,13 @@ unsafe fn rows<S: Summed, P: Index, I: Index>(
         if close && hi - lo <= LEARNT {
             return each::<S, false, P, I>(pos, crd, a, x, out, lo, hi, places);
         }
-        if S::RUNS && in_blocks::<P, I>(pos, crd, lo, hi) {
-            return each::<S::Runs, true, P, I>(pos, crd, a, x, out, lo, hi, places);
+        if S::KINDS && in_blocks::<P, I>(pos, crd, lo, hi) {
+            return each::<S::Blocks, true, P, I>(pos, crd, a, x, out, lo, hi, places);
         }
         if S::APART && far::<P, I>(pos, crd, size_of::<S::Lane>(), lo, hi) {
             return each::<S::Far, true, P, I>(pos, crd, a, x, out, lo, hi, places);
         }
-        if S::RUNS && uneven(pos, lo, hi) {
+        if S::KINDS && uneven(pos, lo, hi) {
             return each::<S::Uneven, true, P, I>(pos, crd, a, x, out, lo, hi, places);
         }
         if close {
@@ -352,8 +313,6 @@ unsafe fn each<S: Summed, const ASK: bool, P: Index, I: Index>(
 
 /// Entries of a row at least, on the average, that are worth being gathered.
 const LONG: isize = 8;
-/// Entries of a row that are looked at.
-const LOOK: isize = 16;
 /// Bytes that numbers are spread over which the second cache does not hold, and the last one does.
 const SPREAD: std::ops::Range<isize> = 1 << 20..12 << 20;
 /// Bytes that lie beside each other.
@@ -482,9 +441,9 @@ macro_rules! kernels {
         }
     };
 }
-kernels!(portable, ByFours<[f32; 4], false>, ByFours<[f64; 2], false>);
+kernels!(portable, ByFours<[f32; 4], ANY>, ByFours<[f64; 2], ANY>);
 #[cfg(target_arch = "x86_64")]
-kernels!(avx2, ByFours<std::arch::x86_64::__m256, false>, ByFours<std::arch::x86_64::__m256d, false>, "avx2,fma");
+kernels!(avx2, ByFours<std::arch::x86_64::__m256, ANY>, ByFours<std::arch::x86_64::__m256d, ANY>, "avx2,fma");
 #[cfg(target_arch = "x86_64")]
 kernels!(
     far,

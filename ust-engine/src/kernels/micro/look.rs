@@ -31,7 +31,11 @@ pub(super) unsafe fn columns<const MOST: isize, P: Index, I: Index>(
 pub(super) const FEW: isize = 1 << 18;
 
 /// Entries of a row that are looked at.
-const LOOK: isize = 16;
+pub(super) const LOOK: isize = 16;
+
+/// Entries that numbers are asked for ahead of their use where rows are those of blocks: the next rows of
+/// blocks.
+pub(super) const BLOCKS_AHEAD: usize = 256;
 
 /// Whether rows are those of blocks, as far as some tell, where there are so many entries that it pays
 /// to ask: most columns follow each other by fours, and many rows have those of the row before.

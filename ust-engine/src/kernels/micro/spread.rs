@@ -2,11 +2,8 @@
 
 use ust_level_api::{Dtype, IndexKind};
 
-use super::look::in_blocks;
+use super::look::{BLOCKS_AHEAD, in_blocks};
 use crate::kernels::vector::{Index, Real, ask, prefetch};
-
-/// Entries that elements are asked for ahead of their turn, where those lie beside each other.
-const AHEAD: isize = 256;
 
 macro_rules! addresses {
     ($name:ident, $kernel:ident) => {
@@ -73,7 +70,7 @@ unsafe fn each<const RUNS: bool, T: Real, I: Index>(
     // SAFETY: as said above; what is asked for need not be valid.
     unsafe {
         let mut p = (*pos.offset(lo)).get();
-        let asked = (*pos.offset(hi)).get() - AHEAD;
+        let asked = (*pos.offset(hi)).get() - BLOCKS_AHEAD as isize;
         for i in lo..hi {
             let end = (*pos.offset(i + 1)).get();
             let place = if places.is_null() { i } else { (*places.offset(i)).get() };
@@ -85,7 +82,7 @@ unsafe fn each<const RUNS: bool, T: Real, I: Index>(
             // Four different elements: all are read before one is written.
             let four = |p: isize| {
                 if p < asked {
-                    prefetch(out.wrapping_offset((*crd.offset(p + AHEAD)).get()));
+                    prefetch(out.wrapping_offset((*crd.offset(p + BLOCKS_AHEAD as isize)).get()));
                 }
                 let to = out.offset((*crd.offset(p)).get()).cast::<[T; 4]>();
                 let (own, a) = (to.read(), a.offset(p).cast::<[T; 4]>().read());
