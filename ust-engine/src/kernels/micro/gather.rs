@@ -6,7 +6,7 @@ use super::Loop;
 use super::look::{BLOCKS_AHEAD, FEW, LOOK, LOOKS, columns, in_blocks, some_rows, uneven};
 #[cfg(target_arch = "x86_64")]
 use crate::kernels::vector::Gather;
-use crate::kernels::vector::{Four, Index, Real, Vector, ask, prefetch};
+use crate::kernels::vector::{Four, Index, Real, Two, Vector, ask, prefetch};
 
 /// How a row is summed.
 trait Summed {
@@ -111,48 +111,48 @@ impl<V: Vector, const ROWS: u8> Summed for ByFours<V, ROWS> {
                 let rest = four(V::Four::zero(), 4).first(n - 4);
                 return four(V::Four::zero(), 0).add(rest).total();
             }
-            let mut sums = [V::Four::zero(); 2];
             let mut p = 0;
-            while p + 8 <= n {
-                if ASK {
-                    ask_behind(a, crd, p);
+            let mut halves = [<V::Four as Four>::Two::zero(); 2];
+            if n >= 8 || ROWS == BLOCKS {
+                let mut sums = [V::Four::zero(); 2];
+                while p + 8 <= n {
+                    if ASK {
+                        ask_behind(a, crd, p);
+                    }
+                    for (k, sum) in sums.iter_mut().enumerate() {
+                        *sum = four(*sum, p + 4 * k);
+                    }
+                    p += 8;
                 }
-                for (k, sum) in sums.iter_mut().enumerate() {
-                    *sum = four(*sum, p + 4 * k);
+                // The last four, or less, may be those that are left out in part.
+                let masked = ROWS == UNEVEN && room >= p + 8;
+                if ROWS != ANY && p + 4 + usize::from(masked) <= n {
+                    sums[0] = four(sums[0], p);
+                    p += 4;
                 }
-                p += 8;
+                if masked {
+                    let last = four(V::Four::zero(), p).first(n - p);
+                    return sums[0].add(sums[1].add(last)).total();
+                }
+                halves = sums[0].add(sums[1]).halves();
             }
-            // The last four, or less, may be those that are left out in part.
-            let masked = ROWS == UNEVEN && room >= p + 8;
-            if p + 4 + usize::from(masked) <= n {
-                sums[0] = four(sums[0], p);
+            let two = |sum: <V::Four as Four>::Two, p| sum.plus_products(a.add(p), crd.add(p), x);
+            // By its bits: a processor foretells each by itself.
+            let rest = n - p;
+            if rest & 4 != 0 {
+                halves = [two(halves[0], p), two(halves[1], p + 2)];
                 p += 4;
             }
-            if masked {
-                let last = four(V::Four::zero(), p).first(n - p);
-                return sums[0].add(sums[1].add(last)).total();
+            if rest & 2 != 0 {
+                halves[0] = two(halves[0], p);
+                p += 2;
             }
-            let rest = up_to_three(a.add(p), crd.add(p), x, n - p);
-            sums[0].add(sums[1]).total() + rest
+            if rest & 1 != 0 {
+                halves[1] = halves[1].plus_product(*a.add(p), *x.offset((*crd.add(p)).get()));
+            }
+            halves[0].add(halves[1]).total()
         }
     }
-}
-
-/// The sum of the first `n` products, no more than three. Not a loop: a compiler prepares for many.
-///
-/// `a`, `crd` valid for `n` reads, `x` for a read at each `crd[p]`.
-#[inline(always)]
-unsafe fn up_to_three<T: Real, I: Index>(a: *const T, crd: *const I, x: *const T, n: usize) -> T {
-    // SAFETY: as said above.
-    let product = |p| unsafe { *a.add(p) * *x.offset((*crd.add(p)).get()) };
-    if n == 0 {
-        return T::ZERO;
-    }
-    if n == 1 {
-        return product(0);
-    }
-    let sum = product(0) + product(1);
-    if n == 2 { sum } else { sum + product(2) }
 }
 
 #[cfg(target_arch = "x86_64")]
@@ -233,42 +233,43 @@ unsafe fn gather_dot<S: Summed, I: Index>(
     unsafe { S::row::<true, I>(a, crd, x, n, n) }
 }
 
-/// `pos` valid for reads at `lo..=hi`, and ascending there, `a` and `crd` for reads at
-/// `pos[lo]..pos[hi]`, `x` for a read at each `crd[p]`; `places` null, or valid for reads at
-/// `lo..hi`; `out` for writes there, or at each place. Nothing overlaps `out`.
+/// Kinds of rows, which one way or another suits.
+enum Kind {
+    /// Of the second cache.
+    Close,
+    Blocks,
+    Far,
+    Uneven,
+    Plain,
+}
+
+/// Of which kind rows are. `pos` valid for reads at `lo..=hi`, and ascending there, and `crd` at
+/// `pos[lo]..pos[hi]`.
 #[inline(always)]
-#[allow(clippy::too_many_arguments)]
-unsafe fn rows<S: Summed, P: Index, I: Index>(
+unsafe fn kind<S: Summed, P: Index, I: Index>(
     pos: *const P,
     crd: *const I,
-    a: *const S::Lane,
-    x: *const S::Lane,
-    out: *mut S::Lane,
     lo: isize,
     hi: isize,
-    places: *const P,
-) {
+) -> Kind {
     // SAFETY: as said above.
     unsafe {
         let entries = (*pos.offset(hi)).get().saturating_sub((*pos.offset(lo)).get());
         let bytes = size_of::<S::Lane>() + size_of::<I>();
         let close = entries.saturating_mul(bytes as isize) <= CLOSE;
         if close && hi - lo <= LEARNT {
-            return each::<S, false, P, I>(pos, crd, a, x, out, lo, hi, places);
+            Kind::Close
+        } else if S::KINDS && in_blocks::<P, I>(pos, crd, lo, hi) {
+            Kind::Blocks
+        } else if S::APART && far::<P, I>(pos, crd, size_of::<S::Lane>(), lo, hi) {
+            Kind::Far
+        } else if S::KINDS && uneven(pos, lo, hi) {
+            Kind::Uneven
+        } else if close {
+            Kind::Close
+        } else {
+            Kind::Plain
         }
-        if S::KINDS && in_blocks::<P, I>(pos, crd, lo, hi) {
-            return each::<S::Blocks, true, P, I>(pos, crd, a, x, out, lo, hi, places);
-        }
-        if S::APART && far::<P, I>(pos, crd, size_of::<S::Lane>(), lo, hi) {
-            return each::<S::Far, true, P, I>(pos, crd, a, x, out, lo, hi, places);
-        }
-        if S::KINDS && uneven(pos, lo, hi) {
-            return each::<S::Uneven, true, P, I>(pos, crd, a, x, out, lo, hi, places);
-        }
-        if close {
-            return each::<S, false, P, I>(pos, crd, a, x, out, lo, hi, places);
-        }
-        each::<S, true, P, I>(pos, crd, a, x, out, lo, hi, places);
     }
 }
 
@@ -277,7 +278,9 @@ const CLOSE: isize = 512 << 10;
 /// Rows whose lengths a processor that has seen them some times foretells.
 const LEARNT: isize = 1 << 13;
 
-/// As [`rows`].
+/// `pos` valid for reads at `lo..=hi`, and ascending there, `a` and `crd` for reads at
+/// `pos[lo]..pos[hi]`, `x` for a read at each `crd[p]`; `places` null, or valid for reads at
+/// `lo..hi`; `out` for writes there, or at each place. Nothing overlaps `out`.
 #[inline(always)]
 #[allow(clippy::too_many_arguments)]
 unsafe fn each<S: Summed, const ASK: bool, P: Index, I: Index>(
@@ -290,7 +293,29 @@ unsafe fn each<S: Summed, const ASK: bool, P: Index, I: Index>(
     hi: isize,
     places: *const P,
 ) {
-    // SAFETY: as said of `rows`.
+    // SAFETY: as said above.
+    unsafe {
+        if places.is_null() {
+            each_at::<S, ASK, P, I>(pos, crd, a, x, lo, hi, |i, sum| *out.offset(i) = sum);
+        } else {
+            let place = |i| (*places.offset(i)).get();
+            each_at::<S, ASK, P, I>(pos, crd, a, x, lo, hi, |i, sum| *out.offset(place(i)) = sum);
+        }
+    }
+}
+
+/// As [`each`], and what becomes of the sum of each row.
+#[inline(always)]
+unsafe fn each_at<S: Summed, const ASK: bool, P: Index, I: Index>(
+    pos: *const P,
+    crd: *const I,
+    a: *const S::Lane,
+    x: *const S::Lane,
+    lo: isize,
+    hi: isize,
+    put: impl Fn(isize, S::Lane),
+) {
+    // SAFETY: as said of `each`.
     unsafe {
         let mut begin = (*pos.offset(lo)).get();
         let last = (*pos.offset(hi)).get();
@@ -303,9 +328,7 @@ unsafe fn each<S: Summed, const ASK: bool, P: Index, I: Index>(
                 ask(a);
                 ask(crd);
             }
-            let sum = S::row::<ASK, I>(a, crd, x, n, room);
-            let place = if places.is_null() { i } else { (*places.offset(i)).get() };
-            *out.offset(place) = sum;
+            put(i, S::row::<ASK, I>(a, crd, x, n, room));
             begin = end;
         }
     }
@@ -320,7 +343,7 @@ const NEAR: isize = 128;
 
 /// Whether rows read numbers, of `bytes` each, far apart: in the last cache, at places that neither the
 /// entry before is near to nor one of the next row. As far as some rows tell. `pos` and `crd` as of
-/// [`rows`].
+/// [`each`].
 pub(super) unsafe fn far<P: Index, I: Index>(
     pos: *const P,
     crd: *const I,
@@ -340,7 +363,7 @@ pub(super) unsafe fn far<P: Index, I: Index>(
 }
 
 /// Over how many bytes rows are spread, where every other entry leads to numbers, of `bytes` each,
-/// that neither the entry before is near to nor one of the next row. `pos` and `crd` as of [`rows`].
+/// that neither the entry before is near to nor one of the next row. `pos` and `crd` as of [`each`].
 unsafe fn apart<P: Index, I: Index>(
     pos: *const P,
     crd: *const I,
@@ -436,7 +459,37 @@ macro_rules! kernels {
                 places: *const P,
             ) {
                 // SAFETY: as said above.
-                unsafe { rows::<S, P, I>(pos, crd, a, x, out, lo, hi, places) }
+                unsafe {
+                    match kind::<S, P, I>(pos, crd, lo, hi) {
+                        Kind::Close => part::<S, false, P, I>(pos, crd, a, x, out, lo, hi, places),
+                        Kind::Blocks => {
+                            part::<S::Blocks, true, P, I>(pos, crd, a, x, out, lo, hi, places)
+                        }
+                        Kind::Far => part::<S::Far, true, P, I>(pos, crd, a, x, out, lo, hi, places),
+                        Kind::Uneven => {
+                            part::<S::Uneven, true, P, I>(pos, crd, a, x, out, lo, hi, places)
+                        }
+                        Kind::Plain => part::<S, true, P, I>(pos, crd, a, x, out, lo, hi, places),
+                    }
+                }
+            }
+
+            /// One way: a function of its own, whose loop has all registers.
+            $(#[target_feature(enable = $features)])?
+            #[inline(never)]
+            #[allow(clippy::too_many_arguments)]
+            unsafe fn part<S: Summed, const ASK: bool, P: Index, I: Index>(
+                pos: *const P,
+                crd: *const I,
+                a: *const S::Lane,
+                x: *const S::Lane,
+                out: *mut S::Lane,
+                lo: isize,
+                hi: isize,
+                places: *const P,
+            ) {
+                // SAFETY: as said above.
+                unsafe { each::<S, ASK, P, I>(pos, crd, a, x, out, lo, hi, places) }
             }
         }
     };

@@ -134,6 +134,8 @@ pub(crate) trait Vector: Copy {
 pub(crate) trait Four: Copy {
     /// What it holds.
     type Lane: Real;
+    /// Two of these numbers.
+    type Two: Two<Lane = Self::Lane>;
     unsafe fn zero() -> Self;
     /// `self + a[k] * x[crd[k]]`, for each of the four.
     unsafe fn plus_products<I: Index>(
@@ -147,6 +149,29 @@ pub(crate) trait Four: Copy {
     unsafe fn add(self, other: Self) -> Self;
     /// The first `n` of them, and zeros. `n` is at most four.
     unsafe fn first(self, n: usize) -> Self;
+    unsafe fn halves(self) -> [Self::Two; 2];
+    /// The sum.
+    unsafe fn total(self) -> Self::Lane;
+}
+
+/// Two numbers, for which others are loaded one by one: what is left of a row.
+///
+/// # Safety
+/// As of [`Vector`].
+pub(crate) trait Two: Copy {
+    /// What it holds.
+    type Lane: Real;
+    unsafe fn zero() -> Self;
+    /// `self + a[k] * x[crd[k]]`, for both.
+    unsafe fn plus_products<I: Index>(
+        self,
+        a: *const Self::Lane,
+        crd: *const I,
+        x: *const Self::Lane,
+    ) -> Self;
+    /// `self + a * x`, for the first.
+    unsafe fn plus_product(self, a: Self::Lane, x: Self::Lane) -> Self;
+    unsafe fn add(self, other: Self) -> Self;
     /// The sum.
     unsafe fn total(self) -> Self::Lane;
 }
@@ -316,8 +341,35 @@ macro_rules! array {
 array!(f32, 4);
 array!(f64, 2);
 
+impl<T: Real> Two for [T; 2] {
+    type Lane = T;
+    #[inline(always)]
+    unsafe fn zero() -> Self {
+        [T::ZERO; 2]
+    }
+    #[inline(always)]
+    unsafe fn plus_products<I: Index>(self, a: *const T, crd: *const I, x: *const T) -> Self {
+        // SAFETY: as the trait says.
+        let product = |k| unsafe { *a.add(k) * *x.offset((*crd.add(k)).get()) };
+        std::array::from_fn(|k| self[k] + product(k))
+    }
+    #[inline(always)]
+    unsafe fn plus_product(self, a: T, x: T) -> Self {
+        [self[0] + a * x, self[1]]
+    }
+    #[inline(always)]
+    unsafe fn add(self, other: Self) -> Self {
+        std::array::from_fn(|k| self[k] + other[k])
+    }
+    #[inline(always)]
+    unsafe fn total(self) -> T {
+        self[0] + self[1]
+    }
+}
+
 impl<T: Real> Four for [T; 4] {
     type Lane = T;
+    type Two = [T; 2];
     #[inline(always)]
     unsafe fn zero() -> Self {
         [T::ZERO; 4]
@@ -340,6 +392,11 @@ impl<T: Real> Four for [T; 4] {
     #[inline(always)]
     unsafe fn first(self, n: usize) -> Self {
         std::array::from_fn(|k| if k < n { self[k] } else { T::ZERO })
+    }
+    #[inline(always)]
+    unsafe fn halves(self) -> [[T; 2]; 2] {
+        let [a, b, c, d] = self;
+        [[a, b], [c, d]]
     }
     #[inline(always)]
     unsafe fn total(self) -> T {

@@ -2,15 +2,89 @@
 
 use std::arch::x86_64::*;
 
-use super::{Four, Index, Vector};
+use super::{Four, Index, Two, Vector};
 
 /// From the n-th number on, the first `4 - n` are all ones.
 static FIRST: [u64; 8] = [!0, !0, !0, !0, 0, 0, 0, 0];
 /// From the n-th number on, the first `8 - n` are all ones.
 static FIRST_OF_SINGLE: [u32; 16] = [!0, !0, !0, !0, !0, !0, !0, !0, 0, 0, 0, 0, 0, 0, 0, 0];
 
+impl Two for __m128d {
+    type Lane = f64;
+    #[inline(always)]
+    unsafe fn zero() -> Self {
+        // SAFETY: as the trait says.
+        unsafe { _mm_setzero_pd() }
+    }
+    #[inline(always)]
+    unsafe fn plus_products<I: Index>(self, a: *const f64, crd: *const I, x: *const f64) -> Self {
+        // SAFETY: as the trait says.
+        unsafe { _mm_fmadd_pd(_mm_loadu_pd(a), two(crd, x), self) }
+    }
+    #[inline(always)]
+    unsafe fn plus_product(self, a: f64, x: f64) -> Self {
+        // SAFETY: as the trait says.
+        unsafe { _mm_fmadd_pd(_mm_set_sd(a), _mm_set_sd(x), self) }
+    }
+    #[inline(always)]
+    unsafe fn add(self, other: Self) -> Self {
+        // SAFETY: as the trait says.
+        unsafe { _mm_add_pd(self, other) }
+    }
+    #[inline(always)]
+    unsafe fn total(self) -> f64 {
+        // SAFETY: as the trait says.
+        unsafe { _mm_cvtsd_f64(_mm_add_sd(self, _mm_unpackhi_pd(self, self))) }
+    }
+}
+
+/// Numbers at two places.
+#[inline(always)]
+unsafe fn two<I: Index>(crd: *const I, x: *const f64) -> __m128d {
+    // SAFETY: as of `Two::plus_products`.
+    unsafe {
+        let [first, second] = I::two(crd);
+        _mm_loadh_pd(_mm_load_sd(x.offset(first)), x.offset(second))
+    }
+}
+
+/// Two numbers, and two that are of no account.
+impl Two for __m128 {
+    type Lane = f32;
+    #[inline(always)]
+    unsafe fn zero() -> Self {
+        // SAFETY: as the trait says.
+        unsafe { _mm_setzero_ps() }
+    }
+    #[inline(always)]
+    unsafe fn plus_products<I: Index>(self, a: *const f32, crd: *const I, x: *const f32) -> Self {
+        // SAFETY: as the trait says.
+        unsafe {
+            let [x0, x1] = I::two(crd).map(|at| *x.offset(at));
+            let a = _mm_castpd_ps(_mm_load_sd(a.cast()));
+            _mm_fmadd_ps(a, _mm_setr_ps(x0, x1, 0.0, 0.0), self)
+        }
+    }
+    #[inline(always)]
+    unsafe fn plus_product(self, a: f32, x: f32) -> Self {
+        // SAFETY: as the trait says.
+        unsafe { _mm_fmadd_ps(_mm_set_ss(a), _mm_set_ss(x), self) }
+    }
+    #[inline(always)]
+    unsafe fn add(self, other: Self) -> Self {
+        // SAFETY: as the trait says.
+        unsafe { _mm_add_ps(self, other) }
+    }
+    #[inline(always)]
+    unsafe fn total(self) -> f32 {
+        // SAFETY: as the trait says.
+        unsafe { _mm_cvtss_f32(_mm_add_ss(self, _mm_shuffle_ps::<1>(self, self))) }
+    }
+}
+
 impl Four for __m256d {
     type Lane = f64;
+    type Two = __m128d;
     #[inline(always)]
     unsafe fn zero() -> Self {
         // SAFETY: as the trait says.
@@ -20,11 +94,7 @@ impl Four for __m256d {
     unsafe fn plus_products<I: Index>(self, a: *const f64, crd: *const I, x: *const f64) -> Self {
         // SAFETY: as the trait says.
         unsafe {
-            let two = |k: usize| {
-                let [first, second] = I::two(crd.add(k));
-                _mm_loadh_pd(_mm_load_sd(x.offset(first)), x.offset(second))
-            };
-            let (low, high) = (two(0), two(2));
+            let (low, high) = (two(crd, x), two(crd.add(2), x));
             _mm256_fmadd_pd(_mm256_loadu_pd(a), _mm256_set_m128d(high, low), self)
         }
     }
@@ -44,18 +114,23 @@ impl Four for __m256d {
         unsafe { _mm256_and_pd(self, _mm256_loadu_pd(FIRST.as_ptr().add(4 - n).cast())) }
     }
     #[inline(always)]
+    unsafe fn halves(self) -> [__m128d; 2] {
+        // SAFETY: as the trait says.
+        unsafe { [_mm256_castpd256_pd128(self), _mm256_extractf128_pd::<1>(self)] }
+    }
+    #[inline(always)]
     unsafe fn total(self) -> f64 {
         // SAFETY: as the trait says.
         unsafe {
-            let high = _mm256_extractf128_pd::<1>(self);
-            let pair = _mm_add_pd(_mm256_castpd256_pd128(self), high);
-            _mm_cvtsd_f64(_mm_add_sd(pair, _mm_unpackhi_pd(pair, pair)))
+            let [low, high] = self.halves();
+            low.add(high).total()
         }
     }
 }
 
 impl Four for __m128 {
     type Lane = f32;
+    type Two = Self;
     #[inline(always)]
     unsafe fn zero() -> Self {
         // SAFETY: as the trait says.
@@ -86,11 +161,16 @@ impl Four for __m128 {
         unsafe { _mm_and_ps(self, _mm_loadu_ps(FIRST_OF_SINGLE.as_ptr().add(8 - n).cast())) }
     }
     #[inline(always)]
+    unsafe fn halves(self) -> [Self; 2] {
+        // SAFETY: as the trait says.
+        unsafe { [self, _mm_movehl_ps(self, self)] }
+    }
+    #[inline(always)]
     unsafe fn total(self) -> f32 {
         // SAFETY: as the trait says.
         unsafe {
-            let pair = _mm_add_ps(self, _mm_movehl_ps(self, self));
-            _mm_cvtss_f32(_mm_add_ss(pair, _mm_shuffle_ps::<1>(pair, pair)))
+            let [low, high] = self.halves();
+            Two::total(Two::add(low, high))
         }
     }
 }
