@@ -12,7 +12,7 @@ use ust::Tensor;
 
 use super::loops::{Real, Rowwise};
 use crate::matrix::case::Case;
-use crate::matrix::contender::{Contender, Prepared, Rows, Surroundings, runner};
+use crate::matrix::contender::{Contender, Prepared, Rows, Surroundings, remade, runner};
 use crate::with_real;
 
 inventory::submit! { Contender { name: "faer", about: "the crate faer", prepare } }
@@ -87,14 +87,7 @@ fn ready<T: Real + ComplexField>(case: &Case<'_>) -> Prepared {
 }
 
 fn making<T: Real + ComplexField>(
-    mut make: impl FnMut() -> Result<Matrix<T>, String> + 'static,
+    make: impl FnMut() -> Result<Matrix<T>, String> + 'static,
 ) -> Prepared {
-    let work = move |out: &mut Option<Matrix<T>>| {
-        *out = Some(make()?);
-        Ok(())
-    };
-    runner(None, work, |out: &Option<Matrix<T>>| {
-        let out = out.as_ref().ok_or("no result")?;
-        Ok(Rows::of_csr(out.col_ptr(), out.row_idx(), out.val()))
-    })
+    remade(make, |out| Ok(Rows::of_csr(out.col_ptr(), out.row_idx(), out.val())))
 }

@@ -8,7 +8,7 @@ use ust::Tensor;
 
 use super::loops::{Real, Rowwise};
 use crate::matrix::case::Case;
-use crate::matrix::contender::{Contender, Prepared, Rows, Surroundings, runner};
+use crate::matrix::contender::{Contender, Prepared, Rows, Surroundings, remade, runner};
 use crate::with_real;
 
 inventory::submit! { Contender {
@@ -62,12 +62,8 @@ fn ready<T: Real + RealField>(case: &Case<'_>) -> Prepared {
 }
 
 fn making<T: Real + RealField>(mut make: impl FnMut() -> CsrMatrix<T> + 'static) -> Prepared {
-    let work = move |out: &mut Option<CsrMatrix<T>>| {
-        *out = Some(make());
-        Ok(())
-    };
-    runner(None, work, |out: &Option<CsrMatrix<T>>| {
-        let out = out.as_ref().ok_or("no result")?;
-        Ok(Rows::of_csr(out.row_offsets(), out.col_indices(), out.values()))
-    })
+    remade(
+        move || Ok(make()),
+        |out| Ok(Rows::of_csr(out.row_offsets(), out.col_indices(), out.values())),
+    )
 }

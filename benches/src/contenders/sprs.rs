@@ -5,7 +5,7 @@ use ust::ndarray::{ArrayView2, ArrayViewMut2};
 
 use super::loops::{Real, Rowwise};
 use crate::matrix::case::Case;
-use crate::matrix::contender::{Contender, Prepared, Rows, Surroundings, runner};
+use crate::matrix::contender::{Contender, Prepared, Rows, Surroundings, remade, runner};
 use crate::with_real;
 
 inventory::submit! { Contender { name: "sprs", about: "the crate sprs", prepare } }
@@ -62,12 +62,8 @@ fn ready<T: Number>(case: &Case<'_>) -> Prepared {
 }
 
 fn making<T: Number>(mut make: impl FnMut() -> Matrix<T> + 'static) -> Prepared {
-    let work = move |out: &mut Option<Matrix<T>>| {
-        *out = Some(make());
-        Ok(())
-    };
-    runner(None, work, |out: &Option<Matrix<T>>| {
-        let out = out.as_ref().ok_or("no result")?;
-        Ok(Rows::of_csr(out.indptr().raw_storage(), out.indices(), out.data()))
-    })
+    remade(
+        move || Ok(make()),
+        |out| Ok(Rows::of_csr(out.indptr().raw_storage(), out.indices(), out.data())),
+    )
 }

@@ -79,6 +79,20 @@ where
     Ok(Some(Box::new(InProcess { state, work, outcome })))
 }
 
+/// A runner that makes something in each call. What the call before made is gone by then, for all
+/// contenders alike: what is kept takes room in the caches.
+pub(crate) fn remade<R: 'static>(
+    mut make: impl FnMut() -> Result<R, String> + 'static,
+    mut outcome: impl FnMut(&R) -> Result<Vec<f64>, String> + 'static,
+) -> Prepared {
+    let work = move |made: &mut Option<R>| {
+        *made = None;
+        *made = Some(make()?);
+        Ok(())
+    };
+    runner(None, work, move |made: &Option<R>| outcome(made.as_ref().ok_or("no result")?))
+}
+
 impl<S, W, O> Runner for InProcess<S, W, O>
 where
     W: FnMut(&mut S) -> Result<(), String>,

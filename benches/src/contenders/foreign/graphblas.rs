@@ -11,7 +11,7 @@ use ust::Tensor;
 use super::{function, load};
 use crate::contenders::loops::Real;
 use crate::matrix::case::Case;
-use crate::matrix::contender::{Contender, Prepared, Rows, Surroundings, runner};
+use crate::matrix::contender::{Contender, Prepared, Rows, Surroundings, remade};
 use crate::with_real;
 
 inventory::submit! { Contender {
@@ -193,7 +193,7 @@ fn ready<T: Number>(case: &Case<'_>, library: &'static Library) -> Prepared {
     let shape = case.shape.clone();
     let extents = [shape[0], shape.get(1).copied().unwrap_or(1)];
     let threads = case.threads as i32;
-    let work = move |out: &mut Option<Matrix>| {
+    let make = move || {
         let result = Matrix::new::<T>(library, extents)?;
         let nothing: Object = null::<c_void>().cast_mut();
         let right = b.as_ref().map_or(a.raw(), Matrix::raw);
@@ -204,10 +204,7 @@ fn ready<T: Number>(case: &Case<'_>, library: &'static Library) -> Prepared {
             status(code, name)?;
         }
         result.wait()?;
-        *out = Some(result);
-        Ok(())
+        Ok(result)
     };
-    runner(None, work, move |out: &Option<Matrix>| {
-        out.as_ref().ok_or("no result")?.outcome::<T>(&shape)
-    })
+    remade(make, move |out: &Matrix| out.outcome::<T>(&shape))
 }

@@ -3,7 +3,7 @@
 use super::sparse::making;
 use super::{Real, Rowwise, numbers};
 use crate::matrix::case::Case;
-use crate::matrix::contender::{Prepared, Rows, runner};
+use crate::matrix::contender::{Prepared, Rows, remade};
 
 pub(super) fn prepare<T: Real>(case: &Case<'_>) -> Prepared {
     if case.threads != 1 {
@@ -20,21 +20,19 @@ pub(super) fn prepare<T: Real>(case: &Case<'_>) -> Prepared {
         "csr-csc" => {
             let Some(a) = Rowwise::<T>::of(case.first()) else { return Ok(None) };
             let n = case.shape[1];
-            let work = move |out: &mut Option<Rowwise<T>>| {
-                *out = Some(transposed(&a, n));
-                Ok(())
-            };
             let rows = case.shape[0];
-            runner(None, work, move |out: &Option<Rowwise<T>>| {
-                let out = out.as_ref().ok_or("no result")?;
-                let mut sums = Rows::new(rows);
-                for j in 0..out.pos.len() - 1 {
-                    for at in out.pos[j] as usize..out.pos[j + 1] as usize {
-                        sums.add(out.crd[at] as usize, j, out.values[at].into());
+            remade(
+                move || Ok(transposed(&a, n)),
+                move |out| {
+                    let mut sums = Rows::new(rows);
+                    for j in 0..out.pos.len() - 1 {
+                        for at in out.pos[j] as usize..out.pos[j + 1] as usize {
+                            sums.add(out.crd[at] as usize, j, out.values[at].into());
+                        }
                     }
-                }
-                Ok(sums.numbers())
-            })
+                    Ok(sums.numbers())
+                },
+            )
         }
         "dense-csr" => {
             let Some(values) = numbers::<T>(case.first()) else { return Ok(None) };

@@ -2,7 +2,7 @@
 
 use super::{Real, Rowwise};
 use crate::matrix::case::Case;
-use crate::matrix::contender::{Prepared, Rows, runner};
+use crate::matrix::contender::{Prepared, Rows, remade};
 
 pub(super) fn prepare<T: Real>(case: &Case<'_>) -> Prepared {
     if case.format != "CSR" || case.threads != 1 || case.expression().is_none() {
@@ -32,14 +32,7 @@ pub(super) fn prepare<T: Real>(case: &Case<'_>) -> Prepared {
 
 /// Compressed rows that a loop makes.
 pub(super) fn making<T: Real>(mut make: impl FnMut() -> Rowwise<T> + 'static) -> Prepared {
-    let work = move |out: &mut Option<Rowwise<T>>| {
-        *out = Some(make());
-        Ok(())
-    };
-    runner(None, work, |out: &Option<Rowwise<T>>| {
-        let out = out.as_ref().ok_or("no result")?;
-        Ok(Rows::of_csr(&out.pos, &out.crd, &out.values))
-    })
+    remade(move || Ok(make()), |out| Ok(Rows::of_csr(&out.pos, &out.crd, &out.values)))
 }
 
 /// Gustavson's product of a matrix with itself: a dense row, the coordinates touched, sorted.

@@ -10,7 +10,7 @@ use libloading::os::unix::{Library, RTLD_GLOBAL};
 
 use super::{function, load};
 use crate::matrix::case::Case;
-use crate::matrix::contender::{Contender, Prepared, Rows, Surroundings, runner};
+use crate::matrix::contender::{Contender, Prepared, Rows, Surroundings, remade, runner};
 use crate::with_real;
 use matrix::{
     Add, CALLS, Description, GENERAL, Handle, Matrix, Number, PLAIN, ROW_MAJOR, Sparse, TRANSPOSED,
@@ -136,7 +136,7 @@ fn sparse<T: Number>(
             function(library, &add)?,
         )
     };
-    let work = move |out: &mut Option<Sparse<T>>| {
+    let make = move || {
         let mut handle = null_mut();
         // SAFETY: the operands live in this runner, the result is owned by the one that is kept.
         unsafe {
@@ -148,10 +148,9 @@ fn sparse<T: Number>(
             status(code, "mkl_sparse_spmm or add")?;
             status(order(handle), "mkl_sparse_order")?;
         }
-        *out = Some(Sparse { handle, library, _arrays: None });
-        Ok(())
+        Ok(Sparse { handle, library, _arrays: None })
     };
-    runner(None, work, |out: &Option<Sparse<T>>| out.as_ref().ok_or("no result")?.outcome())
+    remade(make, |out: &Sparse<T>| out.outcome())
 }
 
 /// Tells what will be done, and lets the library look at the matrix.
