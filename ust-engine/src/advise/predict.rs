@@ -36,16 +36,16 @@ pub(super) struct Load {
 }
 
 /// Bytes a second that one thread reads, and all together.
-const BANDWIDTH: (f64, f64) = (12e9, 40e9);
+const BANDWIDTH: (f64, f64) = (25e9, 50e9);
 /// Seconds for a value that stands in a block, and for one with a coordinate of its own.
-const IN_BLOCK: f64 = 0.4e-9;
-const ELEMENT: f64 = 0.7e-9;
+const IN_BLOCK: f64 = 0.15e-9;
+const ELEMENT: f64 = 0.3e-9;
 /// Seconds to begin a block.
-const BLOCK: f64 = 2e-9;
+const BLOCK: f64 = 0.7e-9;
 /// Seconds for each further column of the other operand.
-const COLUMN: f64 = 0.12e-9;
+const COLUMN: f64 = 0.05e-9;
 /// Seconds to begin a segment.
-const SEGMENT: f64 = 2e-9;
+const SEGMENT: f64 = 0.7e-9;
 
 /// The sizes of a format's levels for a tensor.
 #[derive(Clone, Debug)]
@@ -104,21 +104,22 @@ impl Census {
                 None => self.entries,
             };
             let room = format.levels()[level].ty.footprint(&site, parents, stored);
+            let has_pos = description.arrays.iter().any(|array| array.role == Role::Position);
             if !description.props.full {
                 blocks = room.positions;
-                // One child for each parent: there is no segment to begin.
-                if !description.props.branchless {
+                // Of one length, where no array says how long they are: the loop over them is unrolled.
+                if has_pos {
                     segments = parents;
                 }
             }
             parents = room.positions;
             bytes += room.bytes;
-            let of = |role| description.arrays.iter().filter(move |array| array.role == role);
+            let crd = description.arrays.iter().filter(|array| array.role == Role::Coordinate);
             levels.push(LevelSize {
                 site,
                 positions: room.positions,
-                has_pos: of(Role::Position).next().is_some(),
-                crd_bits: of(Role::Coordinate).map(|array| array.min_bits).max(),
+                has_pos,
+                crd_bits: crd.map(|array| array.min_bits).max(),
             });
         }
         let bytes = bytes + parents * value_bytes as f64;
