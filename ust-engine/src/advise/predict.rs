@@ -35,13 +35,15 @@ pub(super) struct Load {
     pub(super) threads: f64,
 }
 
-/// Bytes a second that one thread reads, and all together.
+/// Bytes a second that one thread reads from memory, and all together.
 const BANDWIDTH: (f64, f64) = (25e9, 50e9);
+/// Up to so many bytes, so many a second that each thread reads: from caches.
+const CACHES: [(f64, f64); 2] = [(1e6, 200e9), (16e6, 80e9)];
 /// Seconds for a value that stands in a block, and for one with a coordinate of its own.
-const IN_BLOCK: f64 = 0.15e-9;
-const ELEMENT: f64 = 0.3e-9;
+const IN_BLOCK: f64 = 0.03e-9;
+const ELEMENT: f64 = 0.2e-9;
 /// Seconds to begin a block.
-const BLOCK: f64 = 0.7e-9;
+const BLOCK: f64 = 1e-9;
 /// Seconds for each further column of the other operand.
 const COLUMN: f64 = 0.05e-9;
 /// Seconds to begin a segment.
@@ -136,8 +138,12 @@ impl Sizes {
         };
         let each = each + (load.work - 1.0) * COLUMN;
         let loops = (self.stored * each + self.segments * SEGMENT + begun) / load.threads;
-        let rate = (BANDWIDTH.0 * load.threads).min(BANDWIDTH.1);
-        let memory = (self.bytes + load.other_bytes) / rate;
+        let moved = self.bytes + load.other_bytes;
+        let rate = match CACHES.iter().find(|(most, _)| moved <= *most) {
+            Some((_, rate)) => rate * load.threads,
+            None => (BANDWIDTH.0 * load.threads).min(BANDWIDTH.1),
+        };
+        let memory = moved / rate;
         Prediction { stored: self.stored, bytes: self.bytes, seconds: memory.max(loops) }
     }
 }
