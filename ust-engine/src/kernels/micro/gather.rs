@@ -3,7 +3,7 @@
 use ust_level_api::{Dtype, IndexKind};
 
 use super::Loop;
-use super::look::{BLOCKS_AHEAD, FEW, LOOK, LOOKS, columns, in_blocks, some_rows, uneven};
+use super::look::{BLOCKS_AHEAD, far, in_blocks, uneven};
 #[cfg(target_arch = "x86_64")]
 use crate::kernels::vector::Gather;
 use crate::kernels::vector::{Four, Index, Real, Two, Vector, ask, prefetch};
@@ -331,65 +331,6 @@ unsafe fn each_at<S: Summed, const ASK: bool, P: Index, I: Index>(
             put(i, S::row::<ASK, I>(a, crd, x, n, room));
             begin = end;
         }
-    }
-}
-
-/// Entries of a row at least, on the average, that are worth being gathered.
-const LONG: isize = 8;
-/// Bytes that numbers are spread over which the second cache does not hold, and the last one does.
-const SPREAD: std::ops::Range<isize> = 1 << 20..12 << 20;
-/// Bytes that lie beside each other.
-const NEAR: isize = 128;
-
-/// Whether rows read numbers, of `bytes` each, far apart: in the last cache, at places that neither the
-/// entry before is near to nor one of the next row. As far as some rows tell. `pos` and `crd` as of
-/// [`each`].
-pub(super) unsafe fn far<P: Index, I: Index>(
-    pos: *const P,
-    crd: *const I,
-    bytes: usize,
-    lo: isize,
-    hi: isize,
-) -> bool {
-    // SAFETY: as said above.
-    unsafe {
-        let entries = (*pos.offset(hi)).get().saturating_sub((*pos.offset(lo)).get());
-        if entries < FEW || entries / LONG < hi - lo {
-            return false;
-        }
-        let spread = apart(pos, crd, bytes, lo, hi);
-        spread.is_some_and(|spread| SPREAD.contains(&spread))
-    }
-}
-
-/// Over how many bytes rows are spread, where every other entry leads to numbers, of `bytes` each,
-/// that neither the entry before is near to nor one of the next row. `pos` and `crd` as of [`each`].
-unsafe fn apart<P: Index, I: Index>(
-    pos: *const P,
-    crd: *const I,
-    bytes: usize,
-    lo: isize,
-    hi: isize,
-) -> Option<isize> {
-    let near = NEAR / bytes as isize;
-    if hi - lo <= LOOKS {
-        return None;
-    }
-    // SAFETY: a row that is looked at and the next are below `hi`, and entries are those of rows.
-    unsafe {
-        let row = |at| columns::<LOOK, _, _>(pos, crd, at);
-        let (mut least, mut most, mut looked, mut apart) = (isize::MAX, 0, 0, 0);
-        for at in some_rows(lo, hi - 1) {
-            let mut last = None;
-            for column in row(at) {
-                (least, most, looked) = (least.min(column), most.max(column), looked + 1);
-                let close = |other: isize| (column - other).abs() <= near;
-                apart += isize::from(!last.is_some_and(close) && !row(at + 1).any(close));
-                last = Some(column);
-            }
-        }
-        let spread = most.saturating_sub(least).saturating_mul(bytes as isize);
-        (2 * apart > looked).then_some(spread)
     }
 }
 

@@ -28,10 +28,10 @@ pub(super) unsafe fn columns<const MOST: isize, P: Index, I: Index>(
 }
 
 /// Fewer entries than this are not looked at.
-pub(super) const FEW: isize = 1 << 18;
+const FEW: isize = 1 << 18;
 
 /// Entries of a row that are looked at.
-pub(super) const LOOK: isize = 16;
+const LOOK: isize = 16;
 
 /// Entries that numbers are asked for ahead of their use where rows are those of blocks: the next rows of
 /// blocks.
@@ -84,5 +84,67 @@ pub(super) unsafe fn uneven<P: Index>(pos: *const P, lo: isize, hi: isize) -> bo
         let length = |at: isize| pos(at + 1).saturating_sub(pos(at)) % 8;
         let others = some_rows(lo, hi - 1).filter(|&at| length(at) != length(at + 1)).count();
         2 * others as isize > LOOKS
+    }
+}
+
+/// Entries of a row at least, on the average, that are worth being gathered.
+const LONG: isize = 8;
+/// Bytes that numbers are spread over which the second cache does not hold, and the last one does.
+const SPREAD: std::ops::Range<isize> = 1 << 20..12 << 20;
+/// Bytes that lie beside each other.
+const NEAR: isize = 128;
+
+/// Whether rows read numbers, of `bytes` each, far apart: in the last cache, at places that neither the
+/// entry before is near to nor one of the next row. As far as some rows tell.
+///
+/// SAFETY: as of [`in_blocks`].
+pub(super) unsafe fn far<P: Index, I: Index>(
+    pos: *const P,
+    crd: *const I,
+    bytes: usize,
+    lo: isize,
+    hi: isize,
+) -> bool {
+    // SAFETY: as said above.
+    unsafe {
+        let entries = (*pos.offset(hi)).get().saturating_sub((*pos.offset(lo)).get());
+        if entries < FEW || entries / LONG < hi - lo {
+            return false;
+        }
+        let spread = apart(pos, crd, bytes, lo, hi);
+        spread.is_some_and(|spread| SPREAD.contains(&spread))
+    }
+}
+
+/// Over how many bytes rows are spread, where every other entry leads to numbers, of `bytes` each,
+/// that neither the entry before is near to nor one of the next row.
+///
+/// SAFETY: as of [`in_blocks`].
+unsafe fn apart<P: Index, I: Index>(
+    pos: *const P,
+    crd: *const I,
+    bytes: usize,
+    lo: isize,
+    hi: isize,
+) -> Option<isize> {
+    let near = NEAR / bytes as isize;
+    if hi - lo <= LOOKS {
+        return None;
+    }
+    // SAFETY: a row that is looked at and the next are below `hi`, and entries are those of rows.
+    unsafe {
+        let row = |at| columns::<LOOK, _, _>(pos, crd, at);
+        let (mut least, mut most, mut looked, mut apart) = (isize::MAX, 0, 0, 0);
+        for at in some_rows(lo, hi - 1) {
+            let mut last = None;
+            for column in row(at) {
+                (least, most, looked) = (least.min(column), most.max(column), looked + 1);
+                let close = |other: isize| (column - other).abs() <= near;
+                apart += isize::from(!last.is_some_and(close) && !row(at + 1).any(close));
+                last = Some(column);
+            }
+        }
+        let spread = most.saturating_sub(least).saturating_mul(bytes as isize);
+        (2 * apart > looked).then_some(spread)
     }
 }

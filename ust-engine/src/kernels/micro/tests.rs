@@ -6,7 +6,7 @@
 
 use ust_level_api::{Dtype, IndexKind};
 
-use super::{Loop, address_at, gather, look};
+use super::{Loop, address_at, look};
 use crate::kernels::vector::{self, Gathering, Level, gathering};
 
 /// Instruction sets, and when to gather with them.

@@ -100,7 +100,7 @@ macro_rules! tests {
                 .flat_map(|row| (0..row[1] - row[0]).map(|k| k * (extent as u32 / 24)))
                 .collect();
             let of = |crd: &[u32], lo: usize, hi: usize| unsafe {
-                gather::far(pos.as_ptr(), crd.as_ptr(), size_of::<T>(), lo as isize, hi as isize)
+                look::far(pos.as_ptr(), crd.as_ptr(), size_of::<T>(), lo as isize, hi as isize)
             };
             assert!(of(&anywhere, 0, rows), "far apart");
             assert!(!of(&alike, 0, rows) && !of(&anywhere, 0, 20_000), "near, or few");
