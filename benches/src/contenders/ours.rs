@@ -65,6 +65,7 @@ impl<T: StoredElement + Into<f64> + num_traits::Float> Work<T> {
         match &mut self.dense {
             Some(out) => self.kernel.run_into(&operands, out).map_err(|e| e.to_string()),
             None => {
+                // As of `remade`.
                 self.result = None;
                 self.result = Some(self.kernel.run(&operands).map_err(|e| e.to_string())?);
                 Ok(())
@@ -128,6 +129,7 @@ impl<S: Send + Sync> Runner for Made<S> {
         pool.install(|| {
             let start = std::time::Instant::now();
             for _ in 0..calls {
+                // As of `remade`.
                 *result = None;
                 *result = Some(make(source, format)?);
             }

@@ -278,35 +278,10 @@ const CLOSE: isize = 512 << 10;
 /// Rows whose lengths a processor that has seen them some times foretells.
 const LEARNT: isize = 1 << 13;
 
-/// `pos` valid for reads at `lo..=hi`, and ascending there, `a` and `crd` for reads at
-/// `pos[lo]..pos[hi]`, `x` for a read at each `crd[p]`; `places` null, or valid for reads at
-/// `lo..hi`; `out` for writes there, or at each place. Nothing overlaps `out`.
+/// What becomes of the sum of each row is `put`'s. `pos` valid for reads at `lo..=hi`, and ascending there,
+/// `a` and `crd` for reads at `pos[lo]..pos[hi]`, `x` for a read at each `crd[p]`.
 #[inline(always)]
-#[allow(clippy::too_many_arguments)]
 unsafe fn each<S: Summed, const ASK: bool, P: Index, I: Index>(
-    pos: *const P,
-    crd: *const I,
-    a: *const S::Lane,
-    x: *const S::Lane,
-    out: *mut S::Lane,
-    lo: isize,
-    hi: isize,
-    places: *const P,
-) {
-    // SAFETY: as said above.
-    unsafe {
-        if places.is_null() {
-            each_at::<S, ASK, P, I>(pos, crd, a, x, lo, hi, |i, sum| *out.offset(i) = sum);
-        } else {
-            let place = |i| (*places.offset(i)).get();
-            each_at::<S, ASK, P, I>(pos, crd, a, x, lo, hi, |i, sum| *out.offset(place(i)) = sum);
-        }
-    }
-}
-
-/// As [`each`], and what becomes of the sum of each row.
-#[inline(always)]
-unsafe fn each_at<S: Summed, const ASK: bool, P: Index, I: Index>(
     pos: *const P,
     crd: *const I,
     a: *const S::Lane,
@@ -315,7 +290,7 @@ unsafe fn each_at<S: Summed, const ASK: bool, P: Index, I: Index>(
     hi: isize,
     put: impl Fn(isize, S::Lane),
 ) {
-    // SAFETY: as said of `each`.
+    // SAFETY: as said above.
     unsafe {
         let mut begin = (*pos.offset(lo)).get();
         let last = (*pos.offset(hi)).get();
@@ -387,6 +362,8 @@ macro_rules! kernels {
                 unsafe { gather_dot::<S, I>(a, crd, x, n) }
             }
 
+            /// As of [`each`]; `places` null, or valid for reads at `lo..hi`; `out` for writes there, or at
+            /// each place. Nothing overlaps `out`.
             $(#[target_feature(enable = $features)])?
             #[allow(clippy::too_many_arguments)]
             unsafe extern "C" fn all<S: Summed, P: Index, I: Index>(
@@ -415,7 +392,7 @@ macro_rules! kernels {
                 }
             }
 
-            /// One way: a function of its own, whose loop has all registers.
+            /// As [`all`], one way: a function of its own, whose loop has all registers.
             $(#[target_feature(enable = $features)])?
             #[inline(never)]
             #[allow(clippy::too_many_arguments)]
@@ -430,7 +407,15 @@ macro_rules! kernels {
                 places: *const P,
             ) {
                 // SAFETY: as said above.
-                unsafe { each::<S, ASK, P, I>(pos, crd, a, x, out, lo, hi, places) }
+                unsafe {
+                    if places.is_null() {
+                        let put = |i, sum| *out.offset(i) = sum;
+                        each::<S, ASK, P, I>(pos, crd, a, x, lo, hi, put);
+                    } else {
+                        let put = |i, sum| *out.offset((*places.offset(i)).get()) = sum;
+                        each::<S, ASK, P, I>(pos, crd, a, x, lo, hi, put);
+                    }
+                }
             }
         }
     };
