@@ -48,14 +48,7 @@ pub(super) enum Pattern {
     MultiplyAdd { y: Stream, a: Stream, x: Stream, factor: Option<Expr> },
     /// `sum = 0; for q in pos[p]..pos[p + 1] { sum += a[q] * x[crd[q]] }; out[p] = sum`, or
     /// `out[places[p]] = sum`.
-    Rows {
-        pos: ArrayId,
-        crd: ArrayId,
-        a: ArrayId,
-        x: ArrayId,
-        out: Stream,
-        places: Option<ArrayId>,
-    },
+    Rows { pos: Stream, crd: ArrayId, a: ArrayId, x: Stream, out: Stream, places: Option<ArrayId> },
     /// `for j in lo..hi { c[j] += a[p] * b[crd[p] * stride + j] * m[j] }`, `m` where there is one.
     Row {
         c: Stream,

@@ -37,15 +37,8 @@ fn summed(body: &[Stmt]) -> Option<Summed<'_>> {
 pub(super) fn rows(var: Var, body: &[Stmt], assigned: &[bool]) -> Option<Pattern> {
     let Summed { names, sum, inner, lo, hi, body, out, place } = summed(body)?;
     let mut scope = Scope::new(var, &[out], assigned);
-    // The coordinate of the row, and nothing else.
-    match names[..] {
-        [] => {}
-        [Stmt::Let(name, crd @ Expr::Load(_, at))]
-            if **at == Expr::Var(var) && !assigned[name.0 as usize] =>
-        {
-            scope.lets.insert(*name, crd.clone());
-        }
-        _ => return None,
+    for name in names {
+        scope.name(name)?;
     }
     let place = scope.expand(place);
     let of_row = |term: &Expr| match term {
@@ -53,12 +46,18 @@ pub(super) fn rows(var: Var, body: &[Stmt], assigned: &[bool]) -> Option<Pattern
         Expr::Var(row) if *row == var => Some(None),
         _ => None,
     };
-    let (places, at) = scope.split_by(&place, of_row)?;
-    let (Expr::Load(pos, first), Expr::Load(next, second)) = (lo, hi) else { return None };
-    let beside = **second == Expr::Var(var) + 1;
-    if **first != Expr::Var(var) || !beside || pos != next {
+    let (places, to) = scope.split_by(&place, of_row)?;
+    // From where each row begins to where the next does.
+    let [Expr::Load(array, first), Expr::Load(next, second)] = [lo, hi].map(|at| scope.expand(at))
+    else {
+        return None;
+    };
+    let (at, mut beside) = (scope.split(var, &first)?, scope.split(var, &second)?);
+    beside.remove(beside.iter().position(|term| *term == Expr::Int(1))?);
+    if array != next || at != beside {
         return None;
     }
+    let pos = Stream { array, at };
     // That is set where there is an entry, which nobody looks at here.
     if body.iter().any(sets_constant) {
         return None;
@@ -68,10 +67,12 @@ pub(super) fn rows(var: Var, body: &[Stmt], assigned: &[bool]) -> Option<Pattern
         Pattern::GatherDot { target: Target::Var(into), a, crd, x, factor: None }
             if into == sum =>
         {
-            let (a, crd, x) = (own(&a)?, own(&crd)?, own(&x)?);
-            let read = [*pos, crd, a, x];
-            let out = (!read.contains(&out)).then_some(Stream { array: out, at })?;
-            Some(Pattern::Rows { pos: *pos, crd, a, x, out, places })
+            let (a, crd) = (own(&a)?, own(&crd)?);
+            let at: Vec<Expr> = x.at.iter().map(|term| scope.expand(term)).collect();
+            let x = at.iter().all(|term| scope.constant(term)).then_some(Stream { at, ..x })?;
+            let read = [pos.array, crd, a, x.array];
+            let out = (!read.contains(&out)).then_some(Stream { array: out, at: to })?;
+            Some(Pattern::Rows { pos, crd, a, x, out, places })
         }
         _ => None,
     }

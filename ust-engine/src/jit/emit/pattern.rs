@@ -87,11 +87,18 @@ impl Emitter<'_, '_> {
                 self.call_at(kernel, &params, None, &args);
             }
             Pattern::Rows { pos, crd, a, x, out, places } => {
-                let mut args: Vec<Value> =
-                    [*pos, *crd, *a, *x].into_iter().map(|array| self.base(array)).collect();
                 let zero = self.const_int(0);
                 let places = places.map_or(zero, |places| self.base(places));
-                args.extend([self.start(out, zero), lo, hi, places]);
+                let args = [
+                    self.start(pos, zero),
+                    self.base(*crd),
+                    self.base(*a),
+                    self.start(x, zero),
+                    self.start(out, zero),
+                    lo,
+                    hi,
+                    places,
+                ];
                 self.call_at(kernel, &[pointer; 8], None, &args);
             }
             Pattern::Products { pos, crd, a, b, c, stride, pitch, clear, .. } => {
@@ -254,7 +261,14 @@ impl Emitter<'_, '_> {
             return None;
         }
         let pattern = recognise(var, body, &self.assigned)?;
-        if let Pattern::Rows { pos, crd, a, x, places, .. }
+        if let Pattern::Rows {
+            pos: Stream { array: pos, .. },
+            crd,
+            a,
+            x: Stream { array: x, .. },
+            places,
+            ..
+        }
         | Pattern::Spread { pos, crd, a, x, places, .. } = pattern
         {
             let elem = |array: ArrayId| self.arrays[array.0 as usize].elem;

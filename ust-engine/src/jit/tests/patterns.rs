@@ -303,7 +303,9 @@ fn halves_are_converted_as_the_reference_does() {
 
 #[test]
 fn rows_whose_sums_go_to_named_places() {
-    for (strict, named) in [(true, true), (false, true), (false, false)] {
+    // The last begin with a row, and read from a number, that is not the first.
+    let cases = [(true, true, 0), (false, true, 0), (false, false, 0), (false, false, 3)];
+    for (strict, named, skipped) in cases {
         let mut b = Builder::new("fibres");
         let (n, shift) = (b.param("n", Ty::Int), b.param("shift", Ty::Int));
         let [pos, crd, places] =
@@ -318,10 +320,15 @@ fn rows_whose_sums_go_to_named_places() {
                 }
                 false => row.clone(),
             };
+            let row = match skipped {
+                0 => row,
+                _ => b.bind("below", shift.clone() + row),
+            };
             let sum = b.var("sum", Expr::Const(Scalar::F64(0.0)));
             let (lo, hi) = (b.load(pos, row.clone()), b.load(pos, row + Expr::from(1)));
             b.for_("p", lo, hi, |b, p| {
-                let at = b.load(crd, p.clone());
+                let crd = b.load(crd, p.clone());
+                let at = if skipped == 0 { crd } else { shift.clone() + crd };
                 let term = b.load(a, p) * b.load(x, at);
                 b.assign(sum, Expr::from(sum) + term);
             });
@@ -337,12 +344,12 @@ fn rows_whose_sums_go_to_named_places() {
         // Short rows, an empty one, a long one, and nothing behind the last to read.
         let lengths = [3, 0, 1, 4, 2, 5, 0, 70, 1, 2, 4, 3, 33, 1];
         for rows in 0..=lengths.len() {
-            let mut ends = vec![0_u32];
+            let mut ends = vec![0_u32; skipped + 1];
             lengths[..rows].iter().for_each(|n| ends.push(ends[ends.len() - 1] + n));
-            let count = ends[rows] as usize;
+            let count = ends[skipped + rows] as usize;
             let columns: Vec<u32> = (0..count as u32).map(|p| p * 7 % 11).collect();
             let numbers: Vec<f64> = (0..count).map(|p| (p % 5) as f64 - 2.0).collect();
-            let x: Vec<f64> = (0..11).map(|j| f64::from(j) + 1.0).collect();
+            let x: Vec<f64> = (0..11 + skipped).map(|j| j as f64 + 1.0).collect();
             let backwards: Vec<u32> = (0..rows as u32).rev().collect();
             let mut found = vec![f64::NAN; lengths.len() + 6];
             let [pos, crd, places] =
@@ -357,8 +364,9 @@ fn rows_whose_sums_go_to_named_places() {
             ];
             kernel.run(&[(rows as i64).into(), 3_i64.into()], &mut memory).unwrap();
             for row in 0..rows {
+                let ends = &ends[skipped..];
                 let terms = (ends[row] as usize..ends[row + 1] as usize)
-                    .map(|p| numbers[p] * x[columns[p] as usize]);
+                    .map(|p| numbers[p] * x[skipped + columns[p] as usize]);
                 let place = 6 + if named { rows - 1 - row } else { row };
                 // Small integers: sums are exact in any order.
                 assert_eq!(found[place], terms.sum::<f64>(), "{rows} rows, row {row}, {named}");

@@ -254,9 +254,9 @@ unsafe fn kind<S: Summed, P: Index, I: Index>(
 ) -> Kind {
     // SAFETY: as said above.
     unsafe {
-        let entries = (*pos.offset(hi)).get().saturating_sub((*pos.offset(lo)).get());
+        // From the first entry of all on: rows before these may have been those of another call.
         let bytes = size_of::<S::Lane>() + size_of::<I>();
-        let close = entries.saturating_mul(bytes as isize) <= CLOSE;
+        let close = (*pos.offset(hi)).get().saturating_mul(bytes as isize) <= CLOSE;
         if close && hi - lo <= LEARNT {
             Kind::Close
         } else if S::KINDS && in_blocks::<P, I>(pos, crd, lo, hi) {
