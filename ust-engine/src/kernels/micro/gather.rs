@@ -392,11 +392,12 @@ macro_rules! kernels {
                 }
             }
 
-            /// As [`all`], one way: a function of its own, whose loop has all registers.
+            /// As [`all`], one way: a function of its own, whose loop has all registers. (Were it not of the
+            /// ABI of its caller, the compiler would inline it all the same.)
             $(#[target_feature(enable = $features)])?
             #[inline(never)]
             #[allow(clippy::too_many_arguments)]
-            unsafe fn part<S: Summed, const ASK: bool, P: Index, I: Index>(
+            unsafe extern "C" fn part<S: Summed, const ASK: bool, P: Index, I: Index>(
                 pos: *const P,
                 crd: *const I,
                 a: *const S::Lane,
