@@ -12,9 +12,12 @@ use crate::tensor::Tensor;
 /// A measurement is repeated until it takes so long: short, as what is compared is to meet the same
 /// moods of a machine that others use as well.
 const BATCH: f64 = 0.004;
-/// Seconds for which a format is measured beside the best so far, and rounds of it, at least and at most.
+/// Seconds for which a format is measured beside the best so far, and rounds of it, at least and at
+/// most; of one that takes long there are fewer.
 const TRIAL: f64 = 0.08;
-const TRIAL_ROUNDS: (f64, f64) = (4.0, 20.0);
+const TRIAL_ROUNDS: (usize, usize) = (4, 20);
+const TRIAL_ROUNDS_LONG: usize = 2;
+const LONG: f64 = 0.25;
 /// Formats this much slower than the best so far are measured no further.
 const CLOSE: f64 = 1.35;
 /// Formats that are predicted to be so much slower than the best measured are not tried.
@@ -83,25 +86,24 @@ impl Contest<'_> {
                 }
             }
         }
-        self.try_again()?;
+        self.try_again(0.9)?;
         self.take_turns()
     }
 
-    /// Measures those once more that were to be as fast as the best and were far from it: others may
-    /// have kept the machine busy.
-    fn try_again(&mut self) -> Result<(), OpError> {
-        let seconds = |this: &Self, at: usize| this.contenders[at].prediction.seconds;
-        let ranked = self.ranked();
-        let most = ranked.first().map_or(0.0, |&best| ALIKE * seconds(self, best));
-        let mut again = ranked;
-        again.retain(|&at| at != 0 && !self.holds(at) && seconds(self, at) <= most);
+    /// Measures those once more that were to be as fast as the best and were far from it, while no more
+    /// than a share of the time is spent: others may have kept the machine busy.
+    fn try_again(&mut self, share: f64) -> Result<(), OpError> {
+        let mut again = self.ranked();
+        let predicted = |at: usize| self.contenders[at].prediction.seconds;
+        let most = again.first().map_or(0.0, |&best| ALIKE * predicted(best));
+        again.retain(|&at| at != 0 && !self.holds(at) && predicted(at) <= most);
         for at in again.into_iter().take(CHANCES) {
-            if self.spent() > 0.9 {
+            if self.spent() > share {
                 break;
             }
-            let before = self.score(at);
+            let before = self.score(at).unwrap_or(f64::INFINITY);
             self.try_out(at)?;
-            if let (Some(trial), Some(before)) = (&mut self.contenders[at].trial, before) {
+            if let Some(trial) = &mut self.contenders[at].trial {
                 trial.score = trial.score.min(before);
             }
         }
@@ -186,8 +188,11 @@ impl Contest<'_> {
         };
         let once = self.time(&trial, &tensor)?;
         trial.batch = (BATCH / once.max(1e-7)).clamp(1.0, 10_000.0) as u32;
-        let enough = (TRIAL / once.max(BATCH)).clamp(TRIAL_ROUNDS.0, TRIAL_ROUNDS.1) as usize;
-        let rounds = if once > 0.25 { 2 } else { enough };
+        let fit = (TRIAL / once.max(BATCH)) as usize;
+        let rounds = match once > LONG {
+            true => TRIAL_ROUNDS_LONG,
+            false => fit.clamp(TRIAL_ROUNDS.0, TRIAL_ROUNDS.1),
+        };
         let (mut best, mut other) = (once, f64::INFINITY);
         let reference = self.ranked().into_iter().find(|&at| self.holds(at));
         for _ in 0..rounds {

@@ -302,8 +302,8 @@ fn halves_are_converted_as_the_reference_does() {
 }
 
 #[test]
-fn rows_whose_sums_go_to_named_places() {
-    // The last begin with a row, and read from a number, that is not the first.
+fn rows_are_summed_wherever_they_and_their_sums_stand() {
+    // Those of the last begin with row 3 of `pos`, and read from number 3 of `x` on.
     let cases = [(true, true, 0), (false, true, 0), (false, false, 0), (false, false, 3)];
     for (strict, named, skipped) in cases {
         let mut b = Builder::new("fibres");

@@ -254,7 +254,8 @@ unsafe fn kind<S: Summed, P: Index, I: Index>(
 ) -> Kind {
     // SAFETY: as said above.
     unsafe {
-        // From the first entry of all on: rows before these may have been those of another call.
+        // Counted from the first entry of all: where these are the rows of one call of many, a processor
+        // sees the others in between, and learns none.
         let bytes = size_of::<S::Lane>() + size_of::<I>();
         let close = (*pos.offset(hi)).get().saturating_mul(bytes as isize) <= CLOSE;
         if close && hi - lo <= LEARNT {
