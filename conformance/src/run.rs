@@ -97,6 +97,8 @@ pub fn run(options: &Options, progress: &(dyn Fn(usize, usize) + Sync)) -> Repor
     let total = jobs.len();
     let made: Vec<Vec<Case>> = jobs
         .into_par_iter()
+        // Portions of work differ, and those that take long are neighbours.
+        .with_max_len(1)
         .map(|job| {
             let cases = job();
             progress(done.fetch_add(1, Ordering::Relaxed) + 1, total);

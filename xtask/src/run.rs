@@ -2,6 +2,7 @@
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
+use std::time::Instant;
 
 /// The root of the workspace.
 pub(crate) fn root() -> PathBuf {
@@ -23,11 +24,13 @@ pub(crate) fn cargo_in(
     let shown = format!("cargo {}", args.join(" "));
     println!("== {shown}");
     let cargo = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
+    let start = Instant::now();
     let status = Command::new(cargo)
         .args(args)
         .envs(variables.iter().copied())
         .current_dir(folder)
         .status()
         .map_err(|e| format!("`{shown}` did not start: {e}"))?;
+    println!("== {:.0} s", start.elapsed().as_secs_f64());
     if status.success() { Ok(()) } else { Err(format!("`{shown}` failed ({status})")) }
 }

@@ -1,15 +1,15 @@
 //! Nobody but its own crate knows a level type: the workspace builds without each of them.
 
-use std::fs;
-use std::path::Path;
+use std::path::{Path, PathBuf};
+use std::{fs, io};
 
 use crate::run;
 
 /// The crates that link the standard level types.
 const LINKING: [&str; 2] = ["ust", "ust-macros"];
 
-/// Copies the workspace, takes one level crate out of it and out of what links it, and builds the
-/// rest; for one level crate, or for each.
+/// Copies the workspace, and for one level crate or for each, takes it out of the copy and checks that
+/// the rest builds.
 pub(crate) fn check(only: Option<&str>) -> Result<(), String> {
     let root = run::root();
     let mut levels = Vec::new();
@@ -25,24 +25,75 @@ pub(crate) fn check(only: Option<&str>) -> Result<(), String> {
         levels.retain(|level| level == only);
     }
     let copy = tempfile::tempdir().map_err(|e| e.to_string())?;
-    // One target folder for all: only what depends on the facade is built again.
-    let target = root.join("target").join("without");
+    let workspace =
+        Copy::new(&root, copy.path()).map_err(|e| format!("copying the workspace: {e}"))?;
+    // The crates of others are those that are built already.
+    let target = std::env::var_os("CARGO_TARGET_DIR").map_or(root.join("target"), PathBuf::from);
+    let target = target.to_string_lossy();
     for level in levels {
         println!("== without levels/{level}");
-        let folder = copy.path().join(&level);
-        copy_sources(&root, &folder).map_err(|e| format!("copying the workspace: {e}"))?;
-        remove(&folder, &level).map_err(|e| format!("removing levels/{level}: {e}"))?;
-        let target = target.to_string_lossy();
+        workspace.take_out(&level).map_err(|e| format!("taking out levels/{level}: {e}"))?;
         run::cargo_in(
-            &folder,
+            &workspace.root,
             &["check", "--workspace", "--quiet", "--offline"],
             &[("CARGO_TARGET_DIR", &target)],
         )?;
+        workspace.put_back(&level).map_err(|e| format!("putting back levels/{level}: {e}"))?;
     }
     Ok(())
 }
 
-fn copy_sources(from: &Path, to: &Path) -> std::io::Result<()> {
+/// A copy of the workspace, the same for all levels: only what depends on them is built again.
+struct Copy {
+    root: PathBuf,
+    /// Where a level crate's folder lies while it is taken out.
+    aside: PathBuf,
+    /// What names level crates: the workspace's manifest, and what [`LINKING`] crates consist of.
+    naming: Vec<(PathBuf, String)>,
+}
+
+impl Copy {
+    fn new(original: &Path, into: &Path) -> io::Result<Self> {
+        let (root, aside) = (into.join("workspace"), into.join("aside"));
+        copy_sources(original, &root)?;
+        let linking = LINKING.map(|name| root.join(name));
+        let files = linking.iter().flat_map(|at| [at.join("Cargo.toml"), at.join("src/lib.rs")]);
+        let naming = std::iter::once(root.join("Cargo.toml"))
+            .chain(files)
+            .map(|file| fs::read_to_string(&file).map(|text| (file, text)))
+            .collect::<io::Result<_>>()?;
+        Ok(Self { root, aside, naming })
+    }
+
+    fn folder(&self, level: &str) -> PathBuf {
+        self.root.join("levels").join(level)
+    }
+
+    /// Removes a level crate: its folder, and the lines that name it.
+    fn take_out(&self, level: &str) -> io::Result<()> {
+        let package = format!("ust-level-{}", level.replace('_', "-"));
+        let names = [
+            format!("\"levels/{level}\""),
+            format!("{package} = "),
+            format!("{package}.workspace"),
+            format!("use {} ", package.replace('-', "_")),
+        ];
+        fs::rename(self.folder(level), &self.aside)?;
+        for (file, text) in &self.naming {
+            let named = |line: &&str| names.iter().any(|name| line.contains(name));
+            let kept: Vec<&str> = text.lines().filter(|line| !named(line)).collect();
+            fs::write(file, kept.join("\n") + "\n")?;
+        }
+        Ok(())
+    }
+
+    fn put_back(&self, level: &str) -> io::Result<()> {
+        fs::rename(&self.aside, self.folder(level))?;
+        self.naming.iter().try_for_each(|(file, text)| fs::write(file, text))
+    }
+}
+
+fn copy_sources(from: &Path, to: &Path) -> io::Result<()> {
     fs::create_dir_all(to)?;
     for entry in fs::read_dir(from)? {
         let entry = entry?;
@@ -57,25 +108,4 @@ fn copy_sources(from: &Path, to: &Path) -> std::io::Result<()> {
         }
     }
     Ok(())
-}
-
-/// Removes a level crate: its folder, its lines in the workspace's manifest, and in [`LINKING`].
-fn remove(root: &Path, level: &str) -> std::io::Result<()> {
-    let package = format!("ust-level-{}", level.replace('_', "-"));
-    let module = package.replace('-', "_");
-    fs::remove_dir_all(root.join("levels").join(level))?;
-    drop_lines(&root.join("Cargo.toml"), |line| {
-        line.contains(&format!("\"levels/{level}\"")) || line.starts_with(&format!("{package} "))
-    })?;
-    for linking in LINKING.map(|name| root.join(name)) {
-        drop_lines(&linking.join("Cargo.toml"), |line| line.starts_with(&format!("{package}.")))?;
-        drop_lines(&linking.join("src/lib.rs"), |line| line.contains(&format!("use {module} ")))?;
-    }
-    Ok(())
-}
-
-fn drop_lines(file: &Path, unwanted: impl Fn(&str) -> bool) -> std::io::Result<()> {
-    let text = fs::read_to_string(file)?;
-    let kept: Vec<&str> = text.lines().filter(|line| !unwanted(line)).collect();
-    fs::write(file, kept.join("\n") + "\n")
 }
