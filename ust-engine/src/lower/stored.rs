@@ -25,8 +25,9 @@ pub(crate) fn stored(tensor: &Tensor, wanted: &[Wanted]) -> Vec<Option<IndexColu
 
 /// The coordinates at a level of all entries.
 fn column(tensor: &Tensor, level: usize, kind: IndexKind) -> Option<IndexColumn> {
-    let arrays = Arrays::of(tensor, level);
-    if let Some(crd) = arrays.crd.filter(|_| single(tensor.format(), level + 1)) {
+    if single(tensor.format(), level + 1)
+        && let Some(crd) = Arrays::of(tensor, level).crd
+    {
         return match (&tensor.levels()[level].0[crd], kind) {
             (IndexArray::U32(words), IndexKind::U32) => Some(words.clone().into()),
             (IndexArray::I32(words), IndexKind::I32) => Some(words.clone().into()),
