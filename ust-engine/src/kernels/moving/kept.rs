@@ -50,9 +50,14 @@ fn kept_at<I: Place, T: Element + Zeroable>(values: &[T], fill: T) -> Kept<T>
 where
     IndexArray: From<Buffer<I>>,
 {
-    let each = values.len().div_ceil(threads(values.len())).next_multiple_of(WORD);
-    let parts = values.par_chunks(each.max(1)).enumerate();
-    let parts: Vec<Found<I, T>> = parts.map(|(n, part)| Found::of(part, n * each, fill)).collect();
+    let each = values.len().div_ceil(threads(values.len())).next_multiple_of(WORD).max(1);
+    let count = values.len().div_ceil(each);
+    // What the others find is brought to the first, which has room for all.
+    let parts = values
+        .par_chunks(each)
+        .enumerate()
+        .map(|(n, part)| Found::of(part, n * each, fill, if n == 0 { count } else { 1 }));
+    let parts: Vec<Found<I, T>> = parts.collect();
     let counts: Vec<usize> = parts.iter().map(|part| part.count).collect();
     let (places, values): (Vec<_>, Vec<_>) =
         parts.into_iter().map(|part| (part.places, part.values)).unzip();
@@ -70,8 +75,9 @@ struct Found<I: Plain, T: Plain> {
 }
 
 impl<I: Place, T: Element + Zeroable> Found<I, T> {
-    /// In some values, the first of which stands at `first`.
-    fn of(part: &[T], first: usize, fill: T) -> Self {
+    /// In some values, the first of which stands at `first`; with room for what is found in so many
+    /// times as much.
+    fn of(part: &[T], first: usize, fill: T, times: usize) -> Self {
         let mut found =
             Self { places: GrowBuffer::default(), values: GrowBuffer::default(), count: 0 };
         #[cfg(target_arch = "x86_64")]
@@ -80,26 +86,26 @@ impl<I: Place, T: Element + Zeroable> Found<I, T> {
             fn wide<I: Place, T: Element + Zeroable>(
                 found: &mut Found<I, T>,
                 part: &[T],
-                first: usize,
+                (first, times): (usize, usize),
                 fill: T,
             ) {
-                found.find(part, first, fill);
+                found.find(part, (first, times), fill);
             }
             // SAFETY: this processor has what the function was compiled for.
-            unsafe { wide(&mut found, part, first, fill) };
+            unsafe { wide(&mut found, part, (first, times), fill) };
             return found;
         }
-        found.find(part, first, fill);
+        found.find(part, (first, times), fill);
         found
     }
 
     #[inline(always)]
-    fn find(&mut self, part: &[T], first: usize, fill: T) {
+    fn find(&mut self, part: &[T], (first, times): (usize, usize), fill: T) {
         // About as many as a look at some of them tells.
         let apart = (part.len() / WORD / SAMPLES).max(1);
         let seen = part.chunks(WORD).step_by(apart).map(|word| differing(word, fill).count_ones());
         let about = seen.map(|count| count as usize).sum::<usize>() * apart;
-        self.reserve((about + about / 16).min(part.len()));
+        self.reserve(times * (about + about / 16).min(part.len()));
         for (number, block) in part.chunks(BLOCK).enumerate() {
             let all = self.count + block.len();
             self.reserve(all);
