@@ -20,8 +20,11 @@ use super::text::{Fault, Line, Lines};
 use super::tokens::Tokens;
 use crate::kernels::text::{Instructions, Reading, with_best};
 
-/// Bytes of a chunk.
-const CHUNK: usize = 1 << 20;
+/// Bytes of a chunk, at least: they take some times as long to read as a thread to wake up.
+const CHUNK: usize = 1 << 16;
+/// Most bytes of a chunk, and how many chunks there are to be where those are enough.
+const LARGE: usize = 1 << 20;
+const CHUNKS: usize = 64;
 
 /// The part of a text that holds the entries, one a line.
 pub(super) struct Body<'a> {
@@ -341,12 +344,13 @@ fn parts<'a, T>(slice: &'a mut [T], lengths: &'a [usize]) -> impl Iterator<Item 
     })
 }
 
-/// Chunks of about [`CHUNK`] bytes that end at line ends.
+/// Chunks, of [`CHUNK`] bytes or more, that end at line ends.
 fn cut(text: &[u8], start: usize) -> Vec<Range<usize>> {
+    let bytes = (text.len() / CHUNKS).clamp(CHUNK, LARGE);
     let mut chunks = Vec::new();
     let mut at = start;
     while at < text.len() {
-        let least = (at + CHUNK).min(text.len());
+        let least = (at + bytes).min(text.len());
         let end =
             text[least..].iter().position(|&b| b == b'\n').map_or(text.len(), |n| least + n + 1);
         chunks.push(at..end);

@@ -2,7 +2,7 @@
 
 use ust_level_api::{Dtype, IndexKind};
 
-use super::look::{BLOCKS_AHEAD, in_blocks};
+use super::look::{BLOCKS_AHEAD, in_blocks, uneven};
 use crate::kernels::vector::{Index, Real, ask, prefetch};
 
 macro_rules! addresses {
@@ -46,11 +46,99 @@ unsafe extern "C" fn spread<T: Real, I: Index>(
 ) {
     // SAFETY: as said above.
     unsafe {
-        let each =
-            if in_blocks(pos, crd, lo, hi) { each::<true, T, I> } else { each::<false, T, I> };
-        each(pos, crd, a, x, out, lo, hi, places);
+        let way = if in_blocks(pos, crd, lo, hi) {
+            each::<true, T, I>
+        } else if surprising(pos, lo, hi) {
+            laid_out::<T, I>
+        } else {
+            each::<false, T, I>
+        };
+        way(pos, crd, a, x, out, lo, hi, places);
     }
 }
+
+/// Entries of a row, on the average, after which it matters little that a processor did not foretell
+/// its end.
+const SHORT: isize = 8;
+
+/// Rows whose ends the best processor foretells once it has seen them some times.
+const FORETOLD: isize = 25_000;
+
+/// Whether rows are short, and no processor foretells where they end.
+///
+/// SAFETY: `pos` is valid for reads at `lo..=hi`, and ascending there.
+unsafe fn surprising<I: Index>(pos: *const I, lo: isize, hi: isize) -> bool {
+    // SAFETY: as said above.
+    unsafe {
+        let entries = (*pos.offset(hi)).get().saturating_sub((*pos.offset(lo)).get());
+        let rows = hi - lo;
+        rows > FORETOLD && entries / SHORT < rows && uneven(pos, lo, hi)
+    }
+}
+
+/// Numbers that are laid out at a time.
+const LAID: usize = 1024;
+
+/// As [`spread`]; the number of each entry is laid out before, so that no branch waits for the end of a
+/// short row.
+#[inline(always)]
+#[allow(clippy::too_many_arguments)]
+unsafe fn laid_out<T: Real, I: Index>(
+    pos: *const I,
+    crd: *const I,
+    a: *const T,
+    x: *const T,
+    out: *mut T,
+    lo: isize,
+    hi: isize,
+    places: *const I,
+) {
+    let mut factors = [T::ZERO; LAID + EIGHT];
+    let laid = factors.as_mut_ptr();
+    // SAFETY: as said above. Of the entries before the last, `row` is the one to which the next belongs, or
+    // an empty one before. What is laid out begins less than `LAID` behind the first, eight each time.
+    unsafe {
+        let (mut p, last) = ((*pos.offset(lo)).get(), (*pos.offset(hi)).get());
+        let mut row = lo;
+        while p < last {
+            let stop = last.min(p + LAID as isize);
+            let mut at = p;
+            while at < stop {
+                let place = if places.is_null() { row } else { (*places.offset(row)).get() };
+                let factor = *x.offset(place);
+                let row_end = (*pos.offset(row + 1)).get();
+                let end = row_end.min(stop);
+                // Those too many are overwritten by the next row's.
+                laid.offset(at - p).cast::<[T; EIGHT]>().write([factor; EIGHT]);
+                while end - at > EIGHT as isize {
+                    at += EIGHT as isize;
+                    laid.offset(at - p).cast::<[T; EIGHT]>().write([factor; EIGHT]);
+                }
+                at = end;
+                row += isize::from(row_end <= stop);
+            }
+            let add = |at: isize| {
+                let to = out.offset((*crd.offset(at)).get());
+                *to = *to + *a.offset(at) * *laid.offset(at - p);
+            };
+            let mut at = p;
+            while at < stop {
+                ask(a.wrapping_offset(at));
+                ask(crd.wrapping_offset(at));
+                let end = stop.min(at + EIGHT as isize);
+                match end - at == EIGHT as isize {
+                    true => (0..EIGHT as isize).for_each(|k| add(at + k)),
+                    false => (at..end).for_each(add),
+                }
+                at = end;
+            }
+            p = stop;
+        }
+    }
+}
+
+/// Entries handled together.
+const EIGHT: usize = 8;
 
 /// As [`spread`]; four entries at a time where those lie beside each other as a rule: `RUNS`.
 ///
@@ -153,6 +241,87 @@ unsafe extern "C" fn entries<T: Real, I: Index>(
                 p += 1;
             }
             *out.offset(row) = sum;
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    type Way = unsafe fn(
+        *const u32,
+        *const u32,
+        *const f64,
+        *const f64,
+        *mut f64,
+        isize,
+        isize,
+        *const u32,
+    );
+
+    #[test]
+    fn products_are_added_in_order_whatever_the_rows() {
+        let mut state = 5_u64;
+        let mut next = move |below: u64| {
+            state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
+            (state >> 33) % below
+        };
+        let rows = FORETOLD as usize + 100;
+        for (short, long) in [(0, 0), (1, 0), (6, 0), (12, 0), (4, 9), (4, 3000)] {
+            let mut pos = vec![7_u32];
+            for row in 0..rows {
+                let length = if row % 1000 == 999 { long } else { 0 } + next(short + 1);
+                pos.push(pos[row] + length as u32);
+            }
+            let n = pos[rows] as usize;
+            let crd: Vec<u32> = (0..n).map(|_| next(500) as u32).collect();
+            let a: Vec<f64> = (0..n).map(|_| next(1000) as f64 / 7.0).collect();
+            let x: Vec<f64> = (0..rows).map(|_| next(1000) as f64 / 3.0).collect();
+            let places: Vec<u32> = (0..rows).map(|_| next(rows as u64) as u32).collect();
+            let ways: [Way; 4] = [
+                each::<false, f64, u32>,
+                each::<true, f64, u32>,
+                laid_out::<f64, u32>,
+                // SAFETY: the caller's word is passed on.
+                |pos, crd, a, x, out, lo, hi, places| unsafe {
+                    spread(pos, crd, a, x, out, lo, hi, places);
+                },
+            ];
+            for (lo, hi) in [(0, rows), (17, rows - 5), (20, 20)] {
+                for places in [None, Some(&places)] {
+                    let mut expected = vec![0.5; 500];
+                    for row in lo..hi {
+                        let factor = x[places.map_or(row, |places| places[row] as usize)];
+                        for p in pos[row] as usize..pos[row + 1] as usize {
+                            expected[crd[p] as usize] += a[p] * factor;
+                        }
+                    }
+                    let places = places.map_or(std::ptr::null(), |places| places.as_ptr());
+                    for (number, way) in ways.iter().enumerate() {
+                        let mut out = vec![0.5; 500];
+                        let (lo, hi) = (lo as isize, hi as isize);
+                        // SAFETY: `pos` ascends to the number of entries, and coordinates and places are
+                        // below the lengths of what they lead to.
+                        unsafe {
+                            way(
+                                pos.as_ptr(),
+                                crd.as_ptr(),
+                                a.as_ptr(),
+                                x.as_ptr(),
+                                out.as_mut_ptr(),
+                                lo,
+                                hi,
+                                places,
+                            );
+                        }
+                        assert!(
+                            out == expected,
+                            "way {number}, rows {lo}..{hi} of {short}, {long}"
+                        );
+                    }
+                }
+            }
         }
     }
 }
