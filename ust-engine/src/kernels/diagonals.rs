@@ -3,7 +3,7 @@
 use std::array::from_fn;
 use std::ops::Range;
 
-use super::vector::{Level, Number, Vector, ask, level};
+use super::vector::{Level, Number, Vector, ask_second, level};
 
 /// By which dimension the numbers of a diagonal are stored.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -153,7 +153,7 @@ unsafe fn segment<V: Vector, const N: usize>(parts: [Pair<'_, V::Lane>; N], y: &
         while k + V::N <= n {
             let mut sum = V::load(y.add(k));
             for (a, x) in parts {
-                ask(a.add(k));
+                ask_second(a.add(k));
                 sum = sum.plus::<true>(V::load(a.add(k)), V::load(x.add(k)));
             }
             sum.store(y.add(k));

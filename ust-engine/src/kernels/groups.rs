@@ -6,7 +6,7 @@ use std::array::from_fn;
 use std::fmt::Debug;
 use std::ops::{Add, Mul, Range};
 
-use super::vector::{AHEAD, ask, prefetch};
+use super::vector::{AHEAD, ask_second, prefetch};
 
 /// Bytes of `x` that stay in the closest cache while values pass by.
 const CLOSE: usize = 24 << 10;
@@ -315,7 +315,7 @@ impl<T: Number, C: Coordinates> Groups<'_, T, C> {
                         let p = first + 2 * group;
                         let crd = self.crd.as_ptr().add(p / C::HELD);
                         let values = self.values.as_ptr().add(p);
-                        ask(values);
+                        ask_second(values);
                         prefetch(crd.wrapping_add(AHEAD / size_of::<T>() / C::HELD));
                         sums[half] = T::plus(sums[half], crd, values, x);
                     }

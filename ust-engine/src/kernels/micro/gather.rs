@@ -6,7 +6,9 @@ use super::Loop;
 use super::look::{BLOCKS_AHEAD, far, in_blocks, uneven};
 #[cfg(target_arch = "x86_64")]
 use crate::kernels::vector::Gather;
-use crate::kernels::vector::{Four, Index, Real, Two, Vector, ask, prefetch};
+use crate::kernels::vector::{
+    FIRST, Four, Index, NOTHING, Real, SECOND, Two, Vector, ask_so, prefetch,
+};
 
 /// How a row is summed.
 trait Summed {
@@ -23,8 +25,8 @@ trait Summed {
     const KINDS: bool = false;
 
     /// `a`, `crd` valid for `room` reads, as many as `n` or more; `x` for a read at each `crd[p]`.
-    /// What lies ahead is asked for where `ASK`; the caller has done so for the first entries.
-    unsafe fn row<const ASK: bool, I: Index>(
+    /// What lies ahead is asked for as `ASK` says; the caller has done so for the first entries.
+    unsafe fn row<const ASK: u8, I: Index>(
         a: *const Self::Lane,
         crd: *const I,
         x: *const Self::Lane,
@@ -59,7 +61,7 @@ impl<T: Real> Summed for InOrder<T> {
     type Uneven = Self;
 
     #[inline(always)]
-    unsafe fn row<const ASK: bool, I: Index>(
+    unsafe fn row<const ASK: u8, I: Index>(
         a: *const T,
         crd: *const I,
         x: *const T,
@@ -83,7 +85,7 @@ impl<V: Vector, const ROWS: u8> Summed for ByFours<V, ROWS> {
     /// many there are: what belongs to the next row is read, and left out. So it is with the rest of a
     /// longer one.
     #[inline(always)]
-    unsafe fn row<const ASK: bool, I: Index>(
+    unsafe fn row<const ASK: u8, I: Index>(
         a: *const V::Lane,
         crd: *const I,
         x: *const V::Lane,
@@ -96,7 +98,7 @@ impl<V: Vector, const ROWS: u8> Summed for ByFours<V, ROWS> {
                 if ROWS != BLOCKS {
                     return sum.plus_products(a.add(p), crd.add(p), x);
                 }
-                if ASK && p + BLOCKS_AHEAD < room {
+                if ASK != NOTHING && p + BLOCKS_AHEAD < room {
                     prefetch(x.wrapping_offset((*crd.add(p + BLOCKS_AHEAD)).get()));
                 }
                 match I::follow(crd.add(p)) {
@@ -116,9 +118,7 @@ impl<V: Vector, const ROWS: u8> Summed for ByFours<V, ROWS> {
             if n >= 8 || ROWS == BLOCKS {
                 let mut sums = [V::Four::zero(); 2];
                 while p + 8 <= n {
-                    if ASK {
-                        ask_behind(a, crd, p);
-                    }
+                    ask_behind::<ASK, _, _>(a, crd, p);
                     for (k, sum) in sums.iter_mut().enumerate() {
                         *sum = four(*sum, p + 4 * k);
                     }
@@ -165,7 +165,7 @@ impl<T: Gather> Summed for ByEights<T> {
     /// The last few are summed without a branch that depends on how many there are: what is behind them is
     /// not read.
     #[inline(always)]
-    unsafe fn row<const ASK: bool, I: Index>(
+    unsafe fn row<const ASK: u8, I: Index>(
         a: *const T,
         crd: *const I,
         x: *const T,
@@ -177,9 +177,7 @@ impl<T: Gather> Summed for ByEights<T> {
             let mut sum = T::zeros();
             let mut p = 0;
             while p + 8 <= n {
-                if ASK {
-                    ask_behind(a, crd, p);
-                }
+                ask_behind::<ASK, _, _>(a, crd, p);
                 sum = T::plus_products(sum, a.add(p), crd.add(p), x, u8::MAX);
                 p += 8;
             }
@@ -199,7 +197,7 @@ impl<V: Vector<Lane: Gather>> Summed for ByFoursOrEights<V> {
     const KINDS: bool = true;
 
     #[inline(always)]
-    unsafe fn row<const ASK: bool, I: Index>(
+    unsafe fn row<const ASK: u8, I: Index>(
         a: *const V::Lane,
         crd: *const I,
         x: *const V::Lane,
@@ -214,9 +212,9 @@ impl<V: Vector<Lane: Gather>> Summed for ByFoursOrEights<V> {
 /// Asks for the lines that follow the eight entries from `p` on; for some of them twice, which costs
 /// less than to tell which.
 #[inline(always)]
-fn ask_behind<T, I>(a: *const T, crd: *const I, p: usize) {
-    ask(a.wrapping_add(p + 8));
-    ask(crd.wrapping_add(p + 8));
+fn ask_behind<const ASK: u8, T, I>(a: *const T, crd: *const I, p: usize) {
+    ask_so::<ASK, _>(a.wrapping_add(p + 8));
+    ask_so::<ASK, _>(crd.wrapping_add(p + 8));
 }
 
 /// One row. `a`, `crd` valid for `n` reads, `x` for a read at each `crd[p]`.
@@ -227,10 +225,10 @@ unsafe fn gather_dot<S: Summed, I: Index>(
     x: *const S::Lane,
     n: usize,
 ) -> S::Lane {
-    ask(a);
-    ask(crd);
+    ask_so::<FIRST, _>(a);
+    ask_so::<FIRST, _>(crd);
     // SAFETY: as said above.
-    unsafe { S::row::<true, I>(a, crd, x, n, n) }
+    unsafe { S::row::<FIRST, I>(a, crd, x, n, n) }
 }
 
 /// Kinds of rows, which one way or another suits.
@@ -240,6 +238,8 @@ enum Kind {
     Blocks,
     Far,
     Uneven,
+    /// Uneven ones of many entries.
+    Long,
     Plain,
 }
 
@@ -265,7 +265,8 @@ unsafe fn kind<S: Summed, P: Index, I: Index>(
         } else if S::APART && far::<P, I>(pos, crd, size_of::<S::Lane>(), lo, hi) {
             Kind::Far
         } else if S::KINDS && uneven(pos, lo, hi) {
-            Kind::Uneven
+            let entries = (*pos.offset(hi)).get().saturating_sub((*pos.offset(lo)).get());
+            if entries / LONG >= hi - lo { Kind::Long } else { Kind::Uneven }
         } else if close {
             Kind::Close
         } else {
@@ -274,6 +275,8 @@ unsafe fn kind<S: Summed, P: Index, I: Index>(
     }
 }
 
+/// Entries of a row, on the average, from which it is read like a stream.
+const LONG: isize = 24;
 /// Bytes of entries that the second cache holds: they are not asked for.
 const CLOSE: isize = 512 << 10;
 /// Rows whose lengths a processor that has seen them some times foretells.
@@ -282,7 +285,7 @@ const LEARNT: isize = 1 << 13;
 /// What becomes of the sum of each row is `put`'s. `pos` valid for reads at `lo..=hi`, and ascending there,
 /// `a` and `crd` for reads at `pos[lo]..pos[hi]`, `x` for a read at each `crd[p]`.
 #[inline(always)]
-unsafe fn each<S: Summed, const ASK: bool, P: Index, I: Index>(
+unsafe fn each<S: Summed, const ASK: u8, P: Index, I: Index>(
     pos: *const P,
     crd: *const I,
     a: *const S::Lane,
@@ -300,10 +303,8 @@ unsafe fn each<S: Summed, const ASK: bool, P: Index, I: Index>(
             let n = end.saturating_sub(begin).max(0) as usize;
             let room = last.saturating_sub(begin).max(0) as usize;
             let (a, crd) = (a.offset(begin), crd.offset(begin));
-            if ASK {
-                ask(a);
-                ask(crd);
-            }
+            ask_so::<ASK, _>(a);
+            ask_so::<ASK, _>(crd);
             put(i, S::row::<ASK, I>(a, crd, x, n, room));
             begin = end;
         }
@@ -380,15 +381,18 @@ macro_rules! kernels {
                 // SAFETY: as said above.
                 unsafe {
                     match kind::<S, P, I>(pos, crd, lo, hi) {
-                        Kind::Close => part::<S, false, P, I>(pos, crd, a, x, out, lo, hi, places),
+                        Kind::Close => part::<S, NOTHING, P, I>(pos, crd, a, x, out, lo, hi, places),
                         Kind::Blocks => {
-                            part::<S::Blocks, true, P, I>(pos, crd, a, x, out, lo, hi, places)
+                            part::<S::Blocks, FIRST, P, I>(pos, crd, a, x, out, lo, hi, places)
                         }
-                        Kind::Far => part::<S::Far, true, P, I>(pos, crd, a, x, out, lo, hi, places),
+                        Kind::Far => part::<S::Far, FIRST, P, I>(pos, crd, a, x, out, lo, hi, places),
                         Kind::Uneven => {
-                            part::<S::Uneven, true, P, I>(pos, crd, a, x, out, lo, hi, places)
+                            part::<S::Uneven, FIRST, P, I>(pos, crd, a, x, out, lo, hi, places)
                         }
-                        Kind::Plain => part::<S, true, P, I>(pos, crd, a, x, out, lo, hi, places),
+                        Kind::Long => {
+                            part::<S::Uneven, SECOND, P, I>(pos, crd, a, x, out, lo, hi, places)
+                        }
+                        Kind::Plain => part::<S, SECOND, P, I>(pos, crd, a, x, out, lo, hi, places),
                     }
                 }
             }
@@ -398,7 +402,7 @@ macro_rules! kernels {
             $(#[target_feature(enable = $features)])?
             #[inline(never)]
             #[allow(clippy::too_many_arguments)]
-            unsafe extern "C" fn part<S: Summed, const ASK: bool, P: Index, I: Index>(
+            unsafe extern "C" fn part<S: Summed, const ASK: u8, P: Index, I: Index>(
                 pos: *const P,
                 crd: *const I,
                 a: *const S::Lane,

@@ -3,7 +3,7 @@
 use ust_level_api::{Dtype, IndexKind};
 
 use super::look::{BLOCKS_AHEAD, in_blocks, uneven};
-use crate::kernels::vector::{Index, Real, ask, prefetch};
+use crate::kernels::vector::{Index, Real, ask, ask_second, prefetch};
 
 macro_rules! addresses {
     ($name:ident, $kernel:ident) => {
@@ -123,8 +123,8 @@ unsafe fn laid_out<T: Real, I: Index>(
             };
             let mut at = p;
             while at < stop {
-                ask(a.wrapping_offset(at));
-                ask(crd.wrapping_offset(at));
+                ask_second(a.wrapping_offset(at));
+                ask_second(crd.wrapping_offset(at));
                 let end = stop.min(at + EIGHT as isize);
                 match end - at == EIGHT as isize {
                     true => (0..EIGHT as isize).for_each(|k| add(at + k)),
@@ -155,6 +155,10 @@ unsafe fn each<const RUNS: bool, T: Real, I: Index>(
     hi: isize,
     places: *const I,
 ) {
+    let ask_row = |a: *const T, crd: *const I| match RUNS {
+        true => (ask(a), ask(crd)),
+        false => (ask_second(a), ask_second(crd)),
+    };
     // SAFETY: as said above; what is asked for need not be valid.
     unsafe {
         let mut p = (*pos.offset(lo)).get();
@@ -177,8 +181,7 @@ unsafe fn each<const RUNS: bool, T: Real, I: Index>(
                 to.write(std::array::from_fn(|k| own[k] + a[k] * factor));
             };
             while p + 8 <= end {
-                ask(a.wrapping_offset(p));
-                ask(crd.wrapping_offset(p));
+                ask_row(a.wrapping_offset(p), crd.wrapping_offset(p));
                 if !RUNS {
                     for k in 0..8 {
                         add(p + k);
@@ -197,8 +200,7 @@ unsafe fn each<const RUNS: bool, T: Real, I: Index>(
                 four(p);
                 p += 4;
             }
-            ask(a.wrapping_offset(p));
-            ask(crd.wrapping_offset(p));
+            ask_row(a.wrapping_offset(p), crd.wrapping_offset(p));
             while p < end {
                 add(p);
                 p += 1;

@@ -437,3 +437,34 @@ pub(super) const AHEAD: usize = 4096;
 pub(super) fn ask<T>(from: *const T) {
     prefetch(from.wrapping_byte_add(AHEAD));
 }
+
+/// As [`ask`], into the second cache: where nothing else keeps the machine waiting, more of it is under
+/// way at a time.
+#[inline(always)]
+pub(super) fn ask_second<T>(from: *const T) {
+    let address = from.wrapping_byte_add(AHEAD);
+    #[cfg(target_arch = "x86_64")]
+    // SAFETY: a prefetch never faults.
+    unsafe {
+        use std::arch::x86_64::{_MM_HINT_T1, _mm_prefetch};
+        _mm_prefetch::<_MM_HINT_T1>(address.cast());
+    }
+    #[cfg(not(target_arch = "x86_64"))]
+    let _ = address;
+}
+
+/// What is asked for ahead of its use: nothing; or what is read in order, [at once](ask) or
+/// [into the second cache](ask_second).
+pub(super) const NOTHING: u8 = 0;
+pub(super) const FIRST: u8 = 1;
+pub(super) const SECOND: u8 = 2;
+
+/// Asks so.
+#[inline(always)]
+pub(super) fn ask_so<const ASK: u8, T>(from: *const T) {
+    match ASK {
+        NOTHING => {}
+        FIRST => ask(from),
+        _ => ask_second(from),
+    }
+}
