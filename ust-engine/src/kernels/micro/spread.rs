@@ -95,8 +95,8 @@ unsafe fn laid_out<T: Real, I: Index>(
 ) {
     let mut factors = [T::ZERO; LAID + EIGHT];
     let laid = factors.as_mut_ptr();
-    // SAFETY: as said above. Of the entries before the last, `row` is the one to which the next belongs, or
-    // an empty one before. What is laid out begins less than `LAID` behind the first, eight each time.
+    // SAFETY: as said above. As long as entries are left, `row` is the one that the next of them belongs to,
+    // or an empty one before that. Eight numbers are laid out at a time, less than `LAID` behind the first.
     unsafe {
         let (mut p, last) = ((*pos.offset(lo)).get(), (*pos.offset(hi)).get());
         let mut row = lo;
@@ -299,7 +299,7 @@ mod tests {
                             expected[crd[p] as usize] += a[p] * factor;
                         }
                     }
-                    let places = places.map_or(std::ptr::null(), |places| places.as_ptr());
+                    let places = places.map_or(std::ptr::null(), Vec::as_ptr);
                     for (number, way) in ways.iter().enumerate() {
                         let mut out = vec![0.5; 500];
                         let (lo, hi) = (lo as isize, hi as isize);
