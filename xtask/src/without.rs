@@ -24,11 +24,12 @@ pub(crate) fn check(only: Option<&str>) -> Result<(), String> {
         }
         levels.retain(|level| level == only);
     }
-    let copy = tempfile::tempdir().map_err(|e| e.to_string())?;
-    let workspace =
-        Copy::new(&root, copy.path()).map_err(|e| format!("copying the workspace: {e}"))?;
     // The crates of others are those that are built already.
-    let target = std::env::var_os("CARGO_TARGET_DIR").map_or(root.join("target"), PathBuf::from);
+    let target = std::env::var_os("CARGO_TARGET_DIR").map_or("target".into(), PathBuf::from);
+    let target = root.join(target);
+    // Always at the same place: what is built replaces what was built there before.
+    let workspace = Copy::new(&root, &target.join("without"))
+        .map_err(|e| format!("copying the workspace: {e}"))?;
     let target = target.to_string_lossy();
     for level in levels {
         println!("== without levels/{level}");
@@ -55,6 +56,9 @@ struct Copy {
 impl Copy {
     fn new(original: &Path, into: &Path) -> io::Result<Self> {
         let (root, aside) = (into.join("workspace"), into.join("aside"));
+        if into.exists() {
+            fs::remove_dir_all(into)?;
+        }
         copy_sources(original, &root)?;
         let linking = LINKING.map(|name| root.join(name));
         let files = linking.iter().flat_map(|at| [at.join("Cargo.toml"), at.join("src/lib.rs")]);

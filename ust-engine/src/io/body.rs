@@ -344,7 +344,7 @@ fn parts<'a, T>(slice: &'a mut [T], lengths: &'a [usize]) -> impl Iterator<Item 
     })
 }
 
-/// Chunks, of [`CHUNK`] bytes or more, that end at line ends.
+/// Chunks, of [`CHUNK`] bytes or more and little more than [`LARGE`], that end at line ends.
 fn cut(text: &[u8], start: usize) -> Vec<Range<usize>> {
     let bytes = (text.len() / CHUNKS).clamp(CHUNK, LARGE);
     let mut chunks = Vec::new();

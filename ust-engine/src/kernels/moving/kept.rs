@@ -86,21 +86,22 @@ impl<I: Place, T: Element + Zeroable> Found<I, T> {
             fn wide<I: Place, T: Element + Zeroable>(
                 found: &mut Found<I, T>,
                 part: &[T],
-                (first, times): (usize, usize),
+                first: usize,
                 fill: T,
+                times: usize,
             ) {
-                found.find(part, (first, times), fill);
+                found.find(part, first, fill, times);
             }
             // SAFETY: this processor has what the function was compiled for.
-            unsafe { wide(&mut found, part, (first, times), fill) };
+            unsafe { wide(&mut found, part, first, fill, times) };
             return found;
         }
-        found.find(part, (first, times), fill);
+        found.find(part, first, fill, times);
         found
     }
 
     #[inline(always)]
-    fn find(&mut self, part: &[T], (first, times): (usize, usize), fill: T) {
+    fn find(&mut self, part: &[T], first: usize, fill: T, times: usize) {
         // About as many as a look at some of them tells.
         let apart = (part.len() / WORD / SAMPLES).max(1);
         let seen = part.chunks(WORD).step_by(apart).map(|word| differing(word, fill).count_ones());
