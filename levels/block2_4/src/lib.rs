@@ -134,7 +134,8 @@ impl Structured {
         }
     }
 
-    /// The coordinates of all groups, and the position of each entry. Parallel by groups.
+    /// The coordinates of all groups, and the position of each entry: where all groups are full, its
+    /// number. Parallel by groups.
     fn lay<T: IndexWord>(
         self,
         children: &Segments,
@@ -144,7 +145,8 @@ impl Structured {
         // Groups that are read at a time.
         let step = (BLOCK / n).max(1);
         let mut crd = Buffer::<T>::unspecified(parents * n);
-        let mut places = Buffer::<T>::unspecified(children.crd.len());
+        let full = children.crd.len() == parents * n;
+        let mut places = Buffer::<T>::unspecified(if full { 0 } else { children.crd.len() });
         let mut rest = places.make_mut();
         let mut jobs = Vec::new();
         let chunk = chunk_len(parents);
@@ -152,7 +154,8 @@ impl Structured {
             let first = number * chunk;
             let (lo, hi) =
                 (children.offsets.at(first), children.offsets.at(first + groups.len() / n));
-            let (places, others) = rest.split_at_mut((hi - lo) as usize);
+            let own = if full { 0 } else { (hi - lo) as usize };
+            let (places, others) = rest.split_at_mut(own);
             jobs.push((first, groups, places));
             rest = others;
         }
@@ -171,9 +174,15 @@ impl Structured {
                         if own.len() > n {
                             return Err(self.overfull(first as u64, own));
                         }
-                        let (mine, more) = std::mem::take(&mut places).split_at_mut(own.len());
-                        self.pad(own, first * n, group, mine);
-                        (taken, places) = (others, more);
+                        if full {
+                            let slots = group.iter_mut().zip(own);
+                            slots.for_each(|(slot, &crd)| *slot = T::truncated(crd));
+                        } else {
+                            let (mine, more) = std::mem::take(&mut places).split_at_mut(own.len());
+                            self.pad(own, first * n, group, mine);
+                            places = more;
+                        }
+                        taken = others;
                         first += 1;
                     }
                 }
@@ -182,6 +191,7 @@ impl Structured {
             .collect();
         done.into_iter().collect::<Result<(), _>>()?;
         let position = match &children.child {
+            child if full => child.clone(),
             IndexColumn::Count(_) => T::column(places),
             child => {
                 let most = (0, (parents * n).saturating_sub(1) as i64);
