@@ -335,23 +335,6 @@ fn sixteen(n: &mut [u64; 16]) {
     ordered!(n, 0 1, 2 3, 4 5, 6 7, 8 9, 10 11, 12 13, 14 15);
 }
 
-/// Sorts numbers of which there are mostly few, and mostly in order.
-#[inline]
-pub(crate) fn sort_few(numbers: &mut [u64]) {
-    if numbers.len() > 20 {
-        return numbers.sort_unstable();
-    }
-    for at in 1..numbers.len() {
-        let number = numbers[at];
-        let mut to = at;
-        while to > 0 && numbers[to - 1] > number {
-            numbers[to] = numbers[to - 1];
-            to -= 1;
-        }
-        numbers[to] = number;
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;

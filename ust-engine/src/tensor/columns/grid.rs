@@ -93,17 +93,20 @@ impl Source for Grid {
         of: &mut [u32],
         lookup: &mut Lookup,
     ) -> Result<Piece, Error> {
-        // As most blocks are: to divide takes as long as everything else.
-        let shift = self.size[1].trailing_zeros();
-        Ok(match self.size[1].is_power_of_two() {
-            true => self.piece(at, of, lookup, |crd| (crd >> shift, crd & (self.size[1] - 1))),
-            false => self.piece(at, of, lookup, |crd| (crd / self.size[1], crd % self.size[1])),
+        let &Self { size: [_, width], steps: [_, step], .. } = self;
+        let [shift, step_shift] = [width, step].map(u32::trailing_zeros);
+        // As most blocks are: to divide and to multiply take as long as everything else.
+        Ok(match width.is_power_of_two() && step.is_power_of_two() {
+            true => {
+                self.piece(at, of, lookup, |crd| (crd >> shift, (crd & (width - 1)) << step_shift))
+            }
+            false => self.piece(at, of, lookup, |crd| (crd / width, crd % width * step)),
         })
     }
 }
 
 impl Grid {
-    /// A piece, given how a column's block is found, and its place there.
+    /// A piece, given how a column's block is found, and its place in the block's first row.
     fn piece(
         &self,
         at: usize,
@@ -117,18 +120,17 @@ impl Grid {
         let starts = &self.starts[first..=end];
         let base = starts[0] as usize;
         let crd = &self.crd[base..base + of.len()];
-        let (mut rows, mut columns, mut keys) = (Vec::new(), Vec::new(), Vec::new());
+        let (mut rows, mut columns) = (Vec::new(), Vec::new());
         for (number, starts) in (first / height..).zip(blocks(starts, height)) {
             let place = |row: usize| starts[row] as usize - base;
-            let all = place(0)..place(starts.len() - 1);
-            keys.clear();
-            keys.extend(crd[all.clone()].iter().map(|&crd| split(crd).0));
-            lookup.segment(&keys, &mut of[all], &mut columns);
+            let all = &crd[place(0)..place(starts.len() - 1)];
+            lookup.number(all.iter().map(|&crd| split(crd).0), area, &mut columns);
             rows.resize(columns.len(), number as u32);
             for row in 0..starts.len() - 1 {
-                let entries = place(row)..place(row + 1);
+                let (entries, first) = (place(row)..place(row + 1), row as u32 * steps[0]);
                 for (of, &crd) in of[entries.clone()].iter_mut().zip(&crd[entries]) {
-                    *of = *of * area + row as u32 * steps[0] + split(crd).1 * steps[1];
+                    let (key, column) = split(crd);
+                    *of = lookup.block(key) + first + column;
                 }
             }
         }

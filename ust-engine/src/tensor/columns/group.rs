@@ -7,7 +7,6 @@ use super::Table;
 use super::order::{heads, is_sorted};
 use super::sort::{keyed, picked};
 use crate::format::{Bound, LevelDomain};
-use crate::kernels::moving::rows::sort_few;
 
 /// Keys of this many numbers are looked up in a table, where entries are not far fewer.
 const TABLE: u64 = 1 << 22;
@@ -128,9 +127,6 @@ pub(super) fn lookup_range(domains: &[LevelDomain], n: usize) -> Option<usize> {
     (range <= TABLE.min(4 * n as u64)).then_some(range as usize)
 }
 
-/// Marks a key that no entry has.
-const NONE: u32 = u32::MAX;
-
 /// Blocks of segments, those of each in the order of their keys.
 #[derive(Default)]
 pub(super) struct Found {
@@ -174,30 +170,21 @@ impl Found {
     }
 }
 
-/// A table of keys, by which blocks are found.
+/// The blocks of a segment by their keys.
 pub(super) struct Lookup {
-    /// For each key of a segment, its block. All [`NONE`] between two segments.
-    table: Vec<u32>,
-    /// The keys of a segment, each above the number of its block, in the order found.
-    pairs: Vec<u64>,
-    /// For each block in that order, its place in the order of keys.
-    ranks: Vec<u32>,
     /// A bit for each key: none set between two segments.
     marks: Vec<u64>,
-    /// For each key that was marked, its block.
-    marked: Vec<u32>,
+    /// For each key of the segment that was numbered last, its block, times what was asked for.
+    blocks: Vec<u32>,
+    /// Keys in the order found.
+    order: Vec<u32>,
 }
 
 impl Lookup {
     /// For keys below `range`.
     pub(super) fn new(range: usize) -> Self {
-        Self {
-            table: vec![NONE; range],
-            pairs: Vec::new(),
-            ranks: Vec::new(),
-            marks: vec![0; range.div_ceil(64)],
-            marked: vec![0; range],
-        }
+        let marks = vec![0; range.div_ceil(64)];
+        Self { marks, blocks: vec![0; range], order: Vec::new() }
     }
 
     /// Numbers the blocks of entries that stand in segments: for each entry, its block is written to
@@ -206,80 +193,70 @@ impl Lookup {
         let mut found = Found { keys: Vec::new(), counts: Vec::with_capacity(starts.len()) };
         for (k, &start) in starts.iter().enumerate() {
             let segment = start..starts.get(k + 1).copied().unwrap_or(keys.len());
-            let base = found.keys.len();
-            self.segment(&keys[segment.clone()], &mut of[segment], &mut found.keys);
+            let (base, keys) = (found.keys.len(), &keys[segment.clone()]);
+            self.number(keys.iter().copied(), 1, &mut found.keys);
+            of[segment].iter_mut().zip(keys).for_each(|(of, &key)| *of = self.block(key));
             found.counts.push(found.keys.len() - base);
         }
         found
     }
 
-    /// As [`Lookup::segments`], of one behind those whose blocks' keys were found before.
+    /// Numbers the blocks of a segment in the order of their keys, behind those found before; each
+    /// number is multiplied by `times`.
     #[inline]
-    pub(super) fn segment(&mut self, keys: &[u32], of: &mut [u32], found: &mut Vec<u32>) {
+    pub(super) fn number(
+        &mut self,
+        keys: impl ExactSizeIterator<Item = u32> + Clone,
+        times: u32,
+        found: &mut Vec<u32>,
+    ) {
         let (mut lo, mut hi) = (u32::MAX, 0);
-        for &key in keys {
+        for key in keys.clone() {
             (lo, hi) = (lo.min(key), hi.max(key));
         }
+        let Self { marks, blocks, order } = self;
         // All keys between are looked through in no more steps than there are entries.
-        match (hi / 64).saturating_sub(lo / 64) as usize <= keys.len() {
-            true => self.by_marks([lo, hi], keys, of, found),
-            false => self.by_table(keys, of, found),
-        }
-    }
-
-    /// The blocks of a segment, found one after another and then put in order.
-    fn by_table(&mut self, keys: &[u32], of: &mut [u32], found: &mut Vec<u32>) {
-        let Self { table, pairs, ranks, .. } = self;
-        let base = found.len() as u32;
-        pairs.clear();
-        for (of, &key) in of.iter_mut().zip(keys) {
-            let slot = &mut table[key as usize];
-            if *slot == NONE {
-                *slot = pairs.len() as u32;
-                pairs.push(u64::from(key) << 32 | u64::from(*slot));
+        if (hi / 64).saturating_sub(lo / 64) as usize <= keys.len() {
+            for key in keys {
+                marks[key as usize / 64] |= 1 << (key % 64);
             }
-            *of = base + *slot;
-        }
-        let sorted = pairs.is_sorted();
-        if !sorted {
-            sort_few(pairs);
-        }
-        for &pair in &*pairs {
-            table[(pair >> 32) as usize] = NONE;
-            found.push((pair >> 32) as u32);
-        }
-        if sorted {
+            for word in lo / 64..=hi / 64 {
+                let mut rest = std::mem::take(&mut marks[word as usize]);
+                while rest != 0 {
+                    let key = word * 64 + rest.trailing_zeros();
+                    blocks[key as usize] = found.len() as u32 * times;
+                    found.push(key);
+                    rest &= rest - 1;
+                }
+            }
             return;
         }
-        ranks.clear();
-        ranks.resize(pairs.len(), 0);
-        for (rank, &pair) in pairs.iter().enumerate() {
-            ranks[pair as u32 as usize] = base + rank as u32;
+        order.clear();
+        // No key is as large.
+        let mut before = u32::MAX;
+        for key in keys {
+            // Neighbours are often of one block: nothing is read that was written just now.
+            if std::mem::replace(&mut before, key) == key {
+                continue;
+            }
+            let (word, bit) = (&mut marks[key as usize / 64], 1 << (key % 64));
+            if *word & bit == 0 {
+                *word |= bit;
+                order.push(key);
+            }
         }
-        for of in of {
-            *of = ranks[(*of - base) as usize];
+        order.sort_unstable();
+        for &key in &*order {
+            marks[key as usize / 64] = 0;
+            blocks[key as usize] = found.len() as u32 * times;
+            found.push(key);
         }
     }
 
-    /// The blocks of a segment, whose keys are marked, and looked through in their order from the
-    /// lowest to the highest.
-    fn by_marks(&mut self, [lo, hi]: [u32; 2], keys: &[u32], of: &mut [u32], found: &mut Vec<u32>) {
-        let Self { marks, marked, .. } = self;
-        for &key in keys {
-            marks[key as usize / 64] |= 1 << (key % 64);
-        }
-        for word in lo / 64..=hi / 64 {
-            let mut rest = std::mem::take(&mut marks[word as usize]);
-            while rest != 0 {
-                let key = word * 64 + rest.trailing_zeros();
-                marked[key as usize] = found.len() as u32;
-                found.push(key);
-                rest &= rest - 1;
-            }
-        }
-        for (of, &key) in of.iter_mut().zip(keys) {
-            *of = marked[key as usize];
-        }
+    /// The number of the block of a key of the segment that was numbered last.
+    #[inline]
+    pub(super) fn block(&self, key: u32) -> u32 {
+        self.blocks[key as usize]
     }
 }
 
