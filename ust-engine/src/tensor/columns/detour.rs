@@ -1,6 +1,6 @@
 //! Two steps that are shorter than one.
 
-use super::pieces::{cut, stores_fill};
+use super::pieces::{FEW, cut, stores_fill};
 use super::read::{in_order, is_transposed, remainder_below};
 use super::whole::{alike, reversed};
 use crate::error::Error;
@@ -23,7 +23,7 @@ pub(in crate::tensor) fn detour(tensor: &Tensor, bound: &Bound) -> Result<Option
         let levels = to.format().level_count();
         Ok(in_order(from, to.format()) == levels
             || alike(from, to.format()).is_some()
-            || cut(from, n, to)?.is_some())
+            || n >= FEW && cut(from, n, to)?.is_some())
     };
     let is_direct = |from: &Format, to: &Bound| -> Result<bool, Error> {
         Ok(is_transposed(from, n, to) || is_plain(from, to)?)

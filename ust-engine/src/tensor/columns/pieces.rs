@@ -20,8 +20,8 @@ use crate::tensor::access::ends_in_padding;
 use crate::tensor::{StoredElement, Tensor, Values};
 use crate::with_values;
 
-/// Fewer entries than this are not cut into pieces.
-const FEW: usize = 1 << 15;
+/// Fewer entries than this are not cut into pieces, but where nothing is compiled for it.
+pub(super) const FEW: usize = 1 << 15;
 /// Entries in a piece, about: their columns stay in the second cache.
 const PIECE: usize = 1 << 14;
 
@@ -128,7 +128,7 @@ pub(super) fn cut(from: &Format, n: usize, bound: &Bound) -> Result<Option<Cut>,
     let tail = to.tail();
     let compact = tail > 0 && to.descriptions()[tail - 1].props.compact;
     let block = block_of(bound)?;
-    if n < FEW || tail == to.level_count() || !compact || block > PIECE as u64 {
+    if tail == to.level_count() || !compact || block > PIECE as u64 {
         return Ok(None);
     }
     let sorted = in_order(from, to);
@@ -199,13 +199,17 @@ pub(in crate::tensor) fn in_pieces(
     let Some(Cut { sorted, range, align }) = cut(tensor.format(), n, bound)? else {
         return Ok(None);
     };
+    // Keys are of all levels below the first.
+    let grid = Grid::of(tensor, bound, PIECE).filter(|_| sorted == 1);
+    if grid.is_none() && n < FEW {
+        return Ok(None);
+    }
     let padded = tensor.has_padding();
     if !padded && stores_fill(tensor, fill) {
         return Ok(None);
     }
     let values = if padded { tensor.clean_values()? } else { tensor.values.clone() };
-    // Keys are of all levels below the first.
-    if let Some(grid) = Grid::of(tensor, bound, PIECE).filter(|_| sorted == 1) {
+    if let Some(grid) = grid {
         return gathered(&values, bound, fill, memory_limit, &grid, range);
     }
     let block = block_of(bound)?;
