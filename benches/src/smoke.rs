@@ -2,7 +2,7 @@
 
 use clap::Parser;
 
-use crate::matrix::{self, Matrix};
+use crate::matrix::{self, Matrix, Measured};
 use crate::report::{self, Record};
 
 #[derive(Parser)]
@@ -11,10 +11,25 @@ struct Line {
     matrix: Matrix,
 }
 
-fn records(arguments: &[&str]) -> Vec<Record> {
+fn measured(arguments: &[&str]) -> Measured {
     let common = ["matrix", "--quick", "--rounds", "1", "--seconds", "0.01"];
     let line = Line::parse_from(common.iter().chain(arguments));
     matrix::records(&line.matrix, &mut |_| {}).unwrap()
+}
+
+fn records(arguments: &[&str]) -> Vec<Record> {
+    let Measured { records, failed } = measured(arguments);
+    assert!(failed.is_empty(), "{failed:#?}");
+    records
+}
+
+#[test]
+fn what_cannot_be_measured_is_said_and_the_rest_is_measured() {
+    let inputs = ["--input", "no such file", "--input", TINY[1]];
+    let ops = ["--op", "spmv", "--contender", "ust"];
+    let Measured { records, failed } = measured(&[&inputs[..], &ops].concat());
+    assert!(failed.len() == 1 && failed[0].starts_with("no such file: "), "{failed:#?}");
+    assert!(records.iter().any(|record| record.input == TINY[1]), "{}", records.len());
 }
 
 const TINY: [&str; 4] = ["--input", "banded(32, diagonals=5)", "--input", "random(8x9x10, nnz=60)"];

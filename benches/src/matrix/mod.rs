@@ -97,7 +97,7 @@ pub(crate) fn run(args: &Matrix) -> Result<(), Box<dyn std::error::Error>> {
     }
     let mut json = args.json.as_ref().map(std::fs::File::create).transpose()?;
     let mut written = Ok(());
-    let records = records(args, &mut |group| {
+    let Measured { records, failed } = records(args, &mut |group| {
         report::table::print(group, &bandwidths);
         if let (Some(file), Ok(())) = (&mut json, &written) {
             written = file.write_all(report::json::lines(group).as_bytes());
@@ -110,7 +110,10 @@ pub(crate) fn run(args: &Matrix) -> Result<(), Box<dyn std::error::Error>> {
     if let Some(path) = &args.html {
         std::fs::write(path, report::html::page(&records, &bandwidths))?;
     }
-    Ok(())
+    match &failed[..] {
+        [] => Ok(()),
+        failed => Err(format!("not measured:\n  {}", failed.join("\n  ")).into()),
+    }
 }
 
 fn list(quick: bool) {
@@ -128,11 +131,19 @@ fn list(quick: bool) {
     }
 }
 
-/// Measures everything asked for; `each` sees what belongs in one table as soon as it is there.
+/// What came of everything asked for.
+pub(crate) struct Measured {
+    pub(crate) records: Vec<Record>,
+    /// Inputs, and operations on them, that could not be measured, and why.
+    pub(crate) failed: Vec<String>,
+}
+
+/// Measures everything asked for; `each` sees what belongs in one table as soon as it is there. What
+/// fails is told of at once, and does not keep the others from being measured.
 pub(crate) fn records(
     args: &Matrix,
     each: &mut dyn FnMut(&[Record]),
-) -> Result<Vec<Record>, Box<dyn std::error::Error>> {
+) -> Result<Measured, Box<dyn std::error::Error>> {
     let operations: Vec<_> = operation::operations()
         .into_iter()
         .filter(|op| args.op.is_empty() || args.op.iter().any(|name| name == op.name))
@@ -153,22 +164,38 @@ pub(crate) fn records(
     let bar = ProgressBar::new((inputs.len() * operations.len()) as u64);
     let style = "{elapsed_precise} [{bar:30}] {pos}/{len} {msg}";
     bar.set_style(ProgressStyle::with_template(style)?.progress_chars("=> "));
-    let mut all = Vec::new();
+    let (mut all, mut failed) = (Vec::new(), Vec::new());
+    let mut fail = |what: String| {
+        bar.suspend(|| eprintln!("not measured: {what}"));
+        failed.push(what);
+    };
     for (name, text) in inputs {
         bar.set_message(format!("making {text}"));
-        let input = input::load(&name, &text)?;
+        let input = match input::load(&name, &text) {
+            Ok(input) => input,
+            Err(error) => {
+                fail(format!("{name}: {error}"));
+                bar.inc(operations.len() as u64);
+                continue;
+            }
+        };
         for op in &operations {
             for &dtype in &dtypes {
-                for group in grouped(args, (*op, &input, dtype), &around, &bar)? {
-                    bar.suspend(|| each(&group));
-                    all.extend(group);
+                match grouped(args, (*op, &input, dtype), &around, &bar) {
+                    Ok(groups) => {
+                        for group in groups {
+                            bar.suspend(|| each(&group));
+                            all.extend(group);
+                        }
+                    }
+                    Err(error) => fail(format!("{} of {name} in {dtype}: {error}", op.name)),
                 }
             }
             bar.inc(1);
         }
     }
     bar.finish_and_clear();
-    Ok(all)
+    Ok(Measured { records: all, failed })
 }
 
 /// The records of an operation on an input, a group for each number of threads.
