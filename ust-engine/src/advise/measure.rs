@@ -7,7 +7,7 @@ use super::operation::Operation;
 use super::predict::Prediction;
 use super::{Measured, Progress};
 use crate::ops::{Kernel, OpError};
-use crate::tensor::Tensor;
+use crate::tensor::{Tensor, Values};
 
 /// A measurement is repeated until it takes so long: short, as what is compared is to meet the same
 /// moods of a machine that others use as well.
@@ -53,6 +53,8 @@ pub(super) struct Trial {
     pub(super) tensor: Option<Tensor>,
     /// How often it is run for one measurement.
     batch: u32,
+    /// Whether its result is stored in full.
+    full: bool,
 }
 
 /// The contest.
@@ -65,6 +67,8 @@ pub(super) struct Contest<'a> {
     pub(super) budget: Duration,
     pub(super) began: Instant,
     pub(super) progress: Progress<'a>,
+    /// Memory for results that are stored in full.
+    pub(super) room: Option<Values>,
 }
 
 impl Contest<'_> {
@@ -171,7 +175,10 @@ impl Contest<'_> {
         let tensor = self.source.convert(&candidate.format)?;
         let convert_seconds = start.elapsed().as_secs_f64();
         let kernel = self.operation.prepare(&tensor)?;
-        self.operation.run(&kernel, &tensor)?;
+        // Warms up.
+        let room = self.operation.room(&kernel, &tensor)?;
+        let full = room.is_some();
+        self.room = self.room.take().or(room);
         let mut trial = Trial {
             measured: Measured {
                 bytes: tensor.bytes(),
@@ -185,8 +192,10 @@ impl Contest<'_> {
             kernel,
             tensor: None,
             batch: 1,
+            full,
         };
-        let once = self.time(&trial, &tensor)?;
+        let (operation, room) = (self.operation, &mut self.room);
+        let once = time(operation, &trial, &tensor, room)?;
         trial.batch = (BATCH / once.max(1e-7)).clamp(1.0, 10_000.0) as u32;
         let fit = (TRIAL / once.max(BATCH)) as usize;
         let rounds = match once > LONG {
@@ -195,13 +204,14 @@ impl Contest<'_> {
         };
         let (mut best, mut other) = (once, f64::INFINITY);
         let reference = self.ranked().into_iter().find(|&at| self.holds(at));
+        let room = &mut self.room;
         for _ in 0..rounds {
             if let Some(trial) = reference.and_then(|at| self.contenders[at].trial.as_ref())
                 && let Some(tensor) = &trial.tensor
             {
-                other = other.min(self.time(trial, tensor)?);
+                other = other.min(time(operation, trial, tensor, room)?);
             }
-            best = best.min(self.time(&trial, &tensor)?);
+            best = best.min(time(operation, &trial, &tensor, room)?);
         }
         (trial.measured.seconds, trial.measured.rounds) = (best, rounds + 1);
         trial.score = match reference.and_then(|at| self.score(at)) {
@@ -212,17 +222,6 @@ impl Contest<'_> {
         self.contenders[at].trial = Some(trial);
         self.forget_losers();
         Ok(())
-    }
-
-    /// Seconds for the operation, of a batch of runs.
-    fn time(&self, trial: &Trial, tensor: &Tensor) -> Result<f64, OpError> {
-        // What was measured last has taken the place of this tensor in the caches.
-        self.operation.run(&trial.kernel, tensor)?;
-        let start = Instant::now();
-        for _ in 0..trial.batch {
-            self.operation.run(&trial.kernel, tensor)?;
-        }
-        Ok(start.elapsed().as_secs_f64() / f64::from(trial.batch))
     }
 
     /// Keeps the tensors of the leaders alone, as many as memory is given for.
@@ -274,7 +273,7 @@ impl Contest<'_> {
                 let Some(trial) = &self.contenders[at].trial else { continue };
                 let tensor = if at == 0 { Some(self.source) } else { trial.tensor.as_ref() };
                 if let Some(tensor) = tensor {
-                    samples.push(self.time(trial, tensor)?);
+                    samples.push(time(self.operation, trial, tensor, &mut self.room)?);
                 }
             }
         }
@@ -305,6 +304,23 @@ impl Contest<'_> {
     fn holds(&self, at: usize) -> bool {
         self.contenders[at].trial.as_ref().is_some_and(|trial| trial.tensor.is_some())
     }
+}
+
+/// Seconds for the operation, of a batch of runs.
+fn time(
+    operation: &Operation,
+    trial: &Trial,
+    tensor: &Tensor,
+    room: &mut Option<Values>,
+) -> Result<f64, OpError> {
+    let room = if trial.full { room } else { &mut None };
+    // What was measured last has taken the place of this tensor in the caches.
+    operation.run(&trial.kernel, tensor, room)?;
+    let start = Instant::now();
+    for _ in 0..trial.batch {
+        operation.run(&trial.kernel, tensor, room)?;
+    }
+    Ok(start.elapsed().as_secs_f64() / f64::from(trial.batch))
 }
 
 /// Which candidates are measured.

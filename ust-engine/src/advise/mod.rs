@@ -213,6 +213,7 @@ pub fn advise(tensor: &Tensor, options: &Options<'_>) -> Result<Advice, AdviseEr
         budget: options.budget,
         began: Instant::now(),
         progress,
+        room: None,
     };
     contest.run()?;
     let Contest { contenders, left_out, .. } = contest;

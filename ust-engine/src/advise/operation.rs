@@ -132,10 +132,29 @@ impl Operation {
         call.prepare()
     }
 
-    pub(super) fn run(&self, kernel: &Kernel, tensor: &Tensor) -> Result<Tensor, OpError> {
+    /// The result; into the memory given, where there is some.
+    pub(super) fn run(
+        &self,
+        kernel: &Kernel,
+        tensor: &Tensor,
+        into: &mut Option<Values>,
+    ) -> Result<(), OpError> {
         let mut tensors = vec![tensor];
         tensors.extend(self.others.iter().map(|(_, other)| other));
-        kernel.run(&tensors)
+        match into {
+            Some(values) => with_values!(values, out => kernel.run_into(&tensors, out.make_mut())),
+            None => kernel.run(&tensors).map(drop),
+        }
+    }
+
+    /// Memory for results where they are stored in full, as whoever does the same again and again has
+    /// it. It depends on the shapes alone.
+    pub(super) fn room(&self, kernel: &Kernel, tensor: &Tensor) -> Result<Option<Values>, OpError> {
+        let mut tensors = vec![tensor];
+        tensors.extend(self.others.iter().map(|(_, other)| other));
+        let result = kernel.run(&tensors)?;
+        let full = Format::resolve("Dense", Some(result.rank()));
+        Ok(full.is_ok_and(|full| *result.format() == full).then(|| Values::from(&result)))
     }
 }
 
