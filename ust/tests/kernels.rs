@@ -256,6 +256,34 @@ fn a_view_is_said_to_be_copied() {
     assert!(!told(&a).contains("a view"));
 }
 
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(12))]
+    /// Rows like the ones before them, as those of a stencil, but for some.
+    #[test]
+    fn rows_that_are_alike_are_added_as_any_are(
+        own in proptest::collection::btree_set(0_u32..20, 0..9),
+        other in proptest::collection::btree_set(0_u32..20, 0..9),
+        strays in proptest::collection::vec(any::<u32>(), 0..200),
+        threads in 1_usize..3,
+    ) {
+        let (rows, columns) = (2_000, 40);
+        let stencil = |of: &std::collections::BTreeSet<u32>, strays: &[u32]| {
+            let row = |i: u32| of.iter().map(move |j| i * columns + (i % 20) + j);
+            let cells: Vec<u32> = (0..rows).flat_map(row).chain(strays.iter().copied()).collect();
+            matrix([rows as usize, columns as usize], "CSR", &cells)
+        };
+        let half = strays.len() / 2;
+        let (a, b) = (stencil(&own, &strays[..half]), stencil(&other, &strays[half..]));
+        let sum = einsum("C(i,j) = A(i,j) + B(i,j)").arg("A", &a).arg("B", &b).threads(threads);
+        // Stored as whoever takes arrays in checks it.
+        let (format, shape, parts) = sum.run().unwrap().into_parts();
+        let sum = Tensor::from_parts(&format, &shape, parts).unwrap();
+        let [a, b] = [a, b].map(|one| one.to_dense::<f64>().unwrap());
+        let expected = Tensor::from_array((a + b).into_dyn()).unwrap();
+        close(&sum, &expected)?;
+    }
+}
+
 /// The loops that the planner writes are those that the compiler of kernels knows.
 #[cfg(target_arch = "x86_64")]
 #[test]

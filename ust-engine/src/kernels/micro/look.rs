@@ -70,6 +70,36 @@ pub(super) unsafe fn in_blocks<P: Index, I: Index>(
     }
 }
 
+/// Rows of which fewer are not looked at: to look takes as long as to merge some of them.
+const MERGED: isize = 16 * LOOKS;
+
+/// Whether rows of two matrices are merged in the same steps as the rows before, as far as some tell: then
+/// a processor foresees these.
+///
+/// SAFETY: each `pos` is valid for reads at `lo..=hi`, and ascending there, and its `crd` for reads at
+/// `pos[lo]..pos[hi]`.
+pub(super) unsafe fn in_step<P: Index, I: Index>(
+    [a_pos, b_pos]: [*const P; 2],
+    [a_crd, b_crd]: [*const I; 2],
+    lo: isize,
+    hi: isize,
+) -> bool {
+    if hi - lo < MERGED {
+        return false;
+    }
+    // SAFETY: as said above; a row that is looked at and the next are below `hi`.
+    unsafe {
+        let a = |row| columns::<LOOK, _, _>(a_pos, a_crd, row);
+        let b = |row| columns::<LOOK, _, _>(b_pos, b_crd, row);
+        let alike = |&row: &isize| {
+            let by = a(row + 1).next().zip(a(row).next()).map_or(0, |(next, own)| next - own);
+            a(row).map(|column| column + by).eq(a(row + 1))
+                && b(row).map(|column| column + by).eq(b(row + 1))
+        };
+        8 * some_rows(lo, hi - 1).filter(alike).count() as isize >= 5 * LOOKS
+    }
+}
+
 /// Whether rows are of many lengths, modulo eight, so that nobody can tell from one how long the next is;
 /// as far as some rows tell.
 ///

@@ -1,9 +1,11 @@
 //! Rows of coordinates, two of which are merged into one, and what stands at them is added.
 
+use std::cmp::Ordering;
 use std::ops::Range;
 
 use ust_level_api::{Dtype, IndexKind};
 
+use super::look::in_step;
 use crate::kernels::vector::{Index, Real};
 
 pub(super) fn address(of_pos: IndexKind, of_crd: IndexKind, dtype: Dtype) -> Option<usize> {
@@ -150,6 +152,7 @@ unsafe extern "C" fn union<T: Kept, P: Index, I: Index + Ord>(
             let begin = (*pos.offset(i)).get();
             begin..(*pos.offset(i + 1)).get().max(begin)
         };
+        let foreseen = in_step([a_pos, b_pos], [a_crd, b_crd], lo, hi);
         let mut at = *row;
         for i in lo..hi {
             let (p, q) = (of(a_pos, i), of(b_pos, i));
@@ -162,6 +165,7 @@ unsafe extern "C" fn union<T: Kept, P: Index, I: Index + Ord>(
                 *starts.offset(i - lo) = at as i64;
             }
             at = match most < SHORT {
+                _ if foreseen => by_branches(&a, &b, &mut sum, p, q, at),
                 true => in_turn(&a, &b, &mut sum, p, q, at),
                 false => merged(&a, &b, &mut sum, p, q, at),
             };
@@ -169,6 +173,43 @@ unsafe extern "C" fn union<T: Kept, P: Index, I: Index + Ord>(
         *row = at;
     }
     hi
+}
+
+/// Adds a row of each and appends the sum, by a branch for what comes next. Gives where it ends. SAFETY:
+/// as of [`merged`].
+#[inline(always)]
+unsafe fn by_branches<T: Kept, I: Index + Ord>(
+    a: &Row<T, I>,
+    b: &Row<T, I>,
+    sum: &mut Sum<T, I>,
+    of_a: Range<isize>,
+    of_b: Range<isize>,
+    mut row: isize,
+) -> isize {
+    let (mut p, mut q) = (of_a.start, of_b.start);
+    // SAFETY: as said above.
+    unsafe {
+        while p < of_a.end && q < of_b.end {
+            let ((j, x), (k, y)) = (a.at(p), b.at(q));
+            match j.cmp(&k) {
+                Ordering::Less => {
+                    sum.set(row, j, x);
+                    p += 1;
+                }
+                Ordering::Equal => {
+                    sum.set(row, j, x + y);
+                    (p, q) = (p + 1, q + 1);
+                }
+                Ordering::Greater => {
+                    sum.set(row, k, y);
+                    q += 1;
+                }
+            }
+            row += 1;
+        }
+        let row = sum.copied(a, p..of_a.end, row);
+        sum.copied(b, q..of_b.end, row)
+    }
 }
 
 /// Rows of fewer elements together are merged from the front alone.
