@@ -6,11 +6,13 @@ use ust::tensor::Parts;
 use ust::{Backend, Coo, Dtype, Error, Format, Tensor, einsum};
 
 const PRODUCT: &str = "y(i) = A(i,j) * x(j)";
+const TRANSPOSED: &str = "y(j) = A(i,j) * x(i)";
 
-/// A provider, and formats that it takes.
-const KERNELS: &[(&str, &[&str])] = &[
+/// A provider, products that it takes, and formats.
+const KERNELS: &[(&str, &[&str], &[&str])] = &[
     (
         "blocks",
+        &[PRODUCT],
         &[
             "BSR(1,4)",
             "BSR(2,2)",
@@ -26,9 +28,10 @@ const KERNELS: &[(&str, &[&str])] = &[
             "BSR-Col(3,6)",
         ],
     ),
-    ("diagonals", &["DIA-I", "DIA-J"]),
+    ("diagonals", &[PRODUCT, TRANSPOSED], &["DIA-I", "DIA-J"]),
     (
         "groups",
+        &[PRODUCT],
         &[
             "(i, j) -> (i : dense, j / 4 : dense, j % 4 : structured(2, 4)), crdWidth = 2",
             "(i, j) -> (i : dense, j / 4 : dense, j % 4 : structured(2, 4)), crdWidth = 8",
@@ -68,20 +71,24 @@ proptest! {
     ) {
         let dtype = if single { Dtype::F32 } else { Dtype::F64 };
         let entries = matrix([shape.0, shape.1], &picks, dtype);
-        let x: ndarray::ArrayD<f64> =
-            (0..shape.1).map(|at| f64::from(picks[at % 64]) - 99.5).collect::<ndarray::Array1<_>>().into_dyn();
-        let x = Tensor::from_array(x).unwrap().cast(dtype).unwrap();
+        let vector = |length: usize| {
+            let x = (0..length).map(|at| f64::from(picks[at % 64]) - 99.5);
+            let x = x.collect::<ndarray::Array1<_>>().into_dyn();
+            Tensor::from_array(x).unwrap().cast(dtype).unwrap()
+        };
         let numbers = |y: Tensor| y.cast(Dtype::F64).unwrap().to_dense::<f64>().unwrap();
-        for (provider, formats) in KERNELS {
+        for (provider, products, formats) in KERNELS {
             // Written for one family of machines alone.
             if *provider == "groups" && cfg!(not(target_arch = "x86_64")) {
                 println!("skipped: {provider}: it is written for x86-64");
                 continue;
             }
             let backend: Backend = provider.parse().expect("it is linked");
-            for format in *formats {
+            let cases = formats.iter().flat_map(|f| products.iter().map(move |text| (f, *text)));
+            for (format, text) in cases {
                 let a = Tensor::from_coo(&entries, &format.parse::<Format>().unwrap()).unwrap();
-                let call = || einsum(PRODUCT).arg("A", &a).arg("x", &x).threads(threads);
+                let x = vector(if text == PRODUCT { shape.1 } else { shape.0 });
+                let call = || einsum(text).arg("A", &a).arg("x", &x).threads(threads);
                 let expected = numbers(oracle::evaluate(&call()).unwrap());
                 // What may be cancelled runs in parts, however little there is to do.
                 let named = || call().backend(backend);
@@ -96,7 +103,7 @@ proptest! {
                         found => numbers(found.unwrap()),
                     };
                     // Sixteenths times halves: sums are exact in any order.
-                    prop_assert_eq!(&found, &expected, "{} {}", provider, format);
+                    prop_assert_eq!(&found, &expected, "{} {} {}", provider, format, text);
                 }
             }
         }
@@ -107,18 +114,21 @@ proptest! {
 fn matrices_of_nothing_give_zeros() {
     for shape in [[0, 0], [0, 7], [7, 0], [1, 7], [7, 9]] {
         let entries = Coo::new(shape.to_vec(), vec![Vec::new(); 2], Vec::<f64>::new()).unwrap();
-        let x = Tensor::from_array(ndarray::Array1::from_elem(shape[1], 2.0).into_dyn()).unwrap();
-        for (backend, formats) in KERNELS {
+        for (backend, products, formats) in KERNELS {
             let formats = formats.iter().map(|text| text.parse::<Format>().unwrap());
             let a: Vec<Tensor> = formats.map(|f| Tensor::from_coo(&entries, &f).unwrap()).collect();
-            for (a, threads) in a.iter().flat_map(|a| [(a, 1), (a, 2)]) {
+            let cases = a.iter().flat_map(|a| products.iter().map(move |text| (a, *text)));
+            for ((a, text), threads) in cases.flat_map(|case| [(case, 1), (case, 2)]) {
+                let [of_y, of_x] = if text == PRODUCT { [0, 1] } else { [1, 0] };
+                let x = ndarray::Array1::from_elem(shape[of_x], 2.0).into_dyn();
+                let x = Tensor::from_array(x).unwrap();
                 let call = || {
-                    let call = einsum(PRODUCT).arg("A", a).arg("x", &x).threads(threads);
+                    let call = einsum(text).arg("A", a).arg("x", &x).threads(threads);
                     call.cancel(&CancelToken::new())
                 };
                 let zeros = |y: Tensor| {
                     let found = y.to_dense::<f64>().unwrap().into_raw_vec_and_offset().0;
-                    assert_eq!(found, vec![0.0; shape[0]], "{backend} {a:?}");
+                    assert_eq!(found, vec![0.0; shape[of_y]], "{backend} {text} {a:?}");
                 };
                 zeros(call().run().unwrap());
                 match call().backend(backend.parse().unwrap()).run() {

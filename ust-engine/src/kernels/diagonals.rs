@@ -14,6 +14,16 @@ pub(crate) enum Along {
     Columns,
 }
 
+impl Along {
+    /// The same of the transpose.
+    pub(crate) fn other(self) -> Self {
+        match self {
+            Self::Rows => Self::Columns,
+            Self::Columns => Self::Rows,
+        }
+    }
+}
+
 /// A matrix of diagonals, each with a number for every row, or every column.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Diagonals<'a, T> {

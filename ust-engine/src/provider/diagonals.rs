@@ -7,7 +7,7 @@ use ust_level_api::ir::Elem;
 use ust_level_api::ir::interp::{Memory, ValuesMut, ValuesRef};
 use ust_level_api::{IndexArray, IndexKind, inventory};
 
-use super::product::{self, Check, Kernel, Native, Parts};
+use super::product::{self, Check, Kernel, Native, Parts, Summed};
 use super::{Plan, Registration};
 use crate::error::Error;
 use crate::format::Format;
@@ -29,7 +29,11 @@ fn by_rows(parts: &Parts, rows: usize) -> Vec<Vec<(i64, i64)>> {
 }
 
 #[derive(Clone, Copy, Debug)]
-struct Product(Along);
+struct Product {
+    /// By which dimension of the matrix its numbers are stored.
+    along: Along,
+    summed: Summed,
+}
 
 impl Kernel for Product {
     const NAME: &'static str = "diagonals";
@@ -38,7 +42,7 @@ impl Kernel for Product {
     const BY_ROWS: bool = true;
 
     fn of(plan: &Plan<'_>) -> Result<Self, &'static str> {
-        let a = product::matrix(plan)?;
+        let (a, summed) = product::either(plan)?;
         let named = |name: &str| Format::resolve(name, Some(2)).is_ok_and(|own| own == *a.format);
         let along = [("DIA-I", Along::Rows), ("DIA-J", Along::Columns)];
         // Of a single row or column, all differences have one sign, and are stored without.
@@ -47,7 +51,9 @@ impl Kernel for Product {
             return Err("it takes differences of either sign");
         }
         let found = along.into_iter().find(|(name, _)| named(name));
-        found.map(|(_, along)| Self(along)).ok_or("it takes DIA-I and DIA-J with default widths")
+        found
+            .map(|(_, along)| Self { along, summed })
+            .ok_or("it takes DIA-I and DIA-J with default widths")
     }
 
     fn run(
@@ -76,7 +82,16 @@ impl Kernel for Product {
                         };
                         let which = place(first.0)..place(all.last().unwrap_or(&first).1);
                         let rows = y.len();
-                        let matrix = Diagonals { offsets, values, along: self.0, rows };
+                        let turned: Vec<i32>;
+                        let (along, offsets) = match (self.summed, self.along) {
+                            (Summed::Columns, along) => (along, &offsets[..]),
+                            (Summed::Rows, along) => {
+                                // What is below the diagonal of a matrix is above that of its transpose.
+                                turned = offsets.iter().map(|d| d.wrapping_neg()).collect();
+                                (along.other(), &turned[..])
+                            }
+                        };
+                        let matrix = Diagonals { offsets, values, along, rows };
                         Some(product::run(y, 1, &by_rows(parts, rows), check, |rows, y| {
                             matrix.times(which.clone(), rows.start, x, y);
                         }))
@@ -89,9 +104,13 @@ impl Kernel for Product {
     }
 
     fn describe(&self) -> String {
-        match self.0 {
-            Along::Rows => "diagonals by row".to_owned(),
-            Along::Columns => "diagonals by column".to_owned(),
+        let by = match self.along {
+            Along::Rows => "diagonals by row",
+            Along::Columns => "diagonals by column",
+        };
+        match self.summed {
+            Summed::Columns => by.to_owned(),
+            Summed::Rows => format!("{by}, of the transpose"),
         }
     }
 }

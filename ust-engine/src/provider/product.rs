@@ -15,21 +15,41 @@ use crate::ops::Operator;
 use crate::ops::term::Term;
 use crate::pool::apart;
 
+/// Which of its dimensions a matrix is summed over.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Summed {
+    /// `y(i) = A(i,j) * x(j)`.
+    Columns,
+    /// `y(j) = A(i,j) * x(i)`: the product with its transpose.
+    Rows,
+}
+
 /// The matrix of a plan that is `y(i) = A(i,j) * x(j)` with vectors stored in full, of f32 or f64
 /// throughout, or why it is none.
 pub(super) fn matrix<'p, 'a>(plan: &'p Plan<'a>) -> Result<&'p Access<'a>, &'static str> {
+    match either(plan)? {
+        (a, Summed::Columns) => Ok(a),
+        _ => Err("it sums products of a matrix and a vector"),
+    }
+}
+
+/// The matrix of such a plan, or of one for its transpose.
+pub(super) fn either<'p, 'a>(plan: &'p Plan<'a>) -> Result<(&'p Access<'a>, Summed), &'static str> {
     let ([a, x], Some((Operator::Add, reduced))) = (&plan.operands[..], &plan.reduce) else {
         return Err("it sums products of a matrix and a vector");
     };
     let product = matches!(plan.body, Term::Call { op: Operator::Mul, args, .. }
         if matches!(args[..], [Term::Element(0), Term::Element(1)]));
-    let of_matrix = match a.indices {
-        [i, j] => [*i] == *plan.result.indices && [*j] == *x.indices && [*j] == **reduced,
-        _ => false,
+    let is =
+        |i: usize, j: usize| [i] == *plan.result.indices && [j] == *x.indices && [j] == **reduced;
+    let summed = match *a.indices {
+        [i, j] if is(i, j) => Some(Summed::Columns),
+        [i, j] if is(j, i) => Some(Summed::Rows),
+        _ => None,
     };
-    if !product || !of_matrix {
+    let Some(summed) = summed.filter(|_| product) else {
         return Err("it sums products of a matrix and a vector");
-    }
+    };
     let plain = |format: &Format| {
         matches!(format.levels(), [level] if level.expr == IndexExpr::Var(0)) && format.tail() == 0
     };
@@ -47,7 +67,7 @@ pub(super) fn matrix<'p, 'a>(plan: &'p Plan<'a>) -> Result<&'p Access<'a>, &'sta
     }
     match plan.strict {
         true => Err("it sums in another order than the loops"),
-        false => Ok(a),
+        false => Ok((a, summed)),
     }
 }
 
