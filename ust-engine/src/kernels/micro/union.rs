@@ -1,6 +1,5 @@
 //! Rows of coordinates, two of which are merged into one, and what stands at them is added.
 
-use std::cmp::Ordering;
 use std::ops::Range;
 
 use ust_level_api::{Dtype, IndexKind};
@@ -165,8 +164,8 @@ unsafe extern "C" fn union<T: Kept, P: Index, I: Index + Ord>(
                 *starts.offset(i - lo) = at as i64;
             }
             at = match most < SHORT {
-                _ if foreseen => by_branches(&a, &b, &mut sum, p, q, at),
-                true => in_turn(&a, &b, &mut sum, p, q, at),
+                _ if foreseen => in_turn::<true, _, _>(&a, &b, &mut sum, p, q, at),
+                true => in_turn::<false, _, _>(&a, &b, &mut sum, p, q, at),
                 false => merged(&a, &b, &mut sum, p, q, at),
             };
         }
@@ -175,49 +174,13 @@ unsafe extern "C" fn union<T: Kept, P: Index, I: Index + Ord>(
     hi
 }
 
-/// Adds a row of each and appends the sum, by a branch for what comes next. Gives where it ends. SAFETY:
-/// as of [`merged`].
-#[inline(always)]
-unsafe fn by_branches<T: Kept, I: Index + Ord>(
-    a: &Row<T, I>,
-    b: &Row<T, I>,
-    sum: &mut Sum<T, I>,
-    of_a: Range<isize>,
-    of_b: Range<isize>,
-    mut row: isize,
-) -> isize {
-    let (mut p, mut q) = (of_a.start, of_b.start);
-    // SAFETY: as said above.
-    unsafe {
-        while p < of_a.end && q < of_b.end {
-            let ((j, x), (k, y)) = (a.at(p), b.at(q));
-            match j.cmp(&k) {
-                Ordering::Less => {
-                    sum.set(row, j, x);
-                    p += 1;
-                }
-                Ordering::Equal => {
-                    sum.set(row, j, x + y);
-                    (p, q) = (p + 1, q + 1);
-                }
-                Ordering::Greater => {
-                    sum.set(row, k, y);
-                    q += 1;
-                }
-            }
-            row += 1;
-        }
-        let row = sum.copied(a, p..of_a.end, row);
-        sum.copied(b, q..of_b.end, row)
-    }
-}
-
 /// Rows of fewer elements together are merged from the front alone.
 const SHORT: isize = 16;
 
-/// Adds a row of each and appends the sum. Gives where it ends. SAFETY: as of [`merged`].
+/// Adds a row of each and appends the sum, where it is `FORESEEN` which of the two comes next by a branch
+/// for each of them. Gives where it ends. SAFETY: as of [`merged`].
 #[inline(always)]
-unsafe fn in_turn<T: Kept, I: Index + Ord>(
+unsafe fn in_turn<const FORESEEN: bool, T: Kept, I: Index + Ord>(
     a: &Row<T, I>,
     b: &Row<T, I>,
     sum: &mut Sum<T, I>,
@@ -233,8 +196,14 @@ unsafe fn in_turn<T: Kept, I: Index + Ord>(
             if j == k {
                 sum.set(row, j, x + y);
                 (p, q) = (p + 1, q + 1);
-            } else {
+            } else if !FORESEEN {
                 first_of_both(a, b, sum, &mut p, &mut q, row);
+            } else if j < k {
+                sum.set(row, j, x);
+                p += 1;
+            } else {
+                sum.set(row, k, y);
+                q += 1;
             }
             row += 1;
         }
@@ -284,7 +253,7 @@ unsafe fn merged<T: Kept, I: Index + Ord>(
             s -= isize::from(of_a);
             t -= isize::from(of_b);
         }
-        let row = in_turn(a, b, sum, p..s, q..t, row);
+        let row = in_turn::<false, _, _>(a, b, sum, p..s, q..t, row);
         sum.moved(last..end, row)
     }
 }

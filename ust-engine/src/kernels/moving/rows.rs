@@ -46,8 +46,11 @@ pub(crate) fn sort_rows(
 /// As [`sort_rows`], of values as wide as a word.
 fn sorted<W: Copy>(row: Buffer<u32>, rows: usize, second: Buffer<u32>, values: &Lane<'_>) -> Rows {
     let n = row.len();
-    if n <= COUNTED && second.is_sorted() {
-        return counted::<W>(&row, rows, &second, values);
+    if n <= FEW {
+        return match second.is_sorted() {
+            true => counted::<W>(&row, rows, &second, values),
+            false => at_once::<W>(&row, rows, &second, values),
+        };
     }
     let shift = shift_for_buckets(n, rows as u64);
     let each = 1_usize << shift;
@@ -86,7 +89,10 @@ fn sorted<W: Copy>(row: Buffer<u32>, rows: usize, second: Buffer<u32>, values: &
         // SAFETY: the entries of this bucket, all of them written above.
         let entries =
             unsafe { std::slice::from_raw_parts(moved.entries().add(first), column.len()) };
-        if scratch.order(entries, each as u32 - 1, starts) {
+        let mask = each as u32 - 1;
+        let of = |at: usize| (entries[at].row & mask, entries[at].second);
+        let soon = |at: usize| ask(&entries[at]);
+        if scratch.order(column.len(), of, soon, starts) {
             distinct.store(false, Ordering::Relaxed);
         }
         starts.iter_mut().for_each(|start| *start += first as u32);
@@ -99,8 +105,26 @@ fn sorted<W: Copy>(row: Buffer<u32>, rows: usize, second: Buffer<u32>, values: &
     Rows { starts, second: column, distinct: distinct.into_inner() }
 }
 
-/// So many entries, with what is made of them, fit the second cache.
-const COUNTED: usize = 1 << 14;
+/// So many entries, with what is made of them, fit the second cache: one bucket holds them all.
+const FEW: usize = 1 << 14;
+
+/// As [`sorted`], of few entries, which are sorted where they are.
+fn at_once<W: Copy>(row: &[u32], rows: usize, second: &[u32], values: &Lane<'_>) -> Rows {
+    let n = row.len();
+    let mut starts = Buffer::<u32>::unspecified(rows + 1);
+    let mut column = Buffer::<u32>::unspecified(n);
+    let slots = starts.make_mut();
+    slots[rows] = n as u32;
+    let mut scratch = Scratch::default();
+    let of = |at: usize| (row[at], second[at]);
+    let twice = scratch.order(n, of, |_| {}, &mut slots[..rows]);
+    for (at, (to, &pair)) in column.make_mut().iter_mut().zip(&scratch.sorted).enumerate() {
+        *to = (pair >> 32) as u32;
+        // SAFETY: the order is a permutation of the entries.
+        unsafe { values.write(at, values.element::<W>(pair as u32 as usize)) };
+    }
+    Rows { starts, second: column, distinct: !twice }
+}
 
 /// As [`sorted`], where the second column ascends: rows are counted, and each entry goes to its place.
 fn counted<W: Copy>(row: &[u32], rows: usize, second: &[u32], values: &Lane<'_>) -> Rows {
@@ -187,18 +211,26 @@ struct Scratch {
 }
 
 impl Scratch {
-    /// Finds the order of the entries of a bucket, and where each of its rows starts. Says whether two
-    /// entries are equal in both columns.
-    fn order<W>(&mut self, entries: &[Entry<W>], mask: u32, starts: &mut [u32]) -> bool {
-        let n = entries.len();
+    /// Finds the order of so many entries, of which `of` gives the row and the second column, and where
+    /// each row starts; `soon` is told of some that are read. Says whether two entries are equal in both
+    /// columns.
+    #[inline(always)]
+    fn order(
+        &mut self,
+        n: usize,
+        of: impl Fn(usize) -> (u32, u32),
+        soon: impl Fn(usize),
+        starts: &mut [u32],
+    ) -> bool {
         starts.fill(0);
         let mut bits = 0;
-        for (at, entry) in entries.iter().enumerate() {
+        for at in 0..n {
             if at % 4 == 0 {
-                ask(entry);
+                soon(at);
             }
-            starts[(entry.row & mask) as usize] += 1;
-            bits |= entry.second;
+            let (row, second) = of(at);
+            starts[row as usize] += 1;
+            bits |= second;
         }
         begin(starts);
         self.next.clear();
@@ -207,16 +239,17 @@ impl Scratch {
             pairs.resize((n + SHORT).max(pairs.len()), 0);
         }
         if n > LONG * starts.len() {
-            self.by_digits(entries, 32 - bits.leading_zeros());
+            self.by_digits(n, |at| of(at).1, 32 - bits.leading_zeros());
             for &pair in &self.pairs[..n] {
-                let slot = &mut self.next[(entries[pair as u32 as usize].row & mask) as usize];
+                let slot = &mut self.next[of(pair as u32 as usize).0 as usize];
                 self.sorted[*slot as usize] = pair;
                 *slot += 1;
             }
         } else {
-            for (at, entry) in entries.iter().enumerate() {
-                let slot = &mut self.next[(entry.row & mask) as usize];
-                self.pairs[*slot as usize] = pair((at, entry));
+            for at in 0..n {
+                let (row, second) = of(at);
+                let slot = &mut self.next[row as usize];
+                self.pairs[*slot as usize] = pair(at, second);
                 *slot += 1;
             }
             self.by_rows();
@@ -255,7 +288,7 @@ impl Scratch {
     }
 
     /// Sorts the entries of a bucket by so many bits of their second column, stably, into `pairs`.
-    fn by_digits<W>(&mut self, entries: &[Entry<W>], bits: u32) {
+    fn by_digits(&mut self, n: usize, second: impl Fn(usize) -> u32, bits: u32) {
         let passes = bits.div_ceil(DIGIT).max(1);
         let digit = bits.div_ceil(passes);
         let mask = (1 << digit) - 1;
@@ -263,8 +296,8 @@ impl Scratch {
             let of = |second: u32| (second >> (pass * digit)) as usize & mask;
             self.counts.clear();
             self.counts.resize(mask + 1, 0);
-            for entry in entries {
-                self.counts[of(entry.second)] += 1;
+            for at in 0..n {
+                self.counts[of(second(at))] += 1;
             }
             begin(&mut self.counts);
             let mut put = |pair: u64| {
@@ -273,8 +306,8 @@ impl Scratch {
                 *slot += 1;
             };
             match pass {
-                0 => entries.iter().enumerate().map(pair).for_each(&mut put),
-                _ => self.pairs[..entries.len()].iter().copied().for_each(&mut put),
+                0 => (0..n).map(|at| pair(at, second(at))).for_each(&mut put),
+                _ => self.pairs[..n].iter().copied().for_each(&mut put),
             }
             std::mem::swap(&mut self.pairs, &mut self.sorted);
         }
@@ -300,8 +333,8 @@ fn without_branches<const N: usize>(
 }
 
 /// An entry's second column above its number in the bucket.
-fn pair<W>((at, entry): (usize, &Entry<W>)) -> u64 {
-    u64::from(entry.second) << 32 | at as u64
+fn pair(at: usize, second: u32) -> u64 {
+    u64::from(second) << 32 | at as u64
 }
 
 /// Puts pairs of numbers in order, without a branch.
@@ -364,6 +397,7 @@ mod tests {
             (1, 3, 2),
             (500, 9, 4000),
             (500, 9, 1),
+            (9_000, 3_000, 500),
             (70_000, 50_000, 30),
             (40_000, 4000, 1000),
             (90_000, 300, 1 << 30),
