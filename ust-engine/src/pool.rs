@@ -44,6 +44,15 @@ pub(crate) fn threads(work: usize) -> usize {
     if work < LITTLE { 1 } else { rayon::current_num_threads() }
 }
 
+/// How many of so many items, at most, a thread is to take at a time where some may be much larger than
+/// others, as buckets of skewed keys are: few enough that others can take over from it.
+pub(crate) fn at_a_time(items: usize) -> usize {
+    match rayon::current_num_threads() {
+        1 => items.max(1),
+        threads => items.div_ceil(32 * threads).max(1),
+    }
+}
+
 /// Whether work that takes so many nanoseconds, as estimated, is to be [done apart](apart).
 pub(crate) fn pays(nanoseconds: f64) -> bool {
     nanoseconds >= ASLEEP || (nanoseconds >= AWAKE && crew().is_some_and(Crew::rouse))

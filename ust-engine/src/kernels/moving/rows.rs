@@ -15,6 +15,7 @@ use super::lanes::{Lane, with_width};
 use super::partition::{Partition, shift_for_buckets};
 use super::sort::starts as begin;
 use crate::kernels::vector::ask;
+use crate::pool::at_a_time;
 
 /// Rows in order.
 #[derive(Debug)]
@@ -85,7 +86,9 @@ fn sorted<W: Copy>(row: Buffer<u32>, rows: usize, second: Buffer<u32>, values: &
         jobs.push((from, starts, column));
         (from, rest) = (end, others);
     }
-    jobs.into_par_iter().for_each_init(Scratch::default, |scratch, (first, starts, column)| {
+    let most = at_a_time(jobs.len());
+    let jobs = jobs.into_par_iter().with_max_len(most);
+    jobs.for_each_init(Scratch::default, |scratch, (first, starts, column)| {
         // SAFETY: the entries of this bucket, all of them written above.
         let entries =
             unsafe { std::slice::from_raw_parts(moved.entries().add(first), column.len()) };

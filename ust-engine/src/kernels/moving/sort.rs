@@ -10,6 +10,7 @@ use ust_level_api::Buffer;
 
 use super::lanes::Lane;
 use super::partition::{BLOCK, Key, MOST_BUCKETS, Partition, shift_for};
+use crate::pool::at_a_time;
 
 /// Fewer entries than this are compared, not counted.
 const FEW: usize = 96;
@@ -32,7 +33,7 @@ pub(crate) fn sort<K: Key>(keys: &[K], range: u64, sorted: &mut [K], lanes: &[La
     }
     let keyed = Lane::new(keys, sorted);
     let (keyed, mask) = (&keyed, (1_u64 << shift) - 1);
-    (0..buckets).into_par_iter().with_min_len(buckets.div_ceil(64)).for_each_init(
+    (0..buckets).into_par_iter().with_max_len(at_a_time(buckets)).for_each_init(
         Scratch::default,
         |scratch, bucket| {
             let range = if bucket == 0 { 0 } else { ends[bucket - 1] }..ends[bucket];
@@ -74,7 +75,8 @@ pub(crate) fn sort_buckets(
     let mut starts = Buffer::<u32>::unspecified(range + 1);
     let slots = starts.make_mut();
     slots[range] = n as u32;
-    slots[..range].par_chunks_mut(each).enumerate().with_min_len(4).for_each_init(
+    let most = at_a_time(ends.len());
+    slots[..range].par_chunks_mut(each).enumerate().with_max_len(most).for_each_init(
         Scratch::default,
         |scratch, (bucket, starts)| {
             let first = if bucket == 0 { 0 } else { ends[bucket - 1] };
