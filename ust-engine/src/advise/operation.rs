@@ -132,6 +132,12 @@ impl Operation {
         call.prepare()
     }
 
+    /// The tensor and the other operands, as kernels take them.
+    fn given<'a>(&'a self, tensor: &'a Tensor) -> Vec<&'a Tensor> {
+        let others = self.others.iter().map(|(_, other)| other);
+        [tensor].into_iter().chain(others).collect()
+    }
+
     /// The result; into the memory given, where there is some.
     pub(super) fn run(
         &self,
@@ -139,20 +145,17 @@ impl Operation {
         tensor: &Tensor,
         into: &mut Option<Values>,
     ) -> Result<(), OpError> {
-        let mut tensors = vec![tensor];
-        tensors.extend(self.others.iter().map(|(_, other)| other));
+        let given = self.given(tensor);
         match into {
-            Some(values) => with_values!(values, out => kernel.run_into(&tensors, out.make_mut())),
-            None => kernel.run(&tensors).map(drop),
+            Some(values) => with_values!(values, out => kernel.run_into(&given, out.make_mut())),
+            None => kernel.run(&given).map(drop),
         }
     }
 
     /// Memory for results where they are stored in full, as whoever does the same again and again has
     /// it. It depends on the shapes alone.
     pub(super) fn room(&self, kernel: &Kernel, tensor: &Tensor) -> Result<Option<Values>, OpError> {
-        let mut tensors = vec![tensor];
-        tensors.extend(self.others.iter().map(|(_, other)| other));
-        let result = kernel.run(&tensors)?;
+        let result = kernel.run(&self.given(tensor))?;
         let full = Format::resolve("Dense", Some(result.rank()));
         Ok(full.is_ok_and(|full| *result.format() == full).then(|| Values::from(&result)))
     }

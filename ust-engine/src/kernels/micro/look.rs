@@ -92,9 +92,10 @@ pub(super) unsafe fn in_step<P: Index, I: Index>(
         let a = |row| columns::<LOOK, _, _>(a_pos, a_crd, row);
         let b = |row| columns::<LOOK, _, _>(b_pos, b_crd, row);
         let alike = |&row: &isize| {
-            let by = a(row + 1).next().zip(a(row).next()).map_or(0, |(next, own)| next - own);
-            a(row).map(|column| column + by).eq(a(row + 1))
-                && b(row).map(|column| column + by).eq(b(row + 1))
+            let firsts = a(row + 1).next().zip(a(row).next());
+            let by = firsts.map_or(0, |(next, own)| next.wrapping_sub(own));
+            a(row).map(|column| column.wrapping_add(by)).eq(a(row + 1))
+                && b(row).map(|column| column.wrapping_add(by)).eq(b(row + 1))
         };
         8 * some_rows(lo, hi - 1).filter(alike).count() as isize >= 5 * LOOKS
     }
