@@ -1,5 +1,5 @@
-//! `diagonals`: a matrix of diagonals times a vector, by a kernel that takes a strip of rows of all
-//! diagonals at a time.
+//! `diagonals`: a matrix of diagonals, or its transpose, times a vector, by a kernel that takes a strip
+//! of rows of all diagonals at a time.
 
 use std::marker::PhantomData;
 
@@ -37,7 +37,8 @@ struct Product {
 
 impl Kernel for Product {
     const NAME: &'static str = "diagonals";
-    const SUMMARY: &'static str = "a kernel for diagonals times a vector, of f32 and f64";
+    const SUMMARY: &'static str =
+        "a kernel for diagonals, or their transpose, times a vector, of f32 and f64";
     const SHARE: f64 = 0.7;
     const BY_ROWS: bool = true;
 

@@ -163,10 +163,12 @@ unsafe extern "C" fn union<T: Kept, P: Index, I: Index + Ord>(
             if !starts.is_null() {
                 *starts.offset(i - lo) = at as i64;
             }
-            at = match most < SHORT {
-                _ if foreseen => in_turn::<true, _, _>(&a, &b, &mut sum, p, q, at),
-                true => in_turn::<false, _, _>(&a, &b, &mut sum, p, q, at),
-                false => merged(&a, &b, &mut sum, p, q, at),
+            at = if foreseen {
+                in_turn::<true, _, _>(&a, &b, &mut sum, p, q, at)
+            } else if most < SHORT {
+                in_turn::<false, _, _>(&a, &b, &mut sum, p, q, at)
+            } else {
+                merged(&a, &b, &mut sum, p, q, at)
             };
         }
         *row = at;
