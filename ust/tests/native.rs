@@ -1,18 +1,21 @@
 //! Native kernels against plain evaluation, in one piece and in many parts.
 
 use proptest::prelude::*;
-use ust::ops::{CancelToken, OpError, oracle};
+use ust::ops::{CancelToken, OpError};
 use ust::tensor::Parts;
 use ust::{Backend, Coo, Dtype, Error, Format, Tensor, einsum};
 
 const PRODUCT: &str = "y(i) = A(i,j) * x(j)";
 const TRANSPOSED: &str = "y(j) = A(i,j) * x(i)";
+const DENSE: &str = "y(i,k) = A(i,j) * x(j,k)";
+const TRANSPOSED_DENSE: &str = "y(j,k) = A(i,j) * x(i,k)";
+const ALL: &[&str] = &[PRODUCT, TRANSPOSED, DENSE, TRANSPOSED_DENSE];
 
 /// A provider, products that it takes, and formats.
 const KERNELS: &[(&str, &[&str], &[&str])] = &[
     (
         "blocks",
-        &[PRODUCT],
+        ALL,
         &[
             "BSR(1,4)",
             "BSR(2,2)",
@@ -26,12 +29,19 @@ const KERNELS: &[(&str, &[&str], &[&str])] = &[
             "BSR-Col(7,3)",
             "BSR-Col(8,5)",
             "BSR-Col(3,6)",
+            "BSC(4,4)",
+            "BSC(3,5)",
+            "BSC-Col(4,4)",
+            "BSC-Col(5,2)",
         ],
     ),
-    ("diagonals", &[PRODUCT, TRANSPOSED], &["DIA-I", "DIA-J"]),
+    // The kernels for vectors take blocks of some sizes alone.
+    ("blocks", &[DENSE, TRANSPOSED_DENSE], &["BSR(13,11)", "BSC-Col(10,9)"]),
+    ("diagonals", ALL, &["DIA-I", "DIA-J"]),
+    ("full", &[DENSE, TRANSPOSED_DENSE], &["Dense", "DenseCol"]),
     (
         "groups",
-        &[PRODUCT],
+        &[PRODUCT, DENSE],
         &[
             "(i, j) -> (i : dense, j / 4 : dense, j % 4 : structured(2, 4)), crdWidth = 2",
             "(i, j) -> (i : dense, j / 4 : dense, j % 4 : structured(2, 4)), crdWidth = 8",
@@ -41,6 +51,39 @@ const KERNELS: &[(&str, &[&str], &[&str])] = &[
         ],
     ),
 ];
+
+/// The shapes of what is multiplied with a matrix, and of the result, of so many columns where they
+/// are no vectors.
+fn shapes(text: &str, matrix: [usize; 2], width: usize) -> [Vec<usize>; 2] {
+    let rows = match text {
+        PRODUCT | DENSE => [matrix[1], matrix[0]],
+        _ => matrix,
+    };
+    match text {
+        DENSE | TRANSPOSED_DENSE => rows.map(|rows| vec![rows, width]),
+        _ => rows.map(|rows| vec![rows]),
+    }
+}
+
+/// The format of a result that is stored in full, row by row.
+fn in_full(shape: &[usize]) -> String {
+    format!("Dense({})", shape.len())
+}
+
+/// What a product gives, entry by entry.
+fn plain(text: &str, a: &Coo, x: &ndarray::ArrayD<f64>, shape: &[usize]) -> ndarray::ArrayD<f64> {
+    let mut y = ndarray::ArrayD::zeros(shape);
+    let values = a.values.cast(Dtype::F64).expect("real numbers");
+    let values = values.typed::<f64>().expect("double").to_vec();
+    for (at, value) in values.into_iter().enumerate() {
+        let [i, j] = [0, 1].map(|dim| a.crd[dim][at] as usize);
+        let (own, taken) = if matches!(text, PRODUCT | DENSE) { (i, j) } else { (j, i) };
+        let row = x.index_axis(ndarray::Axis(0), taken);
+        let mut sums = y.index_axis_mut(ndarray::Axis(0), own);
+        sums.scaled_add(value, &row);
+    }
+    y
+}
 
 /// A matrix with at most two entries in four neighbours of a row.
 fn matrix(shape: [usize; 2], picks: &[u8], dtype: Dtype) -> Coo {
@@ -66,17 +109,24 @@ proptest! {
     fn what_a_kernel_gives_is_what_plain_evaluation_gives(
         shape in (0_usize..40, 0_usize..90),
         picks in proptest::collection::vec(any::<u8>(), 64),
+        width in prop_oneof![0_usize..5, 20_usize..75],
         single in any::<bool>(),
         threads in 1_usize..3,
     ) {
         let dtype = if single { Dtype::F32 } else { Dtype::F64 };
         let entries = matrix([shape.0, shape.1], &picks, dtype);
-        let vector = |length: usize| {
-            let x = (0..length).map(|at| f64::from(picks[at % 64]) - 99.5);
-            let x = x.collect::<ndarray::Array1<_>>().into_dyn();
-            Tensor::from_array(x).unwrap().cast(dtype).unwrap()
-        };
         let numbers = |y: Tensor| y.cast(Dtype::F64).unwrap().to_dense::<f64>().unwrap();
+        let texts = ALL.iter().map(|text| {
+            let [of_x, of_y] = shapes(text, [shape.0, shape.1], width);
+            let mut at = 0;
+            let x = ndarray::ArrayD::from_shape_simple_fn(of_x, || {
+                at += 1;
+                f64::from(picks[at % 64]) - 99.5
+            });
+            let y = plain(text, &entries, &x, &of_y);
+            (*text, (Tensor::from_array(x).unwrap().cast(dtype).unwrap(), y))
+        });
+        let texts: std::collections::HashMap<_, _> = texts.collect();
         for (provider, products, formats) in KERNELS {
             // Written for one family of machines alone.
             if *provider == "groups" && cfg!(not(target_arch = "x86_64")) {
@@ -87,9 +137,11 @@ proptest! {
             let cases = formats.iter().flat_map(|f| products.iter().map(move |text| (f, *text)));
             for (format, text) in cases {
                 let a = Tensor::from_coo(&entries, &format.parse::<Format>().unwrap()).unwrap();
-                let x = vector(if text == PRODUCT { shape.1 } else { shape.0 });
-                let call = || einsum(text).arg("A", &a).arg("x", &x).threads(threads);
-                let expected = numbers(oracle::evaluate(&call()).unwrap());
+                let (x, expected) = &texts[text];
+                let call = || {
+                    let call = einsum(text).arg("A", &a).arg("x", x).threads(threads);
+                    call.format(in_full(expected.shape()))
+                };
                 // What may be cancelled runs in parts, however little there is to do.
                 let named = || call().backend(backend);
                 for call in [named(), named().cancel(&CancelToken::new()), call()] {
@@ -103,7 +155,7 @@ proptest! {
                         found => numbers(found.unwrap()),
                     };
                     // Sixteenths times halves: sums are exact in any order.
-                    prop_assert_eq!(&found, &expected, "{} {} {}", provider, format, text);
+                    prop_assert_eq!(&found, expected, "{} {} {}", provider, format, text);
                 }
             }
         }
@@ -118,17 +170,19 @@ fn matrices_of_nothing_give_zeros() {
             let formats = formats.iter().map(|text| text.parse::<Format>().unwrap());
             let a: Vec<Tensor> = formats.map(|f| Tensor::from_coo(&entries, &f).unwrap()).collect();
             let cases = a.iter().flat_map(|a| products.iter().map(move |text| (a, *text)));
-            for ((a, text), threads) in cases.flat_map(|case| [(case, 1), (case, 2)]) {
-                let [of_y, of_x] = if text == PRODUCT { [0, 1] } else { [1, 0] };
-                let x = ndarray::Array1::from_elem(shape[of_x], 2.0).into_dyn();
-                let x = Tensor::from_array(x).unwrap();
+            let cases =
+                cases.flat_map(|case| [(case, 1, 0), (case, 1, 3), (case, 2, 0), (case, 2, 3)]);
+            for ((a, text), threads, width) in cases {
+                let [of_x, of_y] = shapes(text, shape, width);
+                let x = Tensor::from_array(ndarray::ArrayD::from_elem(of_x, 2.0)).unwrap();
                 let call = || {
                     let call = einsum(text).arg("A", a).arg("x", &x).threads(threads);
-                    call.cancel(&CancelToken::new())
+                    call.format(in_full(&of_y)).cancel(&CancelToken::new())
                 };
                 let zeros = |y: Tensor| {
                     let found = y.to_dense::<f64>().unwrap().into_raw_vec_and_offset().0;
-                    assert_eq!(found, vec![0.0; shape[of_y]], "{backend} {text} {a:?}");
+                    let wanted = vec![0.0; of_y.iter().product()];
+                    assert_eq!(found, wanted, "{backend} {text} {a:?}");
                 };
                 zeros(call().run().unwrap());
                 match call().backend(backend.parse().unwrap()).run() {

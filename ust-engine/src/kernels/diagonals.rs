@@ -1,9 +1,10 @@
-//! Diagonals times a vector, some of them at a time.
+//! Diagonals times a vector or a dense matrix, some of them at a time.
 
 use std::array::from_fn;
 use std::ops::Range;
 
-use super::vector::{Level, Number, Vector, ask_second, level};
+use super::panel::{self, Columns, Dense, Rows, add_to};
+use super::vector::{Level, Number, Task, Vector, ask_second, level, perform};
 
 /// By which dimension the numbers of a diagonal are stored.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -35,6 +36,74 @@ pub(crate) struct Diagonals<'a, T> {
     pub(crate) rows: usize,
 }
 
+/// Some diagonals, in a strip of rows.
+struct Strip<'a, T> {
+    matrix: Diagonals<'a, T>,
+    which: Range<usize>,
+    first: usize,
+    x: &'a [T],
+    y: &'a mut [T],
+}
+
+impl<T: Number> Task<T> for Strip<'_, T> {
+    #[inline(always)]
+    unsafe fn run<V: Vector<Lane = T>>(self) {
+        let Self { matrix, which, first, x, y } = self;
+        // SAFETY: as the trait says.
+        unsafe { matrix.strip::<V>(which, first, x, y) }
+    }
+}
+
+/// Some diagonals, from a row on.
+#[derive(Clone, Copy)]
+struct Below<'a, T> {
+    matrix: Diagonals<'a, T>,
+    from: usize,
+    to: usize,
+    first: usize,
+    columns: usize,
+}
+
+impl<T: Number> Rows<T> for Below<'_, T> {
+    #[inline(always)]
+    unsafe fn add<V: Vector<Lane = T>, const R: usize, const W: usize, const CUT: bool>(
+        self,
+        row: usize,
+        b: &Columns<'_, T>,
+        sums: &mut [[V; W]; R],
+    ) {
+        let Self { matrix, from, to, first, columns } = self;
+        let row = first + row;
+        let (stride, along_rows) = match matrix.along {
+            Along::Rows => (matrix.rows, true),
+            Along::Columns => (columns, false),
+        };
+        for p in from..to {
+            let column = row as isize + matrix.offsets[p] as isize;
+            // SAFETY: as the caller says; a diagonal has a number where there are a row and a column.
+            unsafe {
+                let at = |column: isize, row| {
+                    p * stride + if along_rows { row } else { column as usize }
+                };
+                if column >= 0 && column as usize + R <= columns {
+                    let a = matrix.values.as_ptr().add(at(column, row));
+                    for (r, sums) in sums.iter_mut().enumerate() {
+                        add_to(sums, *a.add(r), &b.row::<V, W, CUT>(column as usize + r));
+                    }
+                    continue;
+                }
+                for (r, sums) in sums.iter_mut().enumerate() {
+                    let column = column + r as isize;
+                    if (0..columns as isize).contains(&column) {
+                        let a = *matrix.values.as_ptr().add(at(column, row + r));
+                        add_to(sums, a, &b.row::<V, W, CUT>(column as usize));
+                    }
+                }
+            }
+        }
+    }
+}
+
 /// A stretch of a diagonal, and the numbers of the vector that it multiplies.
 type Pair<'a, T> = (&'a [T], &'a [T]);
 
@@ -46,29 +115,30 @@ impl<T: Number> Diagonals<'_, T> {
     }
 
     fn times_at(&self, level: Level, which: Range<usize>, first: usize, x: &[T], y: &mut [T]) {
-        match level {
-            // SAFETY, of both: the machine has the instructions.
-            #[cfg(target_arch = "x86_64")]
-            Level::Avx512 => unsafe { self.avx512(which, first, x, y) },
-            #[cfg(target_arch = "x86_64")]
-            Level::Avx2 => unsafe { self.avx2(which, first, x, y) },
-            // SAFETY: every machine has it.
-            Level::Portable => unsafe { self.strip::<T::Portable>(which, first, x, y) },
-        }
+        perform(level, Strip { matrix: *self, which, first, x, y });
     }
 
-    #[cfg(target_arch = "x86_64")]
-    #[target_feature(enable = "avx512f,avx2,fma")]
-    fn avx512(&self, which: Range<usize>, first: usize, x: &[T], y: &mut [T]) {
-        // SAFETY: the machine has the instructions.
-        unsafe { self.strip::<T::Avx512>(which, first, x, y) }
+    /// Adds the products of some diagonals with `b` to rows from `first` on, `c`.
+    pub(crate) fn times_dense(
+        &self,
+        which: Range<usize>,
+        first: usize,
+        b: Dense<'_, T>,
+        c: &mut [T],
+    ) {
+        self.times_dense_at(level(), which, first, b, c);
     }
 
-    #[cfg(target_arch = "x86_64")]
-    #[target_feature(enable = "avx2,fma")]
-    fn avx2(&self, which: Range<usize>, first: usize, x: &[T], y: &mut [T]) {
-        // SAFETY: the machine has the instructions.
-        unsafe { self.strip::<T::Avx2>(which, first, x, y) }
+    fn times_dense_at(
+        &self,
+        level: Level,
+        which: Range<usize>,
+        first: usize,
+        b: Dense<'_, T>,
+        c: &mut [T],
+    ) {
+        let (from, to) = (which.start, which.end);
+        panel::times(level, Below { matrix: *self, from, to, first, columns: b.rows() }, b, c);
     }
 
     /// # Safety
@@ -211,6 +281,19 @@ mod tests {
                     matrix.times_at(level, 1..offsets.len(), rows / 3, &x, below);
                     // Small integers and a half: sums are exact in any order.
                     assert_eq!(y, expected, "{rows} x {columns}, {along:?}, {level:?}");
+                    // The same vector in each column, but for the sign.
+                    for width in [1, 5, 35] {
+                        let sign = |k: usize| if k.is_multiple_of(3) { -1.0 } else { 1.0 };
+                        let of = |x: f64| (0..width).map(move |k| sign(k) * x);
+                        let values: Vec<f64> = x.iter().flat_map(|&x| of(x)).collect();
+                        let b = Dense { values: &values, width };
+                        let mut c = vec![0.0; rows * width];
+                        let (above, below) = c.split_at_mut(rows / 3 * width);
+                        matrix.times_dense_at(level, 0..offsets.len(), 0, b, above);
+                        matrix.times_dense_at(level, 0..offsets.len(), rows / 3, b, below);
+                        let expected = expected.iter().flat_map(|y| of(y - 0.5));
+                        assert!(c.iter().copied().eq(expected), "{rows} x {columns} x {width}");
+                    }
                 }
             }
         }

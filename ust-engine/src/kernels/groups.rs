@@ -6,7 +6,8 @@ use std::array::from_fn;
 use std::fmt::Debug;
 use std::ops::{Add, Mul, Range};
 
-use super::vector::{AHEAD, ask_second, prefetch};
+use super::panel::{self, Columns, Dense, Rows, add_to};
+use super::vector::{self, AHEAD, Vector, ask_second, level, prefetch};
 
 /// Bytes of `x` that stay in the closest cache while values pass by.
 const CLOSE: usize = 24 << 10;
@@ -327,6 +328,58 @@ impl<T: Number, C: Coordinates> Groups<'_, T, C> {
                 *y = *y + T::total(sums[0], sums[1]);
             }
         }
+    }
+}
+
+/// Rows of groups, from one on.
+#[derive(Clone, Copy)]
+struct Below<'a, T, C> {
+    matrix: Groups<'a, T, C>,
+    first: usize,
+    columns: usize,
+}
+
+impl<T: vector::Number, C: Coordinates> Rows<T> for Below<'_, T, C> {
+    #[inline(always)]
+    unsafe fn add<V: Vector<Lane = T>, const R: usize, const W: usize, const CUT: bool>(
+        self,
+        row: usize,
+        b: &Columns<'_, T>,
+        sums: &mut [[V; W]; R],
+    ) {
+        let Self { matrix: Groups { crd, values }, first, columns } = self;
+        let groups = columns.div_ceil(4);
+        let row = first + row;
+        for group in 0..groups {
+            for (r, sums) in sums.iter_mut().enumerate() {
+                let p = 2 * ((row + r) * groups + group);
+                for p in p..p + 2 {
+                    // SAFETY: as the caller says; there are two of each group. At the border, padding may
+                    // stand outside.
+                    unsafe {
+                        let within = crd.get_unchecked(p / C::HELD).one(p % C::HELD);
+                        let column = 4 * group + within;
+                        if column < columns {
+                            add_to(sums, *values.get_unchecked(p), &b.row::<V, W, CUT>(column));
+                        }
+                    }
+                }
+            }
+        }
+    }
+}
+
+impl<T: vector::Number, C: Coordinates> Groups<'_, T, C> {
+    /// Adds the products of some rows with `b` to `c`, which begins with the first of them.
+    ///
+    /// # Panics
+    /// Where there are fewer values or coordinates than the rows have.
+    pub(crate) fn times_dense(&self, rows: Range<usize>, b: Dense<'_, T>, c: &mut [T]) {
+        let columns = b.rows();
+        let stored = rows.end * 2 * columns.div_ceil(4);
+        let held = self.crd.len() * C::HELD;
+        assert!(stored <= held && stored <= self.values.len(), "two for each group");
+        panel::times(level(), Below { matrix: *self, first: rows.start, columns }, b, c);
     }
 }
 

@@ -74,7 +74,7 @@ pub(super) fn along(
     };
     let reduce = stage.reduce.as_ref().map(|(op, _)| (op.clone(), vec![0]));
     let stage = Stage { uses, result, reduce, ..stage.clone() };
-    let (over_values, tensors) = choose(&Given {
+    let over_values = choose(&Given {
         stage: &stage,
         tensors: &[&vector],
         names: vec!["A".to_owned()],
@@ -83,8 +83,7 @@ pub(super) fn along(
         extents: &[tensor.nse()],
         format: Some(format),
     })?;
-    let tensors: Vec<&Tensor> = tensors.iter().collect();
-    let mut made = Compiled::new(over_values, &stage, &tensors, backend, strict)?;
+    let mut made = Compiled::new(over_values, &stage, backend, strict)?;
     made.along = Some(Along { format: stored.clone(), scalar });
     Ok(Some(made))
 }

@@ -50,13 +50,28 @@ pub(crate) struct Given<'a> {
     pub(crate) format: Option<Format>,
 }
 
-/// Plans a stage. Gives the tensors that the loops run on, too: of those that are converted first
-/// the structure only, without entries.
+/// A plan, and the tensors that its loops run on: of those that are converted first the structure
+/// only, without entries.
+pub(crate) type Candidate = (Planned, Vec<Tensor>);
+
+/// Plans a stage, as is quickest; and, where that converts what need not be, without conversions,
+/// for whoever is quicker than the loops.
 ///
 /// # Errors
 /// [`Error::Unsupported`] where no order of loops is found; [`Error::Format`] when the level types
 /// of a format in between are not linked.
-pub(crate) fn choose(given: &Given<'_>) -> Result<(Planned, Vec<Tensor>), Error> {
+pub(crate) fn choose(given: &Given<'_>) -> Result<Vec<Candidate>, Error> {
+    let quickest = candidate(given, false)?.ok_or_else(|| {
+        Error::Unsupported("no order of loops was found for this expression".to_owned())
+    })?;
+    let converts = quickest.0.conversions.iter().any(Option::is_some);
+    // There may be none, and that is no error.
+    let other = if converts { candidate(given, true).ok().flatten() } else { None };
+    Ok([Some(quickest), other].into_iter().flatten().collect())
+}
+
+/// The quickest plan, or the quickest that takes all tensors `as_given`, where there is one.
+fn candidate(given: &Given<'_>, as_given: bool) -> Result<Option<Candidate>, Error> {
     let stage = given.stage;
     let accesses: Vec<Access> =
         stage.uses.iter().zip(given.tensors).map(|(u, t)| Access::new(t, &u.dims)).collect();
@@ -98,10 +113,9 @@ pub(crate) fn choose(given: &Given<'_>) -> Result<(Planned, Vec<Tensor>), Error>
             sparse: sparse.clone(),
             worth: worth.clone(),
             result: &result,
+            as_given,
         };
-        let order = best(&problem).ok_or_else(|| {
-            Error::Unsupported("no order of loops was found for this expression".to_owned())
-        })?;
+        let Some(order) = best(&problem) else { return Ok(None) };
         let sink = result.sink(&order.steps)?;
         if plain && repeats(&accesses, &order, &sink) {
             plain = false;
@@ -166,7 +180,7 @@ pub(crate) fn choose(given: &Given<'_>) -> Result<(Planned, Vec<Tensor>), Error>
     let cost = order.cost;
     let fill = if worth[0] { rest.dtype().zero() } else { rest };
     let planned = Planned { loops, order, sink, conversions, format, rest, fill, formats, cost };
-    Ok((planned, tensors))
+    Ok(Some((planned, tensors)))
 }
 
 /// The one use without which nothing is done, where the result stores what it stores: the outer

@@ -8,7 +8,7 @@ use smallvec::SmallVec;
 use ust_level_api::Scalar;
 
 use super::along::along;
-use super::choose::{Given, Planned, choose};
+use super::choose::{Candidate, Given, Planned, choose};
 use super::divide::{Known, divide};
 use super::frame::{self, Extents, Frame, Last, Sizes};
 use super::path::part;
@@ -144,16 +144,15 @@ impl Prepared {
         last: bool,
     ) -> Result<(), Error> {
         let given = tensors_of(&stage, operands, &begun.results, &mut [])?;
-        let (planned, tensors) = plan(&self.assignment, &stage, &refs(&given), options, last)?;
-        let tensors: Vec<&Tensor> = tensors.iter().collect();
+        let plans = plan(&self.assignment, &stage, &refs(&given), options, last)?;
         let Options { backend, strict, .. } = *options;
-        let over_values = match &given[..] {
-            [one] => along(&stage, one.tensor(), &planned, backend, strict)?,
+        let over_values = match (&given[..], &plans[..]) {
+            ([one], [(planned, _), ..]) => along(&stage, one.tensor(), planned, backend, strict)?,
             _ => None,
         };
         let made = match over_values {
             Some(made) => made,
-            None => Compiled::new(planned, &stage, &tensors, backend, strict)?,
+            None => Compiled::new(plans, &stage, backend, strict)?,
         };
         if last {
             begun.made = given.into_iter().map(Operand::made).collect();
@@ -434,7 +433,7 @@ fn plan(
     tensors: &[&Tensor],
     options: &Options<'_>,
     last: bool,
-) -> Result<(Planned, Vec<Tensor>), Error> {
+) -> Result<Vec<Candidate>, Error> {
     let names: Vec<String> = assignment.indices.iter().map(|index| index.name.clone()).collect();
     let extents: Vec<usize> = assignment.indices.iter().map(|index| index.extent).collect();
     let input = |source: Source| match source {

@@ -79,6 +79,8 @@ pub(crate) struct Problem<'a> {
     pub(crate) worth: Vec<bool>,
     /// What the result is like.
     pub(crate) result: &'a Shape,
+    /// Whether nothing may be converted.
+    pub(crate) as_given: bool,
 }
 
 /// Nanoseconds to convert a stored element.
@@ -92,13 +94,13 @@ const PLACES: f64 = 16.0;
 /// Orders looked at before the best one so far is taken.
 const MOST_STATES: usize = 20_000;
 
-/// Finds the cheapest order; `None` where there is none, which cannot be as long as everything may
-/// be converted.
+/// Finds the cheapest order; `None` where there is none, which cannot be where everything may be
+/// converted.
 pub(crate) fn best(problem: &Problem<'_>) -> Option<Order> {
     let mut best: Option<Order> = None;
     let mut states = 0;
     let count = problem.sparse.len();
-    let mut choices: Vec<u32> = (0..1_u32 << count).collect();
+    let mut choices: Vec<u32> = (0..if problem.as_given { 1 } else { 1_u32 << count }).collect();
     choices.sort_by_key(|choice| choice.count_ones());
     for choice in choices {
         let flexible = |at: usize| {

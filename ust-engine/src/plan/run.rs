@@ -13,7 +13,7 @@ use ust_level_api::ir::interp::{Memory, Param};
 use ust_level_api::with_dtype;
 
 use super::along::Along;
-use super::choose::Planned;
+use super::choose::{Candidate, Planned};
 use super::collect::Tables;
 use super::emit::Argument;
 use super::frame::{Params, Sizes};
@@ -74,53 +74,23 @@ type Groups = SmallVec<[Parts; 1]>;
 type Bindings<'a> = SmallVec<[Memory<'a>; 12]>;
 
 impl Compiled {
-    /// Compiles a planned stage. `tensors` are as those that the loops run on; their entries do not
-    /// matter.
+    /// Compiles a stage, by one of several plans: whichever somebody offers the least time for.
     ///
     /// # Errors
     /// [`Error::Malformed`] where a level type emits what is no code; [`Error::Refused`] where the
     /// back end asked for cannot run the loops.
     pub(crate) fn new(
-        planned: Planned,
+        mut candidates: Vec<Candidate>,
         stage: &super::stage::Stage,
-        tensors: &[&Tensor],
         backend: Backend,
         strict: bool,
     ) -> Result<Self, Error> {
-        // Duplicates are summed by the loops, and a result in place is written once by them.
-        let plain = planned.formats.iter().all(Format::is_unique)
-            && planned.sink.kind != SinkKind::Full
-            && tensors.iter().all(|tensor| {
-                let (fill, dtype) = (tensor.fill(), tensor.dtype());
-                dtype == stage.dtype && planned.fill.same(&fill) && planned.rest.same(&fill)
-            });
-        let copy = stage.copied().filter(|_| plain);
-        let plan = Plan {
-            function: &planned.loops.function,
-            operands: stage
-                .uses
-                .iter()
-                .zip(tensors)
-                .map(|(u, tensor)| provider::Access {
-                    format: tensor.format(),
-                    dtype: tensor.dtype(),
-                    fill: tensor.fill(),
-                    indices: &u.dims,
-                })
-                .collect(),
-            result: provider::Access {
-                format: &planned.sink.format,
-                dtype: planned.rest.dtype(),
-                fill: planned.rest,
-                indices: &stage.result,
-            },
-            body: &stage.body,
-            copies: copy.is_some(),
-            reduce: stage.reduce.as_ref().map(|(op, indices)| (op, &indices[..])),
-            strict,
-            estimate: planned.cost,
-        };
-        let chosen = provider::choose(&plan, backend)?;
+        let plans: Vec<Plan<'_>> =
+            candidates.iter().map(|one| described(one, stage, strict)).collect();
+        let (which, chosen) = provider::choose(&plans, backend)?;
+        let copy = stage.copied().filter(|_| plans[which].copies);
+        let (planned, tensors) = candidates.swap_remove(which);
+        let tensors: &[&Tensor] = &tensors.iter().collect::<Vec<_>>();
         let accesses: Vec<_> = stage
             .uses
             .iter()
@@ -441,6 +411,45 @@ impl Compiled {
             }
         };
         combine_copies(code, out, &copies)
+    }
+}
+
+/// A plan, as providers are told of it.
+fn described<'a>(
+    (planned, tensors): &'a Candidate,
+    stage: &'a super::stage::Stage,
+    strict: bool,
+) -> Plan<'a> {
+    // Duplicates are summed by the loops, and a result in place is written once by them.
+    let plain = planned.formats.iter().all(Format::is_unique)
+        && planned.sink.kind != SinkKind::Full
+        && tensors.iter().all(|tensor| {
+            let (fill, dtype) = (tensor.fill(), tensor.dtype());
+            dtype == stage.dtype && planned.fill.same(&fill) && planned.rest.same(&fill)
+        });
+    let uses = stage.uses.iter().zip(tensors);
+    Plan {
+        function: &planned.loops.function,
+        outermost: planned.order.steps.first().map_or(&[], |step| &step.walkers),
+        operands: uses
+            .map(|(u, tensor)| provider::Access {
+                format: tensor.format(),
+                dtype: tensor.dtype(),
+                fill: tensor.fill(),
+                indices: &u.dims,
+            })
+            .collect(),
+        result: provider::Access {
+            format: &planned.sink.format,
+            dtype: planned.rest.dtype(),
+            fill: planned.rest,
+            indices: &stage.result,
+        },
+        body: &stage.body,
+        copies: plain && stage.copied().is_some(),
+        reduce: stage.reduce.as_ref().map(|(op, indices)| (op, &indices[..])),
+        strict,
+        estimate: planned.cost,
     }
 }
 

@@ -1,44 +1,57 @@
-//! `blocks`: a matrix of dense blocks times a vector, by a kernel that keeps sums in registers over
-//! a whole row of blocks.
+//! `blocks`: a matrix of dense blocks, or its transpose, times a vector or a dense matrix, by kernels
+//! that keep sums in registers.
 
+use std::borrow::Cow;
 use std::marker::PhantomData;
 
 use ust_level_api::ir::Elem;
 use ust_level_api::ir::interp::{Memory, ValuesMut, ValuesRef};
 use ust_level_api::{Dtype, IndexArray, IndexKind, inventory};
 
-use super::product::{self, Check, Kernel, Native, Parts};
+use super::product::{self, Job, Kernel, Native, Parts, Product, Right, Summed, by_rows};
 use super::{Plan, Registration};
 use crate::error::Error;
-use crate::format::{Format, IndexExpr};
+use crate::format::IndexExpr;
+use crate::kernels::Number;
 use crate::kernels::blocks::{self, Blocks, Order};
+use crate::kernels::panel::Dense;
 
-inventory::submit!(Registration(&Native::<Product>(PhantomData)));
+inventory::submit!(Registration(&Native::<Times>(PhantomData)));
 
 /// What is known of the matrix before it is seen.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-struct Product {
-    /// Rows and columns of a block.
+struct Times {
+    /// Rows and columns of a block, or the reverse where columns of blocks are compressed: those of the
+    /// transpose.
     size: [usize; 2],
     /// How it is stored.
     order: Order,
+    /// Whether what is stored row by row is summed over rows: each block adds to what it has columns for.
+    spreads: bool,
+    /// Whether parts of the outermost loop are rows of blocks.
+    in_order: bool,
+    right: Right,
 }
 
-impl Kernel for Product {
+impl Kernel for Times {
     const NAME: &'static str = "blocks";
-    const SUMMARY: &'static str = "a kernel for BSR times a vector, of f32 and f64";
-    const SHARE: f64 = 0.4;
+    const SUMMARY: &'static str =
+        "kernels for BSR and BSC times a vector or a dense matrix, of f32 and f64";
 
     fn of(plan: &Plan<'_>) -> Result<Self, &'static str> {
-        let a = product::matrix(plan)?;
-        let this = Self::blocks(a.format)
-            .ok_or("it takes BSR, its blocks by rows or columns, with default widths")?;
-        let suits = match a.dtype {
-            Dtype::F32 => blocks::suits::<f32>(this.size, this.order),
-            _ => blocks::suits::<f64>(this.size, this.order),
+        let product = Product::of(plan)?;
+        let in_order = plan.outermost.contains(&(0, 0));
+        let this = Self::of_product(&product, in_order)
+            .ok_or("it takes BSR and BSC, their blocks by rows or columns")?;
+        let Self { size, order, spreads, right, .. } = this;
+        let suits = match (right, spreads, product.a.dtype) {
+            (Right::Matrix(_), ..) => true,
+            (_, true, _) => blocks::spreads(size, order),
+            (_, false, Dtype::F32) => blocks::suits::<f32>(size, order),
+            (_, false, _) => blocks::suits::<f64>(size, order),
         };
         if !suits {
-            return Err("it takes blocks of at most 8 columns, and some of more");
+            return Err("it takes blocks of at most 8 columns times a vector, and some of more");
         }
         let indices = plan.function.arrays.iter().filter_map(|array| match array.elem {
             Elem::Index(kind) => Some(kind),
@@ -50,13 +63,21 @@ impl Kernel for Product {
         }
     }
 
-    fn run(
-        &self,
-        parts: &Parts,
-        memory: &mut [Memory<'_>],
-        check: Check<'_>,
-    ) -> Option<Result<(), Error>> {
-        let Self { size, order } = *self;
+    fn share(&self) -> f64 {
+        0.4
+    }
+
+    fn splits_rows(&self) -> bool {
+        !self.in_order
+    }
+
+    fn adds(&self) -> bool {
+        self.spreads
+    }
+
+    fn run(&self, job: Job<'_>, memory: &mut [Memory<'_>]) -> Option<Result<(), Error>> {
+        let Self { size, order, .. } = *self;
+        let width = self.right.width(job.params)?;
         macro_rules! of {
             ($($kind:ident),*) => {
                 match memory {
@@ -68,8 +89,7 @@ impl Kernel for Product {
                         Memory::ValuesMut(ValuesMut::$kind(y)),
                     ] => {
                         let blocks = Blocks { pos, crd, values, size, order };
-                        let times = |rows, y: &mut [_]| blocks.times(rows, x, y);
-                        Some(product::run(y, size[0], parts, check, times))
+                        Some(self.run_on(job, &blocks, Dense { values: x, width }, y))
                     })*
                     _ => None,
                 }
@@ -79,33 +99,78 @@ impl Kernel for Product {
     }
 
     fn describe(&self) -> String {
-        let Self { size: [rows, columns], order } = self;
+        let Self { size: [rows, columns], order, spreads, .. } = self;
         let order = match order {
             Order::Rows => "row",
             Order::Columns => "column",
         };
-        format!("blocks of {rows} x {columns}, {order} by {order}")
+        let how = if *spreads { ", each added where it belongs" } else { "" };
+        format!("blocks of {rows} x {columns}, {order} by {order}{how}")
     }
 }
 
-impl Product {
-    /// The blocks of a format that has some.
-    fn blocks(format: &Format) -> Option<Self> {
-        let [rows, columns, _, _] = format.levels() else { return None };
-        let size = |expr: &IndexExpr, dim: usize| match expr {
-            IndexExpr::FloorDiv(of, by) if **of == IndexExpr::Var(dim) => match **by {
-                IndexExpr::Const(size) => usize::try_from(size).ok().filter(|&size| size > 0),
+impl Times {
+    fn run_on<T: Number + Default + Send + Sync>(
+        &self,
+        Job { parts, check, .. }: Job<'_>,
+        blocks: &Blocks<'_, T>,
+        b: Dense<'_, T>,
+        y: &mut [T],
+    ) -> Result<(), Error> {
+        let rows = blocks.pos.len().saturating_sub(1);
+        let mut parts = Cow::Borrowed(parts);
+        if !self.in_order {
+            // Who adds is alone.
+            let one: &Parts = &[vec![(0, 0)]];
+            parts = by_rows(if self.spreads { one } else { &parts }, rows).into();
+        }
+        if !self.spreads {
+            let round = self.size[0] * b.width;
+            return product::run(y, round, &parts, check, |rows, y| match self.right {
+                Right::Vector => blocks.times(rows, b.values, y),
+                Right::Matrix(_) => blocks.times_dense(rows, b, y),
+            });
+        }
+        let place = |bound: i64| bound.clamp(0, rows as i64) as usize;
+        parts.iter().flatten().try_for_each(|&(lo, hi)| {
+            check()?;
+            let rows = place(lo)..place(hi);
+            match self.right {
+                Right::Vector => blocks.spread(rows, b.values, y),
+                Right::Matrix(_) => blocks.spread_dense(rows, b, y),
+            }
+            Ok(())
+        })
+    }
+
+    /// The product of a matrix of blocks.
+    fn of_product(product: &Product<'_, '_>, in_order: bool) -> Option<Self> {
+        let levels = product.a.format.levels();
+        let [first, second, _, _] = levels else { return None };
+        let size = |dim: usize| {
+            let expr = [first, second].into_iter().find_map(|level| match &level.expr {
+                IndexExpr::FloorDiv(of, by) if **of == IndexExpr::Var(dim) => Some(&**by),
                 _ => None,
-            },
-            _ => None,
+            });
+            match expr? {
+                IndexExpr::Const(size) => usize::try_from(*size).ok().filter(|&size| size > 0),
+                _ => None,
+            }
         };
-        let size = [size(&rows.expr, 0)?, size(&columns.expr, 1)?];
-        let named = |name: &str| {
-            Format::resolve(&format!("{name}({}, {})", size[0], size[1]), Some(2)).ok()
+        let [rows, columns] = [size(0)?, size(1)?];
+        let formats = [
+            ("BSR", Summed::Rows, Order::Rows),
+            ("BSR-Col", Summed::Rows, Order::Columns),
+            ("BSC", Summed::Columns, Order::Columns),
+            ("BSC-Col", Summed::Columns, Order::Rows),
+        ];
+        let named = |name: &str| product.is_in(&format!("{name}({rows}, {columns})"));
+        let (_, across, order) = formats.into_iter().find(|(name, ..)| named(name))?;
+        let size = match across {
+            Summed::Rows => [rows, columns],
+            Summed::Columns => [columns, rows],
         };
-        let orders = [("BSR", Order::Rows), ("BSR-Col", Order::Columns)];
-        let (_, order) =
-            orders.into_iter().find(|(name, _)| named(name).is_some_and(|own| own == *format))?;
-        Some(Self { size, order })
+        let spreads = product.summed == across;
+        Some(Self { size, order, spreads, in_order, right: product.right })
     }
 }

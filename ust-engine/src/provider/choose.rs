@@ -15,42 +15,58 @@ pub(crate) struct Chosen {
     asked: Vec<(&'static str, String)>,
 }
 
-/// Finds who runs a plan, and has it compiled.
+/// Finds who runs one of several plans of the same, and has it compiled. Gives which one, too.
+///
+/// A provider is asked about a plan only if it refuses those before.
 ///
 /// # Errors
 /// [`Error::Refused`] where the one that was asked for refuses, [`Error::Unsupported`] where nobody
 /// is called by that name or all refuse; else what compiling gives.
-pub(crate) fn choose(plan: &Plan<'_>, backend: Backend) -> Result<Chosen, Error> {
+pub(crate) fn choose(plans: &[Plan<'_>], backend: Backend) -> Result<(usize, Chosen), Error> {
     match backend {
-        Backend::Named(name) => named(plan, name),
-        Backend::Auto => quickest(plan),
+        Backend::Named(name) => named(plans, name),
+        Backend::Auto => quickest(plans),
     }
 }
 
-fn named(plan: &Plan<'_>, name: &str) -> Result<Chosen, Error> {
+/// What a provider says of the first plan that it does not refuse, and which one that is; else why it
+/// refuses the first of all.
+fn offer(provider: &dyn Provider, plans: &[Plan<'_>]) -> (usize, Offer) {
+    let mut offers = plans.iter().map(|plan| provider.offer(plan)).enumerate();
+    let first = offers.next().expect("there is a plan");
+    match first.1 {
+        Offer::Refused(_) => {
+            offers.find(|(_, offer)| !matches!(offer, Offer::Refused(_))).unwrap_or(first)
+        }
+        _ => first,
+    }
+}
+
+fn named(plans: &[Plan<'_>], name: &str) -> Result<(usize, Chosen), Error> {
     let provider = all().into_iter().find(|one| one.name() == name);
     let provider = provider.ok_or_else(|| unknown(name))?;
-    let said = match provider.offer(plan) {
+    let (which, offer) = offer(provider, plans);
+    let said = match offer {
         Offer::Refused(reason) => {
             return Err(Error::Refused { backend: provider.name(), reason });
         }
         Offer::OnRequest(_) => "asked for".to_owned(),
         Offer::Time(time) => format!("{}; asked for", about(time)),
     };
-    let (name, executable) = (provider.name(), provider.compile(plan)?);
-    Ok(Chosen { name, executable, asked: vec![(name, said)] })
+    let (name, executable) = (provider.name(), provider.compile(&plans[which])?);
+    Ok((which, Chosen { name, executable, asked: vec![(name, said)] }))
 }
 
-fn quickest(plan: &Plan<'_>) -> Result<Chosen, Error> {
+fn quickest(plans: &[Plan<'_>]) -> Result<(usize, Chosen), Error> {
     let mut asked = Vec::new();
-    let mut offers: Vec<(f64, &'static dyn Provider)> = Vec::new();
+    let mut offers: Vec<(f64, usize, &'static dyn Provider)> = Vec::new();
     for provider in all() {
-        match provider.offer(plan) {
-            Offer::Time(time) => offers.push((time, provider)),
-            Offer::OnRequest(why) => {
+        match offer(provider, plans) {
+            (which, Offer::Time(time)) => offers.push((time, which, provider)),
+            (_, Offer::OnRequest(why)) => {
                 asked.push((provider.name(), format!("on request only: {why}")));
             }
-            Offer::Refused(why) => asked.push((provider.name(), format!("refused: {why}"))),
+            (_, Offer::Refused(why)) => asked.push((provider.name(), format!("refused: {why}"))),
         }
     }
     // Stable: those that say the same are taken by name.
@@ -58,13 +74,16 @@ fn quickest(plan: &Plan<'_>) -> Result<Chosen, Error> {
     let mut made = None;
     let mut failed = None;
     let mut said: Vec<(&'static str, String)> = Vec::new();
-    for (time, provider) in offers {
-        let time = about(time);
+    for (time, which, provider) in offers {
+        let time = match which {
+            0 => about(time),
+            _ => format!("{} without conversions", about(time)),
+        };
         said.push(match &made {
             Some(_) => (provider.name(), time),
-            None => match provider.compile(plan) {
+            None => match provider.compile(&plans[which]) {
                 Ok(executable) => {
-                    made = Some((provider.name(), executable));
+                    made = Some((which, provider.name(), executable));
                     (provider.name(), format!("{time}, the least of all"))
                 }
                 Err(error) => {
@@ -77,7 +96,9 @@ fn quickest(plan: &Plan<'_>) -> Result<Chosen, Error> {
     }
     said.append(&mut asked);
     match (made, failed) {
-        (Some((name, executable)), _) => Ok(Chosen { name, executable, asked: said }),
+        (Some((which, name, executable)), _) => {
+            Ok((which, Chosen { name, executable, asked: said }))
+        }
         (None, Some(error)) => Err(error),
         (None, None) => {
             let said: Vec<String> = said.iter().map(|(n, said)| format!("{n}: {said}")).collect();

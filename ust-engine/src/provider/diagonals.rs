@@ -1,5 +1,5 @@
-//! `diagonals`: a matrix of diagonals, or its transpose, times a vector, by a kernel that takes a strip
-//! of rows of all diagonals at a time.
+//! `diagonals`: a matrix of diagonals, or its transpose, times a vector or a dense matrix, by a kernel
+//! that takes a strip of rows of all diagonals at a time.
 
 use std::marker::PhantomData;
 
@@ -7,62 +7,54 @@ use ust_level_api::ir::Elem;
 use ust_level_api::ir::interp::{Memory, ValuesMut, ValuesRef};
 use ust_level_api::{IndexArray, IndexKind, inventory};
 
-use super::product::{self, Check, Kernel, Native, Parts, Summed};
+use super::product::{self, Job, Kernel, Native, Product, Right, Summed, by_rows};
 use super::{Plan, Registration};
 use crate::error::Error;
-use crate::format::Format;
 use crate::kernels::diagonals::{Along, Diagonals};
+use crate::kernels::panel::Dense;
 
-inventory::submit!(Registration(&Native::<Product>(PhantomData)));
-
-/// As many parts in as many groups, of rows.
-fn by_rows(parts: &Parts, rows: usize) -> Vec<Vec<(i64, i64)>> {
-    let count = parts.iter().map(Vec::len).sum::<usize>() as u128;
-    let mut bounds = (0..=count).map(|k| (rows as u128 * k / count) as i64);
-    let mut lo = bounds.next().unwrap_or(0);
-    let mut next = |_| {
-        let part = (lo, bounds.next().unwrap_or(lo));
-        lo = part.1;
-        part
-    };
-    parts.iter().map(|group| group.iter().map(&mut next).collect()).collect()
-}
+inventory::submit!(Registration(&Native::<Times>(PhantomData)));
 
 #[derive(Clone, Copy, Debug)]
-struct Product {
+struct Times {
     /// By which dimension of the matrix its numbers are stored.
     along: Along,
     summed: Summed,
+    right: Right,
 }
 
-impl Kernel for Product {
+impl Kernel for Times {
     const NAME: &'static str = "diagonals";
     const SUMMARY: &'static str =
-        "a kernel for diagonals, or their transpose, times a vector, of f32 and f64";
-    const SHARE: f64 = 0.7;
-    const BY_ROWS: bool = true;
+        "kernels for diagonals times a vector or a dense matrix, of f32 and f64";
 
     fn of(plan: &Plan<'_>) -> Result<Self, &'static str> {
-        let (a, summed) = product::either(plan)?;
-        let named = |name: &str| Format::resolve(name, Some(2)).is_ok_and(|own| own == *a.format);
-        let along = [("DIA-I", Along::Rows), ("DIA-J", Along::Columns)];
+        let product = Product::of(plan)?;
+        let formats = [("DIA-I", Along::Rows), ("DIA-J", Along::Columns)];
+        let found = formats.into_iter().find(|(name, _)| product.is_in(name));
+        let (_, along) = found.ok_or("it takes DIA-I and DIA-J")?;
         // Of a single row or column, all differences have one sign, and are stored without.
         let offsets = plan.function.arrays.get(1).map(|array| array.elem);
-        if offsets != Some(Elem::Index(IndexKind::I32)) {
-            return Err("it takes differences of either sign");
+        match offsets == Some(Elem::Index(IndexKind::I32)) {
+            true => Ok(Self { along, summed: product.summed, right: product.right }),
+            false => Err("it takes differences of either sign, of 32 bits"),
         }
-        let found = along.into_iter().find(|(name, _)| named(name));
-        found
-            .map(|(_, along)| Self { along, summed })
-            .ok_or("it takes DIA-I and DIA-J with default widths")
     }
 
-    fn run(
-        &self,
-        parts: &Parts,
-        memory: &mut [Memory<'_>],
-        check: Check<'_>,
-    ) -> Option<Result<(), Error>> {
+    fn share(&self) -> f64 {
+        match self.right {
+            Right::Vector => 0.7,
+            Right::Matrix(_) => 0.3,
+        }
+    }
+
+    fn splits_rows(&self) -> bool {
+        true
+    }
+
+    fn run(&self, job: Job<'_>, memory: &mut [Memory<'_>]) -> Option<Result<(), Error>> {
+        let Job { params, parts, check } = job;
+        let width = self.right.width(params)?;
         macro_rules! of {
             ($($kind:ident),*) => {
                 match memory {
@@ -73,16 +65,10 @@ impl Kernel for Product {
                         Memory::Values(ValuesRef::$kind(x)),
                         Memory::ValuesMut(ValuesMut::$kind(y)),
                     ] => {
-                        let stored = (pos.get(0)?, pos.get(1)?);
-                        let place = |bound: i64| bound.clamp(stored.0, stored.1) as usize;
-                        let mut all = parts.iter().flatten();
-                        // Of nothing there may be no part at all.
-                        let Some(&first) = all.next() else {
-                            y.fill(0.0);
+                        let which = pos.get(0)? as usize..pos.get(1)? as usize;
+                        let Some(rows) = y.len().checked_div(width) else {
                             return Some(Ok(()));
                         };
-                        let which = place(first.0)..place(all.last().unwrap_or(&first).1);
-                        let rows = y.len();
                         let turned: Vec<i32>;
                         let (along, offsets) = match (self.summed, self.along) {
                             (Summed::Columns, along) => (along, &offsets[..]),
@@ -93,8 +79,13 @@ impl Kernel for Product {
                             }
                         };
                         let matrix = Diagonals { offsets, values, along, rows };
-                        Some(product::run(y, 1, &by_rows(parts, rows), check, |rows, y| {
-                            matrix.times(which.clone(), rows.start, x, y);
+                        let b = Dense { values: x, width };
+                        let parts = by_rows(parts, rows);
+                        Some(product::run(y, width, &parts, check, |rows, y| match self.right {
+                            Right::Vector => matrix.times(which.clone(), rows.start, x, y),
+                            Right::Matrix(_) => {
+                                matrix.times_dense(which.clone(), rows.start, b, y);
+                            }
                         }))
                     })*
                     _ => None,

@@ -1,5 +1,5 @@
 //! `groups`: a matrix that stores two of every four neighbours times a vector, by a kernel that
-//! takes what is stored of several groups at once.
+//! takes what is stored of several groups at once, or times a dense matrix.
 
 use std::marker::PhantomData;
 
@@ -7,43 +7,48 @@ use bytemuck::cast_slice;
 use ust_level_api::ir::interp::{Memory, ValuesMut, ValuesRef};
 use ust_level_api::{IndexArray, inventory};
 
-use super::product::{self, Check, Kernel, Native, Parts};
+use super::product::{self, Job, Kernel, Native, Product, Right, Summed, by_rows};
 use super::{Plan, Registration};
 use crate::error::Error;
-use crate::format::Format;
 use crate::kernels::groups;
+use crate::kernels::panel::Dense;
 
-inventory::submit!(Registration(&Native::<Product>(PhantomData)));
+inventory::submit!(Registration(&Native::<Times>(PhantomData)));
 
 #[derive(Debug)]
-struct Product;
+struct Times {
+    /// Whether parts of the outermost loop are rows.
+    in_order: bool,
+    right: Right,
+}
 
-impl Kernel for Product {
+impl Kernel for Times {
     const NAME: &'static str = "groups";
-    const SUMMARY: &'static str = "a kernel for 2:4 times a vector, of f32 and f64";
-    const SHARE: f64 = 0.25;
+    const SUMMARY: &'static str =
+        "kernels for 2:4 times a vector or a dense matrix, of f32 and f64";
 
     fn of(plan: &Plan<'_>) -> Result<Self, &'static str> {
-        let a = product::matrix(plan)?;
-        let same = |named: Format| {
-            let named = named.with_widths(a.format.pos_width(), a.format.crd_width());
-            named.is_ok_and(|named| named == *a.format)
-        };
-        if !Format::resolve("2:4", Some(2)).is_ok_and(same) {
-            return Err("it takes 2:4");
+        let product = Product::of(plan)?;
+        if !product.is_in("2:4") || product.summed == Summed::Rows {
+            return Err("it takes 2:4, and sums over columns");
         }
         match groups::available() {
-            true => Ok(Self),
+            true => Ok(Self { in_order: plan.outermost.contains(&(0, 0)), right: product.right }),
             false => Err("it needs AVX2 and FMA, which this machine lacks"),
         }
     }
 
-    fn run(
-        &self,
-        parts: &Parts,
-        memory: &mut [Memory<'_>],
-        check: Check<'_>,
-    ) -> Option<Result<(), Error>> {
+    fn share(&self) -> f64 {
+        0.25
+    }
+
+    fn splits_rows(&self) -> bool {
+        !self.in_order
+    }
+
+    fn run(&self, job: Job<'_>, memory: &mut [Memory<'_>]) -> Option<Result<(), Error>> {
+        let Job { params, parts, check } = job;
+        let width = self.right.width(params)?;
         macro_rules! of {
             ($($kind:ident),*) => {
                 match memory {
@@ -56,8 +61,18 @@ impl Kernel for Product {
                         macro_rules! with {
                             ($crd:expr) => {{
                                 let matrix = groups::Groups { crd: $crd, values };
-                                let times = |rows, y: &mut [_]| matrix.times(rows, x, y);
-                                Some(product::run(y, 1, parts, check, times))
+                                let Some(rows) = y.len().checked_div(width) else {
+                                    return Some(Ok(()));
+                                };
+                                let parts =
+                                    if self.in_order { parts.to_vec() } else { by_rows(parts, rows) };
+                                let b = Dense { values: x, width };
+                                Some(product::run(y, width, &parts, check, |rows, y: &mut [_]| {
+                                    match self.right {
+                                        Right::Vector => matrix.times(rows, x, y),
+                                        Right::Matrix(_) => matrix.times_dense(rows, b, y),
+                                    }
+                                }))
                             }};
                         }
                         // No coordinate is negative: signed ones are read as they are.

@@ -5,8 +5,8 @@
 //! compiles the loops to an [`Executable`], which is kept and runs on the arrays of any tensors of
 //! the same formats.
 //!
-//! `jit`, `checked-jit`, `interp`, `convert`, `blocks`, `diagonals` and, on x86-64, `groups` are here. A crate
-//! adds its own by submitting it, as level types are added, and whoever links the crate has it:
+//! `jit`, `checked-jit`, `interp`, `convert`, `blocks`, `diagonals`, `full` and, on x86-64, `groups` are
+//! here. A crate adds its own by submitting it, as level types are added, and whoever links the crate has it:
 //!
 //! ```
 //! use ust_engine::Error;
@@ -44,6 +44,7 @@ mod builtin;
 mod choose;
 mod copies;
 mod diagonals;
+mod full;
 #[cfg(target_arch = "x86_64")]
 mod groups;
 mod product;
@@ -67,11 +68,13 @@ use crate::ops::term::Term;
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct Plan<'a> {
-    /// The loops. Parameters are extents and sizes, and at the end `part_lo` and `part_hi`: where
+    /// The loops. Parameters are the extents of index variables, by number, and sizes, and at the end `part_lo` and `part_hi`: where
     /// the outermost loop begins and ends, on one thread of several; both are to be clipped to what
     /// the loop runs over. Arrays are bound in the order of the declarations: those of the levels
     /// of each operand, then the values of each operand, then what is written.
     pub function: &'a Function,
+    /// What the outermost loop walks: operands, and their levels.
+    pub outermost: &'a [(usize, usize)],
     /// Each use of a tensor.
     pub operands: Vec<Access<'a>>,
     /// What the loops write. Of a tensor that is stored in full, `out`: its values, which begin with

@@ -1,4 +1,4 @@
-//! A matrix times a vector: what the native kernels for it share.
+//! A matrix times a vector or a dense matrix: what the native kernels for it share.
 
 use std::fmt;
 use std::marker::PhantomData;
@@ -24,50 +24,90 @@ pub(super) enum Summed {
     Rows,
 }
 
-/// The matrix of a plan that is `y(i) = A(i,j) * x(j)` with vectors stored in full, of f32 or f64
-/// throughout, or why it is none.
-pub(super) fn matrix<'p, 'a>(plan: &'p Plan<'a>) -> Result<&'p Access<'a>, &'static str> {
-    match either(plan)? {
-        (a, Summed::Columns) => Ok(a),
-        _ => Err("it sums products of a matrix and a vector"),
+/// What a matrix is multiplied with.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Right {
+    Vector,
+    /// A dense matrix, row by row. The parameter with this number says how many columns it has.
+    Matrix(usize),
+}
+
+impl Right {
+    /// How many columns it has.
+    pub(super) fn width(self, params: &[Param]) -> Option<usize> {
+        match self {
+            Self::Vector => Some(1),
+            Self::Matrix(at) => match params.get(at)? {
+                Param::Int(width) => usize::try_from(*width).ok(),
+                _ => None,
+            },
+        }
     }
 }
 
-/// The matrix of such a plan, or of one for its transpose.
-pub(super) fn either<'p, 'a>(plan: &'p Plan<'a>) -> Result<(&'p Access<'a>, Summed), &'static str> {
-    let ([a, x], Some((Operator::Add, reduced))) = (&plan.operands[..], &plan.reduce) else {
-        return Err("it sums products of a matrix and a vector");
-    };
-    let product = matches!(plan.body, Term::Call { op: Operator::Mul, args, .. }
-        if matches!(args[..], [Term::Element(0), Term::Element(1)]));
-    let is =
-        |i: usize, j: usize| [i] == *plan.result.indices && [j] == *x.indices && [j] == **reduced;
-    let summed = match *a.indices {
-        [i, j] if is(i, j) => Some(Summed::Columns),
-        [i, j] if is(j, i) => Some(Summed::Rows),
-        _ => None,
-    };
-    let Some(summed) = summed.filter(|_| product) else {
-        return Err("it sums products of a matrix and a vector");
-    };
-    let plain = |format: &Format| {
-        matches!(format.levels(), [level] if level.expr == IndexExpr::Var(0)) && format.tail() == 0
-    };
-    if !plain(x.format) || !plain(plan.result.format) {
-        return Err("it takes a vector that is stored in full, and gives one");
+/// A plan that is `y(i) = A(i,j) * x(j)` or `C(i,k) = A(i,j) * B(j,k)`, or the same with the transpose
+/// of `A`. All but `A` is stored in full, row by row, and everything is of f32 or of f64.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Product<'p, 'a> {
+    pub(super) a: &'p Access<'a>,
+    pub(super) summed: Summed,
+    pub(super) right: Right,
+}
+
+const NO_PRODUCT: &str = "it sums products of a matrix and a vector or a dense matrix";
+
+impl<'p, 'a> Product<'p, 'a> {
+    /// What a plan computes, or why it is no such product.
+    pub(super) fn of(plan: &'p Plan<'a>) -> Result<Self, &'static str> {
+        let ([a, x], Some((Operator::Add, reduced))) = (&plan.operands[..], &plan.reduce) else {
+            return Err(NO_PRODUCT);
+        };
+        let product = matches!(plan.body, Term::Call { op: Operator::Mul, args, .. }
+            if matches!(args[..], [Term::Element(0), Term::Element(1)]));
+        let (own, taken, right) = match (plan.result.indices, x.indices) {
+            (&[own], &[taken]) => (own, taken, Right::Vector),
+            (&[own, k], &[taken, other]) if k == other && ![own, taken].contains(&k) => {
+                (own, taken, Right::Matrix(k))
+            }
+            _ => return Err(NO_PRODUCT),
+        };
+        let summed = match *a.indices {
+            [i, j] if [i, j] == [own, taken] => Some(Summed::Columns),
+            [i, j] if [i, j] == [taken, own] => Some(Summed::Rows),
+            _ => None,
+        };
+        let Some(summed) = summed.filter(|_| product && own != taken && **reduced == [taken])
+        else {
+            return Err(NO_PRODUCT);
+        };
+        let plain = |format: &Format| {
+            let mut levels = format.levels().iter().enumerate();
+            levels.all(|(at, level)| level.expr == IndexExpr::Var(at)) && format.tail() == 0
+        };
+        if !plain(x.format) || !plain(plan.result.format) {
+            return Err("it takes what is stored in full, row by row, and gives such");
+        }
+        let values = plan.function.arrays.iter().filter_map(|array| match array.elem {
+            Elem::Value(dtype) => Some(dtype),
+            Elem::Index(_) => None,
+        });
+        let real = matches!(a.dtype, Dtype::F32 | Dtype::F64);
+        let zero = |fill: Scalar| fill.same(&a.dtype.zero());
+        if !real || !values.eq([a.dtype; 3]) || !zero(a.fill) || !zero(plan.result.fill) {
+            return Err("it takes f32 or f64 throughout, with fill value 0");
+        }
+        match plan.strict {
+            true => Err("it sums in another order than the loops"),
+            false => Ok(Self { a, summed, right }),
+        }
     }
-    let values = plan.function.arrays.iter().filter_map(|array| match array.elem {
-        Elem::Value(dtype) => Some(dtype),
-        Elem::Index(_) => None,
-    });
-    let real = matches!(a.dtype, Dtype::F32 | Dtype::F64);
-    let zero = |fill: Scalar| fill.same(&a.dtype.zero());
-    if !real || !values.eq([a.dtype; 3]) || !zero(a.fill) || !zero(plan.result.fill) {
-        return Err("it takes f32 or f64 throughout, with fill value 0");
-    }
-    match plan.strict {
-        true => Err("it sums in another order than the loops"),
-        false => Ok((a, summed)),
+
+    /// Whether the matrix is stored in the format of this name, whatever its widths.
+    pub(super) fn is_in(&self, name: &str) -> bool {
+        let format = self.a.format;
+        Format::resolve(name, Some(2))
+            .and_then(|named| named.with_widths(format.pos_width(), format.crd_width()))
+            .is_ok_and(|named| named == *format)
     }
 }
 
@@ -76,28 +116,39 @@ pub(super) type Parts = [Vec<(i64, i64)>];
 /// Asked before each part.
 pub(super) type Check<'a> = &'a (dyn Fn() -> Result<(), Error> + Sync);
 
-/// A kernel for a matrix in some format times a vector.
+/// What a kernel is given for a run.
+#[derive(Clone, Copy)]
+pub(super) struct Job<'a> {
+    pub(super) params: &'a [Param],
+    pub(super) parts: &'a Parts,
+    pub(super) check: Check<'a>,
+}
+
+/// A kernel for a matrix in some format times a vector or a dense matrix.
 pub(super) trait Kernel: fmt::Debug + Send + Sync + Sized + 'static {
     /// The name of its provider.
     const NAME: &'static str;
     /// What it is, for people: a line.
     const SUMMARY: &'static str;
-    /// Of the time that the loops take as they are written.
-    const SHARE: f64;
-    /// Whether it splits the rows of the result among as many threads as there are groups of parts,
-    /// whatever the parts.
-    const BY_ROWS: bool = false;
-
     /// The kernel for a plan, or why there is none.
     fn of(plan: &Plan<'_>) -> Result<Self, &'static str>;
 
-    /// Sets the result, part by part. None for memory that is not what the plan said.
-    fn run(
-        &self,
-        parts: &Parts,
-        memory: &mut [Memory<'_>],
-        check: Check<'_>,
-    ) -> Option<Result<(), Error>>;
+    /// Of the time that the loops take as they are written.
+    fn share(&self) -> f64;
+
+    /// Whether it splits the rows of the result among as many threads as there are groups of parts,
+    /// whatever the parts.
+    fn splits_rows(&self) -> bool {
+        false
+    }
+
+    /// Whether it adds to the result, which is zero before. Elsewhere it sets it, part by part.
+    fn adds(&self) -> bool {
+        false
+    }
+
+    /// Runs parts of the outermost loop. None for memory that is not what the plan said.
+    fn run(&self, job: Job<'_>, memory: &mut [Memory<'_>]) -> Option<Result<(), Error>>;
 
     /// What it is, for people: a few words.
     fn describe(&self) -> String;
@@ -117,7 +168,7 @@ impl<K: Kernel + Sync> Provider for Native<K> {
 
     fn offer(&self, plan: &Plan<'_>) -> Offer {
         match K::of(plan) {
-            Ok(_) => Offer::Time(K::SHARE * plan.estimate),
+            Ok(kernel) => Offer::Time(kernel.share() * plan.estimate),
             Err(why) => Offer::Refused(why.to_owned()),
         }
     }
@@ -133,13 +184,8 @@ impl<K: Kernel + Sync> Provider for Native<K> {
 struct Ready<K>(K);
 
 impl<K: Kernel> Ready<K> {
-    fn run_parts(
-        &self,
-        parts: &Parts,
-        memory: &mut [Memory<'_>],
-        check: Check<'_>,
-    ) -> Result<(), Error> {
-        self.0.run(parts, memory, check).unwrap_or_else(|| {
+    fn run_job(&self, job: Job<'_>, memory: &mut [Memory<'_>]) -> Result<(), Error> {
+        self.0.run(job, memory).unwrap_or_else(|| {
             let text = format!("`{}` is run on other memory than it was compiled for", K::NAME);
             Err(Error::Unsupported(text))
         })
@@ -148,7 +194,8 @@ impl<K: Kernel> Ready<K> {
 
 impl<K: Kernel> Executable for Ready<K> {
     fn run(&self, params: &[Param], memory: &mut [Memory<'_>]) -> Result<(), Error> {
-        self.run_parts(&[vec![part(params)]], memory, &|| Ok(()))
+        let parts = [vec![part(params)]];
+        self.run_job(Job { params, parts: &parts, check: &|| Ok(()) }, memory)
     }
 
     fn run_apart(
@@ -158,15 +205,18 @@ impl<K: Kernel> Executable for Ready<K> {
         check: Check<'_>,
     ) -> Result<(), Error> {
         let parts = groups.iter().map(|group| group.iter().map(|params| part(params)).collect());
-        self.run_parts(&parts.collect::<Vec<_>>(), memory, check)
+        let parts = parts.collect::<Vec<_>>();
+        // Parts differ in nothing else.
+        let params = groups.iter().flatten().next().copied().unwrap_or_default();
+        self.run_job(Job { params, parts: &parts, check }, memory)
     }
 
     fn keeps_apart(&self) -> bool {
-        K::BY_ROWS
+        self.0.splits_rows()
     }
 
     fn sets_all(&self, _: bool) -> bool {
-        true
+        !self.0.adds()
     }
 
     fn describe(&self) -> String {
@@ -185,6 +235,22 @@ fn part(params: &[Param]) -> (i64, i64) {
 /// Bytes of the result that are formed at a time: they stay in the closest cache.
 const STRIP: usize = 16 << 10;
 
+/// As many parts in as many groups, of rows; one, if there is none.
+pub(super) fn by_rows(parts: &Parts, rows: usize) -> Vec<Vec<(i64, i64)>> {
+    let count = parts.iter().map(Vec::len).sum::<usize>() as u128;
+    if count == 0 {
+        return vec![vec![(0, rows as i64)]];
+    }
+    let mut bounds = (0..=count).map(|k| (rows as u128 * k / count) as i64);
+    let mut lo = bounds.next().unwrap_or(0);
+    let mut next = |_| {
+        let part = (lo, bounds.next().unwrap_or(lo));
+        lo = part.1;
+        part
+    };
+    parts.iter().map(|group| group.iter().map(&mut next).collect()).collect()
+}
+
 /// Runs groups of ranges of rounds, which follow each other, at the same time. A round sets
 /// `height` elements of `y`; `times` gets rounds and zeros to which it adds.
 pub(super) fn run<T: Copy + Default + Send>(
@@ -194,6 +260,9 @@ pub(super) fn run<T: Copy + Default + Send>(
     check: Check<'_>,
     times: impl Fn(Range<usize>, &mut [T]) + Sync,
 ) -> Result<(), Error> {
+    if height == 0 {
+        return Ok(());
+    }
     let last = y.len().div_ceil(height);
     let place = |bound: i64| bound.clamp(0, last as i64) as usize;
     let mut jobs = Vec::with_capacity(groups.len());

@@ -7,6 +7,8 @@
 #![cfg_attr(not(target_arch = "x86_64"), allow(dead_code, unused_variables))]
 
 mod mixed;
+mod panels;
+mod spread;
 mod wide;
 
 use std::ops::Range;
@@ -81,6 +83,11 @@ pub(crate) fn suits<T: Number>(size: [usize; 2], order: Order) -> bool {
     }
 }
 
+/// Whether there is a kernel for the transpose of blocks of this size.
+pub(crate) fn spreads(size: [usize; 2], order: Order) -> bool {
+    spread::suits(size, order)
+}
+
 /// A function compiled for the instructions of a level.
 #[cfg(target_arch = "x86_64")]
 macro_rules! compiled {
@@ -102,6 +109,19 @@ compiled!(mixed_avx512, "avx512f,avx2,fma", mixed, Avx512);
 compiled!(mixed_avx2, "avx2,fma", mixed, Avx2);
 
 impl<T> Blocks<'_, T> {
+    /// How far apart the numbers of a column of a block are, and those of a row.
+    fn strides(&self) -> [usize; 2] {
+        match self.order {
+            Order::Rows => [self.size[1], 1],
+            Order::Columns => [1, self.size[0]],
+        }
+    }
+
+    /// The places of the blocks of a row of them.
+    fn places(&self, row: usize) -> Range<usize> {
+        self.pos[row] as usize..self.pos[row + 1] as usize
+    }
+
     /// So many blocks after one, another is asked for: several also where blocks are large, whose
     /// sums are a long time in which nothing is read.
     fn ahead(&self) -> usize {
@@ -263,12 +283,74 @@ impl<T: Number> Blocks<'_, T> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::kernels::panel::Dense;
     use crate::kernels::vector::levels;
 
     #[test]
     fn blocks_of_any_size_times_a_vector() {
         times_a_vector(Order::Rows);
         times_a_vector(Order::Columns);
+    }
+
+    /// Blocks of any size times a dense matrix, and those of the transpose times a dense matrix or a
+    /// vector, where blocks are cut by the border.
+    #[test]
+    fn blocks_add_to_a_dense_matrix() {
+        let sizes = [1, 2, 3, 4, 5, 7, 8, 16, 20];
+        let sizes = sizes.into_iter().flat_map(|rows| sizes.map(|columns| [rows, columns]));
+        for (size @ [rows, columns], order) in
+            sizes.flat_map(|size| [(size, Order::Rows), (size, Order::Columns)])
+        {
+            let (pos, crd) = ([0, 2, 2, 4], [0, 2, 1, 2]);
+            let shape = [3 * rows - rows / 2, 3 * columns - columns / 2];
+            let values: Vec<f64> =
+                (0..4 * rows * columns).map(|at| (at % 13) as f64 - 4.0).collect();
+            let blocks = Blocks { pos: &pos, crd: &crd, values: &values, size, order };
+            let [down, right] = blocks.strides();
+            let mut entries = Vec::new();
+            for row in 0..3 {
+                for p in blocks.places(row) {
+                    for (i, j) in (0..rows * columns).map(|at| (at / columns, at % columns)) {
+                        let value = values[p * rows * columns + i * down + j * right];
+                        entries.push((row * rows + i, crd[p] as usize * columns + j, value));
+                    }
+                }
+            }
+            entries.retain(|&(i, j, _)| i < shape[0] && j < shape[1]);
+            let widths = [1, 3, 37];
+            for (width, level) in
+                widths.into_iter().flat_map(|w| levels().into_iter().map(move |l| (w, l)))
+            {
+                for transposed in [false, true] {
+                    let [own, taken] = if transposed { [shape[1], shape[0]] } else { shape };
+                    let b: Vec<f64> = (0..taken * width).map(|at| (at % 7) as f64 + 1.0).collect();
+                    let mut expected = vec![0.5; own * width];
+                    for &(i, j, value) in &entries {
+                        let (to, from) = if transposed { (j, i) } else { (i, j) };
+                        for k in 0..width {
+                            expected[to * width + k] += value * b[from * width + k];
+                        }
+                    }
+                    let mut c = vec![0.5; own * width];
+                    let dense = Dense { values: &b, width };
+                    if transposed {
+                        blocks.spread_dense_at(level, 0..2, dense, &mut c);
+                        blocks.spread_dense_at(level, 2..3, dense, &mut c);
+                    } else {
+                        let (above, below) = c.split_at_mut(rows.min(own) * width);
+                        blocks.times_dense_at(level, 0..1, dense, above);
+                        blocks.times_dense_at(level, 1..3, dense, below);
+                    }
+                    // Small integers and a half: sums are exact in any order.
+                    assert_eq!(c, expected, "{size:?} {order:?} {width} {level:?} {transposed}");
+                    if transposed && width == 1 && spreads(size, order) {
+                        let mut y = vec![0.5; own];
+                        blocks.spread_at(level, 0..3, &b, &mut y);
+                        assert_eq!(y, expected, "{size:?} {order:?} {level:?}, a vector");
+                    }
+                }
+            }
+        }
     }
 
     fn times_a_vector(order: Order) {

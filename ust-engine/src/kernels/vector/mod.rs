@@ -68,6 +68,40 @@ pub(super) fn gathering() -> Gathering {
     Gathering::Never
 }
 
+/// Something that is done with vectors, whichever the machine has.
+pub(super) trait Task<T: Number> {
+    /// Does it, always inlined into a function that enables the instructions.
+    ///
+    /// # Safety
+    /// As of [`Vector`].
+    unsafe fn run<V: Vector<Lane = T>>(self);
+}
+
+/// Does something with the instructions of a level, which the machine has.
+pub(super) fn perform<T: Number>(level: Level, task: impl Task<T>) {
+    #[cfg(target_arch = "x86_64")]
+    #[target_feature(enable = "avx512f,avx2,fma")]
+    fn avx512<T: Number>(task: impl Task<T>) {
+        // SAFETY: the machine has the instructions.
+        unsafe { task.run::<T::Avx512>() }
+    }
+    #[cfg(target_arch = "x86_64")]
+    #[target_feature(enable = "avx2,fma")]
+    fn avx2<T: Number>(task: impl Task<T>) {
+        // SAFETY: the machine has the instructions.
+        unsafe { task.run::<T::Avx2>() }
+    }
+    match level {
+        // SAFETY, of both: the machine has the instructions.
+        #[cfg(target_arch = "x86_64")]
+        Level::Avx512 => unsafe { avx512(task) },
+        #[cfg(target_arch = "x86_64")]
+        Level::Avx2 => unsafe { avx2(task) },
+        // SAFETY: every machine has it.
+        Level::Portable => unsafe { task.run::<T::Portable>() },
+    }
+}
+
 /// All sets that this machine has.
 #[cfg(test)]
 pub(super) fn levels() -> Vec<Level> {
