@@ -60,6 +60,18 @@ pub(super) enum Pattern {
         hi: Expr,
         m: Option<Stream>,
     },
+    /// `for j in lo..hi { c[rows[p] * pitch + j] += a[p] * b[crd[p] * stride + j] }`, where `b` may also
+    /// stay in one row.
+    Added {
+        c: Stream,
+        rows: Stream,
+        pitch: Expr,
+        a: Stream,
+        b: Stream,
+        crd: Option<(Stream, Expr)>,
+        lo: Expr,
+        hi: Expr,
+    },
     /// `for q in pos[p]..pos[p + 1] { for j in lo..hi { c[p * pitch + j] += a[q] * b[crd[q] * stride + j] } }`;
     /// these elements of `c` are zero before where `clear`.
     Products {
@@ -375,13 +387,14 @@ impl<'a> Scope<'a> {
             return None;
         }
         let (index, value) = (self.expand(index), self.expand(value));
-        let c = Stream { array: *array, at: self.split(column, &index)? };
+        let (rows, at) = self.row_at(var, column, &index)?;
+        let c = Stream { array: *array, at };
         let (None, parts) = self.product(&value) else { return None };
         let (mut a, mut m, mut operand) = (None, None, None);
         for part in parts {
             let slot = if let Some(stream) = self.stream(var, part) {
                 a.replace(stream).map(|_| ())
-            } else if let Some(stream) = self.stream(column, part) {
+            } else if let (Some(stream), None) = (self.stream(column, part), &rows) {
                 m.replace(stream).map(|_| ())
             } else {
                 operand.replace(part).map(|_| ())
@@ -394,7 +407,20 @@ impl<'a> Scope<'a> {
         if *b == *array {
             return None;
         }
-        // Of the terms, one is the column, one the row that is read, and the others are constant.
+        let (crd, at) = self.row_at(var, column, index)?;
+        let b = Stream { array: *b, at };
+        match (rows, crd) {
+            (Some((rows, pitch)), crd) => {
+                Some(Pattern::Added { c, rows, pitch, a, b, crd, lo, hi })
+            }
+            (None, Some((crd, stride))) => Some(Pattern::Row { c, a, crd, b, stride, lo, hi, m }),
+            (None, None) => None,
+        }
+    }
+
+    /// An index in a matrix: the row, where it is read at a variable, and what is constant beside it and
+    /// the column.
+    fn row_at(&self, var: Var, column: Var, index: &Expr) -> Option<Row> {
         let mut all = Vec::new();
         terms(index, &mut all);
         let place = all.iter().position(|&term| *term == Expr::Var(column))?;
@@ -408,8 +434,7 @@ impl<'a> Scope<'a> {
                 None => return None,
             }
         }
-        let (crd, stride) = row?;
-        Some(Pattern::Row { c, a, crd, b: Stream { array: *b, at }, stride, lo, hi, m })
+        Some((row, at))
     }
 
     /// An index that is read at the variable, times something constant.
@@ -425,6 +450,9 @@ impl<'a> Scope<'a> {
         }
     }
 }
+
+/// A row that is read, times how far apart rows are; and what is added to that.
+type Row = (Option<(Stream, Expr)>, Vec<Expr>);
 
 /// Expressions larger than this are no part of a pattern.
 const LARGEST: usize = 64;

@@ -1,5 +1,6 @@
 //! The compiler against plain Rust, against the interpreter, and against what memory may hold.
 
+mod added;
 mod cases;
 mod combined;
 mod patterns;

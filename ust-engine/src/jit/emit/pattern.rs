@@ -30,6 +30,7 @@ impl Emitter<'_, '_> {
         let count = self.b.ins().isub(hi, lo);
         let mut columns = None;
         let long = if let Pattern::Row { lo: left, hi: right, .. }
+        | Pattern::Added { lo: left, hi: right, .. }
         | Pattern::Products { lo: left, hi: right, .. }
         | Pattern::Sampled { lo: left, hi: right, .. } = &pattern
         {
@@ -120,6 +121,30 @@ impl Emitter<'_, '_> {
                     reach,
                 ]);
                 self.call_at(kernel, &[pointer; 13], None, &args);
+            }
+            Pattern::Added { c, rows, pitch, a, b, crd, .. } => {
+                let (first, width) = columns.expect("evaluated above");
+                let zero = self.const_int(0);
+                let (crd, stride) = match crd {
+                    Some((crd, stride)) => (self.start(crd, lo), self.int(stride)),
+                    None => (zero, zero),
+                };
+                let [total, reach] =
+                    [c, b].map(|of| self.get(self.arrays[of.array.0 as usize].len));
+                let args = [
+                    self.start(c, first),
+                    self.start(rows, lo),
+                    self.start(a, lo),
+                    crd,
+                    self.start(b, first),
+                    count,
+                    width,
+                    stride,
+                    self.int(pitch),
+                    total,
+                    reach,
+                ];
+                self.call_at(kernel, &[pointer; 11], None, &args);
             }
             Pattern::Sampled { out, m, a, rows, b, crd, stride, .. } => {
                 let (first, width) = columns.expect("evaluated above");
@@ -327,6 +352,19 @@ impl Emitter<'_, '_> {
                 _ => None,
             };
         }
+        if let Pattern::Added { c, rows, a, b, crd, .. } = &pattern {
+            let elem = |of: &Stream| self.arrays[of.array.0 as usize].elem;
+            let crd = crd.as_ref().map_or(rows, |(crd, _)| crd);
+            return match (elem(rows), elem(a)) {
+                (Elem::Index(kind), Elem::Value(dtype))
+                    if elem(crd) == elem(rows) && [b, c].map(elem) == [Elem::Value(dtype); 2] =>
+                {
+                    let address = micro::address(Loop::Added(kind), dtype, self.options.strict)?;
+                    Some((pattern, dtype, address))
+                }
+                _ => None,
+            };
+        }
         if let Pattern::Entries { rows, crd, a, x, .. } = pattern {
             let elem = |array: ArrayId| self.arrays[array.0 as usize].elem;
             return match (elem(rows), elem(a)) {
@@ -390,6 +428,7 @@ impl Emitter<'_, '_> {
             Pattern::Row { a, crd, .. } => (a, Loop::TimesRow(kind(crd))),
             Pattern::Rows { .. }
             | Pattern::Products { .. }
+            | Pattern::Added { .. }
             | Pattern::Sampled { .. }
             | Pattern::Spread { .. }
             | Pattern::Combined { .. }

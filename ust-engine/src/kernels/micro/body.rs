@@ -1,6 +1,6 @@
 //! The loops, written once over [`Vector`], and compiled for each instruction set.
 
-use super::tiles::{products, row, times_row};
+use super::tiles::{added, products, row, times_row};
 use crate::kernels::vector::{Real, Vector, ask};
 
 /// The sum of a vector's numbers, in pairs.
@@ -151,6 +151,12 @@ macro_rules! kernels {
             kernels!(@row row_u32_fused, u32, true $(, $features)?);
             kernels!(@row row_i32_fused, i32, true $(, $features)?);
             kernels!(@row row_i64_fused, i64, true $(, $features)?);
+            kernels!(@added added_u32_exact, u32, false $(, $features)?);
+            kernels!(@added added_i32_exact, i32, false $(, $features)?);
+            kernels!(@added added_i64_exact, i64, false $(, $features)?);
+            kernels!(@added added_u32_fused, u32, true $(, $features)?);
+            kernels!(@added added_i32_fused, i32, true $(, $features)?);
+            kernels!(@added added_i64_fused, i64, true $(, $features)?);
             kernels!(@products products_u32_exact, u32, false $(, $features)?);
             kernels!(@products products_i32_exact, i32, false $(, $features)?);
             kernels!(@products products_i64_exact, i64, false $(, $features)?);
@@ -225,6 +231,28 @@ macro_rules! kernels {
             unsafe {
                 products::<V, $index, $fused>(
                     pos, crd, a, b, c, lo, hi, width, stride, pitch, clear, total, reach,
+                )
+            }
+        }
+    };
+    (@added $name:ident, $index:ty, $fused:literal $(, $features:literal)?) => {
+        $(#[target_feature(enable = $features)])?
+        pub(in crate::kernels) unsafe extern "C" fn $name(
+            c: *mut T,
+            rows: *const $index,
+            a: *const T,
+            crd: *const $index,
+            b: *const T,
+            count: usize,
+            width: usize,
+            stride: isize,
+            pitch: isize,
+            total: usize,
+            reach: usize,
+        ) {
+            unsafe {
+                added::<V, $index, $fused>(
+                    c, rows, a, crd, b, count, width, stride, pitch, total, reach,
                 )
             }
         }

@@ -54,6 +54,10 @@ pub(crate) enum Loop {
     /// `c[j] += a[p] * b[crd[p] * stride + j]` for each p, and for each of them each j:
     /// `fn(c, a, crd, b, count, width, stride)`.
     Row(IndexKind),
+    /// `c[rows[p] * pitch + j] += a[p] * b[crd[p] * stride + j]` for each p, and for each of them each j:
+    /// `fn(c, rows, a, crd, b, count, width, stride, pitch, total, reach)`; where `crd` is null, `b`
+    /// stays in one row. `c` lies in an array of `total` numbers, `b` in one of `reach`.
+    Added(IndexKind),
     /// The same for rows: `c[i * pitch + j] += a[p] * b[crd[p] * stride + j]` for `p` in
     /// `pos[i]..pos[i + 1]`, for each `i` in `lo..hi`, or `=` the sum of these where `clear`:
     /// `fn(pos, crd, a, b, c, lo, hi, width, stride, pitch, clear, total, reach)`; `c` lies in an
@@ -151,6 +155,18 @@ macro_rules! pick {
                     IndexKind::U32 => both!(products_u32_fused),
                     IndexKind::I32 => both!(products_i32_fused),
                     IndexKind::U64 | IndexKind::I64 => both!(products_i64_fused),
+                    _ => None,
+                },
+                (Loop::Added(kind), true) => match kind {
+                    IndexKind::U32 => both!(added_u32_exact),
+                    IndexKind::I32 => both!(added_i32_exact),
+                    IndexKind::U64 | IndexKind::I64 => both!(added_i64_exact),
+                    _ => None,
+                },
+                (Loop::Added(kind), false) => match kind {
+                    IndexKind::U32 => both!(added_u32_fused),
+                    IndexKind::I32 => both!(added_i32_fused),
+                    IndexKind::U64 | IndexKind::I64 => both!(added_i64_fused),
                     _ => None,
                 },
                 (Loop::Row(kind), true) => match kind {

@@ -153,6 +153,107 @@ pub(super) unsafe fn products<V: Vector, I: Index, const FUSED: bool>(
     }
 }
 
+/// `rows`, `a` and `crd` valid for `count` reads, `b` for `width` reads at `crd[p] * stride` for each
+/// `p`, or without if `crd` is null, `c` for `width` reads and writes at each `rows[p] * pitch`; nothing
+/// overlaps `c`, which lies in an array of `total` numbers, as `b` does in one of `reach`.
+#[inline(always)]
+#[allow(clippy::too_many_arguments)]
+pub(super) unsafe fn added<V: Vector, I: Index, const FUSED: bool>(
+    c: *mut V::Lane,
+    rows: *const I,
+    a: *const V::Lane,
+    crd: *const I,
+    b: *const V::Lane,
+    count: usize,
+    width: usize,
+    stride: isize,
+    pitch: isize,
+    total: usize,
+    reach: usize,
+) {
+    let far = |numbers: usize| numbers.saturating_mul(size_of::<V::Lane>()) > NEAR;
+    let manner = Manner { clear: false, stream: false, ask: far(reach) };
+    // SAFETY: as said above.
+    unsafe {
+        if crd.is_null() {
+            let to = Places { rows, pitch, count, ask: far(total) };
+            let mut j = 0;
+            while j + 4 * V::N <= width {
+                add_tile::<V, I, 4, FUSED>(c.add(j), to, a, b.add(j));
+                j += 4 * V::N;
+            }
+            while j + V::N <= width {
+                add_tile::<V, I, 1, FUSED>(c.add(j), to, a, b.add(j));
+                j += V::N;
+            }
+            for (j, p) in (j..width).flat_map(|j| (0..count).map(move |p| (j, p))) {
+                let c = c.add(j).offset(to.place(p));
+                *c = *c + *a.add(p) * *b.add(j);
+            }
+            return;
+        }
+        let mut p = 0;
+        while p < count {
+            let row = (*rows.add(p)).get();
+            let same = (p + 1..count).take_while(|&next| (*rows.add(next)).get() == row).count();
+            let (c, own) = (c.offset(row.wrapping_mul(pitch)), same + 1);
+            let (a, crd) = (a.add(p), crd.add(p));
+            part::<V, I, FUSED>(c, a, crd, b, own, count - p, width, stride, manner);
+            p += own;
+        }
+    }
+}
+
+/// Rows that products are added to.
+#[derive(Clone, Copy)]
+struct Places<I> {
+    rows: *const I,
+    pitch: isize,
+    count: usize,
+    /// Whether they are asked for ahead of their use.
+    ask: bool,
+}
+
+impl<I: Index> Places<I> {
+    /// # Safety
+    /// `p` is less than there are.
+    #[inline(always)]
+    unsafe fn place(&self, p: usize) -> isize {
+        // SAFETY: as the caller says.
+        unsafe { (*self.rows.add(p)).get().wrapping_mul(self.pitch) }
+    }
+}
+
+/// Adds multiples of `W` vectors, which stay in registers, to some rows.
+///
+/// # Safety
+/// As of [`added`].
+#[inline(always)]
+unsafe fn add_tile<V: Vector, I: Index, const W: usize, const FUSED: bool>(
+    c: *mut V::Lane,
+    to: Places<I>,
+    a: *const V::Lane,
+    b: *const V::Lane,
+) {
+    let line = (64 / size_of::<V>()).max(1);
+    // SAFETY: as the caller says; what is asked for need not be valid.
+    unsafe {
+        let b: [V; W] = std::array::from_fn(|k| V::load(b.add(k * V::N)));
+        for p in 0..to.count {
+            if to.ask && p + AHEAD < to.count {
+                let next = c.wrapping_offset(to.place(p + AHEAD));
+                (0..W).step_by(line).for_each(|k| prefetch(next.wrapping_add(k * V::N)));
+            }
+            let c = c.offset(to.place(p));
+            let factor = V::splat(*a.add(p));
+            for (k, &b) in b.iter().enumerate() {
+                let c = c.add(k * V::N);
+                V::load(c).plus::<FUSED>(factor, b).store(c);
+            }
+        }
+    }
+}
+
 /// As [`row`]; `a` and `crd` are valid for `room` reads, and operands of what follows the row are
 /// asked for.
 #[inline(always)]

@@ -468,7 +468,7 @@ impl Search<'_, '_> {
             (SinkKind::Full, _) => {
                 let of = |v: &usize| result.dims.contains(v);
                 let again = state.steps.first().is_some_and(|step| !step.solved.iter().any(of));
-                return leaves * if again && !result.dims.is_empty() { 1.0 } else { 0.5 };
+                return leaves * if again && !result.dims.is_empty() { 0.6 } else { 0.5 };
             }
             (SinkKind::Shared { .. } | SinkKind::Sorted { .. }, exact) => (exact, rows * 3.0),
             (SinkKind::Workspace { .. }, exact) => (exact, leaves * 2.0 + rows * 15.0),
