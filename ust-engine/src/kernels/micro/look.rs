@@ -6,7 +6,7 @@ use crate::kernels::vector::Index;
 pub(super) const LOOKS: isize = 64;
 
 /// So many rows, spread over `lo..hi`, which has as many or more.
-pub(super) fn some_rows(lo: isize, hi: isize) -> impl Iterator<Item = isize> {
+pub(super) fn some_rows(lo: isize, hi: isize) -> impl Iterator<Item = isize> + Clone {
     (0..LOOKS).map(move |look| lo + (hi - lo) * look / LOOKS)
 }
 
@@ -73,11 +73,18 @@ pub(super) unsafe fn in_blocks<P: Index, I: Index>(
 /// Rows of which fewer are not looked at: to look takes as long as to merge some of them.
 const MERGED: isize = 16 * LOOKS;
 
-/// Whether rows of two matrices are merged in the same steps as the rows before, as far as some tell: then
-/// a processor foresees these.
+/// Neighbours that are looked at.
+const TOGETHER: isize = 8;
+
+/// After so many rows, steps may be the same again.
+const PERIODS: [isize; 6] = [1, 2, 3, 4, 6, 8];
+
+/// Whether rows of two matrices are merged in the same steps as rows a few before, as far as some tell:
+/// then a processor foresees these.
 ///
 /// SAFETY: each `pos` is valid for reads at `lo..=hi`, and ascending there, and its `crd` for reads at
 /// `pos[lo]..pos[hi]`.
+#[inline(never)]
 pub(super) unsafe fn in_step<P: Index, I: Index>(
     [a_pos, b_pos]: [*const P; 2],
     [a_crd, b_crd]: [*const I; 2],
@@ -91,13 +98,19 @@ pub(super) unsafe fn in_step<P: Index, I: Index>(
     unsafe {
         let a = |row| columns::<LOOK, _, _>(a_pos, a_crd, row);
         let b = |row| columns::<LOOK, _, _>(b_pos, b_crd, row);
-        let alike = |&row: &isize| {
-            let firsts = a(row + 1).next().zip(a(row).next());
+        let alike = |row, later| {
+            let firsts = a(later).next().zip(a(row).next());
             let by = firsts.map_or(0, |(next, own)| next.wrapping_sub(own));
-            a(row).map(|column| column.wrapping_add(by)).eq(a(row + 1))
-                && b(row).map(|column| column.wrapping_add(by)).eq(b(row + 1))
+            a(row).map(|column| column.wrapping_add(by)).eq(a(later))
+                && b(row).map(|column| column.wrapping_add(by)).eq(b(later))
         };
-        8 * some_rows(lo, hi - 1).filter(alike).count() as isize >= 5 * LOOKS
+        // Neighbours, which are close in memory.
+        let rows = some_rows(lo, hi - TOGETHER - PERIODS[PERIODS.len() - 1]);
+        let rows = rows.step_by(TOGETHER as usize).flat_map(|first| first..first + TOGETHER);
+        PERIODS.into_iter().any(|after| {
+            let are = rows.clone().filter(|&row| alike(row, row + after));
+            8 * are.count() as isize >= 5 * LOOKS
+        })
     }
 }
 
