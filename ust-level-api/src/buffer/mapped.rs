@@ -3,7 +3,8 @@
 //!
 //! First touch of fresh pages costs more than most of what is then done with them: the system clears
 //! each. Pages of a buffer that is gone are therefore kept, within a limit, and the next buffer of
-//! about that size gets them.
+//! about that size gets them. Some more are kept where the system can take them when it is short of
+//! memory: what it has not taken until they are asked for again need not be cleared either.
 
 use std::any::TypeId;
 use std::marker::PhantomData;
@@ -34,6 +35,8 @@ const SMALL_PAGE: usize = 4 << 10;
 const FAR_BEYOND: usize = 8 << 20;
 /// Buffers whose pages are kept, at most.
 const KEPT: usize = 256;
+/// How many times as much is kept at most, with what the system may take.
+const WITH_LENT: usize = 4;
 /// Bytes that one thread clears at a time.
 const CLEARED: usize = 1 << 20;
 
@@ -44,12 +47,15 @@ struct Pages {
     start: usize,
     /// Bytes from there on that may have been written.
     touched: usize,
+    /// Whether the system may take them; what they hold is zero then.
+    lent: bool,
 }
 
 /// Pages that nobody uses.
 struct Idle {
+    /// Those that were used last at the end.
     pages: Vec<Pages>,
-    /// Most bytes that may be kept.
+    /// Most bytes that may be kept from the system.
     limit: usize,
 }
 
@@ -81,35 +87,46 @@ impl Idle {
 
     /// Keeps pages, and gives back the oldest to make room for them.
     fn put(&mut self, pages: Pages) {
-        if pages.touched == 0 || pages.touched > self.limit {
+        if pages.touched == 0 || pages.touched > self.limit.saturating_mul(WITH_LENT) {
             return;
         }
         self.pages.push(pages);
         self.shrink();
     }
 
+    /// Lends the oldest pages to the system, or gives them back, as far as limits ask for it.
     fn shrink(&mut self) {
+        let own = self.pages.iter().filter(|pages| !pages.lent).map(|pages| pages.touched);
+        let mut own: usize = own.sum();
+        let limit = self.limit;
+        self.pages.retain_mut(|pages| {
+            if pages.lent || own <= limit {
+                return true;
+            }
+            own -= pages.touched;
+            pages.lend()
+        });
         let (mut bytes, mut count) = (self.bytes(), self.pages.len());
-        let gone = self.pages.iter().take_while(|pages| {
-            let over = bytes > self.limit || count > KEPT;
+        self.pages.retain(|pages| {
+            let over = bytes > limit.saturating_mul(WITH_LENT) || count > KEPT;
             if over {
                 (bytes, count) = (bytes - pages.touched, count - 1);
             }
-            over
+            !over
         });
-        let gone = gone.count();
-        self.pages.drain(..gone);
     }
 }
 
-/// Bytes of memory that large buffers left behind and that are kept for the next ones.
+/// Bytes of memory that large buffers left behind and that are kept for the next ones. What the system
+/// may have taken meanwhile is counted, too.
 #[must_use]
 pub fn retained_bytes() -> usize {
     Idle::with(|idle| idle.bytes())
 }
 
-/// How many bytes may be kept so: 512 MiB unless this says otherwise. What is beyond is given back
-/// to the system now; 0 gives back everything, and keeps nothing. Gives the limit that was set before.
+/// How many bytes may be kept so: 512 MiB unless this says otherwise. On Linux, up to four times as many
+/// are kept where the system takes what is beyond when it is short of memory; elsewhere, that is given
+/// back at once. 0 gives back everything now, and keeps nothing. Gives the limit that was set before.
 pub fn set_retained_limit(bytes: usize) -> usize {
     Idle::with(|idle| {
         let before = std::mem::replace(&mut idle.limit, bytes);
@@ -124,7 +141,7 @@ impl Pages {
         let bytes = bytes.checked_add(shift)?;
         if bytes < HUGE {
             let map = MmapMut::map_anon(bytes.next_multiple_of(PAGES)).ok()?;
-            return Some(Self { map, start: shift, touched: 0 });
+            return Some(Self { map, start: shift, touched: 0, lent: false });
         }
         // Room to begin and to end with a whole huge page. What is not touched takes no memory.
         let room = bytes.checked_next_multiple_of(HUGE_PAGE)?.checked_add(HUGE_PAGE)?;
@@ -133,7 +150,32 @@ impl Pages {
         // Advice: a refusal costs speed, nothing else.
         let _ = map.advise(memmap2::Advice::HugePage);
         let start = map.as_ptr().addr().next_multiple_of(HUGE_PAGE) - map.as_ptr().addr();
-        Some(Self { map, start: start + shift, touched: 0 })
+        Some(Self { map, start: start + shift, touched: 0, lent: false })
+    }
+
+    /// Lets the system take the memory when it is short of it. Says whether it does so.
+    #[cfg(target_os = "linux")]
+    fn lend(&mut self) -> bool {
+        // SAFETY: nobody looks at pages that are idle before they are taken back.
+        self.lent = unsafe { self.map.unchecked_advise(memmap2::UncheckedAdvice::Free) }.is_ok();
+        self.lent
+    }
+
+    #[cfg(not(target_os = "linux"))]
+    fn lend(&mut self) -> bool {
+        false
+    }
+
+    /// Takes the memory back: what is written to stays.
+    fn reclaim(mut self) -> Self {
+        if std::mem::take(&mut self.lent) {
+            let end = self.start + self.touched;
+            for page in self.map[..end].chunks_mut(SMALL_PAGE) {
+                // SAFETY: it is a byte. The compiler must not think that nobody needs it.
+                unsafe { std::ptr::from_mut(&mut page[0]).write_volatile(0) };
+            }
+        }
+        self
     }
 
     /// Bytes that there are.
@@ -223,7 +265,7 @@ impl<T: Plain> Mapped<T> {
     fn kept(bytes: usize) -> Option<Pages> {
         // What was written as another type may be no bool.
         let any = TypeId::of::<T::Bits>() == TypeId::of::<T>();
-        if any { Idle::with(|idle| idle.take(bytes)) } else { None }
+        if any { Idle::with(|idle| idle.take(bytes)).map(Pages::reclaim) } else { None }
     }
 
     /// So many zeros.
@@ -309,17 +351,29 @@ mod tests {
     #[test]
     fn pages_are_kept_within_the_limit_and_the_best_are_taken() {
         let mut idle = Idle { pages: Vec::new(), limit: 50 << 20 };
+        let own =
+            |idle: &Idle| idle.pages.iter().filter(|p| !p.lent).map(|p| p.touched >> 20).sum();
         for mib in [20, 12, 10] {
             idle.put(pages(mib << 20));
         }
-        assert_eq!(idle.bytes(), 42 << 20);
+        assert_eq!((idle.bytes() >> 20, own(&idle)), (42, 42));
         assert!(idle.take(1 << 20).is_none(), "far too large");
         assert!(idle.take(64 << 20).is_none(), "too small");
         assert_eq!(idle.take(6 << 20).unwrap().touched, 10 << 20);
         idle.put(pages(20 << 20));
-        assert_eq!(idle.bytes(), 32 << 20, "the oldest went");
+        let lends = cfg!(target_os = "linux");
+        assert_eq!(own(&idle), 32, "the oldest went");
+        assert_eq!(idle.bytes() >> 20, if lends { 52 } else { 32 });
         idle.put(pages(51 << 20));
-        assert_eq!(idle.bytes(), 32 << 20, "what is beyond the limit is not kept");
+        assert_eq!(own(&idle), 0, "what is beyond the limit is not kept from the system");
+        idle.put(pages(201 << 20));
+        idle.put(pages(90 << 20));
+        assert!(idle.bytes() <= 200 << 20, "more than is lent at most");
+        if lends {
+            assert!(idle.pages.iter().all(|pages| pages.lent));
+            let taken = idle.take(80 << 20).unwrap().reclaim();
+            assert!(!taken.lent);
+        }
         idle.limit = 0;
         idle.shrink();
         assert!(idle.pages.is_empty());
