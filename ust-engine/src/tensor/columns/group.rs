@@ -214,14 +214,26 @@ impl Lookup {
         for key in keys.clone() {
             (lo, hi) = (lo.min(key), hi.max(key));
         }
+        if lo > hi {
+            return;
+        }
         let Self { marks, blocks, order } = self;
         // All keys between are looked through in no more steps than there are entries.
-        if (hi / 64).saturating_sub(lo / 64) as usize <= keys.len() {
+        if (hi / 64 - lo / 64) as usize <= keys.len() {
+            // No key is as large. Neighbours are often of one block: nothing is read that was written just
+            // now.
+            let mut before = u32::MAX;
             for key in keys {
-                marks[key as usize / 64] |= 1 << (key % 64);
+                if std::mem::replace(&mut before, key) != key {
+                    marks[key as usize / 64] |= 1 << (key % 64);
+                }
             }
-            for word in lo / 64..=hi / 64 {
-                let mut rest = std::mem::take(&mut marks[word as usize]);
+            let [lo, hi] = [lo, hi].map(|key| key as usize / 64);
+            for (word, mark) in (lo as u32..).zip(&mut marks[lo..=hi]) {
+                if *mark == 0 {
+                    continue;
+                }
+                let mut rest = std::mem::take(mark);
                 while rest != 0 {
                     let key = word * 64 + rest.trailing_zeros();
                     blocks[key as usize] = found.len() as u32 * times;
@@ -232,10 +244,8 @@ impl Lookup {
             return;
         }
         order.clear();
-        // No key is as large.
         let mut before = u32::MAX;
         for key in keys {
-            // Neighbours are often of one block: nothing is read that was written just now.
             if std::mem::replace(&mut before, key) == key {
                 continue;
             }
