@@ -3,7 +3,7 @@
 use std::ops::Range;
 
 use super::{Blocks, Order};
-use crate::kernels::vector::{Level, Number, Task, Vector, level, perform};
+use crate::kernels::vector::{Level, Number, Task, Vector, level, perform, prefetch};
 
 /// Whether the compiler knows the length of what lies one after another.
 pub(super) fn suits(size: [usize; 2], order: Order) -> bool {
@@ -14,6 +14,11 @@ pub(super) fn suits(size: [usize; 2], order: Order) -> bool {
 fn length([height, width]: [usize; 2], order: Order) -> usize {
     if order == Order::Rows { width } else { height }
 }
+
+/// Results of so many bytes are in a cache that is near enough.
+const NEAR: usize = 1 << 20;
+/// So many blocks after one, numbers that another adds to are asked for.
+const AHEAD: usize = 16;
 
 /// Rows of blocks, what they are multiplied with, and all of the result.
 struct Spread<'a, T> {
@@ -48,11 +53,17 @@ impl<T: Number> Spread<'_, T> {
         let Self { blocks, rows, x, y } = self;
         let [height, width] = blocks.size;
         let area = height * width;
+        let far = size_of_val(y) > NEAR;
         for row in rows {
             let x = &x[row * height..];
-            for p in blocks.places(row) {
-                let block = &blocks.values[p * area..][..area];
-                let y = &mut y[blocks.crd[p] as usize * width..];
+            let places = blocks.places(row);
+            let mut later = blocks.crd.get(places.start + AHEAD..).unwrap_or_default().iter();
+            let values = blocks.values[places.start * area..places.end * area].chunks_exact(area);
+            for (block, &crd) in values.zip(&blocks.crd[places]) {
+                if far && let Some(&crd) = later.next() {
+                    prefetch(y.as_ptr().wrapping_add(crd as usize * width));
+                }
+                let y = &mut y[crd as usize * width..];
                 if x.len() < height || y.len() < width {
                     cut(&blocks, block, x, y);
                     continue;
