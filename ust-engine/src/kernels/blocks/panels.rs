@@ -4,7 +4,7 @@ use std::ops::Range;
 
 use super::Blocks;
 use crate::kernels::panel::{self, Columns, Dense, Full, Rows, add_row};
-use crate::kernels::vector::{Level, Number, Task, Vector, level, perform};
+use crate::kernels::vector::{Level, Number, Task, Vector, ask_for, level, perform};
 
 /// So many blocks after one, rows of the dense matrix are asked for.
 const AHEAD: usize = 2;
@@ -81,10 +81,14 @@ impl<T: Number> Task<T> for Spread<'_, T> {
         let Self(Times { blocks, rows, b, c }) = self;
         let [height, width] = blocks.size;
         let [down, right] = blocks.strides();
+        let far = Dense { values: c, ..b }.is_far();
         for row in rows {
             let first = row * height;
             let columns = height.min(b.rows() - first);
             for p in blocks.places(row) {
+                if let Some(&next) = blocks.crd.get(p + AHEAD).filter(|_| far) {
+                    ask_for(c, next as usize * width * b.width, width * b.width);
+                }
                 let values = &blocks.values[p * height * width..][..height * width];
                 let block = Full { values, strides: [right, down], first, columns };
                 let c = &mut c[blocks.crd[p] as usize * width * b.width..];
