@@ -124,7 +124,11 @@ unsafe fn group<V: Vector, const C: usize, const P: usize, const G: usize>(
             for (at, sum) in sums.iter_mut().enumerate() {
                 for (part, &x) in x.iter().enumerate() {
                     let values = values.add((at * P + part) * V::N);
-                    prefetch(values.wrapping_add(ahead * area));
+                    // The machine sees by itself that larger blocks are read in order, and is kept from
+                    // it by who asks.
+                    if G * P == 1 {
+                        prefetch(values.wrapping_add(ahead * area));
+                    }
                     let values = V::load(values);
                     *sum = sum.plus::<true>(values, x);
                 }
