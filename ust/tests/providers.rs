@@ -131,18 +131,18 @@ fn a_plan_that_is_refused_goes_to_another() {
     );
 }
 
-/// Loops for diagonals times a dense matrix take rows, which they are converted into each time.
+/// Loops for blocks times a wide dense matrix take rows, which they are converted into each time.
 #[test]
 fn who_takes_what_is_given_is_asked_for_that() {
     let entries = ust::generate::generate("poisson2d(60)").unwrap();
-    let a = Tensor::from_coo(&entries, &"DIA-I".parse().unwrap()).unwrap();
-    let b = ndarray::Array2::from_shape_fn((3600, 32), |(j, k)| ((3 * j + k) % 11) as f64 - 4.5);
+    let a = Tensor::from_coo(&entries, &"BSR(4, 4)".parse().unwrap()).unwrap();
+    let b = ndarray::Array2::from_shape_fn((3600, 300), |(j, k)| ((3 * j + k) % 11) as f64 - 4.5);
     let b = Tensor::from_array(b.into_dyn()).unwrap();
     let with =
         |backend| einsum("C(i,k) = A(i,j) * B(j,k)").backend(backend).arg("A", &a).arg("B", &b);
     let kernel = with(Backend::Auto).prepare().unwrap();
     let said = kernel.explain();
-    assert_eq!(kernel.backend(), "diagonals", "{said}");
+    assert_eq!(kernel.backend(), "blocks", "{said}");
     assert!(!said.contains("converted from"), "{said}");
     assert!(said.contains("ms without conversions, the least of all"), "{said}");
     let loops = with(Backend::JIT).prepare().unwrap();

@@ -138,6 +138,10 @@ impl<T: Number> Diagonals<'_, T> {
         c: &mut [T],
     ) {
         let (from, to) = (which.start, which.end);
+        let each = if self.along == Along::Rows { self.rows } else { b.rows() };
+        assert!(to * each <= self.values.len(), "there are all diagonals");
+        let below = c.len().checked_div(b.width).unwrap_or(0);
+        assert!(first + below <= self.rows, "there are all rows");
         panel::times(level, Below { matrix: *self, from, to, first, columns: b.rows() }, b, c);
     }
 

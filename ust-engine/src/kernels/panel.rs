@@ -277,9 +277,13 @@ impl<T: Number> Full<'_, T> {
     }
 
     fn times_at(&self, level: Level, b: Dense<'_, T>, c: &mut [T]) {
-        if c.is_empty() {
+        let Some(last) = (c.len().checked_div(b.width).unwrap_or(0)).checked_sub(1) else {
             return;
-        }
+        };
+        let ends = [last, self.columns.saturating_sub(1)];
+        let end = ends[0] * self.strides[0] + ends[1] * self.strides[1];
+        assert!(self.columns == 0 || end < self.values.len(), "there are all rows");
+        assert!(self.first + self.columns <= b.rows(), "there is a row for each column");
         let together = (KEPT / size_of::<T>()).checked_div(b.width).unwrap_or(0).max(1);
         for at in (0..self.columns).step_by(together) {
             let columns = together.min(self.columns - at);

@@ -29,17 +29,16 @@ pub(crate) fn choose(plans: &[Plan<'_>], backend: Backend) -> Result<(usize, Cho
     }
 }
 
-/// What a provider says of the first plan that it does not refuse, and which one that is; else why it
-/// refuses the first of all.
+/// What a provider says of the first plan that it does not refuse, or of the last; and which one that is.
 fn offer(provider: &dyn Provider, plans: &[Plan<'_>]) -> (usize, Offer) {
-    let mut offers = plans.iter().map(|plan| provider.offer(plan)).enumerate();
-    let first = offers.next().expect("there is a plan");
-    match first.1 {
-        Offer::Refused(_) => {
-            offers.find(|(_, offer)| !matches!(offer, Offer::Refused(_))).unwrap_or(first)
+    let mut last = None;
+    for offer in plans.iter().map(|plan| provider.offer(plan)).enumerate() {
+        match offer {
+            (_, Offer::Refused(_)) => last = Some(offer),
+            _ => return offer,
         }
-        _ => first,
     }
+    last.expect("there is a plan")
 }
 
 fn named(plans: &[Plan<'_>], name: &str) -> Result<(usize, Chosen), Error> {

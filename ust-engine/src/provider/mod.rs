@@ -68,10 +68,11 @@ use crate::ops::term::Term;
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct Plan<'a> {
-    /// The loops. Parameters are the extents of index variables, by number, and sizes, and at the end `part_lo` and `part_hi`: where
-    /// the outermost loop begins and ends, on one thread of several; both are to be clipped to what
-    /// the loop runs over. Arrays are bound in the order of the declarations: those of the levels
-    /// of each operand, then the values of each operand, then what is written.
+    /// The loops. Parameters are the extents of index variables, by number, and sizes, and at the end
+    /// `part_lo` and `part_hi`: where the outermost loop begins and ends, on one thread of several;
+    /// both are to be clipped to what the loop runs over. Arrays are bound in the order of the
+    /// declarations: those of the levels of each operand, then the values of each operand, then what is
+    /// written.
     pub function: &'a Function,
     /// What the outermost loop walks: operands, and their levels.
     pub outermost: &'a [(usize, usize)],

@@ -40,7 +40,7 @@ impl<T: Number> Rows<T> for Row<'_, T> {
             }
             let first = crd[p] as usize * width;
             let a = &values[p * height * width..][..height * width];
-            for at in 0..width.min(self.height - first) {
+            for at in 0..width.min(self.height.saturating_sub(first)) {
                 // SAFETY: as the caller says; `R` rows from `row` on are in the block.
                 unsafe {
                     let a = a.as_ptr().add(row * down + at * right);
@@ -84,7 +84,7 @@ impl<T: Number> Task<T> for Spread<'_, T> {
         let far = Dense { values: c, ..b }.is_far();
         for row in rows {
             let first = row * height;
-            let columns = height.min(b.rows() - first);
+            let columns = height.min(b.rows().saturating_sub(first));
             for p in blocks.places(row) {
                 if let Some(&next) = blocks.crd.get(p + AHEAD).filter(|_| far) {
                     ask_for(c, next as usize * width * b.width, width * b.width);
