@@ -457,6 +457,16 @@ impl Search<'_, '_> {
         state.known.len() > before
     }
 
+    /// Whether coordinates say which rows are added to, entry by entry: kernels exist for that.
+    fn adds_rows(&self, state: &State) -> bool {
+        let is_full = |&(at, level): &(usize, usize)| {
+            state.flexible[at].is_none() && self.problem.accesses[at].levels[level].props.full
+        };
+        let is_listed = |step: &Step| step.walkers.is_empty() || !step.walkers.iter().all(is_full);
+        let plain = |step: &Step| matches!(step.expr, IndexExpr::Var(_));
+        state.steps.iter().all(plain) && state.steps.iter().skip(1).all(is_listed)
+    }
+
     /// The cost of the result.
     fn finish(&self, state: &State) -> f64 {
         let result = self.problem.result;
@@ -468,7 +478,12 @@ impl Search<'_, '_> {
             (SinkKind::Full, _) => {
                 let of = |v: &usize| result.dims.contains(v);
                 let again = state.steps.first().is_some_and(|step| !step.solved.iter().any(of));
-                return leaves * if again && !result.dims.is_empty() { 0.6 } else { 0.5 };
+                return leaves
+                    * match again && !result.dims.is_empty() {
+                        true if self.adds_rows(state) => 0.6,
+                        true => 1.0,
+                        false => 0.5,
+                    };
             }
             (SinkKind::Shared { .. } | SinkKind::Sorted { .. }, exact) => (exact, rows * 3.0),
             (SinkKind::Workspace { .. }, exact) => (exact, leaves * 2.0 + rows * 15.0),
