@@ -22,7 +22,7 @@ pub(crate) mod micro;
 pub(crate) mod moving;
 pub(crate) mod panel;
 pub(crate) mod text;
-#[cfg_attr(not(all(feature = "jit", target_arch = "x86_64")), allow(dead_code))]
+#[cfg_attr(not(all(feature = "jit", target_arch = "x86_64")), allow(dead_code, unused_imports))]
 mod vector;
 
 pub(crate) use vector::{Number, ask_for};

@@ -3,7 +3,7 @@
 
 use std::array::from_fn;
 
-use super::vector::{Level, Number, Real, Task, Vector, level, perform, prefetch};
+use super::vector::{LINE, Level, NEAR, Number, Real, Task, Vector, level, perform, prefetch};
 
 /// A dense matrix, row after row.
 #[derive(Clone, Copy, Debug)]
@@ -12,11 +12,6 @@ pub(crate) struct Dense<'a, T> {
     /// Columns.
     pub(crate) width: usize,
 }
-
-/// Operands of so many bytes are in a cache that is near enough.
-const NEAR: usize = 1 << 19;
-/// Bytes of a line of the caches.
-const LINE: usize = 64;
 
 impl<T> Dense<'_, T> {
     pub(crate) fn rows(&self) -> usize {

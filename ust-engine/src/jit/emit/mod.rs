@@ -26,6 +26,7 @@ mod number;
 mod pattern;
 mod stmt;
 mod union;
+mod wanted;
 
 use cranelift_codegen::ir::{
     AbiParam, AliasRegionData, Block, Function as Code, InstBuilder, MemFlagsData, Signature, Type,

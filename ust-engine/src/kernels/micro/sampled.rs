@@ -1,8 +1,7 @@
 //! A product of two dense matrices, where a sparse one has entries.
 
 use super::Loop;
-use super::tiles::NEAR;
-use crate::kernels::vector::{Four, Index, Real, Vector, prefetch};
+use crate::kernels::vector::{Four, Index, NEAR, Real, Vector, prefetch};
 use ust_level_api::{Dtype, IndexKind};
 
 /// Bytes of operands that are asked for ahead of their use.

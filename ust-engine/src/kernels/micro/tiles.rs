@@ -1,6 +1,6 @@
 //! Rows of a sparse matrix times a dense one: a part of the result's row in registers.
 
-use crate::kernels::vector::{Index, Real, Vector, prefetch};
+use crate::kernels::vector::{Index, NEAR, Real, Vector, prefetch};
 
 /// Entries of a row, at least, that operands are asked for ahead of their use.
 const AHEAD: usize = 4;
@@ -101,8 +101,6 @@ pub(super) unsafe fn row<V: Vector, I: Index, const FUSED: bool>(
 
 /// Results of so many bytes do not stay in the caches: a line that is written whole is not read first.
 const LARGE: usize = 32 << 20;
-/// Operands of so many bytes are in a cache that is near enough.
-pub(super) const NEAR: usize = 1 << 19;
 
 /// `pos` valid for reads at `lo..=hi`, and ascending there, `a` and `crd` for reads at
 /// `pos[lo]..pos[hi]`, `b` for `width` reads at `crd[p] * stride` for each `p` there, `c` for `width`

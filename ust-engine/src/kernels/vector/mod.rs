@@ -3,121 +3,24 @@
 //! Methods are always inlined into functions that enable the instruction set, so that no vector is
 //! ever passed in memory.
 
+mod ask;
 #[cfg(target_arch = "x86_64")]
 mod gather;
+mod level;
 #[cfg(target_arch = "x86_64")]
 mod x86;
 
+pub(crate) use ask::ask_for;
+pub(super) use ask::{
+    AHEAD, FIRST, LINE, NEAR, NOTHING, SECOND, ask, ask_second, ask_so, prefetch,
+};
 #[cfg(all(target_arch = "x86_64", feature = "jit"))]
 pub(crate) use gather::Gather;
 #[cfg(target_arch = "x86_64")]
 pub(crate) use gather::Several;
-
-/// The sets of instructions that kernels are compiled for.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Level {
-    Portable,
-    #[cfg(target_arch = "x86_64")]
-    Avx2,
-    #[cfg(target_arch = "x86_64")]
-    Avx512,
-}
-
-/// The best set that this machine has. Cost after the first call: a few loads.
-pub(super) fn level() -> Level {
-    #[cfg(target_arch = "x86_64")]
-    {
-        if is_x86_feature_detected!("avx512f") && is_x86_feature_detected!("fma") {
-            return Level::Avx512;
-        }
-        if is_x86_feature_detected!("avx2") && is_x86_feature_detected!("fma") {
-            return Level::Avx2;
-        }
-    }
-    Level::Portable
-}
-
-/// When one instruction that gathers eight numbers beats eight loads.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Gathering {
-    /// Never, or the machine has none.
-    Never,
-    /// Where numbers lie far apart in the last cache: more of them are under way at a time. From the
-    /// nearer caches it is slower than loads, from memory, too.
-    #[cfg(target_arch = "x86_64")]
-    Far,
-    /// Always. So it is on processors that compute in half precision: products with sparse rows take
-    /// half of the time there.
-    #[cfg(target_arch = "x86_64")]
-    Always,
-}
-
-/// When this machine gathers.
-pub(super) fn gathering() -> Gathering {
-    #[cfg(target_arch = "x86_64")]
-    if level() == Level::Avx512
-        && is_x86_feature_detected!("avx512vl")
-        && is_x86_feature_detected!("avx512bw")
-        && is_x86_feature_detected!("avx512dq")
-    {
-        return match is_x86_feature_detected!("avx512fp16") {
-            true => Gathering::Always,
-            false => Gathering::Far,
-        };
-    }
-    Gathering::Never
-}
-
-/// Something that is done with vectors, whichever the machine has.
-pub(super) trait Task<T: Number> {
-    /// Does it, always inlined into a function that enables the instructions.
-    ///
-    /// # Safety
-    /// As of [`Vector`].
-    unsafe fn run<V: Vector<Lane = T>>(self);
-}
-
-/// Does something with the instructions of a level, which the machine has.
-pub(super) fn perform<T: Number>(level: Level, task: impl Task<T>) {
-    #[cfg(target_arch = "x86_64")]
-    #[target_feature(enable = "avx512f,avx2,fma")]
-    fn avx512<T: Number>(task: impl Task<T>) {
-        // SAFETY: the machine has the instructions.
-        unsafe { task.run::<T::Avx512>() }
-    }
-    #[cfg(target_arch = "x86_64")]
-    #[target_feature(enable = "avx2,fma")]
-    fn avx2<T: Number>(task: impl Task<T>) {
-        // SAFETY: the machine has the instructions.
-        unsafe { task.run::<T::Avx2>() }
-    }
-    match level {
-        // SAFETY, of both: the machine has the instructions.
-        #[cfg(target_arch = "x86_64")]
-        Level::Avx512 => unsafe { avx512(task) },
-        #[cfg(target_arch = "x86_64")]
-        Level::Avx2 => unsafe { avx2(task) },
-        // SAFETY: every machine has it.
-        Level::Portable => unsafe { task.run::<T::Portable>() },
-    }
-}
-
-/// All sets that this machine has.
 #[cfg(test)]
-pub(super) fn levels() -> Vec<Level> {
-    let mut levels = vec![Level::Portable];
-    #[cfg(target_arch = "x86_64")]
-    {
-        if level() != Level::Portable {
-            levels.push(Level::Avx2);
-        }
-        if level() == Level::Avx512 {
-            levels.push(Level::Avx512);
-        }
-    }
-    assert!(levels.contains(&level()));
-    levels
-}
+pub(super) use level::levels;
+pub(super) use level::{Gathering, Level, Task, gathering, level, perform};
 
 /// A vector of `N` numbers.
 ///
@@ -436,69 +339,5 @@ impl<T: Real> Four for [T; 4] {
     unsafe fn total(self) -> T {
         let [a, b, c, d] = self;
         (a + c) + (b + d)
-    }
-}
-
-/// Asks for memory ahead of its use. Any address will do.
-#[inline(always)]
-pub(super) fn prefetch<T>(address: *const T) {
-    #[cfg(target_arch = "x86_64")]
-    // SAFETY: a prefetch never faults.
-    unsafe {
-        use std::arch::x86_64::{_MM_HINT_T0, _mm_prefetch};
-        _mm_prefetch::<_MM_HINT_T0>(address.cast());
-    }
-    #[cfg(not(target_arch = "x86_64"))]
-    let _ = address;
-}
-
-/// Bytes of a line of the caches.
-const LINE: usize = 64;
-
-/// Asks for `n` elements of a slice from a place on, which may lie beyond its end.
-#[inline(always)]
-pub(crate) fn ask_for<T>(from: &[T], at: usize, n: usize) {
-    let from = from.as_ptr().wrapping_add(at);
-    (0..n * size_of::<T>()).step_by(LINE).for_each(|line| prefetch(from.wrapping_byte_add(line)));
-}
-
-/// Bytes that memory is asked for ahead of its use. Where other accesses keep the machine busy, what
-/// is read in order comes too late unless it is asked for.
-pub(super) const AHEAD: usize = 4096;
-
-/// Asks for what lies [`AHEAD`] of an address, in memory that is read in order.
-#[inline(always)]
-pub(super) fn ask<T>(from: *const T) {
-    prefetch(from.wrapping_byte_add(AHEAD));
-}
-
-/// As [`ask`], into the second cache: where nothing else keeps the machine waiting, more of it is under
-/// way at a time.
-#[inline(always)]
-pub(super) fn ask_second<T>(from: *const T) {
-    let address = from.wrapping_byte_add(AHEAD);
-    #[cfg(target_arch = "x86_64")]
-    // SAFETY: a prefetch never faults.
-    unsafe {
-        use std::arch::x86_64::{_MM_HINT_T1, _mm_prefetch};
-        _mm_prefetch::<_MM_HINT_T1>(address.cast());
-    }
-    #[cfg(not(target_arch = "x86_64"))]
-    let _ = address;
-}
-
-/// What is asked for ahead of its use: nothing; or what is read in order, [at once](ask) or
-/// [into the second cache](ask_second).
-pub(super) const NOTHING: u8 = 0;
-pub(super) const FIRST: u8 = 1;
-pub(super) const SECOND: u8 = 2;
-
-/// Asks so.
-#[inline(always)]
-pub(super) fn ask_so<const ASK: u8, T>(from: *const T) {
-    match ASK {
-        NOTHING => {}
-        FIRST => ask(from),
-        _ => ask_second(from),
     }
 }
