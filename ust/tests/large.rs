@@ -323,3 +323,39 @@ fn entries_far_apart_are_transposed_through_buckets() {
     let permuted = "(i, j, k) -> (k : dense, i : compressed(nonunique), j : singleton)";
     transposed(&[3000, 2000, 50_000], "CSF", &[permuted]);
 }
+
+/// A third of all places: some columns are moved for all rows, then the next.
+#[test]
+fn full_rows_are_transposed_some_columns_at_a_time() {
+    let shape = [600_usize, 3001];
+    let stored = |i: usize, j: usize| (i * 5 + j * j) % 3 == 0;
+    let [rows, columns]: [Format; 2] = ["CSR", "CSC"].map(|text| text.parse().unwrap());
+    let places = || (0..shape[0]).flat_map(|i| (0..shape[1]).map(move |j| (i, j)));
+    let held: Vec<(usize, usize)> = places().filter(|&(i, j)| stored(i, j)).collect();
+    let mut ends = vec![0; shape[0] + 1];
+    held.iter().for_each(|&(i, _)| ends[i + 1] += 1);
+    (0..shape[0]).for_each(|i| ends[i + 1] += ends[i]);
+    let values: Vec<f32> = (0..held.len()).map(|at| at as f32).collect();
+    let of = |levels: Vec<IndexArray>| {
+        let parts = Parts::new(vec![vec![], levels], values.clone());
+        Tensor::from_parts(&rows, &shape, parts).unwrap()
+    };
+    let signed = || held.iter().map(|&(_, j)| j as i32).collect::<Vec<_>>();
+    let unsigned = || held.iter().map(|&(_, j)| j as u32).collect::<Vec<_>>();
+    let starts: Vec<u32> = ends.iter().map(|&end| end as u32).collect();
+    for source in
+        [of(vec![ends.clone().into(), signed().into()]), of(vec![starts.into(), unsigned().into()])]
+    {
+        in_pools(|| {
+            let made = source.convert(&columns).unwrap();
+            let coo = made.to_coo().unwrap();
+            let mut order: Vec<usize> = (0..held.len()).collect();
+            order.sort_by_key(|&at| (held[at].1, held[at].0));
+            for (at, &from) in order.iter().enumerate() {
+                assert_eq!(coo.coordinates(at), [held[from].0, held[from].1]);
+                assert_eq!(coo.values.get(at), Some(Scalar::F32(from as f32)));
+            }
+            assert_eq!(made.convert(&rows).unwrap().to_coo().unwrap(), source.to_coo().unwrap());
+        });
+    }
+}
