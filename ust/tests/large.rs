@@ -328,7 +328,7 @@ fn entries_far_apart_are_transposed_through_buckets() {
 #[test]
 fn full_rows_are_transposed_some_columns_at_a_time() {
     let shape = [600_usize, 3001];
-    let stored = |i: usize, j: usize| (i * 5 + j * j) % 3 == 0;
+    let stored = |i: usize, j: usize| (i * 5 + j * j).is_multiple_of(3);
     let [rows, columns]: [Format; 2] = ["CSR", "CSC"].map(|text| text.parse().unwrap());
     let places = || (0..shape[0]).flat_map(|i| (0..shape[1]).map(move |j| (i, j)));
     let held: Vec<(usize, usize)> = places().filter(|&(i, j)| stored(i, j)).collect();
