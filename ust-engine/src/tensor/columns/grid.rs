@@ -120,12 +120,12 @@ impl Grid {
         let starts = &self.starts[first..=end];
         let base = starts[0] as usize;
         let crd = &self.crd[base..base + of.len()];
-        let (mut rows, mut columns) = (Vec::new(), Vec::new());
-        for (number, starts) in (first / height..).zip(blocks(starts, height)) {
+        let (mut rows, mut columns) = (vec![0], Vec::new());
+        for starts in blocks(starts, height) {
             let place = |row: usize| starts[row] as usize - base;
             let all = &crd[place(0)..place(starts.len() - 1)];
             lookup.number(all.iter().map(|&crd| split(crd).0), area, &mut columns);
-            rows.resize(columns.len(), number as u32);
+            rows.push(columns.len() as u32);
             for row in 0..starts.len() - 1 {
                 let (entries, first) = (place(row)..place(row + 1), row as u32 * steps[0]);
                 for (of, &crd) in of[entries.clone()].iter_mut().zip(&crd[entries]) {
@@ -135,8 +135,8 @@ impl Grid {
             }
         }
         let blocks = columns.len();
-        let levels = [rows, columns].map(|column| Buffer::from(column).into());
-        Piece { levels: levels.into(), blocks, kept: of.len() }
+        let levels = vec![IndexColumn::Runs(rows.into()), columns.into()];
+        Piece { levels, blocks, kept: of.len() }
     }
 }
 

@@ -27,7 +27,8 @@ const PIECE: usize = 1 << 14;
 
 /// What is kept of a piece.
 pub(super) struct Piece {
-    /// For each level above the trailing full ones, the coordinate of each block.
+    /// For each level above the trailing full ones, the coordinate of each block. Runs begin with the
+    /// coordinate at which the piece does.
     pub(super) levels: Vec<IndexColumn>,
     /// Number of blocks.
     pub(super) blocks: usize,
@@ -331,14 +332,28 @@ fn grouped(
 fn joined(found: &[Piece], level: usize) -> IndexColumn {
     macro_rules! join {
         ($variant:ident) => {{
-            let parts = found.iter().map(|piece| match &piece.levels[level] {
-                IndexColumn::$variant(words) => &words[..],
+            let counts: Vec<usize> = found.iter().map(|piece| piece.blocks).collect();
+            let mut all = Buffer::unspecified(counts.iter().sum());
+            let parts = parts(all.make_mut(), &counts).into_par_iter().zip(found);
+            parts.for_each(|((_, to), piece)| match &piece.levels[level] {
+                IndexColumn::$variant(words) => to.copy_from_slice(words),
                 other => unreachable!("a column of another kind: {other:?}"),
             });
-            Buffer::from(parts.collect::<Vec<_>>().concat()).into()
+            all.into()
         }};
     }
     match found.first().map(|piece| &piece.levels[level]) {
+        Some(IndexColumn::Runs(_)) => {
+            let mut starts = vec![0];
+            for piece in found {
+                let IndexColumn::Runs(own) = &piece.levels[level] else {
+                    unreachable!("a column of another kind: {:?}", piece.levels[level])
+                };
+                let before = starts[starts.len() - 1];
+                starts.extend(own[1..].iter().map(|start| before + start));
+            }
+            IndexColumn::Runs(starts.into())
+        }
         Some(IndexColumn::U32(_)) => join!(U32),
         Some(IndexColumn::I32(_)) => join!(I32),
         _ => join!(I64),
