@@ -14,7 +14,6 @@ use super::nest::{Operand, Reach};
 use super::unpack::{Column32, cuts, outermost};
 use crate::error::Error;
 use crate::format::{IndexExpr, LevelDomain};
-use crate::kernels::moving::transpose::Next;
 use crate::tensor::{StoredElement, Tensor, Values};
 use crate::with_values;
 
@@ -53,19 +52,38 @@ pub(crate) fn scatter(
     // Each piece counts every key: all counts together are to be about as many as the entries.
     let most = (2 * tensor.nse() / keys.max(1)).max(1);
     let pieces = pieces(tensor, most)?;
-    let mut next = Next::new(pieces.len(), keys);
+    // Before the counts of the first piece stands a 0: together they become where keys begin.
+    let mut next = Buffer::<u32>::zeroed(pieces.len() * keys + 1);
     let job = Job { tensor, key, columns, keep, pieces: &pieces };
-    if !job.run(false, next.slots(), |_| {})? {
+    if !job.run(false, next.make_mut(), |_| {})? {
         return Ok(None);
     }
-    let total = next.begin();
+    let mut total = 0;
+    {
+        let counts = &mut next.make_mut()[1..];
+        for at in 0..keys {
+            for piece in 0..pieces.len() {
+                let count = &mut counts[piece * keys + at];
+                (*count, total) = (total, total + *count);
+            }
+        }
+    }
+    let total = total as usize;
     let mut made: Vec<Column32> =
         columns.iter().map(|&(_, kind)| Column32::unspecified(kind, total)).collect();
     let values = with_values!(tensor.values(), from => {
-        job.values(from, total, next.slots(), &mut made)?
+        job.values(from, total, next.make_mut(), &mut made)?
     });
+    let starts = match pieces.len() {
+        1 => next,
+        pieces => {
+            let mut starts = next[(pieces - 1) * keys..].to_vec();
+            starts[0] = 0;
+            starts.into()
+        }
+    };
     let columns = made.into_iter().map(|column| column.done(total)).collect();
-    Ok(Some(Scattered { starts: next.starts(), columns, values }))
+    Ok(Some(Scattered { starts, columns, values }))
 }
 
 /// Pieces of the outermost loop for threads, so many at most.

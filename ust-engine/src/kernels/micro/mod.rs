@@ -9,6 +9,7 @@
 //! | `tiles` | those that keep a part of a row in registers |
 //! | `sampled` | those that sum products of rows where there is an entry |
 //! | `scatter`, `spread`, `combined` | those that write where coordinates say, without vectors but those that every machine has |
+//! | `full` | what `scatter` does with rows that are full |
 //! | `union` | the one that merges rows |
 //! | `look` | what some rows tell of the others |
 //!
@@ -19,6 +20,7 @@
 
 mod body;
 mod combined;
+mod full;
 mod gather;
 mod look;
 mod sampled;

@@ -3,6 +3,7 @@
 
 use ust_level_api::{Dtype, IndexKind};
 
+use super::full::width;
 use super::look::{LOOKS, columns, some_rows};
 use crate::kernels::vector::{Index, prefetch};
 
@@ -97,20 +98,36 @@ unsafe extern "C" fn scatter_rows<T: Copy, I: Index + Number>(
     hi: isize,
     total: usize,
 ) {
+    let moving = Moving { pos, crd, next, column, number, from, out };
     // SAFETY: as said above.
     unsafe {
         let entries = (*pos.offset(hi)).get() - (*pos.offset(lo)).get();
         let row = (entries / (hi - lo).max(1)).max(1) as usize;
-        let move_all = match total * size_of::<T>() {
-            ..=LITTLE => all::<NOTHING, T, I>,
-            _ => match worth_asking(pos, crd, [row, size_of::<T>()], lo, hi) {
-                BEHIND => all::<BEHIND, T, I>,
-                PLACES => all::<PLACES, T, I>,
-                _ => all::<NOTHING, T, I>,
-            },
-        };
-        move_all(pos, crd, next, column, number, from, out, [lo, hi], ROWS as usize * row);
+        let (size, behind) = (size_of::<T>(), ROWS as usize * row);
+        if total * size <= LITTLE {
+            return moving.all::<NOTHING>([lo, hi], behind);
+        }
+        if let Some(width) = width(pos, crd, size, lo, hi) {
+            return moving.by_columns([lo, hi], width);
+        }
+        match worth_asking(pos, crd, [row, size], lo, hi) {
+            BEHIND => moving.all::<BEHIND>([lo, hi], behind),
+            PLACES => moving.all::<PLACES>([lo, hi], behind),
+            _ => moving.all::<NOTHING>([lo, hi], behind),
+        }
     }
+}
+
+/// Rows of entries, and where these go.
+pub(super) struct Moving<T, I> {
+    pub(super) pos: *const I,
+    pub(super) crd: *const I,
+    next: *mut u32,
+    column: *mut I,
+    /// What the number of a row is more than the row.
+    number: i64,
+    pub(super) from: *const T,
+    out: *mut T,
 }
 
 /// What is asked for while entries are moved: nothing, or the places of entries to come, or what lies
@@ -159,46 +176,50 @@ unsafe fn worth_asking<I: Index>(
     }
 }
 
-/// As [`scatter_rows`] between `rows`; what is asked for is that of `ASK`, `behind` so many places.
-#[inline(always)]
-#[allow(clippy::too_many_arguments)]
-unsafe fn all<const ASK: u8, T: Copy, I: Index + Number>(
-    pos: *const I,
-    crd: *const I,
-    next: *mut u32,
-    column: *mut I,
-    number: i64,
-    from: *const T,
-    out: *mut T,
-    rows: [isize; 2],
-    behind: usize,
-) {
-    // SAFETY: as said above; of what is asked for ahead, coordinates are those of later entries.
-    unsafe {
-        let [lo, hi] = rows;
-        let mut p = (*pos.offset(lo)).get();
-        let last = (*pos.offset(hi)).get();
-        let asked = last - 2 * AHEAD as isize;
-        for i in lo..hi {
-            // No more than were counted, whatever a level type says of its rows.
-            let end = (*pos.offset(i + 1)).get().min(last);
-            let number = I::of(number.wrapping_add(i as i64));
-            while p < end {
-                if ASK == PLACES && p < asked {
-                    prefetch(next.offset((*crd.offset(p + 2 * AHEAD as isize)).get()));
-                    let key = (*crd.offset(p + AHEAD as isize)).get();
-                    let at = next.offset(key).read_volatile() as usize;
-                    prefetch(column.wrapping_add(at));
-                    prefetch(out.wrapping_add(at));
+impl<T: Copy, I: Index + Number> Moving<T, I> {
+    /// As [`scatter_rows`] between `rows`; what is asked for is that of `ASK`, `behind` so many places.
+    ///
+    /// SAFETY: as there.
+    #[inline(always)]
+    unsafe fn all<const ASK: u8>(&self, [lo, hi]: [isize; 2], behind: usize) {
+        let &Self { pos, crd, next, column, out, .. } = self;
+        // SAFETY: as said above; of what is asked for ahead, coordinates are those of later entries.
+        unsafe {
+            let mut p = (*pos.offset(lo)).get();
+            let last = (*pos.offset(hi)).get();
+            let asked = last - 2 * AHEAD as isize;
+            for i in lo..hi {
+                // No more than were counted, whatever a level type says of its rows.
+                let end = (*pos.offset(i + 1)).get().min(last);
+                while p < end {
+                    if ASK == PLACES && p < asked {
+                        prefetch(next.offset((*crd.offset(p + 2 * AHEAD as isize)).get()));
+                        let key = (*crd.offset(p + AHEAD as isize)).get();
+                        let at = next.offset(key).read_volatile() as usize;
+                        prefetch(column.wrapping_add(at));
+                        prefetch(out.wrapping_add(at));
+                    }
+                    let at = self.put(i, p);
+                    if ASK == BEHIND {
+                        prefetch(column.wrapping_add(at + behind));
+                        prefetch(out.wrapping_add(at + behind));
+                    }
+                    p += 1;
                 }
-                let key = (*crd.offset(p)).get();
-                let at = put(next.offset(key), column, number, out, *from.offset(p));
-                if ASK == BEHIND {
-                    prefetch(column.wrapping_add(at + behind));
-                    prefetch(out.wrapping_add(at + behind));
-                }
-                p += 1;
             }
+        }
+    }
+
+    /// Moves an entry of a row. Gives its place.
+    ///
+    /// SAFETY: as of [`scatter_rows`]; each entry once.
+    #[inline(always)]
+    pub(super) unsafe fn put(&self, row: isize, p: isize) -> usize {
+        let number = I::of(self.number.wrapping_add(row as i64));
+        // SAFETY: as said above.
+        unsafe {
+            let slot = self.next.offset((*self.crd.offset(p)).get());
+            put(slot, self.column, number, self.out, *self.from.offset(p))
         }
     }
 }
@@ -266,7 +287,7 @@ unsafe extern "C" fn scatter<T: Copy, I: Index + Number>(
 }
 
 /// Coordinates as they are stored.
-trait Number: Copy {
+pub(super) trait Number: Copy {
     fn of(number: i64) -> Self;
 }
 
@@ -301,7 +322,7 @@ mod tests {
         }));
         let crd = rows.concat();
         let n = crd.len();
-        assert!(8 * n > LITTLE, "{name}");
+        assert!(8 * n > LITTLE || name == "full rows", "{name}");
         let from: Vec<u64> = (0..n as u64).map(|p| p.wrapping_mul(0x9e37_79b9_7f4a_7c15)).collect();
         let mut next = vec![0_u32; columns + 1];
         let last = rows.len() as isize;
@@ -363,5 +384,33 @@ mod tests {
         assert_eq!(check("full rows", 500, &dense), PLACES);
         let few: Vec<Vec<u32>> = (0..9).map(|_| (0..20_000).collect()).collect();
         assert_eq!(check("few rows", 20_000, &few), PLACES);
+    }
+
+    #[test]
+    fn full_rows_go_to_some_columns_first() {
+        // Columns a step apart; some rows, which are not looked at, have a stray far away.
+        let of = |columns: u32, step: u32, stray: u32| -> Vec<Vec<u32>> {
+            let row = |i: u32| {
+                let own = (i % step..columns).step_by(step as usize);
+                own.chain((i % 50 == 2 && stray > 0).then_some(stray)).collect()
+            };
+            (0..300).map(row).collect()
+        };
+        for (columns, step, stray, expected) in [
+            (5000, 3, 0, Some(64)),
+            (4100, 6, 0, Some(128)),
+            (4100, 12, 0, Some(256)),
+            (4100, 20, 0, None),
+            (3000, 2, 400_000, Some(64)),
+            (1000, 2, 0, None),
+        ] {
+            let rows = of(columns, step, stray);
+            let (mut pos, crd) = (vec![0_u32], rows.concat());
+            rows.iter().for_each(|row| pos.push(pos[pos.len() - 1] + row.len() as u32));
+            // SAFETY: as in `check`.
+            let found = unsafe { width(pos.as_ptr(), crd.as_ptr(), 8, 0, 300) };
+            assert_eq!(found, expected, "{columns} by {step}");
+            check("full rows", columns.max(stray + 1) as usize, &rows);
+        }
     }
 }

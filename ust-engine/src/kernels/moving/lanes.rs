@@ -5,7 +5,7 @@ use std::ops::Range;
 
 use ust_level_api::buffer::Plain;
 
-use crate::kernels::vector::{LINE, ask, prefetch};
+use crate::kernels::vector::ask;
 
 /// A column on its way: where its elements come from, and where they go.
 ///
@@ -140,24 +140,6 @@ impl<'a> Lane<'a> {
         if self.places.is_none() {
             ask(self.from.wrapping_add(at * self.width));
         }
-    }
-
-    /// Asks for so many elements from entry `at` on, where they are read in order.
-    #[inline]
-    pub(super) fn ask_for(&self, at: usize, n: usize) {
-        if self.places.is_none() {
-            let from = self.from.wrapping_add(at * self.width);
-            (0..n * self.width).step_by(LINE).for_each(|line| prefetch(from.wrapping_add(line)));
-        }
-    }
-
-    /// The elements of the source, in their order, and of the destination.
-    ///
-    /// # Panics
-    /// When elements stand elsewhere in the source.
-    pub(super) fn pointers<W: Copy>(&self) -> (*const W, *mut W) {
-        assert!(self.places.is_none() && size_of::<W>() == self.width, "elements in their order");
-        (self.from.cast(), self.to.cast())
     }
 
     /// Writes an element of the destination.

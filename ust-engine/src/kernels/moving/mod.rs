@@ -7,7 +7,6 @@
 //! | [`sort`] | stable sorting of lanes by a key column: partition, then finish in cache |
 //! | [`few`] | the coordinates of one row, sorted |
 //! | [`rows`] | stable sorting of entries by two columns, the first of them counted |
-//! | [`transpose`] | rows of entries in the order of their columns |
 //! | [`place`] | values written to places anywhere |
 //! | [`kept`] | values that are no padding, and their places |
 //!
@@ -21,4 +20,3 @@ pub(crate) mod partition;
 pub(crate) mod place;
 pub(crate) mod rows;
 pub(crate) mod sort;
-pub(crate) mod transpose;

@@ -6,22 +6,16 @@ use ust_level_api::{IndexArray, IndexColumn, IndexKind};
 
 use super::Table;
 use super::expr::{Source, evaluate};
-use super::sort::typed_mut;
 use crate::coo::{Columns, Coo};
 use crate::error::Error;
 use crate::format::{Bound, Format, IndexExpr, LevelDomain};
-use crate::kernels::moving::lanes::Lane;
 use crate::kernels::moving::partition::shift_for_few;
-use crate::kernels::moving::transpose::{Transposed, may_be_full, transpose};
 use crate::lower::bounds::Affine;
-use crate::lower::nest::Operand;
 use crate::lower::scatter::{Key, Scattered, is_wide, scatter};
-use crate::lower::stored::stored;
 use crate::lower::sweep::sweep;
 use crate::lower::unpack::{Wanted, What};
 use crate::tensor::access::Unpacked;
 use crate::tensor::{Tensor, Values};
-use crate::with_values;
 
 impl Table {
     /// The entries of coordinate lists. Parallel. Cost: O(entries).
@@ -126,10 +120,7 @@ impl Table {
             table.sort_buckets(&keys, shift, &made.starts[1..], domain.size);
             return Ok(Some(table));
         }
-        let made = match transposed(tensor, key, &columns)? {
-            Some(made) => Some(made),
-            None => scatter(tensor, key, &columns, keep.as_ref())?,
-        };
+        let made = scatter(tensor, key, &columns, keep.as_ref())?;
         Ok(made.map(|made| Self::by_key(made, domain)))
     }
 
@@ -156,42 +147,6 @@ impl Table {
         let (offset, sorted) = (IndexColumn::Same(0, n), levels.len() + 1);
         Self { levels, offset, block: 1, values, places: None, distinct: true, sorted }
     }
-}
-
-/// As [`scatter`], of full rows that a tensor stores with their columns. `None` for any other.
-fn transposed(
-    tensor: &Tensor,
-    key: Key<'_>,
-    columns: &[(IndexExpr, IndexKind)],
-) -> Result<Option<Scattered>, Error> {
-    let [(row, IndexKind::U32)] = columns else { return Ok(None) };
-    if !may_be_full(tensor.nse(), key.domain.size as usize)
-        || tensor.has_padding()
-        || key.domain.lower != 0
-        || !Operand::visits_in_order(tensor.format())
-    {
-        return Ok(None);
-    }
-    let wanted = |expr: &IndexExpr, kind| Wanted { what: What::Expr(expr.clone()), kind };
-    let kinds = [IndexKind::U32, IndexKind::I32].map(|kind| wanted(key.expr, kind));
-    let known = stored(tensor, &[&[wanted(row, IndexKind::U32)], &kinds[..]].concat());
-    let (starts, column): (_, &[u32]) = match &known[..] {
-        [Some(IndexColumn::Runs(starts)), Some(IndexColumn::U32(column)), _] => (starts, column),
-        [Some(IndexColumn::Runs(starts)), _, Some(IndexColumn::I32(column))] => {
-            (starts, bytemuck::cast_slice(column))
-        }
-        _ => return Ok(None),
-    };
-    let mut moved = Values::unspecified(tensor.dtype(), column.len());
-    let made = with_values!(tensor.values(), from => {
-        let values = Lane::new(from, typed_mut(&mut moved, from)?);
-        transpose(starts, column, key.domain.size as usize, &values)
-    });
-    Ok(made.map(|Transposed { starts, rows }| Scattered {
-        starts,
-        columns: vec![rows.into()],
-        values: moved,
-    }))
 }
 
 /// Whether so many entries of one format, once they are sorted by the first level of another, stably,

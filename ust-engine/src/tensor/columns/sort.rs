@@ -203,7 +203,7 @@ impl Table {
 }
 
 /// The values for writing, as those of another buffer.
-pub(super) fn typed_mut<'a, T: StoredElement>(
+fn typed_mut<'a, T: StoredElement>(
     values: &'a mut Values,
     _like: &Buffer<T>,
 ) -> Result<&'a mut [T], Error> {
