@@ -11,8 +11,10 @@ use crate::kernels::vector::{Index, prefetch};
 /// asked for ahead of that.
 const AHEAD: usize = 32;
 
-/// Rows whose entries lie between a place and what is asked for behind it.
+/// Rows whose entries lie between a place and what is asked for behind it, at most, and how many entries
+/// those are to be: what is asked for has to arrive in time, and to stay in the first cache until then.
 const ROWS: isize = 20;
+const BETWEEN: isize = 108;
 
 /// Rows, and columns, that are close to each other.
 const SOON: isize = 8;
@@ -102,8 +104,10 @@ unsafe extern "C" fn scatter_rows<T: Copy, I: Index + Number>(
     // SAFETY: as said above.
     unsafe {
         let entries = (*pos.offset(hi)).get() - (*pos.offset(lo)).get();
-        let row = (entries / (hi - lo).max(1)).max(1) as usize;
-        let (size, behind) = (size_of::<T>(), ROWS as usize * row);
+        // As many as most have, where some at the ends have fewer.
+        let row = ((entries + hi - lo - 1) / (hi - lo).max(1)).max(1);
+        let behind = ((BETWEEN / row).clamp(1, ROWS) * row) as usize;
+        let (row, size) = (row as usize, size_of::<T>());
         if total * size <= LITTLE {
             return moving.all::<NOTHING>([lo, hi], behind);
         }
