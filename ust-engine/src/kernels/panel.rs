@@ -3,7 +3,7 @@
 
 use std::array::from_fn;
 
-use super::vector::{LINE, Level, NEAR, Number, Real, Task, Vector, level, perform, prefetch};
+use super::vector::{LINE, Level, NEAR, Number, Real, Task, Vector, ask_lines, level, perform};
 
 /// A dense matrix, row after row.
 #[derive(Clone, Copy, Debug)]
@@ -52,10 +52,7 @@ impl<T: Real> Columns<'_, T> {
     #[inline(always)]
     pub(super) fn ask<V: Vector<Lane = T>, const W: usize>(&self, row: usize) {
         let at = row.wrapping_mul(self.of.width).wrapping_add(self.first);
-        let from = self.of.values.as_ptr().wrapping_add(at);
-        for byte in (0..W * size_of::<V>()).step_by(LINE) {
-            prefetch(from.wrapping_byte_add(byte));
-        }
+        ask_lines(self.of.values.as_ptr().wrapping_add(at), W * size_of::<V>());
     }
 }
 

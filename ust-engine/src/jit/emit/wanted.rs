@@ -14,6 +14,8 @@ impl Emitter<'_, '_> {
             return None;
         }
         let pattern = recognise(var, body, &self.assigned)?;
+        let elem = |array: ArrayId| self.arrays[array.0 as usize].elem;
+        let elem_of = |stream: &Stream| elem(stream.array);
         if let Pattern::Rows {
             pos: Stream { array: pos, .. },
             crd,
@@ -24,7 +26,6 @@ impl Emitter<'_, '_> {
         }
         | Pattern::Spread { pos, crd, a, x, places, .. } = pattern
         {
-            let elem = |array: ArrayId| self.arrays[array.0 as usize].elem;
             let places = places.map_or(elem(pos), elem);
             return match (elem(pos), elem(crd), elem(a)) {
                 (Elem::Index(of_pos), Elem::Index(of_crd), Elem::Value(dtype))
@@ -42,7 +43,6 @@ impl Emitter<'_, '_> {
             };
         }
         if let Pattern::Products { pos, crd, a, .. } = pattern {
-            let elem = |array: ArrayId| self.arrays[array.0 as usize].elem;
             return match (elem(pos), elem(a)) {
                 (Elem::Index(kind), Elem::Value(dtype)) if elem(crd) == Elem::Index(kind) => {
                     let address = micro::address(Loop::Products(kind), dtype, self.options.strict)?;
@@ -52,7 +52,6 @@ impl Emitter<'_, '_> {
             };
         }
         if let Pattern::Combined { pos, crd, a, columns, b, sums, mark, list, .. } = pattern {
-            let elem = |array: ArrayId| self.arrays[array.0 as usize].elem;
             return match (elem(pos), elem(mark), elem(a)) {
                 (Elem::Index(kind), Elem::Index(of_mark), Elem::Value(dtype))
                     if [crd, columns].map(elem) == [Elem::Index(kind); 2]
@@ -67,12 +66,11 @@ impl Emitter<'_, '_> {
             };
         }
         if let Pattern::Sampled { out, m, a, rows, b, crd, .. } = &pattern {
-            let elem = |of: &Stream| self.arrays[of.array.0 as usize].elem;
             let rows = rows.as_ref().map_or(crd, |(rows, _)| rows);
-            return match (elem(crd), elem(m)) {
+            return match (elem_of(crd), elem_of(m)) {
                 (Elem::Index(kind), Elem::Value(dtype))
-                    if elem(rows) == elem(crd)
-                        && [out, a, b].map(elem) == [Elem::Value(dtype); 3] =>
+                    if elem_of(rows) == elem_of(crd)
+                        && [out, a, b].map(elem_of) == [Elem::Value(dtype); 3] =>
                 {
                     let address = micro::address(Loop::Sampled(kind), dtype, self.options.strict)?;
                     Some((pattern, dtype, address))
@@ -81,11 +79,11 @@ impl Emitter<'_, '_> {
             };
         }
         if let Pattern::Added { c, rows, a, b, crd, .. } = &pattern {
-            let elem = |of: &Stream| self.arrays[of.array.0 as usize].elem;
             let crd = crd.as_ref().map_or(rows, |(crd, _)| crd);
-            return match (elem(rows), elem(a)) {
+            return match (elem_of(rows), elem_of(a)) {
                 (Elem::Index(kind), Elem::Value(dtype))
-                    if elem(crd) == elem(rows) && [b, c].map(elem) == [Elem::Value(dtype); 2] =>
+                    if elem_of(crd) == elem_of(rows)
+                        && [b, c].map(elem_of) == [Elem::Value(dtype); 2] =>
                 {
                     let address = micro::address(Loop::Added(kind), dtype, self.options.strict)?;
                     Some((pattern, dtype, address))
@@ -94,7 +92,6 @@ impl Emitter<'_, '_> {
             };
         }
         if let Pattern::Entries { rows, crd, a, x, .. } = pattern {
-            let elem = |array: ArrayId| self.arrays[array.0 as usize].elem;
             return match (elem(rows), elem(a)) {
                 (Elem::Index(kind), Elem::Value(dtype))
                     if elem(crd) == Elem::Index(kind) && elem(x) == elem(a) =>
@@ -106,7 +103,6 @@ impl Emitter<'_, '_> {
             };
         }
         if let Pattern::Scatter { crd, next, column, from, out, .. } = &pattern {
-            let elem = |array: ArrayId| self.arrays[array.0 as usize].elem;
             let (kind, dtype) = match (elem(crd.array), elem(from.array)) {
                 (Elem::Index(kind), Elem::Value(dtype)) if elem(*out) == Elem::Value(dtype) => {
                     (kind, dtype)
@@ -120,7 +116,6 @@ impl Emitter<'_, '_> {
             return fits.then_some((pattern, moved, address));
         }
         if let Pattern::ScatterRows { pos, crd, next, column, from, out, .. } = &pattern {
-            let elem = |array: ArrayId| self.arrays[array.0 as usize].elem;
             let (Elem::Index(kind), Elem::Value(dtype)) = (elem(*crd), elem(*from)) else {
                 return None;
             };
@@ -132,7 +127,6 @@ impl Emitter<'_, '_> {
             return fits.then_some((pattern, moved, address));
         }
         if let Pattern::Count { pos, crd, counts } = &pattern {
-            let elem = |array: ArrayId| self.arrays[array.0 as usize].elem;
             let Elem::Index(kind) = elem(*crd) else { return None };
             let fits = elem(*pos) == Elem::Index(kind)
                 && elem(counts.array) == Elem::Index(IndexKind::U32);
@@ -140,8 +134,7 @@ impl Emitter<'_, '_> {
             let address = micro::address(Loop::Count(kind), Dtype::F64, self.options.strict)?;
             return fits.then_some((pattern, Dtype::F64, address));
         }
-        let elem = |stream: &Stream| self.arrays[stream.array.0 as usize].elem;
-        let kind = |crd: &Stream| match elem(crd) {
+        let kind = |crd: &Stream| match elem_of(crd) {
             Elem::Index(kind) => kind,
             Elem::Value(_) => IndexKind::U2,
         };
@@ -171,7 +164,7 @@ impl Emitter<'_, '_> {
             // A product in another order.
             return None;
         }
-        let Elem::Value(dtype) = elem(numbers) else { return None };
+        let Elem::Value(dtype) = elem_of(numbers) else { return None };
         let address = micro::address(wanted, dtype, self.options.strict)?;
         Some((pattern, dtype, address))
     }

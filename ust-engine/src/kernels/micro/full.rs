@@ -3,7 +3,7 @@
 
 use super::look::{LOOKS, some_rows};
 use super::scatter::{Moving, Number};
-use crate::kernels::vector::{Index, LINE, NEAR, prefetch};
+use crate::kernels::vector::{Index, LINE, NEAR, ask_lines};
 
 /// Columns whose open lines the first cache holds.
 const FEW: isize = 256;
@@ -87,12 +87,11 @@ impl<T: Copy, I: Index + Number> Moving<T, I> {
         }
     }
 
-    /// Asks for as many entries from one on as are worth the way there.
+    /// Asks for twice as many entries from one on as are worth the way there.
     #[inline(always)]
     fn ask_for(&self, p: isize) {
-        let lines = |bytes: usize| (0..2 * MANY as usize * bytes).step_by(LINE);
-        let (crd, from) = (self.crd.wrapping_offset(p), self.from.wrapping_offset(p));
-        lines(size_of::<I>()).for_each(|line| prefetch(crd.wrapping_byte_add(line)));
-        lines(size_of::<T>()).for_each(|line| prefetch(from.wrapping_byte_add(line)));
+        let n = 2 * MANY as usize;
+        ask_lines(self.crd.wrapping_offset(p), n * size_of::<I>());
+        ask_lines(self.from.wrapping_offset(p), n * size_of::<T>());
     }
 }

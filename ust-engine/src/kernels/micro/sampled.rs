@@ -1,7 +1,7 @@
 //! A product of two dense matrices, where a sparse one has entries.
 
 use super::Loop;
-use crate::kernels::vector::{Four, Index, NEAR, Real, Vector, prefetch};
+use crate::kernels::vector::{Four, Index, NEAR, Real, Vector, ask_lines};
 use ust_level_api::{Dtype, IndexKind};
 
 /// Bytes of operands that are asked for ahead of their use.
@@ -166,9 +166,7 @@ impl<T: Real, I: Index> Sampling<T, I> {
     ) {
         let &Self { out, m, places, count, room, reach } = self;
         let bytes = products.width().saturating_mul(size_of::<T>());
-        let ask = |row: *const T| {
-            (0..bytes).step_by(64).for_each(|line| prefetch(row.wrapping_byte_add(line)));
-        };
+        let ask = |row: *const T| ask_lines(row, bytes);
         let reach = reach.saturating_mul(size_of::<T>());
         let ahead = match reach > NEAR {
             true => (AHEAD / bytes.max(1)).clamp(4, 32),

@@ -5,7 +5,7 @@ use ust_level_api::{Dtype, IndexKind};
 
 use super::full::width;
 use super::look::{LOOKS, columns, some_rows};
-use crate::kernels::vector::{Index, prefetch};
+use crate::kernels::vector::{Index, LINE, prefetch};
 
 /// Entries that places are asked for ahead of their use; and that what says which places they are is
 /// asked for ahead of that.
@@ -25,7 +25,7 @@ const LOOK: isize = 32;
 /// Bytes that the first cache holds, and those that it holds for an entry: a line of coordinates and
 /// one of values.
 const FIRST_CACHE: usize = 32 << 10;
-const LINES: usize = 2 * 64;
+const LINES: usize = 2 * LINE;
 
 /// Bytes of values that the caches hold anyhow.
 const LITTLE: usize = 1 << 20;

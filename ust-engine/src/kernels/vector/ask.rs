@@ -1,16 +1,26 @@
 //! Memory that is asked for ahead of its use.
 
-/// Asks for memory ahead of its use. Any address will do.
+/// Asks for memory ahead of its use, into the first cache or the second: `CACHE` is [`FIRST`] or
+/// [`SECOND`]. Any address will do.
 #[inline(always)]
-pub(in crate::kernels) fn prefetch<T>(address: *const T) {
+fn fetch<const CACHE: u8, T>(address: *const T) {
     #[cfg(target_arch = "x86_64")]
     // SAFETY: a prefetch never faults.
     unsafe {
-        use std::arch::x86_64::{_MM_HINT_T0, _mm_prefetch};
-        _mm_prefetch::<_MM_HINT_T0>(address.cast());
+        use std::arch::x86_64::{_MM_HINT_T0, _MM_HINT_T1, _mm_prefetch};
+        match CACHE {
+            FIRST => _mm_prefetch::<_MM_HINT_T0>(address.cast()),
+            _ => _mm_prefetch::<_MM_HINT_T1>(address.cast()),
+        }
     }
     #[cfg(not(target_arch = "x86_64"))]
     let _ = address;
+}
+
+/// Asks for memory ahead of its use. Any address will do.
+#[inline(always)]
+pub(in crate::kernels) fn prefetch<T>(address: *const T) {
+    fetch::<FIRST, T>(address);
 }
 
 /// Bytes of a line of the caches.
@@ -19,11 +29,16 @@ pub(in crate::kernels) const LINE: usize = 64;
 /// Operands of so many bytes are in a cache that is near enough.
 pub(in crate::kernels) const NEAR: usize = 1 << 19;
 
+/// Asks for so many bytes from an address on, line by line.
+#[inline(always)]
+pub(in crate::kernels) fn ask_lines<T>(from: *const T, bytes: usize) {
+    (0..bytes).step_by(LINE).for_each(|line| prefetch(from.wrapping_byte_add(line)));
+}
+
 /// Asks for `n` elements of a slice from a place on, which may lie beyond its end.
 #[inline(always)]
 pub(crate) fn ask_for<T>(from: &[T], at: usize, n: usize) {
-    let from = from.as_ptr().wrapping_add(at);
-    (0..n * size_of::<T>()).step_by(LINE).for_each(|line| prefetch(from.wrapping_byte_add(line)));
+    ask_lines(from.as_ptr().wrapping_add(at), n * size_of::<T>());
 }
 
 /// Bytes that memory is asked for ahead of its use. Where other accesses keep the machine busy, what
@@ -40,15 +55,7 @@ pub(in crate::kernels) fn ask<T>(from: *const T) {
 /// way at a time.
 #[inline(always)]
 pub(in crate::kernels) fn ask_second<T>(from: *const T) {
-    let address = from.wrapping_byte_add(AHEAD);
-    #[cfg(target_arch = "x86_64")]
-    // SAFETY: a prefetch never faults.
-    unsafe {
-        use std::arch::x86_64::{_MM_HINT_T1, _mm_prefetch};
-        _mm_prefetch::<_MM_HINT_T1>(address.cast());
-    }
-    #[cfg(not(target_arch = "x86_64"))]
-    let _ = address;
+    fetch::<SECOND, T>(from.wrapping_byte_add(AHEAD));
 }
 
 /// What is asked for ahead of its use: nothing; or what is read in order, [at once](ask) or

@@ -12,7 +12,7 @@ mod x86;
 
 pub(crate) use ask::ask_for;
 pub(super) use ask::{
-    AHEAD, FIRST, LINE, NEAR, NOTHING, SECOND, ask, ask_second, ask_so, prefetch,
+    AHEAD, FIRST, LINE, NEAR, NOTHING, SECOND, ask, ask_lines, ask_second, ask_so, prefetch,
 };
 #[cfg(all(target_arch = "x86_64", feature = "jit"))]
 pub(crate) use gather::Gather;
