@@ -3,8 +3,9 @@
 //!
 //! First touch of fresh pages costs more than most of what is then done with them: the system clears
 //! each. Pages of a buffer that is gone are therefore kept, within a limit, and the next buffer of
-//! about that size gets them. Some more are kept where the system can take them when it is short of
-//! memory: what it has not taken until they are asked for again need not be cleared either.
+//! about that size gets them, or a larger one, and fresh ones besides. Some more are kept where the
+//! system can take them when it is short of memory: what it has not taken until they are asked for
+//! again need not be cleared either.
 
 use std::any::TypeId;
 use std::marker::PhantomData;
@@ -33,6 +34,8 @@ const SMALL_PAGE: usize = 4 << 10;
 /// Bytes that may stand unused behind as many that are used.
 #[cfg(target_os = "linux")]
 const FAR_BEYOND: usize = 8 << 20;
+/// What part of a huge buffer pages hold at least that are made more for it.
+const SMALLER: usize = 4;
 /// Buffers whose pages are kept, at most.
 const KEPT: usize = 256;
 /// How many times as much is kept at most, with what the system may take.
@@ -82,6 +85,15 @@ impl Idle {
         let fits = |pages: &Pages| (bytes..=most).contains(&pages.room());
         let best = (0..self.pages.len()).rev().filter(|&at| fits(&self.pages[at]));
         let best = best.min_by_key(|&at| self.pages[at].room())?;
+        Some(self.pages.remove(best))
+    }
+
+    /// Takes the largest pages that are too few, but not by far: some of what more of them hold has
+    /// been touched.
+    fn take_smaller(&mut self, bytes: usize) -> Option<Pages> {
+        let fits = |pages: &Pages| (bytes / SMALLER..bytes).contains(&pages.room());
+        let best = (0..self.pages.len()).filter(|&at| fits(&self.pages[at]));
+        let best = best.max_by_key(|&at| self.pages[at].room())?;
         Some(self.pages.remove(best))
     }
 
@@ -178,6 +190,20 @@ impl Pages {
         self
     }
 
+    /// Makes them end so many bytes after they begin, and leaves what they hold.
+    #[cfg(target_os = "linux")]
+    fn extend(&mut self, bytes: usize) -> bool {
+        let Some(end) = bytes.checked_add(self.start) else { return false };
+        let options = memmap2::RemapOptions::new().may_move(true);
+        // SAFETY: the map is of no file; it ends where its memory ends.
+        unsafe { self.map.remap(end, options) }.is_ok()
+    }
+
+    #[cfg(not(target_os = "linux"))]
+    fn extend(&mut self, _: usize) -> bool {
+        false
+    }
+
     /// Bytes that there are.
     fn room(&self) -> usize {
         self.map.len() - self.start
@@ -265,7 +291,16 @@ impl<T: Plain> Mapped<T> {
     fn kept(bytes: usize) -> Option<Pages> {
         // What was written as another type may be no bool.
         let any = TypeId::of::<T::Bits>() == TypeId::of::<T>();
-        if any { Idle::with(|idle| idle.take(bytes)).map(Pages::reclaim) } else { None }
+        if !any {
+            return None;
+        }
+        if let Some(pages) = Idle::with(|idle| idle.take(bytes)) {
+            return Some(pages.reclaim());
+        }
+        let extends = cfg!(target_os = "linux") && bytes >= SMALLER * HUGE;
+        let smaller = if extends { Idle::with(|idle| idle.take_smaller(bytes)) } else { None };
+        let mut pages = smaller.map(Pages::reclaim)?;
+        pages.extend(bytes).then_some(pages)
     }
 
     /// So many zeros.
@@ -282,28 +317,15 @@ impl<T: Plain> Mapped<T> {
     /// no memory for it.
     pub(super) fn grow(&mut self, len: usize) -> bool {
         let Some(bytes) = len.checked_mul(size_of::<T>()) else { return false };
-        let Some(end) = bytes.checked_add(self.pages().start) else { return false };
-        if end > self.pages().map.len() {
+        if bytes > self.pages().room() {
             // Pages of the usual size do not become huge ones.
             let small = self.pages().map.len() < HUGE && bytes >= HUGE;
-            if !(if small { self.replace(len) } else { self.extend(len, end) }) {
+            if !(!small && self.pages_mut().extend(bytes) || self.replace(len)) {
                 return false;
             }
         }
         self.bytes = bytes;
         true
-    }
-
-    #[cfg(target_os = "linux")]
-    fn extend(&mut self, _len: usize, end: usize) -> bool {
-        let options = memmap2::RemapOptions::new().may_move(true);
-        // SAFETY: the map is of no file; it ends where its memory ends.
-        unsafe { self.pages_mut().map.remap(end, options) }.is_ok()
-    }
-
-    #[cfg(not(target_os = "linux"))]
-    fn extend(&mut self, len: usize, _end: usize) -> bool {
-        self.replace(len)
     }
 
     /// Moves what there is to other pages, which are enough for so many elements.
@@ -398,6 +420,32 @@ mod tests {
                 assert!(bools.grow(9 * len));
                 assert!(bools.memory().iter().all(|&byte| byte == 0));
             }
+        }
+    }
+
+    #[test]
+    fn pages_that_are_too_few_are_made_more() {
+        let mut idle = Idle { pages: Vec::new(), limit: usize::MAX };
+        for mib in [4, 20, 12] {
+            idle.put(pages(mib << 20));
+        }
+        assert!(idle.take_smaller(4 << 20).is_none(), "there are none that are smaller");
+        assert!(idle.take_smaller(100 << 20).is_none(), "far too small");
+        let mut most = idle.take_smaller(64 << 20).unwrap();
+        assert_eq!((most.touched, idle.pages.len()), (20 << 20, 2));
+        let start = most.start;
+        most.map[start..start + (20 << 20)].fill(7);
+        if most.extend(64 << 20) {
+            let memory = &most.map[start..][..64 << 20];
+            assert!(memory[..20 << 20].iter().all(|&byte| byte == 7));
+            assert!(memory[20 << 20..].iter().all(|&byte| byte == 0));
+        }
+        assert!(!most.extend(1 << 60));
+        // Whatever pages the numbers get, those that are asked for are zeros.
+        for len in [HUGE / 2, HUGE, 2 * HUGE, 3 * HUGE] {
+            let mut numbers = Mapped::<u64>::zeroed(len).unwrap();
+            assert!(numbers.slice().iter().all(|&v| v == 0));
+            numbers.slice_mut().unwrap().fill(u64::MAX);
         }
     }
 
