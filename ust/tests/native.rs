@@ -162,6 +162,54 @@ proptest! {
     }
 }
 
+/// Each of three matrices may be stored row by row or column by column, and be the transpose of what it
+/// stands for.
+#[test]
+fn matrices_in_full_are_multiplied_in_any_order() {
+    let numbers = |shape: [usize; 2], of: usize| {
+        ndarray::Array2::from_shape_fn(shape, |(i, j)| ((i * 31 + j * 17 + of) % 11) as f64 - 5.0)
+    };
+    let shapes =
+        [[0, 3, 5], [3, 0, 5], [4, 5, 0], [1, 1, 1], [7, 9, 300], [33, 1, 257], [5, 300, 41]];
+    let texts = [
+        "C(i,k) = A(i,j) * B(j,k)",
+        "C(i,k) = B(j,k) * A(i,j)",
+        "C(k,i) = A(i,j) * B(j,k)",
+        "C(i,k) = A(j,i) * B(k,j)",
+    ];
+    for (number, ([rows, sums, width], text)) in
+        shapes.iter().flat_map(|shape| texts.map(|text| (*shape, text))).enumerate()
+    {
+        let (a, b) = (numbers([rows, sums], number), numbers([sums, width], number + 3));
+        let c = a.dot(&b);
+        let flips = [text.contains("A(j,i)"), text.contains("B(k,j)"), text.contains("C(k,i)")];
+        let [a, b, c] = [(a, flips[0]), (b, flips[1]), (c, flips[2])]
+            .map(|(matrix, flips)| if flips { matrix.reversed_axes() } else { matrix });
+        for orders in 0..8 {
+            let formats = [0, 1, 2].map(|at| ["Dense", "DenseCol"][orders >> at & 1]);
+            let [of_a, of_b, of_c] = formats.map(|text| text.parse::<Format>().unwrap());
+            for (dtype, threads) in [(Dtype::F64, 1), (Dtype::F32, 2)] {
+                let tensor = |matrix, format| {
+                    Tensor::from_dense(matrix, format).unwrap().cast(dtype).unwrap()
+                };
+                let (a, b) = (tensor(&a, &of_a), tensor(&b, &of_b));
+                let call = || {
+                    let call = einsum(text).arg("A", &a).arg("B", &b).format(formats[2]);
+                    call.threads(threads).backend("full".parse().unwrap())
+                };
+                // What may be cancelled runs in parts, however little there is to do.
+                for call in [call(), call().cancel(&CancelToken::new())] {
+                    let found = call.run().unwrap().cast(Dtype::F64).unwrap();
+                    assert_eq!(found.format(), &of_c);
+                    // Small integers: sums are exact in any order.
+                    let found = found.to_dense::<f64>().unwrap();
+                    assert_eq!(found, c.view().into_dyn(), "{text} {formats:?} {dtype}");
+                }
+            }
+        }
+    }
+}
+
 #[test]
 fn matrices_of_nothing_give_zeros() {
     for shape in [[0, 0], [0, 7], [7, 0], [1, 7], [7, 9]] {

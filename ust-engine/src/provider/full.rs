@@ -1,42 +1,71 @@
-//! `full`: a matrix that is stored in full, or its transpose, times a dense matrix.
+//! `full`: a product of two matrices that are stored in full, each row by row or column by column.
 
 use std::marker::PhantomData;
 
+use ndarray::linalg::general_mat_mul;
+use ndarray::{ArrayView2, ArrayViewMut2, ShapeBuilder, ShapeError};
 use ust_level_api::inventory;
-use ust_level_api::ir::interp::{Memory, ValuesMut, ValuesRef};
+use ust_level_api::ir::interp::{Memory, Param, ValuesMut, ValuesRef};
 
-use super::product::{self, Job, Kernel, Native, Product, Right, Summed, by_rows};
-use super::{Plan, Registration};
+use super::product::{self, Job, Kernel, Native, by_rows, element_product, in_real_numbers};
+use super::{Access, Plan, Registration};
 use crate::error::Error;
+use crate::format::IndexExpr;
 use crate::kernels::panel::{Dense, Full};
 
 inventory::submit!(Registration(&Native::<Times>(PhantomData)));
 
+/// Rows of the second factor that have more numbers do not stay in registers and near caches.
+const WIDE: usize = 256;
+
+/// `c(p,q)`, row by row, is the sum over `j` of products of `left(p,j)` and `right(j,q)`.
 #[derive(Clone, Copy, Debug)]
 struct Times {
-    /// Whether the numbers that are summed lie one after another.
-    along: bool,
-    right: Right,
+    /// Which of the operands is the left one.
+    left: usize,
+    /// Whether numbers with neighbouring `j` are neighbours: of the left one, and of the right one.
+    along: [bool; 2],
+    /// The parameters that say how many `p`, `j` and `q` there are.
+    extents: [usize; 3],
+}
+
+/// The index variables of a matrix that is stored in full: that whose neighbours are neighbours comes
+/// last.
+fn in_full(of: &Access<'_>) -> Option<[usize; 2]> {
+    let dim = |level: usize| match of.format.levels()[level].expr {
+        IndexExpr::Var(dim) => of.indices.get(dim).copied(),
+        _ => None,
+    };
+    let matrix = of.format.tail() == 0 && of.format.level_count() == 2 && of.indices.len() == 2;
+    if matrix { Some([dim(0)?, dim(1)?]) } else { None }
 }
 
 impl Kernel for Times {
     const NAME: &'static str = "full";
     const SUMMARY: &'static str =
-        "a kernel for Dense and DenseCol times a dense matrix, of f32 and f64";
+        "products of two matrices in Dense or DenseCol, of f32 and f64, given as such";
 
     fn of(plan: &Plan<'_>) -> Result<Self, &'static str> {
-        let product = Product::of(plan)?;
-        let formats = [("Dense", Summed::Columns), ("DenseCol", Summed::Rows)];
-        let found = formats.into_iter().find(|(name, _)| product.is_in(name));
-        let (_, contiguous) = found.ok_or("it takes Dense and DenseCol")?;
-        match product.right {
-            Right::Vector => Err("it takes a dense matrix as the second factor"),
-            right => Ok(Self { along: product.summed == contiguous, right }),
-        }
+        let (operands, j) = element_product(plan)?;
+        let all = [&operands[0], &operands[1], &plan.result].map(in_full);
+        let [Some(a), Some(b), Some([p, q])] = all else {
+            return Err("it takes Dense and DenseCol, and gives such");
+        };
+        in_real_numbers(plan)?;
+        let holds = |of: [usize; 2], own: usize| of == [own, j] || of == [j, own];
+        let left = match [a, b] {
+            _ if p == q || [p, q].contains(&j) => None,
+            [a, b] if holds(a, p) && holds(b, q) => Some(0),
+            [a, b] if holds(a, q) && holds(b, p) => Some(1),
+            _ => None,
+        };
+        let left = left.ok_or(product::NO_PRODUCT)?;
+        let along = [[a, b][left], [a, b][1 - left]].map(|of| of[1] == j);
+        Ok(Self { left, along, extents: [p, j, q] })
     }
 
     fn share(&self) -> f64 {
-        0.1
+        0.05
     }
 
     fn splits_rows(&self) -> bool {
@@ -45,23 +74,46 @@ impl Kernel for Times {
 
     fn run(&self, job: Job<'_>, memory: &mut [Memory<'_>]) -> Option<Result<(), Error>> {
         let Job { params, parts, check } = job;
-        let width = self.right.width(params)?;
+        let mut extents = [0; 3];
+        for (extent, &at) in extents.iter_mut().zip(&self.extents) {
+            let Param::Int(value) = *params.get(at)? else { return None };
+            *extent = usize::try_from(value).ok()?;
+        }
+        let [rows, sums, width] = extents;
+        let strides = |along: bool, extent| if along { [sums, 1] } else { [1, extent] };
+        let (of_left, of_right) = (strides(self.along[0], rows), strides(self.along[1], width));
         macro_rules! of {
             ($($kind:ident),*) => {
                 match memory {
                     $([
-                        Memory::Values(ValuesRef::$kind(values)),
+                        Memory::Values(ValuesRef::$kind(a)),
                         Memory::Values(ValuesRef::$kind(b)),
                         Memory::ValuesMut(ValuesMut::$kind(c)),
                     ] => {
-                        let Some(rows) = c.len().checked_div(width) else { return Some(Ok(())) };
-                        let b = Dense { values: b, width };
-                        let columns = b.rows();
-                        let strides = if self.along { [columns, 1] } else { [1, rows] };
+                        let [left, right] = if self.left == 0 { [*a, *b] } else { [*b, *a] };
+                        if c.len() != rows.checked_mul(width)? || right.len() != sums.checked_mul(width)? {
+                            return None;
+                        }
+                        if c.is_empty() {
+                            return Some(Ok(()));
+                        }
                         let parts = by_rows(parts, rows);
+                        if sums > 0 && (self.along[1] || width > WIDE) {
+                            let (left, right) = (
+                                seen(left, [rows, sums], of_left).ok()?,
+                                seen(right, [width, sums], of_right).ok()?,
+                            );
+                            return Some(product::run_whole(c, width, &parts, check, |rows, c| {
+                                let left = left.slice(ndarray::s![rows.clone(), ..]);
+                                let mut c = ArrayViewMut2::from_shape((rows.len(), width), c)
+                                    .expect("so many rows");
+                                general_mat_mul(1.0, &left, &right.t(), 0.0, &mut c);
+                            }));
+                        }
                         Some(product::run(c, width, &parts, check, |rows, c| {
-                            let values = values.get(rows.start * strides[0]..).unwrap_or_default();
-                            Full { values, strides, first: 0, columns }.times(b, c);
+                            let values = left.get(rows.start * of_left[0]..).unwrap_or_default();
+                            let full = Full { values, strides: of_left, first: 0, columns: sums };
+                            full.times(Dense { values: right, width }, c);
                         }))
                     })*
                     _ => None,
@@ -72,7 +124,17 @@ impl Kernel for Times {
     }
 
     fn describe(&self) -> String {
-        let by = if self.along { "row by row" } else { "column by column" };
-        format!("all of a matrix, {by}")
+        let by = |along: bool| if along { "row by row" } else { "column by column" };
+        let [left, right] = [by(self.along[0]), by(!self.along[1])];
+        format!("two matrices in full, {left} and {right}")
     }
+}
+
+/// Numbers as a matrix.
+fn seen<T>(
+    values: &[T],
+    shape: [usize; 2],
+    strides: [usize; 2],
+) -> Result<ArrayView2<'_, T>, ShapeError> {
+    ArrayView2::from_shape(shape.strides(strides), values)
 }

@@ -54,16 +54,42 @@ pub(super) struct Product<'p, 'a> {
     pub(super) right: Right,
 }
 
-const NO_PRODUCT: &str = "it sums products of a matrix and a vector or a dense matrix";
+pub(super) const NO_PRODUCT: &str = "it sums products of a matrix and a vector or a dense matrix";
+
+/// The operands and the index that a plan sums over, if it sums products of two elements.
+pub(super) fn element_product<'p, 'a>(
+    plan: &'p Plan<'a>,
+) -> Result<(&'p [Access<'a>; 2], usize), &'static str> {
+    let product = matches!(plan.body, Term::Call { op: Operator::Mul, args, .. }
+        if matches!(args[..], [Term::Element(0), Term::Element(1)]));
+    match (plan.operands.as_slice().try_into(), plan.reduce) {
+        (Ok(operands), Some((Operator::Add, &[reduced]))) if product => Ok((operands, reduced)),
+        _ => Err(NO_PRODUCT),
+    }
+}
+
+/// Whether a plan is of f32 or f64 throughout, with nothing but zeros unstored, and may sum in any order.
+pub(super) fn in_real_numbers(plan: &Plan<'_>) -> Result<(), &'static str> {
+    let values = plan.function.arrays.iter().filter_map(|array| match array.elem {
+        Elem::Value(dtype) => Some(dtype),
+        Elem::Index(_) => None,
+    });
+    let a = &plan.operands[0];
+    let real = matches!(a.dtype, Dtype::F32 | Dtype::F64);
+    let zero = |fill: Scalar| fill.same(&a.dtype.zero());
+    if !real || !values.eq([a.dtype; 3]) || !zero(a.fill) || !zero(plan.result.fill) {
+        return Err("it takes f32 or f64 throughout, with fill value 0");
+    }
+    match plan.strict {
+        true => Err("it sums in another order than the loops"),
+        false => Ok(()),
+    }
+}
 
 impl<'p, 'a> Product<'p, 'a> {
     /// What a plan computes, or why it is no such product.
     pub(super) fn of(plan: &'p Plan<'a>) -> Result<Self, &'static str> {
-        let ([a, x], Some((Operator::Add, reduced))) = (&plan.operands[..], &plan.reduce) else {
-            return Err(NO_PRODUCT);
-        };
-        let product = matches!(plan.body, Term::Call { op: Operator::Mul, args, .. }
-            if matches!(args[..], [Term::Element(0), Term::Element(1)]));
+        let ([a, x], reduced) = element_product(plan)?;
         let (own, taken, right) = match (plan.result.indices, x.indices) {
             (&[own], &[taken]) => (own, taken, Right::Vector),
             (&[own, k], &[taken, other]) if k == other && ![own, taken].contains(&k) => {
@@ -76,10 +102,7 @@ impl<'p, 'a> Product<'p, 'a> {
             [i, j] if [i, j] == [taken, own] => Some(Summed::Rows),
             _ => None,
         };
-        let Some(summed) = summed.filter(|_| product && own != taken && **reduced == [taken])
-        else {
-            return Err(NO_PRODUCT);
-        };
+        let summed = summed.filter(|_| own != taken && reduced == taken).ok_or(NO_PRODUCT)?;
         let plain = |format: &Format| {
             let mut levels = format.levels().iter().enumerate();
             levels.all(|(at, level)| level.expr == IndexExpr::Var(at)) && format.tail() == 0
@@ -87,19 +110,8 @@ impl<'p, 'a> Product<'p, 'a> {
         if !plain(x.format) || !plain(plan.result.format) {
             return Err("it takes what is stored in full, row by row, and gives such");
         }
-        let values = plan.function.arrays.iter().filter_map(|array| match array.elem {
-            Elem::Value(dtype) => Some(dtype),
-            Elem::Index(_) => None,
-        });
-        let real = matches!(a.dtype, Dtype::F32 | Dtype::F64);
-        let zero = |fill: Scalar| fill.same(&a.dtype.zero());
-        if !real || !values.eq([a.dtype; 3]) || !zero(a.fill) || !zero(plan.result.fill) {
-            return Err("it takes f32 or f64 throughout, with fill value 0");
-        }
-        match plan.strict {
-            true => Err("it sums in another order than the loops"),
-            false => Ok(Self { a, summed, right }),
-        }
+        in_real_numbers(plan)?;
+        Ok(Self { a, summed, right })
     }
 
     /// Whether the matrix is stored in the format of this name, whatever its widths.
@@ -234,6 +246,8 @@ fn part(params: &[Param]) -> (i64, i64) {
 
 /// Bytes of the result that are formed at a time: they stay in the closest cache.
 const STRIP: usize = 16 << 10;
+/// Rounds that are formed at a time at least, however long they are: kernels take some rows together.
+const TOGETHER: usize = 4;
 
 /// As many parts in as many groups, of rows; one, if there is none.
 pub(super) fn by_rows(parts: &Parts, rows: usize) -> Vec<Vec<(i64, i64)>> {
@@ -254,11 +268,29 @@ pub(super) fn by_rows(parts: &Parts, rows: usize) -> Vec<Vec<(i64, i64)>> {
 /// Runs groups of ranges of rounds, which follow each other, at the same time. A round sets
 /// `height` elements of `y`; `times` gets rounds and zeros to which it adds.
 pub(super) fn run<T: Copy + Default + Send>(
-    mut y: &mut [T],
+    y: &mut [T],
     height: usize,
     groups: &Parts,
     check: Check<'_>,
     times: impl Fn(Range<usize>, &mut [T]) + Sync,
+) -> Result<(), Error> {
+    run_whole(y, height, groups, check, |rounds, y| {
+        let each = (STRIP / size_of::<T>() / height).max(TOGETHER);
+        for (strip, y) in rounds.step_by(each).zip(y.chunks_mut(each * height)) {
+            y.fill(T::default());
+            times(strip..strip + y.len().div_ceil(height), y);
+        }
+    })
+}
+
+/// As [`run`], but that `sets` gets all rounds of a part at once, and elements of any value, which it
+/// sets.
+pub(super) fn run_whole<T: Send>(
+    mut y: &mut [T],
+    height: usize,
+    groups: &Parts,
+    check: Check<'_>,
+    sets: impl Fn(Range<usize>, &mut [T]) + Sync,
 ) -> Result<(), Error> {
     if height == 0 {
         return Ok(());
@@ -283,11 +315,7 @@ pub(super) fn run<T: Copy + Default + Send>(
     let run = |job: Vec<(Range<usize>, &mut [T])>| {
         job.into_iter().try_for_each(|(rounds, y)| {
             check()?;
-            let each = (STRIP / size_of::<T>() / height).max(1);
-            for (strip, y) in rounds.step_by(each).zip(y.chunks_mut(each * height)) {
-                y.fill(T::default());
-                times(strip..strip + y.len().div_ceil(height), y);
-            }
+            sets(rounds, y);
             Ok(())
         })
     };
