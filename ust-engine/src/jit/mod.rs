@@ -51,6 +51,7 @@
 //! | `spread` | those among them that add to what coordinates say |
 //! | `scattered` | those among them that count entries, and those that move them to where a table says |
 //! | `summed` | those among them that store a sum once it is whole |
+//! | `tile` | loops that multiply small blocks |
 //! | `combined` | the one among them that multiplies a sparse matrix by a sparse one |
 //! | `shims` | growth and sorting, which machine code calls back |
 //! | `math` | functions of numbers that it has no instruction for |
@@ -71,6 +72,7 @@ mod spread;
 mod summed;
 #[cfg(test)]
 mod tests;
+mod tile;
 mod union;
 
 pub use host::is_supported;

@@ -8,4 +8,5 @@ mod products;
 mod random;
 mod sampled;
 mod spread;
+mod tile;
 mod union;

@@ -25,6 +25,7 @@ mod memory;
 mod number;
 mod pattern;
 mod stmt;
+mod tile;
 mod union;
 mod wanted;
 

@@ -300,7 +300,7 @@ impl Emitter<'_, '_> {
     }
 
     /// The address of the element at `from`, plus what the stream adds.
-    fn start(&mut self, stream: &Stream, from: Value) -> Value {
+    pub(super) fn start(&mut self, stream: &Stream, from: Value) -> Value {
         let index = self.sum(from, &stream.at);
         let array = self.arrays[stream.array.0 as usize];
         let size: u32 = match array.elem {

@@ -40,6 +40,13 @@ impl Emitter<'_, '_> {
     }
 
     fn for_(&mut self, var: Var, lo: &Expr, hi: &Expr, body: &[Stmt]) {
+        if !self.tile(var, lo, hi, body) {
+            self.plain_for(var, lo, hi, body);
+        }
+    }
+
+    /// A loop that is no product of blocks.
+    pub(super) fn plain_for(&mut self, var: Var, lo: &Expr, hi: &Expr, body: &[Stmt]) {
         if self.unroll(var, lo, hi, body) {
             return;
         }

@@ -10,6 +10,7 @@
 //! | `sampled` | those that sum products of rows where there is an entry |
 //! | `scatter`, `spread`, `combined` | those that write where coordinates say, without vectors but those that every machine has |
 //! | `full` | what `scatter` does with rows that are full |
+//! | `tile` | the one that multiplies small blocks |
 //! | `union` | the one that merges rows |
 //! | `look` | what some rows tell of the others |
 //!
@@ -28,6 +29,7 @@ mod scatter;
 mod spread;
 #[cfg(test)]
 mod tests;
+mod tile;
 mod tiles;
 mod union;
 
@@ -96,6 +98,9 @@ pub(crate) enum Loop {
     /// The same for `p` in `pos[i]..pos[i + 1]` and `number + i`, for each `i` in `lo..hi`:
     /// `fn(pos, crd, next, column, number, from, out, lo, hi, total)`.
     ScatterRows(IndexKind),
+    /// `c[i * of_c + k] += a[i * down + j * right] * b[j * of_b + k]` for each `i` below `rows`, `j` below
+    /// `sums` and `k` below a constant: `fn(c, a, b, of_c, down, right, of_b, rows, sums)`. The constant.
+    Tile(u8),
     /// `counts[crd[p]] += 1` for `p` in `pos[i]..pos[i + 1]`, for each `i` in `lo..hi`:
     /// `fn(pos, crd, counts, lo, hi)`.
     Count(IndexKind),
@@ -125,6 +130,7 @@ macro_rules! pick {
                 (Loop::Fill, _) => both!(fill),
                 (Loop::Scatter(kind), _) => scatter::of_row(kind, dtype),
                 (Loop::ScatterRows(kind), _) => scatter::of_rows(kind, dtype),
+                (Loop::Tile(width), exact) => tile::$module::address(width, dtype, exact),
                 (Loop::Count(kind), _) => scatter::counting(kind),
                 (Loop::Spread(kind), _) => spread::of_rows(kind, dtype),
                 (Loop::Combined(kind, mark), _) => combined::address(kind, mark, dtype),

@@ -61,6 +61,66 @@ macro_rules! tests {
         }
 
         #[test]
+        fn blocks_times_blocks() {
+            type Product = unsafe extern "C" fn(
+                *mut T,
+                *const T,
+                *const T,
+                isize,
+                isize,
+                isize,
+                isize,
+                isize,
+                isize,
+            );
+            let random = &mut random();
+            for level in levels() {
+                for (width, exact) in
+                    [2, 3, 4, 5, 6, 7, 8, 9, 10, 12, 16].into_iter().flat_map(|w| [(w, true), (w, false)])
+                {
+                    let address = kernel(level, Loop::Tile(width), exact);
+                    let width = width as usize;
+                    let [rows, sums] = [1, 1].map(|least| least + random.below(9));
+                    let [of_c, of_b] = [0, 0].map(|_| width + random.below(3));
+                    let right = 1 + random.below(3);
+                    let down = random.below(2) + right * sums;
+                    let a = numbers(random, rows * down);
+                    let b = numbers(random, (sums - 1) * of_b + width);
+                    let before = numbers(random, (rows - 1) * of_c + width);
+                    let mut c = before.clone();
+                    // SAFETY: the signature is that which is documented.
+                    unsafe {
+                        let f: Product = std::mem::transmute(address);
+                        f(
+                            c.as_mut_ptr(),
+                            a.as_ptr(),
+                            b.as_ptr(),
+                            of_c as isize,
+                            down as isize,
+                            right as isize,
+                            of_b as isize,
+                            rows as isize,
+                            sums as isize,
+                        );
+                    }
+                    let mut expected = before;
+                    for (i, j) in (0..rows).flat_map(|i| (0..sums).map(move |j| (i, j))) {
+                        for k in 0..width {
+                            expected[i * of_c + k] += a[i * down + j * right] * b[j * of_b + k];
+                        }
+                    }
+                    for (found, expected) in c.into_iter().zip(expected) {
+                        if exact {
+                            assert_eq!(found, expected);
+                        } else {
+                            close(found, expected, sums as T);
+                        }
+                    }
+                }
+            }
+        }
+
+        #[test]
         fn rows_times_a_matrix() {
             type Products = unsafe extern "C" fn(
                 *const u32,
