@@ -486,7 +486,11 @@ impl Search<'_, '_> {
                     };
             }
             (SinkKind::Shared { .. } | SinkKind::Sorted { .. }, exact) => (exact, rows * 3.0),
-            (SinkKind::Workspace { .. }, exact) => (exact, leaves * 2.0 + rows * 15.0),
+            (SinkKind::Workspace { .. }, exact) => {
+                // Kernels exist for loops that search nothing.
+                let searches = state.steps.iter().any(|step| !step.searches.is_empty());
+                (exact, leaves * if searches { 4.0 } else { 2.0 } + rows * 15.0)
+            }
             (SinkKind::Unsorted, _) => (false, leaves * 60.0),
         };
         converted.1 + if converted.0 { 0.0 } else { rows * CONVERT }
