@@ -6,18 +6,18 @@ use ust_level_api::ir::{ArrayId, Expr, Stmt, Var};
 use super::recognise::{Pattern, Scope, Stream, Target, recognise, sets_constant};
 
 /// `names; sum = 0; for inner in lo..hi { body }; out[place] = sum`.
-struct Summed<'a> {
-    names: Vec<&'a Stmt>,
-    sum: Var,
-    inner: Var,
-    lo: &'a Expr,
-    hi: &'a Expr,
-    body: &'a [Stmt],
-    out: ArrayId,
-    place: &'a Expr,
+pub(super) struct Summed<'a> {
+    pub(super) names: Vec<&'a Stmt>,
+    pub(super) sum: Var,
+    pub(super) inner: Var,
+    pub(super) lo: &'a Expr,
+    pub(super) hi: &'a Expr,
+    pub(super) body: &'a [Stmt],
+    pub(super) out: ArrayId,
+    pub(super) place: &'a Expr,
 }
 
-fn summed(body: &[Stmt]) -> Option<Summed<'_>> {
+pub(super) fn summed(body: &[Stmt]) -> Option<Summed<'_>> {
     let body: Vec<&Stmt> = body.iter().filter(|s| !matches!(s, Stmt::Comment(_))).collect();
     let [
         ref names @ ..,

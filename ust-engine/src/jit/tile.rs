@@ -1,113 +1,200 @@
-//! Products of small blocks.
+//! Products of small blocks, and products of rows for all places of a small block.
 
 use ust_level_api::ir::{ArrayId, BinOp, Expr, Stmt, Var};
 
-use super::recognise::{Scope, Stream};
+use super::recognise::{Pattern, Scope, Stream, Target, recognise};
+use super::summed::{Summed, summed};
 
 /// Elements of a block: where it begins, and how far apart its rows are, and its columns.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Block {
     pub(super) start: Stream,
-    pub(super) strides: [i64; 2],
+    pub(super) strides: [Expr; 2],
 }
 
-/// `c[i,k] += a[i,j] * b[j,k]` for all `i`, `j` and `k` below constants, where columns of `c` are
-/// neighbours, and those of `b`.
+/// What loops over a block do. It is that only where all `guards` hold; else, whoever asked writes the
+/// loops.
 #[derive(Clone, Debug, PartialEq)]
-pub(super) struct Tile {
-    pub(super) c: Block,
-    pub(super) a: Block,
-    pub(super) b: Block,
-    /// How many `i`, `j` and `k` there are.
-    pub(super) counts: [i64; 3],
-    /// That is so only where these hold; else, whoever asked writes the loops.
-    pub(super) guards: Vec<Expr>,
+pub(super) enum Tile {
+    /// `c[i,k] += a[i,j] * b[j,k]` for all `i`, `j` and `k` below `counts`, where columns of `c` are
+    /// neighbours, and those of `b`.
+    Product { c: Block, a: Block, b: Block, counts: [i64; 3], guards: Vec<Expr> },
+    /// `out[i,j] = m[i,j] * sum for k in lo..hi of a[i,k] * b[j,k]` for all `i` and `j` below `counts`,
+    /// where neighbours in a row of `a` are neighbours, and those in one of `b`. Blocks of `out` and `m`
+    /// are alike. With each of `a` and `b`, how far apart its rows are.
+    Dots {
+        out: Block,
+        m: Stream,
+        a: (Stream, Expr),
+        b: (Stream, Expr),
+        lo: Expr,
+        hi: Expr,
+        counts: [i64; 2],
+        guards: Vec<Expr>,
+    },
 }
 
 /// Loops of more rounds are no part of a block.
 const MOST: i64 = 64;
 
-/// What three loops do, the outermost of which is over `var`, if they multiply blocks. Around each of
-/// the inner ones there may be conditions: nobody looks at what is done where they fail.
+/// Loops in each other, of as many rounds as constants say. Around each of the inner ones there may be
+/// conditions: nobody looks at what is done where they fail.
+struct Nest<'a> {
+    /// The outermost first.
+    loops: Vec<(Var, i64)>,
+    names: Vec<&'a Stmt>,
+    conditions: Vec<&'a Expr>,
+    /// What is done in the innermost.
+    body: &'a [Stmt],
+}
+
+impl<'a> Nest<'a> {
+    fn of(var: Var, lo: &Expr, hi: &Expr, body: &'a [Stmt]) -> Option<Self> {
+        let count = |lo: &Expr, hi: &Expr| match (lo, hi) {
+            (Expr::Int(0), &Expr::Int(count)) if (1..=MOST).contains(&count) => Some(count),
+            _ => None,
+        };
+        let (names, conditions) = (Vec::new(), Vec::new());
+        let mut nest = Nest { loops: vec![(var, count(lo, hi)?)], names, conditions, body };
+        while let Some((last, before)) = nest.body.split_last() {
+            match last {
+                Stmt::For { var, lo, hi, body } => {
+                    let Some(count) = count(lo, hi) else { break };
+                    nest.loops.push((*var, count));
+                    nest.body = body;
+                }
+                Stmt::If { cond, then, .. } => {
+                    nest.conditions.push(cond);
+                    nest.body = then;
+                }
+                _ => break,
+            }
+            nest.names.extend(before.iter().filter(|stmt| !matches!(stmt, Stmt::Comment(_))));
+        }
+        Some(nest)
+    }
+
+    /// What is known inside all loops, which write one array, and under which conditions.
+    fn scope<'b>(&self, written: ArrayId, assigned: &'b [bool]) -> Option<(Scope<'b>, Vec<Expr>)> {
+        let mut scope = Scope::new(self.loops[0].0, &[written], assigned);
+        self.loops[1..].iter().for_each(|&(var, _)| scope.changes(var));
+        self.names.iter().try_for_each(|stmt| scope.name(stmt))?;
+        let guards: Vec<Expr> = self.conditions.iter().map(|cond| scope.expand(cond)).collect();
+        let known = guards.iter().all(|guard| is_plain(guard) && scope.constant(guard));
+        known.then_some((scope, guards))
+    }
+
+    fn place(&self, scope: &Scope<'_>, array: ArrayId, index: &Expr) -> Option<Place> {
+        let strides = vec![Expr::Int(0); self.loops.len()];
+        let mut place = Place { start: Stream { array, at: Vec::new() }, strides };
+        place.add(scope, &self.loops, index, &Expr::Int(1))?;
+        Some(place)
+    }
+}
+
+/// What loops do, the outermost of which is over `var`, if they multiply blocks, or rows for all places
+/// of a block. Where sums are `strict`, their order stays.
 pub(super) fn tile(
     var: Var,
     lo: &Expr,
     hi: &Expr,
     body: &[Stmt],
     assigned: &[bool],
+    strict: bool,
 ) -> Option<Tile> {
-    let count = |lo: &Expr, hi: &Expr| match (lo, hi) {
-        (Expr::Int(0), &Expr::Int(count)) if (1..=MOST).contains(&count) => Some(count),
+    let nest = Nest::of(var, lo, hi, body)?;
+    match nest.loops.len() {
+        2 if !strict => dots(&nest, assigned),
+        3 => product(nest, assigned),
         _ => None,
-    };
-    let mut loops = vec![(var, count(lo, hi)?)];
-    let (mut names, mut conditions) = (Vec::new(), Vec::new());
-    let mut body = body;
-    let (c, index, value) = loop {
-        let (last, before) = body.split_last()?;
-        names.extend(before.iter().filter(|stmt| !matches!(stmt, Stmt::Comment(_))));
-        body = match last {
-            Stmt::For { var, lo, hi, body } if loops.len() < 3 => {
-                loops.push((*var, count(lo, hi)?));
-                body
-            }
-            Stmt::If { cond, then, .. } => {
-                conditions.push(cond);
-                then
-            }
-            Stmt::Reduce(BinOp::Add, array, index, value) if loops.len() == 3 => {
-                break (*array, index, value);
-            }
-            _ => return None,
-        };
-    };
-    let mut scope = Scope::new(var, &[c], assigned);
-    loops[1..].iter().for_each(|&(var, _)| scope.changes(var));
-    names.into_iter().try_for_each(|stmt| scope.name(stmt))?;
-    let guards: Vec<Expr> = conditions.into_iter().map(|cond| scope.expand(cond)).collect();
-    if !guards.iter().all(|guard| is_plain(guard) && scope.constant(guard)) {
-        return None;
     }
+}
+
+fn product(mut nest: Nest<'_>, assigned: &[bool]) -> Option<Tile> {
+    let (Stmt::Reduce(BinOp::Add, c, index, value), names) = nest.body.split_last()? else {
+        return None;
+    };
+    nest.names.extend(names);
+    let (scope, guards) = nest.scope(*c, assigned)?;
     let Expr::Binary(BinOp::Mul, left, right) = scope.expand(value) else { return None };
     let (Expr::Load(a, of_a), Expr::Load(b, of_b)) = (*left, *right) else { return None };
-    if a == c || b == c {
+    if a == *c || b == *c {
         return None;
     }
-    let place = |array: ArrayId, index: &Expr| {
-        let mut place = Place { start: Stream { array, at: Vec::new() }, strides: [0; 3] };
-        place.add(&scope, &loops, index, 1)?;
-        Some(place)
-    };
-    let [a, b] = [place(a, &of_a)?, place(b, &of_b)?];
-    let c = place(c, &scope.expand(index))?;
+    let [a, b] = [nest.place(&scope, a, &of_a)?, nest.place(&scope, b, &of_b)?];
+    let c = nest.place(&scope, *c, &scope.expand(index))?;
     // Each variable moves two of the three: which, tells what it is.
     let moved = |by: [bool; 3]| {
-        let is = |at: &usize| [&c, &a, &b].map(|place| place.strides[*at] != 0) == by;
+        let is = |at: &usize| [&c, &a, &b].map(|place| place.moves(*at)) == by;
         let mut found = (0..3).filter(is);
         found.next().filter(|_| found.next().is_none())
     };
     let (i, k) = (moved([true, true, false])?, moved([true, false, true])?);
     let j = moved([false, true, true])?;
     // Else the transpose is what is multiplied: the other way round.
-    let (a, b, i, k) = match (c.strides[k], b.strides[k]) {
-        (1, 1) => (a, b, i, k),
-        _ => (b, a, k, i),
+    let along = |place: &Place, at: usize| place.strides[at] == Expr::Int(1);
+    let (a, b, i, k) = match along(&c, k) && along(&b, k) {
+        true => (a, b, i, k),
+        false => (b, a, k, i),
     };
-    if (c.strides[k], b.strides[k]) != (1, 1) {
+    if !along(&c, k) || !along(&b, k) {
         return None;
     }
-    let block = |place: Place, rows: usize, columns: usize| Block {
-        strides: [place.strides[rows], place.strides[columns]],
-        start: place.start,
-    };
-    let counts = [i, j, k].map(|at| loops[at].1);
-    Some(Tile { c: block(c, i, k), a: block(a, i, j), b: block(b, j, k), counts, guards })
+    let counts = [i, j, k].map(|at| nest.loops[at].1);
+    Some(Tile::Product { c: c.block(i, k), a: a.block(i, j), b: b.block(j, k), counts, guards })
 }
 
-/// An index that is a sum of multiples of the variables of three loops, and what else is added.
+fn dots(nest: &Nest<'_>, assigned: &[bool]) -> Option<Tile> {
+    let Summed { names, sum, inner, lo, hi, body, out, place } = summed(nest.body)?;
+    let Pattern::Dot { target: Target::Var(into), a, b, factor: Some(factor) } =
+        recognise(inner, body, assigned)?
+    else {
+        return None;
+    };
+    if into != sum || a.array == out || b.array == out {
+        return None;
+    }
+    let (mut scope, guards) = nest.scope(out, assigned)?;
+    names.into_iter().try_for_each(|stmt| scope.name(stmt))?;
+    let (lo, hi) = (scope.expand(lo), scope.expand(hi));
+    if ![&lo, &hi].into_iter().all(|bound| is_plain(bound) && scope.constant(bound)) {
+        return None;
+    }
+    let Expr::Load(m, of_m) = scope.expand(&factor) else { return None };
+    let m = nest.place(&scope, m, &of_m).filter(|_| m != out)?;
+    let out = nest.place(&scope, out, &scope.expand(place))?;
+    let row = |of: &Stream| {
+        let sum = of.at.iter().map(|term| scope.expand(term)).reduce(|a, b| a + b);
+        nest.place(&scope, of.array, &sum.unwrap_or(Expr::Int(0)))
+    };
+    let [a, b] = [row(&a)?, row(&b)?];
+    // Each variable moves one of the two.
+    let moves = |place: &Place| [place.moves(0), place.moves(1)];
+    let (i, j) = match (moves(&a), moves(&b)) {
+        ([true, false], [false, true]) => (0, 1),
+        ([false, true], [true, false]) => (1, 0),
+        _ => return None,
+    };
+    if moves(&out) != [true; 2] || out.strides != m.strides {
+        return None;
+    }
+    let [of_a, of_b] = [a.strides[i].clone(), b.strides[j].clone()];
+    Some(Tile::Dots {
+        out: out.block(i, j),
+        m: m.start,
+        a: (a.start, of_a),
+        b: (b.start, of_b),
+        lo,
+        hi,
+        counts: [i, j].map(|at| nest.loops[at].1),
+        guards,
+    })
+}
+
+/// An index that is a sum of multiples of the variables of loops, and what else is added.
 struct Place {
     start: Stream,
-    strides: [i64; 3],
+    strides: Vec<Expr>,
 }
 
 impl Place {
@@ -117,15 +204,16 @@ impl Place {
         scope: &Scope<'_>,
         loops: &[(Var, i64)],
         expr: &Expr,
-        times: i64,
+        times: &Expr,
     ) -> Option<()> {
         if let Some(at) = loops.iter().position(|&(var, _)| *expr == Expr::Var(var)) {
-            self.strides[at] = self.strides[at].checked_add(times)?;
-            return Some(());
+            // Once: there is nothing to add to.
+            let first = !self.moves(at);
+            self.strides[at] = times.clone();
+            return first.then_some(());
         }
         if scope.constant(expr) {
-            let all = if times == 1 { expr.clone() } else { expr.clone() * times };
-            self.start.at.push(all);
+            self.start.at.push(product_of(expr, times)?);
             return Some(());
         }
         match expr {
@@ -133,15 +221,33 @@ impl Place {
                 self.add(scope, loops, a, times)?;
                 self.add(scope, loops, b, times)
             }
-            Expr::Binary(BinOp::Mul, a, b) => match (&**a, &**b) {
-                (sum, Expr::Int(by)) | (Expr::Int(by), sum) => {
-                    self.add(scope, loops, sum, times.checked_mul(*by)?)
-                }
-                _ => None,
-            },
+            Expr::Binary(BinOp::Mul, sum, by) | Expr::Binary(BinOp::Mul, by, sum)
+                if scope.constant(by) =>
+            {
+                self.add(scope, loops, sum, &product_of(by, times)?)
+            }
             _ => None,
         }
     }
+
+    /// Whether a loop moves it.
+    fn moves(&self, at: usize) -> bool {
+        self.strides[at] != Expr::Int(0)
+    }
+
+    fn block(&self, rows: usize, columns: usize) -> Block {
+        let strides = [rows, columns].map(|at| self.strides[at].clone());
+        Block { start: self.start.clone(), strides }
+    }
+}
+
+/// A product of integers, without what is known of it.
+fn product_of(a: &Expr, b: &Expr) -> Option<Expr> {
+    Some(match (a, b) {
+        (Expr::Int(a), Expr::Int(b)) => Expr::Int(a.checked_mul(*b)?),
+        (Expr::Int(1), other) | (other, Expr::Int(1)) => other.clone(),
+        (a, b) => a.clone() * b.clone(),
+    })
 }
 
 /// Whether an expression may be computed where the loops would not come to it: it reads nothing, and

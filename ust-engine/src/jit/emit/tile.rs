@@ -1,41 +1,47 @@
-//! Calls of the microkernel that multiplies small blocks.
+//! Calls of the microkernels for small blocks.
 
+use cranelift_codegen::ir::condcodes::IntCC;
 use cranelift_codegen::ir::{InstBuilder, Value, types};
 use ust_level_api::ir::{Elem, Expr, Stmt, Var};
 
-use super::super::tile::{Block, Tile, tile};
+use super::super::recognise::Stream;
+use super::super::tile::{Tile, tile};
 use super::Emitter;
 use crate::kernels::micro::{self, Loop};
 
 impl Emitter<'_, '_> {
-    /// Writes loops that multiply blocks as a call, with the loops themselves beside it where blocks may
-    /// be cut. False where they are no such loops.
+    /// Writes loops over a block as a call, with the loops themselves beside it where blocks may be cut.
+    /// False where there is no kernel for them.
     pub(super) fn tile(&mut self, var: Var, lo: &Expr, hi: &Expr, body: &[Stmt]) -> bool {
         if self.options.checked {
             return false;
         }
-        let Some(found) = tile(var, lo, hi, body, &self.assigned) else { return false };
+        let strict = self.options.strict;
+        let Some(found) = tile(var, lo, hi, body, &self.assigned, strict) else { return false };
         let Some(kernel) = self.tile_kernel(&found) else { return false };
-        let Tile { c, a, b, counts: [rows, sums, _], guards } = found;
         let (call, cut, end) =
             (self.b.create_block(), self.b.create_block(), self.b.create_block());
-        let whole = guards.iter().map(|guard| self.bool(guard)).collect::<Vec<Value>>();
+        let (Tile::Product { guards, .. } | Tile::Dots { guards, .. }) = &found;
+        let mut whole: Vec<Value> = guards.iter().map(|guard| self.bool(guard)).collect();
+        if let Tile::Dots { lo, hi, .. } = &found {
+            // What is summed over nothing is no product.
+            let (lo, hi) = (self.int(lo), self.int(hi));
+            whole.push(self.b.ins().icmp(IntCC::SignedLessThan, lo, hi));
+        }
+        let always = whole.is_empty();
         match whole.into_iter().reduce(|all, one| self.b.ins().band(all, one)) {
             Some(whole) => self.b.ins().brif(whole, call, &[], cut, &[]),
             None => self.b.ins().jump(call, &[]),
         };
         self.b.switch_to_block(call);
         self.b.seal_block(call);
-        let zero = self.const_int(0);
-        let mut args = [&c, &a, &b].map(|of: &Block| self.start(&of.start, zero)).to_vec();
-        let sizes = [c.strides[0], a.strides[0], a.strides[1], b.strides[0], rows, sums];
-        args.extend(sizes.map(|size| self.const_int(size)));
+        let args = self.tile_args(&found);
         let kernel = self.const_int(kernel as i64);
-        self.call_at(kernel, &[types::I64; 9], None, &args);
+        self.call_at(kernel, &vec![types::I64; args.len()], None, &args);
         self.b.ins().jump(end, &[]);
         self.b.switch_to_block(cut);
         self.b.seal_block(cut);
-        if !guards.is_empty() {
+        if !always {
             self.plain_for(var, lo, hi, body);
         }
         self.b.ins().jump(end, &[]);
@@ -44,12 +50,42 @@ impl Emitter<'_, '_> {
         true
     }
 
+    /// What the kernel is given.
+    fn tile_args(&mut self, found: &Tile) -> Vec<Value> {
+        let zero = self.const_int(0);
+        match found {
+            Tile::Product { c, a, b, counts: [rows, sums, _], .. } => {
+                let mut args = [c, a, b].map(|of| self.start(&of.start, zero)).to_vec();
+                let strides = [&c.strides[0], &a.strides[0], &a.strides[1], &b.strides[0]];
+                args.extend(strides.map(|stride| self.int(stride)));
+                args.extend([rows, sums].map(|&count| self.const_int(count)));
+                args
+            }
+            Tile::Dots { out, m, a, b, lo, hi, counts, .. } => {
+                let (first, last) = (self.int(lo), self.int(hi));
+                let mut args = [&out.start, m].map(|of| self.start(of, zero)).to_vec();
+                args.extend([&a.0, &b.0].map(|of| self.start(of, first)));
+                let strides = [&out.strides[0], &out.strides[1], &a.1, &b.1];
+                args.extend(strides.map(|stride| self.int(stride)));
+                args.extend(counts.map(|count| self.const_int(count)));
+                args.push(self.b.ins().isub(last, first));
+                args
+            }
+        }
+    }
+
     /// The address of the kernel, where there is one for these arrays.
     fn tile_kernel(&self, found: &Tile) -> Option<usize> {
-        let elem = |block: &Block| self.arrays[block.start.array.0 as usize].elem;
-        let Elem::Value(dtype) = elem(&found.c) else { return None };
-        let same = [&found.a, &found.b].map(elem) == [Elem::Value(dtype); 2];
-        let width = u8::try_from(found.counts[2]).ok().filter(|_| same)?;
-        micro::address(Loop::Tile(width), dtype, self.options.strict)
+        let elem = |of: &Stream| self.arrays[of.array.0 as usize].elem;
+        let (to, from, wanted) = match found {
+            Tile::Product { c, a, b, counts, .. } => {
+                let width = u8::try_from(counts[2]).ok()?;
+                (&c.start, vec![&a.start, &b.start], Loop::Tile(width))
+            }
+            Tile::Dots { out, m, a, b, .. } => (&out.start, vec![m, &a.0, &b.0], Loop::Dots),
+        };
+        let Elem::Value(dtype) = elem(to) else { return None };
+        let same = from.into_iter().all(|of| elem(of) == Elem::Value(dtype));
+        micro::address(wanted, dtype, self.options.strict).filter(|_| same)
     }
 }

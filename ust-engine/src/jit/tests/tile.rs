@@ -1,4 +1,4 @@
-//! Products of small blocks.
+//! Products of small blocks, and products of rows for all places of one.
 
 use ust_level_api::Dtype;
 use ust_level_api::ir::interp::{Memory, Param, Program};
@@ -83,7 +83,15 @@ fn loops(order: [usize; 3], by_columns: [bool; 3], guarded: usize, but: But) -> 
 
 fn found(function: &Function) -> Option<Tile> {
     let Stmt::For { var, lo, hi, body } = &function.body[0] else { panic!("a loop\n{function}") };
-    tile(*var, lo, hi, body, &vec![false; function.vars.len()])
+    let assigned: Vec<bool> = function.vars.iter().map(|var| var.name == "sum").collect();
+    tile(*var, lo, hi, body, &assigned, false)
+}
+
+fn guards(tile: Option<&Tile>) -> usize {
+    tile.map_or(0, |tile| {
+        let (Tile::Product { guards, .. } | Tile::Dots { guards, .. }) = tile;
+        guards.len()
+    })
 }
 
 #[test]
@@ -107,7 +115,7 @@ fn blocks_are_multiplied_as_the_interpreter_does() {
         let tile = found(&function);
         let known = along && but == But::Nothing;
         assert_eq!(tile.is_some(), known, "{order:?} {by_columns:?} {guarded} {but:?}\n{function}");
-        assert_eq!(tile.map_or(0, |tile| tile.guards.len()), usize::from(known && cuts));
+        assert_eq!(guards(tile.as_ref()), usize::from(known && cuts));
         let numbers = |of: f64| (0..200).map(|at| (f64::from(at) * of).sin()).collect::<Vec<_>>();
         // The first of them is a number of rounds, where it is read.
         let (mut x, y) = (numbers(0.7), numbers(1.3));
@@ -131,6 +139,117 @@ fn blocks_are_multiplied_as_the_interpreter_does() {
                     false => found.iter().zip(&expected).all(near),
                 };
                 assert!(same, "{order:?} {by_columns:?} {guarded} {but:?} {limit}\n{function}");
+            }
+        }
+    }
+}
+
+/// What differs from `out[i,j] = m[i,j] * sum of a[i,k] * b[j,k]`, in blocks.
+#[derive(Clone, Copy, Debug, PartialEq)]
+enum Other {
+    Nothing,
+    /// Rows of `b` are those of `a`.
+    Rows,
+    /// Places of `m` are of another block that is stored the other way round.
+    Turned,
+    /// Sums begin at one.
+    One,
+    /// What is written is read.
+    Overlaps,
+}
+
+fn rows(turned: bool, by_columns: bool, guarded: bool, other: Other) -> Function {
+    let mut b = Builder::new("dots");
+    let [p, limit, lo, hi] = ["p", "limit", "lo", "hi"].map(|name| b.param(name, Ty::Int));
+    let [m, x, y, out] = [("m", false), ("a", false), ("b", false), ("out", true)]
+        .map(|(name, written)| b.array(name, Elem::Value(Dtype::F64), written));
+    let sizes = [5, 3];
+    let place = {
+        let p = p.clone();
+        move |by_columns: bool, row: &Expr, column: &Expr| match by_columns {
+            false => (p.clone() * sizes[0] + row.clone()) * sizes[1] + column.clone(),
+            true => (p.clone() * sizes[1] + column.clone()) * sizes[0] + row.clone(),
+        }
+    };
+    let body = |b: &mut Builder, i: &Expr, j: &Expr| {
+        let at = b.bind("at", place(by_columns, i, j));
+        let of_m = match other {
+            Other::Turned => place(!by_columns, i, j),
+            _ => at.clone(),
+        };
+        let value = b.load(if other == Other::Overlaps { out } else { m }, of_m);
+        let value = b.bind("value", value);
+        let row = b.bind("row", p.clone() * sizes[0] + i.clone());
+        let of_b = if other == Other::Rows { i } else { j };
+        let column = b.bind("column", p.clone() * sizes[1] + of_b.clone());
+        let first = if other == Other::One { 1.0 } else { 0.0 };
+        let sum = b.var("sum", Expr::Const(first.into()));
+        b.for_("k", lo.clone(), hi.clone(), |b, k| {
+            let one = b.load(x, row * 70 + k.clone());
+            let two = b.load(y, column * hi.clone() + k);
+            b.assign(sum, Expr::from(sum) + value.clone() * one * two);
+        });
+        b.store(out, at, sum.into());
+    };
+    let [outer, inner] = if turned { [sizes[1], sizes[0]] } else { sizes };
+    b.for_("c", 0.into(), outer.into(), |b, first| {
+        let round = |b: &mut Builder, second: Expr| match turned {
+            false => body(b, &first, &second),
+            true => body(b, &second, &first),
+        };
+        if !guarded {
+            return b.for_("d", 0.into(), inner.into(), round);
+        }
+        b.if_else(
+            Expr::Int(inner).le(limit.clone()),
+            |b| b.for_("d", 0.into(), inner.into(), round),
+            |b| b.for_("d", 0.into(), limit.clone(), round),
+        );
+    });
+    b.finish()
+}
+
+#[test]
+fn rows_are_multiplied_for_all_places_as_the_interpreter_does() {
+    let all = [Other::Nothing, Other::Rows, Other::Turned, Other::One, Other::Overlaps];
+    for (other, way) in all.into_iter().flat_map(|other| (0..8).map(move |way| (other, way))) {
+        let [turned, by_columns, guarded] = [1, 2, 4].map(|bit| way & bit != 0);
+        let function = rows(turned, by_columns, guarded, other);
+        let tile = found(&function);
+        let known = other == Other::Nothing;
+        assert_eq!(tile.is_some(), known, "{function}");
+        assert_eq!(guards(tile.as_ref()), usize::from(known && guarded));
+        let numbers = |of: f64| (0..900).map(|at| (f64::from(at) * of).sin()).collect::<Vec<_>>();
+        let (mut m, x, y) = (numbers(0.3), numbers(0.7), numbers(1.3));
+        // Of the first block: what is summed over nothing is zero all the same.
+        m[7] = f64::INFINITY;
+        let program = Program::compile(&function).unwrap();
+        for (checked, strict) in [(true, true), (false, true), (false, false)] {
+            let kernel = Kernel::compile(&function, &Options { checked, strict }).unwrap();
+            let widths = [[0, 0], [0, 1], [3, 9], [0, 8], [0, 16], [7, 40], [0, 64], [0, 69]];
+            for ((lo, hi), limit) in
+                widths.iter().flat_map(|&[lo, hi]| [1, 3, 5].map(|limit| ((lo, hi), limit)))
+            {
+                let p = i64::from(hi > 0);
+                let run = |run: &dyn Fn(&[Param], &mut [Memory<'_>])| {
+                    let mut out = numbers(0.4);
+                    let mut memory = [
+                        Memory::values(&m),
+                        Memory::values(&x),
+                        Memory::values(&y),
+                        Memory::values_mut(&mut out[..]),
+                    ];
+                    run(&[p.into(), limit.into(), lo.into(), hi.into()], &mut memory);
+                    out
+                };
+                let expected = run(&|params, memory| program.run(params, memory).unwrap());
+                let found = run(&|params, memory| kernel.run(params, memory).unwrap());
+                let near = |(a, b): (&f64, &f64)| (a - b).abs() <= 1e-12;
+                let same = match strict {
+                    true => found == expected,
+                    false => found.iter().zip(&expected).all(near),
+                };
+                assert!(same, "{other:?} {way} {lo}..{hi} {limit}\n{function}");
             }
         }
     }

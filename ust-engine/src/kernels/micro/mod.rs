@@ -10,7 +10,7 @@
 //! | `sampled` | those that sum products of rows where there is an entry |
 //! | `scatter`, `spread`, `combined` | those that write where coordinates say, without vectors but those that every machine has |
 //! | `full` | what `scatter` does with rows that are full |
-//! | `tile` | the one that multiplies small blocks |
+//! | `tile`, `dots` | those that multiply small blocks, and rows for all places of one |
 //! | `union` | the one that merges rows |
 //! | `look` | what some rows tell of the others |
 //!
@@ -21,6 +21,7 @@
 
 mod body;
 mod combined;
+mod dots;
 mod full;
 mod gather;
 mod look;
@@ -101,6 +102,10 @@ pub(crate) enum Loop {
     /// `c[i * of_c + k] += a[i * down + j * right] * b[j * of_b + k]` for each `i` below `rows`, `j` below
     /// `sums` and `k` below a constant: `fn(c, a, b, of_c, down, right, of_b, rows, sums)`. The constant.
     Tile(u8),
+    /// `out[p] = m[p] * sum of a[i * of_a + k] * b[j * of_b + k]`, for each `k` below `width`, at `p = i *
+    /// down + j * right`, for each `i` below `rows` and `j` below `columns`:
+    /// `fn(out, m, a, b, down, right, of_a, of_b, rows, columns, width)`. Never exact.
+    Dots,
     /// `counts[crd[p]] += 1` for `p` in `pos[i]..pos[i + 1]`, for each `i` in `lo..hi`:
     /// `fn(pos, crd, counts, lo, hi)`.
     Count(IndexKind),
@@ -130,6 +135,8 @@ macro_rules! pick {
                 (Loop::Fill, _) => both!(fill),
                 (Loop::Scatter(kind), _) => scatter::of_row(kind, dtype),
                 (Loop::ScatterRows(kind), _) => scatter::of_rows(kind, dtype),
+                (Loop::Dots, true) => None,
+                (Loop::Dots, false) => dots::$module::address(dtype),
                 (Loop::Tile(width), exact) => tile::$module::address(width, dtype, exact),
                 (Loop::Count(kind), _) => scatter::counting(kind),
                 (Loop::Spread(kind), _) => spread::of_rows(kind, dtype),

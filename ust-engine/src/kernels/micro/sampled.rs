@@ -9,7 +9,7 @@ const AHEAD: usize = 4096;
 /// Operands of so many bytes are in no cache.
 const FAR: usize = 1 << 24;
 /// Numbers of the widest vector.
-const MOST: usize = 16;
+pub(super) const MOST: usize = 16;
 
 /// Which rows of the operands an entry wants.
 #[derive(Clone, Copy)]
@@ -204,7 +204,7 @@ impl<T: Real, I: Index> Sampling<T, I> {
 
 /// The sum of each of the first `N` vectors.
 #[inline(always)]
-unsafe fn totals<V: Vector>(mut vectors: [V; MOST]) -> V {
+pub(super) unsafe fn totals<V: Vector>(mut vectors: [V; MOST]) -> V {
     // SAFETY: as of all methods.
     unsafe {
         let mut left = V::N;

@@ -121,6 +121,60 @@ macro_rules! tests {
         }
 
         #[test]
+        fn rows_for_all_places_of_a_block() {
+            type Dots = unsafe extern "C" fn(
+                *mut T,
+                *const T,
+                *const T,
+                *const T,
+                isize,
+                isize,
+                isize,
+                isize,
+                usize,
+                usize,
+                usize,
+            );
+            let random = &mut random();
+            for (level, width) in
+                levels().into_iter().flat_map(|l| (0..40).chain([64, 130, 200]).map(move |w| (l, w)))
+            {
+                let [rows, columns] = [1, 1].map(|least| least + random.below(9));
+                let (down, right) = match random.below(2) {
+                    0 => (columns, 1),
+                    _ => (1, rows),
+                };
+                let [of_a, of_b] = [0, 0].map(|_| width + random.below(3));
+                let [a, b] = [(rows, of_a), (columns, of_b)]
+                    .map(|(count, stride)| numbers(random, (count - 1) * stride + width));
+                let m = numbers(random, rows * columns);
+                let mut out = vec![T::NAN; rows * columns];
+                // SAFETY: the signature is that which is documented.
+                unsafe {
+                    let f: Dots = std::mem::transmute(kernel(level, Loop::Dots, false));
+                    f(
+                        out.as_mut_ptr(),
+                        m.as_ptr(),
+                        a.as_ptr(),
+                        b.as_ptr(),
+                        down as isize,
+                        right as isize,
+                        of_a as isize,
+                        of_b as isize,
+                        rows,
+                        columns,
+                        width,
+                    );
+                }
+                for (i, j) in (0..rows).flat_map(|i| (0..columns).map(move |j| (i, j))) {
+                    let at = i * down + j * right;
+                    let sum = (0..width).map(|k| a[i * of_a + k] * b[j * of_b + k]).sum::<T>();
+                    close(out[at], m[at] * sum, width as T);
+                }
+            }
+        }
+
+        #[test]
         fn rows_times_a_matrix() {
             type Products = unsafe extern "C" fn(
                 *const u32,
