@@ -37,34 +37,34 @@ pub(super) enum Tile {
 /// Loops of more rounds are no part of a block.
 const MOST: i64 = 64;
 
-/// Loops in each other, of as many rounds as constants say. Around each of the inner ones there may be
-/// conditions: nobody looks at what is done where they fail.
+/// Loops in each other, of as many rounds as constants say where conditions hold: nobody looks at what is
+/// done where they fail.
 struct Nest<'a> {
     /// The outermost first.
     loops: Vec<(Var, i64)>,
     names: Vec<&'a Stmt>,
-    conditions: Vec<&'a Expr>,
+    conditions: Vec<Expr>,
     /// What is done in the innermost.
     body: &'a [Stmt],
 }
 
 impl<'a> Nest<'a> {
     fn of(var: Var, lo: &Expr, hi: &Expr, body: &'a [Stmt]) -> Option<Self> {
-        let count = |lo: &Expr, hi: &Expr| match (lo, hi) {
-            (Expr::Int(0), &Expr::Int(count)) if (1..=MOST).contains(&count) => Some(count),
-            _ => None,
-        };
-        let (names, conditions) = (Vec::new(), Vec::new());
-        let mut nest = Nest { loops: vec![(var, count(lo, hi)?)], names, conditions, body };
+        let (loops, names, conditions) = (Vec::new(), Vec::new(), Vec::new());
+        let mut nest = Nest { loops, names, conditions, body };
+        if !nest.enter(var, lo, hi) {
+            return None;
+        }
         while let Some((last, before)) = nest.body.split_last() {
             match last {
                 Stmt::For { var, lo, hi, body } => {
-                    let Some(count) = count(lo, hi) else { break };
-                    nest.loops.push((*var, count));
+                    if !nest.enter(*var, lo, hi) {
+                        break;
+                    }
                     nest.body = body;
                 }
                 Stmt::If { cond, then, .. } => {
-                    nest.conditions.push(cond);
+                    nest.conditions.push(cond.clone());
                     nest.body = then;
                 }
                 _ => break,
@@ -72,6 +72,25 @@ impl<'a> Nest<'a> {
             nest.names.extend(before.iter().filter(|stmt| !matches!(stmt, Stmt::Comment(_))));
         }
         Some(nest)
+    }
+
+    /// Goes into a loop; false where a constant does not say how many rounds it has.
+    fn enter(&mut self, var: Var, lo: &Expr, hi: &Expr) -> bool {
+        let (count, rest) = match hi {
+            Expr::Int(count) => (*count, None),
+            // Blocks are cut at the border.
+            Expr::Binary(BinOp::Min, a, b) => match (&**a, &**b) {
+                (Expr::Int(count), rest) | (rest, Expr::Int(count)) => (*count, Some(rest)),
+                _ => return false,
+            },
+            _ => return false,
+        };
+        if *lo != Expr::Int(0) || !(1..=MOST).contains(&count) {
+            return false;
+        }
+        self.loops.push((var, count));
+        self.conditions.extend(rest.map(|rest| Expr::Int(count).le(rest.clone())));
+        true
     }
 
     /// What is known inside all loops, which write one array, and under which conditions.

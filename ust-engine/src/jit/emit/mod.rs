@@ -96,6 +96,8 @@ struct Emitter<'a, 'b> {
     sites: Vec<Site>,
     /// Where code goes to end early: its parameters are the number of the site, an index, a length.
     fault: Option<Block>,
+    /// Coordinates that the loops being written read one after the other, and one that comes soon.
+    walks: Vec<(Var, Expr)>,
     /// As many copies of the code being written are there, from loops written out.
     copies: usize,
 }
@@ -131,6 +133,7 @@ pub(super) fn emit(
         assigned,
         sites: Vec::new(),
         fault: None,
+        walks: Vec::new(),
         copies: 1,
     };
     emitter.read_table();

@@ -17,7 +17,10 @@ impl Emitter<'_, '_> {
         let plain = |e: &mut Self| {
             e.counted(lo, hi, |e, i| {
                 e.declare(var, Operand { ty: Ty::Int, re: i, im: None });
+                let before = e.walks.len();
+                e.walks.extend(walk(var, body));
                 e.block(body);
+                e.walks.truncate(before);
             });
         };
         let Some((pattern, dtype, kernel)) = self.kernel(var, body) else {
@@ -347,6 +350,19 @@ impl Emitter<'_, '_> {
         self.copies = before;
         true
     }
+}
+
+/// How many rounds later what is asked for is read.
+const ROUNDS: i64 = 2;
+
+/// The coordinate that a loop over `var` reads first, and the one that it reads some rounds later, or
+/// the last there is.
+fn walk(var: Var, body: &[Stmt]) -> Option<(Var, Expr)> {
+    let first = body.iter().find(|stmt| !matches!(stmt, Stmt::Comment(_)))?;
+    let Stmt::Let(key, Expr::Load(crd, at)) = first else { return None };
+    let last = Expr::Len(*crd) - 1;
+    let soon = Expr::Load(*crd, Box::new((Expr::Var(var) + ROUNDS).min(last)));
+    (**at == Expr::Var(var)).then_some((*key, soon))
 }
 
 fn statements(body: &[Stmt]) -> usize {

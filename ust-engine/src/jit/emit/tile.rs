@@ -6,7 +6,7 @@ use ust_level_api::ir::{Elem, Expr, Stmt, Var};
 
 use super::super::recognise::Stream;
 use super::super::tile::{Tile, tile};
-use super::Emitter;
+use super::{Emitter, Slot};
 use crate::kernels::micro::{self, Loop};
 
 impl Emitter<'_, '_> {
@@ -69,9 +69,24 @@ impl Emitter<'_, '_> {
                 args.extend(strides.map(|stride| self.int(stride)));
                 args.extend(counts.map(|count| self.const_int(count)));
                 args.push(self.b.ins().isub(last, first));
+                let next = self.start_soon(&b.0, first).unwrap_or(zero);
+                let reach = self.get(self.arrays[b.0.array.0 as usize].len);
+                args.extend([next, reach]);
                 args
             }
         }
+    }
+
+    /// The address of the element at `from`, plus what the stream adds where a coordinate that it is found
+    /// by is the one that comes soon.
+    fn start_soon(&mut self, stream: &Stream, from: Value) -> Option<Value> {
+        let is_found = |(key, _): &&(Var, Expr)| stream.at.iter().any(|term| reads(term, *key));
+        let (key, soon) = self.walks.iter().rev().find(is_found)?.clone();
+        let soon = self.int(&soon);
+        let held = self.vars[key.0 as usize].replace((Slot::Fixed(soon), None));
+        let start = self.start(stream, from);
+        self.vars[key.0 as usize] = held;
+        Some(start)
     }
 
     /// The address of the kernel, where there is one for these arrays.
@@ -87,5 +102,14 @@ impl Emitter<'_, '_> {
         let Elem::Value(dtype) = elem(to) else { return None };
         let same = from.into_iter().all(|of| elem(of) == Elem::Value(dtype));
         micro::address(wanted, dtype, self.options.strict).filter(|_| same)
+    }
+}
+
+/// Whether a sum of products has a variable.
+fn reads(expr: &Expr, var: Var) -> bool {
+    match expr {
+        Expr::Var(other) => *other == var,
+        Expr::Binary(_, a, b) => reads(a, var) || reads(b, var),
+        _ => false,
     }
 }

@@ -19,6 +19,8 @@ enum But {
     Reads,
     /// What is formed is the larger one.
     Max,
+    /// Every loop has no more rounds than `limit` says.
+    Least,
 }
 
 /// How many `i`, `j` and `k` there are in a whole block.
@@ -53,6 +55,7 @@ fn loops(order: [usize; 3], by_columns: [bool; 3], guarded: usize, but: But) -> 
         order: [usize; 3],
         guarded: usize,
         limit: Expr,
+        least: bool,
         inner: &'a dyn Fn(&mut Builder, &[Option<Expr>; 3]),
     }
     impl Nest<'_> {
@@ -64,6 +67,9 @@ fn loops(order: [usize; 3], by_columns: [bool; 3], guarded: usize, but: But) -> 
                 self.write(b, depth + 1, &at);
             };
             let size = SIZES[which];
+            if self.least {
+                return b.for_("c", 0.into(), Expr::Int(size).min(self.limit.clone()), round);
+            }
             // Around the outermost one, whoever asks has written it.
             if depth == 0 || self.guarded != which {
                 return b.for_("c", 0.into(), size.into(), round);
@@ -77,7 +83,11 @@ fn loops(order: [usize; 3], by_columns: [bool; 3], guarded: usize, but: But) -> 
         }
     }
     let limit = if but == But::Reads { Expr::ToInt(Box::new(b.load(x, 0.into()))) } else { limit };
-    Nest { order, guarded, limit, inner: &inner }.write(&mut b, 0, &[None, None, None]);
+    Nest { order, guarded, limit, least: but == But::Least, inner: &inner }.write(
+        &mut b,
+        0,
+        &[None, None, None],
+    );
     b.finish()
 }
 
@@ -98,7 +108,7 @@ fn guards(tile: Option<&Tile>) -> usize {
 fn blocks_are_multiplied_as_the_interpreter_does() {
     const ORDERS: [[usize; 3]; 6] =
         [[0, 1, 2], [0, 2, 1], [1, 0, 2], [1, 2, 0], [2, 0, 1], [2, 1, 0]];
-    let all = [But::Nothing, But::Overlaps, But::Moves, But::Reads, But::Max];
+    let all = [But::Nothing, But::Overlaps, But::Moves, But::Reads, But::Max, But::Least];
     let cases = ORDERS.iter().flat_map(|&order| (0..8).map(move |layout| (order, layout)));
     let cases = cases.flat_map(|case| (0..4).map(move |guarded| (case, guarded)));
     for (((order, layout), guarded), but) in cases.flat_map(|case| all.map(|but| (case, but))) {
@@ -113,9 +123,10 @@ fn blocks_are_multiplied_as_the_interpreter_does() {
         // Neighbours in the result are neighbours in a factor.
         let along = if of_c { of_a } else { !of_b };
         let tile = found(&function);
-        let known = along && but == But::Nothing;
+        let known = along && matches!(but, But::Nothing | But::Least);
         assert_eq!(tile.is_some(), known, "{order:?} {by_columns:?} {guarded} {but:?}\n{function}");
-        assert_eq!(guards(tile.as_ref()), usize::from(known && cuts));
+        let expected = if but == But::Least { 3 } else { cuts.into() };
+        assert_eq!(guards(tile.as_ref()), if known { expected } else { 0 });
         let numbers = |of: f64| (0..200).map(|at| (f64::from(at) * of).sin()).collect::<Vec<_>>();
         // The first of them is a number of rounds, where it is read.
         let (mut x, y) = (numbers(0.7), numbers(1.3));

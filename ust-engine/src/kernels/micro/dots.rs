@@ -8,6 +8,10 @@ use crate::kernels::vector::{LINE, Real, Vector, ask_lines};
 /// Rows of more bytes are asked for before they are multiplied: there is more of them than a machine looks
 /// ahead.
 const SHORT: usize = 512;
+/// Operands of more bytes are not in a near cache.
+const FAR: usize = 1 << 21;
+/// Rows of more bytes are not asked for before those that come first are done.
+const LONG: usize = 1024;
 
 /// What [`dots`] is given.
 #[derive(Clone, Copy)]
@@ -100,14 +104,28 @@ impl<T: Real> Dots<T> {
 /// `out[p] = m[p] * sum of a[i * rows[0] + k] * b[j * rows[1] + k]` for `k` below `width`, at `p = i *
 /// strides[0] + j * strides[1]`, for `i` and `j` below `counts`.
 ///
+/// `b` lies in an array of `reach` numbers. Rows from `next` on are what is asked for: unless that is
+/// null, they come soon.
+///
 /// SAFETY: `out` valid for these writes, the others for reads. Nothing overlaps `out`.
 #[inline(always)]
-unsafe fn dots<V: Vector>(of: Dots<V::Lane>, counts: [usize; 2]) {
+unsafe fn dots<V: Vector>(
+    of: Dots<V::Lane>,
+    counts: [usize; 2],
+    next: *const V::Lane,
+    reach: usize,
+) {
     // Machines with wide vectors have twice as many.
     let most = if size_of::<V>() >= LINE { 4 } else { 2 };
-    let bytes = of.width.saturating_mul(size_of::<V::Lane>());
-    if bytes > SHORT {
-        (0..counts[1]).for_each(|j| ask_lines(of.at(0, j).b, bytes));
+    let size = size_of::<V::Lane>();
+    let bytes = of.width.saturating_mul(size);
+    let ask = |b: *const V::Lane| {
+        (0..counts[1] as isize).for_each(|j| ask_lines(b.wrapping_offset(j * of.rows[1]), bytes));
+    };
+    if !next.is_null() && bytes <= LONG && reach.saturating_mul(size) > FAR {
+        ask(next);
+    } else if bytes > SHORT {
+        ask(of.b);
     }
     let mut i = 0;
     while i < counts[0] {
@@ -166,11 +184,13 @@ macro_rules! kernels {
                 rows: usize,
                 columns: usize,
                 width: usize,
+                next: *const V::Lane,
+                reach: usize,
             ) {
                 let (strides, of) = ([down, right], [of_a, of_b]);
                 let all = Dots { out, m, a, b, strides, rows: of, width };
                 // SAFETY: as said above.
-                unsafe { dots::<V>(all, [rows, columns]) }
+                unsafe { dots::<V>(all, [rows, columns], next, reach) }
             }
         }
     };

@@ -104,7 +104,8 @@ pub(crate) enum Loop {
     Tile(u8),
     /// `out[p] = m[p] * sum of a[i * of_a + k] * b[j * of_b + k]`, for each `k` below `width`, at `p = i *
     /// down + j * right`, for each `i` below `rows` and `j` below `columns`:
-    /// `fn(out, m, a, b, down, right, of_a, of_b, rows, columns, width)`. Never exact.
+    /// `fn(out, m, a, b, down, right, of_a, of_b, rows, columns, width, next, reach)`, where rows of `b`
+    /// from `next` on come soon unless it is null, and `b` lies in an array of `reach`. Never exact.
     Dots,
     /// `counts[crd[p]] += 1` for `p` in `pos[i]..pos[i + 1]`, for each `i` in `lo..hi`:
     /// `fn(pos, crd, counts, lo, hi)`.

@@ -134,6 +134,8 @@ macro_rules! tests {
                 usize,
                 usize,
                 usize,
+                *const T,
+                usize,
             );
             let random = &mut random();
             for (level, width) in
@@ -149,6 +151,7 @@ macro_rules! tests {
                     .map(|(count, stride)| numbers(random, (count - 1) * stride + width));
                 let m = numbers(random, rows * columns);
                 let mut out = vec![T::NAN; rows * columns];
+                let next = if width % 2 == 0 { std::ptr::null() } else { b.as_ptr() };
                 // SAFETY: the signature is that which is documented.
                 unsafe {
                     let f: Dots = std::mem::transmute(kernel(level, Loop::Dots, false));
@@ -164,6 +167,8 @@ macro_rules! tests {
                         rows,
                         columns,
                         width,
+                        next,
+                        1 << 20,
                     );
                 }
                 for (i, j) in (0..rows).flat_map(|i| (0..columns).map(move |j| (i, j))) {
