@@ -26,7 +26,7 @@ mod mapped;
 pub use grow::GrowBuffer;
 use lines::{Lines, SEVERAL};
 use mapped::{MAPPED, Mapped};
-pub use mapped::{retained_bytes, set_retained_limit};
+pub use mapped::{release_retained, retained_bytes, set_retained_limit};
 
 /// Plain data that a buffer can hold: every dtype and every index type.
 pub trait Plain: NoUninit + CheckedBitPattern + Copy + Send + Sync + 'static {}

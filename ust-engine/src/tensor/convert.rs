@@ -3,6 +3,7 @@
 use std::borrow::Cow;
 use std::sync::OnceLock;
 
+use ust_level_api::buffer::{release_retained, retained_bytes};
 use ust_level_api::{Dtype, Scalar};
 
 use super::build::{BuildOptions, Duplicates};
@@ -255,7 +256,10 @@ fn rebuilt(
             return Ok(made);
         }
         if let Some(between) = detour(&tensor, &bound)? {
+            let before = retained_bytes();
             let between = rebuilt(tensor, &between, fill, options)?;
+            // What it took to get there would take room beside what the rest of the way takes.
+            release_retained(retained_bytes().saturating_sub(before));
             return rebuilt(Cow::Owned(between), format, fill, options);
         }
         let table = Table::of_tensor(&tensor, &bound)?;

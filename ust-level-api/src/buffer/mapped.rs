@@ -3,9 +3,8 @@
 //!
 //! First touch of fresh pages costs more than most of what is then done with them: the system clears
 //! each. Pages of a buffer that is gone are therefore kept, within a limit, and the next buffer of
-//! about that size gets them, or a larger one, and fresh ones besides. Some more are kept where the
-//! system can take them when it is short of memory: what it has not taken until they are asked for
-//! again need not be cleared either.
+//! about that size gets them. Some more are kept where the system can take them when it is short of
+//! memory: what it has not taken until they are asked for again need not be cleared either.
 
 use std::any::TypeId;
 use std::marker::PhantomData;
@@ -34,8 +33,6 @@ const SMALL_PAGE: usize = 4 << 10;
 /// Bytes that may stand unused behind as many that are used.
 #[cfg(target_os = "linux")]
 const FAR_BEYOND: usize = 8 << 20;
-/// What part of a huge buffer pages hold at least that are made more for it.
-const SMALLER: usize = 4;
 /// Buffers whose pages are kept, at most.
 const KEPT: usize = 256;
 /// How many times as much is kept at most, with what the system may take.
@@ -88,15 +85,6 @@ impl Idle {
         Some(self.pages.remove(best))
     }
 
-    /// Takes the largest pages that are too few, but not by far: some of what more of them hold has
-    /// been touched.
-    fn take_smaller(&mut self, bytes: usize) -> Option<Pages> {
-        let fits = |pages: &Pages| (bytes / SMALLER..bytes).contains(&pages.room());
-        let best = (0..self.pages.len()).filter(|&at| fits(&self.pages[at]));
-        let best = best.max_by_key(|&at| self.pages[at].room())?;
-        Some(self.pages.remove(best))
-    }
-
     /// Keeps pages, and gives back the oldest to make room for them.
     fn put(&mut self, pages: Pages) {
         if pages.touched == 0 || pages.touched > self.limit.saturating_mul(WITH_LENT) {
@@ -104,6 +92,17 @@ impl Idle {
         }
         self.pages.push(pages);
         self.shrink();
+    }
+
+    /// Gives back those that were used last, so many bytes at least.
+    fn release(&mut self, bytes: usize) -> usize {
+        let mut released = 0;
+        while released < bytes
+            && let Some(pages) = self.pages.pop()
+        {
+            released += pages.touched;
+        }
+        released
     }
 
     /// Lends the oldest pages to the system, or gives them back, as far as limits ask for it.
@@ -147,6 +146,12 @@ pub fn set_retained_limit(bytes: usize) -> usize {
     })
 }
 
+/// Gives back so many of these bytes at least, if there are as many: those first that were left behind
+/// last. For work in steps, where what one needed is of no use for the next. Gives how many these were.
+pub fn release_retained(bytes: usize) -> usize {
+    Idle::with(|idle| idle.release(bytes))
+}
+
 impl Pages {
     fn fresh(bytes: usize) -> Option<Self> {
         let shift = NEXT_SHIFT.fetch_add(SHIFT, Ordering::Relaxed) % SMALL_PAGE;
@@ -188,20 +193,6 @@ impl Pages {
             }
         }
         self
-    }
-
-    /// Makes them end so many bytes after they begin, and leaves what they hold.
-    #[cfg(target_os = "linux")]
-    fn extend(&mut self, bytes: usize) -> bool {
-        let Some(end) = bytes.checked_add(self.start) else { return false };
-        let options = memmap2::RemapOptions::new().may_move(true);
-        // SAFETY: the map is of no file; it ends where its memory ends.
-        unsafe { self.map.remap(end, options) }.is_ok()
-    }
-
-    #[cfg(not(target_os = "linux"))]
-    fn extend(&mut self, _: usize) -> bool {
-        false
     }
 
     /// Bytes that there are.
@@ -291,16 +282,7 @@ impl<T: Plain> Mapped<T> {
     fn kept(bytes: usize) -> Option<Pages> {
         // What was written as another type may be no bool.
         let any = TypeId::of::<T::Bits>() == TypeId::of::<T>();
-        if !any {
-            return None;
-        }
-        if let Some(pages) = Idle::with(|idle| idle.take(bytes)) {
-            return Some(pages.reclaim());
-        }
-        let extends = cfg!(target_os = "linux") && bytes >= SMALLER * HUGE;
-        let smaller = if extends { Idle::with(|idle| idle.take_smaller(bytes)) } else { None };
-        let mut pages = smaller.map(Pages::reclaim)?;
-        pages.extend(bytes).then_some(pages)
+        if any { Idle::with(|idle| idle.take(bytes)).map(Pages::reclaim) } else { None }
     }
 
     /// So many zeros.
@@ -317,15 +299,28 @@ impl<T: Plain> Mapped<T> {
     /// no memory for it.
     pub(super) fn grow(&mut self, len: usize) -> bool {
         let Some(bytes) = len.checked_mul(size_of::<T>()) else { return false };
-        if bytes > self.pages().room() {
+        let Some(end) = bytes.checked_add(self.pages().start) else { return false };
+        if end > self.pages().map.len() {
             // Pages of the usual size do not become huge ones.
             let small = self.pages().map.len() < HUGE && bytes >= HUGE;
-            if !(!small && self.pages_mut().extend(bytes) || self.replace(len)) {
+            if !(if small { self.replace(len) } else { self.extend(len, end) }) {
                 return false;
             }
         }
         self.bytes = bytes;
         true
+    }
+
+    #[cfg(target_os = "linux")]
+    fn extend(&mut self, _len: usize, end: usize) -> bool {
+        let options = memmap2::RemapOptions::new().may_move(true);
+        // SAFETY: the map is of no file; it ends where its memory ends.
+        unsafe { self.pages_mut().map.remap(end, options) }.is_ok()
+    }
+
+    #[cfg(not(target_os = "linux"))]
+    fn extend(&mut self, len: usize, _end: usize) -> bool {
+        self.replace(len)
     }
 
     /// Moves what there is to other pages, which are enough for so many elements.
@@ -382,6 +377,8 @@ mod tests {
         assert!(idle.take(1 << 20).is_none(), "far too large");
         assert!(idle.take(64 << 20).is_none(), "too small");
         assert_eq!(idle.take(6 << 20).unwrap().touched, 10 << 20);
+        idle.put(pages(3 << 20));
+        assert_eq!((idle.release(0), idle.release(1 << 20)), (0, 3 << 20), "what was used last");
         idle.put(pages(20 << 20));
         let lends = cfg!(target_os = "linux");
         assert_eq!(own(&idle), 32, "the oldest went");
@@ -420,32 +417,6 @@ mod tests {
                 assert!(bools.grow(9 * len));
                 assert!(bools.memory().iter().all(|&byte| byte == 0));
             }
-        }
-    }
-
-    #[test]
-    fn pages_that_are_too_few_are_made_more() {
-        let mut idle = Idle { pages: Vec::new(), limit: usize::MAX };
-        for mib in [4, 20, 12] {
-            idle.put(pages(mib << 20));
-        }
-        assert!(idle.take_smaller(4 << 20).is_none(), "there are none that are smaller");
-        assert!(idle.take_smaller(100 << 20).is_none(), "far too small");
-        let mut most = idle.take_smaller(64 << 20).unwrap();
-        assert_eq!((most.touched, idle.pages.len()), (20 << 20, 2));
-        let start = most.start;
-        most.map[start..start + (20 << 20)].fill(7);
-        if most.extend(64 << 20) {
-            let memory = &most.map[start..][..64 << 20];
-            assert!(memory[..20 << 20].iter().all(|&byte| byte == 7));
-            assert!(memory[20 << 20..].iter().all(|&byte| byte == 0));
-        }
-        assert!(!most.extend(1 << 60));
-        // Whatever pages the numbers get, those that are asked for are zeros.
-        for len in [HUGE / 2, HUGE, 2 * HUGE, 3 * HUGE] {
-            let mut numbers = Mapped::<u64>::zeroed(len).unwrap();
-            assert!(numbers.slice().iter().all(|&v| v == 0));
-            numbers.slice_mut().unwrap().fill(u64::MAX);
         }
     }
 
