@@ -156,10 +156,10 @@ fn product(mut nest: Nest<'_>, assigned: &[bool]) -> Option<Tile> {
         true => (a, b, i, k),
         false => (b, a, k, i),
     };
-    if !along(&c, k) || !along(&b, k) {
+    let counts = [i, j, k].map(|at| nest.loops[at].1);
+    if !along(&c, k) || !along(&b, k) || !are_apart((&c.strides[k], counts[2]), &c.strides[i]) {
         return None;
     }
-    let counts = [i, j, k].map(|at| nest.loops[at].1);
     Some(Tile::Product { c: c.block(i, k), a: a.block(i, j), b: b.block(j, k), counts, guards })
 }
 
@@ -194,7 +194,9 @@ fn dots(nest: &Nest<'_>, assigned: &[bool]) -> Option<Tile> {
         ([false, true], [true, false]) => (1, 0),
         _ => return None,
     };
-    if moves(&out) != [true; 2] || out.strides != m.strides {
+    let [rows, columns] = [0, 1].map(|at| (&out.strides[at], nest.loops[at].1));
+    let apart = are_apart(rows, columns.0) || are_apart(columns, rows.0);
+    if !apart || out.strides != m.strides {
         return None;
     }
     let [of_a, of_b] = [a.strides[i].clone(), b.strides[j].clone()];
@@ -257,6 +259,17 @@ impl Place {
     fn block(&self, rows: usize, columns: usize) -> Block {
         let strides = [rows, columns].map(|at| self.strides[at].clone());
         Block { start: self.start.clone(), strides }
+    }
+}
+
+/// Whether places that are some distance from each other, of which there are so many, end before the next
+/// begin, which are as far from each other as the second distance says.
+fn are_apart((inner, count): (&Expr, i64), outer: &Expr) -> bool {
+    match (inner, outer) {
+        (Expr::Int(inner), Expr::Int(outer)) => {
+            *inner > 0 && inner.checked_mul(count).is_some_and(|end| end <= *outer)
+        }
+        _ => false,
     }
 }
 

@@ -19,6 +19,8 @@ enum But {
     Reads,
     /// What is formed is the larger one.
     Max,
+    /// Rows of the result meet.
+    Meets,
     /// Every loop has no more rounds than `limit` says.
     Least,
 }
@@ -34,11 +36,12 @@ fn loops(order: [usize; 3], by_columns: [bool; 3], guarded: usize, but: But) -> 
     let [x, y, out] = [("a", false), ("b", false), ("out", true)]
         .map(|(name, written)| b.array(name, Elem::Value(Dtype::F64), written));
     let [i, j, k] = SIZES;
+    let at = p.clone();
     let index = move |by_columns: bool, [row, column]: [&Expr; 2], [rows, columns]: [i64; 2]| {
         // As loops over levels write it.
         match by_columns {
-            false => (p.clone() * rows + row.clone()) * columns + column.clone(),
-            true => (p.clone() * columns + column.clone()) * rows + row.clone(),
+            false => (at.clone() * rows + row.clone()) * columns + column.clone(),
+            true => (at.clone() * columns + column.clone()) * rows + row.clone(),
         }
     };
     let inner = move |b: &mut Builder, at: &[Option<Expr>; 3]| {
@@ -48,8 +51,12 @@ fn loops(order: [usize; 3], by_columns: [bool; 3], guarded: usize, but: But) -> 
         let one = b.load(from, index(by_columns[0], [row, sum], [i, j]));
         let one = b.bind("one", one);
         let two = b.load(y, index(by_columns[1], [&other, column], [j, k]));
+        let to = match but {
+            But::Meets => p.clone() + row.clone() + column.clone(),
+            _ => index(by_columns[2], [row, column], [i, k]),
+        };
         let op = if but == But::Max { BinOp::Max } else { BinOp::Add };
-        b.reduce(op, out, index(by_columns[2], [row, column], [i, k]), one * two);
+        b.reduce(op, out, to, one * two);
     };
     struct Nest<'a> {
         order: [usize; 3],
@@ -108,7 +115,8 @@ fn guards(tile: Option<&Tile>) -> usize {
 fn blocks_are_multiplied_as_the_interpreter_does() {
     const ORDERS: [[usize; 3]; 6] =
         [[0, 1, 2], [0, 2, 1], [1, 0, 2], [1, 2, 0], [2, 0, 1], [2, 1, 0]];
-    let all = [But::Nothing, But::Overlaps, But::Moves, But::Reads, But::Max, But::Least];
+    let all =
+        [But::Nothing, But::Overlaps, But::Moves, But::Reads, But::Max, But::Least, But::Meets];
     let cases = ORDERS.iter().flat_map(|&order| (0..8).map(move |layout| (order, layout)));
     let cases = cases.flat_map(|case| (0..4).map(move |guarded| (case, guarded)));
     for (((order, layout), guarded), but) in cases.flat_map(|case| all.map(|but| (case, but))) {
@@ -161,6 +169,8 @@ enum Other {
     Nothing,
     /// Rows of `b` are those of `a`.
     Rows,
+    /// Rows of the result meet.
+    Meets,
     /// Places of `m` are of another block that is stored the other way round.
     Turned,
     /// Sums begin at one.
@@ -183,7 +193,11 @@ fn rows(turned: bool, by_columns: bool, guarded: bool, other: Other) -> Function
         }
     };
     let body = |b: &mut Builder, i: &Expr, j: &Expr| {
-        let at = b.bind("at", place(by_columns, i, j));
+        let at = match other {
+            Other::Meets => p.clone() + i.clone() + j.clone(),
+            _ => place(by_columns, i, j),
+        };
+        let at = b.bind("at", at);
         let of_m = match other {
             Other::Turned => place(!by_columns, i, j),
             _ => at.clone(),
@@ -222,7 +236,8 @@ fn rows(turned: bool, by_columns: bool, guarded: bool, other: Other) -> Function
 
 #[test]
 fn rows_are_multiplied_for_all_places_as_the_interpreter_does() {
-    let all = [Other::Nothing, Other::Rows, Other::Turned, Other::One, Other::Overlaps];
+    let all =
+        [Other::Nothing, Other::Rows, Other::Meets, Other::Turned, Other::One, Other::Overlaps];
     for (other, way) in all.into_iter().flat_map(|other| (0..8).map(move |way| (other, way))) {
         let [turned, by_columns, guarded] = [1, 2, 4].map(|bit| way & bit != 0);
         let function = rows(turned, by_columns, guarded, other);
@@ -233,7 +248,7 @@ fn rows_are_multiplied_for_all_places_as_the_interpreter_does() {
         let numbers = |of: f64| (0..900).map(|at| (f64::from(at) * of).sin()).collect::<Vec<_>>();
         let (mut m, x, y) = (numbers(0.3), numbers(0.7), numbers(1.3));
         // Of the first block: what is summed over nothing is zero all the same.
-        m[7] = f64::INFINITY;
+        m[14] = f64::INFINITY;
         let program = Program::compile(&function).unwrap();
         for (checked, strict) in [(true, true), (false, true), (false, false)] {
             let kernel = Kernel::compile(&function, &Options { checked, strict }).unwrap();
