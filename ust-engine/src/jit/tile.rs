@@ -12,13 +12,12 @@ pub(super) struct Block {
     pub(super) strides: [Expr; 2],
 }
 
-/// What loops over a block do. It is that only where all `guards` hold; else, whoever asked writes the
-/// loops.
+/// What loops over a block do.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) enum Tile {
     /// `c[i,k] += a[i,j] * b[j,k]` for all `i`, `j` and `k` below `counts`, where columns of `c` are
     /// neighbours, and those of `b`.
-    Product { c: Block, a: Block, b: Block, counts: [i64; 3], guards: Vec<Expr> },
+    Product { c: Block, a: Block, b: Block, counts: [i64; 3] },
     /// `out[i,j] = m[i,j] * sum for k in lo..hi of a[i,k] * b[j,k]` for all `i` and `j` below `counts`,
     /// where neighbours in a row of `a` are neighbours, and those in one of `b`. Blocks of `out` and `m`
     /// are alike. With each of `a` and `b`, how far apart its rows are.
@@ -30,7 +29,6 @@ pub(super) enum Tile {
         lo: Expr,
         hi: Expr,
         counts: [i64; 2],
-        guards: Vec<Expr>,
     },
 }
 
@@ -93,13 +91,14 @@ impl<'a> Nest<'a> {
         true
     }
 
-    /// What is known inside all loops, which write one array, and under which conditions.
+    /// What is known inside all loops, which write one array, and under which conditions. Whoever asks looks
+    /// at these before the loops would: they cannot fail.
     fn scope<'b>(&self, written: ArrayId, assigned: &'b [bool]) -> Option<(Scope<'b>, Vec<Expr>)> {
         let mut scope = Scope::new(self.loops[0].0, &[written], assigned);
         self.loops[1..].iter().for_each(|&(var, _)| scope.changes(var));
         self.names.iter().try_for_each(|stmt| scope.name(stmt))?;
         let guards: Vec<Expr> = self.conditions.iter().map(|cond| scope.expand(cond)).collect();
-        let known = guards.iter().all(|guard| is_plain(guard) && scope.constant(guard));
+        let known = guards.iter().all(|guard| guard.cannot_fail() && scope.constant(guard));
         known.then_some((scope, guards))
     }
 
@@ -112,7 +111,8 @@ impl<'a> Nest<'a> {
 }
 
 /// What loops do, the outermost of which is over `var`, if they multiply blocks, or rows for all places
-/// of a block. Where sums are `strict`, their order stays.
+/// of a block. It is that only where some conditions hold; else, whoever asks writes the loops. Where sums
+/// are `strict`, their order stays.
 pub(super) fn tile(
     var: Var,
     lo: &Expr,
@@ -120,7 +120,7 @@ pub(super) fn tile(
     body: &[Stmt],
     assigned: &[bool],
     strict: bool,
-) -> Option<Tile> {
+) -> Option<(Tile, Vec<Expr>)> {
     let nest = Nest::of(var, lo, hi, body)?;
     match nest.loops.len() {
         2 if !strict => dots(&nest, assigned),
@@ -129,7 +129,7 @@ pub(super) fn tile(
     }
 }
 
-fn product(mut nest: Nest<'_>, assigned: &[bool]) -> Option<Tile> {
+fn product(mut nest: Nest<'_>, assigned: &[bool]) -> Option<(Tile, Vec<Expr>)> {
     let (Stmt::Reduce(BinOp::Add, c, index, value), names) = nest.body.split_last()? else {
         return None;
     };
@@ -160,10 +160,11 @@ fn product(mut nest: Nest<'_>, assigned: &[bool]) -> Option<Tile> {
     if !along(&c, k) || !along(&b, k) || !are_apart((&c.strides[k], counts[2]), &c.strides[i]) {
         return None;
     }
-    Some(Tile::Product { c: c.block(i, k), a: a.block(i, j), b: b.block(j, k), counts, guards })
+    let product = Tile::Product { c: c.block(i, k), a: a.block(i, j), b: b.block(j, k), counts };
+    Some((product, guards))
 }
 
-fn dots(nest: &Nest<'_>, assigned: &[bool]) -> Option<Tile> {
+fn dots(nest: &Nest<'_>, assigned: &[bool]) -> Option<(Tile, Vec<Expr>)> {
     let Summed { names, sum, inner, lo, hi, body, out, place } = summed(nest.body)?;
     let Pattern::Dot { target: Target::Var(into), a, b, factor: Some(factor) } =
         recognise(inner, body, assigned)?
@@ -173,12 +174,15 @@ fn dots(nest: &Nest<'_>, assigned: &[bool]) -> Option<Tile> {
     if into != sum || a.array == out || b.array == out {
         return None;
     }
-    let (mut scope, guards) = nest.scope(out, assigned)?;
+    let (mut scope, mut guards) = nest.scope(out, assigned)?;
     names.into_iter().try_for_each(|stmt| scope.name(stmt))?;
     let (lo, hi) = (scope.expand(lo), scope.expand(hi));
-    if ![&lo, &hi].into_iter().all(|bound| is_plain(bound) && scope.constant(bound)) {
+    // What is summed over nothing is no product.
+    let some = lo.clone().lt(hi.clone());
+    if !some.cannot_fail() || !scope.constant(&some) {
         return None;
     }
+    guards.push(some);
     let Expr::Load(m, of_m) = scope.expand(&factor) else { return None };
     let m = nest.place(&scope, m, &of_m).filter(|_| m != out)?;
     let out = nest.place(&scope, out, &scope.expand(place))?;
@@ -200,7 +204,7 @@ fn dots(nest: &Nest<'_>, assigned: &[bool]) -> Option<Tile> {
         return None;
     }
     let [of_a, of_b] = [a.strides[i].clone(), b.strides[j].clone()];
-    Some(Tile::Dots {
+    let dots = Tile::Dots {
         out: out.block(i, j),
         m: m.start,
         a: (a.start, of_a),
@@ -208,8 +212,8 @@ fn dots(nest: &Nest<'_>, assigned: &[bool]) -> Option<Tile> {
         lo,
         hi,
         counts: [i, j].map(|at| nest.loops[at].1),
-        guards,
-    })
+    };
+    Some((dots, guards))
 }
 
 /// An index that is a sum of multiples of the variables of loops, and what else is added.
@@ -234,7 +238,7 @@ impl Place {
             return first.then_some(());
         }
         if scope.constant(expr) {
-            self.start.at.push(product_of(expr, times)?);
+            self.start.at.push(expr.clone() * times.clone());
             return Some(());
         }
         match expr {
@@ -245,7 +249,7 @@ impl Place {
             Expr::Binary(BinOp::Mul, sum, by) | Expr::Binary(BinOp::Mul, by, sum)
                 if scope.constant(by) =>
             {
-                self.add(scope, loops, sum, &product_of(by, times)?)
+                self.add(scope, loops, sum, &((**by).clone() * times.clone()))
             }
             _ => None,
         }
@@ -268,27 +272,6 @@ fn are_apart((inner, count): (&Expr, i64), outer: &Expr) -> bool {
     match (inner, outer) {
         (Expr::Int(inner), Expr::Int(outer)) => {
             *inner > 0 && inner.checked_mul(count).is_some_and(|end| end <= *outer)
-        }
-        _ => false,
-    }
-}
-
-/// A product of integers, without what is known of it.
-fn product_of(a: &Expr, b: &Expr) -> Option<Expr> {
-    Some(match (a, b) {
-        (Expr::Int(a), Expr::Int(b)) => Expr::Int(a.checked_mul(*b)?),
-        (Expr::Int(1), other) | (other, Expr::Int(1)) => other.clone(),
-        (a, b) => a.clone() * b.clone(),
-    })
-}
-
-/// Whether an expression may be computed where the loops would not come to it: it reads nothing, and
-/// cannot fail.
-fn is_plain(expr: &Expr) -> bool {
-    match expr {
-        Expr::Int(_) | Expr::Bool(_) | Expr::Var(_) | Expr::Len(_) => true,
-        Expr::Binary(op, a, b) => {
-            !matches!(op, BinOp::Div | BinOp::FloorDiv | BinOp::Mod) && is_plain(a) && is_plain(b)
         }
         _ => false,
     }

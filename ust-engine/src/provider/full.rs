@@ -3,14 +3,16 @@
 use std::marker::PhantomData;
 
 use ndarray::linalg::general_mat_mul;
-use ndarray::{ArrayView2, ArrayViewMut2, ShapeBuilder, ShapeError};
+use ndarray::{ArrayView2, ArrayViewMut2, LinalgScalar, ShapeBuilder, s};
 use ust_level_api::inventory;
-use ust_level_api::ir::interp::{Memory, Param, ValuesMut, ValuesRef};
+use ust_level_api::ir::interp::{Memory, ValuesMut, ValuesRef};
 
-use super::product::{self, Job, Kernel, Native, by_rows, element_product, in_real_numbers};
-use super::{Access, Plan, Registration};
+use super::product::{
+    self, Job, Kernel, Native, by_rows, element_product, in_full, in_real_numbers,
+};
+use super::{Plan, Registration};
 use crate::error::Error;
-use crate::format::IndexExpr;
+use crate::kernels::Number;
 use crate::kernels::panel::{Dense, Full};
 
 inventory::submit!(Registration(&Native::<Times>(PhantomData)));
@@ -29,17 +31,6 @@ struct Times {
     extents: [usize; 3],
 }
 
-/// The index variables of a matrix that is stored in full: that whose neighbours are neighbours comes
-/// last.
-fn in_full(of: &Access<'_>) -> Option<[usize; 2]> {
-    let dim = |level: usize| match of.format.levels()[level].expr {
-        IndexExpr::Var(dim) => of.indices.get(dim).copied(),
-        _ => None,
-    };
-    let matrix = of.format.tail() == 0 && of.format.level_count() == 2 && of.indices.len() == 2;
-    if matrix { Some([dim(0)?, dim(1)?]) } else { None }
-}
-
 impl Kernel for Times {
     const NAME: &'static str = "full";
     const SUMMARY: &'static str =
@@ -48,6 +39,7 @@ impl Kernel for Times {
     fn of(plan: &Plan<'_>) -> Result<Self, &'static str> {
         let (operands, j) = element_product(plan)?;
         let all = [&operands[0], &operands[1], &plan.result].map(in_full);
+        let all = all.map(|order| order.and_then(|order| <[usize; 2]>::try_from(order).ok()));
         let [Some(a), Some(b), Some([p, q])] = all else {
             return Err("it takes Dense and DenseCol, and gives such");
         };
@@ -73,15 +65,6 @@ impl Kernel for Times {
     }
 
     fn run(&self, job: Job<'_>, memory: &mut [Memory<'_>]) -> Option<Result<(), Error>> {
-        let Job { params, parts, check } = job;
-        let mut extents = [0; 3];
-        for (extent, &at) in extents.iter_mut().zip(&self.extents) {
-            let Param::Int(value) = *params.get(at)? else { return None };
-            *extent = usize::try_from(value).ok()?;
-        }
-        let [rows, sums, width] = extents;
-        let strides = |along: bool, extent| if along { [sums, 1] } else { [1, extent] };
-        let (of_left, of_right) = (strides(self.along[0], rows), strides(self.along[1], width));
         macro_rules! of {
             ($($kind:ident),*) => {
                 match memory {
@@ -91,30 +74,7 @@ impl Kernel for Times {
                         Memory::ValuesMut(ValuesMut::$kind(c)),
                     ] => {
                         let [left, right] = if self.left == 0 { [*a, *b] } else { [*b, *a] };
-                        if c.len() != rows.checked_mul(width)? || right.len() != sums.checked_mul(width)? {
-                            return None;
-                        }
-                        if c.is_empty() {
-                            return Some(Ok(()));
-                        }
-                        let parts = by_rows(parts, rows);
-                        if sums > 0 && (self.along[1] || width > WIDE) {
-                            let (left, right) = (
-                                seen(left, [rows, sums], of_left).ok()?,
-                                seen(right, [width, sums], of_right).ok()?,
-                            );
-                            return Some(product::run_whole(c, width, &parts, check, |rows, c| {
-                                let left = left.slice(ndarray::s![rows.clone(), ..]);
-                                let mut c = ArrayViewMut2::from_shape((rows.len(), width), c)
-                                    .expect("so many rows");
-                                general_mat_mul(1.0, &left, &right.t(), 0.0, &mut c);
-                            }));
-                        }
-                        Some(product::run(c, width, &parts, check, |rows, c| {
-                            let values = left.get(rows.start * of_left[0]..).unwrap_or_default();
-                            let full = Full { values, strides: of_left, first: 0, columns: sums };
-                            full.times(Dense { values: right, width }, c);
-                        }))
+                        self.times(job, left, right, c)
                     })*
                     _ => None,
                 }
@@ -130,11 +90,43 @@ impl Kernel for Times {
     }
 }
 
-/// Numbers as a matrix.
-fn seen<T>(
-    values: &[T],
-    shape: [usize; 2],
-    strides: [usize; 2],
-) -> Result<ArrayView2<'_, T>, ShapeError> {
-    ArrayView2::from_shape(shape.strides(strides), values)
+impl Times {
+    /// As [`Kernel::run`], with the numbers of all three.
+    fn times<T: Number + LinalgScalar + Default + Send + Sync>(
+        &self,
+        Job { params, parts, check }: Job<'_>,
+        left: &[T],
+        right: &[T],
+        c: &mut [T],
+    ) -> Option<Result<(), Error>> {
+        let [p, j, q] = self.extents.map(|at| product::extent(params, at));
+        let (rows, sums, width) = (p?, j?, q?);
+        let lengths = [(rows, width), (rows, sums), (sums, width)];
+        let lengths = lengths.map(|(down, right)| down.checked_mul(right));
+        if lengths != [c.len(), left.len(), right.len()].map(Some) {
+            return None;
+        }
+        if c.is_empty() {
+            return Some(Ok(()));
+        }
+        let strides = |along: bool, extent| if along { [sums, 1] } else { [1, extent] };
+        let of_left = strides(self.along[0], rows);
+        let parts = by_rows(parts, rows);
+        if sums == 0 || (!self.along[1] && width <= WIDE) {
+            return Some(product::run(c, width, &parts, check, |rows, c| {
+                let values = left.get(rows.start * of_left[0]..).unwrap_or_default();
+                let full = Full { values, strides: of_left, first: 0, columns: sums };
+                full.times(Dense { values: right, width }, c);
+            }));
+        }
+        let left = ArrayView2::from_shape([rows, sums].strides(of_left), left).ok()?;
+        let of_right = strides(self.along[1], width);
+        let right = ArrayView2::from_shape([width, sums].strides(of_right), right).ok()?;
+        Some(product::run_whole(c, width, &parts, check, |rows, c| {
+            let left = left.slice(s![rows.clone(), ..]);
+            let shape = (rows.len(), width);
+            let mut c = ArrayViewMut2::from_shape(shape, c).expect("so many rows");
+            general_mat_mul(T::one(), &left, &right.t(), T::zero(), &mut c);
+        }))
+    }
 }

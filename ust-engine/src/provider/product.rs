@@ -37,12 +37,27 @@ impl Right {
     pub(super) fn width(self, params: &[Param]) -> Option<usize> {
         match self {
             Self::Vector => Some(1),
-            Self::Matrix(at) => match params.get(at)? {
-                Param::Int(width) => usize::try_from(*width).ok(),
-                _ => None,
-            },
+            Self::Matrix(at) => extent(params, at),
         }
     }
+}
+
+/// The extent that the parameter with this number says.
+pub(super) fn extent(params: &[Param], at: usize) -> Option<usize> {
+    match params.get(at)? {
+        Param::Int(extent) => usize::try_from(*extent).ok(),
+        _ => None,
+    }
+}
+
+/// The index variables of a tensor that is stored in full, in the order of its levels: that whose
+/// neighbours are neighbours comes last. `None` where it is stored otherwise.
+pub(super) fn in_full(of: &Access<'_>) -> Option<Vec<usize>> {
+    let levels = of.format.levels().iter().map(|level| match level.expr {
+        IndexExpr::Var(dim) => of.indices.get(dim).copied(),
+        _ => None,
+    });
+    if of.format.tail() == 0 { levels.collect() } else { None }
 }
 
 /// A plan that is `y(i) = A(i,j) * x(j)` or `C(i,k) = A(i,j) * B(j,k)`, or the same with the transpose
@@ -103,11 +118,8 @@ impl<'p, 'a> Product<'p, 'a> {
             _ => None,
         };
         let summed = summed.filter(|_| own != taken && reduced == taken).ok_or(NO_PRODUCT)?;
-        let plain = |format: &Format| {
-            let mut levels = format.levels().iter().enumerate();
-            levels.all(|(at, level)| level.expr == IndexExpr::Var(at)) && format.tail() == 0
-        };
-        if !plain(x.format) || !plain(plan.result.format) {
+        let by_rows = |of: &Access<'_>| in_full(of).is_some_and(|order| order == of.indices);
+        if !by_rows(x) || !by_rows(&plan.result) {
             return Err("it takes what is stored in full, row by row, and gives such");
         }
         in_real_numbers(plan)?;

@@ -347,6 +347,21 @@ impl Expr {
         Expr::Binary(op, Box::new(a), Box::new(b))
     }
 
+    /// Whether evaluation ends in a value whatever arrays and variables hold: it reads no element, and
+    /// divides nothing. Such an expression may be evaluated where the loops would not come to it.
+    #[must_use]
+    pub fn cannot_fail(&self) -> bool {
+        match self {
+            Expr::Load(..) => false,
+            Expr::Binary(BinOp::FloorDiv | BinOp::Mod | BinOp::Div, ..) => false,
+            Expr::Unary(_, a) | Expr::Cast(_, a) | Expr::ToInt(a) => a.cannot_fail(),
+            Expr::Call(func, args) => *func != Func::Rem && args.iter().all(Expr::cannot_fail),
+            Expr::Binary(_, a, b) => a.cannot_fail() && b.cannot_fail(),
+            Expr::Select(cond, a, b) => cond.cannot_fail() && a.cannot_fail() && b.cannot_fail(),
+            Expr::Int(_) | Expr::Bool(_) | Expr::Const(_) | Expr::Var(_) | Expr::Len(_) => true,
+        }
+    }
+
     /// Quotient rounded towards minus infinity.
     #[must_use]
     pub fn floor_div(self, other: impl Into<Expr>) -> Expr {

@@ -6,6 +6,7 @@ use ust_level_api::Dtype;
 use ust_level_api::ir::{ArrayId, BinOp, Elem, Expr, Stmt, Ty, Var};
 
 use super::super::recognise::{Pattern, Stream, Target, sets_constant};
+use super::tile::walk;
 use super::{Emitter, Operand, lane};
 
 /// Rounds from which a call is worth it.
@@ -350,19 +351,6 @@ impl Emitter<'_, '_> {
         self.copies = before;
         true
     }
-}
-
-/// How many rounds later what is asked for is read.
-const ROUNDS: i64 = 2;
-
-/// The coordinate that a loop over `var` reads first, and the one that it reads some rounds later, or
-/// the last there is.
-fn walk(var: Var, body: &[Stmt]) -> Option<(Var, Expr)> {
-    let first = body.iter().find(|stmt| !matches!(stmt, Stmt::Comment(_)))?;
-    let Stmt::Let(key, Expr::Load(crd, at)) = first else { return None };
-    let last = Expr::Len(*crd) - 1;
-    let soon = Expr::Load(*crd, Box::new((Expr::Var(var) + ROUNDS).min(last)));
-    (**at == Expr::Var(var)).then_some((*key, soon))
 }
 
 fn statements(body: &[Stmt]) -> usize {

@@ -1,6 +1,5 @@
 //! Calls of the microkernels for small blocks.
 
-use cranelift_codegen::ir::condcodes::IntCC;
 use cranelift_codegen::ir::{InstBuilder, Value, types};
 use ust_level_api::ir::{Elem, Expr, Stmt, Var};
 
@@ -17,18 +16,13 @@ impl Emitter<'_, '_> {
             return false;
         }
         let strict = self.options.strict;
-        let Some(found) = tile(var, lo, hi, body, &self.assigned, strict) else { return false };
+        let Some((found, guards)) = tile(var, lo, hi, body, &self.assigned, strict) else {
+            return false;
+        };
         let Some(kernel) = self.tile_kernel(&found) else { return false };
         let (call, cut, end) =
             (self.b.create_block(), self.b.create_block(), self.b.create_block());
-        let (Tile::Product { guards, .. } | Tile::Dots { guards, .. }) = &found;
-        let mut whole: Vec<Value> = guards.iter().map(|guard| self.bool(guard)).collect();
-        if let Tile::Dots { lo, hi, .. } = &found {
-            // What is summed over nothing is no product.
-            let (lo, hi) = (self.int(lo), self.int(hi));
-            whole.push(self.b.ins().icmp(IntCC::SignedLessThan, lo, hi));
-        }
-        let always = whole.is_empty();
+        let whole: Vec<Value> = guards.iter().map(|guard| self.bool(guard)).collect();
         match whole.into_iter().reduce(|all, one| self.b.ins().band(all, one)) {
             Some(whole) => self.b.ins().brif(whole, call, &[], cut, &[]),
             None => self.b.ins().jump(call, &[]),
@@ -41,7 +35,7 @@ impl Emitter<'_, '_> {
         self.b.ins().jump(end, &[]);
         self.b.switch_to_block(cut);
         self.b.seal_block(cut);
-        if !always {
+        if !guards.is_empty() {
             self.plain_for(var, lo, hi, body);
         }
         self.b.ins().jump(end, &[]);
@@ -103,6 +97,19 @@ impl Emitter<'_, '_> {
         let same = from.into_iter().all(|of| elem(of) == Elem::Value(dtype));
         micro::address(wanted, dtype, self.options.strict).filter(|_| same)
     }
+}
+
+/// How many rounds later what is asked for is read.
+const ROUNDS: i64 = 2;
+
+/// The coordinate that a loop over `var` reads first, and the one that it reads some rounds later, or
+/// the last there is.
+pub(super) fn walk(var: Var, body: &[Stmt]) -> Option<(Var, Expr)> {
+    let first = body.iter().find(|stmt| !matches!(stmt, Stmt::Comment(_)))?;
+    let Stmt::Let(key, Expr::Load(crd, at)) = first else { return None };
+    let last = Expr::Len(*crd) - 1;
+    let soon = Expr::Load(*crd, Box::new((Expr::Var(var) + ROUNDS).min(last)));
+    (**at == Expr::Var(var)).then_some((*key, soon))
 }
 
 /// Whether a sum of products has a variable.

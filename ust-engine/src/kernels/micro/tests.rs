@@ -74,3 +74,4 @@ macro_rules! for_each_number {
 mod blocks;
 mod rows;
 mod sums;
+mod tile;

@@ -9,19 +9,6 @@ use crate::ir::interp::number::{Ops, ops, raw};
 use crate::ir::{ArrayDecl, BinOp, Elem, Expr, Func, Ty, UnOp};
 use crate::scalar::Dtype;
 
-/// Whether evaluation ends in a value whatever arrays and variables hold.
-fn cannot_fail(expr: &Expr) -> bool {
-    match expr {
-        Expr::Load(..) => false,
-        Expr::Binary(BinOp::FloorDiv | BinOp::Mod | BinOp::Div, ..) => false,
-        Expr::Unary(_, a) | Expr::Cast(_, a) | Expr::ToInt(a) => cannot_fail(a),
-        Expr::Call(func, args) => *func != Func::Rem && args.iter().all(cannot_fail),
-        Expr::Binary(_, a, b) => cannot_fail(a) && cannot_fail(b),
-        Expr::Select(cond, a, b) => cannot_fail(cond) && cannot_fail(a) && cannot_fail(b),
-        _ => true,
-    }
-}
-
 impl Compiler<'_> {
     /// An index; a constant that is added to a register costs nothing.
     pub(super) fn at(&mut self, index: &Expr) -> At {
@@ -287,9 +274,9 @@ impl Compiler<'_> {
             // Both sides are evaluated, so jumping over one is open only where that makes no
             // difference.
             Expr::Binary(op @ (BinOp::And | BinOp::Or), a, b)
-                if cannot_fail(a) || cannot_fail(b) =>
+                if a.cannot_fail() || b.cannot_fail() =>
             {
-                let (first, second) = if cannot_fail(b) { (a, b) } else { (b, a) };
+                let (first, second) = if b.cannot_fail() { (a, b) } else { (b, a) };
                 let decides = *op == BinOp::Or;
                 if want == decides {
                     c.jump_when(first, want, to);
