@@ -16,7 +16,7 @@ const LITTLE: usize = 1 << 15;
 /// Jobs that take so many nanoseconds in all are worth a second thread.
 const ASLEEP: f64 = 100_000.0;
 /// The same where that thread is awake.
-const AWAKE: f64 = 20_000.0;
+const AWAKE: f64 = 40_000.0;
 
 /// Does something that may use rayon, on at most so many threads. `work` is about how many elements
 /// there are to handle.

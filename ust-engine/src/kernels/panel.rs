@@ -44,7 +44,7 @@ impl<T: Real> Columns<'_, T> {
         // SAFETY: as the caller says.
         unsafe {
             let from = self.of.values.as_ptr().add(row * self.of.width + self.first);
-            from_fn(|k| get::<V, CUT>(from.add(k * V::N), self.cut))
+            from_fn(|k| V::get::<CUT>(from.add(k * V::N), self.cut))
         }
     }
 
@@ -54,14 +54,6 @@ impl<T: Real> Columns<'_, T> {
         let at = row.wrapping_mul(self.of.width).wrapping_add(self.first);
         ask_lines(self.of.values.as_ptr().wrapping_add(at), W * size_of::<V>());
     }
-}
-
-/// # Safety
-/// As of [`Vector`], for the first `cut` numbers where they are cut.
-#[inline(always)]
-unsafe fn get<V: Vector, const CUT: bool>(from: *const V::Lane, cut: usize) -> V {
-    // SAFETY: as the caller says.
-    unsafe { if CUT { V::first(from, cut) } else { V::load(from) } }
 }
 
 /// Rows that multiply a dense matrix.
@@ -177,17 +169,11 @@ unsafe fn panel<
     unsafe {
         let place = |r: usize, k: usize| c.add(r * b.of.width + k * V::N);
         let mut sums: [[V; W]; R] =
-            from_fn(|r| from_fn(|k| get::<V, CUT>(place(r, k).cast_const(), b.cut)));
+            from_fn(|r| from_fn(|k| V::get::<CUT>(place(r, k).cast_const(), b.cut)));
         rows.add::<V, R, W, CUT>(row, b, &mut sums);
         for (r, sums) in sums.iter().enumerate() {
             for (k, sum) in sums.iter().enumerate() {
-                if CUT {
-                    let mut lanes = [V::Lane::ZERO; 16];
-                    sum.store(lanes.as_mut_ptr());
-                    place(r, k).copy_from_nonoverlapping(lanes.as_ptr(), b.cut);
-                } else {
-                    sum.store(place(r, k));
-                }
+                sum.put::<CUT>(place(r, k), b.cut);
             }
         }
     }

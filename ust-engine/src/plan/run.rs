@@ -60,6 +60,9 @@ pub(crate) struct Compiled {
 /// each thread needs memory, and what it collects is moved.
 const PARALLEL_ROWS: f64 = 500_000.0;
 
+/// Nanoseconds, as loops are estimated, to clear an element of a copy of the result, and to combine it.
+const COPY: f64 = 2.25;
+
 /// Parts that a thread's share is cut into where a run may be cancelled.
 const PARTS_BETWEEN_CANCELS: usize = 32;
 
@@ -156,7 +159,7 @@ impl Compiled {
             SinkKind::Full => self.in_full(tensors, sizes, how)?,
             SinkKind::Shared { at } => self.in_shared(tensors, at, sizes, how)?,
             _ => {
-                let groups = self.groups(tensors, &sizes.extents, how)?;
+                let groups = self.groups(tensors, sizes, how)?;
                 let several = groups.as_ref().is_some_and(|groups| groups.len() > 1);
                 let rows = || self.rows(tensors, sizes, groups.as_deref(), how);
                 // The pool is entered once, not for the loops and again for what they collect.
@@ -180,7 +183,7 @@ impl Compiled {
         how: Run<'_>,
         out: &mut [T],
     ) -> Result<(), Error> {
-        let groups = self.groups(tensors, &sizes.extents, how)?;
+        let groups = self.groups(tensors, sizes, how)?;
         self.prepare(out);
         self.fill(tensors, sizes, groups.as_deref(), how, out)
     }
@@ -195,7 +198,7 @@ impl Compiled {
     fn groups(
         &self,
         tensors: &[&Tensor],
-        extents: &[usize],
+        sizes: &Sizes,
         how: Run<'_>,
     ) -> Result<Option<Groups>, Error> {
         let Some(splitter) = &self.splitter else { return Ok(None) };
@@ -205,8 +208,11 @@ impl Compiled {
             return Ok(None);
         }
         let collects = !self.planned.sink.kind.is_in_place();
-        let cost = self.planned.cost;
-        let is_worth = || if collects { cost >= PARALLEL_ROWS } else { pays(cost) };
+        let time = self.chosen.time;
+        let is_worth = || match collects {
+            true => time >= PARALLEL_ROWS,
+            false => pays(time - self.copying(sizes, how.threads)),
+        };
         let threads = match how.threads > 1 && self.chosen.executable.splits() && is_worth() {
             true => how.threads,
             false => 1,
@@ -219,8 +225,23 @@ impl Compiled {
         if threads * each == 1 {
             return Ok(None);
         }
-        let parts = splitter.parts(tensors, extents, threads * each)?;
+        let parts = splitter.parts(tensors, &sizes.extents, threads * each)?;
         Ok(Some(parts.chunks(each).map(Parts::from_slice).collect()))
+    }
+
+    /// Whether parts of the outermost loop may run at the same time in the same memory, in place.
+    fn keeps_apart(&self) -> bool {
+        self.apart || self.reduce.is_none() || self.chosen.executable.keeps_apart()
+    }
+
+    /// What it takes so many threads to make copies of a result that is stored in full, and to combine them, where
+    /// they need such: nanoseconds, as loops are estimated.
+    fn copying(&self, sizes: &Sizes, threads: usize) -> f64 {
+        if self.keeps_apart() || self.planned.sink.kind != SinkKind::Full {
+            return 0.0;
+        }
+        let length: f64 = sizes.bound.levels().iter().map(|level| level.size as f64).product();
+        length * threads as f64 * COPY
     }
 
     /// Whether one row is open around every loop.
@@ -286,7 +307,7 @@ impl Compiled {
         sizes: &Sizes,
         how: Run<'_>,
     ) -> Result<Tensor, Error> {
-        let groups = self.groups(tensors, &sizes.extents, how)?;
+        let groups = self.groups(tensors, sizes, how)?;
         let (rest, bound) = (self.planned.rest, &sizes.bound);
         let mut each = bound.levels().iter().map(|level| level.size);
         let length = each.try_fold(1_u64, u64::checked_mul);
@@ -311,7 +332,7 @@ impl Compiled {
         sizes: &Sizes,
         how: Run<'_>,
     ) -> Result<Tensor, Error> {
-        let groups = self.groups(tensors, &sizes.extents, how)?;
+        let groups = self.groups(tensors, sizes, how)?;
         let length = tensors[at].nse();
         let values = self.in_place(tensors, length, sizes, groups.as_deref(), how)?;
         tensors[at].with_clean_values(values)
@@ -371,7 +392,7 @@ impl Compiled {
         };
         let params = |part: (i64, i64), region| self.params(tensors, sizes, part, region);
         let executable = &self.chosen.executable;
-        if self.apart || self.reduce.is_none() || executable.keeps_apart() {
+        if self.keeps_apart() {
             let each = |(region, parts): (usize, &Parts)| {
                 parts.iter().map(|&part| params(part, region)).collect()
             };

@@ -11,6 +11,8 @@ pub(crate) struct Chosen {
     /// The name of the provider.
     pub(crate) name: &'static str,
     pub(crate) executable: Box<dyn Executable>,
+    /// How long it says that it takes on one thread, in nanoseconds.
+    pub(crate) time: f64,
     /// What each provider that was asked said, and what became of it.
     asked: Vec<(&'static str, String)>,
 }
@@ -45,15 +47,15 @@ fn named(plans: &[Plan<'_>], name: &str) -> Result<(usize, Chosen), Error> {
     let provider = all().into_iter().find(|one| one.name() == name);
     let provider = provider.ok_or_else(|| unknown(name))?;
     let (which, offer) = offer(provider, plans);
-    let said = match offer {
+    let (time, said) = match offer {
         Offer::Refused(reason) => {
             return Err(Error::Refused { backend: provider.name(), reason });
         }
-        Offer::OnRequest(_) => "asked for".to_owned(),
-        Offer::Time(time) => format!("{}; asked for", about(time)),
+        Offer::OnRequest(_) => (plans[which].estimate, "asked for".to_owned()),
+        Offer::Time(time) => (time, format!("{}; asked for", about(time))),
     };
     let (name, executable) = (provider.name(), provider.compile(&plans[which])?);
-    Ok((which, Chosen { name, executable, asked: vec![(name, said)] }))
+    Ok((which, Chosen { name, executable, time, asked: vec![(name, said)] }))
 }
 
 fn quickest(plans: &[Plan<'_>]) -> Result<(usize, Chosen), Error> {
@@ -74,19 +76,19 @@ fn quickest(plans: &[Plan<'_>]) -> Result<(usize, Chosen), Error> {
     let mut failed = None;
     let mut said: Vec<(&'static str, String)> = Vec::new();
     for (time, which, provider) in offers {
-        let time = match which {
+        let told = match which {
             0 => about(time),
             _ => format!("{} without conversions", about(time)),
         };
         said.push(match &made {
-            Some(_) => (provider.name(), time),
+            Some(_) => (provider.name(), told),
             None => match provider.compile(&plans[which]) {
                 Ok(executable) => {
-                    made = Some((which, provider.name(), executable));
-                    (provider.name(), format!("{time}, the least of all"))
+                    made = Some((which, provider.name(), time, executable));
+                    (provider.name(), format!("{told}, the least of all"))
                 }
                 Err(error) => {
-                    let said = format!("{time}, and failed: {error}");
+                    let said = format!("{told}, and failed: {error}");
                     failed = Some(error);
                     (provider.name(), said)
                 }
@@ -95,8 +97,8 @@ fn quickest(plans: &[Plan<'_>]) -> Result<(usize, Chosen), Error> {
     }
     said.append(&mut asked);
     match (made, failed) {
-        (Some((which, name, executable)), _) => {
-            Ok((which, Chosen { name, executable, asked: said }))
+        (Some((which, name, time, executable)), _) => {
+            Ok((which, Chosen { name, executable, time, asked: said }))
         }
         (None, Some(error)) => Err(error),
         (None, None) => {

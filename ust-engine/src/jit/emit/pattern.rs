@@ -11,6 +11,8 @@ use super::{Emitter, Operand, lane};
 
 /// Rounds from which a call is worth it.
 const LONG: i64 = 8;
+/// Columns, at least, of what is multiplied.
+const COLUMNS: i64 = 2;
 
 impl Emitter<'_, '_> {
     /// A loop from `lo` up to `hi`: a call where a kernel exists for it and it is long enough.
@@ -46,7 +48,8 @@ impl Emitter<'_, '_> {
             let (first, last) = (self.int(left), self.int(right));
             let width = self.b.ins().isub(last, first);
             columns = Some((first, width));
-            self.compare_int(IntCC::SignedGreaterThanOrEqual, width, LONG)
+            let least = if let Pattern::Sampled { .. } = &pattern { LONG } else { COLUMNS };
+            self.compare_int(IntCC::SignedGreaterThanOrEqual, width, least)
         } else {
             // Each of these rounds is a loop.
             let least = if let Pattern::Combined { .. } = &pattern { 2 } else { LONG };

@@ -7,6 +7,153 @@ const AHEAD: usize = 4;
 /// Lines of operands that are asked for ahead of their use, where rows are short.
 const LINES: usize = 64;
 
+/// A row, or several, of which some vectors can be formed in registers.
+trait Tiles<V: Vector>: Copy {
+    /// Forms `W` vectors from number `j` on; of the last of them the first `cut` numbers, where it is
+    /// `CUT`.
+    ///
+    /// # Safety
+    /// There are so many numbers.
+    unsafe fn tile<const W: usize, const CUT: bool>(self, j: usize, cut: usize);
+}
+
+/// Forms `width` numbers, as many vectors at once as registers hold: one alone waits for itself.
+///
+/// # Safety
+/// There are so many.
+#[inline(always)]
+unsafe fn each<V: Vector>(tiles: impl Tiles<V>, width: usize) {
+    let mut j = 0;
+    // SAFETY: as the caller says.
+    unsafe {
+        while j + 8 * V::N <= width {
+            tiles.tile::<8, false>(j, 0);
+            j += 8 * V::N;
+        }
+        match (width - j).div_ceil(V::N) {
+            5 => {
+                tiles.tile::<3, false>(j, 0);
+                j += 3 * V::N;
+            }
+            6.. => {
+                tiles.tile::<4, false>(j, 0);
+                j += 4 * V::N;
+            }
+            _ => {}
+        }
+        let (whole, cut) = ((width - j) / V::N, (width - j) % V::N);
+        match (whole, cut) {
+            (0, 0) => {}
+            (1, 0) => tiles.tile::<1, false>(j, 0),
+            (2, 0) => tiles.tile::<2, false>(j, 0),
+            (3, 0) => tiles.tile::<3, false>(j, 0),
+            (_, 0) => tiles.tile::<4, false>(j, 0),
+            (0, _) => tiles.tile::<1, true>(j, cut),
+            (1, _) => tiles.tile::<2, true>(j, cut),
+            (2, _) => tiles.tile::<3, true>(j, cut),
+            _ => tiles.tile::<4, true>(j, cut),
+        }
+    }
+}
+
+/// `W` vectors from there on; of the last the first `cut` numbers, where it is `CUT`.
+///
+/// # Safety
+/// They are valid for reads.
+#[inline(always)]
+unsafe fn get<V: Vector, const W: usize, const CUT: bool>(
+    from: *const V::Lane,
+    cut: usize,
+) -> [V; W] {
+    // SAFETY: as the caller says.
+    unsafe {
+        let mut all = [V::splat(V::Lane::ZERO); W];
+        for (k, vector) in all.iter_mut().enumerate() {
+            let from = from.add(k * V::N);
+            *vector = if k + 1 == W { V::get::<CUT>(from, cut) } else { V::load(from) };
+        }
+        all
+    }
+}
+
+/// Stores as much.
+///
+/// # Safety
+/// That is valid for writes.
+#[inline(always)]
+unsafe fn put<V: Vector, const W: usize, const CUT: bool>(
+    of: &[V; W],
+    to: *mut V::Lane,
+    cut: usize,
+) {
+    for (k, &vector) in of.iter().enumerate() {
+        // SAFETY: as the caller says.
+        unsafe {
+            let to = to.add(k * V::N);
+            if k + 1 == W { vector.put::<CUT>(to, cut) } else { vector.store(to) }
+        }
+    }
+}
+
+/// Entries of a row, and the rows of a dense matrix that they multiply.
+struct Entries<V: Vector, I> {
+    a: *const V::Lane,
+    crd: *const I,
+    b: *const V::Lane,
+    count: usize,
+    stride: isize,
+}
+
+impl<V: Vector, I> Clone for Entries<V, I> {
+    fn clone(&self) -> Self {
+        *self
+    }
+}
+
+impl<V: Vector, I> Copy for Entries<V, I> {}
+
+impl<V: Vector, I: Index> Entries<V, I> {
+    /// The same, of what is from number `j` of the rows on.
+    #[inline(always)]
+    fn from(self, j: usize) -> Self {
+        Self { b: self.b.wrapping_add(j), ..self }
+    }
+
+    /// Where the row that entry `p` multiplies begins.
+    ///
+    /// # Safety
+    /// The coordinate is valid for a read.
+    #[inline(always)]
+    unsafe fn row(&self, p: usize) -> *const V::Lane {
+        // SAFETY: as the caller says.
+        let crd = unsafe { *self.crd.add(p) };
+        self.b.wrapping_offset(crd.get().wrapping_mul(self.stride))
+    }
+
+    /// Adds the product of an entry.
+    ///
+    /// # Safety
+    /// There is the entry, and there are these numbers of its row.
+    #[inline(always)]
+    unsafe fn add<const W: usize, const FUSED: bool, const CUT: bool>(
+        &self,
+        p: usize,
+        cut: usize,
+        sums: &mut [V; W],
+    ) {
+        // SAFETY: as the caller says.
+        unsafe {
+            let row = self.row(p);
+            let factor = V::splat(*self.a.add(p));
+            for (k, sum) in sums.iter_mut().enumerate() {
+                let b = row.add(k * V::N);
+                let b = if k + 1 == W { V::get::<CUT>(b, cut) } else { V::load(b) };
+                *sum = sum.plus::<FUSED>(factor, b);
+            }
+        }
+    }
+}
+
 /// As [`row`], and `m` valid for `width` reads.
 #[inline(always)]
 #[allow(clippy::too_many_arguments)]
@@ -20,53 +167,43 @@ pub(super) unsafe fn times_row<V: Vector, I: Index>(
     stride: isize,
     m: *const V::Lane,
 ) {
-    // SAFETY: every column is below `width`, every place below `count`.
-    unsafe {
-        let mut j = 0;
-        while j + 8 * V::N <= width {
-            times_tile::<V, I, 8>(c.add(j), a, crd, b.add(j), count, stride, m.add(j));
-            j += 8 * V::N;
-        }
-        while j + V::N <= width {
-            times_tile::<V, I, 1>(c.add(j), a, crd, b.add(j), count, stride, m.add(j));
-            j += V::N;
-        }
-        while j < width {
-            let mut sum = V::Lane::ZERO;
-            for p in 0..count {
-                let from = (*crd.add(p)).get().wrapping_mul(stride);
-                sum = sum + *a.add(p) * *b.add(j).offset(from);
-            }
-            *c.add(j) = *c.add(j) + *m.add(j) * sum;
-            j += 1;
-        }
+    let entries = Entries { a, crd, b, count, stride };
+    // SAFETY: as said above.
+    unsafe { each::<V>(Weighted { entries, c, m }, width) }
+}
+
+/// A row to which the products of entries are added, times another row.
+struct Weighted<V: Vector, I> {
+    entries: Entries<V, I>,
+    c: *mut V::Lane,
+    m: *const V::Lane,
+}
+
+impl<V: Vector, I> Clone for Weighted<V, I> {
+    fn clone(&self) -> Self {
+        *self
     }
 }
 
-/// `W` vectors of a row, kept in registers.
-#[inline(always)]
-unsafe fn times_tile<V: Vector, I: Index, const W: usize>(
-    c: *mut V::Lane,
-    a: *const V::Lane,
-    crd: *const I,
-    b: *const V::Lane,
-    count: usize,
-    stride: isize,
-    m: *const V::Lane,
-) {
-    // SAFETY: as said of `times_row`.
-    unsafe {
-        let mut sums = [V::splat(V::Lane::ZERO); W];
-        for p in 0..count {
-            let from = b.offset((*crd.add(p)).get().wrapping_mul(stride));
-            let factor = V::splat(*a.add(p));
-            for (k, sum) in sums.iter_mut().enumerate() {
-                *sum = sum.plus::<true>(factor, V::load(from.add(k * V::N)));
+impl<V: Vector, I> Copy for Weighted<V, I> {}
+
+impl<V: Vector, I: Index> Tiles<V> for Weighted<V, I> {
+    #[inline(always)]
+    unsafe fn tile<const W: usize, const CUT: bool>(self, j: usize, cut: usize) {
+        // SAFETY: as said of `times_row`.
+        unsafe {
+            let mut sums = [V::splat(V::Lane::ZERO); W];
+            let entries = self.entries.from(j);
+            for p in 0..entries.count {
+                entries.add::<W, true, CUT>(p, cut, &mut sums);
             }
-        }
-        for (k, sum) in sums.iter().enumerate() {
-            let (c, m) = (c.add(k * V::N), V::load(m.add(k * V::N)));
-            V::load(c).plus::<true>(m, *sum).store(c);
+            let c = self.c.add(j);
+            let mut all = get::<V, W, CUT>(c, cut);
+            let m = get::<V, W, CUT>(self.m.add(j), cut);
+            for ((all, m), sum) in all.iter_mut().zip(m).zip(sums) {
+                *all = all.plus::<true>(m, sum);
+            }
+            put::<V, W, CUT>(&all, c, cut);
         }
     }
 }
@@ -175,19 +312,7 @@ pub(super) unsafe fn added<V: Vector, I: Index, const FUSED: bool>(
     unsafe {
         if crd.is_null() {
             let to = Places { rows, pitch, count, ask: far(total) };
-            let mut j = 0;
-            while j + 4 * V::N <= width {
-                add_tile::<V, I, 4, FUSED>(c.add(j), to, a, b.add(j));
-                j += 4 * V::N;
-            }
-            while j + V::N <= width {
-                add_tile::<V, I, 1, FUSED>(c.add(j), to, a, b.add(j));
-                j += V::N;
-            }
-            for (j, p) in (j..width).flat_map(|j| (0..count).map(move |p| (j, p))) {
-                let c = c.add(j).offset(to.place(p));
-                *c = *c + *a.add(p) * *b.add(j);
-            }
+            each::<V>(Multiples::<V, I, FUSED> { c, to, a, b }, width);
             return;
         }
         let mut p = 0;
@@ -222,31 +347,44 @@ impl<I: Index> Places<I> {
     }
 }
 
-/// Adds multiples of `W` vectors, which stay in registers, to some rows.
-///
-/// # Safety
-/// As of [`added`].
-#[inline(always)]
-unsafe fn add_tile<V: Vector, I: Index, const W: usize, const FUSED: bool>(
+/// Multiples of a row, which stays in registers, that are added to some rows.
+struct Multiples<V: Vector, I, const FUSED: bool> {
     c: *mut V::Lane,
     to: Places<I>,
     a: *const V::Lane,
     b: *const V::Lane,
-) {
-    let line = (64 / size_of::<V>()).max(1);
-    // SAFETY: as the caller says; what is asked for need not be valid.
-    unsafe {
-        let b: [V; W] = std::array::from_fn(|k| V::load(b.add(k * V::N)));
-        for p in 0..to.count {
-            if to.ask && p + AHEAD < to.count {
-                let next = c.wrapping_offset(to.place(p + AHEAD));
-                (0..W).step_by(line).for_each(|k| prefetch(next.wrapping_add(k * V::N)));
-            }
-            let c = c.offset(to.place(p));
-            let factor = V::splat(*a.add(p));
-            for (k, &b) in b.iter().enumerate() {
-                let c = c.add(k * V::N);
-                V::load(c).plus::<FUSED>(factor, b).store(c);
+}
+
+impl<V: Vector, I: Copy, const FUSED: bool> Clone for Multiples<V, I, FUSED> {
+    fn clone(&self) -> Self {
+        *self
+    }
+}
+
+impl<V: Vector, I: Copy, const FUSED: bool> Copy for Multiples<V, I, FUSED> {}
+
+impl<V: Vector, I: Index, const FUSED: bool> Tiles<V> for Multiples<V, I, FUSED> {
+    #[inline(always)]
+    unsafe fn tile<const W: usize, const CUT: bool>(self, j: usize, cut: usize) {
+        let Self { to, a, .. } = self;
+        let line = (64 / size_of::<V>()).max(1);
+        // SAFETY: as said of `added`; what is asked for need not be valid.
+        unsafe {
+            let (c, b) = (self.c.add(j), get::<V, W, CUT>(self.b.add(j), cut));
+            for p in 0..to.count {
+                if to.ask && p + AHEAD < to.count {
+                    let next = c.wrapping_offset(to.place(p + AHEAD));
+                    for k in (0..W).step_by(line) {
+                        prefetch(next.wrapping_add(k * V::N));
+                    }
+                }
+                let c = c.offset(to.place(p));
+                let factor = V::splat(*a.add(p));
+                let mut sums = get::<V, W, CUT>(c, cut);
+                for (sum, b) in sums.iter_mut().zip(b) {
+                    *sum = sum.plus::<FUSED>(factor, b);
+                }
+                put::<V, W, CUT>(&sums, c, cut);
             }
         }
     }
@@ -267,73 +405,60 @@ unsafe fn part<V: Vector, I: Index, const FUSED: bool>(
     stride: isize,
     manner: Manner,
 ) {
-    // SAFETY: every column is below `width`, every place below `count`.
-    unsafe {
-        let mut j = 0;
-        while j + 8 * V::N <= width {
-            tile::<V, I, 8, FUSED>(c.add(j), a, crd, b.add(j), count, room, stride, manner);
-            j += 8 * V::N;
-        }
-        if j + 4 * V::N <= width {
-            tile::<V, I, 4, FUSED>(c.add(j), a, crd, b.add(j), count, room, stride, manner);
-            j += 4 * V::N;
-        }
-        while j + V::N <= width {
-            tile::<V, I, 1, FUSED>(c.add(j), a, crd, b.add(j), count, room, stride, manner);
-            j += V::N;
-        }
-        while j < width {
-            let mut sum = if manner.clear { V::Lane::ZERO } else { *c.add(j) };
-            for p in 0..count {
-                let from = (*crd.add(p)).get().wrapping_mul(stride);
-                sum = sum + *a.add(p) * *b.add(j).offset(from);
-            }
-            *c.add(j) = sum;
-            j += 1;
-        }
+    let entries = Entries { a, crd, b, count, stride };
+    // SAFETY: as said above.
+    unsafe { each::<V>(Summed::<V, I, FUSED> { entries, c, room, manner }, width) }
+}
+
+/// A row to which the products of entries are added.
+struct Summed<V: Vector, I, const FUSED: bool> {
+    entries: Entries<V, I>,
+    c: *mut V::Lane,
+    room: usize,
+    manner: Manner,
+}
+
+impl<V: Vector, I, const FUSED: bool> Clone for Summed<V, I, FUSED> {
+    fn clone(&self) -> Self {
+        *self
     }
 }
 
-/// `W` vectors of a row, kept in registers.
-#[inline(always)]
-#[allow(clippy::too_many_arguments)]
-unsafe fn tile<V: Vector, I: Index, const W: usize, const FUSED: bool>(
-    c: *mut V::Lane,
-    a: *const V::Lane,
-    crd: *const I,
-    b: *const V::Lane,
-    count: usize,
-    room: usize,
-    stride: isize,
-    manner: Manner,
-) {
-    // Vectors of a line, and entries ahead of their use.
-    let line = (64 / size_of::<V>()).max(1);
-    let ahead = if room == count { AHEAD } else { (LINES * line / W).clamp(AHEAD, 4 * AHEAD) };
-    // SAFETY: as said of `part`; what is asked for ahead of its use need not be valid.
-    unsafe {
-        let mut sums = [V::splat(V::Lane::ZERO); W];
-        if !manner.clear {
-            for (k, sum) in sums.iter_mut().enumerate() {
-                *sum = V::load(c.add(k * V::N));
-            }
-        }
-        for p in 0..count {
-            if manner.ask && p + ahead < room {
-                let far = (*crd.add(p + ahead)).get().wrapping_mul(stride);
-                for k in (0..W).step_by(line) {
-                    prefetch(b.wrapping_offset(far).wrapping_add(k * V::N));
+impl<V: Vector, I, const FUSED: bool> Copy for Summed<V, I, FUSED> {}
+
+impl<V: Vector, I: Index, const FUSED: bool> Tiles<V> for Summed<V, I, FUSED> {
+    #[inline(always)]
+    unsafe fn tile<const W: usize, const CUT: bool>(self, j: usize, cut: usize) {
+        let Self { room, manner, .. } = self;
+        let entries = self.entries.from(j);
+        // Vectors of a line, and entries ahead of their use.
+        let line = (64 / size_of::<V>()).max(1);
+        let ahead = match room == entries.count {
+            true => AHEAD,
+            false => (LINES * line / W).clamp(AHEAD, 4 * AHEAD),
+        };
+        // SAFETY: as said of `part`; what is asked for ahead of its use need not be valid.
+        unsafe {
+            let c = self.c.add(j);
+            let mut sums = match manner.clear {
+                true => [V::splat(V::Lane::ZERO); W],
+                false => get::<V, W, CUT>(c, cut),
+            };
+            for p in 0..entries.count {
+                if manner.ask && p + ahead < room {
+                    let far = entries.row(p + ahead);
+                    for k in (0..W).step_by(line) {
+                        prefetch(far.wrapping_add(k * V::N));
+                    }
                 }
+                entries.add::<W, FUSED, CUT>(p, cut, &mut sums);
             }
-            let from = b.offset((*crd.add(p)).get().wrapping_mul(stride));
-            let factor = V::splat(*a.add(p));
-            for (k, sum) in sums.iter_mut().enumerate() {
-                *sum = sum.plus::<FUSED>(factor, V::load(from.add(k * V::N)));
+            if !manner.stream || CUT {
+                return put::<V, W, CUT>(&sums, c, cut);
             }
-        }
-        for (k, sum) in sums.iter().enumerate() {
-            let to = c.add(k * V::N);
-            if manner.stream { sum.stream(to) } else { sum.store(to) }
+            for (k, sum) in sums.iter().enumerate() {
+                sum.stream(c.add(k * V::N));
+            }
         }
     }
 }

@@ -52,6 +52,20 @@ pub(crate) trait Vector: Copy {
     /// The first `n` numbers from `from` on, of which only so many are read, and zeros. `n` is at
     /// most `N`.
     unsafe fn first(from: *const Self::Lane, n: usize) -> Self;
+    /// Stores as many, and nothing behind them.
+    unsafe fn store_first(self, to: *mut Self::Lane, n: usize);
+    /// A whole vector; where it is `CUT`, the first `n` numbers of it.
+    #[inline(always)]
+    unsafe fn get<const CUT: bool>(from: *const Self::Lane, n: usize) -> Self {
+        // SAFETY: as the trait says.
+        unsafe { if CUT { Self::first(from, n) } else { Self::load(from) } }
+    }
+    /// Stores as much.
+    #[inline(always)]
+    unsafe fn put<const CUT: bool>(self, to: *mut Self::Lane, n: usize) {
+        // SAFETY: as the trait says.
+        unsafe { if CUT { self.store_first(to, n) } else { self.store(to) } }
+    }
     /// Of numbers below `N`, as many.
     unsafe fn places(of: [u8; 16]) -> Self::Places;
     unsafe fn pick(self, places: Self::Places) -> Self;
@@ -246,6 +260,13 @@ macro_rules! array {
             unsafe fn first(from: *const $ty, n: usize) -> Self {
                 // SAFETY: as the trait says.
                 std::array::from_fn(|at| if at < n { unsafe { *from.add(at) } } else { 0.0 })
+            }
+            #[inline(always)]
+            unsafe fn store_first(self, to: *mut $ty, n: usize) {
+                for (at, number) in self.into_iter().enumerate().take(n) {
+                    // SAFETY: as the trait says.
+                    unsafe { *to.add(at) = number };
+                }
             }
             #[inline(always)]
             unsafe fn places(of: [u8; 16]) -> [u8; $n] {

@@ -218,7 +218,7 @@ unsafe fn stream_512(vector: __m512, to: *mut f32) {
 }
 
 macro_rules! vector {
-    ($vector:ty, $four:ty, $ty:ty, $n:literal, $splat:ident, $load:ident, $store:ident, [$single:ident, $part:ident], $fused:ident, $mul:ident, $add:ident, [$cast:ident, $ones:ident, $twos:ident, $fours:ident, $eights:expr], $pairs:expr, $halves:expr, [$places:ty, $place:expr, $pick:expr, $first:expr]) => {
+    ($vector:ty, $four:ty, $ty:ty, $n:literal, $splat:ident, $load:ident, $store:ident, [$single:ident, $part:ident], $fused:ident, $mul:ident, $add:ident, [$cast:ident, $ones:ident, $twos:ident, $fours:ident, $eights:expr], $pairs:expr, $halves:expr, [$places:ty, $place:expr, $pick:expr, $mask:expr, $first:expr, $store_first:expr]) => {
         // SAFETY in all methods: as the trait says.
         impl Vector for $vector {
             type Lane = $ty;
@@ -268,7 +268,11 @@ macro_rules! vector {
             }
             #[inline(always)]
             unsafe fn first(from: *const $ty, n: usize) -> Self {
-                unsafe { $first(from, n) }
+                unsafe { $first(from, $mask(n)) }
+            }
+            #[inline(always)]
+            unsafe fn store_first(self, to: *mut $ty, n: usize) {
+                unsafe { $store_first(to, $mask(n), self) }
             }
             #[inline(always)]
             unsafe fn places(of: [u8; 16]) -> $places {
@@ -327,10 +331,9 @@ vector!(
             _mm256_add_epi64(both, _mm256_set1_epi64x(1 << 32))
         },
         |a, places| _mm256_castps_pd(_mm256_permutevar8x32_ps(_mm256_castpd_ps(a), places)),
-        |from, n: usize| {
-            let mask = _mm256_loadu_si256(FIRST.as_ptr().add(4 - n).cast());
-            _mm256_maskload_pd(from, mask)
-        }
+        |n: usize| _mm256_loadu_si256(FIRST.as_ptr().add(4 - n).cast()),
+        |from, mask| _mm256_maskload_pd(from, mask),
+        |to, mask, vector| _mm256_maskstore_pd(to, mask, vector)
     ]
 );
 vector!(
@@ -361,10 +364,9 @@ vector!(
         __m256i,
         |of| _mm256_cvtepu8_epi32(of),
         |a, places| _mm256_permutevar8x32_ps(a, places),
-        |from, n: usize| {
-            let mask = _mm256_loadu_si256(FIRST_OF_SINGLE.as_ptr().add(8 - n).cast());
-            _mm256_maskload_ps(from, mask)
-        }
+        |n: usize| _mm256_loadu_si256(FIRST_OF_SINGLE.as_ptr().add(8 - n).cast()),
+        |from, mask| _mm256_maskload_ps(from, mask),
+        |to, mask, vector| _mm256_maskstore_ps(to, mask, vector)
     ]
 );
 vector!(
@@ -396,7 +398,9 @@ vector!(
         __m512i,
         |of| _mm512_cvtepu8_epi64(of),
         |a, places| _mm512_permutexvar_pd(places, a),
-        |from, n: usize| _mm512_maskz_loadu_pd(((1_u32 << n) - 1) as u8, from)
+        |n: usize| ((1_u32 << n) - 1) as u8,
+        |from, mask| _mm512_maskz_loadu_pd(mask, from),
+        |to, mask, vector| _mm512_mask_storeu_pd(to, mask, vector)
     ]
 );
 vector!(
@@ -428,6 +432,8 @@ vector!(
         __m512i,
         |of| _mm512_cvtepu8_epi32(of),
         |a, places| _mm512_permutexvar_ps(places, a),
-        |from, n: usize| _mm512_maskz_loadu_ps(((1_u32 << n) - 1) as u16, from)
+        |n: usize| ((1_u32 << n) - 1) as u16,
+        |from, mask| _mm512_maskz_loadu_ps(mask, from),
+        |to, mask, vector| _mm512_mask_storeu_ps(to, mask, vector)
     ]
 );

@@ -263,11 +263,11 @@ impl Search<'_, '_> {
             };
             (2.5 * walked, survivors)
         };
-        let weight = match fanouts.is_empty() {
-            true if self.streams(expr) => 0.25,
-            _ => 1.0,
+        let [weight, begin] = match fanouts.is_empty() {
+            true if self.streams(expr) => [0.25, 1.0],
+            _ => [1.0, 3.0],
         };
-        state.cost += state.count * (iterations * weight + 3.0);
+        state.cost += state.count * (iterations * weight + begin);
         state.count *= survivors.max(1e-9);
         state.keys.push(key.clone());
         let before = state.known.clone();
