@@ -64,7 +64,10 @@ impl Kernel for Times {
     }
 
     fn share(&self) -> f64 {
-        0.4
+        match self.right {
+            Right::Vector => 0.4,
+            Right::Matrix(_) => 0.2,
+        }
     }
 
     fn splits_rows(&self) -> bool {

@@ -57,7 +57,7 @@ impl Kernel for Times {
     }
 
     fn share(&self) -> f64 {
-        0.05
+        0.2
     }
 
     fn splits_rows(&self) -> bool {

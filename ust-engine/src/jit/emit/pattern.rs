@@ -48,8 +48,7 @@ impl Emitter<'_, '_> {
             let (first, last) = (self.int(left), self.int(right));
             let width = self.b.ins().isub(last, first);
             columns = Some((first, width));
-            let least = if let Pattern::Sampled { .. } = &pattern { LONG } else { COLUMNS };
-            self.compare_int(IntCC::SignedGreaterThanOrEqual, width, least)
+            self.compare_int(IntCC::SignedGreaterThanOrEqual, width, COLUMNS)
         } else {
             // Each of these rounds is a loop.
             let least = if let Pattern::Combined { .. } = &pattern { 2 } else { LONG };

@@ -62,27 +62,55 @@ unsafe fn sampled<V: Vector, I: Index>(
         return;
     }
     let sampling = Sampling { out, m, places, count, room, reach };
+    macro_rules! in_registers {
+        ($($w:literal),*) => {
+            match (width / V::N, width % V::N) {
+                $(($w, 0) => sampling.each::<V>(InRegisters::<V, $w, false>::new(a, V::N), a, b),)*
+                $((whole, cut) if whole + 1 == $w => {
+                    sampling.each::<V>(InRegisters::<V, $w, true>::new(a, cut), a, b)
+                })*
+                _ => sampling.each::<V>(width, a, b),
+            }
+        };
+    }
     // SAFETY: as said above; where rows are null, that of `a` is the first.
     unsafe {
-        match (width / V::N, width % V::N, places.rows.is_null()) {
-            (2, 0, true) => sampling.each::<V>(InRegisters::<V, 2>::new(a), a, b),
-            (4, 0, true) => sampling.each::<V>(InRegisters::<V, 4>::new(a), a, b),
-            (8, 0, true) => sampling.each::<V>(InRegisters::<V, 8>::new(a), a, b),
-            _ => sampling.each::<V>(width, a, b),
+        match places.rows.is_null() {
+            true => in_registers!(1, 2, 3, 4, 5, 6, 7, 8),
+            false => sampling.each::<V>(width, a, b),
         }
     }
 }
 
-/// A row of `a` that all entries want, of `W` vectors.
+/// A row of `a` that all entries want, of `W` vectors; of the last `cut` numbers, where it is `CUT`.
 #[derive(Clone, Copy)]
-struct InRegisters<V, const W: usize>([V; W]);
+struct InRegisters<V, const W: usize, const CUT: bool> {
+    row: [V; W],
+    cut: usize,
+}
 
-impl<V: Vector, const W: usize> InRegisters<V, W> {
-    /// SAFETY: `a` is valid for a read of `W` vectors.
+impl<V: Vector, const W: usize, const CUT: bool> InRegisters<V, W, CUT> {
+    /// SAFETY: `a` is valid for a read of so much.
     #[inline(always)]
-    unsafe fn new(a: *const V::Lane) -> Self {
-        // SAFETY: every index is below `W * N`.
-        Self(std::array::from_fn(|k| unsafe { V::load(a.add(k * V::N)) }))
+    unsafe fn new(a: *const V::Lane, cut: usize) -> Self {
+        // SAFETY: as said above.
+        unsafe {
+            let mut row = [V::splat(V::Lane::ZERO); W];
+            for (k, vector) in row.iter_mut().enumerate() {
+                *vector = Self::at(a, k, cut);
+            }
+            Self { row, cut }
+        }
+    }
+
+    /// SAFETY: `row` is valid for a read of vector `k`, or as much of it as there is.
+    #[inline(always)]
+    unsafe fn at(row: *const V::Lane, k: usize, cut: usize) -> V {
+        // SAFETY: as said above.
+        unsafe {
+            let from = row.add(k * V::N);
+            if k + 1 == W { V::get::<CUT>(from, cut) } else { V::load(from) }
+        }
     }
 }
 
@@ -97,21 +125,22 @@ trait Products<V: Vector>: Copy {
     unsafe fn of(self, rows: [*const V::Lane; 2]) -> V;
 }
 
-impl<V: Vector, const W: usize> Products<V> for InRegisters<V, W> {
+impl<V: Vector, const W: usize, const CUT: bool> Products<V> for InRegisters<V, W, CUT> {
     #[inline(always)]
     fn width(self) -> usize {
-        W * V::N
+        (W - 1) * V::N + self.cut
     }
 
     #[inline(always)]
     unsafe fn of(self, [_, b]: [*const V::Lane; 2]) -> V {
-        // SAFETY: every index is below `W * N`.
-        let at = |k: usize| unsafe { V::load(b.add(k * V::N)) };
-        let mut sum = unsafe { self.0[0].times(at(0)) };
-        for k in 1..W {
-            sum = unsafe { sum.plus::<true>(self.0[k], at(k)) };
+        // SAFETY: there are as many vectors.
+        unsafe {
+            let mut sum = self.row[0].times(Self::at(b, 0, self.cut));
+            for k in 1..W {
+                sum = sum.plus::<true>(self.row[k], Self::at(b, k, self.cut));
+            }
+            sum
         }
-        sum
     }
 }
 
