@@ -24,7 +24,7 @@ impl<T> Dense<'_, T> {
     }
 }
 
-/// Some of its columns: whole vectors, or less than one.
+/// Some of its columns: whole vectors, the last of which may be cut.
 #[derive(Clone, Copy)]
 pub(super) struct Columns<'a, T> {
     of: Dense<'a, T>,
@@ -44,7 +44,7 @@ impl<T: Real> Columns<'_, T> {
         // SAFETY: as the caller says.
         unsafe {
             let from = self.of.values.as_ptr().add(row * self.of.width + self.first);
-            from_fn(|k| V::get::<CUT>(from.add(k * V::N), self.cut))
+            vectors::<V, W, CUT>(from, self.cut)
         }
     }
 
@@ -56,12 +56,30 @@ impl<T: Real> Columns<'_, T> {
     }
 }
 
+/// Vectors from there on; of the last the first `cut` numbers, where it is `CUT`.
+///
+/// # Safety
+/// As of [`Vector`]; these are valid for reads.
+#[inline(always)]
+unsafe fn vectors<V: Vector, const W: usize, const CUT: bool>(
+    from: *const V::Lane,
+    cut: usize,
+) -> [V; W] {
+    from_fn(|k| {
+        // SAFETY: as the caller says.
+        unsafe {
+            let from = from.add(k * V::N);
+            if k + 1 == W { V::get::<CUT>(from, cut) } else { V::load(from) }
+        }
+    })
+}
+
 /// Rows that multiply a dense matrix.
 pub(super) trait Rows<T: Number>: Copy {
     /// Adds the products of `R` rows from `row` on with some columns of the dense matrix.
     ///
     /// # Safety
-    /// As of [`Vector`]; there are these rows, and `W` vectors of columns, or less than one where `CUT`.
+    /// As of [`Vector`]; there are these rows, and `W` vectors of columns, or less of the last where `CUT`.
     unsafe fn add<V: Vector<Lane = T>, const R: usize, const W: usize, const CUT: bool>(
         self,
         row: usize,
@@ -129,15 +147,20 @@ unsafe fn some<V: Vector<Lane: Number>, M: Rows<V::Lane>, const R: usize>(
     let mut first = 0;
     while first < b.width {
         let rest = b.width - first;
-        let columns = Columns { of: b, first, cut: rest.min(V::N) };
+        let cut = (rest - 1) % V::N + 1;
+        let columns = Columns { of: b, first, cut };
         let c = c[first..].as_mut_ptr();
         // SAFETY: as the caller says; there are so many columns.
         first += unsafe {
             if most >= 4 && rest >= 4 * V::N {
                 panel::<V, M, R, 4, false>(rows, row, &columns, c)
+            } else if most >= 4 && rest > 3 * V::N {
+                panel::<V, M, R, 4, true>(rows, row, &columns, c)
             } else if rest >= 2 * V::N {
                 panel::<V, M, R, 2, false>(rows, row, &columns, c)
-            } else if rest >= V::N {
+            } else if rest > V::N {
+                panel::<V, M, R, 2, true>(rows, row, &columns, c)
+            } else if rest == V::N {
                 panel::<V, M, R, 1, false>(rows, row, &columns, c)
             } else {
                 panel::<V, M, R, 1, true>(rows, row, &columns, c)
@@ -168,16 +191,16 @@ unsafe fn panel<
     // SAFETY: as the caller says.
     unsafe {
         let place = |r: usize, k: usize| c.add(r * b.of.width + k * V::N);
-        let mut sums: [[V; W]; R] =
-            from_fn(|r| from_fn(|k| V::get::<CUT>(place(r, k).cast_const(), b.cut)));
+        let mut sums: [[V; W]; R] = from_fn(|r| vectors::<V, W, CUT>(place(r, 0), b.cut));
         rows.add::<V, R, W, CUT>(row, b, &mut sums);
         for (r, sums) in sums.iter().enumerate() {
-            for (k, sum) in sums.iter().enumerate() {
-                sum.put::<CUT>(place(r, k), b.cut);
+            for (k, &sum) in sums.iter().enumerate() {
+                let place = place(r, k);
+                if k + 1 == W { sum.put::<CUT>(place, b.cut) } else { sum.store(place) }
             }
         }
     }
-    if CUT { b.cut } else { W * V::N }
+    if CUT { (W - 1) * V::N + b.cut } else { W * V::N }
 }
 
 /// Adds the products of a number of each of `R` rows, which are `stride` apart, with a row of a dense
