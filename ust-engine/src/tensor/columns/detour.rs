@@ -1,11 +1,14 @@
 //! Two steps that are shorter than one.
 
+use ust_level_api::Element;
+
 use super::pieces::{FEW, cut, stores_fill};
 use super::read::{in_order, is_transposed, remainder_below};
 use super::whole::{alike, reversed};
 use crate::error::Error;
 use crate::format::{Bound, Format};
 use crate::tensor::Tensor;
+use crate::with_values;
 
 /// A format to pass through on the way to another: where that is reached from it without a general
 /// sort, and it from the tensor's own, but not the one from the other. Diagonals become rows, and
@@ -28,7 +31,8 @@ pub(in crate::tensor) fn detour(tensor: &Tensor, bound: &Bound) -> Result<Option
     let is_direct = |from: &Format, to: &Bound| -> Result<bool, Error> {
         Ok(is_transposed(from, n, to) || is_plain(from, to)?)
     };
-    if is_plain(from, bound)? {
+    let thins = thins(tensor, to);
+    if !thins && is_plain(from, bound)? {
         return Ok(None);
     }
     let makes_blocks = to.tail() < to.level_count();
@@ -38,18 +42,23 @@ pub(in crate::tensor) fn detour(tensor: &Tensor, bound: &Bound) -> Result<Option
     let is_near = |from: &Format, to: &Bound| -> Result<bool, Error> {
         Ok(is_banded(from, to.format()) || is_plain(from, to)?)
     };
-    // The first of some formats from which and to which a step is such.
+    // The first of some formats to which and from which a step is such.
     type Is<'a> = &'a dyn Fn(&Format, &Bound) -> Result<bool, Error>;
-    let first = |ways: &mut dyn Iterator<Item = Format>, is: Is<'_>| -> Result<_, Error> {
+    let first = |ways: &mut dyn Iterator<Item = Format>, is: [Is<'_>; 2]| -> Result<_, Error> {
         for between in ways.filter(|between| between != from && between != to) {
             // Extents may be too large for it.
             let Ok(there) = between.bind(tensor.shape()) else { continue };
-            if is(from, &there)? && is(&between, bound)? {
+            if is[0](from, &there)? && is[1](&between, bound)? {
                 return Ok(Some(between));
             }
         }
         Ok(None)
     };
+    // Level types may be missing: then the way is the plain one.
+    let rows = ["CSR", "CSC"].into_iter().filter_map(|name| Format::resolve(name, Some(2)).ok());
+    if thins {
+        return first(&mut { rows }, [&is_plain, &is_direct]);
+    }
     let straight = is_direct(from, bound)?;
     if !is_banded(from, to) {
         let theirs = if straight { None } else { reversed(to) };
@@ -59,19 +68,39 @@ pub(in crate::tensor) fn detour(tensor: &Tensor, bound: &Bound) -> Result<Option
         let own = reversed(from).filter(|own| !straight || first_of(own) != first_of(to));
         // Steps that are short both come first: others may need a format between them.
         for is in [&is_plain as Is<'_>, &is_near] {
-            let found = first(&mut theirs.iter().chain(&own).cloned(), is)?;
+            let found = first(&mut theirs.iter().chain(&own).cloned(), [is; 2])?;
             if found.is_some() {
                 return Ok(found);
             }
         }
     }
-    if straight {
+    if straight && !tensor.has_padding() {
         return Ok(None);
     }
-    // Level types may be missing: then the way is the plain one.
-    let rows = ["CSR", "CSC"].into_iter().filter_map(|name| Format::resolve(name, Some(2)).ok());
-    first(&mut { rows }, &is_direct)
+    // There may be more padding than entries, which are found in the order in which they stand first.
+    let there: Is<'_> = if straight { &is_plain } else { &is_direct };
+    first(&mut { rows }, [there, &is_direct])
 }
+
+/// Whether a matrix that is stored in full goes into blocks or rows, in about its own order, and most of
+/// it is padding: its entries are found first.
+pub(super) fn thins(tensor: &Tensor, to: &Format) -> bool {
+    let from = tensor.format();
+    from.rank() == 2
+        && from.tail() == 0
+        && (1..to.level_count()).contains(&to.tail())
+        && is_banded(from, to)
+        && with_values!(&tensor.values, values => {
+            let Some(fill) = Element::from_scalar(tensor.fill) else { return false };
+            let apart = (values.len() / SAMPLES).max(1);
+            let is_fill = |value: &&_| Element::same(**value, fill);
+            let seen = values.iter().step_by(apart);
+            2 * seen.clone().filter(is_fill).count() > seen.count()
+        })
+}
+
+/// So many values, or up to twice as many, are looked at to see whether most are padding.
+const SAMPLES: usize = 256;
 
 /// Whether entries have to be sorted within bands of rows only: the first level is that of the other
 /// format, or one of both a quotient of the other.
