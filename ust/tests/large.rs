@@ -99,8 +99,11 @@ fn diagonals_and_blocks_become_rows_on_the_way() {
 #[test]
 fn matrices_are_transposed_and_compressed() {
     let blocked = "(i, j) -> (i / 4 : dense, j / 4 : compressed, i % 4 : dense, j % 4 : dense)";
-    let formats = ["CSR", "CSC", "COO", "DCSR", "DCSC", "Dense", "DIA-I", blocked];
+    let formats =
+        ["CSR", "CSC", "COO", "DCSR", "DCSC", "Dense", "DenseCol", "CROW", "DIA-I", blocked];
     all_pairs(&[500, 300], 40_000, &formats);
+    // More entries than padding.
+    all_pairs(&[120, 110], 11_000, &["CSR", "CSC", "Dense", "DenseCol", "CROW", blocked]);
     // About as many rows and columns as entries: not every thread can count each of them.
     all_pairs(&[25_000, 30_000], 40_000, &["CSR", "CSC", "COO", "DCSR", "DCSC"]);
 }
