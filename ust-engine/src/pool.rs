@@ -13,7 +13,7 @@ use crew::Crew;
 /// Work on fewer elements, about, stays on the thread that it is on: it is half done before a thread of
 /// the pool has woken up.
 const LITTLE: usize = 1 << 15;
-/// Jobs that take so many nanoseconds in all are worth a second thread.
+/// Jobs that take so many nanoseconds in all, as they are estimated, are worth a second thread.
 const ASLEEP: f64 = 100_000.0;
 /// The same where that thread is awake.
 const AWAKE: f64 = 40_000.0;

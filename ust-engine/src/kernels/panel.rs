@@ -44,7 +44,7 @@ impl<T: Real> Columns<'_, T> {
         // SAFETY: as the caller says.
         unsafe {
             let from = self.of.values.as_ptr().add(row * self.of.width + self.first);
-            vectors::<V, W, CUT>(from, self.cut)
+            from_fn(|k| V::nth::<W, CUT>(from, k, self.cut))
         }
     }
 
@@ -54,24 +54,6 @@ impl<T: Real> Columns<'_, T> {
         let at = row.wrapping_mul(self.of.width).wrapping_add(self.first);
         ask_lines(self.of.values.as_ptr().wrapping_add(at), W * size_of::<V>());
     }
-}
-
-/// Vectors from there on; of the last the first `cut` numbers, where it is `CUT`.
-///
-/// # Safety
-/// As of [`Vector`]; these are valid for reads.
-#[inline(always)]
-unsafe fn vectors<V: Vector, const W: usize, const CUT: bool>(
-    from: *const V::Lane,
-    cut: usize,
-) -> [V; W] {
-    from_fn(|k| {
-        // SAFETY: as the caller says.
-        unsafe {
-            let from = from.add(k * V::N);
-            if k + 1 == W { V::get::<CUT>(from, cut) } else { V::load(from) }
-        }
-    })
 }
 
 /// Rows that multiply a dense matrix.
@@ -190,13 +172,12 @@ unsafe fn panel<
 ) -> usize {
     // SAFETY: as the caller says.
     unsafe {
-        let place = |r: usize, k: usize| c.add(r * b.of.width + k * V::N);
-        let mut sums: [[V; W]; R] = from_fn(|r| vectors::<V, W, CUT>(place(r, 0), b.cut));
+        let row_of = |r: usize| c.add(r * b.of.width);
+        let mut sums: [[V; W]; R] = from_fn(|r| from_fn(|k| V::nth::<W, CUT>(row_of(r), k, b.cut)));
         rows.add::<V, R, W, CUT>(row, b, &mut sums);
         for (r, sums) in sums.iter().enumerate() {
-            for (k, &sum) in sums.iter().enumerate() {
-                let place = place(r, k);
-                if k + 1 == W { sum.put::<CUT>(place, b.cut) } else { sum.store(place) }
+            for (k, sum) in sums.iter().enumerate() {
+                sum.store_nth::<W, CUT>(row_of(r), k, b.cut);
             }
         }
     }

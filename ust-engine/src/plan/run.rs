@@ -234,8 +234,8 @@ impl Compiled {
         self.apart || self.reduce.is_none() || self.chosen.executable.keeps_apart()
     }
 
-    /// What it takes so many threads to make copies of a result that is stored in full, and to combine them, where
-    /// they need such: nanoseconds, as loops are estimated.
+    /// What it takes so many threads to make copies of a result that is stored in full, and to combine
+    /// them, where they need such: nanoseconds, as loops are estimated.
     fn copying(&self, sizes: &Sizes, threads: usize) -> f64 {
         if self.keeps_apart() || self.planned.sink.kind != SinkKind::Full {
             return 0.0;

@@ -7,7 +7,7 @@ use ust_level_api::buffer::{release_retained, retained_bytes};
 use ust_level_api::{Dtype, Scalar};
 
 use super::build::{BuildOptions, Duplicates};
-use super::columns::{Table, detour, in_cells, in_pieces, in_whole_blocks};
+use super::columns::{Table, detour, in_cells, in_pieces, in_whole_blocks, thinned};
 use super::{Tensor, Values};
 use crate::coo::Coo;
 use crate::error::Error;
@@ -249,13 +249,17 @@ fn rebuilt(
         if let Some(made) = in_whole_blocks(&tensor, &bound, fill, options)? {
             return Ok(made);
         }
-        if let Some(made) = in_pieces(&tensor, &bound, fill, limit)? {
-            return Ok(made);
+        let mut between = thinned(&tensor, format);
+        if between.is_none() {
+            if let Some(made) = in_pieces(&tensor, &bound, fill, limit)? {
+                return Ok(made);
+            }
+            if let Some(made) = in_cells(&tensor, &bound, fill, limit)? {
+                return Ok(made);
+            }
+            between = detour(&tensor, &bound)?;
         }
-        if let Some(made) = in_cells(&tensor, &bound, fill, limit)? {
-            return Ok(made);
-        }
-        if let Some(between) = detour(&tensor, &bound)? {
+        if let Some(between) = between {
             let before = retained_bytes();
             let between = rebuilt(tensor, &between, fill, options)?;
             // What it took to get there would take room beside what the rest of the way takes.

@@ -88,11 +88,11 @@ impl<T: Real> Dots<T> {
             let mut b = [V::splat(T::ZERO); S];
             for (j, b) in b.iter_mut().enumerate() {
                 let row = self.b.offset(j as isize * self.rows[1]).add(k);
-                *b = V::get::<CUT>(row, numbers);
+                *b = V::nth::<1, CUT>(row, 0, numbers);
             }
             for i in 0..R {
                 let row = self.a.offset(i as isize * self.rows[0]).add(k);
-                let a = V::get::<CUT>(row, numbers);
+                let a = V::nth::<1, CUT>(row, 0, numbers);
                 for (sum, &b) in sums[i * S..(i + 1) * S].iter_mut().zip(&b) {
                     *sum = sum.plus::<true>(a, b);
                 }

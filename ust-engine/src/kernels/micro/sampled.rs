@@ -97,19 +97,9 @@ impl<V: Vector, const W: usize, const CUT: bool> InRegisters<V, W, CUT> {
         unsafe {
             let mut row = [V::splat(V::Lane::ZERO); W];
             for (k, vector) in row.iter_mut().enumerate() {
-                *vector = Self::at(a, k, cut);
+                *vector = V::nth::<W, CUT>(a, k, cut);
             }
             Self { row, cut }
-        }
-    }
-
-    /// SAFETY: `row` is valid for a read of vector `k`, or as much of it as there is.
-    #[inline(always)]
-    unsafe fn at(row: *const V::Lane, k: usize, cut: usize) -> V {
-        // SAFETY: as said above.
-        unsafe {
-            let from = row.add(k * V::N);
-            if k + 1 == W { V::get::<CUT>(from, cut) } else { V::load(from) }
         }
     }
 }
@@ -135,9 +125,9 @@ impl<V: Vector, const W: usize, const CUT: bool> Products<V> for InRegisters<V, 
     unsafe fn of(self, [_, b]: [*const V::Lane; 2]) -> V {
         // SAFETY: there are as many vectors.
         unsafe {
-            let mut sum = self.row[0].times(Self::at(b, 0, self.cut));
+            let mut sum = self.row[0].times(V::nth::<W, CUT>(b, 0, self.cut));
             for k in 1..W {
-                sum = sum.plus::<true>(self.row[k], Self::at(b, k, self.cut));
+                sum = sum.plus::<true>(self.row[k], V::nth::<W, CUT>(b, k, self.cut));
             }
             sum
         }

@@ -30,6 +30,7 @@ unsafe fn each<V: Vector>(tiles: impl Tiles<V>, width: usize) {
             tiles.tile::<8, false>(j, 0);
             j += 8 * V::N;
         }
+        // So that no vector is left alone.
         match (width - j).div_ceil(V::N) {
             5 => {
                 tiles.tile::<3, false>(j, 0);
@@ -69,8 +70,7 @@ unsafe fn get<V: Vector, const W: usize, const CUT: bool>(
     unsafe {
         let mut all = [V::splat(V::Lane::ZERO); W];
         for (k, vector) in all.iter_mut().enumerate() {
-            let from = from.add(k * V::N);
-            *vector = if k + 1 == W { V::get::<CUT>(from, cut) } else { V::load(from) };
+            *vector = V::nth::<W, CUT>(from, k, cut);
         }
         all
     }
@@ -86,16 +86,14 @@ unsafe fn put<V: Vector, const W: usize, const CUT: bool>(
     to: *mut V::Lane,
     cut: usize,
 ) {
-    for (k, &vector) in of.iter().enumerate() {
+    for (k, vector) in of.iter().enumerate() {
         // SAFETY: as the caller says.
-        unsafe {
-            let to = to.add(k * V::N);
-            if k + 1 == W { vector.put::<CUT>(to, cut) } else { vector.store(to) }
-        }
+        unsafe { vector.store_nth::<W, CUT>(to, k, cut) };
     }
 }
 
 /// Entries of a row, and the rows of a dense matrix that they multiply.
+#[derive(Clone, Copy)]
 struct Entries<V: Vector, I> {
     a: *const V::Lane,
     crd: *const I,
@@ -103,14 +101,6 @@ struct Entries<V: Vector, I> {
     count: usize,
     stride: isize,
 }
-
-impl<V: Vector, I> Clone for Entries<V, I> {
-    fn clone(&self) -> Self {
-        *self
-    }
-}
-
-impl<V: Vector, I> Copy for Entries<V, I> {}
 
 impl<V: Vector, I: Index> Entries<V, I> {
     /// The same, of what is from number `j` of the rows on.
@@ -146,9 +136,7 @@ impl<V: Vector, I: Index> Entries<V, I> {
             let row = self.row(p);
             let factor = V::splat(*self.a.add(p));
             for (k, sum) in sums.iter_mut().enumerate() {
-                let b = row.add(k * V::N);
-                let b = if k + 1 == W { V::get::<CUT>(b, cut) } else { V::load(b) };
-                *sum = sum.plus::<FUSED>(factor, b);
+                *sum = sum.plus::<FUSED>(factor, V::nth::<W, CUT>(row, k, cut));
             }
         }
     }
@@ -173,19 +161,12 @@ pub(super) unsafe fn times_row<V: Vector, I: Index>(
 }
 
 /// A row to which the products of entries are added, times another row.
+#[derive(Clone, Copy)]
 struct Weighted<V: Vector, I> {
     entries: Entries<V, I>,
     c: *mut V::Lane,
     m: *const V::Lane,
 }
-
-impl<V: Vector, I> Clone for Weighted<V, I> {
-    fn clone(&self) -> Self {
-        *self
-    }
-}
-
-impl<V: Vector, I> Copy for Weighted<V, I> {}
 
 impl<V: Vector, I: Index> Tiles<V> for Weighted<V, I> {
     #[inline(always)]
@@ -348,20 +329,13 @@ impl<I: Index> Places<I> {
 }
 
 /// Multiples of a row, which stays in registers, that are added to some rows.
+#[derive(Clone, Copy)]
 struct Multiples<V: Vector, I, const FUSED: bool> {
     c: *mut V::Lane,
     to: Places<I>,
     a: *const V::Lane,
     b: *const V::Lane,
 }
-
-impl<V: Vector, I: Copy, const FUSED: bool> Clone for Multiples<V, I, FUSED> {
-    fn clone(&self) -> Self {
-        *self
-    }
-}
-
-impl<V: Vector, I: Copy, const FUSED: bool> Copy for Multiples<V, I, FUSED> {}
 
 impl<V: Vector, I: Index, const FUSED: bool> Tiles<V> for Multiples<V, I, FUSED> {
     #[inline(always)]
@@ -411,20 +385,13 @@ unsafe fn part<V: Vector, I: Index, const FUSED: bool>(
 }
 
 /// A row to which the products of entries are added.
+#[derive(Clone, Copy)]
 struct Summed<V: Vector, I, const FUSED: bool> {
     entries: Entries<V, I>,
     c: *mut V::Lane,
     room: usize,
     manner: Manner,
 }
-
-impl<V: Vector, I, const FUSED: bool> Clone for Summed<V, I, FUSED> {
-    fn clone(&self) -> Self {
-        *self
-    }
-}
-
-impl<V: Vector, I, const FUSED: bool> Copy for Summed<V, I, FUSED> {}
 
 impl<V: Vector, I: Index, const FUSED: bool> Tiles<V> for Summed<V, I, FUSED> {
     #[inline(always)]

@@ -54,17 +54,32 @@ pub(crate) trait Vector: Copy {
     unsafe fn first(from: *const Self::Lane, n: usize) -> Self;
     /// Stores as many, and nothing behind them.
     unsafe fn store_first(self, to: *mut Self::Lane, n: usize);
-    /// A whole vector; where it is `CUT`, the first `n` numbers of it.
+    /// Vector `k` of the `W` from there on; of the last, where it is `CUT`, the first `n` numbers.
     #[inline(always)]
-    unsafe fn get<const CUT: bool>(from: *const Self::Lane, n: usize) -> Self {
+    unsafe fn nth<const W: usize, const CUT: bool>(
+        from: *const Self::Lane,
+        k: usize,
+        n: usize,
+    ) -> Self {
         // SAFETY: as the trait says.
-        unsafe { if CUT { Self::first(from, n) } else { Self::load(from) } }
+        unsafe {
+            let from = from.add(k * Self::N);
+            if CUT && k + 1 == W { Self::first(from, n) } else { Self::load(from) }
+        }
     }
-    /// Stores as much.
+    /// Stores as much, as the same.
     #[inline(always)]
-    unsafe fn put<const CUT: bool>(self, to: *mut Self::Lane, n: usize) {
+    unsafe fn store_nth<const W: usize, const CUT: bool>(
+        self,
+        to: *mut Self::Lane,
+        k: usize,
+        n: usize,
+    ) {
         // SAFETY: as the trait says.
-        unsafe { if CUT { self.store_first(to, n) } else { self.store(to) } }
+        unsafe {
+            let to = to.add(k * Self::N);
+            if CUT && k + 1 == W { self.store_first(to, n) } else { self.store(to) }
+        }
     }
     /// Of numbers below `N`, as many.
     unsafe fn places(of: [u8; 16]) -> Self::Places;

@@ -5,7 +5,6 @@ use ust_level_api::column::column_kind;
 use ust_level_api::{Buffer, Description, IndexColumn, IndexKind, Scalar};
 
 use super::assemble::{Stored, levels, stored_values};
-use super::detour::thins;
 use super::group::lookup_range;
 use super::read::block_of;
 use crate::error::Error;
@@ -28,7 +27,7 @@ pub(in crate::tensor) fn in_cells(
     let padded = tensor.has_padding();
     let known = to.tail() > 0 || !padded || from.descriptions().iter().all(apart);
     let full = to.tail() < to.level_count();
-    if !full || !known || thins(tensor, to) || !from.is_unique() || !fill.same(&tensor.fill()) {
+    if !full || !known || !from.is_unique() || !fill.same(&tensor.fill()) {
         return Ok(None);
     }
     if to.tail() == 0 {

@@ -31,8 +31,7 @@ pub(in crate::tensor) fn detour(tensor: &Tensor, bound: &Bound) -> Result<Option
     let is_direct = |from: &Format, to: &Bound| -> Result<bool, Error> {
         Ok(is_transposed(from, n, to) || is_plain(from, to)?)
     };
-    let thins = thins(tensor, to);
-    if !thins && is_plain(from, bound)? {
+    if is_plain(from, bound)? {
         return Ok(None);
     }
     let makes_blocks = to.tail() < to.level_count();
@@ -54,11 +53,6 @@ pub(in crate::tensor) fn detour(tensor: &Tensor, bound: &Bound) -> Result<Option
         }
         Ok(None)
     };
-    // Level types may be missing: then the way is the plain one.
-    let rows = ["CSR", "CSC"].into_iter().filter_map(|name| Format::resolve(name, Some(2)).ok());
-    if thins {
-        return first(&mut { rows }, [&is_plain, &is_direct]);
-    }
     let straight = is_direct(from, bound)?;
     if !is_banded(from, to) {
         let theirs = if straight { None } else { reversed(to) };
@@ -79,24 +73,32 @@ pub(in crate::tensor) fn detour(tensor: &Tensor, bound: &Bound) -> Result<Option
     }
     // There may be more padding than entries, which are found in the order in which they stand first.
     let there: Is<'_> = if straight { &is_plain } else { &is_direct };
-    first(&mut { rows }, [there, &is_direct])
+    first(&mut rows(), [there, &is_direct])
 }
 
-/// Whether a matrix that is stored in full goes into blocks or rows, in about its own order, and most of
-/// it is padding: its entries are found first.
-pub(super) fn thins(tensor: &Tensor, to: &Format) -> bool {
+/// Formats that store rows, or columns. Level types may be missing: then the way is the plain one.
+fn rows() -> impl Iterator<Item = Format> {
+    ["CSR", "CSC"].into_iter().filter_map(|name| Format::resolve(name, Some(2)).ok())
+}
+
+/// Where a matrix that is stored in full goes into blocks or rows, in about its own order, and most of it
+/// is padding: the format of its entries, which are found first.
+pub(in crate::tensor) fn thinned(tensor: &Tensor, to: &Format) -> Option<Format> {
     let from = tensor.format();
-    from.rank() == 2
+    let suits = from.rank() == 2
         && from.tail() == 0
         && (1..to.level_count()).contains(&to.tail())
         && is_banded(from, to)
+        && tensor.view().is_whole();
+    let thin = suits
         && with_values!(&tensor.values, values => {
-            let Some(fill) = Element::from_scalar(tensor.fill) else { return false };
+            let fill = Element::from_scalar(tensor.fill)?;
             let apart = (values.len() / SAMPLES).max(1);
             let is_fill = |value: &&_| Element::same(**value, fill);
             let seen = values.iter().step_by(apart);
             2 * seen.clone().filter(is_fill).count() > seen.count()
-        })
+        });
+    if thin { rows().find(|rows| in_order(from, rows) == rows.level_count()) } else { None }
 }
 
 /// So many values, or up to twice as many, are looked at to see whether most are padding.

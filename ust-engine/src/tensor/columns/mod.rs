@@ -33,7 +33,7 @@ mod whole;
 
 pub(super) use assemble::{Stored, levels};
 pub(super) use cells::in_cells;
-pub(super) use detour::detour;
+pub(super) use detour::{detour, thinned};
 pub(super) use pieces::in_pieces;
 pub(super) use sort::gathered;
 use ust_level_api::{IndexColumn, Scalar};

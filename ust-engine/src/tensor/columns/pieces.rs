@@ -6,7 +6,6 @@ use ust_level_api::column::IndexRead;
 use ust_level_api::{Buffer, Element, IndexColumn, Scalar, with_column};
 
 use super::assemble::{levels, stored_values};
-use super::detour::thins;
 use super::grid::Grid;
 use super::group::{Lookup, lookup_range};
 use super::order::heads;
@@ -195,7 +194,7 @@ pub(in crate::tensor) fn in_pieces(
     memory_limit: u64,
 ) -> Result<Option<Tensor>, Error> {
     let (n, tail) = (tensor.nse(), bound.format().tail());
-    if !tensor.view().is_whole() || thins(tensor, bound.format()) {
+    if !tensor.view().is_whole() {
         return Ok(None);
     }
     let Some(Cut { sorted, range, align }) = cut(tensor.format(), n, bound)? else {
