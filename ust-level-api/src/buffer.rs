@@ -19,10 +19,12 @@ use std::sync::Arc;
 
 use bytemuck::{CheckedBitPattern, NoUninit};
 
+mod around;
 mod grow;
 mod lines;
 mod mapped;
 
+pub(crate) use around::copy_around;
 pub use grow::GrowBuffer;
 use lines::{Lines, SEVERAL};
 use mapped::{MAPPED, Mapped};

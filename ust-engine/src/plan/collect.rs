@@ -1,6 +1,5 @@
 //! What parts of the loops collect: rows that grow, and the dense row that they are combined in.
 
-use ust_level_api::assemble::fill;
 use ust_level_api::ir::Elem;
 use ust_level_api::ir::interp::{GrowValues, Growable, Memory};
 use ust_level_api::{GrowBuffer, IndexColumn, IndexKind, Scalar};
@@ -12,16 +11,22 @@ use crate::format::Bound;
 use crate::tensor::rows::Rows;
 use crate::tensor::{Tensor, Values};
 
-/// What parts of the outermost loop that follow each other have collected.
+/// Rows of parts of the outermost loop that follow each other.
 pub(super) struct Part {
     /// For each level above the trailing full ones, the coordinates; but not for the first, where
-    /// there are `starts`.
+    /// it is known in which round of the loop each row was appended.
     pub(super) columns: Vec<GrowColumn>,
-    /// For each round of the outermost loop, its first row.
-    pub(super) starts: Option<Starts>,
-    pub(super) values: GrowValues,
+    pub(super) values: Limited<GrowValues>,
     /// Number of rows.
     pub(super) rows: usize,
+}
+
+impl Part {
+    /// The memory of the columns and of the values.
+    pub(super) fn memory(&mut self) -> impl Iterator<Item = &mut (dyn Growable + 'static)> {
+        let Self { columns, values, .. } = self;
+        columns.iter_mut().map(GrowColumn::memory).chain([values as &mut (dyn Growable + 'static)])
+    }
 }
 
 /// For each place of a dense row, the row that touched it last.
@@ -123,6 +128,11 @@ impl<G> Limited<G> {
         Self { memory, most }
     }
 
+    #[cfg(test)]
+    pub(super) fn inner_mut(&mut self) -> &mut G {
+        &mut self.memory
+    }
+
     pub(super) fn into_inner(self) -> G {
         self.memory
     }
@@ -191,56 +201,12 @@ fn column(parts: Vec<(GrowColumn, usize)>) -> IndexColumn {
     of!(U32, I32, I64)
 }
 
-/// Where the rows of each round of some parts of the outermost loop begin, which follow each other.
-#[derive(Default)]
-pub(super) struct Starts {
-    /// The first round.
-    first: Option<usize>,
-    rows: Vec<i64>,
-}
-
-impl Starts {
-    /// Those of the next part of a loop that runs so often.
-    pub(super) fn of(&mut self, (lo, hi): (i64, i64), rounds: u64) -> &mut [i64] {
-        let rounds = i64::try_from(rounds).unwrap_or(i64::MAX);
-        let (lo, hi) = (lo.clamp(0, rounds), hi.clamp(0, rounds));
-        let first = *self.first.get_or_insert(lo as usize);
-        let before = (lo as usize).saturating_sub(first);
-        self.rows.resize(before + (hi - lo).max(0) as usize, 0);
-        &mut self.rows[before..]
-    }
-}
-
-/// The round of each row. Parts follow each other.
-fn rounds_of(parts: &[Part], rounds: u64) -> Option<IndexColumn> {
-    parts.first()?.starts.as_ref()?;
-    let total: usize = parts.iter().map(|part| part.rows).sum();
-    let mut starts: Vec<i64> = Vec::with_capacity(rounds as usize + 1);
-    let mut base = 0;
-    for part in parts {
-        let Starts { first, rows } = part.starts.as_ref()?;
-        starts.resize(first.unwrap_or(0).max(starts.len()), base);
-        starts.extend(rows.iter().map(|row| base + row));
-        base += part.rows as i64;
-    }
-    starts.resize(rounds as usize + 1, base);
-    Some(match u32::try_from(total) {
-        Ok(_) => IndexColumn::Runs(fill(starts.len(), |at| starts[at] as u32)),
-        Err(_) => {
-            let each = starts.windows(2).enumerate();
-            let each = each.flat_map(|(round, run)| (run[0]..run[1]).map(move |_| round as i64));
-            each.collect::<Vec<i64>>().into()
-        }
-    })
-}
-
-/// The rows of all parts, in order. The outermost loop runs so many `rounds`.
-pub(super) fn rows_of(parts: Vec<Part>, block: usize, rounds: u64) -> Rows {
-    let first = rounds_of(&parts, rounds);
+/// The rows of all parts, in order, behind the column of the first level where that is known.
+pub(super) fn rows_of(parts: Vec<Part>, block: usize, first: Option<IndexColumn>) -> Rows {
     let mut columns: Vec<Vec<(GrowColumn, usize)>> = Vec::new();
     let mut values = Vec::with_capacity(parts.len());
     for part in parts {
-        values.push((part.values, part.rows * block));
+        values.push((part.values.into_inner(), part.rows * block));
         columns.resize_with(part.columns.len(), Vec::new);
         for (all, more) in columns.iter_mut().zip(part.columns) {
             all.push((more, part.rows));

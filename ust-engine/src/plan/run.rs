@@ -1,8 +1,8 @@
 //! A planned stage on tensors: bind memory, split among threads, and run; `rows` assembles the
 //! result where it is sparse.
 
+mod places;
 mod rows;
-mod shares;
 
 use std::iter;
 use std::sync::OnceLock;

@@ -1,18 +1,21 @@
 //! Rows that loops append, and the tensor that is made of them.
 
+use std::collections::VecDeque;
+use std::iter;
+use std::mem;
+use std::sync::Mutex;
 use std::sync::atomic::Ordering;
 
 use rayon::prelude::*;
-use smallvec::SmallVec;
 use ust_level_api::ir::interp::{GrowValues, Growable, Memory, RunError};
 
-use super::shares::Shares;
+use super::places::{Places, Starts, StartsOf, locked};
 use super::{Bindings, Compiled, Parts, stop};
 use crate::error::Error;
 use crate::format::Bound;
 use crate::ops::control::Run;
 use crate::ops::operator::Operator;
-use crate::plan::collect::{GrowColumn, Limited, Part, Starts, Tables, Workspace, rows_of};
+use crate::plan::collect::{GrowColumn, Limited, Part, Tables, Workspace, rows_of};
 use crate::plan::frame::Sizes;
 use crate::plan::output::SOME_ROWS;
 use crate::plan::sink::{self, SinkKind};
@@ -21,8 +24,10 @@ use crate::pool::within;
 use crate::tensor::Tensor;
 use crate::with_values;
 
-/// A part that another thread was to run has about one of so many of a thread's rows.
-const STOLEN: usize = super::PARTS_OF_ROWS;
+/// Bytes that a part collects, about, where several threads do: they stay in a thread's caches.
+const PIECE: usize = 1 << 20;
+/// Rounds of the outermost loop in a part, at most, where it is to be known where each begins.
+const ROUNDS: usize = 1 << 13;
 
 /// What rows are collected from, and how many there may be.
 struct Collecting<'a> {
@@ -36,66 +41,148 @@ struct Collecting<'a> {
     most: usize,
 }
 
-/// What a thread collects in: rows of parts that follow each other.
+/// A part of the outermost loop, and where it is to be told where each of its rounds begins.
+struct Job<'a> {
+    part: (i64, i64),
+    starts: Option<StartsOf<'a>>,
+}
+
+/// What a thread collects in.
 struct Collector<'a> {
     of: &'a Collecting<'a>,
-    columns: Vec<GrowColumn>,
-    values: Limited<GrowValues>,
-    starts: Option<Starts>,
-    /// Rows, and how many were open.
-    counts: [i64; 2],
+    /// What was collected, in parts that follow each other.
+    found: Part,
+    /// For each round of the part that was run last, its first row.
+    starts: Vec<i64>,
+    /// How many rows were open.
+    opened: i64,
     row: Option<Workspace>,
     tables: Tables,
+}
+
+/// A part that was collected, by number.
+struct Found<'a> {
+    at: usize,
+    part: Part,
+    rows: Vec<i64>,
+    starts: Option<StartsOf<'a>>,
+}
+
+impl Found<'_> {
+    /// Moves it to its place. Says no where that is not known, or where there is no room.
+    fn put(&mut self, places: &Places<'_>) -> bool {
+        let Some(before) = places.before(self.at) else { return false };
+        if let Some(starts) = &mut self.starts {
+            starts.set(&self.rows, before);
+        }
+        places.put(self.at, &mut self.part)
+    }
 }
 
 impl<'a> Collecting<'a> {
     /// No rows yet, and nothing but room for so many: what is reserved and not written takes no
     /// memory. All columns have it, or none: loops look at one of them to see whether there is room.
-    fn columns(&self, room: usize) -> (Vec<GrowColumn>, Limited<GrowValues>) {
+    fn part(&self, room: usize) -> Part {
         let Self { compiled: Compiled { planned, .. }, block, most, .. } = *self;
         let kinds = &planned.sink.columns[usize::from(planned.loops.by_first)..];
         let fresh = || {
-            let columns = kinds.iter().map(|&kind| GrowColumn::new(kind, most));
+            let columns = kinds.iter().map(|&kind| GrowColumn::new(kind, most)).collect();
             let values = GrowValues::new(planned.rest.dtype());
-            (columns.collect::<Vec<_>>(), Limited::new(values, most.saturating_mul(block)))
+            let values = Limited::new(values, most.saturating_mul(block));
+            Part { columns, values, rows: 0 }
         };
-        let (mut columns, mut values) = fresh();
-        let all = columns.iter_mut().all(|column| column.memory().reserve(room))
-            && values.reserve(room.saturating_mul(block));
-        if all { (columns, values) } else { fresh() }
+        let mut part = fresh();
+        let all = part.columns.iter_mut().all(|column| column.memory().reserve(room))
+            && part.values.reserve(room.saturating_mul(block));
+        if all { part } else { fresh() }
     }
 
     fn collector(&'a self, room: usize) -> Result<Collector<'a>, Error> {
         let Self { compiled, tensors, sizes, how, block, .. } = *self;
         let (planned, bound) = (&compiled.planned, &sizes.bound);
-        let (columns, values) = self.columns(room);
         let shape = (bound.format().tail(), block as u64);
         Ok(Collector {
             of: self,
-            columns,
-            values,
-            starts: None,
-            counts: [0; 2],
+            found: self.part(room),
+            starts: Vec::new(),
+            opened: 0,
             row: Workspace::new(&planned.sink, bound, shape, planned.rest, how.limit)?,
             tables: compiled.tables(tensors, how, 1)?,
         })
+    }
+
+    /// Collects all parts on this thread.
+    fn in_turn(&self, jobs: Vec<Job<'_>>, room: usize) -> Result<Vec<Part>, Error> {
+        let mut collector = self.collector(room)?;
+        for mut job in jobs {
+            collector.run(&job)?;
+            if let Some(starts) = &mut job.starts {
+                starts.set(&collector.starts, 0);
+            }
+        }
+        Ok(vec![collector.found])
+    }
+
+    /// Collects parts on so many threads, each the next that nobody has begun. In all, there is room for
+    /// so many rows, which take so many bytes.
+    fn at_once(
+        &self,
+        jobs: Vec<Job<'_>>,
+        threads: usize,
+        (room, bytes): (usize, usize),
+    ) -> Result<Vec<Part>, Error> {
+        // Rows of parts differ.
+        let room_of_part = room / jobs.len() * 2;
+        let mut all = self.part(room);
+        let (parts, places) = (jobs.len(), Places::new(&mut all, self.block, jobs.len(), bytes));
+        let jobs = Mutex::new(jobs.into_iter().enumerate());
+        let thread = |_| {
+            let mut collector = self.collector(room_of_part)?;
+            let (mut waiting, mut spare) = (VecDeque::new(), Vec::new());
+            loop {
+                let next = locked(&jobs).next();
+                let Some((at, job)) = next else { return Ok(waiting) };
+                collector.run(&job)?;
+                let (part, rows) =
+                    spare.pop().unwrap_or_else(|| (self.part(room_of_part), Vec::new()));
+                let part = mem::replace(&mut collector.found, part);
+                let rows = mem::replace(&mut collector.starts, rows);
+                places.count(at, part.rows);
+                waiting.push_back(Found { at, part, rows, starts: job.starts });
+                while let Some(mut found) = waiting.pop_front_if(|found| found.put(&places)) {
+                    found.part.rows = 0;
+                    spare.push((found.part, found.rows));
+                }
+            }
+        };
+        let found = (0..threads).into_par_iter().map(thread).collect::<Result<Vec<_>, Error>>()?;
+        let mut found: Vec<Found<'_>> = found.into_iter().flatten().collect();
+        found.sort_by_key(|found| found.at);
+        found.retain_mut(|found| !found.put(&places));
+        // Those that there was no room for are behind all others.
+        let end = found.first().map_or(parts, |found| found.at);
+        let rows = places.before(end).expect("all are counted");
+        drop(places);
+        all.rows = rows;
+        Ok(iter::once(all).chain(found.into_iter().map(|found| found.part)).collect())
     }
 }
 
 impl Collector<'_> {
     /// Runs a part of the outermost loop, behind the one that was run last.
-    fn run(&mut self, part: (i64, i64)) -> Result<(), Error> {
+    fn run(&mut self, Job { part, starts }: &Job<'_>) -> Result<(), Error> {
         let Collecting { compiled, tensors, sizes, how, .. } = *self.of;
-        let params = compiled.params(tensors, sizes, part, 0);
-        let rounds = sizes.bound.levels()[0].size;
-        let by_first = compiled.planned.loops.by_first;
-        let starts = by_first.then(|| self.starts.get_or_insert_default().of(part, rounds));
+        let params = compiled.params(tensors, sizes, *part, 0);
+        let mut counts = [self.found.rows as i64, self.opened];
         let mut memory = Bindings::new();
         compiled.inputs(tensors, &mut memory);
-        memory.push(Memory::Grow(&mut self.values));
-        memory.extend(self.columns.iter_mut().map(|c| Memory::Grow(c.memory())));
-        memory.push(Memory::indices_mut(&mut self.counts[..]));
-        memory.extend(starts.map(Memory::indices_mut));
+        memory.push(Memory::Grow(&mut self.found.values));
+        memory.extend(self.found.columns.iter_mut().map(|c| Memory::Grow(c.memory())));
+        memory.push(Memory::indices_mut(&mut counts[..]));
+        if let Some(starts) = starts {
+            self.starts.resize(starts.len(), 0);
+            memory.push(Memory::indices_mut(&mut self.starts[..]));
+        }
         if let Some(row) = &mut self.row {
             with_values!(&mut row.values, b => {
                 memory.push(Memory::values_mut(b.make_mut()));
@@ -106,27 +193,23 @@ impl Collector<'_> {
         memory.extend(self.tables.memory());
         stop(how)?;
         compiled.chosen.executable.run(&params, &mut memory).map_err(|error| match error {
-            Error::Run(RunError::OutOfMemory { .. }) => Error::TooLarge(format!(
-                "a result in `{}` of shape {:?} takes more memory than there is, or than the limit \
-                 of {} bytes: choose a format that stores less, or raise the memory limit",
-                sizes.bound.format(),
-                sizes.bound.shape(),
-                how.limit
-            )),
+            Error::Run(RunError::OutOfMemory { .. }) => too_large(&sizes.bound, how.limit),
             error => error,
-        })
+        })?;
+        drop(memory);
+        (self.found.rows, self.opened) = (counts[0] as usize, counts[1]);
+        Ok(())
     }
+}
 
-    /// What was collected. What is next begins anew, with room for so many rows.
-    fn take(&mut self, room: usize) -> Part {
-        let (columns, values) = self.of.columns(room);
-        Part {
-            columns: std::mem::replace(&mut self.columns, columns),
-            starts: self.starts.take(),
-            values: std::mem::replace(&mut self.values, values).into_inner(),
-            rows: std::mem::take(&mut self.counts[0]) as usize,
-        }
-    }
+/// Rows have no room.
+fn too_large(bound: &Bound, limit: u64) -> Error {
+    Error::TooLarge(format!(
+        "a result in `{}` of shape {:?} takes more memory than there is, or than the limit of {limit} \
+         bytes: choose a format that stores less, or raise the memory limit",
+        bound.format(),
+        bound.shape(),
+    ))
 }
 
 impl Compiled {
@@ -137,6 +220,39 @@ impl Compiled {
         let levels = &bound.levels()[..bound.format().tail()];
         let places = levels.iter().fold(1_u64, |all, level| all.saturating_mul(level.size));
         entries.min(usize::try_from(places).unwrap_or(usize::MAX)).div_ceil(block.max(1) as usize)
+    }
+
+    /// Parts of the outermost loop, cut into smaller ones where they may be, such that each collects
+    /// few bytes of so many in all.
+    fn jobs<'a>(
+        &self,
+        parts: Vec<(i64, i64)>,
+        starts: &'a mut Option<Starts>,
+        rounds: u64,
+        bytes: usize,
+    ) -> Vec<Job<'a>> {
+        let Some(starts) = starts else {
+            return parts.into_iter().map(|part| Job { part, starts: None }).collect();
+        };
+        let rounds = i64::try_from(rounds).unwrap_or(i64::MAX);
+        let within = |(lo, hi): (i64, i64)| lo.clamp(0, rounds)..hi.clamp(0, rounds);
+        let pieces = (bytes / parts.len()).div_ceil(PIECE);
+        let cut = |part: (i64, i64)| -> Vec<(i64, i64)> {
+            let (all, in_one) = (within(part), self.splitter.is_none());
+            let length = (all.end - all.start).max(0) as usize;
+            let pieces = pieces.max(length.div_ceil(ROUNDS)).min(length);
+            if in_one || pieces <= 1 {
+                return vec![part];
+            }
+            let bounds = all.clone().step_by(length.div_ceil(pieces)).skip(1);
+            let begins = iter::once(part.0).chain(bounds.clone());
+            begins.zip(bounds.chain([part.1])).collect()
+        };
+        let parts: Vec<(i64, i64)> = parts.into_iter().flat_map(cut).collect();
+        let rounds = parts.iter().map(|&part| within(part)).map(|all| (all.end - all.start).max(0));
+        let starts = starts.split(rounds.map(|rounds| rounds as usize));
+        let jobs = parts.iter().zip(starts);
+        jobs.map(|(&part, starts)| Job { part, starts: Some(starts) }).collect()
     }
 
     /// Collects rows, and assembles them.
@@ -159,8 +275,8 @@ impl Compiled {
                 bound.shape()
             )));
         }
-        let rounds = bound.levels()[0].size;
-        if self.planned.loops.by_first && rounds.saturating_mul(8) > how.limit {
+        let (rounds, by_first) = (bound.levels()[0].size, self.planned.loops.by_first);
+        if by_first && rounds.saturating_mul(8) > how.limit {
             return Err(Error::TooLarge(format!(
                 "a result of shape {:?}, built for each coordinate of its first level, takes more \
                  than {} bytes: raise the memory limit",
@@ -170,49 +286,34 @@ impl Compiled {
         }
         // Somewhat more: rows are written before it is known whether they are kept.
         let last = self.collected.load(Ordering::Relaxed);
-        let kinds = &self.planned.sink.columns[usize::from(self.planned.loops.by_first)..];
+        let kinds = &self.planned.sink.columns[usize::from(by_first)..];
         let width = kinds.iter().map(|kind| u64::from(kind.bits()) / 8).sum::<u64>();
         let width = width.saturating_add(block.saturating_mul(rest.dtype().bytes() as u64));
         let most = usize::try_from(how.limit / width.max(1)).unwrap_or(usize::MAX);
         let most = most.saturating_add(SOME_ROWS as usize);
         let some = (SOME_ROWS as u64).checked_div(block).unwrap_or(0) as usize;
         let all = self.room(tensors, bound, block).max(last + last / 16 + some).min(most);
-        let room = all / groups.len();
         let block = block as usize;
         let collecting = Collecting { compiled: self, tensors, sizes, how, block, most };
-        let shares = Shares::new(groups.iter().map(SmallVec::len));
+        let threads = groups.len();
         let parts: Vec<(i64, i64)> = groups.iter().flatten().copied().collect();
-        // Each thread runs its own parts, and then what others have not come to.
-        let thread = |own: usize| -> Result<Vec<(usize, Part)>, Error> {
-            // Behind what the first has, there is to be room for all.
-            let mut collector = collecting.collector(if own == 0 { all } else { room })?;
-            let mut found = Vec::new();
-            let mut next = shares.next(own);
-            while let Some(first) = next {
-                let mut follows = first;
-                while next == Some(follows) {
-                    collector.run(parts[follows])?;
-                    next = shares.next(own);
-                    follows += 1;
-                }
-                found.push((first, collector.take(if next.is_some() { room / STOLEN } else { 0 })));
-            }
-            Ok(found)
-        };
-        let mut found: Vec<(usize, Part)> = match groups.len() {
-            1 => thread(0)?,
-            threads => {
-                let found = (0..threads).into_par_iter().map(thread);
-                found.collect::<Result<Vec<_>, _>>()?.into_iter().flatten().collect()
-            }
-        };
-        found.sort_by_key(|&(first, _)| first);
-        let total = found.iter().map(|(_, part)| part.rows).sum();
-        self.collected.store(total, Ordering::Relaxed);
         // A row around every loop is there in each part.
         let meet = parts.len() > 1 && self.is_around_all();
-        let parts = found.into_iter().map(|(_, part)| part).collect();
-        let rows = rows_of(parts, block, rounds);
+        let bytes = if threads == 1 { 0 } else { all.saturating_mul(width as usize) };
+        let mut starts = by_first.then(|| Starts::new(rounds as usize, most));
+        let jobs = self.jobs(parts, &mut starts, rounds, bytes);
+        let found = match threads {
+            1 => collecting.in_turn(jobs, all)?,
+            _ => collecting.at_once(jobs, threads, (all, bytes))?,
+        };
+        let total = found.iter().map(|part| part.rows).sum();
+        self.collected.store(total, Ordering::Relaxed);
+        // Each thread kept within the limit, for itself.
+        if by_first && total > most {
+            return Err(too_large(bound, how.limit));
+        }
+        let first = starts.map(|starts| starts.column(total));
+        let rows = rows_of(found, block, first);
         let unsorted = meet || self.planned.sink.kind == SinkKind::Unsorted;
         // Rows in order are moved as they are.
         let work = if unsorted { rows.values.len() } else { rows.values.len() / 8 };

@@ -3,6 +3,7 @@
 use std::fmt;
 
 use super::grow::Growable;
+use crate::buffer::copy_around;
 use crate::ir::{Elem, Ty};
 use crate::scalar::{Dtype, Element, Scalar};
 use crate::{IndexArray, IndexKind, for_each_dtype};
@@ -39,6 +40,25 @@ macro_rules! define {
             /// The same numbers, to read from now on.
             pub(super) fn into_ref(self) -> ValuesRef<'a> {
                 match self { $(Self::$variant(slice) => ValuesRef::$variant(slice),)* }
+            }
+
+            /// Takes off so many from the front, where there are as many.
+            fn split_off(&mut self, len: usize) -> Option<Self> {
+                match self {
+                    $(Self::$variant(slice) => slice.split_off_mut(..len).map(Self::$variant),)*
+                }
+            }
+
+            /// Copies as many as there are, where the others are as many or more of the same kind.
+            fn copy_from(&mut self, from: &ValuesMut<'_>, around: bool) -> Option<()> {
+                match (self, from) {
+                    $((Self::$variant(to), ValuesMut::$variant(from)) => {
+                        let from = from.get(..to.len())?;
+                        if around { copy_around(to, from) } else { to.copy_from_slice(from) }
+                        Some(())
+                    })*
+                    _ => None,
+                }
             }
         }
 
@@ -101,7 +121,26 @@ macro_rules! indices {
             $(#[doc = concat!("`", stringify!($ty), "`")] $variant(&'a mut [$ty]),)*
         }
 
-        impl IndicesMut<'_> {
+        impl<'a> IndicesMut<'a> {
+            /// Takes off so many from the front, where there are as many.
+            fn split_off(&mut self, len: usize) -> Option<Self> {
+                match self {
+                    $(Self::$variant(slice) => slice.split_off_mut(..len).map(Self::$variant),)*
+                }
+            }
+
+            /// Copies as many as there are, where the others are as many or more of the same kind.
+            fn copy_from(&mut self, from: &IndicesMut<'_>, around: bool) -> Option<()> {
+                match (self, from) {
+                    $((Self::$variant(to), IndicesMut::$variant(from)) => {
+                        let from = from.get(..to.len())?;
+                        if around { copy_around(to, from) } else { to.copy_from_slice(from) }
+                        Some(())
+                    })*
+                    _ => None,
+                }
+            }
+
             /// How they are stored.
             #[must_use]
             pub fn kind(&self) -> IndexKind {
@@ -211,6 +250,39 @@ impl<'a> Memory<'a> {
         ValuesMut<'a>: From<&'a mut [T]>,
     {
         Memory::ValuesMut(slice.into())
+    }
+
+    /// Takes so many elements off the front of what can be written: two parts, for two threads. None
+    /// where there are fewer, and where it cannot be written or grows.
+    ///
+    /// ```
+    /// use ust_level_api::ir::interp::Memory;
+    ///
+    /// let mut row = [0.0, 0.0, 0.0];
+    /// let mut rest = Memory::values_mut(&mut row[..]);
+    /// let mut first = rest.split_off(2).unwrap();
+    /// first.copy_from(&Memory::values_mut(&mut [1.0, 2.0, 3.0][..]), false).unwrap();
+    /// assert_eq!((rest.len(), row), (1, [1.0, 2.0, 0.0]));
+    /// ```
+    #[must_use]
+    pub fn split_off(&mut self, len: usize) -> Option<Self> {
+        match self {
+            Memory::IndicesMut(indices) => indices.split_off(len).map(Memory::IndicesMut),
+            Memory::ValuesMut(values) => values.split_off(len).map(Memory::ValuesMut),
+            _ => None,
+        }
+    }
+
+    /// Copies as many elements as there are from the front of other memory that can be written; `around`
+    /// the caches where they are not going to be read soon. None, and nothing is changed, where the other
+    /// has fewer or others, or where one of the two cannot be written or grows.
+    #[must_use]
+    pub fn copy_from(&mut self, from: &Memory<'_>, around: bool) -> Option<()> {
+        match (self, from) {
+            (Memory::IndicesMut(to), Memory::IndicesMut(from)) => to.copy_from(from, around),
+            (Memory::ValuesMut(to), Memory::ValuesMut(from)) => to.copy_from(from, around),
+            _ => None,
+        }
     }
 
     /// What it holds, as an array would be declared for it.
