@@ -50,6 +50,11 @@ impl Splitter {
         Ok(Some(Self { program: Program::compile(&b.finish())?, operands, split }))
     }
 
+    /// Whether parts are ranges of coordinates, which may be cut again anywhere.
+    pub(crate) fn is_by_coordinate(&self) -> bool {
+        !matches!(self.split, Split::No | Split::Cursor { .. })
+    }
+
     /// Splits the outermost loop into so many parts of about as many stored elements each.
     /// Neighbouring parts share a bound; parts may be empty.
     ///

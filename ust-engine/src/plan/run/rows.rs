@@ -19,6 +19,7 @@ use crate::plan::collect::{GrowColumn, Limited, Part, Tables, Workspace, rows_of
 use crate::plan::frame::Sizes;
 use crate::plan::output::SOME_ROWS;
 use crate::plan::sink::{self, SinkKind};
+use crate::plan::split::Splitter;
 use crate::plan::unsorted::sort_and_combine;
 use crate::pool::within;
 use crate::tensor::Tensor;
@@ -26,8 +27,6 @@ use crate::with_values;
 
 /// Bytes that a part collects, about, where several threads do: they stay in a thread's caches.
 const PIECE: usize = 1 << 20;
-/// Rounds of the outermost loop in a part, at most, where it is to be known where each begins.
-const ROUNDS: usize = 1 << 13;
 
 /// What rows are collected from, and how many there may be.
 struct Collecting<'a> {
@@ -231,26 +230,25 @@ impl Compiled {
         rounds: u64,
         bytes: usize,
     ) -> Vec<Job<'a>> {
+        let pieces = (bytes / parts.len()).div_ceil(PIECE);
+        let anywhere = self.splitter.as_ref().is_some_and(Splitter::is_by_coordinate);
+        let cut = |(lo, hi): (i64, i64)| -> Vec<(i64, i64)> {
+            let length = usize::try_from(hi.saturating_sub(lo)).unwrap_or(0);
+            let pieces = pieces.min(length);
+            if !anywhere || pieces <= 1 {
+                return vec![(lo, hi)];
+            }
+            let bounds = (lo..hi).step_by(length.div_ceil(pieces)).skip(1);
+            let begins = iter::once(lo).chain(bounds.clone());
+            begins.zip(bounds.chain([hi])).collect()
+        };
+        let parts: Vec<(i64, i64)> = parts.into_iter().flat_map(cut).collect();
         let Some(starts) = starts else {
             return parts.into_iter().map(|part| Job { part, starts: None }).collect();
         };
         let rounds = i64::try_from(rounds).unwrap_or(i64::MAX);
-        let within = |(lo, hi): (i64, i64)| lo.clamp(0, rounds)..hi.clamp(0, rounds);
-        let pieces = (bytes / parts.len()).div_ceil(PIECE);
-        let cut = |part: (i64, i64)| -> Vec<(i64, i64)> {
-            let (all, in_one) = (within(part), self.splitter.is_none());
-            let length = (all.end - all.start).max(0) as usize;
-            let pieces = pieces.max(length.div_ceil(ROUNDS)).min(length);
-            if in_one || pieces <= 1 {
-                return vec![part];
-            }
-            let bounds = all.clone().step_by(length.div_ceil(pieces)).skip(1);
-            let begins = iter::once(part.0).chain(bounds.clone());
-            begins.zip(bounds.chain([part.1])).collect()
-        };
-        let parts: Vec<(i64, i64)> = parts.into_iter().flat_map(cut).collect();
-        let rounds = parts.iter().map(|&part| within(part)).map(|all| (all.end - all.start).max(0));
-        let starts = starts.split(rounds.map(|rounds| rounds as usize));
+        let within = |&(lo, hi): &(i64, i64)| hi.clamp(0, rounds) - lo.clamp(0, rounds);
+        let starts = starts.split(parts.iter().map(within).map(|rounds| rounds.max(0) as usize));
         let jobs = parts.iter().zip(starts);
         jobs.map(|(&part, starts)| Job { part, starts: Some(starts) }).collect()
     }
