@@ -128,15 +128,16 @@ impl Starts {
         }
     }
 
-    /// The round of each of so many rows, once all parts are set.
-    pub(super) fn column(self, rows: usize) -> IndexColumn {
+    /// The round of each of so many rows, once those of all parts are set, of so many rounds. Others, and
+    /// the end, are behind all rows.
+    pub(super) fn column(self, rows: usize, set: usize) -> IndexColumn {
         match self {
             Self::U32(mut starts) => {
-                starts.make_mut().last_mut().expect("one for the end").clone_from(&(rows as u32));
+                starts.make_mut()[set..].fill(rows as u32);
                 IndexColumn::Runs(starts)
             }
             Self::I64(mut starts) => {
-                starts.make_mut().last_mut().expect("one for the end").clone_from(&(rows as i64));
+                starts.make_mut()[set..].fill(rows as i64);
                 if u32::try_from(rows).is_ok() {
                     return IndexColumn::Runs(fill(starts.len(), |at| starts[at] as u32));
                 }
@@ -229,7 +230,7 @@ mod tests {
             of[0].set(&[0, 4], 0);
             drop(of);
             let runs: Vec<u32> = vec![0, 4, 4, 5, 5, 7];
-            assert_eq!(starts.column(7), IndexColumn::Runs(runs.into()));
+            assert_eq!(starts.column(7, 5), IndexColumn::Runs(runs.into()));
         }
     }
 }

@@ -300,6 +300,7 @@ impl Compiled {
         let bytes = if threads == 1 { 0 } else { all.saturating_mul(width as usize) };
         let mut starts = by_first.then(|| Starts::new(rounds as usize, most));
         let jobs = self.jobs(parts, &mut starts, rounds, bytes);
+        let set = jobs.iter().flat_map(|job| &job.starts).map(StartsOf::len).sum();
         let found = match threads {
             1 => collecting.in_turn(jobs, all)?,
             _ => collecting.at_once(jobs, threads, (all, bytes))?,
@@ -310,7 +311,7 @@ impl Compiled {
         if by_first && total > most {
             return Err(too_large(bound, how.limit));
         }
-        let first = starts.map(|starts| starts.column(total));
+        let first = starts.map(|starts| starts.column(total, set));
         let rows = rows_of(found, block, first);
         let unsorted = meet || self.planned.sink.kind == SinkKind::Unsorted;
         // Rows in order are moved as they are.
