@@ -170,7 +170,7 @@ impl IndexExpr {
     }
 
     /// `self % modulus`.
-    pub(super) fn modulo(self, modulus: i64) -> Self {
+    pub(crate) fn modulo(self, modulus: i64) -> Self {
         Self::Mod(Box::new(self), Box::new(Self::Const(modulus)))
     }
 }

@@ -4,6 +4,9 @@
 //! the second writes each entry to its place. Entries with the same key keep the order in which the
 //! format stores them. This is how a matrix is transposed.
 
+use std::mem;
+
+use rayon::prelude::*;
 use ust_level_api::ir::interp::{Memory, Param};
 use ust_level_api::ir::{Builder, Elem, Expr, Function, Ty};
 use ust_level_api::{Buffer, IndexArray, IndexColumn, IndexKind};
@@ -14,6 +17,7 @@ use super::nest::{Operand, Reach};
 use super::unpack::{Column32, cuts, outermost};
 use crate::error::Error;
 use crate::format::{IndexExpr, LevelDomain};
+use crate::pool::threads;
 use crate::tensor::{StoredElement, Tensor, Values};
 use crate::with_values;
 
@@ -58,16 +62,9 @@ pub(crate) fn scatter(
     if !job.run(false, next.make_mut(), |_| {})? {
         return Ok(None);
     }
-    let mut total = 0;
-    {
-        let counts = &mut next.make_mut()[1..];
-        for at in 0..keys {
-            for piece in 0..pieces.len() {
-                let count = &mut counts[piece * keys + at];
-                (*count, total) = (total, total + *count);
-            }
-        }
-    }
+    // Those of the only piece become where keys end once all entries are moved.
+    let mut starts = Buffer::<u32>::unspecified(if pieces.len() == 1 { 0 } else { keys + 1 });
+    let total = begin(&mut next.make_mut()[1..], keys, starts.make_mut());
     let total = total as usize;
     let mut made: Vec<Column32> =
         columns.iter().map(|&(_, kind)| Column32::unspecified(kind, total)).collect();
@@ -76,14 +73,47 @@ pub(crate) fn scatter(
     });
     let starts = match pieces.len() {
         1 => next,
-        pieces => {
-            let mut starts = next[(pieces - 1) * keys..].to_vec();
-            starts[0] = 0;
-            starts.into()
+        _ => {
+            starts.make_mut()[keys] = total as u32;
+            starts
         }
     };
     let columns = made.into_iter().map(|column| column.done(total)).collect();
     Ok(Some(Scattered { starts, columns, values }))
+}
+
+/// Makes how many entries each piece has of each key the place of the first of them: by keys, and by
+/// pieces for each. Writes where each key begins, where there is room for that. Gives how many entries
+/// there are.
+fn begin(counts: &mut [u32], keys: usize, starts: &mut [u32]) -> u32 {
+    let some = keys.div_ceil(threads(counts.len())).max(1);
+    // For each thread, its keys: of each piece, and of all.
+    let mut parts: Vec<(Vec<&mut [u32]>, &mut [u32])> = Vec::new();
+    let mut starts = starts.chunks_mut(some);
+    parts.resize_with(keys.div_ceil(some), || (Vec::new(), starts.next().unwrap_or_default()));
+    for piece in counts.chunks_mut(keys.max(1)) {
+        parts.iter_mut().zip(piece.chunks_mut(some)).for_each(|(part, own)| part.0.push(own));
+    }
+    let sum = |part: &(Vec<&mut [u32]>, _)| part.0.iter().flat_map(|own| own.iter()).sum::<u32>();
+    let sums: Vec<u32> = match parts.len() {
+        0..=1 => vec![0],
+        _ => parts.par_iter().map(sum).collect(),
+    };
+    let before = sums.iter().scan(0, |all, sum| Some(mem::replace(all, *all + sum)));
+    let ends = parts.into_par_iter().zip(before.collect::<Vec<u32>>()).map(|(part, before)| {
+        let (mut pieces, starts) = part;
+        let mut next = before;
+        for at in 0..pieces.first().map_or(0, |own| own.len()) {
+            if let Some(start) = starts.get_mut(at) {
+                *start = next;
+            }
+            for piece in &mut pieces {
+                next += mem::replace(&mut piece[at], next);
+            }
+        }
+        next
+    });
+    ends.collect::<Vec<u32>>().last().copied().unwrap_or(0)
 }
 
 /// Pieces of the outermost loop for threads, so many at most.
@@ -101,9 +131,12 @@ fn pieces(tensor: &Tensor, most: usize) -> Result<Vec<[i64; 2]>, Error> {
 /// Entries that are looked at to see how far apart keys lie.
 const SAMPLE: i64 = 1 << 15;
 
+/// Keys that are told apart there, at most: of those that are so many more, few are taken for one.
+const TOLD_APART: u64 = 1 << 18;
+
 /// Whether entries that follow each other mostly have keys of their own: then each goes to a cache
 /// line that no other needs soon, however many the cache holds. Looks at two samples of the outermost
-/// loop. Cost: O(keys).
+/// loop.
 ///
 /// # Errors
 /// As [`scatter`].
@@ -111,7 +144,10 @@ pub(crate) fn is_wide(tensor: &Tensor, key: Key<'_>) -> Result<bool, Error> {
     let Some([lo, hi]) = outermost(tensor, Reach::Inside)? else { return Ok(false) };
     let whole = i128::from(hi) - i128::from(lo);
     let length = (whole * i128::from(SAMPLE) / tensor.nse().max(1) as i128).max(1);
-    let mut counts = Buffer::<u32>::zeroed(key.domain.size as usize + 1);
+    let size = key.domain.size.min(TOLD_APART);
+    let key =
+        Key { expr: &key.expr.clone().modulo(size as i64), domain: LevelDomain { lower: 0, size } };
+    let mut counts = Buffer::<u32>::zeroed(size as usize + 1);
     for part in [1, 2] {
         let from = lo + (whole * part / 3) as i64;
         let pieces = [[from, from.saturating_add(length as i64).min(hi)]];
@@ -219,5 +255,33 @@ impl Job<'_> {
             });
         });
         (b.finish(), operand, walked.repeats)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn places_follow_each_other_by_keys_and_pieces() {
+        // Few keys, which one thread does, and many.
+        for (keys, pieces) in [(0, 1), (1, 1), (5, 1), (5, 3), (30_000, 1), (30_001, 2), (9_999, 7)]
+        {
+            let count = |at: usize| (at.wrapping_mul(0x9e37_79b9) >> 7) as u32 % 4;
+            let counts: Vec<u32> = (0..keys * pieces).map(count).collect();
+            for room in [0, keys + 1] {
+                let (mut made, mut starts) = (counts.clone(), vec![u32::MAX; room]);
+                let all = begin(&mut made, keys, &mut starts);
+                let mut next = 0;
+                for key in 0..keys {
+                    assert!(room == 0 || starts[key] == next, "{keys} {pieces}");
+                    for at in (0..pieces).map(|piece| piece * keys + key) {
+                        assert_eq!(made[at], next, "{keys} {pieces}");
+                        next += counts[at];
+                    }
+                }
+                assert_eq!(all, next);
+            }
+        }
     }
 }

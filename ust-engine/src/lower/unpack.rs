@@ -8,6 +8,7 @@ use ust_level_api::{Buffer, IndexArray, IndexColumn, IndexKind};
 use super::emit;
 use super::native::Code;
 use super::nest::{Leaf, Operand, Reach};
+use super::stored::starts;
 use crate::error::Error;
 use crate::format::IndexExpr;
 use crate::pool::threads;
@@ -158,16 +159,34 @@ pub(crate) fn unpack_as(
     Ok(out.into_iter().map(|column| column.done(written)).collect())
 }
 
-/// Where the outermost loop is cut into pieces, so many for each thread: bounds of cursors,
-/// ascending. None where it is not to be cut.
+/// Where the outermost loop is cut into pieces, so many for each thread, of as much work as far as that
+/// is known: bounds of cursors, ascending. None where it is not to be cut.
 pub(super) fn cuts(tensor: &Tensor, reach: Reach, each: usize) -> Result<Vec<i64>, Error> {
     let threads = threads(tensor.nse()) as i64;
     let ends = if threads < 2 { None } else { outermost(tensor, reach)? };
     let Some([lo, hi]) = ends.filter(|[lo, hi]| hi - lo >= 2) else { return Ok(Vec::new()) };
     let pieces = (threads * each as i64).min(hi - lo);
-    Ok((0..=pieces)
-        .map(|piece| lo + (hi - lo) / pieces * piece + (hi - lo) % pieces * piece / pieces)
-        .collect())
+    let share = |[lo, hi]: [i64; 2], piece: i64| {
+        lo + (hi - lo) / pieces * piece + (hi - lo) % pieces * piece / pieces
+    };
+    let inside = |starts: &Buffer<u32>| lo >= 0 && hi < starts.len() as i64;
+    let Some(starts) = starts(tensor).filter(inside) else {
+        return Ok((0..=pieces).map(|piece| share([lo, hi], piece)).collect());
+    };
+    // A row is about as much work as an entry.
+    let before = |row: i64| row + i64::from(starts[row as usize]);
+    let cut = |piece: i64| {
+        let wanted = share([before(lo), before(hi)], piece);
+        let [mut first, mut last] = [lo, hi];
+        while first < last {
+            let middle = first.midpoint(last);
+            if before(middle) < wanted { first = middle + 1 } else { last = middle }
+        }
+        first
+    };
+    let mut cuts: Vec<i64> = (0..=pieces).map(cut).collect();
+    cuts.dedup();
+    Ok(cuts)
 }
 
 /// The bounds of the outermost loop's cursor. `None` where the loop is not to be cut.
