@@ -2,7 +2,9 @@
 
 use std::collections::HashMap;
 use std::hash::Hash;
-use std::sync::{LazyLock, Mutex, PoisonError};
+use std::sync::{LazyLock, Mutex};
+
+use crate::pool::locked;
 
 /// A table of at most so many entries; the one that was not used for longest goes first. Free to be
 /// used on several threads at once.
@@ -34,7 +36,7 @@ impl<K: Clone + Eq + Hash, V: Clone> Cache<K, V> {
     }
 
     pub(crate) fn get(&self, key: &K) -> Option<V> {
-        let mut entries = self.entries.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut entries = locked(&self.entries);
         entries.clock += 1;
         let clock = entries.clock;
         let entry = entries.kept.get_mut(key)?;
@@ -43,7 +45,7 @@ impl<K: Clone + Eq + Hash, V: Clone> Cache<K, V> {
     }
 
     pub(crate) fn put(&self, key: K, value: V) {
-        let mut entries = self.entries.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut entries = locked(&self.entries);
         entries.clock += 1;
         let used = entries.clock;
         if entries.kept.len() >= self.capacity && !entries.kept.contains_key(&key) {
@@ -57,7 +59,7 @@ impl<K: Clone + Eq + Hash, V: Clone> Cache<K, V> {
 
     /// Forgets everything.
     pub(crate) fn clear(&self) {
-        self.entries.lock().unwrap_or_else(PoisonError::into_inner).kept.clear();
+        locked(&self.entries).kept.clear();
     }
 }
 

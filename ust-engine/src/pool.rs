@@ -4,7 +4,7 @@ mod crew;
 
 use std::collections::BTreeMap;
 use std::iter;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use rayon::{ThreadPool, ThreadPoolBuilder};
 
@@ -27,7 +27,7 @@ pub(crate) fn within<R: Send>(threads: usize, work: usize, f: impl FnOnce() -> R
     if work < LITTLE || threads >= rayon::current_num_threads() {
         return together(work, f);
     }
-    let mut pools = POOLS.lock().unwrap_or_else(PoisonError::into_inner);
+    let mut pools = locked(&POOLS);
     let pool = match pools.get(&threads) {
         Some(pool) => Some(Arc::clone(pool)),
         // Where no thread can be had, the caller's are the best there is.
@@ -37,6 +37,11 @@ pub(crate) fn within<R: Send>(threads: usize, work: usize, f: impl FnOnce() -> R
     pools.entry(threads).or_insert_with(|| Arc::clone(&pool));
     drop(pools);
     pool.install(f)
+}
+
+/// What is inside, also after somebody panicked: for what is never left half done.
+pub(crate) fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 /// How many threads are to share work on about so many elements.
@@ -88,7 +93,7 @@ pub(crate) fn apart<T: Send, E: Send>(
     let (run, lost) = (&job, &failed);
     let run = move |job| {
         if let Err(error) = run(job) {
-            *lost.lock().unwrap_or_else(PoisonError::into_inner) = Some(error);
+            *locked(lost) = Some(error);
         }
     };
     let others = iter::once(second).chain(jobs);

@@ -1,6 +1,6 @@
 //! What follows from the shapes of a kernel's operands, kept from one run to the next.
 
-use std::sync::{Arc, Mutex, OnceLock, PoisonError};
+use std::sync::{Arc, Mutex, OnceLock};
 
 use smallvec::SmallVec;
 use ust_level_api::Scalar;
@@ -9,6 +9,7 @@ use ust_level_api::ir::interp::Param;
 use crate::error::Error;
 use crate::format::{Bound, Format};
 use crate::ops::term::Assignment;
+use crate::pool::locked;
 use crate::tensor::Tensor;
 
 /// An extent for each index variable, or dimension.
@@ -61,7 +62,7 @@ impl Last {
         operands: &[&Tensor],
         stages: impl FnOnce() -> Result<SmallVec<[Sizes; 1]>, Error>,
     ) -> Result<Arc<Frame>, Error> {
-        let mut last = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut last = locked(&self.0);
         if let Some(frame) = &*last
             && frame.is_for(operands)
         {

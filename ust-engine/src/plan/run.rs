@@ -3,6 +3,7 @@
 
 mod places;
 mod rows;
+mod starts;
 
 use std::iter;
 use std::sync::OnceLock;

@@ -4,19 +4,14 @@
 //! A thread collects the rows of a small part in memory that stays in its caches, and moves them to
 //! their place as soon as it is known how many rows there are before: they go to memory once.
 
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::Mutex;
 
 use smallvec::SmallVec;
-use ust_level_api::assemble::fill;
 use ust_level_api::ir::interp::{Growable, Memory};
-use ust_level_api::{Buffer, IndexColumn};
 
+use super::starts::StartsOf;
 use crate::plan::collect::Part;
-
-/// What is inside, also after somebody panicked: nothing in here is half done then.
-pub(super) fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
-}
+use crate::pool::locked;
 
 /// The places of all rows: of each part, those behind the part before.
 pub(super) struct Places<'a> {
@@ -84,7 +79,7 @@ impl<'a> Places<'a> {
 
     /// Moves the rows of a part to their place. Says no where it is not known, or where there is no
     /// room for them.
-    pub(super) fn put(&self, at: usize, part: &mut Part) -> bool {
+    fn put(&self, at: usize, part: &mut Part) -> bool {
         let place = locked(&self.state).places.get_mut(at).and_then(Option::take);
         let Some(mut place) = place else { return false };
         for (to, from) in place.iter_mut().zip(part.memory()) {
@@ -95,82 +90,24 @@ impl<'a> Places<'a> {
     }
 }
 
-/// For each round of the outermost loop, its first row; and at the end, how many rows there are.
-pub(super) enum Starts {
-    /// Where there cannot be more.
-    U32(Buffer<u32>),
-    I64(Buffer<i64>),
+/// A part that was collected, by number.
+pub(super) struct Found<'a> {
+    pub(super) at: usize,
+    pub(super) part: Part,
+    /// For each of its rounds, its first row.
+    pub(super) rows: Vec<i64>,
+    /// Where it is to be told where its rounds begin, until that was done.
+    pub(super) starts: Option<StartsOf<'a>>,
 }
 
-/// Those of a part of the loop.
-pub(super) enum StartsOf<'a> {
-    U32(&'a mut [u32]),
-    I64(&'a mut [i64]),
-}
-
-impl Starts {
-    /// Of so many rounds, and `most` rows.
-    pub(super) fn new(rounds: usize, most: usize) -> Self {
-        match u32::try_from(most) {
-            Ok(_) => Self::U32(Buffer::unspecified(rounds + 1)),
-            Err(_) => Self::I64(Buffer::unspecified(rounds + 1)),
+impl Found<'_> {
+    /// Moves it to its place. Says no where that is not known, or where there is no room.
+    pub(super) fn put(&mut self, places: &Places<'_>) -> bool {
+        let Some(before) = places.before(self.at) else { return false };
+        if let Some(mut starts) = self.starts.take() {
+            starts.set(&self.rows, before);
         }
-    }
-
-    /// Those of parts of the loop that follow each other, of so many rounds each.
-    pub(super) fn split(&mut self, rounds: impl Iterator<Item = usize>) -> Vec<StartsOf<'_>> {
-        fn cut<T>(mut rest: &mut [T], rounds: impl Iterator<Item = usize>) -> Vec<&mut [T]> {
-            rounds.map(|rounds| rest.split_off_mut(..rounds).unwrap_or_default()).collect()
-        }
-        match self {
-            Self::U32(all) => cut(all.make_mut(), rounds).into_iter().map(StartsOf::U32).collect(),
-            Self::I64(all) => cut(all.make_mut(), rounds).into_iter().map(StartsOf::I64).collect(),
-        }
-    }
-
-    /// The round of each of so many rows, once those of all parts are set, of so many rounds. Others, and
-    /// the end, are behind all rows.
-    pub(super) fn column(self, rows: usize, set: usize) -> IndexColumn {
-        match self {
-            Self::U32(mut starts) => {
-                starts.make_mut()[set..].fill(rows as u32);
-                IndexColumn::Runs(starts)
-            }
-            Self::I64(mut starts) => {
-                starts.make_mut()[set..].fill(rows as i64);
-                if u32::try_from(rows).is_ok() {
-                    return IndexColumn::Runs(fill(starts.len(), |at| starts[at] as u32));
-                }
-                let each = starts.windows(2).enumerate();
-                let each =
-                    each.flat_map(|(round, run)| (run[0]..run[1]).map(move |_| round as i64));
-                each.collect::<Vec<i64>>().into()
-            }
-        }
-    }
-}
-
-impl StartsOf<'_> {
-    /// How many rounds there are.
-    pub(super) fn len(&self) -> usize {
-        match self {
-            Self::U32(starts) => starts.len(),
-            Self::I64(starts) => starts.len(),
-        }
-    }
-
-    /// Sets them to so many more.
-    pub(super) fn set(&mut self, rows: &[i64], more: usize) {
-        match self {
-            Self::U32(starts) => {
-                let more = more as u32;
-                starts.iter_mut().zip(rows).for_each(|(to, &row)| *to = more + row as u32);
-            }
-            Self::I64(starts) => {
-                let more = more as i64;
-                starts.iter_mut().zip(rows).for_each(|(to, &row)| *to = more + row);
-            }
-        }
+        places.put(self.at, &mut self.part)
     }
 }
 
@@ -218,19 +155,6 @@ mod tests {
                 [all, want].map(|part| crate::plan::collect::rows_of(vec![part], block, None));
             assert_eq!(rows[0].columns, rows[1].columns);
             assert_eq!(rows[0].values, rows[1].values);
-        }
-    }
-
-    #[test]
-    fn starts_of_all_parts() {
-        for most in [1 << 20, 1 << 40] {
-            let mut starts = Starts::new(5, most);
-            let mut of = starts.split([2, 0, 3].into_iter());
-            of[2].set(&[0, 1, 1], 4);
-            of[0].set(&[0, 4], 0);
-            drop(of);
-            let runs: Vec<u32> = vec![0, 4, 4, 5, 5, 7];
-            assert_eq!(starts.column(7, 5), IndexColumn::Runs(runs.into()));
         }
     }
 }

@@ -9,7 +9,8 @@ use std::sync::atomic::Ordering;
 use rayon::prelude::*;
 use ust_level_api::ir::interp::{GrowValues, Growable, Memory, RunError};
 
-use super::places::{Places, Starts, StartsOf, locked};
+use super::places::{Found, Places};
+use super::starts::{Starts, StartsOf};
 use super::{Bindings, Compiled, Parts, stop};
 use crate::error::Error;
 use crate::format::Bound;
@@ -21,7 +22,7 @@ use crate::plan::output::SOME_ROWS;
 use crate::plan::sink::{self, SinkKind};
 use crate::plan::split::Splitter;
 use crate::plan::unsorted::sort_and_combine;
-use crate::pool::within;
+use crate::pool::{locked, within};
 use crate::tensor::Tensor;
 use crate::with_values;
 
@@ -36,6 +37,8 @@ struct Collecting<'a> {
     how: Run<'a>,
     /// Values of a row.
     block: usize,
+    /// Bytes of a row.
+    width: usize,
     /// Most rows.
     most: usize,
 }
@@ -57,25 +60,6 @@ struct Collector<'a> {
     opened: i64,
     row: Option<Workspace>,
     tables: Tables,
-}
-
-/// A part that was collected, by number.
-struct Found<'a> {
-    at: usize,
-    part: Part,
-    rows: Vec<i64>,
-    starts: Option<StartsOf<'a>>,
-}
-
-impl Found<'_> {
-    /// Moves it to its place. Says no where that is not known, or where there is no room.
-    fn put(&mut self, places: &Places<'_>) -> bool {
-        let Some(before) = places.before(self.at) else { return false };
-        if let Some(starts) = &mut self.starts {
-            starts.set(&self.rows, before);
-        }
-        places.put(self.at, &mut self.part)
-    }
 }
 
 impl<'a> Collecting<'a> {
@@ -123,17 +107,13 @@ impl<'a> Collecting<'a> {
     }
 
     /// Collects parts on so many threads, each the next that nobody has begun. In all, there is room for
-    /// so many rows, which take so many bytes.
-    fn at_once(
-        &self,
-        jobs: Vec<Job<'_>>,
-        threads: usize,
-        (room, bytes): (usize, usize),
-    ) -> Result<Vec<Part>, Error> {
+    /// so many rows.
+    fn at_once(&self, jobs: Vec<Job<'_>>, threads: usize, room: usize) -> Result<Vec<Part>, Error> {
         // Rows of parts differ.
         let room_of_part = room / jobs.len() * 2;
         let mut all = self.part(room);
-        let (parts, places) = (jobs.len(), Places::new(&mut all, self.block, jobs.len(), bytes));
+        let (parts, bytes) = (jobs.len(), room.saturating_mul(self.width));
+        let places = Places::new(&mut all, self.block, parts, bytes);
         let jobs = Mutex::new(jobs.into_iter().enumerate());
         let thread = |_| {
             let mut collector = self.collector(room_of_part)?;
@@ -221,16 +201,14 @@ impl Compiled {
         entries.min(usize::try_from(places).unwrap_or(usize::MAX)).div_ceil(block.max(1) as usize)
     }
 
-    /// Parts of the outermost loop, cut into smaller ones where they may be, such that each collects
-    /// few bytes of so many in all.
+    /// Parts of the outermost loop, each cut into so many where it may be.
     fn jobs<'a>(
         &self,
         parts: Vec<(i64, i64)>,
         starts: &'a mut Option<Starts>,
         rounds: u64,
-        bytes: usize,
+        pieces: usize,
     ) -> Vec<Job<'a>> {
-        let pieces = (bytes / parts.len()).div_ceil(PIECE);
         let anywhere = self.splitter.as_ref().is_some_and(Splitter::is_by_coordinate);
         let cut = |(lo, hi): (i64, i64)| -> Vec<(i64, i64)> {
             let length = usize::try_from(hi.saturating_sub(lo)).unwrap_or(0);
@@ -287,23 +265,28 @@ impl Compiled {
         let kinds = &self.planned.sink.columns[usize::from(by_first)..];
         let width = kinds.iter().map(|kind| u64::from(kind.bits()) / 8).sum::<u64>();
         let width = width.saturating_add(block.saturating_mul(rest.dtype().bytes() as u64));
-        let most = usize::try_from(how.limit / width.max(1)).unwrap_or(usize::MAX);
+        let width = usize::try_from(width.max(1)).unwrap_or(usize::MAX);
+        let most = usize::try_from(how.limit / width as u64).unwrap_or(usize::MAX);
         let most = most.saturating_add(SOME_ROWS as usize);
         let some = (SOME_ROWS as u64).checked_div(block).unwrap_or(0) as usize;
         let all = self.room(tensors, bound, block).max(last + last / 16 + some).min(most);
         let block = block as usize;
-        let collecting = Collecting { compiled: self, tensors, sizes, how, block, most };
+        let collecting = Collecting { compiled: self, tensors, sizes, how, block, width, most };
         let threads = groups.len();
         let parts: Vec<(i64, i64)> = groups.iter().flatten().copied().collect();
         // A row around every loop is there in each part.
         let meet = parts.len() > 1 && self.is_around_all();
-        let bytes = if threads == 1 { 0 } else { all.saturating_mul(width as usize) };
+        // One thread collects in one piece.
+        let pieces = match threads {
+            1 => 1,
+            _ => (all.saturating_mul(width) / parts.len()).div_ceil(PIECE),
+        };
         let mut starts = by_first.then(|| Starts::new(rounds as usize, most));
-        let jobs = self.jobs(parts, &mut starts, rounds, bytes);
+        let jobs = self.jobs(parts, &mut starts, rounds, pieces);
         let set = jobs.iter().flat_map(|job| &job.starts).map(StartsOf::len).sum();
         let found = match threads {
             1 => collecting.in_turn(jobs, all)?,
-            _ => collecting.at_once(jobs, threads, (all, bytes))?,
+            _ => collecting.at_once(jobs, threads, all)?,
         };
         let total = found.iter().map(|part| part.rows).sum();
         self.collected.store(total, Ordering::Relaxed);

@@ -8,6 +8,32 @@ use crate::ir::{Elem, Ty};
 use crate::scalar::{Dtype, Element, Scalar};
 use crate::{IndexArray, IndexKind, for_each_dtype};
 
+/// Slices of any element type that are taken in parts and copied into.
+macro_rules! moved {
+    ($name:ident $($variant:ident)*) => {
+        impl $name<'_> {
+            /// Takes off so many from the front, where there are as many.
+            fn split_off(&mut self, len: usize) -> Option<Self> {
+                match self {
+                    $(Self::$variant(slice) => slice.split_off_mut(..len).map(Self::$variant),)*
+                }
+            }
+
+            /// Copies as many as there are, where the others are as many or more of the same kind.
+            fn copy_from(&mut self, from: &$name<'_>, around: bool) -> Option<()> {
+                match (self, from) {
+                    $((Self::$variant(to), $name::$variant(from)) => {
+                        let from = from.get(..to.len())?;
+                        if around { copy_around(to, from) } else { to.copy_from_slice(from) }
+                        Some(())
+                    })*
+                    _ => None,
+                }
+            }
+        }
+    };
+}
+
 macro_rules! define {
     ($(($variant:ident, $ty:ty, $name:literal, $kind:ident),)*) => {
         /// Numbers to read, of any dtype.
@@ -36,29 +62,12 @@ macro_rules! define {
             }
         }
 
+        moved!(ValuesMut $($variant)*);
+
         impl<'a> ValuesMut<'a> {
             /// The same numbers, to read from now on.
             pub(super) fn into_ref(self) -> ValuesRef<'a> {
                 match self { $(Self::$variant(slice) => ValuesRef::$variant(slice),)* }
-            }
-
-            /// Takes off so many from the front, where there are as many.
-            fn split_off(&mut self, len: usize) -> Option<Self> {
-                match self {
-                    $(Self::$variant(slice) => slice.split_off_mut(..len).map(Self::$variant),)*
-                }
-            }
-
-            /// Copies as many as there are, where the others are as many or more of the same kind.
-            fn copy_from(&mut self, from: &ValuesMut<'_>, around: bool) -> Option<()> {
-                match (self, from) {
-                    $((Self::$variant(to), ValuesMut::$variant(from)) => {
-                        let from = from.get(..to.len())?;
-                        if around { copy_around(to, from) } else { to.copy_from_slice(from) }
-                        Some(())
-                    })*
-                    _ => None,
-                }
             }
         }
 
@@ -121,26 +130,9 @@ macro_rules! indices {
             $(#[doc = concat!("`", stringify!($ty), "`")] $variant(&'a mut [$ty]),)*
         }
 
-        impl<'a> IndicesMut<'a> {
-            /// Takes off so many from the front, where there are as many.
-            fn split_off(&mut self, len: usize) -> Option<Self> {
-                match self {
-                    $(Self::$variant(slice) => slice.split_off_mut(..len).map(Self::$variant),)*
-                }
-            }
+        moved!(IndicesMut $($variant)*);
 
-            /// Copies as many as there are, where the others are as many or more of the same kind.
-            fn copy_from(&mut self, from: &IndicesMut<'_>, around: bool) -> Option<()> {
-                match (self, from) {
-                    $((Self::$variant(to), IndicesMut::$variant(from)) => {
-                        let from = from.get(..to.len())?;
-                        if around { copy_around(to, from) } else { to.copy_from_slice(from) }
-                        Some(())
-                    })*
-                    _ => None,
-                }
-            }
-
+        impl IndicesMut<'_> {
             /// How they are stored.
             #[must_use]
             pub fn kind(&self) -> IndexKind {
