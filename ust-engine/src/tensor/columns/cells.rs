@@ -8,9 +8,16 @@ use super::assemble::{Stored, levels, stored_values};
 use super::group::lookup_range;
 use super::read::block_of;
 use crate::error::Error;
-use crate::format::{Bound, LevelDomain};
+use crate::format::{Bound, Format, LevelDomain};
 use crate::lower::cells::{Blocks, cells, keys};
 use crate::tensor::Tensor;
+
+/// Whether all values of tensors of one format are entries, and the other has a place for each element.
+pub(super) fn have_cells(from: &Format, to: &Format) -> bool {
+    // A full level that others stand below has no padding of its own.
+    let padded = from.descriptions().iter().any(|level| level.props.padded && !level.props.full);
+    to.tail() == 0 && from.is_unique() && from.tail() == from.level_count() && !padded
+}
 
 /// A tensor in another format, whose levels are all full, or the last ones are. `None` where values
 /// cannot be written to their places as they come.

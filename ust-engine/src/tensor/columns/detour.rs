@@ -2,6 +2,7 @@
 
 use ust_level_api::Element;
 
+use super::cells::have_cells;
 use super::pieces::{FEW, cut, stores_fill};
 use super::read::{in_order, is_transposed, remainder_below};
 use super::whole::{alike, reversed};
@@ -26,6 +27,7 @@ pub(in crate::tensor) fn detour(tensor: &Tensor, bound: &Bound) -> Result<Option
         let levels = to.format().level_count();
         Ok(in_order(from, to.format()) == levels
             || alike(from, to.format()).is_some()
+            || have_cells(from, to.format())
             || n >= FEW && cut(from, n, to)?.is_some())
     };
     let is_direct = |from: &Format, to: &Bound| -> Result<bool, Error> {
@@ -81,12 +83,12 @@ fn rows() -> impl Iterator<Item = Format> {
     ["CSR", "CSC"].into_iter().filter_map(|name| Format::resolve(name, Some(2)).ok())
 }
 
-/// Where a matrix that is stored in full goes into blocks or rows, in about its own order, and most of it
-/// is padding: the format of its entries, which are found first.
+/// Where a matrix whose last levels are stored in full goes into blocks, in about its own order, and most
+/// of it is padding: the format of its entries, which are found first.
 pub(in crate::tensor) fn thinned(tensor: &Tensor, to: &Format) -> Option<Format> {
     let from = tensor.format();
     let suits = from.rank() == 2
-        && from.tail() == 0
+        && from.tail() < from.level_count()
         && (1..to.level_count()).contains(&to.tail())
         && is_banded(from, to)
         && tensor.view().is_whole();
