@@ -136,7 +136,7 @@ const TOLD_APART: u64 = 1 << 18;
 
 /// Whether entries that follow each other mostly have keys of their own: then each goes to a cache
 /// line that no other needs soon, however many the cache holds. Looks at two samples of the outermost
-/// loop.
+/// loop. Cost: of those, and of the keys told apart.
 ///
 /// # Errors
 /// As [`scatter`].
