@@ -10,11 +10,11 @@ use ust_level_api::ir::interp::{Memory, Param};
 use ust_level_api::ir::{Builder, Elem, Expr, Function, Ty};
 use ust_level_api::{Buffer, IndexArray, IndexKind, Scalar, WalkKind};
 
+use super::balance::{cuts, outermost};
 use super::emit;
 use super::find::is_entry;
 use super::native::Code;
 use super::nest::{Operand, Reach};
-use super::unpack::{cuts, outermost};
 use crate::error::Error;
 use crate::format::{Bound, IndexExpr, LevelDomain};
 use crate::pool::threads;

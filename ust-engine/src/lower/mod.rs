@@ -7,6 +7,7 @@
 //! already; `scatter` and `sweep` turn it into columns sorted by a key, `cells` into places that are
 //! known before. [`native`] runs what was emitted. [`view`] is about slices.
 
+pub(crate) mod balance;
 pub mod bounds;
 pub(crate) mod cells;
 pub mod find;

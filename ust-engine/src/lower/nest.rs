@@ -226,11 +226,16 @@ impl Operand {
         loops.walked
     }
 
+    /// Where the first level is walked.
+    pub(crate) fn root(&self, reach: Reach) -> WalkSite {
+        self.site(0, Interval::one(Expr::Int(0)), &[], reach)
+    }
+
     /// Emits code that stores the bounds of the outermost loop's cursor in two elements of an array.
     /// Says no, and emits nothing, where the loop cannot be cut into pieces.
     pub fn outermost(&self, b: &mut Builder, reach: Reach, ends: ArrayId) -> bool {
         let Some(level) = self.format.levels().first() else { return false };
-        let site = self.site(0, Interval::one(Expr::Int(0)), &[], reach);
+        let site = self.root(reach);
         let walk = level.ty.walk(&site, b);
         if walk.advance.is_some() {
             return false;

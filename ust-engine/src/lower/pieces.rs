@@ -3,10 +3,11 @@
 
 use ust_level_api::{Buffer, IndexColumn, WalkKind};
 
+use super::balance::outermost;
 use super::native::Code;
 use super::nest::Reach;
 use super::stored::starts;
-use super::unpack::{Column32, Keep, Unpacking, Wanted, outermost};
+use super::unpack::{Column32, Keep, Unpacking, Wanted};
 use crate::error::Error;
 use crate::format::Format;
 use crate::tensor::Tensor;

@@ -11,10 +11,11 @@ use ust_level_api::ir::interp::{Memory, Param};
 use ust_level_api::ir::{Builder, Elem, Expr, Function, Ty};
 use ust_level_api::{Buffer, IndexArray, IndexColumn, IndexKind};
 
+use super::balance::{cuts, outermost};
 use super::emit;
 use super::native::Code;
 use super::nest::{Operand, Reach};
-use super::unpack::{Column32, cuts, outermost};
+use super::unpack::Column32;
 use crate::error::Error;
 use crate::format::{IndexExpr, LevelDomain};
 use crate::pool::threads;
@@ -87,33 +88,52 @@ pub(crate) fn scatter(
 /// there are.
 fn begin(counts: &mut [u32], keys: usize, starts: &mut [u32]) -> u32 {
     let some = keys.div_ceil(threads(counts.len())).max(1);
-    // For each thread, its keys: of each piece, and of all.
-    let mut parts: Vec<(Vec<&mut [u32]>, &mut [u32])> = Vec::new();
     let mut starts = starts.chunks_mut(some);
-    parts.resize_with(keys.div_ceil(some), || (Vec::new(), starts.next().unwrap_or_default()));
+    let mut parts: Vec<Keys<'_>> = Vec::new();
+    parts.resize_with(keys.div_ceil(some), || Keys {
+        pieces: Vec::new(),
+        starts: starts.next().unwrap_or_default(),
+    });
     for piece in counts.chunks_mut(keys.max(1)) {
-        parts.iter_mut().zip(piece.chunks_mut(some)).for_each(|(part, own)| part.0.push(own));
+        parts.iter_mut().zip(piece.chunks_mut(some)).for_each(|(keys, own)| keys.pieces.push(own));
     }
-    let sum = |part: &(Vec<&mut [u32]>, _)| part.0.iter().flat_map(|own| own.iter()).sum::<u32>();
-    let sums: Vec<u32> = match parts.len() {
+    // One thread has nothing before it.
+    let counts: Vec<u32> = match parts.len() {
         0..=1 => vec![0],
-        _ => parts.par_iter().map(sum).collect(),
+        _ => parts.par_iter().map(Keys::count).collect(),
     };
-    let before = sums.iter().scan(0, |all, sum| Some(mem::replace(all, *all + sum)));
-    let ends = parts.into_par_iter().zip(before.collect::<Vec<u32>>()).map(|(part, before)| {
-        let (mut pieces, starts) = part;
+    let before = counts.iter().scan(0, |all, count| Some(mem::replace(all, *all + count)));
+    let before: Vec<u32> = before.collect();
+    let ends = parts.into_par_iter().zip(before).map(|(keys, before)| keys.begin(before));
+    ends.collect::<Vec<u32>>().last().copied().unwrap_or(0)
+}
+
+/// Keys that follow each other: those of a thread.
+struct Keys<'a> {
+    /// For each piece of the entries, how many it has of each key.
+    pieces: Vec<&'a mut [u32]>,
+    /// Where each key begins, as far as that is to be told.
+    starts: &'a mut [u32],
+}
+
+impl Keys<'_> {
+    fn count(&self) -> u32 {
+        self.pieces.iter().flat_map(|own| own.iter()).sum()
+    }
+
+    /// Makes counts places, behind so many entries. Gives how many there are then.
+    fn begin(mut self, before: u32) -> u32 {
         let mut next = before;
-        for at in 0..pieces.first().map_or(0, |own| own.len()) {
-            if let Some(start) = starts.get_mut(at) {
+        for at in 0..self.pieces.first().map_or(0, |own| own.len()) {
+            if let Some(start) = self.starts.get_mut(at) {
                 *start = next;
             }
-            for piece in &mut pieces {
+            for piece in &mut self.pieces {
                 next += mem::replace(&mut piece[at], next);
             }
         }
         next
-    });
-    ends.collect::<Vec<u32>>().last().copied().unwrap_or(0)
+    }
 }
 
 /// Pieces of the outermost loop for threads, so many at most.
@@ -145,8 +165,11 @@ pub(crate) fn is_wide(tensor: &Tensor, key: Key<'_>) -> Result<bool, Error> {
     let whole = i128::from(hi) - i128::from(lo);
     let length = (whole * i128::from(SAMPLE) / tensor.nse().max(1) as i128).max(1);
     let size = key.domain.size.min(TOLD_APART);
-    let key =
-        Key { expr: &key.expr.clone().modulo(size as i64), domain: LevelDomain { lower: 0, size } };
+    let few = key.expr.clone().modulo(size as i64);
+    let key = match size == key.domain.size {
+        true => key,
+        false => Key { expr: &few, domain: LevelDomain { lower: 0, size } },
+    };
     let mut counts = Buffer::<u32>::zeroed(size as usize + 1);
     for part in [1, 2] {
         let from = lo + (whole * part / 3) as i64;

@@ -5,13 +5,12 @@ use ust_level_api::ir::interp::{Limits, Memory, Param, Program, RunError};
 use ust_level_api::ir::{ArrayId, BinOp, Builder, Elem, Expr, Function, Ty};
 use ust_level_api::{Buffer, IndexArray, IndexColumn, IndexKind};
 
+use super::balance::cuts;
 use super::emit;
 use super::native::Code;
 use super::nest::{Leaf, Operand, Reach};
-use super::stored::starts;
 use crate::error::Error;
 use crate::format::IndexExpr;
-use crate::pool::threads;
 use crate::tensor::Tensor;
 use crate::tensor::memory::default_limit;
 
@@ -157,54 +156,6 @@ pub(crate) fn unpack_as(
         .collect::<Result<Vec<_>, Error>>()?;
     let written = written.into_iter().sum();
     Ok(out.into_iter().map(|column| column.done(written)).collect())
-}
-
-/// Where the outermost loop is cut into pieces, so many for each thread, of as much work as far as that
-/// is known: bounds of cursors, ascending. None where it is not to be cut.
-pub(super) fn cuts(tensor: &Tensor, reach: Reach, each: usize) -> Result<Vec<i64>, Error> {
-    let threads = threads(tensor.nse()) as i64;
-    let ends = if threads < 2 { None } else { outermost(tensor, reach)? };
-    let Some([lo, hi]) = ends.filter(|[lo, hi]| hi - lo >= 2) else { return Ok(Vec::new()) };
-    let pieces = (threads * each as i64).min(hi - lo);
-    let share = |[lo, hi]: [i64; 2], piece: i64| {
-        lo + (hi - lo) / pieces * piece + (hi - lo) % pieces * piece / pieces
-    };
-    let inside = |starts: &Buffer<u32>| lo >= 0 && hi < starts.len() as i64;
-    let Some(starts) = starts(tensor).filter(inside) else {
-        return Ok((0..=pieces).map(|piece| share([lo, hi], piece)).collect());
-    };
-    // A row is about as much work as an entry.
-    let before = |row: i64| row + i64::from(starts[row as usize]);
-    let cut = |piece: i64| {
-        let wanted = share([before(lo), before(hi)], piece);
-        let [mut first, mut last] = [lo, hi];
-        while first < last {
-            let middle = first.midpoint(last);
-            if before(middle) < wanted { first = middle + 1 } else { last = middle }
-        }
-        first
-    };
-    let mut cuts: Vec<i64> = (0..=pieces).map(cut).collect();
-    cuts.dedup();
-    Ok(cuts)
-}
-
-/// The bounds of the outermost loop's cursor. `None` where the loop is not to be cut.
-pub(super) fn outermost(tensor: &Tensor, reach: Reach) -> Result<Option<[i64; 2]>, Error> {
-    let mut b = Builder::new("outermost");
-    let operand = Operand::declare(&mut b, "A", tensor);
-    let ends = b.array("ends", Elem::Index(IndexKind::I64), true);
-    if !operand.outermost(&mut b, reach, ends) {
-        return Ok(None);
-    }
-    let mut found = [0, 0];
-    let mut memory: Vec<Memory<'_>> =
-        tensor.levels().iter().flat_map(|level| &level.0).map(Memory::Index).collect();
-    memory.push(Memory::indices_mut(&mut found[..]));
-    let sizes = operand.size_arguments(tensor).into_iter().map(Param::Int);
-    Program::compile(&b.finish())?.run(&sizes.collect::<Vec<_>>(), &mut memory)?;
-    drop(memory);
-    Ok(Some(found))
 }
 
 /// How many rows so many columns can have in memory.

@@ -2,13 +2,14 @@
 
 use ust_level_api::ir::interp::{Memory, Param, Program};
 use ust_level_api::ir::{ArrayId, Builder, Elem, Expr, Ty, Var};
-use ust_level_api::{IndexKind, Interval, WalkKind, WalkSite};
+use ust_level_api::{IndexKind, Interval};
 
 use super::access::Access;
 use super::emit::Split;
 use super::emit::merge::first_from;
 use super::order::Order;
 use crate::error::Error;
+use crate::lower::balance::{below, bounds};
 use crate::lower::nest::{Operand, Reach};
 use crate::tensor::Tensor;
 
@@ -99,7 +100,7 @@ fn emit(
 ) {
     let (lo, hi) = match (split, operands) {
         (Split::Cursor { .. }, [(_, operand), ..]) => {
-            let site = root(operand);
+            let site = operand.root(Reach::Inside);
             let Interval { lo, hi } = operand.format.levels()[0].ty.walk(&site, b).cursor;
             (lo, hi)
         }
@@ -111,45 +112,26 @@ fn emit(
     };
     let lo = b.bind("lo", lo);
     let hi = b.bind("hi", hi.max(lo.clone()));
-    let total = weight(b, split, operands, &lo, &hi);
-    let total = b.bind("total", total);
-    b.store(out, Expr::Int(0), lo.clone());
-    b.for_("part", Expr::Int(1), count.clone(), |b, part| {
-        let wanted = b.bind("wanted", total.floor_div(count.clone()) * part.clone());
-        let begin = b.load(out, part.clone() - 1);
-        let begin = b.bind("begin", begin);
-        let (below, above) = (b.var("below", begin.clone()), b.var("above", hi.clone()));
-        b.while_(Expr::from(below).lt(above), |b| {
-            let middle = (Expr::from(below) + Expr::from(above)).floor_div(2);
-            let middle = b.bind("middle", middle);
-            let before = weight(b, split, operands, &lo, &middle);
-            b.if_else(
-                before.lt(wanted),
-                |b| b.assign(below, middle.clone() + 1),
-                |b| b.assign(above, middle.clone()),
-            );
-        });
-        let bound = aligned(b, split, operands, (&lo, &hi), below);
-        b.store(out, part, bound);
-    });
-    b.store(out, count.clone(), hi);
+    bounds(
+        b,
+        [&lo, &hi],
+        count,
+        out,
+        |b, place| weight(b, split, operands, &lo, place),
+        |b, place| align(b, split, operands, (&lo, &hi), place),
+    );
 }
 
-/// Where the outermost level is walked.
-fn root(operand: &Operand) -> WalkSite {
-    operand.site(0, Interval::one(Expr::Int(0)), &[], Reach::Inside)
-}
-
-/// The nearest place from there on, before the end, at which a part may begin.
-fn aligned(
+/// Moves on to the nearest place, before the end, at which a part may begin.
+fn align(
     b: &mut Builder,
     split: Split,
     operands: &[(usize, Operand)],
     (lo, hi): (&Expr, &Expr),
     place: Var,
-) -> Expr {
+) {
     if let (Split::Cursor { aligned: true, .. }, [(_, operand), ..]) = (split, operands) {
-        let site = root(operand);
+        let site = operand.root(Reach::Inside);
         let walk = operand.format.levels()[0].ty.walk(&site, b);
         let here = (walk.step)(b, place.into()).crd;
         let above = (walk.step)(b, Expr::from(place) - 1).crd;
@@ -157,7 +139,6 @@ fn aligned(
         let same = inside.select(here.equals(above), Expr::Bool(false));
         b.while_(same, |b| b.assign(place, Expr::from(place) + 1));
     }
-    place.into()
 }
 
 /// Stored elements before a place.
@@ -174,9 +155,9 @@ fn weight(
         _ => place.clone(),
     };
     for (_, operand) in operands {
-        let site = root(operand);
+        let site = operand.root(Reach::Inside);
         let walk = operand.format.levels()[0].ty.walk(&site, b);
-        let mut before = match split {
+        let before = match split {
             // Under a single root, the position at a full level is the coordinate itself.
             Split::Index(_) | Split::Level(_) => Interval { lo: Expr::Int(0), hi: place.clone() },
             Split::Merge { .. } if operand.format.descriptions()[0].props.full => {
@@ -189,31 +170,7 @@ fn weight(
             }
             _ => Interval { lo: walk.cursor.lo.clone(), hi: place.clone() },
         };
-        // Down through the levels whose children lie side by side.
-        // Elsewhere the cursor tells no position.
-        if walk.kind != WalkKind::Position && !operand.format.descriptions()[0].props.full {
-            weight = weight + (before.hi - before.lo);
-            continue;
-        }
-        for level in 1..operand.format.level_count() {
-            let description = &operand.format.descriptions()[level];
-            if description.props.full {
-                let size = operand.sizes.sizes[level].clone();
-                before = Interval { lo: before.lo * size.clone(), hi: before.hi * size };
-                continue;
-            }
-            if !description.props.contiguous || description.walk != WalkKind::Position {
-                break;
-            }
-            let above = vec![Expr::Int(0); level];
-            let site = operand.site(level, before, &above, Reach::Everything);
-            let walk = operand.format.levels()[level].ty.walk(&site, b);
-            before = Interval {
-                lo: b.bind("below_lo", walk.cursor.lo.clone()),
-                hi: b.bind("below_hi", walk.cursor.hi.clone()),
-            };
-        }
-        weight = weight + (before.hi - before.lo);
+        weight = weight + below(b, operand, &walk, before);
     }
     weight
 }

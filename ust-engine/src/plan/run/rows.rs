@@ -7,6 +7,7 @@ use std::sync::Mutex;
 use std::sync::atomic::Ordering;
 
 use rayon::prelude::*;
+use smallvec::SmallVec;
 use ust_level_api::ir::interp::{GrowValues, Growable, Memory, RunError};
 
 use super::places::{Found, Places};
@@ -28,6 +29,10 @@ use crate::with_values;
 
 /// Bytes that a part collects, about, where several threads do: they stay in a thread's caches.
 const PIECE: usize = 1 << 20;
+
+/// Pieces of about as many coordinates each that a part is cut into, at least: to find where it begins among
+/// what is stored takes time, and what is near is alike.
+const PIECES_OF_PART: usize = 2;
 
 /// What rows are collected from, and how many there may be.
 struct Collecting<'a> {
@@ -273,13 +278,22 @@ impl Compiled {
         let block = block as usize;
         let collecting = Collecting { compiled: self, tensors, sizes, how, block, width, most };
         let threads = groups.len();
-        let parts: Vec<(i64, i64)> = groups.iter().flatten().copied().collect();
+        let bytes = all.saturating_mul(width);
+        // As many as are collected apart: rows may be where few coordinates are.
+        let wanted = if threads == 1 { 1 } else { bytes / (PIECES_OF_PART * PIECE) };
+        let given = groups.iter().map(SmallVec::len).sum();
+        let parts: Vec<(i64, i64)> = match &self.splitter {
+            Some(splitter) if wanted > given && splitter.is_by_coordinate() => {
+                splitter.parts(tensors, &sizes.extents, wanted)?
+            }
+            _ => groups.iter().flatten().copied().collect(),
+        };
         // A row around every loop is there in each part.
         let meet = parts.len() > 1 && self.is_around_all();
         // One thread collects in one piece.
         let pieces = match threads {
             1 => 1,
-            _ => (all.saturating_mul(width) / parts.len()).div_ceil(PIECE),
+            _ => bytes / parts.len() / PIECE,
         };
         let mut starts = by_first.then(|| Starts::new(rounds as usize, most));
         let jobs = self.jobs(parts, &mut starts, rounds, pieces);

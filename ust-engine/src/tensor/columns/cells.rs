@@ -14,9 +14,13 @@ use crate::tensor::Tensor;
 
 /// Whether all values of tensors of one format are entries, and the other has a place for each element.
 pub(super) fn have_cells(from: &Format, to: &Format) -> bool {
-    // A full level that others stand below has no padding of its own.
-    let padded = from.descriptions().iter().any(|level| level.props.padded && !level.props.full);
-    to.tail() == 0 && from.is_unique() && from.tail() == from.level_count() && !padded
+    let all = from.is_unique() && from.tail() == from.level_count();
+    to.tail() == 0 && all && !from.descriptions().iter().any(pads)
+}
+
+/// Whether a level stores padding: where it is full, what stands below it may.
+fn pads(level: &Description) -> bool {
+    level.props.padded && !level.props.full
 }
 
 /// A tensor in another format, whose levels are all full, or the last ones are. `None` where values
@@ -29,8 +33,7 @@ pub(in crate::tensor) fn in_cells(
 ) -> Result<Option<Tensor>, Error> {
     let (from, to) = (tensor.format(), bound.format());
     // Padding has places of its own below levels that are unique, and have one for each coordinate.
-    let apart =
-        |level: &Description| level.props.unique && (level.props.full || !level.props.padded);
+    let apart = |level: &Description| level.props.unique && !pads(level);
     let padded = tensor.has_padding();
     let known = to.tail() > 0 || !padded || from.descriptions().iter().all(apart);
     let full = to.tail() < to.level_count();
