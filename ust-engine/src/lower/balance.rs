@@ -34,8 +34,8 @@ pub(crate) fn bounds(
         let wanted = b.bind("wanted", share * part.clone());
         let (below, above) = (b.var("below", from.into()), b.var("above", hi.clone()));
         b.while_(Expr::from(below).lt(above), |b| {
-            let half = (Expr::from(below) + Expr::from(above)).floor_div(2);
-            let place = b.bind("place", half.min(Expr::from(below) + Expr::from(step)));
+            let half = (Expr::from(above) - Expr::from(below)).floor_div(2);
+            let place = b.bind("place", Expr::from(below) + half.min(Expr::from(step)));
             let before = weight(b, &place);
             let before = b.bind("before", before);
             b.assign(step, place.clone() - Expr::from(from));
