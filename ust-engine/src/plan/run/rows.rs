@@ -280,7 +280,11 @@ impl Compiled {
         let threads = groups.len();
         let bytes = all.saturating_mul(width);
         // As many as are collected apart: rows may be where few coordinates are.
-        let wanted = if threads == 1 { 1 } else { bytes / (PIECES_OF_PART * PIECE) };
+        // A row of large blocks is more than memory holds, and may be the only one.
+        let wanted = match threads {
+            1 => 1,
+            _ => (bytes / (PIECES_OF_PART * PIECE)).min(all),
+        };
         let given = groups.iter().map(SmallVec::len).sum();
         let parts: Vec<(i64, i64)> = match &self.splitter {
             Some(splitter) if wanted > given && splitter.is_by_coordinate() => {
