@@ -279,8 +279,8 @@ impl Compiled {
         let collecting = Collecting { compiled: self, tensors, sizes, how, block, width, most };
         let threads = groups.len();
         let bytes = all.saturating_mul(width);
-        // As many as are collected apart: rows may be where few coordinates are.
-        // A row of large blocks is more than memory holds, and may be the only one.
+        // Most rows may be where few coordinates are: then parts are cut anew, by what is stored. No more
+        // of them than rows, of which one alone may be larger than memory.
         let wanted = match threads {
             1 => 1,
             _ => (bytes / (PIECES_OF_PART * PIECE)).min(all),
