@@ -1,10 +1,23 @@
 //! One element of a tensor: located where levels can, walked for where they cannot.
 
 use ust_level_api::ir::{ArrayId, BinOp, Builder, Elem, Expr, Function, Ty};
-use ust_level_api::{IndexKind, Interval, Scalar};
+use ust_level_api::{IndexKind, Interval, Scalar, Walk};
 
 use super::nest::{Operand, Reach};
 use crate::tensor::Tensor;
+
+/// Emits a binary search: the first cursor in `lo .. hi` whose coordinate is not below `crd`.
+/// Coordinates ascend along the cursor.
+pub(crate) fn first_from(b: &mut Builder, walk: &Walk<'_>, lo: Expr, hi: Expr, crd: &Expr) -> Expr {
+    let (from, to) = (b.var("from", lo), b.var("to", hi));
+    b.while_(Expr::from(from).lt(to), |b| {
+        let between = Expr::binary(BinOp::Shr, Expr::from(from) + Expr::from(to), 1.into());
+        let middle = b.bind("middle", between);
+        let below = (walk.step)(b, middle.clone()).crd.lt(crd.clone());
+        b.if_else(below, |b| b.assign(from, middle.clone() + 1), |b| b.assign(to, middle.clone()));
+    });
+    from.into()
+}
 
 /// A function that sums what is stored at given level coordinates.
 ///

@@ -231,20 +231,6 @@ impl Operand {
         self.site(0, Interval::one(Expr::Int(0)), &[], reach)
     }
 
-    /// Emits code that stores the bounds of the outermost loop's cursor in two elements of an array.
-    /// Says no, and emits nothing, where the loop cannot be cut into pieces.
-    pub fn outermost(&self, b: &mut Builder, reach: Reach, ends: ArrayId) -> bool {
-        let Some(level) = self.format.levels().first() else { return false };
-        let site = self.root(reach);
-        let walk = level.ty.walk(&site, b);
-        if walk.advance.is_some() {
-            return false;
-        }
-        b.store(ends, Expr::Int(0), walk.cursor.lo.clone());
-        b.store(ends, Expr::Int(1), walk.cursor.hi.clone());
-        true
-    }
-
     /// Whether the dimensions known so far map to the very level coordinates that they came from:
     /// where levels have room to spare (`i * 2`), not every coordinate stands for an element.
     pub(crate) fn maps_back(

@@ -71,6 +71,14 @@ const PARTS_BETWEEN_CANCELS: usize = 32;
 /// how much there is to do, and threads that are done help the others.
 const PARTS_OF_ROWS: usize = 8;
 
+/// How an outermost loop is shared: among how many threads, and in how many parts each of them runs what
+/// is its own, so that it may be cancelled in between, or others may take over.
+#[derive(Clone, Copy, Debug)]
+struct Shares {
+    threads: usize,
+    each: usize,
+}
+
 /// Parts of the outermost loop that run one after another, and those of each thread.
 type Parts = SmallVec<[(i64, i64); 1]>;
 type Groups = SmallVec<[Parts; 1]>;
@@ -160,11 +168,10 @@ impl Compiled {
             SinkKind::Full => self.in_full(tensors, sizes, how)?,
             SinkKind::Shared { at } => self.in_shared(tensors, at, sizes, how)?,
             _ => {
-                let groups = self.groups(tensors, sizes, how)?;
-                let several = groups.as_ref().is_some_and(|groups| groups.len() > 1);
-                let rows = || self.rows(tensors, sizes, groups.as_deref(), how);
+                let shares = self.shares(sizes, how);
+                let rows = || self.rows(tensors, sizes, shares, how);
                 // The pool is entered once, not for the loops and again for what they collect.
-                if several { within(how.threads, usize::MAX, rows)? } else { rows()? }
+                if shares.threads > 1 { within(how.threads, usize::MAX, rows)? } else { rows()? }
             }
         };
         if sink.format == self.planned.format {
@@ -194,19 +201,12 @@ impl Compiled {
         (if self.splitter.is_some() { i64::MIN } else { 0 }, i64::MAX)
     }
 
-    /// The parts of the outermost loop: a group for each thread, several parts in a group where
-    /// the run may be cancelled in between. None where it runs in one piece.
-    fn groups(
-        &self,
-        tensors: &[&Tensor],
-        sizes: &Sizes,
-        how: Run<'_>,
-    ) -> Result<Option<Groups>, Error> {
-        let Some(splitter) = &self.splitter else { return Ok(None) };
+    /// How the outermost loop is shared.
+    fn shares(&self, sizes: &Sizes, how: Run<'_>) -> Shares {
         // Rows that hold blocks are not combined afterwards.
-        if self.is_around_all() && self.planned.sink.format.tail() < self.planned.sink.levels.len()
-        {
-            return Ok(None);
+        let blocks = self.planned.sink.format.tail() < self.planned.sink.levels.len();
+        if self.splitter.is_none() || (self.is_around_all() && blocks) {
+            return Shares { threads: 1, each: 1 };
         }
         let collects = !self.planned.sink.kind.is_in_place();
         let time = self.chosen.time;
@@ -223,9 +223,20 @@ impl Compiled {
             None if threads > 1 && collects && !self.is_around_all() => PARTS_OF_ROWS,
             None => 1,
         };
-        if threads * each == 1 {
+        Shares { threads, each }
+    }
+
+    /// The parts of the outermost loop, a group for each thread. None where it runs in one piece.
+    fn groups(
+        &self,
+        tensors: &[&Tensor],
+        sizes: &Sizes,
+        how: Run<'_>,
+    ) -> Result<Option<Groups>, Error> {
+        let Shares { threads, each } = self.shares(sizes, how);
+        let Some(splitter) = self.splitter.as_ref().filter(|_| threads * each > 1) else {
             return Ok(None);
-        }
+        };
         let parts = splitter.parts(tensors, &sizes.extents, threads * each)?;
         Ok(Some(parts.chunks(each).map(Parts::from_slice).collect()))
     }

@@ -5,27 +5,9 @@ use ust_level_api::{Interval, Walk};
 
 use super::loops::Arrival;
 use super::{Emit, Pos, State};
+use crate::lower::find::first_from;
 use crate::lower::nest::Reach;
 use crate::plan::order::Step;
-
-/// Emits a binary search: the first cursor in `lo .. hi` whose coordinate is not below `crd`.
-/// Coordinates ascend along the cursor.
-pub(in crate::plan) fn first_from(
-    b: &mut Builder,
-    walk: &Walk<'_>,
-    lo: Expr,
-    hi: Expr,
-    crd: &Expr,
-) -> Expr {
-    let (from, to) = (b.var("from", lo), b.var("to", hi));
-    b.while_(Expr::from(from).lt(to), |b| {
-        let between = Expr::binary(BinOp::Shr, Expr::from(from) + Expr::from(to), 1.into());
-        let middle = b.bind("middle", between);
-        let below = (walk.step)(b, middle.clone()).crd.lt(crd.clone());
-        b.if_else(below, |b| b.assign(from, middle.clone() + 1), |b| b.assign(to, middle.clone()));
-    });
-    from.into()
-}
 
 impl Emit<'_> {
     /// A loop over the coordinates that some of several tensors have stored, or over all.

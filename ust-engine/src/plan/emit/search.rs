@@ -3,9 +3,9 @@
 use ust_level_api::Located;
 use ust_level_api::ir::{Builder, Expr};
 
-use super::merge::first_from;
 use super::{Emit, Origin, Pos, State};
 use crate::lower::emit as index;
+use crate::lower::find::first_from;
 use crate::lower::nest::Reach;
 
 impl Emit<'_> {

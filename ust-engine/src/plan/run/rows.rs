@@ -7,12 +7,11 @@ use std::sync::Mutex;
 use std::sync::atomic::Ordering;
 
 use rayon::prelude::*;
-use smallvec::SmallVec;
 use ust_level_api::ir::interp::{GrowValues, Growable, Memory, RunError};
 
 use super::places::{Found, Places};
 use super::starts::{Starts, StartsOf};
-use super::{Bindings, Compiled, Parts, stop};
+use super::{Bindings, Compiled, Shares, stop};
 use crate::error::Error;
 use crate::format::Bound;
 use crate::ops::control::Run;
@@ -241,12 +240,10 @@ impl Compiled {
         &self,
         tensors: &[&Tensor],
         sizes: &Sizes,
-        groups: Option<&[Parts]>,
+        Shares { threads, each }: Shares,
         how: Run<'_>,
     ) -> Result<Tensor, Error> {
         let (rest, fill, bound) = (self.planned.rest, self.planned.fill, &sizes.bound);
-        let one_piece = [Parts::from_elem(self.whole(), 1)];
-        let groups = groups.unwrap_or(&one_piece);
         let tail = bound.format().tail();
         let block: u64 = bound.levels()[tail..].iter().map(|level| level.size).product();
         if sink::columns(bound) != self.planned.sink.columns {
@@ -277,20 +274,18 @@ impl Compiled {
         let all = self.room(tensors, bound, block).max(last + last / 16 + some).min(most);
         let block = block as usize;
         let collecting = Collecting { compiled: self, tensors, sizes, how, block, width, most };
-        let threads = groups.len();
         let bytes = all.saturating_mul(width);
-        // Most rows may be where few coordinates are: then parts are cut anew, by what is stored. No more
-        // of them than rows, of which one alone may be larger than memory.
-        let wanted = match threads {
-            1 => 1,
-            _ => (bytes / (PIECES_OF_PART * PIECE)).min(all),
-        };
-        let given = groups.iter().map(SmallVec::len).sum();
-        let parts: Vec<(i64, i64)> = match &self.splitter {
-            Some(splitter) if wanted > given && splitter.is_by_coordinate() => {
-                splitter.parts(tensors, &sizes.extents, wanted)?
+        let parts = match &self.splitter {
+            Some(splitter) if threads * each > 1 => {
+                // Most rows may be where few coordinates are: then a part is what is stored of a few
+                // pieces. No more parts than rows, of which one alone may be larger than memory.
+                let wanted = match threads > 1 && splitter.is_by_coordinate() {
+                    true => (bytes / (PIECES_OF_PART * PIECE)).min(all),
+                    false => 0,
+                };
+                splitter.parts(tensors, &sizes.extents, wanted.max(threads * each))?
             }
-            _ => groups.iter().flatten().copied().collect(),
+            _ => vec![self.whole()],
         };
         // A row around every loop is there in each part.
         let meet = parts.len() > 1 && self.is_around_all();
