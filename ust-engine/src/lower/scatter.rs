@@ -18,7 +18,7 @@ use super::nest::{Operand, Reach};
 use super::unpack::Column32;
 use crate::error::Error;
 use crate::format::{IndexExpr, LevelDomain};
-use crate::pool::threads;
+use crate::pool::{pays, threads};
 use crate::tensor::{StoredElement, Tensor, Values};
 use crate::with_values;
 
@@ -136,9 +136,16 @@ impl Keys<'_> {
     }
 }
 
-/// Pieces of the outermost loop for threads, so many at most.
+/// Nanoseconds that it takes to count an entry, or to move it, about, while it is in cache.
+const EACH: f64 = 2.0;
+
+/// Pieces of the outermost loop for threads, so many at most. One where threads would take longer to
+/// wake up, for the counts and again for the moves, than they save.
 fn pieces(tensor: &Tensor, most: usize) -> Result<Vec<[i64; 2]>, Error> {
-    let cuts = cuts(tensor, Reach::Inside, 1)?;
+    let cuts = match pays(EACH * tensor.nse() as f64) {
+        true => cuts(tensor, Reach::Inside, 1)?,
+        false => Vec::new(),
+    };
     let step = cuts.len().saturating_sub(1).div_ceil(most).max(1);
     let mut ends: Vec<i64> = cuts.iter().copied().step_by(step).collect();
     ends.extend(cuts.last().filter(|last| ends.last() != Some(last)));

@@ -4,12 +4,16 @@
 //! those again and again. What OpenMP's threads do too, for longer.
 
 use std::hint::spin_loop;
-use std::sync::OnceLock;
+use std::iter;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering::Relaxed};
+use std::sync::{Mutex, OnceLock};
 use std::thread;
 use std::time::{Duration, Instant};
+use std::vec;
 
 use rayon::{ThreadPool, ThreadPoolBuilder, Yield};
+
+use super::locked;
 
 /// How long threads stay awake after work.
 const LINGER: Duration = Duration::from_micros(200);
@@ -44,20 +48,25 @@ impl Crew {
         Some(Self { pool, start: Instant::now(), awake, until })
     }
 
-    /// Does the first job here and the others on the crew's threads, which then stay awake.
+    /// Does the first job here and the others on the crew's threads, which then stay awake. What none of
+    /// them has begun when the first is done, is done here too: they may have no core of their own.
     pub(super) fn share<T: Send>(&'static self, first: T, others: Vec<T>, run: impl Fn(T) + Sync) {
         let (run, left) = (&run, &AtomicUsize::new(others.len()));
+        let (turns, others) = (others.len(), &Mutex::new(others.into_iter()));
         self.pool.in_place_scope(|scope| {
-            for job in others {
+            for _ in 0..turns {
                 scope.spawn(move |_| {
-                    run(job);
+                    next(others).into_iter().for_each(run);
                     self.stay();
                     left.fetch_sub(1, Relaxed);
                 });
             }
             run(first);
+            iter::from_fn(|| next(others)).for_each(run);
             // The scope waits for all of them; a thread that falls asleep there has to be woken.
-            (0..PATIENCE).take_while(|_| left.load(Relaxed) > 0).for_each(|_| spin_loop());
+            for look in (1..=PATIENCE).take_while(|_| left.load(Relaxed) > 0) {
+                if look % LOOKS == 0 { thread::yield_now() } else { spin_loop() }
+            }
         });
     }
 
@@ -103,6 +112,11 @@ impl Crew {
     }
 }
 
+/// The next job that nobody has begun.
+fn next<T>(jobs: &Mutex<vec::IntoIter<T>>) -> Option<T> {
+    locked(jobs).next()
+}
+
 #[cfg(test)]
 mod tests {
     use std::panic::AssertUnwindSafe;
@@ -138,6 +152,23 @@ mod tests {
             assert!(Instant::now() < deadline, "the crew never wakes");
         }
         assert!(Crew::new(0).is_none());
+    }
+
+    #[test]
+    fn what_nobody_has_begun_is_done_by_the_caller() {
+        let crew = crew(1);
+        let (met, done) = (AtomicUsize::new(0), AtomicUsize::new(0));
+        let deadline = Instant::now() + Duration::from_secs(60);
+        // Whoever does the second job waits for the last one, and so does not do it.
+        crew.share(0, vec![1, 2, 3], |n| {
+            done.fetch_add(1 << n, Relaxed);
+            met.fetch_add(n % 2, Relaxed);
+            while n % 2 == 1 && met.load(Relaxed) < 2 {
+                assert!(Instant::now() < deadline, "a job waits for a thread that is busy");
+                thread::yield_now();
+            }
+        });
+        assert_eq!(done.into_inner(), 0b1111);
     }
 
     #[test]
