@@ -2,6 +2,8 @@
 
 use clap::Parser;
 
+use crate::matrix::case::Case;
+use crate::matrix::contender::{Contender, Prepared, Surroundings, runner};
 use crate::matrix::{self, Matrix, Measured};
 use crate::report::{self, Record};
 
@@ -58,4 +60,39 @@ fn contenders_agree_on_every_operation_and_reports_parse() {
     assert!(drawn > 20 && page.matches("<svg").count() == page.matches("</svg>").count());
     let medians = report::baseline::read(&report::baseline::text(&records)).unwrap();
     assert!(report::baseline::slower(&medians, &medians, 1.1).is_empty());
+}
+
+inventory::submit! { Contender {
+    name: "panics", about: "panics before it is ready",
+    prepare: |case, _| if case.input.name == EMPTY { panic!("at once") } else { Ok(None) },
+}}
+inventory::submit! { Contender {
+    name: "panics-late", about: "panics while it is timed", prepare: panics_late,
+}}
+
+/// Only here somebody panics.
+const EMPTY: &str = "random(8x8, nnz=0)";
+
+fn panics_late(case: &Case<'_>, _: &Surroundings) -> Prepared {
+    if case.input.name != EMPTY {
+        return Ok(None);
+    }
+    let work = |calls: &mut usize| {
+        *calls += 1;
+        assert!(*calls < 3, "call {calls}");
+        Ok(())
+    };
+    runner(0, work, |_| Ok(vec![0.0; 8]))
+}
+
+#[test]
+fn who_panics_has_failed_and_the_others_are_timed() {
+    let records = records(&["--input", EMPTY, "--op", "spmv", "--format", "CSR"]);
+    let told = |who: &str| {
+        let record = records.iter().find(|record| record.entry.contender == who);
+        record.unwrap_or_else(|| panic!("{who} is missing")).entry.failed.clone()
+    };
+    assert_eq!(told("panics"), Some("it panicked: at once".to_owned()));
+    assert_eq!(told("panics-late"), Some("it panicked: call 3".to_owned()));
+    assert_eq!(told("ust"), None);
 }

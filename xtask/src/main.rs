@@ -48,7 +48,8 @@ fn main() -> std::process::ExitCode {
 
 fn test() -> Result<(), String> {
     run::cargo(&["test", "--workspace", "--no-fail-fast"], &[])?;
-    run::cargo(&["run", "--quiet", "--package", "ust-conformance"], &[])
+    let at_length = ["test", "--quiet", "--workspace", "--test", "at_length"];
+    run::cargo(&[&at_length[..], &["--", "--ignored", "--nocapture"]].concat(), &[])
 }
 
 fn ci() -> Result<(), String> {

@@ -18,3 +18,7 @@ mod ours;
 mod python;
 #[cfg(feature = "crates")]
 mod sprs;
+
+/// Milliseconds for which threads of OpenMP may look for more work after work: for longer, they would
+/// take a core from who is timed next.
+const BLOCKTIME: u32 = 1;

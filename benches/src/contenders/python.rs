@@ -11,6 +11,7 @@ use ust::io::ReadOptions;
 use ust::ndarray::Array1;
 use ust::{Dtype, Tensor};
 
+use super::BLOCKTIME;
 use crate::matrix::case::Case;
 use crate::matrix::contender::{Contender, Prepared, Runner, Surroundings};
 use crate::matrix::operation::Task;
@@ -30,9 +31,15 @@ inventory::submit! { Contender {
     name: "torch", about: "PyTorch, with --python", prepare: |case, around| prepare("torch", case, around),
 }}
 
-/// Has threads of OpenMP look for more work for about a millisecond after work: for longer, they would
-/// take a core from who is timed next. Who sets these variables is heard.
-const REST_SOON: [(&str, &str); 2] = [("GOMP_SPINCOUNT", "50000"), ("KMP_BLOCKTIME", "1")];
+/// How often threads of GNU's OpenMP look for more work: about [`BLOCKTIME`].
+const SPINCOUNT: u32 = 50_000 * BLOCKTIME;
+
+/// What has the process's threads rest after [`BLOCKTIME`]. Who sets these variables is heard.
+fn rest_soon() -> impl Iterator<Item = (&'static str, String)> {
+    let variables = [("GOMP_SPINCOUNT", SPINCOUNT), ("KMP_BLOCKTIME", BLOCKTIME)];
+    let unset = variables.into_iter().filter(|(name, _)| std::env::var_os(name).is_none());
+    unset.map(|(name, value)| (name, value.to_string()))
+}
 
 /// The process, started when it is needed first, and how many requests to prepare it got.
 static PROCESS: LazyLock<Mutex<Option<Arc<Mutex<Process>>>>> = LazyLock::new(Mutex::default);
@@ -49,7 +56,7 @@ impl Process {
         let script = concat!(env!("CARGO_MANIFEST_DIR"), "/python/contenders.py");
         let mut child = Command::new(python)
             .arg(script)
-            .envs(REST_SOON.into_iter().filter(|(name, _)| std::env::var_os(name).is_none()))
+            .envs(rest_soon())
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())
             .spawn()

@@ -1,5 +1,6 @@
 //! Rounds in which the contenders of a case take turns.
 
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::time::{Duration, Instant};
 
 use ust::tensor::memory::available_memory;
@@ -89,7 +90,8 @@ pub(crate) fn measure(
             take_turns(&mut ready, effort, case.threads);
             done.extend(ready.drain(1..).map(|r| r.entry));
         }
-        match checked(case, contender, (contender.prepare)(case, around), reference) {
+        let prepared = guarded(|| (contender.prepare)(case, around));
+        match checked(case, contender, prepared, reference) {
             Some(Ok(one)) => ready.push(one),
             Some(Err(entry)) => done.push(entry),
             None => {}
@@ -118,8 +120,13 @@ fn take_turns(ready: &mut [Ready], effort: Effort, threads: usize) {
             if entry.failed.is_some() || (round > 0 && spent[at] > effort.seconds) {
                 continue;
             }
-            let before = if *warmed { warm(&mut **runner, threads > 1) } else { Ok(()) };
-            match before.and_then(|()| runner.time(*calls)) {
+            let sample = || {
+                if *warmed {
+                    warm(&mut **runner, threads > 1)?;
+                }
+                runner.time(*calls)
+            };
+            match guarded(sample) {
                 Ok(seconds) => {
                     spent[at] += seconds;
                     entry.seconds.push(seconds / *calls as f64);
@@ -169,11 +176,20 @@ fn checked(
         let calls = (SAMPLE / once.max(1e-9)).ceil().clamp(1.0, 100_000.0) as usize;
         Ok(Some((runner, calls, once <= WARMED)))
     };
-    match get_ready() {
+    match guarded(get_ready) {
         Ok(None) => None,
         Ok(Some((runner, calls, warmed))) => Some(Ok(Ready { entry, runner, calls, warmed })),
         Err(reason) => Some(Err(Entry { failed: Some(reason), ..entry })),
     }
+}
+
+/// Has a contender do something: what panics has failed, as what says so.
+fn guarded<T>(work: impl FnOnce() -> Result<T, String>) -> Result<T, String> {
+    catch_unwind(AssertUnwindSafe(work)).unwrap_or_else(|payload| {
+        let message = payload.downcast_ref::<String>().map(String::as_str);
+        let message = message.or_else(|| payload.downcast_ref::<&str>().copied());
+        Err(format!("it panicked: {}", message.unwrap_or("it does not say why")))
+    })
 }
 
 /// The largest difference, relative to the largest number.

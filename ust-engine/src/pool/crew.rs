@@ -17,11 +17,12 @@ use super::locked;
 
 /// How long threads stay awake after work.
 const LINGER: Duration = Duration::from_micros(200);
-/// How often the caller looks whether the others are done before it sleeps: some 20 microseconds.
+/// How often the caller looks whether the others are done before it sleeps: some 20 microseconds, where no
+/// other program wants the core that it offers at times.
 const PATIENCE: usize = 500;
 /// Pauses of the processor between two looks for work.
 const PAUSES: usize = 2;
-/// Looks for work between two offers to let another program have the core.
+/// Looks between two offers to let another program have the core.
 const LOOKS: usize = 100;
 
 /// A pool of its own: in the caller's, a thread that stays awake would be in others' way.

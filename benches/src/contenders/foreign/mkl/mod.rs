@@ -8,6 +8,7 @@ use std::sync::OnceLock;
 
 use libloading::os::unix::{Library, RTLD_GLOBAL};
 
+use super::super::BLOCKTIME;
 use super::{function, load};
 use crate::matrix::case::Case;
 use crate::matrix::contender::{Contender, Prepared, Rows, Surroundings, remade, runner};
@@ -39,14 +40,13 @@ fn library(around: &Surroundings) -> Option<&'static Library> {
     pair.as_ref().map(|(_, library)| library)
 }
 
-/// Has threads look for more work for a millisecond after work, not for 200, in which they would take
-/// a core from who is timed next.
+/// Has threads rest after [`BLOCKTIME`], not after the 200 milliseconds that they would take.
 fn rest_soon(threads: &Library) {
     type Milliseconds = unsafe extern "C" fn(c_int);
     // SAFETY: the type is that of the library's header.
     if let Ok(set) = unsafe { threads.get::<Milliseconds>(b"kmp_set_blocktime") } {
         // SAFETY: any number may be given.
-        unsafe { set(1) };
+        unsafe { set(BLOCKTIME as c_int) };
     }
 }
 
