@@ -30,7 +30,7 @@ fn what_cannot_be_measured_is_said_and_the_rest_is_measured() {
     let inputs = ["--input", "no such file", "--input", TINY[1]];
     let ops = ["--op", "spmv", "--contender", "ust"];
     let Measured { records, failed } = measured(&[&inputs[..], &ops].concat());
-    assert!(failed.len() == 1 && failed[0].starts_with("no such file: "), "{failed:#?}");
+    assert!(failed.len() == 1 && failed[0].starts_with("no such file: no input "), "{failed:#?}");
     assert!(records.iter().any(|record| record.input == TINY[1]), "{}", records.len());
 }
 

@@ -75,8 +75,10 @@ pub(crate) fn load(name: &str, text: &str) -> Result<Input, Box<dyn std::error::
     let coo = if path.exists() {
         let tensor = ust::io::read(path, &ReadOptions::default())?;
         sorted(&tensor)?
-    } else {
+    } else if text.contains('(') {
         ust::generate::generate(text)?
+    } else {
+        return Err("no input that `--list` lists, no file, and no generator's text".into());
     };
     let file = path.file_name().filter(|_| path.exists());
     let name = file.map_or_else(|| name.to_owned(), |file| file.to_string_lossy().into_owned());
