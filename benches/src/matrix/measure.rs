@@ -188,7 +188,7 @@ fn guarded<T>(work: impl FnOnce() -> Result<T, String>) -> Result<T, String> {
     catch_unwind(AssertUnwindSafe(work)).unwrap_or_else(|payload| {
         let message = payload.downcast_ref::<String>().map(String::as_str);
         let message = message.or_else(|| payload.downcast_ref::<&str>().copied());
-        Err(format!("it panicked: {}", message.unwrap_or("it does not say why")))
+        Err(format!("it panicked: {}", message.unwrap_or("no message")))
     })
 }
 

@@ -17,8 +17,8 @@ use super::locked;
 
 /// How long threads stay awake after work.
 const LINGER: Duration = Duration::from_micros(200);
-/// How often the caller looks whether the others are done before it sleeps: some 20 microseconds, where no
-/// other program wants the core that it offers at times.
+/// How often the caller looks whether the others are done before it sleeps: some 20 microseconds,
+/// where no other program wants the core that it offers at times.
 const PATIENCE: usize = 500;
 /// Pauses of the processor between two looks for work.
 const PAUSES: usize = 2;
