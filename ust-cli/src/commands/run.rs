@@ -3,7 +3,7 @@
 use std::io::Write;
 use std::time::Instant;
 
-use ust::ops::{Einsum, Expression, Kernel, Timing};
+use ust::ops::{Einsum, Expression, Kernel, Semiring, Timing};
 use ust::{Tensor, einsum};
 
 use crate::args::{Named, Run};
@@ -178,6 +178,8 @@ fn operands(args: &Run, expression: &Expression) -> Result<Operands, Failure> {
         wanted.push(&result);
     }
     check_names(args, &wanted, &result)?;
+    let named = expression.semiring.as_ref().map(|(name, _)| name).or(args.semiring.as_ref());
+    let semiring = named.and_then(|name| Semiring::named(name));
     let read = |wanted: &str| -> Result<Tensor, Failure> {
         let mut given = args.tensors.iter().filter(|given| given.name == wanted);
         let Some(Named { text, .. }) = given.next() else {
@@ -189,7 +191,15 @@ fn operands(args: &Run, expression: &Expression) -> Result<Operands, Failure> {
         }
         let mut shapes = args.shape.iter().rev();
         let shape = shapes.find(|s| s.name.as_deref().is_none_or(|name| name == wanted));
-        source::tensor(text, shape.map(|named| &named.shape), format_of(args, wanted))
+        let (shape, format) = (shape.map(|named| &named.shape), format_of(args, wanted));
+        let (Some(semiring), Some(format)) = (&semiring, format) else {
+            return source::tensor(text, shape, format);
+        };
+        // Stored as it is meant: a format may have a place for what is not stored.
+        let tensor = source::tensor(text, shape, None)?;
+        let format = source::resolve(format, tensor.rank())?;
+        let meant = semiring.zero(tensor.dtype()).map(|_| semiring.operand(&tensor)).transpose()?;
+        Ok(meant.unwrap_or(tensor).convert(&format)?)
     };
     let mut tensors = Vec::new();
     for name in &names {

@@ -144,7 +144,9 @@ pub enum AdviseError {
 
 /// Finds the format in which a tensor is fastest in an operation.
 ///
-/// Duplicates are summed first. The format recommended is the one with the fewest bytes of those
+/// Duplicates are summed first. Where the operation names a semiring, the tensor is converted as
+/// [an operand of it](crate::ops::Semiring::operand), and so it should be by whoever follows the
+/// advice. The format recommended is the one with the fewest bytes of those
 /// that are as fast as the fastest, within 4 percent.
 ///
 /// # Errors
@@ -165,6 +167,11 @@ pub fn advise(tensor: &Tensor, options: &Options<'_>) -> Result<Advice, AdviseEr
         format if format.has_slices() => tensor.convert(&format.without_slices())?,
         _ if stats.duplicates > 0 => tensor.sum_duplicates()?,
         _ => tensor.clone(),
+    };
+    // Whatever format it is converted to, what is not stored has the semiring's zero.
+    let source = match &operation.semiring {
+        Some(semiring) => semiring.operand(&source)?,
+        None => source,
     };
 
     let (mut candidates, mut left_out) = catalogue(&stats);

@@ -6,7 +6,7 @@ use super::AdviseError;
 use super::predict::Load;
 use crate::error::Error;
 use crate::ops::syntax::Access;
-use crate::ops::{Expression, Kernel, OpError, einsum};
+use crate::ops::{Expression, Kernel, OpError, Semiring, einsum};
 use crate::tensor::{Tensor, Values};
 use crate::{Format, with_values};
 
@@ -18,6 +18,8 @@ pub(super) struct Operation {
     pub(super) text: String,
     /// The name of the tensor that is looked at.
     pub(super) name: String,
+    /// What `+` and `*` mean in it, where it says so.
+    pub(super) semiring: Option<Semiring>,
     others: Vec<(String, Tensor)>,
     /// Multiplications for each of its values.
     work: f64,
@@ -108,7 +110,8 @@ impl Operation {
         new.dedup();
         let work = new.into_iter().map(|index| extent(index) as f64).product();
         let (text, name) = (text.to_owned(), place.name.clone());
-        Ok(Self { text, name, others, work, threads, limit })
+        let semiring = expression.semiring.as_ref().and_then(|(name, _)| Semiring::named(name));
+        Ok(Self { text, name, semiring, others, work, threads, limit })
     }
 
     /// What predictions have to know.

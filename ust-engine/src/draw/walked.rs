@@ -22,7 +22,10 @@ impl<'a> Walked<'a> {
     pub(super) fn new(tensor: &'a Tensor) -> Result<Self, Error> {
         let mut columns: Vec<Column> = (0..tensor.rank()).map(Column::Dim).collect();
         columns.extend([Column::Value, Column::Inside]);
-        let mut dims = unpack(tensor, Reach::Everything, &columns, Keep::All, tensor.nse())?;
+        let mut dims = match tensor.nse() {
+            0 => vec![Vec::new(); columns.len()],
+            nse => unpack(tensor, Reach::Everything, &columns, Keep::All, nse)?,
+        };
         let inside = dims.pop().unwrap_or_default();
         let value = dims.pop().unwrap_or_default();
         let padded = tensor.has_padding();

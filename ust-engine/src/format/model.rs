@@ -218,6 +218,12 @@ impl Format {
         self.level_count() - full
     }
 
+    /// Whether every level is full: every element is stored.
+    #[must_use]
+    pub fn is_full(&self) -> bool {
+        self.tail() == 0
+    }
+
     /// Whether any coordinates can be stored: no level holds a limited number of children under
     /// each parent.
     #[must_use]

@@ -218,7 +218,7 @@ pub(super) fn checked(
             shape: tensor.shape(),
             dtype: tensor.dtype(),
             fill: tensor.fill(),
-            full: tensor.format().tail() == 0,
+            full: tensor.format().is_full(),
         })
         .collect();
     let assignment = expression.check(&given, &settings.check)?;

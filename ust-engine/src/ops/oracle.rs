@@ -1,9 +1,11 @@
 //! A plain evaluation over every coordinate: what every back end is compared with.
 //!
-//! Nothing here plans, walks a level or skips anything: operands are read element by element, and
-//! the expression is evaluated at every combination of its indices.
+//! Nothing here plans or walks a level: operands are read element by element, and the expression is
+//! evaluated at every combination of its indices. Only where a reduction runs over many coordinates
+//! at which no operand stores anything, these are alike: one of them is evaluated, and combined with
+//! itself by doubling, which is no count of places that could overflow.
 
-use std::collections::HashMap;
+use std::collections::{BTreeSet, HashMap};
 
 use ust_level_api::ir::interp::{Memory, Param, Program};
 use ust_level_api::ir::{Builder, Elem, Expr, Ty};
@@ -16,20 +18,31 @@ use super::{OpError, Operator};
 use crate::error::Error;
 use crate::tensor::{Tensor, Values};
 
-/// Number of evaluations that [`evaluate`] takes.
+/// As many coordinates as this that are alike are evaluated one by one.
+const PLAIN: usize = 64;
+
+/// Number of evaluations that [`evaluate`] takes, at most.
 ///
 /// # Errors
 /// As [`evaluate`].
 pub fn cost(call: &Einsum) -> Result<u64, OpError> {
-    let (assignment, _) = call.checked()?;
-    let each = assignment.indices.iter().map(|index| index.extent.max(1) as u64);
+    let (assignment, tensors) = call.checked()?;
+    let each = assignment.indices.iter().enumerate().map(|(v, index)| {
+        let uses = assignment.uses.iter().filter(|one| one.indices.contains(&v));
+        let stored =
+            uses.fold(1 + PLAIN, |sum, one| sum.saturating_add(tensors[one.operand].nse()));
+        let is_free = assignment.result.indices.contains(&v);
+        let visited = if is_free { index.extent } else { index.extent.min(stored) };
+        visited.max(1) as u64
+    });
     Ok(each.fold(1, u64::saturating_mul))
 }
 
 /// Evaluates an expression at every coordinate, one after another. The result is dense. The old
 /// value of an update is not asked for: what is computed is what it is combined with.
 ///
-/// Cost: the product of all extents, about a microsecond each.
+/// Cost: the product of all extents, about a microsecond each; of an index that is reduced over, the
+/// coordinates at which something is stored.
 ///
 /// # Errors
 /// As [`Einsum::run`].
@@ -43,15 +56,20 @@ pub fn evaluate(call: &Einsum) -> Result<Tensor, OpError> {
 /// # Errors
 /// [`Error::TooLarge`] for a dense result that is implausible.
 pub fn evaluate_assignment(assignment: &Assignment, tensors: &[Tensor]) -> Result<Tensor, Error> {
-    let mut oracle = Oracle {
-        assignment,
-        operands: tensors
-            .iter()
-            .zip(&assignment.operands)
-            .map(|(tensor, input)| Operand::new(tensor, input.fill))
-            .collect::<Result<_, _>>()?,
-        programs: HashMap::new(),
-    };
+    let operands: Vec<Operand> = tensors
+        .iter()
+        .zip(&assignment.operands)
+        .map(|(tensor, input)| Operand::new(tensor, input.fill))
+        .collect::<Result<_, _>>()?;
+    let mut stored = vec![BTreeSet::new(); assignment.indices.len()];
+    for one in &assignment.uses {
+        for coordinates in operands[one.operand].entries.keys() {
+            for (&v, &at) in one.indices.iter().zip(coordinates) {
+                stored[v].insert(at);
+            }
+        }
+    }
+    let mut oracle = Oracle { assignment, operands, stored, programs: HashMap::new() };
     let result = &assignment.result;
     let shape: Vec<usize> = result.indices.iter().map(|&v| assignment.indices[v].extent).collect();
     let mut values = Vec::new();
@@ -139,6 +157,8 @@ impl Operand {
 struct Oracle<'a> {
     assignment: &'a Assignment,
     operands: Vec<Operand>,
+    /// For each index, the coordinates at which an operand stores something.
+    stored: Vec<BTreeSet<usize>>,
     programs: HashMap<(String, Vec<Dtype>, Dtype), Program>,
 }
 
@@ -164,9 +184,7 @@ impl Oracle<'_> {
             Term::Const(value) => *value,
             Term::Element(at) => self.element(*at, index),
             Term::Present(at) => Scalar::Bool(self.is_stored(*at, index)),
-            Term::Places(indices) => Scalar::F64(
-                indices.iter().map(|&v| self.assignment.indices[v].extent as f64).product(),
-            ),
+            Term::Places(..) => unreachable!("places are counted by plans alone"),
             Term::Call { op, args, dtype } => {
                 let args: Vec<Scalar> =
                     args.iter().map(|arg| self.value(arg, index)).collect::<Result<_, _>>()?;
@@ -182,19 +200,59 @@ impl Oracle<'_> {
             Term::Reduce { op, indices, body } => {
                 let of = self.assignment.dtype(body);
                 let dtype = op.accumulator(of);
-                let mut all = Vec::new();
-                everywhere(self.assignment, indices, &mut index.clone(), &mut |at| {
-                    all.push(at.to_vec());
-                });
-                let mut sum = op.identity(dtype).unwrap_or(dtype.zero());
-                for mut at in all {
-                    let value = self.value(body, &mut at)?;
-                    let value = self.cast(value, dtype)?;
-                    sum = self.apply(op, &[sum, value], dtype)?;
-                }
+                let identity = op.identity(dtype).unwrap_or(dtype.zero());
+                let sum =
+                    self.combined(&(op, dtype, body), indices, identity, &mut index.clone())?;
                 self.cast(sum, of)?
             }
         })
+    }
+
+    /// What has been combined so far, with a body at all values of some indices.
+    fn combined(
+        &mut self,
+        reduction: &(&Operator, Dtype, &Term),
+        indices: &[usize],
+        mut sum: Scalar,
+        index: &mut Vec<usize>,
+    ) -> Result<Scalar, Error> {
+        let &(op, dtype, body) = reduction;
+        let Some((&v, rest)) = indices.split_first() else {
+            let value = self.value(body, index)?;
+            let value = self.cast(value, dtype)?;
+            return self.apply(op, &[sum, value], dtype);
+        };
+        let extent = self.assignment.indices[v].extent;
+        let alike = extent - self.stored[v].len();
+        let each: Vec<usize> = match alike > PLAIN {
+            true => self.stored[v].iter().copied().collect(),
+            false => (0..extent).collect(),
+        };
+        for at in &each {
+            index[v] = *at;
+            sum = self.combined(reduction, rest, sum, index)?;
+        }
+        if each.len() < extent {
+            index[v] = (0..extent).find(|at| !self.stored[v].contains(at)).unwrap_or_default();
+            let identity = op.identity(dtype).unwrap_or(dtype.zero());
+            let one = self.combined(reduction, rest, identity, index)?;
+            let all = self.repeated(op, one, alike)?;
+            sum = self.apply(op, &[sum, all], dtype)?;
+        }
+        Ok(sum)
+    }
+
+    /// A value combined with itself, so many of it: one at least.
+    fn repeated(&mut self, op: &Operator, value: Scalar, times: usize) -> Result<Scalar, Error> {
+        if times == 1 {
+            return Ok(value);
+        }
+        let half = self.repeated(op, value, times / 2)?;
+        let both = self.apply(op, &[half, half], value.dtype())?;
+        match times % 2 {
+            0 => Ok(both),
+            _ => self.apply(op, &[both, value], value.dtype()),
+        }
     }
 
     fn cast(&mut self, value: Scalar, to: Dtype) -> Result<Scalar, Error> {

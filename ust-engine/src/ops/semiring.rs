@@ -1,15 +1,23 @@
 //! Semirings: what `+` and `*` mean.
 
+use ust_level_api::{Dtype, Scalar};
+
 use super::operator::Operator;
+use crate::error::Error;
+use crate::tensor::Tensor;
 
 /// A pair of operators that `+` and `*` of an expression are read as. Sums that are not written
 /// out are formed by `plus`.
 ///
 /// The semiring's *zero* is the identity of `plus`: infinity for `min_plus`. It is what operands
-/// have where nothing is stored, and it annihilates: `zero * a = zero`, always. A stored zero is
-/// as good as none, so that the answer does not depend on how an operand is stored. For integers
-/// the zero of `min` is the largest number, and that of `max` the lowest: 0, where they have no
-/// sign.
+/// have where nothing is stored, and it annihilates: `zero * a = zero`, always. A stored zero of
+/// the semiring is as good as none. For integers the zero of `min` is the largest number, and that
+/// of `max` the lowest: 0, where they have no sign.
+///
+/// A format that is full, such as `Dense`, stores every element, and each is a value: in `min_plus`
+/// a 0 in an array is a distance of 0. So [`operand`](Self::operand) comes before a conversion of a
+/// sparse tensor to such a format: it gives the places between entries the semiring's zero, where
+/// the conversion alone would write 0. The answer then does not depend on the format.
 ///
 /// ```
 /// use ust::ops::{Operator, Semiring, UserOperator};
@@ -90,6 +98,42 @@ impl Semiring {
             .iter()
             .flat_map(|(plus, _)| TIMES.iter().map(move |(times, _)| format!("{plus}_{times}")));
         pairs.chain(logical).collect()
+    }
+
+    /// What operands have where nothing is stored: the identity of what adds, if it has one in this
+    /// dtype.
+    #[must_use]
+    pub fn zero(&self, dtype: Dtype) -> Option<Scalar> {
+        self.plus.identity(dtype)
+    }
+
+    /// The tensor as an operand of the semiring, which can be converted to any format: where
+    /// nothing is stored it has the semiring's [zero](Self::zero), and so has padding. Of a tensor
+    /// in a full format every element is a value, and is kept.
+    ///
+    /// ```
+    /// use ust::ops::Semiring;
+    /// use ust::{Coo, Tensor, einsum};
+    /// let edges = Coo::new(vec![2, 2], vec![vec![0], vec![1]], vec![0.0])?;
+    /// let graph = Tensor::from_coo(&edges, &"CSR".parse()?)?;
+    /// let tropical = Semiring::named("min_plus").unwrap();
+    /// let full = tropical.operand(&graph)?.convert(&"Dense(2)".parse()?)?;
+    /// assert_eq!(full.values().typed::<f64>()?, [f64::INFINITY, 0.0, f64::INFINITY, f64::INFINITY]);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    ///
+    /// Cost: O(nse) where the format has padding, else none.
+    ///
+    /// # Errors
+    /// [`Error::Unsupported`] where the semiring has no zero in the tensor's dtype; what a
+    /// conversion gives.
+    pub fn operand(&self, tensor: &Tensor) -> Result<Tensor, Error> {
+        let dtype = tensor.dtype();
+        let zero = self.zero(dtype).ok_or_else(|| {
+            let name = self.plus.name();
+            Error::Unsupported(format!("`{name}` has no identity in {dtype}: there is no zero"))
+        })?;
+        tensor.meaning(zero)
     }
 
     /// What adds.

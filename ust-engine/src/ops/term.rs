@@ -59,7 +59,7 @@ pub struct Use {
 }
 
 /// The left-hand side.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct Output {
     /// Its name.
     pub name: String,
@@ -67,6 +67,8 @@ pub struct Output {
     pub indices: Vec<usize>,
     /// The dtype of the values.
     pub dtype: Dtype,
+    /// What is not stored in a result of which every element is computed: the semiring's zero.
+    pub zero: Scalar,
 }
 
 /// Where a result may be written.
@@ -89,8 +91,9 @@ pub enum Term {
     Element(usize),
     /// Whether an element is stored: a bool.
     Present(usize),
-    /// How many coordinates some of [`Assignment::indices`] have together: an f64.
-    Places(Vec<usize>),
+    /// How many coordinates some of [`Assignment::indices`] have together, in a dtype: as integers
+    /// it wraps, as floating-point numbers it is rounded.
+    Places(Vec<usize>, Dtype),
     /// An operator on arguments.
     Call {
         /// The operator.
@@ -129,7 +132,7 @@ impl Assignment {
         match term {
             Term::Const(value) => value.dtype(),
             Term::Present(_) => Dtype::Bool,
-            Term::Places(_) => Dtype::F64,
+            Term::Places(_, dtype) => *dtype,
             Term::Element(at) => self.operands[self.uses[*at].operand].dtype,
             Term::Call { dtype, .. } | Term::Stored { dtype, .. } => *dtype,
             Term::Reduce { body, .. } => self.dtype(body),
@@ -162,7 +165,7 @@ impl Term {
     pub fn visit<'a>(&'a self, f: &mut dyn FnMut(&'a Term)) {
         f(self);
         match self {
-            Term::Const(_) | Term::Element(_) | Term::Present(_) | Term::Places(_) => {}
+            Term::Const(_) | Term::Element(_) | Term::Present(_) | Term::Places(..) => {}
             Term::Call { args, .. } => args.iter().for_each(|arg| arg.visit(f)),
             Term::Stored { arg, .. } => arg.visit(f),
             Term::Reduce { body, .. } => body.visit(f),

@@ -38,7 +38,7 @@ pub(super) fn along(
 ) -> Result<Option<Compiled>, Error> {
     let ([one], false) = (&stage.uses[..], stage.visits_more) else { return Ok(None) };
     let stored = tensor.format();
-    if one.full || stored.tail() == 0 || !is_plain(&stage.body) {
+    if one.full || stored.is_full() || !is_plain(&stage.body) {
         return Ok(None);
     }
     let (scalar, rest) = match &stage.reduce {
@@ -82,6 +82,7 @@ pub(super) fn along(
         indices: &["p".to_owned()],
         extents: &[tensor.nse()],
         format: Some(format),
+        zero: stage.dtype.zero(),
     })?;
     let mut made = Compiled::new(over_values, &stage, backend, strict)?;
     made.along = Some(Along { format: stored.clone(), scalar });

@@ -26,8 +26,8 @@ pub(crate) struct Planned {
     pub(crate) format: Format,
     /// What a place has where nothing is done; of the dtype that the loops write.
     pub(crate) rest: Scalar,
-    /// What is not stored in the result has this value: `rest`, but zero where every place is
-    /// visited.
+    /// What is not stored in the result has this value: `rest`, but [`Given::zero`] where every place
+    /// is visited.
     pub(crate) fill: Scalar,
     /// For each use, the format of its tensor.
     pub(crate) formats: Vec<Format>,
@@ -48,6 +48,8 @@ pub(crate) struct Given<'a> {
     pub(crate) extents: &'a [usize],
     /// The format asked for.
     pub(crate) format: Option<Format>,
+    /// What is not stored in a result of which every place is visited, of the result's dtype.
+    pub(crate) zero: Scalar,
 }
 
 /// A plan, and the tensors that its loops run on: of those that are converted first the structure
@@ -178,7 +180,10 @@ fn candidate(given: &Given<'_>, as_given: bool) -> Result<Option<Candidate>, Err
     }
     let formats = given.tensors.iter().map(|t| t.format().clone()).collect();
     let cost = order.cost;
-    let fill = if worth[0] { rest.dtype().zero() } else { rest };
+    let fill = match worth[0] {
+        true => given.zero.cast(rest.dtype()).unwrap_or(rest.dtype().zero()),
+        false => rest,
+    };
     let planned = Planned { loops, order, sink, conversions, format, rest, fill, formats, cost };
     Ok(Some((planned, tensors)))
 }

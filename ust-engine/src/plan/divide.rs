@@ -149,7 +149,7 @@ fn make_full(
 /// The uses of which it matters what is stored.
 fn stored_in(term: &Term, to: &mut BTreeSet<usize>) {
     match term {
-        Term::Const(_) | Term::Places(_) | Term::Element(_) => {}
+        Term::Const(_) | Term::Places(..) | Term::Element(_) => {}
         Term::Present(at) => {
             to.insert(*at);
         }

@@ -143,7 +143,7 @@ impl Prepared {
         options: &Options<'_>,
         last: bool,
     ) -> Result<(), Error> {
-        let given = tensors_of(&stage, operands, &begun.results, &mut [])?;
+        let given = tensors_of(&self.assignment, &stage, operands, &begun.results, &mut [])?;
         let plans = plan(&self.assignment, &stage, &refs(&given), options, last)?;
         let Options { backend, strict, .. } = *options;
         let over_values = match (&given[..], &plans[..]) {
@@ -181,7 +181,7 @@ impl Prepared {
                 Source::Operand(at) => (operands[at], self.assignment.operands.get(at)),
                 Source::Stage(at) => (&results[at], None),
             };
-            let full = tensor.format().descriptions().iter().all(|level| level.props.full);
+            let full = tensor.format().is_full();
             let fill = input.map_or(tensor.fill(), |input| input.fill);
             (!full).then(|| Stored { fill, nse: tensor.nse() })
         });
@@ -239,7 +239,7 @@ impl Prepared {
             let result = match are_ready(stage, compiled, operands, &mut ready) {
                 true => compiled.run(&ready, sizes, how)?,
                 false => {
-                    let given = tensors_of(stage, operands, &results, &mut made)?;
+                    let given = tensors_of(&self.assignment, stage, operands, &results, &mut made)?;
                     run_on(compiled, given, sizes, how, || {
                         spent.prepared_in += since(start);
                         start = now();
@@ -277,7 +277,7 @@ impl Prepared {
         let wanted = sizes.bound.shape();
         let row_major = {
             let order = last.format().levels().iter().enumerate();
-            last.format().tail() == 0
+            last.format().is_full()
                 && last.format().level_count() == wanted.len()
                 && order.clone().all(|(at, l)| l.expr == crate::format::IndexExpr::Var(at))
         };
@@ -338,7 +338,7 @@ fn are_ready<'a>(
 /// The result of a stage, of what its loops gave.
 fn finished(result: Tensor, stage: &Stage) -> Result<Tensor, Error> {
     let result = result.rounded(stage.dtype);
-    match stage.visits_more && result.format().tail() > 0 {
+    match stage.visits_more && !result.format().is_full() {
         true => result.eliminate_zeros(),
         false => Ok(result),
     }
@@ -363,6 +363,7 @@ fn run_on(
 
 /// The tensor of each use of a stage, those in `made` apart as they are there. Views are made whole.
 fn tensors_of<'a>(
+    assignment: &Assignment,
     stage: &Stage,
     operands: &[&'a Tensor],
     results: &'a [Tensor],
@@ -391,7 +392,14 @@ fn tensors_of<'a>(
         if !one.full {
             return Ok(given);
         }
-        let tensor = given.tensor();
+        // What is not stored becomes a value, and has the one that it means here.
+        let tensor = match one.source {
+            Source::Operand(at) => match assignment.operands.get(at) {
+                Some(input) => given.tensor().meaning(input.fill)?,
+                None => given.tensor().clone(),
+            },
+            Source::Stage(_) => given.tensor().clone(),
+        };
         let name = if tensor.rank() == 0 { "Scalar" } else { "Dense" };
         let made = tensor.convert(&Format::resolve(name, Some(tensor.rank()))?)?;
         Ok(Operand::Made(Box::new(made)))
@@ -455,6 +463,7 @@ fn plan(
         indices: &names,
         extents: &extents,
         format: options.format.clone().filter(|_| last),
+        zero: if last { assignment.result.zero } else { stage.dtype.zero() },
     })
 }
 

@@ -95,14 +95,17 @@ const PLACES: f64 = 16.0;
 const MOST_STATES: usize = 20_000;
 
 /// Finds the cheapest order; `None` where there is none, which cannot be where everything may be
-/// converted.
+/// converted: trees of coordinates are walked and searched in any order. The first order of those
+/// is what others are compared with, so that a search that ends early has one.
 pub(crate) fn best(problem: &Problem<'_>) -> Option<Order> {
     let mut best: Option<Order> = None;
-    let mut states = 0;
     let count = problem.sparse.len();
     let mut choices: Vec<u32> = (0..if problem.as_given { 1 } else { 1_u32 << count }).collect();
     choices.sort_by_key(|choice| choice.count_ones());
-    for choice in choices {
+    let everything = choices.last().copied().filter(|_| !problem.as_given);
+    let first = everything.map(|choice| (choice, true));
+    let mut left = MOST_STATES;
+    for (choice, any) in first.into_iter().chain(choices.into_iter().map(|c| (c, false))) {
         let flexible = |at: usize| {
             let bit = problem.sparse.iter().position(|&s| s == at);
             bit.is_some_and(|bit| choice >> bit & 1 == 1)
@@ -117,7 +120,9 @@ pub(crate) fn best(problem: &Problem<'_>) -> Option<Order> {
             .map(|at| 2000.0 + REGROUP * problem.accesses[at].nse)
             .sum();
         let flexible = given.map(|at| flexible(at).then(Tree::default)).collect();
-        search(problem, &mut best, &mut states, flexible, conversion_cost);
+        // Half of what is left, so that something is left for the others.
+        let most = left.div_ceil(2);
+        left -= search(problem, &mut best, most, any, flexible, conversion_cost);
     }
     best
 }

@@ -4,9 +4,10 @@
 //! value, it is enough to combine what is stored, and to count it: the value of all others takes
 //! part where there are fewer places stored than there are.
 
+mod alike;
+
 use std::collections::BTreeSet;
 
-use ust_level_api::ir::Func;
 use ust_level_api::{Dtype, Scalar};
 
 use super::divide::only_used;
@@ -14,6 +15,7 @@ use super::simplify::simplify;
 use super::stage::{Source, Stage, StageUse, cast};
 use crate::ops::operator::Operator;
 use crate::ops::term::Term;
+use alike::Alike;
 
 /// So many times as many places are visited in the time that a stored one takes to be combined and
 /// counted, apart.
@@ -65,8 +67,8 @@ pub(crate) fn counted(
         return None;
     }
     let value = value.cast(wide).ok()?;
-    let other = Other { op, value, wide, indices };
-    if !other.is_known() {
+    let alike = Alike { op, value, wide, indices };
+    if !alike.is_known() {
         return None;
     }
     let worth: Vec<bool> = (0..1 << sparse.len())
@@ -87,8 +89,8 @@ pub(crate) fn counted(
     let element = uses.len();
     uses.extend([next, next + 1].map(|at| StageUse::new(Source::Stage(at), stage.result.clone())));
     let (element, count_of) = (Term::Element(element), element + 1);
-    let all = other.with(element, Term::Element(count_of));
-    let all = choice(Term::Present(count_of), all, other.alone(), wide);
+    let all = alike.with(element, Term::Element(count_of));
+    let all = choice(Term::Present(count_of), all, alike.alone(), wide);
     let rest = op.identity(stage.dtype)?;
     let body = guard.around(cast(all, wide, stage.dtype), rest);
     let last = Stage { uses, body, reduce: None, ..stage.clone() };
@@ -175,74 +177,4 @@ fn visited(worth: &[bool], sparse: &[usize]) -> Term {
         fold(Operator::And, all.map(|(_, &at)| Term::Present(at)).collect())
     });
     fold(Operator::Or, sets.collect())
-}
-
-/// The value of all places that are not visited.
-struct Other<'a> {
-    op: &'a Operator,
-    value: Scalar,
-    /// The dtype that is combined in.
-    wide: Dtype,
-    /// What is reduced over.
-    indices: &'a [usize],
-}
-
-impl Other<'_> {
-    /// Whether it can be said what many of them are together.
-    fn is_known(&self) -> bool {
-        match self.op {
-            Operator::Min | Operator::Max | Operator::And | Operator::Or | Operator::Add => true,
-            Operator::Mul => self.is_idempotent() || self.wide.is_float(),
-            _ => false,
-        }
-    }
-
-    /// Whether many of them are as one.
-    fn is_idempotent(&self) -> bool {
-        match self.op {
-            Operator::Add => self.wide == Dtype::Bool,
-            Operator::Mul => self.wide == Dtype::Bool || self.value.same(&self.wide.zero()),
-            _ => true,
-        }
-    }
-
-    fn call(op: Operator, a: Term, b: Term, dtype: Dtype) -> Term {
-        Term::Call { op, args: vec![a, b], dtype }
-    }
-
-    /// So many of them, combined; the number is an `f64`, which is exact.
-    fn many(&self, count: Term) -> Term {
-        let value = Term::Const(self.value);
-        if self.is_idempotent() {
-            return value;
-        }
-        let count = match self.wide.is_float() || self.wide.is_complex() {
-            true => cast(count, Dtype::F64, self.wide),
-            // Integers wrap.
-            false => cast(cast(count, Dtype::F64, Dtype::I64), Dtype::I64, self.wide),
-        };
-        match self.op {
-            Operator::Add => Self::call(Operator::Mul, value, count, self.wide),
-            _ => Self::call(Operator::Func(Func::Pow), value, count, self.wide),
-        }
-    }
-
-    /// All places.
-    fn places(&self) -> Term {
-        Term::Places(self.indices.to_vec())
-    }
-
-    /// What is combined where no place is visited.
-    fn alone(&self) -> Term {
-        self.many(self.places())
-    }
-
-    /// What is combined, of what has been at the `count` places that are visited.
-    fn with(&self, combined: Term, count: Term) -> Term {
-        let count = cast(count, Dtype::I64, Dtype::F64);
-        let fewer = Self::call(Operator::Lt, count.clone(), self.places(), Dtype::Bool);
-        let left = Self::call(Operator::Sub, self.places(), count, Dtype::F64);
-        let all = Self::call(self.op.clone(), combined.clone(), self.many(left), self.wide);
-        choice(fewer, all, combined, self.wide)
-    }
 }

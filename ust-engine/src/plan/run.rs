@@ -28,7 +28,7 @@ use crate::ops::control::Run;
 use crate::ops::operator::Operator;
 use crate::pool::{apart, pays, within};
 use crate::provider::{self, Backend, Chosen, Plan};
-use crate::tensor::{StoredElement, Tensor, Values};
+use crate::tensor::{BuildOptions, StoredElement, Tensor, Values};
 use crate::with_values;
 
 /// A stage, compiled.
@@ -154,14 +154,15 @@ impl Compiled {
         }
         let sink = &self.planned.sink;
         let Planned { rest, fill, .. } = self.planned;
-        if sink.kind != SinkKind::Full
-            && !rest.same(&fill)
-            && self.reduced.iter().any(|&v| sizes.extents[v] == 0)
-        {
-            // Nothing is combined: every place has the identity, and no loop comes to any.
-            let shape = sizes.bound.shape();
+        let shape = sizes.bound.shape();
+        if shape.contains(&0) || self.combines_nothing(sizes) && rest.same(&fill) {
+            let options = BuildOptions { memory_limit: how.limit, ..Default::default() };
+            return Tensor::empty_with(shape, &self.planned.format, fill.dtype(), fill, &options);
+        }
+        if self.combines_nothing(sizes) {
+            // Every place has the identity, and no loop comes to any.
             let dense = Format::resolve("Dense", Some(shape.len()))?.bind(shape)?;
-            let all = Values::filled(rest, shape.iter().product());
+            let all = Values::filled(rest, self.length(&dense, how)?);
             return Tensor::from_full(&dense, all, fill).convert(&self.planned.format);
         }
         let result = match sink.kind {
@@ -191,9 +192,18 @@ impl Compiled {
         how: Run<'_>,
         out: &mut [T],
     ) -> Result<(), Error> {
+        if out.is_empty() || self.combines_nothing(sizes) {
+            out.fill(T::from_scalar(self.planned.rest).unwrap_or(T::ZERO));
+            return Ok(());
+        }
         let groups = self.groups(tensors, sizes, how)?;
         self.prepare(out);
         self.fill(tensors, sizes, groups.as_deref(), how, out)
+    }
+
+    /// Whether something is reduced over that has no coordinates. Loops around it may have many.
+    fn combines_nothing(&self, sizes: &Sizes) -> bool {
+        self.reduced.iter().any(|&v| sizes.extents[v] == 0)
     }
 
     /// The outermost loop in one piece.
@@ -319,11 +329,17 @@ impl Compiled {
         sizes: &Sizes,
         how: Run<'_>,
     ) -> Result<Tensor, Error> {
+        let length = self.length(&sizes.bound, how)?;
         let groups = self.groups(tensors, sizes, how)?;
-        let (rest, bound) = (self.planned.rest, &sizes.bound);
+        let values = self.in_place(tensors, length, sizes, groups.as_deref(), how)?;
+        Ok(Tensor::from_full(&sizes.bound, values, self.planned.fill))
+    }
+
+    /// How many elements a result that is stored in full has.
+    fn length(&self, bound: &Bound, how: Run<'_>) -> Result<usize, Error> {
         let mut each = bound.levels().iter().map(|level| level.size);
         let length = each.try_fold(1_u64, u64::checked_mul);
-        let bytes = length.and_then(|n| n.checked_mul(rest.dtype().bytes() as u64));
+        let bytes = length.and_then(|n| n.checked_mul(self.planned.rest.dtype().bytes() as u64));
         let Some(length) = length.filter(|_| bytes.is_some_and(|b| b <= how.limit)) else {
             return Err(Error::TooLarge(format!(
                 "a result of shape {:?}, stored in full, takes more than {} bytes: ask for a \
@@ -332,8 +348,7 @@ impl Compiled {
                 how.limit
             )));
         };
-        let values = self.in_place(tensors, length as usize, sizes, groups.as_deref(), how)?;
-        Ok(Tensor::from_full(bound, values, self.planned.fill))
+        Ok(length as usize)
     }
 
     /// Puts values where those of an operand stand, and gives a tensor that shares its levels.

@@ -10,7 +10,7 @@ use crate::ops::term::Term;
 /// An unstored zero annihilates whatever it is multiplied with (0 times infinity is 0).
 pub(crate) fn simplify(term: &Term, fill: &dyn Fn(usize) -> Option<Scalar>) -> Term {
     match term {
-        Term::Const(_) | Term::Places(_) => term.clone(),
+        Term::Const(_) | Term::Places(..) => term.clone(),
         Term::Element(at) => fill(*at).map_or_else(|| term.clone(), Term::Const),
         Term::Present(at) => match fill(*at) {
             Some(_) => Term::Const(Scalar::Bool(false)),

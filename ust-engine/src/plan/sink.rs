@@ -118,7 +118,7 @@ impl Shape {
 
     /// Whether every level of the format asked for is full.
     pub(crate) fn is_full(&self) -> bool {
-        self.format.tail() == 0
+        self.format.is_full()
     }
 
     /// Number of places.

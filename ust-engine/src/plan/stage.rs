@@ -88,7 +88,17 @@ pub(crate) fn stages(assignment: &Assignment) -> Vec<Stage> {
         let stored = match mask.structural {
             true => Term::Present(mask.at),
             false => {
-                cast(Term::Element(mask.at), assignment.dtype(&Term::Element(mask.at)), Dtype::Bool)
+                let input = &assignment.operands[assignment.uses[mask.at].operand];
+                let is_set = cast(Term::Element(mask.at), input.dtype, Dtype::Bool);
+                match input.fill.same(&input.dtype.zero()) {
+                    true => is_set,
+                    // Nothing is written where the mask stores nothing, whatever that means.
+                    false => Term::Call {
+                        op: Operator::And,
+                        args: vec![Term::Present(mask.at), is_set],
+                        dtype: Dtype::Bool,
+                    },
+                }
             }
         };
         (stored, mask.complement)
@@ -175,7 +185,7 @@ impl Splitter<'_> {
     /// The term with every reduction in it computed apart.
     fn flat(&mut self, term: &Term) -> Term {
         match term {
-            Term::Const(_) | Term::Places(_) | Term::Element(_) | Term::Present(_) => term.clone(),
+            Term::Const(_) | Term::Places(..) | Term::Element(_) | Term::Present(_) => term.clone(),
             Term::Call { op, args, dtype } => Term::Call {
                 op: op.clone(),
                 args: args.iter().map(|arg| self.flat(arg)).collect(),
@@ -241,7 +251,7 @@ impl Splitter<'_> {
 
 pub(crate) fn renumber(term: &mut Term, place: &dyn Fn(usize) -> usize) {
     match term {
-        Term::Const(_) | Term::Places(_) => {}
+        Term::Const(_) | Term::Places(..) => {}
         Term::Element(at) | Term::Present(at) => *at = place(*at),
         Term::Call { args, .. } => args.iter_mut().for_each(|arg| renumber(arg, place)),
         Term::Stored { arg: body, .. } | Term::Reduce { body, .. } => renumber(body, place),

@@ -57,7 +57,7 @@ pub(super) fn in_full(of: &Access<'_>) -> Option<Vec<usize>> {
         IndexExpr::Var(dim) => of.indices.get(dim).copied(),
         _ => None,
     });
-    if of.format.tail() == 0 { levels.collect() } else { None }
+    if of.format.is_full() { levels.collect() } else { None }
 }
 
 /// A plan that is `y(i) = A(i,j) * x(j)` or `C(i,k) = A(i,j) * B(j,k)`, or the same with the transpose

@@ -130,6 +130,10 @@ impl Tensor {
 
     /// Columns of every stored entry, in storage order, and where the entries' values stand.
     pub(super) fn unpack_entries(&self, mut columns: Vec<Wanted>) -> Result<Unpacked, Error> {
+        if self.nse() == 0 {
+            let columns = vec![IndexColumn::Count(0); columns.len()];
+            return Ok(Unpacked { columns, places: None, values: self.values.clone() });
+        }
         let in_order = self.view.is_whole() && Operand::visits_in_order(self.format());
         if in_order
             && self.has_padding()

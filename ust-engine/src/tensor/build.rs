@@ -1,6 +1,6 @@
 //! From coordinates to storage: what is checked first, and the options.
 
-use ust_level_api::{Buffer, LevelError, Scalar};
+use ust_level_api::{Buffer, Dtype, LevelError, Scalar};
 
 use super::Tensor;
 use super::columns::Table;
@@ -102,9 +102,24 @@ impl Tensor {
     /// # Errors
     /// As [`Tensor::from_coo`].
     pub(crate) fn empty(shape: &[usize], format: &Format, fill: Scalar) -> Result<Self, Error> {
-        let values = Values::filled(fill.dtype().zero(), 0);
-        let coo = Coo::new(shape.to_vec(), vec![Vec::new(); shape.len()], values)?;
-        Self::from_coo_with(&coo, format, &BuildOptions { fill: Some(fill), ..Default::default() })
+        Self::empty_with(shape, format, fill.dtype(), fill, &BuildOptions::default())
+    }
+
+    /// As [`Tensor::empty`], within limits.
+    pub(crate) fn empty_with(
+        shape: &[usize],
+        format: &Format,
+        dtype: Dtype,
+        fill: Scalar,
+        options: &BuildOptions,
+    ) -> Result<Self, Error> {
+        let coo = Coo {
+            shape: shape.to_vec(),
+            crd: vec![Vec::new(); shape.len()],
+            values: Values::filled(dtype.zero(), 0),
+        };
+        let options = BuildOptions { fill: Some(fill), ..options.clone() };
+        Self::from_coo_with(&coo, format, &options)
     }
 }
 

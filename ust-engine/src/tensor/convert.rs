@@ -225,6 +225,20 @@ impl Tensor {
         })?;
         self.rebuild(&self.format().without_slices(), Duplicates::AsFormat, fill)
     }
+
+    /// The tensor as an expression means it that has this value where nothing is stored. In a format
+    /// that is full everything is stored: only the fill value is another.
+    pub(crate) fn meaning(&self, fill: Scalar) -> Result<Self, Error> {
+        if self.fill.same(&fill) {
+            return Ok(self.clone());
+        }
+        if self.has_padding() && !self.format().is_full() {
+            return self.with_fill(fill);
+        }
+        let mut tensor = self.clone();
+        (tensor.fill, tensor.getter) = (fill, OnceLock::new());
+        Ok(tensor)
+    }
 }
 
 impl From<&Tensor> for Values {
@@ -243,6 +257,10 @@ fn rebuilt(
     options: &BuildOptions,
 ) -> Result<Tensor, Error> {
     super::build::refuse_slices(format)?;
+    // Levels of an empty tensor may have many places all the same: nothing walks them.
+    if tensor.nse() == 0 {
+        return Tensor::empty_with(tensor.shape(), format, tensor.dtype(), fill, options);
+    }
     let bound = format.bind(tensor.shape())?;
     let limit = options.memory_limit;
     together(tensor.nse(), move || {

@@ -97,11 +97,14 @@ impl Expression {
         let mask = checker.mask()?;
         checker.scope.check_extents()?;
         let body = checker.result(body)?;
+        let dtype = body.ty.dtype();
+        let zero = checker.semiring.as_ref().and_then(|semiring| semiring.zero(dtype));
         let Scope { indices, operands, uses, .. } = checker.scope;
         let result = Output {
             name: self.result.name.clone(),
             indices: (0..self.result.indices.len()).collect(),
-            dtype: body.ty.dtype(),
+            dtype,
+            zero: zero.unwrap_or(dtype.zero()),
         };
         Ok(Assignment { indices, operands, uses, result, update, mask, body: body.term })
     }

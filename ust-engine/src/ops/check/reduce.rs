@@ -59,7 +59,7 @@ impl Checker<'_> {
         bound: &mut Vec<usize>,
     ) {
         match term {
-            Term::Const(_) | Term::Places(_) => {}
+            Term::Const(_) | Term::Places(..) => {}
             Term::Element(at) | Term::Present(at) => {
                 for &index in &self.scope.uses[*at].indices {
                     if !inside.contains(&index) && !free.contains(&index) {

@@ -108,7 +108,7 @@ impl Emit<'_> {
             Term::Const(value) => value.dtype(),
             Term::Element(at) => self.input.tensors[*at].dtype(),
             Term::Present(_) => Dtype::Bool,
-            Term::Places(_) => Dtype::F64,
+            Term::Places(_, dtype) => *dtype,
             Term::Call { dtype, .. } | Term::Stored { dtype, .. } => *dtype,
             Term::Reduce { body, .. } => self.dtype(body),
         }
@@ -132,10 +132,10 @@ impl Emit<'_> {
                     }
                 }
             }
-            Term::Places(indices) => {
-                let each = indices.iter().map(|&v| self.extents[v].clone().cast(Dtype::F64));
+            Term::Places(indices, dtype) => {
+                let each = indices.iter().map(|&v| self.extents[v].clone().cast(*dtype));
                 let all = each.reduce(|a, b| a * b);
-                all.unwrap_or(Expr::Const(Scalar::F64(1.0)))
+                all.unwrap_or(Expr::Const(dtype.one()))
             }
             Term::Call { op, args, dtype } => {
                 let of = args.last().map_or(*dtype, |last| self.dtype(last));

@@ -5,19 +5,21 @@ use std::collections::BTreeSet;
 use ust_level_api::LocateCost;
 
 use super::next::Next;
-use super::{CONVERT, MOST_STATES, Order, PLACES, Problem, REGROUP, SPARE, Step, Table, Tree};
+use super::{CONVERT, Order, PLACES, Problem, REGROUP, SPARE, Step, Table, Tree};
 use crate::format::{ExprKey, IndexExpr};
 use crate::plan::access::Access;
 use crate::plan::sink::SinkKind;
 
-/// Looks at all orders, where so many uses are converted.
+/// Looks at all orders, where these uses are converted, or until it has looked at `most`; at the
+/// first complete one only where `any` will do. Says at how many it looked.
 pub(super) fn search(
     problem: &Problem<'_>,
     best: &mut Option<Order>,
-    states: &mut usize,
+    most: usize,
+    any: bool,
     flexible: Vec<Option<Tree>>,
     conversion_cost: f64,
-) {
+) -> usize {
     let state = State {
         next: vec![0; problem.accesses.len()],
         flexible,
@@ -32,13 +34,17 @@ pub(super) fn search(
         cost: conversion_cost,
         conversion_cost,
     };
-    Search { problem, best, states }.start(state);
+    let mut search = Search { problem, best, any, left: most };
+    search.start(state);
+    most - search.left
 }
 
 struct Search<'a, 'b> {
     problem: &'a Problem<'a>,
     best: &'b mut Option<Order>,
-    states: &'b mut usize,
+    any: bool,
+    /// How many more are looked at.
+    left: usize,
 }
 
 #[derive(Clone)]
@@ -72,8 +78,9 @@ impl Search<'_, '_> {
     }
 
     fn go(&mut self, state: State) {
-        *self.states += 1;
-        if *self.states > MOST_STATES || self.best.as_ref().is_some_and(|b| state.cost >= b.cost) {
+        let is_done = self.left == 0 || self.any && self.best.is_some();
+        self.left = self.left.saturating_sub(1);
+        if is_done || self.best.as_ref().is_some_and(|best| state.cost >= best.cost) {
             return;
         }
         let problem = self.problem;

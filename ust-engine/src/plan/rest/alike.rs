@@ -1,0 +1,169 @@
+//! Many places of one value, combined without a visit to each.
+//!
+//! How many there are is counted twice: as a `u64` that wraps, which is exact for whatever wraps
+//! itself and says whether the number is odd; and as an `f64`, which is near however many there
+//! are. There may be more of them than 64 bits count: each extent takes up to 63.
+
+use ust_level_api::ir::Func;
+use ust_level_api::scalar::Complex;
+use ust_level_api::{Dtype, Scalar};
+
+use super::choice;
+use crate::ops::operator::Operator;
+use crate::ops::operator::typing::is_integer;
+use crate::ops::term::Term;
+use crate::plan::stage::cast;
+
+/// The value of all places that are not visited.
+pub(super) struct Alike<'a> {
+    /// What combines.
+    pub(super) op: &'a Operator,
+    pub(super) value: Scalar,
+    /// The dtype that is combined in, which is that of the value.
+    pub(super) wide: Dtype,
+    /// What is reduced over.
+    pub(super) indices: &'a [usize],
+}
+
+/// How many places there are, in both ways of counting.
+struct Number {
+    /// Modulo 2^64, as a `u64`.
+    wrapped: Term,
+    /// As an `f64`, rounded from 2^53 on.
+    near: Term,
+}
+
+impl Alike<'_> {
+    /// Whether it can be said what many of them are together.
+    pub(super) fn is_known(&self) -> bool {
+        use Operator::{Add, And, Max, Min, Mul, Or};
+        matches!(self.op, Add | Mul | Min | Max | And | Or)
+    }
+
+    /// Whether many of them are as one.
+    fn is_idempotent(&self) -> bool {
+        match self.op {
+            Operator::Add => self.wide == Dtype::Bool,
+            Operator::Mul => {
+                let is = |value: Scalar| self.value.same(&value);
+                self.wide == Dtype::Bool || is(self.wide.zero()) || is(self.wide.one())
+            }
+            _ => true,
+        }
+    }
+
+    /// So many of them, combined: one at least.
+    fn many(&self, number: Number) -> Term {
+        if self.is_idempotent() {
+            return Term::Const(self.value);
+        }
+        match self.op {
+            Operator::Add => {
+                let count = match is_integer(self.wide) {
+                    true => cast(number.wrapped, Dtype::U64, self.wide),
+                    false => cast(number.near, Dtype::F64, self.wide),
+                };
+                call(Operator::Mul, Term::Const(self.value), count, self.wide)
+            }
+            _ if is_integer(self.wide) => self.whole_power(number),
+            _ => self.power(number),
+        }
+    }
+
+    /// A power of an integer, which wraps. That of an odd number depends on the exponent modulo
+    /// 2^62 alone; that of an even one is 0 from 64 on.
+    fn whole_power(&self, number: Number) -> Term {
+        let base = folded(&Operator::Cast, &[self.value], Dtype::U64);
+        let power = call(Operator::Func(Func::Pow), Term::Const(base), number.wrapped, Dtype::U64);
+        let power = match base {
+            Scalar::U64(base) if base % 2 == 1 => power,
+            _ => {
+                let few = call(Operator::Lt, number.near, float(64.0), Dtype::Bool);
+                choice(few, power, Term::Const(Dtype::U64.zero()), Dtype::U64)
+            }
+        };
+        cast(power, Dtype::U64, self.wide)
+    }
+
+    /// A power of a floating-point or complex number. One on an axis of the complex plane is a real
+    /// number, of which the exponent need only be near, times 1, i, -1 or -i, of which all that
+    /// counts is the exponent modulo 4.
+    fn power(&self, number: Number) -> Term {
+        let pow = |base: Term, exponent: Term, dtype: Dtype| {
+            call(Operator::Func(Func::Pow), base, exponent, dtype)
+        };
+        let Some((size, turns)) = on_an_axis(self.value) else {
+            let exponent = cast(number.near, Dtype::F64, self.wide);
+            return pow(Term::Const(self.value), exponent, self.wide);
+        };
+        let size = cast(pow(float(size), number.near, Dtype::F64), Dtype::F64, self.wide);
+        if turns == 0 {
+            return size;
+        }
+        let left = Term::Const(Scalar::U64(4));
+        let left = call(Operator::Func(Func::Rem), number.wrapped, left, Dtype::U64);
+        let sides = [1, 2, 3].map(|of| (of, turn(of * turns, self.wide)));
+        let side = sides.into_iter().fold(Term::Const(self.wide.one()), |rest, (of, side)| {
+            let is = call(Operator::Eq, left.clone(), Term::Const(Scalar::U64(of)), Dtype::Bool);
+            choice(is, Term::Const(side), rest, self.wide)
+        });
+        call(Operator::Mul, side, size, self.wide)
+    }
+
+    /// All places.
+    fn places(&self, dtype: Dtype) -> Term {
+        Term::Places(self.indices.to_vec(), dtype)
+    }
+
+    /// What is combined where no place is visited.
+    pub(super) fn alone(&self) -> Term {
+        let [wrapped, near] = [Dtype::U64, Dtype::F64].map(|dtype| self.places(dtype));
+        self.many(Number { wrapped, near })
+    }
+
+    /// What is combined, of what has been at the `count` places that are visited, an `i64`. These are
+    /// fewer than 2^53: nobody waits for more.
+    pub(super) fn with(&self, combined: Term, count: Term) -> Term {
+        let left = |dtype: Dtype| {
+            let visited = cast(count.clone(), Dtype::I64, dtype);
+            call(Operator::Sub, self.places(dtype), visited, dtype)
+        };
+        let some = call(Operator::Lt, float(0.0), left(Dtype::F64), Dtype::Bool);
+        let rest = self.many(Number { wrapped: left(Dtype::U64), near: left(Dtype::F64) });
+        let all = call(self.op.clone(), combined.clone(), rest, self.wide);
+        choice(some, all, combined, self.wide)
+    }
+}
+
+fn call(op: Operator, a: Term, b: Term, dtype: Dtype) -> Term {
+    Term::Call { op, args: vec![a, b], dtype }
+}
+
+fn float(value: f64) -> Term {
+    Term::Const(Scalar::F64(value))
+}
+
+fn folded(op: &Operator, args: &[Scalar], dtype: Dtype) -> Scalar {
+    op.eval(args, dtype).expect("a number is cast to any dtype")
+}
+
+/// A number as a size that is not negative and quarter turns, where it is on an axis of the complex
+/// plane.
+fn on_an_axis(value: Scalar) -> Option<(f64, u64)> {
+    let Ok(Scalar::Complex128(Complex { re, im })) = value.cast(Dtype::Complex128) else {
+        return None;
+    };
+    match (re, im) {
+        (size, 0.0) if size >= 0.0 => Some((size, 0)),
+        (0.0, size) if size >= 0.0 => Some((size, 1)),
+        (size, 0.0) if size < 0.0 => Some((-size, 2)),
+        (0.0, size) if size < 0.0 => Some((-size, 3)),
+        _ => None,
+    }
+}
+
+/// 1, turned by so many quarters.
+fn turn(quarters: u64, dtype: Dtype) -> Scalar {
+    let (re, im) = [(1.0, 0.0), (0.0, 1.0), (-1.0, 0.0), (0.0, -1.0)][quarters as usize % 4];
+    folded(&Operator::Cast, &[Scalar::Complex128(Complex::new(re, im))], dtype)
+}
