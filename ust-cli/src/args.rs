@@ -98,7 +98,7 @@ pub(crate) struct Show {
     #[arg(value_name = "TENSOR")]
     pub(crate) tensor: String,
     /// Store it in this format first
-    #[arg(long, value_name = "F")]
+    #[arg(long, value_name = "F", value_parser = one_format)]
     pub(crate) format: Option<String>,
     /// Shape of a file that does not state it, such as 4x6x8
     #[arg(long, value_parser = shape)]
@@ -106,6 +106,10 @@ pub(crate) struct Show {
     /// Draw it into this file
     #[arg(long, value_name = "FILE")]
     pub(crate) svg: Option<PathBuf>,
+    /// Memory that the work may take, such as 8G or 500M; three quarters of what is free, 16G at most,
+    /// without it
+    #[arg(long, value_name = "BYTES", value_parser = bytes)]
+    pub(crate) memory_limit: Option<u64>,
     /// Print one JSON object with every array
     #[arg(long)]
     pub(crate) json: bool,
@@ -120,14 +124,21 @@ pub(crate) struct Convert {
     #[arg(value_name = "OUT")]
     pub(crate) output: PathBuf,
     /// Store it in this format
-    #[arg(long, value_name = "F")]
+    #[arg(long, value_name = "F", value_parser = one_format)]
     pub(crate) format: Option<String>,
     /// Convert the values to this dtype, such as f32 or complex128
     #[arg(long, value_name = "T")]
     pub(crate) dtype: Option<Dtype>,
+    /// Convert numbers that the dtype cannot hold as well: rounded, cut or saturated
+    #[arg(long, requires = "dtype")]
+    pub(crate) lossy: bool,
     /// Shape of a file that does not state it, such as 4x6x8
     #[arg(long, value_parser = shape)]
     pub(crate) shape: Option<Shape>,
+    /// Memory that the work may take, such as 8G or 500M; three quarters of what is free, 16G at most,
+    /// without it
+    #[arg(long, value_name = "BYTES", value_parser = bytes)]
+    pub(crate) memory_limit: Option<u64>,
     /// Print one JSON object
     #[arg(long)]
     pub(crate) json: bool,
@@ -151,9 +162,10 @@ pub(crate) struct Run {
     /// The tensors it names, such as A=matrix.mtx or "x=gen:ones(9)"
     #[arg(value_name = "NAME=TENSOR", value_parser = named)]
     pub(crate) tensors: Vec<Named>,
-    /// Store this tensor, operand or result, in this format
-    #[arg(long, value_name = "NAME=F", value_parser = named)]
-    pub(crate) format: Vec<Named>,
+    /// Store this tensor, operand or result, in this format; the name may be left out where one tensor
+    /// alone has as many dimensions
+    #[arg(long, value_name = "NAME=F", value_parser = named_format)]
+    pub(crate) format: Vec<NamedFormat>,
     /// Shape of a file that does not state it; the name may be left out where there is one tensor
     #[arg(long, value_name = "NAME=SHAPE", value_parser = named_shape)]
     pub(crate) shape: Vec<NamedShape>,
@@ -163,6 +175,9 @@ pub(crate) struct Run {
     /// The dtype of the result
     #[arg(long, value_name = "T")]
     pub(crate) dtype: Option<Dtype>,
+    /// Convert numbers that the dtype cannot hold as well: rounded, cut or saturated
+    #[arg(long, requires = "dtype")]
+    pub(crate) lossy: bool,
     /// What + and * mean, such as `min_plus`
     #[arg(long, value_name = "NAME")]
     pub(crate) semiring: Option<String>,
@@ -176,6 +191,10 @@ pub(crate) struct Run {
     /// Threads, at most; all cores without it
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..))]
     pub(crate) threads: Option<u16>,
+    /// Memory that the work may take, such as 8G or 500M; three quarters of what is free, 16G at most,
+    /// without it
+    #[arg(long, value_name = "BYTES", value_parser = bytes)]
+    pub(crate) memory_limit: Option<u64>,
     /// Run it so often after one run to warm up, and tell the seconds of each
     #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..))]
     pub(crate) repeat: u32,
@@ -217,7 +236,7 @@ pub(crate) struct Advise {
     #[arg(long, value_name = "EXPRESSION")]
     pub(crate) op: Option<String>,
     /// The format it has now, where that is not what the file is read into
-    #[arg(long, value_name = "F")]
+    #[arg(long, value_name = "F", value_parser = one_format)]
     pub(crate) format: Option<String>,
     /// Shape of a file that does not state it, such as 4x6x8
     #[arg(long, value_parser = shape)]
@@ -228,9 +247,10 @@ pub(crate) struct Advise {
     /// How long to measure, about
     #[arg(long, value_name = "SECONDS", default_value_t = 20.0, value_parser = seconds)]
     pub(crate) budget: f64,
-    /// Memory that formats may take, in MiB; three quarters of what is free without it
-    #[arg(long, value_name = "MIB", value_parser = clap::value_parser!(u32).range(1..))]
-    pub(crate) memory: Option<u32>,
+    /// Memory that the work may take, such as 8G or 500M; three quarters of what is free, 16G at most,
+    /// without it
+    #[arg(long, value_name = "BYTES", value_parser = bytes)]
+    pub(crate) memory_limit: Option<u64>,
     /// Draw the tensor, stored in the best format, into this file
     #[arg(long, value_name = "FILE")]
     pub(crate) svg: Option<PathBuf>,
@@ -264,6 +284,13 @@ pub(crate) struct Named {
 pub(crate) struct NamedShape {
     pub(crate) name: Option<String>,
     pub(crate) shape: Shape,
+}
+
+/// `NAME=FORMAT`, or `FORMAT` alone.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct NamedFormat {
+    pub(crate) name: Option<String>,
+    pub(crate) text: String,
 }
 
 /// Reads `4x6x8`; nothing at all for a tensor without dimensions.
@@ -301,9 +328,36 @@ fn extent(text: &str) -> Result<(String, usize), String> {
     read.ok_or_else(|| "write an index and its extent, such as `k=9`".to_owned())
 }
 
+/// Reads a number of bytes: `8G`, `1.5GiB`, `500M`, `4096`. A K is 1024.
+fn bytes(text: &str) -> Result<u64, String> {
+    let digits = text.trim_end_matches(|c: char| c.is_ascii_alphabetic());
+    let unit = text[digits.len()..].to_ascii_uppercase();
+    let unit = unit.strip_suffix("IB").or(unit.strip_suffix('B')).unwrap_or(&unit);
+    let power = ["", "K", "M", "G", "T"].iter().position(|known| *known == unit);
+    let number = digits.trim().parse::<f64>().ok().filter(|n| n.is_finite() && *n > 0.0);
+    match (number, power) {
+        (Some(number), Some(power)) => Ok((number * 1024_f64.powi(power as i32)) as u64),
+        _ => Err("write a number of bytes, such as 8G, 1.5G or 500M".to_owned()),
+    }
+}
+
 fn seconds(text: &str) -> Result<f64, String> {
     let read = text.parse().ok().filter(|seconds| (0.0..=1e6).contains(seconds));
     read.ok_or_else(|| "write a number of seconds, such as 20 or 0.5".to_owned())
+}
+
+/// Text of a format may have a `=` of its own: `(i = 2 * a + b, j) -> ...`.
+#[expect(clippy::unnecessary_wraps, reason = "a parser of arguments")]
+fn named_format(text: &str) -> Result<NamedFormat, String> {
+    Ok(match named(text) {
+        Ok(Named { name, text }) => NamedFormat { name: Some(name), text },
+        Err(_) => NamedFormat { name: None, text: text.trim().to_owned() },
+    })
+}
+
+/// A format where there is one tensor: a name before it says nothing new.
+fn one_format(text: &str) -> Result<String, String> {
+    Ok(named_format(text)?.text)
 }
 
 fn named_shape(text: &str) -> Result<NamedShape, String> {
@@ -337,12 +391,26 @@ mod tests {
     }
 
     #[test]
+    fn bytes_have_units() {
+        let read = ["8G", "1.5GiB", "500M", "4096", "2kb", "0.5K"].map(bytes);
+        assert_eq!(read, [8 << 30, 3 << 29, 500 << 20, 4096, 2048, 512].map(Ok));
+        for text in ["", "G", "8X", "-1G", "0", "8 G G", "NaN"] {
+            assert!(bytes(text).is_err(), "{text}");
+        }
+    }
+
+    #[test]
     fn names_stand_before_the_first_equals_sign() {
         let read = named("A=(i = a, j) -> (i : dense)").unwrap();
         assert_eq!((&*read.name, &*read.text), ("A", "(i = a, j) -> (i : dense)"));
         let read = named_shape("A=4x6").unwrap();
         assert_eq!((read.name.as_deref(), read.shape), (Some("A"), Shape(vec![4, 6])));
         assert_eq!(named_shape("7").unwrap().name, None);
+        let read =
+            ["A=CSR", "CSR", "(i = a, j) -> (i : dense)"].map(|text| named_format(text).unwrap());
+        let names = read.each_ref().map(|read| read.name.as_deref());
+        assert_eq!(names, [Some("A"), None, None]);
+        assert_eq!(read.map(|read| read.text), ["CSR", "CSR", "(i = a, j) -> (i : dense)"]);
         for text in ["matrix.mtx", "=x", "a.b=c", "1=2", ""] {
             assert!(named(text).is_err(), "{text}");
         }

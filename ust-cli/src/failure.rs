@@ -11,6 +11,9 @@ use ust::io::FileError;
 use ust::level_api::LevelError;
 use ust::ops::OpError;
 
+/// What is said where there is no room.
+const MEMORY: &str = "`--memory-limit 24G` says how much may be taken";
+
 /// Why the program ends without having done what it was asked.
 #[derive(Debug)]
 pub(crate) enum Failure {
@@ -186,6 +189,9 @@ impl From<FileError> for Failure {
                     span: Some(error.span()),
                     ..told
                 },
+                ust::Error::TooLarge(_) => {
+                    return Self::from(Told { bad_input: false, ..told }).help(MEMORY);
+                }
                 source => Told { bad_input: is_bad_input(&source), ..told },
             },
             FileError::Text { line, column, .. } => Told { place: Some([line, column]), ..told },
@@ -226,6 +232,10 @@ impl From<ust::Error> for Failure {
     fn from(error: ust::Error) -> Self {
         match error {
             ust::Error::Format(error) => error.into(),
+            ust::Error::TooLarge(_) => Self::failed(error.to_string()).help(MEMORY),
+            ust::Error::Cast { .. } => {
+                Self::failed(error.to_string()).help("`--lossy` converts what does not fit, too")
+            }
             error if is_bad_input(&error) => Self::input(error.to_string()),
             error => Self::failed(error.to_string()),
         }

@@ -4,17 +4,22 @@ use std::io::IsTerminal;
 use std::path::Path;
 
 use ust::io::ReadOptions;
+use ust::tensor::BuildOptions;
+use ust::tensor::memory::default_limit;
 use ust::{Coo, Format, Tensor, generate, io};
 
 use crate::args::Shape;
 use crate::failure::Failure;
 
-/// Reads the file, or makes the generated tensor, and stores it in the format where one is given.
+/// Reads the file, or makes the generated tensor, and stores it in the format where one is given, in
+/// so many bytes at most.
 pub(crate) fn tensor(
     text: &str,
     shape: Option<&Shape>,
     format: Option<&str>,
+    limit: Option<u64>,
 ) -> Result<Tensor, Failure> {
+    let limit = limit.unwrap_or_else(default_limit);
     if text.trim_start().starts_with(generate::PREFIX) {
         let coo = generate::generate(text)?;
         if let Some(Shape(shape)) = shape.filter(|shape| shape.0 != coo.shape) {
@@ -26,7 +31,8 @@ pub(crate) fn tensor(
             Some(text) => resolve(text, coo.shape.len())?,
             None => natural(&coo)?,
         };
-        return Ok(Tensor::from_coo(&coo, &format)?);
+        let options = BuildOptions { memory_limit: limit, ..Default::default() };
+        return Ok(Tensor::from_coo_with(&coo, &format, &options)?);
     }
     if text.is_empty() {
         return Err(Failure::input("no file has an empty name"));
@@ -48,7 +54,9 @@ pub(crate) fn tensor(
         }
     })?;
     match format {
-        Some(text) if fixed.is_none() => Ok(tensor.convert(&resolve(text, tensor.rank())?)?),
+        Some(text) if fixed.is_none() => {
+            Ok(tensor.convert_within(&resolve(text, tensor.rank())?, limit)?)
+        }
         _ => Ok(tensor),
     }
 }

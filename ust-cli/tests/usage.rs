@@ -120,7 +120,7 @@ const FAILURES: &[(&[&str], i32, &[&str])] = &[
     (&["run", "y(i) = A(i,j)", "F"], 2, &["write the tensor's name before it"]),
     (&["run", "y(i) = A(i,j)", "A=F", "B=F"], 2, &["has no tensor `B`", "help: it may be A"]),
     (&["run", "y(i) = A(i,j)", "y=F", "A=F"], 2, &["`y` is the result"]),
-    (&["run", "y(i) = A(i,j)", "A=F", "--format", "CSR"], 2, &["write the tensor's name"]),
+    (&["run", "y(i) = A(i,j)", "A=F", "--format", "Dense"], 2, &["which tensor is meant"]),
     (&["run", "y(i) = A(i,j)", "A=F", "--format", "B=CSR"], 2, &["has no tensor `B`"]),
     (&["run", "y(i) = A(i,j)", "A=F", "--format", "A=CSC(2)"], 2, &["^"]),
     (&["run", "y(i) = A(i,j)", "A=F", "--shape", "A=2x4"], 2, &["F.tns:2:1"]),

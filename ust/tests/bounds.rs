@@ -70,3 +70,50 @@ fn rows_of_billions_of_places_are_not_stored_in_full() {
         }
     }
 }
+
+/// A matrix with a full first row, first column and diagonal: its square is full.
+fn arrow(n: i64) -> Tensor {
+    let row = (0..n).map(|j| [0, j]);
+    let all: Vec<[i64; 2]> = row.chain((1..n).flat_map(|i| [[i, 0], [i, i]])).collect();
+    let crd = (0..2).map(|dim| all.iter().map(|at| at[dim]).collect()).collect();
+    let n = n as usize;
+    let coo = Coo::new(vec![n, n], crd, vec![1.0; all.len()]).unwrap();
+    Tensor::from_coo(&coo, &"CSR".parse().unwrap()).unwrap()
+}
+
+#[test]
+fn what_all_threads_collect_is_within_one_limit() {
+    let n = 600;
+    let a = arrow(n);
+    // Coordinates of 4 bytes and values of 8.
+    let bytes = (n * n * 12) as u64;
+    for format in ["CSR", "CSC", "DCSR", "COO", "Dense"] {
+        for threads in [1, 2, 4] {
+            let of = |limit: u64| {
+                let call = einsum("C(i,k) = A(i,j) * A(j,k)").arg("A", &a).format(format);
+                call.threads(threads).memory_limit(limit).run()
+            };
+            let made = of(8 * bytes).unwrap();
+            assert_eq!(made.get_as::<f64>(&[0, 0]).unwrap(), n as f64, "{format}");
+            assert_eq!(made.nse(), (n * n) as usize);
+            // Less than it takes, and than half of what two threads collect each.
+            for limit in [bytes / 2, bytes / 10, 1000] {
+                let error = of(limit).expect_err(format).to_string();
+                assert!(error.contains("limit") || error.contains("more than"), "{error}");
+            }
+        }
+    }
+}
+
+#[test]
+fn tensors_between_operands_and_result_count_as_well() {
+    let n = 400;
+    let a = arrow(n);
+    let of = |limit: u64| {
+        let call = einsum("s = max((i,k), sum(j, A(i,j) * A(j,k)))").arg("A", &a);
+        call.memory_limit(limit).run()
+    };
+    assert_eq!(of(1 << 30).unwrap().get_as::<f64>(&[]).unwrap(), n as f64);
+    let error = of((n * n) as u64).expect_err("too large").to_string();
+    assert!(!error.contains("ask for a sparse format"), "{error}");
+}

@@ -17,10 +17,19 @@ use crate::{source, text};
 const SHOWN: usize = 12;
 
 pub(crate) fn run(args: &Advise, out: &mut Output) -> Result<(), Failure> {
-    let tensor = source::tensor(&args.tensor, args.shape.as_ref(), args.format.as_deref())?;
+    args.svg.as_deref().map_or(Ok(()), super::show::is_svg)?;
+    let tensor = source::tensor(
+        &args.tensor,
+        args.shape.as_ref(),
+        args.format.as_deref(),
+        args.memory_limit,
+    )?;
     let mut operands = Vec::new();
     for named in &args.operands {
-        operands.push((named.name.clone(), source::tensor(&named.text, None, None)?));
+        operands.push((
+            named.name.clone(),
+            source::tensor(&named.text, None, None, args.memory_limit)?,
+        ));
     }
     let bar = Bar::new();
     let tell = |what: &str, share: f64| bar.show(what, share);
@@ -32,8 +41,8 @@ pub(crate) fn run(args: &Advise, out: &mut Output) -> Result<(), Failure> {
         progress: Some(&tell),
         ..Options::default()
     };
-    if let Some(mib) = args.memory {
-        options.memory_limit = u64::from(mib) << 20;
+    if let Some(limit) = args.memory_limit {
+        options.memory_limit = limit;
     }
     let advice = advise(&tensor, &options)?;
     drop(bar);

@@ -12,10 +12,17 @@ use crate::{source, text};
 pub(crate) fn run(args: &Convert, out: &mut Output) -> Result<(), Failure> {
     // An extension that nobody can write is told before the input is read.
     ust::io::Kind::of(&args.output)?;
-    let mut tensor = source::tensor(&args.input, args.shape.as_ref(), args.format.as_deref())?;
-    if let Some(dtype) = args.dtype {
-        tensor = tensor.cast(dtype)?;
-    }
+    let mut tensor = source::tensor(
+        &args.input,
+        args.shape.as_ref(),
+        args.format.as_deref(),
+        args.memory_limit,
+    )?;
+    tensor = match args.dtype {
+        Some(dtype) if args.lossy => tensor.cast_lossy(dtype),
+        Some(dtype) => tensor.cast(dtype)?,
+        None => tensor,
+    };
     ust::io::write(&args.output, &tensor)?;
     if args.json {
         return out.json(&json!({

@@ -11,7 +11,7 @@ use crate::output::Output;
 use crate::{json, source, text};
 
 pub(crate) fn run(args: &Info, out: &mut Output) -> Result<(), Failure> {
-    let tensor = source::tensor(&args.tensor, args.shape.as_ref(), None)?;
+    let tensor = source::tensor(&args.tensor, args.shape.as_ref(), None, None)?;
     if args.json { out.json(&object(&tensor)) } else { write(&tensor, out) }
 }
 

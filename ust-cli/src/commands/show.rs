@@ -11,7 +11,13 @@ use crate::output::Output;
 use crate::{json, source};
 
 pub(crate) fn run(args: &Show, out: &mut Output) -> Result<(), Failure> {
-    let tensor = source::tensor(&args.tensor, args.shape.as_ref(), args.format.as_deref())?;
+    args.svg.as_deref().map_or(Ok(()), is_svg)?;
+    let tensor = source::tensor(
+        &args.tensor,
+        args.shape.as_ref(),
+        args.format.as_deref(),
+        args.memory_limit,
+    )?;
     if let Some(file) = &args.svg {
         replace(file, &svg(&tensor, &SvgOptions::default())?)?;
     }
@@ -35,6 +41,18 @@ fn for_this_terminal() -> TextOptions {
     let default = TextOptions::default();
     let width = columns.unwrap_or(default.width).clamp(40, 1000);
     TextOptions { color, width, ..default }
+}
+
+/// Refuses to write SVG into a file whose extension promises something else.
+pub(super) fn is_svg(file: &Path) -> Result<(), Failure> {
+    match file.extension() {
+        Some(extension) if !extension.eq_ignore_ascii_case("svg") && !file.starts_with("/dev") => {
+            let name = file.with_extension("svg");
+            let message = format!("{}: what is written is SVG", file.display());
+            Err(Failure::input(message).help(format!("call the file `{}`", name.display())))
+        }
+        _ => Ok(()),
+    }
 }
 
 /// Replaces a file whole or not at all.

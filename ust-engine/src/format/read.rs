@@ -39,6 +39,14 @@ impl Format {
         READ.put(key, format.clone());
         Ok(format)
     }
+
+    /// The format that stores every element, row-major, of tensors of this rank.
+    ///
+    /// # Errors
+    /// Where the level type that it is made of is not linked.
+    pub(crate) fn full(rank: usize) -> Result<Self, FormatError> {
+        Self::resolve(if rank == 0 { "Scalar" } else { "Dense" }, Some(rank))
+    }
 }
 
 /// Reads a format; the level types in `outside` may be unknown.

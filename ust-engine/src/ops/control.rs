@@ -4,12 +4,22 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
+use crate::tensor::Tensor;
+
 /// What holds for one run.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Run<'a> {
     pub(crate) threads: usize,
     pub(crate) limit: u64,
     pub(crate) cancel: Option<&'a CancelToken>,
+}
+
+impl<'a> Run<'a> {
+    /// The same beside tensors that were made for it, whose memory is gone from the limit.
+    pub(crate) fn beside<'t>(self, made: impl IntoIterator<Item = &'t Tensor>) -> Self {
+        let bytes = made.into_iter().map(|tensor| tensor.bytes() as u64).sum();
+        Self { limit: self.limit.saturating_sub(bytes), ..self }
+    }
 }
 
 /// How long the parts of a run took.

@@ -98,8 +98,7 @@ pub fn evaluate_assignment(assignment: &Assignment, tensors: &[Tensor]) -> Resul
         let typed: Vec<T> = values.iter().filter_map(|s| <T as ust_level_api::Element>::from_scalar(*s)).collect();
         Values::from(typed)
     });
-    let name = if shape.is_empty() { "Scalar" } else { "Dense" };
-    let format = crate::Format::resolve(name, Some(shape.len()))?;
+    let format = crate::Format::full(shape.len())?;
     Tensor::from_parts(
         &format,
         &shape,

@@ -1,5 +1,9 @@
 //! What parts of the loops collect: rows that grow, and the dense row that they are combined in.
 
+use std::sync::Arc;
+use std::sync::atomic::Ordering::Relaxed;
+use std::sync::atomic::{AtomicU64, AtomicUsize};
+
 use ust_level_api::ir::Elem;
 use ust_level_api::ir::interp::{GrowValues, Growable, Memory};
 use ust_level_api::{GrowBuffer, IndexColumn, IndexKind, Scalar};
@@ -8,6 +12,7 @@ use super::order::Table;
 use super::sink::{Sink, SinkKind};
 use crate::error::Error;
 use crate::format::Bound;
+use crate::tensor::memory::Budget;
 use crate::tensor::rows::Rows;
 use crate::tensor::{Tensor, Values};
 
@@ -58,16 +63,17 @@ impl Workspace {
         bound: &Bound,
         (tail, block): (usize, u64),
         rest: Scalar,
-        limit: u64,
+        budget: &Budget,
     ) -> Result<Option<Self>, Error> {
         let SinkKind::Workspace { .. } = sink.kind else { return Ok(None) };
         let slots = bound.levels()[tail - 1].size;
         let each = block.saturating_mul(rest.dtype().bytes() as u64).saturating_add(16);
-        if slots.checked_mul(each).is_none_or(|bytes| bytes > limit) {
+        if slots.checked_mul(each).is_none_or(|bytes| !budget.take_all(bytes)) {
             return Err(Error::TooLarge(format!(
-                "a dense row of {slots} coordinates, which the kernel was prepared to combine rows in, \
-                 takes more than {limit} bytes: prepare it with tensors of about that size, or raise the \
-                 memory limit"
+                "a dense row of {slots} coordinates for each thread, which the kernel was prepared to \
+                 combine rows in, takes more than the limit of {} bytes: prepare it with tensors of \
+                 about that size, or raise the memory limit",
+                budget.limit()
             )));
         }
         let slots = slots as usize;
@@ -92,18 +98,19 @@ impl Tables {
     pub(super) fn new(
         tables: &[Table],
         tensors: &[&Tensor],
-        limit: u64,
+        budget: &Budget,
         regions: usize,
     ) -> Result<Self, Error> {
         let one = |of: &Table| {
             let size = tensors[of.at].bound().levels()[of.level].size;
             let length = size.checked_add(1).and_then(|n| n.checked_mul(regions as u64));
-            match length.filter(|n| n.checked_mul(8).is_some_and(|bytes| bytes <= limit)) {
+            match length.filter(|n| n.checked_mul(8).is_some_and(|bytes| budget.take_all(bytes))) {
                 Some(length) => Ok(vec![0; length as usize]),
                 None => Err(Error::TooLarge(format!(
-                    "a table of {size} coordinates, which the kernel was prepared to look up, takes \
-                     more than {limit} bytes: prepare it with tensors of about that size, or raise \
-                     the memory limit"
+                    "a table of {size} coordinates for each thread, which the kernel was prepared to \
+                     look up, takes more than the limit of {} bytes: prepare it with tensors of about \
+                     that size, or raise the memory limit",
+                    budget.limit()
                 ))),
             }
         };
@@ -115,17 +122,66 @@ impl Tables {
     }
 }
 
-/// Memory that grows up to a limit, for loops that ask for twice what they need, or more: where that is
-/// beyond the limit, they get as much as the limit allows.
+/// Rows that there may be in a part: loops ask for twice what they need, or more, and get as much as
+/// the budget of all parts has left where that is less. All arrays of the part ask for the same number
+/// of rows, one after another, and each gets the same: loops look at one of them.
+pub(super) struct Room {
+    budget: Arc<Budget>,
+    /// Bytes of a row, in all arrays.
+    width: u64,
+    /// How many rows were asked for last.
+    asked: AtomicUsize,
+    granted: AtomicUsize,
+    /// Bytes of the budget.
+    taken: AtomicU64,
+}
+
+impl Room {
+    pub(super) fn new(budget: &Arc<Budget>, width: usize) -> Arc<Self> {
+        Arc::new(Self {
+            budget: Arc::clone(budget),
+            width: width as u64,
+            asked: AtomicUsize::new(0),
+            granted: AtomicUsize::new(0),
+            taken: AtomicU64::new(0),
+        })
+    }
+
+    /// Asks for so many rows: gives as many, or fewer, but half at least.
+    fn rows(&self, wanted: usize) -> Option<usize> {
+        // One thread at a time has a part.
+        let granted = self.granted.load(Relaxed);
+        if wanted > granted && wanted != self.asked.load(Relaxed) {
+            let bytes =
+                |rows: usize| (rows.saturating_sub(granted) as u64).saturating_mul(self.width);
+            let got = self.budget.take(bytes(wanted), bytes(wanted.div_ceil(2)))?;
+            self.taken.fetch_add(got, Relaxed);
+            self.granted.store(granted + (got / self.width.max(1)) as usize, Relaxed);
+            self.asked.store(wanted, Relaxed);
+        }
+        Some(wanted.min(self.granted.load(Relaxed)))
+    }
+}
+
+impl Drop for Room {
+    fn drop(&mut self) {
+        self.budget.give(self.taken.load(Relaxed));
+    }
+}
+
+/// Memory of a part that grows as far as there is room for rows.
 pub(super) struct Limited<G> {
     memory: G,
-    /// Most elements.
-    most: usize,
+    /// Elements that there is room for.
+    len: usize,
+    /// Elements of a row.
+    block: usize,
+    room: Arc<Room>,
 }
 
 impl<G> Limited<G> {
-    pub(super) fn new(memory: G, most: usize) -> Self {
-        Self { memory, most }
+    pub(super) fn new(memory: G, block: usize, room: &Arc<Room>) -> Self {
+        Self { memory, len: 0, block, room: Arc::clone(room) }
     }
 
     #[cfg(test)]
@@ -143,10 +199,20 @@ impl<G: Growable> Growable for Limited<G> {
         self.memory.elem()
     }
     fn len(&self) -> usize {
-        self.memory.len().min(self.most)
+        self.len
     }
     fn reserve(&mut self, len: usize) -> bool {
-        len.div_ceil(2) <= self.most && self.memory.reserve(len.min(self.most))
+        if len <= self.len {
+            return true;
+        }
+        // A block of nothing takes no room.
+        let Some(rows) = self.room.rows(len.checked_div(self.block).unwrap_or(0)) else {
+            return false;
+        };
+        let len = rows.saturating_mul(self.block);
+        let grows = self.memory.reserve(len);
+        self.len = if grows { len } else { self.len };
+        grows
     }
     fn memory(&mut self) -> Memory<'_> {
         self.memory.memory()
@@ -164,12 +230,12 @@ pub(super) enum GrowColumn {
 }
 
 impl GrowColumn {
-    /// None yet, and `most` at the end.
-    pub(super) fn new(kind: IndexKind, most: usize) -> Self {
+    /// None yet.
+    pub(super) fn new(kind: IndexKind, room: &Arc<Room>) -> Self {
         match kind {
-            IndexKind::U32 => Self::U32(Limited::new(GrowBuffer::default(), most)),
-            IndexKind::I32 => Self::I32(Limited::new(GrowBuffer::default(), most)),
-            _ => Self::I64(Limited::new(GrowBuffer::default(), most)),
+            IndexKind::U32 => Self::U32(Limited::new(GrowBuffer::default(), 1, room)),
+            IndexKind::I32 => Self::I32(Limited::new(GrowBuffer::default(), 1, room)),
+            _ => Self::I64(Limited::new(GrowBuffer::default(), 1, room)),
         }
     }
 
@@ -182,8 +248,9 @@ impl GrowColumn {
     }
 }
 
-/// The columns of all parts, one after another, so many rows of each. All have one kind.
-fn column(parts: Vec<(GrowColumn, usize)>) -> IndexColumn {
+/// The columns of all parts, one after another, so many rows of each. All have one kind. `None` where
+/// there is no memory for that.
+fn column(parts: Vec<(GrowColumn, usize)>) -> Option<IndexColumn> {
     macro_rules! of {
         ($($kind:ident),*) => {
             match parts.first() {
@@ -192,17 +259,18 @@ fn column(parts: Vec<(GrowColumn, usize)>) -> IndexColumn {
                         GrowColumn::$kind(part) => (part.into_inner(), rows),
                         _ => unreachable!("one kind"),
                     });
-                    GrowBuffer::joined(parts.collect()).into()
+                    Some(GrowBuffer::joined(parts.collect())?.into())
                 })*
-                None => IndexColumn::Count(0),
+                None => Some(IndexColumn::Count(0)),
             }
         };
     }
     of!(U32, I32, I64)
 }
 
-/// The rows of all parts, in order, behind the column of the first level where that is known.
-pub(super) fn rows_of(parts: Vec<Part>, block: usize, first: Option<IndexColumn>) -> Rows {
+/// The rows of all parts, in order, behind the column of the first level where that is known. `None`
+/// where there is no memory for that.
+pub(super) fn rows_of(parts: Vec<Part>, block: usize, first: Option<IndexColumn>) -> Option<Rows> {
     let mut columns: Vec<Vec<(GrowColumn, usize)>> = Vec::new();
     let mut values = Vec::with_capacity(parts.len());
     for part in parts {
@@ -212,6 +280,50 @@ pub(super) fn rows_of(parts: Vec<Part>, block: usize, first: Option<IndexColumn>
             all.push((more, part.rows));
         }
     }
-    let columns = first.into_iter().chain(columns.into_iter().map(column)).collect();
-    Rows { columns, values: Values::joined(values) }
+    let columns = first.into_iter().map(Some).chain(columns.into_iter().map(column));
+    Some(Rows { columns: columns.collect::<Option<_>>()?, values: Values::joined(values)? })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn part(budget: &Arc<Budget>, block: usize) -> (GrowColumn, Limited<GrowValues>) {
+        let room = Room::new(budget, 4 + 8 * block);
+        let values = GrowValues::new(ust_level_api::Dtype::F64);
+        (GrowColumn::new(IndexKind::U32, &room), Limited::new(values, block, &room))
+    }
+
+    #[test]
+    fn arrays_of_a_part_have_room_for_as_many_rows_whatever_others_take() {
+        let budget = Arc::new(Budget::new(12 * 1000));
+        let (mut crd, mut values) = part(&budget, 1);
+        assert!(crd.memory().reserve(600));
+        // Somebody else takes what is left, or nearly.
+        let (mut other, mut others) = part(&budget, 1);
+        assert!(other.memory().reserve(400) && others.reserve(400));
+        assert!(values.reserve(600));
+        assert_eq!((crd.memory().len(), values.len()), (600, 600));
+        // Less than half of it is there, and nothing changes.
+        assert!(!crd.memory().reserve(1300));
+        assert_eq!((crd.memory().len(), values.len()), (600, 600));
+        drop((other, others));
+        // Fewer than were asked for, but half.
+        assert!(crd.memory().reserve(1300));
+        let (mut other, _) = part(&budget, 1);
+        assert!(!other.memory().reserve(10));
+        assert!(values.reserve(1300));
+        assert_eq!((crd.memory().len(), values.len()), (1000, 1000));
+    }
+
+    #[test]
+    fn what_a_part_took_is_given_back() {
+        let budget = Arc::new(Budget::new(28 * 100));
+        for _ in 0..10 {
+            let (mut crd, mut values) = part(&budget, 3);
+            assert!(crd.memory().reserve(90) && values.reserve(270));
+            assert_eq!((crd.memory().len(), values.len()), (90, 270));
+        }
+        assert!(budget.take_all(28 * 100));
+    }
 }

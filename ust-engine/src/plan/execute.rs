@@ -150,17 +150,19 @@ impl Prepared {
             ([one], [(planned, _), ..]) => along(&stage, one.tensor(), planned, backend, strict)?,
             _ => None,
         };
-        let made = match over_values {
+        let mut made = match over_values {
             Some(made) => made,
             None => Compiled::new(plans, &stage, backend, strict)?,
         };
+        made.between = !last;
         if last {
             begun.made = given.into_iter().map(Operand::made).collect();
         } else {
             let extents: Extents = self.assignment.indices.iter().map(|i| i.extent).collect();
             let sizes = Sizes::new(&extents, &stage.result, made.collected_in())?;
             let mut start = Instant::now();
-            let result = run_on(&made, given, &sizes, options.run, || start = Instant::now())?;
+            let how = options.run.beside(&begun.results);
+            let result = run_on(&made, given, &sizes, how, || start = Instant::now())?;
             begun.results.push(finished(result, &stage)?);
             begun.run_in += start.elapsed();
         }
@@ -234,6 +236,7 @@ impl Prepared {
         let since = |start: Option<Instant>| start.map_or(Duration::ZERO, |start| start.elapsed());
         let stages = self.stages.iter().zip(&self.compiled).zip(&frame.stages);
         for ((stage, compiled), sizes) in stages.skip(done) {
+            let how = how.beside(&results);
             let mut start = now();
             let mut ready = SmallVec::new();
             let result = match are_ready(stage, compiled, operands, &mut ready) {
@@ -357,6 +360,11 @@ fn run_on(
         return compiled.copied(one.tensor(), order, how);
     }
     let tensors = converted(&compiled.planned, given, how)?;
+    let made = tensors.iter().filter_map(|one| match one {
+        Operand::Borrowed(_) => None,
+        Operand::Made(tensor) => Some(&**tensor),
+    });
+    let how = how.beside(made);
     begin();
     compiled.run(&refs(&tensors), sizes, how)
 }
@@ -400,8 +408,7 @@ fn tensors_of<'a>(
             },
             Source::Stage(_) => given.tensor().clone(),
         };
-        let name = if tensor.rank() == 0 { "Scalar" } else { "Dense" };
-        let made = tensor.convert(&Format::resolve(name, Some(tensor.rank()))?)?;
+        let made = tensor.convert(&Format::full(tensor.rank())?)?;
         Ok(Operand::Made(Box::new(made)))
     });
     each.collect()
@@ -476,7 +483,7 @@ fn converted<'a>(planned: &Planned, tensors: Held<'a>, how: Run<'_>) -> Result<H
     each.map(|(given, format)| {
         let Some(format) = format else { return Ok(given) };
         let tensor = given.tensor();
-        let made = within(how.threads, tensor.nse(), || tensor.convert(format))?;
+        let made = within(how.threads, tensor.nse(), || tensor.convert_within(format, how.limit))?;
         Ok(Operand::Made(Box::new(made)))
     })
     .collect()

@@ -27,10 +27,7 @@ pub(super) fn infer(
     rest: Scalar,
 ) -> Result<Format, Error> {
     let rank = stage.result.len();
-    let dense = || -> Result<Format, Error> {
-        let name = if rank == 0 { "Scalar" } else { "Dense" };
-        Ok(Format::resolve(name, Some(rank))?)
-    };
+    let dense = || -> Result<Format, Error> { Ok(Format::full(rank)?) };
     let zero = stage.any_fill || rest.same(&rest.dtype().zero());
     if rank == 0 || worth[0] || worth.len() == 1 || !zero {
         return dense();

@@ -28,6 +28,7 @@ use crate::ops::control::Run;
 use crate::ops::operator::Operator;
 use crate::pool::{apart, pays, within};
 use crate::provider::{self, Backend, Chosen, Plan};
+use crate::tensor::memory::Budget;
 use crate::tensor::{BuildOptions, StoredElement, Tensor, Values};
 use crate::with_values;
 
@@ -41,6 +42,8 @@ pub(crate) struct Compiled {
     pub(crate) copy: Option<Vec<usize>>,
     /// Where the loops run over the values of the operand alone.
     pub(super) along: Option<Along>,
+    /// Whether another stage reads the result.
+    pub(super) between: bool,
     /// What combines, where index variables are reduced, and which.
     reduce: Option<Operator>,
     reduced: Vec<usize>,
@@ -120,6 +123,7 @@ impl Compiled {
         Ok(Self {
             planned,
             along: None,
+            between: false,
             copy: copy.filter(|_| chosen.executable.converts()),
             chosen,
             reduce,
@@ -161,9 +165,10 @@ impl Compiled {
         }
         if self.combines_nothing(sizes) {
             // Every place has the identity, and no loop comes to any.
-            let dense = Format::resolve("Dense", Some(shape.len()))?.bind(shape)?;
+            let dense = Format::full(shape.len())?.bind(shape)?;
             let all = Values::filled(rest, self.length(&dense, how)?);
-            return Tensor::from_full(&dense, all, fill).convert(&self.planned.format);
+            let all = Tensor::from_full(&dense, all, fill);
+            return all.convert_within(&self.planned.format, how.limit);
         }
         let result = match sink.kind {
             SinkKind::Full => self.in_full(tensors, sizes, how)?,
@@ -178,7 +183,8 @@ impl Compiled {
         if sink.format == self.planned.format {
             return Ok(result);
         }
-        within(how.threads, result.nse(), || result.convert(&self.planned.format))
+        let left = how.limit.saturating_sub(result.bytes() as u64);
+        within(how.threads, result.nse(), || result.convert_within(&self.planned.format, left))
     }
 
     /// Runs the loops into memory that is given, for a result that is stored in full.
@@ -318,8 +324,13 @@ impl Compiled {
     }
 
     /// Tables for so many threads.
-    fn tables(&self, tensors: &[&Tensor], how: Run<'_>, regions: usize) -> Result<Tables, Error> {
-        Tables::new(&self.planned.order.tables, tensors, how.limit, regions)
+    fn tables(
+        &self,
+        tensors: &[&Tensor],
+        budget: &Budget,
+        regions: usize,
+    ) -> Result<Tables, Error> {
+        Tables::new(&self.planned.order.tables, tensors, budget, regions)
     }
 
     /// Combines into a result in which everything has its place.
@@ -341,9 +352,13 @@ impl Compiled {
         let length = each.try_fold(1_u64, u64::checked_mul);
         let bytes = length.and_then(|n| n.checked_mul(self.planned.rest.dtype().bytes() as u64));
         let Some(length) = length.filter(|_| bytes.is_some_and(|b| b <= how.limit)) else {
+            let (what, help) = match self.between {
+                false => ("a result", "ask for a sparse format, or "),
+                true => ("a tensor between operands and result", ""),
+            };
             return Err(Error::TooLarge(format!(
-                "a result of shape {:?}, stored in full, takes more than {} bytes: ask for a \
-                 sparse format, or raise the memory limit",
+                "{what} of shape {:?}, stored in full, takes more than {} bytes: {help}raise the \
+                 memory limit",
                 bound.shape(),
                 how.limit
             )));
@@ -410,10 +425,16 @@ impl Compiled {
         how: Run<'_>,
         out: &mut [T],
     ) -> Result<(), Error> {
-        let Some(groups) = groups else {
+        let (each, budget) = (size_of_val(out) as u64, Budget::new(how.limit));
+        budget.take(each, 0);
+        // Copies that there is no room for are not made: one thread does it all.
+        let fits = |groups: &&[Parts]| {
+            self.keeps_apart() || budget.take_all(each.saturating_mul(groups.len() as u64 - 1))
+        };
+        let Some(groups) = groups.filter(fits) else {
             stop(how)?;
             let params = sizes.whole.get_or_init(|| self.params(tensors, sizes, self.whole(), 0));
-            let mut tables = self.tables(tensors, how, 1)?;
+            let mut tables = self.tables(tensors, &budget, 1)?;
             let mut memory = self.bindings(tensors, T::memory(out), &mut tables);
             return self.chosen.executable.run(params, &mut memory);
         };
@@ -426,12 +447,12 @@ impl Compiled {
             let each: Vec<Vec<Params>> = groups.iter().enumerate().map(each).collect();
             let each: Vec<Vec<&[Param]>> =
                 each.iter().map(|group| group.iter().map(|one| &one[..]).collect()).collect();
-            let mut tables = self.tables(tensors, how, groups.len())?;
+            let mut tables = self.tables(tensors, &budget, groups.len())?;
             let mut memory = self.bindings(tensors, T::memory(out), &mut tables);
             return executable.run_apart(&each, &mut memory, &|| stop(how));
         }
         let several = |parts: &[(i64, i64)], out: &mut [T]| -> Result<(), Error> {
-            let mut tables = self.tables(tensors, how, 1)?;
+            let mut tables = self.tables(tensors, &budget, 1)?;
             let mut memory = self.bindings(tensors, T::memory(out), &mut tables);
             parts.iter().try_for_each(|&part| {
                 stop(how)?;

@@ -29,11 +29,12 @@ impl Tensor {
         self.convert_within(format, BuildOptions::default().memory_limit)
     }
 
-    /// As [`Tensor::convert`], in so many bytes at most.
+    /// As [`Tensor::convert`], where what is made takes so many bytes at most. `convert` has the
+    /// [default](super::memory::default_limit).
     ///
     /// # Errors
     /// As [`Tensor::convert`], and [`Error::TooLarge`] beyond the limit.
-    pub(crate) fn convert_within(&self, format: &Format, limit: u64) -> Result<Self, Error> {
+    pub fn convert_within(&self, format: &Format, limit: u64) -> Result<Self, Error> {
         if self.view.is_whole() && self.format() == format {
             return Ok(self.clone());
         }
@@ -60,6 +61,25 @@ impl Tensor {
     ) -> Result<Self, Error> {
         let options = BuildOptions { duplicates, memory_limit, ..Default::default() };
         rebuilt(Cow::Borrowed(self), format, fill, &options)
+    }
+
+    /// The numbers in another dtype that need not hold them, as
+    /// [`Values::cast_lossy`](super::Values::cast_lossy) does. Level arrays are shared.
+    ///
+    /// ```
+    /// use ust::{Dtype, Tensor};
+    /// let a = Tensor::from_dense(&ndarray::array![[0.0, 2.75], [-3.0, 0.0]], &"CSR".parse()?)?;
+    /// assert!(a.cast(Dtype::I8).is_err());
+    /// assert_eq!(a.cast_lossy(Dtype::I8).values().typed::<i8>()?, [2, -3]);
+    /// # Ok::<(), ust::Error>(())
+    /// ```
+    #[must_use]
+    pub fn cast_lossy(&self, dtype: Dtype) -> Self {
+        let fill = Values::filled(self.fill, 1).cast_lossy(dtype).get(0).unwrap_or(dtype.zero());
+        let mut tensor = self.clone();
+        (tensor.values, tensor.fill) = (self.values.cast_lossy(dtype), fill);
+        tensor.getter = OnceLock::new();
+        tensor
     }
 
     /// The same numbers as another dtype. Level arrays are shared.

@@ -77,7 +77,7 @@ impl Tensor {
     /// A dense tensor of values in row-major order, one for each element.
     pub(crate) fn full(shape: &[usize], values: Values) -> Result<Self, Error> {
         let rank = shape.len();
-        let format = Format::resolve(if rank == 0 { "Scalar" } else { "Dense" }, Some(rank))?;
+        let format = Format::full(rank)?;
         let levels = vec![Vec::new(); format.level_count()];
         Self::from_parts(&format, shape, Parts { levels, values, fill: None })
     }

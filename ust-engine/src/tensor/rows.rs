@@ -79,8 +79,18 @@ impl Tensor {
         };
         let in_place = positions == count as u64
             && (matches!(position, IndexColumn::Count(_)) || position == IndexColumn::Count(count));
+        let held = rows.values.len() as u64 * rows.values.dtype().bytes() as u64;
+        let both = bytes.unwrap_or(u64::MAX).saturating_add(held).saturating_add(stored_bytes);
         let values = match in_place {
             true => rows.values,
+            false if both > limit => {
+                return Err(Error::TooLarge(format!(
+                    "a result in `{}` of shape {:?}, beside what was collected for it, takes {both} \
+                     bytes, more than the limit of {limit}: raise the memory limit",
+                    bound.format(),
+                    bound.shape()
+                )));
+            }
             false => with_values!(&rows.values, from => {
                 scatter(from, fill, length as usize, &position, block as usize)
             }),

@@ -1,5 +1,6 @@
 //! A tensor's values: one buffer, of any dtype.
 
+use ust_level_api::ir::func::cast;
 use ust_level_api::ir::interp::{GrowValues, Memory};
 use ust_level_api::{Buffer, Dtype, Element, GrowBuffer, Scalar, for_each_dtype, with_dtype};
 
@@ -41,17 +42,17 @@ macro_rules! define {
             }
 
             /// What was collected in parts, one after another, so many of each. All parts have
-            /// one dtype.
-            pub(crate) fn joined(parts: Vec<(GrowValues, usize)>) -> Self {
+            /// one dtype. `None` where there is no memory for that.
+            pub(crate) fn joined(parts: Vec<(GrowValues, usize)>) -> Option<Self> {
                 match parts.first() {
                     $(Some((GrowValues::$variant(_), _)) => {
                         let parts = parts.into_iter().map(|(part, len)| match part {
                             GrowValues::$variant(part) => (part, len),
                             _ => unreachable!("one dtype"),
                         });
-                        Values::$variant(GrowBuffer::joined(parts.collect()))
+                        Some(Values::$variant(GrowBuffer::joined(parts.collect())?))
                     })*
-                    None => Values::F64(Buffer::default()),
+                    None => Some(Values::F64(Buffer::default())),
                 }
             }
 
@@ -190,6 +191,22 @@ impl Values {
                     .ok_or(Error::Cast { value: scalar, at, to })?;
             }
             Ok(T::wrap(cast))
+        }))
+    }
+
+    /// The numbers as Rust's `as` gives them in another dtype: rounded, integers wrapped, those out of
+    /// range of what is floating-point saturated, imaginary parts dropped; anything to bool is "not
+    /// zero". Cost: O(length); nothing when the dtype is the same.
+    #[must_use]
+    pub fn cast_lossy(&self, to: Dtype) -> Self {
+        if self.dtype() == to {
+            return self.clone();
+        }
+        with_values!(self, b => with_dtype!(to, T => {
+            let mut lossy = Buffer::<T>::unspecified(b.len());
+            let all = lossy.make_mut().iter_mut().zip(b.iter());
+            all.for_each(|(out, &value)| *out = cast(value));
+            T::wrap(lossy)
         }))
     }
 

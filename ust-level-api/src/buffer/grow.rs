@@ -1,6 +1,5 @@
 //! Memory that grows.
 
-use std::alloc::{Layout, handle_alloc_error};
 use std::fmt;
 use std::ops::Deref;
 
@@ -46,6 +45,11 @@ impl<T: Plain + bytemuck::Zeroable> GrowBuffer<T> {
         len <= old || self.grow(len.max(old.saturating_mul(2))) || self.grow(len)
     }
 
+    /// As [`reserve`](Self::reserve), and no longer than that.
+    fn grow_to(&mut self, len: usize) -> bool {
+        len <= self.len() || self.grow(len)
+    }
+
     fn grow(&mut self, len: usize) -> bool {
         let long = len.saturating_mul(size_of::<T>()) >= MAPPED;
         match &mut self.0 {
@@ -85,14 +89,14 @@ impl<T: Plain + bytemuck::Zeroable> GrowBuffer<T> {
     }
 
     /// The first elements of several, so many of each, one after another. Those of the first stay
-    /// where they are; others are copied, in parallel. Aborts where there is no memory for that.
+    /// where they are; others are copied, in parallel. `None` where there is no memory for that.
     #[must_use]
-    pub fn joined(parts: Vec<(Self, usize)>) -> Buffer<T> {
+    pub fn joined(parts: Vec<(Self, usize)>) -> Option<Buffer<T>> {
         let total = parts.iter().map(|(_, len)| len).sum();
         let mut parts = parts.into_iter();
-        let Some((mut all, first)) = parts.next() else { return Buffer::default() };
-        if total > first && !all.reserve(total) {
-            handle_alloc_error(Layout::array::<T>(total).unwrap_or(Layout::new::<T>()));
+        let Some((mut all, first)) = parts.next() else { return Some(Buffer::default()) };
+        if total > first && !all.grow_to(total) {
+            return None;
         }
         let mut rest = &mut all.as_mut_slice()[first..];
         let mut jobs = Vec::new();
@@ -103,7 +107,7 @@ impl<T: Plain + bytemuck::Zeroable> GrowBuffer<T> {
             rest = others;
         }
         jobs.into_par_iter().for_each(|(to, from)| to.copy_from_slice(from));
-        all.freeze(total)
+        Some(all.freeze(total))
     }
 
     /// The first `len` elements, or all there are, without a copy.

@@ -64,7 +64,8 @@ where
     let last = (GrowBuffer::from(vec![I::LAST]), 1);
     let places = places.into_iter().zip(counts.iter().copied()).chain([last]).collect();
     let values = GrowBuffer::joined(values.into_iter().zip(counts).collect());
-    Kept { places: GrowBuffer::joined(places).into(), values }
+    let room = "the first has room for all";
+    Kept { places: GrowBuffer::joined(places).expect(room).into(), values: values.expect(room) }
 }
 
 /// What one thread has found.

@@ -110,7 +110,11 @@ impl<'a> Scope<'a> {
             plural(rank, "dimension", "dimensions"),
             plural(found, "index stands", "indices stand")
         );
-        Err(self.expression.error(&access.span, message, None))
+        let names = ["i", "j", "k", "l", "m", "n"];
+        let help = names.get(..rank).filter(|_| found == 0).map(|names| {
+            format!("each dimension has an index: `{}({})`", access.name, names.join(","))
+        });
+        Err(self.expression.error(&access.span, message, help))
     }
 
     fn given_extents(
@@ -218,6 +222,9 @@ impl<'a> Scope<'a> {
 
     pub(super) fn unknown_function(&self, name: &str, span: &Range<usize>) -> OpError {
         let own = self.operators.iter().map(UserOperator::name);
+        if let Some(wrong) = self.input(name).and_then(|_| self.expression.misused(name)) {
+            return wrong;
+        }
         let (message, help) = match self.input(name) {
             Some(_) => (
                 format!("`{name}` is a tensor, and its indices are names"),

@@ -123,7 +123,14 @@ pub(super) fn lex(text: &str) -> Result<Vec<(Token, Range<usize>)>, OpError> {
             (token.clone(), sign.len())
         } else {
             let message = format!("`{}` is no sign of index notation", first.escape_debug());
-            return Err(OpError::at(text, &(at..at + first.len_utf8()), message, None));
+            let help = match first {
+                '@' | '\u{b7}' | '\u{d7}' | '\u{22c5}' => {
+                    Some("a product names its indices: `C(i,j) = A(i,k) * B(k,j)`".to_owned())
+                }
+                ';' => Some("an expression is one line, and nothing ends it".to_owned()),
+                _ => None,
+            };
+            return Err(OpError::at(text, &(at..at + first.len_utf8()), message, help));
         };
         tokens.push((token, at..at + length));
         at += length;

@@ -184,10 +184,17 @@ impl Parser<'_> {
         let doubled = matches!(self.peek(), Token::And | Token::Or | Token::Mul)
             && self.at > 0
             && self.tokens[self.at - 1].0 == *self.peek();
-        let help = doubled.then(|| match self.peek() {
-            Token::Mul => "a power is written `^`".to_owned(),
-            sign => format!("`{sign}` is enough"),
-        });
+        let ended = self.at.checked_sub(1).map(|before| &self.tokens[before].0);
+        let follows = matches!(ended, Some(Token::Name(_) | Token::Number(_) | Token::Close));
+        let help = match self.peek() {
+            Token::Mul if doubled => Some("a power is written `^`".to_owned()),
+            sign if doubled => Some(format!("`{sign}` is enough")),
+            Token::Name(_) | Token::Number(_) | Token::Open if follows => {
+                Some("between factors stands `*`: `y(i) = A(i,j) * x(j)`".to_owned())
+            }
+            Token::OpenBracket => Some("indices stand in parentheses, such as `A(i,j)`".to_owned()),
+            _ => None,
+        };
         self.error(&span, message, help)
     }
 

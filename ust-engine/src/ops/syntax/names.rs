@@ -7,7 +7,7 @@
 use std::collections::HashSet;
 
 use super::{Access, Expression, Kind, Node};
-use crate::ops::functions;
+use crate::ops::{OpError, functions};
 
 impl Expression {
     /// The tensors on the right, each use once, in the order of the text, the mask's first.
@@ -28,6 +28,37 @@ impl Expression {
             }
         }
         names
+    }
+
+    /// What is wrong where a tensor of this name stands with an index that is none, as `A(i,0)` and
+    /// `A(i+1,j)`: the place of that index, and what to write. `None` where the name stands nowhere,
+    /// or with names as indices alone.
+    #[must_use]
+    pub fn misused(&self, name: &str) -> Option<OpError> {
+        let mut found = None;
+        self.body.visit(&|_| false, &mut |node| {
+            let Kind::Apply { name: own, args, .. } = &node.kind else { return };
+            let wrong = args.iter().find(|arg| arg.bare().is_none());
+            if let (true, None, Some(wrong)) = (own == name, &found, wrong) {
+                found = Some(wrong);
+            }
+        });
+        let wrong: &Node = found?;
+        let text = &self.text[wrong.span.clone()];
+        let help = match &wrong.kind {
+            Kind::Literal(_) => format!(
+                "name the index, and pick what stands at {text} by another tensor: `{name}(i,j) * e(j)`, \
+                 where `e` is 1 there and stores nothing else"
+            ),
+            Kind::Binary(..) | Kind::Unary(..) => format!(
+                "name the index, and say where it meets others by another tensor: `{name}(i,k) * S(k,j)`, \
+                 where `S` is 1 at k = {text}"
+            ),
+            _ => "name what is between: an element of an element is `A(i,j) * B(j,k)`".to_owned(),
+        };
+        let message =
+            format!("`{text}` is no name, and the indices of the tensor `{name}` are names");
+        Some(self.error(&wrong.span, message, Some(help)))
     }
 
     pub(crate) fn accesses_with(&self, declared: &dyn Fn(&str) -> bool) -> Vec<Access> {

@@ -116,17 +116,21 @@ mod tests {
     use ust_level_api::IndexKind;
     use ust_level_api::ir::interp::GrowValues;
 
+    use std::sync::Arc;
+
     use super::*;
-    use crate::plan::collect::{GrowColumn, Limited, Part};
+    use crate::plan::collect::{GrowColumn, Limited, Part, Room};
+    use crate::tensor::memory::Budget;
 
     fn part(rows: &[u32], block: usize) -> Part {
-        let mut column = GrowColumn::new(IndexKind::U32, 100);
+        let room = Room::new(&Arc::new(Budget::new(1 << 20)), 4 + 8 * block);
+        let mut column = GrowColumn::new(IndexKind::U32, &room);
         assert!(column.memory().reserve(rows.len()));
         if let GrowColumn::U32(column) = &mut column {
             column.inner_mut().as_mut_slice()[..rows.len()].copy_from_slice(rows);
         }
         let values = rows.iter().flat_map(|&row| vec![f64::from(row); block]).collect::<Vec<_>>();
-        let values = Limited::new(GrowValues::from(values), 100);
+        let values = Limited::new(GrowValues::from(values), block, &room);
         Part { columns: vec![column], values, rows: rows.len() }
     }
 
@@ -151,8 +155,8 @@ mod tests {
             drop(places);
             all.rows = 3;
             let want = part(&[5, 6, 7], block);
-            let rows =
-                [all, want].map(|part| crate::plan::collect::rows_of(vec![part], block, None));
+            let rows = [all, want]
+                .map(|part| crate::plan::collect::rows_of(vec![part], block, None).unwrap());
             assert_eq!(rows[0].columns, rows[1].columns);
             assert_eq!(rows[0].values, rows[1].values);
         }

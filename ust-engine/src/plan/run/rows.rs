@@ -3,8 +3,8 @@
 use std::collections::VecDeque;
 use std::iter;
 use std::mem;
-use std::sync::Mutex;
 use std::sync::atomic::Ordering;
+use std::sync::{Arc, Mutex};
 
 use rayon::prelude::*;
 use ust_level_api::ir::interp::{GrowValues, Growable, Memory, RunError};
@@ -16,7 +16,7 @@ use crate::error::Error;
 use crate::format::Bound;
 use crate::ops::control::Run;
 use crate::ops::operator::Operator;
-use crate::plan::collect::{GrowColumn, Limited, Part, Tables, Workspace, rows_of};
+use crate::plan::collect::{GrowColumn, Limited, Part, Room, Tables, Workspace, rows_of};
 use crate::plan::frame::Sizes;
 use crate::plan::output::SOME_ROWS;
 use crate::plan::sink::{self, SinkKind};
@@ -24,10 +24,14 @@ use crate::plan::split::Splitter;
 use crate::plan::unsorted::sort_and_combine;
 use crate::pool::{locked, within};
 use crate::tensor::Tensor;
+use crate::tensor::memory::Budget;
 use crate::with_values;
 
 /// Bytes that a part collects, about, where several threads do: they stay in a thread's caches.
 const PIECE: usize = 1 << 20;
+
+/// Bytes that sorting takes for each row, beside the row in its new place: a key, and where it stood.
+const SORTED: usize = 16;
 
 /// Pieces of about as many coordinates each that a part is cut into, at least: to find where it begins among
 /// what is stored takes time, and what is near is alike.
@@ -43,8 +47,8 @@ struct Collecting<'a> {
     block: usize,
     /// Bytes of a row.
     width: usize,
-    /// Most rows.
-    most: usize,
+    /// What all threads have together.
+    budget: Arc<Budget>,
 }
 
 /// A part of the outermost loop, and where it is to be told where each of its rounds begins.
@@ -70,12 +74,13 @@ impl<'a> Collecting<'a> {
     /// No rows yet, and nothing but room for so many: what is reserved and not written takes no
     /// memory. All columns have it, or none: loops look at one of them to see whether there is room.
     fn part(&self, room: usize) -> Part {
-        let Self { compiled: Compiled { planned, .. }, block, most, .. } = *self;
+        let Self { compiled: Compiled { planned, .. }, block, width, ref budget, .. } = *self;
         let kinds = &planned.sink.columns[usize::from(planned.loops.by_first)..];
         let fresh = || {
-            let columns = kinds.iter().map(|&kind| GrowColumn::new(kind, most)).collect();
+            let room = Room::new(budget, width);
+            let columns = kinds.iter().map(|&kind| GrowColumn::new(kind, &room)).collect();
             let values = GrowValues::new(planned.rest.dtype());
-            let values = Limited::new(values, most.saturating_mul(block));
+            let values = Limited::new(values, block, &room);
             Part { columns, values, rows: 0 }
         };
         let mut part = fresh();
@@ -85,7 +90,7 @@ impl<'a> Collecting<'a> {
     }
 
     fn collector(&'a self, room: usize) -> Result<Collector<'a>, Error> {
-        let Self { compiled, tensors, sizes, how, block, .. } = *self;
+        let Self { compiled, tensors, sizes, block, ref budget, .. } = *self;
         let (planned, bound) = (&compiled.planned, &sizes.bound);
         let shape = (bound.format().tail(), block as u64);
         Ok(Collector {
@@ -93,8 +98,8 @@ impl<'a> Collecting<'a> {
             found: self.part(room),
             starts: Vec::new(),
             opened: 0,
-            row: Workspace::new(&planned.sink, bound, shape, planned.rest, how.limit)?,
-            tables: compiled.tables(tensors, how, 1)?,
+            row: Workspace::new(&planned.sink, bound, shape, planned.rest, budget)?,
+            tables: compiled.tables(tensors, budget, 1)?,
         })
     }
 
@@ -115,7 +120,9 @@ impl<'a> Collecting<'a> {
     fn at_once(&self, jobs: Vec<Job<'_>>, threads: usize, room: usize) -> Result<Vec<Part>, Error> {
         // Rows of parts differ.
         let room_of_part = room / jobs.len() * 2;
-        let mut all = self.part(room);
+        // Threads need some for the parts that they are at.
+        let most = self.how.limit / self.width as u64;
+        let mut all = self.part(room.min(usize::try_from(most - most / 8).unwrap_or(usize::MAX)));
         let (parts, bytes) = (jobs.len(), room.saturating_mul(self.width));
         let places = Places::new(&mut all, self.block, parts, bytes);
         let jobs = Mutex::new(jobs.into_iter().enumerate());
@@ -269,11 +276,12 @@ impl Compiled {
         let width = width.saturating_add(block.saturating_mul(rest.dtype().bytes() as u64));
         let width = usize::try_from(width.max(1)).unwrap_or(usize::MAX);
         let most = usize::try_from(how.limit / width as u64).unwrap_or(usize::MAX);
-        let most = most.saturating_add(SOME_ROWS as usize);
         let some = (SOME_ROWS as u64).checked_div(block).unwrap_or(0) as usize;
         let all = self.room(tensors, bound, block).max(last + last / 16 + some).min(most);
         let block = block as usize;
-        let collecting = Collecting { compiled: self, tensors, sizes, how, block, width, most };
+        let slack = SOME_ROWS as u64 * width as u64;
+        let budget = Arc::new(Budget::new(how.limit.saturating_add(slack)));
+        let collecting = Collecting { compiled: self, tensors, sizes, how, block, width, budget };
         let bytes = all.saturating_mul(width);
         let parts = match &self.splitter {
             Some(splitter) if threads * each > 1 => {
@@ -295,6 +303,9 @@ impl Compiled {
             _ => bytes / parts.len() / PIECE,
         };
         let mut starts = by_first.then(|| Starts::new(rounds as usize, most));
+        if by_first && !collecting.budget.take_all(rounds.saturating_mul(8)) {
+            return Err(too_large(bound, how.limit));
+        }
         let jobs = self.jobs(parts, &mut starts, rounds, pieces);
         let set = jobs.iter().flat_map(|job| &job.starts).map(StartsOf::len).sum();
         let found = match threads {
@@ -303,13 +314,18 @@ impl Compiled {
         };
         let total = found.iter().map(|part| part.rows).sum();
         self.collected.store(total, Ordering::Relaxed);
-        // Each thread kept within the limit, for itself.
-        if by_first && total > most {
+        // Rows behind the first part are copied there, and all are where they are sorted.
+        let bytes = |rows: usize, width: usize| (rows as u64).saturating_mul(width as u64);
+        let copied = bytes(total - found.first().map_or(0, |part| part.rows), width);
+        let unsorted = meet || self.planned.sink.kind == SinkKind::Unsorted;
+        let sorted = if unsorted { bytes(total, width + SORTED) } else { 0 };
+        let collected = bytes(total, width);
+        let most = collected.saturating_add(copied.max(sorted));
+        if most > how.limit {
             return Err(too_large(bound, how.limit));
         }
         let first = starts.map(|starts| starts.column(total, set));
-        let rows = rows_of(found, block, first);
-        let unsorted = meet || self.planned.sink.kind == SinkKind::Unsorted;
+        let rows = rows_of(found, block, first).ok_or_else(|| too_large(bound, how.limit))?;
         // Rows in order are moved as they are.
         let work = if unsorted { rows.values.len() } else { rows.values.len() / 8 };
         within(how.threads, work, || {

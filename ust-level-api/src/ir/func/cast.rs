@@ -1,7 +1,7 @@
 //! Casts between dtypes: what [`Expr::Cast`](crate::ir::Expr::Cast) and
 //! [`Expr::ToInt`](crate::ir::Expr::ToInt) compute.
 
-use crate::scalar::Complex;
+use crate::scalar::{Complex, bf16, f16};
 
 /// What every number fits without loss: the common ground of casts.
 #[derive(Clone, Copy, Debug)]
@@ -62,6 +62,18 @@ casts! {
     u8 => Unsigned; u16 => Unsigned; u32 => Unsigned; u64 => Unsigned;
     f32 => Float; f64 => Float;
 }
+
+macro_rules! halves {
+    ($($ty:ty),*) => {$(
+        impl Cast for $ty {
+            #[inline]
+            fn exact(self) -> Exact { Exact::Float(self.to_f64()) }
+            #[inline]
+            fn of(exact: Exact) -> Self { Self::from_f64(Cast::of(exact)) }
+        }
+    )*};
+}
+halves!(f16, bf16);
 
 macro_rules! complex {
     ($($part:ty),*) => {$(
