@@ -285,3 +285,24 @@ fn memory_that_the_system_does_not_give_is_told() {
         assert!(told.contains("too large") && told.contains("--memory-limit"), "{told}");
     }
 }
+
+/// What padding decides is told, and is no failure.
+#[test]
+fn a_check_says_where_padding_decides() {
+    let matrix =
+        |entries: &str| format!("%%MatrixMarket matrix coordinate real general\n2 3 {entries}");
+    let folder =
+        folder(&[("A.mtx", &matrix("2\n1 1 1\n2 3 4\n")), ("B.mtx", &matrix("1\n1 1 2\n"))]);
+    let ran = |text: &str, format: &str| {
+        let (a, b) = (format!("A={format}"), format!("B={format}"));
+        let args = ["run", text, "A=A.mtx", "B=B.mtx", "--format", &a, "--format", &b, "--check"];
+        ust_in(folder.path(), &args)
+    };
+    for format in ["CSR", "COO", "Dense", "BSR(2,3)", "DIA-I"] {
+        let divided = ran("C(i,j) = A(i,j) / B(i,j)", format);
+        assert_eq!(divided.code, Some(0), "{format}: {}", divided.stderr);
+        assert!(divided.stderr.contains("note: 4 elements"), "{format}: {}", divided.stderr);
+        assert!(divided.stderr.contains("at [0, 1] it is 0"), "{format}: {}", divided.stderr);
+        ran("C(i,j) = A(i,j) * B(i,j) + 1", format).done();
+    }
+}

@@ -105,6 +105,7 @@
 //! | expressions in index notation | [`einsum`], [`ops`], and how they are written: [`ops::parse`] |
 //! | prepared kernels | [`Kernel`] |
 //! | which format suits a tensor | [`mod@advise`] |
+//! | zeros, stored and not: what decides a result | [`what_zero_means`] |
 //! | a level type of your own | [`level_api`] |
 #![forbid(unsafe_code)]
 
@@ -118,6 +119,8 @@ use ust_level_singleton as _;
 
 #[cfg(feature = "macros")]
 mod macros;
+#[doc = include_str!("../docs/what-zero-means.md")]
+pub mod what_zero_means {}
 
 pub use ust_engine::*;
 pub use ust_level_api as level_api;

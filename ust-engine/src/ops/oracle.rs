@@ -51,11 +51,30 @@ pub fn evaluate(call: &Einsum) -> Result<Tensor, OpError> {
     Ok(evaluate_assignment(&assignment, &tensors)?)
 }
 
+/// As [`evaluate`], but what is not stored annihilates: 0 times infinity, and 0 divided by 0, are 0
+/// where the zero is not stored. Where the two differ, the result depends on what the operands store,
+/// padding included, and back ends may give either.
+///
+/// # Errors
+/// As [`evaluate`].
+pub fn evaluate_stored(call: &Einsum) -> Result<Tensor, OpError> {
+    let (assignment, tensors) = call.checked()?;
+    Ok(evaluate_as(&assignment, &tensors, true)?)
+}
+
 /// Evaluates a checked assignment at every coordinate. `tensors` are its operands, in order.
 ///
 /// # Errors
 /// [`Error::TooLarge`] for a dense result that is implausible.
 pub fn evaluate_assignment(assignment: &Assignment, tensors: &[Tensor]) -> Result<Tensor, Error> {
+    evaluate_as(assignment, tensors, false)
+}
+
+fn evaluate_as(
+    assignment: &Assignment,
+    tensors: &[Tensor],
+    annihilates: bool,
+) -> Result<Tensor, Error> {
     let operands: Vec<Operand> = tensors
         .iter()
         .zip(&assignment.operands)
@@ -69,7 +88,7 @@ pub fn evaluate_assignment(assignment: &Assignment, tensors: &[Tensor]) -> Resul
             }
         }
     }
-    let mut oracle = Oracle { assignment, operands, stored, programs: HashMap::new() };
+    let mut oracle = Oracle { assignment, operands, stored, annihilates, programs: HashMap::new() };
     let result = &assignment.result;
     let shape: Vec<usize> = result.indices.iter().map(|&v| assignment.indices[v].extent).collect();
     let mut values = Vec::new();
@@ -158,6 +177,8 @@ struct Oracle<'a> {
     operands: Vec<Operand>,
     /// For each index, the coordinates at which an operand stores something.
     stored: Vec<BTreeSet<usize>>,
+    /// Whether what is not stored annihilates.
+    annihilates: bool,
     programs: HashMap<(String, Vec<Dtype>, Dtype), Program>,
 }
 
@@ -170,6 +191,17 @@ impl Oracle<'_> {
     fn is_stored(&self, at: usize, index: &[usize]) -> bool {
         let (operand, coordinates) = self.coordinates(at, index);
         self.operands[operand].entries.contains_key(&coordinates)
+    }
+
+    /// Whether a term follows from what is not stored, and constants.
+    fn is_absent(&self, term: &Term, index: &[usize]) -> bool {
+        match term {
+            Term::Const(_) | Term::Places(..) | Term::Present(_) => true,
+            Term::Element(at) => !self.is_stored(*at, index),
+            Term::Call { args, .. } => args.iter().all(|arg| self.is_absent(arg, index)),
+            Term::Stored { arg, .. } => self.is_absent(arg, index),
+            Term::Reduce { .. } => false,
+        }
     }
 
     fn element(&self, at: usize, index: &[usize]) -> Scalar {
@@ -185,9 +217,14 @@ impl Oracle<'_> {
             Term::Present(at) => Scalar::Bool(self.is_stored(*at, index)),
             Term::Places(..) => unreachable!("places are counted by plans alone"),
             Term::Call { op, args, dtype } => {
-                let args: Vec<Scalar> =
+                let values: Vec<Scalar> =
                     args.iter().map(|arg| self.value(arg, index)).collect::<Result<_, _>>()?;
-                self.apply(op, &args, *dtype)?
+                let mut each = args.iter().zip(&values).enumerate();
+                let nothing = each.find_map(|(at, (arg, &value))| {
+                    let absent = self.annihilates && self.is_absent(arg, index);
+                    op.annihilates(at, value, *dtype).filter(|_| absent)
+                });
+                nothing.map_or_else(|| self.apply(op, &values, *dtype), Ok)?
             }
             Term::Stored { op, arg, dtype } => {
                 let value = self.value(arg, index)?;
