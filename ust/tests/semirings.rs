@@ -181,3 +181,53 @@ fn masks_write_where_they_store() {
         }
     }
 }
+
+/// What an update finds where nothing is stored.
+#[test]
+fn updates_find_the_zero_where_nothing_is_stored() {
+    let inf = f64::INFINITY;
+    let coo = |entries: &[(i64, i64, f64)]| {
+        let column = |dim: usize| entries.iter().map(|e| [e.0, e.1][dim]).collect();
+        let values = entries.iter().map(|e| e.2).collect::<Vec<f64>>();
+        Coo::new(vec![2, 2], vec![column(0), column(1)], values).unwrap()
+    };
+    let a = Tensor::from_coo(&coo(&[(0, 0, 1.0), (1, 1, 4.0)]), &"CSR".parse().unwrap()).unwrap();
+    let old = Tensor::from_coo(&coo(&[(0, 0, 1.5), (0, 1, 6.0)]), &"CSR".parse().unwrap()).unwrap();
+    let tropical = Semiring::named("min_plus").unwrap();
+    for format in formats() {
+        let mut c = tropical.operand(&old).unwrap().convert(&format).unwrap();
+        let call = einsum("C(i,j) += A(i,k) * A(k,j) using min_plus").arg("A", &a);
+        call.update(&mut c).unwrap();
+        let found = c.to_dense::<f64>().unwrap();
+        let found: Vec<f64> = found.iter().copied().collect();
+        assert_eq!(found, [1.5, 6.0, inf, 8.0], "{format}");
+        // As it is stored, without a word about the semiring.
+        if format.is_full() {
+            continue;
+        }
+        let mut c = old.convert(&format).unwrap();
+        let call = einsum("C(i,j) += A(i,k) * A(k,j) using min_plus").arg("A", &a);
+        call.update(&mut c).unwrap();
+        let found = c.to_dense::<f64>().unwrap();
+        assert_eq!(found.iter().copied().collect::<Vec<f64>>(), [1.5, 6.0, inf, 8.0], "{format}");
+    }
+}
+
+/// Outside of a mask a result has what is not stored.
+#[test]
+fn masks_leave_the_zero_outside() {
+    let mask = ndarray::array![1.0, 0.0, 0.0];
+    let a = ndarray::array![2.0, 3.0, 4.0];
+    let inf = f64::INFINITY;
+    for (text, expected) in [
+        ("y(i)<m(i)> = a(i) * a(i) using min_plus", [4.0, inf, inf]),
+        ("y(i)<m(i)> = a(i) + a(i) using min_plus", [2.0, inf, inf]),
+        ("y(i)<m(i)> = a(i) * a(i)", [4.0, 0.0, 0.0]),
+    ] {
+        let call = || einsum(text).arg("m", &mask).arg("a", &a);
+        for found in [call().run().unwrap(), oracle::evaluate(&call()).unwrap()] {
+            let found = found.to_dense::<f64>().unwrap();
+            assert_eq!(found.iter().copied().collect::<Vec<_>>(), expected, "{text}");
+        }
+    }
+}

@@ -98,7 +98,7 @@ fn evaluate_as(
     for mut at in each {
         let outside = match &assignment.body {
             Term::Reduce { op, .. } => op.identity(result.dtype).unwrap_or(result.dtype.zero()),
-            _ => result.dtype.zero(),
+            _ => result.zero.unwrap_or(result.dtype.zero()),
         };
         let value = match &assignment.mask {
             Some(mask) => {

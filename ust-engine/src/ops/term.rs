@@ -67,8 +67,9 @@ pub struct Output {
     pub indices: Vec<usize>,
     /// The dtype of the values.
     pub dtype: Dtype,
-    /// What is not stored in a result of which every element is computed: the semiring's zero.
-    pub zero: Scalar,
+    /// The zero of the semiring that the expression is read in, of that dtype: what is not stored in
+    /// the result, and in what is there already.
+    pub zero: Option<Scalar>,
 }
 
 /// Where a result may be written.

@@ -79,7 +79,7 @@ impl Prepared {
                 let levels = operands[at].format().descriptions().iter();
                 Some(Known {
                     sparse: levels.filter(|level| !level.props.full).count(),
-                    fill: assignment.operands.get(at).map_or(operands[at].fill(), |o| o.fill),
+                    fill: meant(&assignment, at, operands[at]),
                 })
             }
             Source::Stage(_) => None,
@@ -179,13 +179,11 @@ impl Prepared {
         results: &[Tensor],
     ) -> Vec<Option<Stored>> {
         let each = stage.uses.iter().map(|one| {
-            let (tensor, input) = match one.source {
-                Source::Operand(at) => (operands[at], self.assignment.operands.get(at)),
-                Source::Stage(at) => (&results[at], None),
+            let (tensor, fill) = match one.source {
+                Source::Operand(at) => (operands[at], meant(&self.assignment, at, operands[at])),
+                Source::Stage(at) => (&results[at], results[at].fill()),
             };
-            let full = tensor.format().is_full();
-            let fill = input.map_or(tensor.fill(), |input| input.fill);
-            (!full).then(|| Stored { fill, nse: tensor.nse() })
+            (!tensor.format().is_full()).then(|| Stored { fill, nse: tensor.nse() })
         });
         each.collect()
     }
@@ -319,6 +317,15 @@ impl Prepared {
     }
 }
 
+/// What an operand has where nothing is stored, or an update's old value, which comes after them.
+fn meant(assignment: &Assignment, at: usize, tensor: &Tensor) -> Scalar {
+    match (assignment.operands.get(at), assignment.result.zero) {
+        (Some(input), _) => input.fill,
+        (None, Some(zero)) if !tensor.format().is_full() => zero,
+        (None, _) => tensor.fill(),
+    }
+}
+
 /// Gives the tensor of each use of a stage, where all are given, and none has to be converted.
 #[inline]
 fn are_ready<'a>(
@@ -402,10 +409,7 @@ fn tensors_of<'a>(
         }
         // What is not stored becomes a value, and has the one that it means here.
         let tensor = match one.source {
-            Source::Operand(at) => match assignment.operands.get(at) {
-                Some(input) => given.tensor().meaning(input.fill)?,
-                None => given.tensor().clone(),
-            },
+            Source::Operand(at) => given.tensor().meaning(meant(assignment, at, given.tensor()))?,
             Source::Stage(_) => given.tensor().clone(),
         };
         let made = tensor.convert(&Format::full(tensor.rank())?)?;
@@ -455,8 +459,10 @@ fn plan(
         Source::Operand(at) => assignment.operands.get(at),
         Source::Stage(_) => None,
     };
-    let fills = stage.uses.iter().zip(tensors);
-    let fills = fills.map(|(u, t)| input(u.source).map_or(t.fill(), |input| input.fill));
+    let fills = stage.uses.iter().zip(tensors).map(|(u, t)| match u.source {
+        Source::Operand(at) => meant(assignment, at, t),
+        Source::Stage(_) => t.fill(),
+    });
     let labels = stage.uses.iter().map(|u| match (input(u.source), u.source) {
         (Some(input), _) => input.name.clone(),
         (None, Source::Stage(at)) => format!("t{at}"),
@@ -470,7 +476,7 @@ fn plan(
         indices: &names,
         extents: &extents,
         format: options.format.clone().filter(|_| last),
-        zero: if last { assignment.result.zero } else { stage.dtype.zero() },
+        zero: assignment.result.zero.filter(|_| last).unwrap_or(stage.dtype.zero()),
     })
 }
 

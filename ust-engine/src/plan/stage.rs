@@ -82,7 +82,7 @@ pub(crate) fn stages(assignment: &Assignment) -> Vec<Stage> {
     let body = cast(body, assignment.dtype(&assignment.body), result.dtype);
     let outside = match &reduce {
         Some((op, _)) => op.identity(result.dtype).unwrap_or(result.dtype.zero()),
-        None => result.dtype.zero(),
+        None => result.zero.unwrap_or(result.dtype.zero()),
     };
     let mask = assignment.mask.as_ref().map(|mask| {
         let stored = match mask.structural {

@@ -104,7 +104,7 @@ impl Expression {
             name: self.result.name.clone(),
             indices: (0..self.result.indices.len()).collect(),
             dtype,
-            zero: zero.unwrap_or(dtype.zero()),
+            zero,
         };
         Ok(Assignment { indices, operands, uses, result, update, mask, body: body.term })
     }
