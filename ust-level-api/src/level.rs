@@ -48,6 +48,14 @@ pub trait LevelType: DynClone + fmt::Debug + Send + Sync {
     /// [`LevelError::Misplaced`] with the reason and what to write instead.
     fn fits(&self, place: &Place<'_>) -> Result<(), LevelError>;
 
+    /// The same level with what its text leaves open decided the other way: asked where the level
+    /// below does not fit under this one, and taken where it then does and this one still fits. A
+    /// level that is unique unless told otherwise gives the nonunique one; where its text says
+    /// `unique`, nothing is open. None by default.
+    fn relaxed(&self) -> Option<Box<dyn LevelType>> {
+        None
+    }
+
     /// Builds the level's arrays from sorted entries, in bulk.
     ///
     /// # Errors

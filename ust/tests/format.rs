@@ -3,9 +3,9 @@
 use std::collections::HashSet;
 use std::path::Path;
 
-use ust::Format;
 use ust::format::named::named;
 use ust::format::{FormatError, Slice};
+use ust::{Coo, Format, Tensor};
 
 fn read(text: &str) -> Format {
     text.parse().unwrap_or_else(|error: FormatError| panic!("{error}"))
@@ -86,6 +86,34 @@ fn both_spellings_print_canonically() {
         ),
         ("(i) -> (i : dense), posWidth = 0", "(i) -> (i : dense)", ""),
         (
+            "#sparse_tensor.encoding<{ map = (d0, d1) -> (d0 : dense, d1 : compressed), }>",
+            "(d0, d1) -> (d0 : dense, d1 : compressed)",
+            "",
+        ),
+        (
+            "#sparse_tensor.encoding<{ map = (i) -> (i : compressed), crdWidth = 8, }>",
+            "(i) -> (i : compressed), crdWidth = 8",
+            "",
+        ),
+        // Singletons above singletons repeat coordinates.
+        (
+            "(i, j, k) -> (i : compressed(nonunique), j : singleton, k : singleton)",
+            "(i, j, k) -> (i : compressed(nonunique), j : singleton(nonunique), k : singleton)",
+            "",
+        ),
+        (
+            "#sparse_tensor.encoding<{ map = (i, j, k, l) -> (i : loose_compressed(nonunique), \
+             j : singleton(soa), k : singleton(nonordered, soa), l : singleton(soa)) }>",
+            "(i, j, k, l) -> (i : loose_compressed(nonunique), j : singleton(nonunique, soa), \
+             k : singleton(nonunique, nonordered, soa), l : singleton(soa))",
+            "",
+        ),
+        (
+            "(i, j, k) -> (i : compressed(nonunique), j : singleton, k : compressed)",
+            "(i, j, k) -> (i : compressed(nonunique), j : singleton, k : compressed)",
+            "",
+        ),
+        (
             "(i) -> (i : compressed), implicitVal = -1.5e3 : f32, explicitVal = #complex.number<:f32 1.0, 2.0>",
             "(i) -> (i : compressed), explicitVal = #complex.number<:f32 1.0, 2.0>, implicitVal = -1.5e3 : f32",
             "",
@@ -113,6 +141,18 @@ fn both_spellings_print_canonically() {
         assert_eq!(format.to_mlir(), format!("#sparse_tensor.encoding<{{ map = {mlir} }}>"));
         assert_prints_back(&format);
     }
+}
+
+#[test]
+fn coordinates_with_plain_singletons_are_built_and_converted() {
+    let plain = read("(i, j, k) -> (i : compressed(nonunique), j : singleton, k : singleton)");
+    assert_eq!(plain, read("COO(3)"));
+    let crd = vec![vec![0, 0, 0, 2], vec![1, 1, 2, 0], vec![0, 2, 2, 1]];
+    let entries = Coo::new(vec![3, 3, 3], crd, vec![1.0, 2.0, 3.0, 4.0]).unwrap();
+    let tensor = Tensor::from_coo(&entries, &plain).unwrap();
+    assert_eq!(tensor.crd(1).unwrap().to_vec(), [1, 1, 2, 0]);
+    let there = tensor.convert(&read("CSF(3)")).unwrap();
+    assert_eq!(there.convert(&plain).unwrap().to_coo().unwrap(), entries);
 }
 
 #[test]

@@ -147,7 +147,28 @@ fn errors_say_where_what_and_what_to_do() {
             "`singleton` cannot stand here",
             "nonunique",
         ),
+        (
+            "(i, j, k) -> (i : compressed(nonunique), j : singleton(unique), k : ⟦singleton⟧)",
+            "the level above, `singleton`, is unique",
+            "nonunique",
+        ),
+        (
+            "(i, j, k) -> (i : compressed(nonunique), j : singleton, k : ⟦singleton(soa)⟧)",
+            "is not declared alike",
+            "`soa` on all singletons",
+        ),
+        (
+            "(i, j, k) -> (i : compressed, j : ⟦singleton⟧, k : singleton)",
+            "the level above, `compressed`, is unique",
+            "nonunique",
+        ),
         ("(i, j) -> (i : dense, j : ⟦range⟧)", "`range` cannot stand here", ""),
+        // Attributes.
+        (
+            "#sparse_tensor.encoding<{ map = (i) -> (i : dense),⟦,⟧ }>",
+            "expected one of `map`, `posWidth`",
+            "",
+        ),
         ("(i) -> (i / 4 : dense, i % 4 : ⟦structured(5, 4)⟧)", "`structured` does not take", ""),
         ("(i) -> (i / 8 : dense, i % 8 : ⟦block2_4⟧)", "`block2_4` cannot stand here", ""),
         // Maps.

@@ -17,6 +17,10 @@
 //!   and are distinct.
 //! * **Arguments**: `nonunique` and `nonordered` relax that; `soa` marks MLIR's structure of arrays
 //!   (this project keeps one array a level in either case).
+//! * **In a row**: a `singleton` above another repeats coordinates as the level above it does, hence
+//!   is nonunique. Where neither `unique` nor `nonunique` is written, that is what it is read and
+//!   printed as: `i : compressed(nonunique), j : singleton, k : singleton` is COO of rank 3, the same
+//!   as with `j : singleton(nonunique)`. `unique` there is refused.
 //! * **Cost**: walking and locating take constant time for each parent.
 //!
 //! ```
@@ -43,7 +47,7 @@ inventory::submit! {
     LevelFactory {
         name: "singleton",
         aliases: &[],
-        summary: "one coordinate for each parent, under a nonunique level",
+        summary: "one coordinate for each parent, under a nonunique level; itself nonunique above another",
         make: |args| Ok(Box::new(Singleton::from_args(args)?)),
         samples: &[
             "singleton",
@@ -66,13 +70,16 @@ pub struct Singleton {
     pub nonordered: bool,
     /// Declared as a structure of arrays.
     pub soa: bool,
+    /// `unique` is written: the level is not made nonunique for the sake of the one below.
+    pub unique: bool,
 }
 
 impl Singleton {
     fn from_args(args: &LevelArgs) -> Result<Self, LevelError> {
         let [nonunique, nonordered, soa] =
             args.switches([("nonunique", "unique"), ("nonordered", "ordered"), ("soa", "")])?;
-        Ok(Self { nonunique, nonordered, soa })
+        let unique = args.args.iter().any(|arg| arg.to_string() == "unique");
+        Ok(Self { nonunique, nonordered, soa, unique })
     }
 
     fn text(self) -> String {
@@ -140,6 +147,11 @@ impl LevelType for Singleton {
             ));
         }
         Ok(())
+    }
+
+    fn relaxed(&self) -> Option<Box<dyn LevelType>> {
+        let open = !self.nonunique && !self.unique;
+        open.then(|| Box::new(Self { nonunique: true, ..*self }) as Box<dyn LevelType>)
     }
 
     fn assemble(&self, site: &Site, entries: &Entries) -> Result<Assembled, LevelError> {

@@ -60,18 +60,7 @@ pub(super) fn build_with(
         stands_in.push(ty.is_none());
         types.push(ty.unwrap_or_else(|| Box::new(Outside::new(&level.ty))));
     }
-    let descriptions: Vec<Description> = types.iter().map(|ty| ty.describe()).collect();
-    for (at, ty) in types.iter().enumerate() {
-        if at > 0 && stands_in[at - 1] {
-            continue;
-        }
-        let place = Place {
-            parent: at.checked_sub(1).map(|above| &descriptions[above]),
-            expr: shape_of(&forms, at),
-            last: at + 1 == types.len(),
-        };
-        ty.fits(&place).map_err(|error| text.level_error(&syntax.levels[at], error))?;
-    }
+    let descriptions = text.placed(syntax, &forms, &mut types, &stands_in)?;
 
     let map = Map { syntax, exprs: &exprs, forms: &forms, level_scope: &places, dims: &dims };
     let (inverse, inverse_given) = text.inverse(&map)?;
@@ -348,6 +337,42 @@ impl Text<'_> {
             MakeError::Level(error) => self.level_error(level, error),
             error => self.error(&level.ty_span, error.to_string()),
         })
+    }
+
+    /// What each level type says of itself, once all of them stand where they fit. A level whose text
+    /// leaves something open may be made to suit the one below.
+    fn placed(
+        self,
+        syntax: &FormatSyntax,
+        forms: &[Form],
+        types: &mut [Box<dyn LevelType>],
+        stands_in: &[bool],
+    ) -> Result<Vec<Description>, FormatError> {
+        // Nobody knows what fits under a stand-in.
+        let fits = |ty: &dyn LevelType, at: usize, parent: Option<&Description>| {
+            let place =
+                Place { parent, expr: shape_of(forms, at), last: at + 1 == syntax.levels.len() };
+            if at > 0 && stands_in[at - 1] { Ok(()) } else { ty.fits(&place) }
+        };
+        let mut descriptions: Vec<Description> = Vec::with_capacity(types.len());
+        for at in 0..types.len() {
+            if let Err(error) = fits(&*types[at], at, descriptions.last()) {
+                let above = at.checked_sub(1);
+                let relaxed = above.and_then(|above| types[above].relaxed()).filter(|relaxed| {
+                    let parent = at.checked_sub(2).map(|at| &descriptions[at]);
+                    fits(&**relaxed, at - 1, parent).is_ok()
+                });
+                let Some(relaxed) = relaxed else {
+                    return Err(self.level_error(&syntax.levels[at], error));
+                };
+                descriptions[at - 1] = relaxed.describe();
+                types[at - 1] = relaxed;
+                fits(&*types[at], at, descriptions.last())
+                    .map_err(|error| self.level_error(&syntax.levels[at], error))?;
+            }
+            descriptions.push(types[at].describe());
+        }
+        Ok(descriptions)
     }
 
     fn level_error(self, level: &LevelSyntax, error: LevelError) -> FormatError {

@@ -2,7 +2,7 @@
 //!
 //! ```text
 //! format  := dims '->' levels { ',' attribute }
-//!          | '#sparse_tensor.encoding' '<' '{' entry { ',' entry } '}' '>'
+//!          | '#sparse_tensor.encoding' '<' '{' entry { ',' entry } [ ',' ] '}' '>'
 //! entry   := 'map' '=' [ '{' name { ',' name } '}' ] dims '->' levels | attribute
 //! dims    := '(' [ dim { ',' dim } ] ')'        dim   := name [ '=' expr ] [ ':' slice ]
 //! levels  := '(' [ level { ',' level } ] ')'    level := [ name '=' ] expr ':' type
@@ -213,11 +213,11 @@ impl<'a> Parser<'a> {
             } else {
                 self.attribute(&mut attributes, &["map"])?;
             }
+            if !self.eat(",") && !self.is("}") {
+                return Err(self.expected("`,` or `}`"));
+            }
             if self.is("}") {
                 break;
-            }
-            if !self.eat(",") {
-                return Err(self.expected("`,` or `}`"));
             }
         }
         let Some(mut format) = map else {
