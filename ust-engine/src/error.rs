@@ -6,7 +6,7 @@ use crate::format::FormatError;
 
 /// An error of the engine. File errors are [`io::FileError`](crate::io::FileError), format-text
 /// errors [`FormatError`].
-#[derive(Debug, thiserror::Error)]
+#[derive(thiserror::Error)]
 #[non_exhaustive]
 pub enum Error {
     /// The format text, or the format for this shape, is wrong.
@@ -135,3 +135,5 @@ pub enum Error {
         reason: String,
     },
 }
+
+ust_level_api::debug_shows_message!(Error);

@@ -2,9 +2,31 @@
 
 use crate::{Crd, Pos};
 
+/// Gives error types a [`Debug`](std::fmt::Debug) that shows their message: `unwrap` and `expect`
+/// print what `Debug` shows, and so does a `main` that returns an error.
+///
+/// ```
+/// #[derive(thiserror::Error)]
+/// #[error("level {0} is missing")]
+/// struct Missing(usize);
+/// ust_level_api::debug_shows_message!(Missing);
+///
+/// assert_eq!(format!("{:?}", Missing(2)), "level 2 is missing");
+/// ```
+#[macro_export]
+macro_rules! debug_shows_message {
+    ($($error:ty),* $(,)?) => {$(
+        impl ::std::fmt::Debug for $error {
+            fn fmt(&self, f: &mut ::std::fmt::Formatter<'_>) -> ::std::fmt::Result {
+                ::std::fmt::Display::fmt(self, f)
+            }
+        }
+    )*};
+}
+
 /// An error of a level type: a bad argument, a place where it cannot stand, arrays that break its
 /// rules, or entries that it cannot hold.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[derive(Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum LevelError {
     /// The level type does not take this argument.
@@ -83,3 +105,5 @@ pub enum LevelError {
         detail: String,
     },
 }
+
+crate::debug_shows_message!(LevelError);

@@ -156,7 +156,7 @@ impl fmt::Display for LevelArgs {
 }
 
 /// A level type's text that cannot be made into a level type.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[derive(Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum MakeError {
     /// Nobody registered this name.
@@ -171,6 +171,8 @@ pub enum MakeError {
     #[error(transparent)]
     Level(#[from] LevelError),
 }
+
+crate::debug_shows_message!(MakeError);
 
 /// Every registered level type, sorted by name. Two crates that register the same name both appear.
 #[must_use]

@@ -387,7 +387,7 @@ pub trait Element:
 }
 
 /// A number that another element type cannot hold.
-#[derive(Clone, Copy, Debug, PartialEq, thiserror::Error)]
+#[derive(Clone, Copy, PartialEq, thiserror::Error)]
 #[error("{value} ({from}) cannot be held by {to} without loss", from = value.dtype())]
 pub struct CastError {
     /// The number.
@@ -417,11 +417,13 @@ impl fmt::Display for Dtype {
 }
 
 /// Not the name of an element type.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[derive(Clone, PartialEq, Eq, thiserror::Error)]
 #[error(
     "unknown dtype `{0}`; known: bool, i8, i16, i32, i64, u8, u16, u32, u64, f16, bf16, f32, f64, complex64, complex128"
 )]
 pub struct UnknownDtype(pub String);
+
+crate::debug_shows_message!(CastError, UnknownDtype);
 
 impl FromStr for Dtype {
     type Err = UnknownDtype;

@@ -102,7 +102,7 @@ impl fmt::Debug for Options<'_> {
 }
 
 /// Why there is no advice.
-#[derive(Debug, thiserror::Error)]
+#[derive(thiserror::Error)]
 #[non_exhaustive]
 pub enum AdviseError {
     /// The operation cannot be read, or not be done with the tensor.
@@ -141,6 +141,8 @@ pub enum AdviseError {
         known: Vec<String>,
     },
 }
+
+ust_level_api::debug_shows_message!(AdviseError);
 
 /// Finds the format in which a tensor is fastest in an operation.
 ///

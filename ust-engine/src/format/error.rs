@@ -13,10 +13,12 @@ const QUOTED: usize = 40;
 /// An error in a format's text, or a format that does not suit a shape. [`Display`](fmt::Display)
 /// shows the line with a caret under the place. An error keeps no more than a few hundred bytes of
 /// the text, however long that is.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, PartialEq, Eq)]
 pub struct FormatError(Box<Fields>);
 
-#[derive(Clone, Debug, PartialEq, Eq)]
+ust_level_api::debug_shows_message!(FormatError);
+
+#[derive(Clone, PartialEq, Eq)]
 struct Fields {
     message: String,
     help: Option<String>,

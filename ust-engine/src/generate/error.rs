@@ -8,7 +8,7 @@ use crate::format::error::marked;
 /// An error in the text of a generated tensor: what is wrong, and where.
 ///
 /// [`Display`](fmt::Display) gives the message, the text with a mark under the spot, and help.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, PartialEq, Eq)]
 pub struct GenerateError {
     /// The text as given.
     pub text: String,
@@ -19,7 +19,7 @@ pub struct GenerateError {
 }
 
 /// What is wrong with a generator's text.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[derive(Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum GenerateErrorKind {
     /// The text cannot be read.
@@ -106,6 +106,8 @@ pub enum GenerateErrorKind {
     #[error("too large: {0}")]
     TooLarge(String),
 }
+
+ust_level_api::debug_shows_message!(GenerateErrorKind, GenerateError);
 
 impl GenerateError {
     /// What to do about it, where more can be said than the message says.

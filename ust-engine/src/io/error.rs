@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use super::kind::KNOWN;
 
 /// An error of reading or writing a file. Every variant names the file.
-#[derive(Debug, thiserror::Error)]
+#[derive(thiserror::Error)]
 #[non_exhaustive]
 pub enum FileError {
     /// The operating system refused.
@@ -65,6 +65,8 @@ pub enum FileError {
         source: Box<crate::Error>,
     },
 }
+
+ust_level_api::debug_shows_message!(FileError);
 
 impl FileError {
     /// The file that the error is about.

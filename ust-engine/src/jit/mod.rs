@@ -97,7 +97,7 @@ impl Default for Options {
 }
 
 /// Why a function was not compiled.
-#[derive(Clone, Debug, PartialEq, thiserror::Error)]
+#[derive(Clone, PartialEq, thiserror::Error)]
 #[non_exhaustive]
 pub enum JitError {
     /// The function is not valid IR.
@@ -118,3 +118,5 @@ pub enum JitError {
         reason: String,
     },
 }
+
+ust_level_api::debug_shows_message!(JitError);

@@ -48,7 +48,7 @@ pub use syntax::{Access, Expression};
 pub use term::Assignment;
 
 /// Index notation that cannot be read or evaluated.
-#[derive(Debug, thiserror::Error)]
+#[derive(thiserror::Error)]
 #[non_exhaustive]
 pub enum OpError {
     /// The text is wrong at one place.
@@ -69,6 +69,8 @@ pub enum OpError {
     #[error(transparent)]
     Tensor(#[from] crate::Error),
 }
+
+ust_level_api::debug_shows_message!(OpError);
 
 /// Texts longer than this are not shown whole, in characters.
 const SHOWN: usize = 1024;

@@ -30,7 +30,7 @@ pub(super) enum Fault {
 }
 
 /// Why a run ended early.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[derive(Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum RunError {
     /// Another number of parameters than the function has.
@@ -130,6 +130,8 @@ pub enum RunError {
         max_steps: u64,
     },
 }
+
+crate::debug_shows_message!(RunError);
 
 fn kind(elem: &Elem) -> String {
     match elem {

@@ -4,7 +4,7 @@ use super::MAX_DEPTH;
 use crate::ir::{BinOp, Elem, Func, Ty, UnOp};
 
 /// Why a function is not valid.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[derive(Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum ValidateError {
     /// Two arrays or variables share a name.
@@ -117,7 +117,7 @@ pub enum ValidateError {
 }
 
 /// What is wrong with an expression.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[derive(Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum ExprError {
     /// A variable that the function does not have.
@@ -210,3 +210,5 @@ pub enum ExprError {
         right: Ty,
     },
 }
+
+crate::debug_shows_message!(ValidateError, ExprError);

@@ -1,0 +1,28 @@
+//! `unwrap` shows the message that a person is to read.
+
+use std::path::Path;
+
+use ust::io::ReadOptions;
+use ust::level_api::LevelError;
+use ust::{Format, Tensor};
+
+#[test]
+fn errors_are_debugged_as_they_are_displayed() {
+    let format = "(i) -> (i : compresed)".parse::<Format>().unwrap_err();
+    assert!(format!("{format:?}").contains("did you mean `compressed`?"));
+    let file = ust::io::read(Path::new("nosuch.mtx"), &ReadOptions::default()).unwrap_err();
+    let generated = ust::generate::generate("randm(3, 3)").unwrap_err();
+    let op = ust::einsum("C(i) = A(i").run().unwrap_err();
+    let engine = Tensor::from_scalar(1.0_f64.into()).unwrap().to_dense::<i8>().unwrap_err();
+    let level = LevelError::Length { array: "crd".into(), found: 1, expected: "2".into() };
+    for (debug, display) in [
+        (format!("{format:?}"), format.to_string()),
+        (format!("{file:?}"), file.to_string()),
+        (format!("{generated:?}"), generated.to_string()),
+        (format!("{op:?}"), op.to_string()),
+        (format!("{engine:?}"), engine.to_string()),
+        (format!("{level:?}"), level.to_string()),
+    ] {
+        assert_eq!(debug, display);
+    }
+}
