@@ -18,6 +18,7 @@ use super::plain::{Plainly, plain_whole, two_whole};
 use super::progress::Progress;
 use super::text::{Fault, Line, Lines};
 use super::tokens::Tokens;
+use super::words::Words;
 use crate::kernels::text::{Instructions, Reading, with_best};
 
 /// Bytes of a chunk, at least: they take some times as long to read as a thread to wake up.
@@ -31,6 +32,7 @@ pub(super) struct Body<'a> {
     text: &'a [u8],
     comments: &'static [u8],
     declared: Option<usize>,
+    words: Words,
     chunks: Vec<Range<usize>>,
     /// Lines of each chunk: of them all, or of those that hold an entry.
     counts: Vec<usize>,
@@ -53,16 +55,18 @@ pub(super) struct Read<T: Plain> {
 }
 
 impl<'a> Body<'a> {
-    /// The body from byte `start` to the end, which has as many entries as are declared. Cost: one
-    /// pass over it, in parallel.
+    /// The body from byte `start` to the end, which has as many entries as are declared, of so many
+    /// words. Cost: one pass over it, in parallel.
     ///
     /// # Errors
-    /// Another number of entries, unless lines without one hide it: then [`Body::parse`] tells.
+    /// Another number of entries, unless lines without one hide it: then [`Body::parse`] tells. A line
+    /// of another number of words comes before it: it may be why.
     pub(super) fn new(
         text: &'a [u8],
         start: usize,
         comments: &'static [u8],
         declared: Option<usize>,
+        words: Words,
     ) -> Result<Self, Fault> {
         let chunks = cut(text, start);
         let lines = |chunk: &Range<usize>| {
@@ -70,7 +74,7 @@ impl<'a> Body<'a> {
             memchr::memchr_iter(b'\n', part).count() + usize::from(part.last() != Some(&b'\n'))
         };
         let counts = chunks.par_iter().map(lines).collect();
-        let body = Self { text, comments, declared, chunks, counts, counted: Counted::All };
+        let body = Self { text, comments, declared, words, chunks, counts, counted: Counted::All };
         match declared {
             Some(declared) if declared != body.len() => body.counted(),
             _ => Ok(body),
@@ -110,6 +114,9 @@ impl<'a> Body<'a> {
     fn expect(&self) -> Result<(), Fault> {
         let found = self.len();
         let declared = self.declared.unwrap_or(found);
+        if found != declared {
+            self.check_words()?;
+        }
         if found > declared {
             let reason = format!("more entries than the {declared} that the header declares");
             return Err(Fault::new(self.entry(declared), reason));
@@ -135,14 +142,17 @@ impl<'a> Body<'a> {
     ) -> Result<Read<T>, Fault> {
         let narrow = extents.iter().all(|&extent| extent <= 1 << 32);
         let read = if narrow { Self::read::<T, u32, _, _> } else { Self::read::<T, i64, _, _> };
-        if self.counted == Counted::All && self.words(extents.len()) {
+        if self.counted == Counted::All && self.holds_words() {
             let columns = read(self, extents, &value, plain, progress)?;
             if let Some(columns) = columns {
                 return Ok(columns);
             }
         }
         let body = self.counted()?;
-        body.check_words(extents.len())?;
+        // Before memory is taken.
+        if !body.holds_words() {
+            body.check_words()?;
+        }
         Ok(read(&body, extents, &value, plain, progress)?.expect("entries were counted"))
     }
 
@@ -196,25 +206,17 @@ impl<'a> Body<'a> {
         Ok(Some(Read { crd: crd.into_iter().map(W::column).collect(), values }))
     }
 
-    /// Whether the text is long enough to hold so many coordinates an entry.
-    fn words(&self, rank: usize) -> bool {
-        let needed = (self.len() as u128) * (rank as u128) * 2;
+    /// Whether the text is long enough for the coordinates of every entry.
+    fn holds_words(&self) -> bool {
+        let needed = (self.len() as u128) * (self.words.rank as u128) * 2;
         needed <= self.chunks.iter().map(Range::len).sum::<usize>() as u128
     }
 
-    /// Refuses, before memory is taken, a text too short to hold so many coordinates an entry.
-    fn check_words(&self, rank: usize) -> Result<(), Fault> {
-        if self.words(rank) {
-            return Ok(());
-        }
-        for chunk in &self.chunks {
-            for mut line in Lines::new(self.text, chunk.clone(), self.comments) {
-                for _ in 0..rank {
-                    line.expect("coordinates")?;
-                }
-            }
-        }
-        Ok(())
+    /// Refuses a line of more or fewer words than an entry has. Cost: a pass.
+    fn check_words(&self) -> Result<(), Fault> {
+        let lines = |chunk: &Range<usize>| Lines::new(self.text, chunk.clone(), self.comments);
+        let fault = self.chunks.iter().flat_map(lines).find_map(|line| self.words.fault(&line));
+        fault.map_or(Ok(()), Err)
     }
 }
 
@@ -262,17 +264,30 @@ where
                 continue;
             }
             let mut lines = Lines::new(body.text, at..chunk.end, body.comments);
-            let Some(mut line) = lines.next() else { return Ok(false) };
+            let Some(line) = lines.next() else { return Ok(false) };
             at = lines.at();
-            for (dim, (column, &extent)) in crd.iter_mut().zip(extents).enumerate() {
-                let token = line.expect("coordinates")?;
-                column[entry] = W::truncated(number::coordinate(token, dim, extent)?);
-            }
-            *to = value(&mut line)?;
-            line.finish()?;
+            *to = close_line(line.clone(), extents, &mut crd, entry, value)
+                .map_err(|fault| body.words.fault(&line).unwrap_or(fault))?;
         }
         Ok(true)
     }
+}
+
+/// Reads any line, and says what is wrong with it.
+fn close_line<T, W: IndexWord>(
+    mut line: Line<'_>,
+    extents: &[u64],
+    crd: &mut [&mut [W]],
+    entry: usize,
+    value: &impl Fn(&mut Line<'_>) -> Result<T, Fault>,
+) -> Result<T, Fault> {
+    for (dim, (column, &extent)) in crd.iter_mut().zip(extents).enumerate() {
+        let token = line.expect("coordinates")?;
+        column[entry] = W::truncated(number::coordinate(token, dim, extent)?);
+    }
+    let read = value(&mut line)?;
+    line.finish()?;
+    Ok(read)
 }
 
 /// Reads the line that begins at `start`, in which coordinates, a value and blanks stand, and nothing
@@ -404,6 +419,10 @@ mod tests {
     use super::*;
     use std::path::Path;
 
+    fn real(rank: usize) -> Words {
+        Words { rank, value: &["value"], of: "an entry" }
+    }
+
     #[test]
     fn chunks_cover_the_text_and_end_at_line_ends() {
         let line = b"1 2 3.5\n";
@@ -425,7 +444,7 @@ mod tests {
         for k in 0..entries {
             text.push_str(&format!("{} {k}.0\n", k % 100 + 1));
         }
-        let body = Body::new(text.as_bytes(), 0, b"#", None).unwrap();
+        let body = Body::new(text.as_bytes(), 0, b"#", None, real(1)).unwrap();
         assert!(body.chunks.len() > 1);
         let value = |line: &mut Line<'_>| number::real(line.expect("value")?);
         let columns = body.parse(&[100], value, &Reals, &Progress::none()).unwrap();
@@ -433,7 +452,7 @@ mod tests {
             assert_eq!((columns.crd[0].at(k), columns.values[k]), ((k % 100) as i64, k as f64));
         }
         let broken = text.replacen("\n50 49.0\n", "\n50 x\n", 1).replace(" 99999.0\n", " y\n");
-        let fault = Body::new(broken.as_bytes(), 0, b"#", None)
+        let fault = Body::new(broken.as_bytes(), 0, b"#", None, real(1))
             .unwrap()
             .parse(&[100], value, &Reals, &Progress::none())
             .err()
@@ -446,7 +465,7 @@ mod tests {
     fn lines_without_an_entry_are_found_out() {
         let value = |line: &mut Line<'_>| number::real(line.expect("value")?);
         let read = |text: &str, declared| {
-            let body = Body::new(text.as_bytes(), 0, b"#", declared)?;
+            let body = Body::new(text.as_bytes(), 0, b"#", declared, real(1))?;
             body.parse(&[9], value, &Reals, &Progress::none())
         };
         let text = "1 1.5\n\n# one\n2 2.5\n \n3 -1\n\n";
@@ -467,13 +486,33 @@ mod tests {
         let text = format!("{}1.5\n{}", "1 ".repeat(1 << 16), "1\n".repeat(1 << 16));
         let extents = vec![i64::MAX as u64; 1 << 16];
         let value = |line: &mut Line<'_>| number::real(line.expect("value")?);
-        let fault = Body::new(text.as_bytes(), 0, b"#", None).unwrap().parse(
+        let fault = Body::new(text.as_bytes(), 0, b"#", None, real(1 << 16)).unwrap().parse(
             &extents,
             value,
             &Reals,
             &Progress::none(),
         );
         let error = fault.err().unwrap().locate(Path::new("t"), text.as_bytes());
-        assert_eq!(error.to_string(), "t:2:2: the line ends before its coordinates");
+        assert_eq!(
+            error.to_string(),
+            "t:2:2: the line ends before its coordinates: it has 1 word, an entry has 65537"
+        );
+    }
+
+    #[test]
+    fn a_line_of_another_number_of_words_comes_before_what_follows_from_it() {
+        let value = |line: &mut Line<'_>| number::real(line.expect("value")?);
+        for (text, declared, expected) in [
+            ("1 1.5\n2 3 2.5\n", Some(3), "t:2:5: `2.5` is one word too many in this line"),
+            ("1 1.5\n2\n2.5\n", Some(2), "t:2:2: the line ends before its value"),
+            ("1 1.5\n2.5\n3 1\n", None, "t:2:4: the line ends before its value"),
+            ("1 1.5\nx\n", None, "t:2:2: the line ends before its value"),
+            ("1 1.5\n2.5 1\n", None, "t:2:1: `2.5` is no coordinate"),
+        ] {
+            let body = Body::new(text.as_bytes(), 0, b"#", declared, real(1));
+            let read = body.and_then(|body| body.parse(&[9], value, &Reals, &Progress::none()));
+            let error = read.err().unwrap().locate(Path::new("t"), text.as_bytes()).to_string();
+            assert!(error.starts_with(expected), "{error}");
+        }
     }
 }

@@ -44,6 +44,10 @@ impl<T: StoredElement> IntoValues for Vec<T> {
 
 /// Values with the first dimension fastest, put in the order with the last dimension fastest.
 fn last_fastest<T: Element>(shape: &[usize], values: &[T]) -> Vec<T> {
+    // Nothing to turn; and the other extents may be more than can be multiplied.
+    if values.is_empty() {
+        return Vec::new();
+    }
     debug_assert_eq!(shape.iter().product::<usize>(), values.len());
     let mut strides = Vec::with_capacity(shape.len());
     let mut stride = 1;
@@ -90,6 +94,7 @@ mod tests {
             (vec![2, 3], vec![1, 4, 2, 5, 3, 6], vec![1, 2, 3, 4, 5, 6]),
             (vec![2, 1, 2], vec![1, 3, 2, 4], vec![1, 2, 3, 4]),
             (vec![2, 0], vec![], vec![]),
+            (vec![usize::MAX, usize::MAX, 0], vec![], vec![]),
         ] {
             let array = DenseArray::from_fortran::<i64>(shape.clone(), &values);
             assert_eq!(array, DenseArray { shape, values: expected.into() });

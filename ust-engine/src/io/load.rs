@@ -6,7 +6,7 @@ use ust_level_api::with_dtype;
 
 use super::{DenseArray, FileError, Kind, ReadOptions, mtx, npy, npz, tns, ust_npz};
 use crate::coo::Columns;
-use crate::{Coo, Error, Format, Tensor};
+use crate::{Coo, Error, Format, Tensor, Values};
 
 /// Reads a tensor from a file; the extension says of which kind it is.
 ///
@@ -14,7 +14,7 @@ use crate::{Coo, Error, Format, Tensor};
 /// |---|---|
 /// | `.mtx` coordinate, `.tns` | coordinates (`COO`) |
 /// | `.mtx` array, `.npy`, `.npz` with one array | dense |
-/// | `.npz` of SciPy | CSR, CSC, BSR, COO, or diagonals by column |
+/// | `.npz` of SciPy | CSR, CSC, BSR, COO, diagonals by column, or a sparse vector |
 /// | `.ust.npz` | the one in the file |
 ///
 /// Every tensor is checked as if it came from a stranger. Duplicates are summed where the format
@@ -83,6 +83,10 @@ pub(super) fn from_array(array: DenseArray) -> Result<Tensor, Error> {
 /// Every element of a tensor.
 pub(super) fn to_array(tensor: &Tensor) -> Result<DenseArray, Error> {
     let shape = tensor.shape().to_vec();
+    // The other extents may be more than an array in memory can have.
+    if shape.contains(&0) {
+        return Ok(DenseArray { shape, values: Values::unspecified(tensor.dtype(), 0) });
+    }
     let values = with_dtype!(tensor.dtype(), T => {
         match tensor.dense_view::<T>() {
             Some(view) if view.is_standard_layout() && view.len() == tensor.nse() => {

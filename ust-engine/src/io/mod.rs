@@ -16,7 +16,7 @@
 //! | [`options`] | what a reader may be told |
 //! | [`error`] | what can go wrong with a file |
 //!
-//! Inside: `text` (lines and words), `body` (entries in parallel), `number` (how numbers are read and
+//! Inside: `text` (lines and words), `words` (how many of them), `body` (entries in parallel), `number` (how numbers are read and
 //! written), `source` and `sink` (bytes in and out, gzip, atomic replacement), `progress`.
 //!
 //! *Invariant: nothing that a file declares is believed before the bytes of the file bear it out.*
@@ -41,6 +41,7 @@ mod text;
 pub mod tns;
 mod tokens;
 pub mod ust_npz;
+mod words;
 
 pub use dense::DenseArray;
 pub use error::FileError;

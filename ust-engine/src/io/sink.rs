@@ -1,5 +1,6 @@
 //! Files written whole or not at all.
 
+use std::error::Error;
 use std::fs::{self, File};
 use std::io::{self, BufWriter, Write};
 use std::path::Path;
@@ -32,7 +33,7 @@ where
             File::options().write(true).open(&target).map_err(FileError::io(path, "open"))?;
         return fill(&device, content).map_err(failed);
     }
-    let folder = target.parent().filter(|p| !p.as_os_str().is_empty());
+    let folder = target.parent().filter(|p| !p.as_os_str().is_empty()).unwrap_or(Path::new("."));
     let mut builder = tempfile::Builder::new();
     builder.prefix(".ust-");
     #[cfg(unix)]
@@ -42,8 +43,8 @@ where
         builder.permissions(fs::Permissions::from_mode(0o666));
     }
     let beside = builder
-        .tempfile_in(folder.unwrap_or(Path::new(".")))
-        .map_err(FileError::io(path, "write"))?;
+        .tempfile_in(folder)
+        .map_err(|error| FileError::io(path, "write")(no_room(folder, &error)))?;
     fill(beside.as_file(), content).map_err(failed)?;
     if let Some(existing) = existing {
         // Advice to the system: a refusal changes who may read the file, not what it says.
@@ -51,6 +52,22 @@ where
     }
     beside.persist(&target).map_err(|e| FileError::io(path, "write")(e.error))?;
     Ok(())
+}
+
+/// Why a file cannot be made in a folder, without the name that only this module knows.
+fn no_room(folder: &Path, error: &io::Error) -> io::Error {
+    let name = folder.display();
+    let reason = match fs::metadata(folder) {
+        Err(missing) if missing.kind() == io::ErrorKind::NotFound => {
+            format!("there is no folder `{name}`: make it first, or write elsewhere")
+        }
+        Ok(found) if !found.is_dir() => format!("`{name}` is no folder: write elsewhere"),
+        _ => {
+            let system = error.source().map_or_else(|| error.to_string(), ToString::to_string);
+            format!("no file can be made in the folder `{name}`: {system}")
+        }
+    };
+    io::Error::new(error.kind(), reason)
 }
 
 fn fill<E: Into<Failure>>(
@@ -98,4 +115,28 @@ pub(super) fn write_text(
             content(out)
         }
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_wrong_with_the_folder_is_told_by_its_name() {
+        let folder = tempfile::tempdir().unwrap();
+        std::fs::write(folder.path().join("file"), "").unwrap();
+        for (name, expected) in [
+            ("nosuch/a.mtx", "nosuch`: make it first"),
+            ("nosuch/deep/a.mtx", "nosuch/deep`: make it first"),
+            ("file/a.mtx", "file` is no folder"),
+        ] {
+            let path = folder.path().join(name);
+            for gzip in [false, true] {
+                let error = write_text(&path, gzip, |_| Ok(())).unwrap_err().to_string();
+                let start = format!("{}: cannot write: ", path.display());
+                assert!(error.starts_with(&start) && error.contains(expected), "{error}");
+                assert!(!error.contains(".ust-"), "{error}");
+            }
+        }
+    }
 }

@@ -6,6 +6,12 @@ use std::path::Path;
 
 use super::FileError;
 
+/// The text behind the byte order mark that some editors put before it, and that says nothing here.
+/// Every reader of text begins with this.
+pub(super) fn unmarked(text: &[u8]) -> &[u8] {
+    text.strip_prefix(b"\xef\xbb\xbf").unwrap_or(text)
+}
+
 /// Something wrong at a byte of the text.
 #[derive(Debug, PartialEq)]
 pub(super) struct Fault {
@@ -67,12 +73,13 @@ impl fmt::Display for Token<'_> {
     }
 }
 
-/// The rest of a line.
+/// The rest of a line, without the comment behind its words.
 #[derive(Clone, Debug)]
 pub(super) struct Line<'a> {
     text: &'a [u8],
     at: usize,
     end: usize,
+    comments: &'static [u8],
 }
 
 impl<'a> Line<'a> {
@@ -86,7 +93,12 @@ impl<'a> Line<'a> {
         let rest = &self.text[self.at..self.end];
         let start = rest.iter().position(|b| !b.is_ascii_whitespace())?;
         let rest = &rest[start..];
-        let len = rest.iter().position(u8::is_ascii_whitespace).unwrap_or(rest.len());
+        let ends = |b: &u8| b.is_ascii_whitespace() || self.comments.contains(b);
+        let len = rest.iter().position(ends).unwrap_or(rest.len());
+        if len == 0 {
+            self.end = self.at;
+            return None;
+        }
         let token = Token { at: self.at + start, bytes: &rest[..len] };
         self.at = token.at + len;
         Some(token)
@@ -105,6 +117,11 @@ impl<'a> Line<'a> {
         }
     }
 
+    /// The other words.
+    pub(super) fn words(mut self) -> impl Iterator<Item = Token<'a>> {
+        std::iter::from_fn(move || self.token())
+    }
+
     /// The rest of the line as text.
     pub(super) fn rest(&self) -> &'a [u8] {
         self.text[self.at..self.end].trim_ascii()
@@ -120,7 +137,8 @@ pub(super) struct Lines<'a> {
 }
 
 impl<'a> Lines<'a> {
-    /// Lines that are neither blank nor start with one of the `comments` characters.
+    /// Lines that are neither blank nor start with one of the `comments` characters. Behind words,
+    /// what starts with one is no part of the line either.
     pub(super) fn new(text: &'a [u8], part: Range<usize>, comments: &'static [u8]) -> Self {
         Self { text, at: part.start, end: part.end, comments }
     }
@@ -138,7 +156,8 @@ impl<'a> Iterator for Lines<'a> {
         while self.at < self.end {
             let rest = &self.text[self.at..self.end];
             let len = memchr::memchr(b'\n', rest).unwrap_or(rest.len());
-            let line = Line { text: self.text, at: self.at, end: self.at + len };
+            let (at, end) = (self.at, self.at + len);
+            let line = Line { text: self.text, at, end, comments: self.comments };
             self.at = (self.at + len + 1).min(self.end);
             let first = rest[..len].iter().find(|b| !b.is_ascii_whitespace());
             if first.is_some_and(|b| !self.comments.contains(b)) {
@@ -155,7 +174,7 @@ mod tests {
 
     fn words(text: &str) -> Vec<Vec<String>> {
         Lines::new(text.as_bytes(), 0..text.len(), b"#")
-            .map(|mut line| std::iter::from_fn(|| line.token()).map(|t| t.to_string()).collect())
+            .map(|line| line.words().map(|t| t.to_string()).collect())
             .collect()
     }
 
@@ -164,5 +183,17 @@ mod tests {
         assert_eq!(words("1 2\r\n\r\n  # x\n\t3\t4 \n\n"), [["1", "2"], ["3", "4"]]);
         assert_eq!(words("5"), [["5"]]);
         assert!(words("\n \n#").is_empty());
+    }
+
+    #[test]
+    fn a_comment_may_stand_behind_the_words_of_a_line() {
+        assert_eq!(words("1 2 # x 3\n4#5\r\n6 #"), [vec!["1", "2"], vec!["4"], vec!["6"]]);
+    }
+
+    #[test]
+    fn a_byte_order_mark_is_skipped_once_at_the_start() {
+        assert_eq!(unmarked(b"\xef\xbb\xbf1 2"), b"1 2");
+        assert_eq!(unmarked(b"\xef\xbb\xbf\xef\xbb\xbf1"), b"\xef\xbb\xbf1");
+        assert_eq!(unmarked(b"1\xef\xbb\xbf"), b"1\xef\xbb\xbf");
     }
 }

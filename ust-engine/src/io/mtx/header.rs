@@ -47,15 +47,14 @@ pub(super) struct Header {
 
 impl Header {
     pub(super) fn parse(text: &[u8]) -> Result<Self, Fault> {
-        // A byte-order mark says nothing here and is common.
-        let start = if text.starts_with(b"\xef\xbb\xbf") { 3 } else { 0 };
-        let mut lines = Lines::new(text, start..text.len(), b"");
+        let mut lines = Lines::new(text, 0..text.len(), b"");
         let Some(mut first) = lines.next() else {
             return Err(Fault::new(0, "the file is empty: `%%MatrixMarket ...` was expected"));
         };
         let banner = first.token();
-        if !banner.is_some_and(|t| t.is("%%MatrixMarket")) {
-            let at = banner.map_or(start, |t| t.at);
+        // Old writers put a single `%` there.
+        if !banner.is_some_and(|t| t.is("%%MatrixMarket") || t.is("%MatrixMarket")) {
+            let at = banner.map_or(0, |t| t.at);
             return Err(Fault::new(
                 at,
                 "no Matrix Market file: it does not start with `%%MatrixMarket`",

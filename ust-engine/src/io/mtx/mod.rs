@@ -10,7 +10,9 @@
 //!
 //! # What is read
 //! Both layouts (`coordinate`, `array`), all fields and all symmetries; the header in either case
-//! of letters; comments and blank lines anywhere after the first line.
+//! of letters; comments, at the end of a line too, and blank lines anywhere after the first line.
+//! A byte order mark at the start is skipped, and one `%` before `MatrixMarket` will do, as it does
+//! for SciPy.
 //!
 //! | field | dtype |
 //! |---|---|
@@ -47,6 +49,7 @@ use std::io::{self, Write};
 use std::path::Path;
 
 use super::progress::Progress;
+use super::text::unmarked;
 use super::{DenseArray, FileError, ReadOptions, sink, source};
 use crate::Coo;
 use crate::coo::Columns;
@@ -91,7 +94,12 @@ pub(super) fn load(path: &Path, options: &ReadOptions) -> Result<Loaded, FileErr
     let gzip = path.extension().is_some_and(|e| e.eq_ignore_ascii_case("gz"));
     let text = source::read_text(path, gzip, options)?;
     let progress = Progress::over(text.len() as u64, path, options.progress);
-    read::parse(&text, &progress).map_err(|fault| fault.locate(path, &text))
+    parse_with(&text, path, &progress)
+}
+
+fn parse_with(text: &[u8], path: &Path, progress: &Progress) -> Result<Loaded, FileError> {
+    let text = unmarked(text);
+    read::parse(text, progress).map_err(|fault| fault.locate(path, text))
 }
 
 /// Reads text. `name` stands for the file in messages.
@@ -112,8 +120,7 @@ pub(super) fn load(path: &Path, options: &ReadOptions) -> Result<Loaded, FileErr
 /// # Errors
 /// [`FileError::Text`] with line, column and reason.
 pub fn parse(text: &[u8], name: &Path) -> Result<Matrix, FileError> {
-    let loaded = read::parse(text, &Progress::none());
-    loaded.map(Matrix::from).map_err(|fault| fault.locate(name, text))
+    parse_with(text, name, &Progress::none()).map(Matrix::from)
 }
 
 /// Writes a matrix, or a vector as a matrix of one column; compressed where the name ends in `.gz`.

@@ -8,6 +8,7 @@ use super::super::number::{integer, real};
 use super::super::plain::{Always, Closely, Integers, Plainly, Reals};
 use super::super::progress::Progress;
 use super::super::text::{Fault, Line};
+use super::super::words::Words;
 use super::Loaded;
 use super::expand::{Mirror, expand, fill};
 use super::header::{COMMENT, Field, Header, Layout, Symmetry};
@@ -21,7 +22,7 @@ pub(super) fn parse(text: &[u8], progress: &Progress) -> Result<Loaded, Fault> {
         Layout::Coordinate(entries) => entries,
         Layout::Array => array_values(&header)?,
     };
-    let body = Body::new(text, header.body, COMMENT, Some(declared))?;
+    let body = Body::new(text, header.body, COMMENT, Some(declared), words(&header))?;
     match header.field {
         Field::Real => {
             let value = |line: &mut Line<'_>| real(line.expect("value")?);
@@ -68,6 +69,19 @@ fn read<T: Mirror + StoredElement>(
             let values = fill(header.symmetry, header.rows, values, |entry| body.entry(entry))?;
             Ok(Loaded::Array(DenseArray::from_fortran(shape, &values)))
         }
+    }
+}
+
+/// The words of a line.
+fn words(header: &Header) -> Words {
+    let value: &[&str] = match header.field {
+        Field::Real | Field::Integer | Field::Unsigned => &["value"],
+        Field::Complex => &["real part", "imaginary part"],
+        Field::Pattern => &[],
+    };
+    match header.layout {
+        Layout::Coordinate(_) => Words { rank: 2, value, of: "an entry" },
+        Layout::Array => Words { rank: 0, value, of: "a line of an array" },
     }
 }
 

@@ -169,7 +169,9 @@ fn malformed_headers_are_refused_with_their_place() {
         ("", (1, 1), "empty"),
         ("\n\n", (1, 1), "empty"),
         ("hello world\n", (1, 1), "does not start with `%%MatrixMarket`"),
-        ("%MatrixMarket matrix coordinate real general\n", (1, 1), "does not start"),
+        ("%%%MatrixMarket matrix coordinate real general\n", (1, 1), "does not start"),
+        ("MatrixMarket matrix coordinate real general\n", (1, 1), "does not start"),
+        ("%% MatrixMarket matrix coordinate real general\n", (1, 1), "does not start"),
         ("%%MatrixMarket", (1, 15), "ends before its object: `matrix`"),
         ("%%MatrixMarket tensor coordinate real general\n", (1, 16), "unknown object `tensor`"),
         (
@@ -232,7 +234,12 @@ fn malformed_headers_are_refused_with_their_place() {
 #[test]
 fn malformed_entries_are_refused_with_their_place() {
     for (rest, place, reason) in [
-        ("2 2 1\n1 1\n", (3, 4), "ends before its value"),
+        ("2 2 1\n1 1\n", (3, 4), "ends before its value: it has 2 words, an entry has 3"),
+        // What is no coordinate is the value of an entry that lacks one.
+        ("2 2 1\n1 1.5\n", (3, 6), "ends before its value: it has 2 words, an entry has 3"),
+        ("2 2 2\n1 1 1 2 2 2\n", (3, 7), "`2` is one word too many in this line: it has 6 words"),
+        ("2 2 3\n1 1\n1\n2 1 1\n", (3, 4), "ends before its value"),
+        ("2 2 1\n1 1 % 1\n", (3, 4), "ends before its value"),
         ("2 2 1\n1\n", (3, 2), "ends before its coordinates"),
         ("2 2 1\n1 1 1 1\n", (3, 7), "one word too many"),
         ("2 2 1\n1 1 x\n", (3, 5), "`x` is no real number"),
@@ -252,6 +259,35 @@ fn malformed_entries_are_refused_with_their_place() {
         ("2 2 1\n1 é 1\n", (3, 3), "is no coordinate"),
     ] {
         refused(&general(rest), place, reason);
+    }
+}
+
+#[test]
+fn rows_of_an_array_in_a_line_each_are_refused_where_the_first_goes_on() {
+    for (field, values, place, reason) in [
+        ("real", "1 2 3\n4 5 6\n", (3, 3), "`2` is one word too many in this line"),
+        ("real", "1 2 3\n4 5 6\n", (3, 3), "it has 3 words, a line of an array has 1"),
+        ("integer", "1\n2\n3\n4\n5 6\n", (7, 3), "`6` is one word too many"),
+        ("complex", "1\n0\n", (3, 2), "ends before its imaginary part"),
+    ] {
+        let text = format!("%%MatrixMarket matrix array {field} general\n2 3\n{values}");
+        refused(&text, place, reason);
+    }
+}
+
+#[test]
+fn header_variants_that_other_readers_take_are_read() {
+    let entry = Coo::new(vec![2, 2], vec![vec![0], vec![1]], vec![5.0]).unwrap();
+    for text in [
+        "%MatrixMarket matrix coordinate real general\n2 2 1\n1 2 5\n",
+        "\u{feff}%MatrixMarket matrix coordinate real general\n2 2 1\n1 2 5\n",
+        " %%MatrixMarket   matrix\tcoordinate  Real   GENERAL  \n2 2 1\n1 2 5\n",
+        "%%MATRIXMARKET MATRIX COORDINATE REAL GENERAL\r\n\r\n 2\t2 1 \r\n1 2 5\r\n",
+        "%%MatrixMarket matrix coordinate real general\n\n  \n % x\n%\n\n2 2 1\n\n1 2 5\n",
+        "%%MatrixMarket matrix coordinate real general\n2 2 1 % sizes\n1 2 5 % entry\n% end\n",
+    ] {
+        let found = parse(text.as_bytes(), Path::new("t.mtx")).unwrap();
+        assert_eq!(found, Matrix::Coordinate(entry.clone()), "{text}");
     }
 }
 

@@ -68,8 +68,9 @@ fn array(content: Content) -> Result<DenseArray, Invalid> {
 /// Writes a file, whole or not at all.
 ///
 /// # Errors
-/// [`FileError::Unsupported`] for bf16, which NumPy does not know, and when the number of values is
-/// not the product of the shape; [`FileError::Io`].
+/// [`FileError::Unsupported`] for bf16, which NumPy does not know, when the number of values is
+/// not the product of the shape, and for an empty array whose other extents are more than NumPy
+/// multiplies; [`FileError::Io`].
 pub fn write(path: &Path, array: &DenseArray) -> Result<(), FileError> {
     check(array).map_err(|reason| FileError::unsupported(path, reason))?;
     sink::write(path, |out| write_to(out, array))
@@ -92,6 +93,16 @@ pub(super) fn check(array: &DenseArray) -> Result<(), String> {
     let (shape, values) = (&array.shape, array.values.len());
     if super::dense::count(shape) != Some(values) {
         return Err(format!("an array of shape {shape:?} does not have {values} values"));
+    }
+    // NumPy counts as if nothing were empty.
+    let full: Vec<usize> = shape.iter().map(|&extent| extent.max(1)).collect();
+    let bytes =
+        super::dense::count(&full).and_then(|n| n.checked_mul(array.values.dtype().bytes()));
+    if bytes.is_none_or(|bytes| bytes > isize::MAX as usize) {
+        return Err(format!(
+            "NumPy has no arrays of shape {shape:?}, empty as they are: the other extents are too \
+             many together; write .tns or .ust.npz"
+        ));
     }
     Ok(())
 }

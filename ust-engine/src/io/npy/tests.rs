@@ -86,12 +86,39 @@ fn versions_orders_and_ranks_are_read() {
     assert_eq!(parse(&bytes, Path::new("a.npy")).unwrap(), expected(&[2, 3], &[1, 2, 3, 4, 5, 6]));
     assert_eq!(simple("|u1", "()", &[7]).unwrap(), expected(&[], &[7]));
     assert_eq!(simple("|u1", "(0, 5)", &[]).unwrap(), expected(&[0, 5], &[]));
+    let wide = "(4294967296, 4294967296, 0)";
+    for order in ["False", "True"] {
+        let bytes = file(1, &header("|u1", order, wide), &[]);
+        let array = parse(&bytes, Path::new("a.npy")).unwrap();
+        assert_eq!(array, expected(&[1 << 32, 1 << 32, 0], &[]), "{order}");
+    }
     assert_eq!(simple("|u1", "(1L, 2L)", &[7, 8]).unwrap(), expected(&[1, 2], &[7, 8]));
     let keys = "{\"shape\":(2,),'fortran_order':False,\"descr\":'|u1'}";
     assert_eq!(
         parse(&file(1, keys, &[7, 8]), Path::new("a.npy")).unwrap(),
         expected(&[2], &[7, 8])
     );
+}
+
+#[test]
+fn empty_arrays_are_written_as_far_as_numpy_reads_them() {
+    // NumPy multiplies the other extents and the bytes of an element.
+    for (shape, values, written) in [
+        (vec![0], Values::from(Vec::<f64>::new()), true),
+        (vec![5, 0, 3], Vec::<f64>::new().into(), true),
+        (vec![0, 1 << 31, 1 << 28], Vec::<f64>::new().into(), true),
+        (vec![0, 1 << 30, 1 << 30], Vec::<f64>::new().into(), false),
+        (vec![0, 1 << 30, 1 << 30], Vec::<u8>::new().into(), true),
+        (vec![1 << 32, 0, 1 << 32], Vec::<u8>::new().into(), false),
+    ] {
+        let array = DenseArray { shape, values };
+        let mut bytes = Vec::new();
+        match write_to(&mut bytes, &array) {
+            Ok(()) => assert_eq!(parse(&bytes, Path::new("a.npy")).unwrap(), array),
+            Err(error) => assert!(error.to_string().contains("NumPy has no arrays"), "{error}"),
+        }
+        assert_eq!(!bytes.is_empty(), written, "{:?}", array.shape);
+    }
 }
 
 #[test]

@@ -3,13 +3,14 @@
 //! | member | csr, csc | bsr | coo | dia |
 //! |---|---|---|---|---|
 //! | `format` | text | text | text | text |
-//! | `shape` | `[rows, columns]` | same | the shape | `[rows, columns]` |
+//! | `shape` | `[rows, columns]` (csr: or `[size]`) | `[rows, columns]` | the shape | `[rows, columns]` |
 //! | `data` | values | `[blocks, r, c]` | values | `[diagonals, length]` |
 //! | `indptr`, `indices` | positions, coordinates | same, of blocks | | |
 //! | `row`, `col` or `coords` | | | coordinates | |
 //! | `offsets` | | | | column less row |
 //!
-//! `coords` (`[rank, entries]`) is how SciPy 1.13 and later keep arrays of other ranks than two.
+//! `coords` (`[rank, entries]`) is how SciPy 1.13 and later keep arrays of other ranks than two. Its
+//! csr of rank 1 is the one row of a matrix, and read as coordinates.
 //! Coordinates within a row may stand in any order and more than once; `data` and `indices` may be
 //! longer than `indptr` says. Both are legal, and kept as they are.
 //!
@@ -45,7 +46,7 @@ pub enum Archive {
     Csr(Compressed),
     /// A matrix compressed by columns.
     Csc(Compressed),
-    /// Coordinates, of any rank, within the shape.
+    /// Coordinates, of any rank, within the shape; also those of a csr of rank 1.
     Coo(Coo),
     /// A matrix of dense blocks, compressed by rows of blocks.
     Bsr(Blocks),

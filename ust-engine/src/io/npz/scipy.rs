@@ -19,8 +19,17 @@ pub(super) fn interpret(mut members: Members, path: &Path) -> Result<Archive, Fi
         return Err(reader.invalid("format", "a text was expected"));
     };
     match &format[..] {
-        "csr" => reader.compressed().map(Archive::Csr),
-        "csc" => reader.compressed().map(Archive::Csc),
+        "csr" => match reader.shape()?[..] {
+            [size] => reader.row(size).map(Archive::Coo),
+            ref shape => {
+                let shape = reader.two(shape)?;
+                reader.compressed(shape).map(Archive::Csr)
+            }
+        },
+        "csc" => {
+            let shape = reader.matrix()?;
+            reader.compressed(shape).map(Archive::Csc)
+        }
         "coo" => reader.coo().map(Archive::Coo),
         "bsr" => {
             let shape = reader.matrix()?;
@@ -89,14 +98,27 @@ impl Reader<'_> {
 
     fn matrix(&mut self) -> Result<[usize; 2], FileError> {
         let shape = self.shape()?;
-        <[usize; 2]>::try_from(shape).map_err(|shape| {
+        self.two(&shape)
+    }
+
+    fn two(&self, shape: &[usize]) -> Result<[usize; 2], FileError> {
+        <[usize; 2]>::try_from(shape).map_err(|_| {
             self.invalid("shape", format!("two sizes were expected, not {}", shape.len()))
         })
     }
 
-    fn compressed(&mut self) -> Result<Compressed, FileError> {
+    /// A vector that is kept as the one row of a matrix.
+    fn row(&mut self, size: usize) -> Result<Coo, FileError> {
+        let row = self.compressed([1, size])?.entries(false);
+        let mut coo = row.map_err(|(member, reason)| self.invalid(member, reason))?;
+        coo.shape.remove(0);
+        coo.crd.remove(0);
+        Ok(coo)
+    }
+
+    fn compressed(&mut self, shape: [usize; 2]) -> Result<Compressed, FileError> {
         Ok(Compressed {
-            shape: self.matrix()?,
+            shape,
             indptr: self.indices("indptr")?,
             indices: self.indices("indices")?,
             data: self.array("data", 1)?.values,

@@ -141,6 +141,40 @@ fn indices_are_written_in_the_integers_that_scipy_uses() {
     }
 }
 
+/// What SciPy writes of a `csr_array` of rank 1.
+fn vector(size: i32, indptr: &[i32], indices: &[i32], data: &[f64]) -> Members {
+    members([
+        ("indices", ints(indices)),
+        ("indptr", ints(indptr)),
+        ("format", "csr".into()),
+        ("shape", ints(&[size])),
+        ("data", floats(data)),
+    ])
+}
+
+#[test]
+fn a_csr_of_rank_1_is_a_vector() {
+    let folder = temporary();
+    let path = folder.path().join("v.npz");
+    for (size, indices, data) in [
+        (4, vec![1, 3], vec![1.5, 2.0]),
+        // Out of order and twice, which SciPy allows.
+        (4, vec![3, 1, 3], vec![2.0, 1.5, 1.0]),
+        (4, vec![], vec![]),
+        (0, vec![], vec![]),
+    ] {
+        let list = vector(size, &[0, indices.len() as i32], &indices, &data);
+        write_members(&path, &list).unwrap();
+        let Archive::Coo(listed) = read(&path, &ReadOptions::default()).unwrap() else { panic!() };
+        assert_eq!(listed.shape, [size as usize]);
+        let crd: Vec<i64> = indices.iter().map(|&at| at.into()).collect();
+        assert_eq!((listed.crd, listed.values), (vec![crd], Values::from(data)));
+    }
+    refused(&vector(4, &[0, 1], &[4], &[1.0]), "member `indices`: [0] = 4 lies outside 0..4");
+    refused(&vector(4, &[0, 1, 1], &[0], &[1.0]), "member `indptr`: 3 positions");
+    refused(&vector(4, &[0, 2], &[0], &[1.0]), "member `indices`: 1 elements");
+}
+
 #[test]
 fn members_that_make_no_matrix_are_refused() {
     let shape = || ints(&[2, 3]);

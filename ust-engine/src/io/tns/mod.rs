@@ -1,7 +1,8 @@
 //! FROSTT: `.tns`, `.tns.gz`.
 //!
 //! One entry a line: its coordinates, from 1, then its value. Lines that start with `#` (or `;`)
-//! are comments.
+//! are comments, as is what stands behind such a character in any other line. A byte order mark at
+//! the start is skipped.
 //!
 //! ```text
 //! # shape 4x6x8
@@ -40,7 +41,8 @@ use super::body::{Body, write_entries};
 use super::number::{real, size};
 use super::plain::Reals;
 use super::progress::Progress;
-use super::text::{Fault, Line, Lines};
+use super::text::{Fault, Line, Lines, unmarked};
+use super::words::Words;
 use super::{FileError, ReadOptions, sink, source};
 use crate::coo::Columns;
 use crate::{Coo, Error};
@@ -89,6 +91,7 @@ fn parse_with(
     options: &ReadOptions,
     progress: &Progress,
 ) -> Result<Columns, FileError> {
+    let text = unmarked(text);
     let locate = |fault: Fault| fault.locate(path, text);
     let header = Header::parse(text).map_err(locate)?;
     if let (Some(stated), Some(given)) = (&header.shape, &options.shape)
@@ -109,7 +112,6 @@ fn entries(
     shape: Option<Vec<usize>>,
     progress: &Progress,
 ) -> Result<Columns, Fault> {
-    let body = Body::new(text, start, COMMENT, declared)?;
     let first = Lines::new(text, start..text.len(), COMMENT).next();
     let extents: Vec<u64> = match (&shape, first) {
         (Some(shape), first) => {
@@ -119,7 +121,7 @@ fn entries(
             shape.iter().map(|&extent| (extent as u64).min(i64::MAX as u64)).collect()
         }
         (None, Some(first)) => {
-            let rank = words(first.clone()).saturating_sub(1);
+            let rank = first.clone().words().count().saturating_sub(1);
             if rank == 0 {
                 let reason = "an entry has at least one coordinate before its value";
                 return Err(Fault::new(first.at(), reason));
@@ -131,6 +133,9 @@ fn entries(
             return Err(Fault::new(text.len(), reason));
         }
     };
+    let of = if shape.is_some() { "an entry" } else { "the first entry" };
+    let words = Words { rank: extents.len(), value: &["value"], of };
+    let body = Body::new(text, start, COMMENT, declared, words)?;
     let value = |line: &mut Line<'_>| real(line.expect("value")?);
     let columns = body.parse(&extents, value, &Reals, progress)?;
     let shape = shape.unwrap_or_else(|| {
@@ -143,7 +148,7 @@ fn entries(
 
 /// Refuses a first entry that does not suit the shape, with a message about the rank.
 fn check_rank(first: &Line<'_>, rank: usize) -> Result<(), Fault> {
-    let found = words(first.clone());
+    let found = first.clone().words().count();
     if found == rank + 1 {
         return Ok(());
     }
@@ -154,10 +159,6 @@ fn check_rank(first: &Line<'_>, rank: usize) -> Result<(), Fault> {
         rank + 1
     );
     Err(Fault::new(at, reason))
-}
-
-fn words(mut line: Line<'_>) -> usize {
-    std::iter::from_fn(|| line.token()).count()
 }
 
 /// What stands before the entries.
@@ -234,15 +235,14 @@ fn shape_comment(line: &Line<'_>) -> Result<Option<Vec<usize>>, Fault> {
 fn is_extended(text: &[u8]) -> bool {
     let mut lines = Lines::new(text, 0..text.len(), COMMENT);
     let whole = |line: Option<Line<'_>>| -> Option<Vec<u64>> {
-        let mut line = line?;
-        std::iter::from_fn(|| line.token()).map(|t| t.text()?.parse().ok()).collect()
+        line?.words().map(|t| t.text()?.parse().ok()).collect()
     };
     let Some([rank, _]) = whole(lines.next()).as_deref().and_then(|w| <[u64; 2]>::try_from(w).ok())
     else {
         return false;
     };
     let Some(sizes) = whole(lines.next()) else { return false };
-    let entry = lines.next().map(words);
+    let entry = lines.next().map(|line| line.words().count());
     sizes.len() as u64 == rank
         && (sizes.len() != 2 || entry == Some(3))
         && entry.is_none_or(|words| words as u64 == rank + 1)
