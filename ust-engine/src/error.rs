@@ -106,6 +106,21 @@ pub enum Error {
         /// Its coordinates.
         coordinates: Vec<usize>,
     },
+    /// Arrays that are not what their level type says of itself, though its own check accepted
+    /// them.
+    #[error("level {level} (`{text}`): {found}, and its level type claims `{claim}`: {rule}")]
+    Claim {
+        /// Which level, from 0.
+        level: usize,
+        /// Its expression and type.
+        text: String,
+        /// What was found, and where.
+        found: String,
+        /// The property of its description, or what every level type promises.
+        claim: &'static str,
+        /// What that means, and what to do.
+        rule: String,
+    },
     /// Arrays that do not belong to the format.
     #[error("{0}")]
     Parts(String),

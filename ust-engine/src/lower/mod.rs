@@ -5,11 +5,13 @@
 //! fixed ([`bounds`]). [`nest`] walks a whole tensor, [`find`] searches for one element,
 //! [`unpack`] turns storage into columns of coordinates, of which `stored` finds those that are there
 //! already; `scatter` and `sweep` turn it into columns sorted by a key, `cells` into places that are
-//! known before. [`native`] runs what was emitted. [`view`] is about slices.
+//! known before. `claims` compares what a walk meets with what levels say of themselves. [`native`] runs
+//! what was emitted. [`view`] is about slices.
 
 pub(crate) mod balance;
 pub mod bounds;
 pub(crate) mod cells;
+pub(crate) mod claims;
 pub mod find;
 pub mod native;
 pub mod nest;

@@ -7,6 +7,7 @@
 //! | [`build`] | from coordinates, with options |
 //! | `columns` | entries as columns: sorted, merged, assembled level by level |
 //! | `verify` | the check of foreign arrays |
+//! | `claims` | whether they are as their levels describe themselves |
 //! | [`memory`] | how much of it a tensor may take |
 //! | [`parts`] | from and into raw arrays, checked |
 //! | [`access`] | one element, all entries, coordinates |
@@ -17,6 +18,7 @@
 
 pub mod access;
 pub mod build;
+mod claims;
 mod columns;
 pub mod convert;
 pub mod dense;

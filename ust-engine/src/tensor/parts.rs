@@ -49,8 +49,9 @@ impl Tensor {
     /// ```
     ///
     /// # Errors
-    /// [`Error::Level`] names level, array, index and rule; [`Error::Parts`] when arrays are missing
-    /// or of the wrong kind; [`Error::OutOfBounds`], [`Error::Duplicate`], [`Error::Order`] for what
+    /// [`Error::Level`] names level, array, index and rule; [`Error::Claim`] the child that is not
+    /// what its level type says of itself, where the level's own check let it pass;
+    /// [`Error::Parts`] when arrays are missing or of the wrong kind; [`Error::OutOfBounds`], [`Error::Duplicate`], [`Error::Order`] for what
     /// no level sees alone.
     pub fn from_parts(format: &Format, shape: &[usize], parts: Parts) -> Result<Self, Error> {
         let tensor = Self::bind_parts(format, shape, parts)?;

@@ -1,9 +1,9 @@
 //! The check at the boundary: foreign arrays against their format.
 
-use ust_level_api::{Arrays, IndexArray, Reach, Role};
+use ust_level_api::{Arrays, IndexArray, Pos, Reach, Role};
 
 use super::build::level_error;
-use super::{Parts, Tensor};
+use super::{Parts, Tensor, claims};
 use crate::error::Error;
 use crate::format::{Bound, IndexExpr};
 use crate::lower::nest::{Operand, Reach as Walked};
@@ -63,21 +63,33 @@ pub(super) fn kinds(bound: &Bound, parts: &Parts) -> Result<(), Error> {
 
 /// Are the arrays' contents right? Marks the tensor as clean where no place is out of reach.
 pub(super) fn verify(mut tensor: Tensor) -> Result<Tensor, Error> {
-    levels(&tensor.bound, &tensor.levels, tensor.values.len())?;
-    let places = entries(&tensor)?;
+    let positions = levels(&tensor.bound, &tensor.levels, tensor.values.len())?;
+    let children = claims::hold(&tensor, &positions)?;
     let repeats = lower(&tensor, Walked::Inside, &[], Keep::All).repeats;
+    let places = entries(&tensor, (!repeats).then_some(children))?;
     tensor.clean = places == tensor.nse() && !repeats;
     Ok(tensor)
 }
 
-/// Every level's own check, from the root down.
-fn levels(bound: &Bound, arrays: &[Arrays], values: usize) -> Result<(), Error> {
+/// Every level's own check, from the root down. Gives the number of positions of each level.
+fn levels(bound: &Bound, arrays: &[Arrays], values: usize) -> Result<Vec<Pos>, Error> {
     let mut reach = Reach::all(1);
+    let mut positions = Vec::new();
     for (level, arrays) in arrays.iter().enumerate() {
         let ty = &bound.format().levels()[level].ty;
         reach = ty
             .check(&bound.site(level), arrays, &reach)
             .map_err(|source| level_error(bound, level, source))?;
+        let all = reach.positions;
+        let beyond = |i: &std::ops::Range<Pos>| i.start > i.end || i.end > all;
+        if let Some(beyond) = reach.intervals.iter().flatten().find(|i| beyond(i)) {
+            return Err(Error::Parts(format!(
+                "level {level} (`{}`): its `check` says that the positions {beyond:?} are in reach, \
+                 and that there are {all} positions: mend the level type",
+                bound.format().level_text(level)
+            )));
+        }
+        positions.push(all);
     }
     if reach.positions != values as u64 {
         return Err(Error::Parts(format!(
@@ -85,20 +97,30 @@ fn levels(bound: &Bound, arrays: &[Arrays], values: usize) -> Result<(), Error> 
             reach.positions
         )));
     }
-    Ok(())
+    Ok(positions)
 }
 
 /// What no level sees alone: coordinates of dimensions, and order and uniqueness across levels.
-/// Gives the number of places that coordinates reach.
-fn entries(tensor: &Tensor) -> Result<usize, Error> {
+/// Gives the number of places that coordinates reach. `children` is that of the last level that is
+/// not full, or 1; `None` where a child can stand for many.
+fn entries(tensor: &Tensor, children: Option<usize>) -> Result<usize, Error> {
     let format = tensor.format();
     let tail = format.tail();
-    // Without arrays there is nothing to be wrong, nor is there room to spare in plain dimensions.
-    if tail == 0 && format.levels().iter().all(|level| matches!(level.expr, IndexExpr::Var(_))) {
-        return Ok(tensor.nse());
+    let props = |level: usize| format.descriptions()[level].props;
+    // A nonunique level repeats a coordinate for the levels below: only together are they in order
+    // and unique. Levels that are so alone were seen alone.
+    let shared = (0..tail.saturating_sub(1)).any(|level| !props(level).unique);
+    // Places within a block share their level coordinates: only the first of a block counts.
+    let block: u64 = tensor.bound.levels()[tail..].iter().map(|level| level.size).product();
+    // There is no room to spare in plain dimensions: what lies in its level lies in the shape.
+    let plain = format.levels().iter().all(|level| matches!(level.expr, IndexExpr::Var(_)));
+    if let Some(children) = children.filter(|_| plain && !shared) {
+        return Ok(children.saturating_mul(block as usize));
     }
     let mut columns: Vec<Column> = (0..tensor.rank()).map(Column::Dim).collect();
-    columns.extend((0..tail).map(Column::LevelCoordinate));
+    if shared {
+        columns.extend((0..tail).map(Column::LevelCoordinate));
+    }
     let columns = unpack(tensor, Walked::Inside, &columns, Keep::All, tensor.nse())?;
     let (dims, levels) = columns.split_at(tensor.rank());
     let places = columns.first().map_or(1, Vec::len);
@@ -112,10 +134,6 @@ fn entries(tensor: &Tensor) -> Result<usize, Error> {
     if Operand::has_gaps(format) {
         maps_back(tensor)?;
     }
-    // A nonunique level repeats a coordinate for the levels below: only together are they in order
-    // and unique. Levels that are so alone were checked alone.
-    let props = |level: usize| format.descriptions()[level].props;
-    let shared = (0..tail.saturating_sub(1)).any(|level| !props(level).unique);
     if !shared {
         return Ok(places);
     }
@@ -123,8 +141,6 @@ fn entries(tensor: &Tensor) -> Result<usize, Error> {
     let compare = |a: usize, b: usize| {
         levels.iter().map(|column| column[a].cmp(&column[b])).find(|o| o.is_ne())
     };
-    // Places within a block share their level coordinates: only the first of a block counts.
-    let block: u64 = tensor.bound.levels()[tail..].iter().map(|level| level.size).product();
     let heads: Vec<usize> = match block {
         0 | 1 => (0..places).collect(),
         _ => block_heads(tensor)?,

@@ -1,0 +1,218 @@
+//! Arrays that are not what their level type says of itself, though its own check accepts them, are
+//! refused where they come in.
+
+use ust::level_api::level::Wants;
+use ust::level_api::{
+    Arg, ArraySpec, Arrays, Assembled, Description, Entries, IndexArray, Interval, LevelError,
+    LevelFactory, LevelType, LocateCost, Place, Props, Reach, Site, Walk, WalkKind, WalkSite,
+    inventory,
+    ir::{Builder, Expr},
+};
+use ust::{Error, Format, Tensor, tensor::Parts};
+
+inventory::submit! {
+    LevelFactory {
+        name: "sloppy",
+        aliases: &[],
+        summary: "segments of coordinates that nobody checks",
+        make: |args| match &args.args[..] {
+            [] => Ok(Box::new(Sloppy { claim: None })),
+            [Arg::Name(claim)] => Ok(Box::new(Sloppy { claim: Some(claim.clone()) })),
+            _ => Err(args.bad(&args.args[0], "it takes one claim".to_owned())),
+        },
+        samples: &["sloppy"],
+    }
+}
+
+/// `pos` (two for each parent, where its children begin and end) and `crd`: whatever they hold.
+#[derive(Clone, Debug)]
+struct Sloppy {
+    /// What it claims besides order and uniqueness, or instead of order.
+    claim: Option<String>,
+}
+
+impl Sloppy {
+    fn claims(&self, claim: &str) -> bool {
+        self.claim.as_deref() == Some(claim)
+    }
+}
+
+impl LevelType for Sloppy {
+    fn describe(&self) -> Description {
+        let claim = self.claim.as_deref().map_or(String::new(), |claim| format!("({claim})"));
+        Description {
+            name: "sloppy",
+            text: format!("sloppy{claim}"),
+            mlir: format!("sloppy{claim}"),
+            props: Props {
+                full: self.claims("full"),
+                ordered: !self.claims("nonordered"),
+                unique: !self.claims("nonunique"),
+                branchless: self.claims("branchless"),
+                compact: self.claims("compact"),
+                padded: false,
+                contiguous: self.claims("contiguous"),
+                soa: false,
+            },
+            arrays: vec![ArraySpec::pos("2 * parents"), ArraySpec::crd("anything")],
+            walk: WalkKind::Position,
+            locate: LocateCost::None,
+            wants: Wants::Any,
+        }
+    }
+
+    fn fits(&self, _place: &Place<'_>) -> Result<(), LevelError> {
+        Ok(())
+    }
+
+    fn assemble(&self, _site: &Site, _entries: &Entries) -> Result<Assembled, LevelError> {
+        unimplemented!("arrays come from outside")
+    }
+
+    fn check(&self, _site: &Site, arrays: &Arrays, _parents: &Reach) -> Result<Reach, LevelError> {
+        let positions = arrays.0[1].len() as u64;
+        if self.claims("beyond") {
+            let beyond = 0..positions + 1;
+            return Ok(Reach { positions, intervals: Some(vec![beyond]) });
+        }
+        Ok(Reach::all(positions))
+    }
+
+    fn walk<'a>(&'a self, site: &'a WalkSite, b: &mut Builder) -> Walk<'a> {
+        let at = |parent: &Expr| Expr::Int(2) * parent.clone();
+        let segment = Interval {
+            lo: b.load(site.arrays[0], at(&site.parent.lo)),
+            hi: b.load(site.arrays[0], at(&site.parent.hi) - 1),
+        };
+        Walk::positions(segment, site.arrays[1])
+    }
+}
+
+/// Two rows of five columns.
+fn rows(level: &str, pos: &[i64], crd: &[i64]) -> Result<Tensor, Error> {
+    let format: Format = format!("(i, j) -> (i : dense, j : {level})").parse()?;
+    let arrays: Vec<IndexArray> = vec![pos.to_vec().into(), crd.to_vec().into()];
+    let values = vec![1.0; crd.len()];
+    Tensor::from_parts(&format, &[2, 5], Parts::new(vec![vec![], arrays], values))
+}
+
+#[test]
+fn arrays_that_are_as_claimed_are_taken() {
+    for (level, pos, crd) in [
+        ("sloppy", vec![0, 2, 2, 4], vec![1, 3, 0, 4]),
+        ("sloppy", vec![2, 4, 0, 2], vec![1, 3, 0, 4]),
+        ("sloppy", vec![0, 1, 3, 4], vec![1, 9, -9, 4]),
+        ("sloppy(nonordered)", vec![0, 3, 3, 4], vec![3, 0, 1, 4]),
+        ("sloppy(nonunique)", vec![0, 2, 2, 4], vec![1, 1, 0, 4]),
+        ("sloppy(branchless)", vec![0, 1, 1, 2], vec![3, 1]),
+        ("sloppy(compact)", vec![2, 4, 0, 2], vec![1, 3, 0, 4]),
+        ("sloppy(contiguous)", vec![1, 2, 2, 3], vec![9, 1, 3, 9]),
+    ] {
+        let tensor = rows(level, &pos, &crd);
+        let tensor = tensor.unwrap_or_else(|error| panic!("{level} {pos:?} {crd:?}: {error}"));
+        assert!(tensor.to_coo().is_ok());
+    }
+}
+
+#[test]
+fn arrays_that_are_not_as_claimed_are_refused_with_the_claim() {
+    for (level, pos, crd, claim, place) in [
+        ("sloppy", vec![0, 2, 2, 2], vec![3, 1], "ordered", "coordinate 1 at position 1"),
+        ("sloppy", vec![0, 0, 0, 3], vec![1, 3, 3], "unique", "coordinate 3 at position 2"),
+        ("sloppy(nonunique)", vec![0, 2, 2, 2], vec![3, 1], "ordered", "coordinate 1"),
+        ("sloppy(nonordered)", vec![0, 3, 3, 3], vec![3, 1, 3], "unique", "3 stands twice"),
+        ("sloppy", vec![0, 2, 2, 2], vec![3, 5], "size", "coordinate 5 at position 1"),
+        ("sloppy", vec![0, 2, 2, 2], vec![-1, 3], "size", "coordinate -1 at position 0"),
+        ("sloppy(nonordered)", vec![0, 2, 2, 2], vec![3, -1], "size", "coordinate -1"),
+        ("sloppy", vec![0, 3, 2, 2], vec![1, 3], "check", "children at 0..3"),
+        ("sloppy", vec![-1, 1, 2, 2], vec![1, 3], "check", "children at -1..1"),
+        ("sloppy", vec![0, 2, 1, 2], vec![1, 3], "check", "coordinate 3 at position 1"),
+        ("sloppy(nonordered)", vec![0, 2, 0, 1], vec![1, 3], "check", "under parent 1"),
+        ("sloppy(branchless)", vec![0, 2, 2, 2], vec![1, 3], "branchless", "at position 1"),
+        ("sloppy(branchless)", vec![0, 0, 1, 2], vec![1, 3], "branchless", "0 children"),
+        ("sloppy(branchless)", vec![1, 2, 0, 1], vec![1, 3], "branchless", "at position 1"),
+        ("sloppy(compact)", vec![0, 1, 1, 2], vec![1, 3, 4], "compact", "2 of its 3 positions"),
+        ("sloppy(contiguous)", vec![1, 2, 0, 1], vec![1, 3], "contiguous", "position 0"),
+        ("sloppy(full)", vec![0, 5, 5, 10], vec![0; 10], "full", "it owns arrays"),
+    ] {
+        let error = rows(level, &pos, &crd).expect_err(&format!("{level} {pos:?} {crd:?}"));
+        let Error::Claim { level: 1, text, claim: named, found, .. } = &error else {
+            panic!("{level} {pos:?} {crd:?}: {error}");
+        };
+        assert_eq!((text.as_str(), *named), (&*format!("j : {level}"), claim), "{error}");
+        assert!(found.contains(place) && error.to_string().contains("mend"), "{error}");
+    }
+}
+
+/// The same faults in many entries, which machine code looks at.
+#[test]
+fn one_fault_among_many_is_found() {
+    let format: Format = "(i, j) -> (i : dense, j : sloppy)".parse().unwrap();
+    let (count, each) = (2000, 5);
+    let take = |crd: Vec<i64>| {
+        let pos: Vec<i64> = (0..count).flat_map(|row| [row * each, row * each + each]).collect();
+        let values = vec![1.0; crd.len()];
+        let parts = Parts::new(vec![vec![], vec![pos.into(), crd.into()]], values);
+        Tensor::from_parts(&format, &[count as usize, 9], parts)
+    };
+    let crd: Vec<i64> = (0..count * each).map(|at| at % each * 2).collect();
+    assert_eq!(take(crd.clone()).unwrap().nnz(), crd.len());
+    for (at, other, claim) in [(7777, 2, "unique"), (5000, -1, "size"), (9998, 1, "ordered")] {
+        let mut crd = crd.clone();
+        crd[at] = other;
+        let error = take(crd).unwrap_err();
+        assert!(matches!(&error, Error::Claim { claim: c, .. } if *c == claim), "{error}");
+    }
+}
+
+#[test]
+fn a_walk_that_leaves_its_arrays_is_refused() {
+    let error = rows("sloppy", &[0, 1], &[3, 1]).unwrap_err();
+    assert!(matches!(error, Error::Parts(_)), "{error}");
+    assert!(error.to_string().contains("A1_pos"), "{error}");
+}
+
+#[test]
+fn positions_in_reach_that_are_none_are_refused() {
+    let error = rows("sloppy(beyond)", &[0, 1, 1, 2], &[3, 1]).unwrap_err();
+    let text = error.to_string();
+    assert!(text.contains("level 1") && text.contains("0..3 are in reach"), "{text}");
+}
+
+/// Below a level that repeats coordinates, and above another.
+#[test]
+fn every_level_is_looked_at() {
+    let format: Format =
+        "(i, j, k) -> (i : compressed(nonunique), j : sloppy, k : sloppy)".parse().unwrap();
+    let take = |j: Vec<i64>, k: Vec<i64>| {
+        let outer = vec![vec![0_i64, 2].into(), vec![1_i64, 1].into()];
+        let middle = vec![vec![0_i64, 1, 1, 2].into(), j.into()];
+        let inner = vec![vec![0_i64, 1, 1, 3].into(), k.into()];
+        let parts = Parts::new(vec![outer, middle, inner], vec![1.0; 3]);
+        Tensor::from_parts(&format, &[4, 4, 4], parts)
+    };
+    assert!(take(vec![0, 2], vec![3, 0, 1]).is_ok());
+    let level = |error: Error| match error {
+        Error::Claim { level, .. } => level,
+        other => panic!("{other}"),
+    };
+    assert_eq!(level(take(vec![0, 4], vec![3, 0, 1]).unwrap_err()), 1);
+    assert_eq!(level(take(vec![0, 2], vec![3, 1, 0]).unwrap_err()), 2);
+}
+
+/// Measures taking in CSR arrays; prints times, and asserts nothing of them.
+#[test]
+#[ignore = "a measurement: `cargo test -p ust --test claims -- --ignored --nocapture`"]
+fn taking_in_many_entries() {
+    let (rows, each) = (1_000_000_usize, 10);
+    let pos: Vec<u32> = (0..=rows).map(|row| (row * each) as u32).collect();
+    let crd: Vec<u32> =
+        (0..rows * each).map(|at| (at % each * 1000 + at / each % 997) as u32).collect();
+    let parts = Parts::new(vec![vec![], vec![pos.into(), crd.into()]], vec![1.0; rows * each]);
+    for _ in 0..5 {
+        let parts = parts.clone();
+        let start = std::time::Instant::now();
+        let tensor = Tensor::from_parts(&"CSR".parse().unwrap(), &[rows, 10_000], parts).unwrap();
+        println!("{} entries: {:?}", tensor.nse(), start.elapsed());
+    }
+}
