@@ -53,7 +53,7 @@ mod tests {
         for (text, expected) in [
             ("1 2 3 4", None),
             ("1 2 3 4 # 5", None),
-            ("1 2 3.5 4 5 6", Some("9: `5` is one word too many in this line: it has 6 words")),
+            ("1 2 3.5 4 5 6", Some("11: `5` is one word too many in this line: it has 6 words")),
             ("1", Some("2: the line ends before its coordinates: it has 1 word, the first")),
             ("1 2", Some("4: the line ends before its real part: it has 2 words, the first")),
             (" 1 x 3 # 4", Some("7: the line ends before its imaginary part: it has 3 words")),

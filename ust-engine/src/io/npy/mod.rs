@@ -100,8 +100,8 @@ pub(super) fn check(array: &DenseArray) -> Result<(), String> {
         super::dense::count(&full).and_then(|n| n.checked_mul(array.values.dtype().bytes()));
     if bytes.is_none_or(|bytes| bytes > isize::MAX as usize) {
         return Err(format!(
-            "NumPy has no arrays of shape {shape:?}, empty as they are: the other extents are too \
-             many together; write .tns or .ust.npz"
+            "NumPy has no arrays of shape {shape:?}, even empty ones: the product of the other extents \
+             is too large; write .tns or .ust.npz"
         ));
     }
     Ok(())
