@@ -37,7 +37,9 @@ pub(crate) fn tensor(
     if text.is_empty() {
         return Err(Failure::input("no file has an empty name"));
     }
-    let mut options = ReadOptions::default().with_progress(std::io::stderr().is_terminal());
+    let mut options = ReadOptions::default()
+        .with_progress(std::io::stderr().is_terminal())
+        .with_memory_limit(limit);
     if let Some(Shape(shape)) = shape {
         options = options.with_shape(shape.clone());
     }

@@ -259,6 +259,9 @@ fn memory_is_limited_as_asked() {
     let ran =
         ust_in(folder.path(), &["show", "A.mtx", "--format", "Dense", "--memory-limit", "10M"]);
     assert!(ran.stderr.contains("--memory-limit"), "{}", ran.stderr);
+    let ran = ["show", "A.mtx", "--format", "BSR(100,100)", "--memory-limit", "1M"];
+    let ran = ust_in(folder.path(), &ran);
+    assert!(ran.stderr.contains("--memory-limit"), "{}", ran.stderr);
     let ran = ust(&["show", "gen:poisson2d(30)", "--format", "Dense", "--memory-limit", "1M"]);
     assert!(ran.stderr.contains("--memory-limit"), "{}", ran.stderr);
 }

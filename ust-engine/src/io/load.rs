@@ -6,6 +6,7 @@ use ust_level_api::with_dtype;
 
 use super::{DenseArray, FileError, Kind, ReadOptions, mtx, npy, npz, tns, ust_npz};
 use crate::coo::Columns;
+use crate::tensor::BuildOptions;
 use crate::{Coo, Error, Format, Tensor, Values};
 
 /// Reads a tensor from a file; the extension says of which kind it is.
@@ -32,13 +33,13 @@ pub fn read(path: &Path, options: &ReadOptions) -> Result<Tensor, FileError> {
     let tensor = match Kind::of(path)? {
         Kind::MatrixMarket { .. } => match mtx::load(path, options)? {
             mtx::Loaded::Coordinate(columns) => {
-                from_columns(&column_as_vector(columns, options), wanted).map_err(failed)?
+                from_columns(&column_as_vector(columns, options), options).map_err(failed)?
             }
             mtx::Loaded::Array(array) => {
                 from_array(array_as_vector(array, options)).map_err(failed)?
             }
         },
-        Kind::Frostt { .. } => from_columns(&tns::load(path, options)?, wanted).map_err(failed)?,
+        Kind::Frostt { .. } => from_columns(&tns::load(path, options)?, options).map_err(failed)?,
         Kind::Npy => from_array(npy::read(path)?).map_err(failed)?,
         Kind::Npz => npz::read_tensor(path, options)?,
         Kind::Ust => ust_npz::read(path, options)?,
@@ -50,23 +51,29 @@ pub fn read(path: &Path, options: &ReadOptions) -> Result<Tensor, FileError> {
         return Err(failed(Error::Shape { found: shape.clone(), expected }));
     }
     match wanted {
-        Some(format) => tensor.convert(format).map_err(failed),
+        Some(format) => tensor.convert_within(format, options.limit()).map_err(failed),
         None => Ok(tensor),
     }
 }
 
 /// A tensor with these entries, in the format asked for or as coordinates.
-pub(super) fn from_coo(coo: &Coo, wanted: Option<&Format>) -> Result<Tensor, Error> {
-    match wanted {
-        Some(format) => Tensor::from_coo(coo, format),
-        None => Tensor::from_coo(coo, &coordinates(coo.shape.len())?),
+pub(super) fn from_coo(coo: &Coo, options: &ReadOptions) -> Result<Tensor, Error> {
+    let build = building(options);
+    match &options.format {
+        Some(format) => Tensor::from_coo_with(coo, format, &build),
+        None => Tensor::from_coo_with(coo, &coordinates(coo.shape.len())?, &build),
     }
 }
 
-fn from_columns(columns: &Columns, wanted: Option<&Format>) -> Result<Tensor, Error> {
-    match wanted {
-        Some(format) => Tensor::from_columns(columns, format),
-        None => Tensor::from_columns(columns, &coordinates(columns.shape.len())?),
+fn building(options: &ReadOptions) -> BuildOptions {
+    BuildOptions { memory_limit: options.limit(), ..Default::default() }
+}
+
+fn from_columns(columns: &Columns, options: &ReadOptions) -> Result<Tensor, Error> {
+    let build = building(options);
+    match &options.format {
+        Some(format) => Tensor::from_columns(columns, format, &build),
+        None => Tensor::from_columns(columns, &coordinates(columns.shape.len())?, &build),
     }
 }
 

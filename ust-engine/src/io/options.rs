@@ -25,6 +25,9 @@ pub struct ReadOptions {
     /// do not. For an archive, whose members state their sizes, what a tensor may take
     /// ([`default_limit`]): diagonals and blocks are mostly zeros, and pack hundreds of times.
     pub max_bytes: Option<u64>,
+    /// The most bytes that the tensor may take; what a tensor may take by default
+    /// ([`default_limit`]) without it.
+    pub memory_limit: Option<u64>,
 }
 
 impl ReadOptions {
@@ -54,6 +57,18 @@ impl ReadOptions {
     pub fn with_max_bytes(mut self, max_bytes: u64) -> Self {
         self.max_bytes = Some(max_bytes);
         self
+    }
+
+    /// With this limit on what the tensor may take, in bytes.
+    #[must_use]
+    pub fn with_memory_limit(mut self, memory_limit: u64) -> Self {
+        self.memory_limit = Some(memory_limit);
+        self
+    }
+
+    /// The most bytes that the tensor may take.
+    pub(super) fn limit(&self) -> u64 {
+        self.memory_limit.unwrap_or_else(default_limit)
     }
 
     /// The most bytes that the members of an archive may unpack to.

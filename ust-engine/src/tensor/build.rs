@@ -76,13 +76,16 @@ impl Tensor {
     }
 
     /// As [`Tensor::from_coo`].
-    pub(crate) fn from_columns(columns: &Columns, format: &Format) -> Result<Self, Error> {
+    pub(crate) fn from_columns(
+        columns: &Columns,
+        format: &Format,
+        options: &BuildOptions,
+    ) -> Result<Self, Error> {
         refuse_slices(format)?;
         let bound = format.bind(&columns.shape)?;
         let fill = columns.values.dtype().zero();
-        let options = BuildOptions::default();
         let work = columns.values.len();
-        together(work, || Table::of_columns(columns, &bound)?.build(&bound, fill, &options))
+        together(work, || Table::of_columns(columns, &bound)?.build(&bound, fill, options))
     }
 
     /// A tensor with nothing stored but padding.

@@ -16,27 +16,26 @@ use crate::{Coo, Error, Format, Tensor};
 
 /// Reads a tensor from an archive.
 pub(in crate::io) fn read_tensor(path: &Path, options: &ReadOptions) -> Result<Tensor, FileError> {
-    let wanted = options.format.as_ref();
     match read(path, options)? {
         Archive::Csr(matrix) => {
             let ready = matrix.parts();
-            take("CSR", matrix.shape, ready, || matrix.entries(false), wanted, path)
+            take("CSR", matrix.shape, ready, || matrix.entries(false), options, path)
         }
         Archive::Csc(matrix) => {
             let ready = matrix.parts();
-            take("CSC", matrix.shape, ready, || matrix.entries(true), wanted, path)
+            take("CSC", matrix.shape, ready, || matrix.entries(true), options, path)
         }
         Archive::Bsr(matrix) => {
             let [_, rows, columns] = matrix.data.shape[..] else {
                 return Err(FileError::binary(path, "blocks of another rank than 3"));
             };
             let name = format!("BSR({rows}, {columns})");
-            take(&name, matrix.shape, matrix.parts(), || matrix.entries(), wanted, path)
+            take(&name, matrix.shape, matrix.parts(), || matrix.entries(), options, path)
         }
         Archive::Dia(matrix) => {
-            take("DIA-J", matrix.shape, matrix.parts(), || matrix.entries(), wanted, path)
+            take("DIA-J", matrix.shape, matrix.parts(), || matrix.entries(), options, path)
         }
-        Archive::Coo(coo) => load::from_coo(&coo, wanted).map_err(FileError::tensor(path)),
+        Archive::Coo(coo) => load::from_coo(&coo, options).map_err(FileError::tensor(path)),
         Archive::Plain(members) => {
             load::from_array(only_array(members, path)?).map_err(FileError::tensor(path))
         }
@@ -49,12 +48,13 @@ fn take(
     shape: [usize; 2],
     ready: Option<Parts>,
     entries: impl FnOnce() -> Result<Coo, Fault>,
-    wanted: Option<&Format>,
+    options: &ReadOptions,
     path: &Path,
 ) -> Result<Tensor, FileError> {
     let natural = Format::resolve(name, Some(2));
     if let (Ok(natural), Some(parts)) = (&natural, ready) {
         // A format asked for may take the very arrays under other rules, such as `nonunique`.
+        let wanted = options.format.as_ref();
         let format = wanted.filter(|wanted| alike(wanted, natural)).unwrap_or(natural);
         if let Ok(tensor) = Tensor::from_parts(format, &shape, parts) {
             return Ok(tensor);
@@ -69,7 +69,7 @@ fn take(
     let built = natural
         .map_err(Error::from)
         .and_then(|natural| Tensor::from_coo(&coo, &natural))
-        .or_else(|_| load::from_coo(&coo, wanted));
+        .or_else(|_| load::from_coo(&coo, options));
     built.map_err(FileError::tensor(path))
 }
 
