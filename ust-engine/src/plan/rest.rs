@@ -89,7 +89,7 @@ pub(crate) fn counted(
     let element = uses.len();
     uses.extend([next, next + 1].map(|at| StageUse::new(Source::Stage(at), stage.result.clone())));
     let (element, count_of) = (Term::Element(element), element + 1);
-    let all = alike.with(element, Term::Element(count_of));
+    let all = alike.with(element, &Term::Element(count_of));
     let all = choice(Term::Present(count_of), all, alike.alone(), wide);
     let rest = op.identity(stage.dtype)?;
     let body = guard.around(cast(all, wide, stage.dtype), rest);

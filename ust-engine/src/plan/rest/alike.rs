@@ -123,7 +123,7 @@ impl Alike<'_> {
 
     /// What is combined, of what has been at the `count` places that are visited, an `i64`. These are
     /// fewer than 2^53: nobody waits for more.
-    pub(super) fn with(&self, combined: Term, count: Term) -> Term {
+    pub(super) fn with(&self, combined: Term, count: &Term) -> Term {
         let left = |dtype: Dtype| {
             let visited = cast(count.clone(), Dtype::I64, dtype);
             call(Operator::Sub, self.places(dtype), visited, dtype)
