@@ -1,6 +1,5 @@
 //! Files written whole or not at all.
 
-use std::error::Error;
 use std::fs::{self, File};
 use std::io::{self, BufWriter, Write};
 use std::path::Path;
@@ -63,7 +62,9 @@ fn no_room(folder: &Path, error: &io::Error) -> io::Error {
         }
         Ok(found) if !found.is_dir() => format!("`{name}` is no folder: write elsewhere"),
         _ => {
-            let system = error.source().map_or_else(|| error.to_string(), ToString::to_string);
+            // The system's reason; the name stands behind it, not in a source of its own.
+            let error = error.to_string();
+            let system = error.split(" at path ").next().unwrap_or(&error);
             format!("no file can be made in the folder `{name}`: {system}")
         }
     };
@@ -138,5 +139,15 @@ mod tests {
                 assert!(!error.contains(".ust-"), "{error}");
             }
         }
+    }
+
+    /// There is such a folder, and nobody can make files in it.
+    #[cfg(target_os = "linux")]
+    #[test]
+    fn the_system_s_reason_comes_without_the_made_up_name() {
+        let path = Path::new("/proc/a.mtx");
+        let error = write_text(path, false, |_| Ok(())).unwrap_err().to_string();
+        assert!(error.contains("can be made in the folder `/proc`: "), "{error}");
+        assert!(error.contains("os error") && !error.contains(".ust-"), "{error}");
     }
 }
