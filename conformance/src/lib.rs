@@ -18,7 +18,8 @@
 //! The example crates `bitmap_level` and `delta_level` have such a test.
 //!
 //! Neighbours are the level types that are linked. One that cannot stand alone needs another beside
-//! it: `use ust_level_compressed as _;`.
+//! it: `use ust_level_compressed as _;`. Operations are tried on named formats too, whose level types
+//! come with `use ust as _;`.
 //!
 //! What the suite takes a description at its word for: only a level that is `padded` and not `full`
 //! may refuse entries for want of room.
@@ -27,11 +28,15 @@
 //!
 //! | group | what |
 //! |---|---|
-//! | `level/...` | the contract of [`LevelType`](ust_level_api::LevelType), one level alone: assemble, check, walk, locate, properties |
+//! | `level/...` | the contract of [`LevelType`](ust_level_api::LevelType), one level alone: assemble, check, walk, locate, properties, what `check` refuses, formats offered |
 //! | `format/...` | the level type at each depth, with each neighbour, under plain, transposed, blocked, diagonal and linearised maps: build, take apart, unpack, read, walk, slice, convert, print |
 //! | `corrupt/...` | spoilt arrays: refused, or harmless |
 //! | `golden/...` | arrays and statements of other systems |
 //! | `ops/...` | operations on tensors in the formats above and in named ones, on every back end |
+//!
+//! The contract comes first. Of a level type that does not keep it, nothing else is tried, and the
+//! report says so; unless one group is asked for. A report of which a whole group is excluded has
+//! not passed.
 //!
 //! # Where what lives
 //!

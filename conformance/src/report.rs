@@ -103,7 +103,7 @@ pub(crate) fn guarded<T>(body: impl FnOnce() -> Result<T, Trouble>) -> Result<T,
 pub struct Report {
     /// What random choices began with: the same seed gives the same cases.
     pub seed: u64,
-    /// Every case, sorted by group.
+    /// Every case, by group: those of level types alone come first.
     pub cases: Vec<Case>,
 }
 
@@ -164,11 +164,24 @@ impl Report {
         })
     }
 
-    /// Whether something was tried and nothing failed.
+    /// Whether something was tried in each of [`GROUPS`](crate::GROUPS) that has cases, and
+    /// nothing failed.
     #[must_use]
     pub fn passed(&self) -> bool {
         let total = self.total();
-        total.failed == 0 && total.passed > 0
+        total.failed == 0 && total.passed > 0 && self.untried().is_empty()
+    }
+
+    /// Of [`GROUPS`](crate::GROUPS), those with cases of which every one is excluded: they say
+    /// nothing.
+    #[must_use]
+    pub fn untried(&self) -> Vec<&str> {
+        let mut tried: BTreeMap<&str, bool> = BTreeMap::new();
+        for case in &self.cases {
+            let group = case.group.split('/').next().unwrap_or_default();
+            *tried.entry(group).or_default() |= !matches!(case.outcome, Outcome::Excluded(_));
+        }
+        tried.into_iter().filter(|(_, tried)| !tried).map(|(group, _)| group).collect()
     }
 
     /// For tests: the report is the message.
@@ -226,7 +239,9 @@ impl fmt::Display for Report {
             "{:<24}{:>8}{:>8}{:>10}{:>10}",
             "cases", "passed", "failed", "excluded", "tried"
         )?;
-        for (group, tally) in self.tallies() {
+        let mut tallies: Vec<(&str, Tally)> = self.tallies().into_iter().collect();
+        tallies.sort_by_key(|(group, _)| self.cases.iter().position(|case| case.group == *group));
+        for (group, tally) in tallies {
             line(f, group, tally)?;
         }
         line(f, "all", self.total())?;
@@ -241,6 +256,16 @@ impl fmt::Display for Report {
         }
         for (case, text) in self.failures() {
             writeln!(f, "\nFAILED {} {}\n  {}", case.group, case.name, text.replace('\n', "\n  "))?;
+        }
+        let untried = self.untried().join(", ");
+        if self.cases.is_empty() {
+            writeln!(f, "\nnothing was tried: there are no cases")?;
+        } else if !untried.is_empty() {
+            writeln!(
+                f,
+                "\nnothing was tried of: {untried}. Every case there is excluded, for the reasons \
+                 above; a test that is to pass must link the level types that they name"
+            )?;
         }
         let verdict = if self.passed() { "passed" } else { "FAILED" };
         write!(f, "\n{verdict} (seed {})", self.seed)
@@ -270,6 +295,19 @@ mod tests {
             let count = bodies.len();
             assert_eq!(report(bodies).passed(), expected, "{count} cases");
         }
+    }
+
+    #[test]
+    fn a_group_of_which_all_is_excluded_fails_and_is_named() {
+        let case = |group: &str, verdict: Verdict| Case::run(group, "case", || verdict);
+        let skip = || Err(Trouble::Excluded("cannot".to_owned()));
+        let cases = vec![case("level/a", Ok(())), case("ops/a", skip()), case("ops/b", skip())];
+        let mut report = Report { seed: 1, cases };
+        assert!(!report.passed());
+        assert!(report.to_string().contains("nothing was tried of: ops."), "{report}");
+        report.cases.push(case("ops/c", Ok(())));
+        assert!(report.passed());
+        assert!(Report::default().to_string().contains("there are no cases"));
     }
 
     #[test]

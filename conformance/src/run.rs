@@ -1,6 +1,6 @@
 //! Which cases are tried, and in what portions: the suite as a whole.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use rayon::prelude::*;
@@ -11,7 +11,7 @@ use crate::formats::{Candidate, arrange, stacks};
 use crate::inputs::{Input, inputs};
 use crate::ops::{Amount, Suite};
 use crate::oracle::Random;
-use crate::report::{Case, Report, ensure, wrong};
+use crate::report::{Case, Outcome, Report, Trouble, ensure, wrong};
 use crate::samples::{self, Sample};
 use crate::{corrupt, golden, level, suite};
 
@@ -67,17 +67,30 @@ pub fn run(options: &Options, progress: &(dyn Fn(usize, usize) + Sync)) -> Repor
             ))
         }));
     }
-    let samples = samples::all();
+    if chosen("level") {
+        cases.extend(contracts(options));
+    }
+    let left_out = broken(&cases);
+    // Who asks for one group alone gets it, whatever the others say.
+    let gate = options.group.is_none();
+    cases.extend(left_out.iter().filter(|_| gate).map(|name| {
+        Case::run("level/rest", *name, || {
+            Err(Trouble::Excluded(
+                "formats with it, damage to them and operations are not tried before its level/* \
+                 cases pass: what fails there would fail for the same reason"
+                    .to_owned(),
+            ))
+        })
+    }));
+    let stands = |name: &str| !gate || !left_out.contains(name);
+    if options.level.as_deref().is_some_and(|only| !stands(only)) {
+        return report(options, cases);
+    }
+    let mut samples = samples::all();
+    samples.retain(|sample| stands(sample.name));
     let plan = &Plan::new(options, &samples);
     let operations = chosen("ops").then(|| plan.operations(options));
     let mut jobs: Vec<Job<'_>> = Vec::new();
-    if chosen("level") {
-        for factory in registry::factories() {
-            if options.level.as_deref().is_none_or(|only| only == factory.name) {
-                jobs.push(Box::new(|| level::cases(factory, options.seed)));
-            }
-        }
-    }
     if chosen("format") {
         cases.extend(plan.stands_somewhere(&samples, options.level.as_deref()));
         cases.extend(plan.parsed.iter().map(|(_, case)| case.clone()));
@@ -106,8 +119,35 @@ pub fn run(options: &Options, progress: &(dyn Fn(usize, usize) + Sync)) -> Repor
         })
         .collect();
     cases.extend(made.into_iter().flatten());
-    cases.sort_by(|a, b| a.group.cmp(&b.group));
+    report(options, cases)
+}
+
+/// The contracts of level types come first, the other groups in the order of their names.
+fn report(options: &Options, mut cases: Vec<Case>) -> Report {
+    cases.sort_by_key(|case| (!case.group.starts_with("level/"), case.group.clone()));
     Report { seed: options.seed, cases }
+}
+
+/// Every level type alone.
+fn contracts(options: &Options) -> Vec<Case> {
+    let factories = registry::factories();
+    let about = |name: &str| options.level.as_deref().is_none_or(|only| only == name);
+    let made: Vec<Vec<Case>> = factories
+        .into_par_iter()
+        .filter(|factory| about(factory.name))
+        .map(|factory| level::cases(factory, options.seed))
+        .collect();
+    made.into_iter().flatten().collect()
+}
+
+/// The level types of which a case failed.
+fn broken(cases: &[Case]) -> BTreeSet<&'static str> {
+    let failed = |name: &str| {
+        cases.iter().any(|case| case.name == name && matches!(case.outcome, Outcome::Failed(_)))
+    };
+    let factories = registry::factories().into_iter();
+    let broken = factories.filter(|f| failed(f.name) || f.samples.iter().any(|text| failed(text)));
+    broken.map(|factory| factory.name).collect()
 }
 
 type Job<'a> = Box<dyn Fn() -> Vec<Case> + Send + Sync + 'a>;
@@ -231,5 +271,21 @@ impl Plan {
             return Vec::new();
         }
         corrupt::cases(format, &self.inputs(at), self.seed ^ at as u64)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_contract_comes_first() {
+        let cases = ["ops/a", "corrupt/b", "level/c", "format/d"];
+        let cases = cases.iter().map(|group| Case::run(*group, "", || Ok(()))).collect();
+        let report = report(&Options::default(), cases);
+        let groups: Vec<&str> = report.cases.iter().map(|case| case.group.as_str()).collect();
+        assert_eq!(groups, ["level/c", "corrupt/b", "format/d", "ops/a"]);
+        let text = report.to_string();
+        assert!(text.find("level/c") < text.find("corrupt/b"), "{text}");
     }
 }

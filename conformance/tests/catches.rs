@@ -1,4 +1,5 @@
-//! The suite is worth something when it fails: each fault below makes it fail, and where.
+//! The suite is worth something when it fails: each fault below makes it fail, and where. Those that
+//! only a level alone shows are in `contract.rs`.
 
 use std::collections::BTreeMap;
 
@@ -35,6 +36,7 @@ inventory::submit! {
             "faulty(wraps)",
             "faulty(refuses)",
             "faulty(mute)",
+            "faulty(late)",
         ],
     }
 }
@@ -43,7 +45,7 @@ inventory::submit! {
 const SEEN: &[(&str, &[&str])] = &[
     ("none", &[]),
     ("misplaces", &["level/walk", "format/unpack", "format/get"]),
-    ("trusts", &["corrupt/refuse", "corrupt/random"]),
+    ("trusts", &["level/refuse", "corrupt/refuse"]),
     ("distrusts", &["level/check", "format/check"]),
     ("stops_early", &["level/walk", "format/unpack"]),
     ("finds_anything", &["level/locate", "format/get"]),
@@ -55,6 +57,8 @@ const SEEN: &[(&str, &[&str])] = &[
     ("wraps", &["level/width"]),
     ("refuses", &["level/assemble", "format/build"]),
     ("mute", &["level/place"]),
+    // Only in sizes that no level alone is tried with.
+    ("late", &["format/unpack", "format/get"]),
 ];
 
 /// A sound level type but for one fault.
@@ -116,7 +120,7 @@ impl LevelType for Faulty {
             false => entries,
         };
         let mut made = self.sound.assemble(site, entries)?;
-        if self.is("misplaces") {
+        if self.is("misplaces") || self.is("late") && site.size == 5 {
             let mut position = made.position.to_vec();
             position.reverse();
             made.position = position.into();
@@ -192,6 +196,17 @@ fn every_fault_is_seen_where_it_should_be() {
         }
         assert_eq!(found.is_empty(), expected.is_empty(), "`{fault}` is seen in {found:?}");
     }
+}
+
+/// What fails alone would fail in every format for the same reason.
+#[test]
+fn of_a_level_type_that_fails_alone_nothing_else_is_tried() {
+    let report = ust_conformance::level("faulty");
+    assert!(!report.passed());
+    let other = report.cases.iter().find(|case| !case.group.starts_with("level/"));
+    assert!(other.is_none(), "{other:?}");
+    let text = report.to_string();
+    assert!(text.contains("level/rest faulty: formats with it"), "{text}");
 }
 
 /// Operations mix level types; a failure names the smallest formats that show it.

@@ -17,9 +17,18 @@ pub(super) struct Damage {
     pub(super) level: usize,
     pub(super) array: usize,
     pub(super) contents: IndexArray,
-    /// Whether it breaks a rule for certain.
-    pub(super) must_be_refused: bool,
+    /// The rule that it breaks for certain, where it does.
+    pub(super) breaks: Option<&'static str>,
 }
+
+const NONE: (bool, &str) = (false, "");
+const LENGTH: &str = "the array has another length than its description says";
+const AMONG: &str = "positions lie among those that there are";
+const BESIDE: &str = "the level claims `contiguous`: positions do not descend from one parent to the \
+                      next";
+const INSIDE: &str = "coordinates lie in `site.bounds()`";
+const DISTINCT: &str = "the level claims `unique`: no coordinate stands twice under one parent";
+const ORDER: &str = "the level claims `ordered`: coordinates ascend under one parent";
 
 /// What a walk says of each level: its children.
 pub(super) struct Anatomy {
@@ -94,19 +103,26 @@ impl Target<'_> {
         self.tensor.levels()[self.level].0[self.array].to_vec()
     }
 
-    fn add(&self, all: &mut Vec<Damage>, what: String, numbers: Vec<i64>, must_be_refused: bool) {
+    /// Other numbers. They break a rule for certain where that says so.
+    fn add(
+        &self,
+        all: &mut Vec<Damage>,
+        what: String,
+        numbers: Vec<i64>,
+        (certain, rule): (bool, &'static str),
+    ) {
         if numbers == self.numbers() {
             return;
         }
         let contents = store(self.spec, numbers);
         let Self { level, array, .. } = *self;
-        all.push(Damage { what, level, array, contents, must_be_refused });
+        all.push(Damage { what, level, array, contents, breaks: certain.then_some(rule) });
     }
 
-    fn put(&self, all: &mut Vec<Damage>, at: usize, value: i64, must_be_refused: bool) {
+    fn put(&self, all: &mut Vec<Damage>, at: usize, value: i64, breaks: (bool, &'static str)) {
         let mut numbers = self.numbers();
         numbers[at] = value;
-        self.add(all, format!("[{at}] = {value}"), numbers, must_be_refused);
+        self.add(all, format!("[{at}] = {value}"), numbers, breaks);
     }
 
     /// Another length than the level says cannot be right.
@@ -115,11 +131,11 @@ impl Target<'_> {
         for extra in [1, 2] {
             let mut longer = numbers.clone();
             longer.extend(vec![numbers.last().copied().unwrap_or(0); extra]);
-            self.add(all, format!("{extra} more"), longer, true);
+            self.add(all, format!("{extra} more"), longer, (true, LENGTH));
         }
         if let Some((_, shorter)) = numbers.split_last() {
-            self.add(all, "the last is missing".to_owned(), shorter.to_vec(), true);
-            self.add(all, "empty".to_owned(), Vec::new(), true);
+            self.add(all, "the last is missing".to_owned(), shorter.to_vec(), (true, LENGTH));
+            self.add(all, "empty".to_owned(), Vec::new(), (true, LENGTH));
         }
     }
 
@@ -131,20 +147,25 @@ impl Target<'_> {
         let contiguous = reached && props.contiguous;
         for (at, &value) in numbers.iter().enumerate() {
             for huge in [most + 1, i64::from(i32::MAX), i64::MAX] {
-                self.put(all, at, huge, reached);
+                self.put(all, at, huge, (reached, AMONG));
             }
             for negative in [-1, i64::MIN] {
-                self.put(all, at, negative, reached);
+                self.put(all, at, negative, (reached, AMONG));
             }
             // Where neighbours share their boundaries, a descent cannot be right.
             let descends = at > 0 && contiguous && value - 1 < numbers[at - 1];
-            self.put(all, at, value - 1, descends);
-            self.put(all, at, value + 1, false);
-            self.put(all, at, 0, false);
+            self.put(all, at, value - 1, (descends, BESIDE));
+            self.put(all, at, value + 1, NONE);
+            self.put(all, at, 0, NONE);
             if at > 0 {
                 let mut swapped = numbers.clone();
                 swapped.swap(at - 1, at);
-                self.add(all, format!("[{}] and [{at}] swapped", at - 1), swapped, contiguous);
+                self.add(
+                    all,
+                    format!("[{}] and [{at}] swapped", at - 1),
+                    swapped,
+                    (contiguous, BESIDE),
+                );
             }
         }
     }
@@ -157,19 +178,19 @@ impl Target<'_> {
         for (at, &value) in numbers.iter().enumerate() {
             let visited = self.anatomy.is_visited(self.level, at);
             for outside in [end, domain.lower - 1, i64::MAX, i64::MIN] {
-                self.put(all, at, outside, visited);
+                self.put(all, at, outside, (visited, INSIDE));
             }
             for near in [value - 1, value + 1] {
                 let inside = (domain.lower..end).contains(&near);
-                self.put(all, at, near, visited && !inside);
+                self.put(all, at, near, (visited && !inside, INSIDE));
             }
             if at > 0 && visited && self.anatomy.are_siblings(self.level, at - 1, at) {
                 let before = numbers[at - 1];
-                self.put(all, at, before, props.unique);
+                self.put(all, at, before, (props.unique, DISTINCT));
                 let mut swapped = numbers.clone();
                 swapped.swap(at - 1, at);
                 let what = format!("[{}] and [{at}] swapped", at - 1);
-                self.add(all, what, swapped, props.ordered);
+                self.add(all, what, swapped, (props.ordered, ORDER));
             }
         }
     }
@@ -178,7 +199,7 @@ impl Target<'_> {
     fn anything(&self, all: &mut Vec<Damage>) {
         for (at, value) in self.numbers().into_iter().enumerate() {
             for other in [value - 1, value + 1, 0, 1, -1, i64::MAX] {
-                self.put(all, at, other, false);
+                self.put(all, at, other, NONE);
             }
         }
     }
@@ -186,7 +207,7 @@ impl Target<'_> {
 
 /// Numbers as an array that the engine does not refuse for its kind alone, where that can be: as
 /// wide as can be, or as near as the level's own kind comes.
-pub(super) fn store(spec: &ArraySpec, numbers: Vec<i64>) -> IndexArray {
+pub(crate) fn store(spec: &ArraySpec, numbers: Vec<i64>) -> IndexArray {
     match spec.role {
         Role::Position | Role::Coordinate => IndexArray::from(numbers),
         Role::Own(kind) => {

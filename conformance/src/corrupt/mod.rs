@@ -5,7 +5,7 @@
 //! by chance make another valid tensor, which must then behave like one: every walk and every
 //! search stays inside the arrays, every coordinate inside the shape.
 
-mod damage;
+pub(crate) mod damage;
 
 use ust_engine::lower::nest::Reach;
 use ust_engine::lower::unpack::{Column, Keep, unpack};
@@ -60,20 +60,27 @@ fn worth_spoiling(input: &Input) -> bool {
 fn spoil(tensor: &Tensor, certain: bool, random: &mut Random) -> Result<usize, Trouble> {
     let (format, shape, parts) = tensor.clone().into_parts();
     let mut damages = damage::all(tensor, &Anatomy::of(tensor)?);
-    damages.retain(|damage| damage.must_be_refused == certain);
+    damages.retain(|damage| damage.breaks.is_some() == certain);
     random.shuffle(&mut damages);
     damages.truncate(MOST);
-    for Damage { what, level, array, contents, must_be_refused } in &damages {
+    for Damage { what, level, array, contents, breaks } in &damages {
         let mut spoilt = parts.clone();
         spoilt.levels[*level][*array] = contents.clone();
         let verdict = guarded(|| {
             let refused = offer(&format, &shape, spoilt)?;
-            ensure(refused || !must_be_refused, || "it is accepted".to_owned())
+            ensure(refused || breaks.is_none(), || {
+                let rule = breaks.unwrap_or_default();
+                format!("expected: its `check` refuses that, because {rule}; came: it is accepted")
+            })
         });
         if let Err(Trouble::Wrong(text)) = verdict {
             let name = format.descriptions()[*level].arrays[*array].name;
             let (was, is) = (parts.levels[*level][*array].to_vec(), contents.to_vec());
-            return wrong(format!("level {level}, {name}: {what}: {text}\n{was:?} -> {is:?}"));
+            return wrong(format!(
+                "of level {level} (`{}`), the array `{name}` was changed, {what}: {text}\n\
+                 {was:?} -> {is:?}",
+                format.level_text(*level)
+            ));
         }
     }
     Ok(damages.len())

@@ -17,8 +17,8 @@ pub(super) struct Visit {
 
 /// A level and its arrays.
 pub(super) struct Machine<'a> {
-    sample: &'a Sample,
-    site: &'a Site,
+    pub(super) sample: &'a Sample,
+    pub(super) site: &'a Site,
     arrays: &'a Arrays,
 }
 

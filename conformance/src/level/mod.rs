@@ -1,11 +1,14 @@
-//! The contract of a level type, tried on one level alone: no engine, no format.
+//! The contract of a level type, tried on one level alone: no engine, no format, but for the formats
+//! that it offers itself.
 //!
 //! Entries are assembled; the arrays are checked, walked and searched through the interpreter; and
 //! every promise that [`LevelType`](ust_level_api::LevelType) documents is compared with what comes back.
 
+mod candidates;
 mod entries;
 mod machine;
 mod properties;
+mod refuse;
 
 use ust_level_api::level::Wants;
 use ust_level_api::registry::{self, LevelArgs, LevelFactory};
@@ -31,6 +34,7 @@ pub fn cases(factory: &'static LevelFactory, seed: u64) -> Vec<Case> {
         for (group, property) in PROPERTIES {
             cases.push(Case::run(*group, sample.text, || match property {
                 Property::OfType(property) => property(&sample),
+                Property::OfTries(property) => property(&sample, seed),
                 Property::OfLevel(property) => for_each(&sample, seed, *property),
             }));
         }
@@ -38,9 +42,11 @@ pub fn cases(factory: &'static LevelFactory, seed: u64) -> Vec<Case> {
     cases
 }
 
-/// What must hold: of a level type with its arguments, or of every level built with it.
+/// What must hold: of a level type with its arguments, of all levels built with it together, or of
+/// every one.
 enum Property {
     OfType(fn(&Sample) -> Verdict),
+    OfTries(fn(&Sample, u64) -> Verdict),
     OfLevel(fn(&Built<'_>) -> Verdict),
 }
 
@@ -49,9 +55,13 @@ const PROPERTIES: &[(&str, Property)] = &[
     ("level/place", Property::OfType(refusals_help)),
     ("level/assemble", Property::OfLevel(properties::assembles)),
     ("level/check", Property::OfLevel(properties::is_checked)),
+    ("level/refuse", Property::OfLevel(refuse::refuses)),
     ("level/walk", Property::OfLevel(properties::is_walked)),
     ("level/locate", Property::OfLevel(properties::is_located)),
     ("level/properties", Property::OfLevel(properties::keeps_its_promises)),
+    ("level/branchless", Property::OfType(properties::refuses_a_second_child)),
+    ("level/padding", Property::OfTries(properties::pads)),
+    ("level/candidates", Property::OfType(candidates::can_be_built)),
     ("level/capacity", Property::OfType(properties::holds_a_fixed_number)),
     ("level/width", Property::OfType(properties::widths_are_kept)),
 ];

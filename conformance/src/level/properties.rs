@@ -7,8 +7,9 @@ use ust_level_api::{
     ArraySpec, Crd, Entries, LevelError, LocateCost, Pos, Reach, Role, Site, WalkKind,
 };
 
-use super::machine::Visit;
-use super::{Built, has_limits};
+use super::machine::{Machine, Visit};
+use super::refuse::{is_as_claimed, ordered};
+use super::{Built, entries, has_limits};
 use crate::report::{Trouble, Verdict, ensure, wrong};
 use crate::samples::Sample;
 
@@ -87,6 +88,7 @@ pub(super) fn is_checked(built: &Built<'_>) -> Verdict {
     for child in built.children() {
         ensure(reached.contains(&child.pos), || format!("{child:?} is out of reach"))?;
     }
+    is_as_claimed(&built.machine(), &reach, column.parents)?;
     // Only some parents in reach.
     let some: Vec<_> = (0..column.parents).filter(|p| p % 2 == 0).map(|p| p..p + 1).collect();
     let parents = Reach { positions: column.parents, intervals: Some(some) };
@@ -128,15 +130,7 @@ pub(super) fn is_walked(built: &Built<'_>) -> Verdict {
             ensure(children.contains(&visit) || props.padded || props.full, || {
                 format!("{visit:?} was never assembled")
             })?;
-            if at > 0 && props.ordered {
-                let before = visits[at - 1].crd;
-                let ascends = before < visit.crd || before == visit.crd && !props.unique;
-                ensure(ascends, || format!("{visit:?} stands after coordinate {before}"))?;
-            }
-            if props.unique {
-                let twice = visits[..at].iter().any(|other| other.crd == visit.crd);
-                ensure(!twice, || format!("{visit:?} is the second with its coordinate"))?;
-            }
+            ordered(&visits[..at], visit, props.ordered, props.unique)?;
         }
         found.extend(visits);
         if kind == WalkKind::Coordinate {
@@ -229,6 +223,53 @@ pub(super) fn keeps_its_promises(built: &Built<'_>) -> Verdict {
         })?;
     }
     Ok(())
+}
+
+/// A branchless level has no place for a second child.
+pub(super) fn refuses_a_second_child(sample: &Sample) -> Verdict {
+    if !sample.description.props.branchless {
+        return Ok(());
+    }
+    let site = Site { size: 6, ..Site::default() };
+    let entries = Entries::new(2, vec![0_i64, 0, 1], vec![1_i64, 3, 2]);
+    match sample.ty.assemble(&site, &entries) {
+        Err(LevelError::CannotHold { .. }) => Ok(()),
+        Err(other) => wrong(format!(
+            "coordinates 1 and 3 under parent 0: expected `CannotHold`, since the level claims \
+             `branchless`; came: {other}"
+        )),
+        Ok(made) => {
+            let machine = Machine::new(sample, &site, &made.arrays);
+            let (_, visits) = machine.walk((0, 1), machine.bounds())?;
+            wrong(format!(
+                "coordinates 1 and 3 under parent 0: expected `CannotHold`, since the level claims \
+                 `branchless`; came arrays, in which a walk finds {visits:?}"
+            ))
+        }
+    }
+}
+
+/// A level that claims padding stores some where there are few entries.
+pub(super) fn pads(sample: &Sample, seed: u64) -> Verdict {
+    if !sample.description.props.padded {
+        return Ok(());
+    }
+    for (site, column) in entries::tries(sample, seed) {
+        let Ok(made) = sample.ty.assemble(&site, &column.entries()) else { continue };
+        let positions: BTreeSet<i64> = made.position.to_vec().into_iter().collect();
+        let machine = Machine::new(sample, &site, &made.arrays);
+        for parent in 0..column.parents {
+            let (_, visits) = machine.walk((parent, parent + 1), machine.bounds())?;
+            if visits.iter().any(|visit| !positions.contains(&(visit.pos as i64))) {
+                return Ok(());
+            }
+        }
+    }
+    wrong(
+        "it claims `padded`, and of all levels that were assembled, with few entries and with many, \
+         a walk visits nothing but the entries. Expected: places beside them, or no such claim, for \
+         it makes stored zeros look like padding",
+    )
 }
 
 /// A level that refuses entries for want of room does so beyond one number, and never before.

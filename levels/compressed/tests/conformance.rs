@@ -1,5 +1,7 @@
 //! The suite that every level type passes.
 
+// Operations need the level types of named formats.
+use ust as _;
 use ust_level_compressed as _;
 
 #[test]
