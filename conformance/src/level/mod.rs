@@ -33,9 +33,9 @@ pub fn cases(factory: &'static LevelFactory, seed: u64) -> Vec<Case> {
     for sample in samples::of(factory) {
         for (group, property) in PROPERTIES {
             cases.push(Case::run(*group, sample.text, || match property {
-                Property::OfType(property) => property(&sample),
-                Property::OfTries(property) => property(&sample, seed),
-                Property::OfLevel(property) => for_each(&sample, seed, *property),
+                Property::Type(property) => property(&sample),
+                Property::Tries(property) => property(&sample, seed),
+                Property::Built(property) => for_each(&sample, seed, *property),
             }));
         }
     }
@@ -45,25 +45,25 @@ pub fn cases(factory: &'static LevelFactory, seed: u64) -> Vec<Case> {
 /// What must hold: of a level type with its arguments, of all levels built with it together, or of
 /// every one.
 enum Property {
-    OfType(fn(&Sample) -> Verdict),
-    OfTries(fn(&Sample, u64) -> Verdict),
-    OfLevel(fn(&Built<'_>) -> Verdict),
+    Type(fn(&Sample) -> Verdict),
+    Tries(fn(&Sample, u64) -> Verdict),
+    Built(fn(&Built<'_>) -> Verdict),
 }
 
 const PROPERTIES: &[(&str, Property)] = &[
-    ("level/text", Property::OfType(text_is_canonical)),
-    ("level/place", Property::OfType(refusals_help)),
-    ("level/assemble", Property::OfLevel(properties::assembles)),
-    ("level/check", Property::OfLevel(properties::is_checked)),
-    ("level/refuse", Property::OfLevel(refuse::refuses)),
-    ("level/walk", Property::OfLevel(properties::is_walked)),
-    ("level/locate", Property::OfLevel(properties::is_located)),
-    ("level/properties", Property::OfLevel(properties::keeps_its_promises)),
-    ("level/branchless", Property::OfType(properties::refuses_a_second_child)),
-    ("level/padding", Property::OfTries(properties::pads)),
-    ("level/candidates", Property::OfType(candidates::can_be_built)),
-    ("level/capacity", Property::OfType(properties::holds_a_fixed_number)),
-    ("level/width", Property::OfType(properties::widths_are_kept)),
+    ("level/text", Property::Type(text_is_canonical)),
+    ("level/place", Property::Type(refusals_help)),
+    ("level/assemble", Property::Built(properties::assembles)),
+    ("level/check", Property::Built(properties::is_checked)),
+    ("level/refuse", Property::Built(refuse::refuses)),
+    ("level/walk", Property::Built(properties::is_walked)),
+    ("level/locate", Property::Built(properties::is_located)),
+    ("level/properties", Property::Built(properties::keeps_its_promises)),
+    ("level/branchless", Property::Type(properties::refuses_a_second_child)),
+    ("level/padding", Property::Tries(properties::pads)),
+    ("level/candidates", Property::Type(candidates::can_be_built)),
+    ("level/capacity", Property::Type(properties::holds_a_fixed_number)),
+    ("level/width", Property::Type(properties::widths_are_kept)),
 ];
 
 fn is_accepted(name: &str, text: &str) -> Verdict {
