@@ -7,7 +7,7 @@
 use std::collections::BTreeSet;
 
 use ust_level_api::level::Wants;
-use ust_level_api::{ExprShape, Place};
+use ust_level_api::{Description, ExprShape, LevelType, Place};
 
 use crate::samples::{Sample, representatives};
 
@@ -263,18 +263,33 @@ fn cells(
 }
 
 fn candidate(stack: &[&Sample], cells: &[Cell], transposed: bool, plain: bool) -> Candidate {
+    // `None` where no level can be asked.
+    let is_placed = |level: usize, ty: &dyn LevelType, parent: Option<&Description>| {
+        let expr = cells[level].shape(&cells[..level])?;
+        Some(ty.fits(&Place { parent, expr, last: level + 1 == stack.len() }).is_ok())
+    };
     let mut fits = Some(true);
+    let mut above: Vec<Description> = Vec::new();
     for (level, sample) in stack.iter().enumerate() {
-        let place = cells[level].shape(&cells[..level]).map(|expr| Place {
-            parent: level.checked_sub(1).map(|above| &stack[above].description),
-            expr,
-            last: level + 1 == stack.len(),
-        });
-        match place.map(|place| sample.ty.fits(&place).is_ok()) {
+        match is_placed(level, &*sample.ty, above.last()) {
             Some(true) => {}
-            Some(false) => fits = fits.map(|_| false),
+            Some(false) => {
+                // The level above may leave something open that makes it fit.
+                let relaxed = level.checked_sub(1).and_then(|at| stack[at].ty.relaxed());
+                let relaxed = relaxed.map(|relaxed| (relaxed.describe(), relaxed));
+                let relaxed = relaxed.filter(|(description, relaxed)| {
+                    let parent = level.checked_sub(2).map(|at| &above[at]);
+                    is_placed(level - 1, &**relaxed, parent) == Some(true)
+                        && is_placed(level, &*sample.ty, Some(description)) == Some(true)
+                });
+                match relaxed {
+                    Some((description, _)) => above[level - 1] = description,
+                    None => fits = fits.map(|_| false),
+                }
+            }
             None => fits = None,
         }
+        above.push(sample.description.clone());
     }
     Candidate { text: text(stack, cells, transposed), levels: stack.len(), fits, plain }
 }

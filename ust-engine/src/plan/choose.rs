@@ -27,7 +27,7 @@ pub(crate) struct Planned {
     /// What a place has where nothing is done; of the dtype that the loops write.
     pub(crate) rest: Scalar,
     /// What is not stored in the result has this value: `rest`, but [`Given::zero`] where every place
-    /// is visited.
+    /// is visited, and 0 where the format is full as well.
     pub(crate) fill: Scalar,
     /// For each use, the format of its tensor.
     pub(crate) formats: Vec<Format>,
@@ -180,7 +180,9 @@ fn candidate(given: &Given<'_>, as_given: bool) -> Result<Option<Candidate>, Err
     }
     let formats = given.tensors.iter().map(|t| t.format().clone()).collect();
     let cost = order.cost;
+    // In a format that is full, everything is a value.
     let fill = match worth[0] {
+        true if format.is_full() => rest.dtype().zero(),
         true => given.zero.cast(rest.dtype()).unwrap_or(rest.dtype().zero()),
         false => rest,
     };

@@ -12,7 +12,7 @@ fn errors_point_at_their_place() {
         ("y(i) = b(i) * q", 14, 1, "no tensor `q`"),
         ("y(i) = exq(A(i,k))", 7, 11, "did you mean `exp`?"),
         ("y(i) = frobnicate(A(i,k))", 7, 18, "there is no function"),
-        ("y(i) = b(i+1)", 7, 6, "is a tensor"),
+        ("y(i) = b(i+1)", 9, 3, "`i+1` is no name"),
         ("y(i) = b(i) * i", 14, 1, "is an index"),
         // Extents and ranks.
         ("y(i) = A(i)", 7, 4, "`A` has 2 dimensions, and 1 index stands here"),
