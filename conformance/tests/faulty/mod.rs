@@ -1,0 +1,170 @@
+//! A level type with one fault, which its argument names. A test registers those that it is about.
+
+use ust_level_api::ir::{Builder, Expr};
+use ust_level_api::registry::{self, LevelArgs};
+use ust_level_api::{
+    Arg, Arrays, Assembled, Description, Entries, LevelError, LevelType, LocateCost, Located,
+    Place, Reach, Site, TensorStats, Walk, WalkSite,
+};
+
+/// Registers `faulty(...)` with these faults as its samples.
+macro_rules! faults {
+    [$($fault:literal),*] => {
+        ust_level_api::inventory::submit! {
+            ust_level_api::LevelFactory {
+                name: "faulty",
+                aliases: &[],
+                summary: "a level type with one fault",
+                make: faulty::make,
+                samples: &[$(concat!("faulty(", $fault, ")")),*],
+            }
+        }
+    };
+}
+pub(crate) use faults;
+
+pub(crate) fn make(args: &LevelArgs) -> Result<Box<dyn LevelType>, LevelError> {
+    Ok(Box::new(match &args.args[..] {
+        [Arg::Name(fault)] => Faulty::new(fault),
+        _ => Faulty::new("none"),
+    }))
+}
+
+/// The panics of the faults that panic are caught, and need not be told.
+pub(crate) fn be_quiet() {
+    let tell = std::panic::take_hook();
+    std::panic::set_hook(Box::new(move |info| match info.payload().downcast_ref::<&str>() {
+        Some(&"a fault") => {}
+        _ => tell(info),
+    }));
+}
+
+/// A sound level type but for one fault.
+#[derive(Clone, Debug)]
+struct Faulty {
+    sound: Box<dyn LevelType>,
+    fault: String,
+}
+
+fn made(text: &str) -> Box<dyn LevelType> {
+    registry::make(&LevelArgs::simple(text)).expect("a standard level type")
+}
+
+impl Faulty {
+    fn new(fault: &str) -> Self {
+        let sound = match fault {
+            // With pairs of positions, a claim to be contiguous is false, and there may be gaps.
+            "claims_contiguous" | "reaches_gaps" => "loose_compressed",
+            _ => "compressed",
+        };
+        Self { sound: made(sound), fault: fault.to_owned() }
+    }
+
+    fn is(&self, fault: &str) -> bool {
+        self.fault == fault
+    }
+}
+
+impl LevelType for Faulty {
+    fn describe(&self) -> Description {
+        let mut description = self.sound.describe();
+        description.name = "faulty";
+        description.text = match self.is("misnames") {
+            true => "misnamed".to_owned(),
+            false => format!("faulty({})", self.fault),
+        };
+        description.mlir.clone_from(&description.text);
+        description.props.full |= self.is("claims_full");
+        description.props.contiguous |= self.is("claims_contiguous");
+        description.props.branchless |= self.is("branches");
+        description.props.padded |= self.is("pads");
+        if self.is("cannot_search") {
+            description.locate = LocateCost::Constant;
+        }
+        description
+    }
+
+    fn fits(&self, place: &Place<'_>) -> Result<(), LevelError> {
+        if self.is("mute") && place.parent.is_some() {
+            let (level, reason, help) = (self.describe().text, String::new(), String::new());
+            return Err(LevelError::Misplaced { level, reason, help });
+        }
+        self.sound.fits(place)
+    }
+
+    fn assemble(&self, site: &Site, entries: &Entries) -> Result<Assembled, LevelError> {
+        if self.is("refuses") && entries.len() > 1 {
+            let (parent, crd) = (entries.parent.at(1).cast_unsigned(), entries.crd.at(1));
+            let reason = "it is full".to_owned();
+            return Err(LevelError::CannotHold { parent, crd, reason });
+        }
+        assert!(!self.is("panics") || entries.is_empty(), "a fault");
+        let wrapped = || entries.crd.to_vec().iter().map(|crd| crd & 0xff).collect::<Vec<i64>>();
+        let narrow = self.is("wraps") && site.crd_width == 8 && site.lower == 0;
+        let entries = match narrow {
+            true => &Entries { crd: wrapped().into(), ..entries.clone() },
+            false => entries,
+        };
+        let mut made = self.sound.assemble(site, entries)?;
+        if self.is("misplaces") || self.is("late") && site.size == 5 {
+            let mut position = made.position.to_vec();
+            position.reverse();
+            made.position = position.into();
+        }
+        Ok(made)
+    }
+
+    fn check(&self, site: &Site, arrays: &Arrays, parents: &Reach) -> Result<Reach, LevelError> {
+        match &*self.fault {
+            "trusts" => Ok(Reach::all(arrays.0[1].len() as u64)),
+            "distrusts" if arrays.0[1].len() > 3 => {
+                let expected = "something else".to_owned();
+                Err(LevelError::Length { array: "crd".to_owned(), found: 0, expected })
+            }
+            // The check of a level type that claims less.
+            "disorders" => made("compressed(nonordered)").check(site, arrays, parents),
+            "repeats" => made("compressed(nonunique)").check(site, arrays, parents),
+            "reaches_beyond" => {
+                let positions = self.sound.check(site, arrays, parents)?.positions;
+                let beyond = 0..positions + 1;
+                Ok(Reach { positions, intervals: Some(vec![beyond]) })
+            }
+            "reaches_gaps" => Ok(Reach::all(self.sound.check(site, arrays, parents)?.positions)),
+            _ => self.sound.check(site, arrays, parents),
+        }
+    }
+
+    fn walk<'a>(&'a self, site: &'a WalkSite, b: &mut Builder) -> Walk<'a> {
+        let mut walk = self.sound.walk(site, b);
+        if self.is("stops_early") {
+            walk.cursor.hi = walk.cursor.hi - 1;
+        }
+        walk
+    }
+
+    fn locate(&self, site: &WalkSite, crd: Expr, b: &mut Builder) -> Option<Located> {
+        match &*self.fault {
+            "cannot_search" => None,
+            "finds_anything" => {
+                let located = self.sound.locate(site, crd, b)?;
+                Some(Located { found: site.parent.lo.clone().equals(0), ..located })
+            }
+            _ => self.sound.locate(site, crd, b),
+        }
+    }
+
+    fn candidates(&self, stats: &TensorStats) -> Vec<String> {
+        let text = match &*self.fault {
+            "offers_nonsense" => "dense, of course",
+            "offers_others" if stats.shape.len() == 2 => "CSR",
+            "offers_rank" => "(i) -> (i : faulty(offers_rank))",
+            // Groups of four have no room for what is stored in full.
+            "offers_unbuildable" if stats.shape.len() == 2 => {
+                "(i, j) -> (i : faulty(none), j / 4 : dense, j % 4 : structured(2, 4))"
+            }
+            "offers_panic" => panic!("a fault"),
+            _ => return Vec::new(),
+        };
+        vec![text.to_owned()]
+    }
+}
