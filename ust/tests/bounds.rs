@@ -1,7 +1,7 @@
 //! Results beyond what memory holds are refused, and those far from it are not.
 
 use ust::ops::einsum;
-use ust::{Backend, Coo, Format, Tensor};
+use ust::{Backend, Coo, Error, Format, Tensor};
 
 fn backends() -> [Backend; 3] {
     ["jit", "checked-jit", "interp"].map(|name| name.parse().unwrap())
@@ -116,4 +116,26 @@ fn tensors_between_operands_and_result_count_as_well() {
     assert_eq!(of(1 << 30).unwrap().get_as::<f64>(&[]).unwrap(), n as f64);
     let error = of((n * n) as u64).expect_err("too large").to_string();
     assert!(!error.contains("ask for a sparse format"), "{error}");
+}
+
+/// An empty array whose other extents overflow is none that `ndarray` has.
+#[test]
+fn empty_tensors_as_dense_arrays_are_arrays_or_refused() {
+    let dense = |shape: &[usize]| {
+        let coo =
+            Coo::new(shape.to_vec(), vec![Vec::new(); shape.len()], Vec::<f64>::new()).unwrap();
+        Tensor::from_coo(
+            &coo,
+            &"(i, j, k) -> (i : compressed, j : compressed, k : compressed)".parse().unwrap(),
+        )
+        .unwrap()
+        .to_dense::<f64>()
+    };
+    for shape in [[0, 1 << 32, 1 << 32], [1 << 32, 0, 1 << 32], [1 << 32, 1 << 32, 0]] {
+        let error = dense(&shape).unwrap_err();
+        assert!(matches!(error, Error::TooLarge(_)), "{shape:?}: {error}");
+    }
+    for shape in [[0, 1 << 32, 4], [3, 0, 4], [0, 0, 0]] {
+        assert_eq!(dense(&shape).unwrap().shape(), shape);
+    }
 }

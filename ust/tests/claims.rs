@@ -66,7 +66,7 @@ impl LevelType for Sloppy {
     }
 
     fn assemble(&self, _site: &Site, _entries: &Entries) -> Result<Assembled, LevelError> {
-        unimplemented!("arrays come from outside")
+        panic!("no test builds one: arrays come from outside")
     }
 
     fn check(&self, _site: &Site, arrays: &Arrays, _parents: &Reach) -> Result<Reach, LevelError> {
@@ -74,6 +74,10 @@ impl LevelType for Sloppy {
         if self.claims("beyond") {
             let beyond = 0..positions + 1;
             return Ok(Reach { positions, intervals: Some(vec![beyond]) });
+        }
+        if self.claims("unreached") {
+            let first = 0..positions.min(1);
+            return Ok(Reach { positions, intervals: Some(vec![first]) });
         }
         Ok(Reach::all(positions))
     }
@@ -126,8 +130,9 @@ fn arrays_that_are_not_as_claimed_are_refused_with_the_claim() {
         ("sloppy(nonordered)", vec![0, 2, 2, 2], vec![3, -1], "size", "coordinate -1"),
         ("sloppy", vec![0, 3, 2, 2], vec![1, 3], "check", "children at 0..3"),
         ("sloppy", vec![-1, 1, 2, 2], vec![1, 3], "check", "children at -1..1"),
-        ("sloppy", vec![0, 2, 1, 2], vec![1, 3], "check", "coordinate 3 at position 1"),
-        ("sloppy(nonordered)", vec![0, 2, 0, 1], vec![1, 3], "check", "under parent 1"),
+        ("sloppy", vec![0, 2, 1, 2], vec![1, 3], "check", "at 1..2"),
+        ("sloppy", vec![0, 2, 1, 2], vec![1, 3, 9], "check", "coordinate 3 at position 1"),
+        ("sloppy(nonordered)", vec![0, 2, 0, 1], vec![1, 3, 9], "check", "under parent 1"),
         ("sloppy(branchless)", vec![0, 2, 2, 2], vec![1, 3], "branchless", "at position 1"),
         ("sloppy(branchless)", vec![0, 0, 1, 2], vec![1, 3], "branchless", "0 children"),
         ("sloppy(branchless)", vec![1, 2, 0, 1], vec![1, 3], "branchless", "at position 1"),
@@ -198,6 +203,39 @@ fn every_level_is_looked_at() {
     };
     assert_eq!(level(take(vec![0, 4], vec![3, 0, 1]).unwrap_err()), 1);
     assert_eq!(level(take(vec![0, 2], vec![3, 1, 0]).unwrap_err()), 2);
+}
+
+/// What stands below was checked for positions in reach alone.
+#[test]
+fn children_at_positions_out_of_reach_are_refused_where_levels_follow() {
+    let format: Format =
+        "(i, j, k) -> (i : dense, j : sloppy(unreached), k : compressed)".parse().unwrap();
+    let take = |pos: Vec<i64>| {
+        let middle = vec![pos.into(), vec![1_i64, 3].into()];
+        let inner = vec![vec![0_i64, 1, 2].into(), vec![0_i64, 1].into()];
+        let parts = Parts::new(vec![vec![], middle, inner], vec![1.0; 2]);
+        Tensor::from_parts(&format, &[2, 4, 4], parts)
+    };
+    assert!(take(vec![0, 1, 1, 1]).is_ok());
+    let error = take(vec![0, 1, 1, 2]).unwrap_err();
+    assert!(matches!(error, Error::Claim { level: 1, claim: "check", .. }), "{error}");
+    assert!(error.to_string().contains("out of reach"), "{error}");
+}
+
+/// Each level would be walked once for each position of the level above: it ends before.
+#[test]
+fn parents_that_share_their_children_are_refused_at_once() {
+    let format: Format = "(i, j, k) -> (i : sloppy, j : sloppy, k : sloppy)".parse().unwrap();
+    let count = 2000;
+    let level = |parents: i64| -> Vec<IndexArray> {
+        let pos: Vec<i64> = (0..parents).flat_map(|_| [0, count]).collect();
+        vec![pos.into(), (0..count).collect::<Vec<i64>>().into()]
+    };
+    let arrays = vec![level(1), level(count), level(count)];
+    let parts = Parts::new(arrays, vec![1.0; count as usize]);
+    let error = Tensor::from_parts(&format, &[count as usize; 3], parts).unwrap_err();
+    assert!(matches!(error, Error::Claim { claim: "check", .. }), "{error}");
+    assert!(error.to_string().contains("more than 2000"), "{error}");
 }
 
 /// Measures taking in CSR arrays; prints times, and asserts nothing of them.

@@ -6,7 +6,7 @@
 
 use ust_level_api::ir::interp::{Memory, Param};
 use ust_level_api::ir::{ArrayId, Builder, Elem, Expr, Ty, Var};
-use ust_level_api::{IndexKind, Interval, Pos, Step, WalkKind};
+use ust_level_api::{IndexKind, Interval, Reach as Reached, Step, WalkKind};
 
 use super::native::Code;
 use super::nest::{Operand, Reach};
@@ -33,13 +33,15 @@ pub(crate) enum Rule {
     Branchless,
     /// As many children of a parent as there must be.
     Children,
+    /// The cursors of all parents step over no more positions than there are: so a walk ends.
+    Many,
     /// Children of neighbouring parents lie side by side.
     Contiguous,
-    /// No two children have one position.
+    /// No two children have one position; and it is in reach.
     Apart,
 }
 
-const RULES: [Rule; 10] = [
+const RULES: [Rule; 11] = [
     Rule::Reach,
     Rule::Cursors,
     Rule::Bounds,
@@ -48,6 +50,7 @@ const RULES: [Rule; 10] = [
     Rule::Full,
     Rule::Branchless,
     Rule::Children,
+    Rule::Many,
     Rule::Contiguous,
     Rule::Apart,
 ];
@@ -78,7 +81,7 @@ pub(crate) struct Pass {
 /// What of a level is looked at closer.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Closer {
-    /// Each position is marked, so that none comes twice.
+    /// Each position is marked, so that none comes twice, nor one that is out of reach.
     pub(crate) marked: bool,
     /// Children are listed: only where they are marked.
     pub(crate) listed: bool,
@@ -87,14 +90,14 @@ pub(crate) struct Closer {
 /// Numbers that a report begins with: those of a breach.
 const HEAD: usize = 6;
 
-/// Walks the levels above the trailing full ones, of which each has so many positions. Cost: of
-/// the children, each looked at once.
+/// Walks the levels above the trailing full ones, each of which says what of it is in reach. Cost:
+/// of the children, each looked at once.
 ///
 /// # Errors
 /// [`Error::Run`] where a walk leaves its arrays.
 pub(crate) fn pass(
     tensor: &Tensor,
-    positions: &[Pos],
+    reached: &[Reached],
     closer: &[Closer],
 ) -> Result<Result<Pass, Breach>, Error> {
     let levels = tensor.format().tail();
@@ -124,9 +127,11 @@ pub(crate) fn pass(
     let code = Code::new(&b.finish(), tensor.nse())?;
 
     let mut told = vec![0_i64; HEAD + 2 * levels];
-    let room = |level: usize, wanted: bool| if wanted { positions[level] as usize } else { 0 };
-    let mut marked: Vec<Vec<u8>> =
-        (0..levels).map(|level| vec![0; room(level, emitter.marks[level].is_some())]).collect();
+    let room =
+        |level: usize, wanted: bool| if wanted { reached[level].positions as usize } else { 0 };
+    let mut marked: Vec<Vec<u8>> = (0..levels)
+        .map(|level| if emitter.marks[level].is_some() { beyond(&reached[level]) } else { vec![] })
+        .collect();
     let mut listed: Vec<[Vec<i64>; 3]> = (0..levels)
         .map(|level| std::array::from_fn(|_| vec![0; room(level, emitter.lists[level].is_some())]))
         .collect();
@@ -139,7 +144,7 @@ pub(crate) fn pass(
     memory.extend(lists.flat_map(|(l, _)| l).map(|column| Memory::indices_mut(&mut column[..])));
     let mut params: Vec<Param> =
         emitter.operand.size_arguments(tensor).into_iter().map(Param::Int).collect();
-    params.extend(positions[..levels].iter().map(|&positions| Param::Int(positions as i64)));
+    params.extend(reached[..levels].iter().map(|reach| Param::Int(reach.positions as i64)));
     let ran = code.run(&params, &mut memory);
     drop(memory);
 
@@ -159,6 +164,17 @@ pub(crate) fn pass(
     Ok(Ok(Pass { children, rises, listed }))
 }
 
+/// For each position, 1 where it is out of reach.
+fn beyond(reach: &Reached) -> Vec<u8> {
+    let positions = reach.positions as usize;
+    let Some(intervals) = &reach.intervals else { return vec![0; positions] };
+    let mut beyond = vec![1; positions];
+    for interval in intervals {
+        beyond[interval.start as usize..interval.end as usize].fill(0);
+    }
+    beyond
+}
+
 /// What is remembered of a level from one child to the next.
 struct State {
     /// Children so far.
@@ -167,6 +183,8 @@ struct State {
     rises: Var,
     /// Behind the highest position so far.
     top: Var,
+    /// Positions that cursors have stepped over, or are about to.
+    stepped: Var,
     /// The parent before, and where the cursor over its children ended.
     parent: Var,
     end: Var,
@@ -178,6 +196,7 @@ impl State {
             count: b.var("count", Expr::Int(0)),
             rises: b.var("rises", Expr::Int(1)),
             top: b.var("top", Expr::Int(0)),
+            stepped: b.var("stepped", Expr::Int(0)),
             parent: b.var("parent", Expr::Int(-2)),
             end: b.var("end", Expr::Int(0)),
         }
@@ -237,6 +256,11 @@ impl Emitter {
             }
             self.hold(b, &spot, &rules);
             b.if_(some, |b| {
+                let stepped = Expr::from(state.stepped) + (hi.clone() - lo.clone());
+                b.assign(state.stepped, stepped);
+                let all = self.count_of(level);
+                let ends = Expr::from(state.stepped).le(all.clone());
+                self.hold(b, &spot, &[(Rule::Many, ends, all)]);
                 b.if_(lo.clone().lt(state.top), |b| b.assign(state.rises, Expr::Int(0)));
                 b.assign(state.top, Expr::from(state.top).max(hi.clone()));
             });

@@ -4,19 +4,19 @@
 //! been written by anybody, and the loops rely on what the description claims. So all children are
 //! looked at once more.
 
-use ust_level_api::Pos;
+use ust_level_api::Reach;
 
 use super::Tensor;
 use super::memory::default_limit;
 use crate::error::Error;
 use crate::lower::claims::{Breach, Closer, Pass, Rule, pass};
 
-/// Compares all children with the claims of their levels, of which each has so many positions. Gives
-/// the number of children of the last level that is not full, or 1 where all are.
+/// Compares all children with the claims of their levels, and with what each level's `check` says is
+/// in reach. Gives the number of children of the last level that is not full, or 1 where all are.
 ///
 /// # Errors
 /// [`Error::Claim`] with the first child that is not as claimed.
-pub(super) fn hold(tensor: &Tensor, positions: &[Pos]) -> Result<usize, Error> {
+pub(super) fn hold(tensor: &Tensor, reached: &[Reach]) -> Result<usize, Error> {
     let format = tensor.format();
     let levels = format.tail();
     for (level, description) in format.descriptions().iter().enumerate() {
@@ -30,11 +30,11 @@ pub(super) fn hold(tensor: &Tensor, positions: &[Pos]) -> Result<usize, Error> {
         return Ok(1);
     }
     let mut closer = vec![Closer::default(); levels];
-    let first = look(tensor, positions, &closer)?;
+    let first = look(tensor, reached, &closer)?;
     let mut parents = (1, 1);
     for (level, closer) in closer.iter_mut().enumerate() {
         let (props, children) = (format.descriptions()[level].props, first.children[level]);
-        let all = positions[level];
+        let all = reached[level].positions;
         // Children of parents that nobody reaches are not met, and need not make sense.
         if props.compact && parents.0 == parents.1 && children as u64 != all {
             let found = format!("{children} of its {all} positions are met in a walk");
@@ -44,17 +44,21 @@ pub(super) fn hold(tensor: &Tensor, positions: &[Pos]) -> Result<usize, Error> {
         parents = (children as u64, all);
         // One child of each parent is alone.
         closer.listed = props.unique && !props.ordered && !props.branchless;
-        closer.marked = !first.rises[level] || closer.listed;
+        // What stands below positions out of reach was not checked by its own level type.
+        let below = level + 1 < levels && reached[level].intervals.is_some();
+        closer.marked = !first.rises[level] || closer.listed || below;
     }
     if closer.iter().any(|closer| closer.marked) {
-        let marked = closer.iter().zip(positions).filter(|(closer, _)| closer.marked);
-        let bytes = marked.map(|(closer, &p)| p.saturating_mul(1 + 24 * u64::from(closer.listed)));
+        let marked = closer.iter().zip(reached).filter(|(closer, _)| closer.marked);
+        let bytes = marked.map(|(closer, reach)| {
+            reach.positions.saturating_mul(1 + 24 * u64::from(closer.listed))
+        });
         let bytes = bytes.fold(0, u64::saturating_add);
         if bytes > default_limit() {
             let text = format!("{bytes} bytes are needed to check levels that are not in order");
             return Err(Error::TooLarge(text));
         }
-        let listed = look(tensor, positions, &closer)?.listed;
+        let listed = look(tensor, reached, &closer)?.listed;
         for (level, [parents, from, to]) in listed.iter().enumerate() {
             distinct(tensor, level, parents, from, to)?;
         }
@@ -79,10 +83,10 @@ fn broken(
     Error::Claim { level, text, found, claim, rule: format!("{rule}; {help}") }
 }
 
-fn look(tensor: &Tensor, positions: &[Pos], closer: &[Closer]) -> Result<Pass, Error> {
-    match pass(tensor, positions, closer) {
+fn look(tensor: &Tensor, reached: &[Reach], closer: &[Closer]) -> Result<Pass, Error> {
+    match pass(tensor, reached, closer) {
         Ok(Ok(pass)) => Ok(pass),
-        Ok(Err(breach)) => Err(told(tensor, breach)),
+        Ok(Err(breach)) => Err(told(tensor, reached, breach)),
         Err(Error::Run(error)) => Err(Error::Parts(format!(
             "every level type's own `check` accepts the arrays, and a walk through them fails: \
              {error}; mend the arrays, and the `check` of the level type that owns this one"
@@ -116,7 +120,7 @@ fn distinct(
 }
 
 /// What a breach means, in words.
-fn told(tensor: &Tensor, breach: Breach) -> Error {
+fn told(tensor: &Tensor, reached: &[Reach], breach: Breach) -> Error {
     let Breach { rule, level, parent, position, coordinate, other } = breach;
     let domain = tensor.bound.levels()[level];
     let end = domain.lower.saturating_add_unsigned(domain.size);
@@ -159,6 +163,15 @@ fn told(tensor: &Tensor, breach: Breach) -> Error {
             let found = format!("under parent {parent}, children from position {position} on");
             let rule = "the children of neighbouring parents lie side by side";
             (found, ("contiguous", format!("{rule}, and those before end at {other}")))
+        }
+        Rule::Many => {
+            let found = format!("under parent {parent}, children at {position}..{coordinate}");
+            let rule = "each child has a position of its own";
+            let many = format!("{rule}, and with these there are more than {other}");
+            (found, ("check", many))
+        }
+        Rule::Apart if !reached[level].intervals().any(|i| i.contains(&(position as u64))) => {
+            (child, ("check", "it says that this position is out of reach".to_owned()))
         }
         Rule::Apart => (child, ("check", "each child has a position of its own".to_owned())),
     };

@@ -89,14 +89,18 @@ impl Tensor {
     /// implausible as a dense array, [`Error::Sum`] where integers do not hold a sum.
     pub fn to_dense<T: StoredElement>(&self) -> Result<ArrayD<T>, Error> {
         self.values.typed::<T>()?;
-        let elements = self.shape().iter().try_fold(1_u64, |all, &n| all.checked_mul(n as u64));
-        let bytes = elements.and_then(|n| n.checked_mul(size_of::<T>() as u64));
-        if bytes.is_none_or(|bytes| bytes > default_limit()) {
-            let shape = self.shape();
-            return Err(Error::TooLarge(format!("shape {shape:?} as a dense array")));
+        let shape = self.shape();
+        let too_large = || Error::TooLarge(format!("shape {shape:?} as a dense array"));
+        let elements = shape.iter().try_fold(1_usize, |all, &n| all.checked_mul(n));
+        let bytes = elements.and_then(|n| (n as u64).checked_mul(size_of::<T>() as u64));
+        let (Some(elements), Some(bytes)) = (elements, bytes) else { return Err(too_large()) };
+        if bytes > default_limit() {
+            return Err(too_large());
         }
         let fill = T::from_scalar(self.fill).unwrap_or(T::ZERO);
-        let mut array = ArrayD::from_elem(IxDyn(self.shape()), fill);
+        // Of an empty array, too, the extents that are not 0 must not overflow.
+        let array = ArrayD::from_shape_vec(IxDyn(shape), vec![fill; elements]);
+        let mut array = array.map_err(|_| too_large())?;
         let coo = self.to_coo()?;
         let mut elements = array.view_mut();
         let elements = elements.as_slice_mut().expect("a new array is in row-major order");

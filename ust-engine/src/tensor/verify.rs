@@ -63,22 +63,22 @@ pub(super) fn kinds(bound: &Bound, parts: &Parts) -> Result<(), Error> {
 
 /// Are the arrays' contents right? Marks the tensor as clean where no place is out of reach.
 pub(super) fn verify(mut tensor: Tensor) -> Result<Tensor, Error> {
-    let positions = levels(&tensor.bound, &tensor.levels, tensor.values.len())?;
-    let children = claims::hold(&tensor, &positions)?;
+    let reached = levels(&tensor.bound, &tensor.levels, tensor.values.len())?;
+    let children = claims::hold(&tensor, &reached)?;
     let repeats = lower(&tensor, Walked::Inside, &[], Keep::All).repeats;
     let places = entries(&tensor, (!repeats).then_some(children))?;
     tensor.clean = places == tensor.nse() && !repeats;
     Ok(tensor)
 }
 
-/// Every level's own check, from the root down. Gives the number of positions of each level.
-fn levels(bound: &Bound, arrays: &[Arrays], values: usize) -> Result<Vec<Pos>, Error> {
-    let mut reach = Reach::all(1);
-    let mut positions = Vec::new();
+/// Every level's own check, from the root down. Gives what each says is in reach.
+fn levels(bound: &Bound, arrays: &[Arrays], values: usize) -> Result<Vec<Reach>, Error> {
+    let root = Reach::all(1);
+    let mut reached: Vec<Reach> = Vec::new();
     for (level, arrays) in arrays.iter().enumerate() {
         let ty = &bound.format().levels()[level].ty;
-        reach = ty
-            .check(&bound.site(level), arrays, &reach)
+        let reach = ty
+            .check(&bound.site(level), arrays, reached.last().unwrap_or(&root))
             .map_err(|source| level_error(bound, level, source))?;
         let all = reach.positions;
         let beyond = |i: &std::ops::Range<Pos>| i.start > i.end || i.end > all;
@@ -89,15 +89,15 @@ fn levels(bound: &Bound, arrays: &[Arrays], values: usize) -> Result<Vec<Pos>, E
                 bound.format().level_text(level)
             )));
         }
-        positions.push(all);
+        reached.push(reach);
     }
-    if reach.positions != values as u64 {
+    let positions = reached.last().unwrap_or(&root).positions;
+    if positions != values as u64 {
         return Err(Error::Parts(format!(
-            "the levels have {} positions, and {values} values were given",
-            reach.positions
+            "the levels have {positions} positions, and {values} values were given"
         )));
     }
-    Ok(positions)
+    Ok(reached)
 }
 
 /// What no level sees alone: coordinates of dimensions, and order and uniqueness across levels.
