@@ -4,7 +4,6 @@
 //! second can write their entries, in parallel and in order, straight to their places. Where a chunk
 //! then has fewer entries than lines, those that hold an entry are counted and read again.
 
-use std::io::{self, Write};
 use std::ops::Range;
 
 use bytemuck::Zeroable;
@@ -13,7 +12,7 @@ use ust_level_api::buffer::Plain;
 use ust_level_api::column::IndexWord;
 use ust_level_api::{Buffer, Element, IndexColumn};
 
-use super::number::{self, WriteNumber};
+use super::number;
 use super::plain::{Plainly, plain_whole, two_whole};
 use super::progress::Progress;
 use super::text::{Fault, Line, Lines};
@@ -372,45 +371,6 @@ fn cut(text: &[u8], start: usize) -> Vec<Range<usize>> {
         at = end;
     }
     chunks
-}
-
-/// Entries formatted at a time, by one thread.
-const BLOCK: usize = 1 << 14;
-
-/// Writes a line for each entry: its coordinates from 1, what stands `after` them, its value.
-///
-/// The columns and the values have the same length.
-pub(super) fn write_entries<T: WriteNumber>(
-    out: &mut dyn Write,
-    crd: &[Vec<i64>],
-    after: &str,
-    values: &[T],
-) -> io::Result<()> {
-    let blocks = values.len().div_ceil(BLOCK);
-    let at_once = rayon::current_num_threads() * 4;
-    for first in (0..blocks).step_by(at_once) {
-        let texts: Vec<io::Result<Vec<u8>>> = (first..blocks.min(first + at_once))
-            .into_par_iter()
-            .map(|block| {
-                let mut text = Vec::with_capacity(BLOCK * 16);
-                for entry in block * BLOCK..values.len().min((block + 1) * BLOCK) {
-                    for (dim, column) in crd.iter().enumerate() {
-                        let space = if dim == 0 { "" } else { " " };
-                        write!(text, "{space}{}", column[entry].saturating_add(1))?;
-                    }
-                    let space = if crd.is_empty() { "" } else { " " };
-                    write!(text, "{after}{space}")?;
-                    values[entry].write(&mut text)?;
-                    text.push(b'\n');
-                }
-                Ok(text)
-            })
-            .collect();
-        for text in texts {
-            out.write_all(&text?)?;
-        }
-    }
-    Ok(())
 }
 
 #[cfg(test)]

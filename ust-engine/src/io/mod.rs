@@ -42,6 +42,7 @@ pub mod tns;
 mod tokens;
 pub mod ust_npz;
 mod words;
+mod write_entries;
 
 pub use dense::DenseArray;
 pub use error::FileError;

@@ -1,17 +1,16 @@
 //! A planned stage on tensors: bind memory, split among threads, and run; `rows` assembles the
 //! result where it is sparse.
 
+mod in_place;
 mod places;
 mod rows;
 mod starts;
 
-use std::iter;
 use std::sync::OnceLock;
 use std::sync::atomic::AtomicUsize;
 
 use smallvec::SmallVec;
 use ust_level_api::ir::interp::{Memory, Param};
-use ust_level_api::with_dtype;
 
 use super::along::Along;
 use super::choose::{Candidate, Planned};
@@ -20,13 +19,12 @@ use super::emit::Argument;
 use super::frame::{Params, Sizes};
 use super::sink::SinkKind;
 use super::split::Splitter;
-use super::unsorted::{combine_copies, combining};
 use crate::error::Error;
 use crate::format::{Bound, Format};
 use crate::lower::native::Code;
 use crate::ops::control::Run;
 use crate::ops::operator::Operator;
-use crate::pool::{apart, pays, within};
+use crate::pool::{pays, within};
 use crate::provider::{self, Backend, Chosen, Plan};
 use crate::tensor::memory::Budget;
 use crate::tensor::{BuildOptions, StoredElement, Tensor, Values};
@@ -331,155 +329,6 @@ impl Compiled {
         regions: usize,
     ) -> Result<Tables, Error> {
         Tables::new(&self.planned.order.tables, tensors, budget, regions)
-    }
-
-    /// Combines into a result in which everything has its place.
-    pub(super) fn in_full(
-        &self,
-        tensors: &[&Tensor],
-        sizes: &Sizes,
-        how: Run<'_>,
-    ) -> Result<Tensor, Error> {
-        let length = self.length(&sizes.bound, how)?;
-        let groups = self.groups(tensors, sizes, how)?;
-        let values = self.in_place(tensors, length, sizes, groups.as_deref(), how)?;
-        Ok(Tensor::from_full(&sizes.bound, values, self.planned.fill))
-    }
-
-    /// How many elements a result that is stored in full has.
-    fn length(&self, bound: &Bound, how: Run<'_>) -> Result<usize, Error> {
-        let mut each = bound.levels().iter().map(|level| level.size);
-        let length = each.try_fold(1_u64, u64::checked_mul);
-        let bytes = length.and_then(|n| n.checked_mul(self.planned.rest.dtype().bytes() as u64));
-        let Some(length) = length.filter(|_| bytes.is_some_and(|b| b <= how.limit)) else {
-            let (what, help) = match self.between {
-                false => ("a result", "ask for a sparse format, or "),
-                true => ("a tensor between operands and result", ""),
-            };
-            return Err(Error::TooLarge(format!(
-                "{what} of shape {:?}, stored in full, takes more than {} bytes: {help}raise the \
-                 memory limit",
-                bound.shape(),
-                how.limit
-            )));
-        };
-        Ok(length as usize)
-    }
-
-    /// Puts values where those of an operand stand, and gives a tensor that shares its levels.
-    fn in_shared(
-        &self,
-        tensors: &[&Tensor],
-        at: usize,
-        sizes: &Sizes,
-        how: Run<'_>,
-    ) -> Result<Tensor, Error> {
-        let groups = self.groups(tensors, sizes, how)?;
-        let length = tensors[at].nse();
-        let values = self.in_place(tensors, length, sizes, groups.as_deref(), how)?;
-        tensors[at].with_clean_values(values)
-    }
-
-    /// So many values, each put into its place or combined there.
-    fn in_place(
-        &self,
-        tensors: &[&Tensor],
-        length: usize,
-        sizes: &Sizes,
-        groups: Option<&[Parts]>,
-        how: Run<'_>,
-    ) -> Result<Values, Error> {
-        let rest = self.planned.rest;
-        // Fresh memory that is read first is mapped twice.
-        let prepares = self.adds || self.sets_all;
-        let mut values = match prepares {
-            true => Values::unspecified(rest.dtype(), length),
-            false => Values::filled(rest, length),
-        };
-        with_dtype!(rest.dtype(), T => {
-            if prepares {
-                self.prepare(values.typed_mut::<T>()?);
-            }
-            self.fill(tensors, sizes, groups, how, values.typed_mut::<T>()?)?;
-        });
-        Ok(values)
-    }
-
-    /// Gives every element the value where nothing is done, unless the loops do that.
-    fn prepare<T: StoredElement>(&self, out: &mut [T]) {
-        let rest = T::from_scalar(self.planned.rest).unwrap_or(T::ZERO);
-        if !self.sets_all {
-            out.fill(rest);
-        } else if cfg!(debug_assertions) {
-            // So that tests see what is not set.
-            out.fill(if rest.same(T::ONE) { T::ZERO } else { T::ONE });
-        }
-    }
-
-    /// Combines into memory that [was prepared](Self::prepare).
-    fn fill<T: StoredElement>(
-        &self,
-        tensors: &[&Tensor],
-        sizes: &Sizes,
-        groups: Option<&[Parts]>,
-        how: Run<'_>,
-        out: &mut [T],
-    ) -> Result<(), Error> {
-        let (each, budget) = (size_of_val(out) as u64, Budget::new(how.limit));
-        budget.take(each, 0);
-        // Copies that there is no room for are not made: one thread does it all.
-        let fits = |groups: &&[Parts]| {
-            self.keeps_apart() || budget.take_all(each.saturating_mul(groups.len() as u64 - 1))
-        };
-        let Some(groups) = groups.filter(fits) else {
-            stop(how)?;
-            let params = sizes.whole.get_or_init(|| self.params(tensors, sizes, self.whole(), 0));
-            let mut tables = self.tables(tensors, &budget, 1)?;
-            let mut memory = self.bindings(tensors, T::memory(out), &mut tables);
-            return self.chosen.executable.run(params, &mut memory);
-        };
-        let params = |part: (i64, i64), region| self.params(tensors, sizes, part, region);
-        let executable = &self.chosen.executable;
-        if self.keeps_apart() {
-            let each = |(region, parts): (usize, &Parts)| {
-                parts.iter().map(|&part| params(part, region)).collect()
-            };
-            let each: Vec<Vec<Params>> = groups.iter().enumerate().map(each).collect();
-            let each: Vec<Vec<&[Param]>> =
-                each.iter().map(|group| group.iter().map(|one| &one[..]).collect()).collect();
-            let mut tables = self.tables(tensors, &budget, groups.len())?;
-            let mut memory = self.bindings(tensors, T::memory(out), &mut tables);
-            return executable.run_apart(&each, &mut memory, &|| stop(how));
-        }
-        let several = |parts: &[(i64, i64)], out: &mut [T]| -> Result<(), Error> {
-            let mut tables = self.tables(tensors, &budget, 1)?;
-            let mut memory = self.bindings(tensors, T::memory(out), &mut tables);
-            parts.iter().try_for_each(|&part| {
-                stop(how)?;
-                executable.run(&params(part, 0), &mut memory)
-            })
-        };
-        let rest = T::from_scalar(self.planned.rest).unwrap_or(T::ZERO);
-        let copy = |_: &Parts| Values::unspecified(T::DTYPE, out.len());
-        let mut copies: Vec<Values> = groups[1..].iter().map(copy).collect();
-        let typed: Result<Vec<_>, _> = copies.iter_mut().map(Values::typed_mut::<T>).collect();
-        let fresh = typed?.into_iter().map(|copy| (true, copy));
-        let places = iter::once((false, &mut *out)).chain(fresh);
-        apart(groups.iter().zip(places), |(parts, (is_fresh, out))| {
-            if is_fresh {
-                out.fill(rest);
-            }
-            several(parts, out)
-        })?;
-        let op = self.reduce.as_ref().expect("parts that meet are combined");
-        let code = match self.combining.get() {
-            Some(code) => code,
-            None => {
-                let code = combining(op, T::DTYPE)?;
-                self.combining.get_or_init(|| code)
-            }
-        };
-        combine_copies(code, out, &copies)
     }
 }
 

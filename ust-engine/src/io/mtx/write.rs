@@ -2,7 +2,7 @@
 
 use std::io::{self, Write};
 
-use super::super::body::write_entries;
+use super::super::write_entries::write_entries;
 use ust_level_api::with_dtype;
 
 use crate::Coo;

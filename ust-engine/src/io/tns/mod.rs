@@ -37,7 +37,7 @@ use std::path::Path;
 
 use ust_level_api::{IndexColumn, with_dtype};
 
-use super::body::{Body, write_entries};
+use super::body::Body;
 use super::number::{real, size};
 use super::plain::Reals;
 use super::progress::Progress;
@@ -273,7 +273,7 @@ pub fn write_to(out: &mut dyn Write, coo: &Coo) -> io::Result<()> {
     writeln!(out, "{}", format!("# shape {}", sizes.join("x")).trim_end())?;
     with_dtype!(coo.values.dtype(), T => {
         let values = coo.values.typed::<T>().map_err(io::Error::other)?;
-        write_entries(out, &coo.crd, "", values)
+        super::write_entries::write_entries(out, &coo.crd, "", values)
     })
 }
 
