@@ -1,8 +1,7 @@
 //! What can go wrong with a tensor, said so that a person can mend it.
 
+use ust_format::FormatError;
 use ust_level_api::{Dtype, LevelError, Scalar};
-
-use crate::format::FormatError;
 
 /// An error of the engine. File errors are [`io::FileError`](crate::io::FileError), format-text
 /// errors [`FormatError`].

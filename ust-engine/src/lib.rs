@@ -22,29 +22,25 @@
 #![deny(unsafe_code)]
 
 pub mod advise;
-mod cache;
 pub mod coo;
 pub mod draw;
 pub mod error;
-pub mod format;
 pub mod generate;
 pub mod io;
-#[cfg(feature = "jit")]
-pub mod jit;
-mod kernels;
 pub mod lower;
 pub mod ops;
 mod plan;
-mod pool;
 pub mod provider;
 pub mod tensor;
 
 pub use coo::Coo;
 pub use error::Error;
-pub use format::Format;
 pub use ndarray;
 pub use ops::{Kernel, einsum};
 pub use provider::Backend;
 pub use tensor::{Tensor, Values};
+pub use ust_format::{self as format, Format};
+#[cfg(feature = "jit")]
+pub use ust_jit as jit;
 pub use ust_level_api::scalar::{Complex, bf16, f16};
 pub use ust_level_api::{Buffer, Dtype, Element, IndexArray, IndexKind, Scalar};

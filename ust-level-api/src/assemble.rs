@@ -6,12 +6,9 @@ use bytemuck::Zeroable;
 use rayon::prelude::*;
 
 use crate::buffer::Plain;
-use crate::column::{IndexColumn, IndexRead, IndexWord};
+use crate::column::{IndexColumn, IndexRead, IndexWord, chunk_len};
 use crate::level::Arrays;
 use crate::{Buffer, IndexKind, Pos, with_column};
-
-/// Columns shorter than this are not worth a second thread.
-const PARALLEL: usize = 1 << 16;
 
 /// The entries of a level: two columns, one row an entry. Cheap to clone: memory is shared.
 #[derive(Clone, Debug)]
@@ -313,15 +310,6 @@ pub fn scan(counts: &mut [i64]) {
     }
 }
 
-/// A chunk length that gives every thread a few chunks, and short columns a single one.
-#[must_use]
-pub fn chunk_len(n: usize) -> usize {
-    if n < PARALLEL {
-        return n.max(1);
-    }
-    n.div_ceil(rayon::current_num_threads() * 4)
-}
-
 /// So many elements, made by a function of the place, in parallel. In huge pages when large.
 #[must_use]
 pub fn fill<T: Plain + Zeroable>(
@@ -375,7 +363,7 @@ mod tests {
 
     #[test]
     fn long_columns_are_split_and_agree_with_a_plain_loop() {
-        let n = 3 * PARALLEL + 7;
+        let n = 3 * (1 << 16) + 7;
         for sharing in [1, 2] {
             // Every fifth parent is childless; sometimes neighbours share a coordinate.
             let parent: Vec<i64> = (0..n as i64).map(|v| v / 10 + v / 40 + 2).collect();

@@ -1,28 +1,7 @@
 //! What can go wrong in a level, said so that a person can mend it.
 
+use crate::index::WidthError;
 use crate::{Crd, Pos};
-
-/// Gives error types a [`Debug`](std::fmt::Debug) that shows their message: `unwrap` and `expect`
-/// print what `Debug` shows, and so does a `main` that returns an error.
-///
-/// ```
-/// #[derive(thiserror::Error)]
-/// #[error("level {0} is missing")]
-/// struct Missing(usize);
-/// ust_level_api::debug_shows_message!(Missing);
-///
-/// assert_eq!(format!("{:?}", Missing(2)), "level 2 is missing");
-/// ```
-#[macro_export]
-macro_rules! debug_shows_message {
-    ($($error:ty),* $(,)?) => {$(
-        impl ::std::fmt::Debug for $error {
-            fn fmt(&self, f: &mut ::std::fmt::Formatter<'_>) -> ::std::fmt::Result {
-                ::std::fmt::Display::fmt(self, f)
-            }
-        }
-    )*};
-}
 
 /// An error of a level type: a bad argument, a place where it cannot stand, arrays that break its
 /// rules, or entries that it cannot hold.
@@ -83,19 +62,8 @@ pub enum LevelError {
         reason: String,
     },
     /// A value that does not fit the width of its array.
-    #[error(
-        "{array}: the value {value} does not fit {kind}; choose a wider {width} (8, 16, 32, 64, or 0 for the default)"
-    )]
-    Width {
-        /// Name of the array.
-        array: String,
-        /// The value.
-        value: i128,
-        /// The element kind, such as `u8`.
-        kind: String,
-        /// The format attribute to change: `posWidth` or `crdWidth`.
-        width: &'static str,
-    },
+    #[error(transparent)]
+    Width(#[from] WidthError),
     /// A size beyond what can be stored or addressed.
     #[error("{what} is too large: {detail}")]
     Overflow {
@@ -106,4 +74,4 @@ pub enum LevelError {
     },
 }
 
-crate::debug_shows_message!(LevelError);
+ust_ir::debug_shows_message!(LevelError);

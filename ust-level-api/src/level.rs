@@ -327,7 +327,7 @@ impl Site {
             // The kind does not depend on it.
             _ => 0,
         };
-        IndexArray::store_column(self.pos_kind(largest), &pos, "pos", "posWidth")
+        Ok(IndexArray::store_column(self.pos_kind(largest), &pos, "pos", "posWidth")?)
     }
 
     /// Stores a `crd` array: without a copy where the column is kept in the very kind.
@@ -335,7 +335,7 @@ impl Site {
     /// # Errors
     /// [`LevelError::Width`] when a coordinate does not fit `crdWidth`.
     pub fn store_crd(&self, crd: impl Into<IndexColumn>) -> Result<IndexArray, LevelError> {
-        IndexArray::store_column(self.crd_kind(), &crd.into(), "crd", "crdWidth")
+        Ok(IndexArray::store_column(self.crd_kind(), &crd.into(), "crd", "crdWidth")?)
     }
 }
 

@@ -2,7 +2,7 @@
 //!
 //! A tensor is stored level by level. What a *level* stores, how it is built, checked, walked and
 //! searched is known to one crate alone: the crate of its level type. That crate depends on this
-//! one and on nothing else of the project; it registers a [`LevelFactory`] and from then on every
+//! one, which brings the loop IR (`ust-ir`), and on nothing else of the project; it registers a [`LevelFactory`] and from then on every
 //! format text may use it.
 //!
 //! # The five questions
@@ -29,48 +29,41 @@
 //! |---|---|
 //! | [`level`] | the trait, and the words it speaks: places, properties, arrays |
 //! | [`assemble`] | sorted entries in, positions out; helpers for bulk assembly |
-//! | [`mod@column`] | columns of coordinates and positions, as narrow as they may be |
 //! | [`check`] | which positions are reachable, and errors that name array, index and rule |
 //! | [`walk`] | cursors: what a level hands to the engine's loops |
 //! | [`full`] | what every full level does alike |
 //! | [`stats`] | what a tensor looks like, for levels that offer formats for it |
-//! | [`ir`] | the loop IR: types, builder, printer, validator, interpreter |
+//! | [`ir`] | the crate `ust-ir`: the loop IR, scalars, index arrays, columns, buffers |
 //! | [`registry`] | how a level type becomes known, and how its arguments are written |
-//! | [`scalar`] | element types (dtypes) and single values |
-//! | [`buffer`] | shared, typed memory |
-//! | [`index`] | arrays of positions and coordinates, 2 to 64 bits wide |
 //! | [`error`] | what can go wrong in a level |
 //!
 //! *Invariant: nothing in this crate knows any level type.*
-#![deny(unsafe_code)]
+#![forbid(unsafe_code)]
 
 pub mod assemble;
-pub mod buffer;
 pub mod check;
-pub mod column;
 pub mod error;
 pub mod full;
-pub mod index;
-pub mod ir;
 pub mod level;
 pub mod registry;
-pub mod scalar;
 pub mod stats;
 pub mod walk;
 
 pub use assemble::{Assembled, Entries};
-pub use buffer::{Buffer, GrowBuffer};
 pub use check::Reach;
-pub use column::IndexColumn;
 pub use error::LevelError;
-pub use index::{IndexArray, IndexKind, Packed};
 pub use inventory;
 pub use level::{
     ArraySpec, Arrays, Description, ExprShape, LevelType, LocateCost, Place, Props, Role, Site,
 };
 pub use registry::{Alias, Arg, LevelArgs, LevelFactory};
-pub use scalar::{Dtype, Element, Scalar};
 pub use stats::{Footprint, TensorStats};
+pub use ust_ir as ir;
+pub use ust_ir::{
+    Buffer, Dtype, Element, GrowBuffer, IndexArray, IndexColumn, IndexKind, Packed, Scalar, buffer,
+    column, debug_shows_message, for_each_dtype, index, scalar, with_column, with_dtype,
+    with_indices,
+};
 pub use walk::{Interval, Located, Step, Walk, WalkKind, WalkSite};
 
 /// A coordinate: an index along a dimension or a level. Signed, because a diagonal's offset is one.

@@ -1,6 +1,6 @@
 //! What is wrong with format text, in the words of the engine's parser.
 
-use ust_engine::Format;
+use ust_format::Format;
 
 /// What the compiler says about format text in which the level types `outside` belong to crates
 /// that are not linked here; `None` where nothing is wrong.
@@ -48,7 +48,7 @@ mod tests {
 
     #[test]
     fn every_named_format_is_accepted() {
-        for format in ust_engine::format::named::named() {
+        for format in ust_format::named::named() {
             assert_eq!(complaint(format.example, &[]), None, "{}", format.example);
         }
     }

@@ -8,17 +8,11 @@ use std::path::{Path, PathBuf};
 
 use crate::run;
 
-/// The crates that work with any level type.
-const GENERIC: [&str; 6] = [
-    "ust-level-api/src",
-    "ust-engine/src",
-    "ust-macros/src",
-    "conformance/src",
-    "ust-cli/src",
-    "benches/src",
-];
+/// The folders of the crates that work with any level type.
+const GENERIC: [&str; 6] =
+    ["ust-level-api", "ust-engine", "ust-macros", "conformance", "ust-cli", "benches"];
 /// Where format text is data.
-const DATA: [&str; 1] = ["ust-engine/src/format/named.rs"];
+const DATA: [&str; 1] = ["ust-engine/format/src/named.rs"];
 
 /// Fails with a list of the places found.
 pub(crate) fn check() -> Result<(), String> {

@@ -2,6 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use ust_level_api::index::WidthError;
 use ust_level_api::level::Wants;
 use ust_level_api::{
     ArraySpec, Crd, Entries, LevelError, LocateCost, Pos, Reach, Role, Site, WalkKind,
@@ -319,7 +320,7 @@ pub(super) fn widths_are_kept(sample: &Sample) -> Verdict {
     let site = Site { size: 300, crd_width: 8, ..Site::default() };
     match sample.ty.assemble(&site, &entries(&[299])) {
         Ok(_) => ensure(!stores(Role::Coordinate), || "coordinate 299 fits 8 bits?".to_owned())?,
-        Err(LevelError::Width { value: 299, width: "crdWidth", .. }) => {}
+        Err(LevelError::Width(WidthError { value: 299, width: "crdWidth", .. })) => {}
         Err(other) => return wrong(format!("coordinate 299 in 8 bits: {other}")),
     }
     if sample.description.props.branchless {
@@ -329,7 +330,7 @@ pub(super) fn widths_are_kept(sample: &Sample) -> Verdict {
     let crd: Vec<Crd> = (0..300).collect();
     match sample.ty.assemble(&site, &entries(&crd)) {
         Ok(_) => ensure(!stores(Role::Position), || "300 positions fit 8 bits?".to_owned()),
-        Err(LevelError::Width { width: "posWidth", .. }) => Ok(()),
+        Err(LevelError::Width(WidthError { width: "posWidth", .. })) => Ok(()),
         Err(LevelError::CannotHold { .. }) if has_limits(sample) => Ok(()),
         Err(other) => wrong(format!("300 positions in 8 bits: {other}")),
     }

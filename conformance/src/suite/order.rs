@@ -2,6 +2,7 @@
 
 use ust_engine::tensor::{BuildOptions, Duplicates, Tensor};
 use ust_engine::{Error, Format};
+use ust_level_api::index::WidthError;
 use ust_level_api::{LevelError, Role};
 
 use super::storage::coo_of;
@@ -44,7 +45,7 @@ pub(super) fn takes_widths(stored: &Stored<'_>) -> Verdict {
         let narrow = stored.format.with_widths(width, width)?;
         let tensor = match stored.tensor.convert(&narrow) {
             Ok(tensor) => tensor,
-            Err(Error::Level { source: LevelError::Width { value, .. }, .. })
+            Err(Error::Level { source: LevelError::Width(WidthError { value, .. }), .. })
                 if width == 8 && !(-128..=127).contains(&value) =>
             {
                 continue;

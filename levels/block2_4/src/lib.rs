@@ -32,8 +32,9 @@
 #![forbid(unsafe_code)]
 
 use rayon::prelude::*;
-use ust_level_api::assemble::{Segments, chunk_len};
+use ust_level_api::assemble::Segments;
 use ust_level_api::check;
+use ust_level_api::column::chunk_len;
 use ust_level_api::column::{BLOCK, IndexWord};
 use ust_level_api::ir::{Builder, Expr};
 use ust_level_api::level::Wants;

@@ -1,10 +1,11 @@
 //! What was found out: rows, ranked.
 
+use ust_format::Format;
+
 use super::catalogue::{Candidate, LeftOut, Origin};
 use super::measure::Contender;
 use super::predict::Prediction;
 use super::{Stats, words};
-use crate::format::Format;
 
 /// Formats nearer to the fastest than this are as fast: the one with the fewest bytes wins.
 const ALIKE: f64 = 1.04;

@@ -6,13 +6,13 @@
 //!
 //! [`LevelType::candidates`]: ust_level_api::LevelType::candidates
 
+use ust_format::named::{NamedFormat, named};
+use ust_format::{Bound, Format};
 use ust_level_api::registry::{LevelArgs, factories, make};
 use ust_level_api::stats::TensorStats;
 
 use super::predict::Sizes;
 use super::stats::BLOCKS;
-use crate::format::named::{NamedFormat, named};
-use crate::format::{Bound, Format};
 
 /// A format that competes.
 #[derive(Clone, Debug)]

@@ -4,8 +4,7 @@ use std::collections::HashSet;
 use std::hash::{BuildHasherDefault, Hasher};
 
 use rayon::prelude::*;
-
-use crate::format::IndexExpr;
+use ust_format::IndexExpr;
 
 /// Entries handled at a time.
 const BLOCK: usize = 4096;

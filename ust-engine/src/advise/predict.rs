@@ -8,11 +8,11 @@
 
 use std::collections::HashMap;
 
+use ust_format::{Bound, Format, IndexExpr};
 use ust_level_api::{Role, Site};
 
 use super::distinct::distinct;
 use crate::coo::Coo;
-use crate::format::{Bound, Format, IndexExpr};
 
 /// What a tensor would take in a format: estimates.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]

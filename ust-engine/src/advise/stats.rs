@@ -3,12 +3,12 @@
 use std::collections::HashMap;
 
 use rayon::prelude::*;
+use ust_format::{Format, IndexExpr};
 use ust_level_api::stats::{Blocks, Diagonals, Spread, TensorStats};
 
 use super::distinct::distinct;
 use crate::coo::Coo;
 use crate::error::Error;
-use crate::format::{Format, IndexExpr};
 use crate::tensor::Tensor;
 
 /// Extents of blocks that are looked at.

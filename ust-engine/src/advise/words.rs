@@ -1,10 +1,10 @@
 //! What the numbers mean, in words.
 
+use ust_format::Format;
 use ust_level_api::stats::TensorStats;
 
 use super::predict::Prediction;
 use super::{Measured, Origin, Row};
-use crate::format::Format;
 
 /// What a format stores for each entry.
 pub(super) fn reason(

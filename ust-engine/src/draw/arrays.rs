@@ -128,7 +128,7 @@ pub(super) fn levels(tensor: &Tensor) -> Result<Vec<LevelPicture<'_>>, Error> {
 fn expression(tensor: &Tensor, level: usize) -> String {
     let names: Vec<&str> = tensor.format().dims().iter().map(|dim| dim.name.as_str()).collect();
     let expr = &tensor.format().levels()[level].expr;
-    expr.display(&names, crate::format::Spelling::Ust)
+    expr.display(&names, ust_format::Spelling::Ust)
 }
 
 /// Which elements of an array of `len` are shown, if at most about `most` are: all, or the first

@@ -2,6 +2,7 @@
 
 use std::collections::HashMap;
 
+use ust_format::Format;
 use ust_level_api::Scalar;
 
 use super::arrays::{self, LevelPicture};
@@ -9,7 +10,6 @@ use super::density::Density;
 use super::label;
 use super::walked::Walked;
 use crate::error::Error;
-use crate::format::Format;
 use crate::tensor::Tensor;
 
 /// What to draw.

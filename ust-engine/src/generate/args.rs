@@ -1,10 +1,11 @@
 //! The arguments of one generator, matched with its parameters.
 
+use ust_format::suggest::nearest;
+
 use super::MAX_ENTRIES;
 use super::error::{GenerateError, GenerateErrorKind as Kind};
 use super::spec::{Argument, Call, Spanned};
 use super::table::{Generator, Parameter, ParameterKind};
-use crate::format::suggest::nearest;
 
 /// For each parameter of the generator, the numbers written, or `None` where the default holds.
 pub(super) struct Args<'a> {

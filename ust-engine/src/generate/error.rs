@@ -3,7 +3,7 @@
 use std::fmt;
 use std::ops::Range;
 
-use crate::format::error::marked;
+use ust_format::error::marked;
 
 /// An error in the text of a generated tensor: what is wrong, and where.
 ///

@@ -2,12 +2,13 @@
 
 use std::fmt;
 
+use ust_format::suggest::nearest;
+
 use super::args::Args;
 use super::error::{GenerateError, GenerateErrorKind};
 use super::spec::Spanned;
 use super::{pattern, scatter, stencil};
 use crate::coo::Coo;
-use crate::format::suggest::nearest;
 
 /// A generator of tensors.
 pub struct Generator {

@@ -8,6 +8,7 @@ use std::ops::Range;
 
 use bytemuck::Zeroable;
 use rayon::prelude::*;
+use ust_kernels::text::{Instructions, Reading, with_best};
 use ust_level_api::buffer::Plain;
 use ust_level_api::column::IndexWord;
 use ust_level_api::{Buffer, Element, IndexColumn};
@@ -18,7 +19,6 @@ use super::progress::Progress;
 use super::text::{Fault, Line, Lines};
 use super::tokens::Tokens;
 use super::words::Words;
-use crate::kernels::text::{Instructions, Reading, with_best};
 
 /// Bytes of a chunk, at least: they take some times as long to read as a thread to wake up.
 const CHUNK: usize = 1 << 16;

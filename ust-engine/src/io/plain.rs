@@ -3,7 +3,7 @@
 
 use std::ops::Range;
 
-use crate::kernels::text::{Instructions, ZEROS, eight, others, points};
+use ust_kernels::text::{Instructions, ZEROS, eight, others, points};
 
 /// How the value of a line with nothing out of the ordinary is read.
 pub(super) trait Plainly<T>: Sync {
@@ -216,7 +216,7 @@ mod tests {
     use super::super::number::real;
     use super::super::text::Token;
     use super::*;
-    use crate::kernels::text::{Reading, with_best};
+    use ust_kernels::text::{Reading, with_best};
 
     fn token(text: &str) -> Token<'_> {
         Token { at: 0, bytes: text.as_bytes() }

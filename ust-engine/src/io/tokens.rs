@@ -1,7 +1,7 @@
 //! Where the words of a text end, found before any of them is read: what a word says does not have to be
 //! waited for to find the next.
 
-use crate::kernels::text::{Instructions, PART, Reading, ask_for, gaps, with_best};
+use ust_kernels::text::{Instructions, PART, Reading, ask_for, gaps, with_best};
 
 /// Bytes looked at before words are read.
 const AHEAD: usize = 4096;

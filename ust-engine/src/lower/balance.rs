@@ -1,5 +1,6 @@
 //! Where an outermost loop is cut, so that parts have about as many stored elements each.
 
+use ust_kernels::pool::threads;
 use ust_level_api::ir::interp::{Memory, Param, Program};
 use ust_level_api::ir::{ArrayId, Builder, Elem, Expr, Ty, Var};
 use ust_level_api::{IndexKind, Interval, Walk, WalkKind};
@@ -7,7 +8,6 @@ use ust_level_api::{IndexKind, Interval, Walk, WalkKind};
 use super::find::first_from;
 use super::nest::{Operand, Reach};
 use crate::error::Error;
-use crate::pool::threads;
 use crate::tensor::Tensor;
 
 /// A part may have so much more or less than its share: this part of it.
@@ -278,7 +278,7 @@ mod tests {
 
     use super::*;
     use crate::coo::Coo;
-    use crate::format::Format;
+    use ust_format::Format;
 
     /// The row of each entry, and its column: few rows have most of the entries, one an eighth of them.
     fn skewed() -> [Vec<i64>; 2] {

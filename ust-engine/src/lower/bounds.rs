@@ -6,10 +6,9 @@
 //! which gives a superset. Where it is not (linearised dimensions), nothing is narrowed, and
 //! [`Bounds::needs_guard`] says so: the walk then tests the dimension when it is complete.
 
+use ust_format::{Format, IndexExpr};
 use ust_level_api::ir::Expr;
 use ust_level_api::walk::Interval;
-
-use crate::format::{Format, IndexExpr};
 
 /// A sum of multiples of variables and a constant.
 #[derive(Clone, Debug, PartialEq, Eq)]

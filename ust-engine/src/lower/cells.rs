@@ -6,7 +6,9 @@
 //! enough where blocks are few, such as diagonals. One walk marks the blocks that are needed
 //! ([`keys`]), another moves the values ([`cells`]).
 
-use ust_level_api::ir::interp::{Memory, Param};
+use ust_format::{Bound, IndexExpr, LevelDomain};
+use ust_kernels::pool::threads;
+use ust_level_api::ir::interp::{Memory, Param, ValueElement};
 use ust_level_api::ir::{Builder, Elem, Expr, Function, Ty};
 use ust_level_api::{Buffer, IndexArray, IndexKind, Scalar, WalkKind};
 
@@ -16,8 +18,6 @@ use super::find::is_entry;
 use super::native::Code;
 use super::nest::{Operand, Reach};
 use crate::error::Error;
-use crate::format::{Bound, IndexExpr, LevelDomain};
-use crate::pool::threads;
 use crate::tensor::{StoredElement, Tensor, Values};
 use crate::with_values;
 
@@ -133,7 +133,7 @@ pub(crate) fn keys(
     let mut found = Buffer::<u8>::zeroed(pieces.len() * range);
     with_values!(tensor.values(), from => {
         let mut memory: Vec<Memory<'_>> = arrays(tensor).collect();
-        memory.extend([StoredElement::memory_of(from), Memory::indices_mut(found.make_mut())]);
+        memory.extend([ValueElement::memory(from), Memory::indices_mut(found.make_mut())]);
         code.run_apart(&groups, &mut memory)?;
     });
     Ok(Some(marked(&found, range)))
@@ -271,8 +271,8 @@ fn placed<T: StoredElement>(
         false => Values::filled(fill, length),
     };
     let mut memory: Vec<Memory<'_>> = arrays(tensor).collect();
-    memory.push(T::memory_of(from));
-    memory.push(T::memory(values.typed_mut::<T>()?));
+    memory.push(T::memory(from));
+    memory.push(T::memory_mut(values.typed_mut::<T>()?));
     memory.push(Memory::indices_mut(left));
     memory.extend(blocks.map(|blocks| Memory::Index(&blocks.starts)));
     code.run_apart(groups, &mut memory)?;

@@ -4,6 +4,7 @@
 //! Every level is walked under every parent that the level above has a child at, whatever its
 //! `check` said: what a loop relies on is what a loop has seen.
 
+use ust_format::Format;
 use ust_level_api::ir::interp::{Memory, Param};
 use ust_level_api::ir::{ArrayId, Builder, Elem, Expr, Ty, Var};
 use ust_level_api::{IndexKind, Interval, Reach as Reached, Step, WalkKind};
@@ -11,7 +12,6 @@ use ust_level_api::{IndexKind, Interval, Reach as Reached, Step, WalkKind};
 use super::native::Code;
 use super::nest::{Operand, Reach};
 use crate::error::Error;
-use crate::format::Format;
 use crate::tensor::Tensor;
 
 /// What is claimed of a child, or of all children of a parent.

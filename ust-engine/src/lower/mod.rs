@@ -22,9 +22,8 @@ pub(crate) mod sweep;
 pub mod unpack;
 pub mod view;
 
+use ust_format::IndexExpr;
 use ust_level_api::ir::Expr;
-
-use crate::format::IndexExpr;
 
 /// An index expression as IR, with IR in place of its variables.
 #[must_use]

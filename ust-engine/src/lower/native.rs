@@ -3,13 +3,17 @@
 #[cfg(feature = "jit")]
 use std::hash::{Hash, Hasher};
 #[cfg(feature = "jit")]
-use std::sync::Arc;
+use std::num::NonZeroUsize;
+#[cfg(feature = "jit")]
+use std::sync::{Arc, LazyLock, Mutex};
 
+#[cfg(feature = "jit")]
+use lru::LruCache;
+#[cfg(feature = "jit")]
+use ust_kernels::pool::locked;
 use ust_level_api::ir::Function;
 use ust_level_api::ir::interp::{Limits, Memory, Param, Program, RunError};
 
-#[cfg(feature = "jit")]
-use crate::cache::Cache;
 use crate::error::Error;
 
 /// Less work than this, in all the times that a function was asked for, is done before a compiler has
@@ -24,12 +28,12 @@ pub enum Code {
     Interpreted(Box<Program>, Limits),
     /// As machine code.
     #[cfg(feature = "jit")]
-    Compiled(Arc<crate::jit::Kernel>),
+    Compiled(Arc<ust_jit::Kernel>),
 }
 
 /// Machine code kept at most.
 #[cfg(feature = "jit")]
-const CAPACITY: usize = 256;
+const CAPACITY: NonZeroUsize = NonZeroUsize::new(256).expect("a positive number");
 
 /// What is known of a function.
 #[cfg(feature = "jit")]
@@ -37,13 +41,14 @@ const CAPACITY: usize = 256;
 enum Known {
     /// It was run by the interpreter, for so much work in all.
     Asked(usize),
-    Compiled(Arc<crate::jit::Kernel>),
+    Compiled(Arc<ust_jit::Kernel>),
 }
 
 /// Machine code by its function and options: conversions between the same formats ask for the same
 /// code again and again.
 #[cfg(feature = "jit")]
-static KNOWN: Cache<(Bytes, crate::jit::Options), Known> = Cache::new(CAPACITY);
+static KNOWN: LazyLock<Mutex<LruCache<(Bytes, ust_jit::Options), Known>>> =
+    LazyLock::new(|| Mutex::new(LruCache::new(CAPACITY)));
 
 /// All that something consists of, to the last bit of its numbers.
 #[cfg(feature = "jit")]
@@ -73,7 +78,7 @@ impl Hasher for Bytes {
 /// Forgets all machine code, for measurements of the first call.
 pub(crate) fn forget() {
     #[cfg(feature = "jit")]
-    KNOWN.clear();
+    locked(&KNOWN).clear();
 }
 
 impl Code {
@@ -95,20 +100,21 @@ impl Code {
 
     fn prepared(function: &Function, work: usize, checked: bool) -> Result<Self, Error> {
         #[cfg(feature = "jit")]
-        if crate::jit::is_supported() {
-            use crate::jit::{Kernel, Options};
+        if ust_jit::is_supported() {
+            use ust_jit::{Kernel, Options};
             let options = Options { checked, strict: true };
             let key = (Bytes::of(function), options);
-            let asked = match KNOWN.get(&key) {
+            let known = locked(&KNOWN).get(&key).cloned();
+            let asked = match known {
                 Some(Known::Compiled(kernel)) => return Ok(Self::Compiled(kernel)),
                 Some(Known::Asked(before)) => work.saturating_add(before),
                 None => work,
             };
             if asked < LITTLE {
-                KNOWN.put(key, Known::Asked(asked));
+                locked(&KNOWN).put(key, Known::Asked(asked));
             } else if let Ok(kernel) = Kernel::compile(function, &options) {
                 let kernel = Arc::new(kernel);
-                KNOWN.put(key, Known::Compiled(Arc::clone(&kernel)));
+                locked(&KNOWN).put(key, Known::Compiled(Arc::clone(&kernel)));
                 return Ok(Self::Compiled(kernel));
             }
         }
@@ -168,7 +174,7 @@ mod tests {
         let function = stores(0.125);
         let code = |work| Code::new(&function, work).unwrap();
         assert!(matches!(code(LITTLE / 2), Code::Interpreted(..)));
-        if crate::jit::is_supported() {
+        if ust_jit::is_supported() {
             // The table is shared: another test may have put this function out of it.
             assert!((0..100).any(|_| matches!(code(LITTLE / 2), Code::Compiled(_))));
         }

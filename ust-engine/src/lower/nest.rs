@@ -1,11 +1,11 @@
 //! A loop nest over everything that a tensor stores.
 
+use ust_format::{Format, IndexExpr};
 use ust_level_api::ir::{ArrayId, BinOp, Builder, Elem, Expr, Ty, Var};
 use ust_level_api::{Interval, Step, Walk, WalkKind, WalkSite};
 
 use super::bounds::{Bounds, Sizes};
 use super::emit;
-use crate::format::{Format, IndexExpr};
 use crate::tensor::Tensor;
 
 /// A tensor as IR sees it: its arrays and sizes, declared in a function.

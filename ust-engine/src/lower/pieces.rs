@@ -1,6 +1,7 @@
 //! Columns of a tensor, a piece of the outermost loop at a time, so that what is made of them finds
 //! them in cache.
 
+use ust_format::Format;
 use ust_level_api::{Buffer, IndexColumn, WalkKind};
 
 use super::balance::outermost;
@@ -9,7 +10,6 @@ use super::nest::Reach;
 use super::stored::starts;
 use super::unpack::{Column32, Keep, Unpacking, Wanted};
 use crate::error::Error;
-use crate::format::Format;
 use crate::tensor::Tensor;
 
 /// A tensor whose outermost loop runs over coordinates, cut into pieces.

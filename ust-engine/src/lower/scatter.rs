@@ -7,6 +7,8 @@
 use std::mem;
 
 use rayon::prelude::*;
+use ust_format::{IndexExpr, LevelDomain};
+use ust_kernels::pool::{pays, threads};
 use ust_level_api::ir::interp::{Memory, Param};
 use ust_level_api::ir::{Builder, Elem, Expr, Function, Ty};
 use ust_level_api::{Buffer, IndexArray, IndexColumn, IndexKind};
@@ -17,8 +19,6 @@ use super::native::Code;
 use super::nest::{Operand, Reach};
 use super::unpack::Column32;
 use crate::error::Error;
-use crate::format::{IndexExpr, LevelDomain};
-use crate::pool::{pays, threads};
 use crate::tensor::{StoredElement, Tensor, Values};
 use crate::with_values;
 
@@ -209,7 +209,7 @@ impl Job<'_> {
         made: &mut [Column32],
     ) -> Result<Values, Error> {
         let mut to = Buffer::<T>::unspecified(total);
-        let (read, written) = (T::memory_of(from), T::memory(to.make_mut()));
+        let (read, written) = (T::memory(from), T::memory_mut(to.make_mut()));
         let others = made.iter_mut().map(Column32::memory);
         let own: Vec<Memory<'_>> = [read, written].into_iter().chain(others).collect();
         self.run(true, next, |memory| memory.extend(own))?;

@@ -1,12 +1,12 @@
 //! Columns of coordinates that a tensor has already: arrays of its levels, and what follows from
 //! where the children of each parent begin.
 
+use ust_format::{Format, IndexExpr};
 use ust_level_api::ir::{Builder, Expr, Ty};
 use ust_level_api::{Buffer, IndexArray, IndexColumn, IndexKind, Interval, Step, WalkKind};
 
 use super::nest::{Operand, Reach};
 use super::unpack::{Wanted, What};
-use crate::format::{Format, IndexExpr};
 use crate::tensor::Tensor;
 
 /// For each column, the coordinates of all entries as they are stored; `None` where they are to be

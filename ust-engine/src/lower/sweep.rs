@@ -4,6 +4,8 @@
 //! A walk for each coordinate, from the first to the last, enters the levels that depend on it at the
 //! one place that they have for it. Nothing is counted before where one thread does it all.
 
+use ust_format::IndexExpr;
+use ust_kernels::pool::threads;
 use ust_level_api::ir::interp::{Memory, Param};
 use ust_level_api::ir::{Builder, Elem, Expr, Function, Ty};
 use ust_level_api::{Buffer, IndexKind, Interval, WalkKind};
@@ -15,8 +17,6 @@ use super::nest::{Leaf, Operand};
 use super::scatter::{Key, Scattered};
 use super::unpack::Column32;
 use crate::error::Error;
-use crate::format::IndexExpr;
-use crate::pool::threads;
 use crate::tensor::{StoredElement, Tensor};
 use crate::with_values;
 
@@ -57,7 +57,7 @@ fn swept(tensor: &Tensor, key: Key<'_>) -> Option<usize> {
     if !full || factors[deepest].abs() != 1 {
         return None;
     }
-    let size = |domain: &crate::format::LevelDomain| usize::try_from(domain.size).ok();
+    let size = |domain: &ust_format::LevelDomain| usize::try_from(domain.size).ok();
     let below = levels()
         .skip(deepest)
         .try_fold(1_usize, |all, (_, domain)| all.checked_mul(size(domain)?))?;
@@ -98,7 +98,7 @@ impl Sweep<'_> {
         let mut rows = vec![0_i64; pieces.len()];
         let (mut most, mut task) = (self.tensor.nse(), Task::Pass);
         if count > 1 {
-            let own = vec![T::memory_of(from), Memory::indices_mut(&mut rows[..])];
+            let own = vec![T::memory(from), Memory::indices_mut(&mut rows[..])];
             if !self.execute(Task::Count, &pieces, &vec![0; pieces.len()], own)? {
                 return Ok(None);
             }
@@ -112,8 +112,8 @@ impl Sweep<'_> {
         let mut columns: Vec<Column32> =
             self.columns.iter().map(|&(_, kind)| Column32::unspecified(kind, most)).collect();
         let mut to = Buffer::<T>::unspecified(most);
-        let mut own = vec![T::memory_of(from), Memory::indices_mut(&mut rows[..])];
-        own.extend([Memory::indices_mut(starts.make_mut()), T::memory(to.make_mut())]);
+        let mut own = vec![T::memory(from), Memory::indices_mut(&mut rows[..])];
+        own.extend([Memory::indices_mut(starts.make_mut()), T::memory_mut(to.make_mut())]);
         own.extend(columns.iter_mut().map(Column32::memory));
         if !self.execute(task, &pieces, &begin, own)? {
             return Ok(None);

@@ -1,6 +1,7 @@
 //! Storage into columns of coordinates: the first half of every conversion.
 
 use rayon::prelude::*;
+use ust_format::IndexExpr;
 use ust_level_api::ir::interp::{Limits, Memory, Param, Program, RunError};
 use ust_level_api::ir::{ArrayId, BinOp, Builder, Elem, Expr, Function, Ty};
 use ust_level_api::{Buffer, IndexArray, IndexColumn, IndexKind};
@@ -10,7 +11,6 @@ use super::emit;
 use super::native::Code;
 use super::nest::{Leaf, Operand, Reach};
 use crate::error::Error;
-use crate::format::IndexExpr;
 use crate::tensor::Tensor;
 use crate::tensor::memory::default_limit;
 

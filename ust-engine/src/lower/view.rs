@@ -1,9 +1,9 @@
 //! Slices: a strided window on a whole tensor.
 
+use ust_format::Slice;
 use ust_level_api::ir::Expr;
 
 use crate::error::Error;
-use crate::format::Slice;
 
 /// What of each dimension a tensor shows: everything, or a strided window.
 #[derive(Clone, Debug, PartialEq, Eq)]

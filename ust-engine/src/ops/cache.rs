@@ -1,12 +1,14 @@
 //! Compiled kernels, shared by the whole process, and bounded in number.
 
-use std::sync::Arc;
+use std::num::NonZeroUsize;
+use std::sync::{Arc, LazyLock, Mutex};
 
+use lru::LruCache;
+use ust_format::Format;
+use ust_kernels::pool::locked;
 use ust_level_api::{Dtype, IndexKind};
 
 use super::einsum::Settings;
-use crate::cache::Cache;
-use crate::format::Format;
 use crate::plan::execute::Prepared;
 use crate::provider::Backend;
 use crate::tensor::Tensor;
@@ -66,18 +68,21 @@ impl Key {
     }
 }
 
-static KERNELS: Cache<Key, Arc<Prepared>> = Cache::new(CAPACITY);
+static KERNELS: LazyLock<Mutex<LruCache<Key, Arc<Prepared>>>> = LazyLock::new(|| {
+    let capacity = NonZeroUsize::new(CAPACITY).expect("a positive number");
+    Mutex::new(LruCache::new(capacity))
+});
 
 pub(crate) fn get(key: &Key) -> Option<Arc<Prepared>> {
-    KERNELS.get(key)
+    locked(&KERNELS).get(key).cloned()
 }
 
 pub(crate) fn put(key: Key, prepared: Arc<Prepared>) {
-    KERNELS.put(key, prepared);
+    locked(&KERNELS).put(key, prepared);
 }
 
 /// Forgets every kernel, for measurements of the first call. Those of conversions, too.
 pub fn clear() {
-    KERNELS.clear();
+    locked(&KERNELS).clear();
     crate::lower::native::forget();
 }

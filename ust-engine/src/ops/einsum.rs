@@ -3,13 +3,13 @@
 use std::time::Instant;
 
 use ndarray::{ArrayBase, ArrayD, Data, Dimension};
+use ust_format::Format;
 use ust_level_api::{Dtype, Scalar};
 
 use super::control::{CancelToken, Run, Timing};
 use super::kernel::{Kernel, LookedUp, refs};
 use super::{Assignment, CheckOptions, OpError, Semiring, UserOperator};
 use crate::error::Error;
-use crate::format::Format;
 use crate::provider::Backend;
 use crate::tensor::memory::default_limit;
 use crate::tensor::{StoredElement, Tensor};

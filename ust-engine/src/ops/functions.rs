@@ -12,11 +12,11 @@
 //!
 //! A function that needs fractions gives `f64` for integers.
 
+use ust_format::suggest::nearest;
 use ust_level_api::Dtype;
 use ust_level_api::ir::Func;
 
 use super::operator::Operator;
-use crate::format::suggest::nearest;
 
 /// What a function's name means.
 #[derive(Clone, Debug, PartialEq)]

@@ -2,16 +2,17 @@
 
 use std::sync::Arc;
 
+use smallvec::SmallVec;
+use ust_format::Format;
+use ust_level_api::{Element, IndexArray, Scalar, with_dtype};
+
 use super::cache::{self, Key, Signature};
 use super::control::Timing;
 use super::einsum::Settings;
 use super::{Assignment, Expression, GivenInput, OpError};
 use crate::error::Error;
-use crate::format::Format;
 use crate::plan::execute::{Begun, Options, Prepared};
 use crate::tensor::{StoredElement, Tensor};
-use smallvec::SmallVec;
-use ust_level_api::{Element, IndexArray, Scalar, with_dtype};
 
 /// An expression, planned and compiled for tensors of some formats and dtypes. Cheap to clone; may
 /// be run on several threads at once.

@@ -1,10 +1,10 @@
 //! A use of a tensor, as the planner sees it: its levels as expressions over index variables.
 
+use ust_format::{ExprKey, Format, IndexExpr};
 use ust_level_api::ir::{Builder, Elem, Expr, Stmt};
 use ust_level_api::{IndexKind, Interval, LocateCost, Props, WalkKind, WalkSite};
 
 use super::order::Tree;
-use crate::format::{ExprKey, Format, IndexExpr};
 use crate::tensor::Tensor;
 
 /// A use of a tensor.

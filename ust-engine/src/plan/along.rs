@@ -2,16 +2,17 @@
 //! the same with other values, such as `abs(A(i,j))`, and shares levels; and what is combined of all
 //! values, such as `sum(A(i,j))`. The loops run over the values alone.
 
+use ust_format::Format;
+use ust_kernels::pool::within;
+
 use super::choose::{Given, Planned, choose};
 use super::frame::Sizes;
 use super::run::{Compiled, stop};
 use super::simplify::simplify;
 use super::stage::{Stage, StageUse};
 use crate::error::Error;
-use crate::format::Format;
 use crate::ops::control::Run;
 use crate::ops::term::Term;
-use crate::pool::within;
 use crate::provider::Backend;
 use crate::tensor::{Tensor, Values};
 

@@ -1,5 +1,6 @@
 //! The plan of a stage: loops, conversions, and where the result goes.
 
+use ust_format::Format;
 use ust_level_api::Scalar;
 
 use super::access::{Access, converted};
@@ -10,7 +11,6 @@ use super::simplify::simplify;
 use super::sink::{Shape, Sink, SinkKind, columns};
 use super::stage::{Stage, cast};
 use crate::error::Error;
-use crate::format::Format;
 use crate::ops::term::Term;
 use crate::tensor::Tensor;
 

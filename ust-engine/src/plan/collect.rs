@@ -4,6 +4,7 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering::Relaxed;
 use std::sync::atomic::{AtomicU64, AtomicUsize};
 
+use ust_format::Bound;
 use ust_level_api::ir::Elem;
 use ust_level_api::ir::interp::{GrowValues, Growable, Memory};
 use ust_level_api::{GrowBuffer, IndexColumn, IndexKind, Scalar};
@@ -11,7 +12,6 @@ use ust_level_api::{GrowBuffer, IndexColumn, IndexKind, Scalar};
 use super::order::Table;
 use super::sink::{Sink, SinkKind};
 use crate::error::Error;
-use crate::format::Bound;
 use crate::tensor::memory::Budget;
 use crate::tensor::rows::Rows;
 use crate::tensor::{Tensor, Values};

@@ -4,7 +4,8 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use smallvec::SmallVec;
-
+use ust_format::Format;
+use ust_kernels::pool::within;
 use ust_level_api::Scalar;
 
 use super::along::along;
@@ -16,10 +17,8 @@ use super::rest::{Stored, counted};
 use super::run::Compiled;
 use super::stage::{Source, Stage, stages};
 use crate::error::Error;
-use crate::format::Format;
 use crate::ops::control::{Run, Timing};
 use crate::ops::term::Assignment;
-use crate::pool::within;
 use crate::provider::Backend;
 use crate::tensor::{StoredElement, Tensor};
 
@@ -280,7 +279,7 @@ impl Prepared {
             let order = last.format().levels().iter().enumerate();
             last.format().is_full()
                 && last.format().level_count() == wanted.len()
-                && order.clone().all(|(at, l)| l.expr == crate::format::IndexExpr::Var(at))
+                && order.clone().all(|(at, l)| l.expr == ust_format::IndexExpr::Var(at))
         };
         if !row_major || wanted.iter().product::<usize>() != out.len() {
             return Err(Error::Shape {

@@ -2,10 +2,11 @@
 
 use std::fmt::Write;
 
+use ust_format::Spelling;
+
 use super::run::Compiled;
 use super::sink::SinkKind;
 use super::stage::{Source, Stage};
-use crate::format::Spelling;
 use crate::ops::term::Assignment;
 
 /// What a plan does: stages, conversions, loops, where results go, the code. `views` says which

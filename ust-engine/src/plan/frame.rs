@@ -3,13 +3,13 @@
 use std::sync::{Arc, Mutex, OnceLock};
 
 use smallvec::SmallVec;
+use ust_format::{Bound, Format};
+use ust_kernels::pool::locked;
 use ust_level_api::Scalar;
 use ust_level_api::ir::interp::Param;
 
 use crate::error::Error;
-use crate::format::{Bound, Format};
 use crate::ops::term::Assignment;
-use crate::pool::locked;
 use crate::tensor::Tensor;
 
 /// An extent for each index variable, or dimension.

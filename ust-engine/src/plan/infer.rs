@@ -1,12 +1,12 @@
 //! The format of a result that nobody named.
 
+use ust_format::Format;
 use ust_level_api::Scalar;
 
 use super::access::Access;
 use super::choose::Given;
 use super::stage::Stage;
 use crate::error::Error;
-use crate::format::Format;
 
 /// Places for each stored element that the first level of a result may have.
 const SPARE: f64 = 4.0;

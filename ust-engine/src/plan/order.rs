@@ -8,10 +8,10 @@ mod next;
 mod search;
 
 use search::search;
+use ust_format::{ExprKey, IndexExpr};
 
 use super::access::Access;
 use super::sink::Shape;
-use crate::format::{ExprKey, IndexExpr};
 
 /// A loop.
 #[derive(Clone, Debug)]

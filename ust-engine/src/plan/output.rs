@@ -1,11 +1,11 @@
 //! The result's side of the loops: where values go, and what is opened and closed around them.
 
+use ust_format::IndexExpr;
 use ust_level_api::IndexKind;
 use ust_level_api::ir::{ArrayId, BinOp, Builder, Elem, Expr, Var};
 
 use super::emit::{Emit, Input, Pos, State};
 use super::sink::SinkKind;
-use crate::format::IndexExpr;
 use crate::lower::emit as index;
 use crate::ops::operator::Operator;
 

@@ -8,6 +8,7 @@ mod alike;
 
 use std::collections::BTreeSet;
 
+use alike::Alike;
 use ust_level_api::{Dtype, Scalar};
 
 use super::divide::only_used;
@@ -15,7 +16,6 @@ use super::simplify::simplify;
 use super::stage::{Source, Stage, StageUse, cast};
 use crate::ops::operator::Operator;
 use crate::ops::term::Term;
-use alike::Alike;
 
 /// So many times as many places are visited in the time that a stored one takes to be combined and
 /// counted, apart.

@@ -10,6 +10,8 @@ use std::sync::OnceLock;
 use std::sync::atomic::AtomicUsize;
 
 use smallvec::SmallVec;
+use ust_format::{Bound, Format};
+use ust_kernels::pool::{pays, within};
 use ust_level_api::ir::interp::{Memory, Param};
 
 use super::along::Along;
@@ -20,11 +22,9 @@ use super::frame::{Params, Sizes};
 use super::sink::SinkKind;
 use super::split::Splitter;
 use crate::error::Error;
-use crate::format::{Bound, Format};
 use crate::lower::native::Code;
 use crate::ops::control::Run;
 use crate::ops::operator::Operator;
-use crate::pool::{pays, within};
 use crate::provider::{self, Backend, Chosen, Plan};
 use crate::tensor::memory::Budget;
 use crate::tensor::{BuildOptions, StoredElement, Tensor, Values};

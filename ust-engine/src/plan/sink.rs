@@ -11,11 +11,11 @@
 //! A *row* is a position of the result's last level that is not full; what the full levels below
 //! hold is a block of values.
 
+use ust_format::{Bound, ExprKey, Format, IndexExpr, LevelDomain, LevelSpec};
 use ust_level_api::IndexKind;
 use ust_level_api::column::column_kind;
 
 use super::order::Step;
-use crate::format::{Bound, ExprKey, Format, IndexExpr, LevelDomain, LevelSpec};
 use crate::lower::nest::can_be_negative;
 
 /// What a result is like.

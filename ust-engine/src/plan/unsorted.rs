@@ -1,14 +1,14 @@
 //! Rows in any order, with repetitions: sorted, and combined where they meet.
 
+use ust_format::Bound;
+use ust_kernels::pool::{apart, threads};
 use ust_level_api::ir::interp::Memory;
 use ust_level_api::ir::{Builder, Elem, Expr, Function, Ty};
 use ust_level_api::{Dtype, IndexKind, with_dtype};
 
 use crate::error::Error;
-use crate::format::Bound;
 use crate::lower::native::Code;
 use crate::ops::operator::Operator;
-use crate::pool::{apart, threads};
 use crate::tensor::rows::Rows;
 use crate::tensor::{StoredElement, Values};
 
@@ -86,7 +86,7 @@ pub(super) fn combine_copies<T: StoredElement>(
     apart(all.chunks_mut(each).enumerate(), |(at, all)| {
         copies.iter().try_for_each(|copy| {
             let copy = &copy[at * each..][..all.len()];
-            let mut memory = [T::memory_of(copy), T::memory(all)];
+            let mut memory = [T::memory(copy), T::memory_mut(all)];
             Ok(code.run(&[(copy.len() as i64).into()], &mut memory)?)
         })
     })

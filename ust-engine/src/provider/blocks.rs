@@ -4,6 +4,10 @@
 use std::borrow::Cow;
 use std::marker::PhantomData;
 
+use ust_format::IndexExpr;
+use ust_kernels::Number;
+use ust_kernels::blocks::{self, Blocks, Order};
+use ust_kernels::panel::Dense;
 use ust_level_api::ir::Elem;
 use ust_level_api::ir::interp::{Memory, ValuesMut, ValuesRef};
 use ust_level_api::{Dtype, IndexArray, IndexKind, inventory};
@@ -11,10 +15,6 @@ use ust_level_api::{Dtype, IndexArray, IndexKind, inventory};
 use super::product::{self, Job, Kernel, Native, Parts, Product, Right, Summed, by_rows};
 use super::{Plan, Registration};
 use crate::error::Error;
-use crate::format::IndexExpr;
-use crate::kernels::Number;
-use crate::kernels::blocks::{self, Blocks, Order};
-use crate::kernels::panel::Dense;
 
 inventory::submit!(Registration(&Native::<Times>(PhantomData)));
 

@@ -55,8 +55,8 @@ impl Executable for Program {
 #[cfg(feature = "jit")]
 mod jit {
     use super::*;
-    use crate::jit::{JitError, Kernel, Options, is_supported};
     use crate::provider::Groups;
+    use ust_jit::{JitError, Kernel, Options, is_supported};
 
     struct Jit {
         checked: bool,

@@ -3,6 +3,8 @@
 
 use std::marker::PhantomData;
 
+use ust_kernels::diagonals::{Along, Diagonals};
+use ust_kernels::panel::Dense;
 use ust_level_api::ir::Elem;
 use ust_level_api::ir::interp::{Memory, ValuesMut, ValuesRef};
 use ust_level_api::{IndexArray, IndexKind, inventory};
@@ -10,8 +12,6 @@ use ust_level_api::{IndexArray, IndexKind, inventory};
 use super::product::{self, Job, Kernel, Native, Product, Right, Summed, by_rows};
 use super::{Plan, Registration};
 use crate::error::Error;
-use crate::kernels::diagonals::{Along, Diagonals};
-use crate::kernels::panel::Dense;
 
 inventory::submit!(Registration(&Native::<Times>(PhantomData)));
 

@@ -4,6 +4,8 @@ use std::marker::PhantomData;
 
 use ndarray::linalg::general_mat_mul;
 use ndarray::{ArrayView2, ArrayViewMut2, LinalgScalar, ShapeBuilder, s};
+use ust_kernels::Number;
+use ust_kernels::panel::{Dense, Full};
 use ust_level_api::inventory;
 use ust_level_api::ir::interp::{Memory, ValuesMut, ValuesRef};
 
@@ -12,8 +14,6 @@ use super::product::{
 };
 use super::{Plan, Registration};
 use crate::error::Error;
-use crate::kernels::Number;
-use crate::kernels::panel::{Dense, Full};
 
 inventory::submit!(Registration(&Native::<Times>(PhantomData)));
 

@@ -4,14 +4,14 @@
 use std::marker::PhantomData;
 
 use bytemuck::cast_slice;
+use ust_kernels::groups;
+use ust_kernels::panel::Dense;
 use ust_level_api::ir::interp::{Memory, ValuesMut, ValuesRef};
 use ust_level_api::{IndexArray, inventory};
 
 use super::product::{self, Job, Kernel, Native, Product, Right, Summed, by_rows};
 use super::{Plan, Registration};
 use crate::error::Error;
-use crate::kernels::groups;
-use crate::kernels::panel::Dense;
 
 inventory::submit!(Registration(&Native::<Times>(PhantomData)));
 

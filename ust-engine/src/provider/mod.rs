@@ -60,9 +60,9 @@ pub(crate) use builtin::INTERPRETER;
 pub(crate) use choose::{Chosen, choose};
 
 use crate::error::Error;
-use crate::format::Format;
 use crate::ops::Operator;
 use crate::ops::term::Term;
+use ust_format::Format;
 
 /// The loops of a stage, and what they are the loops of.
 #[derive(Clone, Debug)]

@@ -4,16 +4,16 @@ use std::fmt;
 use std::marker::PhantomData;
 use std::ops::Range;
 
+use ust_format::{Format, IndexExpr};
+use ust_kernels::pool::apart;
 use ust_level_api::ir::Elem;
 use ust_level_api::ir::interp::{Memory, Param};
 use ust_level_api::{Dtype, Scalar};
 
 use super::{Access, Executable, Groups, Offer, Plan, Provider};
 use crate::error::Error;
-use crate::format::{Format, IndexExpr};
 use crate::ops::Operator;
 use crate::ops::term::Term;
-use crate::pool::apart;
 
 /// Which of its dimensions a matrix is summed over.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

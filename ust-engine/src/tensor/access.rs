@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use rayon::prelude::*;
+use ust_kernels::moving::kept::kept;
 use ust_level_api::column::column_kind;
 use ust_level_api::ir::interp::{Memory, Param, Program};
 use ust_level_api::{Buffer, Element, IndexArray, IndexColumn, IndexKind, Scalar, with_dtype};
@@ -12,7 +13,6 @@ use super::values::StoredElement;
 use super::{Tensor, Values};
 use crate::coo::Coo;
 use crate::error::Error;
-use crate::kernels::moving::kept::kept;
 use crate::lower::find::find;
 use crate::lower::native::Code;
 use crate::lower::nest::{Operand, Reach};

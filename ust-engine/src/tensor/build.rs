@@ -1,5 +1,7 @@
 //! From coordinates to storage: what is checked first, and the options.
 
+use ust_format::{Bound, Format};
+use ust_kernels::pool::together;
 use ust_level_api::{Buffer, Dtype, LevelError, Scalar};
 
 use super::Tensor;
@@ -8,8 +10,6 @@ use super::memory::default_limit;
 use super::values::{StoredElement, Values};
 use crate::coo::{Columns, Coo};
 use crate::error::Error;
-use crate::format::{Bound, Format};
-use crate::pool::together;
 
 /// What to do with several entries at the same coordinates.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

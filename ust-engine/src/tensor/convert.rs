@@ -3,6 +3,8 @@
 use std::borrow::Cow;
 use std::sync::OnceLock;
 
+use ust_format::{Format, Slice};
+use ust_kernels::pool::together;
 use ust_level_api::buffer::{release_retained, retained_bytes};
 use ust_level_api::{Dtype, Scalar};
 
@@ -11,9 +13,7 @@ use super::columns::{Table, detour, in_cells, in_pieces, in_whole_blocks, thinne
 use super::{Tensor, Values};
 use crate::coo::Coo;
 use crate::error::Error;
-use crate::format::{Format, Slice};
 use crate::lower::view::{View, Window};
-use crate::pool::together;
 
 impl Tensor {
     /// The same tensor in another format. Explicit zeros are kept where the other format can tell

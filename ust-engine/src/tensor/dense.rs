@@ -1,6 +1,8 @@
 //! `ndarray` in and out.
 
 use ndarray::{ArrayBase, ArrayD, ArrayViewD, Data, Dimension, IxDyn, ShapeBuilder};
+use ust_format::{Format, IndexExpr};
+use ust_kernels::moving::kept::{Kept, kept};
 use ust_level_api::{Buffer, Scalar};
 
 use super::build::BuildOptions;
@@ -9,8 +11,6 @@ use super::values::StoredElement;
 use super::{Parts, Tensor, Values};
 use crate::coo::Coo;
 use crate::error::Error;
-use crate::format::{Format, IndexExpr};
-use crate::kernels::moving::kept::{Kept, kept};
 
 impl Tensor {
     /// The nonzero elements of an array, in any format.

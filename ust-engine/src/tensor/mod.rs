@@ -39,8 +39,8 @@ pub use parts::Parts;
 pub use values::{StoredElement, Values};
 
 use crate::error::Error;
-use crate::format::{Bound, Format};
 use crate::lower::view::View;
+use ust_format::{Bound, Format};
 
 /// A tensor, stored as its [`Format`] says.
 ///

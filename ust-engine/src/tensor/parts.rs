@@ -1,12 +1,12 @@
 //! From and into raw arrays. What comes in is checked once, here.
 #![allow(unsafe_code)]
 
+use ust_format::Format;
 use ust_level_api::{Arrays, IndexArray, Scalar};
 
 use super::values::Values;
 use super::{Tensor, verify};
 use crate::error::Error;
-use crate::format::Format;
 
 /// The arrays that a tensor is made of, apart from format and shape.
 #[derive(Clone, Debug, PartialEq)]

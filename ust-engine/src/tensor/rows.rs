@@ -1,5 +1,6 @@
 //! Rows into levels: how results of operations become tensors.
 
+use ust_format::Bound;
 use ust_level_api::check::MAX_POSITIONS;
 use ust_level_api::{Dtype, IndexColumn, Scalar};
 
@@ -7,7 +8,6 @@ use super::Tensor;
 use super::columns::{Stored, Table, levels};
 use super::values::{StoredElement, Values};
 use crate::error::Error;
-use crate::format::Bound;
 use crate::with_values;
 
 /// Positions of the last level that is not full, each with a block of values.

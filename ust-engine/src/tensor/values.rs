@@ -1,7 +1,7 @@
 //! A tensor's values: one buffer, of any dtype.
 
 use ust_level_api::ir::func::cast;
-use ust_level_api::ir::interp::{GrowValues, Memory};
+use ust_level_api::ir::interp::{GrowValues, ValueElement};
 use ust_level_api::{Buffer, Dtype, Element, GrowBuffer, Scalar, for_each_dtype, with_dtype};
 
 use crate::error::Error;
@@ -29,8 +29,6 @@ macro_rules! define {
                     match values { Values::$variant(b) => Some(b), _ => None }
                 }
                 fn wrap(buffer: Buffer<$ty>) -> Values { Values::$variant(buffer) }
-                fn memory_of(slice: &[Self]) -> Memory<'_> { Memory::values(slice) }
-                fn memory(slice: &mut [Self]) -> Memory<'_> { Memory::values_mut(slice) }
             }
         )*
 
@@ -90,17 +88,13 @@ macro_rules! with_values {
 }
 
 /// An [`Element`] together with where [`Values`] keep buffers of it.
-pub trait StoredElement: Element + bytemuck::Zeroable {
+pub trait StoredElement: ValueElement + bytemuck::Zeroable {
     /// The buffer, where the values are of this type.
     fn buffer(values: &Values) -> Option<&Buffer<Self>>;
     /// The buffer for writing, where the values are of this type.
     fn buffer_mut(values: &mut Values) -> Option<&mut Buffer<Self>>;
     /// Values of this type.
     fn wrap(buffer: Buffer<Self>) -> Values;
-    /// Numbers that generated code reads.
-    fn memory_of(slice: &[Self]) -> Memory<'_>;
-    /// Numbers that generated code reads and writes.
-    fn memory(slice: &mut [Self]) -> Memory<'_>;
 }
 
 for_each_dtype!(define);

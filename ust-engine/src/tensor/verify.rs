@@ -1,11 +1,11 @@
 //! The check at the boundary: foreign arrays against their format.
 
+use ust_format::{Bound, IndexExpr};
 use ust_level_api::{Arrays, IndexArray, Pos, Reach, Role};
 
 use super::build::level_error;
 use super::{Parts, Tensor, claims};
 use crate::error::Error;
-use crate::format::{Bound, IndexExpr};
 use crate::lower::nest::{Operand, Reach as Walked};
 use crate::lower::unpack::{Column, Keep, lower, unpack};
 

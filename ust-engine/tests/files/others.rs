@@ -2,10 +2,11 @@
 
 use std::path::{Path, PathBuf};
 
-use crate::common::*;
 use ust::io::npz::{self, Member, Members};
 use ust::io::{FileError, ReadOptions, read, write};
 use ust::{Coo, Dtype, Format, Tensor, Values};
+
+use crate::common::*;
 
 /// A small file that was reported, or `None` (with a note) where it is not at hand.
 fn reported(name: &str) -> Option<PathBuf> {

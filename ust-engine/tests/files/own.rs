@@ -1,11 +1,12 @@
 //! Files of our own: everything is kept, and nothing is trusted.
 
-use crate::common::*;
 use ust::io::npz::{self, Member, Members};
 use ust::io::{self, DenseArray, FileError, ReadOptions};
 use ust::level_api::scalar::{Complex, bf16};
 use ust::tensor::{BuildOptions, Parts};
 use ust::{Coo, Dtype, Scalar, Tensor, Values};
+
+use crate::common::*;
 
 #[test]
 fn own_files_keep_everything() {

@@ -2,10 +2,11 @@
 
 use std::path::{Path, PathBuf};
 
-use crate::common::*;
 use ust::io::{self, FileError, ReadOptions};
 use ust::tensor::BuildOptions;
 use ust::{Coo, Dtype, Scalar, Tensor};
+
+use crate::common::*;
 
 #[test]
 fn a_column_is_a_vector_where_the_shape_says_so() {

@@ -2,13 +2,14 @@
 
 use std::path::Path;
 
-use crate::common::*;
-use crate::own::{own, read_own};
-use crate::scipy::{csr, through};
 use proptest::prelude::*;
 use ust::io::{self, ReadOptions};
 use ust::lower::view::Window;
 use ust::{Dtype, Format, Values};
+
+use crate::common::*;
+use crate::own::{own, read_own};
+use crate::scipy::{csr, through};
 
 #[test]
 fn a_matrix_in_any_format_survives_every_kind_of_file() {

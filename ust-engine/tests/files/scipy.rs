@@ -1,9 +1,10 @@
 //! Archives as SciPy writes and reads them.
 
-use crate::common::*;
 use ust::io::npz::{self, Archive, Blocks, Compressed, Diagonals, Members};
 use ust::io::{self, DenseArray, FileError, ReadOptions};
 use ust::{Dtype, Scalar, Tensor, Values};
+
+use crate::common::*;
 
 #[test]
 fn scipy_layouts_are_those_of_the_format() {

@@ -4,9 +4,7 @@ use super::super::label;
 use super::super::picture::{Body, Cells, Picture, State};
 use super::super::sheet::{Cell, Label, Sheet, sheets};
 use super::canvas::{Canvas, Rect, width};
-use super::style;
-use super::{hover, tooltip};
-use super::{map, table};
+use super::{hover, map, style, table, tooltip};
 
 /// Characters of a value.
 const VALUE: usize = 7;

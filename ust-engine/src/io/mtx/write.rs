@@ -2,9 +2,9 @@
 
 use std::io::{self, Write};
 
-use super::super::write_entries::write_entries;
 use ust_level_api::with_dtype;
 
+use super::super::write_entries::write_entries;
 use crate::Coo;
 use crate::tensor::Values;
 

@@ -1,8 +1,9 @@
 //! The entries that SciPy's arrays list, checked one by one.
 
+use ust_level_api::IndexArray;
+
 use super::{Blocks, Compressed, Diagonals};
 use crate::Coo;
-use ust_level_api::IndexArray;
 
 /// The member that is wrong, and what is wrong with it.
 pub(super) type Fault = (&'static str, String);

@@ -17,6 +17,9 @@ pub(crate) mod typed;
 
 use std::ops::Range;
 
+use scope::Scope;
+use typed::{TypeError, Typed};
+use ust_format::suggest::nearest;
 use ust_level_api::{Dtype, Scalar};
 
 use super::OpError;
@@ -25,9 +28,6 @@ use super::operator::{Operator, UserOperator};
 use super::semiring::Semiring;
 use super::syntax::{Assign, Expression};
 use super::term::{Assignment, Mask, Output};
-use crate::format::suggest::nearest;
-use scope::Scope;
-use typed::{TypeError, Typed};
 
 /// What is known of a tensor that is given.
 #[derive(Clone, Copy, Debug)]

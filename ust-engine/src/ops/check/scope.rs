@@ -3,8 +3,9 @@
 use std::collections::{HashMap, HashSet};
 use std::ops::Range;
 
+use ust_format::suggest::nearest;
+
 use super::{CheckOptions, GivenInput};
-use crate::format::suggest::nearest;
 use crate::ops::operator::{Operator, UserOperator};
 use crate::ops::syntax::{Access, Expression};
 use crate::ops::term::{Index, Input, Use};

@@ -4,6 +4,7 @@ use std::ops::Range;
 
 use num_complex::Complex;
 use ust_level_api::Scalar;
+use ust_level_api::ir::Func;
 
 use super::Checker;
 use super::typed::{self, Ty, Typed};
@@ -13,7 +14,6 @@ use crate::ops::operator::Operator;
 use crate::ops::semiring::Semiring;
 use crate::ops::syntax::{Access, Kind, Literal, Node, Sign};
 use crate::ops::term::Term;
-use ust_level_api::ir::Func;
 
 impl Checker<'_> {
     /// Any part; `bound` are the names that reductions around it are over.

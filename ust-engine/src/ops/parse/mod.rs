@@ -34,9 +34,10 @@ mod tests;
 use std::ops::Range;
 use std::str::FromStr;
 
+use lex::{Token, lex};
+
 use super::OpError;
 use super::syntax::{Access, Assign, Expression, MaskAccess};
-use lex::{Token, lex};
 
 /// Longer texts are refused, in bytes.
 pub const MAX_TEXT: usize = 1 << 16;

@@ -1,10 +1,10 @@
 //! Loops over every coordinate, or over what one tensor has stored.
 
+use ust_format::IndexExpr;
 use ust_level_api::Interval;
 use ust_level_api::ir::{BinOp, Builder, Expr};
 
 use super::{Emit, Origin, Pos, State};
-use crate::format::IndexExpr;
 use crate::lower::nest::Reach;
 use crate::plan::order::Step;
 

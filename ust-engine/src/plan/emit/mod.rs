@@ -27,6 +27,7 @@ mod zip;
 use std::cell::Cell;
 use std::collections::HashMap;
 
+use ust_format::{ExprKey, IndexExpr};
 use ust_level_api::ir::{ArrayId, Builder, Elem, Expr, Function, Stmt, Ty};
 use ust_level_api::{Interval, Scalar};
 
@@ -35,7 +36,6 @@ use super::order::{Order, Step};
 use super::output::{Output, Target};
 use super::simplify::simplify;
 use super::sink::{Sink, SinkKind};
-use crate::format::{ExprKey, IndexExpr};
 use crate::lower::bounds::Sizes;
 use crate::lower::emit as index;
 use crate::lower::nest::{Operand, can_be_negative};

@@ -1,9 +1,9 @@
 //! Index variables that levels complete, and what has to be tested then.
 
+use ust_format::IndexExpr;
 use ust_level_api::ir::{Builder, Expr};
 
 use super::{Emit, Origin, State};
-use crate::format::IndexExpr;
 use crate::lower::emit as index;
 use crate::plan::access::Access;
 

@@ -6,9 +6,8 @@
 //! number that grows from one filling to the next, so that nothing has to be cleared in between:
 //! what is below the first number of this filling is from an earlier one.
 
-use ust_level_api::Located;
 use ust_level_api::ir::{ArrayId, Builder, Elem, Expr, Var};
-use ust_level_api::{IndexKind, ir::Ty};
+use ust_level_api::{IndexKind, Located, ir::Ty};
 
 use super::{Argument, Emit, Pos, State};
 use crate::lower::nest::Reach;

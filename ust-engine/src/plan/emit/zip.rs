@@ -8,11 +8,11 @@
 //! * *all*: only where all of them do, as in `A * B`. Every row is written, and the next one over
 //!   it unless the coordinates were equal.
 
+use ust_format::IndexExpr;
 use ust_level_api::Walk;
 use ust_level_api::ir::{Builder, Expr};
 
 use super::{Emit, Pos, State};
-use crate::format::IndexExpr;
 use crate::lower::nest::Reach;
 use crate::ops::operator::Operator;
 use crate::ops::term::Term;

@@ -4,11 +4,11 @@ mod estimate;
 
 use std::collections::BTreeSet;
 
+use ust_format::{ExprKey, IndexExpr};
 use ust_level_api::LocateCost;
 
 use super::next::Next;
 use super::{CONVERT, Order, Problem, REGROUP, Step, Table, Tree};
-use crate::format::{ExprKey, IndexExpr};
 use crate::plan::access::Access;
 
 /// Looks at all orders, where these uses are converted, or until it has looked at `most`; at the

@@ -3,16 +3,16 @@
 
 use std::iter;
 
+use ust_format::Bound;
+use ust_kernels::pool::apart;
 use ust_level_api::ir::interp::Param;
 use ust_level_api::with_dtype;
 
 use super::{Compiled, Parts, stop};
 use crate::error::Error;
-use crate::format::Bound;
 use crate::ops::control::Run;
 use crate::plan::frame::{Params, Sizes};
 use crate::plan::unsorted::{combine_copies, combining};
-use crate::pool::apart;
 use crate::tensor::memory::Budget;
 use crate::tensor::{StoredElement, Tensor, Values};
 
@@ -119,7 +119,7 @@ impl Compiled {
             stop(how)?;
             let params = sizes.whole.get_or_init(|| self.params(tensors, sizes, self.whole(), 0));
             let mut tables = self.tables(tensors, &budget, 1)?;
-            let mut memory = self.bindings(tensors, T::memory(out), &mut tables);
+            let mut memory = self.bindings(tensors, T::memory_mut(out), &mut tables);
             return self.chosen.executable.run(params, &mut memory);
         };
         let params = |part: (i64, i64), region| self.params(tensors, sizes, part, region);
@@ -132,12 +132,12 @@ impl Compiled {
             let each: Vec<Vec<&[Param]>> =
                 each.iter().map(|group| group.iter().map(|one| &one[..]).collect()).collect();
             let mut tables = self.tables(tensors, &budget, groups.len())?;
-            let mut memory = self.bindings(tensors, T::memory(out), &mut tables);
+            let mut memory = self.bindings(tensors, T::memory_mut(out), &mut tables);
             return executable.run_apart(&each, &mut memory, &|| stop(how));
         }
         let several = |parts: &[(i64, i64)], out: &mut [T]| -> Result<(), Error> {
             let mut tables = self.tables(tensors, &budget, 1)?;
-            let mut memory = self.bindings(tensors, T::memory(out), &mut tables);
+            let mut memory = self.bindings(tensors, T::memory_mut(out), &mut tables);
             parts.iter().try_for_each(|&part| {
                 stop(how)?;
                 executable.run(&params(part, 0), &mut memory)

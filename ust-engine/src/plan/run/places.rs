@@ -7,11 +7,11 @@
 use std::sync::Mutex;
 
 use smallvec::SmallVec;
+use ust_kernels::pool::locked;
 use ust_level_api::ir::interp::{Growable, Memory};
 
 use super::starts::StartsOf;
 use crate::plan::collect::Part;
-use crate::pool::locked;
 
 /// The places of all rows: of each part, those behind the part before.
 pub(super) struct Places<'a> {

@@ -1,19 +1,19 @@
 //! Rows that loops append, and the tensor that is made of them.
 
 use std::collections::VecDeque;
-use std::iter;
-use std::mem;
 use std::sync::atomic::Ordering;
 use std::sync::{Arc, Mutex};
+use std::{iter, mem};
 
 use rayon::prelude::*;
+use ust_format::Bound;
+use ust_kernels::pool::{locked, within};
 use ust_level_api::ir::interp::{GrowValues, Growable, Memory, RunError};
 
 use super::places::{Found, Places};
 use super::starts::{Starts, StartsOf};
 use super::{Bindings, Compiled, Shares, stop};
 use crate::error::Error;
-use crate::format::Bound;
 use crate::ops::control::Run;
 use crate::ops::operator::Operator;
 use crate::plan::collect::{GrowColumn, Limited, Part, Room, Tables, Workspace, rows_of};
@@ -22,7 +22,6 @@ use crate::plan::output::SOME_ROWS;
 use crate::plan::sink::{self, SinkKind};
 use crate::plan::split::Splitter;
 use crate::plan::unsorted::sort_and_combine;
-use crate::pool::{locked, within};
 use crate::tensor::Tensor;
 use crate::tensor::memory::Budget;
 use crate::with_values;

@@ -1,5 +1,7 @@
 //! Level by level, then the values.
 
+use ust_format::Bound;
+use ust_kernels::moving::place::place;
 use ust_level_api::check::MAX_POSITIONS;
 use ust_level_api::column::BLOCK;
 use ust_level_api::{Arrays, Buffer, Dtype, Entries, IndexColumn, Pos, Scalar, Site};
@@ -8,8 +10,6 @@ use super::Table;
 use super::group::Blocks;
 use super::sort::{gathered, gathered_from};
 use crate::error::Error;
-use crate::format::Bound;
-use crate::kernels::moving::place::place;
 use crate::tensor::build::level_error;
 use crate::tensor::{StoredElement, Tensor, Values};
 use crate::with_values;

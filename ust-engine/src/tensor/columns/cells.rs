@@ -1,6 +1,7 @@
 //! Tensors whose values have places that are known before: every element is stored, or whole blocks
 //! are, few enough for a table.
 
+use ust_format::{Bound, Format, LevelDomain};
 use ust_level_api::column::column_kind;
 use ust_level_api::{Buffer, Description, IndexColumn, IndexKind, Scalar};
 
@@ -8,7 +9,6 @@ use super::assemble::{Stored, levels, stored_values};
 use super::group::lookup_range;
 use super::read::block_of;
 use crate::error::Error;
-use crate::format::{Bound, Format, LevelDomain};
 use crate::lower::cells::{Blocks, cells, keys};
 use crate::tensor::Tensor;
 

@@ -1,5 +1,6 @@
 //! Two steps that are shorter than one.
 
+use ust_format::{Bound, Format};
 use ust_level_api::Element;
 
 use super::cells::have_cells;
@@ -7,7 +8,6 @@ use super::pieces::{FEW, cut, stores_fill};
 use super::read::{in_order, is_transposed, remainder_below};
 use super::whole::{alike, reversed};
 use crate::error::Error;
-use crate::format::{Bound, Format};
 use crate::tensor::Tensor;
 use crate::with_values;
 

@@ -1,11 +1,9 @@
 //! Level expressions of whole columns.
 
 use rayon::prelude::*;
-use ust_level_api::assemble::chunk_len;
-use ust_level_api::column::{IndexWord, column_kind};
+use ust_format::{IndexExpr, LevelDomain};
+use ust_level_api::column::{IndexWord, chunk_len, column_kind};
 use ust_level_api::{Buffer, IndexColumn, IndexKind};
-
-use crate::format::{IndexExpr, LevelDomain};
 
 /// Entries handled at a time, so that what lies between stays in cache.
 const BLOCK: usize = 1024;

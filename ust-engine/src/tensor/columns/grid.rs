@@ -1,12 +1,12 @@
 //! Entries that stand row by row, with where each row begins, put into the blocks of a grid: without
 //! columns in between.
 
+use ust_format::{Bound, Format, IndexExpr};
 use ust_level_api::{Buffer, IndexColumn, IndexKind};
 
 use super::group::Lookup;
 use super::pieces::{Piece, Source};
 use crate::error::Error;
-use crate::format::{Bound, Format, IndexExpr};
 use crate::lower::pieces::cuts;
 use crate::lower::stored::stored;
 use crate::lower::unpack::{Wanted, What};

@@ -1,12 +1,12 @@
 //! Entries gathered into the blocks that trailing full levels make.
 
 use rayon::prelude::*;
+use ust_format::{Bound, LevelDomain};
 use ust_level_api::{Buffer, IndexColumn};
 
 use super::Table;
 use super::order::{heads, is_sorted};
 use super::sort::{keyed, picked};
-use crate::format::{Bound, LevelDomain};
 
 /// Keys of this many numbers are looked up in a table, where entries are not far fewer.
 const TABLE: u64 = 1 << 22;

@@ -1,15 +1,14 @@
 //! Duplicates summed, padding dropped.
 
 use rayon::prelude::*;
-use ust_level_api::assemble::chunk_len;
-use ust_level_api::column::BLOCK;
+use ust_format::Bound;
+use ust_level_api::column::{BLOCK, chunk_len};
 use ust_level_api::{Buffer, IndexColumn, Scalar};
 
 use super::Table;
 use super::order::{first_equal, heads};
 use super::sort::{gathered, picked};
 use crate::error::Error;
-use crate::format::Bound;
 use crate::tensor::{StoredElement, Values};
 use crate::with_values;
 

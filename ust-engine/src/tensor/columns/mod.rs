@@ -45,7 +45,7 @@ use super::build::{BuildOptions, Duplicates};
 use super::rows::Rows;
 use super::{Tensor, Values};
 use crate::error::Error;
-use crate::format::Bound;
+use ust_format::Bound;
 
 /// Entries in the terms of a format's levels, in any order.
 pub(super) struct Table {

@@ -2,6 +2,8 @@
 //! goes is written down for an entry.
 
 use rayon::prelude::*;
+use ust_format::{Bound, Format, IndexExpr, LevelDomain};
+use ust_kernels::pool::threads;
 use ust_level_api::column::IndexRead;
 use ust_level_api::{Buffer, Element, IndexColumn, Scalar, with_column};
 
@@ -12,10 +14,8 @@ use super::order::heads;
 use super::read::{block_of, in_order, level_columns, offset_column};
 use super::sort::{keyed, picked};
 use crate::error::Error;
-use crate::format::{Bound, Format, IndexExpr, LevelDomain};
 use crate::lower::nest::{Operand, Reach};
 use crate::lower::pieces::Pieces;
-use crate::pool::threads;
 use crate::tensor::access::ends_in_padding;
 use crate::tensor::{StoredElement, Tensor, Values};
 use crate::with_values;

@@ -1,5 +1,7 @@
 //! Entries, as a format wants them.
 
+use ust_format::{Bound, Format, IndexExpr, LevelDomain};
+use ust_kernels::moving::partition::shift_for_few;
 use ust_level_api::check::MAX_POSITIONS;
 use ust_level_api::column::{column_kind, expanded};
 use ust_level_api::{IndexArray, IndexColumn, IndexKind};
@@ -8,8 +10,6 @@ use super::Table;
 use super::expr::{Source, evaluate};
 use crate::coo::{Columns, Coo};
 use crate::error::Error;
-use crate::format::{Bound, Format, IndexExpr, LevelDomain};
-use crate::kernels::moving::partition::shift_for_few;
 use crate::lower::bounds::Affine;
 use crate::lower::scatter::{Key, Scattered, is_wide, scatter};
 use crate::lower::sweep::sweep;

@@ -2,19 +2,18 @@
 
 use bytemuck::Zeroable;
 use rayon::prelude::*;
-use ust_level_api::assemble::chunk_len;
+use ust_format::{Bound, LevelDomain};
+use ust_kernels::moving::lanes::Lane;
+use ust_kernels::moving::partition::Key;
+use ust_kernels::moving::rows::sort_rows;
+use ust_kernels::moving::sort::{sort, sort_buckets, sort_segments};
 use ust_level_api::buffer::Plain;
-use ust_level_api::column::{BLOCK, IndexRead, IndexWord, expanded};
+use ust_level_api::column::{BLOCK, IndexRead, IndexWord, chunk_len, expanded};
 use ust_level_api::{Buffer, IndexColumn, with_column};
 
 use super::Table;
 use super::order::{Ascent, ascent, heads, is_sorted};
 use crate::error::Error;
-use crate::format::{Bound, LevelDomain};
-use crate::kernels::moving::lanes::Lane;
-use crate::kernels::moving::partition::Key;
-use crate::kernels::moving::rows::sort_rows;
-use crate::kernels::moving::sort::{sort, sort_buckets, sort_segments};
 use crate::tensor::{StoredElement, Values};
 use crate::with_values;
 

@@ -5,15 +5,15 @@ use std::borrow::Borrow;
 use std::ops::Range;
 
 use rayon::prelude::*;
+use ust_format::{Bound, Format, Spelling};
+use ust_kernels::ask_for;
+use ust_kernels::pool::threads;
 use ust_level_api::level::Wants;
 use ust_level_api::{Arrays, Buffer, IndexColumn, Scalar};
 
 use super::assemble::{Stored, stored_values};
 use super::read::block_of;
 use crate::error::Error;
-use crate::format::{Bound, Format, Spelling};
-use crate::kernels::ask_for;
-use crate::pool::threads;
 use crate::tensor::{BuildOptions, StoredElement, Tensor, Values};
 use crate::with_values;
 

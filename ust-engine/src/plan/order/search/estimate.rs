@@ -1,11 +1,11 @@
 //! What the search estimates: levels of operands that are converted, tables for searches, the result.
 
+use ust_format::IndexExpr;
 use ust_level_api::LocateCost;
 
 use super::super::next::Next;
 use super::super::{CONVERT, PLACES, SPARE, Step, Table};
 use super::{Search, State};
-use crate::format::IndexExpr;
 use crate::plan::access::Access;
 use crate::plan::sink::SinkKind;
 

@@ -1,0 +1,339 @@
+//! [`Format`]: dimensions, levels, the map between them and widths, checked as a whole.
+
+use std::borrow::Borrow;
+use std::hash::{DefaultHasher, Hash, Hasher};
+use std::sync::Arc;
+
+use ust_level_api::{Description, Role};
+
+use super::error::FormatError;
+use super::expr::IndexExpr;
+use super::form::Form;
+use super::inverse::{Limit, Split};
+use super::print::Printed;
+use super::spec::{DimSpec, LevelSpec};
+
+/// How a tensor is stored: dimensions mapped to levels, each of a level type.
+///
+/// Made from text with [`FromStr`](std::str::FromStr), and printed canonically with
+/// [`Display`](std::fmt::Display). Cheap to clone. Two formats are equal when they store every
+/// tensor alike: the names of dimensions and levels, the spelling, and the way an expression is
+/// written (`i + j` or `j + i`) make no difference; widths do.
+///
+/// ```
+/// use ust::Format;
+///
+/// let blocks: Format = "BSR(2, 3)".parse()?;
+/// let text = "(i, j) -> (i / 2 : dense, j / 3 : compressed, i % 2 : dense, j % 3 : dense)";
+/// assert_eq!(blocks.to_string(), text);
+/// assert_eq!(blocks.dim2lvl(&[5, 7]), Some(vec![2, 2, 1, 1]));
+/// assert_eq!(blocks.lvl2dim(&[2, 2, 1, 1]), Some(vec![5, 7]));
+/// assert_eq!(blocks.inverse_text(0).as_deref(), Some("l0 * 2 + l2"));
+///
+/// let sizes: Vec<u64> = blocks.bind(&[5, 9])?.levels().iter().map(|level| level.size).collect();
+/// assert_eq!(sizes, [3, 3, 2, 3]);
+/// # Ok::<(), ust::format::FormatError>(())
+/// ```
+#[derive(Clone)]
+pub struct Format(Arc<Inner>);
+
+#[derive(Clone)]
+pub(super) struct Inner {
+    pub(super) dims: Vec<DimSpec>,
+    pub(super) levels: Vec<LevelSpec>,
+    pub(super) descriptions: Vec<Description>,
+    /// Level expressions as they are inverted.
+    pub(super) forms: Vec<Form>,
+    /// Level expressions as they are compared.
+    pub(super) canonical: Vec<Form>,
+    pub(super) inverse: Vec<IndexExpr>,
+    /// Whether the inverse was given, because it cannot be inferred.
+    pub(super) inverse_given: bool,
+    pub(super) limits: Vec<Limit>,
+    pub(super) splits: Vec<Split>,
+    pub(super) pos_width: u32,
+    pub(super) crd_width: u32,
+    pub(super) explicit_val: Option<String>,
+    pub(super) implicit_val: Option<String>,
+    /// Of what [`Format`]s are compared by. Kernels are looked up by their formats: it is made once.
+    pub(super) hash: u64,
+}
+
+impl Format {
+    pub(super) fn from_inner(inner: Inner) -> Self {
+        let mut hasher = DefaultHasher::new();
+        inner.dims.len().hash(&mut hasher);
+        inner.canonical.hash(&mut hasher);
+        for level in &inner.descriptions {
+            level.text.hash(&mut hasher);
+        }
+        for dim in &inner.dims {
+            dim.slice.hash(&mut hasher);
+        }
+        let mut format = Self(Arc::new(inner));
+        format.attributes().hash(&mut hasher);
+        if let Some(inner) = Arc::get_mut(&mut format.0) {
+            inner.hash = hasher.finish();
+        }
+        format
+    }
+
+    /// The format of dimensions with these names and levels of these texts, such as `i / 2 : dense`.
+    ///
+    /// # Errors
+    /// As for any text.
+    pub fn of_texts(dims: &[impl Borrow<str>], levels: &[String]) -> Result<Self, FormatError> {
+        format!("({}) -> ({})", dims.join(", "), levels.join(", ")).parse()
+    }
+
+    pub(super) fn inner(&self) -> &Inner {
+        &self.0
+    }
+
+    /// The dimensions, in the order of a shape.
+    #[must_use]
+    pub fn dims(&self) -> &[DimSpec] {
+        &self.0.dims
+    }
+
+    /// The levels, in storage order.
+    #[must_use]
+    pub fn levels(&self) -> &[LevelSpec] {
+        &self.0.levels
+    }
+
+    /// What each level type says of itself, in the order of [`levels`](Self::levels).
+    #[must_use]
+    pub fn descriptions(&self) -> &[Description] {
+        &self.0.descriptions
+    }
+
+    /// Number of dimensions.
+    #[must_use]
+    pub fn rank(&self) -> usize {
+        self.0.dims.len()
+    }
+
+    /// Number of levels.
+    #[must_use]
+    pub fn level_count(&self) -> usize {
+        self.0.levels.len()
+    }
+
+    /// Each dimension (of the base tensor, where sliced) as an expression over level coordinates:
+    /// inferred, or given in the text and proved.
+    #[must_use]
+    pub fn inverse(&self) -> &[IndexExpr] {
+        &self.0.inverse
+    }
+
+    /// Bits of a position: 8, 16, 32, 64, or 0 for the default.
+    #[must_use]
+    pub fn pos_width(&self) -> u32 {
+        self.0.pos_width
+    }
+
+    /// Bits of a coordinate: 8, 16, 32, 64, 0 for the default, or 2 where coordinates are packed.
+    #[must_use]
+    pub fn crd_width(&self) -> u32 {
+        self.0.crd_width
+    }
+
+    /// The same format with other widths.
+    ///
+    /// # Errors
+    /// A width that does not exist, or that the levels cannot have.
+    pub fn with_widths(&self, pos: u32, crd: u32) -> Result<Self, FormatError> {
+        let mut inner = self.0.as_ref().clone();
+        (inner.pos_width, inner.crd_width) = (pos, crd);
+        let changed = Self::from_inner(inner);
+        changed.check_widths().map_err(|wrong| {
+            let printed = Printed::ust(&changed);
+            let span = if wrong.of_pos { printed.pos_width } else { printed.crd_width };
+            FormatError::new(&printed.text, span, wrong.message).with_help(wrong.help)
+        })?;
+        Ok(changed)
+    }
+
+    /// MLIR's `explicitVal`, as written: the one value that every stored element has. Kept and
+    /// printed, not interpreted.
+    #[must_use]
+    pub fn explicit_val(&self) -> Option<&str> {
+        self.0.explicit_val.as_deref()
+    }
+
+    /// MLIR's `implicitVal`, as written: the value of elements that are not stored. Kept and
+    /// printed, not interpreted.
+    #[must_use]
+    pub fn implicit_val(&self) -> Option<&str> {
+        self.0.implicit_val.as_deref()
+    }
+
+    /// Level coordinates of dimension coordinates; `None` for another rank or on overflow.
+    #[must_use]
+    pub fn dim2lvl(&self, dims: &[i64]) -> Option<Vec<i64>> {
+        if dims.len() != self.rank() {
+            return None;
+        }
+        self.0.levels.iter().map(|level| level.expr.eval(dims)).collect()
+    }
+
+    /// Dimension coordinates of level coordinates, which may lie outside a shape (in a block that
+    /// reaches beyond it, say). `None` for another number of levels, on overflow, or where no
+    /// dimension coordinates have these level coordinates.
+    #[must_use]
+    pub fn lvl2dim(&self, levels: &[i64]) -> Option<Vec<i64>> {
+        if levels.len() != self.level_count() {
+            return None;
+        }
+        let dims: Vec<i64> =
+            self.0.inverse.iter().map(|expr| expr.eval(levels)).collect::<Option<_>>()?;
+        (self.dim2lvl(&dims)? == levels).then_some(dims)
+    }
+
+    /// Whether no coordinates are stored twice: the last level that is not full is unique. A
+    /// nonunique level further up does not matter, as in COO.
+    #[must_use]
+    pub fn is_unique(&self) -> bool {
+        match self.tail().checked_sub(1) {
+            Some(last) => self.0.descriptions[last].props.unique,
+            None => true,
+        }
+    }
+
+    /// Whether every level is ordered.
+    #[must_use]
+    pub fn is_ordered(&self) -> bool {
+        self.0.descriptions.iter().all(|level| level.props.ordered)
+    }
+
+    /// The first level of the trailing run of full levels: the number of levels where the last is
+    /// not full.
+    #[must_use]
+    pub fn tail(&self) -> usize {
+        let full = self.0.descriptions.iter().rev().take_while(|level| level.props.full).count();
+        self.level_count() - full
+    }
+
+    /// Whether every level is full: every element is stored.
+    #[must_use]
+    pub fn is_full(&self) -> bool {
+        self.tail() == 0
+    }
+
+    /// Whether any coordinates can be stored: no level holds a limited number of children under
+    /// each parent.
+    #[must_use]
+    pub fn has_room(&self) -> bool {
+        self.0.descriptions.iter().all(|level| level.props.full || !level.props.padded)
+    }
+
+    /// Whether a dimension is sliced.
+    #[must_use]
+    pub fn has_slices(&self) -> bool {
+        self.0.dims.iter().any(|dim| dim.slice.is_some())
+    }
+
+    /// The same format without slices: that of the base tensor.
+    #[must_use]
+    pub fn without_slices(&self) -> Self {
+        if !self.has_slices() {
+            return self.clone();
+        }
+        let mut inner = self.0.as_ref().clone();
+        for dim in &mut inner.dims {
+            dim.slice = None;
+        }
+        Self::from_inner(inner)
+    }
+
+    pub(super) fn form(&self, level: usize) -> &Form {
+        &self.0.forms[level]
+    }
+
+    pub(super) fn limits(&self) -> &[Limit] {
+        &self.0.limits
+    }
+
+    pub(super) fn splits(&self) -> &[Split] {
+        &self.0.splits
+    }
+
+    /// Checks that the widths exist and that the levels can have them.
+    pub(super) fn check_widths(&self) -> Result<(), WrongWidth> {
+        let wide = |bits| matches!(bits, 0 | 8 | 16 | 32 | 64);
+        let range = "choose 8, 16, 32, 64, or 0 for the default";
+        if !wide(self.0.pos_width) {
+            let message = format!("posWidth = {}: no such width", self.0.pos_width);
+            return Err(WrongWidth { of_pos: true, message, help: range.to_owned() });
+        }
+        if wide(self.0.crd_width) {
+            return Ok(());
+        }
+        let wrong = |message: String, help: String| WrongWidth { of_pos: false, message, help };
+        if self.0.crd_width != 2 {
+            let message = format!("crdWidth = {}: no such width", self.0.crd_width);
+            return Err(wrong(message, format!("{range} (2 where all coordinates can be packed)")));
+        }
+        let mut packed = false;
+        for level in &self.0.descriptions {
+            for array in level.arrays.iter().filter(|array| array.role == Role::Coordinate) {
+                if array.min_bits > 2 {
+                    let message =
+                        format!("crdWidth = 2, but `{}` needs wider coordinates", level.text);
+                    return Err(wrong(message, range.to_owned()));
+                }
+                packed = true;
+            }
+        }
+        if packed {
+            Ok(())
+        } else {
+            Err(wrong(
+                "crdWidth = 2, but no level has coordinates to pack".to_owned(),
+                range.to_owned(),
+            ))
+        }
+    }
+
+    /// Whether the formats differ in widths and kept values at most.
+    pub(super) fn same_layout(&self, other: &Self) -> bool {
+        self.rank() == other.rank()
+            && self.0.canonical == other.0.canonical
+            && self.0.descriptions.iter().map(|d| &d.text).eq(other
+                .0
+                .descriptions
+                .iter()
+                .map(|d| &d.text))
+            && self.0.dims.iter().map(|d| d.slice).eq(other.0.dims.iter().map(|d| d.slice))
+    }
+
+    fn attributes(&self) -> (u32, u32, Option<&str>, Option<&str>) {
+        (self.pos_width(), self.crd_width(), self.explicit_val(), self.implicit_val())
+    }
+}
+
+/// A width that a format cannot have.
+pub(super) struct WrongWidth {
+    /// `posWidth`, or else `crdWidth`.
+    pub(super) of_pos: bool,
+    pub(super) message: String,
+    pub(super) help: String,
+}
+
+impl PartialEq for Format {
+    fn eq(&self, other: &Self) -> bool {
+        Arc::ptr_eq(&self.0, &other.0)
+            || (self.0.hash == other.0.hash
+                && self.attributes() == other.attributes()
+                && self.same_layout(other))
+    }
+}
+
+impl Eq for Format {}
+
+impl Hash for Format {
+    fn hash<H: Hasher>(&self, state: &mut H) {
+        state.write_u64(self.0.hash);
+    }
+}

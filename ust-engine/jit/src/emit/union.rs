@@ -1,0 +1,87 @@
+//! Calls of the microkernel that adds rows.
+
+use cranelift_codegen::ir::condcodes::IntCC;
+use cranelift_codegen::ir::{InstBuilder, StackSlotData, StackSlotKind, Value, types};
+use ust_ir::{ArrayId, Elem, IndexKind, Stmt, Ty, Var};
+use ust_kernels::micro::{self, Loop};
+
+use super::super::union::{Union, union};
+use super::{Emitter, Operand};
+
+impl Emitter<'_, '_> {
+    /// Writes a loop that adds rows as calls: the kernel comes back at a row that there is no room for,
+    /// which is done by the loop's own body, that asks for more. False where it is no such loop.
+    pub(super) fn union(&mut self, var: Var, lo: Value, hi: Value, body: &[Stmt]) -> bool {
+        if self.options.checked {
+            return false;
+        }
+        let Some(found) = union(var, body, &self.assigned) else { return false };
+        let Some(kernel) = self.union_kernel(&found) else { return false };
+        let Union { a, b, row, crd, out, starts } = found;
+        let slot = StackSlotData::new(StackSlotKind::ExplicitSlot, 8, 3);
+        let slot = self.b.create_sized_stack_slot(slot);
+        let (round, left, end) =
+            (self.b.create_block(), self.b.create_block(), self.b.create_block());
+        let from = self.b.append_block_param(round, types::I64);
+        let some = self.b.ins().icmp(IntCC::SignedLessThan, lo, hi);
+        self.b.ins().brif(some, round, &[lo.into()], end, &[]);
+
+        self.b.switch_to_block(round);
+        let base = |e: &mut Self, of: ArrayId| e.get(e.arrays[of.0 as usize].base);
+        let arrays = [a.pos, a.crd, a.values, b.pos, b.crd, b.values, crd, out];
+        let mut args: Vec<Value> = arrays.map(|array| base(self, array)).into();
+        let [first, second] = [crd, out].map(|of| self.get(self.arrays[of.0 as usize].len));
+        args.push(self.b.ins().smin(first, second));
+        let starts = match &starts {
+            Some((array, first)) => {
+                let (begin, first) = (base(self, *array), self.int(first));
+                let place = self.b.ins().isub(from, first);
+                self.element(begin, place, 8)
+            }
+            None => self.const_int(0),
+        };
+        let pointer = types::I64;
+        let before = self.var(row).re;
+        self.b.ins().stack_store(pointer, before, slot, 0);
+        let address = self.b.ins().stack_addr(pointer, slot, 0);
+        args.extend([starts, from, hi, address]);
+        let kernel = self.const_int(kernel as i64);
+        let done = self.call_at(kernel, &[pointer; 13], Some(pointer), &args);
+        let done = done.expect("it gives a result");
+        let int = |re| Operand { ty: Ty::Int, re, im: None };
+        let after = self.b.ins().stack_load(pointer, types::I64, slot, 0);
+        self.assign(row, int(after));
+        let more = self.b.ins().icmp(IntCC::SignedLessThan, done, hi);
+        self.b.ins().brif(more, left, &[], end, &[]);
+
+        self.b.switch_to_block(left);
+        self.b.seal_block(left);
+        self.declare(var, int(done));
+        self.block(body);
+        // Below the bound, so one more fits.
+        let next = self.add_int(done, 1);
+        let more = self.b.ins().icmp(IntCC::SignedLessThan, next, hi);
+        self.b.ins().brif(more, round, &[next.into()], end, &[]);
+        self.b.seal_block(round);
+        self.b.switch_to_block(end);
+        self.b.seal_block(end);
+        true
+    }
+
+    /// The address of the kernel, where there is one for these arrays.
+    fn union_kernel(&self, found: &Union) -> Option<usize> {
+        let Union { a, b, crd, out, starts, .. } = found;
+        let elem = |array: &ArrayId| self.arrays[array.0 as usize].elem;
+        let (Elem::Index(of_pos), Elem::Index(of_crd), Elem::Value(dtype)) =
+            (elem(&a.pos), elem(crd), elem(out))
+        else {
+            return None;
+        };
+        let fits = elem(&b.pos) == Elem::Index(of_pos)
+            && [&a.crd, &b.crd].iter().all(|crd| elem(crd) == Elem::Index(of_crd))
+            && [&a.values, &b.values].iter().all(|of| elem(of) == Elem::Value(dtype))
+            && starts.iter().all(|(starts, _)| elem(starts) == Elem::Index(IndexKind::I64));
+        let wanted = Loop::Union(of_pos, of_crd);
+        if fits { micro::address(wanted, dtype, self.options.strict) } else { None }
+    }
+}

@@ -1,0 +1,469 @@
+//! Loops that microkernels exist for, recognised by their shape.
+//!
+//! Only the innermost loop, or the two innermost, are looked at. `let`s in their bodies are
+//! replaced by what they name first, so that it does not matter how a loop is written down.
+//! Whatever is added to the loop variable in an index, and every other part that must not change
+//! while the loop runs, may be any expression that neither names a variable of the loop nor reads
+//! what the loop writes.
+
+use std::collections::HashMap;
+
+use ust_ir::{ArrayId, BinOp, Expr, Stmt, Var};
+
+use super::combined::combined;
+use super::products::products;
+use super::scattered::{count, scatter, scatter_rows};
+use super::spread::{entries, spread};
+use super::summed::{rows, sampled};
+
+/// Elements of an array from the sum of `at` on: the loop adds its variable, or an index that it
+/// reads.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) struct Stream {
+    pub(super) array: ArrayId,
+    pub(super) at: Vec<Expr>,
+}
+
+/// Where a sum goes.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) enum Target {
+    /// Into a variable.
+    Var(Var),
+    /// Into an element that is the same in every round.
+    Element(ArrayId, Expr),
+}
+
+/// A loop `for p`, and what it does.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) enum Pattern {
+    /// `target += a[p] * x[crd[p]] * factor`, where there is a factor.
+    GatherDot { target: Target, a: Stream, crd: Stream, x: Stream, factor: Option<Expr> },
+    /// `target += a[p] * b[p] * factor`, where there is a factor.
+    Dot { target: Target, a: Stream, b: Stream, factor: Option<Expr> },
+    /// `y[p] = value`.
+    Fill { y: Stream, value: Expr },
+    /// `y[p] += factor * x[p]`.
+    Axpy { y: Stream, x: Stream, factor: Expr },
+    /// `y[p] += a[p] * x[p] * factor`, where there is a factor.
+    MultiplyAdd { y: Stream, a: Stream, x: Stream, factor: Option<Expr> },
+    /// `sum = 0; for q in pos[p]..pos[p + 1] { sum += a[q] * x[crd[q]] }; out[p] = sum`, or
+    /// `out[places[p]] = sum`.
+    Rows { pos: Stream, crd: ArrayId, a: ArrayId, x: Stream, out: Stream, places: Option<ArrayId> },
+    /// `for j in lo..hi { c[j] += a[p] * b[crd[p] * stride + j] * m[j] }`, `m` where there is one.
+    Row {
+        c: Stream,
+        a: Stream,
+        crd: Stream,
+        b: Stream,
+        stride: Expr,
+        lo: Expr,
+        hi: Expr,
+        m: Option<Stream>,
+    },
+    /// `for j in lo..hi { c[rows[p] * pitch + j] += a[p] * b[crd[p] * stride + j] }`, where `b` may also
+    /// stay in one row.
+    Added {
+        c: Stream,
+        rows: Stream,
+        pitch: Expr,
+        a: Stream,
+        b: Stream,
+        crd: Option<(Stream, Expr)>,
+        lo: Expr,
+        hi: Expr,
+    },
+    /// `for q in pos[p]..pos[p + 1] { for j in lo..hi { c[p * pitch + j] += a[q] * b[crd[q] * stride + j] } }`;
+    /// these elements of `c` are zero before where `clear`.
+    Products {
+        pos: ArrayId,
+        crd: ArrayId,
+        a: ArrayId,
+        b: Stream,
+        c: Stream,
+        stride: Expr,
+        pitch: Expr,
+        lo: Expr,
+        hi: Expr,
+        clear: bool,
+    },
+    /// `for q in pos[p]..pos[p + 1] { out[crd[q]] += a[q] * x[p] }`, or `x[places[p]]`.
+    Spread {
+        pos: ArrayId,
+        crd: ArrayId,
+        a: ArrayId,
+        x: ArrayId,
+        out: ArrayId,
+        places: Option<ArrayId>,
+    },
+    /// `for q in pos[crd[p]]..pos[crd[p] + 1] { sums[columns[q]] += a[p] * b[q] }`, where a place of
+    /// `sums` that is not marked with the stamp is marked and listed, and counted in `touched`.
+    Combined {
+        pos: ArrayId,
+        crd: ArrayId,
+        a: ArrayId,
+        columns: ArrayId,
+        b: ArrayId,
+        sums: ArrayId,
+        mark: ArrayId,
+        list: ArrayId,
+        stamp: Expr,
+        touched: Var,
+    },
+    /// `out[p] = m[p] * sum for k in lo..hi of a[rows[p] * pitch + k] * b[crd[p] * stride + k]`, where
+    /// `a` may also stay in one row.
+    Sampled {
+        out: Stream,
+        m: Stream,
+        a: Stream,
+        rows: Option<(Stream, Expr)>,
+        b: Stream,
+        crd: Stream,
+        stride: Expr,
+        lo: Expr,
+        hi: Expr,
+    },
+    /// `out[rows[p]] += a[p] * x[crd[p]]`.
+    Entries { rows: ArrayId, crd: ArrayId, a: ArrayId, x: ArrayId, out: ArrayId },
+    /// `at = next[crd[p]]; next[crd[p]] = at + 1; column[at] = number; out[at] = from[p]`.
+    Scatter { crd: Stream, next: Stream, column: ArrayId, number: Expr, from: Stream, out: ArrayId },
+    /// `for q in pos[p]..pos[p + 1] { at = next[crd[q]]; next[crd[q]] = at + 1; column[at] = p + number;
+    /// out[at] = from[q] }`; `number` is a sum.
+    ScatterRows {
+        pos: ArrayId,
+        crd: ArrayId,
+        next: Stream,
+        column: ArrayId,
+        number: Vec<Expr>,
+        from: ArrayId,
+        out: ArrayId,
+    },
+    /// `for q in pos[p]..pos[p + 1] { counts[crd[q]] += 1 }`.
+    Count { pos: ArrayId, crd: ArrayId, counts: Stream },
+}
+
+/// What is known of a loop while its body is looked at.
+#[derive(Clone)]
+pub(super) struct Scope<'a> {
+    /// Variables of the loops, and what they sum into.
+    changing: Vec<Var>,
+    /// The arrays that are written.
+    written: Vec<ArrayId>,
+    pub(super) lets: HashMap<Var, Expr>,
+    assigned: &'a [bool],
+}
+
+/// What a loop over `var` does, if a kernel can do it. `assigned` tells which variables are
+/// assigned anywhere.
+pub(super) fn recognise(var: Var, body: &[Stmt], assigned: &[bool]) -> Option<Pattern> {
+    let nests = [rows, products, sampled, scatter, scatter_rows, count, spread, combined, entries];
+    if let Some(found) = nests.iter().find_map(|of| of(var, body, assigned)) {
+        return Some(found);
+    }
+    let mut scope = Scope::new(var, &[], assigned);
+    // What is set to a constant in every round: the caller sees to it.
+    let body: Vec<Stmt> = body.iter().filter(|stmt| !sets_constant(stmt)).cloned().collect();
+    match scope.enter(&body)? {
+        Stmt::Assign(sum, value) => {
+            scope.changing.push(*sum);
+            let value = scope.expand(value);
+            let Expr::Binary(BinOp::Add, a, b) = &value else { return None };
+            let product = match (&**a, &**b) {
+                (Expr::Var(v), product) | (product, Expr::Var(v)) if v == sum => product,
+                _ => return None,
+            };
+            scope.sum_of_products(var, Target::Var(*sum), product)
+        }
+        Stmt::Reduce(BinOp::Add, array, index, value) => {
+            scope.written.push(*array);
+            let (index, value) = (scope.expand(index), scope.expand(value));
+            if scope.constant(&index) {
+                return scope.sum_of_products(var, Target::Element(*array, index), &value);
+            }
+            let y = Stream { array: *array, at: scope.split(var, &index)? };
+            let (factor, others) = scope.product(&value);
+            let streams: Option<Vec<Stream>> =
+                others.iter().map(|other| scope.stream(var, other)).collect();
+            let mut streams = streams?.into_iter();
+            Some(match (streams.next(), streams.next(), streams.next(), factor) {
+                (Some(a), Some(x), None, factor) => Pattern::MultiplyAdd { y, a, x, factor },
+                (Some(x), None, None, Some(factor)) => Pattern::Axpy { y, x, factor },
+                _ => return None,
+            })
+        }
+        Stmt::Store(array, index, value) => {
+            scope.written.push(*array);
+            let (index, value) = (scope.expand(index), scope.expand(value));
+            let y = Stream { array: *array, at: scope.split(var, &index)? };
+            scope.constant(&value).then_some(Pattern::Fill { y, value })
+        }
+        Stmt::For { var: column, lo, hi, body } => scope.row(var, *column, lo, hi, body),
+        _ => None,
+    }
+}
+
+/// Whether a variable is given the same truth value in every round.
+pub(super) fn sets_constant(stmt: &Stmt) -> bool {
+    matches!(stmt, Stmt::Assign(_, Expr::Bool(_)))
+}
+
+pub(super) fn factors(product: &Expr) -> Option<(&Expr, &Expr)> {
+    match product {
+        Expr::Binary(BinOp::Mul, a, b) => Some((a, b)),
+        _ => None,
+    }
+}
+
+/// The terms of a sum.
+fn terms<'a>(expr: &'a Expr, into: &mut Vec<&'a Expr>) {
+    match expr {
+        Expr::Binary(BinOp::Add, a, b) => {
+            terms(a, into);
+            terms(b, into);
+        }
+        _ => into.push(expr),
+    }
+}
+
+impl<'a> Scope<'a> {
+    pub(super) fn new(var: Var, written: &[ArrayId], assigned: &'a [bool]) -> Self {
+        Self { changing: vec![var], written: written.to_vec(), lets: HashMap::new(), assigned }
+    }
+
+    /// One more variable that is another in every round.
+    pub(super) fn changes(&mut self, var: Var) {
+        self.changing.push(var);
+    }
+
+    /// The last statement of a body, where all others give names.
+    pub(super) fn enter<'b>(&mut self, body: &'b [Stmt]) -> Option<&'b Stmt> {
+        let mut last = None;
+        for stmt in body {
+            match stmt {
+                Stmt::Comment(_) => {}
+                _ if last.is_some() => return None,
+                Stmt::Let(var, _) if !self.assigned[var.0 as usize] => self.name(stmt)?,
+                stmt => last = Some(stmt),
+            }
+        }
+        last
+    }
+
+    /// Remembers what a name stands for.
+    pub(super) fn name(&mut self, stmt: &Stmt) -> Option<()> {
+        let Stmt::Let(var, value) = stmt else { return None };
+        let value = (!self.assigned[var.0 as usize]).then(|| self.expand(value))?;
+        // Names that double at each step would be a tree of any size.
+        if size(&value) > LARGEST {
+            return None;
+        }
+        self.lets.insert(*var, value);
+        Some(())
+    }
+
+    /// An expression with names replaced by what they stand for.
+    pub(super) fn expand(&self, expr: &Expr) -> Expr {
+        let expand = |e: &Expr| Box::new(self.expand(e));
+        match expr {
+            Expr::Var(var) => self.lets.get(var).unwrap_or(expr).clone(),
+            Expr::Load(array, a) => Expr::Load(*array, expand(a)),
+            Expr::Unary(op, a) => Expr::Unary(*op, expand(a)),
+            Expr::Binary(op, a, b) => Expr::Binary(*op, expand(a), expand(b)),
+            Expr::Select(c, a, b) => Expr::Select(expand(c), expand(a), expand(b)),
+            Expr::Call(f, args) => Expr::Call(*f, args.iter().map(|a| self.expand(a)).collect()),
+            Expr::Cast(dtype, a) => Expr::Cast(*dtype, expand(a)),
+            Expr::ToInt(a) => Expr::ToInt(expand(a)),
+            Expr::Int(_) | Expr::Bool(_) | Expr::Const(_) | Expr::Len(_) => expr.clone(),
+        }
+    }
+
+    /// Whether an expression is the same in every round.
+    pub(super) fn constant(&self, expr: &Expr) -> bool {
+        match expr {
+            Expr::Int(_) | Expr::Bool(_) | Expr::Const(_) | Expr::Len(_) => true,
+            Expr::Var(var) => !self.changing.contains(var),
+            Expr::Load(array, a) => !self.written.contains(array) && self.constant(a),
+            Expr::Unary(_, a) | Expr::Cast(_, a) | Expr::ToInt(a) => self.constant(a),
+            Expr::Binary(_, a, b) => self.constant(a) && self.constant(b),
+            Expr::Select(c, a, b) => self.constant(c) && self.constant(a) && self.constant(b),
+            Expr::Call(_, args) => args.iter().all(|a| self.constant(a)),
+        }
+    }
+
+    /// What is added to the variable in an index.
+    pub(super) fn split(&self, var: Var, index: &Expr) -> Option<Vec<Expr>> {
+        let (found, rest) = self.split_by(index, |term| (*term == Expr::Var(var)).then_some(()))?;
+        let () = found;
+        Some(rest)
+    }
+
+    /// The one term of a sum that `find` accepts, and the others, which are constant.
+    pub(super) fn split_by<T>(
+        &self,
+        sum: &Expr,
+        find: impl Fn(&Expr) -> Option<T>,
+    ) -> Option<(T, Vec<Expr>)> {
+        let (mut all, mut found, mut rest) = (Vec::new(), None, Vec::new());
+        terms(sum, &mut all);
+        for term in all {
+            match find(term) {
+                Some(what) if found.is_none() => found = Some(what),
+                Some(_) => return None,
+                None if self.constant(term) => rest.push(term.clone()),
+                None => return None,
+            }
+        }
+        Some((found?, rest))
+    }
+
+    /// An element at the variable plus something, of an array that the loop does not write.
+    pub(super) fn stream(&self, var: Var, expr: &Expr) -> Option<Stream> {
+        let Expr::Load(array, index) = expr else { return None };
+        if self.written.contains(array) {
+            return None;
+        }
+        Some(Stream { array: *array, at: self.split(var, index)? })
+    }
+
+    /// An element at an index that is read at the variable.
+    fn gathered(&self, var: Var, expr: &Expr) -> Option<(Stream, Stream)> {
+        let Expr::Load(array, index) = expr else { return None };
+        if self.written.contains(array) {
+            return None;
+        }
+        let (crd, at) = self.split_by(index, |term| self.stream(var, term))?;
+        Some((crd, Stream { array: *array, at }))
+    }
+
+    fn sum_of_products(&self, var: Var, target: Target, product: &Expr) -> Option<Pattern> {
+        let (factor, others) = self.product(product);
+        let [a, b] = others[..] else { return None };
+        let (first, second) = (self.stream(var, a), self.stream(var, b));
+        match (first, second) {
+            (Some(a), Some(b)) => Some(Pattern::Dot { target, a, b, factor }),
+            (Some(a), None) => {
+                let (crd, x) = self.gathered(var, b)?;
+                Some(Pattern::GatherDot { target, a, crd, x, factor })
+            }
+            (None, Some(b)) => {
+                let (crd, x) = self.gathered(var, a)?;
+                Some(Pattern::GatherDot { target, a: b, crd, x, factor })
+            }
+            (None, None) => None,
+        }
+    }
+
+    /// The constant factors of a product, multiplied, and the others.
+    fn product<'e>(&self, product: &'e Expr) -> (Option<Expr>, Vec<&'e Expr>) {
+        let mut all = Vec::new();
+        let mut rest = vec![product];
+        while let Some(next) = rest.pop() {
+            match factors(next) {
+                Some((a, b)) => rest.extend([b, a]),
+                None => all.push(next),
+            }
+        }
+        let (constant, others): (Vec<&Expr>, Vec<&Expr>) =
+            all.into_iter().partition(|factor| self.constant(factor));
+        let constant = constant.into_iter().cloned().reduce(|a, b| Expr::binary(BinOp::Mul, a, b));
+        (constant, others)
+    }
+
+    /// The two innermost loops of a sparse matrix times a dense one.
+    fn row(
+        mut self,
+        var: Var,
+        column: Var,
+        lo: &Expr,
+        hi: &Expr,
+        body: &[Stmt],
+    ) -> Option<Pattern> {
+        let (lo, hi) = (self.expand(lo), self.expand(hi));
+        let Stmt::Reduce(BinOp::Add, array, index, value) = self.enter(body)? else {
+            return None;
+        };
+        self.changing.push(column);
+        self.written.push(*array);
+        if !self.constant(&lo) || !self.constant(&hi) {
+            return None;
+        }
+        let (index, value) = (self.expand(index), self.expand(value));
+        let (rows, at) = self.row_at(var, column, &index)?;
+        let c = Stream { array: *array, at };
+        let (None, parts) = self.product(&value) else { return None };
+        let (mut a, mut m, mut operand) = (None, None, None);
+        for part in parts {
+            let slot = if let Some(stream) = self.stream(var, part) {
+                a.replace(stream).map(|_| ())
+            } else if let (Some(stream), None) = (self.stream(column, part), &rows) {
+                m.replace(stream).map(|_| ())
+            } else {
+                operand.replace(part).map(|_| ())
+            };
+            if slot.is_some() {
+                return None;
+            }
+        }
+        let (a, Expr::Load(b, index)) = (a?, operand?) else { return None };
+        if *b == *array {
+            return None;
+        }
+        let (crd, at) = self.row_at(var, column, index)?;
+        let b = Stream { array: *b, at };
+        match (rows, crd) {
+            (Some((rows, pitch)), crd) => {
+                Some(Pattern::Added { c, rows, pitch, a, b, crd, lo, hi })
+            }
+            (None, Some((crd, stride))) => Some(Pattern::Row { c, a, crd, b, stride, lo, hi, m }),
+            (None, None) => None,
+        }
+    }
+
+    /// An index in a matrix: the row, where it is read at a variable, and what is constant beside it and
+    /// the column.
+    fn row_at(&self, var: Var, column: Var, index: &Expr) -> Option<Row> {
+        let mut all = Vec::new();
+        terms(index, &mut all);
+        let place = all.iter().position(|&term| *term == Expr::Var(column))?;
+        all.remove(place);
+        let (mut row, mut at) = (None, Vec::new());
+        for term in all {
+            match self.scaled(var, term) {
+                Some(found) if row.is_none() => row = Some(found),
+                Some(_) => return None,
+                None if self.constant(term) => at.push(term.clone()),
+                None => return None,
+            }
+        }
+        Some((row, at))
+    }
+
+    /// An index that is read at the variable, times something constant.
+    pub(super) fn scaled(&self, var: Var, term: &Expr) -> Option<(Stream, Expr)> {
+        if let Some(crd) = self.stream(var, term) {
+            return Some((crd, Expr::Int(1)));
+        }
+        let (a, b) = factors(term)?;
+        match (self.stream(var, a), self.stream(var, b)) {
+            (Some(crd), None) if self.constant(b) => Some((crd, b.clone())),
+            (None, Some(crd)) if self.constant(a) => Some((crd, a.clone())),
+            _ => None,
+        }
+    }
+}
+
+/// A row that is read, times how far apart rows are; and what is added to that.
+type Row = (Option<(Stream, Expr)>, Vec<Expr>);
+
+/// Expressions larger than this are no part of a pattern.
+const LARGEST: usize = 64;
+
+/// Number of nodes of an expression.
+fn size(expr: &Expr) -> usize {
+    1 + match expr {
+        Expr::Int(_) | Expr::Bool(_) | Expr::Const(_) | Expr::Len(_) | Expr::Var(_) => 0,
+        Expr::Load(_, a) | Expr::Unary(_, a) | Expr::Cast(_, a) | Expr::ToInt(a) => size(a),
+        Expr::Binary(_, a, b) => size(a) + size(b),
+        Expr::Select(c, a, b) => size(c) + size(a) + size(b),
+        Expr::Call(_, args) => args.iter().map(size).sum(),
+    }
+}

@@ -1,0 +1,276 @@
+//! Products of small blocks, and products of rows for all places of one.
+
+use ust_ir::interp::{Memory, Param, Program};
+use ust_ir::{BinOp, Builder, Dtype, Elem, Expr, Function, Stmt, Ty};
+
+use crate::tile::{Tile, tile};
+use crate::{Kernel, Options};
+
+/// What differs from the plain loops.
+#[derive(Clone, Copy, Debug, PartialEq)]
+enum But {
+    Nothing,
+    /// A factor is read from what is written.
+    Overlaps,
+    /// The other factor moves with every loop.
+    Moves,
+    /// Blocks are cut by what is read.
+    Reads,
+    /// What is formed is the larger one.
+    Max,
+    /// Rows of the result meet.
+    Meets,
+    /// Every loop has no more rounds than `limit` says.
+    Least,
+}
+
+/// How many `i`, `j` and `k` there are in a whole block.
+const SIZES: [i64; 3] = [3, 2, 4];
+
+/// `c[i,k] += a[i,j] * b[j,k]` in blocks `p` of three arrays, with loops in some order. Blocks may be
+/// cut to `limit` rows; `by_columns` says of each matrix how its blocks are stored.
+fn loops(order: [usize; 3], by_columns: [bool; 3], guarded: usize, but: But) -> Function {
+    let mut b = Builder::new("tile");
+    let [p, limit] = ["p", "limit"].map(|name| b.param(name, Ty::Int));
+    let [x, y, out] = [("a", false), ("b", false), ("out", true)]
+        .map(|(name, written)| b.array(name, Elem::Value(Dtype::F64), written));
+    let [i, j, k] = SIZES;
+    let at = p.clone();
+    let index = move |by_columns: bool, [row, column]: [&Expr; 2], [rows, columns]: [i64; 2]| {
+        // As loops over levels write it.
+        match by_columns {
+            false => (at.clone() * rows + row.clone()) * columns + column.clone(),
+            true => (at.clone() * columns + column.clone()) * rows + row.clone(),
+        }
+    };
+    let inner = move |b: &mut Builder, at: &[Option<Expr>; 3]| {
+        let [row, sum, column] = at.each_ref().map(|at| at.as_ref().unwrap());
+        let other = if but == But::Moves { row.clone() + sum.clone() } else { sum.clone() };
+        let from = if but == But::Overlaps { out } else { x };
+        let one = b.load(from, index(by_columns[0], [row, sum], [i, j]));
+        let one = b.bind("one", one);
+        let two = b.load(y, index(by_columns[1], [&other, column], [j, k]));
+        let to = match but {
+            But::Meets => p.clone() + row.clone() + column.clone(),
+            _ => index(by_columns[2], [row, column], [i, k]),
+        };
+        let op = if but == But::Max { BinOp::Max } else { BinOp::Add };
+        b.reduce(op, out, to, one * two);
+    };
+    struct Nest<'a> {
+        order: [usize; 3],
+        guarded: usize,
+        limit: Expr,
+        least: bool,
+        inner: &'a dyn Fn(&mut Builder, &[Option<Expr>; 3]),
+    }
+    impl Nest<'_> {
+        fn write(&self, b: &mut Builder, depth: usize, at: &[Option<Expr>; 3]) {
+            let Some(&which) = self.order.get(depth) else { return (self.inner)(b, at) };
+            let round = |b: &mut Builder, var: Expr| {
+                let mut at = at.clone();
+                at[which] = Some(var);
+                self.write(b, depth + 1, &at);
+            };
+            let size = SIZES[which];
+            if self.least {
+                return b.for_("c", 0.into(), Expr::Int(size).min(self.limit.clone()), round);
+            }
+            // Around the outermost one, whoever asks has written it.
+            if depth == 0 || self.guarded != which {
+                return b.for_("c", 0.into(), size.into(), round);
+            }
+            let rest = b.bind("rest", self.limit.clone());
+            b.if_else(
+                Expr::Int(size).le(rest.clone()),
+                |b| b.for_("c", 0.into(), size.into(), round),
+                |b| b.for_("c", 0.into(), rest.clone(), round),
+            );
+        }
+    }
+    let limit = if but == But::Reads { Expr::ToInt(Box::new(b.load(x, 0.into()))) } else { limit };
+    Nest { order, guarded, limit, least: but == But::Least, inner: &inner }.write(
+        &mut b,
+        0,
+        &[None, None, None],
+    );
+    b.finish()
+}
+
+fn found(function: &Function) -> Option<(Tile, Vec<Expr>)> {
+    let Stmt::For { var, lo, hi, body } = &function.body[0] else { panic!("a loop\n{function}") };
+    let assigned: Vec<bool> = function.vars.iter().map(|var| var.name == "sum").collect();
+    tile(*var, lo, hi, body, &assigned, false)
+}
+
+#[test]
+fn blocks_are_multiplied_as_the_interpreter_does() {
+    const ORDERS: [[usize; 3]; 6] =
+        [[0, 1, 2], [0, 2, 1], [1, 0, 2], [1, 2, 0], [2, 0, 1], [2, 1, 0]];
+    let all =
+        [But::Nothing, But::Overlaps, But::Moves, But::Reads, But::Max, But::Least, But::Meets];
+    let cases = ORDERS.iter().flat_map(|&order| (0..8).map(move |layout| (order, layout)));
+    let cases = cases.flat_map(|case| (0..4).map(move |guarded| (case, guarded)));
+    for (((order, layout), guarded), but) in cases.flat_map(|case| all.map(|but| (case, but))) {
+        let by_columns = [1, 2, 4].map(|bit| layout & bit != 0);
+        let function = loops(order, by_columns, guarded, but);
+        let cuts = guarded < 3 && order[0] != guarded;
+        // Whatever is different, is so in each order of loops.
+        if but == But::Reads && !cuts || but != But::Nothing && layout != guarded {
+            continue;
+        }
+        let [of_a, of_b, of_c] = by_columns;
+        // Neighbours in the result are neighbours in a factor.
+        let along = if of_c { of_a } else { !of_b };
+        let tile = found(&function);
+        let known = along && matches!(but, But::Nothing | But::Least);
+        assert_eq!(tile.is_some(), known, "{order:?} {by_columns:?} {guarded} {but:?}\n{function}");
+        let expected = if but == But::Least { 3 } else { cuts.into() };
+        assert_eq!(tile.map_or(0, |(_, guards)| guards.len()), if known { expected } else { 0 });
+        let numbers = |of: f64| (0..200).map(|at| (f64::from(at) * of).sin()).collect::<Vec<_>>();
+        // The first of them is a number of rounds, where it is read.
+        let (mut x, y) = (numbers(0.7), numbers(1.3));
+        x[0] = 2.0;
+        let run = |limit: i64, run: &dyn Fn(&[Param], &mut [Memory<'_>])| {
+            let mut out = numbers(0.4);
+            let mut memory =
+                [Memory::values(&x), Memory::values(&y), Memory::values_mut(&mut out[..])];
+            run(&[5.into(), limit.into()], &mut memory);
+            out
+        };
+        let program = Program::compile(&function).unwrap();
+        for (checked, strict) in [(true, true), (false, true), (false, false)] {
+            let kernel = Kernel::compile(&function, &Options { checked, strict }).unwrap();
+            for limit in [1, 2, 3, 9] {
+                let expected = run(limit, &|params, memory| program.run(params, memory).unwrap());
+                let found = run(limit, &|params, memory| kernel.run(params, memory).unwrap());
+                let near = |(a, b): (&f64, &f64)| (a - b).abs() <= 1e-14;
+                let same = match strict {
+                    true => found == expected,
+                    false => found.iter().zip(&expected).all(near),
+                };
+                assert!(same, "{order:?} {by_columns:?} {guarded} {but:?} {limit}\n{function}");
+            }
+        }
+    }
+}
+
+/// What differs from `out[i,j] = m[i,j] * sum of a[i,k] * b[j,k]`, in blocks.
+#[derive(Clone, Copy, Debug, PartialEq)]
+enum Other {
+    Nothing,
+    /// Rows of `b` are those of `a`.
+    Rows,
+    /// Rows of the result meet.
+    Meets,
+    /// Places of `m` are of another block that is stored the other way round.
+    Turned,
+    /// Sums begin at one.
+    One,
+    /// What is written is read.
+    Overlaps,
+}
+
+fn rows(turned: bool, by_columns: bool, guarded: bool, other: Other) -> Function {
+    let mut b = Builder::new("dots");
+    let [p, limit, lo, hi] = ["p", "limit", "lo", "hi"].map(|name| b.param(name, Ty::Int));
+    let [m, x, y, out] = [("m", false), ("a", false), ("b", false), ("out", true)]
+        .map(|(name, written)| b.array(name, Elem::Value(Dtype::F64), written));
+    let sizes = [5, 3];
+    let place = {
+        let p = p.clone();
+        move |by_columns: bool, row: &Expr, column: &Expr| match by_columns {
+            false => (p.clone() * sizes[0] + row.clone()) * sizes[1] + column.clone(),
+            true => (p.clone() * sizes[1] + column.clone()) * sizes[0] + row.clone(),
+        }
+    };
+    let body = |b: &mut Builder, i: &Expr, j: &Expr| {
+        let at = match other {
+            Other::Meets => p.clone() + i.clone() + j.clone(),
+            _ => place(by_columns, i, j),
+        };
+        let at = b.bind("at", at);
+        let of_m = match other {
+            Other::Turned => place(!by_columns, i, j),
+            _ => at.clone(),
+        };
+        let value = b.load(if other == Other::Overlaps { out } else { m }, of_m);
+        let value = b.bind("value", value);
+        let row = b.bind("row", p.clone() * sizes[0] + i.clone());
+        let of_b = if other == Other::Rows { i } else { j };
+        let column = b.bind("column", p.clone() * sizes[1] + of_b.clone());
+        let first = if other == Other::One { 1.0 } else { 0.0 };
+        let sum = b.var("sum", Expr::Const(first.into()));
+        b.for_("k", lo.clone(), hi.clone(), |b, k| {
+            let one = b.load(x, row * 70 + k.clone());
+            let two = b.load(y, column * hi.clone() + k);
+            b.assign(sum, Expr::from(sum) + value.clone() * one * two);
+        });
+        b.store(out, at, sum.into());
+    };
+    let [outer, inner] = if turned { [sizes[1], sizes[0]] } else { sizes };
+    b.for_("c", 0.into(), outer.into(), |b, first| {
+        let round = |b: &mut Builder, second: Expr| match turned {
+            false => body(b, &first, &second),
+            true => body(b, &second, &first),
+        };
+        if !guarded {
+            return b.for_("d", 0.into(), inner.into(), round);
+        }
+        b.if_else(
+            Expr::Int(inner).le(limit.clone()),
+            |b| b.for_("d", 0.into(), inner.into(), round),
+            |b| b.for_("d", 0.into(), limit.clone(), round),
+        );
+    });
+    b.finish()
+}
+
+#[test]
+fn rows_are_multiplied_for_all_places_as_the_interpreter_does() {
+    let all =
+        [Other::Nothing, Other::Rows, Other::Meets, Other::Turned, Other::One, Other::Overlaps];
+    for (other, way) in all.into_iter().flat_map(|other| (0..8).map(move |way| (other, way))) {
+        let [turned, by_columns, guarded] = [1, 2, 4].map(|bit| way & bit != 0);
+        let function = rows(turned, by_columns, guarded, other);
+        let tile = found(&function);
+        let known = other == Other::Nothing;
+        assert_eq!(tile.is_some(), known, "{function}");
+        // There is to be something to sum, too.
+        let expected = if known { 1 + usize::from(guarded) } else { 0 };
+        assert_eq!(tile.map_or(0, |(_, guards)| guards.len()), expected);
+        let numbers = |of: f64| (0..900).map(|at| (f64::from(at) * of).sin()).collect::<Vec<_>>();
+        let (mut m, x, y) = (numbers(0.3), numbers(0.7), numbers(1.3));
+        // Of the first block: what is summed over nothing is zero all the same.
+        m[14] = f64::INFINITY;
+        let program = Program::compile(&function).unwrap();
+        for (checked, strict) in [(true, true), (false, true), (false, false)] {
+            let kernel = Kernel::compile(&function, &Options { checked, strict }).unwrap();
+            let widths = [[0, 0], [0, 1], [3, 9], [0, 8], [0, 16], [7, 40], [0, 64], [0, 69]];
+            for ((lo, hi), limit) in
+                widths.iter().flat_map(|&[lo, hi]| [1, 3, 5].map(|limit| ((lo, hi), limit)))
+            {
+                let p = i64::from(hi > 0);
+                let run = |run: &dyn Fn(&[Param], &mut [Memory<'_>])| {
+                    let mut out = numbers(0.4);
+                    let mut memory = [
+                        Memory::values(&m),
+                        Memory::values(&x),
+                        Memory::values(&y),
+                        Memory::values_mut(&mut out[..]),
+                    ];
+                    run(&[p.into(), limit.into(), lo.into(), hi.into()], &mut memory);
+                    out
+                };
+                let expected = run(&|params, memory| program.run(params, memory).unwrap());
+                let found = run(&|params, memory| kernel.run(params, memory).unwrap());
+                let near = |(a, b): (&f64, &f64)| (a - b).abs() <= 1e-12;
+                let same = match strict {
+                    true => found == expected,
+                    false => found.iter().zip(&expected).all(near),
+                };
+                assert!(same, "{other:?} {way} {lo}..{hi} {limit}\n{function}");
+            }
+        }
+    }
+}

@@ -1,0 +1,137 @@
+//! Blocks of a matrix, or of its transpose, times a dense matrix.
+
+use std::ops::Range;
+
+use super::Blocks;
+use crate::panel::{self, Columns, Dense, Full, Rows, add_row};
+use crate::vector::{Level, Number, Task, Vector, ask_for, level, perform};
+
+/// So many blocks after one, rows of the dense matrix are asked for.
+const AHEAD: usize = 2;
+
+/// A row of blocks.
+#[derive(Clone, Copy)]
+struct Row<'a, T> {
+    blocks: Blocks<'a, T>,
+    first: usize,
+    last: usize,
+    /// Rows of the dense matrix.
+    height: usize,
+    /// Whether they are asked for ahead of their use.
+    ask: bool,
+}
+
+impl<T: Number> Rows<T> for Row<'_, T> {
+    #[inline(always)]
+    unsafe fn add<V: Vector<Lane = T>, const R: usize, const W: usize, const CUT: bool>(
+        self,
+        row: usize,
+        b: &Columns<'_, T>,
+        sums: &mut [[V; W]; R],
+    ) {
+        let Blocks { crd, values, size: [height, width], .. } = self.blocks;
+        let [down, right] = self.blocks.strides();
+        for p in self.first..self.last {
+            if self.ask
+                && row == 0
+                && let Some(&next) = crd.get(p + AHEAD)
+            {
+                (0..width).for_each(|at| b.ask::<V, W>(next as usize * width + at));
+            }
+            let first = crd[p] as usize * width;
+            let a = &values[p * height * width..][..height * width];
+            for at in 0..width.min(self.height.saturating_sub(first)) {
+                // SAFETY: as the caller says; `R` rows from `row` on are in the block.
+                unsafe {
+                    let a = a.as_ptr().add(row * down + at * right);
+                    add_row(sums, a, down, &b.row::<V, W, CUT>(first + at));
+                }
+            }
+        }
+    }
+}
+
+/// Rows of blocks, and what begins with the first of them.
+struct Times<'a, T> {
+    blocks: Blocks<'a, T>,
+    rows: Range<usize>,
+    b: Dense<'a, T>,
+    c: &'a mut [T],
+}
+
+impl<T: Number> Task<T> for Times<'_, T> {
+    #[inline(always)]
+    unsafe fn run<V: Vector<Lane = T>>(self) {
+        let Self { blocks, rows, b, c } = self;
+        for (row, c) in rows.zip(c.chunks_mut(blocks.size[0] * b.width)) {
+            let Range { start: first, end: last } = blocks.places(row);
+            let row = Row { blocks, first, last, height: b.rows(), ask: b.is_far() };
+            // SAFETY: as the trait says; there are as many rows as the result has.
+            unsafe { panel::all::<V, _>(row, b, c) };
+        }
+    }
+}
+
+/// Rows of blocks of the transpose, and all of the result.
+struct Spread<'a, T>(Times<'a, T>);
+
+impl<T: Number> Task<T> for Spread<'_, T> {
+    #[inline(always)]
+    unsafe fn run<V: Vector<Lane = T>>(self) {
+        let Self(Times { blocks, rows, b, c }) = self;
+        let [height, width] = blocks.size;
+        let [down, right] = blocks.strides();
+        let far = Dense { values: c, ..b }.is_far();
+        for row in rows {
+            let first = row * height;
+            let columns = height.min(b.rows().saturating_sub(first));
+            for p in blocks.places(row) {
+                if let Some(&next) = blocks.crd.get(p + AHEAD).filter(|_| far) {
+                    ask_for(c, next as usize * width * b.width, width * b.width);
+                }
+                let values = &blocks.values[p * height * width..][..height * width];
+                let block = Full { values, strides: [right, down], first, columns };
+                let c = &mut c[blocks.crd[p] as usize * width * b.width..];
+                let rows = (c.len() / b.width).min(width);
+                // SAFETY: as the trait says; there are so many rows.
+                unsafe { panel::all::<V, _>(block, b, &mut c[..rows * b.width]) };
+            }
+        }
+    }
+}
+
+impl<T: Number> Blocks<'_, T> {
+    /// Adds the products of some rows of blocks with `b` to `c`, which begins with the first of them.
+    pub fn times_dense(&self, rows: Range<usize>, b: Dense<'_, T>, c: &mut [T]) {
+        self.times_dense_at(level(), rows, b, c);
+    }
+
+    pub(super) fn times_dense_at(
+        &self,
+        level: Level,
+        rows: Range<usize>,
+        b: Dense<'_, T>,
+        c: &mut [T],
+    ) {
+        if b.width > 0 {
+            perform(level, Times { blocks: *self, rows, b, c });
+        }
+    }
+
+    /// Adds what some rows of blocks give in the product of the transpose with `b` to all of it, `c`.
+    pub fn spread_dense(&self, rows: Range<usize>, b: Dense<'_, T>, c: &mut [T]) {
+        self.spread_dense_at(level(), rows, b, c);
+    }
+
+    pub(super) fn spread_dense_at(
+        &self,
+        level: Level,
+        rows: Range<usize>,
+        b: Dense<'_, T>,
+        c: &mut [T],
+    ) {
+        if b.width > 0 {
+            perform(level, Spread(Times { blocks: *self, rows, b, c }));
+        }
+    }
+}

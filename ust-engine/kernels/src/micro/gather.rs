@@ -1,0 +1,438 @@
+//! Sparse rows times a vector: numbers read where coordinates say, multiplied and summed.
+
+use ust_ir::{Dtype, IndexKind};
+
+use super::Loop;
+use super::look::{BLOCKS_AHEAD, far, in_blocks, uneven};
+#[cfg(target_arch = "x86_64")]
+use crate::vector::Gather;
+use crate::vector::{FIRST, Four, Index, NOTHING, Real, SECOND, Two, Vector, ask_so, prefetch};
+
+/// How a row is summed.
+trait Summed {
+    /// What is summed.
+    type Lane: Real;
+    /// How rows are summed whose numbers lie far apart.
+    type Far: Summed<Lane = Self::Lane>;
+    /// Whether that is another way.
+    const APART: bool = false;
+    /// How rows of blocks are summed, and how those of many lengths.
+    type Blocks: Summed<Lane = Self::Lane>;
+    type Uneven: Summed<Lane = Self::Lane>;
+    /// Whether those are other ways.
+    const KINDS: bool = false;
+
+    /// `a`, `crd` valid for `room` reads, as many as `n` or more; `x` for a read at each `crd[p]`.
+    /// What lies ahead is asked for as `ASK` says; the caller has done so for the first entries.
+    unsafe fn row<const ASK: u8, I: Index>(
+        a: *const Self::Lane,
+        crd: *const I,
+        x: *const Self::Lane,
+        n: usize,
+        room: usize,
+    ) -> Self::Lane;
+}
+
+/// One product after another.
+struct InOrder<T>(T);
+
+/// By fours, whose numbers are loaded one by one. For one of the following kinds of rows.
+struct ByFours<V, const ROWS: u8>(V);
+
+/// Rows of any kind; of many lengths; of blocks, where four numbers lie beside each other as a rule.
+const ANY: u8 = 0;
+const UNEVEN: u8 = 1;
+const BLOCKS: u8 = 2;
+
+/// By eights, whose numbers one instruction gathers.
+#[cfg(target_arch = "x86_64")]
+struct ByEights<T>(T);
+
+/// By fours, or by eights where numbers lie far apart.
+#[cfg(target_arch = "x86_64")]
+struct ByFoursOrEights<V>(V);
+
+impl<T: Real> Summed for InOrder<T> {
+    type Lane = T;
+    type Far = Self;
+    type Blocks = Self;
+    type Uneven = Self;
+
+    #[inline(always)]
+    unsafe fn row<const ASK: u8, I: Index>(
+        a: *const T,
+        crd: *const I,
+        x: *const T,
+        n: usize,
+        _: usize,
+    ) -> T {
+        // SAFETY: as said above.
+        let product = |p| unsafe { *a.add(p) * *x.offset((*crd.add(p)).get()) };
+        (0..n).fold(T::ZERO, |sum, p| sum + product(p))
+    }
+}
+
+impl<V: Vector, const ROWS: u8> Summed for ByFours<V, ROWS> {
+    type Lane = V::Lane;
+    type Far = Self;
+    type Blocks = ByFours<V, BLOCKS>;
+    type Uneven = ByFours<V, UNEVEN>;
+    const KINDS: bool = true;
+
+    /// [`UNEVEN`] rows of up to four, or of up to eight, are summed without a branch that depends on how
+    /// many there are: what belongs to the next row is read, and left out. So it is with the rest of a
+    /// longer one.
+    #[inline(always)]
+    unsafe fn row<const ASK: u8, I: Index>(
+        a: *const V::Lane,
+        crd: *const I,
+        x: *const V::Lane,
+        n: usize,
+        room: usize,
+    ) -> V::Lane {
+        // SAFETY: every index is below `room`, and `x` is read at what `crd` holds.
+        unsafe {
+            let four = |sum: V::Four, p: usize| {
+                if ROWS != BLOCKS {
+                    return sum.plus_products(a.add(p), crd.add(p), x);
+                }
+                if ASK != NOTHING && p + BLOCKS_AHEAD < room {
+                    prefetch(x.wrapping_offset((*crd.add(p + BLOCKS_AHEAD)).get()));
+                }
+                match I::follow(crd.add(p)) {
+                    true => sum.plus_neighbours(a.add(p), x.offset((*crd.add(p)).get())),
+                    false => sum.plus_products(a.add(p), crd.add(p), x),
+                }
+            };
+            if ROWS == UNEVEN && n <= 4 && room >= 4 {
+                return four(V::Four::zero(), 0).first(n).total();
+            }
+            if ROWS == UNEVEN && n <= 8 && room >= 8 {
+                let rest = four(V::Four::zero(), 4).first(n - 4);
+                return four(V::Four::zero(), 0).add(rest).total();
+            }
+            let mut p = 0;
+            let mut halves = [<V::Four as Four>::Two::zero(); 2];
+            if n >= 8 || ROWS == BLOCKS {
+                let mut sums = [V::Four::zero(); 2];
+                while p + 8 <= n {
+                    ask_behind::<ASK, _, _>(a, crd, p);
+                    for (k, sum) in sums.iter_mut().enumerate() {
+                        *sum = four(*sum, p + 4 * k);
+                    }
+                    p += 8;
+                }
+                // The last four, or less, may be those that are left out in part.
+                let masked = ROWS == UNEVEN && room >= p + 8;
+                if ROWS != ANY && p + 4 + usize::from(masked) <= n {
+                    sums[0] = four(sums[0], p);
+                    p += 4;
+                }
+                if masked {
+                    let last = four(V::Four::zero(), p).first(n - p);
+                    return sums[0].add(sums[1].add(last)).total();
+                }
+                halves = sums[0].add(sums[1]).halves();
+            }
+            let two = |sum: <V::Four as Four>::Two, p| sum.plus_products(a.add(p), crd.add(p), x);
+            // By its bits: a processor foretells each by itself.
+            let rest = n - p;
+            if rest & 4 != 0 {
+                halves = [two(halves[0], p), two(halves[1], p + 2)];
+                p += 4;
+            }
+            if rest & 2 != 0 {
+                halves[0] = two(halves[0], p);
+                p += 2;
+            }
+            if rest & 1 != 0 {
+                halves[1] = halves[1].plus_product(*a.add(p), *x.offset((*crd.add(p)).get()));
+            }
+            halves[0].add(halves[1]).total()
+        }
+    }
+}
+
+#[cfg(target_arch = "x86_64")]
+impl<T: Gather> Summed for ByEights<T> {
+    type Lane = T;
+    type Far = Self;
+    type Blocks = Self;
+    type Uneven = Self;
+
+    /// The last few are summed without a branch that depends on how many there are: what is behind them is
+    /// not read.
+    #[inline(always)]
+    unsafe fn row<const ASK: u8, I: Index>(
+        a: *const T,
+        crd: *const I,
+        x: *const T,
+        n: usize,
+        _: usize,
+    ) -> T {
+        // SAFETY: of eight entries, only those below `n` are read.
+        unsafe {
+            let mut sum = T::zeros();
+            let mut p = 0;
+            while p + 8 <= n {
+                ask_behind::<ASK, _, _>(a, crd, p);
+                sum = T::plus_products(sum, a.add(p), crd.add(p), x, u8::MAX);
+                p += 8;
+            }
+            let rest = (1 << (n - p)) - 1;
+            T::total(T::plus_products(sum, a.add(p), crd.add(p), x, rest))
+        }
+    }
+}
+
+#[cfg(target_arch = "x86_64")]
+impl<V: Vector<Lane: Gather>> Summed for ByFoursOrEights<V> {
+    type Lane = V::Lane;
+    type Far = ByEights<V::Lane>;
+    const APART: bool = true;
+    type Blocks = ByFours<V, BLOCKS>;
+    type Uneven = ByFours<V, UNEVEN>;
+    const KINDS: bool = true;
+
+    #[inline(always)]
+    unsafe fn row<const ASK: u8, I: Index>(
+        a: *const V::Lane,
+        crd: *const I,
+        x: *const V::Lane,
+        n: usize,
+        room: usize,
+    ) -> V::Lane {
+        // SAFETY: as said above.
+        unsafe { ByFours::<V, ANY>::row::<ASK, I>(a, crd, x, n, room) }
+    }
+}
+
+/// Asks for the lines that follow the eight entries from `p` on; for some of them twice, which costs
+/// less than to tell which.
+#[inline(always)]
+fn ask_behind<const ASK: u8, T, I>(a: *const T, crd: *const I, p: usize) {
+    ask_so::<ASK, _>(a.wrapping_add(p + 8));
+    ask_so::<ASK, _>(crd.wrapping_add(p + 8));
+}
+
+/// One row. `a`, `crd` valid for `n` reads, `x` for a read at each `crd[p]`.
+#[inline(always)]
+unsafe fn gather_dot<S: Summed, I: Index>(
+    a: *const S::Lane,
+    crd: *const I,
+    x: *const S::Lane,
+    n: usize,
+) -> S::Lane {
+    ask_so::<FIRST, _>(a);
+    ask_so::<FIRST, _>(crd);
+    // SAFETY: as said above.
+    unsafe { S::row::<FIRST, I>(a, crd, x, n, n) }
+}
+
+/// Kinds of rows, which one way or another suits.
+enum Kind {
+    /// Of the second cache.
+    Close,
+    Blocks,
+    Far,
+    Uneven,
+    /// Uneven ones of many entries.
+    Long,
+    Plain,
+}
+
+/// Of which kind rows are. `pos` valid for reads at `lo..=hi`, and ascending there, and `crd` at
+/// `pos[lo]..pos[hi]`.
+#[inline(always)]
+unsafe fn kind<S: Summed, P: Index, I: Index>(
+    pos: *const P,
+    crd: *const I,
+    lo: isize,
+    hi: isize,
+) -> Kind {
+    // SAFETY: as said above.
+    unsafe {
+        // Counted from the first entry of all: where these are the rows of one call of many, a processor
+        // sees the others in between, and learns none.
+        let bytes = size_of::<S::Lane>() + size_of::<I>();
+        let close = (*pos.offset(hi)).get().saturating_mul(bytes as isize) <= CLOSE;
+        if close && hi - lo <= LEARNT {
+            Kind::Close
+        } else if S::KINDS && in_blocks::<P, I>(pos, crd, lo, hi) {
+            Kind::Blocks
+        } else if S::APART && far::<P, I>(pos, crd, size_of::<S::Lane>(), lo, hi) {
+            Kind::Far
+        } else if S::KINDS && uneven(pos, lo, hi) {
+            let entries = (*pos.offset(hi)).get().saturating_sub((*pos.offset(lo)).get());
+            if entries / LONG >= hi - lo { Kind::Long } else { Kind::Uneven }
+        } else if close {
+            Kind::Close
+        } else {
+            Kind::Plain
+        }
+    }
+}
+
+/// Entries of a row, on the average, from which it is read like a stream.
+const LONG: isize = 24;
+/// Bytes of entries that the second cache holds: they are not asked for.
+const CLOSE: isize = 512 << 10;
+/// Rows whose lengths a processor that has seen them some times foretells.
+const LEARNT: isize = 1 << 13;
+
+/// What becomes of the sum of each row is `put`'s. `pos` valid for reads at `lo..=hi`, and ascending there,
+/// `a` and `crd` for reads at `pos[lo]..pos[hi]`, `x` for a read at each `crd[p]`.
+#[inline(always)]
+unsafe fn each<S: Summed, const ASK: u8, P: Index, I: Index>(
+    pos: *const P,
+    crd: *const I,
+    a: *const S::Lane,
+    x: *const S::Lane,
+    lo: isize,
+    hi: isize,
+    put: impl Fn(isize, S::Lane),
+) {
+    // SAFETY: as said above.
+    unsafe {
+        let mut begin = (*pos.offset(lo)).get();
+        let last = (*pos.offset(hi)).get();
+        for i in lo..hi {
+            let end = (*pos.offset(i + 1)).get();
+            let n = end.saturating_sub(begin).max(0) as usize;
+            let room = last.saturating_sub(begin).max(0) as usize;
+            let (a, crd) = (a.offset(begin), crd.offset(begin));
+            ask_so::<ASK, _>(a);
+            ask_so::<ASK, _>(crd);
+            put(i, S::row::<ASK, I>(a, crd, x, n, room));
+            begin = end;
+        }
+    }
+}
+
+/// The kernels of rows that are summed exactly.
+pub(super) fn exact(wanted: Loop, dtype: Dtype) -> Option<usize> {
+    match (wanted, dtype) {
+        (Loop::Rows(..), Dtype::F32) => portable::address::<InOrder<f32>>(wanted),
+        (Loop::Rows(..), Dtype::F64) => portable::address::<InOrder<f64>>(wanted),
+        _ => None,
+    }
+}
+
+/// Kernels for an instruction set. SAFETY of all: as said of the function that each is made from, and
+/// the machine has the instructions.
+macro_rules! kernels {
+    ($name:ident, $single:ty, $double:ty $(, $features:literal)?) => {
+        pub(super) mod $name {
+            use super::*;
+
+            /// The kernels of rows.
+            pub(in super::super) fn fast(wanted: Loop, dtype: Dtype) -> Option<usize> {
+                match dtype {
+                    Dtype::F32 => address::<$single>(wanted),
+                    Dtype::F64 => address::<$double>(wanted),
+                    _ => None,
+                }
+            }
+
+            pub(super) fn address<S: Summed>(wanted: Loop) -> Option<usize> {
+                use IndexKind::{I32, I64, U8, U16, U32, U64};
+                Some(match wanted {
+                    Loop::GatherDot(U8) => one::<S, u8> as *const () as usize,
+                    Loop::GatherDot(U16) => one::<S, u16> as *const () as usize,
+                    Loop::GatherDot(U32) => one::<S, u32> as *const () as usize,
+                    Loop::GatherDot(I32) => one::<S, i32> as *const () as usize,
+                    Loop::GatherDot(U64 | I64) => one::<S, i64> as *const () as usize,
+                    Loop::Rows(U32, U8) => all::<S, u32, u8> as *const () as usize,
+                    Loop::Rows(U32, U16) => all::<S, u32, u16> as *const () as usize,
+                    Loop::Rows(U32, U32) => all::<S, u32, u32> as *const () as usize,
+                    Loop::Rows(I32, I32) => all::<S, i32, i32> as *const () as usize,
+                    Loop::Rows(U64 | I64, U64 | I64) => all::<S, i64, i64> as *const () as usize,
+                    _ => return None,
+                })
+            }
+
+            $(#[target_feature(enable = $features)])?
+            unsafe extern "C" fn one<S: Summed, I: Index>(
+                a: *const S::Lane,
+                crd: *const I,
+                x: *const S::Lane,
+                n: usize,
+            ) -> S::Lane {
+                // SAFETY: as said above.
+                unsafe { gather_dot::<S, I>(a, crd, x, n) }
+            }
+
+            /// As of [`each`]; `places` null, or valid for reads at `lo..hi`; `out` for writes there, or at
+            /// each place. Nothing overlaps `out`.
+            $(#[target_feature(enable = $features)])?
+            #[allow(clippy::too_many_arguments)]
+            unsafe extern "C" fn all<S: Summed, P: Index, I: Index>(
+                pos: *const P,
+                crd: *const I,
+                a: *const S::Lane,
+                x: *const S::Lane,
+                out: *mut S::Lane,
+                lo: isize,
+                hi: isize,
+                places: *const P,
+            ) {
+                // SAFETY: as said above.
+                unsafe {
+                    match kind::<S, P, I>(pos, crd, lo, hi) {
+                        Kind::Close => part::<S, NOTHING, P, I>(pos, crd, a, x, out, lo, hi, places),
+                        Kind::Blocks => {
+                            part::<S::Blocks, FIRST, P, I>(pos, crd, a, x, out, lo, hi, places)
+                        }
+                        Kind::Far => part::<S::Far, FIRST, P, I>(pos, crd, a, x, out, lo, hi, places),
+                        Kind::Uneven => {
+                            part::<S::Uneven, FIRST, P, I>(pos, crd, a, x, out, lo, hi, places)
+                        }
+                        Kind::Long => {
+                            part::<S::Uneven, SECOND, P, I>(pos, crd, a, x, out, lo, hi, places)
+                        }
+                        Kind::Plain => part::<S, SECOND, P, I>(pos, crd, a, x, out, lo, hi, places),
+                    }
+                }
+            }
+
+            /// As [`all`], one way: a function of its own, whose loop has all registers. (Were it not of the
+            /// ABI of its caller, the compiler would inline it all the same.)
+            $(#[target_feature(enable = $features)])?
+            #[inline(never)]
+            #[allow(clippy::too_many_arguments)]
+            unsafe extern "C" fn part<S: Summed, const ASK: u8, P: Index, I: Index>(
+                pos: *const P,
+                crd: *const I,
+                a: *const S::Lane,
+                x: *const S::Lane,
+                out: *mut S::Lane,
+                lo: isize,
+                hi: isize,
+                places: *const P,
+            ) {
+                // SAFETY: as said above.
+                unsafe {
+                    if places.is_null() {
+                        let put = |i, sum| *out.offset(i) = sum;
+                        each::<S, ASK, P, I>(pos, crd, a, x, lo, hi, put);
+                    } else {
+                        let put = |i, sum| *out.offset((*places.offset(i)).get()) = sum;
+                        each::<S, ASK, P, I>(pos, crd, a, x, lo, hi, put);
+                    }
+                }
+            }
+        }
+    };
+}
+kernels!(portable, ByFours<[f32; 4], ANY>, ByFours<[f64; 2], ANY>);
+#[cfg(target_arch = "x86_64")]
+kernels!(avx2, ByFours<std::arch::x86_64::__m256, ANY>, ByFours<std::arch::x86_64::__m256d, ANY>, "avx2,fma");
+#[cfg(target_arch = "x86_64")]
+kernels!(
+    far,
+    ByFoursOrEights<std::arch::x86_64::__m256>,
+    ByFoursOrEights<std::arch::x86_64::__m256d>,
+    "avx512f,avx512vl,avx512bw,avx512dq,avx2,fma"
+);
+#[cfg(target_arch = "x86_64")]
+kernels!(always, ByEights<f32>, ByEights<f64>, "avx512f,avx512vl,avx512bw,avx512dq,avx2,fma");

@@ -1,0 +1,233 @@
+//! Microkernels: the innermost loops that pay for wide vectors, in Rust, compiled ahead for several
+//! instruction sets. The compiler of kernels calls them where it recognises their loops.
+//!
+//! | module | what |
+//! |---|---|
+//! | this one | which kernels there are, and which one this machine runs |
+//! | `body` | the loops, written once over that trait |
+//! | `gather` | those that read where coordinates say, and sum rows |
+//! | `tiles` | those that keep a part of a row in registers |
+//! | `sampled` | those that sum products of rows where there is an entry |
+//! | `scatter`, `spread`, `combined` | those that write where coordinates say, without vectors but those that every machine has |
+//! | `full` | what `scatter` does with rows that are full |
+//! | `tile`, `dots` | those that multiply small blocks, and rows for all places of one |
+//! | `union` | the one that merges rows |
+//! | `look` | what some rows tell of the others |
+//!
+//! Every kernel is an `unsafe extern "C" fn`: pointers and counts in, at most one number out. What
+//! each needs is said where it is written, in `body`. Those that are *exact* do to each element the
+//! operations of the plain loop in its order, without fusing; the others fuse products with sums
+//! where the machine can, and the dot products also sum in several parts.
+
+mod body;
+mod combined;
+mod dots;
+mod full;
+mod gather;
+mod look;
+mod sampled;
+mod scatter;
+mod spread;
+#[cfg(test)]
+mod tests;
+mod tile;
+mod tiles;
+mod union;
+
+use ust_ir::{Dtype, IndexKind};
+
+use super::vector::{Gathering, Level, gathering, level};
+
+/// A loop that has kernels.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Loop {
+    /// `sum of a[p] * x[crd[p]]`: `fn(a, crd, x, n) -> T`. Never exact.
+    GatherDot(IndexKind),
+    /// `sum of a[k] * b[k]`: `fn(a, b, n) -> T`. Never exact.
+    Dot,
+    /// `y[j] = s`: `fn(y, n, s)`.
+    Fill,
+    /// `y[j] += s * x[j]`: `fn(y, x, n, s)`.
+    Axpy,
+    /// `y[i] += a[i] * x[i]`: `fn(y, a, x, n)`.
+    MultiplyAdd,
+    /// `y[i] += s * a[i] * x[i]`: `fn(y, a, x, n, s)`. Never exact.
+    ScaledMultiplyAdd,
+    /// `c[j] += m[j] * sum of a[p] * b[crd[p] * stride + j]`, for each j:
+    /// `fn(c, a, crd, b, count, width, stride, m)`. Never exact.
+    TimesRow(IndexKind),
+    /// `c[j] += a[p] * b[crd[p] * stride + j]` for each p, and for each of them each j:
+    /// `fn(c, a, crd, b, count, width, stride)`.
+    Row(IndexKind),
+    /// `c[rows[p] * pitch + j] += a[p] * b[crd[p] * stride + j]` for each p, and for each of them each j:
+    /// `fn(c, rows, a, crd, b, count, width, stride, pitch, total, reach)`; where `crd` is null, `b`
+    /// stays in one row. `c` lies in an array of `total` numbers, `b` in one of `reach`.
+    Added(IndexKind),
+    /// The same for rows: `c[i * pitch + j] += a[p] * b[crd[p] * stride + j]` for `p` in
+    /// `pos[i]..pos[i + 1]`, for each `i` in `lo..hi`, or `=` the sum of these where `clear`:
+    /// `fn(pos, crd, a, b, c, lo, hi, width, stride, pitch, clear, total, reach)`; `c` lies in an
+    /// array of `total` numbers, `b` in one of `reach`.
+    Products(IndexKind),
+    /// `out[i] = sum of a[p] * x[crd[p]]` for `p` in `pos[i]..pos[i + 1]`, for each `i` in
+    /// `lo..hi`: `fn(pos, crd, a, x, out, lo, hi, places)`; `out[places[i]]` where `places` is not
+    /// null. The kinds of `pos` and `places`, and of `crd`.
+    Rows(IndexKind, IndexKind),
+    /// `out[crd[p]] += a[p] * x[i]` for `p` in `pos[i]..pos[i + 1]`, for each `i` in `lo..hi`:
+    /// `fn(pos, crd, a, x, out, lo, hi, places)`; `x[places[i]]` where `places` is not null.
+    Spread(IndexKind),
+    /// `sums[columns[p]] += a[q] * b[p]` for `p` in `pos[crd[q]]..pos[crd[q] + 1]`, for each `q` in
+    /// `lo..hi`, where `mark[columns[p]]` becomes `stamp`, and is noted if it was not:
+    /// `fn(pos, crd, a, columns, b, sums, mark, list, lo, hi, end, rows, stamp, touched, places) ->
+    /// touched`; `crd` ends at `end`, `pos` has `rows`, `mark` as many `places`. The kinds of
+    /// coordinates and of marks.
+    Combined(IndexKind, IndexKind),
+    /// `crd[row..]` and `out[row..]` become the sum of `a[p]` at `a_crd[p]` for each `p` in
+    /// `a_pos[i]..a_pos[i + 1]` and `b[q]` at `b_crd[q]` for each `q` in `b_pos[i]..b_pos[i + 1]`, for
+    /// each `i` in `lo..hi`, where `starts[i - lo] = row` before, if it is not null:
+    /// `fn(a_pos, a_crd, a, b_pos, b_crd, b, crd, out, room, starts, lo, hi, row) -> i`, the first row
+    /// that does not end by `room` for sure. The kinds of `pos` and of coordinates.
+    Union(IndexKind, IndexKind),
+    /// `out[p] = m[p] * sum of a[rows[p] * pitch + k] * b[crd[p] * stride + k]` for each `p`:
+    /// `fn(out, m, a, b, rows, pitch, crd, stride, count, width, room, reach)`; `rows` may be null,
+    /// `crd` has `room` numbers, and `b` lies in an array of `reach`. Never exact.
+    Sampled(IndexKind),
+    /// `out[rows[p]] += a[p] * x[crd[p]]` for each `p`: `fn(rows, crd, a, x, out, n)`.
+    Entries(IndexKind),
+    /// `at = next[crd[p]]; next[crd[p]] = at + 1; column[at] = number; out[at] = from[p]` for each
+    /// `p`: `fn(crd, rest, count, next, keys, column, number, from, out, total)`.
+    Scatter(IndexKind),
+    /// The same for `p` in `pos[i]..pos[i + 1]` and `number + i`, for each `i` in `lo..hi`:
+    /// `fn(pos, crd, next, column, number, from, out, lo, hi, total)`.
+    ScatterRows(IndexKind),
+    /// `c[i * of_c + k] += a[i * down + j * right] * b[j * of_b + k]` for each `i` below `rows`, `j` below
+    /// `sums` and `k` below a constant: `fn(c, a, b, of_c, down, right, of_b, rows, sums)`. The constant.
+    Tile(u8),
+    /// `out[p] = m[p] * sum of a[i * of_a + k] * b[j * of_b + k]`, for each `k` below `width`, at `p = i *
+    /// down + j * right`, for each `i` below `rows` and `j` below `columns`:
+    /// `fn(out, m, a, b, down, right, of_a, of_b, rows, columns, width, next, reach)`, where rows of `b`
+    /// from `next` on come soon unless it is null, and `b` lies in an array of `reach`. Never exact.
+    Dots,
+    /// `counts[crd[p]] += 1` for `p` in `pos[i]..pos[i + 1]`, for each `i` in `lo..hi`:
+    /// `fn(pos, crd, counts, lo, hi)`.
+    Count(IndexKind),
+}
+
+/// The address of the kernel of a loop on this machine, or `None` where there is none for the dtype
+/// or the kind of indices, or none that is `exact` where that is asked for.
+pub fn address(wanted: Loop, dtype: Dtype, exact: bool) -> Option<usize> {
+    address_at(level(), gathering(), wanted, dtype, exact)
+}
+
+macro_rules! pick {
+    ($name:ident, $module:ident, $rows:ident) => {
+        fn $name(wanted: Loop, dtype: Dtype, exact: bool) -> Option<usize> {
+            use body::$module::{f32 as single, f64 as double};
+            macro_rules! both {
+                ($kernel:ident) => {
+                    match dtype {
+                        Dtype::F64 => Some(double::$kernel as *const () as usize),
+                        Dtype::F32 => Some(single::$kernel as *const () as usize),
+                        _ => None,
+                    }
+                };
+            }
+            match (wanted, exact) {
+                (Loop::Dot, false) => both!(dot),
+                (Loop::Fill, _) => both!(fill),
+                (Loop::Scatter(kind), _) => scatter::of_row(kind, dtype),
+                (Loop::ScatterRows(kind), _) => scatter::of_rows(kind, dtype),
+                (Loop::Dots, true) => None,
+                (Loop::Dots, false) => dots::$module::address(dtype),
+                (Loop::Tile(width), exact) => tile::$module::address(width, dtype, exact),
+                (Loop::Count(kind), _) => scatter::counting(kind),
+                (Loop::Spread(kind), _) => spread::of_rows(kind, dtype),
+                (Loop::Combined(kind, mark), _) => combined::address(kind, mark, dtype),
+                (Loop::Union(pos, crd), _) => union::address(pos, crd, dtype),
+                (Loop::Entries(kind), _) => spread::of_entries(kind, dtype),
+                (Loop::GatherDot(_) | Loop::Rows(..), true) => gather::exact(wanted, dtype),
+                (Loop::GatherDot(_) | Loop::Rows(..), false) => gather::$rows::fast(wanted, dtype),
+                (Loop::Dot | Loop::Sampled(_), true) => None,
+                (Loop::Sampled(_), false) => sampled::$module::address(wanted, dtype),
+                // The order of factors may be another.
+                (Loop::TimesRow(_) | Loop::ScaledMultiplyAdd, true) => None,
+                (Loop::ScaledMultiplyAdd, false) => both!(scaled_multiply_add),
+                (Loop::TimesRow(kind), false) => match kind {
+                    IndexKind::U32 => both!(times_row_u32),
+                    IndexKind::I32 => both!(times_row_i32),
+                    IndexKind::U64 | IndexKind::I64 => both!(times_row_i64),
+                    _ => None,
+                },
+                (Loop::Axpy, true) => both!(axpy_exact),
+                (Loop::Axpy, false) => both!(axpy_fused),
+                (Loop::MultiplyAdd, true) => both!(multiply_add_exact),
+                (Loop::MultiplyAdd, false) => both!(multiply_add_fused),
+                (Loop::Products(kind), true) => match kind {
+                    IndexKind::U32 => both!(products_u32_exact),
+                    IndexKind::I32 => both!(products_i32_exact),
+                    IndexKind::U64 | IndexKind::I64 => both!(products_i64_exact),
+                    _ => None,
+                },
+                (Loop::Products(kind), false) => match kind {
+                    IndexKind::U32 => both!(products_u32_fused),
+                    IndexKind::I32 => both!(products_i32_fused),
+                    IndexKind::U64 | IndexKind::I64 => both!(products_i64_fused),
+                    _ => None,
+                },
+                (Loop::Added(kind), true) => match kind {
+                    IndexKind::U32 => both!(added_u32_exact),
+                    IndexKind::I32 => both!(added_i32_exact),
+                    IndexKind::U64 | IndexKind::I64 => both!(added_i64_exact),
+                    _ => None,
+                },
+                (Loop::Added(kind), false) => match kind {
+                    IndexKind::U32 => both!(added_u32_fused),
+                    IndexKind::I32 => both!(added_i32_fused),
+                    IndexKind::U64 | IndexKind::I64 => both!(added_i64_fused),
+                    _ => None,
+                },
+                (Loop::Row(kind), true) => match kind {
+                    IndexKind::U32 => both!(row_u32_exact),
+                    IndexKind::I32 => both!(row_i32_exact),
+                    IndexKind::U64 | IndexKind::I64 => both!(row_i64_exact),
+                    _ => None,
+                },
+                (Loop::Row(kind), false) => match kind {
+                    IndexKind::U32 => both!(row_u32_fused),
+                    IndexKind::I32 => both!(row_i32_fused),
+                    IndexKind::U64 | IndexKind::I64 => both!(row_i64_fused),
+                    _ => None,
+                },
+            }
+        }
+    };
+}
+pick!(portable, portable, portable);
+#[cfg(target_arch = "x86_64")]
+pick!(avx2, avx2, avx2);
+#[cfg(target_arch = "x86_64")]
+pick!(avx512, avx512, avx2);
+#[cfg(target_arch = "x86_64")]
+pick!(far, avx512, far);
+#[cfg(target_arch = "x86_64")]
+pick!(always, avx512, always);
+
+/// `gathering`: when the machine gathers.
+fn address_at(
+    level: Level,
+    gathering: Gathering,
+    wanted: Loop,
+    dtype: Dtype,
+    exact: bool,
+) -> Option<usize> {
+    match (level, gathering) {
+        (Level::Portable, _) => portable(wanted, dtype, exact),
+        #[cfg(target_arch = "x86_64")]
+        (Level::Avx2, _) => avx2(wanted, dtype, exact),
+        #[cfg(target_arch = "x86_64")]
+        (Level::Avx512, Gathering::Never) => avx512(wanted, dtype, exact),
+        #[cfg(target_arch = "x86_64")]
+        (Level::Avx512, Gathering::Far) => far(wanted, dtype, exact),
+        #[cfg(target_arch = "x86_64")]
+        (Level::Avx512, Gathering::Always) => always(wanted, dtype, exact),
+    }
+}

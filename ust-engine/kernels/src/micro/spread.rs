@@ -1,0 +1,329 @@
+//! Rows that are added, times a number each, to what their coordinates say, and entries that are.
+
+use ust_ir::{Dtype, IndexKind};
+
+use super::look::{BLOCKS_AHEAD, in_blocks, uneven};
+use crate::vector::{Index, Real, ask, ask_second, prefetch};
+
+macro_rules! addresses {
+    ($name:ident, $kernel:ident) => {
+        pub(super) fn $name(kind: IndexKind, dtype: Dtype) -> Option<usize> {
+            let address = match (dtype, kind) {
+                (Dtype::F32, IndexKind::U32) => $kernel::<f32, u32> as *const () as usize,
+                (Dtype::F32, IndexKind::I32) => $kernel::<f32, i32> as *const () as usize,
+                (Dtype::F32, IndexKind::U64 | IndexKind::I64) => {
+                    $kernel::<f32, i64> as *const () as usize
+                }
+                (Dtype::F64, IndexKind::U32) => $kernel::<f64, u32> as *const () as usize,
+                (Dtype::F64, IndexKind::I32) => $kernel::<f64, i32> as *const () as usize,
+                (Dtype::F64, IndexKind::U64 | IndexKind::I64) => {
+                    $kernel::<f64, i64> as *const () as usize
+                }
+                _ => return None,
+            };
+            Some(address)
+        }
+    };
+}
+addresses!(of_rows, spread);
+addresses!(of_entries, entries);
+
+/// SAFETY: `pos` is valid for reads at `lo..=hi`, and ascending there, `a` and `crd` for reads at
+/// `pos[lo]..pos[hi]`, `out` for reads and writes at each `crd[p]`; `places` null, or valid for
+/// reads at `lo..hi`; `x` for reads there, or at each place. Nothing overlaps `out`.
+///
+/// No product is fused with its sum.
+#[allow(clippy::too_many_arguments)]
+unsafe extern "C" fn spread<T: Real, I: Index>(
+    pos: *const I,
+    crd: *const I,
+    a: *const T,
+    x: *const T,
+    out: *mut T,
+    lo: isize,
+    hi: isize,
+    places: *const I,
+) {
+    // SAFETY: as said above.
+    unsafe {
+        let way = if in_blocks(pos, crd, lo, hi) {
+            each::<true, T, I>
+        } else if surprising(pos, lo, hi) {
+            laid_out::<T, I>
+        } else {
+            each::<false, T, I>
+        };
+        way(pos, crd, a, x, out, lo, hi, places);
+    }
+}
+
+/// Entries of a row, on the average, after which it matters little that a processor did not foretell
+/// its end.
+const SHORT: isize = 8;
+
+/// Rows whose ends the best processor foretells once it has seen them some times.
+const FORETOLD: isize = 25_000;
+
+/// Whether rows are short, and no processor foretells where they end.
+///
+/// SAFETY: `pos` is valid for reads at `lo..=hi`, and ascending there.
+unsafe fn surprising<I: Index>(pos: *const I, lo: isize, hi: isize) -> bool {
+    // SAFETY: as said above.
+    unsafe {
+        let entries = (*pos.offset(hi)).get().saturating_sub((*pos.offset(lo)).get());
+        let rows = hi - lo;
+        rows > FORETOLD && entries / SHORT < rows && uneven(pos, lo, hi)
+    }
+}
+
+/// Numbers that are laid out at a time.
+const LAID: usize = 1024;
+
+/// As [`spread`]; the number of each entry is laid out before, so that no branch waits for the end of a
+/// short row.
+#[inline(always)]
+#[allow(clippy::too_many_arguments)]
+unsafe fn laid_out<T: Real, I: Index>(
+    pos: *const I,
+    crd: *const I,
+    a: *const T,
+    x: *const T,
+    out: *mut T,
+    lo: isize,
+    hi: isize,
+    places: *const I,
+) {
+    let mut factors = [T::ZERO; LAID + EIGHT];
+    let laid = factors.as_mut_ptr();
+    // SAFETY: as said above. As long as entries are left, `row` is the one that the next of them belongs to,
+    // or an empty one before that. Eight numbers are laid out at a time, less than `LAID` behind the first.
+    unsafe {
+        let (mut p, last) = ((*pos.offset(lo)).get(), (*pos.offset(hi)).get());
+        let mut row = lo;
+        while p < last {
+            let stop = last.min(p + LAID as isize);
+            let mut at = p;
+            while at < stop {
+                let place = if places.is_null() { row } else { (*places.offset(row)).get() };
+                let factor = *x.offset(place);
+                let row_end = (*pos.offset(row + 1)).get();
+                let end = row_end.min(stop);
+                // Those too many are overwritten by the next row's.
+                laid.offset(at - p).cast::<[T; EIGHT]>().write([factor; EIGHT]);
+                while end - at > EIGHT as isize {
+                    at += EIGHT as isize;
+                    laid.offset(at - p).cast::<[T; EIGHT]>().write([factor; EIGHT]);
+                }
+                at = end;
+                row += isize::from(row_end <= stop);
+            }
+            let add = |at: isize| {
+                let to = out.offset((*crd.offset(at)).get());
+                *to = *to + *a.offset(at) * *laid.offset(at - p);
+            };
+            let mut at = p;
+            while at < stop {
+                ask_second(a.wrapping_offset(at));
+                ask_second(crd.wrapping_offset(at));
+                let end = stop.min(at + EIGHT as isize);
+                match end - at == EIGHT as isize {
+                    true => (0..EIGHT as isize).for_each(|k| add(at + k)),
+                    false => (at..end).for_each(add),
+                }
+                at = end;
+            }
+            p = stop;
+        }
+    }
+}
+
+/// Entries handled together.
+const EIGHT: usize = 8;
+
+/// As [`spread`]; four entries at a time where those lie beside each other as a rule: `RUNS`.
+///
+/// What is read in order is asked for: what is written keeps the machine from looking ahead.
+#[inline(always)]
+#[allow(clippy::too_many_arguments)]
+unsafe fn each<const RUNS: bool, T: Real, I: Index>(
+    pos: *const I,
+    crd: *const I,
+    a: *const T,
+    x: *const T,
+    out: *mut T,
+    lo: isize,
+    hi: isize,
+    places: *const I,
+) {
+    let ask_row = |a: *const T, crd: *const I| match RUNS {
+        true => (ask(a), ask(crd)),
+        false => (ask_second(a), ask_second(crd)),
+    };
+    // SAFETY: as said above; what is asked for need not be valid.
+    unsafe {
+        let mut p = (*pos.offset(lo)).get();
+        let asked = (*pos.offset(hi)).get() - BLOCKS_AHEAD as isize;
+        for i in lo..hi {
+            let end = (*pos.offset(i + 1)).get();
+            let place = if places.is_null() { i } else { (*places.offset(i)).get() };
+            let factor = *x.offset(place);
+            let add = |p: isize| {
+                let to = out.offset((*crd.offset(p)).get());
+                *to = *to + *a.offset(p) * factor;
+            };
+            // Four different elements: all are read before one is written.
+            let four = |p: isize| {
+                if p < asked {
+                    prefetch(out.wrapping_offset((*crd.offset(p + BLOCKS_AHEAD as isize)).get()));
+                }
+                let to = out.offset((*crd.offset(p)).get()).cast::<[T; 4]>();
+                let (own, a) = (to.read(), a.offset(p).cast::<[T; 4]>().read());
+                to.write(std::array::from_fn(|k| own[k] + a[k] * factor));
+            };
+            while p + 8 <= end {
+                ask_row(a.wrapping_offset(p), crd.wrapping_offset(p));
+                if !RUNS {
+                    for k in 0..8 {
+                        add(p + k);
+                    }
+                } else {
+                    for half in [p, p + 4] {
+                        match I::follow(crd.offset(half)) {
+                            true => four(half),
+                            false => (half..half + 4).for_each(add),
+                        }
+                    }
+                }
+                p += 8;
+            }
+            if RUNS && p + 4 <= end && I::follow(crd.offset(p)) {
+                four(p);
+                p += 4;
+            }
+            ask_row(a.wrapping_offset(p), crd.wrapping_offset(p));
+            while p < end {
+                add(p);
+                p += 1;
+            }
+        }
+    }
+}
+
+/// SAFETY: `rows`, `crd`, and `a` are valid for `n` reads, `x` for a read at each `crd[p]`, `out`
+/// for reads and writes at each `rows[p]`. Nothing overlaps `out`.
+///
+/// An element that several products in a row are added to is kept meanwhile. No product is fused
+/// with its sum.
+unsafe extern "C" fn entries<T: Real, I: Index>(
+    rows: *const I,
+    crd: *const I,
+    a: *const T,
+    x: *const T,
+    out: *mut T,
+    n: usize,
+) {
+    // SAFETY: as said above; what is asked for need not be valid.
+    unsafe {
+        let mut p = 0;
+        while p < n {
+            ask(a.wrapping_add(p));
+            ask(rows.wrapping_add(p));
+            ask(crd.wrapping_add(p));
+            let end = n.min(p + 8);
+            let mut row = (*rows.add(p)).get();
+            let mut sum = *out.offset(row);
+            while p < end {
+                let next = (*rows.add(p)).get();
+                if next != row {
+                    *out.offset(row) = sum;
+                    row = next;
+                    sum = *out.offset(row);
+                }
+                sum = sum + *a.add(p) * *x.offset((*crd.add(p)).get());
+                p += 1;
+            }
+            *out.offset(row) = sum;
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    type Way = unsafe fn(
+        *const u32,
+        *const u32,
+        *const f64,
+        *const f64,
+        *mut f64,
+        isize,
+        isize,
+        *const u32,
+    );
+
+    #[test]
+    fn products_are_added_in_order_whatever_the_rows() {
+        let mut state = 5_u64;
+        let mut next = move |below: u64| {
+            state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
+            (state >> 33) % below
+        };
+        let rows = FORETOLD as usize + 100;
+        for (short, long) in [(0, 0), (1, 0), (6, 0), (12, 0), (4, 9), (4, 3000)] {
+            let mut pos = vec![7_u32];
+            for row in 0..rows {
+                let length = if row % 1000 == 999 { long } else { 0 } + next(short + 1);
+                pos.push(pos[row] + length as u32);
+            }
+            let n = pos[rows] as usize;
+            let crd: Vec<u32> = (0..n).map(|_| next(500) as u32).collect();
+            let a: Vec<f64> = (0..n).map(|_| next(1000) as f64 / 7.0).collect();
+            let x: Vec<f64> = (0..rows).map(|_| next(1000) as f64 / 3.0).collect();
+            let places: Vec<u32> = (0..rows).map(|_| next(rows as u64) as u32).collect();
+            let ways: [Way; 4] = [
+                each::<false, f64, u32>,
+                each::<true, f64, u32>,
+                laid_out::<f64, u32>,
+                // SAFETY: the caller's word is passed on.
+                |pos, crd, a, x, out, lo, hi, places| unsafe {
+                    spread(pos, crd, a, x, out, lo, hi, places);
+                },
+            ];
+            for (lo, hi) in [(0, rows), (17, rows - 5), (20, 20)] {
+                for places in [None, Some(&places)] {
+                    let mut expected = vec![0.5; 500];
+                    for row in lo..hi {
+                        let factor = x[places.map_or(row, |places| places[row] as usize)];
+                        for p in pos[row] as usize..pos[row + 1] as usize {
+                            expected[crd[p] as usize] += a[p] * factor;
+                        }
+                    }
+                    let places = places.map_or(std::ptr::null(), Vec::as_ptr);
+                    for (number, way) in ways.iter().enumerate() {
+                        let mut out = vec![0.5; 500];
+                        let (lo, hi) = (lo as isize, hi as isize);
+                        // SAFETY: `pos` ascends to the number of entries, and coordinates and places are
+                        // below the lengths of what they lead to.
+                        unsafe {
+                            way(
+                                pos.as_ptr(),
+                                crd.as_ptr(),
+                                a.as_ptr(),
+                                x.as_ptr(),
+                                out.as_mut_ptr(),
+                                lo,
+                                hi,
+                                places,
+                            );
+                        }
+                        assert!(
+                            out == expected,
+                            "way {number}, rows {lo}..{hi} of {short}, {long}"
+                        );
+                    }
+                }
+            }
+        }
+    }
+}

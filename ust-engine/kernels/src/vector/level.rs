@@ -1,0 +1,109 @@
+//! Which instructions this machine has, and what is done with them.
+
+use super::{Number, Vector};
+
+/// The sets of instructions that kernels are compiled for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Level {
+    Portable,
+    #[cfg(target_arch = "x86_64")]
+    Avx2,
+    #[cfg(target_arch = "x86_64")]
+    Avx512,
+}
+
+/// The best set that this machine has. Cost after the first call: a few loads.
+pub(crate) fn level() -> Level {
+    #[cfg(target_arch = "x86_64")]
+    {
+        if is_x86_feature_detected!("avx512f") && is_x86_feature_detected!("fma") {
+            return Level::Avx512;
+        }
+        if is_x86_feature_detected!("avx2") && is_x86_feature_detected!("fma") {
+            return Level::Avx2;
+        }
+    }
+    Level::Portable
+}
+
+/// When one instruction that gathers eight numbers beats eight loads.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Gathering {
+    /// Never, or the machine has none.
+    Never,
+    /// Where numbers lie far apart in the last cache: more of them are under way at a time. From the
+    /// nearer caches it is slower than loads, from memory, too.
+    #[cfg(target_arch = "x86_64")]
+    Far,
+    /// Always. So it is on processors that compute in half precision: products with sparse rows take
+    /// half of the time there.
+    #[cfg(target_arch = "x86_64")]
+    Always,
+}
+
+/// When this machine gathers.
+pub(crate) fn gathering() -> Gathering {
+    #[cfg(target_arch = "x86_64")]
+    if level() == Level::Avx512
+        && is_x86_feature_detected!("avx512vl")
+        && is_x86_feature_detected!("avx512bw")
+        && is_x86_feature_detected!("avx512dq")
+    {
+        return match is_x86_feature_detected!("avx512fp16") {
+            true => Gathering::Always,
+            false => Gathering::Far,
+        };
+    }
+    Gathering::Never
+}
+
+/// Something that is done with vectors, whichever the machine has.
+pub(crate) trait Task<T: Number> {
+    /// Does it, always inlined into a function that enables the instructions.
+    ///
+    /// # Safety
+    /// As of [`Vector`].
+    unsafe fn run<V: Vector<Lane = T>>(self);
+}
+
+/// Does something with the instructions of a level, which the machine has.
+pub(crate) fn perform<T: Number>(level: Level, task: impl Task<T>) {
+    #[cfg(target_arch = "x86_64")]
+    #[target_feature(enable = "avx512f,avx2,fma")]
+    fn avx512<T: Number>(task: impl Task<T>) {
+        // SAFETY: the machine has the instructions.
+        unsafe { task.run::<T::Avx512>() }
+    }
+    #[cfg(target_arch = "x86_64")]
+    #[target_feature(enable = "avx2,fma")]
+    fn avx2<T: Number>(task: impl Task<T>) {
+        // SAFETY: the machine has the instructions.
+        unsafe { task.run::<T::Avx2>() }
+    }
+    match level {
+        // SAFETY, of both: the machine has the instructions.
+        #[cfg(target_arch = "x86_64")]
+        Level::Avx512 => unsafe { avx512(task) },
+        #[cfg(target_arch = "x86_64")]
+        Level::Avx2 => unsafe { avx2(task) },
+        // SAFETY: every machine has it.
+        Level::Portable => unsafe { task.run::<T::Portable>() },
+    }
+}
+
+/// All sets that this machine has.
+#[cfg(test)]
+pub(crate) fn levels() -> Vec<Level> {
+    let mut levels = vec![Level::Portable];
+    #[cfg(target_arch = "x86_64")]
+    {
+        if level() != Level::Portable {
+            levels.push(Level::Avx2);
+        }
+        if level() == Level::Avx512 {
+            levels.push(Level::Avx512);
+        }
+    }
+    assert!(levels.contains(&level()));
+    levels
+}

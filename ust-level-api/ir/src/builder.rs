@@ -1,0 +1,246 @@
+//! How IR is written: scopes, names, and statements in order.
+
+use std::collections::HashSet;
+
+use super::{ArrayDecl, ArrayId, BinOp, Elem, Expr, Function, Stmt, Ty, Var, VarDecl};
+
+/// Writes a [`Function`], statement by statement.
+///
+/// ```
+/// use ust_ir::{Builder, Elem, Expr, Ty};
+/// use ust_ir::{Dtype, IndexKind};
+///
+/// let mut b = Builder::new("sum");
+/// let n = b.param("n", Ty::Int);
+/// let x = b.array("x", Elem::Value(Dtype::F64), false);
+/// let s = b.array("s", Elem::Value(Dtype::F64), true);
+/// b.for_("i", 0.into(), n, |b, i| {
+///     let value = b.load(x, i);
+///     b.reduce(ust_ir::BinOp::Add, s, 0.into(), value);
+/// });
+/// let function = b.finish();
+/// assert!(function.to_string().contains("for"));
+/// ```
+#[derive(Debug)]
+pub struct Builder {
+    name: String,
+    arrays: Vec<ArrayDecl>,
+    vars: Vec<VarDecl>,
+    params: usize,
+    names: HashSet<String>,
+    /// Open blocks, innermost last.
+    blocks: Vec<Vec<Stmt>>,
+}
+
+impl Builder {
+    /// Starts a function.
+    #[must_use]
+    pub fn new(name: &str) -> Self {
+        Self {
+            name: name.to_owned(),
+            arrays: Vec::new(),
+            vars: Vec::new(),
+            params: 0,
+            names: HashSet::new(),
+            blocks: vec![Vec::new()],
+        }
+    }
+
+    /// Declares an array. Its name is made unique.
+    pub fn array(&mut self, name: &str, elem: Elem, written: bool) -> ArrayId {
+        self.declare_array(name, elem, written, false)
+    }
+
+    /// Declares an array that is written and can be made longer. Its name is made unique.
+    ///
+    /// ```
+    /// use ust_ir::interp::{Memory, Program};
+    /// use ust_ir::{Builder, Elem, Expr, Ty};
+    /// use ust_ir::IndexKind;
+    ///
+    /// let mut b = Builder::new("squares");
+    /// let n = b.param("n", Ty::Int);
+    /// let out = b.growing("out", Elem::Index(IndexKind::I64));
+    /// b.for_("i", 0.into(), n, |b, i| {
+    ///     b.if_(Expr::Len(out).le(i.clone()), |b| b.reserve(out, i.clone() + 1));
+    ///     b.store(out, i.clone(), i.clone() * i);
+    /// });
+    /// let mut squares: Vec<i64> = Vec::new();
+    /// Program::compile(&b.finish())?.run(&[4.into()], &mut [Memory::Grow(&mut squares)])?;
+    /// assert_eq!(squares[..4], [0, 1, 4, 9]);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn growing(&mut self, name: &str, elem: Elem) -> ArrayId {
+        self.declare_array(name, elem, true, true)
+    }
+
+    fn declare_array(&mut self, name: &str, elem: Elem, written: bool, grows: bool) -> ArrayId {
+        let name = self.fresh(name);
+        self.arrays.push(ArrayDecl { name, elem, written, grows });
+        ArrayId(self.arrays.len() as u32 - 1)
+    }
+
+    /// Declares a scalar parameter. All parameters come before the first variable.
+    ///
+    /// # Panics
+    /// When a variable was declared before.
+    pub fn param(&mut self, name: &str, ty: Ty) -> Expr {
+        assert_eq!(self.params, self.vars.len(), "parameters come first");
+        let var = self.declare(name, ty);
+        self.params += 1;
+        Expr::Var(var)
+    }
+
+    fn fresh(&mut self, name: &str) -> String {
+        let mut unique = name.to_owned();
+        let mut n = 1;
+        while !self.names.insert(unique.clone()) {
+            n += 1;
+            unique = format!("{name}_{n}");
+        }
+        unique
+    }
+
+    fn declare(&mut self, name: &str, ty: Ty) -> Var {
+        let name = self.fresh(name);
+        self.vars.push(VarDecl { name, ty });
+        Var(self.vars.len() as u32 - 1)
+    }
+
+    fn push(&mut self, stmt: Stmt) {
+        self.blocks.last_mut().expect("the body is open until finish").push(stmt);
+    }
+
+    /// The type of an expression.
+    #[must_use]
+    pub fn type_of(&self, expr: &Expr) -> Ty {
+        super::type_of(&self.vars, &self.arrays, expr)
+    }
+
+    /// An element of an array, as an expression.
+    #[must_use]
+    pub fn load(&self, array: ArrayId, index: Expr) -> Expr {
+        Expr::Load(array, Box::new(index))
+    }
+
+    /// Evaluates once and names the result. Constants and variables are given back as they are:
+    /// use [`Builder::var`] for something that will be assigned.
+    pub fn bind(&mut self, name: &str, expr: Expr) -> Expr {
+        match expr {
+            Expr::Int(_) | Expr::Bool(_) | Expr::Const(_) | Expr::Var(_) => expr,
+            _ => Expr::Var(self.var(name, expr)),
+        }
+    }
+
+    /// Declares a variable that can be assigned.
+    pub fn var(&mut self, name: &str, init: Expr) -> Var {
+        let ty = self.type_of(&init);
+        let var = self.declare(name, ty);
+        self.push(Stmt::Let(var, init));
+        var
+    }
+
+    /// Gives a variable another value.
+    pub fn assign(&mut self, var: Var, value: Expr) {
+        self.push(Stmt::Assign(var, value));
+    }
+
+    /// Writes an element.
+    pub fn store(&mut self, array: ArrayId, index: Expr, value: Expr) {
+        self.push(Stmt::Store(array, index, value));
+    }
+
+    /// Combines a value into an element.
+    pub fn reduce(&mut self, op: BinOp, array: ArrayId, index: Expr, value: Expr) {
+        self.push(Stmt::Reduce(op, array, index, value));
+    }
+
+    /// Makes an array that grows at least so long.
+    pub fn reserve(&mut self, array: ArrayId, len: Expr) {
+        self.push(Stmt::Reserve(array, len));
+    }
+
+    /// Sorts the elements `lo..hi` of a written index array of kind i64.
+    pub fn sort(&mut self, array: ArrayId, lo: Expr, hi: Expr) {
+        self.push(Stmt::Sort(array, lo, hi));
+    }
+
+    /// A remark for whoever reads the printed form.
+    pub fn comment(&mut self, text: &str) {
+        self.push(Stmt::Comment(text.to_owned()));
+    }
+
+    fn block(&mut self, write: impl FnOnce(&mut Self)) -> Vec<Stmt> {
+        self.blocks.push(Vec::new());
+        write(self);
+        self.blocks.pop().expect("pushed above")
+    }
+
+    /// `for name in lo..hi`. Where `hi` is written as `lo + 1`, the one round without a loop: no
+    /// place or coordinate is the largest number there is.
+    pub fn for_(&mut self, name: &str, lo: Expr, hi: Expr, body: impl FnOnce(&mut Self, Expr)) {
+        if hi == lo.clone() + 1 {
+            let only = self.var(name, lo);
+            return body(self, only.into());
+        }
+        let var = self.declare(name, Ty::Int);
+        let body = self.block(|b| body(b, Expr::Var(var)));
+        self.push(Stmt::For { var, lo, hi, body });
+    }
+
+    /// `while cond`.
+    pub fn while_(&mut self, cond: Expr, body: impl FnOnce(&mut Self)) {
+        let body = self.block(body);
+        self.push(Stmt::While { cond, body });
+    }
+
+    /// `if cond`. A constant condition writes the block in place, or not at all.
+    pub fn if_(&mut self, cond: Expr, then: impl FnOnce(&mut Self)) {
+        self.if_else(cond, then, |_| {});
+    }
+
+    /// `if cond {} else {}`.
+    pub fn if_else(
+        &mut self,
+        cond: Expr,
+        then: impl FnOnce(&mut Self),
+        otherwise: impl FnOnce(&mut Self),
+    ) {
+        match cond {
+            Expr::Bool(true) => then(self),
+            Expr::Bool(false) => otherwise(self),
+            cond => {
+                let then = self.block(then);
+                let otherwise = self.block(otherwise);
+                self.push(Stmt::If { cond, then, otherwise });
+            }
+        }
+    }
+
+    /// The finished function.
+    ///
+    /// # Panics
+    /// When called inside a block.
+    #[must_use]
+    pub fn finish(mut self) -> Function {
+        assert_eq!(self.blocks.len(), 1, "finish is called outside all blocks");
+        Function {
+            name: self.name,
+            arrays: self.arrays,
+            params: self.params,
+            vars: self.vars,
+            body: self.blocks.pop().expect("one block"),
+        }
+    }
+
+    /// Declarations of an array, for whoever needs its element kind.
+    #[must_use]
+    pub fn array_decl(&self, array: ArrayId) -> &ArrayDecl {
+        &self.arrays[array.0 as usize]
+    }
+
+    /// An index array declared with [`Builder::array`] for a level's storage.
+    pub fn index_array(&mut self, name: &str, kind: crate::IndexKind) -> ArrayId {
+        self.array(name, Elem::Index(kind), false)
+    }
+}

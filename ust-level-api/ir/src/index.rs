@@ -1,0 +1,397 @@
+//! Arrays of positions and coordinates, 2 to 64 bits wide, signed or not.
+
+use std::fmt;
+
+use num_traits::{AsPrimitive, ToPrimitive};
+
+use crate::Buffer;
+use crate::column::{IndexColumn, expanded, in_blocks};
+
+/// How an index is stored: bits and sign.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum IndexKind {
+    /// Four to a byte, the first in the lowest bits (NVIDIA's order of 2:4 metadata).
+    U2,
+    /// Unsigned, one byte.
+    U8,
+    /// Unsigned, two bytes.
+    U16,
+    /// Unsigned, four bytes.
+    U32,
+    /// Unsigned, eight bytes.
+    U64,
+    /// Signed, one byte.
+    I8,
+    /// Signed, two bytes.
+    I16,
+    /// Signed, four bytes.
+    I32,
+    /// Signed, eight bytes.
+    I64,
+}
+
+impl IndexKind {
+    /// The kind with so many bits (2, 8, 16, 32, 64), or `None` for other numbers and for signed
+    /// 2-bit indices.
+    #[must_use]
+    pub fn new(bits: u32, signed: bool) -> Option<Self> {
+        Some(match (bits, signed) {
+            (2, false) => Self::U2,
+            (8, false) => Self::U8,
+            (16, false) => Self::U16,
+            (32, false) => Self::U32,
+            (64, false) => Self::U64,
+            (8, true) => Self::I8,
+            (16, true) => Self::I16,
+            (32, true) => Self::I32,
+            (64, true) => Self::I64,
+            _ => return None,
+        })
+    }
+
+    /// Bits of one index.
+    #[must_use]
+    pub fn bits(self) -> u32 {
+        match self {
+            Self::U2 => 2,
+            Self::U8 | Self::I8 => 8,
+            Self::U16 | Self::I16 => 16,
+            Self::U32 | Self::I32 => 32,
+            Self::U64 | Self::I64 => 64,
+        }
+    }
+
+    /// Whether negative numbers can be held.
+    #[must_use]
+    pub fn signed(self) -> bool {
+        matches!(self, Self::I8 | Self::I16 | Self::I32 | Self::I64)
+    }
+
+    /// The smallest and the largest index that can be held (and that fits an `i64`).
+    #[must_use]
+    pub fn range(self) -> (i64, i64) {
+        match self {
+            Self::U64 => (0, i64::MAX),
+            _ if self.signed() => (i64::MIN >> (64 - self.bits()), i64::MAX >> (64 - self.bits())),
+            _ => (0, (1_i64 << self.bits()) - 1),
+        }
+    }
+
+    /// Whether the index can be held.
+    #[must_use]
+    pub fn holds(self, index: i64) -> bool {
+        let (lo, hi) = self.range();
+        (lo..=hi).contains(&index)
+    }
+
+    /// Bytes that so many indices take.
+    #[must_use]
+    pub fn bytes(self, len: usize) -> usize {
+        match self {
+            Self::U2 => len.div_ceil(4),
+            _ => len * (self.bits() as usize / 8),
+        }
+    }
+}
+
+impl fmt::Display for IndexKind {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}{}", if self.signed() { 'i' } else { 'u' }, self.bits())
+    }
+}
+
+/// An array of positions or coordinates. Indices are read and written as `i64`.
+#[derive(Clone, Debug, PartialEq)]
+pub enum IndexArray {
+    /// Packed, four to a byte.
+    U2(Packed),
+    /// Unsigned, one byte.
+    U8(Buffer<u8>),
+    /// Unsigned, two bytes.
+    U16(Buffer<u16>),
+    /// Unsigned, four bytes.
+    U32(Buffer<u32>),
+    /// Unsigned, eight bytes. Values above `i64::MAX` are refused on entry.
+    U64(Buffer<u64>),
+    /// Signed, one byte.
+    I8(Buffer<i8>),
+    /// Signed, two bytes.
+    I16(Buffer<i16>),
+    /// Signed, four bytes.
+    I32(Buffer<i32>),
+    /// Signed, eight bytes.
+    I64(Buffer<i64>),
+}
+
+/// Runs an expression with `$slice` bound to the typed slice of a byte-or-wider [`IndexArray`], or
+/// another with `$bytes` and `$len` bound for a packed one.
+#[macro_export]
+macro_rules! with_indices {
+    ($array:expr, $slice:ident => $body:expr, packed($two_bits:ident) => $packed:expr) => {
+        match $array {
+            $crate::IndexArray::U2($two_bits) => $packed,
+            $crate::IndexArray::U8($slice) => $body,
+            $crate::IndexArray::U16($slice) => $body,
+            $crate::IndexArray::U32($slice) => $body,
+            $crate::IndexArray::U64($slice) => $body,
+            $crate::IndexArray::I8($slice) => $body,
+            $crate::IndexArray::I16($slice) => $body,
+            $crate::IndexArray::I32($slice) => $body,
+            $crate::IndexArray::I64($slice) => $body,
+        }
+    };
+}
+
+/// Two-bit indices, four to a byte, the first in the lowest bits.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Packed {
+    bytes: Buffer<u8>,
+    len: usize,
+}
+
+impl Packed {
+    /// `len` indices in as many bytes as they need; `None` for any other number of bytes.
+    #[must_use]
+    pub fn new(bytes: impl Into<Buffer<u8>>, len: usize) -> Option<Self> {
+        let bytes = bytes.into();
+        (bytes.len() == len.div_ceil(4)).then_some(Self { bytes, len })
+    }
+
+    /// The bytes.
+    #[must_use]
+    pub fn bytes(&self) -> &Buffer<u8> {
+        &self.bytes
+    }
+
+    /// Number of indices.
+    #[must_use]
+    pub fn len(&self) -> usize {
+        self.len
+    }
+
+    /// Whether there are none.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.len == 0
+    }
+
+    /// The index at `at`; beyond the end, `None`.
+    #[must_use]
+    pub fn get(&self, at: usize) -> Option<i64> {
+        (at < self.len).then(|| i64::from(self.bytes[at / 4] >> (at % 4 * 2) & 3))
+    }
+}
+
+/// An index that does not fit the width of its array.
+#[derive(Clone, PartialEq, Eq, thiserror::Error)]
+#[error(
+    "{array}: the value {value} does not fit {kind}; choose a wider {width} (8, 16, 32, 64, or 0 for the default)"
+)]
+pub struct WidthError {
+    /// Name of the array.
+    pub array: String,
+    /// The value.
+    pub value: i128,
+    /// The element kind, such as `u8`.
+    pub kind: String,
+    /// The format attribute to change: `posWidth` or `crdWidth`.
+    pub width: &'static str,
+}
+
+crate::debug_shows_message!(WidthError);
+
+impl IndexArray {
+    /// Stores indices in the given kind. Cost: O(length).
+    ///
+    /// # Errors
+    /// [`WidthError`] names `array` and `attribute` (`posWidth`, `crdWidth`) when an index
+    /// does not fit.
+    pub fn store(
+        kind: IndexKind,
+        indices: &[i64],
+        array: &str,
+        attribute: &'static str,
+    ) -> Result<Self, WidthError> {
+        if let Some(&value) = indices.iter().find(|&&v| !kind.holds(v)) {
+            return Err(WidthError {
+                array: array.to_owned(),
+                value: value.into(),
+                kind: kind.to_string(),
+                width: attribute,
+            });
+        }
+        macro_rules! narrow {
+            ($($variant:ident($ty:ty)),*) => {
+                match kind {
+                    IndexKind::U2 => {
+                        let mut bytes = Buffer::<u8>::zeroed(indices.len().div_ceil(4));
+                        let packed = bytes.make_mut();
+                        for (at, &index) in indices.iter().enumerate() {
+                            packed[at / 4] |= (index as u8) << (at % 4 * 2);
+                        }
+                        IndexArray::U2(Packed { bytes, len: indices.len() })
+                    }
+                    $(IndexKind::$variant => {
+                        let mut stored = Buffer::<$ty>::unspecified(indices.len());
+                        for (to, &from) in stored.make_mut().iter_mut().zip(indices) {
+                            *to = from as $ty;
+                        }
+                        IndexArray::$variant(stored)
+                    })*
+                }
+            };
+        }
+        Ok(narrow!(U8(u8), U16(u16), U32(u32), U64(u64), I8(i8), I16(i16), I32(i32), I64(i64)))
+    }
+
+    /// Stores a column in the given kind: without a copy where that is how the column is kept.
+    /// Parallel. Cost: O(length).
+    ///
+    /// # Errors
+    /// As [`IndexArray::store`].
+    pub fn store_column(
+        kind: IndexKind,
+        column: &IndexColumn,
+        array: &str,
+        attribute: &'static str,
+    ) -> Result<Self, WidthError> {
+        match (kind, column) {
+            (IndexKind::U32, IndexColumn::U32(words)) => return Ok(Self::U32(words.clone())),
+            (IndexKind::U32, IndexColumn::Runs(starts)) => return Ok(Self::U32(expanded(starts))),
+            (IndexKind::I32, IndexColumn::I32(words)) => return Ok(Self::I32(words.clone())),
+            (IndexKind::I64, IndexColumn::I64(words)) => return Ok(Self::I64(words.clone())),
+            _ => {}
+        }
+        let (lo, hi) = column.extremes().unwrap_or((0, 0));
+        if !kind.holds(lo) || !kind.holds(hi) {
+            // Once more, to find the first one.
+            return Self::store(kind, &column.to_vec(), array, attribute);
+        }
+        macro_rules! narrow {
+            ($($variant:ident($ty:ty)),*) => {
+                match kind {
+                    IndexKind::U2 => Self::store(kind, &column.to_vec(), array, attribute)?,
+                    $(IndexKind::$variant => {
+                        in_blocks(column.len(), &|at, out| column.read(at, out), |v| v as $ty).into()
+                    })*
+                }
+            };
+        }
+        Ok(narrow!(U8(u8), U16(u16), U32(u32), U64(u64), I8(i8), I16(i16), I32(i32), I64(i64)))
+    }
+
+    /// An empty array of this kind.
+    #[must_use]
+    pub fn empty(kind: IndexKind) -> Self {
+        Self::store(kind, &[], "", "").expect("no index, none that does not fit")
+    }
+
+    /// How its indices are stored.
+    #[must_use]
+    pub fn kind(&self) -> IndexKind {
+        match self {
+            Self::U2(..) => IndexKind::U2,
+            Self::U8(_) => IndexKind::U8,
+            Self::U16(_) => IndexKind::U16,
+            Self::U32(_) => IndexKind::U32,
+            Self::U64(_) => IndexKind::U64,
+            Self::I8(_) => IndexKind::I8,
+            Self::I16(_) => IndexKind::I16,
+            Self::I32(_) => IndexKind::I32,
+            Self::I64(_) => IndexKind::I64,
+        }
+    }
+
+    /// Number of indices.
+    #[must_use]
+    pub fn len(&self) -> usize {
+        with_indices!(self, s => s.len(), packed(p) => p.len())
+    }
+
+    /// Whether there are none.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// Bytes of memory that the indices take.
+    #[must_use]
+    pub fn bytes(&self) -> usize {
+        self.kind().bytes(self.len())
+    }
+
+    /// The index at `at`; beyond the end, or above `i64::MAX`, `None`.
+    #[must_use]
+    pub fn get(&self, at: usize) -> Option<i64> {
+        with_indices!(
+            self,
+            s => s.get(at).and_then(ToPrimitive::to_i64),
+            packed(p) => p.get(at)
+        )
+    }
+
+    /// All indices as `i64`, one copy. An unsigned value above `i64::MAX` wraps to a negative one,
+    /// which no rule of a level accepts as a position.
+    #[must_use]
+    pub fn to_vec(&self) -> Vec<i64> {
+        with_indices!(
+            self,
+            s => s.iter().map(|v| v.as_()).collect(),
+            packed(p) => (0..p.len()).filter_map(|at| p.get(at)).collect()
+        )
+    }
+
+    /// The largest index, or `None` when empty.
+    #[must_use]
+    pub fn max(&self) -> Option<i64> {
+        self.to_vec().into_iter().max()
+    }
+}
+
+macro_rules! from_buffers {
+    ($($variant:ident($ty:ty)),*) => {$(
+        impl From<Buffer<$ty>> for IndexArray {
+            fn from(buffer: Buffer<$ty>) -> Self { Self::$variant(buffer) }
+        }
+        impl From<Vec<$ty>> for IndexArray {
+            fn from(vec: Vec<$ty>) -> Self { Self::$variant(vec.into()) }
+        }
+    )*};
+}
+from_buffers!(U8(u8), U16(u16), U32(u32), U64(u64), I8(i8), I16(i16), I32(i32), I64(i64));
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_kind_stores_its_extremes_and_refuses_the_next() {
+        for bits in [2, 8, 16, 32, 64] {
+            for signed in [false, true] {
+                let Some(kind) = IndexKind::new(bits, signed) else { continue };
+                let (lo, hi) = kind.range();
+                let array = IndexArray::store(kind, &[lo, hi, 0], "crd", "crdWidth").unwrap();
+                assert_eq!(array.to_vec(), [lo, hi, 0], "{kind}");
+                assert_eq!((array.get(1), array.get(3)), (Some(hi), None));
+                if bits < 64 {
+                    assert!(IndexArray::store(kind, &[hi + 1], "crd", "crdWidth").is_err());
+                    assert!(IndexArray::store(kind, &[lo - 1], "crd", "crdWidth").is_err());
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn two_bit_indices_are_packed_from_the_lowest_bits() {
+        let array = IndexArray::store(IndexKind::U2, &[2, 3, 2, 3, 1], "crd", "crdWidth").unwrap();
+        let IndexArray::U2(packed) = &array else { panic!("packed") };
+        assert_eq!((packed.bytes()[..].to_vec(), packed.len()), (vec![0xEE, 0x01], 5));
+    }
+
+    #[test]
+    fn packed_bytes_hold_the_indices_that_they_are_said_to_hold() {
+        let packed = |bytes: Vec<u8>, len| Packed::new(bytes, len).is_some();
+        assert!(packed(vec![], 0) && packed(vec![0], 1) && packed(vec![0, 0], 8));
+        assert!(!packed(vec![0], 5) && !packed(vec![], 1) && !packed(vec![0, 0], 4));
+    }
+}

@@ -1,0 +1,485 @@
+//! The loop IR of the Universal Sparse Tensor (what level types emit and every back end consumes),
+//! and the memory that it runs on: scalars, index arrays, columns, buffers.
+//!
+//! # What it means
+//!
+//! A [`Function`] has *arrays* (level arrays, values, results), scalar *parameters*, and a body of
+//! [`Stmt`]s. There are three types ([`Ty`]): `int` (a wrapping `i64`, in which all index
+//! arithmetic is done), `bool`, and `val` (a number of the function's value dtype; f16 and bf16
+//! compute in f32 and round when stored).
+//!
+//! * An [`Expr`] is a tree without side effects. It is evaluated where it stands, each time it
+//!   stands there; [`Builder::bind`] evaluates once and gives a name. `and`/`or` evaluate both
+//!   sides; [`Expr::Select`] evaluates only the side that it takes.
+//! * Variables are assigned in the block that declares them or in blocks within it, and are out of
+//!   scope after it. Loop variables are not assigned.
+//! * [`Stmt::For`] evaluates its bounds once and runs from `lo` up to `hi`, exclusive.
+//! * [`Stmt::Reduce`] combines a value into memory. It is a statement of its own, not a load and a
+//!   store, so that a parallel back end may choose an atomic or a private copy.
+//! * Integer division and remainder round towards minus infinity (`floordiv`, `mod`), but the
+//!   quotient of `val`s of an integer dtype towards zero; division by zero (not of floating-point
+//!   or complex numbers) is an error in the interpreter and undefined elsewhere.
+//! * The smaller or larger of two floating-point numbers is NaN where one of them is, and -0 is
+//!   smaller than 0 (IEEE 754-2019 `minimum` and `maximum`).
+//! * A load beyond the end of an array is an error in the interpreter and undefined elsewhere:
+//!   whoever emits IR relies on Check, never on luck.
+//! * An array that [`grows`](ArrayDecl::grows) starts with the elements that the caller gives it,
+//!   and gets more by [`Stmt::Reserve`]. [`Expr::Len`] is its length at that moment.
+//! * An index that is stored fits the array's kind: the emitter sees to it. One that does not is an
+//!   error in the interpreter and truncated elsewhere.
+//!
+//! # Where what lives
+//!
+//! | module | what |
+//! |---|---|
+//! | this one | the types of the loop IR |
+//! | [`func`] | functions of numbers |
+//! | [`builder`] | how IR is written: scopes, names, operators |
+//! | [`mod@print`] | pseudo-C, for people and snapshots |
+//! | [`validate`] | types and scopes; run on everything that is executed |
+//! | [`interp`] | the checked interpreter: the reference that back ends are compared with |
+//! | [`scalar`] | element types (dtypes) and single values |
+//! | [`buffer`] | shared, typed memory |
+//! | [`index`] | arrays of positions and coordinates, 2 to 64 bits wide |
+//! | [`mod@column`] | columns of coordinates and positions, as narrow as they may be |
+//!
+//! *Invariant: nothing in this crate knows what a level is.*
+#![deny(unsafe_code)]
+
+pub mod buffer;
+pub mod builder;
+pub mod column;
+mod error;
+pub mod func;
+pub mod index;
+pub mod interp;
+pub mod print;
+pub mod scalar;
+#[cfg(any(test, feature = "testing"))]
+#[doc(hidden)]
+pub mod testing;
+pub mod validate;
+
+pub use buffer::{Buffer, GrowBuffer};
+pub use builder::Builder;
+pub use column::IndexColumn;
+pub use func::Func;
+pub use index::{IndexArray, IndexKind, Packed};
+pub use scalar::{Dtype, Element, Scalar};
+
+/// The type of an expression or variable.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Ty {
+    /// Wrapping 64-bit signed integer: positions, coordinates, sizes.
+    Int,
+    /// Truth value.
+    Bool,
+    /// A number of this dtype.
+    Val(Dtype),
+}
+
+/// A variable: an index into [`Function::vars`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct Var(pub u32);
+
+/// An array: an index into [`Function::arrays`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct ArrayId(pub u32);
+
+/// What an array holds.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Elem {
+    /// Indices; loads give `int`.
+    Index(IndexKind),
+    /// Numbers; loads give `val`.
+    Value(Dtype),
+}
+
+impl Elem {
+    /// The type of a loaded element.
+    #[must_use]
+    pub fn ty(self) -> Ty {
+        match self {
+            Elem::Index(_) => Ty::Int,
+            Elem::Value(dtype) => Ty::Val(dtype),
+        }
+    }
+}
+
+/// An array that a function works on. Its length is known at run time.
+#[derive(Clone, Debug, PartialEq, Hash)]
+pub struct ArrayDecl {
+    /// A name for people, unique in the function, such as `A1_crd`.
+    pub name: String,
+    /// What it holds.
+    pub elem: Elem,
+    /// Whether the function stores into it. Index arrays that are written are of any kind but the
+    /// packed [`IndexKind::U2`].
+    pub written: bool,
+    /// Whether the function makes it longer, with [`Stmt::Reserve`]. What grows is written.
+    pub grows: bool,
+}
+
+/// A variable's declaration.
+#[derive(Clone, Debug, PartialEq, Hash)]
+pub struct VarDecl {
+    /// A name for people, unique in the function.
+    pub name: String,
+    /// Its type.
+    pub ty: Ty,
+}
+
+/// Operators with one operand.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum UnOp {
+    /// `-a`, int or val that is not bool dtype (wrapping for integers).
+    Neg,
+    /// `!a`, bool.
+    Not,
+}
+
+/// Operators with two operands of one type.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum BinOp {
+    /// `a + b`, int or val (wrapping for integers, `or` for bool dtype).
+    Add,
+    /// `a - b`, int or val that is not bool dtype (wrapping for integers).
+    Sub,
+    /// `a * b`, int or val (`and` for bool dtype).
+    Mul,
+    /// Quotient rounded towards minus infinity; int.
+    FloorDiv,
+    /// Remainder with the sign of the divisor; int.
+    Mod,
+    /// Quotient; val that is not bool dtype. Rounds towards zero and wraps for integer dtypes.
+    Div,
+    /// The smaller; int, or val that is not complex.
+    Min,
+    /// The larger; int, or val that is not complex.
+    Max,
+    /// Bits in both; int.
+    BitAnd,
+    /// Shifted right, arithmetic, by the lowest six bits of `b`; int.
+    Shr,
+    /// Both; bool.
+    And,
+    /// Either; bool.
+    Or,
+    /// Equal; int or val; gives bool.
+    Eq,
+    /// Not equal; int or val; gives bool.
+    Ne,
+    /// Less; int, or val that is not complex; gives bool.
+    Lt,
+    /// Less or equal; int, or val that is not complex; gives bool.
+    Le,
+}
+
+/// An expression: a tree without side effects.
+#[derive(Clone, Debug, PartialEq, Hash)]
+pub enum Expr {
+    /// A constant integer.
+    Int(i64),
+    /// A constant truth value.
+    Bool(bool),
+    /// A constant number.
+    Const(Scalar),
+    /// The value of a variable or parameter.
+    Var(Var),
+    /// The length of an array, in elements.
+    Len(ArrayId),
+    /// An element of an array.
+    Load(ArrayId, Box<Expr>),
+    /// One operand.
+    Unary(UnOp, Box<Expr>),
+    /// Two operands.
+    Binary(BinOp, Box<Expr>, Box<Expr>),
+    /// `if cond { a } else { b }`; only the side taken is evaluated.
+    Select(Box<Expr>, Box<Expr>, Box<Expr>),
+    /// A function of one or two `val`s of one dtype that it [accepts](Func::accepts).
+    Call(Func, Vec<Expr>),
+    /// A number of another dtype, from an int, a bool or a `val`. It never fails: between integers
+    /// and floating-point numbers it is Rust's `as` (integers wrap; floats saturate and NaN becomes
+    /// 0), to real numbers the imaginary part is dropped, to bool it is `!= 0`, and a bool counts as
+    /// 0 or 1. A float is rounded to nearest; f16 and bf16 are held in f32, and a cast to them is one
+    /// to f32 until the number is stored.
+    Cast(Dtype, Box<Expr>),
+    /// An int from a `val`: what [`Cast`](Expr::Cast) to i64 gives.
+    ToInt(Box<Expr>),
+}
+
+/// A statement.
+#[derive(Clone, Debug, PartialEq, Hash)]
+pub enum Stmt {
+    /// Declares a variable with its first value.
+    Let(Var, Expr),
+    /// Gives a declared variable another value.
+    Assign(Var, Expr),
+    /// Writes an element.
+    Store(ArrayId, Expr, Expr),
+    /// Combines a value into an element: `array[index] = array[index] op value`, with one of the
+    /// operators [`Add`](BinOp::Add), [`Mul`](BinOp::Mul), [`Min`](BinOp::Min),
+    /// [`Max`](BinOp::Max), [`BitAnd`](BinOp::BitAnd).
+    Reduce(BinOp, ArrayId, Expr, Expr),
+    /// From here on the array, which [`grows`](ArrayDecl::grows), has at least so many elements. It
+    /// may have more, and may be elsewhere; what new elements hold is not specified (0 in the
+    /// interpreter). Best asked for only where [`Expr::Len`] is not enough: it is a call.
+    Reserve(ArrayId, Expr),
+    /// Sorts the elements from the first index up to the second, exclusive, ascending, of an index
+    /// array that is written and of kind [`IndexKind::I64`]. Nothing where the second is not larger.
+    Sort(ArrayId, Expr, Expr),
+    /// `for var in lo..hi`.
+    For {
+        /// The loop variable, `int`, declared by the loop.
+        var: Var,
+        /// First value.
+        lo: Expr,
+        /// Bound, exclusive.
+        hi: Expr,
+        /// What is repeated.
+        body: Vec<Stmt>,
+    },
+    /// `while cond`.
+    While {
+        /// Evaluated before each round.
+        cond: Expr,
+        /// What is repeated.
+        body: Vec<Stmt>,
+    },
+    /// `if cond {} else {}`.
+    If {
+        /// Decides.
+        cond: Expr,
+        /// Where it holds.
+        then: Vec<Stmt>,
+        /// Where it does not.
+        otherwise: Vec<Stmt>,
+    },
+    /// A remark for whoever reads the printed form.
+    Comment(String),
+}
+
+/// A piece of code with its arrays, parameters and variables.
+#[derive(Clone, Debug, PartialEq, Hash)]
+pub struct Function {
+    /// Its name.
+    pub name: String,
+    /// The arrays it works on; the caller binds one memory to each.
+    pub arrays: Vec<ArrayDecl>,
+    /// Scalar parameters: the first so many of `vars`, given by the caller.
+    pub params: usize,
+    /// Every variable, parameters first.
+    pub vars: Vec<VarDecl>,
+    /// What it does.
+    pub body: Vec<Stmt>,
+}
+
+impl Function {
+    /// The type of an expression of this function, if it has one: see [`validate`].
+    ///
+    /// # Panics
+    /// When the expression names a variable or array that the function does not have.
+    #[must_use]
+    pub fn type_of(&self, expr: &Expr) -> Ty {
+        type_of(&self.vars, &self.arrays, expr)
+    }
+}
+
+fn type_of(vars: &[VarDecl], arrays: &[ArrayDecl], expr: &Expr) -> Ty {
+    match expr {
+        Expr::Int(_) | Expr::Len(_) => Ty::Int,
+        Expr::Bool(_) => Ty::Bool,
+        Expr::Const(scalar) => Ty::Val(scalar.dtype()),
+        Expr::Var(var) => vars[var.0 as usize].ty,
+        Expr::Load(array, _) => arrays[array.0 as usize].elem.ty(),
+        Expr::Binary(op, ..) if op.is_truth() => Ty::Bool,
+        Expr::Call(func, args) => match args.first().map(|arg| type_of(vars, arrays, arg)) {
+            Some(Ty::Val(dtype)) => func.result(dtype),
+            // Not valid, whatever is said of it.
+            other => other.unwrap_or(Ty::Bool),
+        },
+        Expr::Cast(dtype, _) => Ty::Val(*dtype),
+        Expr::ToInt(_) => Ty::Int,
+        Expr::Unary(_, a) | Expr::Binary(_, a, _) | Expr::Select(_, a, _) => {
+            type_of(vars, arrays, a)
+        }
+    }
+}
+
+macro_rules! operators {
+    ($($trait:ident::$method:ident => $op:ident),*) => {$(
+        impl std::ops::$trait for Expr {
+            type Output = Expr;
+            fn $method(self, other: Expr) -> Expr { Expr::binary(BinOp::$op, self, other) }
+        }
+        impl std::ops::$trait<i64> for Expr {
+            type Output = Expr;
+            fn $method(self, other: i64) -> Expr { Expr::binary(BinOp::$op, self, Expr::Int(other)) }
+        }
+    )*};
+}
+operators!(Add::add => Add, Sub::sub => Sub, Mul::mul => Mul);
+
+impl From<bool> for Expr {
+    fn from(value: bool) -> Self {
+        Expr::Bool(value)
+    }
+}
+
+impl From<i64> for Expr {
+    fn from(value: i64) -> Self {
+        Expr::Int(value)
+    }
+}
+
+impl From<Var> for Expr {
+    fn from(var: Var) -> Self {
+        Expr::Var(var)
+    }
+}
+
+impl Expr {
+    /// An operator with two operands. Constant integers are folded, and neutral ones dropped, so
+    /// that generated code stays readable.
+    #[must_use]
+    pub fn binary(op: BinOp, a: Expr, b: Expr) -> Expr {
+        use BinOp::{Add, FloorDiv, Max, Min, Mod, Mul, Sub};
+        match (op, &a, &b) {
+            (_, Expr::Int(x), Expr::Int(y)) => {
+                if let Some(folded) = fold(op, *x, *y) {
+                    return folded;
+                }
+            }
+            (Add, Expr::Int(0), _) | (Mul, Expr::Int(1), _) => return b,
+            (Add | Sub, _, Expr::Int(0)) | (Mul | FloorDiv, _, Expr::Int(1)) => return a,
+            (Mul, _, Expr::Int(0)) | (Mul, Expr::Int(0), _) | (Mod, _, Expr::Int(1)) => {
+                return Expr::Int(0);
+            }
+            (Min | Max, x, y) if x == y => return a,
+            _ => {}
+        }
+        Expr::Binary(op, Box::new(a), Box::new(b))
+    }
+
+    /// Whether evaluation ends in a value whatever arrays and variables hold: it reads no element, and
+    /// divides nothing. Such an expression may be evaluated where the loops would not come to it.
+    #[must_use]
+    pub fn cannot_fail(&self) -> bool {
+        match self {
+            Expr::Load(..) => false,
+            Expr::Binary(BinOp::FloorDiv | BinOp::Mod | BinOp::Div, ..) => false,
+            Expr::Unary(_, a) | Expr::Cast(_, a) | Expr::ToInt(a) => a.cannot_fail(),
+            Expr::Call(func, args) => *func != Func::Rem && args.iter().all(Expr::cannot_fail),
+            Expr::Binary(_, a, b) => a.cannot_fail() && b.cannot_fail(),
+            Expr::Select(cond, a, b) => cond.cannot_fail() && a.cannot_fail() && b.cannot_fail(),
+            Expr::Int(_) | Expr::Bool(_) | Expr::Const(_) | Expr::Var(_) | Expr::Len(_) => true,
+        }
+    }
+
+    /// Quotient rounded towards minus infinity.
+    #[must_use]
+    pub fn floor_div(self, other: impl Into<Expr>) -> Expr {
+        Expr::binary(BinOp::FloorDiv, self, other.into())
+    }
+
+    /// Remainder with the sign of the divisor.
+    #[must_use]
+    pub fn modulo(self, other: impl Into<Expr>) -> Expr {
+        Expr::binary(BinOp::Mod, self, other.into())
+    }
+
+    /// The smaller of two.
+    #[must_use]
+    pub fn min(self, other: impl Into<Expr>) -> Expr {
+        Expr::binary(BinOp::Min, self, other.into())
+    }
+
+    /// The larger of two.
+    #[must_use]
+    pub fn max(self, other: impl Into<Expr>) -> Expr {
+        Expr::binary(BinOp::Max, self, other.into())
+    }
+
+    /// `self < other`.
+    #[must_use]
+    pub fn lt(self, other: impl Into<Expr>) -> Expr {
+        Expr::binary(BinOp::Lt, self, other.into())
+    }
+
+    /// `self <= other`.
+    #[must_use]
+    pub fn le(self, other: impl Into<Expr>) -> Expr {
+        Expr::binary(BinOp::Le, self, other.into())
+    }
+
+    /// `self == other`.
+    #[must_use]
+    pub fn equals(self, other: impl Into<Expr>) -> Expr {
+        Expr::binary(BinOp::Eq, self, other.into())
+    }
+
+    /// `self && other`; a constant side decides or disappears.
+    #[must_use]
+    pub fn and(self, other: Expr) -> Expr {
+        match (&self, &other) {
+            (Expr::Bool(true), _) | (_, Expr::Bool(false)) => other,
+            (_, Expr::Bool(true)) | (Expr::Bool(false), _) => self,
+            _ => Expr::binary(BinOp::And, self, other),
+        }
+    }
+
+    /// A function of one or two numbers.
+    #[must_use]
+    pub fn call(func: Func, args: impl Into<Vec<Expr>>) -> Expr {
+        Expr::Call(func, args.into())
+    }
+
+    /// The number as one of another dtype: [`Expr::Cast`].
+    #[must_use]
+    pub fn cast(self, dtype: Dtype) -> Expr {
+        Expr::Cast(dtype, Box::new(self))
+    }
+
+    /// The `val` as an int: [`Expr::ToInt`].
+    #[must_use]
+    pub fn to_int(self) -> Expr {
+        Expr::ToInt(Box::new(self))
+    }
+
+    /// `if self { a } else { b }`.
+    #[must_use]
+    pub fn select(self, a: impl Into<Expr>, b: impl Into<Expr>) -> Expr {
+        Expr::Select(Box::new(self), Box::new(a.into()), Box::new(b.into()))
+    }
+}
+
+fn fold(op: BinOp, x: i64, y: i64) -> Option<Expr> {
+    Some(match op {
+        BinOp::Add => Expr::Int(x.wrapping_add(y)),
+        BinOp::Sub => Expr::Int(x.wrapping_sub(y)),
+        BinOp::Mul => Expr::Int(x.wrapping_mul(y)),
+        BinOp::FloorDiv if y != 0 => Expr::Int(floor_div(x, y)),
+        BinOp::Mod if y != 0 => Expr::Int(floor_mod(x, y)),
+        BinOp::Min => Expr::Int(x.min(y)),
+        BinOp::Max => Expr::Int(x.max(y)),
+        BinOp::Eq => Expr::Bool(x == y),
+        BinOp::Ne => Expr::Bool(x != y),
+        BinOp::Lt => Expr::Bool(x < y),
+        BinOp::Le => Expr::Bool(x <= y),
+        _ => return None,
+    })
+}
+
+/// `a / b` rounded towards minus infinity; wraps where the quotient does not fit. `b` is not 0.
+#[must_use]
+pub fn floor_div(a: i64, b: i64) -> i64 {
+    let quotient = a.wrapping_div(b);
+    if a.wrapping_rem(b) != 0 && (a < 0) != (b < 0) { quotient - 1 } else { quotient }
+}
+
+/// `a - b * floor_div(a, b)`. `b` is not 0.
+#[must_use]
+pub fn floor_mod(a: i64, b: i64) -> i64 {
+    let remainder = a.wrapping_rem(b);
+    if remainder != 0 && (remainder < 0) != (b < 0) { remainder + b } else { remainder }
+}
