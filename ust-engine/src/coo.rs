@@ -18,14 +18,35 @@ pub struct Coo {
     pub values: Values,
 }
 
-/// Entries whose coordinates lie within the shape, in columns as narrow as it allows: what files are
-/// read into.
+/// As [`Coo`], with columns as narrow as the shape allows: what files are read into.
 #[derive(Debug)]
-pub(crate) struct Columns {
-    pub(crate) shape: Vec<usize>,
+pub struct Columns {
+    /// Extent of each dimension.
+    pub shape: Vec<usize>,
     /// For each dimension, the coordinate of each entry.
-    pub(crate) crd: Vec<IndexColumn>,
-    pub(crate) values: Values,
+    pub crd: Vec<IndexColumn>,
+    /// The value of each entry.
+    pub values: Values,
+}
+
+impl Columns {
+    /// Whether columns, values and shape belong together: the fields are public, and nothing from
+    /// outside is trusted. Cost: one reading of the columns, in parallel.
+    pub(crate) fn check(&self) -> Result<(), Error> {
+        let n = self.values.len();
+        let inside = |(column, &extent): (&IndexColumn, &usize)| {
+            column.extremes().is_none_or(|(lo, hi)| 0 <= lo && (hi as u64) < extent as u64)
+        };
+        let alike = self.crd.len() == self.shape.len() && self.crd.iter().all(|c| c.len() == n);
+        match alike && self.crd.iter().zip(&self.shape).all(inside) {
+            true => Ok(()),
+            false => {
+                let crd = self.crd.iter().map(IndexColumn::to_vec).collect();
+                let (shape, values) = (self.shape.clone(), self.values.clone());
+                Coo { shape, crd, values }.check()
+            }
+        }
+    }
 }
 
 impl From<Columns> for Coo {
@@ -84,7 +105,10 @@ impl Coo {
 
     /// Whether columns, values and shape belong together: the fields are public, and nothing from
     /// outside is trusted.
-    pub(crate) fn check(&self) -> Result<(), Error> {
+    ///
+    /// # Errors
+    /// [`Error::Columns`] and [`Error::OutOfBounds`] with the first that do not.
+    pub fn check(&self) -> Result<(), Error> {
         let n = self.values.len();
         if self.crd.len() != self.shape.len() || self.crd.iter().any(|c| c.len() != n) {
             return Err(Error::Columns {

@@ -21,12 +21,8 @@
 //! table ([`format::named`]).
 #![deny(unsafe_code)]
 
-pub mod advise;
 pub mod coo;
-pub mod draw;
 pub mod error;
-pub mod generate;
-pub mod io;
 pub mod lower;
 pub mod ops;
 mod plan;

@@ -127,3 +127,4 @@ pub use ust_level_api as level_api;
 #[cfg(feature = "macros")]
 #[doc(hidden)]
 pub use ust_macros as __macros;
+pub use {ust_advise as advise, ust_draw as draw, ust_generate as generate, ust_io as io};

@@ -1,6 +1,7 @@
 //! The formats that a level type offers when somebody asks for advice.
 
-use ust_engine::{Coo, Format, Tensor, advise};
+use ust_advise as advise;
+use ust_engine::{Coo, Format, Tensor};
 use ust_level_api::stats::TensorStats;
 
 use crate::report::{Trouble, Verdict, ensure, wrong};

@@ -99,7 +99,8 @@ impl Tensor {
     }
 
     /// The view through which the tensor is seen.
-    pub(crate) fn view(&self) -> &View {
+    #[must_use]
+    pub fn view(&self) -> &View {
         &self.view
     }
 

@@ -75,12 +75,16 @@ impl Tensor {
         together(coo.len(), || Table::of_coo(coo, &bound)?.build(&bound, fill, options))
     }
 
-    /// As [`Tensor::from_coo`].
-    pub(crate) fn from_columns(
+    /// As [`Tensor::from_coo_with`], of narrower columns.
+    ///
+    /// # Errors
+    /// As [`Tensor::from_coo_with`].
+    pub fn from_columns(
         columns: &Columns,
         format: &Format,
         options: &BuildOptions,
     ) -> Result<Self, Error> {
+        columns.check()?;
         refuse_slices(format)?;
         let bound = format.bind(&columns.shape)?;
         let fill = columns.values.dtype().zero();

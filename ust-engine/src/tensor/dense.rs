@@ -74,8 +74,11 @@ impl Tensor {
         Self::from_coo_with(&coo, format, options)
     }
 
-    /// A dense tensor of values in row-major order, one for each element.
-    pub(crate) fn full(shape: &[usize], values: Values) -> Result<Self, Error> {
+    /// A tensor that is stored in full, of values in row-major order, one for each element.
+    ///
+    /// # Errors
+    /// [`Error::Parts`] for another number of values.
+    pub fn full(shape: &[usize], values: Values) -> Result<Self, Error> {
         let rank = shape.len();
         let format = Format::full(rank)?;
         let levels = vec![Vec::new(); format.level_count()];

@@ -1,0 +1,231 @@
+//! Which format suits a tensor: what it looks like, what formats would take, and what they take.
+//!
+//! [`advise`] looks at a tensor once ([`stats()`]), estimates bytes and time of every format in a
+//! [`catalogue()`], measures the promising ones in an operation, and ranks them.
+//!
+//! ```
+//! use std::time::Duration;
+//! use ust::{Tensor, advise};
+//!
+//! let entries = ust::generate::generate("banded(2000, diagonals=3)")?;
+//! let a = Tensor::from_coo(&entries, &"COO".parse()?)?;
+//! let options = advise::Options { budget: Duration::from_millis(50), ..Default::default() };
+//! let advice = advise::advise(&a, &options)?;
+//! assert_eq!(advice.operation, "y(i) = A(i,j) * x(j)");
+//! println!("store it as {}: {}", advice.best().text, advice.summary());
+//! let better = a.convert(&advice.best().format)?;
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+//!
+//! | module | what |
+//! |---|---|
+//! | `stats` | what a tensor looks like |
+//! | `distinct` | how many different coordinates there are: one pass for all estimates |
+//! | `catalogue` | the formats that compete: named ones, and what level types offer |
+//! | `predict` | bytes and time, estimated |
+//! | `operation` | the operation, and operands for it |
+//! | `measure` | the contest |
+//! | `advice` | what was found out, ranked |
+//! | `words` | what the numbers mean |
+
+mod advice;
+mod catalogue;
+mod distinct;
+mod measure;
+mod operation;
+mod predict;
+mod stats;
+mod words;
+
+use std::fmt;
+use std::time::{Duration, Instant};
+
+pub use advice::{Advice, Measured, Row};
+pub use catalogue::{Candidate, LeftOut, Origin, catalogue};
+pub use operation::default_operation;
+pub use predict::Prediction;
+pub use stats::stats;
+pub use ust_level_api::stats::{Blocks, Diagonals, Spread, TensorStats as Stats};
+
+use self::measure::{Contender, Contest};
+use self::operation::Operation;
+use self::predict::Census;
+use ust_engine::error::Error;
+use ust_engine::ops::OpError;
+use ust_engine::tensor::Tensor;
+use ust_engine::tensor::memory::default_limit;
+
+/// Told what is being measured, and which part of the budget is spent.
+pub type Progress<'a> = &'a dyn Fn(&str, f64);
+
+/// What is asked for.
+#[derive(Clone)]
+pub struct Options<'a> {
+    /// The operation, in index notation; [`default_operation`] without it. The tensor is its
+    /// operand `A`, or the first one of its rank that is not given.
+    pub operation: Option<String>,
+    /// Other operands by name. Those that are missing are dense, with 32 coordinates for each index
+    /// that nothing else has.
+    pub operands: Vec<(String, Tensor)>,
+    /// Threads for the operation, at most.
+    pub threads: Option<usize>,
+    /// How long to measure, about: what is begun is finished.
+    pub budget: Duration,
+    /// Bytes that the tensor may take in a format, and all formats that are held at a time.
+    pub memory_limit: u64,
+    /// Called before each measurement.
+    pub progress: Option<Progress<'a>>,
+}
+
+impl Default for Options<'_> {
+    /// The default operation, 20 seconds, and [`default_limit`] bytes.
+    fn default() -> Self {
+        Self {
+            operation: None,
+            operands: Vec::new(),
+            threads: None,
+            budget: Duration::from_secs(20),
+            memory_limit: default_limit(),
+            progress: None,
+        }
+    }
+}
+
+impl fmt::Debug for Options<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Options")
+            .field("operation", &self.operation)
+            .field("budget", &self.budget)
+            .field("memory_limit", &self.memory_limit)
+            .finish_non_exhaustive()
+    }
+}
+
+/// Why there is no advice.
+#[derive(thiserror::Error)]
+#[non_exhaustive]
+pub enum AdviseError {
+    /// The operation cannot be read, or not be done with the tensor.
+    #[error(transparent)]
+    Operation(#[from] OpError),
+    /// The tensor cannot be looked at or converted.
+    #[error(transparent)]
+    Tensor(#[from] Error),
+    /// A tensor without dimensions.
+    #[error("a scalar is stored in one way only: there is nothing to advise")]
+    Scalar,
+    /// The operation has no operand that the tensor can be.
+    #[error(
+        "`{operation}` has no operand for a tensor of rank {rank}: call it `A`, with {rank} indices"
+    )]
+    NoPlace {
+        /// The operation.
+        operation: String,
+        /// The rank of the tensor.
+        rank: usize,
+    },
+    /// The operation changes what is there.
+    #[error("`{operation}` updates its result, which cannot be repeated: write `=`")]
+    Update {
+        /// The operation.
+        operation: String,
+    },
+    /// A tensor was given that the operation does not have.
+    #[error("`{operation}` has no operand `{name}`: it has {}", known.join(", "))]
+    Stranger {
+        /// The operation.
+        operation: String,
+        /// The name given.
+        name: String,
+        /// The names it has.
+        known: Vec<String>,
+    },
+}
+
+ust_level_api::debug_shows_message!(AdviseError);
+
+/// Finds the format in which a tensor is fastest in an operation.
+///
+/// Duplicates are summed first. Where the operation names a semiring, the tensor is converted as
+/// [an operand of it](ust_engine::ops::Semiring::operand), and so it should be by whoever follows the
+/// advice. The format recommended is the one with the fewest bytes of those
+/// that are as fast as the fastest, within 4 percent.
+///
+/// # Errors
+/// [`AdviseError`]: an operation that cannot be read or done, or a tensor that memory does not hold
+/// twice.
+pub fn advise(tensor: &Tensor, options: &Options<'_>) -> Result<Advice, AdviseError> {
+    let rank = tensor.rank();
+    if rank == 0 {
+        return Err(AdviseError::Scalar);
+    }
+    let progress: Progress<'_> = options.progress.unwrap_or(&|_, _| {});
+    let text = options.operation.clone().unwrap_or_else(|| default_operation(rank));
+    let limit = options.memory_limit;
+    let operation = Operation::new(&text, tensor, &options.operands, options.threads, limit)?;
+    progress("what the tensor looks like", 0.0);
+    let (stats, coo) = stats::look(tensor)?;
+    let source = match tensor.format() {
+        format if format.has_slices() => tensor.convert(&format.without_slices())?,
+        _ if stats.duplicates > 0 => tensor.sum_duplicates()?,
+        _ => tensor.clone(),
+    };
+    // Whatever format it is converted to, what is not stored has the semiring's zero.
+    let source = match &operation.semiring {
+        Some(semiring) => semiring.operand(&source)?,
+        None => source,
+    };
+
+    let (mut candidates, mut left_out) = catalogue(&stats);
+    candidates.retain(|candidate| candidate.format != *source.format());
+    let format = source.format().clone();
+    let text = match (format.pos_width(), format.crd_width()) {
+        (0, 0) => format.name(),
+        _ => None,
+    };
+    let text = text.unwrap_or_else(|| format.to_string());
+    candidates.insert(0, Candidate { text, format, origin: Origin::Now });
+    let census = Census::new(&coo, candidates.iter().map(|candidate| &candidate.format));
+    drop(coo);
+    let mut contenders = Vec::new();
+    let load = operation.load();
+    for candidate in candidates {
+        let bound = candidate.format.bind(tensor.shape()).map_err(Error::from)?;
+        let sizes = census.sizes(&bound, stats.value_bytes);
+        let prediction = sizes.predict(&load);
+        let is_now = candidate.origin == Origin::Now;
+        if prediction.bytes > limit as f64 && !is_now {
+            let reason = words::too_large(prediction.bytes, limit);
+            left_out.push(LeftOut { text: candidate.text, reason });
+            continue;
+        }
+        let narrow = catalogue::narrowed(&candidate, &bound, &sizes);
+        let base = contenders.len();
+        contenders.push(Contender { candidate, prediction, base: None, trial: None });
+        for candidate in narrow {
+            let bound = candidate.format.bind(tensor.shape()).map_err(Error::from)?;
+            let prediction = census.sizes(&bound, stats.value_bytes).predict(&load);
+            // What saves next to nothing is another name for the same.
+            if prediction.bytes < 0.99 * contenders[base].prediction.bytes
+                && contenders.iter().all(|known| known.candidate.format != candidate.format)
+            {
+                contenders.push(Contender { candidate, prediction, base: Some(base), trial: None });
+            }
+        }
+    }
+    let mut contest = Contest {
+        source: &source,
+        operation: &operation,
+        contenders,
+        left_out,
+        limit,
+        budget: options.budget,
+        began: Instant::now(),
+        progress,
+        room: None,
+    };
+    contest.run()?;
+    let Contest { contenders, left_out, .. } = contest;
+    let rows = advice::ranked(contenders, &left_out, &stats);
+    Ok(Advice { stats, operation: operation.text, operand: operation.name, rows, left_out })
+}

@@ -1,0 +1,162 @@
+//! Bytes and time of a format, estimated from how many different coordinates there are.
+//!
+//! Bytes: each level says what room it takes ([`LevelType::footprint`]), given how many coordinates
+//! it stores; those are counted for all candidates in one pass. Time: the larger of what memory and
+//! what the loops take, with the costs of a usual machine. It says what is worth measuring.
+//!
+//! [`LevelType::footprint`]: ust_level_api::LevelType::footprint
+
+use std::collections::HashMap;
+
+use ust_engine::coo::Coo;
+use ust_format::{Bound, Format, IndexExpr};
+use ust_level_api::{Role, Site};
+
+use super::distinct::distinct;
+
+/// What a tensor would take in a format: estimates.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Prediction {
+    /// Values stored, padding included.
+    pub stored: f64,
+    /// Bytes of values and level arrays.
+    pub bytes: f64,
+    /// Seconds for the operation.
+    pub seconds: f64,
+}
+
+/// What the operation does with each value, and what does it.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Load {
+    /// Multiplications for each stored value.
+    pub(super) work: f64,
+    /// Bytes of the other operands and the result.
+    pub(super) other_bytes: f64,
+    pub(super) threads: f64,
+}
+
+/// Bytes a second that one thread reads from memory, and all together.
+const BANDWIDTH: (f64, f64) = (25e9, 50e9);
+/// Up to so many bytes, so many a second that each thread reads: from caches.
+const CACHES: [(f64, f64); 2] = [(1e6, 200e9), (16e6, 80e9)];
+/// Seconds for a value that stands in a block, and for one with a coordinate of its own.
+const IN_BLOCK: f64 = 0.03e-9;
+const ELEMENT: f64 = 0.2e-9;
+/// Seconds to begin a block.
+const BLOCK: f64 = 1e-9;
+/// Seconds for each further column of the other operand.
+const COLUMN: f64 = 0.05e-9;
+/// Seconds to begin a segment.
+const SEGMENT: f64 = 0.7e-9;
+
+/// The sizes of a format's levels for a tensor.
+#[derive(Clone, Debug)]
+pub(super) struct Sizes {
+    pub(super) levels: Vec<LevelSize>,
+    pub(super) stored: f64,
+    pub(super) bytes: f64,
+    /// Whether it ends in values with a coordinate of their own.
+    elements: bool,
+    /// Positions of the level above the last that has segments, and of the last that is not full.
+    segments: f64,
+    blocks: f64,
+}
+
+/// A level's, as far as widths depend on it.
+#[derive(Clone, Debug)]
+pub(super) struct LevelSize {
+    pub(super) site: Site,
+    pub(super) positions: f64,
+    pub(super) has_pos: bool,
+    /// The fewest bits of a coordinate, where it stores coordinates.
+    pub(super) crd_bits: Option<u32>,
+}
+
+/// How many coordinates the levels of some formats store.
+pub(super) struct Census {
+    entries: f64,
+    counts: HashMap<Vec<IndexExpr>, f64>,
+}
+
+impl Census {
+    /// Counts for all the formats in one pass.
+    pub(super) fn new<'a>(coo: &Coo, formats: impl Iterator<Item = &'a Format>) -> Self {
+        let mut lists: Vec<Vec<IndexExpr>> = Vec::new();
+        for format in formats {
+            for level in 0..format.level_count() {
+                if let Some(list) = to_count(format, level)
+                    && !lists.contains(&list)
+                {
+                    lists.push(list);
+                }
+            }
+        }
+        let found = distinct(&coo.crd, &lists);
+        Self { entries: coo.len() as f64, counts: lists.into_iter().zip(found).collect() }
+    }
+
+    pub(super) fn sizes(&self, bound: &Bound, value_bytes: usize) -> Sizes {
+        let format = bound.format();
+        let (mut parents, mut bytes, mut segments, mut blocks) = (1.0, 0.0, 1.0, 1.0);
+        let mut levels = Vec::new();
+        for (level, description) in format.descriptions().iter().enumerate() {
+            let site = bound.site(level);
+            let stored = match to_count(format, level) {
+                Some(list) => self.counts.get(&list).copied().unwrap_or(self.entries),
+                None => self.entries,
+            };
+            let room = format.levels()[level].ty.footprint(&site, parents, stored);
+            let has_pos = description.arrays.iter().any(|array| array.role == Role::Position);
+            if !description.props.full {
+                blocks = room.positions;
+                // Of one length, where no array says how long they are: the loop over them is unrolled.
+                if has_pos {
+                    segments = parents;
+                }
+            }
+            parents = room.positions;
+            bytes += room.bytes;
+            let crd = description.arrays.iter().filter(|array| array.role == Role::Coordinate);
+            levels.push(LevelSize {
+                site,
+                positions: room.positions,
+                has_pos,
+                crd_bits: crd.map(|array| array.min_bits).max(),
+            });
+        }
+        let bytes = bytes + parents * value_bytes as f64;
+        let elements = format.tail() == format.level_count();
+        Sizes { levels, stored: parents, bytes, elements, segments, blocks }
+    }
+}
+
+impl Sizes {
+    pub(super) fn predict(&self, load: &Load) -> Prediction {
+        let (each, begun) = match self.elements {
+            true => (ELEMENT, 0.0),
+            false => (IN_BLOCK, self.blocks * BLOCK),
+        };
+        let each = each + (load.work - 1.0) * COLUMN;
+        let loops = (self.stored * each + self.segments * SEGMENT + begun) / load.threads;
+        let moved = self.bytes + load.other_bytes;
+        let rate = match CACHES.iter().find(|(most, _)| moved <= *most) {
+            Some((_, rate)) => rate * load.threads,
+            None => (BANDWIDTH.0 * load.threads).min(BANDWIDTH.1),
+        };
+        let memory = moved / rate;
+        Prediction { stored: self.stored, bytes: self.bytes, seconds: memory.max(loops) }
+    }
+}
+
+/// The expressions whose tuples a level stores, where those have to be counted: not where the level
+/// is full, stores what its parent stores, or stores every entry.
+fn to_count(format: &Format, level: usize) -> Option<Vec<IndexExpr>> {
+    let props = format.descriptions()[level].props;
+    if props.full || props.branchless || !props.unique {
+        return None;
+    }
+    let list: Vec<IndexExpr> =
+        format.levels()[..=level].iter().map(|level| level.expr.clone()).collect();
+    let whole = (0..format.rank()).all(|dim| list.contains(&IndexExpr::Var(dim)));
+    (!whole).then_some(list)
+}

@@ -1,0 +1,203 @@
+//! Level arrays, and which of their elements lead to a place.
+
+use std::collections::BTreeSet;
+
+use ust_engine::error::Error;
+use ust_engine::tensor::Tensor;
+use ust_level_api::{IndexArray, Reach, Role};
+
+use super::label;
+
+/// A level, as a picture shows it.
+#[derive(Clone, Debug)]
+pub struct LevelPicture<'a> {
+    /// What it stores, such as `j / 3`, cut where it is very long.
+    pub expr: String,
+    /// Expression and type, such as `j / 3 : compressed`, cut where it is very long.
+    pub text: String,
+    /// Number of coordinates.
+    pub size: u64,
+    /// Number of positions, gaps included.
+    pub positions: u64,
+    /// Which of them can be reached.
+    pub reach: Reach,
+    /// Its arrays, in the order of its description. Full levels have none.
+    pub arrays: Vec<ArrayPicture<'a>>,
+}
+
+/// An array of a level.
+#[derive(Clone, Debug)]
+pub struct ArrayPicture<'a> {
+    /// Its name.
+    pub name: &'static str,
+    /// Its elements.
+    pub array: &'a IndexArray,
+    /// How it is indexed.
+    pub indexing: Indexing,
+}
+
+/// How an array is indexed: seen from role and length alone, whatever the level type.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Indexing {
+    /// By the parent's position: a segment begins at `[p]` and ends before `[p + 1]`.
+    Bounds,
+    /// By the parent's position: a segment begins at `[2 p]` and ends before `[2 p + 1]`.
+    Pairs,
+    /// By the parent's position.
+    Parent,
+    /// By the child's position.
+    Position,
+    /// In the level type's own way.
+    Own,
+}
+
+impl LevelPicture<'_> {
+    /// Whether the element of an array stands for a position in a gap, which nothing reaches.
+    /// Cost: O(number of intervals).
+    #[must_use]
+    pub fn in_gap(&self, array: &ArrayPicture<'_>, element: usize) -> bool {
+        let reached = || self.reach.intervals().any(|range| range.contains(&(element as u64)));
+        array.indexing == Indexing::Position && !reached()
+    }
+}
+
+impl Indexing {
+    fn of(role: Role, len: usize, parents: u64, positions: u64) -> Self {
+        let len = len as u64;
+        match role {
+            Role::Position if len == parents.saturating_add(1) => Self::Bounds,
+            Role::Position if len == parents.saturating_mul(2) => Self::Pairs,
+            _ if len == positions => Self::Position,
+            _ if len == parents => Self::Parent,
+            _ => Self::Own,
+        }
+    }
+
+    /// The elements that lead from a parent to a child.
+    #[must_use]
+    pub fn elements(self, parent: usize, child: usize) -> Vec<usize> {
+        match self {
+            Self::Bounds => vec![parent, parent + 1],
+            Self::Pairs => vec![2 * parent, 2 * parent + 1],
+            Self::Parent => vec![parent],
+            Self::Position => vec![child],
+            Self::Own => Vec::new(),
+        }
+    }
+}
+
+/// The levels of a tensor. Cost: one check of the arrays.
+pub(super) fn levels(tensor: &Tensor) -> Result<Vec<LevelPicture<'_>>, Error> {
+    let format = tensor.format();
+    let mut reach = Reach::all(1);
+    let mut out = Vec::with_capacity(format.level_count());
+    for (level, stored) in tensor.levels().iter().enumerate() {
+        let parents = reach.positions;
+        let site = tensor.bound().site(level);
+        let text = format.level_text(level);
+        let ty = &format.levels()[level].ty;
+        reach = ty.check(&site, stored, &reach).map_err(|source| Error::Level {
+            level,
+            text: text.clone(),
+            source,
+        })?;
+        let description = &format.descriptions()[level];
+        let arrays = description.arrays.iter().zip(&stored.0).map(|(spec, array)| ArrayPicture {
+            name: spec.name,
+            array,
+            indexing: Indexing::of(spec.role, array.len(), parents, reach.positions),
+        });
+        out.push(LevelPicture {
+            expr: label::cut(&expression(tensor, level), 60),
+            text: label::cut(&text, 120),
+            size: site.size,
+            positions: reach.positions,
+            arrays: arrays.collect(),
+            reach: reach.clone(),
+        });
+    }
+    // Arrays that nobody checked may promise more values than there are.
+    if reach.positions != tensor.nse() as u64 {
+        let (positions, values) = (reach.positions, tensor.nse());
+        let text = format!("the levels have {positions} positions, and there are {values} values");
+        return Err(Error::Parts(text));
+    }
+    Ok(out)
+}
+
+fn expression(tensor: &Tensor, level: usize) -> String {
+    let names: Vec<&str> = tensor.format().dims().iter().map(|dim| dim.name.as_str()).collect();
+    let expr = &tensor.format().levels()[level].expr;
+    expr.display(&names, ust_format::Spelling::Ust)
+}
+
+/// Which elements of an array of `len` are shown, if at most about `most` are: all, or the first
+/// ones, the last ones and the neighbourhood of those that matter.
+pub(super) fn shown(len: usize, most: usize, matter: &[usize]) -> Vec<usize> {
+    if len <= most {
+        return (0..len).collect();
+    }
+    let ends = (most / 3).clamp(2, 7);
+    let mut shown: BTreeSet<usize> = (0..ends.min(len)).collect();
+    shown.extend(len.saturating_sub(ends)..len);
+    for &at in matter.iter().filter(|&&at| at < len) {
+        shown.extend(at.saturating_sub(1)..(at + 2).min(len));
+    }
+    shown.into_iter().collect()
+}
+
+/// How many of `count` elements stand on each line, where `fit` would: lines are about equally long,
+/// and blocks of `block` elements are not broken where a line holds one.
+pub(super) fn per_line(count: usize, fit: usize, block: usize) -> usize {
+    let block = if block == 0 || block > fit { 1 } else { block };
+    let fit = fit.max(1) / block * block;
+    let lines = count.div_ceil(fit).max(1);
+    count.div_ceil(lines).next_multiple_of(block).clamp(1, fit)
+}
+
+/// Number of values that belong together because full levels end the format.
+pub(super) fn block(tensor: &Tensor) -> usize {
+    tensor.block_shape().iter().skip(1).fold(1, |block, &extent| block.saturating_mul(extent))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn long_arrays_show_both_ends_and_what_matters() {
+        assert_eq!(shown(4, 4, &[]), [0, 1, 2, 3]);
+        assert_eq!(shown(100, 6, &[]), [0, 1, 98, 99]);
+        assert_eq!(shown(100, 6, &[50]), [0, 1, 49, 50, 51, 98, 99]);
+        assert_eq!(shown(100, 6, &[99, 200]), [0, 1, 98, 99]);
+        assert!(shown(0, 6, &[0]).is_empty());
+    }
+
+    #[test]
+    fn lines_are_even_and_do_not_break_blocks() {
+        for (count, fit, block, expected) in [
+            (24, 23, 6, 12),
+            (24, 23, 1, 12),
+            (10, 23, 6, 12),
+            (36, 23, 6, 18),
+            (36, 23, 24, 18),
+            (0, 5, 2, 1),
+            (7, 0, 0, 1),
+        ] {
+            assert_eq!(per_line(count, fit, block), expected, "{count} {fit} {block}");
+        }
+    }
+
+    #[test]
+    fn indexing_follows_from_role_and_length() {
+        for (role, len, parents, positions, expected) in [
+            (Role::Position, 4, 3, 7, Indexing::Bounds),
+            (Role::Position, 6, 3, 7, Indexing::Pairs),
+            (Role::Coordinate, 7, 3, 7, Indexing::Position),
+            (Role::Coordinate, 3, 3, 7, Indexing::Parent),
+            (Role::Coordinate, 5, 3, 7, Indexing::Own),
+        ] {
+            assert_eq!(Indexing::of(role, len, parents, positions), expected, "{role:?} {len}");
+        }
+    }
+}

@@ -1,0 +1,264 @@
+//! What a picture shows, before anyone decides how.
+
+use std::collections::HashMap;
+
+use ust_engine::error::Error;
+use ust_engine::tensor::Tensor;
+use ust_format::Format;
+use ust_level_api::Scalar;
+
+use super::arrays::{self, LevelPicture};
+use super::density::Density;
+use super::label;
+use super::walked::Walked;
+
+/// What to draw.
+#[derive(Clone, Debug)]
+pub struct PictureOptions {
+    /// Tensors with more cells than this, or with twice as many stored values, are shown as a map
+    /// of their density.
+    pub max_cells: usize,
+    /// The largest number of bins of that map: slices, rows and columns.
+    pub bins: [usize; 3],
+    /// The element that is traced; by default the last entry in storage order.
+    pub trace: Option<Vec<usize>>,
+}
+
+impl Default for PictureOptions {
+    fn default() -> Self {
+        Self { max_cells: 1200, bins: [4, 140, 140], trace: None }
+    }
+}
+
+/// What a stored place is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum State {
+    /// An element of the tensor.
+    Entry,
+    /// Padding: stands for an element, and holds the fill value because its neighbours are stored.
+    Padding,
+    /// Padding outside the shape: stands for no element.
+    Outside,
+}
+
+/// A stored place.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Place {
+    /// The coordinate of each dimension: beyond the shape where the place is outside.
+    pub dims: Vec<i64>,
+    /// The coordinate at each level.
+    pub crd: Vec<i64>,
+    /// The position at each level.
+    pub pos: Vec<usize>,
+    /// Which of the values it holds.
+    pub value: usize,
+    /// What it is.
+    pub state: State,
+    /// Which group it belongs to, in order of appearance.
+    pub group: usize,
+}
+
+/// How many of what.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Counts {
+    /// Stored entries, duplicates included.
+    pub entries: usize,
+    /// Padding inside the shape.
+    pub padding: usize,
+    /// Padding outside the shape, or hidden by a slice.
+    pub outside: usize,
+    /// Stored values that no coordinate reaches.
+    pub gaps: usize,
+    /// Elements that are not stored. Not known for large tensors whose format allows duplicates.
+    pub empty: Option<u128>,
+}
+
+/// The element that is traced through the arrays.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Trace {
+    /// A stored one.
+    Stored(Place),
+    /// One that is not stored: it has the fill value.
+    Absent(Vec<usize>),
+}
+
+/// The logical tensor.
+#[derive(Clone, Debug)]
+pub enum Body {
+    /// Cell by cell.
+    Cells(Cells),
+    /// How densely entries lie.
+    Density(Density),
+    /// The first places of a large tensor of more than three dimensions.
+    Head(Vec<Place>),
+}
+
+/// Number of colours that groups take turns with.
+pub const COLORS: usize = 8;
+
+/// Every stored place of a small tensor.
+#[derive(Clone, Debug)]
+pub struct Cells {
+    /// In the order of storage.
+    pub places: Vec<Place>,
+    /// For each dimension, the first coordinate drawn and the one after the last: the shape, and
+    /// padding beyond it.
+    pub window: Vec<(i64, i64)>,
+    /// For each group, a colour: one of [`COLORS`] numbers, different from those of the groups
+    /// that it touches as far as there are enough.
+    pub colors: Vec<usize>,
+    pub(super) at: HashMap<Vec<i64>, Vec<usize>>,
+    /// For each level and position, the group of everything below, where it is one.
+    pub(super) positions: HashMap<(usize, usize), Option<usize>>,
+}
+
+impl Cells {
+    /// Number of groups.
+    #[must_use]
+    pub fn groups(&self) -> usize {
+        self.colors.len()
+    }
+
+    /// The colour of a place. Places that were found apart from these cells have the first.
+    #[must_use]
+    pub fn color(&self, place: &Place) -> usize {
+        self.colors.get(place.group).copied().unwrap_or(0)
+    }
+
+    /// The colour of an element of an array indexed by position, where everything below it belongs
+    /// to one.
+    #[must_use]
+    pub fn color_at(&self, level: usize, position: usize) -> Option<usize> {
+        let group = self.positions.get(&(level, position)).copied().flatten()?;
+        self.colors.get(group).copied()
+    }
+
+    /// The stored places at the given coordinates: none, one, or duplicates.
+    #[must_use]
+    pub fn at(&self, dims: &[i64]) -> &[usize] {
+        self.at.get(dims).map_or(&[], Vec::as_slice)
+    }
+}
+
+/// A tensor, taken apart for drawing.
+#[derive(Clone, Debug)]
+pub struct Picture<'a> {
+    /// The tensor.
+    pub tensor: &'a Tensor,
+    /// Its elements.
+    pub body: Body,
+    /// How many of what.
+    pub counts: Counts,
+    /// Its levels.
+    pub levels: Vec<LevelPicture<'a>>,
+    /// What makes a group, such as `j - i`; none where there is only one.
+    pub group_by: Option<String>,
+    /// The element that is traced.
+    pub trace: Option<Trace>,
+}
+
+impl<'a> Picture<'a> {
+    /// Takes a tensor apart. Cost: O(nse) time and memory, through the interpreter.
+    ///
+    /// # Errors
+    /// [`Error::Shape`] or [`Error::Coordinate`] when the element to trace does not exist;
+    /// [`Error::Level`] or [`Error::Run`] for arrays that break their level's rules, which only
+    /// [`Tensor::from_parts_unchecked`] lets in.
+    pub fn new(tensor: &'a Tensor, options: &PictureOptions) -> Result<Self, Error> {
+        if let Some(wanted) = &options.trace {
+            // Only whether it exists: its value is not needed here.
+            tensor.get(wanted)?;
+        }
+        let levels = arrays::levels(tensor)?;
+        let walked = Walked::new(tensor)?;
+        let traced = walked.traced(options.trace.as_deref());
+        let trace = match (traced, &options.trace) {
+            (Some(value), _) => walked.place(value)?.map(Trace::Stored),
+            (None, wanted) => wanted.clone().map(Trace::Absent),
+        };
+        let mut counts = walked.counts();
+        let body = match walked.cells(options.max_cells)? {
+            Some(cells) => {
+                let inside = |dims: &Vec<i64>| within(dims, tensor.shape());
+                let taken = cells.at.keys().filter(|dims| inside(dims)).count();
+                counts.empty = elements(tensor.shape()).map(|all| all - taken as u128);
+                Body::Cells(cells)
+            }
+            None if tensor.rank() > 3 => Body::Head(walked.head(options.max_cells.min(64))),
+            None => Body::Density(walked.density(options.bins)),
+        };
+        let group_by = group_text(&levels[..group_levels(tensor.format())]);
+        Ok(Self { tensor, body, counts, levels, group_by, trace })
+    }
+
+    /// The value of a place.
+    #[must_use]
+    pub fn value(&self, at: usize) -> Scalar {
+        self.tensor.values().get(at).unwrap_or_else(|| self.tensor.fill())
+    }
+
+    /// The stored places, where the tensor is drawn cell by cell.
+    #[must_use]
+    pub fn cells(&self) -> Option<&Cells> {
+        match &self.body {
+            Body::Cells(cells) => Some(cells),
+            Body::Density(_) | Body::Head(_) => None,
+        }
+    }
+
+    /// The place that is traced, if it is stored.
+    #[must_use]
+    pub fn traced(&self) -> Option<&Place> {
+        match &self.trace {
+            Some(Trace::Stored(place)) => Some(place),
+            Some(Trace::Absent(_)) | None => None,
+        }
+    }
+
+    /// For each array of a level, the elements that lead to a place.
+    #[must_use]
+    pub fn leading(&self, level: usize, place: &Place) -> Vec<Vec<usize>> {
+        let parent = level.checked_sub(1).map_or(0, |above| place.pos[above]);
+        let arrays = self.levels[level].arrays.iter();
+        arrays
+            .map(|array| {
+                let mut elements = array.indexing.elements(parent, place.pos[level]);
+                elements.retain(|&at| at < array.array.len());
+                elements
+            })
+            .collect()
+    }
+}
+
+/// The levels whose coordinates tell groups apart. Groups are what trailing full levels fill (a
+/// block, a diagonal), or what a padded last level fills, or else what the outermost level splits.
+pub(super) fn group_levels(format: &Format) -> usize {
+    let (tail, count) = (format.tail(), format.level_count());
+    let padded = format.descriptions().last().is_some_and(|last| last.props.padded);
+    match count {
+        0 | 1 => 0,
+        _ if 0 < tail && tail < count => tail,
+        _ if padded && tail == count => count - 1,
+        _ => 1,
+    }
+}
+
+fn group_text(levels: &[LevelPicture<'_>]) -> Option<String> {
+    match levels {
+        [] => None,
+        [one] => Some(one.expr.clone()),
+        several => {
+            let exprs: Vec<&str> = several.iter().map(|level| level.expr.as_str()).collect();
+            Some(label::cut(&format!("({})", exprs.join(", ")), 120))
+        }
+    }
+}
+
+fn within(dims: &[i64], shape: &[usize]) -> bool {
+    dims.iter().zip(shape).all(|(&c, &n)| c >= 0 && (c as u64) < n as u64)
+}
+
+/// The product of the extents, where it fits.
+pub(super) fn elements(shape: &[usize]) -> Option<u128> {
+    shape.iter().try_fold(1_u128, |all, &n| all.checked_mul(n as u128))
+}

@@ -1,0 +1,102 @@
+//! What can go wrong with a file, said so that a person can mend it.
+
+use std::io;
+use std::path::{Path, PathBuf};
+
+use super::kind::KNOWN;
+
+/// An error of reading or writing a file. Every variant names the file.
+#[derive(thiserror::Error)]
+#[non_exhaustive]
+pub enum FileError {
+    /// The operating system refused.
+    #[error("{path}: cannot {action}: {source}")]
+    Io {
+        /// The file.
+        path: PathBuf,
+        /// What was attempted, such as `read`.
+        action: &'static str,
+        /// The system's reason.
+        source: io::Error,
+    },
+    /// The name does not say what kind of file it is.
+    #[error("{path}: unknown extension; known are {KNOWN}")]
+    Extension {
+        /// The file.
+        path: PathBuf,
+    },
+    /// Malformed text, with its place.
+    #[error("{path}:{line}:{column}: {reason}")]
+    Text {
+        /// The file.
+        path: PathBuf,
+        /// The line, from 1.
+        line: usize,
+        /// The column within the line, in characters, from 1.
+        column: usize,
+        /// What is wrong there, and what was expected.
+        reason: String,
+    },
+    /// A malformed binary file, or a malformed member of an archive.
+    #[error("{path}{}: {reason}", .member.as_ref().map_or_else(String::new, |m| format!(", member `{m}`")))]
+    Binary {
+        /// The file.
+        path: PathBuf,
+        /// The member of the archive, where the file is one.
+        member: Option<String>,
+        /// What is wrong, and what was expected.
+        reason: String,
+    },
+    /// Something this kind of file cannot hold or this program does not read, with what to do
+    /// instead.
+    #[error("{path}: {reason}")]
+    Unsupported {
+        /// The file.
+        path: PathBuf,
+        /// What cannot be done, and what to do instead.
+        reason: String,
+    },
+    /// The file is well formed, but what it describes is no valid tensor.
+    #[error("{path}: {source}")]
+    Tensor {
+        /// The file.
+        path: PathBuf,
+        /// What is wrong with the tensor.
+        source: Box<ust_engine::Error>,
+    },
+}
+
+ust_level_api::debug_shows_message!(FileError);
+
+impl FileError {
+    /// The file that the error is about.
+    #[must_use]
+    pub fn path(&self) -> &Path {
+        match self {
+            Self::Io { path, .. }
+            | Self::Extension { path }
+            | Self::Text { path, .. }
+            | Self::Binary { path, .. }
+            | Self::Unsupported { path, .. }
+            | Self::Tensor { path, .. } => path,
+        }
+    }
+
+    pub(super) fn io(path: &Path, action: &'static str) -> impl FnOnce(io::Error) -> Self + use<> {
+        let path = path.to_owned();
+        move |source| Self::Io { path, action, source }
+    }
+
+    pub(super) fn binary(path: &Path, reason: impl Into<String>) -> Self {
+        Self::Binary { path: path.to_owned(), member: None, reason: reason.into() }
+    }
+
+    pub(super) fn unsupported(path: &Path, reason: impl Into<String>) -> Self {
+        Self::Unsupported { path: path.to_owned(), reason: reason.into() }
+    }
+
+    pub(super) fn tensor(path: &Path) -> impl FnOnce(ust_engine::Error) -> Self + use<> {
+        let path = path.to_owned();
+        move |source| Self::Tensor { path, source: Box::new(source) }
+    }
+}

@@ -1,0 +1,129 @@
+//! From any file to a tensor.
+
+use std::path::Path;
+
+use ust_engine::coo::Columns;
+use ust_engine::tensor::BuildOptions;
+use ust_engine::{Coo, Error, Format, Tensor, Values};
+use ust_level_api::with_dtype;
+
+use super::{DenseArray, FileError, Kind, ReadOptions, mtx, npy, npz, tns, ust_npz};
+
+/// Reads a tensor from a file; the extension says of which kind it is.
+///
+/// | file | format, unless [`ReadOptions::format`] asks for one |
+/// |---|---|
+/// | `.mtx` coordinate, `.tns` | coordinates (`COO`) |
+/// | `.mtx` array, `.npy`, `.npz` with one array | dense |
+/// | `.npz` of SciPy | CSR, CSC, BSR, COO, diagonals by column, or a sparse vector |
+/// | `.ust.npz` | the one in the file |
+///
+/// Every tensor is checked as if it came from a stranger. Duplicates are summed where the format
+/// is unique: SciPy's rows with duplicates or out of order become sorted and unique ones, unless a
+/// format is asked for that allows them (`nonunique, nonordered`), which takes the arrays as they
+/// are.
+///
+/// A matrix of one column is read as a vector where the options give a shape of rank one.
+///
+/// # Errors
+/// [`FileError`] names the file and, where it is text, line and column.
+pub fn read(path: &Path, options: &ReadOptions) -> Result<Tensor, FileError> {
+    let wanted = options.format.as_ref();
+    let failed = |error: Error| FileError::tensor(path)(error);
+    let tensor = match Kind::of(path)? {
+        Kind::MatrixMarket { .. } => match mtx::load(path, options)? {
+            mtx::Loaded::Coordinate(columns) => {
+                from_columns(&column_as_vector(columns, options), options).map_err(failed)?
+            }
+            mtx::Loaded::Array(array) => {
+                from_array(array_as_vector(array, options)).map_err(failed)?
+            }
+        },
+        Kind::Frostt { .. } => from_columns(&tns::load(path, options)?, options).map_err(failed)?,
+        Kind::Npy => from_array(npy::read(path)?).map_err(failed)?,
+        Kind::Npz => npz::read_tensor(path, options)?,
+        Kind::Ust => ust_npz::read(path, options)?,
+    };
+    if let Some(shape) = &options.shape
+        && shape != tensor.shape()
+    {
+        let expected = format!("the file holds a tensor of shape {:?}", tensor.shape());
+        return Err(failed(Error::Shape { found: shape.clone(), expected }));
+    }
+    match wanted {
+        Some(format) => tensor.convert_within(format, options.limit()).map_err(failed),
+        None => Ok(tensor),
+    }
+}
+
+/// A tensor with these entries, in the format asked for or as coordinates.
+pub(super) fn from_coo(coo: &Coo, options: &ReadOptions) -> Result<Tensor, Error> {
+    let build = building(options);
+    match &options.format {
+        Some(format) => Tensor::from_coo_with(coo, format, &build),
+        None => Tensor::from_coo_with(coo, &coordinates(coo.shape.len())?, &build),
+    }
+}
+
+fn building(options: &ReadOptions) -> BuildOptions {
+    BuildOptions { memory_limit: options.limit(), ..Default::default() }
+}
+
+fn from_columns(columns: &Columns, options: &ReadOptions) -> Result<Tensor, Error> {
+    let build = building(options);
+    match &options.format {
+        Some(format) => Tensor::from_columns(columns, format, &build),
+        None => Tensor::from_columns(columns, &coordinates(columns.shape.len())?, &build),
+    }
+}
+
+/// The format of coordinates, for a rank.
+fn coordinates(rank: usize) -> Result<Format, Error> {
+    Ok(Format::resolve(if rank == 0 { "Scalar" } else { "COO" }, Some(rank))?)
+}
+
+/// A dense tensor, over the memory of the array.
+pub(super) fn from_array(array: DenseArray) -> Result<Tensor, Error> {
+    Tensor::full(&array.shape, array.values)
+}
+
+/// Every element of a tensor.
+pub(super) fn to_array(tensor: &Tensor) -> Result<DenseArray, Error> {
+    let shape = tensor.shape().to_vec();
+    // The other extents may be more than an array in memory can have.
+    if shape.contains(&0) {
+        return Ok(DenseArray { shape, values: Values::filled(tensor.dtype().zero(), 0) });
+    }
+    let values = with_dtype!(tensor.dtype(), T => {
+        match tensor.dense_view::<T>() {
+            Some(view) if view.is_standard_layout() && view.len() == tensor.nse() => {
+                tensor.values().clone()
+            }
+            _ => {
+                let array = tensor.to_dense::<T>()?;
+                array.iter().copied().collect::<Vec<T>>().into()
+            }
+        }
+    });
+    Ok(DenseArray { shape, values })
+}
+
+/// Whether a file of this shape is to be read as a vector.
+fn wants_vector(shape: &[usize], options: &ReadOptions) -> bool {
+    matches!((shape, options.shape.as_deref()), (&[rows, 1], Some(&[wanted])) if rows == wanted)
+}
+
+fn column_as_vector(mut columns: Columns, options: &ReadOptions) -> Columns {
+    if wants_vector(&columns.shape, options) {
+        columns.shape.pop();
+        columns.crd.pop();
+    }
+    columns
+}
+
+fn array_as_vector(mut array: DenseArray, options: &ReadOptions) -> DenseArray {
+    if wants_vector(&array.shape, options) {
+        array.shape.pop();
+    }
+    array
+}

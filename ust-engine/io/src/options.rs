@@ -1,0 +1,83 @@
+//! What a reader may be told.
+
+use ust_engine::Format;
+use ust_engine::tensor::memory::default_limit;
+
+/// Options for reading a file. The default reads what the file says.
+///
+/// ```
+/// use ust_io::ReadOptions;
+/// let options = ReadOptions::default().with_shape([4, 6, 8]).with_progress(true);
+/// assert_eq!(options.shape.as_deref(), Some(&[4, 6, 8][..]));
+/// ```
+#[derive(Clone, Debug, Default)]
+#[non_exhaustive]
+pub struct ReadOptions {
+    /// The shape, for files that do not state it (`.tns`). A file that states another is refused.
+    pub shape: Option<Vec<usize>>,
+    /// The format of the tensor; by default the one nearest to the file.
+    pub format: Option<Format>,
+    /// Whether to draw a progress bar on standard error while a large file is read. Nothing is
+    /// drawn where standard error is not a terminal.
+    pub progress: bool,
+    /// The most bytes that a compressed file may unpack to. By default, for a text 512 MiB, or a
+    /// hundred times the size of the file if that is more: real data stay below, decompression bombs
+    /// do not. For an archive, whose members state their sizes, what a tensor may take
+    /// ([`default_limit`]): diagonals and blocks are mostly zeros, and pack hundreds of times.
+    pub max_bytes: Option<u64>,
+    /// The most bytes that the tensor may take; what a tensor may take by default
+    /// ([`default_limit`]) without it.
+    pub memory_limit: Option<u64>,
+}
+
+impl ReadOptions {
+    /// With this shape.
+    #[must_use]
+    pub fn with_shape(mut self, shape: impl Into<Vec<usize>>) -> Self {
+        self.shape = Some(shape.into());
+        self
+    }
+
+    /// In this format.
+    #[must_use]
+    pub fn with_format(mut self, format: Format) -> Self {
+        self.format = Some(format);
+        self
+    }
+
+    /// With or without a progress bar.
+    #[must_use]
+    pub fn with_progress(mut self, progress: bool) -> Self {
+        self.progress = progress;
+        self
+    }
+
+    /// With this limit on what a compressed file may unpack to, in bytes.
+    #[must_use]
+    pub fn with_max_bytes(mut self, max_bytes: u64) -> Self {
+        self.max_bytes = Some(max_bytes);
+        self
+    }
+
+    /// With this limit on what the tensor may take, in bytes.
+    #[must_use]
+    pub fn with_memory_limit(mut self, memory_limit: u64) -> Self {
+        self.memory_limit = Some(memory_limit);
+        self
+    }
+
+    /// The most bytes that the tensor may take.
+    pub(super) fn limit(&self) -> u64 {
+        self.memory_limit.unwrap_or_else(default_limit)
+    }
+
+    /// The most bytes that the members of an archive may unpack to.
+    pub(super) fn archive_limit(&self) -> u64 {
+        self.max_bytes.unwrap_or_else(default_limit)
+    }
+
+    /// The most bytes that a text of `packed` bytes may unpack to.
+    pub(super) fn unpacked_limit(&self, packed: u64) -> u64 {
+        self.max_bytes.unwrap_or_else(|| packed.saturating_mul(100).max(512 << 20))
+    }
+}
