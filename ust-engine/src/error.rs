@@ -3,8 +3,7 @@
 use ust_format::FormatError;
 use ust_level_api::{Dtype, LevelError, Scalar};
 
-/// An error of the engine. File errors are [`io::FileError`](crate::io::FileError), format-text
-/// errors [`FormatError`].
+/// An error of the engine. Those of format texts are [`FormatError`]s.
 #[derive(thiserror::Error)]
 #[non_exhaustive]
 pub enum Error {

@@ -1,42 +1,91 @@
 //! The engine of the Universal Sparse Tensor: from a line of format text to a stored, checked,
-//! converted, drawn and multiplied tensor.
+//! converted and multiplied tensor.
 //!
 //! # Where what lives
 //!
-//! | module | what |
+//! Each folder uses those above it in this table, and no other.
+//!
+//! | folder | what |
 //! |---|---|
-//! | [`format`](mod@format) | the format DSL: parse, print, bind to a shape, invert, named formats |
-//! | [`tensor`] | storage: `Tensor`, [`Values`], construction, checking, access |
-//! | `jit` | machine code of loop IR (feature `jit`) |
-//! | `kernels` | microkernels that machine code calls, and native code that moves columns |
-//! | [`lower`] | walks and locates of whole formats as loop IR |
-//! | [`ops`] | index notation |
+//! | [`error`] | what can go wrong with a tensor |
+//! | `storage` | a format, a shape, arrays, values; nothing here walks a level |
+//! | `walk` | walks and locates of whole formats, as loop IR; single elements, all entries |
+//! | `check` | foreign arrays, checked once |
+//! | `convert` | from entries to storage, from one format to another |
+//! | `expr` | index notation: text, and what it means |
+//! | [`provider`] | who runs loops: machine code, the interpreter, native kernels |
 //! | `plan` | from a checked assignment to loops |
-//! | [`io`] | Matrix Market, FROSTT, NumPy, SciPy and `.ust.npz` files |
-//! | [`generate`] | generated tensors, the same on every machine |
-//! | [`draw`] | pictures of tensors, as text and SVG |
-//! | [`mod@advise`] | which format suits a tensor |
+//! | `einsum` | the way in: prepared kernels, options, the oracle |
+//!
+//! [`tensor`] and [`ops`] say what of these is for users. Formats ([`mod@format`]), native kernels and
+//! machine code are crates of their own (`ust-format`, `ust-kernels`, `ust-jit`), on which this one
+//! stands; files, pictures, generators and advice are crates that stand on it.
 //!
 //! *Invariant: nothing in this crate names a level type.* Named formats are format text, in one
 //! table ([`format::named`]).
 #![deny(unsafe_code)]
 
-pub mod coo;
+mod check;
+mod convert;
+mod einsum;
 pub mod error;
-pub mod lower;
-pub mod ops;
+mod expr;
 mod plan;
 pub mod provider;
-pub mod tensor;
+mod storage;
+#[doc(hidden)]
+pub mod walk;
 
-pub use coo::Coo;
+pub use einsum::{Kernel, einsum};
 pub use error::Error;
 pub use ndarray;
-pub use ops::{Kernel, einsum};
 pub use provider::Backend;
-pub use tensor::{Tensor, Values};
+pub use storage::coo::{self, Coo};
+pub use storage::{Tensor, Values};
 pub use ust_format::{self as format, Format};
 #[cfg(feature = "jit")]
+#[doc(hidden)]
 pub use ust_jit as jit;
 pub use ust_level_api::scalar::{Complex, bf16, f16};
 pub use ust_level_api::{Buffer, Dtype, Element, IndexArray, IndexKind, Scalar};
+
+/// Tensors: storage, construction, checking, conversion, access.
+pub mod tensor {
+    pub use crate::convert::build::{self, BuildOptions, Duplicates};
+    pub use crate::convert::dense;
+    pub use crate::storage::view::{View, Window};
+    pub use crate::storage::{Parts, StoredElement, Tensor, Values, memory, parts, values};
+    pub use crate::walk::access::{self, Entries, Entry};
+}
+
+pub mod ops {
+    //! Index notation: expressions of tensors, summed over the indices that the result does not have.
+    //!
+    //! `y(i) = A(i,j) * x(j)` is read by [`Expression::parse`]; [`Expression::check`] finds out what it
+    //! means with given tensors, an [`Assignment`]. [`einsum`] does all of this, plans, compiles and runs.
+    //!
+    //! Of truth values, the sum over an index that the result does not have is a truth value, whether any
+    //! is true: `s = A(i) > 0`. An explicit sum counts them: `s = sum(i, A(i) > 0)`.
+    //!
+    //! | module | what |
+    //! |---|---|
+    //! | [`mod@parse`] | the text, with errors that point into it, and what is summed |
+    //! | [`syntax`] | the tree that it is read into |
+    //! | [`functions`] | the functions |
+    //! | [`semiring`] | what `+` and `*` mean |
+    //! | [`check`] | from the tree to what it means: names, extents, dtypes |
+    //! | [`term`] | what it means |
+    //! | [`operators`] | `&a + &b`, `dot`, `matmul` |
+    //! | [`operator`] | operators and functions, as IR |
+    //! | [`kernel`] | prepared kernels, kept by the process |
+    //! | [`control`] | threads, limits, cancelling, timings |
+    //! | [`oracle`] | a plain evaluation over every coordinate, to compare with |
+    pub use crate::einsum::{
+        Argument, CAPACITY, Einsum, Kernel, clear_kernels, einsum, kernel, operators, oracle,
+    };
+    pub use crate::expr::{
+        Access, Assignment, CancelToken, CheckOptions, Expression, GivenInput, OpError, Operator,
+        Semiring, Sym, Timing, UserOperator, check, control, functions, operator, parse, semiring,
+        syntax, term,
+    };
+}

@@ -1,8 +1,7 @@
 //! Conversions to formats that end in full levels, against the same entries assembled anew.
 
 use proptest::prelude::*;
-use ust::lower::view::Window;
-use ust::tensor::{BuildOptions, Parts};
+use ust::tensor::{BuildOptions, Parts, Window};
 use ust::{Coo, Format, Scalar, Tensor};
 
 const SOURCES: [&str; 7] = [

@@ -2,9 +2,8 @@
 
 use proptest::prelude::*;
 use ust::format::named::named;
-use ust::lower::view::Window;
 use ust::ops::{Einsum, einsum, oracle};
-use ust::tensor::{BuildOptions, Duplicates};
+use ust::tensor::{BuildOptions, Duplicates, Window};
 use ust::{Backend, Coo, Format, Scalar, Tensor};
 
 /// Beside those with names.

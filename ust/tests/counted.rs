@@ -1,7 +1,6 @@
 //! Places that are not stored are counted exactly, however many there are.
 
 use ust::ops::{einsum, oracle};
-
 use ust::tensor::StoredElement;
 use ust::{Complex, Coo, Dtype, Format, Scalar, Tensor, Values};
 

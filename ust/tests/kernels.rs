@@ -244,8 +244,8 @@ fn an_old_value_in_another_format_is_refused() {
 #[test]
 fn a_view_is_said_to_be_copied() {
     let a = matrix([6, 4], "CSR", &[1, 5, 6, 11, 20, 23]);
-    let rows = ust::lower::view::Window { offset: 1, size: 3, stride: 2 };
-    let all = ust::lower::view::Window { offset: 0, size: 4, stride: 1 };
+    let rows = ust::tensor::Window { offset: 1, size: 3, stride: 2 };
+    let all = ust::tensor::Window { offset: 0, size: 4, stride: 1 };
     let view = a.slice(&[rows, all]).unwrap();
     let x = Tensor::from_array(ndarray::array![1.0, 2.0, 3.0, 4.0].into_dyn()).unwrap();
     let told = |a: &Tensor| {

@@ -1,7 +1,6 @@
 //! Conversions of tensors that are large enough for the quick ways, by one thread and by several.
 
-use ust::lower::view::Window;
-use ust::tensor::{BuildOptions, Parts};
+use ust::tensor::{BuildOptions, Parts, Window};
 use ust::{Coo, Dtype, Format, IndexArray, Scalar, Tensor};
 
 /// Entries at chance places, in no order; `twice` of a hundred stand twice.

@@ -1,7 +1,7 @@
 //! The loops that formats become: snapshots of the code that unpacks a tensor.
 
-use ust::lower::nest::Reach;
-use ust::lower::unpack::{Column, Keep, lower};
+use ust::walk::nest::Reach;
+use ust::walk::unpack::{Column, Keep, lower};
 use ust::{Dtype, Format, Tensor};
 
 /// The code that unpacks a tensor of this format must be this.

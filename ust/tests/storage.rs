@@ -273,7 +273,7 @@ fn implausible_dense_shapes_are_refused_not_tried() {
 
 #[test]
 fn slices_are_strided_views_that_share_the_arrays() {
-    use ust::lower::view::Window;
+    use ust::tensor::Window;
     let (coo, model) = sample(&[6, 8], 3);
     let windows =
         [Window { offset: 1, size: 2, stride: 3 }, Window { offset: 0, size: 4, stride: 2 }];

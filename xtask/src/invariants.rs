@@ -57,7 +57,7 @@ fn names(root: &Path) -> Result<Vec<String>, String> {
 }
 
 /// Lines of code: comments and unit tests left out.
-fn code_lines(text: &str) -> impl Iterator<Item = (usize, &str)> {
+pub(crate) fn code_lines(text: &str) -> impl Iterator<Item = (usize, &str)> {
     text.lines()
         .enumerate()
         .map(|(at, line)| (at + 1, line))
@@ -65,7 +65,8 @@ fn code_lines(text: &str) -> impl Iterator<Item = (usize, &str)> {
         .filter(|(_, line)| !line.trim_start().starts_with("//"))
 }
 
-fn sources(folder: &Path) -> Vec<PathBuf> {
+/// Rust files of a folder and its folders.
+pub(crate) fn sources(folder: &Path) -> Vec<PathBuf> {
     let mut all = Vec::new();
     for entry in fs::read_dir(folder).into_iter().flatten().flatten() {
         let path = entry.path();

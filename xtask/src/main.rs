@@ -1,6 +1,7 @@
 //! The developer's commands: `cargo xtask test`, `cargo xtask ci`, and the checks they are made of.
 #![forbid(unsafe_code)]
 
+mod arrows;
 mod invariants;
 mod run;
 mod without;
@@ -21,7 +22,7 @@ enum Command {
     Test,
     /// Everything that must hold before a change is merged: format, lints, docs, tests, invariants.
     Ci,
-    /// Is any level type named outside its own crate?
+    /// Is any level type named outside its own crate, and does every arrow point down?
     Invariants,
     /// Does the workspace build without each level crate in turn?
     Without {
@@ -34,7 +35,7 @@ fn main() -> std::process::ExitCode {
     let outcome = match Args::parse().command {
         Command::Test => test(),
         Command::Ci => ci(),
-        Command::Invariants => invariants::check(),
+        Command::Invariants => invariants(),
         Command::Without { level } => without::check(level.as_deref()),
     };
     match outcome {
@@ -46,6 +47,11 @@ fn main() -> std::process::ExitCode {
     }
 }
 
+fn invariants() -> Result<(), String> {
+    invariants::check()?;
+    arrows::check()
+}
+
 fn test() -> Result<(), String> {
     run::cargo(&["test", "--workspace", "--no-fail-fast"], &[])?;
     let at_length = ["test", "--quiet", "--workspace", "--test", "at_length"];
@@ -54,7 +60,7 @@ fn test() -> Result<(), String> {
 
 fn ci() -> Result<(), String> {
     run::cargo(&["fmt", "--all", "--check"], &[])?;
-    invariants::check()?;
+    invariants()?;
     run::cargo(&["clippy", "--workspace", "--all-targets", "--", "--deny", "warnings"], &[])?;
     run::cargo(&["doc", "--workspace", "--no-deps"], &[("RUSTDOCFLAGS", "--deny warnings")])?;
     test()?;

@@ -3,9 +3,9 @@
 use std::collections::BTreeMap;
 
 use ust_engine::Format;
-use ust_engine::lower::nest::Reach as Walked;
-use ust_engine::lower::unpack::{Column, Keep, unpack};
 use ust_engine::tensor::Tensor;
+use ust_engine::walk::nest::Reach as Walked;
+use ust_engine::walk::unpack::{Column, Keep, unpack};
 use ust_level_api::{ArraySpec, IndexArray, IndexKind, Reach, Role};
 
 use crate::report::Trouble;

@@ -7,16 +7,16 @@
 
 pub(crate) mod damage;
 
-use ust_engine::lower::nest::Reach;
-use ust_engine::lower::unpack::{Column, Keep, unpack};
+use damage::{Anatomy, Damage};
 use ust_engine::tensor::{Parts, Tensor};
+use ust_engine::walk::nest::Reach;
+use ust_engine::walk::unpack::{Column, Keep, unpack};
 use ust_engine::{Error, Format};
 use ust_level_api::{IndexArray, Scalar};
 
 use crate::inputs::Input;
 use crate::oracle::{Model, Random, values_of};
 use crate::report::{Case, Trouble, Verdict, ensure, guarded, wrong};
-use damage::{Anatomy, Damage};
 
 /// Sets of random arrays offered to each format.
 const HOSTILE: usize = 30;

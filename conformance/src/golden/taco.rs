@@ -3,12 +3,11 @@
 use std::collections::HashMap;
 
 use serde_json::Value;
-use ust_engine::einsum;
-use ust_engine::lower::nest::Reach;
-use ust_engine::lower::unpack::{Column, Keep, unpack};
 use ust_engine::ops::Expression;
 use ust_engine::tensor::Tensor;
-use ust_engine::{Coo, Format};
+use ust_engine::walk::nest::Reach;
+use ust_engine::walk::unpack::{Column, Keep, unpack};
+use ust_engine::{Coo, Format, einsum};
 use ust_level_api::{Dtype, Scalar};
 
 use super::read::{

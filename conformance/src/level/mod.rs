@@ -10,14 +10,14 @@ mod machine;
 mod properties;
 mod refuse;
 
+use entries::Column;
+use machine::{Machine, Visit};
 use ust_level_api::level::Wants;
 use ust_level_api::registry::{self, LevelArgs, LevelFactory};
 use ust_level_api::{Assembled, LevelError, Place, Pos, Site};
 
 use crate::report::{Case, Trouble, Verdict, ensure, wrong};
 use crate::samples::{self, Sample};
-use entries::Column;
-use machine::{Machine, Visit};
 
 /// Tries the contract of every sample of a level type.
 #[must_use]

@@ -2,9 +2,9 @@
 
 use std::collections::BTreeMap;
 
-use ust_engine::lower::view::Window;
 use ust_engine::ops::Expression;
 use ust_engine::ops::syntax::Access;
+use ust_engine::tensor::Window;
 use ust_engine::{Backend, Error, Format};
 use ust_level_api::{Dtype, LevelError, Scalar};
 

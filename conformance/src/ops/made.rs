@@ -1,8 +1,7 @@
 //! Expressions made at random, beside those of the table.
 
-use crate::oracle::Random;
-
 use super::table::{Numbers, Operation};
+use crate::oracle::Random;
 
 /// Names of indices: those of the result come first.
 const INDICES: [&str; 5] = ["i", "j", "k", "l", "m"];

@@ -25,16 +25,16 @@ mod shrink;
 pub mod table;
 mod trial;
 
-use ust_engine::Format;
-use ust_level_api::Dtype;
-
-use crate::oracle::Random;
-use crate::report::{Case, Outcome, Trouble, guarded};
 use draw::Drawing;
 use pool::Pool;
 use shrink::shrink;
 use table::{EVERY_DTYPE, LARGE, OPERATIONS, Operation, PAIRED, PROMOTED, named};
 use trial::{Trial, Went};
+use ust_engine::Format;
+use ust_level_api::Dtype;
+
+use crate::oracle::Random;
+use crate::report::{Case, Outcome, Trouble, guarded};
 
 /// How much is tried.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -3,10 +3,8 @@
 use std::collections::BTreeMap;
 use std::fmt;
 
-use ust_engine::lower::view::Window;
-use ust_engine::ops::Einsum;
-use ust_engine::ops::{CancelToken, OpError, einsum, oracle};
-use ust_engine::tensor::{BuildOptions, Tensor};
+use ust_engine::ops::{CancelToken, Einsum, OpError, einsum, oracle};
+use ust_engine::tensor::{BuildOptions, Tensor, Window};
 use ust_engine::{Backend, Coo, Error, Format};
 use ust_level_api::{Dtype, Element, LevelError, Scalar, with_dtype};
 

@@ -2,10 +2,9 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use ust_engine::lower::nest::Reach;
-use ust_engine::lower::unpack::{Column, Keep, unpack};
-use ust_engine::lower::view::Window;
-use ust_engine::tensor::Tensor;
+use ust_engine::tensor::{Tensor, Window};
+use ust_engine::walk::nest::Reach;
+use ust_engine::walk::unpack::{Column, Keep, unpack};
 use ust_engine::{Coo, Format};
 use ust_level_api::{IndexArray, Scalar, with_dtype};
 

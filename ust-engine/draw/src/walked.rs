@@ -3,9 +3,9 @@
 use std::collections::HashMap;
 
 use ust_engine::error::Error;
-use ust_engine::lower::nest::Reach;
-use ust_engine::lower::unpack::{Column, Keep, unpack};
 use ust_engine::tensor::Tensor;
+use ust_engine::walk::nest::Reach;
+use ust_engine::walk::unpack::{Column, Keep, unpack};
 
 use super::color::colors;
 use super::density::Density;

@@ -5,7 +5,7 @@ use ust_level_api::ir::{Builder, Elem, Expr, Stmt};
 use ust_level_api::{IndexKind, Interval, LocateCost, Props, WalkKind, WalkSite};
 
 use super::order::Tree;
-use crate::tensor::Tensor;
+use crate::storage::Tensor;
 
 /// A use of a tensor.
 #[derive(Clone, Debug)]
@@ -185,12 +185,12 @@ fn cursor(format: &Format, level: usize) -> (bool, bool) {
 ///
 /// # Errors
 /// The level types that it is made of are not linked.
-pub(crate) fn tree(order: &[usize]) -> Result<Format, crate::Error> {
+pub(crate) fn tree(order: &[usize]) -> Result<Format, crate::error::Error> {
     tree_with(order, None)
 }
 
 /// A tree, with another level first.
-fn tree_with(order: &[usize], first: Option<&str>) -> Result<Format, crate::Error> {
+fn tree_with(order: &[usize], first: Option<&str>) -> Result<Format, crate::error::Error> {
     if order.is_empty() {
         return Ok(Format::resolve("Scalar", Some(0))?);
     }
@@ -207,7 +207,7 @@ fn tree_with(order: &[usize], first: Option<&str>) -> Result<Format, crate::Erro
 ///
 /// # Errors
 /// As [`tree`].
-pub(crate) fn converted(into: &Tree) -> Result<Format, crate::Error> {
+pub(crate) fn converted(into: &Tree) -> Result<Format, crate::error::Error> {
     // Where no full level is linked, another is searched.
     let full = Format::resolve("Dense", Some(1)).ok().filter(|_| into.full);
     tree_with(&into.dims, full.as_ref().map(|full| &full.descriptions()[0].text[..]))

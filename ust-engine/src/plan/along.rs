@@ -11,10 +11,10 @@ use super::run::{Compiled, stop};
 use super::simplify::simplify;
 use super::stage::{Stage, StageUse};
 use crate::error::Error;
-use crate::ops::control::Run;
-use crate::ops::term::Term;
+use crate::expr::control::Run;
+use crate::expr::term::Term;
 use crate::provider::Backend;
-use crate::tensor::{Tensor, Values};
+use crate::storage::{Tensor, Values};
 
 /// What loops over values alone give.
 #[derive(Clone, Debug)]

@@ -11,8 +11,8 @@ use super::simplify::simplify;
 use super::sink::{Shape, Sink, SinkKind, columns};
 use super::stage::{Stage, cast};
 use crate::error::Error;
-use crate::ops::term::Term;
-use crate::tensor::Tensor;
+use crate::expr::term::Term;
+use crate::storage::Tensor;
 
 /// A planned stage.
 #[derive(Clone, Debug)]

@@ -11,10 +11,10 @@ use ust_level_api::{GrowBuffer, IndexColumn, IndexKind, Scalar};
 
 use super::order::Table;
 use super::sink::{Sink, SinkKind};
+use crate::convert::rows::Rows;
 use crate::error::Error;
-use crate::tensor::memory::Budget;
-use crate::tensor::rows::Rows;
-use crate::tensor::{Tensor, Values};
+use crate::storage::memory::Budget;
+use crate::storage::{Tensor, Values};
 
 /// Rows of parts of the outermost loop that follow each other.
 pub(super) struct Part {

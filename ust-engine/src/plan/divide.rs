@@ -11,7 +11,7 @@ use ust_level_api::Scalar;
 use super::simplify::simplify;
 use super::stage::{Source, Stage, StageUse, renumber};
 use crate::error::Error;
-use crate::ops::term::Term;
+use crate::expr::term::Term;
 
 /// Innermost places of loops that are written out at most, each of which takes about a millisecond
 /// to plan and compile; by whether more than three tensors are merged, which takes twice the time of

@@ -17,10 +17,10 @@ use super::rest::{Stored, counted};
 use super::run::Compiled;
 use super::stage::{Source, Stage, stages};
 use crate::error::Error;
-use crate::ops::control::{Run, Timing};
-use crate::ops::term::Assignment;
+use crate::expr::control::{Run, Timing};
+use crate::expr::term::Assignment;
 use crate::provider::Backend;
-use crate::tensor::{StoredElement, Tensor};
+use crate::storage::{StoredElement, Tensor};
 
 /// How an assignment is planned.
 #[derive(Clone, Debug)]

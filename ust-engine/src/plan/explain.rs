@@ -7,7 +7,7 @@ use ust_format::Spelling;
 use super::run::Compiled;
 use super::sink::SinkKind;
 use super::stage::{Source, Stage};
-use crate::ops::term::Assignment;
+use crate::expr::term::Assignment;
 
 /// What a plan does: stages, conversions, loops, where results go, the code. `views` says which
 /// operands are copied first.

@@ -9,8 +9,8 @@ use ust_level_api::Scalar;
 use ust_level_api::ir::interp::Param;
 
 use crate::error::Error;
-use crate::ops::term::Assignment;
-use crate::tensor::Tensor;
+use crate::expr::term::Assignment;
+use crate::storage::Tensor;
 
 /// An extent for each index variable, or dimension.
 pub(crate) type Extents = SmallVec<[usize; 8]>;

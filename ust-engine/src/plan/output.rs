@@ -6,8 +6,8 @@ use ust_level_api::ir::{ArrayId, BinOp, Builder, Elem, Expr, Var};
 
 use super::emit::{Emit, Input, Pos, State};
 use super::sink::SinkKind;
-use crate::lower::emit as index;
-use crate::ops::operator::Operator;
+use crate::expr::operator::Operator;
+use crate::walk::emit as index;
 
 /// The arrays of the result, in the order in which they are bound.
 #[derive(Clone, Debug)]

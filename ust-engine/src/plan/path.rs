@@ -11,8 +11,8 @@ use super::divide::{only_used, replace};
 use super::rest::Stored;
 use super::simplify::simplify;
 use super::stage::{Source, Stage, StageUse};
-use crate::ops::operator::Operator;
-use crate::ops::term::Term;
+use crate::expr::operator::Operator;
+use crate::expr::term::Term;
 
 /// More factors than this are multiplied in one set of loops: there are too many sets of them.
 const MOST: usize = 10;

@@ -14,8 +14,8 @@ use ust_level_api::{Dtype, Scalar};
 use super::divide::only_used;
 use super::simplify::simplify;
 use super::stage::{Source, Stage, StageUse, cast};
-use crate::ops::operator::Operator;
-use crate::ops::term::Term;
+use crate::expr::operator::Operator;
+use crate::expr::term::Term;
 
 /// So many times as many places are visited in the time that a stored one takes to be combined and
 /// counted, apart.

@@ -21,13 +21,14 @@ use super::emit::Argument;
 use super::frame::{Params, Sizes};
 use super::sink::SinkKind;
 use super::split::Splitter;
+use crate::convert::build::BuildOptions;
 use crate::error::Error;
-use crate::lower::native::Code;
-use crate::ops::control::Run;
-use crate::ops::operator::Operator;
+use crate::expr::control::Run;
+use crate::expr::operator::Operator;
 use crate::provider::{self, Backend, Chosen, Plan};
-use crate::tensor::memory::Budget;
-use crate::tensor::{BuildOptions, StoredElement, Tensor, Values};
+use crate::storage::memory::Budget;
+use crate::storage::{StoredElement, Tensor, Values};
+use crate::walk::native::Code;
 use crate::with_values;
 
 /// A stage, compiled.
@@ -373,7 +374,7 @@ fn described<'a>(
 
 /// Whether the run was cancelled.
 pub(super) fn stop(how: Run<'_>) -> Result<(), Error> {
-    match how.cancel.is_some_and(crate::ops::CancelToken::is_cancelled) {
+    match how.cancel.is_some_and(crate::expr::CancelToken::is_cancelled) {
         true => Err(Error::Cancelled),
         false => Ok(()),
     }

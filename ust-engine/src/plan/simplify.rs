@@ -2,8 +2,8 @@
 
 use ust_level_api::Scalar;
 
-use crate::ops::operator::Operator;
-use crate::ops::term::Term;
+use crate::expr::operator::Operator;
+use crate::expr::term::Term;
 
 /// The term where the uses that `fill` gives a value for are not stored.
 ///

@@ -16,7 +16,7 @@ use ust_level_api::IndexKind;
 use ust_level_api::column::column_kind;
 
 use super::order::Step;
-use crate::lower::nest::can_be_negative;
+use crate::walk::nest::can_be_negative;
 
 /// What a result is like.
 #[derive(Clone, Debug)]
@@ -157,7 +157,7 @@ impl Shape {
     ///
     /// # Errors
     /// The level types of the format in between are not linked.
-    pub(crate) fn sink(&self, steps: &[Step]) -> Result<Sink, crate::Error> {
+    pub(crate) fn sink(&self, steps: &[Step]) -> Result<Sink, crate::error::Error> {
         let (kind, exact) = self.kind(steps);
         if exact {
             let levels = self.levels.iter().map(|(expr, _)| expr.clone()).collect();
@@ -176,7 +176,7 @@ impl Shape {
     ///
     /// # Errors
     /// As [`Shape::sink`].
-    pub(crate) fn unsorted(&self) -> Result<Sink, crate::Error> {
+    pub(crate) fn unsorted(&self) -> Result<Sink, crate::error::Error> {
         let order: Vec<usize> = (0..self.dims.len()).collect();
         let levels = self.dims.iter().map(|&v| IndexExpr::Var(v)).collect();
         let format = super::access::tree(&order)?;

@@ -4,9 +4,9 @@ use super::access::Access;
 use super::emit::Split;
 use super::order::Order;
 use crate::error::Error;
-use crate::lower::balance::{Along, Cutter};
-use crate::lower::nest::Reach;
-use crate::tensor::Tensor;
+use crate::storage::Tensor;
+use crate::walk::balance::{Along, Cutter};
+use crate::walk::nest::Reach;
 
 /// Splits the outermost loop of a stage.
 #[derive(Clone, Debug)]

@@ -9,8 +9,8 @@ use ust_level_api::{Dtype, Scalar};
 
 use super::divide::only_used;
 use super::simplify::simplify;
-use crate::ops::operator::Operator;
-use crate::ops::term::{Assignment, Term};
+use crate::expr::operator::Operator;
+use crate::expr::term::{Assignment, Term};
 
 /// Where the tensor of a use comes from.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]

@@ -6,11 +6,11 @@ use ust_level_api::ir::interp::Memory;
 use ust_level_api::ir::{Builder, Elem, Expr, Function, Ty};
 use ust_level_api::{Dtype, IndexKind, with_dtype};
 
+use crate::convert::rows::Rows;
 use crate::error::Error;
-use crate::lower::native::Code;
-use crate::ops::operator::Operator;
-use crate::tensor::rows::Rows;
-use crate::tensor::{StoredElement, Values};
+use crate::expr::operator::Operator;
+use crate::storage::{StoredElement, Values};
+use crate::walk::native::Code;
 
 /// Sorts rows of one value each by their level coordinates, and combines those at the same place.
 ///

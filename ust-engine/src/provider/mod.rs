@@ -60,8 +60,8 @@ pub(crate) use builtin::INTERPRETER;
 pub(crate) use choose::{Chosen, choose};
 
 use crate::error::Error;
-use crate::ops::Operator;
-use crate::ops::term::Term;
+use crate::expr::Operator;
+use crate::expr::term::Term;
 use ust_format::Format;
 
 /// The loops of a stage, and what they are the loops of.

@@ -12,8 +12,8 @@ use ust_level_api::{Dtype, Scalar};
 
 use super::{Access, Executable, Groups, Offer, Plan, Provider};
 use crate::error::Error;
-use crate::ops::Operator;
-use crate::ops::term::Term;
+use crate::expr::Operator;
+use crate::expr::term::Term;
 
 /// Which of its dimensions a matrix is summed over.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -2,14 +2,14 @@
 
 use std::collections::BTreeSet;
 
-use crate::common::*;
-use crate::vector::*;
 use ust::draw::picture::Body;
 use ust::draw::{SvgOptions, Text, TextOptions, svg};
 use ust::level_api::scalar::{Complex, f16};
-use ust::lower::view::Window;
-use ust::tensor::Parts;
+use ust::tensor::{Parts, Window};
 use ust::{Coo, Dtype, Tensor, Values};
+
+use crate::common::*;
+use crate::vector::*;
 
 #[test]
 fn large_tensors_become_maps_of_bounded_size() {

@@ -2,10 +2,11 @@
 
 use std::collections::BTreeSet;
 
-use crate::common::*;
 use ust::Error;
 use ust::draw::picture::Trace;
 use ust::draw::{Picture, PictureOptions, SvgOptions, Text, TextOptions, svg};
+
+use crate::common::*;
 
 #[test]
 fn groups_are_diagonals_blocks_rows_slices_and_padded_groups() {

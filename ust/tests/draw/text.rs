@@ -2,9 +2,10 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use crate::common::*;
 use proptest::prelude::*;
 use ust::draw::{Text, TextOptions};
+
+use crate::common::*;
 
 #[test]
 fn stored_padded_and_empty_cells_make_up_the_tensor() {

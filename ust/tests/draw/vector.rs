@@ -2,8 +2,9 @@
 
 use std::collections::BTreeSet;
 
-use crate::common::*;
 use ust::draw::{SvgOptions, svg};
+
+use crate::common::*;
 
 /// A picture is XML, is not too large, and stands inside its own borders.
 pub(crate) fn assert_svg(name: &str, text: &str) {

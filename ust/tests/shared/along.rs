@@ -1,9 +1,8 @@
 //! Results that store what their operand stores, with other values.
 
 use proptest::prelude::*;
-use ust::lower::view::Window;
 use ust::ops::{einsum, oracle};
-use ust::tensor::{BuildOptions, Duplicates};
+use ust::tensor::{BuildOptions, Duplicates, Window};
 use ust::{Backend, Dtype, Format, Scalar, Tensor};
 
 use super::{FORMATS, entries, many};

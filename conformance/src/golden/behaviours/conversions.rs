@@ -2,10 +2,8 @@
 
 use ndarray::{ArrayD, IxDyn};
 use serde_json::Value;
-use ust_engine::einsum;
-use ust_engine::lower::view::Window;
-use ust_engine::tensor::{Parts, Tensor};
-use ust_engine::{Coo, Dtype, Error, Format};
+use ust_engine::tensor::{Parts, Tensor, Window};
+use ust_engine::{Coo, Dtype, Error, Format, einsum};
 use ust_level_api::Scalar;
 
 use super::super::read::{format, integers, numbers, same_entries};

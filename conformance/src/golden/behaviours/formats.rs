@@ -258,7 +258,7 @@ pub(super) fn slices(_: &Value) -> Verdict {
     let input = inputs(2, 1, 0).swap_remove(4);
     let whole = Tensor::from_coo(&input.coo, &format_of_rank("CSR", 2)?)?;
     ensure(whole.view_as(&sliced, &[]).is_err(), || "`?` is bound by nobody".to_owned())?;
-    let window = |size, stride| ust_engine::lower::view::Window { offset: 0, size, stride };
+    let window = |size, stride| ust_engine::tensor::Window { offset: 0, size, stride };
     let view = whole.view_as(&sliced, &[window(4, 1), window(8, 1)])?;
     ensure(view.shape() == [4, 8], || format!("the view has shape {:?}", view.shape()))?;
     for place in everywhere(&[4, 8]) {

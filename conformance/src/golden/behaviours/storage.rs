@@ -1,9 +1,9 @@
 //! Statements about arrays: what they hold, how long they are, how many bytes.
 
 use serde_json::Value;
-use ust_engine::lower::nest::Reach;
-use ust_engine::lower::unpack::{Column, Keep, unpack};
 use ust_engine::tensor::{Parts, Tensor};
+use ust_engine::walk::nest::Reach;
+use ust_engine::walk::unpack::{Column, Keep, unpack};
 use ust_engine::{Coo, Format, Values};
 use ust_level_api::{Dtype, IndexArray, Role, Scalar};
 

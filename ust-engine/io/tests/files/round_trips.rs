@@ -4,7 +4,7 @@ use std::path::Path;
 
 use proptest::prelude::*;
 use ust::io::{self, ReadOptions};
-use ust::lower::view::Window;
+use ust::tensor::Window;
 use ust::{Dtype, Format, Values};
 
 use crate::common::*;

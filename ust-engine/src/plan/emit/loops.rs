@@ -5,8 +5,8 @@ use ust_level_api::Interval;
 use ust_level_api::ir::{BinOp, Builder, Expr};
 
 use super::{Emit, Origin, Pos, State};
-use crate::lower::nest::Reach;
 use crate::plan::order::Step;
+use crate::walk::nest::Reach;
 
 /// A coordinate of a loop.
 pub(super) struct Arrival<'a> {

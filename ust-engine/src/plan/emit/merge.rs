@@ -5,9 +5,9 @@ use ust_level_api::{Interval, Walk};
 
 use super::loops::Arrival;
 use super::{Emit, Pos, State};
-use crate::lower::find::first_from;
-use crate::lower::nest::Reach;
 use crate::plan::order::Step;
+use crate::walk::find::first_from;
+use crate::walk::nest::Reach;
 
 impl Emit<'_> {
     /// A loop over the coordinates that some of several tensors have stored, or over all.

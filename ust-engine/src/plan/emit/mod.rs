@@ -36,13 +36,13 @@ use super::order::{Order, Step};
 use super::output::{Output, Target};
 use super::simplify::simplify;
 use super::sink::{Sink, SinkKind};
-use crate::lower::bounds::Sizes;
-use crate::lower::emit as index;
-use crate::lower::nest::{Operand, can_be_negative};
-use crate::ops::operator::Operator;
-use crate::ops::term::Term;
-use crate::tensor::Tensor;
-use crate::tensor::access::reaches_all;
+use crate::expr::operator::Operator;
+use crate::expr::term::Term;
+use crate::storage::Tensor;
+use crate::walk::access::reaches_all;
+use crate::walk::bounds::Sizes;
+use crate::walk::emit as index;
+use crate::walk::nest::{Operand, can_be_negative};
 
 /// A stage, as far as its loops need to know it.
 pub(crate) struct Input<'a> {

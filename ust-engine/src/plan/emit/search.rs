@@ -4,9 +4,9 @@ use ust_level_api::Located;
 use ust_level_api::ir::{Builder, Expr};
 
 use super::{Emit, Origin, Pos, State};
-use crate::lower::emit as index;
-use crate::lower::find::first_from;
-use crate::lower::nest::Reach;
+use crate::walk::emit as index;
+use crate::walk::find::first_from;
+use crate::walk::nest::Reach;
 
 impl Emit<'_> {
     pub(super) fn search(

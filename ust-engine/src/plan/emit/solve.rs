@@ -4,8 +4,8 @@ use ust_format::IndexExpr;
 use ust_level_api::ir::{Builder, Expr};
 
 use super::{Emit, Origin, State};
-use crate::lower::emit as index;
 use crate::plan::access::Access;
+use crate::walk::emit as index;
 
 impl Emit<'_> {
     /// Learns the index variables that the levels of some uses complete, tests what is not known

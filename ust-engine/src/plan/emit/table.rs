@@ -10,7 +10,7 @@ use ust_level_api::ir::{ArrayId, Builder, Elem, Expr, Var};
 use ust_level_api::{IndexKind, Located, ir::Ty};
 
 use super::{Argument, Emit, Pos, State};
-use crate::lower::nest::Reach;
+use crate::walk::nest::Reach;
 
 /// The tables of a plan, declared.
 #[derive(Debug)]

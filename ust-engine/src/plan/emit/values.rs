@@ -4,9 +4,9 @@ use ust_level_api::ir::{BinOp, Builder, Expr, UnOp};
 use ust_level_api::{Dtype, Scalar};
 
 use super::{Emit, Pos, State};
-use crate::lower::emit as index;
-use crate::ops::operator::Operator;
-use crate::ops::term::Term;
+use crate::expr::operator::Operator;
+use crate::expr::term::Term;
+use crate::walk::emit as index;
 
 impl Emit<'_> {
     /// Loads the elements that are known, and opens what the result needs at this depth.

@@ -13,10 +13,10 @@ use ust_level_api::Walk;
 use ust_level_api::ir::{Builder, Expr};
 
 use super::{Emit, Pos, State};
-use crate::lower::nest::Reach;
-use crate::ops::operator::Operator;
-use crate::ops::term::Term;
+use crate::expr::operator::Operator;
+use crate::expr::term::Term;
 use crate::plan::order::Step;
+use crate::walk::nest::Reach;
 
 /// More tensors than this take the general way: there is a loop for each set of them.
 const MOST: usize = 3;

@@ -9,9 +9,9 @@ use ust_level_api::scalar::Complex;
 use ust_level_api::{Dtype, Scalar};
 
 use super::choice;
-use crate::ops::operator::Operator;
-use crate::ops::operator::typing::is_integer;
-use crate::ops::term::Term;
+use crate::expr::operator::Operator;
+use crate::expr::operator::typing::is_integer;
+use crate::expr::term::Term;
 use crate::plan::stage::cast;
 
 /// The value of all places that are not visited.

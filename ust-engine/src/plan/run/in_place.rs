@@ -10,11 +10,11 @@ use ust_level_api::with_dtype;
 
 use super::{Compiled, Parts, stop};
 use crate::error::Error;
-use crate::ops::control::Run;
+use crate::expr::control::Run;
 use crate::plan::frame::{Params, Sizes};
 use crate::plan::unsorted::{combine_copies, combining};
-use crate::tensor::memory::Budget;
-use crate::tensor::{StoredElement, Tensor, Values};
+use crate::storage::memory::Budget;
+use crate::storage::{StoredElement, Tensor, Values};
 
 impl Compiled {
     /// Combines into a result in which everything has its place.

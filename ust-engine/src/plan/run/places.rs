@@ -120,7 +120,7 @@ mod tests {
 
     use super::*;
     use crate::plan::collect::{GrowColumn, Limited, Part, Room};
-    use crate::tensor::memory::Budget;
+    use crate::storage::memory::Budget;
 
     fn part(rows: &[u32], block: usize) -> Part {
         let room = Room::new(&Arc::new(Budget::new(1 << 20)), 4 + 8 * block);

@@ -14,16 +14,16 @@ use super::places::{Found, Places};
 use super::starts::{Starts, StartsOf};
 use super::{Bindings, Compiled, Shares, stop};
 use crate::error::Error;
-use crate::ops::control::Run;
-use crate::ops::operator::Operator;
+use crate::expr::control::Run;
+use crate::expr::operator::Operator;
 use crate::plan::collect::{GrowColumn, Limited, Part, Room, Tables, Workspace, rows_of};
 use crate::plan::frame::Sizes;
 use crate::plan::output::SOME_ROWS;
 use crate::plan::sink::{self, SinkKind};
 use crate::plan::split::Splitter;
 use crate::plan::unsorted::sort_and_combine;
-use crate::tensor::Tensor;
-use crate::tensor::memory::Budget;
+use crate::storage::Tensor;
+use crate::storage::memory::Budget;
 use crate::with_values;
 
 /// Bytes that a part collects, about, where several threads do: they stay in a thread's caches.

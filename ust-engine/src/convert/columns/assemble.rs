@@ -1,0 +1,178 @@
+//! Level by level, then the values.
+
+use ust_format::Bound;
+use ust_kernels::moving::place::place;
+use ust_level_api::check::MAX_POSITIONS;
+use ust_level_api::column::BLOCK;
+use ust_level_api::{Arrays, Buffer, Dtype, Entries, IndexColumn, Pos, Scalar, Site};
+
+use super::Table;
+use super::group::Blocks;
+use crate::error::Error;
+use crate::storage::values::{gathered, gathered_from};
+use crate::storage::{StoredElement, Tensor, Values, level_error};
+use crate::with_values;
+
+impl Table {
+    /// The tensor: sorted entries or blocks of them, assembled level by level.
+    pub(super) fn assemble(
+        mut self,
+        bound: &Bound,
+        blocks: Option<Blocks>,
+        fill: Scalar,
+        memory_limit: u64,
+    ) -> Result<Tensor, Error> {
+        let (mut of, columns, count) = match blocks {
+            Some(Blocks { of, levels, count }) => (Some(of), levels, count),
+            None => (None, std::mem::take(&mut self.levels), self.len()),
+        };
+        self.levels.clear();
+        let made = levels(bound, columns, count, self.distinct, memory_limit)?;
+        let length = stored_values(bound, &made, self.block, self.values.dtype(), memory_limit)?;
+        let Stored { arrays, mut position, .. } = made;
+        if of.is_none() && self.block == 1 {
+            (of, position) = (Some(position), IndexColumn::Count(length));
+        }
+        let of = of.unwrap_or_else(|| IndexColumn::Count(self.len()));
+        let values = self.values_at(&of, &position, fill, length);
+        Ok(Tensor::trusted(bound.clone(), arrays, values, fill, true))
+    }
+
+    /// The stored values: each entry's at its place within its block, and the fill value elsewhere.
+    fn values_at(
+        mut self,
+        of: &IndexColumn,
+        position: &IndexColumn,
+        fill: Scalar,
+        length: usize,
+    ) -> Values {
+        let n = self.len();
+        let places = self.places.take();
+        if let (IndexColumn::Count(_), IndexColumn::Count(_), 1) = (of, position, self.block)
+            && n == length
+        {
+            return match places {
+                Some(places) => gathered(&self.values, &places),
+                None => self.values,
+            };
+        }
+        with_values!(&self.values, from => {
+            let gathered = places.map(|places| gathered_from(from, &places));
+            let from = gathered.as_ref().unwrap_or(from);
+            self.scattered(from, of, position, fill, length)
+        })
+    }
+
+    fn scattered<T: StoredElement>(
+        &self,
+        from: &Buffer<T>,
+        of: &IndexColumn,
+        position: &IndexColumn,
+        fill: Scalar,
+        length: usize,
+    ) -> Values {
+        // Where there is an entry for each place, none keeps the fill value.
+        let mut stored = match self.distinct && self.len() == length {
+            true => Values::unspecified(fill.dtype(), length),
+            false => Values::filled(fill, length),
+        };
+        let to = stored.typed_mut::<T>().expect("the fill value has the dtype of the values");
+        let block = self.block as i64;
+        place(from, to, &|first, dest| {
+            let mut numbers = [0; BLOCK];
+            let numbers = &mut numbers[..dest.len()];
+            of.read(first, numbers);
+            match position {
+                IndexColumn::Count(_) => {}
+                position => numbers.iter_mut().for_each(|at| *at = position.at(*at as usize)),
+            }
+            for (dest, &at) in dest.iter_mut().zip(&*numbers) {
+                *dest = (at * block) as usize;
+            }
+            self.offset.read(first, numbers);
+            for (dest, &offset) in dest.iter_mut().zip(&*numbers) {
+                *dest += offset as usize;
+            }
+        });
+        stored
+    }
+}
+
+/// What all levels made of their entries.
+pub(in crate::convert) struct Stored {
+    /// The arrays of every level, the full ones below included.
+    pub(in crate::convert) arrays: Vec<Arrays>,
+    /// For each entry, its position at the last level given.
+    pub(in crate::convert) position: IndexColumn,
+    /// Number of positions there.
+    pub(in crate::convert) positions: Pos,
+    /// Bytes of the arrays.
+    pub(in crate::convert) bytes: u64,
+}
+
+/// Assembles sorted columns of so many entries, one for each level above the trailing full ones.
+/// `distinct` where no two entries are known to be equal in all of them.
+pub(in crate::convert) fn levels(
+    bound: &Bound,
+    columns: Vec<IndexColumn>,
+    count: usize,
+    distinct: bool,
+    memory_limit: u64,
+) -> Result<Stored, Error> {
+    let mut position = IndexColumn::Same(0, count);
+    let mut positions = 1;
+    let mut arrays = Vec::with_capacity(bound.levels().len());
+    let mut bytes = 0;
+    let last = columns.len().saturating_sub(1);
+    for (level, crd) in columns.into_iter().enumerate() {
+        // What a level keeps for each position, and what it needs meanwhile.
+        let room = memory_limit.saturating_sub(bytes) / 16;
+        if positions > room {
+            return Err(too_large_for("the positions", positions, memory_limit));
+        }
+        let distinct = distinct && level == last;
+        let entries = Entries { parents: positions, parent: position, crd, distinct };
+        let site = Site { max_positions: room, ..bound.site(level) };
+        let made = bound.format().levels()[level]
+            .ty
+            .assemble(&site, &entries)
+            .map_err(|source| level_error(bound, level, source))?;
+        bytes += made.arrays.bytes() as u64;
+        arrays.push(made.arrays);
+        (position, positions) = (made.position, made.positions);
+    }
+    arrays.resize_with(bound.levels().len(), Default::default);
+    Ok(Stored { arrays, position, positions, bytes })
+}
+
+/// How many values there are for what all levels made, where memory holds them.
+pub(super) fn stored_values(
+    bound: &Bound,
+    made: &Stored,
+    block: u64,
+    dtype: Dtype,
+    memory_limit: u64,
+) -> Result<usize, Error> {
+    let length = made.positions.checked_mul(block).filter(|&n| n <= MAX_POSITIONS);
+    let length = length.ok_or_else(|| too_large("the stored values", bound))?;
+    let bytes = length.checked_mul(dtype.bytes() as u64);
+    if bytes.is_none_or(|bytes| bytes > memory_limit.saturating_sub(made.bytes)) {
+        return Err(too_large_for("the values", length, memory_limit));
+    }
+    Ok(length as usize)
+}
+
+pub(super) fn too_large(what: &str, bound: &Bound) -> Error {
+    Error::TooLarge(format!(
+        "{what} of shape {:?} in `{}` are more than can be addressed",
+        bound.shape(),
+        bound.format()
+    ))
+}
+
+fn too_large_for(what: &str, count: u64, limit: u64) -> Error {
+    Error::TooLarge(format!(
+        "{what} would be {count} in number, beyond the memory limit of {limit} bytes: choose a \
+         format that compresses this level, or raise the memory limit"
+    ))
+}

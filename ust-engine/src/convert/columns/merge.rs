@@ -1,0 +1,198 @@
+//! Duplicates summed, padding dropped.
+
+use rayon::prelude::*;
+use ust_format::Bound;
+use ust_level_api::column::{BLOCK, chunk_len};
+use ust_level_api::{Buffer, IndexColumn, Scalar};
+
+use super::Table;
+use super::order::{first_equal, heads};
+use super::sort::picked;
+use crate::error::Error;
+use crate::storage::values::gathered;
+use crate::storage::{StoredElement, Values};
+use crate::with_values;
+
+impl Table {
+    /// The columns that tell entries apart.
+    fn all_columns(&self) -> Vec<&IndexColumn> {
+        let mut all: Vec<&IndexColumn> = self.levels.iter().collect();
+        if self.block > 1 {
+            all.push(&self.offset);
+        }
+        all
+    }
+
+    /// The second of the first two entries at the same coordinates. Entries are sorted.
+    pub(super) fn first_duplicate(&self) -> Option<usize> {
+        first_equal(&self.all_columns(), self.len())
+    }
+
+    /// Sums entries at the same coordinates, in their order. Entries are sorted.
+    pub(super) fn merge(&mut self, bound: &Bound) -> Result<(), Error> {
+        if let Some(places) = self.places.take() {
+            self.values = gathered(&self.values, &places);
+        }
+        let dtype = self.values.dtype();
+        if let ([IndexColumn::Runs(starts), IndexColumn::U32(second)], 1) =
+            (&self.levels[..], self.block)
+        {
+            let merged = with_values!(&self.values, from => merged_rows(starts, second, from));
+            let (starts, second, values) = merged
+                .map_err(|at| Error::Sum { coordinates: self.coordinates(bound, at), dtype })?;
+            self.offset = IndexColumn::Same(0, second.len());
+            self.levels = vec![IndexColumn::Runs(starts), second.into()];
+            self.values = values;
+            self.distinct = true;
+            return Ok(());
+        }
+        let firsts = heads(&self.all_columns(), self.len());
+        let merged: Result<Values, usize> =
+            with_values!(&self.values, from => sums(from, &firsts).map(Values::from));
+        self.values =
+            merged.map_err(|at| Error::Sum { coordinates: self.coordinates(bound, at), dtype })?;
+        self.keep_columns(&firsts);
+        self.distinct = true;
+        Ok(())
+    }
+
+    /// Drops entries equal to the fill value: padding will stand for them.
+    pub(super) fn drop_fill(&mut self, fill: Scalar) {
+        let in_order = IndexColumn::Count(self.len());
+        let places = self.places.as_ref().unwrap_or(&in_order);
+        let kept = with_values!(&self.values, from => differing(from, fill, places));
+        if let Some(kept) = kept {
+            self.keep(&kept);
+        }
+    }
+
+    /// Keeps some entries, in the given order.
+    pub(super) fn keep(&mut self, kept: &[usize]) {
+        let places = match &self.places {
+            None => picked(&IndexColumn::Count(self.len()), kept),
+            Some(places) => picked(places, kept),
+        };
+        self.values = gathered(&self.values, &places);
+        self.places = None;
+        self.keep_columns(kept);
+    }
+
+    fn keep_columns(&mut self, kept: &[usize]) {
+        for column in self.levels.iter_mut().chain([&mut self.offset]) {
+            *column = picked(column, kept);
+        }
+    }
+}
+
+/// Rows in which equal neighbours are summed: where rows start, the second column, and the values;
+/// or the first entry whose sum does not fit. Parallel, over parts of the rows.
+fn merged_rows<T: StoredElement>(
+    starts: &[u32],
+    second: &[u32],
+    from: &[T],
+) -> Result<(Buffer<u32>, Buffer<u32>, Values), usize> {
+    let rows = starts.len() - 1;
+    let part = chunk_len(rows);
+    // Entries that differ from the one before them: neighbours in the whole part, of which rows that
+    // end and begin alike are none.
+    let counts: Vec<u32> = (0..rows.div_ceil(part))
+        .into_par_iter()
+        .map(|number| {
+            let (first, last) = (number * part, rows.min((number + 1) * part));
+            let own = &second[starts[first] as usize..starts[last] as usize];
+            let equal = own.windows(2).map(|pair| u32::from(pair[0] == pair[1])).sum::<u32>();
+            let alike = |at: &&[u32]| {
+                let (before, here) = (at[0] as usize, at[1] as usize);
+                starts[first] < at[0] && before < here && second[before] == second[before - 1]
+            };
+            let others = starts[first..=last].windows(2).filter(alike).count();
+            own.len() as u32 - equal + others as u32
+        })
+        .collect();
+    let mut ends = Buffer::<u32>::unspecified(rows + 1);
+    let total = counts.iter().sum::<u32>() as usize;
+    let (mut kept, mut sums) = (Buffer::<u32>::unspecified(total), Buffer::<T>::unspecified(total));
+    {
+        let ends = ends.make_mut();
+        ends[0] = 0;
+        let (mut rest, mut base) = ((kept.make_mut(), sums.make_mut()), 0);
+        let mut jobs = Vec::with_capacity(counts.len());
+        for (ends, &count) in ends[1..].chunks_mut(part).zip(&counts) {
+            let (kept, others) = rest.0.split_at_mut(count as usize);
+            let (sums, more) = rest.1.split_at_mut(count as usize);
+            jobs.push((base, ends, kept, sums));
+            (rest, base) = ((others, more), base + count);
+        }
+        let faults: Vec<usize> = jobs
+            .into_par_iter()
+            .enumerate()
+            .filter_map(|(number, (base, ends, kept, sums))| {
+                let mut to = 0;
+                for (offset, end) in ends.iter_mut().enumerate() {
+                    let at = number * part + offset;
+                    let (first, last) = (starts[at] as usize, starts[at + 1] as usize);
+                    for at in first..last {
+                        if at > first && second[at] == second[at - 1] {
+                            let Some(sum) = sums[to - 1].checked_plus(from[at]) else {
+                                return Some(at);
+                            };
+                            sums[to - 1] = sum;
+                        } else {
+                            (kept[to], sums[to]) = (second[at], from[at]);
+                            to += 1;
+                        }
+                    }
+                    *end = base + to as u32;
+                }
+                None
+            })
+            .collect();
+        if let Some(&at) = faults.first() {
+            return Err(at);
+        }
+    }
+    Ok((ends, kept, T::wrap(sums)))
+}
+
+/// The sum of each group of values, given where groups begin; or the first entry of a group whose
+/// sum does not fit.
+fn sums<T: StoredElement>(from: &[T], firsts: &[usize]) -> Result<Vec<T>, usize> {
+    firsts
+        .par_iter()
+        .enumerate()
+        .with_min_len(1 << 12)
+        .map(|(group, &first)| {
+            let end = firsts.get(group + 1).copied().unwrap_or(from.len());
+            let others = &from[first + 1..end];
+            others.iter().try_fold(from[first], |sum, &v| sum.checked_plus(v)).ok_or(first)
+        })
+        .collect()
+}
+
+/// The entries whose value is not the fill value; `None` where all are kept.
+fn differing<T: StoredElement>(
+    values: &[T],
+    fill: Scalar,
+    places: &IndexColumn,
+) -> Option<Vec<usize>> {
+    let (fill, n) = (T::from_scalar(fill)?, places.len());
+    let is_fill = |number: usize, block: &mut [i64; BLOCK]| {
+        let first = number * BLOCK;
+        let len = BLOCK.min(n - first);
+        places.read(first, &mut block[..len]);
+        block[..len].iter_mut().for_each(|at| *at = fill.same(values[*at as usize]).into());
+        len
+    };
+    let blocks = || (0..n.div_ceil(BLOCK)).into_par_iter().with_min_len(32);
+    let any = blocks().any(|number| {
+        let mut block = [0; BLOCK];
+        let len = is_fill(number, &mut block);
+        block[..len].iter().any(|&fill| fill != 0)
+    });
+    let kept = |number: usize| -> Vec<usize> {
+        let mut block = [0; BLOCK];
+        let len = is_fill(number, &mut block);
+        (0..len).filter(|&k| block[k] == 0).map(|k| number * BLOCK + k).collect()
+    };
+    any.then(|| blocks().map(kept).collect::<Vec<_>>().concat())
+}

@@ -1,0 +1,155 @@
+//! From columns of entries to storage.
+//!
+//! A [`Table`] holds entries as a format wants them: a column of coordinates for each level above
+//! the trailing full ones, a column of places within the block that those make, and values. The way
+//! to a tensor:
+//!
+//! | step | module | left out where |
+//! |---|---|---|
+//! | read coordinates | `read` | |
+//! | sort | `order`, `sort` | the order is right, or blocks are found without it |
+//! | merge duplicates, drop padding | `merge` | entries are known to be distinct, levels not padded |
+//! | gather entries into blocks | `group`, `pieces`, `grid` | there are no trailing full levels |
+//! | assemble level by level, place values | `assemble` | |
+//!
+//! Where places are known before, values go there at once: in formats that store every element, or
+//! few blocks (`cells`). Blocks that both formats have are moved whole (`whole`). Where another format on the way spares a sort, it is made first (`detour`).
+//!
+//! Columns are 32 bits wide wherever coordinates allow it ([`IndexColumn`]); they are moved, not
+//! copied, into the tensor where a level stores just that.
+
+mod assemble;
+mod cells;
+mod detour;
+mod expr;
+mod grid;
+mod group;
+mod merge;
+mod order;
+mod pieces;
+mod read;
+mod sort;
+mod whole;
+
+pub(super) use assemble::{Stored, levels};
+pub(super) use cells::in_cells;
+pub(super) use detour::{detour, thinned};
+pub(super) use pieces::in_pieces;
+use ust_level_api::{IndexColumn, Scalar};
+pub(super) use whole::in_whole_blocks;
+
+use self::order::heads;
+use self::sort::picked;
+use super::build::{BuildOptions, Duplicates};
+use super::rows::Rows;
+use crate::error::Error;
+use crate::storage::{Tensor, Values};
+use ust_format::Bound;
+
+/// Entries in the terms of a format's levels, in any order.
+pub(super) struct Table {
+    /// For each level above the trailing full ones, the coordinate of each entry.
+    levels: Vec<IndexColumn>,
+    /// For each entry, its place within the block that the trailing full levels make.
+    offset: IndexColumn,
+    /// Number of places in that block.
+    block: u64,
+    /// Values, the entries' among them.
+    values: Values,
+    /// For each entry, where its value stands; in the order of the entries without this column.
+    places: Option<IndexColumn>,
+    /// Whether no two entries are known to have the same coordinates.
+    distinct: bool,
+    /// The number of levels, from the first, in whose order entries are known to stand.
+    sorted: usize,
+}
+
+impl Table {
+    /// Number of entries.
+    fn len(&self) -> usize {
+        self.offset.len()
+    }
+
+    /// The tensor that holds these entries.
+    pub(super) fn build(
+        mut self,
+        bound: &Bound,
+        fill: Scalar,
+        options: &BuildOptions,
+    ) -> Result<Tensor, Error> {
+        let format = bound.format();
+        let padded = crate::storage::ends_in_padding(format);
+        if padded && self.distinct {
+            self.drop_fill(fill);
+        }
+        if self.distinct
+            && let Some(blocks) = self.group_unsorted(bound)
+        {
+            return self.assemble(bound, Some(blocks), fill, options.memory_limit);
+        }
+        let merged = self.distinct;
+        let apart = self.distinct || self.block == 1;
+        if self.sorted < self.levels.len() || !apart {
+            self.sort(bound)?;
+        }
+        if !merged {
+            let duplicate = if self.distinct { None } else { self.first_duplicate() };
+            if let Some(at) = duplicate {
+                if options.duplicates == Duplicates::Refuse {
+                    return Err(Error::Duplicate { coordinates: self.coordinates(bound, at) });
+                }
+                if options.duplicates == Duplicates::Sum || format.is_unique() {
+                    self.merge(bound)?;
+                }
+            } else {
+                self.distinct = true;
+            }
+            if padded {
+                self.drop_fill(fill);
+            }
+        }
+        let blocks = self.group_sorted(bound);
+        self.assemble(bound, blocks, fill, options.memory_limit)
+    }
+
+    /// The entries that rows of one value each are, in a format that has no trailing full levels.
+    pub(super) fn of_rows(rows: Rows) -> Self {
+        let Rows { columns: levels, values } = rows;
+        let offset = IndexColumn::Same(0, values.len());
+        Self { levels, offset, block: 1, values, places: None, distinct: false, sorted: 0 }
+    }
+
+    /// Those rows, sorted: see [`Rows::sorted`].
+    pub(super) fn sorted_rows(mut self, bound: &Bound) -> Result<(Rows, Option<Vec<i64>>), Error> {
+        self.sort(bound)?;
+        let n = self.len();
+        let mut starts = None;
+        if !self.distinct && self.first_duplicate().is_some() {
+            let firsts = heads(&self.levels.iter().collect::<Vec<_>>(), n);
+            self.levels = self.levels.iter().map(|column| picked(column, &firsts)).collect();
+            let ends = firsts.iter().chain([&n]);
+            starts = Some(ends.map(|&at| at as i64).collect());
+        }
+        Ok((Rows { columns: self.levels, values: self.values }, starts))
+    }
+
+    /// The coordinates of an entry in the tensor.
+    fn coordinates(&self, bound: &Bound, at: usize) -> Vec<usize> {
+        let tail = &bound.levels()[self.levels.len()..];
+        let mut crd: Vec<i64> = self.levels.iter().map(|column| column.at(at)).collect();
+        let mut rest = self.offset.at(at) as u64;
+        let mut within: Vec<i64> = tail
+            .iter()
+            .rev()
+            .map(|domain| {
+                let crd = domain.lower.saturating_add_unsigned(rest % domain.size.max(1));
+                rest /= domain.size.max(1);
+                crd
+            })
+            .collect();
+        within.reverse();
+        crd.append(&mut within);
+        let dims = bound.format().lvl2dim(&crd).expect("coordinates that levels were made of");
+        dims.into_iter().map(|c| c as usize).collect()
+    }
+}

@@ -1,0 +1,314 @@
+//! Entries, as a format wants them.
+
+use ust_format::{Bound, Format, IndexExpr, LevelDomain};
+use ust_kernels::moving::partition::shift_for_few;
+use ust_level_api::check::MAX_POSITIONS;
+use ust_level_api::column::{column_kind, expanded};
+use ust_level_api::{IndexArray, IndexColumn, IndexKind};
+
+use super::Table;
+use super::expr::{Source, evaluate};
+use crate::error::Error;
+use crate::storage::coo::{Columns, Coo};
+use crate::storage::{Tensor, Values};
+use crate::walk::access::Unpacked;
+use crate::walk::bounds::Affine;
+use crate::walk::scatter::{Key, Scattered, is_wide, scatter};
+use crate::walk::sweep::sweep;
+use crate::walk::unpack::{Wanted, What};
+
+impl Table {
+    /// The entries of coordinate lists. Parallel. Cost: O(entries).
+    pub(in crate::convert) fn of_coo(coo: &Coo, bound: &Bound) -> Result<Self, Error> {
+        let columns: Vec<Source<'_>> = coo.crd.iter().map(|column| Source::Wide(column)).collect();
+        Self::of_sources(&columns, &coo.values, bound)
+    }
+
+    /// As [`Table::of_coo`]. Columns that levels want as they are, are shared.
+    pub(in crate::convert) fn of_columns(columns: &Columns, bound: &Bound) -> Result<Self, Error> {
+        let sources: Vec<Source<'_>> = columns.crd.iter().map(Source::Column).collect();
+        Self::of_sources(&sources, &columns.values, bound)
+    }
+
+    fn of_sources(columns: &[Source<'_>], values: &Values, bound: &Bound) -> Result<Self, Error> {
+        let block = block_of(bound)?;
+        let evaluated = |expr: &IndexExpr, domain: LevelDomain| {
+            evaluate(expr, columns, values.len(), domain)
+                .ok_or_else(|| Error::TooLarge("a level coordinate does not fit 64 bits".into()))
+        };
+        let levels = bound.format().levels().iter().zip(bound.levels());
+        let levels = levels
+            .take(bound.format().tail())
+            .map(|(level, &domain)| evaluated(&level.expr, domain))
+            .collect::<Result<_, _>>()?;
+        let offset = match block {
+            1 => IndexColumn::Same(0, values.len()),
+            size => evaluated(&offset_expr(bound), LevelDomain { lower: 0, size })?,
+        };
+        let values = values.clone();
+        Ok(Self { levels, offset, block, values, places: None, distinct: false, sorted: 0 })
+    }
+}
+
+impl Table {
+    /// The entries that a tensor stores, for another format (or the same). Parallel. Cost: O(nse).
+    pub(in crate::convert) fn of_tensor(tensor: &Tensor, bound: &Bound) -> Result<Self, Error> {
+        if let Some(table) = Self::by_first_level(tensor, bound)? {
+            return Ok(table);
+        }
+        let block = block_of(bound)?;
+        let mut wanted = level_columns(bound);
+        // Without levels above the block, the places within it say how many entries there are.
+        if block != 1 || wanted.is_empty() {
+            wanted.push(offset_column(bound, block));
+        }
+        let Unpacked { columns: mut levels, values, places } = tensor.unpack_entries(wanted)?;
+        let offset = match levels.len() > bound.format().tail() {
+            true => levels.pop().expect("one more than the levels"),
+            false => IndexColumn::Same(0, levels[0].len()),
+        };
+        let distinct = tensor.format().is_unique();
+        let whole = tensor.view().is_whole();
+        let sorted = if whole { in_order(tensor.format(), bound.format()) } else { 0 };
+        if sorted < levels.len() {
+            // What is sorted is read at any place.
+            for level in &mut levels {
+                if let IndexColumn::Runs(starts) = level {
+                    *level = expanded(starts).into();
+                }
+            }
+        }
+        Ok(Self { levels, offset, block, values, places, distinct, sorted })
+    }
+
+    /// The entries of a tensor that is sorted by the levels once it is sorted by the first: a
+    /// transposition. `None` where that is not known.
+    fn by_first_level(tensor: &Tensor, bound: &Bound) -> Result<Option<Self>, Error> {
+        let (to, n) = (bound.format(), tensor.nse());
+        if !tensor.view().is_whole() || !is_transposed(tensor.format(), n, bound) {
+            return Ok(None);
+        }
+        let (first, domain) = (&to.levels()[0], bound.levels()[0]);
+        let key = Key { expr: &first.expr, domain };
+        let mut columns: Vec<_> = to.levels()[1..]
+            .iter()
+            .zip(&bound.levels()[1..])
+            .map(|(level, domain)| (level.expr.clone(), kind(domain)))
+            .collect();
+        if let Some(made) = sweep(tensor, key, &columns)? {
+            return Ok(Some(Self::by_key(made, domain)));
+        }
+        let keep = tensor.has_padding().then(|| IndexArray::from(tensor.entry_mask()));
+        let in_buckets = domain.lower == 0
+            && n * tensor.dtype().bytes() >= IN_BUCKETS
+            && tensor.dtype().bytes() <= 8
+            && is_wide(tensor, key)?;
+        if in_buckets {
+            let shift = shift_for_few(n, domain.size);
+            let expr = first.expr.clone().over(1 << shift);
+            let buckets = LevelDomain { lower: 0, size: domain.size.div_ceil(1 << shift) };
+            let bucket = Key { expr: &expr, domain: buckets };
+            columns.push((first.expr.clone(), IndexKind::U32));
+            let Some(made) = scatter(tensor, bucket, &columns, keep.as_ref())? else {
+                return Ok(None);
+            };
+            let mut columns = made.columns;
+            let Some(IndexColumn::U32(keys)) = columns.pop() else {
+                unreachable!("asked for just now")
+            };
+            let mut table = Self::transposed(columns, made.values, keys.len());
+            table.sort_buckets(&keys, shift, &made.starts[1..], domain.size);
+            return Ok(Some(table));
+        }
+        let made = scatter(tensor, key, &columns, keep.as_ref())?;
+        Ok(made.map(|made| Self::by_key(made, domain)))
+    }
+
+    /// Entries by a key, which becomes the first level's coordinate.
+    fn by_key(made: Scattered, domain: LevelDomain) -> Self {
+        let keys = match domain.lower {
+            0 => IndexColumn::Runs(made.starts),
+            lower => {
+                let runs = IndexColumn::Runs(made.starts);
+                let most = lower.saturating_add_unsigned(domain.size);
+                IndexColumn::blocks(runs.len(), (lower, most), &|first, out| {
+                    runs.read(first, out);
+                    out.iter_mut().for_each(|crd| *crd += lower);
+                })
+            }
+        };
+        let mut table = Self::transposed(made.columns, made.values, keys.len());
+        table.levels.insert(0, keys);
+        table
+    }
+
+    /// Entries of a transposition.
+    fn transposed(levels: Vec<IndexColumn>, values: Values, n: usize) -> Self {
+        let (offset, sorted) = (IndexColumn::Same(0, n), levels.len() + 1);
+        Self { levels, offset, block: 1, values, places: None, distinct: true, sorted }
+    }
+}
+
+/// Whether so many entries of one format, once they are sorted by the first level of another, stably,
+/// are sorted by all of its levels, and such a sort is worth it.
+pub(super) fn is_transposed(from: &Format, n: usize, bound: &Bound) -> bool {
+    let to = bound.format();
+    let Some(domain) = bound.levels().first() else { return false };
+    let few = |count: u64| u32::try_from(count).is_ok();
+    let fits = to.tail() == to.level_count()
+        && few(n as u64)
+        && few(domain.size)
+        && domain.size <= 2 * n as u64
+        && n >= TRANSPOSED;
+    if !fits || !from.is_unique() || !from.is_ordered() {
+        return false;
+    }
+    let own: Vec<&IndexExpr> = from.levels().iter().map(|level| &level.expr).collect();
+    let wanted: Vec<&IndexExpr> = to.levels().iter().map(|level| &level.expr).collect();
+    !own.starts_with(&wanted[..1]) && ascends_below(&own, &wanted, from.rank())
+}
+
+/// Whether entries that come in the order of `own`, and are equal in the first expression wanted,
+/// come in the order of the others.
+fn ascends_below(own: &[&IndexExpr], wanted: &[&IndexExpr], rank: usize) -> bool {
+    let mut known: Vec<&IndexExpr> = vec![wanted[0]];
+    let mut next = wanted[1..].iter().copied();
+    let mut wants = next.next();
+    // What is to come of an expression of which the quotient has come.
+    let mut remainder: Option<IndexExpr> = None;
+    for &expr in own {
+        let Some(want) = wants else { break };
+        let fixed = |v: usize| known.contains(&&IndexExpr::Var(v));
+        if known.contains(&expr) || expr.vars().into_iter().all(fixed) {
+            continue;
+        }
+        if let Some(rest) = &remainder {
+            if rest != expr {
+                return false;
+            }
+            remainder = None;
+            known.push(want);
+            wants = next.next();
+            continue;
+        }
+        if let Some(rest) = remainder_below(expr, want) {
+            remainder = Some(rest);
+            continue;
+        }
+        let grows_with = |v: usize| {
+            Affine::of(expr, rank).is_some_and(|sum| {
+                let mut others =
+                    sum.factors.iter().enumerate().filter(|(d, f)| *d != v && **f != 0);
+                sum.factors[v] > 0 && others.all(|(d, _)| fixed(d))
+            })
+        };
+        if expr != want && !matches!(want, IndexExpr::Var(v) if grows_with(*v)) {
+            return false;
+        }
+        known.push(want);
+        wants = next.next();
+    }
+    wants.is_none()
+}
+
+/// The remainder that belongs to a quotient of `of`; `None` where `expr` is no such quotient.
+pub(super) fn remainder_below(expr: &IndexExpr, of: &IndexExpr) -> Option<IndexExpr> {
+    let IndexExpr::FloorDiv(whole, by) = expr else { return None };
+    let sized = matches!(**by, IndexExpr::Const(size) if size > 0);
+    (sized && **whole == *of).then(|| IndexExpr::Mod(whole.clone(), by.clone()))
+}
+
+/// In the order of how many levels of a format, from the first, the entries of another are known to
+/// come.
+pub(super) fn in_order(from: &Format, to: &Format) -> usize {
+    // Below a coordinate that stands twice, what follows begins anew.
+    if !from.is_unique() || !from.is_ordered() {
+        return 0;
+    }
+    let mut levels = from.levels().iter().map(|level| &level.expr);
+    let wanted: Vec<&IndexExpr> = to.levels()[..to.tail()].iter().map(|l| &l.expr).collect();
+    let mut known = 0;
+    while let (Some(own), Some(&want)) = (levels.next(), wanted.get(known)) {
+        if own == want {
+            known += 1;
+            continue;
+        }
+        // A quotient is coarser; and with the remainder below it, it is the same.
+        if let Some(remainder) = remainder_below(own, want) {
+            if levels.next() != Some(&remainder) {
+                return known;
+            }
+            known += 1;
+            continue;
+        }
+        let Some(remainder) = remainder_below(want, own) else { return known };
+        known += 1;
+        if wanted.get(known) != Some(&&remainder) {
+            return known;
+        }
+        known += 1;
+    }
+    // Where all of its own levels are used up, what follows is known.
+    if levels.next().is_none() { wanted.len() } else { known }
+}
+
+/// Bytes of values from which entries go to buckets first, where each would go to a line of its own.
+const IN_BUCKETS: usize = 1 << 23;
+
+/// Fewer entries than this are sorted as columns: nothing is compiled for them.
+const TRANSPOSED: usize = 1 << 13;
+
+/// The narrowest column that holds a level's coordinates.
+fn kind(domain: &LevelDomain) -> IndexKind {
+    let last = domain.lower.saturating_add_unsigned(domain.size.saturating_sub(1));
+    column_kind(domain.lower, last)
+}
+
+/// The coordinates at each level above the trailing full ones.
+pub(super) fn level_columns(bound: &Bound) -> Vec<Wanted> {
+    let levels = bound.format().levels().iter().zip(bound.levels());
+    levels
+        .take(bound.format().tail())
+        .map(|(level, domain)| Wanted { what: What::Expr(level.expr.clone()), kind: kind(domain) })
+        .collect()
+}
+
+/// The place within the block that the trailing full levels make, which has so many.
+pub(super) fn offset_column(bound: &Bound, block: u64) -> Wanted {
+    let kind = kind(&LevelDomain { lower: 0, size: block });
+    Wanted { what: What::Expr(offset_expr(bound)), kind }
+}
+
+/// Number of places in the block that the trailing full levels make.
+pub(super) fn block_of(bound: &Bound) -> Result<u64, Error> {
+    bound.levels()[bound.format().tail()..].iter().try_fold(1_u64, |block, domain| {
+        block
+            .checked_mul(domain.size)
+            .filter(|&b| b <= MAX_POSITIONS)
+            .ok_or_else(|| super::assemble::too_large("the trailing full levels", bound))
+    })
+}
+
+/// The place within that block, as an expression over dimensions.
+fn offset_expr(bound: &Bound) -> IndexExpr {
+    let tail = bound.format().tail();
+    let levels = bound.format().levels()[tail..].iter().zip(&bound.levels()[tail..]);
+    let mut place: Option<IndexExpr> = None;
+    for (level, domain) in levels {
+        let crd = match domain.lower {
+            0 => level.expr.clone(),
+            lower => {
+                IndexExpr::Sub(Box::new(level.expr.clone()), Box::new(IndexExpr::Const(lower)))
+            }
+        };
+        place = Some(match place {
+            None => crd,
+            Some(above) => {
+                let size = IndexExpr::Const(domain.size as i64);
+                let above = IndexExpr::Mul(Box::new(above), Box::new(size));
+                IndexExpr::Add(Box::new(above), Box::new(crd))
+            }
+        });
+    }
+    place.unwrap_or(IndexExpr::Const(0))
+}

@@ -1,0 +1,316 @@
+//! Other formats, dtypes and widths; duplicates, zeros, order; slices.
+
+pub mod build;
+mod columns;
+pub mod dense;
+pub(crate) mod rows;
+
+use std::borrow::Cow;
+use std::sync::OnceLock;
+
+use ust_format::{Format, Slice};
+use ust_kernels::pool::together;
+use ust_level_api::buffer::{release_retained, retained_bytes};
+use ust_level_api::{Dtype, Scalar};
+
+use self::build::{BuildOptions, Duplicates};
+use self::columns::{Table, detour, in_cells, in_pieces, in_whole_blocks, thinned};
+use crate::error::Error;
+use crate::storage::coo::Coo;
+use crate::storage::view::{View, Window};
+use crate::storage::{Tensor, Values};
+
+impl Tensor {
+    /// The same tensor in another format. Explicit zeros are kept where the other format can tell
+    /// them from padding; duplicates are summed where it is unique.
+    ///
+    /// Cost: nothing for the same format; else O(nse) to unpack, a sort where the orders differ,
+    /// and O(nse) to assemble. Arrays that both formats keep alike are shared, not copied.
+    ///
+    /// # Errors
+    /// As [`Tensor::from_coo_with`]: a level that cannot hold the entries, a width too narrow, a
+    /// dense format too large.
+    pub fn convert(&self, format: &Format) -> Result<Self, Error> {
+        self.convert_within(format, BuildOptions::default().memory_limit)
+    }
+
+    /// As [`Tensor::convert`], where what is made takes so many bytes at most. `convert` has the
+    /// [default](crate::storage::memory::default_limit).
+    ///
+    /// # Errors
+    /// As [`Tensor::convert`], and [`Error::TooLarge`] beyond the limit.
+    pub fn convert_within(&self, format: &Format, limit: u64) -> Result<Self, Error> {
+        if self.view.is_whole() && self.format() == format {
+            return Ok(self.clone());
+        }
+        self.rebuild_within(format, Duplicates::AsFormat, self.fill, limit)
+    }
+
+    /// The entries of this tensor, built anew.
+    fn rebuild(
+        &self,
+        format: &Format,
+        duplicates: Duplicates,
+        fill: Scalar,
+    ) -> Result<Self, Error> {
+        self.rebuild_within(format, duplicates, fill, BuildOptions::default().memory_limit)
+    }
+
+    /// As [`Tensor::convert_within`], even where the format is the same: entries are sorted.
+    pub(super) fn rebuild_within(
+        &self,
+        format: &Format,
+        duplicates: Duplicates,
+        fill: Scalar,
+        memory_limit: u64,
+    ) -> Result<Self, Error> {
+        let options = BuildOptions { duplicates, memory_limit, ..Default::default() };
+        rebuilt(Cow::Borrowed(self), format, fill, &options)
+    }
+
+    /// The numbers in another dtype that need not hold them, as
+    /// [`Values::cast_lossy`](Values::cast_lossy) does. Level arrays are shared.
+    ///
+    /// ```
+    /// use ust::{Dtype, Tensor};
+    /// let a = Tensor::from_dense(&ndarray::array![[0.0, 2.75], [-3.0, 0.0]], &"CSR".parse()?)?;
+    /// assert!(a.cast(Dtype::I8).is_err());
+    /// assert_eq!(a.cast_lossy(Dtype::I8).values().typed::<i8>()?, [2, -3]);
+    /// # Ok::<(), ust::Error>(())
+    /// ```
+    #[must_use]
+    pub fn cast_lossy(&self, dtype: Dtype) -> Self {
+        let fill = Values::filled(self.fill, 1).cast_lossy(dtype).get(0).unwrap_or(dtype.zero());
+        let mut tensor = self.clone();
+        (tensor.values, tensor.fill) = (self.values.cast_lossy(dtype), fill);
+        tensor.made = OnceLock::new();
+        tensor
+    }
+
+    /// The same numbers as another dtype. Level arrays are shared.
+    ///
+    /// # Errors
+    /// [`Error::Cast`] with the first number, or the fill value, that the dtype cannot hold.
+    pub fn cast(&self, dtype: Dtype) -> Result<Self, Error> {
+        let values = self.values.cast(dtype)?;
+        let fill = self.fill.cast(dtype).map_err(|e| Error::Cast {
+            value: e.value,
+            at: self.nse(),
+            to: e.to,
+        })?;
+        let mut tensor = self.clone();
+        (tensor.values, tensor.fill, tensor.made) = (values, fill, OnceLock::new());
+        // Rounding may turn an entry into the fill value, never the other way round.
+        Ok(tensor)
+    }
+
+    /// Whether no two entries stand at the same coordinates, and entries stand in order.
+    ///
+    /// # Errors
+    /// As [`Tensor::to_coo`]. Cost: nothing for a unique and ordered format, else O(nse).
+    pub fn is_coalesced(&self) -> Result<bool, Error> {
+        if self.format().is_unique() && self.format().is_ordered() {
+            return Ok(true);
+        }
+        // Not the arrays: they may have gaps, and a block of nothing but padding.
+        Ok(self.to_coo()?.crd == self.sum_duplicates()?.to_coo()?.crd)
+    }
+
+    /// Duplicates summed and entries sorted; zeros that cancel are kept. Another name for
+    /// [`Tensor::sum_duplicates`].
+    ///
+    /// # Errors
+    /// As [`Tensor::to_coo`].
+    pub fn coalesce(&self) -> Result<Self, Error> {
+        self.sum_duplicates()
+    }
+
+    /// Duplicates summed and entries sorted, in the same format; zeros that cancel are kept.
+    ///
+    /// # Errors
+    /// As [`Tensor::to_coo`]. Cost: O(nse log nse).
+    pub fn sum_duplicates(&self) -> Result<Self, Error> {
+        self.rebuild(&self.format().without_slices(), Duplicates::Sum, self.fill)
+    }
+
+    /// Entries sorted, in the same format; duplicates stay apart where the format allows them.
+    ///
+    /// # Errors
+    /// As [`Tensor::to_coo`]. Cost: O(nse log nse).
+    pub fn sort_indices(&self) -> Result<Self, Error> {
+        self.rebuild(&self.format().without_slices(), Duplicates::AsFormat, self.fill)
+    }
+
+    /// Stored entries equal to the fill value (explicit zeros) dropped. Sum duplicates first where
+    /// they may cancel.
+    ///
+    /// # Errors
+    /// As [`Tensor::to_coo`]. Cost: O(nse).
+    pub fn eliminate_zeros(&self) -> Result<Self, Error> {
+        let coo = self.to_coo()?;
+        let kept: Vec<u64> = (0..coo.len() as u64)
+            .filter(|&at| !coo.values.get(at as usize).is_some_and(|v| v.same(&self.fill)))
+            .collect();
+        let crd = coo.crd.iter().map(|c| kept.iter().map(|&at| c[at as usize]).collect()).collect();
+        let coo = Coo { shape: coo.shape, crd, values: coo.values.gather(&kept) };
+        let options = BuildOptions { fill: Some(self.fill), ..Default::default() };
+        Self::from_coo_with(&coo, &self.format().without_slices(), &options)
+    }
+
+    /// This tensor seen with dimension `order[d]` as dimension `d`, sharing its arrays: nothing is
+    /// moved, and the format is [the one that says so](Format::permuted). Cost: independent of what
+    /// is stored.
+    ///
+    /// ```
+    /// use ndarray::array;
+    /// use ust::Tensor;
+    ///
+    /// let a = Tensor::from_dense(&array![[0.0, 1.0, 0.0], [2.0, 0.0, 3.0]], &"CSR".parse()?)?;
+    /// let t = a.permute(&[1, 0])?;
+    /// assert_eq!((t.shape(), t.format()), (&[3, 2][..], &"CSC".parse()?));
+    /// assert_eq!(t.get_as::<f64>(&[2, 1])?, 3.0);
+    /// # Ok::<(), ust::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// [`Error::Shape`] where `order` does not name each dimension once.
+    pub fn permute(&self, order: &[usize]) -> Result<Self, Error> {
+        let permuted = self.format().permuted(order).ok_or_else(|| Error::Shape {
+            found: order.to_vec(),
+            expected: format!("each of the {} dimensions once, numbered from 0", self.rank()),
+        })?;
+        let whole: Vec<usize> = order.iter().map(|&dim| self.bound.shape()[dim]).collect();
+        let mut tensor = self.clone();
+        tensor.bound = permuted.bind(&whole)?;
+        (tensor.view, tensor.made) = (self.view.permuted(order), OnceLock::new());
+        Ok(tensor)
+    }
+
+    /// This tensor with its dimensions in reverse, sharing its arrays: of a matrix in CSR its
+    /// transpose in CSC. Cost: independent of what is stored.
+    #[must_use]
+    pub fn transpose(&self) -> Self {
+        let reversed: Vec<usize> = (0..self.rank()).rev().collect();
+        self.permute(&reversed).expect("dimensions in reverse are each named once")
+    }
+
+    /// A strided window on this tensor, one for each dimension, sharing its arrays. Read-only in the
+    /// sense that results are never written in a sliced format.
+    ///
+    /// # Errors
+    /// [`Error::Shape`] when a window reaches beyond its dimension or their number is not the rank,
+    /// [`Error::Unsupported`] for a stride of 0.
+    pub fn slice(&self, windows: &[Window]) -> Result<Self, Error> {
+        self.slice_as(&vec![None; self.rank()], windows)
+    }
+
+    /// The window that a format with dimension slices describes, its `?` bound by `windows` (which
+    /// may be empty where nothing is `?`). The format without its slices must be this tensor's.
+    ///
+    /// # Errors
+    /// As [`Tensor::slice`], and [`Error::Unsupported`] when the formats differ.
+    pub fn view_as(&self, format: &Format, windows: &[Window]) -> Result<Self, Error> {
+        if format.without_slices() != self.format().without_slices() {
+            return Err(Error::Unsupported(format!(
+                "a view shares the arrays of `{}`, and cannot show them as `{format}`: convert first",
+                self.format()
+            )));
+        }
+        let slices: Vec<_> = format.dims().iter().map(|dim| dim.slice).collect();
+        self.slice_as(&slices, windows)
+    }
+
+    fn slice_as(&self, slices: &[Option<Slice>], windows: &[Window]) -> Result<Self, Error> {
+        if !windows.is_empty() && windows.len() != self.rank() {
+            return Err(Error::Shape {
+                found: vec![windows.len()],
+                expected: format!("{} windows, one for each dimension", self.rank()),
+            });
+        }
+        let inner = View::windows(self.shape(), slices, windows)?;
+        let view = match self.view.is_whole() {
+            true => inner,
+            false => self.view.then(&inner),
+        };
+        let mut tensor = self.clone();
+        (tensor.view, tensor.made) = (view, OnceLock::new());
+        Ok(tensor)
+    }
+
+    /// The same tensor with another fill value for what is not stored. Stored elements equal to the
+    /// new fill value become padding where the format has padding.
+    ///
+    /// # Errors
+    /// [`Error::Cast`] when the values' dtype cannot hold it.
+    pub fn with_fill(&self, fill: Scalar) -> Result<Self, Error> {
+        let fill = fill.cast(self.dtype()).map_err(|e| Error::Cast {
+            value: e.value,
+            at: self.nse(),
+            to: e.to,
+        })?;
+        self.rebuild(&self.format().without_slices(), Duplicates::AsFormat, fill)
+    }
+
+    /// The tensor as an expression means it that has this value where nothing is stored. In a format
+    /// that is full everything is stored: only the fill value is another.
+    pub(crate) fn meaning(&self, fill: Scalar) -> Result<Self, Error> {
+        if self.fill.same(&fill) {
+            return Ok(self.clone());
+        }
+        if self.has_padding() && !self.format().is_full() {
+            return self.with_fill(fill);
+        }
+        let mut tensor = self.clone();
+        (tensor.fill, tensor.made) = (fill, OnceLock::new());
+        Ok(tensor)
+    }
+}
+
+impl From<&Tensor> for Values {
+    /// The stored values, shared.
+    fn from(tensor: &Tensor) -> Self {
+        tensor.values.clone()
+    }
+}
+
+/// The entries of a tensor in a format, sorted. A tensor that is given for good is dropped as soon as
+/// they are read.
+fn rebuilt(
+    tensor: Cow<'_, Tensor>,
+    format: &Format,
+    fill: Scalar,
+    options: &BuildOptions,
+) -> Result<Tensor, Error> {
+    build::refuse_slices(format)?;
+    // Levels of an empty tensor may have many places all the same: nothing walks them.
+    if tensor.nse() == 0 {
+        return Tensor::empty_with(tensor.shape(), format, tensor.dtype(), fill, options);
+    }
+    let bound = format.bind(tensor.shape())?;
+    let limit = options.memory_limit;
+    together(tensor.nse(), move || {
+        if let Some(made) = in_whole_blocks(&tensor, &bound, fill, options)? {
+            return Ok(made);
+        }
+        let mut between = thinned(&tensor, format);
+        if between.is_none() {
+            if let Some(made) = in_pieces(&tensor, &bound, fill, limit)? {
+                return Ok(made);
+            }
+            if let Some(made) = in_cells(&tensor, &bound, fill, limit)? {
+                return Ok(made);
+            }
+            between = detour(&tensor, &bound)?;
+        }
+        if let Some(between) = between {
+            let before = retained_bytes();
+            let between = rebuilt(tensor, &between, fill, options)?;
+            // What it took to get there would take room beside what the rest of the way takes.
+            release_retained(retained_bytes().saturating_sub(before));
+            return rebuilt(Cow::Owned(between), format, fill, options);
+        }
+        let table = Table::of_tensor(&tensor, &bound)?;
+        drop(tensor);
+        table.build(&bound, fill, options)
+    })
+}

@@ -1,0 +1,118 @@
+//! Rows into levels: how results of operations become tensors.
+
+use ust_format::Bound;
+use ust_level_api::check::MAX_POSITIONS;
+use ust_level_api::{Dtype, IndexColumn, Scalar};
+
+use super::columns::{Stored, Table, levels};
+use crate::error::Error;
+use crate::storage::{StoredElement, Tensor, Values};
+use crate::with_values;
+
+/// Positions of the last level that is not full, each with a block of values.
+#[derive(Clone, Debug)]
+pub(crate) struct Rows {
+    /// For each level above the trailing full ones, the coordinate of each row.
+    pub(crate) columns: Vec<IndexColumn>,
+    /// The values of the trailing full levels, row by row.
+    pub(crate) values: Values,
+}
+
+impl Rows {
+    /// Rows of one value each in the order of their coordinates; rows at the same place in theirs.
+    /// Where there are such, columns hold each place once, and the second part says where the values
+    /// of each place begin, and at the end how many values there are. Parallel.
+    ///
+    /// # Errors
+    /// As [`Tensor::convert`].
+    pub(crate) fn sorted(self, bound: &Bound) -> Result<(Self, Option<Vec<i64>>), Error> {
+        Table::of_rows(self).sorted_rows(bound)
+    }
+}
+
+impl Tensor {
+    /// A result that was computed in single precision, where `dtype` is one of half precision.
+    pub(crate) fn rounded(mut self, dtype: Dtype) -> Self {
+        if self.dtype() != dtype {
+            let fill = Values::filled(self.fill, 1).rounded(dtype);
+            self.fill = fill.get(0).unwrap_or(dtype.zero());
+            self.values = self.values.rounded(dtype);
+        }
+        self
+    }
+
+    /// A tensor whose levels are all full, of a value for every place.
+    pub(crate) fn from_full(bound: &Bound, values: Values, fill: Scalar) -> Self {
+        let arrays = vec![ust_level_api::Arrays::default(); bound.levels().len()];
+        Tensor::trusted(bound.clone(), arrays, values, fill, false)
+    }
+
+    /// A tensor of rows that are distinct and stand in the order of the format's levels.
+    ///
+    /// Cost: O(rows and values).
+    ///
+    /// # Errors
+    /// [`Error::Level`] when a level cannot hold its entries, [`Error::TooLarge`] beyond `limit`
+    /// bytes.
+    pub(crate) fn from_rows(
+        bound: &Bound,
+        rows: Rows,
+        fill: Scalar,
+        limit: u64,
+    ) -> Result<Self, Error> {
+        let tail = bound.format().tail();
+        let block: u64 = bound.levels()[tail..].iter().map(|level| level.size).product();
+        let count = rows.columns.first().map_or(1, IndexColumn::len);
+        let Stored { arrays, position, positions, bytes: stored_bytes } =
+            levels(bound, rows.columns, count, true, limit)?;
+        let length = positions.checked_mul(block).filter(|&n| n <= MAX_POSITIONS);
+        let bytes = length.and_then(|n| n.checked_mul(rows.values.dtype().bytes() as u64));
+        let (Some(length), true) =
+            (length, bytes.is_some_and(|bytes| bytes <= limit.saturating_sub(stored_bytes)))
+        else {
+            return Err(Error::TooLarge(format!(
+                "a result in `{}` of shape {:?} takes more than {limit} bytes",
+                bound.format(),
+                bound.shape()
+            )));
+        };
+        let in_place = positions == count as u64
+            && (matches!(position, IndexColumn::Count(_)) || position == IndexColumn::Count(count));
+        let held = rows.values.len() as u64 * rows.values.dtype().bytes() as u64;
+        let both = bytes.unwrap_or(u64::MAX).saturating_add(held).saturating_add(stored_bytes);
+        let values = match in_place {
+            true => rows.values,
+            false if both > limit => {
+                return Err(Error::TooLarge(format!(
+                    "a result in `{}` of shape {:?}, beside what was collected for it, takes {both} \
+                     bytes, more than the limit of {limit}: raise the memory limit",
+                    bound.format(),
+                    bound.shape()
+                )));
+            }
+            false => with_values!(&rows.values, from => {
+                scatter(from, fill, length as usize, &position, block as usize)
+            }),
+        };
+        Ok(Tensor::trusted(bound.clone(), arrays, values, fill, false))
+    }
+}
+
+/// Writes each block to its position, and the fill value everywhere else.
+fn scatter<T: StoredElement>(
+    from: &[T],
+    fill: Scalar,
+    length: usize,
+    position: &IndexColumn,
+    block: usize,
+) -> Values {
+    let mut stored = Values::filled(fill, length);
+    let to = stored.typed_mut::<T>().expect("the fill value has the dtype of the values");
+    if block > 0 {
+        for (number, row) in from.chunks_exact(block).enumerate() {
+            let at = position.at(number) as usize * block;
+            to[at..at + block].copy_from_slice(row);
+        }
+    }
+    stored
+}

@@ -1,0 +1,351 @@
+//! The way in: [`einsum`].
+
+use std::time::Instant;
+
+use ndarray::{ArrayBase, ArrayD, Data, Dimension};
+use ust_format::Format;
+use ust_level_api::{Dtype, Scalar};
+
+use super::kernel::{Kernel, LookedUp, refs};
+use crate::error::Error;
+use crate::expr::control::{CancelToken, Run, Timing};
+use crate::expr::{Assignment, CheckOptions, OpError, Semiring, UserOperator};
+use crate::provider::Backend;
+use crate::storage::memory::default_limit;
+use crate::storage::{StoredElement, Tensor};
+
+/// Evaluates an expression in index notation.
+///
+/// ```
+/// use ust::{Tensor, einsum};
+///
+/// let a = Tensor::from_dense(&ndarray::array![[1.0, 0.0], [2.0, 3.0]], &"CSR".parse()?)?;
+/// let x = ndarray::array![10.0, 1.0];
+/// let y = einsum("y(i) = A(i,j) * x(j)").arg("A", &a).arg("x", &x).run()?;
+/// assert_eq!(y.values().typed::<f64>()?, [10.0, 23.0]);
+///
+/// let square = einsum("C(i,j) = A(i,k) * A(k,j)").arg("A", &a).format("CSC").run()?;
+/// assert_eq!(square.get_as::<f64>(&[1, 0])?, 8.0);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+///
+/// Nothing is read before [`Einsum::run`] or another of the methods that give a `Result`.
+pub fn einsum(text: &str) -> Einsum {
+    Einsum { text: text.to_owned(), args: Vec::new(), settings: Settings::default(), wrong: None }
+}
+
+/// An expression with its tensors and options, made by [`einsum`].
+#[derive(Debug)]
+#[must_use = "nothing is computed before `run`"]
+pub struct Einsum {
+    text: String,
+    args: Vec<(String, Tensor)>,
+    settings: Settings,
+    /// The first thing that went wrong, told when the expression is run.
+    wrong: Option<OpError>,
+}
+
+/// What is asked for beside the expression and its tensors.
+#[derive(Clone, Debug)]
+pub(crate) struct Settings {
+    pub(crate) check: CheckOptions,
+    pub(crate) format: Option<String>,
+    pub(crate) resolved: Option<Format>,
+    pub(crate) backend: Backend,
+    pub(crate) strict: bool,
+    pub(crate) threads: Option<usize>,
+    pub(crate) limit: Option<u64>,
+    pub(crate) cancel: Option<CancelToken>,
+}
+
+impl Default for Settings {
+    fn default() -> Self {
+        Self {
+            check: CheckOptions::default(),
+            format: None,
+            resolved: None,
+            backend: Backend::Auto,
+            strict: false,
+            threads: None,
+            limit: None,
+            cancel: None,
+        }
+    }
+}
+
+impl Settings {
+    pub(crate) fn run(&self) -> Run<'_> {
+        Run {
+            threads: self.threads.unwrap_or_else(rayon::current_num_threads),
+            limit: self.limit.unwrap_or_else(default_limit),
+            cancel: self.cancel.as_ref(),
+        }
+    }
+}
+
+impl Einsum {
+    /// Gives a tensor: a [`Tensor`], an `ndarray` array, or a number. A tensor is shared, an owned
+    /// array in row-major order is taken without a copy, other arrays are copied.
+    pub fn arg(mut self, name: &str, value: impl Argument) -> Self {
+        match value.into_tensor() {
+            Ok(tensor) => self.args.push((name.to_owned(), tensor)),
+            Err(error) => self.fail(error.into()),
+        }
+        self
+    }
+
+    /// The format of the result: a name such as `"CSR"`, format text, or a [`Format`] (as text, by
+    /// `to_string`). Without it the format follows from the operands: dense where something is
+    /// computed everywhere, that of operands with the same indices, else compressed.
+    pub fn format(mut self, format: impl AsRef<str>) -> Self {
+        self.settings.format = Some(format.as_ref().to_owned());
+        self
+    }
+
+    /// The format of the result.
+    pub fn in_format(mut self, format: &Format) -> Self {
+        self.settings.resolved = Some(format.clone());
+        self
+    }
+
+    /// The dtype of the result; without it, that of the right-hand side.
+    pub fn dtype(mut self, dtype: Dtype) -> Self {
+        self.settings.check.dtype = Some(dtype);
+        self
+    }
+
+    /// What `+` and `*` mean, by name: `min_plus`, `or_and`, ... See [`Semiring`].
+    pub fn semiring(mut self, name: &str) -> Self {
+        match Semiring::named(name) {
+            Some(semiring) => self.settings.check.semiring = Some(semiring),
+            None => {
+                let text = format!(
+                    "no semiring is called `{name}`: try `plus_times`, `min_plus`, `max_times` or \
+                     `or_and`, or give one with `over`"
+                );
+                self.fail(Error::Unsupported(text).into());
+            }
+        }
+        self
+    }
+
+    /// What `+` and `*` mean.
+    pub fn over(mut self, semiring: Semiring) -> Self {
+        self.settings.check.semiring = Some(semiring);
+        self
+    }
+
+    /// A function or reduction of your own, known to the expression by its name.
+    pub fn operator(mut self, operator: UserOperator) -> Self {
+        self.settings.check.operators.push(operator);
+        self
+    }
+
+    /// The extent of an index of the result that no operand has.
+    pub fn extent(mut self, index: &str, extent: usize) -> Self {
+        self.settings.check.extents.push((index.to_owned(), extent));
+        self
+    }
+
+    /// What runs the loops: [`Backend::Auto`] by default, the [provider](crate::provider) that offers
+    /// the least time.
+    pub fn backend(mut self, backend: Backend) -> Self {
+        self.settings.backend = backend;
+        self
+    }
+
+    /// Forms sums in the order of the loops, one number after another. Without it, a sum may be
+    /// formed in several parts that are added at the end, which is faster and differs by rounding.
+    /// Which of several factors are multiplied, and summed, before the others is the plan's choice
+    /// either way.
+    pub fn strict(mut self) -> Self {
+        self.settings.strict = true;
+        self
+    }
+
+    /// At most so many threads, of the rayon pool that the call is made in. By default all of them.
+    ///
+    /// Calls outside of any pool share loops with threads of their own, with the caller as many as
+    /// the global pool has. These stay awake for 200 microseconds after work, so that calls that
+    /// follow soon are spared the time that it takes to wake them.
+    /// Results are the same bits for the same number.
+    pub fn threads(mut self, threads: usize) -> Self {
+        self.settings.threads = Some(threads.max(1));
+        self
+    }
+
+    /// Bytes that a result may take. By default
+    /// [`default_limit`].
+    pub fn memory_limit(mut self, bytes: u64) -> Self {
+        self.settings.limit = Some(bytes);
+        self
+    }
+
+    /// Ends early with [`Error::Cancelled`] when the token is cancelled from another thread.
+    pub fn cancel(mut self, token: &CancelToken) -> Self {
+        self.settings.cancel = Some(token.clone());
+        self
+    }
+
+    fn fail(&mut self, error: OpError) {
+        self.wrong.get_or_insert(error);
+    }
+
+    /// Computes the result.
+    ///
+    /// A kernel that was compiled before, for the same expression and tensors of the same formats,
+    /// is used again. Cost otherwise: planning and compiling, a few milliseconds at most.
+    ///
+    /// # Errors
+    /// [`OpError::Text`] points at what is wrong in the expression; [`OpError::Tensor`] says what a
+    /// conversion or the result could not do.
+    pub fn run(self) -> Result<Tensor, OpError> {
+        let (kernel, tensors, begun) = self.look_up()?;
+        kernel.execute(&refs(&tensors), None, begun)
+    }
+
+    /// As [`Einsum::run`]; gives the kernel, too, for more results like it, and says how long what
+    /// comes once took, and what each result takes.
+    ///
+    /// ```
+    /// use ust::ops::Timing;
+    /// use ust::{Tensor, einsum};
+    ///
+    /// let a = Tensor::from_dense(&ndarray::array![[0.5, 0.5], [0.0, 1.0]], &"CSR".parse()?)?;
+    /// let x = Tensor::from_array(ndarray::array![1.0, 3.0].into_dyn())?;
+    /// let mut timing = Timing::default();
+    /// let call = einsum("y(i) = A(i,j) * x(j)").arg("A", &a).arg("x", &x);
+    /// let (kernel, mut x) = call.run_timed(&mut timing)?;
+    /// for _ in 0..2 {
+    ///     x = kernel.run(&[&a, &x])?;
+    /// }
+    /// assert_eq!(x.values().typed::<f64>()?, [2.75, 3.0]);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    ///
+    /// # Errors
+    /// As [`Einsum::run`].
+    pub fn run_timed(self, timing: &mut Timing) -> Result<(Kernel, Tensor), OpError> {
+        let start = Instant::now();
+        let (kernel, tensors, begun) = self.look_up()?;
+        let result = kernel.execute(&refs(&tensors), Some(timing), begun)?;
+        timing.prepared_in = start.elapsed().saturating_sub(timing.run_in);
+        Ok((kernel, result))
+    }
+
+    /// Computes a result that is stored in full into the caller's memory, row-major.
+    ///
+    /// # Errors
+    /// As [`Einsum::run`], and [`Error::Shape`] where the length is not that of the result,
+    /// [`Error::Dtype`] where its dtype is another.
+    pub fn run_into<T: StoredElement>(self, out: &mut [T]) -> Result<(), OpError> {
+        let (kernel, tensors, begun) = self.look_up()?;
+        kernel.execute_into(&refs(&tensors), out, begun)
+    }
+
+    /// Updates a tensor: the expression's `+=`, `min=`, ... combines with what is in it.
+    ///
+    /// # Errors
+    /// As [`Einsum::run`], and where the shape is not that of the result.
+    pub fn update(self, target: &mut Tensor) -> Result<(), OpError> {
+        let mut this = self;
+        if this.settings.resolved.is_none() && this.settings.format.is_none() {
+            this.settings.resolved = Some(target.format().without_slices());
+        }
+        this.settings.check.dtype.get_or_insert(target.dtype());
+        let (kernel, mut tensors, begun) = this.look_up_with(Some(target))?;
+        tensors.push(target.clone());
+        *target = kernel.execute(&refs(&tensors), None, begun)?;
+        Ok(())
+    }
+
+    /// Plans and compiles, to be run on many tensors of the same formats.
+    ///
+    /// # Errors
+    /// As [`Einsum::run`].
+    pub fn prepare(self) -> Result<Kernel, OpError> {
+        Ok(self.look_up()?.0)
+    }
+
+    /// Plans and compiles an update of a tensor like this one. The kernel takes the old value after
+    /// the other tensors.
+    ///
+    /// # Errors
+    /// As [`Einsum::update`].
+    pub fn prepare_update(mut self, target: &Tensor) -> Result<Kernel, OpError> {
+        if self.settings.resolved.is_none() && self.settings.format.is_none() {
+            self.settings.resolved = Some(target.format().without_slices());
+        }
+        self.settings.check.dtype.get_or_insert(target.dtype());
+        Ok(self.look_up_with(Some(target))?.0)
+    }
+
+    /// The checked assignment and its operands.
+    pub(crate) fn checked(&self) -> Result<(Assignment, Vec<Tensor>), OpError> {
+        let (assignment, tensors, _) =
+            super::kernel::checked(&self.text, &self.args, &self.settings)?;
+        Ok((assignment, tensors))
+    }
+
+    fn look_up(self) -> Result<LookedUp, OpError> {
+        self.look_up_with(None)
+    }
+
+    fn look_up_with(mut self, old: Option<&Tensor>) -> Result<LookedUp, OpError> {
+        match self.wrong.take() {
+            Some(wrong) => Err(wrong),
+            None => Kernel::look_up(&self.text, &self.args, self.settings, old),
+        }
+    }
+}
+
+/// What can be given to an expression.
+pub trait Argument {
+    /// As a tensor.
+    ///
+    /// # Errors
+    /// [`Error::Format`] for an array of too many dimensions.
+    fn into_tensor(self) -> Result<Tensor, Error>;
+}
+
+impl Argument for Tensor {
+    fn into_tensor(self) -> Result<Tensor, Error> {
+        Ok(self)
+    }
+}
+
+impl Argument for &Tensor {
+    fn into_tensor(self) -> Result<Tensor, Error> {
+        Ok(self.clone())
+    }
+}
+
+impl<T: StoredElement, D: Dimension> Argument for ndarray::Array<T, D> {
+    fn into_tensor(self) -> Result<Tensor, Error> {
+        Tensor::from_array(self.into_dyn())
+    }
+}
+
+impl<T: StoredElement, S: Data<Elem = T>, D: Dimension> Argument for &ArrayBase<S, D> {
+    fn into_tensor(self) -> Result<Tensor, Error> {
+        let owned: ArrayD<T> = self.to_owned().into_dyn();
+        Tensor::from_array(owned)
+    }
+}
+
+impl Argument for Scalar {
+    fn into_tensor(self) -> Result<Tensor, Error> {
+        Tensor::from_scalar(self)
+    }
+}
+
+macro_rules! numbers {
+    ($(($variant:ident, $ty:ty, $name:literal, $kind:ident),)*) => {$(
+        impl Argument for $ty {
+            fn into_tensor(self) -> Result<Tensor, Error> {
+                Tensor::from_scalar(self.into())
+            }
+        }
+    )*};
+}
+ust_level_api::for_each_dtype!(numbers);

@@ -1,0 +1,88 @@
+//! Compiled kernels, shared by the whole process, and bounded in number.
+
+use std::num::NonZeroUsize;
+use std::sync::{Arc, LazyLock, Mutex};
+
+use lru::LruCache;
+use ust_format::Format;
+use ust_kernels::pool::locked;
+use ust_level_api::{Dtype, IndexKind};
+
+use super::builder::Settings;
+use crate::plan::execute::Prepared;
+use crate::provider::Backend;
+use crate::storage::Tensor;
+
+/// Kernels of expressions kept at most; the one that was not used for longest goes first.
+pub const CAPACITY: usize = 256;
+
+/// What a kernel is compiled for.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub(crate) struct Key {
+    text: String,
+    /// Semiring, dtype, extents and operators, where any are asked for.
+    check: Option<String>,
+    format: Option<String>,
+    resolved: Option<Format>,
+    backend: Backend,
+    strict: bool,
+    args: Vec<(String, Signature)>,
+    old: Option<Signature>,
+}
+
+/// What of a tensor a kernel is compiled for.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub(crate) struct Signature {
+    pub(crate) format: Format,
+    pub(crate) dtype: Dtype,
+    /// The bits of the fill value.
+    pub(crate) fill: [u8; 16],
+    pub(crate) kinds: Vec<IndexKind>,
+    pub(crate) whole: bool,
+    /// A coarse class of how much is stored, and of the longest dimension: plans depend on them.
+    pub(crate) class: u32,
+}
+
+impl Key {
+    pub(crate) fn new(
+        text: &str,
+        args: &[(String, Tensor)],
+        settings: &Settings,
+        old: Option<&Tensor>,
+    ) -> Self {
+        let check = &settings.check;
+        let plain = check.semiring.is_none()
+            && check.dtype.is_none()
+            && check.extents.is_empty()
+            && check.operators.is_empty();
+        Self {
+            text: text.to_owned(),
+            check: (!plain).then(|| format!("{check:?}")),
+            format: settings.format.clone(),
+            resolved: settings.resolved.clone(),
+            backend: settings.backend,
+            strict: settings.strict,
+            args: args.iter().map(|(name, t)| (name.clone(), Signature::of(t))).collect(),
+            old: old.map(Signature::of),
+        }
+    }
+}
+
+static KERNELS: LazyLock<Mutex<LruCache<Key, Arc<Prepared>>>> = LazyLock::new(|| {
+    let capacity = NonZeroUsize::new(CAPACITY).expect("a positive number");
+    Mutex::new(LruCache::new(capacity))
+});
+
+pub(crate) fn get(key: &Key) -> Option<Arc<Prepared>> {
+    locked(&KERNELS).get(key).cloned()
+}
+
+pub(crate) fn put(key: Key, prepared: Arc<Prepared>) {
+    locked(&KERNELS).put(key, prepared);
+}
+
+/// Forgets every kernel, for measurements of the first call. Those of conversions, too.
+pub fn clear() {
+    locked(&KERNELS).clear();
+    crate::walk::native::forget();
+}

@@ -1,0 +1,268 @@
+//! Prepared kernels: planned and compiled once, run on many tensors.
+
+use std::sync::Arc;
+
+use smallvec::SmallVec;
+use ust_format::Format;
+use ust_level_api::{Element, IndexArray, Scalar, with_dtype};
+
+use super::builder::Settings;
+use super::cache::{self, Key, Signature};
+use crate::error::Error;
+use crate::expr::control::Timing;
+use crate::expr::{Assignment, Expression, GivenInput, OpError};
+use crate::plan::execute::{Begun, Options, Prepared};
+use crate::storage::{StoredElement, Tensor};
+
+/// An expression, planned and compiled for tensors of some formats and dtypes. Cheap to clone; may
+/// be run on several threads at once.
+///
+/// ```
+/// use ust::{Tensor, einsum};
+///
+/// let a = Tensor::from_dense(&ndarray::array![[1.0, 0.0], [2.0, 3.0]], &"CSR".parse()?)?;
+/// let x = Tensor::from_array(ndarray::array![10.0, 1.0].into_dyn())?;
+/// let kernel = einsum("y(i) = A(i,j) * x(j)").arg("A", &a).arg("x", &x).prepare()?;
+/// assert_eq!(kernel.operands(), ["A", "x"]);
+/// let y = kernel.run(&[&a, &x])?;
+/// let z = kernel.run(&[&a, &y])?;
+/// assert_eq!(z.values().typed::<f64>()?, [10.0, 89.0]);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[derive(Clone, Debug)]
+pub struct Kernel {
+    prepared: Arc<Prepared>,
+    settings: Settings,
+    /// The names that tensors were given under, in the order of [`Kernel::run`].
+    names: Vec<String>,
+    /// For each operand of the assignment, which of the names.
+    order: Vec<usize>,
+}
+
+/// A kernel, the tensors for it, and what planning computed of them already.
+pub(super) type LookedUp = (Kernel, Vec<Tensor>, Begun);
+
+impl Kernel {
+    /// Finds a kernel that was compiled before, or plans and compiles one. Gives the tensors in the
+    /// order of the assignment's operands, and what planning computed.
+    pub(super) fn look_up(
+        text: &str,
+        args: &[(String, Tensor)],
+        mut settings: Settings,
+        old: Option<&Tensor>,
+    ) -> Result<LookedUp, OpError> {
+        let key = Key::new(text, args, &settings, old);
+        let names: Vec<String> = args.iter().map(|(name, _)| name.clone()).collect();
+        if let Some(prepared) = cache::get(&key) {
+            let order = order(&prepared.assignment, args)?;
+            let tensors: Vec<Tensor> = order.iter().map(|&at| args[at].1.clone()).collect();
+            if prepared.fits(&refs(&tensors)) {
+                let kernel = Self { prepared, settings, names, order };
+                return Ok((kernel, tensors, Begun::default()));
+            }
+        }
+        let (assignment, tensors, order) = checked(text, args, &settings)?;
+        if settings.resolved.is_none()
+            && let Some(text) = &settings.format
+        {
+            let rank = assignment.result.indices.len();
+            let format = Format::resolve(text, Some(rank)).map_err(Error::from)?;
+            settings.resolved = Some(format);
+        }
+        if let Some(format) = &settings.resolved {
+            let rank = assignment.result.indices.len();
+            if format.rank() != rank {
+                return Err(Error::Unsupported(format!(
+                    "the result `{}` has {rank} dimensions, the format `{format}` has {}",
+                    assignment.result.name,
+                    format.rank()
+                ))
+                .into());
+            }
+            if format.has_slices() {
+                let text = "a result cannot be stored in a sliced format: leave the slices out";
+                return Err(Error::Unsupported(text.to_owned()).into());
+            }
+        }
+        let mut all = tensors.clone();
+        match (&assignment.update, old) {
+            (Some(_), Some(old)) => all.push(old.clone()),
+            (Some(_), None) => {
+                let text = "the expression updates what is there: give it with `update`";
+                return Err(Error::Unsupported(text.to_owned()).into());
+            }
+            (None, _) => {}
+        }
+        let options = Options {
+            format: settings.resolved.clone(),
+            backend: settings.backend,
+            strict: settings.strict,
+            run: settings.run(),
+        };
+        let (prepared, begun) = Prepared::new(assignment, &refs(&all), &options)?;
+        let prepared = Arc::new(prepared);
+        cache::put(key, Arc::clone(&prepared));
+        Ok((Self { prepared, settings, names, order }, tensors, begun))
+    }
+
+    /// The names of the tensors, in the order in which [`Kernel::run`] takes them.
+    #[must_use]
+    pub fn operands(&self) -> Vec<&str> {
+        self.names.iter().map(String::as_str).collect()
+    }
+
+    /// Runs the kernel on tensors in the order of [`Kernel::operands`]: the same formats, dtypes and
+    /// widths of stored indices as those it was prepared with, in any shapes that agree; for an
+    /// update the old value last. Where the widths of a format are automatic they follow from the
+    /// shape, and so do those of a result: `einsum` prepares anew where they change.
+    ///
+    /// # Errors
+    /// [`Error::Unsupported`] for a tensor of another format or dtype, or another number of them;
+    /// [`Error::Shape`] where extents contradict each other.
+    pub fn run(&self, tensors: &[&Tensor]) -> Result<Tensor, OpError> {
+        self.execute(&self.arranged(tensors)?, None, Begun::default())
+    }
+
+    /// As [`Kernel::run`], and how long it took.
+    ///
+    /// # Errors
+    /// As [`Kernel::run`].
+    pub fn run_timed(&self, tensors: &[&Tensor], timing: &mut Timing) -> Result<Tensor, OpError> {
+        self.execute(&self.arranged(tensors)?, Some(timing), Begun::default())
+    }
+
+    /// Runs the kernel into the caller's memory: a result that is stored in full, row-major.
+    ///
+    /// # Errors
+    /// As [`Kernel::run`], and as [`Einsum::run_into`](super::Einsum::run_into).
+    pub fn run_into<T: StoredElement>(
+        &self,
+        tensors: &[&Tensor],
+        out: &mut [T],
+    ) -> Result<(), OpError> {
+        self.execute_into(&self.arranged(tensors)?, out, Begun::default())
+    }
+
+    /// What the kernel does, for people: stages, loops, strategy for each operand and level,
+    /// conversions, back end, and the code.
+    #[must_use]
+    pub fn explain(&self) -> String {
+        self.prepared.explain()
+    }
+
+    /// The machine code of each stage as text, where there is any.
+    #[must_use]
+    pub fn machine_code(&self) -> Option<String> {
+        self.prepared.machine_code()
+    }
+
+    /// The name of the provider that runs the loops, those of the last stage where there are several:
+    /// `jit`, for one.
+    #[must_use]
+    pub fn backend(&self) -> &'static str {
+        self.prepared.backend()
+    }
+
+    fn arranged<'a>(&self, tensors: &[&'a Tensor]) -> Result<Refs<'a>, OpError> {
+        let updates = usize::from(self.prepared.assignment.update.is_some());
+        if tensors.len() != self.names.len() + updates {
+            return Err(Error::Unsupported(format!(
+                "the kernel takes {} tensors ({}), and {} were given",
+                self.names.len(),
+                self.names.join(", "),
+                tensors.len()
+            ))
+            .into());
+        }
+        let own = self.order.iter().map(|&at| tensors[at]);
+        Ok(own.chain(tensors[self.names.len()..].iter().copied()).collect())
+    }
+
+    pub(super) fn execute(
+        &self,
+        tensors: &[&Tensor],
+        timing: Option<&mut Timing>,
+        begun: Begun,
+    ) -> Result<Tensor, OpError> {
+        Ok(self.prepared.run(tensors, self.settings.run(), timing, begun)?)
+    }
+
+    pub(super) fn execute_into<T: StoredElement>(
+        &self,
+        tensors: &[&Tensor],
+        out: &mut [T],
+        begun: Begun,
+    ) -> Result<(), OpError> {
+        Ok(self.prepared.run_into(tensors, self.settings.run(), out, begun)?)
+    }
+}
+
+/// Tensors of somebody.
+type Refs<'a> = SmallVec<[&'a Tensor; 4]>;
+
+pub(super) fn refs(tensors: &[Tensor]) -> Refs<'_> {
+    tensors.iter().collect()
+}
+
+/// Reads and checks an expression. Gives the tensors in the order of the operands, and which of the
+/// arguments each is.
+pub(super) fn checked(
+    text: &str,
+    args: &[(String, Tensor)],
+    settings: &Settings,
+) -> Result<(Assignment, Vec<Tensor>, Vec<usize>), OpError> {
+    let expression = Expression::parse(text)?;
+    let given: Vec<GivenInput<'_>> = args
+        .iter()
+        .map(|(name, tensor)| GivenInput {
+            name,
+            shape: tensor.shape(),
+            dtype: tensor.dtype(),
+            fill: tensor.fill(),
+            full: tensor.format().is_full(),
+        })
+        .collect();
+    let assignment = expression.check(&given, &settings.check)?;
+    let order = order(&assignment, args)?;
+    let tensors = order.iter().map(|&at| args[at].1.clone()).collect();
+    Ok((assignment, tensors, order))
+}
+
+/// For each operand, which of the arguments it is.
+fn order(assignment: &Assignment, args: &[(String, Tensor)]) -> Result<Vec<usize>, OpError> {
+    let find = |name: &str| args.iter().position(|(given, _)| given == name);
+    let each = assignment.operands.iter().map(|input| {
+        find(&input.name).ok_or_else(|| {
+            OpError::from(Error::Unsupported(format!("no tensor `{}` was given", input.name)))
+        })
+    });
+    each.collect()
+}
+
+/// The bits of a number, and zeros.
+fn bits(scalar: Scalar) -> [u8; 16] {
+    let mut bits = [0; 16];
+    with_dtype!(scalar.dtype(), T => {
+        if let Some(number) = T::from_scalar(scalar) {
+            let bytes = bytemuck::bytes_of(&number);
+            bits[..bytes.len()].copy_from_slice(bytes);
+        }
+    });
+    bits
+}
+
+impl Signature {
+    /// What a kernel is compiled for, of a tensor.
+    pub(crate) fn of(tensor: &Tensor) -> Self {
+        let class = |count: usize| (count as u64).saturating_add(1).ilog2() / 3;
+        let longest = tensor.shape().iter().copied().max().unwrap_or(0);
+        Self {
+            format: tensor.format().clone(),
+            dtype: tensor.dtype(),
+            fill: bits(tensor.fill()),
+            kinds: tensor.levels().iter().flat_map(|l| &l.0).map(IndexArray::kind).collect(),
+            whole: tensor.view().is_whole(),
+            class: class(tensor.nse()) * 32 + class(longest),
+        }
+    }
+}

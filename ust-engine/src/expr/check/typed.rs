@@ -1,0 +1,192 @@
+//! Terms with their dtypes: numbers meet, and are cast where they do.
+
+use ust_level_api::{Dtype, Scalar};
+
+use crate::expr::operator::Operator;
+use crate::expr::operator::typing::promote;
+use crate::expr::term::Term;
+
+/// A term and what is known of its dtype.
+#[derive(Clone, Debug)]
+pub(crate) struct Typed {
+    pub(crate) term: Term,
+    pub(crate) ty: Ty,
+}
+
+/// What is known of a dtype.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Ty {
+    /// It is this one.
+    Strong(Dtype),
+    /// A number that is written out: this one where nothing else is said.
+    Weak(Dtype),
+}
+
+impl Ty {
+    pub(crate) fn dtype(self) -> Dtype {
+        match self {
+            Ty::Strong(dtype) | Ty::Weak(dtype) => dtype,
+        }
+    }
+}
+
+/// Numbers that an operator does not take.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) enum TypeError {
+    /// The operator does not take this dtype.
+    Refused(Dtype),
+    /// A number that is written out cannot be one of this dtype.
+    Number(Scalar, Dtype),
+    /// The result of combining this dtype is of another one.
+    Unstable(Dtype, Dtype),
+    /// Nothing is known that changes nothing.
+    NoIdentity(Dtype),
+}
+
+/// A number that is written out.
+pub(crate) fn literal(value: Scalar) -> Typed {
+    let ty = match value.dtype() {
+        Dtype::Bool => Ty::Strong(Dtype::Bool),
+        dtype => Ty::Weak(dtype),
+    };
+    Typed { term: Term::Const(value), ty }
+}
+
+/// Where several types meet.
+fn meet(types: impl Iterator<Item = Ty> + Clone) -> Ty {
+    let strong = types.clone().filter_map(|ty| match ty {
+        Ty::Strong(dtype) => Some(dtype),
+        Ty::Weak(_) => None,
+    });
+    let weak = types.filter_map(|ty| match ty {
+        Ty::Weak(dtype) => Some(dtype),
+        Ty::Strong(_) => None,
+    });
+    match (strong.reduce(promote), weak.reduce(promote)) {
+        (Some(strong), None) => Ty::Strong(strong),
+        (Some(strong), Some(weak)) => Ty::Strong(adapt(strong, weak)),
+        (None, weak) => Ty::Weak(weak.unwrap_or(Dtype::F64)),
+    }
+}
+
+/// Where a number that is written out meets a dtype: only its kind counts.
+fn adapt(strong: Dtype, weak: Dtype) -> Dtype {
+    let whole = !strong.is_float() && !strong.is_complex();
+    match weak {
+        Dtype::Complex128 if strong.is_complex() => strong,
+        Dtype::Complex128 if strong.is_float() && strong != Dtype::F64 => Dtype::Complex64,
+        Dtype::Complex128 => Dtype::Complex128,
+        Dtype::F64 if whole => Dtype::F64,
+        integer if strong == Dtype::Bool => integer,
+        _ => strong,
+    }
+}
+
+/// A term as another dtype. Within a semiring with this `plus`, its zero stays its zero.
+pub(crate) fn coerce(typed: Typed, to: Dtype, plus: Option<&Operator>) -> Result<Term, TypeError> {
+    let from = typed.ty.dtype();
+    match (&typed.term, typed.ty) {
+        _ if from == to => Ok(typed.term),
+        (Term::Const(value), Ty::Weak(_)) if to != Dtype::Bool => {
+            value.cast(to).map(Term::Const).map_err(|_| TypeError::Number(*value, to))
+        }
+        _ => Ok(cast(typed, to, plus).term),
+    }
+}
+
+/// A term converted, as Rust's `as` does. Within a semiring, its zero stays its zero.
+pub(crate) fn cast(typed: Typed, to: Dtype, plus: Option<&Operator>) -> Typed {
+    let (from, ty) = (typed.ty.dtype(), Ty::Strong(to));
+    if from == to {
+        return Typed { term: typed.term, ty };
+    }
+    // Where the zero of one dtype is not that of the other by itself.
+    let lift = plus.filter(|plus| match (plus.identity(from), plus.identity(to)) {
+        (Some(zero), Some(wanted)) => !zero.cast(to).is_ok_and(|zero| zero.same(&wanted)),
+        _ => false,
+    });
+    let op = match lift {
+        Some(plus) if typed.ty == Ty::Strong(from) => {
+            Operator::Lift { plus: Box::new(plus.clone()) }
+        }
+        _ => Operator::Cast,
+    };
+    Typed { term: fold(op, vec![typed.term], to), ty }
+}
+
+/// A call, or its value where all arguments are constants.
+fn fold(op: Operator, args: Vec<Term>, dtype: Dtype) -> Term {
+    let constants = args.iter().map(|arg| match arg {
+        Term::Const(value) => Some(*value),
+        _ => None,
+    });
+    let constants: Option<Vec<Scalar>> = constants.collect();
+    match constants.and_then(|args| op.eval(&args, dtype)) {
+        Some(value) => Term::Const(value),
+        None => Term::Call { op, args, dtype },
+    }
+}
+
+/// An operator on as many arguments as it takes.
+pub(crate) fn call(
+    op: &Operator,
+    mut args: Vec<Typed>,
+    plus: Option<&Operator>,
+) -> Result<Typed, TypeError> {
+    let mut terms = Vec::with_capacity(args.len());
+    if *op == Operator::Where {
+        let sides = args.split_off(1);
+        terms.extend(args.into_iter().map(|mask| cast(mask, Dtype::Bool, plus).term));
+        args = sides;
+    }
+    let met = meet(args.iter().map(|arg| arg.ty));
+    let of = met.dtype();
+    let (arg, to) = op.signature(of).ok_or(TypeError::Refused(of))?;
+    for typed in args {
+        terms.push(coerce(typed, arg, plus)?);
+    }
+    let term = fold(op.clone(), terms, to);
+    let ty = match (met, &term) {
+        (Ty::Weak(_), Term::Const(_)) if to != Dtype::Bool => Ty::Weak(to),
+        _ => Ty::Strong(to),
+    };
+    Ok(Typed { term, ty })
+}
+
+/// A function of one argument that passes by what is not stored.
+pub(crate) fn stored(
+    op: &Operator,
+    typed: Typed,
+    plus: Option<&Operator>,
+) -> Result<Typed, TypeError> {
+    let of = typed.ty.dtype();
+    let (arg, dtype) = op.signature(of).ok_or(TypeError::Refused(of))?;
+    let arg = Box::new(coerce(typed, arg, plus)?);
+    Ok(Typed { term: Term::Stored { op: op.clone(), arg, dtype }, ty: Ty::Strong(dtype) })
+}
+
+/// All values of some indices, combined.
+pub(crate) fn reduce(
+    op: &Operator,
+    indices: Vec<usize>,
+    body: Typed,
+    plus: Option<&Operator>,
+) -> Result<Typed, TypeError> {
+    let dtype = combined(op, body.ty.dtype())?;
+    if op.identity(dtype).is_none() {
+        return Err(TypeError::NoIdentity(dtype));
+    }
+    let body = Box::new(coerce(body, dtype, plus)?);
+    let term = Term::Reduce { op: op.clone(), indices, body };
+    Ok(Typed { term, ty: Ty::Strong(dtype) })
+}
+
+/// The dtype in which an operator combines numbers of dtype `of` again and again.
+pub(crate) fn combined(op: &Operator, of: Dtype) -> Result<Dtype, TypeError> {
+    let result = |of| op.signature(of).map(|(_, to)| to).ok_or(TypeError::Refused(of));
+    let once = result(of)?;
+    match result(once)? {
+        again if again == once && op.signature(once) == Some((once, once)) => Ok(once),
+        again => Err(TypeError::Unstable(once, again)),
+    }
+}

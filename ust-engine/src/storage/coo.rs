@@ -1,0 +1,157 @@
+//! Coordinates and values, unsorted: the common ground of files, generators and constructors.
+
+use ust_level_api::IndexColumn;
+
+use crate::error::Error;
+use crate::storage::Values;
+
+/// Entries of a tensor: one column of coordinates a dimension, and a value for each row.
+///
+/// In any order; the same coordinates may stand more than once.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Coo {
+    /// Extent of each dimension.
+    pub shape: Vec<usize>,
+    /// For each dimension, the coordinate of each entry.
+    pub crd: Vec<Vec<i64>>,
+    /// The value of each entry.
+    pub values: Values,
+}
+
+/// As [`Coo`], with columns as narrow as the shape allows: what files are read into.
+#[derive(Debug)]
+pub struct Columns {
+    /// Extent of each dimension.
+    pub shape: Vec<usize>,
+    /// For each dimension, the coordinate of each entry.
+    pub crd: Vec<IndexColumn>,
+    /// The value of each entry.
+    pub values: Values,
+}
+
+impl Columns {
+    /// Whether columns, values and shape belong together: the fields are public, and nothing from
+    /// outside is trusted. Cost: one reading of the columns, in parallel.
+    pub(crate) fn check(&self) -> Result<(), Error> {
+        let n = self.values.len();
+        let inside = |(column, &extent): (&IndexColumn, &usize)| {
+            column.extremes().is_none_or(|(lo, hi)| 0 <= lo && (hi as u64) < extent as u64)
+        };
+        let alike = self.crd.len() == self.shape.len() && self.crd.iter().all(|c| c.len() == n);
+        match alike && self.crd.iter().zip(&self.shape).all(inside) {
+            true => Ok(()),
+            false => {
+                let crd = self.crd.iter().map(IndexColumn::to_vec).collect();
+                let (shape, values) = (self.shape.clone(), self.values.clone());
+                Coo { shape, crd, values }.check()
+            }
+        }
+    }
+}
+
+impl From<Columns> for Coo {
+    fn from(columns: Columns) -> Self {
+        let Columns { shape, crd, values } = columns;
+        Self { shape, crd: crd.into_iter().map(IndexColumn::into_vec).collect(), values }
+    }
+}
+
+impl Coo {
+    /// Entries with the given shape, checked.
+    ///
+    /// # Errors
+    /// [`Error::Columns`] when the columns differ in number from the shape or in length from the
+    /// values; [`Error::OutOfBounds`] when a coordinate lies outside.
+    pub fn new(
+        shape: Vec<usize>,
+        crd: Vec<Vec<i64>>,
+        values: impl Into<Values>,
+    ) -> Result<Self, Error> {
+        let values = values.into();
+        let coo = Self { shape, crd, values };
+        coo.check()?;
+        Ok(coo)
+    }
+
+    /// Entries whose shape is the smallest that holds them.
+    ///
+    /// # Errors
+    /// As [`Coo::new`]; a negative coordinate is out of bounds.
+    pub fn inferred(crd: Vec<Vec<i64>>, values: impl Into<Values>) -> Result<Self, Error> {
+        let shape = crd
+            .iter()
+            .map(|c| c.iter().max().map_or(0, |&max| usize::try_from(max).map_or(0, |m| m + 1)))
+            .collect();
+        Self::new(shape, crd, values)
+    }
+
+    /// Number of entries.
+    #[must_use]
+    pub fn len(&self) -> usize {
+        self.values.len()
+    }
+
+    /// Whether there are none.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.values.is_empty()
+    }
+
+    /// The coordinates of one entry.
+    #[must_use]
+    pub fn coordinates(&self, at: usize) -> Vec<usize> {
+        self.crd.iter().map(|c| c[at] as usize).collect()
+    }
+
+    /// Whether columns, values and shape belong together: the fields are public, and nothing from
+    /// outside is trusted.
+    ///
+    /// # Errors
+    /// [`Error::Columns`] and [`Error::OutOfBounds`] with the first that do not.
+    pub fn check(&self) -> Result<(), Error> {
+        let n = self.values.len();
+        if self.crd.len() != self.shape.len() || self.crd.iter().any(|c| c.len() != n) {
+            return Err(Error::Columns {
+                rank: self.shape.len(),
+                values: n,
+                columns: self.crd.iter().map(Vec::len).collect(),
+            });
+        }
+        for (dim, (column, &extent)) in self.crd.iter().zip(&self.shape).enumerate() {
+            let last = (extent as u64).min(1 << 63).wrapping_sub(1) as i64;
+            // Negative where one of them is negative or larger than the last: no branch for each.
+            if column.iter().fold(0, |bad, &c| bad | c | last.wrapping_sub(c)) >= 0 {
+                continue;
+            }
+            let outside = |c: i64| c < 0 || c as u64 >= extent as u64;
+            if let Some(entry) = column.iter().position(|&c| outside(c)) {
+                return Err(Error::OutOfBounds { entry, dim, coordinate: column[entry], extent });
+            }
+        }
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_inferred_shape_is_the_smallest_that_holds_the_entries() {
+        let shape = |crd: Vec<i64>| {
+            let ones = vec![1.0; crd.len()];
+            Coo::inferred(vec![crd], ones).map(|coo| coo.shape)
+        };
+        assert_eq!(shape(vec![3, 0]).unwrap(), [4]);
+        assert_eq!(shape(vec![]).unwrap(), [0]);
+        assert_eq!(shape(vec![i64::MAX]).unwrap(), [1 << 63]);
+        assert!(matches!(shape(vec![2, -1]), Err(Error::OutOfBounds { entry: 1, .. })));
+        assert!(matches!(shape(vec![i64::MIN]), Err(Error::OutOfBounds { .. })));
+    }
+
+    #[test]
+    fn columns_of_different_lengths_are_refused() {
+        let bad = Coo::new(vec![2, 2], vec![vec![0], vec![0, 1]], vec![1.0]);
+        assert!(matches!(bad, Err(Error::Columns { rank: 2, values: 1, .. })));
+    }
+}

@@ -1,0 +1,262 @@
+//! Storage: a format, a shape, arrays for each level, values and a fill value. Nothing here walks a
+//! level.
+//!
+//! | module | what |
+//! |---|---|
+//! | this one | [`Tensor`]: what it is made of, and plain questions about it |
+//! | [`values`] | one buffer of any dtype |
+//! | [`coo`] | entries as coordinate columns: what tensors are built from |
+//! | [`view`] | slices |
+//! | [`memory`] | how much of it a tensor may take |
+//! | [`parts`] | raw arrays |
+//! | `show` | `Debug` and `Display` |
+
+pub mod coo;
+pub mod memory;
+pub mod parts;
+mod show;
+pub mod values;
+pub(crate) mod view;
+
+use std::any::Any;
+use std::sync::{Arc, OnceLock};
+
+use ust_format::{Bound, Format};
+use ust_level_api::{Arrays, Dtype, IndexArray, LevelError, Role, Scalar};
+
+pub use parts::Parts;
+pub use values::{StoredElement, Values};
+
+use self::view::View;
+use crate::error::Error;
+
+/// A tensor, stored as its [`Format`] says.
+///
+/// Cheap to clone: level arrays and values are shared until one of the clones is written to.
+///
+/// ```
+/// use ust::{Coo, Format, Tensor};
+///
+/// let csr: Format = "(i, j) -> (i : dense, j : compressed)".parse()?;
+/// let coo = Coo::new(vec![2, 3], vec![vec![1, 0], vec![2, 1]], vec![5.0, 7.0])?;
+/// let a = Tensor::from_coo(&coo, &csr)?;
+/// assert_eq!(a.level_array(1, "pos").unwrap().to_vec(), [0, 1, 2]);
+/// assert_eq!(a.values().typed::<f64>()?, [7.0, 5.0]);
+/// assert_eq!(a.get_as::<f64>(&[1, 2])?, 5.0);
+/// # Ok::<(), ust::Error>(())
+/// ```
+#[derive(Clone)]
+pub struct Tensor {
+    pub(crate) bound: Bound,
+    pub(crate) view: View,
+    pub(crate) levels: Arc<Vec<Arrays>>,
+    pub(crate) values: Values,
+    pub(crate) fill: Scalar,
+    /// Whether every place that no coordinate reaches holds the fill value.
+    pub(crate) clean: bool,
+    /// What was made of format and arrays once, and is used again: a compiled search.
+    pub(crate) made: OnceLock<Arc<dyn Any + Send + Sync>>,
+}
+
+impl Tensor {
+    /// A tensor from parts that are known to be right: made by assembly, or checked.
+    pub(crate) fn trusted(
+        bound: Bound,
+        levels: Vec<Arrays>,
+        values: Values,
+        fill: Scalar,
+        clean: bool,
+    ) -> Self {
+        let view = View::whole(bound.shape());
+        let levels = Arc::new(levels);
+        Self { bound, view, levels, values, fill, clean, made: OnceLock::new() }
+    }
+
+    /// The format.
+    #[must_use]
+    pub fn format(&self) -> &Format {
+        self.bound.format()
+    }
+
+    /// Extent of each dimension. For a sliced view, the slice's.
+    #[must_use]
+    pub fn shape(&self) -> &[usize] {
+        self.view.shape()
+    }
+
+    /// Number of dimensions.
+    #[must_use]
+    pub fn rank(&self) -> usize {
+        self.shape().len()
+    }
+
+    /// The dtype of the values.
+    #[must_use]
+    pub fn dtype(&self) -> Dtype {
+        self.values.dtype()
+    }
+
+    /// What is not stored has this value.
+    #[must_use]
+    pub fn fill(&self) -> Scalar {
+        self.fill
+    }
+
+    /// Number of stored elements, padding included: the length of the values.
+    #[must_use]
+    pub fn nse(&self) -> usize {
+        self.values.len()
+    }
+
+    /// The view through which the tensor is seen.
+    #[must_use]
+    pub fn view(&self) -> &View {
+        &self.view
+    }
+
+    /// Whether a stored value equal to the fill value is padding: the format ends in a full or
+    /// padded level.
+    #[must_use]
+    pub fn has_padding(&self) -> bool {
+        ends_in_padding(self.format())
+    }
+
+    /// Bytes of the level arrays and the values.
+    #[must_use]
+    pub fn bytes(&self) -> usize {
+        self.levels.iter().map(Arrays::bytes).sum::<usize>() + self.values.bytes()
+    }
+
+    /// The format bound to the shape: level sizes and lowest coordinates.
+    #[must_use]
+    pub fn bound(&self) -> &Bound {
+        &self.bound
+    }
+
+    /// The arrays of each level, in the order of the level type's description.
+    #[must_use]
+    pub fn levels(&self) -> &[Arrays] {
+        &self.levels
+    }
+
+    /// An array of a level by name (`pos`, `crd`, or one of the level type's own), where it has it.
+    #[must_use]
+    pub fn level_array(&self, level: usize, name: &str) -> Option<&IndexArray> {
+        let specs = &self.format().descriptions().get(level)?.arrays;
+        let at = specs.iter().position(|spec| spec.name == name)?;
+        self.levels[level].0.get(at)
+    }
+
+    /// The level's array of positions, where it has one.
+    #[must_use]
+    pub fn pos(&self, level: usize) -> Option<&IndexArray> {
+        self.array_with(level, Role::Position)
+    }
+
+    /// The level's array of coordinates, where it has one.
+    #[must_use]
+    pub fn crd(&self, level: usize) -> Option<&IndexArray> {
+        self.array_with(level, Role::Coordinate)
+    }
+
+    fn array_with(&self, level: usize, role: Role) -> Option<&IndexArray> {
+        let specs = &self.format().descriptions().get(level)?.arrays;
+        let at = specs.iter().position(|spec| spec.role == role)?;
+        self.levels[level].0.get(at)
+    }
+
+    /// The stored values.
+    #[must_use]
+    pub fn values(&self) -> &Values {
+        &self.values
+    }
+
+    /// The stored values for writing: new numbers on a fixed pattern. Copied first where shared.
+    ///
+    /// # Errors
+    /// [`Error::Dtype`] when they are of another type.
+    pub fn values_mut<T: StoredElement>(&mut self) -> Result<&mut [T], Error> {
+        // What is written may land where no coordinate reaches.
+        self.clean = false;
+        self.values.typed_mut()
+    }
+
+    /// The same pattern with other values, of any dtype. The fill value becomes zero of that dtype.
+    ///
+    /// # Errors
+    /// [`Error::Shape`] when their number is not [`Tensor::nse`].
+    pub fn with_values(&self, values: impl Into<Values>) -> Result<Self, Error> {
+        let values = values.into();
+        if values.len() != self.nse() {
+            return Err(Error::Shape {
+                found: vec![values.len()],
+                expected: format!("one value for each of the {} stored elements", self.nse()),
+            });
+        }
+        let fill = values.dtype().zero();
+        let mut tensor = self.clone();
+        (tensor.values, tensor.fill, tensor.clean) = (values, fill, false);
+        tensor.made = OnceLock::new();
+        Ok(tensor)
+    }
+
+    /// The same pattern with values of a function that maps the fill value to zero, applied to
+    /// [`Tensor::clean_values`].
+    ///
+    /// # Errors
+    /// As [`Tensor::with_values`].
+    pub(crate) fn with_clean_values(&self, values: Values) -> Result<Self, Error> {
+        Ok(Self { clean: true, ..self.with_values(values)? })
+    }
+
+    /// The values as blocks: one row for each position of the last level that is not full, and its
+    /// extents behind. `(nse / block, block...)` for blocked and hybrid formats, `(nse,)` where the
+    /// last level is not full.
+    #[must_use]
+    pub fn block_shape(&self) -> Vec<usize> {
+        let tail = &self.bound.levels()[self.format().tail()..];
+        let extents: Vec<usize> = tail.iter().map(|level| level.size as usize).collect();
+        let block: usize = extents.iter().product();
+        let blocks = self.nse().checked_div(block).unwrap_or(0);
+        std::iter::once(blocks).chain(extents).collect()
+    }
+
+    /// Whether both tensors have the same format, shape and level arrays: structural equality. The
+    /// values may differ.
+    #[must_use]
+    pub fn same_structure(&self, other: &Self) -> bool {
+        self.format() == other.format()
+            && self.view == other.view
+            && self.bound.shape() == other.bound.shape()
+            && self.levels.len() == other.levels.len()
+            && self.levels.iter().zip(&*other.levels).all(|(a, b)| {
+                a.0.len() == b.0.len() && a.0.iter().zip(&b.0).all(|(x, y)| same_indices(x, y))
+            })
+    }
+}
+
+/// Equal structure, fill value and stored values (NaN equals NaN).
+impl PartialEq for Tensor {
+    fn eq(&self, other: &Self) -> bool {
+        self.same_structure(other)
+            && self.dtype() == other.dtype()
+            && self.fill.same(&other.fill)
+            && self.nse() == other.nse()
+            && self.values.iter().zip(other.values.iter()).all(|(a, b)| a.same(&b))
+    }
+}
+
+/// Whether a stored value equal to the fill value is padding in this format.
+pub(crate) fn ends_in_padding(format: &ust_format::Format) -> bool {
+    format.descriptions().last().is_none_or(|last| last.props.full || last.props.padded)
+}
+
+/// Whether an index array holds the same indices as another, whatever their widths.
+fn same_indices(a: &IndexArray, b: &IndexArray) -> bool {
+    a.len() == b.len() && (a == b || a.to_vec() == b.to_vec())
+}
+
+/// An error of a level, with where it stands.
+pub(crate) fn level_error(bound: &Bound, level: usize, source: LevelError) -> Error {
+    Error::Level { level, text: bound.format().level_text(level), source }
+}

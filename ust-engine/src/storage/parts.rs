@@ -1,0 +1,136 @@
+//! From and into raw arrays. What comes in is checked once, here.
+#![allow(unsafe_code)]
+
+use ust_format::{Bound, Format};
+use ust_level_api::{Arrays, IndexArray, Role, Scalar};
+
+use super::Tensor;
+use super::values::Values;
+use crate::error::Error;
+
+/// The arrays that a tensor is made of, apart from format and shape.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Parts {
+    /// For each level, the arrays that its level type describes, in that order: for `compressed`
+    /// `[pos, crd]`, for `singleton` `[crd]`, for `dense` none.
+    pub levels: Vec<Vec<IndexArray>>,
+    /// The values.
+    pub values: Values,
+    /// What is not stored has this value; `None` for zero of the values' dtype.
+    pub fill: Option<Scalar>,
+}
+
+impl Parts {
+    /// Arrays and values, with fill value zero.
+    #[must_use]
+    pub fn new(levels: Vec<Vec<IndexArray>>, values: impl Into<Values>) -> Self {
+        Self { levels, values: values.into(), fill: None }
+    }
+}
+
+impl Tensor {
+    /// As [`Tensor::from_parts`], without the check of the arrays' contents.
+    ///
+    /// # Safety
+    /// [`Tensor::from_parts`] would accept the same arguments: kernels rely on it and do not look
+    /// at bounds again.
+    ///
+    /// # Errors
+    /// [`Error::Parts`] when arrays are missing or of the wrong kind, [`Error::Format`] when shape
+    /// and format do not match.
+    pub unsafe fn from_parts_unchecked(
+        format: &Format,
+        shape: &[usize],
+        parts: Parts,
+    ) -> Result<Self, Error> {
+        Self::bind_parts(format, shape, parts)
+    }
+
+    pub(crate) fn bind_parts(
+        format: &Format,
+        shape: &[usize],
+        parts: Parts,
+    ) -> Result<Self, Error> {
+        if format.has_slices() {
+            let text = "a sliced format shows part of a tensor that exists: take the arrays in in \
+                        the format without slices, then use `Tensor::slice`";
+            return Err(Error::Unsupported(text.to_owned()));
+        }
+        let bound = format.bind(shape)?;
+        kinds(&bound, &parts)?;
+        let fill = match parts.fill {
+            None => parts.values.dtype().zero(),
+            Some(fill) => fill.cast(parts.values.dtype()).map_err(|e| Error::Cast {
+                value: e.value,
+                at: 0,
+                to: e.to,
+            })?,
+        };
+        let levels = parts.levels.into_iter().map(Arrays).collect();
+        Ok(Self::trusted(bound, levels, parts.values, fill, false))
+    }
+
+    /// The arrays, without a copy. Of a sliced view, the whole tensor's.
+    #[must_use]
+    pub fn into_parts(self) -> (Format, Vec<usize>, Parts) {
+        let levels = std::sync::Arc::unwrap_or_clone(self.levels)
+            .into_iter()
+            .map(|arrays| arrays.0)
+            .collect();
+        let parts = Parts { levels, values: self.values, fill: Some(self.fill) };
+        let format = self.bound.format().without_slices();
+        (format, self.bound.shape().to_vec(), parts)
+    }
+}
+
+/// Are the right arrays there, in widths that the format allows?
+fn kinds(bound: &Bound, parts: &Parts) -> Result<(), Error> {
+    let format = bound.format();
+    if parts.levels.len() != format.level_count() {
+        return Err(Error::Parts(format!(
+            "the format has {} levels, and arrays for {} were given",
+            format.level_count(),
+            parts.levels.len()
+        )));
+    }
+    for (level, arrays) in parts.levels.iter().enumerate() {
+        let specs = &format.descriptions()[level].arrays;
+        let text = format.level_text(level);
+        if specs.len() != arrays.len() {
+            let names: Vec<&str> = specs.iter().map(|spec| spec.name).collect();
+            return Err(Error::Parts(format!(
+                "level {level} (`{text}`) owns [{}], and {} arrays were given",
+                names.join(", "),
+                arrays.len()
+            )));
+        }
+        for (spec, array) in specs.iter().zip(arrays) {
+            let kind = array.kind();
+            let wanted = match spec.role {
+                Role::Position => format.pos_width(),
+                Role::Coordinate => format.crd_width(),
+                Role::Own(own) if own == kind => continue,
+                Role::Own(own) => {
+                    return Err(Error::Parts(format!(
+                        "level {level} (`{text}`): {} is stored as {own}, not {kind}",
+                        spec.name
+                    )));
+                }
+            };
+            let allowed = kind.bits() >= spec.min_bits && (wanted == 0 || kind.bits() == wanted);
+            if !allowed {
+                return Err(Error::Parts(format!(
+                    "level {level} (`{text}`): {} is stored as {kind}, and the format says {} \
+                     bits; convert the array, or change the format's width",
+                    spec.name,
+                    if wanted == 0 {
+                        format!("at least {}", spec.min_bits)
+                    } else {
+                        wanted.to_string()
+                    }
+                )));
+            }
+        }
+    }
+    Ok(())
+}

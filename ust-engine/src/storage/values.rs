@@ -1,0 +1,263 @@
+//! A tensor's values: one buffer, of any dtype.
+
+use bytemuck::Zeroable;
+use rayon::prelude::*;
+use ust_level_api::buffer::Plain;
+use ust_level_api::column::{BLOCK, chunk_len};
+use ust_level_api::ir::func::cast;
+use ust_level_api::ir::interp::{GrowValues, ValueElement};
+use ust_level_api::{
+    Buffer, Dtype, Element, GrowBuffer, IndexColumn, Scalar, for_each_dtype, with_dtype,
+};
+
+use crate::error::Error;
+
+macro_rules! define {
+    ($(($variant:ident, $ty:ty, $name:literal, $kind:ident),)*) => {
+        /// Values of one dtype, in shared memory with copy-on-write.
+        #[derive(Clone, Debug, PartialEq)]
+        pub enum Values {
+            $(#[doc = concat!("Values of dtype `", $name, "`.")] $variant(Buffer<$ty>),)*
+        }
+
+        $(
+            impl From<Buffer<$ty>> for Values {
+                fn from(buffer: Buffer<$ty>) -> Self { Values::$variant(buffer) }
+            }
+            impl From<Vec<$ty>> for Values {
+                fn from(vec: Vec<$ty>) -> Self { Values::$variant(vec.into()) }
+            }
+            impl StoredElement for $ty {
+                fn buffer(values: &Values) -> Option<&Buffer<$ty>> {
+                    match values { Values::$variant(b) => Some(b), _ => None }
+                }
+                fn buffer_mut(values: &mut Values) -> Option<&mut Buffer<$ty>> {
+                    match values { Values::$variant(b) => Some(b), _ => None }
+                }
+                fn wrap(buffer: Buffer<$ty>) -> Values { Values::$variant(buffer) }
+            }
+        )*
+
+        impl Values {
+            /// The dtype of the values.
+            #[must_use]
+            pub fn dtype(&self) -> Dtype {
+                match self { $(Values::$variant(_) => Dtype::$variant,)* }
+            }
+
+            /// What was collected in parts, one after another, so many of each. All parts have
+            /// one dtype. `None` where there is no memory for that.
+            pub(crate) fn joined(parts: Vec<(GrowValues, usize)>) -> Option<Self> {
+                match parts.first() {
+                    $(Some((GrowValues::$variant(_), _)) => {
+                        let parts = parts.into_iter().map(|(part, len)| match part {
+                            GrowValues::$variant(part) => (part, len),
+                            _ => unreachable!("one dtype"),
+                        });
+                        Some(Values::$variant(GrowBuffer::joined(parts.collect())?))
+                    })*
+                    None => Some(Values::F64(Buffer::default())),
+                }
+            }
+
+            /// Number of values.
+            #[must_use]
+            pub fn len(&self) -> usize {
+                match self { $(Values::$variant(b) => b.len(),)* }
+            }
+        }
+    };
+}
+
+/// Runs an expression with `$slice` bound to the typed buffer of a [`Values`](crate::Values).
+#[macro_export]
+macro_rules! with_values {
+    ($values:expr, $slice:ident => $body:expr) => {
+        match $values {
+            $crate::Values::Bool($slice) => $body,
+            $crate::Values::I8($slice) => $body,
+            $crate::Values::I16($slice) => $body,
+            $crate::Values::I32($slice) => $body,
+            $crate::Values::I64($slice) => $body,
+            $crate::Values::U8($slice) => $body,
+            $crate::Values::U16($slice) => $body,
+            $crate::Values::U32($slice) => $body,
+            $crate::Values::U64($slice) => $body,
+            $crate::Values::F16($slice) => $body,
+            $crate::Values::Bf16($slice) => $body,
+            $crate::Values::F32($slice) => $body,
+            $crate::Values::F64($slice) => $body,
+            $crate::Values::Complex64($slice) => $body,
+            $crate::Values::Complex128($slice) => $body,
+        }
+    };
+}
+
+/// An [`Element`] together with where [`Values`] keep buffers of it.
+pub trait StoredElement: ValueElement + bytemuck::Zeroable {
+    /// The buffer, where the values are of this type.
+    fn buffer(values: &Values) -> Option<&Buffer<Self>>;
+    /// The buffer for writing, where the values are of this type.
+    fn buffer_mut(values: &mut Values) -> Option<&mut Buffer<Self>>;
+    /// Values of this type.
+    fn wrap(buffer: Buffer<Self>) -> Values;
+}
+
+for_each_dtype!(define);
+
+impl Values {
+    /// Whether there are none.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// Bytes of all values.
+    #[must_use]
+    pub fn bytes(&self) -> usize {
+        self.len() * self.dtype().bytes()
+    }
+
+    /// `len` copies of one value. Zeros of large tensors are not touched.
+    #[must_use]
+    pub fn filled(value: Scalar, len: usize) -> Self {
+        with_dtype!(value.dtype(), T => {
+            let value = T::from_scalar(value).expect("the dtype of the very value");
+            let mut buffer = Buffer::<T>::zeroed(len);
+            // Bit patterns, not numbers: -0.0 is not the zero that fresh memory holds.
+            let zero = bytemuck::bytes_of(&value).iter().all(|&b| b == 0);
+            if !zero {
+                buffer.make_mut().fill(value);
+            }
+            T::wrap(buffer)
+        })
+    }
+
+    /// `len` values, each of them any number, to be written before they are read.
+    pub(crate) fn unspecified(dtype: Dtype, len: usize) -> Self {
+        with_dtype!(dtype, T => T::wrap(Buffer::<T>::unspecified(len)))
+    }
+
+    /// The typed values.
+    ///
+    /// # Errors
+    /// [`Error::Dtype`] when they are of another type.
+    pub fn typed<T: StoredElement>(&self) -> Result<&[T], Error> {
+        T::buffer(self)
+            .map(|b| &b[..])
+            .ok_or(Error::Dtype { expected: T::DTYPE, found: self.dtype() })
+    }
+
+    /// The typed values for writing; copied first where the memory is shared.
+    ///
+    /// # Errors
+    /// [`Error::Dtype`] when they are of another type.
+    pub fn typed_mut<T: StoredElement>(&mut self) -> Result<&mut [T], Error> {
+        let found = self.dtype();
+        T::buffer_mut(self).map(Buffer::make_mut).ok_or(Error::Dtype { expected: T::DTYPE, found })
+    }
+
+    /// The value at `at`, or `None` beyond the end.
+    #[must_use]
+    pub fn get(&self, at: usize) -> Option<Scalar> {
+        with_values!(self, b => b.get(at).map(|&v| v.into()))
+    }
+
+    /// The values at the given places, in that order.
+    ///
+    /// # Panics
+    /// When a place is beyond the end.
+    #[must_use]
+    pub fn gather(&self, places: &[u64]) -> Self {
+        with_values!(self, b => {
+            let from = &b[..];
+            places.iter().map(|&at| from[at as usize]).collect::<Vec<_>>().into()
+        })
+    }
+
+    /// The same numbers as another dtype. Cost: O(length); nothing when the dtype is the same.
+    ///
+    /// # Errors
+    /// [`Error::Cast`] with the first number that the other dtype cannot hold.
+    pub fn cast(&self, to: Dtype) -> Result<Self, Error> {
+        if self.dtype() == to {
+            return Ok(self.clone());
+        }
+        with_values!(self, b => with_dtype!(to, T => {
+            let mut cast = Buffer::<T>::unspecified(b.len());
+            for (at, (out, &value)) in cast.make_mut().iter_mut().zip(b.iter()).enumerate() {
+                let scalar: Scalar = value.into();
+                *out = scalar.cast(to).ok().and_then(T::from_scalar)
+                    .ok_or(Error::Cast { value: scalar, at, to })?;
+            }
+            Ok(T::wrap(cast))
+        }))
+    }
+
+    /// The numbers as Rust's `as` gives them in another dtype: rounded, integers wrapped, those out of
+    /// range of what is floating-point saturated, imaginary parts dropped; anything to bool is "not
+    /// zero". Cost: O(length); nothing when the dtype is the same.
+    #[must_use]
+    pub fn cast_lossy(&self, to: Dtype) -> Self {
+        if self.dtype() == to {
+            return self.clone();
+        }
+        with_values!(self, b => with_dtype!(to, T => {
+            let mut lossy = Buffer::<T>::unspecified(b.len());
+            let all = lossy.make_mut().iter_mut().zip(b.iter());
+            all.for_each(|(out, &value)| *out = cast(value));
+            T::wrap(lossy)
+        }))
+    }
+
+    /// Numbers of single precision as the nearest of half precision; too large ones are infinite.
+    /// Anything else as it is.
+    pub(crate) fn rounded(self, to: Dtype) -> Self {
+        use half::{bf16, f16, slice::HalfFloatSliceExt as _};
+        match (&self, to) {
+            (Values::F32(from), Dtype::F16) => {
+                let mut half = Buffer::<f16>::unspecified(from.len());
+                half.make_mut().convert_from_f32_slice(from);
+                half.into()
+            }
+            (Values::F32(from), Dtype::Bf16) => {
+                let mut half = Buffer::<bf16>::unspecified(from.len());
+                half.make_mut().convert_from_f32_slice(from);
+                half.into()
+            }
+            _ => self,
+        }
+    }
+
+    /// Every value as a scalar, in order.
+    pub fn iter(&self) -> impl Iterator<Item = Scalar> + '_ {
+        (0..self.len()).map(|at| self.get(at).expect("within the length"))
+    }
+}
+
+/// How many values differ from a fill value.
+pub(crate) fn differing<T: StoredElement>(values: &Buffer<T>, fill: Scalar) -> usize {
+    let fill = T::from_scalar(fill);
+    values.iter().filter(|v| !fill.is_some_and(|f| f.same(**v))).count()
+}
+
+/// The values at the given places.
+pub(crate) fn gathered(values: &Values, places: &IndexColumn) -> Values {
+    with_values!(values, from => gathered_from(from, places).into())
+}
+
+/// Elements at the given places. Parallel.
+pub(crate) fn gathered_from<T: Plain + Zeroable>(from: &[T], places: &IndexColumn) -> Buffer<T> {
+    let mut to = Buffer::<T>::unspecified(places.len());
+    let chunk = chunk_len(places.len()).next_multiple_of(BLOCK);
+    to.make_mut().par_chunks_mut(chunk).enumerate().for_each(|(number, to)| {
+        let mut block = [0; BLOCK];
+        for (k, to) in to.chunks_mut(BLOCK).enumerate() {
+            places.read(number * chunk + k * BLOCK, &mut block[..to.len()]);
+            for (to, &at) in to.iter_mut().zip(&block) {
+                *to = from[at as usize];
+            }
+        }
+    });
+    to
+}

@@ -1,0 +1,322 @@
+//! One element, all entries, coordinates.
+
+use std::sync::Arc;
+
+use rayon::prelude::*;
+use ust_kernels::moving::kept::kept;
+use ust_level_api::column::column_kind;
+use ust_level_api::ir::interp::{Memory, Param, Program};
+use ust_level_api::{Buffer, Element, IndexArray, IndexColumn, IndexKind, Scalar, with_dtype};
+
+use crate::error::Error;
+use crate::storage::coo::Coo;
+use crate::storage::values::{differing, gathered};
+use crate::storage::{StoredElement, Tensor, Values, ends_in_padding};
+use crate::walk::find::find;
+use crate::walk::native::Code;
+use crate::walk::nest::{Operand, Reach};
+use crate::walk::stored::stored;
+use crate::walk::unpack::{Column, Keep, Wanted, What, unpack_as};
+
+/// The compiled search of a tensor, kept after its first use.
+struct Getter {
+    program: Program,
+    operand: Operand,
+}
+
+impl Tensor {
+    /// The element at the given coordinates; the fill value where none is stored, the sum where
+    /// several are (of integers, wrapping: [`Tensor::coalesce`] refuses a sum that the dtype cannot
+    /// hold). Cost: a search in each level.
+    ///
+    /// # Errors
+    /// [`Error::Shape`] when the number of coordinates is not the rank, and [`Error::Coordinate`]
+    /// when one lies outside the shape.
+    pub fn get(&self, coordinates: &[usize]) -> Result<Scalar, Error> {
+        self.check_coordinates(coordinates)?;
+        let whole: Vec<i64> = coordinates
+            .iter()
+            .enumerate()
+            .map(|(dim, &c)| self.view.to_whole(dim, c as i64))
+            .collect();
+        let levels = self
+            .format()
+            .dim2lvl(&whole)
+            .ok_or_else(|| Error::TooLarge("a level coordinate does not fit 64 bits".to_owned()))?;
+        let getter = self.getter()?;
+        let mut params = getter.operand.size_arguments(self);
+        params.extend(levels);
+        let params: Vec<Param> = params.into_iter().map(Param::Int).collect();
+        with_dtype!(self.dtype(), T => {
+            let mut sum = [T::ZERO];
+            let mut count = [0_i64];
+            let mut memory: Vec<Memory<'_>> =
+                self.levels.iter().flat_map(|level| &level.0).map(Memory::Index).collect();
+            memory.push(Memory::values(self.values.typed::<T>()?));
+            memory.push(Memory::values_mut(&mut sum[..]));
+            memory.push(Memory::indices_mut(&mut count));
+            getter.program.run(&params, &mut memory)?;
+            drop(memory);
+            Ok(if count[0] == 0 { self.fill } else { sum[0].scalar() })
+        })
+    }
+
+    /// The element at the given coordinates, typed.
+    ///
+    /// # Errors
+    /// As [`Tensor::get`], and [`Error::Dtype`] when the values are of another type.
+    pub fn get_as<T: Element>(&self, coordinates: &[usize]) -> Result<T, Error> {
+        T::from_scalar(self.get(coordinates)?)
+            .ok_or(Error::Dtype { expected: T::DTYPE, found: self.dtype() })
+    }
+
+    fn check_coordinates(&self, coordinates: &[usize]) -> Result<(), Error> {
+        if coordinates.len() != self.rank() {
+            return Err(Error::Shape {
+                found: coordinates.to_vec(),
+                expected: format!("{} coordinates, one for each dimension", self.rank()),
+            });
+        }
+        match coordinates.iter().zip(self.shape()).position(|(c, n)| c >= n) {
+            None => Ok(()),
+            Some(dim) => Err(Error::Coordinate {
+                dim,
+                coordinate: coordinates[dim],
+                extent: self.shape()[dim],
+            }),
+        }
+    }
+
+    fn getter(&self) -> Result<Arc<Getter>, Error> {
+        let known = self.made.get().map(|made| Arc::clone(made).downcast::<Getter>());
+        if let Some(Ok(getter)) = known {
+            return Ok(getter);
+        }
+        let (function, operand) = find(self);
+        let getter = Arc::new(Getter { program: Program::compile(&function)?, operand });
+        // Where another thread was quicker, its search stays.
+        let _ = self.made.set(Arc::<Getter>::clone(&getter));
+        Ok(getter)
+    }
+
+    /// Every stored entry, as coordinates and values, in storage order: padding is left out,
+    /// explicit zeros and duplicates are kept. Cost: O(nse) time and memory.
+    ///
+    /// # Errors
+    /// [`Error::TooLarge`] for more coordinates than memory holds.
+    pub fn to_coo(&self) -> Result<Coo, Error> {
+        let dims = (0..self.rank())
+            .map(|dim| Wanted { what: What::Of(Column::Dim(dim)), kind: IndexKind::I64 })
+            .collect();
+        let Unpacked { columns, places, values } = self.unpack_entries(dims)?;
+        let crd = columns.into_iter().map(IndexColumn::into_vec).collect();
+        let values = match places {
+            Some(places) => gathered(&values, &places),
+            None => values,
+        };
+        Ok(Coo { shape: self.shape().to_vec(), crd, values })
+    }
+
+    /// Columns of every stored entry, in storage order, and where the entries' values stand.
+    pub(crate) fn unpack_entries(&self, mut columns: Vec<Wanted>) -> Result<Unpacked, Error> {
+        if self.nse() == 0 {
+            let columns = vec![IndexColumn::Count(0); columns.len()];
+            return Ok(Unpacked { columns, places: None, values: self.values.clone() });
+        }
+        let in_order = self.view.is_whole() && Operand::visits_in_order(self.format());
+        if in_order
+            && self.has_padding()
+            && Operand::ends_evenly(self.format())
+            && let Some((places, values)) = self.kept()
+        {
+            let (keep, rows) = (Keep::At(&places), places.len() - 1);
+            let columns = unpack_as(self, Reach::Inside, &columns, keep, rows, Code::trusting)?;
+            // Places that no coordinate reaches may hold anything.
+            if columns.iter().all(|column| column.len() == rows) {
+                return Ok(Unpacked { columns, places: None, values });
+            }
+        }
+        let keep = self.has_padding().then(|| self.entry_mask());
+        let rows = match &keep {
+            Some(mask) => mask.par_chunks(1 << 16).map(ones).sum(),
+            None => self.nse(),
+        };
+        let keep = keep.map(IndexArray::from);
+        let values = self.values.clone();
+        // Where everything stored is visited as it stands, values are, too.
+        if keep.is_none() && in_order {
+            let mut known = stored(self, &columns);
+            let unknown = columns.iter().zip(&known).filter(|(_, known)| known.is_none());
+            let unknown: Vec<Wanted> = unknown.map(|(wanted, _)| wanted.clone()).collect();
+            let made = match unknown.is_empty() {
+                true => Vec::new(),
+                false => unpack_as(self, Reach::Inside, &unknown, Keep::All, rows, Code::trusting)?,
+            };
+            let all = made.iter().all(|column| column.len() == self.nse());
+            let mut made = made.into_iter();
+            known.iter_mut().filter(|known| known.is_none()).for_each(|known| *known = made.next());
+            if all {
+                let columns = known.into_iter().flatten().collect();
+                return Ok(Unpacked { columns, places: None, values });
+            }
+        }
+        let last = self.nse().saturating_sub(1) as i64;
+        columns.push(Wanted { what: What::Of(Column::Value), kind: column_kind(0, last) });
+        let keep = keep.as_ref().map_or(Keep::All, Keep::Masked);
+        let mut columns = unpack_as(self, Reach::Inside, &columns, keep, rows, Code::trusting)?;
+        let places = columns.pop();
+        Ok(Unpacked { columns, places, values })
+    }
+
+    /// The values that coordinates reach, and the fill value in all other places.
+    pub(crate) fn reached_values(&self) -> Result<Values, Error> {
+        let last = self.nse().saturating_sub(1) as i64;
+        let wanted = [Wanted { what: What::Of(Column::Value), kind: column_kind(0, last) }];
+        let (keep, rows) = (Keep::All, self.nse());
+        let places = unpack_as(self, Reach::Inside, &wanted, keep, rows, Code::trusting)?.remove(0);
+        fn reached<T: StoredElement>(from: &[T], places: &IndexColumn, fill: Scalar) -> Values {
+            let mut values = Values::filled(fill, from.len());
+            let to = values.typed_mut::<T>().expect("the fill value has the dtype of the values");
+            for at in 0..places.len() {
+                let place = places.at(at) as usize;
+                to[place] = from[place];
+            }
+            values
+        }
+        Ok(crate::with_values!(&self.values, from => reached(from, &places, self.fill)))
+    }
+
+    /// Number of stored elements inside the shape that differ from the fill value. Cost: O(nse).
+    ///
+    /// # Panics
+    /// On arrays that break their level's rules, which only
+    /// [`Tensor::from_parts_unchecked`] lets in.
+    #[must_use]
+    pub fn nnz(&self) -> usize {
+        let differing = |values: &Values| crate::with_values!(values, b => differing(b, self.fill));
+        if self.clean && self.view.is_whole() {
+            return differing(&self.values);
+        }
+        differing(&self.to_coo().expect("checked arrays are walked without error").values)
+    }
+
+    /// The values, with the fill value in every place that no coordinate reaches: what foreign arrays
+    /// hold between segments, beside diagonals and outside the shape is nobody's. Cost: nothing where
+    /// there are no such places, or they are known to hold it; else O(nse).
+    ///
+    /// # Errors
+    /// As [`Tensor::to_coo`].
+    pub(crate) fn clean_values(&self) -> Result<Values, Error> {
+        match self.clean || reaches_all(self.format()) {
+            true => Ok(self.values.clone()),
+            false => self.reached_values(),
+        }
+    }
+
+    /// Where the values stand that differ from the fill value, with one place more behind them, and
+    /// what they are. `None` where all differ, whatever they are.
+    fn kept(&self) -> Option<(IndexArray, Values)> {
+        crate::with_values!(&self.values, values => {
+            let kept = kept(values, Element::from_scalar(self.fill)?);
+            Some((kept.places, kept.values.into()))
+        })
+    }
+
+    /// For each stored value, 1 where it differs from the fill value, else 0: what tells entries
+    /// from padding.
+    pub(crate) fn entry_mask(&self) -> Buffer<u8> {
+        fn mask<T: StoredElement>(values: &Buffer<T>, fill_value: Scalar) -> Buffer<u8> {
+            let mut mask = Buffer::unspecified(values.len());
+            let pieces = mask.make_mut().par_chunks_mut(1 << 16).zip(values.par_chunks(1 << 16));
+            match T::from_scalar(fill_value) {
+                // A plain loop over two slices: the compiler makes it wide.
+                Some(fill) => pieces.for_each(|(mask, values)| {
+                    for (mask, &value) in mask.iter_mut().zip(values) {
+                        *mask = u8::from(!fill.same(value));
+                    }
+                }),
+                None => pieces.for_each(|(mask, _)| mask.fill(1)),
+            }
+            mask
+        }
+        crate::with_values!(&self.values, b => mask(b, self.fill))
+    }
+
+    /// Every stored entry, one after another, in storage order.
+    ///
+    /// ```
+    /// use ust::{Coo, Scalar, Tensor};
+    /// let coo = Coo::new(vec![2, 3], vec![vec![1, 0], vec![2, 1]], vec![5.0, 7.0])?;
+    /// let csc = Tensor::from_coo(&coo, &"CSC".parse()?)?;
+    /// let entries: Vec<_> = csc.entries()?.map(|e| (e.coordinates, e.value)).collect();
+    /// assert_eq!(entries, [(vec![0, 1], Scalar::F64(7.0)), (vec![1, 2], Scalar::F64(5.0))]);
+    /// # Ok::<(), ust::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// As [`Tensor::to_coo`], whose cost and memory this has.
+    pub fn entries(&self) -> Result<Entries, Error> {
+        Ok(Entries { coo: self.to_coo()?, at: 0 })
+    }
+}
+
+/// Stored entries as columns.
+pub(crate) struct Unpacked {
+    pub(crate) columns: Vec<IndexColumn>,
+    /// Values, the entries' among them.
+    pub(crate) values: Values,
+    /// For each entry, where its value stands; in the order of the entries without it.
+    pub(crate) places: Option<IndexColumn>,
+}
+
+/// How many of the bytes of a mask are 1.
+fn ones(mask: &[u8]) -> usize {
+    mask.chunks(255).map(|part| usize::from(part.iter().sum::<u8>())).sum()
+}
+
+/// Whether coordinates reach every place of a tensor in this format, whoever made its arrays.
+pub(crate) fn reaches_all(format: &ust_format::Format) -> bool {
+    let compact = format.descriptions().iter().all(|level| level.props.compact);
+    compact && !ends_in_padding(format) && !Operand::has_gaps(format)
+}
+
+/// A stored entry.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Entry {
+    /// Its coordinate in each dimension.
+    pub coordinates: Vec<usize>,
+    /// Its value.
+    pub value: Scalar,
+}
+
+/// An iterator over stored entries.
+#[derive(Clone, Debug)]
+pub struct Entries {
+    coo: Coo,
+    at: usize,
+}
+
+impl Iterator for Entries {
+    type Item = Entry;
+
+    fn next(&mut self) -> Option<Entry> {
+        let value = self.coo.values.get(self.at)?;
+        let coordinates = self.coo.coordinates(self.at);
+        self.at += 1;
+        Some(Entry { coordinates, value })
+    }
+
+    fn size_hint(&self) -> (usize, Option<usize>) {
+        let left = self.coo.len() - self.at;
+        (left, Some(left))
+    }
+}
+
+impl ExactSizeIterator for Entries {}
+
+impl From<Entries> for Values {
+    /// The values of all entries, those already passed included.
+    fn from(entries: Entries) -> Self {
+        entries.coo.values
+    }
+}

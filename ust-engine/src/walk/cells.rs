@@ -1,0 +1,328 @@
+//! Storage into places that are known before: values go where they belong, and nothing is written down
+//! in between.
+//!
+//! Where every level is full, coordinates tell the place. Where only the last ones are, they tell the
+//! place within a block, and those above which block it is: its number is found in a table, small
+//! enough where blocks are few, such as diagonals. One walk marks the blocks that are needed
+//! ([`keys`]), another moves the values ([`cells`]).
+
+use ust_format::{Bound, IndexExpr, LevelDomain};
+use ust_kernels::pool::threads;
+use ust_level_api::ir::interp::{Memory, Param, ValueElement};
+use ust_level_api::ir::{Builder, Elem, Expr, Function, Ty};
+use ust_level_api::{Buffer, IndexArray, IndexKind, Scalar, WalkKind};
+
+use super::balance::{cuts, outermost};
+use super::emit;
+use super::find::is_entry;
+use super::native::Code;
+use super::nest::{Operand, Reach};
+use crate::error::Error;
+use crate::storage::{StoredElement, Tensor, Values};
+use crate::with_values;
+
+/// Fewer values than this are not cut into pieces.
+const FEW: usize = 1 << 15;
+/// Places that are filled, and then written to, at a time: they stay in the second cache.
+const PIECE: u64 = 1 << 15;
+/// Fewer places of a block are not worth a loop that fills them.
+const SHORT: u64 = 1 << 4;
+/// Marks for each stored value, at most.
+const MARKS: usize = 4;
+/// Groups of pieces for each thread.
+const GROUPS: usize = 4;
+
+/// A piece: bounds of the outermost loop's cursor, and of the places of a block that are filled before.
+type Piece = [i64; 4];
+
+/// The blocks that a tensor's entries are in.
+pub(crate) struct Blocks {
+    /// For each key of the levels above the trailing full ones that has a block, where that begins.
+    pub(crate) starts: IndexArray,
+    /// How many there are.
+    pub(crate) count: u64,
+}
+
+/// Coordinates at some levels as one number, in their order.
+struct Places {
+    levels: Vec<(IndexExpr, Expr, Expr)>,
+}
+
+impl Places {
+    /// Of levels whose sizes and lowest coordinates become parameters.
+    fn declare(b: &mut Builder, levels: &[(IndexExpr, LevelDomain)], name: &str) -> Self {
+        let mut int = |text: String| b.param(&text, Ty::Int);
+        let named = levels.iter().enumerate().map(|(at, (expr, _))| {
+            (expr.clone(), int(format!("size_{name}{at}")), int(format!("lower_{name}{at}")))
+        });
+        Self { levels: named.collect() }
+    }
+
+    /// Those parameters.
+    fn arguments(levels: &[(IndexExpr, LevelDomain)]) -> impl Iterator<Item = Param> {
+        let all = levels.iter().flat_map(|(_, domain)| [domain.size as i64, domain.lower]);
+        all.map(Param::Int)
+    }
+
+    fn of(&self, dims: &[Expr]) -> Expr {
+        let place = self.levels.iter().fold(None, |above: Option<Expr>, (expr, size, lower)| {
+            let crd = emit(expr, dims) - lower.clone();
+            Some(above.map_or(crd.clone(), |above| above * size.clone() + crd))
+        });
+        place.unwrap_or(Expr::Int(0))
+    }
+}
+
+/// The levels above the trailing full ones, and those.
+fn parted(bound: &Bound) -> [Vec<(IndexExpr, LevelDomain)>; 2] {
+    let levels = bound.format().levels().iter().zip(bound.levels());
+    let mut above: Vec<_> = levels.map(|(level, &domain)| (level.expr.clone(), domain)).collect();
+    let below = above.split_off(bound.format().tail());
+    [above, below]
+}
+
+/// The coordinates of a tensor's entries at the levels above the trailing full ones, each once, in
+/// order, as numbers below `range`, which is how many there can be. `guarded` where values equal to the
+/// fill value do not count. `None` where one value can stand for several elements. In parallel where
+/// there are threads. Cost: O(places visited + range x threads).
+///
+/// # Errors
+/// [`Error::Run`] for arrays that break their level's rules.
+pub(crate) fn keys(
+    tensor: &Tensor,
+    bound: &Bound,
+    range: usize,
+    guarded: bool,
+) -> Result<Option<Vec<usize>>, Error> {
+    let mut b = Builder::new("keys");
+    let operand = Operand::declare(&mut b, "A", tensor);
+    let [above, _] = parted(bound);
+    let key = Places::declare(&mut b, &above, "key");
+    let [from, to, base] = ["from", "to", "base"].map(|text| b.param(text, Ty::Int));
+    let values = b.array("values", Elem::Value(tensor.dtype()), false);
+    let marks = b.array("marks", Elem::Index(IndexKind::U8), true);
+    let walked = operand.walk_piece(&mut b, Reach::Inside, (from, to), &mut |b, leaf| {
+        let wanted = match guarded {
+            true => is_entry(b.load(values, leaf.value()), Some(tensor.fill())),
+            false => Expr::Bool(true),
+        };
+        b.if_(wanted, |b| b.store(marks, base.clone() + key.of(&leaf.dims), Expr::Int(1)));
+    });
+    if walked.repeats {
+        return Ok(None);
+    }
+    let code = Code::trusting(&b.finish(), tensor.nse())?;
+    // Each thread marks all keys that it meets.
+    let cuts = cuts(tensor, Reach::Inside, 1)?;
+    let pieces = match cuts.windows(2) {
+        pairs if pairs.len() > 1 && pairs.len() * range <= MARKS * tensor.nse() => {
+            pairs.map(|pair| [pair[0], pair[1]]).collect()
+        }
+        _ => vec![[i64::MIN, i64::MAX]],
+    };
+    let sizes = operand.size_arguments(tensor).into_iter().map(Param::Int);
+    let sizes: Vec<Param> = sizes.chain(Places::arguments(&above)).collect();
+    let groups: Vec<Vec<Vec<Param>>> = pieces
+        .iter()
+        .enumerate()
+        .map(|(at, &[from, to])| {
+            let own = [from, to, (at * range) as i64].map(Param::Int);
+            vec![sizes.iter().copied().chain(own).collect()]
+        })
+        .collect();
+    let mut found = Buffer::<u8>::zeroed(pieces.len() * range);
+    with_values!(tensor.values(), from => {
+        let mut memory: Vec<Memory<'_>> = arrays(tensor).collect();
+        memory.extend([ValueElement::memory(from), Memory::indices_mut(found.make_mut())]);
+        code.run_apart(&groups, &mut memory)?;
+    });
+    Ok(Some(marked(&found, range)))
+}
+
+/// The numbers below `range` that are marked in any of the parts.
+fn marked(marks: &[u8], range: usize) -> Vec<usize> {
+    let mut keys = Vec::new();
+    for first in (0..range).step_by(64) {
+        let some = first..(first + 64).min(range);
+        let mut any = [0; 64];
+        for part in marks.chunks_exact(range) {
+            any.iter_mut().zip(&part[some.clone()]).for_each(|(any, mark)| *any |= mark);
+        }
+        if any != [0; 64] {
+            keys.extend(some.zip(any).filter(|(_, mark)| *mark != 0).map(|(key, _)| key));
+        }
+    }
+    keys
+}
+
+fn arrays(tensor: &Tensor) -> impl Iterator<Item = Memory<'_>> {
+    tensor.levels().iter().flat_map(|level| &level.0).map(Memory::Index)
+}
+
+/// The values of a tensor, in so many places, as a format stores them whose levels are full, or those
+/// below `blocks`; the rest holds `fill`. And whether values equal to that were left out, which may have
+/// no block. `None` where one value can stand for several elements. No two entries of the tensor have
+/// the same coordinates. In parallel where there are threads. Cost: O(places).
+///
+/// # Errors
+/// [`Error::Run`] for arrays that break their level's rules.
+pub(crate) fn cells(
+    tensor: &Tensor,
+    bound: &Bound,
+    length: usize,
+    fill: Scalar,
+    blocks: Option<&Blocks>,
+) -> Result<Option<(Values, bool)>, Error> {
+    let mut b = Builder::new("cells");
+    let operand = Operand::declare(&mut b, "A", tensor);
+    let [above, below] = parted(bound);
+    let (function, repeats) = lower(b, &operand, tensor, [&above, &below], fill, blocks);
+    if repeats {
+        return Ok(None);
+    }
+    let code = Code::trusting(&function, tensor.nse())?;
+    let count = blocks.map_or(1, |blocks| blocks.count);
+    let by_rows = by_rows(tensor, &below, count)?;
+    let fills = by_rows.is_some();
+    let groups = match by_rows {
+        Some(groups) => groups,
+        None => match cuts(tensor, Reach::Inside, 1)?.windows(2) {
+            pairs if pairs.len() == 0 => vec![vec![[i64::MIN, i64::MAX, 0, 0]]],
+            pairs => pairs.map(|pair| vec![[pair[0], pair[1], 0, 0]]).collect(),
+        },
+    };
+    let sizes = operand.size_arguments(tensor).into_iter().map(Param::Int);
+    let sizes = sizes.chain(Places::arguments(&above)).chain(Places::arguments(&below));
+    let places = |levels: &[(IndexExpr, LevelDomain)]| {
+        levels.iter().map(|(_, domain)| domain.size as i64).product::<i64>()
+    };
+    let sizes: Vec<Param> = sizes.chain([count as i64, places(&below)].map(Param::Int)).collect();
+    let groups: Vec<Vec<Vec<Param>>> = groups
+        .iter()
+        .enumerate()
+        .map(|(number, group)| {
+            let all = |&[from, to, first, last]: &Piece| {
+                let own = [from, to, first, last, number as i64].map(Param::Int);
+                sizes.iter().copied().chain(own).collect()
+            };
+            group.iter().map(all).collect()
+        })
+        .collect();
+    // For each group, whether a value was left out.
+    let mut left = vec![0_i64; groups.len()];
+    let values = with_values!(tensor.values(), from => {
+        let how = (length, fill, fills);
+        placed(from, tensor, how, blocks, &code, &groups, &mut left)?
+    });
+    Ok(Some((values, left.contains(&1))))
+}
+
+/// Pieces of rows, and groups of them: where the outermost loop runs over coordinates of the first
+/// level within a block.
+fn by_rows(
+    tensor: &Tensor,
+    block: &[(IndexExpr, LevelDomain)],
+    count: u64,
+) -> Result<Option<Vec<Vec<Piece>>>, Error> {
+    let (from, first) = (tensor.bound(), block.first());
+    let first = from.levels().first().zip(first);
+    let Some((own, (expr, wanted))) =
+        first.filter(|_| tensor.nse() >= FEW && tensor.view().is_whole())
+    else {
+        return Ok(None);
+    };
+    let alike = own.size == wanted.size
+        && own.lower == wanted.lower
+        && from.format().levels()[0].expr == *expr
+        && from.format().descriptions()[0].walk == WalkKind::Coordinate;
+    if !alike || outermost(tensor, Reach::Inside)?.is_none() {
+        return Ok(None);
+    }
+    let row: u64 = block[1..].iter().map(|(_, domain)| domain.size).product();
+    let rows = match (PIECE / (row.max(1) * count.max(1)), count) {
+        (rows, 1) => rows.max(1),
+        // Of many blocks a piece is too short a part of each, or too much for the cache.
+        (rows, _) if rows * row < SHORT => return Ok(None),
+        (rows, _) => rows,
+    };
+    let pieces = wanted.size.div_ceil(rows);
+    let piece = |at: u64| -> Piece {
+        let [lo, hi] = [at * rows, ((at + 1) * rows).min(wanted.size)];
+        let crd = |row: u64| wanted.lower.saturating_add_unsigned(row);
+        [crd(lo), crd(hi), (lo * row) as i64, (hi * row) as i64]
+    };
+    let pieces: Vec<Piece> = (0..pieces).map(piece).collect();
+    let groups = (threads(tensor.nse()) * GROUPS).min(pieces.len()).max(1);
+    Ok(Some(pieces.chunks(pieces.len().div_ceil(groups).max(1)).map(<[_]>::to_vec).collect()))
+}
+
+fn placed<T: StoredElement>(
+    from: &Buffer<T>,
+    tensor: &Tensor,
+    (length, fill, fills): (usize, Scalar, bool),
+    blocks: Option<&Blocks>,
+    code: &Code,
+    groups: &[Vec<Vec<Param>>],
+    left: &mut [i64],
+) -> Result<Values, Error> {
+    // Every place of each piece is filled where pieces are.
+    let mut values = match fills {
+        true => Values::unspecified(fill.dtype(), length),
+        false => Values::filled(fill, length),
+    };
+    let mut memory: Vec<Memory<'_>> = arrays(tensor).collect();
+    memory.push(T::memory(from));
+    memory.push(T::memory_mut(values.typed_mut::<T>()?));
+    memory.push(Memory::indices_mut(left));
+    memory.extend(blocks.map(|blocks| Memory::Index(&blocks.starts)));
+    code.run_apart(groups, &mut memory)?;
+    drop(memory);
+    Ok(values)
+}
+
+/// Emits the loop that fills places, and those that write values to theirs. Says whether values are
+/// repeated.
+fn lower(
+    mut b: Builder,
+    operand: &Operand,
+    tensor: &Tensor,
+    [above, below]: [&[(IndexExpr, LevelDomain)]; 2],
+    fill: Scalar,
+    blocks: Option<&Blocks>,
+) -> (Function, bool) {
+    let key = Places::declare(&mut b, above, "key");
+    let place = Places::declare(&mut b, below, "place");
+    let mut int = |text: &str| b.param(text, Ty::Int);
+    let [count, block] = ["count", "block"].map(&mut int);
+    let [from, to, first, last, number] = ["from", "to", "first", "last", "number"].map(int);
+    let dtype = Elem::Value(tensor.dtype());
+    let (values, out) = (b.array("values", dtype, false), b.array("out", dtype, true));
+    let left = b.array("left", Elem::Index(IndexKind::I64), true);
+    let starts = blocks.map(|_| b.array("starts", Elem::Index(IndexKind::I64), false));
+    let filled = |b: &mut Builder, first: Expr, last: Expr| {
+        b.for_("at", first, last, |b, at| b.store(out, at, Expr::Const(fill)));
+    };
+    match blocks {
+        None => filled(&mut b, first, last),
+        Some(_) => b.for_("each", Expr::Int(0), count, |b, each| {
+            let start = b.bind("start", each * block.clone());
+            filled(b, start.clone() + first.clone(), start + last.clone());
+        }),
+    }
+    let walked = operand.walk_piece(&mut b, Reach::Inside, (from, to), &mut |b, leaf| {
+        let value = b.load(values, leaf.value());
+        let Some(starts) = starts else {
+            return b.store(out, place.of(&leaf.dims), value);
+        };
+        let value = b.bind("value", value);
+        b.if_else(
+            is_entry(value.clone(), Some(fill)),
+            |b| {
+                let start = b.load(starts, key.of(&leaf.dims));
+                b.store(out, start + place.of(&leaf.dims), value);
+            },
+            |b| b.store(left, number.clone(), Expr::Int(1)),
+        );
+    });
+    (b.finish(), walked.repeats)
+}

@@ -1,0 +1,114 @@
+//! One element of a tensor: located where levels can, walked for where they cannot.
+
+use ust_level_api::ir::{ArrayId, BinOp, Builder, Elem, Expr, Function, Ty};
+use ust_level_api::{IndexKind, Interval, Scalar, Walk};
+
+use super::nest::{Operand, Reach};
+use crate::storage::Tensor;
+
+/// Emits a binary search: the first cursor in `lo .. hi` whose coordinate is not below `crd`.
+/// Coordinates ascend along the cursor.
+pub(crate) fn first_from(b: &mut Builder, walk: &Walk<'_>, lo: Expr, hi: Expr, crd: &Expr) -> Expr {
+    let (from, to) = (b.var("from", lo), b.var("to", hi));
+    b.while_(Expr::from(from).lt(to), |b| {
+        let between = Expr::binary(BinOp::Shr, Expr::from(from) + Expr::from(to), 1.into());
+        let middle = b.bind("middle", between);
+        let below = (walk.step)(b, middle.clone()).crd.lt(crd.clone());
+        b.if_else(below, |b| b.assign(from, middle.clone() + 1), |b| b.assign(to, middle.clone()));
+    });
+    from.into()
+}
+
+/// A function that sums what is stored at given level coordinates.
+///
+/// Parameters: the tensor's sizes, then a coordinate for each level. Arrays: the tensor's, then
+/// `values`, `sum` (one element, starting at zero) and `count` (one index).
+#[must_use]
+pub fn find(tensor: &Tensor) -> (Function, Operand) {
+    let dtype = tensor.dtype();
+    let mut b = Builder::new("find");
+    let operand = Operand::declare(&mut b, "A", tensor);
+    let wanted: Vec<Expr> =
+        (0..operand.format.level_count()).map(|l| b.param(&format!("c{l}"), Ty::Int)).collect();
+    let arrays = Arrays {
+        values: b.array("values", Elem::Value(dtype), false),
+        sum: b.array("sum", Elem::Value(dtype), true),
+        count: b.array("count", Elem::Index(IndexKind::I64), true),
+        padding: tensor.has_padding().then(|| tensor.fill()),
+    };
+    descend(&mut b, &operand, &wanted, 0, Expr::Int(0), &arrays);
+    (b.finish(), operand)
+}
+
+struct Arrays {
+    values: ArrayId,
+    sum: ArrayId,
+    count: ArrayId,
+    /// The value of padding, where there is padding.
+    padding: Option<Scalar>,
+}
+
+/// Whether a value is an entry, not padding of the given value.
+pub(super) fn is_entry(value: Expr, padding: Option<Scalar>) -> Expr {
+    let Some(fill) = padding else { return Expr::Bool(true) };
+    // No number is unequal to itself.
+    let is_nan = Some(fill) != padding;
+    match is_nan {
+        true => value.clone().equals(value),
+        false => Expr::binary(BinOp::Ne, value, Expr::Const(fill)),
+    }
+}
+
+fn descend(
+    b: &mut Builder,
+    operand: &Operand,
+    wanted: &[Expr],
+    level: usize,
+    parent: Expr,
+    out: &Arrays,
+) {
+    if level == wanted.len() {
+        let value = b.load(out.values, parent);
+        let value = b.bind("value", value);
+        return b.if_(is_entry(value.clone(), out.padding), |b| {
+            b.reduce(BinOp::Add, out.sum, Expr::Int(0), value);
+            b.reduce(BinOp::Add, out.count, Expr::Int(0), Expr::Int(1));
+        });
+    }
+    let ty = &operand.format.levels()[level].ty;
+    let site = operand.site(level, Interval::one(parent), &wanted[..level], Reach::Inside);
+    // Where a coordinate can stand several times, one position is not the answer.
+    let located = match operand.format.descriptions()[level].props.unique {
+        true => ty.locate(&site, wanted[level].clone(), b),
+        false => None,
+    };
+    if let Some(located) = located {
+        let pos = located.pos;
+        return b.if_(located.found, |b| {
+            let pos = b.bind("at", pos);
+            descend(b, operand, wanted, level + 1, pos, out);
+        });
+    }
+    let walk = ty.walk(&site, b);
+    b.for_("cursor", walk.cursor.lo.clone(), walk.cursor.hi.clone(), |b, cursor| {
+        let step = (walk.step)(b, cursor.clone());
+        let crd = b.bind("crd", step.crd.clone());
+        let here = match &step.run {
+            None => crd.equals(wanted[level].clone()),
+            Some(run) => {
+                let end = crd.clone() + run.clone();
+                crd.le(wanted[level].clone()).and(wanted[level].clone().lt(end))
+            }
+        };
+        let guard = step.guard.clone().unwrap_or(Expr::Bool(true));
+        b.if_(guard, |b| {
+            b.if_(here, |b| {
+                let pos = b.bind("at", step.pos.clone());
+                descend(b, operand, wanted, level + 1, pos, out);
+            });
+        });
+        if let Some(advance) = &walk.advance {
+            advance(b, cursor);
+        }
+    });
+}

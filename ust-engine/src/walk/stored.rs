@@ -1,0 +1,107 @@
+//! Columns of coordinates that a tensor has already: arrays of its levels, and what follows from
+//! where the children of each parent begin.
+
+use ust_format::{Format, IndexExpr};
+use ust_level_api::ir::{Builder, Expr, Ty};
+use ust_level_api::{Buffer, IndexArray, IndexColumn, IndexKind, Interval, Step, WalkKind};
+
+use super::nest::{Operand, Reach};
+use super::unpack::{Wanted, What};
+use crate::storage::Tensor;
+
+/// For each column, the coordinates of all entries as they are stored; `None` where they are to be
+/// written. For tensors whose walk visits what is stored in order, of which all are entries. Cost: of
+/// what begins at each parent, nothing else.
+pub(crate) fn stored(tensor: &Tensor, wanted: &[Wanted]) -> Vec<Option<IndexColumn>> {
+    let format = tensor.format();
+    let plain = is_plain(format);
+    let found = |wanted: &Wanted| {
+        let What::Expr(expr) = &wanted.what else { return None };
+        let level = format.levels().iter().position(|level| level.expr == *expr)?;
+        column(tensor, level, wanted.kind).filter(|column| column.len() == tensor.nse())
+    };
+    wanted.iter().map(|wanted| if plain { found(wanted) } else { None }).collect()
+}
+
+/// The coordinates at a level of all entries.
+fn column(tensor: &Tensor, level: usize, kind: IndexKind) -> Option<IndexColumn> {
+    if single(tensor.format(), level + 1)
+        && let Some(crd) = Arrays::of(tensor, level).crd
+    {
+        return match (&tensor.levels()[level].0[crd], kind) {
+            (IndexArray::U32(words), IndexKind::U32) => Some(words.clone().into()),
+            (IndexArray::I32(words), IndexKind::I32) => Some(words.clone().into()),
+            (IndexArray::I64(words), IndexKind::I64) => Some(words.clone().into()),
+            _ => None,
+        };
+    }
+    let runs = if level == 0 { starts(tensor)? } else { return None };
+    Some(IndexColumn::Runs(runs))
+}
+
+/// For each coordinate of the first level, its first entry, and once more at the end the number of
+/// all: of levels below that store their children side by side.
+pub(super) fn starts(tensor: &Tensor) -> Option<Buffer<u32>> {
+    let (format, levels) = (tensor.format(), tensor.levels());
+    let first = &format.descriptions()[0];
+    let counted = format.level_count() > 1
+        && is_plain(format)
+        && single(format, 2)
+        && first.walk == WalkKind::Coordinate
+        && first.props.full
+        && tensor.bound().levels()[0].lower == 0
+        && u32::try_from(tensor.nse()).is_ok();
+    let pos = if counted { Arrays::of(tensor, 1).pos? } else { return None };
+    let starts: Buffer<u32> = match &levels[1].0[pos] {
+        IndexArray::U32(words) => words.clone(),
+        other => (0..other.len()).map(|at| Some(other.get(at)? as u32)).collect::<Option<_>>()?,
+    };
+    let all = tensor.bound().levels()[0].size.checked_add(1) == Some(starts.len() as u64);
+    let ends = (starts.first(), starts.last()) == (Some(&0), Some(&(tensor.nse() as u32)));
+    (all && ends).then_some(starts)
+}
+
+/// Whether every place stored is inside the shape: there is no arithmetic.
+fn is_plain(format: &Format) -> bool {
+    format.levels().iter().all(|level| matches!(level.expr, IndexExpr::Var(_)))
+}
+
+/// Whether levels have one child for each parent, at its position.
+fn single(format: &Format, from: usize) -> bool {
+    format.descriptions().iter().skip(from).all(|level| level.props.branchless)
+}
+
+/// Which of a level's arrays say all about its children.
+#[derive(Default)]
+struct Arrays {
+    /// The coordinate at each position.
+    crd: Option<usize>,
+    /// The first position of each parent's children, and once more at the end the number of all.
+    pos: Option<usize>,
+}
+
+impl Arrays {
+    fn of(tensor: &Tensor, level: usize) -> Self {
+        let mut b = Builder::new("stored");
+        let operand = Operand::declare(&mut b, "A", tensor);
+        let (parent, cursor) = (b.param("parent", Ty::Int), b.param("cursor", Ty::Int));
+        let site = operand.site(level, Interval::one(parent.clone()), &[], Reach::Everything);
+        let walk = tensor.format().levels()[level].ty.walk(&site, &mut b);
+        if walk.kind != WalkKind::Position || walk.advance.is_some() {
+            return Self::default();
+        }
+        let Step { crd, pos, guard, run } = (walk.step)(&mut b, cursor.clone());
+        if pos != cursor || guard.is_some() || run.is_some() {
+            return Self::default();
+        }
+        let loaded = |expr: &Expr, at: &Expr| match expr {
+            Expr::Load(array, index) if **index == *at => {
+                operand.arrays[level].iter().position(|own| own == array)
+            }
+            _ => None,
+        };
+        let begin = loaded(&walk.cursor.lo, &parent);
+        let end = loaded(&walk.cursor.hi, &(parent + 1));
+        Self { crd: loaded(&crd, &cursor), pos: begin.filter(|_| begin == end) }
+    }
+}
