@@ -139,6 +139,9 @@ pub(crate) struct Convert {
     /// without it
     #[arg(long, value_name = "BYTES", value_parser = bytes)]
     pub(crate) memory_limit: Option<u64>,
+    /// Say which way the conversion into the format takes
+    #[arg(long, requires = "format")]
+    pub(crate) explain: bool,
     /// Print one JSON object
     #[arg(long)]
     pub(crate) json: bool,

@@ -53,6 +53,7 @@ pub use ust_level_api::{Buffer, Dtype, Element, IndexArray, IndexKind, Scalar};
 pub mod tensor {
     pub use crate::convert::build::{self, BuildOptions, Duplicates};
     pub use crate::convert::dense;
+    pub use crate::convert::way::{Detour, Way};
     pub use crate::storage::view::{View, Window};
     pub use crate::storage::{Parts, StoredElement, Tensor, Values, memory, parts, values};
     pub use crate::walk::access::{self, Entries, Entry};

@@ -3,6 +3,9 @@
 use std::io::Write;
 
 use serde_json::json;
+use ust::tensor::Way;
+use ust::tensor::memory::default_limit;
+use ust::{Format, Tensor};
 
 use crate::args::Convert;
 use crate::failure::Failure;
@@ -12,12 +15,15 @@ use crate::{source, text};
 pub(crate) fn run(args: &Convert, out: &mut Output) -> Result<(), Failure> {
     // An extension that nobody can write is told before the input is read.
     ust::io::Kind::of(&args.output)?;
-    let mut tensor = source::tensor(
-        &args.input,
-        args.shape.as_ref(),
-        args.format.as_deref(),
-        args.memory_limit,
-    )?;
+    // Entries of a file go straight into the format, unless the way there is asked for.
+    let format = args.format.as_deref().filter(|_| !args.explain);
+    let mut tensor = source::tensor(&args.input, args.shape.as_ref(), format, args.memory_limit)?;
+    let mut ways = Vec::new();
+    if let Some(text) = args.format.as_deref().filter(|_| args.explain) {
+        let format = Format::resolve(text, Some(tensor.rank()))?;
+        let limit = args.memory_limit.unwrap_or_else(default_limit);
+        (tensor, ways) = explained(tensor, &format, limit)?;
+    }
     tensor = match args.dtype {
         Some(dtype) if args.lossy => tensor.cast_lossy(dtype),
         Some(dtype) => tensor.cast(dtype)?,
@@ -31,7 +37,11 @@ pub(crate) fn run(args: &Convert, out: &mut Output) -> Result<(), Failure> {
             "dtype": tensor.dtype().name(),
             "format": tensor.format().to_string(),
             "nse": tensor.nse(),
+            "ways": ways,
         }));
+    }
+    for way in ways {
+        writeln!(out, "{way}")?;
     }
     Ok(writeln!(
         out,
@@ -41,4 +51,29 @@ pub(crate) fn run(args: &Convert, out: &mut Output) -> Result<(), Failure> {
         tensor.dtype(),
         text::grouped(tensor.nse() as u128),
     )?)
+}
+
+/// The tensor in a format, step by step, and which way each step took.
+fn explained(
+    tensor: Tensor,
+    format: &Format,
+    limit: u64,
+) -> Result<(Tensor, Vec<String>), Failure> {
+    let (mut tensor, mut ways) = (tensor, Vec::new());
+    loop {
+        let way = tensor.way(format)?;
+        ways.push(format!("`{}` -> `{format}`: {way}", tensor.format()));
+        let to = match way {
+            Way::Between { format: between, .. } => {
+                let step = tensor.way(&between)?;
+                ways.push(format!("`{}` -> `{between}`: {step}", tensor.format()));
+                between
+            }
+            _ => format.clone(),
+        };
+        tensor = tensor.convert_within(&to, limit)?;
+        if tensor.format() == format {
+            return Ok((tensor, ways));
+        }
+    }
 }

@@ -4,6 +4,7 @@ pub mod build;
 mod columns;
 pub mod dense;
 pub(crate) mod rows;
+pub(crate) mod way;
 
 use std::borrow::Cow;
 use std::sync::OnceLock;
@@ -14,7 +15,8 @@ use ust_level_api::buffer::{release_retained, retained_bytes};
 use ust_level_api::{Dtype, Scalar};
 
 use self::build::{BuildOptions, Duplicates};
-use self::columns::{Table, detour, in_cells, in_pieces, in_whole_blocks, thinned};
+use self::columns::Table;
+use self::way::{Closed, Plan};
 use crate::error::Error;
 use crate::storage::coo::Coo;
 use crate::storage::view::{View, Window};
@@ -289,28 +291,38 @@ fn rebuilt(
     let bound = format.bind(tensor.shape())?;
     let limit = options.memory_limit;
     together(tensor.nse(), move || {
-        if let Some(made) = in_whole_blocks(&tensor, &bound, fill, options)? {
-            return Ok(made);
-        }
-        let mut between = thinned(&tensor, format);
-        if between.is_none() {
-            if let Some(made) = in_pieces(&tensor, &bound, fill, limit)? {
-                return Ok(made);
+        let mut closed = Closed::default();
+        loop {
+            let plan = Plan::of(&tensor, &bound, fill, &closed)?;
+            let made = match &plan {
+                Plan::WholeBlocks(blocks) => blocks.move_into(&tensor, &bound, options)?,
+                Plan::Pieces(pieces) => pieces.gather(&tensor, &bound, fill, limit)?,
+                Plan::Cells(cells) => cells.fill(&tensor, &bound, limit)?,
+                Plan::FirstLevel(by) => match by.table(&tensor, &bound)? {
+                    Some(table) => {
+                        drop(tensor);
+                        return table.build(&bound, fill, options);
+                    }
+                    None => None,
+                },
+                Plan::Columns => {
+                    let table = Table::of_tensor(&tensor, &bound)?;
+                    drop(tensor);
+                    return table.build(&bound, fill, options);
+                }
+                Plan::Between(between, _) => {
+                    let before = retained_bytes();
+                    let between = rebuilt(tensor, between, fill, options)?;
+                    // What it took to get there would take room beside what the rest of the way
+                    // takes.
+                    release_retained(retained_bytes().saturating_sub(before));
+                    return rebuilt(Cow::Owned(between), format, fill, options);
+                }
+            };
+            match made {
+                Some(made) => return Ok(made),
+                None => closed.add(&plan),
             }
-            if let Some(made) = in_cells(&tensor, &bound, fill, limit)? {
-                return Ok(made);
-            }
-            between = detour(&tensor, &bound)?;
         }
-        if let Some(between) = between {
-            let before = retained_bytes();
-            let between = rebuilt(tensor, &between, fill, options)?;
-            // What it took to get there would take room beside what the rest of the way takes.
-            release_retained(retained_bytes().saturating_sub(before));
-            return rebuilt(Cow::Owned(between), format, fill, options);
-        }
-        let table = Table::of_tensor(&tensor, &bound)?;
-        drop(tensor);
-        table.build(&bound, fill, options)
     })
 }

@@ -10,6 +10,7 @@ use super::order::{Order, Problem, best};
 use super::simplify::simplify;
 use super::sink::{Shape, Sink, SinkKind, columns};
 use super::stage::{Stage, cast};
+use crate::convert::way::Way;
 use crate::error::Error;
 use crate::expr::term::Term;
 use crate::storage::Tensor;
@@ -22,6 +23,10 @@ pub(crate) struct Planned {
     pub(crate) sink: Sink,
     /// For each use, the format that its tensor is converted into first, if it is.
     pub(crate) conversions: Vec<Option<Format>>,
+    /// For each of those, the way of that conversion, as chosen for the tensors at hand.
+    pub(crate) ways: Vec<Option<Way>>,
+    /// Where the result is the operand in another format: the way there.
+    pub(crate) copy_way: Option<Way>,
     /// The format of the result.
     pub(crate) format: Format,
     /// What a place has where nothing is done; of the dtype that the loops write.
@@ -141,6 +146,11 @@ fn candidate(given: &Given<'_>, as_given: bool) -> Result<Option<Candidate>, Err
         .iter()
         .map(|tree| tree.as_ref().map(converted).transpose())
         .collect::<Result<_, _>>()?;
+    // What is wrong with a conversion is told by it.
+    let way = |(tensor, to): (&&Tensor, &Option<Format>)| tensor.way(to.as_ref()?).ok();
+    let ways = given.tensors.iter().zip(&conversions).map(way).collect();
+    let copied = |order: Vec<usize>| given.tensors[0].permute(&order)?.way(&format);
+    let copy_way = stage.copied().and_then(|order| copied(order).ok());
     let tensors: Vec<Tensor> = given
         .tensors
         .iter()
@@ -186,7 +196,19 @@ fn candidate(given: &Given<'_>, as_given: bool) -> Result<Option<Candidate>, Err
         true => given.zero.cast(rest.dtype()).unwrap_or(rest.dtype().zero()),
         false => rest,
     };
-    let planned = Planned { loops, order, sink, conversions, format, rest, fill, formats, cost };
+    let planned = Planned {
+        loops,
+        order,
+        sink,
+        conversions,
+        ways,
+        copy_way,
+        format,
+        rest,
+        fill,
+        formats,
+        cost,
+    };
     Ok(Some((planned, tensors)))
 }
 

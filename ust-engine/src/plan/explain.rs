@@ -71,10 +71,19 @@ fn one(
                 let own = compiled.along.as_ref().map(|along| &along.format);
                 writeln!(out, "in `{}`", own.unwrap_or(&planned.formats[u]))?;
             }
-            Some(to) => writeln!(out, "converted from `{}` into `{to}`", planned.formats[u])?,
+            Some(to) => {
+                write!(out, "converted from `{}` into `{to}`", planned.formats[u])?;
+                match &planned.ways[u] {
+                    Some(way) => writeln!(out, ": {way}")?,
+                    None => writeln!(out)?,
+                }
+            }
         }
     }
     if compiled.copy.is_some() {
+        if let Some(way) = &planned.copy_way {
+            writeln!(out, "conversion  {way}")?;
+        }
         out.push_str(&compiled.chosen.explain());
         return Ok(());
     }

@@ -41,7 +41,7 @@ pub(crate) fn sweep(
 
 /// The dimension that the key is, where a walk at each of its coordinates visits little more than
 /// what is stored.
-fn swept(tensor: &Tensor, key: Key<'_>) -> Option<usize> {
+pub(crate) fn swept(tensor: &Tensor, key: Key<'_>) -> Option<usize> {
     let format = tensor.format();
     let IndexExpr::Var(dim) = *key.expr else { return None };
     if !tensor.view().is_whole() || !format.is_unique() || key.domain.lower != 0 {

@@ -23,42 +23,67 @@ fn pads(level: &Description) -> bool {
     level.props.padded && !level.props.full
 }
 
-/// A tensor in another format, whose levels are all full, or the last ones are. `None` where values
-/// cannot be written to their places as they come.
-pub(in crate::convert) fn in_cells(
-    tensor: &Tensor,
-    bound: &Bound,
-    fill: Scalar,
-    memory_limit: u64,
-) -> Result<Option<Tensor>, Error> {
-    let (from, to) = (tensor.format(), bound.format());
-    // Padding has places of its own below levels that are unique, and have one for each coordinate.
-    let apart = |level: &Description| level.props.unique && !pads(level);
-    let padded = tensor.has_padding();
-    let known = to.tail() > 0 || !padded || from.descriptions().iter().all(apart);
-    let full = to.tail() < to.level_count();
-    if !full || !known || !from.is_unique() || !fill.same(&tensor.fill()) {
-        return Ok(None);
-    }
-    if to.tail() == 0 {
-        let made = levels(bound, Vec::new(), tensor.nse(), true, memory_limit)?;
-        return filled(tensor, bound, made, None, memory_limit)
-            .map(|found| found.map(|(tensor, _)| tensor));
-    }
-    let domains = &bound.levels()[..to.tail()];
-    // Half as many keys as elsewhere: each has a place of eight bytes.
-    let Some(range) = lookup_range(domains, tensor.nse() / 2) else { return Ok(None) };
-    // Values that equal the fill value are no entries there: where one is met after all, again.
-    for guarded in [padded, true] {
-        let Some(keys) = keys(tensor, bound, range, guarded)? else { return Ok(None) };
-        let made = levels(bound, columns(domains, &keys), keys.len(), true, memory_limit)?;
-        let found = filled(tensor, bound, made, Some((range, &keys)), memory_limit)?;
-        let Some((tensor, left)) = found else { return Ok(None) };
-        if guarded || !left {
-            return Ok(Some(tensor));
+/// How a tensor gets into a format whose levels are all full, or whose last ones are.
+pub(in crate::convert) struct Cells {
+    /// Where levels stand above blocks: how many keys those have.
+    range: Option<usize>,
+    /// Whether the tensor stores padding.
+    padded: bool,
+}
+
+impl Cells {
+    /// `None` where values cannot be written to their places as they come.
+    pub(in crate::convert) fn of(tensor: &Tensor, bound: &Bound, fill: Scalar) -> Option<Self> {
+        let (from, to) = (tensor.format(), bound.format());
+        // Padding has places of its own below levels that are unique, and have one for each coordinate.
+        let apart = |level: &Description| level.props.unique && !pads(level);
+        let padded = tensor.has_padding();
+        let known = to.tail() > 0 || !padded || from.descriptions().iter().all(apart);
+        let full = to.tail() < to.level_count();
+        if !full || !known || !from.is_unique() || !fill.same(&tensor.fill()) {
+            return None;
         }
+        let range = match to.tail() {
+            0 => None,
+            // Half as many keys as elsewhere: each has a place of eight bytes.
+            tail => Some(lookup_range(&bound.levels()[..tail], tensor.nse() / 2)?),
+        };
+        Some(Self { range, padded })
     }
-    unreachable!("the second time, nothing is left out that has a block")
+
+    /// Whether blocks are marked first.
+    pub(in crate::convert) fn is_marked(&self) -> bool {
+        self.range.is_some()
+    }
+
+    /// The tensor in the other format. `None` where one value can stand for several elements.
+    ///
+    /// # Errors
+    /// As [`Tensor::convert`].
+    pub(in crate::convert) fn fill(
+        &self,
+        tensor: &Tensor,
+        bound: &Bound,
+        memory_limit: u64,
+    ) -> Result<Option<Tensor>, Error> {
+        let Some(range) = self.range else {
+            let made = levels(bound, Vec::new(), tensor.nse(), true, memory_limit)?;
+            return filled(tensor, bound, made, None, memory_limit)
+                .map(|found| found.map(|(tensor, _)| tensor));
+        };
+        let domains = &bound.levels()[..bound.format().tail()];
+        // Values that equal the fill value are no entries there: where one is met after all, again.
+        for guarded in [self.padded, true] {
+            let Some(keys) = keys(tensor, bound, range, guarded)? else { return Ok(None) };
+            let made = levels(bound, columns(domains, &keys), keys.len(), true, memory_limit)?;
+            let found = filled(tensor, bound, made, Some((range, &keys)), memory_limit)?;
+            let Some((tensor, left)) = found else { return Ok(None) };
+            if guarded || !left {
+                return Ok(Some(tensor));
+            }
+        }
+        unreachable!("the second time, nothing is left out that has a block")
+    }
 }
 
 /// Keys taken apart: the coordinates at each level.

@@ -32,11 +32,12 @@ mod sort;
 mod whole;
 
 pub(super) use assemble::{Stored, levels};
-pub(super) use cells::in_cells;
+pub(super) use cells::Cells;
 pub(super) use detour::{detour, thinned};
-pub(super) use pieces::in_pieces;
+pub(super) use pieces::PieceByPiece;
+pub(super) use read::{FirstLevel, in_order};
 use ust_level_api::{IndexColumn, Scalar};
-pub(super) use whole::in_whole_blocks;
+pub(super) use whole::WholeBlocks;
 
 use self::order::heads;
 use self::sort::picked;

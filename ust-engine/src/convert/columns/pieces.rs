@@ -184,44 +184,75 @@ fn others<T: Element>(values: &[T], fill: Scalar) -> Option<Vec<usize>> {
     Some(others.map(|(at, _)| at).collect())
 }
 
-/// A tensor in another format that ends in full levels, where the leading levels come in the order
-/// of the tensor's outermost loop. `None` where that is not known, or nothing is gained.
-pub(in crate::convert) fn in_pieces(
-    tensor: &Tensor,
-    bound: &Bound,
-    fill: Scalar,
-    memory_limit: u64,
-) -> Result<Option<Tensor>, Error> {
-    let (n, tail) = (tensor.nse(), bound.format().tail());
-    if !tensor.view().is_whole() {
-        return Ok(None);
+/// How a tensor gets into a format that ends in full levels, where the leading levels come in the
+/// order of the tensor's outermost loop.
+pub(in crate::convert) struct PieceByPiece {
+    cut: Cut,
+    grid: Option<Grid>,
+    /// Whether the tensor stores padding.
+    padded: bool,
+}
+
+impl PieceByPiece {
+    /// `None` where that order is not known, or nothing is gained.
+    ///
+    /// # Errors
+    /// As [`block_of`].
+    pub(in crate::convert) fn of(
+        tensor: &Tensor,
+        bound: &Bound,
+        fill: Scalar,
+    ) -> Result<Option<Self>, Error> {
+        let n = tensor.nse();
+        if !tensor.view().is_whole() {
+            return Ok(None);
+        }
+        let Some(cut) = cut(tensor.format(), n, bound)? else { return Ok(None) };
+        // Keys are of all levels below the first.
+        let grid = if cut.sorted == 1 { Grid::of(tensor, bound, PIECE) } else { None };
+        let padded = tensor.has_padding();
+        let worth = grid.is_some() || n >= FEW;
+        if !worth || !padded && stores_fill(tensor, fill) {
+            return Ok(None);
+        }
+        Ok(Some(Self { cut, grid, padded }))
     }
-    let Some(Cut { sorted, range, align }) = cut(tensor.format(), n, bound)? else {
-        return Ok(None);
-    };
-    // Keys are of all levels below the first.
-    let grid = Grid::of(tensor, bound, PIECE).filter(|_| sorted == 1);
-    if grid.is_none() && n < FEW {
-        return Ok(None);
+
+    /// Whether the tensor stores where each row begins.
+    pub(in crate::convert) fn has_stored_rows(&self) -> bool {
+        self.grid.is_some()
     }
-    let padded = tensor.has_padding();
-    if !padded && stores_fill(tensor, fill) {
-        return Ok(None);
+
+    /// The tensor in the other format. `None` where an entry equals the fill value, or levels store
+    /// what cannot be cut.
+    ///
+    /// # Errors
+    /// As [`Tensor::convert`].
+    pub(in crate::convert) fn gather(
+        &self,
+        tensor: &Tensor,
+        bound: &Bound,
+        fill: Scalar,
+        memory_limit: u64,
+    ) -> Result<Option<Tensor>, Error> {
+        let &Self { cut: Cut { sorted, range, align }, padded, .. } = self;
+        let values = if padded { tensor.clean_values()? } else { tensor.values.clone() };
+        if let Some(grid) = &self.grid {
+            return gathered(&values, bound, fill, memory_limit, grid, range);
+        }
+        let block = block_of(bound)?;
+        let mut wanted = level_columns(bound);
+        wanted.push(offset_column(bound, block));
+        // What is stored for no element is padding.
+        let reach = if padded { Reach::Everything } else { Reach::Inside };
+        let Some(pieces) = Pieces::new(tensor, reach, &wanted, align, PIECE)? else {
+            return Ok(None);
+        };
+        let (domains, block) = (&bound.levels()[..bound.format().tail()], block as u32);
+        let padding = padded.then_some((&values, tensor.fill));
+        let computed = Computed { pieces, domains, sorted, block, padding };
+        gathered(&values, bound, fill, memory_limit, &computed, range)
     }
-    let values = if padded { tensor.clean_values()? } else { tensor.values.clone() };
-    if let Some(grid) = grid {
-        return gathered(&values, bound, fill, memory_limit, &grid, range);
-    }
-    let block = block_of(bound)?;
-    let mut wanted = level_columns(bound);
-    wanted.push(offset_column(bound, block));
-    // What is stored for no element is padding.
-    let reach = if padded { Reach::Everything } else { Reach::Inside };
-    let Some(pieces) = Pieces::new(tensor, reach, &wanted, align, PIECE)? else { return Ok(None) };
-    let (domains, block) = (&bound.levels()[..tail], block as u32);
-    let padding = padded.then_some((&values, tensor.fill));
-    let computed = Computed { pieces, domains, sorted, block, padding };
-    gathered(&values, bound, fill, memory_limit, &computed, range)
 }
 
 /// The blocks of all pieces, where a segment's keys are below `range`.

@@ -14,7 +14,7 @@ use crate::storage::{Tensor, Values};
 use crate::walk::access::Unpacked;
 use crate::walk::bounds::Affine;
 use crate::walk::scatter::{Key, Scattered, is_wide, scatter};
-use crate::walk::sweep::sweep;
+use crate::walk::sweep::{sweep, swept};
 use crate::walk::unpack::{Wanted, What};
 
 impl Table {
@@ -53,9 +53,6 @@ impl Table {
 impl Table {
     /// The entries that a tensor stores, for another format (or the same). Parallel. Cost: O(nse).
     pub(in crate::convert) fn of_tensor(tensor: &Tensor, bound: &Bound) -> Result<Self, Error> {
-        if let Some(table) = Self::by_first_level(tensor, bound)? {
-            return Ok(table);
-        }
         let block = block_of(bound)?;
         let mut wanted = level_columns(bound);
         // Without levels above the block, the places within it say how many entries there are.
@@ -81,49 +78,6 @@ impl Table {
         Ok(Self { levels, offset, block, values, places, distinct, sorted })
     }
 
-    /// The entries of a tensor that is sorted by the levels once it is sorted by the first: a
-    /// transposition. `None` where that is not known.
-    fn by_first_level(tensor: &Tensor, bound: &Bound) -> Result<Option<Self>, Error> {
-        let (to, n) = (bound.format(), tensor.nse());
-        if !tensor.view().is_whole() || !is_transposed(tensor.format(), n, bound) {
-            return Ok(None);
-        }
-        let (first, domain) = (&to.levels()[0], bound.levels()[0]);
-        let key = Key { expr: &first.expr, domain };
-        let mut columns: Vec<_> = to.levels()[1..]
-            .iter()
-            .zip(&bound.levels()[1..])
-            .map(|(level, domain)| (level.expr.clone(), kind(domain)))
-            .collect();
-        if let Some(made) = sweep(tensor, key, &columns)? {
-            return Ok(Some(Self::by_key(made, domain)));
-        }
-        let keep = tensor.has_padding().then(|| IndexArray::from(tensor.entry_mask()));
-        let in_buckets = domain.lower == 0
-            && n * tensor.dtype().bytes() >= IN_BUCKETS
-            && tensor.dtype().bytes() <= 8
-            && is_wide(tensor, key)?;
-        if in_buckets {
-            let shift = shift_for_few(n, domain.size);
-            let expr = first.expr.clone().over(1 << shift);
-            let buckets = LevelDomain { lower: 0, size: domain.size.div_ceil(1 << shift) };
-            let bucket = Key { expr: &expr, domain: buckets };
-            columns.push((first.expr.clone(), IndexKind::U32));
-            let Some(made) = scatter(tensor, bucket, &columns, keep.as_ref())? else {
-                return Ok(None);
-            };
-            let mut columns = made.columns;
-            let Some(IndexColumn::U32(keys)) = columns.pop() else {
-                unreachable!("asked for just now")
-            };
-            let mut table = Self::transposed(columns, made.values, keys.len());
-            table.sort_buckets(&keys, shift, &made.starts[1..], domain.size);
-            return Ok(Some(table));
-        }
-        let made = scatter(tensor, key, &columns, keep.as_ref())?;
-        Ok(made.map(|made| Self::by_key(made, domain)))
-    }
-
     /// Entries by a key, which becomes the first level's coordinate.
     fn by_key(made: Scattered, domain: LevelDomain) -> Self {
         let keys = match domain.lower {
@@ -147,6 +101,87 @@ impl Table {
         let (offset, sorted) = (IndexColumn::Same(0, n), levels.len() + 1);
         Self { levels, offset, block: 1, values, places: None, distinct: true, sorted }
     }
+}
+
+/// How entries are sorted that are in the order of all levels once they are in the order of the first:
+/// a transposition.
+pub(in crate::convert) enum FirstLevel {
+    /// One coordinate after another.
+    Swept,
+    /// Counted first; `buckets` of several coordinates are filled and then sorted.
+    Counted { buckets: bool },
+}
+
+impl FirstLevel {
+    /// `None` where that is not known of the entries. Cost: that of a sample.
+    ///
+    /// # Errors
+    /// As [`is_wide`].
+    pub(in crate::convert) fn of(tensor: &Tensor, bound: &Bound) -> Result<Option<Self>, Error> {
+        let n = tensor.nse();
+        if !tensor.view().is_whole() || !is_transposed(tensor.format(), n, bound) {
+            return Ok(None);
+        }
+        let key = first_key(bound);
+        if swept(tensor, key).is_some() {
+            return Ok(Some(Self::Swept));
+        }
+        let buckets = key.domain.lower == 0
+            && n * tensor.dtype().bytes() >= IN_BUCKETS
+            && tensor.dtype().bytes() <= 8
+            && is_wide(tensor, key)?;
+        Ok(Some(Self::Counted { buckets }))
+    }
+
+    /// The entries, sorted. `None` where one value can stand for several of them.
+    ///
+    /// # Errors
+    /// [`Error::Run`] for arrays that break their level's rules.
+    pub(in crate::convert) fn table(
+        &self,
+        tensor: &Tensor,
+        bound: &Bound,
+    ) -> Result<Option<Table>, Error> {
+        let key = first_key(bound);
+        let (n, domain) = (tensor.nse(), key.domain);
+        let mut columns: Vec<_> = bound.format().levels()[1..]
+            .iter()
+            .zip(&bound.levels()[1..])
+            .map(|(level, domain)| (level.expr.clone(), kind(domain)))
+            .collect();
+        let buckets = match self {
+            Self::Swept => {
+                let made = sweep(tensor, key, &columns)?;
+                return Ok(made.map(|made| Table::by_key(made, domain)));
+            }
+            Self::Counted { buckets } => *buckets,
+        };
+        let keep = tensor.has_padding().then(|| IndexArray::from(tensor.entry_mask()));
+        if !buckets {
+            let made = scatter(tensor, key, &columns, keep.as_ref())?;
+            return Ok(made.map(|made| Table::by_key(made, domain)));
+        }
+        let shift = shift_for_few(n, domain.size);
+        let expr = key.expr.clone().over(1 << shift);
+        let few = LevelDomain { lower: 0, size: domain.size.div_ceil(1 << shift) };
+        columns.push((key.expr.clone(), IndexKind::U32));
+        let bucket = Key { expr: &expr, domain: few };
+        let Some(made) = scatter(tensor, bucket, &columns, keep.as_ref())? else {
+            return Ok(None);
+        };
+        let mut columns = made.columns;
+        let Some(IndexColumn::U32(keys)) = columns.pop() else {
+            unreachable!("asked for just now")
+        };
+        let mut table = Table::transposed(columns, made.values, keys.len());
+        table.sort_buckets(&keys, shift, &made.starts[1..], domain.size);
+        Ok(Some(table))
+    }
+}
+
+/// What the first level sorts by.
+fn first_key(bound: &Bound) -> Key<'_> {
+    Key { expr: &bound.format().levels()[0].expr, domain: bound.levels()[0] }
 }
 
 /// Whether so many entries of one format, once they are sorted by the first level of another, stably,
@@ -220,7 +255,7 @@ pub(super) fn remainder_below(expr: &IndexExpr, of: &IndexExpr) -> Option<IndexE
 
 /// In the order of how many levels of a format, from the first, the entries of another are known to
 /// come.
-pub(super) fn in_order(from: &Format, to: &Format) -> usize {
+pub(in crate::convert) fn in_order(from: &Format, to: &Format) -> usize {
     // Below a coordinate that stands twice, what follows begins anew.
     if !from.is_unique() || !from.is_ordered() {
         return 0;

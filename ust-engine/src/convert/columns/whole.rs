@@ -81,42 +81,87 @@ fn written(
     written.with_widths(format.pos_width(), format.crd_width()).ok()
 }
 
-/// A tensor in another format of the same blocks. `None` where that is another, and where a block holds
-/// nothing but the fill value: it is no entry.
-pub(in crate::convert) fn in_whole_blocks(
-    tensor: &Tensor,
-    bound: &Bound,
-    fill: Scalar,
-    options: &BuildOptions,
-) -> Result<Option<Tensor>, Error> {
-    let &BuildOptions { duplicates, memory_limit, .. } = options;
-    let (from, to) = (tensor.format(), bound.format());
-    if !tensor.view().is_whole() || !fill.same(&tensor.fill()) {
-        return Ok(None);
+/// How a tensor gets into another format of the same blocks.
+pub(in crate::convert) struct WholeBlocks {
+    /// For each level of the target that stands in a block, where the tensor's is.
+    within: Vec<usize>,
+    /// Values of a block.
+    block: usize,
+    /// The tensor's levels above the blocks, each with a dimension of its own: blocks as elements.
+    elements: Bound,
+    /// The target's levels above the blocks, over the same dimensions.
+    target: Format,
+}
+
+impl WholeBlocks {
+    /// `None` where the formats do not have the same blocks.
+    ///
+    /// # Errors
+    /// As [`block_of`].
+    pub(in crate::convert) fn of(
+        tensor: &Tensor,
+        bound: &Bound,
+        fill: Scalar,
+    ) -> Result<Option<Self>, Error> {
+        let (from, to) = (tensor.format(), bound.format());
+        if !tensor.view().is_whole() || !fill.same(&tensor.fill()) {
+            return Ok(None);
+        }
+        let Some(Alike { above, within }) = alike(from, to) else { return Ok(None) };
+        let domains = tensor.bound().levels();
+        let same =
+            above.iter().chain(&within).zip(bound.levels()).all(|(&at, own)| domains[at] == *own);
+        let block = block_of(bound)? as usize;
+        // Blocks are numbered in 32 bits.
+        let many = block == 0 || i32::try_from(tensor.nse() / block).is_err();
+        if !same || many || domains[..from.tail()].iter().any(|domain| domain.lower != 0) {
+            return Ok(None);
+        }
+        let order: Vec<usize> = (0..from.tail()).collect();
+        let sizes = domains[..from.tail()].iter().map(|domain| usize::try_from(domain.size).ok());
+        let elements = || head(from, &order)?.bind(&sizes.collect::<Option<Vec<_>>>()?).ok();
+        let (Some(elements), Some(target)) = (elements(), head(to, &above)) else {
+            return Ok(None);
+        };
+        Ok(Some(Self { within, block, elements, target }))
     }
-    let Some(Alike { above, within }) = alike(from, to) else { return Ok(None) };
-    let domains = tensor.bound().levels();
-    let same =
-        above.iter().chain(&within).zip(bound.levels()).all(|(&at, own)| domains[at] == *own);
-    let block = block_of(bound)? as usize;
-    if !same || block == 0 || domains[..from.tail()].iter().any(|domain| domain.lower != 0) {
-        return Ok(None);
+
+    /// The tensor in the other format. `None` where a block holds nothing but the fill value: it is no
+    /// entry there.
+    ///
+    /// # Errors
+    /// As [`Tensor::convert`].
+    pub(in crate::convert) fn move_into(
+        &self,
+        tensor: &Tensor,
+        bound: &Bound,
+        options: &BuildOptions,
+    ) -> Result<Option<Tensor>, Error> {
+        let &BuildOptions { duplicates, memory_limit, .. } = options;
+        let (to, block, fill) = (bound.format(), self.block, tensor.fill());
+        let numbered = self.numbered(tensor);
+        let none = numbered.fill();
+        let moved = numbered.rebuild_within(&self.target, duplicates, none, memory_limit)?;
+        let mut arrays = moved.levels().to_vec();
+        let bytes = arrays.iter().map(Arrays::bytes).sum::<usize>() as u64;
+        arrays.resize_with(to.level_count(), Arrays::default);
+        let positions = moved.nse() as u64;
+        let made = Stored { arrays, position: IndexColumn::Count(moved.nse()), positions, bytes };
+        let length = stored_values(bound, &made, block as u64, fill.dtype(), memory_limit)?;
+        let places = places(tensor.bound(), &self.within, block);
+        let values = tensor.clean_values()?;
+        let numbers: &[i32] = moved.values().typed()?;
+        let values = with_values!(&values, from => copied(from, numbers, &places, fill, length));
+        Ok(values.map(|values| Tensor::trusted(bound.clone(), made.arrays, values, fill, true)))
     }
-    // Blocks as elements: of each, which it is.
-    let Some(numbered) = numbered(tensor, block) else { return Ok(None) };
-    let Some(head) = head(to, &above) else { return Ok(None) };
-    let moved = numbered.rebuild_within(&head, duplicates, numbered.fill(), memory_limit)?;
-    let mut arrays = moved.levels().to_vec();
-    let bytes = arrays.iter().map(Arrays::bytes).sum::<usize>() as u64;
-    arrays.resize_with(to.level_count(), Arrays::default);
-    let positions = moved.nse() as u64;
-    let made = Stored { arrays, position: IndexColumn::Count(moved.nse()), positions, bytes };
-    let length = stored_values(bound, &made, block as u64, fill.dtype(), memory_limit)?;
-    let places = places(tensor.bound(), &within, block);
-    let values = tensor.clean_values()?;
-    let numbers: &[i32] = moved.values().typed()?;
-    let values = with_values!(&values, from => copied(from, numbers, &places, fill, length));
-    Ok(values.map(|values| Tensor::trusted(bound.clone(), made.arrays, values, fill, true)))
+
+    /// The blocks of a tensor as elements: the value of each is its number, from 0; -1 where there is
+    /// none.
+    fn numbered(&self, tensor: &Tensor) -> Tensor {
+        let levels = tensor.levels()[..tensor.format().tail()].to_vec();
+        let numbers: Buffer<i32> = (0..(tensor.nse() / self.block) as i32).collect();
+        Tensor::trusted(self.elements.clone(), levels, numbers.into(), Scalar::I32(-1), false)
+    }
 }
 
 /// A format of what stands above the blocks of another: each level stores a dimension, whose number is
@@ -125,20 +170,6 @@ fn head(format: &Format, dims: &[usize]) -> Option<Format> {
     let name = |dim: usize| format!("d{dim}");
     let names: Vec<String> = (0..dims.len()).map(name).collect();
     written(format, &names, dims.iter().map(|&dim| name(dim)))
-}
-
-/// The blocks of a tensor as elements with the value that each is the how-manieth, from 0; -1 where
-/// there is none. `None` for too many.
-fn numbered(tensor: &Tensor, block: usize) -> Option<Tensor> {
-    let (format, count) = (tensor.format(), i32::try_from(tensor.nse() / block).ok()?);
-    let order: Vec<usize> = (0..format.tail()).collect();
-    let sizes = &tensor.bound().levels()[..format.tail()];
-    let shape = sizes.iter().map(|domain| usize::try_from(domain.size).ok());
-    let shape = shape.collect::<Option<Vec<usize>>>()?;
-    let bound = head(format, &order)?.bind(&shape).ok()?;
-    let levels = tensor.levels()[..format.tail()].to_vec();
-    let numbers: Buffer<i32> = (0..count).collect();
-    Some(Tensor::trusted(bound, levels, numbers.into(), Scalar::I32(-1), false))
 }
 
 /// For each place within a block of the other format, that in a block of this one. `within` says where

@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use proptest::prelude::*;
 use ust::draw::{Text, TextOptions};
 
-use crate::common::*;
+use super::common::*;
 
 #[test]
 fn stored_padded_and_empty_cells_make_up_the_tensor() {

@@ -6,7 +6,7 @@ use ust::Error;
 use ust::draw::picture::Trace;
 use ust::draw::{Picture, PictureOptions, SvgOptions, Text, TextOptions, svg};
 
-use crate::common::*;
+use super::common::*;
 
 #[test]
 fn groups_are_diagonals_blocks_rows_slices_and_padded_groups() {

@@ -8,8 +8,8 @@ use ust::level_api::scalar::{Complex, f16};
 use ust::tensor::{Parts, Window};
 use ust::{Coo, Dtype, Tensor, Values};
 
-use crate::common::*;
-use crate::vector::*;
+use super::common::*;
+use super::vector::*;
 
 #[test]
 fn large_tensors_become_maps_of_bounded_size() {

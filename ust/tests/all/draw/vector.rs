@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use ust::draw::{SvgOptions, svg};
 
-use crate::common::*;
+use super::common::*;
 
 /// A picture is XML, is not too large, and stands inside its own borders.
 pub(crate) fn assert_svg(name: &str, text: &str) {

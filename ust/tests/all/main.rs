@@ -1,0 +1,31 @@
+//! Tests that need level types. Those that register something of their own are programs of their own.
+
+mod advise;
+mod blocks;
+mod bounds;
+mod copies;
+mod counted;
+mod draw;
+mod errors;
+mod format;
+mod format_errors;
+mod format_maps;
+mod half;
+mod into;
+mod kernels;
+mod large;
+mod loops;
+mod macros;
+mod many;
+mod native;
+mod padding;
+mod path;
+mod registry;
+mod rest;
+mod semirings;
+mod shared;
+mod storage;
+mod strays;
+mod tables;
+mod threads;
+mod ways;
