@@ -92,6 +92,61 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 //!
+//! # Slices
+//!
+//! A slice is a strided view that shares the tensor's arrays. It is read, converted and multiplied
+//! like any tensor:
+//!
+//! ```
+//! use ust::{Tensor, einsum, tensor::Window};
+//!
+//! let a = Tensor::from_dense(&ndarray::array![[1, 0, 2], [0, 3, 0], [4, 0, 5]], &"CSR".parse()?)?;
+//! let rows = Window { offset: 0, size: 2, stride: 2 };      // 0 and 2
+//! let columns = Window { offset: 1, size: 2, stride: 1 };   // 1 and 2
+//! let corner = a.slice(&[rows, columns])?;
+//! assert_eq!(corner.to_dense::<i32>()?, ndarray::array![[0, 2], [0, 5]].into_dyn());
+//! let sums = einsum("s(i) = A(i,j)").arg("A", &corner).run()?;
+//! assert_eq!(sums.values().typed::<i32>()?, [2, 5]);
+//! let own_arrays = corner.convert(&"CSC".parse()?)?;
+//! assert_eq!(own_arrays.nse(), 2);
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+//!
+//! # Entries, one after another
+//!
+//! [`Tensor::entries`] gives them in the order in which they are stored, [`Tensor::to_coo`] as columns:
+//!
+//! ```
+//! use ust::Tensor;
+//!
+//! let a = Tensor::from_dense(&ndarray::array![[1.0, 0.0], [2.0, 3.0]], &"CSC".parse()?)?;
+//! for entry in a.entries()? {
+//!     println!("{:?}: {}", entry.coordinates, entry.value);  // [0, 0]: 1, then [1, 0]: 2, ...
+//! }
+//! let columns = a.to_coo()?;
+//! assert_eq!(columns.crd, [[0, 1, 1], [0, 0, 1]]);
+//! assert_eq!(columns.values.typed::<f64>()?, [1.0, 2.0, 3.0]);
+//! # Ok::<(), ust::Error>(())
+//! ```
+//!
+//! # Files
+//!
+//! The extension says which kind of file it is. `.ust.npz` holds any format without loss; `.npz` is
+//! SciPy's, `.npy` NumPy's, `.mtx` Matrix Market's and `.tns` FROSTT's:
+//!
+//! ```
+//! use ust::{Tensor, io};
+//!
+//! let a = Tensor::from_dense(&ndarray::array![[1.0, 0.0], [2.0, 3.0]], &"BSR(2, 2)".parse()?)?;
+//! let path = std::env::temp_dir().join(format!("front-page-{}.ust.npz", std::process::id()));
+//! io::write(&path, &a)?;
+//! let again = io::read(&path, &io::ReadOptions::default())?;
+//! assert_eq!(again.format(), a.format());
+//! assert_eq!(again.values(), a.values());
+//! # std::fs::remove_file(path)?;
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+//!
 //! # Where to look
 //!
 //! | for | see |
@@ -99,14 +154,28 @@
 //! | formats: text, names, sizes, inverse maps | [`Format`], [`format::named`] |
 //! | format text that the compiler checks | [`format!`](macro@format) |
 //! | tensors: build, access, convert, check | [`Tensor`], [`tensor`] |
+//! | entries as columns | [`Coo`], [`coo`] |
 //! | files: Matrix Market, FROSTT, NumPy, SciPy | [`io`] |
-//! | generated tensors | [`generate`] |
+//! | generated tensors | [`mod@generate`] |
 //! | pictures | [`draw`] |
 //! | expressions in index notation | [`einsum`], [`ops`], and how they are written: [`ops::parse`] |
 //! | prepared kernels | [`Kernel`] |
 //! | which format suits a tensor | [`mod@advise`] |
 //! | zeros, stored and not: what decides a result | [`what_zero_means`] |
+//! | what can go wrong | [`error`], [`ops::OpError`], [`io::FileError`] |
 //! | a level type of your own | [`level_api`] |
+//! | a back end of your own | [`provider`] |
+//!
+//! # Features
+//!
+//! Both are on by default.
+//!
+//! | feature | with it | without it |
+//! |---|---|---|
+//! | `jit` | loops are compiled to machine code | an interpreter runs them, and takes much longer |
+//! | `macros` | [`format!`](macro@format): format text is checked by the compiler | format text is parsed when the program runs |
+//!
+#![doc = include_str!("../docs/coming-from.md")]
 #![forbid(unsafe_code)]
 
 // A crate that nobody names is dropped by the linker, and its level type with it.
@@ -128,3 +197,8 @@ pub use ust_level_api as level_api;
 #[doc(hidden)]
 pub use ust_macros as __macros;
 pub use {ust_advise as advise, ust_draw as draw, ust_generate as generate, ust_io as io};
+
+/// The examples in README.md run.
+#[cfg(doctest)]
+#[doc = include_str!("../../README.md")]
+struct Readme;

@@ -3,6 +3,7 @@
 
 mod arrows;
 mod invariants;
+mod packages;
 mod run;
 mod without;
 
@@ -24,6 +25,8 @@ enum Command {
     Ci,
     /// Is any level type named outside its own crate, and does every arrow point down?
     Invariants,
+    /// Could every crate be published: what its manifest says, and which files go along?
+    Packages,
     /// Does the workspace build without each level crate in turn?
     Without {
         /// Only this level crate, by its folder under `levels`.
@@ -36,6 +39,7 @@ fn main() -> std::process::ExitCode {
         Command::Test => test(),
         Command::Ci => ci(),
         Command::Invariants => invariants(),
+        Command::Packages => packages::check(),
         Command::Without { level } => without::check(level.as_deref()),
     };
     match outcome {
@@ -62,6 +66,7 @@ fn ci() -> Result<(), String> {
     run::cargo(&["fmt", "--all", "--check"], &[])?;
     invariants()?;
     run::cargo(&["clippy", "--workspace", "--all-targets", "--", "--deny", "warnings"], &[])?;
+    packages::check()?;
     run::cargo(&["doc", "--workspace", "--no-deps"], &[("RUSTDOCFLAGS", "--deny warnings")])?;
     test()?;
     without::check(None)
