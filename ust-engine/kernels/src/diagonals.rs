@@ -4,7 +4,9 @@ use std::array::from_fn;
 use std::ops::Range;
 
 use super::panel::{self, Columns, Dense, Rows, add_to};
-use super::vector::{Level, Number, Task, Vector, ask_second, level, perform};
+use super::vector::{
+    InstructionSet, Number, Task, Vector, instruction_set, perform, prefetch_ahead_l2,
+};
 
 /// By which dimension the numbers of a diagonal are stored.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -113,21 +115,28 @@ impl<T: Number> Diagonals<'_, T> {
     /// Adds the products of some diagonals with `x` to rows from `first` on, `y`, which are passed
     /// over several times: no more of them than the closest cache holds are quickest.
     pub fn times(&self, which: Range<usize>, first: usize, x: &[T], y: &mut [T]) {
-        self.times_at(level(), which, first, x, y);
+        self.times_at(instruction_set(), which, first, x, y);
     }
 
-    fn times_at(&self, level: Level, which: Range<usize>, first: usize, x: &[T], y: &mut [T]) {
-        perform(level, Strip { matrix: *self, which, first, x, y });
+    fn times_at(
+        &self,
+        set: InstructionSet,
+        which: Range<usize>,
+        first: usize,
+        x: &[T],
+        y: &mut [T],
+    ) {
+        perform(set, Strip { matrix: *self, which, first, x, y });
     }
 
     /// Adds the products of some diagonals with `b` to rows from `first` on, `c`.
     pub fn times_dense(&self, which: Range<usize>, first: usize, b: Dense<'_, T>, c: &mut [T]) {
-        self.times_dense_at(level(), which, first, b, c);
+        self.times_dense_at(instruction_set(), which, first, b, c);
     }
 
     fn times_dense_at(
         &self,
-        level: Level,
+        set: InstructionSet,
         which: Range<usize>,
         first: usize,
         b: Dense<'_, T>,
@@ -138,7 +147,7 @@ impl<T: Number> Diagonals<'_, T> {
         assert!(to * each <= self.values.len(), "there are all diagonals");
         let below = c.len().checked_div(b.width).unwrap_or(0);
         assert!(first + below <= self.rows, "there are all rows");
-        panel::times(level, Below { matrix: *self, from, to, first, columns: b.rows() }, b, c);
+        panel::times(set, Below { matrix: *self, from, to, first, columns: b.rows() }, b, c);
     }
 
     /// # Safety
@@ -234,7 +243,7 @@ unsafe fn segment<V: Vector, const N: usize>(parts: [Pair<'_, V::Lane>; N], y: &
         while k + V::N <= n {
             let mut sum = V::load(y.add(k));
             for (a, x) in parts {
-                ask_second(a.add(k));
+                prefetch_ahead_l2(a.add(k));
                 sum = sum.plus::<true>(V::load(a.add(k)), V::load(x.add(k)));
             }
             sum.store(y.add(k));
@@ -252,7 +261,7 @@ unsafe fn segment<V: Vector, const N: usize>(parts: [Pair<'_, V::Lane>; N], y: &
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::vector::levels;
+    use crate::vector::instruction_sets;
 
     #[test]
     fn diagonals_of_any_shape_times_a_vector() {
@@ -273,14 +282,14 @@ mod tests {
                     }
                 }
                 let matrix = Diagonals { offsets: &offsets, values: &values, along, rows };
-                for level in levels() {
+                for set in instruction_sets() {
                     let mut y = vec![0.5; rows];
-                    matrix.times_at(level, 0..1, 0, &x, &mut y);
+                    matrix.times_at(set, 0..1, 0, &x, &mut y);
                     let (above, below) = y.split_at_mut(rows / 3);
-                    matrix.times_at(level, 1..offsets.len(), 0, &x, above);
-                    matrix.times_at(level, 1..offsets.len(), rows / 3, &x, below);
+                    matrix.times_at(set, 1..offsets.len(), 0, &x, above);
+                    matrix.times_at(set, 1..offsets.len(), rows / 3, &x, below);
                     // Small integers and a half: sums are exact in any order.
-                    assert_eq!(y, expected, "{rows} x {columns}, {along:?}, {level:?}");
+                    assert_eq!(y, expected, "{rows} x {columns}, {along:?}, {set:?}");
                     // The same vector in each column, but for the sign.
                     for width in [1, 5, 35] {
                         let sign = |k: usize| if k.is_multiple_of(3) { -1.0 } else { 1.0 };
@@ -289,8 +298,8 @@ mod tests {
                         let b = Dense { values: &values, width };
                         let mut c = vec![0.0; rows * width];
                         let (above, below) = c.split_at_mut(rows / 3 * width);
-                        matrix.times_dense_at(level, 0..offsets.len(), 0, b, above);
-                        matrix.times_dense_at(level, 0..offsets.len(), rows / 3, b, below);
+                        matrix.times_dense_at(set, 0..offsets.len(), 0, b, above);
+                        matrix.times_dense_at(set, 0..offsets.len(), rows / 3, b, below);
                         let expected = expected.iter().flat_map(|y| of(y - 0.5));
                         assert!(c.iter().copied().eq(expected), "{rows} x {columns} x {width}");
                     }

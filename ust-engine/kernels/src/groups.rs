@@ -7,7 +7,7 @@ use std::fmt::Debug;
 use std::ops::{Add, Mul, Range};
 
 use super::panel::{self, Columns, Dense, Rows, add_to};
-use super::vector::{self, AHEAD, Vector, ask_second, level, prefetch};
+use super::vector::{self, AHEAD, Vector, instruction_set, prefetch, prefetch_ahead_l2};
 
 /// Bytes of `x` that stay in the closest cache while values pass by.
 const CLOSE: usize = 24 << 10;
@@ -319,7 +319,7 @@ impl<T: Number, C: Coordinates> Groups<'_, T, C> {
                         let p = first + 2 * group;
                         let crd = self.crd.as_ptr().add(p / C::HELD);
                         let values = self.values.as_ptr().add(p);
-                        ask_second(values);
+                        prefetch_ahead_l2(values);
                         prefetch(crd.wrapping_add(AHEAD / size_of::<T>() / C::HELD));
                         sums[half] = T::plus(sums[half], crd, values, x);
                     }
@@ -382,7 +382,7 @@ impl<T: vector::Number, C: Coordinates> Groups<'_, T, C> {
         let stored = rows.end * 2 * columns.div_ceil(4);
         let held = self.crd.len() * C::HELD;
         assert!(stored <= held && stored <= self.values.len(), "two for each group");
-        panel::times(level(), Below { matrix: *self, first: rows.start, columns }, b, c);
+        panel::times(instruction_set(), Below { matrix: *self, first: rows.start, columns }, b, c);
     }
 }
 

@@ -26,4 +26,4 @@ pub mod text;
 #[cfg_attr(not(all(feature = "micro", target_arch = "x86_64")), allow(dead_code, unused_imports))]
 mod vector;
 
-pub use vector::{Number, ask_for};
+pub use vector::{Number, prefetch_elements};

@@ -3,7 +3,10 @@
 
 use std::array::from_fn;
 
-use super::vector::{LINE, Level, NEAR, Number, Real, Task, Vector, ask_lines, level, perform};
+use super::vector::{
+    InstructionSet, LINE, NEAR, Number, Real, Task, Vector, instruction_set, perform,
+    prefetch_lines,
+};
 
 /// A dense matrix, row after row.
 #[derive(Clone, Copy, Debug)]
@@ -52,9 +55,9 @@ impl<T: Real> Columns<'_, T> {
 
     /// Asks for what [`row`](Self::row) gives.
     #[inline(always)]
-    pub(super) fn ask<V: Vector<Lane = T>, const W: usize>(&self, row: usize) {
+    pub(super) fn prefetch<V: Vector<Lane = T>, const W: usize>(&self, row: usize) {
         let at = row.wrapping_mul(self.of.width).wrapping_add(self.first);
-        ask_lines(self.of.values.as_ptr().wrapping_add(at), W * size_of::<V>());
+        prefetch_lines(self.of.values.as_ptr().wrapping_add(at), W * size_of::<V>());
     }
 }
 
@@ -74,8 +77,13 @@ pub(super) trait Rows<T: Number>: Copy {
 
 /// Adds the products of rows with `b` to `c`, which begins with the first of them, and says how many
 /// there are.
-pub(super) fn times<T: Number>(level: Level, rows: impl Rows<T>, b: Dense<'_, T>, c: &mut [T]) {
-    perform(level, Times { rows, b, c });
+pub(super) fn times<T: Number>(
+    set: InstructionSet,
+    rows: impl Rows<T>,
+    b: Dense<'_, T>,
+    c: &mut [T],
+) {
+    perform(set, Times { rows, b, c });
 }
 
 struct Times<'a, M, T> {
@@ -258,10 +266,10 @@ impl<T: Number> Full<'_, T> {
     /// Adds the products of rows with `b` to `c`, which begins with the first of them, and says how many
     /// there are.
     pub fn times(&self, b: Dense<'_, T>, c: &mut [T]) {
-        self.times_at(level(), b, c);
+        self.times_at(instruction_set(), b, c);
     }
 
-    fn times_at(&self, level: Level, b: Dense<'_, T>, c: &mut [T]) {
+    fn times_at(&self, set: InstructionSet, b: Dense<'_, T>, c: &mut [T]) {
         let Some(last) = (c.len().checked_div(b.width).unwrap_or(0)).checked_sub(1) else {
             return;
         };
@@ -273,7 +281,7 @@ impl<T: Number> Full<'_, T> {
         for at in (0..self.columns).step_by(together) {
             let columns = together.min(self.columns - at);
             let values = &self.values[at * self.strides[1]..];
-            times(level, Self { values, first: self.first + at, columns, ..*self }, b, c);
+            times(set, Self { values, first: self.first + at, columns, ..*self }, b, c);
         }
     }
 }
@@ -281,7 +289,7 @@ impl<T: Number> Full<'_, T> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::vector::levels;
+    use crate::vector::instruction_sets;
 
     #[test]
     fn matrices_of_any_shape_times_a_dense_one() {
@@ -303,19 +311,19 @@ mod tests {
                 }
                 let single = |numbers: &[f64]| numbers.iter().map(|&x| x as f32).collect();
                 let (f32_values, f32_b): (Vec<f32>, Vec<f32>) = (single(&values), single(&b));
-                for level in levels() {
+                for set in instruction_sets() {
                     let mut c = vec![0.5; rows * width];
                     let full = Full { values: &values, strides, first: 0, columns };
-                    full.times_at(level, Dense { values: &b, width }, &mut c);
+                    full.times_at(set, Dense { values: &b, width }, &mut c);
                     // Small integers and a half: sums are exact in any order.
-                    assert_eq!(c, expected, "{rows} x {columns} x {width}, {level:?}");
+                    assert_eq!(c, expected, "{rows} x {columns} x {width}, {set:?}");
                     let mut c = vec![0.5; rows * width];
                     let full = Full { values: &f32_values, strides, first: 0, columns };
-                    full.times_at(level, Dense { values: &f32_b, width }, &mut c);
+                    full.times_at(set, Dense { values: &f32_b, width }, &mut c);
                     assert_eq!(
                         c,
                         single(&expected),
-                        "{rows} x {columns} x {width}, {level:?}, single"
+                        "{rows} x {columns} x {width}, {set:?}, single"
                     );
                 }
             }

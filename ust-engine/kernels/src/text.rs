@@ -158,7 +158,7 @@ pub const PART: usize = 64;
 /// Asks for the bytes so far behind these: a text that is read for the first time lies far away, and what
 /// asks for it unbidden stops where a page ends.
 #[inline(always)]
-pub fn ask_for(part: &[u8], ahead: usize) {
+pub fn prefetch_after(part: &[u8], ahead: usize) {
     prefetch(part.as_ptr().wrapping_add(ahead));
 }
 

@@ -3,8 +3,8 @@
 
 use std::ops::Range;
 
-use super::{Blocks, Order, ask_for};
-use crate::vector::{Real, Vector, ask};
+use super::{Blocks, Order, prefetch_elements};
+use crate::vector::{Real, Vector, prefetch_ahead};
 
 /// Vectors that a block may have at most.
 const VECTORS: usize = 8;
@@ -75,14 +75,14 @@ unsafe fn times_rows<V: Vector, const G: usize>(
             let mut sums = [V::splat(V::Lane::ZERO); G];
             for (block, &crd) in crd.iter().enumerate() {
                 if let Some(&next) = next.get(block) {
-                    ask_for(x, next as usize * width, width);
+                    prefetch_elements(x, next as usize * width, width);
                 }
                 let x = &x[crd as usize * width..];
                 let x = V::first(x.as_ptr(), x.len().min(width));
                 let values = values.as_ptr().add(block * area);
                 for (part, sum) in sums.iter_mut().enumerate() {
                     let values = values.add(part * V::N);
-                    ask(values);
+                    prefetch_ahead(values);
                     let values = match part + 1 < G {
                         true => V::load(values),
                         false => V::first(values, rest),

@@ -13,7 +13,7 @@ mod wide;
 
 use std::ops::Range;
 
-use super::vector::{AHEAD, Level, Number, ask_for, level};
+use super::vector::{AHEAD, InstructionSet, Number, instruction_set, prefetch_elements};
 
 /// How a block is stored.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -42,30 +42,30 @@ pub struct Blocks<'a, T> {
 /// How blocks are taken.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Way {
-    Wide(Level),
-    Mixed(Level),
-    Plain(Level),
+    Wide(InstructionSet),
+    Mixed(InstructionSet),
+    Plain(InstructionSet),
 }
 
 impl Way {
     /// For blocks of this size, on a machine with instructions up to `level`.
-    fn of<T: Number>(level: Level, size: [usize; 2], order: Order) -> Self {
+    fn of<T: Number>(set: InstructionSet, size: [usize; 2], order: Order) -> Self {
         #[cfg(target_arch = "x86_64")]
         {
-            if level == Level::Avx512 && wide::suits::<T::Avx512>(size, order) {
-                return Self::Wide(level);
+            if set == InstructionSet::Avx512 && wide::suits::<T::Avx512>(size, order) {
+                return Self::Wide(set);
             }
-            if level != Level::Portable && wide::suits::<T::Avx2>(size, order) {
-                return Self::Wide(Level::Avx2);
+            if set != InstructionSet::Portable && wide::suits::<T::Avx2>(size, order) {
+                return Self::Wide(InstructionSet::Avx2);
             }
-            if level == Level::Avx512 && mixed::suits::<T::Avx512>(size) {
-                return Self::Mixed(level);
+            if set == InstructionSet::Avx512 && mixed::suits::<T::Avx512>(size) {
+                return Self::Mixed(set);
             }
-            if level != Level::Portable && mixed::suits::<T::Avx2>(size) {
-                return Self::Mixed(Level::Avx2);
+            if set != InstructionSet::Portable && mixed::suits::<T::Avx2>(size) {
+                return Self::Mixed(InstructionSet::Avx2);
             }
         }
-        Self::Plain(level)
+        Self::Plain(set)
     }
 }
 
@@ -77,7 +77,7 @@ const LANES: usize = 4;
 /// Whether there is a kernel for blocks of this size. Others gain nothing over loops that are
 /// compiled for them.
 pub fn suits<T: Number>(size: [usize; 2], order: Order) -> bool {
-    match Way::of::<T>(level(), size, order) {
+    match Way::of::<T>(instruction_set(), size, order) {
         Way::Wide(_) | Way::Mixed(_) => true,
         // Columns of more rows are read in pieces, to no gain.
         Way::Plain(_) => {
@@ -137,22 +137,24 @@ impl<T: Number> Blocks<'_, T> {
     /// Adds the products of some rows of blocks with `x` to `y`, which begins with the first of
     /// them.
     pub fn times(&self, rows: Range<usize>, x: &[T], y: &mut [T]) {
-        self.times_at(level(), rows, x, y);
+        self.times_at(instruction_set(), rows, x, y);
     }
 
-    fn times_at(&self, level: Level, rows: Range<usize>, x: &[T], y: &mut [T]) {
-        match Way::of::<T>(level, self.size, self.order) {
+    fn times_at(&self, set: InstructionSet, rows: Range<usize>, x: &[T], y: &mut [T]) {
+        match Way::of::<T>(set, self.size, self.order) {
             // SAFETY, of all: the machine has the instructions.
             #[cfg(target_arch = "x86_64")]
-            Way::Wide(Level::Avx512) => unsafe { wide_avx512(self, rows, x, y) },
+            Way::Wide(InstructionSet::Avx512) => unsafe { wide_avx512(self, rows, x, y) },
             #[cfg(target_arch = "x86_64")]
             Way::Wide(_) => unsafe { wide_avx2(self, rows, x, y) },
             #[cfg(target_arch = "x86_64")]
-            Way::Mixed(Level::Avx512) => unsafe { mixed_avx512(self, rows, x, y) },
+            Way::Mixed(InstructionSet::Avx512) => unsafe { mixed_avx512(self, rows, x, y) },
             #[cfg(target_arch = "x86_64")]
             Way::Mixed(_) => unsafe { mixed_avx2(self, rows, x, y) },
             #[cfg(target_arch = "x86_64")]
-            Way::Plain(Level::Avx2 | Level::Avx512) => unsafe { self.times_avx2(rows, x, y) },
+            Way::Plain(InstructionSet::Avx2 | InstructionSet::Avx512) => unsafe {
+                self.times_avx2(rows, x, y)
+            },
             _ => self.times_plain(rows, x, y),
         }
     }
@@ -287,7 +289,7 @@ impl<T: Number> Blocks<'_, T> {
 mod tests {
     use super::*;
     use crate::panel::Dense;
-    use crate::vector::levels;
+    use crate::vector::instruction_sets;
 
     #[test]
     fn blocks_of_any_size_times_a_vector() {
@@ -321,8 +323,8 @@ mod tests {
             }
             entries.retain(|&(i, j, _)| i < shape[0] && j < shape[1]);
             let widths = [1, 3, 37];
-            for (width, level) in
-                widths.into_iter().flat_map(|w| levels().into_iter().map(move |l| (w, l)))
+            for (width, set) in
+                widths.into_iter().flat_map(|w| instruction_sets().into_iter().map(move |l| (w, l)))
             {
                 for transposed in [false, true] {
                     let [own, taken] = if transposed { [shape[1], shape[0]] } else { shape };
@@ -337,19 +339,19 @@ mod tests {
                     let mut c = vec![0.5; own * width];
                     let dense = Dense { values: &b, width };
                     if transposed {
-                        blocks.spread_dense_at(level, 0..2, dense, &mut c);
-                        blocks.spread_dense_at(level, 2..3, dense, &mut c);
+                        blocks.spread_dense_at(set, 0..2, dense, &mut c);
+                        blocks.spread_dense_at(set, 2..3, dense, &mut c);
                     } else {
                         let (above, below) = c.split_at_mut(rows.min(own) * width);
-                        blocks.times_dense_at(level, 0..1, dense, above);
-                        blocks.times_dense_at(level, 1..3, dense, below);
+                        blocks.times_dense_at(set, 0..1, dense, above);
+                        blocks.times_dense_at(set, 1..3, dense, below);
                     }
                     // Small integers and a half: sums are exact in any order.
-                    assert_eq!(c, expected, "{size:?} {order:?} {width} {level:?} {transposed}");
+                    assert_eq!(c, expected, "{size:?} {order:?} {width} {set:?} {transposed}");
                     if transposed && width == 1 && spreads(size, order) {
                         let mut y = vec![0.5; own];
-                        blocks.spread_at(level, 0..3, &b, &mut y);
-                        assert_eq!(y, expected, "{size:?} {order:?} {level:?}, a vector");
+                        blocks.spread_at(set, 0..3, &b, &mut y);
+                        assert_eq!(y, expected, "{size:?} {order:?} {set:?}, a vector");
                     }
                 }
             }
@@ -392,17 +394,17 @@ mod tests {
             blocks.times(1..3, &x, below);
             // Small integers and a half: sums are exact in any order.
             assert_eq!(y, expected, "{size:?} {order:?}");
-            let of_wide = |at: &Level| columns <= NARROW || *at == level();
-            for level in levels().into_iter().filter(of_wide) {
+            let of_wide = |at: &InstructionSet| columns <= NARROW || *at == instruction_set();
+            for set in instruction_sets().into_iter().filter(of_wide) {
                 y.fill(0.5);
-                blocks.times_at(level, 0..3, &x, &mut y);
-                assert_eq!(y, expected, "{size:?} {order:?} {level:?}");
+                blocks.times_at(set, 0..3, &x, &mut y);
+                assert_eq!(y, expected, "{size:?} {order:?} {set:?}");
                 let single = |numbers: &[f64]| numbers.iter().map(|&x| x as f32).collect();
                 let (values, x): (Vec<_>, Vec<_>) = (single(&values), single(&x));
                 let blocks = Blocks { pos: &pos, crd: &crd, values: &values, size, order };
                 let mut y = vec![0.5; shape[0]];
-                blocks.times_at(level, 0..3, &x, &mut y);
-                assert_eq!(y, single(&expected), "{size:?} {order:?} {level:?}, single");
+                blocks.times_at(set, 0..3, &x, &mut y);
+                assert_eq!(y, single(&expected), "{size:?} {order:?} {set:?}, single");
             }
         }
     }

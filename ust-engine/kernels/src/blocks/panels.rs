@@ -4,7 +4,9 @@ use std::ops::Range;
 
 use super::Blocks;
 use crate::panel::{self, Columns, Dense, Full, Rows, add_row};
-use crate::vector::{Level, Number, Task, Vector, ask_for, level, perform};
+use crate::vector::{
+    InstructionSet, Number, Task, Vector, instruction_set, perform, prefetch_elements,
+};
 
 /// So many blocks after one, rows of the dense matrix are asked for.
 const AHEAD: usize = 2;
@@ -18,7 +20,7 @@ struct Row<'a, T> {
     /// Rows of the dense matrix.
     height: usize,
     /// Whether they are asked for ahead of their use.
-    ask: bool,
+    prefetch: bool,
 }
 
 impl<T: Number> Rows<T> for Row<'_, T> {
@@ -32,11 +34,11 @@ impl<T: Number> Rows<T> for Row<'_, T> {
         let Blocks { crd, values, size: [height, width], .. } = self.blocks;
         let [down, right] = self.blocks.strides();
         for p in self.first..self.last {
-            if self.ask
+            if self.prefetch
                 && row == 0
                 && let Some(&next) = crd.get(p + AHEAD)
             {
-                (0..width).for_each(|at| b.ask::<V, W>(next as usize * width + at));
+                (0..width).for_each(|at| b.prefetch::<V, W>(next as usize * width + at));
             }
             let first = crd[p] as usize * width;
             let a = &values[p * height * width..][..height * width];
@@ -65,7 +67,7 @@ impl<T: Number> Task<T> for Times<'_, T> {
         let Self { blocks, rows, b, c } = self;
         for (row, c) in rows.zip(c.chunks_mut(blocks.size[0] * b.width)) {
             let Range { start: first, end: last } = blocks.places(row);
-            let row = Row { blocks, first, last, height: b.rows(), ask: b.is_far() };
+            let row = Row { blocks, first, last, height: b.rows(), prefetch: b.is_far() };
             // SAFETY: as the trait says; there are as many rows as the result has.
             unsafe { panel::all::<V, _>(row, b, c) };
         }
@@ -87,7 +89,7 @@ impl<T: Number> Task<T> for Spread<'_, T> {
             let columns = height.min(b.rows().saturating_sub(first));
             for p in blocks.places(row) {
                 if let Some(&next) = blocks.crd.get(p + AHEAD).filter(|_| far) {
-                    ask_for(c, next as usize * width * b.width, width * b.width);
+                    prefetch_elements(c, next as usize * width * b.width, width * b.width);
                 }
                 let values = &blocks.values[p * height * width..][..height * width];
                 let block = Full { values, strides: [right, down], first, columns };
@@ -103,35 +105,35 @@ impl<T: Number> Task<T> for Spread<'_, T> {
 impl<T: Number> Blocks<'_, T> {
     /// Adds the products of some rows of blocks with `b` to `c`, which begins with the first of them.
     pub fn times_dense(&self, rows: Range<usize>, b: Dense<'_, T>, c: &mut [T]) {
-        self.times_dense_at(level(), rows, b, c);
+        self.times_dense_at(instruction_set(), rows, b, c);
     }
 
     pub(super) fn times_dense_at(
         &self,
-        level: Level,
+        set: InstructionSet,
         rows: Range<usize>,
         b: Dense<'_, T>,
         c: &mut [T],
     ) {
         if b.width > 0 {
-            perform(level, Times { blocks: *self, rows, b, c });
+            perform(set, Times { blocks: *self, rows, b, c });
         }
     }
 
     /// Adds what some rows of blocks give in the product of the transpose with `b` to all of it, `c`.
     pub fn spread_dense(&self, rows: Range<usize>, b: Dense<'_, T>, c: &mut [T]) {
-        self.spread_dense_at(level(), rows, b, c);
+        self.spread_dense_at(instruction_set(), rows, b, c);
     }
 
     pub(super) fn spread_dense_at(
         &self,
-        level: Level,
+        set: InstructionSet,
         rows: Range<usize>,
         b: Dense<'_, T>,
         c: &mut [T],
     ) {
         if b.width > 0 {
-            perform(level, Spread(Times { blocks: *self, rows, b, c }));
+            perform(set, Spread(Times { blocks: *self, rows, b, c }));
         }
     }
 }

@@ -3,7 +3,7 @@
 use std::ops::Range;
 
 use super::{Blocks, Order};
-use crate::vector::{Level, Number, Task, Vector, level, perform, prefetch};
+use crate::vector::{InstructionSet, Number, Task, Vector, instruction_set, perform, prefetch};
 
 /// Whether the compiler knows the length of what lies one after another.
 pub(super) fn suits(size: [usize; 2], order: Order) -> bool {
@@ -119,10 +119,10 @@ fn cut<T: Number>(blocks: &Blocks<'_, T>, block: &[T], x: &[T], y: &mut [T]) {
 impl<T: Number> Blocks<'_, T> {
     /// Adds what some rows of blocks give in the product of the transpose with `x` to all of it, `y`.
     pub fn spread(&self, rows: Range<usize>, x: &[T], y: &mut [T]) {
-        self.spread_at(level(), rows, x, y);
+        self.spread_at(instruction_set(), rows, x, y);
     }
 
-    pub(super) fn spread_at(&self, level: Level, rows: Range<usize>, x: &[T], y: &mut [T]) {
-        perform(level, Spread { blocks: *self, rows, x, y });
+    pub(super) fn spread_at(&self, set: InstructionSet, rows: Range<usize>, x: &[T], y: &mut [T]) {
+        perform(set, Spread { blocks: *self, rows, x, y });
     }
 }

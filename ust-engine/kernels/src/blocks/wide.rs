@@ -3,7 +3,7 @@
 
 use std::ops::Range;
 
-use super::{Blocks, Order, ask_for};
+use super::{Blocks, Order, prefetch_elements};
 use crate::vector::{Real, Vector, prefetch};
 
 /// Columns that a block may have at most.
@@ -113,7 +113,7 @@ unsafe fn group<V: Vector, const C: usize, const P: usize, const G: usize>(
         let mut sums = [V::splat(V::Lane::ZERO); G];
         for (block, &crd) in crd.iter().enumerate() {
             if let Some(&next) = next.get(block) {
-                ask_for(x, next as usize * C, C);
+                prefetch_elements(x, next as usize * C, C);
             }
             let x = x[crd as usize * C..][..C].as_ptr();
             let values = values.as_ptr().add(block * area);

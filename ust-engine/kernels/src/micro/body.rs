@@ -1,7 +1,7 @@
 //! The loops, written once over [`Vector`], and compiled for each instruction set.
 
 use super::tiles::{added, products, row, times_row};
-use crate::vector::{Real, Vector, ask};
+use crate::vector::{Real, Vector, prefetch_ahead};
 
 /// The sum of a vector's numbers, in pairs.
 #[inline(always)]
@@ -100,7 +100,7 @@ unsafe fn multiply_add<V: Vector, const FUSED: bool>(
         let mut p = 0;
         while p + V::N <= n {
             let sum = V::load(y.add(p));
-            ask(a.wrapping_add(p));
+            prefetch_ahead(a.wrapping_add(p));
             sum.plus::<FUSED>(V::load(a.add(p)), V::load(x.add(p))).store(y.add(p));
             p += V::N;
         }

@@ -3,7 +3,7 @@
 use ust_ir::Dtype;
 
 use super::sampled::{MOST, totals};
-use crate::vector::{LINE, Real, Vector, ask_lines};
+use crate::vector::{LINE, Real, Vector, prefetch_lines};
 
 /// Rows of more bytes are asked for before they are multiplied: there is more of them than a machine looks
 /// ahead.
@@ -119,13 +119,14 @@ unsafe fn dots<V: Vector>(
     let most = if size_of::<V>() >= LINE { 4 } else { 2 };
     let size = size_of::<V::Lane>();
     let bytes = of.width.saturating_mul(size);
-    let ask = |b: *const V::Lane| {
-        (0..counts[1] as isize).for_each(|j| ask_lines(b.wrapping_offset(j * of.rows[1]), bytes));
+    let prefetch_rows = |b: *const V::Lane| {
+        (0..counts[1] as isize)
+            .for_each(|j| prefetch_lines(b.wrapping_offset(j * of.rows[1]), bytes));
     };
     if !next.is_null() && bytes <= LONG && reach.saturating_mul(size) > FAR {
-        ask(next);
+        prefetch_rows(next);
     } else if bytes > SHORT {
-        ask(of.b);
+        prefetch_rows(of.b);
     }
     let mut i = 0;
     while i < counts[0] {

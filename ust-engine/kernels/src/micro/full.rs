@@ -1,9 +1,9 @@
 //! Full rows of which entries go to the next free place of their columns: some columns first, for all
 //! rows, then the next. As they stand, entries would go to as many lines as there are columns.
 
-use super::look::{LOOKS, some_rows};
+use super::row_sample::{LOOKS, sampled_rows};
 use super::scatter::{Moving, Number};
-use crate::vector::{Index, LINE, NEAR, ask_lines};
+use crate::vector::{Index, LINE, NEAR, prefetch_lines};
 
 /// Columns whose open lines the first cache holds.
 const FEW: isize = 256;
@@ -31,7 +31,7 @@ pub(super) unsafe fn width<I: Index>(
         return None;
     }
     let [mut span, mut entries] = [0_isize; 2];
-    for row in some_rows(lo, hi) {
+    for row in sampled_rows(lo, hi) {
         // SAFETY: as said above; a row that is looked at is below `hi`.
         unsafe {
             let (from, to) = ((*pos.offset(row)).get(), (*pos.offset(row + 1)).get());
@@ -69,7 +69,7 @@ impl<T: Copy, I: Index + Number> Moving<T, I> {
                 for (at, i) in (lo..hi).enumerate() {
                     // What is read of the rows to come is elsewhere each time.
                     if let Some(&soon) = cursors.get(at + AHEAD) {
-                        self.ask_for(soon);
+                        self.prefetch_entries(soon);
                     }
                     let (mut p, end) = (cursors[at], pos(i + 1).min(last));
                     while p < end && (*self.crd.offset(p)).get() < beyond {
@@ -89,9 +89,9 @@ impl<T: Copy, I: Index + Number> Moving<T, I> {
 
     /// Asks for twice as many entries from one on as are worth the way there.
     #[inline(always)]
-    fn ask_for(&self, p: isize) {
+    fn prefetch_entries(&self, p: isize) {
         let n = 2 * MANY as usize;
-        ask_lines(self.crd.wrapping_offset(p), n * size_of::<I>());
-        ask_lines(self.from.wrapping_offset(p), n * size_of::<T>());
+        prefetch_lines(self.crd.wrapping_offset(p), n * size_of::<I>());
+        prefetch_lines(self.from.wrapping_offset(p), n * size_of::<T>());
     }
 }

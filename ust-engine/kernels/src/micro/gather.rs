@@ -3,10 +3,12 @@
 use ust_ir::{Dtype, IndexKind};
 
 use super::Loop;
-use super::look::{BLOCKS_AHEAD, far, in_blocks, uneven};
+use super::row_sample::{BLOCKS_AHEAD, far, in_blocks, uneven};
 #[cfg(target_arch = "x86_64")]
 use crate::vector::Gather;
-use crate::vector::{FIRST, Four, Index, NOTHING, Real, SECOND, Two, Vector, ask_so, prefetch};
+use crate::vector::{
+    FIRST, Four, Index, NOTHING, Real, SECOND, Two, Vector, prefetch, prefetch_ahead_to,
+};
 
 /// How a row is summed.
 trait Summed {
@@ -24,7 +26,7 @@ trait Summed {
 
     /// `a`, `crd` valid for `room` reads, as many as `n` or more; `x` for a read at each `crd[p]`.
     /// What lies ahead is asked for as `ASK` says; the caller has done so for the first entries.
-    unsafe fn row<const ASK: u8, I: Index>(
+    unsafe fn row<const PREFETCH: u8, I: Index>(
         a: *const Self::Lane,
         crd: *const I,
         x: *const Self::Lane,
@@ -59,7 +61,7 @@ impl<T: Real> Summed for InOrder<T> {
     type Uneven = Self;
 
     #[inline(always)]
-    unsafe fn row<const ASK: u8, I: Index>(
+    unsafe fn row<const PREFETCH: u8, I: Index>(
         a: *const T,
         crd: *const I,
         x: *const T,
@@ -83,7 +85,7 @@ impl<V: Vector, const ROWS: u8> Summed for ByFours<V, ROWS> {
     /// many there are: what belongs to the next row is read, and left out. So it is with the rest of a
     /// longer one.
     #[inline(always)]
-    unsafe fn row<const ASK: u8, I: Index>(
+    unsafe fn row<const PREFETCH: u8, I: Index>(
         a: *const V::Lane,
         crd: *const I,
         x: *const V::Lane,
@@ -96,7 +98,7 @@ impl<V: Vector, const ROWS: u8> Summed for ByFours<V, ROWS> {
                 if ROWS != BLOCKS {
                     return sum.plus_products(a.add(p), crd.add(p), x);
                 }
-                if ASK != NOTHING && p + BLOCKS_AHEAD < room {
+                if PREFETCH != NOTHING && p + BLOCKS_AHEAD < room {
                     prefetch(x.wrapping_offset((*crd.add(p + BLOCKS_AHEAD)).get()));
                 }
                 match I::follow(crd.add(p)) {
@@ -116,7 +118,7 @@ impl<V: Vector, const ROWS: u8> Summed for ByFours<V, ROWS> {
             if n >= 8 || ROWS == BLOCKS {
                 let mut sums = [V::Four::zero(); 2];
                 while p + 8 <= n {
-                    ask_behind::<ASK, _, _>(a, crd, p);
+                    prefetch_following::<PREFETCH, _, _>(a, crd, p);
                     for (k, sum) in sums.iter_mut().enumerate() {
                         *sum = four(*sum, p + 4 * k);
                     }
@@ -163,7 +165,7 @@ impl<T: Gather> Summed for ByEights<T> {
     /// The last few are summed without a branch that depends on how many there are: what is behind them is
     /// not read.
     #[inline(always)]
-    unsafe fn row<const ASK: u8, I: Index>(
+    unsafe fn row<const PREFETCH: u8, I: Index>(
         a: *const T,
         crd: *const I,
         x: *const T,
@@ -175,7 +177,7 @@ impl<T: Gather> Summed for ByEights<T> {
             let mut sum = T::zeros();
             let mut p = 0;
             while p + 8 <= n {
-                ask_behind::<ASK, _, _>(a, crd, p);
+                prefetch_following::<PREFETCH, _, _>(a, crd, p);
                 sum = T::plus_products(sum, a.add(p), crd.add(p), x, u8::MAX);
                 p += 8;
             }
@@ -195,7 +197,7 @@ impl<V: Vector<Lane: Gather>> Summed for ByFoursOrEights<V> {
     const KINDS: bool = true;
 
     #[inline(always)]
-    unsafe fn row<const ASK: u8, I: Index>(
+    unsafe fn row<const PREFETCH: u8, I: Index>(
         a: *const V::Lane,
         crd: *const I,
         x: *const V::Lane,
@@ -203,16 +205,16 @@ impl<V: Vector<Lane: Gather>> Summed for ByFoursOrEights<V> {
         room: usize,
     ) -> V::Lane {
         // SAFETY: as said above.
-        unsafe { ByFours::<V, ANY>::row::<ASK, I>(a, crd, x, n, room) }
+        unsafe { ByFours::<V, ANY>::row::<PREFETCH, I>(a, crd, x, n, room) }
     }
 }
 
 /// Asks for the lines that follow the eight entries from `p` on; for some of them twice, which costs
 /// less than to tell which.
 #[inline(always)]
-fn ask_behind<const ASK: u8, T, I>(a: *const T, crd: *const I, p: usize) {
-    ask_so::<ASK, _>(a.wrapping_add(p + 8));
-    ask_so::<ASK, _>(crd.wrapping_add(p + 8));
+fn prefetch_following<const PREFETCH: u8, T, I>(a: *const T, crd: *const I, p: usize) {
+    prefetch_ahead_to::<PREFETCH, _>(a.wrapping_add(p + 8));
+    prefetch_ahead_to::<PREFETCH, _>(crd.wrapping_add(p + 8));
 }
 
 /// One row. `a`, `crd` valid for `n` reads, `x` for a read at each `crd[p]`.
@@ -223,8 +225,8 @@ unsafe fn gather_dot<S: Summed, I: Index>(
     x: *const S::Lane,
     n: usize,
 ) -> S::Lane {
-    ask_so::<FIRST, _>(a);
-    ask_so::<FIRST, _>(crd);
+    prefetch_ahead_to::<FIRST, _>(a);
+    prefetch_ahead_to::<FIRST, _>(crd);
     // SAFETY: as said above.
     unsafe { S::row::<FIRST, I>(a, crd, x, n, n) }
 }
@@ -283,7 +285,7 @@ const LEARNT: isize = 1 << 13;
 /// What becomes of the sum of each row is `put`'s. `pos` valid for reads at `lo..=hi`, and ascending there,
 /// `a` and `crd` for reads at `pos[lo]..pos[hi]`, `x` for a read at each `crd[p]`.
 #[inline(always)]
-unsafe fn each<S: Summed, const ASK: u8, P: Index, I: Index>(
+unsafe fn each<S: Summed, const PREFETCH: u8, P: Index, I: Index>(
     pos: *const P,
     crd: *const I,
     a: *const S::Lane,
@@ -301,9 +303,9 @@ unsafe fn each<S: Summed, const ASK: u8, P: Index, I: Index>(
             let n = end.saturating_sub(begin).max(0) as usize;
             let room = last.saturating_sub(begin).max(0) as usize;
             let (a, crd) = (a.offset(begin), crd.offset(begin));
-            ask_so::<ASK, _>(a);
-            ask_so::<ASK, _>(crd);
-            put(i, S::row::<ASK, I>(a, crd, x, n, room));
+            prefetch_ahead_to::<PREFETCH, _>(a);
+            prefetch_ahead_to::<PREFETCH, _>(crd);
+            put(i, S::row::<PREFETCH, I>(a, crd, x, n, room));
             begin = end;
         }
     }
@@ -400,7 +402,7 @@ macro_rules! kernels {
             $(#[target_feature(enable = $features)])?
             #[inline(never)]
             #[allow(clippy::too_many_arguments)]
-            unsafe extern "C" fn part<S: Summed, const ASK: u8, P: Index, I: Index>(
+            unsafe extern "C" fn part<S: Summed, const PREFETCH: u8, P: Index, I: Index>(
                 pos: *const P,
                 crd: *const I,
                 a: *const S::Lane,
@@ -414,10 +416,10 @@ macro_rules! kernels {
                 unsafe {
                     if places.is_null() {
                         let put = |i, sum| *out.offset(i) = sum;
-                        each::<S, ASK, P, I>(pos, crd, a, x, lo, hi, put);
+                        each::<S, PREFETCH, P, I>(pos, crd, a, x, lo, hi, put);
                     } else {
                         let put = |i, sum| *out.offset((*places.offset(i)).get()) = sum;
-                        each::<S, ASK, P, I>(pos, crd, a, x, lo, hi, put);
+                        each::<S, PREFETCH, P, I>(pos, crd, a, x, lo, hi, put);
                     }
                 }
             }

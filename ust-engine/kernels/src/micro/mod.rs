@@ -24,7 +24,7 @@ mod combined;
 mod dots;
 mod full;
 mod gather;
-mod look;
+mod row_sample;
 mod sampled;
 mod scatter;
 mod spread;
@@ -36,7 +36,7 @@ mod union;
 
 use ust_ir::{Dtype, IndexKind};
 
-use super::vector::{Gathering, Level, gathering, level};
+use super::vector::{Gathering, InstructionSet, gathering, instruction_set};
 
 /// A loop that has kernels.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -115,7 +115,7 @@ pub enum Loop {
 /// The address of the kernel of a loop on this machine, or `None` where there is none for the dtype
 /// or the kind of indices, or none that is `exact` where that is asked for.
 pub fn address(wanted: Loop, dtype: Dtype, exact: bool) -> Option<usize> {
-    address_at(level(), gathering(), wanted, dtype, exact)
+    address_at(instruction_set(), gathering(), wanted, dtype, exact)
 }
 
 macro_rules! pick {
@@ -213,21 +213,21 @@ pick!(always, avx512, always);
 
 /// `gathering`: when the machine gathers.
 fn address_at(
-    level: Level,
+    set: InstructionSet,
     gathering: Gathering,
     wanted: Loop,
     dtype: Dtype,
     exact: bool,
 ) -> Option<usize> {
-    match (level, gathering) {
-        (Level::Portable, _) => portable(wanted, dtype, exact),
+    match (set, gathering) {
+        (InstructionSet::Portable, _) => portable(wanted, dtype, exact),
         #[cfg(target_arch = "x86_64")]
-        (Level::Avx2, _) => avx2(wanted, dtype, exact),
+        (InstructionSet::Avx2, _) => avx2(wanted, dtype, exact),
         #[cfg(target_arch = "x86_64")]
-        (Level::Avx512, Gathering::Never) => avx512(wanted, dtype, exact),
+        (InstructionSet::Avx512, Gathering::Never) => avx512(wanted, dtype, exact),
         #[cfg(target_arch = "x86_64")]
-        (Level::Avx512, Gathering::Far) => far(wanted, dtype, exact),
+        (InstructionSet::Avx512, Gathering::Far) => far(wanted, dtype, exact),
         #[cfg(target_arch = "x86_64")]
-        (Level::Avx512, Gathering::Always) => always(wanted, dtype, exact),
+        (InstructionSet::Avx512, Gathering::Always) => always(wanted, dtype, exact),
     }
 }

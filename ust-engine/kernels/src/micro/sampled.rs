@@ -3,7 +3,7 @@
 use ust_ir::{Dtype, IndexKind};
 
 use super::Loop;
-use crate::vector::{Four, Index, NEAR, Real, Vector, ask_lines};
+use crate::vector::{Four, Index, NEAR, Real, Vector, prefetch_lines};
 
 /// Bytes of operands that are asked for ahead of their use.
 const AHEAD: usize = 4096;
@@ -186,7 +186,7 @@ impl<T: Real, I: Index> Sampling<T, I> {
     ) {
         let &Self { out, m, places, count, room, reach } = self;
         let bytes = products.width().saturating_mul(size_of::<T>());
-        let ask = |row: *const T| ask_lines(row, bytes);
+        let prefetch_row = |row: *const T| prefetch_lines(row, bytes);
         let reach = reach.saturating_mul(size_of::<T>());
         let ahead = match reach > NEAR {
             true => (AHEAD / bytes.max(1)).clamp(4, 32),
@@ -195,7 +195,7 @@ impl<T: Real, I: Index> Sampling<T, I> {
         };
         if reach > FAR {
             // The rows of `a` mostly lie one behind the other.
-            ask(a.wrapping_byte_add(AHEAD / 2));
+            prefetch_row(a.wrapping_byte_add(AHEAD / 2));
         }
         // SAFETY: every entry is below `count`, every other one whose row is asked for below `room`.
         unsafe {
@@ -203,7 +203,9 @@ impl<T: Real, I: Index> Sampling<T, I> {
             while p < count {
                 let some = V::N.min(count - p);
                 for q in p + ahead..(p + ahead + some).min(room) {
-                    ask(b.wrapping_offset((*places.crd.add(q)).get().wrapping_mul(places.stride)));
+                    prefetch_row(
+                        b.wrapping_offset((*places.crd.add(q)).get().wrapping_mul(places.stride)),
+                    );
                 }
                 if some == V::N {
                     let mut vectors = [V::splat(T::ZERO); MOST];

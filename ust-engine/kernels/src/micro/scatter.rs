@@ -4,7 +4,7 @@
 use ust_ir::{Dtype, IndexKind};
 
 use super::full::width;
-use super::look::{LOOKS, columns, some_rows};
+use super::row_sample::{LOOKS, columns, sampled_rows};
 use crate::vector::{Index, LINE, prefetch};
 
 /// Entries that places are asked for ahead of their use; and that what says which places they are is
@@ -162,7 +162,7 @@ unsafe fn worth_asking<I: Index>(
     unsafe {
         let entries = |at| columns::<LOOK, _, _>(pos, crd, at);
         let [mut looked, mut steady, mut soon, mut spread] = [0; 4];
-        for at in some_rows(lo, lo + last) {
+        for at in sampled_rows(lo, lo + last) {
             let (mut least, mut most) = (isize::MAX, 0);
             for column in entries(at) {
                 looked += 1;
@@ -185,7 +185,7 @@ impl<T: Copy, I: Index + Number> Moving<T, I> {
     ///
     /// SAFETY: as there.
     #[inline(always)]
-    unsafe fn all<const ASK: u8>(&self, [lo, hi]: [isize; 2], behind: usize) {
+    unsafe fn all<const PREFETCH: u8>(&self, [lo, hi]: [isize; 2], behind: usize) {
         let &Self { pos, crd, next, column, out, .. } = self;
         // SAFETY: as said above; of what is asked for ahead, coordinates are those of later entries.
         unsafe {
@@ -196,7 +196,7 @@ impl<T: Copy, I: Index + Number> Moving<T, I> {
                 // No more than were counted, whatever a level type says of its rows.
                 let end = (*pos.offset(i + 1)).get().min(last);
                 while p < end {
-                    if ASK == PLACES && p < asked {
+                    if PREFETCH == PLACES && p < asked {
                         prefetch(next.offset((*crd.offset(p + 2 * AHEAD as isize)).get()));
                         let key = (*crd.offset(p + AHEAD as isize)).get();
                         let at = next.offset(key).read_volatile() as usize;
@@ -204,7 +204,7 @@ impl<T: Copy, I: Index + Number> Moving<T, I> {
                         prefetch(out.wrapping_add(at));
                     }
                     let at = self.put(i, p);
-                    if ASK == BEHIND {
+                    if PREFETCH == BEHIND {
                         prefetch(column.wrapping_add(at + behind));
                         prefetch(out.wrapping_add(at + behind));
                     }

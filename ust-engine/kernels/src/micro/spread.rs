@@ -2,8 +2,8 @@
 
 use ust_ir::{Dtype, IndexKind};
 
-use super::look::{BLOCKS_AHEAD, in_blocks, uneven};
-use crate::vector::{Index, Real, ask, ask_second, prefetch};
+use super::row_sample::{BLOCKS_AHEAD, in_blocks, uneven};
+use crate::vector::{Index, Real, prefetch, prefetch_ahead, prefetch_ahead_l2};
 
 macro_rules! addresses {
     ($name:ident, $kernel:ident) => {
@@ -123,8 +123,8 @@ unsafe fn laid_out<T: Real, I: Index>(
             };
             let mut at = p;
             while at < stop {
-                ask_second(a.wrapping_offset(at));
-                ask_second(crd.wrapping_offset(at));
+                prefetch_ahead_l2(a.wrapping_offset(at));
+                prefetch_ahead_l2(crd.wrapping_offset(at));
                 let end = stop.min(at + EIGHT as isize);
                 match end - at == EIGHT as isize {
                     true => (0..EIGHT as isize).for_each(|k| add(at + k)),
@@ -155,9 +155,9 @@ unsafe fn each<const RUNS: bool, T: Real, I: Index>(
     hi: isize,
     places: *const I,
 ) {
-    let ask_row = |a: *const T, crd: *const I| match RUNS {
-        true => (ask(a), ask(crd)),
-        false => (ask_second(a), ask_second(crd)),
+    let prefetch_row = |a: *const T, crd: *const I| match RUNS {
+        true => (prefetch_ahead(a), prefetch_ahead(crd)),
+        false => (prefetch_ahead_l2(a), prefetch_ahead_l2(crd)),
     };
     // SAFETY: as said above; what is asked for need not be valid.
     unsafe {
@@ -181,7 +181,7 @@ unsafe fn each<const RUNS: bool, T: Real, I: Index>(
                 to.write(std::array::from_fn(|k| own[k] + a[k] * factor));
             };
             while p + 8 <= end {
-                ask_row(a.wrapping_offset(p), crd.wrapping_offset(p));
+                prefetch_row(a.wrapping_offset(p), crd.wrapping_offset(p));
                 if !RUNS {
                     for k in 0..8 {
                         add(p + k);
@@ -200,7 +200,7 @@ unsafe fn each<const RUNS: bool, T: Real, I: Index>(
                 four(p);
                 p += 4;
             }
-            ask_row(a.wrapping_offset(p), crd.wrapping_offset(p));
+            prefetch_row(a.wrapping_offset(p), crd.wrapping_offset(p));
             while p < end {
                 add(p);
                 p += 1;
@@ -226,9 +226,9 @@ unsafe extern "C" fn entries<T: Real, I: Index>(
     unsafe {
         let mut p = 0;
         while p < n {
-            ask(a.wrapping_add(p));
-            ask(rows.wrapping_add(p));
-            ask(crd.wrapping_add(p));
+            prefetch_ahead(a.wrapping_add(p));
+            prefetch_ahead(rows.wrapping_add(p));
+            prefetch_ahead(crd.wrapping_add(p));
             let end = n.min(p + 8);
             let mut row = (*rows.add(p)).get();
             let mut sum = *out.offset(row);

@@ -197,7 +197,7 @@ struct Manner {
     /// They are written around the caches.
     stream: bool,
     /// Those of the operand are asked for ahead of their use.
-    ask: bool,
+    prefetch: bool,
 }
 
 /// `c` valid for `width` reads and writes, `a`, `crd` for `count` reads, `b` for `width` reads at
@@ -212,7 +212,7 @@ pub(super) unsafe fn row<V: Vector, I: Index, const FUSED: bool>(
     width: usize,
     stride: isize,
 ) {
-    let manner = Manner { clear: false, stream: false, ask: true };
+    let manner = Manner { clear: false, stream: false, prefetch: true };
     // SAFETY: as said above.
     unsafe { part::<V, I, FUSED>(c, a, crd, b, count, count, width, stride, manner) }
 }
@@ -249,7 +249,7 @@ pub(super) unsafe fn products<V: Vector, I: Index, const FUSED: bool>(
         && total.saturating_mul(lane) >= LARGE
         && aligned(c.addr())
         && aligned(pitch.unsigned_abs().wrapping_mul(lane));
-    let manner = Manner { clear, stream, ask: reach.saturating_mul(lane) > NEAR };
+    let manner = Manner { clear, stream, prefetch: reach.saturating_mul(lane) > NEAR };
     // SAFETY: as said above.
     unsafe {
         let last = (*pos.offset(hi)).get();
@@ -288,11 +288,11 @@ pub(super) unsafe fn added<V: Vector, I: Index, const FUSED: bool>(
     reach: usize,
 ) {
     let far = |numbers: usize| numbers.saturating_mul(size_of::<V::Lane>()) > NEAR;
-    let manner = Manner { clear: false, stream: false, ask: far(reach) };
+    let manner = Manner { clear: false, stream: false, prefetch: far(reach) };
     // SAFETY: as said above.
     unsafe {
         if crd.is_null() {
-            let to = Places { rows, pitch, count, ask: far(total) };
+            let to = Places { rows, pitch, count, prefetch: far(total) };
             each::<V>(Multiples::<V, I, FUSED> { c, to, a, b }, width);
             return;
         }
@@ -315,7 +315,7 @@ struct Places<I> {
     pitch: isize,
     count: usize,
     /// Whether they are asked for ahead of their use.
-    ask: bool,
+    prefetch: bool,
 }
 
 impl<I: Index> Places<I> {
@@ -346,7 +346,7 @@ impl<V: Vector, I: Index, const FUSED: bool> Tiles<V> for Multiples<V, I, FUSED>
         unsafe {
             let (c, b) = (self.c.add(j), get::<V, W, CUT>(self.b.add(j), cut));
             for p in 0..to.count {
-                if to.ask && p + AHEAD < to.count {
+                if to.prefetch && p + AHEAD < to.count {
                     let next = c.wrapping_offset(to.place(p + AHEAD));
                     for k in (0..W).step_by(line) {
                         prefetch(next.wrapping_add(k * V::N));
@@ -412,7 +412,7 @@ impl<V: Vector, I: Index, const FUSED: bool> Tiles<V> for Summed<V, I, FUSED> {
                 false => get::<V, W, CUT>(c, cut),
             };
             for p in 0..entries.count {
-                if manner.ask && p + ahead < room {
+                if manner.prefetch && p + ahead < room {
                     let far = entries.row(p + ahead);
                     for k in (0..W).step_by(line) {
                         prefetch(far.wrapping_add(k * V::N));

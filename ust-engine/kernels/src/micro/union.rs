@@ -4,7 +4,7 @@ use std::ops::Range;
 
 use ust_ir::{Dtype, IndexKind};
 
-use super::look::in_step;
+use super::row_sample::in_step;
 use crate::vector::{Index, Real};
 
 pub(super) fn address(of_pos: IndexKind, of_crd: IndexKind, dtype: Dtype) -> Option<usize> {

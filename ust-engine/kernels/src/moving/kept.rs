@@ -8,7 +8,7 @@ use ust_ir::buffer::Plain;
 use ust_ir::{Buffer, Element, GrowBuffer, IndexArray};
 
 use crate::pool::threads;
-use crate::vector::{AHEAD, ask_for};
+use crate::vector::{AHEAD, prefetch_elements};
 
 /// Values compared at a time: as many as a word has bits.
 const WORD: usize = 64;
@@ -117,7 +117,7 @@ impl<I: Place, T: Element + Zeroable> Found<I, T> {
             let values = &mut self.values.as_mut_slice()[self.count..all];
             let mut count = 0;
             for (at, word) in block.chunks(WORD).enumerate() {
-                ask_for(word, AHEAD / size_of::<T>(), word.len());
+                prefetch_elements(word, AHEAD / size_of::<T>(), word.len());
                 let mut left = differing(word, fill);
                 let more = left.count_ones() as usize;
                 let first = first + number * BLOCK + at * WORD;

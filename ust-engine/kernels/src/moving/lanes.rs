@@ -5,7 +5,7 @@ use std::ops::Range;
 
 use ust_ir::buffer::Plain;
 
-use crate::vector::ask;
+use crate::vector::prefetch_ahead;
 
 /// A column on its way: where its elements come from, and where they go.
 ///
@@ -132,9 +132,9 @@ impl<'a> Lane<'a> {
 
     /// Asks for elements ahead of entry `at`, where they are read in order.
     #[inline]
-    pub(super) fn ask(&self, at: usize) {
+    pub(super) fn prefetch_ahead(&self, at: usize) {
         if self.places.is_none() {
-            ask(self.from.wrapping_add(at * self.width));
+            prefetch_ahead(self.from.wrapping_add(at * self.width));
         }
     }
 

@@ -15,7 +15,7 @@ use super::lanes::{Lane, with_width};
 use super::partition::{Partition, shift_for_buckets};
 use super::sort::starts as begin;
 use crate::pool::at_a_time;
-use crate::vector::ask;
+use crate::vector::prefetch_ahead;
 
 /// Rows in order.
 #[derive(Debug)]
@@ -56,9 +56,9 @@ fn sorted<W: Copy>(row: Buffer<u32>, rows: usize, second: Buffer<u32>, values: &
         let columns = row[first..].iter().zip(&second[first..]);
         for (at, (&place, (row, second))) in places.iter().zip(columns).enumerate() {
             if at % 8 == 0 {
-                values.ask(first + at);
-                ask(row);
-                ask(second);
+                values.prefetch_ahead(first + at);
+                prefetch_ahead(row);
+                prefetch_ahead(second);
             }
             let (&row, &second) = (row, second);
             // SAFETY: places and entries are below their number, each place is one entry's.
@@ -89,7 +89,7 @@ fn sorted<W: Copy>(row: Buffer<u32>, rows: usize, second: Buffer<u32>, values: &
             unsafe { std::slice::from_raw_parts(moved.entries().add(first), column.len()) };
         let mask = each as u32 - 1;
         let of = |at: usize| (entries[at].row & mask, entries[at].second);
-        let soon = |at: usize| ask(&entries[at]);
+        let soon = |at: usize| prefetch_ahead(&entries[at]);
         if scratch.order(column.len(), of, soon, starts) {
             distinct.store(false, Ordering::Relaxed);
         }

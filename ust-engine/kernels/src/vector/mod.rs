@@ -3,24 +3,27 @@
 //! Methods are always inlined into functions that enable the instruction set, so that no vector is
 //! ever passed in memory.
 
-mod ask;
 #[cfg(target_arch = "x86_64")]
 mod gather;
-mod level;
+mod instruction_set;
+mod prefetch;
 #[cfg(target_arch = "x86_64")]
 mod x86;
 
-pub use ask::ask_for;
-pub(super) use ask::{
-    AHEAD, FIRST, LINE, NEAR, NOTHING, SECOND, ask, ask_lines, ask_second, ask_so, prefetch,
-};
 #[cfg(all(target_arch = "x86_64", feature = "micro"))]
 pub(crate) use gather::Gather;
 #[cfg(target_arch = "x86_64")]
 pub(crate) use gather::Several;
 #[cfg(test)]
-pub(super) use level::levels;
-pub(super) use level::{Gathering, Level, Task, gathering, level, perform};
+pub(super) use instruction_set::instruction_sets;
+pub(super) use instruction_set::{
+    Gathering, InstructionSet, Task, gathering, instruction_set, perform,
+};
+pub use prefetch::prefetch_elements;
+pub(super) use prefetch::{
+    AHEAD, FIRST, LINE, NEAR, NOTHING, SECOND, prefetch, prefetch_ahead, prefetch_ahead_l2,
+    prefetch_ahead_to, prefetch_lines,
+};
 
 /// A vector of `N` numbers.
 ///

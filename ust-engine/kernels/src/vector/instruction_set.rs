@@ -4,7 +4,7 @@ use super::{Number, Vector};
 
 /// The sets of instructions that kernels are compiled for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Level {
+pub(crate) enum InstructionSet {
     Portable,
     #[cfg(target_arch = "x86_64")]
     Avx2,
@@ -13,17 +13,17 @@ pub(crate) enum Level {
 }
 
 /// The best set that this machine has. Cost after the first call: a few loads.
-pub(crate) fn level() -> Level {
+pub(crate) fn instruction_set() -> InstructionSet {
     #[cfg(target_arch = "x86_64")]
     {
         if is_x86_feature_detected!("avx512f") && is_x86_feature_detected!("fma") {
-            return Level::Avx512;
+            return InstructionSet::Avx512;
         }
         if is_x86_feature_detected!("avx2") && is_x86_feature_detected!("fma") {
-            return Level::Avx2;
+            return InstructionSet::Avx2;
         }
     }
-    Level::Portable
+    InstructionSet::Portable
 }
 
 /// When one instruction that gathers eight numbers beats eight loads.
@@ -44,7 +44,7 @@ pub(crate) enum Gathering {
 /// When this machine gathers.
 pub(crate) fn gathering() -> Gathering {
     #[cfg(target_arch = "x86_64")]
-    if level() == Level::Avx512
+    if instruction_set() == InstructionSet::Avx512
         && is_x86_feature_detected!("avx512vl")
         && is_x86_feature_detected!("avx512bw")
         && is_x86_feature_detected!("avx512dq")
@@ -67,7 +67,7 @@ pub(crate) trait Task<T: Number> {
 }
 
 /// Does something with the instructions of a level, which the machine has.
-pub(crate) fn perform<T: Number>(level: Level, task: impl Task<T>) {
+pub(crate) fn perform<T: Number>(set: InstructionSet, task: impl Task<T>) {
     #[cfg(target_arch = "x86_64")]
     #[target_feature(enable = "avx512f,avx2,fma")]
     fn avx512<T: Number>(task: impl Task<T>) {
@@ -80,30 +80,30 @@ pub(crate) fn perform<T: Number>(level: Level, task: impl Task<T>) {
         // SAFETY: the machine has the instructions.
         unsafe { task.run::<T::Avx2>() }
     }
-    match level {
+    match set {
         // SAFETY, of both: the machine has the instructions.
         #[cfg(target_arch = "x86_64")]
-        Level::Avx512 => unsafe { avx512(task) },
+        InstructionSet::Avx512 => unsafe { avx512(task) },
         #[cfg(target_arch = "x86_64")]
-        Level::Avx2 => unsafe { avx2(task) },
+        InstructionSet::Avx2 => unsafe { avx2(task) },
         // SAFETY: every machine has it.
-        Level::Portable => unsafe { task.run::<T::Portable>() },
+        InstructionSet::Portable => unsafe { task.run::<T::Portable>() },
     }
 }
 
 /// All sets that this machine has.
 #[cfg(test)]
-pub(crate) fn levels() -> Vec<Level> {
-    let mut levels = vec![Level::Portable];
+pub(crate) fn instruction_sets() -> Vec<InstructionSet> {
+    let mut sets = vec![InstructionSet::Portable];
     #[cfg(target_arch = "x86_64")]
     {
-        if level() != Level::Portable {
-            levels.push(Level::Avx2);
+        if instruction_set() != InstructionSet::Portable {
+            sets.push(InstructionSet::Avx2);
         }
-        if level() == Level::Avx512 {
-            levels.push(Level::Avx512);
+        if instruction_set() == InstructionSet::Avx512 {
+            sets.push(InstructionSet::Avx512);
         }
     }
-    assert!(levels.contains(&level()));
-    levels
+    assert!(sets.contains(&instruction_set()));
+    sets
 }

@@ -6,7 +6,7 @@ use crate::vector::Index;
 pub(super) const LOOKS: isize = 64;
 
 /// So many rows, spread over `lo..hi`, which has as many or more.
-pub(super) fn some_rows(lo: isize, hi: isize) -> impl Iterator<Item = isize> + Clone {
+pub(super) fn sampled_rows(lo: isize, hi: isize) -> impl Iterator<Item = isize> + Clone {
     (0..LOOKS).map(move |look| lo + (hi - lo) * look / LOOKS)
 }
 
@@ -56,7 +56,7 @@ pub(super) unsafe fn in_blocks<P: Index, I: Index>(
         }
         let row = |at| columns::<LOOK, _, _>(pos, crd, at);
         let [mut looked, mut fours, mut rows, mut alike] = [0; 4];
-        for at in some_rows(lo, hi - 1) {
+        for at in sampled_rows(lo, hi - 1) {
             let (mut run, mut last) = (0, 0);
             for column in row(at) {
                 run = if (1..4).contains(&run) && column == last + 1 { run + 1 } else { 1 };
@@ -105,7 +105,7 @@ pub(super) unsafe fn in_step<P: Index, I: Index>(
                 && b(row).map(|column| column.wrapping_add(by)).eq(b(later))
         };
         // Neighbours, which are close in memory.
-        let rows = some_rows(lo, hi - TOGETHER - PERIODS[PERIODS.len() - 1]);
+        let rows = sampled_rows(lo, hi - TOGETHER - PERIODS[PERIODS.len() - 1]);
         let rows = rows.step_by(TOGETHER as usize).flat_map(|first| first..first + TOGETHER);
         PERIODS.into_iter().any(|after| {
             let are = rows.clone().filter(|&row| alike(row, row + after));
@@ -126,7 +126,7 @@ pub(super) unsafe fn uneven<P: Index>(pos: *const P, lo: isize, hi: isize) -> bo
             return false;
         }
         let length = |at: isize| pos(at + 1).saturating_sub(pos(at)) % 8;
-        let others = some_rows(lo, hi - 1).filter(|&at| length(at) != length(at + 1)).count();
+        let others = sampled_rows(lo, hi - 1).filter(|&at| length(at) != length(at + 1)).count();
         2 * others as isize > LOOKS
     }
 }
@@ -179,7 +179,7 @@ unsafe fn apart<P: Index, I: Index>(
     unsafe {
         let row = |at| columns::<LOOK, _, _>(pos, crd, at);
         let (mut least, mut most, mut looked, mut apart) = (isize::MAX, 0, 0, 0);
-        for at in some_rows(lo, hi - 1) {
+        for at in sampled_rows(lo, hi - 1) {
             let mut last = None;
             for column in row(at) {
                 (least, most, looked) = (least.min(column), most.max(column), looked + 1);
