@@ -1,4 +1,4 @@
-//! Diagonals times a vector or a dense matrix, some of them at a time.
+//! A matrix of diagonals (DIA) times a vector or a dense matrix, some diagonals at a time.
 
 use std::array::from_fn;
 use std::ops::Range;
@@ -8,7 +8,7 @@ use super::vector::{
     InstructionSet, Number, Task, Vector, instruction_set, perform, prefetch_ahead_l2,
 };
 
-/// By which dimension the numbers of a diagonal are stored.
+/// The dimension that indexes the numbers of a diagonal.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Along {
     /// By row.
@@ -18,7 +18,7 @@ pub enum Along {
 }
 
 impl Along {
-    /// The same of the transpose.
+    /// The dimension in the transpose.
     pub fn other(self) -> Self {
         match self {
             Self::Rows => Self::Columns,
@@ -30,17 +30,17 @@ impl Along {
 /// A matrix of diagonals, each with a number for every row, or every column.
 #[derive(Clone, Copy, Debug)]
 pub struct Diagonals<'a, T> {
-    /// How far right of the main diagonal each stands.
+    /// Column minus row, for each diagonal.
     pub offsets: &'a [i32],
     /// Diagonal after diagonal.
     pub values: &'a [T],
-    /// What each number of a diagonal belongs to.
+    /// The dimension that indexes the numbers of a diagonal.
     pub along: Along,
     /// Rows of the matrix.
     pub rows: usize,
 }
 
-/// Some diagonals, in a strip of rows.
+/// Diagonals `which` in the strip of rows that `y` holds, from row `first` on.
 struct Strip<'a, T> {
     matrix: Diagonals<'a, T>,
     which: Range<usize>,
@@ -58,7 +58,7 @@ impl<T: Number> Task<T> for Strip<'_, T> {
     }
 }
 
-/// Some diagonals, from a row on.
+/// Diagonals `from..to`, from row `first` on.
 #[derive(Clone, Copy)]
 struct Below<'a, T> {
     matrix: Diagonals<'a, T>,
@@ -84,7 +84,7 @@ impl<T: Number> Rows<T> for Below<'_, T> {
         };
         for p in from..to {
             let column = row as isize + matrix.offsets[p] as isize;
-            // SAFETY: as the caller says; a diagonal has a number where there are a row and a column.
+            // SAFETY: as the caller says; a diagonal has a number at each row and column of the matrix.
             unsafe {
                 let at = |column: isize, row| {
                     p * stride + if along_rows { row } else { column as usize }
@@ -108,12 +108,12 @@ impl<T: Number> Rows<T> for Below<'_, T> {
     }
 }
 
-/// A stretch of a diagonal, and the numbers of the vector that it multiplies.
+/// A part of a diagonal, and the elements of the vector that it multiplies.
 type Pair<'a, T> = (&'a [T], &'a [T]);
 
 impl<T: Number> Diagonals<'_, T> {
-    /// Adds the products of some diagonals with `x` to rows from `first` on, `y`, which are passed
-    /// over several times: no more of them than the closest cache holds are quickest.
+    /// Adds the products of diagonals `which` with `x` to `y`, which holds rows from `first` on. `y` is read
+    /// and written several times: fastest if the first cache holds it.
     pub fn times(&self, which: Range<usize>, first: usize, x: &[T], y: &mut [T]) {
         self.times_at(instruction_set(), which, first, x, y);
     }
@@ -129,7 +129,7 @@ impl<T: Number> Diagonals<'_, T> {
         perform(set, Strip { matrix: *self, which, first, x, y });
     }
 
-    /// Adds the products of some diagonals with `b` to rows from `first` on, `c`.
+    /// Adds the products of diagonals `which` with `b` to `c`, which holds rows from `first` on.
     pub fn times_dense(&self, which: Range<usize>, first: usize, b: Dense<'_, T>, c: &mut [T]) {
         self.times_dense_at(instruction_set(), which, first, b, c);
     }
@@ -163,7 +163,8 @@ impl<T: Number> Diagonals<'_, T> {
         let strip = first..first + y.len();
         let mut next = which.start;
         while next < which.end {
-            // Several at once load and store the result less often. SAFETY: as the caller says.
+            // With several diagonals at once, the result is loaded and stored less often. SAFETY: as the
+            // caller says.
             next += unsafe {
                 match which.end - next {
                     1 => self.together::<V, 1>(next, &strip, x, y),
@@ -177,8 +178,8 @@ impl<T: Number> Diagonals<'_, T> {
         }
     }
 
-    /// What `N` diagonals from `p` on give to a strip of rows: all of them at once to the rows that
-    /// they all have, and one after the other to the rest. Returns `N`.
+    /// Adds the products of `N` diagonals from `p` on to a strip of rows: all diagonals at once in the rows
+    /// that all of them cross, one after the other in the other rows. Returns `N`.
     #[inline(always)]
     unsafe fn together<V: Vector<Lane = T>, const N: usize>(
         &self,
@@ -213,7 +214,7 @@ impl<T: Number> Diagonals<'_, T> {
         start..columns.saturating_add_signed(-offset).clamp(start, strip.end)
     }
 
-    /// What diagonal `p` has in some rows, and what of `x` it multiplies.
+    /// The part of diagonal `p` in `rows`, and the elements of `x` that it multiplies.
     fn segment<'b>(&'b self, p: usize, rows: Range<usize>, x: &'b [T]) -> Pair<'b, T> {
         if rows.is_empty() {
             return (&[], &[]);
@@ -227,7 +228,7 @@ impl<T: Number> Diagonals<'_, T> {
     }
 }
 
-/// `y[k] += a[k] * x[k]` for each of some pairs of `a` and `x`, one after the other.
+/// `y[k] += a[k] * x[k]` for each of `N` pairs of `a` and `x`, in their order.
 ///
 /// # Safety
 /// As of [`Vector`].

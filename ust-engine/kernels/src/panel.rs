@@ -1,14 +1,14 @@
-//! Rows of a matrix times a dense one: a panel of the result, some vectors of some rows, stays in
-//! registers while products with rows of the dense matrix are added to it.
+//! A matrix times a dense one. A panel of the result, up to four rows by four vectors, stays in registers
+//! while products with rows of the dense matrix are added to it.
 
 use std::array::from_fn;
 
+use super::tuning::{NEAR_BYTES, PANEL_BYTES};
 use super::vector::{
-    InstructionSet, LINE, NEAR, Number, Real, Task, Vector, instruction_set, perform,
-    prefetch_lines,
+    InstructionSet, LINE, Number, Real, Task, Vector, instruction_set, perform, prefetch_lines,
 };
 
-/// A dense matrix, row after row.
+/// A dense matrix, row-major.
 #[derive(Clone, Copy, Debug)]
 pub struct Dense<'a, T> {
     /// Row after row.
@@ -18,23 +18,23 @@ pub struct Dense<'a, T> {
 }
 
 impl<T> Dense<'_, T> {
-    /// How many rows the values make.
+    /// The number of rows.
     pub fn rows(&self) -> usize {
         self.values.len().checked_div(self.width).unwrap_or(0)
     }
 
-    /// Whether its rows are to be asked for ahead of their use, where they come in no order.
+    /// Whether its rows are to be prefetched, where they are accessed in no order.
     pub(super) fn is_far(&self) -> bool {
-        size_of_val(self.values) > NEAR
+        size_of_val(self.values) > NEAR_BYTES
     }
 }
 
-/// Some of its columns: whole vectors, the last of which may be cut.
+/// Some columns of a dense matrix: whole vectors, the last of which may be cut.
 #[derive(Clone, Copy)]
 pub(super) struct Columns<'a, T> {
     of: Dense<'a, T>,
     first: usize,
-    /// Numbers of a vector that is cut.
+    /// Numbers in a vector that is cut.
     cut: usize,
 }
 
@@ -53,7 +53,7 @@ impl<T: Real> Columns<'_, T> {
         }
     }
 
-    /// Asks for what [`row`](Self::row) gives.
+    /// Prefetches the part of a row that [`row`](Self::row) loads.
     #[inline(always)]
     pub(super) fn prefetch<V: Vector<Lane = T>, const W: usize>(&self, row: usize) {
         let at = row.wrapping_mul(self.of.width).wrapping_add(self.first);
@@ -61,12 +61,13 @@ impl<T: Real> Columns<'_, T> {
     }
 }
 
-/// Rows that multiply a dense matrix.
+/// Rows of any format that multiply a dense matrix.
 pub(super) trait Rows<T: Number>: Copy {
-    /// Adds the products of `R` rows from `row` on with some columns of the dense matrix.
+    /// Adds the products of `R` rows from `row` on with the columns `b` of the dense matrix.
     ///
     /// # Safety
-    /// As of [`Vector`]; there are these rows, and `W` vectors of columns, or less of the last where `CUT`.
+    /// As of [`Vector`]; there are `R` rows from `row` on, and `b` has `W` vectors, the last of them cut
+    /// where `CUT`.
     unsafe fn add<V: Vector<Lane = T>, const R: usize, const W: usize, const CUT: bool>(
         self,
         row: usize,
@@ -75,8 +76,7 @@ pub(super) trait Rows<T: Number>: Copy {
     );
 }
 
-/// Adds the products of rows with `b` to `c`, which begins with the first of them, and says how many
-/// there are.
+/// Adds the products of the first rows with `b` to `c`: as many rows as `c` has.
 pub(super) fn times<T: Number>(
     set: InstructionSet,
     rows: impl Rows<T>,
@@ -100,7 +100,7 @@ impl<T: Number, M: Rows<T>> Task<T> for Times<'_, M, T> {
     }
 }
 
-/// As [`times`], with these vectors.
+/// As [`times`], with vectors `V`.
 ///
 /// # Safety
 /// As of [`Vector`], here and below.
@@ -114,7 +114,7 @@ pub(super) unsafe fn all<V: Vector<Lane: Number>, M: Rows<V::Lane>>(
     let mut row = 0;
     while row < count {
         let c = &mut c[row * b.width..];
-        // SAFETY: as the caller says; there are so many rows.
+        // SAFETY: as the caller says; so many rows are left.
         row += unsafe {
             match count - row {
                 1 => some::<V, M, 1>(rows, row, b, c),
@@ -126,7 +126,7 @@ pub(super) unsafe fn all<V: Vector<Lane: Number>, M: Rows<V::Lane>>(
     }
 }
 
-/// `R` rows from `row` on, with which `c` begins. Gives `R`.
+/// Adds the products of `R` rows from `row` on to `c`, whose first row is that of `row`. Gives `R`.
 #[inline(always)]
 unsafe fn some<V: Vector<Lane: Number>, M: Rows<V::Lane>, const R: usize>(
     rows: M,
@@ -134,7 +134,7 @@ unsafe fn some<V: Vector<Lane: Number>, M: Rows<V::Lane>, const R: usize>(
     b: Dense<'_, V::Lane>,
     c: &mut [V::Lane],
 ) -> usize {
-    // Machines with wide vectors have twice as many.
+    // Machines with wide vectors have twice as many registers.
     let most = if size_of::<V>() >= LINE { 4 } else { 2 };
     let mut first = 0;
     while first < b.width {
@@ -142,7 +142,7 @@ unsafe fn some<V: Vector<Lane: Number>, M: Rows<V::Lane>, const R: usize>(
         let cut = (rest - 1) % V::N + 1;
         let columns = Columns { of: b, first, cut };
         let c = c[first..].as_mut_ptr();
-        // SAFETY: as the caller says; there are so many columns.
+        // SAFETY: as the caller says; so many columns are left.
         first += unsafe {
             if most >= 4 && rest >= 4 * V::N {
                 panel::<V, M, R, 4, false>(rows, row, &columns, c)
@@ -162,11 +162,10 @@ unsafe fn some<V: Vector<Lane: Number>, M: Rows<V::Lane>, const R: usize>(
     R
 }
 
-/// `W` vectors of each of `R` rows. Gives how many columns these are.
+/// Adds the products of `R` rows with the columns `b`, `W` vectors, to `c`. Gives the number of columns.
 ///
 /// # Safety
-/// `c` is valid for reads and writes of that, in rows that are as far apart as those of the dense
-/// matrix.
+/// `c` is valid for reads and writes of these columns in `R` rows, as wide as those of the dense matrix.
 #[inline(always)]
 unsafe fn panel<
     V: Vector<Lane: Number>,
@@ -194,7 +193,7 @@ unsafe fn panel<
     if CUT { (W - 1) * V::N + b.cut } else { W * V::N }
 }
 
-/// Adds the products of a number of each of `R` rows, which are `stride` apart, with a row of a dense
+/// Adds the products of one column of `R` rows, whose numbers are `stride` apart, with a row `b` of a dense
 /// matrix.
 ///
 /// # Safety
@@ -212,7 +211,7 @@ pub(super) unsafe fn add_row<V: Vector, const R: usize, const W: usize>(
     }
 }
 
-/// Adds `a` times some vectors to others.
+/// `sums[k] += a * b[k]` for each vector `k`.
 ///
 /// # Safety
 /// As of [`Vector`].
@@ -227,14 +226,14 @@ pub(super) unsafe fn add_to<V: Vector, const W: usize>(sums: &mut [V; W], a: V::
     }
 }
 
-/// Rows of a matrix, or of a block, that are stored in full.
+/// Rows of a matrix, or of a block, that is stored in full.
 #[derive(Clone, Copy, Debug)]
 pub struct Full<'a, T> {
     /// From the first number of the first row on.
     pub values: &'a [T],
-    /// How far apart the numbers of a column are, and those of a row.
+    /// The strides: from row to row, and from column to column.
     pub strides: [usize; 2],
-    /// The row of the dense matrix that the first column is multiplied with.
+    /// The row of the dense matrix that the first column multiplies.
     pub first: usize,
     /// Columns.
     pub columns: usize,
@@ -259,12 +258,8 @@ impl<T: Number> Rows<T> for Full<'_, T> {
     }
 }
 
-/// Bytes of a dense matrix that stay in a near cache while rows pass by.
-const KEPT: usize = 1 << 18;
-
 impl<T: Number> Full<'_, T> {
-    /// Adds the products of rows with `b` to `c`, which begins with the first of them, and says how many
-    /// there are.
+    /// Adds the products of the first rows with `b` to `c`: as many rows as `c` has.
     pub fn times(&self, b: Dense<'_, T>, c: &mut [T]) {
         self.times_at(instruction_set(), b, c);
     }
@@ -277,7 +272,7 @@ impl<T: Number> Full<'_, T> {
         let end = ends[0] * self.strides[0] + ends[1] * self.strides[1];
         assert!(self.columns == 0 || end < self.values.len(), "there are all rows");
         assert!(self.first + self.columns <= b.rows(), "there is a row for each column");
-        let together = (KEPT / size_of::<T>()).checked_div(b.width).unwrap_or(0).max(1);
+        let together = (PANEL_BYTES / size_of::<T>()).checked_div(b.width).unwrap_or(0).max(1);
         for at in (0..self.columns).step_by(together) {
             let columns = together.min(self.columns - at);
             let values = &self.values[at * self.strides[1]..];

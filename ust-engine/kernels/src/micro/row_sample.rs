@@ -1,19 +1,20 @@
-//! A look at some rows, which tells what the others may be like.
+//! Properties of a sparse matrix, estimated from a sample of its rows.
 
+use crate::tuning::{
+    GATHER_MIN_ROW, GATHER_SPAN_BYTES, NEIGHBOUR_BYTES, SAMPLE_MIN_ENTRIES, SAMPLED_ENTRIES,
+    SAMPLED_ROWS, UNION_PERIODS, UNION_SAMPLE_MIN_ROWS, UNION_SAMPLED_RUN,
+};
 use crate::vector::Index;
 
-/// Rows that are looked at.
-pub(super) const LOOKS: isize = 64;
-
-/// So many rows, spread over `lo..hi`, which has as many or more.
+/// A sample of [`SAMPLED_ROWS`] rows, spread evenly over `lo..hi`, which has at least as many.
 pub(super) fn sampled_rows(lo: isize, hi: isize) -> impl Iterator<Item = isize> + Clone {
-    (0..LOOKS).map(move |look| lo + (hi - lo) * look / LOOKS)
+    (0..SAMPLED_ROWS).map(move |sample| lo + (hi - lo) * sample / SAMPLED_ROWS)
 }
 
-/// The columns of the first entries of a row, `MOST` at most.
+/// The columns of the first `MOST` entries of a row, or fewer.
 ///
-/// SAFETY: `pos` is valid for reads at `row` and the next, ascending there, and `crd` between the
-/// numbers that these hold.
+/// SAFETY: `pos` is valid for reads at `row` and `row + 1`, and ascending there, and `crd` for reads at
+/// `pos[row]..pos[row + 1]`.
 #[inline(always)]
 pub(super) unsafe fn columns<const MOST: isize, P: Index, I: Index>(
     pos: *const P,
@@ -27,18 +28,8 @@ pub(super) unsafe fn columns<const MOST: isize, P: Index, I: Index>(
     }
 }
 
-/// Fewer entries than this are not looked at.
-const FEW: isize = 1 << 18;
-
-/// Entries of a row that are looked at.
-const LOOK: isize = 16;
-
-/// Entries that numbers are asked for ahead of their use where rows are those of blocks: the next rows of
-/// blocks.
-pub(super) const BLOCKS_AHEAD: usize = 256;
-
-/// Whether rows are those of blocks, as far as some tell, where there are so many entries that it pays
-/// to ask: most columns follow each other by fours, and many rows have those of the row before.
+/// Whether the matrix consists of dense blocks, judged from a sample: most entries stand in runs of four
+/// adjacent columns, and many rows have the same columns as the next row. False for small matrices.
 ///
 /// SAFETY: `pos` is valid for reads at `lo..=hi`, and ascending there, and `crd` for reads at
 /// `pos[lo]..pos[hi]`.
@@ -48,39 +39,30 @@ pub(super) unsafe fn in_blocks<P: Index, I: Index>(
     lo: isize,
     hi: isize,
 ) -> bool {
-    // SAFETY: as said above; a row that is looked at and the next are below `hi`.
+    // SAFETY: as said above; a sampled row and the next are below `hi`.
     unsafe {
         let entries = (*pos.offset(hi)).get().saturating_sub((*pos.offset(lo)).get());
-        if entries < FEW || hi - lo <= LOOKS {
+        if entries < SAMPLE_MIN_ENTRIES || hi - lo <= SAMPLED_ROWS {
             return false;
         }
-        let row = |at| columns::<LOOK, _, _>(pos, crd, at);
-        let [mut looked, mut fours, mut rows, mut alike] = [0; 4];
+        let row = |at| columns::<SAMPLED_ENTRIES, _, _>(pos, crd, at);
+        let [mut sampled, mut fours, mut rows, mut alike] = [0; 4];
         for at in sampled_rows(lo, hi - 1) {
             let (mut run, mut last) = (0, 0);
             for column in row(at) {
                 run = if (1..4).contains(&run) && column == last + 1 { run + 1 } else { 1 };
-                (looked, fours, last) = (looked + 1, fours + i32::from(run == 4), column);
+                (sampled, fours, last) = (sampled + 1, fours + i32::from(run == 4), column);
             }
             if row(at).next().is_some() {
                 (rows, alike) = (rows + 1, alike + i32::from(row(at).eq(row(at + 1))));
             }
         }
-        fours > 0 && 16 * fours >= 3 * looked && 3 * alike >= rows
+        fours > 0 && 16 * fours >= 3 * sampled && 3 * alike >= rows
     }
 }
 
-/// Rows of which fewer are not looked at: to look takes as long as to merge some of them.
-const MERGED: isize = 16 * LOOKS;
-
-/// Neighbours that are looked at.
-const TOGETHER: isize = 8;
-
-/// After so many rows, steps may be the same again.
-const PERIODS: [isize; 6] = [1, 2, 3, 4, 6, 8];
-
-/// Whether rows of two matrices are merged in the same steps as rows a few before, as far as some tell:
-/// then a processor foresees these.
+/// Whether the merge of two sparse matrices repeats itself, judged from a sample: row `i` of both takes the
+/// same steps as row `i + k`, for a small `k`. Then the branch predictor knows the steps.
 ///
 /// SAFETY: each `pos` is valid for reads at `lo..=hi`, and ascending there, and its `crd` for reads at
 /// `pos[lo]..pos[hi]`.
@@ -91,55 +73,50 @@ pub(super) unsafe fn in_step<P: Index, I: Index>(
     lo: isize,
     hi: isize,
 ) -> bool {
-    if hi - lo < MERGED {
+    if hi - lo < UNION_SAMPLE_MIN_ROWS {
         return false;
     }
-    // SAFETY: as said above; a row that is looked at and the next are below `hi`.
+    // SAFETY: as said above; a sampled row and the rows a period later are below `hi`.
     unsafe {
-        let a = |row| columns::<LOOK, _, _>(a_pos, a_crd, row);
-        let b = |row| columns::<LOOK, _, _>(b_pos, b_crd, row);
+        let a = |row| columns::<SAMPLED_ENTRIES, _, _>(a_pos, a_crd, row);
+        let b = |row| columns::<SAMPLED_ENTRIES, _, _>(b_pos, b_crd, row);
         let alike = |row, later| {
             let firsts = a(later).next().zip(a(row).next());
             let by = firsts.map_or(0, |(next, own)| next.wrapping_sub(own));
             a(row).map(|column| column.wrapping_add(by)).eq(a(later))
                 && b(row).map(|column| column.wrapping_add(by)).eq(b(later))
         };
-        // Neighbours, which are close in memory.
-        let rows = sampled_rows(lo, hi - TOGETHER - PERIODS[PERIODS.len() - 1]);
-        let rows = rows.step_by(TOGETHER as usize).flat_map(|first| first..first + TOGETHER);
-        PERIODS.into_iter().any(|after| {
-            let are = rows.clone().filter(|&row| alike(row, row + after));
-            8 * are.count() as isize >= 5 * LOOKS
+        let rows =
+            sampled_rows(lo, hi - UNION_SAMPLED_RUN - UNION_PERIODS[UNION_PERIODS.len() - 1]);
+        let rows = rows
+            .step_by(UNION_SAMPLED_RUN as usize)
+            .flat_map(|first| first..first + UNION_SAMPLED_RUN);
+        UNION_PERIODS.into_iter().any(|period| {
+            let same = rows.clone().filter(|&row| alike(row, row + period));
+            8 * same.count() as isize >= 5 * SAMPLED_ROWS
         })
     }
 }
 
-/// Whether rows are of many lengths, modulo eight, so that nobody can tell from one how long the next is;
-/// as far as some rows tell.
+/// Whether row lengths modulo eight vary so much that the branch predictor cannot learn them, judged from a
+/// sample.
 ///
 /// SAFETY: `pos` is valid for reads at `lo..=hi`, and ascending there.
 pub(super) unsafe fn uneven<P: Index>(pos: *const P, lo: isize, hi: isize) -> bool {
-    // SAFETY: as said above; a row that is looked at and the next are below `hi`.
+    // SAFETY: as said above; a sampled row and the next are below `hi`.
     unsafe {
         let pos = |at: isize| (*pos.offset(at)).get();
-        if hi - lo <= LOOKS {
+        if hi - lo <= SAMPLED_ROWS {
             return false;
         }
         let length = |at: isize| pos(at + 1).saturating_sub(pos(at)) % 8;
-        let others = sampled_rows(lo, hi - 1).filter(|&at| length(at) != length(at + 1)).count();
-        2 * others as isize > LOOKS
+        let changes = sampled_rows(lo, hi - 1).filter(|&at| length(at) != length(at + 1)).count();
+        2 * changes as isize > SAMPLED_ROWS
     }
 }
 
-/// Entries of a row at least, on the average, that are worth being gathered.
-const LONG: isize = 8;
-/// Bytes that numbers are spread over which the second cache does not hold, and the last one does.
-const SPREAD: std::ops::Range<isize> = 1 << 20..12 << 20;
-/// Bytes that lie beside each other.
-const NEAR: isize = 128;
-
-/// Whether rows read numbers, of `bytes` each, far apart: in the last cache, at places that neither the
-/// entry before is near to nor one of the next row. As far as some rows tell.
+/// Whether rows access elements of a vector, of `bytes` each, mostly in the last cache, judged from a
+/// sample: rows are not short, they span [`GATHER_SPAN_BYTES`], and their columns are [`scattered_span`].
 ///
 /// SAFETY: as of [`in_blocks`].
 pub(super) unsafe fn far<P: Index, I: Index>(
@@ -152,43 +129,44 @@ pub(super) unsafe fn far<P: Index, I: Index>(
     // SAFETY: as said above.
     unsafe {
         let entries = (*pos.offset(hi)).get().saturating_sub((*pos.offset(lo)).get());
-        if entries < FEW || entries / LONG < hi - lo {
+        if entries < SAMPLE_MIN_ENTRIES || entries / GATHER_MIN_ROW < hi - lo {
             return false;
         }
-        let spread = apart(pos, crd, bytes, lo, hi);
-        spread.is_some_and(|spread| SPREAD.contains(&spread))
+        let span = scattered_span(pos, crd, bytes, lo, hi);
+        span.is_some_and(|span| GATHER_SPAN_BYTES.contains(&span))
     }
 }
 
-/// Over how many bytes rows are spread, where every other entry leads to numbers, of `bytes` each,
-/// that neither the entry before is near to nor one of the next row.
+/// The bytes between the first and the last vector element, of `bytes` each, that sampled rows access.
+/// `None` unless most accesses are isolated: neither the entry before nor an entry of the next row accesses
+/// a neighbour of the element.
 ///
 /// SAFETY: as of [`in_blocks`].
-unsafe fn apart<P: Index, I: Index>(
+unsafe fn scattered_span<P: Index, I: Index>(
     pos: *const P,
     crd: *const I,
     bytes: usize,
     lo: isize,
     hi: isize,
 ) -> Option<isize> {
-    let near = NEAR / bytes as isize;
-    if hi - lo <= LOOKS {
+    let near = NEIGHBOUR_BYTES / bytes as isize;
+    if hi - lo <= SAMPLED_ROWS {
         return None;
     }
-    // SAFETY: a row that is looked at and the next are below `hi`, and entries are those of rows.
+    // SAFETY: a sampled row and the next are below `hi`, and their entries are read.
     unsafe {
-        let row = |at| columns::<LOOK, _, _>(pos, crd, at);
-        let (mut least, mut most, mut looked, mut apart) = (isize::MAX, 0, 0, 0);
+        let row = |at| columns::<SAMPLED_ENTRIES, _, _>(pos, crd, at);
+        let (mut least, mut most, mut sampled, mut isolated) = (isize::MAX, 0, 0, 0);
         for at in sampled_rows(lo, hi - 1) {
             let mut last = None;
             for column in row(at) {
-                (least, most, looked) = (least.min(column), most.max(column), looked + 1);
+                (least, most, sampled) = (least.min(column), most.max(column), sampled + 1);
                 let close = |other: isize| (column - other).abs() <= near;
-                apart += isize::from(!last.is_some_and(close) && !row(at + 1).any(close));
+                isolated += isize::from(!last.is_some_and(close) && !row(at + 1).any(close));
                 last = Some(column);
             }
         }
-        let spread = most.saturating_sub(least).saturating_mul(bytes as isize);
-        (2 * apart > looked).then_some(spread)
+        let span = most.saturating_sub(least).saturating_mul(bytes as isize);
+        (2 * isolated > sampled).then_some(span)
     }
 }

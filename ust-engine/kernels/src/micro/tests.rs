@@ -9,7 +9,7 @@ use ust_ir::{Dtype, IndexKind};
 use super::{Loop, address_at, row_sample};
 use crate::vector::{self, Gathering, InstructionSet, gathering};
 
-/// Instruction sets, and when to gather with them.
+/// Instruction sets, each with when to use the gather instruction.
 fn instruction_sets() -> Vec<(InstructionSet, Gathering)> {
     let mut sets: Vec<_> =
         vector::instruction_sets().into_iter().map(|set| (set, Gathering::Never)).collect();

@@ -1,8 +1,8 @@
-//! Which instructions this machine has, and what is done with them.
+//! The instruction sets of this machine, and tasks that run with one of them.
 
 use super::{Number, Vector};
 
-/// The sets of instructions that kernels are compiled for.
+/// The instruction sets that kernels are compiled for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum InstructionSet {
     Portable,
@@ -12,7 +12,7 @@ pub(crate) enum InstructionSet {
     Avx512,
 }
 
-/// The best set that this machine has. Cost after the first call: a few loads.
+/// The best instruction set of this machine. Cost after the first call: a few loads.
 pub(crate) fn instruction_set() -> InstructionSet {
     #[cfg(target_arch = "x86_64")]
     {
@@ -26,22 +26,22 @@ pub(crate) fn instruction_set() -> InstructionSet {
     InstructionSet::Portable
 }
 
-/// When one instruction that gathers eight numbers beats eight loads.
+/// When a gather instruction of eight numbers beats eight loads.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Gathering {
-    /// Never, or the machine has none.
+    /// Never, or the machine has no such instruction.
     Never,
-    /// Where numbers lie far apart in the last cache: more of them are under way at a time. From the
-    /// nearer caches it is slower than loads, from memory, too.
+    /// For numbers far apart in the last cache, since more accesses are under way at a time. A gather from
+    /// a nearer cache, or from memory, is slower than loads.
     #[cfg(target_arch = "x86_64")]
     Far,
-    /// Always. So it is on processors that compute in half precision: products with sparse rows take
-    /// half of the time there.
+    /// Always, as on processors with half-precision arithmetic: products with sparse rows take half the
+    /// time there.
     #[cfg(target_arch = "x86_64")]
     Always,
 }
 
-/// When this machine gathers.
+/// When a gather instruction pays on this machine.
 pub(crate) fn gathering() -> Gathering {
     #[cfg(target_arch = "x86_64")]
     if instruction_set() == InstructionSet::Avx512
@@ -57,16 +57,16 @@ pub(crate) fn gathering() -> Gathering {
     Gathering::Never
 }
 
-/// Something that is done with vectors, whichever the machine has.
+/// Work that is written once for the vectors of all instruction sets.
 pub(crate) trait Task<T: Number> {
-    /// Does it, always inlined into a function that enables the instructions.
+    /// Runs with vectors `V`, always inlined into a function that enables their instructions.
     ///
     /// # Safety
     /// As of [`Vector`].
     unsafe fn run<V: Vector<Lane = T>>(self);
 }
 
-/// Does something with the instructions of a level, which the machine has.
+/// Runs a task with an instruction set of this machine.
 pub(crate) fn perform<T: Number>(set: InstructionSet, task: impl Task<T>) {
     #[cfg(target_arch = "x86_64")]
     #[target_feature(enable = "avx512f,avx2,fma")]
@@ -91,7 +91,7 @@ pub(crate) fn perform<T: Number>(set: InstructionSet, task: impl Task<T>) {
     }
 }
 
-/// All sets that this machine has.
+/// All instruction sets of this machine.
 #[cfg(test)]
 pub(crate) fn instruction_sets() -> Vec<InstructionSet> {
     let mut sets = vec![InstructionSet::Portable];

@@ -1,4 +1,4 @@
-//! Kernels that take four entries at a time where rows are those of blocks.
+//! Kernels that process four entries at a time, on rows of dense blocks.
 
 use super::*;
 use crate::vector::{Index, Several};
@@ -114,7 +114,7 @@ macro_rules! tests {
                     assert_eq!(out, wanted, "each sum in its order");
                 }
             }
-            // One long row among empty ones, of which none is looked at.
+            // One long row among empty ones, none of them in the sample.
             let mut pos = vec![0; rows + 1];
             pos[rows..].fill(crd.len() as u32);
             // SAFETY: as above.

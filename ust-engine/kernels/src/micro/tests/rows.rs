@@ -1,4 +1,4 @@
-//! Kernels that work on whole rows, and those that write where coordinates say.
+//! Kernels for sparse rows times dense matrices, and kernels that move or add entries by coordinate.
 
 use super::*;
 
@@ -167,7 +167,7 @@ macro_rules! tests {
                         let b = numbers(random, 9 * stride + width);
                         let m = numbers(random, count);
                         let rows: Vec<u32> = (0..count).map(|_| random.below(7) as u32).collect();
-                        // What follows the entries is asked for, and may be anything.
+                        // Coordinates behind the entries are prefetched, and may be anything.
                         let room = if ends { count } else { count + 40 };
                         let crd: Vec<u32> = (0..room)
                             .map(|p| if p < count { random.below(9) as u32 } else { u32::MAX })
@@ -290,7 +290,7 @@ macro_rules! tests {
                 *const I, *const I, *mut u32, *mut I, i64, *const T, *mut T, isize, isize, usize,
             );
             let random = &mut random();
-            // Outputs that the caches hold, and such as are asked for ahead; few rows, and many; keys
+            // Outputs that the caches hold, and larger ones, which are prefetched; few rows, and many; keys
             // all over the place, and near those of the row before.
             for (rows, keys, near) in
                 [(3, 9, false), (200, 5000, true), (9000, 4000, false), (30_000, 30_000, true)]
@@ -371,13 +371,13 @@ macro_rules! tests {
                 usize,
             );
             let random = &mut random();
-            // Outputs that the caches hold, and such as are asked for ahead; keys far apart, and
+            // Outputs that the caches hold, and larger ones, which are prefetched; keys far apart, and
             // side by side.
             for (count, total, keys) in
                 [(1, 8, 3), (100, 400, 50), (300, 1 << 21, 5000), (40, 1 << 21, 40)]
             {
                 let rest = count + random.below(100);
-                // Nobody has checked what is behind the row.
+                // Coordinates behind the row are unchecked.
                 let crd: Vec<i64> = (0..rest)
                     .map(|p| match p < count {
                         true if keys == count => p as i64,

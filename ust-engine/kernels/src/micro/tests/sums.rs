@@ -1,4 +1,4 @@
-//! Kernels that sum, and those that add to memory that lies together.
+//! Kernels that sum sparse rows, and kernels over contiguous vectors.
 
 use super::*;
 

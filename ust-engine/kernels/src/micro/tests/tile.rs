@@ -1,4 +1,4 @@
-//! Kernels for the places of small blocks.
+//! Kernels for small blocks.
 
 use super::*;
 
