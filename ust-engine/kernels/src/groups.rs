@@ -37,6 +37,8 @@ impl Packed {
 /// # Safety
 /// Unsafe methods are called only where the machine has AVX2, with pointers that are valid for reads of
 /// as many coordinates as the result has.
+// The trait states the safety of all methods.
+#[allow(clippy::missing_safety_doc)]
 pub trait Coordinates: Copy + Debug {
     /// Coordinates in an element.
     const HELD: usize;
@@ -133,6 +135,8 @@ pub fn available() -> bool {
 ///
 /// # Safety
 /// Methods are called only where the machine has AVX2 and FMA.
+// The trait states the safety of all methods.
+#[allow(clippy::missing_safety_doc)]
 pub trait Number: Copy + Default + Add<Output = Self> + Mul<Output = Self> {
     /// A vector of sums.
     type Sums: Copy;

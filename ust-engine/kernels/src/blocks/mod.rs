@@ -156,7 +156,7 @@ impl<T: Number> Blocks<'_, T> {
             Way::Mixed(_) => unsafe { mixed_avx2(self, rows, x, y) },
             #[cfg(target_arch = "x86_64")]
             Way::Plain(InstructionSet::Avx2 | InstructionSet::Avx512) => unsafe {
-                self.times_avx2(rows, x, y)
+                self.times_avx2(rows, x, y);
             },
             _ => self.times_plain(rows, x, y),
         }
@@ -300,8 +300,8 @@ mod tests {
         times_a_vector(Order::Columns);
     }
 
-    /// Blocks of any size times a dense matrix, and those of the transpose times a dense matrix or a
-    /// vector, where blocks are cut by the border.
+    /// Blocks of any size times a dense matrix, and the transpose times a dense matrix or a vector. Blocks
+    /// at the border are cut.
     #[test]
     fn blocks_add_to_a_dense_matrix() {
         let sizes = [1, 2, 3, 4, 5, 7, 8, 16, 20];

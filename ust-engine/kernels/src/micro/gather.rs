@@ -265,7 +265,7 @@ unsafe fn kind<S: Summed, P: Index, I: Index>(
     // SAFETY: as said above.
     unsafe {
         // Bytes from the first entry of the matrix, not of row `lo`: where one product takes several calls,
-        // other rows come between two of the same call, and the branch predictor learns nothing.
+        // the branch predictor sees all rows in turn, and learns none.
         let bytes = size_of::<S::Lane>() + size_of::<I>();
         let close = (*pos.offset(hi)).get().saturating_mul(bytes as isize) <= GATHER_NEAR_BYTES;
         if close && hi - lo <= GATHER_PREDICTED_ROWS {

@@ -110,6 +110,7 @@ impl<'a> Lane<'a> {
 
     /// Number of elements.
     #[must_use]
+    #[allow(clippy::len_without_is_empty)]
     pub fn len(&self) -> usize {
         self.len
     }
