@@ -1,7 +1,7 @@
 //! Where the words of a text end, found before any of them is read: what a word says does not have to be
 //! waited for to find the next.
 
-use ust_kernels::text::{Instructions, PART, Reading, ask_for, gaps, with_best};
+use ust_kernels::text::{Instructions, PART, Reading, gaps, prefetch_after, with_best};
 
 /// Bytes looked at before words are read.
 const AHEAD: usize = 4096;
@@ -64,7 +64,7 @@ impl<'a> Tokens<'a> {
         self.ends.resize((self.found + AHEAD / 2 + PART).max(self.ends.len()), 0);
         let mut base = self.seen;
         for part in ahead.chunks(PART) {
-            ask_for(part, ASK);
+            prefetch_after(part, ASK);
             let gaps = match part.as_array() {
                 Some(part) => gaps(part),
                 None => {

@@ -1,4 +1,4 @@
-//! From what the caller gives to the table that machine code reads.
+//! The table of arguments that machine code reads, filled from the parameters and arrays of a call.
 //!
 //! The table is an array of words: [`HEADER`] words for the call itself, address and length of each
 //! array, then the parameters, one word each, two for complex numbers.
@@ -7,17 +7,16 @@ use ust_ir::interp::{IndicesMut, Memory, Param, RunError, ValuesMut, ValuesRef};
 use ust_ir::scalar::{Dtype, Scalar};
 use ust_ir::{ArrayDecl, Elem, Ty, VarDecl, for_each_dtype, with_indices};
 
-/// Words before the arrays: the context of shims, and where an access went wrong.
+/// Words before the arrays: the context of shims, and the details of an error.
 pub(super) const HEADER: usize = 4;
 /// The word that holds the address of the [`Context`](super::shims::Context).
 pub(super) const CONTEXT: usize = 0;
-/// The word that machine code leaves an index in when it ends early.
+/// The word to which machine code writes an index when it ends early.
 pub(super) const INDEX: usize = 1;
-/// The word that machine code leaves a length or value in when it ends early.
+/// The word to which machine code writes a length or value when it ends early.
 pub(super) const DETAIL: usize = 2;
 
-/// The word where the parameter with this number starts, and at the number of parameters the
-/// length of the table.
+/// The word where parameter `at` starts. For the number of parameters: the length of the table.
 pub(super) fn param_word(arrays: usize, params: &[VarDecl], at: usize) -> usize {
     HEADER + 2 * arrays + params[..at].iter().map(|p| words(p.ty)).sum::<usize>()
 }
@@ -29,7 +28,7 @@ fn words(ty: Ty) -> usize {
     }
 }
 
-/// Writes address and length of what is bound to an array, compared with the declaration, into two
+/// Checks the memory bound to an array against the declaration, and writes its address and length to two
 /// words.
 #[inline]
 pub(super) fn place(
@@ -59,7 +58,7 @@ pub(super) fn place(
         Memory::ValuesMut(values) => values_mut(values),
         Memory::Grow(grows) => (grows.as_mut_ptr() as u64, grows.len()),
     };
-    // Word by word: words that are put together first are waited for.
+    // Word by word: to combine both words in a register first would delay the store.
     to[0] = address;
     to[1] = len as u64;
     Ok(())
@@ -98,7 +97,7 @@ macro_rules! dtypes {
 }
 for_each_dtype!(dtypes);
 
-/// Writes a parameter, compared with its declaration, as one word or two. Gives their number.
+/// Checks a parameter against its declaration, and writes it as one word or two. Gives their number.
 #[inline]
 pub(super) fn param(decl: &VarDecl, param: &Param, to: &mut [u64]) -> Result<usize, RunError> {
     match param {
@@ -117,8 +116,8 @@ pub(super) fn param(decl: &VarDecl, param: &Param, to: &mut [u64]) -> Result<usi
     Ok(1)
 }
 
-/// The bits of a number as machine code holds it: f16 and bf16 as f32.
-// Integers are widened with their sign; only as many bits as the number has are read.
+/// The bits of a number in a register: f16 and bf16 as f32.
+// Integers are sign-extended; machine code reads the bits of their own width alone.
 #[allow(clippy::cast_lossless)]
 pub(super) fn bits(scalar: Scalar) -> [u64; 2] {
     let one = match scalar {

@@ -1,4 +1,4 @@
-//! Rows that are combined in a dense row whose places are noted: a sparse matrix times a sparse one.
+//! A sparse matrix times a sparse one: rows are added to a dense row, whose nonzero columns are listed.
 
 use ust_ir::{BinOp, Expr, Stmt, Var};
 
@@ -57,7 +57,7 @@ pub(super) fn combined(var: Var, body: &[Stmt], assigned: &[bool]) -> Option<Pat
     let written = [sums, *mark, *list];
     let apart = sums != *mark && sums != *list && mark != list;
     let reads = [pos, crd, columns, a, b].iter().any(|read| written.contains(read));
-    // The stamp is the same in every round: a variable that the loop does not assign.
+    // The stamp is constant: a variable that the loop does not assign.
     let stamped = matches!(stamp, Expr::Var(stamp) if ![var, *inner, *touched].contains(stamp));
     let (mark, list, touched, stamp) = (*mark, *list, *touched, stamp.clone());
     (notes && apart && !reads && stamped).then_some(Pattern::Combined {

@@ -1,4 +1,4 @@
-//! A compiled function: what it keeps and how it is called.
+//! A compiled function and its call.
 
 use std::fmt;
 use std::sync::Mutex;
@@ -16,14 +16,12 @@ use ust_kernels::pool::apart;
 use super::bind::{self, CONTEXT, DETAIL, HEADER, INDEX};
 use super::emit::{self, Site};
 use super::shims::Context as Callback;
+use super::tuning::MAX_STACK_WORDS;
 use super::{JitError, Options, host};
 
-/// Machine code: reads the table, gives 0 or the number of the [`Site`] where it ended, plus one.
+/// Machine code: reads the table, and returns 0, or the number of the [`Site`] where it ended early, plus
+/// one.
 type Entry = unsafe extern "C" fn(*mut u64) -> u64;
-
-/// Tables up to this length are on the stack.
-const SMALL: usize = 64;
-
 /// A function as machine code: immutable, and free to run on several threads at once.
 pub struct Kernel {
     function: Function,
@@ -64,7 +62,7 @@ impl Kernel {
         let id = module
             .declare_anonymous_function(&context.func.signature)
             .map_err(|error| failed(&error))?;
-        // The whole chain says which instruction was not understood.
+        // Only the debug form of the error names the instruction that was not understood.
         module.define_function(id, &mut context).map_err(|error| failed(&format!("{error:?}")))?;
         let size = context.compiled_code().map_or(0, |code| code.code_buffer().len());
         module.finalize_definitions().map_err(|error| failed(&error))?;
@@ -88,13 +86,13 @@ impl Kernel {
         })
     }
 
-    /// How it was compiled.
+    /// The options that it was compiled with.
     #[must_use]
     pub fn options(&self) -> &Options {
         &self.options
     }
 
-    /// Time that compiling took.
+    /// The time that compilation took.
     #[must_use]
     pub fn compile_time(&self) -> Duration {
         self.compile_time
@@ -103,13 +101,12 @@ impl Kernel {
     /// The bytes of the machine code.
     #[must_use]
     pub fn code(&self) -> &[u8] {
-        // SAFETY: so many bytes were written at the entry, and are not changed before the module
-        // is dropped with `self`.
+        // SAFETY: `size` bytes were written at the entry, and do not change before the module is dropped
+        // with `self`.
         unsafe { std::slice::from_raw_parts(self.entry as *const u8, self.size) }
     }
 
-    /// The machine code for people, in the compiler's notation. Compiles again: the text is not
-    /// kept.
+    /// The machine code as text, in the compiler's notation. Compiles again: the text is not kept.
     #[must_use]
     pub fn disassembly(&self) -> String {
         let Ok(isa) = host::isa() else { return String::new() };
@@ -135,9 +132,9 @@ impl Kernel {
     /// runs such kernels only with IR that it emitted and level arrays that were checked when they
     /// came in.
     pub fn run(&self, params: &[Param], memory: &mut [Memory<'_>]) -> Result<(), RunError> {
-        let mut small = [0; SMALL];
+        let mut small = [0; MAX_STACK_WORDS];
         let mut large;
-        let table: &mut [u64] = if self.words <= SMALL {
+        let table: &mut [u64] = if self.words <= MAX_STACK_WORDS {
             &mut small[..self.words]
         } else {
             large = vec![0; self.words];
@@ -149,21 +146,20 @@ impl Kernel {
             places: table[HEADER..].as_mut_ptr().cast(),
         };
         table[CONTEXT] = &raw const callback as u64;
-        // SAFETY: the table has as many words as the code reads, with an address and a length for
-        // each array, of the declared kind and writable where it is declared so; the borrows behind
-        // them last until the end of this function. Accesses are checked by the code itself where
-        // the kernel is checked; where it is not, the caller answers for the IR and its arrays, as
-        // said above.
+        // SAFETY: the table has all words that the code reads, with an address and a length for each
+        // array, of the declared kind and writable where it is declared so. The borrows of the arrays last
+        // until the end of this function. A checked kernel checks its accesses itself; of an unchecked one,
+        // the caller answers for the IR and the arrays, as said above.
         let status = unsafe { (self.entry)(table.as_mut_ptr()) };
         if status == 0 { Ok(()) } else { Err(self.error(status, table)) }
     }
 
-    /// Executes the function several times on the same memory, each group of parameters on a thread
-    /// of its own. `check` is asked before each execution.
+    /// Executes the function several times on the same memory, once for each list of parameters. Lists of one
+    /// group run in order, different groups on different threads. `check` is called before each execution.
     ///
     /// # Safety contract
-    /// As [`Kernel::run`], and the executions of different groups write to different elements, and
-    /// read none that another writes. The function has no growing arrays.
+    /// As of [`Kernel::run`]. Executions of different groups write different elements, and none reads an
+    /// element that another writes. The function has no growing arrays.
     pub fn run_apart<P: AsRef<[Param]> + Sync, E: From<RunError> + Send>(
         &self,
         groups: &[Vec<P>],
@@ -250,7 +246,8 @@ impl Drop for Kernel {
             Err(poisoned) => poisoned.into_inner().take(),
         };
         if let Some(module) = module {
-            // SAFETY: nobody else has the addresses, and no call is under way: `self` is ours.
+            // SAFETY: the addresses did not leave `self`, and no call is under way: `self` is borrowed
+            // mutably.
             unsafe { module.free_memory() };
         }
     }

@@ -1,8 +1,8 @@
 //! The back end that compiles the loop IR to machine code, with Cranelift.
 //!
-//! [`Kernel::compile`] validates a function and compiles it, in a fraction of a millisecond;
-//! [`Kernel::run`] takes what [`Program::run`](ust_ir::interp::Program::run) takes and
-//! does what it does, so that a caller may use either.
+//! [`Kernel::compile`] validates a function and compiles it, in a fraction of a millisecond.
+//! [`Kernel::run`] has the arguments and the result of
+//! [`Program::run`](ust_ir::interp::Program::run), so that a caller may use either.
 //!
 //! ```
 //! use ust_jit::{self as jit, Kernel, Options};
@@ -31,30 +31,31 @@
 //!
 //! # What is checked
 //!
-//! Kinds, counts and writability of what is given, before the first instruction. With
-//! [`Options::checked`], every access too: the run then ends with the error that the interpreter
-//! would end with. Without it there are no bounds checks, and whoever runs a kernel answers for
-//! the arrays: see [`Kernel::run`]. Integer division by zero and a lack of memory are
-//! errors in both modes.
+//! The kinds and number of parameters and arrays, and whether arrays are writable, before the first
+//! instruction. With [`Options::checked`], every access is checked too, and errors are those of the
+//! interpreter. Without it there are no bounds checks: the caller answers for the arrays, see
+//! [`Kernel::run`]. Integer division by zero and a lack of memory are errors in both modes.
 //!
-//! # Where what lives
+//! # Modules
 //!
 //! | module | what |
 //! |---|---|
 //! | this one | options and errors |
-//! | `kernel` | a compiled function: what it keeps and how it is called |
-//! | `bind` | from what the caller gives to the table that machine code reads |
+//! | `kernel` | a compiled function and its call |
+//! | `bind` | the table of arguments that machine code reads |
 //! | `host` | the compiler for this machine, made once |
 //! | `emit` | from IR to Cranelift's IR |
-//! | `recognise` | loops that microkernels exist for |
-//! | `products` | the one among them that multiplies a sparse matrix by a dense one |
-//! | `spread` | those among them that add to what coordinates say |
-//! | `scattered` | those among them that count entries, and those that move them to where a table says |
-//! | `summed` | those among them that store a sum once it is whole |
-//! | `tile` | loops that multiply small blocks |
-//! | `combined` | the one among them that multiplies a sparse matrix by a sparse one |
-//! | `shims` | growth and sorting, which machine code calls back |
-//! | `math` | functions of numbers that it has no instruction for |
+//! | `recognise` | loops that microkernels exist for; the next modules recognise one kind each |
+//! | `summed` | a sparse matrix times a vector; a product of dense matrices at sparse entries (SDDMM) |
+//! | `products` | a sparse matrix times a dense one |
+//! | `combined` | a sparse matrix times a sparse one |
+//! | `spread` | a transposed sparse matrix times a vector; a list of entries times a vector |
+//! | `scattered` | a transposition: entries counted by column, and moved to their columns |
+//! | `union` | the sum of two sparse matrices |
+//! | `tile` | a product of two small blocks; SDDMM on a small block |
+//! | `shims` | functions that machine code calls: growth and sorting of arrays |
+//! | `math` | functions that machine code calls: numbers |
+//! | `tuning` | thresholds of the compiler |
 // The call of machine code and the memory that it is given.
 #![allow(unsafe_code)]
 
@@ -73,6 +74,7 @@ mod summed;
 #[cfg(test)]
 mod tests;
 mod tile;
+mod tuning;
 mod union;
 
 pub use host::is_supported;
@@ -84,13 +86,13 @@ pub struct Options {
     /// Every access and every stored index is checked; errors are the interpreter's. For tests and
     /// for IR of unknown origin.
     pub checked: bool,
-    /// Sums are formed in the order that the IR says, and no product is fused with a sum.
-    /// Otherwise dot products are formed in several parts, which are added at the end.
+    /// Sums are formed in the order of the IR, and no product is fused with a sum. Otherwise, a dot
+    /// product is summed in several parts, which are added at the end.
     pub strict: bool,
 }
 
 impl Default for Options {
-    /// Checked and strict: what nobody can use wrongly.
+    /// Checked and strict: safe for any IR and any arrays.
     fn default() -> Self {
         Self { checked: true, strict: true }
     }
@@ -106,7 +108,7 @@ pub enum JitError {
     /// There is no compiler for this machine: the interpreter runs everywhere.
     #[error("there is no compiler for this machine: {reason}")]
     Unsupported {
-        /// What is missing.
+        /// The missing support.
         reason: String,
     },
     /// The compiler gave up.
@@ -114,7 +116,7 @@ pub enum JitError {
     Compile {
         /// The function.
         function: String,
-        /// What the compiler says.
+        /// The message of the compiler.
         reason: String,
     },
 }

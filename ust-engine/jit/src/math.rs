@@ -52,7 +52,7 @@ macro_rules! reals {
 }
 reals!(real_f32 f32, real_f64 f64);
 
-/// A function of floats of one width, of as many as it has arguments, that gives one of that width.
+/// A function of floats of one width: its arguments and its result have that width.
 pub(super) fn of_floats(func: Func, dtype: Dtype) -> Option<usize> {
     if dtype == Dtype::F64 { real_f64(func) } else { real_f32(func) }
 }
@@ -69,7 +69,7 @@ macro_rules! complex {
                     address!(f as extern "C" fn($part, $part, &mut [$part; 2]))
                 })*
                 Func::Pow => {
-                    // The trait's, not that of the type.
+                    // `pow` of the trait `Number`, not of the type.
                     extern "C" fn g(
                         re: $part,
                         im: $part,
@@ -103,13 +103,13 @@ macro_rules! complexes {
 }
 complexes!(complex_f32 f32, complex_f64 f64);
 
-/// A function of complex numbers: takes both parts of each argument and where both parts of the
-/// result go.
+/// A function of complex numbers: takes both parts of each argument, and a pointer to both parts of the
+/// result.
 pub(super) fn of_complex(func: Func, dtype: Dtype) -> Option<usize> {
     if dtype == Dtype::Complex128 { complex_f64(func) } else { complex_f32(func) }
 }
 
-/// A function of the parts of a complex number that gives a real one: its size or its angle.
+/// A function of the parts of a complex number with a real result: its absolute value or its angle.
 pub(super) fn of_parts(func: Func, dtype: Dtype) -> Option<usize> {
     extern "C" fn abs_f32(re: f32, im: f32) -> f32 {
         Number::abs(Complex::new(re, im))
@@ -132,7 +132,8 @@ pub(super) fn of_parts(func: Func, dtype: Dtype) -> Option<usize> {
     }
 }
 
-/// Powers of signed or unsigned integers. Narrower ones are what the low bits of the result say.
+/// Powers of signed or unsigned integers of 64 bits. For narrower integers, the low bits of the result are
+/// used.
 pub(super) fn pow_of_integers(signed: bool) -> usize {
     extern "C" fn of_signed(a: i64, power: i64) -> i64 {
         Number::pow(a, power)

@@ -5,7 +5,7 @@ use ust_ir::{Expr, Stmt, Var};
 use super::recognise::{Pattern, Scope, Stream, factors, recognise, sets_constant};
 
 /// `for q in pos[p]..pos[p + 1] { for j { c[p * pitch + j] += a[q] * b[crd[q] * stride + j] } }`, in
-/// a loop over `var` that may set the row to zero before.
+/// a loop over `var`, which may set the row of `c` to zero first.
 pub(super) fn products(var: Var, body: &[Stmt], assigned: &[bool]) -> Option<Pattern> {
     let body: Vec<&Stmt> = body.iter().filter(|s| !matches!(s, Stmt::Comment(_))).collect();
     let (Stmt::For { var: inner, lo, hi, body }, before) = body.split_last()? else { return None };
@@ -13,7 +13,7 @@ pub(super) fn products(var: Var, body: &[Stmt], assigned: &[bool]) -> Option<Pat
     if **first != Expr::Var(var) || **second != Expr::Var(var) + 1 || pos != next {
         return None;
     }
-    // That is set where there is an entry, which nobody looks at here.
+    // A variable set in the body tells whether the row has an entry; the kernel would not set it.
     if body.iter().any(sets_constant) {
         return None;
     }

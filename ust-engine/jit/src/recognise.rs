@@ -1,10 +1,9 @@
 //! Loops that microkernels exist for, recognised by their shape.
 //!
-//! Only the innermost loop, or the two innermost, are looked at. `let`s in their bodies are
-//! replaced by what they name first, so that it does not matter how a loop is written down.
-//! Whatever is added to the loop variable in an index, and every other part that must not change
-//! while the loop runs, may be any expression that neither names a variable of the loop nor reads
-//! what the loop writes.
+//! A pattern is an innermost loop, with up to two loops around it. Names given by `let` are first replaced by
+//! their values, so that the notation of a loop does not matter. An index is the loop variable, or a
+//! coordinate read at it, plus any expression that is *constant* in the loop: it contains no variable of
+//! the loop and reads no array that the loop writes. Factors and bounds may be such expressions, too.
 
 use std::collections::HashMap;
 
@@ -15,41 +14,41 @@ use super::products::products;
 use super::scattered::{count, scatter, scatter_rows};
 use super::spread::{entries, spread};
 use super::summed::{rows, sampled};
+use super::tuning::MAX_PATTERN_NODES;
 
-/// Elements of an array from the sum of `at` on: the loop adds its variable, or an index that it
-/// reads.
+/// Elements `array[sum of at + p]`, where `p` is the loop variable, or a coordinate that the loop reads.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Stream {
     pub(super) array: ArrayId,
     pub(super) at: Vec<Expr>,
 }
 
-/// Where a sum goes.
+/// The destination of a sum.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) enum Target {
-    /// Into a variable.
+    /// A variable.
     Var(Var),
-    /// Into an element that is the same in every round.
+    /// One element, the same in every iteration.
     Element(ArrayId, Expr),
 }
 
-/// A loop `for p`, and what it does.
+/// The operation of a loop `for p`. An optional factor that is `None` is left out of the product.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) enum Pattern {
-    /// `target += a[p] * x[crd[p]] * factor`, where there is a factor.
+    /// `target += a[p] * x[crd[p]] * factor`.
     GatherDot { target: Target, a: Stream, crd: Stream, x: Stream, factor: Option<Expr> },
-    /// `target += a[p] * b[p] * factor`, where there is a factor.
+    /// `target += a[p] * b[p] * factor`.
     Dot { target: Target, a: Stream, b: Stream, factor: Option<Expr> },
     /// `y[p] = value`.
     Fill { y: Stream, value: Expr },
     /// `y[p] += factor * x[p]`.
     Axpy { y: Stream, x: Stream, factor: Expr },
-    /// `y[p] += a[p] * x[p] * factor`, where there is a factor.
+    /// `y[p] += a[p] * x[p] * factor`.
     MultiplyAdd { y: Stream, a: Stream, x: Stream, factor: Option<Expr> },
     /// `sum = 0; for q in pos[p]..pos[p + 1] { sum += a[q] * x[crd[q]] }; out[p] = sum`, or
     /// `out[places[p]] = sum`.
     Rows { pos: Stream, crd: ArrayId, a: ArrayId, x: Stream, out: Stream, places: Option<ArrayId> },
-    /// `for j in lo..hi { c[j] += a[p] * b[crd[p] * stride + j] * m[j] }`, `m` where there is one.
+    /// `for j in lo..hi { c[j] += a[p] * b[crd[p] * stride + j] * m[j] }`.
     Row {
         c: Stream,
         a: Stream,
@@ -60,8 +59,8 @@ pub(super) enum Pattern {
         hi: Expr,
         m: Option<Stream>,
     },
-    /// `for j in lo..hi { c[rows[p] * pitch + j] += a[p] * b[crd[p] * stride + j] }`, where `b` may also
-    /// stay in one row.
+    /// `for j in lo..hi { c[rows[p] * pitch + j] += a[p] * b[crd[p] * stride + j] }`. Without `crd`, every
+    /// iteration reads the same row of `b`.
     Added {
         c: Stream,
         rows: Stream,
@@ -72,8 +71,8 @@ pub(super) enum Pattern {
         lo: Expr,
         hi: Expr,
     },
-    /// `for q in pos[p]..pos[p + 1] { for j in lo..hi { c[p * pitch + j] += a[q] * b[crd[q] * stride + j] } }`;
-    /// these elements of `c` are zero before where `clear`.
+    /// `for q in pos[p]..pos[p + 1] { for j in lo..hi { c[p * pitch + j] += a[q] * b[crd[q] * stride + j] } }`.
+    /// With `clear`, these elements of `c` are set to zero first.
     Products {
         pos: ArrayId,
         crd: ArrayId,
@@ -95,8 +94,8 @@ pub(super) enum Pattern {
         out: ArrayId,
         places: Option<ArrayId>,
     },
-    /// `for q in pos[crd[p]]..pos[crd[p] + 1] { sums[columns[q]] += a[p] * b[q] }`, where a place of
-    /// `sums` that is not marked with the stamp is marked and listed, and counted in `touched`.
+    /// `for q in pos[crd[p]]..pos[crd[p] + 1] { sums[columns[q]] += a[p] * b[q] }`. A column whose `mark` is
+    /// not `stamp` is marked, and appended to `list`, whose length is `touched`.
     Combined {
         pos: ArrayId,
         crd: ArrayId,
@@ -109,8 +108,8 @@ pub(super) enum Pattern {
         stamp: Expr,
         touched: Var,
     },
-    /// `out[p] = m[p] * sum for k in lo..hi of a[rows[p] * pitch + k] * b[crd[p] * stride + k]`, where
-    /// `a` may also stay in one row.
+    /// `out[p] = m[p] * sum for k in lo..hi of a[rows[p] * pitch + k] * b[crd[p] * stride + k]`. Without
+    /// `rows`, every iteration reads the same row of `a`.
     Sampled {
         out: Stream,
         m: Stream,
@@ -141,26 +140,28 @@ pub(super) enum Pattern {
     Count { pos: ArrayId, crd: ArrayId, counts: Stream },
 }
 
-/// What is known of a loop while its body is looked at.
+/// The context in which the body of a loop is analysed.
 #[derive(Clone)]
 pub(super) struct Scope<'a> {
-    /// Variables of the loops, and what they sum into.
+    /// Variables that change while the loop runs: loop variables and sums.
     changing: Vec<Var>,
-    /// The arrays that are written.
+    /// The arrays that the loop writes.
     written: Vec<ArrayId>,
+    /// The values of names given by `let`.
     pub(super) lets: HashMap<Var, Expr>,
+    /// For each variable, whether any statement of the function assigns it.
     assigned: &'a [bool],
 }
 
-/// What a loop over `var` does, if a kernel can do it. `assigned` tells which variables are
-/// assigned anywhere.
+/// The pattern of a loop over `var`, if it has one. `assigned` tells of each variable whether any statement
+/// of the function assigns it.
 pub(super) fn recognise(var: Var, body: &[Stmt], assigned: &[bool]) -> Option<Pattern> {
     let nests = [rows, products, sampled, scatter, scatter_rows, count, spread, combined, entries];
     if let Some(found) = nests.iter().find_map(|of| of(var, body, assigned)) {
         return Some(found);
     }
     let mut scope = Scope::new(var, &[], assigned);
-    // What is set to a constant in every round: the caller sees to it.
+    // Assignments of constant truth values are left to the caller.
     let body: Vec<Stmt> = body.iter().filter(|stmt| !sets_constant(stmt)).cloned().collect();
     match scope.enter(&body)? {
         Stmt::Assign(sum, value) => {
@@ -201,11 +202,12 @@ pub(super) fn recognise(var: Var, body: &[Stmt], assigned: &[bool]) -> Option<Pa
     }
 }
 
-/// Whether a variable is given the same truth value in every round.
+/// Whether a statement assigns a variable the same truth value in every iteration.
 pub(super) fn sets_constant(stmt: &Stmt) -> bool {
     matches!(stmt, Stmt::Assign(_, Expr::Bool(_)))
 }
 
+/// The two factors of a product.
 pub(super) fn factors(product: &Expr) -> Option<(&Expr, &Expr)> {
     match product {
         Expr::Binary(BinOp::Mul, a, b) => Some((a, b)),
@@ -229,12 +231,12 @@ impl<'a> Scope<'a> {
         Self { changing: vec![var], written: written.to_vec(), lets: HashMap::new(), assigned }
     }
 
-    /// One more variable that is another in every round.
+    /// Adds a variable that changes while the loop runs.
     pub(super) fn changes(&mut self, var: Var) {
         self.changing.push(var);
     }
 
-    /// The last statement of a body, where all others give names.
+    /// The last statement of a body whose other statements are `let`s, which are added to the names.
     pub(super) fn enter<'b>(&mut self, body: &'b [Stmt]) -> Option<&'b Stmt> {
         let mut last = None;
         for stmt in body {
@@ -248,19 +250,18 @@ impl<'a> Scope<'a> {
         last
     }
 
-    /// Remembers what a name stands for.
+    /// Adds the name of a `let`.
     pub(super) fn name(&mut self, stmt: &Stmt) -> Option<()> {
         let Stmt::Let(var, value) = stmt else { return None };
         let value = (!self.assigned[var.0 as usize]).then(|| self.expand(value))?;
-        // Names that double at each step would be a tree of any size.
-        if size(&value) > LARGEST {
+        if size(&value) > MAX_PATTERN_NODES {
             return None;
         }
         self.lets.insert(*var, value);
         Some(())
     }
 
-    /// An expression with names replaced by what they stand for.
+    /// An expression with names replaced by their values.
     pub(super) fn expand(&self, expr: &Expr) -> Expr {
         let expand = |e: &Expr| Box::new(self.expand(e));
         match expr {
@@ -276,7 +277,7 @@ impl<'a> Scope<'a> {
         }
     }
 
-    /// Whether an expression is the same in every round.
+    /// Whether an expression has the same value in every iteration.
     pub(super) fn constant(&self, expr: &Expr) -> bool {
         match expr {
             Expr::Int(_) | Expr::Bool(_) | Expr::Const(_) | Expr::Len(_) => true,
@@ -289,14 +290,14 @@ impl<'a> Scope<'a> {
         }
     }
 
-    /// What is added to the variable in an index.
+    /// The constant terms of an index that is the variable plus constant terms. For `3 + i + n`: `[3, n]`.
     pub(super) fn split(&self, var: Var, index: &Expr) -> Option<Vec<Expr>> {
         let (found, rest) = self.split_by(index, |term| (*term == Expr::Var(var)).then_some(()))?;
         let () = found;
         Some(rest)
     }
 
-    /// The one term of a sum that `find` accepts, and the others, which are constant.
+    /// Splits a sum into the one term that `find` accepts, and the other terms, which are constant.
     pub(super) fn split_by<T>(
         &self,
         sum: &Expr,
@@ -315,7 +316,7 @@ impl<'a> Scope<'a> {
         Some((found?, rest))
     }
 
-    /// An element at the variable plus something, of an array that the loop does not write.
+    /// An element `array[var + constant terms]` of an array that the loop does not write.
     pub(super) fn stream(&self, var: Var, expr: &Expr) -> Option<Stream> {
         let Expr::Load(array, index) = expr else { return None };
         if self.written.contains(array) {
@@ -324,7 +325,8 @@ impl<'a> Scope<'a> {
         Some(Stream { array: *array, at: self.split(var, index)? })
     }
 
-    /// An element at an index that is read at the variable.
+    /// An element `x[crd[var + ..] + constant terms]` of an array that the loop does not write: the streams
+    /// of `crd` and `x`.
     fn gathered(&self, var: Var, expr: &Expr) -> Option<(Stream, Stream)> {
         let Expr::Load(array, index) = expr else { return None };
         if self.written.contains(array) {
@@ -334,6 +336,7 @@ impl<'a> Scope<'a> {
         Some((crd, Stream { array: *array, at }))
     }
 
+    /// The pattern of a loop that adds `product` to `target`.
     fn sum_of_products(&self, var: Var, target: Target, product: &Expr) -> Option<Pattern> {
         let (factor, others) = self.product(product);
         let [a, b] = others[..] else { return None };
@@ -352,7 +355,7 @@ impl<'a> Scope<'a> {
         }
     }
 
-    /// The constant factors of a product, multiplied, and the others.
+    /// Splits a product into the product of its constant factors, if there are any, and the other factors.
     fn product<'e>(&self, product: &'e Expr) -> (Option<Expr>, Vec<&'e Expr>) {
         let mut all = Vec::new();
         let mut rest = vec![product];
@@ -368,7 +371,7 @@ impl<'a> Scope<'a> {
         (constant, others)
     }
 
-    /// The two innermost loops of a sparse matrix times a dense one.
+    /// [`Pattern::Row`] or [`Pattern::Added`]: a loop over entries whose body is a loop over columns.
     fn row(
         mut self,
         var: Var,
@@ -418,8 +421,7 @@ impl<'a> Scope<'a> {
         }
     }
 
-    /// An index in a matrix: the row, where it is read at a variable, and what is constant beside it and
-    /// the column.
+    /// The parts of an index `crd[var] * stride + column + constant terms` of a dense matrix.
     fn row_at(&self, var: Var, column: Var, index: &Expr) -> Option<Row> {
         let mut all = Vec::new();
         terms(index, &mut all);
@@ -437,7 +439,7 @@ impl<'a> Scope<'a> {
         Some((row, at))
     }
 
-    /// An index that is read at the variable, times something constant.
+    /// A term `crd[var + ..] * stride`, where the stride is constant: the stream of `crd`, and the stride.
     pub(super) fn scaled(&self, var: Var, term: &Expr) -> Option<(Stream, Expr)> {
         if let Some(crd) = self.stream(var, term) {
             return Some((crd, Expr::Int(1)));
@@ -451,11 +453,8 @@ impl<'a> Scope<'a> {
     }
 }
 
-/// A row that is read, times how far apart rows are; and what is added to that.
+/// The stream of row coordinates and the stride between rows, if the row changes; and the constant terms.
 type Row = (Option<(Stream, Expr)>, Vec<Expr>);
-
-/// Expressions larger than this are no part of a pattern.
-const LARGEST: usize = 64;
 
 /// Number of nodes of an expression.
 fn size(expr: &Expr) -> usize {

@@ -1,12 +1,12 @@
-//! Entries that are counted by their coordinates, and those that then go where a table says: a matrix
-//! that is transposed.
+//! Transposition: entries are counted by column, then each entry moves to the next free place of its
+//! column, which a table holds.
 
 use ust_ir::{ArrayId, BinOp, Expr, Stmt, Var};
 
 use super::recognise::{Pattern, Scope, Stream};
 use super::spread::row;
 
-/// Entries that go where a table says, which then names the next place.
+/// [`Pattern::Scatter`]: each entry moves to the place in a table, which is incremented.
 pub(super) fn scatter(var: Var, body: &[Stmt], assigned: &[bool]) -> Option<Pattern> {
     let body = statements(body);
     let [
@@ -32,7 +32,7 @@ pub(super) fn scatter(var: Var, body: &[Stmt], assigned: &[bool]) -> Option<Patt
     scope.constant(&number).then_some(Pattern::Scatter { crd, next, column, number, from, out })
 }
 
-/// The same for rows, one after another.
+/// [`Pattern::ScatterRows`]: the same for all entries of a row, in a loop over rows.
 pub(super) fn scatter_rows(var: Var, body: &[Stmt], assigned: &[bool]) -> Option<Pattern> {
     let [Stmt::For { var: inner, lo, hi, body }] = statements(body)[..] else { return None };
     let pos = row(lo, hi, var)?;
@@ -52,7 +52,7 @@ pub(super) fn scatter_rows(var: Var, body: &[Stmt], assigned: &[bool]) -> Option
     fits.then_some(Pattern::ScatterRows { pos, crd, next, column, number, from, out })
 }
 
-/// Entries of rows that are counted by their coordinates.
+/// [`Pattern::Count`]: the entries of rows are counted by their coordinates.
 pub(super) fn count(var: Var, body: &[Stmt], assigned: &[bool]) -> Option<Pattern> {
     let [Stmt::For { var: inner, lo, hi, body }] = statements(body)[..] else { return None };
     let pos = row(lo, hi, var)?;
@@ -66,12 +66,13 @@ pub(super) fn count(var: Var, body: &[Stmt], assigned: &[bool]) -> Option<Patter
     fits.then_some(Pattern::Count { pos, crd: crd.array, counts })
 }
 
+/// The statements of a body but for comments.
 fn statements(body: &[Stmt]) -> Vec<&Stmt> {
     body.iter().filter(|stmt| !matches!(stmt, Stmt::Comment(_))).collect()
 }
 
-/// What ends with `at = table[slot]; table[slot] = at + 1`: what stands before, `at`, the slot, and the
-/// table.
+/// Statements that end with `at = table[slot]; table[slot] = at + 1`: the statements before, `at`, `slot`, and
+/// `table`.
 fn counted<'a, 'b>(body: &'a [&'b Stmt]) -> Option<(&'a [&'b Stmt], Var, &'b Expr, ArrayId)> {
     let [
         names @ ..,
@@ -85,7 +86,7 @@ fn counted<'a, 'b>(body: &'a [&'b Stmt]) -> Option<(&'a [&'b Stmt], Var, &'b Exp
     (counts && **one == Expr::Int(1)).then_some((names, *at, &**slot, *table))
 }
 
-/// What is known in a loop over `var` that writes these arrays, and sets `at` in each round.
+/// The scope of a loop over `var` that writes these arrays, and sets `at` in each iteration.
 fn scope<'a>(
     var: Var,
     written: &[ArrayId],

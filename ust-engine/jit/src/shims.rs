@@ -1,20 +1,20 @@
-//! What machine code calls back: growth and sorting.
+//! Functions that machine code calls: growth and sorting of arrays.
 
 use ust_ir::interp::Memory;
 
-/// What a shim finds behind the first word of the table.
+/// The context of a shim, to which a word of the table points.
 #[repr(C)]
 pub(super) struct Context {
     /// The memory of the run, one for each array.
     pub(super) memory: *mut Memory<'static>,
-    /// Address and length of each array, as machine code sees them.
+    /// Address and length of each array, in the table that machine code reads.
     pub(super) places: *mut [u64; 2],
 }
 
-/// Makes an array at least `len` long and writes its place anew; 0 where there is no memory.
+/// Makes an array at least `len` long and updates its address and length. Returns 0 if there is no memory.
 ///
 /// # Safety
-/// `context` is the one of the run that calls; its array number `array` is bound to
+/// `context` is that of the run that makes the call; its array number `array` is bound to
 /// [`Memory::Grow`].
 pub(super) unsafe extern "C" fn reserve(context: *const Context, array: u64, len: i64) -> u64 {
     // SAFETY: the caller gives the context of its run, which outlives it, and the run holds no
@@ -36,7 +36,7 @@ pub(super) unsafe extern "C" fn reserve(context: *const Context, array: u64, len
 /// Sorts `len` indices.
 ///
 /// # Safety
-/// `start` points to so many, which nobody else accesses.
+/// `start` points to `len` indices that no other code accesses meanwhile.
 pub(super) unsafe extern "C" fn sort(start: *mut i64, len: u64) {
     // SAFETY: as the caller promises.
     ust_kernels::moving::few::sort_few(unsafe {

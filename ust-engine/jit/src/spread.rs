@@ -1,5 +1,4 @@
-//! Products that are added to what coordinates say: a sparse matrix, transposed, or entry by entry,
-//! times a vector.
+//! A transposed sparse matrix times a vector, and a list of entries (COO) times a vector.
 
 use ust_ir::{ArrayId, BinOp, Expr, Stmt, Var};
 
@@ -31,14 +30,14 @@ pub(super) fn spread(var: Var, body: &[Stmt], assigned: &[bool]) -> Option<Patte
     apart.then_some(Pattern::Spread { pos, crd, a, x, out: *out, places })
 }
 
-/// `pos`, where a loop goes from `pos[var]` to `pos[var + 1]`.
+/// `pos`, if the bounds of a loop are `pos[var]` and `pos[var + 1]`.
 pub(super) fn row(lo: &Expr, hi: &Expr, var: Var) -> Option<ArrayId> {
     let (Expr::Load(pos, first), Expr::Load(next, second)) = (lo, hi) else { return None };
     let is_row = **first == Expr::Var(var) && **second == Expr::Var(var) + 1 && pos == next;
     is_row.then_some(*pos)
 }
 
-/// The array of which an expression is the element at a variable.
+/// `array`, if an expression is `array[var]`.
 pub(super) fn at(expr: &Expr, var: Var) -> Option<ArrayId> {
     match expr {
         Expr::Load(array, index) if **index == Expr::Var(var) => Some(*array),
@@ -46,8 +45,8 @@ pub(super) fn at(expr: &Expr, var: Var) -> Option<ArrayId> {
     }
 }
 
-/// `out[rows[p]] += a[p] * x[crd[p]]`, in a loop over `var`; the product may be summed into a
-/// variable first, which is zero before.
+/// `out[rows[p]] += a[p] * x[crd[p]]`, in a loop over `var`. The product may first be added to a variable
+/// that is zero before.
 pub(super) fn entries(var: Var, body: &[Stmt], assigned: &[bool]) -> Option<Pattern> {
     let is_sum = |stmt: &Stmt| match stmt {
         Stmt::Let(sum, Expr::Const(zero)) if assigned[sum.0 as usize] => {

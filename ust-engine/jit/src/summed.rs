@@ -1,5 +1,5 @@
-//! Sums that are stored once they are whole: rows times a vector, and products of dense matrices where
-//! a sparse one has entries.
+//! Loops that store a sum at their end: sparse rows times a vector, and a product of dense matrices at the
+//! entries of a sparse one (SDDMM).
 
 use ust_ir::{ArrayId, Expr, Stmt, Var};
 
@@ -17,6 +17,7 @@ pub(super) struct Summed<'a> {
     pub(super) place: &'a Expr,
 }
 
+/// The parts of a body that has this form.
 pub(super) fn summed(body: &[Stmt]) -> Option<Summed<'_>> {
     let body: Vec<&Stmt> = body.iter().filter(|s| !matches!(s, Stmt::Comment(_))).collect();
     let [
@@ -33,7 +34,7 @@ pub(super) fn summed(body: &[Stmt]) -> Option<Summed<'_>> {
     whole.then_some(Summed { names, sum, inner, lo, hi, body, out, place })
 }
 
-/// The two loops of a sparse matrix times a vector.
+/// [`Pattern::Rows`]: the two loops of a sparse matrix times a vector.
 pub(super) fn rows(var: Var, body: &[Stmt], assigned: &[bool]) -> Option<Pattern> {
     let Summed { names, sum, inner, lo, hi, body, out, place } = summed(body)?;
     let mut scope = Scope::new(var, &[out], assigned);
@@ -47,7 +48,7 @@ pub(super) fn rows(var: Var, body: &[Stmt], assigned: &[bool]) -> Option<Pattern
         _ => None,
     };
     let (places, to) = scope.split_by(&place, of_row)?;
-    // From where each row begins to where the next does.
+    // The bounds `pos[p]` and `pos[p + 1]`.
     let [Expr::Load(array, first), Expr::Load(next, second)] = [lo, hi].map(|at| scope.expand(at))
     else {
         return None;
@@ -58,7 +59,7 @@ pub(super) fn rows(var: Var, body: &[Stmt], assigned: &[bool]) -> Option<Pattern
         return None;
     }
     let pos = Stream { array, at };
-    // That is set where there is an entry, which nobody looks at here.
+    // A variable set in the body tells whether the row has an entry; the kernel would not set it.
     if body.iter().any(sets_constant) {
         return None;
     }
@@ -100,7 +101,7 @@ pub(super) fn sampled(var: Var, body: &[Stmt], assigned: &[bool]) -> Option<Patt
     if [a.array, b.array].contains(&out.array) {
         return None;
     }
-    // The row that is read is the same for all, or read at the variable.
+    // The row of an operand: the same for all entries, or read at the variable.
     let row_of = |of: Stream| {
         let at: Vec<Expr> = of.at.iter().map(|term| scope.expand(term)).collect();
         if at.iter().all(|term| scope.constant(term)) {
@@ -111,7 +112,7 @@ pub(super) fn sampled(var: Var, body: &[Stmt], assigned: &[bool]) -> Option<Patt
         Some((Stream { array: of.array, at }, Some(row)))
     };
     let (a, b) = match (row_of(a)?, row_of(b)?) {
-        // The one that moves is asked for ahead.
+        // Rows of `b` are prefetched: `b` is the operand whose row changes.
         ((a, rows), (b, None)) => ((b, None), (a, rows?)),
         (a, (b, Some(rows))) => (a, (b, rows)),
     };

@@ -1,26 +1,28 @@
-//! Products of small blocks, and products of rows for all places of a small block.
+//! Loops over small blocks: a product of two blocks, and dot products of rows for all elements of a block
+//! (SDDMM).
 
 use ust_ir::{ArrayId, BinOp, Expr, Stmt, Var};
 
 use super::recognise::{Pattern, Scope, Stream, Target, recognise};
 use super::summed::{Summed, summed};
+use super::tuning::MAX_BLOCK_EXTENT;
 
-/// Elements of a block: where it begins, and how far apart its rows are, and its columns.
+/// A block: its first element, and its strides from row to row and from column to column.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Block {
     pub(super) start: Stream,
     pub(super) strides: [Expr; 2],
 }
 
-/// What loops over a block do.
+/// The operation of a nest of loops over a block.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) enum Tile {
-    /// `c[i,k] += a[i,j] * b[j,k]` for all `i`, `j` and `k` below `counts`, where columns of `c` are
-    /// neighbours, and those of `b`.
+    /// `c[i,k] += a[i,j] * b[j,k]` for all `i`, `j` and `k` below `counts`. Rows of `c` and `b` are
+    /// contiguous.
     Product { c: Block, a: Block, b: Block, counts: [i64; 3] },
-    /// `out[i,j] = m[i,j] * sum for k in lo..hi of a[i,k] * b[j,k]` for all `i` and `j` below `counts`,
-    /// where neighbours in a row of `a` are neighbours, and those in one of `b`. Blocks of `out` and `m`
-    /// are alike. With each of `a` and `b`, how far apart its rows are.
+    /// `out[i,j] = m[i,j] * sum for k in lo..hi of a[i,k] * b[j,k]` for all `i` and `j` below `counts`. Rows
+    /// of `a` and `b` are contiguous; the stride between rows stands beside each. `m` has the strides of
+    /// `out`.
     Dots {
         out: Block,
         m: Stream,
@@ -32,17 +34,15 @@ pub(super) enum Tile {
     },
 }
 
-/// Loops of more rounds are no part of a block.
-const MOST: i64 = 64;
-
-/// Loops in each other, of as many rounds as constants say where conditions hold: nobody looks at what is
-/// done where they fail.
+/// Nested loops that have a constant number of iterations if the conditions hold. For example, `for i in
+/// 0..min(4, rest)` has four if `4 <= rest`. If a condition fails, the nest does not describe the loops.
 struct Nest<'a> {
-    /// The outermost first.
+    /// Variable and number of iterations of each loop, the outermost first.
     loops: Vec<(Var, i64)>,
+    /// The `let`s between the loops.
     names: Vec<&'a Stmt>,
     conditions: Vec<Expr>,
-    /// What is done in the innermost.
+    /// The body of the innermost loop.
     body: &'a [Stmt],
 }
 
@@ -72,18 +72,18 @@ impl<'a> Nest<'a> {
         Some(nest)
     }
 
-    /// Goes into a loop; false where a constant does not say how many rounds it has.
+    /// Adds a loop to the nest. False if its number of iterations is no constant.
     fn enter(&mut self, var: Var, lo: &Expr, hi: &Expr) -> bool {
         let (count, rest) = match hi {
             Expr::Int(count) => (*count, None),
-            // Blocks are cut at the border.
+            // Blocks at the border are cut.
             Expr::Binary(BinOp::Min, a, b) => match (&**a, &**b) {
                 (Expr::Int(count), rest) | (rest, Expr::Int(count)) => (*count, Some(rest)),
                 _ => return false,
             },
             _ => return false,
         };
-        if *lo != Expr::Int(0) || !(1..=MOST).contains(&count) {
+        if *lo != Expr::Int(0) || !(1..=MAX_BLOCK_EXTENT).contains(&count) {
             return false;
         }
         self.loops.push((var, count));
@@ -91,8 +91,8 @@ impl<'a> Nest<'a> {
         true
     }
 
-    /// What is known inside all loops, which write one array, and under which conditions. Whoever asks looks
-    /// at these before the loops would: they cannot fail.
+    /// The scope inside all loops, which write the array `written`, and the conditions as expressions
+    /// outside the loops. The caller evaluates them before the loops, so none may fail.
     fn scope<'b>(&self, written: ArrayId, assigned: &'b [bool]) -> Option<(Scope<'b>, Vec<Expr>)> {
         let mut scope = Scope::new(self.loops[0].0, &[written], assigned);
         self.loops[1..].iter().for_each(|&(var, _)| scope.changes(var));
@@ -102,6 +102,7 @@ impl<'a> Nest<'a> {
         known.then_some((scope, guards))
     }
 
+    /// An index as a start plus multiples of the loop variables.
     fn place(&self, scope: &Scope<'_>, array: ArrayId, index: &Expr) -> Option<Place> {
         let strides = vec![Expr::Int(0); self.loops.len()];
         let mut place = Place { start: Stream { array, at: Vec::new() }, strides };
@@ -110,9 +111,9 @@ impl<'a> Nest<'a> {
     }
 }
 
-/// What loops do, the outermost of which is over `var`, if they multiply blocks, or rows for all places
-/// of a block. It is that only where some conditions hold; else, whoever asks writes the loops. Where sums
-/// are `strict`, their order stays.
+/// The block operation of a nest of loops, the outermost of which is over `var`, and the conditions under
+/// which it is that operation. If a condition fails at run time, the caller must run the loops instead.
+/// With `strict`, the order of sums is kept.
 pub(super) fn tile(
     var: Var,
     lo: &Expr,
@@ -142,7 +143,7 @@ fn product(mut nest: Nest<'_>, assigned: &[bool]) -> Option<(Tile, Vec<Expr>)> {
     }
     let [a, b] = [nest.place(&scope, a, &of_a)?, nest.place(&scope, b, &of_b)?];
     let c = nest.place(&scope, *c, &scope.expand(index))?;
-    // Each variable moves two of the three: which, tells what it is.
+    // Each variable indexes two of `c`, `a` and `b`: which two tells whether it is `i`, `j` or `k`.
     let moved = |by: [bool; 3]| {
         let is = |at: &usize| [&c, &a, &b].map(|place| place.moves(*at)) == by;
         let mut found = (0..3).filter(is);
@@ -150,7 +151,7 @@ fn product(mut nest: Nest<'_>, assigned: &[bool]) -> Option<(Tile, Vec<Expr>)> {
     };
     let (i, k) = (moved([true, true, false])?, moved([true, false, true])?);
     let j = moved([false, true, true])?;
-    // Else the transpose is what is multiplied: the other way round.
+    // If rows of `c` and `b` are not contiguous, the product may be that of the transposes, b' a'.
     let along = |place: &Place, at: usize| place.strides[at] == Expr::Int(1);
     let (a, b, i, k) = match along(&c, k) && along(&b, k) {
         true => (a, b, i, k),
@@ -177,7 +178,7 @@ fn dots(nest: &Nest<'_>, assigned: &[bool]) -> Option<(Tile, Vec<Expr>)> {
     let (mut scope, mut guards) = nest.scope(out, assigned)?;
     names.into_iter().try_for_each(|stmt| scope.name(stmt))?;
     let (lo, hi) = (scope.expand(lo), scope.expand(hi));
-    // What is summed over nothing is no product.
+    // An empty sum is zero, whatever `m` is.
     let some = lo.clone().lt(hi.clone());
     if !some.cannot_fail() || !scope.constant(&some) {
         return None;
@@ -191,7 +192,7 @@ fn dots(nest: &Nest<'_>, assigned: &[bool]) -> Option<(Tile, Vec<Expr>)> {
         nest.place(&scope, of.array, &sum.unwrap_or(Expr::Int(0)))
     };
     let [a, b] = [row(&a)?, row(&b)?];
-    // Each variable moves one of the two.
+    // One variable indexes rows of `a`, the other rows of `b`.
     let moves = |place: &Place| [place.moves(0), place.moves(1)];
     let (i, j) = match (moves(&a), moves(&b)) {
         ([true, false], [false, true]) => (0, 1),
@@ -216,14 +217,14 @@ fn dots(nest: &Nest<'_>, assigned: &[bool]) -> Option<(Tile, Vec<Expr>)> {
     Some((dots, guards))
 }
 
-/// An index that is a sum of multiples of the variables of loops, and what else is added.
+/// An index `start + sum of strides[l] * loops[l]`, for the loop variables of a [`Nest`].
 struct Place {
     start: Stream,
     strides: Vec<Expr>,
 }
 
 impl Place {
-    /// Adds so many times an expression.
+    /// Adds `times * expr` to the index.
     fn add(
         &mut self,
         scope: &Scope<'_>,
@@ -232,7 +233,7 @@ impl Place {
         times: &Expr,
     ) -> Option<()> {
         if let Some(at) = loops.iter().position(|&(var, _)| *expr == Expr::Var(var)) {
-            // Once: there is nothing to add to.
+            // A variable may stand in the index once.
             let first = !self.moves(at);
             self.strides[at] = times.clone();
             return first.then_some(());
@@ -255,7 +256,7 @@ impl Place {
         }
     }
 
-    /// Whether a loop moves it.
+    /// Whether the index depends on the variable of loop `at`.
     fn moves(&self, at: usize) -> bool {
         self.strides[at] != Expr::Int(0)
     }
@@ -266,8 +267,8 @@ impl Place {
     }
 }
 
-/// Whether places that are some distance from each other, of which there are so many, end before the next
-/// begin, which are as far from each other as the second distance says.
+/// Whether the rows of a block do not overlap: `count` elements at stride `inner` end before the next row
+/// begins, at stride `outer`. For example, 4 elements at stride 1 fit rows at stride 5.
 fn are_apart((inner, count): (&Expr, i64), outer: &Expr) -> bool {
     match (inner, outer) {
         (Expr::Int(inner), Expr::Int(outer)) => {

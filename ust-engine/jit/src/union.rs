@@ -1,5 +1,5 @@
-//! Rows of two tensors, added into those of a third: of each, three loops, while both have something
-//! left, and then one.
+//! The sum of two sparse matrices, row by row. A row takes three loops: one while both rows have entries left,
+//! then one for the rest of each row.
 
 use std::collections::HashMap;
 
@@ -7,7 +7,7 @@ use ust_ir::{ArrayId, BinOp, Expr, Stmt, Var};
 
 use super::recognise::Scope;
 
-/// Rows that are walked: row `i` is what stands at `pos[i]..pos[i + 1]`.
+/// The compressed rows of an operand: row `i` has the entries `pos[i]..pos[i + 1]`.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Rows {
     pub(super) pos: ArrayId,
@@ -15,8 +15,8 @@ pub(super) struct Rows {
     pub(super) values: ArrayId,
 }
 
-/// `for i`: `starts[i - first] = row`, where there is such an array; then a row of `a` and a row of `b`
-/// are merged, and what stands at each coordinate is added and appended: `crd[row]`, `out[row]`.
+/// The operation of a loop `for i`: `starts[i - first] = row`, if there is such an array. Then row `i` of `a`
+/// and row `i` of `b` are merged, and their sum is appended to `crd` and `out` at `row`.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Union {
     pub(super) a: Rows,
@@ -27,7 +27,7 @@ pub(super) struct Union {
     pub(super) starts: Option<(ArrayId, Expr)>,
 }
 
-/// What a loop over `i` does, if that is what it does, and sees to it that there is room.
+/// The [`Union`] of a loop over `i`, if the loop is one. It may reserve memory for the result.
 pub(super) fn union(i: Var, body: &[Stmt], assigned: &[bool]) -> Option<Union> {
     let at = body.iter().position(|stmt| matches!(stmt, Stmt::While { .. }))?;
     let (before, loops) = body.split_at(at);
@@ -43,13 +43,13 @@ pub(super) fn union(i: Var, body: &[Stmt], assigned: &[bool]) -> Option<Union> {
             Stmt::Store(array, Expr::Binary(BinOp::Sub, at, first), Expr::Var(start))
                 if starts.is_none() && **at == Expr::Var(i) && *start == row =>
             {
-                // The same in every round.
+                // Constant in the loop.
                 let fixed = matches!(**first, Expr::Var(var) if !assigned[var.0 as usize]);
                 starts = fixed.then(|| Some((*array, (**first).clone())))?;
             }
             Stmt::If { then, otherwise, .. } if otherwise.is_empty() => {
-                let asks = |stmt: &Stmt| matches!(stmt, Stmt::Let(..) | Stmt::Reserve(..));
-                if !then.iter().all(asks) {
+                let reserves = |stmt: &Stmt| matches!(stmt, Stmt::Let(..) | Stmt::Reserve(..));
+                if !then.iter().all(reserves) {
                     return None;
                 }
             }
@@ -71,7 +71,7 @@ pub(super) fn union(i: Var, body: &[Stmt], assigned: &[bool]) -> Option<Union> {
     apart.then_some(Union { a, b, row, crd, out, starts })
 }
 
-/// Where a cursor stands, and where it ends; what it walks.
+/// A cursor over a sparse row: its position, its end, and the arrays that it walks.
 struct Cursor {
     at: Var,
     end: Var,
@@ -79,7 +79,7 @@ struct Cursor {
     values: ArrayId,
 }
 
-/// Two rows, and where their sum goes.
+/// A merge of two rows, and the destination of the sum.
 struct Merge {
     a: Cursor,
     b: Cursor,
@@ -88,8 +88,8 @@ struct Merge {
     out: ArrayId,
 }
 
-/// `while p < p_end && q < q_end { the lesser coordinate, and the sum of what stands there }`, then
-/// `while p < p_end { the rest }` and `while q < q_end { the rest }`, and nothing else.
+/// `while p < p_end && q < q_end { append the lesser coordinate and the sum of its values }`, then `while p <
+/// p_end { append the rest }` and `while q < q_end { append the rest }`.
 fn merge(stmts: &[Stmt], assigned: &[bool]) -> Option<Merge> {
     let [
         Stmt::While { cond: both, body },
@@ -101,7 +101,7 @@ fn merge(stmts: &[Stmt], assigned: &[bool]) -> Option<Merge> {
     };
     let ((p, p_end), (q, q_end)) = (below(first)?, below(second)?);
     let conditions = *both == first.clone().and(second.clone());
-    // Loops end where they began to.
+    // The ends of the loops do not change.
     let kept = |end: Var| !assigned[end.0 as usize];
     if !conditions || p == q || !kept(p_end) || !kept(q_end) {
         return None;
@@ -140,7 +140,7 @@ fn merge(stmts: &[Stmt], assigned: &[bool]) -> Option<Merge> {
     else {
         return None;
     };
-    // What is not there is zero.
+    // A row without the coordinate counts as zero.
     let zero = |expr: &Expr| match expr {
         Expr::Select(_, _, fill) => match **fill {
             Expr::Const(zero) if zero.same(&zero.dtype().zero()) => Some(Expr::Const(zero)),
@@ -169,7 +169,7 @@ fn merge(stmts: &[Stmt], assigned: &[bool]) -> Option<Merge> {
     })
 }
 
-/// Two variables, of which one is below the other.
+/// `at` and `end`, if a condition is `at < end`.
 fn below(cond: &Expr) -> Option<(Var, Var)> {
     match cond {
         Expr::Binary(BinOp::Lt, at, end) => match (&**at, &**end) {
@@ -184,7 +184,7 @@ fn step(var: Var, by: Expr) -> Stmt {
     Stmt::Assign(var, Expr::Var(var) + by)
 }
 
-/// What is done, without names.
+/// The stores and assignments of a body, with names replaced by their values.
 fn effects(outer: &Scope<'_>, body: &[Stmt]) -> Option<Vec<Stmt>> {
     let mut scope = outer.clone();
     let mut done = Vec::new();
@@ -202,7 +202,8 @@ fn effects(outer: &Scope<'_>, body: &[Stmt]) -> Option<Vec<Stmt>> {
     Some(done)
 }
 
-/// `crd[row] = own_crd[p]; out[row] = own[p]; row += 1; p += 1`: what is read, and what is written.
+/// `crd[row] = own_crd[p]; out[row] = own[p]; row += 1; p += 1`: the arrays read, and the arrays and the
+/// variable written.
 #[allow(clippy::type_complexity)]
 fn rest(
     p: Var,

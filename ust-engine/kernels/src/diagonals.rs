@@ -1,12 +1,14 @@
-//! Diagonals times a vector or a dense matrix, some of them at a time.
+//! A matrix of diagonals (DIA) times a vector or a dense matrix, some diagonals at a time.
 
 use std::array::from_fn;
 use std::ops::Range;
 
 use super::panel::{self, Columns, Dense, Rows, add_to};
-use super::vector::{Level, Number, Task, Vector, ask_second, level, perform};
+use super::vector::{
+    InstructionSet, Number, Task, Vector, instruction_set, perform, prefetch_ahead_l2,
+};
 
-/// By which dimension the numbers of a diagonal are stored.
+/// The dimension that indexes the numbers of a diagonal.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Along {
     /// By row.
@@ -16,7 +18,7 @@ pub enum Along {
 }
 
 impl Along {
-    /// The same of the transpose.
+    /// The dimension in the transpose.
     pub fn other(self) -> Self {
         match self {
             Self::Rows => Self::Columns,
@@ -28,17 +30,17 @@ impl Along {
 /// A matrix of diagonals, each with a number for every row, or every column.
 #[derive(Clone, Copy, Debug)]
 pub struct Diagonals<'a, T> {
-    /// How far right of the main diagonal each stands.
+    /// Column minus row, for each diagonal.
     pub offsets: &'a [i32],
     /// Diagonal after diagonal.
     pub values: &'a [T],
-    /// What each number of a diagonal belongs to.
+    /// The dimension that indexes the numbers of a diagonal.
     pub along: Along,
     /// Rows of the matrix.
     pub rows: usize,
 }
 
-/// Some diagonals, in a strip of rows.
+/// Diagonals `which` in the strip of rows that `y` holds, from row `first` on.
 struct Strip<'a, T> {
     matrix: Diagonals<'a, T>,
     which: Range<usize>,
@@ -56,7 +58,7 @@ impl<T: Number> Task<T> for Strip<'_, T> {
     }
 }
 
-/// Some diagonals, from a row on.
+/// Diagonals `from..to`, from row `first` on.
 #[derive(Clone, Copy)]
 struct Below<'a, T> {
     matrix: Diagonals<'a, T>,
@@ -82,7 +84,7 @@ impl<T: Number> Rows<T> for Below<'_, T> {
         };
         for p in from..to {
             let column = row as isize + matrix.offsets[p] as isize;
-            // SAFETY: as the caller says; a diagonal has a number where there are a row and a column.
+            // SAFETY: as the caller says; a diagonal has a number at each row and column of the matrix.
             unsafe {
                 let at = |column: isize, row| {
                     p * stride + if along_rows { row } else { column as usize }
@@ -106,28 +108,35 @@ impl<T: Number> Rows<T> for Below<'_, T> {
     }
 }
 
-/// A stretch of a diagonal, and the numbers of the vector that it multiplies.
+/// A part of a diagonal, and the elements of the vector that it multiplies.
 type Pair<'a, T> = (&'a [T], &'a [T]);
 
 impl<T: Number> Diagonals<'_, T> {
-    /// Adds the products of some diagonals with `x` to rows from `first` on, `y`, which are passed
-    /// over several times: no more of them than the closest cache holds are quickest.
+    /// Adds the products of diagonals `which` with `x` to `y`, which holds rows from `first` on. `y` is read
+    /// and written several times: fastest if the first cache holds it.
     pub fn times(&self, which: Range<usize>, first: usize, x: &[T], y: &mut [T]) {
-        self.times_at(level(), which, first, x, y);
+        self.times_at(instruction_set(), which, first, x, y);
     }
 
-    fn times_at(&self, level: Level, which: Range<usize>, first: usize, x: &[T], y: &mut [T]) {
-        perform(level, Strip { matrix: *self, which, first, x, y });
+    fn times_at(
+        &self,
+        set: InstructionSet,
+        which: Range<usize>,
+        first: usize,
+        x: &[T],
+        y: &mut [T],
+    ) {
+        perform(set, Strip { matrix: *self, which, first, x, y });
     }
 
-    /// Adds the products of some diagonals with `b` to rows from `first` on, `c`.
+    /// Adds the products of diagonals `which` with `b` to `c`, which holds rows from `first` on.
     pub fn times_dense(&self, which: Range<usize>, first: usize, b: Dense<'_, T>, c: &mut [T]) {
-        self.times_dense_at(level(), which, first, b, c);
+        self.times_dense_at(instruction_set(), which, first, b, c);
     }
 
     fn times_dense_at(
         &self,
-        level: Level,
+        set: InstructionSet,
         which: Range<usize>,
         first: usize,
         b: Dense<'_, T>,
@@ -138,7 +147,7 @@ impl<T: Number> Diagonals<'_, T> {
         assert!(to * each <= self.values.len(), "there are all diagonals");
         let below = c.len().checked_div(b.width).unwrap_or(0);
         assert!(first + below <= self.rows, "there are all rows");
-        panel::times(level, Below { matrix: *self, from, to, first, columns: b.rows() }, b, c);
+        panel::times(set, Below { matrix: *self, from, to, first, columns: b.rows() }, b, c);
     }
 
     /// # Safety
@@ -154,7 +163,8 @@ impl<T: Number> Diagonals<'_, T> {
         let strip = first..first + y.len();
         let mut next = which.start;
         while next < which.end {
-            // Several at once load and store the result less often. SAFETY: as the caller says.
+            // With several diagonals at once, the result is loaded and stored less often. SAFETY: as the
+            // caller says.
             next += unsafe {
                 match which.end - next {
                     1 => self.together::<V, 1>(next, &strip, x, y),
@@ -168,8 +178,8 @@ impl<T: Number> Diagonals<'_, T> {
         }
     }
 
-    /// What `N` diagonals from `p` on give to a strip of rows: all of them at once to the rows that
-    /// they all have, and one after the other to the rest. Returns `N`.
+    /// Adds the products of `N` diagonals from `p` on to a strip of rows: all diagonals at once in the rows
+    /// that all of them cross, one after the other in the other rows. Returns `N`.
     #[inline(always)]
     unsafe fn together<V: Vector<Lane = T>, const N: usize>(
         &self,
@@ -204,7 +214,7 @@ impl<T: Number> Diagonals<'_, T> {
         start..columns.saturating_add_signed(-offset).clamp(start, strip.end)
     }
 
-    /// What diagonal `p` has in some rows, and what of `x` it multiplies.
+    /// The part of diagonal `p` in `rows`, and the elements of `x` that it multiplies.
     fn segment<'b>(&'b self, p: usize, rows: Range<usize>, x: &'b [T]) -> Pair<'b, T> {
         if rows.is_empty() {
             return (&[], &[]);
@@ -218,7 +228,7 @@ impl<T: Number> Diagonals<'_, T> {
     }
 }
 
-/// `y[k] += a[k] * x[k]` for each of some pairs of `a` and `x`, one after the other.
+/// `y[k] += a[k] * x[k]` for each of `N` pairs of `a` and `x`, in their order.
 ///
 /// # Safety
 /// As of [`Vector`].
@@ -234,7 +244,7 @@ unsafe fn segment<V: Vector, const N: usize>(parts: [Pair<'_, V::Lane>; N], y: &
         while k + V::N <= n {
             let mut sum = V::load(y.add(k));
             for (a, x) in parts {
-                ask_second(a.add(k));
+                prefetch_ahead_l2(a.add(k));
                 sum = sum.plus::<true>(V::load(a.add(k)), V::load(x.add(k)));
             }
             sum.store(y.add(k));
@@ -252,7 +262,7 @@ unsafe fn segment<V: Vector, const N: usize>(parts: [Pair<'_, V::Lane>; N], y: &
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::vector::levels;
+    use crate::vector::instruction_sets;
 
     #[test]
     fn diagonals_of_any_shape_times_a_vector() {
@@ -273,14 +283,14 @@ mod tests {
                     }
                 }
                 let matrix = Diagonals { offsets: &offsets, values: &values, along, rows };
-                for level in levels() {
+                for set in instruction_sets() {
                     let mut y = vec![0.5; rows];
-                    matrix.times_at(level, 0..1, 0, &x, &mut y);
+                    matrix.times_at(set, 0..1, 0, &x, &mut y);
                     let (above, below) = y.split_at_mut(rows / 3);
-                    matrix.times_at(level, 1..offsets.len(), 0, &x, above);
-                    matrix.times_at(level, 1..offsets.len(), rows / 3, &x, below);
+                    matrix.times_at(set, 1..offsets.len(), 0, &x, above);
+                    matrix.times_at(set, 1..offsets.len(), rows / 3, &x, below);
                     // Small integers and a half: sums are exact in any order.
-                    assert_eq!(y, expected, "{rows} x {columns}, {along:?}, {level:?}");
+                    assert_eq!(y, expected, "{rows} x {columns}, {along:?}, {set:?}");
                     // The same vector in each column, but for the sign.
                     for width in [1, 5, 35] {
                         let sign = |k: usize| if k.is_multiple_of(3) { -1.0 } else { 1.0 };
@@ -289,8 +299,8 @@ mod tests {
                         let b = Dense { values: &values, width };
                         let mut c = vec![0.0; rows * width];
                         let (above, below) = c.split_at_mut(rows / 3 * width);
-                        matrix.times_dense_at(level, 0..offsets.len(), 0, b, above);
-                        matrix.times_dense_at(level, 0..offsets.len(), rows / 3, b, below);
+                        matrix.times_dense_at(set, 0..offsets.len(), 0, b, above);
+                        matrix.times_dense_at(set, 0..offsets.len(), rows / 3, b, below);
                         let expected = expected.iter().flat_map(|y| of(y - 0.5));
                         assert!(c.iter().copied().eq(expected), "{rows} x {columns} x {width}");
                     }

@@ -1,5 +1,6 @@
-//! Groups of four neighbours in a row, of which two are stored, times a vector: what is stored of
-//! several groups is multiplied at once with what a permutation takes from `x`.
+//! A 2:4 structured matrix times a vector or a dense matrix: of each group of four adjacent columns in a
+//! row, two values are stored. A vector register holds the values of several groups, and a permutation puts
+//! the element of `x` for each of them beside it.
 
 use std::arch::x86_64::*;
 use std::array::from_fn;
@@ -7,19 +8,14 @@ use std::fmt::Debug;
 use std::ops::{Add, Mul, Range};
 
 use super::panel::{self, Columns, Dense, Rows, add_to};
-use super::vector::{self, AHEAD, Vector, ask_second, level, prefetch};
-
-/// Bytes of `x` that stay in the closest cache while values pass by.
-const CLOSE: usize = 24 << 10;
-/// Rows for which a longer `x` is read once.
-const TOGETHER: usize = 4;
-
+use super::tuning::{GROUPS_NEAR_BYTES, GROUPS_ROWS, PREFETCH_DISTANCE};
+use super::vector::{self, Vector, instruction_set, prefetch, prefetch_ahead_l2};
 /// A matrix of groups, row by row.
 #[derive(Clone, Copy, Debug)]
 pub struct Groups<'a, T, C> {
-    /// Where in its group each value stands, `0..4`.
+    /// The column of each value within its group, `0..4`.
     pub crd: &'a [C],
-    /// Two for each group.
+    /// Two values for each group.
     pub values: &'a [T],
 }
 
@@ -29,30 +25,33 @@ pub struct Groups<'a, T, C> {
 pub struct Packed(u8);
 
 impl Packed {
-    /// Bytes, seen so.
+    /// Views bytes as packed coordinates.
     pub fn of(bytes: &[u8]) -> &[Self] {
-        // SAFETY: it is a byte.
+        // SAFETY: `Packed` is a transparent byte.
         unsafe { std::slice::from_raw_parts(bytes.as_ptr().cast(), bytes.len()) }
     }
 }
 
-/// What holds coordinates, one or more of them.
+/// An element of a coordinate array, which holds one or more coordinates.
 ///
 /// # Safety
 /// Unsafe methods are called only where the machine has AVX2, with pointers that are valid for reads of
-/// as many coordinates as they give.
+/// as many coordinates as the result has.
+// The trait states the safety of all methods.
+#[allow(clippy::missing_safety_doc)]
 pub trait Coordinates: Copy + Debug {
-    /// How many it holds.
+    /// Coordinates in an element.
     const HELD: usize;
-    /// One of those held.
+    /// Coordinate `at` of an element.
     fn one(self, at: usize) -> usize;
-    /// Eight, each in 32 bits.
+    /// Eight coordinates, each in 32 bits.
     unsafe fn eight(from: *const Self) -> __m256i;
-    /// Four as numbers of their words: of each twice itself, and the number behind that.
+    /// Four coordinates `c` as pairs of 32-bit lanes `2 c`, `2 c + 1`: a permutation of 64-bit numbers in
+    /// terms of 32-bit lanes.
     unsafe fn four(from: *const Self) -> __m256i;
 }
 
-/// The numbers of words of 32 bits that coordinates in 64 bits are.
+/// The pairs of 32-bit lanes `2 c`, `2 c + 1`, for coordinates `c` of 64 bits.
 #[inline(always)]
 unsafe fn words(within: __m256i) -> __m256i {
     // SAFETY: as the trait says, here and below.
@@ -127,23 +126,25 @@ whole! {
         |from: *const u64| _mm256_loadu_si256(from.cast());
 }
 
-/// Whether this machine has the instructions.
+/// Whether this machine has the instructions for [`Groups::times`].
 pub fn available() -> bool {
     is_x86_feature_detected!("avx2") && is_x86_feature_detected!("fma")
 }
 
-/// A number that groups hold.
+/// The type of the values of groups.
 ///
 /// # Safety
 /// Methods are called only where the machine has AVX2 and FMA.
+// The trait states the safety of all methods.
+#[allow(clippy::missing_safety_doc)]
 pub trait Number: Copy + Default + Add<Output = Self> + Mul<Output = Self> {
-    /// A vector of them.
+    /// A vector of sums.
     type Sums: Copy;
-    /// Groups whose values are a vector.
+    /// Groups whose values fill a vector.
     const GROUPS: usize;
-    /// No sum yet.
+    /// A vector of zeros.
     unsafe fn zero() -> Self::Sums;
-    /// Adds the products of a vector of `values` with what `crd` names in `x`, which are valid for
+    /// Adds the products of a vector of `values` with the elements of `x` at `crd`. All three are valid for
     /// reads of [`Number::GROUPS`] groups.
     unsafe fn plus<C: Coordinates>(
         sums: Self::Sums,
@@ -151,7 +152,7 @@ pub trait Number: Copy + Default + Add<Output = Self> + Mul<Output = Self> {
         values: *const Self,
         x: *const Self,
     ) -> Self::Sums;
-    /// All that two vectors hold, added up.
+    /// The sum of all lanes of two vectors.
     unsafe fn total(first: Self::Sums, second: Self::Sums) -> Self;
 }
 
@@ -192,7 +193,7 @@ impl Number for f32 {
     }
 }
 
-/// For each byte of packed coordinates, the words of 32 bits that the four numbers are.
+/// For each byte of packed coordinates, the result of [`Coordinates::four`].
 #[repr(align(32))]
 struct Words([[u32; 8]; 256]);
 
@@ -245,7 +246,7 @@ impl Number for f64 {
 }
 
 impl<T: Number, C: Coordinates> Groups<'_, T, C> {
-    /// Adds the products of some rows with `x` to `y`, which begins with the first of them.
+    /// Adds the products of `rows` with `x` to `y`, whose first element belongs to the first of these rows.
     ///
     /// # Panics
     /// Where the machine lacks the instructions, or there are fewer values or coordinates than the
@@ -265,16 +266,16 @@ impl<T: Number, C: Coordinates> Groups<'_, T, C> {
     unsafe fn rows(&self, rows: Range<usize>, x: &[T], y: &mut [T]) {
         let mut row = rows.start;
         let aligned = (2 * x.len().div_ceil(4)).is_multiple_of(C::HELD);
-        let (many, few) = match aligned && size_of_val(x) > CLOSE {
-            true => y.as_chunks_mut::<TOGETHER>(),
+        let (many, few) = match aligned && size_of_val(x) > GROUPS_NEAR_BYTES {
+            true => y.as_chunks_mut::<GROUPS_ROWS>(),
             false => (&mut [][..], y),
         };
-        // SAFETY: as the caller says; what holds several coordinates holds those of one row alone
-        // where rows are taken together.
+        // SAFETY: as the caller says; where several rows are processed together, each begins with an
+        // element of `crd`.
         unsafe {
             for y in many {
                 self.together(row, x, y);
-                row += TOGETHER;
+                row += GROUPS_ROWS;
             }
             for y in few {
                 self.together(row, x, std::array::from_mut(y));
@@ -283,10 +284,10 @@ impl<T: Number, C: Coordinates> Groups<'_, T, C> {
         }
     }
 
-    /// Adds the products of some rows from `row` on, for which `x` is read once.
+    /// Adds the products of `N` rows from `row` on, for which `x` is read once.
     ///
     /// # Safety
-    /// As [`Groups::rows`]. Where there are several, each begins with what holds coordinates.
+    /// As of [`Groups::rows`]. If `N` is not 1, each row begins with an element of `crd`.
     #[inline(always)]
     unsafe fn together<const N: usize>(&self, row: usize, x: &[T], y: &mut [T; N]) {
         let (groups, whole) = (x.len().div_ceil(4), x.len() / 4);
@@ -295,7 +296,7 @@ impl<T: Number, C: Coordinates> Groups<'_, T, C> {
         let single = |group: usize, y: &mut [T; N]| {
             for (first, y) in firsts.iter().zip(y) {
                 for p in first + 2 * group..first + 2 * group + 2 {
-                    // At the border, padding may stand outside.
+                    // In a cut group, padding may stand behind the last column.
                     if let Some(&x) = x.get(4 * group + one(p)) {
                         *y = *y + self.values[p] * x;
                     }
@@ -303,7 +304,7 @@ impl<T: Number, C: Coordinates> Groups<'_, T, C> {
             }
         };
         let mut group = 0;
-        // Vectors of packed coordinates begin with what holds several.
+        // A vector of packed coordinates begins with an element of `crd`.
         if !firsts[0].is_multiple_of(C::HELD) && group < groups {
             single(group, y);
             group += 1;
@@ -319,8 +320,8 @@ impl<T: Number, C: Coordinates> Groups<'_, T, C> {
                         let p = first + 2 * group;
                         let crd = self.crd.as_ptr().add(p / C::HELD);
                         let values = self.values.as_ptr().add(p);
-                        ask_second(values);
-                        prefetch(crd.wrapping_add(AHEAD / size_of::<T>() / C::HELD));
+                        prefetch_ahead_l2(values);
+                        prefetch(crd.wrapping_add(PREFETCH_DISTANCE / size_of::<T>() / C::HELD));
                         sums[half] = T::plus(sums[half], crd, values, x);
                     }
                 }
@@ -334,7 +335,7 @@ impl<T: Number, C: Coordinates> Groups<'_, T, C> {
     }
 }
 
-/// Rows of groups, from one on.
+/// Rows of groups, from row `first` on.
 #[derive(Clone, Copy)]
 struct Below<'a, T, C> {
     matrix: Groups<'a, T, C>,
@@ -357,8 +358,8 @@ impl<T: vector::Number, C: Coordinates> Rows<T> for Below<'_, T, C> {
             for (r, sums) in sums.iter_mut().enumerate() {
                 let p = 2 * ((row + r) * groups + group);
                 for p in p..p + 2 {
-                    // SAFETY: as the caller says; there are two of each group. At the border, padding may
-                    // stand outside.
+                    // SAFETY: as the caller says; each group has two values. In a cut group, padding may
+                    // stand behind the last column.
                     unsafe {
                         let within = crd.get_unchecked(p / C::HELD).one(p % C::HELD);
                         let column = 4 * group + within;
@@ -373,7 +374,7 @@ impl<T: vector::Number, C: Coordinates> Rows<T> for Below<'_, T, C> {
 }
 
 impl<T: vector::Number, C: Coordinates> Groups<'_, T, C> {
-    /// Adds the products of some rows with `b` to `c`, which begins with the first of them.
+    /// Adds the products of `rows` with `b` to `c`, whose first row belongs to the first of these.
     ///
     /// # Panics
     /// Where there are fewer values or coordinates than the rows have.
@@ -382,7 +383,7 @@ impl<T: vector::Number, C: Coordinates> Groups<'_, T, C> {
         let stored = rows.end * 2 * columns.div_ceil(4);
         let held = self.crd.len() * C::HELD;
         assert!(stored <= held && stored <= self.values.len(), "two for each group");
-        panel::times(level(), Below { matrix: *self, first: rows.start, columns }, b, c);
+        panel::times(instruction_set(), Below { matrix: *self, first: rows.start, columns }, b, c);
     }
 }
 
@@ -398,9 +399,9 @@ mod tests {
                     println!("skipped: this machine has no AVX2");
                     return;
                 }
-                // The last ones are too wide for the closest cache, with groups that are even and odd.
+                // The last ones are too wide for the first cache, with even and odd numbers of groups.
                 for columns in (0..75_usize).chain(7004..7009) {
-                    let (rows, groups) = (2 + TOGETHER + 1, columns.div_ceil(4));
+                    let (rows, groups) = (2 + GROUPS_ROWS + 1, columns.div_ceil(4));
                     let stored = 2 * groups * rows;
                     // Ascending pairs, in an order that repeats after 7.
                     let pairs = [[0, 1], [2, 3], [1, 2], [0, 3], [1, 3], [0, 2], [2, 3]];

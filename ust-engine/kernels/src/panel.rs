@@ -1,11 +1,14 @@
-//! Rows of a matrix times a dense one: a panel of the result, some vectors of some rows, stays in
-//! registers while products with rows of the dense matrix are added to it.
+//! A matrix times a dense one. A panel of the result, up to four rows by four vectors, stays in registers
+//! while products with rows of the dense matrix are added to it.
 
 use std::array::from_fn;
 
-use super::vector::{LINE, Level, NEAR, Number, Real, Task, Vector, ask_lines, level, perform};
+use super::tuning::{NEAR_BYTES, PANEL_BYTES};
+use super::vector::{
+    InstructionSet, LINE, Number, Real, Task, Vector, instruction_set, perform, prefetch_lines,
+};
 
-/// A dense matrix, row after row.
+/// A dense matrix, row-major.
 #[derive(Clone, Copy, Debug)]
 pub struct Dense<'a, T> {
     /// Row after row.
@@ -15,23 +18,23 @@ pub struct Dense<'a, T> {
 }
 
 impl<T> Dense<'_, T> {
-    /// How many rows the values make.
+    /// The number of rows.
     pub fn rows(&self) -> usize {
         self.values.len().checked_div(self.width).unwrap_or(0)
     }
 
-    /// Whether its rows are to be asked for ahead of their use, where they come in no order.
+    /// Whether its rows are to be prefetched, where they are accessed in no order.
     pub(super) fn is_far(&self) -> bool {
-        size_of_val(self.values) > NEAR
+        size_of_val(self.values) > NEAR_BYTES
     }
 }
 
-/// Some of its columns: whole vectors, the last of which may be cut.
+/// Some columns of a dense matrix: whole vectors, the last of which may be cut.
 #[derive(Clone, Copy)]
 pub(super) struct Columns<'a, T> {
     of: Dense<'a, T>,
     first: usize,
-    /// Numbers of a vector that is cut.
+    /// Numbers in a vector that is cut.
     cut: usize,
 }
 
@@ -50,20 +53,21 @@ impl<T: Real> Columns<'_, T> {
         }
     }
 
-    /// Asks for what [`row`](Self::row) gives.
+    /// Prefetches the part of a row that [`row`](Self::row) loads.
     #[inline(always)]
-    pub(super) fn ask<V: Vector<Lane = T>, const W: usize>(&self, row: usize) {
+    pub(super) fn prefetch<V: Vector<Lane = T>, const W: usize>(&self, row: usize) {
         let at = row.wrapping_mul(self.of.width).wrapping_add(self.first);
-        ask_lines(self.of.values.as_ptr().wrapping_add(at), W * size_of::<V>());
+        prefetch_lines(self.of.values.as_ptr().wrapping_add(at), W * size_of::<V>());
     }
 }
 
-/// Rows that multiply a dense matrix.
+/// Rows of any format that multiply a dense matrix.
 pub(super) trait Rows<T: Number>: Copy {
-    /// Adds the products of `R` rows from `row` on with some columns of the dense matrix.
+    /// Adds the products of `R` rows from `row` on with the columns `b` of the dense matrix.
     ///
     /// # Safety
-    /// As of [`Vector`]; there are these rows, and `W` vectors of columns, or less of the last where `CUT`.
+    /// As of [`Vector`]; there are `R` rows from `row` on, and `b` has `W` vectors, the last of them cut
+    /// where `CUT`.
     unsafe fn add<V: Vector<Lane = T>, const R: usize, const W: usize, const CUT: bool>(
         self,
         row: usize,
@@ -72,10 +76,14 @@ pub(super) trait Rows<T: Number>: Copy {
     );
 }
 
-/// Adds the products of rows with `b` to `c`, which begins with the first of them, and says how many
-/// there are.
-pub(super) fn times<T: Number>(level: Level, rows: impl Rows<T>, b: Dense<'_, T>, c: &mut [T]) {
-    perform(level, Times { rows, b, c });
+/// Adds the products of the first rows with `b` to `c`: as many rows as `c` has.
+pub(super) fn times<T: Number>(
+    set: InstructionSet,
+    rows: impl Rows<T>,
+    b: Dense<'_, T>,
+    c: &mut [T],
+) {
+    perform(set, Times { rows, b, c });
 }
 
 struct Times<'a, M, T> {
@@ -92,7 +100,7 @@ impl<T: Number, M: Rows<T>> Task<T> for Times<'_, M, T> {
     }
 }
 
-/// As [`times`], with these vectors.
+/// As [`times`], with vectors `V`.
 ///
 /// # Safety
 /// As of [`Vector`], here and below.
@@ -106,7 +114,7 @@ pub(super) unsafe fn all<V: Vector<Lane: Number>, M: Rows<V::Lane>>(
     let mut row = 0;
     while row < count {
         let c = &mut c[row * b.width..];
-        // SAFETY: as the caller says; there are so many rows.
+        // SAFETY: as the caller says; so many rows are left.
         row += unsafe {
             match count - row {
                 1 => some::<V, M, 1>(rows, row, b, c),
@@ -118,7 +126,7 @@ pub(super) unsafe fn all<V: Vector<Lane: Number>, M: Rows<V::Lane>>(
     }
 }
 
-/// `R` rows from `row` on, with which `c` begins. Gives `R`.
+/// Adds the products of `R` rows from `row` on to `c`, whose first row is that of `row`. Gives `R`.
 #[inline(always)]
 unsafe fn some<V: Vector<Lane: Number>, M: Rows<V::Lane>, const R: usize>(
     rows: M,
@@ -126,7 +134,7 @@ unsafe fn some<V: Vector<Lane: Number>, M: Rows<V::Lane>, const R: usize>(
     b: Dense<'_, V::Lane>,
     c: &mut [V::Lane],
 ) -> usize {
-    // Machines with wide vectors have twice as many.
+    // Machines with wide vectors have twice as many registers.
     let most = if size_of::<V>() >= LINE { 4 } else { 2 };
     let mut first = 0;
     while first < b.width {
@@ -134,7 +142,7 @@ unsafe fn some<V: Vector<Lane: Number>, M: Rows<V::Lane>, const R: usize>(
         let cut = (rest - 1) % V::N + 1;
         let columns = Columns { of: b, first, cut };
         let c = c[first..].as_mut_ptr();
-        // SAFETY: as the caller says; there are so many columns.
+        // SAFETY: as the caller says; so many columns are left.
         first += unsafe {
             if most >= 4 && rest >= 4 * V::N {
                 panel::<V, M, R, 4, false>(rows, row, &columns, c)
@@ -154,11 +162,10 @@ unsafe fn some<V: Vector<Lane: Number>, M: Rows<V::Lane>, const R: usize>(
     R
 }
 
-/// `W` vectors of each of `R` rows. Gives how many columns these are.
+/// Adds the products of `R` rows with the columns `b`, `W` vectors, to `c`. Gives the number of columns.
 ///
 /// # Safety
-/// `c` is valid for reads and writes of that, in rows that are as far apart as those of the dense
-/// matrix.
+/// `c` is valid for reads and writes of these columns in `R` rows, as wide as those of the dense matrix.
 #[inline(always)]
 unsafe fn panel<
     V: Vector<Lane: Number>,
@@ -186,7 +193,7 @@ unsafe fn panel<
     if CUT { (W - 1) * V::N + b.cut } else { W * V::N }
 }
 
-/// Adds the products of a number of each of `R` rows, which are `stride` apart, with a row of a dense
+/// Adds the products of one column of `R` rows, whose numbers are `stride` apart, with a row `b` of a dense
 /// matrix.
 ///
 /// # Safety
@@ -204,7 +211,7 @@ pub(super) unsafe fn add_row<V: Vector, const R: usize, const W: usize>(
     }
 }
 
-/// Adds `a` times some vectors to others.
+/// `sums[k] += a * b[k]` for each vector `k`.
 ///
 /// # Safety
 /// As of [`Vector`].
@@ -219,14 +226,14 @@ pub(super) unsafe fn add_to<V: Vector, const W: usize>(sums: &mut [V; W], a: V::
     }
 }
 
-/// Rows of a matrix, or of a block, that are stored in full.
+/// Rows of a matrix, or of a block, that is stored in full.
 #[derive(Clone, Copy, Debug)]
 pub struct Full<'a, T> {
     /// From the first number of the first row on.
     pub values: &'a [T],
-    /// How far apart the numbers of a column are, and those of a row.
+    /// The strides: from row to row, and from column to column.
     pub strides: [usize; 2],
-    /// The row of the dense matrix that the first column is multiplied with.
+    /// The row of the dense matrix that the first column multiplies.
     pub first: usize,
     /// Columns.
     pub columns: usize,
@@ -251,17 +258,13 @@ impl<T: Number> Rows<T> for Full<'_, T> {
     }
 }
 
-/// Bytes of a dense matrix that stay in a near cache while rows pass by.
-const KEPT: usize = 1 << 18;
-
 impl<T: Number> Full<'_, T> {
-    /// Adds the products of rows with `b` to `c`, which begins with the first of them, and says how many
-    /// there are.
+    /// Adds the products of the first rows with `b` to `c`: as many rows as `c` has.
     pub fn times(&self, b: Dense<'_, T>, c: &mut [T]) {
-        self.times_at(level(), b, c);
+        self.times_at(instruction_set(), b, c);
     }
 
-    fn times_at(&self, level: Level, b: Dense<'_, T>, c: &mut [T]) {
+    fn times_at(&self, set: InstructionSet, b: Dense<'_, T>, c: &mut [T]) {
         let Some(last) = (c.len().checked_div(b.width).unwrap_or(0)).checked_sub(1) else {
             return;
         };
@@ -269,11 +272,11 @@ impl<T: Number> Full<'_, T> {
         let end = ends[0] * self.strides[0] + ends[1] * self.strides[1];
         assert!(self.columns == 0 || end < self.values.len(), "there are all rows");
         assert!(self.first + self.columns <= b.rows(), "there is a row for each column");
-        let together = (KEPT / size_of::<T>()).checked_div(b.width).unwrap_or(0).max(1);
+        let together = (PANEL_BYTES / size_of::<T>()).checked_div(b.width).unwrap_or(0).max(1);
         for at in (0..self.columns).step_by(together) {
             let columns = together.min(self.columns - at);
             let values = &self.values[at * self.strides[1]..];
-            times(level, Self { values, first: self.first + at, columns, ..*self }, b, c);
+            times(set, Self { values, first: self.first + at, columns, ..*self }, b, c);
         }
     }
 }
@@ -281,7 +284,7 @@ impl<T: Number> Full<'_, T> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::vector::levels;
+    use crate::vector::instruction_sets;
 
     #[test]
     fn matrices_of_any_shape_times_a_dense_one() {
@@ -303,19 +306,19 @@ mod tests {
                 }
                 let single = |numbers: &[f64]| numbers.iter().map(|&x| x as f32).collect();
                 let (f32_values, f32_b): (Vec<f32>, Vec<f32>) = (single(&values), single(&b));
-                for level in levels() {
+                for set in instruction_sets() {
                     let mut c = vec![0.5; rows * width];
                     let full = Full { values: &values, strides, first: 0, columns };
-                    full.times_at(level, Dense { values: &b, width }, &mut c);
+                    full.times_at(set, Dense { values: &b, width }, &mut c);
                     // Small integers and a half: sums are exact in any order.
-                    assert_eq!(c, expected, "{rows} x {columns} x {width}, {level:?}");
+                    assert_eq!(c, expected, "{rows} x {columns} x {width}, {set:?}");
                     let mut c = vec![0.5; rows * width];
                     let full = Full { values: &f32_values, strides, first: 0, columns };
-                    full.times_at(level, Dense { values: &f32_b, width }, &mut c);
+                    full.times_at(set, Dense { values: &f32_b, width }, &mut c);
                     assert_eq!(
                         c,
                         single(&expected),
-                        "{rows} x {columns} x {width}, {level:?}, single"
+                        "{rows} x {columns} x {width}, {set:?}, single"
                     );
                 }
             }

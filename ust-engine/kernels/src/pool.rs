@@ -1,4 +1,4 @@
-//! Which threads work is done on.
+//! The threads that share work: rayon's pool, pools of fewer threads, and a crew that stays awake.
 
 mod crew;
 
@@ -9,27 +9,22 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use crew::Crew;
 use rayon::{ThreadPool, ThreadPoolBuilder};
 
-/// Work on fewer elements, about, stays on the thread that it is on: it is half done before a thread of
-/// the pool has woken up.
-const LITTLE: usize = 1 << 15;
-/// Jobs that take so many nanoseconds in all, as they are estimated, are worth a second thread.
-const ASLEEP: f64 = 100_000.0;
-/// The same where that thread is awake.
-const AWAKE: f64 = 40_000.0;
+use crate::tuning::{PARALLEL_ELEMENTS, PARALLEL_NS_ASLEEP, PARALLEL_NS_AWAKE, PARTS_PER_THREAD};
 
-/// Does something that may use rayon, on at most so many threads. `work` is about how many elements
-/// there are to handle.
+/// Runs `f`, which may use rayon, on at most `threads` threads. `work` is about the number of elements to
+/// process.
 ///
-/// Fewer threads than the caller's pool has are a pool of their own, made once and kept.
+/// If `threads` is less than the size of the caller's pool, `f` runs in a pool of that many threads, which
+/// is made once and kept.
 pub fn within<R: Send>(threads: usize, work: usize, f: impl FnOnce() -> R + Send) -> R {
     static POOLS: Mutex<BTreeMap<usize, Arc<ThreadPool>>> = Mutex::new(BTreeMap::new());
-    if work < LITTLE || threads >= rayon::current_num_threads() {
+    if work < PARALLEL_ELEMENTS || threads >= rayon::current_num_threads() {
         return together(work, f);
     }
     let mut pools = locked(&POOLS);
     let pool = match pools.get(&threads) {
         Some(pool) => Some(Arc::clone(pool)),
-        // Where no thread can be had, the caller's are the best there is.
+        // If no thread can be started, the caller's pool is used.
         None => ThreadPoolBuilder::new().num_threads(threads).build().ok().map(Arc::new),
     };
     let Some(pool) = pool else { return f() };
@@ -38,49 +33,50 @@ pub fn within<R: Send>(threads: usize, work: usize, f: impl FnOnce() -> R + Send
     pool.install(f)
 }
 
-/// What is inside, also after somebody panicked: for what is never left half done.
+/// Locks a mutex, even one that a panic poisoned: for data that no panic leaves inconsistent.
 pub fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// How many threads are to share work on about so many elements.
+/// The number of threads for work on about `work` elements.
 pub fn threads(work: usize) -> usize {
-    if work < LITTLE { 1 } else { rayon::current_num_threads() }
+    if work < PARALLEL_ELEMENTS { 1 } else { rayon::current_num_threads() }
 }
 
-/// How many of so many items, at most, a thread is to take at a time where some may be much larger than
-/// others, as buckets of skewed keys are: few enough that others can take over from it.
+/// The number of items, at most, that a thread takes at a time, of `items` in all. For items of very
+/// different sizes, as buckets of skewed keys: small enough that another thread can take the rest.
 pub fn at_a_time(items: usize) -> usize {
     match rayon::current_num_threads() {
         1 => items.max(1),
-        threads => items.div_ceil(32 * threads).max(1),
+        threads => items.div_ceil(PARTS_PER_THREAD * threads).max(1),
     }
 }
 
-/// Whether work that takes so many nanoseconds, as estimated, is to be [done apart](apart).
+/// Whether work of an estimated duration pays for several threads: for [`apart`].
 pub fn pays(nanoseconds: f64) -> bool {
-    nanoseconds >= ASLEEP || (nanoseconds >= AWAKE && crew().is_some_and(Crew::rouse))
+    nanoseconds >= PARALLEL_NS_ASLEEP
+        || (nanoseconds >= PARALLEL_NS_AWAKE && crew().is_some_and(Crew::rouse))
 }
 
-/// The crew, for who is in no pool already.
+/// The crew, unless the caller is in a pool.
 fn crew() -> Option<&'static Crew> {
     rayon::current_thread_index().is_none().then(Crew::get)?
 }
 
-/// Does something that uses rayon in several steps: the pool is entered once, not at each step.
-/// `work` is about how many elements there are to handle.
+/// Runs `f`, which uses rayon in several steps: the pool is entered once, not at each step. `work` is about
+/// the number of elements to process.
 pub fn together<R: Send>(work: usize, f: impl FnOnce() -> R + Send) -> R {
-    if work < LITTLE || rayon::current_thread_index().is_some() {
+    if work < PARALLEL_ELEMENTS || rayon::current_thread_index().is_some() {
         return f();
     }
     rayon::scope(|_| f())
 }
 
-/// Does jobs at the same time, the first of them on the caller's thread, so that it does not wait for
-/// a thread of the pool to wake up.
+/// Runs jobs in parallel, the first of them on the caller's thread, so that it does not wait for a thread of
+/// the pool to wake up.
 ///
 /// # Errors
-/// What a job says that failed; others are done nevertheless.
+/// The error of a job that failed; the other jobs run nevertheless.
 pub fn apart<T: Send, E: Send>(
     jobs: impl IntoIterator<Item = T>,
     job: impl Fn(T) -> Result<(), E> + Sync,
@@ -115,8 +111,9 @@ mod tests {
         let many = ThreadPoolBuilder::new().num_threads(3).build().unwrap();
         let count =
             |threads, work| many.install(|| within(threads, work, rayon::current_num_threads));
-        assert_eq!((count(1, LITTLE), count(2, LITTLE), count(3, LITTLE)), (1, 2, 3));
-        assert_eq!((count(9, LITTLE), count(1, LITTLE - 1)), (3, 3));
+        let work = PARALLEL_ELEMENTS;
+        assert_eq!((count(1, work), count(2, work), count(3, work)), (1, 2, 3));
+        assert_eq!((count(9, work), count(1, work - 1)), (3, 3));
     }
 
     #[test]
@@ -136,8 +133,8 @@ mod tests {
     #[test]
     fn steps_that_belong_together_stay_in_the_pool() {
         let inside = || rayon::current_thread_index().is_some();
-        assert!(!together(LITTLE - 1, inside) && together(LITTLE, inside));
+        assert!(!together(PARALLEL_ELEMENTS - 1, inside) && together(PARALLEL_ELEMENTS, inside));
         let one = ThreadPoolBuilder::new().num_threads(1).build().unwrap();
-        assert_eq!(one.install(|| together(LITTLE, rayon::current_num_threads)), 1);
+        assert_eq!(one.install(|| together(PARALLEL_ELEMENTS, rayon::current_num_threads)), 1);
     }
 }

@@ -1,30 +1,29 @@
-//! What bytes of a text are.
+//! The bytes of a text: digits and the numbers that they form, blanks, decimal points.
 
 #![cfg_attr(not(target_arch = "x86_64"), allow(unused_variables))]
 
 use super::vector::prefetch;
 
-/// Instructions with which text is read.
+/// Operations on text, for one instruction set.
 pub trait Instructions: Copy {
-    /// The number that the last so many of some bytes make, at most sixteen; `None` where one of them is
-    /// no digit.
+    /// The number that the last `digits` bytes form, at most sixteen. `None` where one of them is no digit.
     fn number(self, bytes: &[u8; 16], digits: usize) -> Option<u64>;
 
-    /// The numbers that the last so many of eight bytes make, at most all; `None` where one of them is
-    /// no digit.
+    /// For each of two words, the number that its last `digits` bytes form, at most eight. `None` where one
+    /// of these bytes is no digit.
     fn two(self, bytes: [[u8; 8]; 2], digits: [usize; 2]) -> Option<[u64; 2]>;
 }
 
-/// Work on a text, compiled for each set of instructions. What it calls is to be inlined.
+/// Work on a text, compiled for each instruction set. The functions that it calls must be inlined.
 pub trait Reading {
-    /// What it gives.
+    /// The result.
     type Read;
 
-    /// Does it, with these instructions.
+    /// Reads with the operations of an instruction set.
     fn read(self, with: impl Instructions) -> Self::Read;
 }
 
-/// Does the work with the best instructions that this machine has.
+/// Reads with the best instruction set of this machine.
 pub fn with_best<R: Reading>(reading: R) -> R::Read {
     #[cfg(target_arch = "x86_64")]
     if is_x86_feature_detected!("avx2")
@@ -45,7 +44,7 @@ fn with_avx2<R: Reading>(reading: R) -> R::Read {
     reading.read(Avx2(()))
 }
 
-/// What every machine has.
+/// Operations for any machine.
 #[derive(Clone, Copy)]
 struct Portable;
 
@@ -53,7 +52,7 @@ impl Instructions for Portable {
     #[inline(always)]
     fn number(self, bytes: &[u8; 16], digits: usize) -> Option<u64> {
         let (halves, _) = bytes.as_chunks::<8>();
-        // With zeros before the first digit: no branch on how many there are.
+        // Digits `0` before the first digit: no branch on the number of digits.
         let part = |at: usize| {
             let unused = 8 - digits.saturating_sub(8 * (1 - at)).min(8);
             let bytes = u64::from_le_bytes(halves[at]) ^ ZEROS;
@@ -76,7 +75,7 @@ impl Instructions for Portable {
     }
 }
 
-/// Only where the machine has AVX2.
+/// Operations with AVX2. A value of this type exists only where the machine has it.
 #[cfg(target_arch = "x86_64")]
 #[derive(Clone, Copy)]
 struct Avx2(());
@@ -109,8 +108,8 @@ impl Instructions for Avx2 {
     }
 }
 
-/// The numbers that eight bytes each make, those that are not used being zeros; `None` where one is no
-/// digit.
+/// The two numbers that eight bytes each form. Unused bytes, 0 in `used`, count as digits `0`. `None` where
+/// a used byte is no digit.
 #[cfg(target_arch = "x86_64")]
 #[target_feature(enable = "avx2")]
 #[inline]
@@ -118,7 +117,7 @@ fn eights(bytes: std::arch::x86_64::__m128i, used: std::arch::x86_64::__m128i) -
     use std::arch::x86_64::*;
     let each = _mm_and_si128(_mm_sub_epi8(bytes, _mm_set1_epi8(b'0' as i8)), used);
     let fits = _mm_cmpeq_epi8(_mm_min_epu8(each, _mm_set1_epi8(9)), each);
-    // Neighbours are joined to pairs, fours, and eights of 32 bits.
+    // Adjacent digits are joined to pairs, these to fours, and fours to eights of 32 bits.
     let pairs = _mm_maddubs_epi16(each, _mm_set1_epi16(0x010a));
     let fours = _mm_madd_epi16(pairs, _mm_set1_epi32(0x0001_0064));
     let fours = _mm_packus_epi32(fours, fours);
@@ -131,20 +130,21 @@ fn eights(bytes: std::arch::x86_64::__m128i, used: std::arch::x86_64::__m128i) -
 pub const ZEROS: u64 = 0x3030_3030_3030_3030;
 const LOW: u64 = 0x7f7f_7f7f_7f7f_7f7f;
 
-/// The high bit of each byte of a word, less [`ZEROS`], that is no digit.
+/// Sets the high bit of each byte that is no digit, in eight bytes of text XOR [`ZEROS`].
 #[inline(always)]
 pub fn others(word: u64) -> u64 {
     (((word & LOW) + 0x7676_7676_7676_7676) | word) & !LOW
 }
 
-/// The high bit of each byte of a word, less [`ZEROS`], that is a point.
+/// Sets the high bit of each byte that is a decimal point, in eight bytes of text XOR [`ZEROS`].
 #[inline(always)]
 pub fn points(word: u64) -> u64 {
     let differ = word ^ 0x1e1e_1e1e_1e1e_1e1e;
     !(((differ & LOW) + LOW) | differ) & !LOW
 }
 
-/// The number that eight digits make, less [`ZEROS`]: neighbours are joined to pairs, fours, eight.
+/// The number that eight digits form, given as text XOR [`ZEROS`]. Adjacent digits are joined to pairs, pairs
+/// to fours, fours to eight.
 #[inline(always)]
 pub fn eight(word: u64) -> u64 {
     let pairs = (word.wrapping_mul(10) + (word >> 8)) & 0x00ff_00ff_00ff_00ff;
@@ -152,13 +152,13 @@ pub fn eight(word: u64) -> u64 {
     (fours.wrapping_mul(10_000) + (fours >> 32)) & 0xffff_ffff
 }
 
-/// Bytes looked at together.
+/// Bytes that [`gaps`] tests together.
 pub const PART: usize = 64;
 
-/// Asks for the bytes so far behind these: a text that is read for the first time lies far away, and what
-/// asks for it unbidden stops where a page ends.
+/// Prefetches the line `ahead` bytes behind the start of `part`: a text is mostly in memory, not in a cache,
+/// and the hardware prefetcher stops at the end of a page.
 #[inline(always)]
-pub fn ask_for(part: &[u8], ahead: usize) {
+pub fn prefetch_after(part: &[u8], ahead: usize) {
     prefetch(part.as_ptr().wrapping_add(ahead));
 }
 
@@ -171,7 +171,7 @@ pub fn gaps(part: &[u8; PART]) -> u64 {
     bits(0) | bits(1) | bits(2) | bits(3)
 }
 
-/// Those of sixteen bytes.
+/// As [`gaps`], of sixteen bytes.
 #[cfg(target_arch = "x86_64")]
 #[inline(always)]
 fn sixteen(words: [u64; 2]) -> u64 {
@@ -193,12 +193,12 @@ fn sixteen([low, high]: [u64; 2]) -> u64 {
     eight_gaps(low) | eight_gaps(high) << 8
 }
 
-/// Those of eight bytes, on any processor.
+/// As [`gaps`], of eight bytes, on any processor.
 #[cfg(any(test, not(target_arch = "x86_64")))]
 #[inline(always)]
 fn eight_gaps(word: u64) -> u64 {
     const HIGH: u64 = 0x8080_8080_8080_8080;
-    // The high bit of each byte that is more than a blank.
+    // The high bit of each byte that is greater than a blank.
     let more = ((word & !HIGH) + 0x5f5f_5f5f_5f5f_5f5f) | word;
     // The eight high bits, side by side.
     ((!more & HIGH) >> 7).wrapping_mul(0x0102_0408_1020_4080) >> 56
@@ -208,10 +208,10 @@ fn eight_gaps(word: u64) -> u64 {
 mod tests {
     use super::*;
 
-    /// The numbers that the last bytes make, by every set of instructions that there is.
+    /// The numbers that the last bytes form, for each number of digits.
     struct Numbers([u8; 16]);
 
-    /// Those of each half, so many digits of the one and of the other.
+    /// The numbers that the last bytes of each half form, for each number of digits of both.
     struct Halves([u8; 16]);
 
     impl Reading for Halves {
@@ -223,7 +223,7 @@ mod tests {
         }
     }
 
-    /// What [`Halves`] are to be.
+    /// The expected result of [`Halves`].
     fn halves(bytes: [u8; 16]) -> Vec<Option<[u64; 2]>> {
         let number = |end: usize, digits: usize| {
             let digits = std::str::from_utf8(&bytes[end - digits..end]).unwrap_or("x");
@@ -260,7 +260,7 @@ mod tests {
                     .collect();
                 assert_eq!(with_best(Numbers(bytes)), expected);
                 assert_eq!(Numbers(bytes).read(Portable), expected);
-                // A sign before digits is one for the standard library.
+                // The standard library accepts a sign before digits.
                 if byte != b'+' {
                     assert_eq!(with_best(Halves(bytes)), halves(bytes));
                     assert_eq!(Halves(bytes).read(Portable), halves(bytes));

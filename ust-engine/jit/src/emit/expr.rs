@@ -1,14 +1,12 @@
-//! Expressions: dispatch, ints and truth values, choices.
+//! Expressions: dispatch, ints, truth values, choices.
 
 use cranelift_codegen::ir::condcodes::IntCC;
 use cranelift_codegen::ir::{InstBuilder, MemFlagsData, Value, types};
 use ust_ir::{BinOp, Expr, Ty, UnOp};
 
+use super::super::tuning::MAX_SELECT_SIDE;
 use super::stmt::size;
 use super::{Emitter, Operand, Site, register};
-
-/// Sides of a choice up to this size are both evaluated, where neither can fail.
-const SMALL_SIDE: usize = 4;
 
 impl Operand {
     fn int(re: Value) -> Self {
@@ -123,14 +121,14 @@ impl Emitter<'_, '_> {
             BinOp::Mul => self.b.ins().imul(x, y),
             BinOp::BitAnd | BinOp::And => self.b.ins().band(x, y),
             BinOp::Or => self.b.ins().bor(x, y),
-            // Cranelift too takes the lowest six bits.
+            // Cranelift, too, shifts by the lowest six bits.
             BinOp::Shr => self.b.ins().sshr(x, y),
             _ => unreachable!("validated: {op:?} is no operator of ints"),
         };
         Operand { ty: a.ty, re, im: None }
     }
 
-    /// Ends early where a divisor is 0.
+    /// Ends the function early if a divisor is 0.
     pub(super) fn guard_divisor(&mut self, whole: &Expr, divisor: Value) {
         let nothing = self.const_int(0);
         self.guard(divisor, Site::Division(whole.clone()), nothing, nothing);
@@ -165,7 +163,7 @@ impl Emitter<'_, '_> {
         }
     }
 
-    /// Floor division by something that is not 0; the quotient wraps.
+    /// Floor division by a divisor that is not 0; the quotient wraps.
     fn floor_divide(&mut self, op: BinOp, a: Value, b: Value) -> Value {
         let quotient = self.divide_wrapping(a, b);
         let product = self.b.ins().imul(quotient, b);
@@ -197,7 +195,7 @@ impl Emitter<'_, '_> {
         self.b.ins().select(negates, negative, quotient)
     }
 
-    /// A choice, of which one side is evaluated.
+    /// A choice: one side is evaluated, or both if that is cheaper than a jump.
     fn select(&mut self, cond: &Expr, a: &Expr, b: &Expr) -> Operand {
         let cond = self.bool(cond);
         if harmless(a) && harmless(b) {
@@ -234,7 +232,7 @@ impl Emitter<'_, '_> {
         Operand { ty: a.ty, re, im }
     }
 
-    /// One of two, without a jump: processors choose between integers only.
+    /// A choice without a jump. Processors have conditional moves for integers only.
     fn either(&mut self, cond: Value, a: Value, b: Value) -> Value {
         let ty = self.b.func.dfg.value_type(a);
         if !ty.is_float() {
@@ -250,7 +248,7 @@ impl Emitter<'_, '_> {
     }
 }
 
-/// Whether it is cheaper to evaluate an expression than to jump around it, and safe.
+/// Whether evaluating an expression is cheaper than a jump, and cannot fail.
 fn harmless(expr: &Expr) -> bool {
     fn pure(expr: &Expr) -> bool {
         match expr {
@@ -262,5 +260,5 @@ fn harmless(expr: &Expr) -> bool {
             _ => false,
         }
     }
-    size(expr) <= SMALL_SIDE && pure(expr)
+    size(expr) <= MAX_SELECT_SIDE && pure(expr)
 }

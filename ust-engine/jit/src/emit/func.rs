@@ -1,4 +1,4 @@
-//! Functions of numbers: instructions where there are some, else calls of the reference.
+//! Functions of numbers: an instruction if there is one, else a call of the reference.
 
 use cranelift_codegen::ir::condcodes::IntCC;
 use cranelift_codegen::ir::{
@@ -11,7 +11,7 @@ use super::number::{Class, class};
 use super::{Emitter, Operand, Site};
 
 impl Emitter<'_, '_> {
-    /// A function of numbers. `whole` is named where it divides by zero.
+    /// A function of numbers. The error of a division by zero names `whole`.
     pub(super) fn function(&mut self, whole: &Expr, func: Func, args: &[Expr]) -> Operand {
         let a = self.expr(&args[0]);
         let b = args.get(1).map(|b| self.expr(b));
@@ -59,7 +59,7 @@ impl Emitter<'_, '_> {
         let zero = self.zero(self.b.func.dfg.value_type(a.re));
         let one = self.constant(a.dtype().one()).re;
         let minus = self.b.ins().fneg(one);
-        // NaN of NaN, and 0 of both zeros.
+        // NaN for NaN, and 0 for either zero.
         let sum = self.b.ins().fadd(a.re, zero);
         let above = self.b.ins().fcmp(FloatCC::GreaterThan, a.re, zero);
         let below = self.b.ins().fcmp(FloatCC::LessThan, a.re, zero);
@@ -152,7 +152,7 @@ impl Emitter<'_, '_> {
                     Operand { ty: Ty::Val(widest), re: called.expect("a result"), im: None };
                 return self.cast(power, a.dtype());
             }
-            // Whole and real as it is.
+            // Integers are real and whole already.
             _ => a.re,
         };
         Operand { re, ..a }

@@ -26,7 +26,7 @@ impl Emitter<'_, '_> {
             let bits = self.b.ins().ishl(half, sixteen);
             return self.as_f32(bits);
         }
-        // Exponent and fraction in their places, the exponent's bias off by 112.
+        // Exponent and fraction are in place; the bias of the exponent is 112 more in f32.
         let (thirteen, sixteen) = (self.bits32(13), self.bits32(16));
         let mask = self.bits32(0x7fff);
         let magnitude = self.b.ins().band(half, mask);
@@ -34,7 +34,7 @@ impl Emitter<'_, '_> {
         let bias = self.bits32(112 << 23);
         let normal = self.b.ins().iadd(shifted, bias);
         let infinite = self.b.ins().iadd(normal, bias);
-        // Subnormal: one bit too many in the exponent, then the same subtracted.
+        // Subnormal: `step` gives the number a leading one, which the subtraction removes.
         let step = self.bits32(113 << 23);
         let float = self.b.ins().iadd(shifted, step);
         let float = self.as_f32(float);
@@ -75,12 +75,12 @@ impl Emitter<'_, '_> {
         let thirteen = self.bits32(13);
         let low = self.b.ins().ushr(magnitude, thirteen);
         let odd = self.b.ins().band(low, one);
-        // The bias of the exponent less 112, and just less than half of what is cut off.
+        // Subtracts 112 from the exponent, and adds just less than half of the bits that are cut off.
         let rebias = self.bits32((112_u32 << 23).wrapping_neg().wrapping_add(0xfff));
         let sum = self.b.ins().iadd(magnitude, rebias);
         let sum = self.b.ins().iadd(sum, odd);
         let normal = self.b.ins().ushr(sum, thirteen);
-        // Subnormal: an addition in f32 rounds where it should.
+        // Subnormal: the addition of `unit` in f32 rounds at the last bit of the result.
         let magic = self.bits32(126 << 23);
         let unit = self.as_f32(magic);
         let small = self.as_f32(magnitude);

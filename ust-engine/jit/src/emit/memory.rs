@@ -7,7 +7,7 @@ use ust_ir::{ArrayId, BinOp, Elem, Expr, IndexKind, Ty};
 use super::super::bind::is_half;
 use super::{Array, Emitter, Operand, Site, lane};
 
-/// Where an element is.
+/// The address of an element.
 #[derive(Clone, Copy)]
 struct Address {
     base: Value,
@@ -16,7 +16,7 @@ struct Address {
     index: Option<Value>,
 }
 
-/// The index without what is added to it as a constant.
+/// Splits an index into a variable part and a constant.
 fn split(index: &Expr) -> (Option<&Expr>, i64) {
     match index {
         Expr::Int(value) => (None, *value),
@@ -40,7 +40,7 @@ fn bytes(elem: Elem) -> u32 {
 }
 
 impl Emitter<'_, '_> {
-    /// Where the element at an index is; checked where everything is.
+    /// The address of the element at an index. In checked code, the index is checked.
     fn address(&mut self, array: usize, index: &Expr) -> Address {
         if self.options.checked {
             let index = self.int(index);
@@ -118,7 +118,7 @@ impl Emitter<'_, '_> {
         }
     }
 
-    /// Two bits out of a byte.
+    /// Loads an index of two bits from a byte.
     fn load_packed(&mut self, array: usize, index: &Expr) -> Operand {
         let index = self.int(index);
         if self.options.checked {
@@ -150,7 +150,7 @@ impl Emitter<'_, '_> {
         self.combine_at(op, at, address, value);
     }
 
-    /// Adds a number to an element, where nothing is checked.
+    /// Adds a number to an element, in unchecked code.
     pub(super) fn reduce_value(&mut self, array: ArrayId, index: &Expr, value: Operand) {
         let at = array.0 as usize;
         let address = self.address(at, index);
@@ -212,13 +212,13 @@ impl Emitter<'_, '_> {
         }
     }
 
-    /// Ends early where an index does not fit.
+    /// Ends the function early if an index does not fit its kind.
     fn guard_fit(&mut self, array: usize, kind: IndexKind, index: Value, value: Value) {
         let (lo, hi) = kind.range();
         if (lo, hi) == (i64::MIN, i64::MAX) {
             return;
         }
-        // In the range exactly where the distance from its start is at most its length.
+        // `value` is in `lo..=hi` exactly if `value - lo`, unsigned, is at most `hi - lo`.
         let distance = self.add_int(value, lo.wrapping_neg());
         let most = self.const_int(hi.wrapping_sub(lo));
         let fits = self.b.ins().icmp(IntCC::UnsignedLessThanOrEqual, distance, most);

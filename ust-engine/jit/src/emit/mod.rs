@@ -9,7 +9,10 @@
 //! |---|---|
 //! | this one | the function, its arrays and variables |
 //! | `stmt` | statements and loops |
-//! | `pattern` | calls of microkernels, loops written out |
+//! | `pattern` | calls of microkernels for loops, and unrolled loops |
+//! | `tile` | calls of microkernels for small blocks |
+//! | `union` | calls of the microkernel that adds sparse rows |
+//! | `microkernel` | the choice of a microkernel by index kind and dtype |
 //! | `expr` | expressions of ints and truth values |
 //! | `number` | arithmetic on the dtypes |
 //! | `half` | f16 and bf16 to f32 and back |
@@ -22,12 +25,12 @@ mod expr;
 mod func;
 mod half;
 mod memory;
+mod microkernel;
 mod number;
 mod pattern;
 mod stmt;
 mod tile;
 mod union;
-mod wanted;
 
 use cranelift_codegen::ir::{
     AbiParam, AliasRegionData, Block, Function as Code, InstBuilder, MemFlagsData, Signature, Type,
@@ -63,14 +66,14 @@ struct Operand {
     im: Option<Value>,
 }
 
-/// What is kept of something that may change: one name for ever, or a variable.
+/// The register of something that may change: a value that never does, or a variable.
 #[derive(Clone, Copy, Debug)]
 enum Slot {
     Fixed(Value),
     Changing(Variable),
 }
 
-/// An array, as code sees it.
+/// An array in machine code.
 #[derive(Clone, Copy, Debug)]
 struct Array {
     elem: Elem,
@@ -93,15 +96,16 @@ struct Emitter<'a, 'b> {
     /// Variables that some statement assigns.
     assigned: Vec<bool>,
     sites: Vec<Site>,
-    /// Where code goes to end early: its parameters are the number of the site, an index, a length.
+    /// The block that ends the function early. Its parameters: the number of the site, an index, a length.
     fault: Option<Block>,
-    /// Coordinates that the loops being written read one after the other, and one that comes soon.
-    walks: Vec<(Var, Expr)>,
-    /// As many copies of the code being written are there, from loops written out.
+    /// For the loops that are being emitted: the coordinate that an iteration reads, and the coordinate that
+    /// a later iteration reads.
+    later_coordinates: Vec<(Var, Expr)>,
+    /// Copies of the code that is being emitted, due to unrolled loops.
     copies: usize,
 }
 
-/// Writes a valid function into `code`, and gives the places where it can end early.
+/// Emits a valid function into `code`. Gives the sites where it can end early.
 pub(super) fn emit(
     function: &Function,
     options: &Options,
@@ -132,7 +136,7 @@ pub(super) fn emit(
         assigned,
         sites: Vec::new(),
         fault: None,
-        walks: Vec::new(),
+        later_coordinates: Vec::new(),
         copies: 1,
     };
     emitter.read_table();
@@ -176,7 +180,7 @@ fn register(ty: Ty) -> Type {
 }
 
 impl<'a> Emitter<'a, '_> {
-    /// A word of the table, which nobody changes while the code runs.
+    /// A word of the table that does not change while the code runs.
     fn word(&mut self, ty: Type, at: usize) -> Value {
         let flags = MemFlagsData::trusted().with_readonly().with_can_move();
         self.b.ins().load(ty, flags, self.table, at as i32 * 8)

@@ -7,7 +7,7 @@ use ust_ir::{BinOp, Dtype, Expr, Scalar, Ty};
 use super::super::bind;
 use super::{Emitter, Operand, lane};
 
-/// What registers compute with.
+/// The arithmetic of a dtype.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum Class {
     Bool,
@@ -95,7 +95,7 @@ impl Emitter<'_, '_> {
         })
     }
 
-    /// An operator that gives a number. `whole` is named where it divides by zero.
+    /// An operator with a number as result. The error of a division by zero names `whole`.
     pub(super) fn combine(&mut self, whole: &Expr, op: BinOp, a: Operand, b: Operand) -> Operand {
         let dtype = a.dtype();
         let kind = class(dtype);
@@ -107,7 +107,7 @@ impl Emitter<'_, '_> {
         self.combine_safe(op, a, b)
     }
 
-    /// An operator that gives a number and cannot fail.
+    /// An operator with a number as result that cannot fail.
     pub(super) fn combine_safe(&mut self, op: BinOp, a: Operand, b: Operand) -> Operand {
         let dtype = a.dtype();
         let (x, y) = (a.re, b.re);
@@ -172,7 +172,7 @@ impl Emitter<'_, '_> {
         Operand { ty: a.ty, re, im: Some(im) }
     }
 
-    /// The quotient of integers, the divisor not 0. Narrow ones are divided as 32 bits.
+    /// The quotient of integers; the divisor is not 0. Narrow integers are divided as 32 bits.
     fn quotient(&mut self, kind: Class, a: Value, b: Value) -> Value {
         let (narrow, a, b) = self.at_least_32(kind, a, b);
         let quotient = match kind {
@@ -182,7 +182,7 @@ impl Emitter<'_, '_> {
         self.narrowed(narrow, quotient)
     }
 
-    /// What is left of a quotient of integers, the divisor not 0.
+    /// The remainder of integers; the divisor is not 0.
     pub(super) fn remainder(&mut self, kind: Class, a: Value, b: Value) -> Value {
         let (narrow, a, b) = self.at_least_32(kind, a, b);
         let rest = match kind {

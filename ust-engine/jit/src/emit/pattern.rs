@@ -1,28 +1,28 @@
-//! Calls of microkernels, in place of loops that are long enough.
+//! Calls of microkernels in place of loops, and unrolled loops.
 
 use cranelift_codegen::ir::condcodes::IntCC;
 use cranelift_codegen::ir::{InstBuilder, Value, types};
 use ust_ir::{ArrayId, BinOp, Dtype, Elem, Expr, Stmt, Ty, Var};
 
 use super::super::recognise::{Pattern, Stream, Target, sets_constant};
-use super::tile::walk;
+use super::super::tuning::{
+    MAX_UNROLLED_COPIES, MAX_UNROLLED_ITERATIONS, MAX_UNROLLED_STATEMENTS, MIN_CALL_COLUMNS,
+    MIN_CALL_ITERATIONS, MIN_CALL_ROWS,
+};
+use super::tile::later_coordinate;
 use super::{Emitter, Operand, lane};
 
-/// Rounds from which a call is worth it.
-const LONG: i64 = 8;
-/// Columns, at least, of what is multiplied.
-const COLUMNS: i64 = 2;
-
 impl Emitter<'_, '_> {
-    /// A loop from `lo` up to `hi`: a call where a kernel exists for it and it is long enough.
+    /// Emits a loop from `lo` up to `hi`. If a kernel exists for it, the loop is a call at run time when it
+    /// is long enough.
     pub(super) fn loop_or_kernel(&mut self, var: Var, lo: Value, hi: Value, body: &[Stmt]) {
         let plain = |e: &mut Self| {
             e.counted(lo, hi, |e, i| {
                 e.declare(var, Operand { ty: Ty::Int, re: i, im: None });
-                let before = e.walks.len();
-                e.walks.extend(walk(var, body));
+                let before = e.later_coordinates.len();
+                e.later_coordinates.extend(later_coordinate(var, body));
                 e.block(body);
-                e.walks.truncate(before);
+                e.later_coordinates.truncate(before);
             });
         };
         let Some((pattern, dtype, kernel)) = self.kernel(var, body) else {
@@ -38,7 +38,7 @@ impl Emitter<'_, '_> {
         | Pattern::Products { lo: left, hi: right, .. }
         | Pattern::Sampled { lo: left, hi: right, .. } = &pattern
         {
-            // The bounds of the columns are read before the first row is known to be there.
+            // Column bounds are evaluated only if there is a row: otherwise, the loop would not read them.
             let some = self.b.create_block();
             let any = self.b.ins().icmp(IntCC::SignedLessThan, lo, hi);
             self.b.ins().brif(any, some, &[], end, &[]);
@@ -47,13 +47,15 @@ impl Emitter<'_, '_> {
             let (first, last) = (self.int(left), self.int(right));
             let width = self.b.ins().isub(last, first);
             columns = Some((first, width));
-            self.compare_int(IntCC::SignedGreaterThanOrEqual, width, COLUMNS)
+            self.compare_int(IntCC::SignedGreaterThanOrEqual, width, MIN_CALL_COLUMNS)
         } else {
-            // Each of these rounds is a loop.
-            let least = if let Pattern::Combined { .. } = &pattern { 2 } else { LONG };
+            let least = match &pattern {
+                Pattern::Combined { .. } => MIN_CALL_ROWS,
+                _ => MIN_CALL_ITERATIONS,
+            };
             self.compare_int(IntCC::SignedGreaterThanOrEqual, count, least)
         };
-        // Where the difference wrapped, the loop has no round.
+        // If the difference wrapped, the loop has no iteration.
         let some = self.b.ins().icmp(IntCC::SignedLessThan, lo, hi);
         let long = self.b.ins().band(long, some);
         self.b.ins().brif(long, call, &[], short, &[]);
@@ -266,7 +268,7 @@ impl Emitter<'_, '_> {
                 self.call_at(kernel, &vec![pointer; args.len()], None, &args);
             }
         }
-        // There is a round at least.
+        // The loop has at least one iteration.
         for stmt in body.iter().filter(|stmt| sets_constant(stmt)) {
             self.block(std::slice::from_ref(stmt));
         }
@@ -297,14 +299,14 @@ impl Emitter<'_, '_> {
         self.get(self.arrays[of.0 as usize].base)
     }
 
-    /// Number of elements from there to the end of the array.
+    /// The number of elements from that of [`start`](Self::start) to the end of the array.
     fn rest(&mut self, stream: &Stream, from: Value) -> Value {
         let index = self.sum(from, &stream.at);
         let len = self.get(self.arrays[stream.array.0 as usize].len);
         self.b.ins().isub(len, index)
     }
 
-    /// The address of the element at `from`, plus what the stream adds.
+    /// The address of the element at `from` plus the constant terms of the stream.
     pub(super) fn start(&mut self, stream: &Stream, from: Value) -> Value {
         let index = self.sum(from, &stream.at);
         let array = self.arrays[stream.array.0 as usize];
@@ -316,6 +318,7 @@ impl Emitter<'_, '_> {
         self.element(base, index, size)
     }
 
+    /// Adds the result of a kernel, times a factor, to its target.
     fn add_to(&mut self, target: &Target, dtype: Dtype, sum: Option<Value>, factor: Option<&Expr>) {
         let mut sum = Operand::number(dtype, sum.expect("it gives a result"), None);
         if let Some(factor) = factor {
@@ -332,15 +335,16 @@ impl Emitter<'_, '_> {
         }
     }
 
-    /// Writes out a loop of few rounds, if its bounds are constants.
+    /// Unrolls a loop of few iterations, if its bounds are constants.
     pub(super) fn unroll(&mut self, var: Var, lo: &Expr, hi: &Expr, body: &[Stmt]) -> bool {
         let (Expr::Int(lo), Expr::Int(hi)) = (lo, hi) else { return false };
-        let rounds = hi.saturating_sub(*lo).max(0) as usize;
-        if rounds > 16 {
+        let iterations = hi.saturating_sub(*lo).max(0) as usize;
+        if iterations > MAX_UNROLLED_ITERATIONS {
             return false;
         }
-        let copies = self.copies * rounds.max(1);
-        if copies > 64 || copies * statements(body) > 256 {
+        let copies = self.copies * iterations.max(1);
+        let all = copies * statements(body);
+        if copies > MAX_UNROLLED_COPIES || all > MAX_UNROLLED_STATEMENTS {
             return false;
         }
         let before = std::mem::replace(&mut self.copies, copies);
@@ -354,6 +358,7 @@ impl Emitter<'_, '_> {
     }
 }
 
+/// The number of statements in a body, nested ones included.
 fn statements(body: &[Stmt]) -> usize {
     let of = |stmt: &Stmt| match stmt {
         Stmt::For { body, .. } | Stmt::While { body, .. } => 1 + statements(body),

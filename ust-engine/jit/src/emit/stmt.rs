@@ -6,10 +6,8 @@ use ust_ir::{ArrayId, Expr, Stmt, Var};
 
 use super::super::bind::CONTEXT;
 use super::super::shims;
+use super::super::tuning::MAX_REPEATED_CONDITION;
 use super::{Emitter, Site};
-
-/// Conditions of loops up to this size are written twice, so that a round has one jump.
-const SMALL_CONDITION: usize = 40;
 
 impl Emitter<'_, '_> {
     pub(super) fn block(&mut self, body: &[Stmt]) {
@@ -45,7 +43,7 @@ impl Emitter<'_, '_> {
         }
     }
 
-    /// A loop that is no product of blocks.
+    /// A loop that is no operation on blocks.
     pub(super) fn plain_for(&mut self, var: Var, lo: &Expr, hi: &Expr, body: &[Stmt]) {
         if self.unroll(var, lo, hi, body) {
             return;
@@ -57,43 +55,43 @@ impl Emitter<'_, '_> {
         self.loop_or_kernel(var, lo, hi, body);
     }
 
-    /// Writes a loop from `lo` up to `hi`. The test stands before it and at its end.
+    /// Emits a loop from `lo` up to `hi`. The test stands before the loop and at its end.
     pub(super) fn counted(&mut self, lo: Value, hi: Value, body: impl FnOnce(&mut Self, Value)) {
-        let (round, end) = (self.b.create_block(), self.b.create_block());
-        let i = self.b.append_block_param(round, types::I64);
+        let (iteration, end) = (self.b.create_block(), self.b.create_block());
+        let i = self.b.append_block_param(iteration, types::I64);
         let some = self.b.ins().icmp(IntCC::SignedLessThan, lo, hi);
-        self.b.ins().brif(some, round, &[lo.into()], end, &[]);
-        self.b.switch_to_block(round);
+        self.b.ins().brif(some, iteration, &[lo.into()], end, &[]);
+        self.b.switch_to_block(iteration);
         body(self, i);
-        // Below the bound, so one more fits.
+        // `i` is below `hi`, so `i + 1` does not overflow.
         let next = self.add_int(i, 1);
         let more = self.b.ins().icmp(IntCC::SignedLessThan, next, hi);
-        self.b.ins().brif(more, round, &[next.into()], end, &[]);
-        self.b.seal_block(round);
+        self.b.ins().brif(more, iteration, &[next.into()], end, &[]);
+        self.b.seal_block(iteration);
         self.b.switch_to_block(end);
         self.b.seal_block(end);
     }
 
     fn while_(&mut self, cond: &Expr, body: &[Stmt]) {
-        let (round, end) = (self.b.create_block(), self.b.create_block());
-        let twice = size(cond) <= SMALL_CONDITION;
+        let (iteration, end) = (self.b.create_block(), self.b.create_block());
+        let twice = size(cond) <= MAX_REPEATED_CONDITION;
         let test = if twice { None } else { Some(self.b.create_block()) };
         if let Some(test) = test {
             self.b.ins().jump(test, &[]);
             self.b.switch_to_block(test);
         }
         let more = self.bool(cond);
-        self.b.ins().brif(more, round, &[], end, &[]);
-        self.b.switch_to_block(round);
+        self.b.ins().brif(more, iteration, &[], end, &[]);
+        self.b.switch_to_block(iteration);
         self.block(body);
         if let Some(test) = test {
             self.b.ins().jump(test, &[]);
             self.b.seal_block(test);
         } else {
             let more = self.bool(cond);
-            self.b.ins().brif(more, round, &[], end, &[]);
+            self.b.ins().brif(more, iteration, &[], end, &[]);
         }
-        self.b.seal_block(round);
+        self.b.seal_block(iteration);
         self.b.switch_to_block(end);
         self.b.seal_block(end);
     }
@@ -117,7 +115,7 @@ impl Emitter<'_, '_> {
         self.b.seal_block(end);
     }
 
-    /// Calls back only where the array is too short.
+    /// Calls the shim only if the array is too short.
     fn reserve(&mut self, array: ArrayId, len: &Expr) {
         let at = array.0 as usize;
         let len = self.int(len);

@@ -6,11 +6,12 @@ use ust_kernels::micro::{self, Loop};
 
 use super::super::recognise::Stream;
 use super::super::tile::{Tile, tile};
+use super::super::tuning::BLOCK_ROW_DISTANCE;
 use super::{Emitter, Slot};
 
 impl Emitter<'_, '_> {
-    /// Writes loops over a block as a call, with the loops themselves beside it where blocks may be cut.
-    /// False where there is no kernel for them.
+    /// Emits loops over a block as a call; for blocks that may be cut, also as loops, and a test that chooses.
+    /// False if there is no kernel for the loops.
     pub(super) fn tile(&mut self, var: Var, lo: &Expr, hi: &Expr, body: &[Stmt]) -> bool {
         if self.options.checked {
             return false;
@@ -44,7 +45,7 @@ impl Emitter<'_, '_> {
         true
     }
 
-    /// What the kernel is given.
+    /// The arguments of the kernel.
     fn tile_args(&mut self, found: &Tile) -> Vec<Value> {
         let zero = self.const_int(0);
         match found {
@@ -63,7 +64,7 @@ impl Emitter<'_, '_> {
                 args.extend(strides.map(|stride| self.int(stride)));
                 args.extend(counts.map(|count| self.const_int(count)));
                 args.push(self.b.ins().isub(last, first));
-                let next = self.start_soon(&b.0, first).unwrap_or(zero);
+                let next = self.start_later(&b.0, first).unwrap_or(zero);
                 let reach = self.get(self.arrays[b.0.array.0 as usize].len);
                 args.extend([next, reach]);
                 args
@@ -71,19 +72,19 @@ impl Emitter<'_, '_> {
         }
     }
 
-    /// The address of the element at `from`, plus what the stream adds where a coordinate that it is found
-    /// by is the one that comes soon.
-    fn start_soon(&mut self, stream: &Stream, from: Value) -> Option<Value> {
-        let is_found = |(key, _): &&(Var, Expr)| stream.at.iter().any(|term| reads(term, *key));
-        let (key, soon) = self.walks.iter().rev().find(is_found)?.clone();
-        let soon = self.int(&soon);
-        let held = self.vars[key.0 as usize].replace((Slot::Fixed(soon), None));
+    /// As [`Emitter::start`], for a later iteration: the coordinate that the stream depends on is replaced by
+    /// the one that the later iteration reads. `None` if the stream depends on no such coordinate.
+    fn start_later(&mut self, stream: &Stream, from: Value) -> Option<Value> {
+        let is_read = |(key, _): &&(Var, Expr)| stream.at.iter().any(|term| reads(term, *key));
+        let (key, later) = self.later_coordinates.iter().rev().find(is_read)?.clone();
+        let later = self.int(&later);
+        let held = self.vars[key.0 as usize].replace((Slot::Fixed(later), None));
         let start = self.start(stream, from);
         self.vars[key.0 as usize] = held;
         Some(start)
     }
 
-    /// The address of the kernel, where there is one for these arrays.
+    /// The address of the kernel, if there is one for the dtype.
     fn tile_kernel(&self, found: &Tile) -> Option<usize> {
         let elem = |of: &Stream| self.arrays[of.array.0 as usize].elem;
         let (to, from, wanted) = match found {
@@ -99,20 +100,18 @@ impl Emitter<'_, '_> {
     }
 }
 
-/// How many rounds later what is asked for is read.
-const ROUNDS: i64 = 2;
-
-/// The coordinate that a loop over `var` reads first, and the one that it reads some rounds later, or
-/// the last there is.
-pub(super) fn walk(var: Var, body: &[Stmt]) -> Option<(Var, Expr)> {
+/// The coordinate that an iteration of a loop over `var` reads first, and the coordinate that it reads
+/// [`BLOCK_ROW_DISTANCE`] iterations later, or the last one of the array.
+pub(super) fn later_coordinate(var: Var, body: &[Stmt]) -> Option<(Var, Expr)> {
     let first = body.iter().find(|stmt| !matches!(stmt, Stmt::Comment(_)))?;
     let Stmt::Let(key, Expr::Load(crd, at)) = first else { return None };
     let last = Expr::Len(*crd) - 1;
-    let soon = Expr::Load(*crd, Box::new((Expr::Var(var) + ROUNDS).min(last)));
-    (**at == Expr::Var(var)).then_some((*key, soon))
+    let index = (Expr::Var(var) + BLOCK_ROW_DISTANCE).min(last);
+    let later = Expr::Load(*crd, Box::new(index));
+    (**at == Expr::Var(var)).then_some((*key, later))
 }
 
-/// Whether a sum of products has a variable.
+/// Whether a sum of products contains a variable.
 fn reads(expr: &Expr, var: Var) -> bool {
     match expr {
         Expr::Var(other) => *other == var,

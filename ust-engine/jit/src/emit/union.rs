@@ -1,4 +1,4 @@
-//! Calls of the microkernel that adds rows.
+//! Calls of the microkernel that adds sparse rows.
 
 use cranelift_codegen::ir::condcodes::IntCC;
 use cranelift_codegen::ir::{InstBuilder, StackSlotData, StackSlotKind, Value, types};
@@ -9,8 +9,9 @@ use super::super::union::{Union, union};
 use super::{Emitter, Operand};
 
 impl Emitter<'_, '_> {
-    /// Writes a loop that adds rows as calls: the kernel comes back at a row that there is no room for,
-    /// which is done by the loop's own body, that asks for more. False where it is no such loop.
+    /// Emits a loop that adds sparse rows as calls. The kernel returns at the first row that may not fit into
+    /// the result; the body of the loop, which reserves memory, runs for that row. Then the kernel is called
+    /// again. False if the loop does not add rows.
     pub(super) fn union(&mut self, var: Var, lo: Value, hi: Value, body: &[Stmt]) -> bool {
         if self.options.checked {
             return false;
@@ -20,13 +21,13 @@ impl Emitter<'_, '_> {
         let Union { a, b, row, crd, out, starts } = found;
         let slot = StackSlotData::new(StackSlotKind::ExplicitSlot, 8, 3);
         let slot = self.b.create_sized_stack_slot(slot);
-        let (round, left, end) =
+        let (rows, no_room, end) =
             (self.b.create_block(), self.b.create_block(), self.b.create_block());
-        let from = self.b.append_block_param(round, types::I64);
+        let from = self.b.append_block_param(rows, types::I64);
         let some = self.b.ins().icmp(IntCC::SignedLessThan, lo, hi);
-        self.b.ins().brif(some, round, &[lo.into()], end, &[]);
+        self.b.ins().brif(some, rows, &[lo.into()], end, &[]);
 
-        self.b.switch_to_block(round);
+        self.b.switch_to_block(rows);
         let base = |e: &mut Self, of: ArrayId| e.get(e.arrays[of.0 as usize].base);
         let arrays = [a.pos, a.crd, a.values, b.pos, b.crd, b.values, crd, out];
         let mut args: Vec<Value> = arrays.map(|array| base(self, array)).into();
@@ -52,23 +53,23 @@ impl Emitter<'_, '_> {
         let after = self.b.ins().stack_load(pointer, types::I64, slot, 0);
         self.assign(row, int(after));
         let more = self.b.ins().icmp(IntCC::SignedLessThan, done, hi);
-        self.b.ins().brif(more, left, &[], end, &[]);
+        self.b.ins().brif(more, no_room, &[], end, &[]);
 
-        self.b.switch_to_block(left);
-        self.b.seal_block(left);
+        self.b.switch_to_block(no_room);
+        self.b.seal_block(no_room);
         self.declare(var, int(done));
         self.block(body);
-        // Below the bound, so one more fits.
+        // `done` is below `hi`, so `done + 1` does not overflow.
         let next = self.add_int(done, 1);
         let more = self.b.ins().icmp(IntCC::SignedLessThan, next, hi);
-        self.b.ins().brif(more, round, &[next.into()], end, &[]);
-        self.b.seal_block(round);
+        self.b.ins().brif(more, rows, &[next.into()], end, &[]);
+        self.b.seal_block(rows);
         self.b.switch_to_block(end);
         self.b.seal_block(end);
         true
     }
 
-    /// The address of the kernel, where there is one for these arrays.
+    /// The address of the kernel, if there is one for the index kinds and the dtype.
     fn union_kernel(&self, found: &Union) -> Option<usize> {
         let Union { a, b, crd, out, starts, .. } = found;
         let elem = |array: &ArrayId| self.arrays[array.0 as usize].elem;

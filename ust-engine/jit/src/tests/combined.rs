@@ -48,7 +48,7 @@ fn loops(kind: IndexKind, mark: IndexKind, dtype: Dtype, swapped: bool, own: boo
     b.finish()
 }
 
-/// What the loop over `q` is recognised as.
+/// The pattern of the loop over `q`.
 fn pattern_of(function: &Function) -> Option<Pattern> {
     let assigned: Vec<bool> = function.vars.iter().map(|v| v.name == "touched").collect();
     function.body.iter().find_map(|stmt| match stmt {

@@ -168,7 +168,7 @@ fn elements_that_are_all_alike() {
         assert!(matches!(pattern_of(&function), Pattern::Fill { .. }));
         same_as_interpreter(&function, IndexKind::U32);
     }
-    // What is stored is read from where it is stored to.
+    // The stored value is read from the array that is written.
     let mut p = Parts::new(IndexKind::U32);
     let y = p.arrays[3];
     p.b.for_("i", 0.into(), p.n.clone(), |b, at| {
@@ -223,7 +223,7 @@ fn loops_that_read_what_they_write_are_left_alone() {
     let p = Parts::new(IndexKind::U32);
     let [_, a, _, y] = p.arrays;
     refused(p, |b, at| {
-        // The factor is an element that a round may change.
+        // The factor is an element that an iteration may change.
         let term = b.load(y, 0.into()) * b.load(a, at.clone());
         b.reduce(BinOp::Add, y, at, term);
     });
@@ -305,7 +305,7 @@ fn halves_are_converted_as_the_reference_does() {
 
 #[test]
 fn rows_are_summed_wherever_they_and_their_sums_stand() {
-    // Those of the last begin with row 3 of `pos`, and read from number 3 of `x` on.
+    // Rows of the last begin at row 3 of `pos`, and read `x` from element 3 on.
     let cases = [(true, true, 0), (false, true, 0), (false, false, 0), (false, false, 3)];
     for (strict, named, skipped) in cases {
         let mut b = Builder::new("fibres");
@@ -379,7 +379,7 @@ fn rows_are_summed_wherever_they_and_their_sums_stand() {
     }
 }
 
-/// What a column is given where entries go where a table says.
+/// The number that is written for an entry that moves to its column.
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum Given {
     /// The row, and something: all rows are one call.
@@ -390,7 +390,7 @@ enum Given {
     Key,
 }
 
-/// Rows whose entries go where a table says.
+/// Rows whose entries move to the next free places of their columns.
 fn scattering(kind: IndexKind, given: Given) -> Function {
     let mut b = Builder::new("scatter");
     let (n, base) = (b.param("n", Ty::Int), b.param("base", Ty::Int));

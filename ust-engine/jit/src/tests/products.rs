@@ -114,7 +114,7 @@ fn rows_of_a_result_are_formed_as_the_interpreter_does() {
     }
 }
 
-/// What is set where a row has an entry is not lost.
+/// A variable that is set where a row has an entry is still set.
 #[test]
 fn rows_that_tell_whether_they_have_entries_are_left_alone() {
     for wide in [false, true] {

@@ -6,7 +6,7 @@ use ust_ir::{Builder, Dtype, Elem, Expr, Function, IndexArray, IndexKind, Stmt, 
 use crate::recognise::{Pattern, recognise};
 use crate::{Kernel, Options};
 
-/// What differs from the plain loops.
+/// The difference from the plain loops.
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum Case {
     Plain,
@@ -16,7 +16,7 @@ enum Case {
     Turned,
     /// Sums begin at one.
     One,
-    /// What is written is read.
+    /// The loop reads the array that it writes.
     Overlaps,
 }
 

@@ -6,21 +6,21 @@ use ust_ir::{BinOp, Builder, Dtype, Elem, Expr, Function, Stmt, Ty};
 use crate::tile::{Tile, tile};
 use crate::{Kernel, Options};
 
-/// What differs from the plain loops.
+/// The difference from the plain loops.
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum But {
     Nothing,
-    /// A factor is read from what is written.
+    /// A factor is read from the result.
     Overlaps,
     /// The other factor moves with every loop.
     Moves,
     /// Blocks are cut by what is read.
     Reads,
-    /// What is formed is the larger one.
+    /// The larger number is kept, not the sum.
     Max,
-    /// Rows of the result meet.
+    /// Rows of the result overlap.
     Meets,
-    /// Every loop has no more rounds than `limit` says.
+    /// Every loop has at most as many iterations as `limit` says.
     Least,
 }
 
@@ -76,7 +76,7 @@ fn loops(order: [usize; 3], by_columns: [bool; 3], guarded: usize, but: But) -> 
             if self.least {
                 return b.for_("c", 0.into(), Expr::Int(size).min(self.limit.clone()), round);
             }
-            // Around the outermost one, whoever asks has written it.
+            // The caller has written the condition around the outermost loop.
             if depth == 0 || self.guarded != which {
                 return b.for_("c", 0.into(), size.into(), round);
             }
@@ -120,7 +120,7 @@ fn blocks_are_multiplied_as_the_interpreter_does() {
             continue;
         }
         let [of_a, of_b, of_c] = by_columns;
-        // Neighbours in the result are neighbours in a factor.
+        // Contiguous rows of the result need contiguous rows of a factor.
         let along = if of_c { of_a } else { !of_b };
         let tile = found(&function);
         let known = along && matches!(but, But::Nothing | But::Least);
@@ -128,7 +128,7 @@ fn blocks_are_multiplied_as_the_interpreter_does() {
         let expected = if but == But::Least { 3 } else { cuts.into() };
         assert_eq!(tile.map_or(0, |(_, guards)| guards.len()), if known { expected } else { 0 });
         let numbers = |of: f64| (0..200).map(|at| (f64::from(at) * of).sin()).collect::<Vec<_>>();
-        // The first of them is a number of rounds, where it is read.
+        // The first number is read as a number of iterations.
         let (mut x, y) = (numbers(0.7), numbers(1.3));
         x[0] = 2.0;
         let run = |limit: i64, run: &dyn Fn(&[Param], &mut [Memory<'_>])| {
@@ -155,19 +155,19 @@ fn blocks_are_multiplied_as_the_interpreter_does() {
     }
 }
 
-/// What differs from `out[i,j] = m[i,j] * sum of a[i,k] * b[j,k]`, in blocks.
+/// The difference from `out[i,j] = m[i,j] * sum of a[i,k] * b[j,k]`, in blocks.
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum Other {
     Nothing,
     /// Rows of `b` are those of `a`.
     Rows,
-    /// Rows of the result meet.
+    /// Rows of the result overlap.
     Meets,
-    /// Places of `m` are of another block that is stored the other way round.
+    /// `m` is another block that is stored the other way round.
     Turned,
     /// Sums begin at one.
     One,
-    /// What is written is read.
+    /// The loop reads the array that it writes.
     Overlaps,
 }
 

@@ -6,11 +6,11 @@ use ust_ir::{Builder, Elem, Expr, Function, IndexArray, IndexKind, Stmt, Ty};
 use crate::union::union;
 use crate::{Kernel, Options};
 
-/// What is different from loops that add rows.
+/// The difference from loops that add rows.
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum But {
     Nothing,
-    /// What only one row has is there with 1 for the other.
+    /// An entry that only one row has is added to 1, not to 0.
     One,
     /// Coordinates are compared the wrong way round.
     Turned,
@@ -106,8 +106,8 @@ fn is_found(function: &Function) -> bool {
     })
 }
 
-/// Compares kernels with the interpreter: rows of up to so many entries, of which so many in ten are at
-/// the same places.
+/// Compares kernels with the interpreter: rows of up to `longest` entries, `alike` of ten at the same
+/// coordinates.
 fn check<T>(kind: IndexKind, longest: usize, alike: usize, value: impl Fn(f64) -> T)
 where
     T: ValueElement + PartialEq + std::fmt::Debug,

@@ -1,15 +1,15 @@
-//! Blocks of any size that some vectors hold, whatever they hold of it: for each vector of a block,
-//! numbers of `x` are put where their column stands in it.
+//! Blocks of any size that fits into a few vectors, times a vector `x`. A vector register may hold parts of
+//! several rows or columns of a block: a permutation of `x` puts, in each lane, the element of its column.
 
 use std::ops::Range;
 
-use super::{Blocks, Order, ask_for};
-use crate::vector::{Real, Vector, ask};
+use super::{Blocks, Order, prefetch_elements};
+use crate::vector::{Real, Vector, prefetch_ahead};
 
-/// Vectors that a block may have at most.
+/// Vectors of a block, at most.
 const VECTORS: usize = 8;
 
-/// Whether such vectors hold blocks of this size.
+/// Whether blocks of this size fit into [`VECTORS`] vectors `V`.
 pub(super) fn suits<V: Vector>([rows, columns]: [usize; 2]) -> bool {
     columns <= V::N && rows * columns <= VECTORS * V::N
 }
@@ -69,20 +69,20 @@ unsafe fn times_rows<V: Vector, const G: usize>(
         let (crd, values) = (&blocks.crd[lo..hi], &blocks.values[lo * area..hi * area]);
         let next = blocks.crd.get(lo + ahead..).unwrap_or_default();
         let mut lanes = [V::Lane::ZERO; VECTORS * 16];
-        // SAFETY: as the caller says; each block has `area` numbers, `x` those that are read, and
+        // SAFETY: as the caller says; each block has `area` numbers, no element behind `x` is read, and
         // `lanes` holds `G` vectors.
         unsafe {
             let mut sums = [V::splat(V::Lane::ZERO); G];
             for (block, &crd) in crd.iter().enumerate() {
                 if let Some(&next) = next.get(block) {
-                    ask_for(x, next as usize * width, width);
+                    prefetch_elements(x, next as usize * width, width);
                 }
                 let x = &x[crd as usize * width..];
                 let x = V::first(x.as_ptr(), x.len().min(width));
                 let values = values.as_ptr().add(block * area);
                 for (part, sum) in sums.iter_mut().enumerate() {
                     let values = values.add(part * V::N);
-                    ask(values);
+                    prefetch_ahead(values);
                     let values = match part + 1 < G {
                         true => V::load(values),
                         false => V::first(values, rest),

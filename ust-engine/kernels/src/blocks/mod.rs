@@ -1,9 +1,13 @@
-//! Blocks of a matrix times a vector: some rows of a block at a time, their sums in registers.
+//! A block-sparse matrix (BSR, BSC) times a vector or a dense matrix: the sums of a row of blocks stay in
+//! registers.
 //!
-//! Blocks are taken a vector at a time: `wide` where a block is whole vectors, row by row, each
-//! holding whole rows or a part of one; `mixed` where it is not, and in the other order. For blocks
-//! that are too large, and on machines without such vectors, the loops are plain, and instruction
-//! sets differ in how wide the compiler makes them.
+//! | module | which products |
+//! |---|---|
+//! | this one | with a vector, by plain loops that the compiler vectorises |
+//! | `wide` | with a vector, for row-major blocks of whole vectors: each holds whole rows, or a part of a row |
+//! | `mixed` | with a vector, for other small blocks: a vector may hold parts of several rows or columns |
+//! | `spread` | of the transpose with a vector |
+//! | `panels` | with a dense matrix |
 #![cfg_attr(not(target_arch = "x86_64"), allow(dead_code, unused_variables))]
 
 mod mixed;
@@ -13,9 +17,10 @@ mod wide;
 
 use std::ops::Range;
 
-use super::vector::{AHEAD, Level, Number, ask_for, level};
+use super::tuning::{BLOCK_MIN_DISTANCE, PREFETCH_DISTANCE};
+use super::vector::{InstructionSet, Number, instruction_set, prefetch_elements};
 
-/// How a block is stored.
+/// The order of the values in a block.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Order {
     /// Row by row.
@@ -27,7 +32,7 @@ pub enum Order {
 /// A matrix of dense blocks, in compressed rows of blocks.
 #[derive(Clone, Copy, Debug)]
 pub struct Blocks<'a, T> {
-    /// Where the blocks of each row of blocks begin, and where the last end.
+    /// The first block of each row of blocks, then the number of blocks.
     pub pos: &'a [u32],
     /// The column of blocks that each block stands in.
     pub crd: &'a [u32],
@@ -35,51 +40,50 @@ pub struct Blocks<'a, T> {
     pub values: &'a [T],
     /// Rows and columns of a block.
     pub size: [usize; 2],
-    /// What lies one after another in a block.
+    /// The order of the values in a block.
     pub order: Order,
 }
 
-/// How blocks are taken.
+/// The kernel for a block size, and its instruction set.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Way {
-    Wide(Level),
-    Mixed(Level),
-    Plain(Level),
+    Wide(InstructionSet),
+    Mixed(InstructionSet),
+    Plain(InstructionSet),
 }
 
 impl Way {
-    /// For blocks of this size, on a machine with instructions up to `level`.
-    fn of<T: Number>(level: Level, size: [usize; 2], order: Order) -> Self {
+    /// The kernel for blocks of this size, on a machine with the instruction set `set`.
+    fn of<T: Number>(set: InstructionSet, size: [usize; 2], order: Order) -> Self {
         #[cfg(target_arch = "x86_64")]
         {
-            if level == Level::Avx512 && wide::suits::<T::Avx512>(size, order) {
-                return Self::Wide(level);
+            if set == InstructionSet::Avx512 && wide::suits::<T::Avx512>(size, order) {
+                return Self::Wide(set);
             }
-            if level != Level::Portable && wide::suits::<T::Avx2>(size, order) {
-                return Self::Wide(Level::Avx2);
+            if set != InstructionSet::Portable && wide::suits::<T::Avx2>(size, order) {
+                return Self::Wide(InstructionSet::Avx2);
             }
-            if level == Level::Avx512 && mixed::suits::<T::Avx512>(size) {
-                return Self::Mixed(level);
+            if set == InstructionSet::Avx512 && mixed::suits::<T::Avx512>(size) {
+                return Self::Mixed(set);
             }
-            if level != Level::Portable && mixed::suits::<T::Avx2>(size) {
-                return Self::Mixed(Level::Avx2);
+            if set != InstructionSet::Portable && mixed::suits::<T::Avx2>(size) {
+                return Self::Mixed(InstructionSet::Avx2);
             }
         }
-        Self::Plain(level)
+        Self::Plain(set)
     }
 }
 
-/// So many columns a block may have: the compiler knows them, and unrolls its loops.
+/// Columns of a block, at most, in plain loops: each number is a constant, so that loops are unrolled.
 const NARROW: usize = 8;
-/// Products that are summed side by side.
+/// Independent sums of a row.
 const LANES: usize = 4;
 
-/// Whether there is a kernel for blocks of this size. Others gain nothing over loops that are
-/// compiled for them.
+/// Whether there is a kernel for blocks of this size. For other sizes, compiled loops are as fast.
 pub fn suits<T: Number>(size: [usize; 2], order: Order) -> bool {
-    match Way::of::<T>(level(), size, order) {
+    match Way::of::<T>(instruction_set(), size, order) {
         Way::Wide(_) | Way::Mixed(_) => true,
-        // Columns of more rows are read in pieces, to no gain.
+        // Longer columns would be read in pieces, to no gain.
         Way::Plain(_) => {
             (1..=NARROW).contains(&size[1]) && (order == Order::Rows || size[0] <= NARROW)
         }
@@ -91,7 +95,7 @@ pub fn spreads(size: [usize; 2], order: Order) -> bool {
     spread::suits(size, order)
 }
 
-/// A function compiled for the instructions of a level.
+/// A function compiled for an instruction set.
 #[cfg(target_arch = "x86_64")]
 macro_rules! compiled {
     ($name:ident, $features:literal, $way:ident, $vector:ident) => {
@@ -112,7 +116,7 @@ compiled!(mixed_avx512, "avx512f,avx2,fma", mixed, Avx512);
 compiled!(mixed_avx2, "avx2,fma", mixed, Avx2);
 
 impl<T> Blocks<'_, T> {
-    /// How far apart the numbers of a column of a block are, and those of a row.
+    /// The strides of a block: from row to row, and from column to column.
     fn strides(&self) -> [usize; 2] {
         match self.order {
             Order::Rows => [self.size[1], 1],
@@ -120,39 +124,40 @@ impl<T> Blocks<'_, T> {
         }
     }
 
-    /// The places of the blocks of a row of them.
+    /// The numbers of the blocks in a row of blocks.
     fn places(&self, row: usize) -> Range<usize> {
         self.pos[row] as usize..self.pos[row + 1] as usize
     }
 
-    /// So many blocks after one, another is asked for: several also where blocks are large, whose
-    /// sums are a long time in which nothing is read.
+    /// The prefetch distance in blocks.
     fn ahead(&self) -> usize {
         let [rows, columns] = self.size;
-        (AHEAD / (rows * columns * size_of::<T>())).max(4)
+        (PREFETCH_DISTANCE / (rows * columns * size_of::<T>())).max(BLOCK_MIN_DISTANCE)
     }
 }
 
 impl<T: Number> Blocks<'_, T> {
-    /// Adds the products of some rows of blocks with `x` to `y`, which begins with the first of
-    /// them.
+    /// Adds the products of `rows` of blocks with `x` to `y`, whose first element belongs to the first of
+    /// these rows.
     pub fn times(&self, rows: Range<usize>, x: &[T], y: &mut [T]) {
-        self.times_at(level(), rows, x, y);
+        self.times_at(instruction_set(), rows, x, y);
     }
 
-    fn times_at(&self, level: Level, rows: Range<usize>, x: &[T], y: &mut [T]) {
-        match Way::of::<T>(level, self.size, self.order) {
+    fn times_at(&self, set: InstructionSet, rows: Range<usize>, x: &[T], y: &mut [T]) {
+        match Way::of::<T>(set, self.size, self.order) {
             // SAFETY, of all: the machine has the instructions.
             #[cfg(target_arch = "x86_64")]
-            Way::Wide(Level::Avx512) => unsafe { wide_avx512(self, rows, x, y) },
+            Way::Wide(InstructionSet::Avx512) => unsafe { wide_avx512(self, rows, x, y) },
             #[cfg(target_arch = "x86_64")]
             Way::Wide(_) => unsafe { wide_avx2(self, rows, x, y) },
             #[cfg(target_arch = "x86_64")]
-            Way::Mixed(Level::Avx512) => unsafe { mixed_avx512(self, rows, x, y) },
+            Way::Mixed(InstructionSet::Avx512) => unsafe { mixed_avx512(self, rows, x, y) },
             #[cfg(target_arch = "x86_64")]
             Way::Mixed(_) => unsafe { mixed_avx2(self, rows, x, y) },
             #[cfg(target_arch = "x86_64")]
-            Way::Plain(Level::Avx2 | Level::Avx512) => unsafe { self.times_avx2(rows, x, y) },
+            Way::Plain(InstructionSet::Avx2 | InstructionSet::Avx512) => unsafe {
+                self.times_avx2(rows, x, y);
+            },
             _ => self.times_plain(rows, x, y),
         }
     }
@@ -196,7 +201,7 @@ impl<T: Number> Blocks<'_, T> {
         }
     }
 
-    /// `N` rows of a row of blocks, from `first` within each block on, added to `y`. Gives `N`.
+    /// Adds the sums of `N` rows of a row of blocks, from row `first` of each block on, to `y`. Gives `N`.
     #[inline(always)]
     fn group<const N: usize, const C: usize>(
         &self,
@@ -213,7 +218,7 @@ impl<T: Number> Blocks<'_, T> {
         N
     }
 
-    /// The sums of `N` rows where rows lie one after another.
+    /// The sums of `N` rows, of row-major blocks.
     #[inline(always)]
     fn by_rows<const N: usize, const C: usize>(&self, row: usize, first: usize, x: &[T]) -> [T; N] {
         let area = self.size[0] * C;
@@ -235,7 +240,7 @@ impl<T: Number> Blocks<'_, T> {
         sums.map(|sums| (sums[0] + sums[1]) + (sums[2] + sums[3]))
     }
 
-    /// The sums of `N` rows where columns lie one after another.
+    /// The sums of `N` rows, of column-major blocks.
     #[inline(always)]
     fn by_columns<const N: usize, const C: usize>(
         &self,
@@ -266,7 +271,7 @@ impl<T: Number> Blocks<'_, T> {
         std::array::from_fn(|k| (a[k] + b[k]) + (c[k] + d[k]))
     }
 
-    /// What `N` rows of one block give that reaches beyond the end of `x`.
+    /// The sums of `N` rows of one block that reaches beyond the end of `x`.
     #[cold]
     #[inline(never)]
     fn cut<const N: usize>(&self, p: usize, first: usize, x: &[T]) -> [T; N] {
@@ -287,7 +292,7 @@ impl<T: Number> Blocks<'_, T> {
 mod tests {
     use super::*;
     use crate::panel::Dense;
-    use crate::vector::levels;
+    use crate::vector::instruction_sets;
 
     #[test]
     fn blocks_of_any_size_times_a_vector() {
@@ -295,8 +300,8 @@ mod tests {
         times_a_vector(Order::Columns);
     }
 
-    /// Blocks of any size times a dense matrix, and those of the transpose times a dense matrix or a
-    /// vector, where blocks are cut by the border.
+    /// Blocks of any size times a dense matrix, and the transpose times a dense matrix or a vector. Blocks
+    /// at the border are cut.
     #[test]
     fn blocks_add_to_a_dense_matrix() {
         let sizes = [1, 2, 3, 4, 5, 7, 8, 16, 20];
@@ -321,8 +326,8 @@ mod tests {
             }
             entries.retain(|&(i, j, _)| i < shape[0] && j < shape[1]);
             let widths = [1, 3, 37];
-            for (width, level) in
-                widths.into_iter().flat_map(|w| levels().into_iter().map(move |l| (w, l)))
+            for (width, set) in
+                widths.into_iter().flat_map(|w| instruction_sets().into_iter().map(move |l| (w, l)))
             {
                 for transposed in [false, true] {
                     let [own, taken] = if transposed { [shape[1], shape[0]] } else { shape };
@@ -337,19 +342,19 @@ mod tests {
                     let mut c = vec![0.5; own * width];
                     let dense = Dense { values: &b, width };
                     if transposed {
-                        blocks.spread_dense_at(level, 0..2, dense, &mut c);
-                        blocks.spread_dense_at(level, 2..3, dense, &mut c);
+                        blocks.spread_dense_at(set, 0..2, dense, &mut c);
+                        blocks.spread_dense_at(set, 2..3, dense, &mut c);
                     } else {
                         let (above, below) = c.split_at_mut(rows.min(own) * width);
-                        blocks.times_dense_at(level, 0..1, dense, above);
-                        blocks.times_dense_at(level, 1..3, dense, below);
+                        blocks.times_dense_at(set, 0..1, dense, above);
+                        blocks.times_dense_at(set, 1..3, dense, below);
                     }
                     // Small integers and a half: sums are exact in any order.
-                    assert_eq!(c, expected, "{size:?} {order:?} {width} {level:?} {transposed}");
+                    assert_eq!(c, expected, "{size:?} {order:?} {width} {set:?} {transposed}");
                     if transposed && width == 1 && spreads(size, order) {
                         let mut y = vec![0.5; own];
-                        blocks.spread_at(level, 0..3, &b, &mut y);
-                        assert_eq!(y, expected, "{size:?} {order:?} {level:?}, a vector");
+                        blocks.spread_at(set, 0..3, &b, &mut y);
+                        assert_eq!(y, expected, "{size:?} {order:?} {set:?}, a vector");
                     }
                 }
             }
@@ -392,17 +397,17 @@ mod tests {
             blocks.times(1..3, &x, below);
             // Small integers and a half: sums are exact in any order.
             assert_eq!(y, expected, "{size:?} {order:?}");
-            let of_wide = |at: &Level| columns <= NARROW || *at == level();
-            for level in levels().into_iter().filter(of_wide) {
+            let of_wide = |at: &InstructionSet| columns <= NARROW || *at == instruction_set();
+            for set in instruction_sets().into_iter().filter(of_wide) {
                 y.fill(0.5);
-                blocks.times_at(level, 0..3, &x, &mut y);
-                assert_eq!(y, expected, "{size:?} {order:?} {level:?}");
+                blocks.times_at(set, 0..3, &x, &mut y);
+                assert_eq!(y, expected, "{size:?} {order:?} {set:?}");
                 let single = |numbers: &[f64]| numbers.iter().map(|&x| x as f32).collect();
                 let (values, x): (Vec<_>, Vec<_>) = (single(&values), single(&x));
                 let blocks = Blocks { pos: &pos, crd: &crd, values: &values, size, order };
                 let mut y = vec![0.5; shape[0]];
-                blocks.times_at(level, 0..3, &x, &mut y);
-                assert_eq!(y, single(&expected), "{size:?} {order:?} {level:?}, single");
+                blocks.times_at(set, 0..3, &x, &mut y);
+                assert_eq!(y, single(&expected), "{size:?} {order:?} {set:?}, single");
             }
         }
     }

@@ -4,12 +4,12 @@ use std::ops::Range;
 
 use super::Blocks;
 use crate::panel::{self, Columns, Dense, Full, Rows, add_row};
-use crate::vector::{Level, Number, Task, Vector, ask_for, level, perform};
+use crate::tuning::BLOCK_PANEL_DISTANCE;
+use crate::vector::{
+    InstructionSet, Number, Task, Vector, instruction_set, perform, prefetch_elements,
+};
 
-/// So many blocks after one, rows of the dense matrix are asked for.
-const AHEAD: usize = 2;
-
-/// A row of blocks.
+/// A row of blocks: blocks `first..last`.
 #[derive(Clone, Copy)]
 struct Row<'a, T> {
     blocks: Blocks<'a, T>,
@@ -17,8 +17,8 @@ struct Row<'a, T> {
     last: usize,
     /// Rows of the dense matrix.
     height: usize,
-    /// Whether they are asked for ahead of their use.
-    ask: bool,
+    /// Whether rows of the dense matrix are prefetched.
+    prefetch: bool,
 }
 
 impl<T: Number> Rows<T> for Row<'_, T> {
@@ -32,11 +32,11 @@ impl<T: Number> Rows<T> for Row<'_, T> {
         let Blocks { crd, values, size: [height, width], .. } = self.blocks;
         let [down, right] = self.blocks.strides();
         for p in self.first..self.last {
-            if self.ask
+            if self.prefetch
                 && row == 0
-                && let Some(&next) = crd.get(p + AHEAD)
+                && let Some(&next) = crd.get(p + BLOCK_PANEL_DISTANCE)
             {
-                (0..width).for_each(|at| b.ask::<V, W>(next as usize * width + at));
+                (0..width).for_each(|at| b.prefetch::<V, W>(next as usize * width + at));
             }
             let first = crd[p] as usize * width;
             let a = &values[p * height * width..][..height * width];
@@ -51,7 +51,7 @@ impl<T: Number> Rows<T> for Row<'_, T> {
     }
 }
 
-/// Rows of blocks, and what begins with the first of them.
+/// Rows of blocks, the dense matrix, and the rows `c` of the result, from the first of `rows` on.
 struct Times<'a, T> {
     blocks: Blocks<'a, T>,
     rows: Range<usize>,
@@ -65,14 +65,14 @@ impl<T: Number> Task<T> for Times<'_, T> {
         let Self { blocks, rows, b, c } = self;
         for (row, c) in rows.zip(c.chunks_mut(blocks.size[0] * b.width)) {
             let Range { start: first, end: last } = blocks.places(row);
-            let row = Row { blocks, first, last, height: b.rows(), ask: b.is_far() };
-            // SAFETY: as the trait says; there are as many rows as the result has.
+            let row = Row { blocks, first, last, height: b.rows(), prefetch: b.is_far() };
+            // SAFETY: as the trait says; the result has no more rows than the blocks.
             unsafe { panel::all::<V, _>(row, b, c) };
         }
     }
 }
 
-/// Rows of blocks of the transpose, and all of the result.
+/// The same for the transpose; `c` is the whole result.
 struct Spread<'a, T>(Times<'a, T>);
 
 impl<T: Number> Task<T> for Spread<'_, T> {
@@ -86,14 +86,15 @@ impl<T: Number> Task<T> for Spread<'_, T> {
             let first = row * height;
             let columns = height.min(b.rows().saturating_sub(first));
             for p in blocks.places(row) {
-                if let Some(&next) = blocks.crd.get(p + AHEAD).filter(|_| far) {
-                    ask_for(c, next as usize * width * b.width, width * b.width);
+                let later = blocks.crd.get(p + BLOCK_PANEL_DISTANCE);
+                if let Some(&next) = later.filter(|_| far) {
+                    prefetch_elements(c, next as usize * width * b.width, width * b.width);
                 }
                 let values = &blocks.values[p * height * width..][..height * width];
                 let block = Full { values, strides: [right, down], first, columns };
                 let c = &mut c[blocks.crd[p] as usize * width * b.width..];
                 let rows = (c.len() / b.width).min(width);
-                // SAFETY: as the trait says; there are so many rows.
+                // SAFETY: as the trait says; the block has these rows.
                 unsafe { panel::all::<V, _>(block, b, &mut c[..rows * b.width]) };
             }
         }
@@ -101,37 +102,37 @@ impl<T: Number> Task<T> for Spread<'_, T> {
 }
 
 impl<T: Number> Blocks<'_, T> {
-    /// Adds the products of some rows of blocks with `b` to `c`, which begins with the first of them.
+    /// Adds the products of `rows` of blocks with `b` to `c`, whose first row belongs to the first of these.
     pub fn times_dense(&self, rows: Range<usize>, b: Dense<'_, T>, c: &mut [T]) {
-        self.times_dense_at(level(), rows, b, c);
+        self.times_dense_at(instruction_set(), rows, b, c);
     }
 
     pub(super) fn times_dense_at(
         &self,
-        level: Level,
+        set: InstructionSet,
         rows: Range<usize>,
         b: Dense<'_, T>,
         c: &mut [T],
     ) {
         if b.width > 0 {
-            perform(level, Times { blocks: *self, rows, b, c });
+            perform(set, Times { blocks: *self, rows, b, c });
         }
     }
 
-    /// Adds what some rows of blocks give in the product of the transpose with `b` to all of it, `c`.
+    /// Adds the products of `rows` of blocks, transposed, with their rows of `b` to `c`, the whole result.
     pub fn spread_dense(&self, rows: Range<usize>, b: Dense<'_, T>, c: &mut [T]) {
-        self.spread_dense_at(level(), rows, b, c);
+        self.spread_dense_at(instruction_set(), rows, b, c);
     }
 
     pub(super) fn spread_dense_at(
         &self,
-        level: Level,
+        set: InstructionSet,
         rows: Range<usize>,
         b: Dense<'_, T>,
         c: &mut [T],
     ) {
         if b.width > 0 {
-            perform(level, Spread(Times { blocks: *self, rows, b, c }));
+            perform(set, Spread(Times { blocks: *self, rows, b, c }));
         }
     }
 }

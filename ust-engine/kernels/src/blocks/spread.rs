@@ -1,26 +1,23 @@
-//! Blocks of the transpose of a matrix times a vector: each adds to as many numbers as it has columns.
+//! The transpose of a block-sparse matrix times a vector: each block adds to an element for each of its
+//! columns.
 
 use std::ops::Range;
 
 use super::{Blocks, Order};
-use crate::vector::{Level, Number, Task, Vector, level, perform, prefetch};
+use crate::tuning::{BLOCK_SPREAD_DISTANCE, BLOCK_SPREAD_NEAR_BYTES};
+use crate::vector::{InstructionSet, Number, Task, Vector, instruction_set, perform, prefetch};
 
-/// Whether the compiler knows the length of what lies one after another.
+/// Whether the contiguous rows or columns of a block have a length that loops are unrolled for.
 pub(super) fn suits(size: [usize; 2], order: Order) -> bool {
     matches!(length(size, order), 1..=8 | 16)
 }
 
-/// What lies one after another in a block.
+/// The length of a contiguous row or column of a block.
 fn length([height, width]: [usize; 2], order: Order) -> usize {
     if order == Order::Rows { width } else { height }
 }
 
-/// Results of so many bytes are in a cache that is near enough.
-const NEAR: usize = 1 << 20;
-/// So many blocks after one, numbers that another adds to are asked for.
-const AHEAD: usize = 16;
-
-/// Rows of blocks, what they are multiplied with, and all of the result.
+/// Rows of blocks, the vector, and the whole result.
 struct Spread<'a, T> {
     blocks: Blocks<'a, T>,
     rows: Range<usize>,
@@ -47,17 +44,18 @@ impl<T: Number> Task<T> for Spread<'_, T> {
 }
 
 impl<T: Number> Spread<'_, T> {
-    /// Blocks of which `N` numbers lie one after another.
+    /// The products of blocks whose contiguous rows or columns have `N` numbers.
     #[inline(always)]
     fn all<const N: usize>(self) {
         let Self { blocks, rows, x, y } = self;
         let [height, width] = blocks.size;
         let area = height * width;
-        let far = size_of_val(y) > NEAR;
+        let far = size_of_val(y) > BLOCK_SPREAD_NEAR_BYTES;
         for row in rows {
             let x = &x[row * height..];
             let places = blocks.places(row);
-            let mut later = blocks.crd.get(places.start + AHEAD..).unwrap_or_default().iter();
+            let later = blocks.crd.get(places.start + BLOCK_SPREAD_DISTANCE..);
+            let mut later = later.unwrap_or_default().iter();
             let values = blocks.values[places.start * area..places.end * area].chunks_exact(area);
             for (block, &crd) in values.zip(&blocks.crd[places]) {
                 if far && let Some(&crd) = later.next() {
@@ -94,7 +92,7 @@ impl<T: Number> Spread<'_, T> {
     }
 }
 
-/// What a block gives to what there is of `y`, of what there is of `x`.
+/// Adds the products of a block that reaches beyond the end of `x` or `y`.
 #[cold]
 #[inline(never)]
 fn cut<T: Number>(blocks: &Blocks<'_, T>, block: &[T], x: &[T], y: &mut [T]) {
@@ -117,12 +115,12 @@ fn cut<T: Number>(blocks: &Blocks<'_, T>, block: &[T], x: &[T], y: &mut [T]) {
 }
 
 impl<T: Number> Blocks<'_, T> {
-    /// Adds what some rows of blocks give in the product of the transpose with `x` to all of it, `y`.
+    /// Adds the products of `rows` of blocks, transposed, with their elements of `x` to `y`, the whole result.
     pub fn spread(&self, rows: Range<usize>, x: &[T], y: &mut [T]) {
-        self.spread_at(level(), rows, x, y);
+        self.spread_at(instruction_set(), rows, x, y);
     }
 
-    pub(super) fn spread_at(&self, level: Level, rows: Range<usize>, x: &[T], y: &mut [T]) {
-        perform(level, Spread { blocks: *self, rows, x, y });
+    pub(super) fn spread_at(&self, set: InstructionSet, rows: Range<usize>, x: &[T], y: &mut [T]) {
+        perform(set, Spread { blocks: *self, rows, x, y });
     }
 }

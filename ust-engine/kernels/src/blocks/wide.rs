@@ -1,18 +1,18 @@
-//! Blocks that are whole vectors, row by row: a vector holds some rows, or a part of one, and is
-//! multiplied with columns of `x` that are repeated for each row.
+//! Row-major blocks of whole vectors, times a vector `x`. A vector register holds some rows of a block, or a
+//! part of a row. It is multiplied with the elements of `x` for its columns, repeated for each row.
 
 use std::ops::Range;
 
-use super::{Blocks, Order, ask_for};
+use super::{Blocks, Order, prefetch_elements};
 use crate::vector::{Real, Vector, prefetch};
 
-/// Columns that a block may have at most.
+/// Columns of a block, at most.
 const WIDEST: usize = 16;
 
-/// Bytes of vectors of which there are registers for 16 sums and more.
+/// Bytes of a vector of which the machine has registers for 16 sums and their operands.
 const WIDE: usize = 64;
 
-/// Whether blocks are made of these vectors.
+/// Whether blocks of this size consist of whole vectors `V`.
 pub(super) fn suits<V: Vector>([rows, columns]: [usize; 2], order: Order) -> bool {
     let whole = (rows * columns).is_multiple_of(V::N.max(columns));
     order == Order::Rows && columns.is_power_of_two() && columns <= WIDEST && whole
@@ -57,8 +57,8 @@ unsafe fn times_rows<V: Vector, const C: usize, const P: usize>(
     let height = blocks.size[0];
     let area = height * C;
     let ahead = blocks.ahead();
-    // Vectors of sums.
-    let wanted = area / (P * V::N);
+    // Vectors of sums for a row of blocks.
+    let vectors = area / (P * V::N);
     for (row, y) in rows.zip(y.chunks_mut(height)) {
         let (lo, mut hi) = (blocks.pos[row] as usize, blocks.pos[row + 1] as usize);
         // Only the last block of a row may reach beyond the end of `x`.
@@ -72,11 +72,11 @@ unsafe fn times_rows<V: Vector, const C: usize, const P: usize>(
             continue;
         }
         let mut first = 0;
-        while first < wanted {
+        while first < vectors {
             let (values, y) = (&values[first * P * V::N..], &mut *y);
-            // SAFETY: as the caller says, and so many vectors of a block follow.
+            // SAFETY: as the caller says; these vectors of each block are left.
             first += unsafe {
-                match wanted - first {
+                match vectors - first {
                     16.. if size_of::<V>() >= WIDE => {
                         group::<V, C, P, 16>(crd, next, values, area, x, first, y)
                     }
@@ -90,10 +90,9 @@ unsafe fn times_rows<V: Vector, const C: usize, const P: usize>(
     }
 }
 
-/// `G` vectors of sums of a row of blocks, from the one of number `first` on, added to `y`. Gives
-/// `G`. Values begin with the first block's for them, and `area` after are those of the next.
-/// `next` are the coordinates of blocks that are to be asked for, one with each, and how far ahead
-/// they are.
+/// Adds `G` vectors of sums of a row of blocks, from vector `first` on, to `y`. Gives `G`. `values` begins
+/// with the vectors of the first block; those of the next block follow `area` numbers later. `next` has the
+/// coordinate of a later block to prefetch for each block, `ahead` blocks later.
 ///
 /// # Safety
 /// As of [`Vector`]; there are `G * P` vectors of values in each block.
@@ -108,12 +107,12 @@ unsafe fn group<V: Vector, const C: usize, const P: usize, const G: usize>(
     first: usize,
     y: &mut [V::Lane],
 ) -> usize {
-    // SAFETY: as the caller says; slices are as long as they are asked to be.
+    // SAFETY: as the caller says; slices are checked where they are taken.
     unsafe {
         let mut sums = [V::splat(V::Lane::ZERO); G];
         for (block, &crd) in crd.iter().enumerate() {
             if let Some(&next) = next.get(block) {
-                ask_for(x, next as usize * C, C);
+                prefetch_elements(x, next as usize * C, C);
             }
             let x = x[crd as usize * C..][..C].as_ptr();
             let values = values.as_ptr().add(block * area);
@@ -124,8 +123,8 @@ unsafe fn group<V: Vector, const C: usize, const P: usize, const G: usize>(
             for (at, sum) in sums.iter_mut().enumerate() {
                 for (part, &x) in x.iter().enumerate() {
                     let values = values.add((at * P + part) * V::N);
-                    // The machine sees by itself that larger blocks are read in order, and is kept from
-                    // it by who asks.
+                    // Not for larger blocks: the hardware prefetches them, and software prefetches
+                    // disturb it.
                     if G * P == 1 {
                         prefetch(values.wrapping_add(ahead * area));
                     }
@@ -134,7 +133,7 @@ unsafe fn group<V: Vector, const C: usize, const P: usize, const G: usize>(
                 }
             }
         }
-        // Numbers of a vector that are of one row: neighbours are added until one is left.
+        // The lanes of one row, side by side: adjacent lanes are added until one is left.
         let mut width = C.min(V::N);
         let rows = G * V::N / width;
         let mut left = G;
@@ -149,7 +148,7 @@ unsafe fn group<V: Vector, const C: usize, const P: usize, const G: usize>(
         let (lanes, first) = (&lanes[..rows], first * rows / G);
         let add = |(y, &sum): (&mut V::Lane, _)| *y = *y + sum;
         match y.get_mut(first..first + rows) {
-            // As many as the compiler knows.
+            // A constant number of rows.
             Some(y) => y.iter_mut().zip(lanes).for_each(add),
             None => y.iter_mut().skip(first).zip(lanes).for_each(add),
         }
@@ -157,7 +156,7 @@ unsafe fn group<V: Vector, const C: usize, const P: usize, const G: usize>(
     G
 }
 
-/// Adds what a block gives that reaches beyond the end of `x`.
+/// Adds the products of a block that reaches beyond the end of `x`.
 #[cold]
 #[inline(never)]
 fn cut<T: Real>(block: &[T], columns: usize, x: &[T], y: &mut [T]) {

@@ -1,9 +1,10 @@
-//! The loops, written once over [`Vector`], and compiled for each instruction set.
+//! Loops over contiguous vectors, written once over [`Vector`] and compiled for each instruction set; and the
+//! kernels made of [`super::tiles`].
 
 use super::tiles::{added, products, row, times_row};
-use crate::vector::{Real, Vector, ask};
+use crate::vector::{Real, Vector, prefetch_ahead};
 
-/// The sum of a vector's numbers, in pairs.
+/// The sum of the lanes of a vector, added in pairs.
 #[inline(always)]
 unsafe fn total<V: Vector>(vector: V) -> V::Lane {
     let mut lanes = [V::Lane::ZERO; 16];
@@ -100,7 +101,7 @@ unsafe fn multiply_add<V: Vector, const FUSED: bool>(
         let mut p = 0;
         while p + V::N <= n {
             let sum = V::load(y.add(p));
-            ask(a.wrapping_add(p));
+            prefetch_ahead(a.wrapping_add(p));
             sum.plus::<FUSED>(V::load(a.add(p)), V::load(x.add(p))).store(y.add(p));
             p += V::N;
         }
@@ -138,8 +139,8 @@ unsafe fn scaled_multiply_add<V: Vector>(
 
 macro_rules! kernels {
     ($ty:ident, $vector:ty $(, $features:literal)?) => {
-        /// SAFETY of all: as said of the function that each is made from, and the machine has the
-        /// instructions that this module is compiled for.
+        /// SAFETY of all: as said of the function that is called, and the machine has the instructions
+        /// that this module is compiled for.
         pub(crate) mod $ty {
             use super::super::*;
             type T = $ty;

@@ -1,7 +1,9 @@
-//! Rows that are added, times a number each, to a dense row that knows its places.
+//! A sparse matrix times a sparse one, a row of the result at a time (Gustavson): multiples of rows of the
+//! second matrix are added to a dense row, and its nonzero columns are listed.
 
 use ust_ir::{Dtype, IndexKind};
 
+use crate::tuning::COMBINED_DISTANCE;
 use crate::vector::{Index, Real, prefetch};
 
 pub(super) fn address(kind: IndexKind, mark: IndexKind, dtype: Dtype) -> Option<usize> {
@@ -24,9 +26,9 @@ pub(super) fn address(kind: IndexKind, mark: IndexKind, dtype: Dtype) -> Option<
     })
 }
 
-/// What the row that touched a place last is called.
+/// The type of a mark: for each column, the stamp of the result row that last had an entry there.
 trait Mark: Copy + PartialEq {
-    /// As the loops write it down.
+    /// The mark that a stamp is stored as.
     fn of(stamp: i64) -> Self;
 }
 
@@ -42,18 +44,14 @@ impl Mark for i64 {
     }
 }
 
-/// How many rows ahead of their use coordinates and numbers are asked for; where these begin, twice as
-/// far.
-const AHEAD: isize = 8;
-
-/// SAFETY: `crd` and `a` are valid for reads at `lo..hi`, `crd` at `lo..end` as well, which is no
-/// less; `pos` is valid for reads at `0..=rows`, and each `crd[q]` in `lo..hi` is below `rows`;
-/// `columns` and `b` are valid for reads at `pos[crd[q]]..pos[crd[q] + 1]`, `sums` and `mark` for
-/// reads and writes at each of these columns, which are below `places`; `list` for writes below
-/// `places`, of which `touched` hold the places whose mark is `stamp`. What is written overlaps
-/// nothing else.
+/// For example, for row `i` of `A B`: `lo..hi` are the entries of row `i` of `A`, `crd` their columns, and
+/// `pos`, `columns`, `b` the rows of `B`. Gives the length of `list`. No product is fused with its sum.
 ///
-/// Gives how many places are touched afterwards. No product is fused with its sum.
+/// SAFETY: `a` is valid for reads at `lo..hi`, `crd` at `lo..end`, where `end` is at least `hi`. `pos` is
+/// valid for reads at `0..=rows`, and each `crd[q]` in `lo..hi` is below `rows`. `columns` and `b` are valid
+/// for reads at `pos[crd[q]]..pos[crd[q] + 1]`. These columns are below `places`; `sums` and `mark` are
+/// valid for reads and writes there. `list` is valid for `places` writes; its first `touched` elements are
+/// the columns whose mark is `stamp`. What is written overlaps nothing else.
 #[allow(clippy::too_many_arguments)]
 unsafe extern "C" fn combined<T: Real, I: Index, M: Mark>(
     pos: *const I,
@@ -74,18 +72,18 @@ unsafe extern "C" fn combined<T: Real, I: Index, M: Mark>(
 ) -> isize {
     let stamp = M::of(stamp);
     let mut touched = touched;
-    // SAFETY: as said above; what is asked for need not be valid.
+    // SAFETY: as said above; any address may be prefetched.
     unsafe {
-        // What stands behind may be no coordinate: a gap that nobody looks at.
+        // Elements of `crd` from `hi` on are unchecked: they may lie in a gap between rows.
         let row = |q: isize| {
             let row = if q < end { (*crd.offset(q)).get() } else { -1 };
             (0..rows).contains(&row).then_some(row)
         };
         for q in lo..hi {
-            if let Some(row) = row(q + 2 * AHEAD) {
+            if let Some(row) = row(q + 2 * COMBINED_DISTANCE) {
                 prefetch(pos.offset(row));
             }
-            if let Some(row) = row(q + AHEAD) {
+            if let Some(row) = row(q + COMBINED_DISTANCE) {
                 let first = (*pos.offset(row)).get();
                 prefetch(columns.wrapping_offset(first));
                 prefetch(b.wrapping_offset(first));
@@ -115,7 +113,7 @@ unsafe extern "C" fn combined<T: Real, I: Index, M: Mark>(
             }
             while p < last {
                 let place = add(p);
-                // A branch, since patterns repeat themselves: it is foreseen, and nothing waits for it.
+                // A branch: columns repeat from row to row, so it is predicted, and nothing waits for it.
                 let seen = mark.offset(place);
                 if *seen != stamp {
                     *seen = stamp;

@@ -1,34 +1,27 @@
-//! Products of rows, for all places of a small block.
+//! SDDMM on a small block: dot products of rows of two dense matrices, for all elements of the block.
 
 use ust_ir::Dtype;
 
-use super::sampled::{MOST, totals};
-use crate::vector::{LINE, Real, Vector, ask_lines};
+use super::sampled::{MAX_LANES, totals};
+use crate::tuning::{DOTS_FAR_BYTES, DOTS_LONG_ROW, DOTS_SHORT_ROW};
+use crate::vector::{LINE, Real, Vector, prefetch_lines};
 
-/// Rows of more bytes are asked for before they are multiplied: there is more of them than a machine looks
-/// ahead.
-const SHORT: usize = 512;
-/// Operands of more bytes are not in a near cache.
-const FAR: usize = 1 << 21;
-/// Rows of more bytes are not asked for before those that come first are done.
-const LONG: usize = 1024;
-
-/// What [`dots`] is given.
+/// The arguments of [`dots`].
 #[derive(Clone, Copy)]
 struct Dots<T> {
     out: *mut T,
     m: *const T,
     a: *const T,
     b: *const T,
-    /// How far apart places in a column are, and in a row.
+    /// The strides of `out` and `m`: from row to row, and from column to column.
     strides: [isize; 2],
-    /// How far apart rows of `a` are, and those of `b`.
+    /// The strides from row to row: of `a`, and of `b`.
     rows: [isize; 2],
     width: usize,
 }
 
 impl<T: Real> Dots<T> {
-    /// From a place on.
+    /// The part of the block from row `i` and column `j` on.
     #[inline(always)]
     fn at(self, i: usize, j: usize) -> Self {
         let [i, j] = [i, j].map(|at| at as isize);
@@ -42,14 +35,14 @@ impl<T: Real> Dots<T> {
         }
     }
 
-    /// `R` rows and `S` columns of places.
+    /// Computes the first `R` rows and `S` columns of the block.
     ///
-    /// SAFETY: as of [`dots`], for so many.
+    /// SAFETY: as of [`dots`], for these elements.
     #[inline(always)]
     unsafe fn some<V: Vector<Lane = T>, const R: usize, const S: usize>(self) {
         // SAFETY: as said above; `k` is below `width`.
         unsafe {
-            let mut sums = [V::splat(T::ZERO); MOST];
+            let mut sums = [V::splat(T::ZERO); MAX_LANES];
             let mut k = 0;
             while k + V::N <= self.width {
                 self.add::<V, R, S, false>(&mut sums, k, V::N);
@@ -58,9 +51,9 @@ impl<T: Real> Dots<T> {
             if k < self.width {
                 self.add::<V, R, S, true>(&mut sums, k, self.width - k);
             }
-            let mut lanes = [T::ZERO; MOST];
+            let mut lanes = [T::ZERO; MAX_LANES];
             for first in (0..R * S).step_by(V::N) {
-                let mut vectors = [V::splat(T::ZERO); MOST];
+                let mut vectors = [V::splat(T::ZERO); MAX_LANES];
                 vectors[..V::N].copy_from_slice(&sums[first..first + V::N]);
                 totals(vectors).store(lanes[first..].as_mut_ptr());
             }
@@ -73,13 +66,13 @@ impl<T: Real> Dots<T> {
         }
     }
 
-    /// Adds products of a vector of each row, of which only so many numbers are there where it is `CUT`.
+    /// Adds the products of the vectors at column `k` of the rows. Where `CUT`, they have `numbers` numbers.
     ///
-    /// SAFETY: as of `some`, for numbers from `k` on.
+    /// SAFETY: as of `some`, for columns from `k` on.
     #[inline(always)]
     unsafe fn add<V: Vector<Lane = T>, const R: usize, const S: usize, const CUT: bool>(
         self,
-        sums: &mut [V; MOST],
+        sums: &mut [V; MAX_LANES],
         k: usize,
         numbers: usize,
     ) {
@@ -104,10 +97,10 @@ impl<T: Real> Dots<T> {
 /// `out[p] = m[p] * sum of a[i * rows[0] + k] * b[j * rows[1] + k]` for `k` below `width`, at `p = i *
 /// strides[0] + j * strides[1]`, for `i` and `j` below `counts`.
 ///
-/// `b` lies in an array of `reach` numbers. Rows from `next` on are what is asked for: unless that is
-/// null, they come soon.
+/// `b` lies in an array of `reach` numbers. `next` is null, or the rows of `b` of the next block, which
+/// may be prefetched.
 ///
-/// SAFETY: `out` valid for these writes, the others for reads. Nothing overlaps `out`.
+/// SAFETY: `out` is valid for these writes; `m`, `a` and `b` for these reads. Nothing overlaps `out`.
 #[inline(always)]
 unsafe fn dots<V: Vector>(
     of: Dots<V::Lane>,
@@ -115,17 +108,18 @@ unsafe fn dots<V: Vector>(
     next: *const V::Lane,
     reach: usize,
 ) {
-    // Machines with wide vectors have twice as many.
+    // Machines with wide vectors have twice as many registers.
     let most = if size_of::<V>() >= LINE { 4 } else { 2 };
     let size = size_of::<V::Lane>();
     let bytes = of.width.saturating_mul(size);
-    let ask = |b: *const V::Lane| {
-        (0..counts[1] as isize).for_each(|j| ask_lines(b.wrapping_offset(j * of.rows[1]), bytes));
+    let prefetch_rows = |b: *const V::Lane| {
+        (0..counts[1] as isize)
+            .for_each(|j| prefetch_lines(b.wrapping_offset(j * of.rows[1]), bytes));
     };
-    if !next.is_null() && bytes <= LONG && reach.saturating_mul(size) > FAR {
-        ask(next);
-    } else if bytes > SHORT {
-        ask(of.b);
+    if !next.is_null() && bytes <= DOTS_LONG_ROW && reach.saturating_mul(size) > DOTS_FAR_BYTES {
+        prefetch_rows(next);
+    } else if bytes > DOTS_SHORT_ROW {
+        prefetch_rows(of.b);
     }
     let mut i = 0;
     while i < counts[0] {
@@ -136,7 +130,7 @@ unsafe fn dots<V: Vector>(
             let rest = counts[1] - j;
             let columns = if most >= 4 && rest >= 4 { 4 } else { rest.min(2) };
             let of = of.at(i, j);
-            // SAFETY: as said above; there are so many rows and columns.
+            // SAFETY: as said above; the block has these rows and columns.
             unsafe {
                 match (rows, columns) {
                     (4, 4) => of.some::<V, 4, 4>(),

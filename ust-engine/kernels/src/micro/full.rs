@@ -1,22 +1,15 @@
-//! Full rows of which entries go to the next free place of their columns: some columns first, for all
-//! rows, then the next. As they stand, entries would go to as many lines as there are columns.
+//! The scatter of a matrix whose rows are nearly full, as in a transposition: the first columns of all
+//! rows, then the next columns, and so on. Row by row, entries would go to as many open lines as there are
+//! columns, more than the first cache holds.
 
-use super::look::{LOOKS, some_rows};
+use super::row_sample::sampled_rows;
 use super::scatter::{Moving, Number};
-use crate::vector::{Index, LINE, NEAR, ask_lines};
+use crate::tuning::{NEAR_BYTES, OPEN_COLUMNS, SAMPLED_ROWS, VISIT_DISTANCE, VISIT_ENTRIES};
+use crate::vector::{Index, LINE, prefetch_lines};
 
-/// Columns whose open lines the first cache holds.
-const FEW: isize = 256;
-
-/// Entries of a row in some columns that are worth the way there.
-const MANY: isize = 16;
-
-/// Rows after which one is read, that are asked for ahead.
-const AHEAD: usize = 4;
-
-/// How many columns are to be done at a time, so that a row has enough entries there, as far as some rows
-/// tell, where values have so many bytes. `None` where lines of all columns stay near, or rows are not
-/// full enough.
+/// The number of columns to process at a time, so that rows have enough entries within them, judged from a
+/// sample. Values have `bytes` bytes. `None` where the open lines of all columns stay in a near cache, or
+/// rows are not full enough.
 ///
 /// SAFETY: `pos` is valid for reads at `lo..=hi`, and ascending there, `crd` for reads at
 /// `pos[lo]..pos[hi]`.
@@ -27,12 +20,12 @@ pub(super) unsafe fn width<I: Index>(
     lo: isize,
     hi: isize,
 ) -> Option<isize> {
-    if hi - lo < LOOKS {
+    if hi - lo < SAMPLED_ROWS {
         return None;
     }
     let [mut span, mut entries] = [0_isize; 2];
-    for row in some_rows(lo, hi) {
-        // SAFETY: as said above; a row that is looked at is below `hi`.
+    for row in sampled_rows(lo, hi) {
+        // SAFETY: as said above; a sampled row is below `hi`.
         unsafe {
             let (from, to) = ((*pos.offset(row)).get(), (*pos.offset(row + 1)).get());
             if from < to {
@@ -42,23 +35,25 @@ pub(super) unsafe fn width<I: Index>(
             }
         }
     }
-    // Lines that stay open from row to row: two of a column, or all that it has, which is about as much as
-    // a row has.
-    let column = (bytes + size_of::<I>()) * entries as usize / LOOKS as usize;
-    let open = (span / LOOKS) as usize * column.min(2 * LINE);
-    let mut widths = [FEW / 4, FEW / 2, FEW].into_iter();
-    widths.find(|width| entries * width >= span.saturating_mul(MANY) && 2 * open >= NEAR)
+    // Bytes of the lines that stay open from row to row: two lines of each column, or the whole column,
+    // which has about as many entries as a row.
+    let column = (bytes + size_of::<I>()) * entries as usize / SAMPLED_ROWS as usize;
+    let open = (span / SAMPLED_ROWS) as usize * column.min(2 * LINE);
+    let mut widths = [OPEN_COLUMNS / 4, OPEN_COLUMNS / 2, OPEN_COLUMNS].into_iter();
+    widths.find(|width| {
+        entries * width >= span.saturating_mul(VISIT_ENTRIES) && 2 * open >= NEAR_BYTES
+    })
 }
 
 impl<T: Copy, I: Index + Number> Moving<T, I> {
-    /// Moves the entries of some rows, so many columns after the others.
+    /// Moves the entries of rows `lo..hi`, `width` columns at a time.
     ///
     /// SAFETY: as of [`Moving::all`].
     pub(super) unsafe fn by_columns(&self, [lo, hi]: [isize; 2], width: isize) {
-        // SAFETY: as said above; what is asked for ahead need not be valid.
+        // SAFETY: as said above; any address may be prefetched.
         unsafe {
             let pos = |i: isize| (*self.pos.offset(i)).get();
-            // No more than were counted, whatever a level type says of its rows.
+            // No entry beyond the last one counted, even if `pos` does not ascend.
             let last = pos(hi);
             let mut cursors: Vec<isize> = (lo..hi).map(pos).collect();
             let mut left = last - pos(lo);
@@ -67,9 +62,9 @@ impl<T: Copy, I: Index + Number> Moving<T, I> {
                 let before = left;
                 beyond = beyond.saturating_add(width);
                 for (at, i) in (lo..hi).enumerate() {
-                    // What is read of the rows to come is elsewhere each time.
-                    if let Some(&soon) = cursors.get(at + AHEAD) {
-                        self.ask_for(soon);
+                    // Each row is read at another address: no hardware prefetch.
+                    if let Some(&soon) = cursors.get(at + VISIT_DISTANCE) {
+                        self.prefetch_entries(soon);
                     }
                     let (mut p, end) = (cursors[at], pos(i + 1).min(last));
                     while p < end && (*self.crd.offset(p)).get() < beyond {
@@ -79,7 +74,7 @@ impl<T: Copy, I: Index + Number> Moving<T, I> {
                     left -= p - cursors[at];
                     cursors[at] = p;
                 }
-                // Columns that rows have little of: the rest as it stands.
+                // Rows have few entries in these columns: all that are left, row by row.
                 if before - left < hi - lo {
                     beyond = isize::MAX;
                 }
@@ -87,11 +82,11 @@ impl<T: Copy, I: Index + Number> Moving<T, I> {
         }
     }
 
-    /// Asks for twice as many entries from one on as are worth the way there.
+    /// Prefetches the entries from `p` on, twice as many as make a visit pay.
     #[inline(always)]
-    fn ask_for(&self, p: isize) {
-        let n = 2 * MANY as usize;
-        ask_lines(self.crd.wrapping_offset(p), n * size_of::<I>());
-        ask_lines(self.from.wrapping_offset(p), n * size_of::<T>());
+    fn prefetch_entries(&self, p: isize) {
+        let n = 2 * VISIT_ENTRIES as usize;
+        prefetch_lines(self.crd.wrapping_offset(p), n * size_of::<I>());
+        prefetch_lines(self.from.wrapping_offset(p), n * size_of::<T>());
     }
 }

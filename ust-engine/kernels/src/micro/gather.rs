@@ -1,30 +1,36 @@
-//! Sparse rows times a vector: numbers read where coordinates say, multiplied and summed.
+//! Sparse rows times a vector: `sum of a[p] * x[crd[p]]` for one row or for all.
 
 use ust_ir::{Dtype, IndexKind};
 
 use super::Loop;
-use super::look::{BLOCKS_AHEAD, far, in_blocks, uneven};
+use super::row_sample::{far, in_blocks, uneven};
+use crate::tuning::{
+    BLOCK_ROW_DISTANCE, GATHER_LONG_ROW, GATHER_NEAR_BYTES, GATHER_PREDICTED_ROWS,
+};
 #[cfg(target_arch = "x86_64")]
 use crate::vector::Gather;
-use crate::vector::{FIRST, Four, Index, NOTHING, Real, SECOND, Two, Vector, ask_so, prefetch};
+use crate::vector::{
+    Four, Index, NO_PREFETCH, Real, TO_L1, TO_L2, Two, Vector, prefetch, prefetch_ahead_to,
+};
 
-/// How a row is summed.
+/// A method to sum a row, and the methods that replace it for some matrices.
 trait Summed {
-    /// What is summed.
+    /// The type of the sum.
     type Lane: Real;
-    /// How rows are summed whose numbers lie far apart.
+    /// The method for rows whose elements of `x` lie far apart.
     type Far: Summed<Lane = Self::Lane>;
-    /// Whether that is another way.
-    const APART: bool = false;
-    /// How rows of blocks are summed, and how those of many lengths.
+    /// Whether `Far` is another method.
+    const HAS_FAR: bool = false;
+    /// The method for rows of dense blocks.
     type Blocks: Summed<Lane = Self::Lane>;
+    /// The method for rows of many lengths.
     type Uneven: Summed<Lane = Self::Lane>;
-    /// Whether those are other ways.
-    const KINDS: bool = false;
+    /// Whether `Blocks` and `Uneven` are other methods.
+    const HAS_KINDS: bool = false;
 
-    /// `a`, `crd` valid for `room` reads, as many as `n` or more; `x` for a read at each `crd[p]`.
-    /// What lies ahead is asked for as `ASK` says; the caller has done so for the first entries.
-    unsafe fn row<const ASK: u8, I: Index>(
+    /// The sum of `n` products. `a` and `crd` are valid for `room >= n` reads, `x` for a read at each
+    /// `crd[p]`. Entries are prefetched into the cache `PREFETCH`; the caller has prefetched the first.
+    unsafe fn row<const PREFETCH: u8, I: Index>(
         a: *const Self::Lane,
         crd: *const I,
         x: *const Self::Lane,
@@ -36,19 +42,21 @@ trait Summed {
 /// One product after another.
 struct InOrder<T>(T);
 
-/// By fours, whose numbers are loaded one by one. For one of the following kinds of rows.
+/// Four products at a time, whose elements of `x` are loaded one by one. `ROWS` is a kind of rows.
 struct ByFours<V, const ROWS: u8>(V);
 
-/// Rows of any kind; of many lengths; of blocks, where four numbers lie beside each other as a rule.
+/// Rows of any kind.
 const ANY: u8 = 0;
+/// Rows of many lengths.
 const UNEVEN: u8 = 1;
+/// Rows of dense blocks: four entries mostly stand in adjacent columns.
 const BLOCKS: u8 = 2;
 
-/// By eights, whose numbers one instruction gathers.
+/// Eight products at a time, whose elements of `x` one gather instruction loads.
 #[cfg(target_arch = "x86_64")]
 struct ByEights<T>(T);
 
-/// By fours, or by eights where numbers lie far apart.
+/// As [`ByFours`], or as [`ByEights`] where elements of `x` lie far apart.
 #[cfg(target_arch = "x86_64")]
 struct ByFoursOrEights<V>(V);
 
@@ -59,7 +67,7 @@ impl<T: Real> Summed for InOrder<T> {
     type Uneven = Self;
 
     #[inline(always)]
-    unsafe fn row<const ASK: u8, I: Index>(
+    unsafe fn row<const PREFETCH: u8, I: Index>(
         a: *const T,
         crd: *const I,
         x: *const T,
@@ -77,27 +85,27 @@ impl<V: Vector, const ROWS: u8> Summed for ByFours<V, ROWS> {
     type Far = Self;
     type Blocks = ByFours<V, BLOCKS>;
     type Uneven = ByFours<V, UNEVEN>;
-    const KINDS: bool = true;
+    const HAS_KINDS: bool = true;
 
-    /// [`UNEVEN`] rows of up to four, or of up to eight, are summed without a branch that depends on how
-    /// many there are: what belongs to the next row is read, and left out. So it is with the rest of a
-    /// longer one.
+    /// [`UNEVEN`] rows take no branch on the number of entries within each four: a row of three reads four
+    /// products, the last from the next row, and masks it out. The last entries of a longer row are summed
+    /// in the same manner.
     #[inline(always)]
-    unsafe fn row<const ASK: u8, I: Index>(
+    unsafe fn row<const PREFETCH: u8, I: Index>(
         a: *const V::Lane,
         crd: *const I,
         x: *const V::Lane,
         n: usize,
         room: usize,
     ) -> V::Lane {
-        // SAFETY: every index is below `room`, and `x` is read at what `crd` holds.
+        // SAFETY: every index is below `room`, and `x` is read at coordinates in `crd`.
         unsafe {
             let four = |sum: V::Four, p: usize| {
                 if ROWS != BLOCKS {
                     return sum.plus_products(a.add(p), crd.add(p), x);
                 }
-                if ASK != NOTHING && p + BLOCKS_AHEAD < room {
-                    prefetch(x.wrapping_offset((*crd.add(p + BLOCKS_AHEAD)).get()));
+                if PREFETCH != NO_PREFETCH && p + BLOCK_ROW_DISTANCE < room {
+                    prefetch(x.wrapping_offset((*crd.add(p + BLOCK_ROW_DISTANCE)).get()));
                 }
                 match I::follow(crd.add(p)) {
                     true => sum.plus_neighbours(a.add(p), x.offset((*crd.add(p)).get())),
@@ -116,13 +124,13 @@ impl<V: Vector, const ROWS: u8> Summed for ByFours<V, ROWS> {
             if n >= 8 || ROWS == BLOCKS {
                 let mut sums = [V::Four::zero(); 2];
                 while p + 8 <= n {
-                    ask_behind::<ASK, _, _>(a, crd, p);
+                    prefetch_following::<PREFETCH, _, _>(a, crd, p);
                     for (k, sum) in sums.iter_mut().enumerate() {
                         *sum = four(*sum, p + 4 * k);
                     }
                     p += 8;
                 }
-                // The last four, or less, may be those that are left out in part.
+                // The last four products may be masked, if they can be read.
                 let masked = ROWS == UNEVEN && room >= p + 8;
                 if ROWS != ANY && p + 4 + usize::from(masked) <= n {
                     sums[0] = four(sums[0], p);
@@ -135,7 +143,7 @@ impl<V: Vector, const ROWS: u8> Summed for ByFours<V, ROWS> {
                 halves = sums[0].add(sums[1]).halves();
             }
             let two = |sum: <V::Four as Four>::Two, p| sum.plus_products(a.add(p), crd.add(p), x);
-            // By its bits: a processor foretells each by itself.
+            // By the bits of the remainder: the branch predictor learns each bit on its own.
             let rest = n - p;
             if rest & 4 != 0 {
                 halves = [two(halves[0], p), two(halves[1], p + 2)];
@@ -160,10 +168,10 @@ impl<T: Gather> Summed for ByEights<T> {
     type Blocks = Self;
     type Uneven = Self;
 
-    /// The last few are summed without a branch that depends on how many there are: what is behind them is
-    /// not read.
+    /// The last entries are summed under a mask, without a branch on their number. Nothing behind them is
+    /// read.
     #[inline(always)]
-    unsafe fn row<const ASK: u8, I: Index>(
+    unsafe fn row<const PREFETCH: u8, I: Index>(
         a: *const T,
         crd: *const I,
         x: *const T,
@@ -175,7 +183,7 @@ impl<T: Gather> Summed for ByEights<T> {
             let mut sum = T::zeros();
             let mut p = 0;
             while p + 8 <= n {
-                ask_behind::<ASK, _, _>(a, crd, p);
+                prefetch_following::<PREFETCH, _, _>(a, crd, p);
                 sum = T::plus_products(sum, a.add(p), crd.add(p), x, u8::MAX);
                 p += 8;
             }
@@ -189,13 +197,13 @@ impl<T: Gather> Summed for ByEights<T> {
 impl<V: Vector<Lane: Gather>> Summed for ByFoursOrEights<V> {
     type Lane = V::Lane;
     type Far = ByEights<V::Lane>;
-    const APART: bool = true;
+    const HAS_FAR: bool = true;
     type Blocks = ByFours<V, BLOCKS>;
     type Uneven = ByFours<V, UNEVEN>;
-    const KINDS: bool = true;
+    const HAS_KINDS: bool = true;
 
     #[inline(always)]
-    unsafe fn row<const ASK: u8, I: Index>(
+    unsafe fn row<const PREFETCH: u8, I: Index>(
         a: *const V::Lane,
         crd: *const I,
         x: *const V::Lane,
@@ -203,16 +211,16 @@ impl<V: Vector<Lane: Gather>> Summed for ByFoursOrEights<V> {
         room: usize,
     ) -> V::Lane {
         // SAFETY: as said above.
-        unsafe { ByFours::<V, ANY>::row::<ASK, I>(a, crd, x, n, room) }
+        unsafe { ByFours::<V, ANY>::row::<PREFETCH, I>(a, crd, x, n, room) }
     }
 }
 
-/// Asks for the lines that follow the eight entries from `p` on; for some of them twice, which costs
-/// less than to tell which.
+/// Prefetches the lines at the prefetch distance behind entries `p..p + 8`. Some lines are prefetched
+/// twice, which costs less than to tell which.
 #[inline(always)]
-fn ask_behind<const ASK: u8, T, I>(a: *const T, crd: *const I, p: usize) {
-    ask_so::<ASK, _>(a.wrapping_add(p + 8));
-    ask_so::<ASK, _>(crd.wrapping_add(p + 8));
+fn prefetch_following<const PREFETCH: u8, T, I>(a: *const T, crd: *const I, p: usize) {
+    prefetch_ahead_to::<PREFETCH, _>(a.wrapping_add(p + 8));
+    prefetch_ahead_to::<PREFETCH, _>(crd.wrapping_add(p + 8));
 }
 
 /// One row. `a`, `crd` valid for `n` reads, `x` for a read at each `crd[p]`.
@@ -223,25 +231,29 @@ unsafe fn gather_dot<S: Summed, I: Index>(
     x: *const S::Lane,
     n: usize,
 ) -> S::Lane {
-    ask_so::<FIRST, _>(a);
-    ask_so::<FIRST, _>(crd);
+    prefetch_ahead_to::<TO_L1, _>(a);
+    prefetch_ahead_to::<TO_L1, _>(crd);
     // SAFETY: as said above.
-    unsafe { S::row::<FIRST, I>(a, crd, x, n, n) }
+    unsafe { S::row::<TO_L1, I>(a, crd, x, n, n) }
 }
 
-/// Kinds of rows, which one way or another suits.
+/// The kind of the rows of a matrix, which decides how they are summed.
 enum Kind {
-    /// Of the second cache.
+    /// The second cache holds the entries.
     Close,
+    /// Dense blocks.
     Blocks,
+    /// Elements of `x` lie far apart.
     Far,
+    /// Rows of many lengths.
     Uneven,
-    /// Uneven ones of many entries.
+    /// Rows of many lengths, long on average.
     Long,
+    /// None of these.
     Plain,
 }
 
-/// Of which kind rows are. `pos` valid for reads at `lo..=hi`, and ascending there, and `crd` at
+/// The kind of rows `lo..hi`. `pos` is valid for reads at `lo..=hi`, and ascending there, `crd` at
 /// `pos[lo]..pos[hi]`.
 #[inline(always)]
 unsafe fn kind<S: Summed, P: Index, I: Index>(
@@ -252,19 +264,19 @@ unsafe fn kind<S: Summed, P: Index, I: Index>(
 ) -> Kind {
     // SAFETY: as said above.
     unsafe {
-        // Counted from the first entry of all: where these are the rows of one call of many, a processor
-        // sees the others in between, and learns none.
+        // Bytes from the first entry of the matrix, not of row `lo`: where one product takes several calls,
+        // the branch predictor sees all rows in turn, and learns none.
         let bytes = size_of::<S::Lane>() + size_of::<I>();
-        let close = (*pos.offset(hi)).get().saturating_mul(bytes as isize) <= CLOSE;
-        if close && hi - lo <= LEARNT {
+        let close = (*pos.offset(hi)).get().saturating_mul(bytes as isize) <= GATHER_NEAR_BYTES;
+        if close && hi - lo <= GATHER_PREDICTED_ROWS {
             Kind::Close
-        } else if S::KINDS && in_blocks::<P, I>(pos, crd, lo, hi) {
+        } else if S::HAS_KINDS && in_blocks::<P, I>(pos, crd, lo, hi) {
             Kind::Blocks
-        } else if S::APART && far::<P, I>(pos, crd, size_of::<S::Lane>(), lo, hi) {
+        } else if S::HAS_FAR && far::<P, I>(pos, crd, size_of::<S::Lane>(), lo, hi) {
             Kind::Far
-        } else if S::KINDS && uneven(pos, lo, hi) {
+        } else if S::HAS_KINDS && uneven(pos, lo, hi) {
             let entries = (*pos.offset(hi)).get().saturating_sub((*pos.offset(lo)).get());
-            if entries / LONG >= hi - lo { Kind::Long } else { Kind::Uneven }
+            if entries / GATHER_LONG_ROW >= hi - lo { Kind::Long } else { Kind::Uneven }
         } else if close {
             Kind::Close
         } else {
@@ -273,17 +285,11 @@ unsafe fn kind<S: Summed, P: Index, I: Index>(
     }
 }
 
-/// Entries of a row, on the average, from which it is read like a stream.
-const LONG: isize = 24;
-/// Bytes of entries that the second cache holds: they are not asked for.
-const CLOSE: isize = 512 << 10;
-/// Rows whose lengths a processor that has seen them some times foretells.
-const LEARNT: isize = 1 << 13;
-
-/// What becomes of the sum of each row is `put`'s. `pos` valid for reads at `lo..=hi`, and ascending there,
-/// `a` and `crd` for reads at `pos[lo]..pos[hi]`, `x` for a read at each `crd[p]`.
+/// Sums rows `lo..hi` and calls `put` with the number and the sum of each. `pos` is valid for reads at
+/// `lo..=hi`, and ascending there, `a` and `crd` for reads at `pos[lo]..pos[hi]`, `x` for a read at each
+/// `crd[p]`.
 #[inline(always)]
-unsafe fn each<S: Summed, const ASK: u8, P: Index, I: Index>(
+unsafe fn each<S: Summed, const PREFETCH: u8, P: Index, I: Index>(
     pos: *const P,
     crd: *const I,
     a: *const S::Lane,
@@ -301,9 +307,9 @@ unsafe fn each<S: Summed, const ASK: u8, P: Index, I: Index>(
             let n = end.saturating_sub(begin).max(0) as usize;
             let room = last.saturating_sub(begin).max(0) as usize;
             let (a, crd) = (a.offset(begin), crd.offset(begin));
-            ask_so::<ASK, _>(a);
-            ask_so::<ASK, _>(crd);
-            put(i, S::row::<ASK, I>(a, crd, x, n, room));
+            prefetch_ahead_to::<PREFETCH, _>(a);
+            prefetch_ahead_to::<PREFETCH, _>(crd);
+            put(i, S::row::<PREFETCH, I>(a, crd, x, n, room));
             begin = end;
         }
     }
@@ -318,7 +324,7 @@ pub(super) fn exact(wanted: Loop, dtype: Dtype) -> Option<usize> {
     }
 }
 
-/// Kernels for an instruction set. SAFETY of all: as said of the function that each is made from, and
+/// Kernels for an instruction set. SAFETY of all: as said of the function that is called, and
 /// the machine has the instructions.
 macro_rules! kernels {
     ($name:ident, $single:ty, $double:ty $(, $features:literal)?) => {
@@ -362,8 +368,8 @@ macro_rules! kernels {
                 unsafe { gather_dot::<S, I>(a, crd, x, n) }
             }
 
-            /// As of [`each`]; `places` null, or valid for reads at `lo..hi`; `out` for writes there, or at
-            /// each place. Nothing overlaps `out`.
+            /// As of [`each`]. `places` is null, or valid for reads at `lo..hi`. `out` is valid for writes at
+            /// `lo..hi`, or at each place. Nothing overlaps `out`.
             $(#[target_feature(enable = $features)])?
             #[allow(clippy::too_many_arguments)]
             unsafe extern "C" fn all<S: Summed, P: Index, I: Index>(
@@ -379,28 +385,28 @@ macro_rules! kernels {
                 // SAFETY: as said above.
                 unsafe {
                     match kind::<S, P, I>(pos, crd, lo, hi) {
-                        Kind::Close => part::<S, NOTHING, P, I>(pos, crd, a, x, out, lo, hi, places),
+                        Kind::Close => part::<S, NO_PREFETCH, P, I>(pos, crd, a, x, out, lo, hi, places),
                         Kind::Blocks => {
-                            part::<S::Blocks, FIRST, P, I>(pos, crd, a, x, out, lo, hi, places)
+                            part::<S::Blocks, TO_L1, P, I>(pos, crd, a, x, out, lo, hi, places)
                         }
-                        Kind::Far => part::<S::Far, FIRST, P, I>(pos, crd, a, x, out, lo, hi, places),
+                        Kind::Far => part::<S::Far, TO_L1, P, I>(pos, crd, a, x, out, lo, hi, places),
                         Kind::Uneven => {
-                            part::<S::Uneven, FIRST, P, I>(pos, crd, a, x, out, lo, hi, places)
+                            part::<S::Uneven, TO_L1, P, I>(pos, crd, a, x, out, lo, hi, places)
                         }
                         Kind::Long => {
-                            part::<S::Uneven, SECOND, P, I>(pos, crd, a, x, out, lo, hi, places)
+                            part::<S::Uneven, TO_L2, P, I>(pos, crd, a, x, out, lo, hi, places)
                         }
-                        Kind::Plain => part::<S, SECOND, P, I>(pos, crd, a, x, out, lo, hi, places),
+                        Kind::Plain => part::<S, TO_L2, P, I>(pos, crd, a, x, out, lo, hi, places),
                     }
                 }
             }
 
-            /// As [`all`], one way: a function of its own, whose loop has all registers. (Were it not of the
-            /// ABI of its caller, the compiler would inline it all the same.)
+            /// As [`all`], with one method: a function of its own, whose loop has all registers. (It has the
+            /// ABI of its caller, or the compiler would inline it all the same.)
             $(#[target_feature(enable = $features)])?
             #[inline(never)]
             #[allow(clippy::too_many_arguments)]
-            unsafe extern "C" fn part<S: Summed, const ASK: u8, P: Index, I: Index>(
+            unsafe extern "C" fn part<S: Summed, const PREFETCH: u8, P: Index, I: Index>(
                 pos: *const P,
                 crd: *const I,
                 a: *const S::Lane,
@@ -414,10 +420,10 @@ macro_rules! kernels {
                 unsafe {
                     if places.is_null() {
                         let put = |i, sum| *out.offset(i) = sum;
-                        each::<S, ASK, P, I>(pos, crd, a, x, lo, hi, put);
+                        each::<S, PREFETCH, P, I>(pos, crd, a, x, lo, hi, put);
                     } else {
                         let put = |i, sum| *out.offset((*places.offset(i)).get()) = sum;
-                        each::<S, ASK, P, I>(pos, crd, a, x, lo, hi, put);
+                        each::<S, PREFETCH, P, I>(pos, crd, a, x, lo, hi, put);
                     }
                 }
             }

@@ -1,30 +1,33 @@
-//! Microkernels: the innermost loops that pay for wide vectors, in Rust, compiled ahead for several
-//! instruction sets. The compiler of kernels calls them where it recognises their loops.
+//! Microkernels: innermost loops in Rust, compiled ahead of time for several instruction sets. Machine
+//! code calls a microkernel where the compiler recognises its loop.
 //!
 //! | module | what |
 //! |---|---|
-//! | this one | which kernels there are, and which one this machine runs |
-//! | `body` | the loops, written once over that trait |
-//! | `gather` | those that read where coordinates say, and sum rows |
-//! | `tiles` | those that keep a part of a row in registers |
-//! | `sampled` | those that sum products of rows where there is an entry |
-//! | `scatter`, `spread`, `combined` | those that write where coordinates say, without vectors but those that every machine has |
-//! | `full` | what `scatter` does with rows that are full |
-//! | `tile`, `dots` | those that multiply small blocks, and rows for all places of one |
-//! | `union` | the one that merges rows |
-//! | `look` | what some rows tell of the others |
+//! | this one | the list of kernels, and the choice for this machine |
+//! | `body` | loops over contiguous vectors |
+//! | `gather` | sparse rows times a vector |
+//! | `tiles` | sparse rows times a dense matrix: a part of the result's row in registers |
+//! | `sampled` | a product of two dense matrices at the entries of a sparse one (SDDMM) |
+//! | `spread` | sparse rows, or entries, added to a vector at their coordinates |
+//! | `scatter` | entries counted by column, and moved to their columns |
+//! | `full` | `scatter` for rows that are nearly full |
+//! | `combined` | sparse rows added to a dense row that lists its nonzero places |
+//! | `tile` | a product of two small blocks |
+//! | `dots` | SDDMM on a small block |
+//! | `union` | the sum of two sparse rows |
+//! | `row_sample` | properties of a matrix, estimated from a sample of its rows |
 //!
-//! Every kernel is an `unsafe extern "C" fn`: pointers and counts in, at most one number out. What
-//! each needs is said where it is written, in `body`. Those that are *exact* do to each element the
-//! operations of the plain loop in its order, without fusing; the others fuse products with sums
-//! where the machine can, and the dot products also sum in several parts.
+//! Every kernel is an `unsafe extern "C" fn`: pointers and counts in, at most one number out. Its
+//! requirements stand beside its code. An *exact* kernel does to each element the operations of the
+//! plain loop, in the same order, and fuses no product with a sum. Other kernels use fused
+//! multiply-adds where the machine has them, and dot products are summed in several parts.
 
 mod body;
 mod combined;
 mod dots;
 mod full;
 mod gather;
-mod look;
+mod row_sample;
 mod sampled;
 mod scatter;
 mod spread;
@@ -36,7 +39,7 @@ mod union;
 
 use ust_ir::{Dtype, IndexKind};
 
-use super::vector::{Gathering, Level, gathering, level};
+use super::vector::{Gathering, InstructionSet, gathering, instruction_set};
 
 /// A loop that has kernels.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -56,36 +59,34 @@ pub enum Loop {
     /// `c[j] += m[j] * sum of a[p] * b[crd[p] * stride + j]`, for each j:
     /// `fn(c, a, crd, b, count, width, stride, m)`. Never exact.
     TimesRow(IndexKind),
-    /// `c[j] += a[p] * b[crd[p] * stride + j]` for each p, and for each of them each j:
-    /// `fn(c, a, crd, b, count, width, stride)`.
+    /// `c[j] += a[p] * b[crd[p] * stride + j]` for each p and j: `fn(c, a, crd, b, count, width, stride)`.
     Row(IndexKind),
-    /// `c[rows[p] * pitch + j] += a[p] * b[crd[p] * stride + j]` for each p, and for each of them each j:
-    /// `fn(c, rows, a, crd, b, count, width, stride, pitch, total, reach)`; where `crd` is null, `b`
-    /// stays in one row. `c` lies in an array of `total` numbers, `b` in one of `reach`.
+    /// `c[rows[p] * pitch + j] += a[p] * b[crd[p] * stride + j]` for each p and j:
+    /// `fn(c, rows, a, crd, b, count, width, stride, pitch, total, reach)`. Where `crd` is null, every
+    /// `p` reads the first row of `b`. `c` lies in an array of `total` numbers, `b` in one of `reach`.
     Added(IndexKind),
-    /// The same for rows: `c[i * pitch + j] += a[p] * b[crd[p] * stride + j]` for `p` in
-    /// `pos[i]..pos[i + 1]`, for each `i` in `lo..hi`, or `=` the sum of these where `clear`:
-    /// `fn(pos, crd, a, b, c, lo, hi, width, stride, pitch, clear, total, reach)`; `c` lies in an
+    /// The same for compressed rows: `c[i * pitch + j] += a[p] * b[crd[p] * stride + j]` for `p` in
+    /// `pos[i]..pos[i + 1]`, for each `i` in `lo..hi`; where `clear`, `c` is set to the sum instead:
+    /// `fn(pos, crd, a, b, c, lo, hi, width, stride, pitch, clear, total, reach)`. `c` lies in an
     /// array of `total` numbers, `b` in one of `reach`.
     Products(IndexKind),
     /// `out[i] = sum of a[p] * x[crd[p]]` for `p` in `pos[i]..pos[i + 1]`, for each `i` in
     /// `lo..hi`: `fn(pos, crd, a, x, out, lo, hi, places)`; `out[places[i]]` where `places` is not
-    /// null. The kinds of `pos` and `places`, and of `crd`.
+    /// null. Index kinds: of `pos` and `places`; of `crd`.
     Rows(IndexKind, IndexKind),
     /// `out[crd[p]] += a[p] * x[i]` for `p` in `pos[i]..pos[i + 1]`, for each `i` in `lo..hi`:
     /// `fn(pos, crd, a, x, out, lo, hi, places)`; `x[places[i]]` where `places` is not null.
     Spread(IndexKind),
     /// `sums[columns[p]] += a[q] * b[p]` for `p` in `pos[crd[q]]..pos[crd[q] + 1]`, for each `q` in
-    /// `lo..hi`, where `mark[columns[p]]` becomes `stamp`, and is noted if it was not:
-    /// `fn(pos, crd, a, columns, b, sums, mark, list, lo, hi, end, rows, stamp, touched, places) ->
-    /// touched`; `crd` ends at `end`, `pos` has `rows`, `mark` as many `places`. The kinds of
-    /// coordinates and of marks.
+    /// `lo..hi`. `mark[columns[p]]` becomes `stamp`; a column whose mark was another is appended to
+    /// `list`: `fn(pos, crd, a, columns, b, sums, mark, list, lo, hi, end, rows, stamp, touched, places)
+    /// -> touched`, the length of `list` before and after. `crd` ends at `end`, `pos` describes `rows`
+    /// rows, `mark` has `places` elements. Index kinds: of coordinates; of marks.
     Combined(IndexKind, IndexKind),
-    /// `crd[row..]` and `out[row..]` become the sum of `a[p]` at `a_crd[p]` for each `p` in
-    /// `a_pos[i]..a_pos[i + 1]` and `b[q]` at `b_crd[q]` for each `q` in `b_pos[i]..b_pos[i + 1]`, for
-    /// each `i` in `lo..hi`, where `starts[i - lo] = row` before, if it is not null:
-    /// `fn(a_pos, a_crd, a, b_pos, b_crd, b, crd, out, room, starts, lo, hi, row) -> i`, the first row
-    /// that does not end by `room` for sure. The kinds of `pos` and of coordinates.
+    /// The sum of sparse rows `i` of `a` and `b` is appended to `crd` and `out` at `*row`, for each `i`
+    /// in `lo..hi`; before that, `starts[i - lo] = *row` if `starts` is not null:
+    /// `fn(a_pos, a_crd, a, b_pos, b_crd, b, crd, out, room, starts, lo, hi, row) -> i`. It stops at the
+    /// first row `i` that may not fit into `room` elements. Index kinds: of `pos`; of coordinates.
     Union(IndexKind, IndexKind),
     /// `out[p] = m[p] * sum of a[rows[p] * pitch + k] * b[crd[p] * stride + k]` for each `p`:
     /// `fn(out, m, a, b, rows, pitch, crd, stride, count, width, room, reach)`; `rows` may be null,
@@ -96,26 +97,26 @@ pub enum Loop {
     /// `at = next[crd[p]]; next[crd[p]] = at + 1; column[at] = number; out[at] = from[p]` for each
     /// `p`: `fn(crd, rest, count, next, keys, column, number, from, out, total)`.
     Scatter(IndexKind),
-    /// The same for `p` in `pos[i]..pos[i + 1]` and `number + i`, for each `i` in `lo..hi`:
+    /// The same for `p` in `pos[i]..pos[i + 1]`, with `number + i`, for each `i` in `lo..hi`:
     /// `fn(pos, crd, next, column, number, from, out, lo, hi, total)`.
     ScatterRows(IndexKind),
     /// `c[i * of_c + k] += a[i * down + j * right] * b[j * of_b + k]` for each `i` below `rows`, `j` below
-    /// `sums` and `k` below a constant: `fn(c, a, b, of_c, down, right, of_b, rows, sums)`. The constant.
+    /// `sums` and `k` below the given constant: `fn(c, a, b, of_c, down, right, of_b, rows, sums)`.
     Tile(u8),
     /// `out[p] = m[p] * sum of a[i * of_a + k] * b[j * of_b + k]`, for each `k` below `width`, at `p = i *
     /// down + j * right`, for each `i` below `rows` and `j` below `columns`:
-    /// `fn(out, m, a, b, down, right, of_a, of_b, rows, columns, width, next, reach)`, where rows of `b`
-    /// from `next` on come soon unless it is null, and `b` lies in an array of `reach`. Never exact.
+    /// `fn(out, m, a, b, down, right, of_a, of_b, rows, columns, width, next, reach)`. `b` lies in an array
+    /// of `reach` numbers. `next` is null, or the rows of `b` for a call that follows soon. Never exact.
     Dots,
     /// `counts[crd[p]] += 1` for `p` in `pos[i]..pos[i + 1]`, for each `i` in `lo..hi`:
     /// `fn(pos, crd, counts, lo, hi)`.
     Count(IndexKind),
 }
 
-/// The address of the kernel of a loop on this machine, or `None` where there is none for the dtype
-/// or the kind of indices, or none that is `exact` where that is asked for.
+/// The address of the kernel of a loop on this machine. `None` where there is no kernel for the dtype
+/// or the kind of indices, or no exact kernel and `exact` is set.
 pub fn address(wanted: Loop, dtype: Dtype, exact: bool) -> Option<usize> {
-    address_at(level(), gathering(), wanted, dtype, exact)
+    address_at(instruction_set(), gathering(), wanted, dtype, exact)
 }
 
 macro_rules! pick {
@@ -148,7 +149,7 @@ macro_rules! pick {
                 (Loop::GatherDot(_) | Loop::Rows(..), false) => gather::$rows::fast(wanted, dtype),
                 (Loop::Dot | Loop::Sampled(_), true) => None,
                 (Loop::Sampled(_), false) => sampled::$module::address(wanted, dtype),
-                // The order of factors may be another.
+                // These kernels may multiply the factors in another order.
                 (Loop::TimesRow(_) | Loop::ScaledMultiplyAdd, true) => None,
                 (Loop::ScaledMultiplyAdd, false) => both!(scaled_multiply_add),
                 (Loop::TimesRow(kind), false) => match kind {
@@ -211,23 +212,22 @@ pick!(far, avx512, far);
 #[cfg(target_arch = "x86_64")]
 pick!(always, avx512, always);
 
-/// `gathering`: when the machine gathers.
 fn address_at(
-    level: Level,
+    set: InstructionSet,
     gathering: Gathering,
     wanted: Loop,
     dtype: Dtype,
     exact: bool,
 ) -> Option<usize> {
-    match (level, gathering) {
-        (Level::Portable, _) => portable(wanted, dtype, exact),
+    match (set, gathering) {
+        (InstructionSet::Portable, _) => portable(wanted, dtype, exact),
         #[cfg(target_arch = "x86_64")]
-        (Level::Avx2, _) => avx2(wanted, dtype, exact),
+        (InstructionSet::Avx2, _) => avx2(wanted, dtype, exact),
         #[cfg(target_arch = "x86_64")]
-        (Level::Avx512, Gathering::Never) => avx512(wanted, dtype, exact),
+        (InstructionSet::Avx512, Gathering::Never) => avx512(wanted, dtype, exact),
         #[cfg(target_arch = "x86_64")]
-        (Level::Avx512, Gathering::Far) => far(wanted, dtype, exact),
+        (InstructionSet::Avx512, Gathering::Far) => far(wanted, dtype, exact),
         #[cfg(target_arch = "x86_64")]
-        (Level::Avx512, Gathering::Always) => always(wanted, dtype, exact),
+        (InstructionSet::Avx512, Gathering::Always) => always(wanted, dtype, exact),
     }
 }

@@ -1,33 +1,32 @@
-//! A product of two dense matrices, where a sparse one has entries.
+//! A product of two dense matrices at the entries of a sparse one (SDDMM).
 
 use ust_ir::{Dtype, IndexKind};
 
 use super::Loop;
-use crate::vector::{Four, Index, NEAR, Real, Vector, ask_lines};
+use crate::tuning::{NEAR_BYTES, SDDMM_DISTANCE, SDDMM_FAR_BYTES, SDDMM_MAX_ROWS, SDDMM_MIN_ROWS};
+use crate::vector::{Four, Index, Real, Vector, prefetch_lines};
 
-/// Bytes of operands that are asked for ahead of their use.
-const AHEAD: usize = 4096;
-/// Operands of so many bytes are in no cache.
-const FAR: usize = 1 << 24;
-/// Numbers of the widest vector.
-pub(super) const MOST: usize = 16;
+/// Lanes of the widest vector.
+pub(super) const MAX_LANES: usize = 16;
 
-/// Which rows of the operands an entry wants.
+/// The rows of both dense matrices that each entry multiplies.
 #[derive(Clone, Copy)]
 struct Places<I> {
-    /// Of `a`; all the first where it is null.
+    /// The row of `a` of each entry; where null, the first row for all.
     rows: *const I,
     pitch: isize,
-    /// Of `b`.
+    /// The row of `b` of each entry.
     crd: *const I,
     stride: isize,
 }
 
 impl<I: Index> Places<I> {
-    /// SAFETY: what is not null is valid for a read at `p`.
+    /// The addresses of the rows of entry `p`.
+    ///
+    /// SAFETY: `crd`, and `rows` if it is not null, are valid for a read at `p`.
     #[inline(always)]
     unsafe fn of<T>(&self, a: *const T, b: *const T, p: usize) -> [*const T; 2] {
-        // SAFETY: as said above; the addresses are not read here.
+        // SAFETY: as said above; the rows are not read here.
         unsafe {
             let column = (*self.crd.add(p)).get().wrapping_mul(self.stride);
             let row = match self.rows.is_null() {
@@ -42,9 +41,9 @@ impl<I: Index> Places<I> {
 /// `out[p] = m[p] * sum of a[rows[p] * pitch + k] * b[crd[p] * stride + k]`, for `k` below `width`
 /// and `p` below `count`.
 ///
-/// SAFETY: `out` valid for `count` writes, `m` and `rows` (or null) for as many reads, `crd` for
-/// `room`, which is no less; `a` and `b` for `width` reads at each row. Nothing overlaps `out`. `b`
-/// lies in an array of `reach` numbers.
+/// SAFETY: `out` is valid for `count` writes, `m` for `count` reads, `rows` too unless it is null, `crd` for
+/// `room >= count` reads; `a` and `b` for `width` reads at each row. Nothing overlaps `out`. `b` lies in an
+/// array of `reach` numbers.
 #[inline(always)]
 #[allow(clippy::too_many_arguments)]
 unsafe fn sampled<V: Vector, I: Index>(
@@ -59,7 +58,7 @@ unsafe fn sampled<V: Vector, I: Index>(
     reach: usize,
 ) {
     if count == 0 {
-        // There need not be a row of `a`, which is read before any entry is looked at.
+        // `a` may have no row, and its first row would be read before any entry.
         return;
     }
     let sampling = Sampling { out, m, places, count, room, reach };
@@ -74,7 +73,7 @@ unsafe fn sampled<V: Vector, I: Index>(
             }
         };
     }
-    // SAFETY: as said above; where rows are null, that of `a` is the first.
+    // SAFETY: as said above; where `rows` is null, all entries multiply the first row of `a`.
     unsafe {
         match places.rows.is_null() {
             true => in_registers!(1, 2, 3, 4, 5, 6, 7, 8),
@@ -83,7 +82,7 @@ unsafe fn sampled<V: Vector, I: Index>(
     }
 }
 
-/// A row of `a` that all entries want, of `W` vectors; of the last `cut` numbers, where it is `CUT`.
+/// The row of `a` that all entries multiply, in `W` vectors. Where `CUT`, the last has `cut` numbers.
 #[derive(Clone, Copy)]
 struct InRegisters<V, const W: usize, const CUT: bool> {
     row: [V; W],
@@ -91,7 +90,7 @@ struct InRegisters<V, const W: usize, const CUT: bool> {
 }
 
 impl<V: Vector, const W: usize, const CUT: bool> InRegisters<V, W, CUT> {
-    /// SAFETY: `a` is valid for a read of so much.
+    /// SAFETY: `a` is valid for a read of the row.
     #[inline(always)]
     unsafe fn new(a: *const V::Lane, cut: usize) -> Self {
         // SAFETY: as said above.
@@ -105,14 +104,14 @@ impl<V: Vector, const W: usize, const CUT: bool> InRegisters<V, W, CUT> {
     }
 }
 
-/// Products of two rows. No closures: one that is called at two places is not inlined, and lacks the
-/// instructions of the kernel then.
+/// A dot product of two rows. A trait, not a closure: a closure with two callers is not inlined, and is then
+/// compiled without the instruction set of the kernel.
 trait Products<V: Vector>: Copy {
     /// Numbers of a row.
     fn width(self) -> usize;
-    /// A vector with the sum of the products.
+    /// A vector whose lanes sum up to the dot product.
     ///
-    /// SAFETY: both are valid for reads of `width` numbers.
+    /// SAFETY: both rows are valid for reads of `width` numbers.
     unsafe fn of(self, rows: [*const V::Lane; 2]) -> V;
 }
 
@@ -124,7 +123,7 @@ impl<V: Vector, const W: usize, const CUT: bool> Products<V> for InRegisters<V, 
 
     #[inline(always)]
     unsafe fn of(self, [_, b]: [*const V::Lane; 2]) -> V {
-        // SAFETY: there are as many vectors.
+        // SAFETY: the row has `W` vectors.
         unsafe {
             let mut sum = self.row[0].times(V::nth::<W, CUT>(b, 0, self.cut));
             for k in 1..W {
@@ -135,7 +134,7 @@ impl<V: Vector, const W: usize, const CUT: bool> Products<V> for InRegisters<V, 
     }
 }
 
-/// Rows of any width: so many numbers.
+/// Rows of any width, which is `self`.
 impl<V: Vector> Products<V> for usize {
     #[inline(always)]
     fn width(self) -> usize {
@@ -165,7 +164,7 @@ impl<V: Vector> Products<V> for usize {
     }
 }
 
-/// What [`sampled`] is given but for the dense operands.
+/// The arguments of [`sampled`] but for the dense operands.
 struct Sampling<T, I> {
     out: *mut T,
     m: *const T,
@@ -186,27 +185,30 @@ impl<T: Real, I: Index> Sampling<T, I> {
     ) {
         let &Self { out, m, places, count, room, reach } = self;
         let bytes = products.width().saturating_mul(size_of::<T>());
-        let ask = |row: *const T| ask_lines(row, bytes);
+        let prefetch_row = |row: *const T| prefetch_lines(row, bytes);
         let reach = reach.saturating_mul(size_of::<T>());
-        let ahead = match reach > NEAR {
-            true => (AHEAD / bytes.max(1)).clamp(4, 32),
-            // Further than anything.
+        // The prefetch distance in entries.
+        let ahead = match reach > NEAR_BYTES {
+            true => (SDDMM_DISTANCE / bytes.max(1)).clamp(SDDMM_MIN_ROWS, SDDMM_MAX_ROWS),
+            // Beyond all entries: no prefetch.
             false => room,
         };
-        if reach > FAR {
-            // The rows of `a` mostly lie one behind the other.
-            ask(a.wrapping_byte_add(AHEAD / 2));
+        if reach > SDDMM_FAR_BYTES {
+            // Consecutive calls mostly read consecutive rows of `a`.
+            prefetch_row(a.wrapping_byte_add(SDDMM_DISTANCE / 2));
         }
-        // SAFETY: every entry is below `count`, every other one whose row is asked for below `room`.
+        // SAFETY: entries are below `count`; entries whose row is prefetched are below `room`.
         unsafe {
             let mut p = 0;
             while p < count {
                 let some = V::N.min(count - p);
                 for q in p + ahead..(p + ahead + some).min(room) {
-                    ask(b.wrapping_offset((*places.crd.add(q)).get().wrapping_mul(places.stride)));
+                    prefetch_row(
+                        b.wrapping_offset((*places.crd.add(q)).get().wrapping_mul(places.stride)),
+                    );
                 }
                 if some == V::N {
-                    let mut vectors = [V::splat(T::ZERO); MOST];
+                    let mut vectors = [V::splat(T::ZERO); MAX_LANES];
                     for (q, vector) in vectors[..V::N].iter_mut().enumerate() {
                         *vector = products.of(places.of(a, b, p + q));
                     }
@@ -222,9 +224,9 @@ impl<T: Real, I: Index> Sampling<T, I> {
     }
 }
 
-/// The sum of each of the first `N` vectors.
+/// A vector of `N` sums: those of the lanes of each of the first `N` vectors.
 #[inline(always)]
-pub(super) unsafe fn totals<V: Vector>(mut vectors: [V; MOST]) -> V {
+pub(super) unsafe fn totals<V: Vector>(mut vectors: [V; MAX_LANES]) -> V {
     // SAFETY: as of all methods.
     unsafe {
         let mut left = V::N;

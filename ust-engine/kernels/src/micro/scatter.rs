@@ -1,34 +1,18 @@
-//! Entries that are counted by their columns, and then go to the next free place of these, as where a
-//! matrix is transposed.
+//! Transposition: entries are counted by column, then each entry moves to the next free place of its
+//! column.
 
 use ust_ir::{Dtype, IndexKind};
 
 use super::full::width;
-use super::look::{LOOKS, columns, some_rows};
+use super::row_sample::{columns, sampled_rows};
+use crate::tuning::{
+    L1_BYTES, SAMPLED_ROWS, SCATTER_DIAGONAL_ENTRIES, SCATTER_DIAGONAL_ROWS, SCATTER_DISTANCE,
+    SCATTER_NEAR_BYTES, SCATTER_NEIGHBOURS, SCATTER_SAMPLED_ENTRIES,
+};
 use crate::vector::{Index, LINE, prefetch};
 
-/// Entries that places are asked for ahead of their use; and that what says which places they are is
-/// asked for ahead of that.
-const AHEAD: usize = 32;
-
-/// Rows whose entries lie between a place and what is asked for behind it, at most, and how many entries
-/// those are to be: what is asked for has to arrive in time, and to stay in the first cache until then.
-const ROWS: isize = 20;
-const BETWEEN: isize = 108;
-
-/// Rows, and columns, that are close to each other.
-const SOON: isize = 8;
-
-/// Entries of a row that are looked at.
-const LOOK: isize = 32;
-
-/// Bytes that the first cache holds, and those that it holds for an entry: a line of coordinates and
-/// one of values.
-const FIRST_CACHE: usize = 32 << 10;
-const LINES: usize = 2 * LINE;
-
-/// Bytes of values that the caches hold anyhow.
-const LITTLE: usize = 1 << 20;
+/// Bytes of cache that the next place of a column takes: a line of coordinates and a line of values.
+const OPEN_LINES: usize = 2 * LINE;
 
 macro_rules! addresses {
     ($name:ident, $kernel:ident) => {
@@ -84,9 +68,9 @@ unsafe extern "C" fn count<I: Index>(
     }
 }
 
-/// SAFETY: `pos`, `crd` and `next` as of [`count`], `from` is valid where `crd` is; the numbers of
-/// `next` lie below `total`, for which `column` and `out` are, as often as they are counted up here.
-/// Nothing that is written overlaps anything else.
+/// SAFETY: `pos`, `crd` and `next` as of [`count`]. `from` is valid where `crd` is. `column` and `out` are
+/// valid for `total` writes; every place that `next` takes here is below `total`. Nothing that is written
+/// overlaps anything else.
 #[allow(clippy::too_many_arguments)]
 unsafe extern "C" fn scatter_rows<T: Copy, I: Index + Number>(
     pos: *const I,
@@ -104,17 +88,18 @@ unsafe extern "C" fn scatter_rows<T: Copy, I: Index + Number>(
     // SAFETY: as said above.
     unsafe {
         let entries = (*pos.offset(hi)).get() - (*pos.offset(lo)).get();
-        // As many as most have, where some at the ends have fewer.
+        // Entries of a row, rounded up: on diagonals, rows at the ends have fewer.
         let row = ((entries + hi - lo - 1) / (hi - lo).max(1)).max(1);
-        let behind = ((BETWEEN / row).clamp(1, ROWS) * row) as usize;
+        let rows = (SCATTER_DIAGONAL_ENTRIES / row).clamp(1, SCATTER_DIAGONAL_ROWS);
+        let behind = (rows * row) as usize;
         let (row, size) = (row as usize, size_of::<T>());
-        if total * size <= LITTLE {
+        if total * size <= SCATTER_NEAR_BYTES {
             return moving.all::<NOTHING>([lo, hi], behind);
         }
         if let Some(width) = width(pos, crd, size, lo, hi) {
             return moving.by_columns([lo, hi], width);
         }
-        match worth_asking(pos, crd, [row, size], lo, hi) {
+        match to_prefetch(pos, crd, [row, size], lo, hi) {
             BEHIND => moving.all::<BEHIND>([lo, hi], behind),
             PLACES => moving.all::<PLACES>([lo, hi], behind),
             _ => moving.all::<NOTHING>([lo, hi], behind),
@@ -122,89 +107,92 @@ unsafe extern "C" fn scatter_rows<T: Copy, I: Index + Number>(
     }
 }
 
-/// Rows of entries, and where these go.
+/// Rows of entries, and the arrays that they move to.
 pub(super) struct Moving<T, I> {
     pub(super) pos: *const I,
     pub(super) crd: *const I,
     next: *mut u32,
     column: *mut I,
-    /// What the number of a row is more than the row.
+    /// The number that is written for row 0; row `i` has number `number + i`.
     number: i64,
     pub(super) from: *const T,
     out: *mut T,
 }
 
-/// What is asked for while entries are moved: nothing, or the places of entries to come, or what lies
-/// behind each place.
+/// No prefetch.
 const NOTHING: u8 = 0;
+/// Prefetch the places of later entries: read `next` of their columns early.
 const PLACES: u8 = 1;
+/// Prefetch at a fixed distance behind each place.
 const BEHIND: u8 = 2;
 
-/// What pays, as far as some rows tell, where there are so many entries in a row, and about as many in
-/// a column, of so many bytes each.
+/// What to prefetch, judged from a sample. A row has `row` entries, a column about as many, a value `size`
+/// bytes. `pos` and `crd` as of [`count`].
 ///
-/// Along diagonals that are far from each other, the column that an entry belongs to has got as far
-/// as the one of an entry some rows later: places are known without a look at anything. Where rows
-/// close to each other fill the same columns, these lie in the first cache. `pos` and `crd` as of
-/// [`count`].
-unsafe fn worth_asking<I: Index>(
+/// [`BEHIND`] suits diagonals that are far from each other: the entry on the same diagonal `k` rows later
+/// goes `k * row` places further, so its place is known without reading `next`. [`NOTHING`] suits narrow
+/// bands: rows close to each other fill the same columns, whose open lines the first cache holds.
+unsafe fn to_prefetch<I: Index>(
     pos: *const I,
     crd: *const I,
     [row, size]: [usize; 2],
     lo: isize,
     hi: isize,
 ) -> u8 {
-    let last = hi - lo - ROWS - 1;
-    if last < LOOKS {
+    let (rows, near) = (SCATTER_DIAGONAL_ROWS, SCATTER_NEIGHBOURS);
+    let last = hi - lo - rows - 1;
+    if last < SAMPLED_ROWS {
         return PLACES;
     }
-    // SAFETY: rows that are looked at are below `hi`, and entries are those of rows.
+    // SAFETY: sampled rows, and those `rows` later, are below `hi`, and their entries are read.
     unsafe {
-        let entries = |at| columns::<LOOK, _, _>(pos, crd, at);
-        let [mut looked, mut steady, mut soon, mut spread] = [0; 4];
-        for at in some_rows(lo, lo + last) {
+        let entries = |at| columns::<SCATTER_SAMPLED_ENTRIES, _, _>(pos, crd, at);
+        let [mut sampled, mut diagonal, mut band, mut span] = [0; 4];
+        for at in sampled_rows(lo, lo + last) {
             let (mut least, mut most) = (isize::MAX, 0);
             for column in entries(at) {
-                looked += 1;
-                steady += isize::from(entries(at + ROWS).any(|other| other == column + ROWS));
-                soon += isize::from(entries(at + SOON).any(|other| (other - column).abs() <= SOON));
+                sampled += 1;
+                diagonal += isize::from(entries(at + rows).any(|other| other == column + rows));
+                band += isize::from(entries(at + near).any(|other| (other - column).abs() <= near));
                 (least, most) = (least.min(column), most.max(column));
             }
-            spread += most.saturating_sub(least).max(0);
+            span += most.saturating_sub(least).max(0);
         }
-        match (2 * steady > looked, 2 * soon > looked) {
-            (true, _) if (spread / LOOKS) as usize * row * size > FIRST_CACHE => BEHIND,
-            (_, true) if SOON as usize * row * LINES <= FIRST_CACHE => NOTHING,
+        match (2 * diagonal > sampled, 2 * band > sampled) {
+            (true, _) if (span / SAMPLED_ROWS) as usize * row * size > L1_BYTES => BEHIND,
+            (_, true) if near as usize * row * OPEN_LINES <= L1_BYTES => NOTHING,
             _ => PLACES,
         }
     }
 }
 
 impl<T: Copy, I: Index + Number> Moving<T, I> {
-    /// As [`scatter_rows`] between `rows`; what is asked for is that of `ASK`, `behind` so many places.
+    /// Moves the entries of rows `lo..hi`, with prefetches as `PREFETCH` says; `behind` is the distance, in
+    /// places, of [`BEHIND`].
     ///
-    /// SAFETY: as there.
+    /// SAFETY: as of [`scatter_rows`].
     #[inline(always)]
-    unsafe fn all<const ASK: u8>(&self, [lo, hi]: [isize; 2], behind: usize) {
+    unsafe fn all<const PREFETCH: u8>(&self, [lo, hi]: [isize; 2], behind: usize) {
         let &Self { pos, crd, next, column, out, .. } = self;
-        // SAFETY: as said above; of what is asked for ahead, coordinates are those of later entries.
+        // SAFETY: as said above; coordinates that are read early are those of later entries.
         unsafe {
             let mut p = (*pos.offset(lo)).get();
             let last = (*pos.offset(hi)).get();
-            let asked = last - 2 * AHEAD as isize;
+            let prefetched = last - 2 * SCATTER_DISTANCE as isize;
             for i in lo..hi {
-                // No more than were counted, whatever a level type says of its rows.
+                // No entry beyond the last one counted, even if `pos` does not ascend.
                 let end = (*pos.offset(i + 1)).get().min(last);
                 while p < end {
-                    if ASK == PLACES && p < asked {
-                        prefetch(next.offset((*crd.offset(p + 2 * AHEAD as isize)).get()));
-                        let key = (*crd.offset(p + AHEAD as isize)).get();
+                    if PREFETCH == PLACES && p < prefetched {
+                        let distance = SCATTER_DISTANCE as isize;
+                        prefetch(next.offset((*crd.offset(p + 2 * distance)).get()));
+                        let key = (*crd.offset(p + distance)).get();
                         let at = next.offset(key).read_volatile() as usize;
                         prefetch(column.wrapping_add(at));
                         prefetch(out.wrapping_add(at));
                     }
                     let at = self.put(i, p);
-                    if ASK == BEHIND {
+                    if PREFETCH == BEHIND {
                         prefetch(column.wrapping_add(at + behind));
                         prefetch(out.wrapping_add(at + behind));
                     }
@@ -214,9 +202,9 @@ impl<T: Copy, I: Index + Number> Moving<T, I> {
         }
     }
 
-    /// Moves an entry of a row. Gives its place.
+    /// Moves entry `p` of a row. Gives its place.
     ///
-    /// SAFETY: as of [`scatter_rows`]; each entry once.
+    /// SAFETY: as of [`scatter_rows`]; each entry is moved once.
     #[inline(always)]
     pub(super) unsafe fn put(&self, row: isize, p: isize) -> usize {
         let number = I::of(self.number.wrapping_add(row as i64));
@@ -228,9 +216,9 @@ impl<T: Copy, I: Index + Number> Moving<T, I> {
     }
 }
 
-/// Gives the place.
+/// Writes an entry to the place `*next`, and increments `*next`. Gives the place.
 ///
-/// SAFETY: `next` is valid for a read and a write, `column` and `out` for a write at its number.
+/// SAFETY: `next` is valid for a read and a write, `column` and `out` for a write at `*next`.
 #[inline(always)]
 unsafe fn put<T, I>(next: *mut u32, column: *mut I, number: I, out: *mut T, value: T) -> usize {
     // SAFETY: as said above.
@@ -243,10 +231,10 @@ unsafe fn put<T, I>(next: *mut u32, column: *mut I, number: I, out: *mut T, valu
     }
 }
 
-/// SAFETY: `crd` is valid for `rest` reads, `count` of them in use, `from` for `count`; what is in
-/// use of `crd` lies below `keys`, for which `next` is valid; its numbers lie below `total`, for
-/// which `column` and `out` are, as often as they are counted up here. Nothing that is written
-/// overlaps anything else.
+/// SAFETY: `crd` is valid for `rest` reads, `from` for `count` reads, no more than `rest`. The first `count`
+/// coordinates are below `keys`, for which `next` is valid. `column` and `out` are valid for `total`
+/// writes; every place that `next` takes here is below `total`. Nothing that is written overlaps
+/// anything else.
 #[allow(clippy::too_many_arguments)]
 unsafe extern "C" fn scatter<T: Copy, I: Index + Number>(
     crd: *const I,
@@ -261,19 +249,19 @@ unsafe extern "C" fn scatter<T: Copy, I: Index + Number>(
     total: usize,
 ) {
     let number = I::of(number);
-    // SAFETY: as said above; what is asked for ahead need not be valid. Coordinates beyond this row
-    // are read, but nobody has checked them: they are compared before they are used, and may lead to
-    // a number that another thread is writing, of which nothing but what is asked for depends.
+    // SAFETY: as said above; any address may be prefetched. Coordinates behind the row are unchecked: each
+    // is compared with `keys` before `next` is read there. Another thread may be writing that number, but
+    // only a prefetch depends on it.
     unsafe {
         let entry =
             |p: usize| put(next.offset((*crd.add(p)).get()), column, number, out, *from.add(p));
         let mut p = 0;
         let wide = (*crd.add(count - 1)).get().wrapping_sub((*crd).get()) as usize >= count;
-        if wide && total * size_of::<T>() > LITTLE {
-            let end = count.min(rest.saturating_sub(2 * AHEAD));
+        if wide && total * size_of::<T>() > SCATTER_NEAR_BYTES {
+            let end = count.min(rest.saturating_sub(2 * SCATTER_DISTANCE));
             while p < end {
-                prefetch(next.wrapping_offset((*crd.add(p + 2 * AHEAD)).get()));
-                let key = (*crd.add(p + AHEAD)).get() as usize;
+                prefetch(next.wrapping_offset((*crd.add(p + 2 * SCATTER_DISTANCE)).get()));
+                let key = (*crd.add(p + SCATTER_DISTANCE)).get() as usize;
                 if key < keys {
                     let at = next.add(key).read_volatile() as usize;
                     prefetch(column.wrapping_add(at));
@@ -290,7 +278,7 @@ unsafe extern "C" fn scatter<T: Copy, I: Index + Number>(
     }
 }
 
-/// Coordinates as they are stored.
+/// The type of a stored coordinate.
 pub(super) trait Number: Copy {
     fn of(number: i64) -> Self;
 }
@@ -317,7 +305,7 @@ impl Number for i64 {
 mod tests {
     use super::*;
 
-    /// Moves the entries of a matrix whose rows hold these columns; says what was asked for.
+    /// Moves the entries of a matrix whose rows hold these columns. Gives what was prefetched.
     fn check(name: &str, columns: usize, rows: &[Vec<u32>]) -> u8 {
         let mut pos = vec![0_u32];
         pos.extend(rows.iter().scan(0, |end, row| {
@@ -326,7 +314,7 @@ mod tests {
         }));
         let crd = rows.concat();
         let n = crd.len();
-        assert!(8 * n > LITTLE, "{name}");
+        assert!(8 * n > SCATTER_NEAR_BYTES, "{name}");
         let from: Vec<u64> = (0..n as u64).map(|p| p.wrapping_mul(0x9e37_79b9_7f4a_7c15)).collect();
         let mut next = vec![0_u32; columns + 1];
         let last = rows.len() as isize;
@@ -355,11 +343,11 @@ mod tests {
         assert_eq!(next[..columns], starts[1..], "{name}");
         let row = [(n as isize / last) as usize, 8];
         // SAFETY: as above.
-        unsafe { worth_asking(pos.as_ptr(), crd.as_ptr(), row, 0, last) }
+        unsafe { to_prefetch(pos.as_ptr(), crd.as_ptr(), row, 0, last) }
     }
 
     #[test]
-    fn entries_go_to_their_columns_whatever_is_asked_for() {
+    fn entries_go_to_their_columns_whatever_is_prefetched() {
         let size = 40_000_u32;
         let diagonals = |offsets: [i64; 5]| -> Vec<Vec<u32>> {
             let inside = |c: &i64| (0..i64::from(size)).contains(c);
@@ -392,7 +380,7 @@ mod tests {
 
     #[test]
     fn full_rows_go_to_some_columns_first() {
-        // Columns a step apart; some rows, which are not looked at, have a stray far away.
+        // Columns a step apart; some rows outside the sample have a stray entry far away.
         let of = |columns: u32, step: u32, stray: u32| -> Vec<Vec<u32>> {
             let row = |i: u32| {
                 let own = (i % step..columns).step_by(step as usize);

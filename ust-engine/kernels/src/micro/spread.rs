@@ -1,9 +1,11 @@
-//! Rows that are added, times a number each, to what their coordinates say, and entries that are.
+//! A transposed sparse matrix times a vector: `out[crd[p]] += a[p] * x[i]` for each row `i`. And a list of
+//! entries (COO) times a vector.
 
 use ust_ir::{Dtype, IndexKind};
 
-use super::look::{BLOCKS_AHEAD, in_blocks, uneven};
-use crate::vector::{Index, Real, ask, ask_second, prefetch};
+use super::row_sample::{in_blocks, uneven};
+use crate::tuning::{BLOCK_ROW_DISTANCE, SPREAD_BUFFER, SPREAD_PREDICTED_ROWS, SPREAD_SHORT_ROW};
+use crate::vector::{Index, Real, prefetch, prefetch_ahead, prefetch_ahead_l2};
 
 macro_rules! addresses {
     ($name:ident, $kernel:ident) => {
@@ -29,8 +31,8 @@ addresses!(of_rows, spread);
 addresses!(of_entries, entries);
 
 /// SAFETY: `pos` is valid for reads at `lo..=hi`, and ascending there, `a` and `crd` for reads at
-/// `pos[lo]..pos[hi]`, `out` for reads and writes at each `crd[p]`; `places` null, or valid for
-/// reads at `lo..hi`; `x` for reads there, or at each place. Nothing overlaps `out`.
+/// `pos[lo]..pos[hi]`, `out` for reads and writes at each `crd[p]`. `places` is null, or valid for reads at
+/// `lo..hi`; `x` is valid for reads at `lo..hi`, or at each place. Nothing overlaps `out`.
 ///
 /// No product is fused with its sum.
 #[allow(clippy::too_many_arguments)]
@@ -48,8 +50,8 @@ unsafe extern "C" fn spread<T: Real, I: Index>(
     unsafe {
         let way = if in_blocks(pos, crd, lo, hi) {
             each::<true, T, I>
-        } else if surprising(pos, lo, hi) {
-            laid_out::<T, I>
+        } else if unpredictable(pos, lo, hi) {
+            buffered::<T, I>
         } else {
             each::<false, T, I>
         };
@@ -57,33 +59,23 @@ unsafe extern "C" fn spread<T: Real, I: Index>(
     }
 }
 
-/// Entries of a row, on the average, after which it matters little that a processor did not foretell
-/// its end.
-const SHORT: isize = 8;
-
-/// Rows whose ends the best processor foretells once it has seen them some times.
-const FORETOLD: isize = 25_000;
-
-/// Whether rows are short, and no processor foretells where they end.
+/// Whether rows are short, and no branch predictor knows where they end.
 ///
 /// SAFETY: `pos` is valid for reads at `lo..=hi`, and ascending there.
-unsafe fn surprising<I: Index>(pos: *const I, lo: isize, hi: isize) -> bool {
+unsafe fn unpredictable<I: Index>(pos: *const I, lo: isize, hi: isize) -> bool {
     // SAFETY: as said above.
     unsafe {
         let entries = (*pos.offset(hi)).get().saturating_sub((*pos.offset(lo)).get());
         let rows = hi - lo;
-        rows > FORETOLD && entries / SHORT < rows && uneven(pos, lo, hi)
+        rows > SPREAD_PREDICTED_ROWS && entries / SPREAD_SHORT_ROW < rows && uneven(pos, lo, hi)
     }
 }
 
-/// Numbers that are laid out at a time.
-const LAID: usize = 1024;
-
-/// As [`spread`]; the number of each entry is laid out before, so that no branch waits for the end of a
-/// short row.
+/// As [`spread`]: first, the factor `x[i]` of each entry is written to a buffer, then all entries of the
+/// buffer are added. So the loop over entries has no branch at the end of a row.
 #[inline(always)]
 #[allow(clippy::too_many_arguments)]
-unsafe fn laid_out<T: Real, I: Index>(
+unsafe fn buffered<T: Real, I: Index>(
     pos: *const I,
     crd: *const I,
     a: *const T,
@@ -93,38 +85,38 @@ unsafe fn laid_out<T: Real, I: Index>(
     hi: isize,
     places: *const I,
 ) {
-    let mut factors = [T::ZERO; LAID + EIGHT];
-    let laid = factors.as_mut_ptr();
-    // SAFETY: as said above. As long as entries are left, `row` is the one that the next of them belongs to,
-    // or an empty one before that. Eight numbers are laid out at a time, less than `LAID` behind the first.
+    let mut factors = [T::ZERO; SPREAD_BUFFER + EIGHT];
+    let factors = factors.as_mut_ptr();
+    // SAFETY: as said above. While entries are left, `row` is the row of the next entry, or an empty row
+    // before it. Eight factors are written at a time, the first below `SPREAD_BUFFER`.
     unsafe {
         let (mut p, last) = ((*pos.offset(lo)).get(), (*pos.offset(hi)).get());
         let mut row = lo;
         while p < last {
-            let stop = last.min(p + LAID as isize);
+            let stop = last.min(p + SPREAD_BUFFER as isize);
             let mut at = p;
             while at < stop {
                 let place = if places.is_null() { row } else { (*places.offset(row)).get() };
                 let factor = *x.offset(place);
                 let row_end = (*pos.offset(row + 1)).get();
                 let end = row_end.min(stop);
-                // Those too many are overwritten by the next row's.
-                laid.offset(at - p).cast::<[T; EIGHT]>().write([factor; EIGHT]);
+                // The next row overwrites the factors behind the end of this one.
+                factors.offset(at - p).cast::<[T; EIGHT]>().write([factor; EIGHT]);
                 while end - at > EIGHT as isize {
                     at += EIGHT as isize;
-                    laid.offset(at - p).cast::<[T; EIGHT]>().write([factor; EIGHT]);
+                    factors.offset(at - p).cast::<[T; EIGHT]>().write([factor; EIGHT]);
                 }
                 at = end;
                 row += isize::from(row_end <= stop);
             }
             let add = |at: isize| {
                 let to = out.offset((*crd.offset(at)).get());
-                *to = *to + *a.offset(at) * *laid.offset(at - p);
+                *to = *to + *a.offset(at) * *factors.offset(at - p);
             };
             let mut at = p;
             while at < stop {
-                ask_second(a.wrapping_offset(at));
-                ask_second(crd.wrapping_offset(at));
+                prefetch_ahead_l2(a.wrapping_offset(at));
+                prefetch_ahead_l2(crd.wrapping_offset(at));
                 let end = stop.min(at + EIGHT as isize);
                 match end - at == EIGHT as isize {
                     true => (0..EIGHT as isize).for_each(|k| add(at + k)),
@@ -140,9 +132,9 @@ unsafe fn laid_out<T: Real, I: Index>(
 /// Entries handled together.
 const EIGHT: usize = 8;
 
-/// As [`spread`]; four entries at a time where those lie beside each other as a rule: `RUNS`.
+/// As [`spread`]. With `RUNS`, four entries in adjacent columns are added together, as in dense blocks.
 ///
-/// What is read in order is asked for: what is written keeps the machine from looking ahead.
+/// Entries are prefetched, though they are read in order: stores to `out` keep the machine busy.
 #[inline(always)]
 #[allow(clippy::too_many_arguments)]
 unsafe fn each<const RUNS: bool, T: Real, I: Index>(
@@ -155,14 +147,14 @@ unsafe fn each<const RUNS: bool, T: Real, I: Index>(
     hi: isize,
     places: *const I,
 ) {
-    let ask_row = |a: *const T, crd: *const I| match RUNS {
-        true => (ask(a), ask(crd)),
-        false => (ask_second(a), ask_second(crd)),
+    let prefetch_row = |a: *const T, crd: *const I| match RUNS {
+        true => (prefetch_ahead(a), prefetch_ahead(crd)),
+        false => (prefetch_ahead_l2(a), prefetch_ahead_l2(crd)),
     };
-    // SAFETY: as said above; what is asked for need not be valid.
+    // SAFETY: as said above; any address may be prefetched.
     unsafe {
         let mut p = (*pos.offset(lo)).get();
-        let asked = (*pos.offset(hi)).get() - BLOCKS_AHEAD as isize;
+        let prefetched = (*pos.offset(hi)).get() - BLOCK_ROW_DISTANCE as isize;
         for i in lo..hi {
             let end = (*pos.offset(i + 1)).get();
             let place = if places.is_null() { i } else { (*places.offset(i)).get() };
@@ -171,17 +163,18 @@ unsafe fn each<const RUNS: bool, T: Real, I: Index>(
                 let to = out.offset((*crd.offset(p)).get());
                 *to = *to + *a.offset(p) * factor;
             };
-            // Four different elements: all are read before one is written.
+            // Four adjacent elements: all are read before one is written.
             let four = |p: isize| {
-                if p < asked {
-                    prefetch(out.wrapping_offset((*crd.offset(p + BLOCKS_AHEAD as isize)).get()));
+                if p < prefetched {
+                    let later = (*crd.offset(p + BLOCK_ROW_DISTANCE as isize)).get();
+                    prefetch(out.wrapping_offset(later));
                 }
                 let to = out.offset((*crd.offset(p)).get()).cast::<[T; 4]>();
                 let (own, a) = (to.read(), a.offset(p).cast::<[T; 4]>().read());
                 to.write(std::array::from_fn(|k| own[k] + a[k] * factor));
             };
             while p + 8 <= end {
-                ask_row(a.wrapping_offset(p), crd.wrapping_offset(p));
+                prefetch_row(a.wrapping_offset(p), crd.wrapping_offset(p));
                 if !RUNS {
                     for k in 0..8 {
                         add(p + k);
@@ -200,7 +193,7 @@ unsafe fn each<const RUNS: bool, T: Real, I: Index>(
                 four(p);
                 p += 4;
             }
-            ask_row(a.wrapping_offset(p), crd.wrapping_offset(p));
+            prefetch_row(a.wrapping_offset(p), crd.wrapping_offset(p));
             while p < end {
                 add(p);
                 p += 1;
@@ -212,8 +205,7 @@ unsafe fn each<const RUNS: bool, T: Real, I: Index>(
 /// SAFETY: `rows`, `crd`, and `a` are valid for `n` reads, `x` for a read at each `crd[p]`, `out`
 /// for reads and writes at each `rows[p]`. Nothing overlaps `out`.
 ///
-/// An element that several products in a row are added to is kept meanwhile. No product is fused
-/// with its sum.
+/// Consecutive entries of one row are summed in a register. No product is fused with its sum.
 unsafe extern "C" fn entries<T: Real, I: Index>(
     rows: *const I,
     crd: *const I,
@@ -222,13 +214,13 @@ unsafe extern "C" fn entries<T: Real, I: Index>(
     out: *mut T,
     n: usize,
 ) {
-    // SAFETY: as said above; what is asked for need not be valid.
+    // SAFETY: as said above; any address may be prefetched.
     unsafe {
         let mut p = 0;
         while p < n {
-            ask(a.wrapping_add(p));
-            ask(rows.wrapping_add(p));
-            ask(crd.wrapping_add(p));
+            prefetch_ahead(a.wrapping_add(p));
+            prefetch_ahead(rows.wrapping_add(p));
+            prefetch_ahead(crd.wrapping_add(p));
             let end = n.min(p + 8);
             let mut row = (*rows.add(p)).get();
             let mut sum = *out.offset(row);
@@ -269,7 +261,7 @@ mod tests {
             state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
             (state >> 33) % below
         };
-        let rows = FORETOLD as usize + 100;
+        let rows = SPREAD_PREDICTED_ROWS as usize + 100;
         for (short, long) in [(0, 0), (1, 0), (6, 0), (12, 0), (4, 9), (4, 3000)] {
             let mut pos = vec![7_u32];
             for row in 0..rows {
@@ -284,7 +276,7 @@ mod tests {
             let ways: [Way; 4] = [
                 each::<false, f64, u32>,
                 each::<true, f64, u32>,
-                laid_out::<f64, u32>,
+                buffered::<f64, u32>,
                 // SAFETY: the caller's word is passed on.
                 |pos, crd, a, x, out, lo, hi, places| unsafe {
                     spread(pos, crd, a, x, out, lo, hi, places);
@@ -303,8 +295,8 @@ mod tests {
                     for (number, way) in ways.iter().enumerate() {
                         let mut out = vec![0.5; 500];
                         let (lo, hi) = (lo as isize, hi as isize);
-                        // SAFETY: `pos` ascends to the number of entries, and coordinates and places are
-                        // below the lengths of what they lead to.
+                        // SAFETY: `pos` ascends to the number of entries; coordinates are below the length
+                        // of `out`, places below that of `x`.
                         unsafe {
                             way(
                                 pos.as_ptr(),

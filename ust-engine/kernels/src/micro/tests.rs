@@ -6,18 +6,20 @@
 
 use ust_ir::{Dtype, IndexKind};
 
-use super::{Loop, address_at, look};
-use crate::vector::{self, Gathering, Level, gathering};
+use super::{Loop, address_at, row_sample};
+use crate::vector::{self, Gathering, InstructionSet, gathering};
 
-/// Instruction sets, and when to gather with them.
-fn levels() -> Vec<(Level, Gathering)> {
-    let mut levels: Vec<_> =
-        vector::levels().into_iter().map(|level| (level, Gathering::Never)).collect();
+/// Instruction sets, each with when to use the gather instruction.
+fn instruction_sets() -> Vec<(InstructionSet, Gathering)> {
+    let mut sets: Vec<_> =
+        vector::instruction_sets().into_iter().map(|set| (set, Gathering::Never)).collect();
     #[cfg(target_arch = "x86_64")]
     if gathering() != Gathering::Never {
-        levels.extend([Gathering::Far, Gathering::Always].map(|when| (vector::level(), when)));
+        sets.extend(
+            [Gathering::Far, Gathering::Always].map(|when| (vector::instruction_set(), when)),
+        );
     }
-    levels
+    sets
 }
 
 /// Sums of an odd constant, mixed (`SplitMix64`).
@@ -57,8 +59,8 @@ macro_rules! for_each_number {
                 (0..n).map(|_| random.number() as T).collect()
             }
 
-            fn kernel(level: (Level, Gathering), wanted: Loop, exact: bool) -> usize {
-                address_at(level.0, level.1, wanted, $dtype, exact).unwrap()
+            fn kernel(set: (InstructionSet, Gathering), wanted: Loop, exact: bool) -> usize {
+                address_at(set.0, set.1, wanted, $dtype, exact).unwrap()
             }
 
             fn close(found: T, expected: T, size: T) {

@@ -4,8 +4,9 @@ use ust_ir::Dtype;
 
 use crate::vector::Real;
 
-/// A number that products can be fused with.
+/// A number type with a fused multiply-add.
 trait Fused: Real {
+    /// `a * b + self`, rounded once.
     fn fused(self, a: Self, b: Self) -> Self;
 }
 
@@ -41,7 +42,7 @@ unsafe fn product<T: Fused, const W: usize, const FUSED: bool>(
     sums: isize,
 ) {
     for i in 0..rows {
-        // SAFETY: as said above. An array begins where its first number does.
+        // SAFETY: as said above. A row of `W` numbers is read and written as an array.
         unsafe {
             let place = c.offset(i * of_c).cast::<[T; W]>();
             let mut row = place.read_unaligned();
@@ -57,7 +58,7 @@ unsafe fn product<T: Fused, const W: usize, const FUSED: bool>(
     }
 }
 
-/// Something for a width that is a constant, where it is one of those that there are kernels for.
+/// `$some` with `$width` as the constant `$constant`, or `None` where no kernel has that width.
 macro_rules! each_width {
     ($width:ident, $constant:ident => $some:expr) => {
         each_width!($width, $constant => $some; 2 3 4 5 6 7 8 9 10 12 16)

@@ -1,26 +1,22 @@
 //! Rows of a sparse matrix times a dense one: a part of the result's row in registers.
 
-use crate::vector::{Index, NEAR, Real, Vector, prefetch};
+use crate::tuning::{NEAR_BYTES, STREAM_BYTES, TILE_DISTANCE, TILE_LINES};
+use crate::vector::{Index, LINE, Real, Vector, prefetch};
 
-/// Entries of a row, at least, that operands are asked for ahead of their use.
-const AHEAD: usize = 4;
-/// Lines of operands that are asked for ahead of their use, where rows are short.
-const LINES: usize = 64;
-
-/// A row, or several, of which some vectors can be formed in registers.
+/// Rows of a result that are computed a tile of columns at a time, each tile in registers.
 trait Tiles<V: Vector>: Copy {
-    /// Forms `W` vectors from number `j` on; of the last of them the first `cut` numbers, where it is
-    /// `CUT`.
+    /// Computes the tile of `W` vectors from column `j` on. Where `CUT`, the last vector has `cut` columns.
     ///
     /// # Safety
-    /// There are so many numbers.
+    /// The result has these columns.
     unsafe fn tile<const W: usize, const CUT: bool>(self, j: usize, cut: usize);
 }
 
-/// Forms `width` numbers, as many vectors at once as registers hold: one alone waits for itself.
+/// Computes `width` columns in tiles of up to eight vectors. A tile of one vector is avoided: each of its
+/// sums would wait for the one before.
 ///
 /// # Safety
-/// There are so many.
+/// The result has `width` columns.
 #[inline(always)]
 unsafe fn each<V: Vector>(tiles: impl Tiles<V>, width: usize) {
     let mut j = 0;
@@ -30,7 +26,7 @@ unsafe fn each<V: Vector>(tiles: impl Tiles<V>, width: usize) {
             tiles.tile::<8, false>(j, 0);
             j += 8 * V::N;
         }
-        // So that no vector is left alone.
+        // No tile of one vector is left.
         match (width - j).div_ceil(V::N) {
             5 => {
                 tiles.tile::<3, false>(j, 0);
@@ -57,10 +53,10 @@ unsafe fn each<V: Vector>(tiles: impl Tiles<V>, width: usize) {
     }
 }
 
-/// `W` vectors from there on; of the last the first `cut` numbers, where it is `CUT`.
+/// Loads `W` vectors. Where `CUT`, the last has `cut` numbers.
 ///
 /// # Safety
-/// They are valid for reads.
+/// `from` is valid for these reads.
 #[inline(always)]
 unsafe fn get<V: Vector, const W: usize, const CUT: bool>(
     from: *const V::Lane,
@@ -76,10 +72,10 @@ unsafe fn get<V: Vector, const W: usize, const CUT: bool>(
     }
 }
 
-/// Stores as much.
+/// Stores `W` vectors. Where `CUT`, the last has `cut` numbers.
 ///
 /// # Safety
-/// That is valid for writes.
+/// `to` is valid for these writes.
 #[inline(always)]
 unsafe fn put<V: Vector, const W: usize, const CUT: bool>(
     of: &[V; W],
@@ -103,16 +99,16 @@ struct Entries<V: Vector, I> {
 }
 
 impl<V: Vector, I: Index> Entries<V, I> {
-    /// The same, of what is from number `j` of the rows on.
+    /// The same entries, with the dense rows from column `j` on.
     #[inline(always)]
     fn from(self, j: usize) -> Self {
         Self { b: self.b.wrapping_add(j), ..self }
     }
 
-    /// Where the row that entry `p` multiplies begins.
+    /// The address of the dense row that entry `p` multiplies.
     ///
     /// # Safety
-    /// The coordinate is valid for a read.
+    /// `crd` is valid for a read at `p`.
     #[inline(always)]
     unsafe fn row(&self, p: usize) -> *const V::Lane {
         // SAFETY: as the caller says.
@@ -120,10 +116,10 @@ impl<V: Vector, I: Index> Entries<V, I> {
         self.b.wrapping_offset(crd.get().wrapping_mul(self.stride))
     }
 
-    /// Adds the product of an entry.
+    /// Adds entry `p` times `W` vectors of its dense row to `sums`.
     ///
     /// # Safety
-    /// There is the entry, and there are these numbers of its row.
+    /// `p` is an entry, and its dense row has these columns.
     #[inline(always)]
     unsafe fn add<const W: usize, const FUSED: bool, const CUT: bool>(
         &self,
@@ -160,7 +156,7 @@ pub(super) unsafe fn times_row<V: Vector, I: Index>(
     unsafe { each::<V>(Weighted { entries, c, m }, width) }
 }
 
-/// A row to which the products of entries are added, times another row.
+/// The row `c` of a result, to which `m` times the sum of products is added.
 #[derive(Clone, Copy)]
 struct Weighted<V: Vector, I> {
     entries: Entries<V, I>,
@@ -189,15 +185,15 @@ impl<V: Vector, I: Index> Tiles<V> for Weighted<V, I> {
     }
 }
 
-/// What to do with rows.
+/// How rows of the result are written, and rows of the dense operand read.
 #[derive(Clone, Copy)]
 struct Manner {
-    /// Those of the result are written, whatever they held; otherwise products are added.
+    /// The result is overwritten; otherwise products are added to it.
     clear: bool,
-    /// They are written around the caches.
+    /// The result is written around the caches.
     stream: bool,
-    /// Those of the operand are asked for ahead of their use.
-    ask: bool,
+    /// Rows of the dense operand are prefetched.
+    prefetch: bool,
 }
 
 /// `c` valid for `width` reads and writes, `a`, `crd` for `count` reads, `b` for `width` reads at
@@ -212,19 +208,15 @@ pub(super) unsafe fn row<V: Vector, I: Index, const FUSED: bool>(
     width: usize,
     stride: isize,
 ) {
-    let manner = Manner { clear: false, stream: false, ask: true };
+    let manner = Manner { clear: false, stream: false, prefetch: true };
     // SAFETY: as said above.
     unsafe { part::<V, I, FUSED>(c, a, crd, b, count, count, width, stride, manner) }
 }
 
-/// Results of so many bytes do not stay in the caches: a line that is written whole is not read first.
-const LARGE: usize = 32 << 20;
-
 /// `pos` valid for reads at `lo..=hi`, and ascending there, `a` and `crd` for reads at
 /// `pos[lo]..pos[hi]`, `b` for `width` reads at `crd[p] * stride` for each `p` there, `c` for `width`
-/// reads and writes at `i * pitch` for each `i` in `lo..hi`; nothing overlaps `c`, which lies in an
-/// array of `total` numbers, as `b` does in one of `reach`. Where `clear`, what `c` holds does not
-/// matter.
+/// reads and writes at `i * pitch` for each `i` in `lo..hi`. Nothing overlaps `c`. `c` lies in an array of
+/// `total` numbers, `b` in one of `reach`. Where `clear`, `c` is overwritten.
 #[inline(always)]
 #[allow(clippy::too_many_arguments)]
 pub(super) unsafe fn products<V: Vector, I: Index, const FUSED: bool>(
@@ -246,10 +238,10 @@ pub(super) unsafe fn products<V: Vector, I: Index, const FUSED: bool>(
     let aligned = |bytes: usize| bytes.is_multiple_of(16);
     let clear = clear != 0;
     let stream = clear
-        && total.saturating_mul(lane) >= LARGE
+        && total.saturating_mul(lane) >= STREAM_BYTES
         && aligned(c.addr())
         && aligned(pitch.unsigned_abs().wrapping_mul(lane));
-    let manner = Manner { clear, stream, ask: reach.saturating_mul(lane) > NEAR };
+    let manner = Manner { clear, stream, prefetch: reach.saturating_mul(lane) > NEAR_BYTES };
     // SAFETY: as said above.
     unsafe {
         let last = (*pos.offset(hi)).get();
@@ -269,9 +261,9 @@ pub(super) unsafe fn products<V: Vector, I: Index, const FUSED: bool>(
     }
 }
 
-/// `rows`, `a` and `crd` valid for `count` reads, `b` for `width` reads at `crd[p] * stride` for each
-/// `p`, or without if `crd` is null, `c` for `width` reads and writes at each `rows[p] * pitch`; nothing
-/// overlaps `c`, which lies in an array of `total` numbers, as `b` does in one of `reach`.
+/// `rows`, `a` and `crd` valid for `count` reads, `b` for `width` reads at `crd[p] * stride` for each `p`,
+/// or at 0 if `crd` is null, `c` for `width` reads and writes at each `rows[p] * pitch`. Nothing overlaps
+/// `c`. `c` lies in an array of `total` numbers, `b` in one of `reach`.
 #[inline(always)]
 #[allow(clippy::too_many_arguments)]
 pub(super) unsafe fn added<V: Vector, I: Index, const FUSED: bool>(
@@ -287,12 +279,12 @@ pub(super) unsafe fn added<V: Vector, I: Index, const FUSED: bool>(
     total: usize,
     reach: usize,
 ) {
-    let far = |numbers: usize| numbers.saturating_mul(size_of::<V::Lane>()) > NEAR;
-    let manner = Manner { clear: false, stream: false, ask: far(reach) };
+    let far = |numbers: usize| numbers.saturating_mul(size_of::<V::Lane>()) > NEAR_BYTES;
+    let manner = Manner { clear: false, stream: false, prefetch: far(reach) };
     // SAFETY: as said above.
     unsafe {
         if crd.is_null() {
-            let to = Places { rows, pitch, count, ask: far(total) };
+            let to = Places { rows, pitch, count, prefetch: far(total) };
             each::<V>(Multiples::<V, I, FUSED> { c, to, a, b }, width);
             return;
         }
@@ -308,19 +300,21 @@ pub(super) unsafe fn added<V: Vector, I: Index, const FUSED: bool>(
     }
 }
 
-/// Rows that products are added to.
+/// The `count` rows of a result that products are added to.
 #[derive(Clone, Copy)]
 struct Places<I> {
     rows: *const I,
     pitch: isize,
     count: usize,
-    /// Whether they are asked for ahead of their use.
-    ask: bool,
+    /// Whether these rows are prefetched.
+    prefetch: bool,
 }
 
 impl<I: Index> Places<I> {
+    /// The offset of row `rows[p]`.
+    ///
     /// # Safety
-    /// `p` is less than there are.
+    /// `p` is below `count`.
     #[inline(always)]
     unsafe fn place(&self, p: usize) -> isize {
         // SAFETY: as the caller says.
@@ -328,7 +322,7 @@ impl<I: Index> Places<I> {
     }
 }
 
-/// Multiples of a row, which stays in registers, that are added to some rows.
+/// Multiples of one row, which stays in registers, that are added to rows of a result.
 #[derive(Clone, Copy)]
 struct Multiples<V: Vector, I, const FUSED: bool> {
     c: *mut V::Lane,
@@ -341,13 +335,14 @@ impl<V: Vector, I: Index, const FUSED: bool> Tiles<V> for Multiples<V, I, FUSED>
     #[inline(always)]
     unsafe fn tile<const W: usize, const CUT: bool>(self, j: usize, cut: usize) {
         let Self { to, a, .. } = self;
-        let line = (64 / size_of::<V>()).max(1);
-        // SAFETY: as said of `added`; what is asked for need not be valid.
+        // Vectors in a line.
+        let line = (LINE / size_of::<V>()).max(1);
+        // SAFETY: as said of `added`; any address may be prefetched.
         unsafe {
             let (c, b) = (self.c.add(j), get::<V, W, CUT>(self.b.add(j), cut));
             for p in 0..to.count {
-                if to.ask && p + AHEAD < to.count {
-                    let next = c.wrapping_offset(to.place(p + AHEAD));
+                if to.prefetch && p + TILE_DISTANCE < to.count {
+                    let next = c.wrapping_offset(to.place(p + TILE_DISTANCE));
                     for k in (0..W).step_by(line) {
                         prefetch(next.wrapping_add(k * V::N));
                     }
@@ -364,8 +359,8 @@ impl<V: Vector, I: Index, const FUSED: bool> Tiles<V> for Multiples<V, I, FUSED>
     }
 }
 
-/// As [`row`]; `a` and `crd` are valid for `room` reads, and operands of what follows the row are
-/// asked for.
+/// As [`row`]. `a` and `crd` are valid for `room` reads: the dense rows of entries behind this row are
+/// prefetched, too.
 #[inline(always)]
 #[allow(clippy::too_many_arguments)]
 unsafe fn part<V: Vector, I: Index, const FUSED: bool>(
@@ -384,7 +379,7 @@ unsafe fn part<V: Vector, I: Index, const FUSED: bool>(
     unsafe { each::<V>(Summed::<V, I, FUSED> { entries, c, room, manner }, width) }
 }
 
-/// A row to which the products of entries are added.
+/// The row `c` of a result, to which the products of entries are added.
 #[derive(Clone, Copy)]
 struct Summed<V: Vector, I, const FUSED: bool> {
     entries: Entries<V, I>,
@@ -398,13 +393,13 @@ impl<V: Vector, I: Index, const FUSED: bool> Tiles<V> for Summed<V, I, FUSED> {
     unsafe fn tile<const W: usize, const CUT: bool>(self, j: usize, cut: usize) {
         let Self { room, manner, .. } = self;
         let entries = self.entries.from(j);
-        // Vectors of a line, and entries ahead of their use.
-        let line = (64 / size_of::<V>()).max(1);
+        // Vectors in a line, and the prefetch distance in entries.
+        let line = (LINE / size_of::<V>()).max(1);
         let ahead = match room == entries.count {
-            true => AHEAD,
-            false => (LINES * line / W).clamp(AHEAD, 4 * AHEAD),
+            true => TILE_DISTANCE,
+            false => (TILE_LINES * line / W).clamp(TILE_DISTANCE, 4 * TILE_DISTANCE),
         };
-        // SAFETY: as said of `part`; what is asked for ahead of its use need not be valid.
+        // SAFETY: as said of `part`; any address may be prefetched.
         unsafe {
             let c = self.c.add(j);
             let mut sums = match manner.clear {
@@ -412,7 +407,7 @@ impl<V: Vector, I: Index, const FUSED: bool> Tiles<V> for Summed<V, I, FUSED> {
                 false => get::<V, W, CUT>(c, cut),
             };
             for p in 0..entries.count {
-                if manner.ask && p + ahead < room {
+                if manner.prefetch && p + ahead < room {
                     let far = entries.row(p + ahead);
                     for k in (0..W).step_by(line) {
                         prefetch(far.wrapping_add(k * V::N));

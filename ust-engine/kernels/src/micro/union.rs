@@ -1,10 +1,11 @@
-//! Rows of coordinates, two of which are merged into one, and what stands at them is added.
+//! The sum of two sparse matrices, row by row: coordinates are merged, values at equal coordinates added.
 
 use std::ops::Range;
 
 use ust_ir::{Dtype, IndexKind};
 
-use super::look::in_step;
+use super::row_sample::in_step;
+use crate::tuning::UNION_SHORT_ROWS;
 use crate::vector::{Index, Real};
 
 pub(super) fn address(of_pos: IndexKind, of_crd: IndexKind, dtype: Dtype) -> Option<usize> {
@@ -28,9 +29,9 @@ pub(super) fn address(of_pos: IndexKind, of_crd: IndexKind, dtype: Dtype) -> Opt
     })
 }
 
-/// A number that is taken or left without a branch.
+/// A number that is kept or replaced by 0 without a branch.
 trait Kept: Real {
-    /// The number, or 0.
+    /// The number if `keep`, else 0.
     fn kept(self, keep: bool) -> Self;
 }
 
@@ -46,15 +47,15 @@ macro_rules! kept {
 }
 kept!(f32, u32; f64, u64;);
 
-/// All bits or none, of which the compiler does not know that these are the only two numbers: it would
-/// make a branch of them, and which of two coordinates is the lesser cannot be foreseen.
+/// A mask of all ones if `keep`, else 0. The compiler must not see that there are only two masks: it would
+/// emit a branch on which of two coordinates is the lesser, which is unpredictable.
 #[inline(always)]
 fn opaque(keep: bool) -> u64 {
     let mask = u64::from(keep).wrapping_neg();
     #[cfg(any(target_arch = "x86_64", target_arch = "aarch64"))]
     {
         let mut mask = mask;
-        // SAFETY: it is no instruction.
+        // SAFETY: a comment, no instruction.
         unsafe {
             std::arch::asm!("/* {0} */", inout(reg) mask,
                 options(pure, nomem, nostack, preserves_flags));
@@ -65,14 +66,14 @@ fn opaque(keep: bool) -> u64 {
     std::hint::black_box(mask)
 }
 
-/// A row: its coordinates, and what stands at them.
+/// A sparse row: its coordinates and values.
 struct Row<T, I> {
     crd: *const I,
     values: *const T,
 }
 
 impl<T: Kept, I: Index + Ord> Row<T, I> {
-    /// SAFETY of these: as of [`merged`].
+    /// SAFETY: as of [`merged`].
     #[inline(always)]
     unsafe fn at(&self, p: isize) -> (I, T) {
         // SAFETY: as said above.
@@ -80,7 +81,7 @@ impl<T: Kept, I: Index + Ord> Row<T, I> {
     }
 }
 
-/// Where the sum goes.
+/// The sparse row that the sum is written to.
 struct Sum<T, I> {
     crd: *mut I,
     values: *mut T,
@@ -96,7 +97,7 @@ impl<T: Kept, I: Index + Ord> Sum<T, I> {
         }
     }
 
-    /// Appends a part of a row. Gives where it ends.
+    /// Copies a part of a row to `at`. Gives the end of the copy.
     #[inline(always)]
     unsafe fn copied(&mut self, from: &Row<T, I>, part: Range<isize>, at: isize) -> isize {
         for p in part.clone() {
@@ -109,7 +110,7 @@ impl<T: Kept, I: Index + Ord> Sum<T, I> {
         at + (part.end - part.start).max(0)
     }
 
-    /// Moves a part to `at`, which is not behind it. Gives where it ends.
+    /// Moves a part of the sum to `at`, which is at most its start. Gives its new end.
     #[inline(always)]
     unsafe fn moved(&mut self, part: Range<isize>, at: isize) -> isize {
         let (lo, n) = (part.start, part.end - part.start);
@@ -122,10 +123,10 @@ impl<T: Kept, I: Index + Ord> Sum<T, I> {
     }
 }
 
-/// SAFETY: `a_pos` and `b_pos` are valid for reads at `lo..=hi`; `a_crd`, `a`, `b_crd`, `b` for reads
-/// at each row of these, where coordinates ascend, each once; `crd` and `out` for writes below `room`,
-/// `starts` for `hi - lo` writes if it is not null, and `row` for a read and a write. What is written
-/// overlaps nothing else.
+/// SAFETY: `a_pos` and `b_pos` are valid for reads at `lo..=hi`; `a_crd`, `a`, `b_crd`, `b` for reads at the
+/// entries of these rows, whose coordinates ascend strictly; `crd` and `out` for `room` writes, `starts` for
+/// `hi - lo` writes if it is not null, and `row` for a read and a write. What is written overlaps nothing
+/// else.
 #[allow(clippy::too_many_arguments)]
 unsafe extern "C" fn union<T: Kept, P: Index, I: Index + Ord>(
     a_pos: *const P,
@@ -145,13 +146,13 @@ unsafe extern "C" fn union<T: Kept, P: Index, I: Index + Ord>(
     let a = Row { crd: a_crd, values: a };
     let b = Row { crd: b_crd, values: b };
     let mut sum = Sum { crd, values: out };
-    // SAFETY: as said above; a row is written where there is room for all of it.
+    // SAFETY: as said above; a row is written only if all of it fits below `room`.
     unsafe {
         let of = |pos: *const P, i: isize| {
             let begin = (*pos.offset(i)).get();
             begin..(*pos.offset(i + 1)).get().max(begin)
         };
-        let foreseen = in_step([a_pos, b_pos], [a_crd, b_crd], lo, hi);
+        let predicted = in_step([a_pos, b_pos], [a_crd, b_crd], lo, hi);
         let mut at = *row;
         for i in lo..hi {
             let (p, q) = (of(a_pos, i), of(b_pos, i));
@@ -163,9 +164,9 @@ unsafe extern "C" fn union<T: Kept, P: Index, I: Index + Ord>(
             if !starts.is_null() {
                 *starts.offset(i - lo) = at as i64;
             }
-            at = if foreseen {
+            at = if predicted {
                 in_turn::<true, _, _>(&a, &b, &mut sum, p, q, at)
-            } else if most < SHORT {
+            } else if most < UNION_SHORT_ROWS {
                 in_turn::<false, _, _>(&a, &b, &mut sum, p, q, at)
             } else {
                 merged(&a, &b, &mut sum, p, q, at)
@@ -176,13 +177,11 @@ unsafe extern "C" fn union<T: Kept, P: Index, I: Index + Ord>(
     hi
 }
 
-/// Rows of fewer elements together are merged from the front alone.
-const SHORT: isize = 16;
-
-/// Adds a row of each and appends the sum, where it is `FORESEEN` which of the two comes next by a branch
-/// for each of them. Gives where it ends. SAFETY: as of [`merged`].
+/// Adds two rows from the front, and writes the sum from `row` on. Gives the end of the sum. With
+/// `PREDICTED`, a branch tells which row has the lesser coordinate; otherwise, that choice has no branch.
+/// SAFETY: as of [`merged`].
 #[inline(always)]
-unsafe fn in_turn<const FORESEEN: bool, T: Kept, I: Index + Ord>(
+unsafe fn in_turn<const PREDICTED: bool, T: Kept, I: Index + Ord>(
     a: &Row<T, I>,
     b: &Row<T, I>,
     sum: &mut Sum<T, I>,
@@ -198,7 +197,7 @@ unsafe fn in_turn<const FORESEEN: bool, T: Kept, I: Index + Ord>(
             if j == k {
                 sum.set(row, j, x + y);
                 (p, q) = (p + 1, q + 1);
-            } else if !FORESEEN {
+            } else if !PREDICTED {
                 first_of_both(a, b, sum, &mut p, &mut q, row);
             } else if j < k {
                 sum.set(row, j, x);
@@ -214,12 +213,13 @@ unsafe fn in_turn<const FORESEEN: bool, T: Kept, I: Index + Ord>(
     }
 }
 
-/// The same. Coordinates that both rows have are met by a branch, which is foreseen where rows are alike.
-/// From the first that they do not both have, they are merged without a branch, from both ends at a
-/// time, as each step waits for the one before.
+/// Adds two rows, and writes the sum from `row` on. Gives the end of the sum. While coordinates are equal, a
+/// branch compares them, which is predicted where rows are alike. From the first difference on, rows are
+/// merged without a branch, from both ends at once: each step waits for the one before, and steps at the
+/// two ends do not wait for each other.
 ///
-/// SAFETY: rows are valid for reads at these places, where coordinates ascend, each once; the sum for
-/// writes from `row` on, for as many elements as both have together, and it overlaps nothing else.
+/// SAFETY: both rows are valid for reads at `of_a` and `of_b`, and their coordinates ascend strictly. The
+/// sum is valid for writes from `row` on, for as many elements as both rows have, and overlaps neither.
 unsafe fn merged<T: Kept, I: Index + Ord>(
     a: &Row<T, I>,
     b: &Row<T, I>,
@@ -229,9 +229,9 @@ unsafe fn merged<T: Kept, I: Index + Ord>(
     mut row: isize,
 ) -> isize {
     let (mut p, mut q) = (of_a.start, of_b.start);
-    // What is left ends here.
+    // The ends of the entries that are left.
     let (mut s, mut t) = (of_a.end, of_b.end);
-    // SAFETY: as said above: from `row` on there is room for everything that is left.
+    // SAFETY: as said above: from `row` on, all entries that are left fit.
     unsafe {
         while p < s && q < t {
             let ((j, x), (k, y)) = (a.at(p), b.at(q));
@@ -241,10 +241,10 @@ unsafe fn merged<T: Kept, I: Index + Ord>(
             sum.set(row, j, x + y);
             (p, q, row) = (p + 1, q + 1, row + 1);
         }
-        // Where the part that is merged from the end begins.
+        // The part `last..end` of the sum is merged from the end.
         let end = row + (s - p) + (t - q);
         let mut last = end;
-        // What is taken from one end is not what is taken from the other.
+        // Two entries of each row are left: the two ends take different entries.
         while p + 2 <= s && q + 2 <= t {
             first_of_both(a, b, sum, &mut p, &mut q, row);
             row += 1;
@@ -260,7 +260,7 @@ unsafe fn merged<T: Kept, I: Index + Ord>(
     }
 }
 
-/// Sets the least coordinate of what is left.
+/// Writes the entry with the least coordinate of `a[p..]` and `b[q..]`.
 #[inline(always)]
 unsafe fn first_of_both<T: Kept, I: Index + Ord>(
     a: &Row<T, I>,

@@ -1,21 +1,13 @@
-//! Sorting the coordinates of one row of a result: some dozens to some thousands of numbers, again
-//! and again.
+//! Sorting the coordinates of one row of a result: dozens to thousands of numbers, for each row.
 
 use std::cell::RefCell;
 
-/// Fewer numbers than this are compared.
-const COMPARED: usize = 32;
-/// From so many on, numbers that lie far apart are sorted by their digits.
-const BY_DIGITS: usize = 64;
-/// Bits of a digit.
-const DIGIT: u32 = 8;
-/// Most digits that pay.
-const DIGITS: u32 = 4;
+use crate::tuning::{ROW_DIGIT_BITS, ROW_MAX_DIGITS, ROW_MIN_BITMAP, ROW_MIN_DIGITS};
 
 /// Memory that a thread keeps.
 #[derive(Default)]
 struct Scratch {
-    /// A bit for each number there may be. All 0 between two calls.
+    /// A bitmap of the numbers. All 0 between two calls.
     bits: Vec<u64>,
     copy: Vec<i64>,
 }
@@ -24,22 +16,22 @@ thread_local! {
     static SCRATCH: RefCell<Scratch> = RefCell::default();
 }
 
-/// Sorts numbers. Where they lie close together and are distinct, as coordinates of a row are, each
-/// is a bit in a map that is read from its beginning: no comparison. Cost: O(length) there.
+/// Sorts numbers. If they are distinct and lie close together, as the coordinates of a row do, each sets a
+/// bit in a bitmap, which is then read from its start: O(length), without comparisons.
 pub fn sort_few(numbers: &mut [i64]) {
     let n = numbers.len();
-    if n < COMPARED || u32::try_from(n).is_err() {
+    if n < ROW_MIN_BITMAP || u32::try_from(n).is_err() {
         return numbers.sort_unstable();
     }
     let first = numbers[0];
     let ends = numbers.iter().fold((first, first), |(lo, hi), &v| (lo.min(v), hi.max(v)));
     let (lo, range) = (ends.0, ends.1.wrapping_sub(ends.0) as u64);
     SCRATCH.with_borrow_mut(|scratch| {
-        // Not many more words of the map than half the numbers.
+        // At most one word of the bitmap for two numbers.
         if range < 32 * n as u64 && scratch.by_bits(numbers, lo, range) {
             return;
         }
-        match n >= BY_DIGITS && range < 1 << (DIGITS * DIGIT) {
+        match n >= ROW_MIN_DIGITS && range < 1 << (ROW_MAX_DIGITS * ROW_DIGIT_BITS) {
             true => scratch.by_digits(numbers, lo, range),
             false => numbers.sort_unstable(),
         }
@@ -47,7 +39,7 @@ pub fn sort_few(numbers: &mut [i64]) {
 }
 
 impl Scratch {
-    /// Sorts distinct numbers. Says no, and leaves them, where two are equal.
+    /// Sorts distinct numbers. Returns false, and leaves them as they are, where two are equal.
     fn by_bits(&mut self, numbers: &mut [i64], lo: i64, range: u64) -> bool {
         let words = (range / 64) as usize + 1;
         if self.bits.len() < words {
@@ -80,12 +72,12 @@ impl Scratch {
 
     /// Sorts numbers digit by digit, from the lowest.
     fn by_digits(&mut self, numbers: &mut [i64], lo: i64, range: u64) {
-        const VALUES: usize = 1 << DIGIT;
-        let digits = (64 - range.leading_zeros()).div_ceil(DIGIT) as usize;
+        const VALUES: usize = 1 << ROW_DIGIT_BITS;
+        let digits = (64 - range.leading_zeros()).div_ceil(ROW_DIGIT_BITS) as usize;
         let digit = |number: i64, pass: usize| {
-            (number.wrapping_sub(lo) >> (pass as u32 * DIGIT)) as usize & (VALUES - 1)
+            (number.wrapping_sub(lo) >> (pass as u32 * ROW_DIGIT_BITS)) as usize & (VALUES - 1)
         };
-        let mut counts = [[0_u32; VALUES]; DIGITS as usize];
+        let mut counts = [[0_u32; VALUES]; ROW_MAX_DIGITS as usize];
         for &number in &*numbers {
             for (pass, counts) in counts[..digits].iter_mut().enumerate() {
                 counts[digit(number, pass)] += 1;
@@ -103,7 +95,7 @@ impl Scratch {
             }
             (from, to) = (to, from);
         }
-        // What was written last is the other of the two after an even number of passes.
+        // After an even number of passes, the sorted numbers are in the copy.
         if digits.is_multiple_of(2) {
             numbers.copy_from_slice(&self.copy);
         }

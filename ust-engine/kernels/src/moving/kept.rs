@@ -1,4 +1,4 @@
-//! What stands among padding: places and values of the entries, found in one reading.
+//! The entries among padding: their places and values, found in one pass.
 
 use std::alloc::{Layout, handle_alloc_error};
 
@@ -8,21 +8,22 @@ use ust_ir::buffer::Plain;
 use ust_ir::{Buffer, Element, GrowBuffer, IndexArray};
 
 use crate::pool::threads;
-use crate::vector::{AHEAD, ask_for};
+use crate::tuning::{KEPT_BLOCK, KEPT_SAMPLED_WORDS, PREFETCH_DISTANCE};
+use crate::vector::prefetch_elements;
 
-/// Values compared at a time: as many as a word has bits.
+/// Values compared at a time: one for each bit of a word.
 const WORD: usize = 64;
 
-/// The values that differ from the fill value, and where they stand: ascending, and behind them
-/// one more place, larger than any.
+/// The values that differ from the fill value, and their places, ascending.
 pub struct Kept<T: Plain> {
-    /// Where each stands, and one place more.
+    /// The place of each value, then one more place, larger than any.
     pub places: IndexArray,
     /// The values.
     pub values: Buffer<T>,
 }
 
-/// Finds them. Parallel. Cost: one reading of the values, and a writing of what is kept.
+/// Finds the values that differ from `fill`. Parallel. Cost: the values are read once, and those kept are
+/// written once.
 pub fn kept<T: Element + Zeroable>(values: &[T], fill: T) -> Kept<T> {
     match u32::try_from(values.len()) {
         Ok(_) => kept_at::<u32, T>(values, fill),
@@ -30,7 +31,7 @@ pub fn kept<T: Element + Zeroable>(values: &[T], fill: T) -> Kept<T> {
     }
 }
 
-/// A number of a place.
+/// The type of a place.
 trait Place: Plain + Zeroable {
     const LAST: Self;
     fn of(at: usize) -> Self;
@@ -54,7 +55,7 @@ where
 {
     let each = values.len().div_ceil(threads(values.len())).next_multiple_of(WORD).max(1);
     let count = values.len().div_ceil(each);
-    // What the others find is brought to the first, which has room for all.
+    // The first part has room for all: the values of the others are moved behind its own.
     let parts = values
         .par_chunks(each)
         .enumerate()
@@ -70,7 +71,7 @@ where
     Kept { places: GrowBuffer::joined(places).expect(room).into(), values: values.expect(room) }
 }
 
-/// What one thread has found.
+/// The values kept of one part.
 struct Found<I: Plain, T: Plain> {
     places: GrowBuffer<I>,
     values: GrowBuffer<T>,
@@ -78,8 +79,8 @@ struct Found<I: Plain, T: Plain> {
 }
 
 impl<I: Place, T: Element + Zeroable> Found<I, T> {
-    /// In some values, the first of which stands at `first`; with room for what is found in so many
-    /// times as much.
+    /// Finds the values of a part that begins at place `first`, with room for `times` as many values as are
+    /// expected.
     fn of(part: &[T], first: usize, fill: T, times: usize) -> Self {
         let mut found =
             Self { places: GrowBuffer::default(), values: GrowBuffer::default(), count: 0 };
@@ -95,7 +96,7 @@ impl<I: Place, T: Element + Zeroable> Found<I, T> {
             ) {
                 found.find(part, first, fill, times);
             }
-            // SAFETY: this processor has what the function was compiled for.
+            // SAFETY: this machine has the instructions.
             unsafe { wide(&mut found, part, first, fill, times) };
             return found;
         }
@@ -105,22 +106,22 @@ impl<I: Place, T: Element + Zeroable> Found<I, T> {
 
     #[inline(always)]
     fn find(&mut self, part: &[T], first: usize, fill: T, times: usize) {
-        // About as many as a look at some of them tells.
-        let apart = (part.len() / WORD / SAMPLES).max(1);
-        let seen = part.chunks(WORD).step_by(apart).map(|word| differing(word, fill).count_ones());
-        let about = seen.map(|count| count as usize).sum::<usize>() * apart;
-        self.reserve(times * (about + about / 16).min(part.len()));
-        for (number, block) in part.chunks(BLOCK).enumerate() {
+        // The number of values to keep, estimated from a sample of the words.
+        let step = (part.len() / WORD / KEPT_SAMPLED_WORDS).max(1);
+        let sample = part.chunks(WORD).step_by(step).map(|word| differing(word, fill).count_ones());
+        let estimate = sample.map(|count| count as usize).sum::<usize>() * step;
+        self.reserve(times * (estimate + estimate / 16).min(part.len()));
+        for (number, block) in part.chunks(KEPT_BLOCK).enumerate() {
             let all = self.count + block.len();
             self.reserve(all);
             let places = &mut self.places.as_mut_slice()[self.count..all];
             let values = &mut self.values.as_mut_slice()[self.count..all];
             let mut count = 0;
             for (at, word) in block.chunks(WORD).enumerate() {
-                ask_for(word, AHEAD / size_of::<T>(), word.len());
+                prefetch_elements(word, PREFETCH_DISTANCE / size_of::<T>(), word.len());
                 let mut left = differing(word, fill);
                 let more = left.count_ones() as usize;
-                let first = first + number * BLOCK + at * WORD;
+                let first = first + number * KEPT_BLOCK + at * WORD;
                 let places = places[count..][..more].iter_mut();
                 let values = &mut values[count..][..more];
                 count += more;
@@ -139,7 +140,7 @@ impl<I: Place, T: Element + Zeroable> Found<I, T> {
         }
     }
 
-    /// Makes room for so many.
+    /// Makes room for `all` values.
     fn reserve(&mut self, all: usize) {
         if !(self.places.reserve(all) && self.values.reserve(all)) {
             handle_alloc_error(Layout::array::<T>(all).unwrap_or(Layout::new::<T>()));
@@ -147,15 +148,10 @@ impl<I: Place, T: Element + Zeroable> Found<I, T> {
     }
 }
 
-/// Values for which there is room before they are looked at.
-const BLOCK: usize = 64 * WORD;
-/// So many words of values, or up to twice as many, are looked at to see how many differ.
-const SAMPLES: usize = 128;
-
-/// A bit for each of some values, no more than a word has: whether it differs from the fill value.
+/// A bit for each value, at most [`WORD`]: whether it differs from the fill value.
 #[inline(always)]
 fn differing<T: Element>(word: &[T], fill: T) -> u64 {
-    // A plain loop over two arrays, which the compiler makes wide.
+    // A plain loop over two arrays, which the compiler vectorises.
     let mut differ = [0_u8; WORD];
     for (differ, &value) in differ.iter_mut().zip(word) {
         *differ = u8::from(!fill.same(value));
@@ -163,10 +159,10 @@ fn differing<T: Element>(word: &[T], fill: T) -> u64 {
     bits(&differ)
 }
 
-/// A word with a bit for each byte, which is 0 or 1.
+/// The bytes, each 0 or 1, as the bits of a word.
 #[inline]
 fn bits(bytes: &[u8; WORD]) -> u64 {
-    // Multiplying brings the lowest bits of eight bytes side by side at the top; none meets another.
+    // The multiplication moves the lowest bits of eight bytes side by side into the top byte, without carries.
     let eight =
         |bytes: &[u8; 8]| u64::from_le_bytes(*bytes).wrapping_mul(0x0102_0408_1020_4080) >> 56;
     let (words, _) = bytes.as_chunks::<8>();

@@ -1,21 +1,21 @@
-//! Columns moved together: each from one slice to another, elements of any width.
+//! Columns that are moved together, each from one slice to another, with elements of any width.
 
 use std::marker::PhantomData;
 use std::ops::Range;
 
 use ust_ir::buffer::Plain;
 
-use crate::vector::ask;
+use crate::vector::prefetch_ahead;
 
-/// A column on its way: where its elements come from, and where they go.
+/// A column that is moved: its source and its destination.
 ///
-/// Destinations are written by several threads, each element by one of them: the methods that write
-/// are unsafe, and their callers see to it.
+/// Several threads write the destination, each element by one thread. The methods that write are unsafe:
+/// their callers keep threads apart.
 #[derive(Debug)]
 pub struct Lane<'a> {
     from: *const u8,
     from_len: usize,
-    /// Where in `from` the element of each entry stands; in their order without it.
+    /// The index in `from` of the element of each entry; without it, entry `at` has element `at`.
     places: Option<&'a [u32]>,
     to: *mut u8,
     len: usize,
@@ -23,7 +23,7 @@ pub struct Lane<'a> {
     _slices: PhantomData<&'a mut [u8]>,
 }
 
-// SAFETY: a lane holds the slices that it was made of, and what they hold is `Send` and `Sync`.
+// SAFETY: a lane borrows the slices that it was made of, whose elements are `Send` and `Sync`.
 unsafe impl Send for Lane<'_> {}
 // SAFETY: through a shared lane only the unsafe methods write, whose callers keep writes apart.
 unsafe impl Sync for Lane<'_> {}
@@ -81,7 +81,7 @@ impl<'a> Lane<'a> {
         Self { from: to, from_len: len, places: None, to, len, width, _slices: PhantomData }
     }
 
-    /// A lane whose elements stand in the source where `places` says, or in their order without.
+    /// A lane whose entry `at` has the element `places[at]` of the source, or element `at` without `places`.
     ///
     /// # Panics
     /// As [`Lane::new`], and when a place lies outside the source.
@@ -110,6 +110,7 @@ impl<'a> Lane<'a> {
 
     /// Number of elements.
     #[must_use]
+    #[allow(clippy::len_without_is_empty)]
     pub fn len(&self) -> usize {
         self.len
     }
@@ -122,7 +123,7 @@ impl<'a> Lane<'a> {
     pub(super) unsafe fn element<W: Copy>(&self, at: usize) -> W {
         let place = match self.places {
             None => at,
-            // SAFETY: as many places as elements.
+            // SAFETY: there is a place for each element.
             Some(places) => unsafe { *places.get_unchecked(at) as usize },
         };
         debug_assert!(place < self.from_len);
@@ -130,19 +131,19 @@ impl<'a> Lane<'a> {
         unsafe { self.from.cast::<W>().add(place).read_unaligned() }
     }
 
-    /// Asks for elements ahead of entry `at`, where they are read in order.
+    /// Prefetches elements behind entry `at`, where they are read in order.
     #[inline]
-    pub(super) fn ask(&self, at: usize) {
+    pub(super) fn prefetch_ahead(&self, at: usize) {
         if self.places.is_none() {
-            ask(self.from.wrapping_add(at * self.width));
+            prefetch_ahead(self.from.wrapping_add(at * self.width));
         }
     }
 
     /// Writes an element of the destination.
     ///
     /// # Safety
-    /// `W` is as wide as the elements, its bits are one of them, `at` is below the length, and no
-    /// other thread writes there.
+    /// `W` is as wide as the elements, `element` has the bits of one, `at` is below the length, and no other
+    /// thread writes there.
     #[inline]
     pub(super) unsafe fn write<W: Copy>(&self, at: usize, element: W) {
         debug_assert!(at < self.len && size_of::<W>() == self.width);
@@ -196,8 +197,8 @@ impl<'a> Lane<'a> {
         });
     }
 
-    /// Permutes a range of the destination: what stands at `range.start + k` goes to
-    /// `range.start + dest[k]`. `scratch` is memory to work in.
+    /// Permutes a range of the destination: the element at `range.start + k` goes to
+    /// `range.start + dest[k]`. `scratch` is working memory.
     ///
     /// # Safety
     /// The range lies below the length and was written, `dest` is a permutation of its places, and
@@ -212,7 +213,7 @@ impl<'a> Lane<'a> {
             // SAFETY: promised by the caller.
             let to = unsafe { self.to.cast::<Word>().add(range.start) };
             let copy = scratch.as_mut_ptr().cast::<Word>();
-            // SAFETY: the scratch has room for the range, and is nobody else's.
+            // SAFETY: the scratch has room for the range, and overlaps nothing.
             unsafe { to.cast::<u8>().copy_to_nonoverlapping(copy.cast(), range.len() * self.width) };
             for (at, &place) in dest.iter().enumerate() {
                 // SAFETY: promised by the caller.
@@ -221,11 +222,11 @@ impl<'a> Lane<'a> {
         });
     }
 
-    /// What a range of the destination holds.
+    /// The elements of a range of the destination.
     ///
     /// # Safety
-    /// `T` is the element type, the range lies below the length and was written, and nobody writes
-    /// there while the slice is looked at.
+    /// `T` is the element type, the range lies below the length and was written, and no thread writes there
+    /// while the slice lives.
     #[must_use]
     pub unsafe fn written<T: Copy>(&self, range: Range<usize>) -> &[T] {
         debug_assert!(range.end <= self.len && size_of::<T>() == self.width);

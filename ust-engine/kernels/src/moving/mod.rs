@@ -1,4 +1,4 @@
-//! Columns moved and sorted: what conversions do with most memory.
+//! Columns moved and sorted: the passes of conversions over large memory.
 //!
 //! | module | what |
 //! |---|---|
@@ -7,11 +7,11 @@
 //! | [`sort`] | stable sorting of lanes by a key column: partition, then finish in cache |
 //! | [`few`] | the coordinates of one row, sorted |
 //! | [`rows`] | stable sorting of entries by two columns, the first of them counted |
-//! | [`place`] | values written to places anywhere |
+//! | [`place`] | values written to arbitrary places |
 //! | [`kept`] | values that are no padding, and their places |
 //!
-//! *Invariant: what is safe to call here is safe whatever the arguments; the rest states what its
-//! caller owes.*
+//! *Invariant: a safe function is safe for any arguments; an unsafe one states the duties of its
+//! caller.*
 #[cfg(feature = "micro")]
 pub mod few;
 pub mod kept;

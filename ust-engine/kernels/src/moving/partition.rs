@@ -1,19 +1,13 @@
-//! Which bucket each entry goes to, by the high bits of its key, and where there.
+//! A partition of entries into buckets by the high bits of their keys: the place of each entry.
 
 use bytemuck::Zeroable;
 use rayon::prelude::*;
 use ust_ir::buffer::Plain;
 
 use crate::pool::threads;
-
-/// Entries handled at a time, so that their places stay in cache.
-pub(super) const BLOCK: usize = 1024;
-/// The most buckets of one partition: one open line of each, and each lane, stays in cache.
-pub(super) const MOST_BUCKETS: u64 = 1 << 11;
-/// Entries that a bucket should have.
-const BUCKET: usize = 1 << 13;
-/// Entries that are not worth more than one bucket.
-const ONE_BUCKET: usize = 1 << 14;
+use crate::tuning::{
+    BUCKET_ENTRIES, FEW_BUCKETS, MAX_BUCKETS, ONE_BUCKET_ENTRIES, PARTITION_BLOCK,
+};
 
 /// A key: an unsigned integer.
 pub trait Key: Plain + Zeroable + Ord + Into<u64> {
@@ -33,33 +27,30 @@ impl Key for u64 {
     }
 }
 
-/// By how many bits keys are shifted to give their bucket: none where keys are so few that each has
-/// a bucket of its own.
+/// The shift for which `key >> shift` is the bucket of a key. 0 where each key can have a bucket of its own.
 pub(super) fn shift_for(n: usize, range: u64) -> u32 {
-    if range <= MOST_BUCKETS { 0 } else { shift_for_buckets(n, range) }
+    if range <= MAX_BUCKETS { 0 } else { shift_for_buckets(n, range) }
 }
 
-/// As [`shift_for`], where buckets are sorted afterwards, be there one key in each or more.
+/// As [`shift_for`], where every bucket is sorted afterwards, even if it has a single key.
 pub(super) fn shift_for_buckets(n: usize, range: u64) -> u32 {
-    let buckets = if n <= ONE_BUCKET { 1 } else { n.div_ceil(BUCKET) as u64 };
-    bits_below(buckets.next_power_of_two().min(MOST_BUCKETS / 2), range)
+    let buckets = if n <= ONE_BUCKET_ENTRIES { 1 } else { n.div_ceil(BUCKET_ENTRIES) as u64 };
+    bits_below(buckets.next_power_of_two().min(MAX_BUCKETS / 2), range)
 }
 
-/// As [`shift_for_buckets`], for the columns of a tensor that are written entry by entry: an open line
-/// of each is to stay in the first cache, and the second cache to hold a bucket.
+/// As [`shift_for_buckets`], for the columns of a tensor that are written entry by entry: the first cache
+/// holds an open line of each bucket, and the second cache a whole bucket.
 pub fn shift_for_few(n: usize, range: u64) -> u32 {
-    /// The most buckets.
-    const FEW_BUCKETS: u64 = 1 << 7;
     shift_for_buckets(n, range).max(bits_below(FEW_BUCKETS, range))
 }
 
-/// By how many bits keys are shifted to give one of so many buckets.
+/// The shift that maps keys below `range` to `buckets` buckets, a power of two.
 fn bits_below(buckets: u64, range: u64) -> u32 {
     let bits = 64 - range.saturating_sub(1).leading_zeros();
     bits.saturating_sub(buckets.trailing_zeros())
 }
 
-/// Where entries go, each to a bucket of keys that are equal but for some low bits.
+/// The places of entries, grouped in buckets of keys with the same high bits.
 pub(super) struct Partition {
     shift: u32,
     /// Entries that a thread moves.
@@ -73,7 +64,7 @@ pub(super) struct Partition {
 impl Partition {
     pub(super) fn new<K: Key>(keys: &[K], shift: u32, buckets: usize) -> Self {
         let n = keys.len();
-        let chunk = n.div_ceil(threads(n)).max(BLOCK);
+        let chunk = n.div_ceil(threads(n)).max(PARTITION_BLOCK);
         let mut next: Vec<Vec<usize>> = keys
             .par_chunks(chunk)
             .map(|keys| {
@@ -87,7 +78,7 @@ impl Partition {
                 counts
             })
             .collect();
-        // Counts become places: those of a bucket in the order of the chunks.
+        // Counts become first places: within a bucket, in the order of the chunks.
         let mut ends = vec![0; buckets];
         let mut place = 0;
         for (bucket, end) in ends.iter_mut().enumerate() {
@@ -99,26 +90,26 @@ impl Partition {
         Self { shift, chunk, next, ends }
     }
 
-    /// Gives each entry its place, once: `put` is given the first of some entries, and the place of each.
-    /// The keys are the same as before.
+    /// Finds the place of each entry, once. `put` is called with the number of the first entry of a block,
+    /// and the places of the entries in it. The keys are those given to [`Partition::new`].
     pub(super) fn run<K: Key>(&mut self, keys: &[K], put: &(impl Fn(usize, &[usize]) + Sync)) {
         let Self { shift, chunk, next, .. } = self;
         next.par_iter_mut().zip(keys.par_chunks(*chunk)).enumerate().for_each(
             |(number, (next, keys))| {
-                let mut places = [0; BLOCK];
-                for (block, keys) in keys.chunks(BLOCK).enumerate() {
+                let mut places = [0; PARTITION_BLOCK];
+                for (block, keys) in keys.chunks(PARTITION_BLOCK).enumerate() {
                     let places = &mut places[..keys.len()];
                     if let [next] = &mut next[..] {
                         places.iter_mut().zip(*next..).for_each(|(to, place)| *to = place);
                         *next += keys.len();
-                        put(number * *chunk + block * BLOCK, places);
+                        put(number * *chunk + block * PARTITION_BLOCK, places);
                         continue;
                     }
                     for (place, &key) in places.iter_mut().zip(keys) {
                         let slot = &mut next[(key.into() >> *shift) as usize];
                         (*place, *slot) = (*slot, *slot + 1);
                     }
-                    put(number * *chunk + block * BLOCK, places);
+                    put(number * *chunk + block * PARTITION_BLOCK, places);
                 }
             },
         );

@@ -1,4 +1,4 @@
-//! Values written to places anywhere in a destination.
+//! Values written to arbitrary places of a destination.
 
 use std::sync::atomic::{AtomicU8, AtomicU16, AtomicU32, AtomicU64, Ordering};
 
@@ -20,7 +20,7 @@ pub fn place<T: Plain>(from: &[T], to: &mut [T], places: &(dyn Fn(usize, &mut [u
         for (block, values) in values.chunks(BLOCK).enumerate() {
             let dest = &mut dest[..values.len()];
             places(number * chunk + block * BLOCK, dest);
-            // A place may be anywhere: looked at here, once, all together.
+            // All places of the block are checked at once.
             let most = dest.iter().fold(0, |most, &place| most.max(place));
             assert!(most < to.1, "place {most} of {}", to.1);
             for (&value, &place) in values.iter().zip(&*dest) {
@@ -34,20 +34,19 @@ pub fn place<T: Plain>(from: &[T], to: &mut [T], places: &(dyn Fn(usize, &mut [u
 /// A destination that several threads write.
 struct Shared(*mut u8, usize);
 
-// SAFETY: it is only written through atomic stores, and read when all threads are done.
+// SAFETY: it is written through atomic stores alone, and read when all threads are done.
 unsafe impl Sync for Shared {}
 
-/// Stores a value of any width in atomic words: two threads may write one place, and one of them
-/// wins.
+/// Stores a value of any width in atomic words. If two threads write one place, one of them wins.
 ///
 /// # Safety
-/// `to` points to more than `place` elements, aligned as `T`, and nobody reads or writes them other
-/// than through this function meanwhile.
+/// `to` points to more than `place` elements, aligned as `T`, and meanwhile they are accessed through this
+/// function alone.
 #[inline]
 unsafe fn store<T: Plain>(to: *mut u8, place: usize, value: T) {
     macro_rules! words {
         ($atomic:ty, $word:ty, $count:expr) => {{
-            // SAFETY: `T` is as wide as so many words, and as aligned as one.
+            // SAFETY: `T` is as wide as `$count` words, and as aligned as one.
             unsafe {
                 let words: [$word; $count] = std::mem::transmute_copy(&value);
                 let at = to.cast::<$word>().add(place * $count);

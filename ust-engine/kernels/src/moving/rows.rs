@@ -1,9 +1,9 @@
-//! Stable sorting of entries by two columns: rows, and what stands in a row.
+//! Stable sorting of entries by two columns: the row, and a second coordinate.
 //!
-//! Entries go, whole, to buckets of rows that fit the cache, one streaming pass; in a bucket rows
-//! are counted, and each is sorted on its own: short ones without a branch, long ones by digits of
-//! the second column, for the bucket at once. What comes out of the counting is where rows begin, so
-//! that no sorted column of them is written.
+//! In one streaming pass, whole entries move to buckets of rows that fit the cache. In a bucket, entries are
+//! counted by row. Short rows are then sorted one by one, without branches; where rows are long, the whole
+//! bucket is sorted by digits of the second column. Counting gives the start of each row, so no sorted
+//! column of rows is written.
 
 use std::marker::PhantomData;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -15,12 +15,13 @@ use super::lanes::{Lane, with_width};
 use super::partition::{Partition, shift_for_buckets};
 use super::sort::starts as begin;
 use crate::pool::at_a_time;
-use crate::vector::ask;
+use crate::tuning::{ROWS_BY_DIGITS, ROWS_IN_CACHE, SORT_DIGIT_BITS};
+use crate::vector::prefetch_ahead;
 
-/// Rows in order.
+/// The sorted entries.
 #[derive(Debug)]
 pub struct Rows {
-    /// For each row, its first entry; and once more at the end, the number of entries.
+    /// The first entry of each row, then the number of entries.
     pub starts: Buffer<u32>,
     /// The second column.
     pub second: Buffer<u32>,
@@ -39,10 +40,10 @@ pub fn sort_rows(row: Buffer<u32>, rows: usize, second: Buffer<u32>, values: &La
     with_width!(values, Word => sorted::<Word>(row, rows, second, values))
 }
 
-/// As [`sort_rows`], of values as wide as a word.
+/// As [`sort_rows`], with values as wide as `W`.
 fn sorted<W: Copy>(row: Buffer<u32>, rows: usize, second: Buffer<u32>, values: &Lane<'_>) -> Rows {
     let n = row.len();
-    if n <= FEW {
+    if n <= ROWS_IN_CACHE {
         return match second.is_sorted() {
             true => counted::<W>(&row, rows, &second, values),
             false => at_once::<W>(&row, rows, &second, values),
@@ -56,12 +57,12 @@ fn sorted<W: Copy>(row: Buffer<u32>, rows: usize, second: Buffer<u32>, values: &
         let columns = row[first..].iter().zip(&second[first..]);
         for (at, (&place, (row, second))) in places.iter().zip(columns).enumerate() {
             if at % 8 == 0 {
-                values.ask(first + at);
-                ask(row);
-                ask(second);
+                values.prefetch_ahead(first + at);
+                prefetch_ahead(row);
+                prefetch_ahead(second);
             }
             let (&row, &second) = (row, second);
-            // SAFETY: places and entries are below their number, each place is one entry's.
+            // SAFETY: entries and places are below `n`, and no two entries have the same place.
             unsafe {
                 let entry = Entry { row, second, value: values.element(first + at) };
                 moved.entries().add(place).write(entry);
@@ -84,29 +85,26 @@ fn sorted<W: Copy>(row: Buffer<u32>, rows: usize, second: Buffer<u32>, values: &
     let most = at_a_time(jobs.len());
     let jobs = jobs.into_par_iter().with_max_len(most);
     jobs.for_each_init(Scratch::default, |scratch, (first, starts, column)| {
-        // SAFETY: the entries of this bucket, all of them written above.
+        // SAFETY: all entries of this bucket were written above.
         let entries =
             unsafe { std::slice::from_raw_parts(moved.entries().add(first), column.len()) };
         let mask = each as u32 - 1;
         let of = |at: usize| (entries[at].row & mask, entries[at].second);
-        let soon = |at: usize| ask(&entries[at]);
+        let soon = |at: usize| prefetch_ahead(&entries[at]);
         if scratch.order(column.len(), of, soon, starts) {
             distinct.store(false, Ordering::Relaxed);
         }
         starts.iter_mut().for_each(|start| *start += first as u32);
         for (at, (to, &pair)) in column.iter_mut().zip(&scratch.sorted).enumerate() {
             *to = (pair >> 32) as u32;
-            // SAFETY: the order is a permutation of the bucket, which is this thread's alone.
+            // SAFETY: the order is a permutation of the bucket, which no other thread accesses.
             unsafe { values.write(first + at, entries[pair as u32 as usize].value) };
         }
     });
     Rows { starts, second: column, distinct: distinct.into_inner() }
 }
 
-/// So many entries, with what is made of them, fit the second cache: one bucket holds them all.
-const FEW: usize = 1 << 14;
-
-/// As [`sorted`], of few entries, which are sorted where they are.
+/// As [`sorted`], for few entries: one bucket, to which they are not moved first.
 fn at_once<W: Copy>(row: &[u32], rows: usize, second: &[u32], values: &Lane<'_>) -> Rows {
     let n = row.len();
     let mut starts = Buffer::<u32>::unspecified(rows + 1);
@@ -124,9 +122,9 @@ fn at_once<W: Copy>(row: &[u32], rows: usize, second: &[u32], values: &Lane<'_>)
     Rows { starts, second: column, distinct: !twice }
 }
 
-/// As [`sorted`], where the second column ascends: rows are counted, and each entry goes to its place.
+/// As [`sorted`], where the second column ascends: entries are counted by row, and each moves to its place.
 fn counted<W: Copy>(row: &[u32], rows: usize, second: &[u32], values: &Lane<'_>) -> Rows {
-    // Before the counts stands a 0: once entries have gone to their places, these are the starts.
+    // Counts stand behind a 0. When all entries have moved, each `next` is the start of the next row.
     let mut starts = Buffer::<u32>::zeroed(rows + 1);
     let next = &mut starts.make_mut()[1..];
     row.iter().for_each(|&row| next[row as usize] += 1);
@@ -137,15 +135,15 @@ fn counted<W: Copy>(row: &[u32], rows: usize, second: &[u32], values: &Lane<'_>)
         let place = next[row as usize] as usize;
         next[row as usize] += 1;
         sorted[place] = second;
-        // SAFETY: `at` is an entry's number, and `place` another one each time, as rows were counted.
+        // SAFETY: `at` and `place` are below the number of entries; counting gives each entry its own place.
         unsafe { values.write(place, values.element::<W>(at)) };
     }
     let distinct = !is_twice(sorted, next, |one, other| one == other);
     Rows { starts, second: column, distinct }
 }
 
-/// Whether two neighbours in a row are the same. Rows that follow each other begin and end alike but
-/// seldom, so those are looked at as one first.
+/// Whether two adjacent entries of a row are the same. First, all rows are searched as one: adjacent rows
+/// seldom end and begin with the same coordinate.
 fn is_twice<T>(sorted: &[T], ends: &[u32], same: impl Fn(&T, &T) -> bool) -> bool {
     let found = |part: &[T]| part.windows(2).any(|two| same(&two[0], &two[1]));
     let mut from = 0;
@@ -157,7 +155,7 @@ fn is_twice<T>(sorted: &[T], ends: &[u32], same: impl Fn(&T, &T) -> bool) -> boo
         })
 }
 
-/// An entry on its way.
+/// An entry that is moved.
 #[derive(Clone, Copy)]
 #[repr(C)]
 struct Entry<W> {
@@ -166,14 +164,14 @@ struct Entry<W> {
     value: W,
 }
 
-/// Memory for entries.
+/// Memory for entries that are moved.
 struct Moved<W> {
     _memory: Buffer<u64>,
     entries: *mut Entry<W>,
     of: PhantomData<W>,
 }
 
-// SAFETY: entries are plain words, and whoever writes them sees to it that threads keep apart.
+// SAFETY: entries are plain words, and the code that writes them keeps threads apart.
 unsafe impl<W> Sync for Moved<W> {}
 
 impl<W> Moved<W> {
@@ -190,28 +188,24 @@ impl<W> Moved<W> {
     }
 }
 
-/// Where rows are longer than this on average, all are sorted together, by digits.
-const LONG: usize = 14;
-/// Bits of a digit.
-const DIGIT: u32 = 11;
-/// Rows of so many entries, at most, are sorted without a branch.
+/// Entries of a row, at most, that a sorting network sorts.
 const SHORT: usize = 16;
 
-/// Memory that a thread works in.
+/// Working memory of a thread.
 #[derive(Default)]
 struct Scratch {
-    /// Entries, each with its second column above its number in the bucket, and room behind them.
+    /// A [`pair`] for each entry of a bucket, and room behind them.
     pairs: Vec<u64>,
-    /// The same in the order found.
+    /// The sorted pairs.
     sorted: Vec<u64>,
     next: Vec<u32>,
     counts: Vec<u32>,
 }
 
 impl Scratch {
-    /// Finds the order of so many entries, of which `of` gives the row and the second column, and where
-    /// each row starts; `soon` is told of some that are read. Says whether two entries are equal in both
-    /// columns.
+    /// Sorts `n` entries into `sorted`, and writes the start of each row to `starts`. `of` gives the row and
+    /// the second column of an entry. `soon` may prefetch: it is called with entries that are read. Returns
+    /// whether two entries are equal in both columns.
     #[inline(always)]
     fn order(
         &mut self,
@@ -236,7 +230,7 @@ impl Scratch {
         for pairs in [&mut self.pairs, &mut self.sorted] {
             pairs.resize((n + SHORT).max(pairs.len()), 0);
         }
-        if n > LONG * starts.len() {
+        if n > ROWS_BY_DIGITS * starts.len() {
             self.by_digits(n, |at| of(at).1, 32 - bits.leading_zeros());
             for &pair in &self.pairs[..n] {
                 let slot = &mut self.next[of(pair as u32 as usize).0 as usize];
@@ -255,7 +249,7 @@ impl Scratch {
         is_twice(&self.sorted[..n], &self.next, |one, other| one >> 32 == other >> 32)
     }
 
-    /// Sorts each row; rows end where the next entry of them would go.
+    /// Sorts each row; `next` holds the ends of the rows.
     fn by_rows(&mut self) {
         let Self { pairs, sorted, next, .. } = self;
         let mut from = 0;
@@ -285,9 +279,9 @@ impl Scratch {
         }
     }
 
-    /// Sorts the entries of a bucket by so many bits of their second column, stably, into `pairs`.
+    /// Sorts the entries of a bucket by the lowest `bits` bits of their second column, stably, into `pairs`.
     fn by_digits(&mut self, n: usize, second: impl Fn(usize) -> u32, bits: u32) {
-        let passes = bits.div_ceil(DIGIT).max(1);
+        let passes = bits.div_ceil(SORT_DIGIT_BITS).max(1);
         let digit = bits.div_ceil(passes);
         let mask = (1 << digit) - 1;
         for pass in 0..passes {
@@ -312,8 +306,8 @@ impl Scratch {
     }
 }
 
-/// Sorts the first `n` numbers, no more than `N`. What is written behind them is written again, or not
-/// looked at.
+/// Sorts the first `n` numbers, at most `N`. It writes behind them, too: these numbers are overwritten later,
+/// or not read.
 #[inline(always)]
 fn without_branches<const N: usize>(
     from: &[u64],
@@ -330,12 +324,12 @@ fn without_branches<const N: usize>(
     *to.first_chunk_mut().expect(room) = numbers;
 }
 
-/// An entry's second column above its number in the bucket.
+/// The second column of an entry in the high half, its number in the bucket in the low half.
 fn pair(at: usize, second: u32) -> u64 {
     u64::from(second) << 32 | at as u64
 }
 
-/// Puts pairs of numbers in order, without a branch.
+/// Orders pairs of numbers, without a branch.
 macro_rules! ordered {
     ($numbers:ident, $($a:literal $b:literal),*) => {
         $(

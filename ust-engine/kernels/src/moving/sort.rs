@@ -1,22 +1,17 @@
 //! Stable sorting of lanes by a key column.
 //!
-//! A long column of keys is split by its high bits into buckets that fit the cache, one streaming
-//! pass over all lanes; then each bucket is sorted where it lies. Entries are moved twice, whatever
-//! their number, and each time within few open cache lines. Both passes are parallel; which thread
-//! does what makes no difference to the result.
+//! In one streaming pass over all lanes, entries are split by the high bits of their keys into buckets that
+//! fit the cache. Then each bucket is sorted in place. Entries are moved twice, whatever their number, and
+//! each time within few open cache lines. Both passes are parallel; the result does not depend on the
+//! threads.
 
 use rayon::prelude::*;
 use ust_ir::Buffer;
 
 use super::lanes::Lane;
-use super::partition::{BLOCK, Key, MOST_BUCKETS, Partition, shift_for};
+use super::partition::{Key, Partition, shift_for};
 use crate::pool::at_a_time;
-
-/// Fewer entries than this are compared, not counted.
-const FEW: usize = 96;
-/// Bits that one counting pass looks at.
-const DIGIT: u32 = 11;
-
+use crate::tuning::{MAX_BUCKETS, PARTITION_BLOCK, SORT_DIGIT_BITS, SORT_MIN_COUNTED};
 /// Sorts lanes by their keys, stably. All keys are below `range`. `sorted` becomes the sorted keys.
 ///
 /// # Panics
@@ -40,7 +35,7 @@ pub fn sort<K: Key>(keys: &[K], range: u64, sorted: &mut [K], lanes: &[Lane<'_>]
             if range.len() < 2 {
                 return;
             }
-            // SAFETY: the range is this bucket's, which is this thread's alone.
+            // SAFETY: the range is a bucket, which no other thread accesses.
             let keys = unsafe { keyed.written::<K>(range.clone()) };
             let low = |at: usize| keys[at].into() & mask;
             if !scratch.order(range.len(), shift, low) {
@@ -54,10 +49,9 @@ pub fn sort<K: Key>(keys: &[K], range: u64, sorted: &mut [K], lanes: &[Lane<'_>]
     );
 }
 
-/// Sorts lanes, where they lie, that are in buckets by the high bits of their keys, stably. `shift`
-/// is the number of the other bits, `ends` where each bucket ends, the last of them the length. All
-/// keys are below `range`. Gives for each key its first entry; and once more at the end, the number
-/// of entries. Parallel. Cost: O(entries + range).
+/// Sorts lanes in place that are already in buckets `key >> shift`, stably. `ends` are the ends of the
+/// buckets, the last of them the length. All keys are below `range`. Gives for each key the number of its
+/// first entry, then the number of entries. Parallel. Cost: O(entries + range).
 ///
 /// # Panics
 /// When lengths differ, the ends do not ascend or are too few, or there are 2^32 entries or more.
@@ -97,7 +91,7 @@ pub fn sort_buckets(
             }));
             starts.iter_mut().for_each(|start| *start += first);
             for lane in lanes {
-                // SAFETY: buckets do not overlap; every entry was given a place of its own in one.
+                // SAFETY: buckets do not overlap; every entry of a bucket has a place of its own.
                 unsafe { lane.permute(range.clone(), &scratch.dest, &mut scratch.copy) };
             }
         },
@@ -132,28 +126,28 @@ pub fn sort_segments(
     );
 }
 
-/// Whether neighbours have keys from few cache lines, as in a banded matrix: then each key can be a
-/// bucket of its own, and entries are moved once.
+/// Whether nearby entries have nearby keys, as in a banded matrix, judged from a sample: then the places of
+/// each block lie in few cache lines, each key can be a bucket of its own, and entries are moved once.
 fn is_local<K: Key>(keys: &[K], range: u64) -> bool {
-    /// Keys whose places stand in one cache line.
+    /// Keys in a line, as a power of two: places are eight bytes wide.
     const LINE: u32 = 3;
     let n = keys.len();
-    if range <= MOST_BUCKETS || n < 64 * BLOCK || range > 2 * n as u64 {
+    if range <= MAX_BUCKETS || n < 64 * PARTITION_BLOCK || range > 2 * n as u64 {
         return false;
     }
-    let mut lines = Vec::with_capacity(BLOCK);
+    let mut lines = Vec::with_capacity(PARTITION_BLOCK);
     let step = n / 16;
     let distinct: usize = (0..16)
         .map(|sample| {
             lines.clear();
-            let block = &keys[sample * step..][..BLOCK];
+            let block = &keys[sample * step..][..PARTITION_BLOCK];
             lines.extend(block.iter().map(|&key| key.into() >> LINE));
             lines.sort_unstable();
             lines.dedup();
             lines.len()
         })
         .sum();
-    distinct < 16 * BLOCK / 3
+    distinct < 16 * PARTITION_BLOCK / 3
 }
 
 /// Moves entries to their buckets, in their order. Gives the end of each bucket.
@@ -168,17 +162,17 @@ fn partition<K: Key>(
     let keyed = Lane::new(keys, sorted);
     partition.run(keys, &|first, places| {
         for lane in lanes.iter().copied().chain([&keyed]) {
-            // SAFETY: each entry is given a place of its own.
+            // SAFETY: each entry has a place of its own.
             unsafe { lane.put(first, places) };
         }
     });
     partition.ends
 }
 
-/// Memory that a thread works in.
+/// Working memory of a thread.
 #[derive(Default)]
 struct Scratch {
-    /// Where each entry of the bucket goes.
+    /// The place of each entry within the bucket.
     dest: Vec<u32>,
     counts: Vec<u32>,
     pairs: Vec<u64>,
@@ -188,15 +182,16 @@ struct Scratch {
 }
 
 impl Scratch {
-    /// Finds where `n` entries go so that keys of so many bits ascend, entries with equal keys in
-    /// their order. Says no where they stand already; else `dest` is a permutation.
+    /// Finds the places of `n` entries, sorted stably by keys of `bits` bits. Returns false where they are
+    /// sorted already; else `dest` is a permutation.
     fn order(&mut self, n: usize, bits: u32, key: impl Fn(usize) -> u64) -> bool {
         if (1..n).all(|at| key(at - 1) <= key(at)) {
             return false;
         }
         assert!(u32::try_from(n).is_ok(), "a bucket of {n} entries");
         self.dest.clear();
-        if n >= FEW && bits < 32 && (1_usize << bits) <= (2 * n).max(1 << DIGIT) {
+        let counted = n >= SORT_MIN_COUNTED;
+        if counted && bits < 32 && (1_usize << bits) <= (2 * n).max(1 << SORT_DIGIT_BITS) {
             self.count(n, 1 << bits, key);
             return true;
         }
@@ -212,10 +207,10 @@ impl Scratch {
         }
         self.pairs.clear();
         self.pairs.extend((0..n).map(|at| key(at) << 32 | at as u64));
-        if n < FEW {
-            self.pairs.sort_unstable();
-        } else {
+        if counted {
             self.radix(bits);
+        } else {
+            self.pairs.sort_unstable();
         }
         for (to, &pair) in self.pairs.iter().enumerate() {
             self.dest[pair as u32 as usize] = to as u32;
@@ -241,7 +236,7 @@ impl Scratch {
 
     /// Sorts pairs by the key in their high halves, digit by digit.
     fn radix(&mut self, bits: u32) {
-        let passes = bits.div_ceil(DIGIT).max(1);
+        let passes = bits.div_ceil(SORT_DIGIT_BITS).max(1);
         let digit = bits.div_ceil(passes);
         let mask = (1 << digit) - 1;
         self.other.resize(self.pairs.len(), 0);
@@ -263,7 +258,7 @@ impl Scratch {
     }
 }
 
-/// Counts become the places where the first of each begins.
+/// Replaces counts by their exclusive prefix sums: the first place of each key.
 pub(super) fn starts(counts: &mut [u32]) {
     let mut next = 0;
     for count in counts {

@@ -1,40 +1,32 @@
-//! Threads that stay awake for a moment after work, so that work that follows finds them ready.
+//! Threads that poll for a while after their last job, so that the next job finds them awake.
 //!
-//! To wake a thread takes 5 to 100 microseconds, as long as small kernels take in all, and solvers run
-//! those again and again. What OpenMP's threads do too, for longer.
+//! To wake a thread takes 5 to 100 microseconds, as long as a small kernel takes, and solvers run small
+//! kernels again and again. OpenMP's threads poll in the same manner, for longer.
 
 use std::hint::spin_loop;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering::Relaxed};
 use std::sync::{Mutex, OnceLock};
-use std::time::{Duration, Instant};
+use std::time::Instant;
 use std::{iter, thread, vec};
 
 use rayon::{ThreadPool, ThreadPoolBuilder, Yield};
 
 use super::locked;
+use crate::tuning::{CALLER_POLLS, CREW_AWAKE, PAUSES_PER_POLL, POLLS_PER_YIELD};
 
-/// How long threads stay awake after work.
-const LINGER: Duration = Duration::from_micros(200);
-/// How often the caller looks whether the others are done before it sleeps: some 20 microseconds,
-/// where no other program wants the core that it offers at times.
-const PATIENCE: usize = 500;
-/// Pauses of the processor between two looks for work.
-const PAUSES: usize = 2;
-/// Looks between two offers to let another program have the core.
-const LOOKS: usize = 100;
-
-/// A pool of its own: in the caller's, a thread that stays awake would be in others' way.
+/// A pool of its own: in rayon's global pool, a thread that polls would keep other jobs from running.
 pub(super) struct Crew {
     pool: ThreadPool,
     start: Instant,
-    /// Threads that are awake without work, or about to be.
+    /// Threads that poll, or are about to.
     awake: AtomicUsize,
-    /// Until when they are, in nanoseconds since the start.
+    /// The time until which they poll, in nanoseconds since `start`.
     until: AtomicU64,
 }
 
 impl Crew {
-    /// The crew, which with the caller is as many as the global pool. None where no thread can be had.
+    /// The crew: one thread less than the global pool, as the caller works too. `None` where it would have
+    /// no thread.
     pub(super) fn get() -> Option<&'static Self> {
         static CREW: OnceLock<Option<Crew>> = OnceLock::new();
         CREW.get_or_init(|| Self::new(rayon::current_num_threads() - 1)).as_ref()
@@ -47,8 +39,9 @@ impl Crew {
         Some(Self { pool, start: Instant::now(), awake, until })
     }
 
-    /// Does the first job here and the others on the crew's threads, which then stay awake. What none of
-    /// them has begun when the first is done, is done here too: they may have no core of their own.
+    /// Runs the first job on the caller's thread and the others on the crew's threads, which then stay awake.
+    /// When the first job is done, the caller runs the jobs that no thread has begun: the crew may have no
+    /// core of its own.
     pub(super) fn share<T: Send>(&'static self, first: T, others: Vec<T>, run: impl Fn(T) + Sync) {
         let (run, left) = (&run, &AtomicUsize::new(others.len()));
         let (turns, others) = (others.len(), &Mutex::new(others.into_iter()));
@@ -62,43 +55,43 @@ impl Crew {
             }
             run(first);
             iter::from_fn(|| next(others)).for_each(run);
-            // The scope waits for all of them; a thread that falls asleep there has to be woken.
-            for look in (1..=PATIENCE).take_while(|_| left.load(Relaxed) > 0) {
-                if look % LOOKS == 0 { thread::yield_now() } else { spin_loop() }
+            // The end of the scope waits for all jobs, asleep: polling first saves the time to wake up.
+            for poll in (1..=CALLER_POLLS).take_while(|_| left.load(Relaxed) > 0) {
+                if poll % POLLS_PER_YIELD == 0 { thread::yield_now() } else { spin_loop() }
             }
         });
     }
 
-    /// Says whether threads are awake, and wakes them where this was asked within the time that they stay
-    /// awake before: who asks twice will ask again.
+    /// Whether threads are awake. Wakes them on the second call within [`CREW_AWAKE`]: a caller with two
+    /// jobs in short time will have more.
     pub(super) fn rouse(&'static self) -> bool {
         if self.awake.load(Relaxed) > 0 {
             return true;
         }
         let now = self.now();
-        let before = self.until.swap(now + LINGER.as_nanos() as u64, Relaxed);
+        let before = self.until.swap(now + CREW_AWAKE.as_nanos() as u64, Relaxed);
         if now < before {
             (0..self.pool.current_num_threads()).for_each(|_| self.stay());
         }
         false
     }
 
-    /// Keeps one more thread awake, and those that are for longer.
+    /// Keeps one more thread awake, and extends the time of those that are.
     fn stay(&'static self) {
-        self.until.store(self.now() + LINGER.as_nanos() as u64, Relaxed);
+        self.until.store(self.now() + CREW_AWAKE.as_nanos() as u64, Relaxed);
         if self.awake.fetch_add(1, Relaxed) >= self.pool.current_num_threads() {
             self.awake.fetch_sub(1, Relaxed);
             return;
         }
         self.pool.spawn(|| {
-            let mut looks = 0;
+            let mut polls = 0;
             while self.now() < self.until.load(Relaxed) {
                 if rayon::yield_now() == Some(Yield::Executed) {
                     continue;
                 }
-                (0..PAUSES).for_each(|_| spin_loop());
-                looks += 1;
-                if looks % LOOKS == 0 {
+                (0..PAUSES_PER_POLL).for_each(|_| spin_loop());
+                polls += 1;
+                if polls % POLLS_PER_YIELD == 0 {
                     thread::yield_now();
                 }
             }
@@ -111,7 +104,7 @@ impl Crew {
     }
 }
 
-/// The next job that nobody has begun.
+/// The next job that no thread has begun.
 fn next<T>(jobs: &Mutex<vec::IntoIter<T>>) -> Option<T> {
     locked(jobs).next()
 }
@@ -119,6 +112,7 @@ fn next<T>(jobs: &Mutex<vec::IntoIter<T>>) -> Option<T> {
 #[cfg(test)]
 mod tests {
     use std::panic::AssertUnwindSafe;
+    use std::time::Duration;
 
     use super::*;
 
@@ -139,12 +133,12 @@ mod tests {
         let deadline = Instant::now() + Duration::from_secs(60);
         while crew.awake.load(Relaxed) > 0 {
             assert!(Instant::now() < deadline, "the crew never sleeps");
-            thread::sleep(LINGER);
+            thread::sleep(CREW_AWAKE);
         }
     }
 
     #[test]
-    fn who_asks_again_and_again_finds_it_awake() {
+    fn repeated_calls_wake_the_crew() {
         let crew = crew(1);
         let deadline = Instant::now() + Duration::from_secs(60);
         while !crew.rouse() {
@@ -154,11 +148,11 @@ mod tests {
     }
 
     #[test]
-    fn what_nobody_has_begun_is_done_by_the_caller() {
+    fn the_caller_runs_jobs_that_no_thread_has_begun() {
         let crew = crew(1);
         let (met, done) = (AtomicUsize::new(0), AtomicUsize::new(0));
         let deadline = Instant::now() + Duration::from_secs(60);
-        // Whoever does the second job waits for the last one, and so does not do it.
+        // The thread of the second job waits for the last job, so another thread must run that.
         crew.share(0, vec![1, 2, 3], |n| {
             done.fetch_add(1 << n, Relaxed);
             met.fetch_add(n % 2, Relaxed);
@@ -171,7 +165,7 @@ mod tests {
     }
 
     #[test]
-    fn what_panics_in_a_job_reaches_the_caller() {
+    fn a_panic_in_a_job_reaches_the_caller() {
         let crew = crew(2);
         let run = |n| assert_ne!(n, 2, "the third job");
         let share = |others| {

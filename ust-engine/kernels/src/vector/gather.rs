@@ -1,4 +1,4 @@
-//! Several indices at a time, and eight numbers at eight places by one instruction.
+//! Loads of several indices at a time, and the gather instruction for eight numbers.
 
 use std::arch::x86_64::*;
 
@@ -6,24 +6,24 @@ use super::{Four, Index, Real, follow};
 
 /// Indices that are loaded several at a time.
 pub trait Several: Sized {
-    /// Two neighbours.
+    /// The indices `from[0..2]`.
     ///
     /// # Safety
-    /// `from` is valid for reads of them.
+    /// `from` is valid for two reads.
     unsafe fn two(from: *const Self) -> [isize; 2];
 
-    /// Whether four neighbours are numbers that follow each other.
+    /// Whether `from[0..4]` are four consecutive numbers, as 5, 6, 7, 8.
     ///
     /// # Safety
-    /// `from` is valid for reads of them.
+    /// `from` is valid for four reads.
     unsafe fn follow(from: *const Self) -> bool;
 
-    /// Eight neighbours. A bit of `first` is set for each that is read, from the lowest on; the others
-    /// are zero.
+    /// The indices `from[k]` for each bit `k` of `mask`, whose set bits are the lowest; the other lanes are
+    /// zero and not read.
     ///
     /// # Safety
-    /// The machine has AVX-512 with its extensions BW, DQ and VL; `from` is valid for those reads.
-    unsafe fn eight(from: *const Self, first: u8) -> __m512i;
+    /// The machine has AVX-512 with its extensions BW, DQ and VL; `from` is valid for these reads.
+    unsafe fn eight(from: *const Self, mask: u8) -> __m512i;
 }
 
 macro_rules! several {
@@ -42,22 +42,22 @@ macro_rules! several {
             }
 
             #[inline(always)]
-            unsafe fn eight(from: *const Self, first: u8) -> __m512i {
+            unsafe fn eight(from: *const Self, mask: u8) -> __m512i {
                 // SAFETY: as the trait says.
-                unsafe { $wide($load(first.into(), from.cast())) }
+                unsafe { $wide($load(mask.into(), from.cast())) }
             }
         })*
     };
 }
 
-/// One after the other.
+/// Two indices by two loads.
 #[inline(always)]
 unsafe fn each<I: Index>(from: *const I) -> [isize; 2] {
     // SAFETY: as of `two`.
     unsafe { [(*from).get(), (*from.add(1)).get()] }
 }
 
-/// Two numbers of 32 bits by one load: how many there are is what bounds products with sparse rows.
+/// Two indices of 32 bits by one load: the number of loads bounds products with sparse rows.
 macro_rules! halves {
     ($wide:ty, $narrow:ty) => {
         |from: *const $narrow| {
@@ -67,7 +67,7 @@ macro_rules! halves {
     };
 }
 
-/// Four numbers of 32 bits compared at once; none of the sums goes round.
+/// Four indices of 32 bits compared at once. The last test rejects numbers that wrap around.
 macro_rules! four {
     ($ty:ty) => {
         |from: *const $ty| {
@@ -87,22 +87,21 @@ several!(
     i64: _mm512_maskz_loadu_epi64, |eight| eight, each, follow;
 );
 
-/// Numbers that are gathered by eights.
+/// Numbers that one instruction gathers by eights.
 ///
 /// # Safety
-/// As of [`Several::eight`]; `a` is valid for a read of each number that `first` has a bit for, `x` at the
-/// index of each.
+/// As of [`Several::eight`]; for each bit `k` of `mask`, `a[k]` and `x[crd[k]]` are valid for reads.
 pub(crate) trait Gather: Real {
-    /// Eight of them.
+    /// A vector of eight sums.
     type Sums: Copy;
     unsafe fn zeros() -> Self::Sums;
-    /// `sums[k] + a[k] * x[crd[k]]`, for those of the eight that `first` says.
+    /// `sums[k] + a[k] * x[crd[k]]`, for each bit `k` of `mask`.
     unsafe fn plus_products<I: Several>(
         sums: Self::Sums,
         a: *const Self,
         crd: *const I,
         x: *const Self,
-        first: u8,
+        mask: u8,
     ) -> Self::Sums;
     unsafe fn total(sums: Self::Sums) -> Self;
 }
@@ -120,13 +119,13 @@ impl Gather for f64 {
         a: *const Self,
         crd: *const I,
         x: *const Self,
-        first: u8,
+        mask: u8,
     ) -> __m512d {
         // SAFETY: as the trait says.
         unsafe {
-            let at = I::eight(crd, first);
-            let x = _mm512_mask_i64gather_pd::<8>(_mm512_setzero_pd(), first, at, x);
-            _mm512_fmadd_pd(_mm512_maskz_loadu_pd(first, a), x, sums)
+            let at = I::eight(crd, mask);
+            let x = _mm512_mask_i64gather_pd::<8>(_mm512_setzero_pd(), mask, at, x);
+            _mm512_fmadd_pd(_mm512_maskz_loadu_pd(mask, a), x, sums)
         }
     }
     #[inline(always)]
@@ -152,13 +151,13 @@ impl Gather for f32 {
         a: *const Self,
         crd: *const I,
         x: *const Self,
-        first: u8,
+        mask: u8,
     ) -> __m256 {
         // SAFETY: as the trait says.
         unsafe {
-            let at = I::eight(crd, first);
-            let x = _mm512_mask_i64gather_ps::<4>(_mm256_setzero_ps(), first, at, x);
-            _mm256_fmadd_ps(_mm256_maskz_loadu_ps(first, a), x, sums)
+            let at = I::eight(crd, mask);
+            let x = _mm512_mask_i64gather_ps::<4>(_mm256_setzero_ps(), mask, at, x);
+            _mm256_fmadd_ps(_mm256_maskz_loadu_ps(mask, a), x, sums)
         }
     }
     #[inline(always)]

@@ -1,26 +1,29 @@
-//! Which instructions this machine has, and the vectors of each set of them behind one trait.
+//! Vectors of each instruction set behind one trait, the choice of the instruction set, and prefetches.
 //!
 //! Methods are always inlined into functions that enable the instruction set, so that no vector is
 //! ever passed in memory.
 
-mod ask;
 #[cfg(target_arch = "x86_64")]
 mod gather;
-mod level;
+mod instruction_set;
+mod prefetch;
 #[cfg(target_arch = "x86_64")]
 mod x86;
 
-pub use ask::ask_for;
-pub(super) use ask::{
-    AHEAD, FIRST, LINE, NEAR, NOTHING, SECOND, ask, ask_lines, ask_second, ask_so, prefetch,
-};
 #[cfg(all(target_arch = "x86_64", feature = "micro"))]
 pub(crate) use gather::Gather;
 #[cfg(target_arch = "x86_64")]
 pub(crate) use gather::Several;
 #[cfg(test)]
-pub(super) use level::levels;
-pub(super) use level::{Gathering, Level, Task, gathering, level, perform};
+pub(super) use instruction_set::instruction_sets;
+pub(super) use instruction_set::{
+    Gathering, InstructionSet, Task, gathering, instruction_set, perform,
+};
+pub use prefetch::prefetch_elements;
+pub(super) use prefetch::{
+    LINE, NO_PREFETCH, TO_L1, TO_L2, prefetch, prefetch_ahead, prefetch_ahead_l2,
+    prefetch_ahead_to, prefetch_lines,
+};
 
 /// A vector of `N` numbers.
 ///
@@ -28,33 +31,31 @@ pub(super) use level::{Gathering, Level, Task, gathering, level, perform};
 /// Every method is called only where the machine has the instructions of the vector, and pointers
 /// are valid for `N` elements.
 pub trait Vector: Copy {
-    /// What it holds.
+    /// The type of a lane.
     type Lane: Real;
-    /// As many.
+    /// The number of lanes.
     const N: usize;
-    /// Four of these numbers.
+    /// A vector of four lanes.
     type Four: Four<Lane = Self::Lane>;
-    /// For each number of a vector, which number of another it is to be.
+    /// A permutation: for each lane of the result, the lane that it is taken from.
     type Places: Copy;
     unsafe fn splat(value: Self::Lane) -> Self;
     unsafe fn load(from: *const Self::Lane) -> Self;
     unsafe fn store(self, to: *mut Self::Lane);
-    /// The same, around the caches. `to` is a multiple of 16 bytes: that much is what allocators promise,
-    /// and the machine puts the parts of a line together.
+    /// A store around the caches. `to` is aligned to 16 bytes, which is what allocators promise; the machine
+    /// combines the stores of a line.
     unsafe fn stream(self, to: *mut Self::Lane);
-    /// What was written around the caches comes before what is written next.
+    /// A fence: earlier [`stream`](Self::stream) stores are visible before later stores.
     unsafe fn settle();
-    /// The first `C` numbers from `from` on, again and again. `C` divides `N`, and only so many are
-    /// read.
+    /// The numbers `from[0..C]`, repeated in all lanes. `C` divides `N`. Nothing else is read.
     unsafe fn repeat<const C: usize>(from: *const Self::Lane) -> Self;
-    /// `a * b + self`, rounded once where `FUSED` and the machine can.
+    /// `a * b + self`, rounded once where `FUSED` and the machine has the instruction.
     unsafe fn plus<const FUSED: bool>(self, a: Self, b: Self) -> Self;
-    /// The first `n` numbers from `from` on, of which only so many are read, and zeros. `n` is at
-    /// most `N`.
+    /// The numbers `from[0..n]`, then zeros. `n` is at most `N`. Nothing else is read.
     unsafe fn first(from: *const Self::Lane, n: usize) -> Self;
-    /// Stores as many, and nothing behind them.
+    /// Stores the first `n` lanes, and nothing behind them.
     unsafe fn store_first(self, to: *mut Self::Lane, n: usize);
-    /// Vector `k` of the `W` from there on; of the last, where it is `CUT`, the first `n` numbers.
+    /// Loads vector `k` of `W` vectors that begin at `from`. Where `CUT`, the last of them has `n` numbers.
     #[inline(always)]
     unsafe fn nth<const W: usize, const CUT: bool>(
         from: *const Self::Lane,
@@ -67,7 +68,7 @@ pub trait Vector: Copy {
             if CUT && k + 1 == W { Self::first(from, n) } else { Self::load(from) }
         }
     }
-    /// Stores as much, as the same.
+    /// Stores vector `k` of `W` vectors that begin at `to`. Where `CUT`, the last of them has `n` numbers.
     #[inline(always)]
     unsafe fn store_nth<const W: usize, const CUT: bool>(
         self,
@@ -81,26 +82,28 @@ pub trait Vector: Copy {
             if CUT && k + 1 == W { self.store_first(to, n) } else { self.store(to) }
         }
     }
-    /// Of numbers below `N`, as many.
+    /// A permutation from the first `N` elements of `of`, each below `N`.
     unsafe fn places(of: [u8; 16]) -> Self::Places;
+    /// The permuted lanes.
     unsafe fn pick(self, places: Self::Places) -> Self;
     unsafe fn add(self, other: Self) -> Self;
-    /// The sums of neighbours: of the first and second number of `self`, the third and fourth, and
-    /// so on, then those of `other`.
+    /// The sums of adjacent lanes: `self[0] + self[1]`, `self[2] + self[3]`, and so on, then those of
+    /// `other`.
     unsafe fn pairs(self, other: Self) -> Self;
     unsafe fn times(self, other: Self) -> Self;
-    /// Four numbers with the same sum.
+    /// Four numbers whose sum is that of all lanes.
     unsafe fn four(self) -> Self::Four;
 }
 
-/// Four numbers, for which others are loaded one by one, or together where they lie beside each other.
+/// Four sums. The elements that they are multiplied with are loaded one by one, or together where they are
+/// adjacent.
 ///
 /// # Safety
 /// As of [`Vector`].
 pub trait Four: Copy {
-    /// What it holds.
+    /// The type of a lane.
     type Lane: Real;
-    /// Two of these numbers.
+    /// A vector of two lanes.
     type Two: Two<Lane = Self::Lane>;
     unsafe fn zero() -> Self;
     /// `self + a[k] * x[crd[k]]`, for each of the four.
@@ -113,41 +116,41 @@ pub trait Four: Copy {
     /// `self + a[k] * x[k]`, for each of the four.
     unsafe fn plus_neighbours(self, a: *const Self::Lane, x: *const Self::Lane) -> Self;
     unsafe fn add(self, other: Self) -> Self;
-    /// The first `n` of them, and zeros. `n` is at most four.
+    /// The first `n` lanes, then zeros. `n` is at most four.
     unsafe fn first(self, n: usize) -> Self;
     unsafe fn halves(self) -> [Self::Two; 2];
-    /// The sum.
+    /// The sum of the lanes.
     unsafe fn total(self) -> Self::Lane;
 }
 
-/// Two numbers, for which others are loaded one by one: what is left of a row.
+/// Two sums, for the last entries of a row. The elements that they are multiplied with are loaded one by one.
 ///
 /// # Safety
 /// As of [`Vector`].
 pub trait Two: Copy {
-    /// What it holds.
+    /// The type of a lane.
     type Lane: Real;
     unsafe fn zero() -> Self;
-    /// `self + a[k] * x[crd[k]]`, for both.
+    /// `self + a[k] * x[crd[k]]`, for both lanes.
     unsafe fn plus_products<I: Index>(
         self,
         a: *const Self::Lane,
         crd: *const I,
         x: *const Self::Lane,
     ) -> Self;
-    /// `self + a * x`, for the first.
+    /// `self + a * x`, for the first lane.
     unsafe fn plus_product(self, a: Self::Lane, x: Self::Lane) -> Self;
     unsafe fn add(self, other: Self) -> Self;
-    /// The sum.
+    /// The sum of both lanes.
     unsafe fn total(self) -> Self::Lane;
 }
 
 #[cfg(not(target_arch = "x86_64"))]
 pub trait Several: Sized {
-    /// Whether four neighbours are numbers that follow each other.
+    /// Whether `from[0..4]` are four consecutive numbers, as 5, 6, 7, 8.
     ///
     /// # Safety
-    /// `from` is valid for reads of them.
+    /// `from` is valid for four reads.
     unsafe fn follow(from: *const Self) -> bool;
 }
 #[cfg(not(target_arch = "x86_64"))]
@@ -159,7 +162,7 @@ impl<T: Index> Several for T {
     }
 }
 
-/// As [`Several::follow`], for numbers below the largest one of 64 bits.
+/// As [`Several::follow`], for any index type. The largest numbers of 64 bits wrap around.
 #[inline(always)]
 unsafe fn follow<I: Index>(from: *const I) -> bool {
     // SAFETY: as the trait says.
@@ -167,7 +170,7 @@ unsafe fn follow<I: Index>(from: *const I) -> bool {
     (b == a.wrapping_add(1)) & (c == a.wrapping_add(2)) & (d == a.wrapping_add(3))
 }
 
-/// An index as arrays hold it.
+/// An index type of stored arrays.
 pub trait Index: Copy + Several {
     fn get(self) -> isize;
 }
@@ -184,7 +187,7 @@ macro_rules! index {
 }
 index!(u8, u16, u32, i32, i64);
 
-/// A number that vectors hold.
+/// The type of a vector lane.
 pub trait Real: Copy + std::ops::Add<Output = Self> + std::ops::Mul<Output = Self> {
     const ZERO: Self;
 }
@@ -197,14 +200,14 @@ impl Real for f64 {
     const ZERO: Self = 0.0;
 }
 
-/// A number, and its vectors.
+/// A number type and its vector of each instruction set.
 pub trait Number: Real {
-    /// A vector on any machine.
+    /// The vector for any machine.
     type Portable: Vector<Lane = Self>;
-    /// A vector of AVX2.
+    /// The vector of AVX2.
     #[cfg(target_arch = "x86_64")]
     type Avx2: Vector<Lane = Self>;
-    /// A vector of AVX-512.
+    /// The vector of AVX-512.
     #[cfg(target_arch = "x86_64")]
     type Avx512: Vector<Lane = Self>;
 }

@@ -4,9 +4,9 @@ use std::arch::x86_64::*;
 
 use super::{Four, Index, Two, Vector};
 
-/// From the n-th number on, the first `4 - n` are all ones.
+/// Masks of 64-bit lanes: `FIRST[4 - n..]` begins with `n` lanes of all ones, then zeros.
 static FIRST: [u64; 8] = [!0, !0, !0, !0, 0, 0, 0, 0];
-/// From the n-th number on, the first `8 - n` are all ones.
+/// The same of 32-bit lanes: `FIRST_OF_SINGLE[8 - n..]` begins with `n` lanes of all ones.
 static FIRST_OF_SINGLE: [u32; 16] = [!0, !0, !0, !0, !0, !0, !0, !0, 0, 0, 0, 0, 0, 0, 0, 0];
 
 impl Two for __m128d {
@@ -38,7 +38,7 @@ impl Two for __m128d {
     }
 }
 
-/// Numbers at two places.
+/// The elements of `x` at two coordinates.
 #[inline(always)]
 unsafe fn two<I: Index>(crd: *const I, x: *const f64) -> __m128d {
     // SAFETY: as of `Two::plus_products`.
@@ -48,7 +48,7 @@ unsafe fn two<I: Index>(crd: *const I, x: *const f64) -> __m128d {
     }
 }
 
-/// Two numbers, and two that are of no account.
+/// Two numbers in the lower lanes; the upper lanes are ignored.
 impl Two for __m128 {
     type Lane = f32;
     #[inline(always)]
@@ -175,7 +175,7 @@ impl Four for __m128 {
     }
 }
 
-/// For vectors that are of the wanted type already; unsafe as the conversions that it stands beside.
+/// The identity, where a vector has the required type already; unsafe as the conversions in its place.
 #[inline(always)]
 unsafe fn same<T>(vector: T) -> T {
     vector
@@ -195,7 +195,7 @@ unsafe fn upper(vector: __m512) -> __m256 {
     unsafe { _mm256_castpd_ps(_mm512_extractf64x4_pd::<1>(_mm512_castps_pd(vector))) }
 }
 
-/// `to` valid for as many writes, and a multiple of 16 bytes.
+/// `to` is valid for a write of the vector, and aligned to 16 bytes.
 #[inline(always)]
 unsafe fn stream_256(vector: __m256, to: *mut f32) {
     // SAFETY: as said above.
@@ -248,7 +248,7 @@ macro_rules! vector {
             #[inline(always)]
             unsafe fn repeat<const C: usize>(from: *const $ty) -> Self {
                 unsafe {
-                    // By its bytes, whatever they mean.
+                    // The bytes are repeated, whatever number they encode.
                     match C * size_of::<$ty>() {
                         4 => $cast($ones(from.cast::<i32>().read_unaligned())),
                         8 => $cast($twos(from.cast::<i64>().read_unaligned())),
@@ -319,7 +319,7 @@ vector!(
         _mm256_broadcastsi128_si256,
         |all| all
     ],
-    // Sums stand in the order of the halves of both.
+    // `hadd` leaves the sums in the order of 128-bit halves.
     |a, b| _mm256_permute4x64_pd::<0b11_01_10_00>(_mm256_hadd_pd(a, b)),
     same,
     [

@@ -6,8 +6,8 @@ use std::ops::Range;
 
 use rayon::prelude::*;
 use ust_format::{Bound, Format, Spelling};
-use ust_kernels::ask_for;
 use ust_kernels::pool::threads;
+use ust_kernels::prefetch_elements;
 use ust_level_api::level::Wants;
 use ust_level_api::{Arrays, Buffer, IndexColumn, Scalar};
 
@@ -203,7 +203,11 @@ fn copied<T: StoredElement>(
     let mut stored = Buffer::<T>::unspecified(length);
     let copy = |at: usize, to: &mut [T]| -> bool {
         if let Some(&next) = numbers.get(at + AHEAD) {
-            ask_for(from, (next.max(0) as usize) * block, block.min(MOST / size_of::<T>()));
+            prefetch_elements(
+                from,
+                (next.max(0) as usize) * block,
+                block.min(MOST / size_of::<T>()),
+            );
         }
         let Ok(number) = usize::try_from(numbers[at]) else {
             to.fill(fill);

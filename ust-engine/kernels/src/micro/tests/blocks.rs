@@ -1,4 +1,4 @@
-//! Kernels that take four entries at a time where rows are those of blocks.
+//! Kernels that process four entries at a time, on rows of dense blocks.
 
 use super::*;
 use crate::vector::{Index, Several};
@@ -77,8 +77,8 @@ macro_rules! tests {
             let last = rows as isize;
             // SAFETY: rows are as said.
             unsafe {
-                assert!(look::in_blocks(pos.as_ptr(), crd.as_ptr(), 0, last));
-                assert!(!look::in_blocks(pos.as_ptr(), crd.as_ptr(), 0, 60), "few");
+                assert!(row_sample::in_blocks(pos.as_ptr(), crd.as_ptr(), 0, last));
+                assert!(!row_sample::in_blocks(pos.as_ptr(), crd.as_ptr(), 0, 60), "few");
             }
             let turned: Vec<u32> = (0..rows as u32).rev().collect();
             // SAFETY: the signature is the one that is documented; all indices lie within what is given.
@@ -87,8 +87,8 @@ macro_rules! tests {
                 let (pos, crd, a, x) = (pos.as_ptr(), crd.as_ptr(), a.as_ptr(), x.as_ptr());
                 kernel(pos, crd, a, x, out.as_mut_ptr(), 0, last, places);
             };
-            for level in levels() {
-                let summed = kernel(level, Loop::Rows(IndexKind::U32, IndexKind::U32), false);
+            for set in instruction_sets() {
+                let summed = kernel(set, Loop::Rows(IndexKind::U32, IndexKind::U32), false);
                 let mut out = vec![T::NAN; rows];
                 run(summed, &mut out, std::ptr::null());
                 let mut placed = vec![T::NAN; rows];
@@ -103,7 +103,7 @@ macro_rules! tests {
                 for places in [std::ptr::null(), turned.as_ptr()] {
                     let before = numbers(random, extent);
                     let mut out = before.clone();
-                    run(kernel(level, Loop::Spread(IndexKind::U32), true), &mut out, places);
+                    run(kernel(set, Loop::Spread(IndexKind::U32), true), &mut out, places);
                     let mut wanted = before;
                     for row in 0..rows {
                         let place = if places.is_null() { row } else { rows - 1 - row };
@@ -114,16 +114,16 @@ macro_rules! tests {
                     assert_eq!(out, wanted, "each sum in its order");
                 }
             }
-            // One long row among empty ones, of which none is looked at.
+            // One long row among empty ones, none of them in the sample.
             let mut pos = vec![0; rows + 1];
             pos[rows..].fill(crd.len() as u32);
             // SAFETY: as above.
-            assert!(!unsafe { look::in_blocks(pos.as_ptr(), crd.as_ptr(), 0, last) });
+            assert!(!unsafe { row_sample::in_blocks(pos.as_ptr(), crd.as_ptr(), 0, last) });
             // A band: fours, but of each row others.
             let pos: Vec<u32> = (0..=rows as u32).map(|row| 9 * row).collect();
             let crd: Vec<u32> = (0..rows as u32).flat_map(|row| row..row + 9).collect();
             // SAFETY: as above.
-            assert!(!unsafe { look::in_blocks(pos.as_ptr(), crd.as_ptr(), 0, last) });
+            assert!(!unsafe { row_sample::in_blocks(pos.as_ptr(), crd.as_ptr(), 0, last) });
         }
     };
 }

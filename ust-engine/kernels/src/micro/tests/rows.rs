@@ -1,4 +1,4 @@
-//! Kernels that work on whole rows, and those that write where coordinates say.
+//! Kernels for sparse rows times dense matrices, and kernels that move or add entries by coordinate.
 
 use super::*;
 
@@ -7,7 +7,7 @@ macro_rules! tests {
         #[test]
         fn rows() {
             let random = &mut random();
-            for level in levels() {
+            for set in instruction_sets() {
                 for width in 0..200 {
                     for exact in [true, false] {
                         let (count, rows) = (random.below(12), 7);
@@ -29,7 +29,7 @@ macro_rules! tests {
                                 usize,
                                 isize,
                             ) = std::mem::transmute(kernel(
-                                level,
+                                set,
                                 Loop::Row(IndexKind::I32),
                                 exact,
                             ));
@@ -80,7 +80,7 @@ macro_rules! tests {
             let random = &mut random();
             let pos = [2_u32, 2, 7, 8, 8, 40, 41];
             let (rows, columns) = (pos.len() - 1, 9);
-            for level in levels() {
+            for set in instruction_sets() {
                 for width in (0..80).chain([128, 200]) {
                     for way in 0..8 {
                         let [exact, clear, large] = [1, 2, 4].map(|bit| way & bit != 0);
@@ -97,7 +97,7 @@ macro_rules! tests {
                         // `memory`.
                         unsafe {
                             let f: Products = std::mem::transmute(kernel(
-                                level,
+                                set,
                                 Loop::Products(IndexKind::U32),
                                 exact,
                             ));
@@ -158,7 +158,7 @@ macro_rules! tests {
                 usize,
             );
             let random = &mut random();
-            for level in levels() {
+            for set in instruction_sets() {
                 for width in (0..70).chain([128, 200]) {
                     for count in (0..20).chain([33]) {
                         let [moves, large, ends] = [0, 1, 2].map(|_| random.below(2) == 1);
@@ -167,7 +167,7 @@ macro_rules! tests {
                         let b = numbers(random, 9 * stride + width);
                         let m = numbers(random, count);
                         let rows: Vec<u32> = (0..count).map(|_| random.below(7) as u32).collect();
-                        // What follows the entries is asked for, and may be anything.
+                        // Coordinates behind the entries are prefetched, and may be anything.
                         let room = if ends { count } else { count + 40 };
                         let crd: Vec<u32> = (0..room)
                             .map(|p| if p < count { random.below(9) as u32 } else { u32::MAX })
@@ -177,7 +177,7 @@ macro_rules! tests {
                         // and `b`.
                         unsafe {
                             let f: Sampled = std::mem::transmute(kernel(
-                                level,
+                                set,
                                 Loop::Sampled(IndexKind::U32),
                                 false,
                             ));
@@ -239,7 +239,7 @@ macro_rules! tests {
             };
             let (a, b) = (matrix(), matrix());
             let wanted = Loop::Union(IndexKind::U32, IndexKind::U16);
-            let kernel = kernel(levels()[0], wanted, true);
+            let kernel = kernel(instruction_sets()[0], wanted, true);
             let kernel: Union = unsafe { std::mem::transmute(kernel) };
             let (mut i, mut end, mut starts) = (0, 0_isize, vec![-1; rows]);
             let total = a.1.len() + b.1.len();
@@ -290,7 +290,7 @@ macro_rules! tests {
                 *const I, *const I, *mut u32, *mut I, i64, *const T, *mut T, isize, isize, usize,
             );
             let random = &mut random();
-            // Outputs that the caches hold, and such as are asked for ahead; few rows, and many; keys
+            // Outputs that the caches hold, and larger ones, which are prefetched; few rows, and many; keys
             // all over the place, and near those of the row before.
             for (rows, keys, near) in
                 [(3, 9, false), (200, 5000, true), (9000, 4000, false), (30_000, 30_000, true)]
@@ -328,7 +328,7 @@ macro_rules! tests {
                             [&pos, &crd].map(|v| v.iter().map(|&v| v as $index).collect());
                         let (mut found, mut next) = (vec![7; keys], starts.clone());
                         let (mut column, mut out) = (vec![-1_i64 as $index; total], vec![T::NAN; total]);
-                        let of = |wanted| kernel((Level::Portable, Gathering::Never), wanted, true);
+                        let of = |wanted| kernel((InstructionSet::Portable, Gathering::Never), wanted, true);
                         let (pos, crd) = (pos.as_ptr(), crd.as_ptr());
                         let (lo, hi) = (lo as isize, hi as isize);
                         // SAFETY: the signatures are those that are documented; each key has as many
@@ -371,13 +371,13 @@ macro_rules! tests {
                 usize,
             );
             let random = &mut random();
-            // Outputs that the caches hold, and such as are asked for ahead; keys far apart, and
+            // Outputs that the caches hold, and larger ones, which are prefetched; keys far apart, and
             // side by side.
             for (count, total, keys) in
                 [(1, 8, 3), (100, 400, 50), (300, 1 << 21, 5000), (40, 1 << 21, 40)]
             {
                 let rest = count + random.below(100);
-                // Nobody has checked what is behind the row.
+                // Coordinates behind the row are unchecked.
                 let crd: Vec<i64> = (0..rest)
                     .map(|p| match p < count {
                         true if keys == count => p as i64,
@@ -404,7 +404,7 @@ macro_rules! tests {
                         // places than it has entries.
                         unsafe {
                             let f: Scatter<$index> = std::mem::transmute(kernel(
-                                (Level::Portable, Gathering::Never),
+                                (InstructionSet::Portable, Gathering::Never),
                                 Loop::Scatter(IndexKind::$kind),
                                 true,
                             ));

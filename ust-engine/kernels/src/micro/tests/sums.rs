@@ -1,4 +1,4 @@
-//! Kernels that sum, and those that add to memory that lies together.
+//! Kernels that sum sparse rows, and kernels over contiguous vectors.
 
 use super::*;
 
@@ -7,7 +7,7 @@ macro_rules! tests {
         #[test]
         fn rows_of_every_length() {
             let random = &mut random();
-            for (level, exact) in levels().into_iter().flat_map(|l| [(l, true), (l, false)]) {
+            for (set, exact) in instruction_sets().into_iter().flat_map(|l| [(l, true), (l, false)]) {
                 // Every other row is short.
                 let lengths: Vec<usize> =
                     (0..80).map(|i| if i % 2 == 0 { (i * 7) % 80 } else { i / 2 % 9 }).collect();
@@ -45,7 +45,7 @@ macro_rules! tests {
                                     *const $of_pos,
                                 );
                                 let (pos, crd) = $kinds;
-                                let rows = kernel(level, Loop::Rows(pos, crd), exact);
+                                let rows = kernel(set, Loop::Rows(pos, crd), exact);
                                 let rows: Rows = std::mem::transmute(rows);
                                 let (a, x) = (a.as_ptr(), x.as_ptr());
                                 let places = if turned { $places.as_ptr() } else { std::ptr::null() };
@@ -100,13 +100,13 @@ macro_rules! tests {
                 .flat_map(|row| (0..row[1] - row[0]).map(|k| k * (extent as u32 / 24)))
                 .collect();
             let of = |crd: &[u32], lo: usize, hi: usize| unsafe {
-                look::far(pos.as_ptr(), crd.as_ptr(), size_of::<T>(), lo as isize, hi as isize)
+                row_sample::far(pos.as_ptr(), crd.as_ptr(), size_of::<T>(), lo as isize, hi as isize)
             };
             assert!(of(&anywhere, 0, rows), "far apart");
             assert!(!of(&alike, 0, rows) && !of(&anywhere, 0, 20_000), "near, or few");
-            assert!(unsafe { look::uneven(pos.as_ptr(), 0, rows as isize) });
+            assert!(unsafe { row_sample::uneven(pos.as_ptr(), 0, rows as isize) });
             let in_blocks = |crd: &[u32]| unsafe {
-                look::in_blocks(pos.as_ptr(), crd.as_ptr(), 0, rows as isize)
+                row_sample::in_blocks(pos.as_ptr(), crd.as_ptr(), 0, rows as isize)
             };
             assert!(!in_blocks(&anywhere) && !in_blocks(&alike));
             // Every other row is of numbers that leave a trace wherever they are added.
@@ -115,8 +115,8 @@ macro_rules! tests {
                 traced[pos[row] as usize..pos[row + 1] as usize].fill(T::INFINITY);
             }
             for crd in [&anywhere, &alike] {
-                for level in levels() {
-                    let kernel = kernel(level, Loop::Rows(IndexKind::U32, IndexKind::U32), false);
+                for set in instruction_sets() {
+                    let kernel = kernel(set, Loop::Rows(IndexKind::U32, IndexKind::U32), false);
                     let run = |a: &[T]| unsafe {
                         let mut out = vec![T::NAN; rows];
                         let kernel: Rows = std::mem::transmute(kernel);
@@ -140,7 +140,7 @@ macro_rules! tests {
         #[test]
         fn dot_products() {
             let random = &mut random();
-            for level in levels() {
+            for set in instruction_sets() {
                 for n in 0..200 {
                     let offset = random.below(8);
                     let (a, x) = (numbers(random, n + offset), numbers(random, n + 300));
@@ -155,9 +155,9 @@ macro_rules! tests {
                     // within `x`.
                     unsafe {
                         let dot: unsafe extern "C" fn(*const T, *const T, usize) -> T =
-                            std::mem::transmute(kernel(level, Loop::Dot, false));
+                            std::mem::transmute(kernel(set, Loop::Dot, false));
                         close(dot(a.as_ptr(), x[offset..].as_ptr(), n), exact as T, n as T);
-                        let kernel = |kind| kernel(level, Loop::GatherDot(kind), false);
+                        let kernel = |kind| kernel(set, Loop::GatherDot(kind), false);
                             type Gather<I> =
                                 unsafe extern "C" fn(*const T, *const I, *const T, usize) -> T;
                             let bytes: Vec<u8> = crd.iter().map(|&c| c as u8).collect();
@@ -186,7 +186,7 @@ macro_rules! tests {
         #[test]
         fn sums_into_memory() {
             let random = &mut random();
-            for level in levels() {
+            for set in instruction_sets() {
                 for n in 0..200 {
                     for exact in [true, false] {
                         let tolerance = if exact { 0.0 } else { TOLERANCE };
@@ -202,13 +202,13 @@ macro_rules! tests {
                         // SAFETY: the signatures are those that are documented.
                         unsafe {
                             let f: unsafe extern "C" fn(*mut T, *const T, usize, T) =
-                                std::mem::transmute(kernel(level, Loop::Axpy, exact));
+                                std::mem::transmute(kernel(set, Loop::Axpy, exact));
                             f(scaled.as_mut_ptr(), x.as_ptr(), n, s);
                             let f: unsafe extern "C" fn(*mut T, *const T, *const T, usize) =
-                                std::mem::transmute(kernel(level, Loop::MultiplyAdd, exact));
+                                std::mem::transmute(kernel(set, Loop::MultiplyAdd, exact));
                             f(multiplied.as_mut_ptr(), a.as_ptr(), x.as_ptr(), n);
                             let f: unsafe extern "C" fn(*mut T, usize, T) =
-                                std::mem::transmute(kernel(level, Loop::Fill, exact));
+                                std::mem::transmute(kernel(set, Loop::Fill, exact));
                             f(filled.as_mut_ptr(), n, s);
                         }
                         assert!(filled[..n].iter().all(|&v| v == s) && filled[n].is_nan());

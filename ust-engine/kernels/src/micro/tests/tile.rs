@@ -1,4 +1,4 @@
-//! Kernels for the places of small blocks.
+//! Kernels for small blocks.
 
 use super::*;
 
@@ -18,12 +18,12 @@ macro_rules! tests {
                 isize,
             );
             let random = &mut random();
-            for level in levels() {
+            for set in instruction_sets() {
                 for (width, exact) in [2, 3, 4, 5, 6, 7, 8, 9, 10, 12, 16]
                     .into_iter()
                     .flat_map(|w| [(w, true), (w, false)])
                 {
-                    let address = kernel(level, Loop::Tile(width), exact);
+                    let address = kernel(set, Loop::Tile(width), exact);
                     let width = width as usize;
                     let [rows, sums] = [1, 1].map(|least| least + random.below(9));
                     let [of_c, of_b] = [0, 0].map(|_| width + random.below(3));
@@ -83,7 +83,7 @@ macro_rules! tests {
                 usize,
             );
             let random = &mut random();
-            for (level, width) in levels()
+            for (set, width) in instruction_sets()
                 .into_iter()
                 .flat_map(|l| (0..40).chain([64, 130, 200]).map(move |w| (l, w)))
             {
@@ -100,7 +100,7 @@ macro_rules! tests {
                 let next = if width % 2 == 0 { std::ptr::null() } else { b.as_ptr() };
                 // SAFETY: the signature is that which is documented.
                 unsafe {
-                    let f: Dots = std::mem::transmute(kernel(level, Loop::Dots, false));
+                    let f: Dots = std::mem::transmute(kernel(set, Loop::Dots, false));
                     f(
                         out.as_mut_ptr(),
                         m.as_ptr(),

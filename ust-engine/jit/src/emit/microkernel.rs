@@ -1,4 +1,4 @@
-//! Which kernel a loop wants: there is one for some kinds of indices and dtypes.
+//! The choice of a microkernel: a loop has one for some index kinds and dtypes.
 
 use ust_ir::{ArrayId, Dtype, Elem, Expr, IndexKind, Stmt, Var};
 use ust_kernels::micro::{self, Loop};
@@ -7,7 +7,8 @@ use super::super::recognise::{Pattern, Stream, recognise};
 use super::Emitter;
 
 impl Emitter<'_, '_> {
-    /// The address of the kernel for a loop, if there is one: nothing is recognised where every access is checked.
+    /// The pattern of a loop, the dtype and the address of its kernel, if there is one. In checked code, no
+    /// loop has a kernel.
     pub(super) fn kernel(&self, var: Var, body: &[Stmt]) -> Option<(Pattern, Dtype, usize)> {
         if self.options.checked {
             return None;
@@ -129,7 +130,7 @@ impl Emitter<'_, '_> {
             let Elem::Index(kind) = elem(*crd) else { return None };
             let fits = elem(*pos) == Elem::Index(kind)
                 && elem(counts.array) == Elem::Index(IndexKind::U32);
-            // There are no values.
+            // The kernel has no values: any dtype will do.
             let address = micro::address(Loop::Count(kind), Dtype::F64, self.options.strict)?;
             return fits.then_some((pattern, Dtype::F64, address));
         }
@@ -155,12 +156,12 @@ impl Emitter<'_, '_> {
             | Pattern::Entries { .. }
             | Pattern::Count { .. }
             | Pattern::ScatterRows { .. }
-            | Pattern::Scatter { .. } => unreachable!("looked at above"),
+            | Pattern::Scatter { .. } => unreachable!("handled above"),
         };
         if let Pattern::Axpy { factor: Expr::Binary(..), .. } = &pattern
             && self.options.strict
         {
-            // A product in another order.
+            // The kernel would multiply the factors in another order.
             return None;
         }
         let Elem::Value(dtype) = elem_of(numbers) else { return None };
@@ -169,7 +170,7 @@ impl Emitter<'_, '_> {
     }
 }
 
-/// What values are moved as, whatever they mean.
+/// A dtype of the same width, as which values are moved.
 fn moved_as(dtype: Dtype) -> Option<Dtype> {
     match dtype.bytes() {
         4 => Some(Dtype::F32),

@@ -1,10 +1,10 @@
-//! Which instructions this machine has, and what is done with them.
+//! The instruction sets of this machine, and tasks that run with one of them.
 
 use super::{Number, Vector};
 
-/// The sets of instructions that kernels are compiled for.
+/// The instruction sets that kernels are compiled for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Level {
+pub(crate) enum InstructionSet {
     Portable,
     #[cfg(target_arch = "x86_64")]
     Avx2,
@@ -12,39 +12,39 @@ pub(crate) enum Level {
     Avx512,
 }
 
-/// The best set that this machine has. Cost after the first call: a few loads.
-pub(crate) fn level() -> Level {
+/// The best instruction set of this machine. Cost after the first call: a few loads.
+pub(crate) fn instruction_set() -> InstructionSet {
     #[cfg(target_arch = "x86_64")]
     {
         if is_x86_feature_detected!("avx512f") && is_x86_feature_detected!("fma") {
-            return Level::Avx512;
+            return InstructionSet::Avx512;
         }
         if is_x86_feature_detected!("avx2") && is_x86_feature_detected!("fma") {
-            return Level::Avx2;
+            return InstructionSet::Avx2;
         }
     }
-    Level::Portable
+    InstructionSet::Portable
 }
 
-/// When one instruction that gathers eight numbers beats eight loads.
+/// When a gather instruction of eight numbers beats eight loads.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Gathering {
-    /// Never, or the machine has none.
+    /// Never, or the machine has no such instruction.
     Never,
-    /// Where numbers lie far apart in the last cache: more of them are under way at a time. From the
-    /// nearer caches it is slower than loads, from memory, too.
+    /// For numbers far apart in the last cache, since more accesses are under way at a time. A gather from
+    /// a nearer cache, or from memory, is slower than loads.
     #[cfg(target_arch = "x86_64")]
     Far,
-    /// Always. So it is on processors that compute in half precision: products with sparse rows take
-    /// half of the time there.
+    /// Always, as on processors with half-precision arithmetic: products with sparse rows take half the
+    /// time there.
     #[cfg(target_arch = "x86_64")]
     Always,
 }
 
-/// When this machine gathers.
+/// When a gather instruction pays on this machine.
 pub(crate) fn gathering() -> Gathering {
     #[cfg(target_arch = "x86_64")]
-    if level() == Level::Avx512
+    if instruction_set() == InstructionSet::Avx512
         && is_x86_feature_detected!("avx512vl")
         && is_x86_feature_detected!("avx512bw")
         && is_x86_feature_detected!("avx512dq")
@@ -57,17 +57,17 @@ pub(crate) fn gathering() -> Gathering {
     Gathering::Never
 }
 
-/// Something that is done with vectors, whichever the machine has.
+/// Work that is written once for the vectors of all instruction sets.
 pub(crate) trait Task<T: Number> {
-    /// Does it, always inlined into a function that enables the instructions.
+    /// Runs with vectors `V`, always inlined into a function that enables their instructions.
     ///
     /// # Safety
     /// As of [`Vector`].
     unsafe fn run<V: Vector<Lane = T>>(self);
 }
 
-/// Does something with the instructions of a level, which the machine has.
-pub(crate) fn perform<T: Number>(level: Level, task: impl Task<T>) {
+/// Runs a task with an instruction set of this machine.
+pub(crate) fn perform<T: Number>(set: InstructionSet, task: impl Task<T>) {
     #[cfg(target_arch = "x86_64")]
     #[target_feature(enable = "avx512f,avx2,fma")]
     fn avx512<T: Number>(task: impl Task<T>) {
@@ -80,30 +80,30 @@ pub(crate) fn perform<T: Number>(level: Level, task: impl Task<T>) {
         // SAFETY: the machine has the instructions.
         unsafe { task.run::<T::Avx2>() }
     }
-    match level {
+    match set {
         // SAFETY, of both: the machine has the instructions.
         #[cfg(target_arch = "x86_64")]
-        Level::Avx512 => unsafe { avx512(task) },
+        InstructionSet::Avx512 => unsafe { avx512(task) },
         #[cfg(target_arch = "x86_64")]
-        Level::Avx2 => unsafe { avx2(task) },
+        InstructionSet::Avx2 => unsafe { avx2(task) },
         // SAFETY: every machine has it.
-        Level::Portable => unsafe { task.run::<T::Portable>() },
+        InstructionSet::Portable => unsafe { task.run::<T::Portable>() },
     }
 }
 
-/// All sets that this machine has.
+/// All instruction sets of this machine.
 #[cfg(test)]
-pub(crate) fn levels() -> Vec<Level> {
-    let mut levels = vec![Level::Portable];
+pub(crate) fn instruction_sets() -> Vec<InstructionSet> {
+    let mut sets = vec![InstructionSet::Portable];
     #[cfg(target_arch = "x86_64")]
     {
-        if level() != Level::Portable {
-            levels.push(Level::Avx2);
+        if instruction_set() != InstructionSet::Portable {
+            sets.push(InstructionSet::Avx2);
         }
-        if level() == Level::Avx512 {
-            levels.push(Level::Avx512);
+        if instruction_set() == InstructionSet::Avx512 {
+            sets.push(InstructionSet::Avx512);
         }
     }
-    assert!(levels.contains(&level()));
-    levels
+    assert!(sets.contains(&instruction_set()));
+    sets
 }
