@@ -38,8 +38,8 @@ pub(super) fn shift_for_buckets(n: usize, range: u64) -> u32 {
     bits_below(buckets.next_power_of_two().min(MAX_BUCKETS / 2), range)
 }
 
-/// As [`shift_for_buckets`], for the columns of a tensor that are written entry by entry: the first cache
-/// holds an open line of each bucket, and the second cache a whole bucket.
+/// The shift for which `key >> shift` is the bucket of a key, where the columns of a tensor are written entry
+/// by entry: the first cache holds an open line of each bucket, and the second cache a whole bucket.
 pub fn shift_for_few(n: usize, range: u64) -> u32 {
     shift_for_buckets(n, range).max(bits_below(FEW_BUCKETS, range))
 }
