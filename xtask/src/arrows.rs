@@ -3,7 +3,7 @@
 use std::fs;
 
 use crate::invariants::{code_lines, sources};
-use crate::run;
+use crate::run::{self, Package};
 
 /// Crates from below to above. A crate uses those in rows above its own; level crates, which name no
 /// other, stand beside the second row.
@@ -37,15 +37,14 @@ fn crates() -> Result<Vec<String>, String> {
     let row = |name: &str| CRATES.iter().position(|row| row.contains(&name));
     let mut found = Vec::new();
     for package in run::packages()? {
-        let own = match package.name.starts_with("ust-level-") && package.name != "ust-level-api" {
+        let own = match Package::is_level(&package.name) {
             true => row("ust-format"),
             false => row(&package.name),
         };
         // Examples and the developer's commands stand on everything.
         let Some(own) = own else { continue };
         for used in &package.uses {
-            let level = used.starts_with("ust-level-") && used != "ust-level-api";
-            let fine = match (row(used), level) {
+            let fine = match (row(used), Package::is_level(used)) {
                 (Some(other), _) => other < own,
                 (None, level) => !level || package.name == "ust" || package.name == "ust-macros",
             };

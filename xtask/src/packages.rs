@@ -1,7 +1,6 @@
 //! Could every crate be published? What its manifest says, and which files would go along.
 
 use std::collections::BTreeSet;
-use std::process::Command;
 
 use serde_json::Value;
 
@@ -16,16 +15,14 @@ const LICENCES: [&str; 2] = ["LICENSE-MIT", "LICENSE-APACHE"];
 const OTHERS: [&str; 5] =
     [".cargo_vcs_info.json", "Cargo.lock", "Cargo.toml", "Cargo.toml.orig", "README.md"];
 /// Folders of a package, and what their files end in.
-const FOLDERS: [(&str, &str); 3] = [("src/", ".rs"), ("tests/", ".rs"), ("docs/", ".md")];
+const FOLDERS: [(&str, &str); 4] =
+    [("src/", ".rs"), ("tests/", ".rs"), ("tests/", ".txt"), ("docs/", ".md")];
 
 /// Packages every crate that is for publication, and fails with a list of what it lacks and of
 /// files that do not belong to it.
 pub(crate) fn check() -> Result<(), String> {
     println!("== every crate could be published");
-    let metadata = output(&["metadata", "--no-deps", "--format-version", "1"])?;
-    let metadata: Value = serde_json::from_str(&metadata)
-        .map_err(|e| format!("what `cargo metadata` prints: {e}"))?;
-    let packages = metadata["packages"].as_array().ok_or("`cargo metadata` lists no packages")?;
+    let packages = run::metadata()?;
     let (published, kept): (Vec<&Value>, Vec<&Value>) = packages.iter().partition(|p| is_public(p));
     let missing = LICENCES.iter().filter(|file| !run::root().join(file).is_file());
     let mut found: Vec<String> = missing.map(|file| format!("no file {file}")).collect();
@@ -42,21 +39,6 @@ pub(crate) fn check() -> Result<(), String> {
     args.push("--quiet");
     args.extend(kept.iter().flat_map(|package| ["--exclude", name(package)]));
     run::cargo(&args, &[])
-}
-
-/// What a command of cargo prints.
-fn output(args: &[&str]) -> Result<String, String> {
-    let shown = format!("cargo {}", args.join(" "));
-    let cargo = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
-    let output = Command::new(cargo)
-        .args(args)
-        .current_dir(run::root())
-        .output()
-        .map_err(|e| format!("`{shown}` did not start: {e}"))?;
-    match output.status.success() {
-        true => String::from_utf8(output.stdout).map_err(|e| format!("`{shown}`: {e}")),
-        false => Err(format!("`{shown}` failed: {}", String::from_utf8_lossy(&output.stderr))),
-    }
 }
 
 fn name(package: &Value) -> &str {
@@ -95,7 +77,7 @@ fn lacks(package: &Value, kept: &[&Value]) -> Vec<String> {
 
 /// Files that would go along with a package and do not belong to it.
 fn strays(package: &str) -> Result<Vec<String>, String> {
-    let list = output(&["package", "--list", "--allow-dirty", "--offline", "-p", package])?;
+    let list = run::output(&["package", "--list", "--allow-dirty", "--offline", "-p", package])?;
     let belongs = |file: &str| {
         OTHERS.contains(&file)
             || FOLDERS.iter().any(|(folder, end)| file.starts_with(folder) && file.ends_with(end))

@@ -37,32 +37,56 @@ pub(crate) fn cargo_in(
     if status.success() { Ok(()) } else { Err(format!("`{shown}` failed ({status})")) }
 }
 
+/// What a command of cargo prints.
+pub(crate) fn output(args: &[&str]) -> Result<String, String> {
+    let shown = format!("cargo {}", args.join(" "));
+    let cargo = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
+    let output = Command::new(cargo)
+        .args(args)
+        .current_dir(root())
+        .output()
+        .map_err(|e| format!("`{shown}` did not start: {e}"))?;
+    match output.status.success() {
+        true => String::from_utf8(output.stdout).map_err(|e| format!("`{shown}`: {e}")),
+        false => Err(format!("`{shown}` failed: {}", String::from_utf8_lossy(&output.stderr))),
+    }
+}
+
+/// The packages of the workspace, as `cargo metadata` tells of them.
+pub(crate) fn metadata() -> Result<Vec<Value>, String> {
+    let text = output(&["metadata", "--no-deps", "--format-version", "1"])?;
+    let all: Value =
+        serde_json::from_str(&text).map_err(|e| format!("what `cargo metadata` prints: {e}"))?;
+    all["packages"].as_array().cloned().ok_or("`cargo metadata` lists no packages".to_owned())
+}
+
 /// A package of the workspace.
 pub(crate) struct Package {
     pub(crate) name: String,
+    pub(crate) folder: PathBuf,
     /// Packages of the workspace that it depends on, tests left out.
     pub(crate) uses: Vec<String>,
 }
 
+impl Package {
+    /// Whether a package is that of a level type.
+    pub(crate) fn is_level(name: &str) -> bool {
+        name.starts_with("ust-level-") && name != "ust-level-api"
+    }
+}
+
 /// The packages of the workspace.
 pub(crate) fn packages() -> Result<Vec<Package>, String> {
-    let cargo = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
-    let output = Command::new(cargo)
-        .args(["metadata", "--no-deps", "--format-version", "1"])
-        .current_dir(root())
-        .output()
-        .map_err(|e| format!("`cargo metadata` did not start: {e}"))?;
-    let all: Value = serde_json::from_slice(&output.stdout)
-        .map_err(|e| format!("what `cargo metadata` prints: {e}"))?;
     let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
-    let list = |value: &Value| value.as_array().cloned().unwrap_or_default();
-    let package = |package: &Value| Package {
-        name: text(&package["name"]),
-        uses: list(&package["dependencies"])
-            .iter()
-            .filter(|used| !used["path"].is_null() && used["kind"] != "dev")
-            .map(|used| text(&used["name"]))
-            .collect(),
+    let package = |package: &Value| {
+        let used = package["dependencies"].as_array().into_iter().flatten();
+        let own = used.filter(|used| !used["path"].is_null() && used["kind"] != "dev");
+        let manifest = PathBuf::from(text(&package["manifest_path"]));
+        Package {
+            name: text(&package["name"]),
+            folder: manifest.parent().unwrap_or(&manifest).to_owned(),
+            uses: own.map(|used| text(&used["name"])).collect(),
+        }
     };
-    Ok(list(&all["packages"]).iter().map(package).collect())
+    Ok(metadata()?.iter().map(package).collect())
 }

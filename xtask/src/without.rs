@@ -3,10 +3,7 @@
 use std::path::{Path, PathBuf};
 use std::{fs, io};
 
-use crate::run;
-
-/// The crates that link the standard level types.
-const LINKING: [&str; 2] = ["ust", "ust-macros"];
+use crate::run::{self, Package};
 
 /// Copies the workspace, and for one level crate or for each, takes it out of the copy and checks that
 /// the rest builds.
@@ -24,11 +21,15 @@ pub(crate) fn check(only: Option<&str>) -> Result<(), String> {
         }
         levels.retain(|level| level == only);
     }
+    let links = |package: &Package| package.uses.iter().any(|used| Package::is_level(used));
+    let packages = run::packages()?;
+    let linking: Vec<PathBuf> =
+        packages.into_iter().filter(links).map(|package| package.folder).collect();
     // The crates of others are those that are built already.
     let target = std::env::var_os("CARGO_TARGET_DIR").map_or("target".into(), PathBuf::from);
     let target = root.join(target);
     // Always at the same place: what is built replaces what was built there before.
-    let workspace = Copy::new(&root, &target.join("without"))
+    let workspace = Copy::new(&root, &linking, &target.join("without"))
         .map_err(|e| format!("copying the workspace: {e}"))?;
     let target = target.to_string_lossy();
     for level in levels {
@@ -49,18 +50,21 @@ struct Copy {
     root: PathBuf,
     /// Where a level crate's folder lies while it is taken out.
     aside: PathBuf,
-    /// What names level crates: the workspace's manifest, and what [`LINKING`] crates consist of.
+    /// What names level crates: the workspace's manifest, and what crates consist of that link
+    /// level types.
     naming: Vec<(PathBuf, String)>,
 }
 
 impl Copy {
-    fn new(original: &Path, into: &Path) -> io::Result<Self> {
+    /// A copy of the workspace, in which the crates in the folders `linking` link level types.
+    fn new(original: &Path, linking: &[PathBuf], into: &Path) -> io::Result<Self> {
         let (root, aside) = (into.join("workspace"), into.join("aside"));
         if into.exists() {
             fs::remove_dir_all(into)?;
         }
         copy_sources(original, &root)?;
-        let linking = LINKING.map(|name| root.join(name));
+        let own = |folder: &PathBuf| folder.strip_prefix(original).map(|path| root.join(path));
+        let linking: Vec<PathBuf> = linking.iter().filter_map(|folder| own(folder).ok()).collect();
         let files = linking.iter().flat_map(|at| [at.join("Cargo.toml"), at.join("src/lib.rs")]);
         let naming = std::iter::once(root.join("Cargo.toml"))
             .chain(files)

@@ -5,6 +5,6 @@ use ust as _;
 use ust_level_dense as _;
 
 #[test]
-fn conforms() {
+fn standard_level_conforms() {
     ust_conformance::level("dense").assert_passed();
 }

@@ -5,6 +5,6 @@ use ust as _;
 use ust_level_loose_compressed as _;
 
 #[test]
-fn conforms() {
+fn standard_level_conforms() {
     ust_conformance::level("loose_compressed").assert_passed();
 }

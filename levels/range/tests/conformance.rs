@@ -5,6 +5,6 @@ use ust as _;
 use ust_level_range as _;
 
 #[test]
-fn conforms() {
+fn standard_level_conforms() {
     ust_conformance::level("range").assert_passed();
 }

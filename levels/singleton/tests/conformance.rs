@@ -5,6 +5,6 @@ use ust as _;
 use ust_level_singleton as _;
 
 #[test]
-fn conforms() {
+fn standard_level_conforms() {
     ust_conformance::level("singleton").assert_passed();
 }

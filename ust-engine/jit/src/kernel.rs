@@ -15,6 +15,7 @@ use ust_kernels::pool::apart;
 
 use super::bind::{self, CONTEXT, DETAIL, HEADER, INDEX};
 use super::emit::{self, Site};
+use super::loops::LoopCode;
 use super::shims::Context as Callback;
 use super::tuning::MAX_STACK_WORDS;
 use super::{JitError, Options, host};
@@ -32,6 +33,7 @@ pub struct Kernel {
     /// Words of the table.
     words: usize,
     sites: Vec<Site>,
+    loops: Vec<LoopCode>,
     compile_time: Duration,
     /// Owns the code.
     module: Mutex<Option<JITModule>>,
@@ -52,7 +54,7 @@ impl Kernel {
         };
         let mut module = JITModule::new(JITBuilder::with_isa(isa, default_libcall_names()));
         let mut context = module.make_context();
-        let sites = emit::emit(
+        let (sites, loops) = emit::emit(
             function,
             options,
             &mut context.func,
@@ -81,6 +83,7 @@ impl Kernel {
             entry,
             size,
             sites,
+            loops,
             compile_time: start.elapsed(),
             module: Mutex::new(Some(module)),
         })
@@ -96,6 +99,12 @@ impl Kernel {
     #[must_use]
     pub fn compile_time(&self) -> Duration {
         self.compile_time
+    }
+
+    /// Which microkernel each innermost loop became, or why it is scalar code.
+    #[must_use]
+    pub fn loops(&self) -> &[LoopCode] {
+        &self.loops
     }
 
     /// The bytes of the machine code.

@@ -64,6 +64,7 @@ mod combined;
 mod emit;
 mod host;
 mod kernel;
+mod loops;
 mod math;
 mod products;
 mod recognise;
@@ -79,6 +80,7 @@ mod union;
 
 pub use host::is_supported;
 pub use kernel::Kernel;
+pub use loops::{CodeOf, LoopCode, Reason};
 
 /// How a function is compiled.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]

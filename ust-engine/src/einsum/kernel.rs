@@ -150,6 +150,24 @@ impl Kernel {
         self.prepared.explain()
     }
 
+    /// Who runs each stage, and which microkernel each of its innermost loops became, or why it stayed
+    /// scalar code.
+    ///
+    /// ```
+    /// use ust::{Tensor, einsum, generate::generate};
+    /// let a = Tensor::from_coo(&generate("gen:poisson2d(9)")?, &"CSR".parse()?)?;
+    /// let x = ust::ndarray::Array1::<f64>::ones(81);
+    /// let kernel = einsum("y(i) = A(i,j) * x(j)").arg("A", &a).arg("x", x).prepare()?;
+    /// # if ust::provider::names().contains(&"jit") {
+    /// assert_eq!(kernel.stages(), ["jit: i: rows-of-gather-dots"]);
+    /// # }
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    #[must_use]
+    pub fn stages(&self) -> Vec<String> {
+        self.prepared.stages()
+    }
+
     /// The machine code of each stage as text, where there is any.
     #[must_use]
     pub fn machine_code(&self) -> Option<String> {

@@ -305,6 +305,17 @@ impl Prepared {
         super::explain::explain(&self.assignment, &self.stages, &self.compiled, &self.views)
     }
 
+    pub(crate) fn stages(&self) -> Vec<String> {
+        let told = |stage: &Compiled| {
+            let loops = stage.chosen.executable.loops().join("; ");
+            match loops.is_empty() {
+                true => stage.chosen.name.to_owned(),
+                false => format!("{}: {loops}", stage.chosen.name),
+            }
+        };
+        self.compiled.iter().map(told).collect()
+    }
+
     pub(crate) fn machine_code(&self) -> Option<String> {
         let codes: Option<Vec<String>> =
             self.compiled.iter().map(|stage| stage.chosen.executable.disassembly()).collect();

@@ -121,6 +121,10 @@ mod jit {
             )
         }
 
+        fn loops(&self) -> Vec<String> {
+            Kernel::loops(self).iter().map(ToString::to_string).collect()
+        }
+
         fn disassembly(&self) -> Option<String> {
             Some(Kernel::disassembly(self))
         }

@@ -116,6 +116,9 @@ impl Chosen {
     /// Who runs it, and who else was asked: lines for people.
     pub(crate) fn explain(&self) -> String {
         let mut out = format!("back end    {}, {}\n", self.name, self.executable.describe());
+        for code in self.executable.loops() {
+            let _ = writeln!(out, "loop code   {code}");
+        }
         for (name, said) in &self.asked {
             // Writing into a string cannot fail.
             let _ = writeln!(out, "asked       {name}: {said}");

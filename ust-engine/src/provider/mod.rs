@@ -202,6 +202,12 @@ pub trait Executable: fmt::Debug + Send + Sync {
     /// What it is, for people: a line.
     fn describe(&self) -> String;
 
+    /// Which microkernel each innermost loop became, or why none, where it compiles loops: a line for
+    /// each.
+    fn loops(&self) -> Vec<String> {
+        Vec::new()
+    }
+
     /// The machine code as text, where there is any.
     fn disassembly(&self) -> Option<String> {
         None

@@ -15,6 +15,7 @@ mod into;
 mod kernels;
 mod large;
 mod loops;
+mod loops_chosen;
 mod macros;
 mod many;
 mod native;

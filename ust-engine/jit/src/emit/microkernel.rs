@@ -3,17 +3,30 @@
 use ust_ir::{ArrayId, Dtype, Elem, Expr, IndexKind, Stmt, Var};
 use ust_kernels::micro::{self, Loop};
 
+use super::super::loops::{Reason, reason};
 use super::super::recognise::{Pattern, Stream, recognise};
 use super::Emitter;
 
 impl Emitter<'_, '_> {
-    /// The pattern of a loop, the dtype and the address of its kernel, if there is one. In checked code, no
-    /// loop has a kernel.
-    pub(super) fn kernel(&self, var: Var, body: &[Stmt]) -> Option<(Pattern, Dtype, usize)> {
+    /// The pattern of a loop, the dtype and the address of its kernel.
+    ///
+    /// # Errors
+    /// Why there is none.
+    pub(super) fn kernel(
+        &self,
+        var: Var,
+        body: &[Stmt],
+    ) -> Result<(Pattern, Dtype, usize), Reason> {
         if self.options.checked {
-            return None;
+            return Err(Reason::Checked);
         }
-        let pattern = recognise(var, body, &self.assigned)?;
+        match recognise(var, body, &self.assigned) {
+            Some(pattern) => self.kernel_of(pattern).ok_or(Reason::Types),
+            None => Err(reason(self.function, body)),
+        }
+    }
+
+    fn kernel_of(&self, pattern: Pattern) -> Option<(Pattern, Dtype, usize)> {
         let elem = |array: ArrayId| self.arrays[array.0 as usize].elem;
         let elem_of = |stream: &Stream| elem(stream.array);
         if let Pattern::Rows {

@@ -42,6 +42,7 @@ use ust_ir::{Dtype, Elem, Expr, Function, IndexKind, Stmt, Ty, Var};
 
 use super::Options;
 use super::bind::{self, DETAIL, HEADER, INDEX};
+use super::loops::{CodeOf, LoopCode};
 
 /// Where a function can end early, and why.
 #[derive(Clone, Debug)]
@@ -103,16 +104,20 @@ struct Emitter<'a, 'b> {
     later_coordinates: Vec<(Var, Expr)>,
     /// Copies of the code that is being emitted, due to unrolled loops.
     copies: usize,
+    /// What became of each innermost loop, and of each nest that is a call.
+    loops: Vec<LoopCode>,
+    /// Whether the code is what a call is replaced by where it does not pay, or what runs besides.
+    noted: bool,
 }
 
-/// Emits a valid function into `code`. Gives the sites where it can end early.
+/// Emits a valid function into `code`. Gives the sites where it can end early, and what became of its loops.
 pub(super) fn emit(
     function: &Function,
     options: &Options,
     code: &mut Code,
     pool: &mut FunctionBuilderContext,
     isa: &dyn TargetIsa,
-) -> Vec<Site> {
+) -> (Vec<Site>, Vec<LoopCode>) {
     let mut signature = Signature::new(isa.default_call_conv());
     signature.params.push(AbiParam::new(types::I64));
     signature.returns.push(AbiParam::new(types::I64));
@@ -138,6 +143,8 @@ pub(super) fn emit(
         fault: None,
         later_coordinates: Vec::new(),
         copies: 1,
+        loops: Vec::new(),
+        noted: false,
     };
     emitter.read_table();
     emitter.block(&function.body);
@@ -295,7 +302,23 @@ impl<'a> Emitter<'a, '_> {
         self.b.seal_block(go_on);
     }
 
-    fn end(mut self) -> Vec<Site> {
+    /// Notes what became of a loop, once for each, and says nothing of what stands in for a call.
+    fn note(&mut self, var: Option<Var>, code: CodeOf) {
+        let name = |var: Var| self.function.vars[var.0 as usize].name.clone();
+        let note = LoopCode { var: var.map_or_else(|| "while".to_owned(), name), code };
+        if !self.noted && !self.loops.contains(&note) {
+            self.loops.push(note);
+        }
+    }
+
+    /// Emits what is replaced by a call that was noted.
+    fn beside(&mut self, emit: impl FnOnce(&mut Self)) {
+        let before = std::mem::replace(&mut self.noted, true);
+        emit(self);
+        self.noted = before;
+    }
+
+    fn end(mut self) -> (Vec<Site>, Vec<LoopCode>) {
         let ok = self.b.ins().iconst(types::I64, 0);
         self.b.ins().return_(&[ok]);
         if let Some(fault) = self.fault {
@@ -310,6 +333,6 @@ impl<'a> Emitter<'a, '_> {
             self.b.ins().return_(&[site]);
         }
         self.b.finalize(self.isa.frontend_config());
-        self.sites
+        (self.sites, self.loops)
     }
 }

@@ -4,6 +4,7 @@ use cranelift_codegen::ir::condcodes::IntCC;
 use cranelift_codegen::ir::{InstBuilder, Value, types};
 use ust_ir::{ArrayId, BinOp, Dtype, Elem, Expr, Stmt, Ty, Var};
 
+use super::super::loops::{CodeOf, Reason, has_loop};
 use super::super::recognise::{Pattern, Stream, Target, sets_constant};
 use super::super::tuning::{
     MAX_UNROLLED_COPIES, MAX_UNROLLED_ITERATIONS, MAX_UNROLLED_STATEMENTS, MIN_CALL_COLUMNS,
@@ -25,9 +26,17 @@ impl Emitter<'_, '_> {
                 e.later_coordinates.truncate(before);
             });
         };
-        let Some((pattern, dtype, kernel)) = self.kernel(var, body) else {
-            return plain(self);
+        let (pattern, dtype, kernel) = match self.kernel(var, body) {
+            Ok(found) => found,
+            Err(reason) => {
+                if !has_loop(body) || reason == Reason::Types {
+                    self.note(Some(var), CodeOf::Scalar(reason));
+                }
+                return plain(self);
+            }
         };
+        self.note(Some(var), CodeOf::Microkernel(pattern.name()));
+        let plain = |e: &mut Self| e.beside(plain);
         let kernel = self.const_int(kernel as i64);
         let (call, short, end) =
             (self.b.create_block(), self.b.create_block(), self.b.create_block());
@@ -346,6 +355,9 @@ impl Emitter<'_, '_> {
         let all = copies * statements(body);
         if copies > MAX_UNROLLED_COPIES || all > MAX_UNROLLED_STATEMENTS {
             return false;
+        }
+        if !has_loop(body) {
+            self.note(Some(var), CodeOf::Unrolled);
         }
         let before = std::mem::replace(&mut self.copies, copies);
         for i in *lo..*hi {

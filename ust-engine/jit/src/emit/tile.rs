@@ -4,6 +4,7 @@ use cranelift_codegen::ir::{InstBuilder, Value, types};
 use ust_ir::{Elem, Expr, Stmt, Var};
 use ust_kernels::micro::{self, Loop};
 
+use super::super::loops::CodeOf;
 use super::super::recognise::Stream;
 use super::super::tile::{Tile, tile};
 use super::super::tuning::BLOCK_ROW_DISTANCE;
@@ -21,6 +22,11 @@ impl Emitter<'_, '_> {
             return false;
         };
         let Some(kernel) = self.tile_kernel(&found) else { return false };
+        let name = match &found {
+            Tile::Product { .. } => "block-products",
+            Tile::Dots { .. } => "block-dots",
+        };
+        self.note(Some(var), CodeOf::Microkernel(name));
         let (call, cut, end) =
             (self.b.create_block(), self.b.create_block(), self.b.create_block());
         let whole: Vec<Value> = guards.iter().map(|guard| self.bool(guard)).collect();
@@ -37,7 +43,7 @@ impl Emitter<'_, '_> {
         self.b.switch_to_block(cut);
         self.b.seal_block(cut);
         if !guards.is_empty() {
-            self.plain_for(var, lo, hi, body);
+            self.beside(|e| e.plain_for(var, lo, hi, body));
         }
         self.b.ins().jump(end, &[]);
         self.b.switch_to_block(end);

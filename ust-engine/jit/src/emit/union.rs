@@ -5,6 +5,7 @@ use cranelift_codegen::ir::{InstBuilder, StackSlotData, StackSlotKind, Value, ty
 use ust_ir::{ArrayId, Elem, IndexKind, Stmt, Ty, Var};
 use ust_kernels::micro::{self, Loop};
 
+use super::super::loops::CodeOf;
 use super::super::union::{Union, union};
 use super::{Emitter, Operand};
 
@@ -18,6 +19,7 @@ impl Emitter<'_, '_> {
         }
         let Some(found) = union(var, body, &self.assigned) else { return false };
         let Some(kernel) = self.union_kernel(&found) else { return false };
+        self.note(Some(var), CodeOf::Microkernel("rows-united"));
         let Union { a, b, row, crd, out, starts } = found;
         let slot = StackSlotData::new(StackSlotKind::ExplicitSlot, 8, 3);
         let slot = self.b.create_sized_stack_slot(slot);
@@ -58,7 +60,7 @@ impl Emitter<'_, '_> {
         self.b.switch_to_block(no_room);
         self.b.seal_block(no_room);
         self.declare(var, int(done));
-        self.block(body);
+        self.beside(|e| e.block(body));
         // `done` is below `hi`, so `done + 1` does not overflow.
         let next = self.add_int(done, 1);
         let more = self.b.ins().icmp(IntCC::SignedLessThan, next, hi);

@@ -1,0 +1,199 @@
+//! Which microkernel each innermost loop became, or why it stayed a scalar loop: for people and for tests
+//! that watch the choice.
+
+use std::fmt;
+
+use ust_ir::{ArrayId, Elem, Expr, Function, Stmt, Var};
+
+use super::recognise::Pattern;
+
+/// An innermost loop, or a nest of loops that one microkernel runs.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct LoopCode {
+    /// The name of the loop's variable; `while` for a loop that has none.
+    pub var: String,
+    /// What runs it.
+    pub code: CodeOf,
+}
+
+/// What runs a loop.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum CodeOf {
+    /// A call of this microkernel, where the loop is long enough for a call.
+    Microkernel(&'static str),
+    /// Its body, once for each of its few iterations.
+    Unrolled,
+    /// Scalar code.
+    Scalar(Reason),
+}
+
+/// Why a loop stays scalar code. Of several reasons, the first in this list.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Reason {
+    /// Several operands are advanced together.
+    Merge,
+    /// The result grows in the loop.
+    Grows,
+    /// A condition compares coordinates or positions: the shape, or a search.
+    TestsCoordinates,
+    /// A condition depends on values: padding, or the expression.
+    TestsValues,
+    /// A variable is carried from one iteration to the next, and it is no sum.
+    Carries,
+    /// There are several effects in an iteration.
+    Several,
+    /// No microkernel computes this.
+    Operation,
+    /// There is a microkernel, but not for these dtypes or index widths, or not in the order of the sums
+    /// that was asked for.
+    Types,
+    /// Code that checks every access calls no microkernel.
+    Checked,
+}
+
+impl fmt::Display for Reason {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Merge => "operands are merged",
+            Self::Grows => "the result grows",
+            Self::TestsCoordinates => "a test of coordinates",
+            Self::TestsValues => "a test of values",
+            Self::Carries => "carried state",
+            Self::Several => "several effects",
+            Self::Operation => "no kernel for the operation",
+            Self::Types => "no kernel for the types",
+            Self::Checked => "checked code",
+        })
+    }
+}
+
+impl fmt::Display for LoopCode {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.code {
+            CodeOf::Microkernel(name) => write!(f, "{}: {name}", self.var),
+            CodeOf::Unrolled => write!(f, "{}: unrolled", self.var),
+            CodeOf::Scalar(reason) => write!(f, "{}: scalar ({reason})", self.var),
+        }
+    }
+}
+
+impl Pattern {
+    /// The name of the microkernel.
+    pub(super) fn name(&self) -> &'static str {
+        match self {
+            Self::GatherDot { .. } => "gather-dot",
+            Self::Dot { .. } => "dot",
+            Self::Fill { .. } => "fill",
+            Self::Axpy { .. } => "axpy",
+            Self::MultiplyAdd { .. } => "multiply-add",
+            Self::Rows { .. } => "rows-of-gather-dots",
+            Self::Row { .. } => "row-of-products",
+            Self::Added { .. } => "rows-added",
+            Self::Products { .. } => "rows-of-products",
+            Self::Spread { .. } => "rows-spread",
+            Self::Combined { .. } => "rows-combined",
+            Self::Sampled { .. } => "sampled-dots",
+            Self::Entries { .. } => "entries",
+            Self::Scatter { .. } => "scatter",
+            Self::ScatterRows { .. } => "rows-scattered",
+            Self::Count { .. } => "count",
+        }
+    }
+}
+
+/// Whether there is a loop in a body.
+pub(super) fn has_loop(body: &[Stmt]) -> bool {
+    body.iter().any(|stmt| match stmt {
+        Stmt::For { .. } | Stmt::While { .. } => true,
+        Stmt::If { then, otherwise, .. } => has_loop(then) || has_loop(otherwise),
+        _ => false,
+    })
+}
+
+/// Why an innermost loop that has no pattern stays scalar code.
+pub(super) fn reason(function: &Function, body: &[Stmt]) -> Reason {
+    let mut found = Found::new(function);
+    found.look_at(body);
+    let Found { grows, tests_coordinates, tests_values, carries, effects, .. } = found;
+    match (grows, tests_coordinates, tests_values, carries, effects > 1) {
+        (true, ..) => Reason::Grows,
+        (_, true, ..) => Reason::TestsCoordinates,
+        (_, _, true, ..) => Reason::TestsValues,
+        (_, _, _, true, _) => Reason::Carries,
+        (.., true) => Reason::Several,
+        _ => Reason::Operation,
+    }
+}
+
+struct Found<'a> {
+    function: &'a Function,
+    /// Variables that the body declares.
+    own: Vec<Var>,
+    grows: bool,
+    tests_coordinates: bool,
+    tests_values: bool,
+    carries: bool,
+    effects: usize,
+}
+
+impl<'a> Found<'a> {
+    fn new(function: &'a Function) -> Self {
+        Self {
+            function,
+            own: Vec::new(),
+            grows: false,
+            tests_coordinates: false,
+            tests_values: false,
+            carries: false,
+            effects: 0,
+        }
+    }
+
+    fn look_at(&mut self, body: &[Stmt]) {
+        for stmt in body {
+            match stmt {
+                Stmt::Let(var, _) => self.own.push(*var),
+                Stmt::Assign(var, _) if self.own.contains(var) => {}
+                Stmt::Assign(_, Expr::Bool(_)) => {}
+                Stmt::Assign(var, value) => {
+                    self.effects += 1;
+                    let is_sum = matches!(value, Expr::Binary(_, a, b)
+                        if [a, b].iter().any(|part| ***part == Expr::Var(*var)));
+                    self.carries |= !is_sum;
+                }
+                Stmt::Store(..) | Stmt::Reduce(..) => self.effects += 1,
+                Stmt::If { cond, then, otherwise } => {
+                    match self.reads_values(cond) {
+                        true => self.tests_values = true,
+                        false => self.tests_coordinates = true,
+                    }
+                    self.look_at(then);
+                    self.look_at(otherwise);
+                }
+                Stmt::Reserve(..) | Stmt::Sort(..) => self.grows = true,
+                Stmt::For { body, .. } | Stmt::While { body, .. } => self.look_at(body),
+                Stmt::Comment(_) => {}
+            }
+        }
+    }
+
+    /// Whether an expression depends on numbers of the dtype.
+    fn reads_values(&self, expr: &Expr) -> bool {
+        let is_values =
+            |array: &ArrayId| matches!(self.function.arrays[array.0 as usize].elem, Elem::Value(_));
+        match expr {
+            Expr::Load(array, a) => is_values(array) || self.reads_values(a),
+            Expr::Const(_) => true,
+            Expr::Var(var) => {
+                matches!(self.function.vars[var.0 as usize].ty, ust_ir::Ty::Val(_))
+            }
+            Expr::Unary(_, a) | Expr::Cast(_, a) | Expr::ToInt(a) => self.reads_values(a),
+            Expr::Binary(_, a, b) => self.reads_values(a) || self.reads_values(b),
+            Expr::Select(c, a, b) => [c, a, b].iter().any(|part| self.reads_values(part)),
+            Expr::Call(_, args) => args.iter().any(|arg| self.reads_values(arg)),
+            Expr::Int(_) | Expr::Bool(_) | Expr::Len(_) => false,
+        }
+    }
+}
