@@ -18,9 +18,12 @@ use super::parse::{MAX_TEXT, parse};
 const KEPT: NonZeroUsize = NonZeroUsize::new(64).expect("a positive number");
 const KEPT_TEXT: usize = 256;
 
+/// A text, and the rank of the tensor at hand.
+type Asked = (String, Option<usize>);
+
 /// Formats that were read, by their text and the rank at hand: conversions and plans name the same
 /// ones again and again.
-static READ: LazyLock<Mutex<LruCache<(String, Option<usize>), Format>>> =
+static READ: LazyLock<Mutex<LruCache<Asked, Format>>> =
     LazyLock::new(|| Mutex::new(LruCache::new(KEPT)));
 
 impl Format {

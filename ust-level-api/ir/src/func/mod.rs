@@ -121,7 +121,7 @@ define! {
     /// Angle of the point (second, first) to the positive first axis.
     Atan2, "atan2";
     /// What is left of the first after division by the second, with the sign of the first. For
-    /// integers, division by zero is what [it is everywhere](crate::ir#what-it-means).
+    /// integers, division by zero is what [it is everywhere](crate#what-it-means).
     Rem, "rem";
 }
 

@@ -1,11 +1,10 @@
 //! What users of other libraries met: right values, and messages that say what is wrong.
 
-mod common;
-
 use std::path::Path;
 
-use common::{Ran, parse, ust, ust_in};
 use serde_json::{Value, json};
+
+use super::common::{Ran, parse, ust, ust_in};
 
 fn folder(files: &[(&str, &str)]) -> tempfile::TempDir {
     let folder = tempfile::tempdir().unwrap();

@@ -1,8 +1,6 @@
 //! `ust advise`: a table for people, an object for machines, a picture.
 
-mod common;
-
-use common::{ust, ust_in};
+use super::common::{ust, ust_in};
 
 #[test]
 fn the_winner_stands_below_the_table_to_be_pasted() {

@@ -1,11 +1,9 @@
 //! What README.md shows: its commands run, they print what stands below them, and its picture is the
 //! one that the program draws.
 
-mod common;
-
 use std::path::{Path, PathBuf};
 
-use common::ust_in;
+use super::common::ust_in;
 
 fn root() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("..")

@@ -1,12 +1,10 @@
 //! The command line: help, listings, exit codes, and what is said when something is wrong.
 
-mod common;
-
 use std::fs::File;
 use std::io::Read;
 use std::process::{Command, Stdio};
 
-use common::{parse, ust, ust_in};
+use super::common::{parse, ust, ust_in};
 
 #[test]
 fn everything_has_help() {

@@ -1,11 +1,10 @@
 //! Tensors through the program: shown, converted, multiplied.
 
-mod common;
-
 use std::path::Path;
 
-use common::{parse, ust, ust_in};
 use serde_json::{Value, json};
+
+use super::common::{parse, ust, ust_in};
 
 /// A folder with the matrix of the tests in `F.tns`:
 ///

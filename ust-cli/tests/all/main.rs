@@ -1,0 +1,8 @@
+//! The program, as its users meet it.
+
+mod advise;
+mod common;
+mod readme;
+mod reported;
+mod tensors;
+mod usage;
