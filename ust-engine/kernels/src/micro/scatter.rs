@@ -139,12 +139,11 @@ unsafe fn to_prefetch<I: Index>(
     lo: isize,
     hi: isize,
 ) -> u8 {
-    let (rows, near) = (SCATTER_DIAGONAL_ROWS, SCATTER_NEIGHBOURS);
-    let last = hi - lo - rows - 1;
+    let last = hi - lo - SCATTER_DIAGONAL_ROWS - 1;
     if last < SAMPLED_ROWS {
         return PLACES;
     }
-    // SAFETY: sampled rows, and those `rows` later, are below `hi`, and their entries are read.
+    // SAFETY: sampled rows, and the rows compared with them, are below `hi`, and their entries are read.
     unsafe {
         let entries = |at| columns::<SCATTER_SAMPLED_ENTRIES, _, _>(pos, crd, at);
         let [mut sampled, mut diagonal, mut band, mut span] = [0; 4];
@@ -152,15 +151,17 @@ unsafe fn to_prefetch<I: Index>(
             let (mut least, mut most) = (isize::MAX, 0);
             for column in entries(at) {
                 sampled += 1;
-                diagonal += isize::from(entries(at + rows).any(|other| other == column + rows));
-                band += isize::from(entries(at + near).any(|other| (other - column).abs() <= near));
+                let later = |other| other == column + SCATTER_DIAGONAL_ROWS;
+                diagonal += isize::from(entries(at + SCATTER_DIAGONAL_ROWS).any(later));
+                let close = |other: isize| (other - column).abs() <= SCATTER_NEIGHBOURS;
+                band += isize::from(entries(at + SCATTER_NEIGHBOURS).any(close));
                 (least, most) = (least.min(column), most.max(column));
             }
             span += most.saturating_sub(least).max(0);
         }
         match (2 * diagonal > sampled, 2 * band > sampled) {
             (true, _) if (span / SAMPLED_ROWS) as usize * row * size > L1_BYTES => BEHIND,
-            (_, true) if near as usize * row * OPEN_LINES <= L1_BYTES => NOTHING,
+            (_, true) if SCATTER_NEIGHBOURS as usize * row * OPEN_LINES <= L1_BYTES => NOTHING,
             _ => PLACES,
         }
     }
