@@ -34,14 +34,14 @@ pub(crate) fn sweep(
     key: Key<'_>,
     columns: &[(IndexExpr, IndexKind)],
 ) -> Result<Option<Scattered>, Error> {
-    let Some(dim) = swept(tensor, key) else { return Ok(None) };
+    let Some(dim) = sweep_dim(tensor, key) else { return Ok(None) };
     let sweep = Sweep { tensor, dim, keys: key.domain.size as i64, columns };
     with_values!(tensor.values(), from => sweep.run(from))
 }
 
 /// The dimension that the key is, where a walk at each of its coordinates visits little more than
 /// what is stored.
-pub(crate) fn swept(tensor: &Tensor, key: Key<'_>) -> Option<usize> {
+pub(crate) fn sweep_dim(tensor: &Tensor, key: Key<'_>) -> Option<usize> {
     let format = tensor.format();
     let IndexExpr::Var(dim) = *key.expr else { return None };
     if !tensor.view().is_whole() || !format.is_unique() || key.domain.lower != 0 {
