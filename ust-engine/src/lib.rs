@@ -63,12 +63,11 @@ pub mod tensor {
 pub mod ops {
     //! Index notation: expressions of tensors, summed over the indices that the result does not have.
     //!
-    //! `y(i) = A(i,j) * x(j)` is read by [`Expression::parse`]; [`Expression::check`] finds out
-    //! what it means with given tensors, an [`Assignment`]. [`einsum`] does all of this, plans,
-    //! compiles and runs.
+    //! `y(i) = A(i,j) * x(j)` is read by [`Expression::parse`]; [`Expression::check`] finds out what it
+    //! means with given tensors, an [`Assignment`]. [`einsum`] does all of this, plans, compiles and runs.
     //!
-    //! Of truth values, the sum over an index that the result does not have is a truth value,
-    //! whether any is true: `s = A(i) > 0`. An explicit sum counts them: `s = sum(i, A(i) > 0)`.
+    //! Of truth values, the sum over an index that the result does not have is a truth value, whether any
+    //! is true: `s = A(i) > 0`. An explicit sum counts them: `s = sum(i, A(i) > 0)`.
     //!
     //! | module | what |
     //! |---|---|

@@ -195,8 +195,8 @@ impl Values {
     }
 
     /// The numbers in another dtype, converted as by Rust's `as`: floating-point numbers are
-    /// rounded, and saturate where an integer dtype cannot hold them; integers wrap; imaginary
-    /// parts are dropped. Converted to bool, a number is true unless it is zero. Cost: O(length);
+    /// rounded (towards zero to an integer dtype) and saturate; integers wrap; imaginary parts are
+    /// dropped. Converted to bool, a number is true unless it is zero. Cost: O(length);
     /// nothing when the dtype is the same.
     #[must_use]
     pub fn cast_lossy(&self, to: Dtype) -> Self {

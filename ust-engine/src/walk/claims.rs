@@ -130,7 +130,7 @@ pub(crate) fn pass(
     }
     let code = Code::new(&b.finish(), tensor.nse())?;
 
-    let mut told = vec![0_i64; HEAD + 2 * levels];
+    let mut written = vec![0_i64; HEAD + 2 * levels];
     let room =
         |level: usize, wanted: bool| if wanted { reached[level].positions as usize } else { 0 };
     let mut marked: Vec<Vec<u8>> =
@@ -144,7 +144,7 @@ pub(crate) fn pass(
         .collect();
     let mut memory: Vec<Memory<'_>> = Vec::new();
     memory.extend(tensor.levels().iter().flat_map(|level| &level.0).map(Memory::Index));
-    memory.push(Memory::indices_mut(&mut told[..]));
+    memory.push(Memory::indices_mut(&mut written[..]));
     let marks = marked.iter_mut().zip(&emitter.marks).filter(|(_, mark)| mark.is_some());
     memory.extend(marks.map(|(marked, _)| Memory::indices_mut(&mut marked[..])));
     let lists = listed.iter_mut().zip(&emitter.lists).filter(|(_, list)| list.is_some());
@@ -155,16 +155,16 @@ pub(crate) fn pass(
     let ran = code.run(&params, &mut memory);
     drop(memory);
 
-    if let Some(&rule) = RULES.get((told[0] - 1) as usize) {
-        let [_, level, parent, position, coordinate, other] = told[..HEAD] else {
+    if let Some(&rule) = RULES.get((written[0] - 1) as usize) {
+        let [_, level, parent, position, coordinate, other] = written[..HEAD] else {
             unreachable!("a report begins with the numbers of a breach")
         };
         let level = level as usize;
         return Ok(Err(Breach { rule, level, parent, position, coordinate, other }));
     }
     ran?;
-    let children: Vec<i64> = told[HEAD..].iter().copied().step_by(2).collect();
-    let rises = told[HEAD + 1..].iter().step_by(2).map(|&rises| rises == 1).collect();
+    let children: Vec<i64> = written[HEAD..].iter().copied().step_by(2).collect();
+    let rises = written[HEAD + 1..].iter().step_by(2).map(|&rises| rises == 1).collect();
     for (columns, &count) in listed.iter_mut().zip(&children) {
         columns.iter_mut().for_each(|column| column.truncate(count as usize));
     }

@@ -18,7 +18,7 @@ use crate::tuning::{BLOCK_TABLE_KEYS, GROUPED_ENTRIES};
 pub(super) struct Blocks {
     /// For each entry, the number of its block.
     pub(super) of: IndexColumn,
-    /// For each level above the trailing full ones, the coordinate of each block.
+    /// For each level above the trailing full levels, the coordinate of each block.
     pub(super) levels: Vec<IndexColumn>,
     /// Number of blocks.
     pub(super) count: usize,

@@ -50,7 +50,7 @@ use ust_format::Bound;
 
 /// Entries in the terms of a format's levels, in any order.
 pub(super) struct Table {
-    /// For each level above the trailing full ones, the coordinate of each entry.
+    /// For each level above the trailing full levels, the coordinate of each entry.
     levels: Vec<IndexColumn>,
     /// For each entry, its offset within the trailing dense block.
     offset: IndexColumn,

@@ -215,7 +215,7 @@ impl PieceByPiece {
         Ok(Some(Self { cut, grid, padded }))
     }
 
-    /// Whether the tensor stores where each row begins.
+    /// Whether the tensor stores the first entry of each row.
     pub(in crate::convert) fn has_stored_rows(&self) -> bool {
         self.grid.is_some()
     }

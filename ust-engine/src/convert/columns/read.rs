@@ -301,7 +301,7 @@ fn kind(domain: &LevelDomain) -> IndexKind {
     column_kind(domain.lower, last)
 }
 
-/// The coordinates at each level above the trailing full ones.
+/// The columns of coordinates at each level above the trailing full levels.
 pub(super) fn level_columns(bound: &Bound) -> Vec<Wanted> {
     let levels = bound.format().levels().iter().zip(bound.levels());
     levels
