@@ -6,7 +6,7 @@ use ust_level_api::column::column_kind;
 use ust_level_api::{Buffer, Description, IndexColumn, IndexKind, Scalar};
 
 use super::assemble::{Stored, levels, stored_values};
-use super::group::lookup_range;
+use super::group::table_range;
 use super::read::block_of;
 use crate::error::Error;
 use crate::storage::Tensor;
@@ -49,7 +49,7 @@ impl Cells {
         let range = match to.tail() {
             0 => None,
             // Half as many keys as for other tables: each takes eight bytes.
-            tail => Some(lookup_range(&bound.levels()[..tail], tensor.nse() / 2)?),
+            tail => Some(table_range(&bound.levels()[..tail], tensor.nse() / 2)?),
         };
         Some(Self { range, padded })
     }

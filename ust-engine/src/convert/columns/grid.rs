@@ -4,7 +4,7 @@
 use ust_format::{Bound, Format, IndexExpr};
 use ust_level_api::{Buffer, IndexColumn, IndexKind};
 
-use super::group::Lookup;
+use super::group::BlockTable;
 use super::pieces::{Piece, Source};
 use crate::error::Error;
 use crate::storage::Tensor;
@@ -91,16 +91,16 @@ impl Source for Grid {
         at: usize,
         _: usize,
         of: &mut [u32],
-        lookup: &mut Lookup,
+        table: &mut BlockTable,
     ) -> Result<Piece, Error> {
         let &Self { size: [_, width], steps: [_, step], .. } = self;
         let [shift, step_shift] = [width, step].map(u32::trailing_zeros);
         // The common case. Shifts save divisions, which would take as long as everything else.
         Ok(match width.is_power_of_two() && step.is_power_of_two() {
             true => {
-                self.piece(at, of, lookup, |crd| (crd >> shift, (crd & (width - 1)) << step_shift))
+                self.piece(at, of, table, |crd| (crd >> shift, (crd & (width - 1)) << step_shift))
             }
-            false => self.piece(at, of, lookup, |crd| (crd / width, crd % width * step)),
+            false => self.piece(at, of, table, |crd| (crd / width, crd % width * step)),
         })
     }
 }
@@ -112,7 +112,7 @@ impl Grid {
         &self,
         at: usize,
         of: &mut [u32],
-        lookup: &mut Lookup,
+        table: &mut BlockTable,
         split: impl Fn(u32) -> (u32, u32),
     ) -> Piece {
         let &Self { size: [height, width], steps, .. } = self;
@@ -126,13 +126,13 @@ impl Grid {
         for starts in block_rows(starts, height) {
             let entry = |row: usize| starts[row] as usize - base;
             let all = &crd[entry(0)..entry(starts.len() - 1)];
-            lookup.number(all.iter().map(|&crd| split(crd).0), area, &mut columns);
+            table.number(all.iter().map(|&crd| split(crd).0), area, &mut columns);
             rows.push(columns.len() as u32);
             for row in 0..starts.len() - 1 {
                 let (entries, first) = (entry(row)..entry(row + 1), row as u32 * steps[0]);
                 for (of, &crd) in of[entries.clone()].iter_mut().zip(&crd[entries]) {
                     let (key, column) = split(crd);
-                    *of = lookup.block(key) + first + column;
+                    *of = table.block(key) + first + column;
                 }
             }
         }

@@ -10,8 +10,8 @@ use ust_format::{Bound, LevelDomain};
 use ust_level_api::{Buffer, IndexColumn};
 
 use super::Table;
-use super::order::{heads, is_sorted};
-use super::sort::{keyed, picked};
+use super::order::{is_sorted, run_starts};
+use super::sort::{combined_keys, picked};
 use crate::tuning::{BLOCK_TABLE_KEYS, GROUPED_ENTRIES};
 
 /// Blocks, in the order of the levels above them.
@@ -33,7 +33,7 @@ impl Table {
             return None;
         }
         let columns: Vec<&IndexColumn> = self.levels.iter().collect();
-        let firsts = heads(&columns, n);
+        let firsts = run_starts(&columns, n);
         if self.distinct {
             let of = block_of_each(&firsts, n);
             return Some(self.blocks(of, &firsts));
@@ -75,12 +75,12 @@ impl Table {
             return self.group_sorted(bound);
         }
         let domains = &bound.levels()[sorted..tail];
-        let range = lookup_range(domains, n).filter(|_| u32::try_from(n).is_ok())?;
+        let range = table_range(domains, n).filter(|_| u32::try_from(n).is_ok())?;
         let keys = match &self.levels[sorted..] {
             [IndexColumn::U32(column)] if domains[0].lower == 0 => column.clone(),
-            columns => keyed::<u32>(columns, domains),
+            columns => combined_keys::<u32>(columns, domains),
         };
-        let starts = heads(&all[..sorted], n);
+        let starts = run_starts(&all[..sorted], n);
         let (of, found) = by_segment(&starts, range, &keys);
         let levels = found.columns(&self.levels[..sorted], &starts, domains);
         Some(Blocks { of, levels, count: found.keys.len() })
@@ -124,21 +124,21 @@ fn block_of_each(firsts: &[usize], n: usize) -> IndexColumn {
 }
 
 /// Number of keys that levels with these domains have, where a table of them pays for `n` entries.
-pub(super) fn lookup_range(domains: &[LevelDomain], n: usize) -> Option<usize> {
+pub(super) fn table_range(domains: &[LevelDomain], n: usize) -> Option<usize> {
     let range = domains.iter().try_fold(1_u64, |all, d| all.checked_mul(d.size.max(1)))?;
     (range <= BLOCK_TABLE_KEYS.min(4 * n as u64)).then_some(range as usize)
 }
 
 /// The blocks of consecutive segments. The blocks of a segment are in the order of their keys.
 #[derive(Default)]
-pub(super) struct Found {
+pub(super) struct SegmentBlocks {
     /// The key of each block.
     pub(super) keys: Vec<u32>,
     /// The number of blocks of each segment.
     pub(super) counts: Vec<usize>,
 }
 
-impl Found {
+impl SegmentBlocks {
     /// For each level, the coordinate of each block.
     ///
     /// `leading` are the columns of the levels that entries are sorted by, `starts` the first entry
@@ -175,7 +175,7 @@ impl Found {
 }
 
 /// A table that numbers the blocks of one segment at a time.
-pub(super) struct Lookup {
+pub(super) struct BlockTable {
     /// A bit for each key, set where the segment has a block with that key. All are clear between
     /// two segments.
     marks: Vec<u64>,
@@ -185,7 +185,7 @@ pub(super) struct Lookup {
     order: Vec<u32>,
 }
 
-impl Lookup {
+impl BlockTable {
     /// For keys below `range`.
     pub(super) fn new(range: usize) -> Self {
         let marks = vec![0; range.div_ceil(64)];
@@ -194,8 +194,14 @@ impl Lookup {
 
     /// Numbers the blocks of consecutive segments, and writes the number of each entry's block to `of`.
     /// `starts` gives the first entry of each segment. There are fewer than 2^32 entries.
-    pub(super) fn segments(&mut self, starts: &[usize], keys: &[u32], of: &mut [u32]) -> Found {
-        let mut found = Found { keys: Vec::new(), counts: Vec::with_capacity(starts.len()) };
+    pub(super) fn segments(
+        &mut self,
+        starts: &[usize],
+        keys: &[u32],
+        of: &mut [u32],
+    ) -> SegmentBlocks {
+        let mut found =
+            SegmentBlocks { keys: Vec::new(), counts: Vec::with_capacity(starts.len()) };
         for (k, &start) in starts.iter().enumerate() {
             let segment = start..starts.get(k + 1).copied().unwrap_or(keys.len());
             let (base, keys) = (found.keys.len(), &keys[segment.clone()]);
@@ -278,7 +284,7 @@ impl Lookup {
 
 /// The number of each entry's block, and the blocks. `starts` gives the first entry of each
 /// segment, and keys are below `range`. In parallel, over whole segments.
-fn by_segment(starts: &[usize], range: usize, keys: &[u32]) -> (IndexColumn, Found) {
+fn by_segment(starts: &[usize], range: usize, keys: &[u32]) -> (IndexColumn, SegmentBlocks) {
     let n = keys.len();
     let mut jobs: Vec<&[usize]> = Vec::new();
     let mut rest = starts;
@@ -298,19 +304,19 @@ fn by_segment(starts: &[usize], range: usize, keys: &[u32]) -> (IndexColumn, Fou
         work.push((*job, mine, end));
         slots = others;
     }
-    let parts: Vec<Found> = work
+    let parts: Vec<SegmentBlocks> = work
         .into_par_iter()
         .map_init(
-            || Lookup::new(range),
-            |lookup, (starts, of, end)| {
+            || BlockTable::new(range),
+            |table, (starts, of, end)| {
                 let base = starts[0];
                 let starts: Vec<usize> = starts.iter().map(|start| start - base).collect();
-                lookup.segments(&starts, &keys[base..end], of)
+                table.segments(&starts, &keys[base..end], of)
             },
         )
         .collect();
     // Each job numbers its blocks from 0. The blocks of the jobs before are added.
-    let mut all = Found::default();
+    let mut all = SegmentBlocks::default();
     let mut slots = of.make_mut();
     let mut work = Vec::with_capacity(parts.len());
     for ((job, &end), part) in jobs.iter().zip(&ends).zip(&parts) {

@@ -6,7 +6,7 @@ use ust_level_api::column::{BLOCK, chunk_len};
 use ust_level_api::{Buffer, IndexColumn, Scalar};
 
 use super::Table;
-use super::order::{first_equal, heads};
+use super::order::{first_equal, run_starts};
 use super::sort::picked;
 use crate::error::Error;
 use crate::storage::values::gathered;
@@ -47,7 +47,7 @@ impl Table {
             self.distinct = true;
             return Ok(());
         }
-        let firsts = heads(&self.all_columns(), self.len());
+        let firsts = run_starts(&self.all_columns(), self.len());
         let merged: Result<Values, usize> =
             with_values!(&self.values, from => sums(from, &firsts).map(Values::from));
         self.values =

@@ -40,7 +40,7 @@ pub(super) use read::{FirstLevel, levels_in_order};
 use ust_level_api::{IndexColumn, Scalar};
 pub(super) use whole::WholeBlocks;
 
-use self::order::heads;
+use self::order::run_starts;
 use self::sort::picked;
 use super::build::{BuildOptions, Duplicates};
 use super::rows::Rows;
@@ -128,7 +128,7 @@ impl Table {
         let n = self.len();
         let mut starts = None;
         if !self.distinct && self.first_duplicate().is_some() {
-            let firsts = heads(&self.levels.iter().collect::<Vec<_>>(), n);
+            let firsts = run_starts(&self.levels.iter().collect::<Vec<_>>(), n);
             self.levels = self.levels.iter().map(|column| picked(column, &firsts)).collect();
             let ends = firsts.iter().chain([&n]);
             starts = Some(ends.map(|&at| at as i64).collect());

@@ -127,7 +127,7 @@ pub(super) fn first_equal(columns: &[&IndexColumn], n: usize) -> Option<usize> {
 
 /// The entries that differ from their predecessor in some column, and entry 0: the first entry of
 /// each run of equal entries.
-pub(super) fn heads(columns: &[&IndexColumn], n: usize) -> Vec<usize> {
+pub(super) fn run_starts(columns: &[&IndexColumn], n: usize) -> Vec<usize> {
     if n == 0 {
         return Vec::new();
     }
@@ -141,10 +141,10 @@ pub(super) fn heads(columns: &[&IndexColumn], n: usize) -> Vec<usize> {
             differ.map(|(at, _)| range.start + at).collect()
         })
         .collect();
-    let mut heads = Vec::with_capacity(1 + parts.iter().map(Vec::len).sum::<usize>());
-    heads.push(0);
-    heads.extend(parts.into_iter().flatten());
-    heads
+    let mut run_starts = Vec::with_capacity(1 + parts.iter().map(Vec::len).sum::<usize>());
+    run_starts.push(0);
+    run_starts.extend(parts.into_iter().flatten());
+    run_starts
 }
 
 #[cfg(test)]
@@ -160,9 +160,9 @@ mod tests {
         assert!(!is_sorted(&[&low, &high]));
         assert_eq!(first_equal(&[&high], n), Some(1));
         assert_eq!(first_equal(&[&high, &low], n), None);
-        assert_eq!(heads(&[&high], n).len(), n.div_ceil(7));
-        assert!(heads(&[&high], n).iter().all(|head| head % 7 == 0));
-        assert_eq!(heads(&[&high, &low], n).len(), n);
+        assert_eq!(run_starts(&[&high], n).len(), n.div_ceil(7));
+        assert!(run_starts(&[&high], n).iter().all(|head| head % 7 == 0));
+        assert_eq!(run_starts(&[&high, &low], n).len(), n);
     }
 
     #[test]
@@ -201,7 +201,7 @@ mod tests {
     #[test]
     fn without_columns_all_entries_are_equal() {
         assert_eq!((first_equal(&[], 1), first_equal(&[], 2)), (None, Some(1)));
-        assert_eq!((heads(&[], 0), heads(&[], 3)), (vec![], vec![0]));
+        assert_eq!((run_starts(&[], 0), run_starts(&[], 3)), (vec![], vec![0]));
         assert!(is_sorted(&[]));
     }
 }

@@ -9,10 +9,10 @@ use ust_level_api::{Buffer, Element, IndexColumn, Scalar, with_column};
 
 use super::assemble::{levels, stored_values};
 use super::grid::Grid;
-use super::group::{Lookup, lookup_range};
-use super::order::heads;
+use super::group::{BlockTable, table_range};
+use super::order::run_starts;
 use super::read::{block_of, level_columns, levels_in_order, offset_column};
-use super::sort::{keyed, picked};
+use super::sort::{combined_keys, picked};
 use crate::error::Error;
 use crate::storage::{StoredElement, Tensor, Values, ends_in_padding};
 use crate::tuning::{FILL_SAMPLED_VALUES, PIECE_ENTRIES, PIECES_MIN_ENTRIES};
@@ -52,7 +52,7 @@ pub(super) trait Source: Sync {
         at: usize,
         first: usize,
         places: &mut [u32],
-        lookup: &mut Lookup,
+        table: &mut BlockTable,
     ) -> Result<Piece, Error>;
 }
 
@@ -86,11 +86,11 @@ impl Source for Computed<'_> {
         at: usize,
         first: usize,
         places: &mut [u32],
-        lookup: &mut Lookup,
+        table: &mut BlockTable,
     ) -> Result<Piece, Error> {
         let columns = self.pieces.read(at, places.len())?;
         let mut grouped = |columns, places: &mut [u32]| {
-            grouped(columns, self.domains, self.sorted, self.block, places, lookup)
+            grouped(columns, self.domains, self.sorted, self.block, places, table)
         };
         let entries = self.padding.and_then(|(values, fill)| {
             with_values!(values, values => {
@@ -141,7 +141,7 @@ pub(super) fn cut(from: &Format, n: usize, bound: &Bound) -> Result<Option<Cut>,
     if sorted == 0 || !Operand::visits_in_order(from) || !visits_padding {
         return Ok(None);
     }
-    let Some(range) = lookup_range(&bound.levels()[sorted.min(tail)..tail], n) else {
+    let Some(range) = table_range(&bound.levels()[sorted.min(tail)..tail], n) else {
         return Ok(None);
     };
     let align = match &to.levels()[0].expr {
@@ -280,8 +280,8 @@ fn gathered(
         .with_min_len(min_pieces)
         .enumerate()
         .map_init(
-            || Lookup::new(range),
-            |lookup, (at, (first, places))| pieces.grouped(at, first, places, lookup),
+            || BlockTable::new(range),
+            |table, (at, (first, places))| pieces.grouped(at, first, places, table),
         )
         .collect::<Result<Vec<Piece>, Error>>()?;
     let blocks = found.iter().map(|piece| piece.blocks).sum();
@@ -318,7 +318,7 @@ fn grouped(
     sorted: usize,
     block: u32,
     of: &mut [u32],
-    lookup: &mut Lookup,
+    table: &mut BlockTable,
 ) -> Piece {
     let offset = columns.pop().expect("one more than the levels");
     assert_eq!(offset.len(), of.len(), "a piece has as many entries as were counted");
@@ -329,7 +329,7 @@ fn grouped(
             let others = differ.map(|(at, _)| at + 1);
             (0..keys.len().min(1)).chain(others).collect()
         }
-        leading => heads(&leading.iter().collect::<Vec<_>>(), offset.len()),
+        leading => run_starts(&leading.iter().collect::<Vec<_>>(), offset.len()),
     };
     let domains = &domains[sorted..];
     let levels = match below {
@@ -341,11 +341,11 @@ fn grouped(
             leading.iter().map(|column| picked(column, &starts)).collect()
         }
         [IndexColumn::U32(keys)] if domains[0].lower == 0 => {
-            lookup.segments(&starts, keys, of).columns(leading, &starts, domains)
+            table.segments(&starts, keys, of).columns(leading, &starts, domains)
         }
         _ => {
-            let keys = keyed::<u32>(below, domains);
-            lookup.segments(&starts, &keys, of).columns(leading, &starts, domains)
+            let keys = combined_keys::<u32>(below, domains);
+            table.segments(&starts, &keys, of).columns(leading, &starts, domains)
         }
     };
     with_column!(&offset, offset => {

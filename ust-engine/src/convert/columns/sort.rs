@@ -10,7 +10,7 @@ use ust_level_api::column::{IndexRead, IndexWord, chunk_len, expanded};
 use ust_level_api::{Buffer, IndexColumn, with_column};
 
 use super::Table;
-use super::order::{Ascent, ascent, heads, is_sorted};
+use super::order::{Ascent, ascent, is_sorted, run_starts};
 use crate::error::Error;
 use crate::storage::values::gathered;
 use crate::storage::{StoredElement, Values};
@@ -62,8 +62,8 @@ impl Table {
             return self.sort_by(&column, range, true);
         }
         match u32::try_from(range) {
-            Ok(_) => self.sort_by(&keyed::<u32>(columns, digits), range, false),
-            Err(_) => self.sort_by(&keyed::<u64>(columns, digits), range, false),
+            Ok(_) => self.sort_by(&combined_keys::<u32>(columns, digits), range, false),
+            Err(_) => self.sort_by(&combined_keys::<u64>(columns, digits), range, false),
         }
     }
 
@@ -281,7 +281,7 @@ fn combined(columns: &[IndexColumn], digits: &[LevelDomain], at: usize) -> u64 {
 }
 
 /// The keys of all entries: see [`combined`].
-pub(super) fn keyed<K: Key>(columns: &[IndexColumn], digits: &[LevelDomain]) -> Buffer<K> {
+pub(super) fn combined_keys<K: Key>(columns: &[IndexColumn], digits: &[LevelDomain]) -> Buffer<K> {
     let n = columns[0].len();
     let mut keys = Buffer::<K>::zeroed(n);
     let chunk = chunk_len(n);
@@ -302,7 +302,7 @@ pub(super) fn keyed<K: Key>(columns: &[IndexColumn], digits: &[LevelDomain]) -> 
 
 /// The end of each run of entries that are equal in all given columns.
 fn segment_ends(columns: &[&IndexColumn], n: usize) -> Vec<usize> {
-    let mut ends = heads(columns, n);
+    let mut ends = run_starts(columns, n);
     ends.remove(0);
     ends.push(n);
     ends
