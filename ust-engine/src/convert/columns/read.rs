@@ -209,8 +209,8 @@ pub(super) fn sorts_by_first_level(from: &Format, n: usize, bound: &Bound) -> bo
 /// target expressions, where all entries are in the order of the source expressions.
 ///
 /// Goes through the source expressions, and matches each with the next target expression. A source
-/// expression is passed over where it is constant among these entries. Example: from `(i / 2, j, i
-/// % 2)` to `(j, i)`, where `j` is constant, and `i / 2` and `i % 2` together order by `i`.
+/// expression is passed over where it is constant among these entries. Example:
+/// from `(i / 2, j, i % 2)` to `(j, i)`, `j` is constant, and `i / 2` and `i % 2` together order by `i`.
 fn is_sorted_below_first(source: &[&IndexExpr], target: &[&IndexExpr], rank: usize) -> bool {
     // Expressions that are constant among the entries, or ordered already.
     let mut known: Vec<&IndexExpr> = vec![target[0]];
@@ -237,7 +237,7 @@ fn is_sorted_below_first(source: &[&IndexExpr], target: &[&IndexExpr], rank: usi
             remainder = Some(rest);
             continue;
         }
-        // Whether the expression is a positive multiple of the variable plus a constant.
+        // Whether the expression grows with the variable, and its other variables are constant.
         let grows_with = |v: usize| {
             Affine::of(expr, rank).is_some_and(|sum| {
                 let mut others =
