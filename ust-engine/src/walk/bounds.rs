@@ -4,8 +4,8 @@
 //! expression is a sum of multiples, `0 <= dimension < extent` is solved for the coordinate of the
 //! level. The interval is exact for the last level that the dimension depends on. For a level
 //! above, the interval contains each coordinate that is valid with some coordinates of the levels
-//! below. Example: of a matrix in DIA with `d = i - j`, the row `i` of diagonal `d` lies in `max(0,
-//! d) .. min(rows, columns + d)`.
+//! below. Example: of a matrix in DIA with `d = i - j`, the row `i` of diagonal `d` lies in
+//! `max(0, d) .. min(rows, columns + d)`.
 //!
 //! Where the expression is no sum of multiples (linearised dimensions), the interval is not
 //! narrowed, and [`Bounds::needs_guard`] is true: the walk tests the dimension when its last level
