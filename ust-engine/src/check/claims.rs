@@ -1,22 +1,23 @@
-//! Foreign arrays against what their levels say of themselves.
+//! Compares foreign arrays with the claims of their levels.
 //!
-//! A level type's own `check` knows its arrays and says best what is wrong in them; but it may have
-//! been written by anybody, and the loops rely on what the description claims. So all children are
-//! looked at once more.
+//! A level type's own `check` gives the best error messages. But a level type may come from a third
+//! party, and loops rely on its claims without tests. So all children are tested once more,
+//! independently of `check`.
 
 use ust_level_api::Reach;
 
 use crate::error::Error;
 use crate::storage::Tensor;
 use crate::storage::memory::default_limit;
-use crate::walk::claims::{Breach, Closer, Pass, Rule, pass};
+use crate::walk::claims::{Breach, Pass, PassOptions, Rule, pass};
 
-/// Compares all children with the claims of their levels, and with what each level's `check` says is
-/// in reach. Gives the number of children of the last level that is not full, or 1 where all are.
+/// Compares all children with the claims of their levels, and with the positions that each level's
+/// `check` says are in reach. Returns the number of children of the last level that is not full, or
+/// 1 where all levels are full.
 ///
 /// # Errors
-/// [`Error::Claim`] with the first child that is not as claimed.
-pub(super) fn hold(tensor: &Tensor, reached: &[Reach]) -> Result<usize, Error> {
+/// [`Error::Claim`] with the first child that breaks a claim.
+pub(super) fn compare(tensor: &Tensor, reached: &[Reach]) -> Result<usize, Error> {
     let format = tensor.format();
     let levels = format.tail();
     for (level, description) in format.descriptions().iter().enumerate() {
@@ -29,36 +30,36 @@ pub(super) fn hold(tensor: &Tensor, reached: &[Reach]) -> Result<usize, Error> {
     if levels == 0 {
         return Ok(1);
     }
-    let mut closer = vec![Closer::default(); levels];
-    let first = look(tensor, reached, &closer)?;
+    let mut options = vec![PassOptions::default(); levels];
+    let first = run_pass(tensor, reached, &options)?;
+    // The number of parents that the walk visited, and of all parents.
     let mut parents = (1, 1);
-    for (level, closer) in closer.iter_mut().enumerate() {
+    for (level, own) in options.iter_mut().enumerate() {
         let (props, children) = (format.descriptions()[level].props, first.children[level]);
         let all = reached[level].positions;
-        // Children of parents that nobody reaches are not met, and need not make sense.
+        // The walk does not visit the children of parents out of reach, which need not be valid.
         if props.compact && parents.0 == parents.1 && children as u64 != all {
             let found = format!("{children} of its {all} positions are met in a walk");
             let rule = "every position stands for a child";
             return Err(broken(tensor, level, found, "compact", rule, ARRAYS));
         }
         parents = (children as u64, all);
-        // One child of each parent is alone.
-        closer.listed = props.unique && !props.ordered && !props.branchless;
-        // What stands below positions out of reach was not checked by its own level type.
+        // The only child of a parent has no sibling with the same coordinate.
+        own.listed = props.unique && !props.ordered && !props.branchless;
+        // The `check` of the next level did not test children of positions out of reach.
         let below = level + 1 < levels && reached[level].intervals.is_some();
-        closer.marked = !first.rises[level] || closer.listed || below;
+        own.marked = !first.rises[level] || own.listed || below;
     }
-    if closer.iter().any(|closer| closer.marked) {
-        let marked = closer.iter().zip(reached).filter(|(closer, _)| closer.marked);
-        let bytes = marked.map(|(closer, reach)| {
-            reach.positions.saturating_mul(1 + 24 * u64::from(closer.listed))
-        });
+    if options.iter().any(|own| own.marked) {
+        let marked = options.iter().zip(reached).filter(|(own, _)| own.marked);
+        let bytes = marked
+            .map(|(own, reach)| reach.positions.saturating_mul(1 + 24 * u64::from(own.listed)));
         let bytes = bytes.fold(0, u64::saturating_add);
         if bytes > default_limit() {
             let text = format!("{bytes} bytes are needed to check levels that are not in order");
             return Err(Error::TooLarge(text));
         }
-        let listed = look(tensor, reached, &closer)?.listed;
+        let listed = run_pass(tensor, reached, &options)?.listed;
         for (level, [parents, from, to]) in listed.iter().enumerate() {
             distinct(tensor, level, parents, from, to)?;
         }
@@ -66,7 +67,7 @@ pub(super) fn hold(tensor: &Tensor, reached: &[Reach]) -> Result<usize, Error> {
     Ok(first.children[levels - 1] as usize)
 }
 
-/// What to do about arrays, and about a description.
+/// The advice in an error message about arrays, and about a description.
 const ARRAYS: &str = "mend the arrays; where they are meant so, its description or its `check` is \
                       wrong";
 const DESCRIPTION: &str = "mend the level type";
@@ -83,10 +84,10 @@ fn broken(
     Error::Claim { level, text, found, claim, rule: format!("{rule}; {help}") }
 }
 
-fn look(tensor: &Tensor, reached: &[Reach], closer: &[Closer]) -> Result<Pass, Error> {
-    match pass(tensor, reached, closer) {
+fn run_pass(tensor: &Tensor, reached: &[Reach], options: &[PassOptions]) -> Result<Pass, Error> {
+    match pass(tensor, reached, options) {
         Ok(Ok(pass)) => Ok(pass),
-        Ok(Err(breach)) => Err(told(tensor, reached, breach)),
+        Ok(Err(breach)) => Err(claim_error(tensor, reached, breach)),
         Err(Error::Run(error)) => Err(Error::Parts(format!(
             "every level type's own `check` accepts the arrays, and a walk through them fails: \
              {error}; mend the arrays, and the `check` of the level type that owns this one"
@@ -95,7 +96,8 @@ fn look(tensor: &Tensor, reached: &[Reach], closer: &[Closer]) -> Result<Pass, E
     }
 }
 
-/// Where no coordinate stands twice under one parent, though they are in no order.
+/// Tests that the coordinates under each parent are distinct, for a level whose coordinates are not
+/// ordered. Children are given by their parent, first and last coordinate.
 fn distinct(
     tensor: &Tensor,
     level: usize,
@@ -119,8 +121,8 @@ fn distinct(
     Ok(())
 }
 
-/// What a breach means, in words.
-fn told(tensor: &Tensor, reached: &[Reach], breach: Breach) -> Error {
+/// The error message for a breach.
+fn claim_error(tensor: &Tensor, reached: &[Reach], breach: Breach) -> Error {
     let Breach { rule, level, parent, position, coordinate, other } = breach;
     let domain = tensor.bound.levels()[level];
     let end = domain.lower.saturating_add_unsigned(domain.size);

@@ -1,5 +1,5 @@
-//! What comes in from outside is checked once, here: foreign arrays against their format, and
-//! (`claims`) against what their levels say of themselves.
+//! Foreign arrays are checked once, here: by each level's own `check`, against the claims of their
+//! levels (`claims`), and for the rules that concern several levels together.
 
 mod claims;
 
@@ -13,10 +13,10 @@ use crate::walk::unpack::{Column, Keep, lower, unpack};
 
 impl Tensor {
     /// A tensor over foreign arrays, without a copy, after a full check: lengths, order,
-    /// uniqueness, bounds, and that every stored entry decodes to coordinates inside the shape.
+    /// uniqueness, bounds, and that every stored entry has coordinates inside the shape.
     ///
-    /// Index arrays may be of any width where the format leaves it open (`posWidth`/`crdWidth` 0),
-    /// signed or not.
+    /// Index arrays may have any width where the format leaves the width open
+    /// (`posWidth`/`crdWidth` 0), signed or unsigned.
     ///
     /// ```
     /// use ust::{Tensor, tensor::Parts};
@@ -32,27 +32,29 @@ impl Tensor {
     /// ```
     ///
     /// # Errors
-    /// [`Error::Level`] names level, array, index and rule; [`Error::Claim`] the child that is not
-    /// what its level type says of itself, where the level's own check let it pass;
-    /// [`Error::Parts`] when arrays are missing or of the wrong kind; [`Error::OutOfBounds`], [`Error::Duplicate`], [`Error::Order`] for what
-    /// no level sees alone.
+    /// [`Error::Level`] names level, array, index and broken rule. [`Error::Claim`] names a child
+    /// that breaks a claim of its level type, where the level's own check accepted it.
+    /// [`Error::Parts`] is returned when arrays are missing or of the wrong kind;
+    /// [`Error::OutOfBounds`], [`Error::Duplicate`] and [`Error::Order`] for rules that concern
+    /// several levels together.
     pub fn from_parts(format: &Format, shape: &[usize], parts: Parts) -> Result<Self, Error> {
         let tensor = Self::bind_parts(format, shape, parts)?;
         verify(tensor)
     }
 }
 
-/// Are the arrays' contents right? Marks the tensor as clean where no place is out of reach.
+/// Checks the contents of the arrays. Marks the tensor as clean where coordinates reach every position.
 fn verify(mut tensor: Tensor) -> Result<Tensor, Error> {
     let reached = levels(&tensor.bound, &tensor.levels, tensor.values.len())?;
-    let children = claims::hold(&tensor, &reached)?;
+    let children = claims::compare(&tensor, &reached)?;
     let repeats = lower(&tensor, Walked::Inside, &[], Keep::All).repeats;
     let places = entries(&tensor, (!repeats).then_some(children))?;
     tensor.clean = places == tensor.nse() && !repeats;
     Ok(tensor)
 }
 
-/// Every level's own check, from the root down. Gives what each says is in reach.
+/// Runs every level's own check, from the first level down. Returns the positions of each level
+/// that are in reach.
 fn levels(bound: &Bound, arrays: &[Arrays], values: usize) -> Result<Vec<Reach>, Error> {
     let root = Reach::all(1);
     let mut reached: Vec<Reach> = Vec::new();
@@ -81,19 +83,21 @@ fn levels(bound: &Bound, arrays: &[Arrays], values: usize) -> Result<Vec<Reach>,
     Ok(reached)
 }
 
-/// What no level sees alone: coordinates of dimensions, and order and uniqueness across levels.
-/// Gives the number of places that coordinates reach. `children` is that of the last level that is
-/// not full, or 1; `None` where a child can stand for many.
+/// Checks the rules that concern several levels together: coordinates of dimensions, and order and
+/// uniqueness across levels. Returns the number of positions that coordinates reach. `children` is
+/// the number of children of the last level that is not full, or 1; `None` where one child can
+/// stand for many elements.
 fn entries(tensor: &Tensor, children: Option<usize>) -> Result<usize, Error> {
     let format = tensor.format();
     let tail = format.tail();
     let props = |level: usize| format.descriptions()[level].props;
-    // A nonunique level repeats a coordinate for the levels below: only together are they in order
-    // and unique. Levels that are so alone were seen alone.
+    // A nonunique level repeats a coordinate for the levels below, as in COO: order and uniqueness
+    // concern these levels together. Unique levels were checked alone.
     let shared = (0..tail.saturating_sub(1)).any(|level| !props(level).unique);
-    // Places within a block share their level coordinates: only the first of a block counts.
+    // The values of a block have the same coordinates above the block: only the first of each block
+    // is compared.
     let block: u64 = tensor.bound.levels()[tail..].iter().map(|level| level.size).product();
-    // There is no room to spare in plain dimensions: what lies in its level lies in the shape.
+    // Where levels store dimensions themselves, coordinates inside the levels are inside the shape.
     let plain = format.levels().iter().all(|level| matches!(level.expr, IndexExpr::Var(_)));
     if let Some(children) = children.filter(|_| plain && !shared) {
         return Ok(children.saturating_mul(block as usize));
@@ -150,7 +154,7 @@ fn entries(tensor: &Tensor, children: Option<usize>) -> Result<usize, Error> {
     Ok(places)
 }
 
-/// Do level coordinates stand for elements, where levels have room to spare?
+/// Checks that level coordinates belong to elements, where levels have coordinates that belong to none.
 fn maps_back(tensor: &Tensor) -> Result<(), Error> {
     let format = tensor.format();
     let levels = format.level_count();
@@ -168,7 +172,7 @@ fn maps_back(tensor: &Tensor) -> Result<(), Error> {
     Ok(())
 }
 
-/// For each block that the trailing full levels make, the first place visited in it.
+/// For each trailing dense block, the index of its first visited value.
 fn block_heads(tensor: &Tensor) -> Result<Vec<usize>, Error> {
     let above = Column::LevelPosition(tensor.format().tail() - 1);
     let columns = unpack(tensor, Walked::Inside, &[above], Keep::All, tensor.nse())?;
@@ -176,8 +180,8 @@ fn block_heads(tensor: &Tensor) -> Result<Vec<usize>, Error> {
     Ok((0..position.len()).filter(|&at| at == 0 || position[at] != position[at - 1]).collect())
 }
 
-/// Of the places visited, those with an entry in their block: padding may stand anywhere, also at
-/// coordinates that another parent has.
+/// The block heads whose block has an entry. Blocks of padding may have any coordinates, also those
+/// of another block.
 fn without_padding(tensor: &Tensor, heads: Vec<usize>, block: usize) -> Result<Vec<usize>, Error> {
     let values =
         unpack(tensor, Walked::Inside, &[Column::Value], Keep::All, tensor.nse())?.remove(0);

@@ -1,4 +1,4 @@
-//! From coordinates to storage: what is checked first, and the options.
+//! Construction of a tensor from coordinates and values: checks of the arguments, and options.
 
 use ust_format::Format;
 use ust_kernels::pool::together;
@@ -13,8 +13,9 @@ use crate::storage::{Tensor, Values};
 /// What to do with several entries at the same coordinates.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Duplicates {
-    /// Keep them where the format is nonunique as a whole, else sum them. Of those that are kept, one
-    /// equal to the fill value is padding where the format has padding, and counts in no sum.
+    /// Keep duplicates where the format is nonunique as a whole, else sum them. A kept duplicate
+    /// that equals the fill value is padding where the format has padding, and is not added to a
+    /// sum.
     #[default]
     AsFormat,
     /// Sum them.
@@ -28,10 +29,10 @@ pub enum Duplicates {
 pub struct BuildOptions {
     /// What to do with several entries at the same coordinates.
     pub duplicates: Duplicates,
-    /// What is not stored has this value; zero of the values' dtype by default.
+    /// The value of elements that are not stored; zero by default.
     pub fill: Option<Scalar>,
-    /// Bytes that the tensor may take: a dense format of a huge shape is refused, not tried. By
-    /// default [`default_limit`].
+    /// Bytes that the tensor may take, at most: a dense format of a huge shape is an error, and
+    /// allocates nothing. By default [`default_limit`].
     pub memory_limit: u64,
 }
 
@@ -42,7 +43,8 @@ impl Default for BuildOptions {
 }
 
 impl Tensor {
-    /// A tensor with the given entries, in any order; duplicates as the format says.
+    /// A tensor with the given entries, in any order. Duplicates are handled as
+    /// [`Duplicates::AsFormat`].
     ///
     /// # Errors
     /// As [`Tensor::from_coo_with`].
@@ -58,8 +60,8 @@ impl Tensor {
     ///
     /// # Errors
     /// [`Error::OutOfBounds`] and [`Error::Columns`] for bad entries, [`Error::Format`] when shape
-    /// and format do not match, [`Error::Duplicate`] where those are refused,
-    /// [`Error::Sum`] where integers do not hold their sum, [`Error::Level`] when
+    /// and format do not match, [`Error::Duplicate`] where the options refuse duplicates,
+    /// [`Error::Sum`] where a sum of integers overflows, [`Error::Level`] when
     /// a level cannot hold its entries or a width is too narrow, [`Error::TooLarge`] beyond the
     /// memory limit.
     pub fn from_coo_with(
@@ -74,7 +76,7 @@ impl Tensor {
         together(coo.len(), || Table::of_coo(coo, &bound)?.build(&bound, fill, options))
     }
 
-    /// As [`Tensor::from_coo_with`], of narrower columns.
+    /// As [`Tensor::from_coo_with`], from columns of any width.
     ///
     /// # Errors
     /// As [`Tensor::from_coo_with`].
@@ -91,7 +93,7 @@ impl Tensor {
         together(work, || Table::of_columns(columns, &bound)?.build(&bound, fill, options))
     }
 
-    /// A tensor with nothing stored but padding.
+    /// A tensor of zeros, which stores padding only.
     ///
     /// # Errors
     /// As [`Tensor::from_coo`].
@@ -103,7 +105,7 @@ impl Tensor {
         Self::empty(shape, format, dtype.zero())
     }
 
-    /// A tensor with nothing stored but padding, and a fill value.
+    /// A tensor without entries and with the given fill value, which stores padding only.
     ///
     /// # Errors
     /// As [`Tensor::from_coo`].
@@ -111,7 +113,7 @@ impl Tensor {
         Self::empty_with(shape, format, fill.dtype(), fill, &BuildOptions::default())
     }
 
-    /// As [`Tensor::empty`], within limits.
+    /// As [`Tensor::empty`], with options.
     pub(crate) fn empty_with(
         shape: &[usize],
         format: &Format,
@@ -129,7 +131,7 @@ impl Tensor {
     }
 }
 
-/// Refuses a format that is a view.
+/// Refuses a format with slices: only existing tensors can be sliced.
 pub(super) fn refuse_slices(format: &Format) -> Result<(), Error> {
     if format.has_slices() {
         let text = "a sliced format shows part of a tensor that exists: build the tensor in the \

@@ -1,4 +1,4 @@
-//! `ndarray` in and out.
+//! Conversion from and to `ndarray` arrays.
 
 use ndarray::{ArrayBase, ArrayD, ArrayViewD, Data, Dimension, IxDyn, ShapeBuilder};
 use ust_format::{Format, IndexExpr};
@@ -61,7 +61,7 @@ impl Tensor {
             None => kept(&array.iter().copied().collect::<Vec<T>>(), fill),
         };
         let mut rest = places.to_vec();
-        // One more stands behind them.
+        // The last element is the number of elements of the array.
         rest.pop();
         let mut crd = vec![Vec::new(); array.ndim()];
         for (column, &extent) in crd.iter_mut().zip(array.shape()).rev() {
@@ -73,10 +73,10 @@ impl Tensor {
         Self::from_coo_with(&coo, format, options)
     }
 
-    /// A tensor that is stored in full, of values in row-major order, one for each element.
+    /// A tensor that stores every element, from values in row-major order.
     ///
     /// # Errors
-    /// [`Error::Parts`] for another number of values.
+    /// [`Error::Parts`] when the number of values is not the number of elements.
     pub fn full(shape: &[usize], values: Values) -> Result<Self, Error> {
         let rank = shape.len();
         let format = Format::full(rank)?;
@@ -88,7 +88,7 @@ impl Tensor {
     ///
     /// # Errors
     /// [`Error::Dtype`] when the values are of another type, [`Error::TooLarge`] for a shape that is
-    /// implausible as a dense array, [`Error::Sum`] where integers do not hold a sum.
+    /// implausible as a dense array, [`Error::Sum`] where a sum of integers overflows.
     pub fn to_dense<T: StoredElement>(&self) -> Result<ArrayD<T>, Error> {
         self.values.typed::<T>()?;
         let shape = self.shape();
@@ -100,7 +100,7 @@ impl Tensor {
             return Err(too_large());
         }
         let fill = T::from_scalar(self.fill).unwrap_or(T::ZERO);
-        // Of an empty array, too, the extents that are not 0 must not overflow.
+        // Fails where the product of the nonzero extents overflows, even for an empty array.
         let array = ArrayD::from_shape_vec(IxDyn(shape), vec![fill; elements]);
         let mut array = array.map_err(|_| too_large())?;
         let coo = self.to_coo()?;
@@ -127,8 +127,8 @@ impl Tensor {
         Ok(array)
     }
 
-    /// The elements as a borrowed array, without a copy, where the layout allows it: every level is
-    /// full and stores a plain dimension, and the tensor is not sliced.
+    /// The elements as a borrowed array, without a copy. `None` unless every level is full and
+    /// stores a dimension itself, and the tensor is not sliced.
     #[must_use]
     pub fn dense_view<T: StoredElement>(&self) -> Option<ArrayViewD<'_, T>> {
         let values = self.values.typed::<T>().ok()?;
@@ -147,7 +147,6 @@ impl Tensor {
             stride *= self.shape()[dim];
         }
         match values.is_empty() {
-            // Without elements there is nothing to stride over.
             true => ArrayViewD::from_shape(IxDyn(self.shape()), values).ok(),
             false => {
                 ArrayViewD::from_shape(IxDyn(self.shape()).strides(IxDyn(&strides)), values).ok()
@@ -165,12 +164,12 @@ impl Tensor {
             .map_err(|e| Error::Unsupported(format!("the values do not form whole blocks: {e}")))
     }
 
-    /// An array taken as a dense tensor, row-major. Cost: O(1) for an array in row-major order,
-    /// else one copy.
+    /// A dense tensor from an array, row-major. Cost: O(1) for an array in row-major order, else
+    /// one copy.
     ///
     /// # Errors
-    /// [`Error::Format`] for a rank beyond the format's limit, or when nobody registered the level
-    /// type that the name `Dense` stands for.
+    /// [`Error::Format`] for a rank beyond the format's limit, or when the level type of the format
+    /// `Dense` is not registered.
     pub fn from_array<T: StoredElement>(array: ArrayD<T>) -> Result<Self, Error> {
         let shape = array.shape().to_vec();
         let rows = match array.is_standard_layout() {
@@ -199,7 +198,7 @@ impl Tensor {
     /// A tensor of rank 0.
     ///
     /// # Errors
-    /// None in practice: the format `() -> ()` takes any value.
+    /// None in practice: the format `() -> ()` accepts any value.
     pub fn from_scalar(value: Scalar) -> Result<Self, Error> {
         let format: Format = "() -> ()".parse()?;
         Self::from_parts(&format, &[], Parts::new(Vec::new(), Values::filled(value, 1)))

@@ -1,4 +1,5 @@
-//! Other formats, dtypes and widths; duplicates, zeros, order; slices.
+//! Conversion of a tensor: to other formats, dtypes and fill values; duplicates and zeros removed,
+//! entries sorted; dimensions permuted, slices.
 
 pub mod build;
 mod columns;
@@ -24,10 +25,10 @@ use crate::storage::{Tensor, Values};
 
 impl Tensor {
     /// The same tensor in another format. Explicit zeros are kept where the other format can tell
-    /// them from padding; duplicates are summed where it is unique.
+    /// them from padding. Duplicates are summed where the other format is unique.
     ///
     /// Cost: nothing for the same format; else O(nse) to unpack, a sort where the orders differ,
-    /// and O(nse) to assemble. Arrays that both formats keep alike are shared, not copied.
+    /// and O(nse) to assemble. Arrays that are the same in both formats are shared, not copied.
     ///
     /// # Errors
     /// As [`Tensor::from_coo_with`]: a level that cannot hold the entries, a width too narrow, a
@@ -36,8 +37,8 @@ impl Tensor {
         self.convert_within(format, BuildOptions::default().memory_limit)
     }
 
-    /// As [`Tensor::convert`], where what is made takes so many bytes at most. `convert` has the
-    /// [default](crate::storage::memory::default_limit).
+    /// As [`Tensor::convert`], with a limit on the bytes of the result. `convert` has the
+    /// [default limit](crate::storage::memory::default_limit).
     ///
     /// # Errors
     /// As [`Tensor::convert`], and [`Error::TooLarge`] beyond the limit.
@@ -48,7 +49,7 @@ impl Tensor {
         self.rebuild_within(format, Duplicates::AsFormat, self.fill, limit)
     }
 
-    /// The entries of this tensor, built anew.
+    /// As [`Tensor::rebuild_within`], with the default memory limit.
     fn rebuild(
         &self,
         format: &Format,
@@ -58,7 +59,8 @@ impl Tensor {
         self.rebuild_within(format, duplicates, fill, BuildOptions::default().memory_limit)
     }
 
-    /// As [`Tensor::convert_within`], even where the format is the same: entries are sorted.
+    /// As [`Tensor::convert_within`], with a choice for duplicates and the fill value. Entries are
+    /// sorted even where the format is the same.
     pub(super) fn rebuild_within(
         &self,
         format: &Format,
@@ -70,8 +72,8 @@ impl Tensor {
         rebuilt(Cow::Borrowed(self), format, fill, &options)
     }
 
-    /// The numbers in another dtype that need not hold them, as
-    /// [`Values::cast_lossy`](Values::cast_lossy) does. Level arrays are shared.
+    /// The tensor with its values in another dtype, rounded or wrapped where that dtype cannot hold
+    /// them: see [`Values::cast_lossy`](Values::cast_lossy). Level arrays are shared.
     ///
     /// ```
     /// use ust::{Dtype, Tensor};
@@ -89,10 +91,10 @@ impl Tensor {
         tensor
     }
 
-    /// The same numbers as another dtype. Level arrays are shared.
+    /// The tensor with the same values in another dtype. Level arrays are shared.
     ///
     /// # Errors
-    /// [`Error::Cast`] with the first number, or the fill value, that the dtype cannot hold.
+    /// [`Error::Cast`] with the first value, or the fill value, that the dtype cannot hold.
     pub fn cast(&self, dtype: Dtype) -> Result<Self, Error> {
         let values = self.values.cast(dtype)?;
         let fill = self.fill.cast(dtype).map_err(|e| Error::Cast {
@@ -102,11 +104,11 @@ impl Tensor {
         })?;
         let mut tensor = self.clone();
         (tensor.values, tensor.fill, tensor.made) = (values, fill, OnceLock::new());
-        // Rounding may turn an entry into the fill value, never the other way round.
+        // `clean` stays: rounding may turn an entry into the fill value, but keeps the fill value.
         Ok(tensor)
     }
 
-    /// Whether no two entries stand at the same coordinates, and entries stand in order.
+    /// Whether all entries have different coordinates, and are in the order of the format.
     ///
     /// # Errors
     /// As [`Tensor::to_coo`]. Cost: nothing for a unique and ordered format, else O(nse).
@@ -114,7 +116,7 @@ impl Tensor {
         if self.format().is_unique() && self.format().is_ordered() {
             return Ok(true);
         }
-        // Not the arrays: they may have gaps, and a block of nothing but padding.
+        // Compares entries, not arrays: arrays may have gaps, or blocks of padding only.
         Ok(self.to_coo()?.crd == self.sum_duplicates()?.to_coo()?.crd)
     }
 
@@ -143,8 +145,8 @@ impl Tensor {
         self.rebuild(&self.format().without_slices(), Duplicates::AsFormat, self.fill)
     }
 
-    /// Stored entries equal to the fill value (explicit zeros) dropped. Sum duplicates first where
-    /// they may cancel.
+    /// Stored entries equal to the fill value (explicit zeros) dropped. Where duplicates may
+    /// cancel, sum them first.
     ///
     /// # Errors
     /// As [`Tensor::to_coo`]. Cost: O(nse).
@@ -159,9 +161,8 @@ impl Tensor {
         Self::from_coo_with(&coo, &self.format().without_slices(), &options)
     }
 
-    /// This tensor seen with dimension `order[d]` as dimension `d`, sharing its arrays: nothing is
-    /// moved, and the format is [the one that says so](Format::permuted). Cost: independent of what
-    /// is stored.
+    /// This tensor with dimension `order[d]` as dimension `d`. The arrays are shared, and the format is
+    /// [permuted](Format::permuted). Cost: independent of the number of stored elements.
     ///
     /// ```
     /// use ndarray::array;
@@ -188,16 +189,16 @@ impl Tensor {
         Ok(tensor)
     }
 
-    /// This tensor with its dimensions in reverse, sharing its arrays: of a matrix in CSR its
-    /// transpose in CSC. Cost: independent of what is stored.
+    /// This tensor with its dimensions in reverse order. The arrays are shared: a matrix in CSR
+    /// becomes its transpose in CSC. Cost: independent of the number of stored elements.
     #[must_use]
     pub fn transpose(&self) -> Self {
         let reversed: Vec<usize> = (0..self.rank()).rev().collect();
         self.permute(&reversed).expect("dimensions in reverse are each named once")
     }
 
-    /// A strided window on this tensor, one for each dimension, sharing its arrays. Read-only in the
-    /// sense that results are never written in a sliced format.
+    /// A slice of this tensor: one strided window for each dimension. The arrays are shared. A
+    /// slice is read-only: results are never written in a sliced format.
     ///
     /// # Errors
     /// [`Error::Shape`] when a window reaches beyond its dimension or their number is not the rank,
@@ -206,8 +207,9 @@ impl Tensor {
         self.slice_as(&vec![None; self.rank()], windows)
     }
 
-    /// The window that a format with dimension slices describes, its `?` bound by `windows` (which
-    /// may be empty where nothing is `?`). The format without its slices must be this tensor's.
+    /// The slice that a format with dimension slices describes. `windows` gives each `?` in the
+    /// format, and may be empty where the format has none. The format without its slices must be
+    /// the format of this tensor.
     ///
     /// # Errors
     /// As [`Tensor::slice`], and [`Error::Unsupported`] when the formats differ.
@@ -239,11 +241,11 @@ impl Tensor {
         Ok(tensor)
     }
 
-    /// The same tensor with another fill value for what is not stored. Stored elements equal to the
-    /// new fill value become padding where the format has padding.
+    /// The same tensor with another fill value: elements that are not stored change. Stored
+    /// elements equal to the new fill value become padding where the format has padding.
     ///
     /// # Errors
-    /// [`Error::Cast`] when the values' dtype cannot hold it.
+    /// [`Error::Cast`] when the dtype of the values cannot hold the fill value.
     pub fn with_fill(&self, fill: Scalar) -> Result<Self, Error> {
         let fill = fill.cast(self.dtype()).map_err(|e| Error::Cast {
             value: e.value,
@@ -253,8 +255,8 @@ impl Tensor {
         self.rebuild(&self.format().without_slices(), Duplicates::AsFormat, fill)
     }
 
-    /// The tensor as an expression means it that has this value where nothing is stored. In a format
-    /// that is full everything is stored: only the fill value is another.
+    /// This tensor with the fill value that an expression gives to elements that are not stored. A
+    /// full format stores every element: there only the fill value itself changes.
     pub(crate) fn meaning(&self, fill: Scalar) -> Result<Self, Error> {
         if self.fill.same(&fill) {
             return Ok(self.clone());
@@ -275,8 +277,8 @@ impl From<&Tensor> for Values {
     }
 }
 
-/// The entries of a tensor in a format, sorted. A tensor that is given for good is dropped as soon as
-/// they are read.
+/// Converts a tensor. An owned tensor is dropped as soon as its entries are read. Where the chosen
+/// way fails because of a stored value, the next is tried.
 fn rebuilt(
     tensor: Cow<'_, Tensor>,
     format: &Format,
@@ -284,7 +286,8 @@ fn rebuilt(
     options: &BuildOptions,
 ) -> Result<Tensor, Error> {
     build::refuse_slices(format)?;
-    // Levels of an empty tensor may have many places all the same: nothing walks them.
+    // The levels of a tensor without stored elements may still have many positions: no loop visits
+    // them.
     if tensor.nse() == 0 {
         return Tensor::empty_with(tensor.shape(), format, tensor.dtype(), fill, options);
     }
@@ -313,8 +316,7 @@ fn rebuilt(
                 Plan::Between(between, _) => {
                     let before = retained_bytes();
                     let between = rebuilt(tensor, between, fill, options)?;
-                    // What it took to get there would take room beside what the rest of the way
-                    // takes.
+                    // The second step allocates its own memory: free what the first step retained.
                     release_retained(retained_bytes().saturating_sub(before));
                     return rebuilt(Cow::Owned(between), format, fill, options);
                 }

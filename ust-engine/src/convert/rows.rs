@@ -1,4 +1,4 @@
-//! Rows into levels: how results of operations become tensors.
+//! Assembly of tensors from rows: the results of operations.
 
 use ust_format::Bound;
 use ust_level_api::check::MAX_POSITIONS;
@@ -9,19 +9,22 @@ use crate::error::Error;
 use crate::storage::{StoredElement, Tensor, Values};
 use crate::with_values;
 
-/// Positions of the last level that is not full, each with a block of values.
+/// The positions of the last level that is not full. Each is a row: its coordinates and its
+/// trailing dense block.
 #[derive(Clone, Debug)]
 pub(crate) struct Rows {
-    /// For each level above the trailing full ones, the coordinate of each row.
+    /// For each level above the trailing full levels, the coordinate of each row.
     pub(crate) columns: Vec<IndexColumn>,
-    /// The values of the trailing full levels, row by row.
+    /// The trailing dense blocks, row by row.
     pub(crate) values: Values,
 }
 
 impl Rows {
-    /// Rows of one value each in the order of their coordinates; rows at the same place in theirs.
-    /// Where there are such, columns hold each place once, and the second part says where the values
-    /// of each place begin, and at the end how many values there are. Parallel.
+    /// Sorts rows of one value each by their coordinates. Stable, parallel.
+    ///
+    /// Where several rows have the same coordinates, the sorted columns hold these coordinates
+    /// once, and the second result gives the first value of each coordinate tuple, and the number
+    /// of values at the end.
     ///
     /// # Errors
     /// As [`Tensor::convert`].
@@ -31,7 +34,7 @@ impl Rows {
 }
 
 impl Tensor {
-    /// A result that was computed in single precision, where `dtype` is one of half precision.
+    /// Rounds a result that was computed in single precision to `dtype`, a dtype of half precision.
     pub(crate) fn rounded(mut self, dtype: Dtype) -> Self {
         if self.dtype() != dtype {
             let fill = Values::filled(self.fill, 1).rounded(dtype);
@@ -41,15 +44,13 @@ impl Tensor {
         self
     }
 
-    /// A tensor whose levels are all full, of a value for every place.
+    /// A tensor whose levels are all full, given a value for each position.
     pub(crate) fn from_full(bound: &Bound, values: Values, fill: Scalar) -> Self {
         let arrays = vec![ust_level_api::Arrays::default(); bound.levels().len()];
         Tensor::trusted(bound.clone(), arrays, values, fill, false)
     }
 
-    /// A tensor of rows that are distinct and stand in the order of the format's levels.
-    ///
-    /// Cost: O(rows and values).
+    /// A tensor of distinct rows in the order of the format's levels. Cost: O(rows + values).
     ///
     /// # Errors
     /// [`Error::Level`] when a level cannot hold its entries, [`Error::TooLarge`] beyond `limit`
@@ -98,7 +99,7 @@ impl Tensor {
     }
 }
 
-/// Writes each block to its position, and the fill value everywhere else.
+/// Writes each block to its position, and the fill value to all other positions.
 fn scatter<T: StoredElement>(
     from: &[T],
     fill: Scalar,

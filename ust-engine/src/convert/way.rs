@@ -1,4 +1,5 @@
-//! The way of a conversion: chosen here alone, before anything of it runs.
+//! The way of a conversion: how entries get from one format to another. It is chosen here only,
+//! before any part of the conversion runs.
 
 use std::fmt;
 use std::mem::{Discriminant, discriminant};
@@ -6,62 +7,65 @@ use std::mem::{Discriminant, discriminant};
 use ust_format::{Bound, Format};
 use ust_level_api::Scalar;
 
-use super::columns::{Cells, FirstLevel, PieceByPiece, WholeBlocks, detour, in_order, thinned};
+use super::columns::{
+    Cells, FirstLevel, PieceByPiece, WholeBlocks, detour, levels_in_order, without_padding,
+};
 use crate::error::Error;
 use crate::storage::Tensor;
 
-/// How a tensor gets into another format: what [`Tensor::way`] tells.
+/// How a tensor is converted to another format: see [`Tensor::way`].
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub enum Way {
-    /// The format is the tensor's own: its arrays are shared.
+    /// The tensor has the format already: its arrays are shared.
     Shared,
     /// Nothing is stored, and nothing is walked.
     Empty,
     /// Both formats have the same blocks. Only the blocks' coordinates are sorted; values are copied
     /// block by block.
     WholeBlocks,
-    /// First into another format, and from there into the one that is wanted.
+    /// First to an intermediate format, and from there to the target format.
     Between {
-        /// The other format.
+        /// The intermediate format.
         format: Format,
-        /// Why.
+        /// Why the conversion takes two steps.
         reason: Detour,
     },
     /// Blocks are found and filled a piece of the outermost loop at a time, within the cache.
     Pieces {
-        /// Whether the tensor stores where each row begins: no coordinate is computed.
+        /// Whether the tensor stores the first entry of each row: no coordinate is computed.
         stored_rows: bool,
     },
-    /// The target has a place for every element: values are written to their places.
+    /// The target stores every element: values are written straight to their positions.
     Elements,
-    /// Blocks that are needed are marked in a table first, then values are written to their places.
+    /// A first pass marks the blocks that are needed in a table. Then values are written to their
+    /// positions.
     MarkedBlocks,
-    /// Entries are written one coordinate of the first level after another: a coordinate's entries
-    /// are found without a search.
+    /// Entries are written one coordinate of the first level after another. The entries of a
+    /// coordinate are found without a search.
     Swept,
-    /// The entries of each coordinate of the first level are counted, and then written to their
-    /// places.
+    /// A counting sort: the entries of each coordinate of the first level are counted, and then
+    /// written to their positions.
     Counted {
-        /// Whether entries go to buckets of several coordinates first, as neighbours in memory mostly
-        /// belong to different coordinates.
+        /// Whether the counting sort moves entries to buckets of several coordinates, which are sorted
+        /// afterwards. It does so where neighbouring entries mostly have different coordinates.
         buckets: bool,
     },
     /// Coordinates of all entries are written into columns, which are sorted if need be.
     Columns {
-        /// In the order of how many levels, from the first, entries come already.
+        /// The number of leading levels in whose order entries are already.
         in_order: usize,
-        /// How many levels there are to be sorted by.
+        /// The number of levels above the trailing full levels, which entries are sorted by.
         levels: usize,
     },
 }
 
-/// Why a conversion goes through a third format.
+/// Why a conversion goes through an intermediate format.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Detour {
-    /// Most of what is stored is padding, which is left behind first.
+    /// Most stored values are padding, which the first step drops.
     Padding,
-    /// Two steps need no general sort where one would.
+    /// The direct conversion needs a general sort, and neither of the two steps does.
     Sort,
 }
 
@@ -95,7 +99,7 @@ impl fmt::Display for Way {
     }
 }
 
-/// A way that was chosen, with what it takes to go it.
+/// A chosen way, with the data that the conversion needs.
 pub(super) enum Plan {
     WholeBlocks(WholeBlocks),
     Between(Format, Detour),
@@ -105,8 +109,8 @@ pub(super) enum Plan {
     Columns,
 }
 
-/// Ways that turned out not to lead there, because of a value that is stored: an entry that equals the
-/// fill value is none in a block.
+/// Ways that failed because of a stored value. Example: a block of the target cannot hold an entry
+/// that equals the fill value.
 #[derive(Default)]
 pub(super) struct Closed(Vec<Discriminant<Plan>>);
 
@@ -121,11 +125,11 @@ impl Closed {
 }
 
 impl Plan {
-    /// The way of a tensor that stores something into a format, where it is not shared: the first of
-    /// these that is open. Cost: independent of what is stored, but for samples of the values.
+    /// The way of a conversion that cannot share the arrays, of a tensor with stored elements: the
+    /// first possible way that is not closed. Cost: that of samples of the stored elements.
     ///
     /// # Errors
-    /// [`Error::TooLarge`] for blocks that no memory holds.
+    /// [`Error::TooLarge`] for blocks that are too large to be addressed.
     pub(super) fn of(
         tensor: &Tensor,
         bound: &Bound,
@@ -137,7 +141,7 @@ impl Plan {
         if let Some(plan) = found.and_then(|plan| closed.open(plan)) {
             return Ok(plan);
         }
-        if let Some(between) = thinned(tensor, format) {
+        if let Some(between) = without_padding(tensor, format) {
             return Ok(Self::Between(between, Detour::Padding));
         }
         let found = PieceByPiece::of(tensor, bound, fill)?.map(Self::Pieces);
@@ -155,7 +159,7 @@ impl Plan {
         Ok(found.and_then(|plan| closed.open(plan)).unwrap_or(Self::Columns))
     }
 
-    /// What is told of it.
+    /// The public description of the plan.
     fn way(&self, tensor: &Tensor, bound: &Bound) -> Way {
         match self {
             Self::WholeBlocks(_) => Way::WholeBlocks,
@@ -169,7 +173,8 @@ impl Plan {
             Self::FirstLevel(FirstLevel::Counted { buckets }) => Way::Counted { buckets: *buckets },
             Self::Columns => {
                 let (whole, levels) = (tensor.view().is_whole(), bound.format().tail());
-                let in_order = if whole { in_order(tensor.format(), bound.format()) } else { 0 };
+                let in_order =
+                    if whole { levels_in_order(tensor.format(), bound.format()) } else { 0 };
                 Way::Columns { in_order, levels }
             }
         }
@@ -177,8 +182,8 @@ impl Plan {
 }
 
 impl Tensor {
-    /// How [`Tensor::convert`] would get this tensor into a format. A stored value that equals the
-    /// fill value may show only on the way, and then another is taken.
+    /// How [`Tensor::convert`] would convert this tensor to a format. A conversion may meet a
+    /// stored value that equals the fill value, and then take another way.
     ///
     /// ```
     /// use ust::tensor::Way;
@@ -191,8 +196,8 @@ impl Tensor {
     /// ```
     ///
     /// # Errors
-    /// [`Error::Format`] when shape and format do not match, [`Error::TooLarge`] for blocks that no
-    /// memory holds.
+    /// [`Error::Format`] when shape and format do not match, [`Error::TooLarge`] for blocks that
+    /// are too large to be addressed.
     pub fn way(&self, format: &Format) -> Result<Way, Error> {
         if self.view.is_whole() && self.format() == format {
             return Ok(Way::Shared);

@@ -1,13 +1,13 @@
-//! Coordinates and values, unsorted: the common ground of files, generators and constructors.
+//! Unsorted coordinates and values: files and generators produce them, and tensors are built from them.
 
 use ust_level_api::IndexColumn;
 
 use crate::error::Error;
 use crate::storage::Values;
 
-/// Entries of a tensor: one column of coordinates a dimension, and a value for each row.
+/// Entries of a tensor: a column of coordinates for each dimension, and a column of values.
 ///
-/// In any order; the same coordinates may stand more than once.
+/// Entries may be in any order, and may have duplicates.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Coo {
     /// Extent of each dimension.
@@ -18,7 +18,7 @@ pub struct Coo {
     pub values: Values,
 }
 
-/// As [`Coo`], with columns as narrow as the shape allows: what files are read into.
+/// As [`Coo`], with columns as narrow as the shape allows: the result of reading a file.
 #[derive(Debug)]
 pub struct Columns {
     /// Extent of each dimension.
@@ -30,15 +30,14 @@ pub struct Columns {
 }
 
 impl Columns {
-    /// Whether columns, values and shape belong together: the fields are public, and nothing from
-    /// outside is trusted. Cost: one reading of the columns, in parallel.
+    /// As [`Coo::check`]. Parallel. Cost: one pass over the columns.
     pub(crate) fn check(&self) -> Result<(), Error> {
         let n = self.values.len();
         let inside = |(column, &extent): (&IndexColumn, &usize)| {
             column.extremes().is_none_or(|(lo, hi)| 0 <= lo && (hi as u64) < extent as u64)
         };
-        let alike = self.crd.len() == self.shape.len() && self.crd.iter().all(|c| c.len() == n);
-        match alike && self.crd.iter().zip(&self.shape).all(inside) {
+        let lengths = self.crd.len() == self.shape.len() && self.crd.iter().all(|c| c.len() == n);
+        match lengths && self.crd.iter().zip(&self.shape).all(inside) {
             true => Ok(()),
             false => {
                 let crd = self.crd.iter().map(IndexColumn::to_vec).collect();
@@ -60,8 +59,7 @@ impl Coo {
     /// Entries with the given shape, checked.
     ///
     /// # Errors
-    /// [`Error::Columns`] when the columns differ in number from the shape or in length from the
-    /// values; [`Error::OutOfBounds`] when a coordinate lies outside.
+    /// As [`Coo::check`].
     pub fn new(
         shape: Vec<usize>,
         crd: Vec<Vec<i64>>,
@@ -73,10 +71,10 @@ impl Coo {
         Ok(coo)
     }
 
-    /// Entries whose shape is the smallest that holds them.
+    /// Entries with the smallest shape that contains them.
     ///
     /// # Errors
-    /// As [`Coo::new`]; a negative coordinate is out of bounds.
+    /// As [`Coo::check`]; a negative coordinate is out of bounds.
     pub fn inferred(crd: Vec<Vec<i64>>, values: impl Into<Values>) -> Result<Self, Error> {
         let shape = crd
             .iter()
@@ -91,7 +89,7 @@ impl Coo {
         self.values.len()
     }
 
-    /// Whether there are none.
+    /// Whether there are no entries.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.values.is_empty()
@@ -103,11 +101,12 @@ impl Coo {
         self.crd.iter().map(|c| c[at] as usize).collect()
     }
 
-    /// Whether columns, values and shape belong together: the fields are public, and nothing from
-    /// outside is trusted.
+    /// Checks that the number and the lengths of the columns match the shape and the values, and
+    /// that coordinates lie inside the shape. Fields are public, so each consumer checks them.
     ///
     /// # Errors
-    /// [`Error::Columns`] and [`Error::OutOfBounds`] with the first that do not.
+    /// [`Error::Columns`] when the number of columns is not the rank, or a column is not as long as
+    /// the values. [`Error::OutOfBounds`] for the first coordinate outside the shape.
     pub fn check(&self) -> Result<(), Error> {
         let n = self.values.len();
         if self.crd.len() != self.shape.len() || self.crd.iter().any(|c| c.len() != n) {
@@ -119,7 +118,8 @@ impl Coo {
         }
         for (dim, (column, &extent)) in self.crd.iter().zip(&self.shape).enumerate() {
             let last = (extent as u64).min(1 << 63).wrapping_sub(1) as i64;
-            // Negative where one of them is negative or larger than the last: no branch for each.
+            // The result is negative where some coordinate is negative or too large. The loop has
+            // no branch.
             if column.iter().fold(0, |bad, &c| bad | c | last.wrapping_sub(c)) >= 0 {
                 continue;
             }

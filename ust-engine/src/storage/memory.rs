@@ -1,37 +1,37 @@
-//! How much memory an operation may take, unless its caller says.
+//! The memory limit of an operation, where the caller gives none.
 
 use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-/// The default where nothing is known about the machine, and the most in any case.
-const MOST: u64 = 16 << 30;
+/// The largest default limit, in bytes, and the default where the available memory is unknown.
+const MAX_DEFAULT_BYTES: u64 = 16 << 30;
 
-/// Bytes that one operation may take by default: three quarters of the memory that was available
-/// when this was first asked, where the system tells, never more than 16 GiB, and no more than the
-/// process, or the control group that it runs in, is given.
+/// Bytes that one operation may take by default: three quarters of the memory that was available at
+/// the first call, at most 16 GiB, and at most what the process and its control group may allocate.
 #[must_use]
 pub fn default_limit() -> u64 {
     static LIMIT: OnceLock<u64> = OnceLock::new();
     *LIMIT.get_or_init(|| {
-        let most = available_memory().map_or(MOST, |bytes| (bytes / 4 * 3).min(MOST));
+        let most = available_memory()
+            .map_or(MAX_DEFAULT_BYTES, |bytes| (bytes / 4 * 3).min(MAX_DEFAULT_BYTES));
         granted(most)
     })
 }
 
-/// The most of so many bytes that the process is given where it has a limit of its own, down to
-/// three quarters at a time.
+/// `most`, reduced by a quarter at a time until the process may allocate as many bytes.
 fn granted(most: u64) -> u64 {
     let mut bytes = most;
-    // Asked for and given back untouched.
+    // The allocation is freed untouched.
     while !usize::try_from(bytes).is_ok_and(|n| Vec::<u8>::new().try_reserve_exact(n).is_ok()) {
         bytes = bytes / 4 * 3;
     }
     bytes
 }
 
-/// Memory in bytes that the system could give to this process now: what is free on the machine, and
-/// what the control groups of the process have left. `None` where it has no file that says so.
+/// Bytes of memory that the process could allocate now: the least of the available memory of the
+/// machine and of the control groups of the process. `None` where the system has no files with
+/// these numbers.
 #[must_use]
 pub fn available_memory() -> Option<u64> {
     let text = std::fs::read_to_string("/proc/meminfo").ok();
@@ -44,9 +44,9 @@ pub fn available_memory() -> Option<u64> {
     free.into_iter().chain(left).min()
 }
 
-/// What the control groups that a process is in, as its `cgroup` file lists them, have left: the
-/// least of what each of them and of those around it may still take. Of a container, the root is its
-/// own group.
+/// Bytes that the control groups of a process may still allocate: the least of all groups that its
+/// `cgroup` file lists, and of their ancestors. Within a container, the root is the container's own
+/// group.
 fn left_in_groups(root: &Path, groups: &str) -> Option<u64> {
     // `0::/path` in the second version, `4:memory:/path` in the first.
     let each = groups.lines().filter_map(|line| {
@@ -77,7 +77,7 @@ fn left_in_groups(root: &Path, groups: &str) -> Option<u64> {
     left.min()
 }
 
-/// So many bytes, for all that an operation has in memory at a time, on whatever threads.
+/// A limit on the bytes that an operation holds at a time, over all threads.
 #[derive(Debug)]
 pub(crate) struct Budget {
     limit: u64,
@@ -93,7 +93,8 @@ impl Budget {
         self.limit
     }
 
-    /// Takes so many bytes, or as many as there are if these are `least` or more. Gives how many.
+    /// Takes `bytes`, or all remaining bytes if fewer remain. Returns the number taken; `None`, and
+    /// takes nothing, where fewer than `least` remain.
     pub(crate) fn take(&self, bytes: u64, least: u64) -> Option<u64> {
         let mut got = 0;
         let more = |taken: u64| {
@@ -104,12 +105,12 @@ impl Budget {
         taken.is_ok().then_some(got)
     }
 
-    /// Takes so many bytes. Says whether there were so many.
+    /// Takes `bytes`. Takes nothing and returns false where fewer remain.
     pub(crate) fn take_all(&self, bytes: u64) -> bool {
         self.take(bytes, bytes).is_some()
     }
 
-    /// Gives bytes back that were taken.
+    /// Returns bytes to the budget.
     pub(crate) fn give(&self, bytes: u64) {
         self.taken.fetch_sub(bytes, Ordering::Relaxed);
     }
@@ -121,7 +122,7 @@ mod tests {
 
     #[test]
     fn the_default_limit_is_something_and_bounded() {
-        assert!(default_limit() > 0 && default_limit() <= MOST);
+        assert!(default_limit() > 0 && default_limit() <= MAX_DEFAULT_BYTES);
     }
 
     #[test]
@@ -153,7 +154,7 @@ mod tests {
         write("memory/c", "memory.limit_in_bytes", "700\n");
         write("memory/c", "memory.usage_in_bytes", "100\n");
         assert_eq!(left("9:cpu:/c\n4:memory,hugetlb:/c\n"), Some(600));
-        // Of a container.
+        // The root of a container.
         write("", "memory.max", "900\n");
         assert_eq!(left("0::/\n"), Some(900));
     }

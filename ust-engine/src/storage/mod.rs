@@ -1,13 +1,13 @@
-//! Storage: a format, a shape, arrays for each level, values and a fill value. Nothing here walks a
-//! level.
+//! Storage: a format, a shape, arrays for each level, values and a fill value. Nothing here walks
+//! levels.
 //!
 //! | module | what |
 //! |---|---|
-//! | this one | [`Tensor`]: what it is made of, and plain questions about it |
-//! | [`values`] | one buffer of any dtype |
-//! | [`coo`] | entries as coordinate columns: what tensors are built from |
+//! | this one | [`Tensor`]: its fields and simple accessors |
+//! | [`values`] | the buffer of values, of any dtype |
+//! | [`coo`] | entries as columns of coordinates and values, from which tensors are built |
 //! | [`view`] | slices |
-//! | [`memory`] | how much of it a tensor may take |
+//! | [`memory`] | memory limits |
 //! | [`parts`] | raw arrays |
 //! | `show` | `Debug` and `Display` |
 
@@ -52,14 +52,14 @@ pub struct Tensor {
     pub(crate) levels: Arc<Vec<Arrays>>,
     pub(crate) values: Values,
     pub(crate) fill: Scalar,
-    /// Whether every place that no coordinate reaches holds the fill value.
+    /// Whether every position that no coordinate reaches holds the fill value.
     pub(crate) clean: bool,
-    /// What was made of format and arrays once, and is used again: a compiled search.
+    /// A compiled search for an element, kept from the first search on.
     pub(crate) made: OnceLock<Arc<dyn Any + Send + Sync>>,
 }
 
 impl Tensor {
-    /// A tensor from parts that are known to be right: made by assembly, or checked.
+    /// A tensor from valid parts: assembled by the engine, or checked.
     pub(crate) fn trusted(
         bound: Bound,
         levels: Vec<Arrays>,
@@ -78,7 +78,7 @@ impl Tensor {
         self.bound.format()
     }
 
-    /// Extent of each dimension. For a sliced view, the slice's.
+    /// Extent of each dimension. For a slice, the extents of the slice.
     #[must_use]
     pub fn shape(&self) -> &[usize] {
         self.view.shape()
@@ -96,7 +96,7 @@ impl Tensor {
         self.values.dtype()
     }
 
-    /// What is not stored has this value.
+    /// The value of elements that are not stored.
     #[must_use]
     pub fn fill(&self) -> Scalar {
         self.fill
@@ -139,7 +139,8 @@ impl Tensor {
         &self.levels
     }
 
-    /// An array of a level by name (`pos`, `crd`, or one of the level type's own), where it has it.
+    /// The array of a level with this name (`pos`, `crd`, or one of the level type's own). `None`
+    /// where the level has no such array.
     #[must_use]
     pub fn level_array(&self, level: usize, name: &str) -> Option<&IndexArray> {
         let specs = &self.format().descriptions().get(level)?.arrays;
@@ -147,13 +148,13 @@ impl Tensor {
         self.levels[level].0.get(at)
     }
 
-    /// The level's array of positions, where it has one.
+    /// The level's array of positions; `None` where it has none.
     #[must_use]
     pub fn pos(&self, level: usize) -> Option<&IndexArray> {
         self.array_with(level, Role::Position)
     }
 
-    /// The level's array of coordinates, where it has one.
+    /// The level's array of coordinates; `None` where it has none.
     #[must_use]
     pub fn crd(&self, level: usize) -> Option<&IndexArray> {
         self.array_with(level, Role::Coordinate)
@@ -171,12 +172,12 @@ impl Tensor {
         &self.values
     }
 
-    /// The stored values for writing: new numbers on a fixed pattern. Copied first where shared.
+    /// The stored values for writing. The pattern stays. Values are copied first where they are shared.
     ///
     /// # Errors
     /// [`Error::Dtype`] when they are of another type.
     pub fn values_mut<T: StoredElement>(&mut self) -> Result<&mut [T], Error> {
-        // What is written may land where no coordinate reaches.
+        // The caller may write to positions that no coordinate reaches.
         self.clean = false;
         self.values.typed_mut()
     }
@@ -200,8 +201,8 @@ impl Tensor {
         Ok(tensor)
     }
 
-    /// The same pattern with values of a function that maps the fill value to zero, applied to
-    /// [`Tensor::clean_values`].
+    /// As [`Tensor::with_values`], where the values are a function of [`Tensor::clean_values`] that
+    /// maps the fill value to zero.
     ///
     /// # Errors
     /// As [`Tensor::with_values`].
@@ -209,9 +210,9 @@ impl Tensor {
         Ok(Self { clean: true, ..self.with_values(values)? })
     }
 
-    /// The values as blocks: one row for each position of the last level that is not full, and its
-    /// extents behind. `(nse / block, block...)` for blocked and hybrid formats, `(nse,)` where the
-    /// last level is not full.
+    /// The shape of the values as an array of blocks: the number of trailing dense blocks, followed
+    /// by the extents of a block. `(nse / block, block...)` for blocked and hybrid formats,
+    /// `(nse,)` where the last level is not full.
     #[must_use]
     pub fn block_shape(&self) -> Vec<usize> {
         let tail = &self.bound.levels()[self.format().tail()..];
@@ -251,12 +252,12 @@ pub(crate) fn ends_in_padding(format: &ust_format::Format) -> bool {
     format.descriptions().last().is_none_or(|last| last.props.full || last.props.padded)
 }
 
-/// Whether an index array holds the same indices as another, whatever their widths.
+/// Whether two index arrays hold the same indices. Their widths may differ.
 fn same_indices(a: &IndexArray, b: &IndexArray) -> bool {
     a.len() == b.len() && (a == b || a.to_vec() == b.to_vec())
 }
 
-/// An error of a level, with where it stands.
+/// An error of a level, with the number and the text of the level.
 pub(crate) fn level_error(bound: &Bound, level: usize, source: LevelError) -> Error {
     Error::Level { level, text: bound.format().level_text(level), source }
 }

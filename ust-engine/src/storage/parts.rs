@@ -1,4 +1,5 @@
-//! From and into raw arrays. What comes in is checked once, here.
+//! Construction of a tensor from raw arrays, and back. Number and kinds of the arrays are checked
+//! here; `check` checks their contents.
 #![allow(unsafe_code)]
 
 use ust_format::{Bound, Format};
@@ -16,7 +17,7 @@ pub struct Parts {
     pub levels: Vec<Vec<IndexArray>>,
     /// The values.
     pub values: Values,
-    /// What is not stored has this value; `None` for zero of the values' dtype.
+    /// The value of elements that are not stored; `None` for zero.
     pub fill: Option<Scalar>,
 }
 
@@ -32,8 +33,8 @@ impl Tensor {
     /// As [`Tensor::from_parts`], without the check of the arrays' contents.
     ///
     /// # Safety
-    /// [`Tensor::from_parts`] would accept the same arguments: kernels rely on it and do not look
-    /// at bounds again.
+    /// [`Tensor::from_parts`] would accept the same arguments: kernels access memory without checks
+    /// of bounds.
     ///
     /// # Errors
     /// [`Error::Parts`] when arrays are missing or of the wrong kind, [`Error::Format`] when shape
@@ -70,7 +71,7 @@ impl Tensor {
         Ok(Self::trusted(bound, levels, parts.values, fill, false))
     }
 
-    /// The arrays, without a copy. Of a sliced view, the whole tensor's.
+    /// The format, shape and arrays, without a copy. For a slice, those of the whole tensor.
     #[must_use]
     pub fn into_parts(self) -> (Format, Vec<usize>, Parts) {
         let levels = std::sync::Arc::unwrap_or_clone(self.levels)
@@ -83,7 +84,7 @@ impl Tensor {
     }
 }
 
-/// Are the right arrays there, in widths that the format allows?
+/// Checks that each level has the arrays that it describes, in widths that the format allows.
 fn kinds(bound: &Bound, parts: &Parts) -> Result<(), Error> {
     let format = bound.format();
     if parts.levels.len() != format.level_count() {

@@ -1,4 +1,4 @@
-//! `Debug` and `Display`: a tensor as a person reads it.
+//! `Debug` and `Display` of a tensor.
 
 use std::fmt;
 
@@ -6,7 +6,7 @@ use ust_level_api::IndexArray;
 
 use super::Tensor;
 
-/// Arrays longer than this are shown with a gap.
+/// Elements of an array that are shown; a longer array is shown with a gap.
 const SHOWN: usize = 12;
 
 impl fmt::Debug for Tensor {

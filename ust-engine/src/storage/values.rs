@@ -1,4 +1,4 @@
-//! A tensor's values: one buffer, of any dtype.
+//! The values of a tensor: one buffer, of any dtype.
 
 use bytemuck::Zeroable;
 use rayon::prelude::*;
@@ -45,8 +45,8 @@ macro_rules! define {
                 match self { $(Values::$variant(_) => Dtype::$variant,)* }
             }
 
-            /// What was collected in parts, one after another, so many of each. All parts have
-            /// one dtype. `None` where there is no memory for that.
+            /// Concatenates parts, each with the number of its values. All parts have the same
+            /// dtype. `None` where there is not enough memory.
             pub(crate) fn joined(parts: Vec<(GrowValues, usize)>) -> Option<Self> {
                 match parts.first() {
                     $(Some((GrowValues::$variant(_), _)) => {
@@ -93,11 +93,11 @@ macro_rules! with_values {
     };
 }
 
-/// An [`Element`] together with where [`Values`] keep buffers of it.
+/// An [`Element`] that [`Values`] can hold.
 pub trait StoredElement: ValueElement + bytemuck::Zeroable {
-    /// The buffer, where the values are of this type.
+    /// The buffer; `None` where the values are of another type.
     fn buffer(values: &Values) -> Option<&Buffer<Self>>;
-    /// The buffer for writing, where the values are of this type.
+    /// The buffer for writing; `None` where the values are of another type.
     fn buffer_mut(values: &mut Values) -> Option<&mut Buffer<Self>>;
     /// Values of this type.
     fn wrap(buffer: Buffer<Self>) -> Values;
@@ -106,7 +106,7 @@ pub trait StoredElement: ValueElement + bytemuck::Zeroable {
 for_each_dtype!(define);
 
 impl Values {
-    /// Whether there are none.
+    /// Whether there are no values.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.len() == 0
@@ -118,13 +118,13 @@ impl Values {
         self.len() * self.dtype().bytes()
     }
 
-    /// `len` copies of one value. Zeros of large tensors are not touched.
+    /// `len` copies of one value. Zeros come from fresh memory, which is not written.
     #[must_use]
     pub fn filled(value: Scalar, len: usize) -> Self {
         with_dtype!(value.dtype(), T => {
             let value = T::from_scalar(value).expect("the dtype of the very value");
             let mut buffer = Buffer::<T>::zeroed(len);
-            // Bit patterns, not numbers: -0.0 is not the zero that fresh memory holds.
+            // Compares bit patterns: fresh memory holds 0.0, not -0.0.
             let zero = bytemuck::bytes_of(&value).iter().all(|&b| b == 0);
             if !zero {
                 buffer.make_mut().fill(value);
@@ -133,7 +133,7 @@ impl Values {
         })
     }
 
-    /// `len` values, each of them any number, to be written before they are read.
+    /// `len` values without specified content, to be written before they are read.
     pub(crate) fn unspecified(dtype: Dtype, len: usize) -> Self {
         with_dtype!(dtype, T => T::wrap(Buffer::<T>::unspecified(len)))
     }
@@ -163,10 +163,10 @@ impl Values {
         with_values!(self, b => b.get(at).map(|&v| v.into()))
     }
 
-    /// The values at the given places, in that order.
+    /// The values at the given indices, in that order.
     ///
     /// # Panics
-    /// When a place is beyond the end.
+    /// When an index is beyond the end.
     #[must_use]
     pub fn gather(&self, places: &[u64]) -> Self {
         with_values!(self, b => {
@@ -175,7 +175,7 @@ impl Values {
         })
     }
 
-    /// The same numbers as another dtype. Cost: O(length); nothing when the dtype is the same.
+    /// The same numbers in another dtype. Cost: O(length); nothing when the dtype is the same.
     ///
     /// # Errors
     /// [`Error::Cast`] with the first number that the other dtype cannot hold.
@@ -194,9 +194,10 @@ impl Values {
         }))
     }
 
-    /// The numbers as Rust's `as` gives them in another dtype: rounded, integers wrapped, those out of
-    /// range of what is floating-point saturated, imaginary parts dropped; anything to bool is "not
-    /// zero". Cost: O(length); nothing when the dtype is the same.
+    /// The numbers in another dtype, converted as by Rust's `as`: floating-point numbers are
+    /// rounded (towards zero to an integer dtype) and saturate; integers wrap; imaginary parts are
+    /// dropped. Converted to bool, a number is true unless it is zero. Cost: O(length);
+    /// nothing when the dtype is the same.
     #[must_use]
     pub fn cast_lossy(&self, to: Dtype) -> Self {
         if self.dtype() == to {
@@ -210,8 +211,8 @@ impl Values {
         }))
     }
 
-    /// Numbers of single precision as the nearest of half precision; too large ones are infinite.
-    /// Anything else as it is.
+    /// Rounds values of single precision to the nearest of half precision; too large values become
+    /// infinite. Values or targets of other dtypes are left as they are.
     pub(crate) fn rounded(self, to: Dtype) -> Self {
         use half::{bf16, f16, slice::HalfFloatSliceExt as _};
         match (&self, to) {
@@ -235,18 +236,18 @@ impl Values {
     }
 }
 
-/// How many values differ from a fill value.
+/// The number of values that differ from a fill value.
 pub(crate) fn differing<T: StoredElement>(values: &Buffer<T>, fill: Scalar) -> usize {
     let fill = T::from_scalar(fill);
     values.iter().filter(|v| !fill.is_some_and(|f| f.same(**v))).count()
 }
 
-/// The values at the given places.
+/// The values at the given indices.
 pub(crate) fn gathered(values: &Values, places: &IndexColumn) -> Values {
     with_values!(values, from => gathered_from(from, places).into())
 }
 
-/// Elements at the given places. Parallel.
+/// The elements at the given indices. Parallel.
 pub(crate) fn gathered_from<T: Plain + Zeroable>(from: &[T], places: &IndexColumn) -> Buffer<T> {
     let mut to = Buffer::<T>::unspecified(places.len());
     let chunk = chunk_len(places.len()).next_multiple_of(BLOCK);

@@ -1,26 +1,26 @@
-//! Slices: a strided window on a whole tensor.
+//! Slices: a strided window for each dimension of a tensor.
 
 use ust_format::Slice;
 use ust_level_api::ir::Expr;
 
 use crate::error::Error;
 
-/// What of each dimension a tensor shows: everything, or a strided window.
+/// The part of each dimension that a tensor shows: all coordinates, or a strided window.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct View {
     shape: Vec<usize>,
-    /// One window a dimension, or empty for the whole tensor.
+    /// A window for each dimension; empty for the whole tensor.
     windows: Vec<Window>,
 }
 
-/// A strided window on one dimension: `offset, offset + stride, ...`, `size` coordinates.
+/// A strided window on one dimension: the `size` coordinates `offset, offset + stride, ...`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Window {
-    /// First coordinate of the whole tensor that is shown.
+    /// The first shown coordinate, in the whole tensor.
     pub offset: u64,
     /// Number of coordinates shown.
     pub size: u64,
-    /// Distance between neighbours, at least 1.
+    /// Distance between shown coordinates, at least 1.
     pub stride: u64,
 }
 
@@ -31,12 +31,13 @@ impl View {
         Self { shape: shape.to_vec(), windows: Vec::new() }
     }
 
-    /// Windows on a tensor of the given whole shape. Parts of a slice that are `?` must be given by
-    /// `bound`, a window for each dimension; where both say something, they must agree.
+    /// A view of a tensor with the shape `whole`. `bound` has a window for each dimension, or is
+    /// empty. It must give the parts of a slice that are `?`, and must agree with the parts that
+    /// the slice gives.
     ///
     /// # Errors
-    /// [`Error::Shape`] when a window reaches beyond its dimension, and [`Error::Unsupported`] for
-    /// a stride of 0, a `?` that nothing binds, or a contradiction.
+    /// [`Error::Shape`] when a window extends beyond its dimension, and [`Error::Unsupported`] for
+    /// a stride of 0, a `?` without a number, or a contradiction.
     pub fn windows(
         whole: &[usize],
         slices: &[Option<Slice>],
@@ -63,7 +64,7 @@ impl View {
         Ok(Self { shape, windows })
     }
 
-    /// Windows on what this view shows, as windows on the whole tensor.
+    /// A view of this view, as a view of the whole tensor.
     #[must_use]
     pub fn then(&self, inner: &Self) -> Self {
         let windows = self.windows.iter().zip(&inner.windows).map(|(outer, inner)| Window {
@@ -74,7 +75,7 @@ impl View {
         Self { shape: inner.shape.clone(), windows: windows.collect() }
     }
 
-    /// With dimension `order[d]` as dimension `d`.
+    /// The view with dimension `order[d]` as dimension `d`.
     pub(crate) fn permuted(&self, order: &[usize]) -> Self {
         let windows = order.iter().filter_map(|&dim| self.windows.get(dim).copied());
         Self {
@@ -83,25 +84,25 @@ impl View {
         }
     }
 
-    /// Extent of each dimension shown.
+    /// Extent of each dimension of the view.
     #[must_use]
     pub fn shape(&self) -> &[usize] {
         &self.shape
     }
 
-    /// Whether everything is shown as it is.
+    /// Whether the view is the whole tensor.
     #[must_use]
     pub fn is_whole(&self) -> bool {
         self.windows.is_empty()
     }
 
-    /// The window on each dimension; none where everything is shown.
+    /// The window on each dimension; empty where the view is the whole tensor.
     #[must_use]
     pub fn get(&self) -> &[Window] {
         &self.windows
     }
 
-    /// The coordinate in the whole tensor of a coordinate that is shown.
+    /// The coordinate in the whole tensor, given a coordinate in the view.
     #[must_use]
     pub fn to_whole(&self, dim: usize, shown: i64) -> i64 {
         match self.windows.get(dim) {
@@ -110,7 +111,8 @@ impl View {
         }
     }
 
-    /// Emits the coordinate shown for one of the whole tensor, and whether it is shown.
+    /// Emits the coordinate in the view, given a coordinate in the whole tensor, and whether the
+    /// view shows it.
     #[must_use]
     pub fn emit_shown(&self, dim: usize, whole: Expr) -> (Expr, Expr) {
         let Some(w) = self.windows.get(dim) else { return (whole, Expr::Bool(true)) };

@@ -1,4 +1,4 @@
-//! One element, all entries, coordinates.
+//! Access to single elements and to all entries of a tensor.
 
 use std::sync::Arc;
 
@@ -12,22 +12,23 @@ use crate::error::Error;
 use crate::storage::coo::Coo;
 use crate::storage::values::{differing, gathered};
 use crate::storage::{StoredElement, Tensor, Values, ends_in_padding};
+use crate::tuning::MASKED_VALUES;
 use crate::walk::find::find;
 use crate::walk::native::Code;
 use crate::walk::nest::{Operand, Reach};
 use crate::walk::stored::stored;
 use crate::walk::unpack::{Column, Keep, Wanted, What, unpack_as};
 
-/// The compiled search of a tensor, kept after its first use.
+/// The compiled search for an element. A tensor keeps it from the first search on.
 struct Getter {
     program: Program,
     operand: Operand,
 }
 
 impl Tensor {
-    /// The element at the given coordinates; the fill value where none is stored, the sum where
-    /// several are (of integers, wrapping: [`Tensor::coalesce`] refuses a sum that the dtype cannot
-    /// hold). Cost: a search in each level.
+    /// The element at the given coordinates: the fill value where no entry is stored, the sum of
+    /// duplicates where several are. Sums of integers wrap; [`Tensor::coalesce`] refuses a sum that
+    /// overflows. Cost: a search in each level.
     ///
     /// # Errors
     /// [`Error::Shape`] when the number of coordinates is not the rank, and [`Error::Coordinate`]
@@ -94,12 +95,12 @@ impl Tensor {
         }
         let (function, operand) = find(self);
         let getter = Arc::new(Getter { program: Program::compile(&function)?, operand });
-        // Where another thread was quicker, its search stays.
+        // Another thread may have set its search already: that one stays.
         let _ = self.made.set(Arc::<Getter>::clone(&getter));
         Ok(getter)
     }
 
-    /// Every stored entry, as coordinates and values, in storage order: padding is left out,
+    /// Every stored entry, as coordinates and values, in storage order. Padding is left out;
     /// explicit zeros and duplicates are kept. Cost: O(nse) time and memory.
     ///
     /// # Errors
@@ -117,7 +118,8 @@ impl Tensor {
         Ok(Coo { shape: self.shape().to_vec(), crd, values })
     }
 
-    /// Columns of every stored entry, in storage order, and where the entries' values stand.
+    /// The given columns for every stored entry, in storage order, and the positions of the
+    /// entries' values.
     pub(crate) fn unpack_entries(&self, mut columns: Vec<Wanted>) -> Result<Unpacked, Error> {
         if self.nse() == 0 {
             let columns = vec![IndexColumn::Count(0); columns.len()];
@@ -131,19 +133,19 @@ impl Tensor {
         {
             let (keep, rows) = (Keep::At(&places), places.len() - 1);
             let columns = unpack_as(self, Reach::Inside, &columns, keep, rows, Code::trusting)?;
-            // Places that no coordinate reaches may hold anything.
+            // Fewer rows: some kept values stand at positions that no coordinate reaches.
             if columns.iter().all(|column| column.len() == rows) {
                 return Ok(Unpacked { columns, places: None, values });
             }
         }
         let keep = self.has_padding().then(|| self.entry_mask());
         let rows = match &keep {
-            Some(mask) => mask.par_chunks(1 << 16).map(ones).sum(),
+            Some(mask) => mask.par_chunks(MASKED_VALUES).map(ones).sum(),
             None => self.nse(),
         };
         let keep = keep.map(IndexArray::from);
         let values = self.values.clone();
-        // Where everything stored is visited as it stands, values are, too.
+        // A walk that visits all positions in order needs no column of positions.
         if keep.is_none() && in_order {
             let mut known = stored(self, &columns);
             let unknown = columns.iter().zip(&known).filter(|(_, known)| known.is_none());
@@ -168,7 +170,7 @@ impl Tensor {
         Ok(Unpacked { columns, places, values })
     }
 
-    /// The values that coordinates reach, and the fill value in all other places.
+    /// The values at positions that coordinates reach, and the fill value at all other positions.
     pub(crate) fn reached_values(&self) -> Result<Values, Error> {
         let last = self.nse().saturating_sub(1) as i64;
         let wanted = [Wanted { what: What::Of(Column::Value), kind: column_kind(0, last) }];
@@ -200,9 +202,9 @@ impl Tensor {
         differing(&self.to_coo().expect("checked arrays are walked without error").values)
     }
 
-    /// The values, with the fill value in every place that no coordinate reaches: what foreign arrays
-    /// hold between segments, beside diagonals and outside the shape is nobody's. Cost: nothing where
-    /// there are no such places, or they are known to hold it; else O(nse).
+    /// The values, with the fill value at every position that no coordinate reaches. Foreign arrays
+    /// may hold any value between segments, beside diagonals and outside the shape. Cost: nothing
+    /// where there are no such positions, or they are known to hold the fill value; else O(nse).
     ///
     /// # Errors
     /// As [`Tensor::to_coo`].
@@ -213,8 +215,8 @@ impl Tensor {
         }
     }
 
-    /// Where the values stand that differ from the fill value, with one place more behind them, and
-    /// what they are. `None` where all differ, whatever they are.
+    /// The positions of the values that differ from the fill value, followed by one more position,
+    /// and these values. `None` where no value of the dtype equals the fill value.
     fn kept(&self) -> Option<(IndexArray, Values)> {
         crate::with_values!(&self.values, values => {
             let kept = kept(values, Element::from_scalar(self.fill)?);
@@ -222,14 +224,15 @@ impl Tensor {
         })
     }
 
-    /// For each stored value, 1 where it differs from the fill value, else 0: what tells entries
-    /// from padding.
+    /// For each stored value, 1 where it is an entry (it differs from the fill value), 0 where it
+    /// is padding.
     pub(crate) fn entry_mask(&self) -> Buffer<u8> {
         fn mask<T: StoredElement>(values: &Buffer<T>, fill_value: Scalar) -> Buffer<u8> {
             let mut mask = Buffer::unspecified(values.len());
-            let pieces = mask.make_mut().par_chunks_mut(1 << 16).zip(values.par_chunks(1 << 16));
+            let pieces = mask.make_mut().par_chunks_mut(MASKED_VALUES);
+            let pieces = pieces.zip(values.par_chunks(MASKED_VALUES));
             match T::from_scalar(fill_value) {
-                // A plain loop over two slices: the compiler makes it wide.
+                // A plain loop over two slices, which the compiler vectorises.
                 Some(fill) => pieces.for_each(|(mask, values)| {
                     for (mask, &value) in mask.iter_mut().zip(values) {
                         *mask = u8::from(!fill.same(value));
@@ -254,7 +257,7 @@ impl Tensor {
     /// ```
     ///
     /// # Errors
-    /// As [`Tensor::to_coo`], whose cost and memory this has.
+    /// As [`Tensor::to_coo`]. Cost: as [`Tensor::to_coo`].
     pub fn entries(&self) -> Result<Entries, Error> {
         Ok(Entries { coo: self.to_coo()?, at: 0 })
     }
@@ -263,18 +266,18 @@ impl Tensor {
 /// Stored entries as columns.
 pub(crate) struct Unpacked {
     pub(crate) columns: Vec<IndexColumn>,
-    /// Values, the entries' among them.
+    /// The values of the entries, and perhaps others.
     pub(crate) values: Values,
-    /// For each entry, where its value stands; in the order of the entries without it.
+    /// For each entry, the position of its value. `None` where values are in the order of the entries.
     pub(crate) places: Option<IndexColumn>,
 }
 
-/// How many of the bytes of a mask are 1.
+/// The number of ones in a mask of zeros and ones.
 fn ones(mask: &[u8]) -> usize {
     mask.chunks(255).map(|part| usize::from(part.iter().sum::<u8>())).sum()
 }
 
-/// Whether coordinates reach every place of a tensor in this format, whoever made its arrays.
+/// Whether coordinates reach every position of any tensor in this format, foreign arrays included.
 pub(crate) fn reaches_all(format: &ust_format::Format) -> bool {
     let compact = format.descriptions().iter().all(|level| level.props.compact);
     compact && !ends_in_padding(format) && !Operand::has_gaps(format)
@@ -315,7 +318,7 @@ impl Iterator for Entries {
 impl ExactSizeIterator for Entries {}
 
 impl From<Entries> for Values {
-    /// The values of all entries, those already passed included.
+    /// The values of all entries, including those that the iterator has yielded.
     fn from(entries: Entries) -> Self {
         entries.coo.values
     }

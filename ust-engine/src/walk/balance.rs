@@ -1,4 +1,4 @@
-//! Where an outermost loop is cut, so that parts have about as many stored elements each.
+//! Cuts of an outermost loop into parts with about the same number of stored elements.
 
 use ust_kernels::pool::threads;
 use ust_level_api::ir::interp::{Memory, Param, Program};
@@ -9,29 +9,27 @@ use super::find::first_from;
 use super::nest::{Operand, Reach};
 use crate::error::Error;
 use crate::storage::Tensor;
+use crate::tuning::CUT_SLACK_DIVISOR;
 
-/// A part may have so much more or less than its share: this part of it.
-const SLACK: i64 = 64;
-
-/// What an outermost loop runs along.
+/// The variable of an outermost loop.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Along {
-    /// Coordinates from 0 to an extent, where first levels are full and begin there.
+    /// Coordinates from 0 to an extent. The first levels of all tensors are full and begin at 0.
     Coordinates,
-    /// The cursor of the first level of the only tensor.
+    /// The cursor of the first level of a single tensor.
     Cursor {
-        /// Whether a part must begin where a coordinate does.
+        /// Whether a part must begin at the first cursor of a coordinate.
         aligned: bool,
     },
-    /// Coordinates that several tensors may have at their first levels: each cursor is searched for
-    /// where a part begins.
+    /// Coordinates at the first levels of several tensors. At the start of a part, the cursor of
+    /// each tensor is found by a search.
     Merge {
         /// Whether every coordinate is visited.
         every: bool,
     },
 }
 
-/// Cuts the outermost loop over tensors, by running a little code over what they store.
+/// Code that cuts the outermost loop over tensors.
 #[derive(Clone, Debug)]
 pub(crate) struct Cutter {
     program: Program,
@@ -39,10 +37,11 @@ pub(crate) struct Cutter {
 }
 
 impl Cutter {
-    /// For tensors in the formats of these. `None` where the loop is not to be cut.
+    /// Emits the code for tensors with the formats of the given tensors. `None` where the loop
+    /// cannot be cut.
     ///
     /// # Errors
-    /// [`Error::Malformed`] where a level type emits what is no code.
+    /// [`Error::Malformed`] where a level type emits invalid code.
     pub(crate) fn new(
         along: Along,
         tensors: &[&Tensor],
@@ -60,12 +59,12 @@ impl Cutter {
         Ok(Some(Self { program: Program::compile(&b.finish())?, operands }))
     }
 
-    /// Cuts the loop into so many parts of about as many stored elements each: their bounds, the first
-    /// and the last of which are those of the loop. They ascend; parts may be empty. `extent` where the
-    /// loop runs along coordinates.
+    /// Cuts the loop into `count` parts with about the same number of stored elements. Gives the
+    /// start of each part, and the end of the loop, in ascending order. Parts may be empty.
+    /// `extent` is the number of coordinates, where the loop runs along coordinates.
     ///
     /// # Errors
-    /// [`Error::Run`] on arrays that nobody checked.
+    /// [`Error::Run`] for invalid arrays, which were not checked.
     pub(crate) fn cut(
         &self,
         tensors: &[&Tensor],
@@ -87,7 +86,7 @@ impl Cutter {
     }
 }
 
-/// A loop, and the code that cuts it.
+/// The emitter of code that cuts a loop.
 struct Emit<'a> {
     along: Along,
     operands: &'a [Operand],
@@ -97,7 +96,7 @@ struct Emit<'a> {
 }
 
 impl<'a> Emit<'a> {
-    /// Emits where the loop begins and ends. `None` where it is not to be cut.
+    /// Emits the start and the end of the loop. `None` where the loop cannot be cut.
     fn new(
         b: &mut Builder,
         along: Along,
@@ -125,13 +124,14 @@ impl<'a> Emit<'a> {
         Some(Self { along, operands, reach, lo, hi })
     }
 
-    /// Emits code that writes `count + 1` bounds. Each is searched for from as far as the part before was
-    /// long: where elements are spread evenly, [`weight`](Self::weight) is asked once for each.
+    /// Emits code that writes `count + 1` bounds. The search for the end of a part first tries the
+    /// length of the part before: where elements are spread evenly, it evaluates
+    /// [`weight`](Self::weight) once for each part.
     fn bounds(&self, b: &mut Builder, count: &Expr, out: ArrayId) {
         let [lo, hi] = [&self.lo, &self.hi];
         let total = self.weight(b, hi);
         let share = b.bind("share", total.floor_div(count.clone()));
-        let slack = b.bind("slack", share.clone().floor_div(SLACK));
+        let slack = b.bind("slack", share.clone().floor_div(CUT_SLACK_DIVISOR));
         let step = (hi.clone() - lo.clone()).floor_div(count.clone());
         let (from, step) = (b.var("begin", lo.clone()), b.var("step", step));
         b.store(out, Expr::Int(0), lo.clone());
@@ -163,10 +163,11 @@ impl<'a> Emit<'a> {
         b.store(out, count.clone(), hi.clone());
     }
 
-    /// What is to be done before a place: stored elements, and to come to each of those above them.
+    /// The work before a cursor or coordinate `place`: the number of stored elements, plus the
+    /// number of iterations of the outermost loop.
     fn weight(&self, b: &mut Builder, place: &Expr) -> Expr {
         let mut weight = match self.along {
-            // Where no tensor has anything, nothing is done.
+            // Only coordinates that some tensor stores are visited.
             Along::Merge { every: false } => Expr::Int(0),
             _ => place.clone() - self.lo.clone(),
         };
@@ -184,7 +185,7 @@ impl<'a> Emit<'a> {
                 Along::Merge { .. } | Along::Cursor { .. } => {
                     let before = Interval { lo: self.lo.clone(), hi: place.clone() };
                     match full && walk.kind == WalkKind::Coordinate {
-                        // Under a single root, coordinates at a full level tell positions.
+                        // The position at a full first level is `crd - lower`.
                         true => {
                             let lower = &operand.sizes.lowers[0];
                             Interval {
@@ -201,7 +202,7 @@ impl<'a> Emit<'a> {
         weight
     }
 
-    /// Moves on to the nearest place, before the end, at which a part may begin.
+    /// Advances to the next cursor at which a part may begin, or to the end of the loop.
     fn align(&self, b: &mut Builder, place: Var) {
         if let (Along::Cursor { aligned: true }, [operand, ..]) = (self.along, self.operands) {
             let site = operand.root(self.reach);
@@ -215,9 +216,10 @@ impl<'a> Emit<'a> {
     }
 }
 
-/// Stored elements below an interval of the first level's cursor, or of its positions where it is full:
-/// down through the levels whose children lie side by side. Where the cursor tells no position, as many
-/// as it has places.
+/// Number of stored elements under an interval of the first level's cursor, or of its positions
+/// where the level is full. Goes down through the levels that store the children of neighbouring
+/// parents side by side. An estimate where a level does not: then the number of its positions, or
+/// of cursors, is returned.
 fn below(b: &mut Builder, operand: &Operand, walk: &Walk<'_>, mut interval: Interval) -> Expr {
     let levels = operand.format.descriptions();
     if walk.kind == WalkKind::Position || levels[0].props.full {
@@ -240,14 +242,14 @@ fn below(b: &mut Builder, operand: &Operand, walk: &Walk<'_>, mut interval: Inte
     interval.hi - interval.lo
 }
 
-/// The bounds of parts of a tensor's outermost loop, as [`Cutter::cut`] gives them, along its cursor.
-/// `None` where the loop is not to be cut.
+/// Cuts a tensor's outermost loop along its cursor, as [`Cutter::cut`]. `None` where the loop
+/// cannot be cut.
 fn along_cursor(tensor: &Tensor, reach: Reach, count: usize) -> Result<Option<Vec<i64>>, Error> {
     let cutter = Cutter::new(Along::Cursor { aligned: false }, &[tensor], reach)?;
     cutter.map(|cutter| cutter.cut(&[tensor], 0, count)).transpose()
 }
 
-/// The bounds of the cursor of a tensor's outermost loop. `None` where the loop is not to be cut.
+/// The interval of the cursor of a tensor's outermost loop. `None` where the loop cannot be cut.
 ///
 /// # Errors
 /// As [`Cutter::new`] and [`Cutter::cut`].
@@ -255,8 +257,9 @@ pub(super) fn outermost(tensor: &Tensor, reach: Reach) -> Result<Option<[i64; 2]
     Ok(along_cursor(tensor, reach, 1)?.map(|bounds| [bounds[0], bounds[1]]))
 }
 
-/// Where a tensor's outermost loop is cut into pieces, so many for each thread, of about as many stored
-/// elements each: bounds of its cursor, ascending. None where it is not to be cut.
+/// Cuts a tensor's outermost loop into `each` pieces for each thread, with about the same number of
+/// stored elements. Gives the start of each piece, and the end of the loop, as cursors. Empty where
+/// the loop cannot be cut, or there is one thread.
 ///
 /// # Errors
 /// As [`outermost`].
@@ -273,14 +276,15 @@ pub(super) fn cuts(tensor: &Tensor, reach: Reach, each: usize) -> Result<Vec<i64
 #[cfg(test)]
 mod tests {
     use rayon::ThreadPoolBuilder;
-    // Its level types.
+    // Registers the level types.
     use ust as _;
 
     use super::*;
     use crate::storage::coo::Coo;
     use ust_format::Format;
 
-    /// The row of each entry, and its column: few rows have most of the entries, one an eighth of them.
+    /// The row and the column of each entry: few rows have most of the entries, one row has an
+    /// eighth of them.
     fn skewed() -> [Vec<i64>; 2] {
         let each = (0..2_000).map(|row| (row, 10_000 / (row + 1)));
         let each: Vec<(i64, i64)> = each.collect();
@@ -295,7 +299,7 @@ mod tests {
         let pool = ThreadPoolBuilder::new().num_threads(3).build().unwrap();
         let mut ordered = rows.clone();
         ordered.sort_unstable();
-        // Entries that stand before each cursor: rows, all that were stored, or entries.
+        // The number of entries before each cursor, which is a row, a stored row, or an entry.
         let of_row = |row: i64| ordered.partition_point(|&other| other < row);
         let mut distinct = ordered.clone();
         distinct.dedup();
@@ -322,7 +326,7 @@ mod tests {
             let all = pool.install(|| outermost(&tensor, Reach::Inside)).unwrap().unwrap();
             assert_eq!([cuts[0], cuts[cuts.len() - 1]], all, "{name}");
             let most = cuts.windows(2).map(|pair| before(pair[1]) - before(pair[0])).max().unwrap();
-            // A row is not cut.
+            // A row cannot be cut.
             let fair = rows.len() / 12 + 2_000;
             assert!(
                 most <= fair + if name == "COO" { 0 } else { 10_000 },

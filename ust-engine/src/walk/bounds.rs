@@ -1,10 +1,15 @@
-//! Where a level's coordinate can be valid, given the coordinates of the levels above.
+//! The interval of valid coordinates of a level, given the coordinates of the levels above.
 //!
-//! Each dimension is an expression over level coordinates (the inverse map). Where that expression
-//! is a sum of multiples, `0 <= dimension < extent` is solved for the level at hand: exactly, when
-//! the level is the last one that the dimension needs; else for some value of the levels below,
-//! which gives a superset. Where it is not (linearised dimensions), nothing is narrowed, and
-//! [`Bounds::needs_guard`] says so: the walk then tests the dimension when it is complete.
+//! The inverse map gives each dimension as an expression over level coordinates. Where the
+//! expression is a sum of multiples, `0 <= dimension < extent` is solved for the coordinate of the
+//! level. The interval is exact for the last level that the dimension depends on. For a level
+//! above, the interval contains each coordinate that is valid with some coordinates of the levels
+//! below. Example: of a matrix in DIA with `d = i - j`, the row `i` of diagonal `d` lies in
+//! `max(0, d) .. min(rows, columns + d)`.
+//!
+//! Where the expression is no sum of multiples (linearised dimensions), the interval is not
+//! narrowed, and [`Bounds::needs_guard`] is true: the walk tests the dimension when its last level
+//! is reached.
 
 use ust_format::{Format, IndexExpr};
 use ust_level_api::ir::Expr;
@@ -15,12 +20,12 @@ use ust_level_api::walk::Interval;
 pub struct Affine {
     /// The factor of each variable.
     pub factors: Vec<i64>,
-    /// What is added.
+    /// The constant term.
     pub constant: i64,
 }
 
 impl Affine {
-    /// The expression as a sum of multiples of `count` variables, if it is one.
+    /// The expression as a sum of multiples of `count` variables; `None` for another expression.
     #[must_use]
     pub fn of(expr: &IndexExpr, count: usize) -> Option<Self> {
         match expr {
@@ -55,7 +60,7 @@ impl Affine {
     }
 }
 
-/// The sizes that bounds are made of, as IR.
+/// The sizes that bounds depend on, as IR.
 #[derive(Clone, Debug)]
 pub struct Sizes {
     /// Extent of each dimension of the whole tensor.
@@ -66,17 +71,17 @@ pub struct Sizes {
     pub lowers: Vec<Expr>,
 }
 
-/// What is known about the coordinates of each level of a format.
+/// The inverse map of a format, prepared for bounds.
 #[derive(Clone, Debug)]
 pub struct Bounds {
     inverse: Vec<IndexExpr>,
     affine: Vec<Option<Affine>>,
-    /// For each dimension, the last level that it needs.
+    /// For each dimension, the last level that it depends on.
     completed_by: Vec<usize>,
 }
 
 impl Bounds {
-    /// Studies a format's inverse map.
+    /// Prepares the inverse map of a format.
     #[must_use]
     pub fn new(format: &Format) -> Self {
         let levels = format.level_count();
@@ -87,19 +92,18 @@ impl Bounds {
         Self { inverse, affine, completed_by }
     }
 
-    /// The dimensions whose coordinate is known once this level's is.
+    /// The dimensions whose last level is this one: their coordinates are known from here on.
     pub fn completed_at(&self, level: usize) -> impl Iterator<Item = usize> + '_ {
         (0..self.inverse.len()).filter(move |&dim| self.completed_by[dim] == level)
     }
 
-    /// Whether staying inside [`Bounds::interval`] leaves a dimension that this level completes
-    /// untested.
+    /// Whether a dimension must be tested, because [`Bounds::interval`] does not narrow its levels.
     #[must_use]
     pub fn needs_guard(&self, dim: usize) -> bool {
         self.affine[dim].is_none()
     }
 
-    /// The interval of a level's coordinate, given those of the levels above.
+    /// The interval of a level's coordinate, given the coordinates of the levels above.
     #[must_use]
     pub fn interval(&self, level: usize, above: &[Expr], sizes: &Sizes) -> Interval {
         let lower = sizes.lowers[level].clone();
@@ -108,7 +112,7 @@ impl Bounds {
         for (dim, affine) in self.affine.iter().enumerate() {
             let Some(affine) = affine else { continue };
             let factor = affine.factors[level];
-            // A plain dimension fills its level: its extent is the level's size.
+            // A level that stores the dimension itself has the extent as its size.
             let plain = self.inverse[dim] == IndexExpr::Var(level);
             if factor == 0 || plain {
                 continue;
@@ -132,13 +136,15 @@ impl Bounds {
 }
 
 impl Bounds {
-    /// For a dimension, its factor in each level's coordinate. `None` where it is no sum of multiples.
+    /// The factor of each level's coordinate in a dimension. `None` where the dimension is no sum
+    /// of multiples.
     pub(crate) fn factors(&self, dim: usize) -> Option<&[i64]> {
         self.affine[dim].as_ref().map(|affine| &affine.factors[..])
     }
 
-    /// Where a level's coordinate can be while a dimension's is in an interval, given those of the
-    /// levels above. `None` where the dimension does not say.
+    /// The interval of a level's coordinate where the coordinate of a dimension lies in an
+    /// interval, given the coordinates of the levels above. `None` where the dimension does not
+    /// depend on the level, or is no sum of multiples.
     pub(crate) fn at(
         &self,
         (dim, at): (usize, &Interval),
@@ -164,7 +170,7 @@ impl Bounds {
     }
 }
 
-/// The least and the greatest value of a dimension without this level's share.
+/// The least and the greatest value of a dimension without the term of this level.
 fn rest(affine: &Affine, level: usize, above: &[Expr], sizes: &Sizes) -> (Expr, Expr) {
     let mut known = Expr::Int(affine.constant);
     for (at, &factor) in affine.factors.iter().enumerate().take(level) {
@@ -189,7 +195,7 @@ fn rest(affine: &Affine, level: usize, above: &[Expr], sizes: &Sizes) -> (Expr, 
     (least, most)
 }
 
-/// Whether a dimension is no less than zero whatever the level coordinates.
+/// Whether a dimension is nonnegative for all coordinates in the levels.
 fn never_negative(affine: &Affine, sizes: &Sizes) -> bool {
     let levels = affine.factors.iter().zip(&sizes.lowers);
     let mut natural =
@@ -197,7 +203,7 @@ fn never_negative(affine: &Affine, sizes: &Sizes) -> bool {
     affine.constant >= 0 && natural.all(|one| one)
 }
 
-/// Quotient by a positive number, rounded up.
+/// The quotient by a positive number, rounded up.
 fn ceil_div(a: Expr, by: i64) -> Expr {
     if by == 1 { a } else { (a + (by - 1)).floor_div(by) }
 }

@@ -1,10 +1,12 @@
-//! Storage into places that are known before: values go where they belong, and nothing is written down
-//! in between.
+//! Values written straight from the storage of a source to their positions in a target. No column
+//! of coordinates is written.
 //!
-//! Where every level is full, coordinates tell the place. Where only the last ones are, they tell the
-//! place within a block, and those above which block it is: its number is found in a table, small
-//! enough where blocks are few, such as diagonals. One walk marks the blocks that are needed
-//! ([`keys`]), another moves the values ([`cells`]).
+//! In a target whose levels are all full, the coordinates give the position of a value. In a target
+//! with trailing dense blocks, the coordinates at the trailing full levels give the offset within a
+//! block, and the coordinates at the levels above identify the block. These are combined to one
+//! number, the key. A table gives the block of each key, which is small enough where blocks are
+//! few, such as diagonals. One walk marks the keys that have a block ([`keys`]), another writes the
+//! values ([`cells`]).
 
 use ust_format::{Bound, IndexExpr, LevelDomain};
 use ust_kernels::pool::threads;
@@ -19,37 +21,32 @@ use super::native::Code;
 use super::nest::{Operand, Reach};
 use crate::error::Error;
 use crate::storage::{StoredElement, Tensor, Values};
+use crate::tuning::{
+    CELLS_GROUPS_PER_THREAD, CELLS_MIN_BLOCK_POSITIONS, CELLS_MIN_VALUES, CELLS_PIECE_POSITIONS,
+    MARKS_PER_VALUE,
+};
 use crate::with_values;
 
-/// Fewer values than this are not cut into pieces.
-const FEW: usize = 1 << 15;
-/// Places that are filled, and then written to, at a time: they stay in the second cache.
-const PIECE: u64 = 1 << 15;
-/// Fewer places of a block are not worth a loop that fills them.
-const SHORT: u64 = 1 << 4;
-/// Marks for each stored value, at most.
-const MARKS: usize = 4;
-/// Groups of pieces for each thread.
-const GROUPS: usize = 4;
-
-/// A piece: bounds of the outermost loop's cursor, and of the places of a block that are filled before.
+/// A piece: the interval of the outermost loop's cursor, and the interval of offsets within each
+/// block that is set to the fill value first.
 type Piece = [i64; 4];
 
-/// The blocks that a tensor's entries are in.
+/// The blocks of a target.
 pub(crate) struct Blocks {
-    /// For each key of the levels above the trailing full ones that has a block, where that begins.
+    /// For each key that has a block, the position of its first value.
     pub(crate) starts: IndexArray,
-    /// How many there are.
+    /// Number of blocks.
     pub(crate) count: u64,
 }
 
-/// Coordinates at some levels as one number, in their order.
-struct Places {
+/// The coordinates at some levels combined to one number, in lexicographic order.
+struct Combined {
+    /// For each level, its expression, size and lowest coordinate.
     levels: Vec<(IndexExpr, Expr, Expr)>,
 }
 
-impl Places {
-    /// Of levels whose sizes and lowest coordinates become parameters.
+impl Combined {
+    /// Declares the sizes and lowest coordinates of levels as parameters.
     fn declare(b: &mut Builder, levels: &[(IndexExpr, LevelDomain)], name: &str) -> Self {
         let mut int = |text: String| b.param(&text, Ty::Int);
         let named = levels.iter().enumerate().map(|(at, (expr, _))| {
@@ -58,33 +55,33 @@ impl Places {
         Self { levels: named.collect() }
     }
 
-    /// Those parameters.
+    /// The arguments for the parameters that [`Combined::declare`] declares.
     fn arguments(levels: &[(IndexExpr, LevelDomain)]) -> impl Iterator<Item = Param> {
         let all = levels.iter().flat_map(|(_, domain)| [domain.size as i64, domain.lower]);
         all.map(Param::Int)
     }
 
     fn of(&self, dims: &[Expr]) -> Expr {
-        let place = self.levels.iter().fold(None, |above: Option<Expr>, (expr, size, lower)| {
+        let number = self.levels.iter().fold(None, |above: Option<Expr>, (expr, size, lower)| {
             let crd = emit(expr, dims) - lower.clone();
             Some(above.map_or(crd.clone(), |above| above * size.clone() + crd))
         });
-        place.unwrap_or(Expr::Int(0))
+        number.unwrap_or(Expr::Int(0))
     }
 }
 
-/// The levels above the trailing full ones, and those.
-fn parted(bound: &Bound) -> [Vec<(IndexExpr, LevelDomain)>; 2] {
+/// The levels above the trailing full levels, and the trailing full levels.
+fn split_at_tail(bound: &Bound) -> [Vec<(IndexExpr, LevelDomain)>; 2] {
     let levels = bound.format().levels().iter().zip(bound.levels());
     let mut above: Vec<_> = levels.map(|(level, &domain)| (level.expr.clone(), domain)).collect();
     let below = above.split_off(bound.format().tail());
     [above, below]
 }
 
-/// The coordinates of a tensor's entries at the levels above the trailing full ones, each once, in
-/// order, as numbers below `range`, which is how many there can be. `guarded` where values equal to the
-/// fill value do not count. `None` where one value can stand for several elements. In parallel where
-/// there are threads. Cost: O(places visited + range x threads).
+/// The distinct keys of a tensor's entries at the target levels above the trailing full levels, in
+/// ascending order. Keys are below `range`. With `guarded`, values equal to the fill value are left
+/// out. `None` where one value can stand for several elements. Parallel. Cost: O(positions visited
+/// + range x threads).
 ///
 /// # Errors
 /// [`Error::Run`] for arrays that break their level's rules.
@@ -96,8 +93,8 @@ pub(crate) fn keys(
 ) -> Result<Option<Vec<usize>>, Error> {
     let mut b = Builder::new("keys");
     let operand = Operand::declare(&mut b, "A", tensor);
-    let [above, _] = parted(bound);
-    let key = Places::declare(&mut b, &above, "key");
+    let [above, _] = split_at_tail(bound);
+    let key = Combined::declare(&mut b, &above, "key");
     let [from, to, base] = ["from", "to", "base"].map(|text| b.param(text, Ty::Int));
     let values = b.array("values", Elem::Value(tensor.dtype()), false);
     let marks = b.array("marks", Elem::Index(IndexKind::U8), true);
@@ -112,16 +109,16 @@ pub(crate) fn keys(
         return Ok(None);
     }
     let code = Code::trusting(&b.finish(), tensor.nse())?;
-    // Each thread marks all keys that it meets.
+    // Each thread has its own marks.
     let cuts = cuts(tensor, Reach::Inside, 1)?;
     let pieces = match cuts.windows(2) {
-        pairs if pairs.len() > 1 && pairs.len() * range <= MARKS * tensor.nse() => {
+        pairs if pairs.len() > 1 && pairs.len() * range <= MARKS_PER_VALUE * tensor.nse() => {
             pairs.map(|pair| [pair[0], pair[1]]).collect()
         }
         _ => vec![[i64::MIN, i64::MAX]],
     };
     let sizes = operand.size_arguments(tensor).into_iter().map(Param::Int);
-    let sizes: Vec<Param> = sizes.chain(Places::arguments(&above)).collect();
+    let sizes: Vec<Param> = sizes.chain(Combined::arguments(&above)).collect();
     let groups: Vec<Vec<Vec<Param>>> = pieces
         .iter()
         .enumerate()
@@ -139,7 +136,7 @@ pub(crate) fn keys(
     Ok(Some(marked(&found, range)))
 }
 
-/// The numbers below `range` that are marked in any of the parts.
+/// The numbers below `range` that any thread has marked.
 fn marked(marks: &[u8], range: usize) -> Vec<usize> {
     let mut keys = Vec::new();
     for first in (0..range).step_by(64) {
@@ -159,10 +156,11 @@ fn arrays(tensor: &Tensor) -> impl Iterator<Item = Memory<'_>> {
     tensor.levels().iter().flat_map(|level| &level.0).map(Memory::Index)
 }
 
-/// The values of a tensor, in so many places, as a format stores them whose levels are full, or those
-/// below `blocks`; the rest holds `fill`. And whether values equal to that were left out, which may have
-/// no block. `None` where one value can stand for several elements. No two entries of the tensor have
-/// the same coordinates. In parallel where there are threads. Cost: O(places).
+/// The `length` values of the target: each value of the tensor at its position, and `fill`
+/// elsewhere. Without `blocks`, all levels of the target are full. With `blocks`, values equal to
+/// `fill` are left out, because they may have no block; the second result says whether there were
+/// any. `None` where one value can stand for several elements. All entries of the tensor have
+/// different coordinates. Parallel. Cost: O(positions).
 ///
 /// # Errors
 /// [`Error::Run`] for arrays that break their level's rules.
@@ -175,7 +173,7 @@ pub(crate) fn cells(
 ) -> Result<Option<(Values, bool)>, Error> {
     let mut b = Builder::new("cells");
     let operand = Operand::declare(&mut b, "A", tensor);
-    let [above, below] = parted(bound);
+    let [above, below] = split_at_tail(bound);
     let (function, repeats) = lower(b, &operand, tensor, [&above, &below], fill, blocks);
     if repeats {
         return Ok(None);
@@ -192,11 +190,9 @@ pub(crate) fn cells(
         },
     };
     let sizes = operand.size_arguments(tensor).into_iter().map(Param::Int);
-    let sizes = sizes.chain(Places::arguments(&above)).chain(Places::arguments(&below));
-    let places = |levels: &[(IndexExpr, LevelDomain)]| {
-        levels.iter().map(|(_, domain)| domain.size as i64).product::<i64>()
-    };
-    let sizes: Vec<Param> = sizes.chain([count as i64, places(&below)].map(Param::Int)).collect();
+    let sizes = sizes.chain(Combined::arguments(&above)).chain(Combined::arguments(&below));
+    let block: i64 = below.iter().map(|(_, domain)| domain.size as i64).product();
+    let sizes: Vec<Param> = sizes.chain([count as i64, block].map(Param::Int)).collect();
     let groups: Vec<Vec<Vec<Param>>> = groups
         .iter()
         .enumerate()
@@ -208,7 +204,7 @@ pub(crate) fn cells(
             group.iter().map(all).collect()
         })
         .collect();
-    // For each group, whether a value was left out.
+    // For each group, 1 where a value was left out.
     let mut left = vec![0_i64; groups.len()];
     let values = with_values!(tensor.values(), from => {
         let how = (length, fill, fills);
@@ -217,8 +213,9 @@ pub(crate) fn cells(
     Ok(Some((values, left.contains(&1))))
 }
 
-/// Pieces of rows, and groups of them: where the outermost loop runs over coordinates of the first
-/// level within a block.
+/// Cuts the conversion into pieces of rows, and the pieces into groups for threads. `None` unless
+/// the outermost loop runs over the coordinates of the first level within a block: then each piece
+/// sets its own rows of all blocks to the fill value, just before it writes to them.
 fn by_rows(
     tensor: &Tensor,
     block: &[(IndexExpr, LevelDomain)],
@@ -227,22 +224,22 @@ fn by_rows(
     let (from, first) = (tensor.bound(), block.first());
     let first = from.levels().first().zip(first);
     let Some((own, (expr, wanted))) =
-        first.filter(|_| tensor.nse() >= FEW && tensor.view().is_whole())
+        first.filter(|_| tensor.nse() >= CELLS_MIN_VALUES && tensor.view().is_whole())
     else {
         return Ok(None);
     };
-    let alike = own.size == wanted.size
+    let same_rows = own.size == wanted.size
         && own.lower == wanted.lower
         && from.format().levels()[0].expr == *expr
         && from.format().descriptions()[0].walk == WalkKind::Coordinate;
-    if !alike || outermost(tensor, Reach::Inside)?.is_none() {
+    if !same_rows || outermost(tensor, Reach::Inside)?.is_none() {
         return Ok(None);
     }
     let row: u64 = block[1..].iter().map(|(_, domain)| domain.size).product();
-    let rows = match (PIECE / (row.max(1) * count.max(1)), count) {
+    let rows = match (CELLS_PIECE_POSITIONS / (row.max(1) * count.max(1)), count) {
         (rows, 1) => rows.max(1),
-        // Of many blocks a piece is too short a part of each, or too much for the cache.
-        (rows, _) if rows * row < SHORT => return Ok(None),
+        // Many blocks: a piece that fits the cache has too few rows of each block.
+        (rows, _) if rows * row < CELLS_MIN_BLOCK_POSITIONS => return Ok(None),
         (rows, _) => rows,
     };
     let pieces = wanted.size.div_ceil(rows);
@@ -252,7 +249,7 @@ fn by_rows(
         [crd(lo), crd(hi), (lo * row) as i64, (hi * row) as i64]
     };
     let pieces: Vec<Piece> = (0..pieces).map(piece).collect();
-    let groups = (threads(tensor.nse()) * GROUPS).min(pieces.len()).max(1);
+    let groups = (threads(tensor.nse()) * CELLS_GROUPS_PER_THREAD).min(pieces.len()).max(1);
     Ok(Some(pieces.chunks(pieces.len().div_ceil(groups).max(1)).map(<[_]>::to_vec).collect()))
 }
 
@@ -265,7 +262,7 @@ fn placed<T: StoredElement>(
     groups: &[Vec<Vec<Param>>],
     left: &mut [i64],
 ) -> Result<Values, Error> {
-    // Every place of each piece is filled where pieces are.
+    // Pieces of rows set all positions to the fill value themselves.
     let mut values = match fills {
         true => Values::unspecified(fill.dtype(), length),
         false => Values::filled(fill, length),
@@ -280,8 +277,8 @@ fn placed<T: StoredElement>(
     Ok(values)
 }
 
-/// Emits the loop that fills places, and those that write values to theirs. Says whether values are
-/// repeated.
+/// Emits the loop that sets positions to the fill value, and the loops that write values to their
+/// positions. The last result says whether a value can be visited more than once.
 fn lower(
     mut b: Builder,
     operand: &Operand,
@@ -290,8 +287,8 @@ fn lower(
     fill: Scalar,
     blocks: Option<&Blocks>,
 ) -> (Function, bool) {
-    let key = Places::declare(&mut b, above, "key");
-    let place = Places::declare(&mut b, below, "place");
+    let key = Combined::declare(&mut b, above, "key");
+    let offset = Combined::declare(&mut b, below, "offset");
     let mut int = |text: &str| b.param(text, Ty::Int);
     let [count, block] = ["count", "block"].map(&mut int);
     let [from, to, first, last, number] = ["from", "to", "first", "last", "number"].map(int);
@@ -312,14 +309,14 @@ fn lower(
     let walked = operand.walk_piece(&mut b, Reach::Inside, (from, to), &mut |b, leaf| {
         let value = b.load(values, leaf.value());
         let Some(starts) = starts else {
-            return b.store(out, place.of(&leaf.dims), value);
+            return b.store(out, offset.of(&leaf.dims), value);
         };
         let value = b.bind("value", value);
         b.if_else(
             is_entry(value.clone(), Some(fill)),
             |b| {
                 let start = b.load(starts, key.of(&leaf.dims));
-                b.store(out, start + place.of(&leaf.dims), value);
+                b.store(out, start + offset.of(&leaf.dims), value);
             },
             |b| b.store(left, number.clone(), Expr::Int(1)),
         );

@@ -1,8 +1,9 @@
-//! Whether the children that a walk meets are as their levels claim: a pass over the levels that own
-//! arrays, which writes nothing but the first child that is not.
+//! Compares the children that a walk visits with the claims of their levels: a pass over the levels
+//! above the trailing full levels, which reports the first child that breaks a claim.
 //!
-//! Every level is walked under every parent that the level above has a child at, whatever its
-//! `check` said: what a loop relies on is what a loop has seen.
+//! A level's claims are its description and the reach that its `check` returns. Loops rely on
+//! claims without tests. So the pass walks every level under every child of the level above,
+//! independently of the level's own `check`.
 
 use ust_format::Format;
 use ust_level_api::ir::interp::{Memory, Param};
@@ -14,30 +15,31 @@ use super::nest::{Operand, Reach};
 use crate::error::Error;
 use crate::storage::Tensor;
 
-/// What is claimed of a child, or of all children of a parent.
+/// A claim about a child, or about all children of a parent.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Rule {
-    /// A position is one of the level's.
+    /// A position is less than the level's number of positions.
     Reach,
-    /// So are all of a cursor over positions.
+    /// All positions of a cursor over positions are less than the level's number of positions.
     Cursors,
-    /// Coordinates lie in the level.
+    /// Coordinates lie in the domain of the level.
     Bounds,
     /// Coordinates under one parent ascend; where the level is not unique, they do not descend.
     Ordered,
-    /// The cursor is the position, or the coordinate.
+    /// The cursor is the position, or the coordinate, as the kind of the walk says.
     Cursor,
-    /// The position follows from parent and coordinate, and all coordinates are there.
+    /// The position is `parent * size + (crd - lower)`.
     Full,
-    /// The position is the parent's.
+    /// The position equals the position of the parent.
     Branchless,
-    /// As many children of a parent as there must be.
+    /// A parent has as many children as the level claims: one, or one for each coordinate.
     Children,
-    /// The cursors of all parents step over no more positions than there are: so a walk ends.
+    /// The cursors of all parents together visit no more positions than the level has, so that a
+    /// walk ends.
     Many,
-    /// Children of neighbouring parents lie side by side.
+    /// Children of neighbouring parents are stored side by side.
     Contiguous,
-    /// No two children have one position; and it is in reach.
+    /// Each child has a position of its own, and that position is in reach.
     Apart,
 }
 
@@ -55,8 +57,8 @@ const RULES: [Rule; 11] = [
     Rule::Apart,
 ];
 
-/// The first child that is not as claimed. Where all children of a parent are not, the cursor's
-/// bounds stand for position and coordinate, or their number.
+/// The first child that breaks a claim. Where the claim is about all children of a parent,
+/// `position` and `coordinate` hold the bounds of the cursor, or both hold the number of children.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Breach {
     pub(crate) rule: Rule,
@@ -64,41 +66,43 @@ pub(crate) struct Breach {
     pub(crate) parent: i64,
     pub(crate) position: i64,
     pub(crate) coordinate: i64,
-    /// The coordinate before, the position where it should be, or whatever the rule compares with.
+    /// The number that the rule compares with: the coordinate of the child before, the required
+    /// position, ...
     pub(crate) other: i64,
 }
 
-/// What a pass over all levels tells of each.
+/// The result of a pass without a broken claim, for each level.
 pub(crate) struct Pass {
-    /// How many children it has.
+    /// Number of children.
     pub(crate) children: Vec<i64>,
-    /// Whether each stands at a higher position than the one before.
+    /// Whether each child has a higher position than the child before.
     pub(crate) rises: Vec<bool>,
-    /// Where asked for: the parent, the first and the last coordinate of each child.
+    /// Where the options say so: the parent, the first and the last coordinate of each child.
     pub(crate) listed: Vec<[Vec<i64>; 3]>,
 }
 
-/// What of a level is looked at closer.
+/// Options of a pass for a level: tests that need memory for each position.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(crate) struct Closer {
-    /// Each position is marked, so that none comes twice, nor one that is out of reach.
+pub(crate) struct PassOptions {
+    /// Whether each visited position is marked, to find positions that are visited twice or out of
+    /// reach.
     pub(crate) marked: bool,
-    /// Children are listed: only where they are marked.
+    /// Whether children are listed. Only where positions are marked.
     pub(crate) listed: bool,
 }
 
-/// Numbers that a report begins with: those of a breach.
+/// Numbers of a breach, which a report begins with.
 const HEAD: usize = 6;
 
-/// Walks the levels above the trailing full ones, each of which says what of it is in reach. Cost:
-/// of the children, each looked at once.
+/// Walks the levels above the trailing full levels. `reached` gives the positions of each level
+/// that are in reach. Cost: O(children).
 ///
 /// # Errors
 /// [`Error::Run`] where a walk leaves its arrays.
 pub(crate) fn pass(
     tensor: &Tensor,
     reached: &[Reached],
-    closer: &[Closer],
+    options: &[PassOptions],
 ) -> Result<Result<Pass, Breach>, Error> {
     let levels = tensor.format().tail();
     let mut b = Builder::new("claims");
@@ -106,16 +110,16 @@ pub(crate) fn pass(
     let params: Vec<Expr> =
         (0..levels).map(|level| b.param(&format!("A{level}_positions"), Ty::Int)).collect();
     let report = b.array("report", Elem::Index(IndexKind::I64), true);
-    let closer = &closer[..levels];
-    let marks: Vec<Option<ArrayId>> = closer
+    let options = &options[..levels];
+    let marks: Vec<Option<ArrayId>> = options
         .iter()
-        .map(|c| c.marked.then(|| b.array("marks", Elem::Index(IndexKind::U8), true)))
+        .map(|own| own.marked.then(|| b.array("marks", Elem::Index(IndexKind::U8), true)))
         .collect();
-    let mut list = |c: &Closer| {
+    let mut list = |own: &PassOptions| {
         let list = |b: &mut Builder| b.array("list", Elem::Index(IndexKind::I64), true);
-        (c.marked && c.listed).then(|| [list(&mut b), list(&mut b), list(&mut b)])
+        (own.marked && own.listed).then(|| [list(&mut b), list(&mut b), list(&mut b)])
     };
-    let lists: Vec<Option<[ArrayId; 3]>> = closer.iter().map(&mut list).collect();
+    let lists: Vec<Option<[ArrayId; 3]>> = options.iter().map(&mut list).collect();
     let state = (0..levels).map(|_| State::declare(&mut b)).collect();
     let emitter = Emitter { operand, positions: params, report, marks, lists, state };
     emitter.level(&mut b, 0, Expr::Int(0));
@@ -126,18 +130,21 @@ pub(crate) fn pass(
     }
     let code = Code::new(&b.finish(), tensor.nse())?;
 
-    let mut told = vec![0_i64; HEAD + 2 * levels];
+    let mut written = vec![0_i64; HEAD + 2 * levels];
     let room =
         |level: usize, wanted: bool| if wanted { reached[level].positions as usize } else { 0 };
-    let mut marked: Vec<Vec<u8>> = (0..levels)
-        .map(|level| if emitter.marks[level].is_some() { beyond(&reached[level]) } else { vec![] })
-        .collect();
+    let mut marked: Vec<Vec<u8>> =
+        (0..levels)
+            .map(|level| {
+                if emitter.marks[level].is_some() { out_of_reach(&reached[level]) } else { vec![] }
+            })
+            .collect();
     let mut listed: Vec<[Vec<i64>; 3]> = (0..levels)
         .map(|level| std::array::from_fn(|_| vec![0; room(level, emitter.lists[level].is_some())]))
         .collect();
     let mut memory: Vec<Memory<'_>> = Vec::new();
     memory.extend(tensor.levels().iter().flat_map(|level| &level.0).map(Memory::Index));
-    memory.push(Memory::indices_mut(&mut told[..]));
+    memory.push(Memory::indices_mut(&mut written[..]));
     let marks = marked.iter_mut().zip(&emitter.marks).filter(|(_, mark)| mark.is_some());
     memory.extend(marks.map(|(marked, _)| Memory::indices_mut(&mut marked[..])));
     let lists = listed.iter_mut().zip(&emitter.lists).filter(|(_, list)| list.is_some());
@@ -148,44 +155,44 @@ pub(crate) fn pass(
     let ran = code.run(&params, &mut memory);
     drop(memory);
 
-    if let Some(&rule) = RULES.get((told[0] - 1) as usize) {
-        let [_, level, parent, position, coordinate, other] = told[..HEAD] else {
-            unreachable!("a report begins with so many numbers")
+    if let Some(&rule) = RULES.get((written[0] - 1) as usize) {
+        let [_, level, parent, position, coordinate, other] = written[..HEAD] else {
+            unreachable!("a report begins with the numbers of a breach")
         };
         let level = level as usize;
         return Ok(Err(Breach { rule, level, parent, position, coordinate, other }));
     }
     ran?;
-    let children: Vec<i64> = told[HEAD..].iter().copied().step_by(2).collect();
-    let rises = told[HEAD + 1..].iter().step_by(2).map(|&rises| rises == 1).collect();
+    let children: Vec<i64> = written[HEAD..].iter().copied().step_by(2).collect();
+    let rises = written[HEAD + 1..].iter().step_by(2).map(|&rises| rises == 1).collect();
     for (columns, &count) in listed.iter_mut().zip(&children) {
         columns.iter_mut().for_each(|column| column.truncate(count as usize));
     }
     Ok(Ok(Pass { children, rises, listed }))
 }
 
-/// For each position, 1 where it is out of reach.
-fn beyond(reach: &Reached) -> Vec<u8> {
+/// For each position, 1 where it is out of reach, else 0.
+fn out_of_reach(reach: &Reached) -> Vec<u8> {
     let positions = reach.positions as usize;
     let Some(intervals) = &reach.intervals else { return vec![0; positions] };
-    let mut beyond = vec![1; positions];
+    let mut marks = vec![1; positions];
     for interval in intervals {
-        beyond[interval.start as usize..interval.end as usize].fill(0);
+        marks[interval.start as usize..interval.end as usize].fill(0);
     }
-    beyond
+    marks
 }
 
-/// What is remembered of a level from one child to the next.
+/// The state of a level that the pass keeps from one child to the next.
 struct State {
-    /// Children so far.
+    /// Number of children so far.
     count: Var,
-    /// 1 as long as positions rise.
+    /// 1 as long as positions ascend.
     rises: Var,
-    /// Behind the highest position so far.
+    /// The highest position so far plus 1.
     top: Var,
-    /// Positions that cursors have stepped over, or are about to.
+    /// Number of positions in all cursors so far, the present one included.
     stepped: Var,
-    /// The parent before, and where the cursor over its children ended.
+    /// The previous parent, and the end of the cursor over its children.
     parent: Var,
     end: Var,
 }
@@ -205,7 +212,7 @@ impl State {
 
 struct Emitter {
     operand: Operand,
-    /// How many positions each level has.
+    /// Number of positions of each level.
     positions: Vec<Expr>,
     report: ArrayId,
     marks: Vec<Option<ArrayId>>,
@@ -213,7 +220,8 @@ struct Emitter {
     state: Vec<State>,
 }
 
-/// Where a child, or the children of a parent, are being looked at.
+/// The child that is tested, or the parent whose children are tested: the numbers that a breach
+/// reports.
 #[derive(Clone)]
 struct Spot {
     level: usize,
@@ -222,15 +230,15 @@ struct Spot {
     crd: Expr,
 }
 
-/// A rule, and the number to report where it is broken.
-type Held = (Rule, Expr, Expr);
+/// A rule, whether it holds, and the number that it compares with.
+type Test = (Rule, Expr, Expr);
 
 impl Emitter {
     fn format(&self) -> &Format {
         &self.operand.format
     }
 
-    /// Walks a level under one parent.
+    /// Emits the walk of a level under one parent, and the tests of its children.
     fn level(&self, b: &mut Builder, level: usize, parent: Expr) {
         if level == self.positions.len() {
             return;
@@ -254,13 +262,13 @@ impl Emitter {
             if props.contiguous {
                 rules.push((Rule::Contiguous, beside, state.end.into()));
             }
-            self.hold(b, &spot, &rules);
+            self.test(b, &spot, &rules);
             b.if_(some, |b| {
                 let stepped = Expr::from(state.stepped) + (hi.clone() - lo.clone());
                 b.assign(state.stepped, stepped);
                 let all = self.count_of(level);
                 let ends = Expr::from(state.stepped).le(all.clone());
-                self.hold(b, &spot, &[(Rule::Many, ends, all)]);
+                self.test(b, &spot, &[(Rule::Many, ends, all)]);
                 b.if_(lo.clone().lt(state.top), |b| b.assign(state.rises, Expr::Int(0)));
                 b.assign(state.top, Expr::from(state.top).max(hi.clone()));
             });
@@ -284,14 +292,14 @@ impl Emitter {
         for (claimed, number) in [(props.branchless, Expr::Int(1)), (props.full, size)] {
             if claimed {
                 let right = children().equals(number.clone());
-                self.hold(b, &spot, &[(Rule::Children, right, number)]);
+                self.test(b, &spot, &[(Rule::Children, right, number)]);
             }
         }
         b.assign(state.parent, parent);
         b.assign(state.end, hi);
     }
 
-    /// Looks at one child, and goes down.
+    /// Emits the tests of one child, and the walk of the next level under it.
     fn child(
         &self,
         b: &mut Builder,
@@ -309,13 +317,13 @@ impl Emitter {
         let (crd, pos) = (b.bind("crd", step.crd), b.bind("pos", step.pos));
         let end = b.bind("end", lower.clone() + size.clone());
         let spot = Spot { level, parent: parent.clone(), pos: pos.clone(), crd: crd.clone() };
-        let mut rules: Vec<Held> = Vec::new();
-        // What comes of an interval of positions was seen to be in reach.
+        let mut rules: Vec<Test> = Vec::new();
+        // A cursor over positions was tested as a whole, before its first child.
         if !by_position {
             let positions = self.count_of(level);
             let inside = Expr::Int(0).le(pos.clone()).and(pos.clone().lt(positions.clone()));
             rules.push((Rule::Reach, inside, positions.clone()));
-            // So that a walk ends.
+            // More children than positions: a walk with invalid arrays may not end.
             rules.push((Rule::Apart, Expr::from(state.count).lt(positions.clone()), positions));
         }
         let mut inside = crd.clone().lt(end.clone());
@@ -353,10 +361,10 @@ impl Emitter {
             let later = Expr::from(state.parent).le(parent.clone());
             rules.push((Rule::Contiguous, later.select(above, Expr::Bool(true)), state.top.into()));
         }
-        self.hold(b, &spot, &rules);
+        self.test(b, &spot, &rules);
         if let Some(marks) = self.marks[level] {
             let free = b.load(marks, pos.clone()).equals(0);
-            self.hold(b, &spot, &[(Rule::Apart, free, pos.clone())]);
+            self.test(b, &spot, &[(Rule::Apart, free, pos.clone())]);
             b.store(marks, pos.clone(), Expr::Int(1));
         }
         let last = match step.run {
@@ -383,9 +391,9 @@ impl Emitter {
         self.positions[level].clone()
     }
 
-    /// Emits one test of all the rules. Where one is broken, the pass ends: it is reported, and then
-    /// comes an access that is refused.
-    fn hold(&self, b: &mut Builder, spot: &Spot, rules: &[Held]) {
+    /// Emits a test of rules. Where one is broken, the code writes a report, and ends the pass by
+    /// an access out of bounds, which the interpreter and checked machine code refuse.
+    fn test(&self, b: &mut Builder, spot: &Spot, rules: &[Test]) {
         let all = rules.iter().map(|(_, holds, _)| holds.clone()).reduce(Expr::and);
         let fine = all.unwrap_or(Expr::Bool(true));
         let tell = |b: &mut Builder| {
@@ -394,7 +402,7 @@ impl Emitter {
             for (at, number) in known.into_iter().enumerate() {
                 b.store(self.report, Expr::Int(at as i64 + 1), number);
             }
-            // The first that is broken is told.
+            // The first broken rule is written last, and stays in the report.
             for (rule, holds, other) in rules.iter().rev() {
                 let tell = |b: &mut Builder| {
                     let code = RULES.iter().position(|r| r == rule).map_or(0, |at| at + 1);

@@ -1,4 +1,4 @@
-//! One element of a tensor: located where levels can, walked for where they cannot.
+//! The search for one element: levels that can locate a coordinate do so, other levels are walked.
 
 use ust_level_api::ir::{ArrayId, BinOp, Builder, Elem, Expr, Function, Ty};
 use ust_level_api::{IndexKind, Interval, Scalar, Walk};
@@ -6,7 +6,7 @@ use ust_level_api::{IndexKind, Interval, Scalar, Walk};
 use super::nest::{Operand, Reach};
 use crate::storage::Tensor;
 
-/// Emits a binary search: the first cursor in `lo .. hi` whose coordinate is not below `crd`.
+/// Emits a binary search for the first cursor in `lo .. hi` whose coordinate is at least `crd`.
 /// Coordinates ascend along the cursor.
 pub(crate) fn first_from(b: &mut Builder, walk: &Walk<'_>, lo: Expr, hi: Expr, crd: &Expr) -> Expr {
     let (from, to) = (b.var("from", lo), b.var("to", hi));
@@ -19,7 +19,7 @@ pub(crate) fn first_from(b: &mut Builder, walk: &Walk<'_>, lo: Expr, hi: Expr, c
     from.into()
 }
 
-/// A function that sums what is stored at given level coordinates.
+/// A function that sums the entries at given level coordinates.
 ///
 /// Parameters: the tensor's sizes, then a coordinate for each level. Arrays: the tensor's, then
 /// `values`, `sum` (one element, starting at zero) and `count` (one index).
@@ -48,10 +48,10 @@ struct Arrays {
     padding: Option<Scalar>,
 }
 
-/// Whether a value is an entry, not padding of the given value.
+/// Whether a value is an entry: it differs from `padding`, the fill value of a tensor with padding.
 pub(super) fn is_entry(value: Expr, padding: Option<Scalar>) -> Expr {
     let Some(fill) = padding else { return Expr::Bool(true) };
-    // No number is unequal to itself.
+    // Only NaN differs from itself.
     let is_nan = Some(fill) != padding;
     match is_nan {
         true => value.clone().equals(value),
@@ -77,7 +77,7 @@ fn descend(
     }
     let ty = &operand.format.levels()[level].ty;
     let site = operand.site(level, Interval::one(parent), &wanted[..level], Reach::Inside);
-    // Where a coordinate can stand several times, one position is not the answer.
+    // A nonunique level may store a coordinate several times, and a search finds one position only.
     let located = match operand.format.descriptions()[level].props.unique {
         true => ty.locate(&site, wanted[level].clone(), b),
         false => None,

@@ -1,12 +1,23 @@
-//! From a format to loop IR: how the levels of a tensor are walked and searched together.
+//! Loop IR for whole formats: the walks and searches of all levels, composed into loop nests.
 //!
-//! A level type knows its own level. Here the levels are put one under another: each is told its
-//! parent, and the interval in which its coordinate can be valid, given the coordinates already
-//! fixed ([`bounds`]). [`nest`] walks a whole tensor, [`find`] searches for one element,
-//! [`unpack`] turns storage into columns of coordinates, of which `stored` finds those that are there
-//! already; `scatter` and `sweep` turn it into columns sorted by a key, `cells` into places that are
-//! known before. `claims` compares what a walk meets with what levels say of themselves. [`native`] runs
-//! what was emitted.
+//! A level type emits the loop over the children of one parent. This module nests these loops: each
+//! level gets its parent, and the interval in which its coordinate can be valid, given the
+//! coordinates of the levels above.
+//!
+//! | module | what |
+//! |---|---|
+//! | [`bounds`] | the interval of valid coordinates of a level |
+//! | [`nest`] | the loop nest over everything that a tensor stores |
+//! | [`find`] | the search for one element |
+//! | [`access`] | single elements and all entries, as methods of a tensor |
+//! | [`unpack`] | storage to columns of coordinates |
+//! | `stored` | columns of coordinates that level arrays hold already |
+//! | `pieces` | columns of coordinates, a piece of the outermost loop at a time |
+//! | `scatter`, `sweep` | storage to columns that are sorted by a key |
+//! | `cells` | values written straight to computed positions |
+//! | `balance` | cuts of the outermost loop into parts of equal work |
+//! | `claims` | comparison of all children with the claims of their levels |
+//! | [`native`] | runs the emitted code, compiled or interpreted |
 
 pub mod access;
 pub(crate) mod balance;
@@ -25,7 +36,7 @@ pub mod unpack;
 use ust_format::IndexExpr;
 use ust_level_api::ir::Expr;
 
-/// An index expression as IR, with IR in place of its variables.
+/// Emits an index expression. `vars` are the values of its variables.
 #[must_use]
 pub fn emit(expr: &IndexExpr, vars: &[Expr]) -> Expr {
     let of = |e: &IndexExpr| emit(e, vars);

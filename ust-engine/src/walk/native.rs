@@ -1,4 +1,5 @@
-//! Code that runs as fast as it can: compiled where there is a compiler and enough to do.
+//! Runs emitted functions: as machine code where a compiler is available and there are enough
+//! entries, else by the interpreter.
 
 #[cfg(feature = "jit")]
 use std::hash::{Hash, Hasher};
@@ -15,11 +16,8 @@ use ust_level_api::ir::Function;
 use ust_level_api::ir::interp::{Limits, Memory, Param, Program, RunError};
 
 use crate::error::Error;
-
-/// Less work than this, in all the times that a function was asked for, is done before a compiler has
-/// begun.
 #[cfg(feature = "jit")]
-const LITTLE: usize = 1 << 12;
+use crate::tuning::COMPILE_MIN_ENTRIES;
 
 /// A function, ready to run.
 #[derive(Debug)]
@@ -31,26 +29,27 @@ pub enum Code {
     Compiled(Arc<ust_jit::Kernel>),
 }
 
-/// Machine code kept at most.
+/// Functions in the cache, at most.
 #[cfg(feature = "jit")]
 const CAPACITY: NonZeroUsize = NonZeroUsize::new(256).expect("a positive number");
 
-/// What is known of a function.
+/// A function in the cache.
 #[cfg(feature = "jit")]
 #[derive(Clone)]
 enum Known {
-    /// It was run by the interpreter, for so much work in all.
+    /// The interpreter runs it. Counts the entries of all calls so far.
     Asked(usize),
+    /// Its machine code.
     Compiled(Arc<ust_jit::Kernel>),
 }
 
-/// Machine code by its function and options: conversions between the same formats ask for the same
-/// code again and again.
+/// Machine code by function and options: conversions between the same formats need the same functions.
 #[cfg(feature = "jit")]
 static KNOWN: LazyLock<Mutex<LruCache<(Bytes, ust_jit::Options), Known>>> =
     LazyLock::new(|| Mutex::new(LruCache::new(CAPACITY)));
 
-/// All that something consists of, to the last bit of its numbers.
+/// All bytes that a value gives to a hasher. Values with equal bytes are equal: unlike a hash,
+/// there are no collisions.
 #[cfg(feature = "jit")]
 #[derive(Clone, Default, PartialEq, Eq, Hash)]
 struct Bytes(Vec<u8>);
@@ -71,18 +70,18 @@ impl Hasher for Bytes {
     }
 
     fn finish(&self) -> u64 {
-        unreachable!("bytes are kept, not made one number")
+        unreachable!("the bytes are the result")
     }
 }
 
-/// Forgets all machine code, for measurements of the first call.
+/// Clears the cache of machine code, for measurements of the first call.
 pub(crate) fn forget() {
     #[cfg(feature = "jit")]
     locked(&KNOWN).clear();
 }
 
 impl Code {
-    /// Prepares a function for about so much work. Every access is checked.
+    /// Prepares a function to run over about `work` entries. Every access is checked.
     ///
     /// # Errors
     /// For a function that is not valid.
@@ -90,7 +89,7 @@ impl Code {
         Self::prepared(function, work, true)
     }
 
-    /// As [`Code::new`], for arrays that were checked before: accesses are not.
+    /// As [`Code::new`], without checks of accesses, for arrays that were checked before.
     ///
     /// # Errors
     /// As [`Code::new`].
@@ -110,7 +109,7 @@ impl Code {
                 Some(Known::Asked(before)) => work.saturating_add(before),
                 None => work,
             };
-            if asked < LITTLE {
+            if asked < COMPILE_MIN_ENTRIES {
                 locked(&KNOWN).put(key, Known::Asked(asked));
             } else if let Ok(kernel) = Kernel::compile(function, &options) {
                 let kernel = Arc::new(kernel);
@@ -122,7 +121,7 @@ impl Code {
         Ok(Self::Interpreted(Box::new(Program::compile(function)?), Limits::default()))
     }
 
-    /// Runs it.
+    /// Runs the function.
     ///
     /// # Errors
     /// As [`Program::run`].
@@ -134,8 +133,9 @@ impl Code {
         }
     }
 
-    /// Runs it several times, each group of parameters on a thread of its own where that can be:
-    /// runs of different groups write to different elements, and read none that another writes.
+    /// Runs the function once for each list of parameters. Different groups may run on different
+    /// threads: their runs write to different elements, and read no element that another group
+    /// writes.
     ///
     /// # Errors
     /// As [`Code::run`].
@@ -161,7 +161,7 @@ mod tests {
 
     use super::*;
 
-    /// Stores a number.
+    /// A function that stores a number.
     fn stores(number: f64) -> Function {
         let mut b = Builder::new("stores");
         let out = b.array("out", Elem::Value(Dtype::F64), true);
@@ -173,10 +173,10 @@ mod tests {
     fn what_is_asked_for_again_and_again_is_compiled() {
         let function = stores(0.125);
         let code = |work| Code::new(&function, work).unwrap();
-        assert!(matches!(code(LITTLE / 2), Code::Interpreted(..)));
+        assert!(matches!(code(COMPILE_MIN_ENTRIES / 2), Code::Interpreted(..)));
         if ust_jit::is_supported() {
-            // The table is shared: another test may have put this function out of it.
-            assert!((0..100).any(|_| matches!(code(LITTLE / 2), Code::Compiled(_))));
+            // Tests share the cache: another test may have evicted this function.
+            assert!((0..100).any(|_| matches!(code(COMPILE_MIN_ENTRIES / 2), Code::Compiled(_))));
         }
     }
 

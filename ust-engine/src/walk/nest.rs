@@ -1,4 +1,5 @@
-//! A loop nest over everything that a tensor stores.
+//! The loop nest over the stored values of a tensor: one loop for each level, from the first to the
+//! last.
 
 use ust_format::{Format, IndexExpr};
 use ust_level_api::ir::{ArrayId, BinOp, Builder, Elem, Expr, Ty, Var};
@@ -8,7 +9,7 @@ use super::bounds::{Bounds, Sizes};
 use super::emit;
 use crate::storage::Tensor;
 
-/// A tensor as IR sees it: its arrays and sizes, declared in a function.
+/// A tensor in a function: its arrays and sizes, declared as arrays and parameters.
 #[derive(Clone, Debug)]
 pub struct Operand {
     /// The format.
@@ -21,27 +22,27 @@ pub struct Operand {
     view: crate::storage::view::View,
 }
 
-/// How a tensor is walked.
+/// Which stored values a walk visits.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Reach {
-    /// Coordinates inside the shape only.
+    /// Those with coordinates inside the shape.
     Inside,
-    /// Every place that is stored, also where it stands for no element of the tensor.
+    /// All, including those outside the shape, such as the corners beside diagonals.
     Everything,
 }
 
-/// What is known inside the innermost loop.
+/// The coordinates and positions inside the innermost loop.
 #[derive(Clone, Debug)]
 pub struct Leaf {
     /// The coordinate at each level.
     pub levels: Vec<Expr>,
-    /// The position at each level; the last is where the value is.
+    /// The position at each level. The last is the position of the value.
     pub positions: Vec<Expr>,
-    /// The coordinate of each dimension, as shown by the view.
+    /// The coordinate in each dimension of the view.
     pub dims: Vec<Expr>,
-    /// The coordinate of each dimension of the whole tensor, once it is known.
+    /// The coordinate in each dimension of the whole tensor, where the levels so far determine it.
     whole: Vec<Option<Expr>>,
-    /// Whether this place is an element of the tensor: constant true for [`Reach::Inside`].
+    /// Whether the value is an element of the tensor: constant true for [`Reach::Inside`].
     pub inside: Expr,
 }
 
@@ -54,8 +55,9 @@ impl Leaf {
 }
 
 impl Operand {
-    /// Declares the sizes of a tensor as parameters of a function. [`Operand::size_arguments`]
-    /// gives the arguments. All operands' sizes are declared before the first statement.
+    /// Declares the sizes of a tensor as parameters of a function, and its arrays.
+    /// [`Operand::size_arguments`] gives the arguments. All operands are declared before the first
+    /// statement.
     #[must_use]
     pub fn declare(b: &mut Builder, name: &str, tensor: &Tensor) -> Self {
         let format = tensor.format().clone();
@@ -64,7 +66,7 @@ impl Operand {
             extents: (0..format.rank()).map(|d| int(format!("{name}_n{d}"))).collect(),
             sizes: (0..format.level_count())
                 .map(|l| match &format.levels()[l].expr {
-                    // Written in the format, hence the same for every shape.
+                    // A constant in the format, the same for every shape.
                     IndexExpr::Mod(_, m) if matches!(**m, IndexExpr::Const(_)) => emit(m, &[]),
                     _ => int(format!("{name}{l}_size")),
                 })
@@ -79,7 +81,7 @@ impl Operand {
         Self::with_sizes(b, name, tensor, sizes)
     }
 
-    /// Declares the arrays of a tensor whose sizes are known by other parameters.
+    /// Declares the arrays of a tensor. Its sizes are given as expressions.
     #[must_use]
     pub(crate) fn with_sizes(b: &mut Builder, name: &str, tensor: &Tensor, sizes: Sizes) -> Self {
         let format = tensor.format().clone();
@@ -114,7 +116,8 @@ impl Operand {
             .collect()
     }
 
-    /// What a level is told when it is walked or searched under one parent.
+    /// The arguments of a level's walk or search under a parent. `above` are the coordinates of the
+    /// levels above.
     pub(crate) fn site(
         &self,
         level: usize,
@@ -138,8 +141,8 @@ impl Operand {
         }
     }
 
-    /// Emits loops over everything stored, and `body` inside them. Says whether a value can be
-    /// visited more than once, because a level gives one position to a run of coordinates.
+    /// Emits loops over the stored values, and `body` inside them. Returns whether a value can be
+    /// visited more than once, because a level stores one position for a run of coordinates.
     pub fn walk(
         &self,
         b: &mut Builder,
@@ -149,10 +152,13 @@ impl Operand {
         self.walk_within(b, reach, Part::All, None, body).repeats
     }
 
-    /// As [`Operand::walk`], to what stands at coordinates `at.lo .. at.hi` of a dimension, of which
-    /// there is one at least. Levels whose cursor is a coordinate that depends on it are walked for
-    /// those alone, and entered at once where it is one: the last level that it depends on is to be
-    /// such a level.
+    /// As [`Operand::walk`], over the values at coordinates `at.lo .. at.hi` of a dimension. The
+    /// interval is not empty.
+    ///
+    /// A level whose cursor is its coordinate, and whose coordinate depends on the dimension, is
+    /// walked over the coordinates that belong to the interval only. If this is a single
+    /// coordinate, there is no loop. The last level that the dimension depends on must be such a
+    /// level.
     pub(crate) fn walk_at(
         &self,
         b: &mut Builder,
@@ -162,8 +168,8 @@ impl Operand {
         self.walk_within(b, Reach::Inside, Part::At(dim, at), None, body)
     }
 
-    /// As [`Operand::walk`], over a piece of the outermost loop: cursors `piece.0 .. piece.1`, which
-    /// may reach beyond the loop. The whole loop is walked where it cannot be cut.
+    /// As [`Operand::walk`], over a piece of the outermost loop: cursors `piece.0 .. piece.1`. The
+    /// piece may extend beyond the loop. Where the loop cannot be cut, all of it is walked.
     pub fn walk_piece(
         &self,
         b: &mut Builder,
@@ -174,9 +180,9 @@ impl Operand {
         self.walk_within(b, reach, Part::Piece(piece), None, body)
     }
 
-    /// As [`Operand::walk_piece`], to those positions of the last level only that stand in an array,
-    /// `count` of them in ascending order, and one more, beyond all. For formats that
-    /// [visit positions in order](Operand::visits_in_order).
+    /// As [`Operand::walk_piece`], over the positions of the last level that an array lists. The
+    /// array has `count` positions in ascending order, and one more, beyond all. For formats that
+    /// [visit positions in order](Operand::visits_in_order) and [end evenly](Operand::ends_evenly).
     pub(crate) fn walk_places(
         &self,
         b: &mut Builder,
@@ -190,7 +196,8 @@ impl Operand {
         self.walk_within(b, reach, Part::Piece(piece), Some(places), body)
     }
 
-    /// Whether a walk over everything stored visits the positions of each level one after another.
+    /// Whether a walk over all stored values visits the positions of each level in ascending order,
+    /// without gaps.
     pub(crate) fn visits_in_order(format: &Format) -> bool {
         format.descriptions().iter().all(|level| {
             let props = level.props;
@@ -198,9 +205,8 @@ impl Operand {
         })
     }
 
-    /// Whether the last level's positions are known for all cursors once one is: what
-    /// [`Operand::walk_places`] needs besides. Other levels may pass over positions, or carry
-    /// something from one to the next.
+    /// Whether the position at the last level follows from the cursor alone: the level is full.
+    /// Other levels may pass over positions, or carry state from one iteration to the next.
     pub(crate) fn ends_evenly(format: &Format) -> bool {
         format.descriptions().last().is_some_and(|level| level.props.full)
     }
@@ -226,13 +232,14 @@ impl Operand {
         loops.walked
     }
 
-    /// Where the first level is walked.
+    /// The arguments of the first level's walk.
     pub(crate) fn root(&self, reach: Reach) -> WalkSite {
         self.site(0, Interval::one(Expr::Int(0)), &[], reach)
     }
 
-    /// Whether the dimensions known so far map to the very level coordinates that they came from:
-    /// where levels have room to spare (`i * 2`), not every coordinate stands for an element.
+    /// Emits whether the known dimensions map back to the level coordinates that they were computed
+    /// from. Needed where a level has coordinates that belong to no element, such as odd
+    /// coordinates at `i * 2`. Tests the level expressions that dimension `completed` makes known.
     pub(crate) fn maps_back(
         &self,
         completed: usize,
@@ -251,8 +258,8 @@ impl Operand {
         back
     }
 
-    /// Whether some dimension is more than a sum of multiples of level coordinates, so that level
-    /// coordinates may stand for no element.
+    /// Whether some dimension is not a sum of multiples of level coordinates, so that some level
+    /// coordinates may belong to no element.
     pub(crate) fn has_gaps(format: &Format) -> bool {
         let bounds = Bounds::new(format);
         (0..format.rank()).any(|dim| bounds.needs_guard(dim))
@@ -266,26 +273,26 @@ impl Operand {
     }
 }
 
-/// What is known of a walk once it is emitted.
+/// Properties of an emitted walk.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Walked {
-    /// Whether a value can be visited more than once, because a level gives one position to a run
+    /// Whether a value can be visited more than once, because a level stores one position for a run
     /// of coordinates.
     pub repeats: bool,
     /// Whether the outermost loop can be cut into pieces.
     pub splits: bool,
 }
 
-/// What part of a tensor is walked.
+/// The part of a tensor that is walked.
 enum Part {
     All,
-    /// Such cursors of the outermost loop.
+    /// An interval of the outermost loop's cursor.
     Piece((Expr, Expr)),
-    /// What stands at such coordinates of a dimension.
+    /// An interval of the coordinates of a dimension.
     At(usize, Interval),
 }
 
-/// Positions in ascending order, and how far a walk has come.
+/// An array of positions in ascending order, and the index of the next position to visit.
 #[derive(Clone)]
 struct Places {
     places: ArrayId,
@@ -294,13 +301,14 @@ struct Places {
 }
 
 impl Places {
-    /// Emits a loop over those of the positions that lie in an interval, from where the walk has come.
+    /// Emits a loop over the listed positions that lie in an interval, from the next position on.
     fn within(&self, b: &mut Builder, positions: Interval, body: impl FnOnce(&mut Builder, Expr)) {
         let Self { places, count, next } = self;
         let next = *next;
         let first = b.bind("first", positions.lo);
         let behind = b.load(*places, next.into()).lt(first.clone());
-        // At the start of a piece, or behind places that no coordinate reaches: a binary search.
+        // At the start of a piece, or after positions that no coordinate reaches, a binary search
+        // skips positions.
         b.if_(behind, |b| {
             let to = b.var("to", count.clone());
             b.while_(Expr::from(next).lt(to), |b| {
@@ -330,14 +338,15 @@ struct Loops<'a, 'b> {
     operand: &'a Operand,
     reach: Reach,
     part: Part,
-    /// The positions of the last level that are visited, instead of all.
+    /// The positions of the last level to visit; `None` for all.
     places: Option<Places>,
     walked: Walked,
     body: &'b mut dyn FnMut(&mut Builder, &Leaf),
 }
 
 impl Loops<'_, '_> {
-    /// Emits the loop over the children of a level's parent; below the last level, the body.
+    /// Emits the loop over the children of a parent at the next level. Below the last level, emits
+    /// the body.
     fn level(&mut self, b: &mut Builder, above: Leaf) {
         let operand = self.operand;
         let level = above.levels.len();
@@ -351,7 +360,7 @@ impl Loops<'_, '_> {
         let name = operand.cursor_name(level);
         let Interval { mut lo, mut hi } = walk.cursor.clone();
         let mut only = None;
-        // What is carried from stop to stop must be carried from the first.
+        // A walk that carries state from one iteration to the next must start at its first iteration.
         if walk.advance.is_none() {
             self.walked.splits |= level == 0;
             match &self.part {
@@ -368,13 +377,13 @@ impl Loops<'_, '_> {
                 _ => {}
             }
         } else if let Part::At(..) = self.part {
-            // What is carried along cannot be entered in the middle: values come again at other
-            // coordinates.
+            // Such a walk is not restricted to the interval, and visits all its children for each
+            // interval.
             self.walked.repeats = true;
         }
         let last = level + 1 == operand.format.level_count();
         if let Some(places) = self.places.clone().filter(|_| last) {
-            // The level is full: its position runs along with the cursor.
+            // The level is full: its position advances with the cursor.
             let first =
                 site.parent.lo.clone() * site.size.clone() + (lo.clone() - site.lower.clone());
             let first = b.bind("position", first);
@@ -385,17 +394,17 @@ impl Loops<'_, '_> {
             });
         }
         match only {
-            None => b.for_(&name, lo, hi, |b, cursor| self.stop(b, above, &walk, cursor)),
+            None => b.for_(&name, lo, hi, |b, cursor| self.iteration(b, above, &walk, cursor)),
             Some(cursor) => {
                 let cursor = b.bind(&name, cursor);
                 let here = lo.le(cursor.clone()).and(cursor.clone().lt(hi));
-                b.if_(here, |b| self.stop(b, above, &walk, cursor));
+                b.if_(here, |b| self.iteration(b, above, &walk, cursor));
             }
         }
     }
 
-    /// Handles one stop of a walk.
-    fn stop(&mut self, b: &mut Builder, above: Leaf, walk: &Walk<'_>, cursor: Expr) {
+    /// Emits one iteration of a walk.
+    fn iteration(&mut self, b: &mut Builder, above: Leaf, walk: &Walk<'_>, cursor: Expr) {
         let Step { crd, pos, guard, run } = (walk.step)(b, cursor.clone());
         b.if_(guard.unwrap_or(Expr::Bool(true)), |b| match run {
             None => self.child(b, above, walk.kind, crd, pos),
@@ -413,8 +422,9 @@ impl Loops<'_, '_> {
         }
     }
 
-    /// Handles one child: names its coordinate and position, tests the dimensions that it
-    /// completes where that is not known to hold, and goes down.
+    /// Emits the code for one child: binds its coordinate and position, tests the dimensions that
+    /// become known at this level where they may lie outside the shape, and goes down to the next
+    /// level.
     fn child(&mut self, b: &mut Builder, mut leaf: Leaf, kind: WalkKind, crd: Expr, pos: Expr) {
         let operand = self.operand;
         let level = leaf.levels.len();
@@ -429,7 +439,7 @@ impl Loops<'_, '_> {
             let whole = b.bind(&operand.format.dims()[dim].name, whole);
             let trusted = match kind {
                 WalkKind::Coordinate => !operand.bounds.needs_guard(dim),
-                // Check has seen every stored coordinate, but padding may stand anywhere.
+                // Stored coordinates were checked, except those of padding.
                 WalkKind::Position | WalkKind::Other => !padded,
             };
             if !trusted || self.reach == Reach::Everything {
@@ -454,7 +464,7 @@ impl Loops<'_, '_> {
     }
 }
 
-/// Level coordinates known so far, with a stand-in for those below, which are not used.
+/// The known level coordinates, and 0 for the levels below, whose coordinates are not used.
 fn padded_to(levels: &[Expr], count: usize) -> Vec<Expr> {
     let mut all = levels.to_vec();
     all.resize(count, Expr::Int(0));

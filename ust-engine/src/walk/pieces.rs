@@ -1,5 +1,5 @@
-//! Columns of a tensor, a piece of the outermost loop at a time, so that what is made of them finds
-//! them in cache.
+//! Columns of coordinates, a piece of the outermost loop at a time, so that they stay in cache
+//! while the caller uses them.
 
 use ust_format::Format;
 use ust_level_api::{Buffer, IndexColumn, WalkKind};
@@ -8,7 +8,7 @@ use super::balance::outermost;
 use super::native::Code;
 use super::nest::Reach;
 use super::stored::starts;
-use super::unpack::{Column32, Keep, Unpacking, Wanted};
+use super::unpack::{ColumnBuffer, Keep, Unpacking, Wanted};
 use crate::error::Error;
 use crate::storage::Tensor;
 
@@ -19,14 +19,15 @@ pub(crate) struct Pieces<'a> {
     unpacking: Unpacking,
     code: Code,
     counting: Counting,
-    /// Where pieces begin, and where the last ends.
+    /// The first coordinate of each piece, and the end of the last.
     cuts: Vec<i64>,
 }
 
 /// How the rows of a piece are counted.
 enum Counting {
-    /// For each coordinate of the outermost loop, its first row.
+    /// By the first row of each coordinate of the outermost loop.
     Known(Buffer<u32>),
+    /// By a walk that counts rows.
     Walked(Box<Unpacking>, Code),
 }
 
@@ -36,8 +37,9 @@ impl<'a> Pieces<'a> {
         format.descriptions().first().is_some_and(|level| level.walk == WalkKind::Coordinate)
     }
 
-    /// Cuts what `reach` says at multiples of `align` into pieces of about `rows` rows, where those are
-    /// spread evenly. `None` where the outermost loop does not run over coordinates, or levels store runs.
+    /// Cuts the outermost loop at multiples of `align`. Pieces have about `rows` rows where rows
+    /// are spread evenly. `None` where the outermost loop does not run over coordinates, or levels
+    /// store runs.
     ///
     /// # Errors
     /// As [`unpack_as`](super::unpack::unpack_as).
@@ -79,7 +81,7 @@ impl<'a> Pieces<'a> {
         [self.cuts[at], self.cuts[at + 1]]
     }
 
-    /// How many rows a piece has.
+    /// Number of rows of a piece.
     ///
     /// # Errors
     /// As [`Unpacking::run`].
@@ -94,14 +96,14 @@ impl<'a> Pieces<'a> {
         }
     }
 
-    /// The columns of a piece that has so many rows.
+    /// The columns of a piece, which has `rows` rows.
     ///
     /// # Errors
     /// As [`Unpacking::run`].
     pub(crate) fn read(&self, at: usize, rows: usize) -> Result<Vec<IndexColumn>, Error> {
-        let mut columns: Vec<Column32> =
-            self.wanted.iter().map(|wanted| Column32::unspecified(wanted.kind, rows)).collect();
-        let mut out: Vec<_> = columns.iter_mut().map(Column32::all).collect();
+        let mut columns: Vec<ColumnBuffer> =
+            self.wanted.iter().map(|wanted| ColumnBuffer::unspecified(wanted.kind, rows)).collect();
+        let mut out: Vec<_> = columns.iter_mut().map(ColumnBuffer::all).collect();
         let piece = self.piece(at);
         let written = self.unpacking.run(&self.code, self.tensor, Keep::All, &mut out, &piece)?;
         drop(out);
@@ -109,7 +111,8 @@ impl<'a> Pieces<'a> {
     }
 }
 
-/// Cuts an interval at multiples of `align`, into about so many pieces.
+/// Cuts an interval at multiples of `align`, into about `pieces` pieces. Gives the start of each
+/// piece, and the end.
 pub(crate) fn cuts([lo, hi]: [i64; 2], pieces: usize, align: i64) -> Vec<i64> {
     let each = ((hi - lo) / pieces.max(1) as i64 / align + 1).saturating_mul(align);
     let mut cuts = vec![lo];

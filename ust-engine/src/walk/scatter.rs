@@ -1,8 +1,8 @@
-//! Storage into columns in the order of a key: a counting sort whose loops are those of the format.
+//! Storage to columns that are sorted by a key: a counting sort whose loops are walks of the format.
 //!
-//! Two walks over the tensor, and no column in between: the first counts the entries of each key,
-//! the second writes each entry to its place. Entries with the same key keep the order in which the
-//! format stores them. This is how a matrix is transposed.
+//! The first walk counts the entries of each key. The second walk writes each entry to the next
+//! free row of its key. No column holds unsorted entries. Entries with the same key keep their
+//! storage order. Example: CSR to CSC, where the key is the column.
 
 use std::mem;
 
@@ -17,33 +17,34 @@ use super::balance::{cuts, outermost};
 use super::emit;
 use super::native::Code;
 use super::nest::{Operand, Reach};
-use super::unpack::Column32;
+use super::unpack::ColumnBuffer;
 use crate::error::Error;
 use crate::storage::{StoredElement, Tensor, Values};
+use crate::tuning::{KEY_SAMPLE_COUNTERS, KEY_SAMPLED_ENTRIES, SCATTER_ENTRY_NS};
 use crate::with_values;
 
 /// The entries of a tensor in the order of a key.
 pub(crate) struct Scattered {
-    /// For each key, its first entry; and once more at the end, the number of entries.
+    /// The first entry of each key, and the number of entries at the end.
     pub(crate) starts: Buffer<u32>,
-    /// What was asked for of each entry.
+    /// The columns that the caller asked for.
     pub(crate) columns: Vec<IndexColumn>,
     /// The value of each entry.
     pub(crate) values: Values,
 }
 
-/// What entries are sorted by.
+/// A sort key.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Key<'a> {
-    /// Over the dimensions.
+    /// An expression over the dimensions.
     pub(crate) expr: &'a IndexExpr,
-    /// Its numbers.
+    /// The values of the expression.
     pub(crate) domain: LevelDomain,
 }
 
-/// Sorts the entries of a tensor by a key, stably, and writes columns of them. `keep` says for each
-/// stored value whether it is wanted; without it, all are. `None` where one value can stand for
-/// several entries. In parallel where there are threads. Cost: O(places visited + keys x threads).
+/// Sorts the entries of a tensor by a key, stably, and writes the given columns. `keep` is 1 for
+/// each stored value that is an entry; without it, all are. `None` where a value can be visited
+/// more than once. Parallel. Cost: O(positions visited + keys x threads).
 ///
 /// # Errors
 /// [`Error::Run`] for arrays that break their level's rules.
@@ -54,21 +55,22 @@ pub(crate) fn scatter(
     keep: Option<&IndexArray>,
 ) -> Result<Option<Scattered>, Error> {
     let keys = key.domain.size as usize;
-    // Each piece counts every key: all counts together are to be about as many as the entries.
+    // Each piece has a counter for every key. There are at most twice as many counters as entries.
     let most = (2 * tensor.nse() / keys.max(1)).max(1);
     let pieces = pieces(tensor, most)?;
-    // Before the counts of the first piece stands a 0: together they become where keys begin.
+    // The leading 0 is the start of the first key: with one piece, this becomes the result's `starts`.
     let mut next = Buffer::<u32>::zeroed(pieces.len() * keys + 1);
     let job = Job { tensor, key, columns, keep, pieces: &pieces };
     if !job.run(false, next.make_mut(), |_| {})? {
         return Ok(None);
     }
-    // Those of the only piece become where keys end once all entries are moved.
+    // With one piece, the moves advance each start to the end of its key, which is the start of the
+    // next key.
     let mut starts = Buffer::<u32>::unspecified(if pieces.len() == 1 { 0 } else { keys + 1 });
-    let total = begin(&mut next.make_mut()[1..], keys, starts.make_mut());
+    let total = counts_to_starts(&mut next.make_mut()[1..], keys, starts.make_mut());
     let total = total as usize;
-    let mut made: Vec<Column32> =
-        columns.iter().map(|&(_, kind)| Column32::unspecified(kind, total)).collect();
+    let mut made: Vec<ColumnBuffer> =
+        columns.iter().map(|&(_, kind)| ColumnBuffer::unspecified(kind, total)).collect();
     let values = with_values!(tensor.values(), from => {
         job.values(from, total, next.make_mut(), &mut made)?
     });
@@ -83,10 +85,12 @@ pub(crate) fn scatter(
     Ok(Some(Scattered { starts, columns, values }))
 }
 
-/// Makes how many entries each piece has of each key the place of the first of them: by keys, and by
-/// pieces for each. Writes where each key begins, where there is room for that. Gives how many entries
-/// there are.
-fn begin(counts: &mut [u32], keys: usize, starts: &mut [u32]) -> u32 {
+/// Replaces the count of each piece and key by the row of the first entry of that piece and key: an
+/// exclusive prefix sum. Rows are ordered by key, and by piece within a key. Also writes the first
+/// row of each key to `starts`, as far as it is long enough. Returns the number of entries.
+///
+/// Example of two pieces and two keys: the counts `[2, 1]` and `[3, 4]` become `[0, 5]` and `[2, 6]`.
+fn counts_to_starts(counts: &mut [u32], keys: usize, starts: &mut [u32]) -> u32 {
     let some = keys.div_ceil(threads(counts.len())).max(1);
     let mut starts = starts.chunks_mut(some);
     let mut parts: Vec<Keys<'_>> = Vec::new();
@@ -97,7 +101,7 @@ fn begin(counts: &mut [u32], keys: usize, starts: &mut [u32]) -> u32 {
     for piece in counts.chunks_mut(keys.max(1)) {
         parts.iter_mut().zip(piece.chunks_mut(some)).for_each(|(keys, own)| keys.pieces.push(own));
     }
-    // One thread has nothing before it.
+    // Entries before the keys of each thread. A single thread needs no count.
     let counts: Vec<u32> = match parts.len() {
         0..=1 => vec![0],
         _ => parts.par_iter().map(Keys::count).collect(),
@@ -108,11 +112,11 @@ fn begin(counts: &mut [u32], keys: usize, starts: &mut [u32]) -> u32 {
     ends.collect::<Vec<u32>>().last().copied().unwrap_or(0)
 }
 
-/// Keys that follow each other: those of a thread.
+/// The consecutive keys that one thread handles.
 struct Keys<'a> {
-    /// For each piece of the entries, how many it has of each key.
+    /// For each piece of the outermost loop, the counts of these keys.
     pieces: Vec<&'a mut [u32]>,
-    /// Where each key begins, as far as that is to be told.
+    /// The first row of each key, or empty where the caller does not need it.
     starts: &'a mut [u32],
 }
 
@@ -121,7 +125,7 @@ impl Keys<'_> {
         self.pieces.iter().flat_map(|own| own.iter()).sum()
     }
 
-    /// Makes counts places, behind so many entries. Gives how many there are then.
+    /// Replaces counts by rows, the first of which is `before`. Returns the row after the last entry.
     fn begin(mut self, before: u32) -> u32 {
         let mut next = before;
         for at in 0..self.pieces.first().map_or(0, |own| own.len()) {
@@ -136,13 +140,10 @@ impl Keys<'_> {
     }
 }
 
-/// Nanoseconds that it takes to count an entry, or to move it, about, while it is in cache.
-const EACH: f64 = 2.0;
-
-/// Pieces of the outermost loop for threads, so many at most. One where threads would take longer to
-/// wake up, for the counts and again for the moves, than they save.
+/// Cuts the outermost loop into at most `most` pieces for threads. One piece where threads would
+/// take longer to wake up, twice, than they save.
 fn pieces(tensor: &Tensor, most: usize) -> Result<Vec<[i64; 2]>, Error> {
-    let cuts = match pays(EACH * tensor.nse() as f64) {
+    let cuts = match pays(SCATTER_ENTRY_NS * tensor.nse() as f64) {
         true => cuts(tensor, Reach::Inside, 1)?,
         false => Vec::new(),
     };
@@ -155,23 +156,17 @@ fn pieces(tensor: &Tensor, most: usize) -> Result<Vec<[i64; 2]>, Error> {
     })
 }
 
-/// Entries that are looked at to see how far apart keys lie.
-const SAMPLE: i64 = 1 << 15;
-
-/// Keys that are told apart there, at most: of those that are so many more, few are taken for one.
-const TOLD_APART: u64 = 1 << 18;
-
-/// Whether entries that follow each other mostly have keys of their own: then each goes to a cache
-/// line that no other needs soon, however many the cache holds. Looks at two samples of the outermost
-/// loop. Cost: of those, and of the keys told apart.
+/// Whether neighbouring entries mostly have different keys. Then each entry is written to a cache
+/// line that no other entry needs soon. Decided by two samples of the outermost loop. Cost:
+/// O(entries of the samples + counters).
 ///
 /// # Errors
 /// As [`scatter`].
 pub(crate) fn is_wide(tensor: &Tensor, key: Key<'_>) -> Result<bool, Error> {
     let Some([lo, hi]) = outermost(tensor, Reach::Inside)? else { return Ok(false) };
     let whole = i128::from(hi) - i128::from(lo);
-    let length = (whole * i128::from(SAMPLE) / tensor.nse().max(1) as i128).max(1);
-    let size = key.domain.size.min(TOLD_APART);
+    let length = (whole * i128::from(KEY_SAMPLED_ENTRIES) / tensor.nse().max(1) as i128).max(1);
+    let size = key.domain.size.min(KEY_SAMPLE_COUNTERS);
     let few = key.expr.clone().modulo(size as i64);
     let key = match size == key.domain.size {
         true => key,
@@ -196,7 +191,7 @@ struct Job<'a> {
     key: Key<'a>,
     columns: &'a [(IndexExpr, IndexKind)],
     keep: Option<&'a IndexArray>,
-    /// Those of the outermost loop.
+    /// Pieces of the outermost loop: intervals of its cursor.
     pieces: &'a [[i64; 2]],
 }
 
@@ -206,17 +201,18 @@ impl Job<'_> {
         from: &Buffer<T>,
         total: usize,
         next: &mut [u32],
-        made: &mut [Column32],
+        made: &mut [ColumnBuffer],
     ) -> Result<Values, Error> {
         let mut to = Buffer::<T>::unspecified(total);
         let (read, written) = (T::memory(from), T::memory_mut(to.make_mut()));
-        let others = made.iter_mut().map(Column32::memory);
+        let others = made.iter_mut().map(ColumnBuffer::memory);
         let own: Vec<Memory<'_>> = [read, written].into_iter().chain(others).collect();
         self.run(true, next, |memory| memory.extend(own))?;
         Ok(T::wrap(to))
     }
 
-    /// Counts entries, or moves them. Says no, and does nothing, where values are repeated.
+    /// Counts entries, or moves them. Does nothing and returns false where a value can be visited
+    /// more than once.
     fn run<'m>(
         &'m self,
         moves: bool,
@@ -249,7 +245,8 @@ impl Job<'_> {
         Ok(true)
     }
 
-    /// Emits the loops that count, or those that move. Says whether values are repeated.
+    /// Emits the loops that count entries, or those that move them. The last result says whether a
+    /// value can be visited more than once.
     fn lower(&self, moves: bool) -> (Function, Operand, bool) {
         let mut b = Builder::new(if moves { "scatter" } else { "count" });
         let operand = Operand::declare(&mut b, "A", self.tensor);
@@ -294,14 +291,14 @@ mod tests {
 
     #[test]
     fn places_follow_each_other_by_keys_and_pieces() {
-        // Few keys, which one thread does, and many.
+        // Few keys, which one thread handles, and many.
         for (keys, pieces) in [(0, 1), (1, 1), (5, 1), (5, 3), (30_000, 1), (30_001, 2), (9_999, 7)]
         {
             let count = |at: usize| (at.wrapping_mul(0x9e37_79b9) >> 7) as u32 % 4;
             let counts: Vec<u32> = (0..keys * pieces).map(count).collect();
             for room in [0, keys + 1] {
                 let (mut made, mut starts) = (counts.clone(), vec![u32::MAX; room]);
-                let all = begin(&mut made, keys, &mut starts);
+                let all = counts_to_starts(&mut made, keys, &mut starts);
                 let (mut next, mut begins) = (0, Vec::new());
                 for key in 0..keys {
                     begins.push(next);

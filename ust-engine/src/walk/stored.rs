@@ -1,5 +1,6 @@
-//! Columns of coordinates that a tensor has already: arrays of its levels, and what follows from
-//! where the children of each parent begin.
+//! Columns of coordinates that need no walk: arrays of coordinates that a level stores, and runs
+//! that follow from arrays of positions. Example: CSR stores the column of each entry, and the
+//! first entry of each row.
 
 use ust_format::{Format, IndexExpr};
 use ust_level_api::ir::{Builder, Expr, Ty};
@@ -9,9 +10,9 @@ use super::nest::{Operand, Reach};
 use super::unpack::{Wanted, What};
 use crate::storage::Tensor;
 
-/// For each column, the coordinates of all entries as they are stored; `None` where they are to be
-/// written. For tensors whose walk visits what is stored in order, of which all are entries. Cost: of
-/// what begins at each parent, nothing else.
+/// For each wanted column, the coordinates of all entries, shared with an array of the tensor;
+/// `None` where a walk must write the column. For tensors without padding whose walk visits
+/// positions in order. Cost: O(parents).
 pub(crate) fn stored(tensor: &Tensor, wanted: &[Wanted]) -> Vec<Option<IndexColumn>> {
     let format = tensor.format();
     let plain = is_plain(format);
@@ -23,7 +24,7 @@ pub(crate) fn stored(tensor: &Tensor, wanted: &[Wanted]) -> Vec<Option<IndexColu
     wanted.iter().map(|wanted| if plain { found(wanted) } else { None }).collect()
 }
 
-/// The coordinates at a level of all entries.
+/// The coordinates of all entries at a level.
 fn column(tensor: &Tensor, level: usize, kind: IndexKind) -> Option<IndexColumn> {
     if single(tensor.format(), level + 1)
         && let Some(crd) = Arrays::of(tensor, level).crd
@@ -39,8 +40,8 @@ fn column(tensor: &Tensor, level: usize, kind: IndexKind) -> Option<IndexColumn>
     Some(IndexColumn::Runs(runs))
 }
 
-/// For each coordinate of the first level, its first entry, and once more at the end the number of
-/// all: of levels below that store their children side by side.
+/// The first entry of each coordinate of the first level, and the number of entries at the end.
+/// `None` where the second level does not store these positions.
 pub(super) fn starts(tensor: &Tensor) -> Option<Buffer<u32>> {
     let (format, levels) = (tensor.format(), tensor.levels());
     let first = &format.descriptions()[0];
@@ -61,22 +62,24 @@ pub(super) fn starts(tensor: &Tensor) -> Option<Buffer<u32>> {
     (all && ends).then_some(starts)
 }
 
-/// Whether every place stored is inside the shape: there is no arithmetic.
+/// Whether each level stores a dimension itself: then all stored coordinates lie inside the shape.
 fn is_plain(format: &Format) -> bool {
     format.levels().iter().all(|level| matches!(level.expr, IndexExpr::Var(_)))
 }
 
-/// Whether levels have one child for each parent, at its position.
+/// Whether each level from `from` on has one child for each parent, at the parent's position.
 fn single(format: &Format, from: usize) -> bool {
     format.descriptions().iter().skip(from).all(|level| level.props.branchless)
 }
 
-/// Which of a level's arrays say all about its children.
+/// The indices of a level's arrays that give its children directly. They are read off the IR that
+/// the level emits for its walk.
 #[derive(Default)]
 struct Arrays {
-    /// The coordinate at each position.
+    /// The array with the coordinate at each position.
     crd: Option<usize>,
-    /// The first position of each parent's children, and once more at the end the number of all.
+    /// The array with the first position of each parent's children, and the number of positions at
+    /// the end.
     pos: Option<usize>,
 }
 

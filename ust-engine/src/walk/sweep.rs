@@ -1,8 +1,10 @@
-//! Storage into columns in the order of a dimension, where what stands at each of its coordinates is
-//! found without a search: the rows of diagonals and of blocks.
+//! Storage to columns that are sorted by a dimension, where the entries of each coordinate are
+//! found without a search. Examples: the rows of a matrix in DIA or BSR.
 //!
-//! A walk for each coordinate, from the first to the last, enters the levels that depend on it at the
-//! one place that they have for it. Nothing is counted before where one thread does it all.
+//! The outer loop runs over the coordinates of the dimension. For each coordinate, a walk visits
+//! its entries: levels that depend on the dimension are entered at one cursor instead of being
+//! walked. A single thread writes entries in this order at once. Several threads count the entries
+//! of their pieces first.
 
 use ust_format::IndexExpr;
 use ust_kernels::pool::threads;
@@ -15,33 +17,31 @@ use super::find::is_entry;
 use super::native::Code;
 use super::nest::{Leaf, Operand};
 use super::scatter::{Key, Scattered};
-use super::unpack::Column32;
+use super::unpack::ColumnBuffer;
 use crate::error::Error;
 use crate::storage::{StoredElement, Tensor};
+use crate::tuning::SWEEP_MAX_PARENTS;
 use crate::with_values;
 
-/// Parents at most that are visited for a coordinate: what each has there lies apart from the rest.
-const PARENTS: usize = 1 << 10;
-
-/// The entries of a tensor by a key, padding left out, as [`scatter`](super::scatter::scatter) gives
-/// them. `None` where a coordinate has no place of its own, or levels above would be walked too often.
-/// Cost: O(places visited).
+/// The entries of a tensor, sorted by a key, without padding: the same result as from
+/// [`scatter`](super::scatter::scatter). `None` where the key is not a dimension that [`sweep_dim`]
+/// accepts, or where a value can be visited more than once. Cost: O(positions visited).
 ///
 /// # Errors
-/// As there.
+/// As [`scatter`](super::scatter::scatter).
 pub(crate) fn sweep(
     tensor: &Tensor,
     key: Key<'_>,
     columns: &[(IndexExpr, IndexKind)],
 ) -> Result<Option<Scattered>, Error> {
-    let Some(dim) = swept(tensor, key) else { return Ok(None) };
+    let Some(dim) = sweep_dim(tensor, key) else { return Ok(None) };
     let sweep = Sweep { tensor, dim, keys: key.domain.size as i64, columns };
     with_values!(tensor.values(), from => sweep.run(from))
 }
 
-/// The dimension that the key is, where a walk at each of its coordinates visits little more than
-/// what is stored.
-pub(crate) fn swept(tensor: &Tensor, key: Key<'_>) -> Option<usize> {
+/// The dimension that is the key. `None` where the key is another expression, or where a walk for
+/// each coordinate would visit many more positions than are stored.
+pub(crate) fn sweep_dim(tensor: &Tensor, key: Key<'_>) -> Option<usize> {
     let format = tensor.format();
     let IndexExpr::Var(dim) = *key.expr else { return None };
     if !tensor.view().is_whole() || !format.is_unique() || key.domain.lower != 0 {
@@ -68,25 +68,28 @@ pub(crate) fn swept(tensor: &Tensor, key: Key<'_>) -> Option<usize> {
         .try_fold(1_usize, |all, ((_, domain), _)| all.checked_mul(size(domain)?))?;
     let parents = (tensor.nse() / below.max(1)).div_ceil(entered.max(1));
     let visits = parents.checked_mul(usize::try_from(key.domain.size).ok()?)?;
-    (parents <= PARENTS && visits <= tensor.nse().saturating_mul(2)).then_some(dim)
+    (parents <= SWEEP_MAX_PARENTS && visits <= tensor.nse().saturating_mul(2)).then_some(dim)
 }
 
 struct Sweep<'a> {
     tensor: &'a Tensor,
     dim: usize,
-    /// Coordinates of that dimension.
+    /// Number of coordinates of that dimension.
     keys: i64,
     columns: &'a [(IndexExpr, IndexKind)],
 }
 
-/// What is done about each entry.
+/// What the loop body does with each visited value.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Task {
+    /// Counts entries.
     Count,
-    /// Written to where the entries of a piece go.
+    /// Writes entries to the rows of their piece.
     Move,
-    /// Written, whatever it is, and passed if it is an entry: of the only piece there is.
-    Pass,
+    /// Writes every value to the next row, and advances the row only for an entry: padding is
+    /// overwritten. There is no branch. For a single piece only, because the last padding is
+    /// written behind the entries.
+    Advance,
 }
 
 impl Sweep<'_> {
@@ -94,9 +97,9 @@ impl Sweep<'_> {
         let count = (threads(self.tensor.nse()) as i64).clamp(1, self.keys.max(1));
         let cut = |piece: i64| self.keys / count * piece + self.keys % count * piece / count;
         let pieces: Vec<[i64; 2]> = (0..count).map(|at| [cut(at), cut(at + 1)]).collect();
-        // For each piece, where its entries begin and, once it is done, where they end.
+        // The first row of each piece before a run, and the end of its rows after the run.
         let mut rows = vec![0_i64; pieces.len()];
-        let (mut most, mut task) = (self.tensor.nse(), Task::Pass);
+        let (mut most, mut task) = (self.tensor.nse(), Task::Advance);
         if count > 1 {
             let own = vec![T::memory(from), Memory::indices_mut(&mut rows[..])];
             if !self.execute(Task::Count, &pieces, &vec![0; pieces.len()], own)? {
@@ -109,12 +112,12 @@ impl Sweep<'_> {
         }
         let begin = rows.clone();
         let mut starts = Buffer::<u32>::unspecified(self.keys as usize + 1);
-        let mut columns: Vec<Column32> =
-            self.columns.iter().map(|&(_, kind)| Column32::unspecified(kind, most)).collect();
+        let mut columns: Vec<ColumnBuffer> =
+            self.columns.iter().map(|&(_, kind)| ColumnBuffer::unspecified(kind, most)).collect();
         let mut to = Buffer::<T>::unspecified(most);
         let mut own = vec![T::memory(from), Memory::indices_mut(&mut rows[..])];
         own.extend([Memory::indices_mut(starts.make_mut()), T::memory_mut(to.make_mut())]);
-        own.extend(columns.iter_mut().map(Column32::memory));
+        own.extend(columns.iter_mut().map(ColumnBuffer::memory));
         if !self.execute(task, &pieces, &begin, own)? {
             return Ok(None);
         }
@@ -125,8 +128,8 @@ impl Sweep<'_> {
         Ok(Some(Scattered { starts, columns, values: T::wrap(to) }))
     }
 
-    /// Runs the loops over pieces of the keys, given where the entries of each begin. Says no, and
-    /// does nothing, where values are repeated.
+    /// Runs the loops over pieces of the keys. `begin` is the first row of each piece. Does nothing
+    /// and returns false where a value can be visited more than once.
     fn execute(
         &self,
         task: Task,
@@ -156,7 +159,7 @@ impl Sweep<'_> {
         Ok(true)
     }
 
-    /// Emits the loops. Says whether values are repeated.
+    /// Emits the loops. The last result says whether a value can be visited more than once.
     fn lower(&self, task: Task) -> (Function, Operand, bool) {
         let mut b = Builder::new("sweep");
         let operand = Operand::declare(&mut b, "A", self.tensor);
@@ -193,13 +196,12 @@ impl Sweep<'_> {
                     b.assign(row, Expr::from(row) + 1);
                 });
             }
-            // No branch that could be mispredicted.
             write(b);
             b.assign(row, Expr::from(row) + entry.select(1, 0));
         };
         let mut repeats = false;
         match &moved {
-            // Counted in whatever order they stand in.
+            // Counts need no order of keys: one walk is enough.
             None => {
                 let all = Interval { lo: from, hi: to };
                 repeats |= operand.walk_at(&mut b, (self.dim, all), &mut each).repeats;

@@ -1,4 +1,5 @@
-//! Storage into columns of coordinates: the first half of every conversion.
+//! Storage to columns of coordinates: the first step of a general conversion. A column has a row
+//! for each stored value that a walk visits.
 
 use rayon::prelude::*;
 use ust_format::IndexExpr;
@@ -13,11 +14,9 @@ use super::nest::{Leaf, Operand, Reach};
 use crate::error::Error;
 use crate::storage::Tensor;
 use crate::storage::memory::default_limit;
+use crate::tuning::UNPACK_PIECES_PER_THREAD;
 
-/// Pieces that the outermost loop is cut into, for each thread.
-const PIECES: usize = 8;
-
-/// One thing to write down about each place that a walk visits.
+/// What a column says about each visited value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Column {
     /// The coordinate of a dimension.
@@ -28,37 +27,37 @@ pub enum Column {
     LevelPosition(usize),
     /// The position of the value.
     Value,
-    /// 1 where the place is an element of the tensor, 0 where it lies outside.
+    /// 1 where the value is an element of the tensor, 0 where it lies outside the shape.
     Inside,
 }
 
-/// A column to write, and how its numbers are kept: as `U32`, `I32` or `I64`.
+/// A column to write, and the kind of its elements: `U32`, `I32` or `I64`.
 #[derive(Clone, Debug)]
 pub struct Wanted {
-    /// What is written.
+    /// The content.
     pub what: What,
-    /// How it is kept.
+    /// The kind of the elements.
     pub kind: IndexKind,
 }
 
-/// What a column holds.
+/// The content of a column.
 #[derive(Clone, Debug)]
 pub enum What {
-    /// Something known of the place.
+    /// A property of the visited value.
     Of(Column),
     /// An expression over the dimensions.
     Expr(IndexExpr),
 }
 
-/// Which of the values that a tensor stores are wanted.
+/// The stored values that get a row.
 #[derive(Clone, Copy, Debug)]
 pub enum Keep<'a> {
-    /// All.
+    /// All values.
     All,
-    /// Those for which this is not 0.
+    /// The values whose element in this mask is not 0.
     Masked(&'a IndexArray),
-    /// Those at these positions, ascending, and one more behind them, beyond all. Only for formats
-    /// whose walk visits positions in order.
+    /// The values at these positions, which ascend. The array ends with one more position, beyond
+    /// all values. Only for formats whose walk visits positions in order.
     At(&'a IndexArray),
 }
 
@@ -71,11 +70,10 @@ impl<'a> Keep<'a> {
     }
 }
 
-/// Walks a tensor and writes columns, one row for each place visited.
+/// Walks a tensor and writes columns, one row for each visited value that `keep` selects.
 ///
-/// `keep` says which values are wanted. `rows` is the
-/// most rows that can come where no value is visited twice; where levels store runs, rows are
-/// counted first. Cost: O(places visited).
+/// `rows` is the maximal number of rows where no value is visited twice. Where levels store runs,
+/// rows are counted first. Cost: O(positions visited).
 ///
 /// # Errors
 /// [`Error::Run`] for arrays that break their level's rules, [`Error::TooLarge`] for more rows than
@@ -95,9 +93,9 @@ pub fn unpack(
     Ok(made.into_iter().map(IndexColumn::into_vec).collect())
 }
 
-/// As [`unpack`], with columns as narrow as their caller says: numbers that do not fit are an error
-/// or cut. In parallel where there are many rows, over pieces of the outermost loop. `prepare` compiles
-/// the loops: [`Code::trusting`] for arrays that were checked before.
+/// As [`unpack`], with columns of the given kinds. A number that does not fit its column is an
+/// error, or is truncated. Parallel, over pieces of the outermost loop. `prepare` compiles the
+/// loops: [`Code::trusting`] for arrays that were checked before.
 ///
 /// # Errors
 /// As [`unpack`].
@@ -123,10 +121,10 @@ pub(crate) fn unpack_as(
     let code = prepare(&unpacking.function, rows)?;
     let all = [i64::MIN, i64::MAX];
     let cuts = match unpacking.splits && !unpacking.repeats {
-        true => cuts(tensor, reach, PIECES)?,
+        true => cuts(tensor, reach, UNPACK_PIECES_PER_THREAD)?,
         false => Vec::new(),
     };
-    // How many rows come of each piece of the outermost loop.
+    // The number of rows of each piece of the outermost loop.
     let mut counts = vec![rows];
     let mut pieces = vec![all];
     if cuts.len() > 2 {
@@ -137,14 +135,14 @@ pub(crate) fn unpack_as(
             .par_iter()
             .map(|piece| counting.run(&code, tensor, keep, &mut [], piece))
             .collect::<Result<Vec<_>, Error>>()?;
-        // More rows than there can be: the loop as a whole will find where that is wrong.
+        // More rows than possible mean invalid arrays: then a single loop runs, and reports the error.
         if found.iter().sum::<usize>() <= rows {
             (counts, pieces) = (found, cut);
         }
     }
     let total = counts.iter().sum();
-    let mut out: Vec<Column32> =
-        columns.iter().map(|c| Column32::unspecified(c.kind, total)).collect();
+    let mut out: Vec<ColumnBuffer> =
+        columns.iter().map(|c| ColumnBuffer::unspecified(c.kind, total)).collect();
     let mut parts: Vec<Vec<Slice<'_>>> = counts.iter().map(|_| Vec::new()).collect();
     for column in &mut out {
         column.cut(&counts, &mut parts);
@@ -158,12 +156,12 @@ pub(crate) fn unpack_as(
     Ok(out.into_iter().map(|column| column.done(written)).collect())
 }
 
-/// How many rows so many columns can have in memory.
+/// The number of rows that `columns` columns can have within the memory limit.
 fn most_rows(columns: usize) -> usize {
     (default_limit() / (8 * columns.max(1) as u64)) as usize
 }
 
-/// How many rows there are, where one value can stand for many.
+/// Counts rows, where one value can have many rows.
 fn count(tensor: &Tensor, reach: Reach, columns: usize, keep: Keep<'_>) -> Result<usize, Error> {
     let most = most_rows(columns) as u64;
     let limits = Limits { max_steps: most };
@@ -177,22 +175,22 @@ fn count(tensor: &Tensor, reach: Reach, columns: usize, keep: Keep<'_>) -> Resul
     }
 }
 
-/// A column being written.
-pub(super) enum Column32 {
+/// A column that a loop writes.
+pub(super) enum ColumnBuffer {
     U32(Buffer<u32>),
     I32(Buffer<i32>),
     I64(Buffer<i64>),
 }
 
-/// A part of it.
+/// A part of a column.
 pub(super) enum Slice<'a> {
     U32(&'a mut [u32]),
     I32(&'a mut [i32]),
     I64(&'a mut [i64]),
 }
 
-impl Column32 {
-    /// Numbers that are to be written.
+impl ColumnBuffer {
+    /// A column of `len` elements without specified content.
     pub(super) fn unspecified(kind: IndexKind, len: usize) -> Self {
         match kind {
             IndexKind::U32 => Self::U32(Buffer::unspecified(len)),
@@ -201,7 +199,7 @@ impl Column32 {
         }
     }
 
-    /// Cuts the column into parts of the given lengths, one for each piece.
+    /// Cuts the column into parts of the given lengths, and appends each part to its piece.
     fn cut<'a>(&'a mut self, lengths: &[usize], pieces: &mut [Vec<Slice<'a>>]) {
         fn parts<'a, T>(
             mut rest: &'a mut [T],
@@ -244,7 +242,7 @@ impl Column32 {
         }
     }
 
-    /// The column, of which so many rows were written.
+    /// The first `written` rows as a finished column.
     pub(super) fn done(self, written: usize) -> IndexColumn {
         macro_rules! done {
             ($words:expr) => {{
@@ -271,14 +269,14 @@ impl Slice<'_> {
     }
 }
 
-/// Code that writes columns, and what it needs to run.
+/// Code that writes columns, and its arguments.
 #[derive(Clone, Debug)]
 pub struct Unpacking {
     /// The code.
     ///
-    /// Arrays: the tensor's, `keep` where not all are wanted, `count` (one index: the rows written),
-    /// and one for each column. Parameters: the tensor's sizes, the bounds of a piece of the outermost
-    /// loop, and the number of places where those are given.
+    /// Arrays: those of the tensor, `keep` unless all values get a row, `count` (one index: the
+    /// number of rows written), and one for each column. Parameters: the sizes of the tensor, the
+    /// interval of the outermost loop's cursor, and the number of positions for [`Keep::At`].
     pub function: Function,
     /// Whether a value can be visited more than once.
     pub repeats: bool,
@@ -306,7 +304,7 @@ impl Unpacking {
             for (&output, column) in outputs.iter().zip(columns) {
                 let number = match &column.what {
                     What::Of(column) => of(leaf, *column),
-                    // What stands for no element has no coordinates: a column may not hold such.
+                    // Outside the shape, coordinates may not fit the column: 0 is written.
                     What::Expr(expr) => match reach {
                         Reach::Inside => emit(expr, &leaf.dims),
                         Reach::Everything => leaf.inside.clone().select(emit(expr, &leaf.dims), 0),
@@ -333,7 +331,7 @@ impl Unpacking {
         Self { function: b.finish(), repeats, splits, operand }
     }
 
-    /// Runs the code on a piece of the outermost loop. Gives the number of rows written.
+    /// Runs the code on a piece of the outermost loop. Returns the number of rows written.
     ///
     /// # Errors
     /// As [`Code::run`].

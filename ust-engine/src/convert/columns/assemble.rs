@@ -1,4 +1,4 @@
-//! Level by level, then the values.
+//! Assembly of a tensor from sorted columns: level by level, then the values.
 
 use ust_format::Bound;
 use ust_kernels::moving::place::place;
@@ -14,7 +14,7 @@ use crate::storage::{StoredElement, Tensor, Values, level_error};
 use crate::with_values;
 
 impl Table {
-    /// The tensor: sorted entries or blocks of them, assembled level by level.
+    /// The tensor of sorted entries, or of their blocks.
     pub(super) fn assemble(
         mut self,
         bound: &Bound,
@@ -38,7 +38,9 @@ impl Table {
         Ok(Tensor::trusted(bound.clone(), arrays, values, fill, true))
     }
 
-    /// The stored values: each entry's at its place within its block, and the fill value elsewhere.
+    /// The stored values: the value of each entry at its offset within its block, and the fill
+    /// value elsewhere. `of` gives the block of each entry, and `position` the position of each
+    /// block.
     fn values_at(
         mut self,
         of: &IndexColumn,
@@ -71,7 +73,7 @@ impl Table {
         fill: Scalar,
         length: usize,
     ) -> Values {
-        // Where there is an entry for each place, none keeps the fill value.
+        // As many distinct entries as positions: all are written.
         let mut stored = match self.distinct && self.len() == length {
             true => Values::unspecified(fill.dtype(), length),
             false => Values::filled(fill, length),
@@ -98,20 +100,21 @@ impl Table {
     }
 }
 
-/// What all levels made of their entries.
+/// The assembled levels of a tensor.
 pub(in crate::convert) struct Stored {
-    /// The arrays of every level, the full ones below included.
+    /// The arrays of every level, the trailing full levels included.
     pub(in crate::convert) arrays: Vec<Arrays>,
-    /// For each entry, its position at the last level given.
+    /// For each entry, its position at the last assembled level.
     pub(in crate::convert) position: IndexColumn,
-    /// Number of positions there.
+    /// Number of positions of that level.
     pub(in crate::convert) positions: Pos,
     /// Bytes of the arrays.
     pub(in crate::convert) bytes: u64,
 }
 
-/// Assembles sorted columns of so many entries, one for each level above the trailing full ones.
-/// `distinct` where no two entries are known to be equal in all of them.
+/// Assembles the levels above the trailing full levels. `columns` has the sorted coordinates of
+/// `count` entries for each of them. `distinct` says whether all entries are known to have
+/// different coordinates.
 pub(in crate::convert) fn levels(
     bound: &Bound,
     columns: Vec<IndexColumn>,
@@ -125,7 +128,7 @@ pub(in crate::convert) fn levels(
     let mut bytes = 0;
     let last = columns.len().saturating_sub(1);
     for (level, crd) in columns.into_iter().enumerate() {
-        // What a level keeps for each position, and what it needs meanwhile.
+        // About 16 bytes for each position: the arrays of the level, and its scratch memory.
         let room = memory_limit.saturating_sub(bytes) / 16;
         if positions > room {
             return Err(too_large_for("the positions", positions, memory_limit));
@@ -145,7 +148,10 @@ pub(in crate::convert) fn levels(
     Ok(Stored { arrays, position, positions, bytes })
 }
 
-/// How many values there are for what all levels made, where memory holds them.
+/// Number of stored values below the assembled levels.
+///
+/// # Errors
+/// [`Error::TooLarge`] where they exceed the memory limit.
 pub(super) fn stored_values(
     bound: &Bound,
     made: &Stored,

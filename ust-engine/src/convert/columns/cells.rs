@@ -1,62 +1,65 @@
-//! Tensors whose values have places that are known before: every element is stored, or whole blocks
-//! are, few enough for a table.
+//! Conversions that write values straight to their positions: the target stores every element, or
+//! trailing dense blocks that are few enough for a table.
 
 use ust_format::{Bound, Format, LevelDomain};
 use ust_level_api::column::column_kind;
 use ust_level_api::{Buffer, Description, IndexColumn, IndexKind, Scalar};
 
 use super::assemble::{Stored, levels, stored_values};
-use super::group::lookup_range;
+use super::group::table_range;
 use super::read::block_of;
 use crate::error::Error;
 use crate::storage::Tensor;
 use crate::walk::cells::{Blocks, cells, keys};
 
-/// Whether all values of tensors of one format are entries, and the other has a place for each element.
+/// Whether the source format stores entries only, and the target stores every element.
 pub(super) fn have_cells(from: &Format, to: &Format) -> bool {
     let all = from.is_unique() && from.tail() == from.level_count();
     to.tail() == 0 && all && !from.descriptions().iter().any(pads)
 }
 
-/// Whether a level stores padding: where it is full, what stands below it may.
+/// Whether a level stores padding of its own. A full level does not: it has children for all
+/// coordinates, and the levels below decide what is stored.
 fn pads(level: &Description) -> bool {
     level.props.padded && !level.props.full
 }
 
-/// How a tensor gets into a format whose levels are all full, or whose last ones are.
+/// A conversion to a format whose levels are all full, or that has trailing dense blocks.
 pub(in crate::convert) struct Cells {
-    /// Where levels stand above blocks: how many keys those have.
+    /// The number of keys of the levels above the blocks, where there are such levels.
     range: Option<usize>,
     /// Whether the tensor stores padding.
     padded: bool,
 }
 
 impl Cells {
-    /// `None` where values cannot be written to their places as they come.
+    /// `None` where the positions of values cannot be computed from coordinates, or a table of
+    /// blocks would be too large.
     pub(in crate::convert) fn of(tensor: &Tensor, bound: &Bound, fill: Scalar) -> Option<Self> {
         let (from, to) = (tensor.format(), bound.format());
-        // Padding has places of its own below levels that are unique, and have one for each coordinate.
-        let apart = |level: &Description| level.props.unique && !pads(level);
+        // Padding does not overwrite an entry: below unique levels without padding, it has other
+        // coordinates.
+        let keeps_entries = |level: &Description| level.props.unique && !pads(level);
         let padded = tensor.has_padding();
-        let known = to.tail() > 0 || !padded || from.descriptions().iter().all(apart);
+        let known = to.tail() > 0 || !padded || from.descriptions().iter().all(keeps_entries);
         let full = to.tail() < to.level_count();
         if !full || !known || !from.is_unique() || !fill.same(&tensor.fill()) {
             return None;
         }
         let range = match to.tail() {
             0 => None,
-            // Half as many keys as elsewhere: each has a place of eight bytes.
-            tail => Some(lookup_range(&bound.levels()[..tail], tensor.nse() / 2)?),
+            // Half as many keys as for other tables: each takes eight bytes.
+            tail => Some(table_range(&bound.levels()[..tail], tensor.nse() / 2)?),
         };
         Some(Self { range, padded })
     }
 
-    /// Whether blocks are marked first.
+    /// Whether a first pass marks the blocks that are needed.
     pub(in crate::convert) fn is_marked(&self) -> bool {
         self.range.is_some()
     }
 
-    /// The tensor in the other format. `None` where one value can stand for several elements.
+    /// The tensor in the target format. `None` where one stored value can stand for several elements.
     ///
     /// # Errors
     /// As [`Tensor::convert`].
@@ -72,7 +75,9 @@ impl Cells {
                 .map(|found| found.map(|(tensor, _)| tensor));
         };
         let domains = &bound.levels()[..bound.format().tail()];
-        // Values that equal the fill value are no entries there: where one is met after all, again.
+        // A value that equals the fill value is no entry in the target. The first attempt expects
+        // none, unless the source has padding. Where it meets one, the second attempt does not mark
+        // blocks for such values.
         for guarded in [self.padded, true] {
             let Some(keys) = keys(tensor, bound, range, guarded)? else { return Ok(None) };
             let made = levels(bound, columns(domains, &keys), keys.len(), true, memory_limit)?;
@@ -82,11 +87,11 @@ impl Cells {
                 return Ok(Some(tensor));
             }
         }
-        unreachable!("the second time, nothing is left out that has a block")
+        unreachable!("the second attempt returns its result")
     }
 }
 
-/// Keys taken apart: the coordinates at each level.
+/// For each level, the coordinates that keys combine.
 fn columns(domains: &[LevelDomain], keys: &[usize]) -> Vec<IndexColumn> {
     let mut above = 1;
     let mut columns: Vec<IndexColumn> = Vec::with_capacity(domains.len());
@@ -105,8 +110,8 @@ fn columns(domains: &[LevelDomain], keys: &[usize]) -> Vec<IndexColumn> {
     columns
 }
 
-/// The tensor whose levels were made, and whether values were left out. Of blocks, `keys` are those of
-/// the levels above, below the number given.
+/// The tensor with the assembled levels, and whether values equal to the fill value were left out.
+/// `keys` are the keys of its blocks, and the number that keys are below.
 fn filled(
     tensor: &Tensor,
     bound: &Bound,
@@ -119,9 +124,9 @@ fn filled(
     let length = stored_values(bound, &made, block, fill.dtype(), memory_limit)?;
     let blocks = keys.map(|(range, keys)| {
         let mut starts = Buffer::<i64>::zeroed(range);
-        let places = starts.make_mut();
+        let starts_of = starts.make_mut();
         for (at, &key) in keys.iter().enumerate() {
-            places[key] = made.position.at(at) * block as i64;
+            starts_of[key] = made.position.at(at) * block as i64;
         }
         Blocks { starts: starts.into(), count: made.positions }
     });

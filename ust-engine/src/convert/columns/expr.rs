@@ -1,14 +1,13 @@
-//! Level expressions of whole columns.
+//! Level expressions, evaluated on whole columns.
 
 use rayon::prelude::*;
 use ust_format::{IndexExpr, LevelDomain};
 use ust_level_api::column::{IndexWord, chunk_len, column_kind};
 use ust_level_api::{Buffer, IndexColumn, IndexKind};
 
-/// Entries handled at a time, so that what lies between stays in cache.
-const BLOCK: usize = 1024;
+use crate::tuning::EVALUATED_ENTRIES;
 
-/// Coordinates of entries.
+/// The coordinates of all entries in a dimension.
 #[derive(Clone, Copy)]
 pub(super) enum Source<'a> {
     Wide(&'a [i64]),
@@ -24,8 +23,8 @@ impl Source<'_> {
     }
 }
 
-/// An expression over columns, for each entry, as narrow as the domain allows. `None` where a number
-/// does not fit 64 bits on the way. Parallel.
+/// The values of an expression over columns, as narrow as the domain allows. `None` where an
+/// intermediate result overflows 64 bits. Parallel.
 pub(super) fn evaluate(
     expr: &IndexExpr,
     columns: &[Source<'_>],
@@ -53,11 +52,11 @@ fn collect<T: IndexWord>(
     len: usize,
 ) -> Option<IndexColumn> {
     let mut made = Buffer::<T>::unspecified(len);
-    let chunk = chunk_len(len).next_multiple_of(BLOCK);
+    let chunk = chunk_len(len).next_multiple_of(EVALUATED_ENTRIES);
     let fits = made.make_mut().par_chunks_mut(chunk).enumerate().all(|(number, out)| {
         let mut stack = Stack::default();
-        out.chunks_mut(BLOCK).enumerate().all(|(block, out)| {
-            let first = number * chunk + block * BLOCK;
+        out.chunks_mut(EVALUATED_ENTRIES).enumerate().all(|(block, out)| {
+            let first = number * chunk + block * EVALUATED_ENTRIES;
             let fits = stack.evaluate(expr, columns, first, out.len(), 0);
             for (to, &from) in out.iter_mut().zip(&stack.0[0]) {
                 *to = T::truncated(from);
@@ -68,12 +67,12 @@ fn collect<T: IndexWord>(
     fits.then(|| T::column(made))
 }
 
-/// Blocks of numbers, one for each operand that waits.
+/// Intermediate results: a block of numbers for each depth of the expression.
 #[derive(Default)]
 struct Stack(Vec<Vec<i64>>);
 
 impl Stack {
-    /// Evaluates an expression into the block at a depth. Says whether every number fits.
+    /// Evaluates an expression into the block at a depth. Returns false where a number overflows.
     fn evaluate(
         &mut self,
         expr: &IndexExpr,
@@ -140,7 +139,7 @@ fn set(to: &mut i64, (value, over): (i64, bool)) -> bool {
     over
 }
 
-/// Quotients or remainders by one number, rounded down. Says no for a divisor below 1.
+/// Quotients or remainders by one number, rounded down. Returns false for a divisor below 1.
 fn divide(numbers: &mut [i64], by: i64, remainder: bool) -> bool {
     if by < 1 {
         return false;

@@ -1,10 +1,10 @@
-//! Entries that stand row by row, with where each row begins, put into the blocks of a grid: without
-//! columns in between.
+//! Blocks made from stored rows: a matrix that stores the first entry of each row and the column of
+//! each entry, such as CSR, is converted to BSR without columns of coordinates.
 
 use ust_format::{Bound, Format, IndexExpr};
 use ust_level_api::{Buffer, IndexColumn, IndexKind};
 
-use super::group::Lookup;
+use super::group::BlockTable;
 use super::pieces::{Piece, Source};
 use crate::error::Error;
 use crate::storage::Tensor;
@@ -12,23 +12,23 @@ use crate::walk::pieces::cuts;
 use crate::walk::stored::stored;
 use crate::walk::unpack::{Wanted, What};
 
-/// A matrix whose rows are cut into blocks of so many rows and columns.
+/// The stored rows of a matrix, and the size of the blocks that they are put into.
 pub(super) struct Grid {
-    /// For each row its first entry, and once more at the end the number of all.
+    /// The first entry of each row, and the number of entries at the end.
     starts: Buffer<u32>,
     /// The column of each entry.
     crd: Buffer<u32>,
-    /// Rows and columns of a block.
+    /// Number of rows, and of columns, of a block.
     size: [u32; 2],
-    /// How far the next row of a block is, and the next column.
+    /// The distance between two rows of a block in memory, and between two columns.
     steps: [u32; 2],
-    /// Rows at which pieces begin, and where the last ends.
+    /// The first row of each piece, and the number of rows at the end.
     cuts: Vec<i64>,
 }
 
 impl Grid {
-    /// A tensor as its arrays hold it, cut into pieces of about so many entries. `None` where it has
-    /// no such arrays, or the format no such blocks.
+    /// The rows of a tensor, cut into pieces of about `entries` entries. `None` where the tensor
+    /// does not store rows in this way, or the target is no format of blocks of rows and columns.
     pub(super) fn of(tensor: &Tensor, bound: &Bound, entries: usize) -> Option<Self> {
         let exprs = |format: &Format| -> Vec<IndexExpr> {
             format.levels().iter().map(|level| level.expr.clone()).collect()
@@ -61,7 +61,7 @@ impl Grid {
     }
 }
 
-/// The divisor, where an expression is a variable's quotient.
+/// The divisor `c`, where the expression is `var / c`.
 fn quotient(expr: &IndexExpr, var: &IndexExpr) -> Option<u32> {
     match (expr, var) {
         (IndexExpr::FloorDiv(of, by), IndexExpr::Var(_)) if **of == *var => match **by {
@@ -81,7 +81,7 @@ impl Source for Grid {
         self.cuts.len() - 1
     }
 
-    fn entries(&self, at: usize) -> Result<usize, Error> {
+    fn values(&self, at: usize) -> Result<usize, Error> {
         let [first, end] = [at, at + 1].map(|at| self.starts[self.cuts[at] as usize] as usize);
         Ok(end - first)
     }
@@ -91,27 +91,28 @@ impl Source for Grid {
         at: usize,
         _: usize,
         of: &mut [u32],
-        lookup: &mut Lookup,
+        table: &mut BlockTable,
     ) -> Result<Piece, Error> {
         let &Self { size: [_, width], steps: [_, step], .. } = self;
         let [shift, step_shift] = [width, step].map(u32::trailing_zeros);
-        // As most blocks are: to divide and to multiply take as long as everything else.
+        // The common case. Shifts save divisions, which would take as long as everything else.
         Ok(match width.is_power_of_two() && step.is_power_of_two() {
             true => {
-                self.piece(at, of, lookup, |crd| (crd >> shift, (crd & (width - 1)) << step_shift))
+                self.piece(at, of, table, |crd| (crd >> shift, (crd & (width - 1)) << step_shift))
             }
-            false => self.piece(at, of, lookup, |crd| (crd / width, crd % width * step)),
+            false => self.piece(at, of, table, |crd| (crd / width, crd % width * step)),
         })
     }
 }
 
 impl Grid {
-    /// A piece, given how a column's block is found, and its place in the block's first row.
+    /// The blocks of a piece. `split` gives, for a column, its column of blocks and its offset in
+    /// the first row of a block.
     fn piece(
         &self,
         at: usize,
         of: &mut [u32],
-        lookup: &mut Lookup,
+        table: &mut BlockTable,
         split: impl Fn(u32) -> (u32, u32),
     ) -> Piece {
         let &Self { size: [height, width], steps, .. } = self;
@@ -120,28 +121,29 @@ impl Grid {
         let starts = &self.starts[first..=end];
         let base = starts[0] as usize;
         let crd = &self.crd[base..base + of.len()];
+        // The first block of each row of blocks, and the column of each block.
         let (mut rows, mut columns) = (vec![0], Vec::new());
-        for starts in blocks(starts, height) {
-            let place = |row: usize| starts[row] as usize - base;
-            let all = &crd[place(0)..place(starts.len() - 1)];
-            lookup.number(all.iter().map(|&crd| split(crd).0), area, &mut columns);
+        for starts in block_rows(starts, height) {
+            let entry = |row: usize| starts[row] as usize - base;
+            let all = &crd[entry(0)..entry(starts.len() - 1)];
+            table.number(all.iter().map(|&crd| split(crd).0), area, &mut columns);
             rows.push(columns.len() as u32);
             for row in 0..starts.len() - 1 {
-                let (entries, first) = (place(row)..place(row + 1), row as u32 * steps[0]);
+                let (entries, first) = (entry(row)..entry(row + 1), row as u32 * steps[0]);
                 for (of, &crd) in of[entries.clone()].iter_mut().zip(&crd[entries]) {
                     let (key, column) = split(crd);
-                    *of = lookup.block(key) + first + column;
+                    *of = table.block(key) + first + column;
                 }
             }
         }
         let blocks = columns.len();
         let levels = vec![IndexColumn::Runs(rows.into()), columns.into()];
-        Piece { levels, blocks, kept: of.len() }
+        Piece { levels, blocks, entries: of.len() }
     }
 }
 
-/// Where the rows of each row of blocks begin, and the last of them ends.
-fn blocks(starts: &[u32], height: usize) -> impl Iterator<Item = &[u32]> {
+/// For each row of blocks, the first entry of each of its rows, and the end of the last.
+fn block_rows(starts: &[u32], height: usize) -> impl Iterator<Item = &[u32]> {
     let rows = starts.len() - 1;
     (0..rows).step_by(height).map(move |row| &starts[row..=rows.min(row + height)])
 }

@@ -1,43 +1,44 @@
-//! Entries gathered into the blocks that trailing full levels make.
+//! Entries gathered into trailing dense blocks.
+//!
+//! Entries that are in the order of some leading levels only are gathered segment by segment. A
+//! segment is a run of entries with the same coordinates at these levels, such as a row of blocks.
+//! The coordinates at the levels between them and the block are combined to one number, the key: it
+//! identifies a block within its segment.
 
 use rayon::prelude::*;
 use ust_format::{Bound, LevelDomain};
 use ust_level_api::{Buffer, IndexColumn};
 
 use super::Table;
-use super::order::{heads, is_sorted};
-use super::sort::{keyed, picked};
+use super::order::{is_sorted, run_starts};
+use super::sort::{combined_keys, picked};
+use crate::tuning::{BLOCK_TABLE_KEYS, GROUPED_ENTRIES};
 
-/// Keys of this many numbers are looked up in a table, where entries are not far fewer.
-const TABLE: u64 = 1 << 22;
-/// Entries that a thread handles at a time.
-const JOB: usize = 1 << 15;
-
-/// Blocks, in the order of the levels.
+/// Blocks, in the order of the levels above them.
 pub(super) struct Blocks {
-    /// For each entry, its block.
+    /// For each entry, the number of its block.
     pub(super) of: IndexColumn,
-    /// For each level above the trailing full ones, the coordinate of each block.
+    /// For each level above the trailing full levels, the coordinate of each block.
     pub(super) levels: Vec<IndexColumn>,
     /// Number of blocks.
     pub(super) count: usize,
 }
 
 impl Table {
-    /// Blocks of sorted entries; `None` where each entry is a block of its own. A place taken twice
-    /// opens another block.
+    /// The blocks of sorted entries. `None` where the format has no trailing full levels.
+    /// Duplicates within a block go to further blocks with the same coordinates.
     pub(super) fn group_sorted(&self, bound: &Bound) -> Option<Blocks> {
         let n = self.len();
         if self.levels.len() == bound.levels().len() {
             return None;
         }
         let columns: Vec<&IndexColumn> = self.levels.iter().collect();
-        let firsts = heads(&columns, n);
+        let firsts = run_starts(&columns, n);
         if self.distinct {
             let of = block_of_each(&firsts, n);
             return Some(self.blocks(of, &firsts));
         }
-        // The first entry of each block, where a place that is taken k times needs k blocks.
+        // The first entry of each block. An offset that k entries have needs k blocks.
         let mut first = Vec::new();
         let mut of = Vec::with_capacity(n);
         for (run, &start) in firsts.iter().enumerate() {
@@ -55,8 +56,9 @@ impl Table {
         Some(self.blocks(of.into(), &first))
     }
 
-    /// Blocks of distinct entries that are sorted by the first levels at least: those of each run are
-    /// found through a table of the coordinates at the others, where that is small.
+    /// The blocks of distinct entries that are sorted by some leading levels at least. A table of
+    /// keys finds the blocks of each segment. `None` where the format has no trailing full levels,
+    /// or where the table would be too large.
     pub(super) fn group_unsorted(&self, bound: &Bound) -> Option<Blocks> {
         let (n, tail) = (self.len(), self.levels.len());
         if tail == bound.levels().len() {
@@ -73,12 +75,12 @@ impl Table {
             return self.group_sorted(bound);
         }
         let domains = &bound.levels()[sorted..tail];
-        let range = lookup_range(domains, n).filter(|_| u32::try_from(n).is_ok())?;
+        let range = table_range(domains, n).filter(|_| u32::try_from(n).is_ok())?;
         let keys = match &self.levels[sorted..] {
             [IndexColumn::U32(column)] if domains[0].lower == 0 => column.clone(),
-            columns => keyed::<u32>(columns, domains),
+            columns => combined_keys::<u32>(columns, domains),
         };
-        let starts = heads(&all[..sorted], n);
+        let starts = run_starts(&all[..sorted], n);
         let (of, found) = by_segment(&starts, range, &keys);
         let levels = found.columns(&self.levels[..sorted], &starts, domains);
         Some(Blocks { of, levels, count: found.keys.len() })
@@ -90,7 +92,7 @@ impl Table {
     }
 }
 
-/// The number of the run that each entry is in, given where runs begin.
+/// For each entry, the number of its run, given the first entry of each run.
 fn block_of_each(firsts: &[usize], n: usize) -> IndexColumn {
     let mut of = Buffer::<u32>::zeroed(n);
     if u32::try_from(firsts.len()).is_err() {
@@ -105,10 +107,10 @@ fn block_of_each(firsts: &[usize], n: usize) -> IndexColumn {
     let mut rest = of.make_mut();
     let mut jobs = Vec::new();
     let mut done = 0;
-    for (number, part) in firsts.chunks(JOB).enumerate() {
-        let end = firsts.get((number + 1) * JOB).copied().unwrap_or(n);
+    for (number, part) in firsts.chunks(GROUPED_ENTRIES).enumerate() {
+        let end = firsts.get((number + 1) * GROUPED_ENTRIES).copied().unwrap_or(n);
         let (slots, others) = rest.split_at_mut(end - done);
-        jobs.push((number * JOB, part, slots));
+        jobs.push((number * GROUPED_ENTRIES, part, slots));
         (rest, done) = (others, end);
     }
     jobs.into_par_iter().for_each(|(run, part, slots)| {
@@ -121,24 +123,26 @@ fn block_of_each(firsts: &[usize], n: usize) -> IndexColumn {
     of.into()
 }
 
-/// How many keys the levels below those in order have together, where a table of them pays.
-pub(super) fn lookup_range(domains: &[LevelDomain], n: usize) -> Option<usize> {
+/// Number of keys that levels with these domains have, where a table of them pays for `n` entries.
+pub(super) fn table_range(domains: &[LevelDomain], n: usize) -> Option<usize> {
     let range = domains.iter().try_fold(1_u64, |all, d| all.checked_mul(d.size.max(1)))?;
-    (range <= TABLE.min(4 * n as u64)).then_some(range as usize)
+    (range <= BLOCK_TABLE_KEYS.min(4 * n as u64)).then_some(range as usize)
 }
 
-/// Blocks of segments, those of each in the order of their keys.
+/// The blocks of consecutive segments. The blocks of a segment are in the order of their keys.
 #[derive(Default)]
-pub(super) struct Found {
+pub(super) struct SegmentBlocks {
     /// The key of each block.
     pub(super) keys: Vec<u32>,
-    /// For each segment, how many blocks it has.
+    /// The number of blocks of each segment.
     pub(super) counts: Vec<usize>,
 }
 
-impl Found {
-    /// For each level, the coordinate of each block: given the columns of the entries that are the
-    /// same all over a segment, an entry of each segment, and what keys are made of.
+impl SegmentBlocks {
+    /// For each level, the coordinate of each block.
+    ///
+    /// `leading` are the columns of the levels that entries are sorted by, `starts` the first entry
+    /// of each segment, and `domains` the levels whose coordinates the keys combine.
     pub(super) fn columns(
         &self,
         leading: &[IndexColumn],
@@ -170,27 +174,34 @@ impl Found {
     }
 }
 
-/// The blocks of a segment by their keys.
-pub(super) struct Lookup {
-    /// A bit for each key: none set between two segments.
+/// A table that numbers the blocks of one segment at a time.
+pub(super) struct BlockTable {
+    /// A bit for each key, set where the segment has a block with that key. All are clear between
+    /// two segments.
     marks: Vec<u64>,
-    /// For each key of the segment that was numbered last, its block, times what was asked for.
+    /// For each key of the last segment, the number of its block, times a factor that the caller chose.
     blocks: Vec<u32>,
-    /// Keys in the order found.
+    /// The distinct keys of a segment, in the order of its entries: scratch memory.
     order: Vec<u32>,
 }
 
-impl Lookup {
+impl BlockTable {
     /// For keys below `range`.
     pub(super) fn new(range: usize) -> Self {
         let marks = vec![0; range.div_ceil(64)];
         Self { marks, blocks: vec![0; range], order: Vec::new() }
     }
 
-    /// Numbers the blocks of entries that stand in segments: for each entry, its block is written to
-    /// `of`. There are fewer than 2^32 entries.
-    pub(super) fn segments(&mut self, starts: &[usize], keys: &[u32], of: &mut [u32]) -> Found {
-        let mut found = Found { keys: Vec::new(), counts: Vec::with_capacity(starts.len()) };
+    /// Numbers the blocks of consecutive segments, and writes the number of each entry's block to `of`.
+    /// `starts` gives the first entry of each segment. There are fewer than 2^32 entries.
+    pub(super) fn segments(
+        &mut self,
+        starts: &[usize],
+        keys: &[u32],
+        of: &mut [u32],
+    ) -> SegmentBlocks {
+        let mut found =
+            SegmentBlocks { keys: Vec::new(), counts: Vec::with_capacity(starts.len()) };
         for (k, &start) in starts.iter().enumerate() {
             let segment = start..starts.get(k + 1).copied().unwrap_or(keys.len());
             let (base, keys) = (found.keys.len(), &keys[segment.clone()]);
@@ -201,8 +212,9 @@ impl Lookup {
         found
     }
 
-    /// Numbers the blocks of a segment in the order of their keys, behind those found before; each
-    /// number is multiplied by `times`.
+    /// Numbers the blocks of a segment in the order of their keys, and appends the keys to `found`.
+    /// Numbers continue from the length of `found`. The table keeps each number multiplied by
+    /// `times`.
     #[inline]
     pub(super) fn number(
         &mut self,
@@ -218,10 +230,10 @@ impl Lookup {
             return;
         }
         let Self { marks, blocks, order } = self;
-        // All keys between are looked through in no more steps than there are entries.
+        // Dense keys: a pass over all words of marks takes no more steps than there are entries.
         if (hi / 64 - lo / 64) as usize <= keys.len() {
-            // No key is as large. Neighbours are often of one block: nothing is read that was written just
-            // now.
+            // Neighbouring entries often have the same key. Comparing with the last key avoids a
+            // load of the word that was just stored. No key equals the initial value.
             let mut before = u32::MAX;
             for key in keys {
                 if std::mem::replace(&mut before, key) != key {
@@ -263,22 +275,21 @@ impl Lookup {
         }
     }
 
-    /// The number of the block of a key of the segment that was numbered last.
+    /// The number of a block of the last segment, given its key, times the factor.
     #[inline]
     pub(super) fn block(&self, key: u32) -> u32 {
         self.blocks[key as usize]
     }
 }
 
-/// The block of each entry, and the blocks, where entries stand in segments that begin at `starts`:
-/// by a table for each segment.
-fn by_segment(starts: &[usize], range: usize, keys: &[u32]) -> (IndexColumn, Found) {
+/// The number of each entry's block, and the blocks. `starts` gives the first entry of each
+/// segment, and keys are below `range`. In parallel, over whole segments.
+fn by_segment(starts: &[usize], range: usize, keys: &[u32]) -> (IndexColumn, SegmentBlocks) {
     let n = keys.len();
-    // Whole segments for each job.
     let mut jobs: Vec<&[usize]> = Vec::new();
     let mut rest = starts;
     while let Some(&first) = rest.first() {
-        let count = rest.partition_point(|&start| start < first + JOB).max(1);
+        let count = rest.partition_point(|&start| start < first + GROUPED_ENTRIES).max(1);
         let (job, others) = rest.split_at(count);
         jobs.push(job);
         rest = others;
@@ -293,19 +304,19 @@ fn by_segment(starts: &[usize], range: usize, keys: &[u32]) -> (IndexColumn, Fou
         work.push((*job, mine, end));
         slots = others;
     }
-    let parts: Vec<Found> = work
+    let parts: Vec<SegmentBlocks> = work
         .into_par_iter()
         .map_init(
-            || Lookup::new(range),
-            |lookup, (starts, of, end)| {
+            || BlockTable::new(range),
+            |table, (starts, of, end)| {
                 let base = starts[0];
                 let starts: Vec<usize> = starts.iter().map(|start| start - base).collect();
-                lookup.segments(&starts, &keys[base..end], of)
+                table.segments(&starts, &keys[base..end], of)
             },
         )
         .collect();
-    // Blocks are numbered within each job: all together, from the jobs before.
-    let mut all = Found::default();
+    // Each job numbers its blocks from 0. The blocks of the jobs before are added.
+    let mut all = SegmentBlocks::default();
     let mut slots = of.make_mut();
     let mut work = Vec::with_capacity(parts.len());
     for ((job, &end), part) in jobs.iter().zip(&ends).zip(&parts) {

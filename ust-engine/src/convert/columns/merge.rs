@@ -1,4 +1,4 @@
-//! Duplicates summed, padding dropped.
+//! Duplicates are summed, and entries that equal the fill value are dropped.
 
 use rayon::prelude::*;
 use ust_format::Bound;
@@ -6,15 +6,16 @@ use ust_level_api::column::{BLOCK, chunk_len};
 use ust_level_api::{Buffer, IndexColumn, Scalar};
 
 use super::Table;
-use super::order::{first_equal, heads};
+use super::order::{first_equal, run_starts};
 use super::sort::picked;
 use crate::error::Error;
 use crate::storage::values::gathered;
 use crate::storage::{StoredElement, Values};
+use crate::tuning::{FILL_SEARCH_BLOCKS, SUMMED_GROUPS};
 use crate::with_values;
 
 impl Table {
-    /// The columns that tell entries apart.
+    /// The columns that identify an entry: level coordinates, and the offset within a block.
     fn all_columns(&self) -> Vec<&IndexColumn> {
         let mut all: Vec<&IndexColumn> = self.levels.iter().collect();
         if self.block > 1 {
@@ -23,7 +24,7 @@ impl Table {
         all
     }
 
-    /// The second of the first two entries at the same coordinates. Entries are sorted.
+    /// The first entry with the same coordinates as its predecessor. Entries are sorted.
     pub(super) fn first_duplicate(&self) -> Option<usize> {
         first_equal(&self.all_columns(), self.len())
     }
@@ -46,7 +47,7 @@ impl Table {
             self.distinct = true;
             return Ok(());
         }
-        let firsts = heads(&self.all_columns(), self.len());
+        let firsts = run_starts(&self.all_columns(), self.len());
         let merged: Result<Values, usize> =
             with_values!(&self.values, from => sums(from, &firsts).map(Values::from));
         self.values =
@@ -56,7 +57,7 @@ impl Table {
         Ok(())
     }
 
-    /// Drops entries equal to the fill value: padding will stand for them.
+    /// Drops entries equal to the fill value, for a target that stores such elements as padding.
     pub(super) fn drop_fill(&mut self, fill: Scalar) {
         let in_order = IndexColumn::Count(self.len());
         let places = self.places.as_ref().unwrap_or(&in_order);
@@ -66,7 +67,7 @@ impl Table {
         }
     }
 
-    /// Keeps some entries, in the given order.
+    /// Keeps the given entries, in the given order.
     pub(super) fn keep(&mut self, kept: &[usize]) {
         let places = match &self.places {
             None => picked(&IndexColumn::Count(self.len()), kept),
@@ -84,8 +85,9 @@ impl Table {
     }
 }
 
-/// Rows in which equal neighbours are summed: where rows start, the second column, and the values;
-/// or the first entry whose sum does not fit. Parallel, over parts of the rows.
+/// Sums duplicates within rows, given the first entry of each row and the column of each entry.
+/// Gives the same arrays of the sums, or the first entry whose sum overflows. In parallel, over
+/// parts of the rows.
 fn merged_rows<T: StoredElement>(
     starts: &[u32],
     second: &[u32],
@@ -93,20 +95,21 @@ fn merged_rows<T: StoredElement>(
 ) -> Result<(Buffer<u32>, Buffer<u32>, Values), usize> {
     let rows = starts.len() - 1;
     let part = chunk_len(rows);
-    // Entries that differ from the one before them: neighbours in the whole part, of which rows that
-    // end and begin alike are none.
+    // The number of sums in each part. Equal neighbours are counted over the whole part, as one
+    // loop. This also counts a row whose first column equals the last column of the row before:
+    // such rows are added again.
     let counts: Vec<u32> = (0..rows.div_ceil(part))
         .into_par_iter()
         .map(|number| {
             let (first, last) = (number * part, rows.min((number + 1) * part));
             let own = &second[starts[first] as usize..starts[last] as usize];
             let equal = own.windows(2).map(|pair| u32::from(pair[0] == pair[1])).sum::<u32>();
-            let alike = |at: &&[u32]| {
+            let continues = |at: &&[u32]| {
                 let (before, here) = (at[0] as usize, at[1] as usize);
                 starts[first] < at[0] && before < here && second[before] == second[before - 1]
             };
-            let others = starts[first..=last].windows(2).filter(alike).count();
-            own.len() as u32 - equal + others as u32
+            let between_rows = starts[first..=last].windows(2).filter(continues).count();
+            own.len() as u32 - equal + between_rows as u32
         })
         .collect();
     let mut ends = Buffer::<u32>::unspecified(rows + 1);
@@ -154,13 +157,13 @@ fn merged_rows<T: StoredElement>(
     Ok((ends, kept, T::wrap(sums)))
 }
 
-/// The sum of each group of values, given where groups begin; or the first entry of a group whose
-/// sum does not fit.
+/// The sum of each group of values, given the first value of each group; or the first value of a
+/// group whose sum overflows.
 fn sums<T: StoredElement>(from: &[T], firsts: &[usize]) -> Result<Vec<T>, usize> {
     firsts
         .par_iter()
         .enumerate()
-        .with_min_len(1 << 12)
+        .with_min_len(SUMMED_GROUPS)
         .map(|(group, &first)| {
             let end = firsts.get(group + 1).copied().unwrap_or(from.len());
             let others = &from[first + 1..end];
@@ -169,7 +172,7 @@ fn sums<T: StoredElement>(from: &[T], firsts: &[usize]) -> Result<Vec<T>, usize>
         .collect()
 }
 
-/// The entries whose value is not the fill value; `None` where all are kept.
+/// The entries whose value differs from the fill value; `None` where all do.
 fn differing<T: StoredElement>(
     values: &[T],
     fill: Scalar,
@@ -183,7 +186,7 @@ fn differing<T: StoredElement>(
         block[..len].iter_mut().for_each(|at| *at = fill.same(values[*at as usize]).into());
         len
     };
-    let blocks = || (0..n.div_ceil(BLOCK)).into_par_iter().with_min_len(32);
+    let blocks = || (0..n.div_ceil(BLOCK)).into_par_iter().with_min_len(FILL_SEARCH_BLOCKS);
     let any = blocks().any(|number| {
         let mut block = [0; BLOCK];
         let len = is_fill(number, &mut block);

@@ -1,8 +1,8 @@
 //! From columns of entries to storage.
 //!
-//! A [`Table`] holds entries as a format wants them: a column of coordinates for each level above
-//! the trailing full ones, a column of places within the block that those make, and values. The way
-//! to a tensor:
+//! A [`Table`] holds entries in the terms of a format: a column of coordinates for each level above
+//! the trailing full levels, a column of offsets within the trailing dense block, and values. The
+//! steps to a tensor:
 //!
 //! | step | module | left out where |
 //! |---|---|---|
@@ -12,11 +12,12 @@
 //! | gather entries into blocks | `group`, `pieces`, `grid` | there are no trailing full levels |
 //! | assemble level by level, place values | `assemble` | |
 //!
-//! Where places are known before, values go there at once: in formats that store every element, or
-//! few blocks (`cells`). Blocks that both formats have are moved whole (`whole`). Where another format on the way spares a sort, it is made first (`detour`).
+//! Some conversions need no table. Values are written straight to their positions in formats that
+//! store every element, or few blocks (`cells`). Blocks that both formats have are moved whole
+//! (`whole`). A conversion goes through an intermediate format where that saves a sort (`detour`).
 //!
-//! Columns are 32 bits wide wherever coordinates allow it ([`IndexColumn`]); they are moved, not
-//! copied, into the tensor where a level stores just that.
+//! Columns are 32 bits wide wherever coordinates allow it ([`IndexColumn`]). A level that stores
+//! its column as an array takes it over without a copy.
 
 mod assemble;
 mod cells;
@@ -33,13 +34,13 @@ mod whole;
 
 pub(super) use assemble::{Stored, levels};
 pub(super) use cells::Cells;
-pub(super) use detour::{detour, thinned};
+pub(super) use detour::{detour, without_padding};
 pub(super) use pieces::PieceByPiece;
-pub(super) use read::{FirstLevel, in_order};
+pub(super) use read::{FirstLevel, levels_in_order};
 use ust_level_api::{IndexColumn, Scalar};
 pub(super) use whole::WholeBlocks;
 
-use self::order::heads;
+use self::order::run_starts;
 use self::sort::picked;
 use super::build::{BuildOptions, Duplicates};
 use super::rows::Rows;
@@ -49,19 +50,20 @@ use ust_format::Bound;
 
 /// Entries in the terms of a format's levels, in any order.
 pub(super) struct Table {
-    /// For each level above the trailing full ones, the coordinate of each entry.
+    /// For each level above the trailing full levels, the coordinate of each entry.
     levels: Vec<IndexColumn>,
-    /// For each entry, its place within the block that the trailing full levels make.
+    /// For each entry, its offset within the trailing dense block.
     offset: IndexColumn,
-    /// Number of places in that block.
+    /// Number of values in that block.
     block: u64,
-    /// Values, the entries' among them.
+    /// The values of the entries, and perhaps others.
     values: Values,
-    /// For each entry, where its value stands; in the order of the entries without this column.
+    /// For each entry, the index of its value. Without this column, values are in the order of the
+    /// entries.
     places: Option<IndexColumn>,
-    /// Whether no two entries are known to have the same coordinates.
+    /// Whether all entries are known to have different coordinates.
     distinct: bool,
-    /// The number of levels, from the first, in whose order entries are known to stand.
+    /// The number of leading levels in whose order entries are known to be.
     sorted: usize,
 }
 
@@ -113,20 +115,20 @@ impl Table {
         self.assemble(bound, blocks, fill, options.memory_limit)
     }
 
-    /// The entries that rows of one value each are, in a format that has no trailing full levels.
+    /// Rows of one value each, as entries in a format without trailing full levels.
     pub(super) fn of_rows(rows: Rows) -> Self {
         let Rows { columns: levels, values } = rows;
         let offset = IndexColumn::Same(0, values.len());
         Self { levels, offset, block: 1, values, places: None, distinct: false, sorted: 0 }
     }
 
-    /// Those rows, sorted: see [`Rows::sorted`].
+    /// See [`Rows::sorted`].
     pub(super) fn sorted_rows(mut self, bound: &Bound) -> Result<(Rows, Option<Vec<i64>>), Error> {
         self.sort(bound)?;
         let n = self.len();
         let mut starts = None;
         if !self.distinct && self.first_duplicate().is_some() {
-            let firsts = heads(&self.levels.iter().collect::<Vec<_>>(), n);
+            let firsts = run_starts(&self.levels.iter().collect::<Vec<_>>(), n);
             self.levels = self.levels.iter().map(|column| picked(column, &firsts)).collect();
             let ends = firsts.iter().chain([&n]);
             starts = Some(ends.map(|&at| at as i64).collect());

@@ -1,4 +1,4 @@
-//! In which order entries stand.
+//! The order of entries: whether columns are sorted, and where neighbouring entries are equal.
 
 use std::cmp::Ordering;
 use std::ops::Range;
@@ -7,16 +7,15 @@ use rayon::prelude::*;
 use ust_level_api::column::IndexRead;
 use ust_level_api::{Buffer, IndexColumn, with_column};
 
-/// Entries compared at a time, so that the outcome stays in cache.
-const BLOCK: usize = 4096;
+use crate::tuning::COMPARED_ENTRIES;
 
-/// Compares each entry of a range with the one before it, by several columns, the first of them
-/// deciding. -1 where it is greater, 0 where both are equal, 1 where it is smaller. The range does
-/// not hold entry 0.
+/// Compares each entry of a range with its predecessor, lexicographically by several columns: -1
+/// where the entry is greater, 0 where both are equal, 1 where the entry is smaller. The range does
+/// not contain entry 0.
 fn compare(columns: &[&IndexColumn], range: Range<usize>, order: &mut Vec<i8>) {
     order.clear();
     order.resize(range.len(), 0);
-    let mut block = [0; BLOCK + 1];
+    let mut block = [0; COMPARED_ENTRIES + 1];
     for (number, column) in columns.iter().enumerate() {
         let set = |order: &mut i8, before: i64, here: i64| {
             let this = i8::from(before > here) - i8::from(before < here);
@@ -37,31 +36,31 @@ fn compare(columns: &[&IndexColumn], range: Range<usize>, order: &mut Vec<i8>) {
     }
 }
 
-/// Blocks of the entries but the first.
+/// Ranges of entries that are compared at a time. Entry 0 is left out.
 fn blocks(n: usize) -> impl IndexedParallelIterator<Item = Range<usize>> {
-    let count = n.saturating_sub(1).div_ceil(BLOCK);
+    let count = n.saturating_sub(1).div_ceil(COMPARED_ENTRIES);
     (0..count).into_par_iter().map(move |block| {
-        let first = 1 + block * BLOCK;
-        first..(first + BLOCK).min(n)
+        let first = 1 + block * COMPARED_ENTRIES;
+        first..(first + COMPARED_ENTRIES).min(n)
     })
 }
 
 /// How entries ascend.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) enum Ascent {
-    /// None is smaller than the one before it.
+    /// No entry is smaller than its predecessor.
     Weak,
-    /// Each is greater.
+    /// Each entry is greater than its predecessor.
     Strict,
 }
 
-/// Whether entries ascend by several columns, the first of them deciding.
+/// Whether entries ascend, lexicographically by several columns.
 pub(super) fn is_sorted(columns: &[&IndexColumn]) -> bool {
     ascent(columns).is_some()
 }
 
-/// How entries ascend by several columns, the first of them deciding; `None` where they do not.
-/// Parallel, and soon done where they do not.
+/// How entries ascend, lexicographically by several columns; `None` where they do not. Parallel;
+/// stops early where they do not.
 pub(super) fn ascent(columns: &[&IndexColumn]) -> Option<Ascent> {
     let Some(first) = columns.first() else { return Some(Ascent::Weak) };
     let ruled = |c: &&IndexColumn| matches!(c, IndexColumn::Count(_) | IndexColumn::Same(..));
@@ -88,7 +87,7 @@ pub(super) fn ascent(columns: &[&IndexColumn]) -> Option<Ascent> {
         .try_reduce(|| Ascent::Strict, |a, b| Some(both(a, b)))
 }
 
-/// The same of narrow columns, in a range that does not hold entry 0.
+/// As [`ascent`], of columns of 32 bits, in a range that does not contain entry 0.
 fn ascent_of_words(columns: &[Buffer<u32>], range: Range<usize>) -> Option<Ascent> {
     let parts: Vec<&[u32]> =
         columns.iter().map(|column| &column[range.start - 1..range.end]).collect();
@@ -96,7 +95,8 @@ fn ascent_of_words(columns: &[Buffer<u32>], range: Range<usize>) -> Option<Ascen
     let mut all = Ascent::Strict;
     let mut before = 0;
     for (at, (&first, &second)) in first.iter().zip(second).enumerate() {
-        // Both at once; below them, where these do not decide.
+        // One comparison for the first two columns. Further columns are compared only where these
+        // are equal.
         let here = u64::from(first) << 32 | u64::from(second);
         if here <= before && at > 0 {
             let rest = parts.iter().skip(2).map(|part| part[at].cmp(&part[at - 1]));
@@ -111,7 +111,7 @@ fn ascent_of_words(columns: &[Buffer<u32>], range: Range<usize>) -> Option<Ascen
     Some(all)
 }
 
-/// The first entry that equals the one before it in all columns.
+/// The first entry that equals its predecessor in all columns.
 pub(super) fn first_equal(columns: &[&IndexColumn], n: usize) -> Option<usize> {
     if columns.is_empty() {
         return (n > 1).then_some(1);
@@ -125,8 +125,9 @@ pub(super) fn first_equal(columns: &[&IndexColumn], n: usize) -> Option<usize> {
         .flatten()
 }
 
-/// The entries that differ from the one before them in some column; entry 0 does.
-pub(super) fn heads(columns: &[&IndexColumn], n: usize) -> Vec<usize> {
+/// The entries that differ from their predecessor in some column, and entry 0: the first entry of
+/// each run of equal entries.
+pub(super) fn run_starts(columns: &[&IndexColumn], n: usize) -> Vec<usize> {
     if n == 0 {
         return Vec::new();
     }
@@ -140,10 +141,10 @@ pub(super) fn heads(columns: &[&IndexColumn], n: usize) -> Vec<usize> {
             differ.map(|(at, _)| range.start + at).collect()
         })
         .collect();
-    let mut heads = Vec::with_capacity(1 + parts.iter().map(Vec::len).sum::<usize>());
-    heads.push(0);
-    heads.extend(parts.into_iter().flatten());
-    heads
+    let mut run_starts = Vec::with_capacity(1 + parts.iter().map(Vec::len).sum::<usize>());
+    run_starts.push(0);
+    run_starts.extend(parts.into_iter().flatten());
+    run_starts
 }
 
 #[cfg(test)]
@@ -152,21 +153,21 @@ mod tests {
 
     #[test]
     fn order_is_that_of_the_first_column_that_differs() {
-        let n = 3 * BLOCK + 5;
+        let n = 3 * COMPARED_ENTRIES + 5;
         let high: IndexColumn = (0..n as i64).map(|v| v / 7).collect::<Vec<_>>().into();
         let low: IndexColumn = (0..n as u32).map(|v| v % 7).collect::<Vec<_>>().into();
         assert!(is_sorted(&[&high, &low]) && is_sorted(&[&high]));
         assert!(!is_sorted(&[&low, &high]));
         assert_eq!(first_equal(&[&high], n), Some(1));
         assert_eq!(first_equal(&[&high, &low], n), None);
-        assert_eq!(heads(&[&high], n).len(), n.div_ceil(7));
-        assert!(heads(&[&high], n).iter().all(|head| head % 7 == 0));
-        assert_eq!(heads(&[&high, &low], n).len(), n);
+        assert_eq!(run_starts(&[&high], n).len(), n.div_ceil(7));
+        assert!(run_starts(&[&high], n).iter().all(|head| head % 7 == 0));
+        assert_eq!(run_starts(&[&high, &low], n).len(), n);
     }
 
     #[test]
     fn how_entries_ascend_does_not_depend_on_how_columns_are_kept() {
-        let n = 2 * BLOCK + 9;
+        let n = 2 * COMPARED_ENTRIES + 9;
         let narrow =
             |of: &dyn Fn(u32) -> u32| IndexColumn::from((0..n as u32).map(of).collect::<Vec<_>>());
         let wide = |column: &IndexColumn| IndexColumn::from(column.to_vec());
@@ -175,7 +176,7 @@ mod tests {
             narrow(&|v| v % 1000 / 10),
             narrow(&|v| v % 10),
             narrow(&|v| v % 10 / 2),
-            narrow(&|v| 5 + u32::from(v == BLOCK as u32)),
+            narrow(&|v| 5 + u32::from(v == COMPARED_ENTRIES as u32)),
         ];
         let wide: Vec<IndexColumn> = columns.iter().map(wide).collect();
         let (strict, weak) = (Some(Ascent::Strict), Some(Ascent::Weak));
@@ -200,7 +201,7 @@ mod tests {
     #[test]
     fn without_columns_all_entries_are_equal() {
         assert_eq!((first_equal(&[], 1), first_equal(&[], 2)), (None, Some(1)));
-        assert_eq!((heads(&[], 0), heads(&[], 3)), (vec![], vec![0]));
+        assert_eq!((run_starts(&[], 0), run_starts(&[], 3)), (vec![], vec![0]));
         assert!(is_sorted(&[]));
     }
 }

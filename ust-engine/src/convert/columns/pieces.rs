@@ -1,5 +1,5 @@
-//! Blocks found and filled a piece of the outermost loop at a time: nothing but where each value
-//! goes is written down for an entry.
+//! Trailing dense blocks made a piece of the source's outermost loop at a time. The columns of a
+//! piece stay in cache. Only one number is kept for each entry: the position of its value.
 
 use rayon::prelude::*;
 use ust_format::{Bound, Format, IndexExpr, LevelDomain};
@@ -9,45 +9,41 @@ use ust_level_api::{Buffer, Element, IndexColumn, Scalar, with_column};
 
 use super::assemble::{levels, stored_values};
 use super::grid::Grid;
-use super::group::{Lookup, lookup_range};
-use super::order::heads;
-use super::read::{block_of, in_order, level_columns, offset_column};
-use super::sort::{keyed, picked};
+use super::group::{BlockTable, table_range};
+use super::order::run_starts;
+use super::read::{block_of, level_columns, levels_in_order, offset_column};
+use super::sort::{combined_keys, picked};
 use crate::error::Error;
 use crate::storage::{StoredElement, Tensor, Values, ends_in_padding};
+use crate::tuning::{FILL_SAMPLED_VALUES, PIECE_ENTRIES, PIECES_MIN_ENTRIES};
 use crate::walk::nest::{Operand, Reach};
 use crate::walk::pieces::Pieces;
 use crate::with_values;
 
-/// Fewer entries than this are not cut into pieces, but where nothing is compiled for it.
-pub(super) const FEW: usize = 1 << 15;
-/// Entries in a piece, about: their columns stay in the second cache.
-const PIECE: usize = 1 << 14;
-
-/// What is kept of a piece.
+/// The blocks of a piece.
 pub(super) struct Piece {
-    /// For each level above the trailing full ones, the coordinate of each block. Runs begin with the
-    /// coordinate at which the piece does.
+    /// For each level above the blocks, the coordinate of each block. `Runs` begin with the first
+    /// coordinate of the piece.
     pub(super) levels: Vec<IndexColumn>,
     /// Number of blocks.
     pub(super) blocks: usize,
-    /// Number of entries that have a place there.
-    pub(super) kept: usize,
+    /// Number of entries, padding left out.
+    pub(super) entries: usize,
 }
 
-/// Entries in pieces, each of which has whole blocks.
+/// The stored values of a tensor, in pieces that share no block.
 pub(super) trait Source: Sync {
     /// Number of pieces.
     fn len(&self) -> usize;
 
-    /// Number of entries in a piece.
+    /// Number of stored values in a piece, padding included.
     ///
     /// # Errors
     /// As [`Pieces::rows`].
-    fn entries(&self, at: usize) -> Result<usize, Error>;
+    fn values(&self, at: usize) -> Result<usize, Error>;
 
-    /// Finds the blocks of a piece, and where each of its entries stands among their values: [`NOWHERE`]
-    /// if it is padding. `first` entries come before those of the piece.
+    /// Finds the blocks of a piece, and writes the position of each stored value within these blocks to
+    /// `places`: [`NOWHERE`] for padding. `first` is the number of stored values before the piece.
     ///
     /// # Errors
     /// As [`Pieces::read`].
@@ -56,24 +52,24 @@ pub(super) trait Source: Sync {
         at: usize,
         first: usize,
         places: &mut [u32],
-        lookup: &mut Lookup,
+        table: &mut BlockTable,
     ) -> Result<Piece, Error>;
 }
 
-/// Entries whose coordinates are computed.
+/// A source whose coordinates are computed by a walk.
 struct Computed<'a> {
     pieces: Pieces<'a>,
-    /// The levels above the trailing full ones.
+    /// The domains of the target levels above the blocks.
     domains: &'a [LevelDomain],
-    /// In the order of how many levels, from the first, entries come.
+    /// The number of leading target levels in whose order entries are.
     sorted: usize,
-    /// Values of a block.
+    /// Number of values in a block.
     block: u32,
-    /// Values of which those equal to the second are padding, where there is some.
+    /// The stored values and the fill value, where the source has padding.
     padding: Option<(&'a Values, Scalar)>,
 }
 
-/// The place of padding, which has none: a piece has fewer places than this is large.
+/// The position of padding, which is not moved. A piece has fewer positions than this number.
 const NOWHERE: u32 = u32::MAX;
 
 impl Source for Computed<'_> {
@@ -81,7 +77,7 @@ impl Source for Computed<'_> {
         self.pieces.len()
     }
 
-    fn entries(&self, at: usize) -> Result<usize, Error> {
+    fn values(&self, at: usize) -> Result<usize, Error> {
         self.pieces.rows(at)
     }
 
@@ -90,14 +86,16 @@ impl Source for Computed<'_> {
         at: usize,
         first: usize,
         places: &mut [u32],
-        lookup: &mut Lookup,
+        table: &mut BlockTable,
     ) -> Result<Piece, Error> {
         let columns = self.pieces.read(at, places.len())?;
         let mut grouped = |columns, places: &mut [u32]| {
-            grouped(columns, self.domains, self.sorted, self.block, places, lookup)
+            grouped(columns, self.domains, self.sorted, self.block, places, table)
         };
         let entries = self.padding.and_then(|(values, fill)| {
-            with_values!(values, values => others(&values[first..first + places.len()], fill))
+            with_values!(values, values => {
+                entries_among(&values[first..first + places.len()], fill)
+            })
         });
         let Some(entries) = entries else { return Ok(grouped(columns, places)) };
         let columns = columns.iter().map(|column| picked(column, &entries)).collect();
@@ -109,17 +107,18 @@ impl Source for Computed<'_> {
     }
 }
 
-/// How entries are cut into pieces.
+/// How a conversion is cut into pieces.
 pub(super) struct Cut {
-    /// In the order of how many levels, from the first, they come.
+    /// The number of leading target levels in whose order entries are.
     sorted: usize,
-    /// How many keys the levels below have.
+    /// The number of keys of the levels between them and the block.
     range: usize,
-    /// Pieces end where the first level's coordinate changes: at multiples of this.
+    /// Pieces end at multiples of this number, where the coordinate of the first target level changes.
     align: i64,
 }
 
-/// How so many entries of one format can be cut into pieces for another.
+/// How the conversion of `n` entries can be cut into pieces. `None` where pieces would share
+/// blocks, or blocks are larger than pieces.
 ///
 /// # Errors
 /// As [`block_of`].
@@ -128,20 +127,21 @@ pub(super) fn cut(from: &Format, n: usize, bound: &Bound) -> Result<Option<Cut>,
     let tail = to.tail();
     let compact = tail > 0 && to.descriptions()[tail - 1].props.compact;
     let block = block_of(bound)?;
-    if tail == to.level_count() || !compact || block > PIECE as u64 {
+    if tail == to.level_count() || !compact || block > PIECE_ENTRIES as u64 {
         return Ok(None);
     }
-    let sorted = in_order(from, to);
+    let sorted = levels_in_order(from, to);
     if !Pieces::are_of(from) {
         return Ok(None);
     }
-    // All values of blocks are looked at, padding or not; other levels may pass over padding. Where no
-    // level stands above a block, nearly all of it may be padding.
-    let apart = !ends_in_padding(from) || from.tail() > 0 && Operand::ends_evenly(from);
-    if sorted == 0 || !Operand::visits_in_order(from) || !apart {
+    // A piece visits all its values, padding included, which needs a last level that is full:
+    // others may pass over padding. Where no level is above the source's block, nearly all of it
+    // may be padding.
+    let visits_padding = !ends_in_padding(from) || from.tail() > 0 && Operand::ends_evenly(from);
+    if sorted == 0 || !Operand::visits_in_order(from) || !visits_padding {
         return Ok(None);
     }
-    let Some(range) = lookup_range(&bound.levels()[sorted.min(tail)..tail], n) else {
+    let Some(range) = table_range(&bound.levels()[sorted.min(tail)..tail], n) else {
         return Ok(None);
     };
     let align = match &to.levels()[0].expr {
@@ -155,37 +155,34 @@ pub(super) fn cut(from: &Format, n: usize, bound: &Bound) -> Result<Option<Cut>,
     Ok(Some(Cut { sorted, range, align }))
 }
 
-/// Pieces at least that a thread is to take of so many entries.
-fn apart(n: usize) -> usize {
+/// The least number of pieces that a thread takes of `n` entries: all, where there is one thread.
+fn min_pieces(n: usize) -> usize {
     if threads(n) == 1 { usize::MAX } else { 1 }
 }
 
-/// Values that are looked at before work begins that would be in vain.
-const SAMPLE: usize = 1 << 12;
-
-/// Whether an entry equals the fill value, as far as a look at the first ones tells: blocks are not
-/// found piece by piece then.
+/// Whether a sample, the first values, has an entry that equals the fill value. Then blocks cannot
+/// be made piece by piece, and an attempt would be in vain.
 pub(super) fn stores_fill(tensor: &Tensor, fill: Scalar) -> bool {
     with_values!(&tensor.values, values => {
         let fill = Element::from_scalar(fill);
-        let first = &values[..values.len().min(SAMPLE)];
+        let first = &values[..values.len().min(FILL_SAMPLED_VALUES)];
         fill.is_some_and(|fill| first.iter().any(|&value| Element::same(fill, value)))
     })
 }
 
-/// Which values differ from the fill value; `None` where all do, whatever they are.
-fn others<T: Element>(values: &[T], fill: Scalar) -> Option<Vec<usize>> {
+/// The indices of the values that differ from the fill value; `None` where all values do.
+fn entries_among<T: Element>(values: &[T], fill: Scalar) -> Option<Vec<usize>> {
     let fill = T::from_scalar(fill)?;
-    // Most blocks are full.
+    // The common case: most blocks have no padding.
     if !values.iter().any(|&value| fill.same(value)) {
         return None;
     }
-    let others = values.iter().enumerate().filter(|(_, value)| !fill.same(**value));
-    Some(others.map(|(at, _)| at).collect())
+    let entries = values.iter().enumerate().filter(|(_, value)| !fill.same(**value));
+    Some(entries.map(|(at, _)| at).collect())
 }
 
-/// How a tensor gets into a format that ends in full levels, where the leading levels come in the
-/// order of the tensor's outermost loop.
+/// A conversion to trailing dense blocks, piece by piece. The first target level is in the order of
+/// the source's outermost loop. Example: CSR to BSR.
 pub(in crate::convert) struct PieceByPiece {
     cut: Cut,
     grid: Option<Grid>,
@@ -194,7 +191,7 @@ pub(in crate::convert) struct PieceByPiece {
 }
 
 impl PieceByPiece {
-    /// `None` where that order is not known, or nothing is gained.
+    /// `None` where that order is not known, or pieces gain nothing.
     ///
     /// # Errors
     /// As [`block_of`].
@@ -208,23 +205,23 @@ impl PieceByPiece {
             return Ok(None);
         }
         let Some(cut) = cut(tensor.format(), n, bound)? else { return Ok(None) };
-        // Keys are of all levels below the first.
-        let grid = if cut.sorted == 1 { Grid::of(tensor, bound, PIECE) } else { None };
+        // A grid expects keys of all levels between the first and the block.
+        let grid = if cut.sorted == 1 { Grid::of(tensor, bound, PIECE_ENTRIES) } else { None };
         let padded = tensor.has_padding();
-        let worth = grid.is_some() || n >= FEW;
+        let worth = grid.is_some() || n >= PIECES_MIN_ENTRIES;
         if !worth || !padded && stores_fill(tensor, fill) {
             return Ok(None);
         }
         Ok(Some(Self { cut, grid, padded }))
     }
 
-    /// Whether the tensor stores where each row begins.
+    /// Whether the tensor stores the first entry of each row.
     pub(in crate::convert) fn has_stored_rows(&self) -> bool {
         self.grid.is_some()
     }
 
-    /// The tensor in the other format. `None` where an entry equals the fill value, or levels store
-    /// what cannot be cut.
+    /// The tensor in the target format. `None` where an entry equals the fill value, or the
+    /// outermost loop cannot be cut.
     ///
     /// # Errors
     /// As [`Tensor::convert`].
@@ -243,9 +240,9 @@ impl PieceByPiece {
         let block = block_of(bound)?;
         let mut wanted = level_columns(bound);
         wanted.push(offset_column(bound, block));
-        // What is stored for no element is padding.
+        // Clean values: those outside the shape equal the fill value, like padding.
         let reach = if padded { Reach::Everything } else { Reach::Inside };
-        let Some(pieces) = Pieces::new(tensor, reach, &wanted, align, PIECE)? else {
+        let Some(pieces) = Pieces::new(tensor, reach, &wanted, align, PIECE_ENTRIES)? else {
             return Ok(None);
         };
         let (domains, block) = (&bound.levels()[..bound.format().tail()], block as u32);
@@ -255,7 +252,8 @@ impl PieceByPiece {
     }
 }
 
-/// The blocks of all pieces, where a segment's keys are below `range`.
+/// The tensor of the blocks of all pieces. The keys of a segment are below `range`. `None` where an
+/// entry equals the fill value.
 fn gathered(
     values: &Values,
     bound: &Bound,
@@ -265,25 +263,25 @@ fn gathered(
     range: usize,
 ) -> Result<Option<Tensor>, Error> {
     let (n, tail) = (values.len(), bound.format().tail());
-    let (block, apart) = (block_of(bound)?, apart(n));
+    let (block, min_pieces) = (block_of(bound)?, min_pieces(n));
     let counts = (0..pieces.len())
         .into_par_iter()
-        .with_min_len(apart)
-        .map(|at| pieces.entries(at))
+        .with_min_len(min_pieces)
+        .map(|at| pieces.values(at))
         .collect::<Result<Vec<_>, Error>>()?;
     let most = counts.iter().copied().max().unwrap_or(0) as u64;
     if counts.iter().sum::<usize>() != n || most * block > u64::from(u32::MAX) {
         return Ok(None);
     }
-    // For each entry, the place of its value among those of its piece.
+    // The position of each value within the blocks of its piece.
     let mut places = Buffer::<u32>::unspecified(n);
     let found = parts(places.make_mut(), &counts)
         .into_par_iter()
-        .with_min_len(apart)
+        .with_min_len(min_pieces)
         .enumerate()
         .map_init(
-            || Lookup::new(range),
-            |lookup, (at, (first, places))| pieces.grouped(at, first, places, lookup),
+            || BlockTable::new(range),
+            |table, (at, (first, places))| pieces.grouped(at, first, places, table),
         )
         .collect::<Result<Vec<Piece>, Error>>()?;
     let blocks = found.iter().map(|piece| piece.blocks).sum();
@@ -296,12 +294,12 @@ fn gathered(
     let values = with_values!(values, from => {
         placed(from, &places, (&counts, &found), fill, length, block as usize)
     });
-    // An entry that equals the fill value is no entry there.
+    // The target cannot tell an entry that equals the fill value from padding.
     let Some(values) = values else { return Ok(None) };
     Ok(Some(Tensor::trusted(bound.clone(), made.arrays, values, fill, true)))
 }
 
-/// A slice cut into consecutive parts of these lengths, each with where it begins.
+/// A slice cut into consecutive parts of these lengths, each with its offset in the slice.
 fn parts<'a, T>(mut rest: &'a mut [T], lengths: &[usize]) -> Vec<(usize, &'a mut [T])> {
     let mut first = 0;
     let part = |&length: &usize| {
@@ -312,14 +310,15 @@ fn parts<'a, T>(mut rest: &'a mut [T], lengths: &[usize]) -> Vec<(usize, &'a mut
     lengths.iter().map(part).collect()
 }
 
-/// Finds the blocks of a piece, and where each entry stands among those.
+/// Finds the blocks of a piece, and writes the position of each entry within these blocks to `of`.
+/// The columns are those of the levels above the block and, at last, the offsets within it.
 fn grouped(
     mut columns: Vec<IndexColumn>,
     domains: &[LevelDomain],
     sorted: usize,
     block: u32,
     of: &mut [u32],
-    lookup: &mut Lookup,
+    table: &mut BlockTable,
 ) -> Piece {
     let offset = columns.pop().expect("one more than the levels");
     assert_eq!(offset.len(), of.len(), "a piece has as many entries as were counted");
@@ -330,7 +329,7 @@ fn grouped(
             let others = differ.map(|(at, _)| at + 1);
             (0..keys.len().min(1)).chain(others).collect()
         }
-        leading => heads(&leading.iter().collect::<Vec<_>>(), offset.len()),
+        leading => run_starts(&leading.iter().collect::<Vec<_>>(), offset.len()),
     };
     let domains = &domains[sorted..];
     let levels = match below {
@@ -342,11 +341,11 @@ fn grouped(
             leading.iter().map(|column| picked(column, &starts)).collect()
         }
         [IndexColumn::U32(keys)] if domains[0].lower == 0 => {
-            lookup.segments(&starts, keys, of).columns(leading, &starts, domains)
+            table.segments(&starts, keys, of).columns(leading, &starts, domains)
         }
         _ => {
-            let keys = keyed::<u32>(below, domains);
-            lookup.segments(&starts, &keys, of).columns(leading, &starts, domains)
+            let keys = combined_keys::<u32>(below, domains);
+            table.segments(&starts, &keys, of).columns(leading, &starts, domains)
         }
     };
     with_column!(&offset, offset => {
@@ -355,7 +354,7 @@ fn grouped(
         }
     });
     let blocks = levels.first().map_or(0, IndexColumn::len);
-    Piece { levels, blocks, kept: of.len() }
+    Piece { levels, blocks, entries: of.len() }
 }
 
 /// The coordinates of all blocks at a level.
@@ -390,7 +389,7 @@ fn joined(found: &[Piece], level: usize) -> IndexColumn {
     }
 }
 
-/// The values of all blocks; `None` where an entry's equals the fill value.
+/// The values of all blocks. `None` where an entry equals the fill value.
 fn placed<T: StoredElement>(
     from: &[T],
     places: &[u32],
@@ -399,33 +398,34 @@ fn placed<T: StoredElement>(
     length: usize,
     block: usize,
 ) -> Option<Values> {
-    let (fill, apart) = (T::from_scalar(fill)?, apart(from.len()));
+    let (fill, min_pieces) = (T::from_scalar(fill)?, min_pieces(from.len()));
     let mut stored = Buffer::<T>::unspecified(length);
     let mut jobs = Vec::with_capacity(found.len());
     let (mut first, mut to) = (0, stored.make_mut());
     for (piece, &count) in found.iter().zip(counts) {
         let (slots, others) = to.split_at_mut(piece.blocks * block);
-        let entries = first..first + count;
-        jobs.push((&from[entries.clone()], &places[entries], piece.kept, slots));
+        let own = first..first + count;
+        jobs.push((&from[own.clone()], &places[own], piece.entries, slots));
         (first, to) = (first + count, others);
     }
-    let all = jobs.into_par_iter().with_min_len(apart).all(|(values, places, kept, slots)| {
-        // Entries are distinct: as many as there are places leave none.
-        if kept < slots.len() {
-            // Zeros need not be read from memory before they are written.
-            match bytemuck::bytes_of(&fill).iter().all(|&byte| byte == 0) {
-                true => bytemuck::fill_zeroes(slots),
-                false => slots.fill(fill),
+    let all =
+        jobs.into_par_iter().with_min_len(min_pieces).all(|(values, places, entries, slots)| {
+            // Entries are distinct: as many entries as positions leave no padding.
+            if entries < slots.len() {
+                // Zeros are written without reading the memory first.
+                match bytemuck::bytes_of(&fill).iter().all(|&byte| byte == 0) {
+                    true => bytemuck::fill_zeroes(slots),
+                    false => slots.fill(fill),
+                }
             }
-        }
-        let mut differ = true;
-        for (&value, &place) in values.iter().zip(places) {
-            if place != NOWHERE {
-                differ &= !fill.same(value);
-                slots[place as usize] = value;
+            let mut differ = true;
+            for (&value, &place) in values.iter().zip(places) {
+                if place != NOWHERE {
+                    differ &= !fill.same(value);
+                    slots[place as usize] = value;
+                }
             }
-        }
-        differ
-    });
+            differ
+        });
     all.then(|| T::wrap(stored))
 }

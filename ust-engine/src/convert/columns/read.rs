@@ -1,4 +1,4 @@
-//! Entries, as a format wants them.
+//! Columns of entries in the terms of a format: level coordinates, offsets within blocks, values.
 
 use ust_format::{Bound, Format, IndexExpr, LevelDomain};
 use ust_kernels::moving::partition::shift_for_few;
@@ -11,10 +11,11 @@ use super::expr::{Source, evaluate};
 use crate::error::Error;
 use crate::storage::coo::{Columns, Coo};
 use crate::storage::{Tensor, Values};
+use crate::tuning::{BUCKETS_MIN_BYTES, COUNTING_SORT_MIN_ENTRIES};
 use crate::walk::access::Unpacked;
 use crate::walk::bounds::Affine;
 use crate::walk::scatter::{Key, Scattered, is_wide, scatter};
-use crate::walk::sweep::{sweep, swept};
+use crate::walk::sweep::{sweep, sweep_dim};
 use crate::walk::unpack::{Wanted, What};
 
 impl Table {
@@ -24,7 +25,7 @@ impl Table {
         Self::of_sources(&columns, &coo.values, bound)
     }
 
-    /// As [`Table::of_coo`]. Columns that levels want as they are, are shared.
+    /// As [`Table::of_coo`]. Where a level stores a dimension itself, its column is shared.
     pub(in crate::convert) fn of_columns(columns: &Columns, bound: &Bound) -> Result<Self, Error> {
         let sources: Vec<Source<'_>> = columns.crd.iter().map(Source::Column).collect();
         Self::of_sources(&sources, &columns.values, bound)
@@ -51,11 +52,11 @@ impl Table {
 }
 
 impl Table {
-    /// The entries that a tensor stores, for another format (or the same). Parallel. Cost: O(nse).
+    /// The entries of a tensor. Parallel. Cost: O(nse).
     pub(in crate::convert) fn of_tensor(tensor: &Tensor, bound: &Bound) -> Result<Self, Error> {
         let block = block_of(bound)?;
         let mut wanted = level_columns(bound);
-        // Without levels above the block, the places within it say how many entries there are.
+        // Without levels above the block, only the column of offsets tells the number of entries.
         if block != 1 || wanted.is_empty() {
             wanted.push(offset_column(bound, block));
         }
@@ -66,9 +67,9 @@ impl Table {
         };
         let distinct = tensor.format().is_unique();
         let whole = tensor.view().is_whole();
-        let sorted = if whole { in_order(tensor.format(), bound.format()) } else { 0 };
+        let sorted = if whole { levels_in_order(tensor.format(), bound.format()) } else { 0 };
         if sorted < levels.len() {
-            // What is sorted is read at any place.
+            // A sort reads columns at arbitrary entries.
             for level in &mut levels {
                 if let IndexColumn::Runs(starts) = level {
                     *level = expanded(starts).into();
@@ -78,7 +79,7 @@ impl Table {
         Ok(Self { levels, offset, block, values, places, distinct, sorted })
     }
 
-    /// Entries by a key, which becomes the first level's coordinate.
+    /// Entries sorted by a key, which is the coordinate of the first level.
     fn by_key(made: Scattered, domain: LevelDomain) -> Self {
         let keys = match domain.lower {
             0 => IndexColumn::Runs(made.starts),
@@ -91,49 +92,50 @@ impl Table {
                 })
             }
         };
-        let mut table = Self::transposed(made.columns, made.values, keys.len());
+        let mut table = Self::sorted(made.columns, made.values, keys.len());
         table.levels.insert(0, keys);
         table
     }
 
-    /// Entries of a transposition.
-    fn transposed(levels: Vec<IndexColumn>, values: Values, n: usize) -> Self {
+    /// Entries in the order of all levels, given the columns of the levels below the first.
+    fn sorted(levels: Vec<IndexColumn>, values: Values, n: usize) -> Self {
         let (offset, sorted) = (IndexColumn::Same(0, n), levels.len() + 1);
         Self { levels, offset, block: 1, values, places: None, distinct: true, sorted }
     }
 }
 
-/// How entries are sorted that are in the order of all levels once they are in the order of the first:
-/// a transposition.
+/// A sort by the first level of the target, which brings entries into the order of all its levels: see
+/// [`sorts_by_first_level`]. Example: CSR to CSC.
 pub(in crate::convert) enum FirstLevel {
-    /// One coordinate after another.
+    /// A walk for each coordinate, one coordinate after another: see [`sweep`].
     Swept,
-    /// Counted first; `buckets` of several coordinates are filled and then sorted.
+    /// A counting sort: see [`scatter`]. With `buckets`, the counting sort moves entries to buckets of
+    /// several coordinates, and each bucket is sorted afterwards.
     Counted { buckets: bool },
 }
 
 impl FirstLevel {
-    /// `None` where that is not known of the entries. Cost: that of a sample.
+    /// `None` where a sort by the first level is not known to be enough. Cost: that of a sample.
     ///
     /// # Errors
     /// As [`is_wide`].
     pub(in crate::convert) fn of(tensor: &Tensor, bound: &Bound) -> Result<Option<Self>, Error> {
         let n = tensor.nse();
-        if !tensor.view().is_whole() || !is_transposed(tensor.format(), n, bound) {
+        if !tensor.view().is_whole() || !sorts_by_first_level(tensor.format(), n, bound) {
             return Ok(None);
         }
         let key = first_key(bound);
-        if swept(tensor, key).is_some() {
+        if sweep_dim(tensor, key).is_some() {
             return Ok(Some(Self::Swept));
         }
         let buckets = key.domain.lower == 0
-            && n * tensor.dtype().bytes() >= IN_BUCKETS
+            && n * tensor.dtype().bytes() >= BUCKETS_MIN_BYTES
             && tensor.dtype().bytes() <= 8
             && is_wide(tensor, key)?;
         Ok(Some(Self::Counted { buckets }))
     }
 
-    /// The entries, sorted. `None` where one value can stand for several of them.
+    /// The entries, sorted. `None` where one stored value can stand for several entries.
     ///
     /// # Errors
     /// [`Error::Run`] for arrays that break their level's rules.
@@ -171,22 +173,22 @@ impl FirstLevel {
         };
         let mut columns = made.columns;
         let Some(IndexColumn::U32(keys)) = columns.pop() else {
-            unreachable!("asked for just now")
+            unreachable!("the last column is the one of the keys, of 32 bits")
         };
-        let mut table = Table::transposed(columns, made.values, keys.len());
+        let mut table = Table::sorted(columns, made.values, keys.len());
         table.sort_buckets(&keys, shift, &made.starts[1..], domain.size);
         Ok(Some(table))
     }
 }
 
-/// What the first level sorts by.
+/// The sort key: the coordinate at the first level.
 fn first_key(bound: &Bound) -> Key<'_> {
     Key { expr: &bound.format().levels()[0].expr, domain: bound.levels()[0] }
 }
 
-/// Whether so many entries of one format, once they are sorted by the first level of another, stably,
-/// are sorted by all of its levels, and such a sort is worth it.
-pub(super) fn is_transposed(from: &Format, n: usize, bound: &Bound) -> bool {
+/// Whether a stable sort by the first level of the target brings `n` entries of a source format
+/// into the order of all target levels, and a counting sort is worth its cost. Example: CSR to CSC.
+pub(super) fn sorts_by_first_level(from: &Format, n: usize, bound: &Bound) -> bool {
     let to = bound.format();
     let Some(domain) = bound.levels().first() else { return false };
     let few = |count: u64| u32::try_from(count).is_ok();
@@ -194,25 +196,30 @@ pub(super) fn is_transposed(from: &Format, n: usize, bound: &Bound) -> bool {
         && few(n as u64)
         && few(domain.size)
         && domain.size <= 2 * n as u64
-        && n >= TRANSPOSED;
+        && n >= COUNTING_SORT_MIN_ENTRIES;
     if !fits || !from.is_unique() || !from.is_ordered() {
         return false;
     }
     let own: Vec<&IndexExpr> = from.levels().iter().map(|level| &level.expr).collect();
     let wanted: Vec<&IndexExpr> = to.levels().iter().map(|level| &level.expr).collect();
-    !own.starts_with(&wanted[..1]) && ascends_below(&own, &wanted, from.rank())
+    !own.starts_with(&wanted[..1]) && is_sorted_below_first(&own, &wanted, from.rank())
 }
 
-/// Whether entries that come in the order of `own`, and are equal in the first expression wanted,
-/// come in the order of the others.
-fn ascends_below(own: &[&IndexExpr], wanted: &[&IndexExpr], rank: usize) -> bool {
-    let mut known: Vec<&IndexExpr> = vec![wanted[0]];
-    let mut next = wanted[1..].iter().copied();
-    let mut wants = next.next();
-    // What is to come of an expression of which the quotient has come.
+/// Whether entries with the same value of the first target expression are in the order of the other
+/// target expressions, where all entries are in the order of the source expressions.
+///
+/// Goes through the source expressions, and matches each with the next target expression. A source
+/// expression is passed over where it is constant among these entries. Example:
+/// from `(i / 2, j, i % 2)` to `(j, i)`, `j` is constant, and `i / 2` and `i % 2` together order by `i`.
+fn is_sorted_below_first(source: &[&IndexExpr], target: &[&IndexExpr], rank: usize) -> bool {
+    // Expressions that are constant among the entries, or ordered already.
+    let mut known: Vec<&IndexExpr> = vec![target[0]];
+    let mut next = target[1..].iter().copied();
+    let mut wanted = next.next();
+    // After a quotient of the wanted expression, the remainder that must follow.
     let mut remainder: Option<IndexExpr> = None;
-    for &expr in own {
-        let Some(want) = wants else { break };
+    for &expr in source {
+        let Some(want) = wanted else { break };
         let fixed = |v: usize| known.contains(&&IndexExpr::Var(v));
         if known.contains(&expr) || expr.vars().into_iter().all(fixed) {
             continue;
@@ -223,13 +230,14 @@ fn ascends_below(own: &[&IndexExpr], wanted: &[&IndexExpr], rank: usize) -> bool
             }
             remainder = None;
             known.push(want);
-            wants = next.next();
+            wanted = next.next();
             continue;
         }
-        if let Some(rest) = remainder_below(expr, want) {
+        if let Some(rest) = remainder_of_quotient(expr, want) {
             remainder = Some(rest);
             continue;
         }
+        // Whether the expression grows with the variable, and its other variables are constant.
         let grows_with = |v: usize| {
             Affine::of(expr, rank).is_some_and(|sum| {
                 let mut others =
@@ -241,22 +249,22 @@ fn ascends_below(own: &[&IndexExpr], wanted: &[&IndexExpr], rank: usize) -> bool
             return false;
         }
         known.push(want);
-        wants = next.next();
+        wanted = next.next();
     }
-    wants.is_none()
+    wanted.is_none()
 }
 
-/// The remainder that belongs to a quotient of `of`; `None` where `expr` is no such quotient.
-pub(super) fn remainder_below(expr: &IndexExpr, of: &IndexExpr) -> Option<IndexExpr> {
+/// The remainder `of % c`, where `expr` is the quotient `of / c` with a positive constant `c`; else
+/// `None`.
+pub(super) fn remainder_of_quotient(expr: &IndexExpr, of: &IndexExpr) -> Option<IndexExpr> {
     let IndexExpr::FloorDiv(whole, by) = expr else { return None };
     let sized = matches!(**by, IndexExpr::Const(size) if size > 0);
     (sized && **whole == *of).then(|| IndexExpr::Mod(whole.clone(), by.clone()))
 }
 
-/// In the order of how many levels of a format, from the first, the entries of another are known to
-/// come.
-pub(in crate::convert) fn in_order(from: &Format, to: &Format) -> usize {
-    // Below a coordinate that stands twice, what follows begins anew.
+/// The number of leading target levels in whose order the entries of a source format are known to be.
+pub(in crate::convert) fn levels_in_order(from: &Format, to: &Format) -> usize {
+    // Where a coordinate is stored twice, the coordinates below it start again from the lowest.
     if !from.is_unique() || !from.is_ordered() {
         return 0;
     }
@@ -268,30 +276,24 @@ pub(in crate::convert) fn in_order(from: &Format, to: &Format) -> usize {
             known += 1;
             continue;
         }
-        // A quotient is coarser; and with the remainder below it, it is the same.
-        if let Some(remainder) = remainder_below(own, want) {
+        // A quotient followed by its remainder gives the same order as the expression itself.
+        if let Some(remainder) = remainder_of_quotient(own, want) {
             if levels.next() != Some(&remainder) {
                 return known;
             }
             known += 1;
             continue;
         }
-        let Some(remainder) = remainder_below(want, own) else { return known };
+        let Some(remainder) = remainder_of_quotient(want, own) else { return known };
         known += 1;
         if wanted.get(known) != Some(&&remainder) {
             return known;
         }
         known += 1;
     }
-    // Where all of its own levels are used up, what follows is known.
+    // All source levels are matched: each entry is alone under the matched coordinates.
     if levels.next().is_none() { wanted.len() } else { known }
 }
-
-/// Bytes of values from which entries go to buckets first, where each would go to a line of its own.
-const IN_BUCKETS: usize = 1 << 23;
-
-/// Fewer entries than this are sorted as columns: nothing is compiled for them.
-const TRANSPOSED: usize = 1 << 13;
 
 /// The narrowest column that holds a level's coordinates.
 fn kind(domain: &LevelDomain) -> IndexKind {
@@ -299,7 +301,7 @@ fn kind(domain: &LevelDomain) -> IndexKind {
     column_kind(domain.lower, last)
 }
 
-/// The coordinates at each level above the trailing full ones.
+/// The columns of coordinates at each level above the trailing full levels.
 pub(super) fn level_columns(bound: &Bound) -> Vec<Wanted> {
     let levels = bound.format().levels().iter().zip(bound.levels());
     levels
@@ -308,13 +310,16 @@ pub(super) fn level_columns(bound: &Bound) -> Vec<Wanted> {
         .collect()
 }
 
-/// The place within the block that the trailing full levels make, which has so many.
+/// The offset within the trailing dense block, which has `block` values.
 pub(super) fn offset_column(bound: &Bound, block: u64) -> Wanted {
     let kind = kind(&LevelDomain { lower: 0, size: block });
     Wanted { what: What::Expr(offset_expr(bound)), kind }
 }
 
-/// Number of places in the block that the trailing full levels make.
+/// Number of values in a trailing dense block.
+///
+/// # Errors
+/// [`Error::TooLarge`] where they are more than can be addressed.
 pub(super) fn block_of(bound: &Bound) -> Result<u64, Error> {
     bound.levels()[bound.format().tail()..].iter().try_fold(1_u64, |block, domain| {
         block
@@ -324,11 +329,11 @@ pub(super) fn block_of(bound: &Bound) -> Result<u64, Error> {
     })
 }
 
-/// The place within that block, as an expression over dimensions.
+/// The offset within the trailing dense block, as an expression over dimensions.
 fn offset_expr(bound: &Bound) -> IndexExpr {
     let tail = bound.format().tail();
     let levels = bound.format().levels()[tail..].iter().zip(&bound.levels()[tail..]);
-    let mut place: Option<IndexExpr> = None;
+    let mut offset: Option<IndexExpr> = None;
     for (level, domain) in levels {
         let crd = match domain.lower {
             0 => level.expr.clone(),
@@ -336,7 +341,7 @@ fn offset_expr(bound: &Bound) -> IndexExpr {
                 IndexExpr::Sub(Box::new(level.expr.clone()), Box::new(IndexExpr::Const(lower)))
             }
         };
-        place = Some(match place {
+        offset = Some(match offset {
             None => crd,
             Some(above) => {
                 let size = IndexExpr::Const(domain.size as i64);
@@ -345,5 +350,5 @@ fn offset_expr(bound: &Bound) -> IndexExpr {
             }
         });
     }
-    place.unwrap_or(IndexExpr::Const(0))
+    offset.unwrap_or(IndexExpr::Const(0))
 }

@@ -1,4 +1,4 @@
-//! Entries in the order of the levels.
+//! Sorts entries into the order of the levels.
 
 use rayon::prelude::*;
 use ust_format::{Bound, LevelDomain};
@@ -10,16 +10,17 @@ use ust_level_api::column::{IndexRead, IndexWord, chunk_len, expanded};
 use ust_level_api::{Buffer, IndexColumn, with_column};
 
 use super::Table;
-use super::order::{Ascent, ascent, heads, is_sorted};
+use super::order::{Ascent, ascent, is_sorted, run_starts};
 use crate::error::Error;
 use crate::storage::values::gathered;
 use crate::storage::{StoredElement, Values};
 use crate::with_values;
 
 impl Table {
-    /// Sorts the entries by the levels, and by the place within the block where two may have the
-    /// same. Stable. Nothing is moved that is in order; columns that are, below those that are not,
-    /// are followed and not looked at.
+    /// Sorts the entries by their level coordinates, and by the offset within the block where
+    /// entries may be duplicates. Stable. Leading columns that are sorted already divide the
+    /// entries into segments, which are sorted alone. Trailing columns that are sorted already are
+    /// no part of the key: the sort is stable.
     pub(super) fn sort(&mut self, bound: &Bound) -> Result<(), Error> {
         let mut digits: Vec<LevelDomain> = bound.levels()[..self.levels.len()].to_vec();
         let mut columns: Vec<IndexColumn> = self.levels.clone();
@@ -61,13 +62,13 @@ impl Table {
             return self.sort_by(&column, range, true);
         }
         match u32::try_from(range) {
-            Ok(_) => self.sort_by(&keyed::<u32>(columns, digits), range, false),
-            Err(_) => self.sort_by(&keyed::<u64>(columns, digits), range, false),
+            Ok(_) => self.sort_by(&combined_keys::<u32>(columns, digits), range, false),
+            Err(_) => self.sort_by(&combined_keys::<u64>(columns, digits), range, false),
         }
     }
 
-    /// Sorts entries of two levels where rows are not far more than they are: says no, and does
-    /// nothing, where that is not so.
+    /// Sorts entries of two levels by rows, where there are not far more rows than entries.
+    /// Otherwise does nothing, and returns false.
     fn sort_rows(&mut self, first: LevelDomain) -> Result<bool, Error> {
         let n = self.len();
         let ([IndexColumn::U32(row), IndexColumn::U32(second)], 0, 1) =
@@ -93,8 +94,9 @@ impl Table {
         Ok(true)
     }
 
-    /// Sorts entries that lie in buckets by the high bits of their keys, which become the first
-    /// level, before those of the table. They are sorted where they lie.
+    /// Sorts entries within buckets, in place. A bucket holds the entries whose keys have the same
+    /// high bits, and ends at an index in `ends`. The sorted keys become the first level of the
+    /// table.
     pub(super) fn sort_buckets(&mut self, keys: &[u32], shift: u32, ends: &[u32], range: u64) {
         for column in &mut self.levels {
             if let IndexColumn::Runs(_) | IndexColumn::Count(_) = column {
@@ -110,7 +112,7 @@ impl Table {
                 IndexColumn::U32(words) => lanes.push(Lane::within(words.make_mut())),
                 IndexColumn::I32(words) => lanes.push(Lane::within(words.make_mut())),
                 IndexColumn::I64(words) => lanes.push(Lane::within(words.make_mut())),
-                // All alike: nothing moves.
+                // All elements are equal: the column does not change.
                 _ => {}
             }
         }
@@ -119,7 +121,8 @@ impl Table {
         self.levels.insert(0, IndexColumn::Runs(starts));
     }
 
-    /// Sorts by a column of keys, which may be the first level's.
+    /// Sorts by a column of keys. `is_first` says whether it is the first level's column of
+    /// coordinates.
     fn sort_by<K: KeyColumn>(
         &mut self,
         keys: &Buffer<K>,
@@ -138,7 +141,7 @@ impl Table {
         Ok(())
     }
 
-    /// Sorts where keys have no number: by comparing entries.
+    /// Sorts by comparing columns, where keys do not fit 62 bits.
     fn sort_by_comparison(&mut self, columns: &[IndexColumn]) {
         let mut order: Vec<usize> = (0..self.len()).collect();
         order.par_sort_by(|&a, &b| {
@@ -151,7 +154,7 @@ impl Table {
         self.keep(&order);
     }
 
-    /// Where the values stand, where they are not in the order of the entries.
+    /// For each entry, the index of its value; `None` where values are in the order of the entries.
     fn places_of_values(&mut self) -> Option<Buffer<u32>> {
         match self.places.take()? {
             IndexColumn::U32(places) => Some(places),
@@ -162,7 +165,8 @@ impl Table {
         }
     }
 
-    /// Moves all columns and values but the level `skip`, through lanes that `run` is given.
+    /// Moves all columns except that of level `skip`, and the values. `run` sorts the lanes that it
+    /// is given.
     fn moved(
         &mut self,
         skip: Option<usize>,
@@ -200,7 +204,7 @@ impl Table {
     }
 }
 
-/// The values for writing, as those of another buffer.
+/// The values for writing, of the same type as another buffer.
 fn typed_mut<'a, T: StoredElement>(
     values: &'a mut Values,
     _like: &Buffer<T>,
@@ -208,7 +212,7 @@ fn typed_mut<'a, T: StoredElement>(
     values.typed_mut::<T>()
 }
 
-/// A column of keys that may be one of coordinates.
+/// An element of a column of keys, which may also be a column of coordinates.
 trait KeyColumn: Key {
     fn column(keys: Buffer<Self>) -> Option<IndexColumn>;
 }
@@ -225,12 +229,12 @@ impl KeyColumn for u64 {
     }
 }
 
-/// A column that is being moved.
+/// A column that a sort moves: its old and its new elements.
 enum Moving {
     U32(Buffer<u32>, Buffer<u32>),
     I32(Buffer<i32>, Buffer<i32>),
     I64(Buffer<i64>, Buffer<i64>),
-    /// All alike: nothing moves.
+    /// All elements are equal: the column does not change.
     Still(IndexColumn),
 }
 
@@ -268,7 +272,7 @@ impl Moving {
     }
 }
 
-/// One number for an entry that orders it by several columns.
+/// The key of an entry: one number that combines several columns, in lexicographic order.
 fn combined(columns: &[IndexColumn], digits: &[LevelDomain], at: usize) -> u64 {
     let numbers = columns.iter().zip(digits);
     numbers.fold(0, |key, (column, digit)| {
@@ -276,8 +280,8 @@ fn combined(columns: &[IndexColumn], digits: &[LevelDomain], at: usize) -> u64 {
     })
 }
 
-/// A column of such numbers.
-pub(super) fn keyed<K: Key>(columns: &[IndexColumn], digits: &[LevelDomain]) -> Buffer<K> {
+/// The keys of all entries: see [`combined`].
+pub(super) fn combined_keys<K: Key>(columns: &[IndexColumn], digits: &[LevelDomain]) -> Buffer<K> {
     let n = columns[0].len();
     let mut keys = Buffer::<K>::zeroed(n);
     let chunk = chunk_len(n);
@@ -296,15 +300,15 @@ pub(super) fn keyed<K: Key>(columns: &[IndexColumn], digits: &[LevelDomain]) -> 
     keys
 }
 
-/// Where runs of entries that are equal in some columns end.
+/// The end of each run of entries that are equal in all given columns.
 fn segment_ends(columns: &[&IndexColumn], n: usize) -> Vec<usize> {
-    let mut ends = heads(columns, n);
+    let mut ends = run_starts(columns, n);
     ends.remove(0);
     ends.push(n);
     ends
 }
 
-/// Words of a column at some entries.
+/// The elements of a column at the given entries.
 pub(super) fn picked(column: &IndexColumn, at: &[usize]) -> IndexColumn {
     fn pick<T: IndexWord>(words: &[T], at: &[usize]) -> IndexColumn {
         let mut picked = Buffer::<T>::unspecified(at.len());

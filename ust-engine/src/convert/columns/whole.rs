@@ -1,5 +1,8 @@
-//! Blocks that both formats have, moved whole: only their coordinates are sorted, and each block's
-//! values are copied once.
+//! Conversions between formats with the same trailing dense blocks. Only the coordinates of the
+//! blocks are sorted. The values of each block are copied once.
+//!
+//! Example: BSR to BSC. Blocks are ordered by block columns instead of block rows, and the values
+//! within a block may change from row-major to column-major order.
 
 use std::borrow::Borrow;
 use std::ops::Range;
@@ -16,32 +19,29 @@ use super::read::block_of;
 use crate::convert::build::BuildOptions;
 use crate::error::Error;
 use crate::storage::{StoredElement, Tensor, Values};
+use crate::tuning::{WHOLE_BLOCK_DISTANCE, WHOLE_BLOCK_PREFETCH_BYTES, WHOLE_BLOCK_VALUES};
 use crate::with_values;
 
-/// Blocks asked for ahead of their turn.
-const AHEAD: usize = 8;
-/// Bytes of a block that are asked for, at most: those behind come unbidden.
-const MOST: usize = 1 << 10;
-
-/// Where the levels of one format stand in another.
-pub(super) struct Alike {
-    /// For each level above the trailing full ones.
+/// How the levels of a target format correspond to those of a source format with the same blocks.
+pub(super) struct SameBlocks {
+    /// For each target level above the trailing full levels, the source level with the same expression.
     above: Vec<usize>,
-    /// For each of those.
+    /// For each trailing full level of the target, the source level with the same expression.
     within: Vec<usize>,
 }
 
-/// How two formats have the same blocks, in the same or another order, with the same or another
-/// order within; `None` where they do not, or what is above a block is not known apart from it.
-pub(super) fn alike(from: &Format, to: &Format) -> Option<Alike> {
-    let places = |own: Range<usize>, others: Range<usize>| {
-        let place = |at: usize| {
-            let expr = &to.levels()[at].expr;
-            others.clone().find(|&other| from.levels()[other].expr == *expr)
+/// The correspondence of two formats with the same blocks. The order of the blocks may differ, and
+/// so may the order of the values within a block. `None` where the blocks differ, or where a level
+/// above the blocks stores padding or accepts certain expressions only.
+pub(super) fn same_blocks(from: &Format, to: &Format) -> Option<SameBlocks> {
+    let matched = |targets: Range<usize>, sources: Range<usize>| {
+        let source_of = |target: usize| {
+            let expr = &to.levels()[target].expr;
+            sources.clone().find(|&source| from.levels()[source].expr == *expr)
         };
-        let places = own.clone().map(place).collect::<Option<Vec<usize>>>()?;
-        let each = others.clone().all(|other| places.contains(&other));
-        (each && own.len() == others.len()).then_some(places)
+        let matched = targets.clone().map(source_of).collect::<Option<Vec<usize>>>()?;
+        let each = sources.clone().all(|source| matched.contains(&source));
+        (each && targets.len() == sources.len()).then_some(matched)
     };
     let is_free = |format: &Format| {
         let above = &format.descriptions()[..format.tail()];
@@ -51,25 +51,27 @@ pub(super) fn alike(from: &Format, to: &Format) -> Option<Alike> {
     if !in_blocks(from) || !in_blocks(to) || !from.is_unique() || !is_free(from) || !is_free(to) {
         return None;
     }
-    Some(Alike {
-        above: places(0..to.tail(), 0..from.tail())?,
-        within: places(to.tail()..to.level_count(), from.tail()..from.level_count())?,
+    Some(SameBlocks {
+        above: matched(0..to.tail(), 0..from.tail())?,
+        within: matched(to.tail()..to.level_count(), from.tail()..from.level_count())?,
     })
 }
 
-/// The same format of blocks with the levels above them in reverse; `None` where that is the same.
-pub(super) fn reversed(format: &Format) -> Option<Format> {
+/// The format with the levels above its blocks in reverse order, such as BSC for BSR. `None` for a
+/// format without blocks, or with fewer than two levels above them.
+pub(super) fn with_reversed_blocks(format: &Format) -> Option<Format> {
     let (tail, levels) = (format.tail(), format.levels());
     if tail < 2 || tail == levels.len() {
         return None;
     }
     let dims: Vec<&str> = format.dims().iter().map(|dim| &dim.name[..]).collect();
     let order = (0..tail).rev().chain(tail..levels.len());
-    written(format, &dims, order.map(|at| levels[at].expr.display(&dims, Spelling::Ust)))
+    with_exprs(format, &dims, order.map(|at| levels[at].expr.display(&dims, Spelling::Ust)))
 }
 
-/// A format with level types and widths of another, and these expressions.
-fn written(
+/// A format with these dimensions and level expressions, and the level types and widths of another
+/// format.
+fn with_exprs(
     format: &Format,
     dims: &[impl Borrow<str>],
     exprs: impl Iterator<Item = String>,
@@ -81,15 +83,18 @@ fn written(
     written.with_widths(format.pos_width(), format.crd_width()).ok()
 }
 
-/// How a tensor gets into another format of the same blocks.
+/// A conversion that moves whole blocks.
+///
+/// The blocks become the elements of a smaller tensor, whose dimensions are the levels above the
+/// blocks and whose values are block numbers. Its conversion gives the new order of the blocks.
 pub(in crate::convert) struct WholeBlocks {
-    /// For each level of the target that stands in a block, where the tensor's is.
+    /// As [`SameBlocks::within`].
     within: Vec<usize>,
-    /// Values of a block.
+    /// Number of values in a block.
     block: usize,
-    /// The tensor's levels above the blocks, each with a dimension of its own: blocks as elements.
-    elements: Bound,
-    /// The target's levels above the blocks, over the same dimensions.
+    /// The format of the source's block numbers, bound: one dimension for each level above the blocks.
+    source: Bound,
+    /// The format of the target's block numbers, over the same dimensions.
     target: Format,
 }
 
@@ -107,27 +112,27 @@ impl WholeBlocks {
         if !tensor.view().is_whole() || !fill.same(&tensor.fill()) {
             return Ok(None);
         }
-        let Some(Alike { above, within }) = alike(from, to) else { return Ok(None) };
+        let Some(SameBlocks { above, within }) = same_blocks(from, to) else { return Ok(None) };
         let domains = tensor.bound().levels();
         let same =
             above.iter().chain(&within).zip(bound.levels()).all(|(&at, own)| domains[at] == *own);
         let block = block_of(bound)? as usize;
-        // Blocks are numbered in 32 bits.
+        // Block numbers have 32 bits.
         let many = block == 0 || i32::try_from(tensor.nse() / block).is_err();
         if !same || many || domains[..from.tail()].iter().any(|domain| domain.lower != 0) {
             return Ok(None);
         }
         let order: Vec<usize> = (0..from.tail()).collect();
         let sizes = domains[..from.tail()].iter().map(|domain| usize::try_from(domain.size).ok());
-        let elements = || head(from, &order)?.bind(&sizes.collect::<Option<Vec<_>>>()?).ok();
-        let (Some(elements), Some(target)) = (elements(), head(to, &above)) else {
+        let source = || levels_above(from, &order)?.bind(&sizes.collect::<Option<Vec<_>>>()?).ok();
+        let (Some(source), Some(target)) = (source(), levels_above(to, &above)) else {
             return Ok(None);
         };
-        Ok(Some(Self { within, block, elements, target }))
+        Ok(Some(Self { within, block, source, target }))
     }
 
-    /// The tensor in the other format. `None` where a block holds nothing but the fill value: it is no
-    /// entry there.
+    /// The tensor in the target format. `None` where all values of a block equal the fill value:
+    /// the target would not store such a block.
     ///
     /// # Errors
     /// As [`Tensor::convert`].
@@ -139,88 +144,91 @@ impl WholeBlocks {
     ) -> Result<Option<Tensor>, Error> {
         let &BuildOptions { duplicates, memory_limit, .. } = options;
         let (to, block, fill) = (bound.format(), self.block, tensor.fill());
-        let numbered = self.numbered(tensor);
-        let none = numbered.fill();
-        let moved = numbered.rebuild_within(&self.target, duplicates, none, memory_limit)?;
+        let numbers = self.block_numbers(tensor);
+        let moved =
+            numbers.rebuild_within(&self.target, duplicates, numbers.fill(), memory_limit)?;
         let mut arrays = moved.levels().to_vec();
         let bytes = arrays.iter().map(Arrays::bytes).sum::<usize>() as u64;
         arrays.resize_with(to.level_count(), Arrays::default);
         let positions = moved.nse() as u64;
         let made = Stored { arrays, position: IndexColumn::Count(moved.nse()), positions, bytes };
         let length = stored_values(bound, &made, block as u64, fill.dtype(), memory_limit)?;
-        let places = places(tensor.bound(), &self.within, block);
+        let offsets = source_offsets(tensor.bound(), &self.within, block);
         let values = tensor.clean_values()?;
         let numbers: &[i32] = moved.values().typed()?;
-        let values = with_values!(&values, from => copied(from, numbers, &places, fill, length));
+        let values = with_values!(&values, from => {
+            copy_blocks(from, numbers, &offsets, fill, length)
+        });
         Ok(values.map(|values| Tensor::trusted(bound.clone(), made.arrays, values, fill, true)))
     }
 
-    /// The blocks of a tensor as elements: the value of each is its number, from 0; -1 where there is
-    /// none.
-    fn numbered(&self, tensor: &Tensor) -> Tensor {
+    /// The block numbers of a tensor, as a tensor in [`Self::source`]. Its fill value is -1.
+    fn block_numbers(&self, tensor: &Tensor) -> Tensor {
         let levels = tensor.levels()[..tensor.format().tail()].to_vec();
         let numbers: Buffer<i32> = (0..(tensor.nse() / self.block) as i32).collect();
-        Tensor::trusted(self.elements.clone(), levels, numbers.into(), Scalar::I32(-1), false)
+        Tensor::trusted(self.source.clone(), levels, numbers.into(), Scalar::I32(-1), false)
     }
 }
 
-/// A format of what stands above the blocks of another: each level stores a dimension, whose number is
-/// given.
-fn head(format: &Format, dims: &[usize]) -> Option<Format> {
+/// The format of the block numbers of a tensor: the levels above the blocks, where level `l` stores
+/// dimension `dims[l]`.
+fn levels_above(format: &Format, dims: &[usize]) -> Option<Format> {
     let name = |dim: usize| format!("d{dim}");
     let names: Vec<String> = (0..dims.len()).map(name).collect();
-    written(format, &names, dims.iter().map(|&dim| name(dim)))
+    with_exprs(format, &names, dims.iter().map(|&dim| name(dim)))
 }
 
-/// For each place within a block of the other format, that in a block of this one. `within` says where
-/// the other's levels stand here.
-fn places(bound: &Bound, within: &[usize], block: usize) -> Vec<u32> {
+/// For each offset within a block of the target, the offset of the same element within a block of
+/// the source. `bound` is the source, and `within` is as in [`SameBlocks`].
+fn source_offsets(bound: &Bound, within: &[usize], block: usize) -> Vec<u32> {
     let sizes: Vec<usize> = bound.levels().iter().map(|domain| domain.size as usize).collect();
     let stride = |at: usize| sizes[at + 1..].iter().product::<usize>();
-    let mut places = Vec::with_capacity(block);
-    for place in 0..block {
-        let mut rest = place;
-        let mut at = 0;
+    let mut offsets = Vec::with_capacity(block);
+    for target in 0..block {
+        let mut rest = target;
+        let mut source = 0;
         for &level in within.iter().rev() {
-            at += rest % sizes[level] * stride(level);
+            source += rest % sizes[level] * stride(level);
             rest /= sizes[level];
         }
-        places.push(at as u32);
+        offsets.push(source as u32);
     }
-    places
+    offsets
 }
 
-/// Blocks in another order, and of another order within. `None` where one is nothing but fill.
-fn copied<T: StoredElement>(
+/// Copies blocks to the order of the target. `numbers` gives the number of each block in the
+/// source, or -1 for a block of padding. `offsets` is as from [`source_offsets`]. `None` where all
+/// values of a block equal the fill value.
+fn copy_blocks<T: StoredElement>(
     from: &[T],
     numbers: &[i32],
-    places: &[u32],
+    offsets: &[u32],
     fill: Scalar,
     length: usize,
 ) -> Option<Values> {
-    let (fill, block) = (T::from_scalar(fill)?, places.len());
-    let as_they_are = places.iter().enumerate().all(|(at, &place)| at == place as usize);
+    let (fill, block) = (T::from_scalar(fill)?, offsets.len());
+    let same_order = offsets.iter().enumerate().all(|(at, &offset)| at == offset as usize);
     let mut stored = Buffer::<T>::unspecified(length);
     let copy = |at: usize, to: &mut [T]| -> bool {
-        if let Some(&next) = numbers.get(at + AHEAD) {
+        if let Some(&next) = numbers.get(at + WHOLE_BLOCK_DISTANCE) {
             prefetch_elements(
                 from,
                 (next.max(0) as usize) * block,
-                block.min(MOST / size_of::<T>()),
+                block.min(WHOLE_BLOCK_PREFETCH_BYTES / size_of::<T>()),
             );
         }
         let Ok(number) = usize::try_from(numbers[at]) else {
             to.fill(fill);
             return true;
         };
-        let own = &from[number * block..][..block];
-        match as_they_are {
-            true => to.copy_from_slice(own),
-            false => to.iter_mut().zip(places).for_each(|(to, &at)| *to = own[at as usize]),
+        let source = &from[number * block..][..block];
+        match same_order {
+            true => to.copy_from_slice(source),
+            false => to.iter_mut().zip(offsets).for_each(|(to, &at)| *to = source[at as usize]),
         }
-        own.iter().any(|value| !fill.same(*value))
+        source.iter().any(|value| !fill.same(*value))
     };
-    let apart = if threads(length) == 1 { usize::MAX } else { 1 + (1 << 14) / block };
-    let all = stored.make_mut().par_chunks_exact_mut(block).with_min_len(apart).enumerate();
+    let job = if threads(length) == 1 { usize::MAX } else { 1 + WHOLE_BLOCK_VALUES / block };
+    let all = stored.make_mut().par_chunks_exact_mut(block).with_min_len(job).enumerate();
     all.all(|(at, to)| copy(at, to)).then(|| T::wrap(stored))
 }
