@@ -33,6 +33,7 @@ mod expr;
 mod plan;
 pub mod provider;
 mod storage;
+mod tuning;
 #[doc(hidden)]
 pub mod walk;
 
