@@ -1,4 +1,4 @@
-//! The way in: [`einsum`].
+//! [`einsum`] and its options.
 
 use std::time::Instant;
 
@@ -29,7 +29,7 @@ use crate::storage::{StoredElement, Tensor};
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 ///
-/// Nothing is read before [`Einsum::run`] or another of the methods that give a `Result`.
+/// The text is read in [`Einsum::run`] and the other methods that return a `Result`.
 pub fn einsum(text: &str) -> Einsum {
     Einsum { text: text.to_owned(), args: Vec::new(), settings: Settings::default(), wrong: None }
 }
@@ -41,11 +41,11 @@ pub struct Einsum {
     text: String,
     args: Vec<(String, Tensor)>,
     settings: Settings,
-    /// The first thing that went wrong, told when the expression is run.
+    /// The first error, returned when the expression runs.
     wrong: Option<OpError>,
 }
 
-/// What is asked for beside the expression and its tensors.
+/// The options of an expression.
 #[derive(Clone, Debug)]
 pub(crate) struct Settings {
     pub(crate) check: CheckOptions,
@@ -84,8 +84,8 @@ impl Settings {
 }
 
 impl Einsum {
-    /// Gives a tensor: a [`Tensor`], an `ndarray` array, or a number. A tensor is shared, an owned
-    /// array in row-major order is taken without a copy, other arrays are copied.
+    /// Adds an operand: a [`Tensor`], an `ndarray` array, or a number. A tensor is shared. An owned
+    /// array in row-major order is taken without a copy; other arrays are copied.
     pub fn arg(mut self, name: &str, value: impl Argument) -> Self {
         match value.into_tensor() {
             Ok(tensor) => self.args.push((name.to_owned(), tensor)),
@@ -95,8 +95,8 @@ impl Einsum {
     }
 
     /// The format of the result: a name such as `"CSR"`, format text, or a [`Format`] (as text, by
-    /// `to_string`). Without it the format follows from the operands: dense where something is
-    /// computed everywhere, that of operands with the same indices, else compressed.
+    /// `to_string`). By default it follows from the operands: dense if the result has a value at every
+    /// coordinate, else the format of operands with the same indices, else compressed.
     pub fn format(mut self, format: impl AsRef<str>) -> Self {
         self.settings.format = Some(format.as_ref().to_owned());
         self
@@ -108,13 +108,13 @@ impl Einsum {
         self
     }
 
-    /// The dtype of the result; without it, that of the right-hand side.
+    /// The dtype of the result; by default that of the right-hand side.
     pub fn dtype(mut self, dtype: Dtype) -> Self {
         self.settings.check.dtype = Some(dtype);
         self
     }
 
-    /// What `+` and `*` mean, by name: `min_plus`, `or_and`, ... See [`Semiring`].
+    /// The meaning of `+` and `*`, by name: `min_plus`, `or_and`, ... See [`Semiring`].
     pub fn semiring(mut self, name: &str) -> Self {
         match Semiring::named(name) {
             Some(semiring) => self.settings.check.semiring = Some(semiring),
@@ -129,7 +129,7 @@ impl Einsum {
         self
     }
 
-    /// What `+` and `*` mean.
+    /// The meaning of `+` and `*`.
     pub fn over(mut self, semiring: Semiring) -> Self {
         self.settings.check.semiring = Some(semiring);
         self
@@ -147,35 +147,34 @@ impl Einsum {
         self
     }
 
-    /// What runs the loops: [`Backend::Auto`] by default, the [provider](crate::provider) that offers
-    /// the least time.
+    /// The back end that runs the loops. By default [`Backend::Auto`], the [provider](crate::provider) that
+    /// offers the least time.
     pub fn backend(mut self, backend: Backend) -> Self {
         self.settings.backend = backend;
         self
     }
 
-    /// Forms sums in the order of the loops, one number after another. Without it, a sum may be
-    /// formed in several parts that are added at the end, which is faster and differs by rounding.
-    /// Which of several factors are multiplied, and summed, before the others is the plan's choice
-    /// either way.
+    /// Forms sums in the order of the loops, one number after another. By default, a sum may be formed in
+    /// several partial sums, which is faster and differs by rounding. The planner chooses which factors of
+    /// a product are multiplied and summed first, with this option as well.
     pub fn strict(mut self) -> Self {
         self.settings.strict = true;
         self
     }
 
-    /// At most so many threads, of the rayon pool that the call is made in. By default all of them.
+    /// The number of threads, at most, from the rayon pool of the calling thread. By default all of them.
     ///
-    /// Calls outside of any pool share loops with threads of their own, with the caller as many as
-    /// the global pool has. These stay awake for 200 microseconds after work, so that calls that
-    /// follow soon are spared the time that it takes to wake them.
-    /// Results are the same bits for the same number.
+    /// A caller outside any pool shares loops with separate threads: together with the caller, as many as
+    /// the global pool has. They stay awake for 200 microseconds after work, so that a call that follows
+    /// soon does not wait until they wake.
+    ///
+    /// Results are the same bits for the same number of threads.
     pub fn threads(mut self, threads: usize) -> Self {
         self.settings.threads = Some(threads.max(1));
         self
     }
 
-    /// Bytes that a result may take. By default
-    /// [`default_limit`].
+    /// Bytes that a result may take. By default [`default_limit`].
     pub fn memory_limit(mut self, bytes: u64) -> Self {
         self.settings.limit = Some(bytes);
         self
@@ -193,19 +192,19 @@ impl Einsum {
 
     /// Computes the result.
     ///
-    /// A kernel that was compiled before, for the same expression and tensors of the same formats,
-    /// is used again. Cost otherwise: planning and compiling, a few milliseconds at most.
+    /// A kernel that was compiled before for the same expression and tensors of the same formats is
+    /// reused. Otherwise, planning and compiling take a few milliseconds at most.
     ///
     /// # Errors
-    /// [`OpError::Text`] points at what is wrong in the expression; [`OpError::Tensor`] says what a
-    /// conversion or the result could not do.
+    /// [`OpError::Text`] points at an error in the expression; [`OpError::Tensor`] is an error of a
+    /// conversion or of the result.
     pub fn run(self) -> Result<Tensor, OpError> {
         let (kernel, tensors, begun) = self.look_up()?;
         kernel.execute(&refs(&tensors), None, begun)
     }
 
-    /// As [`Einsum::run`]; gives the kernel, too, for more results like it, and says how long what
-    /// comes once took, and what each result takes.
+    /// As [`Einsum::run`]. Also returns the kernel, for further runs, and measures the preparation and the
+    /// run separately.
     ///
     /// ```
     /// use ust::ops::Timing;
@@ -243,7 +242,7 @@ impl Einsum {
         kernel.execute_into(&refs(&tensors), out, begun)
     }
 
-    /// Updates a tensor: the expression's `+=`, `min=`, ... combines with what is in it.
+    /// Updates a tensor: the expression's `+=`, `min=`, ... combines with its old elements.
     ///
     /// # Errors
     /// As [`Einsum::run`], and where the shape is not that of the result.
@@ -259,7 +258,7 @@ impl Einsum {
         Ok(())
     }
 
-    /// Plans and compiles, to be run on many tensors of the same formats.
+    /// Plans and compiles a kernel, which can run on many tensors of the same formats.
     ///
     /// # Errors
     /// As [`Einsum::run`].
@@ -299,9 +298,9 @@ impl Einsum {
     }
 }
 
-/// What can be given to an expression.
+/// Types that can be operands of an expression.
 pub trait Argument {
-    /// As a tensor.
+    /// The operand as a tensor.
     ///
     /// # Errors
     /// [`Error::Format`] for an array of too many dimensions.

@@ -13,14 +13,14 @@ use crate::plan::execute::Prepared;
 use crate::provider::Backend;
 use crate::storage::Tensor;
 
-/// Kernels of expressions kept at most; the one that was not used for longest goes first.
+/// Kernels that are kept, at most; the least recently used is dropped first.
 pub const CAPACITY: usize = 256;
 
-/// What a kernel is compiled for.
+/// The key of a kernel: the expression, its options, and the formats of its operands.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(crate) struct Key {
     text: String,
-    /// Semiring, dtype, extents and operators, where any are asked for.
+    /// Semiring, dtype, extents and operators as text, if the caller names any.
     check: Option<String>,
     format: Option<String>,
     resolved: Option<Format>,
@@ -30,7 +30,7 @@ pub(crate) struct Key {
     old: Option<Signature>,
 }
 
-/// What of a tensor a kernel is compiled for.
+/// The properties of a tensor that a kernel depends on.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(crate) struct Signature {
     pub(crate) format: Format,
@@ -39,7 +39,7 @@ pub(crate) struct Signature {
     pub(crate) fill: [u8; 16],
     pub(crate) kinds: Vec<IndexKind>,
     pub(crate) whole: bool,
-    /// A coarse class of how much is stored, and of the longest dimension: plans depend on them.
+    /// A coarse class of the number of stored elements and of the longest dimension, on which plans depend.
     pub(crate) class: u32,
 }
 
@@ -81,7 +81,7 @@ pub(crate) fn put(key: Key, prepared: Arc<Prepared>) {
     locked(&KERNELS).put(key, prepared);
 }
 
-/// Forgets every kernel, for measurements of the first call. Those of conversions, too.
+/// Drops every kernel, also those of conversions, for measurements of first calls.
 pub fn clear() {
     locked(&KERNELS).clear();
     crate::walk::native::forget();

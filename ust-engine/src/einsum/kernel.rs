@@ -33,18 +33,18 @@ use crate::storage::{StoredElement, Tensor};
 pub struct Kernel {
     prepared: Arc<Prepared>,
     settings: Settings,
-    /// The names that tensors were given under, in the order of [`Kernel::run`].
+    /// The names of the tensors, in the order of [`Kernel::run`].
     names: Vec<String>,
-    /// For each operand of the assignment, which of the names.
+    /// For each operand of the assignment, the number of its name.
     order: Vec<usize>,
 }
 
-/// A kernel, the tensors for it, and what planning computed of them already.
+/// A kernel, the tensors for it, and the intermediate results of planning.
 pub(super) type LookedUp = (Kernel, Vec<Tensor>, Begun);
 
 impl Kernel {
-    /// Finds a kernel that was compiled before, or plans and compiles one. Gives the tensors in the
-    /// order of the assignment's operands, and what planning computed.
+    /// Looks a kernel up in the cache, or else plans and compiles it. Also returns the tensors in the order
+    /// of the assignment's operands, and the intermediate results of planning.
     pub(super) fn look_up(
         text: &str,
         args: &[(String, Tensor)],
@@ -111,10 +111,10 @@ impl Kernel {
         self.names.iter().map(String::as_str).collect()
     }
 
-    /// Runs the kernel on tensors in the order of [`Kernel::operands`]: the same formats, dtypes and
-    /// widths of stored indices as those it was prepared with, in any shapes that agree; for an
-    /// update the old value last. Where the widths of a format are automatic they follow from the
-    /// shape, and so do those of a result: `einsum` prepares anew where they change.
+    /// Runs the kernel on tensors in the order of [`Kernel::operands`], for an update followed by the old
+    /// value. They must have the formats, dtypes and index widths of those that the kernel was prepared
+    /// with, and may have any shapes that agree. Automatic widths of a format, and the widths of a result,
+    /// follow from the shape: if they change, prepare another kernel, as `einsum` does.
     ///
     /// # Errors
     /// [`Error::Unsupported`] for a tensor of another format or dtype, or another number of them;
@@ -123,7 +123,7 @@ impl Kernel {
         self.execute(&self.arranged(tensors)?, None, Begun::default())
     }
 
-    /// As [`Kernel::run`], and how long it took.
+    /// As [`Kernel::run`], and adds the time that it took to `timing`.
     ///
     /// # Errors
     /// As [`Kernel::run`].
@@ -143,14 +143,14 @@ impl Kernel {
         self.execute_into(&self.arranged(tensors)?, out, Begun::default())
     }
 
-    /// What the kernel does, for people: stages, loops, strategy for each operand and level,
-    /// conversions, back end, and the code.
+    /// Describes the kernel, for people: stages, loops, strategy for each operand and level, conversions,
+    /// back end, and the code.
     #[must_use]
     pub fn explain(&self) -> String {
         self.prepared.explain()
     }
 
-    /// Who runs each stage, and which microkernel each of its innermost loops became, or why it stayed
+    /// For each stage, its provider, and for each innermost loop, its microkernel or the reason why it is
     /// scalar code.
     ///
     /// ```
@@ -168,14 +168,13 @@ impl Kernel {
         self.prepared.stages()
     }
 
-    /// The machine code of each stage as text, where there is any.
+    /// The machine code of each stage as text, if there is any.
     #[must_use]
     pub fn machine_code(&self) -> Option<String> {
         self.prepared.machine_code()
     }
 
-    /// The name of the provider that runs the loops, those of the last stage where there are several:
-    /// `jit`, for one.
+    /// The name of the provider that runs the loops of the last stage, such as `jit`.
     #[must_use]
     pub fn backend(&self) -> &'static str {
         self.prepared.backend()
@@ -215,15 +214,15 @@ impl Kernel {
     }
 }
 
-/// Tensors of somebody.
+/// Tensors of the caller.
 type Refs<'a> = SmallVec<[&'a Tensor; 4]>;
 
 pub(super) fn refs(tensors: &[Tensor]) -> Refs<'_> {
     tensors.iter().collect()
 }
 
-/// Reads and checks an expression. Gives the tensors in the order of the operands, and which of the
-/// arguments each is.
+/// Reads and checks an expression. Also returns the tensors in the order of the operands, and for each the
+/// number of its argument.
 pub(super) fn checked(
     text: &str,
     args: &[(String, Tensor)],
@@ -246,7 +245,7 @@ pub(super) fn checked(
     Ok((assignment, tensors, order))
 }
 
-/// For each operand, which of the arguments it is.
+/// For each operand, the number of its argument.
 fn order(assignment: &Assignment, args: &[(String, Tensor)]) -> Result<Vec<usize>, OpError> {
     let find = |name: &str| args.iter().position(|(given, _)| given == name);
     let each = assignment.operands.iter().map(|input| {
@@ -257,7 +256,7 @@ fn order(assignment: &Assignment, args: &[(String, Tensor)]) -> Result<Vec<usize
     each.collect()
 }
 
-/// The bits of a number, and zeros.
+/// The bits of a number, padded with zeros.
 fn bits(scalar: Scalar) -> [u8; 16] {
     let mut bits = [0; 16];
     with_dtype!(scalar.dtype(), T => {
@@ -270,7 +269,7 @@ fn bits(scalar: Scalar) -> [u8; 16] {
 }
 
 impl Signature {
-    /// What a kernel is compiled for, of a tensor.
+    /// The properties of a tensor that a kernel depends on.
     pub(crate) fn of(tensor: &Tensor) -> Self {
         let class = |count: usize| (count as u64).saturating_add(1).ilog2() / 3;
         let longest = tensor.shape().iter().copied().max().unwrap_or(0);

@@ -1,11 +1,11 @@
-//! The way in: an expression and tensors, planned, compiled and run.
+//! The entry point: an expression with tensors, planned, compiled and run.
 //!
 //! | module | what |
 //! |---|---|
 //! | `builder` | [`einsum`] and its options |
 //! | [`kernel`], `cache` | prepared kernels, kept by the process |
 //! | [`operators`] | `&a + &b`, `dot`, `matmul` |
-//! | [`oracle`] | a plain evaluation over every coordinate, to compare with |
+//! | [`oracle`] | a plain evaluation at every coordinate, for comparison |
 
 mod builder;
 mod cache;

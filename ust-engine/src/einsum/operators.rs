@@ -2,7 +2,8 @@
 //!
 //! `+`, `-`, `*` and `/` take two tensors of one shape, element by element, or a tensor and a number,
 //! on either side. Tensors may be borrowed or owned. A tensor without dimensions counts as a number,
-//! and whatever an expression takes ([`Argument`]) may stand on the right. Each gives a `Result`.
+//! and every type that can be an operand of an expression ([`Argument`]) may be on the right. Each
+//! operator returns a `Result`.
 //!
 //! ```
 //! use ust::{Scalar, Tensor, einsum};
@@ -25,7 +26,7 @@
 //! assert_eq!(every((&a / 2.0)?)?, [0.5, 0.0, 1.0, 2.0]);
 //! assert_eq!(every((1.0 / &a)?)?, [1.0, f64::INFINITY, 0.5, 0.25]);
 //! assert_eq!(every((-&a)?)?, [-1.0, 0.0, -2.0, -4.0]);
-//! // What is not stored takes part: it is zero.
+//! // Unstored elements are zero.
 //! assert_eq!(every((&a + 1.0)?)?, [2.0, 1.0, 3.0, 5.0]);
 //! assert_eq!(every(einsum("C(i,j) = A(i,j) + 1").arg("A", &a).run()?)?, [2.0, 1.0, 3.0, 5.0]);
 //! assert_eq!(every((1.0 + &a)?)?, [2.0, 1.0, 3.0, 5.0]);
@@ -43,17 +44,17 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 //!
-//! # What is not stored
-//! An element that is not stored is zero (or the tensor's fill value), and the operators compute with
-//! it as `einsum` does: `&a * 2.0`, `&a / 2.0` and `-&a` store what `a` stores, `&a + 1.0` is 1 at
-//! every other place and therefore dense, and `1.0 / &a` is infinite there.
+//! # Unstored elements
+//! An unstored element is zero (or the tensor's fill value), and the operators compute with it as `einsum`
+//! does: `&a * 2.0`, `&a / 2.0` and `-&a` store the same elements as `a`. `&a + 1.0` is 1 at every other
+//! coordinate, and therefore dense. `1.0 / &a` is infinite there.
 //!
 //! # Numbers
-//! A number has the dtype of its Rust type, and both sides meet as `einsum` has them meet: an `f32`
-//! tensor times `2.0`, which is an `f64`, is an `f64` tensor; times `2.0_f32` it stays `f32`. On the
-//! right stands a number of any dtype. On the left stand `f64`, `i32` (the types that bare literals
-//! have), complex numbers, `f16`, `bf16` and [`Scalar`], which is made of all others: if the left side
-//! took every type, the compiler could not tell which one `2.0 * &a` means.
+//! A number has the dtype of its Rust type, and the dtype of the result is that of `einsum`: an `f32`
+//! tensor times `2.0`, which is an `f64`, is an `f64` tensor; times `2.0_f32` it stays `f32`. A number on
+//! the right may have any dtype. A number on the left is an `f64` or `i32` (the types of bare literals), a
+//! complex number, `f16`, `bf16`, or a [`Scalar`], to which all others convert: if the left side took
+//! every type, the compiler could not infer the type of `2.0` in `2.0 * &a`.
 
 use num_complex::Complex;
 use ust_level_api::Scalar;
@@ -98,8 +99,8 @@ fn negated(tensor: &Tensor) -> Result<Tensor, OpError> {
 }
 
 impl Tensor {
-    /// The sum over the last dimension of this tensor and the first of the other: matrix-vector,
-    /// matrix-matrix and vector-vector products, and contractions of tensors.
+    /// The product of two tensors, summed over the last dimension of this one and the first of the other:
+    /// matrix-vector, matrix-matrix and vector-vector products, and contractions of tensors.
     ///
     /// ```
     /// use ust::Tensor;

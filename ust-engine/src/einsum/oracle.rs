@@ -1,9 +1,10 @@
-//! A plain evaluation over every coordinate: what every back end is compared with.
+//! The oracle: a plain evaluation at every coordinate, with which every back end is compared.
 //!
 //! Nothing here plans or walks a level: operands are read element by element, and the expression is
-//! evaluated at every combination of its indices. Only where a reduction runs over many coordinates
-//! at which no operand stores anything, these are alike: one of them is evaluated, and combined with
-//! itself by doubling, which is no count of places that could overflow.
+//! evaluated at every combination of its indices. There is one exception. In a reduction over many
+//! coordinates at which no operand stores an element, the term has one value at all of them. It is
+//! evaluated once, and combined with itself by doubling; unlike a multiplication, that needs no count,
+//! which might overflow.
 
 use std::collections::{BTreeSet, HashMap};
 
@@ -17,9 +18,7 @@ use crate::error::Error;
 use crate::expr::term::{Assignment, Term};
 use crate::expr::{OpError, Operator};
 use crate::storage::{Tensor, Values};
-
-/// As many coordinates as this that are alike are evaluated one by one.
-const PLAIN: usize = 64;
+use crate::tuning::ORACLE_PLAIN_COORDINATES;
 
 /// Number of evaluations that [`evaluate`] takes, at most.
 ///
@@ -29,8 +28,9 @@ pub fn cost(call: &Einsum) -> Result<u64, OpError> {
     let (assignment, tensors) = call.checked()?;
     let each = assignment.indices.iter().enumerate().map(|(v, index)| {
         let uses = assignment.uses.iter().filter(|one| one.indices.contains(&v));
-        let stored =
-            uses.fold(1 + PLAIN, |sum, one| sum.saturating_add(tensors[one.operand].nse()));
+        let stored = uses.fold(1 + ORACLE_PLAIN_COORDINATES, |sum, one| {
+            sum.saturating_add(tensors[one.operand].nse())
+        });
         let is_free = assignment.result.indices.contains(&v);
         let visited = if is_free { index.extent } else { index.extent.min(stored) };
         visited.max(1) as u64
@@ -38,11 +38,11 @@ pub fn cost(call: &Einsum) -> Result<u64, OpError> {
     Ok(each.fold(1, u64::saturating_mul))
 }
 
-/// Evaluates an expression at every coordinate, one after another. The result is dense. The old
-/// value of an update is not asked for: what is computed is what it is combined with.
+/// Evaluates an expression at every coordinate, one after another. The result is dense. For an update,
+/// it is the right-hand side, without the old value.
 ///
-/// Cost: the product of all extents, about a microsecond each; of an index that is reduced over, the
-/// coordinates at which something is stored.
+/// Cost: about a microsecond for each combination of coordinates. Of an index that is reduced over, only
+/// coordinates at which an operand stores an element count.
 ///
 /// # Errors
 /// As [`Einsum::run`].
@@ -51,9 +51,9 @@ pub fn evaluate(call: &Einsum) -> Result<Tensor, OpError> {
     Ok(evaluate_assignment(&assignment, &tensors)?)
 }
 
-/// As [`evaluate`], but what is not stored annihilates: 0 times infinity, and 0 divided by 0, are 0
-/// where the zero is not stored. Where the two differ, the result depends on what the operands store,
-/// padding included, and back ends may give either.
+/// As [`evaluate`], but an unstored zero annihilates: times infinity, or divided by 0, it is 0. Where the
+/// two evaluations differ, the result depends on which elements the operands store, padding included, and
+/// back ends may return either.
 ///
 /// # Errors
 /// As [`evaluate`].
@@ -125,8 +125,7 @@ fn evaluate_as(
     )
 }
 
-/// Whether two results are the same number but for rounding: relative to the larger, or absolutely
-/// near zero.
+/// Whether two results are equal up to rounding: relative to the larger, or absolutely near zero.
 #[must_use]
 pub fn close(a: Scalar, b: Scalar) -> bool {
     let tolerance = match a.dtype() {
@@ -153,7 +152,7 @@ fn is_zero(value: Scalar) -> bool {
     value.same(&value.dtype().zero())
 }
 
-/// An operand, read once.
+/// The elements of an operand.
 struct Operand {
     entries: HashMap<Vec<usize>, Scalar>,
     fill: Scalar,
@@ -175,9 +174,9 @@ impl Operand {
 struct Oracle<'a> {
     assignment: &'a Assignment,
     operands: Vec<Operand>,
-    /// For each index, the coordinates at which an operand stores something.
+    /// For each index, the coordinates at which an operand stores an element.
     stored: Vec<BTreeSet<usize>>,
-    /// Whether what is not stored annihilates.
+    /// Whether an unstored zero annihilates.
     annihilates: bool,
     programs: HashMap<(String, Vec<Dtype>, Dtype), Program>,
 }
@@ -193,7 +192,7 @@ impl Oracle<'_> {
         self.operands[operand].entries.contains_key(&coordinates)
     }
 
-    /// Whether a term follows from what is not stored, and constants.
+    /// Whether a term depends only on unstored elements and constants.
     fn is_absent(&self, term: &Term, index: &[usize]) -> bool {
         match term {
             Term::Const(_) | Term::Places(..) | Term::Present(_) => true,
@@ -244,7 +243,7 @@ impl Oracle<'_> {
         })
     }
 
-    /// What has been combined so far, with a body at all values of some indices.
+    /// The value combined so far, combined further with a body at all values of some indices.
     fn combined(
         &mut self,
         reduction: &(&Operator, Dtype, &Term),
@@ -260,7 +259,7 @@ impl Oracle<'_> {
         };
         let extent = self.assignment.indices[v].extent;
         let alike = extent - self.stored[v].len();
-        let each: Vec<usize> = match alike > PLAIN {
+        let each: Vec<usize> = match alike > ORACLE_PLAIN_COORDINATES {
             true => self.stored[v].iter().copied().collect(),
             false => (0..extent).collect(),
         };
@@ -278,7 +277,7 @@ impl Oracle<'_> {
         Ok(sum)
     }
 
-    /// A value combined with itself, so many of it: one at least.
+    /// A value combined with itself `times` times. `times` is at least 1.
     fn repeated(&mut self, op: &Operator, value: Scalar, times: usize) -> Result<Scalar, Error> {
         if times == 1 {
             return Ok(value);

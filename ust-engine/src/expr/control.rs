@@ -1,4 +1,4 @@
-//! What is said about a run beside its tensors, and what is learnt from it.
+//! Options of a run (threads, memory limit, cancellation), and its timings.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use crate::storage::Tensor;
 
-/// What holds for one run.
+/// The options of one run.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Run<'a> {
     pub(crate) threads: usize,
@@ -15,14 +15,14 @@ pub(crate) struct Run<'a> {
 }
 
 impl<'a> Run<'a> {
-    /// The same beside tensors that were made for it, whose memory is gone from the limit.
+    /// The same options, with the limit reduced by the memory of tensors that were made for the run.
     pub(crate) fn beside<'t>(self, made: impl IntoIterator<Item = &'t Tensor>) -> Self {
         let bytes = made.into_iter().map(|tensor| tensor.bytes() as u64).sum();
         Self { limit: self.limit.saturating_sub(bytes), ..self }
     }
 }
 
-/// How long the parts of a run took.
+/// The times of a run.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Timing {
     /// Planning, compiling and conversions.
@@ -42,7 +42,7 @@ impl CancelToken {
         Self::default()
     }
 
-    /// Ends every evaluation that was given the token, soon.
+    /// Ends every evaluation that has the token, soon.
     pub fn cancel(&self) {
         self.0.store(true, Ordering::Relaxed);
     }

@@ -1,16 +1,16 @@
 //! The functions of index notation, by name.
 //!
-//! * zero stays zero: `abs asin asinh atan atanh ceil conj_physical (conj) erf erfinv expm1 floor
+//! * functions that map zero to zero: `abs asin asinh atan atanh ceil conj_physical (conj) erf erfinv expm1 floor
 //!   imag isinf isnan isneginf isposinf log1p neg real relu round sgn (sign) signbit sin sinh sqrt
 //!   tan tanh trunc`, and `angle` (of numbers that are not negative);
-//! * zero does not: `acos acosh cos cosh exp log sigmoid`;
+//! * functions that do not: `acos acosh cos cosh exp log sigmoid`;
 //! * of two numbers: `atan2(y, x)`, `pow(a, b)` (also `a^b`); of two or more: `min`, `max`;
 //! * `where(mask, a, b)` is `a` where the mask is not zero, else `b`;
-//! * the name of a dtype, `f32(a)`, converts as Rust's `as` does;
+//! * the name of a dtype, as in `f32(a)`, converts as Rust's `as` does;
 //! * over indices: `sum(k, a)`, `prod`, `min`, `max`, `any`, `all`. `sum` and `prod` of bools count
 //!   in `i64`, as in NumPy; other integers keep their dtype and wrap.
 //!
-//! A function that needs fractions gives `f64` for integers.
+//! A function with fractional results returns `f64` for integers.
 
 use ust_format::suggest::nearest;
 use ust_level_api::Dtype;
@@ -18,10 +18,10 @@ use ust_level_api::ir::Func;
 
 use super::operator::Operator;
 
-/// What a function's name means.
+/// The meaning of a function's name.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) enum Meaning {
-    /// A function of so many arguments.
+    /// A function with this number of arguments.
     Call(Operator, usize),
     /// A function of two or more arguments, or a reduction.
     Fold(Operator),
@@ -86,7 +86,7 @@ const OPERATORS: [(&str, Meaning); 17] = [
     ("where", Meaning::Call(Operator::Where, 3)),
 ];
 
-/// What a name means, if it is a function's.
+/// The meaning of a name, if it is that of a function.
 pub(crate) fn meaning(name: &str) -> Option<Meaning> {
     let func = FUNCTIONS.iter().find(|(known, _)| *known == name);
     if let Some((_, func)) = func {
@@ -102,12 +102,12 @@ pub(crate) fn is_function(name: &str) -> bool {
     meaning(name).is_some()
 }
 
-/// Whether the first arguments are indices, always.
+/// Whether the function is always a reduction, so that its first arguments are indices.
 pub(crate) fn is_reduction_only(name: &str) -> bool {
     matches!(meaning(name), Some(Meaning::Reduce(_)))
 }
 
-/// The function that may have been meant.
+/// The function with the most similar name.
 pub(crate) fn suggest<'a>(
     name: &str,
     others: impl IntoIterator<Item = &'a str>,

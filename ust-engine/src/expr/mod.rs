@@ -1,20 +1,19 @@
 //! Index notation: expressions of tensors, summed over the indices that the result does not have.
 //!
-//! `y(i) = A(i,j) * x(j)` is read by [`Expression::parse`]; [`Expression::check`] finds out what it
-//! means with given tensors, an [`Assignment`]. Nothing here knows how it is
-//! computed.
+//! [`Expression::parse`] reads `y(i) = A(i,j) * x(j)`. [`Expression::check`] checks it against given
+//! tensors and makes an [`Assignment`]. Nothing here decides how the result is computed.
 //!
-//! Of truth values, the sum over an index that the result does not have is a truth value, whether any
-//! is true: `s = A(i) > 0`. An explicit sum counts them: `s = sum(i, A(i) > 0)`.
+//! An implicit sum of truth values is a truth value: `s = A(i) > 0` is whether any element is positive. An
+//! explicit sum counts them: `s = sum(i, A(i) > 0)`.
 //!
 //! | module | what |
 //! |---|---|
-//! | [`mod@parse`] | the text, with errors that point into it, and what is summed |
-//! | [`syntax`] | the tree that it is read into |
+//! | [`mod@parse`] | the parser; the grammar, and the rule for implicit sums |
+//! | [`syntax`] | the syntax tree |
 //! | [`functions`] | the functions |
-//! | [`semiring`] | what `+` and `*` mean |
-//! | [`check`] | from the tree to what it means: names, extents, dtypes |
-//! | [`term`] | what it means |
+//! | [`semiring`] | the meaning of `+` and `*` |
+//! | [`check`] | names, extents and dtypes: from the syntax tree to an assignment |
+//! | [`term`] | the checked assignment |
 //! | [`operator`] | operators and functions, as IR |
 //! | [`control`] | threads, limits, cancelling, timings |
 
@@ -40,18 +39,18 @@ pub use term::Assignment;
 #[derive(thiserror::Error)]
 #[non_exhaustive]
 pub enum OpError {
-    /// The text is wrong at one place.
+    /// An error at one place of the text.
     #[error("{message}\n  {text}\n  {}{}{}", " ".repeat(*.column), "^".repeat((*.width).max(1)), .help.as_ref().map(|h| format!("\nhelp: {h}")).unwrap_or_default())]
     Text {
-        /// The expression; of a very long one the part around the place.
+        /// The expression, or the part of a very long one around the error.
         text: String,
-        /// Characters before the place.
+        /// Number of characters before the error.
         column: usize,
-        /// Characters of the place.
+        /// Number of characters that are marked.
         width: usize,
-        /// What is wrong there.
+        /// The error.
         message: String,
-        /// What to do.
+        /// A suggestion.
         help: Option<String>,
     },
     /// A tensor could not be converted, walked or stored.
@@ -61,13 +60,13 @@ pub enum OpError {
 
 ust_level_api::debug_shows_message!(OpError);
 
-/// Texts longer than this are not shown whole, in characters.
+/// Characters of a text that an error shows, at most.
 const SHOWN: usize = 1024;
 
 impl OpError {
     /// An error at a place of a text, in bytes.
     fn at(text: &str, span: &Range<usize>, message: String, help: Option<String>) -> Self {
-        // One line, tabs as blanks: the caret then stands below its place.
+        // One line, with blanks for tabs, so that the carets stand below the error.
         let clean = |c: char| if c.is_control() { ' ' } else { c };
         let column = text[..span.start].chars().count();
         let width = text[span.clone()].chars().count();

@@ -1,4 +1,4 @@
-//! Semirings: what `+` and `*` mean.
+//! Semirings: the meaning of `+` and `*`.
 
 use ust_level_api::{Dtype, Scalar};
 
@@ -6,18 +6,17 @@ use super::operator::Operator;
 use crate::error::Error;
 use crate::storage::Tensor;
 
-/// A pair of operators that `+` and `*` of an expression are read as. Sums that are not written
-/// out are formed by `plus`.
+/// A pair of operators: `plus` for `+` and for implicit sums, `times` for `*`.
 ///
-/// The semiring's *zero* is the identity of `plus`: infinity for `min_plus`. It is what operands
-/// have where nothing is stored, and it annihilates: `zero * a = zero`, always. A stored zero of
-/// the semiring is as good as none. For integers the zero of `min` is the largest number, and that
-/// of `max` the lowest: 0, where they have no sign.
+/// The semiring's *zero* is the identity of `plus`: infinity for `min_plus`. It is the value of unstored
+/// elements of operands, and it annihilates: `zero * a = zero`, always. A stored zero of the semiring has
+/// the same effect as an unstored one. For integers, the zero of `min` is the largest number, and the zero
+/// of `max` the lowest, which is 0 for unsigned integers.
 ///
-/// A format that is full, such as `Dense`, stores every element, and each is a value: in `min_plus`
-/// a 0 in an array is a distance of 0. So [`operand`](Self::operand) comes before a conversion of a
-/// sparse tensor to such a format: it gives the places between entries the semiring's zero, where
-/// the conversion alone would write 0. The answer then does not depend on the format.
+/// A full format, such as `Dense`, stores every element: in `min_plus`, a 0 in an array is a distance of 0.
+/// A conversion of a sparse tensor to such a format would write 0 between the entries. So call
+/// [`operand`](Self::operand) before the conversion: it gives unstored elements the semiring's zero. Then
+/// the result does not depend on the format.
 ///
 /// ```
 /// use ust::ops::{Operator, Semiring, UserOperator};
@@ -51,7 +50,7 @@ const TIMES: [(&str, Operator); 7] = [
     ("pair", Operator::Pair),
 ];
 
-/// On truth values: what is not zero is true. `any_pair` asks whether there is anything at all.
+/// Semirings on truth values: a nonzero number is true. `any_pair` is true where both elements are stored.
 const LOGICAL: [(&str, Operator, Operator); 3] = [
     ("or_and", Operator::Or, Operator::And),
     ("and_or", Operator::And, Operator::Or),
@@ -59,13 +58,13 @@ const LOGICAL: [(&str, Operator, Operator); 3] = [
 ];
 
 impl Semiring {
-    /// A semiring of two operators of two arguments. `plus` needs an identity; whether the laws of
-    /// a semiring hold is the caller's to know.
+    /// A semiring of two binary operators. `plus` needs an identity. The caller ensures the laws of a
+    /// semiring.
     #[must_use]
     pub fn new(plus: impl Into<Operator>, times: impl Into<Operator>) -> Self {
         let (plus, op) = (plus.into(), times.into());
         let times = match (&op, &plus) {
-            // These have the zero as their annihilator by themselves.
+            // In these pairs, the zero of `plus` annihilates without further code.
             (Operator::Mul, Operator::Add)
             | (Operator::And, Operator::Or)
             | (Operator::Or, Operator::And)
@@ -100,16 +99,14 @@ impl Semiring {
         pairs.chain(logical).collect()
     }
 
-    /// What operands have where nothing is stored: the identity of what adds, if it has one in this
-    /// dtype.
+    /// The semiring's zero: the identity of `plus`, if it has one in this dtype.
     #[must_use]
     pub fn zero(&self, dtype: Dtype) -> Option<Scalar> {
         self.plus.identity(dtype)
     }
 
-    /// The tensor as an operand of the semiring, which can be converted to any format: where
-    /// nothing is stored it has the semiring's [zero](Self::zero), and so has padding. Of a tensor
-    /// in a full format every element is a value, and is kept.
+    /// The tensor as an operand of the semiring, which can be converted to any format. Its unstored elements
+    /// and its padding have the semiring's [zero](Self::zero). A tensor in a full format is unchanged.
     ///
     /// ```
     /// use ust::ops::Semiring;
@@ -122,11 +119,11 @@ impl Semiring {
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     ///
-    /// Cost: O(nse) where the format has padding, else none.
+    /// Cost: O(nse) if the format has padding, else none.
     ///
     /// # Errors
-    /// [`Error::Unsupported`] where the semiring has no zero in the tensor's dtype; what a
-    /// conversion gives.
+    /// [`Error::Unsupported`] if the semiring has no zero in the tensor's dtype; the errors of a
+    /// conversion.
     pub fn operand(&self, tensor: &Tensor) -> Result<Tensor, Error> {
         let dtype = tensor.dtype();
         let zero = self.zero(dtype).ok_or_else(|| {
@@ -136,13 +133,13 @@ impl Semiring {
         tensor.meaning(zero)
     }
 
-    /// What adds.
+    /// The operator of `+`.
     #[must_use]
     pub fn plus(&self) -> &Operator {
         &self.plus
     }
 
-    /// What multiplies; [`Operator::Times`] where the zero needs a word.
+    /// The operator of `*`; an [`Operator::Times`] if the zero does not annihilate by itself.
     #[must_use]
     pub fn times(&self) -> &Operator {
         &self.times

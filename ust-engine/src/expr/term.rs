@@ -1,7 +1,7 @@
-//! A checked assignment: what an expression means, without its spelling.
+//! The checked assignment, from which the planner starts.
 //!
-//! Implicit sums have become [`Term::Reduce`], every index has its extent, every node its dtype,
-//! and numbers are cast where dtypes meet. The planner starts here.
+//! Implicit sums are explicit here ([`Term::Reduce`]). Every index has its extent and every node its
+//! dtype, and casts bring the arguments of an operator to one dtype.
 
 use ust_level_api::{Dtype, Scalar};
 
@@ -12,17 +12,17 @@ use super::operator::Operator;
 pub struct Assignment {
     /// The index variables, those of the result first.
     pub indices: Vec<Index>,
-    /// The distinct tensors on the right, by the name that they are given under. A tensor that is
-    /// used with two fill values, as an operand in a semiring and as a mask, stands here twice.
+    /// The distinct tensors on the right, by name. A tensor that is accessed with two fill values, as an
+    /// operand in a semiring and as a mask, is here twice.
     pub operands: Vec<Input>,
-    /// Each use of a tensor on the right, the mask's included.
+    /// Each access to a tensor on the right, with that of the mask.
     pub uses: Vec<Use>,
-    /// What is computed.
+    /// The left-hand side.
     pub result: Output,
-    /// `None` for `=`; for `+=`, `min=`, `max=`, ... the operator that combines what is there with
-    /// what is computed.
+    /// For `+=`, `min=`, `max=`, ... the operator that combines the old value with the right-hand side.
+    /// `None` for `=`.
     pub update: Option<Operator>,
-    /// Where the result may be written, if not everywhere.
+    /// The mask, which restricts where the result is written.
     pub mask: Option<Mask>,
     /// The right-hand side. Its free indices are those of the result, or fewer (broadcasting).
     pub body: Term,
@@ -37,24 +37,24 @@ pub struct Index {
     pub extent: usize,
 }
 
-/// A tensor on the right, as far as its values go.
+/// A tensor on the right: the properties of its values.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Input {
     /// Its name.
     pub name: String,
     /// The dtype of its values.
     pub dtype: Dtype,
-    /// What is not stored has this value in this expression: the tensor's fill value, or the
-    /// semiring's zero.
+    /// The value of unstored elements in this expression: the tensor's fill value, or the semiring's
+    /// zero.
     pub fill: Scalar,
 }
 
-/// A use of a tensor, `A(i, j)`.
+/// An access to a tensor, `A(i, j)`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Use {
-    /// Which of [`Assignment::operands`].
+    /// The tensor: an index into [`Assignment::operands`].
     pub operand: usize,
-    /// For each dimension, which of [`Assignment::indices`].
+    /// For each dimension, an index into [`Assignment::indices`].
     pub indices: Vec<usize>,
 }
 
@@ -63,23 +63,23 @@ pub struct Use {
 pub struct Output {
     /// Its name.
     pub name: String,
-    /// For each dimension, which of [`Assignment::indices`]; each once.
+    /// For each dimension, an index into [`Assignment::indices`]. No two are equal.
     pub indices: Vec<usize>,
     /// The dtype of the values.
     pub dtype: Dtype,
-    /// The zero of the semiring that the expression is read in, of that dtype: what is not stored in
-    /// the result, and in what is there already.
+    /// The zero of the expression's semiring, in that dtype: the value of unstored elements of the result,
+    /// and of its old value.
     pub zero: Option<Scalar>,
 }
 
-/// Where a result may be written.
+/// A condition on the coordinates at which the result is written.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Mask {
-    /// Which of [`Assignment::uses`].
+    /// The mask's tensor: an index into [`Assignment::uses`].
     pub at: usize,
-    /// Whether what counts is that something is stored, not that its value is not zero.
+    /// Whether the mask is true where an element is stored, instead of where its value is not zero.
     pub structural: bool,
-    /// Whether the result is written where the mask is not.
+    /// Whether the result is written where the mask is false.
     pub complement: bool,
 }
 
@@ -88,12 +88,12 @@ pub struct Mask {
 pub enum Term {
     /// A constant.
     Const(Scalar),
-    /// The element of a use of a tensor: which of [`Assignment::uses`].
+    /// The element of an access: an index into [`Assignment::uses`].
     Element(usize),
-    /// Whether an element is stored: a bool.
+    /// Whether the element of an access is stored: a bool.
     Present(usize),
-    /// How many coordinates some of [`Assignment::indices`] have together, in a dtype: as integers
-    /// it wraps, as floating-point numbers it is rounded.
+    /// The number of combinations of coordinates of some [`Assignment::indices`], in a dtype. Integers
+    /// wrap; floating-point numbers are rounded.
     Places(Vec<usize>, Dtype),
     /// An operator on arguments.
     Call {
@@ -104,9 +104,8 @@ pub enum Term {
         /// The dtype of the result.
         dtype: Dtype,
     },
-    /// A function that passes by what is not stored: where no element below is stored, the value
-    /// is that of the argument, cast to `dtype`. Constants count as not stored, what a reduction
-    /// gives as stored.
+    /// A function of stored elements. Where no element below is stored, the value is that of the argument,
+    /// cast to `dtype`. Constants count as unstored, results of reductions as stored.
     Stored {
         /// The function, of one argument.
         op: Operator,
@@ -115,13 +114,13 @@ pub enum Term {
         /// The dtype of the result.
         dtype: Dtype,
     },
-    /// The argument at all values of some indices, combined.
+    /// A reduction: the values of a term at all values of some indices, combined.
     Reduce {
-        /// What combines.
+        /// The operator that combines.
         op: Operator,
-        /// Over which of [`Assignment::indices`].
+        /// The indices that it reduces over, as indices into [`Assignment::indices`].
         indices: Vec<usize>,
-        /// What is combined.
+        /// The term.
         body: Box<Term>,
     },
 }
@@ -142,7 +141,7 @@ impl Assignment {
 }
 
 impl Term {
-    /// The uses of tensors below, in the order of the text, each as often as it stands there.
+    /// The accesses below, in the order of the text, with repetitions.
     #[must_use]
     pub fn uses(&self) -> Vec<usize> {
         let mut uses = Vec::new();

@@ -1,4 +1,4 @@
-//! A use of a tensor, as the planner sees it: its levels as expressions over index variables.
+//! An access to a tensor, as the planner sees it: its levels as expressions over index variables.
 
 use ust_format::{ExprKey, Format, IndexExpr};
 use ust_level_api::ir::{Builder, Elem, Expr, Stmt};
@@ -7,39 +7,40 @@ use ust_level_api::{IndexKind, Interval, LocateCost, Props, WalkKind, WalkSite};
 use super::order::Tree;
 use crate::storage::Tensor;
 
-/// A use of a tensor.
+/// An access to a tensor.
 #[derive(Clone, Debug)]
 pub(crate) struct Access {
-    /// Which index variable each dimension runs along.
+    /// The index variable of each dimension.
     pub(crate) dims: Vec<usize>,
     /// Its levels, outermost first.
     pub(crate) levels: Vec<Level>,
-    /// Each dimension, over level coordinates.
+    /// For each dimension, its coordinate as an expression over level coordinates.
     pub(crate) inverse: Vec<IndexExpr>,
-    /// Whether every level is full: any element is found in constant time.
+    /// Whether every level is full.
     pub(crate) full: bool,
     /// Number of stored elements.
     pub(crate) nse: f64,
 }
 
-/// A level of a used tensor.
+/// A level of an accessed tensor.
 #[derive(Clone, Debug)]
 pub(crate) struct Level {
-    /// What it stores, over index variables.
+    /// The level expression, over index variables.
     pub(crate) expr: IndexExpr,
-    /// Equal for levels that store the same.
+    /// Equal for levels with equal expressions.
     pub(crate) key: ExprKey,
     /// The index variables in the expression.
     pub(crate) vars: Vec<usize>,
-    /// Unique: under all positions of the level above that have the same coordinates.
+    /// The properties of the level. Here, unique means: no coordinate repeats under all parents with
+    /// the same coordinates together.
     pub(crate) props: Props,
-    /// Whether its cursor can run along with others.
+    /// Whether its cursor can be merged with other cursors.
     pub(crate) mergeable: bool,
-    /// Whether its cursor carries something from stop to stop, so that it cannot begin in between.
+    /// Whether its cursor has state that each step updates, so that a walk cannot begin in the middle.
     pub(crate) carries: bool,
-    /// Whether positions with equal coordinates can be handed on together.
+    /// Whether the level below can be walked under several parents with equal coordinates at once.
     pub(crate) groups: bool,
-    /// What it costs to find a coordinate under one coordinate of the level above.
+    /// The cost to find a coordinate under one coordinate of the level above.
     pub(crate) locate: LocateCost,
     /// Number of coordinates.
     pub(crate) size: f64,
@@ -53,7 +54,7 @@ impl Access {
         let domains = tensor.bound().levels();
         let mut parents = 1.0;
         let mut repeated = false;
-        // How many positions have the same coordinates so far.
+        // Positions with the same coordinates so far, on average.
         let mut run = 1.0;
         let mut levels = Vec::with_capacity(format.level_count());
         for (at, spec) in format.levels().iter().enumerate() {
@@ -70,13 +71,13 @@ impl Access {
             let (mergeable, carries) = cursor(format, at);
             let locate = match (repeated, mergeable && !carries) {
                 (false, _) => description.locate,
-                // Under a run of parents.
+                // The search is among the children of several parents.
                 (true, true) => LocateCost::Logarithmic,
                 (true, false) => LocateCost::None,
             };
             let mut props = description.props;
-            // Below a level that repeats a coordinate for each of its entries, only the last level
-            // that is not full tells entries apart. The others repeat coordinates as well.
+            // Below a level that stores a coordinate once for each entry (COO), only the last level that is
+            // not full is unique. The levels between repeat coordinates, too.
             props.unique &= !repeated || at + 1 >= format.tail();
             repeated |= !props.unique;
             levels.push(Level {
@@ -100,14 +101,14 @@ impl Access {
 }
 
 impl Access {
-    /// Whether the tensor can be walked as it is stored. `plain` is whether coordinates that
-    /// repeat may be visited one by one.
+    /// Whether the tensor can be walked as it is stored. `plain`: whether repeated coordinates may be
+    /// visited one by one.
     pub(crate) fn can_walk(&self, plain: bool) -> bool {
         plain || self.levels.iter().all(|l| l.props.unique || (l.mergeable && l.groups))
     }
 
-    /// Whether the same coordinates may be visited several times, as an entry and as padding: each
-    /// parent of a padded level with the same coordinates has padding of its own.
+    /// Whether a walk may visit the same coordinates as an entry and as padding: several parents with the
+    /// same coordinates each have padding in a padded level below.
     pub(crate) fn repeats_padding(&self) -> bool {
         let repeated = self.levels.iter().position(|level| !level.props.unique);
         let below = repeated.map_or(&[][..], |at| &self.levels[at + 1..]);
@@ -115,20 +116,20 @@ impl Access {
     }
 }
 
-/// Whether the level below a level that is not unique can be walked under a run of parents.
+/// Whether the level below a level that is not unique can be walked under several parents at once.
 fn can_group(format: &Format, level: usize) -> bool {
     let Some(below) = format.descriptions().get(level + 1) else { return true };
-    // Padding of one parent lies among the entries of the next: there is no order.
+    // The padding of one parent stands before the entries of the next, so coordinates do not ascend.
     let ordered = !below.props.full && !below.props.padded;
     ordered && below.props.contiguous && below.walk == WalkKind::Position
 }
 
-/// About how many numbers below `size` occur among so many.
+/// Expected number of distinct values among `count` random ones below `size`.
 fn distinct(count: f64, size: f64) -> f64 {
     if size > 0.0 { -size * (-count / size).exp_m1() } else { 0.0 }
 }
 
-/// About how many positions a level has.
+/// Estimated number of positions of a level.
 fn positions(tensor: &Tensor, level: usize, parents: f64, size: f64) -> f64 {
     let props = tensor.format().descriptions()[level].props;
     if props.full {
@@ -139,7 +140,7 @@ fn positions(tensor: &Tensor, level: usize, parents: f64, size: f64) -> f64 {
     }
     match tensor.crd(level) {
         Some(crd) => crd.len() as f64,
-        // Whatever it keeps, the levels below hold the stored elements.
+        // The level has no `crd` array: an estimate from the stored elements and the size of a block below.
         None => {
             let below = &tensor.bound().levels()[level + 1..];
             let full = tensor.format().descriptions()[level + 1..].iter();
@@ -150,8 +151,8 @@ fn positions(tensor: &Tensor, level: usize, parents: f64, size: f64) -> f64 {
     }
 }
 
-/// Whether a cursor over a level is nothing but a position or coordinate that moves on by one (no
-/// guard, no run, ascending), and whether it carries something from stop to stop.
+/// Whether a level's cursor is a plain counter (it advances by one, coordinates ascend, there is no guard
+/// and no run), and whether it has state that each step updates.
 fn cursor(format: &Format, level: usize) -> (bool, bool) {
     let description = &format.descriptions()[level];
     let mut b = Builder::new("probe");
@@ -174,22 +175,21 @@ fn cursor(format: &Format, level: usize) -> (bool, bool) {
         simple = step.guard.is_none() && step.run.is_none();
     });
     let function = b.finish();
-    // A step that needs statements of its own cannot be looked at without being taken.
+    // A step that needs statements cannot be evaluated without being taken.
     let silent = matches!(function.body.last(), Some(Stmt::While { body, .. }) if body.is_empty());
     let plain = simple && silent && description.walk != WalkKind::Other;
     (plain && description.props.ordered, carries)
 }
 
-/// A format of compressed levels, one for each dimension, in the given order: a tree of the
-/// stored coordinates, which any loop order can walk.
+/// A tree of coordinates: a format with one compressed level for each dimension, in the given order.
 ///
 /// # Errors
-/// The level types that it is made of are not linked.
+/// The compressed level type is not linked.
 pub(crate) fn tree(order: &[usize]) -> Result<Format, crate::error::Error> {
     tree_with(order, None)
 }
 
-/// A tree, with another level first.
+/// A tree of coordinates whose first level has the description `first`.
 fn tree_with(order: &[usize], first: Option<&str>) -> Result<Format, crate::error::Error> {
     if order.is_empty() {
         return Ok(Format::resolve("Scalar", Some(0))?);
@@ -203,12 +203,12 @@ fn tree_with(order: &[usize], first: Option<&str>) -> Result<Format, crate::erro
     Ok(Format::of_texts(&dims, &levels)?)
 }
 
-/// The format of a tensor that is converted into a tree.
+/// The format for a tree that an operand is converted into.
 ///
 /// # Errors
 /// As [`tree`].
 pub(crate) fn converted(into: &Tree) -> Result<Format, crate::error::Error> {
-    // Where no full level is linked, another is searched.
+    // If no full level type is linked, the first level is compressed, and searched.
     let full = Format::resolve("Dense", Some(1)).ok().filter(|_| into.full);
     tree_with(&into.dims, full.as_ref().map(|full| &full.descriptions()[0].text[..]))
 }

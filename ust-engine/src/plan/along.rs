@@ -1,6 +1,10 @@
-//! Results of one operand without loops over its levels: copies, which are conversions; what stores
-//! the same with other values, such as `abs(A(i,j))`, and shares levels; and what is combined of all
-//! values, such as `sum(A(i,j))`. The loops run over the values alone.
+//! Stages with one operand whose loops do not walk its levels.
+//!
+//! * A copy is a conversion.
+//! * `abs(A(i,j))` stores what `A` stores, with other values. It shares the levels of `A`.
+//! * `sum(A(i,j))` combines all stored values.
+//!
+//! The loops of the last two run over the array of values, as over a vector.
 
 use ust_format::Format;
 use ust_kernels::pool::within;
@@ -9,24 +13,24 @@ use super::choose::{Given, Planned, choose};
 use super::frame::Sizes;
 use super::run::{Compiled, stop};
 use super::simplify::simplify;
-use super::stage::{Stage, StageUse};
+use super::stage::{Stage, StageAccess};
 use crate::error::Error;
 use crate::expr::control::Run;
 use crate::expr::term::Term;
 use crate::provider::Backend;
 use crate::storage::{Tensor, Values};
 
-/// What loops over values alone give.
+/// The result of loops over the values of an operand.
 #[derive(Clone, Debug)]
 pub(super) struct Along {
     /// The operand's format.
     pub(super) format: Format,
-    /// Whether it is a scalar; else, a tensor of that format.
+    /// Whether the result is a scalar. Else it is a tensor of that format.
     pub(super) scalar: bool,
 }
 
-/// The loops over the values of a stage that was planned over the tensor's levels; `None` where
-/// levels matter.
+/// Replaces the plan of a stage over a tensor's levels by loops over its values. `None` if the stage
+/// needs the levels.
 ///
 /// # Errors
 /// As [`choose`] and [`Compiled::new`].
@@ -37,7 +41,7 @@ pub(super) fn along(
     backend: Backend,
     strict: bool,
 ) -> Result<Option<Compiled>, Error> {
-    let ([one], false) = (&stage.uses[..], stage.visits_more) else { return Ok(None) };
+    let ([one], false) = (&stage.accesses[..], stage.visits_more) else { return Ok(None) };
     let stored = tensor.format();
     if one.full || stored.is_full() || !is_plain(&stage.body) {
         return Ok(None);
@@ -61,20 +65,20 @@ pub(super) fn along(
         }
         _ => return Ok(None),
     };
-    // Padding becomes what is not stored, or does not matter.
+    // The loops visit padding, too: it must give the unstored value, or not change the sum.
     let same = matches!(simplify(&stage.body, &|_| Some(tensor.fill())), Term::Const(value)
         if value.cast(rest.dtype()).is_ok_and(|value| value.same(&rest)));
     let Some(dense) = Format::resolve("Dense", Some(1)).ok().filter(|_| same) else {
         return Ok(None);
     };
     let vector = values_of(tensor, tensor.values().clone(), &dense)?;
-    let uses = vec![StageUse::new(one.source, vec![0])];
+    let accesses = vec![StageAccess::new(one.source, vec![0])];
     let (result, format) = match scalar {
         true => (Vec::new(), planned.format.clone()),
         false => (vec![0], dense),
     };
     let reduce = stage.reduce.as_ref().map(|(op, _)| (op.clone(), vec![0]));
-    let stage = Stage { uses, result, reduce, ..stage.clone() };
+    let stage = Stage { accesses, result, reduce, ..stage.clone() };
     let over_values = choose(&Given {
         stage: &stage,
         tensors: &[&vector],
@@ -99,7 +103,7 @@ fn is_plain(term: &Term) -> bool {
     }
 }
 
-/// Values of a tensor as a vector that is stored in full, without a copy.
+/// The values of a tensor as a dense vector, without a copy.
 fn values_of(tensor: &Tensor, values: Values, dense: &Format) -> Result<Tensor, Error> {
     let bound = dense.bind(&[tensor.nse()])?;
     Ok(Tensor::from_full(&bound, values, tensor.fill()))
@@ -114,7 +118,7 @@ impl Compiled {
         }
     }
 
-    /// The format that results are collected in.
+    /// The format in which the loops collect the result.
     pub(super) fn collected_in(&self) -> &Format {
         match &self.along {
             Some(Along { format, scalar: false }) => format,
@@ -122,7 +126,7 @@ impl Compiled {
         }
     }
 
-    /// The result of a stage that copies its operand.
+    /// The result of a stage that copies its operand, with its dimensions in this order.
     ///
     /// # Errors
     /// As [`Tensor::convert`].
@@ -137,7 +141,7 @@ impl Compiled {
         within(how.threads, tensor.nse(), || tensor.convert_within(&self.planned.format, how.limit))
     }
 
-    /// Runs over the values of a tensor, and gives one that shares its levels, or a scalar.
+    /// Runs over the values of a tensor. The result is a tensor that shares its levels, or a scalar.
     ///
     /// # Errors
     /// As [`Compiled::run`].

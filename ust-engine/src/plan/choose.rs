@@ -1,4 +1,4 @@
-//! The plan of a stage: loops, conversions, and where the result goes.
+//! The plan of a stage: conversions of operands, loops, and the sink of the result.
 
 use ust_format::Format;
 use ust_level_api::Scalar;
@@ -21,67 +21,68 @@ pub(crate) struct Planned {
     pub(crate) loops: Loops,
     pub(crate) order: Order,
     pub(crate) sink: Sink,
-    /// For each use, the format that its tensor is converted into first, if it is.
+    /// For each access whose tensor is converted first, the format that it is converted to.
     pub(crate) conversions: Vec<Option<Format>>,
-    /// For each of those, the way of that conversion, as chosen for the tensors at hand.
+    /// For each of these conversions, the way, as chosen for the tensors that the stage was planned for.
     pub(crate) ways: Vec<Option<Way>>,
-    /// Where the result is the operand in another format: the way there.
+    /// For a stage that copies its operand, the way of that conversion.
     pub(crate) copy_way: Option<Way>,
     /// The format of the result.
     pub(crate) format: Format,
-    /// What a place has where nothing is done; of the dtype that the loops write.
+    /// The value of a coordinate that the loops do not visit, in the dtype that they write.
     pub(crate) rest: Scalar,
-    /// What is not stored in the result has this value: `rest`, but [`Given::zero`] where every place
-    /// is visited, and 0 where the format is full as well.
+    /// The fill value of the result: `rest`; but if the loops visit every coordinate, [`Given::zero`],
+    /// or 0 in a full format.
     pub(crate) fill: Scalar,
-    /// For each use, the format of its tensor.
+    /// For each access, the format of its tensor.
     pub(crate) formats: Vec<Format>,
-    /// The estimated time of everything, in nanoseconds.
+    /// The estimated time of conversions, loops and result, in nanoseconds.
     pub(crate) cost: f64,
 }
 
-/// What is known when a stage is planned.
+/// The input of the planner.
 pub(crate) struct Given<'a> {
     pub(crate) stage: &'a Stage,
-    /// The tensor of each use.
+    /// The tensor of each access.
     pub(crate) tensors: &'a [&'a Tensor],
     pub(crate) names: Vec<String>,
-    /// What each use has where nothing is stored.
+    /// The value of each access at unstored coordinates.
     pub(crate) fills: Vec<Scalar>,
-    /// Names and extents of all index variables.
+    /// The name of each index variable.
     pub(crate) indices: &'a [String],
+    /// The extent of each index variable.
     pub(crate) extents: &'a [usize],
     /// The format asked for.
     pub(crate) format: Option<Format>,
-    /// What is not stored in a result of which every place is visited, of the result's dtype.
+    /// The fill value of a result whose loops visit every coordinate, in the result's dtype.
     pub(crate) zero: Scalar,
 }
 
-/// A plan, and the tensors that its loops run on: of those that are converted first the structure
-/// only, without entries.
+/// A plan, and the tensors that its loops run on. A tensor that is converted first stands there in its
+/// new format, without entries.
 pub(crate) type Candidate = (Planned, Vec<Tensor>);
 
-/// Plans a stage, as is quickest; and, where that converts what need not be, without conversions,
-/// for whoever is quicker than the loops.
+/// Returns the quickest plan of a stage. If that plan converts operands, a second one follows that takes
+/// them as they are, if there is one: a native kernel may run it faster.
 ///
 /// # Errors
-/// [`Error::Unsupported`] where no order of loops is found; [`Error::Format`] when the level types
-/// of a format in between are not linked.
+/// [`Error::Unsupported`] if no order of loops is found; [`Error::Format`] if the level types
+/// of an intermediate format are not linked.
 pub(crate) fn choose(given: &Given<'_>) -> Result<Vec<Candidate>, Error> {
     let quickest = candidate(given, false)?.ok_or_else(|| {
         Error::Unsupported("no order of loops was found for this expression".to_owned())
     })?;
     let converts = quickest.0.conversions.iter().any(Option::is_some);
-    // There may be none, and that is no error.
+    // The plan without conversions is optional: an error only means that there is none.
     let other = if converts { candidate(given, true).ok().flatten() } else { None };
     Ok([Some(quickest), other].into_iter().flatten().collect())
 }
 
-/// The quickest plan, or the quickest that takes all tensors `as_given`, where there is one.
+/// The quickest plan, or with `as_given` the quickest without conversions. `None` if there is none.
 fn candidate(given: &Given<'_>, as_given: bool) -> Result<Option<Candidate>, Error> {
     let stage = given.stage;
     let accesses: Vec<Access> =
-        stage.uses.iter().zip(given.tensors).map(|(u, t)| Access::new(t, &u.dims)).collect();
+        stage.accesses.iter().zip(given.tensors).map(|(u, t)| Access::new(t, &u.dims)).collect();
     let sparse: Vec<usize> = (0..accesses.len()).filter(|&at| !accesses[at].full).collect();
     if sparse.len() > 12 {
         let text = "more than 12 sparse operands in one sum of products: split the expression";
@@ -104,8 +105,8 @@ fn candidate(given: &Given<'_>, as_given: bool) -> Result<Option<Candidate>, Err
     };
     let extents: Vec<f64> = given.extents.iter().map(|&n| n as f64).collect();
     let result = Shape::new(stage.result.clone(), format.clone(), &extents);
-    // Repeated coordinates are visited one by one where a single tensor is walked, nothing is done
-    // where it stores nothing, and its duplicates may be taken apart.
+    // Repeated coordinates may be visited one by one if a single tensor is sparse, the loops do nothing
+    // where it stores nothing, and the term is linear in it or it is unique.
     let mut plain = !worth[0]
         && matches!(sparse[..], [at] if !accesses[at].repeats_padding()
             && (given.tensors[at].format().is_unique() || stage.is_linear_in(at)));
@@ -146,7 +147,7 @@ fn candidate(given: &Given<'_>, as_given: bool) -> Result<Option<Candidate>, Err
         .iter()
         .map(|tree| tree.as_ref().map(converted).transpose())
         .collect::<Result<_, _>>()?;
-    // What is wrong with a conversion is told by it.
+    // The conversion itself reports its error, when it runs.
     let way = |(tensor, to): (&&Tensor, &Option<Format>)| tensor.way(to.as_ref()?).ok();
     let ways = given.tensors.iter().zip(&conversions).map(way).collect();
     let copied = |order: Vec<usize>| given.tensors[0].permute(&order)?.way(&format);
@@ -161,7 +162,7 @@ fn candidate(given: &Given<'_>, as_given: bool) -> Result<Option<Candidate>, Err
         })
         .collect::<Result<_, _>>()?;
     let accesses: Vec<Access> =
-        stage.uses.iter().zip(&tensors).map(|(u, t)| Access::new(t, &u.dims)).collect();
+        stage.accesses.iter().zip(&tensors).map(|(u, t)| Access::new(t, &u.dims)).collect();
     let input = Input {
         name: "kernel",
         tensors: &tensors.iter().collect::<Vec<_>>(),
@@ -190,7 +191,7 @@ fn candidate(given: &Given<'_>, as_given: bool) -> Result<Option<Candidate>, Err
     }
     let formats = given.tensors.iter().map(|t| t.format().clone()).collect();
     let cost = order.cost;
-    // In a format that is full, everything is a value.
+    // A full format stores every element; its fill value does not show.
     let fill = match worth[0] {
         true if format.is_full() => rest.dtype().zero(),
         true => given.zero.cast(rest.dtype()).unwrap_or(rest.dtype().zero()),
@@ -212,8 +213,8 @@ fn candidate(given: &Given<'_>, as_given: bool) -> Result<Option<Candidate>, Err
     Ok(Some((planned, tensors)))
 }
 
-/// The one use without which nothing is done, where the result stores what it stores: the outer
-/// loops walk its levels alone, and come to each of its positions once.
+/// The sparse operand whose levels the result can share: both have the same format and index variables,
+/// and the outer loops walk this operand's levels, so that they visit each of its positions once.
 fn shared(
     given: &Given<'_>,
     format: &Format,
@@ -222,10 +223,10 @@ fn shared(
     order: &Order,
 ) -> Option<usize> {
     let stage = given.stage;
-    // What needs no other operand runs along its values.
+    // A stage with no other operand is for `along`.
     let &[at] = sparse else { return None };
-    let (one, stored) = (&stage.uses[at], given.tensors[at].format());
-    let same = stage.uses.len() > 1
+    let (one, stored) = (&stage.accesses[at], given.tensors[at].format());
+    let same = stage.accesses.len() > 1
         && !stage.visits_more
         && one.dims == stage.result
         && stored == format
@@ -244,8 +245,8 @@ fn shared(
     (same && apart && (0..levels).all(walked)).then_some(at)
 }
 
-/// Whether rows of the result would come more than once, because a coordinate that repeats is
-/// visited one by one.
+/// Whether the loops would append a row of the result more than once, since they visit repeated
+/// coordinates one by one.
 fn repeats(accesses: &[Access], order: &Order, sink: &Sink) -> bool {
     let depth = match sink.kind {
         SinkKind::Full | SinkKind::Shared { .. } | SinkKind::Unsorted => return false,

@@ -1,4 +1,4 @@
-//! What parts of the loops collect: rows that grow, and the dense row that they are combined in.
+//! Memory for the rows that a part of the loops collects: growing columns and values, and the workspace.
 
 use std::sync::Arc;
 use std::sync::atomic::Ordering::Relaxed;
@@ -16,10 +16,10 @@ use crate::error::Error;
 use crate::storage::memory::Budget;
 use crate::storage::{Tensor, Values};
 
-/// Rows of parts of the outermost loop that follow each other.
+/// Rows of consecutive parts of the outermost loop.
 pub(super) struct Part {
-    /// For each level above the trailing full ones, the coordinates; but not for the first, where
-    /// it is known in which round of the loop each row was appended.
+    /// For each level above the trailing dense block, the coordinate of each row. The first level has no
+    /// column where the iteration of the outermost loop in which a row was appended gives it.
     pub(super) columns: Vec<GrowColumn>,
     pub(super) values: Limited<GrowValues>,
     /// Number of rows.
@@ -34,7 +34,7 @@ impl Part {
     }
 }
 
-/// For each place of a dense row, the row that touched it last.
+/// For each coordinate of a workspace, the number of the row that last wrote there.
 pub(super) enum Mark {
     U32(Vec<u32>),
     I64(Vec<i64>),
@@ -49,11 +49,11 @@ impl Mark {
     }
 }
 
-/// A dense row.
+/// A dense row in which values are added.
 pub(super) struct Workspace {
     pub(super) values: Values,
     pub(super) mark: Mark,
-    /// The places touched in this row.
+    /// The coordinates that this row wrote.
     pub(super) list: Vec<i64>,
 }
 
@@ -88,8 +88,8 @@ impl Workspace {
     }
 }
 
-/// The memory of a plan's tables: a region for each thread, and in each a number for each coordinate
-/// and the last one given.
+/// The memory of a plan's tables: a region for each thread. A region has a number for each coordinate,
+/// and then the last number that was assigned.
 pub(super) struct Tables(Vec<Vec<i64>>);
 
 impl Tables {
@@ -122,17 +122,18 @@ impl Tables {
     }
 }
 
-/// Rows that there may be in a part: loops ask for twice what they need, or more, and get as much as
-/// the budget of all parts has left where that is less. All arrays of the part ask for the same number
-/// of rows, one after another, and each gets the same: loops look at one of them.
+/// The number of rows that a part has memory for. Loops ask for twice the rows that they need or more,
+/// and get fewer if less is left of the budget that all parts share. All arrays of a part ask for the same
+/// number of rows, one after another, and each gets the same number: the loops check the length of one
+/// array only.
 pub(super) struct Room {
     budget: Arc<Budget>,
     /// Bytes of a row, in all arrays.
     width: u64,
-    /// How many rows were asked for last.
+    /// Number of rows of the last request.
     asked: AtomicUsize,
     granted: AtomicUsize,
-    /// Bytes of the budget.
+    /// Bytes taken from the budget.
     taken: AtomicU64,
 }
 
@@ -147,9 +148,10 @@ impl Room {
         })
     }
 
-    /// Asks for so many rows: gives as many, or fewer, but half at least.
+    /// Requests memory for `wanted` rows. Returns the number granted: at least half. `None` if there is no
+    /// memory for half.
     fn rows(&self, wanted: usize) -> Option<usize> {
-        // One thread at a time has a part.
+        // Only one thread at a time uses a part, so relaxed accesses suffice.
         let granted = self.granted.load(Relaxed);
         if wanted > granted && wanted != self.asked.load(Relaxed) {
             let bytes =
@@ -169,10 +171,10 @@ impl Drop for Room {
     }
 }
 
-/// Memory of a part that grows as far as there is room for rows.
+/// An array of a part, which grows as far as [`Room`] allows.
 pub(super) struct Limited<G> {
     memory: G,
-    /// Elements that there is room for.
+    /// Elements that fit.
     len: usize,
     /// Elements of a row.
     block: usize,
@@ -205,7 +207,7 @@ impl<G: Growable> Growable for Limited<G> {
         if len <= self.len {
             return true;
         }
-        // A block of nothing takes no room.
+        // An empty block takes no memory.
         let Some(rows) = self.room.rows(len.checked_div(self.block).unwrap_or(0)) else {
             return false;
         };
@@ -230,7 +232,7 @@ pub(super) enum GrowColumn {
 }
 
 impl GrowColumn {
-    /// None yet.
+    /// An empty column.
     pub(super) fn new(kind: IndexKind, room: &Arc<Room>) -> Self {
         match kind {
             IndexKind::U32 => Self::U32(Limited::new(GrowBuffer::default(), 1, room)),
@@ -248,8 +250,8 @@ impl GrowColumn {
     }
 }
 
-/// The columns of all parts, one after another, so many rows of each. All have one kind. `None` where
-/// there is no memory for that.
+/// Joins the columns of all parts; each comes with its number of rows. All have one type. `None` if there
+/// is not enough memory.
 fn column(parts: Vec<(GrowColumn, usize)>) -> Option<IndexColumn> {
     macro_rules! of {
         ($($kind:ident),*) => {
@@ -268,8 +270,8 @@ fn column(parts: Vec<(GrowColumn, usize)>) -> Option<IndexColumn> {
     of!(U32, I32, I64)
 }
 
-/// The rows of all parts, in order, behind the column of the first level where that is known. `None`
-/// where there is no memory for that.
+/// Joins the rows of all parts, in order. `first` is the column of the first level where the parts have
+/// none. `None` if there is not enough memory.
 pub(super) fn rows_of(parts: Vec<Part>, block: usize, first: Option<IndexColumn>) -> Option<Rows> {
     let mut columns: Vec<Vec<(GrowColumn, usize)>> = Vec::new();
     let mut values = Vec::with_capacity(parts.len());
@@ -299,16 +301,16 @@ mod tests {
         let budget = Arc::new(Budget::new(12 * 1000));
         let (mut crd, mut values) = part(&budget, 1);
         assert!(crd.memory().reserve(600));
-        // Somebody else takes what is left, or nearly.
+        // Another part takes most of the remaining budget.
         let (mut other, mut others) = part(&budget, 1);
         assert!(other.memory().reserve(400) && others.reserve(400));
         assert!(values.reserve(600));
         assert_eq!((crd.memory().len(), values.len()), (600, 600));
-        // Less than half of it is there, and nothing changes.
+        // Less than half of the requested rows is left, so nothing changes.
         assert!(!crd.memory().reserve(1300));
         assert_eq!((crd.memory().len(), values.len()), (600, 600));
         drop((other, others));
-        // Fewer than were asked for, but half.
+        // Fewer rows than requested, but more than half.
         assert!(crd.memory().reserve(1300));
         let (mut other, _) = part(&budget, 1);
         assert!(!other.memory().reserve(10));

@@ -1,26 +1,23 @@
-//! Stages with many sparse operands, divided.
+//! The division of stages with many sparse operands.
 //!
-//! Loops that merge tensors are written out for each set of them that may be there, level by level:
-//! the sum of four tensors with four sparse levels has 369 innermost places. Where there are too
-//! many, parts of the term become tensors of their own, computed before.
+//! Loops that merge tensors have a loop body for each set of tensors that may store a coordinate, at
+//! every level: the sum of four tensors with four sparse levels has 369 innermost bodies. If a stage
+//! would have too many, a part of its term becomes an earlier stage.
 
 use std::collections::BTreeSet;
 
 use ust_level_api::Scalar;
 
 use super::simplify::simplify;
-use super::stage::{Source, Stage, StageUse, renumber};
+use super::stage::{Source, Stage, StageAccess, renumber};
 use crate::error::Error;
 use crate::expr::term::Term;
+use crate::tuning::{
+    FULL_MAX_VISITS, STAGE_MAX_BODIES, STAGE_MAX_BODIES_OF_MANY, STAGE_MAX_COUNTED,
+    UNDIVIDED_MAX_BODIES, VISITS_PER_BODY,
+};
 
-/// Innermost places of loops that are written out at most, each of which takes about a millisecond
-/// to plan and compile; by whether more than three tensors are merged, which takes twice the time of
-/// merging two or three of them at a time.
-const PLACES: [f64; 2] = [40.0, 14.0];
-/// For more sparse operands than this, places are not counted: there are too many sets of them.
-const COUNTED: usize = 10;
-
-/// What is known of the tensor of a use before stages are run.
+/// What the planner knows about the tensor of an access before stages run.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Known {
     /// Number of levels that are not full.
@@ -28,12 +25,12 @@ pub(crate) struct Known {
     pub(crate) fill: Scalar,
 }
 
-/// Divides stages whose loops would be written out in too many places.
+/// Divides stages whose loops would have too many innermost bodies.
 ///
-/// `extents` are those of all index variables.
+/// `extents` has the extent of each index variable.
 ///
 /// # Errors
-/// [`Error::Unsupported`] where loops cannot be divided, and there are far too many.
+/// [`Error::Unsupported`] for a stage that cannot be divided and would have far too many bodies.
 pub(crate) fn divide(
     stages: Vec<Stage>,
     extents: &[usize],
@@ -49,7 +46,7 @@ pub(crate) fn divide(
     Ok(all)
 }
 
-/// Pushes a stage, after the parts of it that it is divided into.
+/// Adds a stage to `all`, after the stages for the parts that are taken out of it.
 fn divided(
     mut stage: Stage,
     extents: &[usize],
@@ -57,21 +54,21 @@ fn divided(
     all: &mut Vec<Stage>,
 ) -> Result<(), Error> {
     loop {
-        let known: Vec<Known> = stage.uses.iter().map(|u| known(u, &stage, of)).collect();
+        let known: Vec<Known> = stage.accesses.iter().map(|u| known(u, &stage, of)).collect();
         let sparse = known.iter().filter(|one| one.sparse > 0).count();
-        let places = innermost(&stage, &known);
-        if places <= PLACES[usize::from(sparse > 3)] {
+        let bodies = innermost(&stage, &known);
+        if bodies <= if sparse > 3 { STAGE_MAX_BODIES_OF_MANY } else { STAGE_MAX_BODIES } {
             break;
         }
         let part = [is_confined, is_confined_by_some].into_iter();
         let Some(part) = part.filter_map(|may| largest(&stage, &known, may)).next() else {
-            make_full(&mut stage, &known, places, extents)?;
+            make_full(&mut stage, &known, bodies, extents)?;
             break;
         };
         let dims = dims_of(&part, &stage);
         let Term::Call { dtype, .. } = part else { break };
         let apart = Stage {
-            uses: stage.uses.clone(),
+            accesses: stage.accesses.clone(),
             body: part.clone(),
             reduce: None,
             result: dims.clone(),
@@ -80,8 +77,8 @@ fn divided(
             any_fill: false,
         };
         divided(only_used(apart), extents, of, all)?;
-        let element = Term::Element(stage.uses.len());
-        stage.uses.push(StageUse::new(Source::Stage(all.len() - 1), dims));
+        let element = Term::Element(stage.accesses.len());
+        stage.accesses.push(StageAccess::new(Source::Stage(all.len() - 1), dims));
         replace(&mut stage.body, &part, &element);
         stage = only_used(stage);
     }
@@ -89,46 +86,41 @@ fn divided(
     Ok(())
 }
 
-/// The indices of a term: as an operand with all of them has them, so that it is stored alike.
+/// The index variables of a term, in the order of an operand that has all of them, if there is one.
 fn dims_of(term: &Term, stage: &Stage) -> Vec<usize> {
-    let dims = |at: usize| stage.uses[at].dims.iter().copied();
-    let uses = term.uses();
-    let all: BTreeSet<usize> = uses.iter().flat_map(|&at| dims(at)).collect();
-    let alike = uses.iter().map(|&at| &stage.uses[at].dims);
+    let dims = |at: usize| stage.accesses[at].dims.iter().copied();
+    let accesses = term.uses();
+    let all: BTreeSet<usize> = accesses.iter().flat_map(|&at| dims(at)).collect();
+    let alike = accesses.iter().map(|&at| &stage.accesses[at].dims);
     let mut alike = alike.filter(|own| {
         own.len() == all.len() && own.iter().copied().collect::<BTreeSet<_>>() == all
     });
     alike.next().cloned().unwrap_or_else(|| all.into_iter().collect())
 }
 
-fn known(one: &StageUse, stage: &Stage, of: &dyn Fn(Source) -> Option<Known>) -> Known {
-    // The result of another stage: sparse, for all that is known.
+fn known(one: &StageAccess, stage: &Stage, of: &dyn Fn(Source) -> Option<Known>) -> Known {
+    // The result of another stage may be sparse at every level.
     let other = Known { sparse: one.dims.len(), fill: stage.dtype.zero() };
     of(one.source).unwrap_or(other)
 }
 
-/// Has operands stored in full, where the loops visit every coordinate, stored or not, or where that
-/// takes less time than writing the loops out. Not those of which it matters what is stored.
+/// Converts operands to full storage if the loops visit every coordinate anyway, or if visiting every
+/// coordinate takes less time than compiling the loop bodies. An operand of a term that asks whether an
+/// element is stored stays sparse.
 fn make_full(
     stage: &mut Stage,
     known: &[Known],
-    places: f64,
+    bodies: f64,
     extents: &[usize],
 ) -> Result<(), Error> {
-    /// Coordinates that are visited in the time in which one more place is written out.
-    const VISITS: f64 = 2e5;
-    /// Most coordinates that are visited for it.
-    const MOST_VISITS: f64 = 1e8;
-    /// Most places that are written out where that is too many.
-    const MOST_PLACES: f64 = 3000.0;
     let absent = |at: usize| (known[at].sparse > 0).then(|| known[at].fill);
     let visits_all = match simplify(&stage.body, &absent) {
         Term::Const(value) => stage.reduce.is_some() && !value.same(&stage.rest(&absent)),
         _ => true,
     };
     let coordinates: f64 = stage.indices().iter().map(|&v| extents[v] as f64).product();
-    if !visits_all && coordinates > (VISITS * places).min(MOST_VISITS) {
-        if places <= MOST_PLACES {
+    if !visits_all && coordinates > (VISITS_PER_BODY * bodies).min(FULL_MAX_VISITS) {
+        if bodies <= UNDIVIDED_MAX_BODIES {
             return Ok(());
         }
         return Err(Error::Unsupported(format!(
@@ -139,14 +131,14 @@ fn make_full(
     }
     let mut kept = BTreeSet::new();
     stored_in(&stage.body, &mut kept);
-    for (at, one) in stage.uses.iter_mut().enumerate() {
+    for (at, one) in stage.accesses.iter_mut().enumerate() {
         one.full = known[at].sparse > 0 && !kept.contains(&at);
     }
     stage.visits_more = !visits_all;
     Ok(())
 }
 
-/// The uses of which it matters what is stored.
+/// Collects the accesses for which the term asks whether an element is stored.
 fn stored_in(term: &Term, to: &mut BTreeSet<usize>) {
     match term {
         Term::Const(_) | Term::Places(..) | Term::Element(_) => {}
@@ -158,13 +150,13 @@ fn stored_in(term: &Term, to: &mut BTreeSet<usize>) {
     }
 }
 
-/// How many innermost places the loops of a stage have that merges all of its sparse operands at
-/// every level: the number of ways from the set of all operands to smaller ones, level by level.
+/// Number of innermost bodies of loops that merge all sparse operands at every level. At each level, the
+/// set of operands that store the coordinate stays or becomes smaller; each sequence of sets has a body.
 fn innermost(stage: &Stage, known: &[Known]) -> f64 {
     let sparse: Vec<usize> = (0..known.len()).filter(|&at| known[at].sparse > 0).collect();
     match sparse.len() {
         0..=2 => return 1.0,
-        3..=COUNTED => {}
+        3..=STAGE_MAX_COUNTED => {}
         _ => return f64::INFINITY,
     }
     let absent = |set: usize| {
@@ -181,13 +173,13 @@ fn innermost(stage: &Stage, known: &[Known]) -> f64 {
     let mut ways: Vec<f64> = worth.iter().map(|&worth| f64::from(u8::from(worth))).collect();
     let deepest = sparse.iter().map(|&at| known[at].sparse).max().unwrap_or(0);
     for level in (1..=deepest).rev() {
-        // Operands with fewer levels are there, or not, from above.
+        // An operand with fewer levels is not merged here: an outer level decided whether it stores.
         let merged = sparse.iter().enumerate().filter(|&(_, &at)| known[at].sparse >= level);
         let merged: usize = merged.map(|(bit, _)| 1 << bit).sum();
         let above = ways.clone();
         for set in (0..sets).filter(|&set| worth[set]) {
             let mut part = set & merged;
-            // All of it, then each smaller one.
+            // The whole set, then each subset.
             ways[set] = 0.0;
             loop {
                 ways[set] += above[(set & !merged) | part];
@@ -201,22 +193,21 @@ fn innermost(stage: &Stage, known: &[Known]) -> f64 {
     ways[sets - 1]
 }
 
-/// The part of the term with the most sparse operands, but not all of them, that can be a tensor of
-/// its own without more being stored than its operands store.
+/// The part of the term with the most sparse operands, but not all, for which `may` holds.
 fn largest(
     stage: &Stage,
     known: &[Known],
     may: fn(&Term, &Stage, &[Known]) -> bool,
 ) -> Option<Term> {
     let sparse_in = |term: &Term| {
-        let uses: BTreeSet<usize> = term.uses().into_iter().collect();
-        uses.into_iter().filter(|&at| known[at].sparse > 0).count()
+        let accesses: BTreeSet<usize> = term.uses().into_iter().collect();
+        accesses.into_iter().filter(|&at| known[at].sparse > 0).count()
     };
     let total = sparse_in(&stage.body);
     let mut best: Option<(usize, &Term)> = None;
     let mut rest = vec![&stage.body];
     while let Some(term) = rest.pop() {
-        // What is stored where matters to the term around it: nothing is taken out of that.
+        // No part is taken out of a function of stored elements: it asks which elements its operands store.
         let Term::Call { args, .. } = term else { continue };
         rest.extend(args.iter().rev());
         let count = sparse_in(term);
@@ -231,21 +222,21 @@ fn largest(
     best.map(|(_, term)| term.clone())
 }
 
-/// Whether a term is worth something only where an operand that runs along all of its indices stores
-/// something.
+/// Whether a term differs from its unstored value only where an operand with all of its index variables
+/// stores an element. Its result stores no more than those operands.
 fn is_confined(term: &Term, stage: &Stage, known: &[Known]) -> bool {
-    let indices = |at: usize| stage.uses[at].dims.iter().copied().collect::<BTreeSet<usize>>();
+    let indices = |at: usize| stage.accesses[at].dims.iter().copied().collect::<BTreeSet<usize>>();
     let all: BTreeSet<usize> = term.uses().into_iter().flat_map(indices).collect();
     let absent = |at: usize| (known[at].sparse > 0 && indices(at) == all).then(|| known[at].fill);
     matches!(simplify(term, &absent), Term::Const(_))
 }
 
-/// Whether a term is worth something only where, for each of its indices, an operand that runs along
-/// it stores something.
+/// Whether, for each index variable of a term, the term differs from its unstored value only where an
+/// operand with that index variable stores an element: as `A(i) * B(j)`.
 fn is_confined_by_some(term: &Term, stage: &Stage, known: &[Known]) -> bool {
-    let has = |at: usize, v: usize| stage.uses[at].dims.contains(&v);
+    let has = |at: usize, v: usize| stage.accesses[at].dims.contains(&v);
     let all: BTreeSet<usize> =
-        term.uses().into_iter().flat_map(|at| stage.uses[at].dims.iter().copied()).collect();
+        term.uses().into_iter().flat_map(|at| stage.accesses[at].dims.iter().copied()).collect();
     all.into_iter().all(|v| {
         let absent = |at: usize| (known[at].sparse > 0 && has(at, v)).then(|| known[at].fill);
         matches!(simplify(term, &absent), Term::Const(_))
@@ -262,18 +253,19 @@ pub(super) fn replace(term: &mut Term, part: &Term, with: &Term) {
     }
 }
 
-/// Leaves a stage the uses that occur in it, each once.
+/// Removes unused accesses from a stage, and joins equal ones.
 pub(crate) fn only_used(mut stage: Stage) -> Stage {
     let wanted: BTreeSet<usize> = stage.body.uses().into_iter().collect();
-    let mut uses: Vec<StageUse> = Vec::with_capacity(wanted.len());
-    let mut places = vec![0; stage.uses.len()];
+    let mut accesses: Vec<StageAccess> = Vec::with_capacity(wanted.len());
+    let mut places = vec![0; stage.accesses.len()];
     for at in wanted {
-        places[at] = uses.iter().position(|one| *one == stage.uses[at]).unwrap_or(uses.len());
-        if places[at] == uses.len() {
-            uses.push(stage.uses[at].clone());
+        places[at] =
+            accesses.iter().position(|one| *one == stage.accesses[at]).unwrap_or(accesses.len());
+        if places[at] == accesses.len() {
+            accesses.push(stage.accesses[at].clone());
         }
     }
-    stage.uses = uses;
+    stage.accesses = accesses;
     renumber(&mut stage.body, &|at| places[at]);
     stage
 }

@@ -1,4 +1,4 @@
-//! An assignment on tensors: planned and compiled once, run stage by stage.
+//! An assignment on tensors: planned and compiled once, then run stage by stage.
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -25,12 +25,12 @@ use crate::storage::{StoredElement, Tensor};
 /// How an assignment is planned.
 #[derive(Clone, Debug)]
 pub(crate) struct Options<'a> {
-    /// The format of the result; inferred where none is given.
+    /// The format of the result; inferred if it is `None`.
     pub(crate) format: Option<Format>,
     pub(crate) backend: Backend,
     /// Whether sums are formed in the order of the loops.
     pub(crate) strict: bool,
-    /// For stages that are run to plan the next.
+    /// Options for stages that run during planning.
     pub(crate) run: Run<'a>,
 }
 
@@ -42,31 +42,31 @@ pub(crate) struct Prepared {
     compiled: Vec<Compiled>,
     /// The format and fill value of each operand.
     expected: Vec<(Format, Scalar)>,
-    /// Indices that have to have coordinates.
+    /// Indices whose extents must not be 0.
     some: Vec<usize>,
-    /// Whether each operand was a view, of which a copy is made.
+    /// For each operand, whether it was a view, which is copied.
     views: Vec<bool>,
     last: Last,
 }
 
-/// What planning computed: a run on the same tensors need not do it again.
+/// Intermediate results of planning, for a first run on the same tensors.
 #[derive(Debug, Default)]
 pub(crate) struct Begun {
-    /// Of stages before the last, the results.
+    /// The results of the stages before the last.
     results: Vec<Tensor>,
-    /// For each use of the last stage, the tensor, where it was made for the plan.
+    /// For each access of the last stage, the tensor, if planning made one.
     made: Vec<Option<Tensor>>,
-    /// How long the loops of the stages before the last took, and the assembly of their results.
+    /// The time of the loops of the stages before the last, and of the assembly of their results.
     run_in: Duration,
 }
 
 impl Prepared {
-    /// Plans and compiles. `operands` are those of the assignment, in order, and for an update the
-    /// old value after them. Stages before the last are run, so that the last is planned for what
-    /// they give.
+    /// Plans and compiles an assignment. `operands` are those of the assignment, in order, followed by the
+    /// old value for an update. Every stage but the last runs, so that later stages are planned for its
+    /// actual result.
     ///
     /// # Errors
-    /// What planning, conversions and assembly give.
+    /// The errors of planning, conversions and assembly.
     pub(crate) fn new(
         assignment: Assignment,
         operands: &[&Tensor],
@@ -93,7 +93,7 @@ impl Prepared {
             last: Last::default(),
         };
         let mut begun = Begun::default();
-        // Where the result of each stage is.
+        // For each stage, the number of the stage that has its result, after divisions.
         let mut places = Vec::new();
         let count = stages.len();
         for mut stage in stages {
@@ -105,7 +105,7 @@ impl Prepared {
         Ok((making, begun))
     }
 
-    /// Adds a stage, in smaller ones where that is quicker.
+    /// Adds a stage, divided into several if that is quicker.
     fn add(
         &mut self,
         stage: Stage,
@@ -133,7 +133,7 @@ impl Prepared {
         self.push(stage, operands, begun, options, last)
     }
 
-    /// Plans and compiles a stage; runs it, unless it is the last.
+    /// Plans and compiles a stage, and runs it unless it is the last.
     fn push(
         &mut self,
         stage: Stage,
@@ -170,14 +170,14 @@ impl Prepared {
         Ok(())
     }
 
-    /// What is known of the tensor of each use of a stage that is not stored in full.
+    /// For each access of a stage to a tensor that is not stored in full, its fill value and size.
     fn stored(
         &self,
         stage: &Stage,
         operands: &[&Tensor],
         results: &[Tensor],
     ) -> Vec<Option<Stored>> {
-        let each = stage.uses.iter().map(|one| {
+        let each = stage.accesses.iter().map(|one| {
             let (tensor, fill) = match one.source {
                 Source::Operand(at) => (operands[at], meant(&self.assignment, at, operands[at])),
                 Source::Stage(at) => (&results[at], results[at].fill()),
@@ -187,11 +187,11 @@ impl Prepared {
         each.collect()
     }
 
-    /// The sizes to run with.
+    /// The sizes for a run on these operands.
     ///
     /// # Errors
     /// [`Error::Unsupported`] for tensors that the kernel was not prepared for; [`Error::Shape`]
-    /// where extents contradict each other.
+    /// for extents that contradict each other.
     fn frame(&self, operands: &[&Tensor]) -> Result<Arc<Frame>, Error> {
         frame::expect(&self.assignment, operands, &self.expected)?;
         self.last.frame(operands, || {
@@ -205,8 +205,8 @@ impl Prepared {
         })
     }
 
-    /// Whether the kernels were made for these tensors, and for results of their size: coordinates
-    /// are as narrow as the shape that was planned for allows.
+    /// Whether the kernels can run on these tensors: they have the planned formats, and the coordinates of
+    /// their results have the planned widths.
     pub(crate) fn fits(&self, operands: &[&Tensor]) -> bool {
         self.frame(operands).is_ok_and(|frame| {
             let mut stages = frame.stages.iter().zip(&self.compiled);
@@ -214,10 +214,10 @@ impl Prepared {
         })
     }
 
-    /// Runs all stages, those apart that were run on the same tensors already.
+    /// Runs all stages, except those that planning ran on the same tensors.
     ///
     /// # Errors
-    /// As [`Prepared::frame`], and what conversions and assembly give.
+    /// As [`Prepared::frame`], and the errors of conversions and assembly.
     pub(crate) fn run(
         &self,
         operands: &[&Tensor],
@@ -255,11 +255,11 @@ impl Prepared {
         Ok(results.pop().expect("an assignment has a stage"))
     }
 
-    /// Runs all stages; the result goes into memory that is given.
+    /// Runs all stages, with the result in the caller's memory.
     ///
     /// # Errors
-    /// As [`Prepared::run`], and [`Error::Shape`] where the length is not that of the result, or
-    /// the result is not stored in full, row-major.
+    /// As [`Prepared::run`], and [`Error::Shape`] if the length is not that of the result, or
+    /// if the result is not stored in full, row-major.
     pub(crate) fn run_into<T: StoredElement>(
         &self,
         operands: &[&Tensor],
@@ -327,7 +327,8 @@ impl Prepared {
     }
 }
 
-/// What an operand has where nothing is stored, or an update's old value, which comes after them.
+/// The value of an operand at unstored coordinates. The old value of an update counts as the operand after
+/// the last.
 fn meant(assignment: &Assignment, at: usize, tensor: &Tensor) -> Scalar {
     match (assignment.operands.get(at), assignment.result.zero) {
         (Some(input), _) => input.fill,
@@ -336,7 +337,8 @@ fn meant(assignment: &Assignment, at: usize, tensor: &Tensor) -> Scalar {
     }
 }
 
-/// Gives the tensor of each use of a stage, where all are given, and none has to be converted.
+/// Whether the tensors of all accesses of a stage are operands that need no conversion. If so, appends them
+/// to `to`.
 #[inline]
 fn are_ready<'a>(
     stage: &Stage,
@@ -346,7 +348,7 @@ fn are_ready<'a>(
 ) -> bool {
     compiled.copy.is_none()
         && compiled.planned.conversions.iter().all(Option::is_none)
-        && stage.uses.iter().all(|one| match one.source {
+        && stage.accesses.iter().all(|one| match one.source {
             Source::Operand(at) => {
                 to.push(operands[at]);
                 operands[at].view().is_whole() && !one.full
@@ -355,7 +357,8 @@ fn are_ready<'a>(
         })
 }
 
-/// The result of a stage, of what its loops gave.
+/// The result of a stage, from the result of its loops: rounded, and without the padding that a stage with
+/// more visits than entries stores.
 fn finished(result: Tensor, stage: &Stage) -> Result<Tensor, Error> {
     let result = result.rounded(stage.dtype);
     match stage.visits_more && !result.format().is_full() {
@@ -364,7 +367,7 @@ fn finished(result: Tensor, stage: &Stage) -> Result<Tensor, Error> {
     }
 }
 
-/// Runs a stage on the tensors of its uses. `begin` is called when they are as the loops take them.
+/// Runs a stage on the tensors of its accesses. `begin` is called after conversions, before the loops.
 fn run_on(
     compiled: &Compiled,
     given: Held<'_>,
@@ -386,7 +389,7 @@ fn run_on(
     compiled.run(&refs(&tensors), sizes, how)
 }
 
-/// The tensor of each use of a stage, those in `made` apart as they are there. Views are made whole.
+/// The tensor of each access of a stage: from `made` if it is there. Views are copied.
 fn tensors_of<'a>(
     assignment: &Assignment,
     stage: &Stage,
@@ -399,14 +402,14 @@ fn tensors_of<'a>(
             return Ok(Operand::Borrowed(tensor));
         }
         let format = tensor.format().without_slices();
-        // What fits in groups of the whole need not fit in those of a part.
+        // A slice of a 2:4 tensor need not fit 2:4, since its groups begin elsewhere.
         match format.has_room() {
             true => tensor.convert(&format),
             false => tensor.convert(&Format::resolve("CSF", Some(tensor.rank()))?),
         }
         .map(|made| Operand::Made(Box::new(made)))
     };
-    let each = stage.uses.iter().enumerate().map(|(at, one)| {
+    let each = stage.accesses.iter().enumerate().map(|(at, one)| {
         if let Some(made) = made.get_mut(at).and_then(Option::take) {
             return Ok(Operand::Made(Box::new(made)));
         }
@@ -417,7 +420,7 @@ fn tensors_of<'a>(
         if !one.full {
             return Ok(given);
         }
-        // What is not stored becomes a value, and has the one that it means here.
+        // Unstored elements become stored ones, with the value that they have in this expression.
         let tensor = match one.source {
             Source::Operand(at) => given.tensor().meaning(meant(assignment, at, given.tensor()))?,
             Source::Stage(_) => given.tensor().clone(),
@@ -428,7 +431,7 @@ fn tensors_of<'a>(
     each.collect()
 }
 
-/// A tensor of the caller, or one made of it.
+/// A tensor of the caller, or a tensor converted from it.
 enum Operand<'a> {
     Borrowed(&'a Tensor),
     Made(Box<Tensor>),
@@ -469,11 +472,11 @@ fn plan(
         Source::Operand(at) => assignment.operands.get(at),
         Source::Stage(_) => None,
     };
-    let fills = stage.uses.iter().zip(tensors).map(|(u, t)| match u.source {
+    let fills = stage.accesses.iter().zip(tensors).map(|(u, t)| match u.source {
         Source::Operand(at) => meant(assignment, at, t),
         Source::Stage(_) => t.fill(),
     });
-    let labels = stage.uses.iter().map(|u| match (input(u.source), u.source) {
+    let labels = stage.accesses.iter().map(|u| match (input(u.source), u.source) {
         (Some(input), _) => input.name.clone(),
         (None, Source::Stage(at)) => format!("t{at}"),
         (None, Source::Operand(_)) => assignment.result.name.clone(),
@@ -490,7 +493,7 @@ fn plan(
     })
 }
 
-/// The tensors that the loops run on.
+/// The tensors that the loops run on, after the plan's conversions.
 fn converted<'a>(planned: &Planned, tensors: Held<'a>, how: Run<'_>) -> Result<Held<'a>, Error> {
     if planned.conversions.iter().all(Option::is_none) {
         return Ok(tensors);

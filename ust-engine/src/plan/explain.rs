@@ -1,4 +1,4 @@
-//! What a plan does, for people.
+//! A description of a plan, for people.
 
 use std::fmt::Write;
 
@@ -9,8 +9,8 @@ use super::sink::SinkKind;
 use super::stage::{Source, Stage};
 use crate::expr::term::Assignment;
 
-/// What a plan does: stages, conversions, loops, where results go, the code. `views` says which
-/// operands are copied first.
+/// Describes a plan: its stages, conversions, loops, sinks and code. `views`: which operands are copied
+/// first.
 pub(crate) fn explain(
     assignment: &Assignment,
     stages: &[Stage],
@@ -36,7 +36,7 @@ fn one(
 ) -> std::fmt::Result {
     let planned = &compiled.planned;
     let names: Vec<&str> = assignment.indices.iter().map(|index| index.name.as_str()).collect();
-    let label = |u: usize| match stage.uses[u].source {
+    let label = |u: usize| match stage.accesses[u].source {
         Source::Operand(o) => {
             assignment.operands.get(o).map_or(assignment.result.name.clone(), |i| i.name.clone())
         }
@@ -58,7 +58,7 @@ fn one(
         stage.dtype,
         planned.fill
     )?;
-    for (u, one) in stage.uses.iter().enumerate() {
+    for (u, one) in stage.accesses.iter().enumerate() {
         write!(out, "operand     {}({}) ", label(u), indices(&one.dims))?;
         if matches!(one.source, Source::Operand(o) if views[o]) {
             write!(out, "a view, copied; ")?;

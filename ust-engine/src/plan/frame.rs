@@ -1,4 +1,4 @@
-//! What follows from the shapes of a kernel's operands, kept from one run to the next.
+//! Sizes that follow from the shapes of a kernel's operands, kept from one run to the next.
 
 use std::sync::{Arc, Mutex, OnceLock};
 
@@ -12,20 +12,20 @@ use crate::error::Error;
 use crate::expr::term::Assignment;
 use crate::storage::Tensor;
 
-/// An extent for each index variable, or dimension.
+/// An extent for each index variable, or for each dimension.
 pub(crate) type Extents = SmallVec<[usize; 8]>;
 
-/// Numbers that loops are given.
+/// The parameters of loops.
 pub(crate) type Params = SmallVec<[Param; 12]>;
 
 /// The sizes that a stage runs with.
 #[derive(Debug)]
 pub(crate) struct Sizes {
-    /// Of each index variable.
+    /// The extent of each index variable.
     pub(crate) extents: Extents,
-    /// The result.
+    /// The format of the result with its shape.
     pub(crate) bound: Bound,
-    /// What the loops are given where they run in one piece.
+    /// The parameters of the loops if they run in one piece.
     pub(crate) whole: OnceLock<Params>,
 }
 
@@ -44,7 +44,7 @@ impl Sizes {
 pub(crate) struct Frame {
     /// The shapes of the operands, one after another.
     shapes: SmallVec<[usize; 12]>,
-    /// For each stage.
+    /// The sizes of each stage.
     pub(crate) stages: SmallVec<[Sizes; 1]>,
 }
 
@@ -53,10 +53,10 @@ pub(crate) struct Frame {
 pub(crate) struct Last(Mutex<Option<Arc<Frame>>>);
 
 impl Last {
-    /// The frame for operands of these shapes: that of the last run, or a new one, of `stages`.
+    /// The frame for operands of these shapes: that of the last run, or a new one that `stages` computes.
     ///
     /// # Errors
-    /// What `stages` gives.
+    /// The errors of `stages`.
     pub(crate) fn frame(
         &self,
         operands: &[&Tensor],
@@ -88,8 +88,8 @@ impl Frame {
     }
 }
 
-/// Whether tensors are in the formats that a kernel was prepared for. `operands` are those of the
-/// assignment, and for an update the old value after them.
+/// Checks that tensors have the formats that a kernel was prepared for. `operands` are those of the
+/// assignment, followed by the old value for an update.
 ///
 /// # Errors
 /// [`Error::Unsupported`].
@@ -113,7 +113,7 @@ pub(crate) fn expect(
     Ok(())
 }
 
-/// Whether indices have coordinates.
+/// Checks that the extents of these indices are not 0.
 ///
 /// # Errors
 /// [`Error::Unsupported`].

@@ -1,4 +1,4 @@
-//! The format of a result that nobody named.
+//! The format of a result for which the caller names none.
 
 use ust_format::Format;
 use ust_level_api::Scalar;
@@ -7,18 +7,22 @@ use super::access::Access;
 use super::choose::Given;
 use super::stage::Stage;
 use crate::error::Error;
+use crate::tuning::FULL_LEVEL_COORDINATES_PER_ENTRY;
 
-/// Places for each stored element that the first level of a result may have.
-const SPARE: f64 = 4.0;
-
-/// The format of a result that nobody named:
+/// Chooses the format of a result for which the caller names none. The first rule that fits decides:
 ///
-/// * dense, where something is computed everywhere, or what is not stored is not zero;
-/// * that of the sparse operands with the very dimensions of the result, where they agree;
-/// * else an index that some tensor stores in full is dense, the others are compressed, unless the
-///   result is a vector, which is dense. Where all would be dense, though each is of a sparse
-///   tensor, the last is compressed; where rows of an operand are, those of the result are dense,
-///   and so are rows in full where as many elements are stored as there may be rows.
+/// 1. A scalar is dense. So is a result with a value at every coordinate, or with an unstored value
+///    other than zero.
+/// 2. If all sparse operands with the dimensions of the result have one format, the result has it.
+/// 3. A vector is dense.
+/// 4. Otherwise each dimension gets a level: dense if an operand stores all its levels along that index
+///    in full, else compressed. With these exceptions:
+///    * the first level is dense as well if an operand has rows in full, as CSR does, and they are not
+///      many more than its stored elements;
+///    * the first level is dense if the others are and every operand stores as many elements as the
+///      result has rows;
+///    * the last level is compressed if all would be dense, but no operand is stored in full;
+///    * a dense level between compressed ones is compressed.
 pub(super) fn infer(
     stage: &Stage,
     given: &Given<'_>,
@@ -54,8 +58,8 @@ pub(super) fn infer(
     let full = Format::resolve("Dense", Some(rank))?;
     let tree = Format::resolve("CSF", Some(rank))?;
     let mut dense_at: Vec<bool> = stage.result.iter().map(|&v| is_dense(v)).collect();
-    // Full levels above others, as the rows of CSR, say nothing of the last index of the result, but
-    // that the first of it may be full as well, if it has not far more places than are stored.
+    // A full level above compressed ones, such as the rows of CSR, does not make the last level of the
+    // result full. It makes the first level full, unless there are far more rows than stored elements.
     let is_inside = |v: usize| {
         accesses.iter().any(|access| {
             let above = access.levels.iter().rposition(|level| !level.props.full);
@@ -66,7 +70,7 @@ pub(super) fn infer(
     let begins = |access: &Access| {
         let places = given.extents[stage.result[0]] as f64;
         let full = access.levels.first().is_some_and(|level| level.props.full);
-        full && !access.full && places <= SPARE * access.nse
+        full && !access.full && places <= FULL_LEVEL_COORDINATES_PER_ENTRY * access.nse
     };
     if accesses.iter().any(begins) && !stage.result.iter().any(|&v| is_inside(v)) {
         dense_at[0] = true;
@@ -82,9 +86,9 @@ pub(super) fn infer(
     if dense_at.iter().all(|&d| d) && !stage.result.iter().any(in_full) {
         dense_at[rank - 1] = false;
     }
-    // A full level between compressed ones stores whole rows: only the first and the last are.
+    // A full level between compressed ones would store whole rows: only leading and trailing levels are full.
     let last = dense_at.iter().rposition(|&d| !d).map_or(0, |last| last + 1);
-    // Names that a format may have, else numbered ones.
+    // A format's dimensions have lower-case names; otherwise they are numbered.
     let plain = |name: &String| name.bytes().all(|b| b.is_ascii_lowercase());
     let own: Vec<String> = stage.result.iter().map(|&v| given.indices[v].clone()).collect();
     let names = match own.iter().all(plain) {

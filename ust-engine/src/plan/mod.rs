@@ -2,24 +2,24 @@
 //!
 //! | module | what |
 //! |---|---|
-//! | `stage` | an assignment in stages, each with one reduction at most |
-//! | `divide` | stages with too many sparse operands, in smaller ones |
-//! | `path` | products of several tensors, some of them before the others |
-//! | `rest` | reductions over what is not stored |
-//! | `simplify` | what remains of a term where tensors have nothing stored |
-//! | `access` | a use of a tensor: its levels as expressions over index variables |
-//! | `order` | which loops, in which order, over which levels; which tensors are converted first |
+//! | `stage` | an assignment divided into stages, each with at most one reduction |
+//! | `divide` | stages with too many sparse operands, divided into smaller ones |
+//! | `path` | contraction paths: which factors of a product are multiplied first |
+//! | `rest` | reductions over unstored coordinates |
+//! | `simplify` | a term where some tensors store nothing |
+//! | `access` | an access to a tensor: its levels as expressions over index variables |
+//! | `order` | the order of loops, the levels that each walks, the tensors that are converted first |
 //! | `sink` | how results are collected |
-//! | `infer` | the format of a result that nobody named |
-//! | `along` | results that store what an operand stores, with other values |
-//! | `choose` | all of these together: the plan of a stage |
+//! | `infer` | the format of a result for which the caller names none |
+//! | `along` | loops over the values of one operand alone, such as `abs(A(i,j))` |
+//! | `choose` | the plan of a stage |
 //! | `emit`, `output` | the loops, as IR |
-//! | `split` | the outermost loop in parts of as many stored elements |
-//! | `frame` | what follows from the shapes of the operands |
-//! | `run`, `collect` | a planned stage on tensors, and what its loops collect |
+//! | `split` | the outermost loop cut into parts with equally many stored elements |
+//! | `frame` | sizes that follow from the shapes of the operands |
+//! | `run`, `collect` | runs a planned stage on tensors; memory for its rows |
 //! | `unsorted` | rows in any order, sorted and combined |
-//! | `execute` | an assignment, stage by stage |
-//! | `explain` | what a plan does, for people |
+//! | `execute` | runs an assignment, stage by stage |
+//! | `explain` | a description of a plan, for people |
 
 pub(crate) mod access;
 mod along;

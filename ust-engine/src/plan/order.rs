@@ -1,8 +1,9 @@
-//! The order of loops: which level of which tensor each loop walks, what is searched, and which
-//! tensors are converted first because no order suits all of them.
+//! The order of loops: which levels each loop walks, which levels it searches, and which tensors are
+//! converted first.
 //!
-//! Every order that the tensors' levels allow is estimated, with every choice of tensors that are
-//! converted, and the cheapest is taken. One unit of cost is about a nanosecond.
+//! The planner estimates every order that the levels allow, with every choice of converted tensors,
+//! and takes the cheapest. A conversion helps where operands do not agree on an order, as a CSR and a
+//! CSC matrix. Costs are in nanoseconds.
 
 mod next;
 mod search;
@@ -12,91 +13,85 @@ use ust_format::{ExprKey, IndexExpr};
 
 use super::access::Access;
 use super::sink::Shape;
+use crate::tuning::{CONVERSION_NS, ORDER_SEARCH_STATES, REGROUP_ENTRY_NS};
 
 /// A loop.
 #[derive(Clone, Debug)]
 pub(crate) struct Step {
-    /// What the loop runs over.
+    /// Equal for loops over equal expressions.
     pub(crate) key: ExprKey,
+    /// The expression that the loop runs over: an index variable, or a level expression as `i / 4`.
     pub(crate) expr: IndexExpr,
-    /// Levels that run along: use and level.
+    /// The levels that the loop walks, each as (access, level).
     pub(crate) walkers: Vec<(usize, usize)>,
-    /// Levels whose coordinate is known once this loop's is, in the order of searching.
+    /// The levels that are searched inside this loop, since their coordinate is known now: (access,
+    /// level), in the order of the searches.
     pub(crate) searches: Vec<(usize, usize)>,
-    /// Index variables that are known from here on.
+    /// The index variables that become known in this loop.
     pub(crate) solved: Vec<usize>,
 }
 
-/// A level whose children under one position are written into a table, by coordinate, because they
-/// are searched again and again.
+/// A level whose children under one position are written into a table by coordinate, since an inner loop
+/// searches them many times.
 #[derive(Clone, Debug)]
 pub(crate) struct Table {
+    /// The access.
     pub(crate) at: usize,
     pub(crate) level: usize,
-    /// How many loops are open where that position is known.
+    /// Number of loops inside which the position is known, and the table is filled.
     pub(crate) depth: usize,
 }
 
 /// All loops of a stage, outermost first.
 #[derive(Clone, Debug)]
 pub(crate) struct Order {
-    /// What can be searched before any loop.
+    /// The levels that are searched before any loop.
     pub(crate) first: Vec<(usize, usize)>,
     pub(crate) steps: Vec<Step>,
     pub(crate) tables: Vec<Table>,
-    /// For each use, the tree that it is converted into, if it is.
+    /// For each access that is converted, the tree that its tensor is converted into.
     pub(crate) converted: Vec<Option<Tree>>,
     /// The estimated cost of conversions, in nanoseconds.
     pub(crate) conversion_cost: f64,
-    /// The estimated cost of everything, in nanoseconds.
+    /// The estimated cost of conversions, loops and result, in nanoseconds.
     pub(crate) cost: f64,
 }
 
-/// A tree of coordinates that a use is converted into: a level for each dimension.
+/// A tree of coordinates that an operand is converted into: one level for each dimension.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Tree {
-    /// The dimensions of the levels.
+    /// The dimension of each level.
     pub(crate) dims: Vec<usize>,
-    /// Whether the first level is searched, again and again, and is to be full: it is not much larger
-    /// than what is stored.
+    /// Whether the first level is full: it is searched many times, and has not many more coordinates
+    /// than there are stored elements.
     pub(crate) full: bool,
-    /// Whether entries stand in another order than before.
+    /// Whether the conversion reorders entries.
     moved: bool,
 }
 
-/// What the search is about.
+/// A stage, as the search for an order sees it.
 pub(crate) struct Problem<'a> {
     pub(crate) accesses: &'a [Access],
     /// Extent of each index variable.
     pub(crate) extents: &'a [f64],
-    /// The index variables that matter.
+    /// The index variables that the loops must give.
     pub(crate) indices: Vec<usize>,
-    /// Uses that must be converted: views, duplicates, coordinates out of order.
+    /// For each access, whether its tensor must be converted: a view, duplicates, unordered coordinates.
     pub(crate) must_convert: Vec<bool>,
-    /// The uses that may have nothing stored somewhere.
+    /// The accesses to tensors that do not store every element.
     pub(crate) sparse: Vec<usize>,
-    /// For each set of sparse uses (as bits) that are stored, whether there is something to do.
+    /// For each set of sparse accesses (bits), whether the loops compute something at a coordinate
+    /// that exactly these store. For `A * B` only at coordinates that both store.
     pub(crate) worth: Vec<bool>,
-    /// What the result is like.
+    /// The format and the index variables of the result.
     pub(crate) result: &'a Shape,
-    /// Whether nothing may be converted.
+    /// Whether no tensor may be converted.
     pub(crate) as_given: bool,
 }
 
-/// Nanoseconds to convert a stored element.
-const CONVERT: f64 = 10.0;
-/// The same, where the order stays.
-const REGROUP: f64 = 3.0;
-/// Places for each stored element that a full level may have.
-const SPARE: f64 = 4.0;
-/// Places for each stored element of all operands that a table may have.
-const PLACES: f64 = 16.0;
-/// Orders looked at before the best one so far is taken.
-const MOST_STATES: usize = 20_000;
-
-/// Finds the cheapest order; `None` where there is none, which cannot be where everything may be
-/// converted: trees of coordinates are walked and searched in any order. The first order of those
-/// is what others are compared with, so that a search that ends early has one.
+/// Finds the cheapest order. `None` if there is none, which is possible only if some tensors may not be
+/// converted: a tree of coordinates can be walked and searched in any order. Hence the search first
+/// takes any order with all tensors converted. If it reaches its limit, it has at least that one.
 pub(crate) fn best(problem: &Problem<'_>) -> Option<Order> {
     let mut best: Option<Order> = None;
     let count = problem.sparse.len();
@@ -104,7 +99,7 @@ pub(crate) fn best(problem: &Problem<'_>) -> Option<Order> {
     choices.sort_by_key(|choice| choice.count_ones());
     let everything = choices.last().copied().filter(|_| !problem.as_given);
     let first = everything.map(|choice| (choice, true));
-    let mut left = MOST_STATES;
+    let mut left = ORDER_SEARCH_STATES;
     for (choice, any) in first.into_iter().chain(choices.into_iter().map(|c| (c, false))) {
         let flexible = |at: usize| {
             let bit = problem.sparse.iter().position(|&s| s == at);
@@ -117,10 +112,10 @@ pub(crate) fn best(problem: &Problem<'_>) -> Option<Order> {
         let conversion_cost: f64 = given
             .clone()
             .filter(|&at| flexible(at))
-            .map(|at| 2000.0 + REGROUP * problem.accesses[at].nse)
+            .map(|at| CONVERSION_NS + REGROUP_ENTRY_NS * problem.accesses[at].nse)
             .sum();
         let flexible = given.map(|at| flexible(at).then(Tree::default)).collect();
-        // Half of what is left, so that something is left for the others.
+        // Half of the remaining states, so that the later choices get some.
         let most = left.div_ceil(2);
         left -= search(problem, &mut best, most, any, flexible, conversion_cost);
     }

@@ -1,4 +1,4 @@
-//! The result's side of the loops: where values go, and what is opened and closed around them.
+//! The code that writes the result: appends, workspaces, and sums in variables.
 
 use ust_format::IndexExpr;
 use ust_level_api::IndexKind;
@@ -7,53 +7,53 @@ use ust_level_api::ir::{ArrayId, BinOp, Builder, Elem, Expr, Var};
 use super::emit::{Emit, Input, Pos, State};
 use super::sink::SinkKind;
 use crate::expr::operator::Operator;
+use crate::tuning::RESULT_SPARE_ELEMENTS;
 use crate::walk::emit as index;
 
 /// The arrays of the result, in the order in which they are bound.
 #[derive(Clone, Debug)]
 pub(crate) struct Output {
     kind: SinkKind,
-    /// In place: the result's values. Else: the values of rows, growing.
+    /// In place: the values of the result. Else the values of rows, a growing array.
     values: ArrayId,
-    /// For each column of rows, growing: of all levels above the block, or of all but the first.
+    /// Growing arrays of coordinates: for each level above the trailing dense block, or for each but the
+    /// first.
     columns: Vec<ArrayId>,
-    /// Where the outermost loop runs through the first level: for each round, its first row.
+    /// If the outermost loop runs over the first level: for each iteration, the number of its first row.
     starts: Option<ArrayId>,
-    /// Two elements: the number of rows, and that of dense rows that were combined in. They run on
-    /// from one part of the outermost loop to the next.
+    /// Two elements: the number of rows, and the number of times that the workspace was opened. Each part
+    /// of the outermost loop continues with the numbers of the part before.
     counts: Option<ArrayId>,
     workspace: Option<Workspace>,
     /// Size and lowest coordinate of each level of the result.
     domains: Vec<(Expr, Expr)>,
-    /// Number of levels above the trailing full ones.
+    /// Number of levels above the trailing dense block.
     tail: usize,
     row: Option<Var>,
     stamp: Option<Var>,
-    /// Number of coordinates touched in this row.
+    /// Number of coordinates that this row wrote.
     touched: Option<Var>,
 }
 
-/// Rows of one value that room is made for at least.
-pub(super) const SOME_ROWS: i64 = 64;
-
 #[derive(Clone, Debug)]
 struct Workspace {
-    /// A block of values for each coordinate: between two rows, those where nothing is done.
+    /// A block of values for each coordinate. Between two rows, all have the unstored value.
     values: ArrayId,
-    /// For each coordinate, the stamp of the row that it was last touched in.
+    /// For each coordinate, the stamp of the row that last wrote there.
     mark: ArrayId,
-    /// The coordinates touched in this row.
+    /// The coordinates that this row wrote.
     list: ArrayId,
 }
 
-/// Where values go, in the code being written.
+/// The destination of values in the emitted code.
 #[derive(Clone, Debug)]
 pub(crate) enum Target {
-    /// That is not known yet.
+    /// Not known yet.
     None,
-    /// Elements of an array, from here on: a block.
+    /// A block of elements of an array, from `base` on.
     Block { array: ArrayId, base: Expr },
-    /// A variable, which is written to memory when the loops of the reduction are done.
+    /// A variable, which is written to memory after the loops of the reduction. `hit` is true once a value
+    /// was added.
     Sum { var: Var, hit: Option<Var> },
 }
 
@@ -121,18 +121,18 @@ impl Output {
         }
     }
 
-    /// Values of a row.
+    /// Number of values of a row.
     fn block(&self) -> Expr {
         let sizes = self.domains[self.tail..].iter().map(|(size, _)| size.clone());
         sizes.fold(Expr::Int(1), |block, size| block * size)
     }
 
-    /// Whether rows of one value each are appended where so many loops are open.
+    /// Whether rows of one value each are appended inside `depth` loops.
     pub(super) fn appends_at(&self, depth: usize) -> bool {
         self.kind == SinkKind::Sorted { depth } && self.tail == self.domains.len()
     }
 
-    /// Whether the result keeps single elements, each with coordinates of its own.
+    /// Whether the result stores single elements, each with its own coordinates.
     pub(super) fn stores_elements(&self) -> bool {
         self.kind != SinkKind::Full && self.tail == self.domains.len()
     }
@@ -142,10 +142,10 @@ impl Output {
         self.tail
     }
 
-    /// Writes where the rows of a round of the outermost loop begin.
-    pub(super) fn begin_round(&self, b: &mut Builder, round: Expr) {
+    /// Stores the number of the first row of an iteration of the outermost loop.
+    pub(super) fn begin_iteration(&self, b: &mut Builder, iteration: Expr) {
         if let (Some(starts), Some(row)) = (self.starts, self.row) {
-            b.store(starts, round, row.into());
+            b.store(starts, iteration, row.into());
         }
     }
 
@@ -157,7 +157,8 @@ impl Output {
         }
     }
 
-    /// Writes a row for which there is room, and keeps it where `when` holds.
+    /// Writes a row, and counts it if `when` holds; else the next row overwrites it. The arrays must have
+    /// room for it.
     pub(super) fn push(&self, b: &mut Builder, coordinates: Vec<Expr>, value: Expr, when: &Expr) {
         let row = self.row.expect("rows are counted");
         self.store_row(b, &row.into(), coordinates);
@@ -169,15 +170,15 @@ impl Output {
         b.assign(row, Expr::from(row) + more);
     }
 
-    /// Makes room for so many more rows.
+    /// Makes room for `more` rows.
     pub(super) fn reserve(&self, b: &mut Builder, more: Expr) {
         let row = Expr::from(self.row.expect("rows are counted"));
         let rows = b.bind("rows_needed", row + more);
         let full = b.bind("room", Expr::Len(self.columns[0]));
         b.if_(full.lt(rows.clone()), |b| {
-            // More than twice as many as there were: every array becomes just so long.
+            // Twice the number of rows needed, and some: every array gets exactly that many rows.
             let some = match self.block() {
-                Expr::Int(block) => SOME_ROWS / block.max(1),
+                Expr::Int(block) => RESULT_SPARE_ELEMENTS / block.max(1),
                 _ => 0,
             };
             let rows = b.bind("room", rows.clone() + rows + some);
@@ -190,7 +191,8 @@ impl Output {
 }
 
 impl Emit<'_> {
-    /// Opens what the result needs where `depth` loops are open, goes on, and closes it.
+    /// Emits the code of the result inside `depth` loops, around the inner loops: it opens a row, a
+    /// workspace or a sum, emits the inner loops, and closes it.
     pub(super) fn open(&self, b: &mut Builder, depth: usize, state: State) {
         let output = &self.output;
         match output.kind {
@@ -220,7 +222,7 @@ impl Emit<'_> {
         }
     }
 
-    /// Sums up in a variable, where the place is known and loops of a reduction follow.
+    /// Sums in a variable if the position in the result is known and loops of a reduction follow.
     fn sum(&self, b: &mut Builder, depth: usize, mut state: State) {
         let known = self.input.result.iter().all(|&v| state.index[v].is_some());
         let follow = depth < self.input.order.steps.len();
@@ -244,8 +246,9 @@ impl Emit<'_> {
         }
     }
 
-    /// Sets the part of a full result that the loops so far have chosen, where they choose each part
-    /// once, and the part lies together.
+    /// Sets the slice of a full result that the outer loops select to the unstored value, if they select
+    /// each slice once and the slice is contiguous. In row-wise `C(i,k) = A(i,j) * B(j,k)`: row `i` of
+    /// `C`.
     fn set_part(&self, b: &mut Builder, depth: usize, state: &State) {
         let levels = &self.input.sink.levels;
         let chosen = |expr: &IndexExpr| state.key(expr).is_some();
@@ -253,7 +256,7 @@ impl Emit<'_> {
         if depth == 0 || !together || !state.covers || !self.covers_result() {
             return;
         }
-        // The next loop chooses a smaller part of it.
+        // The next loop selects a smaller contiguous slice.
         let next = self.input.order.steps.get(depth).map(|step| &step.expr);
         if next == levels.get(depth) {
             return;
@@ -268,20 +271,20 @@ impl Emit<'_> {
         self.sets_all.set(true);
     }
 
-    /// Whether all index variables of a full result have levels of their own, so that every
-    /// element of it has coordinates.
+    /// Whether every level of a full result is one index variable, so that every stored element has
+    /// coordinates. Blocks at the border (`i / 4`, `i % 4`) have elements outside the shape.
     fn covers_result(&self) -> bool {
         let plain = |expr: &IndexExpr| matches!(expr, IndexExpr::Var(_));
         self.output.kind == SinkKind::Full && self.input.sink.levels.iter().all(plain)
     }
 
-    /// Whether these loops come to each place of the result once, so that nothing is there yet.
+    /// Whether these loops visit each element of the result once, so that no earlier value is there.
     fn is_once(&self, depth: usize) -> bool {
         if let SinkKind::Shared { .. } = self.output.kind {
             return true;
         }
         let order = self.input.order;
-        // What stands around the outermost loop is there in each of its parts.
+        // Code around the outermost loop runs once for each part of it.
         let whole = depth > 0 || self.part.is_none();
         whole
             && order.steps[..depth].iter().all(|step| {
@@ -294,7 +297,7 @@ impl Emit<'_> {
             })
     }
 
-    /// The place of an element in the block that the trailing full levels make.
+    /// The offset of an element in the trailing dense block.
     fn offset(&self, state: &State) -> Expr {
         let output = &self.output;
         let from = match output.kind {
@@ -372,7 +375,7 @@ impl Emit<'_> {
             return self.append(b, coordinates, value);
         }
         if self.input.reduce.is_none() {
-            // The loops that follow look for the one place: nothing is summed.
+            // The inner loops only find the one element; there is no sum.
             return self.inner(b, depth, state);
         }
         let var = b.var("sum", Expr::Const(self.input.rest));
@@ -430,7 +433,7 @@ impl Emit<'_> {
         let slot = b.bind("slot", crd - output.domains[last].1.clone());
         let base = b.bind("base", slot.clone() * output.block());
         let fresh = Expr::binary(BinOp::Ne, b.load(work.mark, slot.clone()), stamp.clone());
-        // A branch, since stencils repeat themselves: it is foreseen, and nothing waits for it.
+        // A branch: in stencils the pattern repeats, the branch is predicted, and no instruction waits.
         b.if_(fresh, |b| {
             let touched = output.touched.expect("declared for this kind");
             b.store(work.mark, slot.clone(), stamp);
@@ -441,7 +444,7 @@ impl Emit<'_> {
         self.sum(b, depth, state);
     }
 
-    /// The innermost code: the value goes where it belongs.
+    /// The innermost code: evaluates the term, and adds or stores the value.
     pub(super) fn leaf(&self, b: &mut Builder, state: &State) {
         let value = self.value(b, &state.term, state);
         match &state.target {

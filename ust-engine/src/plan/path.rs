@@ -1,32 +1,25 @@
-//! Products of several tensors, some of them before the others.
+//! Contraction paths: which factors of a product are multiplied first.
 //!
-//! `y(i) = A(i,j) * B(j,k) * x(k)` in one set of loops multiplies each row of `B` once for each
-//! element of `A` in its column; `B(j,k) * x(k)` first, as a vector, takes one pass over each matrix.
-//! This is the choice of a contraction path, made one tensor in between at a time, by the number of
-//! products to be expected where what is stored lies anywhere with the same probability.
+//! `y(i) = A(i,j) * B(j,k) * x(k)` in one loop nest multiplies row `j` of `B` by `x` once for each
+//! entry in column `j` of `A`. With `t(j) = B(j,k) * x(k)` as an intermediate tensor, each matrix is
+//! read once. The planner adds one intermediate tensor at a time. It compares the expected number of
+//! products, for entries at random coordinates.
 
 use std::collections::BTreeSet;
 
 use super::divide::{only_used, replace};
 use super::rest::Stored;
 use super::simplify::simplify;
-use super::stage::{Source, Stage, StageUse};
+use super::stage::{Source, Stage, StageAccess};
 use crate::expr::operator::Operator;
 use crate::expr::term::Term;
+use crate::tuning::{PATH_GAIN_FULL, PATH_GAIN_SPARSE, PATH_MAX_FACTORS, PATH_STORE_PRODUCTS};
 
-/// More factors than this are multiplied in one set of loops: there are too many sets of them.
-const MOST: usize = 10;
-/// So many times as many products pay for another set of loops, where what is in between is stored in
-/// full, and where it is sparse. Uneven rows make more products than are expected here, never less.
-const GAIN: [f64; 2] = [1.4, 2.0];
-/// Products in the time that it takes to store an element of a sparse tensor in between.
-const STORE: f64 = 8.0;
-
-/// A part of a product that is computed before, and the stage with it; the second reads the first as
-/// stage `next`.
+/// Divides a stage into two: the first multiplies some factors, the second reads its result as stage
+/// `next` and multiplies the other factors.
 ///
-/// `stored` has an entry for each use whose tensor is not stored in full. `None` where one set of
-/// loops does as well.
+/// `stored` is `None` for an access to a tensor that is stored in full. The result is `None` if one
+/// loop nest is about as fast.
 pub(crate) fn part(
     stage: &Stage,
     stored: &[Option<Stored>],
@@ -35,20 +28,20 @@ pub(crate) fn part(
 ) -> Option<[Stage; 2]> {
     let (plus, reduced) = stage.reduce.as_ref()?;
     let half = plus.accumulator(stage.dtype) != stage.dtype;
-    if half || stage.visits_more || stage.uses.iter().any(|one| one.full) {
+    if half || stage.visits_more || stage.accesses.iter().any(|one| one.full) {
         return None;
     }
     let product = product(&stage.body, plus)?;
     let Term::Call { op: times, .. } = product else { return None };
     let mut terms = Vec::new();
     flatten(product, times, &mut terms);
-    if !(2..=MOST).contains(&terms.len()) {
+    if !(2..=PATH_MAX_FACTORS).contains(&terms.len()) {
         return None;
     }
     let estimate =
         Estimate { stage, stored, extents, zero: Term::Const(plus.identity(stage.dtype)?) };
     let mut factors: Vec<Factor> = terms.iter().map(|term| estimate.factor(term)).collect();
-    // What stands around the product: a mask, a divisor.
+    // The accesses of the term around the product: a mask, a divisor.
     let around: BTreeSet<usize> = {
         let mut rest = stage.body.clone();
         replace(&mut rest, product, &estimate.zero);
@@ -81,12 +74,15 @@ pub(crate) fn part(
         let size = estimate.size(&dims);
         let nse = estimate.products(&inside).min(size);
         let full = dims.len() < 2 || nse == size;
-        let store = if full { 1.0 } else { STORE };
+        let (store, gain) = match full {
+            true => (1.0, PATH_GAIN_FULL),
+            false => (PATH_STORE_PRODUCTS, PATH_GAIN_SPARSE),
+        };
         let between = Factor { dims, nse };
         outside.push(&between);
         let cost = estimate.cost(&inside) + store * nse + estimate.cost(&outside);
         if best.as_ref().is_none_or(|(least, ..)| cost < *least) {
-            best = Some((cost, GAIN[usize::from(!full)], set, between.dims));
+            best = Some((cost, gain, set, between.dims));
         }
     }
     let (_, _, set, dims) = best.filter(|(cost, gain, ..)| cost * gain < at_once)?;
@@ -107,21 +103,21 @@ pub(crate) fn part(
         result: dims.clone(),
         ..stage.clone()
     };
-    let mut uses = stage.uses.clone();
+    let mut accesses = stage.accesses.clone();
     let place = (0..count).find(is_inside)?;
-    let element = Term::Element(uses.len());
-    uses.push(StageUse::new(Source::Stage(next), dims));
+    let element = Term::Element(accesses.len());
+    accesses.push(StageAccess::new(Source::Stage(next), dims));
     let outside = (0..count).filter(|at| *at == place || !is_inside(at));
     let outside =
         outside.map(|at| if at == place { element.clone() } else { terms[at].clone() }).collect();
     let mut body = stage.body.clone();
     replace(&mut body, product, &multiplied(outside)?);
     let reduce = (!left.is_empty()).then(|| (plus.clone(), left));
-    let second = Stage { uses, body, reduce, ..stage.clone() };
+    let second = Stage { accesses, body, reduce, ..stage.clone() };
     Some([only_used(first), only_used(second)])
 }
 
-/// The product in a term that is zero where the product is, and linear in it.
+/// The product inside a term that is linear in the product and zero where the product is zero.
 fn product<'a>(term: &'a Term, plus: &Operator) -> Option<&'a Term> {
     let Term::Call { op, args, dtype } = term else { return None };
     match op {
@@ -139,7 +135,8 @@ fn product<'a>(term: &'a Term, plus: &Operator) -> Option<&'a Term> {
     }
 }
 
-/// Whether sums may be formed before products with what they do not run over, in any order.
+/// Whether multiplication distributes over the reduction: whether the sum over `k` of `a * b(k)` is `a`
+/// times the sum of `b(k)`.
 fn distributes(times: &Operator, plus: &Operator) -> bool {
     match (times, plus) {
         (Operator::Mul, Operator::Add) | (Operator::And, Operator::Or) => true,
@@ -168,7 +165,7 @@ fn flatten<'a>(term: &'a Term, times: &Operator, to: &mut Vec<&'a Term>) {
 struct Factor {
     /// Index variables.
     dims: Vec<usize>,
-    /// Where it is not zero, about.
+    /// Estimated number of coordinates at which it is not zero.
     nse: f64,
 }
 
@@ -176,15 +173,15 @@ struct Estimate<'a> {
     stage: &'a Stage,
     stored: &'a [Option<Stored>],
     extents: &'a [usize],
-    /// What annihilates.
+    /// The zero of the product.
     zero: Term,
 }
 
 impl Estimate<'_> {
     fn factor(&self, term: &Term) -> Factor {
-        let uses: BTreeSet<usize> = term.uses().into_iter().collect();
+        let accesses: BTreeSet<usize> = term.uses().into_iter().collect();
         let mut dims = Vec::new();
-        for &v in uses.iter().flat_map(|&at| &self.stage.uses[at].dims) {
+        for &v in accesses.iter().flat_map(|&at| &self.stage.accesses[at].dims) {
             if !dims.contains(&v) {
                 dims.push(v);
             }
@@ -194,11 +191,11 @@ impl Estimate<'_> {
         let nse = match rest == self.zero {
             false => size,
             true => {
-                let each = uses.iter().map(|&at| match &self.stored[at] {
+                let each = accesses.iter().map(|&at| match &self.stored[at] {
                     None => 0.0,
                     Some(one) => {
                         let own: BTreeSet<usize> =
-                            self.stage.uses[at].dims.iter().copied().collect();
+                            self.stage.accesses[at].dims.iter().copied().collect();
                         let others: Vec<usize> =
                             dims.iter().copied().filter(|v| !own.contains(v)).collect();
                         one.nse as f64 * self.size(&others)
@@ -210,12 +207,12 @@ impl Estimate<'_> {
         Factor { dims, nse }
     }
 
-    /// A use outside of the product.
+    /// An access outside the product.
     fn around(&self, at: usize) -> Factor {
         let rest = simplify(&self.stage.body, &|other| {
             self.stored[other].as_ref().filter(|_| other == at).map(|one| one.fill)
         });
-        let dims = self.stage.uses[at].dims.clone();
+        let dims = self.stage.accesses[at].dims.clone();
         let all = self.size(&dims);
         let nse = self.stored[at].as_ref().filter(|_| rest == self.zero);
         Factor { dims, nse: nse.map_or(all, |one| one.nse as f64) }
@@ -225,7 +222,7 @@ impl Estimate<'_> {
         dims.iter().map(|&v| self.extents[v] as f64).product()
     }
 
-    /// How many products are not zero, where each factor is anywhere with the same probability.
+    /// Expected number of nonzero products, for entries at random coordinates.
     fn products(&self, factors: &[&Factor]) -> f64 {
         let all: BTreeSet<usize> = factors.iter().flat_map(|f| &f.dims).copied().collect();
         let all: Vec<usize> = all.into_iter().collect();
@@ -233,7 +230,7 @@ impl Estimate<'_> {
         self.size(&all) * density.product::<f64>()
     }
 
-    /// In products, about: each factor is read as well.
+    /// Estimated cost, in products: the products themselves, and reading each factor.
     fn cost(&self, factors: &[&Factor]) -> f64 {
         self.products(factors) + factors.iter().map(|factor| factor.nse).sum::<f64>()
     }

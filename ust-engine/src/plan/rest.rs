@@ -1,42 +1,37 @@
-//! Reductions over what is not stored, without visiting it.
+//! Reductions over unstored coordinates, without a loop over them.
 //!
-//! `max(j, A(i,j))` combines the zeros that `A` does not store as well. Where all of these have one
-//! value, it is enough to combine what is stored, and to count it: the value of all others takes
-//! part where there are fewer places stored than there are.
+//! `max(j, A(i,j))` includes the zeros that `A` does not store. If the term has the same value at
+//! every unstored coordinate, the loops combine and count the stored entries only. If a row stores
+//! fewer entries than it has columns, its result is combined with that value.
 
-mod alike;
+mod unvisited;
 
 use std::collections::BTreeSet;
 
-use alike::Alike;
+use unvisited::Unvisited;
 use ust_level_api::{Dtype, Scalar};
 
 use super::divide::only_used;
 use super::simplify::simplify;
-use super::stage::{Source, Stage, StageUse, cast};
+use super::stage::{Source, Stage, StageAccess, cast};
 use crate::expr::operator::Operator;
 use crate::expr::term::Term;
+use crate::tuning::{UNSTORED_REDUCTION_MAX_SPARSE, UNSTORED_REDUCTION_VISITS_PER_ENTRY};
 
-/// So many times as many places are visited in the time that a stored one takes to be combined and
-/// counted, apart.
-const VISITS: f64 = 4.0;
-/// More sparse operands than this are not looked at: there are too many sets of them.
-const MOST: usize = 8;
-
-/// What is known of the tensor of a use.
+/// What the planner knows about the tensor of a sparse access.
 pub(crate) struct Stored {
-    /// What is not stored has this value.
     pub(crate) fill: Scalar,
-    /// How many elements are stored.
+    /// Number of stored elements.
     pub(crate) nse: usize,
 }
 
-/// A reduction, as what is stored combined, counted, and both together; the last reads the results
-/// of the others as stages `next` and `next + 1`.
+/// Divides a reduction into three stages. The first combines the stored entries. The second counts
+/// them. The third reads these results, as stages `next` and `next + 1`, and combines them with the value
+/// of the unstored coordinates.
 ///
-/// `stored` has an entry for each use whose tensor is not stored in full. `None` where that is not
-/// possible, or visiting every place takes no longer. All extents that are reduced over are at
-/// least 1, and have to be when the stages are run.
+/// `stored` is `None` for an access to a tensor that is stored in full. The result is `None` if the
+/// reduction cannot be divided, or if visiting every coordinate takes no longer. The extents that
+/// are reduced over must be at least 1, also when the stages run.
 pub(crate) fn counted(
     stage: &Stage,
     stored: &[Option<Stored>],
@@ -44,7 +39,7 @@ pub(crate) fn counted(
     next: usize,
 ) -> Option<[Stage; 3]> {
     let (op, indices) = stage.reduce.as_ref()?;
-    if stage.uses.iter().any(|one| one.full) || indices.iter().any(|&v| extents[v] == 0) {
+    if stage.accesses.iter().any(|one| one.full) || indices.iter().any(|&v| extents[v] == 0) {
         return None;
     }
     let wide = op.accumulator(stage.dtype);
@@ -53,7 +48,7 @@ pub(crate) fn counted(
     let body = guard.body(stage);
     let used: BTreeSet<usize> = body.uses().into_iter().collect();
     let sparse: Vec<usize> = used.into_iter().filter(|&at| stored[at].is_some()).collect();
-    if sparse.is_empty() || sparse.len() > MOST {
+    if sparse.is_empty() || sparse.len() > UNSTORED_REDUCTION_MAX_SPARSE {
         return None;
     }
     let without = |set: usize| {
@@ -67,8 +62,8 @@ pub(crate) fn counted(
         return None;
     }
     let value = value.cast(wide).ok()?;
-    let alike = Alike { op, value, wide, indices };
-    if !alike.is_known() {
+    let unvisited = Unvisited { op, value, wide, indices };
+    if !unvisited.is_known() {
         return None;
     }
     let worth: Vec<bool> = (0..1 << sparse.len())
@@ -85,42 +80,45 @@ pub(crate) fn counted(
     let combined = part(cast(body.clone(), stage.dtype, wide), identity, op);
     let count = part(Term::Const(Scalar::I64(1)), Scalar::I64(0), &Operator::Add);
 
-    let mut uses = stage.uses.clone();
-    let element = uses.len();
-    uses.extend([next, next + 1].map(|at| StageUse::new(Source::Stage(at), stage.result.clone())));
+    let mut accesses = stage.accesses.clone();
+    let element = accesses.len();
+    accesses.extend(
+        [next, next + 1].map(|at| StageAccess::new(Source::Stage(at), stage.result.clone())),
+    );
     let (element, count_of) = (Term::Element(element), element + 1);
-    let all = alike.with(element, &Term::Element(count_of));
-    let all = choice(Term::Present(count_of), all, alike.alone(), wide);
+    let all = unvisited.with_visited(element, &Term::Element(count_of));
+    let all = choice(Term::Present(count_of), all, unvisited.all_unvisited(), wide);
     let rest = op.identity(stage.dtype)?;
     let body = guard.around(cast(all, wide, stage.dtype), rest);
-    let last = Stage { uses, body, reduce: None, ..stage.clone() };
+    let last = Stage { accesses, body, reduce: None, ..stage.clone() };
     Some([combined, count, only_used(last)])
 }
 
-/// The constant as the stage has it.
+/// The constant in the dtype of the stage.
 fn value_of(value: Scalar, stage: &Stage) -> Scalar {
     value.cast(stage.dtype).unwrap_or(value)
 }
 
-/// Whether visiting what is stored takes less time than visiting everything.
+/// Whether visiting the stored entries takes less time than visiting every coordinate.
 fn is_worth(stage: &Stage, sparse: &[usize], stored: &[Option<Stored>], extents: &[usize]) -> bool {
     let all = stage.indices();
     let places = |indices: &mut dyn Iterator<Item = &usize>| -> f64 {
         indices.map(|&v| extents[v] as f64).product()
     };
     let each = sparse.iter().map(|&at| {
-        let dims = &stage.uses[at].dims;
+        let dims = &stage.accesses[at].dims;
         let nse = stored[at].as_ref().map_or(0, |one| one.nse);
         nse as f64 * places(&mut all.iter().filter(|v| !dims.contains(v)))
     });
-    places(&mut all.iter()) > VISITS * each.sum::<f64>()
+    places(&mut all.iter()) > UNSTORED_REDUCTION_VISITS_PER_ENTRY * each.sum::<f64>()
 }
 
-/// A condition on coordinates of the result, outside of which nothing is combined.
+/// The mask of a reduction: a condition on coordinates of the result, and whether entries are combined
+/// where it is true or where it is false.
 struct Guard<'a>(Option<(&'a Term, bool)>);
 
 impl<'a> Guard<'a> {
-    /// That of a mask.
+    /// The mask of a stage, if it has one.
     fn of(stage: &'a Stage) -> Self {
         let Term::Call { op: Operator::Where, args, .. } = &stage.body else { return Self(None) };
         let Some(identity) = stage.reduce.as_ref().and_then(|(op, _)| op.identity(stage.dtype))
@@ -128,7 +126,7 @@ impl<'a> Guard<'a> {
             return Self(None);
         };
         let is_rest = |term: &Term| matches!(term, Term::Const(value) if value.same(&identity));
-        let mut dims = args[0].uses().into_iter().flat_map(|at| &stage.uses[at].dims);
+        let mut dims = args[0].uses().into_iter().flat_map(|at| &stage.accesses[at].dims);
         if !dims.all(|v| stage.result.contains(v)) {
             return Self(None);
         }
@@ -139,7 +137,7 @@ impl<'a> Guard<'a> {
         }
     }
 
-    /// What is combined where the condition holds.
+    /// The term inside the mask.
     fn body(&self, stage: &'a Stage) -> &'a Term {
         match (&stage.body, self.0) {
             (Term::Call { args, .. }, Some((_, inside))) => &args[if inside { 1 } else { 2 }],
@@ -147,6 +145,7 @@ impl<'a> Guard<'a> {
         }
     }
 
+    /// The term within the mask, and `rest` outside.
     fn around(&self, term: Term, rest: Scalar) -> Term {
         let Some((condition, inside)) = self.0 else { return term };
         let rest = Term::Const(rest);
@@ -163,8 +162,9 @@ fn choice(condition: Term, yes: Term, no: Term, dtype: Dtype) -> Term {
     Term::Call { op: Operator::Where, args: vec![condition, yes, no], dtype }
 }
 
-/// Whether more than the one value is computed somewhere, by what is stored there: in one of the
-/// smallest of these sets of operands, all.
+/// A condition: whether the loops visit a coordinate. They do where every operand of one of the
+/// minimal sets is stored; `worth` says for which sets of stored operands the term differs from its
+/// unstored value. For `A + B * C`: `A` is stored, or `B` and `C` are.
 fn visited(worth: &[bool], sparse: &[usize]) -> Term {
     let fold = |op: Operator, terms: Vec<Term>| {
         let both = |a, b| Term::Call { op: op.clone(), args: vec![a, b], dtype: Dtype::Bool };

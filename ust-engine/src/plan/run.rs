@@ -1,5 +1,6 @@
-//! A planned stage on tensors: bind memory, split among threads, and run; `rows` assembles the
-//! result where it is sparse.
+//! Runs a planned stage on tensors: binds memory, splits the outermost loop among threads, and runs the
+//! loops. `in_place` makes results with a known position for every value; `rows` collects and assembles
+//! the others.
 
 mod in_place;
 mod places;
@@ -28,6 +29,9 @@ use crate::expr::operator::Operator;
 use crate::provider::{self, Backend, Chosen, Plan};
 use crate::storage::memory::Budget;
 use crate::storage::{StoredElement, Tensor, Values};
+use crate::tuning::{
+    CANCEL_PARTS_PER_THREAD, COPY_ELEMENT_NS, ROWS_PARALLEL_NS, ROWS_PARTS_PER_THREAD,
+};
 use crate::walk::native::Code;
 use crate::with_values;
 
@@ -35,63 +39,53 @@ use crate::with_values;
 #[derive(Debug)]
 pub(crate) struct Compiled {
     pub(crate) planned: Planned,
-    /// What runs the loops.
+    /// The provider that runs the loops, and the executable.
     pub(crate) chosen: Chosen,
-    /// Where the result is the operand, converted: which of its dimensions is each of the result's.
+    /// If the result is the operand, converted: for each dimension of the result, that of the operand.
     pub(crate) copy: Option<Vec<usize>>,
-    /// Where the loops run over the values of the operand alone.
+    /// If the loops run over the values of the operand alone: the kind of the result.
     pub(super) along: Option<Along>,
     /// Whether another stage reads the result.
     pub(super) between: bool,
-    /// What combines, where index variables are reduced, and which.
+    /// The operator of the reduction.
     reduce: Option<Operator>,
+    /// The index variables that are reduced over.
     reduced: Vec<usize>,
     splitter: Option<Splitter>,
-    /// Whether parts of the outermost loop write to different places of a result in place.
+    /// Whether parts of the outermost loop write to different elements of a result in place.
     apart: bool,
-    /// Whether the loops combine with what is in memory already.
+    /// Whether the loops combine values with values in memory.
     adds: bool,
-    /// Whether every element of a result that is stored in full is set, whatever it held.
+    /// Whether the loops set every element of a result that is stored in full, so that it need not be
+    /// filled before.
     sets_all: bool,
-    /// Code for results of which each thread has a copy, once it was needed.
+    /// Code that combines the copies of a result that threads made; compiled at first need.
     combining: OnceLock<Code>,
-    /// Rows that the last run collected: the next is likely to do the same.
+    /// Number of rows that the last run collected, as a forecast for the next run.
     collected: AtomicUsize,
 }
 
-/// Loops that collect rows are worth a second thread if they take so many nanoseconds, as estimated:
-/// each thread needs memory, and what it collects is moved.
-const PARALLEL_ROWS: f64 = 500_000.0;
-
-/// Nanoseconds, as loops are estimated, to clear an element of a copy of the result, and to combine it.
-const COPY: f64 = 2.25;
-
-/// Parts that a thread's share is cut into where a run may be cancelled.
-const PARTS_BETWEEN_CANCELS: usize = 32;
-
-/// Parts that a thread's share of loops that collect rows is cut into: what is stored says little of
-/// how much there is to do, and threads that are done help the others.
-const PARTS_OF_ROWS: usize = 8;
-
-/// How an outermost loop is shared: among how many threads, and in how many parts each of them runs what
-/// is its own, so that it may be cancelled in between, or others may take over.
+/// How the outermost loop is shared.
 #[derive(Clone, Copy, Debug)]
 struct Shares {
     threads: usize,
+    /// Parts of each thread's share. Between two parts, a run may be cancelled, or another thread may take
+    /// the next part.
     each: usize,
 }
 
-/// Parts of the outermost loop that run one after another, and those of each thread.
+/// Parts of the outermost loop, as bounds, that one thread runs in turn.
 type Parts = SmallVec<[(i64, i64); 1]>;
+/// The parts of each thread.
 type Groups = SmallVec<[Parts; 1]>;
-/// What loops run on.
+/// The arrays that loops read and write.
 type Bindings<'a> = SmallVec<[Memory<'a>; 12]>;
 
 impl Compiled {
-    /// Compiles a stage, by one of several plans: whichever somebody offers the least time for.
+    /// Compiles a stage by one of several plans: the one for which a provider offers the least time.
     ///
     /// # Errors
-    /// [`Error::Malformed`] where a level type emits what is no code; [`Error::Refused`] where the
+    /// [`Error::Malformed`] if a level type emits invalid code; [`Error::Refused`] if the
     /// back end asked for cannot run the loops.
     pub(crate) fn new(
         mut candidates: Vec<Candidate>,
@@ -106,7 +100,7 @@ impl Compiled {
         let (planned, tensors) = candidates.swap_remove(which);
         let tensors: &[&Tensor] = &tensors.iter().collect::<Vec<_>>();
         let accesses: Vec<_> = stage
-            .uses
+            .accesses
             .iter()
             .zip(tensors)
             .map(|(u, tensor)| super::access::Access::new(tensor, &u.dims))
@@ -136,7 +130,7 @@ impl Compiled {
         })
     }
 
-    /// Whether coordinates of a result of this shape are as wide as was planned for.
+    /// Whether coordinates of a result of this shape have the widths that the plan has.
     pub(crate) fn fits(&self, bound: &Bound) -> bool {
         let sink = &self.planned.sink;
         sink.kind.is_in_place() || super::sink::columns(bound) == sink.columns
@@ -163,7 +157,7 @@ impl Compiled {
             return Tensor::empty_with(shape, &self.planned.format, fill.dtype(), fill, &options);
         }
         if self.combines_nothing(sizes) {
-            // Every place has the identity, and no loop comes to any.
+            // Every element is the identity, and no loop visits it.
             let dense = Format::full(shape.len())?.bind(shape)?;
             let all = Values::filled(rest, self.length(&dense, how)?);
             let all = Tensor::from_full(&dense, all, fill);
@@ -175,7 +169,7 @@ impl Compiled {
             _ => {
                 let shares = self.shares(sizes, how);
                 let rows = || self.rows(tensors, sizes, shares, how);
-                // The pool is entered once, not for the loops and again for what they collect.
+                // The thread pool is entered once, for the loops and for the assembly of the rows.
                 if shares.threads > 1 { within(how.threads, usize::MAX, rows)? } else { rows()? }
             }
         };
@@ -186,7 +180,7 @@ impl Compiled {
         within(how.threads, result.nse(), || result.convert_within(&self.planned.format, left))
     }
 
-    /// Runs the loops into memory that is given, for a result that is stored in full.
+    /// Runs the loops into the caller's memory, for a result that is stored in full.
     ///
     /// # Errors
     /// As [`Compiled::run`].
@@ -206,7 +200,7 @@ impl Compiled {
         self.fill(tensors, sizes, groups.as_deref(), how, out)
     }
 
-    /// Whether something is reduced over that has no coordinates. Loops around it may have many.
+    /// Whether a reduction is over an index of extent 0. Outer loops may still have many iterations.
     fn combines_nothing(&self, sizes: &Sizes) -> bool {
         self.reduced.iter().any(|&v| sizes.extents[v] == 0)
     }
@@ -218,7 +212,7 @@ impl Compiled {
 
     /// How the outermost loop is shared.
     fn shares(&self, sizes: &Sizes, how: Run<'_>) -> Shares {
-        // Rows that hold blocks are not combined afterwards.
+        // Rows with blocks of values cannot be combined afterwards.
         let blocks = self.planned.sink.format.tail() < self.planned.sink.levels.len();
         if self.splitter.is_none() || (self.is_around_all() && blocks) {
             return Shares { threads: 1, each: 1 };
@@ -226,7 +220,7 @@ impl Compiled {
         let collects = !self.planned.sink.kind.is_in_place();
         let time = self.chosen.time;
         let is_worth = || match collects {
-            true => time >= PARALLEL_ROWS,
+            true => time >= ROWS_PARALLEL_NS,
             false => pays(time - self.copying(sizes, how.threads)),
         };
         let threads = match how.threads > 1 && self.chosen.executable.splits() && is_worth() {
@@ -234,14 +228,14 @@ impl Compiled {
             false => 1,
         };
         let each = match how.cancel {
-            Some(_) => PARTS_BETWEEN_CANCELS,
-            None if threads > 1 && collects && !self.is_around_all() => PARTS_OF_ROWS,
+            Some(_) => CANCEL_PARTS_PER_THREAD,
+            None if threads > 1 && collects && !self.is_around_all() => ROWS_PARTS_PER_THREAD,
             None => 1,
         };
         Shares { threads, each }
     }
 
-    /// The parts of the outermost loop, a group for each thread. None where it runs in one piece.
+    /// The parts of the outermost loop, a group for each thread. `None` if the loop runs in one piece.
     fn groups(
         &self,
         tensors: &[&Tensor],
@@ -256,27 +250,27 @@ impl Compiled {
         Ok(Some(parts.chunks(each).map(Parts::from_slice).collect()))
     }
 
-    /// Whether parts of the outermost loop may run at the same time in the same memory, in place.
+    /// Whether parts of the outermost loop may run at the same time on one result in place.
     fn keeps_apart(&self) -> bool {
         self.apart || self.reduce.is_none() || self.chosen.executable.keeps_apart()
     }
 
-    /// What it takes so many threads to make copies of a result that is stored in full, and to combine
-    /// them, where they need such: nanoseconds, as loops are estimated.
+    /// Estimated nanoseconds to clear and combine the copies of a full result that threads need: 0 if they
+    /// need none.
     fn copying(&self, sizes: &Sizes, threads: usize) -> f64 {
         if self.keeps_apart() || self.planned.sink.kind != SinkKind::Full {
             return 0.0;
         }
         let length: f64 = sizes.bound.levels().iter().map(|level| level.size as f64).product();
-        length * threads as f64 * COPY
+        length * threads as f64 * COPY_ELEMENT_NS
     }
 
-    /// Whether one row is open around every loop.
+    /// Whether the workspace is opened once, around all loops.
     fn is_around_all(&self) -> bool {
         matches!(self.planned.sink.kind, SinkKind::Workspace { open: 0, .. })
     }
 
-    /// What the loops are given for a part, which uses a region of each table.
+    /// The parameters of the loops for a part, which uses this region of each table.
     fn params(
         &self,
         tensors: &[&Tensor],
@@ -298,7 +292,7 @@ impl Compiled {
         self.planned.loops.arguments.iter().map(value).map(Param::Int).collect()
     }
 
-    /// Binds what tensors store, in the order of the loops' declarations.
+    /// Binds the arrays of tensors, in the order of their declarations in the loops.
     fn inputs<'a>(&self, tensors: &[&'a Tensor], to: &mut Bindings<'a>) {
         for array in tensors.iter().flat_map(|tensor| tensor.levels()).flat_map(|l| &l.0) {
             to.push(Memory::Index(array));
@@ -308,7 +302,7 @@ impl Compiled {
         }
     }
 
-    /// Binds the memory of the tensors, that of the result, and tables.
+    /// Binds the arrays of tensors, of the result, and of tables.
     fn bindings<'a>(
         &self,
         tensors: &[&'a Tensor],
@@ -322,7 +316,7 @@ impl Compiled {
         memory
     }
 
-    /// Tables for so many threads.
+    /// Tables with a region for each thread.
     fn tables(
         &self,
         tensors: &[&Tensor],
@@ -333,24 +327,25 @@ impl Compiled {
     }
 }
 
-/// A plan, as providers are told of it.
+/// The description of a plan for providers.
 fn described<'a>(
     (planned, tensors): &'a Candidate,
     stage: &'a super::stage::Stage,
     strict: bool,
 ) -> Plan<'a> {
-    // Duplicates are summed by the loops, and a result in place is written once by them.
+    // The plan is no copy if its loops sum duplicates. For a result in place, the loops are as good: they
+    // write it once.
     let plain = planned.formats.iter().all(Format::is_unique)
         && planned.sink.kind != SinkKind::Full
         && tensors.iter().all(|tensor| {
             let (fill, dtype) = (tensor.fill(), tensor.dtype());
             dtype == stage.dtype && planned.fill.same(&fill) && planned.rest.same(&fill)
         });
-    let uses = stage.uses.iter().zip(tensors);
+    let accesses = stage.accesses.iter().zip(tensors);
     Plan {
         function: &planned.loops.function,
         outermost: planned.order.steps.first().map_or(&[], |step| &step.walkers),
-        operands: uses
+        operands: accesses
             .map(|(u, tensor)| provider::Access {
                 format: tensor.format(),
                 dtype: tensor.dtype(),
@@ -372,7 +367,7 @@ fn described<'a>(
     }
 }
 
-/// Whether the run was cancelled.
+/// An error if the run was cancelled.
 pub(super) fn stop(how: Run<'_>) -> Result<(), Error> {
     match how.cancel.is_some_and(crate::expr::CancelToken::is_cancelled) {
         true => Err(Error::Cancelled),

@@ -1,13 +1,14 @@
-//! What remains of a term where some tensors have nothing stored.
+//! Simplification of a term where some tensors store nothing: `A + B` becomes `B` where `A` stores
+//! nothing, and `A * B` becomes 0.
 
 use ust_level_api::Scalar;
 
 use crate::expr::operator::Operator;
 use crate::expr::term::Term;
 
-/// The term where the uses that `fill` gives a value for are not stored.
+/// The term where the accesses for which `fill` returns a value store nothing.
 ///
-/// An unstored zero annihilates whatever it is multiplied with (0 times infinity is 0).
+/// The product of an unstored zero and any value is zero, infinity included.
 pub(crate) fn simplify(term: &Term, fill: &dyn Fn(usize) -> Option<Scalar>) -> Term {
     match term {
         Term::Const(_) | Term::Places(..) => term.clone(),

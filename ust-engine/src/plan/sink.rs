@@ -1,24 +1,25 @@
-//! How results are collected.
+//! Where loops put their results.
 //!
 //! | kind | when | how |
 //! |---|---|---|
-//! | full | every level of the result is full | combined into place |
-//! | shared | the result stores what one operand stores, in the same format | in that operand's positions; levels are shared |
-//! | sorted | loops visit the result's rows in its own order, each once | appended |
-//! | workspace | the same, but for loops of a sum around the innermost coordinate | combined in a dense row, which is emptied when the loops of the sum are done |
-//! | unsorted | else | appended as it comes, sorted and combined afterwards |
+//! | full | every level of the result is full | values are combined at their final positions |
+//! | shared | the result has the entries and the format of one operand | values are written at that operand's positions; the result shares its levels |
+//! | sorted | the loops visit the rows of the result in its order, each row once | rows are appended |
+//! | workspace | as sorted, but loops of a sum are around the innermost coordinate | values are added in a dense workspace, which is appended and cleared after the loops of the sum |
+//! | unsorted | in all other cases | rows are appended in the order of the loops, then sorted and combined |
 //!
-//! A *row* is a position of the result's last level that is not full; what the full levels below
-//! hold is a block of values.
+//! A *row* is a position of the result's last level that is not full, with its trailing dense block
+//! of values. In CSR, a row is one entry.
 
 use ust_format::{Bound, ExprKey, Format, IndexExpr, LevelDomain, LevelSpec};
 use ust_level_api::IndexKind;
 use ust_level_api::column::column_kind;
 
 use super::order::Step;
+use crate::tuning::WORKSPACE_MAX_ELEMENTS;
 use crate::walk::nest::can_be_negative;
 
-/// What a result is like.
+/// The result of a stage: its index variables, and the format asked for.
 #[derive(Clone, Debug)]
 pub(crate) struct Shape {
     /// The index variable of each dimension.
@@ -27,61 +28,58 @@ pub(crate) struct Shape {
     pub(crate) format: Format,
     /// The level expressions of that format, over index variables.
     pub(crate) levels: Vec<(IndexExpr, ExprKey)>,
-    /// Whether a row, stored in full, has more places than are worth it.
+    /// Whether the result is too wide for a workspace.
     wide: bool,
 }
 
-/// A row of more places is not stored in full: results are sorted instead.
-const WIDEST: f64 = (1_u64 << 28) as f64;
-
-/// How results are collected.
+/// How results are collected: see the table above.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum SinkKind {
-    /// Every level of the result is full: combined into place.
+    /// Every level of the result is full: values are combined at their final positions.
     Full,
-    /// The result stores what this use stores, and shares its levels: put where that stands.
+    /// The result shares the levels of one operand: values are written at its positions.
     Shared {
-        /// The use.
+        /// The access to that operand.
         at: usize,
     },
-    /// Rows are appended when so many loops are open.
+    /// Rows are appended.
     Sorted {
-        /// Number of loops.
+        /// Number of loops around the append.
         depth: usize,
     },
-    /// A dense row is opened when `open` loops are, and its place is known inside `depth` loops.
+    /// Values are added in a workspace, which is then appended.
     Workspace {
-        /// Number of loops around the row.
+        /// Number of loops around the workspace.
         open: usize,
-        /// Number of loops around an element.
+        /// Number of loops around the addition of one value.
         depth: usize,
     },
-    /// Appended, sorted and combined afterwards.
+    /// Rows are appended, then sorted and combined.
     Unsorted,
 }
 
 impl SinkKind {
-    /// Whether every value has its place before the loops run.
+    /// Whether the position of every value is known before the loops run.
     pub(crate) fn is_in_place(self) -> bool {
         matches!(self, Self::Full | Self::Shared { .. })
     }
 }
 
-/// How results are collected, and where.
+/// How results are collected, and in which format.
 #[derive(Clone, Debug)]
 pub(crate) struct Sink {
     pub(crate) kind: SinkKind,
-    /// The format collected into: the one asked for, or one that is converted into it afterwards.
+    /// The format that the loops write: the one asked for, or one that is converted to it afterwards.
     pub(crate) format: Format,
     /// The level expressions of that format.
     pub(crate) levels: Vec<IndexExpr>,
-    /// For each level above the trailing full ones, what its coordinates are written as.
+    /// For each level above the trailing dense block, the type of its coordinates while collected.
     pub(crate) columns: Vec<IndexKind>,
 }
 
 impl Sink {
-    /// How a workspace counts the rows that it is used for: no more than the coordinates of a
-    /// column are they where only one is above.
+    /// The type of the marks of a workspace: the number of times that it was opened. With at most one
+    /// level above, that is at most the number of that level's coordinates.
     pub(crate) fn mark(&self) -> IndexKind {
         match self.columns[..] {
             [IndexKind::U32] | [IndexKind::U32, IndexKind::U32] => IndexKind::U32,
@@ -90,8 +88,8 @@ impl Sink {
     }
 }
 
-/// The narrowest columns that hold all coordinates of each level above the trailing full ones.
-/// Differences are signed, whatever the shape.
+/// For each level above the trailing dense block, the narrowest type that holds its coordinates. Levels
+/// of differences, as `j - i`, always get a signed type.
 pub(crate) fn columns(bound: &Bound) -> Vec<IndexKind> {
     let format = bound.format();
     let levels = format.levels()[..format.tail()].iter().zip(bound.levels());
@@ -105,14 +103,14 @@ pub(crate) fn columns(bound: &Bound) -> Vec<IndexKind> {
 }
 
 impl Shape {
-    /// `extents` are those of all index variables.
+    /// `extents` has the extent of each index variable.
     pub(crate) fn new(dims: Vec<usize>, format: Format, extents: &[f64]) -> Self {
         let levels = format.levels().iter().map(|level| {
             let expr = level.expr.renamed(&dims);
             (expr.clone(), ExprKey::new(&expr))
         });
         let levels = levels.collect();
-        let wide = dims.iter().any(|&v| extents[v] > WIDEST);
+        let wide = dims.iter().any(|&v| extents[v] > WORKSPACE_MAX_ELEMENTS);
         Self { dims, format, levels, wide }
     }
 
@@ -121,19 +119,19 @@ impl Shape {
         self.format.is_full()
     }
 
-    /// Number of places.
+    /// Number of elements, stored or not.
     pub(crate) fn domain(&self, extents: &[f64]) -> f64 {
         self.dims.iter().map(|&v| extents[v]).product()
     }
 
-    /// Whether a loop over an index variable runs along neighbours of the result, or not along it.
+    /// Whether a loop over an index variable writes neighbouring values of the result, or stays at one.
     pub(crate) fn streams(&self, v: usize) -> bool {
         !self.is_full()
             || !self.dims.contains(&v)
             || self.levels.last().is_some_and(|(last, _)| *last == IndexExpr::Var(v))
     }
 
-    /// How results are collected under these loops, and whether in the format asked for.
+    /// How results of these loops are collected, and whether in the format asked for.
     pub(crate) fn kind(&self, steps: &[Step]) -> (SinkKind, bool) {
         if self.is_full() {
             return (SinkKind::Full, true);
@@ -156,7 +154,7 @@ impl Shape {
     /// How results are collected, and in which format.
     ///
     /// # Errors
-    /// The level types of the format in between are not linked.
+    /// The level types of the intermediate format are not linked.
     pub(crate) fn sink(&self, steps: &[Step]) -> Result<Sink, crate::error::Error> {
         let (kind, exact) = self.kind(steps);
         if exact {
@@ -172,7 +170,7 @@ impl Shape {
         Ok(Sink { kind, format: super::access::tree(&order)?, levels, columns: Vec::new() })
     }
 
-    /// Collects in whatever order results come.
+    /// A sink for rows in any order.
     ///
     /// # Errors
     /// As [`Shape::sink`].
@@ -189,7 +187,8 @@ impl Shape {
         solved.copied().filter(|v| self.dims.contains(v)).collect()
     }
 
-    /// Whether the loops visit rows with these coordinates in order.
+    /// How rows with these level expressions are collected if the loops visit them in order; `None` if
+    /// they do not.
     fn matched(&self, steps: &[Step], rows: &[&(IndexExpr, ExprKey)]) -> Option<SinkKind> {
         let (last, above) = rows.split_last()?;
         let mut depth = 0;

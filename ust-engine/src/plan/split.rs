@@ -1,4 +1,4 @@
-//! How the outermost loop of a plan is split by stored elements.
+//! Cuts the outermost loop of a plan into parts with equally many stored elements.
 
 use super::access::Access;
 use super::emit::Split;
@@ -13,12 +13,12 @@ use crate::walk::nest::Reach;
 pub(crate) struct Splitter {
     cutter: Cutter,
     split: Split,
-    /// The uses whose elements count.
-    uses: Vec<usize>,
+    /// The accesses whose stored elements are counted.
+    counted: Vec<usize>,
 }
 
 impl Splitter {
-    /// Prepares the code for a stage whose outermost loop can be split.
+    /// Prepares the code that cuts the outermost loop of a stage. `None` if it cannot be cut.
     ///
     /// # Errors
     /// As [`Cutter::new`].
@@ -30,24 +30,24 @@ impl Splitter {
     ) -> Result<Option<Self>, Error> {
         let Some(step) = order.steps.first() else { return Ok(None) };
         let walked = || step.walkers.iter().map(|w| w.0).filter(|&at| !accesses[at].full);
-        let (along, uses): (Along, Vec<usize>) = match split {
+        let (along, counted): (Along, Vec<usize>) = match split {
             Split::No => return Ok(None),
             Split::Cursor { at, aligned } => (Along::Cursor { aligned }, vec![at]),
             Split::Index(_) | Split::Level(_) => (Along::Coordinates, walked().collect()),
             Split::Merge { every, .. } => (Along::Merge { every }, walked().collect()),
         };
-        let tensors: Vec<&Tensor> = uses.iter().map(|&at| tensors[at]).collect();
+        let tensors: Vec<&Tensor> = counted.iter().map(|&at| tensors[at]).collect();
         let cutter = Cutter::new(along, &tensors, Reach::Inside)?;
-        Ok(cutter.map(|cutter| Self { cutter, split, uses }))
+        Ok(cutter.map(|cutter| Self { cutter, split, counted }))
     }
 
-    /// Whether parts are ranges of coordinates, which may be cut again anywhere.
+    /// Whether parts are ranges of coordinates, which can be cut further at any coordinate.
     pub(crate) fn is_by_coordinate(&self) -> bool {
         !matches!(self.split, Split::No | Split::Cursor { .. })
     }
 
-    /// Splits the outermost loop into so many parts of about as many stored elements each.
-    /// Neighbouring parts share a bound; parts may be empty.
+    /// Cuts the outermost loop into `count` parts with about equally many stored elements. Each part begins
+    /// at the end of the previous one. Parts may be empty.
     ///
     /// # Errors
     /// As [`Cutter::cut`].
@@ -64,7 +64,7 @@ impl Splitter {
             }
             Split::No | Split::Cursor { .. } => 0,
         };
-        let tensors: Vec<&Tensor> = self.uses.iter().map(|&at| tensors[at]).collect();
+        let tensors: Vec<&Tensor> = self.counted.iter().map(|&at| tensors[at]).collect();
         let bounds = self.cutter.cut(&tensors, extent, count)?;
         Ok(bounds.windows(2).map(|pair| (pair[0], pair[1])).collect())
     }

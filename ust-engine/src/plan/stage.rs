@@ -1,7 +1,9 @@
-//! An assignment in stages: each one reduction at most, around a term without reductions.
+//! The division of an assignment into stages. A stage has at most one reduction, around a term without
+//! reductions.
 //!
-//! A reduction inside a term becomes a tensor of its own, computed before. A mask becomes a
-//! condition around what is computed; an update reads the old value like any other tensor.
+//! A reduction inside a term becomes an earlier stage, whose result is an intermediate tensor: in
+//! `y(i) = A(i,j) * x(j) / sum(k, B(i,k))`, the sum over `k`. A mask becomes a choice around the
+//! term. An update (`+=`) reads the old value as one more operand.
 
 use std::collections::BTreeSet;
 
@@ -12,7 +14,7 @@ use super::simplify::simplify;
 use crate::expr::operator::Operator;
 use crate::expr::term::{Assignment, Term};
 
-/// Where the tensor of a use comes from.
+/// Where the tensor of an access comes from.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(crate) enum Source {
     /// An operand of the assignment.
@@ -21,45 +23,44 @@ pub(crate) enum Source {
     Stage(usize),
 }
 
-/// A use of a tensor in a stage.
+/// An access to a tensor in a stage.
 #[derive(Clone, Debug, PartialEq)]
-pub(crate) struct StageUse {
+pub(crate) struct StageAccess {
     pub(crate) source: Source,
     /// The index variable of each dimension.
     pub(crate) dims: Vec<usize>,
-    /// Whether the tensor is converted first, so that all of its elements are stored.
+    /// Whether the tensor is converted first, so that it stores every element.
     pub(crate) full: bool,
 }
 
-impl StageUse {
+impl StageAccess {
     pub(crate) fn new(source: Source, dims: Vec<usize>) -> Self {
         Self { source, dims, full: false }
     }
 }
 
-/// One reduction at most, around a term without reductions.
+/// At most one reduction, around a term without reductions.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Stage {
-    pub(crate) uses: Vec<StageUse>,
+    pub(crate) accesses: Vec<StageAccess>,
     pub(crate) body: Term,
-    /// What combines, over which index variables.
+    /// The operator of the reduction, and the index variables that it reduces over.
     pub(crate) reduce: Option<(Operator, Vec<usize>)>,
     /// The index variable of each dimension of the result.
     pub(crate) result: Vec<usize>,
     /// The dtype of the result.
     pub(crate) dtype: Dtype,
-    /// Whether places are visited, and stored in the result, where no operand stores anything.
+    /// Whether the loops visit coordinates that no operand stores, and the result stores them.
     pub(crate) visits_more: bool,
-    /// Whether a result that nobody names a format for may be sparse though what is not stored is
-    /// not zero.
+    /// Whether an inferred format of the result may be sparse although its fill value is not zero.
     pub(crate) any_fill: bool,
 }
 
 impl Stage {
-    /// Where the result is the only tensor, dimension by dimension: which of the tensor's is each of
-    /// the result's.
+    /// If the stage copies its only operand, perhaps transposed: for each dimension of the result, the
+    /// dimension of the operand.
     pub(crate) fn copied(&self) -> Option<Vec<usize>> {
-        let ([one], None) = (&self.uses[..], &self.reduce) else { return None };
+        let ([one], None) = (&self.accesses[..], &self.reduce) else { return None };
         let plain = self.body == Term::Element(0) && !one.full && !self.visits_more;
         if !plain || one.dims.len() != self.result.len() {
             return None;
@@ -68,14 +69,14 @@ impl Stage {
     }
 }
 
-/// The stages of an assignment; the last gives the result. An update reads the old value as the
-/// operand after the last one.
+/// The stages of an assignment. The last computes the result. An update reads the old value as an
+/// additional operand, after all others.
 pub(crate) fn stages(assignment: &Assignment) -> Vec<Stage> {
-    let mut splitter = Splitter { assignment, stages: Vec::new(), uses: Vec::new() };
-    splitter.uses = assignment
+    let mut splitter = Splitter { assignment, stages: Vec::new(), accesses: Vec::new() };
+    splitter.accesses = assignment
         .uses
         .iter()
-        .map(|u| StageUse::new(Source::Operand(u.operand), u.indices.clone()))
+        .map(|u| StageAccess::new(Source::Operand(u.operand), u.indices.clone()))
         .collect();
     let result = &assignment.result;
     let (reduce, body) = splitter.root(&assignment.body);
@@ -92,7 +93,7 @@ pub(crate) fn stages(assignment: &Assignment) -> Vec<Stage> {
                 let is_set = cast(Term::Element(mask.at), input.dtype, Dtype::Bool);
                 match input.fill.same(&input.dtype.zero()) {
                     true => is_set,
-                    // Nothing is written where the mask stores nothing, whatever that means.
+                    // Unstored elements of the mask count as false, whatever its fill value.
                     false => Term::Call {
                         op: Operator::And,
                         args: vec![Term::Present(mask.at), is_set],
@@ -114,22 +115,23 @@ pub(crate) fn stages(assignment: &Assignment) -> Vec<Stage> {
             }
         }
     };
-    let stage = |uses: &[StageUse], body: Term, reduce: Option<(Operator, Vec<usize>)>| Stage {
-        uses: uses.to_vec(),
-        body,
-        reduce,
-        result: result.indices.clone(),
-        dtype: result.dtype,
-        visits_more: false,
-        any_fill: false,
-    };
+    let stage =
+        |accesses: &[StageAccess], body: Term, reduce: Option<(Operator, Vec<usize>)>| Stage {
+            accesses: accesses.to_vec(),
+            body,
+            reduce,
+            result: result.indices.clone(),
+            dtype: result.dtype,
+            visits_more: false,
+            any_fill: false,
+        };
     let Some(op) = &assignment.update else {
         let body = masked(body, Term::Const(outside));
-        let last = stage(&splitter.uses, body, reduce);
+        let last = stage(&splitter.accesses, body, reduce);
         splitter.stages.push(last);
         return splitter.finish();
     };
-    // What is there already is read like any other tensor.
+    // The old value is read as one more operand.
     let body = match reduce {
         None => body,
         Some((op, indices)) => {
@@ -137,17 +139,17 @@ pub(crate) fn stages(assignment: &Assignment) -> Vec<Stage> {
             splitter.apart(body, op, indices, result.indices.clone(), result.dtype)
         }
     };
-    let before = Term::Element(splitter.uses.len());
+    let before = Term::Element(splitter.accesses.len());
     let old = Source::Operand(assignment.operands.len());
-    splitter.uses.push(StageUse::new(old, result.indices.clone()));
+    splitter.accesses.push(StageAccess::new(old, result.indices.clone()));
     let args = vec![before.clone(), body];
     let both = Term::Call { op: op.clone(), args, dtype: result.dtype };
-    let last = stage(&splitter.uses, masked(both, before), None);
+    let last = stage(&splitter.accesses, masked(both, before), None);
     splitter.stages.push(last);
     splitter.finish()
 }
 
-/// A term as another dtype.
+/// A term converted to another dtype.
 pub(crate) fn cast(term: Term, from: Dtype, to: Dtype) -> Term {
     match (from == to, &term) {
         (true, _) => term,
@@ -161,11 +163,12 @@ pub(crate) fn cast(term: Term, from: Dtype, to: Dtype) -> Term {
 struct Splitter<'a> {
     assignment: &'a Assignment,
     stages: Vec<Stage>,
-    uses: Vec<StageUse>,
+    accesses: Vec<StageAccess>,
 }
 
 impl Splitter<'_> {
-    /// The reduction at the root, if there is one, and the term inside without reductions.
+    /// The reduction at the root of a term, if there is one, and the term inside it. Reductions further
+    /// inside become stages.
     fn root(&mut self, term: &Term) -> (Option<(Operator, Vec<usize>)>, Term) {
         let Term::Reduce { op, indices, body } = term else {
             return (None, self.flat(term));
@@ -182,7 +185,7 @@ impl Splitter<'_> {
         (Some((op.clone(), indices)), self.flat(body))
     }
 
-    /// The term with every reduction in it computed apart.
+    /// The term with every reduction replaced by the result of an earlier stage.
     fn flat(&mut self, term: &Term) -> Term {
         match term {
             Term::Const(_) | Term::Places(..) | Term::Element(_) | Term::Present(_) => term.clone(),
@@ -197,15 +200,16 @@ impl Splitter<'_> {
                 let (reduce, body) = self.root(term);
                 let (op, indices) = reduce.expect("a reduction");
                 let mut free: BTreeSet<usize> =
-                    body.uses().iter().flat_map(|&at| self.uses[at].dims.clone()).collect();
+                    body.uses().iter().flat_map(|&at| self.accesses[at].dims.clone()).collect();
                 free.retain(|v| !indices.contains(v));
                 self.apart(body, op, indices, free.into_iter().collect(), dtype)
             }
         }
     }
 
-    /// A function of what is stored, as a choice: what remains of its argument where a tensor has
-    /// nothing stored does not say any more whether another has.
+    /// A function of stored elements, as a choice: the function where an operand of the argument stores an
+    /// element, else the argument. The planner simplifies the argument where an operand stores nothing;
+    /// the simplified argument would not say whether another operand stores an element.
     fn choice(&mut self, op: &Operator, arg: &Term, dtype: Dtype) -> Term {
         let of = self.assignment.dtype(arg);
         let reduces = arg.reduces();
@@ -213,15 +217,17 @@ impl Splitter<'_> {
         if reduces {
             return Term::Call { op: op.clone(), args: vec![arg], dtype };
         }
-        let uses: BTreeSet<usize> = arg.uses().into_iter().collect();
+        let accesses: BTreeSet<usize> = arg.uses().into_iter().collect();
         let or = |a, b| Term::Call { op: Operator::Or, args: vec![a, b], dtype: Dtype::Bool };
         let outside = cast(arg.clone(), of, dtype);
-        let Some(stored) = uses.into_iter().map(Term::Present).reduce(or) else { return outside };
+        let Some(stored) = accesses.into_iter().map(Term::Present).reduce(or) else {
+            return outside;
+        };
         let inside = Term::Call { op: op.clone(), args: vec![arg], dtype };
         Term::Call { op: Operator::Where, args: vec![stored, inside, outside], dtype }
     }
 
-    /// Computes a reduction as a tensor of its own, and gives its element.
+    /// Adds a stage for a reduction, and returns the access to an element of its result.
     fn apart(
         &mut self,
         body: Term,
@@ -232,7 +238,7 @@ impl Splitter<'_> {
     ) -> Term {
         let stage = self.stages.len();
         self.stages.push(Stage {
-            uses: self.uses.clone(),
+            accesses: self.accesses.clone(),
             body,
             reduce: Some((op, indices)),
             result: free.clone(),
@@ -240,8 +246,8 @@ impl Splitter<'_> {
             visits_more: false,
             any_fill: false,
         });
-        self.uses.push(StageUse::new(Source::Stage(stage), free));
-        Term::Element(self.uses.len() - 1)
+        self.accesses.push(StageAccess::new(Source::Stage(stage), free));
+        Term::Element(self.accesses.len() - 1)
     }
 
     fn finish(self) -> Vec<Stage> {
@@ -259,20 +265,20 @@ pub(crate) fn renumber(term: &mut Term, place: &dyn Fn(usize) -> usize) {
 }
 
 impl Stage {
-    /// Has the results of other stages read from other places.
+    /// Renumbers the stages whose results this one reads.
     pub(crate) fn move_sources(&mut self, place: &dyn Fn(usize) -> usize) {
-        for one in &mut self.uses {
+        for one in &mut self.accesses {
             if let Source::Stage(at) = &mut one.source {
                 *at = place(*at);
             }
         }
     }
 
-    /// Index variables that occur, those of the result first.
+    /// The index variables of the stage, those of the result first.
     pub(crate) fn indices(&self) -> Vec<usize> {
         let mut all = self.result.clone();
         let reduced = self.reduce.iter().flat_map(|(_, indices)| indices);
-        for &v in reduced.chain(self.uses.iter().flat_map(|u| &u.dims)) {
+        for &v in reduced.chain(self.accesses.iter().flat_map(|u| &u.dims)) {
             if !all.contains(&v) {
                 all.push(v);
             }
@@ -280,8 +286,8 @@ impl Stage {
         all
     }
 
-    /// The value where nothing is stored: the identity of the reduction, or what the term gives
-    /// when the uses in `sparse` are not stored.
+    /// The value of the result where no operand stores an element: the identity of the reduction, or the
+    /// term at the fill values that `sparse` returns.
     pub(crate) fn rest(&self, sparse: &dyn Fn(usize) -> Option<Scalar>) -> Scalar {
         if let Some((op, _)) = &self.reduce {
             return op.identity(self.dtype).unwrap_or(self.dtype.zero());
@@ -292,7 +298,7 @@ impl Stage {
         }
     }
 
-    /// Whether duplicates of a use may be taken one by one.
+    /// Whether duplicate entries of an operand may be processed one by one, without their sum.
     pub(crate) fn is_linear_in(&self, at: usize) -> bool {
         let sums = self.reduce.as_ref().is_some_and(|(op, _)| *op == Operator::Add);
         sums && self.body.uses().iter().filter(|&&u| u == at).count() == 1

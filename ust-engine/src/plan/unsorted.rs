@@ -1,4 +1,4 @@
-//! Rows in any order, with repetitions: sorted, and combined where they meet.
+//! Sorting of rows in any order, and combination of rows with equal coordinates.
 
 use ust_format::Bound;
 use ust_kernels::pool::{apart, threads};
@@ -12,9 +12,9 @@ use crate::expr::operator::Operator;
 use crate::storage::{StoredElement, Values};
 use crate::walk::native::Code;
 
-/// Sorts rows of one value each by their level coordinates, and combines those at the same place.
+/// Sorts rows of one value each by their level coordinates, and combines rows with equal coordinates.
 ///
-/// Rows at the same place are combined in the order in which they came. Cost: as sorting entries.
+/// These are combined in the order in which they were appended. Cost: as sorting entries.
 pub(super) fn sort_and_combine(rows: Rows, bound: &Bound, op: &Operator) -> Result<Rows, Error> {
     let (rows, starts) = rows.sorted(bound)?;
     let Some(starts) = starts else { return Ok(rows) };
@@ -71,11 +71,11 @@ pub(super) fn combining(op: &Operator, dtype: Dtype) -> Result<Code, Error> {
             None => b.store(to, at, op.emit(vec![a, z], dtype, dtype)),
         }
     });
-    // It runs again and again.
+    // The code runs many times, so it is worth compiling.
     Code::trusting(&b.finish(), usize::MAX)
 }
 
-/// Combines copies of a result into it, in order, by code [that does so](combining).
+/// Combines copies of a result into the result, in order, by the code from [`combining`].
 pub(super) fn combine_copies<T: StoredElement>(
     code: &Code,
     all: &mut [T],

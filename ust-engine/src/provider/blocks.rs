@@ -1,5 +1,5 @@
-//! `blocks`: a matrix of dense blocks, or its transpose, times a vector or a dense matrix, by kernels
-//! that keep sums in registers.
+//! `blocks`: a matrix of dense blocks (BSR, BSC), or its transpose, times a vector or a dense matrix. The
+//! kernels keep sums in registers.
 
 use std::borrow::Cow;
 use std::marker::PhantomData;
@@ -15,20 +15,21 @@ use ust_level_api::{Dtype, IndexArray, IndexKind, inventory};
 use super::product::{self, Job, Kernel, Native, Parts, Product, Right, Summed, by_rows};
 use super::{Plan, Registration};
 use crate::error::Error;
+use crate::tuning::{BLOCKS_MATRIX_TIME, BLOCKS_VECTOR_TIME};
 
 inventory::submit!(Registration(&Native::<Times>(PhantomData)));
 
-/// What is known of the matrix before it is seen.
+/// A product with a matrix of blocks, as the plan describes it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Times {
-    /// Rows and columns of a block, or the reverse where columns of blocks are compressed: those of the
-    /// transpose.
+    /// Rows and columns of a block in BSR. In BSC, columns and rows: BSC is BSR of the transpose.
     size: [usize; 2],
-    /// How it is stored.
+    /// The order of values in a block.
     order: Order,
-    /// Whether what is stored row by row is summed over rows: each block adds to what it has columns for.
+    /// Whether the sum is over the dimension of the first level (rows of BSR, for the product with the
+    /// transpose): each block adds to the elements of the result for its columns.
     spreads: bool,
-    /// Whether parts of the outermost loop are rows of blocks.
+    /// Whether parts of the outermost loop are ranges of rows of blocks.
     in_order: bool,
     right: Right,
 }
@@ -63,10 +64,10 @@ impl Kernel for Times {
         }
     }
 
-    fn share(&self) -> f64 {
+    fn relative_time(&self) -> f64 {
         match self.right {
-            Right::Vector => 0.4,
-            Right::Matrix(_) => 0.2,
+            Right::Vector => BLOCKS_VECTOR_TIME,
+            Right::Matrix(_) => BLOCKS_MATRIX_TIME,
         }
     }
 
@@ -123,13 +124,13 @@ impl Times {
         let rows = blocks.pos.len().saturating_sub(1);
         let mut parts = Cow::Borrowed(parts);
         if !self.in_order {
-            // Who adds is alone.
+            // Blocks of several rows add to the same elements, so one thread runs all rows.
             let one: &Parts = &[vec![(0, 0)]];
             parts = by_rows(if self.spreads { one } else { &parts }, rows).into();
         }
         if !self.spreads {
-            let round = self.size[0] * b.width;
-            return product::run(y, round, &parts, check, |rows, y| match self.right {
+            let height = self.size[0] * b.width;
+            return product::run(y, height, &parts, check, |rows, y| match self.right {
                 Right::Vector => blocks.times(rows, b.values, y),
                 Right::Matrix(_) => blocks.times_dense(rows, b, y),
             });
@@ -146,7 +147,7 @@ impl Times {
         })
     }
 
-    /// The product of a matrix of blocks.
+    /// A product whose matrix is in one of the four block formats. `None` for another format.
     fn of_product(product: &Product<'_, '_>, in_order: bool) -> Option<Self> {
         let levels = product.a.format.levels();
         let [first, second, _, _] = levels else { return None };

@@ -5,11 +5,9 @@ use ust_level_api::ir::interp::{Memory, Param, Program};
 
 use super::{Executable, Offer, Plan, Provider, Registration};
 use crate::error::Error;
+use crate::tuning::INTERPRETER_TIME;
 
 pub(crate) const INTERPRETER: &str = "interp";
-
-/// The interpreter takes about so many times as long as machine code.
-const SLOWER: f64 = 30.0;
 
 struct Interpreter;
 
@@ -25,7 +23,7 @@ impl Provider for Interpreter {
     }
 
     fn offer(&self, plan: &Plan<'_>) -> Offer {
-        Offer::Time(SLOWER * plan.estimate)
+        Offer::Time(INTERPRETER_TIME * plan.estimate)
     }
 
     fn compile(&self, plan: &Plan<'_>) -> Result<Box<dyn Executable>, Error> {
@@ -38,7 +36,7 @@ impl Executable for Program {
         Ok(Program::run(self, params, memory)?)
     }
 
-    /// It is not for speed; and errors come in the order of the loops.
+    /// The interpreter is a reference: one thread runs the loops, and errors come in their order.
     fn splits(&self) -> bool {
         false
     }

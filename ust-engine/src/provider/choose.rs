@@ -1,29 +1,30 @@
-//! Who runs a plan.
+//! The choice of the provider that runs a plan.
 
 use std::fmt::Write;
 
 use super::{Backend, Executable, Offer, Plan, Provider, all, unknown};
 use crate::error::Error;
 
-/// A plan, ready to run, and how that came about.
+/// A plan, ready to run, and the offers that led to the choice.
 #[derive(Debug)]
 pub(crate) struct Chosen {
     /// The name of the provider.
     pub(crate) name: &'static str,
     pub(crate) executable: Box<dyn Executable>,
-    /// How long it says that it takes on one thread, in nanoseconds.
+    /// The time that the provider offered, on one thread, in nanoseconds.
     pub(crate) time: f64,
-    /// What each provider that was asked said, and what became of it.
+    /// The offer of each provider that was asked, as text, and its outcome.
     asked: Vec<(&'static str, String)>,
 }
 
-/// Finds who runs one of several plans of the same, and has it compiled. Gives which one, too.
+/// Chooses a provider for one of several plans of the same stage, and compiles that plan. Also returns
+/// the plan's number.
 ///
-/// A provider is asked about a plan only if it refuses those before.
+/// A provider is asked about a plan only if it refused the plans before.
 ///
 /// # Errors
-/// [`Error::Refused`] where the one that was asked for refuses, [`Error::Unsupported`] where nobody
-/// is called by that name or all refuse; else what compiling gives.
+/// [`Error::Refused`] if the provider asked for refuses; [`Error::Unsupported`] if no provider has that
+/// name, or all refuse; else the error of compiling.
 pub(crate) fn choose(plans: &[Plan<'_>], backend: Backend) -> Result<(usize, Chosen), Error> {
     match backend {
         Backend::Named(name) => named(plans, name),
@@ -31,7 +32,8 @@ pub(crate) fn choose(plans: &[Plan<'_>], backend: Backend) -> Result<(usize, Cho
     }
 }
 
-/// What a provider says of the first plan that it does not refuse, or of the last; and which one that is.
+/// A provider's offer for the first plan that it does not refuse, or else for the last; and the plan's
+/// number.
 fn offer(provider: &dyn Provider, plans: &[Plan<'_>]) -> (usize, Offer) {
     let mut last = None;
     for offer in plans.iter().map(|plan| provider.offer(plan)).enumerate() {
@@ -70,7 +72,7 @@ fn quickest(plans: &[Plan<'_>]) -> Result<(usize, Chosen), Error> {
             (_, Offer::Refused(why)) => asked.push((provider.name(), format!("refused: {why}"))),
         }
     }
-    // Stable: those that say the same are taken by name.
+    // A stable sort: of equal offers, the first by name is taken.
     offers.sort_by(|a, b| a.0.total_cmp(&b.0));
     let mut made = None;
     let mut failed = None;
@@ -113,7 +115,7 @@ fn about(nanoseconds: f64) -> String {
 }
 
 impl Chosen {
-    /// Who runs it, and who else was asked: lines for people.
+    /// The chosen provider and the offers of the others: lines for people.
     pub(crate) fn explain(&self) -> String {
         let mut out = format!("back end    {}, {}\n", self.name, self.executable.describe());
         for code in self.executable.loops() {

@@ -1,13 +1,11 @@
-//! `convert`: copies, without loops.
+//! `convert`: copies of an operand, by a conversion instead of loops.
 
 use ust_level_api::inventory;
 use ust_level_api::ir::interp::{Memory, Param};
 
 use super::{Executable, Offer, Plan, Provider, Registration};
 use crate::error::Error;
-
-/// Of the time that loops take which collect the entries, and build the result of them.
-const SHARE: f64 = 0.4;
+use crate::tuning::CONVERSION_TIME;
 
 struct Convert;
 
@@ -24,7 +22,7 @@ impl Provider for Convert {
 
     fn offer(&self, plan: &Plan<'_>) -> Offer {
         match plan.copies {
-            true => Offer::Time(SHARE * plan.estimate),
+            true => Offer::Time(CONVERSION_TIME * plan.estimate),
             false => Offer::Refused("it copies a tensor as it is".to_owned()),
         }
     }
@@ -37,7 +35,7 @@ impl Provider for Convert {
     }
 }
 
-/// What is done is known to those who have the tensors.
+/// A marker: the caller has the tensors, and converts the operand itself.
 #[derive(Debug)]
 struct Conversion;
 

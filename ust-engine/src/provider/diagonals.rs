@@ -1,5 +1,5 @@
-//! `diagonals`: a matrix of diagonals, or its transpose, times a vector or a dense matrix, by a kernel
-//! that takes a strip of rows of all diagonals at a time.
+//! `diagonals`: a matrix of diagonals (DIA), or its transpose, times a vector or a dense matrix. The kernel
+//! computes a strip of rows at a time, with all diagonals.
 
 use std::marker::PhantomData;
 
@@ -12,12 +12,13 @@ use ust_level_api::{IndexArray, IndexKind, inventory};
 use super::product::{self, Job, Kernel, Native, Product, Right, Summed, by_rows};
 use super::{Plan, Registration};
 use crate::error::Error;
+use crate::tuning::{DIAGONALS_MATRIX_TIME, DIAGONALS_VECTOR_TIME};
 
 inventory::submit!(Registration(&Native::<Times>(PhantomData)));
 
 #[derive(Clone, Copy, Debug)]
 struct Times {
-    /// By which dimension of the matrix its numbers are stored.
+    /// The dimension of the matrix along which the values of a diagonal are indexed.
     along: Along,
     summed: Summed,
     right: Right,
@@ -33,7 +34,7 @@ impl Kernel for Times {
         let formats = [("DIA-I", Along::Rows), ("DIA-J", Along::Columns)];
         let found = formats.into_iter().find(|(name, _)| product.is_in(name));
         let (_, along) = found.ok_or("it takes DIA-I and DIA-J")?;
-        // Of a single row or column, all differences have one sign, and are stored without.
+        // In a matrix of one row or column, all differences have one sign, and their type is unsigned.
         let offsets = plan.function.arrays.get(1).map(|array| array.elem);
         match offsets == Some(Elem::Index(IndexKind::I32)) {
             true => Ok(Self { along, summed: product.summed, right: product.right }),
@@ -41,10 +42,10 @@ impl Kernel for Times {
         }
     }
 
-    fn share(&self) -> f64 {
+    fn relative_time(&self) -> f64 {
         match self.right {
-            Right::Vector => 0.7,
-            Right::Matrix(_) => 0.3,
+            Right::Vector => DIAGONALS_VECTOR_TIME,
+            Right::Matrix(_) => DIAGONALS_MATRIX_TIME,
         }
     }
 
@@ -73,7 +74,7 @@ impl Kernel for Times {
                         let (along, offsets) = match (self.summed, self.along) {
                             (Summed::Columns, along) => (along, &offsets[..]),
                             (Summed::Rows, along) => {
-                                // What is below the diagonal of a matrix is above that of its transpose.
+                                // A diagonal below the main one is above it in the transpose.
                                 turned = offsets.iter().map(|d| d.wrapping_neg()).collect();
                                 (along.other(), &turned[..])
                             }

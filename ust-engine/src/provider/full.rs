@@ -1,4 +1,4 @@
-//! `full`: a product of two matrices that are stored in full, each row by row or column by column.
+//! `full`: a product of two matrices that are stored in full, each in row-major or column-major order.
 
 use std::marker::PhantomData;
 
@@ -14,20 +14,18 @@ use super::product::{
 };
 use super::{Plan, Registration};
 use crate::error::Error;
+use crate::tuning::{FULL_MAX_WIDTH, FULL_TIME};
 
 inventory::submit!(Registration(&Native::<Times>(PhantomData)));
 
-/// Rows of the second factor that have more numbers do not stay in registers and near caches.
-const WIDE: usize = 256;
-
-/// `c(p,q)`, row by row, is the sum over `j` of products of `left(p,j)` and `right(j,q)`.
+/// The product `c(p,q) = left(p,j) * right(j,q)`, with `c` in row-major order.
 #[derive(Clone, Copy, Debug)]
 struct Times {
-    /// Which of the operands is the left one.
+    /// The number of the operand that is `left`.
     left: usize,
-    /// Whether numbers with neighbouring `j` are neighbours: of the left one, and of the right one.
+    /// For `left` and `right`, whether values with consecutive `j` are neighbours in memory.
     along: [bool; 2],
-    /// The parameters that say how many `p`, `j` and `q` there are.
+    /// The numbers of the parameters with the extents of `p`, `j` and `q`.
     extents: [usize; 3],
 }
 
@@ -56,8 +54,8 @@ impl Kernel for Times {
         Ok(Self { left, along, extents: [p, j, q] })
     }
 
-    fn share(&self) -> f64 {
-        0.2
+    fn relative_time(&self) -> f64 {
+        FULL_TIME
     }
 
     fn splits_rows(&self) -> bool {
@@ -91,7 +89,7 @@ impl Kernel for Times {
 }
 
 impl Times {
-    /// As [`Kernel::run`], with the numbers of all three.
+    /// As [`Kernel::run`], on the values of the three matrices.
     fn times<T: Number + LinalgScalar + Default + Send + Sync>(
         &self,
         Job { params, parts, check }: Job<'_>,
@@ -112,7 +110,7 @@ impl Times {
         let strides = |along: bool, extent| if along { [sums, 1] } else { [1, extent] };
         let of_left = strides(self.along[0], rows);
         let parts = by_rows(parts, rows);
-        if sums == 0 || (!self.along[1] && width <= WIDE) {
+        if sums == 0 || (!self.along[1] && width <= FULL_MAX_WIDTH) {
             return Some(product::run(c, width, &parts, check, |rows, c| {
                 let values = left.get(rows.start * of_left[0]..).unwrap_or_default();
                 let full = Full { values, strides: of_left, first: 0, columns: sums };

@@ -1,5 +1,5 @@
-//! `groups`: a matrix that stores two of every four neighbours times a vector, by a kernel that
-//! takes what is stored of several groups at once, or times a dense matrix.
+//! `groups`: a 2:4 matrix, which stores two of every four neighbouring elements, times a vector or a dense
+//! matrix. The kernel for vectors multiplies the entries of several groups at once.
 
 use std::marker::PhantomData;
 
@@ -12,12 +12,13 @@ use ust_level_api::{IndexArray, inventory};
 use super::product::{self, Job, Kernel, Native, Product, Right, Summed, by_rows};
 use super::{Plan, Registration};
 use crate::error::Error;
+use crate::tuning::GROUPS_TIME;
 
 inventory::submit!(Registration(&Native::<Times>(PhantomData)));
 
 #[derive(Debug)]
 struct Times {
-    /// Whether parts of the outermost loop are rows.
+    /// Whether parts of the outermost loop are ranges of rows.
     in_order: bool,
     right: Right,
 }
@@ -38,8 +39,8 @@ impl Kernel for Times {
         }
     }
 
-    fn share(&self) -> f64 {
-        0.25
+    fn relative_time(&self) -> f64 {
+        GROUPS_TIME
     }
 
     fn splits_rows(&self) -> bool {
@@ -75,7 +76,7 @@ impl Kernel for Times {
                                 }))
                             }};
                         }
-                        // No coordinate is negative: signed ones are read as they are.
+                        // No coordinate is negative, so signed coordinates are read as unsigned.
                         match crd {
                             IndexArray::U2(packed) => with!(groups::Packed::of(packed.bytes())),
                             IndexArray::U8(crd) => with!(&crd[..]),

@@ -1,12 +1,13 @@
-//! What runs the loops of plans: an open list.
+//! Providers: back ends that run the loops of plans. Any crate can add one.
 //!
-//! The planner turns a stage of an expression into loops, as IR. A [`Provider`] is asked whether
-//! it can run them, and in what time; the quickest is taken, or the one that [`Backend`] names. It
-//! compiles the loops to an [`Executable`], which is kept and runs on the arrays of any tensors of
-//! the same formats.
+//! The planner turns a stage of an expression into loops, as IR. Each [`Provider`] offers a time for
+//! them, or refuses. The engine takes the quickest offer, or the provider that [`Backend`] names. The
+//! provider compiles the loops to an [`Executable`]. The engine keeps the executable, and runs it on the
+//! arrays of any tensors of the same formats.
 //!
-//! `jit`, `checked-jit`, `interp`, `convert`, `blocks`, `diagonals`, `full` and, on x86-64, `groups` are
-//! here. A crate adds its own by submitting it, as level types are added, and whoever links the crate has it:
+//! This crate has `jit`, `checked-jit`, `interp`, `convert`, `blocks`, `diagonals`, `full` and, on x86-64,
+//! `groups`. Another crate submits its provider as a level type is submitted; every program that links the
+//! crate has the provider:
 //!
 //! ```
 //! use ust_engine::Error;
@@ -36,8 +37,8 @@
 //! assert!("nothing".parse::<ust_engine::Backend>().is_ok());
 //! ```
 //!
-//! A native kernel is such a provider: it looks at formats and at the term, refuses what it was not
-//! written for, and reads and writes the same arrays as the loops would.
+//! A native kernel is such a provider. It examines the formats and the term, refuses all plans but those
+//! that it was written for, and reads and writes the same arrays as the loops.
 
 mod blocks;
 mod builtin;
@@ -64,43 +65,46 @@ use crate::expr::Operator;
 use crate::expr::term::Term;
 use ust_format::Format;
 
-/// The loops of a stage, and what they are the loops of.
+/// The loops of a stage, and the expression and tensors that they are for.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct Plan<'a> {
-    /// The loops. Parameters are the extents of index variables, by number, and sizes, and at the end
-    /// `part_lo` and `part_hi`: where the outermost loop begins and ends, on one thread of several;
-    /// both are to be clipped to what the loop runs over. Arrays are bound in the order of the
-    /// declarations: those of the levels of each operand, then the values of each operand, then what is
-    /// written.
+    /// The loops. Their parameters are the extents of index variables, by number, then sizes, and at the
+    /// end `part_lo` and `part_hi`, the bounds of the outermost loop on one of several threads. The bounds
+    /// may lie outside the range of the loop, and have to be clipped to it. Arrays are bound in the order
+    /// of their declarations: the arrays of the levels of each operand, the values of each operand, then
+    /// the arrays that the loops write.
     pub function: &'a Function,
-    /// What the outermost loop walks: operands, and their levels.
+    /// The levels that the outermost loop walks, each as (operand, level).
     pub outermost: &'a [(usize, usize)],
-    /// Each use of a tensor.
+    /// Each access to a tensor.
     pub operands: Vec<Access<'a>>,
-    /// What the loops write. Of a tensor that is stored in full, `out`: its values, which begin with
-    /// [`Access::fill`]; arrays that follow are room for the loops. Else rows: `out` grows by a block
-    /// of values for each, and `out<level>_crd` by a coordinate for each level above the block. The
-    /// first element of `rows` is their number: the loops find that of the parts that were run
-    /// before, and add their own. The second counts what the loops combine, likewise. Where
-    /// `row_starts` is declared, there is no column for level 0: each round of the outermost loop
-    /// writes the number of its first row, counted from the first round of the part. Arrays that
-    /// follow are room for the loops.
+    /// The tensor that the loops write.
+    ///
+    /// If it is stored in full, `out` has its values. Each begins with [`Access::fill`].
+    ///
+    /// Otherwise the loops append rows. For each row, `out` grows by a block of values, and
+    /// `out<level>_crd` by a coordinate, for each level above the block. The first element of `rows` is the
+    /// number of rows: the loops continue with the number from earlier parts. The second element counts,
+    /// likewise, how often a workspace was opened. If `row_starts` is declared, there is no column for level
+    /// 0: each iteration of the outermost loop stores the number of its first row at the number of the
+    /// iteration, counted from the beginning of the part.
+    ///
+    /// Arrays that are declared after these are working memory of the loops.
     pub result: Access<'a>,
-    /// What is computed, without the reduction; elements are numbered like `operands`.
+    /// The term inside the reduction. Its elements are numbered like `operands`.
     pub body: &'a Term,
-    /// Whether the result is the only operand, its dimensions in another order perhaps, and sparse:
-    /// the loops change nothing but how it is stored.
+    /// Whether the loops only copy a sparse operand into another format, perhaps transposed.
     pub copies: bool,
-    /// What combines, where index variables are reduced, and which.
+    /// The operator of the reduction, and the index variables that it reduces over.
     pub reduce: Option<(&'a Operator, &'a [usize])>,
-    /// Whether sums are to be formed in the order of the loops.
+    /// Whether sums have to be formed in the order of the loops.
     pub strict: bool,
-    /// The estimated time that these loops take as machine code on one thread, in nanoseconds.
+    /// The estimated time of these loops as machine code on one thread, in nanoseconds.
     pub estimate: f64,
 }
 
-/// A use of a tensor.
+/// An access to a tensor.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct Access<'a> {
@@ -108,61 +112,60 @@ pub struct Access<'a> {
     pub format: &'a Format,
     /// The dtype of its values.
     pub dtype: Dtype,
-    /// The fill value of the tensor; an expression may take another for what is not stored, such as
-    /// the zero of a semiring. Of the result, what the loops begin with.
+    /// The fill value of the tensor. An expression may give unstored elements another value, such as the
+    /// zero of a semiring. For the result, the value of each element before the loops run.
     pub fill: Scalar,
     /// For each dimension, the number of its index variable.
     pub indices: &'a [usize],
 }
 
-/// What a provider says of a plan.
+/// A provider's answer to a plan.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Offer {
-    /// It would run in about so many nanoseconds on one thread.
+    /// The estimated time of a run on one thread, in nanoseconds.
     Time(f64),
-    /// It can run it, and does so only where it is asked for by name; why.
+    /// The provider runs the plan only if the caller names the provider, for this reason.
     OnRequest(String),
-    /// It cannot run it; why.
+    /// The provider cannot run the plan, for this reason.
     Refused(String),
 }
 
 /// Runs plans.
 pub trait Provider: Sync {
-    /// The name that people ask for it by: letters, digits and `-`.
+    /// The name by which callers ask for the provider: letters, digits and `-`.
     fn name(&self) -> &'static str;
 
     /// One line about it.
     fn summary(&self) -> &'static str;
 
-    /// Whether it can run a plan, and in what time. Called for every plan that is made, and hence
-    /// quick: microseconds.
+    /// The offer for a plan. Called for every plan, so it should take microseconds at most.
     fn offer(&self, plan: &Plan<'_>) -> Offer;
 
-    /// Makes a plan ready to run.
+    /// Compiles a plan.
     ///
     /// # Errors
-    /// [`Error::Malformed`] where the loops are no valid code; [`Error::Unsupported`] for what it
-    /// cannot run.
+    /// [`Error::Malformed`] if the loops are not valid code; [`Error::Unsupported`] for plans that the
+    /// provider cannot run.
     fn compile(&self, plan: &Plan<'_>) -> Result<Box<dyn Executable>, Error>;
 }
 
 /// Parameters of several runs, in groups.
 pub type Groups<'a> = [Vec<&'a [Param]>];
 
-/// A plan, ready to run. May be run on several threads at once.
+/// A compiled plan. It may run on several threads at once.
 pub trait Executable: fmt::Debug + Send + Sync {
     /// Runs the loops.
     ///
     /// # Errors
-    /// [`Error::Run`]; what was written before stays written.
+    /// [`Error::Run`]. Elements written before the error stay written.
     fn run(&self, params: &[Param], memory: &mut [Memory<'_>]) -> Result<(), Error>;
 
-    /// Runs the loops several times on the same memory: runs of different groups write to different
-    /// elements, and read none that another writes, unless it [keeps them
-    /// apart](Self::keeps_apart) itself. `check` is asked before each run.
+    /// Runs the loops several times on the same memory. Runs of different groups must write to different
+    /// elements, and must not read elements that another group writes, except if the executable
+    /// [keeps groups apart](Self::keeps_apart) itself. `check` is called before each run.
     ///
     /// # Errors
-    /// [`Error::Run`], and what `check` says.
+    /// [`Error::Run`], and the error of `check`.
     fn run_apart(
         &self,
         groups: &Groups<'_>,
@@ -175,8 +178,8 @@ pub trait Executable: fmt::Debug + Send + Sync {
         })
     }
 
-    /// Whether [`run_apart`](Self::run_apart) may be given groups that combine into the same
-    /// elements. Elsewhere, groups on other threads get copies of the result.
+    /// Whether groups passed to [`run_apart`](Self::run_apart) may add to the same elements. If not, the
+    /// engine gives each other thread a copy of the result.
     fn keeps_apart(&self) -> bool {
         false
     }
@@ -186,29 +189,28 @@ pub trait Executable: fmt::Debug + Send + Sync {
         true
     }
 
-    /// Whether it sets every element of a result that is stored in full, which does not have to
-    /// begin with its fill value then. `loops`: whether the loops do, as they are written.
+    /// Whether a run sets every element of a result that is stored in full, so that the result need not
+    /// begin with its fill value. `loops`: whether the plan's loops do.
     fn sets_all(&self, loops: bool) -> bool {
         let _ = loops;
         false
     }
 
-    /// Whether it leaves a plan that [copies](Plan::copies) to the engine, which converts the
-    /// operand: nothing is run then.
+    /// Whether the engine shall convert the operand of a plan that [copies](Plan::copies), instead of
+    /// running this executable.
     fn converts(&self) -> bool {
         false
     }
 
-    /// What it is, for people: a line.
+    /// One line about the executable, for people.
     fn describe(&self) -> String;
 
-    /// Which microkernel each innermost loop became, or why none, where it compiles loops: a line for
-    /// each.
+    /// For each innermost loop that was compiled, a line with its microkernel, or the reason why it has none.
     fn loops(&self) -> Vec<String> {
         Vec::new()
     }
 
-    /// The machine code as text, where there is any.
+    /// The machine code as text, if there is any.
     fn disassembly(&self) -> Option<String> {
         None
     }
@@ -233,7 +235,7 @@ pub fn names() -> Vec<&'static str> {
     all().iter().map(|one| one.name()).collect()
 }
 
-/// What is to run the loops.
+/// The provider that shall run the loops.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum Backend {

@@ -1,4 +1,5 @@
-//! A matrix times a vector or a dense matrix: what the native kernels for it share.
+//! Code that the native kernels for a matrix times a vector or a dense matrix share: recognition of the
+//! product, the provider, and parts of the result.
 
 use std::fmt;
 use std::marker::PhantomData;
@@ -14,8 +15,9 @@ use super::{Access, Executable, Groups, Offer, Plan, Provider};
 use crate::error::Error;
 use crate::expr::Operator;
 use crate::expr::term::Term;
+use crate::tuning::{STRIP_BYTES, STRIP_MIN_ROWS};
 
-/// Which of its dimensions a matrix is summed over.
+/// The dimension of the matrix that the product sums over.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Summed {
     /// `y(i) = A(i,j) * x(j)`.
@@ -24,16 +26,16 @@ pub(super) enum Summed {
     Rows,
 }
 
-/// What a matrix is multiplied with.
+/// The right operand of the product.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Right {
     Vector,
-    /// A dense matrix, row by row. The parameter with this number says how many columns it has.
+    /// A dense matrix in row-major order. Its number of columns is the parameter with this number.
     Matrix(usize),
 }
 
 impl Right {
-    /// How many columns it has.
+    /// Number of columns.
     pub(super) fn width(self, params: &[Param]) -> Option<usize> {
         match self {
             Self::Vector => Some(1),
@@ -42,7 +44,7 @@ impl Right {
     }
 }
 
-/// The extent that the parameter with this number says.
+/// The value of the parameter with this number, as an extent.
 pub(super) fn extent(params: &[Param], at: usize) -> Option<usize> {
     match params.get(at)? {
         Param::Int(extent) => usize::try_from(*extent).ok(),
@@ -50,8 +52,8 @@ pub(super) fn extent(params: &[Param], at: usize) -> Option<usize> {
     }
 }
 
-/// The index variables of a tensor that is stored in full, in the order of its levels: that whose
-/// neighbours are neighbours comes last. `None` where it is stored otherwise.
+/// The index variables of a tensor in full storage, in the order of its levels: for row-major `A(i,j)`,
+/// `[i, j]`. `None` for other storage.
 pub(super) fn in_full(of: &Access<'_>) -> Option<Vec<usize>> {
     let levels = of.format.levels().iter().map(|level| match level.expr {
         IndexExpr::Var(dim) => of.indices.get(dim).copied(),
@@ -60,8 +62,8 @@ pub(super) fn in_full(of: &Access<'_>) -> Option<Vec<usize>> {
     if of.format.is_full() { levels.collect() } else { None }
 }
 
-/// A plan that is `y(i) = A(i,j) * x(j)` or `C(i,k) = A(i,j) * B(j,k)`, or the same with the transpose
-/// of `A`. All but `A` is stored in full, row by row, and everything is of f32 or of f64.
+/// A plan for `y(i) = A(i,j) * x(j)` or `C(i,k) = A(i,j) * B(j,k)`, or for the same with the transpose
+/// of `A`. The other tensors are in full row-major storage. All are of f32, or all of f64.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Product<'p, 'a> {
     pub(super) a: &'p Access<'a>,
@@ -71,7 +73,7 @@ pub(super) struct Product<'p, 'a> {
 
 pub(super) const NO_PRODUCT: &str = "it sums products of a matrix and a vector or a dense matrix";
 
-/// The operands and the index that a plan sums over, if it sums products of two elements.
+/// The two operands and the summed index, if the plan sums products of two elements.
 pub(super) fn element_product<'p, 'a>(
     plan: &'p Plan<'a>,
 ) -> Result<(&'p [Access<'a>; 2], usize), &'static str> {
@@ -83,7 +85,8 @@ pub(super) fn element_product<'p, 'a>(
     }
 }
 
-/// Whether a plan is of f32 or f64 throughout, with nothing but zeros unstored, and may sum in any order.
+/// Checks that all tensors of a plan have dtype f32 or all f64, that fill values are zero, and that sums
+/// may be formed in any order.
 pub(super) fn in_real_numbers(plan: &Plan<'_>) -> Result<(), &'static str> {
     let values = plan.function.arrays.iter().filter_map(|array| match array.elem {
         Elem::Value(dtype) => Some(dtype),
@@ -102,7 +105,7 @@ pub(super) fn in_real_numbers(plan: &Plan<'_>) -> Result<(), &'static str> {
 }
 
 impl<'p, 'a> Product<'p, 'a> {
-    /// What a plan computes, or why it is no such product.
+    /// The product that a plan computes, or the reason why it computes none.
     pub(super) fn of(plan: &'p Plan<'a>) -> Result<Self, &'static str> {
         let ([a, x], reduced) = element_product(plan)?;
         let (own, taken, right) = match (plan.result.indices, x.indices) {
@@ -126,7 +129,7 @@ impl<'p, 'a> Product<'p, 'a> {
         Ok(Self { a, summed, right })
     }
 
-    /// Whether the matrix is stored in the format of this name, whatever its widths.
+    /// Whether the matrix has the format of this name, with any widths.
     pub(super) fn is_in(&self, name: &str) -> bool {
         let format = self.a.format;
         Format::resolve(name, Some(2))
@@ -135,12 +138,12 @@ impl<'p, 'a> Product<'p, 'a> {
     }
 }
 
-/// Where parts of the outermost loop begin and end: a group for each thread.
+/// The bounds of parts of the outermost loop, in a group for each thread.
 pub(super) type Parts = [Vec<(i64, i64)>];
-/// Asked before each part.
+/// Called before each part; an error ends the run.
 pub(super) type Check<'a> = &'a (dyn Fn() -> Result<(), Error> + Sync);
 
-/// What a kernel is given for a run.
+/// The arguments of a run.
 #[derive(Clone, Copy)]
 pub(super) struct Job<'a> {
     pub(super) params: &'a [Param],
@@ -152,29 +155,29 @@ pub(super) struct Job<'a> {
 pub(super) trait Kernel: fmt::Debug + Send + Sync + Sized + 'static {
     /// The name of its provider.
     const NAME: &'static str;
-    /// What it is, for people: a line.
+    /// One line about it, for people.
     const SUMMARY: &'static str;
     /// The kernel for a plan, or why there is none.
     fn of(plan: &Plan<'_>) -> Result<Self, &'static str>;
 
-    /// Of the time that the loops take as they are written.
-    fn share(&self) -> f64;
+    /// The kernel's time as a fraction of the time of the plan's loops.
+    fn relative_time(&self) -> f64;
 
-    /// Whether it splits the rows of the result among as many threads as there are groups of parts,
-    /// whatever the parts.
+    /// Whether the kernel splits the result by rows, one group for each thread, instead of by the bounds
+    /// of the parts.
     fn splits_rows(&self) -> bool {
         false
     }
 
-    /// Whether it adds to the result, which is zero before. Elsewhere it sets it, part by part.
+    /// Whether the kernel adds to the result, which must be zero before. Otherwise it sets the result.
     fn adds(&self) -> bool {
         false
     }
 
-    /// Runs parts of the outermost loop. None for memory that is not what the plan said.
+    /// Runs parts of the outermost loop. `None` if the memory has other types than the plan.
     fn run(&self, job: Job<'_>, memory: &mut [Memory<'_>]) -> Option<Result<(), Error>>;
 
-    /// What it is, for people: a few words.
+    /// A few words about it, for people.
     fn describe(&self) -> String;
 }
 
@@ -192,7 +195,7 @@ impl<K: Kernel + Sync> Provider for Native<K> {
 
     fn offer(&self, plan: &Plan<'_>) -> Offer {
         match K::of(plan) {
-            Ok(kernel) => Offer::Time(kernel.share() * plan.estimate),
+            Ok(kernel) => Offer::Time(kernel.relative_time() * plan.estimate),
             Err(why) => Offer::Refused(why.to_owned()),
         }
     }
@@ -230,7 +233,7 @@ impl<K: Kernel> Executable for Ready<K> {
     ) -> Result<(), Error> {
         let parts = groups.iter().map(|group| group.iter().map(|params| part(params)).collect());
         let parts = parts.collect::<Vec<_>>();
-        // Parts differ in nothing else.
+        // The parameters of all parts are equal but for the bounds.
         let params = groups.iter().flatten().next().copied().unwrap_or_default();
         self.run_job(Job { params, parts: &parts, check }, memory)
     }
@@ -248,7 +251,7 @@ impl<K: Kernel> Executable for Ready<K> {
     }
 }
 
-/// Where the outermost loop begins and ends.
+/// The bounds of the outermost loop, which are the last two parameters.
 fn part(params: &[Param]) -> (i64, i64) {
     match *params {
         [.., Param::Int(lo), Param::Int(hi)] => (lo, hi),
@@ -256,12 +259,8 @@ fn part(params: &[Param]) -> (i64, i64) {
     }
 }
 
-/// Bytes of the result that are formed at a time: they stay in the closest cache.
-const STRIP: usize = 16 << 10;
-/// Rounds that are formed at a time at least, however long they are: kernels take some rows together.
-const TOGETHER: usize = 4;
-
-/// As many parts in as many groups, of rows; one, if there is none.
+/// Replaces parts by ranges of rows of equal length, in the same groups. One range with all rows if there
+/// are no parts.
 pub(super) fn by_rows(parts: &Parts, rows: usize) -> Vec<Vec<(i64, i64)>> {
     let count = parts.iter().map(Vec::len).sum::<usize>() as u128;
     if count == 0 {
@@ -277,8 +276,9 @@ pub(super) fn by_rows(parts: &Parts, rows: usize) -> Vec<Vec<(i64, i64)>> {
     parts.iter().map(|group| group.iter().map(&mut next).collect()).collect()
 }
 
-/// Runs groups of ranges of rounds, which follow each other, at the same time. A round sets
-/// `height` elements of `y`; `times` gets rounds and zeros to which it adds.
+/// Runs groups of parts at the same time. Parts are consecutive ranges of rows, or of rows of blocks, each
+/// with `height` elements of `y`. `times` is called with a strip of rows and their elements, which are
+/// zero, and adds to them.
 pub(super) fn run<T: Copy + Default + Send>(
     y: &mut [T],
     height: usize,
@@ -286,17 +286,17 @@ pub(super) fn run<T: Copy + Default + Send>(
     check: Check<'_>,
     times: impl Fn(Range<usize>, &mut [T]) + Sync,
 ) -> Result<(), Error> {
-    run_whole(y, height, groups, check, |rounds, y| {
-        let each = (STRIP / size_of::<T>() / height).max(TOGETHER);
-        for (strip, y) in rounds.step_by(each).zip(y.chunks_mut(each * height)) {
+    run_whole(y, height, groups, check, |rows, y| {
+        let each = (STRIP_BYTES / size_of::<T>() / height).max(STRIP_MIN_ROWS);
+        for (strip, y) in rows.step_by(each).zip(y.chunks_mut(each * height)) {
             y.fill(T::default());
             times(strip..strip + y.len().div_ceil(height), y);
         }
     })
 }
 
-/// As [`run`], but that `sets` gets all rounds of a part at once, and elements of any value, which it
-/// sets.
+/// As [`run`], but `sets` is called with all rows of a part at once, and sets their elements, which may
+/// have any value before.
 pub(super) fn run_whole<T: Send>(
     mut y: &mut [T],
     height: usize,
@@ -325,9 +325,9 @@ pub(super) fn run_whole<T: Send>(
         jobs.push(job);
     }
     let run = |job: Vec<(Range<usize>, &mut [T])>| {
-        job.into_iter().try_for_each(|(rounds, y)| {
+        job.into_iter().try_for_each(|(rows, y)| {
             check()?;
-            sets(rounds, y);
+            sets(rows, y);
             Ok(())
         })
     };

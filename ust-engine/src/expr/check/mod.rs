@@ -1,11 +1,11 @@
-//! From the tree to what it means: [`Expression::check`].
+//! From the syntax tree to an assignment: [`Expression::check`].
 //!
 //! | module | what |
 //! |---|---|
-//! | this one | what is given, and the whole line |
+//! | this one | given tensors and options, and the check of a whole line |
 //! | `scope` | names: tensors, indices, extents |
 //! | `term` | the right-hand side |
-//! | `reduce` | sums, written out or not |
+//! | `reduce` | explicit and implicit sums |
 //! | `typed` | dtypes, and casts between them |
 
 mod reduce;
@@ -29,7 +29,7 @@ use super::semiring::Semiring;
 use super::syntax::{Assign, Expression};
 use super::term::{Assignment, Mask, Output};
 
-/// What is known of a tensor that is given.
+/// The properties of a given tensor.
 #[derive(Clone, Copy, Debug)]
 pub struct GivenInput<'a> {
     /// Its name in the expression.
@@ -38,28 +38,28 @@ pub struct GivenInput<'a> {
     pub shape: &'a [usize],
     /// The dtype of its values.
     pub dtype: Dtype,
-    /// What is not stored has this value, of that dtype.
+    /// The fill value, of that dtype.
     pub fill: Scalar,
-    /// Whether every element is stored. A semiring's zero then takes no part.
+    /// Whether every element is stored. Then a semiring's zero does not replace the fill value.
     pub full: bool,
 }
 
-/// How an expression is to be read.
+/// Options of a check.
 #[derive(Clone, Debug, Default)]
 pub struct CheckOptions {
-    /// What `+` and `*` mean, as if the text said so with `using`.
+    /// The meaning of `+` and `*`, as `using` in the text.
     pub semiring: Option<Semiring>,
-    /// The dtype of the result; without it, that of the right-hand side.
+    /// The dtype of the result; by default that of the right-hand side.
     pub dtype: Option<Dtype>,
     /// Extents of indices of the result that no operand has.
     pub extents: Vec<(String, usize)>,
-    /// Functions and reductions beside those that are always there; they go before those of the
-    /// same name.
+    /// Functions and reductions beside the predefined ones. They take precedence over predefined ones of
+    /// the same name.
     pub operators: Vec<UserOperator>,
 }
 
 impl Expression {
-    /// Finds out what the expression means with these tensors.
+    /// Checks the expression against these tensors.
     ///
     /// ```
     /// use ust::ops::{CheckOptions, Expression, GivenInput};
@@ -79,13 +79,13 @@ impl Expression {
     /// # Ok::<(), ust::ops::OpError>(())
     /// ```
     ///
-    /// Cost: O(size of the text); constants are folded by a run of the interpreter each.
+    /// Cost: O(size of the text); each constant is folded by a run of the interpreter.
     ///
     /// # Errors
-    /// [`OpError::Text`] points at a name that is not known, a tensor of another rank, extents that
-    /// contradict each other, an index that has no extent, a function with the wrong number of
-    /// arguments or of numbers that it does not take, a sum over what does not occur or over an
-    /// index of the result, a result that the dtype asked for cannot hold.
+    /// [`OpError::Text`] points at an unknown name, a tensor of another rank, extents that contradict each
+    /// other, an index without an extent, a function with the wrong number or dtype of arguments, a sum over
+    /// an index that does not occur or that the result has, or a result that does not fit the dtype asked
+    /// for.
     pub fn check(
         &self,
         inputs: &[GivenInput<'_>],
@@ -110,7 +110,7 @@ impl Expression {
     }
 }
 
-/// A check under way.
+/// The state of a check.
 struct Checker<'a> {
     expression: &'a Expression,
     options: &'a CheckOptions,
@@ -138,22 +138,22 @@ impl<'a> Checker<'a> {
         Err(self.expression.error(span, message, help))
     }
 
-    /// What adds.
+    /// The operator of `+`.
     fn plus(&self) -> Operator {
         self.semiring.as_ref().map_or(Operator::Add, |semiring| semiring.plus().clone())
     }
 
-    /// What multiplies.
+    /// The operator of `*`.
     fn times(&self) -> Operator {
         self.semiring.as_ref().map_or(Operator::Mul, |semiring| semiring.times().clone())
     }
 
-    /// What adds in the semiring, if there is one: for casts.
+    /// The `plus` of the semiring, if there is one: casts keep its zero.
     fn zero_of(&self) -> Option<&Operator> {
         self.semiring.as_ref().map(Semiring::plus)
     }
 
-    /// The operator of `+=` and its like, and the body in the dtype that it combines in.
+    /// The operator of an update such as `+=`, and the body in the dtype in which it combines.
     fn update(&self, body: Typed) -> Result<(Option<Operator>, Typed), OpError> {
         let op = match self.expression.assign {
             Assign::Set => return Ok((None, body)),
@@ -172,7 +172,7 @@ impl<'a> Checker<'a> {
             let message = format!("`{}` combines {dtype}, not {wanted}", self.expression.assign);
             return self.error(&self.expression.result.span, message, None);
         }
-        // Truth values: what is not zero is true.
+        // As a truth value, a nonzero number is true.
         let body = match dtype {
             Dtype::Bool => typed::cast(body, dtype, self.zero_of()),
             _ => body,
@@ -208,7 +208,7 @@ impl<'a> Checker<'a> {
         Ok(Some(Mask { at, structural: mask.structural, complement: mask.complement }))
     }
 
-    /// Says why an operator does not take what it is given.
+    /// The error for an operator that does not take its arguments.
     fn refuse<T>(
         &self,
         op: &Operator,

@@ -1,4 +1,4 @@
-//! Sums: those that are written out, and those that are not.
+//! Explicit and implicit sums.
 
 use std::ops::Range;
 
@@ -49,8 +49,8 @@ impl Checker<'_> {
         typed.or_else(|error| self.refuse(&plus, &error, &node.span))
     }
 
-    /// The indices of a term that no reduction in it is over, in the order in which they occur, and
-    /// those that some reduction is over.
+    /// The free indices of a term, in the order in which they occur, and the indices that reductions in it
+    /// reduce over.
     fn indices(
         &self,
         term: &Term,
@@ -128,7 +128,7 @@ impl Checker<'_> {
                 }
             }
         }
-        // As in NumPy: what is true is counted.
+        // As in NumPy, a sum of truth values counts those that are true.
         let counts = matches!(op, Operator::Add | Operator::Mul);
         if counts && typed.ty.dtype() == Dtype::Bool {
             typed = typed::cast(typed, Dtype::I64, self.zero_of());
@@ -137,7 +137,7 @@ impl Checker<'_> {
         typed.or_else(|error| self.refuse(op, &error, span))
     }
 
-    /// A name that is reduced over.
+    /// The name of an index that is reduced over.
     fn reduced(&self, node: &Node, function: &str, bound: &[String]) -> Result<String, OpError> {
         let Some(name) = node.bare() else {
             let message =

@@ -11,7 +11,7 @@ use crate::expr::syntax::{Access, Expression};
 use crate::expr::term::{Index, Input, Use};
 use crate::expr::{OpError, functions};
 
-/// What names stand for, and what was used so far.
+/// The meaning of names, and the tensors and indices that occurred so far.
 pub(super) struct Scope<'a> {
     expression: &'a Expression,
     inputs: &'a [GivenInput<'a>],
@@ -19,7 +19,7 @@ pub(super) struct Scope<'a> {
     /// Names that some tensor has as an index.
     names: HashSet<String>,
     extents: HashMap<String, usize>,
-    /// Those used so far, the result's first.
+    /// The indices that occurred so far, those of the result first.
     pub(super) indices: Vec<Index>,
     pub(super) operands: Vec<Input>,
     pub(super) uses: Vec<Use>,
@@ -45,14 +45,14 @@ impl<'a> Scope<'a> {
         };
         let mut owners: HashMap<String, String> = HashMap::new();
         for access in expression.accesses_with(&declared) {
-            // What is not given is reported where it is used, when all is known about it.
+            // A tensor that is not given is reported where it is accessed, with more context.
             if let Some(input) = scope.input(&access.name) {
                 scope.extents_of(&access, input, &mut owners)?;
             }
         }
         scope.given_extents(&options.extents, &owners)?;
         for name in &expression.result.indices {
-            // Reported last: what has no extent may follow from a name that is not known.
+            // A missing extent is reported last: it may be the consequence of an unknown name.
             let extent = scope.extents.get(name).copied().unwrap_or_default();
             scope.indices.push(Index { name: name.clone(), extent });
         }
@@ -157,18 +157,18 @@ impl<'a> Scope<'a> {
         self.inputs.iter().find(|input| input.name == name)
     }
 
-    /// The dtype of an operand that is in use.
+    /// The dtype of the tensor of an access.
     pub(super) fn dtype(&self, at: usize) -> ust_level_api::Dtype {
         self.operands[self.uses[at].operand].dtype
     }
 
-    /// Which of [`indices`](Self::indices) a name is, if it is in use.
+    /// The position of a name in [`indices`](Self::indices), if it occurred.
     pub(super) fn index(&self, name: &str) -> Option<usize> {
         self.indices.iter().position(|index| index.name == name)
     }
 
-    /// Uses a tensor: gives its place among [`uses`](Self::uses). Where nothing is stored it has
-    /// the identity of `plus`, if there is one, unless everything is stored.
+    /// Adds an access to a tensor, and returns its position in [`uses`](Self::uses). Unstored elements have
+    /// the identity of `plus`, if it is given and the tensor is not stored in full.
     pub(super) fn element(
         &mut self,
         access: &Access,

@@ -16,7 +16,7 @@ use crate::expr::syntax::{Access, Kind, Literal, Node, Sign};
 use crate::expr::term::Term;
 
 impl Checker<'_> {
-    /// Any part; `bound` are the names that reductions around it are over.
+    /// A node of the right-hand side. `bound` has the names of indices that reductions around it reduce over.
     pub(super) fn node(&mut self, node: &Node, bound: &mut Vec<String>) -> Result<Typed, OpError> {
         match &node.kind {
             Kind::Literal(value) => Ok(typed::literal(scalar(*value))),
@@ -98,7 +98,7 @@ impl Checker<'_> {
         typed.or_else(|error| self.refuse(op, &error, span))
     }
 
-    /// What is written `name(...)` and is no tensor.
+    /// A node `name(...)` that is not an access: a function or a reduction.
     fn apply(
         &mut self,
         call: &Application<'_>,

@@ -1,4 +1,4 @@
-//! Terms with their dtypes: numbers meet, and are cast where they do.
+//! Terms with their dtypes, and the casts that bring arguments to one dtype.
 
 use ust_level_api::{Dtype, Scalar};
 
@@ -6,19 +6,19 @@ use crate::expr::operator::Operator;
 use crate::expr::operator::typing::promote;
 use crate::expr::term::Term;
 
-/// A term and what is known of its dtype.
+/// A term with its dtype.
 #[derive(Clone, Debug)]
 pub(crate) struct Typed {
     pub(crate) term: Term,
     pub(crate) ty: Ty,
 }
 
-/// What is known of a dtype.
+/// The dtype of a term.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Ty {
-    /// It is this one.
+    /// This dtype.
     Strong(Dtype),
-    /// A number that is written out: this one where nothing else is said.
+    /// The dtype of a literal, which adapts to other arguments: this dtype if there are none.
     Weak(Dtype),
 }
 
@@ -30,20 +30,20 @@ impl Ty {
     }
 }
 
-/// Numbers that an operator does not take.
+/// Arguments that an operator does not take.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) enum TypeError {
     /// The operator does not take this dtype.
     Refused(Dtype),
-    /// A number that is written out cannot be one of this dtype.
+    /// A literal does not fit this dtype.
     Number(Scalar, Dtype),
-    /// The result of combining this dtype is of another one.
+    /// The operator's result for arguments of this dtype has another dtype, so it cannot reduce them.
     Unstable(Dtype, Dtype),
-    /// Nothing is known that changes nothing.
+    /// The operator has no known identity.
     NoIdentity(Dtype),
 }
 
-/// A number that is written out.
+/// A literal.
 pub(crate) fn literal(value: Scalar) -> Typed {
     let ty = match value.dtype() {
         Dtype::Bool => Ty::Strong(Dtype::Bool),
@@ -52,7 +52,7 @@ pub(crate) fn literal(value: Scalar) -> Typed {
     Typed { term: Term::Const(value), ty }
 }
 
-/// Where several types meet.
+/// The common type of several arguments.
 fn meet(types: impl Iterator<Item = Ty> + Clone) -> Ty {
     let strong = types.clone().filter_map(|ty| match ty {
         Ty::Strong(dtype) => Some(dtype),
@@ -69,7 +69,7 @@ fn meet(types: impl Iterator<Item = Ty> + Clone) -> Ty {
     }
 }
 
-/// Where a number that is written out meets a dtype: only its kind counts.
+/// The common dtype of a literal and a dtype. Only the kind of the literal counts (integer, float, complex).
 fn adapt(strong: Dtype, weak: Dtype) -> Dtype {
     let whole = !strong.is_float() && !strong.is_complex();
     match weak {
@@ -82,7 +82,7 @@ fn adapt(strong: Dtype, weak: Dtype) -> Dtype {
     }
 }
 
-/// A term as another dtype. Within a semiring with this `plus`, its zero stays its zero.
+/// A term in another dtype. In a semiring with this `plus`, its zero becomes the zero of the new dtype.
 pub(crate) fn coerce(typed: Typed, to: Dtype, plus: Option<&Operator>) -> Result<Term, TypeError> {
     let from = typed.ty.dtype();
     match (&typed.term, typed.ty) {
@@ -94,13 +94,13 @@ pub(crate) fn coerce(typed: Typed, to: Dtype, plus: Option<&Operator>) -> Result
     }
 }
 
-/// A term converted, as Rust's `as` does. Within a semiring, its zero stays its zero.
+/// A term converted as by Rust's `as`. In a semiring, its zero becomes the zero of the new dtype.
 pub(crate) fn cast(typed: Typed, to: Dtype, plus: Option<&Operator>) -> Typed {
     let (from, ty) = (typed.ty.dtype(), Ty::Strong(to));
     if from == to {
         return Typed { term: typed.term, ty };
     }
-    // Where the zero of one dtype is not that of the other by itself.
+    // Only if a plain cast does not convert the zero of one dtype to the zero of the other.
     let lift = plus.filter(|plus| match (plus.identity(from), plus.identity(to)) {
         (Some(zero), Some(wanted)) => !zero.cast(to).is_ok_and(|zero| zero.same(&wanted)),
         _ => false,
@@ -114,7 +114,7 @@ pub(crate) fn cast(typed: Typed, to: Dtype, plus: Option<&Operator>) -> Typed {
     Typed { term: fold(op, vec![typed.term], to), ty }
 }
 
-/// A call, or its value where all arguments are constants.
+/// A call, or its value if all arguments are constants.
 fn fold(op: Operator, args: Vec<Term>, dtype: Dtype) -> Term {
     let constants = args.iter().map(|arg| match arg {
         Term::Const(value) => Some(*value),
@@ -127,7 +127,7 @@ fn fold(op: Operator, args: Vec<Term>, dtype: Dtype) -> Term {
     }
 }
 
-/// An operator on as many arguments as it takes.
+/// An operator on its arguments.
 pub(crate) fn call(
     op: &Operator,
     mut args: Vec<Typed>,
@@ -153,7 +153,7 @@ pub(crate) fn call(
     Ok(Typed { term, ty })
 }
 
-/// A function of one argument that passes by what is not stored.
+/// A function of stored elements, of one argument.
 pub(crate) fn stored(
     op: &Operator,
     typed: Typed,
@@ -165,7 +165,7 @@ pub(crate) fn stored(
     Ok(Typed { term: Term::Stored { op: op.clone(), arg, dtype }, ty: Ty::Strong(dtype) })
 }
 
-/// All values of some indices, combined.
+/// A reduction over some indices.
 pub(crate) fn reduce(
     op: &Operator,
     indices: Vec<usize>,
@@ -181,7 +181,7 @@ pub(crate) fn reduce(
     Ok(Typed { term, ty: Ty::Strong(dtype) })
 }
 
-/// The dtype in which an operator combines numbers of dtype `of` again and again.
+/// The dtype in which an operator reduces numbers of dtype `of`.
 pub(crate) fn combined(op: &Operator, of: Dtype) -> Result<Dtype, TypeError> {
     let result = |of| op.signature(of).map(|(_, to)| to).ok_or(TypeError::Refused(of));
     let once = result(of)?;

@@ -1,7 +1,7 @@
-//! What operators mean, as IR.
+//! The meaning of operators, as IR.
 //!
-//! Numbers of dtype bool are `val`s, and conditions of the IR are `bool`s: `truth` and `number` go
-//! from one to the other, and undo each other.
+//! Numbers of dtype bool are `val`s, and conditions of the IR are `bool`s. `truth` and `number` convert
+//! between the two, and are inverse to each other.
 
 use ust_level_api::ir::interp::{Memory, Program};
 use ust_level_api::ir::{BinOp, Builder, Elem, Expr, Func, UnOp};
@@ -12,8 +12,8 @@ use super::typing::is_integer;
 use crate::storage::Values;
 
 impl Operator {
-    /// IR for the operator on arguments of dtype `of` (the mask of [`Operator::Where`] is a bool),
-    /// which casts have brought there, with a result of dtype `to`.
+    /// IR for the operator on arguments of dtype `of` (the mask of [`Operator::Where`] is a bool), with a
+    /// result of dtype `to`.
     ///
     /// Arguments that the code [repeats](Self::repeats) should be variables or constants.
     ///
@@ -119,8 +119,8 @@ impl Operator {
         }
     }
 
-    /// Whether a multiplication would lose its semiring's zero: infinity plus anything is infinity,
-    /// but `i32::MAX` plus anything wraps.
+    /// Whether a semiring's multiplication needs code so that the zero annihilates. In `min_plus`, infinity
+    /// plus any number is infinity, but `i32::MAX` plus a number wraps.
     fn needs_guard(&self, of: Dtype) -> bool {
         let Operator::Times { op, plus } = self else { return false };
         match (&**op, &**plus) {
@@ -171,7 +171,7 @@ fn emit_func(func: Func, a: Expr, of: Dtype, to: Dtype) -> Expr {
         Func::Abs | Func::Sgn if of == Dtype::Bool => a,
         Func::Signbit if of == Dtype::Bool => Expr::Const(Scalar::Bool(false)),
         Func::Signbit => number(call(func, vec![a])),
-        // 0 or pi. Adding 0 makes a zero of -0.
+        // 0 or pi. Adding 0 turns -0 into 0.
         Func::Angle if of.is_float() => {
             let zero = || Expr::Const(of.zero());
             call(Func::Atan2, vec![zero(), a + zero()])
@@ -188,7 +188,7 @@ fn cast(a: Expr, of: Dtype, to: Dtype) -> Expr {
     if of == to { a } else { Expr::Cast(to, Box::new(a)) }
 }
 
-/// The dtype of a part of a number.
+/// The dtype of the real part of a number.
 pub(super) fn real(dtype: Dtype) -> Dtype {
     match dtype {
         Dtype::Complex64 => Dtype::F32,
@@ -209,7 +209,7 @@ fn number(condition: Expr) -> Expr {
     }
 }
 
-/// Whether [`truth`] has nothing to compare.
+/// Whether an expression comes from [`number`], so that [`truth`] needs no comparison.
 fn is_number(expr: &Expr) -> bool {
     match expr {
         Expr::Const(_) => true,

@@ -1,7 +1,6 @@
-//! What is known of operators without evaluating them.
+//! Facts about operators that the planner uses to simplify terms.
 //!
-//! Rules hold for what is not stored, where zero annihilates anything (zero times infinity is
-//! zero); NaN and infinities against what is not stored are left out of account.
+//! The rules are for unstored elements: an unstored zero annihilates any value, NaN and infinity included.
 
 use half::{bf16, f16};
 use ust_level_api::{Dtype, Element, Scalar};
@@ -9,7 +8,7 @@ use ust_level_api::{Dtype, Element, Scalar};
 use super::Operator;
 
 impl Operator {
-    /// The value that changes nothing when it is combined: of a reduction over nothing.
+    /// The identity: the value of a reduction over nothing.
     #[must_use]
     pub fn identity(&self, dtype: Dtype) -> Option<Scalar> {
         match self {
@@ -23,8 +22,8 @@ impl Operator {
         }
     }
 
-    /// The dtype in which numbers of a dtype are combined one after another: sums and products of
-    /// half precision would be rounded at each step.
+    /// The dtype in which a reduction accumulates numbers of a dtype. It is wider than half precision,
+    /// whose sums and products would be rounded at each step.
     pub(crate) fn accumulator(&self, dtype: Dtype) -> Dtype {
         match (self, dtype) {
             (Operator::Add | Operator::Mul, Dtype::F16 | Dtype::Bf16) => Dtype::F32,
@@ -32,8 +31,7 @@ impl Operator {
         }
     }
 
-    /// The result, of dtype `dtype`, where argument `at` is this constant, whatever the others
-    /// are.
+    /// The result, of dtype `dtype`, if argument `at` being this constant determines it.
     #[must_use]
     pub fn annihilates(&self, at: usize, value: Scalar, dtype: Dtype) -> Option<Scalar> {
         let of = value.dtype();
@@ -51,7 +49,7 @@ impl Operator {
         }
     }
 
-    /// Whether the operator gives its other argument where argument `at` is this constant.
+    /// Whether the result is the other argument if argument `at` is this constant.
     #[must_use]
     pub fn is_neutral(&self, at: usize, value: Scalar, dtype: Dtype) -> bool {
         let is = |other: Option<Scalar>| other.is_some_and(|other| value.same(&other));
@@ -68,15 +66,15 @@ impl Operator {
             Operator::First => at == 1,
             Operator::Second => at == 0,
             Operator::Times { op, plus } => {
-                // The zero stays zero whatever it is multiplied by.
+                // The semiring's zero annihilates, so it is not neutral.
                 !is(plus.identity(dtype)) && op.is_neutral(at, value, dtype)
             }
             _ => false,
         }
     }
 
-    /// Which argument is the result where argument `at` is this constant: the other one where the
-    /// constant [is neutral](Self::is_neutral), the side taken of [`Where`](Operator::Where).
+    /// The argument that is the result if argument `at` is this constant: the other argument if the
+    /// constant [is neutral](Self::is_neutral), or a side of [`Where`](Operator::Where).
     #[must_use]
     pub fn picks(&self, at: usize, value: Scalar, dtype: Dtype) -> Option<usize> {
         match (self, at) {

@@ -1,14 +1,14 @@
-//! Operators of index notation: what they mean on numbers, as IR.
+//! Operators of index notation, and their meaning as IR.
 //!
-//! One place for one fact: [`Operator::emit`] says what an operator means. Constants are folded by
-//! running the very code that it emits.
+//! [`Operator::emit`] is the only definition of an operator. Constants are folded by running the code that
+//! it emits.
 //!
 //! | module | what |
 //! |---|---|
 //! | this one | the operators |
-//! | `emit` | what they mean |
-//! | `facts` | identities, annihilators, what follows without evaluating |
-//! | [`typing`] | which dtypes they take and give |
+//! | `emit` | their meaning, as IR |
+//! | `facts` | identities, annihilators, and other facts for the planner |
+//! | [`typing`] | dtypes of arguments and results |
 //! | [`sym`], [`user`] | operators that a user declares |
 
 mod emit;
@@ -87,15 +87,15 @@ pub enum Operator {
     /// A semiring's multiplication: `op`, but the semiring's zero, which is the identity of
     /// `plus`, annihilates.
     Times {
-        /// What multiplies.
+        /// The multiplication.
         op: Box<Operator>,
-        /// What adds.
+        /// The addition.
         plus: Box<Operator>,
     },
     /// [`Cast`](Operator::Cast) within a semiring: its zero stays its zero, as `i32::MAX` becomes
     /// infinity where `plus` is the minimum.
     Lift {
-        /// What adds.
+        /// The addition.
         plus: Box<Operator>,
     },
     /// Declared by the user.
@@ -109,8 +109,7 @@ impl From<UserOperator> for Operator {
 }
 
 impl Operator {
-    /// A text that is the same for equal operators and for no others, in every run: for kernels
-    /// that are looked up by it.
+    /// A text that is equal exactly for equal operators, in every process: a key for kernels.
     #[must_use]
     pub fn key(&self) -> String {
         format!("{self:?}")
@@ -139,7 +138,7 @@ impl Operator {
         }
     }
 
-    /// How many arguments it takes.
+    /// Number of arguments.
     #[must_use]
     pub fn arity(&self) -> usize {
         match self {
@@ -153,7 +152,7 @@ impl Operator {
         }
     }
 
-    /// The operator of [`Stmt::Reduce`](ust_level_api::ir::Stmt::Reduce), where it has one.
+    /// The operator of [`Stmt::Reduce`](ust_level_api::ir::Stmt::Reduce), if it has one.
     #[must_use]
     pub fn reduction(&self, dtype: Dtype) -> Option<BinOp> {
         let op = match self {
@@ -168,8 +167,8 @@ impl Operator {
         op.accepts(Elem::Value(dtype).ty()).then_some(op)
     }
 
-    /// Whether `op(a + b, c) = op(a, c) + op(b, c)` in argument `at`, but for rounding: duplicates
-    /// of that argument need not be summed first.
+    /// Whether `op(a + b, c) = op(a, c) + op(b, c)` in argument `at`, up to rounding. Then duplicates of
+    /// that argument need not be summed first.
     #[must_use]
     pub fn is_linear_in(&self, at: usize) -> bool {
         match self {

@@ -1,4 +1,4 @@
-//! Symbolic numbers: what the closure of a [`UserOperator`](super::UserOperator) works with.
+//! Symbolic numbers: the arguments of the closure of a [`UserOperator`](super::UserOperator).
 
 use std::ops::{Add, BitAnd, BitOr, Div, Mul, Neg, Not, Sub};
 use std::sync::Arc;
@@ -9,16 +9,16 @@ use ust_level_api::{Dtype, Scalar};
 
 use super::Operator;
 
-/// Larger operators are refused, in operators and arguments, each as often as it is used.
+/// Operators and arguments of a body, at most, counted with repetitions. Larger bodies are refused.
 pub const MAX_SIZE: usize = 1024;
 
-/// Deeper operators are refused.
+/// The depth of a body, at most. Deeper bodies are refused.
 pub const MAX_DEPTH: usize = 32;
 
-/// A number that is not known yet.
+/// A symbolic number.
 ///
-/// Arithmetic on it makes a tree, which is compiled into the loops that the operator is used in.
-/// Numbers that it meets take their dtype from it, as in index notation.
+/// Arithmetic on it makes a tree, which is compiled into the loops that apply the operator. Literals take
+/// their dtype from the symbolic numbers that they are combined with, as in index notation.
 ///
 /// ```
 /// use ust::ops::{Sym, UserOperator};
@@ -37,11 +37,11 @@ pub struct Sym {
 pub(super) enum Tree {
     /// An argument of the operator.
     Arg(usize),
-    /// A number that takes its dtype from what it meets.
+    /// A literal, which takes its dtype from the other argument.
     Number(Scalar),
     Call(Operator, Vec<Sym>),
     Cast(Dtype, Sym),
-    /// In place of what is larger than the limits.
+    /// In place of a tree that exceeds the limits.
     TooLarge,
 }
 
@@ -62,7 +62,7 @@ impl Sym {
             depth = depth.max(arg.depth);
         }
         let too_large = size > MAX_SIZE || depth >= MAX_DEPTH;
-        // What is too large stays so, and grows no further.
+        // A tree that is too large stays too large, and grows no further.
         let (tree, size) = if too_large { (Tree::TooLarge, MAX_SIZE + 1) } else { (tree, size) };
         Self { tree: Arc::new(tree), size, depth: depth + 1 }
     }

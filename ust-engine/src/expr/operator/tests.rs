@@ -242,7 +242,7 @@ fn small(dtype: Dtype, value: i8) -> Scalar {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(20_000))]
 
-    /// What is said without evaluating is what evaluating says.
+    /// The facts about an operator agree with its evaluation.
     #[test]
     fn facts_hold(
         op in prop::sample::select(operators()),
@@ -258,7 +258,7 @@ proptest! {
         for value in special {
             let args = if at == 0 { [value, other] } else { [other, value] };
             let found = op.eval(&args, to);
-            // Zero divided by zero is left out of account.
+            // Except for zero divided by zero.
             if let (Some(rest), false) = (
                 op.annihilates(at, value, to),
                 op == Operator::Div && other.same(&of.zero()),

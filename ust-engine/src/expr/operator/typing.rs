@@ -1,4 +1,4 @@
-//! Which dtypes operators take and give.
+//! The dtypes of arguments and results of operators.
 
 use ust_level_api::Dtype;
 use ust_level_api::ir::Func;
@@ -6,11 +6,11 @@ use ust_level_api::ir::Func;
 use super::Operator;
 use super::emit::real;
 
-/// The dtype in which two meet: NumPy's rules. bool < integers < floating point < complex.
+/// The common dtype of two dtypes, by NumPy's rules: bool < integers < floating point < complex.
 ///
-/// Integers of unlike sign meet in the narrowest that holds both, `u64` with a signed one in `f64`.
-/// An integer meets a floating-point number in a type that holds the integer: 8 bits in any, 16
-/// bits in `f32`, more in `f64`. `f16` and `bf16` meet in `f32`.
+/// For a signed and an unsigned integer, it is the narrowest dtype that holds both; for `u64` and a signed
+/// integer, `f64`. For an integer and a floating-point number, it holds the integer: 8 bits fit any
+/// floating-point dtype, 16 bits fit `f32`, wider integers need `f64`. For `f16` and `bf16`, it is `f32`.
 #[must_use]
 pub fn promote(a: Dtype, b: Dtype) -> Dtype {
     match (a, b) {
@@ -66,7 +66,7 @@ fn is_signed(dtype: Dtype) -> bool {
     matches!(dtype, Dtype::I8 | Dtype::I16 | Dtype::I32 | Dtype::I64)
 }
 
-/// Whether every number of one dtype is one of the other, but for rounding to floating point.
+/// Whether a dtype holds every number of another dtype, up to rounding to floating point.
 #[must_use]
 pub fn holds(from: Dtype, to: Dtype) -> bool {
     match (from, to) {
@@ -79,10 +79,10 @@ pub fn holds(from: Dtype, to: Dtype) -> bool {
 }
 
 impl Operator {
-    /// For arguments that meet in dtype `of`: the dtype that they are cast to, and the result's.
-    /// `None` where the operator does not take such numbers.
+    /// For arguments with the common dtype `of`: the dtype that they are cast to, and that of the result.
+    /// `None` if the operator does not take such numbers.
     ///
-    /// What [`Operator::Where`] decides by is a bool always; the dtypes are those of its sides.
+    /// The condition of [`Operator::Where`] is always a bool; the dtypes are those of its sides.
     #[must_use]
     pub fn signature(&self, of: Dtype) -> Option<(Dtype, Dtype)> {
         use Operator::{

@@ -11,8 +11,8 @@ use super::sym::{Sym, Tree};
 use crate::expr::check::typed::{self, Ty, Typed};
 use crate::expr::term::Term;
 
-/// An operator made of others, by a closure on symbolic numbers: it is compiled where it is used,
-/// and never called for an element.
+/// An operator composed of other operators by a closure on symbolic numbers. The closure is not called for
+/// elements: its result is compiled into the loops.
 ///
 /// ```
 /// use ust::ops::UserOperator;
@@ -33,7 +33,7 @@ pub struct UserOperator {
     body: Sym,
     identity: Option<Scalar>,
     annihilator: Option<Scalar>,
-    /// Everything above, as text.
+    /// All other fields, as text.
     key: Arc<str>,
 }
 
@@ -77,7 +77,7 @@ impl UserOperator {
         self.key = key.into();
     }
 
-    /// Declares the value that changes nothing: `op(identity, x) = op(x, identity) = x`.
+    /// Declares the identity: `op(identity, x) = op(x, identity) = x`.
     #[must_use]
     pub fn identity(mut self, value: impl Into<Scalar>) -> Self {
         self.identity = Some(value.into());
@@ -85,8 +85,8 @@ impl UserOperator {
         self
     }
 
-    /// Declares the value that decides alone: where any argument is it, the result is. Elements
-    /// that are not stored and have this value are not visited.
+    /// Declares the annihilator: if any argument has this value, the result has it. Loops do not visit
+    /// unstored elements with this value.
     #[must_use]
     pub fn annihilator(mut self, value: impl Into<Scalar>) -> Self {
         self.annihilator = Some(value.into());
@@ -100,15 +100,14 @@ impl UserOperator {
         &self.name
     }
 
-    /// How many arguments it takes.
+    /// Number of arguments.
     #[must_use]
     pub fn arity(&self) -> usize {
         self.arity
     }
 
-    /// The dtype of the result for arguments of a dtype; `None` where some operator within does
-    /// not take what it is given, or where there are more of them than the
-    /// [limit](super::sym::MAX_SIZE).
+    /// The dtype of the result for arguments of a dtype. `None` if an operator of the body does not take its
+    /// arguments, or if the body is larger than the [limit](super::sym::MAX_SIZE).
     #[must_use]
     pub fn result(&self, of: Dtype) -> Option<Dtype> {
         self.typed(of).map(|typed| typed.ty.dtype())

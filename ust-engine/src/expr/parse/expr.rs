@@ -1,4 +1,4 @@
-//! The right-hand side: operators by how tightly they bind.
+//! The parser of the right-hand side, by precedence of operators.
 
 use std::ops::Range;
 
@@ -15,7 +15,7 @@ impl Parser<'_> {
         Ok(self.binary(0, 0)?.0)
     }
 
-    /// Operators that bind at least so tightly. `nesting` counts open calls.
+    /// Parses binary operators with a precedence of `least` or above. `nesting` counts open calls.
     fn binary(&mut self, least: u8, nesting: usize) -> Result<Deep, OpError> {
         let (mut left, mut depth) = self.unary(nesting)?;
         while let Some(sign) = self.peek().binary() {
@@ -25,7 +25,7 @@ impl Parser<'_> {
             }
             let place = self.span();
             self.advance();
-            // To the left: what stands on the right binds tighter.
+            // Left-associative: the right operand has a higher precedence.
             let (right, below) = self.binary(strength + 1, nesting + 1)?;
             depth = self.deeper(depth.max(below), &place)?;
             let span = left.span.start..right.span.end;
@@ -35,7 +35,7 @@ impl Parser<'_> {
         Ok((left, depth))
     }
 
-    /// `a < b < c` means something else to everybody.
+    /// Refuses `a < b < c`, since languages differ in its meaning.
     fn refuse_chain(&self, sign: Sign) -> Result<(), OpError> {
         let is_comparison = |sign: Sign| sign.strength() == Sign::Eq.strength();
         if is_comparison(sign) && self.peek().binary().is_some_and(is_comparison) {
@@ -68,7 +68,7 @@ impl Parser<'_> {
             return Ok((base, depth));
         }
         self.deeper(nesting, &place)?;
-        // To the right: `a^-b`, `a^b^c` is `a^(b^c)`.
+        // Right-associative: `a^b^c` is `a^(b^c)`. The exponent may have a sign: `a^-b`.
         let (exponent, below) = self.unary(nesting + 1)?;
         let depth = self.deeper(depth.max(below), &place)?;
         let span = base.span.start..exponent.span.end;
@@ -102,7 +102,7 @@ impl Parser<'_> {
         }
     }
 
-    /// After a name: a scalar, a tensor, a function.
+    /// Parses the node that begins with a name: a scalar, a tensor, a function.
     fn named(
         &mut self,
         name: String,
@@ -142,7 +142,7 @@ impl Parser<'_> {
         Ok((Node { kind: Kind::Apply { name, stored, over, args }, span }, depth))
     }
 
-    /// `(k, l)`: two names or more, which is nothing else.
+    /// Parses `(k, l)`, two names or more. No other node has this form.
     fn tuple(&mut self) -> Option<Vec<Node>> {
         if self.peek() != &Token::Open {
             return None;

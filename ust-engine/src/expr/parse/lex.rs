@@ -1,4 +1,4 @@
-//! From characters to names, numbers and signs.
+//! The lexer: from characters to names, numbers and signs.
 
 use std::fmt;
 use std::ops::Range;
@@ -6,7 +6,7 @@ use std::ops::Range;
 use crate::expr::OpError;
 use crate::expr::syntax::{Assign, Literal, Sign};
 
-/// A piece of text that belongs together.
+/// A token.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) enum Token {
     Name(String),
@@ -62,7 +62,7 @@ const SIGNS: [(&str, Token); 23] = [
 ];
 
 impl Token {
-    /// The operator between two operands that this is.
+    /// The binary operator, if the token is one.
     pub(super) fn binary(&self) -> Option<Sign> {
         Some(match self {
             Token::Or => Sign::Or,
@@ -77,7 +77,7 @@ impl Token {
             Token::Sub => Sign::Sub,
             Token::Mul => Sign::Mul,
             Token::Div => Sign::Div,
-            // `^` binds tighter than a sign before it, and is not read with these.
+            // `^` has a higher precedence than a unary sign, and is parsed elsewhere.
             _ => return None,
         })
     }
@@ -90,7 +90,7 @@ impl fmt::Display for Token {
     }
 }
 
-/// The number that a name stands for.
+/// The value of a name that is a literal, as `inf`.
 pub(super) fn constant(name: &str) -> Option<Literal> {
     Some(match name {
         "true" => Literal::Bool(true),

@@ -17,14 +17,13 @@
 //! `sum(k, ...)`, `prod`, `min`, `max`, `any` and `all` reduce over indices, `sum(k, l, ...)` or
 //! `sum((k, l), ...)` over several.
 //!
-//! # What is summed without being told
+//! # Implicit sums
 //!
-//! The right-hand side is a sum of terms, or one term. In each term, the indices that the result
-//! does not have are summed, and the sum is around the whole term: in `y(i) = A(i,j) * x(j) + b(i)`
-//! the product is summed and `b` is added once; `y(i) = exp(A(i,j))` sums exponentials. Signs and
-//! parentheses around terms make no difference: `-(A(i,j) * x(j) + b(i))` has two terms. A sum
-//! within a product, a function or a comparison is part of its term. Other sums are written out:
-//! `y(i) = exp(sum(j, A(i,j)))`.
+//! The right-hand side is a sum of terms, or one term. Each term is summed over its indices that the
+//! result does not have. The sum is around the whole term: in `y(i) = A(i,j) * x(j) + b(i)` the product is
+//! summed and `b` is added once; `y(i) = exp(A(i,j))` sums exponentials. Signs and parentheses around terms
+//! make no difference: `-(A(i,j) * x(j) + b(i))` has two terms. A sum inside a product, a function or a
+//! comparison is part of its term. All other sums must be explicit: `y(i) = exp(sum(j, A(i,j)))`.
 
 mod expr;
 mod lex;
@@ -39,10 +38,10 @@ use lex::{Token, lex};
 use super::OpError;
 use super::syntax::{Access, Assign, Expression, MaskAccess};
 
-/// Longer texts are refused, in bytes.
+/// Bytes of a text, at most. Longer texts are refused.
 pub const MAX_TEXT: usize = 1 << 16;
 
-/// Deeper trees are refused. A sum of `n` terms is a tree of depth `n`.
+/// The depth of a tree, at most. Deeper trees are refused. A sum of `n` terms has depth `n`.
 pub const MAX_DEPTH: usize = 128;
 
 impl Expression {
@@ -59,9 +58,9 @@ impl Expression {
     /// ```
     ///
     /// # Errors
-    /// [`OpError::Text`] points at what is wrong: a sign that is not expected, parentheses that do
-    /// not match, an index that stands twice in the result, the result among the operands, a text
-    /// longer than [`MAX_TEXT`] or nested deeper than [`MAX_DEPTH`].
+    /// [`OpError::Text`] points at the error: an unexpected sign, parentheses that do not match, an index
+    /// that the result has twice, the result among the operands, a text longer than [`MAX_TEXT`] or nested
+    /// deeper than [`MAX_DEPTH`].
     pub fn parse(text: &str) -> Result<Self, OpError> {
         if text.len() > MAX_TEXT {
             let message = format!("{} bytes are too long for an expression", text.len());
@@ -89,7 +88,7 @@ impl Expression {
         Ok(expression)
     }
 
-    /// What can be said of the result without knowing the operands.
+    /// Checks the result, as far as that is possible without the operands.
     fn check_result(&self) -> Result<(), OpError> {
         let result = &self.result;
         for (at, index) in result.indices.iter().enumerate() {
@@ -117,7 +116,7 @@ impl FromStr for Expression {
     }
 }
 
-/// The tokens, and how far they are read.
+/// The parser's state: all tokens, and the position among them.
 struct Parser<'a> {
     text: &'a str,
     /// Ends with [`Token::End`].
@@ -138,7 +137,7 @@ impl Parser<'_> {
         self.tokens[self.at].1.clone()
     }
 
-    /// Where the token before this one ends.
+    /// The end of the previous token.
     fn end(&self) -> usize {
         self.at.checked_sub(1).map_or(0, |before| self.tokens[before].1.end)
     }
@@ -234,7 +233,7 @@ impl Parser<'_> {
         Ok(Access { name, indices, span: span.start..self.end() })
     }
 
-    /// What stands between `<` and `>`.
+    /// The mask, between `<` and `>`.
     fn mask(&mut self) -> Result<MaskAccess, OpError> {
         let complement = self.accept(&Token::Not);
         let structural = matches!(self.ahead(1), Token::Name(_)) && self.accept_word("structure");

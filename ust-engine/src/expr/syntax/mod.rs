@@ -1,4 +1,4 @@
-//! The tree of an expression, as it is written: nothing is looked up yet.
+//! The syntax tree of an expression, before names are resolved.
 //!
 //! | module | what |
 //! |---|---|
@@ -15,17 +15,16 @@ use super::OpError;
 
 /// A line of index notation, read but not checked: `C(i,j) = A(i,k) * B(k,j)`.
 ///
-/// How it is written, [`parse`](mod@super::parse) says; what it means with given tensors,
-/// [`Expression::check`] finds out. Two expressions are equal when their trees are, however they
-/// are spaced and parenthesised.
+/// [`parse`](mod@super::parse) has the grammar. [`Expression::check`] checks the expression against given
+/// tensors. Two expressions are equal if their trees are, whatever their blanks and parentheses.
 #[derive(Clone, Debug)]
 pub struct Expression {
     pub(crate) text: String,
     /// The left-hand side.
     pub result: Access,
-    /// Where the result may be written, if not everywhere.
+    /// The mask, which restricts where the result is written.
     pub mask: Option<MaskAccess>,
-    /// What is done with what is computed.
+    /// The sign between the two sides.
     pub assign: Assign,
     /// The right-hand side.
     pub body: Node,
@@ -68,14 +67,14 @@ impl Access {
     }
 }
 
-/// What stands between `<` and `>` after the result.
+/// The mask: between `<` and `>` after the result.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct MaskAccess {
     /// The tensor.
     pub access: Access,
-    /// `structure`: what counts is that something is stored.
+    /// `structure`: the mask is true where an element is stored, whatever its value.
     pub structural: bool,
-    /// `!`: the result is written where the mask is not.
+    /// `!`: the result is written where the mask is false.
     pub complement: bool,
 }
 
@@ -118,7 +117,7 @@ impl PartialEq for Node {
 pub enum Kind {
     /// A number.
     Literal(Literal),
-    /// A bare name: a scalar, or an index where a reduction wants one.
+    /// A bare name: a scalar, or an index that a reduction is over.
     Name(String),
     /// `name(args)`: a tensor with its indices, a function, or a reduction.
     Apply {
@@ -128,7 +127,7 @@ pub enum Kind {
         stored: bool,
         /// Index names in parentheses of their own, `sum((k, l), ...)`.
         over: Option<Vec<Node>>,
-        /// What else stands between the parentheses.
+        /// The arguments after those indices.
         args: Vec<Node>,
     },
     /// One operand.
@@ -137,7 +136,7 @@ pub enum Kind {
     Binary(Sign, Box<Node>, Box<Node>),
 }
 
-/// A number as it is written. It takes its dtype from what it meets.
+/// A literal. It takes its dtype from the other arguments of its operator.
 #[derive(Clone, Copy, Debug)]
 pub enum Literal {
     /// `true` or `false`.
@@ -197,7 +196,7 @@ pub enum Sign {
 }
 
 impl Sign {
-    /// How it is written.
+    /// The sign as text.
     #[must_use]
     pub fn text(self) -> &'static str {
         match self {
@@ -218,7 +217,7 @@ impl Sign {
         }
     }
 
-    /// How tightly it binds between two operands; comparisons, 3, do not chain.
+    /// The precedence of the binary operator. Comparisons, 3, do not chain.
     pub(crate) fn strength(self) -> u8 {
         match self {
             Sign::Or => 1,
@@ -232,11 +231,11 @@ impl Sign {
     }
 }
 
-/// How tightly a sign before one operand binds: tighter than `*`, looser than `^`.
+/// The precedence of unary operators: above `*`, below `^`.
 pub(crate) const UNARY: u8 = 6;
 
 impl Expression {
-    /// Whether the old value of the result takes part, as with `+=`.
+    /// Whether the assignment reads the old value of the result, as `+=` does.
     #[must_use]
     pub fn is_update(&self) -> bool {
         self.assign != Assign::Set

@@ -1,8 +1,8 @@
-//! Which names of an expression are tensors, and which are indices.
+//! The names of tensors and of indices in an expression.
 //!
-//! `f(a, b)` is a tensor with two indices unless `f` is a function; a bare name is a scalar unless
-//! it is an index somewhere. Functions that a user declares are known when an expression is
-//! checked, so what is asked here is told their names.
+//! `f(a, b)` is a tensor with two indices unless `f` is a function. A bare name is a scalar unless it is
+//! an index elsewhere. Functions that a user declares are known only when an expression is checked, so
+//! functions here take a predicate for their names, `declared`.
 
 use std::collections::HashSet;
 
@@ -10,8 +10,8 @@ use super::{Access, Expression, Kind, Node};
 use crate::expr::{OpError, functions};
 
 impl Expression {
-    /// The tensors on the right, each use once, in the order of the text, the mask's first.
-    /// Functions of the user's own are taken for tensors where they look like one.
+    /// The accesses to tensors on the right, in the order of the text, the mask first. A call of a
+    /// user-declared function whose arguments are bare names counts as an access.
     #[must_use]
     pub fn accesses(&self) -> Vec<Access> {
         self.accesses_with(&|_| false)
@@ -30,9 +30,8 @@ impl Expression {
         names
     }
 
-    /// What is wrong where a tensor of this name stands with an index that is none, as `A(i,0)` and
-    /// `A(i+1,j)`: the place of that index, and what to write. `None` where the name stands nowhere,
-    /// or with names as indices alone.
+    /// For an access to this tensor with an index that is not a name, as `A(i,0)` or `A(i+1,j)`: the place
+    /// of that index, and a suggestion. `None` if there is no such access.
     #[must_use]
     pub fn misused(&self, name: &str) -> Option<OpError> {
         let mut found = None;
@@ -93,8 +92,8 @@ impl Expression {
 }
 
 impl Node {
-    /// Calls `f` for this node and those below it, but for the indices of tensors and those that
-    /// are surely reduced over: `k` in `A(k)` and in `sum(k, ...)`.
+    /// Calls `f` for this node and those below it, except for indices of tensors and indices that a
+    /// reduction is over: `k` in `A(k)` and in `sum(k, ...)`.
     fn visit<'a>(&'a self, declared: &dyn Fn(&str) -> bool, f: &mut dyn FnMut(&'a Node)) {
         f(self);
         match &self.kind {
@@ -123,7 +122,7 @@ impl Node {
         }
     }
 
-    /// The bare name that this is.
+    /// The name, if the node is a bare name.
     pub(crate) fn bare(&self) -> Option<&str> {
         match &self.kind {
             Kind::Name(name) => Some(name),
@@ -131,7 +130,7 @@ impl Node {
         }
     }
 
-    /// The tensor with indices that this is.
+    /// The access, if the node is a tensor with indices.
     pub(crate) fn access(&self, declared: &dyn Fn(&str) -> bool) -> Option<Access> {
         match &self.kind {
             Kind::Apply { name, stored: false, over: None, args }

@@ -1,4 +1,4 @@
-//! The tree as text. What is printed reads back as the same tree.
+//! The tree as text. The parser reads the text back as the same tree.
 
 use std::fmt;
 
@@ -46,7 +46,7 @@ impl fmt::Display for Node {
     }
 }
 
-/// Writes a node where what binds looser than `least` needs parentheses.
+/// Writes a node, in parentheses if its precedence is below `least`.
 fn show(node: &Node, least: u8, f: &mut fmt::Formatter<'_>) -> fmt::Result {
     let strength = match &node.kind {
         Kind::Binary(sign, ..) => sign.strength(),

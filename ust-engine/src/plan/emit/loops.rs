@@ -1,4 +1,4 @@
-//! Loops over every coordinate, or over what one tensor has stored.
+//! Loops over every coordinate, or over the entries of one tensor.
 
 use ust_format::IndexExpr;
 use ust_level_api::Interval;
@@ -6,25 +6,25 @@ use ust_level_api::ir::{BinOp, Builder, Expr};
 
 use super::{Emit, Origin, Pos, State};
 use crate::plan::order::Step;
+use crate::tuning::WHOLE_BLOCK_MAX_SIZE;
 use crate::walk::nest::Reach;
 
-/// A coordinate of a loop.
+/// The beginning of an iteration: its coordinate, and the positions of tensors there.
 pub(super) struct Arrival<'a> {
     pub(super) crd: Expr,
-    /// The tensors that have it stored, and where.
+    /// The accesses that store the coordinate, and their positions.
     pub(super) stored: &'a [(usize, Pos)],
-    /// Whether the coordinate is valid at every full level that runs along.
+    /// Whether the coordinate is inside the bounds of every full level that the loop walks.
     pub(super) valid: bool,
 }
 
-/// Blocks of at most so many places along a dimension are written out.
-const BLOCK: i64 = 8;
-
-/// The size of a block, and what is left of the dimension where that may be less.
+/// For a loop bound `min(block size, rest of the dimension)` of a small block: both operands.
 fn whole_block(hi: &Expr) -> Option<(i64, Expr)> {
     match hi {
         Expr::Binary(BinOp::Min, a, b) => match (&**a, &**b) {
-            (Expr::Int(size), rest) | (rest, Expr::Int(size)) if (2..=BLOCK).contains(size) => {
+            (Expr::Int(size), rest) | (rest, Expr::Int(size))
+                if (2..=WHOLE_BLOCK_MAX_SIZE).contains(size) =>
+            {
                 Some((*size, rest.clone()))
             }
             _ => None,
@@ -42,8 +42,8 @@ impl Emit<'_> {
             .copied()
             .filter(|w| state.live[w.0].is_some() && !self.level(*w).props.full)
             .collect();
-        let uses: Vec<usize> = walkers.iter().map(|w| w.0).collect();
-        let universe = self.worth_without(&state.term, &uses);
+        let accesses: Vec<usize> = walkers.iter().map(|w| w.0).collect();
+        let universe = self.worth_without(&state.term, &accesses);
         match &walkers[..] {
             [] => self.every(b, depth, step, state),
             [one] if !universe => self.single(b, depth, step, *one, state),
@@ -51,8 +51,8 @@ impl Emit<'_> {
         }
     }
 
-    /// The coordinates that a loop over everything runs through, and whether the levels that run
-    /// along are valid at each.
+    /// The interval of a loop over every coordinate, and whether it is inside the bounds of all levels that
+    /// the loop walks.
     pub(super) fn domain(&self, step: &Step, state: &State) -> (Interval, bool) {
         let mut domains = step.walkers.iter().map(|&(at, level)| {
             let above = &state.coordinates[at];
@@ -104,14 +104,14 @@ impl Emit<'_> {
         let run = |b: &mut Builder, hi: Expr, state: State| {
             b.for_(&name, domain.lo.clone(), hi, |b, crd| {
                 if depth == 0 {
-                    self.output.begin_round(b, crd.clone() - domain.lo.clone());
+                    self.output.begin_iteration(b, crd.clone() - domain.lo.clone());
                 }
                 let arrival = Arrival { crd, stored: &[], valid };
                 self.arrive(b, depth, step, arrival, state);
             });
         };
-        // All blocks but those at the border have a size that the compiler knows. There are few of
-        // those: they are not told apart by further dimensions.
+        // Except at the border, blocks have a constant size, for which there is a loop of its own. Border
+        // blocks are few, so inner dimensions make no further distinction for them.
         match whole_block(&domain.hi) {
             Some((size, rest)) if domain.lo == Expr::Int(0) && !state.cut => {
                 let rest = b.bind("rest", rest);
@@ -126,7 +126,7 @@ impl Emit<'_> {
         }
     }
 
-    /// A loop over what one tensor has stored.
+    /// A loop over the entries of one tensor.
     fn single(
         &self,
         b: &mut Builder,
@@ -146,7 +146,7 @@ impl Emit<'_> {
         let cursor = self.part(b, depth, cursor);
         let name = self.loop_name(step);
         if !info.props.unique && !self.input.plain {
-            // The positions of one coordinate together.
+            // All positions with the same coordinate are one iteration.
             let hi = b.bind("end", cursor.hi);
             let p = b.var("p", cursor.lo);
             return b.while_(Expr::from(p).lt(hi.clone()), |b| {
@@ -154,7 +154,7 @@ impl Emit<'_> {
                 let crd = b.bind(&name, first.crd);
                 let q = self.run_end(b, &walk, p.into(), &hi, &crd);
                 let run = Pos::Run(Interval { lo: p.into(), hi: q.clone() });
-                // What follows may assign nothing but its own variables, hence `p` is as it was.
+                // The inner code assigns only its own variables, so `p` is unchanged.
                 let arrival = Arrival { crd, stored: &[(at, run)], valid: false };
                 self.arrive(b, depth, step, arrival, state);
                 b.assign(p, q);
@@ -196,7 +196,7 @@ impl Emit<'_> {
         crd: &Expr,
     ) -> Expr {
         let q = b.var("q", p + 1);
-        // The step is evaluated only where the cursor is inside.
+        // The select evaluates the step only if the cursor is before the end.
         let next = (walk.step)(b, q.into());
         let same = next.crd.equals(crd.clone());
         b.while_(Expr::from(q).lt(hi.clone()).select(same, Expr::Bool(false)), |b| {
@@ -205,7 +205,7 @@ impl Emit<'_> {
         q.into()
     }
 
-    /// Inside a loop: its coordinate is known, and where the tensors stand that have it.
+    /// Emits the body of a loop, from the coordinate and the positions of tensors on.
     pub(super) fn arrive(
         &self,
         b: &mut Builder,
@@ -235,8 +235,8 @@ impl Emit<'_> {
             state.index[*v] = Some(crd);
             return self.enter(b, depth + 1, state);
         }
-        let mut uses: Vec<usize> = step.walkers.iter().map(|w| w.0).collect();
-        uses.dedup();
-        self.solve(b, &uses, state, &mut |b, state| self.enter(b, depth + 1, state));
+        let mut accesses: Vec<usize> = step.walkers.iter().map(|w| w.0).collect();
+        accesses.dedup();
+        self.solve(b, &accesses, state, &mut |b, state| self.enter(b, depth + 1, state));
     }
 }

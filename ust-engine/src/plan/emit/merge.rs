@@ -1,4 +1,4 @@
-//! Loops over what several tensors have stored.
+//! Loops over the entries of several tensors, merged by coordinate.
 
 use ust_level_api::ir::{BinOp, Builder, Expr, Var};
 use ust_level_api::{Interval, Walk};
@@ -6,11 +6,12 @@ use ust_level_api::{Interval, Walk};
 use super::loops::Arrival;
 use super::{Emit, Pos, State};
 use crate::plan::order::Step;
+use crate::tuning::MERGE_MAX_TEST_CHAIN;
 use crate::walk::find::first_from;
 use crate::walk::nest::Reach;
 
 impl Emit<'_> {
-    /// A loop over the coordinates that some of several tensors have stored, or over all.
+    /// Emits a loop over the coordinates that some of several tensors store, or with `universe` over all.
     pub(super) fn merge(
         &self,
         b: &mut Builder,
@@ -25,18 +26,19 @@ impl Emit<'_> {
         }
         let state = &State { covers: false, ..state.clone() };
         let name = self.loop_name(step);
-        let uses: Vec<usize> = walkers.iter().map(|w| w.0).collect();
-        // Sets of tensors, as bits, that have the coordinate: the larger first.
-        let mut sets: Vec<u32> = (0..1_u32 << uses.len()).collect();
+        let accesses: Vec<usize> = walkers.iter().map(|w| w.0).collect();
+        // The sets of tensors (bits) that may store the coordinate, larger sets first.
+        let mut sets: Vec<u32> = (0..1_u32 << accesses.len()).collect();
         sets.sort_by_key(|set| std::cmp::Reverse(set.count_ones()));
         let others = |set: u32| -> Vec<usize> {
-            (0..uses.len()).filter(|bit| set >> bit & 1 == 0).map(|bit| uses[bit]).collect()
+            (0..accesses.len()).filter(|bit| set >> bit & 1 == 0).map(|bit| accesses[bit]).collect()
         };
         let worth = |set: u32| self.worth_without(&state.term, &others(set));
-        let all = (1_u32 << uses.len()) - 1;
-        let required: Vec<bool> = (0..uses.len()).map(|bit| !worth(all & !(1 << bit))).collect();
+        let all = (1_u32 << accesses.len()) - 1;
+        let required: Vec<bool> =
+            (0..accesses.len()).map(|bit| !worth(all & !(1 << bit))).collect();
 
-        let parents: Vec<Interval> = uses
+        let parents: Vec<Interval> = accesses
             .iter()
             .map(|&at| state.live[at].as_ref().expect("a walker is live").interval())
             .collect();
@@ -65,19 +67,20 @@ impl Emit<'_> {
                     true => here.crd.clone(),
                     false => more(bit).select(here.crd.clone(), Expr::Int(i64::MAX)),
                 };
-                coordinates.push(b.bind(&format!("{name}_{}", self.input.names[uses[bit]]), at));
+                coordinates
+                    .push(b.bind(&format!("{name}_{}", self.input.names[accesses[bit]]), at));
                 steps.push(here);
             }
             let crd = crd.unwrap_or_else(|| {
                 let least = coordinates.iter().cloned().reduce(Expr::min).expect("a walker");
                 b.bind(&name, least)
             });
-            let ends_of: Vec<Option<Expr>> = (0..uses.len())
+            let ends_of: Vec<Option<Expr>> = (0..accesses.len())
                 .map(|bit| {
                     if self.level(walkers[bit]).props.unique {
                         return None;
                     }
-                    // Empty where the coordinate is another's.
+                    // The run is empty if this cursor does not have the coordinate.
                     let mine = coordinates[bit].clone().equals(crd.clone());
                     let stop = mine.select(ends[bit].clone(), Expr::from(cursors[bit]));
                     let stop = b.bind("stop", stop);
@@ -98,12 +101,12 @@ impl Emit<'_> {
                 let absent = others(set);
                 let Some(state) = self.without(state, &absent) else { return };
                 let mut arrived = Vec::new();
-                for bit in (0..uses.len()).filter(|bit| set >> bit & 1 == 1) {
+                for bit in (0..accesses.len()).filter(|bit| set >> bit & 1 == 1) {
                     let pos = match &ends_of[bit] {
                         None => Pos::One(b.bind("pos", steps[bit].pos.clone())),
                         Some(q) => Pos::Run(Interval { lo: cursors[bit].into(), hi: q.clone() }),
                     };
-                    arrived.push((uses[bit], pos));
+                    arrived.push((accesses[bit], pos));
                 }
                 let arrival = Arrival { crd: crd.clone(), stored: &arrived, valid };
                 self.arrive(b, depth, step, arrival, state);
@@ -127,17 +130,17 @@ impl Emit<'_> {
             let domain = self.part(b, depth, domain);
             return b.for_(&name, domain.lo, domain.hi, |b, crd| body(b, Some(crd), valid));
         }
-        let must = (0..uses.len()).filter(|&bit| required[bit]);
+        let must = (0..accesses.len()).filter(|&bit| required[bit]);
         let all_of = must.map(more).reduce(Expr::and);
         let go = all_of.unwrap_or_else(|| {
-            let any = (0..uses.len()).map(more);
+            let any = (0..accesses.len()).map(more);
             any.reduce(|a, b| Expr::binary(BinOp::Or, a, b)).expect("a walker")
         });
         b.while_(go, |b| body(b, None, false));
     }
 
-    /// Declares the cursors of walks that run together, and their ends: in the outermost loop,
-    /// those of the part.
+    /// Declares the cursors of merged walks, and their ends. In the outermost loop, they are within the
+    /// bounds of the part.
     pub(super) fn cursors(
         &self,
         b: &mut Builder,
@@ -159,7 +162,7 @@ impl Emit<'_> {
         (cursors.collect(), ends)
     }
 
-    /// Emits tests, the first set whose members all have the coordinate being taken.
+    /// Emits tests that find the first set whose members all store the coordinate, and the code for it.
     fn sets(
         &self,
         b: &mut Builder,
@@ -167,15 +170,13 @@ impl Emit<'_> {
         mine: &[Expr],
         then: &mut dyn FnMut(&mut Builder, u32),
     ) {
-        /// More sets than this are not tested one after another.
-        const CHAIN: usize = 32;
         let Some((&set, rest)) = sets.split_first() else { return };
         let then = std::cell::RefCell::new(then);
-        if sets.len() > CHAIN
+        if sets.len() > MERGE_MAX_TEST_CHAIN
             && let Some(bit) = (0..mine.len()).find(|&bit| !matches!(mine[bit], Expr::Bool(_)))
         {
-            // The first member is there or not; if it is, a set without it gives way to the one with
-            // it.
+            // One test decides whether the first member stores the coordinate. If it does, only sets with
+            // it remain.
             let has = |set: &u32| set >> bit & 1 == 1;
             let with: Vec<u32> = sets
                 .iter()

@@ -1,20 +1,20 @@
-//! From a planned stage to loops.
+//! The loops of a planned stage, as IR.
 //!
-//! The loops are written by walking down the planned steps with a [`State`]: where each use of a
-//! tensor stands, which coordinates and index variables are known, and what remains of the term. A
-//! branch in which a tensor has nothing stored is written apart, with a simpler term; a branch in
-//! which nothing is left to do is not written at all.
+//! The emitter takes the planned steps from the outermost to the innermost. Its [`State`] has the
+//! position of each access, the known coordinates and index variables, and the simplified term. Where a
+//! tensor may store no entry, a separate branch has a simpler term. A branch whose term is the unstored
+//! value is not emitted.
 //!
 //! | module | what |
 //! |---|---|
-//! | this one | what is declared, the state, the way down |
-//! | `search` | levels whose coordinate is known |
-//! | `loops` | loops over everything, or over one tensor |
-//! | `merge` | loops over several tensors together |
-//! | `zip` | the innermost of these without branches |
-//! | `solve` | index variables that levels complete |
-//! | `table` | levels that are looked into again and again |
-//! | `values` | elements and terms |
+//! | this one | declarations, the state, the recursion over steps |
+//! | `search` | searches of levels whose coordinate is known |
+//! | `loops` | loops over every coordinate, or over the entries of one tensor |
+//! | `merge` | loops that merge the entries of several tensors |
+//! | `zip` | innermost merges without branches |
+//! | `solve` | index variables that follow from level coordinates |
+//! | `table` | tables for levels that are searched many times |
+//! | `values` | loads of elements, and terms |
 
 mod loops;
 pub(super) mod merge;
@@ -44,14 +44,14 @@ use crate::walk::bounds::Sizes;
 use crate::walk::emit as index;
 use crate::walk::nest::{Operand, can_be_negative};
 
-/// A stage, as far as its loops need to know it.
+/// The input of the emitter.
 pub(crate) struct Input<'a> {
     pub(crate) name: &'a str,
-    /// The tensor of each use, converted where the order says so.
+    /// The tensor of each access, converted if the order says so.
     pub(crate) tensors: &'a [&'a Tensor],
-    /// A name for each use.
+    /// A name for each access.
     pub(crate) names: &'a [String],
-    /// What each use has where nothing is stored.
+    /// The value of each access at unstored coordinates.
     pub(crate) fills: &'a [Scalar],
     pub(crate) accesses: &'a [Access],
     /// Names of the index variables.
@@ -61,17 +61,19 @@ pub(crate) struct Input<'a> {
     /// The index variable of each dimension of the result.
     pub(crate) result: &'a [usize],
     pub(crate) body: &'a Term,
-    /// What combines, where index variables are reduced.
+    /// The operator of the reduction.
     pub(crate) reduce: Option<&'a Operator>,
-    /// Where nothing is done: the identity of the reduction, or the result's fill value.
+    /// The value of a coordinate that the loops do not visit: the identity of the reduction, or the
+    /// result's fill value.
     pub(crate) rest: Scalar,
-    /// Whether coordinates that repeat may be visited one by one.
+    /// Whether repeated coordinates may be visited one by one.
     pub(crate) plain: bool,
 }
 
 impl Input<'_> {
-    /// Whether the outermost loop runs through every coordinate of the result's first level, in
-    /// whose order rows are appended: where the rows of each begin says which coordinate they have.
+    /// Whether the outermost loop runs over every coordinate of the result's first level, and appends
+    /// rows in that order. Then the first level needs no column of coordinates: the number of the first
+    /// row of each iteration is enough.
     pub(crate) fn is_by_first(&self) -> bool {
         let nested = match self.sink.kind {
             SinkKind::Sorted { depth } => depth > 0,
@@ -89,24 +91,24 @@ impl Input<'_> {
     }
 }
 
-/// What a parameter of the loops is.
+/// The meaning of a parameter of the loops.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Argument {
     /// The extent of an index variable.
     Extent(usize),
-    /// The number of coordinates of a level of a use.
+    /// The number of coordinates of an access's level.
     Size(usize, usize),
-    /// The lowest coordinate of a level of a use.
+    /// The lowest coordinate of an access's level.
     Lower(usize, usize),
-    /// The same two of a level of the result.
+    /// The number of coordinates of a level of the result.
     ResultSize(usize),
-    /// See [`Argument::ResultSize`].
+    /// The lowest coordinate of a level of the result.
     ResultLower(usize),
-    /// Which region of each table is for this part of the outermost loop.
+    /// The number of the region of each table that this part of the outermost loop uses.
     Region,
-    /// Where the outermost loop begins and ends.
+    /// The beginning of this part of the outermost loop.
     PartLo,
-    /// See [`Argument::PartLo`].
+    /// The end of this part of the outermost loop.
     PartHi,
 }
 
@@ -115,18 +117,18 @@ pub(crate) enum Argument {
 pub(crate) struct Loops {
     pub(crate) function: Function,
     pub(crate) arguments: Vec<Argument>,
-    /// How the outermost loop can be split, if it can.
+    /// How the outermost loop can be split.
     pub(crate) split: Split,
     /// See [`Input::is_by_first`].
     pub(crate) by_first: bool,
-    /// Whether every element of a result in place is set before it is combined with.
+    /// Whether the loops set every element of a result in place before they add to it.
     pub(crate) sets_all: bool,
-    /// Whether what a reduction has so far is written to memory and read again.
+    /// Whether partial results of a reduction are written to memory and read again.
     pub(crate) in_memory: bool,
 }
 
 impl Loops {
-    /// Whether they combine with elements of an array.
+    /// Whether they combine values with elements of an array.
     pub(crate) fn combines(&self) -> bool {
         fn any(body: &[Stmt]) -> bool {
             body.iter().any(|stmt| match stmt {
@@ -143,35 +145,34 @@ impl Loops {
 /// How the outermost loop can be split among threads.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Split {
-    /// It cannot.
+    /// It cannot be split.
     No,
     /// By coordinates, from 0 to the extent of this index variable.
     Index(usize),
-    /// By coordinates of the first level of this use, from 0 on.
+    /// By coordinates of the first level of this access, from 0 on.
     Level(usize),
-    /// By whatever its walk of a level of a use runs along.
+    /// By the cursor over the first level of an access.
     Cursor {
-        /// The use whose first level is walked.
+        /// The access.
         at: usize,
-        /// Whether a part must begin where a coordinate does.
+        /// Whether a part must begin at the first position of a coordinate.
         aligned: bool,
     },
-    /// By coordinates that several uses, or the result, have at their first levels: each cursor is
-    /// searched for where a part begins.
+    /// By coordinates of a merge over first levels: each part begins with a search in every level.
     Merge {
-        /// A use with that level.
+        /// One of the merged accesses.
         at: usize,
-        /// Whether every coordinate is visited.
+        /// Whether the loop visits every coordinate.
         every: bool,
     },
 }
 
-/// Where a use stands.
+/// The position of an access.
 #[derive(Clone, Debug)]
 pub(crate) enum Pos {
-    /// At one position.
+    /// One position.
     One(Expr),
-    /// At a run of positions with the same coordinates so far.
+    /// A run of positions with the same coordinates so far.
     Run(Interval),
 }
 
@@ -184,51 +185,52 @@ impl Pos {
     }
 }
 
-/// How the coordinate at a level came about.
+/// The origin of the coordinate at a level.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Origin {
     /// Computed from index variables.
     Computed,
-    /// From a loop that does not look at the bounds of this level.
+    /// From a loop that may leave the bounds of this level.
     Elsewhere,
     /// From the level's own cursor, or a loop that stays inside its bounds.
     Own,
 }
 
-/// What is known at a place of the code.
+/// What is known at a point of the emitted code.
 #[derive(Clone)]
 pub(crate) struct State {
     pub(crate) term: Term,
-    /// For each use, where it stands; `None` where it has nothing stored.
+    /// For each access, its position; `None` if it stores nothing here.
     pub(crate) live: Vec<Option<Pos>>,
-    /// For each use, the coordinates of its levels so far.
+    /// For each access, the coordinates of its levels so far.
     coordinates: Vec<Vec<Expr>>,
-    /// For each use and level so far, how its coordinate came about.
+    /// For each access and level so far, the origin of its coordinate.
     origins: Vec<Vec<Origin>>,
-    /// Index variables.
+    /// The value of each index variable that is known.
     pub(crate) index: Vec<Option<Expr>>,
+    /// The expression and the coordinate of each loop around this point.
     keys: Vec<(ExprKey, Expr)>,
     /// The tables that are filled.
     tables: Vec<Option<table::Filled>>,
-    /// The element of each use, once it is known.
+    /// The element of each access, if its position is known.
     pub(crate) elements: Vec<Option<Expr>>,
     pub(crate) target: Target,
-    /// Whether this is part of a block that the border of the tensor cuts.
+    /// Whether this is inside a block that extends beyond the border of the tensor.
     cut: bool,
-    /// Whether the code comes here for all coordinates that the loops around it could have, and
-    /// those are index variables of the result.
+    /// Whether the loops around this point run over all coordinates of index variables of the result, and
+    /// no test skips any.
     pub(crate) covers: bool,
 }
 
 impl State {
-    /// The value of an expression over index variables that a loop runs over.
+    /// The coordinate of the loop over this expression, if there is one around this point.
     pub(crate) fn key(&self, expr: &IndexExpr) -> Option<Expr> {
         let key = ExprKey::new(expr);
         self.keys.iter().find(|(known, _)| *known == key).map(|(_, crd)| crd.clone())
     }
 }
 
-/// Writes the loops.
+/// The emitter.
 pub(crate) struct Emit<'a> {
     pub(crate) input: &'a Input<'a>,
     pub(crate) operands: Vec<Operand>,
@@ -243,7 +245,7 @@ pub(crate) struct Emit<'a> {
     pub(crate) in_memory: Cell<bool>,
 }
 
-/// Writes the loops of a stage.
+/// Emits the loops of a stage.
 pub(crate) fn emit(input: &Input<'_>) -> Loops {
     let mut b = Builder::new(input.name);
     let mut arguments = Vec::new();
@@ -266,7 +268,7 @@ pub(crate) fn emit(input: &Input<'_>) -> Loops {
             let domain = domains.entry(level.key.clone()).or_insert_with(|| {
                 let size = match &level.expr {
                     IndexExpr::Var(v) => extents[*v].clone(),
-                    // Written in the format, hence the same for every shape.
+                    // A constant of the format, the same for every shape.
                     IndexExpr::Mod(_, m) if matches!(**m, IndexExpr::Const(_)) => index(m, &[]),
                     _ => int(&mut b, format!("size_{at}_{l}"), Argument::Size(at, l)),
                 };
@@ -318,7 +320,7 @@ pub(crate) fn emit(input: &Input<'_>) -> Loops {
     let values = values.collect();
     let output = Output::declare(&mut b, input, result_domains);
     let tables = table::Tables::declare(&mut b, region, tables);
-    let uses = operands.len();
+    let count = operands.len();
     let (sets_all, in_memory) = (Cell::new(false), Cell::new(false));
     let mut emit =
         Emit { input, operands, values, extents, part: None, output, tables, sets_all, in_memory };
@@ -326,13 +328,13 @@ pub(crate) fn emit(input: &Input<'_>) -> Loops {
     emit.part = (split != Split::No).then_some(part);
     let state = State {
         term: input.body.clone(),
-        live: vec![Some(Pos::One(Expr::Int(0))); uses],
-        coordinates: vec![Vec::new(); uses],
-        origins: vec![Vec::new(); uses],
+        live: vec![Some(Pos::One(Expr::Int(0))); count],
+        coordinates: vec![Vec::new(); count],
+        origins: vec![Vec::new(); count],
         index: vec![None; input.indices.len()],
         keys: Vec::new(),
         tables: vec![None; input.order.tables.len()],
-        elements: vec![None; uses],
+        elements: vec![None; count],
         target: Target::None,
         cut: false,
         covers: true,
@@ -385,7 +387,7 @@ impl Emit<'_> {
         &self.input.accesses[at].levels[level]
     }
 
-    /// Code below `depth` loops: first what can be searched there.
+    /// Emits the code inside `depth` loops, from the searches at that depth on.
     fn enter(&self, b: &mut Builder, depth: usize, state: State) {
         let searches = match depth.checked_sub(1) {
             None => &self.input.order.first,
@@ -394,7 +396,7 @@ impl Emit<'_> {
         self.search(b, depth, searches, state);
     }
 
-    /// The state in which some uses have nothing stored; `None` where nothing is left to do.
+    /// The state where some accesses store nothing. `None` if the term has its unstored value there.
     fn without(&self, state: &State, absent: &[usize]) -> Option<State> {
         let term = self.term_without(&state.term, absent);
         if self.is_rest(&term) {
@@ -420,7 +422,7 @@ impl Emit<'_> {
         matches!(term, Term::Const(value) if value.same(&self.input.rest))
     }
 
-    /// What remains below the result's own preparations: the next loop, or the innermost code.
+    /// Emits the next loop, or the innermost code, after the result's code at this depth.
     pub(crate) fn inner(&self, b: &mut Builder, depth: usize, mut state: State) {
         self.fill_tables(b, depth, &mut state);
         match self.steps().get(depth) {

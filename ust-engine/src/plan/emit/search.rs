@@ -1,4 +1,4 @@
-//! Searching levels whose coordinate is known.
+//! Searches of levels whose coordinate is known.
 
 use ust_level_api::Located;
 use ust_level_api::ir::{Builder, Expr};
@@ -54,9 +54,9 @@ impl Emit<'_> {
             _ => None,
         };
         let located = located.unwrap_or_else(|| {
-            // Coordinates are distinct here: at most one child is the one.
+            // Coordinates are distinct: at most one child has the wanted one.
             let walk = ty.walk(&site, b);
-            // Where coordinates ascend, and each can be read on its own.
+            // A binary search, if coordinates ascend and each can be read by itself.
             if info.mergeable && !info.carries {
                 let hi = b.bind("end", walk.cursor.hi.clone());
                 let at = first_from(b, &walk, walk.cursor.lo.clone(), hi.clone(), &wanted);

@@ -1,4 +1,5 @@
-//! Index variables that levels complete, and what has to be tested then.
+//! Index variables that follow from level coordinates (`i` from `i / 4` and `i % 4`), and the tests that
+//! they need.
 
 use ust_format::IndexExpr;
 use ust_level_api::ir::{Builder, Expr};
@@ -8,21 +9,21 @@ use crate::plan::access::Access;
 use crate::walk::emit as index;
 
 impl Emit<'_> {
-    /// Learns the index variables that the levels of some uses complete, tests what is not known
-    /// to hold, and goes on.
+    /// Computes the index variables that follow from the last levels of some accesses. Emits tests that they
+    /// lie inside the shape and agree with known values, except where that is certain; then the inner code.
     pub(super) fn solve(
         &self,
         b: &mut Builder,
-        uses: &[usize],
+        accesses: &[usize],
         mut state: State,
         then: &mut dyn FnMut(&mut Builder, State),
     ) {
         let mut inside = Expr::Bool(true);
-        // What index variables are named for.
+        // The index variables computed here, with their values.
         let mut learned: Vec<(usize, Expr)> = Vec::new();
-        let live_first = uses.iter().filter(|&&at| state.live[at].is_some());
+        let live_first = accesses.iter().filter(|&&at| state.live[at].is_some());
         let order: Vec<usize> = live_first
-            .chain(uses.iter().filter(|&&at| state.live[at].is_none()))
+            .chain(accesses.iter().filter(|&&at| state.live[at].is_none()))
             .copied()
             .collect();
         for &at in &order {
@@ -46,13 +47,13 @@ impl Emit<'_> {
                 match &state.index[v] {
                     Some(before) if *before == value || computed => {}
                     Some(_) if learned.contains(&(v, value.clone())) => {}
-                    // Loops that contradict each other have met: no element is here.
+                    // Two loops gave the index variable. Unless both values are equal, no element is here.
                     Some(before) => inside = inside.and(value.equals(before.clone())),
                     None => {
                         learned.push((v, value.clone()));
                         let value = b.bind(&self.input.indices[v], value);
                         let plain = dim_of(access, dim);
-                        // A stored coordinate vouches for the index variable that it completes.
+                        // An index variable that follows from a stored coordinate is inside the shape.
                         let stored = |&at: &usize| {
                             let level = state.coordinates[at].len() - 1;
                             let dims = &self.input.accesses[at].dims;
@@ -87,13 +88,13 @@ impl Emit<'_> {
         b.if_(inside, |b| then(b, state));
     }
 
-    /// Whether a coordinate that a use's last level so far has cannot lie outside the shape.
+    /// Whether the coordinate at an access's last level so far is certainly inside the shape.
     fn is_trusted(&self, at: usize, plain: Option<usize>, state: &State) -> bool {
         let level = state.coordinates[at].len() - 1;
         let props = self.level((at, level)).props;
         let own = state.origins[at][level] == Origin::Own || plain == Some(level);
-        // Check has seen every stored coordinate, but padding may stand anywhere. Full levels have
-        // every coordinate: what is valid among them, the loop has to know.
+        // Stored coordinates were checked; those of padding may be outside. A full level has every
+        // coordinate, so the bounds of the loop decide.
         match state.live[at].is_none() || props.full {
             true => own,
             false => !props.padded,
@@ -101,7 +102,7 @@ impl Emit<'_> {
     }
 }
 
-/// The level that a dimension is, where it is one and nothing else.
+/// The level whose coordinate equals that of a dimension, if there is one.
 fn dim_of(access: &Access, dim: usize) -> Option<usize> {
     match access.inverse[dim] {
         IndexExpr::Var(level) => Some(level),
@@ -109,7 +110,7 @@ fn dim_of(access: &Access, dim: usize) -> Option<usize> {
     }
 }
 
-/// Level coordinates known so far, with a stand-in for those below, which are not used.
+/// The level coordinates known so far, padded with zeros for the levels below, which are not used.
 fn known_levels(levels: &[Expr], count: usize) -> Vec<Expr> {
     let mut all = levels.to_vec();
     all.resize(count, Expr::Int(0));

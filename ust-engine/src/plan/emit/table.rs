@@ -1,10 +1,11 @@
-//! Tables: where the children of a position stand, by coordinate.
+//! Tables: for each coordinate, the child of a position that has it.
 //!
-//! A level that is looked into again and again under the same position, as the rows of `C` are in
-//! `A(i,j) * B(j,k) * C(i,k)`, is written into a table when the position is known: what follows
-//! looks a coordinate up in constant time, instead of walking along or searching. An entry is a
-//! number that grows from one filling to the next, so that nothing has to be cleared in between:
-//! what is below the first number of this filling is from an earlier one.
+//! In `A(i,j) * B(j,k) * C(i,k)`, each row of `C` is searched once for each entry of a row of `A`. When
+//! row `i` begins, its children are written into a table by coordinate. Each search then takes constant
+//! time.
+//!
+//! A table holds numbers that grow from one filling to the next, so it need not be cleared. A number
+//! below the first one of the current filling is left over from an earlier filling.
 
 use ust_level_api::ir::{ArrayId, Builder, Elem, Expr, Var};
 use ust_level_api::{IndexKind, Located, ir::Ty};
@@ -15,7 +16,7 @@ use crate::walk::nest::Reach;
 /// The tables of a plan, declared.
 #[derive(Debug)]
 pub(super) struct Tables {
-    /// Which region of each table belongs to this run of the loops.
+    /// The number of the region of each table that these loops use: threads have separate regions.
     region: Expr,
     each: Vec<Table>,
 }
@@ -23,21 +24,21 @@ pub(super) struct Tables {
 #[derive(Debug)]
 struct Table {
     array: ArrayId,
-    /// What is declared where the loops begin: the region's first element, and the last number given.
+    /// Declared before the loops: the index of the region's first element, and the last number assigned.
     begun: Option<(Expr, Var)>,
 }
 
-/// A table that is filled.
+/// A filled table.
 #[derive(Clone, Debug)]
 pub(super) struct Filled {
     /// The first number of this filling.
     base: Expr,
-    /// What is taken from a number to get a cursor.
+    /// The difference between a number and the cursor that it stands for.
     shift: Expr,
 }
 
 impl Tables {
-    /// Declares what says which region is whose, where there are tables.
+    /// Declares the parameter for the region, if there are tables.
     pub(super) fn declare_region(
         b: &mut Builder,
         arguments: &mut Vec<Argument>,
@@ -60,13 +61,13 @@ impl Tables {
 }
 
 impl Emit<'_> {
-    /// Number of places of a table.
+    /// Number of coordinates of a table.
     fn places(&self, table: usize) -> Expr {
         let of = &self.input.order.tables[table];
         self.operands[of.at].sizes.sizes[of.level].clone()
     }
 
-    /// Before all loops: where the region is, and which number was given last.
+    /// Before all loops: finds the region, and the last number assigned in it.
     pub(super) fn begin_tables(&mut self, b: &mut Builder) {
         for table in 0..self.tables.each.len() {
             let size = self.places(table);
@@ -77,7 +78,7 @@ impl Emit<'_> {
         }
     }
 
-    /// After all loops: the next run goes on from there.
+    /// After all loops: stores the last number assigned, for the next run.
     pub(super) fn end_tables(&self, b: &mut Builder) {
         for (table, Table { array, begun }) in self.tables.each.iter().enumerate() {
             let (start, given) = begun.as_ref().expect("begun");
@@ -85,7 +86,7 @@ impl Emit<'_> {
         }
     }
 
-    /// Fills the tables whose positions are known where so many loops are open.
+    /// Fills the tables of the positions that become known inside `depth` loops.
     pub(super) fn fill_tables(&self, b: &mut Builder, depth: usize, state: &mut State) {
         for (table, of) in self.input.order.tables.iter().enumerate() {
             let Some(Pos::One(parent)) = &state.live[of.at] else { continue };
@@ -113,7 +114,7 @@ impl Emit<'_> {
         }
     }
 
-    /// Looks a coordinate up, where a table of that level is filled.
+    /// Looks a coordinate up in the table of a level. `None` if the level has no filled table.
     pub(super) fn look_up(
         &self,
         b: &mut Builder,
@@ -131,7 +132,7 @@ impl Emit<'_> {
         let place = start.clone() - operand.sizes.lowers[level].clone();
         let entry = b.load(*array, place + wanted.clone());
         let entry = b.bind("entry", entry);
-        // What is known of a child: its coordinate is the last one.
+        // The coordinates above the level; the child's own comes last.
         let above = &state.coordinates[at][..level];
         let parent = ust_level_api::Interval::one(parent.clone());
         let site = operand.site(level, parent, above, Reach::Inside);

@@ -1,4 +1,4 @@
-//! Elements once they are known, and terms as IR.
+//! Loads of elements whose position is known, and terms as IR.
 
 use ust_level_api::ir::{BinOp, Builder, Expr, UnOp};
 use ust_level_api::{Dtype, Scalar};
@@ -9,7 +9,7 @@ use crate::expr::term::Term;
 use crate::walk::emit as index;
 
 impl Emit<'_> {
-    /// Loads the elements that are known, and opens what the result needs at this depth.
+    /// Loads the elements whose positions are known, and emits the result's code at this depth.
     pub(super) fn settle(&self, b: &mut Builder, depth: usize, mut state: State) {
         let before = state.elements.clone();
         self.load_known(b, &mut state);
@@ -17,8 +17,8 @@ impl Emit<'_> {
         b.if_(stored, |b| self.open(b, depth, state));
     }
 
-    /// Whether what became known here is more than padding, where nothing is to be done otherwise: a
-    /// result that stores single elements has none of those.
+    /// A condition: whether the elements loaded here are entries, not padding. It keeps padding out of a
+    /// result that stores single elements. It is true where padding does no harm.
     fn is_stored(&self, depth: usize, before: &[Option<Expr>], state: &State) -> Expr {
         if !self.output.stores_elements() {
             return Expr::Bool(true);
@@ -27,13 +27,13 @@ impl Emit<'_> {
             let tensor = &self.input.tensors[*at];
             tensor.has_padding() && !self.input.accesses[*at].full && state.elements[*at].is_some()
         };
-        let uses: Vec<usize> = state.term.uses().into_iter().filter(padded).collect();
+        let accesses: Vec<usize> = state.term.uses().into_iter().filter(padded).collect();
         let differs = |at: &usize| {
             let element = state.elements[*at].clone().expect("looked at above");
             Expr::Unary(UnOp::Not, Box::new(is(element, self.input.fills[*at])))
         };
         let (needed, others): (Vec<usize>, Vec<usize>) =
-            uses.into_iter().partition(|&at| !self.worth_without(&state.term, &[at]));
+            accesses.into_iter().partition(|&at| !self.worth_without(&state.term, &[at]));
         let fresh = needed.iter().filter(|&&at| before[at].is_none());
         let all = fresh.map(differs).fold(Expr::Bool(true), Expr::and);
         let last = depth == self.input.order.steps.len();
@@ -44,7 +44,7 @@ impl Emit<'_> {
         all.and(any.expect("there are some"))
     }
 
-    /// Loads the elements that are known.
+    /// Loads the elements whose positions are known.
     pub(super) fn load_known(&self, b: &mut Builder, state: &mut State) {
         let wanted = state.term.uses();
         for at in wanted {
@@ -57,7 +57,7 @@ impl Emit<'_> {
         }
     }
 
-    /// Where the element of a use is, once that is known.
+    /// The position of an access's element, if it is known.
     pub(in crate::plan) fn position(&self, at: usize, state: &State) -> Option<Pos> {
         let access = &self.input.accesses[at];
         if !access.full {
@@ -152,7 +152,7 @@ impl Emit<'_> {
     }
 }
 
-/// What an operator gives, where that follows from constants.
+/// The result of an operator on constants.
 fn folded(op: &Operator, args: &[Expr], dtype: Dtype) -> Option<Expr> {
     let constant = |arg: &Expr| match arg {
         Expr::Const(value) => Some(*value),
@@ -166,9 +166,9 @@ fn folded(op: &Operator, args: &[Expr], dtype: Dtype) -> Option<Expr> {
     op.eval(&all?, dtype).map(Expr::Const)
 }
 
-/// Whether a value is this constant (NaN equals NaN).
+/// Whether a value is this constant. NaN equals NaN.
 pub(crate) fn is(value: Expr, constant: Scalar) -> Expr {
-    // No number is unequal to itself.
+    // Only NaN is unequal to itself.
     let is_nan = Some(constant) != constant.cast(constant.dtype()).ok();
     if !is_nan {
         return value.equals(Expr::Const(constant));

@@ -1,12 +1,12 @@
-//! Innermost loops over several tensors together, without a branch that depends on the data.
+//! Innermost merges without branches that depend on data.
 //!
-//! Where what is stored of several tensors is appended to a result, in the last loop of all, most
-//! of the time of a merge with branches goes into guessing them wrongly. Two cases do without:
+//! An innermost merge that appends to the result spends most of its time on mispredicted branches. Two
+//! kinds of merges need no branch:
 //!
-//! * *any*: the term is worth something wherever one of the tensors has something stored, as in
-//!   `A + B`. A tensor that has nothing at a coordinate gives its fill value.
-//! * *all*: only where all of them do, as in `A * B`. Every row is written, and the next one over
-//!   it unless the coordinates were equal.
+//! * *any*: the result has a row wherever one of the tensors stores an entry, as in `A + B`. A tensor
+//!   without an entry at the coordinate contributes its fill value.
+//! * *all*: the result has a row only where all tensors store an entry, as in `A * B`. The loop writes a
+//!   row in every iteration. Unless the coordinates were equal, the next iteration overwrites it.
 
 use ust_format::IndexExpr;
 use ust_level_api::Walk;
@@ -16,36 +16,34 @@ use super::{Emit, Pos, State};
 use crate::expr::operator::Operator;
 use crate::expr::term::Term;
 use crate::plan::order::Step;
+use crate::tuning::ZIP_MAX_TENSORS;
 use crate::walk::nest::Reach;
 
-/// More tensors than this take the general way: there is a loop for each set of them.
-const MOST: usize = 3;
-
-/// Cursors over the tensors.
+/// The cursors of a merge.
 struct Cursors<'a> {
-    /// The index variable that they run along.
+    /// The index variable of the loop.
     index: usize,
-    /// Whether a row is written where any of them stands, not all.
+    /// Whether this is a merge of kind *any*; else it is of kind *all*.
     any: bool,
-    uses: Vec<usize>,
+    accesses: Vec<usize>,
     walks: Vec<Walk<'a>>,
     at: Vec<Expr>,
     set: &'a dyn Fn(&mut Builder, usize, Expr),
     ends: Vec<Expr>,
 }
 
-/// Where the cursors stand.
+/// An iteration of the merge.
 struct Here {
-    /// The coordinate that is written.
+    /// The coordinate of the row: the least of the cursors' coordinates.
     crd: Expr,
-    /// For each cursor, whether it stands there.
+    /// For each cursor, whether it has that coordinate.
     mine: Vec<Expr>,
-    /// For each cursor, the value where it stands.
+    /// For each cursor, the value at its position.
     raw: Vec<Expr>,
 }
 
 impl Emit<'_> {
-    /// Writes the loops where they can be written so; else does nothing, and gives false.
+    /// Emits the merge if it is of one of the two kinds. Else emits nothing, and returns false.
     pub(super) fn zip(
         &self,
         b: &mut Builder,
@@ -63,17 +61,17 @@ impl Emit<'_> {
         let full = step.walkers.iter().filter(|w| !walkers.contains(w));
         let innermost = depth + 1 == self.steps().len() && step.searches.is_empty();
         if !innermost
-            || walkers.len() > MOST
+            || walkers.len() > ZIP_MAX_TENSORS
             || !walkers.iter().all(simple)
             || full.clone().any(|w| !self.input.accesses[w.0].full)
             || !self.output.appends_at(depth + 1)
         {
             return false;
         }
-        let uses: Vec<usize> = walkers.iter().map(|w| w.0).collect();
-        let all = (1_u32 << uses.len()) - 1;
+        let accesses: Vec<usize> = walkers.iter().map(|w| w.0).collect();
+        let all = (1_u32 << accesses.len()) - 1;
         let others = |set: u32| -> Vec<usize> {
-            (0..uses.len()).filter(|bit| set >> bit & 1 == 0).map(|bit| uses[bit]).collect()
+            (0..accesses.len()).filter(|bit| set >> bit & 1 == 0).map(|bit| accesses[bit]).collect()
         };
         let worth: Vec<bool> =
             (1..=all).map(|set| self.worth_without(&state.term, &others(set))).collect();
@@ -102,20 +100,21 @@ impl Emit<'_> {
         let cursors = Cursors {
             index: v,
             any,
-            uses: uses.clone(),
+            accesses: accesses.clone(),
             at: vars.iter().map(|&var| var.into()).collect(),
             set: &|b, bit, to| b.assign(vars[bit], to),
             walks,
             ends,
         };
         let left = |bit: usize| (cursors.ends[bit].clone() - cursors.at[bit].clone()).max(0);
-        let most = (0..uses.len()).map(left).reduce(|a, b| a + b).expect("a walker");
+        let most = (0..accesses.len()).map(left).reduce(|a, b| a + b).expect("a walker");
         self.output.reserve(b, most);
         let mut sets: Vec<u32> = (1..=all).collect();
         sets.sort_by_key(|set| std::cmp::Reverse(set.count_ones()));
         for set in sets.into_iter().filter(|&set| any || set == all) {
             let Some(state) = self.without(state, &others(set)) else { continue };
-            let members: Vec<usize> = (0..uses.len()).filter(|bit| set >> bit & 1 == 1).collect();
+            let members: Vec<usize> =
+                (0..accesses.len()).filter(|bit| set >> bit & 1 == 1).collect();
             let more = |&bit: &usize| cursors.at[bit].clone().lt(cursors.ends[bit].clone());
             let go = members.iter().map(more).reduce(Expr::and).expect("a member");
             b.while_(go, |b| self.zipped(b, &cursors, &members, state));
@@ -123,13 +122,14 @@ impl Emit<'_> {
         true
     }
 
+    /// Emits an iteration of the loop over these members. The loop ends when one of them is exhausted.
     fn zipped(&self, b: &mut Builder, cursors: &Cursors<'_>, members: &[usize], state: State) {
         let mut coordinates = Vec::new();
         let mut raw = Vec::new();
         for &bit in members {
             let here = (cursors.walks[bit].step)(b, cursors.at[bit].clone());
             coordinates.push(b.bind("crd", here.crd));
-            raw.push(self.load(b, cursors.uses[bit], &Pos::One(here.pos)));
+            raw.push(self.load(b, cursors.accesses[bit], &Pos::One(here.pos)));
         }
         let least = || coordinates.iter().cloned().reduce(Expr::min).expect("a member");
         match &coordinates[..] {
@@ -137,8 +137,8 @@ impl Emit<'_> {
                 let here = Here { crd: least(), mine: vec![Expr::Bool(true)], raw };
                 self.push_zipped(b, cursors, members, here, state);
             }
-            // Where two patterns are alike, a branch is foreseen and nothing waits for it; where they
-            // are not, neither cursor waits for the least.
+            // If two patterns are alike, the branch is predicted, and no instruction waits for the compare.
+            // If they are not, each cursor advances by its own compare, without waiting for the minimum.
             [first, second] if cursors.any => b.if_else(
                 first.clone().equals(second.clone()),
                 |b| {
@@ -167,7 +167,7 @@ impl Emit<'_> {
         }
     }
 
-    /// Writes a row, and moves on.
+    /// Writes a row, and advances the cursors that have its coordinate.
     fn push_zipped(
         &self,
         b: &mut Builder,
@@ -178,7 +178,7 @@ impl Emit<'_> {
     ) {
         let Here { crd, mine, raw } = here;
         for ((&bit, value), mine) in members.iter().zip(raw).zip(&mine) {
-            let at = cursors.uses[bit];
+            let at = cursors.accesses[bit];
             let value = match mine {
                 Expr::Bool(true) => value,
                 mine if cursors.any => {
@@ -208,8 +208,8 @@ impl Emit<'_> {
     }
 }
 
-/// Whether a term has the value that it should have where what is not stored is taken as a number:
-/// a product of an unstored zero and infinity is 0.
+/// Whether a term may be evaluated with the fill value in place of an unstored element. Not for products:
+/// the product of an unstored zero and infinity is 0, that of the numbers is not.
 fn is_sum(term: &Term) -> bool {
     match term {
         Term::Const(_) | Term::Element(_) => true,
@@ -223,7 +223,7 @@ fn is_sum(term: &Term) -> bool {
     }
 }
 
-/// Whether a term may be evaluated where it is not wanted.
+/// Whether a term is cheap enough to be evaluated in iterations whose row is overwritten.
 fn is_cheap(term: &Term) -> bool {
     match term {
         Term::Const(_) | Term::Element(_) => true,

@@ -1,14 +1,14 @@
-//! A level that comes next in the search, and what it costs to look for a coordinate in it.
+//! The next level of an access in the search for an order, and the cost of searching it.
 
 use ust_level_api::LocateCost;
 
 use crate::plan::access::Level;
+use crate::tuning::{
+    LOCATE_BEGIN_NS, LOCATE_CONSTANT_NS, LOCATE_FULL_NS, LOCATE_HALVING_NS, LOCATE_SCANNED_NS,
+    TABLE_BEGIN_NS, TABLE_CLEAR_NS, TABLE_LOOK_UP_NS, TABLE_WRITE_NS,
+};
 
-/// Nanoseconds to write a coordinate into a table, to begin that, to clear a place, and to look one
-/// up.
-const TABLE: [f64; 4] = [1.5, 3.0, 0.3, 2.5];
-
-/// A level of a use that is next, for the estimate.
+/// The next level of an access: of its tensor, or of the tree that its tensor is converted into.
 pub(super) struct Next {
     pub(super) mergeable: bool,
     pub(super) carries: bool,
@@ -36,24 +36,26 @@ impl From<&Level> for Next {
 }
 
 impl Next {
-    /// Nanoseconds to find a coordinate; `None` where there may be several of it.
+    /// Nanoseconds to find a coordinate. `None` if the level may store it more than once.
     pub(super) fn search(&self) -> Option<f64> {
         Some(match self.locate {
-            _ if self.full => 0.5,
+            _ if self.full => LOCATE_FULL_NS,
             _ if !self.unique => return None,
-            LocateCost::Constant => 2.0,
-            LocateCost::Logarithmic => 4.0 + 5.0 * (self.fanout + 1.0).log2(),
-            LocateCost::None => 2.0 * self.fanout + 4.0,
+            LocateCost::Constant => LOCATE_CONSTANT_NS,
+            LocateCost::Logarithmic => {
+                LOCATE_BEGIN_NS + LOCATE_HALVING_NS * (self.fanout + 1.0).log2()
+            }
+            LocateCost::None => LOCATE_SCANNED_NS * self.fanout + LOCATE_BEGIN_NS,
         })
     }
 
-    /// Nanoseconds to fill a table so often, and to look up so much in it; `None` where children
-    /// cannot be reached one by one.
+    /// Nanoseconds to fill a table `filled` times and to look up `looked_up` coordinates in it. `None` if
+    /// the level's children cannot be written one by one.
     pub(super) fn table(&self, filled: f64, looked_up: f64) -> Option<f64> {
-        let [write, begin, clear, look_up] = TABLE;
-        // Padding may have any coordinate.
+        // The coordinate of padding may be that of an entry, too.
         let suits = !self.full && self.unique && self.mergeable && !self.carries && !self.padded;
-        let fill = filled * (self.fanout * write + begin) + self.size * clear;
-        suits.then_some(fill + looked_up * look_up)
+        let fill =
+            filled * (self.fanout * TABLE_WRITE_NS + TABLE_BEGIN_NS) + self.size * TABLE_CLEAR_NS;
+        suits.then_some(fill + looked_up * TABLE_LOOK_UP_NS)
     }
 }

@@ -1,4 +1,5 @@
-//! The search for the cheapest order: loop by loop, as long as what is estimated is less than the best.
+//! The search for the cheapest order, depth first: a state has some outer loops, and its successors add
+//! one loop. A state that costs more than the best complete order is dropped.
 
 mod estimate;
 
@@ -8,11 +9,15 @@ use ust_format::{ExprKey, IndexExpr};
 use ust_level_api::LocateCost;
 
 use super::next::Next;
-use super::{CONVERT, Order, Problem, REGROUP, Step, Table, Tree};
+use super::{Order, Problem, Step, Table, Tree};
 use crate::plan::access::Access;
+use crate::tuning::{
+    ITERATION_NS, LOOP_BEGIN_NS, MERGE_STEPS, MERGE_WITH_ALL_STEPS, REGROUP_ENTRY_NS,
+    REORDER_ENTRY_NS, STREAM_BEGIN_NS, STREAM_ITERATION_NS,
+};
 
-/// Looks at all orders, where these uses are converted, or until it has looked at `most`; at the
-/// first complete one only where `any` will do. Says at how many it looked.
+/// Searches the orders for one choice of converted accesses (`flexible`). It visits `most` states at
+/// most, and with `any` it ends at the first complete order. Returns the number of states it visited.
 pub(super) fn search(
     problem: &Problem<'_>,
     best: &mut Option<Order>,
@@ -44,41 +49,45 @@ struct Search<'a, 'b> {
     problem: &'a Problem<'a>,
     best: &'b mut Option<Order>,
     any: bool,
-    /// How many more are looked at.
+    /// Number of states that may still be visited.
     left: usize,
 }
 
 #[derive(Clone)]
 struct State {
-    /// For each use, the next level.
+    /// For each access, its next level.
     next: Vec<usize>,
-    /// For each use that is converted, its levels so far.
+    /// For each converted access, the levels of its tree so far.
     flexible: Vec<Option<Tree>>,
-    /// For a converted use, the positions of the level above.
+    /// For each converted access, the number of positions of its last level so far.
     positions: Vec<f64>,
-    /// For each use, how many loops were open when its position became known, and how often that is.
+    /// For each access, the number of loops around the point where its position became known, and how
+    /// often the loops come there.
     since: Vec<(usize, f64)>,
     tables: Vec<Table>,
-    /// Index variables.
+    /// The index variables that the loops so far give.
     known: BTreeSet<usize>,
+    /// The expressions of the loops so far.
     keys: Vec<ExprKey>,
     steps: Vec<Step>,
     first: Vec<(usize, usize)>,
-    /// How often the innermost loop so far runs, as estimated.
+    /// Estimated number of iterations of the innermost loop so far, over all outer loops.
     count: f64,
+    /// Estimated nanoseconds of conversions and of the loops so far.
     cost: f64,
     conversion_cost: f64,
 }
 
 impl Search<'_, '_> {
     fn start(&mut self, mut state: State) {
-        if let Some(first) = self.found(&mut state) {
+        if let Some(first) = self.add_searches(&mut state) {
             state.first = first;
-            self.go(state);
+            self.visit(state);
         }
     }
 
-    fn go(&mut self, state: State) {
+    /// Visits a state and, if it is not too expensive, its successors.
+    fn visit(&mut self, state: State) {
         let is_done = self.left == 0 || self.any && self.best.is_some();
         self.left = self.left.saturating_sub(1);
         if is_done || self.best.as_ref().is_some_and(|best| state.cost >= best.cost) {
@@ -102,22 +111,23 @@ impl Search<'_, '_> {
             return;
         }
         for expr in self.candidates(&state) {
-            if let Some(next) = self.take(&state, &expr, None) {
-                self.go(next);
+            if let Some(next) = self.with_loop(&state, &expr, None) {
+                self.visit(next);
             }
-            // Where nothing is done without one of them, that one may lead, and others be searched.
+            // If the term has its unstored value wherever one access stores nothing, the loop may walk
+            // that access alone and search the others.
             let walking = self.walking(&state, &expr);
             for &at in walking.iter().filter(|_| walking.len() > 1) {
                 if !problem.worth[(self.all() & !self.bit(at)) as usize]
-                    && let Some(next) = self.take(&state, &expr, Some(at))
+                    && let Some(next) = self.with_loop(&state, &expr, Some(at))
                 {
-                    self.go(next);
+                    self.visit(next);
                 }
             }
         }
     }
 
-    /// The uses with a level, not a full one, that a loop over an expression can walk.
+    /// The accesses whose next level is not full and can be walked by a loop over an expression.
     fn walking(&self, state: &State, expr: &IndexExpr) -> Vec<usize> {
         let key = ExprKey::new(expr);
         let walks = |at: &usize| {
@@ -137,11 +147,12 @@ impl Search<'_, '_> {
         (0..self.problem.accesses.len()).filter(walks).collect()
     }
 
-    /// All sparse uses, as bits.
+    /// All sparse accesses, as bits.
     fn all(&self) -> u32 {
         (1_u32 << self.problem.sparse.len()) - 1
     }
 
+    /// Whether all levels of an access are walked or searched.
     fn is_done(&self, state: &State, at: usize) -> bool {
         let access = &self.problem.accesses[at];
         if access.full {
@@ -153,7 +164,7 @@ impl Search<'_, '_> {
         }
     }
 
-    /// What the next loop can run over.
+    /// The expressions that the next loop can run over.
     fn candidates(&self, state: &State) -> Vec<IndexExpr> {
         let problem = self.problem;
         let mut exprs: Vec<IndexExpr> = Vec::new();
@@ -165,7 +176,7 @@ impl Search<'_, '_> {
                 exprs.push(expr);
             }
         };
-        // Index variables that some level will give.
+        // Index variables that a remaining level gives.
         let mut given: BTreeSet<usize> = BTreeSet::new();
         for (at, access) in problem.accesses.iter().enumerate() {
             if access.full || self.is_done(state, at) {
@@ -189,9 +200,9 @@ impl Search<'_, '_> {
         exprs
     }
 
-    /// The state after a loop over an expression, by the uses that can walk it, or one of them
-    /// `alone` beside full levels; `None` where it cannot be.
-    fn take(&self, state: &State, expr: &IndexExpr, alone: Option<usize>) -> Option<State> {
+    /// The state after a loop over an expression. The loop walks every access that can, or full levels
+    /// and the access `alone` only. `None` if there is no such loop.
+    fn with_loop(&self, state: &State, expr: &IndexExpr, alone: Option<usize>) -> Option<State> {
         let problem = self.problem;
         let mut state = state.clone();
         let key = ExprKey::new(expr);
@@ -216,7 +227,7 @@ impl Search<'_, '_> {
                     let Some(dim) = self.unbound(at, &tree.dims, v) else { continue };
                     let level = (at, tree.dims.len());
                     let mut next = self.tree_level(&state, at, v);
-                    // Beside others, to come by every coordinate is quicker than to meet them.
+                    // Beside another access, visiting every coordinate is quicker than merging.
                     let full = company && self.may_be_full(&level, &next);
                     next.fanout = if full { next.size } else { next.fanout };
                     self.bind(&mut state, at, dim, &next);
@@ -255,7 +266,7 @@ impl Search<'_, '_> {
         }
         let walked: f64 = fanouts.iter().map(|(_, n)| n.fanout).sum();
         let (iterations, survivors) = if universe || fanouts.is_empty() {
-            (size + 2.0 * walked, size)
+            (size + MERGE_WITH_ALL_STEPS * walked, size)
         } else if fanouts.len() == 1 {
             (walked, walked)
         } else {
@@ -269,11 +280,11 @@ impl Search<'_, '_> {
                 true => walked.min(size),
                 false => (size * densities.product::<f64>()).min(walked),
             };
-            (2.5 * walked, survivors)
+            (MERGE_STEPS * walked, survivors)
         };
         let [weight, begin] = match fanouts.is_empty() {
-            true if self.streams(expr) => [0.25, 1.0],
-            _ => [1.0, 3.0],
+            true if self.streams(expr) => [STREAM_ITERATION_NS, STREAM_BEGIN_NS],
+            _ => [ITERATION_NS, LOOP_BEGIN_NS],
         };
         state.cost += state.count * (iterations * weight + begin);
         state.count *= survivors.max(1e-9);
@@ -288,14 +299,14 @@ impl Search<'_, '_> {
         for &(at, _) in &state.steps.last().expect("pushed above").walkers {
             state.since[at] = (state.steps.len(), state.count);
         }
-        let searches = self.found(&mut state)?;
+        let searches = self.add_searches(&mut state)?;
         let solved = state.known.difference(&before).copied().collect();
         let step = state.steps.last_mut().expect("pushed above");
         (step.searches, step.solved) = (searches, solved);
         Some(state)
     }
 
-    /// Whether several uses have the level that a loop runs over next.
+    /// Whether a loop over this expression can walk the next level of several accesses.
     fn has_company(&self, state: &State, key: &ExprKey, plain: Option<usize>) -> bool {
         let has = |&(at, access): &(usize, &Access)| match (&state.flexible[at], plain) {
             _ if access.full || self.is_done(state, at) => false,
@@ -306,24 +317,25 @@ impl Search<'_, '_> {
         self.problem.accesses.iter().enumerate().filter(has).nth(1).is_some()
     }
 
+    /// The bit of an access among the sparse ones.
     fn bit(&self, at: usize) -> u32 {
         self.problem.sparse.iter().position(|&s| s == at).map_or(0, |bit| 1 << bit)
     }
 
-    /// A dimension of a converted use that runs along an index variable and has no level yet.
+    /// A dimension of a converted access that runs along an index variable and has no level yet.
     fn unbound(&self, at: usize, dims: &[usize], v: usize) -> Option<usize> {
         let all = &self.problem.accesses[at].dims;
         (0..all.len()).find(|dim| all[*dim] == v && !dims.contains(dim))
     }
 
-    /// Gives a converted use its next level.
+    /// Adds a level to the tree of a converted access.
     fn bind(&self, state: &mut State, at: usize, dim: usize, next: &Next) {
         let access = &self.problem.accesses[at];
         let tree = state.flexible[at].as_mut().expect("a converted use");
         let own = access.levels.get(tree.dims.len());
         let stays = own.is_some_and(|own| own.expr == IndexExpr::Var(access.dims[dim]));
         if !stays && !tree.moved {
-            let cost = (CONVERT - REGROUP) * access.nse;
+            let cost = (REORDER_ENTRY_NS - REGROUP_ENTRY_NS) * access.nse;
             (tree.moved, state.cost) = (true, state.cost + cost);
             state.conversion_cost += cost;
         }
@@ -331,10 +343,9 @@ impl Search<'_, '_> {
         state.positions[at] *= next.fanout;
     }
 
-    /// Searches every level whose coordinate is known, and learns the index variables that this
-    /// completes, until nothing more is found. `None` where a level can be neither walked nor
-    /// searched.
-    fn found(&self, state: &mut State) -> Option<Vec<(usize, usize)>> {
+    /// Adds a search of every level whose coordinate is known, and the index variables that follow from
+    /// the levels found, until neither adds more. `None` if a level can be neither walked nor searched.
+    fn add_searches(&self, state: &mut State) -> Option<Vec<(usize, usize)>> {
         let mut searches = Vec::new();
         loop {
             let mut more = false;
@@ -397,7 +408,7 @@ impl Search<'_, '_> {
         }
     }
 
-    /// Learns the index variables that a use's levels so far give. Says whether there were any.
+    /// Adds the index variables that follow from an access's levels so far. Returns whether any is new.
     fn solve(&self, state: &mut State, at: usize) -> bool {
         let access = &self.problem.accesses[at];
         if state.flexible[at].is_some() {

@@ -1,5 +1,5 @@
-//! Results in which everything has its place before the loops run: stored in full, or with the levels
-//! of an operand. Threads write to one memory, or each to a copy that is combined afterwards.
+//! Results in which the position of every value is known before the loops run: stored in full, or with
+//! the levels of an operand. Threads write to one array, or each to a copy; copies are combined afterwards.
 
 use std::iter;
 
@@ -17,7 +17,7 @@ use crate::storage::memory::Budget;
 use crate::storage::{StoredElement, Tensor, Values};
 
 impl Compiled {
-    /// Combines into a result in which everything has its place.
+    /// Runs the loops for a result that is stored in full.
     pub(in crate::plan) fn in_full(
         &self,
         tensors: &[&Tensor],
@@ -30,7 +30,7 @@ impl Compiled {
         Ok(Tensor::from_full(&sizes.bound, values, self.planned.fill))
     }
 
-    /// How many elements a result that is stored in full has.
+    /// Number of elements of a result that is stored in full.
     pub(super) fn length(&self, bound: &Bound, how: Run<'_>) -> Result<usize, Error> {
         let mut each = bound.levels().iter().map(|level| level.size);
         let length = each.try_fold(1_u64, u64::checked_mul);
@@ -50,7 +50,7 @@ impl Compiled {
         Ok(length as usize)
     }
 
-    /// Puts values where those of an operand stand, and gives a tensor that shares its levels.
+    /// Runs the loops for a result that shares the levels of an operand.
     pub(super) fn in_shared(
         &self,
         tensors: &[&Tensor],
@@ -64,7 +64,7 @@ impl Compiled {
         tensors[at].with_clean_values(values)
     }
 
-    /// So many values, each put into its place or combined there.
+    /// The values of a result in place.
     fn in_place(
         &self,
         tensors: &[&Tensor],
@@ -74,7 +74,7 @@ impl Compiled {
         how: Run<'_>,
     ) -> Result<Values, Error> {
         let rest = self.planned.rest;
-        // Fresh memory that is read first is mapped twice.
+        // Fresh memory that is read before it is written causes two page faults for each page.
         let prepares = self.adds || self.sets_all;
         let mut values = match prepares {
             true => Values::unspecified(rest.dtype(), length),
@@ -89,18 +89,18 @@ impl Compiled {
         Ok(values)
     }
 
-    /// Gives every element the value where nothing is done, unless the loops do that.
+    /// Fills the result with the unstored value, unless the loops set every element.
     pub(super) fn prepare<T: StoredElement>(&self, out: &mut [T]) {
         let rest = T::from_scalar(self.planned.rest).unwrap_or(T::ZERO);
         if !self.sets_all {
             out.fill(rest);
         } else if cfg!(debug_assertions) {
-            // So that tests see what is not set.
+            // A wrong value, so that tests find elements that the loops do not set.
             out.fill(if rest.same(T::ONE) { T::ZERO } else { T::ONE });
         }
     }
 
-    /// Combines into memory that [was prepared](Self::prepare).
+    /// Runs the loops on memory that [was prepared](Self::prepare).
     pub(super) fn fill<T: StoredElement>(
         &self,
         tensors: &[&Tensor],
@@ -111,7 +111,7 @@ impl Compiled {
     ) -> Result<(), Error> {
         let (each, budget) = (size_of_val(out) as u64, Budget::new(how.limit));
         budget.take(each, 0);
-        // Copies that there is no room for are not made: one thread does it all.
+        // Without memory for the copies, one thread runs all parts.
         let fits = |groups: &&[Parts]| {
             self.keeps_apart() || budget.take_all(each.saturating_mul(groups.len() as u64 - 1))
         };

@@ -1,8 +1,8 @@
-//! Where rows go that threads collect: those of each part of the outermost loop behind those of the
-//! part before.
+//! The places of rows that threads collect: the rows of each part of the outermost loop stand after those
+//! of the previous part.
 //!
-//! A thread collects the rows of a small part in memory that stays in its caches, and moves them to
-//! their place as soon as it is known how many rows there are before: they go to memory once.
+//! A thread collects the rows of a small part in memory that stays in its caches. It moves them to their
+//! place when the number of rows of all earlier parts is known. So rows are written to main memory once.
 
 use std::sync::Mutex;
 
@@ -12,36 +12,35 @@ use ust_level_api::ir::interp::{Growable, Memory};
 
 use super::starts::StartsOf;
 use crate::plan::collect::Part;
+use crate::tuning::ROWS_STREAM_BYTES;
 
-/// The places of all rows: of each part, those behind the part before.
+/// The places of the rows of all parts.
 pub(super) struct Places<'a> {
     state: Mutex<State<'a>>,
-    /// Whether there is more than caches hold.
+    /// Whether rows are written around the caches, since these do not hold them.
     around: bool,
 }
 
-/// Rows of so many bytes, in all, leave the caches before they are read.
-const MUCH: usize = 8 << 20;
-
 struct State<'a> {
-    /// How many rows each part has, as far as known.
+    /// Number of rows of each part that is collected.
     rows: Vec<Option<usize>>,
-    /// Rows before each of the first parts, and behind the last of these.
+    /// Running sums of `rows`, up to the first part that is not collected.
     before: Vec<usize>,
-    /// The places of these parts, as far as there is room.
+    /// The places of the parts that `before` covers, if there is room for them.
     places: Vec<Option<Place<'a>>>,
+    /// The memory after these places.
     rest: Place<'a>,
-    /// Whether there was no room for one: nothing behind it has a place.
+    /// Whether a part did not fit. No later part has a place then.
     full: bool,
-    /// Elements of a row in each column, and of its values.
+    /// Elements of a row in each column, and in the values.
     widths: SmallVec<[usize; 4]>,
 }
 
-/// For each column and the values, where rows go.
+/// The memory for some rows: a slice of each column, and of the values.
 type Place<'a> = SmallVec<[Memory<'a>; 4]>;
 
 impl<'a> Places<'a> {
-    /// Those of so many parts, whose rows take about so many bytes in all.
+    /// The places of a number of parts, whose rows have about `bytes` bytes together.
     pub(super) fn new(all: &'a mut Part, block: usize, parts: usize, bytes: usize) -> Self {
         let rest: Place<'a> = all.memory().map(Growable::memory).collect();
         let width = |memory: &Memory<'_>| match memory {
@@ -51,14 +50,14 @@ impl<'a> Places<'a> {
         let widths = rest.iter().map(width).collect();
         let (rows, places) = (vec![None; parts], Vec::with_capacity(parts));
         let full = false;
-        let around = bytes >= MUCH;
+        let around = bytes >= ROWS_STREAM_BYTES;
         Self {
             state: Mutex::new(State { rows, before: vec![0], places, rest, full, widths }),
             around,
         }
     }
 
-    /// Says how many rows a part has.
+    /// Sets the number of rows of a part.
     pub(super) fn count(&self, part: usize, rows: usize) {
         let State { rows: all, before, places, rest, full, widths } = &mut *locked(&self.state);
         all[part] = Some(rows);
@@ -72,13 +71,12 @@ impl<'a> Places<'a> {
         }
     }
 
-    /// How many rows there are before a part, once that is known.
+    /// Number of rows before a part, if it is known.
     pub(super) fn before(&self, part: usize) -> Option<usize> {
         locked(&self.state).before.get(part).copied()
     }
 
-    /// Moves the rows of a part to their place. Says no where it is not known, or where there is no
-    /// room for them.
+    /// Moves the rows of a part to their place. Returns false if the place is not known or has no room.
     fn put(&self, at: usize, part: &mut Part) -> bool {
         let place = locked(&self.state).places.get_mut(at).and_then(Option::take);
         let Some(mut place) = place else { return false };
@@ -90,18 +88,18 @@ impl<'a> Places<'a> {
     }
 }
 
-/// A part that was collected, by number.
+/// A collected part.
 pub(super) struct Found<'a> {
     pub(super) at: usize,
     pub(super) part: Part,
-    /// For each of its rounds, its first row.
+    /// For each of its iterations, the number of the first row, within the part.
     pub(super) rows: Vec<i64>,
-    /// Where it is to be told where its rounds begin, until that was done.
+    /// The slice of all first rows for its iterations, until they are written there.
     pub(super) starts: Option<StartsOf<'a>>,
 }
 
 impl Found<'_> {
-    /// Moves it to its place. Says no where that is not known, or where there is no room.
+    /// Moves the part to its place. Returns false if the place is not known or has no room.
     pub(super) fn put(&mut self, places: &Places<'_>) -> bool {
         let Some(before) = places.before(self.at) else { return false };
         if let Some(mut starts) = self.starts.take() {
@@ -140,7 +138,7 @@ mod tests {
             let mut parts = [part(&[5, 6], block), part(&[], block), part(&[7], block)];
             let mut more = part(&[8, 9], block);
             let mut all = part(&[0; 4], block);
-            let places = Places::new(&mut all, block, 4, [0, MUCH][block / 3]);
+            let places = Places::new(&mut all, block, 4, [0, ROWS_STREAM_BYTES][block / 3]);
             assert_eq!((places.before(0), places.before(1)), (Some(0), None));
             assert!(!places.put(0, &mut parts[0]));
             places.count(2, 1);

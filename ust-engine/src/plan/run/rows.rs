@@ -1,4 +1,4 @@
-//! Rows that loops append, and the tensor that is made of them.
+//! Collection of the rows that loops append, and assembly of the result.
 
 use std::collections::VecDeque;
 use std::sync::atomic::Ordering;
@@ -18,60 +18,53 @@ use crate::expr::control::Run;
 use crate::expr::operator::Operator;
 use crate::plan::collect::{GrowColumn, Limited, Part, Room, Tables, Workspace, rows_of};
 use crate::plan::frame::Sizes;
-use crate::plan::output::SOME_ROWS;
 use crate::plan::sink::{self, SinkKind};
 use crate::plan::split::Splitter;
 use crate::plan::unsorted::sort_and_combine;
 use crate::storage::Tensor;
 use crate::storage::memory::Budget;
+use crate::tuning::{RESULT_SPARE_ELEMENTS, ROWS_PART_PIECES, ROWS_PIECE_BYTES};
 use crate::with_values;
 
-/// Bytes that a part collects, about, where several threads do: they stay in a thread's caches.
-const PIECE: usize = 1 << 20;
+/// Bytes that sorting needs for each row, beside the sorted copy of the row: a key and the old position.
+const SORT_BYTES_PER_ROW: usize = 16;
 
-/// Bytes that sorting takes for each row, beside the row in its new place: a key, and where it stood.
-const SORTED: usize = 16;
-
-/// Pieces of about as many coordinates each that a part is cut into, at least: to find where it begins among
-/// what is stored takes time, and what is near is alike.
-const PIECES_OF_PART: usize = 2;
-
-/// What rows are collected from, and how many there may be.
+/// The input of a run that collects rows.
 struct Collecting<'a> {
     compiled: &'a Compiled,
     tensors: &'a [&'a Tensor],
     sizes: &'a Sizes,
     how: Run<'a>,
-    /// Values of a row.
+    /// Number of values of a row.
     block: usize,
     /// Bytes of a row.
     width: usize,
-    /// What all threads have together.
+    /// The memory that all threads may use together.
     budget: Arc<Budget>,
 }
 
-/// A part of the outermost loop, and where it is to be told where each of its rounds begins.
+/// A part of the outermost loop, and the slice of first rows for its iterations.
 struct Job<'a> {
     part: (i64, i64),
     starts: Option<StartsOf<'a>>,
 }
 
-/// What a thread collects in.
+/// The state of a thread that collects rows.
 struct Collector<'a> {
     of: &'a Collecting<'a>,
-    /// What was collected, in parts that follow each other.
+    /// The rows collected so far, from consecutive parts.
     found: Part,
-    /// For each round of the part that was run last, its first row.
+    /// For each iteration of the last part, the number of its first row.
     starts: Vec<i64>,
-    /// How many rows were open.
+    /// Number of times that the workspace was opened.
     opened: i64,
     row: Option<Workspace>,
     tables: Tables,
 }
 
 impl<'a> Collecting<'a> {
-    /// No rows yet, and nothing but room for so many: what is reserved and not written takes no
-    /// memory. All columns have it, or none: loops look at one of them to see whether there is room.
+    /// An empty part with room for `room` rows: reserved memory that is not written costs nothing. Either
+    /// all arrays have that room or none, since the loops check the length of one array only.
     fn part(&self, room: usize) -> Part {
         let Self { compiled: Compiled { planned, .. }, block, width, ref budget, .. } = *self;
         let kinds = &planned.sink.columns[usize::from(planned.loops.by_first)..];
@@ -103,7 +96,7 @@ impl<'a> Collecting<'a> {
     }
 
     /// Collects all parts on this thread.
-    fn in_turn(&self, jobs: Vec<Job<'_>>, room: usize) -> Result<Vec<Part>, Error> {
+    fn on_one_thread(&self, jobs: Vec<Job<'_>>, room: usize) -> Result<Vec<Part>, Error> {
         let mut collector = self.collector(room)?;
         for mut job in jobs {
             collector.run(&job)?;
@@ -114,12 +107,17 @@ impl<'a> Collecting<'a> {
         Ok(vec![collector.found])
     }
 
-    /// Collects parts on so many threads, each the next that nobody has begun. In all, there is room for
-    /// so many rows.
-    fn at_once(&self, jobs: Vec<Job<'_>>, threads: usize, room: usize) -> Result<Vec<Part>, Error> {
-        // Rows of parts differ.
+    /// Collects all parts on several threads. Each thread takes the next part that no thread has begun. The
+    /// result has room for about `room` rows.
+    fn on_threads(
+        &self,
+        jobs: Vec<Job<'_>>,
+        threads: usize,
+        room: usize,
+    ) -> Result<Vec<Part>, Error> {
+        // Parts differ in their numbers of rows.
         let room_of_part = room / jobs.len() * 2;
-        // Threads need some for the parts that they are at.
+        // An eighth of the memory is for the parts that threads are collecting.
         let most = self.how.limit / self.width as u64;
         let mut all = self.part(room.min(usize::try_from(most - most / 8).unwrap_or(usize::MAX)));
         let (parts, bytes) = (jobs.len(), room.saturating_mul(self.width));
@@ -148,7 +146,7 @@ impl<'a> Collecting<'a> {
         let mut found: Vec<Found<'_>> = found.into_iter().flatten().collect();
         found.sort_by_key(|found| found.at);
         found.retain_mut(|found| !found.put(&places));
-        // Those that there was no room for are behind all others.
+        // Parts that did not fit follow after all others.
         let end = found.first().map_or(parts, |found| found.at);
         let rows = places.before(end).expect("all are counted");
         drop(places);
@@ -158,7 +156,7 @@ impl<'a> Collecting<'a> {
 }
 
 impl Collector<'_> {
-    /// Runs a part of the outermost loop, behind the one that was run last.
+    /// Runs a part of the outermost loop. Its rows follow after those of the previous part.
     fn run(&mut self, Job { part, starts }: &Job<'_>) -> Result<(), Error> {
         let Collecting { compiled, tensors, sizes, how, .. } = *self.of;
         let params = compiled.params(tensors, sizes, *part, 0);
@@ -191,7 +189,7 @@ impl Collector<'_> {
     }
 }
 
-/// Rows have no room.
+/// The error for rows that exceed the memory.
 fn too_large(bound: &Bound, limit: u64) -> Error {
     Error::TooLarge(format!(
         "a result in `{}` of shape {:?} takes more memory than there is, or than the limit of {limit} \
@@ -202,7 +200,8 @@ fn too_large(bound: &Bound, limit: u64) -> Error {
 }
 
 impl Compiled {
-    /// About how many rows there may be: no more than places, and often no more than entries.
+    /// An estimate of the number of rows: at most the number of coordinates, and often at most the number of
+    /// entries of the operands.
     fn room(&self, tensors: &[&Tensor], bound: &Bound, block: u64) -> usize {
         let sparse = tensors.iter().filter(|tensor| tensor.format().tail() > 0);
         let entries: usize = sparse.map(|tensor| tensor.nse()).sum();
@@ -211,12 +210,12 @@ impl Compiled {
         entries.min(usize::try_from(places).unwrap_or(usize::MAX)).div_ceil(block.max(1) as usize)
     }
 
-    /// Parts of the outermost loop, each cut into so many where it may be.
+    /// Jobs for parts of the outermost loop. Each part is cut into `pieces` if it can be.
     fn jobs<'a>(
         &self,
         parts: Vec<(i64, i64)>,
         starts: &'a mut Option<Starts>,
-        rounds: u64,
+        iterations: u64,
         pieces: usize,
     ) -> Vec<Job<'a>> {
         let anywhere = self.splitter.as_ref().is_some_and(Splitter::is_by_coordinate);
@@ -234,14 +233,15 @@ impl Compiled {
         let Some(starts) = starts else {
             return parts.into_iter().map(|part| Job { part, starts: None }).collect();
         };
-        let rounds = i64::try_from(rounds).unwrap_or(i64::MAX);
-        let within = |&(lo, hi): &(i64, i64)| hi.clamp(0, rounds) - lo.clamp(0, rounds);
-        let starts = starts.split(parts.iter().map(within).map(|rounds| rounds.max(0) as usize));
+        let iterations = i64::try_from(iterations).unwrap_or(i64::MAX);
+        let within = |&(lo, hi): &(i64, i64)| hi.clamp(0, iterations) - lo.clamp(0, iterations);
+        let starts =
+            starts.split(parts.iter().map(within).map(|iterations| iterations.max(0) as usize));
         let jobs = parts.iter().zip(starts);
         jobs.map(|(&part, starts)| Job { part, starts: Some(starts) }).collect()
     }
 
-    /// Collects rows, and assembles them.
+    /// Collects rows, and assembles the result.
     pub(super) fn rows(
         &self,
         tensors: &[&Tensor],
@@ -259,8 +259,8 @@ impl Compiled {
                 bound.shape()
             )));
         }
-        let (rounds, by_first) = (bound.levels()[0].size, self.planned.loops.by_first);
-        if by_first && rounds.saturating_mul(8) > how.limit {
+        let (iterations, by_first) = (bound.levels()[0].size, self.planned.loops.by_first);
+        if by_first && iterations.saturating_mul(8) > how.limit {
             return Err(Error::TooLarge(format!(
                 "a result of shape {:?}, built for each coordinate of its first level, takes more \
                  than {} bytes: raise the memory limit",
@@ -268,56 +268,57 @@ impl Compiled {
                 how.limit
             )));
         }
-        // Somewhat more: rows are written before it is known whether they are kept.
+        // A sixteenth more than the last run collected: loops also write rows that they do not keep.
         let last = self.collected.load(Ordering::Relaxed);
         let kinds = &self.planned.sink.columns[usize::from(by_first)..];
         let width = kinds.iter().map(|kind| u64::from(kind.bits()) / 8).sum::<u64>();
         let width = width.saturating_add(block.saturating_mul(rest.dtype().bytes() as u64));
         let width = usize::try_from(width.max(1)).unwrap_or(usize::MAX);
         let most = usize::try_from(how.limit / width as u64).unwrap_or(usize::MAX);
-        let some = (SOME_ROWS as u64).checked_div(block).unwrap_or(0) as usize;
+        let some = (RESULT_SPARE_ELEMENTS as u64).checked_div(block).unwrap_or(0) as usize;
         let all = self.room(tensors, bound, block).max(last + last / 16 + some).min(most);
         let block = block as usize;
-        let slack = SOME_ROWS as u64 * width as u64;
+        let slack = RESULT_SPARE_ELEMENTS as u64 * width as u64;
         let budget = Arc::new(Budget::new(how.limit.saturating_add(slack)));
         let collecting = Collecting { compiled: self, tensors, sizes, how, block, width, budget };
         let bytes = all.saturating_mul(width);
         let parts = match &self.splitter {
             Some(splitter) if threads * each > 1 => {
-                // Most rows may be where few coordinates are: then a part is what is stored of a few
-                // pieces. No more parts than rows, of which one alone may be larger than memory.
+                // A few coordinates may have most of the rows. Hence parts have equally many stored
+                // elements, enough for a few pieces each. There are no more parts than rows, since one row
+                // may be larger than a piece.
                 let wanted = match threads > 1 && splitter.is_by_coordinate() {
-                    true => (bytes / (PIECES_OF_PART * PIECE)).min(all),
+                    true => (bytes / (ROWS_PART_PIECES * ROWS_PIECE_BYTES)).min(all),
                     false => 0,
                 };
                 splitter.parts(tensors, &sizes.extents, wanted.max(threads * each))?
             }
             _ => vec![self.whole()],
         };
-        // A row around every loop is there in each part.
+        // A workspace around all loops gives rows in each part, so rows of several parts may be equal.
         let meet = parts.len() > 1 && self.is_around_all();
-        // One thread collects in one piece.
+        // One thread needs no pieces.
         let pieces = match threads {
             1 => 1,
-            _ => bytes / parts.len() / PIECE,
+            _ => bytes / parts.len() / ROWS_PIECE_BYTES,
         };
-        let mut starts = by_first.then(|| Starts::new(rounds as usize, most));
-        if by_first && !collecting.budget.take_all(rounds.saturating_mul(8)) {
+        let mut starts = by_first.then(|| Starts::new(iterations as usize, most));
+        if by_first && !collecting.budget.take_all(iterations.saturating_mul(8)) {
             return Err(too_large(bound, how.limit));
         }
-        let jobs = self.jobs(parts, &mut starts, rounds, pieces);
+        let jobs = self.jobs(parts, &mut starts, iterations, pieces);
         let set = jobs.iter().flat_map(|job| &job.starts).map(StartsOf::len).sum();
         let found = match threads {
-            1 => collecting.in_turn(jobs, all)?,
-            _ => collecting.at_once(jobs, threads, all)?,
+            1 => collecting.on_one_thread(jobs, all)?,
+            _ => collecting.on_threads(jobs, threads, all)?,
         };
         let total = found.iter().map(|part| part.rows).sum();
         self.collected.store(total, Ordering::Relaxed);
-        // Rows behind the first part are copied there, and all are where they are sorted.
+        // Rows of later parts are copied behind those of the first. Sorting copies all rows.
         let bytes = |rows: usize, width: usize| (rows as u64).saturating_mul(width as u64);
         let copied = bytes(total - found.first().map_or(0, |part| part.rows), width);
         let unsorted = meet || self.planned.sink.kind == SinkKind::Unsorted;
-        let sorted = if unsorted { bytes(total, width + SORTED) } else { 0 };
+        let sorted = if unsorted { bytes(total, width + SORT_BYTES_PER_ROW) } else { 0 };
         let collected = bytes(total, width);
         let most = collected.saturating_add(copied.max(sorted));
         if most > how.limit {
@@ -325,7 +326,7 @@ impl Compiled {
         }
         let first = starts.map(|starts| starts.column(total, set));
         let rows = rows_of(found, block, first).ok_or_else(|| too_large(bound, how.limit))?;
-        // Rows in order are moved as they are.
+        // Sorted rows are only moved, which takes about an eighth of the time.
         let work = if unsorted { rows.values.len() } else { rows.values.len() / 8 };
         within(how.threads, work, || {
             let op = self.reduce.clone().unwrap_or(Operator::Add);

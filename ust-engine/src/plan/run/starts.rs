@@ -1,43 +1,50 @@
-//! Where the rounds of the outermost loop begin among the rows that it appends.
+//! For each iteration of the outermost loop, the number of the first row that it appends: the `pos` array of
+//! the result's first level.
 
 use ust_level_api::assemble::fill;
 use ust_level_api::{Buffer, IndexColumn};
 
-/// For each round of the outermost loop, its first row; and at the end, how many rows there are.
+/// For each iteration of the outermost loop, the number of its first row; at the end, the number of rows.
 pub(super) enum Starts {
-    /// Where there cannot be more.
+    /// If the number of rows certainly fits.
     U32(Buffer<u32>),
     I64(Buffer<i64>),
 }
 
-/// Those of a part of the loop.
+/// The first rows of a part of the loop.
 pub(super) enum StartsOf<'a> {
     U32(&'a mut [u32]),
     I64(&'a mut [i64]),
 }
 
 impl Starts {
-    /// Of so many rounds, and `most` rows.
-    pub(super) fn new(rounds: usize, most: usize) -> Self {
+    /// For `iterations` iterations, and at most `most` rows.
+    pub(super) fn new(iterations: usize, most: usize) -> Self {
         match u32::try_from(most) {
-            Ok(_) => Self::U32(Buffer::unspecified(rounds + 1)),
-            Err(_) => Self::I64(Buffer::unspecified(rounds + 1)),
+            Ok(_) => Self::U32(Buffer::unspecified(iterations + 1)),
+            Err(_) => Self::I64(Buffer::unspecified(iterations + 1)),
         }
     }
 
-    /// Those of parts of the loop that follow each other, of so many rounds each.
-    pub(super) fn split(&mut self, rounds: impl Iterator<Item = usize>) -> Vec<StartsOf<'_>> {
-        fn cut<T>(mut rest: &mut [T], rounds: impl Iterator<Item = usize>) -> Vec<&mut [T]> {
-            rounds.map(|rounds| rest.split_off_mut(..rounds).unwrap_or_default()).collect()
+    /// Splits the first rows into those of consecutive parts, with these numbers of iterations.
+    pub(super) fn split(&mut self, iterations: impl Iterator<Item = usize>) -> Vec<StartsOf<'_>> {
+        fn cut<T>(mut rest: &mut [T], iterations: impl Iterator<Item = usize>) -> Vec<&mut [T]> {
+            iterations
+                .map(|iterations| rest.split_off_mut(..iterations).unwrap_or_default())
+                .collect()
         }
         match self {
-            Self::U32(all) => cut(all.make_mut(), rounds).into_iter().map(StartsOf::U32).collect(),
-            Self::I64(all) => cut(all.make_mut(), rounds).into_iter().map(StartsOf::I64).collect(),
+            Self::U32(all) => {
+                cut(all.make_mut(), iterations).into_iter().map(StartsOf::U32).collect()
+            }
+            Self::I64(all) => {
+                cut(all.make_mut(), iterations).into_iter().map(StartsOf::I64).collect()
+            }
         }
     }
 
-    /// The round of each of so many rows, once those of all parts are set, of so many rounds. Others, and
-    /// the end, are behind all rows.
+    /// The column of the first level: for each row, its iteration. The first `set` iterations must be set.
+    /// Later ones have no rows.
     pub(super) fn column(self, rows: usize, set: usize) -> IndexColumn {
         match self {
             Self::U32(mut starts) => {
@@ -50,8 +57,8 @@ impl Starts {
                     return IndexColumn::Runs(fill(starts.len(), |at| starts[at] as u32));
                 }
                 let each = starts.windows(2).enumerate();
-                let each =
-                    each.flat_map(|(round, run)| (run[0]..run[1]).map(move |_| round as i64));
+                let each = each
+                    .flat_map(|(iteration, run)| (run[0]..run[1]).map(move |_| iteration as i64));
                 each.collect::<Vec<i64>>().into()
             }
         }
@@ -59,7 +66,7 @@ impl Starts {
 }
 
 impl StartsOf<'_> {
-    /// How many rounds there are.
+    /// Number of iterations.
     pub(super) fn len(&self) -> usize {
         match self {
             Self::U32(starts) => starts.len(),
@@ -67,7 +74,7 @@ impl StartsOf<'_> {
         }
     }
 
-    /// Sets them to so many more.
+    /// Sets the first rows to `rows`, each plus `more`.
     pub(super) fn set(&mut self, rows: &[i64], more: usize) {
         match self {
             Self::U32(starts) => {

@@ -1,4 +1,4 @@
-//! What expressions mean, as text: `name(indices)`, numbers with their dtype, operators as
+//! Checked expressions, as text: `name(indices)`, numbers with their dtype, operators as
 //! functions, reductions as `op{indices}(...)`, casts as `dtype(...)`.
 
 mod dtypes;
@@ -33,7 +33,7 @@ fn given(name: &str) -> Option<(Vec<usize>, Dtype)> {
 fn check_with(text: &str, options: &CheckOptions) -> Result<Assignment, OpError> {
     let expression = Expression::parse(text)?;
     let mut operands = expression.operands();
-    // What is wrongly used may not look like an operand.
+    // In an expression with an error, the name of an operand may not look like one.
     operands.extend(["b", "s", "t"].map(str::to_owned));
     let known: Vec<_> = operands.iter().filter_map(|name| Some((name, given(name)?))).collect();
     let inputs: Vec<GivenInput<'_>> = known

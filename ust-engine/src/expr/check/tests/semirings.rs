@@ -38,7 +38,7 @@ fn what_is_not_stored_is_the_semirings_zero() {
     );
     assert_eq!(fills("y(i) = A_i8(i,k) using min_plus"), named(&[("A_i8", Scalar::I8(127))]));
     assert_eq!(fills("y(i) = A(i,k) using or_and"), named(&[("A", f64_zero)]));
-    // A mask counts as it is, and may be an operand too.
+    // A mask keeps its fill value, also if its tensor is an operand as well.
     assert_eq!(
         fills("C1(i,k)<A(i,k)> = A(i,k) using min_plus"),
         named(&[("A", infinity), ("A", f64_zero)])

@@ -1,8 +1,10 @@
-//! Many places of one value, combined without a visit to each.
+//! A constant combined with itself many times, without a loop: the value of the unstored coordinates.
 //!
-//! How many there are is counted twice: as a `u64` that wraps, which is exact for whatever wraps
-//! itself and says whether the number is odd; and as an `f64`, which is near however many there
-//! are. There may be more of them than 64 bits count: each extent takes up to 63.
+//! `n` unstored coordinates of value `c` contribute `n * c` to a sum and `c` to the power of `n` to a
+//! product. To a minimum, they contribute `c` once.
+//!
+//! `n` may exceed 64 bits, since each extent may have up to 63. Hence it is computed twice: modulo 2^64 as
+//! a `u64`, which is exact for integers that wrap and for parity; and approximately, as an `f64`.
 
 use ust_level_api::ir::Func;
 use ust_level_api::scalar::Complex;
@@ -14,18 +16,18 @@ use crate::expr::operator::typing::is_integer;
 use crate::expr::term::Term;
 use crate::plan::stage::cast;
 
-/// The value of all places that are not visited.
-pub(super) struct Alike<'a> {
-    /// What combines.
+/// The value that the term has at every coordinate that no loop visits.
+pub(super) struct Unvisited<'a> {
+    /// The operator of the reduction.
     pub(super) op: &'a Operator,
     pub(super) value: Scalar,
-    /// The dtype that is combined in, which is that of the value.
+    /// The dtype of the accumulator and of `value`.
     pub(super) wide: Dtype,
-    /// What is reduced over.
+    /// The index variables that are reduced over.
     pub(super) indices: &'a [usize],
 }
 
-/// How many places there are, in both ways of counting.
+/// A number of coordinates, in both representations.
 struct Number {
     /// Modulo 2^64, as a `u64`.
     wrapped: Term,
@@ -33,14 +35,14 @@ struct Number {
     near: Term,
 }
 
-impl Alike<'_> {
-    /// Whether it can be said what many of them are together.
+impl Unvisited<'_> {
+    /// Whether a formula for many equal values exists.
     pub(super) fn is_known(&self) -> bool {
         use Operator::{Add, And, Max, Min, Mul, Or};
         matches!(self.op, Add | Mul | Min | Max | And | Or)
     }
 
-    /// Whether many of them are as one.
+    /// Whether many equal values combine to the value itself.
     fn is_idempotent(&self) -> bool {
         match self.op {
             Operator::Add => self.wide == Dtype::Bool,
@@ -52,8 +54,8 @@ impl Alike<'_> {
         }
     }
 
-    /// So many of them, combined: one at least.
-    fn many(&self, number: Number) -> Term {
+    /// The value combined with itself `number` times. `number` is at least 1.
+    fn repeated(&self, number: Number) -> Term {
         if self.is_idempotent() {
             return Term::Const(self.value);
         }
@@ -70,8 +72,8 @@ impl Alike<'_> {
         }
     }
 
-    /// A power of an integer, which wraps. That of an odd number depends on the exponent modulo
-    /// 2^62 alone; that of an even one is 0 from 64 on.
+    /// A power of an integer, modulo 2^64. A power of an odd number depends only on the exponent modulo
+    /// 2^62. A power of an even number is 0 for exponents of 64 and more.
     fn whole_power(&self, number: Number) -> Term {
         let base = folded(&Operator::Cast, &[self.value], Dtype::U64);
         let power = call(Operator::Func(Func::Pow), Term::Const(base), number.wrapped, Dtype::U64);
@@ -85,9 +87,9 @@ impl Alike<'_> {
         cast(power, Dtype::U64, self.wide)
     }
 
-    /// A power of a floating-point or complex number. One on an axis of the complex plane is a real
-    /// number, of which the exponent need only be near, times 1, i, -1 or -i, of which all that
-    /// counts is the exponent modulo 4.
+    /// A power of a floating-point or complex number. A number on an axis of the complex plane is a
+    /// size times 1, i, -1 or -i. For the size, an approximate exponent is enough; for the second
+    /// factor, the exponent modulo 4.
     fn power(&self, number: Number) -> Term {
         let pow = |base: Term, exponent: Term, dtype: Dtype| {
             call(Operator::Func(Func::Pow), base, exponent, dtype)
@@ -110,26 +112,26 @@ impl Alike<'_> {
         call(Operator::Mul, side, size, self.wide)
     }
 
-    /// All places.
+    /// The number of all coordinates that are reduced over.
     fn places(&self, dtype: Dtype) -> Term {
         Term::Places(self.indices.to_vec(), dtype)
     }
 
-    /// What is combined where no place is visited.
-    pub(super) fn alone(&self) -> Term {
+    /// The result of a row in which the loops visit no coordinate.
+    pub(super) fn all_unvisited(&self) -> Term {
         let [wrapped, near] = [Dtype::U64, Dtype::F64].map(|dtype| self.places(dtype));
-        self.many(Number { wrapped, near })
+        self.repeated(Number { wrapped, near })
     }
 
-    /// What is combined, of what has been at the `count` places that are visited, an `i64`. These are
-    /// fewer than 2^53: nobody waits for more.
-    pub(super) fn with(&self, combined: Term, count: &Term) -> Term {
+    /// The result of a row in which the loops visit `count` coordinates (an `i64`) and combine their
+    /// values to `combined`. `count` is below 2^53: more visits would take months.
+    pub(super) fn with_visited(&self, combined: Term, count: &Term) -> Term {
         let left = |dtype: Dtype| {
             let visited = cast(count.clone(), Dtype::I64, dtype);
             call(Operator::Sub, self.places(dtype), visited, dtype)
         };
         let some = call(Operator::Lt, float(0.0), left(Dtype::F64), Dtype::Bool);
-        let rest = self.many(Number { wrapped: left(Dtype::U64), near: left(Dtype::F64) });
+        let rest = self.repeated(Number { wrapped: left(Dtype::U64), near: left(Dtype::F64) });
         let all = call(self.op.clone(), combined.clone(), rest, self.wide);
         choice(some, all, combined, self.wide)
     }
@@ -147,8 +149,8 @@ fn folded(op: &Operator, args: &[Scalar], dtype: Dtype) -> Scalar {
     op.eval(args, dtype).expect("a number is cast to any dtype")
 }
 
-/// A number as a size that is not negative and quarter turns, where it is on an axis of the complex
-/// plane.
+/// The absolute value and the number of quarter turns of a number on an axis of the complex plane: `-2`
+/// is 2 and two quarter turns.
 fn on_an_axis(value: Scalar) -> Option<(f64, u64)> {
     let Ok(Scalar::Complex128(Complex { re, im })) = value.cast(Dtype::Complex128) else {
         return None;
@@ -162,7 +164,7 @@ fn on_an_axis(value: Scalar) -> Option<(f64, u64)> {
     }
 }
 
-/// 1, turned by so many quarters.
+/// 1, turned by a number of quarter turns.
 fn turn(quarters: u64, dtype: Dtype) -> Scalar {
     let (re, im) = [(1.0, 0.0), (0.0, 1.0), (-1.0, 0.0), (0.0, -1.0)][quarters as usize % 4];
     folded(&Operator::Cast, &[Scalar::Complex128(Complex::new(re, im))], dtype)
