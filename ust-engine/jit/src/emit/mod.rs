@@ -10,6 +10,7 @@
 //! | this one | the function, its arrays and variables |
 //! | `stmt` | statements and loops |
 //! | `pattern` | calls of microkernels for loops, and unrolled loops |
+//! | `calls` | the arguments of each microkernel |
 //! | `tile` | calls of microkernels for small blocks |
 //! | `union` | calls of the microkernel that adds sparse rows |
 //! | `microkernel` | the choice of a microkernel by index kind and dtype |
@@ -20,6 +21,7 @@
 //! | `func` | functions of numbers |
 //! | `memory` | addresses, loads, stores |
 
+mod calls;
 mod convert;
 mod expr;
 mod func;
