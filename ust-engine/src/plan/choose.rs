@@ -89,59 +89,16 @@ fn candidate(given: &Given<'_>, as_given: bool) -> Result<Option<Candidate>, Err
         return Err(Error::Unsupported(text.to_owned()));
     }
     let rest = stage.rest(&|at| sparse.contains(&at).then(|| given.fills[at]));
-    let is_rest = |term: &Term| matches!(term, Term::Const(value) if value.same(&rest));
-    let worth: Vec<bool> = (0..1_u32 << sparse.len())
-        .map(|set| {
-            let absent = |at: usize| {
-                let bit = sparse.iter().position(|&s| s == at)?;
-                (set >> bit & 1 == 0).then(|| given.fills[at])
-            };
-            !is_rest(&simplify(&stage.body, &absent))
-        })
-        .collect();
+    let worth = worth(given, &sparse, rest);
     let format = match &given.format {
         Some(format) => format.clone(),
         None => infer(stage, given, &accesses, &worth, rest)?,
     };
-    let extents: Vec<f64> = given.extents.iter().map(|&n| n as f64).collect();
-    let result = Shape::new(stage.result.clone(), format.clone(), &extents);
-    // Repeated coordinates may be visited one by one if a single tensor is sparse, the loops do nothing
-    // where it stores nothing, and the term is linear in it or it is unique.
-    let mut plain = !worth[0]
-        && matches!(sparse[..], [at] if !accesses[at].repeats_padding()
-            && (given.tensors[at].format().is_unique() || stage.is_linear_in(at)));
-    let (order, sink) = loop {
-        let must_convert =
-            (0..accesses.len()).map(|at| !accesses[at].full && !accesses[at].can_walk(plain));
-        let problem = Problem {
-            accesses: &accesses,
-            extents: &extents,
-            indices: stage.indices(),
-            must_convert: must_convert.collect(),
-            sparse: sparse.clone(),
-            worth: worth.clone(),
-            result: &result,
-            as_given,
-        };
-        let Some(order) = best(&problem) else { return Ok(None) };
-        let sink = result.sink(&order.steps)?;
-        if plain && repeats(&accesses, &order, &sink) {
-            plain = false;
-            continue;
-        }
-        break (order, sink);
+    let Some(Ordered { order, sink, plain }) =
+        ordered(given, as_given, &accesses, &sparse, &worth, (&format, rest))?
+    else {
+        return Ok(None);
     };
-    let mut sink = match is_ordered(&accesses, &order, &sink) {
-        true => sink,
-        false => result.unsorted()?,
-    };
-    if let Some(at) = shared(given, &format, rest, &sparse, &order).filter(|_| plain) {
-        let levels = result.levels.iter().map(|(expr, _)| expr.clone()).collect();
-        let kind = SinkKind::Shared { at };
-        sink = Sink { kind, format: format.clone(), levels, columns: Vec::new() };
-    }
-    let shape: Vec<usize> = stage.result.iter().map(|&v| given.extents[v]).collect();
-    sink.columns = columns(&sink.format.bind(&shape)?);
     let conversions: Vec<Option<Format>> = order
         .converted
         .iter()
@@ -161,34 +118,7 @@ fn candidate(given: &Given<'_>, as_given: bool) -> Result<Option<Candidate>, Err
             None => Ok((*tensor).clone()),
         })
         .collect::<Result<_, _>>()?;
-    let accesses: Vec<Access> =
-        stage.accesses.iter().zip(&tensors).map(|(u, t)| Access::new(t, &u.dims)).collect();
-    let input = Input {
-        name: "kernel",
-        tensors: &tensors.iter().collect::<Vec<_>>(),
-        names: &given.names,
-        fills: &given.fills,
-        accesses: &accesses,
-        indices: given.indices,
-        order: &order,
-        sink: &sink,
-        result: &stage.result,
-        body: &stage.body,
-        reduce: stage.reduce.as_ref().map(|(op, _)| op),
-        rest,
-        plain,
-    };
-    let mut loops = emit(&input);
-    let mut rest = rest;
-    if loops.in_memory
-        && let Some((op, _)) = &stage.reduce
-        && let wide = op.accumulator(stage.dtype)
-        && wide != stage.dtype
-    {
-        rest = op.identity(wide).unwrap_or(wide.zero());
-        let body = cast(stage.body.clone(), stage.dtype, wide);
-        loops = emit(&Input { body: &body, rest, ..input });
-    }
+    let (loops, rest) = emitted(given, &tensors, &order, &sink, rest, plain);
     let formats = given.tensors.iter().map(|t| t.format().clone()).collect();
     let cost = order.cost;
     // A full format stores every element; its fill value does not show.
@@ -211,6 +141,121 @@ fn candidate(given: &Given<'_>, as_given: bool) -> Result<Option<Candidate>, Err
         cost,
     };
     Ok(Some((planned, tensors)))
+}
+
+/// For each set of sparse operands, whether the term differs from `rest` where these store an entry and
+/// the others store none. Bit `k` of the index of a set is the `k`-th sparse operand.
+fn worth(given: &Given<'_>, sparse: &[usize], rest: Scalar) -> Vec<bool> {
+    let is_rest = |term: &Term| matches!(term, Term::Const(value) if value.same(&rest));
+    let differs = |set: u32| {
+        let absent = |at: usize| {
+            let bit = sparse.iter().position(|&s| s == at)?;
+            (set >> bit & 1 == 0).then(|| given.fills[at])
+        };
+        !is_rest(&simplify(&given.stage.body, &absent))
+    };
+    (0..1_u32 << sparse.len()).map(differs).collect()
+}
+
+/// The order of the loops and the sink that suits it.
+struct Ordered {
+    order: Order,
+    sink: Sink,
+    /// Whether repeated coordinates are visited one by one.
+    plain: bool,
+}
+
+/// The cheapest order of loops for a result in this format, and its sink. `None` if there is no order.
+fn ordered(
+    given: &Given<'_>,
+    as_given: bool,
+    accesses: &[Access],
+    sparse: &[usize],
+    worth: &[bool],
+    (format, rest): (&Format, Scalar),
+) -> Result<Option<Ordered>, Error> {
+    let stage = given.stage;
+    let extents: Vec<f64> = given.extents.iter().map(|&n| n as f64).collect();
+    let result = Shape::new(stage.result.clone(), format.clone(), &extents);
+    // Repeated coordinates may be visited one by one if a single tensor is sparse, the loops do nothing
+    // where it stores nothing, and the term is linear in it or it is unique.
+    let mut plain = !worth[0]
+        && matches!(*sparse, [at] if !accesses[at].repeats_padding()
+            && (given.tensors[at].format().is_unique() || stage.is_linear_in(at)));
+    let (order, sink) = loop {
+        let must_convert =
+            (0..accesses.len()).map(|at| !accesses[at].full && !accesses[at].can_walk(plain));
+        let problem = Problem {
+            accesses,
+            extents: &extents,
+            indices: stage.indices(),
+            must_convert: must_convert.collect(),
+            sparse: sparse.to_vec(),
+            worth: worth.to_vec(),
+            result: &result,
+            as_given,
+        };
+        let Some(order) = best(&problem) else { return Ok(None) };
+        let sink = result.sink(&order.steps)?;
+        if plain && repeats(accesses, &order, &sink) {
+            plain = false;
+            continue;
+        }
+        break (order, sink);
+    };
+    let mut sink = match is_ordered(accesses, &order, &sink) {
+        true => sink,
+        false => result.unsorted()?,
+    };
+    if let Some(at) = shared(given, format, rest, sparse, &order).filter(|_| plain) {
+        let levels = result.levels.iter().map(|(expr, _)| expr.clone()).collect();
+        let kind = SinkKind::Shared { at };
+        sink = Sink { kind, format: format.clone(), levels, columns: Vec::new() };
+    }
+    let shape: Vec<usize> = stage.result.iter().map(|&v| given.extents[v]).collect();
+    sink.columns = columns(&sink.format.bind(&shape)?);
+    Ok(Some(Ordered { order, sink, plain }))
+}
+
+/// The loops over these tensors, and the value of an element that no loop sets. Sums of half precision that
+/// go through memory are formed in a wider dtype.
+fn emitted(
+    given: &Given<'_>,
+    tensors: &[Tensor],
+    order: &Order,
+    sink: &Sink,
+    rest: Scalar,
+    plain: bool,
+) -> (Loops, Scalar) {
+    let stage = given.stage;
+    let accesses: Vec<Access> =
+        stage.accesses.iter().zip(tensors).map(|(u, t)| Access::new(t, &u.dims)).collect();
+    let input = Input {
+        name: "kernel",
+        tensors: &tensors.iter().collect::<Vec<_>>(),
+        names: &given.names,
+        fills: &given.fills,
+        accesses: &accesses,
+        indices: given.indices,
+        order,
+        sink,
+        result: &stage.result,
+        body: &stage.body,
+        reduce: stage.reduce.as_ref().map(|(op, _)| op),
+        rest,
+        plain,
+    };
+    let loops = emit(&input);
+    if loops.in_memory
+        && let Some((op, _)) = &stage.reduce
+        && let wide = op.accumulator(stage.dtype)
+        && wide != stage.dtype
+    {
+        let rest = op.identity(wide).unwrap_or(wide.zero());
+        let body = cast(stage.body.clone(), stage.dtype, wide);
+        return (emit(&Input { body: &body, rest, ..input }), rest);
+    }
+    (loops, rest)
 }
 
 /// The sparse operand whose levels the result can share: both have the same format and index variables,
