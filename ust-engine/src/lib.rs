@@ -13,11 +13,11 @@
 //! | `check` | foreign arrays, checked once |
 //! | `convert` | from entries to storage, from one format to another |
 //! | `expr` | index notation: text, and what it means |
-//! | [`provider`] | who runs loops: machine code, the interpreter, native kernels |
+//! | [`provider`] | back ends: machine code, the interpreter, native kernels |
 //! | `plan` | from a checked assignment to loops |
-//! | `einsum` | the way in: prepared kernels, options, the oracle |
+//! | `einsum` | evaluation of expressions: options, prepared kernels, the oracle |
 //!
-//! [`tensor`] and [`ops`] say what of these is for users. Formats ([`mod@format`]), native kernels and
+//! `tuning` has all tuning constants. [`tensor`] and [`ops`] say what of these is for users. Formats ([`mod@format`]), native kernels and
 //! machine code are crates of their own (`ust-format`, `ust-kernels`, `ust-jit`), on which this one
 //! stands; files, pictures, generators and advice are crates that stand on it.
 //!

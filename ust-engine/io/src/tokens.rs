@@ -6,7 +6,7 @@ use ust_kernels::text::{Instructions, PART, Reading, gaps, prefetch_after, with_
 /// Bytes looked at before words are read.
 const AHEAD: usize = 4096;
 /// How far ahead of them bytes are asked for.
-const ASK: usize = 2 * AHEAD;
+const PREFETCH_BYTES: usize = 2 * AHEAD;
 /// Ends written down together.
 const STEPS: usize = 8;
 
@@ -64,7 +64,7 @@ impl<'a> Tokens<'a> {
         self.ends.resize((self.found + AHEAD / 2 + PART).max(self.ends.len()), 0);
         let mut base = self.seen;
         for part in ahead.chunks(PART) {
-            prefetch_after(part, ASK);
+            prefetch_after(part, PREFETCH_BYTES);
             let gaps = match part.as_array() {
                 Some(part) => gaps(part),
                 None => {
