@@ -29,7 +29,7 @@ pub enum CodeOf {
 }
 
 /// Why a loop stays scalar code. Of several reasons, the first in this list.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 #[non_exhaustive]
 pub enum Reason {
     /// Several operands are advanced together.
@@ -114,41 +114,26 @@ pub(super) fn has_loop(body: &[Stmt]) -> bool {
 
 /// Why an innermost loop that has no pattern stays scalar code.
 pub(super) fn reason(function: &Function, body: &[Stmt]) -> Reason {
-    let mut found = Found::new(function);
+    let mut found = Found { function, own: Vec::new(), first: Reason::Operation, effects: 0 };
     found.look_at(body);
-    let Found { grows, tests_coordinates, tests_values, carries, effects, .. } = found;
-    match (grows, tests_coordinates, tests_values, carries, effects > 1) {
-        (true, ..) => Reason::Grows,
-        (_, true, ..) => Reason::TestsCoordinates,
-        (_, _, true, ..) => Reason::TestsValues,
-        (_, _, _, true, _) => Reason::Carries,
-        (.., true) => Reason::Several,
-        _ => Reason::Operation,
+    if found.effects > 1 {
+        found.add(Reason::Several);
     }
+    found.first
 }
 
 struct Found<'a> {
     function: &'a Function,
     /// Variables that the body declares.
     own: Vec<Var>,
-    grows: bool,
-    tests_coordinates: bool,
-    tests_values: bool,
-    carries: bool,
+    /// The first reason so far, in the order of [`Reason`].
+    first: Reason,
     effects: usize,
 }
 
-impl<'a> Found<'a> {
-    fn new(function: &'a Function) -> Self {
-        Self {
-            function,
-            own: Vec::new(),
-            grows: false,
-            tests_coordinates: false,
-            tests_values: false,
-            carries: false,
-            effects: 0,
-        }
+impl Found<'_> {
+    fn add(&mut self, reason: Reason) {
+        self.first = self.first.min(reason);
     }
 
     fn look_at(&mut self, body: &[Stmt]) {
@@ -161,18 +146,20 @@ impl<'a> Found<'a> {
                     self.effects += 1;
                     let is_sum = matches!(value, Expr::Binary(_, a, b)
                         if [a, b].iter().any(|part| ***part == Expr::Var(*var)));
-                    self.carries |= !is_sum;
+                    if !is_sum {
+                        self.add(Reason::Carries);
+                    }
                 }
                 Stmt::Store(..) | Stmt::Reduce(..) => self.effects += 1,
                 Stmt::If { cond, then, otherwise } => {
-                    match self.reads_values(cond) {
-                        true => self.tests_values = true,
-                        false => self.tests_coordinates = true,
-                    }
+                    self.add(match self.reads_values(cond) {
+                        true => Reason::TestsValues,
+                        false => Reason::TestsCoordinates,
+                    });
                     self.look_at(then);
                     self.look_at(otherwise);
                 }
-                Stmt::Reserve(..) | Stmt::Sort(..) => self.grows = true,
+                Stmt::Reserve(..) | Stmt::Sort(..) => self.add(Reason::Grows),
                 Stmt::For { body, .. } | Stmt::While { body, .. } => self.look_at(body),
                 Stmt::Comment(_) => {}
             }

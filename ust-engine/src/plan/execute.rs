@@ -1,15 +1,17 @@
 //! An assignment on tensors: planned and compiled once, then run stage by stage.
 
+mod operands;
+
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use smallvec::SmallVec;
 use ust_format::Format;
-use ust_kernels::pool::within;
 use ust_level_api::Scalar;
 
+use self::operands::{Held, Operand, converted, meant, refs, tensors_of};
 use super::along::along;
-use super::choose::{Candidate, Given, Planned, choose};
+use super::choose::{Candidate, Given, choose};
 use super::divide::{Known, divide};
 use super::frame::{self, Extents, Frame, Last, Sizes};
 use super::path::part;
@@ -327,16 +329,6 @@ impl Prepared {
     }
 }
 
-/// The value of an operand at unstored coordinates. The old value of an update counts as the operand after
-/// the last.
-fn meant(assignment: &Assignment, at: usize, tensor: &Tensor) -> Scalar {
-    match (assignment.operands.get(at), assignment.result.zero) {
-        (Some(input), _) => input.fill,
-        (None, Some(zero)) if !tensor.format().is_full() => zero,
-        (None, _) => tensor.fill(),
-    }
-}
-
 /// Whether the tensors of all accesses of a stage are operands that need no conversion. If so, appends them
 /// to `to`.
 #[inline]
@@ -389,76 +381,6 @@ fn run_on(
     compiled.run(&refs(&tensors), sizes, how)
 }
 
-/// The tensor of each access of a stage: from `made` if it is there. Views are copied.
-fn tensors_of<'a>(
-    assignment: &Assignment,
-    stage: &Stage,
-    operands: &[&'a Tensor],
-    results: &'a [Tensor],
-    made: &mut [Option<Tensor>],
-) -> Result<Held<'a>, Error> {
-    let whole = |tensor: &'a Tensor| {
-        if tensor.view().is_whole() {
-            return Ok(Operand::Borrowed(tensor));
-        }
-        let format = tensor.format().without_slices();
-        // A slice of a 2:4 tensor need not fit 2:4, since its groups begin elsewhere.
-        match format.has_room() {
-            true => tensor.convert(&format),
-            false => tensor.convert(&Format::resolve("CSF", Some(tensor.rank()))?),
-        }
-        .map(|made| Operand::Made(Box::new(made)))
-    };
-    let each = stage.accesses.iter().enumerate().map(|(at, one)| {
-        if let Some(made) = made.get_mut(at).and_then(Option::take) {
-            return Ok(Operand::Made(Box::new(made)));
-        }
-        let given = match one.source {
-            Source::Operand(at) => whole(operands[at])?,
-            Source::Stage(at) => Operand::Borrowed(&results[at]),
-        };
-        if !one.full {
-            return Ok(given);
-        }
-        // Unstored elements become stored ones, with the value that they have in this expression.
-        let tensor = match one.source {
-            Source::Operand(at) => given.tensor().meaning(meant(assignment, at, given.tensor()))?,
-            Source::Stage(_) => given.tensor().clone(),
-        };
-        let made = tensor.convert(&Format::full(tensor.rank())?)?;
-        Ok(Operand::Made(Box::new(made)))
-    });
-    each.collect()
-}
-
-/// A tensor of the caller, or a tensor converted from it.
-enum Operand<'a> {
-    Borrowed(&'a Tensor),
-    Made(Box<Tensor>),
-}
-
-impl Operand<'_> {
-    fn tensor(&self) -> &Tensor {
-        match self {
-            Self::Borrowed(tensor) => tensor,
-            Self::Made(tensor) => tensor,
-        }
-    }
-
-    fn made(self) -> Option<Tensor> {
-        match self {
-            Self::Borrowed(_) => None,
-            Self::Made(tensor) => Some(*tensor),
-        }
-    }
-}
-
-type Held<'a> = SmallVec<[Operand<'a>; 4]>;
-
-fn refs<'t>(tensors: &'t [Operand<'_>]) -> SmallVec<[&'t Tensor; 4]> {
-    tensors.iter().map(Operand::tensor).collect()
-}
-
 fn plan(
     assignment: &Assignment,
     stage: &Stage,
@@ -491,19 +413,4 @@ fn plan(
         format: options.format.clone().filter(|_| last),
         zero: assignment.result.zero.filter(|_| last).unwrap_or(stage.dtype.zero()),
     })
-}
-
-/// The tensors that the loops run on, after the plan's conversions.
-fn converted<'a>(planned: &Planned, tensors: Held<'a>, how: Run<'_>) -> Result<Held<'a>, Error> {
-    if planned.conversions.iter().all(Option::is_none) {
-        return Ok(tensors);
-    }
-    let each = tensors.into_iter().zip(&planned.conversions);
-    each.map(|(given, format)| {
-        let Some(format) = format else { return Ok(given) };
-        let tensor = given.tensor();
-        let made = within(how.threads, tensor.nse(), || tensor.convert_within(format, how.limit))?;
-        Ok(Operand::Made(Box::new(made)))
-    })
-    .collect()
 }

@@ -1,0 +1,113 @@
+//! The tensors that the loops of a stage run on: the caller's, results of stages, and what is made of them
+//! first.
+
+use smallvec::SmallVec;
+use ust_format::Format;
+use ust_kernels::pool::within;
+use ust_level_api::Scalar;
+
+use crate::error::Error;
+use crate::expr::control::Run;
+use crate::expr::term::Assignment;
+use crate::plan::choose::Planned;
+use crate::plan::stage::{Source, Stage};
+use crate::storage::Tensor;
+
+/// The value of an operand at unstored coordinates. The old value of an update counts as the operand after
+/// the last.
+pub(super) fn meant(assignment: &Assignment, at: usize, tensor: &Tensor) -> Scalar {
+    match (assignment.operands.get(at), assignment.result.zero) {
+        (Some(input), _) => input.fill,
+        (None, Some(zero)) if !tensor.format().is_full() => zero,
+        (None, _) => tensor.fill(),
+    }
+}
+
+/// The tensor of each access of a stage: from `made` if it is there. Views are copied.
+pub(super) fn tensors_of<'a>(
+    assignment: &Assignment,
+    stage: &Stage,
+    operands: &[&'a Tensor],
+    results: &'a [Tensor],
+    made: &mut [Option<Tensor>],
+) -> Result<Held<'a>, Error> {
+    let whole = |tensor: &'a Tensor| {
+        if tensor.view().is_whole() {
+            return Ok(Operand::Borrowed(tensor));
+        }
+        let format = tensor.format().without_slices();
+        // A slice of a 2:4 tensor need not fit 2:4, since its groups begin elsewhere.
+        match format.has_room() {
+            true => tensor.convert(&format),
+            false => tensor.convert(&Format::resolve("CSF", Some(tensor.rank()))?),
+        }
+        .map(|made| Operand::Made(Box::new(made)))
+    };
+    let each = stage.accesses.iter().enumerate().map(|(at, one)| {
+        if let Some(made) = made.get_mut(at).and_then(Option::take) {
+            return Ok(Operand::Made(Box::new(made)));
+        }
+        let given = match one.source {
+            Source::Operand(at) => whole(operands[at])?,
+            Source::Stage(at) => Operand::Borrowed(&results[at]),
+        };
+        if !one.full {
+            return Ok(given);
+        }
+        // Unstored elements become stored ones, with the value that they have in this expression.
+        let tensor = match one.source {
+            Source::Operand(at) => given.tensor().meaning(meant(assignment, at, given.tensor()))?,
+            Source::Stage(_) => given.tensor().clone(),
+        };
+        let made = tensor.convert(&Format::full(tensor.rank())?)?;
+        Ok(Operand::Made(Box::new(made)))
+    });
+    each.collect()
+}
+
+/// A tensor of the caller, or a tensor converted from it.
+pub(super) enum Operand<'a> {
+    Borrowed(&'a Tensor),
+    Made(Box<Tensor>),
+}
+
+impl Operand<'_> {
+    pub(super) fn tensor(&self) -> &Tensor {
+        match self {
+            Self::Borrowed(tensor) => tensor,
+            Self::Made(tensor) => tensor,
+        }
+    }
+
+    pub(super) fn made(self) -> Option<Tensor> {
+        match self {
+            Self::Borrowed(_) => None,
+            Self::Made(tensor) => Some(*tensor),
+        }
+    }
+}
+
+pub(super) type Held<'a> = SmallVec<[Operand<'a>; 4]>;
+
+pub(super) fn refs<'t>(tensors: &'t [Operand<'_>]) -> SmallVec<[&'t Tensor; 4]> {
+    tensors.iter().map(Operand::tensor).collect()
+}
+
+/// The tensors that the loops run on, after the plan's conversions.
+pub(super) fn converted<'a>(
+    planned: &Planned,
+    tensors: Held<'a>,
+    how: Run<'_>,
+) -> Result<Held<'a>, Error> {
+    if planned.conversions.iter().all(Option::is_none) {
+        return Ok(tensors);
+    }
+    let each = tensors.into_iter().zip(&planned.conversions);
+    each.map(|(given, format)| {
+        let Some(format) = format else { return Ok(given) };
+        let tensor = given.tensor();
+        let made = within(how.threads, tensor.nse(), || tensor.convert_within(format, how.limit))?;
+        Ok(Operand::Made(Box::new(made)))
+    })
+    .collect()
+}
