@@ -7,9 +7,12 @@ use std::array::from_fn;
 use std::fmt::Debug;
 use std::ops::{Add, Mul, Range};
 
+use bytemuck::NoUninit;
+
 use super::panel::{self, Columns, Dense, Rows, add_to};
 use super::tuning::{GROUPS_NEAR_BYTES, GROUPS_ROWS, PREFETCH_DISTANCE};
 use super::vector::{self, Vector, instruction_set, prefetch, prefetch_ahead_l2};
+
 /// A matrix of groups, row by row.
 #[derive(Clone, Copy, Debug)]
 pub struct Groups<'a, T, C> {
@@ -20,15 +23,14 @@ pub struct Groups<'a, T, C> {
 }
 
 /// Four coordinates in a byte, the first in the lowest bits.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, bytemuck::Pod, bytemuck::Zeroable)]
 #[repr(transparent)]
 pub struct Packed(u8);
 
 impl Packed {
     /// Views bytes as packed coordinates.
     pub fn of(bytes: &[u8]) -> &[Self] {
-        // SAFETY: `Packed` is a transparent byte.
-        unsafe { std::slice::from_raw_parts(bytes.as_ptr().cast(), bytes.len()) }
+        bytemuck::cast_slice(bytes)
     }
 }
 
@@ -39,7 +41,7 @@ impl Packed {
 /// as many coordinates as the result has.
 // The trait states the safety of all methods.
 #[allow(clippy::missing_safety_doc)]
-pub trait Coordinates: Copy + Debug {
+pub trait Coordinates: NoUninit + Debug {
     /// Coordinates in an element.
     const HELD: usize;
     /// Coordinate `at` of an element.
@@ -335,15 +337,42 @@ impl<T: Number, C: Coordinates> Groups<'_, T, C> {
     }
 }
 
+/// Coordinates within groups, read one by one: packed, or the first bytes of integers of any width, so that
+/// rows times a dense matrix are compiled for two types, not for five.
+#[derive(Clone, Copy)]
+struct Bytes<'a, const PACKED: bool> {
+    bytes: &'a [u8],
+    /// The logarithm of the bytes of an integer.
+    width: u32,
+}
+
+impl<const PACKED: bool> Bytes<'_, PACKED> {
+    /// Coordinate `p`, `0..4`.
+    ///
+    /// # Safety
+    /// There is a coordinate `p`.
+    #[inline(always)]
+    unsafe fn get(&self, p: usize) -> usize {
+        // SAFETY: as the caller says.
+        let byte = |at: usize| unsafe { *self.bytes.get_unchecked(at) };
+        usize::from(match PACKED {
+            true => byte(p / 4) >> (2 * (p % 4)) & 3,
+            // The first byte is the lowest one.
+            false => byte(p << self.width) & 3,
+        })
+    }
+}
+
 /// Rows of groups, from row `first` on.
 #[derive(Clone, Copy)]
-struct Below<'a, T, C> {
-    matrix: Groups<'a, T, C>,
+struct Below<'a, T, const PACKED: bool> {
+    crd: Bytes<'a, PACKED>,
+    values: &'a [T],
     first: usize,
     columns: usize,
 }
 
-impl<T: vector::Number, C: Coordinates> Rows<T> for Below<'_, T, C> {
+impl<T: vector::Number, const PACKED: bool> Rows<T> for Below<'_, T, PACKED> {
     #[inline(always)]
     unsafe fn add<V: Vector<Lane = T>, const R: usize, const W: usize, const CUT: bool>(
         self,
@@ -351,7 +380,7 @@ impl<T: vector::Number, C: Coordinates> Rows<T> for Below<'_, T, C> {
         b: &Columns<'_, T>,
         sums: &mut [[V; W]; R],
     ) {
-        let Self { matrix: Groups { crd, values }, first, columns } = self;
+        let Self { crd, values, first, columns } = self;
         let groups = columns.div_ceil(4);
         let row = first + row;
         for group in 0..groups {
@@ -361,8 +390,7 @@ impl<T: vector::Number, C: Coordinates> Rows<T> for Below<'_, T, C> {
                     // SAFETY: as the caller says; each group has two values. In a cut group, padding may
                     // stand behind the last column.
                     unsafe {
-                        let within = crd.get_unchecked(p / C::HELD).one(p % C::HELD);
-                        let column = 4 * group + within;
+                        let column = 4 * group + crd.get(p);
                         if column < columns {
                             add_to(sums, *values.get_unchecked(p), &b.row::<V, W, CUT>(column));
                         }
@@ -377,13 +405,25 @@ impl<T: vector::Number, C: Coordinates> Groups<'_, T, C> {
     /// Adds the products of `rows` with `b` to `c`, whose first row belongs to the first of these.
     ///
     /// # Panics
-    /// Where there are fewer values or coordinates than the rows have.
+    /// Where there are fewer values or coordinates than the rows have, or `c` has more rows.
     pub fn times_dense(&self, rows: Range<usize>, b: Dense<'_, T>, c: &mut [T]) {
-        let columns = b.rows();
+        let (columns, first) = (b.rows(), rows.start);
         let stored = rows.end * 2 * columns.div_ceil(4);
         let held = self.crd.len() * C::HELD;
         assert!(stored <= held && stored <= self.values.len(), "two for each group");
-        panel::times(instruction_set(), Below { matrix: *self, first: rows.start, columns }, b, c);
+        assert!(c.len() <= rows.len() * b.width, "the result has these rows alone");
+        let (values, set) = (self.values, instruction_set());
+        let (bytes, width) = (bytemuck::cast_slice(self.crd), size_of::<C>().ilog2());
+        match C::HELD {
+            1 => {
+                let crd = Bytes::<false> { bytes, width };
+                panel::times(set, Below { crd, values, first, columns }, b, c);
+            }
+            _ => {
+                let crd = Bytes::<true> { bytes, width };
+                panel::times(set, Below { crd, values, first, columns }, b, c);
+            }
+        }
     }
 }
 

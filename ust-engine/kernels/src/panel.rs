@@ -1,8 +1,6 @@
 //! A matrix times a dense one. A panel of the result, up to four rows by four vectors, stays in registers
 //! while products with rows of the dense matrix are added to it.
 
-use std::array::from_fn;
-
 use super::tuning::{NEAR_BYTES, PANEL_BYTES};
 use super::vector::{
     InstructionSet, LINE, Number, Real, Task, Vector, instruction_set, perform, prefetch_lines,
@@ -49,7 +47,7 @@ impl<T: Real> Columns<'_, T> {
         // SAFETY: as the caller says.
         unsafe {
             let from = self.of.values.as_ptr().add(row * self.of.width + self.first);
-            from_fn(|k| V::nth::<W, CUT>(from, k, self.cut))
+            std::array::from_fn(|k| V::nth::<W, CUT>(from, k, self.cut))
         }
     }
 
@@ -61,8 +59,32 @@ impl<T: Real> Columns<'_, T> {
     }
 }
 
+/// Loads `W` vectors. Where `CUT`, the last of them has `cut` numbers.
+///
+/// A loop, not [`std::array::from_fn`], whose closures are instantiated once more for each panel.
+///
+/// # Safety
+/// As of [`Vector`]; `from` is valid for reads of all these numbers.
+#[inline(always)]
+unsafe fn vectors<V: Vector, const W: usize, const CUT: bool>(
+    from: *const V::Lane,
+    cut: usize,
+) -> [V; W] {
+    // SAFETY: as the caller says.
+    unsafe {
+        let mut row = [V::splat(V::Lane::ZERO); W];
+        for (k, vector) in row.iter_mut().enumerate() {
+            *vector = V::nth::<W, CUT>(from, k, cut);
+        }
+        row
+    }
+}
+
 /// Rows of any format that multiply a dense matrix.
 pub(super) trait Rows<T: Number>: Copy {
+    /// Whether two or three rows are often all there are, as in a block: these get panels of their own.
+    const SHORT: bool = false;
+
     /// Adds the products of `R` rows from `row` on with the columns `b` of the dense matrix.
     ///
     /// # Safety
@@ -117,10 +139,13 @@ pub(super) unsafe fn all<V: Vector<Lane: Number>, M: Rows<V::Lane>>(
         // SAFETY: as the caller says; so many rows are left.
         row += unsafe {
             match count - row {
-                1 => some::<V, M, 1>(rows, row, b, c),
-                2 => some::<V, M, 2>(rows, row, b, c),
-                3 => some::<V, M, 3>(rows, row, b, c),
-                _ => some::<V, M, 4>(rows, row, b, c),
+                4.. => some::<V, M, 4>(rows, row, b, c),
+                // A constant condition: what it excludes is not compiled, here and below.
+                left if const { M::SHORT } && left > 1 => match left {
+                    2 => some::<V, M, 2>(rows, row, b, c),
+                    _ => some::<V, M, 3>(rows, row, b, c),
+                },
+                _ => some::<V, M, 1>(rows, row, b, c),
             }
         };
     }
@@ -134,8 +159,6 @@ unsafe fn some<V: Vector<Lane: Number>, M: Rows<V::Lane>, const R: usize>(
     b: Dense<'_, V::Lane>,
     c: &mut [V::Lane],
 ) -> usize {
-    // Machines with wide vectors have twice as many registers.
-    let most = if size_of::<V>() >= LINE { 4 } else { 2 };
     let mut first = 0;
     while first < b.width {
         let rest = b.width - first;
@@ -144,10 +167,12 @@ unsafe fn some<V: Vector<Lane: Number>, M: Rows<V::Lane>, const R: usize>(
         let c = c[first..].as_mut_ptr();
         // SAFETY: as the caller says; so many columns are left.
         first += unsafe {
-            if most >= 4 && rest >= 4 * V::N {
-                panel::<V, M, R, 4, false>(rows, row, &columns, c)
-            } else if most >= 4 && rest > 3 * V::N {
-                panel::<V, M, R, 4, true>(rows, row, &columns, c)
+            // Machines with wide vectors have twice as many registers.
+            if const { size_of::<V>() >= LINE } && rest > 3 * V::N {
+                match rest >= 4 * V::N {
+                    true => panel::<V, M, R, 4, false>(rows, row, &columns, c),
+                    false => panel::<V, M, R, 4, true>(rows, row, &columns, c),
+                }
             } else if rest >= 2 * V::N {
                 panel::<V, M, R, 2, false>(rows, row, &columns, c)
             } else if rest > V::N {
@@ -181,12 +206,14 @@ unsafe fn panel<
 ) -> usize {
     // SAFETY: as the caller says.
     unsafe {
-        let row_of = |r: usize| c.add(r * b.of.width);
-        let mut sums: [[V; W]; R] = from_fn(|r| from_fn(|k| V::nth::<W, CUT>(row_of(r), k, b.cut)));
+        let mut sums = [[V::splat(V::Lane::ZERO); W]; R];
+        for (r, sums) in sums.iter_mut().enumerate() {
+            *sums = vectors::<V, W, CUT>(c.add(r * b.of.width), b.cut);
+        }
         rows.add::<V, R, W, CUT>(row, b, &mut sums);
         for (r, sums) in sums.iter().enumerate() {
             for (k, sum) in sums.iter().enumerate() {
-                sum.store_nth::<W, CUT>(row_of(r), k, b.cut);
+                sum.store_nth::<W, CUT>(c.add(r * b.of.width), k, b.cut);
             }
         }
     }
@@ -240,6 +267,8 @@ pub struct Full<'a, T> {
 }
 
 impl<T: Number> Rows<T> for Full<'_, T> {
+    const SHORT: bool = true;
+
     #[inline(always)]
     unsafe fn add<V: Vector<Lane = T>, const R: usize, const W: usize, const CUT: bool>(
         self,

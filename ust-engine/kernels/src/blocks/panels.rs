@@ -22,6 +22,8 @@ struct Row<'a, T> {
 }
 
 impl<T: Number> Rows<T> for Row<'_, T> {
+    const SHORT: bool = true;
+
     #[inline(always)]
     unsafe fn add<V: Vector<Lane = T>, const R: usize, const W: usize, const CUT: bool>(
         self,

@@ -31,16 +31,17 @@ pub(super) unsafe fn times<V: Vector>(
 ) {
     // SAFETY: as the caller says.
     unsafe {
-        // Up to `WIDEST`. A row of 16 is up to four vectors.
+        // Up to `WIDEST`. A row of 16 is up to four vectors. A constant condition: what it excludes is not
+        // compiled.
         match blocks.size[1] {
             1 => times_rows::<V, 1, 1>(blocks, rows, x, y),
             2 => times_rows::<V, 2, 1>(blocks, rows, x, y),
             4 => times_rows::<V, 4, 1>(blocks, rows, x, y),
-            8 if V::N >= 8 => times_rows::<V, 8, 1>(blocks, rows, x, y),
-            8 => times_rows::<V, 8, 2>(blocks, rows, x, y),
-            16 if V::N >= 16 => times_rows::<V, 16, 1>(blocks, rows, x, y),
-            16 if V::N >= 8 => times_rows::<V, 16, 2>(blocks, rows, x, y),
-            16 => times_rows::<V, 16, 4>(blocks, rows, x, y),
+            8 if const { V::N >= 8 } => times_rows::<V, 8, 1>(blocks, rows, x, y),
+            8 if const { V::N < 8 } => times_rows::<V, 8, 2>(blocks, rows, x, y),
+            16 if const { V::N >= 16 } => times_rows::<V, 16, 1>(blocks, rows, x, y),
+            16 if const { V::N >= 8 } => times_rows::<V, 16, 2>(blocks, rows, x, y),
+            16 if const { V::N < 8 } => times_rows::<V, 16, 4>(blocks, rows, x, y),
             columns => unreachable!("blocks of {columns} columns do not suit"),
         }
     }
@@ -77,7 +78,7 @@ unsafe fn times_rows<V: Vector, const C: usize, const P: usize>(
             // SAFETY: as the caller says; these vectors of each block are left.
             first += unsafe {
                 match vectors - first {
-                    16.. if size_of::<V>() >= WIDE => {
+                    16.. if const { size_of::<V>() >= WIDE } => {
                         group::<V, C, P, 16>(crd, next, values, area, x, first, y)
                     }
                     8.. => group::<V, C, P, 8>(crd, next, values, area, x, first, y),
@@ -116,12 +117,14 @@ unsafe fn group<V: Vector, const C: usize, const P: usize, const G: usize>(
             }
             let x = x[crd as usize * C..][..C].as_ptr();
             let values = values.as_ptr().add(block * area);
-            let x: [V; P] = std::array::from_fn(|part| match P {
-                1 => V::repeat::<C>(x),
-                _ => V::load(x.add(part * V::N)),
-            });
+            let mut vectors = [V::repeat::<C>(x); P];
+            if const { P > 1 } {
+                for (part, vector) in vectors.iter_mut().enumerate() {
+                    *vector = V::load(x.add(part * V::N));
+                }
+            }
             for (at, sum) in sums.iter_mut().enumerate() {
-                for (part, &x) in x.iter().enumerate() {
+                for (part, &x) in vectors.iter().enumerate() {
                     let values = values.add((at * P + part) * V::N);
                     // Not for larger blocks: the hardware prefetches them, and software prefetches
                     // disturb it.
