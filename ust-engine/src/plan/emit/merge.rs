@@ -10,6 +10,120 @@ use crate::tuning::MERGE_MAX_TEST_CHAIN;
 use crate::walk::find::first_from;
 use crate::walk::nest::Reach;
 
+/// Walks that one loop merges. An index `bit` numbers them: a set of walks is a number whose bits they are.
+struct Merged<'w> {
+    /// The name of the loop's coordinate.
+    name: String,
+    /// The access that each walk belongs to.
+    accesses: Vec<usize>,
+    /// Whether each coordinate that matters is stored in the tensor of the walk.
+    required: Vec<bool>,
+    /// Whether no coordinate stands at two positions of the walk.
+    unique: Vec<bool>,
+    walks: Vec<Walk<'w>>,
+    cursors: Vec<Var>,
+    ends: Vec<Expr>,
+}
+
+/// What stands at the cursors of merged walks.
+struct Here {
+    /// The coordinate of the iteration.
+    crd: Expr,
+    /// For each walk, whether its tensor stores the coordinate.
+    stored: Vec<Expr>,
+    /// For each walk, its position.
+    positions: Vec<Expr>,
+    /// For each walk that has several positions of one coordinate: the cursor behind them.
+    behind: Vec<Option<Expr>>,
+}
+
+impl Merged<'_> {
+    fn bits(&self) -> std::ops::Range<usize> {
+        0..self.accesses.len()
+    }
+
+    /// Whether a cursor has not reached its end.
+    fn more(&self, bit: usize) -> Expr {
+        Expr::from(self.cursors[bit]).lt(self.ends[bit].clone())
+    }
+
+    /// Whether the loop goes on: while all required cursors do, or any where none is required.
+    fn goes_on(&self) -> Expr {
+        let required = self.bits().filter(|&bit| self.required[bit]);
+        let all = required.map(|bit| self.more(bit)).reduce(Expr::and);
+        all.unwrap_or_else(|| {
+            let any = self.bits().map(|bit| self.more(bit));
+            any.reduce(|a, b| Expr::binary(BinOp::Or, a, b)).expect("a walk")
+        })
+    }
+
+    /// Emits the coordinates at the cursors, and the coordinate of the iteration: `given`, or the least of
+    /// them.
+    fn here(&self, b: &mut Builder, names: &[String], given: Option<Expr>) -> Here {
+        let (mut coordinates, mut positions) = (Vec::new(), Vec::new());
+        for (bit, walk) in self.walks.iter().enumerate() {
+            let step = (walk.step)(b, self.cursors[bit].into());
+            let at = match self.required[bit] && given.is_none() {
+                true => step.crd,
+                false => self.more(bit).select(step.crd, Expr::Int(i64::MAX)),
+            };
+            let name = format!("{}_{}", self.name, names[self.accesses[bit]]);
+            coordinates.push(b.bind(&name, at));
+            positions.push(step.pos);
+        }
+        let crd = given.unwrap_or_else(|| {
+            let least = coordinates.iter().cloned().reduce(Expr::min).expect("a walk");
+            b.bind(&self.name, least)
+        });
+        let stored: Vec<Expr> = coordinates.into_iter().map(|c| c.equals(crd.clone())).collect();
+        let behind = self
+            .bits()
+            .map(|bit| (!self.unique[bit]).then(|| self.behind(b, bit, &crd, stored[bit].clone())));
+        let behind = behind.collect();
+        let stored = stored.into_iter().map(|stored| b.bind("mine", stored)).collect();
+        Here { crd, stored, positions, behind }
+    }
+
+    /// Emits a search for the first position behind those of coordinate `crd`: the cursor itself where the
+    /// coordinate is not stored.
+    fn behind(&self, b: &mut Builder, bit: usize, crd: &Expr, stored: Expr) -> Expr {
+        let stop = stored.select(self.ends[bit].clone(), Expr::from(self.cursors[bit]));
+        let stop = b.bind("stop", stop);
+        let q = b.var("q", self.cursors[bit].into());
+        let next = (self.walks[bit].step)(b, q.into());
+        let same = next.crd.equals(crd.clone());
+        let go = Expr::from(q).lt(stop).select(same, Expr::Bool(false));
+        b.while_(go, |b| b.assign(q, Expr::from(q) + 1));
+        q.into()
+    }
+
+    /// The position or positions of a walk that stores the coordinate.
+    fn position(&self, b: &mut Builder, bit: usize, here: &Here) -> Pos {
+        match &here.behind[bit] {
+            None => Pos::One(b.bind("pos", here.positions[bit].clone())),
+            Some(hi) => Pos::Run(Interval { lo: self.cursors[bit].into(), hi: hi.clone() }),
+        }
+    }
+
+    /// Moves the cursors behind the coordinate.
+    fn advance(&self, b: &mut Builder, here: &Here) {
+        for (bit, walk) in self.walks.iter().enumerate() {
+            let (cursor, stored) = (self.cursors[bit], &here.stored[bit]);
+            let next = match &here.behind[bit] {
+                None => Expr::from(cursor) + stored.clone().select(1, 0),
+                Some(behind) => behind.clone(),
+            };
+            match &walk.advance {
+                None => b.assign(cursor, next),
+                Some(advance) => b.if_(stored.clone(), |b| {
+                    advance(b, cursor.into());
+                    b.assign(cursor, next);
+                }),
+            }
+        }
+    }
+}
+
 impl Emit<'_> {
     /// Emits a loop over the coordinates that some of several tensors store, or with `universe` over all.
     pub(super) fn merge(
@@ -25,27 +139,10 @@ impl Emit<'_> {
             return;
         }
         let state = &State { covers: false, ..state.clone() };
-        let name = self.loop_name(step);
-        let accesses: Vec<usize> = walkers.iter().map(|w| w.0).collect();
-        // The sets of tensors (bits) that may store the coordinate, larger sets first.
-        let mut sets: Vec<u32> = (0..1_u32 << accesses.len()).collect();
-        sets.sort_by_key(|set| std::cmp::Reverse(set.count_ones()));
-        let others = |set: u32| -> Vec<usize> {
-            (0..accesses.len()).filter(|bit| set >> bit & 1 == 0).map(|bit| accesses[bit]).collect()
-        };
-        let worth = |set: u32| self.worth_without(&state.term, &others(set));
-        let all = (1_u32 << accesses.len()) - 1;
-        let required: Vec<bool> =
-            (0..accesses.len()).map(|bit| !worth(all & !(1 << bit))).collect();
-
-        let parents: Vec<Interval> = accesses
-            .iter()
-            .map(|&at| state.live[at].as_ref().expect("a walker is live").interval())
-            .collect();
         let sites: Vec<_> = walkers
             .iter()
-            .zip(parents)
-            .map(|(&(at, level), parent)| {
+            .map(|&(at, level)| {
+                let parent = state.live[at].as_ref().expect("a walker is live").interval();
                 self.operands[at].site(level, parent, &state.coordinates[at], Reach::Inside)
             })
             .collect();
@@ -54,89 +151,55 @@ impl Emit<'_> {
             .zip(&sites)
             .map(|(&(at, level), site)| self.operands[at].format.levels()[level].ty.walk(site, b))
             .collect();
+        let name = self.loop_name(step);
         let (cursors, ends) = self.cursors(b, depth, &name, &walks);
-        let more = |bit: usize| Expr::from(cursors[bit]).lt(ends[bit].clone());
-
-        let body = |b: &mut Builder, crd: Option<Expr>, valid: bool| {
-            let mut coordinates = Vec::new();
-            let mut steps = Vec::new();
-            for (bit, walk) in walks.iter().enumerate() {
-                let here = (walk.step)(b, cursors[bit].into());
-                let must = required[bit] && crd.is_none();
-                let at = match must {
-                    true => here.crd.clone(),
-                    false => more(bit).select(here.crd.clone(), Expr::Int(i64::MAX)),
-                };
-                coordinates
-                    .push(b.bind(&format!("{name}_{}", self.input.names[accesses[bit]]), at));
-                steps.push(here);
-            }
-            let crd = crd.unwrap_or_else(|| {
-                let least = coordinates.iter().cloned().reduce(Expr::min).expect("a walker");
-                b.bind(&name, least)
-            });
-            let ends_of: Vec<Option<Expr>> = (0..accesses.len())
-                .map(|bit| {
-                    if self.level(walkers[bit]).props.unique {
-                        return None;
-                    }
-                    // The run is empty if this cursor does not have the coordinate.
-                    let mine = coordinates[bit].clone().equals(crd.clone());
-                    let stop = mine.select(ends[bit].clone(), Expr::from(cursors[bit]));
-                    let stop = b.bind("stop", stop);
-                    let q = b.var("q", cursors[bit].into());
-                    let next = (walks[bit].step)(b, q.into());
-                    let same = next.crd.equals(crd.clone());
-                    let go = Expr::from(q).lt(stop).select(same, Expr::Bool(false));
-                    b.while_(go, |b| b.assign(q, Expr::from(q) + 1));
-                    Some(q.into())
-                })
-                .collect();
-            let mine: Vec<Expr> =
-                coordinates.iter().map(|c| c.clone().equals(crd.clone())).collect();
-            let mine: Vec<Expr> = mine.into_iter().map(|m| b.bind("mine", m)).collect();
-            let wanted: Vec<u32> =
-                sets.iter().copied().filter(|&set| (universe || set != 0) && worth(set)).collect();
-            self.sets(b, &wanted, &mine, &mut |b, set| {
-                let absent = others(set);
-                let Some(state) = self.without(state, &absent) else { return };
-                let mut arrived = Vec::new();
-                for bit in (0..accesses.len()).filter(|bit| set >> bit & 1 == 1) {
-                    let pos = match &ends_of[bit] {
-                        None => Pos::One(b.bind("pos", steps[bit].pos.clone())),
-                        Some(q) => Pos::Run(Interval { lo: cursors[bit].into(), hi: q.clone() }),
-                    };
-                    arrived.push((accesses[bit], pos));
-                }
-                let arrival = Arrival { crd: crd.clone(), stored: &arrived, valid };
-                self.arrive(b, depth, step, arrival, state);
-            });
-            for (bit, walk) in walks.iter().enumerate() {
-                let next = match &ends_of[bit] {
-                    None => Expr::from(cursors[bit]) + mine[bit].clone().select(1, 0),
-                    Some(q) => q.clone(),
-                };
-                match &walk.advance {
-                    None => b.assign(cursors[bit], next),
-                    Some(advance) => b.if_(mine[bit].clone(), |b| {
-                        advance(b, cursors[bit].into());
-                        b.assign(cursors[bit], next);
-                    }),
-                }
-            }
-        };
+        let accesses: Vec<usize> = walkers.iter().map(|walker| walker.0).collect();
+        let all = (1_u32 << accesses.len()) - 1;
+        let required = (0..accesses.len())
+            .map(|bit| !self.worth_without(&state.term, &absent(&accesses, all & !(1 << bit))))
+            .collect();
+        let unique = walkers.iter().map(|&walker| self.level(walker).props.unique).collect();
+        let merged = Merged { name, accesses, required, unique, walks, cursors, ends };
         if universe {
             let (domain, valid) = self.domain(step, state);
             let domain = self.part(b, depth, domain);
-            return b.for_(&name, domain.lo, domain.hi, |b, crd| body(b, Some(crd), valid));
+            return b.for_(&merged.name, domain.lo, domain.hi, |b, crd| {
+                self.merged(b, depth, step, &merged, Some(crd), valid, state);
+            });
         }
-        let must = (0..accesses.len()).filter(|&bit| required[bit]);
-        let all_of = must.map(more).reduce(Expr::and);
-        let go = all_of.unwrap_or_else(|| {
-            let any = (0..accesses.len()).map(more);
-            any.reduce(|a, b| Expr::binary(BinOp::Or, a, b)).expect("a walker")
+        b.while_(merged.goes_on(), |b| self.merged(b, depth, step, &merged, None, false, state));
+    }
+
+    /// Emits one iteration of a merging loop: over the coordinate `given`, or over the least one at the
+    /// cursors.
+    #[allow(clippy::too_many_arguments)]
+    fn merged(
+        &self,
+        b: &mut Builder,
+        depth: usize,
+        step: &Step,
+        merged: &Merged<'_>,
+        given: Option<Expr>,
+        valid: bool,
+        state: &State,
+    ) {
+        let universe = given.is_some();
+        let here = merged.here(b, self.input.names, given);
+        // The sets of tensors that may store the coordinate, larger sets first.
+        let mut sets: Vec<u32> = (u32::from(!universe)..1 << merged.accesses.len())
+            .filter(|&set| self.worth_without(&state.term, &absent(&merged.accesses, set)))
+            .collect();
+        sets.sort_by_key(|set| std::cmp::Reverse(set.count_ones()));
+        self.sets(b, &sets, &here.stored, &mut |b, set| {
+            let absent = absent(&merged.accesses, set);
+            let Some(state) = self.without(state, &absent) else { return };
+            let members = merged.bits().filter(|bit| set >> bit & 1 == 1);
+            let stored: Vec<(usize, Pos)> =
+                members.map(|bit| (merged.accesses[bit], merged.position(b, bit, &here))).collect();
+            let arrival = Arrival { crd: here.crd.clone(), stored: &stored, valid };
+            self.arrive(b, depth, step, arrival, state);
         });
-        b.while_(go, |b| body(b, None, false));
+        merged.advance(b, &here);
     }
 
     /// Declares the cursors of merged walks, and their ends. In the outermost loop, they are within the
@@ -202,4 +265,10 @@ impl Emit<'_> {
             |b| self.sets(b, rest, mine, &mut **then.borrow_mut()),
         );
     }
+}
+
+/// The accesses that are not in a set.
+fn absent(accesses: &[usize], set: u32) -> Vec<usize> {
+    let absent = accesses.iter().enumerate().filter(|(bit, _)| set >> bit & 1 == 0);
+    absent.map(|(_, &access)| access).collect()
 }
