@@ -3,10 +3,10 @@
 use std::ops::Range;
 
 use bytemuck::Zeroable;
-use rayon::prelude::*;
 
 use crate::buffer::Plain;
 use crate::column::{IndexColumn, IndexRead, IndexWord, chunk_len};
+use crate::ir::parallel;
 use crate::level::Arrays;
 use crate::{Buffer, IndexKind, Pos, with_column};
 
@@ -129,29 +129,28 @@ fn ascends(column: &IndexColumn) -> bool {
     match column {
         IndexColumn::Count(_) | IndexColumn::Same(..) | IndexColumn::Runs(_) => true,
         column => with_column!(column, read => {
-            chunks(column.len()).into_par_iter().all(|range| {
-                let from = range.start.max(1);
-                (from..range.end).fold(true, |yes, at| yes & (read.at(at - 1) <= read.at(at)))
+            let chunks = chunks(column.len());
+            parallel::every(chunks.len(), 1, &|number| {
+                let range = chunks[number].start.max(1)..chunks[number].end;
+                range.fold(true, |yes, at| yes & (read.at(at - 1) <= read.at(at)))
             })
         }),
     }
 }
 
 fn heads<T: IndexWord>(parent: impl IndexRead, crd: &[T]) -> Heads {
-    let (counts, ascending): (Vec<usize>, Vec<bool>) = chunks(crd.len())
-        .into_par_iter()
-        .map(|range| {
-            let from = range.start.max(1);
-            let mut count = usize::from(range.start == 0);
-            let mut ascending = true;
-            for at in from..range.end {
-                ascending &= parent.at(at - 1) <= parent.at(at);
-                count += usize::from(is_head(parent, crd, at));
-            }
-            (count, ascending)
-        })
-        .unzip();
-    Heads { counts, ascending: ascending.into_iter().all(|yes| yes) }
+    let found = parallel::map_items(chunks(crd.len()), |_, range| {
+        let from = range.start.max(1);
+        let mut count = usize::from(range.start == 0);
+        let mut ascending = true;
+        for at in from..range.end {
+            ascending &= parent.at(at - 1) <= parent.at(at);
+            count += usize::from(is_head(parent, crd, at));
+        }
+        (count, ascending)
+    });
+    let ascending = found.iter().all(|&(_, ascending)| ascending);
+    Heads { counts: found.into_iter().map(|(count, _)| count).collect(), ascending }
 }
 
 /// The children of one parent where all entries with the same coordinate stand together: only the
@@ -194,7 +193,7 @@ fn children<T: IndexWord>(
         (rest, rest_parent) = ((a, b, c), d);
         start += count;
     }
-    jobs.into_par_iter().for_each(|(range, start, starts, wide, kept, of_child)| {
+    parallel::items(jobs, |_, (range, start, starts, wide, kept, of_child)| {
         let mut next = 0;
         let base = range.start;
         for at in range {
@@ -255,7 +254,7 @@ fn boundaries<T: IndexWord>(parent: impl IndexRead, n: usize, parents: usize) ->
         (rest, done) = (others, end);
     }
     rest.fill(T::truncated(n as i64));
-    jobs.into_par_iter().for_each(|(range, first, slots)| {
+    parallel::items(jobs, |_, (range, first, slots)| {
         let mut next = 0;
         for at in range {
             let slot = parent.at(at) as usize + 1;
@@ -318,7 +317,7 @@ pub fn fill<T: Plain + Zeroable>(
 ) -> Buffer<T> {
     let mut filled = Buffer::<T>::unspecified(len);
     let chunk = chunk_len(len);
-    filled.make_mut().par_chunks_mut(chunk).enumerate().for_each(|(at, out)| {
+    parallel::chunks(filled.make_mut(), chunk, |at, out| {
         for (offset, slot) in out.iter_mut().enumerate() {
             *slot = element(at * chunk + offset);
         }

@@ -31,17 +31,14 @@
 //! ```
 #![forbid(unsafe_code)]
 
-use rayon::prelude::*;
 use ust_level_api::assemble::Segments;
-use ust_level_api::check;
-use ust_level_api::column::chunk_len;
-use ust_level_api::column::{BLOCK, IndexWord};
-use ust_level_api::ir::{Builder, Expr};
+use ust_level_api::column::{BLOCK, IndexWord, chunk_len};
+use ust_level_api::ir::{Builder, Expr, parallel};
 use ust_level_api::level::Wants;
 use ust_level_api::{
     Arg, ArraySpec, Arrays, Assembled, Buffer, Description, Entries, ExprShape, Footprint,
     IndexColumn, Interval, LevelArgs, LevelError, LevelFactory, LevelType, LocateCost, Located,
-    Place, Props, Reach, Role, Site, TensorStats, Walk, WalkKind, WalkSite, inventory,
+    Place, Props, Reach, Role, Site, TensorStats, Walk, WalkKind, WalkSite, check, inventory,
 };
 
 inventory::submit! {
@@ -160,9 +157,8 @@ impl Structured {
             jobs.push((first, groups, places));
             rest = others;
         }
-        let done: Vec<Result<(), LevelError>> = jobs
-            .into_par_iter()
-            .map(|(mut first, groups, mut places)| {
+        let done: Vec<Result<(), LevelError>> =
+            parallel::map_items(jobs, |_, (mut first, groups, mut places)| {
                 let (mut ends, mut taken) = (vec![0; step + 1], Vec::new());
                 for groups in groups.chunks_mut(step * n) {
                     let ends = &mut ends[..=groups.len() / n];
@@ -188,8 +184,7 @@ impl Structured {
                     }
                 }
                 Ok(())
-            })
-            .collect();
+            });
         done.into_iter().collect::<Result<(), _>>()?;
         let position = match &children.child {
             child if full => child.clone(),

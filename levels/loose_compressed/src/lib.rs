@@ -29,14 +29,13 @@
 //! ```
 #![forbid(unsafe_code)]
 
-use ust_level_api::check;
 use ust_level_api::ir::{Builder, Expr};
 use ust_level_api::level::Wants;
 use ust_level_api::walk::binary_search;
 use ust_level_api::{
     Alias, ArraySpec, Arrays, Assembled, Description, Entries, IndexColumn, Interval, LevelArgs,
     LevelError, LevelFactory, LevelType, LocateCost, Located, Place, Props, Reach, Site, Walk,
-    WalkKind, WalkSite, inventory,
+    WalkKind, WalkSite, check, inventory,
 };
 
 inventory::submit! {

@@ -34,13 +34,12 @@
 //! ```
 #![forbid(unsafe_code)]
 
-use ust_level_api::check;
 use ust_level_api::ir::{Builder, Expr};
 use ust_level_api::level::Wants;
 use ust_level_api::{
     ArraySpec, Arrays, Assembled, Description, Entries, IndexColumn, LevelArgs, LevelError,
     LevelFactory, LevelType, LocateCost, Located, Place, Props, Reach, Site, Walk, WalkKind,
-    WalkSite, inventory,
+    WalkSite, check, inventory,
 };
 
 inventory::submit! {

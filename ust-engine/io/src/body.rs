@@ -7,10 +7,10 @@
 use std::ops::Range;
 
 use bytemuck::Zeroable;
-use rayon::prelude::*;
 use ust_kernels::text::{Instructions, Reading, with_best};
 use ust_level_api::buffer::Plain;
 use ust_level_api::column::IndexWord;
+use ust_level_api::ir::parallel;
 use ust_level_api::{Buffer, Element, IndexColumn};
 
 use super::number;
@@ -72,7 +72,7 @@ impl<'a> Body<'a> {
             let part = &text[chunk.clone()];
             memchr::memchr_iter(b'\n', part).count() + usize::from(part.last() != Some(&b'\n'))
         };
-        let counts = chunks.par_iter().map(lines).collect();
+        let counts = parallel::map_items(&chunks, |_, chunk| lines(chunk));
         let body = Self { text, comments, declared, words, chunks, counts, counted: Counted::All };
         match declared {
             Some(declared) if declared != body.len() => body.counted(),
@@ -84,7 +84,7 @@ impl<'a> Body<'a> {
     fn counted(&self) -> Result<Self, Fault> {
         let entries =
             |chunk: &Range<usize>| Lines::new(self.text, chunk.clone(), self.comments).count();
-        let counts = self.chunks.par_iter().map(entries).collect();
+        let counts = parallel::map_items(&self.chunks, |_, chunk| entries(chunk));
         let chunks = self.chunks.clone();
         let body = Self { chunks, counts, counted: Counted::Entries, ..*self };
         body.expect()?;
@@ -179,24 +179,14 @@ impl<'a> Body<'a> {
         }
         let targets: Vec<_> =
             columns.into_iter().zip(parts(values.make_mut(), &self.counts)).collect();
-        let results: Vec<Result<bool, Fault>> = self
-            .chunks
-            .par_iter()
-            .zip(targets)
-            .map(|(chunk, (crd, values))| {
-                let read = with_best(Chunk {
-                    body: self,
-                    chunk: chunk.clone(),
-                    extents,
-                    value,
-                    plain,
-                    crd,
-                    values,
-                });
-                progress.advance(chunk.len());
+        let results: Vec<Result<bool, Fault>> =
+            parallel::map_items(targets, |number, (crd, values)| {
+                let chunk = self.chunks[number].clone();
+                let (body, bytes) = (self, chunk.len());
+                let read = with_best(Chunk { body, chunk, extents, value, plain, crd, values });
+                progress.advance(bytes);
                 read
-            })
-            .collect();
+            });
         // Too few entries come before what is wrong with one.
         if results.contains(&Ok(false)) {
             return Ok(None);

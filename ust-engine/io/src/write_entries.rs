@@ -2,7 +2,7 @@
 
 use std::io::{self, Write};
 
-use rayon::prelude::*;
+use ust_level_api::ir::parallel;
 
 use super::number::WriteNumber;
 
@@ -21,23 +21,21 @@ pub(super) fn write_entries<T: WriteNumber>(
     let blocks = values.len().div_ceil(BLOCK);
     let at_once = rayon::current_num_threads() * 4;
     for first in (0..blocks).step_by(at_once) {
-        let texts: Vec<io::Result<Vec<u8>>> = (first..blocks.min(first + at_once))
-            .into_par_iter()
-            .map(|block| {
-                let mut text = Vec::with_capacity(BLOCK * 16);
-                for entry in block * BLOCK..values.len().min((block + 1) * BLOCK) {
-                    for (dim, column) in crd.iter().enumerate() {
-                        let space = if dim == 0 { "" } else { " " };
-                        write!(text, "{space}{}", column[entry].saturating_add(1))?;
-                    }
-                    let space = if crd.is_empty() { "" } else { " " };
-                    write!(text, "{after}{space}")?;
-                    values[entry].write(&mut text)?;
-                    text.push(b'\n');
+        let texts = parallel::map(at_once.min(blocks - first), |block| {
+            let block = first + block;
+            let mut text = Vec::with_capacity(BLOCK * 16);
+            for entry in block * BLOCK..values.len().min((block + 1) * BLOCK) {
+                for (dim, column) in crd.iter().enumerate() {
+                    let space = if dim == 0 { "" } else { " " };
+                    write!(text, "{space}{}", column[entry].saturating_add(1))?;
                 }
-                Ok(text)
-            })
-            .collect();
+                let space = if crd.is_empty() { "" } else { " " };
+                write!(text, "{after}{space}")?;
+                values[entry].write(&mut text)?;
+                text.push(b'\n');
+            }
+            Ok::<_, io::Error>(text)
+        });
         for text in texts {
             out.write_all(&text?)?;
         }

@@ -3,11 +3,11 @@
 mod crew;
 
 use std::collections::BTreeMap;
-use std::iter;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex};
 
 use crew::Crew;
 use rayon::{ThreadPool, ThreadPoolBuilder};
+pub use ust_ir::parallel::locked;
 
 use crate::tuning::{PARALLEL_ELEMENTS, PARALLEL_NS_ASLEEP, PARALLEL_NS_AWAKE, PARTS_PER_THREAD};
 
@@ -17,25 +17,33 @@ use crate::tuning::{PARALLEL_ELEMENTS, PARALLEL_NS_ASLEEP, PARALLEL_NS_AWAKE, PA
 /// If `threads` is less than the size of the caller's pool, `f` runs in a pool of that many threads, which
 /// is made once and kept.
 pub fn within<R: Send>(threads: usize, work: usize, f: impl FnOnce() -> R + Send) -> R {
-    static POOLS: Mutex<BTreeMap<usize, Arc<ThreadPool>>> = Mutex::new(BTreeMap::new());
     if work < PARALLEL_ELEMENTS || threads >= rayon::current_num_threads() {
         return together(work, f);
     }
-    let mut pools = locked(&POOLS);
-    let pool = match pools.get(&threads) {
-        Some(pool) => Some(Arc::clone(pool)),
+    result_of(f, &|f| match pool_of(threads) {
+        Some(pool) => pool.install(f),
         // If no thread can be started, the caller's pool is used.
-        None => ThreadPoolBuilder::new().num_threads(threads).build().ok().map(Arc::new),
-    };
-    let Some(pool) = pool else { return f() };
-    pools.entry(threads).or_insert_with(|| Arc::clone(&pool));
-    drop(pools);
-    pool.install(f)
+        None => f(),
+    })
 }
 
-/// Locks a mutex, even one that a panic poisoned: for data that no panic leaves inconsistent.
-pub fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+/// The pool of so many threads.
+fn pool_of(threads: usize) -> Option<Arc<ThreadPool>> {
+    static POOLS: Mutex<BTreeMap<usize, Arc<ThreadPool>>> = Mutex::new(BTreeMap::new());
+    let mut pools = locked(&POOLS);
+    if let Some(pool) = pools.get(&threads) {
+        return Some(Arc::clone(pool));
+    }
+    let pool = Arc::new(ThreadPoolBuilder::new().num_threads(threads).build().ok()?);
+    pools.insert(threads, Arc::clone(&pool));
+    Some(pool)
+}
+
+/// The result of `f`, which `run` calls once: rayon's functions are compiled once for all of `f`.
+fn result_of<R: Send>(f: impl FnOnce() -> R + Send, run: &dyn Fn(&mut (dyn FnMut() + Send))) -> R {
+    let (mut f, mut result) = (Some(f), None);
+    run(&mut || result = f.take().map(|f| f()));
+    result.expect("it is called once")
 }
 
 /// The number of threads for work on about `work` elements.
@@ -69,7 +77,7 @@ pub fn together<R: Send>(work: usize, f: impl FnOnce() -> R + Send) -> R {
     if work < PARALLEL_ELEMENTS || rayon::current_thread_index().is_some() {
         return f();
     }
-    rayon::scope(|_| f())
+    result_of(f, &|f| rayon::scope(|_| f()))
 }
 
 /// Runs jobs in parallel, the first of them on the caller's thread, so that it does not wait for a thread of
@@ -84,22 +92,30 @@ pub fn apart<T: Send, E: Send>(
     let mut jobs = jobs.into_iter();
     let Some(first) = jobs.next() else { return Ok(()) };
     let Some(second) = jobs.next() else { return job(first) };
+    let mut all = vec![Mutex::new(Some(first)), Mutex::new(Some(second))];
+    for job in jobs {
+        all.push(Mutex::new(Some(job)));
+    }
     let failed = Mutex::new(None);
-    let (run, lost) = (&job, &failed);
-    let run = move |job| {
-        if let Err(error) = run(job) {
-            *locked(lost) = Some(error);
+    share(all.len(), &|at| {
+        let taken = locked(&all[at]).take();
+        if let Some(Err(error)) = taken.map(&job) {
+            *locked(&failed) = Some(error);
         }
-    };
-    let others = iter::once(second).chain(jobs);
+    });
+    let failed = locked(&failed).take();
+    failed.map_or(Ok(()), Err)
+}
+
+/// Calls `run` with the numbers below `count`, 0 on the caller's thread.
+fn share(count: usize, run: &(dyn Fn(usize) + Sync)) {
     match crew() {
-        Some(crew) => crew.share(first, others.collect(), run),
+        Some(crew) => crew.share(count, run),
         None => rayon::in_place_scope(|scope| {
-            others.for_each(|job| scope.spawn(move |_| run(job)));
-            run(first);
+            (1..count).for_each(|at| scope.spawn(move |_| run(at)));
+            run(0);
         }),
     }
-    failed.into_inner().unwrap_or_else(PoisonError::into_inner).map_or(Ok(()), Err)
 }
 
 #[cfg(test)]

@@ -1,11 +1,11 @@
 //! The values of a tensor: one buffer, of any dtype.
 
 use bytemuck::Zeroable;
-use rayon::prelude::*;
 use ust_level_api::buffer::Plain;
 use ust_level_api::column::{BLOCK, chunk_len};
 use ust_level_api::ir::func::cast;
 use ust_level_api::ir::interp::{GrowValues, ValueElement};
+use ust_level_api::ir::parallel;
 use ust_level_api::{
     Buffer, Dtype, Element, GrowBuffer, IndexColumn, Scalar, for_each_dtype, with_dtype,
 };
@@ -183,15 +183,29 @@ impl Values {
         if self.dtype() == to {
             return Ok(self.clone());
         }
-        with_values!(self, b => with_dtype!(to, T => {
-            let mut cast = Buffer::<T>::unspecified(b.len());
-            for (at, (out, &value)) in cast.make_mut().iter_mut().zip(b.iter()).enumerate() {
-                let scalar: Scalar = value.into();
-                *out = scalar.cast(to).ok().and_then(T::from_scalar)
-                    .ok_or(Error::Cast { value: scalar, at, to })?;
+        // Through scalars, a block at a time: an instance for each dtype, not for each pair of them.
+        with_dtype!(to, T => {
+            let mut cast = Buffer::<T>::unspecified(self.len());
+            let mut scalars = [Scalar::from(false); BLOCK];
+            for (number, out) in cast.make_mut().chunks_mut(BLOCK).enumerate() {
+                let first = number * BLOCK;
+                self.scalars(first, &mut scalars[..out.len()]);
+                for (k, (out, &value)) in out.iter_mut().zip(&scalars).enumerate() {
+                    *out = value.cast(to).ok().and_then(T::from_scalar)
+                        .ok_or(Error::Cast { value, at: first + k, to })?;
+                }
             }
             Ok(T::wrap(cast))
-        }))
+        })
+    }
+
+    /// The values from number `first` on.
+    fn scalars(&self, first: usize, to: &mut [Scalar]) {
+        with_values!(self, b => {
+            for (to, &value) in to.iter_mut().zip(&b[first..]) {
+                *to = value.into();
+            }
+        });
     }
 
     /// The numbers in another dtype, converted as by Rust's `as`: floating-point numbers are
@@ -251,7 +265,7 @@ pub(crate) fn gathered(values: &Values, places: &IndexColumn) -> Values {
 pub(crate) fn gathered_from<T: Plain + Zeroable>(from: &[T], places: &IndexColumn) -> Buffer<T> {
     let mut to = Buffer::<T>::unspecified(places.len());
     let chunk = chunk_len(places.len()).next_multiple_of(BLOCK);
-    to.make_mut().par_chunks_mut(chunk).enumerate().for_each(|(number, to)| {
+    parallel::chunks(to.make_mut(), chunk, |number, to| {
         let mut block = [0; BLOCK];
         for (k, to) in to.chunks_mut(BLOCK).enumerate() {
             places.read(number * chunk + k * BLOCK, &mut block[..to.len()]);

@@ -6,6 +6,7 @@ use rayon::prelude::*;
 use ust_kernels::moving::kept::kept;
 use ust_level_api::column::column_kind;
 use ust_level_api::ir::interp::{Memory, Param, Program};
+use ust_level_api::ir::parallel;
 use ust_level_api::{Buffer, Element, IndexArray, IndexColumn, IndexKind, Scalar, with_dtype};
 
 use crate::error::Error;
@@ -229,17 +230,15 @@ impl Tensor {
     pub(crate) fn entry_mask(&self) -> Buffer<u8> {
         fn mask<T: StoredElement>(values: &Buffer<T>, fill_value: Scalar) -> Buffer<u8> {
             let mut mask = Buffer::unspecified(values.len());
-            let pieces = mask.make_mut().par_chunks_mut(MASKED_VALUES);
-            let pieces = pieces.zip(values.par_chunks(MASKED_VALUES));
-            match T::from_scalar(fill_value) {
+            let fill = T::from_scalar(fill_value);
+            let pieces = mask.make_mut().chunks_mut(MASKED_VALUES);
+            parallel::items(pieces.zip(values.chunks(MASKED_VALUES)), |_, (mask, values)| {
+                let Some(fill) = fill else { return mask.fill(1) };
                 // A plain loop over two slices, which the compiler vectorises.
-                Some(fill) => pieces.for_each(|(mask, values)| {
-                    for (mask, &value) in mask.iter_mut().zip(values) {
-                        *mask = u8::from(!fill.same(value));
-                    }
-                }),
-                None => pieces.for_each(|(mask, _)| mask.fill(1)),
-            }
+                for (mask, &value) in mask.iter_mut().zip(values) {
+                    *mask = u8::from(!fill.same(value));
+                }
+            });
             mask
         }
         crate::with_values!(&self.values, b => mask(b, self.fill))

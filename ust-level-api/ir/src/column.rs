@@ -9,7 +9,7 @@ use bytemuck::Zeroable;
 use num_traits::AsPrimitive;
 
 use crate::buffer::Plain;
-use crate::{Buffer, IndexKind};
+use crate::{Buffer, IndexKind, parallel};
 
 /// Columns shorter than this are not worth a second thread.
 const PARALLEL: usize = 1 << 16;
@@ -275,11 +275,10 @@ fn run_of(starts: &[u32], at: usize) -> usize {
 pub fn expanded(starts: &Buffer<u32>) -> Buffer<u32> {
     /// Most runs are short: a store of this many, of which the next run overwrites what is not its.
     const SHORT: usize = 16;
-    use rayon::prelude::*;
     let len = starts.last().map_or(0, |&end| end as usize);
     let mut made = Buffer::<u32>::unspecified(len);
     let chunk = chunk_len(len);
-    made.make_mut().par_chunks_mut(chunk).enumerate().for_each(|(number, out)| {
+    parallel::chunks(made.make_mut(), chunk, |number, out| {
         let first = number * chunk;
         let (from, mut at) = (run_of(starts, first), 0);
         for (run, &end) in (from as u32..).zip(&starts[from + 1..]) {
@@ -312,10 +311,9 @@ pub(crate) fn in_blocks<T: Plain + Zeroable>(
     block: &(dyn Fn(usize, &mut [i64]) + Sync),
     element: fn(i64) -> T,
 ) -> Buffer<T> {
-    use rayon::prelude::*;
     let mut made = Buffer::<T>::unspecified(len);
     let chunk = chunk_len(len).next_multiple_of(BLOCK);
-    made.make_mut().par_chunks_mut(chunk).enumerate().for_each(|(number, out)| {
+    parallel::chunks(made.make_mut(), chunk, |number, out| {
         let mut numbers = [0; BLOCK];
         for (k, out) in out.chunks_mut(BLOCK).enumerate() {
             let numbers = &mut numbers[..out.len()];
@@ -349,14 +347,11 @@ pub fn column_kind(lo: i64, hi: i64) -> IndexKind {
 }
 
 fn extremes<T: IndexWord>(words: &[T]) -> Option<(i64, i64)> {
-    use rayon::prelude::*;
     let first = *words.first()?;
-    let (lo, hi) = words
-        .par_chunks(1 << 16)
-        .map(|chunk| {
-            chunk.iter().fold((first, first), |(lo, hi), &word| (lo.min(word), hi.max(word)))
-        })
-        .reduce(|| (first, first), |a, b| (a.0.min(b.0), a.1.max(b.1)));
+    let of = |words: &[T]| words.iter().fold((first, first), |(lo, hi), &w| (lo.min(w), hi.max(w)));
+    let chunks: Vec<&[T]> = words.chunks(chunk_len(words.len())).collect();
+    let each = parallel::map(chunks.len(), |at| of(chunks[at]));
+    let (lo, hi) = each.into_iter().reduce(|a, b| (a.0.min(b.0), a.1.max(b.1)))?;
     Some((lo.as_(), hi.as_()))
 }
 

@@ -42,6 +42,7 @@
 //! | [`buffer`] | shared, typed memory |
 //! | [`index`] | arrays of positions and coordinates, 2 to 64 bits wide |
 //! | [`mod@column`] | columns of coordinates and positions, as narrow as they may be |
+//! | [`parallel`] | parallel loops |
 //!
 //! *Invariant: nothing in this crate knows what a level is.*
 #![deny(unsafe_code)]
@@ -53,6 +54,7 @@ mod error;
 pub mod func;
 pub mod index;
 pub mod interp;
+pub mod parallel;
 pub mod print;
 pub mod scalar;
 #[cfg(any(test, feature = "testing"))]

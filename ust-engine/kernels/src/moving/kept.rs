@@ -3,9 +3,8 @@
 use std::alloc::{Layout, handle_alloc_error};
 
 use bytemuck::Zeroable;
-use rayon::prelude::*;
 use ust_ir::buffer::Plain;
-use ust_ir::{Buffer, Element, GrowBuffer, IndexArray};
+use ust_ir::{Buffer, Element, GrowBuffer, IndexArray, parallel};
 
 use crate::pool::threads;
 use crate::tuning::{KEPT_BLOCK, KEPT_SAMPLED_WORDS, PREFETCH_DISTANCE};
@@ -56,11 +55,9 @@ where
     let each = values.len().div_ceil(threads(values.len())).next_multiple_of(WORD).max(1);
     let count = values.len().div_ceil(each);
     // The first part has room for all: the values of the others are moved behind its own.
-    let parts = values
-        .par_chunks(each)
-        .enumerate()
-        .map(|(n, part)| Found::of(part, n * each, fill, if n == 0 { count } else { 1 }));
-    let parts: Vec<Found<I, T>> = parts.collect();
+    let parts: Vec<Found<I, T>> = parallel::map_items(values.chunks(each), |n, part| {
+        Found::of(part, n * each, fill, if n == 0 { count } else { 1 })
+    });
     let counts: Vec<usize> = parts.iter().map(|part| part.count).collect();
     let (places, values): (Vec<_>, Vec<_>) =
         parts.into_iter().map(|part| (part.places, part.values)).unzip();

@@ -2,9 +2,9 @@
 
 use std::sync::atomic::{AtomicU8, AtomicU16, AtomicU32, AtomicU64, Ordering};
 
-use rayon::prelude::*;
 use ust_ir::buffer::Plain;
 use ust_ir::column::{BLOCK, chunk_len};
+use ust_ir::parallel;
 
 /// Writes `from[at]` to `to[place of at]`, for all entries, in parallel. `places` fills in the places
 /// of the entries that begin at its first argument. Where two entries have one place, either stays.
@@ -14,7 +14,7 @@ use ust_ir::column::{BLOCK, chunk_len};
 pub fn place<T: Plain>(from: &[T], to: &mut [T], places: &(dyn Fn(usize, &mut [usize]) + Sync)) {
     let chunk = chunk_len(from.len());
     let to = Shared(to.as_mut_ptr().cast::<u8>(), to.len());
-    from.par_chunks(chunk).enumerate().for_each(|(number, values)| {
+    parallel::items(from.chunks(chunk), |number, values| {
         let to = &to;
         let mut dest = [0; BLOCK];
         for (block, values) in values.chunks(BLOCK).enumerate() {

@@ -4,14 +4,13 @@
 //! kernels again and again. OpenMP's threads poll in the same manner, for longer.
 
 use std::hint::spin_loop;
+use std::sync::OnceLock;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering::Relaxed};
-use std::sync::{Mutex, OnceLock};
 use std::time::Instant;
-use std::{iter, thread, vec};
+use std::{iter, thread};
 
 use rayon::{ThreadPool, ThreadPoolBuilder, Yield};
 
-use super::locked;
 use crate::tuning::{CALLER_POLLS, CREW_AWAKE, PAUSES_PER_POLL, POLLS_PER_YIELD};
 
 /// A pool of its own: in rayon's global pool, a thread that polls would keep other jobs from running.
@@ -39,22 +38,23 @@ impl Crew {
         Some(Self { pool, start: Instant::now(), awake, until })
     }
 
-    /// Runs the first job on the caller's thread and the others on the crew's threads, which then stay awake.
-    /// When the first job is done, the caller runs the jobs that no thread has begun: the crew may have no
-    /// core of its own.
-    pub(super) fn share<T: Send>(&'static self, first: T, others: Vec<T>, run: impl Fn(T) + Sync) {
-        let (run, left) = (&run, &AtomicUsize::new(others.len()));
-        let (turns, others) = (others.len(), &Mutex::new(others.into_iter()));
+    /// Runs jobs `0..count`: job 0 on the caller's thread and the others on the crew's threads, which then
+    /// stay awake. When job 0 is done, the caller runs the jobs that no thread has begun: the crew may have
+    /// no core of its own.
+    pub(super) fn share(&'static self, count: usize, run: &(dyn Fn(usize) + Sync)) {
+        let (left, begun) = (&AtomicUsize::new(count - 1), &AtomicUsize::new(1));
+        let next = || Some(begun.fetch_add(1, Relaxed)).filter(|&at| at < count);
+        let next = &next;
         self.pool.in_place_scope(|scope| {
-            for _ in 0..turns {
+            for _ in 1..count {
                 scope.spawn(move |_| {
-                    next(others).into_iter().for_each(run);
+                    next().into_iter().for_each(run);
                     self.stay();
                     left.fetch_sub(1, Relaxed);
                 });
             }
-            run(first);
-            iter::from_fn(|| next(others)).for_each(run);
+            run(0);
+            iter::from_fn(next).for_each(run);
             // The end of the scope waits for all jobs, asleep: polling first saves the time to wake up.
             for poll in (1..=CALLER_POLLS).take_while(|_| left.load(Relaxed) > 0) {
                 if poll % POLLS_PER_YIELD == 0 { thread::yield_now() } else { spin_loop() }
@@ -104,11 +104,6 @@ impl Crew {
     }
 }
 
-/// The next job that no thread has begun.
-fn next<T>(jobs: &Mutex<vec::IntoIter<T>>) -> Option<T> {
-    locked(jobs).next()
-}
-
 #[cfg(test)]
 mod tests {
     use std::panic::AssertUnwindSafe;
@@ -125,8 +120,8 @@ mod tests {
         let crew = crew(2);
         let done = AtomicUsize::new(0);
         for _ in 0..1000 {
-            crew.share(1, vec![2, 4, 8], |n| {
-                done.fetch_add(n, Relaxed);
+            crew.share(4, &|n| {
+                done.fetch_add(1 << n, Relaxed);
             });
         }
         assert_eq!(done.into_inner(), 15_000);
@@ -153,7 +148,7 @@ mod tests {
         let (met, done) = (AtomicUsize::new(0), AtomicUsize::new(0));
         let deadline = Instant::now() + Duration::from_secs(60);
         // The thread of the second job waits for the last job, so another thread must run that.
-        crew.share(0, vec![1, 2, 3], |n| {
+        crew.share(4, &|n| {
             done.fetch_add(1 << n, Relaxed);
             met.fetch_add(n % 2, Relaxed);
             while n % 2 == 1 && met.load(Relaxed) < 2 {
@@ -168,10 +163,10 @@ mod tests {
     fn a_panic_in_a_job_reaches_the_caller() {
         let crew = crew(2);
         let run = |n| assert_ne!(n, 2, "the third job");
-        let share = |others| {
-            let share = AssertUnwindSafe(|| crew.share(0, others, run));
+        let share = |count| {
+            let share = AssertUnwindSafe(|| crew.share(count, &run));
             std::panic::catch_unwind(share).is_ok()
         };
-        assert_eq!((share(vec![1, 2]), share(vec![1])), (false, true));
+        assert_eq!((share(3), share(2)), (false, true));
     }
 }

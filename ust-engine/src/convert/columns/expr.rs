@@ -1,8 +1,8 @@
 //! Level expressions, evaluated on whole columns.
 
-use rayon::prelude::*;
 use ust_format::{IndexExpr, LevelDomain};
 use ust_level_api::column::{IndexWord, chunk_len, column_kind};
+use ust_level_api::ir::parallel;
 use ust_level_api::{Buffer, IndexColumn, IndexKind};
 
 use crate::tuning::EVALUATED_ENTRIES;
@@ -53,7 +53,7 @@ fn collect<T: IndexWord>(
 ) -> Option<IndexColumn> {
     let mut made = Buffer::<T>::unspecified(len);
     let chunk = chunk_len(len).next_multiple_of(EVALUATED_ENTRIES);
-    let fits = made.make_mut().par_chunks_mut(chunk).enumerate().all(|(number, out)| {
+    let fit = parallel::map_items(made.make_mut().chunks_mut(chunk), |number, out| {
         let mut stack = Stack::default();
         out.chunks_mut(EVALUATED_ENTRIES).enumerate().all(|(block, out)| {
             let first = number * chunk + block * EVALUATED_ENTRIES;
@@ -64,7 +64,7 @@ fn collect<T: IndexWord>(
             fits
         })
     });
-    fits.then(|| T::column(made))
+    fit.into_iter().all(|fits| fits).then(|| T::column(made))
 }
 
 /// Intermediate results: a block of numbers for each depth of the expression.

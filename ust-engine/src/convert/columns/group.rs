@@ -7,6 +7,7 @@
 
 use rayon::prelude::*;
 use ust_format::{Bound, LevelDomain};
+use ust_level_api::ir::parallel;
 use ust_level_api::{Buffer, IndexColumn};
 
 use super::Table;
@@ -113,7 +114,7 @@ fn block_of_each(firsts: &[usize], n: usize) -> IndexColumn {
         jobs.push((number * GROUPED_ENTRIES, part, slots));
         (rest, done) = (others, end);
     }
-    jobs.into_par_iter().for_each(|(run, part, slots)| {
+    parallel::items(jobs, |_, (run, part, slots)| {
         let (start, end) = (part[0], part[0] + slots.len());
         for (k, &first) in part.iter().enumerate() {
             let next = part.get(k + 1).copied().unwrap_or(end);
@@ -326,6 +327,6 @@ fn by_segment(starts: &[usize], range: usize, keys: &[u32]) -> (IndexColumn, Seg
         all.keys.extend_from_slice(&part.keys);
         all.counts.extend_from_slice(&part.counts);
     }
-    work.into_par_iter().for_each(|(of, base)| of.iter_mut().for_each(|block| *block += base));
+    parallel::items(work, |_, (of, base)| of.iter_mut().for_each(|block| *block += base));
     (of.into(), all)
 }

@@ -1,8 +1,8 @@
 //! Duplicates are summed, and entries that equal the fill value are dropped.
 
-use rayon::prelude::*;
 use ust_format::Bound;
 use ust_level_api::column::{BLOCK, chunk_len};
+use ust_level_api::ir::parallel;
 use ust_level_api::{Buffer, IndexColumn, Scalar};
 
 use super::Table;
@@ -98,20 +98,10 @@ fn merged_rows<T: StoredElement>(
     // The number of sums in each part. Equal neighbours are counted over the whole part, as one
     // loop. This also counts a row whose first column equals the last column of the row before:
     // such rows are added again.
-    let counts: Vec<u32> = (0..rows.div_ceil(part))
-        .into_par_iter()
-        .map(|number| {
-            let (first, last) = (number * part, rows.min((number + 1) * part));
-            let own = &second[starts[first] as usize..starts[last] as usize];
-            let equal = own.windows(2).map(|pair| u32::from(pair[0] == pair[1])).sum::<u32>();
-            let continues = |at: &&[u32]| {
-                let (before, here) = (at[0] as usize, at[1] as usize);
-                starts[first] < at[0] && before < here && second[before] == second[before - 1]
-            };
-            let between_rows = starts[first..=last].windows(2).filter(continues).count();
-            own.len() as u32 - equal + between_rows as u32
-        })
-        .collect();
+    let counts: Vec<u32> = parallel::map(rows.div_ceil(part), |number| {
+        let (first, last) = (number * part, rows.min((number + 1) * part));
+        sums_in_rows(&starts[first..=last], second)
+    });
     let mut ends = Buffer::<u32>::unspecified(rows + 1);
     let total = counts.iter().sum::<u32>() as usize;
     let (mut kept, mut sums) = (Buffer::<u32>::unspecified(total), Buffer::<T>::unspecified(total));
@@ -126,50 +116,57 @@ fn merged_rows<T: StoredElement>(
             jobs.push((base, ends, kept, sums));
             (rest, base) = ((others, more), base + count);
         }
-        let faults: Vec<usize> = jobs
-            .into_par_iter()
-            .enumerate()
-            .filter_map(|(number, (base, ends, kept, sums))| {
-                let mut to = 0;
-                for (offset, end) in ends.iter_mut().enumerate() {
-                    let at = number * part + offset;
-                    let (first, last) = (starts[at] as usize, starts[at + 1] as usize);
-                    for at in first..last {
-                        if at > first && second[at] == second[at - 1] {
-                            let Some(sum) = sums[to - 1].checked_plus(from[at]) else {
-                                return Some(at);
-                            };
-                            sums[to - 1] = sum;
-                        } else {
-                            (kept[to], sums[to]) = (second[at], from[at]);
-                            to += 1;
-                        }
+        let done = parallel::map_items(jobs, |number, (base, ends, kept, sums)| {
+            let mut to = 0;
+            for (offset, end) in ends.iter_mut().enumerate() {
+                let at = number * part + offset;
+                let (first, last) = (starts[at] as usize, starts[at + 1] as usize);
+                for at in first..last {
+                    if at > first && second[at] == second[at - 1] {
+                        sums[to - 1] = sums[to - 1].checked_plus(from[at]).ok_or(at)?;
+                    } else {
+                        (kept[to], sums[to]) = (second[at], from[at]);
+                        to += 1;
                     }
-                    *end = base + to as u32;
                 }
-                None
-            })
-            .collect();
-        if let Some(&at) = faults.first() {
-            return Err(at);
-        }
+                *end = base + to as u32;
+            }
+            Ok(())
+        });
+        done.into_iter().collect::<Result<(), usize>>()?;
     }
     Ok((ends, kept, T::wrap(sums)))
 }
 
+/// The number of distinct neighbours in the rows that begin at `starts`.
+fn sums_in_rows(starts: &[u32], second: &[u32]) -> u32 {
+    let [first, last] = [starts[0], starts[starts.len() - 1]];
+    let own = &second[first as usize..last as usize];
+    let equal = own.windows(2).map(|pair| u32::from(pair[0] == pair[1])).sum::<u32>();
+    let continues = |at: &&[u32]| {
+        let (before, here) = (at[0] as usize, at[1] as usize);
+        first < at[0] && before < here && second[before] == second[before - 1]
+    };
+    let between_rows = starts.windows(2).filter(continues).count();
+    own.len() as u32 - equal + between_rows as u32
+}
+
 /// The sum of each group of values, given the first value of each group; or the first value of a
 /// group whose sum overflows.
-fn sums<T: StoredElement>(from: &[T], firsts: &[usize]) -> Result<Vec<T>, usize> {
-    firsts
-        .par_iter()
-        .enumerate()
-        .with_min_len(SUMMED_GROUPS)
-        .map(|(group, &first)| {
-            let end = firsts.get(group + 1).copied().unwrap_or(from.len());
-            let others = &from[first + 1..end];
-            others.iter().try_fold(from[first], |sum, &v| sum.checked_plus(v)).ok_or(first)
-        })
-        .collect()
+fn sums<T: StoredElement>(from: &[T], firsts: &[usize]) -> Result<Buffer<T>, usize> {
+    let mut sums = Buffer::<T>::unspecified(firsts.len());
+    let chunk = chunk_len(firsts.len()).max(SUMMED_GROUPS);
+    let done = parallel::map_items(sums.make_mut().chunks_mut(chunk), |number, sums| {
+        for (group, to) in (number * chunk..).zip(sums) {
+            let (first, end) = (firsts[group], firsts.get(group + 1).copied());
+            let others = &from[first + 1..end.unwrap_or(from.len())];
+            let sum = others.iter().try_fold(from[first], |sum, &v| sum.checked_plus(v));
+            *to = sum.ok_or(first)?;
+        }
+        Ok(())
+    });
+    done.into_iter().collect::<Result<(), usize>>()?;
+    Ok(sums)
 }
 
 /// The entries whose value differs from the fill value; `None` where all do.
@@ -186,16 +183,22 @@ fn differing<T: StoredElement>(
         block[..len].iter_mut().for_each(|at| *at = fill.same(values[*at as usize]).into());
         len
     };
-    let blocks = || (0..n.div_ceil(BLOCK)).into_par_iter().with_min_len(FILL_SEARCH_BLOCKS);
-    let any = blocks().any(|number| {
+    let blocks = n.div_ceil(BLOCK);
+    let all_differ = parallel::every(blocks, FILL_SEARCH_BLOCKS, &|number| {
         let mut block = [0; BLOCK];
         let len = is_fill(number, &mut block);
-        block[..len].iter().any(|&fill| fill != 0)
+        block[..len].iter().all(|&fill| fill == 0)
     });
-    let kept = |number: usize| -> Vec<usize> {
-        let mut block = [0; BLOCK];
-        let len = is_fill(number, &mut block);
-        (0..len).filter(|&k| block[k] == 0).map(|k| number * BLOCK + k).collect()
-    };
-    any.then(|| blocks().map(kept).collect::<Vec<_>>().concat())
+    if all_differ {
+        return None;
+    }
+    let kept = parallel::map(blocks.div_ceil(FILL_SEARCH_BLOCKS), |part| {
+        let (mut block, mut kept) = ([0; BLOCK], Vec::new());
+        for number in part * FILL_SEARCH_BLOCKS..blocks.min((part + 1) * FILL_SEARCH_BLOCKS) {
+            let len = is_fill(number, &mut block);
+            kept.extend((0..len).filter(|&k| block[k] == 0).map(|k| number * BLOCK + k));
+        }
+        kept
+    });
+    Some(kept.concat())
 }

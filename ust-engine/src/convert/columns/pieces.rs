@@ -1,10 +1,13 @@
 //! Trailing dense blocks made a piece of the source's outermost loop at a time. The columns of a
 //! piece stay in cache. Only one number is kept for each entry: the position of its value.
 
+use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
+
 use rayon::prelude::*;
 use ust_format::{Bound, Format, IndexExpr, LevelDomain};
 use ust_kernels::pool::threads;
 use ust_level_api::column::IndexRead;
+use ust_level_api::ir::parallel;
 use ust_level_api::{Buffer, Element, IndexColumn, Scalar, with_column};
 
 use super::assemble::{levels, stored_values};
@@ -363,8 +366,8 @@ fn joined(found: &[Piece], level: usize) -> IndexColumn {
         ($variant:ident) => {{
             let counts: Vec<usize> = found.iter().map(|piece| piece.blocks).collect();
             let mut all = Buffer::unspecified(counts.iter().sum());
-            let parts = parts(all.make_mut(), &counts).into_par_iter().zip(found);
-            parts.for_each(|((_, to), piece)| match &piece.levels[level] {
+            let parts = parts(all.make_mut(), &counts).into_iter().zip(found);
+            parallel::items(parts, |_, ((_, to), piece)| match &piece.levels[level] {
                 IndexColumn::$variant(words) => to.copy_from_slice(words),
                 other => unreachable!("a column of another kind: {other:?}"),
             });
@@ -408,24 +411,29 @@ fn placed<T: StoredElement>(
         jobs.push((&from[own.clone()], &places[own], piece.entries, slots));
         (first, to) = (first + count, others);
     }
-    let all =
-        jobs.into_par_iter().with_min_len(min_pieces).all(|(values, places, entries, slots)| {
-            // Entries are distinct: as many entries as positions leave no padding.
-            if entries < slots.len() {
-                // Zeros are written without reading the memory first.
-                match bytemuck::bytes_of(&fill).iter().all(|&byte| byte == 0) {
-                    true => bytemuck::fill_zeroes(slots),
-                    false => slots.fill(fill),
-                }
+    let stores_fill = AtomicBool::new(false);
+    parallel::items_by(min_pieces, jobs, |_, (values, places, entries, slots)| {
+        if stores_fill.load(Relaxed) {
+            return;
+        }
+        // Entries are distinct: as many entries as positions leave no padding.
+        if entries < slots.len() {
+            // Zeros are written without reading the memory first.
+            match bytemuck::bytes_of(&fill).iter().all(|&byte| byte == 0) {
+                true => bytemuck::fill_zeroes(slots),
+                false => slots.fill(fill),
             }
-            let mut differ = true;
-            for (&value, &place) in values.iter().zip(places) {
-                if place != NOWHERE {
-                    differ &= !fill.same(value);
-                    slots[place as usize] = value;
-                }
+        }
+        let mut differ = true;
+        for (&value, &place) in values.iter().zip(places) {
+            if place != NOWHERE {
+                differ &= !fill.same(value);
+                slots[place as usize] = value;
             }
-            differ
-        });
-    all.then(|| T::wrap(stored))
+        }
+        if !differ {
+            stores_fill.store(true, Relaxed);
+        }
+    });
+    (!stores_fill.into_inner()).then(|| T::wrap(stored))
 }

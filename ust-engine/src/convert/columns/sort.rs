@@ -7,6 +7,7 @@ use ust_kernels::moving::partition::Key;
 use ust_kernels::moving::rows::sort_rows;
 use ust_kernels::moving::sort::{sort, sort_buckets, sort_segments};
 use ust_level_api::column::{IndexRead, IndexWord, chunk_len, expanded};
+use ust_level_api::ir::parallel;
 use ust_level_api::{Buffer, IndexColumn, with_column};
 
 use super::Table;
@@ -285,7 +286,7 @@ pub(super) fn combined_keys<K: Key>(columns: &[IndexColumn], digits: &[LevelDoma
     let n = columns[0].len();
     let mut keys = Buffer::<K>::zeroed(n);
     let chunk = chunk_len(n);
-    keys.make_mut().par_chunks_mut(chunk).enumerate().for_each(|(number, keys)| {
+    parallel::chunks(keys.make_mut(), chunk, |number, keys| {
         for (column, digit) in columns.iter().zip(digits) {
             let size = digit.size.max(1);
             with_column!(column, read => {
@@ -313,8 +314,8 @@ pub(super) fn picked(column: &IndexColumn, at: &[usize]) -> IndexColumn {
     fn pick<T: IndexWord>(words: &[T], at: &[usize]) -> IndexColumn {
         let mut picked = Buffer::<T>::unspecified(at.len());
         let chunk = chunk_len(at.len());
-        let parts = picked.make_mut().par_chunks_mut(chunk).zip(at.par_chunks(chunk));
-        parts.for_each(|(out, at)| {
+        let parts = picked.make_mut().chunks_mut(chunk).zip(at.chunks(chunk));
+        parallel::items(parts, |_, (out, at)| {
             out.iter_mut().zip(at).for_each(|(out, &at)| *out = words[at]);
         });
         T::column(picked)

@@ -6,11 +6,12 @@
 
 use std::borrow::Borrow;
 use std::ops::Range;
+use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 
-use rayon::prelude::*;
 use ust_format::{Bound, Format, Spelling};
 use ust_kernels::pool::threads;
 use ust_kernels::prefetch_elements;
+use ust_level_api::ir::parallel;
 use ust_level_api::level::Wants;
 use ust_level_api::{Arrays, Buffer, IndexColumn, Scalar};
 
@@ -228,7 +229,16 @@ fn copy_blocks<T: StoredElement>(
         }
         source.iter().any(|value| !fill.same(*value))
     };
-    let job = if threads(length) == 1 { usize::MAX } else { 1 + WHOLE_BLOCK_VALUES / block };
-    let all = stored.make_mut().par_chunks_exact_mut(block).with_min_len(job).enumerate();
-    all.all(|(at, to)| copy(at, to)).then(|| T::wrap(stored))
+    let job = match threads(length) {
+        1 => numbers.len().max(1),
+        _ => 1 + WHOLE_BLOCK_VALUES / block,
+    };
+    let all_fill = AtomicBool::new(false);
+    parallel::chunks(stored.make_mut(), job * block, |number, to| {
+        let mut blocks = to.chunks_exact_mut(block).enumerate();
+        if !all_fill.load(Relaxed) && !blocks.all(|(at, to)| copy(number * job + at, to)) {
+            all_fill.store(true, Relaxed);
+        }
+    });
+    (!all_fill.into_inner()).then(|| T::wrap(stored))
 }

@@ -3,10 +3,9 @@
 use std::fmt;
 use std::ops::Deref;
 
-use rayon::prelude::*;
-
 use super::mapped::{MAPPED, Mapped};
 use super::{Buffer, Owner, Plain};
+use crate::parallel;
 
 /// Elements that a thread copies at a time.
 const COPIED: usize = 1 << 16;
@@ -106,7 +105,7 @@ impl<T: Plain + bytemuck::Zeroable> GrowBuffer<T> {
             jobs.extend(to.chunks_mut(COPIED).zip(part[..*len].chunks(COPIED)));
             rest = others;
         }
-        jobs.into_par_iter().for_each(|(to, from)| to.copy_from_slice(from));
+        parallel::items(jobs, |_, (to, from)| to.copy_from_slice(from));
         Some(all.freeze(total))
     }
 

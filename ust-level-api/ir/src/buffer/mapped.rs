@@ -12,9 +12,9 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Mutex, PoisonError};
 
 use memmap2::MmapMut;
-use rayon::prelude::*;
 
 use super::{Owner, Plain};
+use crate::parallel;
 
 /// Buffers of at least this many bytes are mapped.
 pub(super) const MAPPED: usize = 64 << 10;
@@ -291,7 +291,7 @@ impl<T: Plain> Mapped<T> {
         let kept = Self::kept(bytes);
         let written = kept.as_ref().map_or(0, |pages| pages.touched.min(bytes));
         let mut made = Self::of(kept.or_else(|| Pages::fresh(bytes))?, bytes);
-        made.memory_mut()[..written].par_chunks_mut(CLEARED).for_each(|part| part.fill(0));
+        parallel::chunks(&mut made.memory_mut()[..written], CLEARED, |_, part| part.fill(0));
         Some(made)
     }
 
