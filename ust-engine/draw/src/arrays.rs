@@ -1,4 +1,4 @@
-//! Level arrays, and which of their elements lead to a place.
+//! Level arrays, and their elements on the path to a place.
 
 use std::collections::BTreeSet;
 
@@ -11,15 +11,15 @@ use super::label;
 /// A level, as a picture shows it.
 #[derive(Clone, Debug)]
 pub struct LevelPicture<'a> {
-    /// What it stores, such as `j / 3`, cut where it is very long.
+    /// The level expression, such as `j / 3`, cut if it is very long.
     pub expr: String,
-    /// Expression and type, such as `j / 3 : compressed`, cut where it is very long.
+    /// Expression and type, such as `j / 3 : compressed`, cut if it is very long.
     pub text: String,
     /// Number of coordinates.
     pub size: u64,
     /// Number of positions, gaps included.
     pub positions: u64,
-    /// Which of them can be reached.
+    /// The positions that a walk reaches.
     pub reach: Reach,
     /// Its arrays, in the order of its description. Full levels have none.
     pub arrays: Vec<ArrayPicture<'a>>,
@@ -36,7 +36,7 @@ pub struct ArrayPicture<'a> {
     pub indexing: Indexing,
 }
 
-/// How an array is indexed: seen from role and length alone, whatever the level type.
+/// How an array is indexed. This follows from its role and length, whatever the level type.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Indexing {
     /// By the parent's position: a segment begins at `[p]` and ends before `[p + 1]`.
@@ -47,13 +47,13 @@ pub enum Indexing {
     Parent,
     /// By the child's position.
     Position,
-    /// In the level type's own way.
+    /// In some other way.
     Own,
 }
 
 impl LevelPicture<'_> {
-    /// Whether the element of an array stands for a position in a gap, which nothing reaches.
-    /// Cost: O(number of intervals).
+    /// Whether an element of an array belongs to a position in a gap, which no walk reaches. Cost:
+    /// O(number of intervals).
     #[must_use]
     pub fn in_gap(&self, array: &ArrayPicture<'_>, element: usize) -> bool {
         let reached = || self.reach.intervals().any(|range| range.contains(&(element as u64)));
@@ -73,7 +73,7 @@ impl Indexing {
         }
     }
 
-    /// The elements that lead from a parent to a child.
+    /// The elements on the path from a parent to a child.
     #[must_use]
     pub fn elements(self, parent: usize, child: usize) -> Vec<usize> {
         match self {
@@ -116,7 +116,7 @@ pub(super) fn levels(tensor: &Tensor) -> Result<Vec<LevelPicture<'_>>, Error> {
             reach: reach.clone(),
         });
     }
-    // Arrays that nobody checked may promise more values than there are.
+    // Unchecked arrays may have more positions than there are values.
     if reach.positions != tensor.nse() as u64 {
         let (positions, values) = (reach.positions, tensor.nse());
         let text = format!("the levels have {positions} positions, and there are {values} values");
@@ -131,23 +131,23 @@ fn expression(tensor: &Tensor, level: usize) -> String {
     expr.display(&names, ust_format::Spelling::Ust)
 }
 
-/// Which elements of an array of `len` are shown, if at most about `most` are: all, or the first
-/// ones, the last ones and the neighbourhood of those that matter.
-pub(super) fn shown(len: usize, most: usize, matter: &[usize]) -> Vec<usize> {
+/// The elements that are shown of an array of length `len`: all, if there are at most `most`; else the
+/// first ones, the last ones, and each of `required` with its neighbours.
+pub(super) fn shown(len: usize, most: usize, required: &[usize]) -> Vec<usize> {
     if len <= most {
         return (0..len).collect();
     }
     let ends = (most / 3).clamp(2, 7);
     let mut shown: BTreeSet<usize> = (0..ends.min(len)).collect();
     shown.extend(len.saturating_sub(ends)..len);
-    for &at in matter.iter().filter(|&&at| at < len) {
+    for &at in required.iter().filter(|&&at| at < len) {
         shown.extend(at.saturating_sub(1)..(at + 2).min(len));
     }
     shown.into_iter().collect()
 }
 
-/// How many of `count` elements stand on each line, where `fit` would: lines are about equally long,
-/// and blocks of `block` elements are not broken where a line holds one.
+/// The number of elements on each line, for `count` elements of which `fit` fit on a line. Lines are
+/// about equally long. Blocks of `block` elements are not broken, if a line has room for a block.
 pub(super) fn per_line(count: usize, fit: usize, block: usize) -> usize {
     let block = if block == 0 || block > fit { 1 } else { block };
     let fit = fit.max(1) / block * block;
@@ -155,7 +155,7 @@ pub(super) fn per_line(count: usize, fit: usize, block: usize) -> usize {
     count.div_ceil(lines).next_multiple_of(block).clamp(1, fit)
 }
 
-/// Number of values that belong together because full levels end the format.
+/// The number of values in a trailing dense block.
 pub(super) fn block(tensor: &Tensor) -> usize {
     tensor.block_shape().iter().skip(1).fold(1, |block, &extent| block.saturating_mul(extent))
 }

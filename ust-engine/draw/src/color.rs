@@ -1,10 +1,11 @@
-//! Which group has which colour.
+//! The colours of groups.
 
 use std::collections::HashMap;
 
 use super::picture::{COLORS, Place};
 
-/// Colours in turn, but never that of a neighbour that has one already.
+/// A colour for each group. Groups take the colours in turn, and skip those of adjacent groups, as long
+/// as there are others.
 pub(super) fn colors(
     places: &[Place],
     at: &HashMap<Vec<i64>, Vec<usize>>,

@@ -1,18 +1,18 @@
-//! A large tensor in few bins.
+//! The density map of a large tensor.
 
-/// How many entries lie in each of a few bins, of a tensor of at most three dimensions.
+/// The number of entries in each bin of a tensor of at most three dimensions.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Density {
-    /// Extents of slices, rows and columns: ones in front where there are fewer dimensions.
+    /// Extents of slices, rows and columns. With fewer dimensions, the first extents are 1.
     pub extents: [usize; 3],
-    /// Number of bins along each.
+    /// Number of bins along each of them.
     pub bins: [usize; 3],
     /// Entries in each bin, columns fastest.
     pub counts: Vec<u64>,
 }
 
 impl Density {
-    /// No entries yet. At most `most` bins; at least one along each dimension.
+    /// A map without entries. Each dimension has at most `most` bins, and at least one.
     #[must_use]
     pub fn new(shape: &[usize], most: [usize; 3]) -> Self {
         let mut extents = [1; 3];
@@ -22,14 +22,14 @@ impl Density {
         Self { extents, bins, counts: vec![0; bins.iter().product()] }
     }
 
-    /// At most `most` bins for a shape, of nearly square parts of a slice where one bin is drawn
-    /// `aspect` times as high as wide.
+    /// The numbers of bins for a shape, at most `most`. If each bin is drawn `aspect` times as high as
+    /// wide, slices keep their proportions.
     #[must_use]
     pub fn bins_for(shape: &[usize], most: [usize; 3], aspect: f64) -> [usize; 3] {
         let [_, rows, columns] = Self::new(shape, [1; 3]).extents.map(|n| n.max(1) as f64);
         let limit = |wanted: f64, most: usize| (wanted.ceil().max(1.0) as usize).min(most);
         let high = limit(most[2] as f64 * rows / columns / aspect, most[1]);
-        // However narrow a matrix is, its columns stay apart.
+        // At least 8 bins: the columns of a narrow matrix stay apart.
         let wide = limit((high as f64 * aspect * columns / rows).max(8.0), most[2]);
         [most[0], high, wide]
     }
@@ -45,7 +45,7 @@ impl Density {
         self.counts[index] += 1;
     }
 
-    /// The bin of a coordinate along one of slices (0), rows (1) and columns (2).
+    /// The bin of a coordinate along slices (0), rows (1) or columns (2).
     #[must_use]
     pub fn bin(&self, along: usize, coordinate: i64) -> usize {
         let (bins, extent) = (self.bins[along] as u128, self.extents[along].max(1) as u128);
@@ -61,15 +61,15 @@ impl Density {
         first(bin)..first(bin + 1)
     }
 
-    /// Where the count of a bin stands.
+    /// The index of a bin in [`Self::counts`].
     #[must_use]
     pub fn index(&self, [slice, row, column]: [usize; 3]) -> usize {
         (slice * self.bins[1] + row) * self.bins[2] + column
     }
 
-    /// How full each bin is, as one of `steps` shades: 0 for empty, at least 1 for any entry. The
-    /// fullest bin gets the last shade; between lie equal ratios, since densities differ by orders
-    /// of magnitude. `steps` is at least 2.
+    /// The shade of each bin, of `steps` shades: 0 for an empty bin, at least 1 for any other. The
+    /// fullest bin has the last shade. The scale is logarithmic, since densities differ by orders of
+    /// magnitude. `steps` is at least 2.
     #[must_use]
     pub fn shades(&self, steps: usize) -> Vec<usize> {
         let fills = self.fills();
@@ -104,7 +104,7 @@ impl Density {
     }
 }
 
-/// Bins so many times thinner than the fullest get the same, lightest shade.
+/// Bins this many times thinner than the fullest, or more, have the lightest shade.
 const RATIO: f64 = 1000.0;
 
 #[cfg(test)]

@@ -1,11 +1,11 @@
-//! Numbers and texts that fit.
+//! Short texts of numbers, shapes and places.
 
 use ust_level_api::Scalar;
 
 use super::picture::{Picture, Place, State};
 
-/// A value in at most `width` characters (never fewer than five): whole where it fits, else
-/// rounded. Complex values may take twice as many.
+/// A value in at most `width` characters, or 5 if `width` is less: exact if it fits, else rounded.
+/// Complex values may take twice as many.
 pub(super) fn short(value: &Scalar, width: usize) -> String {
     let text = value.to_string();
     let width = width.max(5);
@@ -23,7 +23,7 @@ fn complex(re: f64, im: f64, width: usize) -> String {
     format!("{}{plus}{im}i", real(re, width))
 }
 
-/// The most precise of the ways to write a number that fits.
+/// The most precise text of a number that fits.
 fn real(number: f64, width: usize) -> String {
     let fits = |text: &String| text.len() <= width;
     let whole = number.to_string();
@@ -45,7 +45,7 @@ fn real(number: f64, width: usize) -> String {
     scientific.find(fits).unwrap_or_else(|| format!("{number:.0e}"))
 }
 
-/// A text in at most `width` characters.
+/// A text, cut to at most `width` characters.
 pub(super) fn cut(text: &str, width: usize) -> String {
     if text.chars().count() <= width {
         return text.to_owned();
@@ -86,7 +86,7 @@ pub(super) fn element<T: ToString>(coordinates: &[T]) -> String {
     format!("A[{}]", parts.join(", "))
 }
 
-/// What a picture is of, in two lines: the format, and what is stored.
+/// The heading of a picture, in two lines: the format; shape, dtype and counts.
 pub(super) fn heading(picture: &Picture<'_>) -> [String; 2] {
     let tensor = picture.tensor;
     let counts = &picture.counts;
@@ -117,7 +117,7 @@ pub(super) fn heading(picture: &Picture<'_>) -> [String; 2] {
     [title, parts.join(", ")]
 }
 
-/// What a place is: `A[2, 5] = 16`.
+/// The coordinates and the value of a place: `A[2, 5] = 16`.
 pub(super) fn place(picture: &Picture<'_>, place: &Place) -> String {
     let text = format!("{} = {}", element(&place.dims), short(&picture.value(place.value), 24));
     match place.state {
@@ -127,13 +127,13 @@ pub(super) fn place(picture: &Picture<'_>, place: &Place) -> String {
     }
 }
 
-/// Where a place stands at a level: `j / 3 = 1, position 4`.
+/// The coordinate and the position of a place at a level: `j / 3 = 1, position 4`.
 pub(super) fn step(picture: &Picture<'_>, place: &Place, level: usize) -> String {
     let expr = &picture.levels[level].expr;
     format!("{expr} = {}, position {}", place.crd[level], place.pos[level])
 }
 
-/// The elements of a level's arrays that lead to a place: `pos[1..3] = 2 5, crd[4] = 1`.
+/// The elements of a level's arrays on the path to a place: `pos[1] = 2`, `pos[2] = 5`, `crd[4] = 1`.
 pub(super) fn elements(picture: &Picture<'_>, place: &Place, level: usize) -> Vec<String> {
     let arrays = picture.levels[level].arrays.iter();
     let leading = picture.leading(level, place).into_iter();

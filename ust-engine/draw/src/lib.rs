@@ -1,19 +1,20 @@
 //! Pictures of tensors: text for a terminal, SVG for everything else.
 //!
-//! A picture shows the logical tensor (rows, matrices, slices of matrices) with what is stored, what
-//! is padding, inside the shape or beyond its edge, and what is empty told apart; beside it the
-//! arrays of each level and the values. What belongs together (a diagonal, a block, a row) has one
-//! colour in both, and one element is traced from its cell through every array to its value.
-//! Tensors too large to be drawn cell by cell are shown as a map of their density.
+//! A picture has two parts. One shows the logical tensor as cells: a row, a matrix, or a matrix for
+//! each slice. It distinguishes entries, padding inside the shape, padding outside the shape, and
+//! elements that are not stored. The other part shows the arrays of each level, and the values. A group
+//! of elements (a diagonal, a block, a row) has the same colour in both parts. One element is traced
+//! from its cell through the arrays to its value. A tensor that is too large for cells is shown as a
+//! density map.
 //!
-//! | module | what |
+//! | module | content |
 //! |---|---|
-//! | [`picture`] | what a picture shows, before anyone decides how: places, states, groups |
-//! | [`arrays`] | level arrays, and which of their elements lead to a place |
-//! | `walked`, `color` | where those come from: one walk over everything stored; colours of groups |
-//! | [`density`] | a large tensor in few bins |
+//! | [`picture`] | the content of a picture, without its looks: places, states, groups |
+//! | [`arrays`] | level arrays, and their elements on the path to a place |
+//! | `walked`, `color` | the walk that finds all places; the colours of groups |
+//! | [`density`] | the density map: entries counted in bins |
 //! | `sheet` | cells laid out as rows, matrices and slices |
-//! | `label` | numbers and texts that fit |
+//! | `label` | short texts of numbers, shapes and places |
 //! | [`text`] | for a terminal |
 //! | [`svg`](mod@svg) | for a browser, or for print |
 //!

@@ -1,4 +1,4 @@
-//! What a picture shows, before anyone decides how.
+//! The content of a picture, without its looks.
 
 use std::collections::HashMap;
 
@@ -12,13 +12,13 @@ use super::density::Density;
 use super::label;
 use super::walked::Walked;
 
-/// What to draw.
+/// Options for the content of a picture.
 #[derive(Clone, Debug)]
 pub struct PictureOptions {
-    /// Tensors with more cells than this, or with twice as many stored values, are shown as a map
-    /// of their density.
+    /// Tensors with more cells than this, or with more stored values than twice this, are shown as a
+    /// density map.
     pub max_cells: usize,
-    /// The largest number of bins of that map: slices, rows and columns.
+    /// The largest number of bins of a density map: slices, rows and columns.
     pub bins: [usize; 3],
     /// The element that is traced; by default the last entry in storage order.
     pub trace: Option<Vec<usize>>,
@@ -30,42 +30,42 @@ impl Default for PictureOptions {
     }
 }
 
-/// What a stored place is.
+/// The kind of a place.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum State {
-    /// An element of the tensor.
+    /// An entry.
     Entry,
-    /// Padding: stands for an element, and holds the fill value because its neighbours are stored.
+    /// Padding inside the shape: an element with the fill value, stored because its neighbours are.
     Padding,
-    /// Padding outside the shape: stands for no element.
+    /// Padding outside the shape: no element of the tensor.
     Outside,
 }
 
-/// A stored place.
+/// A place: a stored value with its coordinates and positions.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Place {
-    /// The coordinate of each dimension: beyond the shape where the place is outside.
+    /// The coordinate in each dimension; not within the shape if the place is [`State::Outside`].
     pub dims: Vec<i64>,
     /// The coordinate at each level.
     pub crd: Vec<i64>,
     /// The position at each level.
     pub pos: Vec<usize>,
-    /// Which of the values it holds.
+    /// The position of the value.
     pub value: usize,
-    /// What it is.
+    /// The kind of the place.
     pub state: State,
-    /// Which group it belongs to, in order of appearance.
+    /// The number of its group. Groups are numbered in storage order.
     pub group: usize,
 }
 
-/// How many of what.
+/// Counts of stored values and of other elements.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Counts {
     /// Stored entries, duplicates included.
     pub entries: usize,
     /// Padding inside the shape.
     pub padding: usize,
-    /// Padding outside the shape, or hidden by a slice.
+    /// Padding outside the shape, or values that a slice hides.
     pub outside: usize,
     /// Stored values that no coordinate reaches.
     pub gaps: usize,
@@ -76,39 +76,39 @@ pub struct Counts {
 /// The element that is traced through the arrays.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Trace {
-    /// A stored one.
+    /// A stored element.
     Stored(Place),
-    /// One that is not stored: it has the fill value.
+    /// The coordinates of an element that is not stored: it has the fill value.
     Absent(Vec<usize>),
 }
 
-/// The logical tensor.
+/// The picture of the logical tensor.
 #[derive(Clone, Debug)]
 pub enum Body {
     /// Cell by cell.
     Cells(Cells),
-    /// How densely entries lie.
+    /// As a density map.
     Density(Density),
     /// The first places of a large tensor of more than three dimensions.
     Head(Vec<Place>),
 }
 
-/// Number of colours that groups take turns with.
+/// The number of colours of groups.
 pub const COLORS: usize = 8;
 
 /// Every stored place of a small tensor.
 #[derive(Clone, Debug)]
 pub struct Cells {
-    /// In the order of storage.
+    /// The places, in storage order.
     pub places: Vec<Place>,
-    /// For each dimension, the first coordinate drawn and the one after the last: the shape, and
-    /// padding beyond it.
+    /// For each dimension, the first coordinate that is drawn, and the one after the last: the shape,
+    /// and padding outside it.
     pub window: Vec<(i64, i64)>,
-    /// For each group, a colour: one of [`COLORS`] numbers, different from those of the groups
-    /// that it touches as far as there are enough.
+    /// For each group, a colour: a number below [`COLORS`]. Adjacent groups have different colours, as
+    /// long as there are enough.
     pub colors: Vec<usize>,
     pub(super) at: HashMap<Vec<i64>, Vec<usize>>,
-    /// For each level and position, the group of everything below, where it is one.
+    /// For each level and position, the group of all places below it, if they have the same.
     pub(super) positions: HashMap<(usize, usize), Option<usize>>,
 }
 
@@ -119,46 +119,47 @@ impl Cells {
         self.colors.len()
     }
 
-    /// The colour of a place. Places that were found apart from these cells have the first.
+    /// The colour of a place. A place of an unknown group has colour 0.
     #[must_use]
     pub fn color(&self, place: &Place) -> usize {
         self.colors.get(place.group).copied().unwrap_or(0)
     }
 
-    /// The colour of an element of an array indexed by position, where everything below it belongs
-    /// to one.
+    /// The colour of an element of an array indexed by position, if all places below it have the same
+    /// group.
     #[must_use]
     pub fn color_at(&self, level: usize, position: usize) -> Option<usize> {
         let group = self.positions.get(&(level, position)).copied().flatten()?;
         self.colors.get(group).copied()
     }
 
-    /// The stored places at the given coordinates: none, one, or duplicates.
+    /// The indices of the places at the given coordinates: none, one, or duplicates.
     #[must_use]
     pub fn at(&self, dims: &[i64]) -> &[usize] {
         self.at.get(dims).map_or(&[], Vec::as_slice)
     }
 }
 
-/// A tensor, taken apart for drawing.
+/// The content of a picture.
 #[derive(Clone, Debug)]
 pub struct Picture<'a> {
     /// The tensor.
     pub tensor: &'a Tensor,
-    /// Its elements.
+    /// Its elements, as they are shown.
     pub body: Body,
-    /// How many of what.
+    /// Counts of its stored values and of other elements.
     pub counts: Counts,
     /// Its levels.
     pub levels: Vec<LevelPicture<'a>>,
-    /// What makes a group, such as `j - i`; none where there is only one.
+    /// The expression whose values tell groups apart, such as `j - i`; `None` if there is only one
+    /// group.
     pub group_by: Option<String>,
     /// The element that is traced.
     pub trace: Option<Trace>,
 }
 
 impl<'a> Picture<'a> {
-    /// Takes a tensor apart. Cost: O(nse) time and memory, through the interpreter.
+    /// The content of a tensor's picture. Cost: O(nse) time and memory, through the interpreter.
     ///
     /// # Errors
     /// [`Error::Shape`] or [`Error::Coordinate`] when the element to trace does not exist;
@@ -166,7 +167,7 @@ impl<'a> Picture<'a> {
     /// [`Tensor::from_parts_unchecked`] lets in.
     pub fn new(tensor: &'a Tensor, options: &PictureOptions) -> Result<Self, Error> {
         if let Some(wanted) = &options.trace {
-            // Only whether it exists: its value is not needed here.
+            // Checks that the element exists; its value is not needed here.
             tensor.get(wanted)?;
         }
         let levels = arrays::levels(tensor)?;
@@ -191,13 +192,13 @@ impl<'a> Picture<'a> {
         Ok(Self { tensor, body, counts, levels, group_by, trace })
     }
 
-    /// The value of a place.
+    /// The stored value at a position.
     #[must_use]
     pub fn value(&self, at: usize) -> Scalar {
         self.tensor.values().get(at).unwrap_or_else(|| self.tensor.fill())
     }
 
-    /// The stored places, where the tensor is drawn cell by cell.
+    /// The places, if the tensor is drawn cell by cell.
     #[must_use]
     pub fn cells(&self) -> Option<&Cells> {
         match &self.body {
@@ -215,7 +216,7 @@ impl<'a> Picture<'a> {
         }
     }
 
-    /// For each array of a level, the elements that lead to a place.
+    /// For each array of a level, the elements on the path to a place.
     #[must_use]
     pub fn leading(&self, level: usize, place: &Place) -> Vec<Vec<usize>> {
         let parent = level.checked_sub(1).map_or(0, |above| place.pos[above]);
@@ -230,8 +231,9 @@ impl<'a> Picture<'a> {
     }
 }
 
-/// The levels whose coordinates tell groups apart. Groups are what trailing full levels fill (a
-/// block, a diagonal), or what a padded last level fills, or else what the outermost level splits.
+/// The number of outermost levels whose coordinates tell groups apart. A group is a trailing dense
+/// block (a block, a diagonal); without one, the children of a parent in a padded last level; else
+/// everything below a coordinate of the outermost level.
 pub(super) fn group_levels(format: &Format) -> usize {
     let (tail, count) = (format.tail(), format.level_count());
     let padded = format.descriptions().last().is_some_and(|last| last.props.padded);
@@ -258,7 +260,7 @@ fn within(dims: &[i64], shape: &[usize]) -> bool {
     dims.iter().zip(shape).all(|(&c, &n)| c >= 0 && (c as u64) < n as u64)
 }
 
-/// The product of the extents, where it fits.
+/// The product of the extents; `None` if it overflows.
 pub(super) fn elements(shape: &[usize]) -> Option<u128> {
     shape.iter().try_fold(1_u128, |all, &n| all.checked_mul(n as u128))
 }

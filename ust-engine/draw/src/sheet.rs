@@ -6,13 +6,13 @@ use super::picture::{Cells, Picture};
 /// A rectangle of cells with labels: a matrix, a slice, or a vector in rows.
 #[derive(Clone, Debug)]
 pub(super) struct Sheet {
-    /// Which slice it is, such as `i = 2`.
+    /// The title of a slice, such as `i = 2`.
     pub(super) title: Option<String>,
-    /// What runs down, and the label of each row. No labels for a vector in one row.
+    /// The dimension that runs down. A vector in one row has no labels here.
     pub(super) rows: Axis,
-    /// What runs to the right.
+    /// The dimension that runs to the right.
     pub(super) columns: Axis,
-    /// For each row, its cells; `None` where a row ends early.
+    /// The cells of each row; `None` after the end of a short row.
     pub(super) cells: Vec<Vec<Option<Cell>>>,
 }
 
@@ -29,22 +29,22 @@ pub(super) struct Axis {
 #[derive(Clone, Debug)]
 pub(super) struct Label {
     pub(super) text: String,
-    /// Whether the coordinate is one of the tensor's.
+    /// Whether the coordinate is inside the shape.
     pub(super) inside: bool,
 }
 
 /// One cell.
 #[derive(Clone, Debug)]
 pub(super) struct Cell {
-    /// Whether it is an element of the tensor.
+    /// Whether it is inside the shape.
     pub(super) inside: bool,
-    /// Which places are stored for it.
+    /// The indices of its places.
     pub(super) places: Vec<usize>,
-    /// Whether it is the one that is traced.
+    /// Whether it is the traced element.
     pub(super) traced: bool,
 }
 
-/// The sheets of a tensor of at most three dimensions; none for more. Vectors go to a new row after
+/// The sheets of a tensor of at most three dimensions; none for more. A vector begins a new row after
 /// `wrap` cells.
 pub(super) fn sheets(picture: &Picture<'_>, cells: &Cells, wrap: usize) -> Vec<Sheet> {
     let dims = picture.tensor.format().dims().iter();
@@ -88,7 +88,7 @@ fn vector(picture: &Picture<'_>, cells: &Cells, axis: Axis, wrap: usize) -> Shee
     if line.len() <= wrap {
         return Sheet { title: None, rows: Axis::default(), columns: axis, cells: vec![line] };
     }
-    // Rows of round numbers are easier to count.
+    // Multiples of 10 are easier to count.
     let wrap = if wrap > 10 { wrap / 10 * 10 } else { wrap };
     let plain = |text: String| Label { text, inside: true };
     let rows = Axis {

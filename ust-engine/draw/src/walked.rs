@@ -1,4 +1,4 @@
-//! A tensor taken apart: the walk over everything stored, and what was seen on the way.
+//! The walk over all stored values, and the places, counts and bins that follow from it.
 
 use std::collections::HashMap;
 
@@ -11,7 +11,7 @@ use super::color::colors;
 use super::density::Density;
 use super::picture::{Cells, Counts, Place, State, elements, group_levels};
 
-/// What one walk over everything stored has seen.
+/// The result of a walk over all stored values: columns with a row for each value.
 pub(super) struct Walked<'a> {
     tensor: &'a Tensor,
     dims: Vec<Vec<i64>>,
@@ -60,7 +60,8 @@ impl<'a> Walked<'a> {
         }
     }
 
-    /// Where the value of the traced element is.
+    /// The position of the traced element's value. By default, the last entry is traced, or else the
+    /// last padding.
     pub(super) fn traced(&self, wanted: Option<&[usize]>) -> Option<usize> {
         let rows = 0..self.value.len();
         let last = |state| rows.clone().rev().find(|&row| self.state[row] == state);
@@ -74,7 +75,7 @@ impl<'a> Walked<'a> {
         row.map(|row| self.value[row] as usize)
     }
 
-    /// Everything about the place of one value.
+    /// The place of a value.
     pub(super) fn place(&self, value: usize) -> Result<Option<Place>, Error> {
         let mut keep = vec![0_u8; self.tensor.nse()];
         keep[value] = 1;
@@ -92,7 +93,7 @@ impl<'a> Walked<'a> {
             |from: usize, row: usize| columns[from..from + levels].iter().map(move |c| c[row]);
         let place = |row: usize| {
             let value = columns[2 * levels][row];
-            // The two walks visit the same places in the same order.
+            // Both walks visit the same values in the same order.
             let seen = match keep {
                 Keep::All => row,
                 _ => self.value.iter().position(|&v| v == value).unwrap_or(row),
@@ -109,7 +110,7 @@ impl<'a> Walked<'a> {
         Ok((0..found).map(place).collect())
     }
 
-    /// Everything about every place, if the tensor is small enough.
+    /// All places, if the tensor is small enough to be drawn cell by cell.
     pub(super) fn cells(&self, max_cells: usize) -> Result<Option<Cells>, Error> {
         let rank = self.tensor.rank();
         if self.value.len() > max_cells.saturating_mul(2) {
@@ -117,7 +118,8 @@ impl<'a> Walked<'a> {
         }
         let shape = self.tensor.shape();
         let mut window: Vec<(i64, i64)> = shape.iter().map(|&n| (0, n as i64)).collect();
-        // Beyond the edge of a slice lies what the slice hides, and not where it seems to lie.
+        // The values outside the shape of a slice are hidden; their coordinates are not those of the
+        // tensor.
         if self.tensor.view().is_whole() {
             for (column, (lo, hi)) in self.dims.iter().zip(&mut window) {
                 for &c in column {
@@ -127,7 +129,7 @@ impl<'a> Walked<'a> {
         }
         let extents = window.iter().map(|(lo, hi)| hi.abs_diff(*lo) as usize);
         let area = extents.clone().try_fold(1_usize, usize::checked_mul);
-        // An empty tensor has no cells, but labels for each row.
+        // A tensor with an extent of 0 has no cells, but it has labels.
         let labels = extents.fold(0_usize, usize::saturating_add);
         let fits = |area: usize| area <= max_cells && labels <= max_cells;
         if rank <= 3 && !area.is_some_and(fits) {

@@ -1,8 +1,9 @@
-//! Entries, one a line: what Matrix Market and FROSTT have in common.
+//! Reading entries, one a line, as Matrix Market and FROSTT store them.
 //!
-//! A text is cut into chunks at line ends. A first pass counts the lines of each chunk, so that the
-//! second can write their entries, in parallel and in order, straight to their places. Where a chunk
-//! then has fewer entries than lines, those that hold an entry are counted and read again.
+//! The text is cut at line ends into chunks, which are read in parallel. A first pass counts the lines
+//! of each chunk. So the second pass knows which part of the columns each chunk fills. If a chunk turns
+//! out to have fewer entries than lines (there are comments or blank lines), the lines with an entry
+//! are counted, and the entries are read again.
 
 use std::ops::Range;
 
@@ -20,9 +21,10 @@ use super::text::{Fault, Line, Lines};
 use super::tokens::Tokens;
 use super::words::Words;
 
-/// Bytes of a chunk, at least: they take some times as long to read as a thread to wake up.
+/// The fewest bytes of a chunk: reading them takes several times as long as waking a thread.
 const CHUNK: usize = 1 << 16;
-/// Most bytes of a chunk, and how many chunks there are to be where those are enough.
+/// The most bytes of a chunk, but for its last line; and the wanted number of chunks, within these
+/// bounds.
 const LARGE: usize = 1 << 20;
 const CHUNKS: usize = 64;
 
@@ -33,33 +35,34 @@ pub(super) struct Body<'a> {
     declared: Option<usize>,
     words: Words,
     chunks: Vec<Range<usize>>,
-    /// Lines of each chunk: of them all, or of those that hold an entry.
+    /// The number of lines of each chunk, as `counted` says: of all, or of those with an entry.
     counts: Vec<usize>,
     counted: Counted,
 }
 
-/// Which lines were counted.
+/// The lines that were counted.
 #[derive(Clone, Copy, PartialEq)]
 enum Counted {
-    /// All: as many as there are entries, or more.
+    /// All lines: at least as many as there are entries.
     All,
-    /// Those that hold an entry.
+    /// The lines with an entry.
     Entries,
 }
 
-/// Coordinates, in columns as narrow as the extents allow, and values, as read.
+/// The entries of a text: coordinates, in columns as narrow as the extents allow, and values.
 pub(super) struct Read<T: Plain> {
     pub(super) crd: Vec<IndexColumn>,
     pub(super) values: Buffer<T>,
 }
 
 impl<'a> Body<'a> {
-    /// The body from byte `start` to the end, which has as many entries as are declared, of so many
-    /// words. Cost: one pass over it, in parallel.
+    /// The body, from byte `start` to the end of the text. It has `declared` entries, if the file
+    /// declares a number, with tokens as `words` says. Cost: one pass, in parallel.
     ///
     /// # Errors
-    /// Another number of entries, unless lines without one hide it: then [`Body::parse`] tells. A line
-    /// of another number of words comes before it: it may be why.
+    /// A number of entries other than the declared one. If the number of lines is the declared one, but
+    /// some have no entry, [`Body::parse`] reports it. A line with a wrong number of tokens is reported
+    /// first, since it may be the cause.
     pub(super) fn new(
         text: &'a [u8],
         start: usize,
@@ -80,7 +83,7 @@ impl<'a> Body<'a> {
         }
     }
 
-    /// The same, with the lines counted that hold an entry. Cost: a pass.
+    /// The same body, with the lines counted that have an entry. Cost: one pass.
     fn counted(&self) -> Result<Self, Fault> {
         let entries =
             |chunk: &Range<usize>| Lines::new(self.text, chunk.clone(), self.comments).count();
@@ -96,7 +99,7 @@ impl<'a> Body<'a> {
         self.counts.iter().sum()
     }
 
-    /// Where an entry starts, of those that were read.
+    /// The byte at which an entry starts.
     pub(super) fn entry(&self, mut entry: usize) -> usize {
         for (chunk, &count) in self.chunks.iter().zip(&self.counts) {
             if entry < count {
@@ -109,7 +112,7 @@ impl<'a> Body<'a> {
         self.text.len()
     }
 
-    /// Compares the number of entries with the one that the file declares.
+    /// Compares the number of entries with the declared one.
     fn expect(&self) -> Result<(), Fault> {
         let found = self.len();
         let declared = self.declared.unwrap_or(found);
@@ -129,9 +132,9 @@ impl<'a> Body<'a> {
         Ok(())
     }
 
-    /// Reads every entry: a coordinate for each extent, then what `value` reads, then nothing. In lines
-    /// with nothing out of the ordinary, the value is read by `plain`, which is given the text and the
-    /// word in it, or says that `value` is to look closer.
+    /// Reads every entry: a coordinate for each extent, then the value, then the end of the line.
+    /// `plain` is the fast path: it reads the value of an ordinary line. If the line or its value is
+    /// unusual, `value` reads it, or reports the fault.
     pub(super) fn parse<T: Element + Zeroable>(
         &self,
         extents: &[u64],
@@ -148,14 +151,15 @@ impl<'a> Body<'a> {
             }
         }
         let body = self.counted()?;
-        // Before memory is taken.
+        // Checked before memory is allocated.
         if !body.holds_words() {
             body.check_words()?;
         }
         Ok(read(&body, extents, &value, plain, progress)?.expect("entries were counted"))
     }
 
-    /// Reads every entry, as [`Body::parse`] says; `None` where there are fewer than counted.
+    /// Reads every entry, as [`Body::parse`] does. `None` if there are fewer entries than counted
+    /// lines.
     fn read<T: Element + Zeroable, W: IndexWord, V, P>(
         &self,
         extents: &[u64],
@@ -187,7 +191,7 @@ impl<'a> Body<'a> {
                 progress.advance(bytes);
                 read
             });
-        // Too few entries come before what is wrong with one.
+        // Checked before faults in entries: a wrong number of entries is reported first.
         if results.contains(&Ok(false)) {
             return Ok(None);
         }
@@ -201,7 +205,7 @@ impl<'a> Body<'a> {
         needed <= self.chunks.iter().map(Range::len).sum::<usize>() as u128
     }
 
-    /// Refuses a line of more or fewer words than an entry has. Cost: a pass.
+    /// Refuses the first line with more or fewer tokens than an entry has. Cost: one pass.
     fn check_words(&self) -> Result<(), Fault> {
         let lines = |chunk: &Range<usize>| Lines::new(self.text, chunk.clone(), self.comments);
         let fault = self.chunks.iter().flat_map(lines).find_map(|line| self.words.fault(&line));
@@ -209,14 +213,14 @@ impl<'a> Body<'a> {
     }
 }
 
-/// A chunk that is read.
+/// The work of reading a chunk.
 struct Chunk<'a, T, W, V, P> {
     body: &'a Body<'a>,
     chunk: Range<usize>,
     extents: &'a [u64],
     value: &'a V,
     plain: &'a P,
-    /// For each extent.
+    /// For each dimension, the part of its column that the chunk fills.
     crd: Vec<&'a mut [W]>,
     values: &'a mut [T],
 }
@@ -228,7 +232,7 @@ where
     V: Fn(&mut Line<'_>) -> Result<T, Fault>,
     P: Plainly<T>,
 {
-    /// Whether there were as many entries as values are wanted.
+    /// Whether the chunk has an entry for each element of `values`.
     type Read = Result<bool, Fault>;
 
     #[inline(always)]
@@ -240,7 +244,8 @@ where
         let mut at = chunk.start;
         for (entry, to) in values.iter_mut().enumerate() {
             let start = at - chunk.start;
-            // No closure: what is not inlined lacks the instructions.
+            // No closure: it might not be inlined, and would then be compiled for another instruction
+            // set.
             let line = match tokens.ends(start, words) {
                 Some(ends) => {
                     plain_line(with, text, start, &ends[..words], extents, &mut crd, entry, plain)
@@ -262,7 +267,7 @@ where
     }
 }
 
-/// Reads any line, and says what is wrong with it.
+/// The slow path: reads any line, or reports its fault.
 fn close_line<T, W: IndexWord>(
     mut line: Line<'_>,
     extents: &[u64],
@@ -279,8 +284,9 @@ fn close_line<T, W: IndexWord>(
     Ok(read)
 }
 
-/// Reads the line that begins at `start`, in which coordinates, a value and blanks stand, and nothing
-/// else: gives the value, and where the next line begins. `None` for any other line.
+/// The fast path: reads the line that begins at `start`, whose tokens end at `ends`. Returns the value,
+/// and the byte at which the next line begins. `None` if the line has anything but valid coordinates, a
+/// value that `plain` accepts, and blanks.
 #[inline(always)]
 #[allow(clippy::too_many_arguments)]
 fn plain_line<T, W: IndexWord>(
@@ -299,13 +305,13 @@ fn plain_line<T, W: IndexWord>(
         }
         at
     };
-    // Where the next word begins: mostly behind one blank.
+    // The byte at which the next token begins: mostly, one blank stands before it.
     let next = |end: usize| match text.get(end..).and_then(|rest| rest.first_chunk()) {
         Some(&[b' ', first]) if first > b' ' => end + 1,
         _ => blanks(end),
     };
     let mut at = start;
-    // The first two at a time.
+    // The first two coordinates are read together.
     let mut done = 0;
     if let ([first, second, ..], [rows, columns, ..], &[end, last, ..]) = (&mut *crd, extents, ends)
         && let Some(both) = two_whole(with, text, &[start..end, next(end)..last])
@@ -348,7 +354,7 @@ fn parts<'a, T>(slice: &'a mut [T], lengths: &'a [usize]) -> impl Iterator<Item 
     })
 }
 
-/// Chunks, of [`CHUNK`] bytes or more and little more than [`LARGE`], that end at line ends.
+/// Cuts the text from `start` on into chunks of [`CHUNK`] to [`LARGE`] bytes, extended to line ends.
 fn cut(text: &[u8], start: usize) -> Vec<Range<usize>> {
     let bytes = (text.len() / CHUNKS).clamp(CHUNK, LARGE);
     let mut chunks = Vec::new();

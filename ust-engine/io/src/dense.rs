@@ -8,7 +8,7 @@ use ust_level_api::Element;
 pub struct DenseArray {
     /// Extent of each dimension; empty for a single value.
     pub shape: Vec<usize>,
-    /// As many values as the product of the shape, the last dimension fastest.
+    /// The values, as many as the product of the shape, with the last dimension fastest.
     pub values: Values,
 }
 
@@ -22,14 +22,14 @@ impl DenseArray {
 
     /// An array from values with the *first* dimension fastest.
     ///
-    /// The caller has checked that there are as many as the product of the shape.
+    /// The caller has checked that the number of values is the product of the shape.
     pub(super) fn from_fortran<T: StoredElement>(shape: Vec<usize>, values: &[T]) -> Self {
-        let turned = last_fastest(&shape, values);
-        Self { shape, values: turned.into_values() }
+        let reordered = to_c_order(&shape, values);
+        Self { shape, values: reordered.into_values() }
     }
 }
 
-/// Into [`Values`], for vectors of any element.
+/// Conversion of a vector into [`Values`].
 pub(super) trait IntoValues {
     /// The values.
     fn into_values(self) -> Values;
@@ -41,9 +41,10 @@ impl<T: StoredElement> IntoValues for Vec<T> {
     }
 }
 
-/// Values with the first dimension fastest, put in the order with the last dimension fastest.
-fn last_fastest<T: Element>(shape: &[usize], values: &[T]) -> Vec<T> {
-    // Nothing to turn; and the other extents may be more than can be multiplied.
+/// Reorders values: from the first dimension fastest (Fortran order) to the last dimension fastest (C
+/// order).
+fn to_c_order<T: Element>(shape: &[usize], values: &[T]) -> Vec<T> {
+    // Nothing to reorder; and the product of the other extents may overflow.
     if values.is_empty() {
         return Vec::new();
     }
@@ -55,25 +56,25 @@ fn last_fastest<T: Element>(shape: &[usize], values: &[T]) -> Vec<T> {
         stride *= extent;
     }
     let mut at = vec![0; shape.len()];
-    let mut place = 0;
+    let mut offset = 0;
     let mut out = Vec::with_capacity(values.len());
     for _ in 0..values.len() {
-        out.push(values[place]);
+        out.push(values[offset]);
         for dim in (0..shape.len()).rev() {
             at[dim] += 1;
-            place += strides[dim];
+            offset += strides[dim];
             if at[dim] < shape[dim] {
                 break;
             }
-            place -= strides[dim] * shape[dim];
+            offset -= strides[dim] * shape[dim];
             at[dim] = 0;
         }
     }
     out
 }
 
-/// The number of elements of a shape, or `None` when it cannot be counted. A shape with an empty
-/// dimension has none, however large the others.
+/// The number of elements of a shape; `None` if it overflows. If an extent is 0, there are none,
+/// however large the other extents are.
 pub(super) fn count(shape: &[usize]) -> Option<usize> {
     if shape.contains(&0) {
         return Some(0);

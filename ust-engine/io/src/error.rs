@@ -1,4 +1,4 @@
-//! What can go wrong with a file, said so that a person can mend it.
+//! Errors of reading and writing files, with messages that help to mend them.
 
 use std::io;
 use std::path::{Path, PathBuf};
@@ -19,13 +19,13 @@ pub enum FileError {
         /// The system's reason.
         source: io::Error,
     },
-    /// The name does not say what kind of file it is.
+    /// The extension of the file is unknown.
     #[error("{path}: unknown extension; known are {KNOWN}")]
     Extension {
         /// The file.
         path: PathBuf,
     },
-    /// Malformed text, with its place.
+    /// Malformed text, with line and column.
     #[error("{path}:{line}:{column}: {reason}")]
     Text {
         /// The file.
@@ -42,13 +42,12 @@ pub enum FileError {
     Binary {
         /// The file.
         path: PathBuf,
-        /// The member of the archive, where the file is one.
+        /// The member, if the file is an archive.
         member: Option<String>,
         /// What is wrong, and what was expected.
         reason: String,
     },
-    /// Something this kind of file cannot hold or this program does not read, with what to do
-    /// instead.
+    /// The kind of file cannot hold the tensor, or this program does not read the content of the file.
     #[error("{path}: {reason}")]
     Unsupported {
         /// The file.
@@ -56,7 +55,7 @@ pub enum FileError {
         /// What cannot be done, and what to do instead.
         reason: String,
     },
-    /// The file is well formed, but what it describes is no valid tensor.
+    /// The file is well formed, but its content is no valid tensor.
     #[error("{path}: {source}")]
     Tensor {
         /// The file.

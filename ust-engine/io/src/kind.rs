@@ -1,13 +1,13 @@
-//! Which kind of file a name means.
+//! The kind of a file, by its extension.
 
 use std::path::Path;
 
 use super::FileError;
 
-/// The extensions, for messages.
+/// The known extensions, for messages.
 pub(super) const KNOWN: &str = ".mtx, .mtx.gz, .tns, .tns.gz, .npy, .npz, .ust.npz";
 
-/// A kind of file. The extension alone decides, in either case of letters.
+/// A kind of file. The extension alone decides, in upper or lower case.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum Kind {
@@ -40,7 +40,7 @@ impl Kind {
     /// ```
     ///
     /// # Errors
-    /// [`FileError::Extension`] lists the known ones.
+    /// [`FileError::Extension`], which lists the known extensions.
     pub fn of(path: &Path) -> Result<Self, FileError> {
         let name = path.file_name().map(|n| n.to_string_lossy().to_ascii_lowercase());
         let table = [

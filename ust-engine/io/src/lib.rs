@@ -1,8 +1,8 @@
 //! Files: Matrix Market, FROSTT, NumPy, SciPy and the project's own `.ust.npz`.
 //!
-//! # Where what lives
+//! # Modules
 //!
-//! | module | what |
+//! | module | content |
 //! |---|---|
 //! | [`load`] | [`read`]: from any file to a tensor |
 //! | [`store`] | [`write`](fn@write): from a tensor to any file |
@@ -11,16 +11,21 @@
 //! | [`npy`] | NumPy `.npy`: one dense array |
 //! | [`npz`] | NumPy `.npz` archives and the layout of SciPy's sparse matrices |
 //! | [`ust_npz`] | `.ust.npz`: any format without loss |
-//! | [`dense`] | a dense array as files hold it |
-//! | [`kind`] | which kind of file a name means |
-//! | [`options`] | what a reader may be told |
-//! | [`error`] | what can go wrong with a file |
+//! | [`dense`] | a dense array, as files store it |
+//! | [`kind`] | the kind of a file, by its extension |
+//! | [`options`] | options for reading |
+//! | [`error`] | errors, with the file and the place in it |
 //!
-//! Inside: `text` (lines and words), `words` (how many of them), `body` (entries in parallel), `number` (how numbers are read and
-//! written), `source` and `sink` (bytes in and out, gzip, atomic replacement), `progress`.
+//! Private modules:
+//! * `text` has lines and tokens; `tokens` finds the ends of tokens ahead; `words` knows how many
+//!   tokens a line must have.
+//! * `body` reads entries in parallel; `write_entries` writes them.
+//! * `number` reads and writes numbers; `plain` is the fast path for reading them.
+//! * `source` and `sink` read and write files, with gzip and atomic replacement; `progress` is a
+//!   progress bar.
 //!
-//! *Invariant: nothing that a file declares is believed before the bytes of the file bear it out.*
-//! Sizes are compared with what the file can hold before memory is taken for them.
+//! *Invariant: no size that a file declares is trusted.* It is compared with the most that the file can
+//! hold, before memory is allocated for it.
 
 mod body;
 pub mod dense;

@@ -9,7 +9,7 @@ use ust_level_api::with_dtype;
 
 use super::{DenseArray, FileError, Kind, ReadOptions, mtx, npy, npz, tns, ust_npz};
 
-/// Reads a tensor from a file; the extension says of which kind it is.
+/// Reads a tensor from a file. The extension decides the kind of file.
 ///
 /// | file | format, unless [`ReadOptions::format`] asks for one |
 /// |---|---|
@@ -18,15 +18,14 @@ use super::{DenseArray, FileError, Kind, ReadOptions, mtx, npy, npz, tns, ust_np
 /// | `.npz` of SciPy | CSR, CSC, BSR, COO, diagonals by column, or a sparse vector |
 /// | `.ust.npz` | the one in the file |
 ///
-/// Every tensor is checked as if it came from a stranger. Duplicates are summed where the format
-/// is unique: SciPy's rows with duplicates or out of order become sorted and unique ones, unless a
-/// format is asked for that allows them (`nonunique, nonordered`), which takes the arrays as they
-/// are.
+/// Every file is checked as untrusted input. If the format is unique, duplicates are summed. In SciPy's
+/// matrices, rows may be unsorted and have duplicates: they are sorted and summed, unless
+/// [`ReadOptions::format`] allows both (`nonunique, nonordered`), and so takes the arrays as they are.
 ///
-/// A matrix of one column is read as a vector where the options give a shape of rank one.
+/// A matrix of one column is read as a vector if [`ReadOptions::shape`] has rank 1.
 ///
 /// # Errors
-/// [`FileError`] names the file and, where it is text, line and column.
+/// [`FileError`], with the file and, for malformed text, line and column.
 pub fn read(path: &Path, options: &ReadOptions) -> Result<Tensor, FileError> {
     let wanted = options.format.as_ref();
     let failed = |error: Error| FileError::tensor(path)(error);
@@ -56,41 +55,41 @@ pub fn read(path: &Path, options: &ReadOptions) -> Result<Tensor, FileError> {
     }
 }
 
-/// A tensor with these entries, in the format asked for or as coordinates.
+/// A tensor with these entries, in the format of the options, else as coordinates.
 pub(super) fn from_coo(coo: &Coo, options: &ReadOptions) -> Result<Tensor, Error> {
-    let build = building(options);
+    let build = build_options(options);
     match &options.format {
         Some(format) => Tensor::from_coo_with(coo, format, &build),
         None => Tensor::from_coo_with(coo, &coordinates(coo.shape.len())?, &build),
     }
 }
 
-fn building(options: &ReadOptions) -> BuildOptions {
+fn build_options(options: &ReadOptions) -> BuildOptions {
     BuildOptions { memory_limit: options.limit(), ..Default::default() }
 }
 
 fn from_columns(columns: &Columns, options: &ReadOptions) -> Result<Tensor, Error> {
-    let build = building(options);
+    let build = build_options(options);
     match &options.format {
         Some(format) => Tensor::from_columns(columns, format, &build),
         None => Tensor::from_columns(columns, &coordinates(columns.shape.len())?, &build),
     }
 }
 
-/// The format of coordinates, for a rank.
+/// The format that stores coordinates, for a rank.
 fn coordinates(rank: usize) -> Result<Format, Error> {
     Ok(Format::resolve(if rank == 0 { "Scalar" } else { "COO" }, Some(rank))?)
 }
 
-/// A dense tensor, over the memory of the array.
+/// The array as a dense tensor, without a copy.
 pub(super) fn from_array(array: DenseArray) -> Result<Tensor, Error> {
     Tensor::full(&array.shape, array.values)
 }
 
-/// Every element of a tensor.
+/// The tensor as a dense array.
 pub(super) fn to_array(tensor: &Tensor) -> Result<DenseArray, Error> {
     let shape = tensor.shape().to_vec();
-    // The other extents may be more than an array in memory can have.
+    // The other extents may be larger than an array in memory allows.
     if shape.contains(&0) {
         return Ok(DenseArray { shape, values: Values::filled(tensor.dtype().zero(), 0) });
     }

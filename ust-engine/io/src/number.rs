@@ -1,4 +1,4 @@
-//! How numbers are read from text and written to it.
+//! Reading numbers from text, and writing them.
 
 use std::borrow::Cow;
 use std::io::{self, Write};
@@ -10,7 +10,7 @@ use num_complex::Complex;
 
 use super::text::{Fault, Token};
 
-/// A coordinate as files write it: a whole number from 1 to the extent. Returned from 0.
+/// Reads a coordinate: a whole number from 1 to the extent. Returns it counted from 0.
 pub(super) fn coordinate(token: Token<'_>, dim: usize, extent: u64) -> Result<i64, Fault> {
     let digits = token.bytes;
     let mut value: u64 = 0;
@@ -36,7 +36,7 @@ pub(super) fn coordinate(token: Token<'_>, dim: usize, extent: u64) -> Result<i6
     Ok(value as i64 - 1)
 }
 
-/// A size or a count: a whole number from 0 that fits 63 bits.
+/// Reads a size or a count: a whole number from 0 that fits 63 bits. `what` names it in messages.
 pub(super) fn size(token: Token<'_>, what: &str) -> Result<usize, Fault> {
     let size = token.text().and_then(|text| text.parse::<i64>().ok());
     size.and_then(|size| usize::try_from(size).ok()).ok_or_else(|| {
@@ -48,7 +48,7 @@ pub(super) fn size(token: Token<'_>, what: &str) -> Result<usize, Fault> {
     })
 }
 
-/// A whole number of 64 bits.
+/// Reads a whole number of 64 bits.
 pub(super) fn integer<T>(token: Token<'_>) -> Result<T, Fault>
 where
     T: FromStr<Err = std::num::ParseIntError>,
@@ -66,7 +66,8 @@ where
     })
 }
 
-/// A real number: decimal, with an exponent after `e`, `E`, `d` or `D`; `inf` and `nan`.
+/// Reads a real number: decimal, possibly with an exponent after `e`, `E`, `d` or `D`; or `inf` or
+/// `nan`.
 pub(super) fn real(token: Token<'_>) -> Result<f64, Fault> {
     let refused = || token.fault(format!("`{token}` is no real number"));
     let text = token.text().ok_or_else(refused)?;
@@ -80,7 +81,7 @@ pub(super) fn real(token: Token<'_>) -> Result<f64, Fault> {
     Ok(value)
 }
 
-/// Fortran writes the exponent of a double after a `D`.
+/// Replaces the `D` that Fortran writes before the exponent of a double.
 fn with_e(text: &str) -> Cow<'_, str> {
     match text.find(['d', 'D']) {
         Some(at) if text[..at].bytes().any(|b| b.is_ascii_digit()) => {
@@ -90,7 +91,7 @@ fn with_e(text: &str) -> Cow<'_, str> {
     }
 }
 
-/// How an element is written as text: the shortest that reads back as the same number.
+/// Writing an element as the shortest text that reads back as the same number.
 pub(super) trait WriteNumber: Copy + Sync {
     /// Appends the number.
     fn write(self, out: &mut Vec<u8>) -> io::Result<()>;

@@ -1,9 +1,9 @@
-//! What a reader may be told.
+//! Options for reading files.
 
 use ust_engine::Format;
 use ust_engine::tensor::memory::default_limit;
 
-/// Options for reading a file. The default reads what the file says.
+/// Options for reading a file. By default, shape and format follow from the file.
 ///
 /// ```
 /// use ust_io::ReadOptions;
@@ -13,20 +13,19 @@ use ust_engine::tensor::memory::default_limit;
 #[derive(Clone, Debug, Default)]
 #[non_exhaustive]
 pub struct ReadOptions {
-    /// The shape, for files that do not state it (`.tns`). A file that states another is refused.
+    /// The shape, for files that do not state it (`.tns`). A file with another shape is refused.
     pub shape: Option<Vec<usize>>,
-    /// The format of the tensor; by default the one nearest to the file.
+    /// The format of the tensor. By default it follows from the file, as [`read`](fn@crate::read) says.
     pub format: Option<Format>,
-    /// Whether to draw a progress bar on standard error while a large file is read. Nothing is
-    /// drawn where standard error is not a terminal.
+    /// Whether to draw a progress bar on standard error while a large file is read. Nothing is drawn if
+    /// standard error is no terminal.
     pub progress: bool,
-    /// The most bytes that a compressed file may unpack to. By default, for a text 512 MiB, or a
-    /// hundred times the size of the file if that is more: real data stay below, decompression bombs
-    /// do not. For an archive, whose members state their sizes, what a tensor may take
-    /// ([`default_limit`]): diagonals and blocks are mostly zeros, and pack hundreds of times.
+    /// The most bytes that a compressed file may unpack to. The default for a text is 512 MiB, or a
+    /// hundred times the size of the file if that is more: real data stay below, decompression bombs do
+    /// not. The default for an archive is [`default_limit`]. Its arrays may shrink to less than a
+    /// hundredth, since diagonals and blocks may be mostly zeros; but its members state their sizes.
     pub max_bytes: Option<u64>,
-    /// The most bytes that the tensor may take; what a tensor may take by default
-    /// ([`default_limit`]) without it.
+    /// The most bytes that the tensor may take; by default [`default_limit`].
     pub memory_limit: Option<u64>,
 }
 
@@ -52,14 +51,14 @@ impl ReadOptions {
         self
     }
 
-    /// With this limit on what a compressed file may unpack to, in bytes.
+    /// With this limit on the unpacked size of a compressed file, in bytes.
     #[must_use]
     pub fn with_max_bytes(mut self, max_bytes: u64) -> Self {
         self.max_bytes = Some(max_bytes);
         self
     }
 
-    /// With this limit on what the tensor may take, in bytes.
+    /// With this limit on the size of the tensor, in bytes.
     #[must_use]
     pub fn with_memory_limit(mut self, memory_limit: u64) -> Self {
         self.memory_limit = Some(memory_limit);

@@ -1,16 +1,16 @@
-//! Numbers that are spelled plainly, read quickly: what is refused here is looked at closely by
-//! [`number`](super::number).
+//! The fast path for numbers in ordinary spelling, such as `12` or `-0.5`. A number that is refused
+//! here is read by [`number`](super::number), which knows all spellings and reports faults.
 
 use std::ops::Range;
 
 use ust_kernels::text::{Instructions, ZEROS, eight, others, points};
 
-/// How the value of a line with nothing out of the ordinary is read.
+/// The fast path for the value of an entry.
 pub(super) trait Plainly<T>: Sync {
-    /// Whether it is written down, as one word.
+    /// Whether the line has a token for the value.
     const WORD: bool = true;
 
-    /// The value that a word of a text is; `None` where a closer look is to tell.
+    /// The value of the token at `word`; `None` if the slow path must read it.
     fn value(&self, with: impl Instructions, text: &[u8], word: Range<usize>) -> Option<T>;
 }
 
@@ -34,7 +34,7 @@ impl Plainly<i64> for Integers {
     }
 }
 
-/// No value is written down: always this.
+/// The value of entries without a token for it, such as those of a pattern matrix.
 pub(super) struct Always<T>(pub(super) T);
 
 impl<T: Copy + Sync> Plainly<T> for Always<T> {
@@ -46,33 +46,33 @@ impl<T: Copy + Sync> Plainly<T> for Always<T> {
     }
 }
 
-/// Values that are always to be looked at closely.
-pub(super) struct Closely;
+/// Values without a fast path.
+pub(super) struct NoFastPath;
 
-impl<T> Plainly<T> for Closely {
+impl<T> Plainly<T> for NoFastPath {
     #[inline(always)]
     fn value(&self, _: impl Instructions, _: &[u8], _: Range<usize>) -> Option<T> {
         None
     }
 }
 
-/// Powers of ten.
-const POWERS: [f64; 8] = [1e0, 1e1, 1e2, 1e3, 1e4, 1e5, 1e6, 1e7];
+/// Powers of ten, all exact.
+const POWERS_F64: [f64; 8] = [1e0, 1e1, 1e2, 1e3, 1e4, 1e5, 1e6, 1e7];
 
-/// The number that digits make, and nothing else, where they are few enough.
+/// The number that a token of up to 18 digits forms. `None` for any other token.
 #[inline]
 pub(super) fn plain_whole(text: &[u8], word: Range<usize>) -> Option<u64> {
-    if let Some(digits) = eight_of(text, &word) {
+    if let Some(digits) = short_token(text, &word) {
         return (others(digits) == 0).then(|| eight(digits));
     }
     let digits = text.get(word)?;
-    // More may be more than 64 bits.
+    // A number of 19 digits may exceed an `i64`.
     let few = (1..=18).contains(&digits.len()) && digits.iter().all(u8::is_ascii_digit);
     let joined = |value, digit: &u8| value * 10 + u64::from(digit - b'0');
     few.then(|| digits.iter().fold(0, joined))
 }
 
-/// The numbers that two words of up to eight digits make, and nothing else.
+/// The numbers that two tokens of up to eight digits form. `None` for other tokens.
 #[inline(always)]
 pub(super) fn two_whole(
     with: impl Instructions,
@@ -85,24 +85,24 @@ pub(super) fn two_whole(
     with.two([bytes(0)?, bytes(1)?], digits).filter(|_| short)
 }
 
-/// The bytes of a short word, less [`ZEROS`], the last one highest, with zeros before the first. `None`
-/// for a word that is empty or long, or too close to the beginning of the text.
+/// The bytes of a token of one to eight bytes, XOR [`ZEROS`]. The last byte is the highest; unused
+/// lower bytes are 0. `None` for a token of another length, or one that ends before byte 8 of the text.
 #[inline]
-fn eight_of(text: &[u8], word: &Range<usize>) -> Option<u64> {
+fn short_token(text: &[u8], word: &Range<usize>) -> Option<u64> {
     let unused = 8_usize.checked_sub(word.end.checked_sub(word.start)?)?;
     let &bytes = text.get(..word.end)?.last_chunk()?;
     let bytes = u64::from_le_bytes(bytes) ^ ZEROS;
     (unused < 8).then(|| bytes >> (8 * unused) << (8 * unused))
 }
 
-/// The real number that a word is, where it is finite and spelled as Rust spells numbers.
+/// The real number that a token spells, if it is finite and spelled as in Rust.
 #[inline(always)]
 fn plain_real(with: impl Instructions, text: &[u8], word: Range<usize>) -> Option<f64> {
     let negative = text.get(word.start) == Some(&b'-');
     let unsigned = word.start + usize::from(negative)..word.end;
     let single = unsigned.len() == 1;
     let signed = |value: f64| f64::from_bits(value.to_bits() | u64::from(negative) << 63);
-    let Some(bytes) = eight_of(text, &unsigned) else {
+    let Some(bytes) = short_token(text, &unsigned) else {
         return match long_real(with, text, unsigned) {
             Some(value) => Some(signed(value)),
             None => any_real(text, word),
@@ -111,7 +111,7 @@ fn plain_real(with: impl Instructions, text: &[u8], word: Range<usize>) -> Optio
     let point = points(bytes);
     let (digits, decimals) = match point {
         0 => (bytes, 0),
-        // Bits below the point, which is left out, and above it.
+        // The point is cut out: the bytes before it move up by one.
         point => {
             let at = point.trailing_zeros() - 7;
             let below = bytes & ((1 << at) - 1);
@@ -121,78 +121,78 @@ fn plain_real(with: impl Instructions, text: &[u8], word: Range<usize>) -> Optio
     if others(digits) != 0 || (single && point != 0) {
         return any_real(text, word);
     }
-    // Both numbers are exact, hence their quotient is rounded once.
-    Some(signed(eight(digits) as i64 as f64 / POWERS[decimals]))
+    // Both numbers are exact, so only the quotient is rounded.
+    Some(signed(eight(digits) as i64 as f64 / POWERS_F64[decimals]))
 }
 
-/// Digits of which each number fits 64 bits.
-const MOST: usize = 19;
+/// Every number of this many digits fits 64 bits.
+const MAX_DIGITS: usize = 19;
 
-/// The number that a word of more than eight bytes is, of one to seven digits, a point, and digits.
-/// `None` for any other, and where rounding takes a closer look.
+/// The number that a token of more than eight bytes spells: one to seven digits, a point, and digits.
+/// `None` for any other token, and if `divided` cannot round the number.
 #[inline(always)]
 fn long_real(with: impl Instructions, text: &[u8], word: Range<usize>) -> Option<f64> {
     let first = u64::from_le_bytes(*text.get(word.clone())?.first_chunk()?) ^ ZEROS;
-    // Digits before the point: eight where there is none.
+    // The number of digits before the point; 8 if the first eight bytes have no point.
     let before = points(first).trailing_zeros() as usize / 8;
     let decimals = word.len() - before - 1;
-    if before == 0 || before == 8 || before + decimals > MOST {
+    if before == 0 || before == 8 || before + decimals > MAX_DIGITS {
         return None;
     }
     let whole = first << (8 * (8 - before));
-    let behind = text[..word.end].last_chunk::<32>()?;
-    let (high, low) = (behind.first_chunk()?, behind.last_chunk()?);
+    let tail = text[..word.end].last_chunk::<32>()?;
+    let (high, low) = (tail.first_chunk()?, tail.last_chunk()?);
     let low = with.number(low, decimals.min(16))?;
     let high = with.number(high, decimals.saturating_sub(16))?;
     if others(whole) != 0 {
         return None;
     }
-    over_ten(eight(whole) * TENS[decimals] + high * TENS[16] + low, decimals)
+    divided(eight(whole) * POWERS_U64[decimals] + high * POWERS_U64[16] + low, decimals)
 }
 
 /// Powers of ten, as far as 64 bits hold them.
-const TENS: [u64; MOST + 1] = {
-    let mut powers = [1; MOST + 1];
+const POWERS_U64: [u64; MAX_DIGITS + 1] = {
+    let mut powers = [1; MAX_DIGITS + 1];
     let mut at = 1;
-    while at <= MOST {
+    while at <= MAX_DIGITS {
         powers[at] = powers[at - 1] * 10;
         at += 1;
     }
     powers
 };
 
-/// For each power of ten, how many halvings bring it below 1, and its inverse, cut off to 64 bits of
-/// which the highest is set, after that many doublings more than 63.
-const INVERSES: [(u32, u64); MOST + 1] = {
-    let mut inverses = [(0, 1 << 63); MOST + 1];
+/// For each power of ten `t`, the least `n` with `t <= 2^n`, and the inverse `2^(63 + n) / t` without
+/// its fraction: 64 bits, of which the highest is set.
+const INVERSES: [(u32, u64); MAX_DIGITS + 1] = {
+    let mut inverses = [(0, 1 << 63); MAX_DIGITS + 1];
     let mut at = 1;
-    while at <= MOST {
-        let halvings = 64 - TENS[at].leading_zeros();
-        inverses[at] = (halvings, ((1_u128 << (63 + halvings)) / TENS[at] as u128) as u64);
+    while at <= MAX_DIGITS {
+        let shift = 64 - POWERS_U64[at].leading_zeros();
+        inverses[at] = (shift, ((1_u128 << (63 + shift)) / POWERS_U64[at] as u128) as u64);
         at += 1;
     }
     inverses
 };
 
-/// A whole number over a power of ten, rounded to the nearest number, by a product with the inverse
-/// (after Eisel and Lemire). `None` where what was cut off can decide.
+/// `whole / 10^power`, rounded to the nearest `f64`, by a product with the inverse (after Eisel and
+/// Lemire). `None` if the truncated bits can decide the rounding.
 #[inline(always)]
-fn over_ten(whole: u64, power: usize) -> Option<f64> {
+fn divided(whole: u64, power: usize) -> Option<f64> {
     if whole == 0 {
         return Some(0.0);
     }
-    let (halvings, inverse) = INVERSES[power];
+    let (shift, inverse) = INVERSES[power];
     let unused = whole.leading_zeros();
-    // What was cut off, in whole and inverse, is less than 2 here.
+    // The bits truncated from the product and from the inverse are worth less than 2 here.
     let high = ((u128::from(whole << unused) * u128::from(inverse)) >> 64) as u64;
-    // Bits behind the 53 that a number has.
-    let behind = 11 - high.leading_zeros();
-    let (kept, rest, half) = (high >> behind, high & ((1 << behind) - 1), 1 << (behind - 1));
+    // The number of bits after the 53 of the significand.
+    let extra = 11 - high.leading_zeros();
+    let (kept, rest, half) = (high >> extra, high & ((1 << extra) - 1), 1 << (extra - 1));
     if rest == half || rest + 1 == half {
         return None;
     }
-    let exponent = 1023 + 52 + 64 + behind as i32 - (unused + 63 + halvings) as i32;
-    // The highest bit of those kept adds one to the exponent, as does rounding beyond the last.
+    let exponent = 1023 + 52 + 64 + extra as i32 - (unused + 63 + shift) as i32;
+    // The highest bit of `kept` adds one to the exponent, as does a carry from rounding.
     let bits = ((exponent as u64 - 1) << 52) + kept + u64::from(rest > half);
     Some(f64::from_bits(bits))
 }
@@ -203,7 +203,7 @@ fn any_real(text: &[u8], word: Range<usize>) -> Option<f64> {
     value.is_finite().then_some(value)
 }
 
-/// The whole number that a word is, where it is spelled plainly.
+/// The whole number that a token spells: digits, possibly after a `-`.
 #[inline]
 fn plain_integer(text: &[u8], word: Range<usize>) -> Option<i64> {
     let negative = text.get(word.start) == Some(&b'-');
@@ -222,7 +222,7 @@ mod tests {
         Token { at: 0, bytes: text.as_bytes() }
     }
 
-    /// A word of a text, read plainly.
+    /// A token of a text, read on the fast path.
     struct Real<'a>(&'a [u8], Range<usize>);
 
     impl Reading for Real<'_> {
@@ -270,9 +270,9 @@ mod tests {
             let number = f64::from_bits(next() << 11 | next());
             let small = next() as f64 / 1e4;
             texts.extend([format!("{number:?}"), format!("{small}"), format!("{:.9}", -small)]);
-            // Few digits before the point, many behind it.
+            // Few digits before the point, many after it.
             let decimals = (next() % 22) as usize;
-            let many = next() as f64 / (1_u64 << 53) as f64 * POWERS[(next() % 8) as usize];
+            let many = next() as f64 / (1_u64 << 53) as f64 * POWERS_F64[(next() % 8) as usize];
             texts.extend([format!("{many}"), format!("-{many:.decimals$}")]);
         }
         for text in texts.iter().filter(|text| !text.contains(['N', 'f'])) {
@@ -320,19 +320,20 @@ mod tests {
         };
         let halfway = [(1 << 53) + 1, (1 << 54) + 2, (1 << 54) + 6];
         let (mut found, mut tried) = (0, 0);
-        for (power, &ten) in TENS.iter().enumerate() {
+        for (power, &ten) in POWERS_U64.iter().enumerate() {
             let random = (0..5000).map(|_| (next() << 5 | next() & 31) >> (next() % 64));
-            let edges = [0, 1, 9, 10, ten, ten - 1, TENS[MOST], u64::MAX];
+            let edges = [0, 1, 9, 10, ten, ten - 1, POWERS_U64[MAX_DIGITS], u64::MAX];
             for whole in random.chain(edges).chain(halfway).collect::<Vec<_>>() {
                 tried += 1;
-                if let Some(value) = over_ten(whole, power) {
+                if let Some(value) = divided(whole, power) {
                     let expected: f64 = format!("{whole}e-{power}").parse().unwrap();
                     assert_eq!(value.to_bits(), expected.to_bits(), "{whole}e-{power}");
                     found += 1;
                 }
             }
         }
-        // But for whole numbers that end in zeros, what was cut off decides one time in five hundred.
+        // Except for numbers that end in zeros, the truncated bits can decide one rounding in five
+        // hundred.
         assert!(found * 100 > tried * 98, "{found} of {tried}");
     }
 }

@@ -1,14 +1,14 @@
-//! A progress bar, where somebody looks at one.
+//! A progress bar on a terminal.
 
 use std::io::IsTerminal;
 use std::path::Path;
 
 use indicatif::{ProgressBar, ProgressStyle};
 
-/// Smaller inputs are done before a bar could be read.
+/// Smaller inputs are read before a bar could be seen.
 const LARGE: u64 = 16 << 20;
 
-/// A progress bar over bytes, or nothing.
+/// A progress bar over bytes, or none.
 pub(super) struct Progress(Option<ProgressBar>);
 
 impl Progress {
@@ -17,7 +17,7 @@ impl Progress {
         Self(None)
     }
 
-    /// A bar on standard error where that is a terminal and the input large.
+    /// A bar on standard error, if it is wanted, standard error is a terminal, and the input is large.
     pub(super) fn over(bytes: u64, path: &Path, wanted: bool) -> Self {
         if !wanted || bytes < LARGE || !std::io::stderr().is_terminal() {
             return Self::none();
@@ -32,7 +32,7 @@ impl Progress {
         Self(Some(bar))
     }
 
-    /// So many more bytes are done. From any thread.
+    /// Advances the bar. Any thread may call this.
     pub(super) fn advance(&self, bytes: usize) {
         if let Some(bar) = &self.0 {
             bar.inc(bytes as u64);

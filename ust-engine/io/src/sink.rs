@@ -8,12 +8,12 @@ use flate2::{Compression, write::GzEncoder};
 
 use super::FileError;
 
-/// Writes a file: first beside its place under another name, then, when complete, moved there. A
-/// failure leaves what was there before. A link to a file is followed; a device or a pipe is written to
+/// Writes a file atomically: first a temporary file in the same folder, which is then renamed. After a
+/// failure, the old file is unchanged. A link to a file is followed; a device or a pipe is written to
 /// directly.
 ///
 /// # Errors
-/// [`FileError::Io`]; or what `content` returns.
+/// [`FileError::Io`]; or the error of `content`.
 pub(super) fn write<E>(
     path: &Path,
     content: impl FnOnce(&mut BufWriter<&File>) -> Result<(), E>,
@@ -38,23 +38,24 @@ where
     #[cfg(unix)]
     {
         use std::os::unix::fs::PermissionsExt;
-        // What any new file gets; the user's mask is applied on top.
+        // The permissions of any new file; the system removes those of the user's mask.
         builder.permissions(fs::Permissions::from_mode(0o666));
     }
-    let beside = builder
+    let temporary = builder
         .tempfile_in(folder)
-        .map_err(|error| FileError::io(path, "write")(no_room(folder, &error)))?;
-    fill(beside.as_file(), content).map_err(failed)?;
+        .map_err(|error| FileError::io(path, "write")(create_error(folder, &error)))?;
+    fill(temporary.as_file(), content).map_err(failed)?;
     if let Some(existing) = existing {
-        // Advice to the system: a refusal changes who may read the file, not what it says.
-        let _ = fs::set_permissions(beside.path(), existing.permissions());
+        // The error is ignored: the content of the file is right, whoever may read it.
+        let _ = fs::set_permissions(temporary.path(), existing.permissions());
     }
-    beside.persist(&target).map_err(|e| FileError::io(path, "write")(e.error))?;
+    temporary.persist(&target).map_err(|e| FileError::io(path, "write")(e.error))?;
     Ok(())
 }
 
-/// Why a file cannot be made in a folder, without the name that only this module knows.
-fn no_room(folder: &Path, error: &io::Error) -> io::Error {
+/// The error when the temporary file cannot be created. It leaves out the name, which means nothing to
+/// the user.
+fn create_error(folder: &Path, error: &io::Error) -> io::Error {
     let name = folder.display();
     let reason = match fs::metadata(folder) {
         Err(missing) if missing.kind() == io::ErrorKind::NotFound => {
@@ -62,7 +63,7 @@ fn no_room(folder: &Path, error: &io::Error) -> io::Error {
         }
         Ok(found) if !found.is_dir() => format!("`{name}` is no folder: write elsewhere"),
         _ => {
-            // The system's reason; the name stands behind it, not in a source of its own.
+            // The error's text is the system's reason, followed by the temporary name.
             let error = error.to_string();
             let system = error.split(" at path ").next().unwrap_or(&error);
             format!("no file can be made in the folder `{name}`: {system}")
@@ -84,7 +85,7 @@ fn fill<E: Into<Failure>>(
 pub(super) enum Failure {
     /// The system refused.
     Io(io::Error),
-    /// The content cannot be expressed.
+    /// The kind of file cannot hold the content.
     File(FileError),
 }
 
@@ -141,7 +142,7 @@ mod tests {
         }
     }
 
-    /// There is such a folder, and nobody can make files in it.
+    /// The folder exists, but no file can be created in it.
     #[cfg(target_os = "linux")]
     #[test]
     fn the_system_s_reason_comes_without_the_made_up_name() {

@@ -1,4 +1,4 @@
-//! Bytes from files, unpacked under a limit.
+//! Reading files, and unpacking them under a limit.
 
 use std::fs::File;
 use std::io::{self, ErrorKind, Read};
@@ -9,15 +9,15 @@ use ust_level_api::Buffer;
 
 use super::{FileError, ReadOptions};
 
-/// What files compressed with gzip start with.
+/// The first bytes of a file compressed with gzip.
 const GZIP: &[u8] = &[0x1f, 0x8b];
 
 /// The whole text of a file.
 ///
 /// # Errors
-/// [`FileError::Io`] when the system refuses, [`FileError::Binary`] when the compressed data are
-/// damaged; [`FileError::Unsupported`] when they unpack beyond the limit, or when a file whose name does not
-/// say so is compressed.
+/// [`FileError::Io`] when the system refuses; [`FileError::Binary`] when the compressed data are
+/// damaged; [`FileError::Unsupported`] when they unpack beyond the limit, or when the file is
+/// compressed but its name does not say so.
 pub(super) fn read_text(
     path: &Path,
     gzip: bool,
@@ -34,16 +34,17 @@ pub(super) fn read_text(
     Ok(packed)
 }
 
-/// What a file holds, in memory that other buffers left behind.
+/// The content of a file. The buffer may reuse memory of freed buffers.
 fn read_bytes(path: &Path) -> io::Result<Buffer<u8>> {
     let mut file = File::open(path)?;
     let size = usize::try_from(file.metadata()?.len()).map_err(|_| ErrorKind::OutOfMemory)?;
-    // More than there is memory for is an error, not the end of the program.
+    // If the memory is too small, this is an error; the allocation of the buffer would abort the
+    // program.
     Vec::<u8>::new().try_reserve_exact(size)?;
     let mut bytes = Buffer::unspecified(size);
-    let filled = fill_by_all(&mut file, bytes.make_mut())?;
+    let filled = fill_in_parallel(&mut file, bytes.make_mut())?;
     let mut more = Vec::new();
-    // Pipes and devices tell no size, and files change.
+    // Pipes and devices report no size, and a file may change while it is read.
     if file.read_to_end(&mut more)? == 0 && filled == size {
         return Ok(bytes);
     }
@@ -52,20 +53,21 @@ fn read_bytes(path: &Path) -> io::Result<Buffer<u8>> {
 
 /// Bytes that one thread reads at a time.
 #[cfg(unix)]
-const PART: usize = 4 << 20;
+const PART_BYTES: usize = 4 << 20;
 
-/// As [`fill`], from the beginning of a file, which is then left where that ended.
+/// As [`fill`], by all threads, from the start of a file. Leaves the file's cursor after the bytes
+/// read.
 #[cfg(unix)]
-fn fill_by_all(file: &mut File, bytes: &mut [u8]) -> io::Result<usize> {
+fn fill_in_parallel(file: &mut File, bytes: &mut [u8]) -> io::Result<usize> {
     use std::io::{Seek, SeekFrom};
     use std::os::unix::fs::FileExt;
 
     use rayon::prelude::*;
 
-    /// A file, from a place on.
-    struct Onward<'a>(&'a File, u64);
+    /// Reads a file from an offset on.
+    struct FileFrom<'a>(&'a File, u64);
 
-    impl Read for Onward<'_> {
+    impl Read for FileFrom<'_> {
         fn read(&mut self, to: &mut [u8]) -> io::Result<usize> {
             let read = self.0.read_at(to, self.1)?;
             self.1 += read as u64;
@@ -73,17 +75,17 @@ fn fill_by_all(file: &mut File, bytes: &mut [u8]) -> io::Result<usize> {
         }
     }
 
-    // What fits a part needs no second thread; pipes, which have no places, tell no size at all.
-    if bytes.len() <= PART {
+    // A single part needs no second thread. Pipes, which cannot be read at an offset, have size 0 here.
+    if bytes.len() <= PART_BYTES {
         return fill(file, bytes);
     }
-    let parts = bytes.par_chunks_mut(PART).enumerate();
+    let parts = bytes.par_chunks_mut(PART_BYTES).enumerate();
     let read = |(at, part): (usize, &mut [u8])| {
-        let read = fill(&mut Onward(file, (at * PART) as u64), part)?;
+        let read = fill(&mut FileFrom(file, (at * PART_BYTES) as u64), part)?;
         Ok((read, read == part.len()))
     };
     let parts: Vec<(usize, bool)> = parts.map(read).collect::<io::Result<_>>()?;
-    // Behind the first part that was cut short, the file has ended.
+    // The file ends in the first part that was not filled.
     let whole = parts.iter().take_while(|(_, whole)| *whole).count();
     let filled = parts[..parts.len().min(whole + 1)].iter().map(|(read, _)| read).sum();
     file.seek(SeekFrom::Start(filled as u64))?;
@@ -91,11 +93,11 @@ fn fill_by_all(file: &mut File, bytes: &mut [u8]) -> io::Result<usize> {
 }
 
 #[cfg(not(unix))]
-fn fill_by_all(file: &mut File, bytes: &mut [u8]) -> io::Result<usize> {
+fn fill_in_parallel(file: &mut File, bytes: &mut [u8]) -> io::Result<usize> {
     fill(file, bytes)
 }
 
-/// Reads until the bytes are full, or the end; gives how many were read.
+/// Reads until `bytes` is full or the input ends. Returns the number of bytes read.
 fn fill(from: &mut impl Read, bytes: &mut [u8]) -> io::Result<usize> {
     let mut filled = 0;
     while filled < bytes.len() {
@@ -115,7 +117,7 @@ fn unpack(path: &Path, packed: &[u8], options: &ReadOptions) -> Result<Vec<u8>, 
     MultiGzDecoder::new(packed).take(limit.saturating_add(1)).read_to_end(&mut text).map_err(
         |error| match error.kind() {
             ErrorKind::OutOfMemory => FileError::io(path, "unpack (gzip)")(error),
-            // The bytes are here already: what fails is their content.
+            // The packed bytes are in memory, so any other error is in their content.
             _ => {
                 let reason = format!("no gzip data, or damaged or cut short: {error}");
                 FileError::binary(path, reason)
@@ -135,7 +137,7 @@ fn unpack(path: &Path, packed: &[u8], options: &ReadOptions) -> Result<Vec<u8>, 
     Ok(text)
 }
 
-/// A file open for reading, and its size in bytes.
+/// Opens a regular file for reading. Returns its size in bytes, too.
 pub(super) fn open(path: &Path) -> Result<(File, u64), FileError> {
     let file = File::open(path).map_err(FileError::io(path, "open"))?;
     let metadata = file.metadata().map_err(FileError::io(path, "read"))?;
@@ -160,11 +162,11 @@ mod tests {
                 (0..length as u32).map(|at| (at.wrapping_mul(0x9e37_79b9) >> 24) as u8).collect();
             std::fs::write(&path, &bytes).unwrap();
             assert!(read_bytes(&path).unwrap()[..] == bytes[..]);
-            // One that becomes shorter, or longer, while it is read.
+            // A file that becomes longer, or shorter, while it is read.
             for size in [length / 2, length + 5000] {
                 let mut file = File::open(&path).unwrap();
                 let mut to = vec![7; size];
-                let filled = fill_by_all(&mut file, &mut to).unwrap();
+                let filled = fill_in_parallel(&mut file, &mut to).unwrap();
                 assert!(filled == size.min(length) && to[..filled] == bytes[..filled]);
                 let mut more = Vec::new();
                 file.read_to_end(&mut more).unwrap();

@@ -6,20 +6,20 @@ use ust_engine::Tensor;
 
 use super::{FileError, Kind, load, mtx, npy, npz, tns, ust_npz};
 
-/// Writes a tensor to a file, whole or not at all; the extension says what is written.
+/// Writes a tensor to a file, whole or not at all. The extension decides the kind of file.
 ///
-/// | file | what is written |
+/// | file | content |
 /// |---|---|
-/// | `.mtx`, `.mtx.gz` | the coordinates of a matrix; of a vector, as one column |
-/// | `.tns`, `.tns.gz` | the coordinates, with the shape in a comment |
+/// | `.mtx`, `.mtx.gz` | the entries of a matrix; a vector is a matrix of one column |
+/// | `.tns`, `.tns.gz` | the entries, with the shape in a comment |
 /// | `.npy` | every element, as a dense array |
-/// | `.npz` | SciPy's csr, csc, bsr, dia where the format is that, else coo |
-/// | `.ust.npz` | format and arrays, without any loss |
+/// | `.npz` | SciPy's csr, csc, bsr or dia if the tensor has that format, else coo |
+/// | `.ust.npz` | format and arrays, without loss |
 ///
 /// # Errors
-/// [`FileError::Unsupported`] for what the kind of file cannot hold, with another that can: a rank,
-/// complex numbers in `.tns`, a fill value other than zero in the first two and in `.npz`, bf16 in
-/// NumPy's; [`FileError::Tensor`] when a dense array would be implausibly large;
+/// [`FileError::Unsupported`] if the kind of file cannot hold the tensor, with a kind that can. Reasons
+/// are the rank; complex values in `.tns`; a fill value other than zero in `.mtx`, `.tns` and `.npz`;
+/// bf16 in `.npy` and `.npz`. [`FileError::Tensor`] if a dense array would be implausibly large.
 /// [`FileError::Io`].
 pub fn write(path: &Path, tensor: &Tensor) -> Result<(), FileError> {
     let kind = Kind::of(path)?;

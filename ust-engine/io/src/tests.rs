@@ -1,14 +1,14 @@
-//! What the tests of the file formats share.
+//! Helpers for the tests of the file formats.
 
 use std::io::Read;
 use std::path::{Path, PathBuf};
 
-/// A folder that vanishes with its handle.
+/// A folder that is deleted when its handle is dropped.
 pub(super) fn temporary() -> tempfile::TempDir {
     tempfile::tempdir().expect("a folder for temporary files")
 }
 
-/// A real file, or `None` (with a note) where the data are not at hand.
+/// The path of a test file, or `None` (with a message) if it is absent.
 pub(super) fn data(name: &str) -> Option<PathBuf> {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../shared/data").join(name);
     if !path.exists() {

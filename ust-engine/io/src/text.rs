@@ -1,4 +1,4 @@
-//! Lines of words: what Matrix Market and FROSTT are made of.
+//! Lines and their tokens, for Matrix Market and FROSTT.
 
 use std::fmt;
 use std::ops::Range;
@@ -6,16 +6,16 @@ use std::path::Path;
 
 use super::FileError;
 
-/// The text behind the byte order mark that some editors put before it, and that says nothing here.
-/// Every reader of text begins with this.
+/// The text without the byte order mark that some editors put at its start. Every reader of text calls
+/// this first.
 pub(super) fn unmarked(text: &[u8]) -> &[u8] {
     text.strip_prefix(b"\xef\xbb\xbf").unwrap_or(text)
 }
 
-/// Something wrong at a byte of the text.
+/// A fault in a text.
 #[derive(Debug, PartialEq)]
 pub(super) struct Fault {
-    /// The byte.
+    /// The offset of the byte at which the fault is.
     pub(super) at: usize,
     /// What is wrong there.
     pub(super) reason: String,
@@ -26,7 +26,7 @@ impl Fault {
         Self { at, reason: reason.into() }
     }
 
-    /// The fault with its line and column. Cost: O(bytes before it).
+    /// The error, with line and column. Cost: O(bytes before the fault).
     pub(super) fn locate(self, path: &Path, text: &[u8]) -> FileError {
         let before = &text[..self.at.min(text.len())];
         let start = before.iter().rposition(|&b| b == b'\n').map_or(0, |at| at + 1);
@@ -39,10 +39,10 @@ impl Fault {
     }
 }
 
-/// A word of a line.
+/// A token of a line: bytes without whitespace.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Token<'a> {
-    /// Its first byte within the text.
+    /// The offset of its first byte in the text.
     pub(super) at: usize,
     /// Its bytes.
     pub(super) bytes: &'a [u8],
@@ -63,7 +63,7 @@ impl<'a> Token<'a> {
 }
 
 impl fmt::Display for Token<'_> {
-    /// The word, safe for a terminal and cut to a readable length.
+    /// The token, escaped for a terminal and cut to 40 characters.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let text = String::from_utf8_lossy(self.bytes);
         for character in text.chars().take(40) {
@@ -73,7 +73,7 @@ impl fmt::Display for Token<'_> {
     }
 }
 
-/// The rest of a line, without the comment behind its words.
+/// The unread rest of a line, without the comment at its end.
 #[derive(Clone, Debug)]
 pub(super) struct Line<'a> {
     text: &'a [u8],
@@ -83,12 +83,12 @@ pub(super) struct Line<'a> {
 }
 
 impl<'a> Line<'a> {
-    /// Where the rest of the line starts.
+    /// The offset at which the rest of the line starts.
     pub(super) fn at(&self) -> usize {
         self.at
     }
 
-    /// The next word.
+    /// The next token; `None` at the end of the line and at a comment.
     pub(super) fn token(&mut self) -> Option<Token<'a>> {
         let rest = &self.text[self.at..self.end];
         let start = rest.iter().position(|b| !b.is_ascii_whitespace())?;
@@ -104,12 +104,12 @@ impl<'a> Line<'a> {
         Some(token)
     }
 
-    /// The next word, which must be there.
+    /// The next token. If there is none, the message says that the line lacks its `what`.
     pub(super) fn expect(&mut self, what: &str) -> Result<Token<'a>, Fault> {
         self.token().ok_or_else(|| Fault::new(self.at, format!("the line ends before its {what}")))
     }
 
-    /// No further word.
+    /// Refuses a further token.
     pub(super) fn finish(mut self) -> Result<(), Fault> {
         match self.token() {
             None => Ok(()),
@@ -117,12 +117,12 @@ impl<'a> Line<'a> {
         }
     }
 
-    /// The other words.
+    /// The remaining tokens.
     pub(super) fn words(mut self) -> impl Iterator<Item = Token<'a>> {
         std::iter::from_fn(move || self.token())
     }
 
-    /// The rest of the line as text.
+    /// The rest of the line, trimmed.
     pub(super) fn rest(&self) -> &'a [u8] {
         self.text[self.at..self.end].trim_ascii()
     }
@@ -137,13 +137,13 @@ pub(super) struct Lines<'a> {
 }
 
 impl<'a> Lines<'a> {
-    /// Lines that are neither blank nor start with one of the `comments` characters. Behind words,
-    /// what starts with one is no part of the line either.
+    /// The lines that are neither blank nor comments. A comment starts with one of the `comments`
+    /// characters, and may also follow the tokens of a line: then it is no part of the line.
     pub(super) fn new(text: &'a [u8], part: Range<usize>, comments: &'static [u8]) -> Self {
         Self { text, at: part.start, end: part.end, comments }
     }
 
-    /// Where the next line starts.
+    /// The offset at which the next line starts.
     pub(super) fn at(&self) -> usize {
         self.at
     }

@@ -1,36 +1,37 @@
-//! Where the words of a text end, found before any of them is read: what a word says does not have to be
-//! waited for to find the next.
+//! Finds the ends of tokens ahead of reading them, so that the search for the next token does not wait
+//! for the last one to be read.
 
 use ust_kernels::text::{Instructions, PART, Reading, gaps, prefetch_after, with_best};
 
-/// Bytes looked at before words are read.
-const AHEAD: usize = 4096;
-/// How far ahead of them bytes are asked for.
-const PREFETCH_BYTES: usize = 2 * AHEAD;
-/// Ends written down together.
-const STEPS: usize = 8;
+/// Bytes that are scanned at a time.
+const SCAN_BYTES: usize = 4096;
+/// Distance of the prefetch ahead of the scan.
+const PREFETCH_BYTES: usize = 2 * SCAN_BYTES;
+/// Ends that are stored without a branch between them.
+const ENDS_PER_STEP: usize = 8;
 
-/// The words of a text: what stands between blanks, line ends and control characters.
+/// The tokens of a text: runs of bytes other than blanks, line ends and control characters.
 pub(super) struct Tokens<'a> {
     text: &'a [u8],
-    /// Bytes that were looked at.
-    seen: usize,
-    /// Whether the last of them belongs to a word.
-    inside: bool,
-    /// Where words end; the first `found` of them are known.
+    /// The number of bytes that were scanned.
+    scanned: usize,
+    /// Whether the last of these bytes belongs to a token.
+    in_token: bool,
+    /// Offsets of the ends of tokens. The first `found` elements are valid.
     ends: Vec<usize>,
     found: usize,
-    /// The first of them that is not behind.
+    /// The index of the first end that the reader has not passed.
     next: usize,
 }
 
 impl<'a> Tokens<'a> {
     pub(super) fn new(text: &'a [u8]) -> Self {
-        Self { text, seen: 0, inside: false, ends: Vec::new(), found: 0, next: 0 }
+        Self { text, scanned: 0, in_token: false, ends: Vec::new(), found: 0, next: 0 }
     }
 
-    /// Where the words that end behind `at` end, of at least so many; `None` where the text has fewer.
-    /// Behind each of them is a byte. `at` is never smaller than before.
+    /// The ends of at least `words` tokens that end after byte `at`; `None` if the text has fewer. Each
+    /// end is the offset of the byte after the token: a token at the very end of the text does not
+    /// count. `at` never decreases from call to call.
     #[inline(always)]
     pub(super) fn ends(&mut self, at: usize, words: usize) -> Option<&[usize]> {
         loop {
@@ -41,28 +42,29 @@ impl<'a> Tokens<'a> {
             if self.found - self.next >= words {
                 return Some(&self.ends[self.next..self.found]);
             }
-            if self.seen == self.text.len() {
+            if self.scanned == self.text.len() {
                 return None;
             }
-            with_best(LookAhead(self));
+            with_best(Scan(self));
         }
     }
 
-    /// So many words of those found are behind: they need not be looked at again.
+    /// Passes `words` tokens of those found: later calls of [`Self::ends`] skip them at once.
     #[inline(always)]
     pub(super) fn pass(&mut self, words: usize) {
         self.next += words;
     }
 
     #[inline(always)]
-    fn look_ahead(&mut self) {
+    fn scan(&mut self) {
         self.ends.copy_within(self.next..self.found, 0);
         (self.found, self.next) = (self.found - self.next, 0);
-        let rest = &self.text[self.seen..];
-        let ahead = &rest[..rest.len().min(AHEAD)];
-        // An end for every other byte, and room behind.
-        self.ends.resize((self.found + AHEAD / 2 + PART).max(self.ends.len()), 0);
-        let mut base = self.seen;
+        let rest = &self.text[self.scanned..];
+        let ahead = &rest[..rest.len().min(SCAN_BYTES)];
+        // At most every other byte ends a token. One part more, since slots are filled beyond the last
+        // end.
+        self.ends.resize((self.found + SCAN_BYTES / 2 + PART).max(self.ends.len()), 0);
+        let mut base = self.scanned;
         for part in ahead.chunks(PART) {
             prefetch_after(part, PREFETCH_BYTES);
             let gaps = match part.as_array() {
@@ -73,13 +75,13 @@ impl<'a> Tokens<'a> {
                     gaps(&whole)
                 }
             };
-            let before = (!gaps << 1) | u64::from(self.inside);
+            let before = (!gaps << 1) | u64::from(self.in_token);
             let mut ends = gaps & before;
             let slots = self.ends[self.found..].first_chunk_mut::<PART>().expect("room behind");
             self.found += ends.count_ones() as usize;
-            // Always the same number of steps, where lines are much alike: no branch that could be
-            // mispredicted. What is written behind the last end is overwritten.
-            for slots in slots.chunks_exact_mut(STEPS) {
+            // If lines are much alike, the number of steps is always the same, and the branch is
+            // predicted. Elements written beyond the last end are overwritten later.
+            for slots in slots.chunks_exact_mut(ENDS_PER_STEP) {
                 for slot in slots {
                     *slot = base + ends.trailing_zeros() as usize;
                     ends &= ends.wrapping_sub(1);
@@ -88,21 +90,21 @@ impl<'a> Tokens<'a> {
                     break;
                 }
             }
-            self.inside = gaps >> (part.len() - 1) & 1 == 0;
+            self.in_token = gaps >> (part.len() - 1) & 1 == 0;
             base += part.len();
         }
-        self.seen = base;
+        self.scanned = base;
     }
 }
 
-struct LookAhead<'t, 'a>(&'t mut Tokens<'a>);
+struct Scan<'t, 'a>(&'t mut Tokens<'a>);
 
-impl Reading for LookAhead<'_, '_> {
+impl Reading for Scan<'_, '_> {
     type Read = ();
 
     #[inline(always)]
     fn read(self, _: impl Instructions) {
-        self.0.look_ahead();
+        self.0.scan();
     }
 }
 
@@ -112,8 +114,8 @@ mod tests {
 
     #[test]
     fn words_are_found_wherever_they_stand() {
-        let mut state = 7_u64;
-        for length in [0, 1, 7, 8, 63, 64, 65, 500, AHEAD - 1, AHEAD, AHEAD + 1, 3 * AHEAD + 5] {
+        let (mut state, scan) = (7_u64, SCAN_BYTES);
+        for length in [0, 1, 7, 8, 63, 64, 65, 500, scan - 1, scan, scan + 1, 3 * scan + 5] {
             for words in [2, 9, 300] {
                 let text: Vec<u8> = (0..length)
                     .map(|_| {
@@ -134,7 +136,7 @@ mod tests {
                     at = end;
                 }
                 assert_eq!(tokens.ends(at, 1), None);
-                // Several at once, from anywhere.
+                // Three tokens at once, from any byte on.
                 let mut tokens = Tokens::new(&text);
                 for at in (0..length).step_by(7) {
                     let all = &expected[expected.partition_point(|&end| end <= at)..];

@@ -1,22 +1,22 @@
-//! The project's own files, `.ust.npz`: a tensor in any format, without any loss.
+//! The project's own files, `.ust.npz`: a tensor in any format, without loss.
 //!
-//! A NumPy archive, to be opened with `numpy.load`. Its members:
+//! The file is a NumPy archive, which `numpy.load` opens. Its members:
 //!
-//! | member | what |
+//! | member | content |
 //! |---|---|
 //! | `version` | 1 |
 //! | `format` | the canonical text of the format |
 //! | `shape` | extent of each dimension, 64-bit integers |
 //! | `dtype` | name of the values' dtype |
-//! | `fill` | the value of what is not stored, of rank 0 |
+//! | `fill` | the fill value, an array of rank 0 |
 //! | `values` | the stored values, padding included |
-//! | `level0.pos`, `level0.crd`, `level1.pos`, ... | each array of each level, under its name |
+//! | `level0.pos`, `level0.crd`, `level1.pos`, ... | the arrays of each level, under their names |
 //!
-//! NumPy lacks two things, which are stored thus: bf16 as its 16 bits in unsigned integers (`dtype`
-//! says `bf16`); packed 2-bit indices as their bytes, four to a byte, the first in the lowest bits,
-//! with their number in `level1.crd.len`.
+//! NumPy lacks two types. A bf16 value is stored as its 16 bits, in an unsigned integer (`dtype` says
+//! `bf16`). Packed 2-bit indices are stored four to a byte, the first in the lowest bits; a member such
+//! as `level1.crd.len` has their number.
 //!
-//! A sliced view is written as the tensor that it shows, in the format without the slices.
+//! A sliced view is written as a tensor of its own, in the format without the slices.
 
 use std::path::Path;
 
@@ -33,9 +33,9 @@ const VERSION: i64 = 1;
 /// Reads a file, whatever its name.
 ///
 /// # Errors
-/// [`FileError::Binary`], with the member, for what is no such file; [`FileError::Tensor`] when the
-/// format's text is wrong or the arrays break a rule of the format; [`FileError::Unsupported`] for a
-/// later version; [`FileError::Io`].
+/// [`FileError::Binary`], with the member, if the file has another structure; [`FileError::Tensor`] if
+/// the format's text is wrong or the arrays break a rule of the format; [`FileError::Unsupported`] for
+/// another version; [`FileError::Io`].
 pub fn read(path: &Path, options: &ReadOptions) -> Result<Tensor, FileError> {
     let reader = Reader { members: npz::read_members(path, options)?, path };
     reader.tensor()
@@ -54,7 +54,7 @@ fn single(values: impl Into<Values>) -> DenseArray {
     DenseArray { shape: Vec::new(), values: values.into() }
 }
 
-/// The members that a tensor is made of.
+/// The members for a tensor.
 fn members(tensor: &Tensor) -> Result<Members, Error> {
     if !tensor.view().is_whole() {
         let options =
@@ -163,7 +163,7 @@ impl Reader<'_> {
         }
     }
 
-    /// The one value of an array of rank 0.
+    /// The value of an array of rank 0.
     fn number(&mut self, name: &str) -> Result<Scalar, FileError> {
         let values = self.array(name, 0)?;
         values.get(0).ok_or_else(|| self.invalid(name, "a number was expected"))
@@ -179,7 +179,7 @@ impl Reader<'_> {
         shape.ok_or_else(|| self.invalid("shape", "sizes from 0 in 64-bit integers were expected"))
     }
 
-    /// Values of the dtype that the file names.
+    /// Values, which must have the dtype that the file names.
     fn values(&mut self, name: &str, rank: usize, dtype: Dtype) -> Result<Values, FileError> {
         let values = match (self.array(name, rank)?, dtype) {
             (Values::U16(bits), Dtype::Bf16) => {

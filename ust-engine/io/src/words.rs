@@ -1,21 +1,21 @@
-//! How many words a line has, and how many it should have.
+//! The number of tokens that a line must have.
 
 use super::text::{Fault, Line};
 
-/// What the words of an entry are: a coordinate for each dimension, then the parts of its value.
+/// The tokens of an entry: a coordinate for each dimension, then the parts of its value.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Words {
     /// Number of coordinates.
     pub(super) rank: usize,
-    /// What the words of the value are called.
+    /// For each token of the value, its name in messages.
     pub(super) value: &'static [&'static str],
-    /// What has so many words, such as `an entry`.
+    /// The name of the line in messages, such as `an entry`.
     pub(super) of: &'static str,
 }
 
 impl Words {
-    /// What is wrong with a line of more or fewer words, at the first that is too many, or where the
-    /// line ends. That a word is not what was expected in its place follows from it.
+    /// The fault of a line with more or fewer tokens: at the first token too many, or at the end of the
+    /// line. It takes precedence over a malformed token: a missing token shifts the ones after it.
     pub(super) fn fault(&self, line: &Line<'_>) -> Option<Fault> {
         let expected = self.rank + self.value.len();
         let mut words = line.clone().words();

@@ -1,11 +1,11 @@
-//! The pen: shapes and text as SVG, escaped and measured.
+//! Writes shapes and text as SVG, escaped and measured.
 
 use std::fmt::Write as _;
 
-/// Width of a character of 12 pixels in a font of one width, rounded up.
+/// Width of a character in a monospaced font of 12 pixels, rounded up.
 pub(super) const CHARACTER: f64 = 7.4;
 
-/// What is drawn so far, and how far it reaches.
+/// The shapes drawn so far, and how far they reach.
 #[derive(Debug, Default)]
 pub(super) struct Canvas {
     out: String,
@@ -43,12 +43,12 @@ impl Rect {
 }
 
 impl Canvas {
-    /// Everything drawn.
+    /// The SVG text of all shapes.
     pub(super) fn into_text(self) -> String {
         self.out
     }
 
-    /// Everything drawn on another canvas, above what is here.
+    /// Adds the shapes of another canvas, above those of this one.
     pub(super) fn take(&mut self, other: &Self) {
         self.out.push_str(&other.out);
         self.reach(other.right, other.bottom);
@@ -117,7 +117,8 @@ impl Canvas {
         self.out.push_str("/>\n");
     }
 
-    /// Text that begins at `x` and stands on `y`. Gives where it ends, for characters of `size`.
+    /// Text that begins at `x`, with its baseline at `y`. Returns where it ends, for a font of `size`
+    /// pixels.
     pub(super) fn text(&mut self, class: &str, x: f64, y: f64, size: f64, text: &str) -> f64 {
         let end = x + width(text) * size / 12.0;
         self.reach(end, y + 4.0);
@@ -163,12 +164,12 @@ impl Canvas {
     }
 }
 
-/// How wide a text is in characters of 12 pixels.
+/// The width of a text in a font of 12 pixels.
 pub(super) fn width(text: &str) -> f64 {
     text.chars().count() as f64 * CHARACTER
 }
 
-/// Writes text so that XML reads the same; characters that XML does not know are replaced.
+/// Escapes text for XML. Characters that XML does not allow are replaced.
 pub(super) fn escape(out: &mut String, text: &str) {
     for c in text.chars() {
         match c {
@@ -182,7 +183,7 @@ pub(super) fn escape(out: &mut String, text: &str) {
     }
 }
 
-/// A number with at most one digit behind the point.
+/// A number with at most one digit after the point.
 struct Short(f64);
 
 impl std::fmt::Display for Short {

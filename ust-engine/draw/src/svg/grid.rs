@@ -6,21 +6,21 @@ use super::super::sheet::{Cell, Label, Sheet, sheets};
 use super::canvas::{Canvas, Rect, width};
 use super::{hover, map, style, table, tooltip};
 
-/// Characters of a value.
-const VALUE: usize = 7;
-/// Height of a cell, and its smallest width.
-const CELL: f64 = 28.0;
-/// Free space around a sheet, where lines run.
+/// The most characters of a value.
+const VALUE_CHARACTERS: usize = 7;
+/// Height of a cell.
+const CELL_HEIGHT: f64 = 28.0;
+/// Free space around a sheet, for the trace line.
 pub(super) const LANE: f64 = 8.0;
 
-/// Where the way of the traced element begins: at a corner of its cell, with free lanes to the
-/// right of the sheet and below it.
+/// The start of the trace line: a corner of the traced cell, and free lanes to the right of the sheet
+/// and below it.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Start {
     pub(super) corner: (f64, f64),
     pub(super) right: f64,
     pub(super) below: f64,
-    /// Whether nothing stands to the right of the sheet.
+    /// Whether it is the last sheet of its row.
     pub(super) last: bool,
 }
 
@@ -41,8 +41,11 @@ fn grid(
     x: f64,
     y: f64,
 ) -> Option<Start> {
-    let texts: Vec<String> =
-        cells.places.iter().map(|place| label::short(&picture.value(place.value), VALUE)).collect();
+    let texts: Vec<String> = cells
+        .places
+        .iter()
+        .map(|place| label::short(&picture.value(place.value), VALUE_CHARACTERS))
+        .collect();
     let duplicates = cells.places.iter().map(|place| cells.at(&place.dims).len()).max();
     let longest = texts.iter().map(|text| width(text)).fold(0.0, f64::max);
     let longest = if duplicates > Some(1) { longest * 2.0 + 8.0 } else { longest };
@@ -74,7 +77,7 @@ fn grid(
     start
 }
 
-/// Widths and heights of what stands around the cells.
+/// The space for labels and a title, to the left of the cells and above them.
 struct Frame {
     left: f64,
     top: f64,
@@ -92,7 +95,7 @@ fn size(sheet: &Sheet, cell: f64) -> (f64, f64) {
     let Frame { left, top } = frame(sheet);
     let columns = sheet.columns.labels.len().max(usize::from(sheet.columns.name.is_empty()));
     let right = (left + columns as f64 * cell).max(sheet.title.as_deref().map_or(0.0, width));
-    (right, top + sheet.cells.len() as f64 * CELL)
+    (right, top + sheet.cells.len() as f64 * CELL_HEIGHT)
 }
 
 #[allow(clippy::too_many_arguments)]
@@ -114,12 +117,12 @@ fn sheet(
     axes(canvas, sheet, cell, x, x0, y0);
     let place = |row: usize, column: usize| Rect {
         x: x0 + column as f64 * cell,
-        y: y0 + row as f64 * CELL,
+        y: y0 + row as f64 * CELL_HEIGHT,
         w: cell,
-        h: CELL,
+        h: CELL_HEIGHT,
     };
     let mut traced = None;
-    // The ground first, then tiles, then the edge: what lies above is seen whole.
+    // The order from below to above: the ground of the cells, the edge, the tiles.
     for (row, line) in sheet.cells.iter().enumerate() {
         for (column, cell) in line.iter().enumerate() {
             if cell.as_ref().is_some_and(|cell| cell.inside) {
@@ -148,7 +151,7 @@ fn axes(canvas: &mut Canvas, sheet: &Sheet, cell: f64, x: f64, x0: f64, y0: f64)
         canvas.text_at(class(label), middle, y0 - 7.0, &label.text);
     }
     for (at, label) in sheet.rows.labels.iter().enumerate() {
-        let middle = y0 + (at as f64 + 0.5) * CELL + 4.2;
+        let middle = y0 + (at as f64 + 0.5) * CELL_HEIGHT + 4.2;
         canvas.text_to(class(label), x0 - 8.0, middle, &label.text);
     }
     if !sheet.columns.labels.is_empty() && !sheet.columns.name.is_empty() {
@@ -156,7 +159,7 @@ fn axes(canvas: &mut Canvas, sheet: &Sheet, cell: f64, x: f64, x0: f64, y0: f64)
         canvas.text_at("b i", middle, y0 - 22.0, &sheet.columns.name);
     }
     if !sheet.rows.labels.is_empty() {
-        let middle = y0 + sheet.rows.labels.len() as f64 * CELL / 2.0 + 4.2;
+        let middle = y0 + sheet.rows.labels.len() as f64 * CELL_HEIGHT / 2.0 + 4.2;
         canvas.text("b i", x, middle, 12.0, &sheet.rows.name);
     }
 }
@@ -174,7 +177,7 @@ fn edge(canvas: &mut Canvas, sheet: &Sheet, place: impl Fn(usize, usize) -> Rect
         .flat_map(|(row, line)| (0..line.len()).map(move |column| (row, column)))
         .filter(|&(row, column)| inside(row, column));
     let Some(first) = found.next() else {
-        // No element: an edge around nothing is a line.
+        // The edge of a shape without elements is a line.
         let from = place(0, 0);
         let to = place(sheet.cells.len(), sheet.columns.labels.len());
         canvas.line("edge", &[(from.x, from.y), (to.x, to.y)]);

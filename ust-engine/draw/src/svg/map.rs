@@ -1,4 +1,4 @@
-//! The map of a large tensor's density.
+//! The density map of a large tensor.
 
 use std::fmt::Write as _;
 
@@ -8,10 +8,10 @@ use super::canvas::{Canvas, Rect, width};
 use super::grid::{LANE, Start};
 use super::style::SHADES;
 
-/// Side of a map.
-const MAP: f64 = 420.0;
+/// The longer side of a map.
+const MAP_SIDE: f64 = 420.0;
 
-/// Draws the map with its corner at `(x, y)`: slices two in a row.
+/// Draws the map with its corner at `(x, y)`, two slices in a row.
 pub(super) fn draw(
     canvas: &mut Canvas,
     picture: &Picture<'_>,
@@ -21,8 +21,8 @@ pub(super) fn draw(
 ) -> Option<Start> {
     let [slices, rows, columns] = density.bins;
     let shades = density.shades(SHADES.len() + 1);
-    let side = if slices > 1 { MAP * 0.7 } else { MAP };
-    // Elements are square where bins are; narrow matrices are widened to be seen.
+    let side = if slices > 1 { MAP_SIDE * 0.7 } else { MAP_SIDE };
+    // Bins are square, except in a narrow matrix, which is widened.
     let scale = (side / rows.max(columns) as f64).min(12.0);
     let (wide, high) = ((columns as f64 * scale).max(24.0), (rows as f64 * scale).max(24.0));
     let pitch = (wide / columns as f64, high / rows as f64);
@@ -93,7 +93,7 @@ fn bins_of(density: &Density, dims: &[i64]) -> [usize; 3] {
     at
 }
 
-/// The bins of one shade, as a path of rectangles, neighbours in a row joined.
+/// The bins of one shade, as a path of rectangles. Neighbours in a row are joined.
 fn runs(density: &Density, shades: &[usize], slice: usize, shade: usize) -> String {
     let mut path = String::new();
     for row in 0..density.bins[1] {

@@ -1,12 +1,12 @@
-//! Pictures as SVG: one text without scripts, fonts or anything else from outside.
+//! Pictures as SVG: one text, without scripts, fonts or other external resources.
 //!
-//! | module | what |
+//! | module | content |
 //! |---|---|
-//! | this one | what stands where; the legend |
-//! | `canvas` | the pen: shapes and text, escaped and measured |
-//! | `style` | colours, hatches, hovering |
-//! | `grid`, `map`, `table` | the logical tensor: cell by cell, as a density, as a list |
-//! | `storage` | arrays and values, and the way of one element through them |
+//! | this one | the layout, the heading, the legend, the tooltips |
+//! | `canvas` | writes shapes and text, escaped and measured |
+//! | `style` | colours, hatches, highlighting |
+//! | `grid`, `map`, `table` | the logical tensor: as cells, as a density map, as a list |
+//! | `storage` | arrays and values, and the trace line through them |
 
 mod canvas;
 mod grid;
@@ -26,13 +26,13 @@ use super::picture::{Body, Cells, Picture, PictureOptions, Place, State, Trace};
 /// How a tensor is drawn as SVG.
 #[derive(Clone, Debug)]
 pub struct SvgOptions {
-    /// Tensors with more cells than this are shown as a map of their density.
+    /// Tensors with more cells than this are shown as a density map.
     pub max_cells: usize,
-    /// Arrays longer than this are shown with gaps.
+    /// Arrays longer than this are shown in part.
     pub max_elements: usize,
     /// The element that is traced; by default the last entry in storage order.
     pub trace: Option<Vec<usize>>,
-    /// What to call the picture; by default the name of the format.
+    /// The title of the picture; by default the name of the format.
     pub title: Option<String>,
 }
 
@@ -43,16 +43,17 @@ impl Default for SvgOptions {
 }
 
 const MARGIN: f64 = 24.0;
-/// The element under the pointer lights up in every array, in pictures of at most so many places.
-const HOVER: usize = 400;
+/// In pictures of at most this many places, the element under the pointer is highlighted in every
+/// array.
+const MAX_HOVER_PLACES: usize = 400;
 
 /// Draws a tensor as SVG.
 ///
-/// Entries are filled, padding inside the shape is hatched, padding outside it dashed, and what is
-/// not stored is blank; each group has a colour, here and in the arrays beside. A line leads from one
-/// element through the arrays to its value; under the pointer, every other one lights up likewise
-/// and says where it is stored. A picture with the default options is smaller than a megabyte,
-/// however large the tensor.
+/// Entries are filled, padding inside the shape is hatched, padding outside it dashed, and elements
+/// that are not stored are blank. Each group has the same colour in the cells and in the arrays. A line
+/// leads from the traced element through the arrays to its value. Any other element is highlighted in
+/// the cells and the arrays when the pointer is on it, and a tooltip says where it is stored. A picture
+/// with the default options is smaller than a megabyte, however large the tensor.
 ///
 /// ```
 /// use ust::draw::{SvgOptions, svg};
@@ -108,7 +109,7 @@ pub fn svg(tensor: &Tensor, options: &SvgOptions) -> Result<String, Error> {
     ))
 }
 
-/// Name, format text and counts. Gives where the picture begins.
+/// Draws the name, the format's text and the counts. Returns the top edge of the space below them.
 fn heading(canvas: &mut Canvas, picture: &Picture<'_>, options: &SvgOptions) -> f64 {
     let format = picture.tensor.format();
     let text = format.to_string();
@@ -133,7 +134,7 @@ fn heading(canvas: &mut Canvas, picture: &Picture<'_>, options: &SvgOptions) -> 
     y + 44.0
 }
 
-/// What the looks mean, of those that occur.
+/// The meaning of the looks that occur.
 fn legend(canvas: &mut Canvas, picture: &Picture<'_>) {
     let y = canvas.bottom + 30.0;
     let right = canvas.right.max(760.0);
@@ -189,7 +190,7 @@ fn legend(canvas: &mut Canvas, picture: &Picture<'_>) {
 /// Where a place is stored, level by level.
 fn tooltip(picture: &Picture<'_>, place: &Place) -> String {
     let mut lines = vec![label::place(picture, place)];
-    // Many places are told more shortly: the picture is to stay small.
+    // With many places, the text is short, so that the picture stays small.
     let levels = if picture.cells().is_some_and(hovers) { place.pos.len() } else { 0 };
     for level in 0..levels {
         let mut line = format!("level {level}: {}", label::step(picture, place, level));
@@ -204,10 +205,10 @@ fn tooltip(picture: &Picture<'_>, place: &Place) -> String {
 }
 
 fn hovers(cells: &Cells) -> bool {
-    cells.places.len() <= HOVER
+    cells.places.len() <= MAX_HOVER_PLACES
 }
 
-/// The class that everything of one value shares.
+/// The class of all shapes that belong to a value.
 fn hover(cells: &Cells, value: usize) -> String {
     if hovers(cells) { format!("v{value}") } else { String::new() }
 }

@@ -1,4 +1,5 @@
-//! Arrays and values, and the way of the traced element through them.
+//! Arrays and values, and the trace line: it leads from the traced cell to each array element on its
+//! path.
 
 use super::super::arrays::{Indexing, block, per_line, shown};
 use super::super::label;
@@ -7,14 +8,14 @@ use super::canvas::{Canvas, Rect, width};
 use super::grid::Start;
 use super::{hover, style, tooltip};
 
-/// Where array names end and boxes begin, from the left edge.
-const NAMES: f64 = 66.0;
-const BOXES: f64 = 74.0;
+/// The end of array names and the start of boxes, from the left edge.
+const NAMES_RIGHT: f64 = 66.0;
+const BOXES_LEFT: f64 = 74.0;
 /// Height of a box, of the indices above it, and of the lane below it.
-const BOX: f64 = 22.0;
-const INDEX: f64 = 13.0;
-const LANE: f64 = 9.0;
-/// The trunk of the way, from the left edge.
+const BOX_HEIGHT: f64 = 22.0;
+const INDEX_HEIGHT: f64 = 13.0;
+const LANE_HEIGHT: f64 = 9.0;
+/// The trunk of the trace line, from the left edge.
 const TRUNK: f64 = 8.0;
 
 /// An element of an array.
@@ -28,9 +29,10 @@ struct Element {
     traced: bool,
 }
 
-/// The branches of the way: boxes that are led to, each with the lane below it.
+/// The targets of the trace line: a dot for each level and the values, and the boxes of traced
+/// elements.
 #[derive(Default)]
-struct Way {
+struct TraceLine {
     dots: Vec<f64>,
     boxes: Vec<Rect>,
 }
@@ -46,7 +48,7 @@ pub(super) fn draw(
 ) {
     let traced = picture.traced();
     let cells = picture.cells();
-    // Which places stand below an element is seen from the places.
+    // For each level and position, the hover classes of all places below it.
     let mut below: std::collections::HashMap<(usize, usize), String> = Default::default();
     for place in cells.iter().flat_map(|cells| &cells.places) {
         for (level, &position) in place.pos.iter().enumerate() {
@@ -56,9 +58,10 @@ pub(super) fn draw(
             all.push_str(&class);
         }
     }
-    let mut way = Way::default();
+    let mut trace = TraceLine::default();
     let mut top = y;
-    // Lines are drawn first, and boxes above them: the boxes' places are known only afterwards.
+    // Boxes go to a canvas of their own: they lie above the trace line, but must be placed before it is
+    // drawn.
     let mut boxes = Canvas::default();
     for (level, shown_level) in picture.levels.iter().enumerate() {
         let baseline = top + 13.0;
@@ -68,13 +71,13 @@ pub(super) fn draw(
         let size = format!("size {size}, {}", label::positions(shown_level.positions));
         let end = boxes.text("q", end + 14.0, baseline, 12.0, &size);
         if let Some(place) = traced {
-            way.dots.push(top + 9.0);
+            trace.dots.push(top + 9.0);
             boxes.text("k", end + 14.0, baseline, 12.0, &label::step(picture, place, level));
         }
         top += 22.0;
         let leading = traced.map(|place| picture.leading(level, place));
         for (number, array) in shown_level.arrays.iter().enumerate() {
-            let matter = leading.as_ref().map_or(&[][..], |leading| &leading[number]);
+            let required = leading.as_ref().map_or(&[][..], |leading| &leading[number]);
             let len = array.array.len();
             let element = |at: usize| {
                 let by_position = array.indexing == Indexing::Position;
@@ -96,13 +99,13 @@ pub(super) fn draw(
                         true => below.get(&(level, at)).cloned().unwrap_or_default(),
                         false => above(&below, level, array.indexing, at),
                     },
-                    traced: matter.contains(&at),
+                    traced: required.contains(&at),
                 }
             };
             let elements: Vec<Element> =
-                shown(len, max_elements, matter).into_iter().map(element).collect();
+                shown(len, max_elements, required).into_iter().map(element).collect();
             let strip = Strip { name: array.name, len, block: 1 };
-            top = row(&mut boxes, &mut way, &strip, &elements, (x, top), wide);
+            top = row(&mut boxes, &mut trace, &strip, &elements, (x, top), wide);
         }
         top += 8.0;
     }
@@ -110,26 +113,27 @@ pub(super) fn draw(
     let end = boxes.text("b", x + 24.0, baseline, 12.0, "values");
     let end = boxes.text("q", end + 10.0, baseline, 12.0, picture.tensor.dtype().name());
     if let Some(place) = traced {
-        way.dots.push(top + 9.0);
+        trace.dots.push(top + 9.0);
         boxes.text("k", end + 14.0, baseline, 12.0, &label::place(picture, place));
     }
     top += 22.0;
     let nse = picture.tensor.nse();
-    let matter: Vec<usize> = traced.into_iter().map(|place| place.value).collect();
+    let required: Vec<usize> = traced.into_iter().map(|place| place.value).collect();
     let places = Values::new(picture, cells);
-    let element = |at: usize| places.element(at, matter.contains(&at));
+    let element = |at: usize| places.element(at, required.contains(&at));
     let elements: Vec<Element> =
-        shown(nse, max_elements, &matter).into_iter().map(element).collect();
+        shown(nse, max_elements, &required).into_iter().map(element).collect();
     let strip = Strip { name: "", len: nse, block: block(picture.tensor) };
-    row(&mut boxes, &mut way, &strip, &elements, (x, top), wide);
+    row(&mut boxes, &mut trace, &strip, &elements, (x, top), wide);
 
     if let Some(start) = start {
-        lines(canvas, &way, start, x);
+        lines(canvas, &trace, start, x);
     }
     canvas.take(&boxes);
 }
 
-/// The hover classes of an element that belongs to a parent: those of everything below it.
+/// The hover classes of an element that is indexed by the parent's position: those of all places below
+/// the parent.
 fn above(
     below: &std::collections::HashMap<(usize, usize), String>,
     level: usize,
@@ -143,12 +147,12 @@ fn above(
     };
     match level.checked_sub(1) {
         Some(above) => below.get(&(above, parent)).cloned().unwrap_or_default(),
-        // Everything lies below the root.
+        // All places lie below the root: none is highlighted.
         None => String::new(),
     }
 }
 
-/// The values, by position.
+/// The places, by the position of their values.
 struct Values<'a> {
     picture: &'a Picture<'a>,
     cells: Option<&'a Cells>,
@@ -181,61 +185,61 @@ impl<'a> Values<'a> {
     }
 }
 
-/// An array: its name, its length, and how many elements belong together.
+/// An array: its name, its length, and the number of elements in a block.
 struct Strip<'a> {
     name: &'a str,
     len: usize,
     block: usize,
 }
 
-/// One array, on as many lines as it needs. Gives where the next one begins.
+/// Draws an array, on as many lines as it needs. Returns the top edge of the next one.
 fn row(
     canvas: &mut Canvas,
-    way: &mut Way,
+    trace: &mut TraceLine,
     strip: &Strip<'_>,
     elements: &[Element],
     (x, y): (f64, f64),
     wide: f64,
 ) -> f64 {
-    let pitch = INDEX + BOX + LANE;
-    let baseline = if elements.is_empty() { y + 14.0 } else { y + INDEX + 15.2 };
-    canvas.text_to("q", x + NAMES, baseline, strip.name);
+    let pitch = INDEX_HEIGHT + BOX_HEIGHT + LANE_HEIGHT;
+    let baseline = if elements.is_empty() { y + 14.0 } else { y + INDEX_HEIGHT + 15.2 };
+    canvas.text_to("q", x + NAMES_RIGHT, baseline, strip.name);
     if elements.is_empty() {
-        canvas.text("o i", x + BOXES, y + 14.0, 12.0, "empty");
+        canvas.text("o i", x + BOXES_LEFT, y + 14.0, 12.0, "empty");
         return y + 26.0;
     }
     let longest = elements.iter().map(|element| width(&element.text)).fold(0.0, f64::max);
     let index = elements.last().map_or(0.0, |element| width(&element.at.to_string()) * 0.8);
     let one = (longest + 10.0).max(index + 4.0).max(26.0);
     let gap = 3.0;
-    let fit = (((wide - BOXES) / (one + gap)) as usize).max(4);
+    let fit = (((wide - BOXES_LEFT) / (one + gap)) as usize).max(4);
     let fit = match elements.len() == strip.len {
         true => per_line(strip.len, fit, strip.block),
         false => fit,
     };
     let mut slot = 0;
     let mut next = 0;
-    let mut last = (x + BOXES, y + INDEX);
+    let mut last = (x + BOXES_LEFT, y + INDEX_HEIGHT);
     for element in elements {
-        let mut place = |canvas: &mut Canvas, way: &mut Way, element: Option<&Element>| {
+        let mut place = |canvas: &mut Canvas, trace: &mut TraceLine, element: Option<&Element>| {
             let rect = Rect {
-                x: x + BOXES + (slot % fit) as f64 * (one + gap),
-                y: y + INDEX + (slot / fit) as f64 * pitch,
+                x: x + BOXES_LEFT + (slot % fit) as f64 * (one + gap),
+                y: y + INDEX_HEIGHT + (slot / fit) as f64 * pitch,
                 w: one,
-                h: BOX,
+                h: BOX_HEIGHT,
             };
             slot += 1;
             last = (rect.right(), rect.y);
             match element {
                 None => canvas.text_at("q", rect.middle(), rect.y + 15.2, "…"),
-                Some(element) => cell(canvas, way, element, rect),
+                Some(element) => cell(canvas, trace, element, rect),
             }
         };
         if element.at != next {
-            place(canvas, way, None);
+            place(canvas, trace, None);
         }
         next = element.at + 1;
-        place(canvas, way, Some(element));
+        place(canvas, trace, Some(element));
     }
     if elements.len() < strip.len {
         let text = format!("of {}", label::count(strip.len));
@@ -244,7 +248,7 @@ fn row(
     y + slot.div_ceil(fit) as f64 * pitch
 }
 
-fn cell(canvas: &mut Canvas, way: &mut Way, element: &Element, rect: Rect) {
+fn cell(canvas: &mut Canvas, trace: &mut TraceLine, element: &Element, rect: Rect) {
     canvas.open(element.hover.trim(), element.tip.as_deref());
     canvas.text_at("s", rect.middle(), rect.y - 3.0, &element.at.to_string());
     canvas.rect(&element.class, rect.inset(0.5), 2.5);
@@ -252,15 +256,15 @@ fn cell(canvas: &mut Canvas, way: &mut Way, element: &Element, rect: Rect) {
     canvas.text_at(look, rect.middle(), rect.y + 15.2, &element.text);
     if element.traced {
         canvas.rect("mark", rect, 3.5);
-        way.boxes.push(rect);
+        trace.boxes.push(rect);
     }
     canvas.close();
 }
 
-/// From the cell to the trunk, down the trunk, and from it to each box.
-fn lines(canvas: &mut Canvas, way: &Way, start: Start, x: f64) {
+/// Draws the trace line: from the cell to the trunk, down the trunk, and from it to each box.
+fn lines(canvas: &mut Canvas, trace: &TraceLine, start: Start, x: f64) {
     let trunk = x + TRUNK;
-    let Some(&first) = way.dots.first() else { return };
+    let Some(&first) = trace.dots.first() else { return };
     let side = trunk - 18.0;
     let mut points = vec![start.corner, (start.right, start.corner.1)];
     if !(start.last && start.right <= side) {
@@ -270,15 +274,16 @@ fn lines(canvas: &mut Canvas, way: &Way, start: Start, x: f64) {
     }
     points.extend([(side, first), (trunk, first)]);
     canvas.line("way", &points);
-    let lane = |rect: &Rect| rect.bottom() + LANE - 4.0;
-    let bottom = way.boxes.iter().map(lane).chain(way.dots.iter().copied()).fold(first, f64::max);
+    let lane = |rect: &Rect| rect.bottom() + LANE_HEIGHT - 4.0;
+    let bottom =
+        trace.boxes.iter().map(lane).chain(trace.dots.iter().copied()).fold(first, f64::max);
     canvas.line("way", &[(trunk, first), (trunk, bottom)]);
-    for rect in &way.boxes {
+    for rect in &trace.boxes {
         let lane = lane(rect);
         let middle = rect.middle();
         canvas.line("way", &[(trunk, lane), (middle, lane), (middle, rect.bottom())]);
     }
-    for &dot in &way.dots {
+    for &dot in &trace.dots {
         canvas.circle("dot", trunk, dot, 4.0);
     }
 }

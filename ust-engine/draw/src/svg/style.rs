@@ -1,13 +1,13 @@
-//! How things look: colours that are told apart without red and green, on a light ground of their
-//! own, so that a picture reads the same on a dark page.
+//! The looks of shapes. Colours can be told apart without seeing red and green. They lie on a light
+//! ground of their own, so that a picture reads the same on a dark page.
 
 use std::fmt::Write as _;
 
 use super::super::picture::COLORS;
 use super::{Place, State};
 
-/// For each group in turn: the colour of an entry, and of the outline of padding. The fills are the
-/// light scheme of P. Tol's colour-blind safe palettes; black text reads well on each.
+/// For each colour of a group, the fill of entries and the colour of outlines. The fills are the light
+/// scheme of P. Tol's colour-blind safe palettes; black text reads well on each.
 const GROUPS: [(&str, &str); COLORS] = [
     ("#77aadd", "#2f6ea8"),
     ("#ee8866", "#b04f2c"),
@@ -23,7 +23,7 @@ const GROUPS: [(&str, &str); COLORS] = [
 pub(super) const SHADES: [&str; 8] =
     ["#cfe1f2", "#abcfe6", "#82b9db", "#58a1cf", "#3787c0", "#1c6aaf", "#0a4a90", "#08306b"];
 
-/// The classes of a place of a group with the given colour.
+/// The classes of a place whose group has the given colour.
 pub(super) fn class(state: State, color: usize) -> String {
     let state = match state {
         State::Entry => 'e',
@@ -56,8 +56,8 @@ fill:#1f2328;white-space:pre}
 .ust .mark{fill:none;stroke:#4b0092;stroke-width:2.6}
 ";
 
-/// The style sheet and the hatches. Under the pointer, all elements of one of the places
-/// `hover` light up together.
+/// The style sheet and the hatches. For each place in `hover`, all its shapes are highlighted when the
+/// pointer is on one of them.
 pub(super) fn style(hover: &[Place]) -> String {
     let mut css = BASE.to_owned();
     let mut hatches = String::new();

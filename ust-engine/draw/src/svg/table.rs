@@ -1,4 +1,4 @@
-//! Places in a table, for what no grid shows.
+//! Places in a table, for tensors that cannot be shown as a grid.
 
 use super::super::arrays::shown;
 use super::super::label;
@@ -7,7 +7,7 @@ use super::canvas::{Canvas, Rect, width};
 use super::grid::{LANE, Start};
 use super::{hover, style, tooltip};
 
-/// Places one below the other, for what no grid shows.
+/// Draws places one below the other.
 pub(super) fn draw(
     canvas: &mut Canvas,
     picture: &Picture<'_>,
@@ -17,9 +17,9 @@ pub(super) fn draw(
 ) -> Option<Start> {
     const ROWS: usize = 48;
     let traced = picture.traced().map(|place| place.value);
-    let matter = places.iter().position(|place| Some(place.value) == traced);
-    let matter: Vec<usize> = matter.into_iter().collect();
-    let rows = shown(places.len(), ROWS, &matter);
+    let required = places.iter().position(|place| Some(place.value) == traced);
+    let required: Vec<usize> = required.into_iter().collect();
+    let rows = shown(places.len(), ROWS, &required);
     let names = picture.tensor.format().dims().iter().map(|dim| dim.name.clone());
     let mut columns: Vec<Vec<String>> = names.map(|name| vec![name]).collect();
     for (dim, column) in columns.iter_mut().enumerate() {

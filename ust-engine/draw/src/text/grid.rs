@@ -1,4 +1,4 @@
-//! Cells, or the map of their density, as lines.
+//! The logical tensor as lines: cells, a table, or a density map.
 
 use super::super::density::Density;
 use super::super::label;
@@ -6,10 +6,10 @@ use super::super::picture::{Body, Cells, Picture, Place, State};
 use super::super::sheet::{Axis, Cell, Sheet, sheets};
 use super::line::{Line, Style};
 
-/// From empty to full.
+/// The shades of the density map, from empty to full.
 const SHADES: [char; 9] = [' ', '.', ':', '-', '=', '+', '*', '#', '@'];
-/// Characters of a value.
-const VALUE: usize = 7;
+/// The most characters of a value.
+const VALUE_CHARACTERS: usize = 7;
 
 /// The logical tensor.
 pub(super) fn lines(picture: &Picture<'_>, width: usize) -> Vec<Line> {
@@ -22,14 +22,18 @@ pub(super) fn lines(picture: &Picture<'_>, width: usize) -> Vec<Line> {
 }
 
 fn grid(picture: &Picture<'_>, cells: &Cells, width: usize) -> Vec<Line> {
-    let texts: Vec<String> =
-        cells.places.iter().map(|place| label::short(&picture.value(place.value), VALUE)).collect();
+    let texts: Vec<String> = cells
+        .places
+        .iter()
+        .map(|place| label::short(&picture.value(place.value), VALUE_CHARACTERS))
+        .collect();
     let coordinates = cells.window.iter().flat_map(|&(lo, hi)| [lo, hi - 1]);
     let coordinate = coordinates.map(|c| c.to_string().len()).max().unwrap_or(1);
     let value = texts.iter().map(|text| text.chars().count()).max().unwrap_or(1);
     let duplicates = cells.places.iter().map(|place| cells.at(&place.dims).len()).max();
-    let value = if duplicates > Some(1) { (value * 2 + 1).min(2 * VALUE) } else { value };
-    // A mark on either side of the value.
+    let value =
+        if duplicates > Some(1) { (value * 2 + 1).min(2 * VALUE_CHARACTERS) } else { value };
+    // With a mark on either side of the value.
     let column = value.max(coordinate) + 2;
     let wrap = (width.saturating_sub(coordinate + 4) / column).max(1);
     let mut lines = Vec::new();
@@ -115,17 +119,17 @@ pub(super) fn brackets(state: State) -> Option<(char, char)> {
     }
 }
 
-/// A text at the right of `width + 2` columns, the marks close to it.
+/// A text with marks around it, aligned to the right of `width + 2` columns.
 pub(super) fn bracketed(text: &str, marks: Option<(char, char)>, width: usize) -> String {
     let (open, close) = marks.unwrap_or((' ', ' '));
     format!("{:>w$}", format!("{open}{text}{close}"), w = width + 2)
 }
 
-/// The first places of a tensor that no grid shows, one a line.
+/// The first places of a tensor that cannot be shown as a grid, one a line.
 fn table(picture: &Picture<'_>, places: &[Place]) -> Vec<Line> {
     let names = picture.tensor.format().dims().iter().map(|dim| dim.name.clone());
     let mut rows: Vec<Vec<String>> = vec![names.chain(["value".to_owned()]).collect()];
-    for place in places.iter().take(TABLE) {
+    for place in places.iter().take(TABLE_PLACES) {
         let mut row: Vec<String> = place.dims.iter().map(ToString::to_string).collect();
         row.push(label::short(&picture.value(place.value), 16));
         rows.push(row);
@@ -162,8 +166,8 @@ fn table(picture: &Picture<'_>, places: &[Place]) -> Vec<Line> {
     lines
 }
 
-/// Rows of a table.
-const TABLE: usize = 40;
+/// The most places in a table.
+const TABLE_PLACES: usize = 40;
 
 fn map(picture: &Picture<'_>, density: &Density) -> Vec<Line> {
     let shades = density.shades(SHADES.len());
@@ -192,7 +196,7 @@ fn span(range: &std::ops::Range<usize>) -> String {
     }
 }
 
-/// What a character of the map stands for.
+/// The legend of the density map: the size of a bin, and the shades.
 pub(super) fn scale(density: &Density) -> String {
     let widest = |d: usize| density.range(d, 0).len().max(1);
     let shades: String = SHADES[1..].iter().collect();

@@ -10,22 +10,22 @@ pub(super) enum Style {
     Plain,
     Dim,
     Bold,
-    /// Of the traced element, where it has no group.
+    /// The traced element, without the colour of a group.
     Trace,
-    /// An entry of a group.
+    /// An entry, in the colour of its group.
     Group(usize),
-    /// Padding of a group.
+    /// Padding, in the colour of its group.
     Padding(usize),
-    /// The traced place, of a group.
+    /// The traced place, in the colour of its group.
     Traced(usize),
 }
 
-/// A line.
+/// A line: pieces of text with their styles.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Line(Vec<(Style, String)>);
 
-/// Colours of a palette of 256 that are told apart without red and green, all light enough for
-/// black text.
+/// Colours of the terminal's palette of 256. They can be told apart without seeing red and green, and
+/// all are light enough for black text.
 const PALETTE: [u8; COLORS] = [110, 209, 222, 79, 218, 117, 149, 184];
 
 impl Line {
@@ -73,7 +73,7 @@ pub(super) fn width(lines: &[Line]) -> usize {
     lines.iter().map(Line::width).max().unwrap_or(0)
 }
 
-/// Two pictures next to each other.
+/// Puts lines next to each other.
 pub(super) fn beside(left: Vec<Line>, right: Vec<Line>, gap: usize) -> Vec<Line> {
     let column = width(&left) + gap;
     let rows = left.len().max(right.len());

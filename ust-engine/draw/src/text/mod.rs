@@ -1,10 +1,10 @@
 //! Pictures for a terminal.
 //!
-//! | module | what |
+//! | module | content |
 //! |---|---|
-//! | this one | what is said, in which order |
+//! | this one | the order of the parts, the trace, the legend |
 //! | `line` | lines of styled text, with or without colours |
-//! | `grid` | cells, or the map of their density |
+//! | `grid` | cells, a table, or a density map |
 //! | `storage` | arrays and values, with their indices |
 
 mod grid;
@@ -28,9 +28,9 @@ pub struct TextOptions {
     pub color: bool,
     /// Number of columns of the terminal.
     pub width: usize,
-    /// Tensors with more cells than this are shown as a map of their density.
+    /// Tensors with more cells than this are shown as a density map.
     pub max_cells: usize,
-    /// Arrays longer than this are shown with gaps.
+    /// Arrays longer than this are shown in part.
     pub max_elements: usize,
     /// The element that is traced; by default the last entry in storage order.
     pub trace: Option<Vec<usize>>,
@@ -42,11 +42,11 @@ impl Default for TextOptions {
     }
 }
 
-/// A tensor drawn for a terminal. [`fmt::Display`] gives the picture, without a line break at the end.
+/// A tensor drawn for a terminal. [`fmt::Display`] writes the picture, without a line break at the end.
 ///
-/// An entry is a number, padding inside the shape stands in `( )`, padding outside it in `[ ]`, a
-/// value that no coordinate reaches in `{ }`, and the element that is traced in `> <`. With colours,
-/// each group has one.
+/// An entry is a number; padding inside the shape stands in `( )`, padding outside it in `[ ]`, a value
+/// that no coordinate reaches in `{ }`, and the traced element in `> <`. With colours, each group has a
+/// colour.
 ///
 /// ```
 /// use ust::draw::{Text, TextOptions};
@@ -125,7 +125,7 @@ impl fmt::Display for Text {
     }
 }
 
-/// The way of one element through the arrays.
+/// The path of the traced element through the arrays.
 fn trace(picture: &Picture<'_>) -> Vec<Line> {
     let place = match &picture.trace {
         None => return Vec::new(),
@@ -153,7 +153,7 @@ fn trace(picture: &Picture<'_>) -> Vec<Line> {
     lines
 }
 
-/// What the marks mean, of those that occur.
+/// The meaning of the marks that occur.
 fn legend(picture: &Picture<'_>) -> Vec<Line> {
     let counts = &picture.counts;
     let mut parts = Vec::new();

@@ -9,7 +9,7 @@ use super::TextOptions;
 use super::grid::{bracketed, brackets};
 use super::line::{Line, Style};
 
-/// An element of an array: how it is shown, and where it stands.
+/// An element of an array: its looks and its index.
 struct Element {
     style: Style,
     marks: Option<(char, char)>,
@@ -29,12 +29,12 @@ pub(super) fn lines(picture: &Picture<'_>, options: &TextOptions) -> Vec<Line> {
         lines.push(line);
         let leading = traced.map(|place| picture.leading(level, place));
         for (at, array) in shown_level.arrays.iter().enumerate() {
-            let matter = leading.as_ref().map_or(&[][..], |leading| &leading[at]);
+            let required = leading.as_ref().map_or(&[][..], |leading| &leading[at]);
             let color = |index: usize| {
                 let by_position = array.indexing == Indexing::Position;
                 picture.cells().filter(|_| by_position)?.color_at(level, index)
             };
-            let look = |index: usize| match matter.contains(&index) {
+            let look = |index: usize| match required.contains(&index) {
                 true => (Style::Trace, Some(('>', '<'))),
                 false if shown_level.in_gap(array, index) => (Style::Dim, Some(('{', '}'))),
                 false => (color(index).map_or(Style::Plain, Style::Group), None),
@@ -46,7 +46,7 @@ pub(super) fn lines(picture: &Picture<'_>, options: &TextOptions) -> Vec<Line> {
                 at: index,
             };
             let len = array.array.len();
-            let elements = shown(len, options.max_elements, matter).into_iter().map(element);
+            let elements = shown(len, options.max_elements, required).into_iter().map(element);
             lines.extend(row(array.name, elements.collect(), len, 1, options.width));
         }
     }
@@ -74,8 +74,8 @@ fn values(picture: &Picture<'_>, options: &TextOptions) -> Vec<Line> {
         Element { style, marks, text: label::short(&picture.value(at), 10), at }
     };
     let nse = picture.tensor.nse();
-    let matter: Vec<usize> = traced.into_iter().collect();
-    let elements = shown(nse, options.max_elements, &matter).into_iter().map(element).collect();
+    let required: Vec<usize> = traced.into_iter().collect();
+    let elements = shown(nse, options.max_elements, &required).into_iter().map(element).collect();
     row("", elements, nse, block(picture.tensor), options.width)
 }
 
@@ -90,7 +90,7 @@ fn row(name: &str, elements: Vec<Element>, len: usize, block: usize, width: usiz
     let inner = text.max(index);
     let fit = (width.saturating_sub(gutter) / (inner + 2)).max(4);
     let fit = if elements.len() == len { per_line(len, fit, block) } else { fit };
-    // A gap takes a column of its own.
+    // A slot without an element stands for elements that are left out.
     let mut slots: Vec<Option<Element>> = Vec::new();
     let mut next = 0;
     for element in elements {

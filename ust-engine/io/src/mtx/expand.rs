@@ -1,4 +1,4 @@
-//! Entries that a file leaves out because others imply them.
+//! Adds the entries that a symmetric file leaves out because others imply them.
 
 use bytemuck::Zeroable;
 use num_complex::Complex;
@@ -9,9 +9,9 @@ use super::super::body::Read;
 use super::super::text::Fault;
 use super::header::Symmetry;
 
-/// Values that can stand on both sides of a diagonal.
+/// Values that can be mirrored at the diagonal.
 pub(super) trait Mirror: Element + Zeroable {
-    /// The negative, or `None` where the type holds none.
+    /// The negative, or `None` if the type cannot hold it.
     fn negated(self) -> Option<Self>;
     /// The complex conjugate.
     fn conjugated(self) -> Self;
@@ -53,7 +53,7 @@ impl Mirror for Complex<f64> {
     }
 }
 
-/// The value on the other side of the diagonal.
+/// The value of the mirror image.
 fn mirrored<T: Mirror>(symmetry: Symmetry, value: T) -> Result<T, String> {
     match symmetry {
         Symmetry::General | Symmetry::Symmetric => Ok(value),
@@ -77,11 +77,12 @@ fn check_diagonal<T: Mirror>(symmetry: Symmetry, value: T) -> Result<(), String>
     }
 }
 
-/// Appends the mirror image of every entry off the diagonal. `place` tells where an entry stands.
+/// Appends the mirror image of every entry off the diagonal. `offset` gives the byte at which an entry
+/// starts.
 pub(super) fn expand<T: Mirror>(
     symmetry: Symmetry,
     columns: &mut Read<T>,
-    place: impl Fn(usize) -> usize,
+    offset: impl Fn(usize) -> usize,
 ) -> Result<(), Fault> {
     if symmetry == Symmetry::General {
         return Ok(());
@@ -89,11 +90,11 @@ pub(super) fn expand<T: Mirror>(
     let [rows, cols] = &columns.crd[..] else { return Ok(()) };
     let values = &columns.values;
     let mut side = None;
-    // The entries off the diagonal, and their images.
+    // The entries off the diagonal, and the values of their images.
     let (mut entries, mut images) = (Vec::new(), Vec::new());
     for (entry, &value) in values.iter().enumerate() {
         let (row, column) = (rows.at(entry), cols.at(entry));
-        let fault = |reason: String| Fault::new(place(entry), reason);
+        let fault = |reason: String| Fault::new(offset(entry), reason);
         if row == column {
             check_diagonal(symmetry, value).map_err(fault)?;
             continue;
@@ -116,7 +117,7 @@ pub(super) fn expand<T: Mirror>(
     Ok(())
 }
 
-/// A column, and behind it some entries of the other.
+/// The coordinates of `column`, then those of the images: the elements `entries` of `other`.
 fn with_images(column: &IndexColumn, other: &IndexColumn, entries: &[usize]) -> IndexColumn {
     fn joined<W: IndexWord>(column: &[W], other: &[W], entries: &[usize]) -> IndexColumn {
         let n = column.len();
@@ -131,13 +132,13 @@ fn with_images(column: &IndexColumn, other: &IndexColumn, entries: &[usize]) -> 
     }
 }
 
-/// The whole square from the values of a lower triangle, column by column. `place` tells where a
-/// value stands.
+/// The whole matrix, from the values of its lower triangle, which stand column by column. `offset`
+/// gives the byte at which a value starts.
 pub(super) fn fill<T: Mirror>(
     symmetry: Symmetry,
     size: usize,
     triangle: Buffer<T>,
-    place: impl Fn(usize) -> usize,
+    offset: impl Fn(usize) -> usize,
 ) -> Result<Buffer<T>, Fault> {
     if symmetry == Symmetry::General {
         return Ok(triangle);
@@ -148,7 +149,7 @@ pub(super) fn fill<T: Mirror>(
     for column in 0..size {
         let first = if diagonal { column } else { column + 1 };
         for (row, (entry, value)) in (first..size).zip(values.by_ref()) {
-            let fault = |reason: String| Fault::new(place(entry), reason);
+            let fault = |reason: String| Fault::new(offset(entry), reason);
             square[column * size + row] = value;
             if row == column {
                 check_diagonal(symmetry, value).map_err(fault)?;

@@ -1,21 +1,21 @@
-//! The first lines of a Matrix Market file.
+//! The header of a Matrix Market file: its first line, and the line of sizes.
 
 use super::super::number;
 use super::super::text::{Fault, Line, Lines, Token};
 
-/// Comments of the format.
+/// The character that starts a comment.
 pub(super) const COMMENT: &[u8] = b"%";
 
-/// How the values are laid out.
+/// The layout of the values.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Layout {
-    /// One entry a line, with its coordinates; so many of them.
+    /// One entry a line, with its coordinates; the number of entries.
     Coordinate(usize),
-    /// Every value, the first dimension fastest.
+    /// Every value, with the first dimension fastest.
     Array,
 }
 
-/// What the values are.
+/// The kind of the values.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Field {
     Real,
@@ -25,7 +25,7 @@ pub(super) enum Field {
     Pattern,
 }
 
-/// Which entries are left out because others imply them.
+/// The symmetry. It says which entries the file leaves out because others imply them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Symmetry {
     General,
@@ -34,7 +34,7 @@ pub(super) enum Symmetry {
     Hermitian,
 }
 
-/// The header, and where what follows it starts.
+/// The header. `body` is the offset of the line after it.
 #[derive(Debug)]
 pub(super) struct Header {
     pub(super) layout: Layout,
@@ -52,7 +52,7 @@ impl Header {
             return Err(Fault::new(0, "the file is empty: `%%MatrixMarket ...` was expected"));
         };
         let banner = first.token();
-        // Old writers put a single `%` there.
+        // Old writers put a single `%` at the start.
         if !banner.is_some_and(|t| t.is("%%MatrixMarket") || t.is("%MatrixMarket")) {
             let at = banner.map_or(0, |t| t.at);
             return Err(Fault::new(
@@ -124,7 +124,7 @@ impl Header {
     }
 }
 
-/// The next word of the first line: one of those in the table.
+/// The next token of the first line, which must be in the table.
 fn word<'a, T: Copy>(
     line: &mut Line<'a>,
     what: &str,

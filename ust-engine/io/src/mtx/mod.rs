@@ -9,10 +9,10 @@
 //! ```
 //!
 //! # What is read
-//! Both layouts (`coordinate`, `array`), all fields and all symmetries; the header in either case
-//! of letters; comments, at the end of a line too, and blank lines anywhere after the first line.
-//! A byte order mark at the start is skipped, and one `%` before `MatrixMarket` will do, as it does
-//! for SciPy.
+//! Both layouts (`coordinate`, `array`), all fields and all symmetries. The header may be in upper or
+//! lower case. Comments and blank lines may stand anywhere after the first line, and a comment may end
+//! any of these lines. A byte order mark at the start is skipped. One `%` before `MatrixMarket` is
+//! enough, as for SciPy.
 //!
 //! | field | dtype |
 //! |---|---|
@@ -20,22 +20,21 @@
 //! | `integer` | i64 |
 //! | `unsigned-integer` | u64 |
 //! | `complex` | complex128 |
-//! | `pattern` | f64, every entry one |
+//! | `pattern` | f64, every value 1 |
 //!
-//! Symmetric, skew-symmetric and Hermitian files are expanded: every entry off the diagonal is
-//! followed by its mirror image at the end of the columns; the diagonal stands once. The entries
-//! of such a file lie on one side of the diagonal: the format says the lower one, the upper one is
-//! read as well, a file with entries on both sides is refused, since it would count them twice.
-//! A skew-symmetric matrix has a zero diagonal, a Hermitian one a real diagonal; anything else is
-//! refused.
+//! Symmetric, skew-symmetric and Hermitian files are expanded: the mirror images of the entries off the
+//! diagonal are appended to the entries of the file. All entries off the diagonal must lie on one side.
+//! The format demands the lower side; the upper one is accepted as well. A file with entries on both
+//! sides is refused, since they would count twice. A skew-symmetric matrix must have a zero diagonal, a
+//! Hermitian one a real diagonal.
 //!
-//! Entries that stand more than once are kept, as are stored zeros.
+//! Duplicates and stored zeros are kept.
 //!
 //! # What is written
-//! `coordinate general` with the field `real`, `integer` (`unsigned-integer` where a value needs
-//! it) or `complex`; floating-point numbers in the fewest digits that read back as the same number.
-//! Booleans become 0 and 1. The format has no wider choice of dtypes: narrower ones come back as
-//! those of the table.
+//! `coordinate general`, with the field `real`, `integer` (`unsigned-integer` if a value needs it) or
+//! `complex`. Floating-point numbers have the fewest digits that read back as the same number. Booleans
+//! become 0 and 1. The file does not tell narrower dtypes from those of the table: they are read back
+//! as these.
 //!
 //! Source: R. F. Boisvert, R. Pozo, K. A. Remington, *The Matrix Market Exchange Formats: Initial
 //! Design*, NISTIR 5935, 1996.
@@ -55,7 +54,7 @@ use super::progress::Progress;
 use super::text::unmarked;
 use super::{DenseArray, FileError, ReadOptions, sink, source};
 
-/// What a Matrix Market file holds.
+/// The content of a Matrix Market file.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Matrix {
     /// Coordinates and values, in the order of the file.
@@ -64,7 +63,7 @@ pub enum Matrix {
     Array(DenseArray),
 }
 
-/// Reads a file; compressed with gzip where its name ends in `.gz`.
+/// Reads a file. A name that ends in `.gz` means that it is compressed with gzip.
 ///
 /// Cost: O(bytes), in parallel; memory for the text and the entries.
 ///
@@ -74,7 +73,7 @@ pub fn read(path: &Path, options: &ReadOptions) -> Result<Matrix, FileError> {
     load(path, options).map(Matrix::from)
 }
 
-/// What a file holds, as it is read.
+/// The content of a file, with coordinates in columns as they were read.
 #[derive(Debug)]
 pub(super) enum Loaded {
     Coordinate(Columns),
@@ -103,7 +102,7 @@ fn parse_with(text: &[u8], path: &Path, progress: &Progress) -> Result<Loaded, F
     read::parse(text, progress).map_err(|fault| fault.locate(path, text))
 }
 
-/// Reads text. `name` stands for the file in messages.
+/// Reads a text. `name` is the name of the file in messages.
 ///
 /// ```
 /// use ust_io::mtx;
@@ -124,8 +123,8 @@ pub fn parse(text: &[u8], name: &Path) -> Result<Matrix, FileError> {
     parse_with(text, name, &Progress::none()).map(Matrix::from)
 }
 
-/// Writes a matrix, or a vector as a matrix of one column; compressed where the name ends in `.gz`.
-/// The file is replaced whole or not at all.
+/// Writes a matrix, or a vector as a matrix of one column. The file is compressed if its name ends in
+/// `.gz`. It is replaced whole or not at all.
 ///
 /// # Errors
 /// [`FileError::Unsupported`] when the rank is neither 1 nor 2; [`FileError::Tensor`] when the
@@ -143,10 +142,10 @@ pub fn write(path: &Path, coo: &Coo) -> Result<(), FileError> {
     sink::write_text(path, gzip, |mut out| write_to(&mut out, coo))
 }
 
-/// Writes to any stream what [`write`](fn@write) writes to a file.
+/// As [`write`](fn@write), to any stream, uncompressed.
 ///
 /// # Errors
-/// Those of the stream; [`io::ErrorKind::InvalidInput`] for what [`write`](fn@write) refuses.
+/// Errors of the stream; [`io::ErrorKind::InvalidInput`] for a tensor that [`write`](fn@write) refuses.
 pub fn write_to(out: &mut dyn Write, coo: &Coo) -> io::Result<()> {
     write::matrix(out, coo)
 }

@@ -1,4 +1,4 @@
-//! From text to entries.
+//! Reading a Matrix Market text into entries.
 
 use num_complex::Complex;
 use ust_engine::coo::Columns;
@@ -7,7 +7,7 @@ use ust_engine::tensor::StoredElement;
 use super::super::body::Body;
 use super::super::dense::DenseArray;
 use super::super::number::{integer, real};
-use super::super::plain::{Always, Closely, Integers, Plainly, Reals};
+use super::super::plain::{Always, Integers, NoFastPath, Plainly, Reals};
 use super::super::progress::Progress;
 use super::super::text::{Fault, Line};
 use super::super::words::Words;
@@ -15,7 +15,7 @@ use super::Loaded;
 use super::expand::{Mirror, expand, fill};
 use super::header::{COMMENT, Field, Header, Layout, Symmetry};
 
-/// Reads a whole file.
+/// Reads the text of a whole file.
 pub(super) fn parse(text: &[u8], progress: &Progress) -> Result<Loaded, Fault> {
     let header = Header::parse(text)?;
     let declared = match header.layout {
@@ -34,7 +34,7 @@ pub(super) fn parse(text: &[u8], progress: &Progress) -> Result<Loaded, Fault> {
         }
         Field::Unsigned => {
             let value = |line: &mut Line<'_>| integer::<u64>(line.expect("value")?);
-            read(&header, &body, progress, value, &Closely)
+            read(&header, &body, progress, value, &NoFastPath)
         }
         Field::Complex => {
             let value = |line: &mut Line<'_>| {
@@ -42,7 +42,7 @@ pub(super) fn parse(text: &[u8], progress: &Progress) -> Result<Loaded, Fault> {
                 let im = real(line.expect("imaginary part")?)?;
                 Ok(Complex { re, im })
             };
-            read(&header, &body, progress, value, &Closely)
+            read(&header, &body, progress, value, &NoFastPath)
         }
         Field::Pattern => read(&header, &body, progress, |_| Ok(1.0), &Always(1.0)),
     }
@@ -72,7 +72,7 @@ fn read<T: Mirror + StoredElement>(
     }
 }
 
-/// The words of a line.
+/// The tokens of a line of the body.
 fn words(header: &Header) -> Words {
     let value: &[&str] = match header.field {
         Field::Real | Field::Integer | Field::Unsigned => &["value"],
@@ -85,7 +85,7 @@ fn words(header: &Header) -> Words {
     }
 }
 
-/// How many values an array file holds.
+/// The number of values in a file with the layout `array`.
 fn array_values(header: &Header) -> Result<usize, Fault> {
     let (rows, columns) = (header.rows as u128, header.columns as u128);
     let values = match header.symmetry {

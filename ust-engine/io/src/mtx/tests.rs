@@ -24,7 +24,7 @@ fn array(text: &str) -> DenseArray {
     }
 }
 
-/// The text is refused there, for that reason.
+/// Asserts that the text is refused at this line and column, for this reason.
 #[track_caller]
 fn refused(text: &str, place: (usize, usize), reason: &str) {
     let error = parse(text.as_bytes(), Path::new("m.mtx")).expect_err(text);
@@ -235,7 +235,7 @@ fn malformed_headers_are_refused_with_their_place() {
 fn malformed_entries_are_refused_with_their_place() {
     for (rest, place, reason) in [
         ("2 2 1\n1 1\n", (3, 4), "ends before its value: it has 2 words, an entry has 3"),
-        // What is no coordinate is the value of an entry that lacks one.
+        // `1.5` is no coordinate; the report is that a token is missing.
         ("2 2 1\n1 1.5\n", (3, 6), "ends before its value: it has 2 words, an entry has 3"),
         ("2 2 2\n1 1 1 2 2 2\n", (3, 7), "`2` is one word too many in this line: it has 6 words"),
         ("2 2 3\n1 1\n1\n2 1 1\n", (3, 4), "ends before its value"),

@@ -1,4 +1,4 @@
-//! From entries to text.
+//! Writing entries as a Matrix Market text.
 
 use std::io::{self, Write};
 
@@ -8,7 +8,7 @@ use ust_level_api::with_dtype;
 
 use super::super::write_entries::write_entries;
 
-/// The header, and the entries in their order.
+/// Writes the header, then the entries in the given order.
 pub(super) fn matrix(out: &mut dyn Write, coo: &Coo) -> io::Result<()> {
     let (rows, columns) = match coo.shape[..] {
         [rows] => (rows, 1),

@@ -1,4 +1,4 @@
-//! The bytes of an array, before and after its header.
+//! Reading and writing an array: magic bytes, header, values.
 
 use std::io::{self, Read, Write};
 use std::path::Path;
@@ -16,7 +16,7 @@ use super::header::{Element, Header, Reason};
 
 const MAGIC: &[u8] = b"\x93NUMPY";
 
-/// What an array file holds.
+/// The content of an array file.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) enum Content {
     /// Numbers.
@@ -25,7 +25,7 @@ pub(crate) enum Content {
     Text(String),
 }
 
-/// Why bytes are no array, before it is known where they stand.
+/// Why bytes are no array. The error lacks the file and the member; [`Invalid::at`] adds them.
 #[derive(Debug)]
 pub(crate) enum Invalid {
     Malformed(String),
@@ -34,7 +34,7 @@ pub(crate) enum Invalid {
 }
 
 impl Invalid {
-    /// The error of a file, or of a member of one.
+    /// The error, for a file or a member of an archive.
     pub(crate) fn at(self, path: &Path, member: Option<&str>) -> FileError {
         let path = path.to_owned();
         match (self, member) {
@@ -96,7 +96,7 @@ pub(crate) fn read_from(from: &mut dyn Read, available: u64) -> Result<Content, 
     }
     let mut text = vec![0; bytes as usize];
     fill(from, &mut text, "the header")?;
-    // Version 1 and 2 headers are Latin-1; what this program accepts in them is ASCII.
+    // Headers of versions 1 and 2 are Latin-1. All that this program accepts is ASCII.
     let text = String::from_utf8_lossy(&text);
     let header = Header::parse(&text)?;
     let data =
@@ -174,7 +174,7 @@ impl FromBytes for bool {
     }
 }
 
-/// Reads `bytes` bytes; reverses each run of `swap` bytes.
+/// Reads `bytes` bytes, and reverses each group of `swap` bytes.
 fn read_plain<T>(
     from: &mut dyn Read,
     bytes: usize,
@@ -192,7 +192,7 @@ where
     Ok(values)
 }
 
-/// The text that an array of no dimension (or of one element) holds.
+/// The text of an array of one element.
 fn text_of(header: &Header, bytes: &[u8]) -> Result<String, Invalid> {
     if count(&header.shape) != Some(1) {
         return Err(Invalid::Unsupported("an array of texts, not of numbers".into()));
@@ -224,7 +224,7 @@ pub(super) fn write_array_to(out: &mut dyn Write, array: &DenseArray) -> io::Res
     })
 }
 
-/// Writes one text, as an array of no dimension.
+/// Writes a text, as an array of rank 0.
 pub(crate) fn write_text_to(out: &mut dyn Write, text: &str) -> io::Result<()> {
     // NumPy has no texts of length 0.
     let characters: Vec<u32> = text.chars().map(u32::from).collect();

@@ -2,14 +2,14 @@
 
 use ust_level_api::Dtype;
 
-/// What the elements are.
+/// The type of the elements.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Element {
-    /// Numbers of one of our dtypes, `swapped` where their bytes are in the other order.
+    /// Numbers. `swapped`: whether their byte order is not that of this machine.
     Number { dtype: Dtype, swapped: bool },
-    /// So many bytes of text.
+    /// Texts of this many bytes.
     Bytes(usize),
-    /// So many characters of four bytes.
+    /// Texts of `len` characters, of four bytes each.
     Characters { len: usize, swapped: bool },
 }
 
@@ -40,7 +40,7 @@ pub(super) enum Reason {
     Unsupported(String),
 }
 
-/// NumPy's kind and size of each dtype.
+/// NumPy's name of each dtype, without the byte order.
 const NAMES: &[(&str, Dtype)] = &[
     ("b1", Dtype::Bool),
     ("i1", Dtype::I8),
@@ -116,7 +116,7 @@ fn malformed(reason: impl Into<String>) -> Reason {
     Reason::Malformed(reason.into())
 }
 
-/// What is left of the header's text.
+/// The unread rest of the header's text.
 struct Cursor<'a> {
     rest: &'a str,
 }
@@ -176,12 +176,12 @@ impl<'a> Cursor<'a> {
                 return Err(self.unexpected("a size"));
             }
             let (digits, rest) = self.rest.split_at(end);
-            // Sizes are at most those of signed 64-bit numbers, in NumPy and here.
+            // A size fits a signed 64-bit integer, in NumPy and here.
             let size = digits.parse::<i64>().ok().and_then(|size| usize::try_from(size).ok());
             sizes.push(
                 size.ok_or_else(|| malformed(format!("size {digits} does not fit 64 bits")))?,
             );
-            // Python 2 marks its long integers.
+            // Python 2 ends long integers with an `L`.
             self.rest = rest.strip_prefix('L').unwrap_or(rest);
             if !self.eat(',') {
                 self.expect(')')?;

@@ -1,8 +1,8 @@
 //! NumPy's `.npy`: one dense array.
 //!
-//! Read are format versions 1, 2 and 3, both byte orders, both orders of the dimensions, any rank.
-//! Written is version 1 (2 where the header needs it), in the byte order of the machine, the last
-//! dimension fastest.
+//! Format versions 1, 2 and 3 are read, in both byte orders, in C and Fortran order, of any rank.
+//! Version 1 is written (version 2 if the header is too long for it), in the byte order of the machine
+//! and in C order: the last dimension is the fastest.
 //!
 //! | dtype | NumPy |
 //! |---|---|
@@ -29,18 +29,18 @@ pub(super) use data::{Content, Invalid, read_from, write_text_to};
 
 /// Reads a file.
 ///
-/// Cost: O(bytes); no memory beyond what the file holds.
+/// Cost: O(bytes) time and memory.
 ///
 /// # Errors
-/// [`FileError::Binary`] when the header is malformed, or when the file is shorter or longer than
-/// it says; [`FileError::Unsupported`] for dtypes that are none of ours; [`FileError::Io`].
+/// [`FileError::Binary`] if the header is malformed, or if the file is shorter or longer than it says;
+/// [`FileError::Unsupported`] for a dtype that is not in the table; [`FileError::Io`].
 pub fn read(path: &Path) -> Result<DenseArray, FileError> {
     let (file, bytes) = source::open(path)?;
     let content = read_from(&mut BufReader::new(file), bytes).map_err(|e| e.at(path, None))?;
     array(content).map_err(|e| e.at(path, None))
 }
 
-/// Reads bytes. `name` stands for the file in messages.
+/// Reads the bytes of a file. `name` is the name of the file in messages.
 ///
 /// ```
 /// use ust_io::{DenseArray, npy};
@@ -68,18 +68,18 @@ fn array(content: Content) -> Result<DenseArray, Invalid> {
 /// Writes a file, whole or not at all.
 ///
 /// # Errors
-/// [`FileError::Unsupported`] for bf16, which NumPy does not know, when the number of values is
-/// not the product of the shape, and for an empty array whose other extents are more than NumPy
-/// multiplies; [`FileError::Io`].
+/// [`FileError::Unsupported`] for bf16, which NumPy does not know; if the number of values is not the
+/// product of the shape; and for an empty array if the product of its other extents is too large for
+/// NumPy. [`FileError::Io`].
 pub fn write(path: &Path, array: &DenseArray) -> Result<(), FileError> {
     check(array).map_err(|reason| FileError::unsupported(path, reason))?;
     sink::write(path, |out| write_to(out, array))
 }
 
-/// Writes to any stream what [`write`](fn@write) writes to a file.
+/// As [`write`](fn@write), to any stream.
 ///
 /// # Errors
-/// Those of the stream; [`io::ErrorKind::InvalidInput`] for what [`write`](fn@write) refuses.
+/// Errors of the stream; [`io::ErrorKind::InvalidInput`] for an array that [`write`](fn@write) refuses.
 pub fn write_to(out: &mut dyn Write, array: &DenseArray) -> io::Result<()> {
     check(array).map_err(|reason| io::Error::new(io::ErrorKind::InvalidInput, reason))?;
     data::write_array_to(out, array)
@@ -94,7 +94,7 @@ pub(super) fn check(array: &DenseArray) -> Result<(), String> {
     if super::dense::count(shape) != Some(values) {
         return Err(format!("an array of shape {shape:?} does not have {values} values"));
     }
-    // NumPy counts as if nothing were empty.
+    // NumPy leaves extents of 0 out of this product.
     let full: Vec<usize> = shape.iter().map(|&extent| extent.max(1)).collect();
     let bytes =
         super::dense::count(&full).and_then(|n| n.checked_mul(array.values.dtype().bytes()));

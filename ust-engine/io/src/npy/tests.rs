@@ -10,7 +10,7 @@ use ust_level_api::Scalar;
 use super::super::tests::temporary;
 use super::*;
 
-/// An array file with this header and these bytes after it.
+/// The bytes of an array file with this header and data.
 fn file(version: u8, header: &str, data: &[u8]) -> Vec<u8> {
     let mut bytes = b"\x93NUMPY".to_vec();
     bytes.extend([version, 0]);
@@ -31,7 +31,7 @@ fn simple(descr: &str, shape: &str, data: &[u8]) -> Result<DenseArray, FileError
     parse(&file(1, &header(descr, "False", shape), data), Path::new("a.npy"))
 }
 
-/// The bytes are refused, and the message says this.
+/// Asserts that the bytes are refused for this reason.
 #[track_caller]
 fn refused(bytes: &[u8], reason: &str) {
     let error = parse(bytes, Path::new("a.npy")).unwrap_err();
@@ -102,7 +102,7 @@ fn versions_orders_and_ranks_are_read() {
 
 #[test]
 fn empty_arrays_are_written_as_far_as_numpy_reads_them() {
-    // NumPy multiplies the other extents and the bytes of an element.
+    // NumPy limits the product of the other extents and the bytes of an element.
     for (shape, values, written) in [
         (vec![0], Values::from(Vec::<f64>::new()), true),
         (vec![5, 0, 3], Vec::<f64>::new().into(), true),

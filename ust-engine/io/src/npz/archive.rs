@@ -1,4 +1,4 @@
-//! Archives of arrays.
+//! Reading and writing archives of arrays.
 
 use std::io::{self, Read, Seek, Write};
 use std::path::Path;
@@ -11,8 +11,8 @@ use zip::{CompressionMethod, ZipArchive, ZipWriter};
 use super::super::npy::{self, Content};
 use super::super::{DenseArray, FileError, ReadOptions};
 
-/// The most that one byte of a deflated member can stand for, rounded up.
-const DEFLATE: u64 = 1040;
+/// The most bytes that one byte of deflated data can unpack to, rounded up.
+const DEFLATE_RATIO: u64 = 1040;
 
 /// A member of an archive.
 #[derive(Clone, Debug, PartialEq)]
@@ -46,7 +46,7 @@ impl From<&str> for Member {
 pub struct Members(Vec<(String, Member)>);
 
 impl Members {
-    /// None yet.
+    /// No members.
     #[must_use]
     pub fn new() -> Self {
         Self::default()
@@ -107,7 +107,9 @@ pub(super) fn read(
             return Err(FileError::unsupported(path, reason));
         };
         let declared = file.size();
-        if declared > file.compressed_size().min(bytes).saturating_mul(DEFLATE).saturating_add(64) {
+        if declared
+            > file.compressed_size().min(bytes).saturating_mul(DEFLATE_RATIO).saturating_add(64)
+        {
             let reason = format!("{declared} bytes cannot come of so few compressed ones");
             let member = Some(name.to_owned());
             return Err(FileError::Binary { path: path.to_owned(), member, reason });
@@ -121,7 +123,7 @@ pub(super) fn read(
         })?;
         let mut content = (&mut file).take(declared);
         let member = npy::read_from(&mut content, declared).map_err(|e| e.at(path, Some(name)))?;
-        // Reading on past the last byte is what verifies the checksum.
+        // The checksum is verified when reading reaches the end.
         let end = file.read(&mut [0]).map_err(|e| npy::Invalid::Io(e).at(path, Some(name)))?;
         if end != 0 {
             let reason = format!("more than the {declared} bytes that the archive declares");
@@ -162,7 +164,7 @@ pub(super) fn check(members: &Members) -> Result<(), String> {
     Ok(())
 }
 
-/// Writes the members, compressed, with no date: the same members make the same bytes.
+/// Writes the members, compressed. They have no date, so the same members give the same bytes.
 pub(super) fn write(out: impl Write + Seek, members: &Members) -> io::Result<()> {
     let mut zip = ZipWriter::new(out);
     for (name, member) in members.iter() {
@@ -172,7 +174,7 @@ pub(super) fn write(out: impl Write + Seek, members: &Members) -> io::Result<()>
         };
         let options = SimpleFileOptions::default()
             .compression_method(CompressionMethod::Deflated)
-            // Sizes of 4 GiB and more take a wider field, which must be known beforehand.
+            // A size of 4 GiB or more needs a wider field, which must be chosen beforehand.
             .large_file(bytes.saturating_add(1 << 20) > u64::from(u32::MAX));
         zip.start_file(format!("{name}.npy"), options)?;
         match member {

@@ -1,14 +1,15 @@
-//! The entries that SciPy's arrays list, checked one by one.
+//! Turns SciPy's arrays into entries, with every element checked.
 
 use ust_engine::Coo;
 use ust_level_api::IndexArray;
 
 use super::{Blocks, Compressed, Diagonals};
 
-/// The member that is wrong, and what is wrong with it.
+/// The faulty member, and its fault.
 pub(super) type Fault = (&'static str, String);
 
-/// For each entry of a compressed matrix its row (column) and its column (row).
+/// The outer and inner coordinates of the entries of a compressed matrix: rows and columns for csr,
+/// columns and rows for csc. `data` is the number of values.
 fn listed(
     outer: usize,
     inner: usize,
@@ -50,19 +51,19 @@ fn listed(
 }
 
 impl Compressed {
-    /// The entries; of a matrix compressed by columns where `columns` says so.
+    /// The entries. `columns`: whether the matrix is compressed by columns.
     pub(super) fn entries(&self, columns: bool) -> Result<Coo, Fault> {
         let [rows, cols] = self.shape;
         let (outer, inner) = if columns { (cols, rows) } else { (rows, cols) };
         let [outers, inners] = listed(outer, inner, &self.indptr, &self.indices, self.data.len())?;
-        let places: Vec<u64> = (0..outers.len() as u64).collect();
+        let positions: Vec<u64> = (0..outers.len() as u64).collect();
         let crd = if columns { vec![inners, outers] } else { vec![outers, inners] };
-        Ok(Coo { shape: self.shape.to_vec(), crd, values: self.data.gather(&places) })
+        Ok(Coo { shape: self.shape.to_vec(), crd, values: self.data.gather(&positions) })
     }
 }
 
 impl Blocks {
-    /// Whether whole blocks make up the matrix.
+    /// Whether the blocks divide the shape.
     pub(super) fn divides(&self) -> bool {
         let divides = |extent: usize, block: usize| block > 0 && extent.is_multiple_of(block);
         matches!(self.data.shape[..], [_, rows, columns]
@@ -93,8 +94,8 @@ impl Blocks {
             column(&outers, height, |k, width| k / width),
             column(&inners, width, |k, width| k % width),
         ];
-        let places: Vec<u64> = (0..crd[0].len() as u64).collect();
-        Ok(Coo { shape: self.shape.to_vec(), crd, values: self.data.values.gather(&places) })
+        let positions: Vec<u64> = (0..crd[0].len() as u64).collect();
+        Ok(Coo { shape: self.shape.to_vec(), crd, values: self.data.values.gather(&positions) })
     }
 }
 
@@ -116,20 +117,20 @@ impl Diagonals {
             return Err(("offsets", format!("{} stands there twice", pair[0])));
         }
         let zero = self.data.values.dtype().zero();
-        let (mut is, mut js, mut places) = (Vec::new(), Vec::new(), Vec::new());
+        let (mut is, mut js, mut positions) = (Vec::new(), Vec::new(), Vec::new());
         for (diagonal, &offset) in offsets.iter().enumerate() {
             for column in 0..length.min(columns) {
                 let Some(row) = (column as i64).checked_sub(offset) else { continue };
-                let place = diagonal * length + column;
+                let position = diagonal * length + column;
                 let inside = row >= 0 && (row as u64) < rows as u64;
-                if inside && !self.data.values.get(place).is_none_or(|v| v.same(&zero)) {
+                if inside && !self.data.values.get(position).is_none_or(|v| v.same(&zero)) {
                     is.push(row);
                     js.push(column as i64);
-                    places.push(place as u64);
+                    positions.push(position as u64);
                 }
             }
         }
-        let values = self.data.values.gather(&places);
+        let values = self.data.values.gather(&positions);
         Ok(Coo { shape: self.shape.to_vec(), crd: vec![is, js], values })
     }
 }

@@ -1,4 +1,4 @@
-//! NumPy's `.npz` archives, and the layout in which SciPy keeps sparse matrices in them.
+//! NumPy's `.npz` archives, and SciPy's layout of sparse matrices in them.
 //!
 //! | member | csr, csc | bsr | coo | dia |
 //! |---|---|---|---|---|
@@ -9,14 +9,16 @@
 //! | `row`, `col` or `coords` | | | coordinates | |
 //! | `offsets` | | | | column less row |
 //!
-//! `coords` (`[rank, entries]`) is how SciPy 1.13 and later keep arrays of other ranks than two. Its
-//! csr of rank 1 is the one row of a matrix, and read as coordinates.
-//! Coordinates within a row may stand in any order and more than once; `data` and `indices` may be
-//! longer than `indptr` says. Both are legal, and kept as they are.
+//! SciPy 1.13 and later store the coordinates of arrays of ranks other than 2 in `coords`, of shape
+//! `[rank, entries]`. A csr array of rank 1 is stored as a matrix of one row; it is read as
+//! coordinates.
+//!
+//! In SciPy, coordinates within a row may be unsorted and have duplicates, and `data` and `indices` may
+//! be longer than `indptr` says. Both are kept as they are.
 //!
 //! # Trust
-//! [`parse`] checks the archive and its arrays, and that the members of a sparse matrix have the
-//! ranks and kinds of the table. What the numbers mean is checked where a tensor is made of them.
+//! [`parse`] checks the archive and its arrays, and that the members of a sparse matrix have the ranks
+//! and kinds of the table. The numbers, such as coordinates, are checked when a tensor is made of them.
 //! Unpacking stops at a limit (see [`ReadOptions::max_bytes`]).
 //!
 //! Source: `scipy.sparse.save_npz`, `scipy.sparse.load_npz`; PKWARE's APPNOTE for the archive.
@@ -38,7 +40,7 @@ pub use archive::{Member, Members};
 pub(super) use scipy::index_array;
 pub(super) use tensor::{archive, read_tensor};
 
-/// What an archive holds.
+/// The content of an archive.
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub enum Archive {
@@ -46,7 +48,7 @@ pub enum Archive {
     Csr(Compressed),
     /// A matrix compressed by columns.
     Csc(Compressed),
-    /// Coordinates, of any rank, within the shape; also those of a csr of rank 1.
+    /// Coordinates of any rank, within the shape; also those of a csr array of rank 1.
     Coo(Coo),
     /// A matrix of dense blocks, compressed by rows of blocks.
     Bsr(Blocks),
@@ -61,7 +63,8 @@ pub enum Archive {
 pub struct Compressed {
     /// Rows and columns.
     pub shape: [usize; 2],
-    /// Where each row (column) starts and, last, where the last ends.
+    /// The row (column) pointers: the position at which each row starts; then that at which the last
+    /// one ends.
     pub indptr: IndexArray,
     /// The column (row) of each value.
     pub indices: IndexArray,
@@ -74,11 +77,11 @@ pub struct Compressed {
 pub struct Blocks {
     /// Rows and columns of the matrix.
     pub shape: [usize; 2],
-    /// Where each row of blocks starts and, last, where the last ends.
+    /// The row pointers, of rows of blocks.
     pub indptr: IndexArray,
     /// The column, in blocks, of each block.
     pub indices: IndexArray,
-    /// The blocks, of rank 3: which block, row within it, column within it.
+    /// The values, an array of rank 3: block, row within the block, column within the block.
     pub data: DenseArray,
 }
 
@@ -87,9 +90,9 @@ pub struct Blocks {
 pub struct Diagonals {
     /// Rows and columns.
     pub shape: [usize; 2],
-    /// Column less row of each diagonal.
+    /// The offset of each diagonal: column less row.
     pub offsets: IndexArray,
-    /// Of rank 2: which diagonal, and the *column* of the value.
+    /// The values, an array of rank 2: diagonal, *column* of the value.
     pub data: DenseArray,
 }
 
@@ -98,23 +101,23 @@ pub struct Diagonals {
 /// Cost: O(bytes unpacked).
 ///
 /// # Errors
-/// [`FileError::Binary`], with the member, for a damaged archive, a malformed array, or members that
-/// do not make the sparse matrix that `format` names; [`FileError::Unsupported`] for what this
-/// program does not read, and for decompression bombs; [`FileError::Io`].
+/// [`FileError::Binary`], with the member, for a damaged archive, a malformed array, or members that do
+/// not make the sparse matrix that `format` names; [`FileError::Unsupported`] for members and sparse
+/// formats that this program does not read, and for decompression bombs; [`FileError::Io`].
 pub fn read(path: &Path, options: &ReadOptions) -> Result<Archive, FileError> {
     scipy::interpret(read_members(path, options)?, path)
 }
 
-/// Reads the members of an archive, whatever they mean.
+/// Reads the members of an archive, without interpreting them.
 ///
 /// # Errors
-/// As [`read`], but for what the members mean.
+/// As [`read`], except for errors of the sparse matrix.
 pub fn read_members(path: &Path, options: &ReadOptions) -> Result<Members, FileError> {
     let (file, bytes) = source::open(path)?;
     archive::read(BufReader::new(file), bytes, path, options)
 }
 
-/// Reads bytes. `name` stands for the file in messages.
+/// Reads the bytes of a file. `name` is the name of the file in messages.
 ///
 /// # Errors
 /// As [`read`].
@@ -151,17 +154,17 @@ pub fn write_members(path: &Path, members: &Members) -> Result<(), FileError> {
         if seekable {
             return archive::write(out, members);
         }
-        // A pipe cannot be sought in, which the archive's directory needs.
+        // The archive's writer seeks, which a pipe does not allow.
         let mut whole = Cursor::new(Vec::new());
         archive::write(&mut whole, members)?;
         out.write_all(&whole.into_inner())
     })
 }
 
-/// Writes to any stream what [`write_members`] writes to a file.
+/// As [`write_members`], to any stream.
 ///
 /// # Errors
-/// Those of the stream; [`io::ErrorKind::InvalidInput`] for what [`write_members`] refuses.
+/// Errors of the stream; [`io::ErrorKind::InvalidInput`] for members that [`write_members`] refuses.
 pub fn write_members_to(out: &mut dyn Write, members: &Members) -> io::Result<()> {
     archive::check(members).map_err(|e| io::Error::new(io::ErrorKind::InvalidInput, e))?;
     let mut whole = Cursor::new(Vec::new());

@@ -11,7 +11,7 @@ use super::super::dense::DenseArray;
 use super::super::npy::Invalid;
 use super::{Archive, Blocks, Compressed, Diagonals, Member, Members};
 
-/// The sparse matrix that the members make, or the members where they make none.
+/// The sparse matrix that the members make, or the members if they make none.
 pub(super) fn interpret(mut members: Members, path: &Path) -> Result<Archive, FileError> {
     let Some(format) = members.remove("format") else { return Ok(Archive::Plain(members)) };
     let mut reader = Reader { members, path };
@@ -107,7 +107,7 @@ impl Reader<'_> {
         })
     }
 
-    /// A vector that is kept as the one row of a matrix.
+    /// The entries of a vector that is stored as a matrix of one row.
     fn row(&mut self, size: usize) -> Result<Coo, FileError> {
         let row = self.compressed([1, size])?.entries(false);
         let mut coo = row.map_err(|(member, reason)| self.invalid(member, reason))?;
@@ -144,7 +144,7 @@ impl Reader<'_> {
     }
 }
 
-/// Integers as indices, without a copy; else the dtype found.
+/// Integers as indices, without a copy. The error is the dtype of other values.
 pub(crate) fn index_array(values: Values) -> Result<IndexArray, ust_level_api::Dtype> {
     Ok(match values {
         Values::I8(buffer) => buffer.into(),
@@ -159,7 +159,7 @@ pub(crate) fn index_array(values: Values) -> Result<IndexArray, ust_level_api::D
     })
 }
 
-/// Indices in the integers that SciPy uses: 32 bits where they fit, else 64.
+/// Indices in the integers that SciPy uses: of 32 bits if they fit, else of 64.
 fn scipy_indices(indices: IndexArray) -> Values {
     match indices {
         IndexArray::I32(buffer) => buffer.into(),
@@ -174,7 +174,7 @@ fn narrow(indices: &[i64]) -> Values {
     }
 }
 
-/// The members that make an archive.
+/// The members of an archive.
 pub(super) fn members(archive: Archive) -> Result<Members, Error> {
     let mut members = Members::new();
     match archive {
@@ -199,7 +199,7 @@ pub(super) fn members(archive: Archive) -> Result<Members, Error> {
             } else {
                 let values = narrow(&coo.crd.concat());
                 members.insert("coords", DenseArray { shape: vec![shape.len(), entries], values });
-                // What tells SciPy to make an array, which alone has other ranks than two.
+                // Tells SciPy to make an array: its matrices have rank 2 only.
                 let yes = DenseArray { shape: Vec::new(), values: vec![true].into() };
                 members.insert("_is_array", yes);
             }

@@ -1,8 +1,7 @@
 //! SciPy's matrices as tensors, and back.
 //!
-//! Arrays that are valid as they stand are taken without a copy. Others (unsorted rows, duplicates,
-//! arrays longer than they need be) are legal in SciPy: their entries are listed, checked one by
-//! one, and built anew.
+//! Arrays that are valid in our format are taken without a copy. SciPy also allows unsorted rows,
+//! duplicates, and arrays that are longer than needed: then the tensor is built from the entries.
 
 use std::path::Path;
 
@@ -42,7 +41,7 @@ pub(crate) fn read_tensor(path: &Path, options: &ReadOptions) -> Result<Tensor, 
     }
 }
 
-/// A tensor over the arrays where they are valid as they stand, else of the entries that they list.
+/// A tensor over the arrays `ready`, if they are valid; else one that is built from `entries`.
 fn take(
     name: &str,
     shape: [usize; 2],
@@ -53,7 +52,7 @@ fn take(
 ) -> Result<Tensor, FileError> {
     let natural = Format::resolve(name, Some(2));
     if let (Ok(natural), Some(parts)) = (&natural, ready) {
-        // A format asked for may take the very arrays under other rules, such as `nonunique`.
+        // The format of the options may take the same arrays under other rules, such as `nonunique`.
         let wanted = options.format.as_ref();
         let format = wanted.filter(|wanted| alike(wanted, natural)).unwrap_or(natural);
         if let Ok(tensor) = Tensor::from_parts(format, &shape, parts) {
@@ -65,7 +64,7 @@ fn take(
         member: Some(member.to_owned()),
         reason,
     })?;
-    // Zeros within blocks and diagonals are padding, which the natural format knows.
+    // In the natural format first: there, zeros within blocks and diagonals are padding.
     let built = natural
         .map_err(Error::from)
         .and_then(|natural| Tensor::from_coo(&coo, &natural))
@@ -73,7 +72,7 @@ fn take(
     built.map_err(FileError::tensor(path))
 }
 
-/// Whether both formats decompose the dimensions alike.
+/// Whether both formats have the same level expressions.
 fn alike(a: &Format, b: &Format) -> bool {
     !a.has_slices()
         && a.rank() == b.rank()
@@ -99,7 +98,7 @@ impl Blocks {
 }
 
 impl Diagonals {
-    /// Sorted by offset, where each has a value for every column.
+    /// The arrays, sorted by offset. `None` if a diagonal does not have a value for every column.
     fn parts(&self) -> Option<Parts> {
         let offsets = self.offsets.to_vec();
         let width = self.shape[1];
@@ -112,18 +111,18 @@ impl Diagonals {
         let values = if sorted == offsets {
             self.data.values.clone()
         } else {
-            let places: Vec<u64> = order
+            let positions: Vec<u64> = order
                 .iter()
-                .flat_map(|&at| (at * width..(at + 1) * width).map(|place| place as u64))
+                .flat_map(|&at| (at * width..(at + 1) * width).map(|position| position as u64))
                 .collect();
-            self.data.values.gather(&places)
+            self.data.values.gather(&positions)
         };
         let pos = vec![0, offsets.len() as i64].into();
         Some(Parts::new(vec![vec![pos, sorted.into()], vec![]], values))
     }
 }
 
-/// The one array of an archive that is no sparse matrix.
+/// The single array of an archive that is no sparse matrix.
 fn only_array(members: Members, path: &Path) -> Result<DenseArray, FileError> {
     let names: Vec<&str> = members.iter().map(|(name, _)| name).collect();
     if names.len() != 1 {
@@ -142,7 +141,7 @@ fn only_array(members: Members, path: &Path) -> Result<DenseArray, FileError> {
     }
 }
 
-/// The SciPy matrix nearest to a tensor.
+/// The tensor as a SciPy matrix, in its own format if SciPy has it, else as coordinates.
 pub(crate) fn archive(tensor: &Tensor) -> Result<Archive, Error> {
     let name = match !tensor.view().is_whole() || tensor.rank() != 2 {
         true => None,
@@ -172,7 +171,7 @@ pub(crate) fn archive(tensor: &Tensor) -> Result<Archive, Error> {
     found.map_or_else(|| tensor.to_coo().map(Archive::Coo), Ok)
 }
 
-/// A matrix of blocks, where the blocks divide the shape, as SciPy demands.
+/// A matrix of blocks; `None` if the blocks do not divide the shape, as SciPy demands.
 fn blocks(
     tensor: &Tensor,
     shape: [usize; 2],

@@ -36,7 +36,7 @@ fn floats(values: &[f64]) -> Member {
     Values::from(values.to_vec()).into()
 }
 
-/// The members are refused, and the message says this.
+/// Asserts that the members are refused for this reason.
 #[track_caller]
 fn refused(members: &Members, reason: &str) {
     let error = back(&bytes(members)).unwrap_err().to_string();
@@ -141,7 +141,7 @@ fn indices_are_written_in_the_integers_that_scipy_uses() {
     }
 }
 
-/// What SciPy writes of a `csr_array` of rank 1.
+/// The members that SciPy writes for a `csr_array` of rank 1.
 fn vector(size: i32, indptr: &[i32], indices: &[i32], data: &[f64]) -> Members {
     members([
         ("indices", ints(indices)),
@@ -158,7 +158,7 @@ fn a_csr_of_rank_1_is_a_vector() {
     let path = folder.path().join("v.npz");
     for (size, indices, data) in [
         (4, vec![1, 3], vec![1.5, 2.0]),
-        // Out of order and twice, which SciPy allows.
+        // Unsorted and with a duplicate, as SciPy allows.
         (4, vec![3, 1, 3], vec![2.0, 1.5, 1.0]),
         (4, vec![], vec![]),
         (0, vec![], vec![]),

@@ -1,8 +1,7 @@
 //! FROSTT: `.tns`, `.tns.gz`.
 //!
-//! One entry a line: its coordinates, from 1, then its value. Lines that start with `#` (or `;`)
-//! are comments, as is what stands behind such a character in any other line. A byte order mark at
-//! the start is skipped.
+//! Each line has an entry: its coordinates, counted from 1, then its value. A comment starts with `#`
+//! or `;` and ends with the line; it may follow an entry. A byte order mark at the start is skipped.
 //!
 //! ```text
 //! # shape 4x6x8
@@ -11,23 +10,23 @@
 //! ```
 //!
 //! # The shape
-//! Plain FROSTT does not state it. In this order it is taken from
+//! Plain FROSTT does not state the shape. It is taken from the first of these that exists:
 //!
-//! 1. the *extended header* that MLIR writes: a line with the rank and the number of entries, a
-//!    line with the sizes. It is there when a comment before it contains `extended FROSTT`, in
-//!    either case of letters; and, since not every writer puts that comment, also when the first
-//!    lines can be nothing else: two whole numbers `r n`, then `r` whole numbers, then an entry of
-//!    `r + 1` words (or nothing, except for `r = 2`, where those two lines are plain entries).
-//! 2. a comment `# shape 4x6x8` before the first entry, which other readers skip. This is what
-//!    [`write`](fn@write) puts there, so that what it writes is plain FROSTT and still keeps its shape.
-//! 3. [`ReadOptions::shape`]; where the file states a shape too, both must agree.
+//! 1. the *extended header* that MLIR writes: a line with the rank and the number of entries, then a
+//!    line with the sizes. A file has this header if a comment before it contains `extended FROSTT`, in
+//!    upper or lower case. Not every writer writes that comment, so a file also has this header if its
+//!    first lines can be nothing else: two whole numbers `r n`, then `r` whole numbers, then an entry
+//!    of `r + 1` tokens. The entry may be missing, except for `r = 2`: the two lines are then entries
+//!    of a vector.
+//! 2. a comment `# shape 4x6x8` before the first entry, which other readers skip. [`write`](fn@write)
+//!    writes it: the file is plain FROSTT, and still keeps the shape.
+//! 3. [`ReadOptions::shape`]; if the file states a shape, too, both must agree.
 //! 4. the largest coordinate of each dimension.
 //!
-//! The rank is the number of words of the first entry less one. A tensor of rank 0 is one value,
-//! and only where its shape says so (`# shape` alone).
+//! Without a shape, the rank is the number of tokens of the first entry, less one. A tensor of rank 0,
+//! a single value, must state its shape (`# shape` alone).
 //!
-//! Values are read as f64; the format knows no other type. Entries that stand more than once are
-//! kept.
+//! Values are read as f64, since the file states no dtype. Duplicates are kept.
 //!
 //! Source: S. Smith et al., *FROSTT: The Formidable Repository of Open Sparse Tensors and Tools*,
 //! 2017.
@@ -49,7 +48,7 @@ use super::{FileError, ReadOptions, sink, source};
 
 const COMMENT: &[u8] = b"#;";
 
-/// Reads a file; compressed with gzip where its name ends in `.gz`.
+/// Reads a file. A name that ends in `.gz` means that it is compressed with gzip.
 ///
 /// Cost: O(bytes), in parallel; memory for the text and the entries.
 ///
@@ -67,7 +66,7 @@ pub(super) fn load(path: &Path, options: &ReadOptions) -> Result<Columns, FileEr
     parse_with(&text, path, options, &progress)
 }
 
-/// Reads text. `name` stands for the file in messages.
+/// Reads a text. `name` is the name of the file in messages.
 ///
 /// ```
 /// use ust_io::{ReadOptions, tns};
@@ -146,7 +145,7 @@ fn entries(
     Ok(Columns { shape, crd: columns.crd, values: columns.values.into() })
 }
 
-/// Refuses a first entry that does not suit the shape, with a message about the rank.
+/// Refuses a first entry whose number of tokens does not suit the rank.
 fn check_rank(first: &Line<'_>, rank: usize) -> Result<(), Fault> {
     let found = first.clone().words().count();
     if found == rank + 1 {
@@ -161,7 +160,7 @@ fn check_rank(first: &Line<'_>, rank: usize) -> Result<(), Fault> {
     Err(Fault::new(at, reason))
 }
 
-/// What stands before the entries.
+/// The lines before the entries. `body` is the offset of the line after them.
 struct Header {
     shape: Option<Vec<usize>>,
     entries: Option<usize>,
@@ -194,7 +193,7 @@ impl Header {
         let rank = size(line.expect("rank")?, "rank")?;
         let entries = size(line.expect("number of entries")?, "number of entries")?;
         line.finish()?;
-        // No line of sizes where there is none to tell.
+        // A tensor of rank 0 has no line of sizes.
         let mut shape = Vec::new();
         if rank > 0 {
             let mut line = next("the sizes of the dimensions")?;
@@ -213,7 +212,7 @@ fn comment(line: &Line<'_>) -> Option<String> {
     rest.first().filter(|b| COMMENT.contains(b)).map(|_| String::from_utf8_lossy(rest).into_owned())
 }
 
-/// The shape in a comment `# shape 4x6x8`.
+/// The shape, if the line is a comment such as `# shape 4x6x8`.
 fn shape_comment(line: &Line<'_>) -> Result<Option<Vec<usize>>, Fault> {
     let mut line = line.clone();
     let is = |word: Option<super::text::Token<'_>>, text| word.is_some_and(|w| w.is(text));
@@ -226,7 +225,7 @@ fn shape_comment(line: &Line<'_>) -> Result<Option<Vec<usize>>, Fault> {
     });
     match sizes.collect::<Option<Vec<usize>>>() {
         Some(shape) => line.finish().map(|()| Some(shape)),
-        // A comment that only begins like one of ours.
+        // Any other comment that begins with `# shape`.
         None => Ok(None),
     }
 }
@@ -248,8 +247,8 @@ fn is_extended(text: &[u8]) -> bool {
         && entry.is_none_or(|words| words as u64 == rank + 1)
 }
 
-/// Writes the entries in plain FROSTT, with the shape as a comment; compressed where the name ends
-/// in `.gz`. The file is replaced whole or not at all.
+/// Writes the entries in plain FROSTT, with the shape as a comment. The file is compressed if its name
+/// ends in `.gz`. It is replaced whole or not at all.
 ///
 /// # Errors
 /// [`FileError::Unsupported`] for complex values; [`FileError::Tensor`] when the columns do not fit
@@ -264,10 +263,10 @@ pub fn write(path: &Path, coo: &Coo) -> Result<(), FileError> {
     sink::write_text(path, gzip, |mut out| write_to(&mut out, coo))
 }
 
-/// Writes to any stream what [`write`](fn@write) writes to a file. Complex values become two words.
+/// As [`write`](fn@write), to any stream, uncompressed. A complex value becomes two tokens.
 ///
 /// # Errors
-/// Those of the stream.
+/// Errors of the stream.
 pub fn write_to(out: &mut dyn Write, coo: &Coo) -> io::Result<()> {
     let sizes: Vec<String> = coo.shape.iter().map(usize::to_string).collect();
     writeln!(out, "{}", format!("# shape {}", sizes.join("x")).trim_end())?;

@@ -17,7 +17,7 @@ fn shaped(text: &str, shape: &[usize]) -> Result<Coo, FileError> {
     parse(text.as_bytes(), Path::new("t.tns"), &ReadOptions::default().with_shape(shape))
 }
 
-/// The error is at that place, for that reason.
+/// Asserts that the error is at this line and column, for this reason.
 #[track_caller]
 fn at(result: Result<Coo, FileError>, place: (usize, usize), reason: &str) {
     let error = result.unwrap_err();
@@ -48,14 +48,14 @@ fn plain_files_have_the_shape_of_their_largest_coordinates() {
             vec![vec![4], vec![5], vec![6], vec![7], vec![8]],
             vec![1.0],
         ),
-        // A byte order mark, and comments behind entries.
+        // A byte order mark, and comments after entries.
         (
             "\u{feff}1 1 1 1.5 # first\n2 3 1 -2#second\n1 1 1 4 ; third # 5 6\n",
             vec![2, 3, 1],
             vec![vec![0, 1, 0], vec![0, 2, 0], vec![0, 0, 0]],
             vec![1.5, -2.0, 4.0],
         ),
-        // Two plain entries, though they look like a header of no entries.
+        // Two plain entries, though they look like a header without entries.
         ("2 0\n4 5\n", vec![4], vec![vec![1, 3]], vec![0.0, 5.0]),
         ("2 5\n4 5\n3 1\n", vec![4], vec![vec![1, 3, 2]], vec![5.0, 5.0, 1.0]),
     ] {
