@@ -1,10 +1,15 @@
 //! Tuning constants: thresholds, sizes of parts, and costs. They decide how fast the engine is. At most,
 //! they change the order of sums, the inferred format of a result, and which large expressions are
 //! refused.
+//!
+//! Read off on a two-core x86-64 virtual machine with AVX-512 and caches of 32 KiB, 1 MiB and 32 MiB. Costs
+//! are in nanoseconds. Each section names the rows of the benchmark matrix that show a change:
+//! `cargo run --release -p ust-benches -- matrix --op OPERATION --input INPUT`.
 
 // Walks and conversions: `walk`, `convert`.
 
 // Loops over the storage of a tensor.
+// Rows: `csr-csc` and `csr-dia` on `small` and `graph`.
 
 /// Entries, over all calls with the same function, from which the function is compiled: below, an
 /// interpreter is done before a compiler has begun.
@@ -19,6 +24,7 @@ pub(crate) const CUT_SLACK_DIVISOR: i64 = 64;
 pub(crate) const MASKED_VALUES: usize = 1 << 16;
 
 // Counting sort by a key.
+// Rows: `csr-csc` on `small`, `st5`, `graph`, `rand16`.
 
 /// Nanoseconds to count an entry, or to move it, about, while it is in cache.
 pub(crate) const SCATTER_ENTRY_NS: f64 = 2.0;
@@ -37,6 +43,7 @@ pub(crate) const COUNTING_SORT_MIN_ENTRIES: usize = 1 << 13;
 pub(crate) const SWEEP_MAX_PARENTS: usize = 1 << 10;
 
 // Values written to positions that are known in advance.
+// Rows: `csr-dia` on `st5`, `band9`.
 
 /// Values from which the loop over them is cut into pieces of rows.
 pub(crate) const CELLS_MIN_VALUES: usize = 1 << 15;
@@ -50,6 +57,7 @@ pub(crate) const CELLS_GROUPS_PER_THREAD: usize = 4;
 pub(crate) const MARKS_PER_VALUE: usize = 4;
 
 // Columns of coordinates.
+// Rows: `coo-csr` on `st5`, `rand16`; `dense-csr` on `small`.
 
 /// Entries for which an expression is evaluated at a time, so that intermediate results stay in cache.
 pub(crate) const EVALUATED_ENTRIES: usize = 1 << 10;
@@ -61,6 +69,7 @@ pub(crate) const SUMMED_GROUPS: usize = 1 << 12;
 pub(crate) const FILL_SEARCH_BLOCKS: usize = 32;
 
 // Entries gathered into blocks.
+// Rows: `csr-bsr` on `small`, `st5`, `blk4`.
 
 /// Keys of a table of blocks, at most.
 pub(crate) const BLOCK_TABLE_KEYS: u64 = 1 << 22;
@@ -77,6 +86,7 @@ pub(crate) const FILL_SAMPLED_VALUES: usize = 1 << 12;
 pub(crate) const PADDING_SAMPLED_VALUES: usize = 256;
 
 // Blocks moved whole.
+// No row: `ust convert` of `gen:blocks(...)` from BSR(4,4) to BSC(4,4), with `--explain`.
 
 /// Blocks between a copy and its prefetch.
 pub(crate) const WHOLE_BLOCK_DISTANCE: usize = 8;
@@ -88,6 +98,7 @@ pub(crate) const WHOLE_BLOCK_VALUES: usize = 1 << 14;
 // Expressions and plans: the folders `plan`, `provider`, `expr` and `einsum`.
 
 // Stages.
+// Rows: `mttkrp` on `t3`; products of three and more factors in `ust run --explain`.
 
 /// Loop iterations over unstored coordinates that take the time of combining and counting one stored
 /// entry. A reduction over unstored coordinates counts them if that is cheaper than visiting them.
@@ -123,6 +134,7 @@ pub(crate) const PATH_GAIN_SPARSE: f64 = 2.0;
 pub(crate) const PATH_STORE_PRODUCTS: f64 = 8.0;
 
 // Orders of loops.
+// Rows: `spgemm`, `spmm32`, `sddmm`, `mttkrp`, `ttv` in all formats: the order is in `--explain`.
 
 /// Coordinates for each stored element, at most, of a first level that is made full: of a tree that an
 /// operand is converted to, or of a result whose format is inferred.
@@ -186,6 +198,7 @@ pub(crate) const WORKSPACE_ROW_NS: f64 = 15.0;
 pub(crate) const UNSORTED_ROW_NS: f64 = 60.0;
 
 // Loops as IR.
+// Rows: `spadd` on `small`, `prune90`; `spmm32` on `blk4` as BSR.
 
 /// Elements of a workspace, at most. Wider results are sorted instead.
 pub(crate) const WORKSPACE_MAX_ELEMENTS: f64 = (1_u64 << 28) as f64;
@@ -200,6 +213,7 @@ pub(crate) const WHOLE_BLOCK_MAX_SIZE: i64 = 8;
 pub(crate) const RESULT_SPARE_ELEMENTS: i64 = 64;
 
 // Runs.
+// Rows: `spgemm` and `spadd` on `small`, `st5`, `graph16`, with 1 and 2 threads.
 
 /// Estimated nanoseconds of loops that collect rows from which several threads pay: each thread needs
 /// memory, and its rows are moved.
@@ -221,6 +235,7 @@ pub(crate) const CANCEL_PARTS_PER_THREAD: usize = 32;
 pub(crate) const COPY_ELEMENT_NS: f64 = 2.25;
 
 // Providers.
+// Rows: `spmv` and `spmm32` on `blk4`, `st5`, `nm24` in the formats of each provider.
 
 /// Time of the interpreter, as a multiple of that of machine code.
 pub(crate) const INTERPRETER_TIME: f64 = 30.0;

@@ -1,10 +1,15 @@
 //! Tuning constants: thresholds, prefetch distances and costs. They decide how fast a kernel is, and at
 //! most in which order it adds.
+//!
+//! Read off on a two-core x86-64 virtual machine with AVX-512 and caches of 32 KiB, 1 MiB and 32 MiB. Costs
+//! are in nanoseconds. Each section names the rows of the benchmark matrix that show a change:
+//! `cargo run --release -p ust-benches -- matrix --op OPERATION --input INPUT`.
 
 use std::ops::Range;
 use std::time::Duration;
 
 // Threads.
+// Rows: `spmv` on `small`, with 1 and 2 threads; `csr-bsr` on `graph` for parts of different sizes.
 
 /// Elements of work below which it stays on the calling thread: half of it is done before a thread of the
 /// pool has woken up.
@@ -26,6 +31,7 @@ pub(crate) const PAUSES_PER_POLL: usize = 2;
 pub(crate) const POLLS_PER_YIELD: usize = 100;
 
 // Caches and prefetches.
+// Rows: `spmv` and `spmm32` on `st5` (in order) and `rand16` (far apart).
 
 /// Bytes of the first cache.
 pub(crate) const L1_BYTES: usize = 32 << 10;
@@ -36,6 +42,7 @@ pub(crate) const NEAR_BYTES: usize = 1 << 19;
 pub(crate) const PREFETCH_DISTANCE: usize = 4096;
 
 // Samples of rows.
+// Rows: `spmv` on all inputs, since each is of another kind; `spadd` on `st5` and `prune90`.
 
 /// Rows in a sample.
 pub(crate) const SAMPLED_ROWS: isize = 64;
@@ -51,6 +58,7 @@ pub(crate) const UNION_SAMPLED_RUN: isize = 8;
 pub(crate) const UNION_PERIODS: [isize; 6] = [1, 2, 3, 4, 6, 8];
 
 // Sparse rows times a vector.
+// Rows: `spmv` on `small`, `prune90`, `graph` (uneven), `rand16` (far), `blk4` as CSR (blocks).
 
 /// Average entries of a row from which a gather instruction pays.
 pub(crate) const GATHER_MIN_ROW: isize = 8;
@@ -70,6 +78,7 @@ pub(crate) const GATHER_PREDICTED_ROWS: isize = 1 << 13;
 pub(crate) const BLOCK_ROW_DISTANCE: usize = 256;
 
 // Rows added where their coordinates say.
+// Rows: `spmvt` on `small`, `st5`, `graph`.
 
 /// Average entries of a row from which a mispredicted end of it matters little.
 pub(crate) const SPREAD_SHORT_ROW: isize = 8;
@@ -79,6 +88,7 @@ pub(crate) const SPREAD_PREDICTED_ROWS: isize = 25_000;
 pub(crate) const SPREAD_BUFFER: usize = 1024;
 
 // Sparse matrix times sparse matrix, sparse matrix plus sparse matrix.
+// Rows: `spgemm` and `spadd` on `small`, `st5`, `graph16`.
 
 /// Rows between an access to a row of the second operand and its prefetch; for its `pos`, twice as many.
 pub(crate) const COMBINED_DISTANCE: isize = 8;
@@ -86,6 +96,7 @@ pub(crate) const COMBINED_DISTANCE: isize = 8;
 pub(crate) const UNION_SHORT_ROWS: isize = 16;
 
 // Sparse rows times a dense matrix.
+// Rows: `spmm32` and `spmm128` on `st5`, `graph`, `rand16`.
 
 /// Entries between an access to a row of the dense matrix and its prefetch, at least.
 pub(crate) const TILE_DISTANCE: usize = 4;
@@ -96,6 +107,7 @@ pub(crate) const TILE_LINES: usize = 64;
 pub(crate) const STREAM_BYTES: usize = 32 << 20;
 
 // Products of dense rows at the entries of a sparse matrix.
+// Rows: `sddmm` on `small`, `st5`, `graph`, `rand16`.
 
 /// Bytes of rows of the second operand that are prefetched ahead.
 pub(crate) const SDDMM_DISTANCE: usize = 4096;
@@ -113,6 +125,7 @@ pub(crate) const DOTS_LONG_ROW: usize = 1024;
 pub(crate) const DOTS_FAR_BYTES: usize = 1 << 21;
 
 // Entries moved to the next free place of their columns.
+// Rows: `csr-csc` on `st5` (diagonals), `graph`, `rand16`.
 
 /// Entries between a write to a place and its prefetch; twice as many for the number of that place.
 pub(crate) const SCATTER_DISTANCE: usize = 32;
@@ -135,6 +148,7 @@ pub(crate) const VISIT_ENTRIES: isize = 16;
 pub(crate) const VISIT_DISTANCE: usize = 4;
 
 // Whole formats.
+// Rows: `spmv`, `spmvt`, `spmm32` on `blk4` and `blk16` as BSR, `st5` as DIA-I, `nm24` as 2:4.
 
 /// Blocks, at least, between an access to the vector and its prefetch: the sums of a large block take long,
 /// and nothing is read meanwhile.
@@ -153,6 +167,7 @@ pub(crate) const GROUPS_ROWS: usize = 4;
 pub(crate) const PANEL_BYTES: usize = 1 << 18;
 
 // Columns moved and sorted.
+// Rows: `coo-csr` on `rand16`, `graph`, `st5`; `dense-csr` on `small` for kept values.
 
 /// Entries whose places are found before they are moved, so that the places stay in the cache.
 pub(crate) const PARTITION_BLOCK: usize = 1024;
