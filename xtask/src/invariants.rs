@@ -1,6 +1,7 @@
-//! Nobody but its own crate names a level type.
+//! Nobody but its own crate names a level type, and the engine compares no name of a format.
 //!
-//! Looks for the quoted name of a level type in the code of every crate that must not know it.
+//! Looks for the quoted name of a level type in the code of every crate that must not know it, and for
+//! the quoted name of a format in the engine and in level types, unless a format is made from it.
 //! Format text in tests, in examples and in the one table of named formats is exempt: it is data.
 
 use std::fs;
@@ -11,6 +12,10 @@ use crate::run;
 /// The folders of the crates that work with any level type.
 const GENERIC: [&str; 6] =
     ["ust-level-api", "ust-engine", "ust-macros", "conformance", "ust-cli", "benches"];
+/// The folders of the code that must not choose by the name of a format.
+const NAMELESS: [&str; 4] = ["ust-engine/src", "ust-engine/kernels", "ust-engine/jit", "levels"];
+/// How a format is made from its name.
+const MADE: &str = "Format::resolve(";
 /// Where format text is data.
 const DATA: [&str; 1] = ["ust-engine/format/src/named.rs"];
 
@@ -18,36 +23,86 @@ const DATA: [&str; 1] = ["ust-engine/format/src/named.rs"];
 pub(crate) fn check() -> Result<(), String> {
     println!("== level types are named in their own crates alone");
     let root = run::root();
-    let names = names(&root)?;
+    let levels = names(&root)?;
     let mut found = Vec::new();
     for folder in GENERIC {
-        for file in sources(&root.join(folder)) {
-            let shown = file.strip_prefix(&root).unwrap_or(&file).to_string_lossy().into_owned();
-            if DATA.contains(&shown.as_str()) || shown.contains("/tests") {
-                continue;
-            }
-            let text = fs::read_to_string(&file).map_err(|e| format!("{shown}: {e}"))?;
-            for (at, line) in code_lines(&text) {
-                if names.iter().any(|name| line.contains(&format!("\"{name}\""))) {
-                    found.push(format!("{shown}:{at}: {}", line.trim()));
-                }
-            }
-        }
+        find(&root, folder, &mut found, |line| levels.iter().any(|(_, name)| quotes(line, name)))?;
     }
-    if found.is_empty() {
-        return Ok(());
+    for (own, _) in &levels {
+        let others = || levels.iter().filter(|(folder, _)| folder != own);
+        // An alias is a spelling of another system, which may begin with a name of another level type.
+        find(&root, own, &mut found, |line| {
+            !line.contains("Alias {") && others().any(|(_, name)| quotes(line, name))
+        })?;
     }
-    Err(format!("level types are named outside their crates:\n{}", found.join("\n")))
+    refuse("level types are named outside their crates", &found)?;
+    println!("== no format is compared by its name");
+    let formats = formats(&root)?;
+    for folder in NAMELESS {
+        find(&root, folder, &mut found, |line| {
+            !line.contains(MADE) && formats.iter().any(|name| quotes(line, name))
+        })?;
+    }
+    refuse("formats are named in code that must not choose by their names", &found)
 }
 
-/// The registered names, read from the level crates' own registrations.
-fn names(root: &Path) -> Result<Vec<String>, String> {
+fn refuse(what: &str, found: &[String]) -> Result<(), String> {
+    match found {
+        [] => Ok(()),
+        found => Err(format!("{what}:\n{}", found.join("\n"))),
+    }
+}
+
+fn quotes(line: &str, name: &str) -> bool {
+    line.contains(&format!("\"{name}\""))
+}
+
+/// Adds the lines of code in a folder that are not allowed.
+fn find(
+    root: &Path,
+    folder: &str,
+    found: &mut Vec<String>,
+    is_wrong: impl Fn(&str) -> bool,
+) -> Result<(), String> {
+    for file in sources(&root.join(folder)) {
+        let shown = file.strip_prefix(root).unwrap_or(&file).to_string_lossy().into_owned();
+        if DATA.contains(&shown.as_str()) || shown.contains("/tests") {
+            continue;
+        }
+        let text = fs::read_to_string(&file).map_err(|e| format!("{shown}: {e}"))?;
+        for (at, line) in code_lines(&text).filter(|(_, line)| is_wrong(line)) {
+            found.push(format!("{shown}:{at}: {}", line.trim()));
+        }
+    }
+    Ok(())
+}
+
+/// The names of formats, read from their table.
+fn formats(root: &Path) -> Result<Vec<String>, String> {
+    let text = fs::read_to_string(root.join(DATA[0])).map_err(|e| e.to_string())?;
+    let entry = |line: &str| {
+        let (maker, rest) = line.trim().split_once("(\"")?;
+        let is_entry = ["plain", "with", "family"].contains(&maker);
+        is_entry.then(|| rest.split('"').next().unwrap_or_default().to_owned())
+    };
+    let names: Vec<String> = text.lines().filter_map(entry).collect();
+    match names.len() {
+        0 => Err(format!("no format is named in {}", DATA[0])),
+        _ => Ok(names),
+    }
+}
+
+/// The registered names, read from the level crates' own registrations, each with the folder of its crate.
+fn names(root: &Path) -> Result<Vec<(String, String)>, String> {
     let mut names = Vec::new();
     for file in sources(&root.join("levels")) {
+        let shown = file.strip_prefix(root).unwrap_or(&file).to_string_lossy().into_owned();
+        let folder = shown.split('/').take(2).collect::<Vec<_>>().join("/");
         let text = fs::read_to_string(&file).map_err(|e| e.to_string())?;
         for registration in text.split("LevelFactory {").skip(1) {
             let name = registration.trim_start().strip_prefix("name: \"");
-            names.extend(name.and_then(|rest| rest.split('"').next()).map(ToOwned::to_owned));
+            let name = name.and_then(|rest| rest.split('"').next());
+            names.extend(name.map(|name| (folder.clone(), name.to_owned())));
         }
     }
     match names.len() {

@@ -4,16 +4,17 @@
 use std::borrow::Cow;
 use std::marker::PhantomData;
 
-use ust_format::IndexExpr;
 use ust_kernels::Number;
 use ust_kernels::blocks::{self, Blocks, Order};
 use ust_kernels::panel::Dense;
-use ust_level_api::ir::Elem;
 use ust_level_api::ir::interp::{Memory, ValuesMut, ValuesRef};
 use ust_level_api::{Dtype, IndexArray, IndexKind, inventory};
 
-use super::product::{self, Job, Kernel, Native, Parts, Product, Right, Summed, by_rows};
-use super::{Plan, Registration};
+use super::product::{
+    self, Job, Kernel, Native, Parts, Product, Right, SEGMENTS, Summed, by_rows, index_kinds,
+    plain_levels, quotient, remainder,
+};
+use super::{Plan, Registration, Shape};
 use crate::error::Error;
 use crate::tuning::{BLOCKS_MATRIX_TIME, BLOCKS_VECTOR_TIME};
 
@@ -54,13 +55,9 @@ impl Kernel for Times {
         if !suits {
             return Err("it takes blocks of at most 8 columns times a vector, and some of more");
         }
-        let indices = plan.function.arrays.iter().filter_map(|array| match array.elem {
-            Elem::Index(kind) => Some(kind),
-            Elem::Value(_) => None,
-        });
-        match indices.eq([IndexKind::U32; 2]) {
-            true => Ok(this),
-            false => Err("it takes 32-bit indices"),
+        match index_kinds(plan)[..] {
+            [IndexKind::U32, IndexKind::U32] => Ok(this),
+            _ => Err("it takes 32-bit indices"),
         }
     }
 
@@ -147,34 +144,28 @@ impl Times {
         })
     }
 
-    /// A product whose matrix is in one of the four block formats. `None` for another format.
+    /// A product whose matrix is stored as blocks: rows of blocks in full, their columns in segments, and
+    /// the blocks in full. `None` for another format.
     fn of_product(product: &Product<'_, '_>, in_order: bool) -> Option<Self> {
-        let levels = product.a.format.levels();
-        let [first, second, _, _] = levels else { return None };
-        let size = |dim: usize| {
-            let expr = [first, second].into_iter().find_map(|level| match &level.expr {
-                IndexExpr::FloorDiv(of, by) if **of == IndexExpr::Var(dim) => Some(&**by),
-                _ => None,
-            });
-            match expr? {
-                IndexExpr::Const(size) => usize::try_from(*size).ok().filter(|&size| size > 0),
-                _ => None,
-            }
+        let levels = plain_levels(product.a)?;
+        let [(first, Shape::Full), (second, SEGMENTS), (third, Shape::Full), (fourth, Shape::Full)] =
+            levels[..]
+        else {
+            return None;
         };
-        let [rows, columns] = [size(0)?, size(1)?];
-        let formats = [
-            ("BSR", Summed::Rows, Order::Rows),
-            ("BSR-Col", Summed::Rows, Order::Columns),
-            ("BSC", Summed::Columns, Order::Columns),
-            ("BSC-Col", Summed::Columns, Order::Rows),
-        ];
-        let named = |name: &str| product.is_in(&format!("{name}({rows}, {columns})"));
-        let (_, across, order) = formats.into_iter().find(|(name, ..)| named(name))?;
-        let size = match across {
-            Summed::Rows => [rows, columns],
-            Summed::Columns => [columns, rows],
+        let (of, across) = (quotient(first)?, quotient(second)?);
+        let within = [remainder(third)?, remainder(fourth)?];
+        let order = match within {
+            _ if within == [of, across] => Order::Rows,
+            _ if within == [across, of] => Order::Columns,
+            _ => return None,
         };
-        let spreads = product.summed == across;
-        Some(Self { size, order, spreads, in_order, right: product.right })
+        let summed = match of.0 {
+            0 => Summed::Rows,
+            _ => Summed::Columns,
+        };
+        let (size, spreads) = ([of.1, across.1], product.summed == summed);
+        let right = product.right;
+        (of.0 != across.0).then_some(Self { size, order, spreads, in_order, right })
     }
 }

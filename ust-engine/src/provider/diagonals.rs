@@ -3,18 +3,31 @@
 
 use std::marker::PhantomData;
 
+use ust_format::IndexExpr;
 use ust_kernels::diagonals::{Along, Diagonals};
 use ust_kernels::panel::Dense;
-use ust_level_api::ir::Elem;
 use ust_level_api::ir::interp::{Memory, ValuesMut, ValuesRef};
 use ust_level_api::{IndexArray, IndexKind, inventory};
 
-use super::product::{self, Job, Kernel, Native, Product, Right, Summed, by_rows};
-use super::{Plan, Registration};
+use super::product::{
+    self, Job, Kernel, Native, Product, Right, SEGMENTS, Summed, by_rows, index_kinds, plain_levels,
+};
+use super::{Plan, Registration, Shape};
 use crate::error::Error;
 use crate::tuning::{DIAGONALS_MATRIX_TIME, DIAGONALS_VECTOR_TIME};
 
 inventory::submit!(Registration(&Native::<Times>(PhantomData)));
+
+/// The dimension along which each diagonal is stored in full, in a matrix that lists its diagonals.
+fn along(product: &Product<'_, '_>) -> Option<Along> {
+    let levels = plain_levels(product.a)?;
+    let [(IndexExpr::Sub(column, row), SEGMENTS), (&IndexExpr::Var(dim), Shape::Full)] = levels[..]
+    else {
+        return None;
+    };
+    let is_offset = [&**column, &**row] == [&IndexExpr::Var(1), &IndexExpr::Var(0)];
+    is_offset.then_some([Along::Rows, Along::Columns][dim])
+}
 
 #[derive(Clone, Copy, Debug)]
 struct Times {
@@ -31,14 +44,11 @@ impl Kernel for Times {
 
     fn of(plan: &Plan<'_>) -> Result<Self, &'static str> {
         let product = Product::of(plan)?;
-        let formats = [("DIA-I", Along::Rows), ("DIA-J", Along::Columns)];
-        let found = formats.into_iter().find(|(name, _)| product.is_in(name));
-        let (_, along) = found.ok_or("it takes DIA-I and DIA-J")?;
+        let along = along(&product).ok_or("it takes diagonals, each stored in full")?;
         // In a matrix of one row or column, all differences have one sign, and their type is unsigned.
-        let offsets = plan.function.arrays.get(1).map(|array| array.elem);
-        match offsets == Some(Elem::Index(IndexKind::I32)) {
-            true => Ok(Self { along, summed: product.summed, right: product.right }),
-            false => Err("it takes differences of either sign, of 32 bits"),
+        match index_kinds(plan)[..] {
+            [_, IndexKind::I32] => Ok(Self { along, summed: product.summed, right: product.right }),
+            _ => Err("it takes differences of either sign, of 32 bits"),
         }
     }
 

@@ -4,17 +4,32 @@
 use std::marker::PhantomData;
 
 use bytemuck::cast_slice;
+use ust_format::IndexExpr;
 use ust_kernels::groups;
 use ust_kernels::panel::Dense;
 use ust_level_api::ir::interp::{Memory, ValuesMut, ValuesRef};
 use ust_level_api::{IndexArray, inventory};
 
-use super::product::{self, Job, Kernel, Native, Product, Right, Summed, by_rows};
-use super::{Plan, Registration};
+use super::product::{
+    self, Job, Kernel, Native, Product, Right, Summed, by_rows, index_kinds, plain_levels,
+    quotient, remainder,
+};
+use super::{Children, Plan, Registration, Shape};
 use crate::error::Error;
 use crate::tuning::GROUPS_TIME;
 
 inventory::submit!(Registration(&Native::<Times>(PhantomData)));
+
+/// Whether a matrix lists two columns of every four, row by row.
+fn is_two_of_four(product: &Product<'_, '_>) -> bool {
+    const TWO: Shape = Shape::Listed { crd: 0, children: Children::Fixed(2) };
+    let levels = plain_levels(product.a).unwrap_or_default();
+    let [(IndexExpr::Var(0), Shape::Full), (group, Shape::Full), (within, TWO)] = levels[..] else {
+        return false;
+    };
+    let of = Some((1, 4));
+    quotient(group) == of && remainder(within) == of
+}
 
 #[derive(Debug)]
 struct Times {
@@ -30,8 +45,11 @@ impl Kernel for Times {
 
     fn of(plan: &Plan<'_>) -> Result<Self, &'static str> {
         let product = Product::of(plan)?;
-        if !product.is_in("2:4") || product.summed == Summed::Rows {
-            return Err("it takes 2:4, and sums over columns");
+        if !is_two_of_four(&product) || product.summed == Summed::Rows {
+            return Err("it takes two of every four columns, and sums over columns");
+        }
+        if index_kinds(plan).len() != 1 {
+            return Err("it takes one array of coordinates");
         }
         match groups::available() {
             true => Ok(Self { in_order: plan.outermost.contains(&(0, 0)), right: product.right }),

@@ -63,7 +63,8 @@ pub(crate) use choose::{Chosen, choose};
 use crate::error::Error;
 use crate::expr::Operator;
 use crate::expr::term::Term;
-use ust_format::Format;
+pub use crate::walk::shape::{Children, Shape};
+use ust_format::{Format, IndexExpr};
 
 /// The loops of a stage, and the expression and tensors that they are for.
 #[derive(Clone, Debug)]
@@ -117,6 +118,16 @@ pub struct Access<'a> {
     pub fill: Scalar,
     /// For each dimension, the number of its index variable.
     pub indices: &'a [usize],
+}
+
+impl<'a> Access<'a> {
+    /// What each level stores, and in which shape: for CSR, dimension 0 in full and dimension 1 in segments.
+    /// Cost: that of emitting the walks of all levels.
+    #[must_use]
+    pub fn shapes(&self) -> Vec<(&'a IndexExpr, Shape)> {
+        let levels = self.format.levels().iter().enumerate();
+        levels.map(|(at, level)| (&level.expr, Shape::of(self.format, at))).collect()
+    }
 }
 
 /// A provider's answer to a plan.

@@ -5,13 +5,13 @@ use std::fmt;
 use std::marker::PhantomData;
 use std::ops::Range;
 
-use ust_format::{Format, IndexExpr};
+use ust_format::IndexExpr;
 use ust_kernels::pool::apart;
 use ust_level_api::ir::Elem;
 use ust_level_api::ir::interp::{Memory, Param};
-use ust_level_api::{Dtype, Scalar};
+use ust_level_api::{Dtype, IndexKind, Scalar};
 
-use super::{Access, Executable, Groups, Offer, Plan, Provider};
+use super::{Access, Children, Executable, Groups, Offer, Plan, Provider, Shape};
 use crate::error::Error;
 use crate::expr::Operator;
 use crate::expr::term::Term;
@@ -48,6 +48,40 @@ impl Right {
 pub(super) fn extent(params: &[Param], at: usize) -> Option<usize> {
     match params.get(at)? {
         Param::Int(extent) => usize::try_from(*extent).ok(),
+        _ => None,
+    }
+}
+
+/// The kinds of the level arrays of a plan's operands, in order.
+pub(super) fn index_kinds(plan: &Plan<'_>) -> Vec<IndexKind> {
+    let arrays = plan.function.arrays.iter().filter_map(|array| match array.elem {
+        Elem::Index(kind) => Some(kind),
+        Elem::Value(_) => None,
+    });
+    arrays.collect()
+}
+
+/// The dimension and the divisor of `i / n`, or `None`.
+pub(super) fn quotient(expr: &IndexExpr) -> Option<(usize, usize)> {
+    match expr {
+        IndexExpr::FloorDiv(of, by) => dimension_and_number(of, by),
+        _ => None,
+    }
+}
+
+/// The dimension and the modulus of `i % n`, or `None`.
+pub(super) fn remainder(expr: &IndexExpr) -> Option<(usize, usize)> {
+    match expr {
+        IndexExpr::Mod(of, by) => dimension_and_number(of, by),
+        _ => None,
+    }
+}
+
+fn dimension_and_number(of: &IndexExpr, by: &IndexExpr) -> Option<(usize, usize)> {
+    match (of, by) {
+        (IndexExpr::Var(dim), IndexExpr::Const(number)) => {
+            Some((*dim, usize::try_from(*number).ok().filter(|&number| number > 0)?))
+        }
         _ => None,
     }
 }
@@ -128,15 +162,19 @@ impl<'p, 'a> Product<'p, 'a> {
         in_real_numbers(plan)?;
         Ok(Self { a, summed, right })
     }
-
-    /// Whether the matrix has the format of this name, with any widths.
-    pub(super) fn is_in(&self, name: &str) -> bool {
-        let format = self.a.format;
-        Format::resolve(name, Some(2))
-            .and_then(|named| named.with_widths(format.pos_width(), format.crd_width()))
-            .is_ok_and(|named| named == *format)
-    }
 }
+
+/// The levels of a matrix: what each stores, and in which shape. `None` for a slice, for values that the
+/// format says, and where a coordinate may stand twice or out of order.
+pub(super) fn plain_levels<'a>(matrix: &Access<'a>) -> Option<Vec<(&'a IndexExpr, Shape)>> {
+    let format = matrix.format;
+    let said = format.explicit_val().is_some() || format.implicit_val().is_some();
+    let plain = format.is_ordered() && format.is_unique() && !format.has_slices() && !said;
+    plain.then(|| matrix.shapes())
+}
+
+/// The shape of children in segments, in the arrays `pos` and `crd`, in this order.
+pub(super) const SEGMENTS: Shape = Shape::Listed { crd: 1, children: Children::Segment(0) };
 
 /// The bounds of parts of the outermost loop, in a group for each thread.
 pub(super) type Parts = [Vec<(i64, i64)>];

@@ -11,6 +11,7 @@
 //! | [`find`] | the search for one element |
 //! | [`access`] | single elements and all entries, as methods of a tensor |
 //! | [`unpack`] | storage to columns of coordinates |
+//! | [`shape`] | how a level stores its children, read off its walk |
 //! | `stored` | columns of coordinates that level arrays hold already |
 //! | `pieces` | columns of coordinates, a piece of the outermost loop at a time |
 //! | `scatter`, `sweep` | storage to columns that are sorted by a key |
@@ -29,6 +30,7 @@ pub mod native;
 pub mod nest;
 pub(crate) mod pieces;
 pub(crate) mod scatter;
+pub mod shape;
 pub(crate) mod stored;
 pub(crate) mod sweep;
 pub mod unpack;

@@ -3,10 +3,9 @@
 //! first entry of each row.
 
 use ust_format::{Format, IndexExpr};
-use ust_level_api::ir::{Builder, Expr, Ty};
-use ust_level_api::{Buffer, IndexArray, IndexColumn, IndexKind, Interval, Step, WalkKind};
+use ust_level_api::{Buffer, IndexArray, IndexColumn, IndexKind, WalkKind};
 
-use super::nest::{Operand, Reach};
+use super::shape::{Children, Shape};
 use super::unpack::{Wanted, What};
 use crate::storage::Tensor;
 
@@ -27,7 +26,7 @@ pub(crate) fn stored(tensor: &Tensor, wanted: &[Wanted]) -> Vec<Option<IndexColu
 /// The coordinates of all entries at a level.
 fn column(tensor: &Tensor, level: usize, kind: IndexKind) -> Option<IndexColumn> {
     if single(tensor.format(), level + 1)
-        && let Some(crd) = Arrays::of(tensor, level).crd
+        && let Shape::Listed { crd, .. } = Shape::of(tensor.format(), level)
     {
         return match (&tensor.levels()[level].0[crd], kind) {
             (IndexArray::U32(words), IndexKind::U32) => Some(words.clone().into()),
@@ -52,7 +51,12 @@ pub(super) fn starts(tensor: &Tensor) -> Option<Buffer<u32>> {
         && first.props.full
         && tensor.bound().levels()[0].lower == 0
         && u32::try_from(tensor.nse()).is_ok();
-    let pos = if counted { Arrays::of(tensor, 1).pos? } else { return None };
+    let Shape::Listed { children: Children::Segment(pos), .. } = Shape::of(format, 1) else {
+        return None;
+    };
+    if !counted {
+        return None;
+    }
     let starts: Buffer<u32> = match &levels[1].0[pos] {
         IndexArray::U32(words) => words.clone(),
         other => (0..other.len()).map(|at| Some(other.get(at)? as u32)).collect::<Option<_>>()?,
@@ -70,41 +74,4 @@ fn is_plain(format: &Format) -> bool {
 /// Whether each level from `from` on has one child for each parent, at the parent's position.
 fn single(format: &Format, from: usize) -> bool {
     format.descriptions().iter().skip(from).all(|level| level.props.branchless)
-}
-
-/// The indices of a level's arrays that give its children directly. They are read off the IR that
-/// the level emits for its walk.
-#[derive(Default)]
-struct Arrays {
-    /// The array with the coordinate at each position.
-    crd: Option<usize>,
-    /// The array with the first position of each parent's children, and the number of positions at
-    /// the end.
-    pos: Option<usize>,
-}
-
-impl Arrays {
-    fn of(tensor: &Tensor, level: usize) -> Self {
-        let mut b = Builder::new("stored");
-        let operand = Operand::declare(&mut b, "A", tensor);
-        let (parent, cursor) = (b.param("parent", Ty::Int), b.param("cursor", Ty::Int));
-        let site = operand.site(level, Interval::one(parent.clone()), &[], Reach::Everything);
-        let walk = tensor.format().levels()[level].ty.walk(&site, &mut b);
-        if walk.kind != WalkKind::Position || walk.advance.is_some() {
-            return Self::default();
-        }
-        let Step { crd, pos, guard, run } = (walk.step)(&mut b, cursor.clone());
-        if pos != cursor || guard.is_some() || run.is_some() {
-            return Self::default();
-        }
-        let loaded = |expr: &Expr, at: &Expr| match expr {
-            Expr::Load(array, index) if **index == *at => {
-                operand.arrays[level].iter().position(|own| own == array)
-            }
-            _ => None,
-        };
-        let begin = loaded(&walk.cursor.lo, &parent);
-        let end = loaded(&walk.cursor.hi, &(parent + 1));
-        Self { crd: loaded(&crd, &cursor), pos: begin.filter(|_| begin == end) }
-    }
 }

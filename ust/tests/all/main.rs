@@ -28,5 +28,7 @@ mod shared;
 mod storage;
 mod strays;
 mod tables;
+#[path = "../tables/mod.rs"]
+mod tables_of;
 mod threads;
 mod ways;

@@ -1,53 +1,9 @@
 //! Which way each conversion takes: a change of the choice shows here.
 
 use ust::generate::generate;
-use ust::tensor::Way;
 use ust::{Format, Tensor};
 
-const FORMATS: [&str; 17] = [
-    "COO",
-    "COO(col-major)",
-    "CSR",
-    "CSC",
-    "DCSR",
-    "DCSC",
-    "CROW",
-    "BSR(4,4)",
-    "BSR(2,2)",
-    "BSR-Col(4,4)",
-    "BSC(4,4)",
-    "Strips(4)",
-    "DIA-I",
-    "DIA-J",
-    "ANTI-DIA-I",
-    "Dense",
-    "DenseCol",
-];
-
-/// Of each way a letter.
-fn letter(way: &Way) -> String {
-    let letter = match way {
-        Way::Shared => "=",
-        Way::Empty => "0",
-        Way::WholeBlocks => "W",
-        Way::Pieces { stored_rows: true } => "P",
-        Way::Pieces { stored_rows: false } => "p",
-        Way::Elements => "E",
-        Way::MarkedBlocks => "M",
-        Way::Swept => "S",
-        Way::Counted { buckets: false } => "C",
-        Way::Counted { buckets: true } => "B",
-        Way::Columns { in_order, levels } if in_order == levels => "o",
-        Way::Columns { in_order: 0, .. } => "s",
-        Way::Columns { .. } => "b",
-        Way::Between { format, .. } => {
-            let name = format.name().unwrap_or_else(|| "other".to_owned());
-            return format!(">{}", name.replace(' ', ""));
-        }
-        other => panic!("a way without a letter: {other}"),
-    };
-    letter.to_owned()
-}
+use crate::tables_of::{WAYS_FORMATS as FORMATS, letter};
 
 fn table(tensor: &Tensor) -> String {
     let known: Vec<Format> = FORMATS.iter().map(|name| name.parse().unwrap()).collect();

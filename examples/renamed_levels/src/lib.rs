@@ -1,0 +1,92 @@
+//! Level types `segments`, `interval` and `grouped`: copies of `compressed`, `range` and `structured` under
+//! other names. The engine chooses kernels and conversions by the shape of a level, not by its name: the
+//! test of this crate compares all choices with those for the originals.
+#![forbid(unsafe_code)]
+
+use ust_level_api::ir::{Builder, Expr};
+use ust_level_api::{
+    Arrays, Assembled, Description, Entries, Footprint, LevelArgs, LevelError, LevelFactory,
+    LevelType, Located, Place, Reach, Site, TensorStats, Walk, WalkSite, inventory,
+};
+use {ust_level_block2_4 as _, ust_level_compressed as _, ust_level_range as _};
+
+/// The originals, and the names of the copies.
+pub const NAMES: [(&str, &str); 3] =
+    [("compressed", "segments"), ("range", "interval"), ("structured", "grouped")];
+
+macro_rules! copies {
+    ($($of:literal as $name:literal, $samples:expr;)*) => {$(
+        inventory::submit! {
+            LevelFactory {
+                name: $name,
+                aliases: &[],
+                summary: concat!("a copy of `", $of, "`"),
+                make: |args| Ok(Box::new(Copied::of($of, $name, args)?)),
+                samples: $samples,
+            }
+        }
+    )*};
+}
+copies! {
+    "compressed" as "segments", &["segments", "segments(nonunique)"];
+    "range" as "interval", &["interval"];
+    "structured" as "grouped", &["grouped(2, 4)"];
+}
+
+/// A level type under another name.
+#[derive(Clone, Debug)]
+struct Copied {
+    level: Box<dyn LevelType>,
+    of: &'static str,
+    name: &'static str,
+}
+
+impl Copied {
+    fn of(of: &'static str, name: &'static str, args: &LevelArgs) -> Result<Self, LevelError> {
+        let mut factories = inventory::iter::<LevelFactory>();
+        let factory = factories.find(|factory| factory.name == of).expect("the original is linked");
+        Ok(Self { level: (factory.make)(args)?, of, name })
+    }
+}
+
+impl LevelType for Copied {
+    fn describe(&self) -> Description {
+        let described = self.level.describe();
+        let renamed = |text: &str| text.replace(self.of, self.name);
+        let (text, mlir) = (renamed(&described.text), renamed(&described.mlir));
+        Description { name: self.name, text, mlir, ..described }
+    }
+
+    fn fits(&self, place: &Place<'_>) -> Result<(), LevelError> {
+        self.level.fits(place)
+    }
+
+    fn relaxed(&self) -> Option<Box<dyn LevelType>> {
+        Some(Box::new(Self { level: self.level.relaxed()?, ..*self }))
+    }
+
+    fn assemble(&self, site: &Site, entries: &Entries) -> Result<Assembled, LevelError> {
+        self.level.assemble(site, entries)
+    }
+
+    fn check(&self, site: &Site, arrays: &Arrays, parents: &Reach) -> Result<Reach, LevelError> {
+        self.level.check(site, arrays, parents)
+    }
+
+    fn walk<'a>(&'a self, site: &'a WalkSite, b: &mut Builder) -> Walk<'a> {
+        self.level.walk(site, b)
+    }
+
+    fn locate(&self, site: &WalkSite, crd: Expr, b: &mut Builder) -> Option<Located> {
+        self.level.locate(site, crd, b)
+    }
+
+    fn candidates(&self, stats: &TensorStats) -> Vec<String> {
+        let texts = self.level.candidates(stats).into_iter();
+        texts.map(|text| text.replace(self.of, self.name)).collect()
+    }
+
+    fn footprint(&self, site: &Site, parents: f64, stored: f64) -> Footprint {
+        self.level.footprint(site, parents, stored)
+    }
+}

@@ -1,0 +1,117 @@
+//! The shapes of levels: how a level stores its children, read off the IR that the level emits for its
+//! walk. Kernels are chosen by shapes, so that a level type of any crate gets the kernels of its shape.
+
+use ust_format::Format;
+use ust_level_api::ir::{Builder, Elem, Expr, IndexKind, Ty};
+use ust_level_api::{Interval, Step, WalkKind, WalkSite};
+
+/// How a level stores the children of each parent.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Shape {
+    /// Every coordinate has a position: `parent * size + (coordinate - lower)`. The level has no arrays.
+    Full,
+    /// Children have consecutive positions. One of the level's arrays holds the coordinate at each
+    /// position.
+    Listed {
+        /// The number of that array among the arrays of the level.
+        crd: usize,
+        /// The positions of the children of a parent.
+        children: Children,
+    },
+    /// Another shape.
+    Other,
+}
+
+/// The positions of the children of a parent, where they are consecutive.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Children {
+    /// From `pos[parent]` up to `pos[parent + 1]`. The number of `pos` among the arrays of the level.
+    Segment(usize),
+    /// This many, from `parent * number` on.
+    Fixed(u64),
+    /// Elsewhere.
+    Elsewhere,
+}
+
+impl Shape {
+    /// The shape of a level of a format. Cost: that of emitting the level's walk.
+    #[must_use]
+    pub fn of(format: &Format, level: usize) -> Self {
+        let description = &format.descriptions()[level];
+        if description.props.full {
+            return Self::Full;
+        }
+        let mut b = Builder::new("shape");
+        let array = |b: &mut Builder, name| b.array(name, Elem::Index(IndexKind::I64), false);
+        let arrays = description.arrays.iter().map(|spec| array(&mut b, spec.name)).collect();
+        let [parent, cursor, size, lower, from, to] =
+            ["parent", "cursor", "size", "lower", "from", "to"].map(|name| b.param(name, Ty::Int));
+        let bounds = Interval { lo: from, hi: to };
+        let site = WalkSite { arrays, size, lower, bounds, parent: Interval::one(parent.clone()) };
+        let walk = format.levels()[level].ty.walk(&site, &mut b);
+        if walk.kind != WalkKind::Position || walk.advance.is_some() {
+            return Self::Other;
+        }
+        let Step { crd, pos, guard, run } = (walk.step)(&mut b, cursor.clone());
+        let loaded = |expr: &Expr, at: &Expr| match expr {
+            Expr::Load(array, index) if **index == *at => {
+                site.arrays.iter().position(|own| own == array)
+            }
+            _ => None,
+        };
+        match loaded(&crd, &cursor) {
+            Some(crd) if pos == cursor && guard.is_none() && run.is_none() => {
+                let Interval { lo, hi } = &walk.cursor;
+                let pos = loaded(lo, &parent)
+                    .filter(|_| loaded(lo, &parent) == loaded(hi, &(parent.clone() + 1)));
+                let children = pos.map(Children::Segment).or_else(|| fixed(lo, hi, &parent));
+                Self::Listed { crd, children: children.unwrap_or(Children::Elsewhere) }
+            }
+            _ => Self::Other,
+        }
+    }
+}
+
+/// An interval from `parent * number` up to `(parent + 1) * number`.
+fn fixed(lo: &Expr, hi: &Expr, parent: &Expr) -> Option<Children> {
+    let number = match (lo, hi) {
+        (lo, _) if lo == parent => 1,
+        (Expr::Binary(_, a, b), _) => match (&**a, &**b) {
+            (Expr::Int(number), _) | (_, Expr::Int(number)) => *number,
+            _ => return None,
+        },
+        _ => return None,
+    };
+    let times = |parent: Expr| match number {
+        1 => parent,
+        number => parent * number,
+    };
+    let next = parent.clone() + 1;
+    let ends = [times(next.clone()), times(parent.clone()) + number];
+    (*lo == times(parent.clone()) && ends.contains(hi))
+        .then(|| u64::try_from(number).ok().map(Children::Fixed))?
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn levels_have_the_shapes_of_their_arrays() {
+        let shapes = |text: &str| {
+            let format: Format = text.parse().unwrap();
+            (0..format.level_count()).map(|level| Shape::of(&format, level)).collect::<Vec<_>>()
+        };
+        let listed = |crd, children| Shape::Listed { crd, children };
+        let segments = listed(1, Children::Segment(0));
+        assert_eq!(shapes("CSR"), [Shape::Full, segments]);
+        assert_eq!(shapes("DCSR"), [segments, segments]);
+        assert_eq!(shapes("COO"), [segments, listed(0, Children::Fixed(1))]);
+        assert_eq!(shapes("DIA-I"), [segments, Shape::Full]);
+        assert_eq!(shapes("2:4"), [Shape::Full, Shape::Full, listed(0, Children::Fixed(2))]);
+        let loose = shapes("(i, j) -> (i : dense, j : loose_compressed)");
+        assert_eq!(loose, [Shape::Full, listed(2, Children::Elsewhere)]);
+    }
+}
