@@ -1,5 +1,5 @@
-//! The `loose_compressed` level: one segment of coordinates for each parent, in any order, with
-//! gaps between the segments.
+//! The `loose_compressed` level: one segment of coordinates for each parent, in any order, possibly
+//! with gaps between the segments.
 //!
 //! ```text
 //!  row 0  [ . 1 . . ]    (i, j) -> (i : dense, j : loose_compressed), shape 2x4
