@@ -67,9 +67,9 @@ pub enum LevelError {
     /// A size beyond what can be stored or addressed.
     #[error("{what} is too large: {detail}")]
     Overflow {
-        /// What was computed.
+        /// The quantity that was computed.
         what: String,
-        /// From which numbers.
+        /// The numbers that it was computed from.
         detail: String,
     },
 }

@@ -118,7 +118,7 @@ pub struct Description {
     pub props: Props,
     /// The arrays it owns, in storage order.
     pub arrays: Vec<ArraySpec>,
-    /// What the integer of its cursor is: a position, a coordinate, or neither.
+    /// The kind of its cursor's integer: a position, a coordinate, or neither.
     pub walk: WalkKind,
     /// The cost to find a coordinate.
     pub locate: LocateCost,
@@ -179,7 +179,7 @@ pub enum Wants {
 pub struct ArraySpec {
     /// Its name: `pos`, `crd`, or one of the level's own.
     pub name: &'static str,
-    /// What it contains.
+    /// Its contents.
     pub role: Role,
     /// Its length, as a text for people, such as `parents + 1`.
     pub length: &'static str,
@@ -187,7 +187,7 @@ pub struct ArraySpec {
     pub min_bits: u32,
 }
 
-/// What an array contains. This decides the width of its elements.
+/// The contents of an array, which decide the width of its elements.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Role {
     /// Positions, in the width that `posWidth` gives.

@@ -58,7 +58,7 @@ pub struct WalkSite {
     pub parent: Interval,
 }
 
-/// What the integer of a cursor is.
+/// The kind of integer that a cursor is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum WalkKind {
     /// The cursor is the child's position.
@@ -71,7 +71,7 @@ pub enum WalkKind {
 
 /// A cursor over the children of an interval of parents.
 pub struct Walk<'a> {
-    /// What the integer is.
+    /// The kind of the integer.
     pub kind: WalkKind,
     /// The interval that it runs over.
     pub cursor: Interval,

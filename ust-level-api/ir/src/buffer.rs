@@ -117,8 +117,8 @@ impl<T: Plain> Buffer<T> {
         Self(Arc::new(owner))
     }
 
-    /// Views memory that somebody else owns, without a copy. `keep` is dropped with the last handle
-    /// to the buffer. Writing copies first.
+    /// Views foreign memory, without a copy. `keep` is dropped with the last handle to the buffer.
+    /// Writing copies first.
     ///
     /// # Safety
     /// `pointer` is aligned and points to `len` initialised elements with valid bit patterns. They

@@ -86,7 +86,7 @@ pub struct Var(pub u32);
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct ArrayId(pub u32);
 
-/// What an array holds.
+/// The type of an array's elements.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Elem {
     /// Indices; loads give `int`.
@@ -111,7 +111,7 @@ impl Elem {
 pub struct ArrayDecl {
     /// A name for people, unique in the function, such as `A1_crd`.
     pub name: String,
-    /// What it holds.
+    /// The type of its elements.
     pub elem: Elem,
     /// Whether the function stores into it. A written index array has any kind but the packed
     /// [`IndexKind::U2`].

@@ -94,7 +94,7 @@ struct Writer<'a> {
     /// Index arrays: two read, one written. Values: one read, one written. One growing array of
     /// each.
     arrays: [ArrayId; 7],
-    /// Which index arrays can be sorted.
+    /// The index arrays that can be sorted.
     sortable: Vec<ArrayId>,
     /// Variables in scope, and whether they can be assigned.
     scope: Vec<(Var, Ty, bool)>,

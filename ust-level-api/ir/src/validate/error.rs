@@ -39,7 +39,7 @@ pub enum ValidateError {
     Sorted {
         /// The array.
         array: String,
-        /// What it holds.
+        /// The type of its elements.
         elem: Elem,
     },
     /// A statement names a variable that the function does not have.
@@ -73,7 +73,7 @@ pub enum ValidateError {
     Reduction {
         /// The array.
         array: String,
-        /// What it holds.
+        /// The type of its elements.
         elem: Elem,
         /// The operator.
         op: BinOp,

@@ -262,7 +262,7 @@ impl Compiler<'_> {
         self.place(end);
     }
 
-    /// Jumps where the condition is `want`, and else falls through.
+    /// Jumps if the condition has the value `want`; else falls through.
     pub(super) fn jump_when(&mut self, cond: &Expr, want: bool, to: Target) {
         self.scoped(|c| match cond {
             Expr::Bool(value) => {
