@@ -1,4 +1,4 @@
-//! Which positions are reachable, and helpers with which a level checks foreign arrays.
+//! Reachable positions, and helpers with which a level checks foreign arrays.
 
 use std::ops::Range;
 
@@ -7,18 +7,19 @@ use crate::{IndexArray, Pos};
 
 /// The positions of a level that can be reached from the root.
 ///
-/// Most levels reach all of theirs. A level with gaps between its intervals says which it reaches,
-/// so that whatever lies in the gaps need not make sense.
+/// In most levels, all positions are reachable. A level with gaps between its segments lists the
+/// reachable ones; the contents of the gaps are then not checked.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Reach {
-    /// Number of positions, reachable or not: what the next level's arrays are as long as.
+    /// Number of positions, reachable or not. The lengths of the next level's arrays follow from
+    /// it.
     pub positions: Pos,
-    /// The reachable ones, as disjoint intervals, or `None` for all.
+    /// The reachable positions as disjoint intervals, or `None` if all are reachable.
     pub intervals: Option<Vec<Range<Pos>>>,
 }
 
 impl Reach {
-    /// All of so many positions.
+    /// A reach of `positions` positions, all of them reachable.
     #[must_use]
     pub fn all(positions: Pos) -> Self {
         Self { positions, intervals: None }
@@ -35,10 +36,10 @@ impl Reach {
         self.intervals().flatten()
     }
 
-    /// The reach of a level that has `factor` children at each position.
+    /// The reach of a level in which each parent position has `factor` children.
     ///
     /// # Errors
-    /// [`LevelError::Overflow`] when their number is not addressable.
+    /// [`LevelError::Overflow`] if there are more than [`MAX_POSITIONS`].
     pub fn times(&self, factor: u64) -> Result<Self, LevelError> {
         let scale = |n: Pos| {
             n.checked_mul(factor).filter(|&m| m <= MAX_POSITIONS).ok_or_else(|| {
@@ -56,13 +57,13 @@ impl Reach {
     }
 }
 
-/// More positions than this cannot be addressed.
+/// The largest number of positions that can be addressed.
 pub const MAX_POSITIONS: u64 = i64::MAX as u64 / 2;
 
 /// Checks the length of an array.
 ///
 /// # Errors
-/// [`LevelError::Length`] unless it is `expected`; `why` explains the number.
+/// [`LevelError::Length`] unless the length is `expected`. `why` explains that number.
 pub fn length(array: &str, found: usize, expected: u64, why: &str) -> Result<(), LevelError> {
     if found as u64 == expected {
         return Ok(());
@@ -77,7 +78,7 @@ pub fn length(array: &str, found: usize, expected: u64, why: &str) -> Result<(),
 /// Checks that one element obeys a rule.
 ///
 /// # Errors
-/// [`LevelError::Invalid`] when `holds` is false.
+/// [`LevelError::Invalid`] if `holds` is false.
 pub fn rule(
     holds: bool,
     array: &str,
@@ -91,10 +92,11 @@ pub fn rule(
     Err(LevelError::Invalid { array: array.to_owned(), index, found, rule: rule() })
 }
 
-/// Checks one segment of coordinates: in bounds, and in order and distinct as far as promised.
+/// Checks one segment of coordinates: all lie in `bounds`; they are in order if `ordered`, and
+/// distinct if `unique`.
 ///
 /// # Errors
-/// [`LevelError::Invalid`] with the first offender.
+/// [`LevelError::Invalid`] with the first coordinate that breaks a rule.
 pub fn segment(
     array: &str,
     crd: &[i64],
@@ -126,7 +128,7 @@ pub fn segment(
     Ok(())
 }
 
-/// All indices of an array, for rules that look at each of them.
+/// All indices of an array, for rules about each of them.
 #[must_use]
 pub fn indices(array: &IndexArray) -> Vec<i64> {
     array.to_vec()

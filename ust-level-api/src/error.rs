@@ -1,10 +1,10 @@
-//! What can go wrong in a level, said so that a person can mend it.
+//! The errors of a level, each with what a person needs to mend it.
 
 use crate::index::WidthError;
 use crate::{Crd, Pos};
 
-/// An error of a level type: a bad argument, a place where it cannot stand, arrays that break its
-/// rules, or entries that it cannot hold.
+/// An error of a level type: a bad argument, a place where the level cannot stand, arrays that
+/// break its rules, or entries that it cannot hold.
 #[derive(Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum LevelError {
@@ -15,7 +15,7 @@ pub enum LevelError {
         level: String,
         /// The argument as written.
         argument: String,
-        /// What it takes instead.
+        /// The arguments that it takes.
         help: String,
     },
     /// The level type cannot stand where the format puts it.
@@ -23,7 +23,7 @@ pub enum LevelError {
     Misplaced {
         /// The level's canonical text.
         level: String,
-        /// Why not.
+        /// Why the level cannot stand there.
         reason: String,
         /// What to do instead.
         help: String,
@@ -33,9 +33,9 @@ pub enum LevelError {
     Invalid {
         /// Name of the array, such as `pos` or `crd`.
         array: String,
-        /// Index into it.
+        /// Index into the array.
         index: u64,
-        /// What stands there.
+        /// The element at that index.
         found: i64,
         /// The rule that it breaks.
         rule: String,
@@ -67,9 +67,9 @@ pub enum LevelError {
     /// A size beyond what can be stored or addressed.
     #[error("{what} is too large: {detail}")]
     Overflow {
-        /// What was computed.
+        /// The quantity that was computed.
         what: String,
-        /// From which numbers.
+        /// The numbers that it was computed from.
         detail: String,
     },
 }

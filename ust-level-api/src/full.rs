@@ -1,15 +1,15 @@
-//! What every full level does alike: positions computed from coordinates.
+//! The answers that all full levels share: positions computed from coordinates.
 //!
 //! The position of a coordinate in a full level is `parent * size + (crd - lower)`
-//! ([`Props::full`](crate::Props::full)); no array is needed. A full level type forwards to these
-//! functions and adds only its own rules of placement.
+//! ([`Props::full`](crate::Props::full)); the level needs no array. A full level type forwards to
+//! these functions, and adds only its own rules about where it may stand.
 
 use crate::column::{BLOCK, IndexColumn};
 use crate::ir::{Builder, Expr};
 use crate::level::Arrays;
 use crate::{Assembled, Entries, LevelError, Located, Pos, Site, Step, Walk, WalkKind, WalkSite};
 
-/// The position of a coordinate under a parent, as a number. The coordinate lies within the level.
+/// The position of a coordinate under a parent. The coordinate must lie within the level.
 #[must_use]
 pub fn position(site: &Site, parent: Pos, crd: i64) -> Pos {
     parent * site.size + (crd - site.lower) as u64
@@ -18,11 +18,11 @@ pub fn position(site: &Site, parent: Pos, crd: i64) -> Pos {
 /// Answers [`LevelType::assemble`](crate::LevelType::assemble).
 ///
 /// # Errors
-/// [`LevelError::Overflow`] when the positions are too many to address.
+/// [`LevelError::Overflow`] if there are more positions than the site allows.
 pub fn assemble(site: &Site, entries: &Entries) -> Result<Assembled, LevelError> {
     let positions = site.positions(entries.parents, site.size)?;
     let position = match (&entries.parent, &entries.crd) {
-        // Under a root, positions are coordinates.
+        // At the root, a position is the coordinate itself.
         (IndexColumn::Same(0, _), crd) if site.lower == 0 => crd.clone(),
         (parent, crd) => {
             let most = (0, positions.saturating_sub(1) as i64);

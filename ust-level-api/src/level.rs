@@ -1,4 +1,4 @@
-//! The trait of level types, and the words it speaks.
+//! The trait of level types, and its vocabulary: descriptions, places, sites, arrays.
 
 use std::fmt;
 
@@ -18,40 +18,41 @@ use crate::walk::{Located, Walk, WalkKind, WalkSite};
 ///
 /// # Who implements it
 ///
-/// The author of a storage idea: one small object that carries the arguments written in the format
-/// text (`compressed(nonunique)` carries `unique: false`), made by a constructor registered as
-/// [`LevelFactory`](crate::LevelFactory). Users of tensors never call it.
+/// The author of a storage scheme. The implementation is a small object that holds the arguments of
+/// the level in the format text (`compressed(nonunique)` holds `nonunique: true`). The constructor
+/// that the crate registers in a [`LevelFactory`](crate::LevelFactory) makes it. Users of tensors
+/// never call this trait.
 ///
 /// # What the engine promises
 ///
-/// * `fits` was asked, and said yes, before anything else is asked.
-/// * `assemble` gets entries grouped by parent and sorted by coordinate within a parent, each
-///   coordinate in `lower .. lower + size`; without duplicates where the level is unique and no
-///   nonunique level stands above it.
+/// * It asks `fits` before any other question about a place, and goes on only if the level fits.
+/// * `assemble` gets entries grouped by parent and sorted by coordinate within a parent. Each
+///   coordinate lies in `lower .. lower + size`. There are no duplicates if the level is unique and
+///   no nonunique level stands above it.
 /// * `walk` and `locate` run on arrays that `assemble` made or `check` accepted.
 ///
 /// # What the level promises
 ///
-/// * `assemble` then `check` succeeds; `assemble` then `walk` visits every entry at the position
-///   that `assemble` gave it, and every other visited position is padding.
-/// * After `check` accepted arrays, no emitted load is out of bounds, for any reachable parent.
-/// * Where [`Props::full`] is set, the position of a coordinate is
-///   `parent * size + (crd - lower)`, and the level owns no arrays: the engine relies on it for
-///   value blocks.
+/// * `check` accepts every result of `assemble`. A `walk` over such a result visits every entry at
+///   the position that `assemble` assigned to it; every other visited position is padding.
+/// * If `check` accepted the arrays, no emitted load is out of bounds, for any reachable parent.
+/// * If [`Props::full`] is set, the position of a coordinate is `parent * size + (crd - lower)`,
+///   and the level owns no arrays. The engine relies on it for blocks of values.
 pub trait LevelType: DynClone + fmt::Debug + Send + Sync {
-    /// What this level is: name, properties, arrays, capabilities. Cost: O(1).
+    /// Name, properties, arrays and capabilities of this level. Cost: O(1).
     fn describe(&self) -> Description;
 
-    /// Whether it may stand at this place.
+    /// Whether the level may stand at this place of a format.
     ///
     /// # Errors
-    /// [`LevelError::Misplaced`] with the reason and what to write instead.
+    /// [`LevelError::Misplaced`] with the reason, and with what to write instead.
     fn fits(&self, place: &Place<'_>) -> Result<(), LevelError>;
 
-    /// The same level with what its text leaves open decided the other way: asked where the level
-    /// below does not fit under this one, and taken where it then does and this one still fits. A
-    /// level that is unique unless told otherwise gives the nonunique one; where its text says
-    /// `unique`, nothing is open. None by default.
+    /// The nonunique form of a level whose text says neither `unique` nor `nonunique`. The engine
+    /// asks for it when the level below does not fit under this one, and uses it if both levels fit
+    /// then. Example: in `j : singleton, k : singleton`, the first level becomes
+    /// `singleton(nonunique)`. `None` (the default) if the level has no such form, or the text says
+    /// `unique`.
     fn relaxed(&self) -> Option<Box<dyn LevelType>> {
         None
     }
@@ -59,40 +60,43 @@ pub trait LevelType: DynClone + fmt::Debug + Send + Sync {
     /// Builds the level's arrays from sorted entries, in bulk.
     ///
     /// # Errors
-    /// [`LevelError::CannotHold`] for entries that the level has no room for, and
-    /// [`LevelError::Width`] for indices that do not fit the chosen width.
+    /// [`LevelError::CannotHold`] for an entry that the level cannot hold, and
+    /// [`LevelError::Width`] for an index that does not fit the chosen width.
     fn assemble(&self, site: &Site, entries: &Entries) -> Result<Assembled, LevelError>;
 
-    /// Checks arrays of unknown origin, and tells which positions they reach. The number of arrays
-    /// and their kinds are already as described.
+    /// Checks arrays of unknown origin, and returns the positions that they reach. The number of
+    /// arrays and their index kinds are already checked against the description.
     ///
     /// # Errors
-    /// [`LevelError::Length`] or [`LevelError::Invalid`]: which array, where, and the rule.
+    /// [`LevelError::Length`] or [`LevelError::Invalid`], with the array, the index, and the rule
+    /// that is broken.
     fn check(&self, site: &Site, arrays: &Arrays, parents: &Reach) -> Result<Reach, LevelError>;
 
-    /// Emits what is needed before a loop, and describes the cursor that runs over the children.
+    /// Emits the code that must run before the loop, and describes a cursor over the children of
+    /// the parents `site.parent`.
     fn walk<'a>(&'a self, site: &'a WalkSite, b: &mut Builder) -> Walk<'a>;
 
-    /// Emits code that finds the position of a coordinate under the single parent
-    /// `site.parent.lo`, or `None` where only walking finds it. The coordinate may be any integer:
-    /// code outside the level's bounds must say "not found", not read out of bounds.
+    /// Emits code that finds the position of a coordinate under the single parent `site.parent.lo`.
+    /// `None` if only a walk finds it. The coordinate may be any integer: if it lies outside the
+    /// level's bounds, the code must answer "not found", and must not read out of bounds.
     fn locate(&self, site: &WalkSite, crd: Expr, b: &mut Builder) -> Option<Located> {
         let _ = (site, crd, b);
         None
     }
 
-    /// Formats that suit a tensor which looks like this, as format text of its rank that uses this
-    /// level: they compete with the named formats when somebody asks for advice. Asked of the
-    /// level as each of [`LevelFactory::samples`](crate::LevelFactory::samples) makes it. None by
-    /// default.
+    /// Formats that suit a tensor with these statistics. Each is a format text of the tensor's rank
+    /// that uses this level. When a user asks which format suits the tensor, these formats compete
+    /// with the named formats. The question goes to each level that
+    /// [`LevelFactory::samples`](crate::LevelFactory::samples) describes. None by default.
     fn candidates(&self, stats: &TensorStats) -> Vec<String> {
         let _ = stats;
         Vec::new()
     }
 
-    /// The room that the level would take under so many parents with so many stored coordinates
-    /// in all: an estimate, made without any entries. By default what the description implies; a
-    /// level that has other positions, or arrays of other lengths, says so here.
+    /// Estimates the positions and memory of the level from its number of parents and the number of
+    /// coordinates stored under all of them. There are no entries yet. The default follows from the
+    /// description; a level with another number of positions, or with arrays of other lengths,
+    /// overrides it.
     fn footprint(&self, site: &Site, parents: f64, stored: f64) -> Footprint {
         Footprint::described(&self.describe(), site, parents, stored)
     }
@@ -100,29 +104,29 @@ pub trait LevelType: DynClone + fmt::Debug + Send + Sync {
 
 dyn_clone::clone_trait_object!(LevelType);
 
-/// What a level is, as data.
+/// The description of a level, as data.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Description {
     /// The registered name, such as `compressed`.
     pub name: &'static str,
-    /// Canonical text with arguments, such as `compressed(nonunique)`. Two levels with the same
-    /// canonical text are the same.
+    /// Canonical text with arguments, such as `compressed(nonunique)`. Levels with the same
+    /// canonical text are equal.
     pub text: String,
-    /// MLIR's spelling of the same, such as `structured[2, 4]`.
+    /// The same in MLIR's spelling, such as `structured[2, 4]`.
     pub mlir: String,
     /// Properties.
     pub props: Props,
     /// The arrays it owns, in storage order.
     pub arrays: Vec<ArraySpec>,
-    /// What its cursor runs over.
+    /// The kind of its cursor's integer: a position, a coordinate, or neither.
     pub walk: WalkKind,
-    /// What it costs to find a coordinate.
+    /// The cost to find a coordinate.
     pub locate: LocateCost,
-    /// The expression it wants to store, where not every one will do.
+    /// The expressions that the level can store.
     pub wants: Wants,
 }
 
-/// Properties of a level. The names are those of Chou et al. 2018 where they have one.
+/// Properties of a level. Where Chou et al. 2018 have a name for a property, it has that name.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[allow(clippy::struct_excessive_bools)]
 pub struct Props {
@@ -131,23 +135,23 @@ pub struct Props {
     pub full: bool,
     /// Coordinates under one parent are visited in ascending order.
     pub ordered: bool,
-    /// No coordinate stands twice under one parent.
+    /// Coordinates under one parent are distinct.
     pub unique: bool,
     /// Each parent has exactly one child, at the parent's own position.
     pub branchless: bool,
-    /// Every position stands for a child: there are no gaps between them.
+    /// There are no gaps: every position belongs to a child.
     pub compact: bool,
-    /// Positions may stand for padding: a stored value equal to the fill value is no entry.
+    /// Some positions may hold padding: a stored value that equals the fill value is no entry.
     pub padded: bool,
-    /// The children of neighbouring parents lie side by side, in the order of the parents, so that
-    /// an interval of parents has an interval of children.
+    /// The children of consecutive parents have consecutive positions, in the order of the parents.
+    /// The children of an interval of parents then form one interval.
     pub contiguous: bool,
-    /// Coordinates are declared as a structure of arrays (`soa`), not as an array of structures.
-    /// It tells MLIR's two COO layouts apart; this project always keeps separate arrays.
+    /// The format text says `soa` (structure of arrays). The property tells MLIR's two COO layouts
+    /// apart; this project always keeps one array for each level.
     pub soa: bool,
 }
 
-/// What it costs to find the position of a coordinate.
+/// The cost to find the position of a coordinate.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum LocateCost {
     /// Only walking finds it.
@@ -158,14 +162,15 @@ pub enum LocateCost {
     Logarithmic,
 }
 
-/// The expression that a level wants to store.
+/// The expressions that a level can store.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Wants {
-    /// Any.
+    /// Any expression.
     Any,
-    /// A remainder by this number.
+    /// Only a remainder by this number, such as `i % 4`.
     Remainder(u64),
-    /// A dimension that a sum or difference above already bounds.
+    /// Only a dimension that occurs in a sum or difference stored above: in
+    /// `j - i : compressed, i : range`, the dimension `i`.
     Ranged,
 }
 
@@ -174,23 +179,22 @@ pub enum Wants {
 pub struct ArraySpec {
     /// Its name: `pos`, `crd`, or one of the level's own.
     pub name: &'static str,
-    /// What it holds.
+    /// Its contents.
     pub role: Role,
-    /// Its length, in words, such as `parents + 1`.
+    /// Its length, as a text for people, such as `parents + 1`.
     pub length: &'static str,
-    /// The smallest number of bits in which its elements may be stored: 8, or 2 where they may be
-    /// packed.
+    /// The least number of bits for one of its elements: 8, or 2 if the elements may be packed.
     pub min_bits: u32,
 }
 
-/// What an array holds, which decides its width.
+/// The contents of an array, which decide the width of its elements.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Role {
-    /// Positions, as wide as `posWidth` says.
+    /// Positions, in the width that `posWidth` gives.
     Position,
-    /// Coordinates, as wide as `crdWidth` says, signed where coordinates can be negative.
+    /// Coordinates, in the width that `crdWidth` gives; signed if coordinates can be negative.
     Coordinate,
-    /// Something of the level's own, always of this kind.
+    /// Data of the level's own, always of this kind.
     Own(IndexKind),
 }
 
@@ -206,7 +210,7 @@ impl Arrays {
     }
 }
 
-/// Where a format puts a level. The question of [`LevelType::fits`].
+/// The place of a level in a format, about which [`LevelType::fits`] is asked.
 #[derive(Clone, Debug)]
 pub struct Place<'a> {
     /// The level above, or `None` at the root.
@@ -217,30 +221,30 @@ pub struct Place<'a> {
     pub last: bool,
 }
 
-/// The shape of a level's expression, as far as a level may care.
+/// The kind of a level's expression.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum ExprShape {
-    /// A dimension as it is.
+    /// A dimension alone, `i`.
     Dimension {
-        /// Whether a level above stores a sum or difference with this dimension, so that the valid
-        /// coordinates depend on it.
+        /// Whether a level above stores a sum or difference with this dimension. The valid
+        /// coordinates of this level then depend on the coordinate there.
         ranged: bool,
     },
     /// A quotient, `i / 4`.
     Quotient {
-        /// The number divided by.
+        /// The divisor.
         divisor: u64,
     },
     /// A remainder, `i % 4`.
     Remainder {
-        /// The number divided by.
+        /// The divisor.
         modulus: u64,
     },
-    /// Anything else: differences, sums, linearised dimensions.
+    /// Any other expression: differences, sums, linearised dimensions.
     Other,
 }
 
-/// What a level is told when it assembles or checks.
+/// The shape and options of a level, for assembly and checks.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Site {
     /// Number of coordinates at this level.
@@ -251,12 +255,12 @@ pub struct Site {
     pub pos_width: u32,
     /// `crdWidth` of the format: 2, 8, 16, 32, 64, or 0 for the default.
     pub crd_width: u32,
-    /// The most positions that memory is to be taken for.
+    /// The largest number of positions that the level may allocate memory for.
     pub max_positions: Pos,
 }
 
 impl Default for Site {
-    /// No coordinates, default widths, as many positions as can be addressed.
+    /// No coordinates, default widths, and no limit below [`MAX_POSITIONS`].
     fn default() -> Self {
         Self { size: 0, lower: 0, pos_width: 0, crd_width: 0, max_positions: MAX_POSITIONS }
     }
@@ -269,11 +273,11 @@ impl Site {
         self.lower..self.lower.saturating_add_unsigned(self.size)
     }
 
-    /// Number of positions when each parent has `children` places. A level asks before it takes
-    /// memory for them.
+    /// The number of positions if each parent has `children` of them. A level calls this before it
+    /// allocates memory for them.
     ///
     /// # Errors
-    /// [`LevelError::Overflow`] when they are more than [`Site::max_positions`].
+    /// [`LevelError::Overflow`] if there are more than [`Site::max_positions`].
     pub fn positions(&self, parents: Pos, children: u64) -> Result<Pos, LevelError> {
         let positions = parents.checked_mul(children).filter(|&n| n <= self.max_positions);
         positions.ok_or_else(|| LevelError::Overflow {
@@ -286,8 +290,8 @@ impl Site {
         })
     }
 
-    /// The kind in which coordinates are stored: `crdWidth` bits, or by default the narrower of 32
-    /// and 64 that holds every coordinate of the level; signed where one can be negative.
+    /// The kind that stores the level's coordinates. It has `crdWidth` bits; by default 32, or 64
+    /// if some coordinate needs them. It is signed if a coordinate can be negative.
     #[must_use]
     pub fn crd_kind(&self) -> IndexKind {
         let signed = self.lower < 0;
@@ -299,14 +303,14 @@ impl Site {
         };
         let chosen = match self.crd_width {
             0 => fits(32).or(IndexKind::new(64, signed)),
-            // A packed width that is signed does not exist: a byte is the nearest.
+            // No signed kind is packed: use the narrowest signed kind instead.
             bits => IndexKind::new(bits, signed).or(IndexKind::new(8, signed)),
         };
         chosen.unwrap_or(IndexKind::I64)
     }
 
-    /// The kind in which positions up to `largest` are stored: `posWidth` bits, or by default the
-    /// narrower of 32 and 64 that holds them.
+    /// The kind that stores positions up to `largest`. It has `posWidth` bits; by default 32, or 64
+    /// if `largest` needs them.
     #[must_use]
     pub fn pos_kind(&self, largest: i64) -> IndexKind {
         match self.pos_width {
@@ -316,24 +320,24 @@ impl Site {
         }
     }
 
-    /// Stores a `pos` array: without a copy where the column is kept in the very kind.
+    /// Stores a `pos` array, without a copy if the column already has its kind.
     ///
     /// # Errors
-    /// [`LevelError::Width`] when a position does not fit `posWidth`.
+    /// [`LevelError::Width`] if a position does not fit `posWidth`.
     pub fn store_pos(&self, pos: impl Into<IndexColumn>) -> Result<IndexArray, LevelError> {
         let pos = pos.into();
         let largest = match self.pos_width {
             0 => pos.extremes().map_or(0, |(_, most)| most),
-            // The kind does not depend on it.
+            // A given width decides the kind alone.
             _ => 0,
         };
         Ok(IndexArray::store_column(self.pos_kind(largest), &pos, "pos", "posWidth")?)
     }
 
-    /// Stores a `crd` array: without a copy where the column is kept in the very kind.
+    /// Stores a `crd` array, without a copy if the column already has its kind.
     ///
     /// # Errors
-    /// [`LevelError::Width`] when a coordinate does not fit `crdWidth`.
+    /// [`LevelError::Width`] if a coordinate does not fit `crdWidth`.
     pub fn store_crd(&self, crd: impl Into<IndexColumn>) -> Result<IndexArray, LevelError> {
         Ok(IndexArray::store_column(self.crd_kind(), &crd.into(), "crd", "crdWidth")?)
     }

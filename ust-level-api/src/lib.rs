@@ -1,9 +1,9 @@
 //! The contract of a level type of the Universal Sparse Tensor (UST).
 //!
-//! A tensor is stored level by level. What a *level* stores, how it is built, checked, walked and
-//! searched is known to one crate alone: the crate of its level type. That crate depends on this
-//! one, which brings the loop IR (`ust-ir`), and on nothing else of the project; it registers a [`LevelFactory`] and from then on every
-//! format text may use it.
+//! A tensor is stored level by level. Only one crate knows how a *level* is stored, built, checked,
+//! walked and searched: the crate of its level type. That crate depends on this one, which
+//! re-exports the loop IR (`ust-ir`), and on no other crate of the project. It registers a
+//! [`LevelFactory`]; every format text may then use its name.
 //!
 //! # The five questions
 //!
@@ -17,25 +17,26 @@
 //!    loop IR.
 //! 5. **Locate** – [`LevelType::locate`]: the position of a coordinate, as loop IR.
 //!
-//! A level may also offer formats for a tensor that looks like it ([`LevelType::candidates`]), and
-//! say what room it would take ([`LevelType::footprint`]); it need not.
+//! A level type may also propose formats for a tensor with given statistics
+//! ([`LevelType::candidates`]), and estimate the memory of a level ([`LevelType::footprint`]). Both
+//! have defaults.
 //!
-//! Everything else (construction, conversion, drawing, operations, files) is the engine's work and
-//! follows from those five.
+//! The engine derives everything else from these five answers: construction, conversion, drawing,
+//! operations, files.
 //!
-//! # Where what lives
+//! # Modules
 //!
-//! | module | what |
+//! | module | contents |
 //! |---|---|
-//! | [`level`] | the trait, and the words it speaks: places, properties, arrays |
-//! | [`assemble`] | sorted entries in, positions out; helpers for bulk assembly |
-//! | [`check`] | which positions are reachable, and errors that name array, index and rule |
-//! | [`walk`] | cursors: what a level hands to the engine's loops |
-//! | [`full`] | what every full level does alike |
-//! | [`stats`] | what a tensor looks like, for levels that offer formats for it |
+//! | [`level`] | the trait, and its vocabulary: places, properties, arrays |
+//! | [`assemble`] | the input and output of assembly (sorted entries, positions), and helpers |
+//! | [`check`] | reachable positions, and checks whose errors name array, index and rule |
+//! | [`walk`] | cursors, which the engine makes loops of |
+//! | [`full`] | the answers that all full levels share |
+//! | [`stats`] | statistics of a tensor, and estimates of memory |
 //! | [`ir`] | the crate `ust-ir`: the loop IR, scalars, index arrays, columns, buffers |
-//! | [`registry`] | how a level type becomes known, and how its arguments are written |
-//! | [`error`] | what can go wrong in a level |
+//! | [`registry`] | registration of level types, and their arguments in format text |
+//! | [`error`] | the errors of a level |
 //!
 //! *Invariant: nothing in this crate knows any level type.*
 #![forbid(unsafe_code)]
@@ -66,7 +67,8 @@ pub use ust_ir::{
 };
 pub use walk::{Interval, Located, Step, Walk, WalkKind, WalkSite};
 
-/// A coordinate: an index along a dimension or a level. Signed, because a diagonal's offset is one.
+/// A coordinate: an index along a dimension or a level. Signed, because the offset of a diagonal
+/// can be negative.
 pub type Crd = i64;
 /// A position: an offset into a level's storage.
 pub type Pos = u64;

@@ -1,8 +1,8 @@
-//! How a level type becomes known: its crate submits a [`LevelFactory`], and whoever links that
-//! crate can write its name in a format.
+//! Registration of level types: a level crate submits a [`LevelFactory`], and every program that
+//! links the crate can write the name of the level type in a format.
 //!
-//! A crate that nobody names is dropped by the linker together with its registration. The program
-//! that wants a level type says so once: `use my_level_crate as _;`.
+//! The linker drops a crate that no code names, together with its registration. A program that
+//! wants a level type therefore says once: `use my_level_crate as _;`.
 
 use std::fmt;
 
@@ -29,9 +29,10 @@ pub struct LevelFactory {
     pub aliases: &'static [Alias],
     /// One line for `ust levels`.
     pub summary: &'static str,
-    /// Makes the level type with the arguments as written (the alias's own argument taken off).
+    /// Makes the level type from its arguments. If an alias was written, its own argument
+    /// ([`Alias::with`]) is already removed.
     pub make: fn(&LevelArgs) -> Result<Box<dyn LevelType>, LevelError>,
-    /// Texts with the arguments that tests should try, each of which `make` accepts.
+    /// Level texts, with and without arguments, that the tests try. `make` accepts each of them.
     pub samples: &'static [&'static str],
 }
 
@@ -42,11 +43,12 @@ inventory::collect!(LevelFactory);
 pub struct Alias {
     /// The other name.
     pub name: &'static str,
-    /// An argument that must be present for the alias to be meant, and that is then taken off.
+    /// The argument that must be written for the alias to apply. It is removed from the arguments
+    /// that `make` gets. `None`: the alias applies with any arguments.
     pub with: Option<&'static str>,
 }
 
-/// A level type as written: name and arguments.
+/// A level as written in format text: name and arguments.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct LevelArgs {
     /// The name.
@@ -74,8 +76,8 @@ impl fmt::Display for Arg {
 }
 
 impl LevelArgs {
-    /// Reads `name` or `name(arg, ...)`: the plain form, for samples and tests. Format text goes
-    /// through the engine's parser, which reports errors with a caret.
+    /// Reads `name` or `name(arg, ...)`, for samples and tests. It reports no errors; format text
+    /// goes through the engine's parser, whose errors point at the fault.
     #[must_use]
     pub fn simple(text: &str) -> Self {
         let (name, rest) = text.split_once('(').unwrap_or((text, ""));
@@ -89,9 +91,9 @@ impl LevelArgs {
         Self { name: name.trim().to_owned(), args }
     }
 
-    /// Reads properties that are on or off, such as `nonunique` with its positive spelling
-    /// `unique`. `known` pairs each word that switches a property with its opposite (empty where
-    /// there is none). Gives, for each pair, whether the first word was written.
+    /// Reads properties that are on or off. `known` has a pair for each property: the word that
+    /// switches it on, such as `nonunique`, and the word for the opposite, such as `unique` (empty
+    /// if there is none). Returns for each pair whether its first word was written.
     ///
     /// # Errors
     /// [`LevelError::BadArgument`] for a word that is not known, written twice, or written together
@@ -155,11 +157,11 @@ impl fmt::Display for LevelArgs {
     }
 }
 
-/// A level type's text that cannot be made into a level type.
+/// Why the text of a level could not be made into a level type.
 #[derive(Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum MakeError {
-    /// Nobody registered this name.
+    /// No linked crate registered this name.
     #[error("unknown level type `{name}`; known: {}", known.join(", "))]
     Unknown {
         /// The name as written.
@@ -167,14 +169,14 @@ pub enum MakeError {
         /// Every registered name, sorted.
         known: Vec<&'static str>,
     },
-    /// Its arguments are off.
+    /// The level type refused its arguments.
     #[error(transparent)]
     Level(#[from] LevelError),
 }
 
 crate::debug_shows_message!(MakeError);
 
-/// Every registered level type, sorted by name. Two crates that register the same name both appear.
+/// Every registered level type, sorted by name. If two crates register one name, both are listed.
 #[must_use]
 pub fn factories() -> Vec<&'static LevelFactory> {
     let mut all: Vec<&LevelFactory> = inventory::iter::<LevelFactory>.into_iter().collect();
@@ -182,10 +184,11 @@ pub fn factories() -> Vec<&'static LevelFactory> {
     all
 }
 
-/// Makes a level type from its text. Aliases with a matching argument win over plain names.
+/// Makes a level type from its name and arguments. An alias whose argument is written takes
+/// precedence over the level type of that name: `compressed(high)` is the alias, not `compressed`.
 ///
 /// # Errors
-/// [`MakeError`] when nobody registered the name, or its arguments are off.
+/// [`MakeError`] if no linked crate registered the name, or the level type refuses the arguments.
 pub fn make(args: &LevelArgs) -> Result<Box<dyn LevelType>, MakeError> {
     let all = factories();
     for factory in &all {

@@ -1,34 +1,34 @@
-//! What a tensor looks like: the numbers that a level type may look at to offer formats, and the
-//! room that its arrays would take.
+//! Statistics of a tensor, from which a level type decides whether to offer formats for it; and
+//! estimates of the memory of a level.
 
 use crate::level::{Description, Role, Site};
 
-/// What one pass over the entries of a tensor found out. Duplicates count once.
+/// The statistics of a tensor, from one pass over its entries. Duplicates count once.
 ///
-/// Numbers of diagonals and rows are exact. Numbers of different blocks and prefixes are exact up
-/// to some ten thousands, and within about one percent beyond.
+/// Numbers of diagonals and rows are exact. Numbers of distinct blocks and prefixes are exact up to
+/// some ten thousands, and beyond that within about one percent.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct TensorStats {
     /// Extent of each dimension.
     pub shape: Vec<usize>,
-    /// Number of entries, each place counted once.
+    /// Number of entries. Duplicates count once.
     pub entries: u64,
-    /// Entries that stand at a place where another one stands already.
+    /// Number of entries whose coordinates an earlier entry has, too.
     pub duplicates: u64,
     /// Bytes of one value.
     pub value_bytes: usize,
-    /// For each dimension, how entries are spread over its coordinates: the first are the rows of
-    /// a matrix, the second its columns.
+    /// For each dimension, how the entries are spread over its coordinates. In a matrix, the first
+    /// spread is over rows, the second over columns.
     pub dims: Vec<Spread>,
-    /// For each number of leading dimensions from 1, how many different coordinates of those
-    /// dimensions have an entry; the last is the number of entries.
+    /// `prefixes[n - 1]` is the number of distinct coordinates in the first `n` dimensions that
+    /// have an entry. The last number is the number of entries.
     pub prefixes: Vec<u64>,
-    /// For each of some sizes `m`, the most entries in one of the aligned groups of `m` coordinates
-    /// along the last dimension. 2:4 is obeyed where it is at most 2 for 4.
+    /// Pairs of a size `m` and the largest number of entries in an aligned group of `m` coordinates
+    /// along the last dimension. A tensor obeys 2:4 if that number is at most 2 for `m = 4`.
     pub groups: Vec<(u64, u64)>,
-    /// For matrices and stacks of them, how blocks of some extents would be filled.
+    /// For matrices and stacks of matrices: how full blocks of several sizes would be.
     pub blocks: Vec<Blocks>,
-    /// Of a matrix, its diagonals; `None` for other tensors.
+    /// The diagonals of a matrix; `None` for other tensors.
     pub diagonals: Option<Diagonals>,
 }
 
@@ -43,11 +43,12 @@ pub struct Spread {
     pub max: u64,
     /// Coordinates without entries.
     pub empty: u64,
-    /// Standard deviation divided by the mean: 0 where all have equally many.
+    /// Standard deviation divided by the mean: 0 if every coordinate has the same number of
+    /// entries.
     pub skew: f64,
 }
 
-/// What a matrix divided into blocks stores.
+/// A matrix divided into blocks of one size.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Blocks {
     /// Extent of a block in each dimension.
@@ -58,7 +59,7 @@ pub struct Blocks {
     pub fill: f64,
 }
 
-/// What a matrix looks like along its diagonals.
+/// The diagonals of a matrix.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Diagonals {
     /// Diagonals with an entry.
@@ -67,15 +68,14 @@ pub struct Diagonals {
     pub fill: f64,
     /// Antidiagonals with an entry.
     pub anti_count: u64,
-    /// The lowest and the highest `j - i` of an entry: how far entries stand from the main
-    /// diagonal. Zeros where there are no entries.
+    /// The lowest and the highest `j - i` of all entries. Both are 0 if there are no entries.
     pub band: (i64, i64),
     /// Whether `(j, i)` has an entry wherever `(i, j)` has one.
     pub symmetric: bool,
 }
 
 impl TensorStats {
-    /// Entries divided by all elements.
+    /// Entries divided by the number of elements of the shape.
     #[must_use]
     pub fn density(&self) -> f64 {
         let elements: f64 = self.shape.iter().map(|&extent| extent as f64).product();
@@ -83,14 +83,14 @@ impl TensorStats {
     }
 
     /// Whether each aligned group of `m` coordinates along the last dimension has at most `n`
-    /// entries. `None` where groups of this size were not counted.
+    /// entries. `None` if `groups` has no element for `m`.
     #[must_use]
     pub fn obeys(&self, n: u64, m: u64) -> Option<bool> {
         self.groups.iter().find(|group| group.0 == m).map(|group| group.1 <= n)
     }
 }
 
-/// The room that a level would take.
+/// An estimate of the memory that a level takes.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Footprint {
     /// Number of positions. Not an integer: it is an estimate.
@@ -100,9 +100,9 @@ pub struct Footprint {
 }
 
 impl Footprint {
-    /// The room for a level with so many parents and stored coordinates, as its description says:
-    /// a position for each place of a full level and for each stored coordinate of another one,
-    /// and its arrays of positions and coordinates in the widths of the site.
+    /// The estimate that follows from a level's description. A full level has a position for each
+    /// coordinate under each parent, a branchless one a position for each parent, and any other
+    /// level one for each stored coordinate. Arrays have the widths of the site.
     #[must_use]
     pub fn described(level: &Description, site: &Site, parents: f64, stored: f64) -> Self {
         let positions = match level.props {

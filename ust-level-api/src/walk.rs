@@ -1,63 +1,64 @@
-//! Cursors: what a level hands to the engine's loops.
+//! Cursors: how a level describes the loop over its children.
 //!
-//! A level never writes a loop over its children; it describes a *cursor*, and the engine turns
-//! cursors into loops, merges several of them, or splits them among threads. The cursor is an
-//! integer that runs from `lo` up to `hi`; at each stop, [`Walk::step`] emits the code that gives
-//! the child's coordinate and position.
+//! A level never writes this loop; it describes a *cursor*. The engine turns cursors into loops,
+//! merges several of them, or splits them among threads. A cursor is an integer that runs from `lo`
+//! up to `hi`, exclusive. At each value, [`Walk::step`] emits the code that computes the child's
+//! coordinate and position.
 //!
-//! | a level whose cursor is … | example | [`WalkKind`] |
+//! | the cursor is … | example | [`WalkKind`] |
 //! |---|---|---|
-//! | the child's position | compressed: `crd[p]` is the coordinate | [`WalkKind::Position`] |
-//! | the child's coordinate | dense: `parent * size + i` is the position | [`WalkKind::Coordinate`] |
-//! | something else | hashed: a slot, with a guard | [`WalkKind::Other`] |
+//! | the child's position | compressed: the coordinate is `crd[p]` | [`WalkKind::Position`] |
+//! | the child's coordinate | dense: the position is `parent * size + i` | [`WalkKind::Coordinate`] |
+//! | neither | a hash table: the cursor is a slot, and a guard skips empty ones | [`WalkKind::Other`] |
 
 use crate::ir::{ArrayId, BinOp, Builder, Expr};
 
-/// The code of one step of a cursor, or of one step forward.
+/// A function that emits code for one value of a cursor, given as an expression.
 pub type Emit<'a, T> = Box<dyn Fn(&mut Builder, Expr) -> T + 'a>;
 
 /// Half-open interval of `int` expressions.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Interval {
-    /// First.
+    /// First value.
     pub lo: Expr,
     /// Bound, exclusive.
     pub hi: Expr,
 }
 
 impl Interval {
-    /// The interval that holds one number.
+    /// The interval that holds one number, `[at, at + 1)`.
     #[must_use]
     pub fn one(at: Expr) -> Self {
         Self { hi: at.clone() + 1, lo: at }
     }
 
-    /// Whether the interval was written as a single number, `[p, p + 1)`.
+    /// Whether the interval holds one number by its form, `[p, p + 1)`.
     #[must_use]
     pub fn is_one(&self) -> bool {
         self.hi == self.lo.clone() + 1
     }
 }
 
-/// What the engine tells a level that is walked or searched.
+/// The input of [`LevelType::walk`](crate::LevelType::walk) and
+/// [`LevelType::locate`](crate::LevelType::locate).
 #[derive(Clone, Debug)]
 pub struct WalkSite {
     /// The arrays that the level owns, in the order of its description.
     pub arrays: Vec<ArrayId>,
     /// Number of coordinates at this level.
     pub size: Expr,
-    /// The smallest coordinate (0, but for levels whose expression can be negative).
+    /// The smallest coordinate: 0, unless the level's expression can be negative.
     pub lower: Expr,
-    /// Where a coordinate can be valid, given the coordinates of the levels above. Never wider than
-    /// `lower .. lower + size`. Cursors over coordinates stay inside; cursors over stored positions
-    /// need not look.
+    /// The interval of valid coordinates, given the coordinates of the levels above. It lies within
+    /// `lower .. lower + size`. A cursor over coordinates must stay inside it; a cursor over stored
+    /// positions may ignore it.
     pub bounds: Interval,
-    /// The parents whose children are walked: one, or for levels that walk by position and are
-    /// `contiguous`, possibly a run of neighbours.
+    /// The parents whose children are walked: a single one, or, for a `contiguous` level whose
+    /// cursor is a position, possibly several consecutive ones.
     pub parent: Interval,
 }
 
-/// What runs along the cursor.
+/// The kind of integer that a cursor is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum WalkKind {
     /// The cursor is the child's position.
@@ -70,19 +71,20 @@ pub enum WalkKind {
 
 /// A cursor over the children of an interval of parents.
 pub struct Walk<'a> {
-    /// What runs along.
+    /// The kind of the integer.
     pub kind: WalkKind,
-    /// Where the cursor stands.
+    /// The interval that it runs over.
     pub cursor: Interval,
     /// Emits coordinate and position of the child at the cursor.
     pub step: Emit<'a, Step>,
-    /// Emits what carries state from this stop to the next (a running sum), after the child was
-    /// handled and before the cursor moves on by one.
+    /// Emits the code that updates state between two values of the cursor, such as a running sum of
+    /// coordinate differences. It runs after the child was handled, before the cursor increases by
+    /// one.
     pub advance: Option<Emit<'a, ()>>,
 }
 
 impl Walk<'_> {
-    /// A cursor over positions whose coordinates stand in an array, one for each position.
+    /// A cursor over positions: `crd` holds the coordinate of each position.
     #[must_use]
     pub fn positions(cursor: Interval, crd: ArrayId) -> Self {
         Self {
@@ -106,25 +108,27 @@ pub struct Step {
     pub crd: Expr,
     /// Its position.
     pub pos: Expr,
-    /// Where this is given and false, no child stands here (an empty slot, a zero bit).
+    /// If given and false, there is no child at this value of the cursor (an empty slot, a zero
+    /// bit).
     pub guard: Option<Expr>,
-    /// Where this is given, the child stands for so many coordinates, from `crd` upwards, all at
+    /// If given, the child has this number of consecutive coordinates, starting with `crd`, all at
     /// one position (run-length encoding).
     pub run: Option<Expr>,
 }
 
-/// Where a coordinate was found.
+/// The result of a search for a coordinate.
 #[derive(Clone, Debug)]
 pub struct Located {
-    /// Its position, defined where `found` is true.
+    /// Its position, defined if `found` is true.
     pub pos: Expr,
     /// Whether it is stored.
     pub found: Expr,
 }
 
-/// Emits a binary search for a coordinate among `crd[lo .. hi]`, ascending and distinct.
+/// Emits a binary search for a coordinate in `crd[lo .. hi]`, whose elements are ascending and
+/// distinct.
 ///
-/// Loads stay inside the interval, whatever the coordinate. Cost: O(log(hi - lo)).
+/// Loads stay inside the interval, whatever the coordinate is. Cost: O(log(hi - lo)).
 pub fn binary_search(b: &mut Builder, crd: ArrayId, segment: Interval, wanted: Expr) -> Located {
     let wanted = b.bind("wanted", wanted);
     let end = b.bind("end", segment.hi);

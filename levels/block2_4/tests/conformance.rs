@@ -1,6 +1,6 @@
 //! The suite that every level type passes.
 
-// It stands under other level types alone.
+// This level type needs level types above it, which `ust` links.
 use ust as _;
 use ust_level_block2_4 as _;
 

@@ -1,4 +1,4 @@
-//! The `compressed` level: the coordinates that occur, in one segment for each parent.
+//! The `compressed` level: only the coordinates that occur, in one segment for each parent.
 //!
 //! ```text
 //!  row 0  [ 1 0 2 0 ]    (i, j) -> (i : dense, j : compressed), shape 3x4: CSR
@@ -11,13 +11,13 @@
 //! The children of parent `p` are the positions `pos[p] .. pos[p + 1]`, and `crd` holds the
 //! coordinate of each.
 //!
-//! * **Arrays**: `pos` with `parents + 1` elements, `crd` with `pos[parents]`.
+//! * **Arrays**: `pos` with `parents + 1` elements, `crd` with `pos[parents]` elements.
 //! * **Invariants**: `pos[0] = 0`; `pos` does not descend; coordinates lie within the level; under
 //!   one parent they ascend, and are distinct.
-//! * **Arguments**: `nonunique` lets a coordinate stand several times under one parent;
-//!   `nonordered` lets the coordinates of foreign arrays stand in any order.
-//! * **Cost**: walking visits what is stored; locating is a binary search, where the level is
-//!   ordered and unique.
+//! * **Arguments**: `nonunique` allows duplicates of a coordinate under one parent; `nonordered`
+//!   allows any order of coordinates in foreign arrays.
+//! * **Cost**: a walk visits the stored coordinates. Locating is a binary search, if the level is
+//!   ordered and unique; else it is not offered.
 //!
 //! ```
 //! use ust_level_api::{Entries, IndexArray, LevelType, Site};
@@ -61,9 +61,9 @@ const CRD: usize = 1;
 /// The compressed level type.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Compressed {
-    /// A coordinate may stand several times under one parent.
+    /// A coordinate may occur several times under one parent.
     pub nonunique: bool,
-    /// Coordinates under one parent may stand in any order.
+    /// Coordinates under one parent may be in any order.
     pub nonordered: bool,
 }
 

@@ -1,4 +1,4 @@
-//! The `dense` level: every coordinate is there, nothing is stored about it.
+//! The `dense` level: it has every coordinate, and stores none.
 //!
 //! ```text
 //!  row 0  [ 1 0 2 ]      (i, j) -> (i : dense, j : dense), shape 2x3
@@ -8,13 +8,13 @@
 //!                        values       1  0  2     0  0  3    position = i * 3 + j
 //! ```
 //!
-//! * **Arrays**: none. The position of a coordinate is `parent * size + (crd - lower)`; `lower` is 0
-//!   but for levels that store a difference such as `j - i`.
-//! * **Invariants**: none to break.
-//! * **Cost**: walking visits every coordinate within its bounds, stored or not; locating takes
-//!   constant time. Storage grows with the size, not with the nonzeros.
+//! * **Arrays**: none. The position of a coordinate is `parent * size + (crd - lower)`. `lower` is
+//!   0, unless the level's expression is a difference such as `j - i`.
+//! * **Invariants**: none.
+//! * **Cost**: a walk visits every coordinate within its bounds; locating takes constant time.
+//!   Memory grows with the size of the level, not with the number of nonzeros.
 //!
-//! `row` is another name of it, as printed in some lists of formats.
+//! `row` is an alias, which some lists of formats print.
 //!
 //! ```
 //! use ust_level_api::{Entries, LevelType, Site};

@@ -1,4 +1,5 @@
-//! The `loose_compressed` level: segments of coordinates in any order, with room between them.
+//! The `loose_compressed` level: one segment of coordinates for each parent, in any order, possibly
+//! with gaps between the segments.
 //!
 //! ```text
 //!  row 0  [ . 1 . . ]    (i, j) -> (i : dense, j : loose_compressed), shape 2x4
@@ -8,15 +9,16 @@
 //!                        values          ?   1   ?   ?   2   3
 //! ```
 //!
-//! The children of parent `p` are the positions `pos[2 * p] .. pos[2 * p + 1]`. What lies between
-//! the segments is nobody's, and need not make sense.
+//! The children of parent `p` are the positions `pos[2 * p] .. pos[2 * p + 1]`. The gaps between
+//! segments belong to no parent; their contents are never read.
 //!
-//! * **Arrays**: `pos` with `2 * parents` elements, `crd` with as many as there are positions.
+//! * **Arrays**: `pos` with `2 * parents` elements, `crd` with an element for each position, gaps
+//!   included.
 //! * **Invariants**: each segment lies within `crd`, and no two overlap; coordinates lie within the
 //!   level; under one parent they ascend, and are distinct.
-//! * **Arguments**: `nonunique`, `nonordered`, as for `compressed`. `compressed(high)` is an early
-//!   name of this level.
-//! * **Cost**: as `compressed`; what is built here is built without gaps.
+//! * **Arguments**: `nonunique` and `nonordered`, as for `compressed`. `compressed(high)` is an
+//!   older name of this level.
+//! * **Cost**: as `compressed`. Assembly leaves no gaps.
 //!
 //! ```
 //! use ust_level_api::{Entries, LevelType, Site};
@@ -59,9 +61,9 @@ const CRD: usize = 1;
 /// The loose compressed level type.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct LooseCompressed {
-    /// A coordinate may stand several times under one parent.
+    /// A coordinate may occur several times under one parent.
     pub nonunique: bool,
-    /// Coordinates under one parent may stand in any order.
+    /// Coordinates under one parent may be in any order.
     pub nonordered: bool,
 }
 
@@ -113,7 +115,7 @@ impl LevelType for LooseCompressed {
     fn assemble(&self, site: &Site, entries: &Entries) -> Result<Assembled, LevelError> {
         let segments = entries.segments(!self.nonunique);
         let offsets = &segments.offsets;
-        // The end of one segment is the beginning of the next.
+        // Without gaps, the end of a segment is the start of the next.
         let most = (0, segments.crd.len() as i64);
         let pairs = IndexColumn::blocks(2 * entries.parents as usize, most, &|first, out| {
             for (at, out) in (first..).zip(out) {

@@ -1,8 +1,9 @@
-//! The `range` level: all coordinates of a dimension that a diagonal above it leaves valid.
+//! The `range` level: the coordinates of a dimension that lie inside the shape on a diagonal.
 //!
-//! Under a level that stores the difference `j - i` (or the sum `i + j`), only part of a dimension
-//! lies inside the shape. A range level stores a rectangle: a place for each coordinate of its
-//! dimension, under each diagonal, and visits the part that is inside.
+//! Under a level that stores the difference `j - i` (or the sum `i + j`), only some coordinates of
+//! the dimension `i` lie inside the shape. A range level has a position for each coordinate of its
+//! dimension under each diagonal, a rectangle in memory. Its walk visits only coordinates inside
+//! the shape.
 //!
 //! ```text
 //!      0 1 2 3 4         (i, j) -> (j - i : compressed, i : range), shape 4x5
@@ -18,13 +19,13 @@
 //! * **Invariants**: none of its own. Its expression is a plain dimension that occurs in a sum or
 //!   difference stored above it.
 //! * **Cost**: walking visits the coordinates inside the shape; locating takes constant time.
-//!   Places outside the shape hold padding.
+//!   Positions outside the shape hold padding.
 //!
 //! ```
 //! use ust_level_api::{Entries, LevelType, Site};
 //! use ust_level_range::Range;
 //!
-//! // The diagonal -1 of the picture: its entry i = 2, and the main diagonal.
+//! The entry i = 2 of diagonal -1 in the picture, and two entries of the main diagonal.
 //! let site = Site { size: 4, ..Site::default() };
 //! let entries = Entries::new(3, [0, 1, 1], [2, 0, 1]);
 //! assert_eq!(Range.assemble(&site, &entries).unwrap().position, [2, 4, 5]);

@@ -9,18 +9,19 @@
 //!                values          1   2   3
 //! ```
 //!
-//! The only child of parent `p` stands at position `p`, with coordinate `crd[p]`. The parent is
-//! therefore nonunique: it repeats a coordinate as often as there are entries under it.
+//! The only child of parent `p` has position `p` and coordinate `crd[p]`. The level above is
+//! therefore nonunique: it repeats a coordinate for each entry under it.
 //!
 //! * **Arrays**: `crd` with `parents` elements.
 //! * **Invariants**: coordinates lie within the level. Under equal coordinates above they ascend,
 //!   and are distinct.
-//! * **Arguments**: `nonunique` and `nonordered` relax that; `soa` marks MLIR's structure of arrays
-//!   (this project keeps one array a level in either case).
-//! * **In a row**: a `singleton` above another repeats coordinates as the level above it does, hence
-//!   is nonunique. Where neither `unique` nor `nonunique` is written, that is what it is read and
-//!   printed as: `i : compressed(nonunique), j : singleton, k : singleton` is COO of rank 3, the same
-//!   as with `j : singleton(nonunique)`. `unique` there is refused.
+//! * **Arguments**: `nonunique` drops the second invariant's "distinct", `nonordered` its "ascend";
+//!   `soa` marks MLIR's structure of arrays (this project keeps one array for each level in either
+//!   case).
+//! * **Several singletons**: a `singleton` above another one repeats coordinates, too, and must be
+//!   nonunique. If its text says neither `unique` nor `nonunique`, the engine makes it nonunique,
+//!   and prints it so: `i : compressed(nonunique), j : singleton, k : singleton` is COO of rank 3,
+//!   the same format as with `j : singleton(nonunique)`. There, `singleton(unique)` is an error.
 //! * **Cost**: walking and locating take constant time for each parent.
 //!
 //! ```
@@ -63,13 +64,13 @@ const CRD: usize = 0;
 /// The singleton level type.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Singleton {
-    /// The coordinates down to here may stand several times.
+    /// Entries may repeat the coordinates of the levels down to this one.
     pub nonunique: bool,
-    /// Coordinates may stand in any order.
+    /// Coordinates may be in any order.
     pub nonordered: bool,
     /// Declared as a structure of arrays.
     pub soa: bool,
-    /// `unique` is written: the level is not made nonunique for the sake of the one below.
+    /// The text says `unique`: the level is not made nonunique for the level below.
     pub unique: bool,
 }
 
@@ -155,7 +156,7 @@ impl LevelType for Singleton {
 
     fn assemble(&self, site: &Site, entries: &Entries) -> Result<Assembled, LevelError> {
         let crd = match entries.parent {
-            // A child for each parent, in their order: the column is the array.
+            // Each parent has one child, in the order of the parents: the column is the array.
             IndexColumn::Count(n) if n as u64 == entries.parents => entries.crd.clone(),
             _ => children(site, entries)?.into(),
         };
@@ -185,7 +186,7 @@ impl LevelType for Singleton {
     }
 }
 
-/// The coordinate of each parent's child; the lowest one for parents without a child.
+/// The coordinate of each parent's child; for a parent without a child, the lowest coordinate.
 fn children(site: &Site, entries: &Entries) -> Result<Vec<i64>, LevelError> {
     let lowest = if site.size == 0 { 0 } else { site.lower };
     let mut crd = vec![lowest; entries.parents as usize];

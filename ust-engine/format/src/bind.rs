@@ -1,4 +1,4 @@
-//! A format bound to a shape: how many coordinates each level has.
+//! A format bound to a shape: the coordinates of each level.
 
 use std::sync::Arc;
 
@@ -15,7 +15,7 @@ use super::print::Printed;
 pub struct LevelDomain {
     /// The smallest coordinate: negative for a difference such as `j - i`.
     pub lower: i64,
-    /// How many there are.
+    /// The number of coordinates.
     pub size: u64,
 }
 
@@ -49,10 +49,10 @@ impl Bound {
         &self.0.levels
     }
 
-    /// What level `level` is told when it assembles or checks.
+    /// The [`Site`] of level `level`, for assembly and checks.
     ///
     /// # Panics
-    /// When there is no such level.
+    /// If there is no such level.
     #[must_use]
     pub fn site(&self, level: usize) -> Site {
         let LevelDomain { lower, size } = self.0.levels[level];
@@ -67,12 +67,12 @@ impl Bound {
 }
 
 impl Format {
-    /// Binds the format to a shape: for a sliced format, that of the base (whole) tensor.
-    /// Cost: O(size of the format).
+    /// Binds the format to a shape; for a sliced format, to the shape of the base tensor. Cost:
+    /// O(size of the format).
     ///
     /// # Errors
-    /// The shape has another rank, a slice reaches beyond it, a linearised level cannot be inverted
-    /// at these extents, or a level's coordinates do not fit in 64 bits.
+    /// If the rank of the shape differs, a slice reaches beyond the shape, a linearised level
+    /// cannot be inverted for these extents, or a level's coordinates do not fit in 64 bits.
     pub fn bind(&self, shape: &[usize]) -> Result<Bound, FormatError> {
         if shape.len() != self.rank() {
             let message = format!(
@@ -135,8 +135,8 @@ impl Format {
         })))
     }
 
-    /// The smallest and largest value of a form: `Some(None)` where it has none because an extent is
-    /// zero, `None` on overflow.
+    /// The smallest and largest value of a form. `Some(None)`: it has no values, because an extent
+    /// is zero. `None`: overflow.
     fn domain(&self, form: &Form, extents: &[i64]) -> Option<Option<(i128, i128)>> {
         let split = self.splits().iter().find(|split| split.form == *form);
         let (mut lo, mut hi) = (i128::from(form.constant), i128::from(form.constant));
@@ -155,11 +155,12 @@ impl Format {
                 empty = true;
                 continue;
             };
-            // The lower parts of a linearised level have room for every value below the next.
-            if let Some(&room) = split.and_then(|split| split.room.get(atom))
+            // In a linearised level, a part takes every value up to the coefficient of the next
+            // part.
+            if let Some(&size) = split.and_then(|split| split.sizes.get(atom))
                 && !matches!(atom, Atom::Digit { modulus: Some(_), .. })
             {
-                range.1 = range.1.max(i128::from(room) - 1);
+                range.1 = range.1.max(i128::from(size) - 1);
             }
             let coefficient = i128::from(coefficient);
             let ends = (range.0.checked_mul(coefficient)?, range.1.checked_mul(coefficient)?);
@@ -170,7 +171,7 @@ impl Format {
     }
 }
 
-/// The domain of a range of values; `None` where it does not fit.
+/// The domain of a range of values; `None` if it does not fit in 64 bits.
 fn domain_of(range: Option<(i128, i128)>) -> Option<LevelDomain> {
     let Some((lo, hi)) = range else { return Some(LevelDomain { lower: 0, size: 0 }) };
     let size = hi.checked_sub(lo)?.checked_add(1)?;

@@ -1,5 +1,5 @@
-//! From what was parsed to a checked [`Format`]: names resolved, level types made and placed, the
-//! inverse inferred or proved, widths checked. Every error points at the text.
+//! From a syntax tree to a checked [`Format`]: names are resolved, level types are made and placed,
+//! the inverse is inferred or proved, widths are checked. Every error has a place in the text.
 
 use std::collections::HashMap;
 
@@ -10,7 +10,7 @@ use super::canonical::{Canonical, Proof};
 use super::error::{FormatError, quote};
 use super::expr::{IndexExpr, Spelling};
 use super::form::{Atom, Form, NoForm, digits};
-use super::inverse::{Inverse, Trouble, infer, limit_table};
+use super::inverse::{Inverse, NoInverse, infer, limit_table};
 use super::model::{Format, Inner};
 use super::outside::Outside;
 use super::print::names_for_levels;
@@ -20,12 +20,12 @@ use super::syntax::{
     Attributes, ExprKind, ExprSyntax, FormatSyntax, LevelSyntax, Name, Operator, Span,
 };
 
-/// Makes a format of what was parsed from `source`.
+/// Makes a format from the syntax tree of `source`.
 pub(super) fn build(source: &str, syntax: &FormatSyntax) -> Result<Format, FormatError> {
     build_with(source, syntax, &[])
 }
 
-/// The same, with stand-ins for the level types in `outside` that nobody makes.
+/// The same, with stand-ins for the level types in `outside` that no linked crate makes.
 pub(super) fn build_with(
     source: &str,
     syntax: &FormatSyntax,
@@ -35,7 +35,7 @@ pub(super) fn build_with(
     let dims = text.unique(syntax.dims.iter().map(|dim| &dim.name), "dimension")?;
     let declared = text.level_names(syntax)?;
     let named = text.unique(declared.iter().flatten().copied(), "level")?;
-    // Positions among the named levels are not positions among all.
+    // Numbers levels among all levels, not among the named ones.
     let places: HashMap<&str, usize> = declared
         .iter()
         .enumerate()
@@ -100,7 +100,7 @@ pub(super) fn build_with(
     with_attributes(source, &format, &syntax.attributes)
 }
 
-/// The format with attributes that stand in `source`.
+/// The format with the attributes that `source` adds to it.
 pub(super) fn with_attributes(
     source: &str,
     format: &Format,
@@ -125,7 +125,7 @@ pub(super) fn with_attributes(
     Ok(format)
 }
 
-/// What a level's expression is, as far as its type may care.
+/// The kind of a level's expression, as level types distinguish it.
 fn shape_of(forms: &[Form], level: usize) -> ExprShape {
     match forms[level].as_atom() {
         Some(Atom::Var(dim)) => ExprShape::Dimension {
@@ -141,14 +141,14 @@ fn shape_of(forms: &[Form], level: usize) -> ExprShape {
     }
 }
 
-/// Whether a form is a sum or difference of a dimension and one other.
+/// Whether a form is a sum or difference of the dimension and one other term.
 fn is_sum_with(form: &Form, dim: usize) -> bool {
     form.terms.len() == 2
         && form.terms.contains_key(&Atom::Var(dim))
         && form.terms.iter().all(|(atom, c)| matches!(atom, Atom::Var(_)) && c.abs() == 1)
 }
 
-/// The names that an expression may use, and those that it might use by mistake.
+/// The names that an expression may use, and names that it might use by mistake.
 struct Scope<'a> {
     vars: &'a HashMap<&'a str, usize>,
     what: &'static str,
@@ -156,7 +156,7 @@ struct Scope<'a> {
     other_what: &'static str,
 }
 
-/// The map, as far as its inverse is concerned.
+/// The parts of the map that its inverse depends on.
 struct Map<'a> {
     syntax: &'a FormatSyntax,
     exprs: &'a [IndexExpr],
@@ -165,7 +165,7 @@ struct Map<'a> {
     dims: &'a HashMap<&'a str, usize>,
 }
 
-/// The text that errors point into.
+/// The text that errors refer to.
 #[derive(Clone, Copy)]
 struct Text<'a> {
     source: &'a str,
@@ -191,7 +191,7 @@ impl Text<'_> {
         Ok(found)
     }
 
-    /// The name of each level, where it has one.
+    /// The name of each level, if it has one.
     fn level_names(self, syntax: &FormatSyntax) -> Result<Vec<Option<&Name>>, FormatError> {
         let own = syntax.levels.iter().map(|level| level.name.as_ref());
         let Some((declared, span)) = &syntax.declared else { return Ok(own.collect()) };
@@ -310,7 +310,7 @@ impl Text<'_> {
         }
     }
 
-    /// The level type, or `None` for one in `outside` that nobody makes.
+    /// The level type; `None` for one in `outside` that no linked crate makes.
     fn level_type(
         self,
         level: &LevelSyntax,
@@ -339,8 +339,8 @@ impl Text<'_> {
         })
     }
 
-    /// What each level type says of itself, once all of them stand where they fit. A level whose text
-    /// leaves something open may be made to suit the one below.
+    /// The descriptions of all levels, each of which must fit at its place. If a level does not fit
+    /// below the one above it, the relaxed form of that one is tried.
     fn placed(
         self,
         syntax: &FormatSyntax,
@@ -348,7 +348,7 @@ impl Text<'_> {
         types: &mut [Box<dyn LevelType>],
         stands_in: &[bool],
     ) -> Result<Vec<Description>, FormatError> {
-        // Nobody knows what fits under a stand-in.
+        // Any level may fit under a stand-in.
         let fits = |ty: &dyn LevelType, at: usize, parent: Option<&Description>| {
             let place =
                 Place { parent, expr: shape_of(forms, at), last: at + 1 == syntax.levels.len() };
@@ -378,7 +378,7 @@ impl Text<'_> {
     fn level_error(self, level: &LevelSyntax, error: LevelError) -> FormatError {
         match error {
             LevelError::BadArgument { level: name, argument, help } => {
-                // The last of equal arguments is the one too many.
+                // Of equal arguments, the last one is superfluous.
                 let at = level.ty.args.iter().rposition(|arg| arg.to_string() == argument);
                 let span = at.map_or(&level.ty_span, |at| &level.arg_spans[at]);
                 let near = at
@@ -400,7 +400,7 @@ impl Text<'_> {
         }
     }
 
-    /// The inverse, inferred where possible, and whether it is the given one. A given inverse is
+    /// The inverse, and whether it is the given one. It is inferred if possible. A given inverse is
     /// proved in any case.
     fn inverse(self, map: &Map<'_>) -> Result<(Inverse, bool), FormatError> {
         let names: Vec<String> = map.syntax.dims.iter().map(|dim| dim.name.text.clone()).collect();
@@ -417,7 +417,7 @@ impl Text<'_> {
         }
         let inferred = infer(&names, &exprs, map.forms);
         let all_given: Option<Vec<IndexExpr>> = given.iter().cloned().collect();
-        let trouble = match (inferred, all_given) {
+        let reason = match (inferred, all_given) {
             (Ok(inverse), _) => {
                 let limits = limit_table(names.len(), &inverse.limits);
                 self.prove(map, &exprs, &given, &limits, |dim| {
@@ -434,16 +434,16 @@ impl Text<'_> {
                 })?;
                 return Ok((inverse, false));
             }
-            (Err(trouble), Some(all)) if !trouble.redundant && uses_all(&all, exprs.len()) => {
+            (Err(reason), Some(all)) if !reason.redundant && uses_all(&all, exprs.len()) => {
                 self.prove(map, &exprs, &given, &vec![None; names.len()], |_| {
-                    trouble.message.clone()
+                    reason.message.clone()
                 })?;
                 let inverse = Inverse { exprs: all, limits: Vec::new(), splits: Vec::new() };
                 return Ok((inverse, true));
             }
-            (Err(trouble), _) => trouble,
+            (Err(reason), _) => reason,
         };
-        let Trouble { level, message, help, .. } = trouble;
+        let NoInverse { level, message, help, .. } = reason;
         let span = match map.syntax.levels.get(level) {
             Some(level) => &level.expr.span,
             None => &map.syntax.dims_span,
@@ -451,7 +451,7 @@ impl Text<'_> {
         Err(self.error(span, message).maybe_help(help))
     }
 
-    /// Proves the inverses that are given.
+    /// Proves the given inverses.
     fn prove(
         self,
         map: &Map<'_>,
@@ -467,7 +467,7 @@ impl Text<'_> {
         for (at, (dim, given)) in map.syntax.dims.iter().zip(given).enumerate() {
             let (Some(syntax), Some(given)) = (&dim.inverse, given) else { continue };
             let shown = match &proof {
-                Ok(proof) => proof.gives_back(given, at),
+                Ok(proof) => proof.recovers(given, at),
                 Err(no) => Err(*no),
             };
             if shown != Ok(true) {
@@ -482,14 +482,14 @@ impl Text<'_> {
     }
 }
 
-/// Whether every level is used by one of the expressions.
+/// Whether every level occurs in one of the expressions.
 fn uses_all(inverse: &[IndexExpr], levels: usize) -> bool {
     let used: std::collections::BTreeSet<usize> =
         inverse.iter().flat_map(IndexExpr::vars).collect();
     used.len() == levels
 }
 
-/// The words of a help text that could be arguments.
+/// The words of a help text that may be arguments.
 fn words(help: &str) -> impl Iterator<Item = &str> {
     help.split(|c: char| !(c.is_alphanumeric() || c == '_')).filter(|word| word.len() > 2)
 }

@@ -1,33 +1,33 @@
-//! One form for all expressions with the same values, and with it proofs that two are equal.
+//! Canonical forms of expressions, and proofs of equality by them.
 //!
-//! Remainders are written as `a - m * (a / m)`, so that only quotients are left, and quotients are
-//! reduced until nothing more can be taken out of them. Equal forms have equal values always; the
-//! converse holds for the expressions that formats are made of, not for every one, so that a failed
-//! proof means "not shown", and a proof that succeeds holds for all coordinates, not for samples.
+//! A remainder is written as `a - m * (a / m)`, so that only quotients are left, and quotients are
+//! reduced as far as possible. Expressions with equal forms have equal values for all coordinates.
+//! The converse holds for the expressions that formats use, but not in general: a failed proof
+//! means "not shown".
 
 use std::cell::Cell;
 
 use super::expr::IndexExpr;
 use super::form::{Atom, Form, NoForm, positive};
 
-/// The largest form, in terms.
+/// The largest number of terms of a form.
 const MAX_SIZE: usize = 1 << 11;
-/// The most work for one proof, in terms.
+/// The most work for one proof: the sum of the sizes of its forms, in terms.
 const MAX_WORK: usize = 1 << 20;
 
-/// What expressions with the same values have in common: compared and hashed, nothing else.
+/// A key that equivalent expressions share, for comparison and hashing.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct ExprKey(Key);
 
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 enum Key {
     Form(Form),
-    /// An expression that has no form is compared as it is written.
+    /// An expression without a form is compared as it is written.
     Written(IndexExpr),
 }
 
 impl ExprKey {
-    /// The key of an expression over variables that run from 0 on.
+    /// The key of an expression over nonnegative variables.
     pub fn new(expr: &IndexExpr) -> Self {
         match Canonical::new(&[]).of(expr) {
             Ok(form) => Self(Key::Form(form)),
@@ -36,8 +36,8 @@ impl ExprKey {
     }
 }
 
-/// Makes canonical forms, given what is known of the variables: variable `v` lies in
-/// `0..limits[v]`, or is any number from 0 on.
+/// Makes canonical forms over nonnegative variables. Variable `v` is less than `limits[v]`, if that
+/// is given.
 pub(super) struct Canonical<'a> {
     limits: &'a [Option<u64>],
     work: Cell<usize>,
@@ -85,7 +85,7 @@ impl<'a> Canonical<'a> {
 
     /// `form / c`, reduced.
     fn quotient(&self, form: &Form, c: i64) -> Result<Form, NoForm> {
-        // What the divisor divides comes out of the quotient.
+        // The multiple of the divisor in each coefficient leaves the quotient.
         let mut whole = Form::constant(form.constant.div_euclid(c));
         let mut rest = Form::constant(form.constant.rem_euclid(c));
         for (atom, &coefficient) in &form.terms {
@@ -123,8 +123,8 @@ impl<'a> Canonical<'a> {
         whole.plus(&Form::digit(rest, c, None), 1)
     }
 
-    /// Bounds of a form without negative coefficients, lowest and (where known) highest value; a
-    /// lowest of -1 says that nothing is known.
+    /// A lower bound and, if known, the largest value of a form. The lower bound is -1 (unknown) or
+    /// 0.
     fn range(&self, form: &Form) -> (i128, Option<i128>) {
         let mut lo = i128::from(form.constant);
         let mut hi = Some(lo);
@@ -148,7 +148,7 @@ impl<'a> Canonical<'a> {
             lo = term(low).and_then(|low| lo.checked_add(low)).unwrap_or(i128::MAX);
             hi = hi.zip(high.and_then(term)).and_then(|(hi, high)| hi.checked_add(high));
         }
-        // A lower bound above 0 is of no use here.
+        // The caller asks only whether the lower bound is 0.
         (if lo < 0 { -1 } else { 0 }, hi)
     }
 
@@ -166,15 +166,15 @@ pub(super) struct Proof<'a> {
 }
 
 impl<'a> Proof<'a> {
-    /// Of the map whose level `l` is `forward[l]`.
+    /// Proofs for the map whose level `l` has the expression `forward[l]`.
     pub(super) fn new(forward: &[&IndexExpr], limits: &'a [Option<u64>]) -> Result<Self, NoForm> {
         let canonical = Canonical::new(limits);
         let forward = forward.iter().map(|expr| canonical.of(expr)).collect::<Result<_, _>>()?;
         Ok(Self { canonical, forward })
     }
 
-    /// Whether `inverse`, an expression over the levels, is shown to give variable `var` back.
-    pub(super) fn gives_back(&self, inverse: &IndexExpr, var: usize) -> Result<bool, NoForm> {
+    /// Whether `inverse`, an expression over the levels, provably equals variable `var`.
+    pub(super) fn recovers(&self, inverse: &IndexExpr, var: usize) -> Result<bool, NoForm> {
         let level = |l: usize| self.forward.get(l).cloned().ok_or(NoForm::NotAffine);
         Ok(self.canonical.substituted(inverse, &level)?.as_var() == Some(var))
     }
@@ -210,7 +210,7 @@ mod tests {
     fn a_limit_settles_what_is_open_without_it() {
         let linear = var(0).times(9).plus(var(1));
         let shown = |inverse: &IndexExpr, dim, limit| {
-            Proof::new(&[&linear], &[None, limit]).and_then(|proof| proof.gives_back(inverse, dim))
+            Proof::new(&[&linear], &[None, limit]).and_then(|proof| proof.recovers(inverse, dim))
         };
         let (row, column) = (var(0).over(9), var(0).modulo(9));
         assert_eq!(shown(&row, 0, None), Ok(false));

@@ -1,4 +1,4 @@
-//! The error of format text: what is wrong, where, and what to write instead.
+//! The error of format text: the fault, its place, and what to write instead.
 
 use std::fmt;
 use std::ops::Range;
@@ -11,8 +11,8 @@ const BEFORE: usize = 30;
 const QUOTED: usize = 40;
 
 /// An error in a format's text, or a format that does not suit a shape. [`Display`](fmt::Display)
-/// shows the line with a caret under the place. An error keeps no more than a few hundred bytes of
-/// the text, however long that is.
+/// shows the line with a caret under the place. Of long text, an error keeps at most a few hundred
+/// bytes.
 #[derive(Clone, PartialEq, Eq)]
 pub struct FormatError(Box<Fields>);
 
@@ -53,44 +53,44 @@ impl FormatError {
         }))
     }
 
-    /// The same with a line of help.
+    /// The same error with a line of help.
     pub(super) fn with_help(mut self, help: impl Into<String>) -> Self {
         self.0.help = Some(help.into());
         self
     }
 
-    /// The same with a line of help, if there is one.
+    /// The same error with a line of help, if `help` is given.
     pub(super) fn maybe_help(mut self, help: Option<String>) -> Self {
         self.0.help = help.or(self.0.help);
         self
     }
 
-    /// Where in the text, in bytes. For an error that comes from a shape or a width given apart
-    /// from the text: where in the format's canonical text.
+    /// The place in the text, in bytes. For an error in a shape or width that is not part of the
+    /// text, the place in the format's canonical text.
     #[must_use]
     pub fn span(&self) -> Range<usize> {
         self.0.span.clone()
     }
 
-    /// What is wrong, in one sentence.
+    /// The fault, in one sentence.
     #[must_use]
     pub fn message(&self) -> &str {
         &self.0.message
     }
 
-    /// What to do about it, if anything can be said.
+    /// What to write instead, if known.
     #[must_use]
     pub fn help(&self) -> Option<&str> {
         self.0.help.as_deref()
     }
 
-    /// The line of the place, from 1.
+    /// The number of the line, from 1.
     #[must_use]
     pub fn line(&self) -> usize {
         self.0.line
     }
 
-    /// The column of the place, in characters, from 1.
+    /// The number of the column in characters, from 1.
     #[must_use]
     pub fn column(&self) -> usize {
         self.0.column
@@ -103,7 +103,7 @@ impl FormatError {
         format!("  {excerpt}\n  {:before$}^{:~<tail$}", "", "")
     }
 
-    /// The line of text around the place, clipped where it is long.
+    /// The line of text around the place, clipped if it is long.
     #[must_use]
     pub fn excerpt(&self) -> &str {
         &self.0.excerpt
@@ -134,7 +134,7 @@ impl fmt::Display for FormatError {
 
 impl std::error::Error for FormatError {}
 
-/// One line as it is shown, and where the mark goes, in columns.
+/// One line as it is displayed, and the columns of the mark.
 struct Picture {
     text: String,
     before: usize,
@@ -176,13 +176,13 @@ fn back(line: &str, at: usize, count: usize) -> usize {
     line[..at].char_indices().rev().take(count).last().map_or(at, |(at, _)| at)
 }
 
-/// How a character is shown, and in how many columns: a tab as a blank, what would disturb the
-/// terminal as a replacement character.
+/// The displayed form of a character, and its columns. A tab becomes a blank; a character that
+/// would disturb the terminal becomes a replacement character.
 fn shown(c: char) -> (char, usize) {
     match c {
         '\t' => (' ', 1),
         c if c.is_control() => ('\u{fffd}', 1),
-        // Marks that join the character before, and marks that turn the direction of writing.
+        // Combining marks, and marks that change the direction of writing.
         '\u{300}'..='\u{36f}' => (c, 0),
         '\u{200b}'..='\u{200f}'
         | '\u{2028}'..='\u{202e}'
@@ -203,8 +203,8 @@ fn shown(c: char) -> (char, usize) {
     }
 }
 
-/// The line of a text around a place, with a mark below the place: two indented lines, clipped
-/// where the line is long.
+/// The line of a text around a place, and a mark below it, as two indented lines. Long lines are
+/// clipped.
 pub fn marked(source: &str, span: Range<usize>) -> String {
     FormatError::new(source, span, "").marked()
 }
@@ -217,7 +217,7 @@ fn floor_char(source: &str, at: usize) -> usize {
     at
 }
 
-/// A piece of source text for a message, in backquotes, cut where it is long.
+/// A piece of source text for a message, in backquotes, shortened if it is long.
 pub fn quote(text: &str) -> String {
     let mut cut: String = text.chars().take(QUOTED).map(|c| shown(c).0).collect();
     if text.chars().nth(QUOTED).is_some() {

@@ -2,19 +2,19 @@
 
 use std::collections::BTreeSet;
 
-/// An integer expression: what a level stores of the dimensions, or a dimension as computed from
-/// level coordinates. Division rounds towards minus infinity, as remainders of block indices need.
+/// An integer expression: a level over dimensions or, in the inverse, a dimension over levels.
+/// Division rounds towards minus infinity, as remainders of block indices need.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub enum IndexExpr {
     /// A number.
     Const(i64),
-    /// A dimension (in a level's expression) or a level (in an inverse), from 0.
+    /// The number of a dimension (in a level's expression) or of a level (in an inverse), from 0.
     Var(usize),
     /// Sum.
     Add(Box<IndexExpr>, Box<IndexExpr>),
     /// Difference.
     Sub(Box<IndexExpr>, Box<IndexExpr>),
-    /// Product. A factor of -1 on the left is how a negation is written.
+    /// Product. A negation is a product with -1 on the left.
     Mul(Box<IndexExpr>, Box<IndexExpr>),
     /// Quotient, rounded down.
     FloorDiv(Box<IndexExpr>, Box<IndexExpr>),
@@ -32,8 +32,8 @@ pub enum Spelling {
 }
 
 impl IndexExpr {
-    /// The value where variable `v` is `vars[v]`; `None` on overflow, division by zero, or a
-    /// variable beyond the end. Cost: O(size of the expression).
+    /// The value of the expression if variable `v` has the value `vars[v]`. `None` on overflow, on
+    /// division by zero, or if `vars` is too short. Cost: O(size of the expression).
     #[must_use]
     pub fn eval(&self, vars: &[i64]) -> Option<i64> {
         let both = |a: &Self, b: &Self| Some((a.eval(vars)?, b.eval(vars)?));
@@ -48,10 +48,10 @@ impl IndexExpr {
         }
     }
 
-    /// The expression with another variable in place of each: `vars[v]` in place of `v`.
+    /// The expression with variable `vars[v]` in place of each variable `v`.
     ///
     /// # Panics
-    /// When a variable is beyond the end.
+    /// If `vars` is too short.
     #[must_use]
     pub fn renamed(&self, vars: &[usize]) -> Self {
         let of = |e: &Self| Box::new(e.renamed(vars));
@@ -91,8 +91,8 @@ impl IndexExpr {
         }
     }
 
-    /// The expression as text, with as few parentheses as it needs. Variable `v` is written
-    /// `names[v]`, or `?v` beyond the end.
+    /// The expression as text, with the fewest parentheses. Variable `v` is printed as `names[v]`,
+    /// or as `?v` if there is no such name.
     #[must_use]
     pub fn display<S: AsRef<str>>(&self, names: &[S], spelling: Spelling) -> String {
         let mut text = String::new();
@@ -134,7 +134,7 @@ impl IndexExpr {
         }
     }
 
-    /// `self + other`, without writing a zero.
+    /// `self + other`, without adding a zero.
     pub(super) fn plus(self, other: Self) -> Self {
         match (self, other) {
             (Self::Const(0), other) => other,
@@ -143,7 +143,7 @@ impl IndexExpr {
         }
     }
 
-    /// `self - other`, without writing a zero.
+    /// `self - other`, without subtracting a zero.
     pub(super) fn minus(self, other: Self) -> Self {
         match (self, other) {
             (Self::Const(0), other) => other.times(-1),
@@ -152,7 +152,7 @@ impl IndexExpr {
         }
     }
 
-    /// `self * factor`, without writing a one.
+    /// `self * factor`, without multiplying by 1.
     pub(super) fn times(self, factor: i64) -> Self {
         match factor {
             1 => self,
@@ -161,7 +161,7 @@ impl IndexExpr {
         }
     }
 
-    /// `self / divisor`, without writing a one.
+    /// `self / divisor`, without dividing by 1.
     pub fn over(self, divisor: i64) -> Self {
         match divisor {
             1 => self,

@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 
 use super::expr::IndexExpr;
 
-/// What a form is a sum of.
+/// The unknown in a term of a form.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub(super) enum Atom {
     /// A dimension, or a level.
@@ -29,7 +29,7 @@ pub(super) struct Form {
 pub(super) enum NoForm {
     /// A coefficient beyond 64 bits.
     Overflow,
-    /// The form grows beyond reason.
+    /// The form has too many terms.
     TooLarge,
     /// A product of variables, or a divisor that is not a positive number.
     NotAffine,
@@ -84,12 +84,12 @@ impl Form {
         Self::default().plus(self, factor)
     }
 
-    /// The number, where the form is one.
+    /// The number, if the form is constant.
     pub(super) fn as_constant(&self) -> Option<i64> {
         self.terms.is_empty().then_some(self.constant)
     }
 
-    /// The atom, where the form is one, bare.
+    /// The atom, if the form is a single atom with coefficient 1.
     pub(super) fn as_atom(&self) -> Option<&Atom> {
         match self.terms.first_key_value() {
             Some((atom, 1)) if self.terms.len() == 1 && self.constant == 0 => Some(atom),
@@ -97,7 +97,7 @@ impl Form {
         }
     }
 
-    /// The variable, where the form is one, bare.
+    /// The variable, if the form is a single variable with coefficient 1.
     pub(super) fn as_var(&self) -> Option<usize> {
         match self.as_atom() {
             Some(Atom::Var(var)) => Some(*var),
@@ -117,7 +117,7 @@ impl Form {
         i64::try_from(gcd).unwrap_or(1).max(1)
     }
 
-    /// `self / divisor`, rounded down, where every coefficient is a multiple of the divisor.
+    /// `self / divisor`, rounded down. Every coefficient must be a multiple of the divisor.
     pub(super) fn divided(&self, divisor: i64) -> Self {
         Self {
             terms: self.terms.iter().map(|(atom, c)| (atom.clone(), c / divisor)).collect(),
@@ -163,7 +163,7 @@ impl Atom {
     }
 }
 
-/// The form of an expression, digits kept as they are: the form that is inverted.
+/// The form of an expression with its digits unreduced, from which the inverse is inferred.
 pub(super) fn digits(expr: &IndexExpr) -> Result<Form, NoForm> {
     match expr {
         IndexExpr::Const(value) => Ok(Form::constant(*value)),
@@ -183,7 +183,7 @@ pub(super) fn digits(expr: &IndexExpr) -> Result<Form, NoForm> {
     }
 }
 
-/// A divisor or modulus: a positive number.
+/// The value of a divisor or modulus, which must be a positive number.
 pub(super) fn positive(expr: &IndexExpr) -> Result<i64, NoForm> {
     if !expr.vars().is_empty() {
         return Err(NoForm::NotAffine);

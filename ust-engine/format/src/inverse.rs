@@ -1,16 +1,15 @@
-//! The inverse map, inferred: each dimension as an expression over level coordinates.
+//! Infers the inverse map: each dimension as an expression over level coordinates.
 //!
 //! Each level is an equation, `form over dimensions and digits = level coordinate`. Three rules are
 //! applied until nothing changes:
 //!
-//! 1. an equation with one unknown is solved for it (`j - i` gives `j` once `i` is known);
-//! 2. digits that tile a form give the form (`i / 8`, `i % 8 / 2` and `i % 2` give `i`);
-//! 3. where neither helps, an equation whose coefficients grow fast enough is split like the digits
-//!    of a number (`i * 9 + j` gives `i` and `j`), under a limit on extents that
-//!    [`bind`](super::Format::bind) checks.
+//! 1. An equation with one unknown is solved for it (`j - i` determines `j` once `i` is known).
+//! 2. Digits that tile a form determine the form (`i / 8`, `i % 8 / 2` and `i % 2` determine `i`).
+//! 3. If rules 1 and 2 do not apply, an equation whose coefficients grow fast enough is split like
+//!    the digits of a number (`i * 9 + j` determines `i` and `j`). This limits some extents (`j` to
+//!    9); [`bind`](super::Format::bind) checks these limits.
 //!
-//! Every level must be used exactly once. What is found is proved by substitution before anyone
-//! relies on it.
+//! Every level must be used exactly once. The inferred inverse is proved by substitution.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -20,47 +19,48 @@ use super::expr::{IndexExpr, Spelling};
 use super::form::{Atom, Form, NoForm, quotient, remainder};
 use super::tiling::{Digit, Digits, is_zero};
 
-/// The largest inverse expression, in terms.
+/// The largest number of terms of an inverse expression.
 const MAX_SIZE: usize = 1 << 10;
 
 /// An inferred inverse.
 #[derive(Clone, Debug)]
 pub(super) struct Inverse {
-    /// For each dimension, over level coordinates.
+    /// For each dimension, an expression over level coordinates.
     pub(super) exprs: Vec<IndexExpr>,
-    /// What the shape must fulfil.
+    /// Limits of extents.
     pub(super) limits: Vec<Limit>,
     /// Forms that were split like the digits of a number.
     pub(super) splits: Vec<Split>,
 }
 
-/// An extent up to which a linearised level can be inverted.
+/// The largest extent of a dimension with which a linearised level can be inverted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Limit {
     pub(super) dim: usize,
     pub(super) extent: i64,
-    /// The level that asks for it.
+    /// The linearised level.
     pub(super) level: usize,
 }
 
-/// A form that was split, with the room that it leaves to each of its atoms but the topmost.
+/// A form that was split, and the number of values of each atom, except that with the largest
+/// coefficient: in `i * 9 + j`, 9 values of `j`.
 #[derive(Clone, Debug)]
 pub(super) struct Split {
     pub(super) form: Form,
-    pub(super) room: BTreeMap<Atom, i64>,
+    pub(super) sizes: BTreeMap<Atom, i64>,
 }
 
-/// Why there is no inverse, at a level or (where that is none's fault) a dimension.
+/// Why there is no inverse, and the level at fault (0 if no single level is).
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Trouble {
+pub(super) struct NoInverse {
     pub(super) level: usize,
-    /// Whether the level says what others say already, which no explicit inverse mends.
+    /// Whether the level follows from others. An explicit inverse does not help then.
     pub(super) redundant: bool,
     pub(super) message: String,
     pub(super) help: Option<String>,
 }
 
-impl Trouble {
+impl NoInverse {
     pub(super) fn at(level: usize, message: String) -> Self {
         Self { level, redundant: false, message, help: None }
     }
@@ -70,7 +70,7 @@ impl Trouble {
     }
 }
 
-/// The extents up to which dimensions are limited, as a table.
+/// For each dimension, the largest extent that the limits allow.
 pub(super) fn limit_table(rank: usize, limits: &[Limit]) -> Vec<Option<u64>> {
     let mut table: Vec<Option<u64>> = vec![None; rank];
     for limit in limits {
@@ -87,7 +87,7 @@ pub(super) fn infer(
     names: &[String],
     exprs: &[&IndexExpr],
     forms: &[Form],
-) -> Result<Inverse, Trouble> {
+) -> Result<Inverse, NoInverse> {
     let mut solver = Solver::new(names, forms);
     while solver.solve_one()? || solver.tile()? || solver.split()? {}
     solver.finish(exprs)
@@ -95,7 +95,7 @@ pub(super) fn infer(
 
 struct Equation {
     form: Form,
-    /// Its value, over levels.
+    /// The right-hand side, over levels.
     value: Form,
     level: usize,
     solved: bool,
@@ -105,7 +105,7 @@ struct Solver<'a> {
     names: &'a [String],
     equations: Vec<Equation>,
     groups: Vec<Digits>,
-    /// What equations have been solved for, over levels.
+    /// The values over levels of the atoms that were solved for.
     known: BTreeMap<Atom, Form>,
     limits: Vec<Limit>,
     splits: Vec<Split>,
@@ -121,7 +121,7 @@ impl<'a> Solver<'a> {
                 form: form.clone(),
                 value: Form::var(level),
                 level,
-                // A level such as `i % 1` is always 0: it says nothing, and is allowed.
+                // A level such as `i % 1` is always 0. It is allowed, and determines nothing.
                 solved: form.terms.keys().all(is_zero) && !form.terms.is_empty(),
             })
             .collect();
@@ -133,7 +133,8 @@ impl<'a> Solver<'a> {
         form.to_expr().display(self.names, Spelling::Ust)
     }
 
-    /// The value of an atom over levels: solved for, or computed from what was.
+    /// The value of an atom over levels, if it was solved for, or can be computed from atoms that
+    /// were.
     fn value(&self, atom: &Atom) -> Result<Option<Form>, NoForm> {
         if let Some(value) = self.known.get(atom) {
             return Ok(Some(value.clone()));
@@ -154,7 +155,7 @@ impl<'a> Solver<'a> {
         }))
     }
 
-    /// The unknown atoms of a form with their coefficients, and the value of the rest.
+    /// The unknown atoms of a form with their coefficients, and the value of its other terms.
     fn split_known(&self, form: &Form) -> Result<(Vec<(Atom, i64)>, Form), NoForm> {
         let mut unknown = Vec::new();
         let mut rest = Form::constant(form.constant);
@@ -175,13 +176,13 @@ impl<'a> Solver<'a> {
         Ok(())
     }
 
-    /// Rule 1.
-    fn solve_one(&mut self) -> Result<bool, Trouble> {
+    /// Rule 1: solves equations with one unknown.
+    fn solve_one(&mut self) -> Result<bool, NoInverse> {
         let mut progress = false;
         for at in 0..self.equations.len() {
             let equation = &self.equations[at];
             let level = equation.level;
-            let failed = |no: NoForm| Trouble::at(level, no.message().to_owned());
+            let failed = |no: NoForm| NoInverse::at(level, no.message().to_owned());
             if equation.solved {
                 continue;
             }
@@ -208,17 +209,17 @@ impl<'a> Solver<'a> {
         Ok(progress)
     }
 
-    fn redundant(&self, level: usize, form: &Form) -> Trouble {
+    fn redundant(&self, level: usize, form: &Form) -> NoInverse {
         let text = quote(&self.text(form));
-        Trouble {
+        NoInverse {
             redundant: true,
-            ..Trouble::at(level, format!("{text} is redundant: it follows from other levels"))
+            ..NoInverse::at(level, format!("{text} is redundant: it follows from other levels"))
                 .help("leave this level out, or store something the others do not".to_owned())
         }
     }
 
-    /// Rule 2.
-    fn tile(&mut self) -> Result<bool, Trouble> {
+    /// Rule 2: adds an equation for a form that digits tile.
+    fn tile(&mut self) -> Result<bool, NoInverse> {
         for at in 0..self.groups.len() {
             let group = &self.groups[at];
             if group.tiled || group.gap(self.names).is_some() {
@@ -234,7 +235,7 @@ impl<'a> Solver<'a> {
             let value = values
                 .into_iter()
                 .try_fold(Form::default(), |sum, (value, divisor)| sum.plus(value, divisor))
-                .map_err(|no| Trouble::at(level, no.message().to_owned()))?;
+                .map_err(|no| NoInverse::at(level, no.message().to_owned()))?;
             let form = group.base.clone();
             self.equations.push(Equation { form, value, level, solved: false });
             self.groups[at].tiled = true;
@@ -243,18 +244,18 @@ impl<'a> Solver<'a> {
         Ok(false)
     }
 
-    /// Rule 3.
-    fn split(&mut self) -> Result<bool, Trouble> {
+    /// Rule 3: splits an equation into the digits of a number.
+    fn split(&mut self) -> Result<bool, NoInverse> {
         for at in 0..self.equations.len() {
             let equation = &self.equations[at];
             let level = equation.level;
-            let failed = |no: NoForm| Trouble::at(level, no.message().to_owned());
+            let failed = |no: NoForm| NoInverse::at(level, no.message().to_owned());
             if equation.solved {
                 continue;
             }
             let (mut unknown, rest) = self.split_known(&equation.form).map_err(failed)?;
             unknown.sort_by_key(|&(_, coefficient)| coefficient);
-            let Some(room) = rooms(&unknown) else { continue };
+            let Some(sizes) = part_sizes(&unknown) else { continue };
             if self.determined(at).map_err(failed)? {
                 continue;
             }
@@ -265,22 +266,22 @@ impl<'a> Solver<'a> {
                 value = remainder(value, *coefficient).map_err(failed)?;
                 self.learn(atom.clone(), part).map_err(failed)?;
             }
-            for (atom, &room) in &room {
+            for (atom, &size) in &sizes {
                 if let Some((dim, divisor)) = limited(atom) {
-                    let extent = room.saturating_mul(divisor);
+                    let extent = size.saturating_mul(divisor);
                     self.limits.push(Limit { dim, extent, level });
                 }
             }
-            self.splits.push(Split { form, room });
+            self.splits.push(Split { form, sizes });
             self.equations[at].solved = true;
             return Ok(true);
         }
         Ok(false)
     }
 
-    /// Whether an equation and those that share unknowns with it, directly or through others, are
-    /// as many as their unknowns: then they may have a solution without any limit, though not one
-    /// that is inferred, and a split would make one of them redundant.
+    /// Whether the equations that share unknowns with an equation, directly or through others, are
+    /// at least as many as their unknowns. They may then have a solution without limits, although
+    /// one that is not inferred; and a split would make one of the equations redundant.
     fn determined(&self, start: usize) -> Result<bool, NoForm> {
         let mut unknowns = Vec::new();
         for equation in &self.equations {
@@ -302,16 +303,17 @@ impl<'a> Solver<'a> {
         Ok(taken.iter().filter(|&&taken| taken).count() >= reached.len())
     }
 
-    /// When no rule applies any more: all is known and all was used, or there is trouble.
-    fn finish(self, exprs: &[&IndexExpr]) -> Result<Inverse, Trouble> {
+    /// The inverse, after the last rule was applied. An error if an atom is unknown, or a level is
+    /// not used.
+    fn finish(self, exprs: &[&IndexExpr]) -> Result<Inverse, NoInverse> {
         for group in self.groups.iter().filter(|group| !group.tiled) {
             let solved_for = |digit: &&Digit| self.known.contains_key(&group.atom(**digit));
             let Some(&digit) = group.members.iter().find(solved_for) else { continue };
             if matches!(self.split_known(&group.base), Ok((unknown, _)) if unknown.is_empty()) {
                 return Err(self.redundant(digit.level, &Form::atom(group.atom(digit))));
             }
-            if let Some(trouble) = group.gap(self.names) {
-                return Err(trouble);
+            if let Some(reason) = group.gap(self.names) {
+                return Err(reason);
             }
         }
         let unknown: Vec<usize> = (0..self.names.len())
@@ -321,25 +323,25 @@ impl<'a> Solver<'a> {
         if let Some(equation) = open {
             return Err(self.unsolved(equation, &unknown));
         }
-        let failed = |no: NoForm| Trouble::at(0, no.message().to_owned());
+        let failed = |no: NoForm| NoInverse::at(0, no.message().to_owned());
         let limits = limit_table(self.names.len(), &self.limits);
         let proof = Proof::new(exprs, &limits).map_err(failed)?;
         let mut inverse = Vec::new();
         for (dim, name) in self.names.iter().enumerate() {
             let expr = self.known.get(&Atom::Var(dim)).map(Form::to_expr);
             match expr {
-                Some(expr) if proof.gives_back(&expr, dim).map_err(failed)? => inverse.push(expr),
+                Some(expr) if proof.recovers(&expr, dim).map_err(failed)? => inverse.push(expr),
                 _ => {
                     let message =
                         format!("the inverse of the levels for `{name}` cannot be proved");
-                    return Err(Trouble::at(0, message));
+                    return Err(NoInverse::at(0, message));
                 }
             }
         }
         Ok(Inverse { exprs: inverse, limits: self.limits, splits: self.splits })
     }
 
-    fn unsolved(&self, equation: &Equation, unknown: &[usize]) -> Trouble {
+    fn unsolved(&self, equation: &Equation, unknown: &[usize]) -> NoInverse {
         let mut dims = Vec::new();
         collect_vars(&equation.form, &mut dims);
         let named = |dims: &[usize], or: &str| {
@@ -352,18 +354,17 @@ impl<'a> Solver<'a> {
         };
         dims.retain(|dim| unknown.contains(dim));
         let text = quote(&self.text(&equation.form));
-        Trouble::at(equation.level, format!("{text} leaves {} unknown", named(&dims, "and"))).help(
-            format!(
+        NoInverse::at(equation.level, format!("{text} leaves {} unknown", named(&dims, "and")))
+            .help(format!(
                 "add a level that stores {} by itself, or give the inverse",
                 named(&dims, "or")
-            ),
-        )
+            ))
     }
 }
 
-/// How far each unknown but the topmost may reach, if an equation with these unknowns (by ascending
-/// coefficient) can be split.
-fn rooms(unknown: &[(Atom, i64)]) -> Option<BTreeMap<Atom, i64>> {
+/// The number of values of each unknown, except that with the largest coefficient. `unknown` is
+/// sorted by ascending coefficient. `None` if an equation with these unknowns cannot be split.
+fn part_sizes(unknown: &[(Atom, i64)]) -> Option<BTreeMap<Atom, i64>> {
     let (top, _) = unknown.last()?;
     let nonnegative = match top {
         Atom::Digit { base, modulus: None, .. } => {
@@ -375,22 +376,22 @@ fn rooms(unknown: &[(Atom, i64)]) -> Option<BTreeMap<Atom, i64>> {
     if unknown.len() < 2 || unknown[0].1 < 1 || !nonnegative {
         return None;
     }
-    let mut rooms = BTreeMap::new();
+    let mut sizes = BTreeMap::new();
     for pair in unknown.windows(2) {
-        let room = pair[1].1 / pair[0].1;
+        let size = pair[1].1 / pair[0].1;
         let fits = match &pair[0].0 {
-            Atom::Digit { modulus: Some(modulus), .. } => *modulus <= room,
+            Atom::Digit { modulus: Some(modulus), .. } => *modulus <= size,
             atom => limited(atom).is_some(),
         };
-        if room < 2 || !fits {
+        if size < 2 || !fits {
             return None;
         }
-        rooms.insert(pair[0].0.clone(), room);
+        sizes.insert(pair[0].0.clone(), size);
     }
-    Some(rooms)
+    Some(sizes)
 }
 
-/// The dimension (and its divisor) whose extent decides how far an atom reaches.
+/// The dimension whose extent limits an atom, and the divisor of that extent.
 fn limited(atom: &Atom) -> Option<(usize, i64)> {
     match atom {
         Atom::Var(dim) => Some((*dim, 1)),

@@ -7,7 +7,7 @@ impl Format {
     /// A level as it is written in the format, such as `j / 3 : compressed`.
     ///
     /// # Panics
-    /// When there is no such level.
+    /// If there is no such level.
     #[must_use]
     pub fn level_text(&self, level: usize) -> String {
         let names: Vec<&str> = self.dims().iter().map(|dim| dim.name.as_str()).collect();

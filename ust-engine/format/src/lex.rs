@@ -1,30 +1,30 @@
-//! Format text as tokens, one at a time.
+//! The lexer: format text as tokens, one at a time.
 
 use std::ops::Range;
 
-/// One token, with the text it was made of.
+/// One token, with its text.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Token<'a> {
     /// A name.
     Name(&'a str),
     /// A number: digits, perhaps with a fraction and an exponent.
     Number(&'a str),
-    /// `#` and what directly follows, such as `#sparse_tensor.encoding`.
+    /// `#` and the name that directly follows, such as `#sparse_tensor.encoding`.
     Hash(&'a str),
     /// Punctuation or an operator.
     Punct(&'static str),
-    /// A character that no format text has.
+    /// A character that format text never contains.
     Stray(char),
     /// The end of the text.
     End,
 }
 
-/// Which text is read: it decides what `//` means.
+/// The kind of text, which decides the meaning of `//`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Mode {
-    /// Before anything was read: `//` starts a comment.
+    /// Before the first token: `//` starts a comment.
     Start,
-    /// UST text: `//` is a quotient rounded down.
+    /// UST text: `//` is division that rounds down.
     Ust,
     /// Inside MLIR's attribute: `//` starts a comment.
     Mlir,
@@ -35,7 +35,7 @@ const PUNCTUATION: [&str; 20] = [
     "?", ".",
 ];
 
-/// Reads tokens from a place in the text on.
+/// Reads tokens, starting at a place in the text.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Lexer<'a> {
     pub(super) text: &'a str,
@@ -48,7 +48,8 @@ impl<'a> Lexer<'a> {
         Self { text, at, mode }
     }
 
-    /// The next token and its bytes. Cost: O(length of the token and of what is skipped before it).
+    /// The next token and its place. Cost: O(length of the token and of skipped comments and
+    /// blanks).
     pub(super) fn next(&mut self) -> (Token<'a>, Range<usize>) {
         self.skip();
         let start = self.at;

@@ -8,11 +8,11 @@
 //! BSR(2, 3), posWidth = 32                                                       a name
 //! ```
 //!
-//! Text goes through three steps: it is *parsed* (what stands where), *built* (names resolved, level
-//! types made and placed, the map inverted) into a [`Format`], and a format is *bound* to a shape
-//! into a [`Bound`], which knows the coordinates of every level.
+//! Text goes through three steps. It is *parsed* into a syntax tree. The tree is *built* into a
+//! [`Format`]: names are resolved, level types are made and placed, and the map is inverted. A
+//! format is *bound* to a shape; the [`Bound`] has the coordinates of every level.
 //!
-//! | module | what |
+//! | module | contents |
 //! |---|---|
 //! | [`expr`] | integer expressions over dimensions or levels |
 //! | [`spec`] | dimensions, slices, levels |
@@ -20,13 +20,13 @@
 //! | `lex`, `parse`, `parse_expr`, `syntax` | from text to a syntax tree |
 //! | `build` | from a syntax tree to a checked format |
 //! | `model` | [`Format`] itself |
-//! | `form` | expressions as sums of digits, which is how they are inverted |
-//! | `inverse`, `tiling` | the inverse map, inferred; digits that make up a form |
-//! | `canonical` | one form for all expressions with the same values: equality and proofs |
-//! | `bind` | a format and a shape: sizes of levels |
-//! | `permute` | dimensions in another order |
+//! | `form` | expressions as sums of digits, the form that is inverted |
+//! | `inverse`, `tiling` | inference of the inverse map; digits that tile a form |
+//! | `canonical` | canonical forms of expressions, for equality and proofs |
+//! | `bind` | a format bound to a shape: sizes of levels |
+//! | `permute` | permutations of dimensions |
 //! | `read`, `print` | from any spelling, and back to canonical text |
-//! | `outside` | text whose level types are not all linked, checked as far as can be |
+//! | `outside` | checks of text whose level types are not all linked |
 //! | `lookup` | from a name to a format and back |
 //! | `error`, `suggest` | errors with a caret, and the nearest known name |
 

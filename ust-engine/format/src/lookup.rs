@@ -1,4 +1,4 @@
-//! Named formats found by name, and names found for formats.
+//! Finds formats by name, and names of formats.
 
 use std::ops::Range;
 
@@ -10,10 +10,10 @@ use super::named::{NamedFormat, named};
 use super::parse::{MAX_RANK, parse, parse_attributes};
 use super::suggest::nearest;
 
-/// The largest order of which names are looked for.
+/// The largest order of a family's member.
 const MAX_ORDER: usize = MAX_RANK;
 
-/// A piece of the text and where it stands.
+/// A piece of the text, and its place.
 #[derive(Clone, Debug)]
 struct Piece<'a> {
     text: &'a str,
@@ -45,7 +45,7 @@ pub(super) fn read(source: &str, at: usize, rank: Option<usize>) -> Result<Forma
     }
     let (entry, rest) = find(source, &name, &args)?;
     let text = expand(source, entry, &name, &rest, rank)?;
-    // What is wrong with the text that the name stands for is shown at the name.
+    // An error in the text of the named format is reported at the name.
     let format = parse(&text).and_then(|syntax| build(&text, &syntax)).map_err(|error| {
         FormatError::new(source, name.span.start..after, error.message())
             .with_help(error.help().map_or(format!("it stands for {text}"), str::to_owned))
@@ -54,7 +54,7 @@ pub(super) fn read(source: &str, at: usize, rank: Option<usize>) -> Result<Forma
     with_attributes(source, &format, &attributes)
 }
 
-/// Where the name ends: at its arguments, an attribute, a comment, or the end of the line.
+/// The end of the name: its arguments, an attribute, a comment, or the end of the line.
 fn end_of_name(source: &str, at: usize) -> usize {
     source[at..].find(['(', ',', '#', '\n']).map_or(source.len(), |len| at + len)
 }
@@ -62,7 +62,7 @@ fn end_of_name(source: &str, at: usize) -> usize {
 fn pieces(source: &str, range: Range<usize>) -> Vec<Piece<'_>> {
     let mut start = range.start;
     let mut all = Vec::new();
-    // One more than any format takes shows that there are too many.
+    // More arguments than any format takes, which suffices to report too many.
     for part in source[range.clone()].split(',').take(8) {
         all.push(Piece::trimmed(source, start..start + part.len()));
         start += part.len() + 1;
@@ -75,7 +75,7 @@ fn pieces(source: &str, range: Range<usize>) -> Vec<Piece<'_>> {
     all
 }
 
-/// A name without what makes no difference.
+/// A name without case, blanks, `-` and `_`, which make no difference.
 fn key(name: &str) -> String {
     name.chars()
         .filter(|c| !c.is_whitespace() && !matches!(c, '-' | '_'))
@@ -85,7 +85,7 @@ fn key(name: &str) -> String {
 }
 
 /// The format of this name, and its arguments. Words among the arguments (`col-major`) belong to
-/// the name, and `2:4` is a name with its arguments in it.
+/// the name. The name `2:4` contains its arguments.
 fn find<'a>(
     source: &'a str,
     name: &Piece<'a>,
@@ -153,7 +153,7 @@ fn find<'a>(
     })
 }
 
-/// The text of a named format with its arguments put in.
+/// The text of a named format with these arguments.
 fn expand(
     source: &str,
     entry: &NamedFormat,
@@ -199,7 +199,7 @@ fn expand(
     Ok(of_order(entry, order))
 }
 
-/// The text with numbers in place of the parameters.
+/// The text with numbers substituted for its parameters.
 fn instance(entry: &NamedFormat, numbers: &[i64]) -> String {
     let mut lexer = Lexer::new(entry.text, 0, Mode::Ust);
     let mut text = String::new();
@@ -221,7 +221,7 @@ fn instance(entry: &NamedFormat, numbers: &[i64]) -> String {
     text + &entry.text[last..]
 }
 
-/// The text of a family's member: its first level, the second as often as needed, its last.
+/// The text of a family's member: the first level, the second one repeated, the last level.
 fn of_order(entry: &NamedFormat, order: usize) -> String {
     let names: Vec<String> = (0..order)
         .map(|dim| match u8::try_from(dim) {
@@ -249,8 +249,8 @@ fn of_order(entry: &NamedFormat, order: usize) -> String {
 }
 
 impl Format {
-    /// The name of the format, such as `CSR` or `BSR(2, 3)`, where it has one: text that reads back
-    /// as this format, but for widths. A sliced format has none. Cost: a few parsed formats.
+    /// The name of the format, such as `CSR` or `BSR(2, 3)`, if it has one. The name reads back as
+    /// this format with default widths. A sliced format has no name. Cost: parsing a few formats.
     #[must_use]
     pub fn name(&self) -> Option<String> {
         if self.has_slices() {
@@ -291,7 +291,7 @@ impl Format {
                     _ => format!("{}({})", entry.name, chosen.join(", ")),
                 });
             }
-            // The next choice, like an odometer.
+            // The next choice, counting up like an odometer.
             let at = choice.iter().rposition(|&at| at + 1 < numbers.len())?;
             choice[at] += 1;
             choice[at + 1..].fill(0);
@@ -299,7 +299,7 @@ impl Format {
     }
 }
 
-/// The numbers that stand in a text, each once: the parameters of a named format are among them.
+/// The distinct numbers in a text. The arguments of a named format are among them.
 fn numbers(text: &str) -> Vec<i64> {
     let mut found = Vec::new();
     for digits in text.split(|c: char| !c.is_ascii_digit()) {

@@ -1,4 +1,4 @@
-//! [`Format`]: dimensions, levels, the map between them and widths, checked as a whole.
+//! [`Format`]: dimensions, levels, the map between them, and widths. A format is valid as a whole.
 
 use std::borrow::Borrow;
 use std::hash::{DefaultHasher, Hash, Hasher};
@@ -13,12 +13,12 @@ use super::inverse::{Limit, Split};
 use super::print::Printed;
 use super::spec::{DimSpec, LevelSpec};
 
-/// How a tensor is stored: dimensions mapped to levels, each of a level type.
+/// How a tensor is stored: a map from dimensions to levels, and a level type for each level.
 ///
-/// Made from text with [`FromStr`](std::str::FromStr), and printed canonically with
-/// [`Display`](std::fmt::Display). Cheap to clone. Two formats are equal when they store every
-/// tensor alike: the names of dimensions and levels, the spelling, and the way an expression is
-/// written (`i + j` or `j + i`) make no difference; widths do.
+/// It is made from text with [`FromStr`](std::str::FromStr), and printed canonically with
+/// [`Display`](std::fmt::Display). Cheap to clone. Two formats are equal if they store every tensor
+/// in the same way. Names of dimensions and levels, the spelling, and the order of terms (`i + j`
+/// or `j + i`) do not matter; widths do.
 ///
 /// ```
 /// use ust::Format;
@@ -42,12 +42,12 @@ pub(super) struct Inner {
     pub(super) dims: Vec<DimSpec>,
     pub(super) levels: Vec<LevelSpec>,
     pub(super) descriptions: Vec<Description>,
-    /// Level expressions as they are inverted.
+    /// Level expressions in the form from which the inverse is inferred.
     pub(super) forms: Vec<Form>,
-    /// Level expressions as they are compared.
+    /// Level expressions in canonical form, for comparison.
     pub(super) canonical: Vec<Form>,
     pub(super) inverse: Vec<IndexExpr>,
-    /// Whether the inverse was given, because it cannot be inferred.
+    /// Whether the inverse was given in the text, because it cannot be inferred.
     pub(super) inverse_given: bool,
     pub(super) limits: Vec<Limit>,
     pub(super) splits: Vec<Split>,
@@ -55,7 +55,8 @@ pub(super) struct Inner {
     pub(super) crd_width: u32,
     pub(super) explicit_val: Option<String>,
     pub(super) implicit_val: Option<String>,
-    /// Of what [`Format`]s are compared by. Kernels are looked up by their formats: it is made once.
+    /// The hash of the parts that [`Format`]s are compared by. It is computed once, because kernels
+    /// are looked up by their formats.
     pub(super) hash: u64,
 }
 
@@ -78,10 +79,11 @@ impl Format {
         format
     }
 
-    /// The format of dimensions with these names and levels of these texts, such as `i / 2 : dense`.
+    /// The format with dimensions of these names and levels of these texts, such as
+    /// `i / 2 : dense`.
     ///
     /// # Errors
-    /// As for any text.
+    /// As for any format text.
     pub fn of_texts(dims: &[impl Borrow<str>], levels: &[String]) -> Result<Self, FormatError> {
         format!("({}) -> ({})", dims.join(", "), levels.join(", ")).parse()
     }
@@ -102,7 +104,7 @@ impl Format {
         &self.0.levels
     }
 
-    /// What each level type says of itself, in the order of [`levels`](Self::levels).
+    /// The descriptions of all levels, in the order of [`levels`](Self::levels).
     #[must_use]
     pub fn descriptions(&self) -> &[Description] {
         &self.0.descriptions
@@ -120,8 +122,8 @@ impl Format {
         self.0.levels.len()
     }
 
-    /// Each dimension (of the base tensor, where sliced) as an expression over level coordinates:
-    /// inferred, or given in the text and proved.
+    /// Each dimension as an expression over level coordinates: inferred, or given in the text and
+    /// proved. For a sliced format, these are the dimensions of the base tensor.
     #[must_use]
     pub fn inverse(&self) -> &[IndexExpr] {
         &self.0.inverse
@@ -133,7 +135,7 @@ impl Format {
         self.0.pos_width
     }
 
-    /// Bits of a coordinate: 8, 16, 32, 64, 0 for the default, or 2 where coordinates are packed.
+    /// Bits of a coordinate: 2 (packed), 8, 16, 32, 64, or 0 for the default.
     #[must_use]
     pub fn crd_width(&self) -> u32 {
         self.0.crd_width
@@ -142,7 +144,7 @@ impl Format {
     /// The same format with other widths.
     ///
     /// # Errors
-    /// A width that does not exist, or that the levels cannot have.
+    /// If a width does not exist, or the levels cannot have it.
     pub fn with_widths(&self, pos: u32, crd: u32) -> Result<Self, FormatError> {
         let mut inner = self.0.as_ref().clone();
         (inner.pos_width, inner.crd_width) = (pos, crd);
@@ -155,21 +157,22 @@ impl Format {
         Ok(changed)
     }
 
-    /// MLIR's `explicitVal`, as written: the one value that every stored element has. Kept and
-    /// printed, not interpreted.
+    /// MLIR's `explicitVal`, as written: the value of all stored elements. It is kept and printed,
+    /// but not interpreted.
     #[must_use]
     pub fn explicit_val(&self) -> Option<&str> {
         self.0.explicit_val.as_deref()
     }
 
-    /// MLIR's `implicitVal`, as written: the value of elements that are not stored. Kept and
-    /// printed, not interpreted.
+    /// MLIR's `implicitVal`, as written: the value of unstored elements. It is kept and printed,
+    /// but not interpreted.
     #[must_use]
     pub fn implicit_val(&self) -> Option<&str> {
         self.0.implicit_val.as_deref()
     }
 
-    /// Level coordinates of dimension coordinates; `None` for another rank or on overflow.
+    /// The level coordinates of dimension coordinates. `None` if their number is not the rank, or
+    /// on overflow.
     #[must_use]
     pub fn dim2lvl(&self, dims: &[i64]) -> Option<Vec<i64>> {
         if dims.len() != self.rank() {
@@ -178,8 +181,8 @@ impl Format {
         self.0.levels.iter().map(|level| level.expr.eval(dims)).collect()
     }
 
-    /// Dimension coordinates of level coordinates, which may lie outside a shape (in a block that
-    /// reaches beyond it, say). `None` for another number of levels, on overflow, or where no
+    /// The dimension coordinates of level coordinates. They may lie outside a shape, for example in
+    /// a block at its border. `None` if the number of levels is wrong, on overflow, or if no
     /// dimension coordinates have these level coordinates.
     #[must_use]
     pub fn lvl2dim(&self, levels: &[i64]) -> Option<Vec<i64>> {
@@ -191,8 +194,8 @@ impl Format {
         (self.dim2lvl(&dims)? == levels).then_some(dims)
     }
 
-    /// Whether no coordinates are stored twice: the last level that is not full is unique. A
-    /// nonunique level further up does not matter, as in COO.
+    /// Whether entries have distinct coordinates: the last level that is not full is unique. A
+    /// nonunique level above it does not matter, as in COO.
     #[must_use]
     pub fn is_unique(&self) -> bool {
         match self.tail().checked_sub(1) {
@@ -207,8 +210,7 @@ impl Format {
         self.0.descriptions.iter().all(|level| level.props.ordered)
     }
 
-    /// The first level of the trailing run of full levels: the number of levels where the last is
-    /// not full.
+    /// The first of the trailing full levels; the number of levels if the last one is not full.
     #[must_use]
     pub fn tail(&self) -> usize {
         let full = self.0.descriptions.iter().rev().take_while(|level| level.props.full).count();
@@ -221,8 +223,8 @@ impl Format {
         self.tail() == 0
     }
 
-    /// Whether any coordinates can be stored: no level holds a limited number of children under
-    /// each parent.
+    /// Whether entries at any coordinates can be stored: no level limits the number of children
+    /// under a parent.
     #[must_use]
     pub fn has_room(&self) -> bool {
         self.0.descriptions.iter().all(|level| level.props.full || !level.props.padded)
@@ -234,7 +236,7 @@ impl Format {
         self.0.dims.iter().any(|dim| dim.slice.is_some())
     }
 
-    /// The same format without slices: that of the base tensor.
+    /// The format of the base tensor: the same without slices.
     #[must_use]
     pub fn without_slices(&self) -> Self {
         if !self.has_slices() {
@@ -259,7 +261,7 @@ impl Format {
         &self.0.splits
     }
 
-    /// Checks that the widths exist and that the levels can have them.
+    /// Checks that the widths exist, and that the levels can have them.
     pub(super) fn check_widths(&self) -> Result<(), WrongWidth> {
         let wide = |bits| matches!(bits, 0 | 8 | 16 | 32 | 64);
         let range = "choose 8, 16, 32, 64, or 0 for the default";
@@ -296,7 +298,7 @@ impl Format {
         }
     }
 
-    /// Whether the formats differ in widths and kept values at most.
+    /// Whether the formats are equal except for widths, `explicitVal` and `implicitVal`.
     pub(super) fn same_layout(&self, other: &Self) -> bool {
         self.rank() == other.rank()
             && self.0.canonical == other.0.canonical
@@ -315,7 +317,7 @@ impl Format {
 
 /// A width that a format cannot have.
 pub(super) struct WrongWidth {
-    /// `posWidth`, or else `crdWidth`.
+    /// Whether it is `posWidth`, not `crdWidth`.
     pub(super) of_pos: bool,
     pub(super) message: String,
     pub(super) help: String,

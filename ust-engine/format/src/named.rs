@@ -1,24 +1,25 @@
 //! The named formats: one table of format text.
 //!
-//! A name is looked up without regard to case, blanks, `-` and `_`. Parameters stand in the text as
-//! names; `...` repeats the level before it as often as the order `d` asks for.
+//! A lookup ignores case, blanks, `-` and `_`. The text names its parameters. `...` repeats the
+//! level before it, for as many levels as the order `d` needs.
 
-/// A format that has a name, or a family of them.
+/// A named format, or a family of named formats.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct NamedFormat {
     /// The name.
     pub name: &'static str,
     /// Names of its parameters, such as `m`, `n`. A family over the order has the parameter `d`.
     pub parameters: &'static [&'static str],
-    /// Format text, with parameters in it.
+    /// Format text that contains the parameters.
     pub text: &'static str,
-    /// How it is written, with arguments, such as `BSR(2, 3)`.
+    /// The name with example arguments, such as `BSR(2, 3)`.
     pub example: &'static str,
     /// One line about it.
     pub summary: &'static str,
     /// Other names.
     pub aliases: &'static [&'static str],
-    /// For a family over the order: the order that the bare name means, and the text of order 1.
+    /// For a family over the order: the order that the name without arguments means, and the text
+    /// of order 1.
     pub(super) family: Option<(usize, &'static str)>,
 }
 
@@ -53,7 +54,7 @@ const fn family(
     NamedFormat { name, parameters: &["d"], text, example, summary, aliases, family }
 }
 
-/// Where a format has several names, the first in the table is the one it is called by.
+/// If a format has several entries, the first one names it.
 #[rustfmt::skip]
 const TABLE: &[NamedFormat] = &[
     plain("Scalar", "() -> ()", &[], "a single value"),

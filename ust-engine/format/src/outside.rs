@@ -12,10 +12,10 @@ use super::model::Format;
 use super::read::resolve;
 
 impl Format {
-    /// Checks format text where some of its level types are not linked, as in a tool that looks at
-    /// the source of another program. A level whose type is named in `outside`, and that nobody
-    /// here makes of these arguments, is taken as it stands, and so is the place of the level
-    /// directly below it. Everything else is checked. Cost: that of reading the text.
+    /// Checks format text of which some level types are not linked, for example in a tool that
+    /// reads the source of another program. If the type of a level is named in `outside`, and no
+    /// linked crate makes it with these arguments, the level is accepted unchecked. So is the place
+    /// of the level directly below. Everything else is checked. Cost: that of reading the text.
     ///
     /// ```
     /// use ust::Format;
@@ -26,17 +26,17 @@ impl Format {
     /// ```
     ///
     /// # Errors
-    /// What is wrong with the text, and where.
+    /// The fault in the text, and its place.
     pub fn check(text: &str, outside: &[&str]) -> Result<(), FormatError> {
-        // The format itself stays here: its level types may be stand-ins.
+        // The format is dropped, because some of its level types may be stand-ins.
         resolve(text, None, outside).map(drop)
     }
 }
 
 const NEVER: &str = "a format with a stand-in never leaves `Format::check`";
 
-/// Stands for a level type that is not linked. It says of itself what forbids nothing, and is never
-/// asked to store anything.
+/// A stand-in for a level type that is not linked. Its description forbids nothing; it never stores
+/// anything.
 #[derive(Clone, Debug)]
 pub(super) struct Outside {
     text: String,
@@ -64,7 +64,7 @@ impl LevelType for Outside {
                 contiguous: false,
                 soa: false,
             },
-            // It might pack its coordinates.
+            // The real level type might pack its coordinates.
             arrays: vec![ArraySpec { min_bits: 2, ..ArraySpec::crd("any") }],
             walk: WalkKind::Other,
             locate: LocateCost::None,

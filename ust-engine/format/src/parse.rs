@@ -9,8 +9,8 @@
 //! type    := name { '(' arg { ',' arg } ')' | '[' arg { ',' arg } ']' }
 //! ```
 //!
-//! Every limit below is checked while reading, so that hostile text is refused early: the cost is
-//! at most linear in the text, and the recursion is no deeper than [`MAX_NESTING`].
+//! Every limit below is checked while reading, so that hostile text is rejected early. The cost is
+//! at most linear in the text, and the recursion is at most [`MAX_NESTING`] deep.
 
 use std::ops::Range;
 
@@ -50,7 +50,7 @@ pub(super) fn parse(text: &str) -> Result<FormatSyntax, FormatError> {
     }
 }
 
-/// Reads `, posWidth = 32` and the like, from a place in the text to its end.
+/// Reads attributes such as `, posWidth = 32`, from a place in the text to its end.
 pub(super) fn parse_attributes(text: &str, at: usize) -> Result<Attributes, FormatError> {
     let mut parser = Parser::new(text, at, Mode::Ust);
     let mut attributes = Attributes::default();
@@ -64,7 +64,7 @@ pub(super) struct Parser<'a> {
     lexer: Lexer<'a>,
     pub(super) token: Token<'a>,
     pub(super) span: Span,
-    /// Where the token before ended.
+    /// The end of the previous token.
     pub(super) last_end: usize,
     pub(super) nesting: usize,
     pub(super) operators: usize,
@@ -100,7 +100,7 @@ impl<'a> Parser<'a> {
         if self.eat(punct) { Ok(()) } else { Err(self.expected(&format!("`{punct}`"))) }
     }
 
-    /// Whether the token after this one is the given punctuation.
+    /// Whether the next token is the given punctuation.
     fn followed_by(&self, punct: &'static str) -> bool {
         let mut ahead = self.lexer;
         ahead.next().0 == Token::Punct(punct)
@@ -153,7 +153,7 @@ impl<'a> Parser<'a> {
         if self.token == Token::End { Ok(()) } else { Err(self.expected("the end of the text")) }
     }
 
-    /// A list of items up to `close`, separated by commas. The opening has been read.
+    /// A list of items up to `close`, separated by commas. The opening token has been read.
     fn list<T>(
         &mut self,
         close: &str,
@@ -388,7 +388,7 @@ impl<'a> Parser<'a> {
     fn width(&mut self, name: &str) -> Result<(u32, Span), FormatError> {
         let span = self.span.clone();
         let bits = self.number(&format!("{name} in bits"))?;
-        // What no width is stays none: the range is checked with the others.
+        // A number too large for `u32` is no valid width; `check_widths` reports it.
         Ok((u32::try_from(bits).unwrap_or(u32::MAX), span))
     }
 
@@ -428,7 +428,7 @@ impl<'a> Parser<'a> {
     }
 }
 
-/// Whether a name is kept for an operator.
+/// Whether a name is reserved for an operator.
 pub(super) fn is_operator(name: &str) -> bool {
     matches!(name, "floordiv" | "ceildiv" | "mod")
 }

@@ -1,4 +1,5 @@
-//! The parser's expressions: `* / // % floordiv mod` bind tighter than `+ -`, all from the left.
+//! The parser of expressions: `* / // % floordiv mod` bind tighter than `+ -`; all group from the
+//! left.
 
 use super::error::{FormatError, quote};
 use super::lex::Token;
@@ -90,7 +91,7 @@ fn factor(p: &mut Parser<'_>) -> Result<ExprSyntax, FormatError> {
     }
 }
 
-/// Reads what follows the token one level deeper.
+/// Skips the current token, and reads what follows it one level of nesting deeper.
 fn nested(
     p: &mut Parser<'_>,
     inner: impl FnOnce(&mut Parser<'_>) -> Result<ExprSyntax, FormatError>,

@@ -7,9 +7,10 @@ use super::model::{Format, Inner};
 use super::spec::{DimSpec, LevelSpec};
 
 impl Format {
-    /// How a tensor that is stored like this is stored seen with dimension `order[d]` as dimension
-    /// `d`: levels and widths stay as they are. Names of dimensions stay at their places. Of CSR
-    /// that gives CSC, of CSC CSR. `None` where `order` does not name each dimension once.
+    /// The format of the same storage after a permutation of dimensions, in which dimension `d` is
+    /// the former dimension `order[d]`. Levels and widths stay as they are, and names of dimensions
+    /// stay at their places. For CSR that is CSC, and vice versa. `None` unless `order` names each
+    /// dimension once.
     ///
     /// ```
     /// use ust::Format;
@@ -34,13 +35,13 @@ impl Format {
         let levels: Vec<LevelSpec> = levels.collect();
         let canonical = Canonical::new(&[]);
         let canonical = levels.iter().zip(&inner.canonical).map(|(level, form)| {
-            // What was no too large form is none under other names.
+            // Renaming variables keeps the size of the form, which was not too large.
             canonical.of(&level.expr).unwrap_or_else(|_| form.renamed(&places))
         });
         let limits = inner.limits.iter().map(|limit| Limit { dim: places[limit.dim], ..*limit });
         let splits = inner.splits.iter().map(|split| Split {
             form: split.form.renamed(&places),
-            room: split.room.iter().map(|(atom, &n)| (atom.renamed(&places), n)).collect(),
+            sizes: split.sizes.iter().map(|(atom, &n)| (atom.renamed(&places), n)).collect(),
         });
         Some(Self::from_inner(Inner {
             dims: dims
@@ -57,7 +58,7 @@ impl Format {
     }
 }
 
-/// For each dimension, where it comes to stand. `None` where `order` does not name each once.
+/// The new place of each dimension. `None` unless `order` names each dimension once.
 fn places(order: &[usize], rank: usize) -> Option<Vec<usize>> {
     let mut places = vec![usize::MAX; rank];
     for (place, &dim) in order.iter().enumerate() {

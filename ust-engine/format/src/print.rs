@@ -1,4 +1,4 @@
-//! Formats as text, in both spellings.
+//! Prints formats, in both spellings.
 
 use std::fmt;
 use std::ops::Range;
@@ -6,16 +6,16 @@ use std::ops::Range;
 use super::expr::{IndexExpr, Spelling};
 use super::model::Format;
 
-/// The canonical text of a format, and where its parts stand in it.
+/// The canonical text of a format, and the places of its parts.
 pub(super) struct Printed {
     pub(super) text: String,
     /// The list of dimensions with its parentheses.
     pub(super) all_dims: Range<usize>,
     pub(super) dims: Vec<Range<usize>>,
     pub(super) levels: Vec<Range<usize>>,
-    /// The width's number; empty where it is not written.
+    /// The number of the width; empty if the width is not written.
     pub(super) pos_width: Range<usize>,
-    /// The width's number; empty where it is not written.
+    /// The number of the width; empty if the width is not written.
     pub(super) crd_width: Range<usize>,
 }
 
@@ -113,7 +113,7 @@ impl Printed {
     }
 }
 
-/// A name for every level: its own, or one that nothing else has.
+/// A name for every level: its own, or a new one.
 pub(super) fn level_names(format: &Format) -> Vec<String> {
     names_for_levels(
         &format.levels().iter().map(|level| level.name.as_deref()).collect::<Vec<_>>(),
@@ -121,7 +121,7 @@ pub(super) fn level_names(format: &Format) -> Vec<String> {
     )
 }
 
-/// A name for every level: its own, or one that neither a level nor a dimension has.
+/// A name for every level: its own, or one that no level or dimension has.
 pub(super) fn names_for_levels(own: &[Option<&str>], dims: &[&str]) -> Vec<String> {
     let taken = |name: &str| own.contains(&Some(name)) || dims.contains(&name);
     own.iter()
@@ -147,14 +147,14 @@ impl Format {
         Printed::mlir(self).text
     }
 
-    /// Dimension `dim` as text over the levels' names, such as `ib * 2 + ii`.
+    /// The inverse of dimension `dim` as text over the levels' names, such as `ib * 2 + ii`.
     #[must_use]
     pub fn inverse_text(&self, dim: usize) -> Option<String> {
         let names = level_names(self);
         self.inverse().get(dim).map(|expr: &IndexExpr| expr.display(&names, Spelling::Ust))
     }
 
-    /// Names of the levels: as written, or made up (`l0`, `l1`, ...) where none was.
+    /// The names of the levels: as written, or generated (`l0`, `l1`, ...).
     #[must_use]
     pub fn level_names(&self) -> Vec<String> {
         level_names(self)

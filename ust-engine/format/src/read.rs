@@ -14,26 +14,24 @@ use super::model::Format;
 use super::named::named;
 use super::parse::{MAX_TEXT, parse};
 
-/// Formats kept at most, and the longest text of one, in bytes.
+/// The most formats in the cache, and the longest text of one, in bytes.
 const KEPT: NonZeroUsize = NonZeroUsize::new(64).expect("a positive number");
 const KEPT_TEXT: usize = 256;
 
-/// A text, and the rank of the tensor at hand.
+/// A text, and the rank of the tensor that it is read for, if given.
 type Asked = (String, Option<usize>);
 
-/// Formats that were read, by their text and the rank at hand: conversions and plans name the same
-/// ones again and again.
+/// The cache of formats: conversions and plans often read the same text.
 static READ: LazyLock<Mutex<LruCache<Asked, Format>>> =
     LazyLock::new(|| Mutex::new(LruCache::new(KEPT)));
 
 impl Format {
     /// Reads format text (UST's or MLIR's spelling) or the name of a format. A family of formats
-    /// without a number (`COO`, `Dense`) takes the order of the tensor at hand, where `rank` says
-    /// it. Cost: linear in the text, which is at most 1 MiB long; short texts that were read lately
-    /// are looked up.
+    /// without a number (`COO`, `Dense`) takes its order from `rank`, if given. Cost: linear in the
+    /// text, which is at most 1 MiB long; short texts are cached.
     ///
     /// # Errors
-    /// What is wrong with the text, and where; also a format whose rank is not `rank`.
+    /// The fault in the text, and its place. Also if the rank of the format is not `rank`.
     pub fn resolve(text: &str, rank: Option<usize>) -> Result<Self, FormatError> {
         if text.len() > KEPT_TEXT {
             return resolve(text, rank, &[]);
@@ -48,10 +46,10 @@ impl Format {
         Ok(format)
     }
 
-    /// The format that stores every element, row-major, of tensors of this rank.
+    /// The format that stores every element of tensors of this rank, in row-major order.
     ///
     /// # Errors
-    /// Where the level type that it is made of is not linked.
+    /// If its level type is not linked.
     pub fn full(rank: usize) -> Result<Self, FormatError> {
         Self::resolve(if rank == 0 { "Scalar" } else { "Dense" }, Some(rank))
     }

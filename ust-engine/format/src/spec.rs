@@ -11,19 +11,19 @@ use super::expr::IndexExpr;
 pub struct DimSpec {
     /// Its name, such as `i`.
     pub name: String,
-    /// The part of the base tensor's dimension that is seen, where it is not the whole.
+    /// The slice of the base tensor's dimension, if it is sliced.
     pub slice: Option<Slice>,
 }
 
-/// A strided part of a dimension: coordinates `offset + n * stride` for `n` in `0..size` of the
-/// base tensor. What is `None` is written `?`: known only at run time.
+/// A strided part of a dimension: the coordinates `offset + n * stride` of the base tensor, for `n`
+/// in `0..size`. A number that is `None` is written `?`, and known only at run time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Slice {
-    /// The first coordinate seen.
+    /// The first coordinate.
     pub offset: Option<u64>,
-    /// How many are seen.
+    /// The number of coordinates.
     pub size: Option<u64>,
-    /// Distance from each to the next.
+    /// The distance between neighbouring coordinates.
     pub stride: Option<u64>,
 }
 
@@ -37,10 +37,10 @@ impl fmt::Display for Slice {
 /// A level of a format.
 #[derive(Clone, Debug)]
 pub struct LevelSpec {
-    /// Its name, where one was written (`ib = i / 2 : dense`).
+    /// Its name, if one was written (`ib = i / 2 : dense`).
     pub name: Option<String>,
-    /// What it stores, over dimensions.
+    /// The expression over dimensions that it stores.
     pub expr: IndexExpr,
-    /// How it stores it.
+    /// Its level type.
     pub ty: Box<dyn LevelType>,
 }

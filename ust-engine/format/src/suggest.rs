@@ -3,9 +3,9 @@
 /// Names longer than this are not compared.
 const LONGEST: usize = 48;
 
-/// The candidate nearest to `word` by edit distance (insert, delete, replace, swap neighbours; case
-/// is ignored), if it is near enough to be meant. Cost: O(length squared) for each candidate,
-/// lengths being bounded.
+/// The candidate nearest to `word` by edit distance (insert, delete, replace, swap neighbours),
+/// ignoring case. `None` if no candidate is near enough. Cost: O(length squared) for each
+/// candidate, for words of at most 48 characters.
 pub fn nearest<'a>(word: &str, candidates: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
     let word: Vec<char> = word.chars().take(LONGEST + 1).flat_map(char::to_lowercase).collect();
     if word.is_empty() || word.len() > LONGEST {

@@ -1,4 +1,5 @@
-//! What the parser makes of format text: names are not resolved yet, places are kept.
+//! The syntax tree of format text: names are not resolved yet, and each part keeps its place in the
+//! text.
 
 use std::ops::Range;
 
@@ -6,10 +7,10 @@ use ust_level_api::LevelArgs;
 
 use super::spec::Slice;
 
-/// Bytes of the text.
+/// A range of bytes of the text.
 pub(super) type Span = Range<usize>;
 
-/// A name and where it stands.
+/// A name, and its place.
 #[derive(Clone, Debug)]
 pub(super) struct Name {
     pub(super) text: String,
@@ -67,7 +68,7 @@ pub(super) enum Operator {
     Mod,
 }
 
-/// What follows the map, `posWidth = 32` and the like.
+/// The attributes after the map, such as `posWidth = 32`.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Attributes {
     pub(super) pos_width: Option<(u32, Span)>,

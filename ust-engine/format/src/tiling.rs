@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use super::error::quote;
 use super::expr::Spelling;
 use super::form::{Atom, Form, NoForm};
-use super::inverse::Trouble;
+use super::inverse::NoInverse;
 
 /// One digit: `base / divisor % modulus`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -34,12 +34,12 @@ pub(super) struct Digits {
     pub(super) base: Form,
     /// Largest divisor first.
     pub(super) members: Vec<Digit>,
-    /// Whether they have been put together.
+    /// Whether rule 2 was applied to them.
     pub(super) tiled: bool,
 }
 
 impl Digits {
-    /// The digits in the levels' forms, by the form they are digits of.
+    /// The digits in the levels' forms, grouped by their base.
     pub(super) fn of(forms: &[Form]) -> Vec<Self> {
         let mut groups = BTreeMap::new();
         for (level, form) in forms.iter().enumerate() {
@@ -59,11 +59,11 @@ impl Digits {
         Atom::Digit { base: Box::new(self.base.clone()), divisor, modulus }
     }
 
-    /// What is wrong, if they do not tile their form.
-    pub(super) fn gap(&self, names: &[String]) -> Option<Trouble> {
+    /// Why the digits do not tile their form; `None` if they do.
+    pub(super) fn gap(&self, names: &[String]) -> Option<NoInverse> {
         let mut above = *self.members.first()?;
         if let Some(end) = above.end() {
-            return Some(self.trouble(names, above, i64::try_from(end).ok(), None));
+            return Some(self.missing(names, above, i64::try_from(end).ok(), None));
         }
         for &digit in &self.members[1..] {
             let (start, end) = (i128::from(above.divisor), digit.end());
@@ -71,25 +71,25 @@ impl Digits {
                 let end = end.and_then(|end| i64::try_from(end).ok());
                 let divides = end.filter(|&end| end < above.divisor && above.divisor % end == 0);
                 return Some(match divides {
-                    Some(end) => self.trouble(names, digit, Some(end), Some(above.divisor / end)),
+                    Some(end) => self.missing(names, digit, Some(end), Some(above.divisor / end)),
                     None => self.overlap(names, above, digit),
                 });
             }
             above = digit;
         }
-        (above.divisor > 1).then(|| self.trouble(names, above, Some(1), Some(above.divisor)))
+        (above.divisor > 1).then(|| self.missing(names, above, Some(1), Some(above.divisor)))
     }
 
-    /// The digit beside `known` is missing; or another overlaps its place.
-    fn trouble(
+    /// The error that the digit next to `known` is missing; or that another digit overlaps it.
+    fn missing(
         &self,
         names: &[String],
         known: Digit,
         divisor: Option<i64>,
         modulus: Option<i64>,
-    ) -> Trouble {
+    ) -> NoInverse {
         let Some(divisor) = divisor else {
-            return Trouble::at(known.level, NoForm::Overflow.message().to_owned());
+            return NoInverse::at(known.level, NoForm::Overflow.message().to_owned());
         };
         let missing = Digit { divisor, modulus, level: known.level };
         let overlaps = |other: &&Digit| **other != known && other.overlaps(missing);
@@ -99,18 +99,18 @@ impl Digits {
             return self.overlap(names, other, known);
         }
         let (missing, base) = (self.text(names, missing), self.text_of(names, &self.base));
-        Trouble::at(
+        NoInverse::at(
             known.level,
             format!("the levels do not determine {base}: {missing} is missing"),
         )
         .help(format!("add a level that stores {missing}"))
     }
 
-    fn overlap(&self, names: &[String], a: Digit, b: Digit) -> Trouble {
+    fn overlap(&self, names: &[String], a: Digit, b: Digit) -> NoInverse {
         let what = if a.overlaps(b) { "overlap" } else { "leave a gap" };
         let (first, second) = (self.text(names, a), self.text(names, b));
         let base = self.text_of(names, &self.base);
-        Trouble::at(b.level, format!("{first} and {second} {what}")).help(format!(
+        NoInverse::at(b.level, format!("{first} and {second} {what}")).help(format!(
             "the parts of {base} must tile it: beside a quotient by c stands the remainder by c, \
              whole or in parts"
         ))
@@ -125,7 +125,7 @@ impl Digits {
     }
 }
 
-/// Whether an atom is always 0, as `i % 1`.
+/// Whether an atom is always 0, like `i % 1`.
 pub(super) fn is_zero(atom: &Atom) -> bool {
     matches!(atom, Atom::Digit { modulus: Some(1), .. })
 }

@@ -1,15 +1,15 @@
-//! Shared, typed memory: what level arrays and values are kept in.
+//! Shared, typed memory for level arrays and values.
 //!
 //! A [`Buffer<T>`] is a slice with shared ownership. Cloning it is cheap and copies no element.
-//! Writing goes through [`Buffer::make_mut`], which copies first when the memory is shared or
-//! belongs to somebody else (copy on write).
+//! Writing goes through [`Buffer::make_mut`], which copies the elements first if the memory is
+//! shared or foreign (copy on write).
 //!
-//! Large buffers ask the operating system for huge pages: first touch of fresh memory is several
-//! times faster with them. When they are gone, their memory, and that of buffers from 64 KiB on, is
-//! kept for the next ones, up to a [limit](set_retained_limit). All but the smallest are aligned to
+//! Large buffers ask the operating system for huge pages, which make the first touch of fresh
+//! memory several times faster. When a buffer of 64 KiB or more is dropped, its memory is kept for
+//! later buffers, up to a [limit](set_retained_limit). All but the smallest buffers are aligned to
 //! 64 bytes.
 
-// The one place of this crate where memory of unknown origin comes in.
+// The only module of this crate that takes foreign memory.
 #![allow(unsafe_code)]
 
 use std::any::Any;
@@ -34,29 +34,28 @@ pub use mapped::{release_retained, retained_bytes, set_retained_limit};
 pub trait Plain: NoUninit + CheckedBitPattern + Copy + Send + Sync + 'static {}
 impl<T: NoUninit + CheckedBitPattern + Copy + Send + Sync + 'static> Plain for T {}
 
-/// Memory that somebody owns and that nobody changes while it is shared.
+/// An owner of memory that does not change while it is shared.
 ///
 /// Vectors and shared slices are owners. Other owners (memory maps, foreign libraries) implement
-/// this trait where their safety argument lives; for a plain pointer there is
-/// [`Buffer::from_raw`].
+/// this trait where their safety argument is. For a plain pointer there is [`Buffer::from_raw`].
 ///
 /// # Safety
-/// [`Owner::slice`] gives the same elements at the same address at every call, until
-/// [`Owner::slice_mut`] or [`Owner::take_vec`] is called through an exclusive reference: kernels run
-/// on what was checked before, and do not check again.
+/// [`Owner::slice`] returns the same elements at the same address at every call, until
+/// [`Owner::slice_mut`] or [`Owner::take_vec`] is called through an exclusive reference. Kernels
+/// rely on it: they run on arrays that were checked once, and do not check again.
 pub unsafe trait Owner<T>: Send + Sync {
     /// The elements: the same slice at every call, until `slice_mut` is used.
     fn slice(&self) -> &[T];
-    /// The elements for writing, or `None` where the memory is read-only and must be copied first.
+    /// The elements for writing, or `None` if the memory is read-only and must be copied first.
     fn slice_mut(&mut self) -> Option<&mut [T]> {
         None
     }
-    /// Keeps the first `len` elements, and gives back the memory of the others where that pays.
-    /// Says no, and does nothing, where that needs a copy.
+    /// Keeps the first `len` elements, and may release the memory of the others. Returns false, and
+    /// does nothing, if that would need a copy.
     fn truncate(&mut self, _len: usize) -> bool {
         false
     }
-    /// The elements as a vector without a copy, where this owner is one.
+    /// The elements as a vector without a copy, if this owner is a vector.
     fn take_vec(&mut self) -> Option<Vec<T>> {
         None
     }
@@ -87,14 +86,15 @@ unsafe impl<T: Plain> Owner<T> for Arc<[T]> {
     }
 }
 
-/// Memory behind a plain pointer, and whatever keeps it alive.
+/// Memory behind a plain pointer, and the object that keeps it alive.
 struct Raw<T> {
     pointer: *const T,
     len: usize,
     _keep: Box<dyn Any + Send + Sync>,
 }
 
-// SAFETY: the memory is only read, and whoever made this promised that nobody writes it.
+// SAFETY: the memory is only read, and the caller of `Buffer::from_raw` promised that nobody writes
+// it.
 unsafe impl<T: Plain> Send for Raw<T> {}
 // SAFETY: as above.
 unsafe impl<T: Plain> Sync for Raw<T> {}
@@ -111,25 +111,25 @@ unsafe impl<T: Plain> Owner<T> for Raw<T> {
 pub struct Buffer<T: Plain>(Arc<dyn Owner<T>>);
 
 impl<T: Plain> Buffer<T> {
-    /// Takes memory from any owner, without a copy. Cost: O(1).
+    /// A buffer over the memory of an owner, without a copy. Cost: O(1).
     #[must_use]
     pub fn from_owner(owner: impl Owner<T> + 'static) -> Self {
         Self(Arc::new(owner))
     }
 
-    /// Views memory that somebody else owns, without a copy. `keep` is dropped with the last handle
-    /// to the buffer. Writing copies first.
+    /// Views foreign memory, without a copy. `keep` is dropped with the last handle to the buffer.
+    /// Writing copies first.
     ///
     /// # Safety
-    /// `pointer` is aligned and points to `len` initialised elements with valid bit patterns, which
-    /// stay there, and are not changed by anybody, until `keep` is dropped.
+    /// `pointer` is aligned and points to `len` initialised elements with valid bit patterns. They
+    /// stay there, and nobody changes them, until `keep` is dropped.
     #[must_use]
     pub unsafe fn from_raw(pointer: *const T, len: usize, keep: impl Any + Send + Sync) -> Self {
         Self(Arc::new(Raw { pointer, len, _keep: Box::new(keep) }))
     }
 
-    /// The elements for writing. Cost: O(1) when this is the only handle to memory of our own,
-    /// else one copy.
+    /// The elements for writing. Cost: O(1) if this is the only handle, and the memory is not
+    /// foreign; else one copy.
     pub fn make_mut(&mut self) -> &mut [T] {
         let writable = Arc::get_mut(&mut self.0).is_some_and(|owner| owner.slice_mut().is_some());
         if !writable {
@@ -140,8 +140,8 @@ impl<T: Plain> Buffer<T> {
             .expect("a fresh or unshared writable owner")
     }
 
-    /// Keeps the first `len` elements, or all there are. Cost: O(1) when this is the only handle to
-    /// memory of our own that is large, else one copy.
+    /// Keeps the first `len` elements, or all if there are fewer. Cost: O(1) if this is the only
+    /// handle to a large buffer that is not foreign; else one copy.
     pub fn truncate(&mut self, len: usize) {
         if len < self.len() && !Arc::get_mut(&mut self.0).is_some_and(|owner| owner.truncate(len)) {
             self.0 = Arc::new(self.0.slice()[..len].to_vec());
@@ -157,7 +157,7 @@ impl<T: Plain> Buffer<T> {
         }
     }
 
-    /// Whether both handles look at the same memory.
+    /// Whether both handles view the same memory.
     #[must_use]
     pub fn shares_memory_with(&self, other: &Self) -> bool {
         std::ptr::eq(self.0.slice(), other.0.slice())
@@ -165,8 +165,8 @@ impl<T: Plain> Buffer<T> {
 }
 
 impl<T: Plain + bytemuck::Zeroable> Buffer<T> {
-    /// `len` zeros, in huge pages when large. Cost: for large buffers O(1) until first touch, or
-    /// O(length) where memory is used again.
+    /// `len` zeros, in huge pages if the buffer is large. Cost of a large buffer: O(1) until first
+    /// touch, or O(length) if it gets the memory of an earlier buffer.
     #[must_use]
     pub fn zeroed(len: usize) -> Self {
         if len.saturating_mul(size_of::<T>()) >= MAPPED
@@ -187,8 +187,9 @@ impl<T: Plain + bytemuck::Zeroable> Buffer<T> {
         Self(Arc::new(vec![T::zeroed(); len]))
     }
 
-    /// `len` elements, each of them any number: memory that is written before it is read. Large
-    /// buffers get memory that others left behind, and nobody clears it. Cost: O(1) for them.
+    /// `len` elements with unspecified contents, for memory that is written before it is read. A
+    /// large buffer gets the memory of an earlier buffer without clearing it, if there is one. Cost
+    /// of a large buffer: O(1).
     #[must_use]
     pub fn unspecified(len: usize) -> Self {
         if len.saturating_mul(size_of::<T>()) >= MAPPED

@@ -1,4 +1,4 @@
-//! How IR is written: scopes, names, and statements in order.
+//! The builder of IR: scopes, names, and statements in order.
 
 use std::collections::HashSet;
 
@@ -46,12 +46,13 @@ impl Builder {
         }
     }
 
-    /// Declares an array. Its name is made unique.
+    /// Declares an array. A number is appended to a name that is already taken.
     pub fn array(&mut self, name: &str, elem: Elem, written: bool) -> ArrayId {
         self.declare_array(name, elem, written, false)
     }
 
-    /// Declares an array that is written and can be made longer. Its name is made unique.
+    /// Declares an array that is written and can grow. A number is appended to a name that is
+    /// already taken.
     ///
     /// ```
     /// use ust_ir::interp::{Memory, Program};
@@ -83,7 +84,7 @@ impl Builder {
     /// Declares a scalar parameter. All parameters come before the first variable.
     ///
     /// # Panics
-    /// When a variable was declared before.
+    /// If a variable was declared before.
     pub fn param(&mut self, name: &str, ty: Ty) -> Expr {
         assert_eq!(self.params, self.vars.len(), "parameters come first");
         let var = self.declare(name, ty);
@@ -123,8 +124,8 @@ impl Builder {
         Expr::Load(array, Box::new(index))
     }
 
-    /// Evaluates once and names the result. Constants and variables are given back as they are:
-    /// use [`Builder::var`] for something that will be assigned.
+    /// Evaluates an expression once and names the result. A constant or a variable is returned
+    /// unchanged: use [`Builder::var`] for a variable that will be assigned.
     pub fn bind(&mut self, name: &str, expr: Expr) -> Expr {
         match expr {
             Expr::Int(_) | Expr::Bool(_) | Expr::Const(_) | Expr::Var(_) => expr,
@@ -155,7 +156,7 @@ impl Builder {
         self.push(Stmt::Reduce(op, array, index, value));
     }
 
-    /// Makes an array that grows at least so long.
+    /// Extends an array that grows to at least this length.
     pub fn reserve(&mut self, array: ArrayId, len: Expr) {
         self.push(Stmt::Reserve(array, len));
     }
@@ -165,7 +166,7 @@ impl Builder {
         self.push(Stmt::Sort(array, lo, hi));
     }
 
-    /// A remark for whoever reads the printed form.
+    /// A comment in the printed form.
     pub fn comment(&mut self, text: &str) {
         self.push(Stmt::Comment(text.to_owned()));
     }
@@ -176,8 +177,9 @@ impl Builder {
         self.blocks.pop().expect("pushed above")
     }
 
-    /// `for name in lo..hi`. Where `hi` is written as `lo + 1`, the one round without a loop: no
-    /// place or coordinate is the largest number there is.
+    /// `for name in lo..hi`. If `hi` has the form `lo + 1`, the body of the only iteration is
+    /// emitted without a loop. (Positions and coordinates are below `i64::MAX`, so `lo + 1` does
+    /// not wrap.)
     pub fn for_(&mut self, name: &str, lo: Expr, hi: Expr, body: impl FnOnce(&mut Self, Expr)) {
         if hi == lo.clone() + 1 {
             let only = self.var(name, lo);
@@ -194,7 +196,7 @@ impl Builder {
         self.push(Stmt::While { cond, body });
     }
 
-    /// `if cond`. A constant condition writes the block in place, or not at all.
+    /// `if cond`. For a constant condition, the block is emitted in place, or left out.
     pub fn if_(&mut self, cond: Expr, then: impl FnOnce(&mut Self)) {
         self.if_else(cond, then, |_| {});
     }
@@ -220,7 +222,7 @@ impl Builder {
     /// The finished function.
     ///
     /// # Panics
-    /// When called inside a block.
+    /// If called inside a block.
     #[must_use]
     pub fn finish(mut self) -> Function {
         assert_eq!(self.blocks.len(), 1, "finish is called outside all blocks");
@@ -233,13 +235,13 @@ impl Builder {
         }
     }
 
-    /// Declarations of an array, for whoever needs its element kind.
+    /// The declaration of an array.
     #[must_use]
     pub fn array_decl(&self, array: ArrayId) -> &ArrayDecl {
         &self.arrays[array.0 as usize]
     }
 
-    /// An index array declared with [`Builder::array`] for a level's storage.
+    /// Declares an index array that is only read, such as a level's `crd`.
     pub fn index_array(&mut self, name: &str, kind: crate::IndexKind) -> ArrayId {
         self.array(name, Elem::Index(kind), false)
     }

@@ -1,7 +1,7 @@
-//! What error types of the project have in common.
+//! The `Debug` implementation of the project's error types.
 
-/// Gives error types a [`Debug`](std::fmt::Debug) that shows their message: `unwrap` and `expect`
-/// print what `Debug` shows, and so does a `main` that returns an error.
+/// Implements [`Debug`](std::fmt::Debug) for error types so that it shows their message. `unwrap`,
+/// `expect`, and a `main` that returns an error then print the message.
 ///
 /// ```
 /// #[derive(thiserror::Error)]

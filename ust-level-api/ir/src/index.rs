@@ -31,8 +31,8 @@ pub enum IndexKind {
 }
 
 impl IndexKind {
-    /// The kind with so many bits (2, 8, 16, 32, 64), or `None` for other numbers and for signed
-    /// 2-bit indices.
+    /// The kind with this number of bits (2, 8, 16, 32, 64). `None` for other numbers, and for
+    /// signed 2-bit indices.
     #[must_use]
     pub fn new(bits: u32, signed: bool) -> Option<Self> {
         Some(match (bits, signed) {
@@ -61,13 +61,13 @@ impl IndexKind {
         }
     }
 
-    /// Whether negative numbers can be held.
+    /// Whether the kind has negative numbers.
     #[must_use]
     pub fn signed(self) -> bool {
         matches!(self, Self::I8 | Self::I16 | Self::I32 | Self::I64)
     }
 
-    /// The smallest and the largest index that can be held (and that fits an `i64`).
+    /// The smallest and the largest index of this kind (that fit an `i64`).
     #[must_use]
     pub fn range(self) -> (i64, i64) {
         match self {
@@ -77,14 +77,14 @@ impl IndexKind {
         }
     }
 
-    /// Whether the index can be held.
+    /// Whether the kind has this index.
     #[must_use]
     pub fn holds(self, index: i64) -> bool {
         let (lo, hi) = self.range();
         (lo..=hi).contains(&index)
     }
 
-    /// Bytes that so many indices take.
+    /// Bytes of `len` indices.
     #[must_use]
     pub fn bytes(self, len: usize) -> usize {
         match self {
@@ -111,7 +111,7 @@ pub enum IndexArray {
     U16(Buffer<u16>),
     /// Unsigned, four bytes.
     U32(Buffer<u32>),
-    /// Unsigned, eight bytes. Values above `i64::MAX` are refused on entry.
+    /// Unsigned, eight bytes. Checks of foreign arrays refuse values above `i64::MAX`.
     U64(Buffer<u64>),
     /// Signed, one byte.
     I8(Buffer<i8>),
@@ -123,8 +123,8 @@ pub enum IndexArray {
     I64(Buffer<i64>),
 }
 
-/// Runs an expression with `$slice` bound to the typed slice of a byte-or-wider [`IndexArray`], or
-/// another with `$bytes` and `$len` bound for a packed one.
+/// Evaluates an expression over an [`IndexArray`]: the first with `$slice` bound to the typed
+/// slice, the second for a packed array.
 #[macro_export]
 macro_rules! with_indices {
     ($array:expr, $slice:ident => $body:expr, packed($two_bits:ident) => $packed:expr) => {
@@ -150,7 +150,7 @@ pub struct Packed {
 }
 
 impl Packed {
-    /// `len` indices in as many bytes as they need; `None` for any other number of bytes.
+    /// `len` indices. `None` unless the number of bytes is the number that they need.
     #[must_use]
     pub fn new(bytes: impl Into<Buffer<u8>>, len: usize) -> Option<Self> {
         let bytes = bytes.into();
@@ -204,8 +204,8 @@ impl IndexArray {
     /// Stores indices in the given kind. Cost: O(length).
     ///
     /// # Errors
-    /// [`WidthError`] names `array` and `attribute` (`posWidth`, `crdWidth`) when an index
-    /// does not fit.
+    /// [`WidthError`] if an index does not fit. It names `array` and `attribute` (`posWidth`,
+    /// `crdWidth`).
     pub fn store(
         kind: IndexKind,
         indices: &[i64],
@@ -244,8 +244,8 @@ impl IndexArray {
         Ok(narrow!(U8(u8), U16(u16), U32(u32), U64(u64), I8(i8), I16(i16), I32(i32), I64(i64)))
     }
 
-    /// Stores a column in the given kind: without a copy where that is how the column is kept.
-    /// Parallel. Cost: O(length).
+    /// Stores a column in the given kind, without a copy if the column already has it. Parallel.
+    /// Cost: O(length).
     ///
     /// # Errors
     /// As [`IndexArray::store`].
@@ -264,7 +264,7 @@ impl IndexArray {
         }
         let (lo, hi) = column.extremes().unwrap_or((0, 0));
         if !kind.holds(lo) || !kind.holds(hi) {
-            // Once more, to find the first one.
+            // This finds the first index that does not fit.
             return Self::store(kind, &column.to_vec(), array, attribute);
         }
         macro_rules! narrow {
@@ -280,13 +280,13 @@ impl IndexArray {
         Ok(narrow!(U8(u8), U16(u16), U32(u32), U64(u64), I8(i8), I16(i16), I32(i32), I64(i64)))
     }
 
-    /// An empty array of this kind.
+    /// An empty array of a kind.
     #[must_use]
     pub fn empty(kind: IndexKind) -> Self {
         Self::store(kind, &[], "", "").expect("no index, none that does not fit")
     }
 
-    /// How its indices are stored.
+    /// The kind of its indices.
     #[must_use]
     pub fn kind(&self) -> IndexKind {
         match self {
@@ -320,7 +320,7 @@ impl IndexArray {
         self.kind().bytes(self.len())
     }
 
-    /// The index at `at`; beyond the end, or above `i64::MAX`, `None`.
+    /// The index at `at`. `None` beyond the end, or if it is above `i64::MAX`.
     #[must_use]
     pub fn get(&self, at: usize) -> Option<i64> {
         with_indices!(
@@ -330,8 +330,8 @@ impl IndexArray {
         )
     }
 
-    /// All indices as `i64`, one copy. An unsigned value above `i64::MAX` wraps to a negative one,
-    /// which no rule of a level accepts as a position.
+    /// A copy of all indices as `i64`. An unsigned value above `i64::MAX` wraps to a negative one,
+    /// which no level accepts as a position.
     #[must_use]
     pub fn to_vec(&self) -> Vec<i64> {
         with_indices!(
@@ -341,7 +341,7 @@ impl IndexArray {
         )
     }
 
-    /// The largest index, or `None` when empty.
+    /// The largest index, or `None` if the array is empty.
     #[must_use]
     pub fn max(&self) -> Option<i64> {
         self.to_vec().into_iter().max()

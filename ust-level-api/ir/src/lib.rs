@@ -1,47 +1,47 @@
-//! The loop IR of the Universal Sparse Tensor (what level types emit and every back end consumes),
-//! and the memory that it runs on: scalars, index arrays, columns, buffers.
+//! The loop IR of the Universal Sparse Tensor, and the memory that it runs on: scalars, index
+//! arrays, columns, buffers. Level types emit the IR; every back end consumes it.
 //!
 //! # What it means
 //!
 //! A [`Function`] has *arrays* (level arrays, values, results), scalar *parameters*, and a body of
-//! [`Stmt`]s. There are three types ([`Ty`]): `int` (a wrapping `i64`, in which all index
-//! arithmetic is done), `bool`, and `val` (a number of the function's value dtype; f16 and bf16
-//! compute in f32 and round when stored).
+//! [`Stmt`]s. There are three types ([`Ty`]): `int` (a wrapping `i64`, for all index arithmetic),
+//! `bool`, and `val` (a number of some dtype). An f16 or bf16 is computed in f32, and rounded when
+//! it is stored.
 //!
-//! * An [`Expr`] is a tree without side effects. It is evaluated where it stands, each time it
-//!   stands there; [`Builder::bind`] evaluates once and gives a name. `and`/`or` evaluate both
-//!   sides; [`Expr::Select`] evaluates only the side that it takes.
-//! * Variables are assigned in the block that declares them or in blocks within it, and are out of
-//!   scope after it. Loop variables are not assigned.
+//! * An [`Expr`] is a tree without side effects. It is evaluated at each of its occurrences;
+//!   [`Builder::bind`] evaluates it once and names the result. `and`/`or` evaluate both sides;
+//!   [`Expr::Select`] evaluates only the chosen side.
+//! * A variable is in scope in the block that declares it and in blocks within that one. Loop
+//!   variables are not assigned.
 //! * [`Stmt::For`] evaluates its bounds once and runs from `lo` up to `hi`, exclusive.
 //! * [`Stmt::Reduce`] combines a value into memory. It is a statement of its own, not a load and a
 //!   store, so that a parallel back end may choose an atomic or a private copy.
-//! * Integer division and remainder round towards minus infinity (`floordiv`, `mod`), but the
-//!   quotient of `val`s of an integer dtype towards zero; division by zero (not of floating-point
-//!   or complex numbers) is an error in the interpreter and undefined elsewhere.
-//! * The smaller or larger of two floating-point numbers is NaN where one of them is, and -0 is
-//!   smaller than 0 (IEEE 754-2019 `minimum` and `maximum`).
-//! * A load beyond the end of an array is an error in the interpreter and undefined elsewhere:
-//!   whoever emits IR relies on Check, never on luck.
-//! * An array that [`grows`](ArrayDecl::grows) starts with the elements that the caller gives it,
-//!   and gets more by [`Stmt::Reserve`]. [`Expr::Len`] is its length at that moment.
-//! * An index that is stored fits the array's kind: the emitter sees to it. One that does not is an
-//!   error in the interpreter and truncated elsewhere.
+//! * Division and remainder of `int`s round towards minus infinity (`floordiv`, `mod`). The
+//!   quotient of `val`s of an integer dtype rounds towards zero. Division of integers by zero is an
+//!   error in the interpreter, and undefined elsewhere.
+//! * The minimum or maximum of two floating-point numbers is NaN if one of them is; -0 is less than
+//!   0 (IEEE 754-2019 `minimum` and `maximum`).
+//! * A load beyond the end of an array is an error in the interpreter, and undefined elsewhere.
+//!   Emitters rely on the checks that arrays passed before.
+//! * An array that [`grows`](ArrayDecl::grows) starts with the caller's elements; [`Stmt::Reserve`]
+//!   adds more. [`Expr::Len`] is its current length.
+//! * The emitter ensures that a stored index fits the array's kind. An index that does not fit is
+//!   an error in the interpreter, and truncated elsewhere.
 //!
-//! # Where what lives
+//! # Modules
 //!
-//! | module | what |
+//! | module | contents |
 //! |---|---|
 //! | this one | the types of the loop IR |
 //! | [`func`] | functions of numbers |
-//! | [`builder`] | how IR is written: scopes, names, operators |
+//! | [`builder`] | writing IR: scopes, names, statements |
 //! | [`mod@print`] | pseudo-C, for people and snapshots |
-//! | [`validate`] | types and scopes; run on everything that is executed |
+//! | [`validate`] | checks of types and scopes, made of every function before it runs |
 //! | [`interp`] | the checked interpreter: the reference that back ends are compared with |
 //! | [`scalar`] | element types (dtypes) and single values |
 //! | [`buffer`] | shared, typed memory |
 //! | [`index`] | arrays of positions and coordinates, 2 to 64 bits wide |
-//! | [`mod@column`] | columns of coordinates and positions, as narrow as they may be |
+//! | [`mod@column`] | columns of coordinates and positions, each in a narrow form |
 //! | [`parallel`] | parallel loops |
 //!
 //! *Invariant: nothing in this crate knows what a level is.*
@@ -88,7 +88,7 @@ pub struct Var(pub u32);
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct ArrayId(pub u32);
 
-/// What an array holds.
+/// The type of an array's elements.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Elem {
     /// Indices; loads give `int`.
@@ -113,12 +113,13 @@ impl Elem {
 pub struct ArrayDecl {
     /// A name for people, unique in the function, such as `A1_crd`.
     pub name: String,
-    /// What it holds.
+    /// The type of its elements.
     pub elem: Elem,
-    /// Whether the function stores into it. Index arrays that are written are of any kind but the
-    /// packed [`IndexKind::U2`].
+    /// Whether the function stores into it. A written index array has any kind but the packed
+    /// [`IndexKind::U2`].
     pub written: bool,
-    /// Whether the function makes it longer, with [`Stmt::Reserve`]. What grows is written.
+    /// Whether the function makes it longer, with [`Stmt::Reserve`]. Such an array is also
+    /// `written`.
     pub grows: bool,
 }
 
@@ -159,13 +160,13 @@ pub enum BinOp {
     Min,
     /// The larger; int, or val that is not complex.
     Max,
-    /// Bits in both; int.
+    /// Bitwise and; int.
     BitAnd,
-    /// Shifted right, arithmetic, by the lowest six bits of `b`; int.
+    /// Arithmetic shift to the right by the lowest six bits of `b`; int.
     Shr,
-    /// Both; bool.
+    /// Logical and; bool.
     And,
-    /// Either; bool.
+    /// Logical or; bool.
     Or,
     /// Equal; int or val; gives bool.
     Eq,
@@ -192,21 +193,21 @@ pub enum Expr {
     Len(ArrayId),
     /// An element of an array.
     Load(ArrayId, Box<Expr>),
-    /// One operand.
+    /// An operator with one operand.
     Unary(UnOp, Box<Expr>),
-    /// Two operands.
+    /// An operator with two operands.
     Binary(BinOp, Box<Expr>, Box<Expr>),
     /// `if cond { a } else { b }`; only the side taken is evaluated.
     Select(Box<Expr>, Box<Expr>, Box<Expr>),
     /// A function of one or two `val`s of one dtype that it [accepts](Func::accepts).
     Call(Func, Vec<Expr>),
-    /// A number of another dtype, from an int, a bool or a `val`. It never fails: between integers
-    /// and floating-point numbers it is Rust's `as` (integers wrap; floats saturate and NaN becomes
-    /// 0), to real numbers the imaginary part is dropped, to bool it is `!= 0`, and a bool counts as
-    /// 0 or 1. A float is rounded to nearest; f16 and bf16 are held in f32, and a cast to them is one
-    /// to f32 until the number is stored.
+    /// A number of this dtype, from an int, a bool or a `val`. A cast never fails. Between integers
+    /// and floating-point numbers it is Rust's `as`: integers wrap, floats saturate, and NaN
+    /// becomes 0. A cast to a real dtype drops the imaginary part, and a cast to bool is `!= 0`. A
+    /// bool counts as 0 or 1. Floats round to nearest. A cast to f16 or bf16 is one to f32; the
+    /// number is rounded further when it is stored.
     Cast(Dtype, Box<Expr>),
-    /// An int from a `val`: what [`Cast`](Expr::Cast) to i64 gives.
+    /// An int from a `val`, as by a [`Cast`](Expr::Cast) to i64.
     ToInt(Box<Expr>),
 }
 
@@ -223,12 +224,13 @@ pub enum Stmt {
     /// operators [`Add`](BinOp::Add), [`Mul`](BinOp::Mul), [`Min`](BinOp::Min),
     /// [`Max`](BinOp::Max), [`BitAnd`](BinOp::BitAnd).
     Reduce(BinOp, ArrayId, Expr, Expr),
-    /// From here on the array, which [`grows`](ArrayDecl::grows), has at least so many elements. It
-    /// may have more, and may be elsewhere; what new elements hold is not specified (0 in the
-    /// interpreter). Best asked for only where [`Expr::Len`] is not enough: it is a call.
+    /// Extends an array that [`grows`](ArrayDecl::grows) to at least this length. It may get longer
+    /// still, and may move. The contents of new elements are not specified (0 in the interpreter).
+    /// This is a call: emit it only under the condition that [`Expr::Len`] is too small.
     Reserve(ArrayId, Expr),
-    /// Sorts the elements from the first index up to the second, exclusive, ascending, of an index
-    /// array that is written and of kind [`IndexKind::I64`]. Nothing where the second is not larger.
+    /// Sorts the elements from the first index up to the second, exclusive, in ascending order. The
+    /// array is written, and of kind [`IndexKind::I64`]. Does nothing if the second index is not
+    /// larger.
     Sort(ArrayId, Expr, Expr),
     /// `for var in lo..hi`.
     For {
@@ -238,26 +240,26 @@ pub enum Stmt {
         lo: Expr,
         /// Bound, exclusive.
         hi: Expr,
-        /// What is repeated.
+        /// The statements of one iteration.
         body: Vec<Stmt>,
     },
     /// `while cond`.
     While {
-        /// Evaluated before each round.
+        /// The condition, evaluated before each iteration.
         cond: Expr,
-        /// What is repeated.
+        /// The statements of one iteration.
         body: Vec<Stmt>,
     },
     /// `if cond {} else {}`.
     If {
-        /// Decides.
+        /// The condition.
         cond: Expr,
-        /// Where it holds.
+        /// Statements if it is true.
         then: Vec<Stmt>,
-        /// Where it does not.
+        /// Statements if it is false.
         otherwise: Vec<Stmt>,
     },
-    /// A remark for whoever reads the printed form.
+    /// A comment in the printed form.
     Comment(String),
 }
 
@@ -268,19 +270,20 @@ pub struct Function {
     pub name: String,
     /// The arrays it works on; the caller binds one memory to each.
     pub arrays: Vec<ArrayDecl>,
-    /// Scalar parameters: the first so many of `vars`, given by the caller.
+    /// Number of scalar parameters, which are the first of `vars`. The caller gives their values.
     pub params: usize,
     /// Every variable, parameters first.
     pub vars: Vec<VarDecl>,
-    /// What it does.
+    /// Its statements.
     pub body: Vec<Stmt>,
 }
 
 impl Function {
-    /// The type of an expression of this function, if it has one: see [`validate`].
+    /// The type of an expression of this function. Of an invalid expression (see [`validate`]) it
+    /// is any type.
     ///
     /// # Panics
-    /// When the expression names a variable or array that the function does not have.
+    /// If the expression names a variable or array that the function does not have.
     #[must_use]
     pub fn type_of(&self, expr: &Expr) -> Ty {
         type_of(&self.vars, &self.arrays, expr)
@@ -297,7 +300,7 @@ fn type_of(vars: &[VarDecl], arrays: &[ArrayDecl], expr: &Expr) -> Ty {
         Expr::Binary(op, ..) if op.is_truth() => Ty::Bool,
         Expr::Call(func, args) => match args.first().map(|arg| type_of(vars, arrays, arg)) {
             Some(Ty::Val(dtype)) => func.result(dtype),
-            // Not valid, whatever is said of it.
+            // Invalid: a function takes numbers. Any type will do.
             other => other.unwrap_or(Ty::Bool),
         },
         Expr::Cast(dtype, _) => Ty::Val(*dtype),
@@ -341,8 +344,8 @@ impl From<Var> for Expr {
 }
 
 impl Expr {
-    /// An operator with two operands. Constant integers are folded, and neutral ones dropped, so
-    /// that generated code stays readable.
+    /// An operator with two operands. Constant integers are folded and neutral operands dropped, to
+    /// keep generated code readable.
     #[must_use]
     pub fn binary(op: BinOp, a: Expr, b: Expr) -> Expr {
         use BinOp::{Add, FloorDiv, Max, Min, Mod, Mul, Sub};
@@ -363,8 +366,9 @@ impl Expr {
         Expr::Binary(op, Box::new(a), Box::new(b))
     }
 
-    /// Whether evaluation ends in a value whatever arrays and variables hold: it reads no element, and
-    /// divides nothing. Such an expression may be evaluated where the loops would not come to it.
+    /// Whether evaluation succeeds for any contents of arrays and variables: the expression loads
+    /// no element, and divides nothing. It may then be evaluated where the loops would not evaluate
+    /// it.
     #[must_use]
     pub fn cannot_fail(&self) -> bool {
         match self {
@@ -390,13 +394,13 @@ impl Expr {
         Expr::binary(BinOp::Mod, self, other.into())
     }
 
-    /// The smaller of two.
+    /// The smaller of two numbers.
     #[must_use]
     pub fn min(self, other: impl Into<Expr>) -> Expr {
         Expr::binary(BinOp::Min, self, other.into())
     }
 
-    /// The larger of two.
+    /// The larger of two numbers.
     #[must_use]
     pub fn max(self, other: impl Into<Expr>) -> Expr {
         Expr::binary(BinOp::Max, self, other.into())
@@ -420,7 +424,7 @@ impl Expr {
         Expr::binary(BinOp::Eq, self, other.into())
     }
 
-    /// `self && other`; a constant side decides or disappears.
+    /// `self && other`, simplified if a side is constant.
     #[must_use]
     pub fn and(self, other: Expr) -> Expr {
         match (&self, &other) {
@@ -472,7 +476,7 @@ fn fold(op: BinOp, x: i64, y: i64) -> Option<Expr> {
     })
 }
 
-/// `a / b` rounded towards minus infinity; wraps where the quotient does not fit. `b` is not 0.
+/// `a / b` rounded towards minus infinity. The quotient wraps if it does not fit. `b` is not 0.
 #[must_use]
 pub fn floor_div(a: i64, b: i64) -> i64 {
     let quotient = a.wrapping_div(b);

@@ -1,11 +1,11 @@
 //! Pseudo-C, for people and snapshots.
 //!
-//! Printing never fails: a variable or array that the function does not declare prints as `?v7` or
-//! `?a7`, so that error messages can show what is wrong.
+//! Printing never fails, so that error messages can show invalid code: a variable or array that the
+//! function does not declare prints as `?v7` or `?a7`.
 //!
-//! Operators bind as in Rust, from the tightest: `-a !a`, `* / floordiv mod`, `+ -`, `>>`, `&`,
-//! comparisons (which do not chain), `&&`, `||`, `c ? a : b`. Casts are those of C, `(f32)a`, and
-//! bind as `-a`; to f16 and bf16 they round only when the number is stored.
+//! Operators have the precedence of Rust, from the tightest: `-a !a`, `* / floordiv mod`, `+ -`,
+//! `>>`, `&`, comparisons (which do not chain), `&&`, `||`, `c ? a : b`. Casts are those of C,
+//! `(f32)a`, and bind like `-a`. A cast to f16 or bf16 rounds only when the number is stored.
 
 #[cfg(test)]
 mod tests;
@@ -14,7 +14,7 @@ use std::fmt::{self, Display, Formatter, Write as _};
 
 use super::{ArrayDecl, ArrayId, BinOp, Elem, Expr, Function, Stmt, Ty, UnOp, Var};
 
-/// How tightly the outermost operator of an expression binds.
+/// The precedence of the outermost operator of an expression.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 enum Level {
     Select,
@@ -78,7 +78,8 @@ impl Function {
         ShowExpr { function: self, expr }
     }
 
-    /// Prints a statement of this function, indented by `depth` steps, each line ended.
+    /// Prints a statement of this function, indented by `depth` steps. Each line ends with a
+    /// newline.
     #[must_use]
     pub fn show_stmt<'a>(&'a self, stmt: &'a Stmt, depth: usize) -> ShowStmt<'a> {
         ShowStmt { function: self, stmt, depth }
@@ -102,7 +103,7 @@ impl Function {
 }
 
 impl ShowExpr<'_> {
-    /// In parentheses where the operator binds less tightly than `least`.
+    /// Prints an operand, in parentheses if its operator binds less tightly than `least`.
     fn inner(&self, f: &mut Formatter<'_>, expr: &Expr, least: Level) -> fmt::Result {
         let show = self.function.show_expr(expr);
         if Level::of(expr) < least { write!(f, "({show})") } else { show.fmt(f) }
@@ -142,7 +143,7 @@ impl Display for ShowExpr<'_> {
                     Level::Sum => Level::Product,
                     _ => Level::Unary,
                 };
-                // Everything groups from the left, but comparisons, which do not chain.
+                // All operators group from the left, except comparisons, which do not chain.
                 let left = if level == Level::Compare { tighter(level) } else { level };
                 self.inner(f, a, left)?;
                 write!(f, " {op} ")?;
@@ -180,7 +181,7 @@ impl ShowStmt<'_> {
         write!(f, "{:width$}", "", width = self.depth * 2)
     }
 
-    /// `if ... {}`, with a lone `if` in an `else` written on the same line.
+    /// `if ... {}`. An `else` block that is a single `if` is printed as `else if`.
     fn branches(
         &self,
         f: &mut Formatter<'_>,
@@ -277,7 +278,7 @@ impl Display for Function {
     }
 }
 
-/// `u32 A2_crd[]`, `mut f64 y[]` where it is written, `grow i64 crd[]` where it grows.
+/// `u32 A2_crd[]`; `mut f64 y[]` if it is written; `grow i64 crd[]` if it grows.
 impl Display for ArrayDecl {
     fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
         let how = match self {

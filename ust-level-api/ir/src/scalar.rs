@@ -11,9 +11,8 @@ pub use half::{bf16, f16};
 pub use num_complex::Complex;
 use num_traits::{FromPrimitive, ToPrimitive};
 
-/// Calls a macro with every element type: variant, Rust type, canonical name, kind.
-///
-/// Kinds: `bool`, `int`, `float`, `complex`. The single list of dtypes in the project.
+/// Calls a macro with every element type: variant, Rust type, canonical name, kind (`bool`, `int`,
+/// `float` or `complex`). This is the only list of dtypes in the project.
 #[macro_export]
 macro_rules! for_each_dtype {
     ($callback:ident $(, $($extra:tt)*)?) => {
@@ -37,7 +36,7 @@ macro_rules! for_each_dtype {
     };
 }
 
-/// Runs an expression with `$T` bound to the Rust type of a [`Dtype`].
+/// Evaluates an expression with `$T` bound to the Rust type of a [`Dtype`].
 ///
 /// ```
 /// use ust_ir::{Dtype, with_dtype};
@@ -164,7 +163,7 @@ macro_rules! define {
                 match self { $(Scalar::$variant(_) => Dtype::$variant),* }
             }
 
-            /// Equality in which NaN equals NaN: what tells padding from entries.
+            /// Equality in which NaN equals NaN. It tells padding from entries.
             #[must_use]
             pub fn same(&self, other: &Scalar) -> bool {
                 match (self, other) {
@@ -175,12 +174,13 @@ macro_rules! define {
 
             /// The same number as another element type.
             ///
-            /// Rounding to the nearest floating-point number is what a floating-point type means
-            /// and is no error; everything else that would change the number is.
+            /// Rounding to the nearest floating-point number is allowed. Any other change of the
+            /// number is an error.
             ///
             /// # Errors
-            /// [`CastError`] when the number cannot be held: out of range, a fraction or NaN as an
-            /// integer, a finite number that becomes infinite, an imaginary part that is not zero.
+            /// [`CastError`] if the type cannot hold the number: it is out of range, or a fraction
+            /// or NaN for an integer type; or it is finite and would become infinite; or its
+            /// imaginary part is not zero.
             pub fn cast(&self, to: Dtype) -> Result<Scalar, CastError> {
                 let wide = self.widen();
                 match to {
@@ -194,7 +194,7 @@ macro_rules! define {
             }
         }
 
-        /// By its bits: 0 and -0 differ, and NaN is like NaN.
+        /// Hashes the bits: 0 and -0 have different hashes.
         impl Hash for Scalar {
             fn hash<H: Hasher>(&self, state: &mut H) {
                 self.dtype().hash(state);
@@ -290,7 +290,7 @@ macro_rules! define {
 
 for_each_dtype!(define);
 
-/// The widest number of each kind: the common ground of casts.
+/// The widest number of each kind, through which casts go.
 #[derive(Clone, Copy, Debug)]
 #[doc(hidden)]
 pub enum Wide {
@@ -317,7 +317,7 @@ impl Wide {
     }
 }
 
-/// What the four floating-point types share here.
+/// Constants and conversions of the four floating-point types.
 trait FloatParts: Copy {
     const ZERO: Self;
     const ONE: Self;
@@ -368,14 +368,14 @@ pub trait Element:
     const ZERO: Self;
     /// One.
     const ONE: Self;
-    /// The value, if the scalar is of this very type.
+    /// The value, if the scalar has exactly this type.
     fn from_scalar(scalar: Scalar) -> Option<Self>;
     /// This value as a scalar.
     fn scalar(self) -> Scalar;
     /// Equality in which NaN equals NaN.
     #[must_use]
     fn same(self, other: Self) -> bool;
-    /// The sum, `or` for bool; `None` where an integer type cannot hold it.
+    /// The sum, or `or` for bool. `None` if an integer type cannot hold it.
     #[must_use]
     fn checked_plus(self, other: Self) -> Option<Self>;
     #[doc(hidden)]
@@ -416,7 +416,7 @@ impl fmt::Display for Dtype {
     }
 }
 
-/// Not the name of an element type.
+/// A text that is not the name of an element type.
 #[derive(Clone, PartialEq, Eq, thiserror::Error)]
 #[error(
     "unknown dtype `{0}`; known: bool, i8, i16, i32, i64, u8, u16, u32, u64, f16, bf16, f32, f64, complex64, complex128"

@@ -1,20 +1,21 @@
-//! Types and scopes: what must hold before a function is executed or handed to a back end.
+//! Checks of types and scopes, before a function is executed or handed to a back end.
 //!
 //! [`validate`] checks
 //!
-//! * declarations: names are given once, written index arrays are not packed, arrays that grow are
-//!   written, there are as many variables as parameters or more;
-//! * scopes: a variable is declared once, before its first use and in a block around it; loop
-//!   variables are not assigned;
-//! * types: of operands, conditions, bounds, indices and everything that is assigned or stored
-//!   ([`BinOp::accepts`], [`UnOp::accepts`] and [`Func::accepts`](super::Func::accepts) say what
-//!   takes what);
-//! * memory: what is stored into is marked [`written`](super::ArrayDecl::written), what is made
-//!   longer [`grows`](super::ArrayDecl::grows), what is sorted holds `i64`;
-//! * nesting: no deeper than [`MAX_DEPTH`], so that whoever recurses over a valid function does not
-//!   run out of stack.
+//! * declarations: names are distinct, written index arrays are not packed, growing arrays are
+//!   written, and every parameter has a variable;
+//! * scopes: a variable is declared once, before its first use, and in a block around that use;
+//!   loop variables are not assigned;
+//! * types of operands, conditions, bounds, indices, and assigned or stored values
+//!   ([`BinOp::accepts`], [`UnOp::accepts`] and [`Func::accepts`](super::Func::accepts) define the
+//!   types that operators and functions take);
+//! * arrays: an array that is stored into is marked [`written`](super::ArrayDecl::written), one
+//!   that is made longer [`grows`](super::ArrayDecl::grows), one that is sorted holds `i64`;
+//! * nesting: no deeper than [`MAX_DEPTH`], so that recursion over a valid function does not
+//!   overflow the stack.
 //!
-//! It does not check what only a run can show: bounds, division by zero, whether loops end.
+//! It does not check properties that depend on data: bounds, division by zero, termination of
+//! loops.
 
 mod error;
 #[cfg(test)]
@@ -28,7 +29,7 @@ use super::{ArrayDecl, ArrayId, BinOp, Elem, Expr, Function, Stmt, Ty, UnOp, Var
 use crate::index::IndexKind;
 use crate::scalar::Dtype;
 
-/// Statements and expressions are nested no deeper than this, both taken together.
+/// The deepest nesting of statements and expressions, both counted together.
 pub const MAX_DEPTH: usize = 256;
 
 impl UnOp {
@@ -60,15 +61,15 @@ impl BinOp {
         }
     }
 
-    /// Whether the operator gives a `bool` whatever it takes.
+    /// Whether the result is a `bool`, for operands of any type.
     #[must_use]
     pub fn is_truth(self) -> bool {
         use BinOp::{And, Eq, Le, Lt, Ne, Or};
         matches!(self, And | Or | Eq | Ne | Lt | Le)
     }
 
-    /// Whether the order in which elements are combined does not matter (but for rounding): what
-    /// [`Stmt::Reduce`] may use.
+    /// Whether the result does not depend on the order in which elements are combined (except for
+    /// rounding). [`Stmt::Reduce`] needs such an operator.
     #[must_use]
     pub fn is_reduction(self) -> bool {
         use BinOp::{Add, BitAnd, Max, Min, Mul};
@@ -79,7 +80,7 @@ impl BinOp {
 /// Checks types and scopes. Cost: O(size of the function).
 ///
 /// # Errors
-/// The first thing that is wrong, in the order of the text.
+/// The first fault, in the order of the text.
 pub fn validate(function: &Function) -> Result<(), ValidateError> {
     let name = || function.name.clone();
     if function.params > function.vars.len() {
@@ -107,7 +108,7 @@ pub fn validate(function: &Function) -> Result<(), ValidateError> {
     Validator { function, states, open: Vec::new() }.block(&function.body, 0)
 }
 
-/// Where a variable stands.
+/// The state of a variable.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum State {
     Undeclared,

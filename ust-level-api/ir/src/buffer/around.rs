@@ -1,31 +1,32 @@
-//! Copies that leave the caches to others.
+//! Copies with non-temporal stores, which do not displace other data from the caches.
 
 use super::Plain;
 
-/// Fewer bytes are copied as usual.
+/// The least number of bytes that are copied with non-temporal stores.
 #[cfg(target_arch = "x86_64")]
 const FEW: usize = 32 << 10;
-/// Bytes that are written at a time, all of a line of a cache: parts of one would be read first.
+/// Bytes written at a time: a whole cache line. The processor would have to read a line that is
+/// written in part.
 #[cfg(target_arch = "x86_64")]
 const LINE: usize = 64;
 
-/// Copies all elements around the caches, where the processor can do that and there are many: memory is
-/// not read before it is overwritten.
+/// Copies all elements. If there are many, and the processor has non-temporal stores, the copy
+/// bypasses the caches: the target is not read before it is overwritten.
 ///
 /// # Panics
-/// Where the two differ in length.
+/// If the two slices differ in length.
 pub(crate) fn copy_around<T: Plain>(to: &mut [T], from: &[T]) {
     assert_eq!(to.len(), from.len(), "one element for another");
     #[cfg(target_arch = "x86_64")]
     if size_of_val(from) >= FEW {
-        // SAFETY: both have so many bytes, and do not overlap.
+        // SAFETY: both slices have this number of bytes, and do not overlap.
         return unsafe { stream(to.as_mut_ptr().cast(), from.as_ptr().cast(), size_of_val(from)) };
     }
     to.copy_from_slice(from);
 }
 
-/// SAFETY: `from` is valid for reads of so many bytes, which are all set, and `to` for writes; they do
-/// not overlap.
+/// SAFETY: `from` is valid for reads of `bytes` initialised bytes, and `to` for writes. They do not
+/// overlap.
 #[cfg(target_arch = "x86_64")]
 unsafe fn stream(to: *mut u8, from: *const u8, bytes: usize) {
     use std::arch::x86_64::{__m128i, _mm_loadu_si128, _mm_sfence, _mm_stream_si128};
@@ -34,7 +35,7 @@ unsafe fn stream(to: *mut u8, from: *const u8, bytes: usize) {
     let head = (to.addr().wrapping_neg() % LINE).min(bytes);
     let lines = (bytes - head) / LINE;
     let tail = head + lines * LINE;
-    // SAFETY: as said above; vectors are written to multiples of a line.
+    // SAFETY: promised by the caller; the stores are aligned to a cache line.
     unsafe {
         copy_nonoverlapping(from, to, head);
         for at in (head..tail).step_by(LINE) {
@@ -43,7 +44,7 @@ unsafe fn stream(to: *mut u8, from: *const u8, bytes: usize) {
                 _mm_stream_si128(to.add(k), _mm_loadu_si128(from.add(k)));
             }
         }
-        // Before others are told that it is there.
+        // Non-temporal stores must be visible before later stores that publish the data.
         _mm_sfence();
         copy_nonoverlapping(from.add(tail), to.add(tail), bytes - tail);
     }

@@ -1,19 +1,19 @@
-//! Memory that begins with a line of the caches: vectors that are read from it lie in one line each.
+//! Memory aligned to a cache line, so that an aligned SIMD load touches one line only.
 
 use std::marker::PhantomData;
 
 use super::{Owner, Plain};
 
-/// Buffers of at least this many bytes begin with a line.
+/// Buffers of at least this many bytes are aligned to a cache line.
 pub(super) const SEVERAL: usize = 1 << 10;
 
-/// What caches move at a time.
+/// A cache line.
 #[derive(Clone, Copy)]
 #[repr(C, align(64))]
 struct Line([u8; 64]);
 
-/// Memory that holds numbers. They are not looked at when they are viewed, as pages that had another
-/// user are: a truth value is read in O(1).
+/// Numbers of type `T` in memory aligned to a cache line. It never held another type, so a view
+/// need not check bit patterns, such as those of `bool`: it costs O(1).
 pub(super) struct Lines<T> {
     lines: Vec<Line>,
     bytes: usize,
@@ -21,7 +21,7 @@ pub(super) struct Lines<T> {
 }
 
 impl<T: Plain + bytemuck::Zeroable> Lines<T> {
-    /// So many zeros; `None` where they cannot be counted.
+    /// `len` zeros; `None` if the number of bytes overflows.
     pub(super) fn zeroed(len: usize) -> Option<Self> {
         const { assert!(align_of::<T>() <= align_of::<Line>() && size_of::<T>() > 0) };
         let bytes = len.checked_mul(size_of::<T>())?;
@@ -34,8 +34,8 @@ impl<T: Plain + bytemuck::Zeroable> Lines<T> {
 unsafe impl<T: Plain> Owner<T> for Lines<T> {
     fn slice(&self) -> &[T] {
         let len = self.bytes / size_of::<T>();
-        // SAFETY: the lines are as long, and aligned as any number is; they hold zeros, which are
-        // numbers of the type, and what was written as such.
+        // SAFETY: the lines are long enough, and aligned for every `T`. They hold zeros, which are
+        // valid for every `T`, or elements that were written as `T`.
         unsafe { std::slice::from_raw_parts(self.lines.as_ptr().cast(), len) }
     }
     fn slice_mut(&mut self) -> Option<&mut [T]> {

@@ -1,9 +1,9 @@
-//! Casts between dtypes: what [`Expr::Cast`](crate::Expr::Cast) and
-//! [`Expr::ToInt`](crate::Expr::ToInt) compute.
+//! Casts between dtypes: the definition of [`Expr::Cast`](crate::Expr::Cast) and
+//! [`Expr::ToInt`](crate::Expr::ToInt).
 
 use crate::scalar::{Complex, bf16, f16};
 
-/// What every number fits without loss: the common ground of casts.
+/// A number of any dtype without loss, through which casts go.
 #[derive(Clone, Copy, Debug)]
 pub enum Exact {
     /// A signed integer.
@@ -20,7 +20,7 @@ pub enum Exact {
 pub trait Cast: Copy {
     /// The same number.
     fn exact(self) -> Exact;
-    /// The number as `as` gives it: integers wrap, floats saturate and are rounded, an imaginary
+    /// Converts as Rust's `as` does: integers wrap, floats saturate and are rounded. An imaginary
     /// part is dropped.
     fn of(exact: Exact) -> Self;
 }

@@ -2,7 +2,8 @@
 //!
 //! All are computed in `f64`. Square root, logarithm and the inverse functions follow W. Kahan,
 //! "Branch Cuts for Complex Elementary Functions, or Much Ado About Nothing's Sign Bit" (1987): the
-//! sign of a zero says on which side of a cut a number lies, and nothing cancels far from the cuts.
+//! sign of a zero decides on which side of a cut a number lies, and nothing cancels far from the
+//! cuts.
 
 use std::f64::consts::{FRAC_PI_2, LN_2};
 
@@ -21,7 +22,7 @@ fn turn_back(z: C) -> C {
     C::new(z.im, -z.re)
 }
 
-/// A product in which 0 wins over infinity.
+/// A product in which 0 times infinity is 0.
 fn times(a: f64, b: f64) -> f64 {
     if b == 0.0 && !a.is_nan() { b * 1_f64.copysign(a) } else { a * b }
 }
@@ -31,7 +32,7 @@ fn sgn(z: C) -> C {
     if largest == 0.0 && !z.re.is_nan() && !z.im.is_nan() {
         return C::ZERO;
     }
-    // Scaled, so that the size neither overflows nor vanishes.
+    // Scaled, so that the absolute value neither overflows nor underflows.
     let z = C::new(z.re / largest, z.im / largest);
     let size = z.re.hypot(z.im);
     C::new(z.re / size, z.im / size)
@@ -51,7 +52,7 @@ fn sqrt(z: C) -> C {
         let far = f64::INFINITY;
         return if x > 0.0 { C::new(far, none.copysign(y)) } else { C::new(none, far.copysign(y)) };
     }
-    // By a power of 4, so that the size neither overflows nor loses digits.
+    // Scaled by a power of 4, so that the absolute value neither overflows nor loses digits.
     let (scale, root) = match largest {
         l if l > 1e300 => (2_f64.powi(-4), 2_f64.powi(2)),
         l if l < 1e-290 => (2_f64.powi(108), 2_f64.powi(-54)),
@@ -64,7 +65,7 @@ fn sqrt(z: C) -> C {
     C::new(re * root, im.copysign(y) * root)
 }
 
-/// The logarithm of the size.
+/// The logarithm of the absolute value of `x + iy`.
 fn log_size(x: f64, y: f64) -> f64 {
     let (x, y) = (x.abs(), y.abs());
     let (large, small) = if x >= y { (x, y) } else { (y, x) };
@@ -86,8 +87,8 @@ fn log1p(z: C) -> C {
     log(C::new(1.0 + x, y))
 }
 
-/// `scale exp(z)`, of which the size may be too large and the parts not. Squared, the root of the
-/// size has lost no digit that counts.
+/// `scale * exp(z)`, for a `z` whose `exp(z.re)` may overflow although the parts of the product do
+/// not. Multiplying twice by `exp(z.re / 2)` costs no significant digit.
 fn exp_far(z: C, scale: f64) -> C {
     let (sin, cos) = z.im.sin_cos();
     let root = (z.re / 2.0).exp();
@@ -117,7 +118,7 @@ fn expm1(z: C) -> C {
 
 fn sinh(z: C) -> C {
     let (x, y) = (z.re, z.im);
-    // The other half of the sum has left the last digit.
+    // exp(-|x|) is below the last digit of exp(|x|).
     if x.abs() > 709.0 {
         let far = exp_far(C::new(x.abs(), y), 0.5);
         return C::new(far.re * x.signum(), far.im);
@@ -136,7 +137,7 @@ fn cosh(z: C) -> C {
 
 fn tanh(z: C) -> C {
     let (x, y) = (z.re, z.im);
-    // What differs from 1 has left the last digit.
+    // The real part differs from 1 by less than the last digit.
     if x.abs() > 40.0 && y.is_finite() {
         let rest = 4.0 * y.sin() * y.cos() * (-2.0 * x.abs()).exp();
         return C::new(1_f64.copysign(x), rest);
@@ -188,7 +189,7 @@ fn atanh(z: C) -> C {
     } else if x == 1.0 {
         let t = y.abs() + near;
         let re = ((4.0 + y * y).sqrt().sqrt() / t.sqrt()).ln();
-        // An end of the cut.
+        // For y = 0, this is an end of the cut.
         (
             if y == 0.0 { f64::INFINITY } else { re },
             (FRAC_PI_2 + (t / 2.0).atan()).copysign(y) / 2.0,
@@ -252,7 +253,7 @@ macro_rules! numbers {
     )*};
 }
 
-// From and to `f64`, by a cast that does nothing where the part is one.
+// Casts a part from and to `f64`; for an `f64`, the cast does nothing.
 macro_rules! part {
     ($to:ty, $part:expr) => {{
         #[allow(clippy::cast_lossless, clippy::unnecessary_cast)]

@@ -2,9 +2,10 @@
 
 use std::f64::consts::{FRAC_2_SQRT_PI, PI};
 
-/// Where `erf` is `x`: a start that is good to two digits (Winitzki's approximation by elementary
-/// functions), then three of Halley's steps, each of which triples the digits. Between 1/2 and 1
-/// they are taken on `erfc` and `1 - x`, which is exact there, so that no digit is lost near 1.
+/// The argument for which `erf` is `x`. Winitzki's approximation by elementary functions gives a
+/// start with two correct digits. Then follow three Halley steps, each of which triples the number
+/// of correct digits. For `|x|` between 1/2 and 1, the steps use `erfc` and `1 - x`, which is exact
+/// there, so that no digit is lost near 1.
 pub(super) fn inverse(x: f64) -> f64 {
     let size = x.abs();
     if size >= 1.0 || size.is_nan() {
@@ -15,14 +16,14 @@ pub(super) fn inverse(x: f64) -> f64 {
         let slope = FRAC_2_SQRT_PI * (-y * y).exp();
         let beyond = if size < 0.5 { libm::erf(y) - size } else { (1.0 - size) - libm::erfc(y) };
         let step = beyond / slope;
-        // The second derivative is -2 y times the first.
+        // A Halley step: the second derivative is -2 y times the first.
         y -= step / (1.0 + y * step);
     }
     y.copysign(x)
 }
 
 fn start(size: f64) -> f64 {
-    // Two terms of the series, where the other formula would cancel.
+    // Two terms of the series: near 0, the formula below would lose digits by cancellation.
     let linear = size / FRAC_2_SQRT_PI;
     if size < 0.1 {
         return linear * (1.0 + size * size * PI / 12.0);

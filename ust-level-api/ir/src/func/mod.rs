@@ -1,21 +1,21 @@
-//! Functions of numbers: what they take and give, and what they compute.
+//! Functions of numbers: their types, and their definitions.
 //!
-//! [`Func`] names them; [`Expr::Call`](super::Expr::Call) applies them to `val`s of one dtype. What
-//! they compute is written once, on Rust's numbers, as the methods of four traits: the interpreter
-//! calls them, and a back end that has no instruction for one calls the same. f16 and bf16 have
-//! none; they compute in f32.
+//! [`Func`] names them; [`Expr::Call`](super::Expr::Call) applies them to `val`s of one dtype. Each
+//! function is defined once, on Rust's numbers, as a method of one of four traits. The interpreter
+//! calls these methods. A back end calls them, too, for functions that it has no instruction for.
+//! f16 and bf16 are computed in f32.
 //!
-//! | trait | whose | methods |
+//! | trait | numbers | methods |
 //! |---|---|---|
 //! | [`Number`] | integers, floats, complex | abs, sgn, conj, real, imag, pow |
 //! | [`Ordered`] | integers, floats | signbit, floor, ceil, round, trunc, rem |
 //! | [`Analytic`] | floats, complex | angle, and sqrt to atanh |
 //! | [`Float`] | floats | erf, erfinv, atan2 |
 //!
-//! `f64` and `f32` have methods of their own by some of these names, which are taken first and of
-//! which some differ: write `Ordered::round(x)`, not `x.round()`.
+//! `f64` and `f32` have inherent methods with some of these names, which take precedence and may
+//! differ. Write `Ordered::round(x)`, not `x.round()`.
 //!
-//! [`cast`] is the reference of casts.
+//! [`cast`] defines casts.
 
 mod cast;
 mod complex;
@@ -34,8 +34,8 @@ use crate::scalar::Dtype;
 
 macro_rules! define {
     ($($(#[doc = $doc:literal])+ $func:ident, $name:literal;)*) => {
-        /// A function of numbers. Results of f16 and bf16 are computed in f32, and rounded when
-        /// they are stored, as everywhere.
+        /// A function of numbers. f16 and bf16 are computed in f32, and rounded when they are
+        /// stored.
         #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
         pub enum Func {
             $($(#[doc = $doc])+ $func,)*
@@ -45,7 +45,7 @@ macro_rules! define {
             /// Every function.
             pub const ALL: &'static [Func] = &[$(Func::$func),*];
 
-            /// The name that it is printed with, such as `log1p`.
+            /// The name in printed code, such as `log1p`.
             #[must_use]
             pub fn name(self) -> &'static str {
                 match self { $(Func::$func => $name,)* }
@@ -55,9 +55,9 @@ macro_rules! define {
 }
 
 define! {
-    /// Distance from 0; wraps for integers. Real where the argument is complex.
+    /// Absolute value; wraps for integers. The result for a complex argument is real.
     Abs, "abs";
-    /// Square root; the one to the right of the imaginary axis.
+    /// Square root; of the two roots, the one to the right of the imaginary axis.
     Sqrt, "sqrt";
     /// `e` to the power of the argument.
     Exp, "exp";
@@ -91,37 +91,37 @@ define! {
     Acosh, "acosh";
     /// Inverse hyperbolic tangent.
     Atanh, "atanh";
-    /// The largest whole number that is not larger.
+    /// The largest whole number that is at most the argument.
     Floor, "floor";
-    /// The smallest whole number that is not smaller.
+    /// The smallest whole number that is at least the argument.
     Ceil, "ceil";
-    /// The nearest whole number, the even one where two are.
+    /// The nearest whole number; of two, the even one.
     Round, "round";
-    /// The whole number next towards 0.
+    /// The argument rounded towards 0.
     Trunc, "trunc";
     /// Error function.
     Erf, "erf";
     /// Inverse error function.
     Erfinv, "erfinv";
-    /// Complex conjugate; the argument itself where it is real.
+    /// Complex conjugate; a real argument unchanged.
     Conj, "conj";
-    /// Real part; the argument itself where it is real.
+    /// Real part; a real argument unchanged.
     Real, "real";
-    /// Imaginary part; 0 where the argument is real.
+    /// Imaginary part; 0 for a real argument.
     Imag, "imag";
     /// Angle to the positive real axis, `atan2(imag(a), real(a))`; real.
     Angle, "angle";
-    /// Sign: -1, 0 or 1, NaN of NaN; `a / abs(a)` where the argument is complex, and 0 of 0.
+    /// Sign: -1, 0 or 1, and NaN for NaN. For a complex argument `a / abs(a)`, and 0 for 0.
     Sgn, "sgn";
-    /// Whether the sign is negative, that of zeros and NaN too; gives `bool`.
+    /// Whether the sign bit is set, also for zeros and NaN; the result is a `bool`.
     Signbit, "signbit";
-    /// The first to the power of the second. Of integers it wraps, and a negative power is what
-    /// is left of the fraction: 1 of 1, 1 or -1 of -1, else 0.
+    /// The first argument to the power of the second. Integers wrap. An integer to a negative power
+    /// is truncated: 1 for 1, 1 or -1 for -1, else 0.
     Pow, "pow";
     /// Angle of the point (second, first) to the positive first axis.
     Atan2, "atan2";
-    /// What is left of the first after division by the second, with the sign of the first. For
-    /// integers, division by zero is what [it is everywhere](crate#what-it-means).
+    /// Remainder of the first argument divided by the second, with the sign of the first. Division
+    /// of integers by zero is handled [as everywhere](crate#what-it-means).
     Rem, "rem";
 }
 
@@ -148,7 +148,7 @@ impl Func {
             Floor | Ceil | Round | Trunc | Signbit | Rem => !dtype.is_complex(),
             Erf | Erfinv | Atan2 => dtype.is_float(),
             Angle => dtype.is_float() || dtype.is_complex(),
-            // The others are analytic.
+            // All other functions are analytic.
             _ => dtype.is_float() || dtype.is_complex(),
         }
     }

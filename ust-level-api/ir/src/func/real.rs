@@ -1,9 +1,8 @@
-//! Functions of integers and floating-point numbers, and the traits that say which numbers have
-//! which functions.
+//! Functions of integers and floating-point numbers, and the traits of all functions.
 
-/// What all numbers but truth values have.
+/// Functions of all numbers but truth values.
 pub trait Number: Copy {
-    /// What the distance from 0 is measured in.
+    /// The type of an absolute value.
     type Real;
     /// [`Func::Abs`](super::Func::Abs).
     fn abs(self) -> Self::Real;
@@ -22,7 +21,7 @@ pub trait Number: Copy {
     fn pow(self, power: Self) -> Self;
 }
 
-/// What numbers have that are not complex.
+/// Functions of real numbers.
 pub trait Ordered: Copy {
     /// [`Func::Signbit`](super::Func::Signbit).
     fn signbit(self) -> bool;
@@ -38,13 +37,13 @@ pub trait Ordered: Copy {
     /// [`Func::Trunc`](super::Func::Trunc).
     #[must_use]
     fn trunc(self) -> Self;
-    /// [`Func::Rem`](super::Func::Rem); `None` where integers are divided by zero.
+    /// [`Func::Rem`](super::Func::Rem); `None` for integers divided by zero.
     fn rem(self, divisor: Self) -> Option<Self>;
 }
 
 macro_rules! analytic {
     ($($method:ident $func:ident),*) => {
-        /// What floating-point and complex numbers have.
+        /// Functions of floating-point and complex numbers.
         pub trait Analytic: Number {
             /// [`Func::Angle`](super::Func::Angle).
             fn angle(self) -> Self::Real;
@@ -61,7 +60,7 @@ analytic!(
     acos Acos, atan Atan, sinh Sinh, cosh Cosh, tanh Tanh, asinh Asinh, acosh Acosh, atanh Atanh
 );
 
-/// What floating-point numbers have.
+/// Functions of floating-point numbers.
 pub trait Float: Analytic + Ordered {
     /// [`Func::Erf`](super::Func::Erf).
     #[must_use]
@@ -169,7 +168,7 @@ macro_rules! floats {
             fn sinh(self) -> Self { <$ty>::sinh(self) }
             fn cosh(self) -> Self { <$ty>::cosh(self) }
             fn tanh(self) -> Self { <$ty>::tanh(self) }
-            // Those of the standard library lose digits near the ends of their ranges.
+            // The standard library's functions lose digits near the ends of their ranges.
             fn asinh(self) -> Self { libm::$asinh(self) }
             fn acosh(self) -> Self { libm::$acosh(self) }
             fn atanh(self) -> Self { libm::$atanh(self) }
@@ -177,7 +176,7 @@ macro_rules! floats {
 
         impl Float for $ty {
             fn erf(self) -> Self { libm::$erf(self) }
-            // Of `f32` it is computed in `f64` and rounded.
+            // An `f32` is computed in `f64` and rounded.
             #[allow(clippy::cast_lossless, clippy::unnecessary_cast)]
             fn erfinv(self) -> Self { super::erf::inverse(self as f64) as $ty }
             fn atan2(self, x: Self) -> Self { <$ty>::atan2(self, x) }

@@ -9,7 +9,8 @@ type C = Complex<f64>;
 const INF: f64 = f64::INFINITY;
 const NAN: f64 = f64::NAN;
 
-/// Equal up to `ulps` times the precision; zeros of one sign, NaN where NaN is expected.
+/// Asserts equality up to `ulps` units in the last place. Zeros must have equal signs; NaN equals
+/// NaN.
 #[track_caller]
 fn close(what: &str, given: f64, expected: f64, ulps: f64) {
     let same = given == expected && (given != 0.0 || given.signbit() == expected.signbit());
@@ -34,7 +35,7 @@ fn real_functions_have_known_values() {
         ("atan", Analytic::atan, &[(INF, FRAC_PI_2), (-1.0, -FRAC_PI_4)]),
         ("asinh", Analytic::asinh, &[(0.75, LN_2), (-1e-10, -1e-10), (-INF, -INF)]),
         ("acosh", Analytic::acosh, &[(1.25, LN_2), (1.0, 0.0), (0.5, NAN)]),
-        // 1 + 2^-30, whose distance from 1 is half the square of the result but for a factor.
+        // The result is about the square root of 2 * 2^-30.
         ("acosh", Analytic::acosh, &[(1.0 + 2_f64.powi(-30), 4.315837287180596e-5)]),
         ("atanh", Analytic::atanh, &[(0.6, LN_2), (-0.6, -LN_2), (-1.0, -INF), (2.0, NAN)]),
         ("floor", Ordered::floor, &[(-0.5, -1.0), (2.0, 2.0), (-INF, -INF)]),
@@ -80,7 +81,8 @@ fn the_inverse_error_function_inverts() {
         let x = f64::from(i) / 2000.0;
         let y = Float::erfinv(x);
         assert_eq!(Float::erfinv(-x), -y);
-        // Compared where nothing cancels, with what an error of four digits in y would give.
+        // Compared without cancellation, up to the change that an error of four ulps in y would
+        // cause.
         let (back, there) = if x < 0.5 { (Float::erf(y), x) } else { (libm::erfc(y), 1.0 - x) };
         let slope = std::f64::consts::FRAC_2_SQRT_PI * (-y * y).exp();
         let allowed = 4.0 * f64::EPSILON * (y * slope + there);
@@ -117,7 +119,7 @@ fn integers_wrap() {
     assert_eq!((Ordered::signbit(-1_i8), Ordered::signbit(255_u8)), (true, false));
 }
 
-/// Each inverse is on its own side, and takes back what it was given.
+/// Each inverse returns a value of its branch, and inverts its function.
 #[test]
 fn complex_functions_invert_near_and_far() {
     type F = fn(C) -> C;
@@ -136,7 +138,7 @@ fn complex_functions_invert_near_and_far() {
         for step in 0..16 {
             let z = C::from_polar(size, 0.1 + f64::from(step) * PI / 8.0);
             for (name, inverse, function, most) in pairs {
-                // Near 0 the one that starts at 1 or at infinity has nothing to take back.
+                // Near 0, acos and acosh lose the digits of the argument.
                 let flat = matches!(*name, "acos" | "acosh") && size < 0.1;
                 if size > *most || flat {
                     continue;
@@ -170,7 +172,7 @@ fn complex_functions_keep_to_their_side_of_the_cut() {
         pairs(Analytic::atan(C::new(side, 2.0)), FRAC_PI_2 * sign, 3_f64.ln() / 2.0);
     }
     pairs(Analytic::tanh(C::new(800.0, 1.0)), 1.0, 0.0);
-    // The size is too large, the parts are not.
+    // exp(710.6) overflows, the parts of the result do not.
     let (z, re, im) = (C::new(710.6, FRAC_PI_4), 1.4391757976662108e308, 1.4391757976662107e308);
     pairs(Analytic::cosh(z), re, im);
     pairs(Analytic::sinh(z), re, im);

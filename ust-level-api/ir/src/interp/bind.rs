@@ -1,5 +1,5 @@
-//! From what the caller gives to what instructions see: kinds are compared with the declarations
-//! here, once, and arrays become plain slices.
+//! Binds the caller's memory: the kinds of arrays are compared with their declarations once, and
+//! arrays become plain slices, which the instructions use.
 
 use super::grow::Growable;
 use super::memory::{IndicesMut, Memory, Param, ValuesMut, ValuesRef};
@@ -27,15 +27,15 @@ pub(super) enum Read<'a> {
 pub(super) enum Written<'a> {
     /// The array is not written.
     Nothing,
-    /// Of kind i64.
+    /// Indices of kind i64.
     Indices(&'a mut [i64]),
-    /// Of every other kind.
+    /// Indices of any other kind.
     Narrow(IndicesMut<'a>),
     Values(ValuesMut<'a>),
     Grow(&'a mut (dyn Growable + 'static)),
 }
 
-/// The arrays of a run, each in one of the two lists, at its own number in both.
+/// The arrays of a run. Each has its number as index in both lists, and is bound in one of them.
 pub(super) struct Arrays<'a> {
     pub(super) read: Vec<Read<'a>>,
     pub(super) written: Vec<Written<'a>>,
@@ -67,7 +67,7 @@ pub(super) fn bind<'a>(
                     arrays.written.push(Written::Grow(&mut **grows));
                     continue;
                 }
-                // Its length stays what it is.
+                // An array that is not declared to grow has a fixed length.
                 grows.memory()
             }
             Memory::Index(array) => Memory::Index(array),
@@ -110,7 +110,7 @@ fn read(memory: Memory<'_>) -> Read<'_> {
         },
         Memory::Values(values) => Read::Values(values),
         Memory::ValuesMut(values) => Read::Values(values.into_ref()),
-        // What a growable holds does not grow.
+        // A growable's memory is never [`Memory::Grow`].
         Memory::Grow(_) => Read::Nothing,
     }
 }
@@ -129,7 +129,7 @@ fn indices(array: &IndexArray) -> Read<'_> {
     }
 }
 
-/// Puts parameters into the registers of their variables, which come first.
+/// Puts parameters into the registers of their variables, the first registers.
 pub(super) fn set_params(
     program: &Program,
     params: &[Param],

@@ -1,22 +1,22 @@
 //! The instructions.
 //!
-//! There are two files of registers: one of `int` and `bool` (as 0 and 1), one of `val`. Operands
-//! are registers throughout; constants and array lengths are put into registers before a run
-//! starts. An operand written `d` receives the result.
+//! There are two register files: one for `int` and `bool` (0 and 1), one for `val`. All operands
+//! are registers; constants and array lengths are put into registers before a run starts. The
+//! operand `d` receives the result.
 
 use super::func::{OfInt, ToInt};
 use super::index::{IndexLoad, IndexStore};
 use super::number::{Binary, Compare, Divide, Load, LoadWritten, Store, Unary};
 use crate::IndexKind;
 
-/// A register, of the file that the instruction says.
+/// A register; the instruction decides in which file.
 pub(super) type Reg = u16;
 /// The number of an array.
 pub(super) type Array = u16;
 /// The number of an instruction (while compiling: of a label).
 pub(super) type Target = u32;
 
-/// An index: a register, plus a constant that is mostly 0.
+/// An index: a register plus a constant.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct At {
     pub(super) reg: Reg,
@@ -110,7 +110,7 @@ pub(super) enum Op {
         b: Reg,
     },
 
-    // Indices, by kind; then those of arrays that are written.
+    // Loads of indices, by kind; then accesses to written arrays.
     LoadU2 {
         d: Reg,
         array: Array,
@@ -192,14 +192,14 @@ pub(super) enum Op {
         value: Reg,
     },
 
-    // Indices that are written in other kinds than i64, or in arrays that grow.
+    // Written index arrays of other kinds than i64, or that grow.
     IndexLoad {
         f: IndexLoad,
         d: Reg,
         array: Array,
         at: Reg,
     },
-    /// Stores and combines.
+    /// Stores, or combines into an element.
     IndexStore {
         f: IndexStore,
         array: Array,
@@ -218,7 +218,7 @@ pub(super) enum Op {
         len: Reg,
     },
 
-    // On `val`, of any dtype; `At` is always in the other file.
+    // On `val`, of any dtype. `At` is always a register of the other file.
     ValMove {
         d: Reg,
         a: Reg,
@@ -259,7 +259,7 @@ pub(super) enum Op {
         array: Array,
         at: Reg,
     },
-    /// Stores and combines.
+    /// Stores, or combines into an element.
     ValStore {
         f: Store,
         array: Array,
@@ -267,7 +267,7 @@ pub(super) enum Op {
         value: Reg,
     },
 
-    // The same in arrays that grow.
+    // On `val` in arrays that grow.
     GrowLoad {
         f: LoadWritten,
         d: Reg,
@@ -281,7 +281,7 @@ pub(super) enum Op {
         value: Reg,
     },
 
-    // Between the files.
+    // Conversions between the files.
     ValToInt {
         f: ToInt,
         d: Reg,
@@ -355,7 +355,7 @@ pub(super) enum Op {
         value: Reg,
     },
 
-    // Where to go on.
+    // Jumps.
     Jump {
         to: Target,
     },
@@ -387,9 +387,9 @@ pub(super) enum Op {
         b: Reg,
         to: Target,
     },
-    /// Counts a round of a `while`.
+    /// Counts an iteration of a `while`.
     Round,
-    /// Counts a round of a `for`, adds one to `a`, and jumps where it is still less than `b`.
+    /// Counts an iteration of a `for`, adds one to `a`, and jumps if it is still less than `b`.
     Next {
         a: Reg,
         b: Reg,

@@ -1,28 +1,28 @@
-//! What a run may use up, and why it ends early.
+//! Limits of a run, and the errors that end it early.
 
 use crate::{Elem, IndexKind, Ty};
 
-/// What a run may use up.
+/// Limits of a run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Limits {
-    /// As many rounds of loops, all loops taken together. Code between rounds is finite, so this
-    /// bounds the time of a run.
+    /// The largest number of iterations of all loops together. Code within an iteration is finite,
+    /// so this limits the time of a run.
     pub max_steps: u64,
 }
 
 impl Default for Limits {
-    /// None.
+    /// No limits.
     fn default() -> Self {
         Self { max_steps: u64::MAX }
     }
 }
 
-/// What went wrong at an instruction, before anything is named.
+/// The fault of an instruction, before names of arrays are added.
 pub(super) enum Fault {
     Bounds,
     Zero,
     Steps,
-    /// There is none.
+    /// There is not enough memory.
     Memory,
     /// This index does not fit.
     Fit(i64),
@@ -32,14 +32,14 @@ pub(super) enum Fault {
 #[derive(Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum RunError {
-    /// Another number of parameters than the function has.
+    /// A wrong number of parameters.
     #[error("`{function}` takes {expected} parameters, {given} were given")]
     ParamCount {
         /// The function.
         function: String,
-        /// As many are needed.
+        /// The number needed.
         expected: usize,
-        /// As many were given.
+        /// The number given.
         given: usize,
     },
     /// A parameter of another type.
@@ -52,33 +52,33 @@ pub enum RunError {
         /// The type of the value that was given.
         given: Ty,
     },
-    /// Another number of memories than the function has arrays.
+    /// The number of memories differs from the number of arrays.
     #[error("`{function}` works on {expected} arrays, {given} were given")]
     MemoryCount {
         /// The function.
         function: String,
-        /// As many are needed.
+        /// The number needed.
         expected: usize,
-        /// As many were given.
+        /// The number given.
         given: usize,
     },
-    /// A memory that holds something else than its array is declared to hold.
+    /// The memory of an array has another element type than its declaration.
     #[error("`{array}` is declared to hold {}, given was memory of {}", kind(.expected), kind(.given))]
     MemoryKind {
         /// The array.
         array: String,
-        /// What it is declared to hold.
+        /// The declared element type.
         expected: Elem,
-        /// What the memory holds.
+        /// The element type of the memory.
         given: Elem,
     },
-    /// Memory that cannot be written, for an array that is.
+    /// Read-only memory for an array that is written.
     #[error("`{array}` is written, but the memory given for it is read-only")]
     ReadOnly {
         /// The array.
         array: String,
     },
-    /// Memory that cannot be made longer, for an array that grows.
+    /// Memory of fixed length for an array that grows.
     #[error("`{array}` grows, but the memory given for it does not")]
     FixedLength {
         /// The array.
@@ -89,7 +89,7 @@ pub enum RunError {
     OutOfMemory {
         /// The array.
         array: String,
-        /// As many elements were asked for.
+        /// The number of elements requested.
         len: i64,
     },
     /// An index that does not fit the array that it is stored into.
@@ -97,11 +97,11 @@ pub enum RunError {
     DoesNotFit {
         /// The array.
         array: String,
-        /// Where it should have been stored.
+        /// The index of the element.
         index: i64,
-        /// The index.
+        /// The index that was to be stored.
         value: i64,
-        /// How the array stores indices.
+        /// The kind of the array.
         kind: IndexKind,
     },
     /// An access outside an array.
@@ -109,7 +109,7 @@ pub enum RunError {
     OutOfBounds {
         /// The array.
         array: String,
-        /// Where the access went.
+        /// The index of the access.
         index: i64,
         /// Number of elements.
         len: usize,
@@ -120,7 +120,7 @@ pub enum RunError {
         /// The quotient or remainder.
         expr: String,
     },
-    /// The limit on rounds of loops was reached.
+    /// The limit on iterations was reached.
     #[error("`{function}` was stopped after {max_steps} rounds of loops")]
     StepLimit {
         /// The function.

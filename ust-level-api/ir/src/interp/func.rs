@@ -1,5 +1,5 @@
-//! Functions and casts on registers: the [reference](crate::func) of each, picked by dtype when
-//! code is compiled.
+//! Functions and casts on registers. Each calls its [definition](crate::func); the dtype is
+//! resolved when code is compiled.
 
 use super::number::{Binary, Divide, Number as Held, Raw, Stored, Unary};
 use crate::func::{Analytic, Cast, Float, Number, Ordered, cast};
@@ -83,7 +83,8 @@ fn of_two_floats<T: Held + Float>(func: Func) -> Option<Binary> {
     if func == Func::Atan2 { Some(two!(Float::atan2)) } else { of_two::<T>(func) }
 }
 
-/// The function of a dtype, made for integers, floats and complex numbers; truth values have none.
+/// Instantiates a function for a dtype: one form for integers, one for floats, one for complex
+/// numbers. `None` for truth values.
 macro_rules! by_kind {
     ($dtype:expr, $int:ident, $float:ident $(, $complex:ident)?; $args:tt) => {
         match $dtype {
@@ -106,7 +107,7 @@ macro_rules! by_kind {
     };
 }
 
-/// A function of one number that gives a number.
+/// A function of one number, with a number as result.
 pub(super) fn unary(func: Func, dtype: Dtype) -> Option<Unary> {
     fn int<T: Held + Number<Real: Held> + Ordered>(func: Func) -> Option<Unary> {
         number::<T>(func).or(ordered::<T>(func))
@@ -142,7 +143,7 @@ fn cast_raw<A: Held + Cast, B: Held + Cast>(raw: Raw) -> Raw {
     cast::<A, B>(A::from_raw(raw)).to_raw()
 }
 
-/// Casts from a dtype to another, both as registers hold them.
+/// A cast between dtypes, on registers.
 pub(super) fn casts(from: Dtype, to: Dtype) -> Unary {
     fn from_held<A: Held + Cast>(to: Dtype) -> Unary {
         with_dtype!(to, B => cast_raw::<A, <B as Stored>::Held>)
@@ -150,12 +151,12 @@ pub(super) fn casts(from: Dtype, to: Dtype) -> Unary {
     with_dtype!(from, A => from_held::<<A as Stored>::Held>(to))
 }
 
-/// Casts an `int` to a dtype; a `bool`, as 0 or 1, is the same.
+/// A cast of an `int`, or of a `bool` held as 0 or 1, to a dtype.
 pub(super) fn of_int(to: Dtype) -> OfInt {
     with_dtype!(to, B => |int| cast::<i64, <B as Stored>::Held>(int).to_raw())
 }
 
-/// Casts a dtype to `int`.
+/// A cast of a dtype to `int`.
 pub(super) fn to_int(from: Dtype) -> ToInt {
     with_dtype!(from, A => |raw| cast::<<A as Stored>::Held, i64>(Held::from_raw(raw)))
 }

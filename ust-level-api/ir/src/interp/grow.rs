@@ -1,4 +1,4 @@
-//! Memory that a function makes longer as it goes.
+//! Memory of growing arrays.
 
 use std::collections::TryReserveError;
 use std::fmt;
@@ -13,29 +13,29 @@ use crate::{Elem, GrowBuffer, IndexKind, for_each_dtype};
 /// A back end keeps the address and the length, and asks for both again after each
 /// [`reserve`](Growable::reserve); nothing else moves the elements.
 pub trait Growable: Send {
-    /// What it holds, never packed indices.
+    /// The type of its elements; never packed indices.
     fn elem(&self) -> Elem;
 
     /// Number of elements.
     fn len(&self) -> usize;
 
-    /// Whether it holds nothing.
+    /// Whether it has no elements.
     fn is_empty(&self) -> bool {
         self.len() == 0
     }
 
-    /// Makes it at least so long; new elements are any numbers, and are to be written before they
-    /// are read. Where it was shorter, its length at least doubles if there is memory for that, so
-    /// that element after element costs O(1) each.
+    /// Extends it to at least `len` elements. The contents of new elements are not specified; they
+    /// must be written before they are read. If the length grows, it at least doubles, memory
+    /// permitting, so that appending costs amortised O(1) for each element.
     ///
-    /// Gives false, and leaves everything as it was, where there is no memory for it.
+    /// Returns false, and changes nothing, if there is not enough memory.
     #[must_use]
     fn reserve(&mut self, len: usize) -> bool;
 
-    /// What is there now, typed, to read and write.
+    /// The present elements, typed, to read and write.
     fn memory(&mut self) -> Memory<'_>;
 
-    /// The first element. Dangling where there is none, and after the next
+    /// A pointer to the first element. It dangles if there is none, and after the next
     /// [`reserve`](Growable::reserve).
     fn as_mut_ptr(&mut self) -> *mut u8;
 }
@@ -46,7 +46,8 @@ impl fmt::Debug for dyn Growable + '_ {
     }
 }
 
-/// Makes a vector at least so long: twice as long as it was if that goes.
+/// Extends a vector to at least `len` elements, and to twice its length if there is memory for
+/// that.
 fn reserve<T: Copy>(vec: &mut Vec<T>, len: usize, zero: T) -> bool {
     let old = vec.len();
     if len <= old {
@@ -85,7 +86,7 @@ indices!(U8(u8), U16(u16), U32(u32), U64(u64), I8(i8), I16(i16), I32(i32), I64(i
 
 macro_rules! values {
     ($(($variant:ident, $ty:ty, $name:literal, $kind:ident),)*) => {
-        /// Numbers of any dtype, as many as it takes.
+        /// A growing array of numbers of any dtype.
         ///
         /// ```
         /// use ust_ir::Dtype;
@@ -101,7 +102,7 @@ macro_rules! values {
         }
 
         impl GrowValues {
-            /// None, of a dtype.
+            /// No numbers, of a dtype.
             #[must_use]
             pub fn new(dtype: Dtype) -> Self {
                 match dtype { $(Dtype::$variant => Self::$variant(GrowBuffer::default()),)* }

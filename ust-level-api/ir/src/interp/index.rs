@@ -1,23 +1,24 @@
-//! Indices that are written in other kinds than i64, or in arrays that grow.
+//! Accesses to written index arrays of other kinds than i64, and to those that grow.
 
 use super::bind::Written;
 use super::error::Fault;
 use super::memory::{IndicesMut, Memory};
 use crate::{BinOp, IndexKind};
 
-/// `None`: beyond the end.
+/// Loads an index; `None` beyond the end.
 pub(super) type IndexLoad = fn(&mut Written<'_>, usize) -> Option<i64>;
-/// Stores and combines.
+/// Stores an index, or combines one into an element.
 pub(super) type IndexStore = fn(&mut Written<'_>, usize, i64) -> Result<(), Fault>;
 
 /// A type that indices are stored in.
 trait Index: Copy + TryFrom<i64> {
     fn of<'a>(indices: IndicesMut<'a>) -> Option<&'a mut [Self]>;
-    /// As loads give it: an unsigned one beyond `i64::MAX` wraps.
+    /// The index as an `int`; an unsigned one above `i64::MAX` wraps.
     fn wide(self) -> i64;
 }
 
-/// Memory of another kind cannot be met: it was compared with the declarations.
+/// The indices of kind `T`. The kind was compared with the declaration before, so `None` does not
+/// occur.
 fn slice<'a, T: Index>(written: &'a mut Written<'_>) -> Option<&'a mut [T]> {
     match written {
         Written::Indices(slice) => T::of(IndicesMut::I64(slice)),
@@ -130,13 +131,13 @@ pub(super) fn sort(written: &mut Written<'_>, lo: i64, hi: i64) -> Result<(), Fa
     Ok(())
 }
 
-/// Makes an array at least so long, and gives its length.
+/// Extends an array to at least this length, and returns its new length.
 #[cold]
 #[inline(never)]
 pub(super) fn reserve(written: &mut Written<'_>, len: i64) -> Result<i64, Fault> {
     match written {
         Written::Grow(grows) => {
-            // Nothing has a negative length.
+            // A negative length asks for no elements.
             let wanted = usize::try_from(len.max(0)).map_err(|_| Fault::Memory)?;
             if grows.reserve(wanted) { Ok(grows.len() as i64) } else { Err(Fault::Memory) }
         }

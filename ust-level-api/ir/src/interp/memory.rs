@@ -1,4 +1,4 @@
-//! What is bound to a function's arrays and parameters.
+//! Memory that is bound to a function's arrays, and values of its parameters.
 
 use std::fmt;
 
@@ -7,18 +7,19 @@ use crate::buffer::copy_around;
 use crate::scalar::{Dtype, Element, Scalar};
 use crate::{Elem, IndexArray, IndexKind, Ty, for_each_dtype};
 
-/// Slices of any element type that are taken in parts and copied into.
+/// Implements splitting and copying for slices of any element type.
 macro_rules! moved {
     ($name:ident $($variant:ident)*) => {
         impl $name<'_> {
-            /// Takes off so many from the front, where there are as many.
+            /// Takes the first `len` elements off the front; `None` if there are fewer.
             fn split_off(&mut self, len: usize) -> Option<Self> {
                 match self {
                     $(Self::$variant(slice) => slice.split_off_mut(..len).map(Self::$variant),)*
                 }
             }
 
-            /// Copies as many as there are, where the others are as many or more of the same kind.
+            /// Copies the first elements of `from` over all of these. `None` if `from` is shorter,
+            /// or of another kind.
             fn copy_from(&mut self, from: &$name<'_>, around: bool) -> Option<()> {
                 match (self, from) {
                     $((Self::$variant(to), $name::$variant(from)) => {
@@ -33,7 +34,7 @@ macro_rules! moved {
     };
 }
 
-/// An [`Element`] whose slices are memory of a function.
+/// An [`Element`] whose slices can be bound to arrays of a function.
 pub trait ValueElement: Element {
     /// Numbers to read.
     fn memory(slice: &[Self]) -> Memory<'_>;
@@ -77,20 +78,20 @@ macro_rules! define {
         })*
 
         impl<'a> ValuesMut<'a> {
-            /// The same numbers, to read from now on.
+            /// The same numbers, to read only.
             pub(super) fn into_ref(self) -> ValuesRef<'a> {
                 match self { $(Self::$variant(slice) => ValuesRef::$variant(slice),)* }
             }
         }
 
         impl ValuesMut<'_> {
-            /// The same numbers, to read.
+            /// A view of the same numbers, to read.
             #[must_use]
             pub fn as_ref(&self) -> ValuesRef<'_> {
                 match self { $(Self::$variant(slice) => ValuesRef::$variant(slice),)* }
             }
 
-            /// The same numbers, for a shorter time.
+            /// The same numbers, for a shorter lifetime.
             #[must_use]
             pub fn reborrow(&mut self) -> ValuesMut<'_> {
                 match self { $(Self::$variant(slice) => ValuesMut::$variant(slice),)* }
@@ -127,7 +128,7 @@ macro_rules! define {
 }
 for_each_dtype!(define);
 
-/// The slice of one element type, where the values are of that type.
+/// The slice of one element type, if the values are of that type.
 pub(super) trait Slices: Element {
     fn of<'a>(values: &ValuesRef<'a>) -> Option<&'a [Self]>;
     fn of_mut<'a>(values: &'a mut ValuesMut<'_>) -> Option<&'a mut [Self]>;
@@ -145,7 +146,7 @@ macro_rules! indices {
         moved!(IndicesMut $($variant)*);
 
         impl IndicesMut<'_> {
-            /// How they are stored.
+            /// The kind of the indices.
             #[must_use]
             pub fn kind(&self) -> IndexKind {
                 match self { $(Self::$variant(_) => IndexKind::$variant,)* }
@@ -163,7 +164,7 @@ macro_rules! indices {
                 self.len() == 0
             }
 
-            /// The same indices, for a shorter time.
+            /// The same indices, for a shorter lifetime.
             #[must_use]
             pub fn reborrow(&mut self) -> IndicesMut<'_> {
                 match self { $(Self::$variant(slice) => IndicesMut::$variant(slice),)* }
@@ -209,8 +210,8 @@ impl ValuesMut<'_> {
 
 /// The memory bound to one array of a function.
 ///
-/// Arrays that grow need [`Memory::Grow`], others that a function writes one of the kinds that end
-/// in `Mut`; for those that are only read everything will do.
+/// An array that grows needs [`Memory::Grow`]. Any other array that the function writes needs a
+/// variant whose name ends in `Mut`. An array that is only read may have any variant.
 #[derive(Debug)]
 pub enum Memory<'a> {
     /// Positions or coordinates, as a level stores them.
@@ -223,8 +224,7 @@ pub enum Memory<'a> {
     Values(ValuesRef<'a>),
     /// Numbers to read and write.
     ValuesMut(ValuesMut<'a>),
-    /// Indices or numbers, as many as it takes: a vector of indices, or
-    /// [`GrowValues`](super::GrowValues).
+    /// Memory that can grow: a vector of indices, or [`GrowValues`](super::GrowValues).
     Grow(&'a mut (dyn Growable + 'static)),
 }
 
@@ -256,8 +256,9 @@ impl<'a> Memory<'a> {
         Memory::ValuesMut(slice.into())
     }
 
-    /// Takes so many elements off the front of what can be written: two parts, for two threads. None
-    /// where there are fewer, and where it cannot be written or grows.
+    /// Takes the first `len` elements off the front of writable memory, so that two threads can
+    /// write the two parts. `None` if there are fewer elements, or the memory is read-only or
+    /// grows.
     ///
     /// ```
     /// use ust_ir::interp::Memory;
@@ -277,9 +278,9 @@ impl<'a> Memory<'a> {
         }
     }
 
-    /// Copies as many elements as there are from the front of other memory that can be written; `around`
-    /// the caches where they are not going to be read soon. None, and nothing is changed, where the other
-    /// has fewer or others, or where one of the two cannot be written or grows.
+    /// Copies the first elements of `from` over all of these. With `around`, the copy bypasses the
+    /// caches, for elements that are not read soon. Returns `None` and changes nothing if `from` is
+    /// shorter or of another kind, or if one of the two is read-only or grows.
     #[must_use]
     pub fn copy_from(&mut self, from: &Memory<'_>, around: bool) -> Option<()> {
         match (self, from) {
@@ -289,7 +290,7 @@ impl<'a> Memory<'a> {
         }
     }
 
-    /// What it holds, as an array would be declared for it.
+    /// The element type that an array for it is declared with.
     #[must_use]
     #[inline]
     pub fn elem(&self) -> Elem {
@@ -323,7 +324,7 @@ impl<'a> Memory<'a> {
         }
     }
 
-    /// Whether it holds nothing.
+    /// Whether it has no elements.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.len() == 0
@@ -366,7 +367,7 @@ pub enum Param {
 }
 
 impl Param {
-    /// The type of parameter that it is for.
+    /// The type of the parameter.
     #[must_use]
     #[inline]
     pub fn ty(&self) -> Ty {

@@ -1,10 +1,10 @@
 //! The checked interpreter: the reference that back ends are compared with.
 //!
-//! [`Program::compile`] validates a function and turns its tree into flat code over numbered
-//! registers, once; [`Program::run`] executes that code. Whatever the memory holds, a run ends in
-//! `Ok` or in a [`RunError`]: kinds of arrays are compared with their declarations before the first
-//! instruction, and every access is checked against the array's length. What was stored before an
-//! error stays stored.
+//! [`Program::compile`] validates a function and translates its tree once into flat code over
+//! numbered registers; [`Program::run`] executes that code. For any contents of memory, a run ends
+//! in `Ok` or in a [`RunError`]: the kinds of arrays are compared with their declarations before
+//! the first instruction, and every access is checked against the array's length. Stores before an
+//! error are not undone.
 //!
 //! ```
 //! use ust_ir::interp::{Memory, Program, RunError};
@@ -30,19 +30,19 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 //!
-//! # Where what lives
+//! # Modules
 //!
-//! | module | what |
+//! | module | contents |
 //! |---|---|
-//! | [`memory`] | what is bound to a function's arrays and parameters |
-//! | [`grow`] | memory that a function makes longer |
-//! | `number` | arithmetic on the dtypes, as registers hold them |
-//! | `func` | functions and casts, as registers hold numbers |
-//! | `index` | indices that are written, narrow or in arrays that grow |
+//! | [`memory`] | memory and values that a caller binds to arrays and parameters |
+//! | [`grow`] | memory of growing arrays |
+//! | `number` | arithmetic of all dtypes on registers |
+//! | `func` | functions and casts on registers |
+//! | `index` | written index arrays that are narrow or grow |
 //! | `code` | the instructions |
-//! | `bind` | from what the caller gives to what instructions see |
+//! | `bind` | from the caller's memory to the slices that instructions use |
 //! | `compile` | from the tree to instructions |
-//! | `error` | limits, and why a run ends early |
+//! | `error` | limits and errors of a run |
 //! | `run` | the loop that executes them |
 
 mod bind;
@@ -66,20 +66,20 @@ use super::{ArrayDecl, VarDecl};
 use code::Op;
 use number::Raw;
 
-/// A function, ready to run: immutable, and free to run on several threads at once.
+/// A compiled function. It is immutable, and may run on several threads at once.
 #[derive(Clone, Debug)]
 pub struct Program {
     name: String,
     arrays: Vec<ArrayDecl>,
     params: Vec<VarDecl>,
     code: Vec<Op>,
-    /// Registers of `int` and `bool` at the start: constants, and 0 for everything else.
+    /// Initial contents of the registers of `int` and `bool`: constants, and 0 for all others.
     ints: Vec<i64>,
-    /// Registers of `val` at the start.
+    /// Initial contents of the registers of `val`.
     vals: Vec<Raw>,
     /// Registers that hold an array's length.
     lengths: Vec<(code::Reg, code::Array)>,
-    /// Divisions by their place in the code, for error messages.
+    /// The text of each division, with its place in the code, for error messages.
     divisions: Vec<(usize, String)>,
 }
 

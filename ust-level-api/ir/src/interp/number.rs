@@ -1,8 +1,8 @@
-//! Arithmetic on the dtypes, as registers hold them.
+//! Arithmetic of all dtypes on registers.
 //!
-//! A register holds 16 raw bytes. What they mean is decided when code is compiled, by picking
-//! functions made for one type ([`Ops`]): nothing looks at a dtype while code runs. f16 and bf16
-//! are held as f32 and rounded when stored.
+//! A register holds 16 raw bytes. The compiler resolves the dtype: it selects functions made for
+//! one type ([`Ops`]), so that no instruction tests a dtype at run time. f16 and bf16 are held as
+//! f32 and rounded when stored.
 
 use num_complex::Complex;
 
@@ -11,12 +11,12 @@ use crate::func::Cast;
 use crate::scalar::{Dtype, Scalar, bf16, f16};
 use crate::{BinOp, with_dtype};
 
-/// What a register of `val` holds.
+/// The contents of a register of `val`.
 pub(super) type Raw = [u64; 2];
 
 pub(super) type Unary = fn(Raw) -> Raw;
 pub(super) type Binary = fn(Raw, Raw) -> Raw;
-/// `None`: division by zero.
+/// Divides; `None` for division by zero.
 pub(super) type Divide = fn(Raw, Raw) -> Option<Raw>;
 pub(super) type Compare = fn(Raw, Raw) -> bool;
 /// `None`: beyond the end.
@@ -26,7 +26,7 @@ pub(super) type LoadWritten = fn(&ValuesMut<'_>, usize) -> Option<Raw>;
 /// `None`: beyond the end.
 pub(super) type Store = fn(&mut ValuesMut<'_>, usize, Raw) -> Option<()>;
 
-/// A type that registers compute in.
+/// A type that registers hold.
 pub(super) trait Number: Copy + PartialEq {
     fn to_raw(self) -> Raw;
     fn from_raw(raw: Raw) -> Self;
@@ -43,7 +43,7 @@ pub(super) trait Number: Copy + PartialEq {
 
 /// A type that arrays hold.
 pub(super) trait Stored: Slices {
-    /// What registers hold for it.
+    /// The type in which registers hold it.
     type Held: Number + Cast;
     fn held(self) -> Self::Held;
     fn stored(held: Self::Held) -> Self;
@@ -52,8 +52,7 @@ pub(super) trait Stored: Slices {
 macro_rules! integers {
     ($($ty:ty),*) => {$(
         impl Number for $ty {
-            // Truncation gives back the bits that widening kept. For unsigned types the cast loses
-            // nothing.
+            // Truncation undoes the widening. For unsigned types the cast loses nothing.
             #[allow(clippy::cast_lossless)]
             #[inline]
             fn to_raw(self) -> Raw { [self as u64, 0] }
@@ -105,7 +104,7 @@ macro_rules! floats {
             fn min(self, other: Self) -> Self {
                 if self < other || (self == other && self.is_sign_negative()) { self }
                 else if self >= other { other }
-                // One is NaN, and the sum is.
+                // One of them is NaN, and so is the sum.
                 else { self + other }
             }
             #[inline]
@@ -137,7 +136,7 @@ macro_rules! floats {
             fn div(self, other: Self) -> Option<Self> { Some(self / other) }
             #[inline]
             fn neg(self) -> Self { -self }
-            // Complex numbers have no order, and validation lets nobody ask for one.
+            // Complex numbers have no order; validation rejects these operators.
             fn min(self, _: Self) -> Self { self }
             fn max(self, _: Self) -> Self { self }
             fn lt(self, _: Self) -> bool { false }
@@ -172,7 +171,7 @@ impl Number for bool {
     fn le(self, other: Self) -> bool {
         !self | other
     }
-    // Truth values have no difference and no quotient, and validation lets nobody ask for one.
+    // Truth values have no difference and no quotient; validation rejects these operators.
     fn sub(self, _: Self) -> Self {
         self
     }
@@ -205,7 +204,7 @@ macro_rules! held {
 held!(as themselves: bool, i8, i16, i32, i64, u8, u16, u32, u64, f32, f64, Complex<f32>, Complex<f64>);
 held!(as f32: f16, bf16);
 
-/// What a register holds for a scalar.
+/// A scalar as the contents of a register.
 pub(super) fn raw(scalar: Scalar) -> Raw {
     fn held<T: Stored>(scalar: Scalar) -> Option<Raw> {
         T::from_scalar(scalar).map(|value| value.held().to_raw())
@@ -237,7 +236,7 @@ pub(super) fn ops(dtype: Dtype) -> &'static Ops {
 }
 
 impl Ops {
-    /// The function of an operator that gives a number and cannot fail.
+    /// The function of an operator that has a number as result and cannot fail.
     pub(super) fn binary(&self, op: BinOp) -> Option<Binary> {
         Some(match op {
             BinOp::Add => self.add.0,
@@ -249,7 +248,7 @@ impl Ops {
         })
     }
 
-    /// The function of an operator that gives a truth value.
+    /// The function of an operator that has a truth value as result.
     pub(super) fn compare(&self, op: BinOp) -> Option<Compare> {
         Some(match op {
             BinOp::Eq => self.eq,
@@ -288,8 +287,8 @@ macro_rules! reduce {
     };
 }
 
-/// Makes the functions of one dtype. Slices of another dtype cannot be met: the interpreter
-/// compares them with the declarations first; to these functions they are empty.
+/// The functions of one dtype. They treat a slice of another dtype as empty; such slices do not
+/// occur, because the interpreter compares memory with the declarations first.
 trait Functions: Stored {
     const OPS: &'static Ops = &Ops {
         neg: |a| Self::Held::from_raw(a).neg().to_raw(),

@@ -13,15 +13,15 @@ impl Program {
     /// arrays.
     ///
     /// # Errors
-    /// [`RunError`]; what was stored before stays stored.
+    /// [`RunError`]; earlier stores are not undone.
     pub fn run(&self, params: &[Param], memory: &mut [Memory<'_>]) -> Result<(), RunError> {
         self.run_with(params, memory, Limits::default())
     }
 
-    /// [`Program::run`] with limits, for functions that are not known to end.
+    /// [`Program::run`] with limits, for functions that may not terminate.
     ///
     /// # Errors
-    /// [`RunError`]; what was stored before stays stored.
+    /// [`RunError`]; earlier stores are not undone.
     pub fn run_with(
         &self,
         params: &[Param],
@@ -31,7 +31,7 @@ impl Program {
         self.execute::<false>(params, memory, limits).map(|_| ())
     }
 
-    /// Runs, and where `COUNT` is set gives the number of executed instructions.
+    /// Runs. If `COUNT` is set, returns the number of executed instructions.
     pub(super) fn execute<const COUNT: bool>(
         &self,
         params: &[Param],
@@ -48,7 +48,7 @@ impl Program {
         };
         bind::set_params(self, params, &mut machine.ints, &mut machine.vals)?;
         for &(reg, array) in &self.lengths {
-            // Lengths of slices fit.
+            // The length of a slice fits an i64.
             machine.ints[reg as usize] = lengths[array as usize] as i64;
         }
         let (at, fault) = match machine.run::<COUNT>(&self.code) {
@@ -100,14 +100,14 @@ struct Machine<'a> {
     executed: u64,
 }
 
-/// The place of an index in memory; one that no slice reaches where it is negative.
+/// An index as `usize`. A negative one becomes larger than the length of any slice.
 #[inline]
 fn place(index: i64) -> usize {
     usize::try_from(index as u64).unwrap_or(usize::MAX)
 }
 
 impl Machine<'_> {
-    /// The array and the index that a memory instruction accesses, or the length that it asks for.
+    /// The array and the index of a memory access, or the length of a reservation.
     fn access(&self, op: Op) -> (u16, i64) {
         let (array, at) = match op {
             Op::LoadU2 { array, at, .. }
@@ -140,7 +140,7 @@ impl Machine<'_> {
             | Op::GrowLoad { array, at, .. }
             | Op::GrowStore { array, at, .. }
             | Op::Reserve { array, len: at, .. } => (array, At { reg: at, offset: 0 }),
-            // The first element outside.
+            // The first index out of bounds.
             Op::Sort { array, lo, hi } => {
                 let at = if self.ints[lo as usize] < 0 { lo } else { hi };
                 let offset = if at == hi { -1 } else { 0 };
@@ -151,8 +151,9 @@ impl Machine<'_> {
         (array, self.ints[at.reg as usize].wrapping_add(at.offset.into()))
     }
 
-    /// Executes until the end, or until an instruction fails: which, and why.
-    // One macro for all kinds of indices: some casts are wider than they need to be.
+    /// Executes until the end, or until an instruction fails. The error is its number and its
+    /// fault.
+    // One macro serves all kinds of indices, so some casts are not needed for every kind.
     #[allow(clippy::cast_lossless, clippy::unnecessary_cast)]
     fn run<const COUNT: bool>(&mut self, code: &[Op]) -> Result<(), (usize, Fault)> {
         let ints = self.ints.as_mut_slice();
@@ -173,7 +174,7 @@ impl Machine<'_> {
                 vals[$reg as usize]
             };
         }
-        // The instruction that fails is the one before `pc`.
+        // The failing instruction is the one before `pc`.
         macro_rules! or {
             ($option:expr, $fault:ident) => {
                 match $option {
@@ -421,7 +422,7 @@ impl Machine<'_> {
                 Op::Round => round!(),
                 Op::Next { a, b, to } => {
                     round!();
-                    // Below the bound, so one more fits.
+                    // It is below the bound, so adding 1 does not overflow.
                     let next = int!(a) + 1;
                     int!(a) = next;
                     jump!(next < int!(b), to);

@@ -1,7 +1,7 @@
 use crate::scalar::{Complex, Scalar, bf16};
 use crate::{ArrayId, BinOp, Builder, Dtype, Elem, Expr, Func, Function, IndexKind, Ty, UnOp, Var};
 
-/// `a`, `b`, `c` are ints, `p`, `q` bools, `x` an array.
+/// A function with ints `a`, `b`, `c`, bools `p`, `q`, and an array `x`.
 fn names() -> (Function, [Expr; 5], ArrayId) {
     let mut b = Builder::new("names");
     let ints = ["a", "b", "c"].map(|name| b.param(name, Ty::Int));

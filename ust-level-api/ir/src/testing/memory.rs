@@ -4,10 +4,10 @@ use crate::interp::{GrowValues, Growable, IndicesMut, Memory, Param, ValuesMut, 
 use crate::scalar::{Element, Scalar};
 use crate::{ArrayDecl, Elem, Function, IndexArray, IndexKind, with_dtype};
 
-/// No array grows beyond twice this.
+/// Growing arrays refuse to grow beyond this; one reservation may double it.
 pub const MAX_LEN: usize = 40;
 
-/// What arrays hold: indices, or scalars of one dtype.
+/// The contents of an array: indices, or scalars of one dtype.
 #[derive(Clone, Debug)]
 pub enum Data {
     /// Indices.
@@ -33,7 +33,7 @@ impl Data {
     }
 }
 
-/// Memory that ends at a length.
+/// Growable memory with a largest length.
 struct Capped(Box<dyn Growable>);
 
 impl Growable for Capped {
@@ -44,7 +44,7 @@ impl Growable for Capped {
         self.0.len()
     }
     fn reserve(&mut self, len: usize) -> bool {
-        // What is there already is there.
+        // A length that is there already is always granted.
         len <= self.0.len() || (len <= MAX_LEN && self.0.reserve(len))
     }
     fn memory(&mut self) -> Memory<'_> {
@@ -55,7 +55,7 @@ impl Growable for Capped {
     }
 }
 
-/// Indices in memory of the kind that is declared.
+/// Indices in growable memory of the declared kind.
 fn growable(decl: &ArrayDecl, data: &[i64]) -> Capped {
     macro_rules! typed {
         ($($variant:ident($ty:ty)),*) => {
@@ -71,7 +71,7 @@ fn growable(decl: &ArrayDecl, data: &[i64]) -> Capped {
     typed!(U8(u8), U16(u16), U32(u32), U64(u64), I8(i8), I16(i16), I32(i32), I64(i64))
 }
 
-/// What memory holds.
+/// The contents of memory.
 fn held(memory: Memory<'_>) -> Data {
     macro_rules! widened {
         ($indices:expr, $($variant:ident)*) => {
@@ -99,8 +99,8 @@ fn held(memory: Memory<'_>) -> Data {
     }
 }
 
-/// Binds memory to the data of a function made by [`random`](super::random), runs, and gives the
-/// arrays that were written.
+/// Binds memory to the data of a function made by [`random`](super::random), runs it, and returns
+/// the written arrays.
 pub fn with_memory<R>(
     function: &Function,
     data: &[Data],

@@ -1,5 +1,5 @@
-//! Random valid functions, for tests of back ends: `random` writes one, with what its arrays hold;
-//! `with_memory` runs one. Not part of the interface.
+//! Random valid functions, for tests of back ends. `random` makes a function and the contents of
+//! its arrays; `with_memory` runs one. Not part of the interface.
 
 mod memory;
 
@@ -21,7 +21,7 @@ const KINDS: [IndexKind; 9] = [
     IndexKind::I64,
 ];
 
-/// Kinds of what is written; the one that can be sorted more often.
+/// Kinds of written arrays. `I64`, the only kind that can be sorted, is drawn more often.
 const WRITTEN: [IndexKind; 10] = [
     IndexKind::I64,
     IndexKind::U8,
@@ -34,15 +34,16 @@ const WRITTEN: [IndexKind; 10] = [
     IndexKind::I32,
     IndexKind::I64,
 ];
-/// Those that the oracle has for every dtype that takes them.
+/// The functions that the oracle computes for every dtype that they accept.
 const FUNCS: [Func; 8] =
     [Func::Abs, Func::Conj, Func::Real, Func::Imag, Func::Floor, Func::Round, Func::Rem, Func::Pow];
 
-/// Decisions, one number each; 0 when they run out, so that everything ends.
+/// Random decisions, one number each. When they run out, further decisions are 0, so that
+/// generation ends.
 pub struct Choices {
     /// The decisions.
     pub numbers: Vec<u32>,
-    /// As many were taken.
+    /// The number of decisions taken.
     pub at: usize,
 }
 
@@ -86,13 +87,14 @@ impl Choices {
     }
 }
 
-/// A function being written, with what its expressions may name.
+/// The generator of a function, with the variables and arrays that its expressions may name.
 struct Writer<'a> {
     choices: &'a mut Choices,
     dtype: Dtype,
-    /// Two read and one written, of indices; read and written, of numbers; growing, of both.
+    /// Index arrays: two read, one written. Values: one read, one written. One growing array of
+    /// each.
     arrays: [ArrayId; 7],
-    /// Which index arrays can be sorted.
+    /// The index arrays that can be sorted.
     sortable: Vec<ArrayId>,
     /// Variables in scope, and whether they can be assigned.
     scope: Vec<(Var, Ty, bool)>,
@@ -120,7 +122,7 @@ impl Writer<'_> {
         }
     }
 
-    /// Mostly small, so that some accesses hit.
+    /// An index, mostly a small one, so that some accesses are in bounds.
     fn index(&mut self, depth: usize) -> Expr {
         let rounded = |w: &mut Self| {
             Expr::Binary(BinOp::Mod, boxed(w.expr(Ty::Int, depth)), boxed(Expr::Int(4)))
@@ -166,7 +168,7 @@ impl Writer<'_> {
                 let funcs: Vec<Func> = FUNCS
                     .into_iter()
                     .filter(|&func| func.accepts(dtype))
-                    // Which has a table.
+                    // The oracle has no complex powers; a table of known values tests them.
                     .filter(|&func| func != Func::Pow || !dtype.is_complex())
                     .collect();
                 if funcs.is_empty() {
@@ -179,7 +181,7 @@ impl Writer<'_> {
                 if func.result(dtype) == ty { call } else { call.cast(dtype) }
             }
             (7, Ty::Bool) if Func::Signbit.accepts(self.dtype) => {
-                // The sign of NaN is nobody's promise.
+                // The sign of NaN is not specified, so NaN is replaced.
                 let value = self.expr(Ty::Val(self.dtype), depth);
                 let number = Expr::binary(BinOp::Eq, value.clone(), value.clone());
                 let number = number.select(value, Expr::Const(self.dtype.one()));
@@ -284,7 +286,7 @@ impl Writer<'_> {
             }
             _ => {
                 let cond = self.expr(Ty::Bool, 3);
-                // Written twice by one writer, one after the other.
+                // Both closures use the writer, one after the other.
                 let writer = std::cell::RefCell::new(self);
                 b.if_else(
                     cond,
@@ -296,7 +298,7 @@ impl Writer<'_> {
     }
 }
 
-/// A function, what its arrays hold, and its parameters.
+/// A function, the contents of its arrays, and its parameters.
 pub fn random(choices: &mut Choices) -> (Function, Vec<Data>, (i64, bool, Scalar)) {
     let dtypes = [Dtype::ALL, &[Dtype::F64, Dtype::F64, Dtype::F32, Dtype::F32]].concat();
     let dtype = choices.of(&dtypes);

@@ -1,4 +1,4 @@
-//! What can be wrong with a function.
+//! The errors of an invalid function.
 
 use super::MAX_DEPTH;
 use crate::{BinOp, Elem, Func, Ty, UnOp};
@@ -12,7 +12,7 @@ pub enum ValidateError {
     DuplicateName {
         /// The function.
         function: String,
-        /// What both are called.
+        /// The name.
         name: String,
     },
     /// Parameters are the first variables, so there cannot be more of them.
@@ -31,15 +31,15 @@ pub enum ValidateError {
     /// An array that grows is not marked as written.
     #[error("`{0}` grows but is not declared as written")]
     GrowsUnwritten(String),
-    /// An array is made longer that is not marked to grow.
+    /// A function extends an array that is not marked to grow.
     #[error("`{0}` is made longer but not declared to grow")]
     NotGrowing(String),
-    /// Something else is sorted than indices of kind i64.
+    /// The sorted array does not hold indices of kind i64.
     #[error("`{array}` is sorted but holds {elem}; sorted are only indices of kind i64")]
     Sorted {
         /// The array.
         array: String,
-        /// What it holds.
+        /// The type of its elements.
         elem: Elem,
     },
     /// A statement names a variable that the function does not have.
@@ -48,7 +48,7 @@ pub enum ValidateError {
     /// A statement names an array that the function does not have.
     #[error("no array number {0} is declared")]
     UnknownArray(u32),
-    /// A variable gets a value by `let` or by a loop, but it is a parameter or has one already.
+    /// A `let` or a loop declares a variable that is a parameter, or declared already.
     #[error("`{0}` is declared twice; every `let` and every loop needs a variable of its own")]
     DeclaredTwice(String),
     /// A variable is assigned before its `let` or after the block that holds it.
@@ -65,20 +65,20 @@ pub enum ValidateError {
         /// Its type.
         found: Ty,
     },
-    /// An array is stored into that is not marked as written.
+    /// A store into an array that is not marked as written.
     #[error("`{0}` is stored into but not declared as written")]
     NotWritten(String),
-    /// An array is combined into with an operator that is not a reduction on its elements.
+    /// A reduction into an array, with an operator that is no reduction on its elements.
     #[error("`{op}` does not reduce into `{array}`, which holds {elem}")]
     Reduction {
         /// The array.
         array: String,
-        /// What it holds.
+        /// The type of its elements.
         elem: Elem,
         /// The operator.
         op: BinOp,
     },
-    /// An expression stands where another type is needed.
+    /// An expression has another type than is needed.
     #[error("{role} is `{expr}`, of type {found}; needed is {expected}")]
     Type {
         /// What the expression is for, such as "the condition of `if`".
@@ -95,7 +95,7 @@ pub enum ValidateError {
     Expr {
         /// The innermost expression that is wrong.
         expr: String,
-        /// What is wrong with it.
+        /// The fault.
         source: ExprError,
     },
     /// Statements or expressions are nested deeper than [`MAX_DEPTH`].
@@ -109,14 +109,14 @@ pub enum ValidateError {
     TooLarge {
         /// The function.
         function: String,
-        /// What there is too much of.
+        /// What there is too much of, such as "arrays".
         what: &'static str,
-        /// As many are allowed.
+        /// The largest number that is allowed.
         limit: usize,
     },
 }
 
-/// What is wrong with an expression.
+/// The fault of an expression.
 #[derive(Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum ExprError {
@@ -129,7 +129,7 @@ pub enum ExprError {
     /// A variable before its `let` or after the block that holds it.
     #[error("`{0}` is not in scope")]
     OutOfScope(String),
-    /// An index that is no `int`.
+    /// An index that is not an `int`.
     #[error("the index of `{array}` is of type {found}, not int")]
     Index {
         /// The array.
@@ -163,7 +163,7 @@ pub enum ExprError {
         /// Type of the right one.
         right: Ty,
     },
-    /// Another number of arguments than the function takes.
+    /// A wrong number of arguments.
     #[error("`{func}` takes {} arguments, {given} are given", func.arity())]
     Arity {
         /// The function.
@@ -189,13 +189,13 @@ pub enum ExprError {
         /// Type of the second.
         right: Ty,
     },
-    /// Something is made an int that is no `val`.
+    /// A conversion to int of an expression that is no `val`.
     #[error("an int is made of {found}, not of a number")]
     ToInt {
         /// Its type.
         found: Ty,
     },
-    /// A condition that is no `bool`.
+    /// A condition that is not a `bool`.
     #[error("the condition is of type {found}, not bool")]
     Condition {
         /// Its type.
@@ -204,9 +204,9 @@ pub enum ExprError {
     /// A conditional whose sides are of two types.
     #[error("one side is of type {left}, the other of type {right}")]
     Sides {
-        /// Type where the condition holds.
+        /// Type of the side for a true condition.
         left: Ty,
-        /// Type where it does not.
+        /// Type of the side for a false condition.
         right: Ty,
     },
 }

@@ -41,7 +41,7 @@ fn loop_(var: Var, body: Vec<Stmt>) -> Stmt {
     Stmt::For { var, lo: 0.into(), hi: N.into(), body }
 }
 
-/// Asserts the error of a body, and what it says.
+/// Asserts the error of a body, and its message.
 #[track_caller]
 fn refused(body: Vec<Stmt>, error: &ValidateError, text: &str) {
     let given = validate(&function(body)).unwrap_err();
@@ -49,7 +49,7 @@ fn refused(body: Vec<Stmt>, error: &ValidateError, text: &str) {
     assert_eq!(given.to_string(), text);
 }
 
-/// Asserts what is wrong in `if expr == expr {}`, where `expr` is wrong in itself.
+/// Asserts the fault of an expression, which `let` assigns to a variable.
 #[track_caller]
 fn wrong(expr: &Expr, source: ExprError, text: &str) {
     let body = vec![Stmt::Let(LOCAL, expr.clone())];

@@ -9,7 +9,7 @@ use crate::scalar::Dtype;
 use crate::{ArrayDecl, BinOp, Elem, Expr, Func, IndexKind, Ty, UnOp};
 
 impl Compiler<'_> {
-    /// An index; a constant that is added to a register costs nothing.
+    /// An index. An added constant becomes part of the instruction.
     pub(super) fn at(&mut self, index: &Expr) -> At {
         if let Expr::Binary(op @ (BinOp::Add | BinOp::Sub), a, b) = index
             && let Expr::Int(offset) = **b
@@ -22,7 +22,7 @@ impl Compiler<'_> {
         At { reg: self.int(index), offset: 0 }
     }
 
-    /// The register of an `int` or `bool`.
+    /// A register with the value of an `int` or `bool`.
     pub(super) fn int(&mut self, expr: &Expr) -> Reg {
         match expr {
             Expr::Int(value) => self.ints.constant(*value),
@@ -93,7 +93,8 @@ impl Compiler<'_> {
             return self.emit(Op::ValCompare { f, d, a, b });
         }
         let a = self.int(a);
-        // Rounding down makes division by powers of two shifts and masks, of negative numbers too.
+        // Division that rounds down, by a power of two, is a shift or a mask, for negative numbers
+        // as well.
         let (op, b) = match (op, b) {
             (BinOp::FloorDiv, &Expr::Int(b)) if b > 0 && b.count_ones() == 1 => {
                 (BinOp::Shr, self.ints.constant(b.trailing_zeros().into()))
@@ -125,13 +126,13 @@ impl Compiler<'_> {
         });
     }
 
-    /// Remembers what the next instruction divides.
+    /// Records the text of the division that the next instruction makes.
     fn divides(&mut self, expr: &Expr) {
         let text = self.function.show_expr(expr).to_string();
         self.divisions.push((self.code.len(), text));
     }
 
-    /// The register of a `val`.
+    /// A register with the value of a `val`.
     pub(super) fn val(&mut self, expr: &Expr, dtype: Dtype) -> Reg {
         match expr {
             Expr::Const(value) => self.vals.constant(raw(*value)),
@@ -210,7 +211,7 @@ impl Compiler<'_> {
         }
     }
 
-    /// A function that gives a `val`.
+    /// A call of a function whose result is a `val`.
     fn call(&mut self, whole: &Expr, func: Func, args: &[Expr], d: Reg) {
         let known = "validated: the function takes the dtype and gives a val";
         let dtype = self.dtype(&args[0]);
@@ -235,7 +236,7 @@ impl Compiler<'_> {
             (F64, BinOp::Add) => Op::AddF64 { d, a, b },
             (F64, BinOp::Sub) => Op::SubF64 { d, a, b },
             (F64, BinOp::Mul) => Op::MulF64 { d, a, b },
-            // In registers, these three are one.
+            // Registers hold all three as f32.
             (F32 | F16 | Bf16, BinOp::Add) => Op::AddF32 { d, a, b },
             (F32 | F16 | Bf16, BinOp::Sub) => Op::SubF32 { d, a, b },
             (F32 | F16 | Bf16, BinOp::Mul) => Op::MulF32 { d, a, b },
@@ -261,7 +262,7 @@ impl Compiler<'_> {
         self.place(end);
     }
 
-    /// Jumps where the condition is `want`, and else falls through.
+    /// Jumps if the condition has the value `want`; else falls through.
     pub(super) fn jump_when(&mut self, cond: &Expr, want: bool, to: Target) {
         self.scoped(|c| match cond {
             Expr::Bool(value) => {
@@ -270,8 +271,7 @@ impl Compiler<'_> {
                 }
             }
             Expr::Unary(UnOp::Not, a) => c.jump_when(a, !want, to),
-            // Both sides are evaluated, so jumping over one is open only where that makes no
-            // difference.
+            // Both sides are evaluated by definition, so one may be skipped only if it cannot fail.
             Expr::Binary(op @ (BinOp::And | BinOp::Or), a, b)
                 if a.cannot_fail() || b.cannot_fail() =>
             {

@@ -1,8 +1,8 @@
 //! From the tree to instructions.
 //!
-//! Every variable has a register of its own, at its number; constants, array lengths and
-//! intermediate results have the registers after those. A destination is written last, after all
-//! operands were read, so that it may be an operand too.
+//! Every variable has its own register, whose number is that of the variable. Constants, array
+//! lengths and intermediate results have the registers after those. An instruction writes its
+//! destination after it has read all operands, so the destination may be one of them.
 
 mod expr;
 
@@ -17,15 +17,15 @@ use crate::scalar::Dtype;
 use crate::validate::{ValidateError, validate};
 use crate::{ArrayDecl, ArrayId, BinOp, Elem, Expr, Function, IndexKind, Stmt, Ty, Var};
 
-/// As many registers of a file, and as many arrays, as instructions can number.
+/// The largest number of registers in a file, and of arrays, that instructions can address.
 const LIMIT: usize = Reg::MAX as usize + 1;
 
 impl Program {
     /// Validates a function and translates it. Cost: O(size of the function).
     ///
     /// # Errors
-    /// What [`validate`] finds, and [`ValidateError::TooLarge`] where there are more than 65536
-    /// arrays, or variables, constants and intermediate results of one kind.
+    /// The errors of [`validate`]; and [`ValidateError::TooLarge`] if there are more than 65536
+    /// arrays, or more variables, constants and intermediate results of one file.
     pub fn compile(function: &Function) -> Result<Self, ValidateError> {
         validate(function)?;
         let too_large = |what| {
@@ -60,9 +60,9 @@ impl Program {
     }
 }
 
-/// A file of registers.
+/// A register file.
 struct File<T> {
-    /// What they hold when a run starts.
+    /// Initial contents.
     start: Vec<T>,
     constants: HashMap<T, Reg>,
     /// Registers for intermediate results; the first `live` of them are in use.
@@ -75,8 +75,8 @@ impl<T: Copy + Default + Eq + Hash> File<T> {
         Self { start: vec![T::default(); vars], constants: HashMap::new(), spare: vec![], live: 0 }
     }
 
-    /// A register that nobody has. Where there is none left, the number is wrong, and compilation
-    /// fails in the end.
+    /// An unused register. If there is none left, the number is wrong, and compilation fails at its
+    /// end.
     fn fresh(&mut self, start: T) -> Reg {
         self.start.push(start);
         (self.start.len() - 1) as Reg
@@ -104,7 +104,7 @@ impl<T: Copy + Default + Eq + Hash> File<T> {
 struct Compiler<'a> {
     function: &'a Function,
     code: Vec<Op>,
-    /// Where labels stand in the code.
+    /// The place of each label in the code.
     labels: Vec<Target>,
     ints: File<i64>,
     vals: File<Raw>,
@@ -162,7 +162,7 @@ impl<'a> Compiler<'a> {
         self.labels[label as usize] = self.code.len() as Target;
     }
 
-    /// Compiles something, after which its intermediate results are no longer needed.
+    /// Calls `compile`, and then releases the registers of its intermediate results.
     fn scoped<T>(&mut self, compile: impl FnOnce(&mut Self) -> T) -> T {
         let live = (self.ints.live, self.vals.live);
         let result = compile(self);
@@ -206,7 +206,7 @@ impl<'a> Compiler<'a> {
                 let a = reg(*var);
                 self.int_into(lo, a);
                 let b = match hi {
-                    // Its value now, whatever the body makes of it.
+                    // The bound is evaluated once: the body may assign the variable.
                     Expr::Var(var) if self.assigned[var.0 as usize] => {
                         let d = self.ints.temporary();
                         self.emit(Op::Move { d, a: reg(*var) });
@@ -258,7 +258,7 @@ impl<'a> Compiler<'a> {
         }
     }
 
-    /// Stores, or combines with an operator.
+    /// Stores a value, or combines it into an element.
     fn store(&mut self, op: Option<BinOp>, array: ArrayId, index: &Expr, value: &Expr) {
         let &ArrayDecl { elem, grows, .. } = self.decl(array);
         let array = array.0 as Array;

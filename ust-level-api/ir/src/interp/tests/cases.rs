@@ -1,4 +1,4 @@
-//! What is refused before a run, what ends one, and the corners of arithmetic.
+//! Errors before a run, errors that end a run, and corner cases of arithmetic.
 
 use std::thread;
 
@@ -8,7 +8,7 @@ use crate::scalar::{Complex, Dtype, Scalar, bf16, f16};
 use crate::validate::{MAX_DEPTH, ValidateError};
 use crate::{ArrayId, BinOp, Builder, Elem, Expr, Function, IndexArray, IndexKind, Stmt, Ty, UnOp};
 
-/// `y[0] = expr`, over an array `x` of the same numbers; the expression is given `x`.
+/// `y[0] = expr`, for an expression over an array `x` of the same dtype.
 fn stores(dtype: Dtype, expr: impl FnOnce(&Builder, ArrayId) -> Expr) -> Function {
     let mut b = Builder::new("stores");
     let x = b.array("x", Elem::Value(dtype), false);
@@ -261,7 +261,7 @@ fn numbers_keep_to_their_dtype() {
         (Div, 1.0, 0.0, f64::INFINITY),
     ] {
         let given = combine(Dtype::F64, op, [a, b]).unwrap();
-        // As text, NaN is NaN and zeros have a sign.
+        // In text, NaN equals NaN, and zeros have a sign.
         assert_eq!(format!("{given:?}"), format!("{expected:?}"), "{op} {a} {b}");
     }
 }

@@ -1,4 +1,4 @@
-//! Arrays that grow, indices that are narrow, sorts: what they do, and how they are refused.
+//! Growing arrays, narrow indices, sorts: results and errors.
 
 use super::*;
 use crate::scalar::{Complex, Dtype, Scalar};
@@ -49,7 +49,7 @@ fn what_cannot_grow_is_refused_by_name() {
     let expected = format!("there is no memory for {} elements of `out`", i64::MAX);
     assert_eq!(message(i64::MAX, Memory::Grow(&mut grows)), Err(expected));
     assert_eq!(grows, [0; 4]);
-    // A place beyond the end of what has grown.
+    // An index beyond the end of the grown array.
     let mut empty: Vec<i64> = Vec::new();
     let expected = "`out[1]` is out of bounds: `out` has 1 elements";
     assert_eq!(message(1, Memory::Grow(&mut empty)), Err(expected.to_owned()));

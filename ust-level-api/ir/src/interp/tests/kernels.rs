@@ -1,4 +1,4 @@
-//! Two kernels as a conversion or an operation would write them, beside the same in plain Rust.
+//! Two kernels, as a conversion or an operation emits them, compared with plain Rust.
 
 use super::*;
 use crate::{BinOp, Builder, Dtype, Elem, Function, IndexArray, IndexKind, Ty};

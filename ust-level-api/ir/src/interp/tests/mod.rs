@@ -1,4 +1,4 @@
-//! The interpreter against plain Rust, against a tree walk, and against the clock.
+//! The interpreter compared with plain Rust and with a tree walk; and its speed.
 
 mod bench;
 mod cases;

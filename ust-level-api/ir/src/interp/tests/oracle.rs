@@ -1,4 +1,4 @@
-//! The meaning of the IR, walked on the tree: slow, plain, and sharing nothing with the interpreter.
+//! The oracle of the IR, a tree walk: slow, plain, and without code of the interpreter.
 
 use std::collections::HashMap;
 
@@ -8,11 +8,11 @@ use crate::scalar::{Complex, Dtype, Scalar, bf16, f16};
 use crate::testing::{Data, MAX_LEN};
 use crate::{ArrayId, BinOp, Elem, Expr, Function, Stmt, UnOp, Var};
 
-/// A number as it is computed with.
+/// A number in the form in which it is computed.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Number {
     Bool(bool),
-    /// Wrapped to so many bits, signed or not.
+    /// An integer that wraps to this number of bits, signed or not.
     Int(i128, u32, bool),
     F32(f32),
     F64(f64),
@@ -82,7 +82,7 @@ fn real(op: BinOp, a: f64, b: f64) -> f64 {
         if a.is_nan() || b.is_nan() {
             f64::NAN
         } else if a == b {
-            // Zeros of two signs are the only equal numbers that differ.
+            // The only equal numbers that differ are zeros of two signs.
             if first == a.is_sign_negative() { a } else { b }
         } else if first == (a < b) {
             a
@@ -121,7 +121,7 @@ fn number(op: BinOp, a: Number, b: Number) -> Result<Number, Zero> {
             };
             wrap(exact, bits, signed)
         }
-        // The sum, product or quotient of two f32, computed in f64 and rounded, is the right one.
+        // A sum, product or quotient of two f32, computed in f64 and rounded, is correctly rounded.
         (Number::F32(a), Number::F32(b)) => Number::F32(real(op, a.into(), b.into()) as f32),
         (Number::F64(a), Number::F64(b)) => Number::F64(real(op, a, b)),
         (Number::C32(a), Number::C32(b)) => Number::C32(complex(op, a, b)),
@@ -144,7 +144,7 @@ fn complex<T: num_traits::Float>(op: BinOp, a: Complex<T>, b: Complex<T>) -> Com
     Complex::new(re, im)
 }
 
-/// Equal, less.
+/// Whether `a` and `b` are equal, and whether `a` is less.
 fn compare(a: Number, b: Number) -> (bool, bool) {
     match (a, b) {
         (Number::Bool(a), Number::Bool(b)) => (a == b, !a && b),
@@ -277,7 +277,7 @@ impl<'a> Walk<'a> {
                     let Data::Indices(data) = &mut self.data[array.0 as usize] else {
                         panic!("numbers sorted")
                     };
-                    // By insertion.
+                    // Insertion sort.
                     for at in lo as usize + 1..hi as usize {
                         let mut at = at;
                         while at > lo as usize && data[at - 1] > data[at] {

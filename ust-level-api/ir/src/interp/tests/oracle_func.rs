@@ -1,4 +1,4 @@
-//! Functions and casts as the oracle means them.
+//! Functions and casts of the oracle.
 
 use super::oracle::{Number, Value, Zero, wrap};
 use crate::Func;
@@ -47,7 +47,7 @@ pub(super) fn cast(value: Value, dtype: Dtype) -> Number {
     }
 }
 
-/// Those functions whose meaning is a line; the others have tables of known values.
+/// The functions that can be defined in one line. The others have tables of known values.
 pub(super) fn of_one(func: Func, a: Number) -> Value {
     let sign = |v: i128| v.signum();
     Value::Val(match (func, a) {

@@ -1,5 +1,5 @@
-//! Random valid functions, run by the interpreter and walked by the oracle: same results, same
-//! errors, no panic.
+//! Random valid functions, run by the interpreter and by the oracle: same results, same errors, no
+//! panic.
 
 use proptest::prelude::*;
 
@@ -28,7 +28,7 @@ proptest! {
                 program.run_with(params, memory, Limits { max_steps: MAX_STEPS })
             });
             prop_assert_eq!(&result, &expected, "{}\n{:?} {:?}", function, data, params);
-            // As text, NaN is NaN and zeros have a sign.
+            // In text, NaN equals NaN, and zeros have a sign.
             let written = format!("{written:?}");
             let expected = format!("{:?}", [2, 4, 5, 6].map(|at| &walk.data[at]));
             prop_assert_eq!(written, expected, "{}\n{:?} {:?}", function, data, params);
