@@ -92,6 +92,8 @@ pub(crate) const PADDING_SAMPLED_VALUES: usize = 256;
 pub(crate) const WHOLE_BLOCK_DISTANCE: usize = 8;
 /// Bytes of a block that are prefetched, at most: the hardware prefetcher fetches the rest.
 pub(crate) const WHOLE_BLOCK_PREFETCH_BYTES: usize = 1 << 10;
+/// Bytes of index arrays up to which a tensor keeps a copy of them in 32 bits, once a kernel has made it.
+pub(crate) const KEPT_INDEX_BYTES: usize = 64 << 20;
 /// Values that a thread copies at a time, at least.
 pub(crate) const WHOLE_BLOCK_VALUES: usize = 1 << 14;
 
@@ -149,6 +151,8 @@ pub(crate) const CONVERSION_NS: f64 = 2000.0;
 pub(crate) const REORDER_ENTRY_NS: f64 = 10.0;
 /// Nanoseconds to convert a stored element, if the order of entries stays.
 pub(crate) const REGROUP_ENTRY_NS: f64 = 3.0;
+/// Nanoseconds to store the indices of a stored element in another width.
+pub(crate) const WIDTH_ENTRY_NS: f64 = 0.5;
 /// Nanoseconds to find a coordinate in a full level.
 pub(crate) const LOCATE_FULL_NS: f64 = 0.5;
 /// Nanoseconds to find a coordinate in another level that finds it in constant time.
@@ -239,6 +243,8 @@ pub(crate) const COPY_ELEMENT_NS: f64 = 2.25;
 
 /// Time of the interpreter, as a multiple of that of machine code.
 pub(crate) const INTERPRETER_TIME: f64 = 30.0;
+/// Time of loops over indices of widths that microkernels do not take, as a multiple of that of 32 bits.
+pub(crate) const OTHER_WIDTHS_TIME: f64 = 2.0;
 /// Time of a conversion that replaces a copy by loops, as a fraction of the time of the loops.
 pub(crate) const CONVERSION_TIME: f64 = 0.4;
 /// Time of the kernels for blocks times a vector, as a fraction of the time of the loops.

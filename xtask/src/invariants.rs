@@ -77,15 +77,17 @@ fn find(
     Ok(())
 }
 
-/// The names of formats, read from their table.
+/// The names of formats, with examples and aliases, read from their table.
 fn formats(root: &Path) -> Result<Vec<String>, String> {
     let text = fs::read_to_string(root.join(DATA[0])).map_err(|e| e.to_string())?;
-    let entry = |line: &str| {
-        let (maker, rest) = line.trim().split_once("(\"")?;
-        let is_entry = ["plain", "with", "family"].contains(&maker);
-        is_entry.then(|| rest.split('"').next().unwrap_or_default().to_owned())
+    let is_entry = |line: &&str| {
+        let maker = line.trim().split_once("(\"").map(|(maker, _)| maker);
+        maker.is_some_and(|maker| ["plain", "with", "family"].contains(&maker))
     };
-    let names: Vec<String> = text.lines().filter_map(entry).collect();
+    // Every second part of a line stands in quotes. Parameters are single letters, texts have blanks.
+    let quoted = text.lines().filter(is_entry).flat_map(|line| line.split('"').skip(1).step_by(2));
+    let is_name = |text: &&str| text.len() > 2 && !text.contains(' ');
+    let names: Vec<String> = quoted.filter(is_name).map(ToOwned::to_owned).collect();
     match names.len() {
         0 => Err(format!("no format is named in {}", DATA[0])),
         _ => Ok(names),

@@ -6,6 +6,7 @@ mod columns;
 pub mod dense;
 pub(crate) mod rows;
 pub(crate) mod way;
+pub(crate) mod widths;
 
 use std::borrow::Cow;
 use std::sync::OnceLock;
@@ -18,6 +19,7 @@ use ust_level_api::{Dtype, Scalar};
 use self::build::{BuildOptions, Duplicates};
 use self::columns::Table;
 use self::way::{Closed, Plan};
+use self::widths::differ_in_widths;
 use crate::error::Error;
 use crate::storage::coo::Coo;
 use crate::storage::view::{View, Window};
@@ -45,6 +47,13 @@ impl Tensor {
     pub fn convert_within(&self, format: &Format, limit: u64) -> Result<Self, Error> {
         if self.view.is_whole() && self.format() == format {
             return Ok(self.clone());
+        }
+        if self.view.is_whole()
+            && differ_in_widths(self.format(), format)
+            && let Some(made) = self.in_widths(format)?
+            && made.bytes() as u64 <= limit
+        {
+            return Ok(made);
         }
         self.rebuild_within(format, Duplicates::AsFormat, self.fill, limit)
     }

@@ -10,6 +10,7 @@ use ust_level_api::Scalar;
 use super::columns::{
     Cells, FirstLevel, PieceByPiece, WholeBlocks, detour, levels_in_order, without_padding,
 };
+use super::widths::differ_in_widths;
 use crate::error::Error;
 use crate::storage::Tensor;
 
@@ -19,6 +20,8 @@ use crate::storage::Tensor;
 pub enum Way {
     /// The tensor has the format already: its arrays are shared.
     Shared,
+    /// The formats differ in the widths of indices alone: index arrays are stored anew, values are shared.
+    Widths,
     /// Nothing is stored, and nothing is walked.
     Empty,
     /// Both formats have the same blocks. Only the blocks' coordinates are sorted; values are copied
@@ -73,6 +76,7 @@ impl fmt::Display for Way {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let text = match self {
             Self::Shared => "arrays are shared",
+            Self::Widths => "indices are stored in other widths, values are shared",
             Self::Empty => "nothing is stored",
             Self::WholeBlocks => "blocks are moved whole",
             Self::Between { format, reason } => {
@@ -201,6 +205,9 @@ impl Tensor {
     pub fn way(&self, format: &Format) -> Result<Way, Error> {
         if self.view.is_whole() && self.format() == format {
             return Ok(Way::Shared);
+        }
+        if self.view.is_whole() && differ_in_widths(self.format(), format) {
+            return Ok(Way::Widths);
         }
         super::build::refuse_slices(format)?;
         if self.nse() == 0 {

@@ -6,14 +6,16 @@ use ust_level_api::Scalar;
 use super::access::{Access, converted};
 use super::emit::{Input, Loops, emit};
 use super::infer::infer;
-use super::order::{Order, Problem, best};
+use super::order::{Order, Problem, Step, best};
 use super::simplify::simplify;
 use super::sink::{Shape, Sink, SinkKind, columns};
 use super::stage::{Stage, cast};
 use crate::convert::way::Way;
+use crate::convert::widths::with_32_bits;
 use crate::error::Error;
 use crate::expr::term::Term;
 use crate::storage::Tensor;
+use crate::tuning::WIDTH_ENTRY_NS;
 
 /// A planned stage.
 #[derive(Clone, Debug)]
@@ -38,6 +40,9 @@ pub(crate) struct Planned {
     pub(crate) formats: Vec<Format>,
     /// The estimated time of conversions, loops and result, in nanoseconds.
     pub(crate) cost: f64,
+    /// Whether innermost loops read indices of widths that microkernels do not take. Then another plan
+    /// converts them first.
+    pub(crate) other_widths: bool,
 }
 
 /// The input of the planner.
@@ -69,18 +74,34 @@ pub(crate) type Candidate = (Planned, Vec<Tensor>);
 /// [`Error::Unsupported`] if no order of loops is found; [`Error::Format`] if the level types
 /// of an intermediate format are not linked.
 pub(crate) fn choose(given: &Given<'_>) -> Result<Vec<Candidate>, Error> {
-    let quickest = candidate(given, false)?.ok_or_else(|| {
+    let quickest = candidate(given, Conversions::Any)?.ok_or_else(|| {
         Error::Unsupported("no order of loops was found for this expression".to_owned())
     })?;
-    let converts = quickest.0.conversions.iter().any(Option::is_some);
-    // The plan without conversions is optional: an error only means that there is none.
-    let other = if converts { candidate(given, true).ok().flatten() } else { None };
-    Ok([Some(quickest), other].into_iter().flatten().collect())
+    let (converts, other_widths) =
+        (quickest.0.conversions.iter().any(Option::is_some), quickest.0.other_widths);
+    // The other plans are optional: an error only means that there is none.
+    let plan = |wanted, conversions| match wanted {
+        true => candidate(given, conversions).ok().flatten(),
+        false => None,
+    };
+    let widened = plan(other_widths, Conversions::Widths);
+    let as_given = plan(converts, Conversions::None);
+    Ok([Some(quickest), widened, as_given].into_iter().flatten().collect())
 }
 
-/// The quickest plan, or with `as_given` the quickest without conversions. `None` if there is none.
-fn candidate(given: &Given<'_>, as_given: bool) -> Result<Option<Candidate>, Error> {
-    let stage = given.stage;
+/// The conversions of operands that a plan may have.
+#[derive(Clone, Copy, PartialEq)]
+enum Conversions {
+    /// To trees of coordinates.
+    Any,
+    /// As `Any`, and to indices of 32 bits.
+    Widths,
+    None,
+}
+
+/// The quickest plan with these conversions. `None` if there is none.
+fn candidate(given: &Given<'_>, may: Conversions) -> Result<Option<Candidate>, Error> {
+    let (stage, as_given) = (given.stage, may == Conversions::None);
     let accesses: Vec<Access> =
         stage.accesses.iter().zip(given.tensors).map(|(u, t)| Access::new(t, &u.dims)).collect();
     let sparse: Vec<usize> = (0..accesses.len()).filter(|&at| !accesses[at].full).collect();
@@ -99,11 +120,19 @@ fn candidate(given: &Given<'_>, as_given: bool) -> Result<Option<Candidate>, Err
     else {
         return Ok(None);
     };
-    let conversions: Vec<Option<Format>> = order
+    let mut conversions: Vec<Option<Format>> = order
         .converted
         .iter()
         .map(|tree| tree.as_ref().map(converted).transpose())
         .collect::<Result<_, _>>()?;
+    let mut cost = order.cost;
+    let widths = other_widths(given, &sparse, &order, &sink);
+    if may == Conversions::Widths {
+        for (at, format) in &widths {
+            conversions[*at] = Some(format.clone());
+            cost += accesses[*at].nse * WIDTH_ENTRY_NS;
+        }
+    }
     // The conversion itself reports its error, when it runs.
     let way = |(tensor, to): (&&Tensor, &Option<Format>)| tensor.way(to.as_ref()?).ok();
     let ways = given.tensors.iter().zip(&conversions).map(way).collect();
@@ -120,7 +149,6 @@ fn candidate(given: &Given<'_>, as_given: bool) -> Result<Option<Candidate>, Err
         .collect::<Result<_, _>>()?;
     let (loops, rest) = emitted(given, &tensors, &order, &sink, rest, plain);
     let formats = given.tensors.iter().map(|t| t.format().clone()).collect();
-    let cost = order.cost;
     // A full format stores every element; its fill value does not show.
     let fill = match worth[0] {
         true if format.is_full() => rest.dtype().zero(),
@@ -139,8 +167,30 @@ fn candidate(given: &Given<'_>, as_given: bool) -> Result<Option<Candidate>, Err
         fill,
         formats,
         cost,
+        other_widths: may != Conversions::Widths && !widths.is_empty(),
     };
     Ok(Some((planned, tensors)))
+}
+
+/// The sparse operands that the loops read as they are, whose indices have widths that microkernels do not
+/// take, each with its format in 32 bits. None where loops visit each entry of a single sparse operand once:
+/// the kernels of those take more widths.
+fn other_widths(
+    given: &Given<'_>,
+    sparse: &[usize],
+    order: &Order,
+    sink: &Sink,
+) -> Vec<(usize, Format)> {
+    let is_walked = |at: usize| move |step: &Step| step.walkers.iter().any(|walker| walker.0 == at);
+    let ends = |at: usize| order.steps.last().is_none_or(is_walked(at));
+    if let [at] = *sparse
+        && ends(at)
+    {
+        return Vec::new();
+    }
+    let is_shared = |at: usize| sink.kind.shares(at);
+    let candidates = sparse.iter().filter(|&&at| order.converted[at].is_none() && !is_shared(at));
+    candidates.filter_map(|&at| Some((at, with_32_bits(given.tensors[at])?))).collect()
 }
 
 /// For each set of sparse operands, whether the term differs from `rest` where these store an entry and

@@ -364,6 +364,7 @@ fn described<'a>(
         reduce: stage.reduce.as_ref().map(|(op, indices)| (op, &indices[..])),
         strict,
         estimate: planned.cost,
+        other_widths: planned.other_widths,
     }
 }
 

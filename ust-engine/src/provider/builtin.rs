@@ -54,6 +54,7 @@ impl Executable for Program {
 mod jit {
     use super::*;
     use crate::provider::Groups;
+    use crate::tuning::OTHER_WIDTHS_TIME;
     use ust_jit::{JitError, Kernel, Options, is_supported};
 
     struct Jit {
@@ -79,6 +80,9 @@ mod jit {
             match (is_supported(), self.checked) {
                 (false, _) => Offer::Refused("there is no compiler for this processor".to_owned()),
                 (true, true) => Offer::OnRequest("it checks every access".to_owned()),
+                (true, false) if plan.other_widths => {
+                    Offer::Time(OTHER_WIDTHS_TIME * plan.estimate)
+                }
                 (true, false) => Offer::Time(plan.estimate),
             }
         }

@@ -20,7 +20,7 @@ pub(crate) struct Chosen {
 /// Chooses a provider for one of several plans of the same stage, and compiles that plan. Also returns
 /// the plan's number.
 ///
-/// A provider is asked about a plan only if it refused the plans before.
+/// Of the plans that a provider does not refuse, it runs the one that it offers the least time for.
 ///
 /// # Errors
 /// [`Error::Refused`] if the provider asked for refuses; [`Error::Unsupported`] if no provider has that
@@ -32,17 +32,18 @@ pub(crate) fn choose(plans: &[Plan<'_>], backend: Backend) -> Result<(usize, Cho
     }
 }
 
-/// A provider's offer for the first plan that it does not refuse, or else for the last; and the plan's
-/// number.
+/// A provider's least offer, and the plan's number: of equal ones the first. Else the first offer that is no
+/// refusal, or else the last refusal.
 fn offer(provider: &dyn Provider, plans: &[Plan<'_>]) -> (usize, Offer) {
-    let mut last = None;
-    for offer in plans.iter().map(|plan| provider.offer(plan)).enumerate() {
-        match offer {
-            (_, Offer::Refused(_)) => last = Some(offer),
-            _ => return offer,
-        }
-    }
-    last.expect("there is a plan")
+    let offers: Vec<Offer> = plans.iter().map(|plan| provider.offer(plan)).collect();
+    let times = offers.iter().enumerate().filter_map(|(at, offer)| match offer {
+        Offer::Time(time) => Some((at, *time)),
+        _ => None,
+    });
+    let least = times.min_by(|a, b| a.1.total_cmp(&b.1)).map(|(at, _)| at);
+    let on_request = || offers.iter().position(|offer| !matches!(offer, Offer::Refused(_)));
+    let which = least.or_else(on_request).unwrap_or(offers.len() - 1);
+    (which, offers[which].clone())
 }
 
 fn named(plans: &[Plan<'_>], name: &str) -> Result<(usize, Chosen), Error> {

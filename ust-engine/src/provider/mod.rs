@@ -103,6 +103,9 @@ pub struct Plan<'a> {
     pub strict: bool,
     /// The estimated time of these loops as machine code on one thread, in nanoseconds.
     pub estimate: f64,
+    /// Whether loops read indices of widths that most kernels do not take. Another plan of the stage converts
+    /// these indices to 32 bits first.
+    pub other_widths: bool,
 }
 
 /// An access to a tensor.

@@ -164,12 +164,11 @@ impl<'p, 'a> Product<'p, 'a> {
     }
 }
 
-/// The levels of a matrix: what each stores, and in which shape. `None` for a slice, for values that the
-/// format says, and where a coordinate may stand twice or out of order.
+/// The levels of a matrix: what each stores, and in which shape. `None` for a slice, and where a coordinate
+/// may stand twice or out of order.
 pub(super) fn plain_levels<'a>(matrix: &Access<'a>) -> Option<Vec<(&'a IndexExpr, Shape)>> {
     let format = matrix.format;
-    let said = format.explicit_val().is_some() || format.implicit_val().is_some();
-    let plain = format.is_ordered() && format.is_unique() && !format.has_slices() && !said;
+    let plain = format.is_ordered() && format.is_unique() && !format.has_slices();
     plain.then(|| matrix.shapes())
 }
 

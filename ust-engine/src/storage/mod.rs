@@ -50,6 +50,8 @@ pub struct Tensor {
     pub(crate) bound: Bound,
     pub(crate) view: View,
     pub(crate) levels: Arc<Vec<Arrays>>,
+    /// The levels with indices of 32 bits, kept from the first run that converts them on.
+    pub(crate) in_32_bits: Arc<OnceLock<Arc<Vec<Arrays>>>>,
     pub(crate) values: Values,
     pub(crate) fill: Scalar,
     /// Whether every position that no coordinate reaches holds the fill value.
@@ -69,7 +71,8 @@ impl Tensor {
     ) -> Self {
         let view = View::whole(bound.shape());
         let levels = Arc::new(levels);
-        Self { bound, view, levels, values, fill, clean, made: OnceLock::new() }
+        let in_32_bits = Arc::default();
+        Self { bound, view, levels, in_32_bits, values, fill, clean, made: OnceLock::new() }
     }
 
     /// The format.

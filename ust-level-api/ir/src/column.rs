@@ -309,7 +309,7 @@ pub const BLOCK: usize = 1024;
 pub(crate) fn in_blocks<T: Plain + Zeroable>(
     len: usize,
     block: &(dyn Fn(usize, &mut [i64]) + Sync),
-    element: fn(i64) -> T,
+    element: impl Fn(i64) -> T + Sync,
 ) -> Buffer<T> {
     let mut made = Buffer::<T>::unspecified(len);
     let chunk = chunk_len(len).next_multiple_of(BLOCK);

@@ -4,8 +4,8 @@ use std::fmt;
 
 use num_traits::{AsPrimitive, ToPrimitive};
 
-use crate::Buffer;
-use crate::column::{IndexColumn, expanded, in_blocks};
+use crate::column::{BLOCK, IndexColumn, expanded, in_blocks};
+use crate::{Buffer, parallel};
 
 /// How an index is stored: bits and sign.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -339,6 +339,51 @@ impl IndexArray {
             s => s.iter().map(|v| v.as_()).collect(),
             packed(p) => (0..p.len()).filter_map(|at| p.get(at)).collect()
         )
+    }
+
+    /// The indices from `first` on, as [`IndexArray::to_vec`] gives them.
+    fn read(&self, first: usize, out: &mut [i64]) {
+        with_indices!(
+            self,
+            s => out.iter_mut().zip(&s[first..]).for_each(|(to, from)| *to = from.as_()),
+            packed(p) => {
+                for (to, at) in out.iter_mut().zip(first..) {
+                    *to = p.get(at).unwrap_or(0);
+                }
+            }
+        );
+    }
+
+    /// The same indices in another kind. `None` where it does not hold all of them. Parallel. Cost:
+    /// O(length), and nothing for the same kind.
+    #[must_use]
+    pub fn in_kind(&self, kind: IndexKind) -> Option<Self> {
+        if self.kind() == kind {
+            return Some(self.clone());
+        }
+        let len = self.len();
+        let fits = |block: usize| {
+            let mut indices = [0; BLOCK];
+            let indices = &mut indices[..BLOCK.min(len - block * BLOCK)];
+            self.read(block * BLOCK, indices);
+            indices.iter().fold(true, |fits, &index| fits & kind.holds(index))
+        };
+        let (lo, hi) = self.kind().range();
+        let holds_all = kind.holds(lo) && kind.holds(hi);
+        if !holds_all && !parallel::every(len.div_ceil(BLOCK), 64, &fits) {
+            return None;
+        }
+        macro_rules! stored {
+            ($($variant:ident($ty:ty)),*) => {
+                match kind {
+                    IndexKind::U2 => Self::store(kind, &self.to_vec(), "", "").ok()?,
+                    $(IndexKind::$variant => {
+                        in_blocks(len, &|at, out| self.read(at, out), |v| v as $ty).into()
+                    })*
+                }
+            };
+        }
+        Some(stored!(U8(u8), U16(u16), U32(u32), U64(u64), I8(i8), I16(i16), I32(i32), I64(i64)))
     }
 
     /// The largest index, or `None` if the array is empty.

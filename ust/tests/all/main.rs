@@ -32,3 +32,4 @@ mod tables;
 mod tables_of;
 mod threads;
 mod ways;
+mod widths;

@@ -31,6 +31,7 @@ pub const WAYS_FORMATS: [&str; 17] = [
 pub fn letter(way: &Way) -> String {
     let letter = match way {
         Way::Shared => "=",
+        Way::Widths => "w",
         Way::Empty => "0",
         Way::WholeBlocks => "W",
         Way::Pieces { stored_rows: true } => "P",

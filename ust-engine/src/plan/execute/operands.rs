@@ -6,6 +6,7 @@ use ust_format::Format;
 use ust_kernels::pool::within;
 use ust_level_api::Scalar;
 
+use crate::convert::widths::differ_in_widths;
 use crate::error::Error;
 use crate::expr::control::Run;
 use crate::expr::term::Assignment;
@@ -106,6 +107,11 @@ pub(super) fn converted<'a>(
     each.map(|(given, format)| {
         let Some(format) = format else { return Ok(given) };
         let tensor = given.tensor();
+        if differ_in_widths(tensor.format(), format)
+            && let Some(made) = tensor.in_32_bits(format)?
+        {
+            return Ok(Operand::Made(Box::new(made)));
+        }
         let made = within(how.threads, tensor.nse(), || tensor.convert_within(format, how.limit))?;
         Ok(Operand::Made(Box::new(made)))
     })

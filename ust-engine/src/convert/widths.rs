@@ -1,0 +1,95 @@
+//! Conversion to the same format with other index widths: arrays are stored anew, values are shared.
+
+use std::sync::{Arc, OnceLock};
+
+use ust_format::{Bound, Format};
+use ust_level_api::level::Role;
+use ust_level_api::{Arrays, IndexArray, IndexKind, Site};
+
+use crate::error::Error;
+use crate::storage::Tensor;
+use crate::tuning::KEPT_INDEX_BYTES;
+
+/// Whether two formats differ in the widths of indices, and in nothing else.
+pub(crate) fn differ_in_widths(from: &Format, to: &Format) -> bool {
+    let widths = |format: &Format| (format.pos_width(), format.crd_width());
+    widths(from) != widths(to)
+        && from.with_widths(to.pos_width(), to.crd_width()).is_ok_and(|f| f == *to)
+}
+
+impl Tensor {
+    /// The tensor in a format that [differs in widths](differ_in_widths), with the same positions. `None`
+    /// where an array has an index that does not fit. Cost: O(length of the arrays).
+    ///
+    /// # Errors
+    /// [`Error::Format`] when the format does not suit the shape.
+    pub(crate) fn in_widths(&self, format: &Format) -> Result<Option<Self>, Error> {
+        let bound = format.bind(self.shape())?;
+        let levels = self.levels().iter().enumerate();
+        let levels: Option<Vec<Arrays>> =
+            levels.map(|(level, arrays)| stored(&bound, level, arrays)).collect();
+        Ok(levels.map(|levels| self.with_levels(bound, Arc::new(levels))))
+    }
+
+    /// As [`Tensor::in_widths`], for a format [with 32 bits](with_32_bits). The tensor keeps arrays that are
+    /// not large: to store them anew takes as long as a small kernel.
+    pub(crate) fn in_32_bits(&self, format: &Format) -> Result<Option<Self>, Error> {
+        if let Some(levels) = self.in_32_bits.get() {
+            return Ok(Some(self.with_levels(format.bind(self.shape())?, Arc::clone(levels))));
+        }
+        let made = self.in_widths(format)?;
+        if let Some(made) = &made
+            && made.levels.iter().map(Arrays::bytes).sum::<usize>() <= KEPT_INDEX_BYTES
+        {
+            let _ = self.in_32_bits.set(Arc::clone(&made.levels));
+        }
+        Ok(made)
+    }
+
+    fn with_levels(&self, bound: Bound, levels: Arc<Vec<Arrays>>) -> Self {
+        let mut made = self.clone();
+        (made.bound, made.levels, made.made) = (bound, levels, OnceLock::new());
+        made.in_32_bits = Arc::default();
+        made
+    }
+}
+
+/// The arrays of a level in the kinds of a format.
+fn stored(bound: &Bound, level: usize, arrays: &Arrays) -> Option<Arrays> {
+    let specs = &bound.format().descriptions()[level].arrays;
+    let each = arrays.0.iter().zip(specs).map(|(array, spec)| match spec.role {
+        Role::Position => match bound.format().pos_width() {
+            0 => array.in_kind(IndexKind::U32).or_else(|| array.in_kind(IndexKind::U64)),
+            bits => array.in_kind(IndexKind::new(bits, false)?),
+        },
+        Role::Coordinate => array.in_kind(site(bound, level).crd_kind()),
+        Role::Own(_) => Some(array.clone()),
+    });
+    each.collect::<Option<Vec<IndexArray>>>().map(Arrays)
+}
+
+fn site(bound: &Bound, level: usize) -> Site {
+    let domain = &bound.levels()[level];
+    let crd_width = bound.format().crd_width();
+    Site { size: domain.size, lower: domain.lower, crd_width, ..Site::default() }
+}
+
+/// A format of the same levels whose indices all have 32 bits by default, if the tensor has others.
+pub(crate) fn with_32_bits(tensor: &Tensor) -> Option<Format> {
+    let is_32 = |kind| matches!(kind, IndexKind::U32 | IndexKind::I32);
+    let is_served = |arrays: &Arrays| arrays.0.iter().all(|array| is_32(array.kind()));
+    if tensor.levels().iter().all(is_served) {
+        return None;
+    }
+    let format = tensor.format().without_slices().with_widths(0, 0).ok()?;
+    let bound = format.bind(tensor.bound().shape()).ok()?;
+    let specs = (0..format.level_count()).flat_map(|level| {
+        format.descriptions()[level].arrays.iter().map(move |spec| (level, spec.role))
+    });
+    let fits = specs.into_iter().all(|(level, role)| match role {
+        Role::Position => u32::try_from(tensor.nse()).is_ok(),
+        Role::Coordinate => is_32(site(&bound, level).crd_kind()),
+        Role::Own(kind) => is_32(kind),
+    });
+    (fits && differ_in_widths(tensor.format(), &format)).then_some(format)
+}

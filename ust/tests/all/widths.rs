@@ -1,0 +1,120 @@
+//! Indices of every width: conversions between them, and kernels over them.
+
+use ust::generate::generate;
+use ust::ndarray::Array2;
+use ust::tensor::Way;
+use ust::{Error, Format, Tensor, einsum};
+
+const LAYOUTS: [&str; 6] = [
+    "(i, j) -> (i : dense, j : compressed)",
+    "(i, j) -> (i : compressed(nonunique), j : singleton)",
+    "(i, j) -> (i : compressed, j : compressed)",
+    "(i, j) -> (i / 2 : dense, j / 2 : compressed, i % 2 : dense, j % 2 : dense)",
+    "(i, j) -> (j - i : compressed, i : range)",
+    "(i, j) -> (i : dense, j : loose_compressed)",
+];
+
+fn tensor(layout: &str, widths: [u32; 2]) -> Tensor {
+    let coo = generate("random(90x80, nnz=700, seed=3)").unwrap();
+    Tensor::from_coo(&coo, &format(layout, widths)).unwrap()
+}
+
+fn format(layout: &str, [pos, crd]: [u32; 2]) -> Format {
+    layout.parse::<Format>().unwrap().with_widths(pos, crd).unwrap()
+}
+
+#[test]
+fn widths_change_without_a_sort() {
+    let all = [[0, 0], [16, 8], [32, 16], [64, 32], [16, 64], [64, 64]];
+    for layout in LAYOUTS {
+        for from in all {
+            let source = tensor(layout, from);
+            for to in all.into_iter().filter(|to| *to != from) {
+                let target = format(layout, to);
+                assert_eq!(source.way(&target).unwrap(), Way::Widths, "{layout}");
+                let made = source.convert(&target).unwrap();
+                assert_eq!(made, tensor(layout, to), "{layout}, {from:?} to {to:?}");
+                for (level, arrays) in made.levels().iter().enumerate() {
+                    for (made, built) in arrays.0.iter().zip(&tensor(layout, to).levels()[level].0)
+                    {
+                        assert_eq!(made.kind(), built.kind(), "{layout}, {from:?} to {to:?}");
+                    }
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn an_index_that_does_not_fit_is_told() {
+    let coo = generate("random(9x700, nnz=700, seed=3)").unwrap();
+    let csr = Tensor::from_coo(&coo, &"CSR".parse().unwrap()).unwrap();
+    let found = csr.convert(&format(LAYOUTS[0], [0, 8]));
+    assert!(matches!(found, Err(Error::Level { .. })), "{found:?}");
+}
+
+/// A tensor without an order keeps its arrays, as one that is shared does.
+#[test]
+fn entries_out_of_order_stay_so() {
+    let layout = "(i, j) -> (i : compressed(nonunique, nonordered), j : singleton(nonordered))";
+    let entries = ust::Coo {
+        shape: vec![5, 5],
+        crd: vec![vec![3, 0, 3], vec![1, 2, 0]],
+        values: vec![1.0, 2.0, 3.0].into(),
+    };
+    let built = Tensor::from_coo(&entries, &layout.parse().unwrap()).unwrap();
+    let wide = built.convert(&format(layout, [64, 64])).unwrap();
+    assert_eq!(wide.to_coo().unwrap().crd, built.to_coo().unwrap().crd);
+}
+
+#[test]
+fn products_and_sums_in_every_width() {
+    let b = Array2::from_shape_fn((80, 9), |(i, j)| (i * 3 % 7) as f64 - j as f64);
+    let dense = |tensor: &Tensor| tensor.to_dense::<f64>().unwrap();
+    for layout in LAYOUTS {
+        let narrow = tensor(layout, [0, 0]);
+        let transposed = narrow.transpose();
+        for widths in [[0, 8], [16, 16], [64, 32], [64, 64], [32, 8]] {
+            let a = tensor(layout, widths);
+            let run = |text: &str, a: &Tensor, s: &Tensor| {
+                let call = einsum(text).arg("A", a);
+                let call = if text.contains("S(") { call.arg("S", s) } else { call };
+                let call = if text.contains("B(") { call.arg("B", &b) } else { call };
+                dense(&call.run().unwrap())
+            };
+            for text in [
+                "C(i,k) = A(i,j) * B(j,k)",
+                "C(i,k) = A(i,j) * S(j,k)",
+                "C(i,j) = A(i,j) + S(j,i)",
+                "C(i,j) = A(i,j) * S(j,i)",
+            ] {
+                let expected = run(text, &narrow, &transposed);
+                assert_eq!(run(text, &a, &a.transpose()), expected, "{text} {layout} {widths:?}");
+                assert_eq!(run(text, &a, &transposed), expected, "{text} {layout} {widths:?}");
+            }
+        }
+    }
+}
+
+/// Loops inside those over entries get the kernels of 32 bits.
+#[test]
+fn other_widths_have_the_same_kernels() {
+    if !ust::provider::names().contains(&"jit") {
+        return;
+    }
+    let b = Array2::<f64>::ones((80, 32));
+    let stages = |text: &str, widths| {
+        let a = tensor(LAYOUTS[0], widths);
+        let call = einsum(text).arg("A", &a);
+        let call = if text.contains("B(") { call.arg("B", &b) } else { call };
+        let call = if text.contains("S(") { call.arg("S", &a) } else { call };
+        call.prepare().unwrap().stages()
+    };
+    for text in ["C(i,k) = A(i,j) * B(j,k)", "C(i,k) = A(i,j) * A(k,j)", "C(i,j) = A(i,j) + S(i,j)"]
+    {
+        let expected = stages(text, [0, 0]);
+        for widths in [[0, 8], [16, 16], [64, 32], [64, 64]] {
+            assert_eq!(stages(text, widths), expected, "{text} {widths:?}");
+        }
+    }
+}
