@@ -3,6 +3,7 @@
 use std::ops::Range;
 
 use crate::error::LevelError;
+use crate::ir::parallel;
 use crate::{IndexArray, Pos};
 
 /// The positions of a level that can be reached from the root.
@@ -92,6 +93,87 @@ pub fn rule(
     Err(LevelError::Invalid { array: array.to_owned(), index, found, rule: rule() })
 }
 
+/// The rules for the coordinates under one parent.
+#[derive(Clone, Debug)]
+pub struct Rules {
+    /// Where all coordinates lie.
+    pub bounds: Range<i64>,
+    /// Whether they do not descend.
+    pub ordered: bool,
+    /// Whether they are distinct.
+    pub unique: bool,
+}
+
+/// Appends, for each parent of a range, the positions of its children.
+pub type Children<'a> = dyn Fn(Range<Pos>, &mut Vec<Range<Pos>>) + Sync + 'a;
+
+/// Parents whose children are checked together, by one thread.
+const PARENTS: u64 = 1 << 12;
+/// Coordinates that are read at a time, unless one parent has more.
+const READ: u64 = 1 << 14;
+
+/// Checks the coordinates `crd` of all reachable parents. `segments` gives the positions of their children,
+/// which lie within the array. Parallel. Cost: O(coordinates).
+///
+/// # Errors
+/// [`LevelError::Invalid`] with the first coordinate that breaks a rule.
+pub fn segments(
+    array: &str,
+    crd: &IndexArray,
+    parents: &Reach,
+    rules: &Rules,
+    segments: &Children<'_>,
+) -> Result<(), LevelError> {
+    // Consecutive parts of the reach, each with about so many parents.
+    let mut parts: Vec<Vec<Range<Pos>>> = Vec::new();
+    let mut room = 0;
+    for mut interval in parents.intervals() {
+        while interval.start < interval.end {
+            if room == 0 {
+                room = PARENTS;
+                parts.push(Vec::new());
+            }
+            let end = interval.end.min(interval.start + room);
+            room -= end - interval.start;
+            parts.last_mut().expect("a part was begun").push(interval.start..end);
+            interval.start = end;
+        }
+    }
+    let checked = parallel::map_items(parts, |_, part| {
+        let mut of_part = Vec::new();
+        part.into_iter().for_each(|parents| segments(parents, &mut of_part));
+        in_turn(array, crd, rules, &of_part)
+    });
+    checked.into_iter().collect()
+}
+
+/// Checks segments one after another. Adjacent ones are read together.
+fn in_turn(
+    array: &str,
+    crd: &IndexArray,
+    rules: &Rules,
+    segments: &[Range<Pos>],
+) -> Result<(), LevelError> {
+    let mut read = Vec::new();
+    let mut rest = segments;
+    while let Some(first) = rest.first() {
+        let fits = |pair: &&[Range<Pos>]| {
+            pair[0].end == pair[1].start && pair[1].end - first.start <= READ
+        };
+        let count = 1 + rest.windows(2).take_while(fits).count();
+        let (together, others) = rest.split_at(count);
+        let lo = first.start;
+        read.resize((together[count - 1].end - lo) as usize, 0);
+        crd.read(lo as usize, &mut read);
+        for segment in together {
+            let own = &read[(segment.start - lo) as usize..(segment.end - lo) as usize];
+            obeys(array, own, segment.start, rules)?;
+        }
+        rest = others;
+    }
+    Ok(())
+}
+
 /// Checks one segment of coordinates: all lie in `bounds`; they are in order if `ordered`, and
 /// distinct if `unique`.
 ///
@@ -105,20 +187,27 @@ pub fn segment(
     ordered: bool,
     unique: bool,
 ) -> Result<(), LevelError> {
-    let mut seen = (unique && !ordered).then(std::collections::HashSet::new);
-    for at in segment.clone() {
-        let found = crd[at as usize];
+    let own = &crd[segment.start as usize..segment.end as usize];
+    obeys(array, own, segment.start, &Rules { bounds, ordered, unique })
+}
+
+/// Checks the coordinates of one parent, the first of which stands at `first`.
+fn obeys(array: &str, crd: &[i64], first: Pos, rules: &Rules) -> Result<(), LevelError> {
+    let Rules { bounds, ordered, unique } = rules;
+    let mut seen = (*unique && !ordered).then(std::collections::HashSet::new);
+    let mut before = None;
+    for (at, &found) in (first..).zip(crd) {
         rule(bounds.contains(&found), array, at, found, || {
             format!("a coordinate lies in [{}, {})", bounds.start, bounds.end)
         })?;
-        if ordered && at > segment.start {
-            let before = crd[at as usize - 1];
-            let holds = if unique { before < found } else { before <= found };
+        if *ordered && let Some(before) = before {
+            let holds = if *unique { before < found } else { before <= found };
             rule(holds, array, at, found, || {
-                let order = if unique { "ascend" } else { "not descend" };
+                let order = if *unique { "ascend" } else { "not descend" };
                 format!("coordinates under one parent must {order}, and {before} stands before it")
             })?;
         }
+        before = Some(found);
         if let Some(seen) = &mut seen {
             rule(seen.insert(found), array, at, found, || {
                 "coordinates under one parent are distinct in a unique level".to_owned()
@@ -128,8 +217,105 @@ pub fn segment(
     Ok(())
 }
 
+/// Checks positions that begin at 0 and do not descend, as `pos` of CSR, and gives the last. Parallel.
+/// Cost: O(length).
+///
+/// # Errors
+/// [`LevelError::Invalid`] with the first position that breaks a rule. The array is not empty.
+pub fn offsets(array: &str, pos: &IndexArray) -> Result<Pos, LevelError> {
+    let (len, block) = (pos.len(), READ as usize);
+    let first = one(pos, 0);
+    rule(first == 0, array, 0, first, || "positions begin at 0".to_owned())?;
+    // Each block has the position before its own.
+    let checked = parallel::map(len.div_ceil(block), |number| {
+        let from = (number * block).saturating_sub(1);
+        let mut read = vec![0; len.min((number + 1) * block) - from];
+        pos.read(from, &mut read);
+        for (at, pair) in (from as u64 + 1..).zip(read.windows(2)) {
+            rule(pair[0] <= pair[1], array, at, pair[1], || {
+                format!("positions do not descend, and {} stands before it", pair[0])
+            })?;
+        }
+        Ok(())
+    });
+    checked.into_iter().collect::<Result<(), LevelError>>()?;
+    Ok(one(pos, len - 1) as Pos)
+}
+
+/// One index of an array.
+fn one(array: &IndexArray, at: usize) -> i64 {
+    let mut read = [0];
+    array.read(at, &mut read);
+    read[0]
+}
+
+/// The intervals between neighbouring positions `pos[parent]`, for a range of parents: for [`segments`].
+pub fn between(pos: &IndexArray, parents: Range<Pos>, out: &mut Vec<Range<Pos>>) {
+    let mut read = vec![0; (parents.end - parents.start + 1) as usize];
+    pos.read(parents.start as usize, &mut read);
+    out.extend(read.windows(2).map(|pair| pair[0] as Pos..pair[1] as Pos));
+}
+
 /// All indices of an array, for rules about each of them.
 #[must_use]
 pub fn indices(array: &IndexArray) -> Vec<i64> {
     array.to_vec()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const RULES: Rules = Rules { bounds: 0..10, ordered: true, unique: true };
+
+    fn found(crd: &[i64], pos: &[i64], parents: &Reach) -> Result<(), LevelError> {
+        let store = |indices| IndexArray::store(crate::IndexKind::I32, indices, "", "").unwrap();
+        let (crd, pos) = (store(crd), store(pos));
+        offsets("pos", &pos)?;
+        segments("crd", &crd, parents, &RULES, &|parents, out| between(&pos, parents, out))
+    }
+
+    #[test]
+    fn the_first_wrong_index_is_told() {
+        // Many parents, so that several threads look.
+        let parents = 5 * PARENTS + 5;
+        let pos: Vec<i64> = (0..=parents as i64).map(|at| at * 2).collect();
+        let crd: Vec<i64> = (0..parents as i64 * 2).map(|at| at % 2 * 4).collect();
+        let all = Reach::all(parents);
+        assert_eq!(found(&crd, &pos, &all), Ok(()));
+        let at = |error: Result<(), LevelError>| match error {
+            Err(LevelError::Invalid { array, index, found, .. }) => (array, index, found),
+            other => panic!("{other:?}"),
+        };
+        let (first, second) = (2 * PARENTS as usize + 7, 4 * PARENTS as usize + 1);
+        for (wrong, value) in [(first, 12), (first, 0), (first, -1), (0, 10)] {
+            let mut crd = crd.clone();
+            (crd[second], crd[wrong]) = (77, value);
+            let told = at(found(&crd, &pos, &all));
+            assert_eq!(told, ("crd".to_owned(), wrong as u64, value));
+        }
+        for wrong in [1, READ as usize, READ as usize - 1, pos.len() - 1] {
+            let mut pos = pos.clone();
+            pos[wrong] = -3;
+            assert_eq!(at(found(&crd, &pos, &all)), ("pos".to_owned(), wrong as u64, -3));
+        }
+        // What no parent reaches may hold anything.
+        let mut crd = crd;
+        crd[first] = 12;
+        let (before, after) = (0..PARENTS + 3, PARENTS + 4..parents);
+        let around = Reach { positions: parents, intervals: Some(vec![before, after]) };
+        assert_eq!(found(&crd, &pos, &around), Ok(()));
+    }
+
+    #[test]
+    fn one_parent_may_have_many_children() {
+        let many = 3 * READ as i64;
+        let rules = Rules { bounds: 0..many, ..RULES };
+        let crd: IndexArray = (0..many as u32).collect::<Vec<_>>().into();
+        let one = Reach::all(1);
+        let all = |_, out: &mut Vec<Range<Pos>>| out.push(0..many as u64);
+        assert_eq!(segments("crd", &crd, &one, &rules, &all), Ok(()));
+        let narrow = Rules { bounds: 0..many - 1, ..RULES };
+        assert!(segments("crd", &crd, &one, &narrow, &all).is_err());
+    }
 }

@@ -272,11 +272,10 @@ impl LevelType for Structured {
     fn check(&self, site: &Site, arrays: &Arrays, parents: &Reach) -> Result<Reach, LevelError> {
         let reach = parents.times(self.n)?;
         check::length("crd", arrays.0[CRD].len(), reach.positions, "n * parents")?;
-        let crd = arrays.0[CRD].to_vec();
-        for parent in parents.iter() {
-            let group = parent * self.n..(parent + 1) * self.n;
-            check::segment("crd", &crd, group, site.bounds(), true, true)?;
-        }
+        let rules = check::Rules { bounds: site.bounds(), ordered: true, unique: true };
+        check::segments("crd", &arrays.0[CRD], parents, &rules, &|parents, segments| {
+            segments.extend(parents.map(|parent| parent * self.n..(parent + 1) * self.n));
+        })?;
         Ok(reach)
     }
 

@@ -123,20 +123,15 @@ impl LevelType for Compressed {
 
     fn check(&self, site: &Site, arrays: &Arrays, parents: &Reach) -> Result<Reach, LevelError> {
         check::length("pos", arrays.0[POS].len(), parents.positions + 1, "parents + 1")?;
-        let pos = arrays.0[POS].to_vec();
-        let crd = arrays.0[CRD].to_vec();
-        check::rule(pos[0] == 0, "pos", 0, pos[0], || "positions begin at 0".to_owned())?;
-        for (at, pair) in pos.windows(2).enumerate() {
-            check::rule(pair[0] <= pair[1], "pos", at as u64 + 1, pair[1], || {
-                format!("positions do not descend, and {} stands before it", pair[0])
-            })?;
-        }
-        check::length("crd", crd.len(), pos[pos.len() - 1] as u64, "the last of pos")?;
-        for parent in parents.iter() {
-            let segment = pos[parent as usize] as u64..pos[parent as usize + 1] as u64;
-            check::segment("crd", &crd, segment, site.bounds(), !self.nonordered, !self.nonunique)?;
-        }
-        let positions = |parent: u64| pos[parent as usize] as u64;
+        let (pos, crd) = (&arrays.0[POS], &arrays.0[CRD]);
+        let last = check::offsets("pos", pos)?;
+        check::length("crd", crd.len(), last, "the last of pos")?;
+        let (ordered, unique) = (!self.nonordered, !self.nonunique);
+        let rules = check::Rules { bounds: site.bounds(), ordered, unique };
+        check::segments("crd", crd, parents, &rules, &|parents, segments| {
+            check::between(pos, parents, segments);
+        })?;
+        let positions = |parent: u64| pos.get(parent as usize).unwrap_or(0) as u64;
         Ok(Reach {
             positions: crd.len() as u64,
             intervals: parents.intervals.as_ref().map(|intervals| {

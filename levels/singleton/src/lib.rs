@@ -169,10 +169,10 @@ impl LevelType for Singleton {
 
     fn check(&self, site: &Site, arrays: &Arrays, parents: &Reach) -> Result<Reach, LevelError> {
         check::length("crd", arrays.0[CRD].len(), parents.positions, "one for each parent")?;
-        let crd = arrays.0[CRD].to_vec();
-        for parent in parents.iter() {
-            check::segment("crd", &crd, parent..parent + 1, site.bounds(), true, true)?;
-        }
+        let rules = check::Rules { bounds: site.bounds(), ordered: true, unique: true };
+        check::segments("crd", &arrays.0[CRD], parents, &rules, &|parents, segments| {
+            segments.extend(parents.map(|parent| parent..parent + 1));
+        })?;
         Ok(parents.clone())
     }
 

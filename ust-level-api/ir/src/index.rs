@@ -341,8 +341,11 @@ impl IndexArray {
         )
     }
 
-    /// The indices from `first` on, as [`IndexArray::to_vec`] gives them.
-    fn read(&self, first: usize, out: &mut [i64]) {
+    /// Copies the indices from `first` on to `out`, as [`IndexArray::to_vec`] gives them.
+    ///
+    /// # Panics
+    /// If `first` is beyond the end.
+    pub fn read(&self, first: usize, out: &mut [i64]) {
         with_indices!(
             self,
             s => out.iter_mut().zip(&s[first..]).for_each(|(to, from)| *to = from.as_()),
