@@ -1,4 +1,4 @@
-//! Level types `segments`, `interval` and `grouped`: copies of `compressed`, `range` and `structured` under
+//! Level types `segments`, `interval` and `grouped`: copies of `compressed`, `range` and `block2_4` under
 //! other names. The engine chooses kernels and conversions by the shape of a level, not by its name: the
 //! test of this crate compares all choices with those for the originals.
 #![forbid(unsafe_code)]
@@ -12,7 +12,7 @@ use {ust_level_block2_4 as _, ust_level_compressed as _, ust_level_range as _};
 
 /// The originals, and the names of the copies.
 pub const NAMES: [(&str, &str); 3] =
-    [("compressed", "segments"), ("range", "interval"), ("structured", "grouped")];
+    [("compressed", "segments"), ("range", "interval"), ("block2_4", "grouped")];
 
 macro_rules! copies {
     ($($of:literal as $name:literal, $samples:expr;)*) => {$(
@@ -30,7 +30,7 @@ macro_rules! copies {
 copies! {
     "compressed" as "segments", &["segments", "segments(nonunique)"];
     "range" as "interval", &["interval"];
-    "structured" as "grouped", &["grouped(2, 4)"];
+    "block2_4" as "grouped", &["grouped"];
 }
 
 /// A level type under another name.
@@ -52,13 +52,17 @@ impl Copied {
 impl LevelType for Copied {
     fn describe(&self) -> Description {
         let described = self.level.describe();
-        let renamed = |text: &str| text.replace(self.of, self.name);
-        let (text, mlir) = (renamed(&described.text), renamed(&described.mlir));
-        Description { name: self.name, text, mlir, ..described }
+        let text = described.text.replace(self.of, self.name);
+        Description { name: self.name, mlir: text.clone(), text, ..described }
     }
 
     fn fits(&self, place: &Place<'_>) -> Result<(), LevelError> {
-        self.level.fits(place)
+        self.level.fits(place).map_err(|error| match error {
+            LevelError::Misplaced { reason, help, .. } => {
+                LevelError::Misplaced { level: self.describe().text, reason, help }
+            }
+            other => other,
+        })
     }
 
     fn relaxed(&self) -> Option<Box<dyn LevelType>> {

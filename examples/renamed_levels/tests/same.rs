@@ -27,6 +27,10 @@ fn names_are_replaced() {
     assert_eq!(csr, "(i, j) -> (i : dense, j : segments)".parse().unwrap());
     let loose: Format = "(i, j) -> (i : dense, j : loose_compressed)".parse().unwrap();
     assert_eq!(renamed(&loose), loose);
+    for name in ["2:4", "DIA-I", "BSR(4,4)"] {
+        let format: Format = name.parse().unwrap();
+        assert_ne!(renamed(&format), format);
+    }
 }
 
 #[test]

@@ -25,7 +25,7 @@
 //! use ust_level_api::{Entries, LevelType, Site};
 //! use ust_level_range::Range;
 //!
-//! The entry i = 2 of diagonal -1 in the picture, and two entries of the main diagonal.
+//! // The entry i = 2 of diagonal -1 in the picture, and two entries of the main diagonal.
 //! let site = Site { size: 4, ..Site::default() };
 //! let entries = Entries::new(3, [0, 1, 1], [2, 0, 1]);
 //! assert_eq!(Range.assemble(&site, &entries).unwrap().position, [2, 4, 5]);
