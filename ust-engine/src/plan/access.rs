@@ -1,11 +1,12 @@
 //! An access to a tensor, as the planner sees it: its levels as expressions over index variables.
 
 use ust_format::{ExprKey, Format, IndexExpr};
-use ust_level_api::ir::{Builder, Elem, Expr, Stmt};
-use ust_level_api::{IndexKind, Interval, LocateCost, Props, WalkKind, WalkSite};
+use ust_level_api::ir::{Builder, Expr, Stmt};
+use ust_level_api::{LocateCost, Props, WalkKind};
 
 use super::order::Tree;
 use crate::storage::Tensor;
+use crate::walk::shape::site_of;
 
 /// An access to a tensor.
 #[derive(Clone, Debug)]
@@ -156,17 +157,7 @@ fn positions(tensor: &Tensor, level: usize, parents: f64, size: f64) -> f64 {
 fn cursor(format: &Format, level: usize) -> (bool, bool) {
     let description = &format.descriptions()[level];
     let mut b = Builder::new("probe");
-    let arrays = description.arrays.iter();
-    let arrays = arrays.map(|a| b.array(a.name, Elem::Index(IndexKind::I64), false)).collect();
-    let mut int = |name: &str| b.param(name, ust_level_api::ir::Ty::Int);
-    let (size, parent, lo, hi) = (int("size"), int("parent"), int("lo"), int("hi"));
-    let site = WalkSite {
-        arrays,
-        size,
-        lower: Expr::Int(0),
-        bounds: Interval { lo, hi },
-        parent: Interval::one(parent),
-    };
+    let site = site_of(&mut b, description);
     let walk = format.levels()[level].ty.walk(&site, &mut b);
     let carries = walk.advance.is_some();
     let mut simple = false;

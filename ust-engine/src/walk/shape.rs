@@ -3,7 +3,7 @@
 
 use ust_format::Format;
 use ust_level_api::ir::{Builder, Elem, Expr, IndexKind, Ty};
-use ust_level_api::{Interval, Step, WalkKind, WalkSite};
+use ust_level_api::{Description, Interval, Step, WalkKind, WalkSite};
 
 /// How a level stores the children of each parent.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -44,12 +44,8 @@ impl Shape {
             return Self::Full;
         }
         let mut b = Builder::new("shape");
-        let array = |b: &mut Builder, name| b.array(name, Elem::Index(IndexKind::I64), false);
-        let arrays = description.arrays.iter().map(|spec| array(&mut b, spec.name)).collect();
-        let [parent, cursor, size, lower, from, to] =
-            ["parent", "cursor", "size", "lower", "from", "to"].map(|name| b.param(name, Ty::Int));
-        let bounds = Interval { lo: from, hi: to };
-        let site = WalkSite { arrays, size, lower, bounds, parent: Interval::one(parent.clone()) };
+        let site = site_of(&mut b, description);
+        let (parent, cursor) = (site.parent.lo.clone(), b.param("cursor", Ty::Int));
         let walk = format.levels()[level].ty.walk(&site, &mut b);
         if walk.kind != WalkKind::Position || walk.advance.is_some() {
             return Self::Other;
@@ -72,6 +68,16 @@ impl Shape {
             _ => Self::Other,
         }
     }
+}
+
+/// The arguments of a level's walk under one parent, as parameters and arrays of a function that is looked
+/// at, not run.
+pub(crate) fn site_of(b: &mut Builder, level: &Description) -> WalkSite {
+    let array = |b: &mut Builder, name| b.array(name, Elem::Index(IndexKind::I64), false);
+    let arrays = level.arrays.iter().map(|spec| array(b, spec.name)).collect();
+    let [parent, size, lower, lo, hi] =
+        ["parent", "size", "lower", "lo", "hi"].map(|name| b.param(name, Ty::Int));
+    WalkSite { arrays, size, lower, bounds: Interval { lo, hi }, parent: Interval::one(parent) }
 }
 
 /// An interval from `parent * number` up to `(parent + 1) * number`.

@@ -107,13 +107,16 @@ pub(super) fn converted<'a>(
     each.map(|(given, format)| {
         let Some(format) = format else { return Ok(given) };
         let tensor = given.tensor();
-        if differ_in_widths(tensor.format(), format)
-            && let Some(made) = tensor.in_32_bits(format)?
-        {
-            return Ok(Operand::Made(Box::new(made)));
-        }
-        let made = within(how.threads, tensor.nse(), || tensor.convert_within(format, how.limit))?;
-        Ok(Operand::Made(Box::new(made)))
+        let made = within(how.threads, tensor.nse(), || {
+            if differ_in_widths(tensor.format(), format)
+                && let Some(made) = tensor.in_32_bits(format)?
+                && made.bytes() as u64 <= how.limit
+            {
+                return Ok(made);
+            }
+            tensor.convert_within(format, how.limit)
+        });
+        Ok(Operand::Made(Box::new(made?)))
     })
     .collect()
 }
