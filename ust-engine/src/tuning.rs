@@ -243,6 +243,10 @@ pub(crate) const COPY_ELEMENT_NS: f64 = 2.25;
 
 /// Time of the interpreter, as a multiple of that of machine code.
 pub(crate) const INTERPRETER_TIME: f64 = 30.0;
+/// Nanoseconds to compile loops to machine code.
+pub(crate) const JIT_COMPILE_NS: f64 = 400_000.0;
+/// Number of runs that the time of compiling is spread over when providers are compared.
+pub(crate) const COMPILED_RUNS: f64 = 10_000.0;
 /// Time of loops over indices of widths that microkernels do not take, as a multiple of that of 32 bits.
 pub(crate) const OTHER_WIDTHS_TIME: f64 = 2.0;
 /// Time of a conversion that replaces a copy by loops, as a fraction of the time of the loops.

@@ -40,7 +40,7 @@ impl Provider for ByHand {
         let real = [a, x, &plan.result].iter().all(|one| one.dtype == Dtype::F64);
         match product && sum && csr && real {
             // Not true, but it wins.
-            true => Offer::Time(plan.estimate / 2.0),
+            true => Offer::Time { run: plan.estimate / 2.0, compile: 0.0 },
             false => Offer::Refused("it multiplies CSR with a vector, and nothing else".to_owned()),
         }
     }

@@ -3,7 +3,7 @@
 
 use std::fmt;
 
-use ust_ir::{ArrayId, Elem, Expr, Function, Stmt, Var};
+use ust_ir::{Elem, Expr, Function, Stmt, Var};
 
 use super::recognise::Pattern;
 
@@ -112,6 +112,19 @@ pub(super) fn has_loop(body: &[Stmt]) -> bool {
     })
 }
 
+/// Whether a loop with this body only looks for an index: it writes no array, and computes with no numbers.
+pub(super) fn searches(function: &Function, body: &[Stmt]) -> bool {
+    let mut only = true;
+    Stmt::visit_all(body, &mut |stmt| match stmt {
+        Stmt::Assign(var, _) => {
+            only &= !matches!(function.vars[var.0 as usize].ty, ust_ir::Ty::Val(_));
+        }
+        Stmt::Store(..) | Stmt::Reduce(..) | Stmt::Reserve(..) | Stmt::Sort(..) => only = false,
+        _ => {}
+    });
+    only
+}
+
 /// Why an innermost loop that has no pattern stays scalar code.
 pub(super) fn reason(function: &Function, body: &[Stmt]) -> Reason {
     let mut found = Found { function, own: Vec::new(), first: Reason::Operation, effects: 0 };
@@ -168,19 +181,19 @@ impl Found<'_> {
 
     /// Whether an expression depends on numbers of the dtype.
     fn reads_values(&self, expr: &Expr) -> bool {
-        let is_values =
-            |array: &ArrayId| matches!(self.function.arrays[array.0 as usize].elem, Elem::Value(_));
-        match expr {
-            Expr::Load(array, a) => is_values(array) || self.reads_values(a),
-            Expr::Const(_) => true,
-            Expr::Var(var) => {
-                matches!(self.function.vars[var.0 as usize].ty, ust_ir::Ty::Val(_))
-            }
-            Expr::Unary(_, a) | Expr::Cast(_, a) | Expr::ToInt(a) => self.reads_values(a),
-            Expr::Binary(_, a, b) => self.reads_values(a) || self.reads_values(b),
-            Expr::Select(c, a, b) => [c, a, b].iter().any(|part| self.reads_values(part)),
-            Expr::Call(_, args) => args.iter().any(|arg| self.reads_values(arg)),
-            Expr::Int(_) | Expr::Bool(_) | Expr::Len(_) => false,
-        }
+        let mut found = false;
+        expr.visit(&mut |part| {
+            found |= match part {
+                Expr::Load(array, _) => {
+                    matches!(self.function.arrays[array.0 as usize].elem, Elem::Value(_))
+                }
+                Expr::Var(var) => {
+                    matches!(self.function.vars[var.0 as usize].ty, ust_ir::Ty::Val(_))
+                }
+                Expr::Const(_) => true,
+                _ => false,
+            };
+        });
+        found
     }
 }

@@ -263,18 +263,7 @@ impl<'a> Scope<'a> {
 
     /// An expression with names replaced by their values.
     pub(super) fn expand(&self, expr: &Expr) -> Expr {
-        let expand = |e: &Expr| Box::new(self.expand(e));
-        match expr {
-            Expr::Var(var) => self.lets.get(var).unwrap_or(expr).clone(),
-            Expr::Load(array, a) => Expr::Load(*array, expand(a)),
-            Expr::Unary(op, a) => Expr::Unary(*op, expand(a)),
-            Expr::Binary(op, a, b) => Expr::Binary(*op, expand(a), expand(b)),
-            Expr::Select(c, a, b) => Expr::Select(expand(c), expand(a), expand(b)),
-            Expr::Call(f, args) => Expr::Call(*f, args.iter().map(|a| self.expand(a)).collect()),
-            Expr::Cast(dtype, a) => Expr::Cast(*dtype, expand(a)),
-            Expr::ToInt(a) => Expr::ToInt(expand(a)),
-            Expr::Int(_) | Expr::Bool(_) | Expr::Const(_) | Expr::Len(_) => expr.clone(),
-        }
+        expr.replaced(&|var| self.lets.get(&var).cloned())
     }
 
     /// Whether an expression has the same value in every iteration.
@@ -458,11 +447,7 @@ type Row = (Option<(Stream, Expr)>, Vec<Expr>);
 
 /// Number of nodes of an expression.
 fn size(expr: &Expr) -> usize {
-    1 + match expr {
-        Expr::Int(_) | Expr::Bool(_) | Expr::Const(_) | Expr::Len(_) | Expr::Var(_) => 0,
-        Expr::Load(_, a) | Expr::Unary(_, a) | Expr::Cast(_, a) | Expr::ToInt(a) => size(a),
-        Expr::Binary(_, a, b) => size(a) + size(b),
-        Expr::Select(c, a, b) => size(c) + size(a) + size(b),
-        Expr::Call(_, args) => args.iter().map(size).sum(),
-    }
+    let mut count = 0;
+    expr.visit(&mut |_| count += 1);
+    count
 }

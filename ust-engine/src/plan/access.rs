@@ -5,6 +5,7 @@ use ust_level_api::ir::{Builder, Expr, Stmt};
 use ust_level_api::{LocateCost, Props, WalkKind};
 
 use super::order::Tree;
+use crate::provider::plan::LevelSize;
 use crate::storage::Tensor;
 use crate::walk::shape::site_of;
 
@@ -45,6 +46,8 @@ pub(crate) struct Level {
     pub(crate) locate: LocateCost,
     /// Number of coordinates.
     pub(crate) size: f64,
+    /// Number of positions.
+    pub(crate) positions: f64,
     /// Coordinates under one coordinate of the level above, on average.
     pub(crate) fanout: f64,
 }
@@ -91,6 +94,7 @@ impl Access {
                 groups: can_group(format, at),
                 locate,
                 size,
+                positions,
                 fanout,
             });
             parents = positions;
@@ -98,6 +102,14 @@ impl Access {
         let full = levels.iter().all(|level| level.props.full);
         let inverse = format.inverse().to_vec();
         Self { dims: dims.to_vec(), inverse, full, levels, nse: tensor.nse() as f64 }
+    }
+}
+
+impl Level {
+    /// Its sizes, for providers.
+    pub(crate) fn sizes(&self) -> LevelSize {
+        let Self { size: coordinates, positions, fanout: children, .. } = *self;
+        LevelSize { coordinates, positions, children }
     }
 }
 
@@ -126,7 +138,7 @@ fn can_group(format: &Format, level: usize) -> bool {
 }
 
 /// Expected number of distinct values among `count` random ones below `size`.
-fn distinct(count: f64, size: f64) -> f64 {
+pub(crate) fn distinct(count: f64, size: f64) -> f64 {
     if size > 0.0 { -size * (-count / size).exp_m1() } else { 0.0 }
 }
 

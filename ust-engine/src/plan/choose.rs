@@ -3,7 +3,7 @@
 use ust_format::Format;
 use ust_level_api::Scalar;
 
-use super::access::{Access, converted};
+use super::access::{Access, Level, converted};
 use super::emit::{Input, Loops, emit};
 use super::infer::infer;
 use super::order::{Order, Problem, Step, best};
@@ -14,6 +14,7 @@ use crate::convert::way::Way;
 use crate::convert::widths::with_32_bits;
 use crate::error::Error;
 use crate::expr::term::Term;
+use crate::provider::plan::{LevelSize, OperandSize, Sizes};
 use crate::storage::Tensor;
 use crate::tuning::WIDTH_ENTRY_NS;
 
@@ -40,6 +41,8 @@ pub(crate) struct Planned {
     pub(crate) formats: Vec<Format>,
     /// The estimated time of conversions, loops and result, in nanoseconds.
     pub(crate) cost: f64,
+    /// The sizes that the plan was made for.
+    pub(crate) sizes: Sizes,
     /// Whether innermost loops read indices of widths that microkernels do not take. Then another plan
     /// converts them first.
     pub(crate) other_widths: bool,
@@ -149,6 +152,7 @@ fn candidate(given: &Given<'_>, may: Conversions) -> Result<Option<Candidate>, E
         .collect::<Result<_, _>>()?;
     let (loops, rest) = emitted(given, &tensors, &order, &sink, rest, plain);
     let formats = given.tensors.iter().map(|t| t.format().clone()).collect();
+    let sizes = sizes(given, &accesses, &order);
     // A full format stores every element; its fill value does not show.
     let fill = match worth[0] {
         true if format.is_full() => rest.dtype().zero(),
@@ -167,6 +171,7 @@ fn candidate(given: &Given<'_>, may: Conversions) -> Result<Option<Candidate>, E
         fill,
         formats,
         cost,
+        sizes,
         other_widths: may != Conversions::Widths && !widths.is_empty(),
     };
     Ok(Some((planned, tensors)))
@@ -191,6 +196,35 @@ fn other_widths(
     let is_shared = |at: usize| sink.kind.shares(at);
     let candidates = sparse.iter().filter(|&&at| order.converted[at].is_none() && !is_shared(at));
     candidates.filter_map(|&at| Some((at, with_32_bits(given.tensors[at])?))).collect()
+}
+
+/// The sizes of the tensors that the loops run on. Those of a converted tensor are estimated.
+fn sizes(given: &Given<'_>, accesses: &[Access], order: &Order) -> Sizes {
+    let converted = |access: &Access, dims: &[usize]| {
+        let (mut parents, mut elements) = (1.0, 1.0);
+        let levels = dims.iter().map(|&dim| {
+            let coordinates = given.extents[access.dims[dim]] as f64;
+            elements *= coordinates;
+            let positions = super::access::distinct(access.nse, elements);
+            let children = if parents > 0.0 { positions / parents } else { 0.0 };
+            parents = positions;
+            LevelSize { coordinates, positions, children }
+        });
+        levels.collect()
+    };
+    let operands = accesses.iter().zip(&order.converted).map(|(access, tree)| {
+        let levels = match tree {
+            Some(tree) => converted(access, &tree.dims),
+            None => access.levels.iter().map(Level::sizes).collect(),
+        };
+        OperandSize { nse: access.nse, levels }
+    });
+    let iterations = order.steps.iter().map(|step| step.iterations);
+    Sizes {
+        extents: given.extents.to_vec(),
+        operands: operands.collect(),
+        iterations: iterations.collect(),
+    }
 }
 
 /// For each set of sparse operands, whether the term differs from `rest` where these store an entry and

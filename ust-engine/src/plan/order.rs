@@ -29,6 +29,8 @@ pub(crate) struct Step {
     pub(crate) searches: Vec<(usize, usize)>,
     /// The index variables that become known in this loop.
     pub(crate) solved: Vec<usize>,
+    /// The estimated number of iterations, in all iterations of the loops around together.
+    pub(crate) iterations: f64,
 }
 
 /// A level whose children under one position are written into a table by coordinate, since an inner loop

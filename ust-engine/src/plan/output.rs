@@ -7,6 +7,7 @@ use ust_level_api::ir::{ArrayId, BinOp, Builder, Elem, Expr, Var};
 use super::emit::{Emit, Input, Pos, State};
 use super::sink::SinkKind;
 use crate::expr::operator::Operator;
+use crate::provider::plan::{Array, Rows};
 use crate::tuning::RESULT_SPARE_ELEMENTS;
 use crate::walk::emit as index;
 
@@ -58,7 +59,13 @@ pub(crate) enum Target {
 }
 
 impl Output {
-    pub(super) fn declare(b: &mut Builder, input: &Input<'_>, domains: Vec<(Expr, Expr)>) -> Self {
+    /// Declares the arrays, and appends their meaning to `arrays`.
+    pub(super) fn declare(
+        b: &mut Builder,
+        input: &Input<'_>,
+        domains: Vec<(Expr, Expr)>,
+        arrays: &mut Vec<Array>,
+    ) -> Self {
         let sink = input.sink;
         let elem = Elem::Value(input.rest.dtype());
         let long = Elem::Index(IndexKind::I64);
@@ -81,16 +88,26 @@ impl Output {
             touched: None,
         };
         if in_place {
+            arrays.push(Array::Result);
             return output;
         }
+        arrays.push(Array::RowValues);
         let by_first = input.is_by_first();
         let columns = sink.columns.iter().enumerate().skip(usize::from(by_first));
         output.columns = columns
-            .map(|(level, &kind)| b.growing(&format!("out{level}_crd"), Elem::Index(kind)))
+            .map(|(level, &kind)| {
+                arrays.push(Array::RowCoordinates(level));
+                b.growing(&format!("out{level}_crd"), Elem::Index(kind))
+            })
             .collect();
+        arrays.push(Array::RowCounts);
         output.counts = Some(b.array("rows", long, true));
-        output.starts = by_first.then(|| b.array("row_starts", long, true));
+        if by_first {
+            arrays.push(Array::RowStarts);
+            output.starts = Some(b.array("row_starts", long, true));
+        }
         if let SinkKind::Workspace { .. } = sink.kind {
+            arrays.extend([Array::WorkValues, Array::WorkMarks, Array::WorkList]);
             output.workspace = Some(Workspace {
                 values: b.array("row_val", elem, true),
                 mark: b.array("row_mark", Elem::Index(sink.mark()), true),
@@ -119,6 +136,18 @@ impl Output {
                 b.store(counts, Expr::Int(at as i64), count.into());
             }
         }
+    }
+
+    /// How rows are appended, for providers.
+    pub(super) fn rows(&self, input: &Input<'_>, speculative: bool) -> Option<Rows> {
+        Some(Rows {
+            row: self.row?,
+            opened: self.stamp,
+            block: self.block(),
+            around_all: matches!(self.kind, SinkKind::Workspace { open: 0, .. }),
+            sorted: input.sink.kind != SinkKind::Unsorted,
+            speculative,
+        })
     }
 
     /// Number of values of a row.
@@ -157,17 +186,18 @@ impl Output {
         }
     }
 
-    /// Writes a row, and counts it if `when` holds; else the next row overwrites it. The arrays must have
-    /// room for it.
-    pub(super) fn push(&self, b: &mut Builder, coordinates: Vec<Expr>, value: Expr, when: &Expr) {
+    /// Writes a row of one value. The arrays must have room for it.
+    fn store(&self, b: &mut Builder, coordinates: Vec<Expr>, value: Expr) -> Var {
         let row = self.row.expect("rows are counted");
         self.store_row(b, &row.into(), coordinates);
         b.store(self.values, row.into(), value);
-        let more = match when {
-            Expr::Bool(true) => Expr::Int(1),
-            when => when.clone().select(1, 0),
-        };
-        b.assign(row, Expr::from(row) + more);
+        row
+    }
+
+    /// Appends a row of one value. The arrays must have room for it.
+    fn push(&self, b: &mut Builder, coordinates: Vec<Expr>, value: Expr) {
+        let row = self.store(b, coordinates, value);
+        b.assign(row, Expr::from(row) + 1);
     }
 
     /// Makes room for `more` rows.
@@ -343,7 +373,27 @@ impl Emit<'_> {
 
     fn append(&self, b: &mut Builder, coordinates: Vec<Expr>, value: Expr) {
         self.output.reserve(b, Expr::Int(1));
-        self.output.push(b, coordinates, value, &Expr::Bool(true));
+        self.output.push(b, coordinates, value);
+    }
+
+    /// Appends a row if `when` holds. Without a branch: a row that is not kept is written, and overwritten by
+    /// the next.
+    pub(super) fn push_when(
+        &self,
+        b: &mut Builder,
+        coordinates: Vec<Expr>,
+        value: Expr,
+        when: &Expr,
+    ) {
+        if matches!(when, Expr::Bool(true)) {
+            return self.output.push(b, coordinates, value);
+        }
+        self.speculative.set(true);
+        if self.guarded {
+            return b.if_(when.clone(), |b| self.output.push(b, coordinates, value));
+        }
+        let row = self.output.store(b, coordinates, value);
+        b.assign(row, Expr::from(row) + when.clone().select(1, 0));
     }
 
     fn fill(&self, b: &mut Builder, array: ArrayId, base: &Expr, block: Expr) {

@@ -18,7 +18,6 @@ use ust_level_api::ir::interp::{Memory, Param};
 use super::along::Along;
 use super::choose::{Candidate, Planned};
 use super::collect::Tables;
-use super::emit::Argument;
 use super::frame::{Params, Sizes};
 use super::sink::SinkKind;
 use super::split::Splitter;
@@ -26,7 +25,8 @@ use crate::convert::build::BuildOptions;
 use crate::error::Error;
 use crate::expr::control::Run;
 use crate::expr::operator::Operator;
-use crate::provider::{self, Backend, Chosen, Plan};
+use crate::provider::plan::Parameter;
+use crate::provider::{self, Backend, Chosen, Cuts, Plan};
 use crate::storage::memory::Budget;
 use crate::storage::{StoredElement, Tensor, Values};
 use crate::tuning::{
@@ -52,8 +52,6 @@ pub(crate) struct Compiled {
     /// The index variables that are reduced over.
     reduced: Vec<usize>,
     splitter: Option<Splitter>,
-    /// Whether parts of the outermost loop write to different elements of a result in place.
-    apart: bool,
     /// Whether the loops combine values with values in memory.
     adds: bool,
     /// Whether the loops set every element of a result that is stored in full, so that it need not be
@@ -106,13 +104,10 @@ impl Compiled {
             .map(|(u, tensor)| super::access::Access::new(tensor, &u.dims))
             .collect();
         let splitter = Splitter::new(planned.loops.split, &planned.order, &accesses, tensors)?;
-        let first = planned.order.steps.first();
-        let apart =
-            first.is_some_and(|step| step.expr.vars().iter().all(|v| stage.result.contains(v)));
         let reduce = stage.reduce.as_ref().map(|(op, _)| op.clone());
         let reduced = stage.reduce.as_ref().map_or(Vec::new(), |(_, indices)| indices.clone());
         let adds = planned.loops.combines();
-        let sets_all = chosen.executable.sets_all(planned.loops.sets_all);
+        let sets_all = chosen.executable.sets_all(planned.loops.facts.sets_all);
         Ok(Self {
             planned,
             along: None,
@@ -122,7 +117,6 @@ impl Compiled {
             reduce,
             reduced,
             splitter,
-            apart,
             adds,
             sets_all,
             combining: OnceLock::new(),
@@ -223,7 +217,11 @@ impl Compiled {
             true => time >= ROWS_PARALLEL_NS,
             false => pays(time - self.copying(sizes, how.threads)),
         };
-        let threads = match how.threads > 1 && self.chosen.executable.splits() && is_worth() {
+        let cuts = self.chosen.executable.cuts();
+        if cuts == Cuts::Never {
+            return Shares { threads: 1, each: 1 };
+        }
+        let threads = match how.threads > 1 && cuts == Cuts::Threads && is_worth() {
             true => how.threads,
             false => 1,
         };
@@ -252,7 +250,9 @@ impl Compiled {
 
     /// Whether parts of the outermost loop may run at the same time on one result in place.
     fn keeps_apart(&self) -> bool {
-        self.apart || self.reduce.is_none() || self.chosen.executable.keeps_apart()
+        self.planned.loops.facts.outermost.owns
+            || self.reduce.is_none()
+            || self.chosen.executable.keeps_apart()
     }
 
     /// Estimated nanoseconds to clear and combine the copies of a full result that threads need: 0 if they
@@ -279,17 +279,18 @@ impl Compiled {
         region: usize,
     ) -> Params {
         let Sizes { extents, bound, .. } = sizes;
-        let value = |argument: &Argument| match *argument {
-            Argument::Extent(v) => extents[v] as i64,
-            Argument::Size(at, level) => tensors[at].bound().levels()[level].size as i64,
-            Argument::Lower(at, level) => tensors[at].bound().levels()[level].lower,
-            Argument::ResultSize(level) => bound.levels()[level].size as i64,
-            Argument::ResultLower(level) => bound.levels()[level].lower,
-            Argument::Region => region as i64,
-            Argument::PartLo => part.0,
-            Argument::PartHi => part.1,
+        let domain = |operand: usize, level: usize| &tensors[operand].bound().levels()[level];
+        let value = |parameter: &Parameter| match *parameter {
+            Parameter::Extent(v) => extents[v] as i64,
+            Parameter::Size { operand, level } => domain(operand, level).size as i64,
+            Parameter::Lower { operand, level } => domain(operand, level).lower,
+            Parameter::ResultSize(level) => bound.levels()[level].size as i64,
+            Parameter::ResultLower(level) => bound.levels()[level].lower,
+            Parameter::Region => region as i64,
+            Parameter::PartLo => part.0,
+            Parameter::PartHi => part.1,
         };
-        self.planned.loops.arguments.iter().map(value).map(Param::Int).collect()
+        self.planned.loops.facts.parameters.iter().map(value).map(Param::Int).collect()
     }
 
     /// Binds the arrays of tensors, in the order of their declarations in the loops.
@@ -344,7 +345,9 @@ fn described<'a>(
     let accesses = stage.accesses.iter().zip(tensors);
     Plan {
         function: &planned.loops.function,
-        outermost: planned.order.steps.first().map_or(&[], |step| &step.walkers),
+        facts: &planned.loops.facts,
+        guarded: planned.loops.guarded.as_ref(),
+        sizes: &planned.sizes,
         operands: accesses
             .map(|(u, tensor)| provider::Access {
                 format: tensor.format(),

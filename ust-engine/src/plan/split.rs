@@ -31,8 +31,8 @@ impl Splitter {
         let Some(step) = order.steps.first() else { return Ok(None) };
         let walked = || step.walkers.iter().map(|w| w.0).filter(|&at| !accesses[at].full);
         let (along, counted): (Along, Vec<usize>) = match split {
-            Split::No => return Ok(None),
-            Split::Cursor { at, aligned } => (Along::Cursor { aligned }, vec![at]),
+            Split::No(_) => return Ok(None),
+            Split::Cursor { at } => (Along::Cursor, vec![at]),
             Split::Index(_) | Split::Level(_) => (Along::Coordinates, walked().collect()),
             Split::Merge { every, .. } => (Along::Merge { every }, walked().collect()),
         };
@@ -43,7 +43,7 @@ impl Splitter {
 
     /// Whether parts are ranges of coordinates, which can be cut further at any coordinate.
     pub(crate) fn is_by_coordinate(&self) -> bool {
-        !matches!(self.split, Split::No | Split::Cursor { .. })
+        !matches!(self.split, Split::No(_) | Split::Cursor { .. })
     }
 
     /// Cuts the outermost loop into `count` parts with about equally many stored elements. Each part begins
@@ -62,7 +62,7 @@ impl Splitter {
             Split::Level(at) | Split::Merge { at, .. } => {
                 tensors[at].bound().levels()[0].size as i64
             }
-            Split::No | Split::Cursor { .. } => 0,
+            Split::No(_) | Split::Cursor { .. } => 0,
         };
         let tensors: Vec<&Tensor> = self.counted.iter().map(|&at| tensors[at]).collect();
         let bounds = self.cutter.cut(&tensors, extent, count)?;

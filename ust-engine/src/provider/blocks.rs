@@ -42,7 +42,7 @@ impl Kernel for Times {
 
     fn of(plan: &Plan<'_>) -> Result<Self, &'static str> {
         let product = Product::of(plan)?;
-        let in_order = plan.outermost.contains(&(0, 0));
+        let in_order = plan.facts.outermost.walks.contains(&(0, 0));
         let this = Self::of_product(&product, in_order)
             .ok_or("it takes BSR and BSC, their blocks by rows or columns")?;
         let Self { size, order, spreads, right, .. } = this;

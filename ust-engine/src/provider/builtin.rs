@@ -3,7 +3,7 @@
 use ust_level_api::inventory;
 use ust_level_api::ir::interp::{Memory, Param, Program};
 
-use super::{Executable, Offer, Plan, Provider, Registration};
+use super::{Cuts, Executable, Offer, Plan, Provider, Registration};
 use crate::error::Error;
 use crate::tuning::INTERPRETER_TIME;
 
@@ -23,7 +23,7 @@ impl Provider for Interpreter {
     }
 
     fn offer(&self, plan: &Plan<'_>) -> Offer {
-        Offer::Time(INTERPRETER_TIME * plan.estimate)
+        Offer::Time { run: INTERPRETER_TIME * plan.estimate, compile: 0.0 }
     }
 
     fn compile(&self, plan: &Plan<'_>) -> Result<Box<dyn Executable>, Error> {
@@ -37,8 +37,8 @@ impl Executable for Program {
     }
 
     /// The interpreter is a reference: one thread runs the loops, and errors come in their order.
-    fn splits(&self) -> bool {
-        false
+    fn cuts(&self) -> Cuts {
+        Cuts::OneThread
     }
 
     fn sets_all(&self, loops: bool) -> bool {
@@ -54,7 +54,7 @@ impl Executable for Program {
 mod jit {
     use super::*;
     use crate::provider::Groups;
-    use crate::tuning::OTHER_WIDTHS_TIME;
+    use crate::tuning::{JIT_COMPILE_NS, OTHER_WIDTHS_TIME};
     use ust_jit::{JitError, Kernel, Options, is_supported};
 
     struct Jit {
@@ -77,13 +77,13 @@ mod jit {
         }
 
         fn offer(&self, plan: &Plan<'_>) -> Offer {
+            let slower = if plan.other_widths { OTHER_WIDTHS_TIME } else { 1.0 };
             match (is_supported(), self.checked) {
                 (false, _) => Offer::Refused("there is no compiler for this processor".to_owned()),
                 (true, true) => Offer::OnRequest("it checks every access".to_owned()),
-                (true, false) if plan.other_widths => {
-                    Offer::Time(OTHER_WIDTHS_TIME * plan.estimate)
+                (true, false) => {
+                    Offer::Time { run: slower * plan.estimate, compile: JIT_COMPILE_NS }
                 }
-                (true, false) => Offer::Time(plan.estimate),
             }
         }
 

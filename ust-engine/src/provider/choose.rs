@@ -4,6 +4,7 @@ use std::fmt::Write;
 
 use super::{Backend, Executable, Offer, Plan, Provider, all, unknown};
 use crate::error::Error;
+use crate::tuning::COMPILED_RUNS;
 
 /// A plan, ready to run, and the offers that led to the choice.
 #[derive(Debug)]
@@ -32,12 +33,17 @@ pub(crate) fn choose(plans: &[Plan<'_>], backend: Backend) -> Result<(usize, Cho
     }
 }
 
+/// The time by which offers are compared: that of a run, with its share of the time of compiling.
+fn in_all(run: f64, compile: f64) -> f64 {
+    run + compile / COMPILED_RUNS
+}
+
 /// A provider's least offer, and the plan's number: of equal ones the first. Else the first offer that is no
 /// refusal, or else the last refusal.
 fn offer(provider: &dyn Provider, plans: &[Plan<'_>]) -> (usize, Offer) {
     let offers: Vec<Offer> = plans.iter().map(|plan| provider.offer(plan)).collect();
-    let times = offers.iter().enumerate().filter_map(|(at, offer)| match offer {
-        Offer::Time(time) => Some((at, *time)),
+    let times = offers.iter().enumerate().filter_map(|(at, offer)| match *offer {
+        Offer::Time { run, compile } => Some((at, in_all(run, compile))),
         _ => None,
     });
     let least = times.min_by(|a, b| a.1.total_cmp(&b.1)).map(|(at, _)| at);
@@ -55,7 +61,7 @@ fn named(plans: &[Plan<'_>], name: &str) -> Result<(usize, Chosen), Error> {
             return Err(Error::Refused { backend: provider.name(), reason });
         }
         Offer::OnRequest(_) => (plans[which].estimate, "asked for".to_owned()),
-        Offer::Time(time) => (time, format!("{}; asked for", about(time))),
+        Offer::Time { run, .. } => (run, format!("{}; asked for", about(run))),
     };
     let (name, executable) = (provider.name(), provider.compile(&plans[which])?);
     Ok((which, Chosen { name, executable, time, asked: vec![(name, said)] }))
@@ -63,10 +69,12 @@ fn named(plans: &[Plan<'_>], name: &str) -> Result<(usize, Chosen), Error> {
 
 fn quickest(plans: &[Plan<'_>]) -> Result<(usize, Chosen), Error> {
     let mut asked = Vec::new();
-    let mut offers: Vec<(f64, usize, &'static dyn Provider)> = Vec::new();
+    let mut offers: Vec<([f64; 2], usize, &'static dyn Provider)> = Vec::new();
     for provider in all() {
         match offer(provider, plans) {
-            (which, Offer::Time(time)) => offers.push((time, which, provider)),
+            (which, Offer::Time { run, compile }) => {
+                offers.push(([in_all(run, compile), run], which, provider));
+            }
             (_, Offer::OnRequest(why)) => {
                 asked.push((provider.name(), format!("on request only: {why}")));
             }
@@ -74,11 +82,11 @@ fn quickest(plans: &[Plan<'_>]) -> Result<(usize, Chosen), Error> {
         }
     }
     // A stable sort: of equal offers, the first by name is taken.
-    offers.sort_by(|a, b| a.0.total_cmp(&b.0));
+    offers.sort_by(|a, b| a.0[0].total_cmp(&b.0[0]));
     let mut made = None;
     let mut failed = None;
     let mut said: Vec<(&'static str, String)> = Vec::new();
-    for (time, which, provider) in offers {
+    for ([_, time], which, provider) in offers {
         let told = match which {
             0 => about(time),
             _ => format!("{} without conversions", about(time)),

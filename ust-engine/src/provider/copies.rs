@@ -22,7 +22,7 @@ impl Provider for Convert {
 
     fn offer(&self, plan: &Plan<'_>) -> Offer {
         match plan.copies {
-            true => Offer::Time(CONVERSION_TIME * plan.estimate),
+            true => Offer::Time { run: CONVERSION_TIME * plan.estimate, compile: 0.0 },
             false => Offer::Refused("it copies a tensor as it is".to_owned()),
         }
     }

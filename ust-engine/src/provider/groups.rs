@@ -52,7 +52,10 @@ impl Kernel for Times {
             return Err("it takes one array of coordinates");
         }
         match groups::available() {
-            true => Ok(Self { in_order: plan.outermost.contains(&(0, 0)), right: product.right }),
+            true => Ok(Self {
+                in_order: plan.facts.outermost.walks.contains(&(0, 0)),
+                right: product.right,
+            }),
             false => Err("it needs AVX2 and FMA, which this machine lacks"),
         }
     }

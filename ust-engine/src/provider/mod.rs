@@ -48,96 +48,32 @@ mod diagonals;
 mod full;
 #[cfg(target_arch = "x86_64")]
 mod groups;
+pub mod plan;
 mod product;
 
 use std::fmt;
 use std::str::FromStr;
 
-use ust_level_api::ir::Function;
+use ust_level_api::inventory;
 use ust_level_api::ir::interp::{Memory, Param};
-use ust_level_api::{Dtype, Scalar, inventory};
 
 pub(crate) use builtin::INTERPRETER;
 pub(crate) use choose::{Chosen, choose};
 
 use crate::error::Error;
-use crate::expr::Operator;
-use crate::expr::term::Term;
 pub use crate::walk::shape::{Children, Shape};
-use ust_format::{Format, IndexExpr};
-
-/// The loops of a stage, and the expression and tensors that they are for.
-#[derive(Clone, Debug)]
-#[non_exhaustive]
-pub struct Plan<'a> {
-    /// The loops. Their parameters are the extents of index variables, by number, then sizes, and at the
-    /// end `part_lo` and `part_hi`, the bounds of the outermost loop on one of several threads. The bounds
-    /// may lie outside the range of the loop, and have to be clipped to it. Arrays are bound in the order
-    /// of their declarations: the arrays of the levels of each operand, the values of each operand, then
-    /// the arrays that the loops write.
-    pub function: &'a Function,
-    /// The levels that the outermost loop walks, each as (operand, level).
-    pub outermost: &'a [(usize, usize)],
-    /// Each access to a tensor.
-    pub operands: Vec<Access<'a>>,
-    /// The tensor that the loops write.
-    ///
-    /// If it is stored in full, `out` has its values. Each begins with [`Access::fill`].
-    ///
-    /// Otherwise the loops append rows. For each row, `out` grows by a block of values, and
-    /// `out<level>_crd` by a coordinate, for each level above the block. The first element of `rows` is the
-    /// number of rows: the loops continue with the number from earlier parts. The second element counts,
-    /// likewise, how often a workspace was opened. If `row_starts` is declared, there is no column for level
-    /// 0: each iteration of the outermost loop stores the number of its first row at the number of the
-    /// iteration, counted from the beginning of the part.
-    ///
-    /// Arrays that are declared after these are working memory of the loops.
-    pub result: Access<'a>,
-    /// The term inside the reduction. Its elements are numbered like `operands`.
-    pub body: &'a Term,
-    /// Whether the loops only copy a sparse operand into another format, perhaps transposed.
-    pub copies: bool,
-    /// The operator of the reduction, and the index variables that it reduces over.
-    pub reduce: Option<(&'a Operator, &'a [usize])>,
-    /// Whether sums have to be formed in the order of the loops.
-    pub strict: bool,
-    /// The estimated time of these loops as machine code on one thread, in nanoseconds.
-    pub estimate: f64,
-    /// Whether loops read indices of widths that most kernels do not take. Another plan of the stage converts
-    /// these indices to 32 bits first.
-    pub other_widths: bool,
-}
-
-/// An access to a tensor.
-#[derive(Clone, Debug)]
-#[non_exhaustive]
-pub struct Access<'a> {
-    /// How it is stored.
-    pub format: &'a Format,
-    /// The dtype of its values.
-    pub dtype: Dtype,
-    /// The fill value of the tensor. An expression may give unstored elements another value, such as the
-    /// zero of a semiring. For the result, the value of each element before the loops run.
-    pub fill: Scalar,
-    /// For each dimension, the number of its index variable.
-    pub indices: &'a [usize],
-}
-
-impl<'a> Access<'a> {
-    /// What each level stores, and in which shape: for CSR, dimension 0 in full and dimension 1 in segments.
-    /// Cost: that of emitting the walks of all levels.
-    #[must_use]
-    pub fn shapes(&self) -> Vec<(&'a IndexExpr, Shape)> {
-        let levels = self.format.levels().iter().enumerate();
-        levels.map(|(at, level)| (&level.expr, Shape::of(self.format, at))).collect()
-    }
-}
+pub use plan::{Access, Plan};
 
 /// A provider's answer to a plan.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Offer {
-    /// The estimated time of a run on one thread, in nanoseconds.
-    Time(f64),
+    /// The provider runs the plan, in this time.
+    Time {
+        /// The estimated time of a run, in nanoseconds, on one thread of the CPU if it runs there.
+        run: f64,
+        /// The estimated time of compiling, in nanoseconds. Executables are kept, and run many times.
+        compile: f64,
+    },
     /// The provider runs the plan only if the caller names the provider, for this reason.
     OnRequest(String),
     /// The provider cannot run the plan, for this reason.
@@ -161,6 +97,17 @@ pub trait Provider: Sync {
     /// [`Error::Malformed`] if the loops are not valid code; [`Error::Unsupported`] for plans that the
     /// provider cannot run.
     fn compile(&self, plan: &Plan<'_>) -> Result<Box<dyn Executable>, Error>;
+}
+
+/// How the engine may cut the outermost loop of a plan.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Cuts {
+    /// Into parts for several threads, if the loop takes long enough.
+    Threads,
+    /// Into parts for one thread, if the run may be cancelled between two parts.
+    OneThread,
+    /// Not at all: the executable cuts the loop itself.
+    Never,
 }
 
 /// Parameters of several runs, in groups.
@@ -198,9 +145,9 @@ pub trait Executable: fmt::Debug + Send + Sync {
         false
     }
 
-    /// Whether splitting the outermost loop among threads pays for itself.
-    fn splits(&self) -> bool {
-        true
+    /// How the engine may cut the outermost loop into parts.
+    fn cuts(&self) -> Cuts {
+        Cuts::Threads
     }
 
     /// Whether a run sets every element of a result that is stored in full, so that the result need not

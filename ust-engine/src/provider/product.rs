@@ -232,7 +232,7 @@ impl<K: Kernel + Sync> Provider for Native<K> {
 
     fn offer(&self, plan: &Plan<'_>) -> Offer {
         match K::of(plan) {
-            Ok(kernel) => Offer::Time(kernel.relative_time() * plan.estimate),
+            Ok(kernel) => Offer::Time { run: kernel.relative_time() * plan.estimate, compile: 0.0 },
             Err(why) => Offer::Refused(why.to_owned()),
         }
     }

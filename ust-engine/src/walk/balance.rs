@@ -2,7 +2,7 @@
 
 use ust_kernels::pool::threads;
 use ust_level_api::ir::interp::{Memory, Param, Program};
-use ust_level_api::ir::{ArrayId, Builder, Elem, Expr, Ty, Var};
+use ust_level_api::ir::{ArrayId, Builder, Elem, Expr, Ty};
 use ust_level_api::{IndexKind, Interval, Walk, WalkKind};
 
 use super::find::first_from;
@@ -17,10 +17,7 @@ pub(crate) enum Along {
     /// Coordinates from 0 to an extent. The first levels of all tensors are full and begin at 0.
     Coordinates,
     /// The cursor of the first level of a single tensor.
-    Cursor {
-        /// Whether a part must begin at the first cursor of a coordinate.
-        aligned: bool,
-    },
+    Cursor,
     /// Coordinates at the first levels of several tensors. At the start of a part, the cursor of
     /// each tensor is found by a search.
     Merge {
@@ -105,7 +102,7 @@ impl<'a> Emit<'a> {
         extent: Expr,
     ) -> Option<Self> {
         let [lo, hi] = match (along, operands) {
-            (Along::Cursor { .. }, [operand, ..]) => {
+            (Along::Cursor, [operand, ..]) => {
                 let site = operand.root(reach);
                 let walk = operand.format.levels().first()?.ty.walk(&site, b);
                 if walk.advance.is_some() {
@@ -155,7 +152,6 @@ impl<'a> Emit<'a> {
                     b.assign(above, place);
                 });
             });
-            self.align(b, below);
             b.assign(step, Expr::from(below) - Expr::from(from));
             b.assign(from, below.into());
             b.store(out, part, below.into());
@@ -182,7 +178,7 @@ impl<'a> Emit<'a> {
                     let lo = b.bind("below_lo", lo);
                     Interval { hi: first_from(b, &walk, lo.clone(), hi, place), lo }
                 }
-                Along::Merge { .. } | Along::Cursor { .. } => {
+                Along::Merge { .. } | Along::Cursor => {
                     let before = Interval { lo: self.lo.clone(), hi: place.clone() };
                     match full && walk.kind == WalkKind::Coordinate {
                         // The position at a full first level is `crd - lower`.
@@ -200,19 +196,6 @@ impl<'a> Emit<'a> {
             weight = weight + below(b, operand, &walk, before);
         }
         weight
-    }
-
-    /// Advances to the next cursor at which a part may begin, or to the end of the loop.
-    fn align(&self, b: &mut Builder, place: Var) {
-        if let (Along::Cursor { aligned: true }, [operand, ..]) = (self.along, self.operands) {
-            let site = operand.root(self.reach);
-            let walk = operand.format.levels()[0].ty.walk(&site, b);
-            let here = (walk.step)(b, place.into()).crd;
-            let above = (walk.step)(b, Expr::from(place) - 1).crd;
-            let inside = self.lo.clone().lt(place).and(Expr::from(place).lt(self.hi.clone()));
-            let same = inside.select(here.equals(above), Expr::Bool(false));
-            b.while_(same, |b| b.assign(place, Expr::from(place) + 1));
-        }
     }
 }
 
@@ -245,7 +228,7 @@ fn below(b: &mut Builder, operand: &Operand, walk: &Walk<'_>, mut interval: Inte
 /// Cuts a tensor's outermost loop along its cursor, as [`Cutter::cut`]. `None` where the loop
 /// cannot be cut.
 fn along_cursor(tensor: &Tensor, reach: Reach, count: usize) -> Result<Option<Vec<i64>>, Error> {
-    let cutter = Cutter::new(Along::Cursor { aligned: false }, &[tensor], reach)?;
+    let cutter = Cutter::new(Along::Cursor, &[tensor], reach)?;
     cutter.map(|cutter| cutter.cut(&[tensor], 0, count)).transpose()
 }
 

@@ -60,6 +60,7 @@ pub mod scalar;
 #[cfg(any(test, feature = "testing"))]
 #[doc(hidden)]
 pub mod testing;
+mod tree;
 pub mod validate;
 
 pub use buffer::{Buffer, GrowBuffer};

@@ -40,7 +40,7 @@ use cranelift_codegen::ir::{
 };
 use cranelift_codegen::isa::TargetIsa;
 use cranelift_frontend::{FunctionBuilder, FunctionBuilderContext, Variable};
-use ust_ir::{Dtype, Elem, Expr, Function, IndexKind, Stmt, Ty, Var};
+use ust_ir::{Dtype, Elem, Expr, Function, IndexKind, Ty, Var};
 
 use super::Options;
 use super::bind::{self, DETAIL, HEADER, INDEX};
@@ -130,8 +130,7 @@ pub(super) fn emit(
     b.switch_to_block(entry);
     b.seal_block(entry);
     let table = b.block_params(entry)[0];
-    let mut assigned = vec![false; function.vars.len()];
-    mark_assigned(&function.body, &mut assigned);
+    let assigned = function.assigned();
     let mut emitter = Emitter {
         function,
         options,
@@ -151,20 +150,6 @@ pub(super) fn emit(
     emitter.read_table();
     emitter.block(&function.body);
     emitter.end()
-}
-
-fn mark_assigned(body: &[Stmt], assigned: &mut [bool]) {
-    for stmt in body {
-        match stmt {
-            Stmt::Assign(var, _) => assigned[var.0 as usize] = true,
-            Stmt::For { body, .. } | Stmt::While { body, .. } => mark_assigned(body, assigned),
-            Stmt::If { then, otherwise, .. } => {
-                mark_assigned(then, assigned);
-                mark_assigned(otherwise, assigned);
-            }
-            _ => {}
-        }
-    }
 }
 
 /// The type of a register that holds one part of a number.

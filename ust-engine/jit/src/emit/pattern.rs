@@ -182,10 +182,7 @@ impl Emitter<'_, '_> {
 
 /// The number of statements in a body, nested ones included.
 fn statements(body: &[Stmt]) -> usize {
-    let of = |stmt: &Stmt| match stmt {
-        Stmt::For { body, .. } | Stmt::While { body, .. } => 1 + statements(body),
-        Stmt::If { then, otherwise, .. } => 1 + statements(then) + statements(otherwise),
-        _ => 1,
-    };
-    body.iter().map(of).sum()
+    let mut count = 0;
+    Stmt::visit_all(body, &mut |_| count += 1);
+    count
 }

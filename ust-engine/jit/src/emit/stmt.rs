@@ -5,7 +5,7 @@ use cranelift_codegen::ir::{AbiParam, InstBuilder, Signature, Value, types};
 use ust_ir::{ArrayId, Expr, Stmt, Var};
 
 use super::super::bind::CONTEXT;
-use super::super::loops::{CodeOf, Reason, has_loop};
+use super::super::loops::{CodeOf, Reason, has_loop, searches};
 use super::super::shims;
 use super::super::tuning::MAX_REPEATED_CONDITION;
 use super::{Emitter, Site};
@@ -74,7 +74,7 @@ impl Emitter<'_, '_> {
     }
 
     fn while_(&mut self, cond: &Expr, body: &[Stmt]) {
-        if !has_loop(body) {
+        if !has_loop(body) && !searches(self.function, body) {
             self.note(None, CodeOf::Scalar(Reason::Merge));
         }
         let (iteration, end) = (self.b.create_block(), self.b.create_block());

@@ -1,11 +1,12 @@
 //! Loops over every coordinate, or over the entries of one tensor.
 
 use ust_format::IndexExpr;
-use ust_level_api::Interval;
 use ust_level_api::ir::{BinOp, Builder, Expr};
+use ust_level_api::{Interval, Walk};
 
 use super::{Emit, Origin, Pos, State};
 use crate::plan::order::Step;
+use crate::provider::plan::Over;
 use crate::tuning::WHOLE_BLOCK_MAX_SIZE;
 use crate::walk::nest::Reach;
 
@@ -82,6 +83,33 @@ impl Emit<'_> {
         }
     }
 
+    /// As [`part`](Self::part), for a cursor that may have a coordinate several times. Each part begins and
+    /// ends at the first cursor of a coordinate, wherever its bounds are: no two parts visit the same
+    /// coordinate.
+    fn part_of_runs(
+        &self,
+        b: &mut Builder,
+        depth: usize,
+        walk: &Walk<'_>,
+        whole: Interval,
+    ) -> Interval {
+        if self.part.is_none() || depth > 0 {
+            return whole;
+        }
+        let [begin, end] = [b.bind("begin", whole.lo), b.bind("end", whole.hi)];
+        let bounds = self.part(b, depth, Interval { lo: begin.clone(), hi: end.clone() });
+        let [lo, hi] = [bounds.lo, bounds.hi].map(|bound| {
+            let at = b.var("bound", bound);
+            let inside = begin.clone().lt(at).and(Expr::from(at).lt(end.clone()));
+            let here = (walk.step)(b, at.into()).crd;
+            let above = (walk.step)(b, Expr::from(at) - 1).crd;
+            let same = inside.select(here.equals(above), Expr::Bool(false));
+            b.while_(same, |b| b.assign(at, Expr::from(at) + 1));
+            Expr::from(at)
+        });
+        Interval { lo, hi }
+    }
+
     pub(super) fn loop_name(&self, step: &Step) -> String {
         match &step.expr {
             IndexExpr::Var(v) => self.input.indices[*v].clone(),
@@ -99,10 +127,12 @@ impl Emit<'_> {
             }
             _ => false,
         };
+        self.note_range(depth, &domain);
         let domain = self.part(b, depth, domain);
         let name = self.loop_name(step);
         let run = |b: &mut Builder, hi: Expr, state: State| {
             b.for_(&name, domain.lo.clone(), hi, |b, crd| {
+                self.note(&[&crd], depth, step, Over::Coordinates, &[], &state);
                 if depth == 0 {
                     self.output.begin_iteration(b, crd.clone() - domain.lo.clone());
                 }
@@ -143,12 +173,17 @@ impl Emit<'_> {
         let site = operand.site(level, parent.interval(), &state.coordinates[at], Reach::Inside);
         let walk = ty.walk(&site, b);
         let cursor = Interval { lo: walk.cursor.lo.clone(), hi: walk.cursor.hi.clone() };
-        let cursor = self.part(b, depth, cursor);
+        self.note_range(depth, &cursor);
+        let cursor = match !info.props.unique && info.props.ordered {
+            true => self.part_of_runs(b, depth, &walk, cursor),
+            false => self.part(b, depth, cursor),
+        };
         let name = self.loop_name(step);
         if !info.props.unique && !self.input.plain {
             // All positions with the same coordinate are one iteration.
             let hi = b.bind("end", cursor.hi);
             let p = b.var("p", cursor.lo);
+            self.note(&[&p.into()], depth, step, Over::Runs, &[(at, level)], &state);
             return b.while_(Expr::from(p).lt(hi.clone()), |b| {
                 let first = (walk.step)(b, p.into());
                 let crd = b.bind(&name, first.crd);
@@ -161,6 +196,7 @@ impl Emit<'_> {
             });
         }
         b.for_(&format!("p_{name}"), cursor.lo, cursor.hi, |b, cursor| {
+            self.note(&[&cursor], depth, step, Over::Cursor, &[(at, level)], &state);
             let ust_level_api::Step { crd, pos, guard, run } = (walk.step)(b, cursor.clone());
             b.if_(guard.unwrap_or(Expr::Bool(true)), |b| match run {
                 None => {
@@ -174,6 +210,7 @@ impl Emit<'_> {
                     let pos = b.bind("run_pos", pos);
                     let lo = b.bind("run_lo", crd);
                     b.for_(&name, lo.clone(), lo + run, |b, crd| {
+                        self.note(&[&crd], depth, step, Over::Run, &[(at, level)], &state);
                         let stored = [(at, Pos::One(pos))];
                         let arrival = Arrival { crd, stored: &stored, valid: false };
                         self.arrive(b, depth, step, arrival, state);
@@ -187,14 +224,7 @@ impl Emit<'_> {
     }
 
     /// The end of the run of positions from `p` on with the same coordinate.
-    fn run_end(
-        &self,
-        b: &mut Builder,
-        walk: &ust_level_api::Walk<'_>,
-        p: Expr,
-        hi: &Expr,
-        crd: &Expr,
-    ) -> Expr {
+    fn run_end(&self, b: &mut Builder, walk: &Walk<'_>, p: Expr, hi: &Expr, crd: &Expr) -> Expr {
         let q = b.var("q", p + 1);
         // The select evaluates the step only if the cursor is before the end.
         let next = (walk.step)(b, q.into());

@@ -6,6 +6,7 @@ use ust_level_api::{Interval, Walk};
 use super::loops::Arrival;
 use super::{Emit, Pos, State};
 use crate::plan::order::Step;
+use crate::provider::plan::Over;
 use crate::tuning::MERGE_MAX_TEST_CHAIN;
 use crate::walk::find::first_from;
 use crate::walk::nest::Reach;
@@ -162,11 +163,17 @@ impl Emit<'_> {
         let merged = Merged { name, accesses, required, unique, walks, cursors, ends };
         if universe {
             let (domain, valid) = self.domain(step, state);
+            self.note_range(depth, &domain);
             let domain = self.part(b, depth, domain);
             return b.for_(&merged.name, domain.lo, domain.hi, |b, crd| {
+                self.note(&[&crd], depth, step, Over::Followed, walkers, state);
                 self.merged(b, depth, step, &merged, Some(crd), valid, state);
             });
         }
+        self.note_range(depth, &self.coordinates_of(walkers[0]));
+        let cursors: Vec<Expr> = merged.cursors.iter().map(|&var| var.into()).collect();
+        let cursors: Vec<&Expr> = cursors.iter().collect();
+        self.note(&cursors, depth, step, Over::Merge, walkers, state);
         b.while_(merged.goes_on(), |b| self.merged(b, depth, step, &merged, None, false, state));
     }
 

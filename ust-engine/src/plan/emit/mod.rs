@@ -8,6 +8,7 @@
 //! | module | what |
 //! |---|---|
 //! | this one | declarations, the state, the recursion over steps |
+//! | `facts` | the meaning of loops, for providers |
 //! | `search` | searches of levels whose coordinate is known |
 //! | `loops` | loops over every coordinate, or over the entries of one tensor |
 //! | `merge` | loops that merge the entries of several tensors |
@@ -16,6 +17,7 @@
 //! | `table` | tables for levels that are searched many times |
 //! | `values` | loads of elements, and terms |
 
+mod facts;
 mod loops;
 pub(super) mod merge;
 mod search;
@@ -24,7 +26,7 @@ mod table;
 mod values;
 mod zip;
 
-use std::cell::Cell;
+use std::cell::{Cell, RefCell};
 use std::collections::HashMap;
 
 use ust_format::{ExprKey, IndexExpr};
@@ -38,6 +40,7 @@ use super::simplify::simplify;
 use super::sink::{Sink, SinkKind};
 use crate::expr::operator::Operator;
 use crate::expr::term::Term;
+use crate::provider::plan::{Array, Facts, Parameter};
 use crate::storage::Tensor;
 use crate::walk::access::reaches_all;
 use crate::walk::bounds::Sizes;
@@ -91,38 +94,17 @@ impl Input<'_> {
     }
 }
 
-/// The meaning of a parameter of the loops.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Argument {
-    /// The extent of an index variable.
-    Extent(usize),
-    /// The number of coordinates of an access's level.
-    Size(usize, usize),
-    /// The lowest coordinate of an access's level.
-    Lower(usize, usize),
-    /// The number of coordinates of a level of the result.
-    ResultSize(usize),
-    /// The lowest coordinate of a level of the result.
-    ResultLower(usize),
-    /// The number of the region of each table that this part of the outermost loop uses.
-    Region,
-    /// The beginning of this part of the outermost loop.
-    PartLo,
-    /// The end of this part of the outermost loop.
-    PartHi,
-}
-
 /// The loops of a stage.
 #[derive(Clone, Debug)]
 pub(crate) struct Loops {
     pub(crate) function: Function,
-    pub(crate) arguments: Vec<Argument>,
+    /// See [`Plan::guarded`](crate::provider::Plan::guarded).
+    pub(crate) guarded: Option<Function>,
+    pub(crate) facts: Facts,
     /// How the outermost loop can be split.
     pub(crate) split: Split,
     /// See [`Input::is_by_first`].
     pub(crate) by_first: bool,
-    /// Whether the loops set every element of a result in place before they add to it.
-    pub(crate) sets_all: bool,
     /// Whether partial results of a reduction are written to memory and read again.
     pub(crate) in_memory: bool,
 }
@@ -130,23 +112,19 @@ pub(crate) struct Loops {
 impl Loops {
     /// Whether they combine values with elements of an array.
     pub(crate) fn combines(&self) -> bool {
-        fn any(body: &[Stmt]) -> bool {
-            body.iter().any(|stmt| match stmt {
-                Stmt::Reduce(..) => true,
-                Stmt::For { body, .. } | Stmt::While { body, .. } => any(body),
-                Stmt::If { then, otherwise, .. } => any(then) || any(otherwise),
-                _ => false,
-            })
-        }
-        any(&self.function.body)
+        let mut found = false;
+        Stmt::visit_all(&self.function.body, &mut |stmt| {
+            found |= matches!(stmt, Stmt::Reduce(..));
+        });
+        found
     }
 }
 
 /// How the outermost loop can be split among threads.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Split {
-    /// It cannot be split.
-    No,
+    /// It cannot be split, for this reason.
+    No(&'static str),
     /// By coordinates, from 0 to the extent of this index variable.
     Index(usize),
     /// By coordinates of the first level of this access, from 0 on.
@@ -155,8 +133,6 @@ pub(crate) enum Split {
     Cursor {
         /// The access.
         at: usize,
-        /// Whether a part must begin at the first position of a coordinate.
-        aligned: bool,
     },
     /// By coordinates of a merge over first levels: each part begins with a search in every level.
     Merge {
@@ -239,22 +215,41 @@ pub(crate) struct Emit<'a> {
     pub(crate) part: Option<Interval>,
     pub(crate) output: Output,
     tables: table::Tables,
-    /// See [`Loops::sets_all`].
+    /// Whether rows are stored only when it is known that they are kept.
+    pub(crate) guarded: bool,
+    /// See [`Facts::parameters`].
+    parameters: Vec<Parameter>,
+    /// See [`Facts::arrays`].
+    arrays: Vec<Array>,
+    collected: RefCell<facts::Collected>,
+    /// See [`Facts::sets_all`].
     pub(crate) sets_all: Cell<bool>,
     /// See [`Loops::in_memory`].
     pub(crate) in_memory: Cell<bool>,
+    /// See [`Rows::speculative`](crate::provider::plan::Rows::speculative).
+    pub(crate) speculative: Cell<bool>,
 }
 
 /// Emits the loops of a stage.
 pub(crate) fn emit(input: &Input<'_>) -> Loops {
+    let loops = emit_loops(input, false);
+    match &loops.facts.rows {
+        Some(rows) if rows.speculative => {
+            Loops { guarded: Some(emit_loops(input, true).function), ..loops }
+        }
+        _ => loops,
+    }
+}
+
+fn emit_loops(input: &Input<'_>, guarded: bool) -> Loops {
     let mut b = Builder::new(input.name);
-    let mut arguments = Vec::new();
-    let mut int = |b: &mut Builder, name: String, argument: Argument| {
-        arguments.push(argument);
+    let mut parameters = Vec::new();
+    let mut int = |b: &mut Builder, name: String, parameter: Parameter| {
+        parameters.push(parameter);
         b.param(&name, Ty::Int)
     };
     let extents: Vec<Expr> = (0..input.indices.len())
-        .map(|v| int(&mut b, format!("n_{}", input.indices[v]), Argument::Extent(v)))
+        .map(|v| int(&mut b, format!("n_{}", input.indices[v]), Parameter::Extent(v)))
         .collect();
     let mut domains: HashMap<ExprKey, (Expr, Expr)> = HashMap::new();
     let mut sizes = Vec::new();
@@ -270,10 +265,18 @@ pub(crate) fn emit(input: &Input<'_>) -> Loops {
                     IndexExpr::Var(v) => extents[*v].clone(),
                     // A constant of the format, the same for every shape.
                     IndexExpr::Mod(_, m) if matches!(**m, IndexExpr::Const(_)) => index(m, &[]),
-                    _ => int(&mut b, format!("size_{at}_{l}"), Argument::Size(at, l)),
+                    _ => int(
+                        &mut b,
+                        format!("size_{at}_{l}"),
+                        Parameter::Size { operand: at, level: l },
+                    ),
                 };
                 let lower = match can_be_negative(&level.expr) {
-                    true => int(&mut b, format!("lower_{at}_{l}"), Argument::Lower(at, l)),
+                    true => int(
+                        &mut b,
+                        format!("lower_{at}_{l}"),
+                        Parameter::Lower { operand: at, level: l },
+                    ),
                     false => Expr::Int(0),
                 };
                 (size, lower)
@@ -289,10 +292,10 @@ pub(crate) fn emit(input: &Input<'_>) -> Loops {
             let size = match expr {
                 IndexExpr::Var(v) => extents[*v].clone(),
                 IndexExpr::Mod(_, m) if matches!(**m, IndexExpr::Const(_)) => index(m, &[]),
-                _ => int(&mut b, format!("size_{l}"), Argument::ResultSize(l)),
+                _ => int(&mut b, format!("size_{l}"), Parameter::ResultSize(l)),
             };
             let lower = match can_be_negative(expr) {
-                true => int(&mut b, format!("lower_{l}"), Argument::ResultLower(l)),
+                true => int(&mut b, format!("lower_{l}"), Parameter::ResultLower(l)),
                 false => Expr::Int(0),
             };
             (size, lower)
@@ -300,32 +303,54 @@ pub(crate) fn emit(input: &Input<'_>) -> Loops {
         result_domains.push(domain.clone());
     }
     let tables = input.order.tables.len();
-    let region = table::Tables::declare_region(&mut b, &mut arguments, tables);
-    let mut int = |b: &mut Builder, name: &str, argument: Argument| {
-        arguments.push(argument);
+    let region = table::Tables::declare_region(&mut b, &mut parameters, tables);
+    let mut int = |b: &mut Builder, name: &str, parameter: Parameter| {
+        parameters.push(parameter);
         b.param(name, Ty::Int)
     };
     let part = Interval {
-        lo: int(&mut b, "part_lo", Argument::PartLo),
-        hi: int(&mut b, "part_hi", Argument::PartHi),
+        lo: int(&mut b, "part_lo", Parameter::PartLo),
+        hi: int(&mut b, "part_hi", Parameter::PartHi),
     };
     let mut operands = Vec::new();
-    for (at, of) in sizes.into_iter().enumerate() {
-        operands.push(Operand::with_sizes(&mut b, &input.names[at], input.tensors[at], of));
+    let mut arrays = Vec::new();
+    for (operand, of) in sizes.into_iter().enumerate() {
+        let tensor = input.tensors[operand];
+        operands.push(Operand::with_sizes(&mut b, &input.names[operand], tensor, of));
+        for (level, description) in tensor.format().descriptions().iter().enumerate() {
+            let each = 0..description.arrays.len();
+            arrays.extend(each.map(|array| Array::Level { operand, level, array }));
+        }
     }
     let values = (0..operands.len()).map(|at| {
+        arrays.push(Array::Values(at));
         let elem = Elem::Value(input.tensors[at].dtype());
         b.array(&format!("{}_val", input.names[at]), elem, false)
     });
     let values = values.collect();
-    let output = Output::declare(&mut b, input, result_domains);
+    let output = Output::declare(&mut b, input, result_domains, &mut arrays);
     let tables = table::Tables::declare(&mut b, region, tables);
+    let of_tables = input.order.tables.iter();
+    arrays.extend(of_tables.map(|of| Array::Table { operand: of.at, level: of.level }));
     let count = operands.len();
-    let (sets_all, in_memory) = (Cell::new(false), Cell::new(false));
-    let mut emit =
-        Emit { input, operands, values, extents, part: None, output, tables, sets_all, in_memory };
+    let mut emit = Emit {
+        input,
+        operands,
+        values,
+        extents,
+        part: None,
+        output,
+        tables,
+        guarded,
+        parameters,
+        arrays,
+        collected: RefCell::default(),
+        sets_all: Cell::new(false),
+        in_memory: Cell::new(false),
+        speculative: Cell::new(false),
+    };
     let split = emit.split();
-    emit.part = (split != Split::No).then_some(part);
+    emit.part = (!matches!(split, Split::No(_))).then_some(part);
     let state = State {
         term: input.body.clone(),
         live: vec![Some(Pos::One(Expr::Int(0))); count],
@@ -344,13 +369,13 @@ pub(crate) fn emit(input: &Input<'_>) -> Loops {
     emit.enter(&mut b, 0, state);
     emit.end_tables(&mut b);
     emit.output.end(&mut b);
-    let by_first = input.is_by_first();
-    let sets_all = match input.sink.kind {
-        SinkKind::Shared { .. } => reaches_all(&input.sink.format),
-        _ => emit.sets_all.get(),
-    };
+    if let SinkKind::Shared { .. } = input.sink.kind {
+        emit.sets_all.set(reaches_all(&input.sink.format));
+    }
     let in_memory = emit.in_memory.get();
-    Loops { function: b.finish(), arguments, split, by_first, sets_all, in_memory }
+    let function = b.finish();
+    let facts = emit.facts(split, &function);
+    Loops { function, guarded: None, facts, split, by_first: input.is_by_first(), in_memory }
 }
 
 impl Emit<'_> {
@@ -360,26 +385,26 @@ impl Emit<'_> {
 
     /// How the outermost loop can be split.
     fn split(&self) -> Split {
-        let Some(step) = self.steps().first() else { return Split::No };
+        let Some(step) = self.steps().first() else { return Split::No("there is no loop") };
         if !self.input.order.first.is_empty() {
-            return Split::No;
+            return Split::No("levels are searched before the outermost loop");
         }
         let sparse: Vec<usize> =
             step.walkers.iter().filter(|w| !self.level(**w).props.full).map(|w| w.0).collect();
         if sparse.iter().any(|&at| self.level((at, 0)).carries) {
-            return Split::No;
+            return Split::No("the cursor of the outermost loop carries state");
         }
         match (&sparse[..], &step.expr) {
             ([], IndexExpr::Var(v)) => Split::Index(*v),
             ([], expr) if !can_be_negative(expr) => Split::Level(step.walkers[0].0),
             ([at], _) if !self.worth_without(&self.input.body.clone(), &[*at]) => {
-                Split::Cursor { at: *at, aligned: !self.level((*at, 0)).props.unique }
+                Split::Cursor { at: *at }
             }
             ([at, ..], _) if sparse.iter().all(|&at| self.level((at, 0)).mergeable) => {
                 let every = self.worth_without(&self.input.body.clone(), &sparse);
                 Split::Merge { at: *at, every }
             }
-            _ => Split::No,
+            _ => Split::No("the cursors of the outermost loop cannot be searched"),
         }
     }
 

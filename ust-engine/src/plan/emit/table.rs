@@ -10,7 +10,8 @@
 use ust_level_api::ir::{ArrayId, Builder, Elem, Expr, Var};
 use ust_level_api::{IndexKind, Located, ir::Ty};
 
-use super::{Argument, Emit, Pos, State};
+use super::{Emit, Pos, State};
+use crate::provider::plan::Parameter;
 use crate::walk::nest::Reach;
 
 /// The tables of a plan, declared.
@@ -41,13 +42,13 @@ impl Tables {
     /// Declares the parameter for the region, if there are tables.
     pub(super) fn declare_region(
         b: &mut Builder,
-        arguments: &mut Vec<Argument>,
+        parameters: &mut Vec<Parameter>,
         count: usize,
     ) -> Expr {
         if count == 0 {
             return Expr::Int(0);
         }
-        arguments.push(Argument::Region);
+        parameters.push(Parameter::Region);
         b.param("region", Ty::Int)
     }
 
@@ -84,6 +85,11 @@ impl Emit<'_> {
             let (start, given) = begun.as_ref().expect("begun");
             b.store(*array, start.clone() + self.places(table), (*given).into());
         }
+    }
+
+    /// The variables with the last number assigned in each table.
+    pub(super) fn table_numbers(&self) -> Vec<Var> {
+        self.tables.each.iter().filter_map(|table| Some(table.begun.as_ref()?.1)).collect()
     }
 
     /// Fills the tables of the positions that become known inside `depth` loops.

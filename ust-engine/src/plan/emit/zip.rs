@@ -16,6 +16,7 @@ use super::{Emit, Pos, State};
 use crate::expr::operator::Operator;
 use crate::expr::term::Term;
 use crate::plan::order::Step;
+use crate::provider::plan::Over;
 use crate::tuning::ZIP_MAX_TENSORS;
 use crate::walk::nest::Reach;
 
@@ -96,6 +97,7 @@ impl Emit<'_> {
         if walks.iter().any(|walk| walk.advance.is_some()) {
             return false;
         }
+        self.note_range(depth, &self.coordinates_of(walkers[0]));
         let (vars, ends) = self.cursors(b, depth, &self.loop_name(step), &walks);
         let cursors = Cursors {
             index: v,
@@ -117,6 +119,12 @@ impl Emit<'_> {
                 (0..accesses.len()).filter(|bit| set >> bit & 1 == 1).collect();
             let more = |&bit: &usize| cursors.at[bit].clone().lt(cursors.ends[bit].clone());
             let go = members.iter().map(more).reduce(Expr::and).expect("a member");
+            let (over, at): (Over, Vec<&Expr>) = match members[..] {
+                [bit] => (Over::Cursor, vec![&cursors.at[bit]]),
+                _ => (Over::Merge, members.iter().map(|&bit| &cursors.at[bit]).collect()),
+            };
+            let own: Vec<_> = members.iter().map(|&bit| walkers[bit]).collect();
+            self.note(&at, depth, step, over, &own, &state);
             b.while_(go, |b| self.zipped(b, &cursors, &members, state));
         }
         true
@@ -197,7 +205,7 @@ impl Emit<'_> {
             true => Expr::Bool(true),
             false => mine.iter().cloned().fold(Expr::Bool(true), Expr::and),
         };
-        self.output.push(b, coordinates, value, &hit);
+        self.push_when(b, coordinates, value, &hit);
         for (&bit, mine) in members.iter().zip(&mine) {
             let one = match mine {
                 Expr::Bool(true) => Expr::Int(1),

@@ -287,14 +287,21 @@ impl Search<'_, '_> {
             _ => [ITERATION_NS, LOOP_BEGIN_NS],
         };
         state.cost += state.count * (iterations * weight + begin);
+        let iterations = state.count * iterations;
         state.count *= survivors.max(1e-9);
         state.keys.push(key.clone());
         let before = state.known.clone();
         if let Some(v) = plain {
             state.known.insert(v);
         }
-        let step =
-            Step { key, expr: expr.clone(), walkers, searches: Vec::new(), solved: Vec::new() };
+        let step = Step {
+            key,
+            expr: expr.clone(),
+            walkers,
+            searches: Vec::new(),
+            solved: Vec::new(),
+            iterations,
+        };
         state.steps.push(step);
         for &(at, _) in &state.steps.last().expect("pushed above").walkers {
             state.since[at] = (state.steps.len(), state.count);

@@ -118,25 +118,10 @@ fn reg(var: Var) -> Reg {
     var.0 as Reg
 }
 
-fn mark_assigned(body: &[Stmt], assigned: &mut [bool]) {
-    for stmt in body {
-        match stmt {
-            Stmt::Assign(var, _) => assigned[var.0 as usize] = true,
-            Stmt::For { body, .. } | Stmt::While { body, .. } => mark_assigned(body, assigned),
-            Stmt::If { then, otherwise, .. } => {
-                mark_assigned(then, assigned);
-                mark_assigned(otherwise, assigned);
-            }
-            _ => {}
-        }
-    }
-}
-
 impl<'a> Compiler<'a> {
     fn new(function: &'a Function) -> Self {
         let vars = function.vars.len();
-        let mut assigned = vec![false; vars];
-        mark_assigned(&function.body, &mut assigned);
+        let assigned = function.assigned();
         Self {
             function,
             code: Vec::new(),

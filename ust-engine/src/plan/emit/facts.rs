@@ -1,0 +1,155 @@
+//! What the emitter knows of the loops that it emits.
+
+use std::collections::HashMap;
+
+use ust_level_api::ir::{Expr, Function, Stmt, Var};
+use ust_level_api::{Interval, WalkKind};
+
+use super::{Emit, Split, State};
+use crate::plan::order::Step;
+use crate::plan::output::Target;
+use crate::provider::plan::{Facts, Loop, Outermost, Over, Sum};
+
+/// Facts that are collected while loops are emitted.
+#[derive(Debug, Default)]
+pub(super) struct Collected {
+    loops: Vec<Loop>,
+    /// The range of the outermost loop, before it is cut.
+    range: Option<Interval>,
+}
+
+impl Emit<'_> {
+    /// Notes a loop that is about to be emitted. `walks` are the levels whose cursors its variables are.
+    pub(super) fn note(
+        &self,
+        vars: &[&Expr],
+        depth: usize,
+        step: &Step,
+        over: Over,
+        walks: &[(usize, usize)],
+        state: &State,
+    ) {
+        let single = || walks.iter().all(|&walk| self.level(walk).props.unique);
+        let owns = self.has_own(step) && (over != Over::Cursor || single());
+        let sum = match state.target {
+            Target::Sum { var, hit } => {
+                let dtype = self.input.rest.dtype();
+                let op = self.input.reduce.and_then(|op| op.reduction(dtype));
+                Some(Sum { var, op, start: self.input.rest, hit })
+            }
+            Target::None | Target::Block { .. } => None,
+        };
+        let vars = vars.iter().filter_map(|var| match var {
+            Expr::Var(var) => Some(*var),
+            _ => None,
+        });
+        let vars = vars.collect();
+        let mut collected = self.collected.borrow_mut();
+        let around = collected.loops.iter().rev().find(|one| one.depth + 1 == depth);
+        let contiguous = match walks {
+            [walk] if matches!(over, Over::Cursor | Over::Runs) => {
+                around.is_some_and(|around| self.continues(*walk, around))
+            }
+            _ => false,
+        };
+        let is_walked =
+            |walk: &&(usize, usize)| walks.contains(walk) || self.level(**walk).props.full;
+        let walks = step.walkers.iter().filter(is_walked).copied().collect();
+        let expr = step.expr.clone();
+        collected.loops.push(Loop { vars, depth, expr, over, walks, contiguous, owns, sum });
+    }
+
+    /// Notes the range of a loop, before it is cut.
+    pub(super) fn note_range(&self, depth: usize, range: &Interval) {
+        if depth == 0 {
+            self.collected.borrow_mut().range = Some(range.clone());
+        }
+    }
+
+    /// The coordinates that merged first levels have.
+    pub(super) fn coordinates_of(&self, (at, level): (usize, usize)) -> Interval {
+        let sizes = &self.operands[at].sizes;
+        let lo = sizes.lowers[level].clone();
+        Interval { hi: lo.clone() + sizes.sizes[level].clone(), lo }
+    }
+
+    /// Whether coordinates of the loop are those of the result, which is written at known positions.
+    fn has_own(&self, step: &Step) -> bool {
+        let own = |v: &usize| self.input.result.contains(v);
+        self.input.sink.kind.is_in_place() && step.expr.vars().iter().all(own)
+    }
+
+    /// Whether the cursors of a level continue from one iteration of a loop to the next.
+    fn continues(&self, (at, level): (usize, usize), around: &Loop) -> bool {
+        let ty = &self.operands[at].format.descriptions()[level];
+        let above = level.checked_sub(1).map(|above| (at, above));
+        let by_one = match around.over {
+            Over::Cursor => above.is_some_and(|(at, level)| {
+                self.operands[at].format.descriptions()[level].walk == WalkKind::Position
+            }),
+            Over::Coordinates => above.is_some_and(|above| self.level(above).props.full),
+            Over::Runs | Over::Run | Over::Followed | Over::Merge => false,
+        };
+        let beside = ty.props.contiguous && ty.walk == WalkKind::Position;
+        beside && by_one && above.is_some_and(|above| around.walks.contains(&above))
+    }
+
+    /// Whether parts of the outermost loop write different elements.
+    fn parts_own(&self) -> bool {
+        let Some(step) = self.steps().first() else { return false };
+        // Parts that begin where a coordinate does are apart, too.
+        let distinct = |&walk: &(usize, usize)| {
+            let props = self.level(walk).props;
+            props.unique || props.ordered
+        };
+        self.has_own(step) && step.walkers.iter().all(distinct)
+    }
+
+    /// The facts of the loops of a function.
+    pub(super) fn facts(self, split: Split, function: &Function) -> Facts {
+        let owns = self.parts_own();
+        let carried = self.table_numbers();
+        let Collected { loops: all, range } = self.collected.into_inner();
+        let cut = match split {
+            Split::No(why) => Err(why),
+            _ => Ok(()),
+        };
+        let range = range.filter(|_| cut.is_ok()).and_then(|range| from_start(range, function));
+        let walks = self.input.order.steps.first().map_or(Vec::new(), |step| step.walkers.clone());
+        let rows = self.output.rows(self.input, self.speculative.get());
+        let sets_all = self.sets_all.get();
+        let outermost = Outermost { cut, range, owns, walks };
+        let (parameters, arrays) = (self.parameters, self.arrays);
+        Facts { parameters, arrays, outermost, loops: all, rows, carried, sets_all }
+    }
+}
+
+/// An interval with names replaced by their values, so that it has parameters and arrays of operands only.
+/// `None` if it depends on other variables.
+fn from_start(range: Interval, function: &Function) -> Option<Interval> {
+    let mut lets: HashMap<Var, Expr> = HashMap::new();
+    for stmt in &function.body {
+        match stmt {
+            Stmt::Let(var, value) => {
+                let value = value.replaced(&|var| lets.get(&var).cloned());
+                lets.insert(*var, value);
+            }
+            Stmt::Comment(_) => {}
+            // What is named from here on may depend on what this does.
+            _ => break,
+        }
+    }
+    let expand = |expr: Expr| {
+        let expr = expr.replaced(&|var| lets.get(&var).cloned());
+        let mut known = true;
+        expr.visit(&mut |part| match part {
+            Expr::Var(var) => known &= (var.0 as usize) < function.params,
+            Expr::Load(array, _) | Expr::Len(array) => {
+                known &= !function.arrays[array.0 as usize].written;
+            }
+            _ => {}
+        });
+        known.then_some(expr)
+    };
+    Some(Interval { lo: expand(range.lo)?, hi: expand(range.hi)? })
+}

@@ -1,0 +1,312 @@
+//! Plans: loops as IR, and what their maker knows about them and the code does not show.
+
+use ust_format::{Format, IndexExpr};
+use ust_level_api::ir::{BinOp, Expr, Function, Var};
+use ust_level_api::{Dtype, Interval, Scalar};
+
+use super::Shape;
+use crate::expr::Operator;
+use crate::expr::term::Term;
+
+/// The loops of a stage, and the expression and tensors that they are for.
+#[derive(Clone, Debug)]
+#[non_exhaustive]
+pub struct Plan<'a> {
+    /// The loops. Arrays are bound in the order of their declarations, see [`Facts::arrays`], and parameters
+    /// in the order of [`Facts::parameters`].
+    pub function: &'a Function,
+    /// The meaning of parameters, arrays, loops and variables of `function`.
+    pub facts: &'a Facts,
+    /// The same loops, except that no row is stored before it is known whether the row is kept. `None` if that
+    /// holds for `function`. All facts hold for both. See [`Rows::speculative`].
+    pub guarded: Option<&'a Function>,
+    /// Each access to a tensor.
+    pub operands: Vec<Access<'a>>,
+    /// The tensor that the loops write. If it is stored in full, or shares the levels of an operand, the loops
+    /// write [`Array::Result`], whose elements begin with [`Access::fill`]. Otherwise they append
+    /// [rows](Facts::rows).
+    pub result: Access<'a>,
+    /// The term inside the reduction. Its elements are numbered like `operands`.
+    pub body: &'a Term,
+    /// Whether the loops only copy a sparse operand into another format, perhaps transposed.
+    pub copies: bool,
+    /// The operator of the reduction, and the index variables that it reduces over.
+    pub reduce: Option<(&'a Operator, &'a [usize])>,
+    /// Whether sums have to be formed in the order of the loops.
+    pub strict: bool,
+    /// The sizes of the tensors that the plan was made for. The executable runs on others as well.
+    pub sizes: &'a Sizes,
+    /// The estimated time of these loops as machine code on one thread of the CPU, in nanoseconds.
+    pub estimate: f64,
+    /// Whether loops read indices of widths that most kernels do not take. Another plan of the stage converts
+    /// these indices to 32 bits first.
+    pub other_widths: bool,
+}
+
+/// An access to a tensor.
+#[derive(Clone, Debug)]
+#[non_exhaustive]
+pub struct Access<'a> {
+    /// How it is stored.
+    pub format: &'a Format,
+    /// The dtype of its values.
+    pub dtype: Dtype,
+    /// The fill value of the tensor. An expression may give unstored elements another value, such as the
+    /// zero of a semiring. For the result, the value of each element before the loops run.
+    pub fill: Scalar,
+    /// For each dimension, the number of its index variable.
+    pub indices: &'a [usize],
+}
+
+impl<'a> Access<'a> {
+    /// What each level stores, and in which shape: for CSR, dimension 0 in full and dimension 1 in segments.
+    /// Cost: that of emitting the walks of all levels.
+    #[must_use]
+    pub fn shapes(&self) -> Vec<(&'a IndexExpr, Shape)> {
+        let levels = self.format.levels().iter().enumerate();
+        levels.map(|(at, level)| (&level.expr, Shape::of(self.format, at))).collect()
+    }
+}
+
+/// Sizes, exact or estimated.
+#[derive(Clone, Debug)]
+#[non_exhaustive]
+pub struct Sizes {
+    /// The extent of each index variable.
+    pub extents: Vec<usize>,
+    /// The size of each operand.
+    pub operands: Vec<OperandSize>,
+    /// For each depth of loops, the estimated number of iterations, in all iterations of the loops around
+    /// together.
+    pub iterations: Vec<f64>,
+}
+
+/// The size of an operand.
+#[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
+pub struct OperandSize {
+    /// Number of stored elements.
+    pub nse: f64,
+    /// The size of each level.
+    pub levels: Vec<LevelSize>,
+}
+
+/// The size of a level of an operand.
+#[derive(Clone, Copy, Debug, PartialEq)]
+#[non_exhaustive]
+pub struct LevelSize {
+    /// Number of coordinates.
+    pub coordinates: f64,
+    /// Number of positions.
+    pub positions: f64,
+    /// Coordinates under one coordinate of the level above, on average.
+    pub children: f64,
+}
+
+/// What the maker of loops knows about them.
+#[derive(Clone, Debug)]
+#[non_exhaustive]
+pub struct Facts {
+    /// The meaning of each parameter. All are of type `int`.
+    pub parameters: Vec<Parameter>,
+    /// The meaning of each array.
+    pub arrays: Vec<Array>,
+    /// The outermost loop.
+    pub outermost: Outermost,
+    /// The loops over coordinates and stored elements, each before those inside it. Other loops of the
+    /// function, such as binary searches, have no meaning of their own.
+    pub loops: Vec<Loop>,
+    /// How rows are appended. `None` if the result is written at known positions.
+    pub rows: Option<Rows>,
+    /// Variables that are declared before the outermost loop and assigned in it, other than those of `rows`:
+    /// their values pass from one iteration to the next.
+    pub carried: Vec<Var>,
+    /// Whether the loops set every element of a result at known positions before they read it.
+    pub sets_all: bool,
+}
+
+/// The meaning of a parameter of loops.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Parameter {
+    /// The extent of an index variable.
+    Extent(usize),
+    /// The number of coordinates of a level of an operand.
+    Size {
+        /// The operand.
+        operand: usize,
+        /// The level.
+        level: usize,
+    },
+    /// The lowest coordinate of a level of an operand.
+    Lower {
+        /// The operand.
+        operand: usize,
+        /// The level.
+        level: usize,
+    },
+    /// The number of coordinates of a level of the result.
+    ResultSize(usize),
+    /// The lowest coordinate of a level of the result.
+    ResultLower(usize),
+    /// The number of the region of each [`Array::Table`] that this run uses. Runs at the same time use
+    /// different regions.
+    Region,
+    /// The beginning of this part of the outermost loop. It may lie outside the loop's range.
+    PartLo,
+    /// The end of this part of the outermost loop, exclusive. It may lie outside the loop's range.
+    PartHi,
+}
+
+/// The meaning of an array of loops.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum Array {
+    /// An array of a level of an operand.
+    Level {
+        /// The operand.
+        operand: usize,
+        /// The level.
+        level: usize,
+        /// Its number among the arrays of the level.
+        array: usize,
+    },
+    /// The values of an operand.
+    Values(usize),
+    /// The values of the result, at known positions.
+    Result,
+    /// The values of rows, a block for each row. The array grows.
+    RowValues,
+    /// For each row, its coordinate at a level of the result. The array grows.
+    RowCoordinates(usize),
+    /// Two elements: the number of rows, and the number of times that a workspace was opened. A run continues
+    /// with the numbers that it finds.
+    RowCounts,
+    /// For each iteration of the outermost loop, counted from the beginning of the part, the number of its
+    /// first row. The result's level 0 has no [`Array::RowCoordinates`] then.
+    RowStarts,
+    /// Working memory: a block of values for each coordinate of the result's last level above its trailing
+    /// dense block. Before and after a run, all have the value [`Access::fill`] of the result. Runs at the same
+    /// time need one each.
+    WorkValues,
+    /// Working memory: for each of these coordinates, the number of the workspace that last wrote there.
+    /// Zeros at first. Runs at the same time need one each.
+    WorkMarks,
+    /// Working memory: an element for each of these coordinates, of any value. Runs at the same time need one
+    /// each.
+    WorkList,
+    /// Working memory: regions, each with an element for each coordinate of a level of an operand, and one more.
+    /// Zeros at first.
+    Table {
+        /// The operand.
+        operand: usize,
+        /// The level.
+        level: usize,
+    },
+}
+
+impl Array {
+    /// Whether it is memory that several runs at the same time cannot share.
+    #[must_use]
+    pub fn is_work(self) -> bool {
+        matches!(self, Self::WorkValues | Self::WorkMarks | Self::WorkList | Self::Table { .. })
+    }
+}
+
+/// The outermost loop of a plan.
+#[derive(Clone, Debug)]
+#[non_exhaustive]
+pub struct Outermost {
+    /// Whether it can be cut, at any number within its range. If not, why not, for people. Parts that cover the
+    /// range, each from where the part before ends, together do what the loop does.
+    pub cut: Result<(), &'static str>,
+    /// What [`Parameter::PartLo`] and [`Parameter::PartHi`] cut: an interval of cursors or of coordinates. Its
+    /// expressions have no variables but parameters, and read arrays of operands at most. `None` if the loop
+    /// cannot be cut, or the range is not known before other code of the function has run.
+    pub range: Option<Interval>,
+    /// Whether parts write different elements of a result at known positions. False if rows are appended.
+    pub owns: bool,
+    /// The levels that the loop walks, each as (operand, level).
+    pub walks: Vec<(usize, usize)>,
+}
+
+/// A loop of a plan.
+#[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
+pub struct Loop {
+    /// The variable of a `for`, or the cursors of a `while`.
+    pub vars: Vec<Var>,
+    /// Its place in the order of loops: 0 for the outermost. Several loops have the same place if they stand
+    /// in different branches of the code, and [`Over::Run`] stands inside a loop of the same place.
+    pub depth: usize,
+    /// The coordinates that it gives, as an expression over index variables.
+    pub expr: IndexExpr,
+    /// What its variables are.
+    pub over: Over,
+    /// The levels that it walks, each as (operand, level). The other operands are searched, or are stored in
+    /// full.
+    pub walks: Vec<(usize, usize)>,
+    /// Whether the loop's range continues where it ended in the previous iteration of the loop around it: its
+    /// cursors are those of one level that stores the children of consecutive parents side by side.
+    pub contiguous: bool,
+    /// Whether no two iterations write the same element of a result at known positions, within one iteration of
+    /// the loops around it. False if rows are appended.
+    pub owns: bool,
+    /// The sum that its iterations add to, if it is formed in a variable.
+    pub sum: Option<Sum>,
+}
+
+/// What the variables of a loop are.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum Over {
+    /// Coordinates: each one in the range.
+    Coordinates,
+    /// The cursor of a level.
+    Cursor,
+    /// The first cursor of each coordinate of a level, which may be stored at several.
+    Runs,
+    /// The coordinates at one cursor of the loop around it.
+    Run,
+    /// Coordinates: each one in the range. The cursors of levels follow it.
+    Followed,
+    /// Several cursors, merged.
+    Merge,
+}
+
+/// A sum that a loop forms in a variable, which is declared outside the loop.
+#[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
+pub struct Sum {
+    /// The variable.
+    pub var: Var,
+    /// The operation, if the IR has one for it: `var = var op value`.
+    pub op: Option<BinOp>,
+    /// The value of an empty sum.
+    pub start: Scalar,
+    /// A variable that iterations which add something set to true.
+    pub hit: Option<Var>,
+}
+
+/// How loops append rows to a result. For each row, the values grow by a block, and each array of coordinates
+/// by one.
+#[derive(Clone, Debug)]
+#[non_exhaustive]
+pub struct Rows {
+    /// The number of rows so far.
+    pub row: Var,
+    /// The number of times that a workspace was opened so far.
+    pub opened: Option<Var>,
+    /// Number of values of a row: an expression of parameters.
+    pub block: Expr,
+    /// Whether one row is open around all loops. Then each part of the outermost loop appends its own rows,
+    /// and rows with the same coordinates are to be combined by the operator of the reduction.
+    pub around_all: bool,
+    /// Whether rows are in ascending order. If not, they are to be sorted, and those with the same coordinates
+    /// combined.
+    pub sorted: bool,
+    /// Whether the loops write the row behind the last one and keep it only if it turns out to be needed. On
+    /// memory that parts of the outermost loop share, this row is the first of another part:
+    /// use [`Plan::guarded`].
+    pub speculative: bool,
+}
