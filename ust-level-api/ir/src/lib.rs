@@ -57,6 +57,7 @@ pub mod interp;
 pub mod parallel;
 pub mod print;
 pub mod scalar;
+pub mod schedule;
 #[cfg(any(test, feature = "testing"))]
 #[doc(hidden)]
 pub mod testing;
@@ -82,11 +83,11 @@ pub enum Ty {
 }
 
 /// A variable: an index into [`Function::vars`].
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Var(pub u32);
 
 /// An array: an index into [`Function::arrays`].
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct ArrayId(pub u32);
 
 /// The type of an array's elements.

@@ -70,11 +70,7 @@ pub(super) fn bind<'a>(
                 // An array that is not declared to grow has a fixed length.
                 grows.memory()
             }
-            Memory::Index(array) => Memory::Index(array),
-            Memory::Indices(slice) => Memory::Indices(slice),
-            Memory::IndicesMut(indices) => Memory::IndicesMut(indices.reborrow()),
-            Memory::Values(values) => Memory::Values(*values),
-            Memory::ValuesMut(values) => Memory::ValuesMut(values.reborrow()),
+            memory => memory.reborrow(),
         };
         if decl.grows {
             return Err(RunError::FixedLength { array: decl.name.clone() });

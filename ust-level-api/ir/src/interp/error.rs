@@ -114,6 +114,18 @@ pub enum RunError {
         /// Number of elements.
         len: usize,
     },
+    /// Two parts of a schedule, or two lanes, accessed an element at the same time.
+    #[error("a race: {first} and {second} both access `{array}[{index}]`")]
+    Race {
+        /// The array.
+        array: String,
+        /// The index of the element.
+        index: i64,
+        /// Who accessed it before.
+        first: String,
+        /// Who accessed it now.
+        second: String,
+    },
     /// Integers were divided by zero.
     #[error("division by zero in `{expr}`")]
     DivisionByZero {

@@ -229,6 +229,19 @@ pub enum Memory<'a> {
 }
 
 impl<'a> Memory<'a> {
+    /// The same memory, for a shorter lifetime. What grows has a fixed length meanwhile.
+    #[must_use]
+    pub fn reborrow(&mut self) -> Memory<'_> {
+        match self {
+            Memory::Index(array) => Memory::Index(array),
+            Memory::Indices(slice) => Memory::Indices(slice),
+            Memory::IndicesMut(indices) => Memory::IndicesMut(indices.reborrow()),
+            Memory::Values(values) => Memory::Values(*values),
+            Memory::ValuesMut(values) => Memory::ValuesMut(values.reborrow()),
+            Memory::Grow(grows) => grows.memory(),
+        }
+    }
+
     /// Indices to read and write.
     #[must_use]
     pub fn indices_mut<T>(slice: &'a mut [T]) -> Self

@@ -84,6 +84,11 @@ pub struct Program {
 }
 
 impl Program {
+    /// The name of an array.
+    pub(crate) fn array_name(&self, array: crate::ArrayId) -> &str {
+        &self.arrays[array.0 as usize].name
+    }
+
     /// Number of instructions.
     #[must_use]
     pub fn instructions(&self) -> usize {

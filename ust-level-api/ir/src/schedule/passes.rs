@@ -1,0 +1,46 @@
+//! Functions that append to arrays, for machines on which arrays cannot grow: one function that counts, and
+//! one that fills arrays of the right length.
+
+use super::super::{ArrayId, Function, Stmt};
+
+/// The function without stores to arrays that grow: it counts what the function appends. Such arrays are
+/// only asked for their lengths.
+#[must_use]
+pub fn counting(function: &Function) -> Function {
+    without(function, &|of, stmt| match stmt {
+        Stmt::Store(array, ..) | Stmt::Reduce(_, array, ..) | Stmt::Sort(array, ..) => of(*array),
+        _ => false,
+    })
+}
+
+/// The function for arrays that are long enough from the beginning: none grows.
+#[must_use]
+pub fn filling(function: &Function) -> Function {
+    without(function, &|_, _| false)
+}
+
+/// The function with arrays of fixed length, and without statements that are `dropped`, which is also given
+/// whether an array grows.
+fn without(
+    function: &Function,
+    dropped: &dyn Fn(&dyn Fn(ArrayId) -> bool, &Stmt) -> bool,
+) -> Function {
+    let grows = |array: ArrayId| function.arrays[array.0 as usize].grows;
+    let keep = |stmt: &Stmt| !matches!(stmt, Stmt::Reserve(..)) && !dropped(&grows, stmt);
+    let body = kept(&function.body, &keep);
+    let mut arrays = function.arrays.clone();
+    arrays.iter_mut().for_each(|array| array.grows = false);
+    Function { arrays, body, ..function.clone() }
+}
+
+fn kept(body: &[Stmt], keep: &dyn Fn(&Stmt) -> bool) -> Vec<Stmt> {
+    let of = |stmt: &Stmt| match stmt.clone() {
+        Stmt::For { var, lo, hi, body } => Stmt::For { var, lo, hi, body: kept(&body, keep) },
+        Stmt::While { cond, body } => Stmt::While { cond, body: kept(&body, keep) },
+        Stmt::If { cond, then, otherwise } => {
+            Stmt::If { cond, then: kept(&then, keep), otherwise: kept(&otherwise, keep) }
+        }
+        other => other,
+    };
+    body.iter().filter(|stmt| keep(stmt)).map(of).collect()
+}
