@@ -67,6 +67,7 @@ pub mod oracle;
 pub mod report;
 pub mod run;
 pub mod samples;
+pub mod shuffled;
 pub mod suite;
 
 pub use report::{Case, Outcome, Report, Tally};

@@ -21,8 +21,10 @@ pub(super) fn shrink(trial: &Trial, text: String) -> (Trial, String) {
         }
     }
     loop {
-        let found = candidates(&smallest.0).into_iter().find_map(|candidate| {
-            let text = failure(&candidate, &mut left)?;
+        let found = changes(&smallest.0).iter().find_map(|change| {
+            // Changes are many, and each makes a copy.
+            let mut candidate = (left > 0).then(|| smallest.0.clone())?;
+            let text = change(&mut candidate).then(|| failure(&candidate, &mut left))??;
             Some((candidate, text))
         });
         match found {
@@ -53,46 +55,45 @@ impl Trial {
     }
 }
 
-/// Trials that are a little smaller, the smallest first.
-fn candidates(trial: &Trial) -> Vec<Trial> {
-    let mut all = Vec::new();
-    let mut with = |change: &dyn Fn(&mut Trial) -> bool| {
-        let mut changed = trial.clone();
-        if change(&mut changed) {
-            all.push(changed);
-        }
-    };
+/// A change that makes a trial smaller. Returns false if it changes nothing.
+type Change = Box<dyn Fn(&mut Trial) -> bool>;
+
+/// Changes that make a trial a little smaller, the largest first. Each is made when it is tried: a trial may
+/// be large, and there are as many changes as it has entries.
+fn changes(trial: &Trial) -> Vec<Change> {
+    let mut all: Vec<Change> = Vec::new();
     for name in trial.extents.keys() {
         for cut in [3, 1] {
-            with(&|trial| narrow(trial, name, cut));
+            let name = name.clone();
+            all.push(Box::new(move |trial| narrow(trial, &name, cut)));
         }
     }
     for at in 0..trial.givens().count() {
-        let given = |trial: &mut Trial, change: &dyn Fn(&mut Given) -> bool| {
-            trial.givens_mut().nth(at).is_some_and(change)
-        };
         let count = trial.givens().nth(at).map_or(0, |given| given.coo.len());
         for part in [count.div_ceil(2), count.div_ceil(4), 1] {
             for from in (0..count).step_by(part.max(1)) {
-                let keep: Vec<usize> =
-                    (0..count).filter(|place| !(from..from + part).contains(place)).collect();
-                with(&|trial| {
-                    given(trial, &|given| {
-                        given.keep(&keep);
-                        true
-                    })
-                });
+                all.push(Box::new(move |trial| {
+                    trial.givens_mut().nth(at).is_some_and(|given| without(given, from, part))
+                }));
             }
             if part <= 1 {
                 break;
             }
         }
-        with(&|trial| given(trial, &plain_fill));
-        with(&|trial| given(trial, &plain_widths));
-        with(&|trial| given(trial, &plain_format));
+        for change in [plain_fill, plain_widths, plain_format] {
+            all.push(Box::new(move |trial| trial.givens_mut().nth(at).is_some_and(change)));
+        }
     }
-    with(&|trial| trial.format.take().is_some());
+    all.push(Box::new(|trial| trial.format.take().is_some()));
     all
+}
+
+/// Leaves out `part` entries, from number `from` on.
+fn without(given: &mut Given, from: usize, part: usize) -> bool {
+    let keep: Vec<usize> =
+        (0..given.coo.len()).filter(|place| !(from..from + part).contains(place)).collect();
+    given.keep(&keep);
+    true
 }
 
 fn plain_fill(given: &mut Given) -> bool {

@@ -502,7 +502,11 @@ impl Emit<'_> {
                 let op = self.input.reduce.expect("sums are formed where something is reduced");
                 let dtype = self.input.rest.dtype();
                 let value = if op.repeats(1, dtype) { b.bind("value", value) } else { value };
-                b.assign(*var, op.emit(vec![(*var).into(), value], dtype, dtype));
+                let sum = match op.reduction(dtype) {
+                    Some(op) => Expr::binary(op, (*var).into(), value),
+                    None => op.emit(vec![(*var).into(), value], dtype, dtype),
+                };
+                b.assign(*var, sum);
                 if let Some(hit) = hit {
                     b.assign(*hit, Expr::Bool(true));
                 }

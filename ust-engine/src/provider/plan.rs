@@ -1,8 +1,8 @@
 //! Plans: loops as IR, and what their maker knows about them and the code does not show.
 
 use ust_format::{Format, IndexExpr};
-use ust_level_api::ir::{BinOp, Expr, Function, Var};
-use ust_level_api::{Dtype, Interval, Scalar};
+use ust_level_api::ir::{ArrayDecl, ArrayId, BinOp, Elem, Expr, Function, Stmt, Var};
+use ust_level_api::{Dtype, IndexKind, Interval, Scalar};
 
 use super::Shape;
 use crate::expr::Operator;
@@ -230,6 +230,31 @@ pub struct Outermost {
     pub walks: Vec<(usize, usize)>,
 }
 
+impl Outermost {
+    /// A function that [stores](storing) the [range](Self::range) of the outermost loop of `function`. An empty
+    /// range has its end at its beginning.
+    #[must_use]
+    pub fn bounds(&self, function: &Function) -> Option<Function> {
+        let Interval { lo, hi } = self.range.clone()?;
+        Some(storing(vec![lo.clone(), hi.max(lo)], function))
+    }
+}
+
+/// A function that stores the values of expressions: those of a plan that have no variables but the parameters
+/// of `function`. It takes the same parameters and arrays, and one more array, of indices of kind i64.
+#[must_use]
+pub fn storing(values: Vec<Expr>, function: &Function) -> Function {
+    let mut arrays = function.arrays.clone();
+    arrays.iter_mut().for_each(|array| (array.written, array.grows) = (false, false));
+    let to = ArrayId(arrays.len() as u32);
+    let elem = Elem::Index(IndexKind::I64);
+    arrays.push(ArrayDecl { name: "stored_values".to_owned(), elem, written: true, grows: false });
+    let stores = values.into_iter().enumerate();
+    let body = stores.map(|(at, value)| Stmt::Store(to, (at as i64).into(), value)).collect();
+    let vars = function.vars[..function.params].to_vec();
+    Function { name: "values".to_owned(), arrays, params: function.params, vars, body }
+}
+
 /// A loop of a plan.
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
@@ -246,6 +271,8 @@ pub struct Loop {
     /// The levels that it walks, each as (operand, level). The other operands are searched, or are stored in
     /// full.
     pub walks: Vec<(usize, usize)>,
+    /// Whether it has exactly one iteration: each parent has one child. It stands for the code inside it.
+    pub once: bool,
     /// Whether the loop's range continues where it ended in the previous iteration of the loop around it: its
     /// cursors are those of one level that stores the children of consecutive parents side by side.
     pub contiguous: bool,
@@ -254,6 +281,9 @@ pub struct Loop {
     pub owns: bool,
     /// The sum that its iterations add to, if it is formed in a variable.
     pub sum: Option<Sum>,
+    /// Whether variables other than that sum pass from one iteration to the next: cursors that follow the
+    /// coordinates, state of a level, the number of rows.
+    pub sequential: bool,
 }
 
 /// What the variables of a loop are.

@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use ust_level_api::ir::{Expr, Function, Stmt, Var};
 use ust_level_api::{Interval, WalkKind};
 
-use super::{Emit, Split, State};
+use super::{Emit, Pos, Split, State};
 use crate::plan::order::Step;
 use crate::plan::output::Target;
 use crate::provider::plan::{Facts, Loop, Outermost, Over, Sum};
@@ -39,6 +39,16 @@ impl Emit<'_> {
             }
             Target::None | Target::Block { .. } => None,
         };
+        let once = over == Over::Cursor
+            && matches!(walks, [(at, level)] if self.level((*at, *level)).props.branchless
+                && matches!(state.live[*at], Some(Pos::One(_))));
+        let has_state = || walks.iter().any(|&walk| self.level(walk).carries);
+        let appends = !self.input.sink.kind.is_in_place() && sum.is_none();
+        let fills = || self.input.order.tables.iter().any(|table| table.depth > depth);
+        let sequential = match over {
+            Over::Runs | Over::Followed | Over::Merge => true,
+            Over::Coordinates | Over::Cursor | Over::Run => appends || has_state() || fills(),
+        };
         let vars = vars.iter().filter_map(|var| match var {
             Expr::Var(var) => Some(*var),
             _ => None,
@@ -56,7 +66,8 @@ impl Emit<'_> {
             |walk: &&(usize, usize)| walks.contains(walk) || self.level(**walk).props.full;
         let walks = step.walkers.iter().filter(is_walked).copied().collect();
         let expr = step.expr.clone();
-        collected.loops.push(Loop { vars, depth, expr, over, walks, contiguous, owns, sum });
+        let one = Loop { vars, depth, expr, over, walks, once, contiguous, owns, sum, sequential };
+        collected.loops.push(one);
     }
 
     /// Notes the range of a loop, before it is cut.

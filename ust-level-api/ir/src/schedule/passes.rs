@@ -7,8 +7,11 @@ use super::super::{ArrayId, Function, Stmt};
 /// only asked for their lengths.
 #[must_use]
 pub fn counting(function: &Function) -> Function {
-    without(function, &|of, stmt| match stmt {
-        Stmt::Store(array, ..) | Stmt::Reduce(_, array, ..) | Stmt::Sort(array, ..) => of(*array),
+    let grows = |array: ArrayId| function.arrays[array.0 as usize].grows;
+    without(function, &|stmt| match stmt {
+        Stmt::Store(array, ..) | Stmt::Reduce(_, array, ..) | Stmt::Sort(array, ..) => {
+            grows(*array)
+        }
         _ => false,
     })
 }
@@ -16,17 +19,12 @@ pub fn counting(function: &Function) -> Function {
 /// The function for arrays that are long enough from the beginning: none grows.
 #[must_use]
 pub fn filling(function: &Function) -> Function {
-    without(function, &|_, _| false)
+    without(function, &|_| false)
 }
 
-/// The function with arrays of fixed length, and without statements that are `dropped`, which is also given
-/// whether an array grows.
-fn without(
-    function: &Function,
-    dropped: &dyn Fn(&dyn Fn(ArrayId) -> bool, &Stmt) -> bool,
-) -> Function {
-    let grows = |array: ArrayId| function.arrays[array.0 as usize].grows;
-    let keep = |stmt: &Stmt| !matches!(stmt, Stmt::Reserve(..)) && !dropped(&grows, stmt);
+/// The function with arrays of fixed length, and without statements that are `dropped`.
+fn without(function: &Function, dropped: &dyn Fn(&Stmt) -> bool) -> Function {
+    let keep = |stmt: &Stmt| !matches!(stmt, Stmt::Reserve(..)) && !dropped(stmt);
     let body = kept(&function.body, &keep);
     let mut arrays = function.arrays.clone();
     arrays.iter_mut().for_each(|array| array.grows = false);

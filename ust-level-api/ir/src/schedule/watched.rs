@@ -109,6 +109,12 @@ impl Watched {
         Ok(Self { program: Program::compile(&instrument.function)?, arrays })
     }
 
+    /// Number of instructions.
+    #[must_use]
+    pub fn instructions(&self) -> usize {
+        self.program.instructions()
+    }
+
     /// Runs the parts one after another, in an order that `seed` decides. Each part is given by its
     /// parameters. Memory of [`Sharing::Scratch`] is given to all parts in turn.
     ///
@@ -201,7 +207,7 @@ impl Instrument<'_> {
         }
         match stmt {
             Stmt::Store(array, at, value) => {
-                self.note_write(*array, at, value.loads(*array), &mut made)
+                self.note_write(*array, at, value.loads(*array), &mut made);
             }
             Stmt::Reduce(_, array, at, _) => self.note_write(*array, at, true, &mut made),
             _ => {}

@@ -1,0 +1,366 @@
+//! `shuffled`: a provider that runs plans as a parallel machine would, to find out whether what plans say is
+//! true.
+//!
+//! The outermost loop is cut at random, its parts run in shuffled order, and innermost loops whose iterations
+//! own what they write, or add to a sum, run in lanes. Results that grow are counted, and then filled. Every
+//! access to a result is noted with who made it: two parts or lanes that meet are a race, which is an error.
+//! Lanes without their sum, and parts that depend on each other's order, give wrong results.
+
+use std::fmt;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use ust_engine::Error;
+use ust_engine::provider::plan::{Array, Facts, Over, Parameter, Plan, storing};
+use ust_engine::provider::{Cuts, Executable, Offer, Provider, Registration};
+use ust_level_api::inventory;
+use ust_level_api::ir::interp::{IndicesMut, Memory, Param, Program, RunError};
+use ust_level_api::ir::schedule::{
+    LaneSum, LoopMarks, MarkError, Marks, Scheduled, Sharing, Watched, counting, filling,
+};
+use ust_level_api::ir::{ArrayId, BinOp, Elem, Expr, Function, Stmt};
+
+/// The largest number of parts.
+const PARTS: i64 = 7;
+
+struct Shuffled;
+
+inventory::submit!(Registration(&Shuffled));
+
+/// Number of plans that were compiled.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Tally {
+    /// All of them.
+    pub plans: usize,
+    /// Those whose outermost loop is cut into parts.
+    pub cut: usize,
+    /// Those of which a loop runs in lanes.
+    pub lanes: usize,
+    /// Those that append rows, and are counted and filled.
+    pub rows: usize,
+}
+
+impl fmt::Display for Tally {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { plans, cut, lanes, rows } = self;
+        write!(
+            f,
+            "run in shuffled order: {plans} plans, {cut} of them cut into parts, {lanes} with a loop in \
+             lanes, {rows} counted and filled"
+        )
+    }
+}
+
+static TALLY: [AtomicUsize; 4] = [const { AtomicUsize::new(0) }; 4];
+
+/// What was compiled so far in this process.
+#[must_use]
+pub fn tally() -> Tally {
+    let [plans, cut, lanes, rows] = TALLY.each_ref().map(|count| count.load(Ordering::Relaxed));
+    Tally { plans, cut, lanes, rows }
+}
+
+impl Provider for Shuffled {
+    fn name(&self) -> &'static str {
+        "shuffled"
+    }
+
+    fn summary(&self) -> &'static str {
+        "the interpreter, with parts and lanes in shuffled order; finds races; for tests"
+    }
+
+    fn offer(&self, _plan: &Plan<'_>) -> Offer {
+        Offer::OnRequest("it looks for races".to_owned())
+    }
+
+    fn compile(&self, plan: &Plan<'_>) -> Result<Box<dyn Executable>, Error> {
+        compile(plan, plan.facts)
+    }
+}
+
+/// Compiles a plan, as these facts allow.
+///
+/// # Errors
+/// [`Error::Unsupported`] if the facts contradict the loops.
+pub fn compile(plan: &Plan<'_>, facts: &Facts) -> Result<Box<dyn Executable>, Error> {
+    let function = plan.guarded.unwrap_or(plan.function);
+    let contradicted = |error: MarkError| Error::Unsupported(format!("plans say: {error}"));
+    let mut marks = Marks::default();
+    let place = |of: Array| facts.arrays.iter().position(|array| *array == of);
+    let id = |at: usize| ArrayId(at as u32);
+    for (at, array) in facts.arrays.iter().enumerate() {
+        if array.is_work() || matches!(array, Array::RowCounts | Array::RowStarts) {
+            marks.arrays.insert(id(at), Sharing::Scratch);
+        }
+    }
+    let mut cuts = facts.outermost.cut.is_ok() && facts.outermost.range.is_some();
+    // The rows of parts would have to be combined.
+    cuts &= facts.rows.as_ref().is_none_or(|rows| !rows.around_all);
+    if let (Some(result), false) = (place(Array::Result), facts.outermost.owns) {
+        // Loops inside own their elements, or combine values into them.
+        let dtype = plan.result.dtype;
+        let combines = plan.reduce.is_some_and(|(op, _)| op.reduction(dtype).is_some());
+        cuts &= combines && !plan.strict;
+        if combines {
+            marks.arrays.insert(id(result), Sharing::Atomic);
+        }
+    }
+    if !plan.strict {
+        mark_lanes(facts, function, &mut marks);
+    }
+    let scheduled = Scheduled { function: filling(function), marks };
+    scheduled.check().map_err(contradicted)?;
+    let rows = match (&facts.rows, place(Array::RowCounts)) {
+        (Some(rows), Some(counts)) => Some(Rows {
+            counting: Program::compile(&counting(function))?,
+            counts,
+            starts: place(Array::RowStarts),
+            block: Program::compile(&storing(vec![rows.block.clone()], function))?,
+        }),
+        _ => None,
+    };
+    let bounds = facts.outermost.bounds(function).filter(|_| cuts);
+    let has_lanes = !scheduled.marks.loops.is_empty();
+    for (count, is) in TALLY.iter().zip([true, bounds.is_some(), has_lanes, rows.is_some()]) {
+        count.fetch_add(usize::from(is), Ordering::Relaxed);
+    }
+    Ok(Box::new(Parts {
+        watched: Watched::new(&scheduled).map_err(contradicted)?,
+        bounds: bounds.map(|function| Program::compile(&function)).transpose()?,
+        part: [Parameter::PartLo, Parameter::PartHi]
+            .map(|of| facts.parameters.iter().position(|one| *one == of).expect("parts")),
+        rows,
+        grows: function.arrays.iter().map(|array| array.grows).collect(),
+        sets_all: facts.sets_all,
+    }))
+}
+
+/// Marks innermost loops whose iterations lanes can share.
+fn mark_lanes(facts: &Facts, function: &Function, marks: &mut Marks) {
+    let is_for = |var| {
+        let mut found = false;
+        Stmt::visit_all(&function.body, &mut |stmt| {
+            found |= matches!(stmt, Stmt::For { var: of, .. } if *of == var);
+        });
+        found
+    };
+    for one in &facts.loops {
+        let innermost = facts.loops.iter().all(|other| other.once || other.depth <= one.depth)
+            && !(one.over == Over::Cursor
+                && facts.loops.iter().any(|other| other.over == Over::Run));
+        let [var] = one.vars[..] else { continue };
+        if one.sequential || one.once {
+            continue;
+        }
+        let mut sums = Vec::new();
+        match &one.sum {
+            Some(sum) => {
+                let Some(op) = sum.op else { continue };
+                sums.push(LaneSum { var: sum.var, op, start: Expr::Const(sum.start) });
+                sums.extend(sum.hit.map(|var| LaneSum {
+                    var,
+                    op: BinOp::Or,
+                    start: Expr::Bool(false),
+                }));
+            }
+            None if one.owns => {}
+            None => continue,
+        }
+        if innermost && is_for(var) {
+            marks.loops.insert(var, LoopMarks { lanes: Some(sums), ..LoopMarks::default() });
+        }
+    }
+}
+
+/// How rows are counted.
+#[derive(Debug)]
+struct Rows {
+    counting: Program,
+    /// The number of [`Array::RowCounts`].
+    counts: usize,
+    /// The number of [`Array::RowStarts`].
+    starts: Option<usize>,
+    /// Stores the number of values of a row.
+    block: Program,
+}
+
+#[derive(Debug)]
+struct Parts {
+    watched: Watched,
+    /// Stores the range that parts cut. `None` if all runs in one part.
+    bounds: Option<Program>,
+    /// The numbers of the parameters that bound a part.
+    part: [usize; 2],
+    rows: Option<Rows>,
+    grows: Vec<bool>,
+    sets_all: bool,
+}
+
+/// What a function stores.
+fn stored<const N: usize>(
+    program: &Program,
+    params: &[Param],
+    memory: &mut [Memory<'_>],
+) -> Result<[i64; N], RunError> {
+    let mut values = [0_i64; N];
+    let mut bound: Vec<Memory<'_>> = memory.iter_mut().map(Memory::reborrow).collect();
+    bound.push(Memory::indices_mut(&mut values[..]));
+    program.run(params, &mut bound)?;
+    Ok(values)
+}
+
+impl Parts {
+    /// The parameters of each part, and for each the distance of its beginning from that of the range.
+    fn parts(
+        &self,
+        params: &[Param],
+        memory: &mut [Memory<'_>],
+    ) -> Result<Vec<(Vec<Param>, i64)>, RunError> {
+        let Some(bounds) = &self.bounds else { return Ok(vec![(params.to_vec(), 0)]) };
+        let [lo, hi] = stored(bounds, params, memory)?;
+        let length = hi - lo;
+        let count = length.clamp(1, PARTS);
+        // Parts of different lengths; some are empty.
+        let at = |part: i64| match part {
+            0 => lo,
+            part if part == count => hi,
+            part => lo + length * part * part / (count * count),
+        };
+        let of = |part: i64| {
+            let mut own = params.to_vec();
+            let [from, to] = [part, part + 1].map(at);
+            for (at, bound) in self.part.into_iter().zip([from, to]) {
+                own[at] = Param::Int(bound);
+            }
+            (own, from - lo)
+        };
+        Ok((0..count).map(of).collect())
+    }
+
+    fn in_place(&self, params: &[Param], memory: &mut [Memory<'_>]) -> Result<(), RunError> {
+        let parts: Vec<Vec<Param>> =
+            self.parts(params, memory)?.into_iter().map(|(params, _)| params).collect();
+        self.watched.run(&parts, memory, parts.len() as u64)
+    }
+
+    /// Counts the rows of all parts, makes room for them, and fills it.
+    fn in_rows(
+        &self,
+        rows: &Rows,
+        params: &[Param],
+        memory: &mut [Memory<'_>],
+    ) -> Result<(), RunError> {
+        let parts = self.parts(params, memory)?;
+        let [block] = stored(&rows.block, params, memory)?;
+        let [first, mut opened] = counts_of(&mut memory[rows.counts], None);
+        let length = rows.starts.map_or(0, |starts| memory[starts].len());
+        // The first row of each part.
+        let mut before = vec![first];
+        for (params, _) in &parts {
+            let mut counts = [0, opened];
+            let mut starts = vec![0_i64; length];
+            let mut bound = replaced(memory, rows, &mut counts, &mut starts);
+            rows.counting.run(params, &mut bound)?;
+            drop(bound);
+            before.push(before[before.len() - 1] + counts[0]);
+            opened = counts[1];
+        }
+        let all = before[parts.len()];
+        let mut fixed = Vec::new();
+        for (at, one) in memory.iter_mut().enumerate() {
+            let values = matches!(one.elem(), Elem::Value(_));
+            let length = (all * if values { block } else { 1 }) as usize;
+            if !self.grows[at] {
+                fixed.push(one.reborrow());
+                continue;
+            }
+            let out_of_memory =
+                || RunError::OutOfMemory { array: "rows".to_owned(), len: length as i64 };
+            if let Memory::Grow(grows) = one
+                && !grows.reserve(length)
+            {
+                return Err(out_of_memory());
+            }
+            fixed.push(one.reborrow().split_off(length).ok_or_else(out_of_memory)?);
+        }
+        let mut run = self.watched.begin(&fixed, parts.len() as u64);
+        let mut all_starts = vec![0_i64; length];
+        // Every third part, and then those between.
+        let order = (0..3).flat_map(|at| (at..parts.len()).step_by(3)).rev();
+        for part in order {
+            let (params, distance) = &parts[part];
+            let mut counts = [before[part], opened];
+            let mut starts = vec![0_i64; length];
+            let mut bound = replaced(&mut fixed, rows, &mut counts, &mut starts);
+            run.part(part, params, &mut bound)?;
+            drop(bound);
+            if counts[0] != before[part + 1] {
+                let why = format!("part {part} appended other rows than were counted");
+                return Err(RunError::OutOfBounds { array: why, index: counts[0], len: 0 });
+            }
+            opened = counts[1];
+            if rows.starts.is_some() {
+                let next = parts.get(part + 1).map_or(length, |next| next.1 as usize);
+                let own = *distance as usize..next;
+                all_starts[own.clone()].copy_from_slice(&starts[..own.len()]);
+            }
+        }
+        drop(run);
+        counts_of(&mut fixed[rows.counts], Some([all, opened]));
+        if let Some(Memory::IndicesMut(IndicesMut::I64(starts))) =
+            rows.starts.map(|at| &mut fixed[at])
+        {
+            starts.copy_from_slice(&all_starts);
+        }
+        Ok(())
+    }
+}
+
+/// The two counts, after they are set if `to` is given.
+fn counts_of(memory: &mut Memory<'_>, to: Option<[i64; 2]>) -> [i64; 2] {
+    match memory {
+        Memory::IndicesMut(IndicesMut::I64(counts)) => {
+            let counts = counts.first_chunk_mut().expect("two counts");
+            *counts = to.unwrap_or(*counts);
+            *counts
+        }
+        _ => unreachable!("counts are written"),
+    }
+}
+
+/// Memory with other counts and first rows.
+fn replaced<'a>(
+    memory: &'a mut [Memory<'_>],
+    rows: &Rows,
+    counts: &'a mut [i64],
+    starts: &'a mut [i64],
+) -> Vec<Memory<'a>> {
+    let mut bound: Vec<Memory<'a>> = memory.iter_mut().map(Memory::reborrow).collect();
+    bound[rows.counts] = Memory::indices_mut(counts);
+    if let Some(at) = rows.starts {
+        bound[at] = Memory::indices_mut(starts);
+    }
+    bound
+}
+
+impl Executable for Parts {
+    fn run(&self, params: &[Param], memory: &mut [Memory<'_>]) -> Result<(), Error> {
+        let run = match &self.rows {
+            Some(rows) => self.in_rows(rows, params, memory),
+            None => self.in_place(params, memory),
+        };
+        Ok(run?)
+    }
+
+    fn cuts(&self) -> Cuts {
+        Cuts::Never
+    }
+
+    fn sets_all(&self, loops: bool) -> bool {
+        loops && self.sets_all
+    }
+
+    fn describe(&self) -> String {
+        let cut = if self.bounds.is_some() { "parts in shuffled order" } else { "one part" };
+        format!("{cut}, by the interpreter")
+    }
+}

@@ -1,0 +1,217 @@
+//! What plans say of their loops is true, and what is not true is found: facts are falsified one at a time,
+//! and the run in shuffled order has to notice.
+
+use std::cell::Cell;
+
+use ndarray::Array1;
+use ust::level_api::inventory;
+use ust::ops::OpError;
+use ust::provider::plan::{Facts, Over, Plan};
+use ust::provider::{Executable, Offer, Provider, Registration};
+use ust::{Backend, Error, Tensor, einsum};
+use ust_conformance::shuffled;
+
+/// A false statement about a plan.
+#[derive(Clone, Copy, Debug, PartialEq)]
+enum Lie {
+    /// None: what the plan says.
+    None,
+    /// Parts of the outermost loop write different elements.
+    PartsOwn,
+    /// Iterations of all loops write different elements, and add to no sum.
+    LoopsOwn,
+    /// Nothing passes from one iteration to the next.
+    NothingPasses,
+    /// Rows are stored only when it is known that they are kept.
+    NothingSpeculative,
+    /// Sums begin with another value.
+    OtherStart,
+}
+
+thread_local! {
+    static LIE: Cell<Lie> = const { Cell::new(Lie::None) };
+    /// Whether the last lie changed the facts of any plan.
+    static LIED: Cell<bool> = const { Cell::new(false) };
+}
+
+struct Lying;
+
+inventory::submit!(Registration(&Lying));
+
+impl Provider for Lying {
+    fn name(&self) -> &'static str {
+        "lying"
+    }
+
+    fn summary(&self) -> &'static str {
+        "runs plans of which something false is said, for tests"
+    }
+
+    fn offer(&self, _plan: &Plan<'_>) -> Offer {
+        Offer::OnRequest("it lies".to_owned())
+    }
+
+    fn compile(&self, plan: &Plan<'_>) -> Result<Box<dyn Executable>, Error> {
+        let (mut plan, mut facts): (Plan<'_>, Facts) = (plan.clone(), plan.facts.clone());
+        let mut lied = false;
+        match LIE.get() {
+            Lie::None => {}
+            Lie::PartsOwn => {
+                lied = !facts.outermost.owns;
+                facts.outermost.owns = true;
+            }
+            Lie::LoopsOwn => {
+                for one in &mut facts.loops {
+                    lied |= !one.owns && !one.sequential;
+                    (one.owns, one.sum) = (true, None);
+                }
+                // Atomic sums of parts would hide those of lanes.
+                facts.outermost.owns = true;
+                facts.outermost.cut = Err("for this test");
+            }
+            Lie::NothingPasses => {
+                // Only innermost loops run in lanes.
+                let most = facts.loops.iter().map(|one| one.depth).max();
+                for one in &mut facts.loops {
+                    lied |= one.over == Over::Followed && Some(one.depth) == most;
+                    (one.sequential, one.owns) = (false, true);
+                    one.vars.truncate(1);
+                }
+            }
+            Lie::NothingSpeculative => lied = plan.guarded.take().is_some(),
+            Lie::OtherStart => {
+                let most = facts.loops.iter().filter(|one| !one.once).map(|one| one.depth).max();
+                for one in &mut facts.loops {
+                    let Some(sum) = &mut one.sum else { continue };
+                    lied |= !one.sequential && !one.once && Some(one.depth) == most;
+                    sum.start = sum.start.dtype().one();
+                }
+            }
+        }
+        LIED.set(LIED.get() || lied);
+        shuffled::compile(&plan, &facts)
+    }
+}
+
+fn matrix(format: &str) -> Tensor {
+    let coo = ust::generate::generate("random(40x40, nnz=300, seed=5)").unwrap();
+    Tensor::from_coo(&coo, &format.parse().unwrap()).unwrap()
+}
+
+fn vector() -> Tensor {
+    let values = (0..40).map(|at| f64::from(at % 7) - 2.5).collect::<Array1<_>>();
+    Tensor::from_array(values.into_dyn()).unwrap()
+}
+
+/// The result of `expression` on `A` and `B` in `format` and a vector `x`, with a lie told. `None` if the lie
+/// changes nothing.
+fn told(lie: Lie, expression: &str, format: &str) -> Option<Result<Tensor, OpError>> {
+    // Kernels are kept by what they are for, and would be taken for another lie.
+    static ONE: std::sync::Mutex<()> = std::sync::Mutex::new(());
+    let _one = ONE.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
+    ust::ops::clear_kernels();
+    LIE.set(lie);
+    LIED.set(lie == Lie::None);
+    let result = call(expression, format).backend(Backend::Named("lying")).run();
+    LIE.set(Lie::None);
+    LIED.get().then_some(result)
+}
+
+fn call(expression: &str, format: &str) -> ust::ops::Einsum {
+    let other = ust::generate::generate("random(40x40, nnz=300, seed=9)").unwrap();
+    let other = Tensor::from_coo(&other, &format.parse().unwrap()).unwrap();
+    let call = einsum(expression).arg("A", matrix(format));
+    let call = if expression.contains("x(") { call.arg("x", vector()) } else { call };
+    if expression.contains("B(") { call.arg("B", other) } else { call }
+}
+
+/// Whether a lie was noticed: the run failed, or gives another result than the interpreter.
+fn is_noticed(result: &Result<Tensor, OpError>, expression: &str, format: &str) -> bool {
+    let Ok(found) = result else { return true };
+    let expected = call(expression, format).backend(Backend::INTERPRETER).run().unwrap();
+    let [found, expected] = [found, &expected].map(|one| {
+        let full = one.convert(&ust::Format::full(one.rank()).unwrap()).unwrap();
+        full.values().typed::<f64>().unwrap().to_vec()
+    });
+    let far = |(a, b): (&f64, &f64)| (a - b).abs() > 1e-12 * b.abs().max(1.0);
+    found.len() != expected.len() || found.iter().zip(&expected).any(far)
+}
+
+const BY_ROW: &str = "y(i) = A(i,j) * x(j)";
+
+const FORMATS: [&str; 8] = [
+    "CSR",
+    "CSC",
+    "COO",
+    "DCSR",
+    "BSR(4,4)",
+    "BSC(4,4)",
+    "DIA-I",
+    "(i, j) -> (i : compressed(nonunique, nonordered), j : singleton(nonordered))",
+];
+
+const EXPRESSIONS: [&str; 7] = [
+    BY_ROW,
+    "y(j) = A(i,j) * x(i)",
+    "C(i,j) = A(i,j) + B(i,j)",
+    "C(i,j) = A(i,j) * B(i,j)",
+    "C(i,k) = A(i,j) * B(j,k)",
+    "s = A(i,j) * B(i,j)",
+    "C(i,j) = A(i,j) + x(j)",
+];
+
+#[test]
+fn the_truth_gives_what_the_interpreter_gives() {
+    for expression in EXPRESSIONS {
+        for format in FORMATS {
+            let result = told(Lie::None, expression, format).unwrap();
+            assert!(!is_noticed(&result, expression, format), "{expression} {format}: {result:?}");
+        }
+    }
+}
+
+/// Runs all expressions with a lie. Each time that it changes anything, it must be noticed.
+fn every(lie: Lie, least: usize) {
+    let (mut told_in_all, mut missed) = (0, Vec::new());
+    for expression in EXPRESSIONS {
+        for format in FORMATS {
+            let Some(result) = told(lie, expression, format) else { continue };
+            told_in_all += 1;
+            if !is_noticed(&result, expression, format) {
+                missed.push(format!("{expression} {format}"));
+            }
+        }
+    }
+    println!("{lie:?}: told {told_in_all} times, {} missed", missed.len());
+    assert!(told_in_all >= least, "{lie:?} was told {told_in_all} times");
+    assert!(missed.is_empty(), "{lie:?} was not noticed: {missed:#?}");
+}
+
+#[test]
+fn parts_that_meet_are_found() {
+    for format in ["CSC", "COO", "DIA-I", "BSC(4,4)"] {
+        let expression = if format == "COO" { "y(j) = A(i,j) * x(i)" } else { BY_ROW };
+        let error = told(Lie::PartsOwn, expression, format).expect("a lie").unwrap_err();
+        let text = error.to_string();
+        assert!(text.contains("a race: ") && text.contains("`out["), "{format}: {error}");
+    }
+}
+
+#[test]
+fn lanes_that_meet_or_lack_their_sum_are_found() {
+    let error = told(Lie::LoopsOwn, BY_ROW, "CSR").expect("a lie").unwrap_err();
+    assert!(error.to_string().contains("is not marked as a sum"), "{error}");
+    let error = told(Lie::LoopsOwn, "y(j) = A(i,j) * x(i)", "COO").expect("a lie").unwrap_err();
+    assert!(error.to_string().contains("a race: lane"), "{error}");
+    every(Lie::OtherStart, 4);
+}
+
+#[test]
+fn what_passes_from_one_iteration_to_the_next_is_found() {
+    every(Lie::NothingPasses, 1);
+}
+
+#[test]
+fn rows_written_too_early_are_found() {
+    every(Lie::NothingSpeculative, 4);
+}
