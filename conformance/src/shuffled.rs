@@ -130,6 +130,7 @@ pub fn compile(plan: &Plan<'_>, facts: &Facts) -> Result<Box<dyn Executable>, Er
             .map(|of| facts.parameters.iter().position(|one| *one == of).expect("parts")),
         rows,
         grows: function.arrays.iter().map(|array| array.grows).collect(),
+        operands: function.arrays.iter().take_while(|array| !array.written).count(),
         sets_all: facts.sets_all,
     }))
 }
@@ -192,10 +193,12 @@ struct Parts {
     part: [usize; 2],
     rows: Option<Rows>,
     grows: Vec<bool>,
+    /// Number of arrays of operands.
+    operands: usize,
     sets_all: bool,
 }
 
-/// What a function stores.
+/// What a function stores, given the arrays of operands.
 fn stored<const N: usize>(
     program: &Program,
     params: &[Param],
@@ -216,7 +219,7 @@ impl Parts {
         memory: &mut [Memory<'_>],
     ) -> Result<Vec<(Vec<Param>, i64)>, RunError> {
         let Some(bounds) = &self.bounds else { return Ok(vec![(params.to_vec(), 0)]) };
-        let [lo, hi] = stored(bounds, params, memory)?;
+        let [lo, hi] = stored(bounds, params, &mut memory[..self.operands])?;
         let length = hi - lo;
         let count = length.clamp(1, PARTS);
         // Parts of different lengths; some are empty.
@@ -250,7 +253,7 @@ impl Parts {
         memory: &mut [Memory<'_>],
     ) -> Result<(), RunError> {
         let parts = self.parts(params, memory)?;
-        let [block] = stored(&rows.block, params, memory)?;
+        let [block] = stored(&rows.block, params, &mut memory[..self.operands])?;
         let [first, mut opened] = counts_of(&mut memory[rows.counts], None);
         let length = rows.starts.map_or(0, |starts| memory[starts].len());
         // The first row of each part.

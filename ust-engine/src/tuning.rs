@@ -92,6 +92,8 @@ pub(crate) const PADDING_SAMPLED_VALUES: usize = 256;
 pub(crate) const WHOLE_BLOCK_DISTANCE: usize = 8;
 /// Bytes of a block that are prefetched, at most: the hardware prefetcher fetches the rest.
 pub(crate) const WHOLE_BLOCK_PREFETCH_BYTES: usize = 1 << 10;
+/// Bytes that may be kept of everything that was made of tensors' data, together.
+pub(crate) const KEPT_BYTES: u64 = 4 << 30;
 /// Bytes of index arrays up to which a tensor keeps a copy of them in 32 bits, once a kernel has made it.
 pub(crate) const KEPT_INDEX_BYTES: usize = 64 << 20;
 /// Values that a thread copies at a time, at least.
@@ -244,10 +246,12 @@ pub(crate) const COPY_ELEMENT_NS: f64 = 2.25;
 /// Time of the interpreter, as a multiple of that of machine code.
 pub(crate) const INTERPRETER_TIME: f64 = 30.0;
 /// Nanoseconds to compile loops to machine code.
+#[cfg(feature = "jit")]
 pub(crate) const JIT_COMPILE_NS: f64 = 400_000.0;
 /// Number of runs that the time of compiling is spread over when providers are compared.
 pub(crate) const COMPILED_RUNS: f64 = 10_000.0;
 /// Time of loops over indices of widths that microkernels do not take, as a multiple of that of 32 bits.
+#[cfg(feature = "jit")]
 pub(crate) const OTHER_WIDTHS_TIME: f64 = 2.0;
 /// Time of a conversion that replaces a copy by loops, as a fraction of the time of the loops.
 pub(crate) const CONVERSION_TIME: f64 = 0.4;

@@ -68,7 +68,15 @@ fn test() -> Result<(), String> {
     let all = ["test", "--workspace", "--no-fail-fast", "--", "--skip", OF_ITSELF];
     run::cargo(&all, &[])?;
     let at_length = ["test", "--quiet", "--workspace", "--test", "at_length"];
-    run::cargo(&[&at_length[..], &["--", "--ignored", "--nocapture"]].concat(), &[])
+    run::cargo(&[&at_length[..], &["--", "--ignored", "--nocapture"]].concat(), &[])?;
+    outside(&["test", "--quiet"], &[])
+}
+
+/// Runs a command of cargo on the crate that is outside the workspace, as a stranger's crate is.
+fn outside(command: &[&str], rest: &[&str]) -> Result<(), String> {
+    let target = std::env::var("CARGO_TARGET_DIR").unwrap_or_else(|_| "target".to_owned());
+    let place = ["--manifest-path", "examples/own_memory/Cargo.toml", "--target-dir", &target];
+    run::cargo(&[command, &place[..], rest].concat(), &[])
 }
 
 /// Tests without those of the conformance suite and of the documentation.
@@ -82,8 +90,11 @@ fn quick() -> Result<(), String> {
 
 fn ci() -> Result<(), String> {
     run::cargo(&["fmt", "--all", "--check"], &[])?;
+    let place = ["--manifest-path", "examples/own_memory/Cargo.toml"];
+    run::cargo(&[&["fmt"], &place[..], &["--check"]].concat(), &[])?;
     invariants()?;
     run::cargo(&["clippy", "--workspace", "--all-targets", "--", "--deny", "warnings"], &[])?;
+    outside(&["clippy", "--all-targets"], &["--", "--deny", "warnings"])?;
     packages::check()?;
     run::cargo(&["doc", "--workspace", "--no-deps"], &[("RUSTDOCFLAGS", "--deny warnings")])?;
     test()?;

@@ -45,7 +45,7 @@ impl Tensor {
 
 /// Checks the contents of the arrays. Marks the tensor as clean where coordinates reach every position.
 fn verify(mut tensor: Tensor) -> Result<Tensor, Error> {
-    let reached = levels(&tensor.bound, &tensor.levels, tensor.values.len())?;
+    let reached = levels(&tensor.bound, tensor.levels(), tensor.values().len())?;
     let children = claims::compare(&tensor, &reached)?;
     let repeats = lower(&tensor, Walked::Inside, &[], Keep::All).repeats;
     let places = entries(&tensor, (!repeats).then_some(children))?;

@@ -90,7 +90,7 @@ impl Tensor {
     /// [`Error::Dtype`] when the values are of another type, [`Error::TooLarge`] for a shape that is
     /// implausible as a dense array, [`Error::Sum`] where a sum of integers overflows.
     pub fn to_dense<T: StoredElement>(&self) -> Result<ArrayD<T>, Error> {
-        self.values.typed::<T>()?;
+        self.values().typed::<T>()?;
         let shape = self.shape();
         let too_large = || Error::TooLarge(format!("shape {shape:?} as a dense array"));
         let elements = shape.iter().try_fold(1_usize, |all, &n| all.checked_mul(n));
@@ -131,7 +131,7 @@ impl Tensor {
     /// stores a dimension itself, and the tensor is not sliced.
     #[must_use]
     pub fn dense_view<T: StoredElement>(&self) -> Option<ArrayViewD<'_, T>> {
-        let values = self.values.typed::<T>().ok()?;
+        let values = self.values().typed::<T>().ok()?;
         if !self.view.is_whole() {
             return None;
         }
@@ -159,7 +159,7 @@ impl Tensor {
     /// # Errors
     /// [`Error::Dtype`] when the values are of another type.
     pub fn block_view<T: StoredElement>(&self) -> Result<ArrayViewD<'_, T>, Error> {
-        let values = self.values.typed::<T>()?;
+        let values = self.values().typed::<T>()?;
         ArrayViewD::from_shape(IxDyn(&self.block_shape()), values)
             .map_err(|e| Error::Unsupported(format!("the values do not form whole blocks: {e}")))
     }

@@ -95,8 +95,8 @@ impl Tensor {
     pub fn cast_lossy(&self, dtype: Dtype) -> Self {
         let fill = Values::filled(self.fill, 1).cast_lossy(dtype).get(0).unwrap_or(dtype.zero());
         let mut tensor = self.clone();
-        (tensor.values, tensor.fill) = (self.values.cast_lossy(dtype), fill);
-        tensor.made = OnceLock::new();
+        tensor.set_values(self.values().cast_lossy(dtype));
+        tensor.fill = fill;
         tensor
     }
 
@@ -105,14 +105,15 @@ impl Tensor {
     /// # Errors
     /// [`Error::Cast`] with the first value, or the fill value, that the dtype cannot hold.
     pub fn cast(&self, dtype: Dtype) -> Result<Self, Error> {
-        let values = self.values.cast(dtype)?;
+        let values = self.values().cast(dtype)?;
         let fill = self.fill.cast(dtype).map_err(|e| Error::Cast {
             value: e.value,
             at: self.nse(),
             to: e.to,
         })?;
         let mut tensor = self.clone();
-        (tensor.values, tensor.fill, tensor.made) = (values, fill, OnceLock::new());
+        tensor.set_values(values);
+        tensor.fill = fill;
         // `clean` stays: rounding may turn an entry into the fill value, but keeps the fill value.
         Ok(tensor)
     }
@@ -282,7 +283,7 @@ impl Tensor {
 impl From<&Tensor> for Values {
     /// The stored values, shared.
     fn from(tensor: &Tensor) -> Self {
-        tensor.values.clone()
+        tensor.values().clone()
     }
 }
 

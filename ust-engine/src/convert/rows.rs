@@ -39,7 +39,8 @@ impl Tensor {
         if self.dtype() != dtype {
             let fill = Values::filled(self.fill, 1).rounded(dtype);
             self.fill = fill.get(0).unwrap_or(dtype.zero());
-            self.values = self.values.rounded(dtype);
+            let values = self.values().clone().rounded(dtype);
+            self.set_values(values);
         }
         self
     }

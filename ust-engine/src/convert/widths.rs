@@ -7,7 +7,7 @@ use ust_level_api::level::Role;
 use ust_level_api::{Arrays, IndexArray, IndexKind, Site};
 
 use crate::error::Error;
-use crate::storage::Tensor;
+use crate::storage::{Levels, Tensor};
 use crate::tuning::KEPT_INDEX_BYTES;
 
 /// Whether two formats differ in the widths of indices, and in nothing else.
@@ -16,6 +16,9 @@ pub(crate) fn differ_in_widths(from: &Format, to: &Format) -> bool {
     widths(from) != widths(to)
         && from.with_widths(to.pos_width(), to.crd_width()).is_ok_and(|f| f == *to)
 }
+
+/// The levels of a tensor with indices of 32 bits, kept from the first run that converts them on.
+struct In32Bits(Arc<Levels>);
 
 impl Tensor {
     /// The tensor in a format that [differs in widths](differ_in_widths), with the same positions. `None`
@@ -28,28 +31,29 @@ impl Tensor {
         let levels = self.levels().iter().enumerate();
         let levels: Option<Vec<Arrays>> =
             levels.map(|(level, arrays)| stored(&bound, level, arrays)).collect();
-        Ok(levels.map(|levels| self.with_levels(bound, Arc::new(levels))))
+        Ok(levels.map(|levels| self.with_levels(bound, Arc::new(levels.into()))))
     }
 
     /// As [`Tensor::in_widths`], for a format [with 32 bits](with_32_bits). The tensor keeps arrays that are
     /// not large: to store them anew takes as long as a small kernel.
     pub(crate) fn in_32_bits(&self, format: &Format) -> Result<Option<Self>, Error> {
-        if let Some(levels) = self.in_32_bits.get() {
-            return Ok(Some(self.with_levels(format.bind(self.shape())?, Arc::clone(levels))));
+        if let Some(kept) = self.kept_of_levels().get::<In32Bits>() {
+            return Ok(Some(self.with_levels(format.bind(self.shape())?, Arc::clone(&kept.0))));
         }
         let made = self.in_widths(format)?;
-        if let Some(made) = &made
-            && made.levels.iter().map(Arrays::bytes).sum::<usize>() <= KEPT_INDEX_BYTES
-        {
-            let _ = self.in_32_bits.set(Arc::clone(&made.levels));
+        if let Some(made) = &made {
+            let bytes = made.levels().iter().map(Arrays::bytes).sum::<usize>();
+            if bytes <= KEPT_INDEX_BYTES {
+                let levels = Arc::new(In32Bits(Arc::clone(&made.levels)));
+                self.kept_of_levels().keep(levels, bytes as u64);
+            }
         }
         Ok(made)
     }
 
-    fn with_levels(&self, bound: Bound, levels: Arc<Vec<Arrays>>) -> Self {
+    fn with_levels(&self, bound: Bound, levels: Arc<Levels>) -> Self {
         let mut made = self.clone();
         (made.bound, made.levels, made.made) = (bound, levels, OnceLock::new());
-        made.in_32_bits = Arc::default();
         made
     }
 }

@@ -7,11 +7,10 @@
 //! The loops of the last two run over the array of values, as over a vector.
 
 use ust_format::Format;
-use ust_kernels::pool::within;
 
 use super::choose::{Given, Planned, choose};
 use super::frame::Sizes;
-use super::run::{Compiled, stop};
+use super::run::Compiled;
 use super::simplify::simplify;
 use super::stage::{Stage, StageAccess};
 use crate::error::Error;
@@ -126,21 +125,6 @@ impl Compiled {
         }
     }
 
-    /// The result of a stage that copies its operand, with its dimensions in this order.
-    ///
-    /// # Errors
-    /// As [`Tensor::convert`].
-    pub(crate) fn copied(
-        &self,
-        tensor: &Tensor,
-        order: &[usize],
-        how: Run<'_>,
-    ) -> Result<Tensor, Error> {
-        stop(how)?;
-        let tensor = tensor.permute(order)?;
-        within(how.threads, tensor.nse(), || tensor.convert_within(&self.planned.format, how.limit))
-    }
-
     /// Runs over the values of a tensor. The result is a tensor that shares its levels, or a scalar.
     ///
     /// # Errors
@@ -154,7 +138,7 @@ impl Compiled {
         let vector = values_of(tensor, tensor.clean_values()?, &self.planned.formats[0])?;
         let dims: &[usize] = if along.scalar { &[] } else { &[0] };
         let sizes = Sizes::new(&[tensor.nse()], dims, &self.planned.sink.format)?;
-        let made = self.in_full(&[&vector], &sizes, how)?;
+        let made = self.collected_on(&[&vector], &sizes, how)?;
         match along.scalar {
             true => Ok(made),
             false => tensor.with_clean_values(made.values().clone()),

@@ -338,8 +338,7 @@ fn are_ready<'a>(
     operands: &[&'a Tensor],
     to: &mut SmallVec<[&'a Tensor; 4]>,
 ) -> bool {
-    compiled.copy.is_none()
-        && compiled.planned.conversions.iter().all(Option::is_none)
+    (compiled.takes_given() || compiled.planned.conversions.iter().all(Option::is_none))
         && stage.accesses.iter().all(|one| match one.source {
             Source::Operand(at) => {
                 to.push(operands[at]);
@@ -367,11 +366,10 @@ fn run_on(
     how: Run<'_>,
     begin: impl FnOnce(),
 ) -> Result<Tensor, Error> {
-    if let (Some(order), [one]) = (&compiled.copy, &given[..]) {
-        begin();
-        return compiled.copied(one.tensor(), order, how);
-    }
-    let tensors = converted(&compiled.planned, given, how)?;
+    let tensors = match compiled.takes_given() {
+        true => given,
+        false => converted(&compiled.planned, given, how)?,
+    };
     let made = tensors.iter().filter_map(|one| match one {
         Operand::Borrowed(_) => None,
         Operand::Made(tensor) => Some(&**tensor),

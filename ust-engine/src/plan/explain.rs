@@ -66,7 +66,7 @@ fn one(
         if one.full {
             write!(out, "stored in full first; ")?;
         }
-        match planned.conversions[u].as_ref().filter(|_| compiled.copy.is_none()) {
+        match planned.conversions[u].as_ref().filter(|_| !compiled.takes_given()) {
             None => {
                 let own = compiled.along.as_ref().map(|along| &along.format);
                 writeln!(out, "in `{}`", own.unwrap_or(&planned.formats[u]))?;
@@ -80,10 +80,8 @@ fn one(
             }
         }
     }
-    if compiled.copy.is_some() {
-        if let Some(way) = &planned.copy_way {
-            writeln!(out, "conversion  {way}")?;
-        }
+    if let (true, Some(way)) = (compiled.takes_given(), &planned.copy_way) {
+        writeln!(out, "conversion  {way}")?;
         out.push_str(&compiled.chosen.explain());
         return Ok(());
     }

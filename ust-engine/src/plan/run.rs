@@ -33,7 +33,6 @@ use crate::tuning::{
     CANCEL_PARTS_PER_THREAD, COPY_ELEMENT_NS, ROWS_PARALLEL_NS, ROWS_PARTS_PER_THREAD,
 };
 use crate::walk::native::Code;
-use crate::with_values;
 
 /// A stage, compiled.
 #[derive(Debug)]
@@ -41,8 +40,6 @@ pub(crate) struct Compiled {
     pub(crate) planned: Planned,
     /// The provider that runs the loops, and the executable.
     pub(crate) chosen: Chosen,
-    /// If the result is the operand, converted: for each dimension of the result, that of the operand.
-    pub(crate) copy: Option<Vec<usize>>,
     /// If the loops run over the values of the operand alone: the kind of the result.
     pub(super) along: Option<Along>,
     /// Whether another stage reads the result.
@@ -94,7 +91,6 @@ impl Compiled {
         let plans: Vec<Plan<'_>> =
             candidates.iter().map(|one| described(one, stage, strict)).collect();
         let (which, chosen) = provider::choose(&plans, backend)?;
-        let copy = stage.copied().filter(|_| plans[which].copies);
         let (planned, tensors) = candidates.swap_remove(which);
         let tensors: &[&Tensor] = &tensors.iter().collect::<Vec<_>>();
         let accesses: Vec<_> = stage
@@ -112,7 +108,6 @@ impl Compiled {
             planned,
             along: None,
             between: false,
-            copy: copy.filter(|_| chosen.executable.converts()),
             chosen,
             reduce,
             reduced,
@@ -143,7 +138,6 @@ impl Compiled {
         if let (Some(along), [tensor]) = (&self.along, tensors) {
             return self.run_along(along, tensor, how);
         }
-        let sink = &self.planned.sink;
         let Planned { rest, fill, .. } = self.planned;
         let shape = sizes.bound.shape();
         if shape.contains(&0) || self.combines_nothing(sizes) && rest.same(&fill) {
@@ -157,21 +151,63 @@ impl Compiled {
             let all = Tensor::from_full(&dense, all, fill);
             return all.convert_within(&self.planned.format, how.limit);
         }
-        let result = match sink.kind {
-            SinkKind::Full => self.in_full(tensors, sizes, how)?,
-            SinkKind::Shared { at } => self.in_shared(tensors, at, sizes, how)?,
-            _ => {
-                let shares = self.shares(sizes, how);
-                let rows = || self.rows(tensors, sizes, shares, how);
-                // The thread pool is entered once, for the loops and for the assembly of the rows.
-                if shares.threads > 1 { within(how.threads, usize::MAX, rows)? } else { rows()? }
-            }
-        };
-        if sink.format == self.planned.format {
+        let result = self.collected_on(tensors, sizes, how)?;
+        if *result.format() == self.planned.format {
             return Ok(result);
         }
         let left = how.limit.saturating_sub(result.bytes() as u64);
         within(how.threads, result.nse(), || result.convert_within(&self.planned.format, left))
+    }
+
+    /// Runs the plan, with the result in the format of the sink, or in the one that was asked for.
+    pub(super) fn collected_on(
+        &self,
+        tensors: &[&Tensor],
+        sizes: &Sizes,
+        how: Run<'_>,
+    ) -> Result<Tensor, Error> {
+        if let Some(result) = self.called(tensors, sizes, how) {
+            return result;
+        }
+        match self.planned.sink.kind {
+            SinkKind::Full => self.in_full(tensors, sizes, how),
+            SinkKind::Shared { at } => self.in_shared(tensors, at, sizes, how),
+            _ => {
+                let shares = self.shares(sizes, how);
+                let rows = || self.rows(tensors, sizes, shares, how);
+                // The thread pool is entered once, for the loops and for the assembly of the rows.
+                if shares.threads > 1 { within(how.threads, usize::MAX, rows) } else { rows() }
+            }
+        }
+    }
+
+    /// Gives the tensors to the executable. `None` if it runs on their arrays.
+    fn called(
+        &self,
+        tensors: &[&Tensor],
+        sizes: &Sizes,
+        how: Run<'_>,
+    ) -> Option<Result<Tensor, Error>> {
+        let shared = match self.planned.sink.kind {
+            SinkKind::Shared { at } => Some(at),
+            _ => None,
+        };
+        self.chosen.executable.call(&provider::Call {
+            operands: tensors,
+            parameters: &self.planned.loops.facts.parameters,
+            extents: &sizes.extents,
+            bound: &sizes.bound,
+            shared,
+            format: &self.planned.format,
+            rest: self.planned.rest,
+            fill: self.planned.fill,
+            how,
+        })
+    }
+
+    /// Whether the tensors are taken without the conversions of the plan.
+    pub(crate) fn takes_given(&self) -> bool {
+        self.chosen.executable.takes_given()
     }
 
     /// Runs the loops into the caller's memory, for a result that is stored in full.
@@ -187,6 +223,10 @@ impl Compiled {
     ) -> Result<(), Error> {
         if out.is_empty() || self.combines_nothing(sizes) {
             out.fill(T::from_scalar(self.planned.rest).unwrap_or(T::ZERO));
+            return Ok(());
+        }
+        if let Some(result) = self.called(tensors, sizes, how) {
+            out.copy_from_slice(result?.values().typed::<T>()?);
             return Ok(());
         }
         let groups = self.groups(tensors, sizes, how)?;
@@ -299,7 +339,7 @@ impl Compiled {
             to.push(Memory::Index(array));
         }
         for tensor in tensors {
-            to.push(with_values!(tensor.values(), b => Memory::values(&b[..])));
+            to.push(tensor.values().memory());
         }
     }
 

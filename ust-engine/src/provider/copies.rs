@@ -1,10 +1,11 @@
 //! `convert`: copies of an operand, by a conversion instead of loops.
 
+use ust_kernels::pool::within;
 use ust_level_api::inventory;
-use ust_level_api::ir::interp::{Memory, Param};
 
-use super::{Executable, Offer, Plan, Provider, Registration};
+use super::{Call, Cuts, Executable, Offer, Plan, Provider, Registration};
 use crate::error::Error;
+use crate::storage::Tensor;
 use crate::tuning::CONVERSION_TIME;
 
 struct Convert;
@@ -28,24 +29,47 @@ impl Provider for Convert {
     }
 
     fn compile(&self, plan: &Plan<'_>) -> Result<Box<dyn Executable>, Error> {
-        match plan.copies {
-            true => Ok(Box::new(Conversion)),
-            false => Err(Error::Unsupported("it copies a tensor as it is".to_owned())),
+        let order = plan.result.indices.iter().map(|v| {
+            let of_operand = plan.operands.first()?.indices;
+            of_operand.iter().position(|own| own == v)
+        });
+        match order.collect() {
+            Some(order) if plan.copies => Ok(Box::new(Conversion { order })),
+            _ => Err(Error::Unsupported("it copies a tensor as it is".to_owned())),
         }
     }
 }
 
-/// A marker: the caller has the tensors, and converts the operand itself.
+/// A conversion.
 #[derive(Debug)]
-struct Conversion;
+struct Conversion {
+    /// For each dimension of the result, that of the operand.
+    order: Vec<usize>,
+}
+
+impl Conversion {
+    fn convert(&self, call: &Call<'_>) -> Result<Tensor, Error> {
+        if call.is_cancelled() {
+            return Err(Error::Cancelled);
+        }
+        let tensor = call.operands()[0].permute(&self.order)?;
+        within(call.threads(), tensor.nse(), || {
+            tensor.convert_within(call.format(), call.memory_limit())
+        })
+    }
+}
 
 impl Executable for Conversion {
-    fn run(&self, _: &[Param], _: &mut [Memory<'_>]) -> Result<(), Error> {
-        Err(Error::Unsupported("a conversion runs on tensors, not on their arrays".to_owned()))
+    fn call(&self, call: &Call<'_>) -> Option<Result<Tensor, Error>> {
+        Some(self.convert(call))
     }
 
-    fn converts(&self) -> bool {
+    fn takes_given(&self) -> bool {
         true
+    }
+
+    fn cuts(&self) -> Cuts {
+        Cuts::Never
     }
 
     fn describe(&self) -> String {

@@ -42,6 +42,7 @@
 
 mod blocks;
 mod builtin;
+mod call;
 mod choose;
 mod copies;
 mod diagonals;
@@ -61,7 +62,9 @@ pub(crate) use builtin::INTERPRETER;
 pub(crate) use choose::{Chosen, choose};
 
 use crate::error::Error;
+use crate::storage::Tensor;
 pub use crate::walk::shape::{Children, Shape};
+pub use call::Call;
 pub use plan::{Access, Plan};
 
 /// A provider's answer to a plan.
@@ -115,11 +118,28 @@ pub type Groups<'a> = [Vec<&'a [Param]>];
 
 /// A compiled plan. It may run on several threads at once.
 pub trait Executable: fmt::Debug + Send + Sync {
+    /// Runs the plan on tensors, and returns the result: in the plan's format, or in the one that was asked for.
+    /// `None` (the default) lets the engine bind the arrays of the tensors and of a result, and call
+    /// [`run`](Self::run).
+    fn call(&self, call: &Call<'_>) -> Option<Result<Tensor, Error>> {
+        let _ = call;
+        None
+    }
+
+    /// Whether [`call`](Self::call) takes the operands as they are given, before the conversions of the plan.
+    fn takes_given(&self) -> bool {
+        false
+    }
+
     /// Runs the loops.
     ///
     /// # Errors
-    /// [`Error::Run`]. Elements written before the error stay written.
-    fn run(&self, params: &[Param], memory: &mut [Memory<'_>]) -> Result<(), Error>;
+    /// [`Error::Run`]. Elements written before the error stay written. By default [`Error::Unsupported`], for
+    /// executables that run [on tensors](Self::call).
+    fn run(&self, params: &[Param], memory: &mut [Memory<'_>]) -> Result<(), Error> {
+        let _ = (params, memory);
+        Err(Error::Unsupported(format!("it runs on tensors alone: {}", self.describe())))
+    }
 
     /// Runs the loops several times on the same memory. Runs of different groups must write to different
     /// elements, and must not read elements that another group writes, except if the executable
@@ -154,12 +174,6 @@ pub trait Executable: fmt::Debug + Send + Sync {
     /// begin with its fill value. `loops`: whether the plan's loops do.
     fn sets_all(&self, loops: bool) -> bool {
         let _ = loops;
-        false
-    }
-
-    /// Whether the engine shall convert the operand of a plan that [copies](Plan::copies), instead of
-    /// running this executable.
-    fn converts(&self) -> bool {
         false
     }
 

@@ -109,7 +109,8 @@ pub struct LevelSize {
 pub struct Facts {
     /// The meaning of each parameter. All are of type `int`.
     pub parameters: Vec<Parameter>,
-    /// The meaning of each array.
+    /// The meaning of each array. Those of operands come first: the arrays of all levels of all operands, then
+    /// the values of each.
     pub arrays: Vec<Array>,
     /// The outermost loop.
     pub outermost: Outermost,
@@ -241,11 +242,12 @@ impl Outermost {
 }
 
 /// A function that stores the values of expressions: those of a plan that have no variables but the parameters
-/// of `function`. It takes the same parameters and arrays, and one more array, of indices of kind i64.
+/// of `function`. It takes the same parameters, the arrays of the operands, and one more array, of indices of
+/// kind i64.
 #[must_use]
 pub fn storing(values: Vec<Expr>, function: &Function) -> Function {
-    let mut arrays = function.arrays.clone();
-    arrays.iter_mut().for_each(|array| (array.written, array.grows) = (false, false));
+    let operands = function.arrays.iter().take_while(|array| !array.written);
+    let mut arrays: Vec<ArrayDecl> = operands.cloned().collect();
     let to = ArrayId(arrays.len() as u32);
     let elem = Elem::Index(IndexKind::I64);
     arrays.push(ArrayDecl { name: "stored_values".to_owned(), elem, written: true, grows: false });

@@ -8,10 +8,12 @@
 //! | [`coo`] | entries as columns of coordinates and values, from which tensors are built |
 //! | [`view`] | slices |
 //! | [`memory`] | memory limits |
+//! | `kept` | places for what was made of a tensor's data |
 //! | [`parts`] | raw arrays |
 //! | `show` | `Debug` and `Display` |
 
 pub mod coo;
+mod kept;
 pub mod memory;
 pub mod parts;
 mod show;
@@ -24,6 +26,7 @@ use std::sync::{Arc, OnceLock};
 use ust_format::{Bound, Format};
 use ust_level_api::{Arrays, Dtype, IndexArray, LevelError, Role, Scalar};
 
+pub use kept::Kept;
 pub use parts::Parts;
 pub use values::{StoredElement, Values};
 
@@ -49,15 +52,28 @@ use crate::error::Error;
 pub struct Tensor {
     pub(crate) bound: Bound,
     pub(crate) view: View,
-    pub(crate) levels: Arc<Vec<Arrays>>,
-    /// The levels with indices of 32 bits, kept from the first run that converts them on.
-    pub(crate) in_32_bits: Arc<OnceLock<Arc<Vec<Arrays>>>>,
-    pub(crate) values: Values,
+    pub(crate) levels: Arc<Levels>,
+    values: Values,
+    /// What was made of these values.
+    kept: Arc<Kept>,
     pub(crate) fill: Scalar,
     /// Whether every position that no coordinate reaches holds the fill value.
     pub(crate) clean: bool,
     /// A compiled search for an element, kept from the first search on.
     pub(crate) made: OnceLock<Arc<dyn Any + Send + Sync>>,
+}
+
+/// The arrays of all levels, and what was made of them.
+#[derive(Debug, Default)]
+pub(crate) struct Levels {
+    pub(crate) arrays: Vec<Arrays>,
+    kept: Kept,
+}
+
+impl From<Vec<Arrays>> for Levels {
+    fn from(arrays: Vec<Arrays>) -> Self {
+        Self { arrays, kept: Kept::default() }
+    }
 }
 
 impl Tensor {
@@ -70,9 +86,8 @@ impl Tensor {
         clean: bool,
     ) -> Self {
         let view = View::whole(bound.shape());
-        let levels = Arc::new(levels);
-        let in_32_bits = Arc::default();
-        Self { bound, view, levels, in_32_bits, values, fill, clean, made: OnceLock::new() }
+        let (levels, kept) = (Arc::new(Levels::from(levels)), Arc::default());
+        Self { bound, view, levels, values, kept, fill, clean, made: OnceLock::new() }
     }
 
     /// The format.
@@ -127,7 +142,7 @@ impl Tensor {
     /// Bytes of the level arrays and the values.
     #[must_use]
     pub fn bytes(&self) -> usize {
-        self.levels.iter().map(Arrays::bytes).sum::<usize>() + self.values.bytes()
+        self.levels().iter().map(Arrays::bytes).sum::<usize>() + self.values.bytes()
     }
 
     /// The format bound to the shape: level sizes and lowest coordinates.
@@ -139,7 +154,7 @@ impl Tensor {
     /// The arrays of each level, in the order of the level type's description.
     #[must_use]
     pub fn levels(&self) -> &[Arrays] {
-        &self.levels
+        &self.levels.arrays
     }
 
     /// The array of a level with this name (`pos`, `crd`, or one of the level type's own). `None`
@@ -148,7 +163,7 @@ impl Tensor {
     pub fn level_array(&self, level: usize, name: &str) -> Option<&IndexArray> {
         let specs = &self.format().descriptions().get(level)?.arrays;
         let at = specs.iter().position(|spec| spec.name == name)?;
-        self.levels[level].0.get(at)
+        self.levels()[level].0.get(at)
     }
 
     /// The level's array of positions; `None` where it has none.
@@ -166,13 +181,27 @@ impl Tensor {
     fn array_with(&self, level: usize, role: Role) -> Option<&IndexArray> {
         let specs = &self.format().descriptions().get(level)?.arrays;
         let at = specs.iter().position(|spec| spec.role == role)?;
-        self.levels[level].0.get(at)
+        self.levels()[level].0.get(at)
     }
 
     /// The stored values.
     #[must_use]
     pub fn values(&self) -> &Values {
         &self.values
+    }
+
+    /// The place for what was made of the level arrays. All tensors with these very arrays share it: clones,
+    /// and tensors of the same pattern with other values. It identifies the arrays.
+    #[must_use]
+    pub fn kept_of_levels(&self) -> &Kept {
+        &self.levels.kept
+    }
+
+    /// The place for what was made of the values. Clones share it, until the values of one are written. It
+    /// identifies the values.
+    #[must_use]
+    pub fn kept_of_values(&self) -> &Kept {
+        &self.kept
     }
 
     /// The stored values for writing. The pattern stays. Values are copied first where they are shared.
@@ -182,6 +211,7 @@ impl Tensor {
     pub fn values_mut<T: StoredElement>(&mut self) -> Result<&mut [T], Error> {
         // The caller may write to positions that no coordinate reaches.
         self.clean = false;
+        self.kept = Arc::default();
         self.values.typed_mut()
     }
 
@@ -199,9 +229,14 @@ impl Tensor {
         }
         let fill = values.dtype().zero();
         let mut tensor = self.clone();
-        (tensor.values, tensor.fill, tensor.clean) = (values, fill, false);
-        tensor.made = OnceLock::new();
+        tensor.set_values(values);
+        (tensor.fill, tensor.clean) = (fill, false);
         Ok(tensor)
+    }
+
+    /// Replaces the values by as many others.
+    pub(crate) fn set_values(&mut self, values: Values) {
+        (self.values, self.kept, self.made) = (values, Arc::default(), OnceLock::new());
     }
 
     /// As [`Tensor::with_values`], where the values are a function of [`Tensor::clean_values`] that
@@ -232,8 +267,8 @@ impl Tensor {
         self.format() == other.format()
             && self.view == other.view
             && self.bound.shape() == other.bound.shape()
-            && self.levels.len() == other.levels.len()
-            && self.levels.iter().zip(&*other.levels).all(|(a, b)| {
+            && self.levels().len() == other.levels().len()
+            && self.levels().iter().zip(other.levels()).all(|(a, b)| {
                 a.0.len() == b.0.len() && a.0.iter().zip(&b.0).all(|(x, y)| same_indices(x, y))
             })
     }

@@ -74,10 +74,11 @@ impl Tensor {
     /// The format, shape and arrays, without a copy. For a slice, those of the whole tensor.
     #[must_use]
     pub fn into_parts(self) -> (Format, Vec<usize>, Parts) {
-        let levels = std::sync::Arc::unwrap_or_clone(self.levels)
-            .into_iter()
-            .map(|arrays| arrays.0)
-            .collect();
+        let levels = match std::sync::Arc::try_unwrap(self.levels) {
+            Ok(levels) => levels.arrays,
+            Err(shared) => shared.arrays.clone(),
+        };
+        let levels = levels.into_iter().map(|arrays| arrays.0).collect();
         let parts = Parts { levels, values: self.values, fill: Some(self.fill) };
         let format = self.bound.format().without_slices();
         (format, self.bound.shape().to_vec(), parts)

@@ -32,7 +32,7 @@ impl fmt::Display for Tensor {
         if !self.fill.same(&self.dtype().zero()) {
             write!(f, ", fill {}", self.fill)?;
         }
-        for (level, arrays) in self.levels.iter().enumerate() {
+        for (level, arrays) in self.levels().iter().enumerate() {
             write!(f, "\nlevel {level}  {}", self.format().level_text(level))?;
             let specs = &self.format().descriptions()[level].arrays;
             for (spec, array) in specs.iter().zip(&arrays.0) {

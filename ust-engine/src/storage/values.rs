@@ -4,7 +4,7 @@ use bytemuck::Zeroable;
 use ust_level_api::buffer::Plain;
 use ust_level_api::column::{BLOCK, chunk_len};
 use ust_level_api::ir::func::cast;
-use ust_level_api::ir::interp::{GrowValues, ValueElement};
+use ust_level_api::ir::interp::{GrowValues, Memory, ValueElement};
 use ust_level_api::ir::parallel;
 use ust_level_api::{
     Buffer, Dtype, Element, GrowBuffer, IndexColumn, Scalar, for_each_dtype, with_dtype,
@@ -116,6 +116,41 @@ impl Values {
     #[must_use]
     pub fn bytes(&self) -> usize {
         self.len() * self.dtype().bytes()
+    }
+
+    /// The first `len` values of memory that loops made longer. `None` if there is not enough memory.
+    #[must_use]
+    pub fn grown(values: GrowValues, len: usize) -> Option<Self> {
+        Self::joined(vec![(values, len)])
+    }
+
+    /// `len` values that are elsewhere, such as in the memory of a device. `fetch` is called once, when somebody
+    /// first looks at one: see [`Buffer::deferred`].
+    ///
+    /// # Panics
+    /// Later, if `fetch` gives values of another dtype, or another number of them.
+    #[must_use]
+    pub fn deferred(
+        dtype: Dtype,
+        len: usize,
+        fetch: impl FnOnce() -> Self + Send + 'static,
+    ) -> Self {
+        with_dtype!(dtype, T => T::wrap(Buffer::deferred(len, move || {
+            let fetched = fetch();
+            T::buffer(&fetched).expect("values of the dtype that was promised").clone()
+        })))
+    }
+
+    /// The values as memory that loops read.
+    #[must_use]
+    pub fn memory(&self) -> Memory<'_> {
+        with_values!(self, values => Memory::values(&values[..]))
+    }
+
+    /// The values as memory that loops write; copied first where they are shared.
+    #[must_use]
+    pub fn memory_mut(&mut self) -> Memory<'_> {
+        with_values!(self, values => Memory::values_mut(values.make_mut()))
     }
 
     /// `len` copies of one value. Zeros come from fresh memory, which is not written.

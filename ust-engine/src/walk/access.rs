@@ -53,8 +53,8 @@ impl Tensor {
             let mut sum = [T::ZERO];
             let mut count = [0_i64];
             let mut memory: Vec<Memory<'_>> =
-                self.levels.iter().flat_map(|level| &level.0).map(Memory::Index).collect();
-            memory.push(Memory::values(self.values.typed::<T>()?));
+                self.levels().iter().flat_map(|level| &level.0).map(Memory::Index).collect();
+            memory.push(Memory::values(self.values().typed::<T>()?));
             memory.push(Memory::values_mut(&mut sum[..]));
             memory.push(Memory::indices_mut(&mut count));
             getter.program.run(&params, &mut memory)?;
@@ -124,7 +124,7 @@ impl Tensor {
     pub(crate) fn unpack_entries(&self, mut columns: Vec<Wanted>) -> Result<Unpacked, Error> {
         if self.nse() == 0 {
             let columns = vec![IndexColumn::Count(0); columns.len()];
-            return Ok(Unpacked { columns, places: None, values: self.values.clone() });
+            return Ok(Unpacked { columns, places: None, values: self.values().clone() });
         }
         let in_order = self.view.is_whole() && Operand::visits_in_order(self.format());
         if in_order
@@ -145,7 +145,7 @@ impl Tensor {
             None => self.nse(),
         };
         let keep = keep.map(IndexArray::from);
-        let values = self.values.clone();
+        let values = self.values().clone();
         // A walk that visits all positions in order needs no column of positions.
         if keep.is_none() && in_order {
             let mut known = stored(self, &columns);
@@ -186,7 +186,7 @@ impl Tensor {
             }
             values
         }
-        Ok(crate::with_values!(&self.values, from => reached(from, &places, self.fill)))
+        Ok(crate::with_values!(self.values(), from => reached(from, &places, self.fill)))
     }
 
     /// Number of stored elements inside the shape that differ from the fill value. Cost: O(nse).
@@ -198,7 +198,7 @@ impl Tensor {
     pub fn nnz(&self) -> usize {
         let differing = |values: &Values| crate::with_values!(values, b => differing(b, self.fill));
         if self.clean && self.view.is_whole() {
-            return differing(&self.values);
+            return differing(self.values());
         }
         differing(&self.to_coo().expect("checked arrays are walked without error").values)
     }
@@ -211,7 +211,7 @@ impl Tensor {
     /// As [`Tensor::to_coo`].
     pub(crate) fn clean_values(&self) -> Result<Values, Error> {
         match self.clean || reaches_all(self.format()) {
-            true => Ok(self.values.clone()),
+            true => Ok(self.values().clone()),
             false => self.reached_values(),
         }
     }
@@ -219,7 +219,7 @@ impl Tensor {
     /// The positions of the values that differ from the fill value, followed by one more position,
     /// and these values. `None` where no value of the dtype equals the fill value.
     fn kept(&self) -> Option<(IndexArray, Values)> {
-        crate::with_values!(&self.values, values => {
+        crate::with_values!(self.values(), values => {
             let kept = kept(values, Element::from_scalar(self.fill)?);
             Some((kept.places, kept.values.into()))
         })
@@ -241,7 +241,7 @@ impl Tensor {
             });
             mask
         }
-        crate::with_values!(&self.values, b => mask(b, self.fill))
+        crate::with_values!(self.values(), b => mask(b, self.fill))
     }
 
     /// Every stored entry, one after another, in storage order.

@@ -20,6 +20,7 @@ use std::sync::Arc;
 use bytemuck::{CheckedBitPattern, NoUninit};
 
 mod around;
+mod deferred;
 mod grow;
 mod lines;
 mod mapped;
@@ -46,6 +47,14 @@ impl<T: NoUninit + CheckedBitPattern + Copy + Send + Sync + 'static> Plain for T
 pub unsafe trait Owner<T>: Send + Sync {
     /// The elements: the same slice at every call, until `slice_mut` is used.
     fn slice(&self) -> &[T];
+    /// The number of elements.
+    fn len(&self) -> usize {
+        self.slice().len()
+    }
+    /// Whether there are no elements.
+    fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
     /// The elements for writing, or `None` if the memory is read-only and must be copied first.
     fn slice_mut(&mut self) -> Option<&mut [T]> {
         None
@@ -126,6 +135,18 @@ impl<T: Plain> Buffer<T> {
     #[must_use]
     pub unsafe fn from_raw(pointer: *const T, len: usize, keep: impl Any + Send + Sync) -> Self {
         Self(Arc::new(Raw { pointer, len, _keep: Box::new(keep) }))
+    }
+
+    /// Number of elements. Does not fetch those of a [deferred](Self::deferred) buffer.
+    #[must_use]
+    pub fn len(&self) -> usize {
+        self.0.len()
+    }
+
+    /// Whether there are no elements.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
     }
 
     /// The elements for writing. Cost: O(1) if this is the only handle, and the memory is not

@@ -105,7 +105,7 @@ pub(in crate::convert) fn without_padding(tensor: &Tensor, to: &Format) -> Optio
         && is_banded(from, to)
         && tensor.view().is_whole();
     let mostly_padding = suits
-        && with_values!(&tensor.values, values => {
+        && with_values!(tensor.values(), values => {
             let fill = Element::from_scalar(tensor.fill)?;
             let step = (values.len() / PADDING_SAMPLED_VALUES).max(1);
             let is_fill = |value: &&_| Element::same(**value, fill);

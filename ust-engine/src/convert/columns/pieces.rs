@@ -166,7 +166,7 @@ fn min_pieces(n: usize) -> usize {
 /// Whether a sample, the first values, has an entry that equals the fill value. Then blocks cannot
 /// be made piece by piece, and an attempt would be in vain.
 pub(super) fn stores_fill(tensor: &Tensor, fill: Scalar) -> bool {
-    with_values!(&tensor.values, values => {
+    with_values!(tensor.values(), values => {
         let fill = Element::from_scalar(fill);
         let first = &values[..values.len().min(FILL_SAMPLED_VALUES)];
         fill.is_some_and(|fill| first.iter().any(|&value| Element::same(fill, value)))
@@ -236,7 +236,7 @@ impl PieceByPiece {
         memory_limit: u64,
     ) -> Result<Option<Tensor>, Error> {
         let &Self { cut: Cut { sorted, range, align }, padded, .. } = self;
-        let values = if padded { tensor.clean_values()? } else { tensor.values.clone() };
+        let values = if padded { tensor.clean_values()? } else { tensor.values().clone() };
         if let Some(grid) = &self.grid {
             return gathered(&values, bound, fill, memory_limit, grid, range);
         }

@@ -24,7 +24,6 @@ use crate::plan::unsorted::sort_and_combine;
 use crate::storage::Tensor;
 use crate::storage::memory::Budget;
 use crate::tuning::{RESULT_SPARE_ELEMENTS, ROWS_PART_PIECES, ROWS_PIECE_BYTES};
-use crate::with_values;
 
 /// Bytes that sorting needs for each row, beside the sorted copy of the row: a key and the old position.
 const SORT_BYTES_PER_ROW: usize = 16;
@@ -171,9 +170,7 @@ impl Collector<'_> {
             memory.push(Memory::indices_mut(&mut self.starts[..]));
         }
         if let Some(row) = &mut self.row {
-            with_values!(&mut row.values, b => {
-                memory.push(Memory::values_mut(b.make_mut()));
-            });
+            memory.push(row.values.memory_mut());
             memory.push(row.mark.memory());
             memory.push(Memory::indices_mut(&mut row.list[..]));
         }
