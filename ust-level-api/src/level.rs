@@ -1,10 +1,11 @@
-//! The trait of level types, and its vocabulary: descriptions, places, sites, arrays.
+//! The trait of level types, and its vocabulary: descriptions, places, sites.
 
 use std::fmt;
 
 use dyn_clone::DynClone;
 
 use crate::Pos;
+use crate::array::{ArraySpec, Arrays};
 use crate::assemble::{Assembled, Entries};
 use crate::check::{MAX_POSITIONS, Reach};
 use crate::column::IndexColumn;
@@ -174,42 +175,6 @@ pub enum Wants {
     Ranged,
 }
 
-/// An array that a level owns.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct ArraySpec {
-    /// Its name: `pos`, `crd`, or one of the level's own.
-    pub name: &'static str,
-    /// Its contents.
-    pub role: Role,
-    /// Its length, as a text for people, such as `parents + 1`.
-    pub length: &'static str,
-    /// The least number of bits for one of its elements: 8, or 2 if the elements may be packed.
-    pub min_bits: u32,
-}
-
-/// The contents of an array, which decide the width of its elements.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum Role {
-    /// Positions, in the width that `posWidth` gives.
-    Position,
-    /// Coordinates, in the width that `crdWidth` gives; signed if coordinates can be negative.
-    Coordinate,
-    /// Data of the level's own, always of this kind.
-    Own(IndexKind),
-}
-
-/// The arrays of one level, in the order of its description.
-#[derive(Clone, Debug, Default, PartialEq)]
-pub struct Arrays(pub Vec<IndexArray>);
-
-impl Arrays {
-    /// Bytes of all arrays.
-    #[must_use]
-    pub fn bytes(&self) -> usize {
-        self.0.iter().map(IndexArray::bytes).sum()
-    }
-}
-
 /// The place of a level in a format, about which [`LevelType::fits`] is asked.
 #[derive(Clone, Debug)]
 pub struct Place<'a> {
@@ -340,19 +305,5 @@ impl Site {
     /// [`LevelError::Width`] if a coordinate does not fit `crdWidth`.
     pub fn store_crd(&self, crd: impl Into<IndexColumn>) -> Result<IndexArray, LevelError> {
         Ok(IndexArray::store_column(self.crd_kind(), &crd.into(), "crd", "crdWidth")?)
-    }
-}
-
-impl ArraySpec {
-    /// A `pos` array.
-    #[must_use]
-    pub fn pos(length: &'static str) -> Self {
-        Self { name: "pos", role: Role::Position, length, min_bits: 8 }
-    }
-
-    /// A `crd` array.
-    #[must_use]
-    pub fn crd(length: &'static str) -> Self {
-        Self { name: "crd", role: Role::Coordinate, length, min_bits: 8 }
     }
 }

@@ -1,7 +1,9 @@
 //! Statistics of a tensor, from which a level type decides whether to offer formats for it; and
 //! estimates of the memory of a level.
 
-use crate::level::{Description, Role, Site};
+use crate::Pos;
+use crate::array::Role;
+use crate::level::{Description, Site};
 
 /// The statistics of a tensor, from one pass over its entries. Duplicates count once.
 ///
@@ -102,7 +104,9 @@ pub struct Footprint {
 impl Footprint {
     /// The estimate that follows from a level's description. A full level has a position for each
     /// coordinate under each parent, a branchless one a position for each parent, and any other
-    /// level one for each stored coordinate. Arrays have the widths of the site.
+    /// level one for each stored coordinate. Arrays have the widths of the site, and the lengths
+    /// that follow from what their elements stand for; an array with a rule of its own counts as one
+    /// element for each position.
     #[must_use]
     pub fn described(level: &Description, site: &Site, parents: f64, stored: f64) -> Self {
         let positions = match level.props {
@@ -110,10 +114,14 @@ impl Footprint {
             props if props.branchless => parents,
             _ => stored,
         };
-        let bits = level.arrays.iter().map(|array| match array.role {
-            Role::Position => (parents + 1.0) * f64::from(site.pos_kind(positions as i64).bits()),
-            Role::Coordinate => positions * f64::from(site.crd_kind().bits()),
-            Role::Own(kind) => positions * f64::from(kind.bits()),
+        let bits = level.arrays.iter().map(|array| {
+            let kind = match array.role {
+                Role::Position => site.pos_kind(positions as i64),
+                Role::Coordinate => site.crd_kind(),
+                Role::Own(kind) => kind,
+            };
+            let length = array.per.length(parents.round() as Pos, positions.round() as Pos);
+            length.map_or(positions, |length| length as f64) * f64::from(kind.bits())
         });
         Self { positions, bytes: bits.sum::<f64>() / 8.0 }
     }
@@ -122,7 +130,8 @@ impl Footprint {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::level::{ArraySpec, LocateCost, Props, Wants};
+    use crate::array::{ArraySpec, Per};
+    use crate::level::{LocateCost, Props, Wants};
     use crate::walk::WalkKind;
 
     fn level(props: Props, arrays: Vec<ArraySpec>) -> Description {
@@ -157,9 +166,18 @@ mod tests {
         let of = |level: &Description| Footprint::described(level, &site, 10.0, 30.0);
         let pair = |positions, bytes| Footprint { positions, bytes };
         assert_eq!(of(&level(props(true, false), vec![])), pair(1000.0, 0.0));
-        assert_eq!(of(&level(props(false, true), vec![ArraySpec::crd("p")])), pair(10.0, 10.0));
-        let both = vec![ArraySpec::pos("p"), ArraySpec::crd("p")];
-        assert_eq!(of(&level(props(false, false), both)), pair(30.0, 44.0 + 30.0));
+        assert_eq!(of(&level(props(false, true), vec![ArraySpec::crd()])), pair(10.0, 10.0));
+        let with = |per| vec![ArraySpec { per, ..ArraySpec::pos() }, ArraySpec::crd()];
+        for (per, length) in [
+            (Per::ParentBound, 11.0),
+            (Per::ParentPair, 20.0),
+            (Per::Parent, 10.0),
+            (Per::Position, 30.0),
+            (Per::Other("any"), 30.0),
+        ] {
+            let room = of(&level(props(false, false), with(per)));
+            assert_eq!(room, pair(30.0, 4.0 * length + 30.0), "{per}");
+        }
     }
 
     #[test]

@@ -3,8 +3,8 @@
 use ust::level_api::level::Wants;
 use ust::level_api::{
     ArraySpec, Arrays, Assembled, Description, Entries, IndexKind, Interval, LevelError,
-    LevelFactory, LevelType, LocateCost, Place, Props, Reach, Role, Site, Step, Walk, WalkKind,
-    WalkSite, check, inventory,
+    LevelFactory, LevelType, LocateCost, Per, Place, Props, Reach, Role, Site, Step, Walk,
+    WalkKind, WalkSite, check, inventory,
     ir::{Builder, Expr},
 };
 use ust::{Error, Format, Tensor, tensor::Parts};
@@ -28,7 +28,7 @@ impl LevelType for Runs {
         let own = |name| ArraySpec {
             name,
             role: Role::Own(IndexKind::U64),
-            length: "pos[parents]",
+            per: Per::Position,
             min_bits: 8,
         };
         Description {
@@ -45,7 +45,7 @@ impl LevelType for Runs {
                 contiguous: true,
                 soa: false,
             },
-            arrays: vec![ArraySpec::pos("parents + 1"), own("first"), own("run")],
+            arrays: vec![ArraySpec::pos(), own("first"), own("run")],
             walk: WalkKind::Other,
             locate: LocateCost::None,
             wants: Wants::Any,

@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use ust_level_api::index::WidthError;
 use ust_level_api::level::Wants;
 use ust_level_api::{
-    ArraySpec, Crd, Entries, LevelError, LocateCost, Pos, Reach, Role, Site, WalkKind,
+    ArraySpec, Arrays, Crd, Entries, LevelError, LocateCost, Pos, Reach, Role, Site, WalkKind,
 };
 
 use super::machine::{Machine, Visit};
@@ -29,13 +29,8 @@ pub(super) fn assembles(built: &Built<'_>) -> Verdict {
             Role::Coordinate => bits == site.crd_width || site.crd_width == 0 && bits >= 32,
         };
         ensure(right && bits >= spec.min_bits, || format!("{} is stored as {kind}", spec.name))?;
-        if let Some(length) = length(built, spec) {
-            ensure(array.len() as u64 == length, || {
-                let (name, found) = (spec.name, array.len());
-                format!("{name} has {found} elements; `{}` is {length}", spec.length)
-            })?;
-        }
     }
+    have_their_lengths(sample, &made.arrays, column.parents, made.positions)?;
     ensure(made.position.len() == column.parent.len(), || {
         format!("{} positions for {} entries", made.position.len(), column.parent.len())
     })?;
@@ -58,24 +53,24 @@ pub(super) fn assembles(built: &Built<'_>) -> Verdict {
     Ok(())
 }
 
-/// The length that a description gives in words, where it is a sum or product of `parents`, `size`,
-/// numbers, and the last element of an array.
-fn length(built: &Built<'_>, spec: &ArraySpec) -> Option<u64> {
-    let word = |word: &str| match word.trim() {
-        "parents" => Some(built.column.parents),
-        "size" => Some(built.site.size),
-        word => match word.strip_suffix("[parents]") {
-            Some(name) => {
-                let specs = &built.sample.description.arrays;
-                let at = specs.iter().position(|spec| spec.name == name)?;
-                let value = built.made.arrays.0[at].get(built.column.parents as usize)?;
-                u64::try_from(value).ok()
-            }
-            None => word.parse().ok(),
-        },
-    };
-    let product = |text: &str| text.split('*').map(word).product::<Option<u64>>();
-    spec.length.split('+').map(product).sum()
+/// Whether arrays are as long as follows from what their elements stand for.
+pub(super) fn have_their_lengths(
+    sample: &Sample,
+    arrays: &Arrays,
+    parents: Pos,
+    positions: Pos,
+) -> Verdict {
+    for (spec, array) in sample.description.arrays.iter().zip(&arrays.0) {
+        let (found, expected) = (array.len() as u64, spec.per.length(parents, positions));
+        ensure(expected.is_none_or(|expected| found == expected), || {
+            let ArraySpec { name, per, .. } = spec;
+            format!(
+                "`{name}` has {found} elements under {parents} parents, for {positions} positions; \
+                 `{per:?}` is `{per}`"
+            )
+        })?;
+    }
+    Ok(())
 }
 
 /// What was assembled is accepted, and the positions reached are those assembled.
@@ -312,14 +307,17 @@ pub(super) fn holds_a_fixed_number(sample: &Sample) -> Verdict {
 
 /// A coordinate that does not fit the width is refused, not wrapped.
 pub(super) fn widths_are_kept(sample: &Sample) -> Verdict {
-    let stores = |role| sample.description.arrays.iter().any(|array| array.role == role);
+    let arrays = &sample.description.arrays;
     if sample.description.wants != Wants::Any {
         return Ok(());
     }
     let entries = |crd: &[Crd]| Entries::new(1, vec![0_i64; crd.len()], crd);
     let site = Site { size: 300, crd_width: 8, ..Site::default() };
     match sample.ty.assemble(&site, &entries(&[299])) {
-        Ok(_) => ensure(!stores(Role::Coordinate), || "coordinate 299 fits 8 bits?".to_owned())?,
+        Ok(_) => {
+            let listed = arrays.iter().any(ArraySpec::lists_coordinates);
+            ensure(!listed, || "coordinate 299 fits 8 bits?".to_owned())?;
+        }
         Err(LevelError::Width(WidthError { value: 299, width: "crdWidth", .. })) => {}
         Err(other) => return wrong(format!("coordinate 299 in 8 bits: {other}")),
     }
@@ -329,7 +327,10 @@ pub(super) fn widths_are_kept(sample: &Sample) -> Verdict {
     let site = Site { size: 300, pos_width: 8, ..Site::default() };
     let crd: Vec<Crd> = (0..300).collect();
     match sample.ty.assemble(&site, &entries(&crd)) {
-        Ok(_) => ensure(!stores(Role::Position), || "300 positions fit 8 bits?".to_owned()),
+        Ok(_) => {
+            let bounded = arrays.iter().any(ArraySpec::bounds_children);
+            ensure(!bounded, || "300 positions fit 8 bits?".to_owned())
+        }
         Err(LevelError::Width(WidthError { width: "posWidth", .. })) => Ok(()),
         Err(LevelError::CannotHold { .. }) if has_limits(sample) => Ok(()),
         Err(other) => wrong(format!("300 positions in 8 bits: {other}")),

@@ -3,7 +3,7 @@
 use ust_level_api::ir::{Builder, Expr};
 use ust_level_api::registry::{self, LevelArgs};
 use ust_level_api::{
-    Arg, Arrays, Assembled, Description, Entries, LevelError, LevelType, LocateCost, Located,
+    Arg, Arrays, Assembled, Description, Entries, LevelError, LevelType, LocateCost, Located, Per,
     Place, Reach, Site, TensorStats, Walk, WalkSite,
 };
 
@@ -78,6 +78,16 @@ impl LevelType for Faulty {
         description.props.contiguous |= self.is("claims_contiguous");
         description.props.branchless |= self.is("branches");
         description.props.padded |= self.is("pads");
+        // `pos` of `compressed`, and `crd`.
+        if self.is("claims_pairs") {
+            description.arrays[0].per = Per::ParentPair;
+        }
+        if self.is("claims_parents") {
+            description.arrays[1].per = Per::Parent;
+        }
+        if self.is("claims_no_rule") {
+            description.arrays.iter_mut().for_each(|array| array.per = Per::Other("any"));
+        }
         if self.is("cannot_search") {
             description.locate = LocateCost::Constant;
         }

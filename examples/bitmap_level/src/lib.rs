@@ -35,8 +35,8 @@ use ust_level_api::ir::{BinOp, Builder, Expr};
 use ust_level_api::level::Wants;
 use ust_level_api::{
     ArraySpec, Arrays, Assembled, Description, Entries, Footprint, IndexArray, IndexKind,
-    LevelArgs, LevelError, LevelFactory, LevelType, LocateCost, Located, Place, Pos, Props, Reach,
-    Role, Site, Step, TensorStats, Walk, WalkKind, WalkSite, check, full, inventory,
+    LevelArgs, LevelError, LevelFactory, LevelType, LocateCost, Located, Per, Place, Pos, Props,
+    Reach, Role, Site, Step, TensorStats, Walk, WalkKind, WalkSite, check, full, inventory,
 };
 
 inventory::submit! {
@@ -85,7 +85,7 @@ impl LevelType for Bitmap {
             arrays: vec![ArraySpec {
                 name: "mask",
                 role: Role::Own(IndexKind::U8),
-                length: "parents * size",
+                per: Per::Position,
                 min_bits: 8,
             }],
             walk: WalkKind::Coordinate,

@@ -35,8 +35,8 @@ use ust_level_api::ir::{Builder, Expr};
 use ust_level_api::level::Wants;
 use ust_level_api::{
     ArraySpec, Arrays, Assembled, Description, Entries, IndexArray, IndexKind, Interval, LevelArgs,
-    LevelError, LevelFactory, LevelType, LocateCost, Place, Props, Reach, Role, Site, Step, Walk,
-    WalkKind, WalkSite, check, inventory,
+    LevelError, LevelFactory, LevelType, LocateCost, Per, Place, Props, Reach, Role, Site, Step,
+    Walk, WalkKind, WalkSite, check, inventory,
 };
 
 inventory::submit! {
@@ -83,11 +83,11 @@ impl LevelType for Delta {
                 soa: false,
             },
             arrays: vec![
-                ArraySpec::pos("parents + 1"),
+                ArraySpec::pos(),
                 ArraySpec {
                     name: "gap",
                     role: Role::Own(IndexKind::U32),
-                    length: "pos[parents]",
+                    per: Per::Position,
                     min_bits: 32,
                 },
             ],

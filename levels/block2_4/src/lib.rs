@@ -38,7 +38,7 @@ use ust_level_api::level::Wants;
 use ust_level_api::{
     Arg, ArraySpec, Arrays, Assembled, Buffer, Description, Entries, ExprShape, Footprint,
     IndexColumn, Interval, LevelArgs, LevelError, LevelFactory, LevelType, LocateCost, Located,
-    Place, Props, Reach, Role, Site, TensorStats, Walk, WalkKind, WalkSite, check, inventory,
+    Place, Props, Reach, Site, TensorStats, Walk, WalkKind, WalkSite, check, inventory,
 };
 
 inventory::submit! {
@@ -232,10 +232,8 @@ impl LevelType for Structured {
                 soa: false,
             },
             arrays: vec![ArraySpec {
-                name: "crd",
-                role: Role::Coordinate,
-                length: "n * parents",
                 min_bits: if self.m <= 4 { 2 } else { 8 },
+                ..ArraySpec::crd()
             }],
             walk: WalkKind::Position,
             locate: LocateCost::Constant,

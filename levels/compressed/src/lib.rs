@@ -101,7 +101,7 @@ impl LevelType for Compressed {
                 contiguous: true,
                 soa: false,
             },
-            arrays: vec![ArraySpec::pos("parents + 1"), ArraySpec::crd("pos[parents]")],
+            arrays: vec![ArraySpec::pos(), ArraySpec::crd()],
             walk: WalkKind::Position,
             locate: if searchable { LocateCost::Logarithmic } else { LocateCost::None },
             wants: Wants::Any,

@@ -36,7 +36,7 @@ use ust_level_api::level::Wants;
 use ust_level_api::walk::binary_search;
 use ust_level_api::{
     Alias, ArraySpec, Arrays, Assembled, Description, Entries, IndexColumn, Interval, LevelArgs,
-    LevelError, LevelFactory, LevelType, LocateCost, Located, Place, Props, Reach, Site, Walk,
+    LevelError, LevelFactory, LevelType, LocateCost, Located, Per, Place, Props, Reach, Site, Walk,
     WalkKind, WalkSite, check, inventory,
 };
 
@@ -101,7 +101,7 @@ impl LevelType for LooseCompressed {
                 contiguous: false,
                 soa: false,
             },
-            arrays: vec![ArraySpec::pos("2 * parents"), ArraySpec::crd("positions, gaps included")],
+            arrays: vec![ArraySpec { per: Per::ParentPair, ..ArraySpec::pos() }, ArraySpec::crd()],
             walk: WalkKind::Position,
             locate: if searchable { LocateCost::Logarithmic } else { LocateCost::None },
             wants: Wants::Any,

@@ -119,7 +119,7 @@ impl LevelType for Singleton {
                 contiguous: true,
                 soa: self.soa,
             },
-            arrays: vec![ArraySpec::crd("parents")],
+            arrays: vec![ArraySpec::crd()],
             walk: WalkKind::Position,
             locate: LocateCost::Constant,
             wants: Wants::Any,

@@ -69,7 +69,7 @@ type Fact = (&'static str, fn(&Description) -> String);
 
 const FACTS: [Fact; 5] = [
     ("properties", |d| join(properties(d.props), "none")),
-    ("arrays", |d| join(d.arrays.iter().map(|a| format!("{} ({})", a.name, a.length)), "none")),
+    ("arrays", |d| join(d.arrays.iter().map(|a| format!("{} ({})", a.name, a.per)), "none")),
     ("walk", |d| walk(d.walk).to_owned()),
     ("locate", |d| locate(d.locate).to_owned()),
     ("stores", |d| wants(d.wants)),
@@ -93,7 +93,7 @@ fn described(description: &Description) -> Value {
                 Role::Coordinate => "coordinate".to_owned(),
                 Role::Own(kind) => kind.to_string(),
             };
-            json!({ "name": array.name, "role": role, "length": array.length })
+            json!({ "name": array.name, "role": role, "length": array.per.to_string() })
         })
         .collect();
     json!({

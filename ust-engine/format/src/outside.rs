@@ -4,7 +4,7 @@ use ust_level_api::ir::Builder;
 use ust_level_api::level::Wants;
 use ust_level_api::{
     ArraySpec, Arrays, Assembled, Description, Entries, LevelArgs, LevelError, LevelType,
-    LocateCost, Place, Props, Reach, Site, Walk, WalkKind, WalkSite,
+    LocateCost, Per, Place, Props, Reach, Site, Walk, WalkKind, WalkSite,
 };
 
 use super::error::FormatError;
@@ -65,7 +65,7 @@ impl LevelType for Outside {
                 soa: false,
             },
             // The real level type might pack its coordinates.
-            arrays: vec![ArraySpec { min_bits: 2, ..ArraySpec::crd("any") }],
+            arrays: vec![ArraySpec { min_bits: 2, per: Per::Other("any"), ..ArraySpec::crd() }],
             walk: WalkKind::Other,
             locate: LocateCost::None,
             wants: Wants::Any,
