@@ -144,6 +144,14 @@ pub struct Props {
     pub compact: bool,
     /// Some positions may hold padding: a stored value that equals the fill value is no entry.
     pub padded: bool,
+    /// The coordinate of padding may be outside the shape, though inside the level: of the groups
+    /// `j % 4` of a row of 6 elements, the last has coordinates for 8. Loops then test whether a
+    /// visited coordinate is inside the shape, where the level's expression can leave it. A cursor
+    /// over coordinates stays within [`WalkSite::bounds`], so such a level never says this.
+    pub overhangs: bool,
+    /// `assemble` may refuse entries: a parent has room for a limited number of children. The one
+    /// child of a branchless level is not meant: a level above has a position for each entry.
+    pub bounded: bool,
     /// The children of consecutive parents have consecutive positions, in the order of the parents.
     /// The children of an interval of parents then form one interval.
     pub contiguous: bool,

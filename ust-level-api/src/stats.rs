@@ -155,6 +155,8 @@ mod tests {
             unique: true,
             compact: true,
             padded: false,
+            overhangs: false,
+            bounded: false,
             contiguous: true,
             soa: false,
         }

@@ -34,6 +34,8 @@ impl LevelType for Carried {
                 branchless: false,
                 compact: false,
                 padded: true,
+                overhangs: false,
+                bounded: false,
                 contiguous: true,
                 soa: false,
             },
@@ -88,4 +90,14 @@ fn what_is_carried_along_is_walked_from_its_beginning() {
             }
         });
     }
+}
+
+/// Padded, and yet every coordinate of a dimension is inside the shape.
+#[test]
+fn a_full_level_of_a_dimension_has_a_view() {
+    let coo = Coo::new(vec![2, 3], vec![vec![0, 1], vec![2, 0]], vec![1.0, 2.0]).unwrap();
+    let format: Format = "(i, j) -> (i : dense, j : carried)".parse().unwrap();
+    let tensor = Tensor::from_coo(&coo, &format).unwrap();
+    let view = tensor.dense_view::<f64>().expect("full levels of dimensions");
+    assert_eq!(view, ndarray::arr2(&[[0.0, 0.0, 1.0], [2.0, 0.0, 0.0]]).into_dyn());
 }

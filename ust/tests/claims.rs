@@ -51,6 +51,8 @@ impl LevelType for Sloppy {
                 branchless: self.claims("branchless"),
                 compact: self.claims("compact"),
                 padded: false,
+                overhangs: false,
+                bounded: false,
                 contiguous: self.claims("contiguous"),
                 soa: false,
             },

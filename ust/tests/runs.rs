@@ -42,6 +42,8 @@ impl LevelType for Runs {
                 branchless: false,
                 compact: true,
                 padded: false,
+                overhangs: false,
+                bounded: false,
                 contiguous: true,
                 soa: false,
             },

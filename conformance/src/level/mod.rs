@@ -170,8 +170,7 @@ fn for_each(sample: &Sample, seed: u64, property: fn(&Built<'_>) -> Verdict) -> 
     ensure(held > 0, || "it holds no entries at all".to_owned())
 }
 
-/// Whether the level may refuse entries for want of room: it has a fixed number of places and pads
-/// them.
+/// Whether the level may refuse entries for want of room.
 pub(crate) fn has_limits(sample: &Sample) -> bool {
-    sample.description.props.padded && !sample.description.props.full
+    sample.description.props.bounded
 }

@@ -128,6 +128,9 @@ pub(super) fn is_walked(built: &Built<'_>) -> Verdict {
             })?;
             ordered(&visits[..at], visit, props.ordered, props.unique)?;
         }
+        if props.padded && !props.overhangs {
+            stays_inside(built, parent)?;
+        }
         found.extend(visits);
         if kind == WalkKind::Coordinate {
             let (lo, hi) = machine.bounds();
@@ -143,6 +146,21 @@ pub(super) fn is_walked(built: &Built<'_>) -> Verdict {
     }
     match children.difference(&found).next() {
         Some(child) => wrong(format!("the walk misses {child:?}")),
+        None => Ok(()),
+    }
+}
+
+/// Under bounds in which all entries lie, a walk visits no padding beyond them.
+fn stays_inside(built: &Built<'_>, parent: Pos) -> Verdict {
+    let crds = &built.column.crd;
+    let (Some(&lo), Some(&last)) = (crds.iter().min(), crds.iter().max()) else { return Ok(()) };
+    let (_, visits) = built.machine().walk((parent, parent + 1), (lo, last + 1))?;
+    match visits.iter().find(|visit| !(lo..=last).contains(&visit.crd)) {
+        Some(visit) => wrong(format!(
+            "all entries lie in {lo}..{}, and a walk within these bounds visits {visit:?}: expected \
+             the claim `overhangs`",
+            last + 1
+        )),
         None => Ok(()),
     }
 }
@@ -175,10 +193,15 @@ pub(super) fn is_located(built: &Built<'_>) -> Verdict {
     Ok(())
 }
 
-/// `full`, `branchless`, `compact` and `contiguous` mean what they say.
+/// `full`, `branchless`, `compact`, `contiguous` and `overhangs` mean what they say.
 pub(super) fn keeps_its_promises(built: &Built<'_>) -> Verdict {
     let Built { sample, site, column, made } = built;
     let props = sample.description.props;
+    let clipped = sample.description.walk == WalkKind::Coordinate;
+    ensure(!props.overhangs || props.padded && !clipped, || {
+        "it claims `overhangs`: only padding may, and none that a cursor over coordinates visits"
+            .into()
+    })?;
     let machine = built.machine();
     let mut visited = BTreeSet::new();
     let mut side_by_side = Vec::new();
@@ -302,7 +325,10 @@ pub(super) fn holds_a_fixed_number(sample: &Sample) -> Verdict {
             refused = refused.or(Some(count));
         }
     }
-    ensure(refused != Some(0) && refused != Some(1), || "it holds not even one".to_owned())
+    ensure(refused != Some(0) && refused != Some(1), || "it holds not even one".to_owned())?;
+    // Of other levels, nobody knows how large they may be.
+    let all = matches!(sample.description.wants, Wants::Remainder(_)) && refused.is_none();
+    ensure(!all, || "it claims `bounded`, and holds every coordinate that there is".to_owned())
 }
 
 /// A coordinate that does not fit the width is refused, not wrapped.

@@ -79,6 +79,8 @@ impl LevelType for Bitmap {
                 compact: false,
                 // What the mask leaves out is never visited: a visited zero is an entry.
                 padded: false,
+                overhangs: false,
+                bounded: false,
                 contiguous: true,
                 soa: false,
             },

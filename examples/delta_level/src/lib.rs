@@ -78,6 +78,8 @@ impl LevelType for Delta {
                 branchless: false,
                 compact: true,
                 padded: false,
+                overhangs: false,
+                bounded: false,
                 // Side by side they lie, but a walk must begin anew under each parent.
                 contiguous: false,
                 soa: false,

@@ -228,6 +228,9 @@ impl LevelType for Structured {
                 branchless: false,
                 compact: false,
                 padded: true,
+                // A group at the end of the shape may have fewer than `n` coordinates inside.
+                overhangs: true,
+                bounded: self.n < self.m,
                 contiguous: true,
                 soa: false,
             },

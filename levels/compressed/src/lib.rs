@@ -98,6 +98,8 @@ impl LevelType for Compressed {
                 branchless: false,
                 compact: true,
                 padded: false,
+                overhangs: false,
+                bounded: false,
                 contiguous: true,
                 soa: false,
             },

@@ -74,6 +74,8 @@ impl LevelType for Dense {
                 branchless: false,
                 compact: true,
                 padded: false,
+                overhangs: false,
+                bounded: false,
                 contiguous: true,
                 soa: false,
             },

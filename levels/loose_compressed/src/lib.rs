@@ -98,6 +98,8 @@ impl LevelType for LooseCompressed {
                 branchless: false,
                 compact: false,
                 padded: false,
+                overhangs: false,
+                bounded: false,
                 contiguous: false,
                 soa: false,
             },

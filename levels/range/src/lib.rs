@@ -75,6 +75,8 @@ impl LevelType for Range {
                 branchless: false,
                 compact: false,
                 padded: true,
+                overhangs: false,
+                bounded: false,
                 contiguous: true,
                 soa: false,
             },

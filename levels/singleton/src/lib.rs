@@ -116,6 +116,8 @@ impl LevelType for Singleton {
                 branchless: true,
                 compact: true,
                 padded: false,
+                overhangs: false,
+                bounded: false,
                 contiguous: true,
                 soa: self.soa,
             },

@@ -108,7 +108,18 @@ fn described(description: &Description) -> Value {
 }
 
 fn properties(props: Props) -> impl Iterator<Item = String> {
-    let Props { full, ordered, unique, branchless, compact, padded, contiguous, soa } = props;
+    let Props {
+        full,
+        ordered,
+        unique,
+        branchless,
+        compact,
+        padded,
+        overhangs,
+        bounded,
+        contiguous,
+        soa,
+    } = props;
     [
         ("full", full),
         ("ordered", ordered),
@@ -116,6 +127,8 @@ fn properties(props: Props) -> impl Iterator<Item = String> {
         ("branchless", branchless),
         ("compact", compact),
         ("padded", padded),
+        ("overhangs", overhangs),
+        ("bounded", bounded),
         ("contiguous", contiguous),
         ("soa", soa),
     ]

@@ -61,6 +61,8 @@ impl LevelType for Outside {
                 branchless: false,
                 compact: false,
                 padded: false,
+                overhangs: false,
+                bounded: false,
                 contiguous: false,
                 soa: false,
             },
