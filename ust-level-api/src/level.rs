@@ -123,8 +123,6 @@ pub struct Description {
     pub walk: WalkKind,
     /// The cost to find a coordinate.
     pub locate: LocateCost,
-    /// The expressions that the level can store.
-    pub wants: Wants,
 }
 
 /// Properties of a level. Where Chou et al. 2018 have a name for a property, it has that name.
@@ -155,9 +153,6 @@ pub struct Props {
     /// The children of consecutive parents have consecutive positions, in the order of the parents.
     /// The children of an interval of parents then form one interval.
     pub contiguous: bool,
-    /// The format text says `soa` (structure of arrays). The property tells MLIR's two COO layouts
-    /// apart; this project always keeps one array for each level.
-    pub soa: bool,
 }
 
 /// The cost to find the position of a coordinate.
@@ -169,18 +164,6 @@ pub enum LocateCost {
     Constant,
     /// A binary search.
     Logarithmic,
-}
-
-/// The expressions that a level can store.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum Wants {
-    /// Any expression.
-    Any,
-    /// Only a remainder by this number, such as `i % 4`.
-    Remainder(u64),
-    /// Only a dimension that occurs in a sum or difference stored above: in
-    /// `j - i : compressed, i : range`, the dimension `i`.
-    Ranged,
 }
 
 /// The place of a level in a format, about which [`LevelType::fits`] is asked.

@@ -25,8 +25,10 @@ pub struct TensorStats {
     /// `prefixes[n - 1]` is the number of distinct coordinates in the first `n` dimensions that
     /// have an entry. The last number is the number of entries.
     pub prefixes: Vec<u64>,
-    /// Pairs of a size `m` and the largest number of entries in an aligned group of `m` coordinates
-    /// along the last dimension. A tensor obeys 2:4 if that number is at most 2 for `m = 4`.
+    /// For several sizes `m`, the pair of `m` and the largest number of entries in an aligned group
+    /// of `m` coordinates along the last dimension. Any level type that stores `n` of `m`
+    /// coordinates has room for the tensor if that number is at most `n`: see
+    /// [`TensorStats::obeys`].
     pub groups: Vec<(u64, u64)>,
     /// For matrices and stacks of matrices: how full blocks of several sizes would be.
     pub blocks: Vec<Blocks>,
@@ -131,7 +133,7 @@ impl Footprint {
 mod tests {
     use super::*;
     use crate::array::{ArraySpec, Per};
-    use crate::level::{LocateCost, Props, Wants};
+    use crate::level::{LocateCost, Props};
     use crate::walk::WalkKind;
 
     fn level(props: Props, arrays: Vec<ArraySpec>) -> Description {
@@ -143,7 +145,6 @@ mod tests {
             arrays,
             walk: WalkKind::Position,
             locate: LocateCost::None,
-            wants: Wants::Any,
         }
     }
 
@@ -158,7 +159,6 @@ mod tests {
             overhangs: false,
             bounded: false,
             contiguous: true,
-            soa: false,
         }
     }
 

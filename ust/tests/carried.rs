@@ -1,6 +1,5 @@
 //! A full level type that carries its position along: it cannot be entered in the middle.
 
-use ust::level_api::level::Wants;
 use ust::level_api::{
     Arrays, Assembled, Description, Entries, LevelError, LevelFactory, LevelType, LocateCost,
     Place, Props, Reach, Site, Step, Walk, WalkKind, WalkSite, full, inventory,
@@ -37,12 +36,10 @@ impl LevelType for Carried {
                 overhangs: false,
                 bounded: false,
                 contiguous: true,
-                soa: false,
             },
             arrays: Vec::new(),
             walk: WalkKind::Coordinate,
             locate: LocateCost::None,
-            wants: Wants::Any,
         }
     }
 

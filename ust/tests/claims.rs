@@ -1,7 +1,6 @@
 //! Arrays that are not what their level type says of itself, though its own check accepts them, are
 //! refused where they come in.
 
-use ust::level_api::level::Wants;
 use ust::level_api::{
     Arg, ArraySpec, Arrays, Assembled, Description, Entries, IndexArray, Interval, LevelError,
     LevelFactory, LevelType, LocateCost, Per, Place, Props, Reach, Site, Walk, WalkKind, WalkSite,
@@ -54,7 +53,6 @@ impl LevelType for Sloppy {
                 overhangs: false,
                 bounded: false,
                 contiguous: self.claims("contiguous"),
-                soa: false,
             },
             arrays: vec![
                 ArraySpec {
@@ -65,7 +63,6 @@ impl LevelType for Sloppy {
             ],
             walk: WalkKind::Position,
             locate: LocateCost::None,
-            wants: Wants::Any,
         }
     }
 

@@ -1,6 +1,5 @@
 //! A level type that stores runs: one position, and one value, for many coordinates.
 
-use ust::level_api::level::Wants;
 use ust::level_api::{
     ArraySpec, Arrays, Assembled, Description, Entries, IndexKind, Interval, LevelError,
     LevelFactory, LevelType, LocateCost, Per, Place, Props, Reach, Role, Site, Step, Walk,
@@ -45,12 +44,10 @@ impl LevelType for Runs {
                 overhangs: false,
                 bounded: false,
                 contiguous: true,
-                soa: false,
             },
             arrays: vec![ArraySpec::pos(), own("first"), own("run")],
             walk: WalkKind::Other,
             locate: LocateCost::None,
-            wants: Wants::Any,
         }
     }
 

@@ -3,7 +3,6 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use ust_level_api::index::WidthError;
-use ust_level_api::level::Wants;
 use ust_level_api::{
     ArraySpec, Arrays, Crd, Entries, LevelError, LocateCost, Pos, Reach, Role, Site, WalkKind,
 };
@@ -12,7 +11,7 @@ use super::machine::{Machine, Visit};
 use super::refuse::{is_as_claimed, ordered};
 use super::{Built, entries, has_limits};
 use crate::report::{Trouble, Verdict, ensure, wrong};
-use crate::samples::Sample;
+use crate::samples::{Needs, Sample};
 
 /// Arrays are as described, and every entry has a position.
 pub(super) fn assembles(built: &Built<'_>) -> Verdict {
@@ -296,8 +295,8 @@ pub(super) fn holds_a_fixed_number(sample: &Sample) -> Verdict {
     if !has_limits(sample) {
         return Ok(());
     }
-    let size = match sample.description.wants {
-        Wants::Remainder(m) => m,
+    let size = match sample.needs {
+        Needs::Remainder(m) => m,
         _ => 8,
     };
     let site = Site { size, ..Site::default() };
@@ -327,14 +326,14 @@ pub(super) fn holds_a_fixed_number(sample: &Sample) -> Verdict {
     }
     ensure(refused != Some(0) && refused != Some(1), || "it holds not even one".to_owned())?;
     // Of other levels, nobody knows how large they may be.
-    let all = matches!(sample.description.wants, Wants::Remainder(_)) && refused.is_none();
+    let all = matches!(sample.needs, Needs::Remainder(_)) && refused.is_none();
     ensure(!all, || "it claims `bounded`, and holds every coordinate that there is".to_owned())
 }
 
 /// A coordinate that does not fit the width is refused, not wrapped.
 pub(super) fn widths_are_kept(sample: &Sample) -> Verdict {
     let arrays = &sample.description.arrays;
-    if sample.description.wants != Wants::Any {
+    if sample.needs != Needs::Nothing {
         return Ok(());
     }
     let entries = |crd: &[Crd]| Entries::new(1, vec![0_i64; crd.len()], crd);

@@ -32,7 +32,6 @@
 #![forbid(unsafe_code)]
 
 use ust_level_api::ir::{BinOp, Builder, Expr};
-use ust_level_api::level::Wants;
 use ust_level_api::{
     ArraySpec, Arrays, Assembled, Description, Entries, Footprint, IndexArray, IndexKind,
     LevelArgs, LevelError, LevelFactory, LevelType, LocateCost, Located, Per, Place, Pos, Props,
@@ -82,7 +81,6 @@ impl LevelType for Bitmap {
                 overhangs: false,
                 bounded: false,
                 contiguous: true,
-                soa: false,
             },
             arrays: vec![ArraySpec {
                 name: "mask",
@@ -92,7 +90,6 @@ impl LevelType for Bitmap {
             }],
             walk: WalkKind::Coordinate,
             locate: LocateCost::Constant,
-            wants: Wants::Any,
         }
     }
 

@@ -32,7 +32,6 @@
 #![forbid(unsafe_code)]
 
 use ust_level_api::ir::{Builder, Expr};
-use ust_level_api::level::Wants;
 use ust_level_api::{
     ArraySpec, Arrays, Assembled, Description, Entries, IndexArray, IndexKind, Interval, LevelArgs,
     LevelError, LevelFactory, LevelType, LocateCost, Per, Place, Props, Reach, Role, Site, Step,
@@ -82,7 +81,6 @@ impl LevelType for Delta {
                 bounded: false,
                 // Side by side they lie, but a walk must begin anew under each parent.
                 contiguous: false,
-                soa: false,
             },
             arrays: vec![
                 ArraySpec::pos(),
@@ -95,7 +93,6 @@ impl LevelType for Delta {
             ],
             walk: WalkKind::Position,
             locate: LocateCost::None,
-            wants: Wants::Any,
         }
     }
 

@@ -34,7 +34,6 @@
 use ust_level_api::assemble::Segments;
 use ust_level_api::column::{BLOCK, IndexWord, chunk_len};
 use ust_level_api::ir::{Builder, Expr, parallel};
-use ust_level_api::level::Wants;
 use ust_level_api::{
     Arg, ArraySpec, Arrays, Assembled, Buffer, Description, Entries, ExprShape, Footprint,
     IndexColumn, Interval, LevelArgs, LevelError, LevelFactory, LevelType, LocateCost, Located,
@@ -232,7 +231,6 @@ impl LevelType for Structured {
                 overhangs: true,
                 bounded: self.n < self.m,
                 contiguous: true,
-                soa: false,
             },
             arrays: vec![ArraySpec {
                 min_bits: if self.m <= 4 { 2 } else { 8 },
@@ -240,7 +238,6 @@ impl LevelType for Structured {
             }],
             walk: WalkKind::Position,
             locate: LocateCost::Constant,
-            wants: Wants::Remainder(self.m),
         }
     }
 

@@ -32,7 +32,6 @@
 #![forbid(unsafe_code)]
 
 use ust_level_api::ir::{Builder, Expr};
-use ust_level_api::level::Wants;
 use ust_level_api::walk::binary_search;
 use ust_level_api::{
     Alias, ArraySpec, Arrays, Assembled, Description, Entries, IndexColumn, Interval, LevelArgs,
@@ -101,12 +100,10 @@ impl LevelType for LooseCompressed {
                 overhangs: false,
                 bounded: false,
                 contiguous: false,
-                soa: false,
             },
             arrays: vec![ArraySpec { per: Per::ParentPair, ..ArraySpec::pos() }, ArraySpec::crd()],
             walk: WalkKind::Position,
             locate: if searchable { LocateCost::Logarithmic } else { LocateCost::None },
-            wants: Wants::Any,
         }
     }
 

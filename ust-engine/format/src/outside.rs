@@ -1,7 +1,6 @@
 //! Checking format text whose level types are not all linked: [`Format::check`].
 
 use ust_level_api::ir::Builder;
-use ust_level_api::level::Wants;
 use ust_level_api::{
     ArraySpec, Arrays, Assembled, Description, Entries, LevelArgs, LevelError, LevelType,
     LocateCost, Per, Place, Props, Reach, Site, Walk, WalkKind, WalkSite,
@@ -64,13 +63,11 @@ impl LevelType for Outside {
                 overhangs: false,
                 bounded: false,
                 contiguous: false,
-                soa: false,
             },
             // The real level type might pack its coordinates.
             arrays: vec![ArraySpec { min_bits: 2, per: Per::Other("any"), ..ArraySpec::crd() }],
             walk: WalkKind::Other,
             locate: LocateCost::None,
-            wants: Wants::Any,
         }
     }
 
