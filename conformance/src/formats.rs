@@ -1,15 +1,14 @@
 //! Which formats are tried: level types at every depth, with every neighbour, under many maps.
 //!
 //! A [`Stack`] is a sequence of level types; [`arrange`] gives its levels expressions. Nothing here
-//! knows a level type: what a level's expression must look like is what the level says it
-//! [`Wants`].
+//! knows a level type: what a level's expression must look like follows from where it says it fits
+//! ([`Needs`]).
 
 use std::collections::BTreeSet;
 
-use ust_level_api::level::Wants;
 use ust_level_api::{Description, ExprShape, LevelType, Place};
 
-use crate::samples::{Sample, representatives};
+use crate::samples::{Needs, Sample, representatives};
 
 /// Level types, one under another.
 pub type Stack<'a> = Vec<&'a Sample>;
@@ -172,7 +171,7 @@ enum Change {
 fn hosts(stack: &[&Sample]) -> Vec<Option<Vec<Option<usize>>>> {
     let mut choices = vec![Some(vec![None; stack.len()])];
     for (level, sample) in stack.iter().enumerate() {
-        if sample.description.wants == Wants::Any {
+        if sample.needs == Needs::Nothing {
             continue;
         }
         choices = choices
@@ -180,7 +179,7 @@ fn hosts(stack: &[&Sample]) -> Vec<Option<Vec<Option<usize>>>> {
             .flat_map(|choice| {
                 let Some(taken) = choice else { return vec![None] };
                 let can = |&host: &usize| {
-                    stack[host].description.wants == Wants::Any && !taken.contains(&Some(host))
+                    stack[host].needs == Needs::Nothing && !taken.contains(&Some(host))
                 };
                 let found: Vec<_> = (0..level)
                     .filter(can)
@@ -218,8 +217,8 @@ fn cells(
         let guest = hosts.iter().position(|&host| host == Some(level));
         if let Some(guest) = guest {
             let dim = fresh();
-            (cells[level], cells[guest]) = match stack[guest].description.wants {
-                Wants::Remainder(m) => {
+            (cells[level], cells[guest]) = match stack[guest].needs {
+                Needs::Remainder(m) => {
                     (Some(Cell::Quotient(dim, m)), Some(Cell::Remainder(dim, m)))
                 }
                 _ => {
@@ -299,8 +298,8 @@ fn homeless(stack: &[&Sample]) -> Candidate {
     let cells: Vec<Cell> = stack
         .iter()
         .enumerate()
-        .map(|(dim, sample)| match sample.description.wants {
-            Wants::Remainder(m) => Cell::Remainder(dim, m),
+        .map(|(dim, sample)| match sample.needs {
+            Needs::Remainder(m) => Cell::Remainder(dim, m),
             _ => Cell::Dimension(dim),
         })
         .collect();

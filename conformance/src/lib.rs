@@ -21,8 +21,8 @@
 //! it: `use ust_level_compressed as _;`. Operations are tried on named formats too, whose level types
 //! come with `use ust as _;`.
 //!
-//! What the suite takes a description at its word for: only a level that is `padded` and not `full`
-//! may refuse entries for want of room.
+//! What the suite takes a description at its word for: only a level that is `bounded` may
+//! refuse entries for want of room.
 //!
 //! # What is tried
 //!

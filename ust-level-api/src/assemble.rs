@@ -4,10 +4,10 @@ use std::ops::Range;
 
 use bytemuck::Zeroable;
 
+use crate::array::Arrays;
 use crate::buffer::Plain;
 use crate::column::{IndexColumn, IndexRead, IndexWord, chunk_len};
 use crate::ir::parallel;
-use crate::level::Arrays;
 use crate::{Buffer, IndexKind, Pos, with_column};
 
 /// The entries of a level: two columns, one row an entry. Cheap to clone: memory is shared.

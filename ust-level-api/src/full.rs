@@ -4,9 +4,9 @@
 //! ([`Props::full`](crate::Props::full)); the level needs no array. A full level type forwards to
 //! these functions, and adds only its own rules about where it may stand.
 
+use crate::array::Arrays;
 use crate::column::{BLOCK, IndexColumn};
 use crate::ir::{Builder, Expr};
-use crate::level::Arrays;
 use crate::{Assembled, Entries, LevelError, Located, Pos, Site, Step, Walk, WalkKind, WalkSite};
 
 /// The position of a coordinate under a parent. The coordinate must lie within the level.

@@ -1,10 +1,11 @@
-//! The trait of level types, and its vocabulary: descriptions, places, sites, arrays.
+//! The trait of level types, and its vocabulary: descriptions, places, sites.
 
 use std::fmt;
 
 use dyn_clone::DynClone;
 
 use crate::Pos;
+use crate::array::{ArraySpec, Arrays};
 use crate::assemble::{Assembled, Entries};
 use crate::check::{MAX_POSITIONS, Reach};
 use crate::column::IndexColumn;
@@ -122,8 +123,6 @@ pub struct Description {
     pub walk: WalkKind,
     /// The cost to find a coordinate.
     pub locate: LocateCost,
-    /// The expressions that the level can store.
-    pub wants: Wants,
 }
 
 /// Properties of a level. Where Chou et al. 2018 have a name for a property, it has that name.
@@ -143,12 +142,17 @@ pub struct Props {
     pub compact: bool,
     /// Some positions may hold padding: a stored value that equals the fill value is no entry.
     pub padded: bool,
+    /// The coordinate of padding may be outside the shape, though inside the level: of the groups
+    /// `j % 4` of a row of 6 elements, the last has coordinates for 8. Loops then test whether a
+    /// visited coordinate is inside the shape, where the level's expression can leave it. A cursor
+    /// over coordinates stays within [`WalkSite::bounds`], so such a level never says this.
+    pub overhangs: bool,
+    /// `assemble` may refuse entries: a parent has room for a limited number of children. The one
+    /// child of a branchless level is not meant: a level above has a position for each entry.
+    pub bounded: bool,
     /// The children of consecutive parents have consecutive positions, in the order of the parents.
     /// The children of an interval of parents then form one interval.
     pub contiguous: bool,
-    /// The format text says `soa` (structure of arrays). The property tells MLIR's two COO layouts
-    /// apart; this project always keeps one array for each level.
-    pub soa: bool,
 }
 
 /// The cost to find the position of a coordinate.
@@ -160,54 +164,6 @@ pub enum LocateCost {
     Constant,
     /// A binary search.
     Logarithmic,
-}
-
-/// The expressions that a level can store.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum Wants {
-    /// Any expression.
-    Any,
-    /// Only a remainder by this number, such as `i % 4`.
-    Remainder(u64),
-    /// Only a dimension that occurs in a sum or difference stored above: in
-    /// `j - i : compressed, i : range`, the dimension `i`.
-    Ranged,
-}
-
-/// An array that a level owns.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct ArraySpec {
-    /// Its name: `pos`, `crd`, or one of the level's own.
-    pub name: &'static str,
-    /// Its contents.
-    pub role: Role,
-    /// Its length, as a text for people, such as `parents + 1`.
-    pub length: &'static str,
-    /// The least number of bits for one of its elements: 8, or 2 if the elements may be packed.
-    pub min_bits: u32,
-}
-
-/// The contents of an array, which decide the width of its elements.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum Role {
-    /// Positions, in the width that `posWidth` gives.
-    Position,
-    /// Coordinates, in the width that `crdWidth` gives; signed if coordinates can be negative.
-    Coordinate,
-    /// Data of the level's own, always of this kind.
-    Own(IndexKind),
-}
-
-/// The arrays of one level, in the order of its description.
-#[derive(Clone, Debug, Default, PartialEq)]
-pub struct Arrays(pub Vec<IndexArray>);
-
-impl Arrays {
-    /// Bytes of all arrays.
-    #[must_use]
-    pub fn bytes(&self) -> usize {
-        self.0.iter().map(IndexArray::bytes).sum()
-    }
 }
 
 /// The place of a level in a format, about which [`LevelType::fits`] is asked.
@@ -340,19 +296,5 @@ impl Site {
     /// [`LevelError::Width`] if a coordinate does not fit `crdWidth`.
     pub fn store_crd(&self, crd: impl Into<IndexColumn>) -> Result<IndexArray, LevelError> {
         Ok(IndexArray::store_column(self.crd_kind(), &crd.into(), "crd", "crdWidth")?)
-    }
-}
-
-impl ArraySpec {
-    /// A `pos` array.
-    #[must_use]
-    pub fn pos(length: &'static str) -> Self {
-        Self { name: "pos", role: Role::Position, length, min_bits: 8 }
-    }
-
-    /// A `crd` array.
-    #[must_use]
-    pub fn crd(length: &'static str) -> Self {
-        Self { name: "crd", role: Role::Coordinate, length, min_bits: 8 }
     }
 }

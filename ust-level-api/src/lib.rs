@@ -28,7 +28,8 @@
 //!
 //! | module | contents |
 //! |---|---|
-//! | [`level`] | the trait, and its vocabulary: places, properties, arrays |
+//! | [`level`] | the trait, and its vocabulary: places, properties |
+//! | [`array`] | what the arrays of a level hold, and what their elements stand for |
 //! | [`assemble`] | the input and output of assembly (sorted entries, positions), and helpers |
 //! | [`check`] | reachable positions, and checks whose errors name array, index and rule |
 //! | [`walk`] | cursors, which the engine makes loops of |
@@ -41,6 +42,7 @@
 //! *Invariant: nothing in this crate knows any level type.*
 #![forbid(unsafe_code)]
 
+pub mod array;
 pub mod assemble;
 pub mod check;
 pub mod error;
@@ -50,13 +52,12 @@ pub mod registry;
 pub mod stats;
 pub mod walk;
 
+pub use array::{ArraySpec, Arrays, Per, Role};
 pub use assemble::{Assembled, Entries};
 pub use check::Reach;
 pub use error::LevelError;
 pub use inventory;
-pub use level::{
-    ArraySpec, Arrays, Description, ExprShape, LevelType, LocateCost, Place, Props, Role, Site,
-};
+pub use level::{Description, ExprShape, LevelType, LocateCost, Place, Props, Site};
 pub use registry::{Alias, Arg, LevelArgs, LevelFactory};
 pub use stats::{Footprint, TensorStats};
 pub use ust_ir as ir;

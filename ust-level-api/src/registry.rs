@@ -7,7 +7,7 @@
 use std::fmt;
 
 use crate::error::LevelError;
-use crate::level::LevelType;
+use crate::level::{Description, ExprShape, LevelType, Place};
 
 /// A level type, as registered by its crate.
 ///
@@ -155,6 +155,33 @@ impl fmt::Display for LevelArgs {
         }
         Ok(())
     }
+}
+
+/// The kinds of expressions that [`expressions`] tries: a dimension, within a sum or difference above
+/// and without, a quotient, any other, and remainders by small numbers.
+pub fn expressions_tried() -> impl Iterator<Item = ExprShape> {
+    let dimensions = [false, true].map(|ranged| ExprShape::Dimension { ranged });
+    let remainders = (2..=64).map(|modulus| ExprShape::Remainder { modulus });
+    dimensions
+        .into_iter()
+        .chain([ExprShape::Quotient { divisor: 4 }, ExprShape::Other])
+        .chain(remainders)
+}
+
+/// The expressions that a level type stores, of [`expressions_tried`]: those with which it
+/// [fits](LevelType::fits) somewhere, first or under a sample of a registered level type, last or
+/// not. Cost: some thousand questions.
+#[must_use]
+pub fn expressions(level: &dyn LevelType) -> Vec<ExprShape> {
+    let samples = factories().into_iter().flat_map(|factory| factory.samples);
+    let parents: Vec<Description> =
+        samples.filter_map(|text| Some(make(&LevelArgs::simple(text)).ok()?.describe())).collect();
+    let fits = |&expr: &ExprShape| {
+        parents.iter().map(Some).chain([None]).any(|parent| {
+            [true, false].iter().any(|&last| level.fits(&Place { parent, expr, last }).is_ok())
+        })
+    };
+    expressions_tried().filter(fits).collect()
 }
 
 /// Why the text of a level could not be made into a level type.

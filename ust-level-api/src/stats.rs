@@ -1,7 +1,9 @@
 //! Statistics of a tensor, from which a level type decides whether to offer formats for it; and
 //! estimates of the memory of a level.
 
-use crate::level::{Description, Role, Site};
+use crate::Pos;
+use crate::array::Role;
+use crate::level::{Description, Site};
 
 /// The statistics of a tensor, from one pass over its entries. Duplicates count once.
 ///
@@ -23,8 +25,10 @@ pub struct TensorStats {
     /// `prefixes[n - 1]` is the number of distinct coordinates in the first `n` dimensions that
     /// have an entry. The last number is the number of entries.
     pub prefixes: Vec<u64>,
-    /// Pairs of a size `m` and the largest number of entries in an aligned group of `m` coordinates
-    /// along the last dimension. A tensor obeys 2:4 if that number is at most 2 for `m = 4`.
+    /// For several sizes `m`, the pair of `m` and the largest number of entries in an aligned group
+    /// of `m` coordinates along the last dimension. Any level type that stores `n` of `m`
+    /// coordinates has room for the tensor if that number is at most `n`: see
+    /// [`TensorStats::obeys`].
     pub groups: Vec<(u64, u64)>,
     /// For matrices and stacks of matrices: how full blocks of several sizes would be.
     pub blocks: Vec<Blocks>,
@@ -102,7 +106,9 @@ pub struct Footprint {
 impl Footprint {
     /// The estimate that follows from a level's description. A full level has a position for each
     /// coordinate under each parent, a branchless one a position for each parent, and any other
-    /// level one for each stored coordinate. Arrays have the widths of the site.
+    /// level one for each stored coordinate. Arrays have the widths of the site, and the lengths
+    /// that follow from what their elements stand for; an array with a rule of its own counts as one
+    /// element for each position.
     #[must_use]
     pub fn described(level: &Description, site: &Site, parents: f64, stored: f64) -> Self {
         let positions = match level.props {
@@ -110,10 +116,14 @@ impl Footprint {
             props if props.branchless => parents,
             _ => stored,
         };
-        let bits = level.arrays.iter().map(|array| match array.role {
-            Role::Position => (parents + 1.0) * f64::from(site.pos_kind(positions as i64).bits()),
-            Role::Coordinate => positions * f64::from(site.crd_kind().bits()),
-            Role::Own(kind) => positions * f64::from(kind.bits()),
+        let bits = level.arrays.iter().map(|array| {
+            let kind = match array.role {
+                Role::Position => site.pos_kind(positions as i64),
+                Role::Coordinate => site.crd_kind(),
+                Role::Own(kind) => kind,
+            };
+            let length = array.per.length(parents.round() as Pos, positions.round() as Pos);
+            length.map_or(positions, |length| length as f64) * f64::from(kind.bits())
         });
         Self { positions, bytes: bits.sum::<f64>() / 8.0 }
     }
@@ -122,7 +132,8 @@ impl Footprint {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::level::{ArraySpec, LocateCost, Props, Wants};
+    use crate::array::{ArraySpec, Per};
+    use crate::level::{LocateCost, Props};
     use crate::walk::WalkKind;
 
     fn level(props: Props, arrays: Vec<ArraySpec>) -> Description {
@@ -134,7 +145,6 @@ mod tests {
             arrays,
             walk: WalkKind::Position,
             locate: LocateCost::None,
-            wants: Wants::Any,
         }
     }
 
@@ -146,8 +156,9 @@ mod tests {
             unique: true,
             compact: true,
             padded: false,
+            overhangs: false,
+            bounded: false,
             contiguous: true,
-            soa: false,
         }
     }
 
@@ -157,9 +168,18 @@ mod tests {
         let of = |level: &Description| Footprint::described(level, &site, 10.0, 30.0);
         let pair = |positions, bytes| Footprint { positions, bytes };
         assert_eq!(of(&level(props(true, false), vec![])), pair(1000.0, 0.0));
-        assert_eq!(of(&level(props(false, true), vec![ArraySpec::crd("p")])), pair(10.0, 10.0));
-        let both = vec![ArraySpec::pos("p"), ArraySpec::crd("p")];
-        assert_eq!(of(&level(props(false, false), both)), pair(30.0, 44.0 + 30.0));
+        assert_eq!(of(&level(props(false, true), vec![ArraySpec::crd()])), pair(10.0, 10.0));
+        let with = |per| vec![ArraySpec { per, ..ArraySpec::pos() }, ArraySpec::crd()];
+        for (per, length) in [
+            (Per::ParentBound, 11.0),
+            (Per::ParentPair, 20.0),
+            (Per::Parent, 10.0),
+            (Per::Position, 30.0),
+            (Per::Other("any"), 30.0),
+        ] {
+            let room = of(&level(props(false, false), with(per)));
+            assert_eq!(room, pair(30.0, 4.0 * length + 30.0), "{per}");
+        }
     }
 
     #[test]

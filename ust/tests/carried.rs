@@ -1,6 +1,5 @@
 //! A full level type that carries its position along: it cannot be entered in the middle.
 
-use ust::level_api::level::Wants;
 use ust::level_api::{
     Arrays, Assembled, Description, Entries, LevelError, LevelFactory, LevelType, LocateCost,
     Place, Props, Reach, Site, Step, Walk, WalkKind, WalkSite, full, inventory,
@@ -34,13 +33,13 @@ impl LevelType for Carried {
                 branchless: false,
                 compact: false,
                 padded: true,
+                overhangs: false,
+                bounded: false,
                 contiguous: true,
-                soa: false,
             },
             arrays: Vec::new(),
             walk: WalkKind::Coordinate,
             locate: LocateCost::None,
-            wants: Wants::Any,
         }
     }
 
@@ -88,4 +87,14 @@ fn what_is_carried_along_is_walked_from_its_beginning() {
             }
         });
     }
+}
+
+/// Padded, and yet every coordinate of a dimension is inside the shape.
+#[test]
+fn a_full_level_of_a_dimension_has_a_view() {
+    let coo = Coo::new(vec![2, 3], vec![vec![0, 1], vec![2, 0]], vec![1.0, 2.0]).unwrap();
+    let format: Format = "(i, j) -> (i : dense, j : carried)".parse().unwrap();
+    let tensor = Tensor::from_coo(&coo, &format).unwrap();
+    let view = tensor.dense_view::<f64>().expect("full levels of dimensions");
+    assert_eq!(view, ndarray::arr2(&[[0.0, 0.0, 1.0], [2.0, 0.0, 0.0]]).into_dyn());
 }

@@ -1,10 +1,9 @@
 //! Arrays that are not what their level type says of itself, though its own check accepts them, are
 //! refused where they come in.
 
-use ust::level_api::level::Wants;
 use ust::level_api::{
     Arg, ArraySpec, Arrays, Assembled, Description, Entries, IndexArray, Interval, LevelError,
-    LevelFactory, LevelType, LocateCost, Place, Props, Reach, Site, Walk, WalkKind, WalkSite,
+    LevelFactory, LevelType, LocateCost, Per, Place, Props, Reach, Site, Walk, WalkKind, WalkSite,
     inventory,
     ir::{Builder, Expr},
 };
@@ -51,13 +50,19 @@ impl LevelType for Sloppy {
                 branchless: self.claims("branchless"),
                 compact: self.claims("compact"),
                 padded: false,
+                overhangs: false,
+                bounded: false,
                 contiguous: self.claims("contiguous"),
-                soa: false,
             },
-            arrays: vec![ArraySpec::pos("2 * parents"), ArraySpec::crd("anything")],
+            arrays: vec![
+                ArraySpec {
+                    per: if self.claims("any") { Per::Other("any") } else { Per::ParentPair },
+                    ..ArraySpec::pos()
+                },
+                ArraySpec::crd(),
+            ],
             walk: WalkKind::Position,
             locate: LocateCost::None,
-            wants: Wants::Any,
         }
     }
 
@@ -139,6 +144,8 @@ fn arrays_that_are_not_as_claimed_are_refused_with_the_claim() {
         ("sloppy(compact)", vec![0, 1, 1, 2], vec![1, 3, 4], "compact", "2 of its 3 positions"),
         ("sloppy(contiguous)", vec![1, 2, 0, 1], vec![1, 3], "contiguous", "position 0"),
         ("sloppy(full)", vec![0, 5, 5, 10], vec![0; 10], "full", "it owns arrays"),
+        ("sloppy", vec![0, 2], vec![1, 3], "per", "`pos` has 2 elements"),
+        ("sloppy", vec![0, 2, 2, 2, 2], vec![1, 3], "per", "`pos` has 5 elements"),
     ] {
         let error = rows(level, &pos, &crd).expect_err(&format!("{level} {pos:?} {crd:?}"));
         let Error::Claim { level: 1, text, claim: named, found, .. } = &error else {
@@ -172,7 +179,7 @@ fn one_fault_among_many_is_found() {
 
 #[test]
 fn a_walk_that_leaves_its_arrays_is_refused() {
-    let error = rows("sloppy", &[0, 1], &[3, 1]).unwrap_err();
+    let error = rows("sloppy(any)", &[0, 1], &[3, 1]).unwrap_err();
     assert!(matches!(error, Error::Parts(_)), "{error}");
     assert!(error.to_string().contains("A1_pos"), "{error}");
 }

@@ -1,10 +1,9 @@
 //! A level type that stores runs: one position, and one value, for many coordinates.
 
-use ust::level_api::level::Wants;
 use ust::level_api::{
     ArraySpec, Arrays, Assembled, Description, Entries, IndexKind, Interval, LevelError,
-    LevelFactory, LevelType, LocateCost, Place, Props, Reach, Role, Site, Step, Walk, WalkKind,
-    WalkSite, check, inventory,
+    LevelFactory, LevelType, LocateCost, Per, Place, Props, Reach, Role, Site, Step, Walk,
+    WalkKind, WalkSite, check, inventory,
     ir::{Builder, Expr},
 };
 use ust::{Error, Format, Tensor, tensor::Parts};
@@ -28,7 +27,7 @@ impl LevelType for Runs {
         let own = |name| ArraySpec {
             name,
             role: Role::Own(IndexKind::U64),
-            length: "pos[parents]",
+            per: Per::Position,
             min_bits: 8,
         };
         Description {
@@ -42,13 +41,13 @@ impl LevelType for Runs {
                 branchless: false,
                 compact: true,
                 padded: false,
+                overhangs: false,
+                bounded: false,
                 contiguous: true,
-                soa: false,
             },
-            arrays: vec![ArraySpec::pos("parents + 1"), own("first"), own("run")],
+            arrays: vec![ArraySpec::pos(), own("first"), own("run")],
             walk: WalkKind::Other,
             locate: LocateCost::None,
-            wants: Wants::Any,
         }
     }
 

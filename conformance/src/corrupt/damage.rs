@@ -6,7 +6,7 @@ use ust_engine::Format;
 use ust_engine::tensor::Tensor;
 use ust_engine::walk::nest::Reach as Walked;
 use ust_engine::walk::unpack::{Column, Keep, unpack};
-use ust_level_api::{ArraySpec, IndexArray, IndexKind, Reach, Role};
+use ust_level_api::{ArraySpec, IndexArray, IndexKind, Per, Reach, Role};
 
 use crate::report::Trouble;
 
@@ -79,10 +79,10 @@ pub(super) fn all(tensor: &Tensor, anatomy: &Anatomy) -> Vec<Damage> {
         for (array, spec) in description.arrays.iter().enumerate() {
             let target = Target { tensor, anatomy, level, array, spec };
             target.lengths(&mut all);
-            match spec.role {
-                Role::Position => target.positions(&mut all),
-                Role::Coordinate => target.coordinates(&mut all),
-                Role::Own(_) => target.anything(&mut all),
+            match spec {
+                bounds if bounds.bounds_children() => target.positions(&mut all),
+                list if list.lists_coordinates() => target.coordinates(&mut all),
+                _ => target.anything(&mut all),
             }
         }
     }
@@ -125,17 +125,18 @@ impl Target<'_> {
         self.add(all, format!("[{at}] = {value}"), numbers, breaks);
     }
 
-    /// Another length than the level says cannot be right.
+    /// Another length than the level says cannot be right, where it says one.
     fn lengths(&self, all: &mut Vec<Damage>) {
         let numbers = self.numbers();
+        let breaks = (!matches!(self.spec.per, Per::Other(_)), LENGTH);
         for extra in [1, 2] {
             let mut longer = numbers.clone();
             longer.extend(vec![numbers.last().copied().unwrap_or(0); extra]);
-            self.add(all, format!("{extra} more"), longer, (true, LENGTH));
+            self.add(all, format!("{extra} more"), longer, breaks);
         }
         if let Some((_, shorter)) = numbers.split_last() {
-            self.add(all, "the last is missing".to_owned(), shorter.to_vec(), (true, LENGTH));
-            self.add(all, "empty".to_owned(), Vec::new(), (true, LENGTH));
+            self.add(all, "the last is missing".to_owned(), shorter.to_vec(), breaks);
+            self.add(all, "empty".to_owned(), Vec::new(), breaks);
         }
     }
 
@@ -195,7 +196,7 @@ impl Target<'_> {
         }
     }
 
-    /// Nobody knows the rules of a level's own array: what is accepted must behave.
+    /// Nobody knows the rules of such an array: what is accepted must behave.
     fn anything(&self, all: &mut Vec<Damage>) {
         for (at, value) in self.numbers().into_iter().enumerate() {
             for other in [value - 1, value + 1, 0, 1, -1, i64::MAX] {

@@ -2,11 +2,10 @@
 
 use std::fmt;
 
-use ust_level_api::level::Wants;
 use ust_level_api::{Crd, Entries, IndexColumn, Pos, Role, Site};
 
 use crate::oracle::Random;
-use crate::samples::Sample;
+use crate::samples::{Needs, Sample};
 
 /// Entries, as a level is given them.
 #[derive(Clone, Debug)]
@@ -82,10 +81,10 @@ pub(super) fn tries(sample: &Sample, seed: u64) -> Vec<(Site, Column)> {
 
 /// Sizes and lowest coordinates.
 fn sizes(sample: &Sample) -> Vec<(u64, Crd)> {
-    match sample.description.wants {
-        Wants::Remainder(m) => vec![(m, 0)],
-        Wants::Ranged => vec![(6, 0), (1, 0), (0, 0)],
-        Wants::Any => vec![(6, 0), (7, -3), (1, 0), (0, 0), (40, 0)],
+    match sample.needs {
+        Needs::Remainder(m) => vec![(m, 0)],
+        Needs::Ranged => vec![(6, 0), (1, 0), (0, 0)],
+        Needs::Nothing => vec![(6, 0), (7, -3), (1, 0), (0, 0), (40, 0)],
     }
 }
 

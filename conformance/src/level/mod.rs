@@ -12,12 +12,11 @@ mod refuse;
 
 use entries::Column;
 use machine::{Machine, Visit};
-use ust_level_api::level::Wants;
 use ust_level_api::registry::{self, LevelArgs, LevelFactory};
 use ust_level_api::{Assembled, LevelError, Place, Pos, Site};
 
 use crate::report::{Case, Trouble, Verdict, ensure, wrong};
-use crate::samples::{self, Sample};
+use crate::samples::{self, Needs, Sample};
 
 /// Tries the contract of every sample of a level type.
 #[must_use]
@@ -123,8 +122,8 @@ fn refusals_help(sample: &Sample) -> Verdict {
 }
 
 fn modulus(sample: &Sample) -> Option<u64> {
-    match sample.description.wants {
-        Wants::Remainder(m) => Some(m),
+    match sample.needs {
+        Needs::Remainder(m) => Some(m),
         _ => None,
     }
 }
@@ -170,8 +169,7 @@ fn for_each(sample: &Sample, seed: u64, property: fn(&Built<'_>) -> Verdict) -> 
     ensure(held > 0, || "it holds no entries at all".to_owned())
 }
 
-/// Whether the level may refuse entries for want of room: it has a fixed number of places and pads
-/// them.
+/// Whether the level may refuse entries for want of room.
 pub(crate) fn has_limits(sample: &Sample) -> bool {
-    sample.description.props.padded && !sample.description.props.full
+    sample.description.props.bounded
 }

@@ -3,16 +3,15 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use ust_level_api::index::WidthError;
-use ust_level_api::level::Wants;
 use ust_level_api::{
-    ArraySpec, Crd, Entries, LevelError, LocateCost, Pos, Reach, Role, Site, WalkKind,
+    ArraySpec, Arrays, Crd, Entries, LevelError, LocateCost, Pos, Reach, Role, Site, WalkKind,
 };
 
 use super::machine::{Machine, Visit};
 use super::refuse::{is_as_claimed, ordered};
 use super::{Built, entries, has_limits};
 use crate::report::{Trouble, Verdict, ensure, wrong};
-use crate::samples::Sample;
+use crate::samples::{Needs, Sample};
 
 /// Arrays are as described, and every entry has a position.
 pub(super) fn assembles(built: &Built<'_>) -> Verdict {
@@ -29,13 +28,8 @@ pub(super) fn assembles(built: &Built<'_>) -> Verdict {
             Role::Coordinate => bits == site.crd_width || site.crd_width == 0 && bits >= 32,
         };
         ensure(right && bits >= spec.min_bits, || format!("{} is stored as {kind}", spec.name))?;
-        if let Some(length) = length(built, spec) {
-            ensure(array.len() as u64 == length, || {
-                let (name, found) = (spec.name, array.len());
-                format!("{name} has {found} elements; `{}` is {length}", spec.length)
-            })?;
-        }
     }
+    have_their_lengths(sample, &made.arrays, column.parents, made.positions)?;
     ensure(made.position.len() == column.parent.len(), || {
         format!("{} positions for {} entries", made.position.len(), column.parent.len())
     })?;
@@ -58,24 +52,24 @@ pub(super) fn assembles(built: &Built<'_>) -> Verdict {
     Ok(())
 }
 
-/// The length that a description gives in words, where it is a sum or product of `parents`, `size`,
-/// numbers, and the last element of an array.
-fn length(built: &Built<'_>, spec: &ArraySpec) -> Option<u64> {
-    let word = |word: &str| match word.trim() {
-        "parents" => Some(built.column.parents),
-        "size" => Some(built.site.size),
-        word => match word.strip_suffix("[parents]") {
-            Some(name) => {
-                let specs = &built.sample.description.arrays;
-                let at = specs.iter().position(|spec| spec.name == name)?;
-                let value = built.made.arrays.0[at].get(built.column.parents as usize)?;
-                u64::try_from(value).ok()
-            }
-            None => word.parse().ok(),
-        },
-    };
-    let product = |text: &str| text.split('*').map(word).product::<Option<u64>>();
-    spec.length.split('+').map(product).sum()
+/// Whether arrays are as long as follows from what their elements stand for.
+pub(super) fn have_their_lengths(
+    sample: &Sample,
+    arrays: &Arrays,
+    parents: Pos,
+    positions: Pos,
+) -> Verdict {
+    for (spec, array) in sample.description.arrays.iter().zip(&arrays.0) {
+        let (found, expected) = (array.len() as u64, spec.per.length(parents, positions));
+        ensure(expected.is_none_or(|expected| found == expected), || {
+            let ArraySpec { name, per, .. } = spec;
+            format!(
+                "`{name}` has {found} elements under {parents} parents, for {positions} positions; \
+                 `{per:?}` is `{per}`"
+            )
+        })?;
+    }
+    Ok(())
 }
 
 /// What was assembled is accepted, and the positions reached are those assembled.
@@ -133,6 +127,9 @@ pub(super) fn is_walked(built: &Built<'_>) -> Verdict {
             })?;
             ordered(&visits[..at], visit, props.ordered, props.unique)?;
         }
+        if props.padded && !props.overhangs {
+            stays_inside(built, parent)?;
+        }
         found.extend(visits);
         if kind == WalkKind::Coordinate {
             let (lo, hi) = machine.bounds();
@@ -148,6 +145,21 @@ pub(super) fn is_walked(built: &Built<'_>) -> Verdict {
     }
     match children.difference(&found).next() {
         Some(child) => wrong(format!("the walk misses {child:?}")),
+        None => Ok(()),
+    }
+}
+
+/// Under bounds in which all entries lie, a walk visits no padding beyond them.
+fn stays_inside(built: &Built<'_>, parent: Pos) -> Verdict {
+    let crds = &built.column.crd;
+    let (Some(&lo), Some(&last)) = (crds.iter().min(), crds.iter().max()) else { return Ok(()) };
+    let (_, visits) = built.machine().walk((parent, parent + 1), (lo, last + 1))?;
+    match visits.iter().find(|visit| !(lo..=last).contains(&visit.crd)) {
+        Some(visit) => wrong(format!(
+            "all entries lie in {lo}..{}, and a walk within these bounds visits {visit:?}: expected \
+             the claim `overhangs`",
+            last + 1
+        )),
         None => Ok(()),
     }
 }
@@ -180,10 +192,15 @@ pub(super) fn is_located(built: &Built<'_>) -> Verdict {
     Ok(())
 }
 
-/// `full`, `branchless`, `compact` and `contiguous` mean what they say.
+/// `full`, `branchless`, `compact`, `contiguous` and `overhangs` mean what they say.
 pub(super) fn keeps_its_promises(built: &Built<'_>) -> Verdict {
     let Built { sample, site, column, made } = built;
     let props = sample.description.props;
+    let clipped = sample.description.walk == WalkKind::Coordinate;
+    ensure(!props.overhangs || props.padded && !clipped, || {
+        "it claims `overhangs`: only padding may, and none that a cursor over coordinates visits"
+            .into()
+    })?;
     let machine = built.machine();
     let mut visited = BTreeSet::new();
     let mut side_by_side = Vec::new();
@@ -278,8 +295,8 @@ pub(super) fn holds_a_fixed_number(sample: &Sample) -> Verdict {
     if !has_limits(sample) {
         return Ok(());
     }
-    let size = match sample.description.wants {
-        Wants::Remainder(m) => m,
+    let size = match sample.needs {
+        Needs::Remainder(m) => m,
         _ => 8,
     };
     let site = Site { size, ..Site::default() };
@@ -307,19 +324,25 @@ pub(super) fn holds_a_fixed_number(sample: &Sample) -> Verdict {
             refused = refused.or(Some(count));
         }
     }
-    ensure(refused != Some(0) && refused != Some(1), || "it holds not even one".to_owned())
+    ensure(refused != Some(0) && refused != Some(1), || "it holds not even one".to_owned())?;
+    // Of other levels, nobody knows how large they may be.
+    let all = matches!(sample.needs, Needs::Remainder(_)) && refused.is_none();
+    ensure(!all, || "it claims `bounded`, and holds every coordinate that there is".to_owned())
 }
 
 /// A coordinate that does not fit the width is refused, not wrapped.
 pub(super) fn widths_are_kept(sample: &Sample) -> Verdict {
-    let stores = |role| sample.description.arrays.iter().any(|array| array.role == role);
-    if sample.description.wants != Wants::Any {
+    let arrays = &sample.description.arrays;
+    if sample.needs != Needs::Nothing {
         return Ok(());
     }
     let entries = |crd: &[Crd]| Entries::new(1, vec![0_i64; crd.len()], crd);
     let site = Site { size: 300, crd_width: 8, ..Site::default() };
     match sample.ty.assemble(&site, &entries(&[299])) {
-        Ok(_) => ensure(!stores(Role::Coordinate), || "coordinate 299 fits 8 bits?".to_owned())?,
+        Ok(_) => {
+            let listed = arrays.iter().any(ArraySpec::lists_coordinates);
+            ensure(!listed, || "coordinate 299 fits 8 bits?".to_owned())?;
+        }
         Err(LevelError::Width(WidthError { value: 299, width: "crdWidth", .. })) => {}
         Err(other) => return wrong(format!("coordinate 299 in 8 bits: {other}")),
     }
@@ -329,7 +352,10 @@ pub(super) fn widths_are_kept(sample: &Sample) -> Verdict {
     let site = Site { size: 300, pos_width: 8, ..Site::default() };
     let crd: Vec<Crd> = (0..300).collect();
     match sample.ty.assemble(&site, &entries(&crd)) {
-        Ok(_) => ensure(!stores(Role::Position), || "300 positions fit 8 bits?".to_owned()),
+        Ok(_) => {
+            let bounded = arrays.iter().any(ArraySpec::bounds_children);
+            ensure(!bounded, || "300 positions fit 8 bits?".to_owned())
+        }
         Err(LevelError::Width(WidthError { width: "posWidth", .. })) => Ok(()),
         Err(LevelError::CannotHold { .. }) if has_limits(sample) => Ok(()),
         Err(other) => wrong(format!("300 positions in 8 bits: {other}")),

@@ -7,6 +7,7 @@ use ust_level_api::{Arrays, Pos, Reach, WalkKind};
 
 use super::Built;
 use super::machine::{Machine, Visit};
+use super::properties::have_their_lengths;
 use crate::corrupt::damage::store;
 use crate::oracle::Random;
 use crate::report::{Trouble, Verdict, ensure, guarded, wrong};
@@ -41,13 +42,16 @@ pub(super) fn refuses(built: &Built<'_>) -> Verdict {
             Ok(Err(_)) => continue,
             Ok(Ok(reach)) => {
                 let machine = Machine::new(sample, site, &arrays);
-                is_as_claimed(&machine, &reach, column.parents).map_err(|trouble| match trouble {
-                    Trouble::Wrong(text) => Trouble::Wrong(format!(
-                        "it is accepted, and then a walk finds that {text}. Expected: `check` \
+                let lengths = have_their_lengths(sample, &arrays, column.parents, reach.positions);
+                lengths.and_then(|()| is_as_claimed(&machine, &reach, column.parents)).map_err(
+                    |trouble| match trouble {
+                        Trouble::Wrong(text) => Trouble::Wrong(format!(
+                            "it is accepted, and then it is found that {text}. Expected: `check` \
                          refuses such arrays, or the description does not claim this"
-                    )),
-                    excluded @ Trouble::Excluded(_) => excluded,
-                })
+                        )),
+                        excluded @ Trouble::Excluded(_) => excluded,
+                    },
+                )
             }
             Err(trouble) => Err(trouble),
         };

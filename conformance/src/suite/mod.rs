@@ -115,8 +115,7 @@ fn build<'a>(
 pub(crate) fn is_want_of_room(format: &Format, error: &Error) -> bool {
     match error {
         Error::Level { level, source: LevelError::CannotHold { .. }, .. } => {
-            let props = format.descriptions()[*level].props;
-            props.padded && !props.full
+            format.descriptions()[*level].props.bounded
         }
         _ => false,
     }

@@ -3,7 +3,7 @@
 use ust_level_api::ir::{Builder, Expr};
 use ust_level_api::registry::{self, LevelArgs};
 use ust_level_api::{
-    Arg, Arrays, Assembled, Description, Entries, LevelError, LevelType, LocateCost, Located,
+    Arg, Arrays, Assembled, Description, Entries, LevelError, LevelType, LocateCost, Located, Per,
     Place, Reach, Site, TensorStats, Walk, WalkSite,
 };
 
@@ -55,6 +55,8 @@ impl Faulty {
         let sound = match fault {
             // With pairs of positions, a claim to be contiguous is false, and there may be gaps.
             "claims_contiguous" | "reaches_gaps" => "loose_compressed",
+            "hides_overhang" | "hides_limit" => "block2_4",
+            "claims_limit" => "structured(3, 3)",
             _ => "compressed",
         };
         Self { sound: made(sound), fault: fault.to_owned() }
@@ -78,6 +80,20 @@ impl LevelType for Faulty {
         description.props.contiguous |= self.is("claims_contiguous");
         description.props.branchless |= self.is("branches");
         description.props.padded |= self.is("pads");
+        description.props.overhangs &= !self.is("hides_overhang");
+        description.props.overhangs |= self.is("claims_overhang");
+        description.props.bounded &= !self.is("hides_limit");
+        description.props.bounded |= self.is("claims_limit");
+        // `pos` of `compressed`, and `crd`.
+        if self.is("claims_pairs") {
+            description.arrays[0].per = Per::ParentPair;
+        }
+        if self.is("claims_parents") {
+            description.arrays[1].per = Per::Parent;
+        }
+        if self.is("claims_no_rule") {
+            description.arrays.iter_mut().for_each(|array| array.per = Per::Other("any"));
+        }
         if self.is("cannot_search") {
             description.locate = LocateCost::Constant;
         }

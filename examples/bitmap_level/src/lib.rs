@@ -32,11 +32,10 @@
 #![forbid(unsafe_code)]
 
 use ust_level_api::ir::{BinOp, Builder, Expr};
-use ust_level_api::level::Wants;
 use ust_level_api::{
     ArraySpec, Arrays, Assembled, Description, Entries, Footprint, IndexArray, IndexKind,
-    LevelArgs, LevelError, LevelFactory, LevelType, LocateCost, Located, Place, Pos, Props, Reach,
-    Role, Site, Step, TensorStats, Walk, WalkKind, WalkSite, check, full, inventory,
+    LevelArgs, LevelError, LevelFactory, LevelType, LocateCost, Located, Per, Place, Pos, Props,
+    Reach, Role, Site, Step, TensorStats, Walk, WalkKind, WalkSite, check, full, inventory,
 };
 
 inventory::submit! {
@@ -79,18 +78,18 @@ impl LevelType for Bitmap {
                 compact: false,
                 // What the mask leaves out is never visited: a visited zero is an entry.
                 padded: false,
+                overhangs: false,
+                bounded: false,
                 contiguous: true,
-                soa: false,
             },
             arrays: vec![ArraySpec {
                 name: "mask",
                 role: Role::Own(IndexKind::U8),
-                length: "parents * size",
+                per: Per::Position,
                 min_bits: 8,
             }],
             walk: WalkKind::Coordinate,
             locate: LocateCost::Constant,
-            wants: Wants::Any,
         }
     }
 

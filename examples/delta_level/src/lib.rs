@@ -32,11 +32,10 @@
 #![forbid(unsafe_code)]
 
 use ust_level_api::ir::{Builder, Expr};
-use ust_level_api::level::Wants;
 use ust_level_api::{
     ArraySpec, Arrays, Assembled, Description, Entries, IndexArray, IndexKind, Interval, LevelArgs,
-    LevelError, LevelFactory, LevelType, LocateCost, Place, Props, Reach, Role, Site, Step, Walk,
-    WalkKind, WalkSite, check, inventory,
+    LevelError, LevelFactory, LevelType, LocateCost, Per, Place, Props, Reach, Role, Site, Step,
+    Walk, WalkKind, WalkSite, check, inventory,
 };
 
 inventory::submit! {
@@ -78,22 +77,22 @@ impl LevelType for Delta {
                 branchless: false,
                 compact: true,
                 padded: false,
+                overhangs: false,
+                bounded: false,
                 // Side by side they lie, but a walk must begin anew under each parent.
                 contiguous: false,
-                soa: false,
             },
             arrays: vec![
-                ArraySpec::pos("parents + 1"),
+                ArraySpec::pos(),
                 ArraySpec {
                     name: "gap",
                     role: Role::Own(IndexKind::U32),
-                    length: "pos[parents]",
+                    per: Per::Position,
                     min_bits: 32,
                 },
             ],
             walk: WalkKind::Position,
             locate: LocateCost::None,
-            wants: Wants::Any,
         }
     }
 

@@ -34,11 +34,10 @@
 use ust_level_api::assemble::Segments;
 use ust_level_api::column::{BLOCK, IndexWord, chunk_len};
 use ust_level_api::ir::{Builder, Expr, parallel};
-use ust_level_api::level::Wants;
 use ust_level_api::{
     Arg, ArraySpec, Arrays, Assembled, Buffer, Description, Entries, ExprShape, Footprint,
     IndexColumn, Interval, LevelArgs, LevelError, LevelFactory, LevelType, LocateCost, Located,
-    Place, Props, Reach, Role, Site, TensorStats, Walk, WalkKind, WalkSite, check, inventory,
+    Place, Props, Reach, Site, TensorStats, Walk, WalkKind, WalkSite, check, inventory,
 };
 
 inventory::submit! {
@@ -228,18 +227,17 @@ impl LevelType for Structured {
                 branchless: false,
                 compact: false,
                 padded: true,
+                // A group at the end of the shape may have fewer than `n` coordinates inside.
+                overhangs: true,
+                bounded: self.n < self.m,
                 contiguous: true,
-                soa: false,
             },
             arrays: vec![ArraySpec {
-                name: "crd",
-                role: Role::Coordinate,
-                length: "n * parents",
                 min_bits: if self.m <= 4 { 2 } else { 8 },
+                ..ArraySpec::crd()
             }],
             walk: WalkKind::Position,
             locate: LocateCost::Constant,
-            wants: Wants::Remainder(self.m),
         }
     }
 

@@ -32,7 +32,6 @@
 #![forbid(unsafe_code)]
 
 use ust_level_api::ir::{Builder, Expr};
-use ust_level_api::level::Wants;
 use ust_level_api::walk::binary_search;
 use ust_level_api::{
     ArraySpec, Arrays, Assembled, Description, Entries, Interval, LevelArgs, LevelError,
@@ -98,13 +97,13 @@ impl LevelType for Compressed {
                 branchless: false,
                 compact: true,
                 padded: false,
+                overhangs: false,
+                bounded: false,
                 contiguous: true,
-                soa: false,
             },
-            arrays: vec![ArraySpec::pos("parents + 1"), ArraySpec::crd("pos[parents]")],
+            arrays: vec![ArraySpec::pos(), ArraySpec::crd()],
             walk: WalkKind::Position,
             locate: if searchable { LocateCost::Logarithmic } else { LocateCost::None },
-            wants: Wants::Any,
         }
     }
 

@@ -32,7 +32,6 @@ use ust_level_api::ir::{Builder, Expr};
 use ust_level_api::{
     Alias, Arrays, Assembled, Description, Entries, LevelArgs, LevelError, LevelFactory, LevelType,
     LocateCost, Located, Place, Props, Reach, Site, Walk, WalkKind, WalkSite, full, inventory,
-    level::Wants,
 };
 
 inventory::submit! {
@@ -74,13 +73,13 @@ impl LevelType for Dense {
                 branchless: false,
                 compact: true,
                 padded: false,
+                overhangs: false,
+                bounded: false,
                 contiguous: true,
-                soa: false,
             },
             arrays: Vec::new(),
             walk: WalkKind::Coordinate,
             locate: LocateCost::Constant,
-            wants: Wants::Any,
         }
     }
 

@@ -32,11 +32,10 @@
 #![forbid(unsafe_code)]
 
 use ust_level_api::ir::{Builder, Expr};
-use ust_level_api::level::Wants;
 use ust_level_api::walk::binary_search;
 use ust_level_api::{
     Alias, ArraySpec, Arrays, Assembled, Description, Entries, IndexColumn, Interval, LevelArgs,
-    LevelError, LevelFactory, LevelType, LocateCost, Located, Place, Props, Reach, Site, Walk,
+    LevelError, LevelFactory, LevelType, LocateCost, Located, Per, Place, Props, Reach, Site, Walk,
     WalkKind, WalkSite, check, inventory,
 };
 
@@ -98,13 +97,13 @@ impl LevelType for LooseCompressed {
                 branchless: false,
                 compact: false,
                 padded: false,
+                overhangs: false,
+                bounded: false,
                 contiguous: false,
-                soa: false,
             },
-            arrays: vec![ArraySpec::pos("2 * parents"), ArraySpec::crd("positions, gaps included")],
+            arrays: vec![ArraySpec { per: Per::ParentPair, ..ArraySpec::pos() }, ArraySpec::crd()],
             walk: WalkKind::Position,
             locate: if searchable { LocateCost::Logarithmic } else { LocateCost::None },
-            wants: Wants::Any,
         }
     }
 

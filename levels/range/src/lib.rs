@@ -36,7 +36,7 @@ use ust_level_api::ir::{Builder, Expr};
 use ust_level_api::{
     Arrays, Assembled, Description, Entries, ExprShape, LevelArgs, LevelError, LevelFactory,
     LevelType, LocateCost, Located, Place, Props, Reach, Site, Walk, WalkKind, WalkSite, full,
-    inventory, level::Wants,
+    inventory,
 };
 
 inventory::submit! {
@@ -75,13 +75,13 @@ impl LevelType for Range {
                 branchless: false,
                 compact: false,
                 padded: true,
+                overhangs: false,
+                bounded: false,
                 contiguous: true,
-                soa: false,
             },
             arrays: Vec::new(),
             walk: WalkKind::Coordinate,
             locate: LocateCost::Constant,
-            wants: Wants::Ranged,
         }
     }
 

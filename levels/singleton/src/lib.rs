@@ -36,7 +36,6 @@
 #![forbid(unsafe_code)]
 
 use ust_level_api::ir::{Builder, Expr};
-use ust_level_api::level::Wants;
 use ust_level_api::{
     ArraySpec, Arrays, Assembled, Description, Entries, IndexColumn, LevelArgs, LevelError,
     LevelFactory, LevelType, LocateCost, Located, Place, Props, Reach, Site, Walk, WalkKind,
@@ -45,7 +44,7 @@ use ust_level_api::{
 
 inventory::submit! {
     LevelFactory {
-        name: "singleton",
+        name: NAME,
         aliases: &[],
         summary: "one coordinate for each parent, under a nonunique level; itself nonunique above another",
         make: |args| Ok(Box::new(Singleton::from_args(args)?)),
@@ -59,6 +58,7 @@ inventory::submit! {
     }
 }
 
+const NAME: &str = "singleton";
 const CRD: usize = 0;
 
 /// The singleton level type.
@@ -106,7 +106,7 @@ impl Singleton {
 impl LevelType for Singleton {
     fn describe(&self) -> Description {
         Description {
-            name: "singleton",
+            name: NAME,
             text: self.text(),
             mlir: self.text(),
             props: Props {
@@ -116,13 +116,13 @@ impl LevelType for Singleton {
                 branchless: true,
                 compact: true,
                 padded: false,
+                overhangs: false,
+                bounded: false,
                 contiguous: true,
-                soa: self.soa,
             },
-            arrays: vec![ArraySpec::crd("parents")],
+            arrays: vec![ArraySpec::crd()],
             walk: WalkKind::Position,
             locate: LocateCost::Constant,
-            wants: Wants::Any,
         }
     }
 
@@ -140,7 +140,9 @@ impl LevelType for Singleton {
                  `nonunique`",
             ));
         }
-        if parent.props.branchless && parent.props.soa != self.soa {
+        let of_run = (parent.name == NAME).then(|| LevelArgs::simple(&parent.text));
+        let above = of_run.and_then(|written| Self::from_args(&written).ok());
+        if above.is_some_and(|above| above.soa != self.soa) {
             return Err(self.misplaced(
                 &format!("the level above, `{}`, is not declared alike", parent.text),
                 "write `soa` on all singletons of one run, or on none",

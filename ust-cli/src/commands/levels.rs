@@ -3,9 +3,10 @@
 use std::io::Write;
 
 use serde_json::{Value, json};
-use ust::level_api::level::{LocateCost, Wants};
-use ust::level_api::registry::{factories, make};
-use ust::level_api::{Alias, Description, LevelArgs, LevelFactory, Props, Role, WalkKind};
+use ust::level_api::registry::{expressions, expressions_tried, factories, make};
+use ust::level_api::{
+    Alias, Description, ExprShape, LevelArgs, LevelFactory, LocateCost, Props, Role, WalkKind,
+};
 
 use crate::args::Listing;
 use crate::failure::Failure;
@@ -27,17 +28,24 @@ pub(crate) fn run(args: &Listing, out: &mut Output) -> Result<(), Failure> {
     Ok(())
 }
 
-/// What each of a level type's samples describes itself as.
-fn samples(factory: &LevelFactory) -> impl Iterator<Item = Description> {
+/// A level type with arguments.
+struct Sample {
+    description: Description,
+    expressions: Vec<ExprShape>,
+}
+
+/// A level type's samples.
+fn samples(factory: &LevelFactory) -> impl Iterator<Item = Sample> {
     let made = factory.samples.iter().filter_map(|text| make(&LevelArgs::simple(text)).ok());
-    made.map(|level| level.describe())
+    made.map(|level| Sample { description: level.describe(), expressions: expressions(&*level) })
 }
 
 /// What is the same for all samples in one line each, what differs in a table.
 fn write(factory: &LevelFactory, out: &mut Output) -> Result<(), Failure> {
     writeln!(out, "{}: {}", factory.name, factory.summary)?;
-    let samples: Vec<Description> = samples(factory).collect();
-    let mut rows: Vec<Vec<String>> = samples.iter().map(|d| vec![d.text.clone()]).collect();
+    let samples: Vec<Sample> = samples(factory).collect();
+    let mut rows: Vec<Vec<String>> =
+        samples.iter().map(|sample| vec![sample.description.text.clone()]).collect();
     let mut titles = vec!["TYPE".to_owned()];
     for (title, fact) in FACTS {
         let facts: Vec<String> = samples.iter().map(fact).collect();
@@ -65,25 +73,29 @@ fn write(factory: &LevelFactory, out: &mut Output) -> Result<(), Failure> {
 }
 
 /// The title of a fact about a level type, and the fact in words.
-type Fact = (&'static str, fn(&Description) -> String);
+type Fact = (&'static str, fn(&Sample) -> String);
 
 const FACTS: [Fact; 5] = [
-    ("properties", |d| join(properties(d.props), "none")),
-    ("arrays", |d| join(d.arrays.iter().map(|a| format!("{} ({})", a.name, a.length)), "none")),
-    ("walk", |d| walk(d.walk).to_owned()),
-    ("locate", |d| locate(d.locate).to_owned()),
-    ("stores", |d| wants(d.wants)),
+    ("properties", |s| join(properties(s.description.props), "none")),
+    ("arrays", |s| {
+        let arrays = s.description.arrays.iter();
+        join(arrays.map(|array| format!("{} ({})", array.name, array.per)), "none")
+    }),
+    ("walk", |s| walk(s.description.walk).to_owned()),
+    ("locate", |s| locate(s.description.locate).to_owned()),
+    ("stores", |s| stores(&s.expressions)),
 ];
 
 fn object(factory: &LevelFactory) -> Value {
     let aliases: Vec<String> = factory.aliases.iter().map(alias).collect();
-    let types: Vec<Value> = samples(factory).map(|description| described(&description)).collect();
+    let types: Vec<Value> = samples(factory).map(|sample| described(&sample)).collect();
     json!({
         "name": factory.name, "summary": factory.summary, "aliases": aliases, "types": types,
     })
 }
 
-fn described(description: &Description) -> Value {
+fn described(sample: &Sample) -> Value {
+    let description = &sample.description;
     let arrays: Vec<Value> = description
         .arrays
         .iter()
@@ -93,7 +105,7 @@ fn described(description: &Description) -> Value {
                 Role::Coordinate => "coordinate".to_owned(),
                 Role::Own(kind) => kind.to_string(),
             };
-            json!({ "name": array.name, "role": role, "length": array.length })
+            json!({ "name": array.name, "role": role, "length": array.per.to_string() })
         })
         .collect();
     json!({
@@ -103,12 +115,22 @@ fn described(description: &Description) -> Value {
         "arrays": arrays,
         "walk": walk(description.walk),
         "locate": locate(description.locate),
-        "stores": wants(description.wants),
+        "stores": stores(&sample.expressions),
     })
 }
 
 fn properties(props: Props) -> impl Iterator<Item = String> {
-    let Props { full, ordered, unique, branchless, compact, padded, contiguous, soa } = props;
+    let Props {
+        full,
+        ordered,
+        unique,
+        branchless,
+        compact,
+        padded,
+        overhangs,
+        bounded,
+        contiguous,
+    } = props;
     [
         ("full", full),
         ("ordered", ordered),
@@ -116,8 +138,9 @@ fn properties(props: Props) -> impl Iterator<Item = String> {
         ("branchless", branchless),
         ("compact", compact),
         ("padded", padded),
+        ("overhangs", overhangs),
+        ("bounded", bounded),
         ("contiguous", contiguous),
-        ("soa", soa),
     ]
     .into_iter()
     .filter(|&(_, set)| set)
@@ -140,12 +163,26 @@ fn locate(cost: LocateCost) -> &'static str {
     }
 }
 
-fn wants(wants: Wants) -> String {
-    match wants {
-        Wants::Any => "any expression".to_owned(),
-        Wants::Remainder(by) => format!("a remainder by {by}"),
-        Wants::Ranged => "a dimension within a sum or difference above".to_owned(),
+/// Expressions in words.
+fn stores(expressions: &[ExprShape]) -> String {
+    let tried = expressions_tried().count();
+    if expressions.len() == tried {
+        return "any expression".to_owned();
     }
+    let plain = ExprShape::Dimension { ranged: false };
+    let word = |expr: &ExprShape| {
+        Some(match expr {
+            ExprShape::Dimension { ranged: false } => "a dimension".to_owned(),
+            ExprShape::Dimension { ranged: true } if expressions.contains(&plain) => return None,
+            ExprShape::Dimension { ranged: true } => {
+                "a dimension within a sum or difference above".to_owned()
+            }
+            ExprShape::Quotient { .. } => "a quotient".to_owned(),
+            ExprShape::Remainder { modulus } => format!("a remainder by {modulus}"),
+            ExprShape::Other => "other expressions".to_owned(),
+        })
+    };
+    join(expressions.iter().filter_map(word), "no expression that is known")
 }
 
 fn alias(alias: &Alias) -> String {

@@ -42,6 +42,13 @@ fn every_level_type_listed_can_be_written_in_a_format() {
             let known = known.as_str().unwrap();
             assert!(text.contains(known), "{known}");
         }
+        let stores = match name {
+            "block2_4" => "a remainder by 4",
+            "range" => "a dimension within a sum or difference above",
+            _ => "any expression",
+        };
+        let told = &level["types"][0]["stores"];
+        assert!(told == stores || name == "structured", "{name}: {told}");
     }
 }
 

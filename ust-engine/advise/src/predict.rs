@@ -10,7 +10,7 @@ use std::collections::HashMap;
 
 use ust_engine::coo::Coo;
 use ust_format::{Bound, Format, IndexExpr};
-use ust_level_api::{Role, Site};
+use ust_level_api::{ArraySpec, Role, Site};
 
 use super::distinct::distinct;
 
@@ -67,6 +67,7 @@ pub(super) struct Sizes {
 pub(super) struct LevelSize {
     pub(super) site: Site,
     pub(super) positions: f64,
+    /// Whether it stores positions.
     pub(super) has_pos: bool,
     /// The fewest bits of a coordinate, where it stores coordinates.
     pub(super) crd_bits: Option<u32>,
@@ -106,21 +107,21 @@ impl Census {
                 None => self.entries,
             };
             let room = format.levels()[level].ty.footprint(&site, parents, stored);
-            let has_pos = description.arrays.iter().any(|array| array.role == Role::Position);
+            let arrays = &description.arrays;
             if !description.props.full {
                 blocks = room.positions;
                 // Of one length, where no array says how long they are: the loop over them is unrolled.
-                if has_pos {
+                if arrays.iter().any(ArraySpec::bounds_children) {
                     segments = parents;
                 }
             }
             parents = room.positions;
             bytes += room.bytes;
-            let crd = description.arrays.iter().filter(|array| array.role == Role::Coordinate);
+            let crd = arrays.iter().filter(|array| array.role == Role::Coordinate);
             levels.push(LevelSize {
                 site,
                 positions: room.positions,
-                has_pos,
+                has_pos: arrays.iter().any(|array| array.role == Role::Position),
                 crd_bits: crd.map(|array| array.min_bits).max(),
             });
         }

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use ust_engine::error::Error;
 use ust_engine::tensor::Tensor;
-use ust_level_api::{IndexArray, Reach, Role};
+use ust_level_api::{IndexArray, Per, Reach};
 
 use super::label;
 
@@ -32,23 +32,8 @@ pub struct ArrayPicture<'a> {
     pub name: &'static str,
     /// Its elements.
     pub array: &'a IndexArray,
-    /// How it is indexed.
-    pub indexing: Indexing,
-}
-
-/// How an array is indexed. This follows from its role and length, whatever the level type.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum Indexing {
-    /// By the parent's position: a segment begins at `[p]` and ends before `[p + 1]`.
-    Bounds,
-    /// By the parent's position: a segment begins at `[2 p]` and ends before `[2 p + 1]`.
-    Pairs,
-    /// By the parent's position.
-    Parent,
-    /// By the child's position.
-    Position,
-    /// In some other way.
-    Own,
+    /// What its elements stand for, which is how it is indexed.
+    pub per: Per,
 }
 
 impl LevelPicture<'_> {
@@ -57,32 +42,24 @@ impl LevelPicture<'_> {
     #[must_use]
     pub fn in_gap(&self, array: &ArrayPicture<'_>, element: usize) -> bool {
         let reached = || self.reach.intervals().any(|range| range.contains(&(element as u64)));
-        array.indexing == Indexing::Position && !reached()
+        array.per == Per::Position && !reached()
     }
 }
 
-impl Indexing {
-    fn of(role: Role, len: usize, parents: u64, positions: u64) -> Self {
-        let len = len as u64;
-        match role {
-            Role::Position if len == parents.saturating_add(1) => Self::Bounds,
-            Role::Position if len == parents.saturating_mul(2) => Self::Pairs,
-            _ if len == positions => Self::Position,
-            _ if len == parents => Self::Parent,
-            _ => Self::Own,
-        }
-    }
-
+impl ArrayPicture<'_> {
     /// The elements on the path from a parent to a child.
     #[must_use]
-    pub fn elements(self, parent: usize, child: usize) -> Vec<usize> {
-        match self {
-            Self::Bounds => vec![parent, parent + 1],
-            Self::Pairs => vec![2 * parent, 2 * parent + 1],
-            Self::Parent => vec![parent],
-            Self::Position => vec![child],
-            Self::Own => Vec::new(),
-        }
+    pub fn elements(&self, parent: usize, child: usize) -> Vec<usize> {
+        let mut elements = match self.per {
+            Per::ParentBound => vec![parent, parent + 1],
+            Per::ParentPair => vec![2 * parent, 2 * parent + 1],
+            Per::Parent => vec![parent],
+            Per::Position => vec![child],
+            Per::Other(_) => Vec::new(),
+        };
+        // Unchecked arrays may be shorter.
+        elements.retain(|&at| at < self.array.len());
+        elements
     }
 }
 
@@ -92,7 +69,6 @@ pub(super) fn levels(tensor: &Tensor) -> Result<Vec<LevelPicture<'_>>, Error> {
     let mut reach = Reach::all(1);
     let mut out = Vec::with_capacity(format.level_count());
     for (level, stored) in tensor.levels().iter().enumerate() {
-        let parents = reach.positions;
         let site = tensor.bound().site(level);
         let text = format.level_text(level);
         let ty = &format.levels()[level].ty;
@@ -105,7 +81,7 @@ pub(super) fn levels(tensor: &Tensor) -> Result<Vec<LevelPicture<'_>>, Error> {
         let arrays = description.arrays.iter().zip(&stored.0).map(|(spec, array)| ArrayPicture {
             name: spec.name,
             array,
-            indexing: Indexing::of(spec.role, array.len(), parents, reach.positions),
+            per: spec.per,
         });
         out.push(LevelPicture {
             expr: label::cut(&expression(tensor, level), 60),
@@ -189,15 +165,19 @@ mod tests {
     }
 
     #[test]
-    fn indexing_follows_from_role_and_length() {
-        for (role, len, parents, positions, expected) in [
-            (Role::Position, 4, 3, 7, Indexing::Bounds),
-            (Role::Position, 6, 3, 7, Indexing::Pairs),
-            (Role::Coordinate, 7, 3, 7, Indexing::Position),
-            (Role::Coordinate, 3, 3, 7, Indexing::Parent),
-            (Role::Coordinate, 5, 3, 7, Indexing::Own),
+    fn elements_on_a_path_follow_from_what_they_stand_for() {
+        // Of as many parents as positions, no length would tell these apart.
+        let array: IndexArray = vec![0_u32; 8].into();
+        for (per, expected) in [
+            (Per::ParentBound, vec![2, 3]),
+            (Per::ParentPair, vec![4, 5]),
+            (Per::Parent, vec![2]),
+            (Per::Position, vec![7]),
+            (Per::Other("any"), vec![]),
         ] {
-            assert_eq!(Indexing::of(role, len, parents, positions), expected, "{role:?} {len}");
+            let picture = ArrayPicture { name: "array", array: &array, per };
+            assert_eq!(picture.elements(2, 7), expected, "{per}");
+            assert!(picture.elements(8, 8).is_empty(), "{per}");
         }
     }
 }

@@ -221,13 +221,7 @@ impl<'a> Picture<'a> {
     pub fn leading(&self, level: usize, place: &Place) -> Vec<Vec<usize>> {
         let parent = level.checked_sub(1).map_or(0, |above| place.pos[above]);
         let arrays = self.levels[level].arrays.iter();
-        arrays
-            .map(|array| {
-                let mut elements = array.indexing.elements(parent, place.pos[level]);
-                elements.retain(|&at| at < array.array.len());
-                elements
-            })
-            .collect()
+        arrays.map(|array| array.elements(parent, place.pos[level])).collect()
     }
 }
 

@@ -227,7 +227,7 @@ impl Format {
     /// under a parent.
     #[must_use]
     pub fn has_room(&self) -> bool {
-        self.0.descriptions.iter().all(|level| level.props.full || !level.props.padded)
+        !self.0.descriptions.iter().any(|level| level.props.bounded)
     }
 
     /// Whether a dimension is sliced.

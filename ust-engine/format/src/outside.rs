@@ -1,10 +1,9 @@
 //! Checking format text whose level types are not all linked: [`Format::check`].
 
 use ust_level_api::ir::Builder;
-use ust_level_api::level::Wants;
 use ust_level_api::{
     ArraySpec, Arrays, Assembled, Description, Entries, LevelArgs, LevelError, LevelType,
-    LocateCost, Place, Props, Reach, Site, Walk, WalkKind, WalkSite,
+    LocateCost, Per, Place, Props, Reach, Site, Walk, WalkKind, WalkSite,
 };
 
 use super::error::FormatError;
@@ -61,14 +60,14 @@ impl LevelType for Outside {
                 branchless: false,
                 compact: false,
                 padded: false,
+                overhangs: false,
+                bounded: false,
                 contiguous: false,
-                soa: false,
             },
             // The real level type might pack its coordinates.
-            arrays: vec![ArraySpec { min_bits: 2, ..ArraySpec::crd("any") }],
+            arrays: vec![ArraySpec { min_bits: 2, per: Per::Other("any"), ..ArraySpec::crd() }],
             walk: WalkKind::Other,
             locate: LocateCost::None,
-            wants: Wants::Any,
         }
     }
 

@@ -11,7 +11,7 @@ use crate::storage::Tensor;
 use crate::storage::memory::default_limit;
 use crate::walk::claims::{Breach, Pass, PassOptions, Rule, pass};
 
-/// Compares all children with the claims of their levels, and with the positions that each level's
+/// Compares the lengths of all arrays and all children with the claims of their levels, and with the positions that each level's
 /// `check` says are in reach. Returns the number of children of the last level that is not full, or
 /// 1 where all levels are full.
 ///
@@ -27,6 +27,7 @@ pub(super) fn compare(tensor: &Tensor, reached: &[Reach]) -> Result<usize, Error
             return Err(broken(tensor, level, found, "full", rule, DESCRIPTION));
         }
     }
+    have_lengths(tensor, reached)?;
     if levels == 0 {
         return Ok(1);
     }
@@ -65,6 +66,24 @@ pub(super) fn compare(tensor: &Tensor, reached: &[Reach]) -> Result<usize, Error
         }
     }
     Ok(first.children[levels - 1] as usize)
+}
+
+/// Compares the lengths of arrays with what their elements stand for.
+fn have_lengths(tensor: &Tensor, reached: &[Reach]) -> Result<(), Error> {
+    let mut parents = 1;
+    for (level, reach) in reached.iter().enumerate() {
+        let specs = &tensor.format().descriptions()[level].arrays;
+        for (spec, array) in specs.iter().zip(&tensor.levels()[level].0) {
+            let (len, length) = (array.len() as u64, spec.per.length(parents, reach.positions));
+            if let Some(length) = length.filter(|&length| length != len) {
+                let found = format!("`{}` has {len} elements", spec.name);
+                let rule = format!("it has {length} (`{}`)", spec.per);
+                return Err(broken(tensor, level, found, "per", &rule, ARRAYS));
+            }
+        }
+        parents = reach.positions;
+    }
+    Ok(())
 }
 
 /// The advice in an error message about arrays, and about a description.

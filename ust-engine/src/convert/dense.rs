@@ -139,8 +139,8 @@ impl Tensor {
         let mut stride = 1;
         for level in self.format().levels().iter().rev() {
             let IndexExpr::Var(dim) = level.expr else { return None };
-            let props = level.ty.describe().props;
-            if !props.full || props.padded {
+            // Of a dimension itself, every coordinate is inside the shape, so nothing is beside it.
+            if !level.ty.describe().props.full {
                 return None;
             }
             strides[dim] = stride;

@@ -3,8 +3,7 @@
 use std::sync::{Arc, OnceLock};
 
 use ust_format::{Bound, Format};
-use ust_level_api::level::Role;
-use ust_level_api::{Arrays, IndexArray, IndexKind, Site};
+use ust_level_api::{Arrays, IndexArray, IndexKind, Role, Site};
 
 use crate::error::Error;
 use crate::storage::{Levels, Tensor};

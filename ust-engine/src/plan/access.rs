@@ -2,7 +2,7 @@
 
 use ust_format::{ExprKey, Format, IndexExpr};
 use ust_level_api::ir::{Builder, Expr, Stmt};
-use ust_level_api::{LocateCost, Props, WalkKind};
+use ust_level_api::{LocateCost, Per, Props, WalkKind};
 
 use super::order::Tree;
 use crate::provider::plan::LevelSize;
@@ -151,9 +151,10 @@ fn positions(tensor: &Tensor, level: usize, parents: f64, size: f64) -> f64 {
     if props.branchless {
         return parents;
     }
-    match tensor.crd(level) {
-        Some(crd) => crd.len() as f64,
-        // The level has no `crd` array: an estimate from the stored elements and the size of a block below.
+    match tensor.array_where(level, |array| array.per == Per::Position) {
+        Some(array) => array.len() as f64,
+        // No array has an element for each position: an estimate from the stored elements and the size of
+        // a block below.
         None => {
             let below = &tensor.bound().levels()[level + 1..];
             let full = tensor.format().descriptions()[level + 1..].iter();

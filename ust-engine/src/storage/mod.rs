@@ -24,7 +24,7 @@ use std::any::Any;
 use std::sync::{Arc, OnceLock};
 
 use ust_format::{Bound, Format};
-use ust_level_api::{Arrays, Dtype, IndexArray, LevelError, Role, Scalar};
+use ust_level_api::{ArraySpec, Arrays, Dtype, IndexArray, LevelError, Scalar};
 
 pub use kept::Kept;
 pub use parts::Parts;
@@ -166,21 +166,27 @@ impl Tensor {
         self.levels()[level].0.get(at)
     }
 
-    /// The level's array of positions; `None` where it has none.
+    /// The level's array of the positions where the children of each parent begin and end; `None`
+    /// where it has none.
     #[must_use]
     pub fn pos(&self, level: usize) -> Option<&IndexArray> {
-        self.array_with(level, Role::Position)
+        self.array_where(level, ArraySpec::bounds_children)
     }
 
-    /// The level's array of coordinates; `None` where it has none.
+    /// The level's array of the coordinate of each position; `None` where it has none.
     #[must_use]
     pub fn crd(&self, level: usize) -> Option<&IndexArray> {
-        self.array_with(level, Role::Coordinate)
+        self.array_where(level, ArraySpec::lists_coordinates)
     }
 
-    fn array_with(&self, level: usize, role: Role) -> Option<&IndexArray> {
+    /// The first array of a level whose description is as wanted.
+    pub(crate) fn array_where(
+        &self,
+        level: usize,
+        is_wanted: impl FnMut(&ArraySpec) -> bool,
+    ) -> Option<&IndexArray> {
         let specs = &self.format().descriptions().get(level)?.arrays;
-        let at = specs.iter().position(|spec| spec.role == role)?;
+        let at = specs.iter().position(is_wanted)?;
         self.levels()[level].0.get(at)
     }
 

@@ -12,7 +12,7 @@
 //! is reached.
 
 use ust_format::{Format, IndexExpr};
-use ust_level_api::ir::Expr;
+use ust_level_api::ir::{BinOp, Expr};
 use ust_level_api::walk::Interval;
 
 /// A sum of multiples of variables and a constant.
@@ -136,6 +136,25 @@ impl Bounds {
 }
 
 impl Bounds {
+    /// Whether every coordinate of a level is inside the shape, given the coordinates of the levels
+    /// above: constant where that is certain or never known, else a condition. Asked of the dimensions
+    /// that the level completes.
+    pub(crate) fn is_whole(&self, level: usize, above: &[Expr], sizes: &Sizes) -> Expr {
+        if self.completed_at(level).any(|dim| self.needs_guard(dim)) {
+            return Expr::Bool(false);
+        }
+        let first = sizes.lowers[level].clone();
+        let end = first.clone() + sizes.sizes[level].clone();
+        let Interval { lo, hi } = self.interval(level, above, sizes);
+        let begins = if lo == first { Expr::Bool(true) } else { lo.le(first) };
+        let ends = match hi {
+            hi if hi == end => Expr::Bool(true),
+            Expr::Binary(BinOp::Min, a, b) if *a == end => end.le(*b),
+            hi => end.le(hi),
+        };
+        begins.and(ends)
+    }
+
     /// The factor of each level's coordinate in a dimension. `None` where the dimension is no sum
     /// of multiples.
     pub(crate) fn factors(&self, dim: usize) -> Option<&[i64]> {

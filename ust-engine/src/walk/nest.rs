@@ -431,7 +431,9 @@ impl Loops<'_, '_> {
         let name = operand.cursor_name(level);
         leaf.levels.push(b.bind(&format!("{name}_crd"), crd));
         leaf.positions.push(b.bind(&format!("{name}_pos"), pos));
-        let padded = operand.format.descriptions()[level].props.padded;
+        // Stored coordinates were checked, except those of padding.
+        let overhangs = operand.format.descriptions()[level].props.overhangs
+            && operand.bounds.is_whole(level, &leaf.levels, &operand.sizes) != Expr::Bool(true);
         let known = padded_to(&leaf.levels, operand.format.level_count());
         let mut inside = Expr::Bool(true);
         for dim in operand.bounds.completed_at(level) {
@@ -439,8 +441,7 @@ impl Loops<'_, '_> {
             let whole = b.bind(&operand.format.dims()[dim].name, whole);
             let trusted = match kind {
                 WalkKind::Coordinate => !operand.bounds.needs_guard(dim),
-                // Stored coordinates were checked, except those of padding.
-                WalkKind::Position | WalkKind::Other => !padded,
+                WalkKind::Position | WalkKind::Other => !overhangs,
             };
             if !trusted || self.reach == Reach::Everything {
                 let extent = operand.sizes.extents[dim].clone();

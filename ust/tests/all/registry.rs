@@ -35,3 +35,20 @@ fn every_sample_is_accepted_and_prints_as_something_that_is_read_back() {
         }
     }
 }
+
+#[test]
+fn what_a_level_type_stores_is_where_it_fits() {
+    use ust::level_api::ExprShape::{self, Dimension, Remainder};
+    let all: Vec<ExprShape> = registry::expressions_tried().collect();
+    for (text, expected) in [
+        ("dense", &all[..]),
+        // It fits under another level only.
+        ("singleton", &all),
+        ("range", &[Dimension { ranged: true }]),
+        ("block2_4", &[Remainder { modulus: 4 }]),
+        ("structured(3, 8)", &[Remainder { modulus: 8 }]),
+    ] {
+        let made = registry::make(&registry::LevelArgs::simple(text)).expect(text);
+        assert_eq!(registry::expressions(&*made), expected, "{text}");
+    }
+}

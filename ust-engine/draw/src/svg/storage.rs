@@ -1,7 +1,9 @@
 //! Arrays and values, and the trace line: it leads from the traced cell to each array element on its
 //! path.
 
-use super::super::arrays::{Indexing, block, per_line, shown};
+use ust_level_api::Per;
+
+use super::super::arrays::{block, per_line, shown};
 use super::super::label;
 use super::super::picture::{Cells, Picture, Place, State};
 use super::canvas::{Canvas, Rect, width};
@@ -80,7 +82,7 @@ pub(super) fn draw(
             let required = leading.as_ref().map_or(&[][..], |leading| &leading[number]);
             let len = array.array.len();
             let element = |at: usize| {
-                let by_position = array.indexing == Indexing::Position;
+                let by_position = array.per == Per::Position;
                 let color = cells.filter(|_| by_position);
                 let color = color.and_then(|cells| cells.color_at(level, at));
                 let gap = shown_level.in_gap(array, at);
@@ -97,7 +99,7 @@ pub(super) fn draw(
                     look: if gap { "o" } else { "" },
                     hover: match by_position {
                         true => below.get(&(level, at)).cloned().unwrap_or_default(),
-                        false => above(&below, level, array.indexing, at),
+                        false => above(&below, level, array.per, at),
                     },
                     traced: required.contains(&at),
                 }
@@ -137,13 +139,13 @@ pub(super) fn draw(
 fn above(
     below: &std::collections::HashMap<(usize, usize), String>,
     level: usize,
-    indexing: Indexing,
+    per: Per,
     at: usize,
 ) -> String {
-    let parent = match indexing {
-        Indexing::Bounds | Indexing::Parent => at,
-        Indexing::Pairs => at / 2,
-        Indexing::Position | Indexing::Own => return String::new(),
+    let parent = match per {
+        Per::ParentBound | Per::Parent => at,
+        Per::ParentPair => at / 2,
+        Per::Position | Per::Other(_) => return String::new(),
     };
     match level.checked_sub(1) {
         Some(above) => below.get(&(above, parent)).cloned().unwrap_or_default(),

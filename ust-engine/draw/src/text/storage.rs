@@ -2,7 +2,9 @@
 
 use std::collections::HashMap;
 
-use super::super::arrays::{Indexing, block, per_line, shown};
+use ust_level_api::Per;
+
+use super::super::arrays::{block, per_line, shown};
 use super::super::label;
 use super::super::picture::{Picture, State};
 use super::TextOptions;
@@ -31,7 +33,7 @@ pub(super) fn lines(picture: &Picture<'_>, options: &TextOptions) -> Vec<Line> {
         for (at, array) in shown_level.arrays.iter().enumerate() {
             let required = leading.as_ref().map_or(&[][..], |leading| &leading[at]);
             let color = |index: usize| {
-                let by_position = array.indexing == Indexing::Position;
+                let by_position = array.per == Per::Position;
                 picture.cells().filter(|_| by_position)?.color_at(level, index)
             };
             let look = |index: usize| match required.contains(&index) {

@@ -12,7 +12,6 @@ use ust_format::{Bound, Format, Spelling};
 use ust_kernels::pool::threads;
 use ust_kernels::prefetch_elements;
 use ust_level_api::ir::parallel;
-use ust_level_api::level::Wants;
 use ust_level_api::{Arrays, Buffer, IndexColumn, Scalar};
 
 use super::assemble::{Stored, stored_values};
@@ -33,7 +32,7 @@ pub(super) struct SameBlocks {
 
 /// The correspondence of two formats with the same blocks. The order of the blocks may differ, and
 /// so may the order of the values within a block. `None` where the blocks differ, or where a level
-/// above the blocks stores padding or accepts certain expressions only.
+/// above the blocks stores padding, or has room for a limited number of entries only.
 pub(super) fn same_blocks(from: &Format, to: &Format) -> Option<SameBlocks> {
     let matched = |targets: Range<usize>, sources: Range<usize>| {
         let source_of = |target: usize| {
@@ -46,7 +45,7 @@ pub(super) fn same_blocks(from: &Format, to: &Format) -> Option<SameBlocks> {
     };
     let is_free = |format: &Format| {
         let above = &format.descriptions()[..format.tail()];
-        above.iter().all(|level| level.wants == Wants::Any && !level.props.padded)
+        above.iter().all(|level| !level.props.bounded && !level.props.padded)
     };
     let in_blocks = |format: &Format| format.tail() > 0 && format.tail() < format.level_count();
     if !in_blocks(from) || !in_blocks(to) || !from.is_unique() || !is_free(from) || !is_free(to) {

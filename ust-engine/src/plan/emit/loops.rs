@@ -17,6 +17,8 @@ pub(super) struct Arrival<'a> {
     pub(super) stored: &'a [(usize, Pos)],
     /// Whether the coordinate is inside the bounds of every full level that the loop walks.
     pub(super) valid: bool,
+    /// Whether padding, too, has coordinates inside the shape here.
+    pub(super) whole: bool,
 }
 
 /// For a loop bound `min(block size, rest of the dimension)` of a small block: both operands.
@@ -136,7 +138,7 @@ impl Emit<'_> {
                 if depth == 0 {
                     self.output.begin_iteration(b, crd.clone() - domain.lo.clone());
                 }
-                let arrival = Arrival { crd, stored: &[], valid };
+                let arrival = Arrival { crd, stored: &[], valid, whole: false };
                 self.arrive(b, depth, step, arrival, state);
             });
         };
@@ -190,37 +192,54 @@ impl Emit<'_> {
                 let q = self.run_end(b, &walk, p.into(), &hi, &crd);
                 let run = Pos::Run(Interval { lo: p.into(), hi: q.clone() });
                 // The inner code assigns only its own variables, so `p` is unchanged.
-                let arrival = Arrival { crd, stored: &[(at, run)], valid: false };
+                let stored = [(at, run)];
+                let arrival = Arrival { crd, stored: &stored, valid: false, whole: false };
                 self.arrive(b, depth, step, arrival, state);
                 b.assign(p, q);
             });
         }
-        b.for_(&format!("p_{name}"), cursor.lo, cursor.hi, |b, cursor| {
-            self.note(&[&cursor], depth, step, Over::Cursor, &[(at, level)], &state);
-            let ust_level_api::Step { crd, pos, guard, run } = (walk.step)(b, cursor.clone());
-            b.if_(guard.unwrap_or(Expr::Bool(true)), |b| match run {
-                None => {
-                    let crd = b.bind(&name, crd);
-                    let pos = b.bind(&format!("pos_{name}"), pos);
-                    let stored = [(at, Pos::One(pos))];
-                    let arrival = Arrival { crd, stored: &stored, valid: false };
-                    self.arrive(b, depth, step, arrival, state);
-                }
-                Some(run) => {
-                    let pos = b.bind("run_pos", pos);
-                    let lo = b.bind("run_lo", crd);
-                    b.for_(&name, lo.clone(), lo + run, |b, crd| {
-                        self.note(&[&crd], depth, step, Over::Run, &[(at, level)], &state);
+        let run = |b: &mut Builder, whole: bool, state: State| {
+            b.for_(&format!("p_{name}"), cursor.lo.clone(), cursor.hi.clone(), |b, cursor| {
+                self.note(&[&cursor], depth, step, Over::Cursor, &[(at, level)], &state);
+                let ust_level_api::Step { crd, pos, guard, run } = (walk.step)(b, cursor.clone());
+                b.if_(guard.unwrap_or(Expr::Bool(true)), |b| match run {
+                    None => {
+                        let crd = b.bind(&name, crd);
+                        let pos = b.bind(&format!("pos_{name}"), pos);
                         let stored = [(at, Pos::One(pos))];
-                        let arrival = Arrival { crd, stored: &stored, valid: false };
+                        let arrival = Arrival { crd, stored: &stored, valid: false, whole };
                         self.arrive(b, depth, step, arrival, state);
-                    });
+                    }
+                    Some(run) => {
+                        let pos = b.bind("run_pos", pos);
+                        let lo = b.bind("run_lo", crd);
+                        b.for_(&name, lo.clone(), lo + run, |b, crd| {
+                            self.note(&[&crd], depth, step, Over::Run, &[(at, level)], &state);
+                            let stored = [(at, Pos::One(pos))];
+                            let arrival = Arrival { crd, stored: &stored, valid: false, whole };
+                            self.arrive(b, depth, step, arrival, state);
+                        });
+                    }
+                });
+                if let Some(advance) = &walk.advance {
+                    advance(b, cursor);
                 }
             });
-            if let Some(advance) = &walk.advance {
-                advance(b, cursor);
+        };
+        // As with blocks, groups at the border are few: a test of each coordinate is for them alone.
+        match self.is_whole((at, level), &state) {
+            whole if info.props.overhangs && !matches!(whole, Expr::Bool(_)) && !state.cut => {
+                let cut = State { cut: true, ..state.clone() };
+                b.if_else(whole, |b| run(b, true, state), |b| run(b, false, cut));
             }
-        });
+            _ => run(b, false, state),
+        }
+    }
+
+    /// Whether no coordinate of a level is outside the shape, given those above.
+    fn is_whole(&self, (at, level): (usize, usize), state: &State) -> Expr {
+        let operand = &self.operands[at];
+        operand.bounds.is_whole(level, &state.coordinates[at], &operand.sizes)
     }
 
     /// The end of the run of positions from `p` on with the same coordinate.
@@ -244,11 +263,15 @@ impl Emit<'_> {
         arrival: Arrival<'_>,
         mut state: State,
     ) {
-        let Arrival { crd, stored, valid } = arrival;
+        let Arrival { crd, stored, valid, whole } = arrival;
         state.keys.push((step.key.clone(), crd.clone()));
         for &(at, level) in &step.walkers {
+            let mine = stored.iter().any(|(a, _)| *a == at);
+            let own = match mine && self.level((at, level)).props.overhangs {
+                true => whole || self.is_whole((at, level), &state) == Expr::Bool(true),
+                false => valid || mine,
+            };
             state.coordinates[at].push(crd.clone());
-            let own = valid || stored.iter().any(|(a, _)| *a == at);
             state.origins[at].push(if own { Origin::Own } else { Origin::Elsewhere });
             let sizes = &self.operands[at].sizes;
             if let (true, Some(parent)) = (self.level((at, level)).props.full, &state.live[at]) {

@@ -203,7 +203,7 @@ impl Emit<'_> {
             let members = merged.bits().filter(|bit| set >> bit & 1 == 1);
             let stored: Vec<(usize, Pos)> =
                 members.map(|bit| (merged.accesses[bit], merged.position(b, bit, &here))).collect();
-            let arrival = Arrival { crd: here.crd.clone(), stored: &stored, valid };
+            let arrival = Arrival { crd: here.crd.clone(), stored: &stored, valid, whole: false };
             self.arrive(b, depth, step, arrival, state);
         });
         merged.advance(b, &here);

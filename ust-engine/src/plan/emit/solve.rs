@@ -93,11 +93,11 @@ impl Emit<'_> {
         let level = state.coordinates[at].len() - 1;
         let props = self.level((at, level)).props;
         let own = state.origins[at][level] == Origin::Own || plain == Some(level);
-        // Stored coordinates were checked; those of padding may be outside. A full level has every
-        // coordinate, so the bounds of the loop decide.
+        // Stored coordinates were checked; those of padding may be outside, if the level says so. A full
+        // level has every coordinate, so the bounds of the loop decide.
         match state.live[at].is_none() || props.full {
             true => own,
-            false => !props.padded,
+            false => !props.overhangs || state.origins[at][level] == Origin::Own,
         }
     }
 }
