@@ -124,7 +124,16 @@ pub fn segments(
     rules: &Rules,
     segments: &Children<'_>,
 ) -> Result<(), LevelError> {
-    // Consecutive parts of the reach, each with about so many parents.
+    let checked = parallel::map_items(parts(parents), |_, part| {
+        let mut of_part = Vec::new();
+        part.into_iter().for_each(|parents| segments(parents, &mut of_part));
+        in_turn(array, crd, rules, &of_part)
+    });
+    checked.into_iter().collect()
+}
+
+/// Consecutive parts of a reach, each with about [`PARENTS`] parents.
+fn parts(parents: &Reach) -> Vec<Vec<Range<Pos>>> {
     let mut parts: Vec<Vec<Range<Pos>>> = Vec::new();
     let mut room = 0;
     for mut interval in parents.intervals() {
@@ -139,12 +148,7 @@ pub fn segments(
             interval.start = end;
         }
     }
-    let checked = parallel::map_items(parts, |_, part| {
-        let mut of_part = Vec::new();
-        part.into_iter().for_each(|parents| segments(parents, &mut of_part));
-        in_turn(array, crd, rules, &of_part)
-    });
-    checked.into_iter().collect()
+    parts
 }
 
 /// Checks segments one after another. Adjacent ones are read together.
@@ -172,23 +176,6 @@ fn in_turn(
         rest = others;
     }
     Ok(())
-}
-
-/// Checks one segment of coordinates: all lie in `bounds`; they are in order if `ordered`, and
-/// distinct if `unique`.
-///
-/// # Errors
-/// [`LevelError::Invalid`] with the first coordinate that breaks a rule.
-pub fn segment(
-    array: &str,
-    crd: &[i64],
-    segment: Range<Pos>,
-    bounds: Range<i64>,
-    ordered: bool,
-    unique: bool,
-) -> Result<(), LevelError> {
-    let own = &crd[segment.start as usize..segment.end as usize];
-    obeys(array, own, segment.start, &Rules { bounds, ordered, unique })
 }
 
 /// Checks the coordinates of one parent, the first of which stands at `first`.
@@ -256,10 +243,79 @@ pub fn between(pos: &IndexArray, parents: Range<Pos>, out: &mut Vec<Range<Pos>>)
     out.extend(read.windows(2).map(|pair| pair[0] as Pos..pair[1] as Pos));
 }
 
-/// All indices of an array, for rules about each of them.
-#[must_use]
-pub fn indices(array: &IndexArray) -> Vec<i64> {
-    array.to_vec()
+/// The segments `pos[2 * parent] .. pos[2 * parent + 1]`, for a range of parents: for [`segments`].
+pub fn pairs(pos: &IndexArray, parents: Range<Pos>, out: &mut Vec<Range<Pos>>) {
+    let mut read = vec![0; 2 * (parents.end - parents.start) as usize];
+    pos.read(2 * parents.start as usize, &mut read);
+    out.extend(read.chunks_exact(2).map(|pair| pair[0] as Pos..pair[1] as Pos));
+}
+
+/// Checks the segments `pos[2 * parent] .. pos[2 * parent + 1]` of all reachable parents: each lies
+/// within `crd`, which has `len` elements, and no two overlap. Gives the reach of their positions.
+/// Parallel. Cost: O(parents), and sorting the segments where they do not ascend.
+///
+/// # Errors
+/// [`LevelError::Invalid`] with the first position that breaks a rule. The array has two elements
+/// for each parent.
+pub fn apart(
+    array: &str,
+    pos: &IndexArray,
+    parents: &Reach,
+    len: u64,
+) -> Result<Reach, LevelError> {
+    let checked = parallel::map_items(parts(parents), |_, part| {
+        let mut own = Vec::new();
+        for parents in part {
+            let mut read = vec![0; 2 * (parents.end - parents.start) as usize];
+            pos.read(2 * parents.start as usize, &mut read);
+            for (parent, pair) in parents.zip(read.chunks_exact(2)) {
+                let at = 2 * parent;
+                let segment = within(array, at, pair[0], pair[1], len)?;
+                append(&mut own, (segment, at));
+            }
+        }
+        Ok::<_, LevelError>(own)
+    });
+    let mut all: Vec<(Range<Pos>, u64)> = Vec::new();
+    for own in checked {
+        own?.into_iter().for_each(|segment| append(&mut all, segment));
+    }
+    let ascend = all.windows(2).all(|pair| pair[0].0.end <= pair[1].0.start);
+    if !ascend {
+        let mut sorted = all.clone();
+        sorted.sort_unstable_by_key(|(segment, at)| (segment.start, *at));
+        for pair in sorted.windows(2) {
+            let (before, (after, at)) = (&pair[0].0, &pair[1]);
+            rule(before.end <= after.start, array, *at, after.start as i64, || {
+                let Range { start, end } = before;
+                format!("segments do not overlap, and {start}..{end} belongs to others")
+            })?;
+        }
+    }
+    let intervals: Vec<Range<Pos>> = all.into_iter().map(|(segment, _)| segment).collect();
+    let whole = matches!(&intervals[..], [only] if *only == (0..len));
+    Ok(Reach { positions: len, intervals: (!whole).then_some(intervals) })
+}
+
+/// The segment `lo .. hi`, which two elements of an array from `at` on give.
+fn within(array: &str, at: u64, lo: i64, hi: i64, len: u64) -> Result<Range<Pos>, LevelError> {
+    let is_position = |position: i64| u64::try_from(position).is_ok_and(|p| p <= len);
+    rule(is_position(lo), array, at, lo, || {
+        format!("a segment begins within crd, which has {len} elements")
+    })?;
+    rule(lo <= hi && is_position(hi), array, at + 1, hi, || {
+        format!("a segment that begins at {lo} ends at or after it, and by {len}")
+    })?;
+    Ok(lo as Pos..hi as Pos)
+}
+
+/// Appends a segment, and the index where it is given: to the last one, where it is adjacent.
+fn append(all: &mut Vec<(Range<Pos>, u64)>, (segment, at): (Range<Pos>, u64)) {
+    match all.last_mut() {
+        _ if segment.is_empty() => {}
+        Some((last, _)) if last.end == segment.start => last.end = segment.end,
+        _ => all.push((segment, at)),
+    }
 }
 
 #[cfg(test)]
@@ -305,6 +361,62 @@ mod tests {
         let (before, after) = (0..PARENTS + 3, PARENTS + 4..parents);
         let around = Reach { positions: parents, intervals: Some(vec![before, after]) };
         assert_eq!(found(&crd, &pos, &around), Ok(()));
+    }
+
+    #[test]
+    fn segments_in_any_order_lie_apart() {
+        let parents = 3 * PARENTS + 5;
+        let len = parents * 3;
+        let store = |pairs: Vec<u64>| IndexArray::from(pairs);
+        let pair = |at: u64, gap: u64| [at * 3, at * 3 + 3 - gap];
+        let of =
+            |pairs: &[u64], parents: &Reach| apart("pos", &store(pairs.to_vec()), parents, len);
+        let all = Reach::all(parents);
+
+        // Side by side: everything is in reach. With gaps: what the segments say.
+        let tight: Vec<u64> = (0..parents).flat_map(|at| pair(at, 0)).collect();
+        assert_eq!(of(&tight, &all), Ok(Reach::all(len)));
+        let loose: Vec<u64> = (0..parents).flat_map(|at| pair(at, 1)).collect();
+        let reach = of(&loose, &all).unwrap();
+        assert!(reach.intervals().eq((0..parents).map(|at| at * 3..at * 3 + 2)));
+        // In the order of the parents, adjacent ones as one, without empty ones.
+        let turned: Vec<u64> = (0..parents).rev().flat_map(|at| pair(at, 1)).collect();
+        let reach = of(&turned, &all).unwrap();
+        assert!(reach.intervals().eq((0..parents).rev().map(|at| at * 3..at * 3 + 2)));
+        let some = Reach { positions: parents, intervals: Some(vec![7..9, 20..21]) };
+        let reach = of(&tight, &some).unwrap();
+        assert_eq!(reach.intervals, Some(vec![21..27, 60..63]));
+        let empty = vec![5; 2 * parents as usize];
+        assert_eq!(of(&empty, &all).unwrap().intervals, Some(vec![]));
+
+        // In the first part, at its border and in another; as a segment begins, and as it ends.
+        let part = PARENTS as usize;
+        for base in [&tight, &loose, &turned] {
+            for parent in [1, part - 1, part, 2 * part + 7] {
+                let (first, last) = (2 * parent, 2 * parent + 1);
+                for (at, value, told) in [
+                    (first, len + 1, first),
+                    (last, len + 1, last),
+                    (last, u64::MAX, last),
+                    (last, base[first] - 1, last),
+                ] {
+                    let mut pairs = base.clone();
+                    pairs[at] = value;
+                    let error = of(&pairs, &all).unwrap_err();
+                    let LevelError::Invalid { index, .. } = &error else { panic!("{error}") };
+                    assert_eq!(*index, told as u64, "{error}");
+                }
+                // The segment of another parent.
+                let mut pairs = base.clone();
+                pairs.copy_within(0..2, first);
+                let error = of(&pairs, &all).unwrap_err().to_string();
+                assert!(error.contains("do not overlap"), "{error}");
+            }
+        }
+        // What no parent reaches may hold anything.
+        let mut pairs = tight.clone();
+        pairs[2 * 30] = u64::MAX;
+        assert!(of(&pairs, &some).is_ok() && of(&pairs, &all).is_err());
     }
 
     #[test]

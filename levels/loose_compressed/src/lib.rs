@@ -131,44 +131,14 @@ impl LevelType for LooseCompressed {
     fn check(&self, site: &Site, arrays: &Arrays, parents: &Reach) -> Result<Reach, LevelError> {
         let pairs = parents.positions.saturating_mul(2);
         check::length("pos", arrays.0[POS].len(), pairs, "2 * parents")?;
-        let pos = arrays.0[POS].to_vec();
-        let crd = arrays.0[CRD].to_vec();
-        let mut intervals = Vec::new();
-        for parent in parents.iter() {
-            let at = 2 * parent;
-            let (lo, hi) = (pos[at as usize], pos[at as usize + 1]);
-            check::rule(0 <= lo && lo as usize <= crd.len(), "pos", at, lo, || {
-                format!("a segment begins within crd, which has {} elements", crd.len())
-            })?;
-            check::rule(lo <= hi && hi as usize <= crd.len(), "pos", at + 1, hi, || {
-                let end = crd.len();
-                format!("a segment that begins at {lo} ends at or after it, and by {end}")
-            })?;
-            let segment = lo as u64..hi as u64;
-            check::segment(
-                "crd",
-                &crd,
-                segment.clone(),
-                site.bounds(),
-                !self.nonordered,
-                !self.nonunique,
-            )?;
-            if lo < hi {
-                intervals.push((segment, at));
-            }
-        }
-        let mut sorted = intervals.clone();
-        sorted.sort_by_key(|(segment, _)| segment.start);
-        for pair in sorted.windows(2) {
-            let (before, (after, at)) = (&pair[0].0, &pair[1]);
-            check::rule(before.end <= after.start, "pos", *at, after.start as i64, || {
-                format!("segments do not overlap, and one lies in {}..{}", before.start, before.end)
-            })?;
-        }
-        Ok(Reach {
-            positions: crd.len() as u64,
-            intervals: Some(intervals.into_iter().map(|(segment, _)| segment).collect()),
-        })
+        let (pos, crd) = (&arrays.0[POS], &arrays.0[CRD]);
+        let reach = check::apart("pos", pos, parents, crd.len() as u64)?;
+        let (ordered, unique) = (!self.nonordered, !self.nonunique);
+        let rules = check::Rules { bounds: site.bounds(), ordered, unique };
+        check::segments("crd", crd, parents, &rules, &|parents, segments| {
+            check::pairs(pos, parents, segments);
+        })?;
+        Ok(reach)
     }
 
     fn walk<'a>(&'a self, site: &'a WalkSite, b: &mut Builder) -> Walk<'a> {
