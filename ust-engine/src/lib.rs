@@ -56,7 +56,9 @@ pub mod tensor {
     pub use crate::convert::dense;
     pub use crate::convert::way::{Detour, Way};
     pub use crate::storage::view::{View, Window};
-    pub use crate::storage::{Kept, Parts, StoredElement, Tensor, Values, memory, parts, values};
+    pub use crate::storage::{
+        Kept, Outline, Parts, StoredElement, Tensor, Values, memory, parts, values,
+    };
     pub use crate::walk::access::{self, Entries, Entry};
 }
 

@@ -29,7 +29,7 @@
 //! | module | contents |
 //! |---|---|
 //! | [`level`] | the trait, and its vocabulary: places, properties |
-//! | [`array`] | what the arrays of a level hold, and what their elements stand for |
+//! | [`mod@array`] | what the arrays of a level hold, and what their elements stand for |
 //! | [`assemble`] | the input and output of assembly (sorted entries, positions), and helpers |
 //! | [`check`] | reachable positions, and checks whose errors name array, index and rule |
 //! | [`walk`] | cursors, which the engine makes loops of |

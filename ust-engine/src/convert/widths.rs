@@ -6,7 +6,7 @@ use ust_format::{Bound, Format};
 use ust_level_api::{Arrays, IndexArray, IndexKind, Role, Site};
 
 use crate::error::Error;
-use crate::storage::{Levels, Tensor};
+use crate::storage::{Levels, Outline, Tensor};
 use crate::tuning::KEPT_INDEX_BYTES;
 
 /// Whether two formats differ in the widths of indices, and in nothing else.
@@ -78,10 +78,9 @@ fn site(bound: &Bound, level: usize) -> Site {
 }
 
 /// A format of the same levels whose indices all have 32 bits by default, if the tensor has others.
-pub(crate) fn with_32_bits(tensor: &Tensor) -> Option<Format> {
+pub(crate) fn with_32_bits(tensor: &Outline) -> Option<Format> {
     let is_32 = |kind| matches!(kind, IndexKind::U32 | IndexKind::I32);
-    let is_served = |arrays: &Arrays| arrays.0.iter().all(|array| is_32(array.kind()));
-    if tensor.levels().iter().all(is_served) {
+    if tensor.arrays().iter().flatten().all(|(kind, _)| is_32(*kind)) {
         return None;
     }
     let format = tensor.format().without_slices().with_widths(0, 0).ok()?;

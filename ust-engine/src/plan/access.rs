@@ -6,7 +6,7 @@ use ust_level_api::{LocateCost, Per, Props, WalkKind};
 
 use super::order::Tree;
 use crate::provider::plan::LevelSize;
-use crate::storage::Tensor;
+use crate::storage::Outline;
 use crate::walk::shape::site_of;
 
 /// An access to a tensor.
@@ -53,7 +53,7 @@ pub(crate) struct Level {
 }
 
 impl Access {
-    pub(crate) fn new(tensor: &Tensor, dims: &[usize]) -> Self {
+    pub(crate) fn new(tensor: &Outline, dims: &[usize]) -> Self {
         let format = tensor.format();
         let domains = tensor.bound().levels();
         let mut parents = 1.0;
@@ -143,7 +143,7 @@ pub(crate) fn distinct(count: f64, size: f64) -> f64 {
 }
 
 /// Estimated number of positions of a level.
-fn positions(tensor: &Tensor, level: usize, parents: f64, size: f64) -> f64 {
+fn positions(tensor: &Outline, level: usize, parents: f64, size: f64) -> f64 {
     let props = tensor.format().descriptions()[level].props;
     if props.full {
         return parents * size;
@@ -152,7 +152,7 @@ fn positions(tensor: &Tensor, level: usize, parents: f64, size: f64) -> f64 {
         return parents;
     }
     match tensor.array_where(level, |array| array.per == Per::Position) {
-        Some(array) => array.len() as f64,
+        Some((_, length)) => length as f64,
         // No array has an element for each position: an estimate from the stored elements and the size of
         // a block below.
         None => {

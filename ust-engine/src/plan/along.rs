@@ -80,7 +80,7 @@ pub(super) fn along(
     let stage = Stage { accesses, result, reduce, ..stage.clone() };
     let over_values = choose(&Given {
         stage: &stage,
-        tensors: &[&vector],
+        tensors: &[vector.outline()],
         names: vec!["A".to_owned()],
         fills: vec![tensor.fill()],
         indices: &["p".to_owned()],

@@ -15,7 +15,7 @@ use crate::convert::widths::with_32_bits;
 use crate::error::Error;
 use crate::expr::term::Term;
 use crate::provider::plan::{LevelSize, OperandSize, Sizes};
-use crate::storage::Tensor;
+use crate::storage::{Outline, Tensor};
 use crate::tuning::WIDTH_ENTRY_NS;
 
 /// A planned stage.
@@ -26,7 +26,8 @@ pub(crate) struct Planned {
     pub(crate) sink: Sink,
     /// For each access whose tensor is converted first, the format that it is converted to.
     pub(crate) conversions: Vec<Option<Format>>,
-    /// For each of these conversions, the way, as chosen for the tensors that the stage was planned for.
+    /// For each of these conversions, the way, as chosen for the tensors that the stage was planned for: see
+    /// [`Planned::find_ways`].
     pub(crate) ways: Vec<Option<Way>>,
     /// For a stage that copies its operand, the way of that conversion.
     pub(crate) copy_way: Option<Way>,
@@ -48,11 +49,23 @@ pub(crate) struct Planned {
     pub(crate) other_widths: bool,
 }
 
+impl Planned {
+    /// Finds how operands are converted. This depends on the contents of arrays, as nothing else here does, and
+    /// serves people alone.
+    pub(crate) fn find_ways(&mut self, stage: &Stage, tensors: &[&Tensor]) {
+        // The conversion itself reports its error, when it runs.
+        let way = |(tensor, to): (&&Tensor, &Option<Format>)| tensor.way(to.as_ref()?).ok();
+        self.ways = tensors.iter().zip(&self.conversions).map(way).collect();
+        let copied = |order: Vec<usize>| tensors[0].permute(&order)?.way(&self.format);
+        self.copy_way = stage.copied().and_then(|order| copied(order).ok());
+    }
+}
+
 /// The input of the planner.
 pub(crate) struct Given<'a> {
     pub(crate) stage: &'a Stage,
     /// The tensor of each access.
-    pub(crate) tensors: &'a [&'a Tensor],
+    pub(crate) tensors: &'a [Outline],
     pub(crate) names: Vec<String>,
     /// The value of each access at unstored coordinates.
     pub(crate) fills: Vec<Scalar>,
@@ -68,7 +81,7 @@ pub(crate) struct Given<'a> {
 
 /// A plan, and the tensors that its loops run on. A tensor that is converted first stands there in its
 /// new format, without entries.
-pub(crate) type Candidate = (Planned, Vec<Tensor>);
+pub(crate) type Candidate = (Planned, Vec<Outline>);
 
 /// Returns the quickest plan of a stage. If that plan converts operands, a second one follows that takes
 /// them as they are, if there is one: a native kernel may run it faster.
@@ -136,20 +149,16 @@ fn candidate(given: &Given<'_>, may: Conversions) -> Result<Option<Candidate>, E
             cost += accesses[*at].nse * WIDTH_ENTRY_NS;
         }
     }
-    // The conversion itself reports its error, when it runs.
-    let way = |(tensor, to): (&&Tensor, &Option<Format>)| tensor.way(to.as_ref()?).ok();
-    let ways = given.tensors.iter().zip(&conversions).map(way).collect();
-    let copied = |order: Vec<usize>| given.tensors[0].permute(&order)?.way(&format);
-    let copy_way = stage.copied().and_then(|order| copied(order).ok());
-    let tensors: Vec<Tensor> = given
+    let tensors: Vec<Outline> = given
         .tensors
         .iter()
         .zip(&conversions)
         .map(|(tensor, format)| match format {
-            Some(format) => Tensor::empty(tensor.shape(), format, tensor.fill()),
-            None => Ok((*tensor).clone()),
+            // An empty tensor has the arrays of the format.
+            Some(format) => Ok(Tensor::empty(tensor.shape(), format, tensor.fill())?.outline()),
+            None => Ok(tensor.clone()),
         })
-        .collect::<Result<_, _>>()?;
+        .collect::<Result<_, Error>>()?;
     let (loops, rest) = emitted(given, &tensors, &order, &sink, rest, plain);
     let formats = given.tensors.iter().map(|t| t.format().clone()).collect();
     let sizes = sizes(given, &accesses, &order);
@@ -164,8 +173,8 @@ fn candidate(given: &Given<'_>, may: Conversions) -> Result<Option<Candidate>, E
         order,
         sink,
         conversions,
-        ways,
-        copy_way,
+        ways: Vec::new(),
+        copy_way: None,
         format,
         rest,
         fill,
@@ -195,7 +204,7 @@ fn other_widths(
     }
     let is_shared = |at: usize| sink.kind.shares(at);
     let candidates = sparse.iter().filter(|&&at| order.converted[at].is_none() && !is_shared(at));
-    candidates.filter_map(|&at| Some((at, with_32_bits(given.tensors[at])?))).collect()
+    candidates.filter_map(|&at| Some((at, with_32_bits(&given.tensors[at])?))).collect()
 }
 
 /// The sizes of the tensors that the loops run on. Those of a converted tensor are estimated.
@@ -305,7 +314,7 @@ fn ordered(
 /// go through memory are formed in a wider dtype.
 fn emitted(
     given: &Given<'_>,
-    tensors: &[Tensor],
+    tensors: &[Outline],
     order: &Order,
     sink: &Sink,
     rest: Scalar,
@@ -316,7 +325,7 @@ fn emitted(
         stage.accesses.iter().zip(tensors).map(|(u, t)| Access::new(t, &u.dims)).collect();
     let input = Input {
         name: "kernel",
-        tensors: &tensors.iter().collect::<Vec<_>>(),
+        tensors,
         names: &given.names,
         fills: &given.fills,
         accesses: &accesses,

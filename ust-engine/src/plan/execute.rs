@@ -22,7 +22,7 @@ use crate::error::Error;
 use crate::expr::control::{Run, Timing};
 use crate::expr::term::Assignment;
 use crate::provider::Backend;
-use crate::storage::{StoredElement, Tensor};
+use crate::storage::{Outline, StoredElement, Tensor};
 
 /// How an assignment is planned.
 #[derive(Clone, Debug)]
@@ -401,14 +401,17 @@ fn plan(
         (None, Source::Stage(at)) => format!("t{at}"),
         (None, Source::Operand(_)) => assignment.result.name.clone(),
     });
-    choose(&Given {
+    let outlines: Vec<Outline> = tensors.iter().map(|tensor| tensor.outline()).collect();
+    let mut plans = choose(&Given {
         stage,
-        tensors,
+        tensors: &outlines,
         names: labels.collect(),
         fills: fills.collect(),
         indices: &names,
         extents: &extents,
         format: options.format.clone().filter(|_| last),
         zero: assignment.result.zero.filter(|_| last).unwrap_or(stage.dtype.zero()),
-    })
+    })?;
+    plans.iter_mut().for_each(|(planned, _)| planned.find_ways(stage, tensors));
+    Ok(plans)
 }

@@ -92,14 +92,13 @@ impl Compiled {
             candidates.iter().map(|one| described(one, stage, strict)).collect();
         let (which, chosen) = provider::choose(&plans, backend)?;
         let (planned, tensors) = candidates.swap_remove(which);
-        let tensors: &[&Tensor] = &tensors.iter().collect::<Vec<_>>();
         let accesses: Vec<_> = stage
             .accesses
             .iter()
-            .zip(tensors)
+            .zip(&tensors)
             .map(|(u, tensor)| super::access::Access::new(tensor, &u.dims))
             .collect();
-        let splitter = Splitter::new(planned.loops.split, &planned.order, &accesses, tensors)?;
+        let splitter = Splitter::new(planned.loops.split, &planned.order, &accesses, &tensors)?;
         let reduce = stage.reduce.as_ref().map(|(op, _)| op.clone());
         let reduced = stage.reduce.as_ref().map_or(Vec::new(), |(_, indices)| indices.clone());
         let adds = planned.loops.combines();

@@ -4,7 +4,7 @@ use super::access::Access;
 use super::emit::Split;
 use super::order::Order;
 use crate::error::Error;
-use crate::storage::Tensor;
+use crate::storage::{Outline, Tensor};
 use crate::walk::balance::{Along, Cutter};
 use crate::walk::nest::Reach;
 
@@ -26,7 +26,7 @@ impl Splitter {
         split: Split,
         order: &Order,
         accesses: &[Access],
-        tensors: &[&Tensor],
+        tensors: &[Outline],
     ) -> Result<Option<Self>, Error> {
         let Some(step) = order.steps.first() else { return Ok(None) };
         let walked = || step.walkers.iter().map(|w| w.0).filter(|&at| !accesses[at].full);
@@ -36,7 +36,7 @@ impl Splitter {
             Split::Index(_) | Split::Level(_) => (Along::Coordinates, walked().collect()),
             Split::Merge { every, .. } => (Along::Merge { every }, walked().collect()),
         };
-        let tensors: Vec<&Tensor> = counted.iter().map(|&at| tensors[at]).collect();
+        let tensors: Vec<&Outline> = counted.iter().map(|&at| &tensors[at]).collect();
         let cutter = Cutter::new(along, &tensors, Reach::Inside)?;
         Ok(cutter.map(|cutter| Self { cutter, split, counted }))
     }

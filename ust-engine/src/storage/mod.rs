@@ -9,12 +9,14 @@
 //! | [`view`] | slices |
 //! | [`memory`] | memory limits |
 //! | `kept` | places for what was made of a tensor's data |
+//! | `outline` | what plans depend on of a tensor |
 //! | [`parts`] | raw arrays |
 //! | `show` | `Debug` and `Display` |
 
 pub mod coo;
 mod kept;
 pub mod memory;
+mod outline;
 pub mod parts;
 mod show;
 pub mod values;
@@ -27,6 +29,7 @@ use ust_format::{Bound, Format};
 use ust_level_api::{ArraySpec, Arrays, Dtype, IndexArray, LevelError, Scalar};
 
 pub use kept::Kept;
+pub use outline::Outline;
 pub use parts::Parts;
 pub use values::{StoredElement, Values};
 

@@ -8,7 +8,7 @@ use ust_level_api::{IndexKind, Interval, Walk, WalkKind};
 use super::find::first_from;
 use super::nest::{Operand, Reach};
 use crate::error::Error;
-use crate::storage::Tensor;
+use crate::storage::{Outline, Tensor};
 use crate::tuning::CUT_SLACK_DIVISOR;
 
 /// The variable of an outermost loop.
@@ -41,7 +41,7 @@ impl Cutter {
     /// [`Error::Malformed`] where a level type emits invalid code.
     pub(crate) fn new(
         along: Along,
-        tensors: &[&Tensor],
+        tensors: &[&Outline],
         reach: Reach,
     ) -> Result<Option<Self>, Error> {
         let mut b = Builder::new("cut");
@@ -228,7 +228,7 @@ fn below(b: &mut Builder, operand: &Operand, walk: &Walk<'_>, mut interval: Inte
 /// Cuts a tensor's outermost loop along its cursor, as [`Cutter::cut`]. `None` where the loop
 /// cannot be cut.
 fn along_cursor(tensor: &Tensor, reach: Reach, count: usize) -> Result<Option<Vec<i64>>, Error> {
-    let cutter = Cutter::new(Along::Cursor, &[tensor], reach)?;
+    let cutter = Cutter::new(Along::Cursor, &[&tensor.outline()], reach)?;
     cutter.map(|cutter| cutter.cut(&[tensor], 0, count)).transpose()
 }
 

@@ -92,7 +92,7 @@ pub(crate) fn keys(
     guarded: bool,
 ) -> Result<Option<Vec<usize>>, Error> {
     let mut b = Builder::new("keys");
-    let operand = Operand::declare(&mut b, "A", tensor);
+    let operand = Operand::declare(&mut b, "A", &tensor.outline());
     let [above, _] = split_at_tail(bound);
     let key = Combined::declare(&mut b, &above, "key");
     let [from, to, base] = ["from", "to", "base"].map(|text| b.param(text, Ty::Int));
@@ -172,7 +172,7 @@ pub(crate) fn cells(
     blocks: Option<&Blocks>,
 ) -> Result<Option<(Values, bool)>, Error> {
     let mut b = Builder::new("cells");
-    let operand = Operand::declare(&mut b, "A", tensor);
+    let operand = Operand::declare(&mut b, "A", &tensor.outline());
     let [above, below] = split_at_tail(bound);
     let (function, repeats) = lower(b, &operand, tensor, [&above, &below], fill, blocks);
     if repeats {

@@ -106,7 +106,7 @@ pub(crate) fn pass(
 ) -> Result<Result<Pass, Breach>, Error> {
     let levels = tensor.format().tail();
     let mut b = Builder::new("claims");
-    let operand = Operand::declare(&mut b, "A", tensor);
+    let operand = Operand::declare(&mut b, "A", &tensor.outline());
     let params: Vec<Expr> =
         (0..levels).map(|level| b.param(&format!("A{level}_positions"), Ty::Int)).collect();
     let report = b.array("report", Elem::Index(IndexKind::I64), true);

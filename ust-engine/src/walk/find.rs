@@ -27,7 +27,7 @@ pub(crate) fn first_from(b: &mut Builder, walk: &Walk<'_>, lo: Expr, hi: Expr, c
 pub fn find(tensor: &Tensor) -> (Function, Operand) {
     let dtype = tensor.dtype();
     let mut b = Builder::new("find");
-    let operand = Operand::declare(&mut b, "A", tensor);
+    let operand = Operand::declare(&mut b, "A", &tensor.outline());
     let wanted: Vec<Expr> =
         (0..operand.format.level_count()).map(|l| b.param(&format!("c{l}"), Ty::Int)).collect();
     let arrays = Arrays {

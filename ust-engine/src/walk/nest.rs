@@ -7,7 +7,7 @@ use ust_level_api::{Interval, Step, Walk, WalkKind, WalkSite};
 
 use super::bounds::{Bounds, Sizes};
 use super::emit;
-use crate::storage::Tensor;
+use crate::storage::{Outline, Tensor};
 
 /// A tensor in a function: its arrays and sizes, declared as arrays and parameters.
 #[derive(Clone, Debug)]
@@ -59,7 +59,7 @@ impl Operand {
     /// [`Operand::size_arguments`] gives the arguments. All operands are declared before the first
     /// statement.
     #[must_use]
-    pub fn declare(b: &mut Builder, name: &str, tensor: &Tensor) -> Self {
+    pub fn declare(b: &mut Builder, name: &str, tensor: &Outline) -> Self {
         let format = tensor.format().clone();
         let mut int = |text: String| b.param(&text, Ty::Int);
         let sizes = Sizes {
@@ -83,17 +83,17 @@ impl Operand {
 
     /// Declares the arrays of a tensor. Its sizes are given as expressions.
     #[must_use]
-    pub(crate) fn with_sizes(b: &mut Builder, name: &str, tensor: &Tensor, sizes: Sizes) -> Self {
+    pub(crate) fn with_sizes(b: &mut Builder, name: &str, tensor: &Outline, sizes: Sizes) -> Self {
         let format = tensor.format().clone();
         let arrays = (0..format.level_count())
             .map(|l| {
                 let specs = &format.descriptions()[l].arrays;
-                let stored = &tensor.levels()[l].0;
+                let stored = &tensor.arrays()[l];
                 let named = specs.iter().zip(stored);
                 named
-                    .map(|(spec, array)| {
+                    .map(|(spec, (kind, _))| {
                         let text = format!("{name}{l}_{}", spec.name);
-                        b.array(&text, Elem::Index(array.kind()), false)
+                        b.array(&text, Elem::Index(*kind), false)
                     })
                     .collect()
             })

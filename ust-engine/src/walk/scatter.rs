@@ -249,7 +249,7 @@ impl Job<'_> {
     /// value can be visited more than once.
     fn lower(&self, moves: bool) -> (Function, Operand, bool) {
         let mut b = Builder::new(if moves { "scatter" } else { "count" });
-        let operand = Operand::declare(&mut b, "A", self.tensor);
+        let operand = Operand::declare(&mut b, "A", &self.tensor.outline());
         let piece = (b.param("from", Ty::Int), b.param("to", Ty::Int));
         let base = b.param("base", Ty::Int);
         let kept = self.keep.map(|_| b.array("keep", Elem::Index(IndexKind::U8), false));

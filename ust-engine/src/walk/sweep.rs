@@ -162,7 +162,7 @@ impl Sweep<'_> {
     /// Emits the loops. The last result says whether a value can be visited more than once.
     fn lower(&self, task: Task) -> (Function, Operand, bool) {
         let mut b = Builder::new("sweep");
-        let operand = Operand::declare(&mut b, "A", self.tensor);
+        let operand = Operand::declare(&mut b, "A", &self.tensor.outline());
         let (from, to) = (b.param("from", Ty::Int), b.param("to", Ty::Int));
         let (begin, piece) = (b.param("begin", Ty::Int), b.param("piece", Ty::Int));
         let dtype = Elem::Value(self.tensor.dtype());

@@ -289,7 +289,7 @@ impl Unpacking {
     /// Emits code that writes columns.
     pub(super) fn new(tensor: &Tensor, reach: Reach, columns: &[Wanted], keep: Keep<'_>) -> Self {
         let mut b = Builder::new("unpack");
-        let operand = Operand::declare(&mut b, "A", tensor);
+        let operand = Operand::declare(&mut b, "A", &tensor.outline());
         let piece = (b.param("from", Ty::Int), b.param("to", Ty::Int));
         let places = matches!(keep, Keep::At(_)).then(|| b.param("places", Ty::Int));
         let kept = keep.array().map(|keep| b.array("keep", Elem::Index(keep.kind()), false));

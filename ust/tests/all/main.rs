@@ -6,6 +6,7 @@ mod bounds;
 mod copies;
 mod counted;
 mod draw;
+mod elsewhere;
 mod errors;
 mod format;
 mod format_errors;

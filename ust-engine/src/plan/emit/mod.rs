@@ -41,7 +41,7 @@ use super::sink::{Sink, SinkKind};
 use crate::expr::operator::Operator;
 use crate::expr::term::Term;
 use crate::provider::plan::{Array, Facts, Parameter};
-use crate::storage::Tensor;
+use crate::storage::Outline;
 use crate::walk::access::reaches_all;
 use crate::walk::bounds::Sizes;
 use crate::walk::emit as index;
@@ -51,7 +51,7 @@ use crate::walk::nest::{Operand, can_be_negative};
 pub(crate) struct Input<'a> {
     pub(crate) name: &'a str,
     /// The tensor of each access, converted if the order says so.
-    pub(crate) tensors: &'a [&'a Tensor],
+    pub(crate) tensors: &'a [Outline],
     /// A name for each access.
     pub(crate) names: &'a [String],
     /// The value of each access at unstored coordinates.
@@ -315,7 +315,7 @@ fn emit_loops(input: &Input<'_>, guarded: bool) -> Loops {
     let mut operands = Vec::new();
     let mut arrays = Vec::new();
     for (operand, of) in sizes.into_iter().enumerate() {
-        let tensor = input.tensors[operand];
+        let tensor = &input.tensors[operand];
         operands.push(Operand::with_sizes(&mut b, &input.names[operand], tensor, of));
         for (level, description) in tensor.format().descriptions().iter().enumerate() {
             let each = 0..description.arrays.len();

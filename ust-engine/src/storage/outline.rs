@@ -1,0 +1,123 @@
+//! What plans depend on of a tensor: everything but the contents of its arrays.
+
+use ust_format::{Bound, Format};
+use ust_level_api::{ArraySpec, Arrays, Dtype, IndexKind, Scalar};
+
+use super::view::View;
+use super::{Tensor, ends_in_padding};
+use crate::error::Error;
+
+/// A tensor without the contents of its arrays: format, shape, dtype, fill value, the number of stored elements,
+/// and of each level array its kind and length. Plans are made from outlines, so a tensor whose arrays are
+/// elsewhere, such as in the memory of a device, can be planned for.
+#[derive(Clone, Debug)]
+pub struct Outline {
+    bound: Bound,
+    view: View,
+    fill: Scalar,
+    nse: usize,
+    arrays: Vec<Vec<(IndexKind, usize)>>,
+}
+
+impl Outline {
+    /// The outline of a tensor in this format and shape, with `nse` stored elements of the dtype of the fill value.
+    /// `arrays` has the kind and the length of each array of each level.
+    ///
+    /// # Errors
+    /// [`Error::Shape`] if they are not as many as the format has.
+    pub fn new(
+        bound: Bound,
+        fill: Scalar,
+        nse: usize,
+        arrays: Vec<Vec<(IndexKind, usize)>>,
+    ) -> Result<Self, Error> {
+        let found: Vec<usize> = arrays.iter().map(Vec::len).collect();
+        let levels = bound.format().descriptions().iter();
+        let wanted: Vec<usize> = levels.map(|level| level.arrays.len()).collect();
+        if found != wanted {
+            let expected = format!("`{}` has {wanted:?} arrays", bound.format());
+            return Err(Error::Shape { found, expected });
+        }
+        let view = View::whole(bound.shape());
+        Ok(Self { bound, view, fill, nse, arrays })
+    }
+
+    /// The format.
+    #[must_use]
+    pub fn format(&self) -> &Format {
+        self.bound.format()
+    }
+
+    /// The format bound to the shape: level sizes and lowest coordinates.
+    #[must_use]
+    pub fn bound(&self) -> &Bound {
+        &self.bound
+    }
+
+    /// Extent of each dimension.
+    #[must_use]
+    pub fn shape(&self) -> &[usize] {
+        self.view.shape()
+    }
+
+    pub(crate) fn view(&self) -> &View {
+        &self.view
+    }
+
+    /// The dtype of the values.
+    #[must_use]
+    pub fn dtype(&self) -> Dtype {
+        self.fill.dtype()
+    }
+
+    /// The value of elements that are not stored.
+    #[must_use]
+    pub fn fill(&self) -> Scalar {
+        self.fill
+    }
+
+    /// Number of stored elements, padding included.
+    #[must_use]
+    pub fn nse(&self) -> usize {
+        self.nse
+    }
+
+    /// For each level, the kind and the length of each array.
+    #[must_use]
+    pub fn arrays(&self) -> &[Vec<(IndexKind, usize)>] {
+        &self.arrays
+    }
+
+    /// The kind and the length of the first array of a level that is such.
+    pub(crate) fn array_where(
+        &self,
+        level: usize,
+        is_wanted: impl Fn(&ArraySpec) -> bool,
+    ) -> Option<(IndexKind, usize)> {
+        let specs = &self.format().descriptions().get(level)?.arrays;
+        let at = specs.iter().position(is_wanted)?;
+        self.arrays[level].get(at).copied()
+    }
+
+    /// As [`Tensor::has_padding`].
+    #[must_use]
+    pub fn has_padding(&self) -> bool {
+        ends_in_padding(self.format())
+    }
+}
+
+impl Tensor {
+    /// What plans depend on.
+    #[must_use]
+    pub fn outline(&self) -> Outline {
+        let of_level =
+            |arrays: &Arrays| arrays.0.iter().map(|array| (array.kind(), array.len())).collect();
+        Outline {
+            bound: self.bound.clone(),
+            view: self.view.clone(),
+            fill: self.fill,
+            nse: self.nse(),
+            arrays: self.levels().iter().map(of_level).collect(),
+        }
+    }
+}
