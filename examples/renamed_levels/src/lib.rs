@@ -5,8 +5,8 @@
 
 use ust_level_api::ir::{Builder, Expr};
 use ust_level_api::{
-    Arrays, Assembled, Description, Entries, Footprint, LevelArgs, LevelError, LevelFactory,
-    LevelType, Located, Place, Reach, Site, TensorStats, Walk, WalkSite, inventory,
+    Arrays, Assembled, Description, Entries, Footprint, Interval, LevelArgs, LevelError,
+    LevelFactory, LevelType, Located, Place, Reach, Site, TensorStats, Walk, WalkSite, inventory,
 };
 // One per line: `cargo xtask without` removes the line of the level crate that it takes out.
 use ust_level_block2_4 as _;
@@ -81,7 +81,10 @@ impl LevelType for Copied {
     }
 
     fn walk<'a>(&'a self, site: &'a WalkSite, b: &mut Builder) -> Walk<'a> {
-        self.level.walk(site, b)
+        let walk = self.level.walk(site, b);
+        // The same in other words: the ends of the cursor have names.
+        let Interval { lo, hi } = walk.cursor;
+        Walk { cursor: Interval { lo: b.bind("from", lo), hi: b.bind("to", hi) }, ..walk }
     }
 
     fn locate(&self, site: &WalkSite, crd: Expr, b: &mut Builder) -> Option<Located> {

@@ -60,6 +60,7 @@
 #![allow(unsafe_code)]
 
 mod bind;
+mod bounds;
 mod combined;
 mod emit;
 mod host;

@@ -32,12 +32,13 @@ pub(super) fn union(i: Var, body: &[Stmt], assigned: &[bool]) -> Option<Union> {
     let at = body.iter().position(|stmt| matches!(stmt, Stmt::While { .. }))?;
     let (before, loops) = body.split_at(at);
     let Merge { a, b, row, crd, out } = merge(loops, assigned)?;
-    let mut lets = HashMap::new();
+    let mut lets: HashMap<Var, Expr> = HashMap::new();
     let mut starts = None;
     for stmt in before {
         match stmt {
             Stmt::Comment(_) => {}
             Stmt::Let(var, value) => {
+                let value = value.replaced(&|var| lets.get(&var).cloned());
                 lets.insert(*var, value);
             }
             Stmt::Store(array, Expr::Binary(BinOp::Sub, at, first), Expr::Var(start))
@@ -57,10 +58,9 @@ pub(super) fn union(i: Var, body: &[Stmt], assigned: &[bool]) -> Option<Union> {
         }
     }
     let rows = |cursor: &Cursor| {
-        let begins = lets.get(&cursor.at)?;
-        let Expr::Load(pos, index) = begins else { return None };
+        let Expr::Load(pos, index) = lets.get(&cursor.at)? else { return None };
         let ends = Expr::Load(*pos, Box::new(Expr::Var(i) + 1));
-        let of_row = **index == Expr::Var(i) && **lets.get(&cursor.end)? == ends;
+        let of_row = **index == Expr::Var(i) && *lets.get(&cursor.end)? == ends;
         of_row.then_some(Rows { pos: *pos, crd: cursor.crd, values: cursor.values })
     };
     let (a, b) = (rows(&a)?, rows(&b)?);

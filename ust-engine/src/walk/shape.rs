@@ -2,7 +2,7 @@
 //! walk. Kernels are chosen by shapes, so that a level type of any crate gets the kernels of its shape.
 
 use ust_format::Format;
-use ust_level_api::ir::{Builder, Elem, Expr, IndexKind, Ty};
+use ust_level_api::ir::{Builder, Elem, Expr, IndexKind, Stmt, Ty};
 use ust_level_api::{Description, Interval, Step, WalkKind, WalkSite};
 
 /// How a level stores the children of each parent.
@@ -51,6 +51,15 @@ impl Shape {
             return Self::Other;
         }
         let Step { crd, pos, guard, run } = (walk.step)(&mut b, cursor.clone());
+        let Interval { lo, hi } = walk.cursor;
+        // A level may give names to what it computes.
+        let function = b.finish();
+        if !function.body.iter().all(|stmt| matches!(stmt, Stmt::Let(..) | Stmt::Comment(_))) {
+            return Self::Other;
+        }
+        let names = function.first_names();
+        let [crd, pos, lo, hi] =
+            [crd, pos, lo, hi].map(|expr| expr.replaced(&|var| names.get(&var).cloned()));
         let loaded = |expr: &Expr, at: &Expr| match expr {
             Expr::Load(array, index) if **index == *at => {
                 site.arrays.iter().position(|own| own == array)
@@ -59,10 +68,9 @@ impl Shape {
         };
         match loaded(&crd, &cursor) {
             Some(crd) if pos == cursor && guard.is_none() && run.is_none() => {
-                let Interval { lo, hi } = &walk.cursor;
-                let pos = loaded(lo, &parent)
-                    .filter(|_| loaded(lo, &parent) == loaded(hi, &(parent.clone() + 1)));
-                let children = pos.map(Children::Segment).or_else(|| fixed(lo, hi, &parent));
+                let pos = loaded(&lo, &parent)
+                    .filter(|_| loaded(&lo, &parent) == loaded(&hi, &(parent.clone() + 1)));
+                let children = pos.map(Children::Segment).or_else(|| fixed(&lo, &hi, &parent));
                 Self::Listed { crd, children: children.unwrap_or(Children::Elsewhere) }
             }
             _ => Self::Other,

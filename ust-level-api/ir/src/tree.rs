@@ -1,5 +1,7 @@
 //! Trees of expressions and statements: visits and copies with changes.
 
+use std::collections::HashMap;
+
 use super::{ArrayId, Expr, Function, Stmt, Var};
 
 impl Expr {
@@ -95,6 +97,23 @@ impl Stmt {
 }
 
 impl Function {
+    /// The values of the names that the first statements give, as expressions without these names.
+    #[must_use]
+    pub fn first_names(&self) -> HashMap<Var, Expr> {
+        let mut names: HashMap<Var, Expr> = HashMap::new();
+        for stmt in &self.body {
+            match stmt {
+                Stmt::Let(var, value) => {
+                    let value = value.replaced(&|var| names.get(&var).cloned());
+                    names.insert(*var, value);
+                }
+                Stmt::Comment(_) => {}
+                _ => break,
+            }
+        }
+        names
+    }
+
     /// For each variable, whether any statement assigns it.
     #[must_use]
     pub fn assigned(&self) -> Vec<bool> {

@@ -3,6 +3,7 @@
 use ust_ir::{ArrayId, Dtype, Elem, Expr, IndexKind, Stmt, Var};
 use ust_kernels::micro::{self, Loop};
 
+use super::super::bounds::with_bounds;
 use super::super::loops::{Reason, reason};
 use super::super::recognise::{Pattern, recognise};
 use super::Emitter;
@@ -20,7 +21,8 @@ impl Emitter<'_, '_> {
         if self.options.checked {
             return Err(Reason::Checked);
         }
-        match recognise(var, body, &self.assigned) {
+        let plain = with_bounds(body, &self.assigned);
+        match recognise(var, plain.as_deref().unwrap_or(body), &self.assigned) {
             Some(pattern) => self.kernel_of(pattern).ok_or(Reason::Types),
             None => Err(reason(self.function, body)),
         }

@@ -1,8 +1,6 @@
 //! What the emitter knows of the loops that it emits.
 
-use std::collections::HashMap;
-
-use ust_level_api::ir::{Expr, Function, Stmt, Var};
+use ust_level_api::ir::{Expr, Function};
 use ust_level_api::{Interval, WalkKind};
 
 use super::{Emit, Pos, Split, State};
@@ -138,20 +136,10 @@ impl Emit<'_> {
 /// An interval with names replaced by their values, so that it has parameters and arrays of operands only.
 /// `None` if it depends on other variables.
 fn from_start(range: Interval, function: &Function) -> Option<Interval> {
-    let mut lets: HashMap<Var, Expr> = HashMap::new();
-    for stmt in &function.body {
-        match stmt {
-            Stmt::Let(var, value) => {
-                let value = value.replaced(&|var| lets.get(&var).cloned());
-                lets.insert(*var, value);
-            }
-            Stmt::Comment(_) => {}
-            // What is named from here on may depend on what this does.
-            _ => break,
-        }
-    }
+    // What is named further on may depend on what other statements do.
+    let names = function.first_names();
     let expand = |expr: Expr| {
-        let expr = expr.replaced(&|var| lets.get(&var).cloned());
+        let expr = expr.replaced(&|var| names.get(&var).cloned());
         let mut known = true;
         expr.visit(&mut |part| match part {
             Expr::Var(var) => known &= (var.0 as usize) < function.params,
