@@ -33,14 +33,15 @@ impl Expr {
         }
     }
 
-    /// The expression with variables replaced: `with` gives the value of each, or `None` to keep it.
+    /// The expression with variables replaced: `with` gives the value of each, or `None` to keep it. Nothing else
+    /// changes: constants are not folded.
     ///
     /// ```
     /// use ust_ir::{Expr, Var};
     ///
-    /// let [i, j] = [0, 1].map(|at| Expr::Var(Var(at)));
-    /// let three = |var| (var == Var(0)).then_some(Expr::Int(3));
-    /// assert_eq!((i * 8 + j.clone()).replaced(&three), Expr::Int(24) + j);
+    /// let [i, j, k] = [0, 1, 2].map(|at| Expr::Var(Var(at)));
+    /// let other = |var| (var == Var(0)).then_some(k.clone());
+    /// assert_eq!((i * 8 + j.clone()).replaced(&other), k.clone() * 8 + j);
     /// ```
     #[must_use]
     pub fn replaced(&self, with: &dyn Fn(Var) -> Option<Expr>) -> Expr {
