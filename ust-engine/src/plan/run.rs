@@ -13,7 +13,7 @@ use std::sync::atomic::AtomicUsize;
 use smallvec::SmallVec;
 use ust_format::{Bound, Format};
 use ust_kernels::pool::{pays, within};
-use ust_level_api::ir::interp::{Memory, Param};
+use ust_level_api::ir::interp::Memory;
 
 use super::along::Along;
 use super::choose::{Candidate, Planned};
@@ -318,18 +318,8 @@ impl Compiled {
         region: usize,
     ) -> Params {
         let Sizes { extents, bound, .. } = sizes;
-        let domain = |operand: usize, level: usize| &tensors[operand].bound().levels()[level];
-        let value = |parameter: &Parameter| match *parameter {
-            Parameter::Extent(v) => extents[v] as i64,
-            Parameter::Size { operand, level } => domain(operand, level).size as i64,
-            Parameter::Lower { operand, level } => domain(operand, level).lower,
-            Parameter::ResultSize(level) => bound.levels()[level].size as i64,
-            Parameter::ResultLower(level) => bound.levels()[level].lower,
-            Parameter::Region => region as i64,
-            Parameter::PartLo => part.0,
-            Parameter::PartHi => part.1,
-        };
-        self.planned.loops.facts.parameters.iter().map(value).map(Param::Int).collect()
+        let value = |one: &Parameter| one.value(extents, tensors, bound, part, region);
+        self.planned.loops.facts.parameters.iter().map(value).collect()
     }
 
     /// Binds the arrays of tensors, in the order of their declarations in the loops.

@@ -36,22 +36,13 @@ impl<'a> Call<'a> {
         self.operands
     }
 
-    /// The values of the plan's parameters, for the part `lo..hi` of the outermost loop, and the region `region`
+    /// The values of the plan's parameters, for the part `part` of the outermost loop, and the region `region`
     /// of each table.
     #[must_use]
-    pub fn parameters(&self, (lo, hi): (i64, i64), region: usize) -> Vec<Param> {
-        let domain = |operand: usize, level: usize| &self.operands[operand].bound().levels()[level];
-        let value = |parameter: &Parameter| match *parameter {
-            Parameter::Extent(v) => self.extents[v] as i64,
-            Parameter::Size { operand, level } => domain(operand, level).size as i64,
-            Parameter::Lower { operand, level } => domain(operand, level).lower,
-            Parameter::ResultSize(level) => self.bound.levels()[level].size as i64,
-            Parameter::ResultLower(level) => self.bound.levels()[level].lower,
-            Parameter::Region => region as i64,
-            Parameter::PartLo => lo,
-            Parameter::PartHi => hi,
-        };
-        self.parameters.iter().map(value).map(Param::Int).collect()
+    pub fn parameters(&self, part: (i64, i64), region: usize) -> Vec<Param> {
+        let Self { extents, operands, bound, .. } = *self;
+        let value = |one: &Parameter| one.value(extents, operands, bound, part, region);
+        self.parameters.iter().map(value).collect()
     }
 
     /// The format of the plan's result with its shape.

@@ -1,12 +1,14 @@
 //! Plans: loops as IR, and what their maker knows about them and the code does not show.
 
-use ust_format::{Format, IndexExpr};
+use ust_format::{Bound, Format, IndexExpr};
+use ust_level_api::ir::interp::Param;
 use ust_level_api::ir::{ArrayDecl, ArrayId, BinOp, Elem, Expr, Function, Stmt, Var};
 use ust_level_api::{Dtype, IndexKind, Interval, Scalar};
 
 use super::Shape;
 use crate::expr::Operator;
 use crate::expr::term::Term;
+use crate::storage::Tensor;
 
 /// The loops of a stage, and the expression and tensors that they are for.
 #[derive(Clone, Debug)]
@@ -157,6 +159,31 @@ pub enum Parameter {
     PartLo,
     /// The end of this part of the outermost loop, exclusive. It may lie outside the loop's range.
     PartHi,
+}
+
+impl Parameter {
+    /// Its value, for tensors with these levels, the part `part` of the outermost loop, and the region `region` of
+    /// each table.
+    pub(crate) fn value(
+        self,
+        extents: &[usize],
+        operands: &[&Tensor],
+        result: &Bound,
+        part: (i64, i64),
+        region: usize,
+    ) -> Param {
+        let domain = |operand: usize, level: usize| &operands[operand].bound().levels()[level];
+        Param::Int(match self {
+            Self::Extent(v) => extents[v] as i64,
+            Self::Size { operand, level } => domain(operand, level).size as i64,
+            Self::Lower { operand, level } => domain(operand, level).lower,
+            Self::ResultSize(level) => result.levels()[level].size as i64,
+            Self::ResultLower(level) => result.levels()[level].lower,
+            Self::Region => region as i64,
+            Self::PartLo => part.0,
+            Self::PartHi => part.1,
+        })
+    }
 }
 
 /// The meaning of an array of loops.

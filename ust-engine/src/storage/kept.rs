@@ -42,7 +42,7 @@ impl Kept {
     }
 
     /// Keeps an object, in place of an earlier one of its type. `bytes` is the memory of this process that it
-    /// takes. Returns false if there is no room: all that is kept may take 4 GiB together.
+    /// takes. Returns false if there is no room: all that is kept in this process may take `KEPT_BYTES` together, 4 GiB.
     pub fn keep<T: Any + Send + Sync>(&self, object: Arc<T>, bytes: u64) -> bool {
         let room = |all: u64| all.checked_add(bytes).filter(|&all| all <= KEPT_BYTES);
         if ALL.fetch_update(Ordering::Relaxed, Ordering::Relaxed, room).is_err() {
