@@ -62,6 +62,7 @@ pub mod formats;
 pub mod golden;
 pub mod inputs;
 pub mod level;
+pub mod meant;
 pub mod ops;
 pub mod oracle;
 pub mod report;

@@ -51,6 +51,7 @@ fn main() -> ExitCode {
     bar.finish_and_clear();
     println!("{report}");
     println!("{}", ust_conformance::shuffled::tally());
+    println!("{}", ust_conformance::meant::tally());
     if let Some(file) = json {
         let text = format!("{}\n", report.to_json());
         if let Err(error) = std::fs::write(&file, text) {

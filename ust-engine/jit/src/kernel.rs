@@ -89,6 +89,13 @@ impl Kernel {
         })
     }
 
+    /// Whether the code of a function would call microkernels wherever it would if all indices of the arrays that
+    /// it reads had 32 bits. Cost: microseconds; nothing is compiled.
+    #[must_use]
+    pub fn suits(function: &Function, strict: bool) -> bool {
+        emit::suits(function, strict)
+    }
+
     /// The options that it was compiled with.
     #[must_use]
     pub fn options(&self) -> &Options {

@@ -45,13 +45,9 @@
 //! | `bind` | the table of arguments that machine code reads |
 //! | `host` | the compiler for this machine, made once |
 //! | `emit` | from IR to Cranelift's IR |
-//! | `recognise` | loops that microkernels exist for; the next modules recognise one kind each |
-//! | `summed` | a sparse matrix times a vector; a product of dense matrices at sparse entries (SDDMM) |
-//! | `products` | a sparse matrix times a dense one |
-//! | `combined` | a sparse matrix times a sparse one |
-//! | `spread` | a transposed sparse matrix times a vector; a list of entries times a vector |
-//! | `scattered` | a transposition: entries counted by column, and moved to their columns |
-//! | `union` | the sum of two sparse matrices |
+//! | `pattern` | the operations that microkernels exist for |
+//! | `nest` | nests of loops that are such an operation |
+//! | `placed` | counting sorts that are |
 //! | `tile` | a product of two small blocks; SDDMM on a small block |
 //! | `shims` | functions that machine code calls: growth and sorting of arrays |
 //! | `math` | functions that machine code calls: numbers |
@@ -60,24 +56,19 @@
 #![allow(unsafe_code)]
 
 mod bind;
-mod bounds;
-mod combined;
 mod emit;
 mod host;
 mod kernel;
 mod loops;
 mod math;
-mod products;
-mod recognise;
-mod scattered;
+mod nest;
+mod pattern;
+mod placed;
 mod shims;
-mod spread;
-mod summed;
 #[cfg(test)]
 mod tests;
 mod tile;
 mod tuning;
-mod union;
 
 pub use host::is_supported;
 pub use kernel::Kernel;

@@ -5,7 +5,7 @@ use std::fmt;
 
 use ust_ir::{Elem, Expr, Function, Stmt, Var};
 
-use super::recognise::Pattern;
+use super::pattern::Pattern;
 
 /// An innermost loop, or a nest of loops that one microkernel runs.
 #[derive(Clone, Debug, PartialEq, Eq)]

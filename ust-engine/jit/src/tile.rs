@@ -1,11 +1,12 @@
-//! Loops over small blocks: a product of two blocks, and dot products of rows for all elements of a block
+//! Operations on small blocks: a product of two blocks, and dot products of rows for all elements of a block
 //! (SDDMM).
 
-use ust_ir::{ArrayId, BinOp, Expr, Stmt, Var};
+use ust_ir::idiom::{By, Index, Range};
+use ust_ir::{ArrayId, BinOp, Expr};
 
-use super::recognise::{Pattern, Scope, Stream, Target, recognise};
-use super::summed::{Summed, summed};
-use super::tuning::MAX_BLOCK_EXTENT;
+use super::nest::{Element, Inner};
+use super::pattern::Stream;
+use super::tuning::{BLOCK_ROW_DISTANCE, MAX_BLOCK_EXTENT};
 
 /// A block: its first element, and its strides from row to row and from column to column.
 #[derive(Clone, Debug, PartialEq)]
@@ -28,121 +29,105 @@ pub(super) enum Tile {
         m: Stream,
         a: (Stream, Expr),
         b: (Stream, Expr),
+        /// The first row of `b` in a later iteration of the loop that reads it, to be prefetched.
+        later: Option<Stream>,
         lo: Expr,
         hi: Expr,
         counts: [i64; 2],
     },
 }
 
-/// Nested loops that have a constant number of iterations if the conditions hold. For example, `for i in
-/// 0..min(4, rest)` has four if `4 <= rest`. If a condition fails, the nest does not describe the loops.
-struct Nest<'a> {
-    /// Variable and number of iterations of each loop, the outermost first.
-    loops: Vec<(Var, i64)>,
-    /// The `let`s between the loops.
-    names: Vec<&'a Stmt>,
-    conditions: Vec<Expr>,
-    /// The body of the innermost loop.
-    body: &'a [Stmt],
-}
-
-impl<'a> Nest<'a> {
-    fn of(var: Var, lo: &Expr, hi: &Expr, body: &'a [Stmt]) -> Option<Self> {
-        let (loops, names, conditions) = (Vec::new(), Vec::new(), Vec::new());
-        let mut nest = Nest { loops, names, conditions, body };
-        if !nest.enter(var, lo, hi) {
-            return None;
-        }
-        while let Some((last, before)) = nest.body.split_last() {
-            match last {
-                Stmt::For { var, lo, hi, body } => {
-                    if !nest.enter(*var, lo, hi) {
-                        break;
-                    }
-                    nest.body = body;
-                }
-                Stmt::If { cond, then, .. } => {
-                    nest.conditions.push(cond.clone());
-                    nest.body = then;
-                }
-                _ => break,
-            }
-            nest.names.extend(before.iter().filter(|stmt| !matches!(stmt, Stmt::Comment(_))));
-        }
-        Some(nest)
-    }
-
-    /// Adds a loop to the nest. False if its number of iterations is no constant.
-    fn enter(&mut self, var: Var, lo: &Expr, hi: &Expr) -> bool {
-        let (count, rest) = match hi {
-            Expr::Int(count) => (*count, None),
-            // Blocks at the border are cut.
-            Expr::Binary(BinOp::Min, a, b) => match (&**a, &**b) {
-                (Expr::Int(count), rest) | (rest, Expr::Int(count)) => (*count, Some(rest)),
-                _ => return false,
-            },
-            _ => return false,
-        };
-        if *lo != Expr::Int(0) || !(1..=MAX_BLOCK_EXTENT).contains(&count) {
-            return false;
-        }
-        self.loops.push((var, count));
-        self.conditions.extend(rest.map(|rest| Expr::Int(count).le(rest.clone())));
-        true
-    }
-
-    /// The scope inside all loops, which write the array `written`, and the conditions as expressions
-    /// outside the loops. The caller evaluates them before the loops, so none may fail.
-    fn scope<'b>(&self, written: ArrayId, assigned: &'b [bool]) -> Option<(Scope<'b>, Vec<Expr>)> {
-        let mut scope = Scope::new(self.loops[0].0, &[written], assigned);
-        self.loops[1..].iter().for_each(|&(var, _)| scope.changes(var));
-        self.names.iter().try_for_each(|stmt| scope.name(stmt))?;
-        let guards: Vec<Expr> = self.conditions.iter().map(|cond| scope.expand(cond)).collect();
-        let known = guards.iter().all(|guard| guard.cannot_fail() && scope.constant(guard));
-        known.then_some((scope, guards))
-    }
-
-    /// An index as a start plus multiples of the loop variables.
-    fn place(&self, scope: &Scope<'_>, array: ArrayId, index: &Expr) -> Option<Place> {
-        let strides = vec![Expr::Int(0); self.loops.len()];
-        let mut place = Place { start: Stream { array, at: Vec::new() }, strides };
-        place.add(scope, &self.loops, index, &Expr::Int(1))?;
-        Some(place)
-    }
-}
-
-/// The block operation of a nest of loops, the outermost of which is over `var`, and the conditions under
-/// which it is that operation. If a condition fails at run time, the caller must run the loops instead.
-/// With `strict`, the order of sums is kept.
-pub(super) fn tile(
-    var: Var,
-    lo: &Expr,
-    hi: &Expr,
-    body: &[Stmt],
-    assigned: &[bool],
-    strict: bool,
-) -> Option<(Tile, Vec<Expr>)> {
-    let nest = Nest::of(var, lo, hi, body)?;
-    match nest.loops.len() {
-        2 if !strict => dots(&nest, assigned),
-        3 => product(nest, assigned),
-        _ => None,
-    }
-}
-
-fn product(mut nest: Nest<'_>, assigned: &[bool]) -> Option<(Tile, Vec<Expr>)> {
-    let (Stmt::Reduce(BinOp::Add, c, index, value), names) = nest.body.split_last()? else {
+/// The operation on blocks of three loops, and the conditions under which the loops are that operation. If a
+/// condition fails at run time, the caller must run the loops instead. With `strict`, the order of sums is kept.
+pub(super) fn tile(loops: Inner<'_>, strict: bool) -> Option<(Tile, Vec<Expr>)> {
+    let nest = loops.nest;
+    if loops.count() != 3 || !loops.adds() || nest.list.is_some() || nest.hit.is_some() {
         return None;
+    }
+    let within = |inside: usize| inside > loops.from;
+    let clears = nest.clear.as_ref().is_some_and(|clear| within(clear.inside));
+    if clears || loops.factor().is_some() {
+        return None;
+    }
+    // The caller evaluates conditions before the loops, so none may fail.
+    let inner = nest.conditions.iter().filter(|(around, _)| within(*around));
+    let mut conditions: Vec<Expr> = inner.map(|(_, condition)| condition.clone()).collect();
+    let sums = nest.sum.as_ref().is_some_and(|sum| within(sum.inside));
+    let counted = if sums { 2 } else { 3 };
+    let mut counts = Vec::new();
+    for at in 0..counted {
+        let (count, rest) = count(loops, at)?;
+        counts.push(count);
+        conditions.extend(rest);
+    }
+    let found = match counts[..] {
+        [rows, columns] if !strict => {
+            let (lo, hi) = loops.between(2)?;
+            // An empty sum is zero, whatever the factors are.
+            conditions.push(lo.clone().lt(hi.clone()));
+            dots(loops, [rows, columns], (lo, hi))?
+        }
+        [rows, columns, inner] => product(loops, [rows, columns, inner])?,
+        _ => return None,
     };
-    nest.names.extend(names);
-    let (scope, guards) = nest.scope(*c, assigned)?;
-    let Expr::Binary(BinOp::Mul, left, right) = scope.expand(value) else { return None };
-    let (Expr::Load(a, of_a), Expr::Load(b, of_b)) = (*left, *right) else { return None };
-    if a == *c || b == *c {
-        return None;
+    let is_known = |condition: &Expr| {
+        without_coordinates(condition, loops).cannot_fail() && loops.is_constant(condition)
+    };
+    conditions.iter().all(is_known).then_some((found, conditions))
+}
+
+/// An expression without the coordinates that loops around read: they can be read.
+fn without_coordinates(expr: &Expr, loops: Inner<'_>) -> Expr {
+    let outer = &loops.nest.loops[..loops.from];
+    expr.mapped(&|part| match part {
+        Expr::Load(_, at) => {
+            outer.iter().any(|one| **at == Expr::Var(one.var)).then_some(Expr::Int(0))
+        }
+        _ => None,
+    })
+}
+
+/// The number of iterations of a loop, if it is constant under a condition: `for i in 0..min(4, rest)` has four
+/// if `4 <= rest`, as blocks inside the border have.
+fn count(loops: Inner<'_>, at: usize) -> Option<(i64, Option<Expr>)> {
+    let Range::Between(lo, hi) = &loops.nest.loops[loops.from + at].range else { return None };
+    let (count, rest) = match hi {
+        Expr::Int(count) => (*count, None),
+        Expr::Binary(BinOp::Min, a, b) => match (&**a, &**b) {
+            (Expr::Int(count), rest) | (rest, Expr::Int(count)) => (*count, Some(rest)),
+            _ => return None,
+        },
+        _ => return None,
+    };
+    let is_block = *lo == Expr::Int(0) && (1..=MAX_BLOCK_EXTENT).contains(&count);
+    is_block.then(|| (count, rest.map(|rest| Expr::Int(count).le(rest.clone()))))
+}
+
+/// An element, and what each loop adds to its index.
+struct Place {
+    start: Stream,
+    strides: Vec<Expr>,
+}
+
+impl Place {
+    fn of(element: &Element<'_>) -> Option<Self> {
+        Some(Self { start: element.stream(), strides: element.strides(3)? })
     }
-    let [a, b] = [nest.place(&scope, a, &of_a)?, nest.place(&scope, b, &of_b)?];
-    let c = nest.place(&scope, *c, &scope.expand(index))?;
+
+    /// Whether the index depends on the variable of loop `at`.
+    fn moves(&self, at: usize) -> bool {
+        self.strides[at] != Expr::Int(0)
+    }
+
+    fn block(&self, rows: usize, columns: usize) -> Block {
+        let strides = [rows, columns].map(|at| self.strides[at].clone());
+        Block { start: self.start.clone(), strides }
+    }
+}
+
+fn product(loops: Inner<'_>, counts: [i64; 3]) -> Option<Tile> {
+    let [a, b] = &loops.elements()?[..] else { return None };
+    let ([a, b], c) = ([Place::of(a)?, Place::of(b)?], Place::of(&loops.target()?)?);
     // Each variable indexes two of `c`, `a` and `b`: which two tells whether it is `i`, `j` or `k`.
     let moved = |by: [bool; 3]| {
         let is = |at: &usize| [&c, &a, &b].map(|place| place.moves(*at)) == by;
@@ -157,41 +142,25 @@ fn product(mut nest: Nest<'_>, assigned: &[bool]) -> Option<(Tile, Vec<Expr>)> {
         true => (a, b, i, k),
         false => (b, a, k, i),
     };
-    let counts = [i, j, k].map(|at| nest.loops[at].1);
+    let counts = [i, j, k].map(|at| counts[at]);
     if !along(&c, k) || !along(&b, k) || !are_apart((&c.strides[k], counts[2]), &c.strides[i]) {
         return None;
     }
-    let product = Tile::Product { c: c.block(i, k), a: a.block(i, j), b: b.block(j, k), counts };
-    Some((product, guards))
+    Some(Tile::Product { c: c.block(i, k), a: a.block(i, j), b: b.block(j, k), counts })
 }
 
-fn dots(nest: &Nest<'_>, assigned: &[bool]) -> Option<(Tile, Vec<Expr>)> {
-    let Summed { names, sum, inner, lo, hi, body, out, place } = summed(nest.body)?;
-    let Pattern::Dot { target: Target::Var(into), a, b, factor: Some(factor) } =
-        recognise(inner, body, assigned)?
-    else {
-        return None;
-    };
-    if into != sum || a.array == out || b.array == out {
+fn dots(loops: Inner<'_>, counts: [i64; 2], (lo, hi): (Expr, Expr)) -> Option<Tile> {
+    let elements = loops.elements()?;
+    if elements.len() != 3 {
         return None;
     }
-    let (mut scope, mut guards) = nest.scope(out, assigned)?;
-    names.into_iter().try_for_each(|stmt| scope.name(stmt))?;
-    let (lo, hi) = (scope.expand(lo), scope.expand(hi));
-    // An empty sum is zero, whatever `m` is.
-    let some = lo.clone().lt(hi.clone());
-    if !some.cannot_fail() || !scope.constant(&some) {
+    let places: Option<Vec<Place>> = elements.iter().map(Place::of).collect();
+    let (mut rows, m): (Vec<Place>, Vec<Place>) =
+        places?.into_iter().partition(|place| place.strides[2] == Expr::Int(1));
+    let (Ok([m]), Some(b), Some(a)) = (<[Place; 1]>::try_from(m), rows.pop(), rows.pop()) else {
         return None;
-    }
-    guards.push(some);
-    let Expr::Load(m, of_m) = scope.expand(&factor) else { return None };
-    let m = nest.place(&scope, m, &of_m).filter(|_| m != out)?;
-    let out = nest.place(&scope, out, &scope.expand(place))?;
-    let row = |of: &Stream| {
-        let sum = of.at.iter().map(|term| scope.expand(term)).reduce(|a, b| a + b);
-        nest.place(&scope, of.array, &sum.unwrap_or(Expr::Int(0)))
     };
-    let [a, b] = [row(&a)?, row(&b)?];
+    let out = Place::of(&loops.stored(2)?)?;
     // One variable indexes rows of `a`, the other rows of `b`.
     let moves = |place: &Place| [place.moves(0), place.moves(1)];
     let (i, j) = match (moves(&a), moves(&b)) {
@@ -199,72 +168,33 @@ fn dots(nest: &Nest<'_>, assigned: &[bool]) -> Option<(Tile, Vec<Expr>)> {
         ([false, true], [true, false]) => (1, 0),
         _ => return None,
     };
-    let [rows, columns] = [0, 1].map(|at| (&out.strides[at], nest.loops[at].1));
-    let apart = are_apart(rows, columns.0) || are_apart(columns, rows.0);
+    let [of_rows, of_columns] = [0, 1].map(|at| (&out.strides[at], counts[at]));
+    let apart = are_apart(of_rows, of_columns.0) || are_apart(of_columns, of_rows.0);
     if !apart || out.strides != m.strides {
         return None;
     }
+    let factors = loops.nest.factors.iter().filter_map(|factor| factor.element.as_ref());
+    let mut of_b = factors.filter(|(array, _)| *array == b.start.array);
+    let later = of_b.next().and_then(|(array, index)| later(loops, *array, index));
     let [of_a, of_b] = [a.strides[i].clone(), b.strides[j].clone()];
-    let dots = Tile::Dots {
-        out: out.block(i, j),
-        m: m.start,
-        a: (a.start, of_a),
-        b: (b.start, of_b),
-        lo,
-        hi,
-        counts: [i, j].map(|at| nest.loops[at].1),
-    };
-    Some((dots, guards))
+    let counts = [i, j].map(|at| counts[at]);
+    let (a, b) = ((a.start, of_a), (b.start, of_b));
+    Some(Tile::Dots { out: out.block(i, j), m: m.start, a, b, later, lo, hi, counts })
 }
 
-/// An index `start + sum of strides[l] * loops[l]`, for the loop variables of a [`Nest`].
-struct Place {
-    start: Stream,
-    strides: Vec<Expr>,
-}
-
-impl Place {
-    /// Adds `times * expr` to the index.
-    fn add(
-        &mut self,
-        scope: &Scope<'_>,
-        loops: &[(Var, i64)],
-        expr: &Expr,
-        times: &Expr,
-    ) -> Option<()> {
-        if let Some(at) = loops.iter().position(|&(var, _)| *expr == Expr::Var(var)) {
-            // A variable may stand in the index once.
-            let first = !self.moves(at);
-            self.strides[at] = times.clone();
-            return first.then_some(());
-        }
-        if scope.constant(expr) {
-            self.start.at.push(expr.clone() * times.clone());
-            return Some(());
-        }
-        match expr {
-            Expr::Binary(BinOp::Add, a, b) => {
-                self.add(scope, loops, a, times)?;
-                self.add(scope, loops, b, times)
-            }
-            Expr::Binary(BinOp::Mul, sum, by) | Expr::Binary(BinOp::Mul, by, sum)
-                if scope.constant(by) =>
-            {
-                self.add(scope, loops, sum, &((**by).clone() * times.clone()))
-            }
-            _ => None,
-        }
-    }
-
-    /// Whether the index depends on the variable of loop `at`.
-    fn moves(&self, at: usize) -> bool {
-        self.strides[at] != Expr::Int(0)
-    }
-
-    fn block(&self, rows: usize, columns: usize) -> Block {
-        let strides = [rows, columns].map(|at| self.strides[at].clone());
-        Block { start: self.start.clone(), strides }
-    }
+/// The terms of an index outside the loops, as they are some iterations later in the loop around that reads a
+/// coordinate.
+fn later(loops: Inner<'_>, array: ArrayId, index: &Index) -> Option<Stream> {
+    let outer = |by: By| loops.is_constant(&Expr::from(by));
+    let read = index.steps.iter().find(|step| matches!(step.by, By::Read(..)) && outer(step.by))?;
+    let By::Read(crd, var) = read.by else { return None };
+    let last = Expr::Len(crd) - 1;
+    let at = (Expr::Var(var) + BLOCK_ROW_DISTANCE).min(last);
+    let others = index.steps.iter().filter(|step| step.by != read.by && outer(step.by));
+    let terms = others.map(|step| Expr::from(step.by) * step.stride.clone());
+    let mut at: Vec<Expr> = vec![Expr::Load(crd, Box::new(at)) * read.stride.clone()];
+    at.extend(terms.chain(index.base.iter().cloned()));
+    Some(Stream { array, at })
 }
 
 /// Whether the rows of a block do not overlap: `count` elements at stride `inner` end before the next row

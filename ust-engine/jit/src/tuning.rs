@@ -14,9 +14,6 @@ pub(super) const MIN_CALL_ROWS: i64 = 2;
 pub(super) const BLOCK_ROW_DISTANCE: i64 = 2;
 /// Iterations of a loop over the rows or columns of a block, at most.
 pub(super) const MAX_BLOCK_EXTENT: i64 = 64;
-/// Nodes of an expression that takes part in a pattern, at most. Without a limit, `let`s that double at each
-/// step would expand to a tree of any size.
-pub(super) const MAX_PATTERN_NODES: usize = 64;
 /// Iterations of a loop that is unrolled, at most.
 pub(super) const MAX_UNROLLED_ITERATIONS: usize = 16;
 /// Copies of a body in nested unrolled loops, at most.

@@ -165,6 +165,13 @@ impl Output {
         self.kind != SinkKind::Full && self.tail == self.domains.len()
     }
 
+    /// The number of rows, the coordinates, the values, and the starts of rows, if rows have one value each and
+    /// one array of coordinates.
+    pub(super) fn rows_of_one_column(&self) -> Option<(Var, ArrayId, ArrayId, Option<ArrayId>)> {
+        let &[crd] = &self.columns[..] else { return None };
+        self.stores_elements().then_some((self.row?, crd, self.values, self.starts))
+    }
+
     /// Number of coordinates of a row.
     pub(super) fn columns(&self) -> usize {
         self.tail

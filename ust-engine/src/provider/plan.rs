@@ -15,7 +15,8 @@ use crate::storage::Tensor;
 #[non_exhaustive]
 pub struct Plan<'a> {
     /// The loops. Arrays are bound in the order of their declarations, see [`Facts::arrays`], and parameters
-    /// in the order of [`Facts::parameters`].
+    /// in the order of [`Facts::parameters`]. What nests of loops compute, apart from the loops around them,
+    /// is declared in [`Function::idioms`].
     pub function: &'a Function,
     /// The meaning of parameters, arrays, loops and variables of `function`.
     pub facts: &'a Facts,
@@ -281,7 +282,8 @@ pub fn storing(values: Vec<Expr>, function: &Function) -> Function {
     let stores = values.into_iter().enumerate();
     let body = stores.map(|(at, value)| Stmt::Store(to, (at as i64).into(), value)).collect();
     let vars = function.vars[..function.params].to_vec();
-    Function { name: "values".to_owned(), arrays, params: function.params, vars, body }
+    let (name, params) = ("values".to_owned(), function.params);
+    Function { name, arrays, params, vars, body, idioms: Vec::new() }
 }
 
 /// A loop of a plan.

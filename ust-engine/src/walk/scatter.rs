@@ -9,8 +9,9 @@ use std::mem;
 use rayon::prelude::*;
 use ust_format::{IndexExpr, LevelDomain};
 use ust_kernels::pool::{pays, threads};
+use ust_level_api::ir::idiom::Declared;
 use ust_level_api::ir::interp::{Memory, Param};
-use ust_level_api::ir::{Builder, Elem, Expr, Function, Ty};
+use ust_level_api::ir::{ArrayId, Builder, Elem, Expr, Function, Ty};
 use ust_level_api::{Buffer, IndexArray, IndexColumn, IndexKind};
 
 use super::balance::{cuts, outermost};
@@ -272,13 +273,17 @@ impl Job<'_> {
                 let slot = b.bind("slot", base.clone() + emit(self.key.expr, &leaf.dims));
                 let at = b.load(next, slot.clone());
                 let at = b.bind("at", at);
-                b.store(next, slot, at.clone() + 1);
-                let Some(((from, to), columns)) = &moved else { return };
-                for (&column, (expr, _)) in columns.iter().zip(self.columns) {
-                    b.store(column, at.clone(), emit(expr, &leaf.dims));
+                b.store(next, slot.clone(), at.clone() + 1);
+                let mut moves: Vec<(ArrayId, Expr)> = Vec::new();
+                if let Some(((from, to), columns)) = &moved {
+                    let numbers = self.columns.iter().map(|(expr, _)| emit(expr, &leaf.dims));
+                    moves.extend(columns.iter().copied().zip(numbers));
+                    moves.push((*to, b.load(*from, leaf.value())));
                 }
-                let value = b.load(*from, leaf.value());
-                b.store(*to, at, value);
+                for (array, value) in &moves {
+                    b.store(*array, at.clone(), value.clone());
+                }
+                b.declare(Declared::Placed(next, slot, moves));
             });
         });
         (b.finish(), operand, walked.repeats)

@@ -2,6 +2,7 @@
 
 use std::collections::HashSet;
 
+use super::idiom::{Declared, settle};
 use super::{ArrayDecl, ArrayId, BinOp, Elem, Expr, Function, Stmt, Ty, Var, VarDecl};
 
 /// Writes a [`Function`], statement by statement.
@@ -30,6 +31,10 @@ pub struct Builder {
     names: HashSet<String>,
     /// Open blocks, innermost last.
     blocks: Vec<Vec<Stmt>>,
+    /// The variables of the open loops, innermost last.
+    loops: Vec<Var>,
+    /// What was declared, each with the loops that were open.
+    declared: Vec<(Vec<Var>, Declared)>,
 }
 
 impl Builder {
@@ -43,6 +48,8 @@ impl Builder {
             params: 0,
             names: HashSet::new(),
             blocks: vec![Vec::new()],
+            loops: Vec::new(),
+            declared: Vec::new(),
         }
     }
 
@@ -87,7 +94,7 @@ impl Builder {
     /// If a variable was declared before.
     pub fn param(&mut self, name: &str, ty: Ty) -> Expr {
         assert_eq!(self.params, self.vars.len(), "parameters come first");
-        let var = self.declare(name, ty);
+        let var = self.variable(name, ty);
         self.params += 1;
         Expr::Var(var)
     }
@@ -102,7 +109,7 @@ impl Builder {
         unique
     }
 
-    fn declare(&mut self, name: &str, ty: Ty) -> Var {
+    fn variable(&mut self, name: &str, ty: Ty) -> Var {
         let name = self.fresh(name);
         self.vars.push(VarDecl { name, ty });
         Var(self.vars.len() as u32 - 1)
@@ -136,7 +143,7 @@ impl Builder {
     /// Declares a variable that can be assigned.
     pub fn var(&mut self, name: &str, init: Expr) -> Var {
         let ty = self.type_of(&init);
-        let var = self.declare(name, ty);
+        let var = self.variable(name, ty);
         self.push(Stmt::Let(var, init));
         var
     }
@@ -166,6 +173,18 @@ impl Builder {
         self.push(Stmt::Sort(array, lo, hi));
     }
 
+    /// Number of loops `for` that are open.
+    #[must_use]
+    pub fn open_loops(&self) -> usize {
+        self.loops.len()
+    }
+
+    /// Says what the open loops compute, see [`idiom`](super::idiom). The loops may have other effects as well:
+    /// then the idiom is that of the inner loops that have none, if there are any.
+    pub fn declare(&mut self, declared: impl Into<Declared>) {
+        self.declared.push((self.loops.clone(), declared.into()));
+    }
+
     /// A comment in the printed form.
     pub fn comment(&mut self, text: &str) {
         self.push(Stmt::Comment(text.to_owned()));
@@ -185,8 +204,10 @@ impl Builder {
             let only = self.var(name, lo);
             return body(self, only.into());
         }
-        let var = self.declare(name, Ty::Int);
+        let var = self.variable(name, Ty::Int);
+        self.loops.push(var);
         let body = self.block(|b| body(b, Expr::Var(var)));
+        self.loops.pop();
         self.push(Stmt::For { var, lo, hi, body });
     }
 
@@ -226,13 +247,22 @@ impl Builder {
     #[must_use]
     pub fn finish(mut self) -> Function {
         assert_eq!(self.blocks.len(), 1, "finish is called outside all blocks");
-        Function {
+        let body = self.blocks.pop().expect("one block");
+        let mut function = Function {
             name: self.name,
             arrays: self.arrays,
             params: self.params,
             vars: self.vars,
-            body: self.blocks.pop().expect("one block"),
+            body,
+            idioms: Vec::new(),
+        };
+        if !self.declared.is_empty() {
+            let (body, assigned) = (&function.body, function.assigned());
+            let declared = self.declared.into_iter();
+            let settled = declared.filter_map(|(path, one)| settle(body, &assigned, &path, one));
+            function.idioms = settled.collect();
         }
+        function
     }
 
     /// The declaration of an array.

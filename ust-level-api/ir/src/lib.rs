@@ -52,6 +52,7 @@ pub mod builder;
 pub mod column;
 mod error;
 pub mod func;
+pub mod idiom;
 pub mod index;
 pub mod interp;
 pub mod parallel;
@@ -278,6 +279,8 @@ pub struct Function {
     pub vars: Vec<VarDecl>,
     /// Its statements.
     pub body: Vec<Stmt>,
+    /// What loops of it compute, as far as whoever wrote them [declared](Builder::declare) it.
+    pub idioms: Vec<idiom::Idiom>,
 }
 
 impl Function {

@@ -45,17 +45,31 @@ impl Expr {
     /// ```
     #[must_use]
     pub fn replaced(&self, with: &dyn Fn(Var) -> Option<Expr>) -> Expr {
-        let own = |expr: &Expr| Box::new(expr.replaced(with));
+        self.mapped(&|part| match part {
+            Expr::Var(var) => with(*var),
+            _ => None,
+        })
+    }
+
+    /// The expression with some parts replaced: `with` gives what stands in the place of a part, or `None` to
+    /// keep it and look at its own parts.
+    #[must_use]
+    pub fn mapped(&self, with: &dyn Fn(&Expr) -> Option<Expr>) -> Expr {
+        let own = |expr: &Expr| Box::new(expr.mapped(with));
+        if let Some(other) = with(self) {
+            return other;
+        }
         match self {
-            Expr::Var(var) => with(*var).unwrap_or_else(|| self.clone()),
             Expr::Load(array, a) => Expr::Load(*array, own(a)),
             Expr::Unary(op, a) => Expr::Unary(*op, own(a)),
             Expr::Binary(op, a, b) => Expr::Binary(*op, own(a), own(b)),
             Expr::Select(cond, a, b) => Expr::Select(own(cond), own(a), own(b)),
-            Expr::Call(f, args) => Expr::Call(*f, args.iter().map(|a| a.replaced(with)).collect()),
+            Expr::Call(f, args) => Expr::Call(*f, args.iter().map(|a| a.mapped(with)).collect()),
             Expr::Cast(dtype, a) => Expr::Cast(*dtype, own(a)),
             Expr::ToInt(a) => Expr::ToInt(own(a)),
-            Expr::Int(_) | Expr::Bool(_) | Expr::Const(_) | Expr::Len(_) => self.clone(),
+            Expr::Int(_) | Expr::Bool(_) | Expr::Const(_) | Expr::Var(_) | Expr::Len(_) => {
+                self.clone()
+            }
         }
     }
 

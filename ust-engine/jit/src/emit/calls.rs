@@ -3,7 +3,7 @@
 use cranelift_codegen::ir::{Type, Value, types};
 use ust_ir::{ArrayId, Dtype, Ty};
 
-use super::super::recognise::{Pattern, Stream};
+use super::super::pattern::{Pattern, Stream};
 use super::{Emitter, Operand, lane};
 
 /// The iterations of a loop that is a call.
@@ -55,7 +55,7 @@ impl Emitter<'_, '_> {
         let zero = self.const_int(0);
         match pattern {
             Pattern::GatherDot { a, crd, x, .. } => {
-                vec![self.start(a, lo), self.start(crd, lo), self.start(x, zero), count]
+                vec![self.start(a, lo), self.at(*crd, lo), self.start(x, zero), count]
             }
             Pattern::Dot { a, b, .. } => vec![self.start(a, lo), self.start(b, lo), count],
             Pattern::Fill { y, value } => vec![self.start(y, lo), count, self.expr(value).re],
@@ -88,17 +88,15 @@ impl Emitter<'_, '_> {
                 args
             }
             Pattern::Entries { rows, crd, a, x, out } => {
-                let at = |array| Stream { array, at: Vec::new() };
-                let mut args: Vec<Value> =
-                    [*rows, *crd, *a].map(|array| self.start(&at(array), lo)).to_vec();
-                args.extend([*x, *out].map(|array| self.start(&at(array), zero)));
+                let mut args: Vec<Value> = [*rows, *crd, *a].map(|of| self.at(of, lo)).to_vec();
+                args.extend([*x, *out].map(|of| self.base(of)));
                 args.push(count);
                 args
             }
             Pattern::Scatter { crd, next, column, number, from, out } => {
-                let rest = self.rest(crd, lo);
+                let rest = self.rest(&Stream::of(*crd), lo);
                 let keys = self.rest(next, zero);
-                let mut args = vec![self.start(crd, lo), rest, count, self.start(next, zero), keys];
+                let mut args = vec![self.at(*crd, lo), rest, count, self.start(next, zero), keys];
                 args.extend([self.base(*column), self.int(number), self.start(from, lo)]);
                 args.extend([self.base(*out), self.len_of(*out)]);
                 args
@@ -133,7 +131,7 @@ impl Emitter<'_, '_> {
         let zero = self.const_int(0);
         match pattern {
             Pattern::Row { c, a, crd, b, stride, m, .. } => {
-                let mut args = vec![self.start(c, first), self.start(a, lo), self.start(crd, lo)];
+                let mut args = vec![self.start(c, first), self.start(a, lo), self.at(*crd, lo)];
                 args.extend([self.start(b, first), count, width, self.int(stride)]);
                 args.extend(m.as_ref().map(|m| self.start(m, first)));
                 args
@@ -148,23 +146,23 @@ impl Emitter<'_, '_> {
             }
             Pattern::Added { c, rows, pitch, a, b, crd, .. } => {
                 let (crd, stride) = match crd {
-                    Some((crd, stride)) => (self.start(crd, lo), self.int(stride)),
+                    Some((crd, stride)) => (self.at(*crd, lo), self.int(stride)),
                     None => (zero, zero),
                 };
-                let mut args = vec![self.start(c, first), self.start(rows, lo), self.start(a, lo)];
+                let mut args = vec![self.start(c, first), self.at(*rows, lo), self.start(a, lo)];
                 args.extend([crd, self.start(b, first), count, width, stride, self.int(pitch)]);
                 args.extend([self.len_of(c.array), self.len_of(b.array)]);
                 args
             }
             Pattern::Sampled { out, m, a, rows, b, crd, stride, .. } => {
                 let (rows, pitch) = match rows {
-                    Some((rows, pitch)) => (self.start(rows, lo), self.int(pitch)),
+                    Some((rows, pitch)) => (self.at(*rows, lo), self.int(pitch)),
                     None => (zero, zero),
                 };
                 let mut args = vec![self.start(out, lo), self.start(m, lo)];
                 args.extend([self.start(a, first), self.start(b, first), rows, pitch]);
-                args.extend([self.start(crd, lo), self.int(stride), count, width]);
-                args.extend([self.rest(crd, lo), self.len_of(b.array)]);
+                args.extend([self.at(*crd, lo), self.int(stride), count, width]);
+                args.extend([self.rest(&Stream::of(*crd), lo), self.len_of(b.array)]);
                 args
             }
             _ => unreachable!("these have no columns"),

@@ -1,14 +1,17 @@
 //! The choice of a microkernel: a loop has one for some index kinds and dtypes.
 
-use ust_ir::{ArrayId, Dtype, Elem, Expr, IndexKind, Stmt, Var};
+use ust_ir::idiom::Idiom;
+use ust_ir::{ArrayDecl, ArrayId, Dtype, Elem, Expr, Function, IndexKind, Stmt, Var};
 use ust_kernels::micro::{self, Loop};
 
-use super::super::bounds::with_bounds;
 use super::super::loops::{Reason, reason};
-use super::super::recognise::{Pattern, recognise};
+use super::super::nest::Inner;
+use super::super::pattern::Pattern;
+use super::super::placed::placed;
 use super::Emitter;
+use super::union::union_kernel;
 
-impl Emitter<'_, '_> {
+impl<'a> Emitter<'a, '_> {
     /// The pattern of a loop, the dtype and the address of its kernel.
     ///
     /// # Errors
@@ -21,112 +24,157 @@ impl Emitter<'_, '_> {
         if self.options.checked {
             return Err(Reason::Checked);
         }
-        let plain = with_bounds(body, &self.assigned);
-        match recognise(var, plain.as_deref().unwrap_or(body), &self.assigned) {
-            Some(pattern) => self.kernel_of(pattern).ok_or(Reason::Types),
+        match self.pattern(var) {
+            Some(pattern) => {
+                let kernel = kernel_of(&pattern, &self.function.arrays, self.options.strict);
+                kernel.map(|(dtype, address)| (pattern, dtype, address)).ok_or(Reason::Types)
+            }
             None => Err(reason(self.function, body)),
         }
     }
 
-    /// The kernel of a pattern. `None` where there is none for the element types of its arrays.
-    fn kernel_of(&self, pattern: Pattern) -> Option<(Pattern, Dtype, usize)> {
-        if let Pattern::Axpy { factor: Expr::Binary(..), .. } = &pattern
-            && self.options.strict
-        {
-            // The kernel would multiply the factors in another order.
-            return None;
-        }
-        let Wanted { kernel, indices, kinds, values, moved } = self.wanted(&pattern)?;
-        let elem = |array: ArrayId| self.arrays[array.0 as usize].elem;
-        let one = |arrays: &[ArrayId]| arrays.windows(2).all(|pair| elem(pair[0]) == elem(pair[1]));
-        let fits = one(&indices)
-            && one(&values)
-            && kinds.iter().all(|&(array, kind)| elem(array) == Elem::Index(kind));
-        let dtype = match values.first().map(|&array| elem(array)) {
-            // A kernel without values: any dtype will do.
-            None => Dtype::F64,
-            Some(Elem::Value(dtype)) if moved => moved_as(dtype)?,
-            Some(Elem::Value(dtype)) => dtype,
-            Some(Elem::Index(_)) => return None,
-        };
-        let address = micro::address(kernel, dtype, self.options.strict)?;
-        fits.then_some((pattern, dtype, address))
+    /// The idiom of the loop over a variable, and the number of the loop among its loops.
+    fn idiom(&self, var: Var) -> Option<(&'a Idiom, usize)> {
+        self.idioms.get(&var).copied()
     }
 
-    /// What a pattern wants of the microkernels, and of its arrays.
-    fn wanted(&self, pattern: &Pattern) -> Option<Wanted> {
-        use IndexKind::{I64, U32};
-        let kind = |array: ArrayId| match self.arrays[array.0 as usize].elem {
-            Elem::Index(kind) => Some(kind),
-            Elem::Value(_) => None,
-        };
-        let of = |kernel, indices: &[ArrayId], values: &[ArrayId]| Wanted {
-            kernel,
-            indices: indices.to_vec(),
-            kinds: Vec::new(),
-            values: values.to_vec(),
-            moved: false,
-        };
-        Some(match pattern {
-            Pattern::GatherDot { a, crd, .. } => {
-                of(Loop::GatherDot(kind(crd.array)?), &[], &[a.array])
-            }
-            Pattern::Dot { a, .. } => of(Loop::Dot, &[], &[a.array]),
-            Pattern::Fill { y, .. } => of(Loop::Fill, &[], &[y.array]),
-            Pattern::Axpy { x, .. } => of(Loop::Axpy, &[], &[x.array]),
-            Pattern::MultiplyAdd { a, factor: None, .. } => of(Loop::MultiplyAdd, &[], &[a.array]),
-            Pattern::MultiplyAdd { a, .. } => of(Loop::ScaledMultiplyAdd, &[], &[a.array]),
-            Pattern::Row { a, crd, m: None, .. } => {
-                of(Loop::Row(kind(crd.array)?), &[], &[a.array])
-            }
-            Pattern::Row { a, crd, .. } => of(Loop::TimesRow(kind(crd.array)?), &[], &[a.array]),
-            Pattern::Rows { pos, crd, a, x, places, .. } => {
-                let kernel = Loop::Rows(kind(pos.array)?, kind(*crd)?);
-                of(kernel, &[pos.array, places.unwrap_or(pos.array)], &[*a, x.array])
-            }
-            Pattern::Spread { pos, crd, a, x, places, .. } => {
-                of(Loop::Spread(kind(*pos)?), &[*pos, *crd, places.unwrap_or(*pos)], &[*a, *x])
-            }
-            Pattern::Products { pos, crd, a, .. } => {
-                of(Loop::Products(kind(*pos)?), &[*pos, *crd], &[*a])
-            }
-            Pattern::Combined { pos, crd, a, columns, b, sums, mark, list, .. } => Wanted {
-                kinds: vec![(*list, I64)],
-                ..of(
-                    Loop::Combined(kind(*pos)?, kind(*mark)?),
-                    &[*pos, *crd, *columns],
-                    &[*a, *b, *sums],
-                )
-            },
-            Pattern::Sampled { out, m, a, rows, b, crd, .. } => {
-                let rows = rows.as_ref().map_or(crd, |(rows, _)| rows);
-                let values = [m, out, a, b].map(|stream| stream.array);
-                of(Loop::Sampled(kind(crd.array)?), &[crd.array, rows.array], &values)
-            }
-            Pattern::Added { c, rows, a, b, crd, .. } => {
-                let crd = crd.as_ref().map_or(rows, |(crd, _)| crd);
-                let values = [a, b, c].map(|stream| stream.array);
-                of(Loop::Added(kind(rows.array)?), &[rows.array, crd.array], &values)
-            }
-            Pattern::Entries { rows, crd, a, x, .. } => {
-                of(Loop::Entries(kind(*rows)?), &[*rows, *crd], &[*a, *x])
-            }
-            Pattern::Scatter { crd, next, column, from, out, .. } => Wanted {
-                kinds: vec![(next.array, U32)],
-                moved: true,
-                ..of(Loop::Scatter(kind(crd.array)?), &[crd.array, *column], &[from.array, *out])
-            },
-            Pattern::ScatterRows { pos, crd, next, column, from, out, .. } => Wanted {
-                kinds: vec![(next.array, U32)],
-                moved: true,
-                ..of(Loop::ScatterRows(kind(*crd)?), &[*crd, *pos, *column], &[*from, *out])
-            },
-            Pattern::Count { pos, crd, counts } => Wanted {
-                kinds: vec![(counts.array, U32)],
-                ..of(Loop::Count(kind(*crd)?), &[*crd, *pos], &[])
-            },
-        })
+    /// The nest of loops from the loop over a variable on.
+    pub(super) fn nest(&self, var: Var) -> Option<Inner<'a>> {
+        match self.idiom(var)? {
+            (Idiom::Nest(nest), from) => Some(Inner { nest, from }),
+            _ => None,
+        }
     }
+
+    /// The operation of the loop over a variable.
+    fn pattern(&self, var: Var) -> Option<Pattern> {
+        match self.idiom(var)? {
+            (Idiom::Nest(nest), from) => Inner { nest, from }.pattern(),
+            (Idiom::Placed(of), from) => placed(of, from),
+            _ => None,
+        }
+    }
+}
+
+/// The kernel of a pattern. `None` where there is none for the element types of its arrays.
+fn kernel_of(pattern: &Pattern, arrays: &[ArrayDecl], strict: bool) -> Option<(Dtype, usize)> {
+    if let Pattern::Axpy { factor: Expr::Binary(..), .. } = pattern
+        && strict
+    {
+        // The kernel would multiply the factors in another order.
+        return None;
+    }
+    let Wanted { kernel, indices, kinds, values, moved } = wanted(pattern, arrays)?;
+    let elem = |array: ArrayId| arrays[array.0 as usize].elem;
+    let one = |arrays: &[ArrayId]| arrays.windows(2).all(|pair| elem(pair[0]) == elem(pair[1]));
+    let fits = one(&indices)
+        && one(&values)
+        && kinds.iter().all(|&(array, kind)| elem(array) == Elem::Index(kind));
+    let dtype = match values.first().map(|&array| elem(array)) {
+        // A kernel without values: any dtype will do.
+        None => Dtype::F64,
+        Some(Elem::Value(dtype)) if moved => moved_as(dtype)?,
+        Some(Elem::Value(dtype)) => dtype,
+        Some(Elem::Index(_)) => return None,
+    };
+    let address = micro::address(kernel, dtype, strict)?;
+    fits.then_some((dtype, address))
+}
+
+/// What a pattern wants of the microkernels, and of its arrays.
+fn wanted(pattern: &Pattern, arrays: &[ArrayDecl]) -> Option<Wanted> {
+    use IndexKind::{I64, U32};
+    let kind = |array: ArrayId| match arrays[array.0 as usize].elem {
+        Elem::Index(kind) => Some(kind),
+        Elem::Value(_) => None,
+    };
+    let of = |kernel, indices: &[ArrayId], values: &[ArrayId]| Wanted {
+        kernel,
+        indices: indices.to_vec(),
+        kinds: Vec::new(),
+        values: values.to_vec(),
+        moved: false,
+    };
+    Some(match pattern {
+        Pattern::GatherDot { a, crd, .. } => of(Loop::GatherDot(kind(*crd)?), &[], &[a.array]),
+        Pattern::Dot { a, .. } => of(Loop::Dot, &[], &[a.array]),
+        Pattern::Fill { y, .. } => of(Loop::Fill, &[], &[y.array]),
+        Pattern::Axpy { x, .. } => of(Loop::Axpy, &[], &[x.array]),
+        Pattern::MultiplyAdd { a, factor: None, .. } => of(Loop::MultiplyAdd, &[], &[a.array]),
+        Pattern::MultiplyAdd { a, .. } => of(Loop::ScaledMultiplyAdd, &[], &[a.array]),
+        Pattern::Row { a, crd, m: None, .. } => of(Loop::Row(kind(*crd)?), &[], &[a.array]),
+        Pattern::Row { a, crd, .. } => of(Loop::TimesRow(kind(*crd)?), &[], &[a.array]),
+        Pattern::Rows { pos, crd, a, x, places, .. } => {
+            let kernel = Loop::Rows(kind(pos.array)?, kind(*crd)?);
+            of(kernel, &[pos.array, places.unwrap_or(pos.array)], &[*a, x.array])
+        }
+        Pattern::Spread { pos, crd, a, x, places, .. } => {
+            of(Loop::Spread(kind(*pos)?), &[*pos, *crd, places.unwrap_or(*pos)], &[*a, *x])
+        }
+        Pattern::Products { pos, crd, a, .. } => {
+            of(Loop::Products(kind(*pos)?), &[*pos, *crd], &[*a])
+        }
+        Pattern::Combined { pos, crd, a, columns, b, sums, mark, list, .. } => Wanted {
+            kinds: vec![(*list, I64)],
+            ..of(
+                Loop::Combined(kind(*pos)?, kind(*mark)?),
+                &[*pos, *crd, *columns],
+                &[*a, *b, *sums],
+            )
+        },
+        Pattern::Sampled { out, m, a, rows, b, crd, .. } => {
+            let rows = rows.as_ref().map_or(*crd, |(rows, _)| *rows);
+            let values = [m, out, a, b].map(|stream| stream.array);
+            of(Loop::Sampled(kind(*crd)?), &[*crd, rows], &values)
+        }
+        Pattern::Added { c, rows, a, b, crd, .. } => {
+            let crd = crd.as_ref().map_or(*rows, |(crd, _)| *crd);
+            let values = [a, b, c].map(|stream| stream.array);
+            of(Loop::Added(kind(*rows)?), &[*rows, crd], &values)
+        }
+        Pattern::Entries { rows, crd, a, x, .. } => {
+            of(Loop::Entries(kind(*rows)?), &[*rows, *crd], &[*a, *x])
+        }
+        Pattern::Scatter { crd, next, column, from, out, .. } => Wanted {
+            kinds: vec![(next.array, U32)],
+            moved: true,
+            ..of(Loop::Scatter(kind(*crd)?), &[*crd, *column], &[from.array, *out])
+        },
+        Pattern::ScatterRows { pos, crd, next, column, from, out, .. } => Wanted {
+            kinds: vec![(next.array, U32)],
+            moved: true,
+            ..of(Loop::ScatterRows(kind(*crd)?), &[*crd, *pos, *column], &[*from, *out])
+        },
+        Pattern::Count { pos, crd, counts } => Wanted {
+            kinds: vec![(counts.array, U32)],
+            ..of(Loop::Count(kind(*crd)?), &[*crd, *pos], &[])
+        },
+    })
+}
+
+/// Whether microkernels run the loops of a function, wherever they would run them if all indices had 32 bits.
+pub(in super::super) fn suits(function: &Function, strict: bool) -> bool {
+    let mut arrays = function.arrays.clone();
+    for array in arrays.iter_mut().filter(|array| !array.written) {
+        if let Elem::Index(kind) = &mut array.elem {
+            *kind = if kind.signed() { IndexKind::I32 } else { IndexKind::U32 };
+        }
+    }
+    let has_kernel =
+        |pattern: &Pattern, arrays: &[ArrayDecl]| kernel_of(pattern, arrays, strict).is_some();
+    let suits =
+        |pattern: &Pattern| has_kernel(pattern, &function.arrays) || !has_kernel(pattern, &arrays);
+    function.idioms.iter().all(|idiom| match idiom {
+        Idiom::Nest(nest) => {
+            let each = (0..nest.loops.len()).filter_map(|from| Inner { nest, from }.pattern());
+            each.into_iter().next().is_none_or(|pattern| suits(&pattern))
+        }
+        Idiom::Union(union) => {
+            union_kernel(union, &function.arrays, strict).is_some()
+                || union_kernel(union, &arrays, strict).is_none()
+        }
+        _ => true,
+    })
 }
 
 /// A kernel, and what the arrays of a loop must hold for it.

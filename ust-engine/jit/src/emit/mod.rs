@@ -34,12 +34,17 @@ mod stmt;
 mod tile;
 mod union;
 
+use std::collections::HashMap;
+
+pub(super) use self::microkernel::suits;
+
 use cranelift_codegen::ir::{
     AbiParam, AliasRegionData, Block, Function as Code, InstBuilder, MemFlagsData, Signature, Type,
     Value, types,
 };
 use cranelift_codegen::isa::TargetIsa;
 use cranelift_frontend::{FunctionBuilder, FunctionBuilderContext, Variable};
+use ust_ir::idiom::Idiom;
 use ust_ir::{Dtype, Elem, Expr, Function, IndexKind, Ty, Var};
 
 use super::Options;
@@ -101,9 +106,8 @@ struct Emitter<'a, 'b> {
     sites: Vec<Site>,
     /// The block that ends the function early. Its parameters: the number of the site, an index, a length.
     fault: Option<Block>,
-    /// For the loops that are being emitted: the coordinate that an iteration reads, and the coordinate that
-    /// a later iteration reads.
-    later_coordinates: Vec<(Var, Expr)>,
+    /// For the variable of each loop of an idiom: the idiom, and the number of the loop among its loops.
+    idioms: HashMap<Var, (&'a Idiom, usize)>,
     /// Copies of the code that is being emitted, due to unrolled loops.
     copies: usize,
     /// What became of each innermost loop, and of each nest that is a call.
@@ -142,7 +146,7 @@ pub(super) fn emit(
         assigned,
         sites: Vec::new(),
         fault: None,
-        later_coordinates: Vec::new(),
+        idioms: idioms(function),
         copies: 1,
         loops: Vec::new(),
         noted: false,
@@ -150,6 +154,24 @@ pub(super) fn emit(
     emitter.read_table();
     emitter.block(&function.body);
     emitter.end()
+}
+
+/// The idiom of each loop that has one.
+pub(super) fn idioms(function: &Function) -> HashMap<Var, (&Idiom, usize)> {
+    let mut all = HashMap::new();
+    for idiom in &function.idioms {
+        let loops = match idiom {
+            Idiom::Nest(nest) => &nest.loops[..],
+            Idiom::Placed(placed) => &placed.loops[..],
+            Idiom::Union(union) => {
+                all.insert(union.var, (idiom, 0));
+                continue;
+            }
+            _ => continue,
+        };
+        all.extend(loops.iter().enumerate().map(|(at, one)| (one.var, (idiom, at))));
+    }
+    all
 }
 
 /// The type of a register that holds one part of a number.

@@ -5,13 +5,12 @@ use cranelift_codegen::ir::{Block, InstBuilder, Value};
 use ust_ir::{ArrayId, BinOp, Dtype, Elem, Expr, Stmt, Ty, Var};
 
 use super::super::loops::{CodeOf, Reason, has_loop};
-use super::super::recognise::{Pattern, Stream, Target, sets_constant};
+use super::super::pattern::{Pattern, Stream, Target};
 use super::super::tuning::{
     MAX_UNROLLED_COPIES, MAX_UNROLLED_ITERATIONS, MAX_UNROLLED_STATEMENTS, MIN_CALL_COLUMNS,
     MIN_CALL_ITERATIONS, MIN_CALL_ROWS,
 };
 use super::calls::Span;
-use super::tile::later_coordinate;
 use super::{Emitter, Operand};
 
 impl Emitter<'_, '_> {
@@ -21,10 +20,7 @@ impl Emitter<'_, '_> {
         let plain = |e: &mut Self| {
             e.counted(lo, hi, |e, i| {
                 e.declare(var, Operand { ty: Ty::Int, re: i, im: None });
-                let before = e.later_coordinates.len();
-                e.later_coordinates.extend(later_coordinate(var, body));
                 e.block(body);
-                e.later_coordinates.truncate(before);
             });
         };
         let (pattern, dtype, kernel) = match self.kernel(var, body) {
@@ -119,6 +115,11 @@ impl Emitter<'_, '_> {
         self.b.ins().isub(len, index)
     }
 
+    /// The address of an element of an array.
+    pub(super) fn at(&mut self, array: ArrayId, index: Value) -> Value {
+        self.start(&Stream { array, at: Vec::new() }, index)
+    }
+
     /// The address of the element at `from` plus the constant terms of the stream.
     pub(super) fn start(&mut self, stream: &Stream, from: Value) -> Value {
         let index = self.sum(from, &stream.at);
@@ -178,6 +179,11 @@ impl Emitter<'_, '_> {
         self.copies = before;
         true
     }
+}
+
+/// Whether a statement assigns a variable the same truth value in every iteration.
+fn sets_constant(stmt: &Stmt) -> bool {
+    matches!(stmt, Stmt::Assign(_, Expr::Bool(_)))
 }
 
 /// The number of statements in a body, nested ones included.

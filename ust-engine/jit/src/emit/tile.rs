@@ -5,10 +5,9 @@ use ust_ir::{Elem, Expr, Stmt, Var};
 use ust_kernels::micro::{self, Loop};
 
 use super::super::loops::CodeOf;
-use super::super::recognise::Stream;
+use super::super::pattern::Stream;
 use super::super::tile::{Tile, tile};
-use super::super::tuning::BLOCK_ROW_DISTANCE;
-use super::{Emitter, Slot};
+use super::Emitter;
 
 impl Emitter<'_, '_> {
     /// Emits loops over a block as a call; for blocks that may be cut, also as loops, and a test that chooses.
@@ -17,10 +16,8 @@ impl Emitter<'_, '_> {
         if self.options.checked {
             return false;
         }
-        let strict = self.options.strict;
-        let Some((found, guards)) = tile(var, lo, hi, body, &self.assigned, strict) else {
-            return false;
-        };
+        let Some(loops) = self.nest(var) else { return false };
+        let Some((found, guards)) = tile(loops, self.options.strict) else { return false };
         let Some(kernel) = self.tile_kernel(&found) else { return false };
         let name = match &found {
             Tile::Product { .. } => "block-products",
@@ -62,7 +59,7 @@ impl Emitter<'_, '_> {
                 args.extend([rows, sums].map(|&count| self.const_int(count)));
                 args
             }
-            Tile::Dots { out, m, a, b, lo, hi, counts, .. } => {
+            Tile::Dots { out, m, a, b, later, lo, hi, counts } => {
                 let (first, last) = (self.int(lo), self.int(hi));
                 let mut args = [&out.start, m].map(|of| self.start(of, zero)).to_vec();
                 args.extend([&a.0, &b.0].map(|of| self.start(of, first)));
@@ -70,24 +67,12 @@ impl Emitter<'_, '_> {
                 args.extend(strides.map(|stride| self.int(stride)));
                 args.extend(counts.map(|count| self.const_int(count)));
                 args.push(self.b.ins().isub(last, first));
-                let next = self.start_later(&b.0, first).unwrap_or(zero);
+                let next = later.as_ref().map_or(zero, |later| self.start(later, first));
                 let reach = self.get(self.arrays[b.0.array.0 as usize].len);
                 args.extend([next, reach]);
                 args
             }
         }
-    }
-
-    /// As [`Emitter::start`], for a later iteration: the coordinate that the stream depends on is replaced by
-    /// the one that the later iteration reads. `None` if the stream depends on no such coordinate.
-    fn start_later(&mut self, stream: &Stream, from: Value) -> Option<Value> {
-        let is_read = |(key, _): &&(Var, Expr)| stream.at.iter().any(|term| reads(term, *key));
-        let (key, later) = self.later_coordinates.iter().rev().find(is_read)?.clone();
-        let later = self.int(&later);
-        let held = self.vars[key.0 as usize].replace((Slot::Fixed(later), None));
-        let start = self.start(stream, from);
-        self.vars[key.0 as usize] = held;
-        Some(start)
     }
 
     /// The address of the kernel, if there is one for the dtype.
@@ -103,25 +88,5 @@ impl Emitter<'_, '_> {
         let Elem::Value(dtype) = elem(to) else { return None };
         let same = from.into_iter().all(|of| elem(of) == Elem::Value(dtype));
         micro::address(wanted, dtype, self.options.strict).filter(|_| same)
-    }
-}
-
-/// The coordinate that an iteration of a loop over `var` reads first, and the coordinate that it reads
-/// [`BLOCK_ROW_DISTANCE`] iterations later, or the last one of the array.
-pub(super) fn later_coordinate(var: Var, body: &[Stmt]) -> Option<(Var, Expr)> {
-    let first = body.iter().find(|stmt| !matches!(stmt, Stmt::Comment(_)))?;
-    let Stmt::Let(key, Expr::Load(crd, at)) = first else { return None };
-    let last = Expr::Len(*crd) - 1;
-    let index = (Expr::Var(var) + BLOCK_ROW_DISTANCE).min(last);
-    let later = Expr::Load(*crd, Box::new(index));
-    (**at == Expr::Var(var)).then_some((*key, later))
-}
-
-/// Whether a sum of products contains a variable.
-fn reads(expr: &Expr, var: Var) -> bool {
-    match expr {
-        Expr::Var(other) => *other == var,
-        Expr::Binary(_, a, b) => reads(a, var) || reads(b, var),
-        _ => false,
     }
 }

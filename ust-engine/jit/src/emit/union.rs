@@ -2,11 +2,11 @@
 
 use cranelift_codegen::ir::condcodes::IntCC;
 use cranelift_codegen::ir::{InstBuilder, StackSlotData, StackSlotKind, Value, types};
-use ust_ir::{ArrayId, Elem, IndexKind, Stmt, Ty, Var};
+use ust_ir::idiom::{Idiom, Union};
+use ust_ir::{ArrayDecl, ArrayId, Elem, IndexKind, Stmt, Ty, Var};
 use ust_kernels::micro::{self, Loop};
 
 use super::super::loops::CodeOf;
-use super::super::union::{Union, union};
 use super::{Emitter, Operand};
 
 impl Emitter<'_, '_> {
@@ -17,10 +17,12 @@ impl Emitter<'_, '_> {
         if self.options.checked {
             return false;
         }
-        let Some(found) = union(var, body, &self.assigned) else { return false };
-        let Some(kernel) = self.union_kernel(&found) else { return false };
+        let Some(&(Idiom::Union(found), _)) = self.idioms.get(&var) else { return false };
+        let Some(kernel) = union_kernel(found, &self.function.arrays, self.options.strict) else {
+            return false;
+        };
         self.note(Some(var), CodeOf::Microkernel("rows-united"));
-        let Union { a, b, row, crd, out, starts } = found;
+        let &Union { a, b, row, crd, values: out, ref starts, .. } = found;
         let slot = StackSlotData::new(StackSlotKind::ExplicitSlot, 8, 3);
         let slot = self.b.create_sized_stack_slot(slot);
         let (rows, no_room, end) =
@@ -35,7 +37,7 @@ impl Emitter<'_, '_> {
         let mut args: Vec<Value> = arrays.map(|array| base(self, array)).into();
         let [first, second] = [crd, out].map(|of| self.get(self.arrays[of.0 as usize].len));
         args.push(self.b.ins().smin(first, second));
-        let starts = match &starts {
+        let starts = match starts {
             Some((array, first)) => {
                 let (begin, first) = (base(self, *array), self.int(first));
                 let place = self.b.ins().isub(from, first);
@@ -70,21 +72,21 @@ impl Emitter<'_, '_> {
         self.b.seal_block(end);
         true
     }
+}
 
-    /// The address of the kernel, if there is one for the index kinds and the dtype.
-    fn union_kernel(&self, found: &Union) -> Option<usize> {
-        let Union { a, b, crd, out, starts, .. } = found;
-        let elem = |array: &ArrayId| self.arrays[array.0 as usize].elem;
-        let (Elem::Index(of_pos), Elem::Index(of_crd), Elem::Value(dtype)) =
-            (elem(&a.pos), elem(crd), elem(out))
-        else {
-            return None;
-        };
-        let fits = elem(&b.pos) == Elem::Index(of_pos)
-            && [&a.crd, &b.crd].iter().all(|crd| elem(crd) == Elem::Index(of_crd))
-            && [&a.values, &b.values].iter().all(|of| elem(of) == Elem::Value(dtype))
-            && starts.iter().all(|(starts, _)| elem(starts) == Elem::Index(IndexKind::I64));
-        let wanted = Loop::Union(of_pos, of_crd);
-        if fits { micro::address(wanted, dtype, self.options.strict) } else { None }
-    }
+/// The address of the kernel, if there is one for the index kinds and the dtype.
+pub(super) fn union_kernel(found: &Union, arrays: &[ArrayDecl], strict: bool) -> Option<usize> {
+    let Union { a, b, crd, values: out, starts, .. } = found;
+    let elem = |array: &ArrayId| arrays[array.0 as usize].elem;
+    let (Elem::Index(of_pos), Elem::Index(of_crd), Elem::Value(dtype)) =
+        (elem(&a.pos), elem(crd), elem(out))
+    else {
+        return None;
+    };
+    let fits = elem(&b.pos) == Elem::Index(of_pos)
+        && [&a.crd, &b.crd].iter().all(|crd| elem(crd) == Elem::Index(of_crd))
+        && [&a.values, &b.values].iter().all(|of| elem(of) == Elem::Value(dtype))
+        && starts.iter().all(|(starts, _)| elem(starts) == Elem::Index(IndexKind::I64));
+    let wanted = Loop::Union(of_pos, of_crd);
+    if fits { micro::address(wanted, dtype, strict) } else { None }
 }

@@ -1,10 +1,12 @@
 //! Rows of a dense matrix that are added to rows of another.
 
-use ust_ir::interp::{Memory, Param, Program};
-use ust_ir::{BinOp, Builder, Dtype, Elem, Function, IndexArray, IndexKind, Stmt, Ty};
+use ust_ir::idiom::{Leaf, Target};
+use ust_ir::interp::Memory;
+use ust_ir::testing::write_leaf;
+use ust_ir::{Builder, Dtype, Elem, Function, IndexArray, IndexKind, Ty};
 
-use crate::recognise::{Pattern, recognise};
-use crate::{Kernel, Options};
+use super::{Run, Ways, pattern_of};
+use crate::pattern::Pattern;
 
 /// `c[rows[p], j] += a[p] * b[crd[p], j]`, or of the row `crd[first]` of `b` for each `p`; columns are
 /// those from the second on.
@@ -26,7 +28,8 @@ fn loops(kind: IndexKind, stays: bool) -> Function {
         let value = b.bind("value", value);
         b.for_("j", 1.into(), width.clone(), |b, j| {
             let other = b.load(x, key * width.clone() + j.clone());
-            b.reduce(BinOp::Add, c, row * pitch.clone() + j, value * other);
+            let place = Target::Element(c, row * pitch.clone() + j);
+            write_leaf(b, Leaf::product(place, vec![value, other]));
         });
     });
     b.finish()
@@ -45,16 +48,12 @@ fn rows_are_added_entry_by_entry() {
         (IndexKind::U16, false),
     ] {
         let function = loops(kind, stays);
-        let body = function.body.iter().find_map(|stmt| match stmt {
-            Stmt::For { var, body, .. } => Some((*var, body)),
-            _ => None,
-        });
-        let (var, body) = body.expect("a loop");
-        let pattern = recognise(var, body, &vec![false; function.vars.len()]);
+        let pattern = pattern_of(&function);
         assert!(
             matches!(&pattern, Some(Pattern::Added { crd, .. }) if crd.is_none() == stays),
             "{pattern:?}\n{function}"
         );
+        let ways = Ways::of(function);
         // The last matrices are too large for a near cache.
         for (width, pitch) in [(1, 1), (3, 3), (17, 20), (41, 41), (130, 10_000), (9000, 9000)] {
             for rows in lists {
@@ -63,7 +62,12 @@ fn rows_are_added_entry_by_entry() {
                 let b: Vec<f64> = (0..11 * width).map(|at| (at % 13) as f64 - 6.0).collect();
                 let [of_c, of_b] =
                     [rows, &crd].map(|list| IndexArray::store(kind, list, "", "").unwrap());
-                let run = |run: &dyn Fn(&[Param], &mut [Memory<'_>])| {
+                // Before a loop that is not run, a row of `b` is read.
+                if stays && rows.is_empty() {
+                    continue;
+                }
+                // Small integers: sums are exact, fused or not.
+                ways.same((width, rows), |run: Run<'_>| {
                     let mut c: Vec<f64> = (0..10 * pitch).map(|at| (at % 3) as f64).collect();
                     let mut memory = [
                         Memory::Index(&of_c),
@@ -76,19 +80,7 @@ fn rows_are_added_entry_by_entry() {
                     let params = [first, rows.len(), width, pitch].map(|n| (n as i64).into());
                     run(&params, &mut memory);
                     c
-                };
-                // Before a loop that is not run, a row of `b` is read.
-                if stays && rows.is_empty() {
-                    continue;
-                }
-                let program = Program::compile(&function).unwrap();
-                let expected = run(&|params, memory| program.run(params, memory).unwrap());
-                for (checked, strict) in [(true, true), (false, true), (false, false)] {
-                    let kernel = Kernel::compile(&function, &Options { checked, strict }).unwrap();
-                    let found = run(&|params, memory| kernel.run(params, memory).unwrap());
-                    // Small integers: sums are exact, fused or not.
-                    assert_eq!(found, expected, "{width} columns, {rows:?}\n{function}");
-                }
+                });
             }
         }
     }

@@ -1,8 +1,12 @@
 //! Small functions with known results.
 
+use ust_ir::idiom::{Leaf, Sum, Target};
 use ust_ir::interp::{GrowValues, Memory, Param, RunError};
+use ust_ir::testing::write_leaf;
 use ust_ir::{BinOp, Builder, Dtype, Elem, Expr, IndexArray, IndexKind, Scalar, Ty};
 
+use super::pattern_of;
+use crate::pattern::Pattern;
 use crate::{Kernel, Options};
 
 const UNCHECKED: Options = Options { checked: false, strict: true };
@@ -21,12 +25,14 @@ fn product() -> ust_ir::Function {
     let [values, x] = ["values", "x"].map(|name| b.array(name, Elem::Value(Dtype::F64), false));
     let y = b.array("y", Elem::Value(Dtype::F64), true);
     b.for_("i", 0.into(), rows, |b, i| {
-        let sum = b.var("sum", Expr::Const(Scalar::F64(0.0)));
+        let (inside, start) = (b.open_loops(), Scalar::F64(0.0));
+        let sum = b.var("sum", Expr::Const(start));
         let (lo, hi) = (b.load(pos, i.clone()), b.load(pos, i.clone() + 1));
         b.for_("p", lo, hi, |b, p| {
             let at = b.load(crd, p.clone());
-            let term = b.load(values, p) * b.load(x, at);
-            b.assign(sum, Expr::from(sum) + term);
+            let factors = vec![b.load(values, p), b.load(x, at)];
+            let to = Sum { inside, start, array: y, index: i.clone(), op: None };
+            write_leaf(b, Leaf { sum: Some(to), ..Leaf::product(Target::Var(sum), factors) });
         });
         b.store(y, i, sum.into());
     });
@@ -35,6 +41,7 @@ fn product() -> ust_ir::Function {
 
 #[test]
 fn a_sparse_matrix_times_a_vector() {
+    assert!(matches!(pattern_of(&product()), Some(Pattern::Rows { .. })));
     both(product, |kernel| {
         let pos = IndexArray::store(IndexKind::U32, &[0, 2, 2, 3], "", "").unwrap();
         let crd = IndexArray::store(IndexKind::I32, &[0, 3, 1], "", "").unwrap();

@@ -1,10 +1,12 @@
 //! Rows that are combined in a dense row.
 
-use ust_ir::interp::{Memory, Param, Program, ValueElement};
-use ust_ir::{BinOp, Builder, Dtype, Elem, Expr, Function, IndexArray, IndexKind, Stmt, Ty};
+use ust_ir::idiom::{Leaf, List, Target};
+use ust_ir::interp::{Memory, ValueElement};
+use ust_ir::testing::write_leaf;
+use ust_ir::{BinOp, Builder, Dtype, Elem, Expr, Function, IndexArray, IndexKind, Ty};
 
-use crate::recognise::{Pattern, recognise};
-use crate::{Kernel, Options};
+use super::{Run, Ways, pattern_of};
+use crate::pattern::Pattern;
 
 /// Rows of `A` times `B`, each in the dense row `sums`; what is touched is counted in `counts`.
 fn loops(kind: IndexKind, mark: IndexKind, dtype: Dtype, swapped: bool, own: bool) -> Function {
@@ -39,25 +41,15 @@ fn loops(kind: IndexKind, mark: IndexKind, dtype: Dtype, swapped: bool, own: boo
                     b.store(list, touched.into(), place.clone());
                     b.assign(touched, Expr::from(touched) + 1);
                 });
-                let product = if swapped { value * factor } else { factor * value };
-                b.reduce(BinOp::Add, sums, place, product);
+                let factors = if swapped { [value, factor] } else { [factor, value] };
+                let notes = List { mark, stamp: stamp.clone(), list, length: touched };
+                let sum = Leaf::product(Target::Element(sums, place), factors.into());
+                write_leaf(b, Leaf { list: Some(notes), ..sum });
             });
         });
         b.store(counts, i, touched.into());
     });
     b.finish()
-}
-
-/// The pattern of the loop over `q`.
-fn pattern_of(function: &Function) -> Option<Pattern> {
-    let assigned: Vec<bool> = function.vars.iter().map(|v| v.name == "touched").collect();
-    function.body.iter().find_map(|stmt| match stmt {
-        Stmt::For { body, .. } => body.iter().find_map(|stmt| match stmt {
-            Stmt::For { var, body, .. } => recognise(*var, body, &assigned),
-            _ => None,
-        }),
-        _ => None,
-    })
 }
 
 /// Compares kernels with the interpreter, for numbers that `value` makes.
@@ -68,6 +60,7 @@ where
     let function = loops(kind, mark, T::DTYPE, swapped, false);
     let pattern = pattern_of(&function);
     assert!(matches!(pattern, Some(Pattern::Combined { .. })), "{pattern:?}\n{function}");
+    let ways = Ways::of(function);
     for (places, each) in [(1, 1), (7, 3), (40, 9), (300, 5)] {
         let mut state = places as u64;
         let mut random = |bound: usize| {
@@ -91,7 +84,8 @@ where
         let (a, factors) = (values(crd.len(), 1.0), values(columns.len(), 0.7));
         let [starts, crd, pos, columns] = [starts, crd, pos, columns]
             .map(|numbers| IndexArray::store(kind, &numbers, "", "").unwrap());
-        let run = |run: &dyn Fn(&[Param], &mut [Memory<'_>])| {
+        // Each sum is formed in the order of the loops.
+        let (.., counts) = ways.same(places, |run: Run<'_>| {
             let mut sums = values(places, 0.3);
             let (mut narrow, mut wide) = (vec![0_u32; places], vec![0_i64; places]);
             let (mut list, mut counts) = (vec![-1_i64; places], vec![-1_i64; rows]);
@@ -113,16 +107,8 @@ where
             ];
             run(&[(rows as i64).into()], &mut memory);
             (sums, narrow, wide, list, counts)
-        };
-        let program = Program::compile(&function).unwrap();
-        let expected = run(&|params, memory| program.run(params, memory).unwrap());
-        assert!(expected.4.contains(&(places as i64)) || places > 40, "some rows are full");
-        for (checked, strict) in [(true, true), (false, true), (false, false)] {
-            let kernel = Kernel::compile(&function, &Options { checked, strict }).unwrap();
-            let found = run(&|params, memory| kernel.run(params, memory).unwrap());
-            // Each sum is formed in the order of the loops.
-            assert_eq!(found, expected, "{places} places\n{function}");
-        }
+        });
+        assert!(counts.contains(&(places as i64)) || places > 40, "some rows are full");
     }
 }
 
@@ -142,5 +128,5 @@ fn rows_are_combined_and_their_places_are_noted() {
 #[test]
 fn what_is_written_is_not_read() {
     let function = loops(IndexKind::U32, IndexKind::U32, Dtype::F64, false, true);
-    assert_eq!(pattern_of(&function), None);
+    assert_eq!(function.idioms, []);
 }

@@ -1,10 +1,12 @@
 //! A sparse matrix times a dense one.
 
-use ust_ir::interp::{Memory, Param, Program};
-use ust_ir::{BinOp, Builder, Dtype, Elem, Expr, Function, IndexArray, IndexKind, Stmt, Ty};
+use ust_ir::idiom::{Clear, Leaf, Sum, Target};
+use ust_ir::interp::Memory;
+use ust_ir::testing::write_leaf;
+use ust_ir::{Builder, Dtype, Elem, Expr, Function, IndexArray, IndexKind, Ty};
 
-use crate::recognise::{Pattern, recognise};
-use crate::{Kernel, Options};
+use super::{Run, Ways, all_near, pattern_of, pattern_over};
+use crate::pattern::Pattern;
 
 /// How the rows of the result begin.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -31,8 +33,15 @@ fn loops(kind: IndexKind, before: Before) -> Function {
             Before::One => (1.0, width.clone()),
             Before::Part => (0.0, width.clone() - Expr::from(1)),
         };
+        let (inside, count) = (b.open_loops(), end.clone());
+        let clear = Clear { inside, array: c, from: base.clone(), count, value: value.into() };
+        let clear = (before != Before::Kept).then_some(clear);
         if before != Before::Kept {
-            b.for_("j", 0.into(), end, |b, j| b.store(c, base + j, Expr::Const(value.into())));
+            b.for_("in_row", 0.into(), end, |b, j| {
+                let place = Target::Element(c, base + j);
+                let value = vec![Expr::Const(value.into())];
+                write_leaf(b, Leaf { op: None, ..Leaf::product(place, value) });
+            });
         }
         let (lo, hi) = (b.load(pos, row.clone()), b.load(pos, row.clone() + Expr::from(1)));
         b.for_("p", lo, hi, |b, p| {
@@ -42,7 +51,8 @@ fn loops(kind: IndexKind, before: Before) -> Function {
             let value = b.bind("value", value);
             b.for_("j", 0.into(), width.clone(), |b, j| {
                 let other = b.load(x, key * width.clone() + j.clone());
-                b.reduce(BinOp::Add, c, row * width.clone() + j, value * other);
+                let place = Target::Element(c, row * width.clone() + j);
+                write_leaf(b, Leaf { clear, ..Leaf::product(place, vec![value, other]) });
             });
         });
     });
@@ -62,8 +72,7 @@ fn rows_of_a_result_are_formed_as_the_interpreter_does() {
         (IndexKind::U32, Before::Part),
     ] {
         let function = loops(kind, before);
-        let Stmt::For { var, body, .. } = &function.body[0] else { panic!("a loop") };
-        let pattern = recognise(*var, body, &vec![false; function.vars.len()]);
+        let pattern = pattern_over(&function, "row");
         match before {
             Before::Kept | Before::Zero => {
                 let Some(Pattern::Products { clear, .. }) = pattern else {
@@ -73,6 +82,7 @@ fn rows_of_a_result_are_formed_as_the_interpreter_does() {
             }
             _ => assert_eq!(pattern, None, "{function}"),
         }
+        let ways = Ways::of(function);
         let lengths = [3, 0, 8, 1, 4, 17, 2, 0, 30, 9, 1];
         for rows in 0..=lengths.len() {
             let mut ends = vec![0_i64];
@@ -84,7 +94,7 @@ fn rows_of_a_result_are_formed_as_the_interpreter_does() {
             let numbers: Vec<f64> = (0..count).map(|p| (p as f64).sin()).collect();
             for width in [0, 1, 7, 8, 9, 32, 77] {
                 let x: Vec<f64> = (0..11 * width).map(|at| (at as f64 + 0.5).cos()).collect();
-                let run = |run: &dyn Fn(&[Param], &mut [Memory<'_>])| {
+                let run = |run: Run<'_>| {
                     let mut c: Vec<f64> = (0..rows * width).map(|at| at as f64 % 5.0).collect();
                     let mut memory = [
                         Memory::Index(&pos),
@@ -96,19 +106,9 @@ fn rows_of_a_result_are_formed_as_the_interpreter_does() {
                     run(&[(rows as i64).into(), (width as i64).into()], &mut memory);
                     c
                 };
-                let program = Program::compile(&function).unwrap();
-                let expected = run(&|params, memory| program.run(params, memory).unwrap());
-                for (checked, strict) in [(true, true), (false, true), (false, false)] {
-                    let kernel = Kernel::compile(&function, &Options { checked, strict }).unwrap();
-                    let found = run(&|params, memory| kernel.run(params, memory).unwrap());
-                    let near = |(a, b): (&f64, &f64)| (a - b).abs() <= 1e-13 * b.abs().max(1.0);
-                    let same = if strict {
-                        found == expected
-                    } else {
-                        found.iter().zip(&expected).all(near)
-                    };
-                    assert!(same, "{rows} rows of {width}\n{function}");
-                }
+                ways.near((rows, width), run, |a, b| {
+                    all_near(a, b, |a, b| (a - b).abs() <= 1e-13 * b.abs().max(1.0))
+                });
             }
         }
     }
@@ -123,40 +123,63 @@ fn rows_that_tell_whether_they_have_entries_are_left_alone() {
         let [pos, crd] = ["pos", "crd"].map(|name| b.index_array(name, IndexKind::U32));
         let [a, x, c] = [("a", false), ("b", false), ("c", true)]
             .map(|(name, written)| b.array(name, Elem::Value(Dtype::F64), written));
+        let told = b.array("told", Elem::Index(IndexKind::I64), true);
         let any = b.var("any", Expr::Bool(false));
         b.for_("row", 0.into(), n, |b, row| {
-            let sum = b.var("sum", Expr::Const(0.0.into()));
+            // Without the sum, which is of no use where rows are wide.
+            let inside = b.open_loops();
+            let sum = (!wide).then(|| b.var("sum", Expr::Const(0.0.into())));
             let (lo, hi) = (b.load(pos, row.clone()), b.load(pos, row.clone() + Expr::from(1)));
             b.for_("p", lo, hi, |b, p| {
-                b.assign(any, Expr::Bool(true));
                 let (key, value) = (b.load(crd, p.clone()), b.load(a, p));
-                if wide {
+                if let Some(sum) = sum {
+                    let other = b.load(x, key);
+                    let to =
+                        Sum { inside, start: 0.0.into(), array: c, index: row.clone(), op: None };
+                    let leaf = Leaf::product(Target::Var(sum), vec![value, other]);
+                    write_leaf(b, Leaf { sum: Some(to), hit: Some(any), ..leaf });
+                } else {
                     b.for_("j", 0.into(), width.clone(), |b, j| {
                         let other = b.load(x, key * width.clone() + j.clone());
-                        b.reduce(BinOp::Add, c, row.clone() * width.clone() + j, value * other);
+                        let place = Target::Element(c, row.clone() * width.clone() + j);
+                        write_leaf(b, Leaf::product(place, vec![value, other]));
                     });
-                } else {
-                    let other = b.load(x, key);
-                    b.assign(sum, Expr::from(sum) + value * other);
                 }
+                b.assign(any, Expr::Bool(true));
             });
-            if !wide {
+            if let Some(sum) = sum {
                 b.store(c, row, sum.into());
             }
         });
+        b.store(told, 0.into(), Expr::from(any).select(1, 0));
         let function = b.finish();
-        let Some(Stmt::For { var, body, .. }) =
-            function.body.iter().find(|stmt| matches!(stmt, Stmt::For { .. }))
-        else {
-            panic!("a loop")
+        assert_eq!(pattern_over(&function, "row"), None, "{function}");
+        let expected = |found: &Pattern| match wide {
+            false => matches!(found, Pattern::GatherDot { .. }),
+            true => matches!(found, Pattern::Axpy { .. }),
         };
-        let assigned: Vec<bool> =
-            function.vars.iter().map(|v| ["sum", "any"].contains(&&v.name[..])).collect();
-        let body: Vec<Stmt> = match wide {
-            // Without the sum, which is of no use there.
-            true => body[1..].to_vec(),
-            false => body.clone(),
-        };
-        assert_eq!(recognise(*var, &body, &assigned), None, "{function}");
+        assert!(pattern_of(&function).is_some_and(|found| expected(&found)), "{function}");
+        let ways = Ways::of(function);
+        for count in [0, 1, 30] {
+            let ends = IndexArray::from(vec![0_u32, 0, count, count]);
+            let keys = IndexArray::from((0..count).map(|p| p * 7 % 11).collect::<Vec<u32>>());
+            let numbers: Vec<f64> = (0..count).map(|p| f64::from(p) - 2.0).collect();
+            let x: Vec<f64> = (0..11 * 9).map(f64::from).collect();
+            // Small integers: sums are exact in any order.
+            let (any, _) = ways.same(count, |run: Run<'_>| {
+                let (mut told, mut c) = ([-1_i64], [0.5; 3 * 9]);
+                let mut memory = [
+                    Memory::Index(&ends),
+                    Memory::Index(&keys),
+                    Memory::values(&numbers),
+                    Memory::values(&x),
+                    Memory::values_mut(&mut c[..]),
+                    Memory::indices_mut(&mut told[..]),
+                ];
+                run(&[3.into(), 9.into()], &mut memory);
+                (told, c)
+            });
+            assert_eq!(any, [i64::from(count > 0)]);
+        }
     }
 }

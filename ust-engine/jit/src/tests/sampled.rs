@@ -1,10 +1,12 @@
 //! Products of dense matrices, where a sparse one has entries.
 
-use ust_ir::interp::{Memory, Param, Program};
-use ust_ir::{Builder, Dtype, Elem, Expr, Function, IndexArray, IndexKind, Stmt, Ty};
+use ust_ir::idiom::{Leaf, Sum, Target};
+use ust_ir::interp::Memory;
+use ust_ir::testing::write_leaf;
+use ust_ir::{Builder, Dtype, Elem, Expr, Function, IndexArray, IndexKind, Ty};
 
-use crate::recognise::{Pattern, recognise};
-use crate::{Kernel, Options};
+use super::{Run, Ways, all_near, pattern_over};
+use crate::pattern::Pattern;
 
 /// The difference from the plain loops.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -40,10 +42,13 @@ fn loops(kind: IndexKind, case: Case) -> Function {
         let value = b.bind("value", value);
         let first = if case == Case::One { 1.0 } else { 0.0 };
         let sum = b.var("sum", Expr::Const(first.into()));
+        let inside = b.open_loops();
         b.for_("k", 0.into(), width.clone(), |b, k| {
             let one = b.load(x, row * width.clone() + k.clone());
             let other = b.load(y, key * width.clone() + k);
-            b.assign(sum, Expr::from(sum) + value.clone() * one * other);
+            let to = Sum { inside, start: first.into(), array: out, index: p.clone(), op: None };
+            let leaf = Leaf::product(Target::Var(sum), vec![value.clone(), one, other]);
+            write_leaf(b, Leaf { sum: Some(to), ..leaf });
         });
         b.store(out, p, sum.into());
     });
@@ -64,11 +69,10 @@ fn products_where_there_is_an_entry_are_formed_as_the_interpreter_does() {
         (IndexKind::U32, Case::Overlaps),
     ] {
         let function = loops(kind, case);
-        let Stmt::For { var, body, .. } = &function.body[0] else { panic!("a loop") };
-        let assigned: Vec<bool> = function.vars.iter().map(|v| v.name == "sum").collect();
-        let pattern = recognise(*var, body, &assigned);
+        let pattern = pattern_over(&function, "p");
         match case {
-            Case::One | Case::Overlaps => assert_eq!(pattern, None, "{function}"),
+            Case::One => assert_eq!(pattern, None, "{function}"),
+            Case::Overlaps => assert_eq!(function.idioms, [], "{function}"),
             _ => {
                 let Some(Pattern::Sampled { rows, .. }) = &pattern else {
                     panic!("{pattern:?}\n{function}")
@@ -76,6 +80,7 @@ fn products_where_there_is_an_entry_are_formed_as_the_interpreter_does() {
                 assert_eq!(rows.is_some(), case == Case::Moves);
             }
         }
+        let ways = Ways::of(function);
         for count in [0, 1, 2, 7, 8, 9, 40] {
             let keys = |step: i64| (0..count).map(|p| p * step % 11).collect::<Vec<i64>>();
             let [rows, crd] = [keys(5), keys(7)]
@@ -86,7 +91,7 @@ fn products_where_there_is_an_entry_are_formed_as_the_interpreter_does() {
                     (0..11 * width).map(|at| (at as f64 + shift).cos()).collect()
                 };
                 let (x, y) = (operand(0.5), operand(0.8));
-                let run = |run: &dyn Fn(&[Param], &mut [Memory<'_>])| {
+                let run = |run: Run<'_>| {
                     let mut out: Vec<f64> = (0..count).map(|at| at as f64 % 5.0).collect();
                     let mut memory = [
                         Memory::Index(&rows),
@@ -99,18 +104,9 @@ fn products_where_there_is_an_entry_are_formed_as_the_interpreter_does() {
                     run(&[count.into(), width.into()], &mut memory);
                     out
                 };
-                let program = Program::compile(&function).unwrap();
-                let expected = run(&|params, memory| program.run(params, memory).unwrap());
-                for (checked, strict) in [(true, true), (false, true), (false, false)] {
-                    let kernel = Kernel::compile(&function, &Options { checked, strict }).unwrap();
-                    let found = run(&|params, memory| kernel.run(params, memory).unwrap());
-                    let near = |(a, b): (&f64, &f64)| (a - b).abs() <= 1e-13 * b.abs().max(77.0);
-                    let same = match strict {
-                        true => found == expected,
-                        false => found.iter().zip(&expected).all(near),
-                    };
-                    assert!(same, "{count} entries of {width}, {case:?}\n{function}");
-                }
+                ways.near((count, width, case), run, |a, b| {
+                    all_near(a, b, |a, b| (a - b).abs() <= 1e-13 * b.abs().max(77.0))
+                });
             }
         }
     }

@@ -1,10 +1,12 @@
 //! Rows that are added to what their coordinates say.
 
-use ust_ir::interp::{Memory, Param, Program};
-use ust_ir::{BinOp, Builder, Dtype, Elem, Expr, Function, IndexArray, IndexKind, Stmt, Ty};
+use ust_ir::idiom::{Leaf, Sum, Target};
+use ust_ir::interp::Memory;
+use ust_ir::testing::write_leaf;
+use ust_ir::{BinOp, Builder, Dtype, Elem, Expr, Function, IndexArray, IndexKind, Ty};
 
-use crate::recognise::{Pattern, recognise};
-use crate::{Kernel, Options};
+use super::{Run, Ways, pattern_of};
+use crate::pattern::Pattern;
 
 /// `out[crd[p]] += a[p] * x[i]`; `named` rows have the numbers that `places` gives.
 fn loops(kind: IndexKind, named: bool, swapped: bool) -> Function {
@@ -24,8 +26,9 @@ fn loops(kind: IndexKind, named: bool, swapped: bool) -> Function {
             let key = b.bind("key", key);
             let value = b.load(a, p);
             let value = b.bind("value", value);
-            let product = if swapped { factor.clone() * value } else { value * factor.clone() };
-            b.reduce(BinOp::Add, out, key, product);
+            let factor = factor.clone();
+            let factors = if swapped { [factor, value] } else { [value, factor] };
+            write_leaf(b, Leaf::product(Target::Element(out, key), factors.into()));
         });
     });
     b.finish()
@@ -42,12 +45,12 @@ fn rows_are_added_to_what_their_coordinates_say() {
         (IndexKind::U16, false, false),
     ] {
         let function = loops(kind, named, swapped);
-        let Stmt::For { var, body, .. } = &function.body[0] else { panic!("a loop") };
-        let pattern = recognise(*var, body, &vec![false; function.vars.len()]);
+        let pattern = pattern_of(&function);
         assert!(
             matches!(&pattern, Some(Pattern::Spread { places, .. }) if places.is_some() == named),
             "{pattern:?}\n{function}"
         );
+        let ways = Ways::of(function);
         let lengths = [3, 0, 8, 1, 4, 17, 2, 0, 70, 9, 1];
         for rows in 0..=lengths.len() {
             let mut ends = vec![0_i64];
@@ -59,7 +62,8 @@ fn rows_are_added_to_what_their_coordinates_say() {
                 .map(|numbers| IndexArray::store(kind, &numbers, "", "").unwrap());
             let numbers: Vec<f64> = (0..count).map(|p| (p as f64).sin()).collect();
             let x: Vec<f64> = (0..rows).map(|i| (i as f64 + 0.5).cos()).collect();
-            let run = |run: &dyn Fn(&[Param], &mut [Memory<'_>])| {
+            // Each sum is formed in the order of the loops.
+            ways.same(rows, |run: Run<'_>| {
                 let mut out: Vec<f64> = (0..11).map(f64::from).collect();
                 let mut memory = [
                     Memory::Index(&pos),
@@ -71,15 +75,7 @@ fn rows_are_added_to_what_their_coordinates_say() {
                 ];
                 run(&[(rows as i64).into()], &mut memory);
                 out
-            };
-            let program = Program::compile(&function).unwrap();
-            let expected = run(&|params, memory| program.run(params, memory).unwrap());
-            for (checked, strict) in [(true, true), (false, true), (false, false)] {
-                let kernel = Kernel::compile(&function, &Options { checked, strict }).unwrap();
-                let found = run(&|params, memory| kernel.run(params, memory).unwrap());
-                // Each sum is formed in the order of the loops.
-                assert_eq!(found, expected, "{rows} rows\n{function}");
-            }
+            });
         }
     }
 }
@@ -94,13 +90,16 @@ fn entry_by_entry(kind: IndexKind, through: bool) -> Function {
     b.for_("p", first, last, |b, p| {
         let row = b.load(rows, p.clone());
         let row = b.bind("row", row);
-        let sum = through.then(|| b.var("sum", Expr::Const(Dtype::F32.zero())));
+        let (inside, start) = (b.open_loops(), Dtype::F32.zero());
+        let sum = through.then(|| b.var("sum", Expr::Const(start)));
         let (key, value) = (b.load(crd, p.clone()), b.load(a, p));
-        let product = value * b.load(x, key);
+        let factors = vec![value, b.load(x, key)];
         match sum {
-            None => b.reduce(BinOp::Add, out, row, product),
+            None => write_leaf(b, Leaf::product(Target::Element(out, row), factors)),
             Some(sum) => {
-                b.assign(sum, Expr::from(sum) + product);
+                let (op, index) = (Some(BinOp::Add), row.clone());
+                let to = Sum { inside, start, array: out, index, op };
+                write_leaf(b, Leaf { sum: Some(to), ..Leaf::product(Target::Var(sum), factors) });
                 b.reduce(BinOp::Add, out, row, sum.into());
             }
         }
@@ -119,10 +118,9 @@ fn entries_are_added_to_what_their_coordinates_say() {
         (IndexKind::U8, true),
     ] {
         let function = entry_by_entry(kind, through);
-        let Stmt::For { var, body, .. } = &function.body[0] else { panic!("a loop") };
-        let assigned: Vec<bool> = function.vars.iter().map(|v| v.name == "sum").collect();
-        let pattern = recognise(*var, body, &assigned);
+        let pattern = pattern_of(&function);
         assert!(matches!(&pattern, Some(Pattern::Entries { .. })), "{pattern:?}\n{function}");
+        let ways = Ways::of(function);
         for count in (0..40).chain([100]) {
             // Rows in order, with repetitions, and once more from the first.
             let in_order: Vec<i64> = (0..count).map(|p| p / 3 % 11).collect();
@@ -131,7 +129,7 @@ fn entries_are_added_to_what_their_coordinates_say() {
                 [in_order, keys].map(|numbers| IndexArray::store(kind, &numbers, "", "").unwrap());
             let numbers: Vec<f32> = (0..count).map(|p| (p as f32).sin()).collect();
             let x: Vec<f32> = (0..11).map(|i| (i as f32 + 0.5).cos()).collect();
-            let run = |run: &dyn Fn(&[Param], &mut [Memory<'_>])| {
+            ways.same(count, |run: Run<'_>| {
                 let mut out: Vec<f32> = (0..11).map(|at| at as f32).collect();
                 let mut memory = [
                     Memory::Index(&rows),
@@ -142,14 +140,7 @@ fn entries_are_added_to_what_their_coordinates_say() {
                 ];
                 run(&[2_i64.min(count).into(), count.into()], &mut memory);
                 out
-            };
-            let program = Program::compile(&function).unwrap();
-            let expected = run(&|params, memory| program.run(params, memory).unwrap());
-            for (checked, strict) in [(true, true), (false, true), (false, false)] {
-                let kernel = Kernel::compile(&function, &Options { checked, strict }).unwrap();
-                let found = run(&|params, memory| kernel.run(params, memory).unwrap());
-                assert_eq!(found, expected, "{count} entries\n{function}");
-            }
+            });
         }
     }
 }
@@ -167,10 +158,8 @@ fn what_is_written_is_not_read() {
         b.for_("p", lo, hi, |b, p| {
             let (key, value) = (b.load(crd, p.clone()), b.load(a, p));
             let own = b.load(out, row.clone());
-            b.reduce(BinOp::Add, out, key, value * own);
+            write_leaf(b, Leaf::product(Target::Element(out, key), vec![value, own]));
         });
     });
-    let function = b.finish();
-    let Stmt::For { var, body, .. } = &function.body[0] else { panic!("a loop") };
-    assert_eq!(recognise(*var, body, &vec![false; function.vars.len()]), None);
+    assert_eq!(b.finish().idioms, []);
 }

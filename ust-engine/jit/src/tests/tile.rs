@@ -1,10 +1,12 @@
 //! Products of small blocks, and products of rows for all places of one.
 
-use ust_ir::interp::{Memory, Param, Program};
-use ust_ir::{BinOp, Builder, Dtype, Elem, Expr, Function, Stmt, Ty};
+use ust_ir::idiom::{Leaf, Sum, Target};
+use ust_ir::interp::Memory;
+use ust_ir::testing::write_leaf;
+use ust_ir::{BinOp, Builder, Dtype, Elem, Expr, Function, Ty};
 
+use super::{Run, Ways, all_near, loops_of, nest_of};
 use crate::tile::{Tile, tile};
-use crate::{Kernel, Options};
 
 /// The difference from the plain loops.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -20,6 +22,8 @@ enum But {
     Max,
     /// Rows of the result overlap.
     Meets,
+    /// Products are halved.
+    Scaled,
     /// Every loop has at most as many iterations as `limit` says.
     Least,
 }
@@ -55,7 +59,11 @@ fn loops(order: [usize; 3], by_columns: [bool; 3], guarded: usize, but: But) -> 
             _ => index(by_columns[2], [row, column], [i, k]),
         };
         let op = if but == But::Max { BinOp::Max } else { BinOp::Add };
-        b.reduce(op, out, to, one * two);
+        let mut factors = vec![one, two];
+        if but == But::Scaled {
+            factors.insert(0, Expr::Const(0.5.into()));
+        }
+        write_leaf(b, Leaf { op: Some(op), ..Leaf::product(Target::Element(out, to), factors) });
     };
     struct Nest<'a> {
         order: [usize; 3],
@@ -98,17 +106,23 @@ fn loops(order: [usize; 3], by_columns: [bool; 3], guarded: usize, but: But) -> 
 }
 
 fn found(function: &Function) -> Option<(Tile, Vec<Expr>)> {
-    let Stmt::For { var, lo, hi, body } = &function.body[0] else { panic!("a loop\n{function}") };
-    let assigned: Vec<bool> = function.vars.iter().map(|var| var.name == "sum").collect();
-    tile(*var, lo, hi, body, &assigned, false)
+    loops_of(function).into_iter().find_map(|var| tile(nest_of(function, var)?, false))
 }
 
 #[test]
 fn blocks_are_multiplied_as_the_interpreter_does() {
     const ORDERS: [[usize; 3]; 6] =
         [[0, 1, 2], [0, 2, 1], [1, 0, 2], [1, 2, 0], [2, 0, 1], [2, 1, 0]];
-    let all =
-        [But::Nothing, But::Overlaps, But::Moves, But::Reads, But::Max, But::Least, But::Meets];
+    let all = [
+        But::Nothing,
+        But::Overlaps,
+        But::Moves,
+        But::Reads,
+        But::Max,
+        But::Least,
+        But::Meets,
+        But::Scaled,
+    ];
     let cases = ORDERS.iter().flat_map(|&order| (0..8).map(move |layout| (order, layout)));
     let cases = cases.flat_map(|case| (0..4).map(move |guarded| (case, guarded)));
     for (((order, layout), guarded), but) in cases.flat_map(|case| all.map(|but| (case, but))) {
@@ -127,30 +141,28 @@ fn blocks_are_multiplied_as_the_interpreter_does() {
         assert_eq!(tile.is_some(), known, "{order:?} {by_columns:?} {guarded} {but:?}\n{function}");
         let expected = if but == But::Least { 3 } else { cuts.into() };
         assert_eq!(tile.map_or(0, |(_, guards)| guards.len()), if known { expected } else { 0 });
+        if but == But::Overlaps {
+            assert_eq!(function.idioms, [], "{function}");
+        }
         let numbers = |of: f64| (0..200).map(|at| (f64::from(at) * of).sin()).collect::<Vec<_>>();
         // The first number is read as a number of iterations.
         let (mut x, y) = (numbers(0.7), numbers(1.3));
         x[0] = 2.0;
-        let run = |limit: i64, run: &dyn Fn(&[Param], &mut [Memory<'_>])| {
+        let run = |limit: i64, run: Run<'_>| {
             let mut out = numbers(0.4);
             let mut memory =
                 [Memory::values(&x), Memory::values(&y), Memory::values_mut(&mut out[..])];
             run(&[5.into(), limit.into()], &mut memory);
             out
         };
-        let program = Program::compile(&function).unwrap();
-        for (checked, strict) in [(true, true), (false, true), (false, false)] {
-            let kernel = Kernel::compile(&function, &Options { checked, strict }).unwrap();
-            for limit in [1, 2, 3, 9] {
-                let expected = run(limit, &|params, memory| program.run(params, memory).unwrap());
-                let found = run(limit, &|params, memory| kernel.run(params, memory).unwrap());
-                let near = |(a, b): (&f64, &f64)| (a - b).abs() <= 1e-14;
-                let same = match strict {
-                    true => found == expected,
-                    false => found.iter().zip(&expected).all(near),
-                };
-                assert!(same, "{order:?} {by_columns:?} {guarded} {but:?} {limit}\n{function}");
-            }
+        let ways = Ways::of(function);
+        for limit in [1, 2, 3, 9] {
+            let case = (order, by_columns, guarded, but, limit);
+            ways.near(
+                case,
+                |way| run(limit, way),
+                |a, b| all_near(a, b, |a, b| (a - b).abs() <= 1e-14),
+            );
         }
     }
 }
@@ -165,6 +177,8 @@ enum Other {
     Meets,
     /// `m` is another block that is stored the other way round.
     Turned,
+    /// Products are halved.
+    Scaled,
     /// Sums begin at one.
     One,
     /// The loop reads the array that it writes.
@@ -201,10 +215,16 @@ fn rows(turned: bool, by_columns: bool, guarded: bool, other: Other) -> Function
         let column = b.bind("column", p.clone() * sizes[1] + of_b.clone());
         let first = if other == Other::One { 1.0 } else { 0.0 };
         let sum = b.var("sum", Expr::Const(first.into()));
+        let inside = b.open_loops();
         b.for_("k", lo.clone(), hi.clone(), |b, k| {
             let one = b.load(x, row * 70 + k.clone());
             let two = b.load(y, column * hi.clone() + k);
-            b.assign(sum, Expr::from(sum) + value.clone() * one * two);
+            let mut factors = vec![value.clone(), one, two];
+            if other == Other::Scaled {
+                factors.insert(0, Expr::Const(0.5.into()));
+            }
+            let to = Sum { inside, start: first.into(), array: out, index: at.clone(), op: None };
+            write_leaf(b, Leaf { sum: Some(to), ..Leaf::product(Target::Var(sum), factors) });
         });
         b.store(out, at, sum.into());
     };
@@ -228,8 +248,15 @@ fn rows(turned: bool, by_columns: bool, guarded: bool, other: Other) -> Function
 
 #[test]
 fn rows_are_multiplied_for_all_places_as_the_interpreter_does() {
-    let all =
-        [Other::Nothing, Other::Rows, Other::Meets, Other::Turned, Other::One, Other::Overlaps];
+    let all = [
+        Other::Nothing,
+        Other::Rows,
+        Other::Meets,
+        Other::Turned,
+        Other::Scaled,
+        Other::One,
+        Other::Overlaps,
+    ];
     for (other, way) in all.into_iter().flat_map(|other| (0..8).map(move |way| (other, way))) {
         let [turned, by_columns, guarded] = [1, 2, 4].map(|bit| way & bit != 0);
         let function = rows(turned, by_columns, guarded, other);
@@ -239,38 +266,33 @@ fn rows_are_multiplied_for_all_places_as_the_interpreter_does() {
         // There is to be something to sum, too.
         let expected = if known { 1 + usize::from(guarded) } else { 0 };
         assert_eq!(tile.map_or(0, |(_, guards)| guards.len()), expected);
+        if other == Other::Overlaps {
+            assert_eq!(function.idioms, [], "{function}");
+        }
         let numbers = |of: f64| (0..900).map(|at| (f64::from(at) * of).sin()).collect::<Vec<_>>();
         let (mut m, x, y) = (numbers(0.3), numbers(0.7), numbers(1.3));
         // Of the first block: what is summed over nothing is zero all the same.
         m[14] = f64::INFINITY;
-        let program = Program::compile(&function).unwrap();
-        for (checked, strict) in [(true, true), (false, true), (false, false)] {
-            let kernel = Kernel::compile(&function, &Options { checked, strict }).unwrap();
-            let widths = [[0, 0], [0, 1], [3, 9], [0, 8], [0, 16], [7, 40], [0, 64], [0, 69]];
-            for ((lo, hi), limit) in
-                widths.iter().flat_map(|&[lo, hi]| [1, 3, 5].map(|limit| ((lo, hi), limit)))
-            {
-                let p = i64::from(hi > 0);
-                let run = |run: &dyn Fn(&[Param], &mut [Memory<'_>])| {
-                    let mut out = numbers(0.4);
-                    let mut memory = [
-                        Memory::values(&m),
-                        Memory::values(&x),
-                        Memory::values(&y),
-                        Memory::values_mut(&mut out[..]),
-                    ];
-                    run(&[p.into(), limit.into(), lo.into(), hi.into()], &mut memory);
-                    out
-                };
-                let expected = run(&|params, memory| program.run(params, memory).unwrap());
-                let found = run(&|params, memory| kernel.run(params, memory).unwrap());
-                let near = |(a, b): (&f64, &f64)| (a - b).abs() <= 1e-12;
-                let same = match strict {
-                    true => found == expected,
-                    false => found.iter().zip(&expected).all(near),
-                };
-                assert!(same, "{other:?} {way} {lo}..{hi} {limit}\n{function}");
-            }
+        let ways = Ways::of(function);
+        let widths = [[0, 0], [0, 1], [3, 9], [0, 8], [0, 16], [7, 40], [0, 64], [0, 69]];
+        for ((lo, hi), limit) in
+            widths.iter().flat_map(|&[lo, hi]| [1, 3, 5].map(|limit| ((lo, hi), limit)))
+        {
+            let p = i64::from(hi > 0);
+            let run = |run: Run<'_>| {
+                let mut out = numbers(0.4);
+                let mut memory = [
+                    Memory::values(&m),
+                    Memory::values(&x),
+                    Memory::values(&y),
+                    Memory::values_mut(&mut out[..]),
+                ];
+                run(&[p.into(), limit.into(), lo.into(), hi.into()], &mut memory);
+                out
+            };
+            ways.near((other, way, lo, hi, limit), run, |a, b| {
+                all_near(a, b, |a, b| (a - b).abs() <= 1e-12)
+            });
         }
     }
 }

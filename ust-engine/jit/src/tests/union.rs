@@ -1,27 +1,13 @@
 //! Rows that are added.
 
-use ust_ir::interp::{Memory, Param, Program, ValueElement};
-use ust_ir::{Builder, Elem, Expr, Function, IndexArray, IndexKind, Stmt, Ty};
+use ust_ir::idiom::{Idiom, Merged, Segments};
+use ust_ir::interp::{Memory, ValueElement};
+use ust_ir::{Builder, Elem, Expr, Function, IndexArray, IndexKind, Ty};
 
-use crate::union::union;
-use crate::{Kernel, Options};
+use super::{Run, Ways};
 
-/// The difference from loops that add rows.
-#[derive(Clone, Copy, Debug, PartialEq)]
-enum But {
-    Nothing,
-    /// An entry that only one row has is added to 1, not to 0.
-    One,
-    /// Coordinates are compared the wrong way round.
-    Turned,
-    /// The rest of the second row is left out.
-    Rest,
-    /// The first row is written over.
-    Own,
-}
-
-/// `A + B`, row by row, and where each row begins.
-fn loops<T: ValueElement>(kind: IndexKind, but: But) -> Function {
+/// `A + B`, row by row, and where each row begins. With `own`, the first row is written over.
+fn loops<T: ValueElement>(kind: IndexKind, own: bool) -> Function {
     let mut b = Builder::new("union");
     let [n, first] = ["n", "first"].map(|name| b.param(name, Ty::Int));
     let [a_pos, a_crd, b_pos, b_crd] =
@@ -31,6 +17,7 @@ fn loops<T: ValueElement>(kind: IndexKind, but: But) -> Function {
     let crd = b.array("crd", Elem::Index(kind), true);
     let [rows, starts] =
         ["rows", "starts"].map(|name| b.array(name, Elem::Index(IndexKind::I64), true));
+    let x = if own { out } else { x };
     let row = b.var("row", Expr::Int(0));
     b.for_("i", 0.into(), n, |b, i| {
         b.store(starts, i.clone() - first.clone(), row.into());
@@ -58,15 +45,10 @@ fn loops<T: ValueElement>(kind: IndexKind, but: But) -> Function {
                 },
                 |b| {
                     let mine = b.bind("mine", j.clone().lt(k.clone()));
-                    let other = match but {
-                        But::Turned => j.clone().lt(k.clone()),
-                        _ => k.clone().lt(j.clone()),
-                    };
-                    let other = b.bind("other", other);
+                    let other = b.bind("other", k.clone().lt(j.clone()));
                     let least = b.bind("least", j.clone().min(k.clone()));
                     let zero = T::DTYPE.zero();
-                    let fill = if but == But::One { T::DTYPE.one() } else { zero };
-                    let here = mine.clone().select(here.clone(), Expr::Const(fill));
+                    let here = mine.clone().select(here.clone(), Expr::Const(zero));
                     let there = other.clone().select(there.clone(), Expr::Const(zero));
                     b.store(crd, row.into(), least);
                     b.store(out, row.into(), here + there);
@@ -76,11 +58,7 @@ fn loops<T: ValueElement>(kind: IndexKind, but: But) -> Function {
                 },
             );
         });
-        let own = if but == But::Own { out } else { x };
-        for (at, end, own_crd, own) in [(p, &p_end, a_crd, own), (q, &q_end, b_crd, y)] {
-            if but == But::Rest && at == q {
-                continue;
-            }
+        for (at, end, own_crd, own) in [(p, &p_end, a_crd, x), (q, &q_end, b_crd, y)] {
             b.while_(more(at, end), |b| {
                 let j = b.bind("j", Expr::Load(own_crd, Box::new(at.into())));
                 let value = b.load(own, at.into());
@@ -91,19 +69,13 @@ fn loops<T: ValueElement>(kind: IndexKind, but: But) -> Function {
                 step(b, at, 1.into());
             });
         }
+        let operand = |pos, crd, values| (Segments { pos, crd, values }, i.clone());
+        let operands = [operand(a_pos, a_crd, x), operand(b_pos, b_crd, y)];
+        let starts = Some((starts, first.clone()));
+        b.declare(Merged { operands, row, crd, values: out, starts });
     });
     b.store(rows, 0.into(), row.into());
     b.finish()
-}
-
-/// Whether the loop is recognised.
-fn is_found(function: &Function) -> bool {
-    let assigned: Vec<bool> =
-        function.vars.iter().map(|v| ["row", "p", "q"].contains(&&*v.name)).collect();
-    function.body.iter().any(|stmt| match stmt {
-        Stmt::For { var, body, .. } => union(*var, body, &assigned).is_some(),
-        _ => false,
-    })
 }
 
 /// Compares kernels with the interpreter: rows of up to `longest` entries, `alike` of ten at the same
@@ -112,8 +84,8 @@ fn check<T>(kind: IndexKind, longest: usize, alike: usize, value: impl Fn(f64) -
 where
     T: ValueElement + PartialEq + std::fmt::Debug,
 {
-    let function = loops::<T>(kind, But::Nothing);
-    assert!(is_found(&function), "{function}");
+    let function = loops::<T>(kind, false);
+    assert!(matches!(function.idioms[..], [Idiom::Union(_)]), "{function}");
     let mut state = (longest * 10 + alike) as u64;
     let mut random = |bound: usize| {
         state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
@@ -143,7 +115,7 @@ where
     let room = x.len() + y.len();
     let stored = |numbers: &[i64]| IndexArray::store(kind, numbers, "", "").unwrap();
     let [a_pos, a_crd, b_pos, b_crd] = [&a.0, &a.1, &b.0, &b.1].map(|numbers| stored(numbers));
-    let run = |run: &dyn Fn(&[Param], &mut [Memory<'_>])| {
+    Ways::of(function).same((longest, alike), |run: Run<'_>| {
         let mut out = values(room, 0.3);
         let (mut narrow, mut signed, mut wide) = (vec![0_u32; room], vec![0; room], vec![0; room]);
         let (mut end, mut starts) = (vec![-1_i64], vec![-1_i64; rows]);
@@ -174,14 +146,7 @@ where
             wide[..sum].to_vec(),
             starts,
         )
-    };
-    let program = Program::compile(&function).unwrap();
-    let expected = run(&|params, memory| program.run(params, memory).unwrap());
-    for (checked, strict) in [(true, true), (false, true), (false, false)] {
-        let kernel = Kernel::compile(&function, &Options { checked, strict }).unwrap();
-        let found = run(&|params, memory| kernel.run(params, memory).unwrap());
-        assert_eq!(found, expected, "{longest} {alike}\n{function}");
-    }
+    });
 }
 
 #[test]
@@ -198,9 +163,7 @@ fn rows_are_added_as_the_interpreter_does() {
 }
 
 #[test]
-fn other_loops_are_left_as_they_are() {
-    for but in [But::One, But::Turned, But::Rest, But::Own] {
-        let function = loops::<f64>(IndexKind::U32, but);
-        assert!(!is_found(&function), "{but:?}\n{function}");
-    }
+fn loops_that_write_over_a_row_are_left_as_they_are() {
+    let function = loops::<f64>(IndexKind::U32, true);
+    assert_eq!(function.idioms, [], "{function}");
 }

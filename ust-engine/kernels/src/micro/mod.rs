@@ -1,5 +1,5 @@
 //! Microkernels: innermost loops in Rust, compiled ahead of time for several instruction sets. Machine
-//! code calls a microkernel where the compiler recognises its loop.
+//! code calls a microkernel where its loop is declared.
 //!
 //! | module | what |
 //! |---|---|

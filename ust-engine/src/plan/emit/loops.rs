@@ -131,6 +131,9 @@ impl Emit<'_> {
         };
         self.note_range(depth, &domain);
         let domain = self.part(b, depth, domain);
+        if depth == 0 {
+            state.begin = Some(domain.lo.clone());
+        }
         let name = self.loop_name(step);
         let run = |b: &mut Builder, hi: Expr, state: State| {
             b.for_(&name, domain.lo.clone(), hi, |b, crd| {

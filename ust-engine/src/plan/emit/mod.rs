@@ -30,6 +30,7 @@ use std::cell::{Cell, RefCell};
 use std::collections::HashMap;
 
 use ust_format::{ExprKey, IndexExpr};
+use ust_level_api::ir::idiom::{Clear, List, Sum};
 use ust_level_api::ir::{ArrayId, Builder, Elem, Expr, Function, Stmt, Ty};
 use ust_level_api::{Interval, Scalar};
 
@@ -191,6 +192,14 @@ pub(crate) struct State {
     /// The element of each access, if its position is known.
     pub(crate) elements: Vec<Option<Expr>>,
     pub(crate) target: Target,
+    /// The sum that is the target, and where it goes.
+    pub(crate) sum: Option<Sum<Expr>>,
+    /// The elements of the result that loops around this point set.
+    pub(crate) clear: Option<Clear<Expr>>,
+    /// Where the coordinates of the open row are noted, and the number of loops around that code.
+    pub(crate) list: Option<(usize, List)>,
+    /// The first value of the outermost loop's variable, if it is a coordinate.
+    pub(crate) begin: Option<Expr>,
     /// Whether this is inside a block that extends beyond the border of the tensor.
     cut: bool,
     /// Whether the loops around this point run over all coordinates of index variables of the result, and
@@ -361,6 +370,10 @@ fn emit_loops(input: &Input<'_>, guarded: bool) -> Loops {
         tables: vec![None; input.order.tables.len()],
         elements: vec![None; count],
         target: Target::None,
+        sum: None,
+        clear: None,
+        list: None,
+        begin: None,
         cut: false,
         covers: true,
     };

@@ -10,6 +10,7 @@
 
 use ust_format::IndexExpr;
 use ust_level_api::Walk;
+use ust_level_api::ir::idiom::{Merged, Segments};
 use ust_level_api::ir::{Builder, Expr};
 
 use super::{Emit, Pos, State};
@@ -19,6 +20,7 @@ use crate::plan::order::Step;
 use crate::provider::plan::Over;
 use crate::tuning::ZIP_MAX_TENSORS;
 use crate::walk::nest::Reach;
+use crate::walk::shape::{Children, Shape};
 
 /// The cursors of a merge.
 struct Cursors<'a> {
@@ -127,7 +129,46 @@ impl Emit<'_> {
             self.note(&at, depth, step, over, &own, &state);
             b.while_(go, |b| self.zipped(b, &cursors, &members, state));
         }
+        if let (true, [x, y]) = (any, walkers) {
+            self.declare_union(b, v, [*x, *y], state);
+        }
         true
+    }
+
+    /// Says that a merge adds two compressed rows, if it does.
+    fn declare_union(
+        &self,
+        b: &mut Builder,
+        v: usize,
+        walkers: [(usize, usize); 2],
+        state: &State,
+    ) -> Option<()> {
+        let Term::Call { op: Operator::Add, args, dtype } = &state.term else { return None };
+        let of = [Term::Element(walkers[0].0), Term::Element(walkers[1].0)];
+        let zero = |at: usize| self.input.fills[at].same(&dtype.zero());
+        let by_last = self.input.sink.levels.last() == Some(&IndexExpr::Var(v));
+        if args[..] != of || !walkers.iter().all(|&(at, _)| zero(at)) || !by_last {
+            return None;
+        }
+        let operand = |(at, level): (usize, usize)| {
+            let Pos::One(row) = state.live[at].clone()? else { return None };
+            let operand = &self.operands[at];
+            let Shape::Listed { crd, children: Children::Segment(pos) } =
+                Shape::of(&operand.format, level)
+            else {
+                return None;
+            };
+            let [pos, crd] = [pos, crd].map(|array| operand.arrays[level][array]);
+            Some((Segments { pos, crd, values: self.values[at] }, row))
+        };
+        let operands = [operand(walkers[0])?, operand(walkers[1])?];
+        let (row, crd, values, starts) = self.output.rows_of_one_column()?;
+        let starts = match starts {
+            Some(starts) => Some((starts, state.begin.clone()?)),
+            None => None,
+        };
+        b.declare(Merged { operands, row, crd, values, starts });
+        Some(())
     }
 
     /// Emits an iteration of the loop over these members. The loop ends when one of them is exhausted.

@@ -1,6 +1,7 @@
 //! The code around and inside the loops that writes the result: rows, workspaces, and sums in variables.
 
 use ust_format::IndexExpr;
+use ust_level_api::ir::idiom::{self, Clear, Leaf, List, Sum};
 use ust_level_api::ir::{ArrayId, BinOp, Builder, Expr};
 
 use super::Target;
@@ -26,7 +27,7 @@ impl Emit<'_> {
                 if known {
                     state.target = Target::Block { array: output.values, base: Expr::Int(0) };
                 } else {
-                    self.set_part(b, depth, &state);
+                    state.clear = self.set_part(b, depth, &state).or(state.clear);
                 }
                 self.sum(b, depth, state);
             }
@@ -54,9 +55,18 @@ impl Emit<'_> {
         let var = b.var("sum", Expr::Const(self.input.rest));
         let place = base + self.offset(&state);
         let covers = state.covers && self.covers_result();
+        let is_once = self.is_once(depth);
+        let combined = op.reduction(self.input.rest.dtype());
         state.target = Target::Sum { var, hit: None };
+        state.sum = (is_once || combined.is_some()).then(|| Sum {
+            inside: b.open_loops(),
+            start: self.input.rest,
+            array,
+            index: place.clone(),
+            op: combined.filter(|_| !is_once),
+        });
         self.inner(b, depth, state);
-        match self.is_once(depth) {
+        match is_once {
             true => {
                 self.sets_all.set(self.sets_all.get() || covers);
                 b.store(array, place, var.into());
@@ -68,17 +78,17 @@ impl Emit<'_> {
     /// Sets the slice of a full result that the outer loops select to the unstored value, if they select
     /// each slice once and the slice is contiguous. In row-wise `C(i,k) = A(i,j) * B(j,k)`: row `i` of
     /// `C`.
-    fn set_part(&self, b: &mut Builder, depth: usize, state: &State) {
+    fn set_part(&self, b: &mut Builder, depth: usize, state: &State) -> Option<Clear<Expr>> {
         let levels = &self.input.sink.levels;
         let chosen = |expr: &IndexExpr| state.key(expr).is_some();
         let together = levels[..depth.min(levels.len())].iter().all(chosen);
         if depth == 0 || !together || !state.covers || !self.covers_result() {
-            return;
+            return None;
         }
         // The next loop selects a smaller contiguous slice.
         let next = self.input.order.steps.get(depth).map(|step| &step.expr);
         if next == levels.get(depth) {
-            return;
+            return None;
         }
         let sizes = || self.output.domains.iter().map(|(size, _)| size.clone());
         let size = sizes().skip(depth).fold(Expr::Int(1), |all, size| all * size);
@@ -86,8 +96,10 @@ impl Emit<'_> {
             part * size + state.key(expr).expect("chosen")
         });
         let base = b.bind("base", part * size.clone());
-        self.fill(b, self.output.values, &base, size);
+        self.fill(b, self.output.values, &base, size.clone());
         self.sets_all.set(true);
+        let (inside, array) = (b.open_loops(), self.output.values);
+        Some(Clear { inside, array, from: base, count: size, value: self.input.rest })
     }
 
     /// Whether every level of a full result is one index variable, so that every stored element has
@@ -190,7 +202,10 @@ impl Emit<'_> {
         match block {
             Expr::Int(1) => b.store(array, base.clone(), rest),
             block => b.for_("in_block", Expr::Int(0), block, |b, at| {
-                b.store(array, base.clone() + at, rest);
+                let place = base.clone() + at;
+                let target = idiom::Target::Element(array, place.clone());
+                b.declare(Leaf { op: None, ..Leaf::product(target, vec![rest.clone()]) });
+                b.store(array, place, rest);
             }),
         }
     }
@@ -275,9 +290,16 @@ impl Emit<'_> {
         // A branch: in stencils the pattern repeats, the branch is predicted, and no instruction waits.
         b.if_(fresh, |b| {
             let touched = output.touched.expect("declared for this kind");
-            b.store(work.mark, slot.clone(), stamp);
+            b.store(work.mark, slot.clone(), stamp.clone());
             b.store(work.list, touched.into(), slot);
             b.assign(touched, Expr::from(touched) + 1);
+        });
+        // The notes are of elements, if a row has one for each coordinate.
+        let single = output.block() == Expr::Int(1);
+        let (mark, list) = (work.mark, work.list);
+        state.list = output.touched.filter(|_| single).map(|length| {
+            let list = List { mark, stamp, list, length };
+            (b.open_loops(), list)
         });
         state.target = Target::Block { array: work.values, base };
         self.sum(b, depth, state);
@@ -286,6 +308,7 @@ impl Emit<'_> {
     /// The innermost code: evaluates the term, and adds or stores the value.
     pub(in crate::plan) fn leaf(&self, b: &mut Builder, state: &State) {
         let value = self.value(b, &state.term, state);
+        self.declare(b, state, &value);
         match &state.target {
             Target::Sum { var, hit } => {
                 let op = self.input.reduce.expect("sums are formed where something is reduced");
@@ -318,4 +341,50 @@ impl Emit<'_> {
             }
         }
     }
+
+    /// Says what the innermost code computes.
+    fn declare(&self, b: &mut Builder, state: &State, value: &Expr) {
+        let (target, hit) = match &state.target {
+            Target::Sum { var, hit } => (idiom::Target::Var(*var), *hit),
+            Target::Block { array, base } => {
+                (idiom::Target::Element(*array, base.clone() + self.offset(state)), None)
+            }
+            Target::None => return,
+        };
+        let op = self.input.reduce.map(|op| op.reduction(self.input.rest.dtype()));
+        // The IR has no operator for other reductions.
+        if op == Some(None) {
+            return;
+        }
+        let (times, factors) = factors(value);
+        let (sum, clear) = (state.sum.clone(), state.clear.clone());
+        // Further out, the notes are not of the innermost code.
+        let list = state.list.clone().filter(|(inside, _)| *inside == b.open_loops());
+        let list = list.map(|(_, list)| list);
+        b.declare(Leaf { target, op: op.flatten(), times, factors, sum, clear, list, hit });
+    }
+}
+
+/// The factors of a product, or the operands of another operator.
+fn factors(value: &Expr) -> (BinOp, Vec<Expr>) {
+    fn add(op: BinOp, expr: &Expr, into: &mut Vec<Expr>) {
+        match expr {
+            Expr::Binary(of, a, b) if *of == op => {
+                add(op, a, into);
+                // Sums are rounded in the order in which they are written.
+                match op {
+                    BinOp::Mul => add(op, b, into),
+                    _ => into.push((**b).clone()),
+                }
+            }
+            _ => into.push(expr.clone()),
+        }
+    }
+    let op = match value {
+        Expr::Binary(op, ..) if op.is_reduction() => *op,
+        _ => BinOp::Mul,
+    };
+    let mut all = Vec::new();
+    add(op, value, &mut all);
+    (op, all)
 }

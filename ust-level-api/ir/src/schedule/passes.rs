@@ -28,7 +28,12 @@ fn without(function: &Function, dropped: &dyn Fn(&Stmt) -> bool) -> Function {
     let body = kept(&function.body, &keep);
     let mut arrays = function.arrays.clone();
     arrays.iter_mut().for_each(|array| array.grows = false);
-    Function { arrays, body, ..function.clone() }
+    // Loops that append are not what they were.
+    let mut idioms = function.idioms.clone();
+    idioms.retain(|idiom| {
+        idiom.written().iter().all(|array| !function.arrays[array.0 as usize].grows)
+    });
+    Function { arrays, body, idioms, ..function.clone() }
 }
 
 fn kept(body: &[Stmt], keep: &dyn Fn(&Stmt) -> bool) -> Vec<Stmt> {

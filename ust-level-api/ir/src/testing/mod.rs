@@ -1,8 +1,10 @@
 //! Random valid functions, for tests of back ends. `random` makes a function and the contents of
-//! its arrays; `with_memory` runs one. Not part of the interface.
+//! its arrays; `with_memory` runs one. `write_leaf` is for loops with idioms. Not part of the interface.
 
+mod leaf;
 mod memory;
 
+pub use leaf::write_leaf;
 pub use memory::{Data, MAX_LEN, with_memory};
 
 use crate::IndexKind;

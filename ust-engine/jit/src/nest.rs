@@ -1,0 +1,371 @@
+//! Nests of loops that are an operation of a microkernel.
+
+use ust_ir::idiom::{By, Factor, Index, Nest, Place, Range};
+use ust_ir::{ArrayId, BinOp, Expr, Var};
+
+use super::pattern::{Pattern, Stream, Target};
+
+/// The loops of a nest from one on.
+#[derive(Clone, Copy)]
+pub(super) struct Inner<'a> {
+    pub(super) nest: &'a Nest,
+    /// The number of the outermost of them.
+    pub(super) from: usize,
+}
+
+/// An element that changes in the loops.
+pub(super) struct Element<'a> {
+    array: ArrayId,
+    /// What each of the loops adds to the index.
+    steps: Vec<(usize, Option<ArrayId>, &'a Expr)>,
+    /// The other terms of the index.
+    at: Vec<Expr>,
+}
+
+impl Element<'_> {
+    pub(super) fn stream(&self) -> Stream {
+        Stream { array: self.array, at: self.at.clone() }
+    }
+
+    /// `array[p + ..]` in loop `p`.
+    fn along(&self, p: usize) -> Option<Stream> {
+        match self.steps[..] {
+            [(at, None, Expr::Int(1))] if at == p => Some(self.stream()),
+            _ => None,
+        }
+    }
+
+    /// `array[crd[p] + ..]` in loop `p`, and `crd`.
+    fn gathered(&self, p: usize) -> Option<(ArrayId, Stream)> {
+        match self.steps[..] {
+            [(at, Some(crd), Expr::Int(1))] if at == p => Some((crd, self.stream())),
+            _ => None,
+        }
+    }
+
+    /// `array[p]` in loop `p`.
+    fn only(&self, p: usize) -> Option<ArrayId> {
+        self.along(p).filter(|of| of.at.is_empty()).map(|of| of.array)
+    }
+
+    /// `array[crd[p]]` in loop `p`: `crd`, and `array`.
+    fn only_gathered(&self, p: usize) -> Option<(ArrayId, ArrayId)> {
+        self.gathered(p).filter(|(_, of)| of.at.is_empty()).map(|(crd, of)| (crd, of.array))
+    }
+
+    /// `array[j + ..]` or `array[crd[p] * stride + j + ..]`: an element of a row, which is that of `crd[p]`, or the
+    /// same in all iterations of `p`.
+    fn in_row(&self, p: usize, j: usize) -> Option<(Stream, Option<(ArrayId, Expr)>)> {
+        let (columns, rows): (Vec<_>, Vec<_>) = self.steps.iter().partition(|step| step.0 == j);
+        let row = match (&columns[..], &rows[..]) {
+            ([(_, None, Expr::Int(1))], []) => None,
+            ([(_, None, Expr::Int(1))], [(at, Some(crd), stride)]) if *at == p => {
+                Some((*crd, (*stride).clone()))
+            }
+            _ => return None,
+        };
+        Some((self.stream(), row))
+    }
+
+    /// The strides of loops, each of which adds its variable at most.
+    pub(super) fn strides(&self, count: usize) -> Option<Vec<Expr>> {
+        let mut strides = vec![Expr::Int(0); count];
+        for (at, read, stride) in &self.steps {
+            strides[*at] = (*stride).clone();
+            if read.is_some() {
+                return None;
+            }
+        }
+        Some(strides)
+    }
+}
+
+impl<'a> Inner<'a> {
+    pub(super) fn count(self) -> usize {
+        self.nest.loops.len() - self.from
+    }
+
+    fn vars(self) -> impl Iterator<Item = Var> {
+        self.nest.loops[self.from..].iter().map(|one| one.var)
+    }
+
+    /// The bounds of a loop that are constant in these loops.
+    pub(super) fn between(self, at: usize) -> Option<(Expr, Expr)> {
+        match &self.nest.loops[self.from + at].range {
+            Range::Between(lo, hi) if self.is_constant(lo) && self.is_constant(hi) => {
+                Some((lo.clone(), hi.clone()))
+            }
+            _ => None,
+        }
+    }
+
+    /// `pos`, of a loop from `pos[..]` up to the next element, and the index of the first bound.
+    fn segment(self, at: usize) -> Option<Element<'a>> {
+        match &self.nest.loops[self.from + at].range {
+            Range::Segment { pos, at } => Some(self.element(*pos, at)),
+            Range::Between(..) => None,
+        }
+    }
+
+    pub(super) fn is_constant(self, expr: &Expr) -> bool {
+        let mut constant = true;
+        expr.visit(&mut |part| {
+            constant &= !matches!(part, Expr::Var(var) if self.vars().any(|own| own == *var));
+        });
+        constant
+    }
+
+    pub(super) fn element(self, array: ArrayId, index: &'a Index) -> Element<'a> {
+        let (mut steps, mut at) = (Vec::new(), index.base.clone());
+        for step in &index.steps {
+            let read = match step.by {
+                By::Var(_) => None,
+                By::Read(array, _) => Some(array),
+            };
+            match self.vars().position(|var| var == step.by.var()) {
+                Some(of) => steps.push((of, read, &step.stride)),
+                None => at.push(Expr::from(step.by) * step.stride.clone()),
+            }
+        }
+        Element { array, steps, at }
+    }
+
+    /// The factors that change in the loops. `None` if one is no element.
+    pub(super) fn elements(self) -> Option<Vec<Element<'a>>> {
+        let inner = self.nest.factors.iter().filter(|factor| factor.depth > self.from);
+        let each = inner.map(|factor: &Factor| {
+            let (array, index) = factor.element.as_ref()?;
+            Some(self.element(*array, index))
+        });
+        each.collect()
+    }
+
+    /// The product of the other factors.
+    pub(super) fn factor(self) -> Option<Expr> {
+        let outer = self.nest.factors.iter().filter(|factor| factor.depth <= self.from);
+        let values = outer.map(|factor| factor.value.clone());
+        values.reduce(|a, b| Expr::binary(self.nest.times, a, b))
+    }
+
+    /// The element that products are combined with.
+    pub(super) fn target(self) -> Option<Element<'a>> {
+        match &self.nest.target {
+            Place::Element(array, index) => Some(self.element(*array, index)),
+            Place::Var(_) => None,
+        }
+    }
+
+    /// The element that a sum of zeros and products inside `at` loops is stored to.
+    pub(super) fn stored(self, at: usize) -> Option<Element<'a>> {
+        let sum = self.nest.sum.as_ref()?;
+        let is_zero = sum.start.same(&sum.start.dtype().zero());
+        (sum.inside == self.from + at && sum.op.is_none() && is_zero)
+            .then(|| self.element(sum.array, &sum.index))
+    }
+
+    /// Whether the loops add products.
+    pub(super) fn adds(self) -> bool {
+        self.nest.op == Some(BinOp::Add) && self.nest.times == BinOp::Mul
+    }
+
+    /// The operation of the loops, if there are microkernels for it.
+    pub(super) fn pattern(self) -> Option<Pattern> {
+        let nest = self.nest;
+        let within = |inside: usize| inside > self.from;
+        if nest.conditions.iter().any(|(around, _)| within(*around)) {
+            return None;
+        }
+        let sums = nest.sum.as_ref().is_some_and(|sum| within(sum.inside));
+        let clears = nest.clear.as_ref().is_some_and(|clear| within(clear.inside));
+        // An inner loop tells by a variable whether a row has an entry; a kernel would not set it.
+        if self.count() > 1 && nest.hit.is_some() {
+            return None;
+        }
+        match (self.count(), self.adds(), sums, clears, nest.list.is_some()) {
+            (1, true, false, false, false) => self.one_loop(),
+            (1, false, false, false, false) if nest.op.is_none() => self.fill(),
+            (2, true, true, false, false) => self.rows().or_else(|| self.sampled()),
+            (2, true, false, false, false) => self.row().or_else(|| self.spread()),
+            (2, true, false, false, true) => self.combined(),
+            (3, true, false, _, false) => self.products(),
+            _ => None,
+        }
+    }
+
+    fn fill(self) -> Option<Pattern> {
+        let (y, value) = (self.target()?.along(0)?, self.factor()?);
+        self.elements()?.is_empty().then_some(Pattern::Fill { y, value })
+    }
+
+    fn one_loop(self) -> Option<Pattern> {
+        let (elements, factor) = (self.elements()?, self.factor());
+        let to = match &self.nest.target {
+            Place::Var(var) => Target::Var(*var),
+            Place::Element(array, index) => {
+                let place = self.element(*array, index);
+                if !place.steps.is_empty() {
+                    return self.spread_out(&place, &elements, factor);
+                }
+                Target::Element(*array, index.expr())
+            }
+        };
+        let target = to;
+        let [a, b] = &elements[..] else { return None };
+        match (a.along(0), b.along(0)) {
+            (Some(a), Some(b)) => Some(Pattern::Dot { target, a, b, factor }),
+            (Some(a), None) => {
+                let (crd, x) = b.gathered(0)?;
+                Some(Pattern::GatherDot { target, a, crd, x, factor })
+            }
+            (None, Some(b)) => {
+                let (crd, x) = a.gathered(0)?;
+                Some(Pattern::GatherDot { target, a: b, crd, x, factor })
+            }
+            (None, None) => None,
+        }
+    }
+
+    /// A loop that adds to a different element in each iteration.
+    fn spread_out(
+        self,
+        place: &Element<'_>,
+        elements: &[Element<'_>],
+        factor: Option<Expr>,
+    ) -> Option<Pattern> {
+        if let Some((rows, out)) = place.only_gathered(0) {
+            let ([one, other], None) = (elements, factor) else { return None };
+            let (a, x) = one.only(0).map_or((other, one), |_| (one, other));
+            let (a, (crd, x)) = (a.only(0)?, x.only_gathered(0)?);
+            return Some(Pattern::Entries { rows, crd, a, x, out });
+        }
+        let y = place.along(0)?;
+        match (elements, factor) {
+            ([a, x], factor) => {
+                let (a, x) = (a.along(0)?, x.along(0)?);
+                Some(Pattern::MultiplyAdd { y, a, x, factor })
+            }
+            ([x], Some(factor)) => Some(Pattern::Axpy { y, x: x.along(0)?, factor }),
+            _ => None,
+        }
+    }
+
+    fn rows(self) -> Option<Pattern> {
+        let ([a, x], None) = (&self.elements()?[..], self.factor()) else { return None };
+        let pos = self.segment(1)?.along(0)?;
+        let (a, x) = a.only(1).map_or((x, a), |_| (a, x));
+        let (a, (crd, x)) = (a.only(1)?, x.gathered(1)?);
+        let place = self.stored(1)?;
+        let (places, out) = match (place.along(0), place.gathered(0)) {
+            (Some(out), _) => (None, out),
+            (None, gathered) => gathered.map(|(places, out)| (Some(places), out))?,
+        };
+        Some(Pattern::Rows { pos, crd, a, x, out, places })
+    }
+
+    fn sampled(self) -> Option<Pattern> {
+        let (lo, hi) = self.between(1)?;
+        let out = self.stored(1)?.along(0)?;
+        let ([one, two, three], None) = (&self.elements()?[..], self.factor()) else { return None };
+        let (m, a, b) = match [one.along(0), two.along(0), three.along(0)] {
+            [Some(m), ..] => (m, two, three),
+            [_, Some(m), _] => (m, one, three),
+            [.., m] => (m?, one, two),
+        };
+        let (a, b) = match (a.in_row(0, 1)?, b.in_row(0, 1)?) {
+            // Rows of `b` are prefetched: `b` is the operand whose row changes.
+            ((a, rows), (b, None)) => ((b, None), (a, rows?)),
+            (a, (b, Some(rows))) => (a, (b, rows)),
+        };
+        let ((a, rows), (b, (crd, stride))) = (a, b);
+        Some(Pattern::Sampled { out, m, a, rows, b, crd, stride, lo, hi })
+    }
+
+    fn row(self) -> Option<Pattern> {
+        let (lo, hi) = self.between(1)?;
+        let None = self.factor() else { return None };
+        let (c, rows) = self.target()?.in_row(0, 1)?;
+        let (mut a, mut m, mut b) = (None, None, None);
+        for element in self.elements()? {
+            let is_double = if let Some(stream) = element.along(0) {
+                a.replace(stream).is_some()
+            } else if let Some(stream) = element.along(1).filter(|_| rows.is_none()) {
+                m.replace(stream).is_some()
+            } else {
+                b.replace(element.in_row(0, 1)?).is_some()
+            };
+            if is_double {
+                return None;
+            }
+        }
+        let (a, (b, crd)) = (a?, b?);
+        match (rows, crd) {
+            (Some((rows, pitch)), crd) => {
+                Some(Pattern::Added { c, rows, pitch, a, b, crd, lo, hi })
+            }
+            (None, Some((crd, stride))) => Some(Pattern::Row { c, a, crd, b, stride, lo, hi, m }),
+            (None, None) => None,
+        }
+    }
+
+    fn spread(self) -> Option<Pattern> {
+        let pos = self.segment(1)?.only(0)?;
+        let (crd, out) = self.target()?.only_gathered(1)?;
+        let ([one, other], None) = (&self.elements()?[..], self.factor()) else { return None };
+        let (a, x) = one.only(1).map_or((other, one), |_| (one, other));
+        let a = a.only(1)?;
+        let (places, x) = match x.only(0) {
+            Some(x) => (None, x),
+            None => x.only_gathered(0).map(|(places, x)| (Some(places), x))?,
+        };
+        Some(Pattern::Spread { pos, crd, a, x, out, places })
+    }
+
+    fn combined(self) -> Option<Pattern> {
+        let list = self.nest.list.as_ref()?;
+        let (crd, pos) = self.segment(1)?.only_gathered(0)?;
+        let (columns, sums) = self.target()?.only_gathered(1)?;
+        let ([one, other], None) = (&self.elements()?[..], self.factor()) else { return None };
+        let (a, b) = one.only(0).map_or((other, one), |_| (one, other));
+        let (a, b) = (a.only(0)?, b.only(1)?);
+        let (mark, stamp) = (list.mark, list.stamp.clone());
+        let (list, touched) = (list.list, list.length);
+        Some(Pattern::Combined { pos, crd, a, columns, b, sums, mark, list, stamp, touched })
+    }
+
+    fn products(self) -> Option<Pattern> {
+        let pos = self.segment(1)?.only(0)?;
+        let Pattern::Row { a, crd, b, stride, lo, hi, m: None, .. } =
+            Inner { from: self.from + 1, ..self }.row()?
+        else {
+            return None;
+        };
+        let target = self.target()?;
+        let (columns, rows): (Vec<_>, Vec<_>) = target.steps.iter().partition(|step| step.0 == 2);
+        let ([(_, None, Expr::Int(1))], [(0, None, pitch)]) = (&columns[..], &rows[..]) else {
+            return None;
+        };
+        let (c, pitch) = (target.stream(), (*pitch).clone());
+        let is_fixed = |expr: &Expr| self.is_constant(expr);
+        let fixed = [&stride, &lo, &hi].into_iter().chain(&b.at).all(is_fixed);
+        let clear = match self.nest.clear.as_ref().filter(|clear| clear.inside > self.from) {
+            None => false,
+            Some(clear) => {
+                // All of the row, and nothing else.
+                let from = self.element(clear.array, &clear.from);
+                let is_row = clear.inside == self.from + 1
+                    && clear.array == c.array
+                    && from.at == c.at
+                    && matches!(from.steps[..], [(0, None, by)] if *by == pitch)
+                    && (Expr::Int(0), &clear.count) == (lo.clone(), &hi)
+                    && clear.value.same(&clear.value.dtype().zero());
+                if !is_row {
+                    return None;
+                }
+                true
+            }
+        };
+        let fits = fixed && a.at.is_empty();
+        let a = a.array;
+        fits.then_some(Pattern::Products { pos, crd, a, b, c, stride, pitch, lo, hi, clear })
+    }
+}

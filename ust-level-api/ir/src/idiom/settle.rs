@@ -1,0 +1,335 @@
+//! From what was declared to idioms: names are replaced, indices taken apart, and outer loops with other
+//! effects left out.
+
+use std::collections::HashMap;
+
+use super::super::{ArrayId, BinOp, Expr, Scalar, Stmt, Var};
+use super::effects::Effects;
+use super::index::has_any;
+use super::{
+    Clear, Declared, Factor, Idiom, Index, Leaf, List, Loop, Merged, Nest, Place, Placed, Range,
+    Sum, Target, Union,
+};
+
+/// Nodes of an expression of an idiom, at most. Without a limit, names that double at each step would expand to
+/// a tree of any size.
+const MAX_NODES: usize = 64;
+
+/// The idiom of what was declared inside the loops over `path`. `None` if no loop does that alone.
+pub(in super::super) fn settle(
+    body: &[Stmt],
+    assigned: &[bool],
+    path: &[Var],
+    declared: Declared,
+) -> Option<Idiom> {
+    match declared {
+        Declared::Leaf(leaf) => {
+            let mut loops = Loops::find(body, assigned, path, &Effects::of_leaf(&leaf))?;
+            // Where an index is no sum of strides of all loops, it may be one of the inner loops.
+            loop {
+                let nest = loops.nest(&leaf);
+                let is_known = |nest: &Nest| nest.factors.iter().all(Factor::is_known);
+                if loops.vars.len() == 1 || nest.as_ref().is_some_and(is_known) {
+                    return nest.map(|nest| Idiom::Nest(Box::new(nest)));
+                }
+                loops.leave_outermost();
+            }
+        }
+        Declared::Merged(merged) => {
+            Loops::find(body, assigned, path, &Effects::of_merge(&merged))?.union(merged)
+        }
+        Declared::Placed(next, key, moves) => {
+            Loops::find(body, assigned, path, &Effects::of_moves(next, &moves))?
+                .placed(next, &key, &moves)
+        }
+    }
+}
+
+/// The loops that do nothing but what was declared.
+struct Loops<'a> {
+    /// Number of loops around them.
+    outer: usize,
+    vars: Vec<Var>,
+    bounds: Vec<(&'a Expr, &'a Expr)>,
+    /// Conditions, each with the number of these loops around it.
+    conditions: Vec<(usize, &'a Expr)>,
+    /// The values of names given inside, without such names. `None` where one is too long.
+    names: HashMap<Var, Option<Expr>>,
+    /// The arrays that the loops write.
+    written: Vec<ArrayId>,
+    /// The variables that the loops assign.
+    assigned: Vec<Var>,
+}
+
+impl<'a> Loops<'a> {
+    /// The loops of a path that have these effects and no others: from some loop of the path to the innermost.
+    fn find(
+        mut body: &'a [Stmt],
+        assigned: &[bool],
+        path: &[Var],
+        effects: &Effects<'_>,
+    ) -> Option<Self> {
+        let new = |outer| Self {
+            outer,
+            vars: Vec::new(),
+            bounds: Vec::new(),
+            conditions: Vec::new(),
+            names: HashMap::new(),
+            written: effects.arrays.clone(),
+            assigned: effects.vars.clone(),
+        };
+        let is_assigned = |var: Var| assigned[var.0 as usize];
+        let mut found = new(0);
+        for (around, &next) in path.iter().enumerate() {
+            // Down through the blocks to the one with the loop.
+            loop {
+                let (mut others, mut seen) = (false, Vec::new());
+                let mut inner = None;
+                for stmt in body {
+                    match stmt {
+                        Stmt::Comment(_) => {}
+                        Stmt::Let(var, value) if !is_assigned(*var) => found.name(*var, value),
+                        // The variable is not there around the loop.
+                        Stmt::Let(var, _) => others |= !effects.has_variable(*var, around, false),
+                        stmt if has_loop(stmt, next) => inner = Some(stmt),
+                        stmt => others |= !effects.is_part(stmt, around, false, &mut seen),
+                    }
+                }
+                if others {
+                    found = new(around);
+                }
+                match inner? {
+                    Stmt::For { var, lo, hi, body: inside } if *var == next => {
+                        found.vars.push(next);
+                        found.bounds.push((lo, hi));
+                        body = inside;
+                        break;
+                    }
+                    Stmt::If { cond, then, .. } if then.iter().any(|stmt| has_loop(stmt, next)) => {
+                        found.conditions.push((found.vars.len(), cond));
+                        body = then;
+                    }
+                    // A loop that is not of the path, or the other side of a condition.
+                    Stmt::While { body: inside, .. }
+                    | Stmt::For { body: inside, .. }
+                    | Stmt::If { otherwise: inside, .. } => {
+                        found = new(around);
+                        body = inside;
+                    }
+                    _ => return None,
+                }
+            }
+        }
+        // Down to the block with the operation.
+        loop {
+            let (mut seen, mut inner) = (Vec::new(), None);
+            for stmt in body {
+                match stmt {
+                    Stmt::Comment(_) => {}
+                    Stmt::Let(var, value) if !is_assigned(*var) => found.name(*var, value),
+                    Stmt::Let(var, _) if effects.has_variable(*var, path.len(), true) => {}
+                    stmt if effects.is_part(stmt, path.len(), true, &mut seen) => {}
+                    Stmt::If { cond, then, otherwise }
+                        if otherwise.is_empty() && inner.is_none() =>
+                    {
+                        inner = Some((cond, then));
+                    }
+                    _ => return None,
+                }
+            }
+            match inner {
+                None if !seen.is_empty() => break,
+                Some((cond, then)) if seen.is_empty() => {
+                    found.conditions.push((found.vars.len(), cond));
+                    body = then;
+                }
+                _ => return None,
+            }
+        }
+        // Conditions around all loops are not of the nest.
+        found.conditions.retain(|(around, _)| *around > 0);
+        (!found.vars.is_empty()).then_some(found)
+    }
+
+    fn name(&mut self, var: Var, value: &Expr) {
+        // Names from outside the loops stay.
+        if !self.vars.is_empty() {
+            let value = self.expand(value);
+            self.names.insert(var, value);
+        }
+    }
+
+    /// Leaves the outermost loop to what is around.
+    fn leave_outermost(&mut self) {
+        self.outer += 1;
+        self.vars.remove(0);
+        self.bounds.remove(0);
+        self.conditions.retain(|(around, _)| *around > 1);
+        self.conditions.iter_mut().for_each(|(around, _)| *around -= 1);
+    }
+
+    /// An expression without names of the loops. `None` if it is too long.
+    fn expand(&self, expr: &Expr) -> Option<Expr> {
+        let mut is_short = true;
+        expr.visit(&mut |part| {
+            is_short &= !matches!(part, Expr::Var(var) if self.names.get(var) == Some(&None));
+        });
+        let expr = is_short.then(|| expr.replaced(&|var| self.names.get(&var).cloned()?))?;
+        let mut nodes = 0;
+        expr.visit(&mut |_| nodes += 1);
+        (nodes <= MAX_NODES).then_some(expr)
+    }
+
+    /// An expression without names of the loops. `None` if it is too long, or reads what the loops write.
+    fn known(&self, expr: &Expr) -> Option<Expr> {
+        let expr = self.expand(expr)?;
+        let apart = self.written.iter().all(|&array| !expr.loads(array));
+        (apart && !has_any(&expr, &self.assigned)).then_some(expr)
+    }
+
+    fn index(&self, expr: &Expr) -> Option<Index> {
+        Index::of(&self.known(expr)?, &self.vars)
+    }
+
+    fn factor(&self, expr: &Expr) -> Option<Factor> {
+        let value = self.known(expr)?;
+        let depth = (0..self.vars.len()).rev().find(|&at| has_any(&value, &self.vars[at..=at]));
+        let element = match &value {
+            Expr::Load(array, index) => Index::of(index, &self.vars).map(|index| (*array, index)),
+            _ => None,
+        };
+        Some(Factor { value, element, depth: depth.map_or(0, |at| at + 1) })
+    }
+
+    fn loops(&self) -> Option<Vec<Loop>> {
+        let each = self.vars.iter().zip(&self.bounds).map(|(&var, &(lo, hi))| {
+            let (lo, hi) = (self.known(lo)?, self.known(hi)?);
+            let range = self.segment(&lo, &hi).unwrap_or(Range::Between(lo, hi));
+            Some(Loop { var, range })
+        });
+        each.collect()
+    }
+
+    fn segment(&self, lo: &Expr, hi: &Expr) -> Option<Range> {
+        let (Expr::Load(pos, first), Expr::Load(next, second)) = (lo, hi) else { return None };
+        let (at, mut beside) = (Index::of(first, &self.vars)?, Index::of(second, &self.vars)?);
+        let one = beside.base.iter().position(|term| *term == Expr::Int(1))?;
+        beside.base.remove(one);
+        let is_segment = pos == next && at == beside && !at.steps.is_empty();
+        is_segment.then_some(Range::Segment { pos: *pos, at })
+    }
+
+    fn nest(&self, leaf: &Leaf) -> Option<Nest> {
+        let count = self.vars.len();
+        let (mut op, mut sum) = (leaf.op, None);
+        let mut target = match &leaf.target {
+            Target::Var(var) => Place::Var(*var),
+            Target::Element(array, index) => Place::Element(*array, self.index(index)?),
+        };
+        // A sum outside the loops is a variable like another.
+        if let Some(own) = leaf.sum.as_ref().filter(|sum| sum.inside > self.outer) {
+            let index = self.index(&own.index)?;
+            let inside = own.inside - self.outer;
+            let is_product = inside == count && leaf.op.is_none_or(|op| is_neutral(op, &own.start));
+            if is_product {
+                // A sum of one product.
+                (target, op) = (Place::Element(own.array, index), own.op);
+            } else {
+                let Sum { start, array, op, .. } = *own;
+                sum = Some(Sum { inside, start, array, index, op });
+            }
+        }
+        let clear = match leaf.clear.as_ref().filter(|clear| clear.inside > self.outer) {
+            None => None,
+            Some(Clear { inside, array, from, count, value }) => Some(Clear {
+                inside: inside - self.outer,
+                array: *array,
+                from: self.index(from)?,
+                count: self.known(count)?,
+                value: *value,
+            }),
+        };
+        let list = match &leaf.list {
+            None => None,
+            Some(list) => {
+                let stamp = self.known(&list.stamp).filter(|stamp| !has_any(stamp, &self.vars))?;
+                Some(List { stamp, ..list.clone() })
+            }
+        };
+        let conditions = self.conditions.iter();
+        let conditions: Option<Vec<(usize, Expr)>> =
+            conditions.map(|(around, cond)| Some((*around, self.known(cond)?))).collect();
+        let factors: Option<Vec<Factor>> =
+            leaf.factors.iter().map(|factor| self.factor(factor)).collect();
+        Some(Nest {
+            loops: self.loops()?,
+            conditions: conditions?,
+            target,
+            op,
+            times: leaf.times,
+            factors: factors?,
+            sum,
+            clear,
+            list,
+            hit: leaf.hit,
+        })
+    }
+
+    fn union(self, merged: Merged) -> Option<Idiom> {
+        let (&[var], true) = (&self.vars[..], self.conditions.is_empty()) else { return None };
+        let of_row = |row: &Expr| self.known(row).is_some_and(|row| row == Expr::Var(var));
+        let [(a, of_a), (b, of_b)] = merged.operands;
+        let read = [a, b].into_iter().flat_map(|of| [of.pos, of.crd, of.values]);
+        if read.into_iter().any(|array| self.written.contains(&array)) {
+            return None;
+        }
+        let starts = match merged.starts {
+            None => None,
+            Some((starts, first)) => {
+                let first = self.known(&first).filter(|first| !has_any(first, &self.vars))?;
+                Some((starts, first))
+            }
+        };
+        let Merged { row, crd, values, .. } = merged;
+        (of_row(&of_a) && of_row(&of_b)).then_some(Idiom::Union(Union {
+            var,
+            a,
+            b,
+            row,
+            crd,
+            values,
+            starts,
+        }))
+    }
+
+    fn placed(self, next: ArrayId, key: &Expr, moves: &[(ArrayId, Expr)]) -> Option<Idiom> {
+        let moves: Option<Vec<(ArrayId, Factor)>> =
+            moves.iter().map(|(to, value)| Some((*to, self.factor(value)?))).collect();
+        let key = self.index(key)?;
+        let loops = self.loops()?;
+        self.conditions.is_empty().then_some(Idiom::Placed(Placed {
+            loops,
+            next,
+            key,
+            moves: moves?,
+        }))
+    }
+}
+
+/// Whether an operator leaves the other operand as it is.
+fn is_neutral(op: BinOp, start: &Scalar) -> bool {
+    match op {
+        BinOp::Add => start.same(&start.dtype().zero()),
+        BinOp::Mul => start.same(&start.dtype().one()),
+        _ => false,
+    }
+}
+
+/// Whether a statement is the loop over a variable, or has it inside.
+fn has_loop(stmt: &Stmt, wanted: Var) -> bool {
+    let mut found = false;
+    Stmt::visit_all(std::slice::from_ref(stmt), &mut |stmt| {
+        found |= matches!(stmt, Stmt::For { var, .. } if *var == wanted);
+    });
+    found
+}
