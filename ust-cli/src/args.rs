@@ -223,7 +223,7 @@ last dimension is contracted with a vector: `y(i) = A(i,j) * x(j)` for a matrix.
 
 With --json: {\"operation\", \"operand\", \"best\", \"summary\", \"stats\": {...}, \"formats\": [{\"text\", \
 \"format\", \"origin\", \"predicted\": {\"stored\", \"bytes\", \"seconds\"}, \"measured\": {\"stored\", \"bytes\", \
-\"convert_seconds\", \"seconds\", \"rounds\"} or null, \"break_even\", \"reason\"}, ...], \"left_out\": \
+\"kept\", \"convert_seconds\", \"seconds\", \"rounds\"} or null, \"break_even\", \"reason\"}, ...], \"left_out\": \
 [{\"text\", \"reason\"}, ...]}, the best format first.";
 
 #[derive(Debug, clap::Args)]

@@ -95,7 +95,7 @@ pub(crate) const WHOLE_BLOCK_PREFETCH_BYTES: usize = 1 << 10;
 /// Bytes that may be kept of everything that was made of tensors' data, together.
 pub(crate) const KEPT_BYTES: u64 = 4 << 30;
 /// Bytes of index arrays up to which a tensor keeps a copy of them in 32 bits, once a kernel has made it.
-pub(crate) const KEPT_INDEX_BYTES: usize = 64 << 20;
+pub(crate) const KEPT_INDEX_BYTES: usize = 512 << 20;
 /// Values that a thread copies at a time, at least.
 pub(crate) const WHOLE_BLOCK_VALUES: usize = 1 << 14;
 
@@ -253,6 +253,11 @@ pub(crate) const COMPILED_RUNS: f64 = 10_000.0;
 /// Time of loops over indices of widths that microkernels do not take, as a multiple of that of 32 bits.
 #[cfg(feature = "jit")]
 pub(crate) const OTHER_WIDTHS_TIME: f64 = 2.0;
+/// Time of loops whose microkernels read indices of 64 bits, as a multiple of that of 32 bits.
+#[cfg(feature = "jit")]
+pub(crate) const WIDE_INDICES_TIME: f64 = 1.3;
+/// Time of loops over indices of 32 bits that a tensor keeps beside its own, as a multiple of that of its own.
+pub(crate) const KEPT_INDICES_TIME: f64 = 1.1;
 /// Time of a conversion that replaces a copy by loops, as a fraction of the time of the loops.
 pub(crate) const CONVERSION_TIME: f64 = 0.4;
 /// Time of the kernels for blocks times a vector, as a fraction of the time of the loops.

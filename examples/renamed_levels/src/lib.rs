@@ -17,6 +17,20 @@ use ust_level_range as _;
 pub const NAMES: [(&str, &str); 3] =
     [("compressed", "segments"), ("range", "interval"), ("block2_4", "grouped")];
 
+/// The text of a format with the names of the copies.
+#[must_use]
+pub fn renamed(format: &str) -> String {
+    let mut text = String::new();
+    // Names are whole words: `loose_compressed` is another level type.
+    for word in format.split_inclusive(|c: char| !c.is_alphanumeric() && c != '_') {
+        let end = word.trim_end_matches(|c: char| !c.is_alphanumeric() && c != '_');
+        let name = NAMES.iter().find(|(of, _)| *of == end).map_or(end, |(_, name)| name);
+        text += name;
+        text += &word[end.len()..];
+    }
+    text
+}
+
 macro_rules! copies {
     ($($of:literal as $name:literal, $samples:expr;)*) => {$(
         inventory::submit! {

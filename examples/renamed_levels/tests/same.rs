@@ -10,15 +10,7 @@ use ust::{Format, Tensor};
 
 /// A format with the level types of this crate.
 fn renamed(format: &Format) -> Format {
-    let mut text = String::new();
-    // Names are whole words: `loose_compressed` is another level type.
-    for word in format.to_string().split_inclusive(|c: char| !c.is_alphanumeric() && c != '_') {
-        let end = word.trim_end_matches(|c: char| !c.is_alphanumeric() && c != '_');
-        let name = NAMES.iter().find(|(of, _)| *of == end).map_or(end, |(_, name)| name);
-        text += name;
-        text += &word[end.len()..];
-    }
-    text.parse().unwrap()
+    renamed_levels::renamed(&format.to_string()).parse().unwrap()
 }
 
 #[test]

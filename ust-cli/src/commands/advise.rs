@@ -244,6 +244,7 @@ fn row_object(row: &Row) -> Value {
         json!({
             "stored": measured.stored,
             "bytes": measured.bytes,
+            "kept": measured.kept,
             "convert_seconds": measured.convert_seconds,
             "seconds": measured.seconds,
             "rounds": measured.rounds,

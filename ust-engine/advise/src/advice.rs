@@ -15,6 +15,8 @@ const ALIKE: f64 = 1.04;
 pub struct Measured {
     /// Bytes of values and level arrays.
     pub bytes: usize,
+    /// Bytes of what the operation keeps beside them, such as indices in the width that its kernels take.
+    pub kept: usize,
     /// Values stored, padding included.
     pub stored: usize,
     /// Seconds to convert the tensor from the format it has now.
@@ -110,7 +112,7 @@ pub(super) fn ranked(contenders: Vec<Contender>, left_out: &[LeftOut], stats: &S
     // Of the leaders that are as fast as the fastest, what is there already, or else the smallest.
     let leads = |row: &&Row| row.measured.is_some_and(|measured| measured.leads);
     let fastest = rows.iter().find(leads).map_or(f64::INFINITY, |row| key(row).1);
-    let bytes = |row: &Row| row.measured.map_or(usize::MAX, |measured| measured.bytes);
+    let bytes = |row: &Row| row.measured.map_or(usize::MAX, |one| one.bytes + one.kept);
     let cost = |row: &Row| if row.origin == Origin::Now { 0 } else { bytes(row) };
     let alike = rows.iter().enumerate();
     let alike = alike.filter(|(_, row)| leads(row) && key(row).1 <= ALIKE * fastest);

@@ -183,6 +183,7 @@ impl Contest<'_> {
         let mut trial = Trial {
             measured: Measured {
                 bytes: tensor.bytes(),
+                kept: 0,
                 stored: tensor.nse(),
                 convert_seconds,
                 seconds: f64::INFINITY,
@@ -197,6 +198,8 @@ impl Contest<'_> {
         };
         let (operation, room) = (self.operation, &mut self.room);
         let once = time(operation, &trial, &tensor, room)?;
+        // What kernels made of its indices is kept beside them.
+        trial.measured.kept = tensor.kept_bytes() as usize;
         trial.batch = (BATCH / once.max(1e-7)).clamp(1.0, 10_000.0) as u32;
         let fit = (TRIAL / once.max(BATCH)) as usize;
         let rounds = match once > LONG {

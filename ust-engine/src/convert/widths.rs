@@ -17,7 +17,10 @@ pub(crate) fn differ_in_widths(from: &Format, to: &Format) -> bool {
 }
 
 /// The levels of a tensor with indices of 32 bits, kept from the first run that converts them on.
-struct In32Bits(Arc<Levels>);
+struct In32Bits {
+    bound: Bound,
+    levels: Arc<Levels>,
+}
 
 impl Tensor {
     /// The tensor in a format that [differs in widths](differ_in_widths), with the same positions. `None`
@@ -33,18 +36,21 @@ impl Tensor {
         Ok(levels.map(|levels| self.with_levels(bound, Arc::new(levels.into()))))
     }
 
-    /// As [`Tensor::in_widths`], for a format [with 32 bits](with_32_bits). The tensor keeps arrays that are
+    /// The tensor in its format [with 32 bits](with_32_bits), if it was kept.
+    pub(crate) fn kept_in_32_bits(&self) -> Option<Self> {
+        let kept = self.kept_of_levels().get::<In32Bits>()?;
+        Some(self.with_levels(kept.bound.clone(), Arc::clone(&kept.levels)))
+    }
+
+    /// As [`Tensor::in_widths`], for its format [with 32 bits](with_32_bits). The tensor keeps arrays that are
     /// not large: to store them anew takes as long as a small kernel.
     pub(crate) fn in_32_bits(&self, format: &Format) -> Result<Option<Self>, Error> {
-        if let Some(kept) = self.kept_of_levels().get::<In32Bits>() {
-            return Ok(Some(self.with_levels(format.bind(self.shape())?, Arc::clone(&kept.0))));
-        }
         let made = self.in_widths(format)?;
         if let Some(made) = &made {
             let bytes = made.levels().iter().map(Arrays::bytes).sum::<usize>();
             if bytes <= KEPT_INDEX_BYTES {
-                let levels = Arc::new(In32Bits(Arc::clone(&made.levels)));
-                self.kept_of_levels().keep(levels, bytes as u64);
+                let (bound, levels) = (made.bound.clone(), Arc::clone(&made.levels));
+                self.kept_of_levels().keep(Arc::new(In32Bits { bound, levels }), bytes as u64);
             }
         }
         Ok(made)
@@ -55,6 +61,12 @@ impl Tensor {
         (made.bound, made.levels, made.made) = (bound, levels, OnceLock::new());
         made
     }
+}
+
+/// Whether a tensor keeps its indices in 32 bits once they were made.
+pub(crate) fn keeps_32_bits(tensor: &Outline) -> bool {
+    let indices = tensor.arrays().iter().flatten().map(|(_, length)| *length);
+    indices.sum::<usize>() * 4 <= KEPT_INDEX_BYTES
 }
 
 /// The arrays of a level in the kinds of a format.

@@ -10,7 +10,7 @@ use ust_format::Format;
 
 use super::choose::{Given, Planned, choose};
 use super::frame::Sizes;
-use super::run::Compiled;
+use super::run::{Compiled, Inputs};
 use super::simplify::simplify;
 use super::stage::{Stage, StageAccess};
 use crate::error::Error;
@@ -138,7 +138,7 @@ impl Compiled {
         let vector = values_of(tensor, tensor.clean_values()?, &self.planned.formats[0])?;
         let dims: &[usize] = if along.scalar { &[] } else { &[0] };
         let sizes = Sizes::new(&[tensor.nse()], dims, &self.planned.sink.format)?;
-        let made = self.collected_on(&[&vector], &sizes, how)?;
+        let made = self.collected_on(Inputs::new(&[&vector]), &sizes, how)?;
         match along.scalar {
             true => Ok(made),
             false => tensor.with_clean_values(made.values().clone()),

@@ -6,17 +6,17 @@ use ust_level_api::Scalar;
 use super::access::{Access, Level, converted};
 use super::emit::{Input, Loops, emit};
 use super::infer::infer;
-use super::order::{Order, Problem, Step, best};
+use super::order::{Order, Problem, best};
 use super::simplify::simplify;
 use super::sink::{Shape, Sink, SinkKind, columns};
 use super::stage::{Stage, cast};
 use crate::convert::way::Way;
-use crate::convert::widths::with_32_bits;
+use crate::convert::widths::{keeps_32_bits, with_32_bits};
 use crate::error::Error;
 use crate::expr::term::Term;
 use crate::provider::plan::{LevelSize, OperandSize, Sizes};
 use crate::storage::{Outline, Tensor};
-use crate::tuning::WIDTH_ENTRY_NS;
+use crate::tuning::{KEPT_INDICES_TIME, WIDTH_ENTRY_NS};
 
 /// A planned stage.
 #[derive(Clone, Debug)]
@@ -142,12 +142,15 @@ fn candidate(given: &Given<'_>, may: Conversions) -> Result<Option<Candidate>, E
         .map(|tree| tree.as_ref().map(converted).transpose())
         .collect::<Result<_, _>>()?;
     let mut cost = order.cost;
-    let widths = other_widths(given, &sparse, &order, &sink);
+    let widths = other_widths(given, &sparse, &order);
     if may == Conversions::Widths {
         for (at, format) in &widths {
             conversions[*at] = Some(format.clone());
-            cost += accesses[*at].nse * WIDTH_ENTRY_NS;
+            if !keeps_32_bits(&given.tensors[*at]) {
+                cost += accesses[*at].nse * WIDTH_ENTRY_NS;
+            }
         }
+        cost *= KEPT_INDICES_TIME;
     }
     let tensors: Vec<Outline> = given
         .tensors
@@ -186,24 +189,10 @@ fn candidate(given: &Given<'_>, may: Conversions) -> Result<Option<Candidate>, E
     Ok(Some((planned, tensors)))
 }
 
-/// The sparse operands that the loops read as they are, whose indices have widths that microkernels do not
-/// take, each with its format in 32 bits. None where loops visit each entry of a single sparse operand once:
-/// the kernels of those take more widths.
-fn other_widths(
-    given: &Given<'_>,
-    sparse: &[usize],
-    order: &Order,
-    sink: &Sink,
-) -> Vec<(usize, Format)> {
-    let is_walked = |at: usize| move |step: &Step| step.walkers.iter().any(|walker| walker.0 == at);
-    let ends = |at: usize| order.steps.last().is_none_or(is_walked(at));
-    if let [at] = *sparse
-        && ends(at)
-    {
-        return Vec::new();
-    }
-    let is_shared = |at: usize| sink.kind.shares(at);
-    let candidates = sparse.iter().filter(|&&at| order.converted[at].is_none() && !is_shared(at));
+/// The sparse operands that the loops read as they are, and whose indices have other widths than 32 bits, each
+/// with its format in 32 bits.
+fn other_widths(given: &Given<'_>, sparse: &[usize], order: &Order) -> Vec<(usize, Format)> {
+    let candidates = sparse.iter().filter(|&&at| order.converted[at].is_none());
     candidates.filter_map(|&at| Some((at, with_32_bits(&given.tensors[at])?))).collect()
 }
 

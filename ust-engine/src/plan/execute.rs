@@ -16,7 +16,7 @@ use super::divide::{Known, divide};
 use super::frame::{self, Extents, Frame, Last, Sizes};
 use super::path::part;
 use super::rest::{Stored, counted};
-use super::run::Compiled;
+use super::run::{Compiled, Inputs};
 use super::stage::{Source, Stage, stages};
 use crate::error::Error;
 use crate::expr::control::{Run, Timing};
@@ -239,7 +239,7 @@ impl Prepared {
             let mut start = now();
             let mut ready = SmallVec::new();
             let result = match are_ready(stage, compiled, operands, &mut ready) {
-                true => compiled.run(&ready, sizes, how)?,
+                true => compiled.run(Inputs::new(&ready), sizes, how)?,
                 false => {
                     let given = tensors_of(&self.assignment, stage, operands, &results, &mut made)?;
                     run_on(compiled, given, sizes, how, || {
@@ -297,6 +297,12 @@ impl Prepared {
         let mut ready = SmallVec::new();
         if in_place && are_ready(stage, last, operands, &mut ready) {
             return last.run_into(&ready, sizes, how, out);
+        }
+        if in_place && above.is_empty() {
+            let Begun { results, mut made, .. } = begun;
+            let given = tensors_of(&self.assignment, stage, operands, &results, &mut made)?;
+            let (tensors, how) = ready_for(last, given, how)?;
+            return last.run_into(&refs(&tensors), sizes, how, out);
         }
         let result = self.run(operands, how, None, begun)?;
         out.copy_from_slice(result.values().typed::<T>()?);
@@ -358,14 +364,12 @@ fn finished(result: Tensor, stage: &Stage) -> Result<Tensor, Error> {
     }
 }
 
-/// Runs a stage on the tensors of its accesses. `begin` is called after conversions, before the loops.
-fn run_on(
+/// The tensors that the loops of a stage run on, from those of its accesses, and the memory that is left.
+fn ready_for<'a, 'r>(
     compiled: &Compiled,
-    given: Held<'_>,
-    sizes: &Sizes,
-    how: Run<'_>,
-    begin: impl FnOnce(),
-) -> Result<Tensor, Error> {
+    given: Held<'a>,
+    how: Run<'r>,
+) -> Result<(Held<'a>, Run<'r>), Error> {
     let tensors = match compiled.takes_given() {
         true => given,
         false => converted(&compiled.planned, given, how)?,
@@ -375,8 +379,21 @@ fn run_on(
         Operand::Made(tensor) => Some(&**tensor),
     });
     let how = how.beside(made);
+    Ok((tensors, how))
+}
+
+/// Runs a stage on the tensors of its accesses. `begin` is called after conversions, before the loops.
+fn run_on(
+    compiled: &Compiled,
+    given: Held<'_>,
+    sizes: &Sizes,
+    how: Run<'_>,
+    begin: impl FnOnce(),
+) -> Result<Tensor, Error> {
+    let shared = compiled.shared().map(|at| given[at].tensor().clone());
+    let (tensors, how) = ready_for(compiled, given, how)?;
     begin();
-    compiled.run(&refs(&tensors), sizes, how)
+    compiled.run(Inputs { tensors: &refs(&tensors), shared: shared.as_ref() }, sizes, how)
 }
 
 fn plan(

@@ -76,6 +76,21 @@ type Groups = SmallVec<[Parts; 1]>;
 /// The arrays that loops read and write.
 type Bindings<'a> = SmallVec<[Memory<'a>; 12]>;
 
+/// The tensors that a stage runs on.
+#[derive(Clone, Copy)]
+pub(crate) struct Inputs<'a> {
+    /// The tensor of each access, after conversions.
+    pub(crate) tensors: &'a [&'a Tensor],
+    /// The tensor whose levels the result shares, if it was converted: the loops run on the same positions.
+    pub(crate) shared: Option<&'a Tensor>,
+}
+
+impl<'a> Inputs<'a> {
+    pub(crate) fn new(tensors: &'a [&'a Tensor]) -> Self {
+        Self { tensors, shared: None }
+    }
+}
+
 impl Compiled {
     /// Compiles a stage by one of several plans: the one for which a provider offers the least time.
     ///
@@ -130,11 +145,11 @@ impl Compiled {
     /// [`Error::TooLarge`] beyond the limit, [`Error::Cancelled`], and as [`Tensor::convert`].
     pub(crate) fn run(
         &self,
-        tensors: &[&Tensor],
+        inputs: Inputs<'_>,
         sizes: &Sizes,
         how: Run<'_>,
     ) -> Result<Tensor, Error> {
-        if let (Some(along), [tensor]) = (&self.along, tensors) {
+        if let (Some(along), [tensor]) = (&self.along, inputs.tensors) {
             return self.run_along(along, tensor, how);
         }
         let Planned { rest, fill, .. } = self.planned;
@@ -150,7 +165,7 @@ impl Compiled {
             let all = Tensor::from_full(&dense, all, fill);
             return all.convert_within(&self.planned.format, how.limit);
         }
-        let result = self.collected_on(tensors, sizes, how)?;
+        let result = self.collected_on(inputs, sizes, how)?;
         if *result.format() == self.planned.format {
             return Ok(result);
         }
@@ -161,7 +176,7 @@ impl Compiled {
     /// Runs the plan, with the result in the format of the sink, or in the one that was asked for.
     pub(super) fn collected_on(
         &self,
-        tensors: &[&Tensor],
+        Inputs { tensors, shared }: Inputs<'_>,
         sizes: &Sizes,
         how: Run<'_>,
     ) -> Result<Tensor, Error> {
@@ -170,7 +185,9 @@ impl Compiled {
         }
         match self.planned.sink.kind {
             SinkKind::Full => self.in_full(tensors, sizes, how),
-            SinkKind::Shared { at } => self.in_shared(tensors, at, sizes, how),
+            SinkKind::Shared { at } => {
+                self.in_shared(tensors, shared.unwrap_or(tensors[at]), sizes, how)
+            }
             _ => {
                 let shares = self.shares(sizes, how);
                 let rows = || self.rows(tensors, sizes, shares, how);
@@ -187,21 +204,25 @@ impl Compiled {
         sizes: &Sizes,
         how: Run<'_>,
     ) -> Option<Result<Tensor, Error>> {
-        let shared = match self.planned.sink.kind {
-            SinkKind::Shared { at } => Some(at),
-            _ => None,
-        };
         self.chosen.executable.call(&provider::Call {
             operands: tensors,
             parameters: &self.planned.loops.facts.parameters,
             extents: &sizes.extents,
             bound: &sizes.bound,
-            shared,
+            shared: self.shared(),
             format: &self.planned.format,
             rest: self.planned.rest,
             fill: self.planned.fill,
             how,
         })
+    }
+
+    /// The access whose levels the result shares.
+    pub(crate) fn shared(&self) -> Option<usize> {
+        match self.planned.sink.kind {
+            SinkKind::Shared { at } => Some(at),
+            _ => None,
+        }
     }
 
     /// Whether the tensors are taken without the conversions of the plan.
@@ -396,6 +417,7 @@ fn described<'a>(
         reduce: stage.reduce.as_ref().map(|(op, indices)| (op, &indices[..])),
         strict,
         estimate: planned.cost,
+        converts: planned.conversions.iter().any(Option::is_some),
         other_widths: planned.other_widths,
     }
 }

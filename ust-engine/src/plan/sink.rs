@@ -63,11 +63,6 @@ impl SinkKind {
     pub(crate) fn is_in_place(self) -> bool {
         matches!(self, Self::Full | Self::Shared { .. })
     }
-
-    /// Whether the result shares the levels of this access.
-    pub(crate) fn shares(self, access: usize) -> bool {
-        matches!(self, Self::Shared { at } if at == access)
-    }
 }
 
 /// How results are collected, and in which format.

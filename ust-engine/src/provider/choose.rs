@@ -87,9 +87,10 @@ fn quickest(plans: &[Plan<'_>]) -> Result<(usize, Chosen), Error> {
     let mut failed = None;
     let mut said: Vec<(&'static str, String)> = Vec::new();
     for ([_, time], which, provider) in offers {
-        let told = match which {
-            0 => about(time),
-            _ => format!("{} without conversions", about(time)),
+        let told = match (plans[0].converts, plans[which].converts) {
+            (true, false) => format!("{} without conversions", about(time)),
+            (false, true) => format!("{} with indices of 32 bits", about(time)),
+            _ => about(time),
         };
         said.push(match &made {
             Some(_) => (provider.name(), told),

@@ -41,8 +41,11 @@ pub struct Plan<'a> {
     pub sizes: &'a Sizes,
     /// The estimated time of these loops as machine code on one thread of the CPU, in nanoseconds.
     pub estimate: f64,
-    /// Whether loops read indices of widths that most kernels do not take. Another plan of the stage converts
-    /// these indices to 32 bits first.
+    /// Whether operands are converted before the loops run. The estimate has the time for it, spread over many
+    /// runs if a tensor keeps what is made.
+    pub converts: bool,
+    /// Whether loops read indices of other widths than 32 bits. Another plan of the stage converts these indices
+    /// first.
     pub other_widths: bool,
 }
 

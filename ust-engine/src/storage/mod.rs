@@ -213,6 +213,13 @@ impl Tensor {
         &self.kept
     }
 
+    /// Bytes of what was made of its arrays and is kept beside them, such as indices in the width that kernels
+    /// take: not part of [`Tensor::bytes`].
+    #[must_use]
+    pub fn kept_bytes(&self) -> u64 {
+        self.kept_of_levels().bytes() + self.kept_of_values().bytes()
+    }
+
     /// The stored values for writing. The pattern stays. Values are copied first where they are shared.
     ///
     /// # Errors

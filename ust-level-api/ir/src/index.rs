@@ -4,7 +4,10 @@ use std::fmt;
 
 use num_traits::{AsPrimitive, ToPrimitive};
 
-use crate::column::{BLOCK, IndexColumn, expanded, in_blocks};
+use bytemuck::Zeroable;
+
+use crate::buffer::Plain;
+use crate::column::{BLOCK, IndexColumn, chunk_len, expanded, in_blocks};
 use crate::{Buffer, parallel};
 
 /// How an index is stored: bits and sign.
@@ -271,9 +274,15 @@ impl IndexArray {
             ($($variant:ident($ty:ty)),*) => {
                 match kind {
                     IndexKind::U2 => Self::store(kind, &column.to_vec(), array, attribute)?,
-                    $(IndexKind::$variant => {
-                        in_blocks(column.len(), &|at, out| column.read(at, out), |v| v as $ty).into()
-                    })*
+                    $(IndexKind::$variant => match column {
+                        IndexColumn::U32(words) => cast::<u32, $ty>(words).into(),
+                        IndexColumn::I32(words) => cast::<i32, $ty>(words).into(),
+                        IndexColumn::I64(words) => cast::<i64, $ty>(words).into(),
+                        _ => {
+                            let read = |at: usize, out: &mut [i64]| column.read(at, out);
+                            in_blocks(column.len(), &read, |v| v as $ty).into()
+                        }
+                    },)*
                 }
             };
         }
@@ -380,9 +389,14 @@ impl IndexArray {
             ($($variant:ident($ty:ty)),*) => {
                 match kind {
                     IndexKind::U2 => Self::store(kind, &self.to_vec(), "", "").ok()?,
-                    $(IndexKind::$variant => {
-                        in_blocks(len, &|at, out| self.read(at, out), |v| v as $ty).into()
-                    })*
+                    $(IndexKind::$variant => with_indices!(
+                        self,
+                        words => cast::<_, $ty>(words).into(),
+                        packed(words) => {
+                            let read = |at: usize, out: &mut [i64]| self.read(at, out);
+                            in_blocks(words.len(), &read, |v| v as $ty).into()
+                        }
+                    ),)*
                 }
             };
         }
@@ -394,6 +408,21 @@ impl IndexArray {
     pub fn max(&self) -> Option<i64> {
         self.to_vec().into_iter().max()
     }
+}
+
+/// The same numbers as words of another type, which holds them. Parallel.
+fn cast<F, T>(words: &[F]) -> Buffer<T>
+where
+    F: AsPrimitive<T> + Sync,
+    T: Plain + Zeroable,
+{
+    let mut made = Buffer::<T>::unspecified(words.len());
+    let chunk = chunk_len(words.len());
+    parallel::chunks(made.make_mut(), chunk, |number, out| {
+        let words = &words[number * chunk..];
+        out.iter_mut().zip(words).for_each(|(to, from)| *to = from.as_());
+    });
+    made
 }
 
 macro_rules! from_buffers {

@@ -1,7 +1,7 @@
 //! Indices of every width: conversions between them, and kernels over them.
 
 use ust::generate::generate;
-use ust::ndarray::Array2;
+use ust::ndarray::{Array1, Array2};
 use ust::tensor::Way;
 use ust::{Error, Format, Tensor, einsum};
 
@@ -96,25 +96,97 @@ fn products_and_sums_in_every_width() {
     }
 }
 
-/// Loops inside those over entries get the kernels of 32 bits.
+/// Whatever the widths are, loops get the kernels of 32 bits.
 #[test]
 fn other_widths_have_the_same_kernels() {
     if !ust::provider::names().contains(&"jit") {
         return;
     }
-    let b = Array2::<f64>::ones((80, 32));
-    let stages = |text: &str, widths| {
-        let a = tensor(LAYOUTS[0], widths);
-        let call = einsum(text).arg("A", &a);
-        let call = if text.contains("B(") { call.arg("B", &b) } else { call };
-        let call = if text.contains("S(") { call.arg("S", &a) } else { call };
+    let [b, d] = [80, 90].map(|rows| Array2::<f64>::ones((rows, 32)));
+    let [x, z] = [80, 90].map(Array1::<f64>::ones);
+    let stages = |text: &str, layout: &str, widths| {
+        let a = tensor(layout, widths);
+        let mut call = einsum(text).arg("A", &a);
+        for (name, matrix) in [("B", &b), ("D", &d)] {
+            if text.contains(&format!("{name}(")) {
+                call = call.arg(name, matrix);
+            }
+        }
+        for (name, vector) in [("x", &x), ("z", &z)] {
+            if text.contains(&format!("{name}(")) {
+                call = call.arg(name, vector);
+            }
+        }
+        if text.contains("S(") {
+            call = call.arg("S", &a);
+        }
+        if text.contains("D(") {
+            // At the positions of `A`.
+            call = call.in_format(a.format());
+        }
         call.prepare().unwrap().stages()
     };
-    for text in ["C(i,k) = A(i,j) * B(j,k)", "C(i,k) = A(i,j) * A(k,j)", "C(i,j) = A(i,j) + S(i,j)"]
-    {
-        let expected = stages(text, [0, 0]);
-        for widths in [[0, 8], [16, 16], [64, 32], [64, 64]] {
-            assert_eq!(stages(text, widths), expected, "{text} {widths:?}");
+    for layout in &LAYOUTS[..3] {
+        for text in [
+            "y(i) = A(i,j) * x(j)",
+            "y(j) = A(i,j) * z(i)",
+            "C(i,k) = A(i,j) * B(j,k)",
+            "C(i,k) = A(i,j) * A(k,j)",
+            "C(i,j) = A(i,j) + S(i,j)",
+            "C(i,j) = A(i,j) * D(i,k) * B(j,k)",
+        ] {
+            let expected = stages(text, layout, [0, 0]);
+            for widths in [[0, 8], [16, 16], [64, 0], [64, 32], [64, 64]] {
+                assert_eq!(stages(text, layout, widths), expected, "{text} {layout} {widths:?}");
+            }
         }
     }
+}
+
+/// A result at the positions of an operand has its widths, and its very arrays, whichever indices the loops read.
+#[test]
+fn results_share_the_levels_of_operands_in_every_width() {
+    let [b, d] = [80, 90]
+        .map(|rows| Array2::from_shape_fn((rows, 9), |(i, j)| (i * 3 % 7) as f64 - j as f64));
+    let text = "C(i,j) = A(i,j) * D(i,k) * B(j,k)";
+    for layout in LAYOUTS {
+        let run = |a: &Tensor| {
+            einsum(text).arg("A", a).arg("B", &b).arg("D", &d).in_format(a.format()).run().unwrap()
+        };
+        let expected = run(&tensor(layout, [0, 0])).to_dense::<f64>().unwrap();
+        for widths in [[0, 8], [16, 16], [64, 32], [64, 64]] {
+            let a = tensor(layout, widths);
+            for made in [run(&a), run(&a)] {
+                assert!(made.same_structure(&a), "{layout} {widths:?}");
+                assert_eq!(made.to_dense::<f64>().unwrap(), expected, "{layout} {widths:?}");
+            }
+        }
+    }
+}
+
+/// Indices that kernels made once are kept, told of, and used by results in the caller's memory.
+#[test]
+fn indices_are_made_once_and_counted() {
+    let b = Array2::from_shape_fn((80, 32), |(i, j)| (i * 3 % 7) as f64 - j as f64);
+    let text = "C(i,k) = A(i,j) * B(j,k)";
+    let expected = {
+        let a = tensor(LAYOUTS[0], [0, 0]);
+        einsum(text).arg("A", &a).arg("B", &b).run().unwrap().to_dense::<f64>().unwrap()
+    };
+    let a = tensor(LAYOUTS[0], [64, 64]);
+    let bytes = a.bytes();
+    let b = Tensor::from_array(b.into_dyn()).unwrap();
+    let kernel = einsum(text).arg("A", &a).arg("B", &b).format("Dense").prepare().unwrap();
+    assert_eq!(a.kept_bytes(), 0);
+    for _ in 0..2 {
+        let mut out = vec![f64::NAN; expected.len()];
+        kernel.run_into(&[&a, &b], &mut out).unwrap();
+        assert_eq!(out, expected.iter().copied().collect::<Vec<_>>());
+    }
+    let indices: usize = a.levels().iter().map(ust::level_api::Arrays::bytes).sum();
+    match ust::provider::names().contains(&"jit") {
+        true => assert_eq!(a.kept_bytes(), indices as u64 / 2),
+        false => assert_eq!(a.kept_bytes(), 0),
+    }
+    assert_eq!(a.bytes(), bytes);
 }

@@ -107,8 +107,13 @@ pub(super) fn converted<'a>(
     each.map(|(given, format)| {
         let Some(format) = format else { return Ok(given) };
         let tensor = given.tensor();
+        let in_32_bits = differ_in_widths(tensor.format(), format);
+        // Without a step into the pool of threads, which takes longer than a small kernel.
+        if let Some(kept) = in_32_bits.then(|| tensor.kept_in_32_bits()).flatten() {
+            return Ok(Operand::Made(Box::new(kept)));
+        }
         let made = within(how.threads, tensor.nse(), || {
-            if differ_in_widths(tensor.format(), format)
+            if in_32_bits
                 && let Some(made) = tensor.in_32_bits(format)?
                 && made.bytes() as u64 <= how.limit
             {

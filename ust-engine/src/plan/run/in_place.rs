@@ -50,18 +50,18 @@ impl Compiled {
         Ok(length as usize)
     }
 
-    /// Runs the loops for a result that shares the levels of an operand.
+    /// Runs the loops for a result that shares the levels of an operand, which is stored as `levels` is.
     pub(super) fn in_shared(
         &self,
         tensors: &[&Tensor],
-        at: usize,
+        levels: &Tensor,
         sizes: &Sizes,
         how: Run<'_>,
     ) -> Result<Tensor, Error> {
         let groups = self.groups(tensors, sizes, how)?;
-        let length = tensors[at].nse();
+        let length = levels.nse();
         let values = self.in_place(tensors, length, sizes, groups.as_deref(), how)?;
-        tensors[at].with_clean_values(values)
+        levels.with_clean_values(values)
     }
 
     /// The values of a result in place.
