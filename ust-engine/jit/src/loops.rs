@@ -127,7 +127,7 @@ pub(super) fn searches(function: &Function, body: &[Stmt]) -> bool {
 
 /// Why an innermost loop that has no pattern stays scalar code.
 pub(super) fn reason(function: &Function, body: &[Stmt]) -> Reason {
-    let mut found = Found { function, own: Vec::new(), first: Reason::Operation, effects: 0 };
+    let mut found = Found { function, body, own: Vec::new(), first: Reason::Operation, effects: 0 };
     found.look_at(body);
     if found.effects > 1 {
         found.add(Reason::Several);
@@ -137,6 +137,8 @@ pub(super) fn reason(function: &Function, body: &[Stmt]) -> Reason {
 
 struct Found<'a> {
     function: &'a Function,
+    /// The body of the loop.
+    body: &'a [Stmt],
     /// Variables that the body declares.
     own: Vec<Var>,
     /// The first reason so far, in the order of [`Reason`].
@@ -149,6 +151,18 @@ impl Found<'_> {
         self.first = self.first.min(reason);
     }
 
+    /// Whether the loop reads a sum while it is formed.
+    fn is_read_besides(&self, sum: Var) -> bool {
+        let mut found = false;
+        Stmt::visit_all(self.body, &mut |stmt| {
+            let is_own = matches!(stmt, Stmt::Assign(var, _) if *var == sum);
+            for expr in stmt.exprs().into_iter().filter(|_| !is_own) {
+                expr.visit(&mut |part| found |= *part == Expr::Var(sum));
+            }
+        });
+        found
+    }
+
     fn look_at(&mut self, body: &[Stmt]) {
         for stmt in body {
             match stmt {
@@ -159,7 +173,7 @@ impl Found<'_> {
                     self.effects += 1;
                     let is_sum = matches!(value, Expr::Binary(_, a, b)
                         if [a, b].iter().any(|part| ***part == Expr::Var(*var)));
-                    if !is_sum {
+                    if !is_sum || self.is_read_besides(*var) {
                         self.add(Reason::Carries);
                     }
                 }

@@ -1,5 +1,5 @@
 //! What the tables of ways and of kernels are made of: see `ways.rs` and `loops_chosen.rs`.
-#![allow(missing_docs, unreachable_pub)]
+#![allow(dead_code, missing_docs, unreachable_pub)]
 
 use ust::generate::generate;
 use ust::ndarray::{Array1, Array2, s};
@@ -119,4 +119,26 @@ pub fn stages(expression: &str, operands: &Operands, format: &Format) -> String 
         Ok(kernel) => kernel.stages().join(" | "),
         Err(error) => format!("refused: {error}"),
     }
+}
+
+/// Who runs each expression on operands in each format: a table as text. `None` on machines with other kernels
+/// than those of the pinned tables, which are for these vector instructions.
+pub fn table(formats: &[(&str, Format)]) -> Option<String> {
+    #[cfg(target_arch = "x86_64")]
+    let is_known = is_x86_feature_detected!("avx2") && is_x86_feature_detected!("fma");
+    #[cfg(not(target_arch = "x86_64"))]
+    let is_known = false;
+    if !is_known || !ust::provider::names().contains(&"jit") {
+        println!("skipped: other kernels on this machine");
+        return None;
+    }
+    let operands = Operands::new();
+    let mut table = String::new();
+    for expression in EXPRESSIONS {
+        table += &format!("{expression}\n");
+        for (name, format) in formats {
+            table += &format!("  {name:<11} {}\n", stages(expression, &operands, format));
+        }
+    }
+    Some(table)
 }
