@@ -113,7 +113,10 @@ impl Compiled {
             .zip(&tensors)
             .map(|(u, tensor)| super::access::Access::new(tensor, &u.dims))
             .collect();
-        let splitter = Splitter::new(planned.loops.split, &planned.order, &accesses, &tensors)?;
+        let splitter = match planned.loops.facts.outermost.cut {
+            Ok(cut) => Splitter::new(cut, &planned.order, &accesses, &tensors)?,
+            Err(_) => None,
+        };
         let reduce = stage.reduce.as_ref().map(|(op, _)| op.clone());
         let reduced = stage.reduce.as_ref().map_or(Vec::new(), |(_, indices)| indices.clone());
         let adds = planned.loops.combines();

@@ -249,9 +249,9 @@ impl Array {
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct Outermost {
-    /// Whether it can be cut, at any number within its range. If not, why not, for people. Parts that cover the
+    /// What can be cut, at any number within the range. If nothing can, why not, for people. Parts that cover the
     /// range, each from where the part before ends, together do what the loop does.
-    pub cut: Result<(), &'static str>,
+    pub cut: Result<Cut, &'static str>,
     /// What [`Parameter::PartLo`] and [`Parameter::PartHi`] cut: an interval of cursors or of coordinates. Its
     /// expressions have no variables but parameters, and read arrays of operands at most. `None` if the loop
     /// cannot be cut, or the range is not known before other code of the function has run.
@@ -260,6 +260,25 @@ pub struct Outermost {
     pub owns: bool,
     /// The levels that the loop walks, each as (operand, level).
     pub walks: Vec<(usize, usize)>,
+}
+
+/// What parts of the outermost loop are intervals of.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum Cut {
+    /// The coordinates of an index variable, from 0 to its extent.
+    Index(usize),
+    /// The coordinates of the first level of an operand, from 0 on.
+    Level(usize),
+    /// The cursor over the first level of an operand.
+    Cursor(usize),
+    /// The coordinates of a merge over first levels: each part begins with a search in every level.
+    Merge {
+        /// One of the merged operands.
+        operand: usize,
+        /// Whether the loop visits every coordinate.
+        every: bool,
+    },
 }
 
 impl Outermost {

@@ -3,10 +3,10 @@
 use ust_level_api::ir::{Expr, Function};
 use ust_level_api::{Interval, WalkKind};
 
-use super::{Emit, Pos, Split, State};
+use super::{Emit, Pos, State};
 use crate::plan::order::Step;
 use crate::plan::output::Target;
-use crate::provider::plan::{Facts, Loop, Outermost, Over, Sum};
+use crate::provider::plan::{Cut, Facts, Loop, Outermost, Over, Sum};
 
 /// Facts that are collected while loops are emitted.
 #[derive(Debug, Default)]
@@ -115,14 +115,10 @@ impl Emit<'_> {
     }
 
     /// The facts of the loops of a function.
-    pub(super) fn facts(self, split: Split, function: &Function) -> Facts {
+    pub(super) fn facts(self, cut: Result<Cut, &'static str>, function: &Function) -> Facts {
         let owns = self.parts_own();
         let carried = self.table_numbers();
         let Collected { loops: all, range } = self.collected.into_inner();
-        let cut = match split {
-            Split::No(why) => Err(why),
-            _ => Ok(()),
-        };
         let range = range.filter(|_| cut.is_ok()).and_then(|range| from_start(range, function));
         let walks = self.input.order.steps.first().map_or(Vec::new(), |step| step.walkers.clone());
         let rows = self.output.rows(self.input, self.speculative.get());

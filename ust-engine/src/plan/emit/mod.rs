@@ -41,7 +41,7 @@ use super::simplify::simplify;
 use super::sink::{Sink, SinkKind};
 use crate::expr::operator::Operator;
 use crate::expr::term::Term;
-use crate::provider::plan::{Array, Facts, Parameter};
+use crate::provider::plan::{Array, Cut, Facts, Parameter};
 use crate::storage::Outline;
 use crate::walk::access::reaches_all;
 use crate::walk::bounds::Sizes;
@@ -102,8 +102,6 @@ pub(crate) struct Loops {
     /// See [`Plan::guarded`](crate::provider::Plan::guarded).
     pub(crate) guarded: Option<Function>,
     pub(crate) facts: Facts,
-    /// How the outermost loop can be split.
-    pub(crate) split: Split,
     /// See [`Input::is_by_first`].
     pub(crate) by_first: bool,
     /// Whether partial results of a reduction are written to memory and read again.
@@ -119,29 +117,6 @@ impl Loops {
         });
         found
     }
-}
-
-/// How the outermost loop can be split among threads.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Split {
-    /// It cannot be split, for this reason.
-    No(&'static str),
-    /// By coordinates, from 0 to the extent of this index variable.
-    Index(usize),
-    /// By coordinates of the first level of this access, from 0 on.
-    Level(usize),
-    /// By the cursor over the first level of an access.
-    Cursor {
-        /// The access.
-        at: usize,
-    },
-    /// By coordinates of a merge over first levels: each part begins with a search in every level.
-    Merge {
-        /// One of the merged accesses.
-        at: usize,
-        /// Whether the loop visits every coordinate.
-        every: bool,
-    },
 }
 
 /// The position of an access.
@@ -358,8 +333,8 @@ fn emit_loops(input: &Input<'_>, guarded: bool) -> Loops {
         in_memory: Cell::new(false),
         speculative: Cell::new(false),
     };
-    let split = emit.split();
-    emit.part = (!matches!(split, Split::No(_))).then_some(part);
+    let cut = emit.cut();
+    emit.part = cut.is_ok().then_some(part);
     let state = State {
         term: input.body.clone(),
         live: vec![Some(Pos::One(Expr::Int(0))); count],
@@ -387,8 +362,8 @@ fn emit_loops(input: &Input<'_>, guarded: bool) -> Loops {
     }
     let in_memory = emit.in_memory.get();
     let function = b.finish();
-    let facts = emit.facts(split, &function);
-    Loops { function, guarded: None, facts, split, by_first: input.is_by_first(), in_memory }
+    let facts = emit.facts(cut, &function);
+    Loops { function, guarded: None, facts, by_first: input.is_by_first(), in_memory }
 }
 
 impl Emit<'_> {
@@ -396,28 +371,28 @@ impl Emit<'_> {
         &self.input.order.steps
     }
 
-    /// How the outermost loop can be split.
-    fn split(&self) -> Split {
-        let Some(step) = self.steps().first() else { return Split::No("there is no loop") };
+    /// How the outermost loop can be cut into parts, or why it cannot.
+    fn cut(&self) -> Result<Cut, &'static str> {
+        let Some(step) = self.steps().first() else { return Err("there is no loop") };
         if !self.input.order.first.is_empty() {
-            return Split::No("levels are searched before the outermost loop");
+            return Err("levels are searched before the outermost loop");
         }
         let sparse: Vec<usize> =
             step.walkers.iter().filter(|w| !self.level(**w).props.full).map(|w| w.0).collect();
         if sparse.iter().any(|&at| self.level((at, 0)).carries) {
-            return Split::No("the cursor of the outermost loop carries state");
+            return Err("the cursor of the outermost loop carries state");
         }
         match (&sparse[..], &step.expr) {
-            ([], IndexExpr::Var(v)) => Split::Index(*v),
-            ([], expr) if !can_be_negative(expr) => Split::Level(step.walkers[0].0),
+            ([], IndexExpr::Var(v)) => Ok(Cut::Index(*v)),
+            ([], expr) if !can_be_negative(expr) => Ok(Cut::Level(step.walkers[0].0)),
             ([at], _) if !self.worth_without(&self.input.body.clone(), &[*at]) => {
-                Split::Cursor { at: *at }
+                Ok(Cut::Cursor(*at))
             }
             ([at, ..], _) if sparse.iter().all(|&at| self.level((at, 0)).mergeable) => {
                 let every = self.worth_without(&self.input.body.clone(), &sparse);
-                Split::Merge { at: *at, every }
+                Ok(Cut::Merge { operand: *at, every })
             }
-            _ => Split::No("the cursors of the outermost loop cannot be searched"),
+            _ => Err("the cursors of the outermost loop cannot be searched"),
         }
     }
 
