@@ -17,7 +17,7 @@ use ust_level_api::ir::interp::{IndicesMut, Memory, Param, Program, RunError};
 use ust_level_api::ir::schedule::{
     LaneSum, LoopMarks, MarkError, Marks, Scheduled, Sharing, Watched, counting, filling,
 };
-use ust_level_api::ir::{ArrayId, BinOp, Elem, Expr, Function, Stmt};
+use ust_level_api::ir::{ArrayId, BinOp, Elem, Expr, Function, Stmt, Var};
 
 /// The largest number of parts.
 const PARTS: i64 = 7;
@@ -83,6 +83,10 @@ impl Provider for Shuffled {
 /// [`Error::Unsupported`] if the facts contradict the loops.
 pub fn compile(plan: &Plan<'_>, facts: &Facts) -> Result<Box<dyn Executable>, Error> {
     let function = plan.guarded.unwrap_or(plan.function);
+    if let Some(name) = untold(function, facts) {
+        let text = format!("plans do not say that `{name}` passes from one iteration to the next");
+        return Err(Error::Unsupported(text));
+    }
     let contradicted = |error: MarkError| Error::Unsupported(format!("plans say: {error}"));
     let mut marks = Marks::default();
     let place = |of: Array| facts.arrays.iter().position(|array| *array == of);
@@ -133,6 +137,53 @@ pub fn compile(plan: &Plan<'_>, facts: &Facts) -> Result<Box<dyn Executable>, Er
         operands: function.arrays.iter().take_while(|array| !array.written).count(),
         sets_all: facts.sets_all,
     }))
+}
+
+/// The name of a variable that is declared before the outermost loop and assigned in it, and of which the facts
+/// say nothing.
+fn untold(function: &Function, facts: &Facts) -> Option<String> {
+    let sums = facts.loops.iter().filter_map(|one| one.sum.as_ref());
+    let of_sums = sums.flat_map(|sum| [Some(sum.var), sum.hit]);
+    let of_rows = facts.rows.iter().flat_map(|rows| [Some(rows.row), rows.opened, rows.listed]);
+    let mut told: Vec<Var> = of_sums.chain(of_rows).flatten().collect();
+    told.extend(facts.loops.iter().flat_map(|one| &one.vars));
+    told.extend(&facts.carried);
+    let loop_vars = |depth| {
+        let of = facts.loops.iter().filter(move |one| one.depth == depth);
+        of.flat_map(|one| one.vars.iter().copied())
+    };
+    let outermost: Vec<Var> = loop_vars(0).collect();
+    let is_outermost = |stmt: &Stmt| match stmt {
+        Stmt::For { var, .. } => outermost.contains(var),
+        Stmt::While { cond, .. } => {
+            let mut found = false;
+            cond.visit(&mut |part| {
+                found |= matches!(part, Expr::Var(var) if outermost.contains(var));
+            });
+            found
+        }
+        _ => false,
+    };
+    let mut declared = Vec::new();
+    for stmt in &function.body {
+        match stmt {
+            Stmt::Let(var, _) => declared.push(*var),
+            stmt if is_outermost(stmt) => {
+                let mut missing = None;
+                Stmt::visit_all(std::slice::from_ref(stmt), &mut |stmt| match stmt {
+                    Stmt::Assign(var, _) if declared.contains(var) && !told.contains(var) => {
+                        missing = Some(*var);
+                    }
+                    _ => {}
+                });
+                if let Some(var) = missing {
+                    return Some(function.vars[var.0 as usize].name.clone());
+                }
+            }
+            _ => {}
+        }
+    }
+    None
 }
 
 /// Marks innermost loops whose iterations lanes can share.

@@ -5,6 +5,8 @@ use std::cell::Cell;
 
 use ndarray::Array1;
 use ust::level_api::inventory;
+use ust::level_api::ir::idiom::{Idiom, Place};
+use ust::level_api::ir::interp::Program;
 use ust::ops::OpError;
 use ust::provider::plan::{Facts, Over, Plan};
 use ust::provider::{Executable, Offer, Provider, Registration};
@@ -26,6 +28,12 @@ enum Lie {
     NothingSpeculative,
     /// Sums begin with another value.
     OtherStart,
+    /// No variables but those of loops and sums pass from one iteration of the outermost loop to the next.
+    NothingCarried,
+    /// Another factor is read in the loops.
+    OtherFactor,
+    /// The target of products stays where it moves, or moves where it stays.
+    OtherTarget,
 }
 
 thread_local! {
@@ -79,6 +87,14 @@ impl Provider for Lying {
                 }
             }
             Lie::NothingSpeculative => lied = plan.guarded.take().is_some(),
+            Lie::NothingCarried => {
+                lied = !facts.carried.is_empty();
+                facts.carried.clear();
+                if let Some(rows) = &mut facts.rows {
+                    lied |= rows.listed.take().is_some();
+                }
+            }
+            Lie::OtherFactor | Lie::OtherTarget => {}
             Lie::OtherStart => {
                 let most = facts.loops.iter().filter(|one| !one.once).map(|one| one.depth).max();
                 for one in &mut facts.loops {
@@ -88,9 +104,47 @@ impl Provider for Lying {
                 }
             }
         }
+        if let Lie::OtherFactor | Lie::OtherTarget = LIE.get() {
+            let mut function = plan.function.clone();
+            // Loops for cut blocks, or for rows without entries, are not run here: there must be one nest alone.
+            let mut products = function.idioms.iter_mut().filter(|idiom| is_product(idiom));
+            lied = match (products.next(), products.next()) {
+                (Some(one), None) => falsify(one),
+                _ => false,
+            };
+            LIED.set(LIED.get() || lied);
+            return Ok(Box::new(Program::compile(&function.meant())?));
+        }
         LIED.set(LIED.get() || lied);
         shuffled::compile(&plan, &facts)
     }
+}
+
+/// Whether an idiom is a nest of loops over products, and sets no row to zero alone.
+fn is_product(idiom: &Idiom) -> bool {
+    matches!(idiom, Idiom::Nest(nest) if nest.op.is_some() || nest.factors.len() > 1)
+}
+
+/// Makes an idiom false. Returns whether it could.
+fn falsify(idiom: &mut Idiom) -> bool {
+    let Idiom::Nest(nest) = idiom else { return false };
+    if LIE.get() == Lie::OtherFactor {
+        let two = nest.factors.len() == 2;
+        if two {
+            nest.factors[1] = nest.factors[0].clone();
+        }
+        return two;
+    }
+    let index = match (&mut nest.target, &mut nest.sum) {
+        (Place::Element(_, index), _) => index,
+        (Place::Var(_), Some(sum)) => &mut sum.index,
+        (Place::Var(_), None) => return false,
+    };
+    match index.steps.pop() {
+        Some(_) => index.base.clear(),
+        None => return false,
+    }
+    true
 }
 
 fn matrix(format: &str) -> Tensor {
@@ -209,6 +263,17 @@ fn lanes_that_meet_or_lack_their_sum_are_found() {
 #[test]
 fn what_passes_from_one_iteration_to_the_next_is_found() {
     every(Lie::NothingPasses, 1);
+}
+
+#[test]
+fn variables_that_nobody_tells_of_are_found() {
+    every(Lie::NothingCarried, 4);
+}
+
+#[test]
+fn loops_that_compute_something_else_are_found() {
+    every(Lie::OtherFactor, 10);
+    every(Lie::OtherTarget, 10);
 }
 
 #[test]

@@ -142,6 +142,7 @@ impl Output {
         Some(Rows {
             row: self.row?,
             opened: self.stamp,
+            listed: self.touched,
             block: self.block(),
             around_all: matches!(self.kind, SinkKind::Workspace { open: 0, .. }),
             sorted: input.sink.kind != SinkKind::Unsorted,

@@ -125,8 +125,8 @@ pub struct Facts {
     pub loops: Vec<Loop>,
     /// How rows are appended. `None` if the result is written at known positions.
     pub rows: Option<Rows>,
-    /// Variables that are declared before the outermost loop and assigned in it, other than those of `rows`:
-    /// their values pass from one iteration to the next.
+    /// The other variables whose values pass from one iteration of the outermost loop to the next: all that are
+    /// declared before it and assigned in it, but for those of `loops`, their sums, and `rows`.
     pub carried: Vec<Var>,
     /// Whether the loops set every element of a result at known positions before they read it.
     pub sets_all: bool,
@@ -380,6 +380,8 @@ pub struct Rows {
     pub row: Var,
     /// The number of times that a workspace was opened so far.
     pub opened: Option<Var>,
+    /// The number of coordinates that [`Array::WorkList`] has. Each workspace begins with none.
+    pub listed: Option<Var>,
     /// Number of values of a row: an expression of parameters.
     pub block: Expr,
     /// Whether one row is open around all loops. Then each part of the outermost loop appends its own rows,

@@ -1,8 +1,10 @@
-//! Tensors whose values are elsewhere: they are planned for without a look at them, and fetched once.
+//! Tensors whose arrays are elsewhere: they are planned for without a look at them, and fetched once.
+#![allow(unsafe_code)]
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
+use ust::level_api::{Buffer, IndexArray};
 use ust::tensor::{Outline, Parts, Values};
 use ust::{Dtype, Format, Tensor, einsum};
 
@@ -19,6 +21,26 @@ fn matrix(format: &str) -> (Tensor, Arc<AtomicUsize>) {
     let levels = here.levels().iter().map(|level| level.0.clone()).collect();
     let parts = Parts::new(levels, deferred);
     (Tensor::from_parts(&here.format().clone(), &[20, 20], parts).unwrap(), fetched)
+}
+
+/// The same with level arrays that are elsewhere, too, and how often one of them was fetched.
+fn matrix_elsewhere(format: &str) -> (Tensor, [Arc<AtomicUsize>; 2]) {
+    let (here, of_values) = matrix(format);
+    let of_levels = Arc::new(AtomicUsize::new(0));
+    let deferred = |array: &IndexArray| {
+        let IndexArray::U32(indices) = array else { panic!("indices of 32 bits") };
+        let (indices, count) = (indices.clone(), Arc::clone(&of_levels));
+        IndexArray::U32(Buffer::deferred(indices.len(), move || {
+            count.fetch_add(1, Ordering::Relaxed);
+            indices
+        }))
+    };
+    let levels = here.levels().iter().map(|level| level.0.iter().map(deferred).collect()).collect();
+    let parts = Parts::new(levels, here.values().clone());
+    let format = here.format().clone();
+    // SAFETY: the arrays are those of a tensor.
+    let there = unsafe { Tensor::from_parts_unchecked(&format, &[20, 20], parts) }.unwrap();
+    (there, [of_values, of_levels])
 }
 
 const EXPRESSIONS: [&str; 5] = [
@@ -45,6 +67,28 @@ fn planning_does_not_look_at_values() {
         let y = einsum(EXPRESSIONS[0]).arg("A", &a).arg("x", &x).run().unwrap();
         let again = einsum(EXPRESSIONS[0]).arg("A", &a).arg("x", &x).run().unwrap();
         assert!(y == again && of_a.load(Ordering::Relaxed) == 1, "{format}");
+    }
+}
+
+#[test]
+fn planning_does_not_look_at_indices() {
+    for format in ["CSR", "CSC", "DCSR", "COO", "BSR(4,4)"] {
+        let ((a, of_a), (b, of_b)) = (matrix_elsewhere(format), matrix_elsewhere(format));
+        let x = Tensor::from_array(ndarray::Array1::from_elem(20, 2.0).into_dyn()).unwrap();
+        let fetched = || [&of_a, &of_b].map(|of| of.each_ref().map(|n| n.load(Ordering::Relaxed)));
+        for expression in EXPRESSIONS {
+            let call = einsum(expression).arg("A", &a);
+            let call = if expression.contains('x') { call.arg("x", &x) } else { call };
+            let call = if expression.contains('B') { call.arg("B", &b) } else { call };
+            call.prepare().unwrap();
+            assert_eq!(fetched(), [[0, 0]; 2], "{expression}, {format}");
+        }
+        let here = Tensor::from_coo(&a.to_coo().unwrap(), a.format()).unwrap();
+        let arrays = a.levels().iter().map(|level| level.0.len()).sum::<usize>();
+        assert_eq!(fetched()[0][1], arrays, "{format}");
+        let run = |a: &Tensor| einsum(EXPRESSIONS[0]).arg("A", a).arg("x", &x).run().unwrap();
+        assert_eq!(run(&a), run(&here), "{format}");
+        assert_eq!(fetched()[0], [1, arrays], "{format}");
     }
 }
 

@@ -1,6 +1,6 @@
 //! What the emitter knows of the loops that it emits.
 
-use ust_level_api::ir::{Expr, Function};
+use ust_level_api::ir::{Expr, Function, Var};
 use ust_level_api::{Interval, WalkKind};
 
 use super::{Emit, Pos, State};
@@ -14,6 +14,8 @@ pub(super) struct Collected {
     loops: Vec<Loop>,
     /// The range of the outermost loop, before it is cut.
     range: Option<Interval>,
+    /// The cursors that follow the coordinates of the outermost loop.
+    followers: Vec<Var>,
 }
 
 impl Emit<'_> {
@@ -68,6 +70,13 @@ impl Emit<'_> {
         collected.loops.push(one);
     }
 
+    /// Notes cursors that follow the coordinates of a loop.
+    pub(super) fn note_followers(&self, depth: usize, cursors: &[Var]) {
+        if depth == 0 {
+            self.collected.borrow_mut().followers.extend(cursors);
+        }
+    }
+
     /// Notes the range of a loop, before it is cut.
     pub(super) fn note_range(&self, depth: usize, range: &Interval) {
         if depth == 0 {
@@ -117,8 +126,9 @@ impl Emit<'_> {
     /// The facts of the loops of a function.
     pub(super) fn facts(self, cut: Result<Cut, &'static str>, function: &Function) -> Facts {
         let owns = self.parts_own();
-        let carried = self.table_numbers();
-        let Collected { loops: all, range } = self.collected.into_inner();
+        let mut carried = self.table_numbers();
+        let Collected { loops: all, range, followers } = self.collected.into_inner();
+        carried.extend(followers);
         let range = range.filter(|_| cut.is_ok()).and_then(|range| from_start(range, function));
         let walks = self.input.order.steps.first().map_or(Vec::new(), |step| step.walkers.clone());
         let rows = self.output.rows(self.input, self.speculative.get());

@@ -164,6 +164,7 @@ impl Emit<'_> {
         if universe {
             let (domain, valid) = self.domain(step, state);
             self.note_range(depth, &domain);
+            self.note_followers(depth, &merged.cursors);
             let domain = self.part(b, depth, domain);
             return b.for_(&merged.name, domain.lo, domain.hi, |b, crd| {
                 self.note(&[&crd], depth, step, Over::Followed, walkers, state);
