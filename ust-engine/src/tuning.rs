@@ -253,8 +253,7 @@ pub(crate) const COMPILED_RUNS: f64 = 10_000.0;
 /// Time of loops over indices of widths that microkernels do not take, as a multiple of that of 32 bits.
 #[cfg(feature = "jit")]
 pub(crate) const OTHER_WIDTHS_TIME: f64 = 2.0;
-/// Time of loops whose microkernels read indices of 64 bits, as a multiple of that of 32 bits.
-#[cfg(feature = "jit")]
+/// Time of kernels that read indices of 64 bits, as a multiple of that of 32 bits.
 pub(crate) const WIDE_INDICES_TIME: f64 = 1.3;
 /// Time of loops over indices of 32 bits that a tensor keeps beside its own, as a multiple of that of its own.
 pub(crate) const KEPT_INDICES_TIME: f64 = 1.1;

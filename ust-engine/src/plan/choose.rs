@@ -83,41 +83,43 @@ pub(crate) struct Given<'a> {
 /// new format, without entries.
 pub(crate) type Candidate = (Planned, Vec<Outline>);
 
-/// Returns the quickest plan of a stage. If that plan converts operands, a second one follows that takes
-/// them as they are, if there is one: a native kernel may run it faster.
+/// Returns the quickest plan of a stage. If that plan converts operands, a second one takes them as they are, if
+/// there is one: a native kernel may run it faster. For each of the two whose loops read indices of other widths
+/// than 32 bits, one more stores these in 32 bits first.
 ///
 /// # Errors
 /// [`Error::Unsupported`] if no order of loops is found; [`Error::Format`] if the level types
 /// of an intermediate format are not linked.
 pub(crate) fn choose(given: &Given<'_>) -> Result<Vec<Candidate>, Error> {
-    let quickest = candidate(given, Conversions::Any)?.ok_or_else(|| {
-        Error::Unsupported("no order of loops was found for this expression".to_owned())
-    })?;
-    let (converts, other_widths) =
-        (quickest.0.conversions.iter().any(Option::is_some), quickest.0.other_widths);
+    let none = || Error::Unsupported("no order of loops was found for this expression".to_owned());
+    let quickest = candidate(given, Conversions::default())?.ok_or_else(none)?;
     // The other plans are optional: an error only means that there is none.
     let plan = |wanted, conversions| match wanted {
         true => candidate(given, conversions).ok().flatten(),
         false => None,
     };
-    let widened = plan(other_widths, Conversions::Widths);
-    let as_given = plan(converts, Conversions::None);
-    Ok([Some(quickest), widened, as_given].into_iter().flatten().collect())
+    let widened = |one: &Candidate, as_given| {
+        plan(one.0.other_widths, Conversions { as_given, widths: true })
+    };
+    let converts = quickest.0.conversions.iter().any(Option::is_some);
+    let as_given = plan(converts, Conversions { as_given: true, widths: false });
+    let others = [widened(&quickest, false), as_given.as_ref().and_then(|one| widened(one, true))];
+    Ok([Some(quickest), as_given].into_iter().chain(others).flatten().collect())
 }
 
 /// The conversions of operands that a plan may have.
-#[derive(Clone, Copy, PartialEq)]
-enum Conversions {
-    /// To trees of coordinates.
-    Any,
-    /// As `Any`, and to indices of 32 bits.
-    Widths,
-    None,
+#[derive(Clone, Copy, Default, PartialEq)]
+struct Conversions {
+    /// None to trees of coordinates.
+    as_given: bool,
+    /// Indices of other widths to 32 bits.
+    widths: bool,
 }
 
 /// The quickest plan with these conversions. `None` if there is none.
 fn candidate(given: &Given<'_>, may: Conversions) -> Result<Option<Candidate>, Error> {
-    let (stage, as_given) = (given.stage, may == Conversions::None);
+    let Conversions { as_given, widths: to_32_bits } = may;
+    let stage = given.stage;
     let accesses: Vec<Access> =
         stage.accesses.iter().zip(given.tensors).map(|(u, t)| Access::new(t, &u.dims)).collect();
     let sparse: Vec<usize> = (0..accesses.len()).filter(|&at| !accesses[at].full).collect();
@@ -143,7 +145,7 @@ fn candidate(given: &Given<'_>, may: Conversions) -> Result<Option<Candidate>, E
         .collect::<Result<_, _>>()?;
     let mut cost = order.cost;
     let widths = other_widths(given, &sparse, &order);
-    if may == Conversions::Widths {
+    if to_32_bits {
         for (at, format) in &widths {
             conversions[*at] = Some(format.clone());
             if !keeps_32_bits(&given.tensors[*at]) {
@@ -184,7 +186,7 @@ fn candidate(given: &Given<'_>, may: Conversions) -> Result<Option<Candidate>, E
         formats,
         cost,
         sizes,
-        other_widths: may != Conversions::Widths && !widths.is_empty(),
+        other_widths: !to_32_bits && !widths.is_empty(),
     };
     Ok(Some((planned, tensors)))
 }

@@ -1,7 +1,6 @@
 //! The providers of this crate: machine code, and the interpreter.
 
 use ust_level_api::inventory;
-use ust_level_api::ir::Elem;
 use ust_level_api::ir::interp::{Memory, Param, Program};
 
 use super::{Cuts, Executable, Offer, Plan, Provider, Registration};
@@ -55,17 +54,11 @@ impl Executable for Program {
 mod jit {
     use super::*;
     use crate::provider::Groups;
-    use crate::tuning::{JIT_COMPILE_NS, OTHER_WIDTHS_TIME, WIDE_INDICES_TIME};
+    use crate::tuning::{JIT_COMPILE_NS, OTHER_WIDTHS_TIME};
     use ust_jit::{JitError, Kernel, Options, is_supported};
 
     struct Jit {
         checked: bool,
-    }
-
-    /// Whether indices of more than 32 bits are read.
-    fn has_wide_indices(plan: &Plan<'_>) -> bool {
-        let is_wide = |elem: Elem| matches!(elem, Elem::Index(kind) if kind.bits() > 32);
-        plan.function.arrays.iter().any(|array| !array.written && is_wide(array.elem))
     }
 
     inventory::submit!(Registration(&Jit { checked: false }));
@@ -87,8 +80,7 @@ mod jit {
             let slower = match plan.other_widths {
                 false => 1.0,
                 true if !Kernel::suits(plan.function, plan.strict) => OTHER_WIDTHS_TIME,
-                true if has_wide_indices(plan) => WIDE_INDICES_TIME,
-                true => 1.0,
+                true => plan.index_time(),
             };
             match (is_supported(), self.checked) {
                 (false, _) => Offer::Refused("there is no compiler for this processor".to_owned()),

@@ -9,6 +9,7 @@ use super::Shape;
 use crate::expr::Operator;
 use crate::expr::term::Term;
 use crate::storage::Tensor;
+use crate::tuning::WIDE_INDICES_TIME;
 
 /// The loops of a stage, and the expression and tensors that they are for.
 #[derive(Clone, Debug)]
@@ -47,6 +48,18 @@ pub struct Plan<'a> {
     /// Whether loops read indices of other widths than 32 bits. Another plan of the stage converts these indices
     /// first.
     pub other_widths: bool,
+}
+
+impl Plan<'_> {
+    /// The time of kernels that read the indices as they are, as a multiple of that of 32 bits.
+    pub(super) fn index_time(&self) -> f64 {
+        let is_wide = |elem: Elem| matches!(elem, Elem::Index(kind) if kind.bits() > 32);
+        let mut read = self.function.arrays.iter().filter(|array| !array.written);
+        match read.any(|array| is_wide(array.elem)) {
+            true => WIDE_INDICES_TIME,
+            false => 1.0,
+        }
+    }
 }
 
 /// An access to a tensor.

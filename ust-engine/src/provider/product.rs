@@ -232,7 +232,10 @@ impl<K: Kernel + Sync> Provider for Native<K> {
 
     fn offer(&self, plan: &Plan<'_>) -> Offer {
         match K::of(plan) {
-            Ok(kernel) => Offer::Time { run: kernel.relative_time() * plan.estimate, compile: 0.0 },
+            Ok(kernel) => {
+                let run = kernel.relative_time() * plan.index_time() * plan.estimate;
+                Offer::Time { run, compile: 0.0 }
+            }
             Err(why) => Offer::Refused(why.to_owned()),
         }
     }
