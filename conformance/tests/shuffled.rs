@@ -224,6 +224,20 @@ fn the_truth_gives_what_the_interpreter_gives() {
     }
 }
 
+#[test]
+fn loops_compute_what_is_declared() {
+    let before = ust_conformance::meant::tally();
+    for expression in EXPRESSIONS {
+        for format in FORMATS {
+            let result = call(expression, format).backend(Backend::Named("meant")).run();
+            assert!(!is_noticed(&result, expression, format), "{expression} {format}: {result:?}");
+        }
+    }
+    let now = ust_conformance::meant::tally();
+    assert!(now.plans >= before.plans + 50 && now.nests >= before.nests + 50, "{now:?}");
+    assert!(now.unions > before.unions, "{now:?}");
+}
+
 /// Runs all expressions with a lie. Each time that it changes anything, it must be noticed.
 fn every(lie: Lie, least: usize) {
     let (mut told_in_all, mut missed) = (0, Vec::new());

@@ -95,7 +95,7 @@ pub(crate) const WHOLE_BLOCK_PREFETCH_BYTES: usize = 1 << 10;
 /// Bytes that may be kept of everything that was made of tensors' data, together.
 pub(crate) const KEPT_BYTES: u64 = 4 << 30;
 /// Bytes of index arrays up to which a tensor keeps a copy of them in 32 bits, once a kernel has made it.
-pub(crate) const KEPT_INDEX_BYTES: usize = 512 << 20;
+pub(crate) const KEPT_INDEX_BYTES: u64 = 512 << 20;
 /// Values that a thread copies at a time, at least.
 pub(crate) const WHOLE_BLOCK_VALUES: usize = 1 << 14;
 

@@ -18,7 +18,7 @@ use super::emit::{self, Site};
 use super::loops::LoopCode;
 use super::shims::Context as Callback;
 use super::tuning::MAX_STACK_WORDS;
-use super::{JitError, Options, host};
+use super::{JitError, Options, Suits, host};
 
 /// Machine code: reads the table, and returns 0, or the number of the [`Site`] where it ended early, plus
 /// one.
@@ -89,10 +89,9 @@ impl Kernel {
         })
     }
 
-    /// Whether the code of a function would call microkernels wherever it would if all indices of the arrays that
-    /// it reads had 32 bits. Cost: microseconds; nothing is compiled.
+    /// Whether the code of a function would call microkernels. Cost: microseconds; nothing is compiled.
     #[must_use]
-    pub fn suits(function: &Function, strict: bool) -> bool {
+    pub fn suits(function: &Function, strict: bool) -> Suits {
         emit::suits(function, strict)
     }
 

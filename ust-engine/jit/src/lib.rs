@@ -92,6 +92,17 @@ impl Default for Options {
     }
 }
 
+/// Whether microkernels run loops of a function, see [`Kernel::suits`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Suits {
+    /// There is no loop that they run, whatever the widths of indices.
+    Nowhere,
+    /// They run all loops that they would run if indices had 32 bits.
+    AsItIs,
+    /// They would run more loops if indices had 32 bits.
+    In32Bits,
+}
+
 /// Why a function was not compiled.
 #[derive(Clone, PartialEq, thiserror::Error)]
 #[non_exhaustive]

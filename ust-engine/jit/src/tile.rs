@@ -37,8 +37,8 @@ pub(super) enum Tile {
     },
 }
 
-/// The operation on blocks of three loops, and the conditions under which the loops are that operation. If a
-/// condition fails at run time, the caller must run the loops instead. With `strict`, the order of sums is kept.
+/// The operation on blocks of three loops, and the conditions under which the loops are that operation, each to
+/// be evaluated if those before hold. If one fails at run time, the caller must run the loops instead. With `strict`, the order of sums is kept.
 pub(super) fn tile(loops: Inner<'_>, strict: bool) -> Option<(Tile, Vec<Expr>)> {
     let nest = loops.nest;
     if loops.count() != 3 || !loops.adds() || nest.list.is_some() || nest.hit.is_some() {
@@ -49,16 +49,20 @@ pub(super) fn tile(loops: Inner<'_>, strict: bool) -> Option<(Tile, Vec<Expr>)> 
     if clears || loops.factor().is_some() {
         return None;
     }
-    // The caller evaluates conditions before the loops, so none may fail.
-    let inner = nest.conditions.iter().filter(|(around, _)| within(*around));
-    let mut conditions: Vec<Expr> = inner.map(|(_, condition)| condition.clone()).collect();
+    // The caller evaluates conditions before the loops, so none may fail; and in the order of the loops, so that
+    // a coordinate is read only where they would read it.
+    let mut conditions: Vec<Expr> = Vec::new();
     let sums = nest.sum.as_ref().is_some_and(|sum| within(sum.inside));
     let counted = if sums { 2 } else { 3 };
     let mut counts = Vec::new();
-    for at in 0..counted {
-        let (count, rest) = count(loops, at)?;
-        counts.push(count);
-        conditions.extend(rest);
+    for at in 0..3 {
+        if at < counted {
+            let (count, rest) = count(loops, at)?;
+            counts.push(count);
+            conditions.extend(rest);
+        }
+        let inside = nest.conditions.iter().filter(|(around, _)| *around == loops.from + at + 1);
+        conditions.extend(inside.map(|(_, condition)| condition.clone()));
     }
     let found = match counts[..] {
         [rows, columns] if !strict => {
@@ -76,7 +80,7 @@ pub(super) fn tile(loops: Inner<'_>, strict: bool) -> Option<(Tile, Vec<Expr>)> 
     conditions.iter().all(is_known).then_some((found, conditions))
 }
 
-/// An expression without the coordinates that loops around read: they can be read.
+/// An expression without the coordinates that loops around read: the loops read them, too.
 fn without_coordinates(expr: &Expr, loops: Inner<'_>) -> Expr {
     let outer = &loops.nest.loops[..loops.from];
     expr.mapped(&|part| match part {

@@ -36,24 +36,47 @@ impl Tensor {
         Ok(levels.map(|levels| self.with_levels(bound, Arc::new(levels.into()))))
     }
 
-    /// The tensor in its format [with 32 bits](with_32_bits), if it was kept.
-    pub(crate) fn kept_in_32_bits(&self) -> Option<Self> {
-        let kept = self.kept_of_levels().get::<In32Bits>()?;
-        Some(self.with_levels(kept.bound.clone(), Arc::clone(&kept.levels)))
-    }
-
-    /// As [`Tensor::in_widths`], for its format [with 32 bits](with_32_bits). The tensor keeps arrays that are
-    /// not large: to store them anew takes as long as a small kernel.
-    pub(crate) fn in_32_bits(&self, format: &Format) -> Result<Option<Self>, Error> {
-        let made = self.in_widths(format)?;
-        if let Some(made) = &made {
-            let bytes = made.levels().iter().map(Arrays::bytes).sum::<usize>();
-            if bytes <= KEPT_INDEX_BYTES {
-                let (bound, levels) = (made.bound.clone(), Arc::clone(&made.levels));
-                self.kept_of_levels().keep(Arc::new(In32Bits { bound, levels }), bytes as u64);
-            }
+    /// The tensor in its format [with 32 bits](with_32_bits), at the same positions. Its arrays are made once and
+    /// kept, if they are not large: to make them takes as long as a small kernel. Parallel. Also returns the bytes
+    /// of what was made. Cost: O(length of the arrays) for the first call.
+    ///
+    /// # Errors
+    /// [`Error::TooLarge`] if the new arrays take more than `limit` bytes; [`Error::Format`] when the format does
+    /// not suit the shape.
+    pub(crate) fn in_32_bits(&self, format: &Format, limit: u64) -> Result<(Self, u64), Error> {
+        let bind = || format.bind(self.shape());
+        if let Some(kept) = self.kept_of_levels().get::<In32Bits>() {
+            // Tensors of other shapes share the arrays: a transposed one does.
+            let fits = kept.bound.shape() == self.shape() && kept.bound.format() == format;
+            let bound = if fits { kept.bound.clone() } else { bind()? };
+            return Ok((self.with_levels(bound, Arc::clone(&kept.levels)), 0));
         }
-        Ok(made)
+        let bound = bind()?;
+        let bytes =
+            bytes_in_32_bits(self.levels().iter().flat_map(|level| &level.0).map(IndexArray::len));
+        if bytes > limit {
+            return Err(Error::TooLarge(format!(
+                "indices of 32 bits, which kernels take, are {bytes} bytes beside those of the \
+                 tensor, more than the limit of {limit}: convert the tensor to 32 bits, or raise \
+                 the memory limit"
+            )));
+        }
+        let levels = self.levels().iter().enumerate().map(|(level, arrays)| {
+            let specs = &bound.format().descriptions()[level].arrays;
+            let each = arrays.0.iter().zip(specs).map(|(array, spec)| match spec.role {
+                // What is read fits: it lies inside the shape. What nobody reads may be anything.
+                Role::Position => array.truncated(IndexKind::U32),
+                Role::Coordinate => array.truncated(site(&bound, level).crd_kind()),
+                Role::Own(_) => array.clone(),
+            });
+            Arrays(each.collect())
+        });
+        let levels = Arc::new(Levels::from(levels.collect::<Vec<Arrays>>()));
+        let made = self.with_levels(bound.clone(), Arc::clone(&levels));
+        if bytes <= KEPT_INDEX_BYTES {
+            self.kept_of_levels().keep(Arc::new(In32Bits { bound, levels }), bytes);
+        }
+        Ok((made, bytes))
     }
 
     fn with_levels(&self, bound: Bound, levels: Arc<Levels>) -> Self {
@@ -63,10 +86,14 @@ impl Tensor {
     }
 }
 
-/// Whether a tensor keeps its indices in 32 bits once they were made.
-pub(crate) fn keeps_32_bits(tensor: &Outline) -> bool {
-    let indices = tensor.arrays().iter().flatten().map(|(_, length)| *length);
-    indices.sum::<usize>() * 4 <= KEPT_INDEX_BYTES
+/// Bytes of index arrays of these lengths in 32 bits.
+fn bytes_in_32_bits(lengths: impl Iterator<Item = usize>) -> u64 {
+    lengths.map(|length| 4 * length as u64).sum()
+}
+
+/// Bytes that the indices of a tensor take in 32 bits.
+pub(crate) fn size_in_32_bits(tensor: &Outline) -> u64 {
+    bytes_in_32_bits(tensor.arrays().iter().flatten().map(|(_, length)| *length))
 }
 
 /// The arrays of a level in the kinds of a format.

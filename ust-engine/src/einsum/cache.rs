@@ -26,6 +26,8 @@ pub(crate) struct Key {
     resolved: Option<Format>,
     backend: Backend,
     strict: bool,
+    /// The power of two of a memory limit that the caller gives: plans may take half of it for indices.
+    limit: Option<u32>,
     args: Vec<(String, Signature)>,
     old: Option<Signature>,
 }
@@ -60,6 +62,7 @@ impl Key {
             check: (!plain).then(|| format!("{check:?}")),
             format: settings.format.clone(),
             resolved: settings.resolved.clone(),
+            limit: settings.limit.map(|bytes| bytes.checked_ilog2().unwrap_or(0)),
             backend: settings.backend,
             strict: settings.strict,
             args: args.iter().map(|(name, t)| (name.clone(), Signature::of(t))).collect(),

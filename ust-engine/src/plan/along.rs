@@ -81,6 +81,8 @@ pub(super) fn along(
     let over_values = choose(&Given {
         stage: &stage,
         tensors: &[vector.outline()],
+        lasting: vec![false],
+        limit: 0,
         names: vec!["A".to_owned()],
         fills: vec![tensor.fill()],
         indices: &["p".to_owned()],

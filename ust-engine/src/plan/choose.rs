@@ -11,12 +11,12 @@ use super::simplify::simplify;
 use super::sink::{Shape, Sink, SinkKind, columns};
 use super::stage::{Stage, cast};
 use crate::convert::way::Way;
-use crate::convert::widths::{keeps_32_bits, with_32_bits};
+use crate::convert::widths::{size_in_32_bits, with_32_bits};
 use crate::error::Error;
 use crate::expr::term::Term;
 use crate::provider::plan::{LevelSize, OperandSize, Sizes};
 use crate::storage::{Outline, Tensor};
-use crate::tuning::{KEPT_INDICES_TIME, WIDTH_ENTRY_NS};
+use crate::tuning::{KEPT_INDEX_BYTES, KEPT_INDICES_TIME, WIDTH_ENTRY_NS};
 
 /// A planned stage.
 #[derive(Clone, Debug)]
@@ -24,8 +24,8 @@ pub(crate) struct Planned {
     pub(crate) loops: Loops,
     pub(crate) order: Order,
     pub(crate) sink: Sink,
-    /// For each access whose tensor is converted first, the format that it is converted to.
-    pub(crate) conversions: Vec<Option<Format>>,
+    /// For each access, the conversion of its tensor before the loops run.
+    pub(crate) conversions: Vec<Option<Conversion>>,
     /// For each of these conversions, the way, as chosen for the tensors that the stage was planned for: see
     /// [`Planned::find_ways`].
     pub(crate) ways: Vec<Option<Way>>,
@@ -44,9 +44,26 @@ pub(crate) struct Planned {
     pub(crate) cost: f64,
     /// The sizes that the plan was made for.
     pub(crate) sizes: Sizes,
-    /// Whether innermost loops read indices of widths that microkernels do not take. Then another plan
-    /// converts them first.
+    /// Whether loops read indices of other widths than 32 bits, which another plan converts first.
     pub(crate) other_widths: bool,
+}
+
+/// A conversion of an operand before the loops run.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) enum Conversion {
+    /// To a tree of coordinates.
+    Tree(Format),
+    /// To the same format with indices of 32 bits.
+    Widths(Format),
+}
+
+impl Conversion {
+    /// The format that it leads to.
+    pub(crate) fn format(&self) -> &Format {
+        match self {
+            Self::Tree(format) | Self::Widths(format) => format,
+        }
+    }
 }
 
 impl Planned {
@@ -54,7 +71,8 @@ impl Planned {
     /// serves people alone.
     pub(crate) fn find_ways(&mut self, stage: &Stage, tensors: &[&Tensor]) {
         // The conversion itself reports its error, when it runs.
-        let way = |(tensor, to): (&&Tensor, &Option<Format>)| tensor.way(to.as_ref()?).ok();
+        let way =
+            |(tensor, to): (&&Tensor, &Option<Conversion>)| tensor.way(to.as_ref()?.format()).ok();
         self.ways = tensors.iter().zip(&self.conversions).map(way).collect();
         let copied = |order: Vec<usize>| tensors[0].permute(&order)?.way(&self.format);
         self.copy_way = stage.copied().and_then(|order| copied(order).ok());
@@ -66,6 +84,10 @@ pub(crate) struct Given<'a> {
     pub(crate) stage: &'a Stage,
     /// The tensor of each access.
     pub(crate) tensors: &'a [Outline],
+    /// For each access, whether its tensor is the caller's, and keeps what is made of it for further runs.
+    pub(crate) lasting: Vec<bool>,
+    /// Bytes that a run may take.
+    pub(crate) limit: u64,
     pub(crate) names: Vec<String>,
     /// The value of each access at unstored coordinates.
     pub(crate) fills: Vec<Scalar>,
@@ -138,17 +160,18 @@ fn candidate(given: &Given<'_>, may: Conversions) -> Result<Option<Candidate>, E
     else {
         return Ok(None);
     };
-    let mut conversions: Vec<Option<Format>> = order
-        .converted
-        .iter()
-        .map(|tree| tree.as_ref().map(converted).transpose())
-        .collect::<Result<_, _>>()?;
+    let tree =
+        |tree: &Option<_>| Ok(tree.as_ref().map(converted).transpose()?.map(Conversion::Tree));
+    let mut conversions: Vec<Option<Conversion>> =
+        order.converted.iter().map(tree).collect::<Result<_, Error>>()?;
     let mut cost = order.cost;
     let widths = other_widths(given, &sparse, &order);
     if to_32_bits {
         for (at, format) in &widths {
-            conversions[*at] = Some(format.clone());
-            if !keeps_32_bits(&given.tensors[*at]) {
+            conversions[*at] = Some(Conversion::Widths(format.clone()));
+            let is_kept =
+                given.lasting[*at] && size_in_32_bits(&given.tensors[*at]) <= KEPT_INDEX_BYTES;
+            if !is_kept {
                 cost += accesses[*at].nse * WIDTH_ENTRY_NS;
             }
         }
@@ -160,7 +183,7 @@ fn candidate(given: &Given<'_>, may: Conversions) -> Result<Option<Candidate>, E
         .zip(&conversions)
         .map(|(tensor, format)| match format {
             // An empty tensor has the arrays of the format.
-            Some(format) => Ok(Tensor::empty(tensor.shape(), format, tensor.fill())?.outline()),
+            Some(to) => Ok(Tensor::empty(tensor.shape(), to.format(), tensor.fill())?.outline()),
             None => Ok(tensor.clone()),
         })
         .collect::<Result<_, Error>>()?;
@@ -192,9 +215,10 @@ fn candidate(given: &Given<'_>, may: Conversions) -> Result<Option<Candidate>, E
 }
 
 /// The sparse operands that the loops read as they are, and whose indices have other widths than 32 bits, each
-/// with its format in 32 bits.
+/// with its format in 32 bits. Not those whose indices would take much of the memory that a run may take.
 fn other_widths(given: &Given<'_>, sparse: &[usize], order: &Order) -> Vec<(usize, Format)> {
-    let candidates = sparse.iter().filter(|&&at| order.converted[at].is_none());
+    let fits = |at: usize| size_in_32_bits(&given.tensors[at]) <= given.limit / 2;
+    let candidates = sparse.iter().filter(|&&at| order.converted[at].is_none() && fits(at));
     candidates.filter_map(|&at| Some((at, with_32_bits(&given.tensors[at])?))).collect()
 }
 

@@ -145,7 +145,7 @@ impl Prepared {
         last: bool,
     ) -> Result<(), Error> {
         let given = tensors_of(&self.assignment, &stage, operands, &begun.results, &mut [])?;
-        let plans = plan(&self.assignment, &stage, &refs(&given), options, last)?;
+        let plans = plan(&self.assignment, &stage, &given, options, last)?;
         let Options { backend, strict, .. } = *options;
         let over_values = match (&given[..], &plans[..]) {
             ([one], [(planned, _), ..]) => along(&stage, one.tensor(), planned, backend, strict)?,
@@ -364,22 +364,21 @@ fn finished(result: Tensor, stage: &Stage) -> Result<Tensor, Error> {
     }
 }
 
-/// The tensors that the loops of a stage run on, from those of its accesses, and the memory that is left.
+/// The tensors that the loops of a stage run on, from those of its accesses, and the options for the loops.
 fn ready_for<'a, 'r>(
     compiled: &Compiled,
     given: Held<'a>,
     how: Run<'r>,
 ) -> Result<(Held<'a>, Run<'r>), Error> {
-    let tensors = match compiled.takes_given() {
-        true => given,
-        false => converted(&compiled.planned, given, how)?,
-    };
-    let made = tensors.iter().filter_map(|one| match one {
+    if !compiled.takes_given() {
+        return converted(&compiled.planned, given, how);
+    }
+    let made = given.iter().filter_map(|one| match one {
         Operand::Borrowed(_) => None,
         Operand::Made(tensor) => Some(&**tensor),
     });
     let how = how.beside(made);
-    Ok((tensors, how))
+    Ok((given, how))
 }
 
 /// Runs a stage on the tensors of its accesses. `begin` is called after conversions, before the loops.
@@ -399,10 +398,11 @@ fn run_on(
 fn plan(
     assignment: &Assignment,
     stage: &Stage,
-    tensors: &[&Tensor],
+    given: &Held<'_>,
     options: &Options<'_>,
     last: bool,
 ) -> Result<Vec<Candidate>, Error> {
+    let tensors: &[&Tensor] = &refs(given);
     let names: Vec<String> = assignment.indices.iter().map(|index| index.name.clone()).collect();
     let extents: Vec<usize> = assignment.indices.iter().map(|index| index.extent).collect();
     let input = |source: Source| match source {
@@ -422,6 +422,8 @@ fn plan(
     let mut plans = choose(&Given {
         stage,
         tensors: &outlines,
+        lasting: given.iter().map(|one| matches!(one, Operand::Borrowed(_))).collect(),
+        limit: options.run.limit,
         names: labels.collect(),
         fills: fills.collect(),
         indices: &names,

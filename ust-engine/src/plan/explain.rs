@@ -72,6 +72,7 @@ fn one(
                 writeln!(out, "in `{}`", own.unwrap_or(&planned.formats[u]))?;
             }
             Some(to) => {
+                let to = to.format();
                 write!(out, "converted from `{}` into `{to}`", planned.formats[u])?;
                 match &planned.ways[u] {
                     Some(way) => writeln!(out, ": {way}")?,

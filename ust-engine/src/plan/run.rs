@@ -16,7 +16,7 @@ use ust_kernels::pool::{pays, within};
 use ust_level_api::ir::interp::Memory;
 
 use super::along::Along;
-use super::choose::{Candidate, Planned};
+use super::choose::{Candidate, Conversion, Planned};
 use super::collect::Tables;
 use super::frame::{Params, Sizes};
 use super::sink::SinkKind;
@@ -183,14 +183,13 @@ impl Compiled {
         sizes: &Sizes,
         how: Run<'_>,
     ) -> Result<Tensor, Error> {
-        if let Some(result) = self.called(tensors, sizes, how) {
+        let shared = self.shared().map(|at| shared.unwrap_or(tensors[at]));
+        if let Some(result) = self.called(tensors, shared, sizes, how) {
             return result;
         }
-        match self.planned.sink.kind {
-            SinkKind::Full => self.in_full(tensors, sizes, how),
-            SinkKind::Shared { at } => {
-                self.in_shared(tensors, shared.unwrap_or(tensors[at]), sizes, how)
-            }
+        match (self.planned.sink.kind, shared) {
+            (SinkKind::Full, _) => self.in_full(tensors, sizes, how),
+            (SinkKind::Shared { .. }, Some(levels)) => self.in_shared(tensors, levels, sizes, how),
             _ => {
                 let shares = self.shares(sizes, how);
                 let rows = || self.rows(tensors, sizes, shares, how);
@@ -204,6 +203,7 @@ impl Compiled {
     fn called(
         &self,
         tensors: &[&Tensor],
+        shared: Option<&Tensor>,
         sizes: &Sizes,
         how: Run<'_>,
     ) -> Option<Result<Tensor, Error>> {
@@ -212,7 +212,7 @@ impl Compiled {
             parameters: &self.planned.loops.facts.parameters,
             extents: &sizes.extents,
             bound: &sizes.bound,
-            shared: self.shared(),
+            shared,
             format: &self.planned.format,
             rest: self.planned.rest,
             fill: self.planned.fill,
@@ -248,7 +248,7 @@ impl Compiled {
             out.fill(T::from_scalar(self.planned.rest).unwrap_or(T::ZERO));
             return Ok(());
         }
-        if let Some(result) = self.called(tensors, sizes, how) {
+        if let Some(result) = self.called(tensors, None, sizes, how) {
             out.copy_from_slice(result?.values().typed::<T>()?);
             return Ok(());
         }
@@ -420,7 +420,12 @@ fn described<'a>(
         reduce: stage.reduce.as_ref().map(|(op, indices)| (op, &indices[..])),
         strict,
         estimate: planned.cost,
-        converts: planned.conversions.iter().any(Option::is_some),
+        converts: planned.conversions.iter().flatten().any(|to| matches!(to, Conversion::Tree(_))),
+        in_32_bits: planned
+            .conversions
+            .iter()
+            .flatten()
+            .any(|to| matches!(to, Conversion::Widths(_))),
         other_widths: planned.other_widths,
     }
 }

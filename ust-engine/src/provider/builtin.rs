@@ -55,7 +55,7 @@ mod jit {
     use super::*;
     use crate::provider::Groups;
     use crate::tuning::{JIT_COMPILE_NS, OTHER_WIDTHS_TIME};
-    use ust_jit::{JitError, Kernel, Options, is_supported};
+    use ust_jit::{JitError, Kernel, Options, Suits, is_supported};
 
     struct Jit {
         checked: bool,
@@ -77,10 +77,11 @@ mod jit {
         }
 
         fn offer(&self, plan: &Plan<'_>) -> Offer {
-            let slower = match plan.other_widths {
-                false => 1.0,
-                true if !Kernel::suits(plan.function, plan.strict) => OTHER_WIDTHS_TIME,
-                true => plan.index_time(),
+            let suits = plan.other_widths.then(|| Kernel::suits(plan.function, plan.strict));
+            let slower = match suits {
+                None | Some(Suits::Nowhere) => 1.0,
+                Some(Suits::In32Bits) => OTHER_WIDTHS_TIME,
+                Some(Suits::AsItIs) => plan.index_time(),
             };
             match (is_supported(), self.checked) {
                 (false, _) => Offer::Refused("there is no compiler for this processor".to_owned()),

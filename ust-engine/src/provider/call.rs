@@ -21,8 +21,8 @@ pub struct Call<'a> {
     pub(crate) parameters: &'a [Parameter],
     pub(crate) extents: &'a [usize],
     pub(crate) bound: &'a Bound,
-    /// The operand whose levels the result shares.
-    pub(crate) shared: Option<usize>,
+    /// The tensor whose levels the result shares.
+    pub(crate) shared: Option<&'a Tensor>,
     pub(crate) format: &'a Format,
     pub(crate) rest: Scalar,
     pub(crate) fill: Scalar,
@@ -56,7 +56,7 @@ impl<'a> Call<'a> {
     #[must_use]
     pub fn value_count(&self) -> Option<usize> {
         match self.shared {
-            Some(at) => Some(self.operands[at].nse()),
+            Some(levels) => Some(levels.nse()),
             None if self.bound.format().is_full() => {
                 let mut sizes = self.bound.levels().iter().map(|level| level.size);
                 let length = sizes.try_fold(1_u64, u64::checked_mul);
@@ -142,7 +142,7 @@ impl<'a> Call<'a> {
             });
         }
         match self.shared {
-            Some(at) => self.operands[at].with_clean_values(values),
+            Some(levels) => levels.with_clean_values(values),
             None => Ok(Tensor::from_full(self.bound, values, self.fill)),
         }
     }

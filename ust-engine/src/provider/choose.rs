@@ -87,11 +87,13 @@ fn quickest(plans: &[Plan<'_>]) -> Result<(usize, Chosen), Error> {
     let mut failed = None;
     let mut said: Vec<(&'static str, String)> = Vec::new();
     for ([_, time], which, provider) in offers {
-        let told = match (plans[0].converts, plans[which].converts) {
-            (true, false) => format!("{} without conversions", about(time)),
-            (false, true) => format!("{} with indices of 32 bits", about(time)),
-            _ => about(time),
-        };
+        let mut told = about(time);
+        if plans[0].converts && !plans[which].converts {
+            told += " without conversions";
+        }
+        if plans[which].in_32_bits {
+            told += " with indices of 32 bits";
+        }
         said.push(match &made {
             Some(_) => (provider.name(), told),
             None => match provider.compile(&plans[which]) {

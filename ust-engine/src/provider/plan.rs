@@ -42,9 +42,11 @@ pub struct Plan<'a> {
     pub sizes: &'a Sizes,
     /// The estimated time of these loops as machine code on one thread of the CPU, in nanoseconds.
     pub estimate: f64,
-    /// Whether operands are converted before the loops run. The estimate has the time for it, spread over many
-    /// runs if a tensor keeps what is made.
+    /// Whether operands are converted to other formats before the loops run. The estimate has the time for it.
     pub converts: bool,
+    /// Whether indices of operands are stored in 32 bits before the loops run. The estimate has the time for it,
+    /// unless tensors keep what is made.
+    pub in_32_bits: bool,
     /// Whether loops read indices of other widths than 32 bits. Another plan of the stage converts these indices
     /// first.
     pub other_widths: bool,

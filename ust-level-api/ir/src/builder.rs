@@ -181,6 +181,9 @@ impl Builder {
 
     /// Says what the open loops compute, see [`idiom`](super::idiom). The loops may have other effects as well:
     /// then the idiom is that of the inner loops that have none, if there are any.
+    ///
+    /// Back ends run what is declared in the place of the loops, so it has to be true: where a back end checks no
+    /// access, a false declaration may read and write outside arrays. Compare [`Function::meant`].
     pub fn declare(&mut self, declared: impl Into<Declared>) {
         self.declared.push((self.loops.clone(), declared.into()));
     }

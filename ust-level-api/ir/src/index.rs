@@ -403,6 +403,34 @@ impl IndexArray {
         Some(stored!(U8(u8), U16(u16), U32(u32), U64(u64), I8(i8), I16(i16), I32(i32), I64(i64)))
     }
 
+    /// The low bits of each index, as indices of 32 bits or more of another kind: for arrays with elements that
+    /// nobody reads, which need not fit. Parallel. Cost: O(length), and nothing for the same kind.
+    ///
+    /// # Panics
+    /// For a kind of fewer than 32 bits.
+    #[must_use]
+    pub fn truncated(&self, kind: IndexKind) -> Self {
+        if self.kind() == kind {
+            return self.clone();
+        }
+        macro_rules! stored {
+            ($($variant:ident($ty:ty)),*) => {
+                match kind {
+                    $(IndexKind::$variant => with_indices!(
+                        self,
+                        words => cast::<_, $ty>(words).into(),
+                        packed(words) => {
+                            let read = |at: usize, out: &mut [i64]| self.read(at, out);
+                            in_blocks(words.len(), &read, |v| v as $ty).into()
+                        }
+                    ),)*
+                    narrow => panic!("{narrow} has fewer than 32 bits"),
+                }
+            };
+        }
+        stored!(U32(u32), U64(u64), I32(i32), I64(i64))
+    }
+
     /// The largest index, or `None` if the array is empty.
     #[must_use]
     pub fn max(&self) -> Option<i64> {

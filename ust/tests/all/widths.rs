@@ -2,8 +2,8 @@
 
 use ust::generate::generate;
 use ust::ndarray::{Array1, Array2};
-use ust::tensor::Way;
-use ust::{Error, Format, Tensor, einsum};
+use ust::tensor::{Parts, Way};
+use ust::{Backend, Error, Format, Tensor, einsum};
 
 const LAYOUTS: [&str; 6] = [
     "(i, j) -> (i : dense, j : compressed)",
@@ -189,4 +189,92 @@ fn indices_are_made_once_and_counted() {
         false => assert_eq!(a.kept_bytes(), 0),
     }
     assert_eq!(a.bytes(), bytes);
+}
+
+/// What nobody reads need not fit 32 bits: places between the segments of `loose_compressed`.
+#[test]
+fn unused_places_may_hold_anything() {
+    let format: Format =
+        "(i, j) -> (i : dense, j : loose_compressed), posWidth = 64, crdWidth = 64"
+            .parse()
+            .unwrap();
+    let x = Array1::from(vec![1.0, 10.0, 100.0]);
+    let b = Array2::from_shape_fn((3, 9), |(i, j)| (i * 3 + j) as f64);
+    for unused in [0, 1 << 40, u64::MAX] {
+        let levels =
+            vec![vec![], vec![vec![0_u64, 2, 3, 5].into(), vec![0_u64, 2, unused, 1, 2].into()]];
+        let parts = Parts::new(levels, vec![1.0, 2.0, 0.0, 3.0, 4.0]);
+        let a = Tensor::from_parts(&format, &[2, 3], parts).unwrap();
+        for backend in ["interp", "jit"] {
+            if !ust::provider::names().contains(&backend) {
+                continue;
+            }
+            let call = |text: &str| einsum(text).arg("A", &a).backend(Backend::Named(backend));
+            for _ in 0..2 {
+                let scaled = call("C(i,j) = A(i,j) * x(j)").arg("x", &x);
+                let scaled = scaled.in_format(&format).run().unwrap();
+                let rows = scaled.to_dense::<f64>().unwrap();
+                assert_eq!(rows, ndarray::array![[1.0, 0.0, 200.0], [0.0, 30.0, 400.0]].into_dyn());
+                let product = call("C(i,k) = A(i,j) * B(j,k)").arg("B", &b).run().unwrap();
+                let product = product.to_dense::<f64>().unwrap();
+                for k in 0..9 {
+                    let [x, y, z] = [b[[0, k]], b[[1, k]], b[[2, k]]];
+                    let expected = [x + 2.0 * z, 3.0 * y + 4.0 * z];
+                    assert_eq!([product[[0, k]], product[[1, k]]], expected, "{backend} {unused}");
+                }
+            }
+        }
+    }
+}
+
+/// A limit on memory is no reason for another result: what fails says so, and what does not is right.
+#[test]
+fn limits_hold_for_indices_that_kernels_make() {
+    let x = Array1::from_shape_fn(80, |j| j as f64 - 7.0);
+    for layout in [LAYOUTS[0], LAYOUTS[1], LAYOUTS[5]] {
+        let expected = {
+            let narrow = tensor(layout, [0, 0]);
+            einsum("y(i) = A(i,j) * x(j)").arg("A", &narrow).arg("x", &x).run().unwrap()
+        };
+        // 700 entries: as many as the operation needs without other indices.
+        for limit in [0, 400, 720, 1000, 3000, 6000, 10_000, 30_000, 1 << 20] {
+            let a = tensor(layout, [64, 64]);
+            let call = || einsum("y(i) = A(i,j) * x(j)").arg("A", &a).arg("x", &x);
+            for _ in 0..2 {
+                match call().memory_limit(limit).run() {
+                    Ok(found) => assert_eq!(found, expected, "{layout} {limit}"),
+                    Err(error) => assert!(limit < 720, "{layout} {limit}: {error}"),
+                }
+            }
+            assert!(a.kept_bytes() <= limit, "{layout} {limit}: {}", a.kept_bytes());
+            let scaled = einsum("C(i,j) = A(i,j) * x(j)").arg("A", &a).arg("x", &x);
+            if let Ok(found) = scaled.in_format(a.format()).memory_limit(limit).run() {
+                let narrow = tensor(layout, [0, 0]);
+                let expected =
+                    einsum("C(i,j) = A(i,j) * x(j)").arg("A", &narrow).arg("x", &x).run().unwrap();
+                let [found, expected] = [found, expected].map(|t| t.to_dense::<f64>().unwrap());
+                assert_eq!(found, expected, "{layout} {limit}");
+            }
+        }
+    }
+}
+
+/// A transposed tensor shares its arrays with the original, but not its shape.
+#[test]
+fn kept_indices_serve_transposed_tensors() {
+    for layout in LAYOUTS {
+        let a = tensor(layout, [64, 64]);
+        let [x, z] = [80, 90].map(|n| Array1::from_shape_fn(n, |at| at as f64 - 7.0));
+        let narrow = tensor(layout, [0, 0]);
+        let text = "y(i) = A(i,j) * x(j)";
+        for _ in 0..2 {
+            for (of, narrow, x) in [(&a, &narrow, &x), (&a.transpose(), &narrow.transpose(), &z)] {
+                let run = |of: &Tensor| {
+                    let call = einsum(text).arg("A", of).arg("x", x).threads(2);
+                    call.cancel(&ust::ops::CancelToken::new()).run().unwrap()
+                };
+                assert_eq!(run(of), run(narrow), "{layout}");
+            }
+        }
+    }
 }

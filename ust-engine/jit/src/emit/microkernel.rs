@@ -4,6 +4,7 @@ use ust_ir::idiom::Idiom;
 use ust_ir::{ArrayDecl, ArrayId, Dtype, Elem, Expr, Function, IndexKind, Stmt, Var};
 use ust_kernels::micro::{self, Loop};
 
+use super::super::Suits;
 use super::super::loops::{Reason, reason};
 use super::super::nest::Inner;
 use super::super::pattern::Pattern;
@@ -152,29 +153,31 @@ fn wanted(pattern: &Pattern, arrays: &[ArrayDecl]) -> Option<Wanted> {
     })
 }
 
-/// Whether microkernels run the loops of a function, wherever they would run them if all indices had 32 bits.
-pub(in super::super) fn suits(function: &Function, strict: bool) -> bool {
-    let mut arrays = function.arrays.clone();
-    for array in arrays.iter_mut().filter(|array| !array.written) {
+/// Whether microkernels run loops of a function, as it is and if all indices had 32 bits.
+pub(in super::super) fn suits(function: &Function, strict: bool) -> Suits {
+    let mut in_32_bits = function.arrays.clone();
+    for array in in_32_bits.iter_mut().filter(|array| !array.written) {
         if let Elem::Index(kind) = &mut array.elem {
             *kind = if kind.signed() { IndexKind::I32 } else { IndexKind::U32 };
         }
     }
-    let has_kernel =
-        |pattern: &Pattern, arrays: &[ArrayDecl]| kernel_of(pattern, arrays, strict).is_some();
-    let suits =
-        |pattern: &Pattern| has_kernel(pattern, &function.arrays) || !has_kernel(pattern, &arrays);
-    function.idioms.iter().all(|idiom| match idiom {
+    let has_kernel = |idiom: &Idiom, arrays: &[ArrayDecl]| match idiom {
         Idiom::Nest(nest) => {
-            let each = (0..nest.loops.len()).filter_map(|from| Inner { nest, from }.pattern());
-            each.into_iter().next().is_none_or(|pattern| suits(&pattern))
+            let mut each = (0..nest.loops.len()).filter_map(|from| Inner { nest, from }.pattern());
+            each.next().is_some_and(|pattern| kernel_of(&pattern, arrays, strict).is_some())
         }
-        Idiom::Union(union) => {
-            union_kernel(union, &function.arrays, strict).is_some()
-                || union_kernel(union, &arrays, strict).is_none()
-        }
-        _ => true,
-    })
+        Idiom::Union(union) => union_kernel(union, arrays, strict).is_some(),
+        _ => false,
+    };
+    let mut wanted =
+        function.idioms.iter().filter(|idiom| has_kernel(idiom, &in_32_bits)).peekable();
+    match wanted.peek() {
+        None => Suits::Nowhere,
+        Some(_) => match wanted.all(|idiom| has_kernel(idiom, &function.arrays)) {
+            true => Suits::AsItIs,
+            false => Suits::In32Bits,
+        },
+    }
 }
 
 /// A kernel, and what the arrays of a loop must hold for it.

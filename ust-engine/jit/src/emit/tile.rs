@@ -26,11 +26,14 @@ impl Emitter<'_, '_> {
         self.note(Some(var), CodeOf::Microkernel(name));
         let (call, cut, end) =
             (self.b.create_block(), self.b.create_block(), self.b.create_block());
-        let whole: Vec<Value> = guards.iter().map(|guard| self.bool(guard)).collect();
-        match whole.into_iter().reduce(|all, one| self.b.ins().band(all, one)) {
-            Some(whole) => self.b.ins().brif(whole, call, &[], cut, &[]),
-            None => self.b.ins().jump(call, &[]),
-        };
+        for guard in &guards {
+            let holds = self.bool(guard);
+            let next = self.b.create_block();
+            self.b.ins().brif(holds, next, &[], cut, &[]);
+            self.b.switch_to_block(next);
+            self.b.seal_block(next);
+        }
+        self.b.ins().jump(call, &[]);
         self.b.switch_to_block(call);
         self.b.seal_block(call);
         let args = self.tile_args(&found);

@@ -3,7 +3,7 @@
 use ust_ir::idiom::{Leaf, Sum, Target};
 use ust_ir::interp::Memory;
 use ust_ir::testing::write_leaf;
-use ust_ir::{BinOp, Builder, Dtype, Elem, Expr, Function, Ty};
+use ust_ir::{BinOp, Builder, Dtype, Elem, Expr, Function, IndexArray, IndexKind, Ty};
 
 use super::{Run, Ways, all_near, loops_of, nest_of};
 use crate::tile::{Tile, tile};
@@ -294,5 +294,53 @@ fn rows_are_multiplied_for_all_places_as_the_interpreter_does() {
                 all_near(a, b, |a, b| (a - b).abs() <= 1e-12)
             });
         }
+    }
+}
+
+/// A coordinate that a condition needs is read only where the conditions around hold.
+#[test]
+fn conditions_are_evaluated_in_the_order_of_the_loops() {
+    let mut b = Builder::new("tile");
+    let [first, last, m, n] = ["first", "last", "m", "n"].map(|name| b.param(name, Ty::Int));
+    let crd = b.index_array("crd", IndexKind::U32);
+    let [x, y, out] = [("a", false), ("b", false), ("out", true)]
+        .map(|(name, written)| b.array(name, Elem::Value(Dtype::F64), written));
+    b.for_("p", first, last, |b, p| {
+        b.for_("i", 0.into(), 4.into(), |b, i| {
+            b.if_(p.clone().lt(m.clone()), |b| {
+                b.for_("j", 0.into(), 4.into(), |b, j| {
+                    b.if_(b.load(crd, p.clone()).lt(n.clone()), |b| {
+                        b.for_("k", 0.into(), 4.into(), |b, k| {
+                            let factors = vec![
+                                b.load(x, i.clone() * 4 + j.clone()),
+                                b.load(y, j.clone() * 4 + k.clone()),
+                            ];
+                            let to = Target::Element(out, i.clone() * 4 + k);
+                            write_leaf(b, Leaf::product(to, factors));
+                        });
+                    });
+                });
+            });
+        });
+    });
+    let function = b.finish();
+    assert!(matches!(found(&function), Some((Tile::Product { .. }, guards)) if guards.len() == 2));
+    let ways = Ways::of(function);
+    let crd = IndexArray::from(vec![3_u32]);
+    let numbers = |of: f64| (0..16).map(|at| f64::from(at) * of).collect::<Vec<_>>();
+    let (x, y) = (numbers(1.0), numbers(2.0));
+    let far = 1_i64 << 40;
+    for (p, m, n) in [(0, 1, 9), (0, 1, 2), (far, 1, 9)] {
+        ways.same((p, m, n), |run| {
+            let mut out = vec![1.0; 16];
+            let mut memory = [
+                Memory::Index(&crd),
+                Memory::values(&x),
+                Memory::values(&y),
+                Memory::values_mut(&mut out[..]),
+            ];
+            run(&[p.into(), (p + 1).into(), m.into(), n.into()], &mut memory);
+            out
+        });
     }
 }

@@ -6,11 +6,10 @@ use ust_format::Format;
 use ust_kernels::pool::within;
 use ust_level_api::Scalar;
 
-use crate::convert::widths::differ_in_widths;
 use crate::error::Error;
 use crate::expr::control::Run;
 use crate::expr::term::Assignment;
-use crate::plan::choose::Planned;
+use crate::plan::choose::{Conversion, Planned};
 use crate::plan::stage::{Source, Stage};
 use crate::storage::Tensor;
 
@@ -94,34 +93,36 @@ pub(super) fn refs<'t>(tensors: &'t [Operand<'_>]) -> SmallVec<[&'t Tensor; 4]> 
     tensors.iter().map(Operand::tensor).collect()
 }
 
-/// The tensors that the loops run on, after the plan's conversions.
-pub(super) fn converted<'a>(
+/// The tensors that the loops run on, after the plan's conversions, and the options for the loops: with the
+/// memory that is left.
+pub(super) fn converted<'a, 'r>(
     planned: &Planned,
     tensors: Held<'a>,
-    how: Run<'_>,
-) -> Result<Held<'a>, Error> {
-    if planned.conversions.iter().all(Option::is_none) {
-        return Ok(tensors);
-    }
+    how: Run<'r>,
+) -> Result<(Held<'a>, Run<'r>), Error> {
+    let mut left = how.limit;
     let each = tensors.into_iter().zip(&planned.conversions);
-    each.map(|(given, format)| {
-        let Some(format) = format else { return Ok(given) };
+    let all = each.map(|(given, conversion)| {
         let tensor = given.tensor();
-        let in_32_bits = differ_in_widths(tensor.format(), format);
-        // Without a step into the pool of threads, which takes longer than a small kernel.
-        if let Some(kept) = in_32_bits.then(|| tensor.kept_in_32_bits()).flatten() {
-            return Ok(Operand::Made(Box::new(kept)));
-        }
-        let made = within(how.threads, tensor.nse(), || {
-            if in_32_bits
-                && let Some(made) = tensor.in_32_bits(format)?
-                && made.bytes() as u64 <= how.limit
-            {
-                return Ok(made);
+        let (made, bytes) = match conversion {
+            None => {
+                // Copies of views and of operands in full take memory, too.
+                if let Operand::Made(tensor) = &given {
+                    left = left.saturating_sub(tensor.bytes() as u64);
+                }
+                return Ok(given);
             }
-            tensor.convert_within(format, how.limit)
-        });
-        Ok(Operand::Made(Box::new(made?)))
-    })
-    .collect()
+            Some(Conversion::Widths(format)) => tensor.in_32_bits(format, left)?,
+            Some(Conversion::Tree(format)) => {
+                let made =
+                    within(how.threads, tensor.nse(), || tensor.convert_within(format, how.limit))?;
+                let bytes = made.bytes() as u64;
+                (made, bytes)
+            }
+        };
+        left = left.saturating_sub(bytes);
+        Ok(Operand::Made(Box::new(made)))
+    });
+    let all = all.collect::<Result<Held<'a>, Error>>()?;
+    Ok((all, Run { limit: left, ..how }))
 }

@@ -127,8 +127,12 @@ impl<'a> Effects<'a> {
 
 fn is_sum(leaf: &Leaf, stmt: &Stmt, around: usize) -> bool {
     leaf.sum.as_ref().filter(|sum| sum.inside == around).is_some_and(|sum| match stmt {
-        Stmt::Store(array, ..) => sum.op.is_none() && *array == sum.array,
-        Stmt::Reduce(op, array, ..) => sum.op == Some(*op) && *array == sum.array,
+        Stmt::Store(array, index, _) => {
+            sum.op.is_none() && *array == sum.array && *index == sum.index
+        }
+        Stmt::Reduce(op, array, index, _) => {
+            sum.op == Some(*op) && *array == sum.array && *index == sum.index
+        }
         _ => false,
     })
 }
@@ -148,11 +152,13 @@ fn part_of(leaf: &Leaf, stmt: &Stmt) -> Option<Part> {
     match (stmt, &leaf.target) {
         (Stmt::Assign(var, Expr::Bool(true)), _) if leaf.hit == Some(*var) => Some(Part::Hit),
         (Stmt::Assign(var, _), Target::Var(sum)) => (var == sum).then_some(Part::Target),
-        (Stmt::Reduce(op, array, ..), Target::Element(target, _)) => {
-            (leaf.op == Some(*op) && array == target).then_some(Part::Target)
+        (Stmt::Reduce(op, array, index, _), Target::Element(target, place)) => {
+            let is_own = leaf.op == Some(*op) && array == target && index == place;
+            is_own.then_some(Part::Target)
         }
-        (Stmt::Store(array, ..), Target::Element(target, _)) => {
-            (leaf.op.is_none() && array == target).then_some(Part::Target)
+        (Stmt::Store(array, index, _), Target::Element(target, place)) => {
+            let is_own = leaf.op.is_none() && array == target && index == place;
+            is_own.then_some(Part::Target)
         }
         (Stmt::If { then, otherwise, .. }, _) => {
             let list = leaf.list.as_ref()?;
