@@ -173,6 +173,12 @@ impl Builder {
         self.push(Stmt::Sort(array, lo, hi));
     }
 
+    /// Number of variables declared so far. The next one is `Var` of this number.
+    #[must_use]
+    pub fn variable_count(&self) -> u32 {
+        self.vars.len() as u32
+    }
+
     /// Number of loops `for` that are open.
     #[must_use]
     pub fn open_loops(&self) -> usize {

@@ -1,7 +1,7 @@
 //! What the emitter knows of the loops that it emits.
 
-use ust_level_api::ir::{Expr, Function, Var};
-use ust_level_api::{Interval, WalkKind};
+use ust_level_api::ir::{Builder, Expr, Function, Var};
+use ust_level_api::{Interval, Walk, WalkKind, WalkSite};
 
 use super::{Emit, Pos, State};
 use crate::plan::order::Step;
@@ -14,8 +14,8 @@ pub(super) struct Collected {
     loops: Vec<Loop>,
     /// The range of the outermost loop, before it is cut.
     range: Option<Interval>,
-    /// The cursors that follow the coordinates of the outermost loop.
-    followers: Vec<Var>,
+    /// The cursors that follow the coordinates of the outermost loop, and the state of its levels.
+    carried: Vec<Var>,
 }
 
 impl Emit<'_> {
@@ -70,11 +70,28 @@ impl Emit<'_> {
         collected.loops.push(one);
     }
 
-    /// Notes cursors that follow the coordinates of a loop.
-    pub(super) fn note_followers(&self, depth: usize, cursors: &[Var]) {
+    /// Notes variables whose values pass from one iteration of a loop to the next.
+    pub(super) fn note_carried(&self, depth: usize, vars: impl IntoIterator<Item = Var>) {
         if depth == 0 {
-            self.collected.borrow_mut().followers.extend(cursors);
+            self.collected.borrow_mut().carried.extend(vars);
         }
+    }
+
+    /// Emits the walk of a level by a loop.
+    pub(super) fn walk<'w>(
+        &'w self,
+        b: &mut Builder,
+        depth: usize,
+        (at, level): (usize, usize),
+        site: &'w WalkSite,
+    ) -> Walk<'w> {
+        let first = b.variable_count();
+        let walk = self.operands[at].format.levels()[level].ty.walk(site, b);
+        if walk.advance.is_some() {
+            // The level's state is in variables of its own.
+            self.note_carried(depth, (first..b.variable_count()).map(Var));
+        }
+        walk
     }
 
     /// Notes the range of a loop, before it is cut.
@@ -126,9 +143,10 @@ impl Emit<'_> {
     /// The facts of the loops of a function.
     pub(super) fn facts(self, cut: Result<Cut, &'static str>, function: &Function) -> Facts {
         let owns = self.parts_own();
-        let mut carried = self.table_numbers();
-        let Collected { loops: all, range, followers } = self.collected.into_inner();
-        carried.extend(followers);
+        let Collected { loops: all, range, mut carried } = self.collected.take();
+        let assigned = function.assigned();
+        carried.retain(|var| assigned[var.0 as usize]);
+        carried.extend(self.table_numbers());
         let range = range.filter(|_| cut.is_ok()).and_then(|range| from_start(range, function));
         let walks = self.input.order.steps.first().map_or(Vec::new(), |step| step.walkers.clone());
         let rows = self.output.rows(self.input, self.speculative.get());

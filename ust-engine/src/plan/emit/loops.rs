@@ -172,11 +172,10 @@ impl Emit<'_> {
     ) {
         state.covers = false;
         let operand = &self.operands[at];
-        let ty = &operand.format.levels()[level].ty;
         let info = self.level((at, level));
         let parent = state.live[at].clone().expect("a walker is live");
         let site = operand.site(level, parent.interval(), &state.coordinates[at], Reach::Inside);
-        let walk = ty.walk(&site, b);
+        let walk = self.walk(b, depth, (at, level), &site);
         let cursor = Interval { lo: walk.cursor.lo.clone(), hi: walk.cursor.hi.clone() };
         self.note_range(depth, &cursor);
         let cursor = match !info.props.unique && info.props.ordered {

@@ -150,7 +150,7 @@ impl Emit<'_> {
         let walks: Vec<Walk<'_>> = walkers
             .iter()
             .zip(&sites)
-            .map(|(&(at, level), site)| self.operands[at].format.levels()[level].ty.walk(site, b))
+            .map(|(&walker, site)| self.walk(b, depth, walker, site))
             .collect();
         let name = self.loop_name(step);
         let (cursors, ends) = self.cursors(b, depth, &name, &walks);
@@ -164,7 +164,7 @@ impl Emit<'_> {
         if universe {
             let (domain, valid) = self.domain(step, state);
             self.note_range(depth, &domain);
-            self.note_followers(depth, &merged.cursors);
+            self.note_carried(depth, merged.cursors.iter().copied());
             let domain = self.part(b, depth, domain);
             return b.for_(&merged.name, domain.lo, domain.hi, |b, crd| {
                 self.note(&[&crd], depth, step, Over::Followed, walkers, state);
