@@ -41,8 +41,8 @@ impl Tensor {
     /// of what was made. Cost: O(length of the arrays) for the first call.
     ///
     /// # Errors
-    /// [`Error::TooLarge`] if the new arrays take more than `limit` bytes; [`Error::Format`] when the format does
-    /// not suit the shape.
+    /// [`Error::TooLarge`] if the new arrays take more than `limit` bytes; [`Error::Unsupported`] if indices do not
+    /// fit; [`Error::Format`] when the format does not suit the shape.
     pub(crate) fn in_32_bits(&self, format: &Format, limit: u64) -> Result<(Self, u64), Error> {
         let bind = || format.bind(self.shape());
         if let Some(kept) = self.kept_of_levels().get::<In32Bits>() {
@@ -52,6 +52,12 @@ impl Tensor {
             return Ok((self.with_levels(bound, Arc::clone(&kept.levels)), 0));
         }
         let bound = bind()?;
+        // The format was chosen for the tensor that a kernel was prepared with; this one may be larger.
+        if !fit_32_bits(&self.outline(), &bound) {
+            let text = "a kernel that was prepared for indices of 32 bits, on a tensor that needs more: \
+                        prepare a kernel for it";
+            return Err(Error::Unsupported(text.to_owned()));
+        }
         let bytes =
             bytes_in_32_bits(self.levels().iter().flat_map(|level| &level.0).map(IndexArray::len));
         if bytes > limit {
@@ -118,19 +124,30 @@ fn site(bound: &Bound, level: usize) -> Site {
 
 /// A format of the same levels whose indices all have 32 bits by default, if the tensor has others.
 pub(crate) fn with_32_bits(tensor: &Outline) -> Option<Format> {
-    let is_32 = |kind| matches!(kind, IndexKind::U32 | IndexKind::I32);
     if tensor.arrays().iter().flatten().all(|(kind, _)| is_32(*kind)) {
         return None;
     }
     let format = tensor.format().without_slices().with_widths(0, 0).ok()?;
     let bound = format.bind(tensor.bound().shape()).ok()?;
-    let specs = (0..format.level_count()).flat_map(|level| {
-        format.descriptions()[level].arrays.iter().map(move |spec| (level, spec.role))
-    });
-    let fits = specs.into_iter().all(|(level, role)| match role {
-        Role::Position => u32::try_from(tensor.nse()).is_ok(),
-        Role::Coordinate => is_32(site(&bound, level).crd_kind()),
-        Role::Own(kind) => is_32(kind),
-    });
+    let fits = fit_32_bits(tensor, &bound);
     (fits && differ_in_widths(tensor.format(), &format)).then_some(format)
+}
+
+fn is_32(kind: IndexKind) -> bool {
+    matches!(kind, IndexKind::U32 | IndexKind::I32)
+}
+
+/// Whether all indices of a tensor that are read fit 32 bits: those of `bound`, which has its shape and the same
+/// levels with indices of 32 bits.
+fn fit_32_bits(tensor: &Outline, bound: &Bound) -> bool {
+    // Positions are at most the number of values, or of elements of an array.
+    let lengths = tensor.arrays().iter().flatten().map(|(_, length)| *length);
+    let positions = lengths.chain([tensor.nse()]).all(|length| u32::try_from(length).is_ok());
+    let levels = bound.format().descriptions().iter().enumerate();
+    let mut specs = levels.flat_map(|(level, of)| of.arrays.iter().map(move |spec| (level, spec)));
+    specs.all(|(level, spec)| match spec.role {
+        Role::Position => positions,
+        Role::Coordinate => is_32(site(bound, level).crd_kind()),
+        Role::Own(kind) => is_32(kind),
+    })
 }

@@ -385,29 +385,11 @@ impl IndexArray {
         if !holds_all && !parallel::every(len.div_ceil(BLOCK), 64, &fits) {
             return None;
         }
-        macro_rules! stored {
-            ($($variant:ident($ty:ty)),*) => {
-                match kind {
-                    IndexKind::U2 => Self::store(kind, &self.to_vec(), "", "").ok()?,
-                    $(IndexKind::$variant => with_indices!(
-                        self,
-                        words => cast::<_, $ty>(words).into(),
-                        packed(words) => {
-                            let read = |at: usize, out: &mut [i64]| self.read(at, out);
-                            in_blocks(words.len(), &read, |v| v as $ty).into()
-                        }
-                    ),)*
-                }
-            };
-        }
-        Some(stored!(U8(u8), U16(u16), U32(u32), U64(u64), I8(i8), I16(i16), I32(i32), I64(i64)))
+        Some(self.truncated(kind))
     }
 
-    /// The low bits of each index, as indices of 32 bits or more of another kind: for arrays with elements that
-    /// nobody reads, which need not fit. Parallel. Cost: O(length), and nothing for the same kind.
-    ///
-    /// # Panics
-    /// For a kind of fewer than 32 bits.
+    /// The low bits of each index in another kind: for arrays with elements that nobody reads, which need not fit.
+    /// Parallel. Cost: O(length), and nothing for the same kind.
     #[must_use]
     pub fn truncated(&self, kind: IndexKind) -> Self {
         if self.kind() == kind {
@@ -416,6 +398,10 @@ impl IndexArray {
         macro_rules! stored {
             ($($variant:ident($ty:ty)),*) => {
                 match kind {
+                    IndexKind::U2 => {
+                        let low: Vec<i64> = self.to_vec().iter().map(|index| index & 3).collect();
+                        Self::store(kind, &low, "", "").expect("two bits each")
+                    }
                     $(IndexKind::$variant => with_indices!(
                         self,
                         words => cast::<_, $ty>(words).into(),
@@ -424,11 +410,10 @@ impl IndexArray {
                             in_blocks(words.len(), &read, |v| v as $ty).into()
                         }
                     ),)*
-                    narrow => panic!("{narrow} has fewer than 32 bits"),
                 }
             };
         }
-        stored!(U32(u32), U64(u64), I32(i32), I64(i64))
+        stored!(U8(u8), U16(u16), U32(u32), U64(u64), I8(i8), I16(i16), I32(i32), I64(i64))
     }
 
     /// The largest index, or `None` if the array is empty.

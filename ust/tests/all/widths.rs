@@ -278,3 +278,28 @@ fn kept_indices_serve_transposed_tensors() {
         }
     }
 }
+
+/// A kernel that was prepared for indices that fit 32 bits does not cut those that do not.
+#[test]
+fn kernels_refuse_tensors_with_larger_indices() {
+    let format = format(LAYOUTS[0], [64, 64]);
+    let of = |columns: usize, last: i64| {
+        let crd = vec![vec![0, 1, 1], vec![1, 0, last]];
+        let coo = ust::Coo { shape: vec![2, columns], crd, values: vec![1.0, 2.0, 3.0].into() };
+        Tensor::from_coo(&coo, &format).unwrap()
+    };
+    let (small, large) = (of(9, 8), of(1 << 33, (1 << 32) + 5));
+    let call = |a: &Tensor| einsum("C(i,j) = A(i,j) + B(i,j)").arg("A", a).arg("B", a);
+    let kernel = call(&small).in_format(&format).prepare().unwrap();
+    let values = |a: &Tensor| a.values().typed::<f64>().unwrap().to_vec();
+    assert_eq!(values(&kernel.run(&[&small, &small]).unwrap()), [2.0, 4.0, 6.0]);
+    let made = small.kept_bytes() > 0;
+    assert_eq!(made, ust::provider::names().contains(&"jit"));
+    match kernel.run(&[&large, &large]) {
+        Ok(found) => assert_eq!(values(&found), [2.0, 4.0, 6.0]),
+        Err(error) => assert!(error.to_string().contains("prepare"), "{error}"),
+    }
+    assert_eq!(large.kept_bytes(), 0);
+    let found = call(&large).in_format(&format).run().unwrap();
+    assert_eq!(found.to_coo().unwrap().crd, large.to_coo().unwrap().crd);
+}
