@@ -8,11 +8,11 @@ use crate::run::{self, Package};
 /// Crates from below to above. A crate uses those in rows above its own; level crates, which name no
 /// other, stand beside the second row.
 const CRATES: [&[&str]; 9] = [
-    &["ust-ir"],
+    &["ust-ir", "ust-cuda"],
     &["ust-level-api", "ust-kernels"],
     &["ust-format", "ust-jit"],
     &["ust-macros", "ust-engine"],
-    &["ust-io", "ust-draw", "ust-advise", "ust-generate"],
+    &["ust-io", "ust-draw", "ust-advise", "ust-generate", "ust-gpu"],
     &["ust"],
     &["ust-conformance"],
     &["ust-cli"],

@@ -1,0 +1,1 @@
+//! CUDA devices: the only door to the driver and to NVRTC.

@@ -1,0 +1,2 @@
+//! The Universal Sparse Tensor on GPUs.
+#![forbid(unsafe_code)]
