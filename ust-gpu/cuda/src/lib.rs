@@ -1,1 +1,61 @@
 //! CUDA devices: the only door to the driver and to NVRTC.
+//!
+//! A [`Device`] is opened by number, and gives [`Stream`]s. A stream allocates [`Memory`], moves bytes, and
+//! launches [`Kernel`]s, in its order; nothing waits but [`Stream::read`] and [`Stream::synchronize`].
+//! Kernels are CUDA C++ as text, which NVRTC compiles for the device at run time; what it makes is kept in
+//! memory and on disk.
+//!
+//! ```no_run
+//! use ust_cuda::{Device, Grid, Source};
+//!
+//! let device = Device::open(0)?;
+//! let stream = device.stream()?;
+//! let memory = stream.upload(&[1, 2, 3, 4])?;
+//! let text = r#"extern "C" __global__ void twice(unsigned char* m) { m[threadIdx.x] *= 2; }"#;
+//! let kernel = device.module(&Source::new(text))?.kernel("twice")?;
+//! // SAFETY: the kernel takes a pointer to as many bytes as there are threads.
+//! unsafe { stream.launch(&kernel, Grid::new(1, 4), &[memory.address()])? };
+//! let mut bytes = [0; 4];
+//! stream.read(&memory, 0, &mut bytes)?;
+//! assert_eq!(bytes, [2, 4, 6, 8]);
+//! # Ok::<(), ust_cuda::CudaError>(())
+//! ```
+//!
+//! A machine without driver, compiler or device gives a [`CudaError`], never a panic. With the feature
+//! `emulator` kernels run without a GPU, and are checked while they run: see the module `emulator`.
+//!
+//! | file | what it holds |
+//! |---|---|
+//! | `probe.rs`, `libraries.rs` | whether driver and NVRTC are there, and where |
+//! | `device.rs` | devices and what they can do |
+//! | `stream.rs`, `event.rs` | order |
+//! | `memory.rs`, `transfer.rs`, `staging.rs` | bytes of the device, and their way there and back |
+//! | `compile.rs`, `disk.rs`, `module.rs`, `launch.rs` | kernels |
+//! | `emulator/` | a virtual device |
+
+mod compile;
+mod device;
+mod disk;
+#[cfg(feature = "emulator")]
+pub mod emulator;
+mod error;
+mod event;
+mod hash;
+mod launch;
+mod libraries;
+mod memory;
+mod module;
+mod probe;
+mod staging;
+mod stream;
+mod transfer;
+
+pub use compile::compile;
+pub use device::{Device, Info};
+pub use error::CudaError;
+pub use event::Event;
+pub use launch::Grid;
+pub use memory::Memory;
+pub use module::{Kernel, Module, Resources, Source};
+pub use probe::{compiler_version, driver_version};
+pub use stream::Stream;

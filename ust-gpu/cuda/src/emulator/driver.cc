@@ -1,0 +1,433 @@
+// A driver of a virtual device: launches run on the host's processor, at once and checked.
+//
+// memory.h holds the device's memory, races.h notes who touched it, threads.h runs blocks, checks.h is
+// what every access goes through. Here are the functions of the driver that this crate calls.
+#include <dlfcn.h>
+#include <cxxabi.h>
+#include <elf.h>
+#include <link.h>
+#include <stdio.h>
+#include <time.h>
+#include <unistd.h>
+#include <mutex>
+
+#include "checks.h"
+
+enum Result { SUCCESS = 0, INVALID_VALUE = 1, OUT_OF_MEMORY = 2, INVALID_DEVICE = 101, INVALID_IMAGE = 200,
+              NOT_FOUND = 500, OUT_OF_RESOURCES = 701 };
+
+static std::mutex door;
+static Arena arena;
+static thread_local std::string said;
+#define ENTER std::lock_guard<std::mutex> entered(door)
+
+static int refuse(int code, std::string why) {
+  said = std::move(why);
+  return code;
+}
+
+// What a launch left behind, until the host waits for the stream.
+struct Stream {
+  int code = 0;
+  std::string message;
+};
+static Stream standard;
+static Stream& of(void* stream) { return stream ? *(Stream*)stream : standard; }
+static int wait_for(void* stream) {
+  Stream& s = of(stream);
+  int code = s.code;
+  if (code) said = s.message;
+  s.code = 0;
+  return code;
+}
+
+struct Event {
+  timespec at{};
+  Stream left;
+};
+
+struct Module {
+  void* library = nullptr;
+  // Its variables, and what it only reads.
+  std::vector<Block*> regions;
+  std::vector<Block*> shared;
+  Block* dynamic = nullptr;
+  size_t shared_bytes = 0;
+  std::vector<struct Function*> functions;
+};
+struct Function {
+  Module* module;
+  std::string name;
+  Kernel kernel;
+  int dynamic = 48 << 10;
+};
+static Module* running = nullptr;
+constexpr unsigned SHARED = 48 << 10, SHARED_OPTIN = 227 << 10;
+
+static Block* block_at(uintptr_t at) {
+  if (Block* b = arena.find(at)) return b;
+  for (Block* b : running->regions) if (at >= b->at && at - b->at < b->bytes) return b;
+  return nullptr;
+}
+
+extern "C" {
+const char* ust_emulator_message() { return said.c_str(); }
+void ust_emulator_memory(size_t bytes) { ENTER; arena.limit = bytes; }
+size_t ust_emulator_used() { ENTER; return arena.used; }
+static uint64_t seed = 0, launches = 0;
+void ust_emulator_seed(uint64_t value) { ENTER; seed = value; launches = 0; }
+
+int cuInit(unsigned) {
+  ENTER;
+  if (const char* text = getenv("UST_EMULATOR_SEED")) seed = strtoull(text, nullptr, 10);
+  return arena.open() ? SUCCESS : refuse(OUT_OF_MEMORY, "no addresses for the virtual device");
+}
+int cuDriverGetVersion(int* v) { *v = 13000; return SUCCESS; }
+int cuDeviceGetCount(int* n) { *n = 1; return SUCCESS; }
+int cuDeviceGet(int* d, int ordinal) {
+  if (ordinal != 0) return refuse(INVALID_DEVICE, "there is one virtual device");
+  *d = 0;
+  return SUCCESS;
+}
+int cuDeviceGetName(char* name, int n, int) { snprintf(name, (size_t)n, "UST emulator"); return SUCCESS; }
+int cuDeviceTotalMem_v2(size_t* n, int) { ENTER; *n = arena.limit; return SUCCESS; }
+int cuDeviceGetAttribute(int* v, int attribute, int) {
+  switch (attribute) {
+    case 1: *v = MOST; break;
+    case 8: *v = SHARED; break;
+    case 10: *v = WARP; break;
+    case 16: *v = 4; break;
+    case 38: *v = 4 << 20; break;
+    case 39: *v = 2048; break;
+    case 75: *v = 9; break;
+    case 76: *v = 0; break;
+    case 81: *v = 228 << 10; break;
+    case 97: *v = SHARED_OPTIN; break;
+    case 115: *v = 1; break;
+    default: *v = 0;
+  }
+  return SUCCESS;
+}
+int cuDevicePrimaryCtxRetain(void** c, int) { *c = &arena; return SUCCESS; }
+int cuDevicePrimaryCtxRelease_v2(int) { return SUCCESS; }
+int cuCtxSetCurrent(void*) { return SUCCESS; }
+int cuCtxSynchronize() { ENTER; return wait_for(nullptr); }
+
+int cuDeviceGetDefaultMemPool(void** pool, int) { *pool = &arena; return SUCCESS; }
+int cuMemPoolSetAttribute(void*, int attribute, void* value) {
+  ENTER;
+  if (attribute == 4) arena.threshold = *(uint64_t*)value;
+  return SUCCESS;
+}
+int cuMemPoolTrimTo(void*, size_t keep) { ENTER; if (arena.cached > keep) arena.cached = keep; return SUCCESS; }
+static int allocate(uintptr_t* at, size_t n, bool pooled) {
+  ENTER;
+  if (n == 0) return refuse(INVALID_VALUE, "no bytes to allocate");
+  *at = arena.allocate(n, pooled);
+  return *at ? SUCCESS : refuse(OUT_OF_MEMORY, "the virtual device is full");
+}
+static int release(uintptr_t at, bool pooled) {
+  ENTER;
+  return arena.release(at, pooled) ? SUCCESS : refuse(INVALID_VALUE, "no allocation begins at " + hex(at));
+}
+int cuMemAllocAsync(uintptr_t* at, size_t n, void*) { return allocate(at, n, true); }
+int cuMemFreeAsync(uintptr_t at, void*) { return release(at, true); }
+int cuMemAlloc_v2(uintptr_t* at, size_t n) { return allocate(at, n, false); }
+int cuMemFree_v2(uintptr_t at) { return release(at, false); }
+int cuMemGetInfo_v2(size_t* free, size_t* total) {
+  ENTER;
+  size_t taken = arena.used + arena.cached;
+  *total = arena.limit;
+  *free = taken < arena.limit ? arena.limit - taken : 0;
+  return SUCCESS;
+}
+int cuMemHostAlloc(void** p, size_t n, unsigned) { return (*p = malloc(n)) ? SUCCESS : OUT_OF_MEMORY; }
+int cuMemFreeHost(void* p) { free(p); return SUCCESS; }
+
+static int outside(uintptr_t at, size_t n) {
+  return refuse(INVALID_VALUE, std::to_string(n) + " bytes at " + hex(at) + " are not in one allocation");
+}
+int cuMemcpyHtoDAsync_v2(uintptr_t to, const void* from, size_t n, void* stream) {
+  ENTER;
+  Block* b = arena.holds(to, n);
+  if (!b) return outside(to, n);
+  if (of(stream).code) return SUCCESS;
+  memcpy((void*)to, from, n);
+  b->write(to - b->at, n);
+  return SUCCESS;
+}
+int cuMemcpyDtoHAsync_v2(void* to, uintptr_t from, size_t n, void* stream) {
+  ENTER;
+  Block* b = arena.holds(from, n);
+  if (!b) return outside(from, n);
+  if (int code = wait_for(stream)) return code;
+  memcpy(to, (void*)from, n);
+  size_t off = from - b->at;
+  if (!b->all_written(off, n))
+    for (size_t i = 0; i < n; i++) if (!b->is_written(off + i)) ((uint8_t*)to)[i] = POISON;
+  return SUCCESS;
+}
+int cuMemcpyDtoDAsync_v2(uintptr_t to, uintptr_t from, size_t n, void* stream) {
+  ENTER;
+  Block *a = arena.holds(from, n), *b = arena.holds(to, n);
+  if (!a) return outside(from, n);
+  if (!b) return outside(to, n);
+  if (of(stream).code) return SUCCESS;
+  memmove((void*)to, (void*)from, n);
+  size_t off = from - a->at, into = to - b->at;
+  if (a->all_written(off, n)) { b->write(into, n); return SUCCESS; }
+  for (size_t i = 0; i < n; i++) {
+    uint8_t bit = (uint8_t)(1 << (into + i) % 8);
+    if (a->is_written(off + i)) b->written[(into + i) / 8] |= bit;
+    else b->written[(into + i) / 8] &= (uint8_t)~bit;
+  }
+  return SUCCESS;
+}
+static int fill(uintptr_t to, const void* pattern, size_t width, size_t n, void* stream) {
+  ENTER;
+  Block* b = arena.holds(to, n * width);
+  if (!b || to % width) return outside(to, n * width);
+  if (of(stream).code) return SUCCESS;
+  if (width == 1) memset((void*)to, *(const uint8_t*)pattern, n);
+  else for (size_t i = 0; i < n; i++) memcpy((char*)to + i * width, pattern, width);
+  b->write(to - b->at, n * width);
+  return SUCCESS;
+}
+int cuMemsetD8Async(uintptr_t to, unsigned char v, size_t n, void* s) { return fill(to, &v, 1, n, s); }
+int cuMemsetD16Async(uintptr_t to, unsigned short v, size_t n, void* s) { return fill(to, &v, 2, n, s); }
+int cuMemsetD32Async(uintptr_t to, unsigned v, size_t n, void* s) { return fill(to, &v, 4, n, s); }
+
+int cuStreamCreate(void** s, unsigned) { *s = new Stream; return SUCCESS; }
+int cuStreamDestroy_v2(void* s) { ENTER; delete (Stream*)s; return SUCCESS; }
+int cuStreamSynchronize(void* s) { ENTER; return wait_for(s); }
+int cuStreamWaitEvent(void* s, void* e, unsigned) {
+  ENTER;
+  if (!of(s).code && ((Event*)e)->left.code) of(s) = ((Event*)e)->left;
+  return SUCCESS;
+}
+int cuEventCreate(void** e, unsigned) { *e = new Event; return SUCCESS; }
+int cuEventRecord(void* e, void* s) {
+  ENTER;
+  clock_gettime(CLOCK_MONOTONIC, &((Event*)e)->at);
+  ((Event*)e)->left = of(s);
+  return SUCCESS;
+}
+int cuEventSynchronize(void* e) {
+  ENTER;
+  Stream& left = ((Event*)e)->left;
+  if (left.code) said = left.message;
+  return left.code;
+}
+int cuEventQuery(void*) { return SUCCESS; }
+int cuEventElapsedTime_v2(float* ms, void* from, void* to) {
+  timespec a = ((Event*)from)->at, b = ((Event*)to)->at;
+  *ms = (float)((double)(b.tv_sec - a.tv_sec) * 1e3 + (double)(b.tv_nsec - a.tv_nsec) / 1e6);
+  return SUCCESS;
+}
+int cuEventElapsedTime(float* ms, void* from, void* to) { return cuEventElapsedTime_v2(ms, from, to); }
+int cuEventDestroy_v2(void* e) { ENTER; delete (Event*)e; return SUCCESS; }
+
+// An image: these letters, the number of bytes that follow, and a shared library.
+static const char MAGIC[9] = "UST-EMU1";
+struct Segments { uintptr_t base; Module* module; };
+// Constants of the compiler: texts, tables.
+static int see(dl_phdr_info* info, size_t, void* data) {
+  Segments* s = (Segments*)data;
+  if (info->dlpi_addr != s->base) return 0;
+  for (int i = 0; i < info->dlpi_phnum; i++) {
+    const ElfW(Phdr)& p = info->dlpi_phdr[i];
+    if (p.p_type != PT_LOAD || p.p_flags & PF_W) continue;
+    Block* b = new Block(info->dlpi_addr + p.p_vaddr, p.p_memsz, "the code of the module");
+    b->writable = false;
+    b->preset = true;
+    s->module->regions.push_back(b);
+  }
+  return 1;
+}
+// Variables, from the table of symbols.
+static void variables(Module* m, const char* image, uintptr_t base) {
+  const ElfW(Ehdr)* file = (const ElfW(Ehdr)*)image;
+  const ElfW(Shdr)* sections = (const ElfW(Shdr)*)(image + file->e_shoff);
+  const char* names = image + sections[file->e_shstrndx].sh_offset;
+  for (unsigned i = 0; i < file->e_shnum; i++) {
+    if (sections[i].sh_type != SHT_SYMTAB) continue;
+    const ElfW(Sym)* symbols = (const ElfW(Sym)*)(image + sections[i].sh_offset);
+    const char* texts = image + sections[sections[i].sh_link].sh_offset;
+    for (size_t k = 0; k < sections[i].sh_size / sizeof *symbols; k++) {
+      const ElfW(Sym)& symbol = symbols[k];
+      if ((symbol.st_info & 15) != STT_OBJECT || !symbol.st_size || symbol.st_shndx >= file->e_shnum) continue;
+      const ElfW(Shdr)& section = sections[symbol.st_shndx];
+      if (!(section.sh_flags & SHF_WRITE)) continue;
+      const char *in = names + section.sh_name, *name = texts + symbol.st_name;
+      int status = 1;
+      char* plain = abi::__cxa_demangle(name, nullptr, nullptr, &status);
+      Block* b = new Block(base + symbol.st_value, symbol.st_size, std::string("`") + (plain ? plain : name) + "`");
+      free(plain);
+      m->regions.push_back(b);
+      if (!strcmp(name, "ust_dynamic")) {
+        b->name = "dynamic shared memory";
+        b->shared = true;
+        m->dynamic = b;
+        m->shared.push_back(b);
+      } else if (!strcmp(in, "ust_shared")) {
+        b->name = "shared " + b->name;
+        b->shared = true;
+        m->shared.push_back(b);
+        m->shared_bytes += b->bytes;
+      } else {
+        b->preset = true;
+        b->writable = strcmp(in, "ust_constant") != 0;
+      }
+    }
+  }
+}
+int cuModuleLoadData(void** out, const void* image) {
+  if (memcmp(image, MAGIC, 8) != 0) return refuse(INVALID_IMAGE, "not an image of the emulator");
+  uint64_t n;
+  memcpy(&n, (const char*)image + 8, 8);
+  // A name that no library had before: the loader knows libraries by their names.
+  const char* folder = getenv("TMPDIR");
+  std::string path = std::string(folder ? folder : "/tmp") + "/ust-emulator-XXXXXX";
+  int file = mkstemp(&path[0]);
+  if (file < 0) return refuse(INVALID_IMAGE, "no temporary file");
+  const char* from = (const char*)image + 16;
+  for (uint64_t done = 0; done < n;) {
+    ssize_t k = write(file, from + done, n - done);
+    if (k <= 0) break;
+    done += (uint64_t)k;
+  }
+  close(file);
+  void* library = dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL);
+  std::string why = library ? "" : dlerror();
+  unlink(path.c_str());
+  if (!library) return refuse(INVALID_IMAGE, why);
+  ENTER;
+  Module* m = new Module;
+  m->library = library;
+  link_map* map = nullptr;
+  dlinfo(library, RTLD_DI_LINKMAP, &map);
+  variables(m, from, map->l_addr);
+  Segments s{map->l_addr, m};
+  dl_iterate_phdr(see, &s);
+  *out = m;
+  return SUCCESS;
+}
+int cuModuleUnload(void* module) {
+  ENTER;
+  Module* m = (Module*)module;
+  for (Block* b : m->regions) delete b;
+  for (Function* f : m->functions) delete f;
+  dlclose(m->library);
+  delete m;
+  return SUCCESS;
+}
+int cuModuleGetFunction(void** out, void* module, const char* name) {
+  ENTER;
+  Module* m = (Module*)module;
+  struct Entry { void (*call)(void**); unsigned count; const unsigned* sizes; unsigned most; };
+  Entry* e = (Entry*)dlsym(m->library, (std::string("ust_kernel_") + name).c_str());
+  if (!e) return refuse(NOT_FOUND, std::string("no kernel `") + name + "`");
+  Function* f = new Function{m, name, {nullptr, e->call, e->count, e->sizes, e->most}};
+  f->kernel.name = f->name.c_str();
+  m->functions.push_back(f);
+  *out = f;
+  return SUCCESS;
+}
+static int fixed_shared(Function* f) { return (int)f->module->shared_bytes; }
+int cuFuncGetAttribute(int* v, int attribute, void* function) {
+  Function* f = (Function*)function;
+  switch (attribute) {
+    case 0: *v = (int)f->kernel.most; break;
+    case 1: *v = fixed_shared(f); break;
+    case 4: *v = 32; break;
+    case 8: *v = f->dynamic; break;
+    default: *v = 0;
+  }
+  return SUCCESS;
+}
+int cuFuncSetAttribute(void* function, int attribute, int v) {
+  ENTER;
+  Function* f = (Function*)function;
+  if (attribute != 8 || v < 0 || v + fixed_shared(f) > (int)SHARED_OPTIN) return refuse(INVALID_VALUE, "more shared memory than there is");
+  f->dynamic = v;
+  return SUCCESS;
+}
+int cuFuncGetParamInfo(void* function, size_t i, size_t* offset, size_t* size) {
+  Function* f = (Function*)function;
+  if (i >= f->kernel.count) return refuse(INVALID_VALUE, "no such parameter");
+  *offset = 8 * i;
+  *size = f->kernel.sizes[i];
+  return SUCCESS;
+}
+int cuLaunchKernel(void* function, unsigned gx, unsigned gy, unsigned gz, unsigned bx, unsigned by, unsigned bz,
+                   unsigned shared, void* stream, void** params, void**) {
+  ENTER;
+  Function* f = (Function*)function;
+  if (!gx || !gy || !gz || !bx || !by || !bz) return refuse(INVALID_VALUE, "a grid without threads");
+  if (gx > 0x7fffffffu || gy > 65535 || gz > 65535) return refuse(INVALID_VALUE, "too many blocks");
+  if ((uint64_t)bx * by * bz > MOST || bx > 1024 || by > 1024 || bz > 64) return refuse(INVALID_VALUE, "more threads in a block than 1024");
+  if (bx * by * bz > f->kernel.most) return refuse(OUT_OF_RESOURCES, "more threads in a block than __launch_bounds__ says");
+  if ((int)shared > f->dynamic) return refuse(INVALID_VALUE, "more shared memory than the kernel asked for");
+  if ((int)shared + fixed_shared(f) > (int)SHARED_OPTIN) return refuse(INVALID_VALUE, "more shared memory than there is");
+  if (of(stream).code) return SUCCESS;
+  if (!L.stacks) {
+    void* at = mmap(nullptr, STACK * MOST, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    if (at == MAP_FAILED) return refuse(OUT_OF_MEMORY, "no stacks");
+    L.stacks = (char*)at;
+    for (unsigned i = 0; i < MOST; i++) mprotect(L.stacks + i * STACK, 4096, PROT_NONE);
+  }
+  running = f->module;
+  L.kernel = f->kernel;
+  L.params = params;
+  L.grid = {gx, gy, gz};
+  L.threads = {bx, by, bz};
+  L.count = bx * by * bz;
+  L.number = ++launches;
+  L.seed = seed;
+  L.random.state = seed * 0x9e3779b97f4a7c15 + L.number;
+  L.message.clear();
+  L.code = 0;
+  L.era = ++L.eras;
+  L.shared = running->shared;
+  if (running->dynamic) running->dynamic->resize(shared);
+  for (unsigned i = 0; i < L.count; i++) {
+    L.order[i] = (uint16_t)i;
+    L.thread[i].x = i % bx;
+    L.thread[i].y = i / bx % by;
+    L.thread[i].z = i / bx / by;
+  }
+  for (unsigned i = L.count; i > 1; i--) std::swap(L.order[i - 1], L.order[L.random.below(i)]);
+  L.idle.clear();
+  for (unsigned i = L.count; i > 0; i--) L.idle.push_back(i - 1);
+  try {
+    run_blocks();
+  } catch (const Stop&) {
+    for (Worker& w : L.worker) w.begun = false;
+    of(stream).code = L.code;
+    of(stream).message = L.message;
+    now = nullptr;
+  }
+  L.inside = false;
+  return SUCCESS;
+}
+
+int cuGetErrorName(int code, const char** name) {
+  switch (code) {
+    case SUCCESS: *name = "CUDA_SUCCESS"; break;
+    case INVALID_VALUE: *name = "CUDA_ERROR_INVALID_VALUE"; break;
+    case OUT_OF_MEMORY: *name = "CUDA_ERROR_OUT_OF_MEMORY"; break;
+    case INVALID_DEVICE: *name = "CUDA_ERROR_INVALID_DEVICE"; break;
+    case INVALID_IMAGE: *name = "CUDA_ERROR_INVALID_IMAGE"; break;
+    case NOT_FOUND: *name = "CUDA_ERROR_NOT_FOUND"; break;
+    case 700: *name = "CUDA_ERROR_ILLEGAL_ADDRESS"; break;
+    case OUT_OF_RESOURCES: *name = "CUDA_ERROR_LAUNCH_OUT_OF_RESOURCES"; break;
+    case 702: *name = "CUDA_ERROR_LAUNCH_TIMEOUT"; break;
+    case 715: *name = "CUDA_ERROR_ILLEGAL_INSTRUCTION"; break;
+    case 716: *name = "CUDA_ERROR_MISALIGNED_ADDRESS"; break;
+    case 719: *name = "CUDA_ERROR_LAUNCH_FAILED"; break;
+    default: *name = "CUDA_ERROR_UNKNOWN";
+  }
+  return SUCCESS;
+}
+int cuGetErrorString(int code, const char** text) { return cuGetErrorName(code, text); }
+}

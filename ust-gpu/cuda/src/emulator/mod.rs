@@ -1,0 +1,102 @@
+//! A virtual device, for machines without a GPU and for checks that no GPU makes.
+//!
+//! [`install`] compiles two libraries with the compiler of the host, and loads them in the place of the
+//! driver and of NVRTC: everything else here runs unchanged. The kernels' texts, unchanged as well, become
+//! shared libraries, and threads of a block coroutines in an order that is different each time. Every
+//! access of a kernel is looked at:
+//!
+//! * does it lie in an allocation, or in memory of the thread or of the block?
+//! * was what it reads ever written?
+//! * can another thread touch the same bytes at the same time, and one of the two writes them?
+//!
+//! So are barriers that some threads never come to. What is found ends the launch; the next wait for its
+//! stream says what it was, and the device stays usable.
+//!
+//! What it cannot tell: whether a stream should have waited for another, since launches run at once; and
+//! anything about speed.
+//!
+//! | file | what it holds |
+//! |---|---|
+//! | `build.rs` | how the libraries are made, and kept |
+//! | `driver.cc` | the functions of the driver |
+//! | `memory.h`, `races.h`, `threads.h`, `checks.h` | its memory, notes, coroutines, and checks |
+//! | `compiler.cc` | the functions of NVRTC |
+//! | `kernel.h` | what kernels find: the words, types and functions of CUDA |
+
+mod build;
+
+use std::ffi::{CStr, c_char};
+use std::sync::{Mutex, OnceLock, PoisonError};
+
+use libloading::Library;
+
+use crate::error::{CudaError, Result};
+use crate::probe;
+
+static DRIVER: OnceLock<&'static Library> = OnceLock::new();
+
+/// Puts the virtual device in the place of the driver and of NVRTC, for the rest of the process. It does
+/// nothing the second time. It takes a few seconds once on a machine, and then no time.
+///
+/// # Errors
+///
+/// [`CudaError::NoEmulator`] without a C++ compiler (`$CXX`, `g++` or `clang++`), or if somebody has asked
+/// for the driver or for NVRTC before.
+pub fn install() -> Result<()> {
+    static INSTALLED: Mutex<Option<Result<()>>> = Mutex::new(None);
+    let mut installed = INSTALLED.lock().unwrap_or_else(PoisonError::into_inner);
+    installed.get_or_insert_with(load).clone()
+}
+
+fn load() -> Result<()> {
+    if probe::was_probed() {
+        return Err(CudaError::NoEmulator(String::from("the driver was asked for before")));
+    }
+    let folder = build::libraries()?;
+    let compiler = open(&folder.join(build::COMPILER))?;
+    let driver = open(&folder.join(build::DRIVER))?;
+    std::mem::forget(compiler);
+    let _ = DRIVER.set(Box::leak(Box::new(driver)));
+    Ok(())
+}
+
+/// Loads a library so that kernels, and whoever asks for its name, find it.
+fn open(path: &std::path::Path) -> Result<Library> {
+    use libloading::os::unix::{Library as Unix, RTLD_GLOBAL, RTLD_NOW};
+    // SAFETY: libraries of this crate, whose constructors do nothing but make empty tables.
+    let library = unsafe { Unix::open(Some(path), RTLD_NOW | RTLD_GLOBAL) };
+    library.map(Library::from).map_err(|e| CudaError::NoEmulator(e.to_string()))
+}
+
+/// Sets the size of the device's memory, and of what its pool and allocations may take together.
+pub fn set_memory(bytes: usize) {
+    let Some(driver) = DRIVER.get() else { return };
+    // SAFETY: a function of the emulator's driver with this signature.
+    unsafe {
+        if let Ok(set) = driver.get::<extern "C" fn(usize)>("ust_emulator_memory") {
+            set(bytes);
+        }
+    }
+}
+
+/// Sets what the order of threads follows from. `$UST_EMULATOR_SEED` does so, too.
+pub fn set_seed(seed: u64) {
+    let Some(driver) = DRIVER.get() else { return };
+    // SAFETY: as above.
+    unsafe {
+        if let Ok(set) = driver.get::<extern "C" fn(u64)>("ust_emulator_seed") {
+            set(seed);
+        }
+    }
+}
+
+/// What the virtual device says about the last error that it gave this thread.
+pub(crate) fn message() -> Option<String> {
+    let driver = DRIVER.get()?;
+    // SAFETY: as above; the text lives until the thread's next error.
+    unsafe {
+        let message =
+            driver.get::<extern "C" fn() -> *const c_char>("ust_emulator_message").ok()?();
+        Some(CStr::from_ptr(message).to_string_lossy().into_owned()).filter(|text| !text.is_empty())
+    }
+}

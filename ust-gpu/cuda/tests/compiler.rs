@@ -1,0 +1,57 @@
+//! NVRTC itself, where it is installed: it needs no device.
+
+use ust_cuda::{CudaError, compile, compiler_version};
+
+const TEXT: &str = r#"
+    // ---- end of the prelude
+    extern "C" __global__ void __launch_bounds__(128) k(double* y, const double* x, long long n) {
+      __shared__ double all[128];
+      extern __shared__ double more[];
+      long long i = (long long)blockIdx.x * blockDim.x + threadIdx.x;
+      all[threadIdx.x] = more[threadIdx.x] = i < n ? x[i] : 0;
+      __syncthreads();
+      double v = all[threadIdx.x ^ 1] + __shfl_xor_sync(0xffffffffu, more[threadIdx.x], 1);
+      if (i < n) y[i] = v;
+    }"#;
+
+fn is_there() -> bool {
+    match compiler_version() {
+        Ok(version) => {
+            println!("NVRTC {version:?}");
+            true
+        }
+        Err(CudaError::NoCompiler) => {
+            eprintln!("SKIPPED: NVRTC is not installed");
+            false
+        }
+        Err(other) => panic!("{other}"),
+    }
+}
+
+#[test]
+fn a_text_becomes_machine_code_of_each_architecture() {
+    if !is_there() {
+        return;
+    }
+    for architecture in ["sm_80", "sm_90", "sm_100"] {
+        let cubin = compile(TEXT, &[String::from("--fmad=false")], architecture).unwrap();
+        assert_eq!(cubin[..4], *b"\x7fELF", "{architecture}");
+    }
+}
+
+#[test]
+fn a_text_that_does_not_compile_says_why() {
+    if !is_there() {
+        return;
+    }
+    match compile("extern \"C\" __global__ void k() {\n missing(); }", &[], "sm_90") {
+        Err(CudaError::Compile { log, .. }) => {
+            assert!(log.contains("kernel.cu(2)") && log.contains("missing"), "{log}");
+        }
+        other => panic!("{other:?}"),
+    }
+    let unknown = compile("", &[String::from("--no-such-option")], "sm_90");
+    assert!(matches!(unknown, Err(CudaError::Compile { .. })));
+    assert!(matches!(compile("", &[], "sm_1"), Err(CudaError::Compile { .. })));
+    assert!(matches!(compile("\0", &[], "sm_90"), Err(CudaError::Argument(_))));
+}
