@@ -1,0 +1,65 @@
+// Numbers combined over groups of lanes.
+// Needs: types, integers, floats.
+//
+// A group is `width` consecutive lanes of a warp, a power of 2 up to 32, and begins at a multiple of
+// `width`. All lanes of `mask` call the function, and all lanes of their groups are in `mask`.
+#ifndef UST_LANES
+#define UST_LANES
+
+// Words of 32 bits, which lanes exchange, and a value made of them.
+template <class T> union ust_words_of {
+    T value;
+    u32 words[(sizeof(T) + 3) / 4];
+};
+
+// The value of the lane whose number differs from this one's in the bit `step`.
+template <class T> UST_FN T ust_lanes_across(T value, int step, unsigned mask) {
+    ust_words_of<T> here;
+    here.words[0] = 0;
+    here.value = value;
+    for (u32& word : here.words) word = __shfl_xor_sync(mask, word, step);
+    return here.value;
+}
+
+// The value of the group's first lane.
+template <class T> UST_FN T ust_lanes_first(T value, int width, unsigned mask) {
+    ust_words_of<T> here;
+    here.words[0] = 0;
+    here.value = value;
+    for (u32& word : here.words) word = __shfl_sync(mask, word, 0, width);
+    return here.value;
+}
+
+// The values of the group's lanes, combined by `f`, which is associative and commutative. In each
+// step, a lane combines its value with that of the lane across. The order of operations is therefore
+// always the same, and all lanes get the same bits.
+template <class T, class F> UST_FN T ust_lanes_combine(T value, int width, unsigned mask, F f) {
+    for (int step = width / 2; step > 0; step /= 2) {
+        value = f(value, ust_lanes_across(value, step, mask));
+    }
+    return value;
+}
+
+template <class T> UST_FN T ust_lanes_add(T value, int width, unsigned mask) {
+    return ust_lanes_combine(value, width, mask, [](T a, T b) { return ust_add(a, b); });
+}
+template <class T> UST_FN T ust_lanes_min(T value, int width, unsigned mask) {
+    return ust_lanes_combine(value, width, mask, [](T a, T b) { return ust_minimum(a, b); });
+}
+template <class T> UST_FN T ust_lanes_max(T value, int width, unsigned mask) {
+    return ust_lanes_combine(value, width, mask, [](T a, T b) { return ust_maximum(a, b); });
+}
+template <class T> UST_FN T ust_lanes_and(T value, int width, unsigned mask) {
+    return ust_lanes_combine(value, width, mask, [](T a, T b) { return ust_and(a, b); });
+}
+template <class T> UST_FN T ust_lanes_or(T value, int width, unsigned mask) {
+    return ust_lanes_combine(value, width, mask, [](T a, T b) { return ust_or(a, b); });
+}
+template <class T> UST_FN T ust_lanes_mul(T value, int width, unsigned mask) {
+    value = ust_lanes_combine(value, width, mask, [](T a, T b) { return ust_mul(a, b); });
+    // With fused operations, the imaginary part depends on which factor comes first.
+    if constexpr (ust_kind<T> == ust_kinds::complex) value = ust_lanes_first(value, width, mask);
+    return value;
+}
+
+#endif
