@@ -31,6 +31,8 @@ pub struct Info {
     pub l2: u32,
     /// The driver's version, 1000 for each major one and 10 for each minor one.
     pub driver: u32,
+    /// NVRTC's version, where there is one.
+    pub compiler: Option<(u32, u32)>,
 }
 
 impl Info {
@@ -221,6 +223,7 @@ fn info(device: sys::CUdevice) -> Result<Info> {
         )?,
         l2: attribute(device, Attribute::CU_DEVICE_ATTRIBUTE_L2_CACHE_SIZE)?,
         driver: probe::driver_version()?,
+        compiler: probe::compiler_version().ok(),
     })
 }
 

@@ -17,6 +17,14 @@ pub enum CudaError {
          nor in the Python of $VIRTUAL_ENV or $CONDA_PREFIX (pip install nvidia-cuda-nvrtc)"
     )]
     NoCompiler,
+    /// A library is older than this crate can use.
+    #[error("{library} is too old: it has no {symbol}")]
+    Outdated {
+        /// The library.
+        library: &'static str,
+        /// A function that it lacks.
+        symbol: &'static str,
+    },
     /// There is no device of this number.
     #[error("no CUDA device {ordinal}: the driver finds {count}")]
     NoDevice {
@@ -42,7 +50,8 @@ pub enum CudaError {
     /// A kernel failed while it ran. It is known only when the host waits for it.
     #[error("a kernel failed ({kernels}): {message}")]
     KernelFailed {
-        /// The kernels launched since the host waited last, one of which failed.
+        /// The kernels that the stream was given since the host waited for it last. One of them failed, or,
+        /// where none is named, one of another stream.
         kernels: String,
         /// The driver's error, or what the emulator found.
         message: String,
@@ -82,22 +91,42 @@ pub(crate) fn check(result: CUresult, what: impl FnOnce() -> String) -> Result<(
     if result == CUresult::CUDA_SUCCESS {
         return Ok(());
     }
-    Err(CudaError::Driver {
-        what: what(),
-        name: name(result),
-        code: result as u32,
-        message: message(result),
-    })
+    if is_of_kernel(result) {
+        return Err(of_kernel(result, String::from("of another stream")));
+    }
+    let (name, message) = (name(result), message(result));
+    Err(CudaError::Driver { what: what(), name, code: result as u32, message })
+}
+
+/// The error of one of some kernels.
+pub(crate) fn of_kernel(result: CUresult, kernels: String) -> CudaError {
+    CudaError::KernelFailed { kernels, message: format!("{}: {}", name(result), message(result)) }
+}
+
+/// Whether the driver tells of a kernel that it ran before, whatever it was asked for now.
+pub(crate) fn is_of_kernel(result: CUresult) -> bool {
+    matches!(
+        result,
+        CUresult::CUDA_ERROR_ILLEGAL_ADDRESS
+            | CUresult::CUDA_ERROR_LAUNCH_TIMEOUT
+            | CUresult::CUDA_ERROR_ASSERT
+            | CUresult::CUDA_ERROR_HARDWARE_STACK_ERROR
+            | CUresult::CUDA_ERROR_ILLEGAL_INSTRUCTION
+            | CUresult::CUDA_ERROR_MISALIGNED_ADDRESS
+            | CUresult::CUDA_ERROR_INVALID_ADDRESS_SPACE
+            | CUresult::CUDA_ERROR_INVALID_PC
+            | CUresult::CUDA_ERROR_LAUNCH_FAILED
+    )
 }
 
 /// The driver's name of an error.
-pub(crate) fn name(result: CUresult) -> String {
+fn name(result: CUresult) -> String {
     // SAFETY: the driver is loaded, since it gave this result; its names live for ever.
     unsafe { said(|to| sys::cuGetErrorName(result, to)) }
 }
 
 /// What is known about an error.
-pub(crate) fn message(result: CUresult) -> String {
+fn message(result: CUresult) -> String {
     #[cfg(feature = "emulator")]
     if let Some(message) = crate::emulator::message() {
         return message;

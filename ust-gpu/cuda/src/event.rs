@@ -20,6 +20,9 @@ unsafe impl Send for Event {}
 // SAFETY: as above.
 unsafe impl Sync for Event {}
 
+/// The type of `cuEventElapsedTime`.
+type Elapsed = unsafe extern "C" fn(*mut f32, sys::CUevent, sys::CUevent) -> sys::CUresult;
+
 impl Event {
     pub(crate) fn new(device: &Device, timed: bool) -> Result<Self> {
         device.enter()?;
@@ -71,8 +74,17 @@ impl Event {
         }
         later.synchronize()?;
         let mut milliseconds = 0.0;
-        // SAFETY: both live.
-        let asked = unsafe { sys::cuEventElapsedTime_v2(&mut milliseconds, self.raw, later.raw) };
+        // SAFETY: both live, and the driver has the function: `probe.rs` looked. Its second version is
+        // missing in drivers before 12.8.
+        let asked = unsafe {
+            let Ok(ask) = sys::culib().get::<Elapsed>(b"cuEventElapsedTime\0") else {
+                return Err(CudaError::Outdated {
+                    library: "libcuda",
+                    symbol: "cuEventElapsedTime",
+                });
+            };
+            ask(&mut milliseconds, self.raw, later.raw)
+        };
         check(asked, || String::from("tell the time between two events"))?;
         Ok(milliseconds)
     }

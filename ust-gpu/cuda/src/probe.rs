@@ -1,14 +1,75 @@
 //! Whether the driver and NVRTC are there.
 //!
-//! cudarc panics where a library is missing, so nothing calls it before it was asked here.
+//! cudarc panics where a library or a function is missing, so nothing calls it before it was asked here.
 
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use cudarc::{driver, nvrtc};
+use libloading::Library;
 
 use crate::error::{CudaError, Result, check};
 use crate::libraries;
+
+/// The functions of the driver that are called without a look at its version.
+const OF_DRIVER: &[&str] = &[
+    "cuInit",
+    "cuDriverGetVersion",
+    "cuDeviceGetCount",
+    "cuDeviceGet",
+    "cuDeviceGetName",
+    "cuDeviceTotalMem_v2",
+    "cuDeviceGetAttribute",
+    "cuDevicePrimaryCtxRetain",
+    "cuDevicePrimaryCtxRelease_v2",
+    "cuCtxSetCurrent",
+    "cuCtxSynchronize",
+    "cuDeviceGetDefaultMemPool",
+    "cuMemPoolSetAttribute",
+    "cuMemPoolTrimTo",
+    "cuMemAllocAsync",
+    "cuMemFreeAsync",
+    "cuMemAlloc_v2",
+    "cuMemFree_v2",
+    "cuMemGetInfo_v2",
+    "cuMemHostAlloc",
+    "cuMemFreeHost",
+    "cuPointerGetAttribute",
+    "cuMemcpyHtoDAsync_v2",
+    "cuMemcpyDtoHAsync_v2",
+    "cuMemcpyDtoDAsync_v2",
+    "cuMemsetD8Async",
+    "cuMemsetD16Async",
+    "cuMemsetD32Async",
+    "cuStreamCreate",
+    "cuStreamDestroy_v2",
+    "cuStreamSynchronize",
+    "cuStreamWaitEvent",
+    "cuEventCreate",
+    "cuEventRecord",
+    "cuEventSynchronize",
+    "cuEventElapsedTime",
+    "cuEventDestroy_v2",
+    "cuModuleLoadData",
+    "cuModuleUnload",
+    "cuModuleGetFunction",
+    "cuFuncGetAttribute",
+    "cuFuncSetAttribute",
+    "cuLaunchKernel",
+    "cuGetErrorName",
+    "cuGetErrorString",
+];
+/// The functions of NVRTC that are called.
+const OF_COMPILER: &[&str] = &[
+    "nvrtcVersion",
+    "nvrtcCreateProgram",
+    "nvrtcCompileProgram",
+    "nvrtcDestroyProgram",
+    "nvrtcGetProgramLogSize",
+    "nvrtcGetProgramLog",
+    "nvrtcGetCUBINSize",
+    "nvrtcGetCUBIN",
+];
 
 static PROBED: AtomicBool = AtomicBool::new(false);
 
@@ -23,7 +84,7 @@ pub(crate) fn was_probed() -> bool {
 ///
 /// # Errors
 ///
-/// [`CudaError::NoDriver`] without libcuda, and [`CudaError::Driver`] if it does not start, which is so
+/// [`CudaError::NoDriver`] without libcuda, [`CudaError::Outdated`] if it is too old, and [`CudaError::Driver`] if it does not start, which is so
 /// where the kernel module is missing.
 pub fn driver_version() -> Result<u32> {
     static DRIVER: OnceLock<Result<u32>> = OnceLock::new();
@@ -34,8 +95,10 @@ pub fn driver_version() -> Result<u32> {
             if !unsafe { driver::sys::is_culib_present() } {
                 return Err(CudaError::NoDriver);
             }
+            // SAFETY: the library is there.
+            has_all(unsafe { driver::sys::culib() }, "libcuda", OF_DRIVER)?;
             let mut version = 0;
-            // SAFETY: the library is there; the functions are as old as CUDA.
+            // SAFETY: the library has the functions.
             unsafe {
                 let started = driver::sys::cuInit(0);
                 if started == driver::sys::CUresult::CUDA_ERROR_NO_DEVICE {
@@ -55,7 +118,7 @@ pub fn driver_version() -> Result<u32> {
 ///
 /// # Errors
 ///
-/// [`CudaError::NoCompiler`] if it is nowhere.
+/// [`CudaError::NoCompiler`] if it is nowhere, [`CudaError::Outdated`] if it is too old.
 pub fn compiler_version() -> Result<(u32, u32)> {
     static COMPILER: OnceLock<Result<(u32, u32)>> = OnceLock::new();
     PROBED.store(true, Ordering::SeqCst);
@@ -69,8 +132,10 @@ pub fn compiler_version() -> Result<(u32, u32)> {
             if !present() {
                 return Err(CudaError::NoCompiler);
             }
+            // SAFETY: the library is there.
+            has_all(unsafe { nvrtc::sys::culib() }, "libnvrtc", OF_COMPILER)?;
             let (mut major, mut minor) = (0, 0);
-            // SAFETY: the library is there, and has had this function always.
+            // SAFETY: the library has the function.
             let asked = unsafe { nvrtc::sys::nvrtcVersion(&mut major, &mut minor) };
             match asked {
                 nvrtc::sys::nvrtcResult::NVRTC_SUCCESS => {
@@ -80,4 +145,15 @@ pub fn compiler_version() -> Result<(u32, u32)> {
             }
         })
         .clone()
+}
+
+/// Whether a library has all functions that are called.
+fn has_all(library: &Library, name: &'static str, symbols: &[&'static str]) -> Result<()> {
+    for symbol in symbols {
+        // SAFETY: nothing is called.
+        if unsafe { library.get::<*const ()>(symbol.as_bytes()) }.is_err() {
+            return Err(CudaError::Outdated { library: name, symbol });
+        }
+    }
+    Ok(())
 }

@@ -1,5 +1,6 @@
 //! Work of a device, in order.
 
+use std::ffi::c_void;
 use std::fmt;
 use std::ptr;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -7,7 +8,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use cudarc::driver::sys::{self, CUresult};
 
 use crate::device::Device;
-use crate::error::{CudaError, Result, check, message, name};
+use crate::error::{CudaError, Result, check, is_of_kernel, of_kernel};
 use crate::event::Event;
 use crate::memory::Memory;
 
@@ -48,7 +49,11 @@ impl Stream {
 
     /// The driver's handle, for other libraries. It lives as long as the stream.
     #[must_use]
-    pub fn raw(&self) -> sys::CUstream {
+    pub fn handle(&self) -> *mut c_void {
+        self.0.raw.cast()
+    }
+
+    pub(crate) fn raw(&self) -> sys::CUstream {
         self.0.raw
     }
 
@@ -130,11 +135,10 @@ impl Stream {
         if result == CUresult::CUDA_SUCCESS {
             return Ok(());
         }
-        if names.is_empty() {
-            return check(result, || String::from("finish the work of a stream"));
+        match is_of_kernel(result) && !names.is_empty() {
+            true => Err(of_kernel(result, names.join(", "))),
+            false => check(result, || String::from("finish the work of a stream")),
         }
-        let message = format!("{}: {}", name(result), message(result));
-        Err(CudaError::KernelFailed { kernels: names.join(", "), message })
     }
 }
 

@@ -1,5 +1,6 @@
 //! Bytes on their way.
 
+use std::ptr;
 use std::sync::PoisonError;
 
 use cudarc::driver::sys::{self, CUresult};
@@ -11,6 +12,21 @@ use crate::stream::Stream;
 
 /// Up to here bytes go directly.
 const SMALL: usize = 64 << 10;
+
+/// Whether the driver knows these bytes of the host, so that a device may read them at any time.
+fn is_pinned(bytes: &[u8]) -> bool {
+    let mut kind = 0_u32;
+    let attribute = sys::CUpointer_attribute::CU_POINTER_ATTRIBUTE_MEMORY_TYPE;
+    // SAFETY: the attribute has 32 bits; the driver does not read the bytes.
+    let asked = unsafe {
+        sys::cuPointerGetAttribute(
+            ptr::from_mut(&mut kind).cast(),
+            attribute,
+            bytes.as_ptr() as u64,
+        )
+    };
+    asked == CUresult::CUDA_SUCCESS && kind != 0
+}
 
 impl Stream {
     /// New memory with these bytes. They may be changed when this returns.
@@ -24,7 +40,8 @@ impl Stream {
         Ok(memory)
     }
 
-    /// Writes bytes from `offset` on. They may be changed when this returns.
+    /// Writes bytes from `offset` on. They may be changed when this returns. Many bytes wait until the
+    /// device has fetched most of them.
     ///
     /// # Errors
     ///
@@ -37,26 +54,30 @@ impl Stream {
         self.beside(memory, || {
             self.device().enter()?;
             if bytes.len() <= SMALL {
-                self.write_small(address, bytes)
+                self.write_directly(address, bytes)
             } else {
-                self.write_large(address, bytes)
+                self.write_by_pieces(address, bytes)
             }
         })
     }
 
-    fn write_small(&self, address: u64, bytes: &[u8]) -> Result<()> {
-        // SAFETY: the target was measured by the caller. The driver has read memory that is not pinned
-        // when it returns.
+    fn write_directly(&self, address: u64, bytes: &[u8]) -> Result<()> {
+        // SAFETY: the target was measured by the caller. The driver has read the bytes when it returns,
+        // unless they are pinned; then the host waits.
         let asked = unsafe {
             sys::cuMemcpyHtoDAsync_v2(address, bytes.as_ptr().cast(), bytes.len(), self.raw())
         };
-        check(asked, || format!("copy {} bytes to the device", bytes.len()))
+        check(asked, || format!("copy {} bytes to the device", bytes.len()))?;
+        if is_pinned(bytes) { self.synchronize() } else { Ok(()) }
     }
 
-    fn write_large(&self, address: u64, bytes: &[u8]) -> Result<()> {
+    fn write_by_pieces(&self, address: u64, bytes: &[u8]) -> Result<()> {
         let mut staging =
             self.device().inner().staging.lock().unwrap_or_else(PoisonError::into_inner);
-        let pieces = staging.pieces(self.device())?;
+        // Where nothing can be pinned, the driver goes its own way.
+        let Ok(pieces) = staging.pieces(self.device()) else {
+            return self.write_directly(address, bytes);
+        };
         for (i, part) in bytes.chunks(PIECE).enumerate() {
             let piece = &mut pieces[i % 2];
             // If the transfer before has failed, this one fails, too, or has nothing to do with it.
@@ -65,7 +86,7 @@ impl Stream {
             // SAFETY: a part is not longer than a piece, which no transfer reads now; the target was
             // measured by the caller.
             let asked = unsafe {
-                std::ptr::copy_nonoverlapping(part.as_ptr(), piece.at(), part.len());
+                ptr::copy_nonoverlapping(part.as_ptr(), piece.at(), part.len());
                 sys::cuMemcpyHtoDAsync_v2(to, piece.at().cast(), part.len(), self.raw())
             };
             check(asked, || format!("copy {} bytes to the device", bytes.len()))?;
@@ -88,14 +109,14 @@ impl Stream {
         self.beside(memory, || {
             self.device().enter()?;
             if bytes.len() <= SMALL {
-                self.read_small(address, bytes)
+                self.read_directly(address, bytes)
             } else {
-                self.read_large(address, bytes)
+                self.read_by_pieces(address, bytes)
             }
         })
     }
 
-    fn read_small(&self, address: u64, bytes: &mut [u8]) -> Result<()> {
+    fn read_directly(&self, address: u64, bytes: &mut [u8]) -> Result<()> {
         // SAFETY: the source was measured by the caller, and nobody uses the target before the stream was
         // waited for.
         unsafe {
@@ -112,10 +133,14 @@ impl Stream {
         self.synchronize()
     }
 
-    fn read_large(&self, address: u64, bytes: &mut [u8]) -> Result<()> {
+    fn read_by_pieces(&self, address: u64, bytes: &mut [u8]) -> Result<()> {
+        // Kernels may take long: others can use the pieces until they are done.
+        self.synchronize()?;
         let mut staging =
             self.device().inner().staging.lock().unwrap_or_else(PoisonError::into_inner);
-        let pieces = staging.pieces(self.device())?;
+        let Ok(pieces) = staging.pieces(self.device()) else {
+            return self.read_directly(address, bytes);
+        };
         let count = bytes.len().div_ceil(PIECE);
         let length = bytes.len();
         let begin = |i: usize| (i * PIECE, PIECE.min(length - i * PIECE));

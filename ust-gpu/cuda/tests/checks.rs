@@ -63,7 +63,7 @@ fn accesses_out_of_bounds() {
     fails(
         1,
         32,
-        "__shared__ int s[32]; s[threadIdx.x + n] = 1; m[0] = s[n - 64];",
+        "__shared__ int s[32]; int* p = s; p[threadIdx.x + n] = 1; m[0] = s[n - 64];",
         &["writes 4 bytes"],
     );
     fails(
@@ -72,6 +72,29 @@ fn accesses_out_of_bounds() {
         "static const int t[2] = {3, 4}; const int* volatile q = t; ((int*)q)[1] = 1; m[0] = t[n % 2];",
         &["which is constant"],
     );
+}
+
+#[test]
+fn the_line_is_told() {
+    // Where binutils are, as they are with g++.
+    if std::process::Command::new("addr2line").arg("--version").output().is_err() {
+        eprintln!("SKIPPED: no addr2line");
+        return;
+    }
+    fails(1, 1, "m[0] = 1;\nm[1] = 2;\nm[n] = 3;\n", &["at kernel.cu:4"]);
+    fails(1, 1, "m[0] = 1;\natomicAdd(m + n, 2);\n", &["at kernel.cu:3"]);
+    fails(
+        1,
+        32,
+        "if (threadIdx.x == 0) return;\nm[0] =\n __shfl_sync(~0u, 1, 0);",
+        &["at kernel.cu:4"],
+    );
+    let Some(device) = device() else { return };
+    let text = "\n__device__ __forceinline__ void set(int* m) {\n m[0] = 1; }\n// ---- end of the prelude\n\n\
+                extern \"C\" __global__ void k(int* m) { set(m + 4); }";
+    let run = Run::new(&device, text);
+    let memory = run.stream.alloc(16).unwrap();
+    told(run.run(1, 1, &[memory.address()]), &["at prelude:3 from kernel.cu:6"]);
 }
 
 #[test]
@@ -250,6 +273,30 @@ fn barriers_that_are_never_met() {
 }
 
 #[test]
+fn indices_of_arrays() {
+    let body = "int a[4] = {1, 2, 3, 4}; m[0] = a[n % 4]; m[1] = a[n % 4 + 4];";
+    fails(1, 1, body, &["kernel.cu:2: index 4 of an array, out of bounds"]);
+    // The array behind is not taken for this one.
+    let body = "__shared__ int a[32], b[32]; a[threadIdx.x] = b[threadIdx.x] = 1; m[0] = a[n - 20] + b[n - 64];";
+    fails(1, 32, body, &["index 44 of an array"]);
+}
+
+#[test]
+fn bytes_in_bulk() {
+    fails(1, 1, "memset(m, 0, n * 4 + 1);", &["writes 257 bytes at byte 0", "out of bounds"]);
+    fails(1, 1, "memcpy(m + 32, m, 132);", &["writes 132 bytes at byte 128", "out of bounds"]);
+    fails(2, 1, "memcpy(m, m + 32, 32);", &["a race: writes 32 bytes"]);
+    let body = "struct S { int all[40]; }; S* s = (S*)m; S v = s[n / 64]; v.all[3]++; s[0] = v;";
+    fails(1, 1, body, &["reads 160 bytes at byte 160", "out of bounds"]);
+}
+
+#[test]
+fn division_by_zero() {
+    fails(1, 1, "m[0] = 7 / m[1];", &["kernel.cu:2: an integer divided by zero"]);
+    fails(1, 1, "m[0] = n % m[1];", &["an integer divided by zero"]);
+}
+
+#[test]
 fn traps() {
     fails(1, 1, "if (n == 64) __trap();", &["__trap()"]);
     fails(1, 1, "assert(n == 63);", &["an assertion failed: n == 63"]);
@@ -279,4 +326,48 @@ fn a_failure_is_told_once_where_the_host_waits() {
     run.stream.read(&memory, 0, &mut bytes).unwrap();
     assert_eq!(bytes, [0; 16]);
     run.run(1, 1, &[memory.address(), 0]).unwrap();
+}
+
+#[test]
+fn streams_that_do_not_wait() {
+    let Some(device) = device() else { return };
+    let run = Run::new(&device, "extern \"C\" __global__ void k(int* m) { m[threadIdx.x] += 1; }");
+    let other = device.stream().unwrap();
+    let memory = other.upload(&[0; 128]).unwrap();
+    told(
+        run.run(1, 32, &[memory.address()]),
+        &["a copy from the host on stream", "has not waited"],
+    );
+    run.stream.wait_for(&other).unwrap();
+    run.run(1, 32, &[memory.address()]).unwrap();
+    // The host has waited for this stream, and so has what it gives to the other.
+    other.zero(&memory).unwrap();
+    run.stream.wait_for(&other).unwrap();
+    let grid = ust_cuda::Grid::new(1, 32);
+    // SAFETY: the virtual device looks at every access.
+    unsafe { run.stream.launch(&run.kernel, grid, &[memory.address()]).unwrap() };
+    // Freed in the order of a stream that knows nothing of the launch.
+    drop(memory);
+    match other.synchronize() {
+        Err(CudaError::KernelFailed { message, .. }) => {
+            assert!(message.contains("freed too early") && message.contains("`k`"), "{message}");
+        }
+        result => panic!("{result:?}"),
+    }
+    run.stream.synchronize().unwrap();
+}
+
+#[test]
+fn streams_read_the_same_memory_together() {
+    let Some(device) = device() else { return };
+    let text = "extern \"C\" __global__ void k(int* to, const int* from) { to[threadIdx.x] = from[threadIdx.x]; }";
+    let owner = device.stream().unwrap();
+    let from = owner.upload(&[1; 128]).unwrap();
+    let runs: Vec<Run> = (0..3).map(|_| Run::new(&device, text)).collect();
+    for run in &runs {
+        run.stream.wait_for(&owner).unwrap();
+        let to = run.stream.alloc(128).unwrap();
+        run.run(1, 32, &[to.address(), from.address()]).unwrap();
+        assert_eq!(read::<u8>(&run.stream, &to), [1; 128]);
+    }
 }

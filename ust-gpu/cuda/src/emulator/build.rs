@@ -4,6 +4,7 @@ use std::env;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{self, Command};
+use std::time::Duration;
 
 use crate::disk;
 use crate::error::{CudaError, Result};
@@ -13,15 +14,18 @@ use crate::hash::Hash;
 pub(super) const DRIVER: &str = "libcuda.so";
 pub(super) const COMPILER: &str = "libnvrtc.so";
 
-const FILES: [(&str, &str); 7] = [
+const FILES: [(&str, &str); 8] = [
     ("driver.cc", include_str!("driver.cc")),
     ("memory.h", include_str!("memory.h")),
     ("races.h", include_str!("races.h")),
     ("threads.h", include_str!("threads.h")),
+    ("streams.h", include_str!("streams.h")),
     ("checks.h", include_str!("checks.h")),
     ("compiler.cc", include_str!("compiler.cc")),
     ("kernel.h", include_str!("kernel.h")),
 ];
+
+const WEEK: Duration = Duration::from_secs(7 * 24 * 3600);
 
 /// The folder with both libraries.
 pub(super) fn libraries() -> Result<PathBuf> {
@@ -51,7 +55,22 @@ pub(super) fn libraries() -> Result<PathBuf> {
         other => other.map_err(|e| failed(&e)),
     });
     let _ = fs::remove_dir_all(&aside);
-    moved.map(|()| folder)
+    moved?;
+    forget_others(&root, &folder);
+    Ok(folder)
+}
+
+/// Removes what other versions of this crate left, if nobody has made anything there for a week.
+fn forget_others(root: &Path, own: &Path) {
+    for entry in fs::read_dir(root).into_iter().flatten().filter_map(std::result::Result::ok) {
+        let path = entry.path();
+        let others = path != own && entry.file_name().to_string_lossy().starts_with("emulator-");
+        let modified = entry.metadata().and_then(|data| data.modified());
+        let old = modified.is_ok_and(|then| then.elapsed().is_ok_and(|age| age > WEEK));
+        if others && old {
+            let _ = fs::remove_dir_all(path);
+        }
+    }
 }
 
 /// The host's C++ compiler.

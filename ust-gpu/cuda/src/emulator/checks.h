@@ -38,7 +38,18 @@ static std::string did(Access access, size_t n) { return std::string(DOES[access
 
 static Block* block_at(uintptr_t at);
 
+// The first access of a launch to an allocation: has its stream waited for the others that use it?
+static void note_launch(Block& b, Access access) {
+  uint64_t& by = access == READ ? b.read_by : b.written_by;
+  if (by == L.number) return;
+  std::string objection = L.stream->objection(b, access != READ);
+  if (!objection.empty()) fail(objection, 719);
+  by = L.number;
+  used(b, L.use, access != READ);
+}
+
 static void note(Block& b, uintptr_t at, size_t n, Access access) {
+  if (b.of_device) note_launch(b, access);
   if (!b.shared) b.era = L.era;
   size_t from = at - b.at;
   int grain = b.grain;
@@ -93,26 +104,31 @@ static void touch(uintptr_t at, size_t n, Access access, bool aligned) {
 }
 
 extern "C" {
-void ust_atomic(const void* p, unsigned n) { touch((uintptr_t)p, n, ATOMIC, true); }
+// Where the kernel is, for the message.
+#define HERE (L.at = (uintptr_t)__builtin_return_address(0))
+void ust_atomic(const void* p, unsigned n, const void* at) {
+  L.at = (uintptr_t)at;
+  touch((uintptr_t)p, n, ATOMIC, true);
+}
 void __tsan_init() {}
 void __tsan_func_entry(void*) {}
 void __tsan_func_exit() {}
 void __tsan_ignore_thread_begin() {}
 void __tsan_ignore_thread_end() {}
-void __tsan_vptr_update(void** p, void*) { touch((uintptr_t)p, 8, WRITE, true); }
-void __tsan_vptr_read(void** p) { touch((uintptr_t)p, 8, READ, true); }
-void __tsan_read_range(void* p, size_t n) { touch((uintptr_t)p, n, READ, false); }
-void __tsan_write_range(void* p, size_t n) { touch((uintptr_t)p, n, WRITE, false); }
+void __tsan_vptr_update(void** p, void*) { HERE; touch((uintptr_t)p, 8, WRITE, true); }
+void __tsan_vptr_read(void** p) { HERE; touch((uintptr_t)p, 8, READ, true); }
+void __tsan_read_range(void* p, size_t n) { HERE; touch((uintptr_t)p, n, READ, false); }
+void __tsan_write_range(void* p, size_t n) { HERE; touch((uintptr_t)p, n, WRITE, false); }
 // Volatile accesses of a GPU are those of a relaxed atomic.
 #define UST_ENTRIES(N)                                                                                   \
-  void __tsan_read##N(void* p) { touch((uintptr_t)p, N, READ, true); }                                     \
-  void __tsan_write##N(void* p) { touch((uintptr_t)p, N, WRITE, true); }                                   \
-  void __tsan_unaligned_read##N(void* p) { touch((uintptr_t)p, N, READ, false); }                          \
-  void __tsan_unaligned_write##N(void* p) { touch((uintptr_t)p, N, WRITE, false); }                        \
-  void __tsan_volatile_read##N(void* p) { touch((uintptr_t)p, N, ATOMIC, true); }                          \
-  void __tsan_volatile_write##N(void* p) { volatile_write((uintptr_t)p, N, true); }                        \
-  void __tsan_unaligned_volatile_read##N(void* p) { touch((uintptr_t)p, N, ATOMIC, false); }               \
-  void __tsan_unaligned_volatile_write##N(void* p) { volatile_write((uintptr_t)p, N, false); }
+  void __tsan_read##N(void* p) { HERE; touch((uintptr_t)p, N, READ, true); }                                     \
+  void __tsan_write##N(void* p) { HERE; touch((uintptr_t)p, N, WRITE, true); }                                   \
+  void __tsan_unaligned_read##N(void* p) { HERE; touch((uintptr_t)p, N, READ, false); }                          \
+  void __tsan_unaligned_write##N(void* p) { HERE; touch((uintptr_t)p, N, WRITE, false); }                        \
+  void __tsan_volatile_read##N(void* p) { HERE; touch((uintptr_t)p, N, ATOMIC, true); }                          \
+  void __tsan_volatile_write##N(void* p) { HERE; volatile_write((uintptr_t)p, N, true); }                        \
+  void __tsan_unaligned_volatile_read##N(void* p) { HERE; touch((uintptr_t)p, N, ATOMIC, false); }               \
+  void __tsan_unaligned_volatile_write##N(void* p) { HERE; volatile_write((uintptr_t)p, N, false); }
 static void volatile_write(uintptr_t p, size_t n, bool aligned) {
   Block* b = now && p - stack_now >= STACK ? block_at(p) : nullptr;
   if (b && b->live && b->writable && p >= b->at && n <= b->bytes && p - b->at <= b->bytes - n) b->write(p - b->at, n);
@@ -124,19 +140,36 @@ UST_ENTRIES(4)
 UST_ENTRIES(8)
 UST_ENTRIES(16)
 void* __tsan_memcpy(void* to, const void* from, size_t n) {
-  touch((uintptr_t)from, n, READ, false);
+  HERE; touch((uintptr_t)from, n, READ, false);
   touch((uintptr_t)to, n, WRITE, false);
   return memcpy(to, from, n);
 }
 void* __tsan_memmove(void* to, const void* from, size_t n) {
-  touch((uintptr_t)from, n, READ, false);
+  HERE; touch((uintptr_t)from, n, READ, false);
   touch((uintptr_t)to, n, WRITE, false);
   return memmove(to, from, n);
 }
 void* __tsan_memset(void* to, int value, size_t n) {
-  touch((uintptr_t)to, n, WRITE, false);
+  HERE; touch((uintptr_t)to, n, WRITE, false);
   return memset(to, value, n);
 }
+
+// Indices of arrays whose length the compiler knows, and divisions, as the sanitizer of undefined
+// behaviour tells them.
+struct Site { const char* file; unsigned line, column; };
+static std::string site(const void* data) {
+  const Site* s = (const Site*)data;
+  return std::string(s->file ? s->file : "?") + ":" + std::to_string(s->line) + ": ";
+}
+void __ubsan_handle_out_of_bounds_abort(void* data, uintptr_t index) {
+  L.at = 0;
+  fail(site(data) + "index " + std::to_string((long long)index) + " of an array, out of bounds", 700);
+}
+void __ubsan_handle_divrem_overflow_abort(void* data, uintptr_t, uintptr_t) {
+  L.at = 0;
+  fail(site(data) + "an integer divided by zero", 719);
+}
+void ust_range(const void* p, size_t n, int writes) { HERE; touch((uintptr_t)p, n, writes ? WRITE : READ, false); }
 
 // What kernels ask of their thread; see kernel.h.
 void ust_where(unsigned* to) {
@@ -147,6 +180,7 @@ void ust_where(unsigned* to) {
 unsigned ust_lane() { return index_of(now) % WARP; }
 void ust_meet_block() { wait(AT_BLOCK); }
 uint64_t ust_meet_warp(unsigned mask, int what, uint64_t value, int source) {
+  HERE;
   Thread* me = now;
   if (!(mask >> index_of(me) % WARP & 1)) fail("a thread meets lanes under a mask without itself", 719);
   me->mask = mask;
@@ -156,5 +190,5 @@ uint64_t ust_meet_warp(unsigned mask, int what, uint64_t value, int source) {
   wait(AT_WARP);
   return me->result;
 }
-void ust_trap(const char* what) { fail(what, 715); }
+void ust_trap(const char* what) { HERE; fail(what, 715); }
 }

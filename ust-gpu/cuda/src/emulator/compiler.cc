@@ -15,6 +15,7 @@
 #include <initializer_list>
 #include <mutex>
 #include <string>
+#include <utility>
 #include <vector>
 
 extern char** environ;
@@ -24,6 +25,7 @@ static const char MARK[] = "// ---- end of the prelude";
 static const char* const OPTIONS[] = {
     "-std=gnu++17", "-O1", "-fPIC", "-w", "-fwrapv", "-ffp-contract=off", "-fno-strict-aliasing", "-fno-exceptions",
     "-fno-rtti", "-fvisibility=hidden", "-fno-math-errno", "-fno-stack-protector", "-fsanitize=thread",
+    "-g1", "-gdwarf-4", "-fsanitize=bounds,integer-divide-by-zero", "-fno-sanitize-recover=all",
 #if defined(UST_GCC)
     // Without what is not needed: entries of functions, names unique in the process.
     "-fno-gnu-unique", "--param=tsan-distinguish-volatile=1", "--param=tsan-instrument-func-entry-exit=0",
@@ -108,6 +110,22 @@ static std::string home() {
   return path.substr(0, path.rfind('/'));
 }
 
+// Precompiled preludes take 16 MB each: those made last are kept.
+static void forget_preludes(size_t keep) {
+  std::vector<std::pair<time_t, std::string>> found;
+  if (DIR* open = opendir(home().c_str())) {
+    while (dirent* e = readdir(open)) {
+      std::string path = home() + "/" + e->d_name;
+      struct stat s;
+      if (path.size() > 4 && path.compare(path.size() - 4, 4, ".gch") == 0 && stat(path.c_str(), &s) == 0)
+        found.push_back({s.st_mtime, path});
+    }
+    closedir(open);
+  }
+  std::sort(found.begin(), found.end());
+  for (size_t i = 0; i + keep < found.size(); i++) unlink(found[i].second.c_str());
+}
+
 // The header and the prelude, precompiled; the path to include.
 static bool prelude(const std::string& text, const std::string& folder, std::string& path, std::string& log) {
   static std::mutex door;
@@ -125,6 +143,7 @@ static bool prelude(const std::string& text, const std::string& folder, std::str
   std::string copy = path + "." + std::to_string(getpid());
   if (!write_all(copy, read_all(own)) || rename(copy.c_str(), path.c_str())) return false;
   if (!write_all(copy, read_all(own + ".gch")) || rename(copy.c_str(), (path + ".gch").c_str())) return false;
+  forget_preludes(12);
   return true;
 }
 
@@ -239,13 +258,14 @@ static int build(Program& p, const std::string& folder) {
   std::string behind = dynamic(body);
   behind += entries(plain(body));
   auto line = std::to_string(1 + std::count(head.begin(), head.end(), '\n'));
-  std::string source = folder + "/kernel.cc", made = folder + "/kernel.so";
+  std::string source = folder + "/kernel.cu", made = folder + "/kernel.so";
   if (!write_all(source, "#line " + line + " \"kernel.cu\"\n" + body + "\n#line 1 \"entries\"\n" + behind)) return OUT_OF_MEMORY;
   Words words = command();
   for (const std::string& w : extra) words.push_back(w);
   // Symbols of the sanitizer are the driver's: its library is not linked.
   for (const std::string& w : {std::string("-include"), path, std::string("-shared"), std::string("-nostdlib"),
-                               std::string("-o"), made, source, std::string("-lgcc")}) words.push_back(w);
+                               std::string("-o"), made, std::string("-x"), std::string("c++"), source, std::string("-x"), std::string("none"),
+                               std::string("-lgcc")}) words.push_back(w);
   if (!compile(words, folder, p.log)) return COMPILATION;
   std::string library = read_all(made);
   uint64_t n = library.size();

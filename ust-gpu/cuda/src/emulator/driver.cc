@@ -26,15 +26,12 @@ static int refuse(int code, std::string why) {
   return code;
 }
 
-// What a launch left behind, until the host waits for the stream.
-struct Stream {
-  int code = 0;
-  std::string message;
-};
 static Stream standard;
 static Stream& of(void* stream) { return stream ? *(Stream*)stream : standard; }
+// The host waits for a stream.
 static int wait_for(void* stream) {
   Stream& s = of(stream);
+  join(host, s.clock);
   int code = s.code;
   if (code) said = s.message;
   s.code = 0;
@@ -43,11 +40,15 @@ static int wait_for(void* stream) {
 
 struct Event {
   timespec at{};
-  Stream left;
+  Clock clock;
+  int code = 0;
+  std::string message;
 };
 
 struct Module {
   void* library = nullptr;
+  uintptr_t base = 0;
+  std::string image;
   // Its variables, and what it only reads.
   std::vector<Block*> regions;
   std::vector<Block*> shared;
@@ -111,7 +112,9 @@ int cuDeviceGetAttribute(int* v, int attribute, int) {
 int cuDevicePrimaryCtxRetain(void** c, int) { *c = &arena; return SUCCESS; }
 int cuDevicePrimaryCtxRelease_v2(int) { return SUCCESS; }
 int cuCtxSetCurrent(void*) { return SUCCESS; }
-int cuCtxSynchronize() { ENTER; return wait_for(nullptr); }
+// The host waits for all.
+static void wait_for_all() { join(host, counted); }
+int cuCtxSynchronize() { ENTER; wait_for_all(); return wait_for(nullptr); }
 
 int cuDeviceGetDefaultMemPool(void** pool, int) { *pool = &arena; return SUCCESS; }
 int cuMemPoolSetAttribute(void*, int attribute, void* value) {
@@ -121,19 +124,29 @@ int cuMemPoolSetAttribute(void*, int attribute, void* value) {
 }
 int cuMemPoolTrimTo(void*, size_t keep) { ENTER; if (arena.cached > keep) arena.cached = keep; return SUCCESS; }
 static int allocate(uintptr_t* at, size_t n, bool pooled) {
-  ENTER;
   if (n == 0) return refuse(INVALID_VALUE, "no bytes to allocate");
   *at = arena.allocate(n, pooled);
   return *at ? SUCCESS : refuse(OUT_OF_MEMORY, "the virtual device is full");
 }
-static int release(uintptr_t at, bool pooled) {
+static int no_allocation(uintptr_t at) { return refuse(INVALID_VALUE, "no allocation begins at " + hex(at)); }
+int cuMemAllocAsync(uintptr_t* at, size_t n, void* stream) {
   ENTER;
-  return arena.release(at, pooled) ? SUCCESS : refuse(INVALID_VALUE, "no allocation begins at " + hex(at));
+  int code = allocate(at, n, true);
+  if (code == SUCCESS) used(*arena.find(*at), of(stream).next("its allocation"), true);
+  return code;
 }
-int cuMemAllocAsync(uintptr_t* at, size_t n, void*) { return allocate(at, n, true); }
-int cuMemFreeAsync(uintptr_t at, void*) { return release(at, true); }
-int cuMemAlloc_v2(uintptr_t* at, size_t n) { return allocate(at, n, false); }
-int cuMemFree_v2(uintptr_t at) { return release(at, false); }
+int cuMemFreeAsync(uintptr_t at, void* stream) {
+  ENTER;
+  Stream& s = of(stream);
+  if (Block* b = arena.holds(at, 0)) {
+    s.next("");
+    std::string objection = s.objection(*b, true);
+    if (!objection.empty() && !s.code) s.code = 719, s.message = "freed too early: " + objection;
+  }
+  return arena.release(at, true) ? SUCCESS : no_allocation(at);
+}
+int cuMemAlloc_v2(uintptr_t* at, size_t n) { ENTER; return allocate(at, n, false); }
+int cuMemFree_v2(uintptr_t at) { ENTER; wait_for_all(); return arena.release(at, false) ? SUCCESS : no_allocation(at); }
 int cuMemGetInfo_v2(size_t* free, size_t* total) {
   ENTER;
   size_t taken = arena.used + arena.cached;
@@ -141,17 +154,27 @@ int cuMemGetInfo_v2(size_t* free, size_t* total) {
   *free = taken < arena.limit ? arena.limit - taken : 0;
   return SUCCESS;
 }
+int cuPointerGetAttribute(void*, int, uintptr_t) { return refuse(INVALID_VALUE, "memory of the host"); }
 int cuMemHostAlloc(void** p, size_t n, unsigned) { return (*p = malloc(n)) ? SUCCESS : OUT_OF_MEMORY; }
 int cuMemFreeHost(void* p) { free(p); return SUCCESS; }
 
 static int outside(uintptr_t at, size_t n) {
   return refuse(INVALID_VALUE, std::to_string(n) + " bytes at " + hex(at) + " are not in one allocation");
 }
+// A stream uses an allocation.
+static int use(Stream& s, Block* b, bool writes, const char* what) {
+  Use now = s.next(what);
+  std::string objection = s.objection(*b, writes);
+  if (!objection.empty()) return refuse(719, objection);
+  used(*b, now, writes);
+  return SUCCESS;
+}
 int cuMemcpyHtoDAsync_v2(uintptr_t to, const void* from, size_t n, void* stream) {
   ENTER;
   Block* b = arena.holds(to, n);
   if (!b) return outside(to, n);
   if (of(stream).code) return SUCCESS;
+  if (int code = use(of(stream), b, true, "a copy from the host")) return code;
   memcpy((void*)to, from, n);
   b->write(to - b->at, n);
   return SUCCESS;
@@ -160,7 +183,8 @@ int cuMemcpyDtoHAsync_v2(void* to, uintptr_t from, size_t n, void* stream) {
   ENTER;
   Block* b = arena.holds(from, n);
   if (!b) return outside(from, n);
-  if (int code = wait_for(stream)) return code;
+  if (of(stream).code) return wait_for(stream);
+  if (int code = use(of(stream), b, false, "a copy to the host")) return code;
   memcpy(to, (void*)from, n);
   size_t off = from - b->at;
   if (!b->all_written(off, n))
@@ -173,6 +197,8 @@ int cuMemcpyDtoDAsync_v2(uintptr_t to, uintptr_t from, size_t n, void* stream) {
   if (!a) return outside(from, n);
   if (!b) return outside(to, n);
   if (of(stream).code) return SUCCESS;
+  if (int code = use(of(stream), a, false, "a copy")) return code;
+  if (int code = use(of(stream), b, true, "a copy")) return code;
   memmove((void*)to, (void*)from, n);
   size_t off = from - a->at, into = to - b->at;
   if (a->all_written(off, n)) { b->write(into, n); return SUCCESS; }
@@ -188,6 +214,7 @@ static int fill(uintptr_t to, const void* pattern, size_t width, size_t n, void*
   Block* b = arena.holds(to, n * width);
   if (!b || to % width) return outside(to, n * width);
   if (of(stream).code) return SUCCESS;
+  if (int code = use(of(stream), b, true, "a fill")) return code;
   if (width == 1) memset((void*)to, *(const uint8_t*)pattern, n);
   else for (size_t i = 0; i < n; i++) memcpy((char*)to + i * width, pattern, width);
   b->write(to - b->at, n * width);
@@ -197,26 +224,33 @@ int cuMemsetD8Async(uintptr_t to, unsigned char v, size_t n, void* s) { return f
 int cuMemsetD16Async(uintptr_t to, unsigned short v, size_t n, void* s) { return fill(to, &v, 2, n, s); }
 int cuMemsetD32Async(uintptr_t to, unsigned v, size_t n, void* s) { return fill(to, &v, 4, n, s); }
 
-int cuStreamCreate(void** s, unsigned) { *s = new Stream; return SUCCESS; }
+int cuStreamCreate(void** s, unsigned) { ENTER; *s = new Stream; return SUCCESS; }
 int cuStreamDestroy_v2(void* s) { ENTER; delete (Stream*)s; return SUCCESS; }
 int cuStreamSynchronize(void* s) { ENTER; return wait_for(s); }
-int cuStreamWaitEvent(void* s, void* e, unsigned) {
+int cuStreamWaitEvent(void* s, void* event, unsigned) {
   ENTER;
-  if (!of(s).code && ((Event*)e)->left.code) of(s) = ((Event*)e)->left;
+  Event& e = *(Event*)event;
+  join(of(s).clock, e.clock);
+  if (!of(s).code && e.code) of(s).code = e.code, of(s).message = e.message;
   return SUCCESS;
 }
 int cuEventCreate(void** e, unsigned) { *e = new Event; return SUCCESS; }
-int cuEventRecord(void* e, void* s) {
+int cuEventRecord(void* event, void* s) {
   ENTER;
-  clock_gettime(CLOCK_MONOTONIC, &((Event*)e)->at);
-  ((Event*)e)->left = of(s);
+  Event& e = *(Event*)event;
+  clock_gettime(CLOCK_MONOTONIC, &e.at);
+  e.clock = of(s).clock;
+  join(e.clock, host);
+  e.code = of(s).code;
+  e.message = of(s).message;
   return SUCCESS;
 }
-int cuEventSynchronize(void* e) {
+int cuEventSynchronize(void* event) {
   ENTER;
-  Stream& left = ((Event*)e)->left;
-  if (left.code) said = left.message;
-  return left.code;
+  Event& e = *(Event*)event;
+  join(host, e.clock);
+  if (e.code) said = e.message;
+  return e.code;
 }
 int cuEventQuery(void*) { return SUCCESS; }
 int cuEventElapsedTime_v2(float* ms, void* from, void* to) {
@@ -281,22 +315,45 @@ static void variables(Module* m, const char* image, uintptr_t base) {
     }
   }
 }
-int cuModuleLoadData(void** out, const void* image) {
-  if (memcmp(image, MAGIC, 8) != 0) return refuse(INVALID_IMAGE, "not an image of the emulator");
-  uint64_t n;
-  memcpy(&n, (const char*)image + 8, 8);
-  // A name that no library had before: the loader knows libraries by their names.
+static std::string temporary_file(const char* from, uint64_t n) {
   const char* folder = getenv("TMPDIR");
   std::string path = std::string(folder ? folder : "/tmp") + "/ust-emulator-XXXXXX";
   int file = mkstemp(&path[0]);
-  if (file < 0) return refuse(INVALID_IMAGE, "no temporary file");
-  const char* from = (const char*)image + 16;
+  if (file < 0) return "";
   for (uint64_t done = 0; done < n;) {
     ssize_t k = write(file, from + done, n - done);
     if (k <= 0) break;
     done += (uint64_t)k;
   }
   close(file);
+  return path;
+}
+// The line of the text where the kernel was, if the tool that knows is there.
+static std::string line_of(const Module& m, uintptr_t at) {
+  if (!at) return "";
+  std::string path = temporary_file(m.image.data(), m.image.size()), found;
+  FILE* tool = popen(("addr2line -i -e " + path + " " + hex(at - 1 - m.base) + " 2>/dev/null").c_str(), "r");
+  char line[512];
+  // From the innermost function on: those of kernel.h are nobody's text.
+  while (tool && fgets(line, sizeof line, tool)) {
+    std::string place = line;
+    place = place.substr(place.rfind('/') + 1);
+    place = place.substr(0, place.find_first_of(" \n"));
+    if (place.compare(0, 8, "prelude-") == 0) place = "prelude" + place.substr(place.find(':'));
+    if (place.compare(0, 8, "kernel.h") && place[0] != '?') found += (found.empty() ? " at " : " from ") + place;
+  }
+  if (tool) pclose(tool);
+  unlink(path.c_str());
+  return found;
+}
+int cuModuleLoadData(void** out, const void* image) {
+  if (memcmp(image, MAGIC, 8) != 0) return refuse(INVALID_IMAGE, "not an image of the emulator");
+  uint64_t n;
+  memcpy(&n, (const char*)image + 8, 8);
+  // A name that no library had before: the loader knows libraries by their names.
+  const char* from = (const char*)image + 16;
+  std::string path = temporary_file(from, n);
+  if (path.empty()) return refuse(INVALID_IMAGE, "no temporary file");
   void* library = dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL);
   std::string why = library ? "" : dlerror();
   unlink(path.c_str());
@@ -306,6 +363,8 @@ int cuModuleLoadData(void** out, const void* image) {
   m->library = library;
   link_map* map = nullptr;
   dlinfo(library, RTLD_DI_LINKMAP, &map);
+  m->base = map->l_addr;
+  m->image.assign(from, n);
   variables(m, from, map->l_addr);
   Segments s{map->l_addr, m};
   dl_iterate_phdr(see, &s);
@@ -377,6 +436,8 @@ int cuLaunchKernel(void* function, unsigned gx, unsigned gy, unsigned gz, unsign
     for (unsigned i = 0; i < MOST; i++) mprotect(L.stacks + i * STACK, 4096, PROT_NONE);
   }
   running = f->module;
+  L.stream = &of(stream);
+  L.use = L.stream->next("`" + f->name + "`");
   L.kernel = f->kernel;
   L.params = params;
   L.grid = {gx, gy, gz};
@@ -404,7 +465,7 @@ int cuLaunchKernel(void* function, unsigned gx, unsigned gy, unsigned gz, unsign
   } catch (const Stop&) {
     for (Worker& w : L.worker) w.begun = false;
     of(stream).code = L.code;
-    of(stream).message = L.message;
+    of(stream).message = L.message + line_of(*running, L.at);
     now = nullptr;
   }
   L.inside = false;

@@ -5,11 +5,19 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <deque>
 #include <string>
 #include <vector>
 
 // What threads did to a few bytes; see races.h.
 struct Cell;
+
+// A piece of work of a stream; none at time 0.
+struct Use {
+  uint32_t stream = 0;
+  uint64_t time = 0;
+  std::string what;
+};
 
 struct Block {
   uintptr_t at = 0;
@@ -28,6 +36,11 @@ struct Block {
   int grain = 3;
   // Cells of another era say nothing.
   uint32_t era = 0;
+  // The last work that wrote, and what has read since; and the last launch that did so.
+  bool of_device = false;
+  Use write_use;
+  std::vector<Use> reads;
+  uint64_t read_by = 0, written_by = 0;
 
   Block(uintptr_t at, size_t bytes, std::string name) : at(at), bytes(bytes), name(std::move(name)) {
     written = (uint8_t*)calloc(bytes / 8 + 1, 1);
@@ -93,6 +106,9 @@ struct Arena {
   size_t cached = 0;
   uint64_t threshold = 0;
   Random random{1};
+  // Allocations freed last: they are told from addresses where nothing ever was.
+  std::deque<Block*> freed;
+  static constexpr size_t FREED = 20000;
 
   bool open() {
     if (base) return true;
@@ -149,6 +165,7 @@ struct Arena {
     uintptr_t page = at & ~(uintptr_t)4095;
     if (mprotect((void*)page, at + bytes - page, PROT_READ | PROT_WRITE)) return 0;
     Block* block = new Block(at, bytes, "allocation " + std::to_string(++number));
+    block->of_device = true;
     for (size_t i = from; i < from + count; i++) {
       if (slots[i]) clear(slots[i]);
       slots[i] = block;
@@ -158,6 +175,11 @@ struct Arena {
 
   // Takes a freed allocation out of the table.
   void clear(Block* old) {
+    for (auto at = freed.begin(); at != freed.end(); ++at) {
+      if (*at != old) continue;
+      freed.erase(at);
+      break;
+    }
     size_t from = (old->at - base) / SLOT;
     while (from > 0 && slots[from - 1] == old) from--;
     for (; slots[from] == old; from++) slots[from] = nullptr;
@@ -172,8 +194,11 @@ struct Arena {
     uintptr_t page = at & ~(uintptr_t)4095;
     mmap((void*)page, at + block->bytes - page, PROT_NONE,
          MAP_FIXED | MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-    used -= block->bytes;
-    if (pooled && threshold) cached += block->bytes;
+    size_t bytes = block->bytes;
+    freed.push_back(block);
+    if (freed.size() > FREED) clear(freed.front());
+    used -= bytes;
+    if (pooled && threshold) cached += bytes;
     return true;
   }
 };

@@ -9,17 +9,18 @@
 //! * was what it reads ever written?
 //! * can another thread touch the same bytes at the same time, and one of the two writes them?
 //!
-//! So are barriers that some threads never come to. What is found ends the launch; the next wait for its
+//! Barriers that some threads never come to are found as well, indices outside of arrays, and streams that
+//! use memory of another without waiting for it. What is found ends the launch; the next wait for its
 //! stream says what it was, and the device stays usable.
 //!
-//! What it cannot tell: whether a stream should have waited for another, since launches run at once; and
-//! anything about speed.
+//! What it cannot tell is anything about speed, and what follows from weaker orders of memory than the host's.
 //!
 //! | file | what it holds |
 //! |---|---|
 //! | `build.rs` | how the libraries are made, and kept |
 //! | `driver.cc` | the functions of the driver |
-//! | `memory.h`, `races.h`, `threads.h`, `checks.h` | its memory, notes, coroutines, and checks |
+//! | `memory.h`, `streams.h` | allocations, and who has waited for whom |
+//! | `races.h`, `threads.h`, `checks.h` | notes of accesses, threads as coroutines, and the checks |
 //! | `compiler.cc` | the functions of NVRTC |
 //! | `kernel.h` | what kernels find: the words, types and functions of CUDA |
 
@@ -49,6 +50,9 @@ pub fn install() -> Result<()> {
 }
 
 fn load() -> Result<()> {
+    if !cfg!(target_os = "linux") {
+        return Err(CudaError::NoEmulator(String::from("it needs Linux")));
+    }
     if probe::was_probed() {
         return Err(CudaError::NoEmulator(String::from("the driver was asked for before")));
     }
@@ -61,11 +65,17 @@ fn load() -> Result<()> {
 }
 
 /// Loads a library so that kernels, and whoever asks for its name, find it.
+#[cfg(unix)]
 fn open(path: &std::path::Path) -> Result<Library> {
     use libloading::os::unix::{Library as Unix, RTLD_GLOBAL, RTLD_NOW};
     // SAFETY: libraries of this crate, whose constructors do nothing but make empty tables.
     let library = unsafe { Unix::open(Some(path), RTLD_NOW | RTLD_GLOBAL) };
     library.map(Library::from).map_err(|e| CudaError::NoEmulator(e.to_string()))
+}
+
+#[cfg(not(unix))]
+fn open(_: &std::path::Path) -> Result<Library> {
+    Err(CudaError::NoEmulator(String::from("it needs Linux")))
 }
 
 /// Sets the size of the device's memory, and of what its pool and allocations may take together.

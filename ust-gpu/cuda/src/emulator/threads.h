@@ -4,13 +4,14 @@
 // and the next threads run on another. So threads that never wait cost a call each.
 #pragma once
 #include "races.h"
-#if !defined(__x86_64__)
+#include "streams.h"
+#if !defined(__x86_64__) || defined(UST_UCONTEXT)
 #include <ucontext.h>
 #endif
 
-constexpr size_t STACK = 128 << 10;
+constexpr size_t STACK = 256 << 10;
 
-#if defined(__x86_64__)
+#if defined(__x86_64__) && !defined(UST_UCONTEXT)
 typedef void* Context;
 extern "C" void ust_switch(Context* from, Context to);
 asm(".text\n.globl ust_switch\n.hidden ust_switch\n.type ust_switch,@function\nust_switch:\n"
@@ -72,6 +73,8 @@ struct Kernel {
 // The launch that runs; there is one at a time.
 struct Launch {
   Kernel kernel;
+  Stream* stream;
+  Use use;
   void** params;
   Dim grid, threads, block;
   unsigned count;
@@ -82,7 +85,7 @@ struct Launch {
   Random random{0};
   Thread thread[MOST];
   uint16_t order[MOST];
-  unsigned next, left;
+  unsigned next, left, waiting;
   uint64_t accesses;
   Order notes;
   Worker worker[MOST];
@@ -91,6 +94,8 @@ struct Launch {
   Context outside;
   // Whether a worker runs, and not what hands out threads.
   bool inside = false;
+  // Where the kernel was last; 0 if the message says it.
+  uintptr_t at;
   std::string message;
   int code;
 };
@@ -122,7 +127,10 @@ void fail(std::string message, int code) {
   L.message += ": " + message + " (launch " + std::to_string(L.number) + ", seed " + std::to_string(L.seed) + ")";
   L.code = code;
   now = nullptr;
-  if (!L.inside) throw Stop();
+  if (!L.inside) {
+    L.at = 0;
+    throw Stop();
+  }
   static Context lost;
   change(lost, L.outside);
   abort();
@@ -171,9 +179,8 @@ static void resume(unsigned worker) {
 
 // All threads of the block wait: they go on.
 static void meet_block() {
-  unsigned waiting = 0;
-  for (unsigned t = 0; t < L.count; t++) waiting += L.thread[t].state == AT_BLOCK;
-  if (waiting < L.count) return;
+  if (++L.waiting < L.count) return;
+  L.waiting = 0;
   L.notes.meet_block(L.count);
   for (unsigned t = 0; t < L.count; t++) L.thread[t].state = READY;
 }
@@ -246,16 +253,14 @@ static void finished(Thread* t) {
 
 // Nobody can go on: says who waits for whom.
 static void stuck() {
-  unsigned at_block = 0, done = L.count - L.left;
   for (unsigned t = 0; t < L.count; t++) {
-    if (L.thread[t].state == AT_BLOCK) at_block++;
     now = &L.thread[t];
     if (now->state == AT_WARP) meet_warp(now, true);
   }
   now = nullptr;
   std::string message = "a barrier that is never met: ";
-  message += std::to_string(at_block) + " of " + std::to_string(L.count) + " threads wait for their block, ";
-  message += std::to_string(L.left - at_block) + " for their warp, " + std::to_string(done) + " have exited";
+  message += std::to_string(L.waiting) + " of " + std::to_string(L.count) + " threads wait for their block, ";
+  message += std::to_string(L.left - L.waiting) + " for their warp, " + std::to_string(L.count - L.left) + " have exited";
   fail(message, 719);
 }
 
@@ -267,7 +272,7 @@ static void run_block(uint64_t number) {
     shared->era = ++L.eras;
   }
   for (unsigned t = 0; t < L.count; t++) L.thread[t].state = FRESH;
-  L.next = 0;
+  L.next = L.waiting = 0;
   L.left = L.count;
   uint64_t turn = L.random.next();
   while (L.left > 0) {
