@@ -8,7 +8,8 @@ struct alignas(16) c128 { double re, im; };
 template <> constexpr ust_kinds ust_kind<c64> = ust_kinds::complex;
 template <> constexpr ust_kinds ust_kind<c128> = ust_kinds::complex;
 
-// Products and quotients are those of school: a square that overflows makes them infinite or NaN.
+// Products and quotients follow the plain formulas: a square that overflows makes them infinite or
+// NaN, although the result might fit.
 #define UST_COMPLEX_ARITHMETIC(C, Part)                                          \
     UST_FN C operator+(C a, C b) { return C{a.re + b.re, a.im + b.im}; }         \
     UST_FN C operator-(C a, C b) { return C{a.re - b.re, a.im - b.im}; }         \

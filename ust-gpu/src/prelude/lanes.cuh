@@ -6,28 +6,26 @@
 #ifndef UST_LANES
 #define UST_LANES
 
-// Words of 32 bits, which lanes exchange, and a value made of them.
-template <class T> union ust_words_of {
-    T value;
-    u32 words[(sizeof(T) + 3) / 4];
-};
-
 // The value of the lane whose number differs from this one's in the bit `step`.
 template <class T> UST_FN T ust_lanes_across(T value, int step, unsigned mask) {
-    ust_words_of<T> here;
-    here.words[0] = 0;
-    here.value = value;
-    for (u32& word : here.words) word = __shfl_xor_sync(mask, word, step);
-    return here.value;
+    if constexpr (ust_kind<T> == ust_kinds::complex) {
+        return T{ust_lanes_across(value.re, step, mask), ust_lanes_across(value.im, step, mask)};
+    } else if constexpr (sizeof(T) < 4) {
+        return (T)__shfl_xor_sync(mask, (i32)value, step);
+    } else {
+        return __shfl_xor_sync(mask, value, step);
+    }
 }
 
 // The value of the group's first lane.
 template <class T> UST_FN T ust_lanes_first(T value, int width, unsigned mask) {
-    ust_words_of<T> here;
-    here.words[0] = 0;
-    here.value = value;
-    for (u32& word : here.words) word = __shfl_sync(mask, word, 0, width);
-    return here.value;
+    if constexpr (ust_kind<T> == ust_kinds::complex) {
+        return T{ust_lanes_first(value.re, width, mask), ust_lanes_first(value.im, width, mask)};
+    } else if constexpr (sizeof(T) < 4) {
+        return (T)__shfl_sync(mask, (i32)value, 0, width);
+    } else {
+        return __shfl_sync(mask, value, 0, width);
+    }
 }
 
 // The values of the group's lanes, combined by `f`, which is associative and commutative. In each

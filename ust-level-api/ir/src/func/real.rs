@@ -170,7 +170,8 @@ macro_rules! floats {
             fn tanh(self) -> Self { <$ty>::tanh(self) }
             // The standard library's functions lose digits near the ends of their ranges.
             fn asinh(self) -> Self { libm::$asinh(self) }
-            fn acosh(self) -> Self { libm::$acosh(self) }
+            // Below -1, that of `libm` is not NaN.
+            fn acosh(self) -> Self { if self < 1.0 { <$ty>::NAN } else { libm::$acosh(self) } }
             fn atanh(self) -> Self { libm::$atanh(self) }
         }
 

@@ -34,7 +34,7 @@ fn real_functions_have_known_values() {
         ("acos", Analytic::acos, &[(-1.0, PI), (1.0, 0.0)]),
         ("atan", Analytic::atan, &[(INF, FRAC_PI_2), (-1.0, -FRAC_PI_4)]),
         ("asinh", Analytic::asinh, &[(0.75, LN_2), (-1e-10, -1e-10), (-INF, -INF)]),
-        ("acosh", Analytic::acosh, &[(1.25, LN_2), (1.0, 0.0), (0.5, NAN)]),
+        ("acosh", Analytic::acosh, &[(1.25, LN_2), (1.0, 0.0), (0.5, NAN), (-2.0, NAN)]),
         // The result is about the square root of 2 * 2^-30.
         ("acosh", Analytic::acosh, &[(1.0 + 2_f64.powi(-30), 4.315837287180596e-5)]),
         ("atanh", Analytic::atanh, &[(0.6, LN_2), (-0.6, -LN_2), (-1.0, -INF), (2.0, NAN)]),
@@ -72,6 +72,7 @@ fn real_functions_have_known_values() {
     close("atan2", Float::atan2(-0.0_f64, -1.0), -PI, 1.0);
     assert_eq!(Ordered::rem(-7.5_f64, 2.0), Some(-1.5));
     assert!(Ordered::rem(1.0_f64, 0.0).is_some_and(f64::is_nan));
+    assert!(Analytic::acosh(-128.0_f32).is_nan() && Analytic::acosh(-1e20_f32).is_nan());
     assert!(Ordered::signbit(-0.0_f32) && !Ordered::signbit(0.0_f32));
 }
 
