@@ -9,6 +9,7 @@ use indicatif::{ProgressBar, ProgressStyle};
 // Links the standard level types.
 use ust as _;
 use ust_conformance::{GROUPS, Options, run};
+use ust_engine::Backend;
 
 /// Tries every level type that is linked, in every format it can stand in, and the golden data.
 #[derive(Parser)]
@@ -29,14 +30,32 @@ struct Arguments {
     /// Try one trial of an operation alone, by the name that its failure gives.
     #[arg(long, value_name = "NAME")]
     trial: Option<String>,
+    /// Try operations on one back end alone, such as `cuda`.
+    #[arg(long, value_name = "NAME")]
+    backend: Option<Backend>,
+    /// Try one trial of so many, of operations.
+    #[arg(long, value_name = "N", default_value_t = 1)]
+    one_in: usize,
+    /// Run the back end `cuda` on a virtual GPU, which checks every access; needs a C++ compiler.
+    #[cfg(feature = "emulator")]
+    #[arg(long)]
+    emulate_gpu: bool,
     /// Begin random choices with this number.
     #[arg(long, default_value_t = 1)]
     seed: u64,
 }
 
 fn main() -> ExitCode {
-    let Arguments { json, level, group, quick, trial, seed } = Arguments::parse();
-    let options = Options { seed, level, group, quick, trial };
+    let arguments = Arguments::parse();
+    #[cfg(feature = "emulator")]
+    if arguments.emulate_gpu
+        && let Err(error) = ust_gpu::emulator::install()
+    {
+        eprintln!("error: {error}");
+        return ExitCode::FAILURE;
+    }
+    let Arguments { json, level, group, quick, trial, seed, backend, one_in, .. } = arguments;
+    let options = Options { seed, level, group, quick, trial, backend, one_in };
     let bar = match std::io::stderr().is_terminal() {
         true => ProgressBar::new(0),
         false => ProgressBar::hidden(),

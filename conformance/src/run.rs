@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use rayon::prelude::*;
-use ust_engine::Format;
+use ust_engine::{Backend, Format};
 use ust_level_api::registry;
 
 use crate::formats::{Candidate, arrange, stacks};
@@ -31,11 +31,23 @@ pub struct Options {
     pub quick: bool,
     /// One trial of an operation, by the name that its failure gives: then nothing else is tried.
     pub trial: Option<String>,
+    /// One back end that runs operations, by its name, or those that are drawn and all that other crates add.
+    pub backend: Option<Backend>,
+    /// One trial of so many, of operations.
+    pub one_in: usize,
 }
 
 impl Default for Options {
     fn default() -> Self {
-        Self { seed: 1, level: None, group: None, quick: false, trial: None }
+        Self {
+            seed: 1,
+            level: None,
+            group: None,
+            quick: false,
+            trial: None,
+            backend: None,
+            one_in: 1,
+        }
     }
 }
 
@@ -262,7 +274,11 @@ impl Plan {
             again = format!("--quick {again}").trim_end().to_owned();
         }
         let others = self.pool.values().flatten().cloned();
-        Suite::new(others, self.seed, amount, options.trial.as_deref(), again)
+        if let Some(backend) = options.backend {
+            again = format!("{again} --backend {backend}").trim_start().to_owned();
+        }
+        let suite = Suite::new(others, self.seed, amount, options.trial.as_deref(), again);
+        suite.on(options.backend, options.one_in)
     }
 
     fn corrupt(&self, at: usize) -> Vec<Case> {

@@ -10,14 +10,13 @@ use std::fmt;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use ust_engine::Error;
-use ust_engine::provider::plan::{Array, Facts, Over, Parameter, Plan, storing};
+use ust_engine::provider::plan::{Array, Facts, Parameter, Plan, storing};
 use ust_engine::provider::{Cuts, Executable, Offer, Provider, Registration};
+use ust_engine::schedule::{Machine, Schedule};
 use ust_level_api::inventory;
 use ust_level_api::ir::interp::{IndicesMut, Memory, Param, Program, RunError};
-use ust_level_api::ir::schedule::{
-    LaneSum, LoopMarks, MarkError, Marks, Scheduled, Sharing, Watched, counting, filling,
-};
-use ust_level_api::ir::{ArrayId, BinOp, Elem, Expr, Function, Stmt, Var};
+use ust_level_api::ir::schedule::{MarkError, Watched};
+use ust_level_api::ir::{Elem, Expr, Function, Stmt, Var};
 
 /// The largest number of parts.
 const PARTS: i64 = 7;
@@ -88,47 +87,25 @@ pub fn compile(plan: &Plan<'_>, facts: &Facts) -> Result<Box<dyn Executable>, Er
         return Err(Error::Unsupported(text));
     }
     let contradicted = |error: MarkError| Error::Unsupported(format!("plans say: {error}"));
-    let mut marks = Marks::default();
+    let machine = Machine { lanes: true, combines_rows: false };
+    let schedule = Schedule::new(plan, facts, machine).map_err(contradicted)?;
     let place = |of: Array| facts.arrays.iter().position(|array| *array == of);
-    let id = |at: usize| ArrayId(at as u32);
-    for (at, array) in facts.arrays.iter().enumerate() {
-        if array.is_work() || matches!(array, Array::RowCounts | Array::RowStarts) {
-            marks.arrays.insert(id(at), Sharing::Scratch);
-        }
-    }
-    let mut cuts = facts.outermost.cut.is_ok() && facts.outermost.range.is_some();
-    // The rows of parts would have to be combined.
-    cuts &= facts.rows.as_ref().is_none_or(|rows| !rows.around_all);
-    if let (Some(result), false) = (place(Array::Result), facts.outermost.owns) {
-        // Loops inside own their elements, or combine values into them.
-        let dtype = plan.result.dtype;
-        let combines = plan.reduce.is_some_and(|(op, _)| op.reduction(dtype).is_some());
-        cuts &= combines && !plan.strict;
-        if combines {
-            marks.arrays.insert(id(result), Sharing::Atomic);
-        }
-    }
-    if !plan.strict {
-        mark_lanes(facts, function, &mut marks);
-    }
-    let scheduled = Scheduled { function: filling(function), marks };
-    scheduled.check().map_err(contradicted)?;
-    let rows = match (&facts.rows, place(Array::RowCounts)) {
-        (Some(rows), Some(counts)) => Some(Rows {
-            counting: Program::compile(&counting(function))?,
+    let rows = match (&facts.rows, &schedule.counting, place(Array::RowCounts)) {
+        (Some(rows), Some(counting), Some(counts)) => Some(Rows {
+            counting: Program::compile(counting)?,
             counts,
             starts: place(Array::RowStarts),
             block: Program::compile(&storing(vec![rows.block.clone()], function))?,
         }),
         _ => None,
     };
-    let bounds = facts.outermost.bounds(function).filter(|_| cuts);
-    let has_lanes = !scheduled.marks.loops.is_empty();
+    let bounds = schedule.range.is_ok().then(|| facts.outermost.bounds(function)).flatten();
+    let has_lanes = schedule.has_lanes();
     for (count, is) in TALLY.iter().zip([true, bounds.is_some(), has_lanes, rows.is_some()]) {
         count.fetch_add(usize::from(is), Ordering::Relaxed);
     }
     Ok(Box::new(Parts {
-        watched: Watched::new(&scheduled).map_err(contradicted)?,
+        watched: Watched::new(&schedule.scheduled).map_err(contradicted)?,
         bounds: bounds.map(|function| Program::compile(&function)).transpose()?,
         part: [Parameter::PartLo, Parameter::PartHi]
             .map(|of| facts.parameters.iter().position(|one| *one == of).expect("parts")),
@@ -184,43 +161,6 @@ fn untold(function: &Function, facts: &Facts) -> Option<String> {
         }
     }
     None
-}
-
-/// Marks innermost loops whose iterations lanes can share.
-fn mark_lanes(facts: &Facts, function: &Function, marks: &mut Marks) {
-    let is_for = |var| {
-        let mut found = false;
-        Stmt::visit_all(&function.body, &mut |stmt| {
-            found |= matches!(stmt, Stmt::For { var: of, .. } if *of == var);
-        });
-        found
-    };
-    for one in &facts.loops {
-        let innermost = facts.loops.iter().all(|other| other.once || other.depth <= one.depth)
-            && !(one.over == Over::Cursor
-                && facts.loops.iter().any(|other| other.over == Over::Run));
-        let [var] = one.vars[..] else { continue };
-        if one.sequential || one.once {
-            continue;
-        }
-        let mut sums = Vec::new();
-        match &one.sum {
-            Some(sum) => {
-                let Some(op) = sum.op else { continue };
-                sums.push(LaneSum { var: sum.var, op, start: Expr::Const(sum.start) });
-                sums.extend(sum.hit.map(|var| LaneSum {
-                    var,
-                    op: BinOp::Or,
-                    start: Expr::Bool(false),
-                }));
-            }
-            None if one.owns => {}
-            None => continue,
-        }
-        if innermost && is_for(var) {
-            marks.loops.insert(var, LoopMarks { lanes: Some(sums), ..LoopMarks::default() });
-        }
-    }
 }
 
 /// How rows are counted.

@@ -130,7 +130,7 @@ fn the_same_seed_gives_the_same_report() {
         level: Some("dense".to_owned()),
         group: Some("corrupt".to_owned()),
         quick: true,
-        trial: None,
+        ..Options::default()
     };
     assert_eq!(run(&options(), &|_, _| {}), run(&options(), &|_, _| {}));
 }

@@ -133,6 +133,9 @@ pub enum Error {
     /// A tensor too large to address.
     #[error("too large: {0}")]
     TooLarge(String),
+    /// A device failed, or has no memory left. Tensors are as they were.
+    #[error(transparent)]
+    Device(Box<dyn std::error::Error + Send + Sync>),
     /// The caller cancelled the evaluation.
     #[error("cancelled")]
     Cancelled,

@@ -32,6 +32,7 @@ pub mod error;
 mod expr;
 mod plan;
 pub mod provider;
+pub mod schedule;
 mod storage;
 mod tuning;
 #[doc(hidden)]

@@ -1,4 +1,51 @@
-//! The Universal Sparse Tensor on GPUs.
-#![forbid(unsafe_code)]
+//! The Universal Sparse Tensor on GPUs: any format and any expression as generated CUDA.
+//!
+//! The loops of a plan are printed as CUDA C++ ([`print`]), compiled for the device, and launched. Nothing here
+//! knows a level type or a format. Without a device, everything still builds, and the back ends say what is
+//! missing.
+//!
+//! | back end | what it does |
+//! |---|---|
+//! | `cuda` | runs plans on the first device |
+//! | `cuda-text` | writes the CUDA C++ and runs nothing |
+#![deny(unsafe_code)]
 
+mod launch;
 pub mod prelude;
+pub mod print;
+mod provider;
+mod there;
+mod tuning;
+
+use std::sync::OnceLock;
+
+#[cfg(feature = "emulator")]
+pub use ust_cuda::emulator;
+use ust_cuda::{CudaError, Device, Grid, Kernel, Stream};
+
+/// The first device, and the stream of the back end `cuda`.
+///
+/// # Errors
+/// Why there is none.
+pub(crate) fn default_device() -> Result<(&'static Device, &'static Stream), &'static CudaError> {
+    static FIRST: OnceLock<Result<(Device, Stream), CudaError>> = OnceLock::new();
+    let first = FIRST.get_or_init(|| {
+        let device = Device::open(0)?;
+        let stream = device.stream()?;
+        Ok((device, stream))
+    });
+    first.as_ref().map(|(device, stream)| (device, stream))
+}
+
+/// Launches a kernel that was printed, with what it says that it is called with.
+#[allow(unsafe_code)]
+pub(crate) fn run_kernel(
+    kernel: &Kernel,
+    grid: Grid,
+    words: &[u64],
+    stream: &Stream,
+) -> Result<(), CudaError> {
+    // SAFETY: the kernel is code of the loop IR. It accesses the arrays that it is given, whose memory lives as
+    // long as the stream's work, within their lengths: operands passed the checks of their levels.
+    unsafe { stream.launch(kernel, grid, words) }
+}

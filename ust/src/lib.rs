@@ -192,6 +192,8 @@ mod macros;
 pub mod what_zero_means {}
 
 pub use ust_engine::*;
+#[cfg(feature = "gpu")]
+pub use ust_gpu as gpu;
 pub use ust_level_api as level_api;
 #[cfg(feature = "macros")]
 #[doc(hidden)]

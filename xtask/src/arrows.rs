@@ -19,8 +19,10 @@ const CRATES: [&[&str]; 9] = [
     &["ust-benches"],
 ];
 /// Folders and files of the engine from below to above.
-const ENGINE: [&str; 9] =
-    ["error", "storage", "walk", "check", "convert", "expr", "provider", "plan", "einsum"];
+const ENGINE: [&str; 10] = [
+    "error", "storage", "walk", "check", "convert", "expr", "provider", "schedule", "plan",
+    "einsum",
+];
 
 /// Fails with a list of the arrows that point up.
 pub(crate) fn check() -> Result<(), String> {

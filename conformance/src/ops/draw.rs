@@ -32,6 +32,8 @@ pub(super) struct Drawing<'a> {
     pub(super) every_run: bool,
     /// Whether some operand has a format without a name.
     pub(super) other: bool,
+    /// The one back end that is tried.
+    pub(super) backend: Option<Backend>,
 }
 
 const BACKENDS: [Run; 8] = [
@@ -129,7 +131,10 @@ impl Drawing<'_> {
             true => vec![(Backend::JIT, 1), (Backend::Auto, 2), (Backend::CHECKED_JIT, 2)],
             false => runs,
         };
-        let runs = runs.into_iter().chain(strangers()).collect();
+        let runs = match self.backend {
+            Some(backend) => vec![(backend, 1)],
+            None => runs.into_iter().chain(strangers()).collect(),
+        };
         let is_given = |name: &String| accesses.iter().any(|access| access.indices.contains(name));
         let absent = result.iter().filter(|name| !is_given(name)).cloned().collect();
         Ok(Trial { id: id.to_owned(), operation, extents, absent, operands, old, format, runs })

@@ -30,7 +30,7 @@ use pool::Pool;
 use shrink::shrink;
 use table::{EVERY_DTYPE, LARGE, OPERATIONS, Operation, PAIRED, PROMOTED, named};
 use trial::{Trial, Went};
-use ust_engine::Format;
+use ust_engine::{Backend, Format};
 use ust_level_api::Dtype;
 
 use crate::oracle::Random;
@@ -92,6 +92,8 @@ pub(crate) struct Suite {
     /// What to write to try one trial alone, but for its name.
     again: String,
     pub(crate) portions: Vec<Portion>,
+    /// The one back end that is tried.
+    backend: Option<Backend>,
 }
 
 impl Suite {
@@ -112,7 +114,21 @@ impl Suite {
             }
             portions.retain(|portion| !portion.trials.is_empty());
         }
-        Self { pool, seed, amount, again, portions }
+        Self { pool, seed, amount, again, portions, backend: None }
+    }
+
+    /// On one back end alone, if one is given; one trial of so many.
+    pub(crate) fn on(mut self, backend: Option<Backend>, one_in: usize) -> Self {
+        self.backend = backend;
+        let mut at = 0_usize;
+        for portion in &mut self.portions {
+            portion.trials.retain(|_| {
+                at += 1;
+                at.is_multiple_of(one_in.max(1))
+            });
+        }
+        self.portions.retain(|portion| !portion.trials.is_empty());
+        self
     }
 
     /// Tries a portion. What fails first is reported in full, made smaller.
@@ -124,6 +140,7 @@ impl Suite {
             seed: self.seed,
             every_run: self.amount == Amount::Full,
             other: self.amount == Amount::Level,
+            backend: self.backend,
         };
         // What expressions give, and what operands are converted into, when nobody asks.
         if let Some(missing) =
@@ -292,7 +309,8 @@ mod tests {
         let suite = suite(Some("matmul/any/0"));
         let (id, spec) = &suite.portions[0].trials[0];
         let draw = |seed, id: &str| {
-            let drawing = Drawing { pool: &suite.pool, seed, every_run: false, other: false };
+            let drawing =
+                Drawing { pool: &suite.pool, seed, every_run: false, other: false, backend: None };
             format!("{:?}", drawing.trial(id, spec).unwrap_or_else(|_| panic!("{id}")))
         };
         assert_eq!(draw(1, id), draw(1, id));
@@ -304,7 +322,8 @@ mod tests {
     fn what_fails_is_made_smaller_as_long_as_it_fails() {
         let suite = suite(Some("add/CSR-CSC/0"));
         let (id, spec) = &suite.portions[0].trials[0];
-        let drawing = Drawing { pool: &suite.pool, seed: 5, every_run: false, other: false };
+        let drawing =
+            Drawing { pool: &suite.pool, seed: 5, every_run: false, other: false, backend: None };
         let Ok(mut trial) = drawing.trial(id, spec) else { panic!("{id}") };
         // A result of another rank is refused, whatever the operands are.
         trial.format = Format::resolve("CSF", Some(3)).ok();

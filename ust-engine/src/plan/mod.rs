@@ -40,4 +40,3 @@ pub(crate) mod simplify;
 pub(crate) mod sink;
 pub(crate) mod split;
 pub(crate) mod stage;
-mod unsorted;

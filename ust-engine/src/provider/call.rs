@@ -5,8 +5,10 @@ use ust_level_api::ir::interp::Param;
 use ust_level_api::{Dtype, IndexColumn, Scalar};
 
 use super::plan::{Array, Parameter};
+use super::unsorted::sort_and_combine;
 use crate::convert::rows::Rows;
 use crate::error::Error;
+use crate::expr::Operator;
 use crate::expr::control::Run;
 use crate::storage::{Tensor, Values};
 
@@ -154,5 +156,21 @@ impl<'a> Call<'a> {
     /// [`Error::Level`] if a level cannot hold them; [`Error::TooLarge`] beyond the memory limit.
     pub fn in_rows(&self, columns: Vec<IndexColumn>, values: Values) -> Result<Tensor, Error> {
         Tensor::from_rows(self.bound, Rows { columns, values }, self.fill, self.how.limit)
+    }
+
+    /// The result, given its rows in any order: they are sorted, and those with the same coordinates are combined
+    /// in their order by the operator of the reduction. Each row is one value. Cost: as sorting entries.
+    ///
+    /// # Errors
+    /// As [`in_rows`](Self::in_rows).
+    pub fn in_unsorted_rows(
+        &self,
+        columns: Vec<IndexColumn>,
+        values: Values,
+        operator: &Operator,
+    ) -> Result<Tensor, Error> {
+        let Rows { columns, values } =
+            sort_and_combine(Rows { columns, values }, self.bound, operator)?;
+        self.in_rows(columns, values)
     }
 }

@@ -51,6 +51,7 @@ mod full;
 mod groups;
 pub mod plan;
 mod product;
+pub(crate) mod unsorted;
 
 use std::fmt;
 use std::str::FromStr;

@@ -1,11 +1,12 @@
 //! Plans: loops as IR, and what their maker knows about them and the code does not show.
 
 use ust_format::{Bound, Format, IndexExpr};
-use ust_level_api::ir::interp::Param;
+use ust_level_api::ir::interp::{Memory, Param, Program};
 use ust_level_api::ir::{ArrayDecl, ArrayId, BinOp, Elem, Expr, Function, Stmt, Var};
 use ust_level_api::{Dtype, IndexKind, Interval, Scalar};
 
 use super::Shape;
+use crate::error::Error;
 use crate::expr::Operator;
 use crate::expr::term::Term;
 use crate::storage::Tensor;
@@ -321,6 +322,30 @@ pub fn storing(values: Vec<Expr>, function: &Function) -> Function {
     let vars = function.vars[..function.params].to_vec();
     let (name, params) = ("values".to_owned(), function.params);
     Function { name, arrays, params, vars, body, idioms: Vec::new() }
+}
+
+/// The values of expressions that have no variables but the parameters of `function`. `None` if one reads an
+/// array.
+///
+/// # Errors
+/// [`Error::Run`] if it divides by zero.
+pub fn evaluated(
+    values: &[Expr],
+    function: &Function,
+    params: &[Param],
+) -> Result<Option<Vec<i64>>, Error> {
+    let mut reads = false;
+    for value in values {
+        value.visit(&mut |part| reads |= matches!(part, Expr::Load(..) | Expr::Len(_)));
+    }
+    if reads {
+        return Ok(None);
+    }
+    let none = Function { arrays: Vec::new(), ..storing(Vec::new(), function) };
+    let program = Program::compile(&storing(values.to_vec(), &none))?;
+    let mut found = vec![0_i64; values.len()];
+    program.run(params, &mut [Memory::indices_mut(&mut found[..])])?;
+    Ok(Some(found))
 }
 
 /// A loop of a plan.

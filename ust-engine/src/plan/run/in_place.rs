@@ -12,7 +12,7 @@ use super::{Compiled, Parts, stop};
 use crate::error::Error;
 use crate::expr::control::Run;
 use crate::plan::frame::{Params, Sizes};
-use crate::plan::unsorted::{combine_copies, combining};
+use crate::provider::unsorted::{combine_copies, combining};
 use crate::storage::memory::Budget;
 use crate::storage::{StoredElement, Tensor, Values};
 

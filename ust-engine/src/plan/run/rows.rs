@@ -20,7 +20,7 @@ use crate::plan::collect::{GrowColumn, Limited, Part, Room, Tables, Workspace, r
 use crate::plan::frame::Sizes;
 use crate::plan::sink::{self, SinkKind};
 use crate::plan::split::Splitter;
-use crate::plan::unsorted::sort_and_combine;
+use crate::provider::unsorted::sort_and_combine;
 use crate::storage::Tensor;
 use crate::storage::memory::Budget;
 use crate::tuning::{RESULT_SPARE_ELEMENTS, ROWS_PART_PIECES, ROWS_PIECE_BYTES};

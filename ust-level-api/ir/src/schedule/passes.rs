@@ -1,7 +1,7 @@
 //! Functions that append to arrays, for machines on which arrays cannot grow: one function that counts, and
 //! one that fills arrays of the right length.
 
-use super::super::{ArrayId, Function, Stmt};
+use super::super::{ArrayId, Expr, Function, Stmt};
 
 /// The function without stores to arrays that grow: it counts what the function appends. Such arrays are
 /// only asked for their lengths.
@@ -25,7 +25,19 @@ pub fn filling(function: &Function) -> Function {
 /// The function with arrays of fixed length, and without statements that are `dropped`.
 fn without(function: &Function, dropped: &dyn Fn(&Stmt) -> bool) -> Function {
     let keep = |stmt: &Stmt| !matches!(stmt, Stmt::Reserve(..)) && !dropped(stmt);
-    let body = kept(&function.body, &keep);
+    let mut body = kept(&function.body, &keep);
+    let mut left = statements(&function.body);
+    // Names and conditions that only these statements used.
+    while left > statements(&body) {
+        left = statements(&body);
+        let used = used(function.vars.len(), &body);
+        body = kept(&body, &|stmt| match stmt {
+            Stmt::Let(var, _) | Stmt::Assign(var, _) => used[var.0 as usize],
+            Stmt::If { then, otherwise, .. } => !then.is_empty() || !otherwise.is_empty(),
+            Stmt::For { body, .. } => !body.is_empty(),
+            _ => true,
+        });
+    }
     let mut arrays = function.arrays.clone();
     arrays.iter_mut().for_each(|array| array.grows = false);
     // Loops that append are not what they were.
@@ -34,6 +46,27 @@ fn without(function: &Function, dropped: &dyn Fn(&Stmt) -> bool) -> Function {
         idiom.written().iter().all(|array| !function.arrays[array.0 as usize].grows)
     });
     Function { arrays, body, idioms, ..function.clone() }
+}
+
+fn statements(body: &[Stmt]) -> usize {
+    let mut count = 0;
+    Stmt::visit_all(body, &mut |_| count += 1);
+    count
+}
+
+/// For each variable, whether code reads it, other than to give it another value.
+fn used(vars: usize, body: &[Stmt]) -> Vec<bool> {
+    let mut used = vec![false; vars];
+    Stmt::visit_all(body, &mut |stmt| {
+        for expr in stmt.exprs() {
+            expr.visit(&mut |part| match (part, stmt) {
+                (Expr::Var(var), Stmt::Assign(own, _)) if var == own => {}
+                (Expr::Var(var), _) => used[var.0 as usize] = true,
+                _ => {}
+            });
+        }
+    });
+    used
 }
 
 fn kept(body: &[Stmt], keep: &dyn Fn(&Stmt) -> bool) -> Vec<Stmt> {

@@ -15,7 +15,7 @@ use crate::walk::native::Code;
 /// Sorts rows of one value each by their level coordinates, and combines rows with equal coordinates.
 ///
 /// These are combined in the order in which they were appended. Cost: as sorting entries.
-pub(super) fn sort_and_combine(rows: Rows, bound: &Bound, op: &Operator) -> Result<Rows, Error> {
+pub(crate) fn sort_and_combine(rows: Rows, bound: &Bound, op: &Operator) -> Result<Rows, Error> {
     let (rows, starts) = rows.sorted(bound)?;
     let Some(starts) = starts else { return Ok(rows) };
     let dtype = rows.values.dtype();
@@ -59,7 +59,7 @@ fn grouped(op: &Operator, dtype: Dtype) -> Function {
 ///
 /// # Errors
 /// As [`Code::trusting`].
-pub(super) fn combining(op: &Operator, dtype: Dtype) -> Result<Code, Error> {
+pub(crate) fn combining(op: &Operator, dtype: Dtype) -> Result<Code, Error> {
     let mut b = Builder::new("combine");
     let length = b.param("length", Ty::Int);
     let from = b.array("from", Elem::Value(dtype), false);
@@ -76,7 +76,7 @@ pub(super) fn combining(op: &Operator, dtype: Dtype) -> Result<Code, Error> {
 }
 
 /// Combines copies of a result into the result, in order, by the code from [`combining`].
-pub(super) fn combine_copies<T: StoredElement>(
+pub(crate) fn combine_copies<T: StoredElement>(
     code: &Code,
     all: &mut [T],
     copies: &[Values],

@@ -1,0 +1,151 @@
+//! Schedules: plans as a parallel machine may run them.
+//!
+//! A schedule is made of what a plan [says](crate::provider::plan::Facts), never of the form of its loops. Its
+//! code is an ordinary function with [marks](Marks) beside it, which any back end can run as it stands. The
+//! conformance suite runs every schedule of every plan in shuffled order, and finds those that are wrong.
+
+use std::collections::HashSet;
+
+use ust_level_api::Interval;
+use ust_level_api::ir::schedule::{
+    LaneSum, LoopMarks, MarkError, Marks, Scheduled, Sharing, counting, filling,
+};
+use ust_level_api::ir::{ArrayId, BinOp, Expr, Function, Stmt};
+
+use crate::provider::Plan;
+use crate::provider::plan::{Array, Facts, Loop, Over, Sum};
+
+/// A plan for a parallel machine.
+#[derive(Clone, Debug)]
+#[non_exhaustive]
+pub struct Schedule {
+    /// The loops and what may happen at the same time. No array grows. Each part has its own
+    /// [`Array::RowCounts`], [`Array::RowStarts`] and working memory.
+    pub scheduled: Scheduled,
+    /// The same loops without stores to rows: they count the rows. `None` if the result is written at known
+    /// positions.
+    pub counting: Option<Function>,
+    /// What parts are intervals of. If the outermost loop has to run in one part, why.
+    pub range: Result<Interval, &'static str>,
+    /// Whether rows are to be sorted by their coordinates, and those with the same coordinates combined by the
+    /// operator of the reduction.
+    pub combines_rows: bool,
+}
+
+/// What a machine can do.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub struct Machine {
+    /// Whether lanes share the iterations of innermost loops.
+    pub lanes: bool,
+    /// Whether rows of different parts may be [combined](Schedule::combines_rows).
+    pub combines_rows: bool,
+}
+
+impl Schedule {
+    /// The schedule of a plan whose outermost loop is cut into parts, as these facts allow.
+    ///
+    /// # Errors
+    /// [`MarkError`] if the facts contradict the loops.
+    pub fn new(plan: &Plan<'_>, facts: &Facts, machine: Machine) -> Result<Self, MarkError> {
+        let function = plan.guarded.unwrap_or(plan.function);
+        let mut marks = Marks::default();
+        let id = |at: usize| ArrayId(at as u32);
+        for (at, array) in facts.arrays.iter().enumerate() {
+            if array.is_work() || matches!(array, Array::RowCounts | Array::RowStarts) {
+                marks.arrays.insert(id(at), Sharing::Scratch);
+            }
+        }
+        let mut range = match (facts.outermost.cut, &facts.outermost.range) {
+            (Ok(_), Some(range)) => Ok(range.clone()),
+            (Ok(_), None) => {
+                Err("the range of the outermost loop is not known before other code has run")
+            }
+            (Err(why), _) => Err(why),
+        };
+        // Rows with blocks of values cannot be combined afterwards.
+        let combines = |block: &Expr| machine.combines_rows && *block == Expr::Int(1);
+        if facts.rows.as_ref().is_some_and(|rows| rows.around_all && !combines(&rows.block)) {
+            range = Err("a row is open around all loops");
+        }
+        let result = facts.arrays.iter().position(|array| *array == Array::Result);
+        if let (Some(result), false) = (result, facts.outermost.owns) {
+            // Loops inside own their elements, or combine values into them.
+            marks.arrays.insert(id(result), Sharing::Atomic);
+            if plan.strict {
+                range = Err("sums have to be formed in the order of the loops");
+            }
+        }
+        if machine.lanes && !plan.strict {
+            mark_lanes(facts, function, &mut marks);
+        }
+        let combines_rows = facts
+            .rows
+            .as_ref()
+            .is_some_and(|rows| !rows.sorted || rows.around_all && range.is_ok());
+        let scheduled = Scheduled { function: filling(function), marks };
+        scheduled.check()?;
+        let counting = facts.rows.is_some().then(|| counting(function));
+        Ok(Self { scheduled, counting, range, combines_rows })
+    }
+
+    /// What runs at the same time, for people.
+    #[must_use]
+    pub fn describe(&self) -> String {
+        let lanes = if self.has_lanes() { ", lanes share inner loops" } else { "" };
+        match self.range {
+            Ok(_) => format!("parts of the outermost loop{lanes}"),
+            Err(why) => format!("one part{lanes}: {why}"),
+        }
+    }
+
+    /// Whether lanes share the iterations of a loop.
+    #[must_use]
+    pub fn has_lanes(&self) -> bool {
+        self.scheduled.marks.loops.values().any(|marks| marks.lanes.is_some())
+    }
+}
+
+/// Marks loops whose iterations lanes can share: of loops that form the same sum, the outermost, and otherwise
+/// innermost ones.
+fn mark_lanes(facts: &Facts, function: &Function, marks: &mut Marks) {
+    let mut fors = HashSet::new();
+    Stmt::visit_all(&function.body, &mut |stmt| {
+        if let Stmt::For { var, .. } = stmt {
+            fors.insert(*var);
+        }
+    });
+    let runs = facts.loops.iter().any(|one| one.over == Over::Run);
+    let can = |one: &&Loop| {
+        let [var] = one.vars[..] else { return false };
+        let writes = match &one.sum {
+            Some(sum) => sum.op.is_some(),
+            None => one.owns,
+        };
+        writes && !one.sequential && !one.once && fors.contains(&var)
+    };
+    let is_innermost = |one: &Loop| {
+        facts.loops.iter().all(|other| other.once || other.depth <= one.depth)
+            && !(one.over == Over::Cursor && runs)
+    };
+    for one in facts.loops.iter().filter(can) {
+        let sum_var = |one: &Loop| one.sum.as_ref().map(|sum| sum.var);
+        let mut same =
+            facts.loops.iter().filter(can).filter(|other| sum_var(other) == sum_var(one));
+        let chosen = match one.sum {
+            // The outermost loop is cut into parts, and is shared as well if there is no other.
+            Some(_) if one.depth == 0 => same.all(|other| other.depth == 0),
+            Some(_) => same.all(|other| other.depth == 0 || other.depth >= one.depth),
+            None => is_innermost(one),
+        };
+        if !chosen {
+            continue;
+        }
+        let mut sums = Vec::new();
+        if let Some(Sum { var, op: Some(op), start, hit }) = &one.sum {
+            sums.push(LaneSum { var: *var, op: *op, start: Expr::Const(*start) });
+            let hit = hit.map(|var| LaneSum { var, op: BinOp::Or, start: Expr::Bool(false) });
+            sums.extend(hit);
+        }
+        marks.loops.insert(one.vars[0], LoopMarks { lanes: Some(sums), ..LoopMarks::default() });
+    }
+}

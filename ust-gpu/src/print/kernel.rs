@@ -1,0 +1,307 @@
+//! Kernels: the code around the loops, and what each kernel is called with.
+
+use ust_engine::provider::plan::{Array, Facts, Parameter};
+use ust_level_api::ir::schedule::Sharing;
+use ust_level_api::ir::{ArrayId, Elem, Function, Var};
+
+use super::types::{is_half, stored};
+use super::{Use, Writer};
+use crate::prelude::Sections;
+
+/// How a kernel reaches the elements of an array.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Reach {
+    /// Through a pointer.
+    Plain,
+    /// Not at all: nothing is stored.
+    Dropped,
+    /// [`Array::RowCounts`]: each part has its own.
+    Counts,
+    /// [`Array::RowStarts`]: each part has its piece of the array.
+    Starts,
+    /// Working memory: each worker has its own.
+    Work,
+}
+
+/// An argument of a kernel: 8 bytes, an integer or an address.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Argument {
+    /// A parameter of the loops.
+    Parameter(usize),
+    /// The address of an array. Of working memory, the address of that of all workers.
+    Array(ArrayId),
+    /// Number of elements of an array. Of working memory, of each worker.
+    Length(ArrayId),
+    /// The beginning of the range that parts cut.
+    RangeLo,
+    /// The end of that range.
+    RangeHi,
+    /// The length of a part.
+    Grain,
+    /// Number of parts.
+    Parts,
+    /// The address of an `i64` for each part, that gets the number of its rows.
+    Counts,
+    /// The address of an `i64` for each part, the number of its first row.
+    Offsets,
+    /// The address of an `i32`: 0, or the number of an integer division by zero.
+    Error,
+}
+
+/// A kernel of a program.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Kernel {
+    /// Its name in the text.
+    pub name: &'static str,
+    /// What it is called with, in order.
+    pub arguments: Vec<Argument>,
+    /// Number of threads that run a part together.
+    pub lanes: u32,
+}
+
+/// What a kernel is for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Purpose {
+    /// To write a result at known positions.
+    Run,
+    /// To count the rows of each part.
+    Count,
+    /// To write the rows of each part.
+    Fill,
+    /// To store the range that parts cut; by one thread.
+    Range,
+}
+
+impl Purpose {
+    fn name(self) -> &'static str {
+        match self {
+            Self::Run => "run",
+            Self::Count => "count",
+            Self::Fill => "fill",
+            Self::Range => "bounds",
+        }
+    }
+
+    /// How kernels reach each array.
+    pub(super) fn reach(self, function: &Function, facts: &Facts, grows: &[bool]) -> Vec<Reach> {
+        let each = facts.arrays.iter().zip(grows);
+        let of = |(array, grows): (&Array, &bool)| match array {
+            _ if self == Self::Range => Reach::Plain,
+            Array::RowCounts => Reach::Counts,
+            _ if *grows && self == Self::Count => Reach::Dropped,
+            Array::RowStarts if self == Self::Count => Reach::Dropped,
+            Array::RowStarts => Reach::Starts,
+            Array::WorkValues | Array::WorkMarks | Array::WorkList => Reach::Work,
+            _ => Reach::Plain,
+        };
+        let mut reach: Vec<Reach> = each.map(of).collect();
+        // The function that stores the range has an array of its own.
+        reach.resize(function.arrays.len(), Reach::Plain);
+        reach
+    }
+}
+
+impl Writer<'_> {
+    /// Writes the kernel, and says what it is called with.
+    pub(super) fn kernel(&mut self, purpose: Purpose, facts: &Facts, cut: bool) -> Kernel {
+        self.depth = if purpose == Purpose::Range { 1 } else { 2 };
+        let function = self.function;
+        self.body(&function.body);
+        let body = std::mem::take(&mut self.out);
+        self.depth = 1;
+        if purpose != Purpose::Range {
+            self.around(&body, purpose, facts, cut);
+        } else {
+            self.out = body;
+        }
+        let code = std::mem::take(&mut self.out);
+        let arguments = self.arguments();
+        let shown: Vec<String> = arguments.iter().map(|one| self.declared(*one)).collect();
+        self.out = format!(
+            "extern \"C\" __global__ void {}(\n    {})\n{{\n{code}}}\n",
+            purpose.name(),
+            shown.join(",\n    ")
+        );
+        Kernel { name: purpose.name(), arguments, lanes: self.lanes.unwrap_or(1) }
+    }
+
+    /// Writes the loop over parts, with the loops of a part in it.
+    fn around(&mut self, body: &str, purpose: Purpose, facts: &Facts, cut: bool) {
+        let var = |of: Parameter| {
+            let at = facts.parameters.iter().position(|one| *one == of)?;
+            self.uses.contains(&Use::Parameter(at)).then_some(Var(at as u32))
+        };
+        let [lo, hi, region] = [Parameter::PartLo, Parameter::PartHi, Parameter::Region].map(var);
+        for own in [lo, hi, region].into_iter().flatten() {
+            self.uses.remove(&Use::Parameter(own.0 as usize));
+        }
+        let thread = "(i64)blockIdx.x * blockDim.x + threadIdx.x";
+        let threads = "(i64)gridDim.x * blockDim.x";
+        match self.lanes {
+            None => {
+                self.line(&format!("const i64 worker = {thread};"));
+                self.line(&format!("const i64 workers = {threads};"));
+            }
+            Some(width) => {
+                self.line(&format!("const i64 lane = threadIdx.x % {width};"));
+                let lanes = match width {
+                    32 => "0xffffffffu".to_owned(),
+                    width => format!(
+                        "{:#x}u << (threadIdx.x % 32 / {width} * {width})",
+                        (1_u64 << width) - 1
+                    ),
+                };
+                self.line(&format!("const u32 lanes = {lanes};"));
+                self.line(&format!("const i64 worker = ({thread}) / {width};"));
+                self.line(&format!("const i64 workers = {threads} / {width};"));
+            }
+        }
+        let is_used = |writer: &Self, id: ArrayId| writer.uses.contains(&Use::Array(id));
+        let ids = (0..self.function.arrays.len()).map(|at| ArrayId(at as u32));
+        for id in ids.clone() {
+            if self.reach(id) == Reach::Work && is_used(self, id) {
+                self.uses.insert(Use::Length(id));
+                let (name, ty) = (self.names.array(id).to_owned(), stored(self.elem(id)));
+                self.line(&format!("{ty}* const {name} = all_{name} + worker * len_{name};"));
+            }
+        }
+        let works = facts.rows.as_ref().is_some_and(|rows| rows.opened.is_some());
+        if works {
+            self.line("i64 opened = 0;");
+        }
+        self.uses.insert(Use::Parts);
+        self.line("for (i64 part = worker; part < parts; part += workers) {");
+        self.depth += 1;
+        let named = |writer: &Self, var: Var| writer.names.var(var).to_owned();
+        let starts = ids.clone().find(|id| self.reach(*id) == Reach::Starts && is_used(self, *id));
+        let begin = match lo {
+            _ if !cut => "range_lo".to_owned(),
+            Some(var) => named(self, var),
+            None => "part_lo".to_owned(),
+        };
+        if lo.is_some() || hi.is_some() || starts.is_some() {
+            self.uses.insert(Use::First);
+            if cut {
+                self.uses.insert(Use::Grain);
+                self.line(&format!("const i64 {begin} = range_lo + part * grain;"));
+            } else if let Some(var) = lo {
+                let name = named(self, var);
+                self.line(&format!("const i64 {name} = range_lo;"));
+            }
+        }
+        if let Some(var) = hi {
+            self.uses.insert(Use::Last);
+            let name = named(self, var);
+            match cut {
+                true => {
+                    self.need(Sections::INTEGERS);
+                    self.line(&format!(
+                        "const i64 {name} = ust_minimum({begin} + grain, range_hi);"
+                    ));
+                }
+                false => self.line(&format!("const i64 {name} = range_hi;")),
+            }
+        }
+        if let Some(var) = region {
+            let name = named(self, var);
+            self.line(&format!("const i64 {name} = worker;"));
+        }
+        if let Some(id) = starts {
+            let (name, ty) = (self.names.array(id).to_owned(), stored(self.elem(id)));
+            let from = if cut { format!(" + ({begin} - range_lo)") } else { String::new() };
+            self.line(&format!("{ty}* const {name} = all_{name}{from};"));
+        }
+        let counts = ids.clone().find(|id| self.reach(*id) == Reach::Counts);
+        if let Some(id) = counts {
+            let (name, ty) = (self.names.array(id).to_owned(), stored(self.elem(id)));
+            let from = match purpose {
+                Purpose::Count => "0".to_owned(),
+                _ => {
+                    self.uses.insert(Use::Offsets);
+                    "offsets[part]".to_owned()
+                }
+            };
+            let opened = if works { "opened" } else { "0" };
+            self.line(&format!("{ty} {name}[2] = {{{from}, {opened}}};"));
+        }
+        self.out.push_str(body);
+        if let Some(id) = counts {
+            let name = self.names.array(id).to_owned();
+            if purpose == Purpose::Count {
+                self.uses.insert(Use::Counts);
+                let one = if self.lanes.is_some() { "if (lane == 0) " } else { "" };
+                self.line(&format!("{one}counts[part] = {name}[0];"));
+            }
+            if works {
+                self.line(&format!("opened = {name}[1];"));
+            }
+        }
+        self.depth -= 1;
+        self.line("}");
+    }
+
+    /// What the kernel is called with, in order.
+    fn arguments(&self) -> Vec<Argument> {
+        let used = |of: &Use| self.uses.contains(of);
+        let mut made: Vec<Argument> = Vec::new();
+        let params = (0..self.function.params).filter(|at| used(&Use::Parameter(*at)));
+        made.extend(params.map(Argument::Parameter));
+        for id in (0..self.function.arrays.len()).map(|at| ArrayId(at as u32)) {
+            let is_local = self.reach(id) == Reach::Counts;
+            if used(&Use::Array(id)) && !is_local {
+                made.push(Argument::Array(id));
+            }
+            if used(&Use::Length(id)) && !is_local {
+                made.push(Argument::Length(id));
+            }
+        }
+        let rest = [
+            (Use::First, Argument::RangeLo),
+            (Use::Last, Argument::RangeHi),
+            (Use::Grain, Argument::Grain),
+            (Use::Parts, Argument::Parts),
+            (Use::Counts, Argument::Counts),
+            (Use::Offsets, Argument::Offsets),
+            (Use::Error, Argument::Error),
+        ];
+        made.extend(rest.into_iter().filter(|(of, _)| used(of)).map(|(_, argument)| argument));
+        made
+    }
+
+    fn declared(&self, argument: Argument) -> String {
+        match argument {
+            Argument::Parameter(at) => format!("const i64 {}", self.names.var(Var(at as u32))),
+            Argument::Array(id) => {
+                let decl = &self.function.arrays[id.0 as usize];
+                let (ty, name) = (stored(decl.elem), self.names.array(id));
+                match self.reach(id) {
+                    Reach::Plain if !decl.written => format!("const {ty}* __restrict__ {name}"),
+                    Reach::Plain if self.sharing(id) == Sharing::Atomic => format!("{ty}* {name}"),
+                    Reach::Plain => format!("{ty}* __restrict__ {name}"),
+                    _ => format!("{ty}* __restrict__ all_{name}"),
+                }
+            }
+            Argument::Length(id) => format!("const i64 len_{}", self.names.array(id)),
+            Argument::RangeLo => "const i64 range_lo".to_owned(),
+            Argument::RangeHi => "const i64 range_hi".to_owned(),
+            Argument::Grain => "const i64 grain".to_owned(),
+            Argument::Parts => "const i64 parts".to_owned(),
+            Argument::Counts => "i64* __restrict__ counts".to_owned(),
+            Argument::Offsets => "const i64* __restrict__ offsets".to_owned(),
+            Argument::Error => "i32* error".to_owned(),
+        }
+    }
+
+    /// The name by which code reaches an array.
+    pub(super) fn array(&mut self, array: ArrayId) -> &str {
+        self.uses.insert(Use::Array(array));
+        match self.elem(array) {
+            elem if is_half(elem) => self.need(Sections::HALVES),
+            Elem::Value(dtype) if dtype.is_complex() => self.need(Sections::COMPLEX),
+            _ => {}
+        }
+        self.names.array(array)
+    }
+}

@@ -1,0 +1,228 @@
+//! Loops as CUDA C++: readable text, a kernel or two for each schedule.
+//!
+//! Each part of the outermost loop is run by one thread, or by the lanes of a group of threads together.
+//! Elements outside of loops in lanes are written by the first lane.
+
+mod expr;
+mod kernel;
+mod names;
+mod stmt;
+mod types;
+
+use std::collections::HashSet;
+use std::fmt::Write as _;
+
+pub use kernel::{Argument, Kernel};
+use kernel::{Purpose, Reach};
+use names::Names;
+use ust_engine::provider::plan::{Facts, storing};
+use ust_engine::schedule::Schedule;
+use ust_level_api::ir::schedule::{Marks, Sharing};
+use ust_level_api::ir::{ArrayId, Elem, Expr, Function, Stmt};
+
+use crate::prelude::{self, Sections};
+
+/// The kernels of a schedule.
+#[derive(Clone, Debug)]
+#[non_exhaustive]
+pub struct Program {
+    /// CUDA C++, with all that it needs.
+    pub text: String,
+    /// The kernel that writes the result at known positions, or its rows.
+    pub main: Kernel,
+    /// The kernel that counts the rows of each part.
+    pub count: Option<Kernel>,
+    /// A kernel for one thread, which stores the range that parts cut: two `i64`, at the address of its last
+    /// array. `None` if the range depends on parameters alone, or if there is one part.
+    pub range: Option<Kernel>,
+    /// Integer divisions that may be by zero. [`Argument::Error`] numbers them from 1.
+    pub divisions: Vec<String>,
+}
+
+impl Program {
+    /// Writes the kernels of a schedule of a plan with these facts. `grows` says which arrays of the plan's loops
+    /// grow; `title` is a comment; `lanes`, a power of 2 up to 32, is the number of threads that run a part
+    /// together.
+    ///
+    /// # Errors
+    /// Why there are no kernels for it.
+    pub fn new(
+        schedule: &Schedule,
+        facts: &Facts,
+        grows: &[bool],
+        title: &str,
+        lanes: u32,
+    ) -> Result<Self, String> {
+        let scheduled = &schedule.scheduled;
+        let lanes = (lanes > 1).then_some(lanes);
+        let none = Marks::default();
+        let mut sections = Sections::TYPES;
+        let mut divisions = Vec::new();
+        let mut texts = Vec::new();
+        let mut write = |purpose: Purpose, function: &Function| {
+            let names = Names::new(function);
+            let range = purpose == Purpose::Range;
+            let mut writer = Writer {
+                function,
+                names: &names,
+                marks: if range { &none } else { &scheduled.marks },
+                reach: purpose.reach(function, facts, grows),
+                ordered: ordered(function, &scheduled.marks),
+                assigned: function.assigned(),
+                lanes: lanes.filter(|_| !range),
+                within: false,
+                sections,
+                sites: std::mem::take(&mut divisions),
+                uses: HashSet::new(),
+                old: None,
+                refused: None,
+                out: String::new(),
+                depth: 1,
+            };
+            let kernel = writer.kernel(purpose, facts, schedule.range.is_ok());
+            let Writer { out, refused, .. } = writer;
+            (sections, divisions) = (writer.sections, writer.sites);
+            texts.push(out);
+            refused.map_or(Ok(kernel), Err)
+        };
+        let range = match &schedule.range {
+            Ok(range) if reads(&range.lo) || reads(&range.hi) => {
+                let values = vec![range.lo.clone(), range.hi.clone().max(range.lo.clone())];
+                Some(write(Purpose::Range, &storing(values, &scheduled.function))?)
+            }
+            _ => None,
+        };
+        let count = match &schedule.counting {
+            Some(counting) => Some(write(Purpose::Count, counting)?),
+            None => None,
+        };
+        let purpose = if count.is_some() { Purpose::Fill } else { Purpose::Run };
+        let main = write(purpose, &scheduled.function)?;
+        let mut text = prelude::text(sections);
+        text.push('\n');
+        title.lines().for_each(|line| {
+            let _ = writeln!(text, "// {line}");
+        });
+        text.push_str(&texts.join("\n"));
+        Ok(Self { text, main, count, range, divisions })
+    }
+
+    /// The text without the prelude.
+    #[must_use]
+    pub fn own_text(&self) -> &str {
+        let end = self.text.find(prelude::END).map_or(0, |at| at + prelude::END.len());
+        self.text[end..].trim_start()
+    }
+}
+
+/// For each array, whether a lane may access elements that another lane writes: it is read, or written at several
+/// places, one of which is in a loop in lanes.
+fn ordered(function: &Function, marks: &Marks) -> Vec<bool> {
+    let count = function.arrays.len();
+    let (mut read, mut sites, mut in_lanes) =
+        (vec![false; count], vec![0_usize; count], vec![false; count]);
+    let mut note = |stmt: &Stmt| {
+        for expr in stmt.exprs() {
+            expr.visit(&mut |part| {
+                if let Expr::Load(array, _) = part {
+                    read[array.0 as usize] = true;
+                }
+            });
+        }
+        if let Stmt::Store(array, ..) | Stmt::Reduce(_, array, ..) | Stmt::Sort(array, ..) = stmt {
+            sites[array.0 as usize] += 1;
+        }
+    };
+    Stmt::visit_all(&function.body, &mut note);
+    Stmt::visit_all(&function.body, &mut |stmt| {
+        let Stmt::For { var, lo, body, .. } = stmt else { return };
+        if marks.loops.get(var).is_none_or(|marks| marks.lanes.is_none()) {
+            return;
+        }
+        // A loop over a coordinate of the elements, which always begins at the same number, gives each lane the
+        // same elements every time.
+        let again = |index: &Expr| {
+            let mut found = false;
+            index.visit(&mut |part| found |= *part == Expr::Var(*var));
+            !found || !matches!(lo, Expr::Int(_))
+        };
+        Stmt::visit_all(body, &mut |stmt| {
+            if let Stmt::Store(array, index, _) | Stmt::Reduce(_, array, index, _) = stmt {
+                in_lanes[array.0 as usize] = true;
+                sites[array.0 as usize] += usize::from(again(index));
+            }
+        });
+    });
+    (0..count).map(|at| read[at] || in_lanes[at] && sites[at] > 1).collect()
+}
+
+fn reads(expr: &Expr) -> bool {
+    let mut found = false;
+    expr.visit(&mut |part| found |= matches!(part, Expr::Load(..) | Expr::Len(_)));
+    found
+}
+
+/// What the code of a kernel has to be given.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+enum Use {
+    Parameter(usize),
+    Array(ArrayId),
+    Length(ArrayId),
+    First,
+    Last,
+    Grain,
+    Parts,
+    Counts,
+    Offsets,
+    Error,
+}
+
+/// A kernel that is being written.
+struct Writer<'a> {
+    function: &'a Function,
+    names: &'a Names,
+    marks: &'a Marks,
+    reach: Vec<Reach>,
+    /// For each array, whether lanes have to wait for each other when it is written.
+    ordered: Vec<bool>,
+    /// For each variable, whether it changes.
+    assigned: Vec<bool>,
+    /// Number of threads that run a part together, if there are several.
+    lanes: Option<u32>,
+    /// Whether the code is in a loop in lanes.
+    within: bool,
+    sections: Sections,
+    sites: Vec<String>,
+    uses: HashSet<Use>,
+    /// The element that is being combined as a whole: it is `old` in the text.
+    old: Option<Expr>,
+    refused: Option<String>,
+    out: String,
+    depth: usize,
+}
+
+impl Writer<'_> {
+    fn line(&mut self, text: &str) {
+        let _ = writeln!(self.out, "{:width$}{text}", "", width = self.depth * 2);
+    }
+
+    fn need(&mut self, section: Sections) {
+        self.sections |= section;
+    }
+
+    fn refuse(&mut self, why: &str) {
+        self.refused.get_or_insert_with(|| why.to_owned());
+    }
+
+    fn reach(&self, array: ArrayId) -> Reach {
+        self.reach[array.0 as usize]
+    }
+
+    fn elem(&self, array: ArrayId) -> Elem {
+        self.function.arrays[array.0 as usize].elem
+    }
+
+    fn sharing(&self, array: ArrayId) -> Sharing {
+        self.marks.arrays.get(&array).copied().unwrap_or_default()
+    }
+}

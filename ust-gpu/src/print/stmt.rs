@@ -1,0 +1,363 @@
+//! Statements.
+
+use ust_level_api::ir::schedule::{LaneSum, Sharing};
+use ust_level_api::ir::{ArrayId, BinOp, Elem, Expr, Stmt, Ty, Var};
+
+use super::Writer;
+use super::kernel::Reach;
+use super::types::{is_half, stored, variable};
+use crate::prelude::Sections;
+
+impl Writer<'_> {
+    pub(super) fn body(&mut self, body: &[Stmt]) {
+        for (at, stmt) in body.iter().enumerate() {
+            let before = at.checked_sub(1).map(|at| &body[at]);
+            self.stmt(stmt, before);
+        }
+    }
+
+    fn block(&mut self, head: &str, body: &[Stmt]) {
+        self.line(&format!("{head} {{"));
+        self.depth += 1;
+        self.body(body);
+        self.depth -= 1;
+        self.line("}");
+    }
+
+    fn stmt(&mut self, stmt: &Stmt, before: Option<&Stmt>) {
+        match stmt {
+            Stmt::Comment(text) => text.lines().for_each(|line| self.line(&format!("// {line}"))),
+            Stmt::Let(var, value) => {
+                let value = self.initial(value);
+                let changes = if self.assigned[var.0 as usize] { "" } else { "const " };
+                let ty = variable(self.function.vars[var.0 as usize].ty);
+                self.need_variable(*var);
+                self.line(&format!("{changes}{ty} {} = {value};", self.names.var(*var)));
+            }
+            Stmt::Assign(var, value) => {
+                let name = self.names.var(*var).to_owned();
+                let text = match value {
+                    Expr::Binary(op @ (BinOp::Add | BinOp::Mul), a, b)
+                        if **a == Expr::Var(*var) && self.assigns(self.function.type_of(a)) =>
+                    {
+                        format!("{name} {op}= {};", self.expr(b))
+                    }
+                    value => format!("{name} = {};", self.expr(value)),
+                };
+                self.line(&text);
+            }
+            Stmt::Store(array, index, value) => self.store(*array, index, value),
+            Stmt::Reduce(op, array, index, value) => self.reduce(*op, *array, index, value),
+            Stmt::Reserve(..) => {}
+            Stmt::Sort(array, lo, hi) => {
+                self.need(Sections::SORT);
+                let (lo, hi) = (self.expr(lo), self.expr(hi));
+                let text = format!("ust_sort({}, {lo}, {hi});", self.array(*array));
+                self.by_one(*array, &text);
+            }
+            Stmt::For { var, lo, hi, body } => {
+                let lanes = self.lanes.filter(|_| !self.within);
+                let sums = self.marks.loops.get(var).and_then(|marks| marks.lanes.as_deref());
+                match (lanes, sums) {
+                    (Some(_), Some(sums)) => self.in_lanes((*var, lo, hi), sums, body, before),
+                    _ => {
+                        let (lo, hi) = (self.initial(lo), self.initial(hi));
+                        self.count("", *var, &lo, &hi, "++", body);
+                    }
+                }
+            }
+            Stmt::While { cond, body } => {
+                let cond = self.expr(cond);
+                self.block(&format!("while ({cond})"), body);
+            }
+            Stmt::If { then, otherwise, .. } if then.is_empty() && otherwise.is_empty() => {}
+            Stmt::If { cond, then, otherwise } => {
+                let cond = self.expr(cond);
+                self.block(&format!("if ({cond})"), then);
+                if !otherwise.is_empty() {
+                    self.out.truncate(self.out.trim_end().len());
+                    self.out.push_str(" else {\n");
+                    self.depth += 1;
+                    self.body(otherwise);
+                    self.depth -= 1;
+                    self.line("}");
+                }
+            }
+        }
+    }
+
+    /// A loop from `lo` up to `hi`, which is evaluated once.
+    fn count(&mut self, from: &str, var: Var, lo: &str, hi: &str, step: &str, body: &[Stmt]) {
+        let name = self.names.var(var).to_owned();
+        let simple = hi.chars().all(|c| c.is_ascii_alphanumeric() || c == '_');
+        let step = if step == "++" { format!("++{name}") } else { format!("{name} += {step}") };
+        let head = match simple {
+            true => format!("for (i64 {name} = {lo}{from}; {name} < {hi}; {step})"),
+            false => format!(
+                "for (i64 {name} = {lo}{from}, end_{name} = {hi}; {name} < end_{name}; {step})"
+            ),
+        };
+        self.block(&head, body);
+    }
+
+    /// A loop whose iterations lanes share.
+    fn in_lanes(
+        &mut self,
+        (var, lo, hi): (Var, &Expr, &Expr),
+        sums: &[LaneSum],
+        body: &[Stmt],
+        before: Option<&Stmt>,
+    ) {
+        let Some(width) = self.lanes else { return };
+        self.need(Sections::LANES);
+        // Code that counts rows has no need of some sums.
+        let sums: Vec<&LaneSum> =
+            sums.iter().filter(|sum| self.assigned[sum.var.0 as usize]).collect();
+        // A sum that begins right here needs not be kept.
+        let begins = |sum: &LaneSum| matches!(before, Some(Stmt::Let(var, start)) if *var == sum.var && *start == sum.start);
+        for sum in sums.iter().filter(|sum| !begins(sum)) {
+            let (name, start) = (self.names.var(sum.var).to_owned(), self.expr(&sum.start));
+            let ty = variable(self.function.vars[sum.var.0 as usize].ty);
+            self.line(&format!("const {ty} all_{name} = {name};"));
+            self.line(&format!("{name} = {start};"));
+        }
+        let writes = self.meets(body);
+        if writes {
+            self.line("__syncwarp(lanes);");
+        }
+        let (lo, hi) = (self.inner_sum(lo), self.initial(hi));
+        self.within = true;
+        self.count(" + lane", var, &lo, &hi, &width.to_string(), body);
+        self.within = false;
+        if writes {
+            self.line("__syncwarp(lanes);");
+        }
+        for sum in sums {
+            let name = self.names.var(sum.var).to_owned();
+            let op = match sum.op {
+                BinOp::Add => "add",
+                BinOp::Mul => "mul",
+                BinOp::Min => "min",
+                BinOp::Max => "max",
+                BinOp::And => "and",
+                BinOp::Or => "or",
+                op => {
+                    self.refuse(&format!("lanes form no sum by `{op}`"));
+                    "add"
+                }
+            };
+            let made = format!("ust_lanes_{op}({name}, {width}, lanes)");
+            if begins(sum) {
+                self.line(&format!("{name} = {made};"));
+                continue;
+            }
+            self.line(&format!("{name} = {made};"));
+            // The value from before is an operand like the others.
+            let ty = self.function.vars[sum.var.0 as usize].ty;
+            let text = self.combined(sum.op, ty, &format!("all_{name}"), &name);
+            self.line(&format!("{name} = {text};"));
+        }
+    }
+
+    /// Whether lanes write elements that other lanes may read, or may have written.
+    fn meets(&self, body: &[Stmt]) -> bool {
+        let mut found = false;
+        let mut note = |array: &ArrayId| {
+            found |= self.sharing(*array) != Sharing::Atomic && self.ordered[array.0 as usize];
+        };
+        Stmt::visit_all(body, &mut |stmt| {
+            if let Stmt::Store(array, ..) | Stmt::Reduce(_, array, ..) = stmt {
+                note(array);
+            }
+            for expr in stmt.exprs() {
+                expr.visit(&mut |part| match part {
+                    // What is read here may have been written by another lane.
+                    Expr::Load(array, _) if self.function.arrays[array.0 as usize].written => {
+                        note(array);
+                    }
+                    _ => {}
+                });
+            }
+        });
+        found
+    }
+
+    /// A statement that one lane runs.
+    fn by_one(&mut self, array: ArrayId, text: &str) {
+        let alone = self.lanes.is_none() || self.within || self.reach(array) == Reach::Counts;
+        if alone {
+            return self.line(text);
+        }
+        let meets = self.sharing(array) != Sharing::Atomic && self.ordered[array.0 as usize];
+        if meets {
+            self.line("__syncwarp(lanes);");
+        }
+        match text.contains('\n') {
+            true => {
+                self.line("if (lane == 0) {");
+                self.depth += 1;
+                text.lines().for_each(|line| self.line(line));
+                self.depth -= 1;
+                self.line("}");
+            }
+            false => self.line(&format!("if (lane == 0) {text}")),
+        }
+        if meets {
+            self.line("__syncwarp(lanes);");
+        }
+    }
+
+    fn store(&mut self, array: ArrayId, index: &Expr, value: &Expr) {
+        if self.reach(array) == Reach::Dropped {
+            return;
+        }
+        let elem = self.elem(array);
+        if self.sharing(array) == Sharing::Atomic {
+            let old = Expr::Load(array, Box::new(index.clone()));
+            // Otherwise, the loop owns the element.
+            if value.loads(array) {
+                self.need(Sections::ATOMICS);
+                let place = self.place(array, index);
+                self.old = Some(old);
+                let value = self.expr(value);
+                self.old = None;
+                let ty = variable(elem.ty());
+                let text = format!(
+                    "ust_atomic_update(&{place}, [&]({ty} old) {{ return ({ty})({value}); }});"
+                );
+                return self.by_one(array, &text);
+            }
+        }
+        let place = self.place(array, index);
+        let value = self.value(elem, value);
+        self.by_one(array, &format!("{place} = {value};"));
+    }
+
+    fn reduce(&mut self, op: BinOp, array: ArrayId, index: &Expr, value: &Expr) {
+        if self.reach(array) == Reach::Dropped {
+            return;
+        }
+        let elem = self.elem(array);
+        let place = self.place(array, index);
+        let ty = elem.ty();
+        if self.sharing(array) == Sharing::Atomic {
+            self.need(Sections::ATOMICS);
+            let name = match op {
+                BinOp::Add => "add",
+                BinOp::Mul => "mul",
+                BinOp::Min => "min",
+                BinOp::Max => "max",
+                BinOp::BitAnd => "and",
+                op => return self.refuse(&format!("there is no atomic `{op}`")),
+            };
+            let value = self.expr(value);
+            let held = variable(ty);
+            // A constant has the type of the element.
+            let text = format!("ust_atomic_{name}(&{place}, ({held})({value}));");
+            return self.by_one(array, &text);
+        }
+        let text = match op {
+            BinOp::Add | BinOp::Mul if self.assigns(ty) && !is_half(elem) => {
+                format!("{place} {op}= {};", self.expr(value))
+            }
+            op => {
+                let value = self.expr(value);
+                let (c, held) = (stored(elem), variable(ty));
+                let get = if is_half(elem) { "ust_get(at)" } else { "at" };
+                let sum =
+                    self.combined(op, ty, &format!("({held}){get}"), &format!("({held})({value})"));
+                let sum = self.put(elem, &sum);
+                format!("{{ {c}& at = {place}; at = {sum}; }}")
+            }
+        };
+        self.by_one(array, &text);
+    }
+
+    /// `a op b`, of texts of this type.
+    fn combined(&mut self, op: BinOp, ty: Ty, a: &str, b: &str) -> String {
+        let truth = ty == Ty::Bool || ty == Ty::Val(ust_level_api::Dtype::Bool);
+        match op {
+            BinOp::Add | BinOp::Max | BinOp::Or if truth => format!("{a} || {b}"),
+            BinOp::Mul | BinOp::Min | BinOp::And if truth => format!("{a} && {b}"),
+            BinOp::Add | BinOp::Mul if ty == Ty::Int || self.has_sign(ty) => {
+                format!("{a} {op} {b}")
+            }
+            BinOp::BitAnd => format!("{a} & {b}"),
+            op => {
+                self.need(match ty {
+                    Ty::Val(dtype) if dtype.is_float() => Sections::FLOATS,
+                    _ => Sections::INTEGERS,
+                });
+                let name = match op {
+                    BinOp::Add => "add",
+                    BinOp::Mul => "mul",
+                    BinOp::Min => "minimum",
+                    BinOp::Max => "maximum",
+                    op => {
+                        self.refuse(&format!("nothing is combined by `{op}`"));
+                        "add"
+                    }
+                };
+                format!("ust_{name}({a}, {b})")
+            }
+        }
+    }
+
+    /// Whether `+=` and `*=` are operators of C++ for a type.
+    fn assigns(&self, ty: Ty) -> bool {
+        ty == Ty::Int || matches!(ty, Ty::Val(dtype) if dtype.is_float())
+    }
+
+    /// Whether `+` and `*` are operators of C++ for a type.
+    fn has_sign(&self, ty: Ty) -> bool {
+        match ty {
+            Ty::Int => true,
+            Ty::Bool => false,
+            Ty::Val(dtype) => dtype.is_float() || dtype.is_complex(),
+        }
+    }
+
+    fn place(&mut self, array: ArrayId, index: &Expr) -> String {
+        let index = self.expr(index);
+        format!("{}[{index}]", self.array(array))
+    }
+
+    /// The value as it is stored.
+    fn value(&mut self, elem: Elem, value: &Expr) -> String {
+        let text = self.expr(value);
+        self.put(elem, &text)
+    }
+
+    fn put(&mut self, elem: Elem, value: &str) -> String {
+        match elem {
+            elem if is_half(elem) => {
+                self.need(Sections::HALVES);
+                format!("ust_put<{}>({value})", stored(elem))
+            }
+            Elem::Index(kind) if kind.bits() < 64 => format!("({})({value})", stored(elem)),
+            _ => value.to_owned(),
+        }
+    }
+
+    fn need_variable(&mut self, var: Var) {
+        if matches!(self.function.vars[var.0 as usize].ty, Ty::Val(dtype) if dtype.is_complex()) {
+            self.need(Sections::COMPLEX);
+        }
+    }
+
+    /// The first value of a variable, whose type is known.
+    fn initial(&mut self, value: &Expr) -> String {
+        let text = self.expr(value);
+        match (value, text.strip_prefix("(i64)")) {
+            (Expr::Load(..), Some(rest)) => rest.to_owned(),
+            _ => text,
+        }
+    }
+
+    fn inner_sum(&mut self, expr: &Expr) -> String {
+        match expr {
+            Expr::Select(..) | Expr::Binary(..) => format!("({})", self.expr(expr)),
+            expr => self.expr(expr),
+        }
+    }
+}

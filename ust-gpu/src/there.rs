@@ -1,0 +1,184 @@
+//! Tensors in a device's memory: copies of operands, made once and kept with the tensors, and results that stay
+//! there until somebody looks at them.
+
+use std::sync::Arc;
+
+use bytemuck::{Pod, cast_slice, cast_slice_mut};
+use ust_cuda::{CudaError, Memory, Stream};
+use ust_engine::provider::Call;
+use ust_engine::tensor::Values;
+use ust_engine::{Error, Tensor, with_values};
+use ust_level_api::ir::{Elem, IndexKind};
+use ust_level_api::{Dtype, IndexArray, IndexColumn, Scalar, with_indices};
+
+/// Number of bytes of an element.
+pub(crate) fn width(elem: Elem) -> usize {
+    match elem {
+        Elem::Index(kind) => kind.bytes(1),
+        Elem::Value(dtype) => dtype.bytes(),
+    }
+}
+
+/// The errors of devices as those of the engine.
+pub(crate) fn device(error: CudaError) -> Error {
+    Error::Device(Box::new(error))
+}
+
+/// The level arrays of a tensor.
+pub(crate) struct Levels(pub(crate) Vec<Vec<Memory>>);
+
+/// The values of a tensor.
+pub(crate) struct ValuesThere(pub(crate) Memory);
+
+/// The level arrays of a tensor, copied there unless they are there.
+pub(crate) fn levels(tensor: &Tensor, stream: &Stream) -> Result<Arc<Levels>, Error> {
+    let kept = tensor.kept_of_levels();
+    if let Some(there) = kept.get() {
+        return Ok(there);
+    }
+    let mut bytes = 0;
+    let mut copied = Vec::new();
+    for arrays in tensor.levels() {
+        let copies: Result<Vec<Memory>, CudaError> =
+            arrays.0.iter().map(|array| upload(array, stream)).collect();
+        copied.push(copies.map_err(device)?);
+        bytes += arrays.bytes();
+    }
+    let there = Arc::new(Levels(copied));
+    kept.keep(Arc::clone(&there), bytes as u64);
+    Ok(there)
+}
+
+fn upload(array: &IndexArray, stream: &Stream) -> Result<Memory, CudaError> {
+    with_indices!(
+        array,
+        indices => stream.upload(cast_slice(&indices[..])),
+        packed(two_bits) => stream.upload(&two_bits.bytes()[..])
+    )
+}
+
+/// The values of a tensor, copied there unless they are there.
+pub(crate) fn values(tensor: &Tensor, stream: &Stream) -> Result<Arc<ValuesThere>, Error> {
+    let kept = tensor.kept_of_values();
+    if let Some(there) = kept.get() {
+        return Ok(there);
+    }
+    let copied = with_values!(tensor.values(), values => stream.upload(cast_slice(&values[..])));
+    let there = Arc::new(ValuesThere(copied.map_err(device)?));
+    kept.keep(Arc::clone(&there), tensor.values().bytes() as u64);
+    Ok(there)
+}
+
+/// The bytes of a number as it is stored.
+fn bytes_of(value: Scalar) -> Vec<u8> {
+    with_values!(&Values::filled(value, 1), values => cast_slice(&values[..]).to_vec())
+}
+
+/// Memory for `length` numbers, all of this value.
+pub(crate) fn filled(value: Scalar, length: usize, stream: &Stream) -> Result<Memory, CudaError> {
+    let pattern = bytes_of(value);
+    let memory = stream.alloc(length * pattern.len())?;
+    fill(&memory, &pattern, stream)?;
+    Ok(memory)
+}
+
+fn fill(memory: &Memory, pattern: &[u8], stream: &Stream) -> Result<(), CudaError> {
+    if memory.is_empty() || pattern.iter().all(|&byte| byte == 0) {
+        return stream.zero(memory);
+    }
+    // What is there already is copied behind itself.
+    const FIRST: usize = 1 << 16;
+    let first = memory.len().min(FIRST);
+    let begin: Vec<u8> = pattern.iter().copied().cycle().take(first).collect();
+    stream.write(memory, 0, &begin)?;
+    let mut done = first;
+    while done < memory.len() {
+        let next = done.min(memory.len() - done);
+        stream.copy(memory, 0, memory, done, next)?;
+        done += next;
+    }
+    Ok(())
+}
+
+/// The first `length` numbers of memory, copied from there.
+pub(crate) fn download(
+    dtype: Dtype,
+    memory: &Memory,
+    length: usize,
+    stream: &Stream,
+) -> Result<Values, CudaError> {
+    let mut values = Values::filled(dtype.zero(), length);
+    match &mut values {
+        Values::Bool(truths) => {
+            let mut bytes = vec![0_u8; length];
+            stream.read(memory, 0, &mut bytes)?;
+            let truths = truths.make_mut();
+            truths.iter_mut().zip(&bytes).for_each(|(truth, byte)| *truth = *byte != 0);
+        }
+        Values::I8(v) => read(v.make_mut(), memory, stream)?,
+        Values::I16(v) => read(v.make_mut(), memory, stream)?,
+        Values::I32(v) => read(v.make_mut(), memory, stream)?,
+        Values::I64(v) => read(v.make_mut(), memory, stream)?,
+        Values::U8(v) => read(v.make_mut(), memory, stream)?,
+        Values::U16(v) => read(v.make_mut(), memory, stream)?,
+        Values::U32(v) => read(v.make_mut(), memory, stream)?,
+        Values::U64(v) => read(v.make_mut(), memory, stream)?,
+        Values::F16(v) => read(v.make_mut(), memory, stream)?,
+        Values::Bf16(v) => read(v.make_mut(), memory, stream)?,
+        Values::F32(v) => read(v.make_mut(), memory, stream)?,
+        Values::F64(v) => read(v.make_mut(), memory, stream)?,
+        Values::Complex64(v) => read(v.make_mut(), memory, stream)?,
+        Values::Complex128(v) => read(v.make_mut(), memory, stream)?,
+    }
+    Ok(values)
+}
+
+/// Copies the first numbers of memory from there.
+pub(crate) fn read<T: Pod>(
+    to: &mut [T],
+    memory: &Memory,
+    stream: &Stream,
+) -> Result<(), CudaError> {
+    stream.read(memory, 0, cast_slice_mut(to))
+}
+
+/// The first `length` indices of memory, copied from there.
+pub(crate) fn column(
+    kind: IndexKind,
+    memory: &Memory,
+    length: usize,
+    stream: &Stream,
+) -> Result<IndexColumn, CudaError> {
+    macro_rules! of {
+        ($ty:ty) => {{
+            let mut indices = vec![<$ty>::default(); length];
+            read(&mut indices, memory, stream)?;
+            indices.into()
+        }};
+    }
+    Ok(match kind {
+        IndexKind::U32 => of!(u32),
+        IndexKind::I32 => of!(i32),
+        _ => of!(i64),
+    })
+}
+
+/// A result whose values stay there until somebody looks at them.
+pub(crate) fn stays(call: &Call<'_>, memory: Memory, stream: &Stream) -> Result<Tensor, Error> {
+    let there = Arc::new(ValuesThere(memory));
+    let (copy, stream) = (Arc::clone(&there), stream.clone());
+    let dtype = call.dtype();
+    let length = call.value_count().unwrap_or(0);
+    let bytes = (length * dtype.bytes()) as u64;
+    let values =
+        Values::deferred(dtype, length, move || match download(dtype, &copy.0, length, &stream) {
+            Ok(values) => values,
+            // Whoever looks at values cannot be told of an error.
+            Err(error) => {
+                panic!("the values of a result could not be copied from the device: {error}")
+            }
+        });
+    let result = call.in_place(values)?;
+    result.kept_of_values().keep(there, bytes);
+    Ok(result)
+}

@@ -1,0 +1,138 @@
+//! Expressions whose CUDA C++ is kept.
+
+use ust::{Backend, Dtype, Format, Tensor, einsum};
+
+/// An expression, and its operands and result by name, dtype and format.
+pub(crate) struct Case {
+    /// The name of the file.
+    pub(crate) name: &'static str,
+    expression: &'static str,
+    semiring: &'static str,
+    operands: &'static [(&'static str, Dtype, &'static str)],
+    /// The format of the result, or "" for the one that is inferred.
+    result: &'static str,
+}
+
+const fn case(
+    name: &'static str,
+    expression: &'static str,
+    operands: &'static [(&'static str, Dtype, &'static str)],
+    result: &'static str,
+) -> Case {
+    Case { name, expression, semiring: "", operands, result }
+}
+
+const F64: Dtype = Dtype::F64;
+const F32: Dtype = Dtype::F32;
+const SPMV: &str = "y(i) = A(i,j) * x(j)";
+const SPMM: &str = "C(i,k) = A(i,j) * B(j,k)";
+
+pub(crate) const CASES: &[Case] = &[
+    case("spmv_csr", SPMV, &[("A", F64, "CSR"), ("x", F64, "Dense")], ""),
+    case("spmv_csc", SPMV, &[("A", F64, "CSC"), ("x", F64, "Dense")], ""),
+    case("spmv_coo", SPMV, &[("A", F64, "COO"), ("x", F64, "Dense")], ""),
+    case("spmv_dcsr", SPMV, &[("A", F64, "DCSR"), ("x", F64, "Dense")], ""),
+    case("spmv_dia", SPMV, &[("A", F64, "DIA-I"), ("x", F64, "Dense")], ""),
+    case("spmv_bsr", SPMV, &[("A", F32, "BSR(4,4)"), ("x", F32, "Dense")], ""),
+    case("spmv_two_four", SPMV, &[("A", Dtype::F16, "2:4"), ("x", Dtype::F16, "Dense")], ""),
+    case(
+        "spmv_wide",
+        SPMV,
+        &[
+            ("A", F64, "(i, j) -> (i : dense, j : compressed), posWidth = 64, crdWidth = 64"),
+            ("x", F64, "Dense"),
+        ],
+        "",
+    ),
+    case("spmv_complex", SPMV, &[("A", Dtype::Complex128, "CSC"), ("x", F64, "Dense")], ""),
+    case("spmv_integers", SPMV, &[("A", Dtype::I16, "CSR"), ("x", Dtype::U8, "Dense")], ""),
+    case("spmm_csr", SPMM, &[("A", F32, "CSR"), ("B", F32, "Dense")], ""),
+    case("spmm_coo", SPMM, &[("A", F64, "COO"), ("B", F64, "Dense")], ""),
+    case(
+        "sddmm_csr",
+        "C(i,j) = M(i,j) * A(i,k) * B(j,k)",
+        &[("M", F32, "CSR"), ("A", F32, "Dense"), ("B", F32, "Dense")],
+        "CSR",
+    ),
+    case("spgemm_csr", SPMM, &[("A", F64, "CSR"), ("B", F64, "CSR")], "CSR"),
+    case("spadd_csr", "C(i,j) = A(i,j) + B(i,j)", &[("A", F64, "CSR"), ("B", F64, "CSR")], "CSR"),
+    case("spadd_coo", "C(i,j) = A(i,j) + B(i,j)", &[("A", F64, "COO"), ("B", F64, "COO")], "COO"),
+    case(
+        "mttkrp_csf",
+        "C(i,r) = A(i,k,l) * B(k,r) * D(l,r)",
+        &[("A", F64, "CSF"), ("B", F64, "Dense"), ("D", F64, "Dense")],
+        "",
+    ),
+    case(
+        "mask",
+        "C(i,j)<M(i,j)> = A(i,j) + 1",
+        &[("M", Dtype::Bool, "CSR"), ("A", F64, "CSR")],
+        "CSR",
+    ),
+    Case {
+        semiring: "min_plus",
+        ..case("shortest", SPMV, &[("A", F64, "CSC"), ("x", F64, "Dense")], "")
+    },
+    case("functions", "y(i) = exp(x(i)) * sqrt(x(i))", &[("x", Dtype::Complex64, "Dense")], ""),
+    case("product_of_entries", "s = prod(i, prod(j, A(i,j) + 1))", &[("A", F64, "CSR")], ""),
+    case("any", "y(i) = any(j, A(i,j) > 0)", &[("A", F64, "CSR")], ""),
+];
+
+impl Case {
+    /// The whole text.
+    pub(crate) fn text(&self) -> String {
+        let tensors: Vec<Tensor> = self.operands.iter().map(|one| tensor(self, one)).collect();
+        let mut call = einsum(self.expression).backend("cuda-text".parse::<Backend>().unwrap());
+        for ((name, ..), tensor) in self.operands.iter().zip(&tensors) {
+            call = call.arg(name, tensor);
+        }
+        if !self.result.is_empty() {
+            call = call.format(self.result);
+        }
+        if !self.semiring.is_empty() {
+            call = call.semiring(self.semiring);
+        }
+        let kernel = call.prepare().unwrap_or_else(|error| panic!("{}: {error}", self.name));
+        kernel.machine_code().unwrap_or_else(|| panic!("{}: no text", self.name))
+    }
+}
+
+/// A tensor with a few entries. Each index has the same extent wherever it stands.
+fn tensor(case: &Case, (name, dtype, format): &(&str, Dtype, &str)) -> Tensor {
+    let from = case.expression.find(&format!("{name}(")).expect("the operand is used");
+    let indices = case.expression[from + name.len() + 1..].split(')').next().expect("indices");
+    let extent = |index: &str| match index {
+        "i" => 16,
+        "j" => 24,
+        "k" => 8,
+        _ => 4,
+    };
+    let shape: Vec<usize> = indices.split(',').map(extent).collect();
+    let format = Format::resolve(format, Some(shape.len()))
+        .unwrap_or_else(|error| panic!("{format}: {error}"));
+    // Every fourth element of a row, and of some rows another one.
+    let mut entries: Vec<(Vec<usize>, f64)> = Vec::new();
+    let size: usize = shape.iter().product();
+    for at in 0..size {
+        let mut left = at;
+        let mut place: Vec<usize> = shape
+            .iter()
+            .rev()
+            .map(|&extent| {
+                let own = left % extent;
+                left /= extent;
+                own
+            })
+            .collect();
+        place.reverse();
+        let sum: usize = place.iter().sum();
+        if sum.is_multiple_of(4) || sum % 8 == 3 {
+            entries.push((place, 1.0));
+        }
+    }
+    let columns =
+        (0..shape.len()).map(|dim| entries.iter().map(|(place, _)| place[dim] as i64).collect());
+    let values: Vec<f64> = entries.iter().map(|(_, value)| *value).collect();
+    let coo = ust::Coo::new(shape.clone(), columns.collect::<Vec<Vec<i64>>>(), values).unwrap();
+    Tensor::from_coo(&coo, &format).unwrap().cast(*dtype).unwrap()
+}

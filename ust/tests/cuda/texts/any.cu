@@ -1,0 +1,33 @@
+// parts of the outermost loop, lanes share inner loops
+extern "C" __global__ void run(
+    const i64 n_i,
+    const u32* __restrict__ A1_pos,
+    const u32* __restrict__ A1_crd,
+    const double* __restrict__ A_val,
+    bool* __restrict__ out,
+    const i64 range_lo,
+    const i64 range_hi,
+    const i64 grain,
+    const i64 parts)
+{
+  const i64 lane = threadIdx.x % 32;
+  const u32 lanes = 0xffffffffu;
+  const i64 worker = ((i64)blockIdx.x * blockDim.x + threadIdx.x) / 32;
+  const i64 workers = (i64)gridDim.x * blockDim.x / 32;
+  for (i64 part = worker; part < parts; part += workers) {
+    const i64 part_lo = range_lo + part * grain;
+    const i64 part_hi = ust_minimum(part_lo + grain, range_hi);
+    const i64 first = ust_maximum(0ll, part_lo);
+    const i64 last = ust_minimum(n_i, part_hi);
+    for (i64 i = first; i < last; ++i) {
+      bool sum = false;
+      for (i64 p_j = (i64)A1_pos[i] + lane, end_p_j = A1_pos[i + 1]; p_j < end_p_j; p_j += 32) {
+        const i64 j = A1_crd[p_j];
+        const double A_at = A_val[p_j];
+        sum = sum || ust_cast<bool>(0.0 < A_at);
+      }
+      sum = ust_lanes_add(sum, 32, lanes);
+      if (lane == 0) out[i] = sum;
+    }
+  }
+}

@@ -1,0 +1,133 @@
+// parts of the outermost loop
+extern "C" __global__ void count(
+    const i64 n_i,
+    const u32* __restrict__ A1_pos,
+    const u32* __restrict__ A1_crd,
+    const u32* __restrict__ B1_pos,
+    const u32* __restrict__ B1_crd,
+    const i64 range_lo,
+    const i64 range_hi,
+    const i64 grain,
+    const i64 parts,
+    i64* __restrict__ counts)
+{
+  const i64 worker = (i64)blockIdx.x * blockDim.x + threadIdx.x;
+  const i64 workers = (i64)gridDim.x * blockDim.x;
+  for (i64 part = worker; part < parts; part += workers) {
+    const i64 part_lo = range_lo + part * grain;
+    const i64 part_hi = ust_minimum(part_lo + grain, range_hi);
+    i64 rows[2] = {0, 0};
+    i64 row = rows[0];
+    const i64 first = ust_maximum(0ll, part_lo);
+    const i64 last = ust_minimum(n_i, part_hi);
+    for (i64 i = first; i < last; ++i) {
+      const i64 end = A1_pos[i + 1];
+      const i64 end_2 = B1_pos[i + 1];
+      i64 p_j = A1_pos[i];
+      i64 p_j_2 = B1_pos[i];
+      while (p_j < end && p_j_2 < end_2) {
+        const i64 crd = A1_crd[p_j];
+        const i64 crd_2 = B1_crd[p_j_2];
+        if (crd == crd_2) {
+          row += 1;
+          p_j += 1;
+          p_j_2 += 1;
+        } else {
+          const bool mine = crd < crd_2;
+          const bool mine_2 = crd_2 < crd;
+          row += 1;
+          p_j += mine ? 1 : 0;
+          p_j_2 += mine_2 ? 1 : 0;
+        }
+      }
+      while (p_j < end) {
+        row += 1;
+        p_j += 1;
+      }
+      while (p_j_2 < end_2) {
+        row += 1;
+        p_j_2 += 1;
+      }
+    }
+    rows[0] = row;
+    counts[part] = rows[0];
+  }
+}
+
+extern "C" __global__ void fill(
+    const i64 n_i,
+    const u32* __restrict__ A1_pos,
+    const u32* __restrict__ A1_crd,
+    const u32* __restrict__ B1_pos,
+    const u32* __restrict__ B1_crd,
+    const double* __restrict__ A_val,
+    const double* __restrict__ B_val,
+    double* __restrict__ out,
+    u32* __restrict__ out1_crd,
+    i64* __restrict__ all_row_starts,
+    const i64 range_lo,
+    const i64 range_hi,
+    const i64 grain,
+    const i64 parts,
+    const i64* __restrict__ offsets)
+{
+  const i64 worker = (i64)blockIdx.x * blockDim.x + threadIdx.x;
+  const i64 workers = (i64)gridDim.x * blockDim.x;
+  for (i64 part = worker; part < parts; part += workers) {
+    const i64 part_lo = range_lo + part * grain;
+    const i64 part_hi = ust_minimum(part_lo + grain, range_hi);
+    i64* const row_starts = all_row_starts + (part_lo - range_lo);
+    i64 rows[2] = {offsets[part], 0};
+    i64 row = rows[0];
+    const i64 first = ust_maximum(0ll, part_lo);
+    const i64 last = ust_minimum(n_i, part_hi);
+    for (i64 i = first; i < last; ++i) {
+      row_starts[i - first] = row;
+      const i64 end = A1_pos[i + 1];
+      const i64 end_2 = B1_pos[i + 1];
+      i64 p_j = A1_pos[i];
+      i64 p_j_2 = B1_pos[i];
+      while (p_j < end && p_j_2 < end_2) {
+        const i64 crd = A1_crd[p_j];
+        const double A_at = A_val[p_j];
+        const i64 crd_2 = B1_crd[p_j_2];
+        const double B_at = B_val[p_j_2];
+        if (crd == crd_2) {
+          out1_crd[row] = (u32)(crd);
+          out[row] = A_at + B_at;
+          row += 1;
+          p_j += 1;
+          p_j_2 += 1;
+        } else {
+          const bool mine = crd < crd_2;
+          const bool mine_2 = crd_2 < crd;
+          const i64 j = ust_minimum(crd, crd_2);
+          const double element = mine ? A_at : 0.0;
+          const double element_2 = mine_2 ? B_at : 0.0;
+          out1_crd[row] = (u32)(j);
+          out[row] = element + element_2;
+          row += 1;
+          p_j += mine ? 1 : 0;
+          p_j_2 += mine_2 ? 1 : 0;
+        }
+      }
+      while (p_j < end) {
+        const i64 crd_3 = A1_crd[p_j];
+        const double A_at_2 = A_val[p_j];
+        out1_crd[row] = (u32)(crd_3);
+        out[row] = A_at_2;
+        row += 1;
+        p_j += 1;
+      }
+      while (p_j_2 < end_2) {
+        const i64 crd_4 = B1_crd[p_j_2];
+        const double B_at_2 = B_val[p_j_2];
+        out1_crd[row] = (u32)(crd_4);
+        out[row] = B_at_2;
+        row += 1;
+        p_j_2 += 1;
+      }
+    }
+    rows[0] = row;
+  }
+}

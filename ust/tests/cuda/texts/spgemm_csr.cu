@@ -1,0 +1,139 @@
+// parts of the outermost loop
+extern "C" __global__ void count(
+    const i64 n_i,
+    const u32* __restrict__ A1_pos,
+    const u32* __restrict__ A1_crd,
+    const u32* __restrict__ B1_pos,
+    const u32* __restrict__ B1_crd,
+    const double* __restrict__ A_val,
+    const double* __restrict__ B_val,
+    double* __restrict__ all_row_val,
+    const i64 len_row_val,
+    u32* __restrict__ all_row_mark,
+    const i64 len_row_mark,
+    i64* __restrict__ all_row_list,
+    const i64 len_row_list,
+    const i64 range_lo,
+    const i64 range_hi,
+    const i64 grain,
+    const i64 parts,
+    i64* __restrict__ counts)
+{
+  const i64 worker = (i64)blockIdx.x * blockDim.x + threadIdx.x;
+  const i64 workers = (i64)gridDim.x * blockDim.x;
+  double* const row_val = all_row_val + worker * len_row_val;
+  u32* const row_mark = all_row_mark + worker * len_row_mark;
+  i64* const row_list = all_row_list + worker * len_row_list;
+  i64 opened = 0;
+  for (i64 part = worker; part < parts; part += workers) {
+    const i64 part_lo = range_lo + part * grain;
+    const i64 part_hi = ust_minimum(part_lo + grain, range_hi);
+    i64 rows[2] = {0, opened};
+    i64 row = rows[0];
+    i64 stamp = rows[1];
+    i64 touched = 0;
+    const i64 first = ust_maximum(0ll, part_lo);
+    const i64 last = ust_minimum(n_i, part_hi);
+    for (i64 i = first; i < last; ++i) {
+      stamp += 1;
+      touched = 0;
+      for (i64 p_j = A1_pos[i], end_p_j = A1_pos[i + 1]; p_j < end_p_j; ++p_j) {
+        const i64 j = A1_crd[p_j];
+        const double A_at = A_val[p_j];
+        for (i64 p_k = B1_pos[j], end_p_k = B1_pos[j + 1]; p_k < end_p_k; ++p_k) {
+          const i64 k = B1_crd[p_k];
+          const double B_at = B_val[p_k];
+          if ((i64)row_mark[k] != stamp) {
+            row_mark[k] = (u32)(stamp);
+            row_list[touched] = k;
+            touched += 1;
+          }
+          row_val[k] += A_at * B_at;
+        }
+      }
+      ust_sort(row_list, 0, touched);
+      for (i64 t = 0; t < touched; ++t) {
+        const i64 slot = row_list[t];
+        row_val[slot] = 0.0;
+      }
+      row += touched;
+    }
+    rows[0] = row;
+    rows[1] = stamp;
+    counts[part] = rows[0];
+    opened = rows[1];
+  }
+}
+
+extern "C" __global__ void fill(
+    const i64 n_i,
+    const u32* __restrict__ A1_pos,
+    const u32* __restrict__ A1_crd,
+    const u32* __restrict__ B1_pos,
+    const u32* __restrict__ B1_crd,
+    const double* __restrict__ A_val,
+    const double* __restrict__ B_val,
+    double* __restrict__ out,
+    u32* __restrict__ out1_crd,
+    i64* __restrict__ all_row_starts,
+    double* __restrict__ all_row_val,
+    const i64 len_row_val,
+    u32* __restrict__ all_row_mark,
+    const i64 len_row_mark,
+    i64* __restrict__ all_row_list,
+    const i64 len_row_list,
+    const i64 range_lo,
+    const i64 range_hi,
+    const i64 grain,
+    const i64 parts,
+    const i64* __restrict__ offsets)
+{
+  const i64 worker = (i64)blockIdx.x * blockDim.x + threadIdx.x;
+  const i64 workers = (i64)gridDim.x * blockDim.x;
+  double* const row_val = all_row_val + worker * len_row_val;
+  u32* const row_mark = all_row_mark + worker * len_row_mark;
+  i64* const row_list = all_row_list + worker * len_row_list;
+  i64 opened = 0;
+  for (i64 part = worker; part < parts; part += workers) {
+    const i64 part_lo = range_lo + part * grain;
+    const i64 part_hi = ust_minimum(part_lo + grain, range_hi);
+    i64* const row_starts = all_row_starts + (part_lo - range_lo);
+    i64 rows[2] = {offsets[part], opened};
+    i64 row = rows[0];
+    i64 stamp = rows[1];
+    i64 touched = 0;
+    const i64 first = ust_maximum(0ll, part_lo);
+    const i64 last = ust_minimum(n_i, part_hi);
+    for (i64 i = first; i < last; ++i) {
+      row_starts[i - first] = row;
+      stamp += 1;
+      touched = 0;
+      for (i64 p_j = A1_pos[i], end_p_j = A1_pos[i + 1]; p_j < end_p_j; ++p_j) {
+        const i64 j = A1_crd[p_j];
+        const double A_at = A_val[p_j];
+        for (i64 p_k = B1_pos[j], end_p_k = B1_pos[j + 1]; p_k < end_p_k; ++p_k) {
+          const i64 k = B1_crd[p_k];
+          const double B_at = B_val[p_k];
+          if ((i64)row_mark[k] != stamp) {
+            row_mark[k] = (u32)(stamp);
+            row_list[touched] = k;
+            touched += 1;
+          }
+          row_val[k] += A_at * B_at;
+        }
+      }
+      ust_sort(row_list, 0, touched);
+      for (i64 t = 0; t < touched; ++t) {
+        const i64 slot = row_list[t];
+        const i64 at = row + t;
+        out1_crd[at] = (u32)(slot);
+        out[at] = row_val[slot];
+        row_val[slot] = 0.0;
+      }
+      row += touched;
+    }
+    rows[0] = row;
+    rows[1] = stamp;
+    opened = rows[1];
+  }
+}
