@@ -71,6 +71,11 @@ fn main() -> ExitCode {
     println!("{report}");
     println!("{}", ust_conformance::shuffled::tally());
     println!("{}", ust_conformance::meant::tally());
+    #[cfg(feature = "emulator")]
+    {
+        let (programs, launches) = ust_gpu::tally();
+        println!("on a GPU: {launches} kernels of {programs} programs launched");
+    }
     if let Some(file) = json {
         let text = format!("{}\n", report.to_json());
         if let Err(error) = std::fs::write(&file, text) {

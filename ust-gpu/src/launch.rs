@@ -1,26 +1,29 @@
-//! Runs the kernels of a plan on a device: memory, the number of threads, and the way back.
+//! Runs the kernels of a plan on a device: their choice by sizes, and what they are called with.
+
+mod run;
 
 use std::fmt;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, OnceLock};
 
-use ust_cuda::{Device, Grid, Memory, Module, Source, Stream};
+use run::Running;
+use ust_cuda::{Device, Grid, Module, Source, Stream};
+use ust_engine::format::IndexExpr;
 use ust_engine::ops::Operator;
-use ust_engine::provider::plan::{Array, Facts, Plan, evaluated};
+use ust_engine::provider::plan::{Array, Facts, Loop, Over, Plan, Sizes, evaluated};
 use ust_engine::provider::{Call, Cuts, Executable};
 use ust_engine::schedule::Schedule;
 use ust_engine::{Error, Tensor};
-use ust_level_api::ir::interp::{Param, RunError};
-use ust_level_api::ir::{ArrayId, Elem, Expr, Function};
-use ust_level_api::{Buffer, IndexColumn, Scalar};
+use ust_level_api::ir::interp::Param;
+use ust_level_api::ir::{ArrayId, Function};
+use ust_level_api::{Interval, Scalar};
 
 use crate::print::{Argument, Kernel, Program};
-use crate::there::{self, Levels, ValuesThere, device, width};
-use crate::tuning::{BLOCK_THREADS, PARTS_PER_WORKER, WORK_BYTES};
+use crate::there::{self, Levels, ValuesThere, device};
+use crate::tuning::{MOST_SUMS, SUMMED_PER_THREAD, WIDTHS, width};
 
-/// The kernels of a plan, which run on tensors.
+/// A plan, which runs on tensors: the kernels are chosen by their sizes.
 pub(crate) struct Launcher {
-    program: Program,
-    schedule: Schedule,
     facts: Facts,
     /// The plan's loops.
     function: Function,
@@ -28,9 +31,21 @@ pub(crate) struct Launcher {
     operator: Operator,
     /// The value of elements before the loops run.
     begin: Scalar,
-    /// Whether sums have the same bits on every run.
+    /// Whether sums are formed in the order of the loops.
     strict: bool,
-    module: OnceLock<Module>,
+    sizes: Sizes,
+    /// A thread for each part.
+    alone: Schedule,
+    /// Several threads for each part, if loops have a use for them.
+    shared: Option<Schedule>,
+    /// For each number of threads of a part: the kernels, made when they are first chosen.
+    made: [OnceLock<Kernels>; WIDTHS],
+}
+
+/// Compiled kernels.
+struct Kernels {
+    program: Program,
+    module: Module,
 }
 
 /// What kernels are called with.
@@ -60,33 +75,102 @@ struct Given {
     length: usize,
 }
 
-/// Memory that loops write, by the array that it is.
-type Written = Vec<(ArrayId, Memory)>;
-
 impl Launcher {
-    pub(crate) fn new(plan: &Plan<'_>, schedule: Schedule, program: Program) -> Self {
-        Self {
-            program,
-            schedule,
+    /// # Errors
+    /// Why the plan cannot run.
+    pub(crate) fn new(
+        plan: &Plan<'_>,
+        alone: Schedule,
+        shared: Option<Schedule>,
+    ) -> Result<Self, String> {
+        let made = Self {
             facts: plan.facts.clone(),
             function: plan.function.clone(),
             operator: plan.reduce.map_or(Operator::Add, |(operator, _)| operator.clone()),
             begin: plan.result.fill,
             strict: plan.strict,
-            module: OnceLock::new(),
+            sizes: plan.sizes.clone(),
+            alone,
+            shared: shared.filter(Schedule::has_lanes),
+            made: [const { OnceLock::new() }; WIDTHS],
+        };
+        // What cannot be printed is refused before anything runs.
+        made.program(0)?;
+        Ok(made)
+    }
+
+    fn schedule(&self, width: usize) -> &Schedule {
+        match &self.shared {
+            Some(shared) if width > 0 => shared,
+            _ => &self.alone,
         }
     }
 
-    fn module(&self, device: &Device) -> Result<&Module, Error> {
-        if let Some(module) = self.module.get() {
-            return Ok(module);
+    /// The text for 2^`width` threads of a part.
+    pub(crate) fn program(&self, width: usize) -> Result<Program, String> {
+        let schedule = self.schedule(width);
+        let grows: Vec<bool> = self.function.arrays.iter().map(|array| array.grows).collect();
+        Program::new(schedule, &self.facts, &grows, &schedule.describe(), 1 << width)
+    }
+
+    /// The largest choice.
+    pub(crate) fn widest(&self) -> usize {
+        if self.shared.is_some() { WIDTHS - 1 } else { 0 }
+    }
+
+    fn kernels(&self, width: usize, gpu: &Device) -> Result<&Kernels, Error> {
+        if let Some(made) = self.made[width].get() {
+            return Ok(made);
         }
-        let mut source = Source::new(self.program.text.clone());
+        let program = self.program(width).map_err(Error::Unsupported)?;
+        let mut source = Source::new(program.text.clone());
         if self.strict {
             source = source.option("--fmad=false");
         }
-        let made = device.module(&source).map_err(there::device)?;
-        Ok(self.module.get_or_init(|| made))
+        let module = gpu.module(&source).map_err(device)?;
+        PROGRAMS.fetch_add(1, Ordering::Relaxed);
+        Ok(self.made[width].get_or_init(|| Kernels { program, module }))
+    }
+
+    /// The binary logarithm of the number of threads that run a part together, for `parts` parts.
+    fn width(&self, call: &Call<'_>, parts: u64) -> usize {
+        let Some(shared) = &self.shared else { return 0 };
+        let loops = &shared.scheduled.marks.loops;
+        let is_shared = |one: &&Loop| one.vars.iter().any(|var| loops.contains_key(var));
+        let iterations = self.facts.loops.iter().filter(is_shared);
+        let iterations = iterations.map(|one| self.iterations(one, call, parts));
+        width(iterations.fold(f64::INFINITY, f64::min), parts)
+    }
+
+    /// The iterations of a loop each time that it runs, on average.
+    fn iterations(&self, of: &Loop, call: &Call<'_>, parts: u64) -> f64 {
+        if let (Over::Coordinates, [], IndexExpr::Var(v)) = (of.over, &of.walks[..], &of.expr) {
+            return call.extents()[*v] as f64;
+        }
+        let planned =
+            |depth: usize| self.sizes.iterations.get(depth).copied().unwrap_or(1.0).max(1.0);
+        match of.walks[..] {
+            // The entries of one operand, which parts share.
+            [(operand, _)] if of.depth == 1 => {
+                let then = self.sizes.operands[operand].nse.max(1.0);
+                let grown = call.operands()[operand].nse() as f64 / then;
+                planned(of.depth) * grown / parts.max(1) as f64
+            }
+            _ if of.depth == 0 => planned(0),
+            _ => planned(of.depth) / planned(of.depth - 1),
+        }
+    }
+
+    /// Makes parts longer where the outermost loop itself is shared by the threads of a part.
+    fn coarsen(&self, arguments: &mut Arguments<'_>, width: usize) {
+        let loops = &self.schedule(width).scheduled.marks.loops;
+        let is_shared = |one: &&Loop| one.vars.iter().any(|var| loops.contains_key(var));
+        let outermost = self.facts.loops.iter().filter(is_shared).any(|one| one.depth == 0);
+        if width > 0 && outermost {
+            let length = arguments.length();
+            arguments.grain = length.div_ceil(MOST_SUMS).max(SUMMED_PER_THREAD << width);
+            arguments.parts = length.div_ceil(arguments.grain);
+        }
     }
 
     fn run_there(&self, call: &Call<'_>) -> Result<Tensor, Error> {
@@ -94,7 +178,6 @@ impl Launcher {
             return Err(Error::Cancelled);
         }
         let (gpu, stream) = crate::default_device().map_err(|error| device(error.clone()))?;
-        let module = self.module(gpu)?;
         let operands = call.operands().iter();
         let levels: Vec<Arc<Levels>> = operands
             .clone()
@@ -117,6 +200,7 @@ impl Launcher {
             };
         }
         let params = call.parameters((i64::MIN, i64::MAX), 0);
+        let error = stream.upload(&0_i32.to_ne_bytes()).map_err(device)?;
         let mut arguments = Arguments {
             params: &params,
             arrays,
@@ -125,15 +209,17 @@ impl Launcher {
             parts: 1,
             counts: 0,
             offsets: 0,
-            error: 0,
+            error: error.address(),
         };
-        let error = stream.upload(&0_i32.to_ne_bytes()).map_err(device)?;
-        arguments.error = error.address();
-        if self.schedule.range.is_ok() {
-            arguments.range = self.range(&arguments, module, stream)?;
+        let mut width = 0;
+        if let Ok(range) = &self.alone.range {
+            arguments.range = self.range(range, &arguments, gpu, stream)?;
+            width = self.width(call, arguments.length());
             arguments.parts = arguments.length();
+            self.coarsen(&mut arguments, width);
         }
-        let run = Running { launcher: self, call, module, stream, error: &error };
+        let (schedule, kernels) = (self.schedule(width), self.kernels(width, gpu)?);
+        let run = Running { launcher: self, schedule, kernels, call, stream, error: &error };
         match &self.facts.rows {
             None => run.in_place(arguments),
             Some(rows) => run.in_rows(arguments, &rows.block),
@@ -143,21 +229,20 @@ impl Launcher {
     /// The range that parts cut.
     fn range(
         &self,
+        range: &Interval,
         arguments: &Arguments<'_>,
-        module: &Module,
+        gpu: &Device,
         stream: &Stream,
     ) -> Result<(i64, i64), Error> {
-        let Some(kernel) = &self.program.range else {
-            let Ok(range) = &self.schedule.range else { return Ok((0, 1)) };
-            let bounds = [range.lo.clone(), range.hi.clone()];
-            let found = evaluated(&bounds, &self.function, arguments.params)?;
-            return match found.as_deref() {
-                Some([lo, hi]) => Ok((*lo, *hi)),
-                _ => Err(Error::Unsupported("the range of a loop is not known".to_owned())),
-            };
-        };
+        let bounds = [range.lo.clone(), range.hi.clone()];
+        if let Some(found) = evaluated(&bounds, &self.function, arguments.params)? {
+            return Ok((found[0], found[1]));
+        }
+        let Kernels { program, module } = self.kernels(0, gpu)?;
+        let unknown = || Error::Unsupported("the range of a loop is not known".to_owned());
+        let kernel = program.range.as_ref().ok_or_else(unknown)?;
         let to = stream.alloc(16).map_err(device)?;
-        let mut words = self.words(kernel, arguments);
+        let mut words = words(kernel, arguments);
         // The last argument is the array of the two bounds.
         let place = kernel.arguments.iter().rposition(|one| matches!(one, Argument::Array(_)));
         words[place.expect("the range is stored")] = to.address();
@@ -167,274 +252,44 @@ impl Launcher {
         Ok((found[0], found[1]))
     }
 
-    fn words(&self, kernel: &Kernel, arguments: &Arguments<'_>) -> Vec<u64> {
-        let array = |id: ArrayId| arguments.arrays.get(id.0 as usize).copied().unwrap_or_default();
-        let word = |argument: &Argument| match *argument {
-            Argument::Parameter(at) => match arguments.params[at] {
-                Param::Int(value) => value as u64,
-                _ => 0,
-            },
-            Argument::Array(id) => array(id).address,
-            Argument::Length(id) => array(id).length as u64,
-            Argument::RangeLo => arguments.range.0 as u64,
-            Argument::RangeHi => arguments.range.1 as u64,
-            Argument::Grain => arguments.grain,
-            Argument::Parts => arguments.parts,
-            Argument::Counts => arguments.counts,
-            Argument::Offsets => arguments.offsets,
-            Argument::Error => arguments.error,
-        };
-        kernel.arguments.iter().map(word).collect()
-    }
-}
-
-/// A run of the kernels.
-struct Running<'a> {
-    launcher: &'a Launcher,
-    call: &'a Call<'a>,
-    module: &'a Module,
-    stream: &'a Stream,
-    error: &'a Memory,
-}
-
-impl Running<'_> {
-    fn in_place(&self, mut arguments: Arguments<'_>) -> Result<Tensor, Error> {
-        let Self { launcher, call, stream, .. } = *self;
-        let length = call.value_count().ok_or_else(|| Error::TooLarge("the result".to_owned()))?;
-        self.room(length.saturating_mul(call.dtype().bytes()) as u64)?;
-        let result = match launcher.facts.sets_all {
-            true => stream.alloc(length * call.dtype().bytes()),
-            false => there::filled(call.begin(), length, stream),
-        };
-        let result = result.map_err(device)?;
-        let at = launcher.place(Array::Result);
-        arguments.arrays[at] = Given { address: result.address(), length };
-        let (workers, _work) = self.work(&mut arguments, 1)?;
-        self.launch(&launcher.program.main, &arguments, workers)?;
-        self.check()?;
-        there::stays(call, result, stream)
-    }
-
-    fn in_rows(&self, mut arguments: Arguments<'_>, block: &Expr) -> Result<Tensor, Error> {
-        let Self { launcher, call, stream, .. } = *self;
-        let too_large = || Error::TooLarge("the rows of the result".to_owned());
-        let block = evaluated(std::slice::from_ref(block), &launcher.function, arguments.params)?;
-        let block = block.and_then(|found| usize::try_from(found[0]).ok()).ok_or_else(too_large)?;
-        let (workers, work) = self.work(&mut arguments, block)?;
-        let parts = arguments.parts as usize;
-        let starts = launcher.facts.arrays.iter().position(|array| *array == Array::RowStarts);
-        let starts = match starts {
-            Some(at) => {
-                let length = call.length(Array::RowStarts, block).ok_or_else(too_large)?;
-                let memory = stream.alloc(length * 8).map_err(device)?;
-                arguments.arrays[at] = Given { address: memory.address(), length };
-                Some((memory, length))
-            }
-            None => None,
-        };
-        // How many rows each part has.
-        let counts = stream.alloc(parts * 8).map_err(device)?;
-        arguments.counts = counts.address();
-        let kernel = launcher.program.count.as_ref().expect("rows are counted");
-        self.launch(kernel, &arguments, workers)?;
-        self.check()?;
-        let mut each = vec![0_i64; parts];
-        there::read(&mut each, &counts, stream).map_err(device)?;
-        let mut rows = 0_i64;
-        for count in &mut each {
-            let first = rows;
-            rows += *count;
-            *count = first;
-        }
-        let rows = usize::try_from(rows).map_err(|_| too_large())?;
-        let offsets = stream.upload(bytemuck::cast_slice(&each)).map_err(device)?;
-        arguments.offsets = offsets.address();
-        // Room for them.
-        let mut written: Written = Vec::new();
-        for (at, array) in launcher.facts.arrays.iter().enumerate() {
-            let length = match array {
-                Array::RowValues => rows.checked_mul(block).ok_or_else(too_large)?,
-                Array::RowCoordinates(_) => rows,
-                _ => continue,
-            };
-            let bytes = length
-                .checked_mul(width(launcher.function.arrays[at].elem))
-                .ok_or_else(too_large)?;
-            self.room(bytes as u64)?;
-            let memory = match array {
-                Array::RowValues => there::filled(call.begin(), length, stream),
-                _ => stream.alloc(bytes),
-            };
-            let memory = memory.map_err(device)?;
-            arguments.arrays[at] = Given { address: memory.address(), length };
-            written.push((ArrayId(at as u32), memory));
-        }
-        self.cleared(&work)?;
-        self.launch(&launcher.program.main, &arguments, workers)?;
-        self.check()?;
-        let iterations =
-            if launcher.schedule.range.is_ok() { arguments.length() } else { u64::MAX };
-        self.rows(rows, block, &written, starts.as_ref(), iterations)
-    }
-
-    /// The result, made of its rows. `iterations` of the outermost loop have noted their first rows.
-    fn rows(
-        &self,
-        rows: usize,
-        block: usize,
-        written: &Written,
-        starts: Option<&(Memory, usize)>,
-        iterations: u64,
-    ) -> Result<Tensor, Error> {
-        let Self { launcher, call, stream, .. } = *self;
-        let memory = |wanted: Array| {
-            let at =
-                ArrayId(launcher.facts.arrays.iter().position(|array| *array == wanted)? as u32);
-            let (_, memory) = written.iter().find(|(array, _)| *array == at)?;
-            Some((at, memory))
-        };
-        let mut columns = Vec::new();
-        for level in 0..call.result().format().tail() {
-            columns.push(match (memory(Array::RowCoordinates(level)), starts) {
-                (Some((at, memory)), _) => {
-                    let Elem::Index(kind) = launcher.function.arrays[at.0 as usize].elem else {
-                        return Err(Error::Unsupported("coordinates are numbers".to_owned()));
-                    };
-                    there::column(kind, memory, rows, stream).map_err(device)?
-                }
-                (None, Some((memory, length))) => {
-                    let mut first = vec![0_i64; *length];
-                    there::read(&mut first, memory, stream).map_err(device)?;
-                    // Coordinates behind the range have no rows.
-                    let set = usize::try_from(iterations).unwrap_or(usize::MAX).min(*length);
-                    first[set..].fill(rows as i64);
-                    runs(&first, rows)
-                }
-                (None, None) => {
-                    return Err(Error::Unsupported("rows have no coordinates".to_owned()));
-                }
-            });
-        }
-        let (_, memory) = memory(Array::RowValues).expect("rows have values");
-        let values = there::download(call.dtype(), memory, rows * block, stream).map_err(device)?;
-        match launcher.schedule.combines_rows {
-            true => call.in_unsorted_rows(columns, values, &launcher.operator),
-            false => call.in_rows(columns, values),
-        }
-    }
-
-    /// Working memory for each worker, and how many workers there are.
-    fn work(&self, arguments: &mut Arguments<'_>, block: usize) -> Result<(u64, Written), Error> {
-        let Self { launcher, call, stream, .. } = *self;
-        let too_large = || Error::TooLarge("working memory".to_owned());
-        let mut each = 0_u64;
-        let mut arrays = Vec::new();
-        for (at, array) in launcher.facts.arrays.iter().enumerate() {
-            if array.is_work() {
-                let length = call.length(*array, block).ok_or_else(too_large)?;
-                let elem = launcher.function.arrays[at].elem;
-                each = each.saturating_add((length as u64).saturating_mul(width(elem) as u64));
-                arrays.push((at, elem, length));
-            }
-        }
-        let mut workers = arguments.parts.max(1);
-        if let Some(most) = WORK_BYTES.min(call.memory_limit()).checked_div(each) {
-            workers = workers.min(most.max(1));
-            self.room(each.saturating_mul(workers))?;
-            if launcher.schedule.combines_rows && launcher.schedule.range.is_ok() {
-                // Each part has rows of its own that are combined: no more parts than workers.
-                let length = arguments.length().max(1);
-                let parts = workers.min(length.div_ceil(PARTS_PER_WORKER));
-                arguments.grain = length.div_ceil(parts);
-                arguments.parts = arguments.length().div_ceil(arguments.grain);
-                workers = workers.min(arguments.parts.max(1));
-            }
-        }
-        let mut work: Written = Vec::new();
-        for (at, elem, length) in arrays {
-            let all = length.checked_mul(workers as usize).ok_or_else(too_large)?;
-            let memory = match launcher.facts.arrays[at] {
-                Array::WorkValues => there::filled(launcher.begin, all, stream),
-                _ => stream.alloc(all * width(elem)).and_then(|memory| {
-                    stream.zero(&memory)?;
-                    Ok(memory)
-                }),
-            };
-            let memory = memory.map_err(device)?;
-            arguments.arrays[at] = Given { address: memory.address(), length };
-            work.push((ArrayId(at as u32), memory));
-        }
-        Ok((workers, work))
-    }
-
-    /// Sets the marks of workers back, for another kernel.
-    fn cleared(&self, work: &Written) -> Result<(), Error> {
-        for (at, memory) in work {
-            if self.launcher.facts.arrays[at.0 as usize] != Array::WorkValues {
-                self.stream.zero(memory).map_err(device)?;
-            }
-        }
-        Ok(())
-    }
-
-    /// Whether there is room for so many bytes.
-    fn room(&self, bytes: u64) -> Result<(), Error> {
-        match bytes <= self.call.memory_limit() {
-            true => Ok(()),
-            false => Err(Error::TooLarge(format!(
-                "a result of {bytes} bytes: the limit is {}",
-                self.call.memory_limit()
-            ))),
-        }
-    }
-
-    /// Launches a kernel, with at most so many workers.
-    fn launch(
-        &self,
-        kernel: &Kernel,
-        arguments: &Arguments<'_>,
-        workers: u64,
-    ) -> Result<(), Error> {
-        if arguments.parts == 0 {
-            return Ok(());
-        }
-        let lanes = u64::from(kernel.lanes);
-        let block = BLOCK_THREADS.min((workers * lanes).next_multiple_of(32));
-        // No more workers than there is working memory for.
-        let whole = workers * lanes / block;
-        let (blocks, block) = match whole {
-            0 => (1, workers * lanes),
-            _ if self.launcher.has_work() => (whole, block),
-            _ => ((workers * lanes).div_ceil(block), block),
-        };
-        let grid = Grid::new(blocks.min(i32::MAX as u64) as u32, block as u32);
-        launch(self.module, kernel, grid, &self.launcher.words(kernel, arguments), self.stream)
-    }
-
-    /// Whether integers were divided by zero.
-    fn check(&self) -> Result<(), Error> {
-        let divisions = &self.launcher.program.divisions;
-        if divisions.is_empty() {
-            return Ok(());
-        }
-        let mut site = [0_i32];
-        there::read(&mut site, self.error, self.stream).map_err(device)?;
-        match usize::try_from(site[0]).ok().and_then(|site| divisions.get(site.checked_sub(1)?)) {
-            Some(expr) => Err(RunError::DivisionByZero { expr: expr.clone() }.into()),
-            None => Ok(()),
-        }
-    }
-}
-
-impl Launcher {
-    fn place(&self, wanted: Array) -> usize {
-        let found = self.facts.arrays.iter().position(|array| *array == wanted);
-        found.expect("a result at known positions has values")
+    fn place(&self, wanted: Array) -> Option<usize> {
+        self.facts.arrays.iter().position(|array| *array == wanted)
     }
 
     fn has_work(&self) -> bool {
         self.facts.arrays.iter().any(|array| array.is_work())
     }
+}
+
+/// The arguments of a kernel, in its order.
+fn words(kernel: &Kernel, arguments: &Arguments<'_>) -> Vec<u64> {
+    let array = |id: ArrayId| arguments.arrays.get(id.0 as usize).copied().unwrap_or_default();
+    let word = |argument: &Argument| match *argument {
+        Argument::Parameter(at) => match arguments.params[at] {
+            Param::Int(value) => value as u64,
+            _ => 0,
+        },
+        Argument::Array(id) => array(id).address,
+        Argument::Length(id) => array(id).length as u64,
+        Argument::RangeLo => arguments.range.0 as u64,
+        Argument::RangeHi => arguments.range.1 as u64,
+        Argument::Grain => arguments.grain,
+        Argument::Parts => arguments.parts,
+        Argument::Counts => arguments.counts,
+        Argument::Offsets => arguments.offsets,
+        Argument::Error => arguments.error,
+    };
+    kernel.arguments.iter().map(word).collect()
+}
+
+/// Programs that were compiled, and kernels that were launched.
+static PROGRAMS: AtomicUsize = AtomicUsize::new(0);
+static LAUNCHES: AtomicUsize = AtomicUsize::new(0);
+
+/// Number of programs that this process compiled for its devices, and of kernels that it launched.
+#[must_use]
+pub fn tally() -> (usize, usize) {
+    (PROGRAMS.load(Ordering::Relaxed), LAUNCHES.load(Ordering::Relaxed))
 }
 
 fn launch(
@@ -444,22 +299,9 @@ fn launch(
     words: &[u64],
     stream: &Stream,
 ) -> Result<(), Error> {
+    LAUNCHES.fetch_add(1, Ordering::Relaxed);
     let compiled = module.kernel(kernel.name).map_err(device)?;
     crate::run_kernel(&compiled, grid, words, stream).map_err(device)
-}
-
-/// The column of the first level, given the first row of each coordinate.
-fn runs(first: &[i64], rows: usize) -> IndexColumn {
-    let all = first.iter().copied().chain([rows as i64]);
-    match u32::try_from(rows) {
-        Ok(_) => IndexColumn::Runs(Buffer::from(all.map(|row| row as u32).collect::<Vec<u32>>())),
-        Err(_) => {
-            let ends = first.iter().skip(1).copied().chain([rows as i64]);
-            let each = first.iter().zip(ends).zip(0_i64..);
-            let coordinates = each.flat_map(|((start, end), at)| (*start..end).map(move |_| at));
-            coordinates.collect::<Vec<i64>>().into()
-        }
-    }
 }
 
 impl fmt::Debug for Launcher {
@@ -478,16 +320,17 @@ impl Executable for Launcher {
     }
 
     fn describe(&self) -> String {
-        let lines = self.program.own_text().lines().count();
-        let how = match (&self.schedule.range, self.program.main.lanes) {
-            (Err(why), _) => format!("one thread: {why}"),
-            (Ok(_), 1) => "a thread for each iteration of the outermost loop".to_owned(),
-            (Ok(_), lanes) => format!("{lanes} threads for each iteration of the outermost loop"),
+        let how = match (&self.alone.range, &self.shared) {
+            (Err(why), _) => format!("one part: {why}"),
+            (Ok(_), None) => "a thread for each iteration of the outermost loop".to_owned(),
+            (Ok(_), Some(_)) => {
+                "1 to 32 threads for each iteration of the outermost loop, by their work".to_owned()
+            }
         };
-        format!("{lines} lines of CUDA C++; {how}")
+        format!("CUDA C++; {how}")
     }
 
     fn disassembly(&self) -> Option<String> {
-        Some(self.program.own_text().to_owned())
+        Some(self.program(self.widest()).ok()?.own_text().to_owned())
     }
 }

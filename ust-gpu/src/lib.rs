@@ -19,6 +19,8 @@ mod tuning;
 
 use std::sync::OnceLock;
 
+pub use launch::tally;
+pub use provider::executable;
 #[cfg(feature = "emulator")]
 pub use ust_cuda::emulator;
 use ust_cuda::{CudaError, Device, Grid, Kernel, Stream};

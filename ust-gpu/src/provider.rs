@@ -7,17 +7,27 @@ use ust_level_api::inventory;
 
 use crate::launch::Launcher;
 use crate::print::Program;
-use crate::tuning::LANES;
 
-/// The kernels of a plan, and their schedule.
-fn program(plan: &Plan<'_>) -> Result<(Schedule, Program), String> {
-    let machine = Machine { lanes: true, combines_rows: true };
-    let schedule = Schedule::new(plan, plan.facts, machine).map_err(|error| error.to_string())?;
-    let lanes = if schedule.has_lanes() { LANES } else { 1 };
-    let grows: Vec<bool> = plan.function.arrays.iter().map(|array| array.grows).collect();
-    let title = schedule.describe();
-    let program = Program::new(&schedule, plan.facts, &grows, &title, lanes)?;
-    Ok((schedule, program))
+/// The launcher of a plan.
+fn launcher(plan: &Plan<'_>) -> Result<Launcher, Error> {
+    let schedule = |lanes| {
+        let machine = Machine { lanes, combines_rows: true };
+        Schedule::new(plan, plan.facts, machine)
+            .map_err(|error| Error::Unsupported(error.to_string()))
+    };
+    Launcher::new(plan, schedule(false)?, Some(schedule(true)?)).map_err(Error::Unsupported)
+}
+
+/// Runs a plan by schedules that the caller made: one for a thread for each part, and one for several.
+///
+/// # Errors
+/// [`Error::Unsupported`] if there are no kernels for them.
+pub fn executable(
+    plan: &Plan<'_>,
+    alone: Schedule,
+    shared: Option<Schedule>,
+) -> Result<Box<dyn Executable>, Error> {
+    Ok(Box::new(Launcher::new(plan, alone, shared).map_err(Error::Unsupported)?))
 }
 
 struct Cuda;
@@ -41,8 +51,7 @@ impl Provider for Cuda {
     }
 
     fn compile(&self, plan: &Plan<'_>) -> Result<Box<dyn Executable>, Error> {
-        let (schedule, program) = program(plan).map_err(Error::Unsupported)?;
-        Ok(Box::new(Launcher::new(plan, schedule, program)))
+        Ok(Box::new(launcher(plan)?))
     }
 }
 
@@ -64,7 +73,8 @@ impl Provider for Text {
     }
 
     fn compile(&self, plan: &Plan<'_>) -> Result<Box<dyn Executable>, Error> {
-        let (_, program) = program(plan).map_err(Error::Unsupported)?;
+        let launcher = launcher(plan)?;
+        let program = launcher.program(launcher.widest()).map_err(Error::Unsupported)?;
         Ok(Box::new(Written(program)))
     }
 }

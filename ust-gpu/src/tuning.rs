@@ -10,5 +10,25 @@ pub(crate) const WORK_BYTES: u64 = 256 << 20;
 /// Iterations of the outermost loop for each worker, at least, where workers' rows are combined afterwards.
 pub(crate) const PARTS_PER_WORKER: u64 = 4;
 
-/// Threads that run an iteration of the outermost loop together, where loops in it are shared.
-pub(crate) const LANES: u32 = 32;
+/// Numbers of threads that may run a part together: powers of 2, up to the lanes of a warp.
+pub(crate) const WIDTHS: usize = 6;
+
+/// Parts of a sum over the outermost loop, at most: each ends in an atomic operation.
+pub(crate) const MOST_SUMS: u64 = 4096;
+
+/// Iterations of such a sum for each thread, at least.
+pub(crate) const SUMMED_PER_THREAD: u64 = 8;
+
+/// Threads that keep a device busy.
+const BUSY_THREADS: u64 = 1 << 17;
+
+/// The binary logarithm of the number of threads that run a part together: `iterations` that they share, of each
+/// of `parts` parts. As many threads as there are iterations, and twice as many where parts are few.
+pub(crate) fn width(iterations: f64, parts: u64) -> usize {
+    let fits = |width: usize| {
+        let threads = f64::from(1_u32 << width);
+        let few = parts.saturating_mul(1 << width) <= BUSY_THREADS;
+        threads <= iterations || few && threads < 2.0 * iterations
+    };
+    (1..WIDTHS).take_while(|width| fits(*width)).last().unwrap_or(0)
+}

@@ -47,6 +47,12 @@ impl<'a> Call<'a> {
         self.parameters.iter().map(value).collect()
     }
 
+    /// The extent of each index variable.
+    #[must_use]
+    pub fn extents(&self) -> &'a [usize] {
+        self.extents
+    }
+
     /// The format of the plan's result with its shape.
     #[must_use]
     pub fn result(&self) -> &'a Bound {

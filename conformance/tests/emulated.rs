@@ -1,0 +1,184 @@
+//! Kernels on a virtual GPU, which looks at every access: a part of the suite's operations, and schedules of which
+//! something false is said. What is wrong on a GPU must be found here.
+
+use std::cell::Cell;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::process::Command;
+use std::sync::OnceLock;
+
+use ndarray::Array1;
+use ust::gpu::emulator;
+use ust::level_api::inventory;
+use ust::ops::OpError;
+use ust::provider::plan::{Array, Plan};
+use ust::provider::{Executable, Offer, Provider, Registration};
+use ust::schedule::{Machine, Schedule};
+use ust::{Backend, Error, Tensor, einsum};
+use ust_level_api::ir::ArrayId;
+use ust_level_api::ir::schedule::Sharing;
+
+/// Where compiled kernels are kept.
+const CACHE: &str = concat!(env!("CARGO_TARGET_TMPDIR"), "/cache");
+
+/// Whether there is a virtual GPU; says so if there is none.
+fn is_emulated() -> bool {
+    static INSTALLED: OnceLock<bool> = OnceLock::new();
+    *INSTALLED.get_or_init(|| {
+        // SAFETY: every test comes here first, and waits here for the first one.
+        unsafe { std::env::set_var("UST_CACHE_DIR", CACHE) };
+        match emulator::install() {
+            Ok(()) => true,
+            Err(error) => {
+                eprintln!("SKIPPED: {error}");
+                false
+            }
+        }
+    })
+}
+
+/// One trial of so many is tried.
+const ONE_IN: &str = "25";
+
+#[test]
+fn operations_pass_on_a_virtual_gpu() {
+    if !is_emulated() {
+        return;
+    }
+    let suite = Command::new(env!("CARGO_BIN_EXE_ust-conformance"))
+        .args(["--emulate-gpu", "--backend", "cuda", "--group", "ops", "--quick"])
+        .args(["--one-in", ONE_IN])
+        .output()
+        .expect("the suite's program starts");
+    let report = String::from_utf8_lossy(&suite.stdout);
+    print!("{report}");
+    assert!(suite.status.success(), "{report}{}", String::from_utf8_lossy(&suite.stderr));
+    // What is refused counts as passed: most must have run.
+    let told = report.lines().find_map(|line| line.strip_prefix("on a GPU: ")).expect("a tally");
+    let launched = told.split(' ').next().and_then(|number| number.parse::<usize>().ok());
+    assert!(launched >= Some(150), "{told}");
+}
+
+/// A false statement about a schedule.
+#[derive(Clone, Copy, Debug, PartialEq)]
+enum Lie {
+    /// None.
+    None,
+    /// Nothing is combined by several parts at the same time.
+    NothingAtomic,
+    /// Lanes form no sums.
+    NoSums,
+}
+
+thread_local! {
+    static LIE: Cell<Lie> = const { Cell::new(Lie::None) };
+    static LIED: Cell<bool> = const { Cell::new(false) };
+}
+
+struct Lying;
+
+inventory::submit!(Registration(&Lying));
+
+impl Provider for Lying {
+    fn name(&self) -> &'static str {
+        "lying"
+    }
+
+    fn summary(&self) -> &'static str {
+        "CUDA by schedules of which something false is said, for tests"
+    }
+
+    fn offer(&self, _plan: &Plan<'_>) -> Offer {
+        Offer::OnRequest("it lies".to_owned())
+    }
+
+    fn compile(&self, plan: &Plan<'_>) -> Result<Box<dyn Executable>, Error> {
+        let schedule = |lanes| {
+            let machine = Machine { lanes, combines_rows: true };
+            let mut schedule = Schedule::new(plan, plan.facts, machine).unwrap();
+            let lied = falsify(&mut schedule, plan);
+            LIED.set(LIED.get() || lied);
+            schedule
+        };
+        ust::gpu::executable(plan, schedule(false), Some(schedule(true)))
+    }
+}
+
+/// Makes a schedule false. Returns whether it could.
+fn falsify(schedule: &mut Schedule, plan: &Plan<'_>) -> bool {
+    let marks = &mut schedule.scheduled.marks;
+    match LIE.get() {
+        Lie::None => false,
+        Lie::NothingAtomic => {
+            let result = plan.facts.arrays.iter().position(|array| *array == Array::Result);
+            let was = result.and_then(|at| marks.arrays.insert(ArrayId(at as u32), Sharing::Own));
+            was == Some(Sharing::Atomic)
+        }
+        Lie::NoSums => {
+            let sums = marks.loops.values_mut().filter_map(|marks| marks.lanes.as_mut());
+            sums.fold(false, |lied, sums| {
+                let had = !sums.is_empty();
+                sums.clear();
+                lied || had
+            })
+        }
+    }
+}
+
+fn matrix(format: &str) -> Tensor {
+    let coo = ust::generate::generate("random(40x40, nnz=300, seed=5)").unwrap();
+    Tensor::from_coo(&coo, &format.parse().unwrap()).unwrap()
+}
+
+fn call(expression: &str, format: &str) -> ust::ops::Einsum {
+    let values = (0..40).map(|at| f64::from(at % 7) - 2.5).collect::<Array1<_>>();
+    let x = Tensor::from_array(values.into_dyn()).unwrap();
+    let call = einsum(expression).arg("A", matrix(format)).arg("x", x);
+    call.format("Dense")
+}
+
+/// The result on the virtual GPU with a lie told, and whether the lie changed anything.
+fn told(lie: Lie, expression: &str, format: &str) -> (Result<Tensor, OpError>, bool) {
+    ust::ops::clear_kernels();
+    LIE.set(lie);
+    LIED.set(false);
+    let result = call(expression, format).backend(Backend::Named("lying")).run();
+    LIE.set(Lie::None);
+    (result, LIED.get())
+}
+
+/// Whether a result differs from that of the interpreter. Looking at it may fail.
+fn differs(result: Result<Tensor, OpError>, expression: &str, format: &str) -> bool {
+    let Ok(found) = result else { return true };
+    let expected = call(expression, format).backend(Backend::INTERPRETER).run().unwrap();
+    let looked = catch_unwind(AssertUnwindSafe(|| found.values().typed::<f64>().unwrap().to_vec()));
+    let Ok(found) = looked else { return true };
+    let expected = expected.values().typed::<f64>().unwrap();
+    found.iter().zip(expected).any(|(a, b)| (a - b).abs() > 1e-12 * b.abs().max(1.0))
+}
+
+const BY_ROW: &str = "y(i) = A(i,j) * x(j)";
+const BY_COLUMN: &str = "y(j) = A(i,j) * x(i)";
+
+#[test]
+fn false_schedules_are_found() {
+    if !is_emulated() {
+        return;
+    }
+    let cases = [
+        (Lie::NothingAtomic, BY_ROW, "CSC"),
+        (Lie::NothingAtomic, BY_ROW, "DIA-I"),
+        (Lie::NothingAtomic, BY_ROW, "BSC(4,4)"),
+        (Lie::NothingAtomic, BY_COLUMN, "COO"),
+        (Lie::NothingAtomic, BY_COLUMN, "CSR"),
+        (Lie::NoSums, BY_ROW, "CSR"),
+        (Lie::NoSums, BY_ROW, "BSR(4,4)"),
+        (Lie::NoSums, BY_COLUMN, "CSC"),
+    ];
+    for (lie, expression, format) in cases {
+        let (truth, _) = told(Lie::None, expression, format);
+        assert!(!differs(truth, expression, format), "{expression} {format}");
+        let (result, lied) = told(lie, expression, format);
+        assert!(lied, "{lie:?} changes nothing: {expression} {format}");
+        assert!(differs(result, expression, format), "{lie:?} is missed: {expression} {format}");
+    }
+}

@@ -1,0 +1,277 @@
+//! A run of kernels: memory for results and workers, launches, and the way back.
+
+use ust_cuda::{Grid, Memory, Stream};
+use ust_engine::provider::Call;
+use ust_engine::provider::plan::{Array, evaluated};
+use ust_engine::schedule::Schedule;
+use ust_engine::{Error, Tensor};
+use ust_level_api::ir::interp::RunError;
+use ust_level_api::ir::{ArrayId, Elem, Expr};
+use ust_level_api::{Buffer, IndexColumn};
+
+use super::{Arguments, Given, Kernels, Launcher, launch};
+use crate::print::Kernel;
+use crate::there::{self, device, width};
+use crate::tuning::{BLOCK_THREADS, PARTS_PER_WORKER, WORK_BYTES};
+
+/// Memory that loops write, by the array that it is.
+type Written = Vec<(ArrayId, Memory)>;
+
+/// A run of the kernels.
+pub(super) struct Running<'a> {
+    pub(super) launcher: &'a Launcher,
+    pub(super) schedule: &'a Schedule,
+    pub(super) kernels: &'a Kernels,
+    pub(super) call: &'a Call<'a>,
+    pub(super) stream: &'a Stream,
+    /// The number of an integer division by zero.
+    pub(super) error: &'a Memory,
+}
+
+impl Running<'_> {
+    pub(super) fn in_place(&self, mut arguments: Arguments<'_>) -> Result<Tensor, Error> {
+        let Self { launcher, call, stream, .. } = *self;
+        let length = call.value_count().ok_or_else(|| Error::TooLarge("the result".to_owned()))?;
+        self.room(length.saturating_mul(call.dtype().bytes()) as u64)?;
+        let result = match launcher.facts.sets_all {
+            true => stream.alloc(length * call.dtype().bytes()),
+            false => there::filled(call.begin(), length, stream),
+        };
+        let result = result.map_err(device)?;
+        let at = launcher
+            .place(Array::Result)
+            .ok_or_else(|| Error::TooLarge("the result".to_owned()))?;
+        arguments.arrays[at] = Given { address: result.address(), length };
+        let (workers, _work) = self.work(&mut arguments, 1)?;
+        self.launch(&self.kernels.program.main, &arguments, workers)?;
+        self.check()?;
+        there::stays(call, result, stream)
+    }
+
+    pub(super) fn in_rows(
+        &self,
+        mut arguments: Arguments<'_>,
+        block: &Expr,
+    ) -> Result<Tensor, Error> {
+        let Self { launcher, call, stream, .. } = *self;
+        let too_large = || Error::TooLarge("the rows of the result".to_owned());
+        let block = evaluated(std::slice::from_ref(block), &launcher.function, arguments.params)?;
+        let block = block.and_then(|found| usize::try_from(found[0]).ok()).ok_or_else(too_large)?;
+        let (workers, work) = self.work(&mut arguments, block)?;
+        let parts = arguments.parts as usize;
+        let starts = launcher.place(Array::RowStarts);
+        let starts = match starts {
+            Some(at) => {
+                let length = call.length(Array::RowStarts, block).ok_or_else(too_large)?;
+                let memory = stream.alloc(length * 8).map_err(device)?;
+                arguments.arrays[at] = Given { address: memory.address(), length };
+                Some((memory, length))
+            }
+            None => None,
+        };
+        // How many rows each part has.
+        let counts = stream.alloc(parts * 8).map_err(device)?;
+        arguments.counts = counts.address();
+        let kernel = self.kernels.program.count.as_ref().expect("rows are counted");
+        self.launch(kernel, &arguments, workers)?;
+        self.check()?;
+        let mut each = vec![0_i64; parts];
+        there::read(&mut each, &counts, stream).map_err(device)?;
+        let mut rows = 0_i64;
+        for count in &mut each {
+            let first = rows;
+            rows += *count;
+            *count = first;
+        }
+        let rows = usize::try_from(rows).map_err(|_| too_large())?;
+        let offsets = stream.upload(bytemuck::cast_slice(&each)).map_err(device)?;
+        arguments.offsets = offsets.address();
+        // Room for them.
+        let mut written: Written = Vec::new();
+        for (at, array) in launcher.facts.arrays.iter().enumerate() {
+            let length = match array {
+                Array::RowValues => rows.checked_mul(block).ok_or_else(too_large)?,
+                Array::RowCoordinates(_) => rows,
+                _ => continue,
+            };
+            let bytes = length
+                .checked_mul(width(launcher.function.arrays[at].elem))
+                .ok_or_else(too_large)?;
+            self.room(bytes as u64)?;
+            let memory = match array {
+                Array::RowValues => there::filled(call.begin(), length, stream),
+                _ => stream.alloc(bytes),
+            };
+            let memory = memory.map_err(device)?;
+            arguments.arrays[at] = Given { address: memory.address(), length };
+            written.push((ArrayId(at as u32), memory));
+        }
+        self.cleared(&work)?;
+        self.launch(&self.kernels.program.main, &arguments, workers)?;
+        self.check()?;
+        let iterations = if self.schedule.range.is_ok() { arguments.length() } else { u64::MAX };
+        self.rows(rows, block, &written, starts.as_ref(), iterations)
+    }
+
+    /// The result, made of its rows. `iterations` of the outermost loop have noted their first rows.
+    fn rows(
+        &self,
+        rows: usize,
+        block: usize,
+        written: &Written,
+        starts: Option<&(Memory, usize)>,
+        iterations: u64,
+    ) -> Result<Tensor, Error> {
+        let Self { launcher, call, stream, .. } = *self;
+        let memory = |wanted: Array| {
+            let at =
+                ArrayId(launcher.facts.arrays.iter().position(|array| *array == wanted)? as u32);
+            let (_, memory) = written.iter().find(|(array, _)| *array == at)?;
+            Some((at, memory))
+        };
+        let mut columns = Vec::new();
+        for level in 0..call.result().format().tail() {
+            columns.push(match (memory(Array::RowCoordinates(level)), starts) {
+                (Some((at, memory)), _) => {
+                    let Elem::Index(kind) = launcher.function.arrays[at.0 as usize].elem else {
+                        return Err(Error::Unsupported("coordinates are numbers".to_owned()));
+                    };
+                    there::column(kind, memory, rows, stream).map_err(device)?
+                }
+                (None, Some((memory, length))) => {
+                    let mut first = vec![0_i64; *length];
+                    there::read(&mut first, memory, stream).map_err(device)?;
+                    // Coordinates behind the range have no rows.
+                    let set = usize::try_from(iterations).unwrap_or(usize::MAX).min(*length);
+                    first[set..].fill(rows as i64);
+                    runs(&first, rows)
+                }
+                (None, None) => {
+                    return Err(Error::Unsupported("rows have no coordinates".to_owned()));
+                }
+            });
+        }
+        let (_, memory) = memory(Array::RowValues).expect("rows have values");
+        let values = there::download(call.dtype(), memory, rows * block, stream).map_err(device)?;
+        match self.schedule.combines_rows {
+            true => call.in_unsorted_rows(columns, values, &launcher.operator),
+            false => call.in_rows(columns, values),
+        }
+    }
+
+    /// Working memory for each worker, and how many workers there are.
+    fn work(&self, arguments: &mut Arguments<'_>, block: usize) -> Result<(u64, Written), Error> {
+        let Self { launcher, call, stream, .. } = *self;
+        let too_large = || Error::TooLarge("working memory".to_owned());
+        let mut each = 0_u64;
+        let mut arrays = Vec::new();
+        for (at, array) in launcher.facts.arrays.iter().enumerate() {
+            if array.is_work() {
+                let length = call.length(*array, block).ok_or_else(too_large)?;
+                let elem = launcher.function.arrays[at].elem;
+                each = each.saturating_add((length as u64).saturating_mul(width(elem) as u64));
+                arrays.push((at, elem, length));
+            }
+        }
+        let mut workers = arguments.parts.max(1);
+        if let Some(most) = WORK_BYTES.min(call.memory_limit()).checked_div(each) {
+            workers = workers.min(most.max(1));
+            self.room(each.saturating_mul(workers))?;
+            if self.schedule.combines_rows && self.schedule.range.is_ok() {
+                // Each part has rows of its own that are combined: no more parts than workers.
+                let length = arguments.length().max(1);
+                let parts = workers.min(length.div_ceil(PARTS_PER_WORKER));
+                arguments.grain = length.div_ceil(parts);
+                arguments.parts = arguments.length().div_ceil(arguments.grain);
+                workers = workers.min(arguments.parts.max(1));
+            }
+        }
+        let mut work: Written = Vec::new();
+        for (at, elem, length) in arrays {
+            let all = length.checked_mul(workers as usize).ok_or_else(too_large)?;
+            let memory = match launcher.facts.arrays[at] {
+                Array::WorkValues => there::filled(launcher.begin, all, stream),
+                _ => stream.alloc(all * width(elem)).and_then(|memory| {
+                    stream.zero(&memory)?;
+                    Ok(memory)
+                }),
+            };
+            let memory = memory.map_err(device)?;
+            arguments.arrays[at] = Given { address: memory.address(), length };
+            work.push((ArrayId(at as u32), memory));
+        }
+        Ok((workers, work))
+    }
+
+    /// Sets the marks of workers back, for another kernel.
+    fn cleared(&self, work: &Written) -> Result<(), Error> {
+        for (at, memory) in work {
+            if self.launcher.facts.arrays[at.0 as usize] != Array::WorkValues {
+                self.stream.zero(memory).map_err(device)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Whether there is room for so many bytes.
+    fn room(&self, bytes: u64) -> Result<(), Error> {
+        match bytes <= self.call.memory_limit() {
+            true => Ok(()),
+            false => Err(Error::TooLarge(format!(
+                "a result of {bytes} bytes: the limit is {}",
+                self.call.memory_limit()
+            ))),
+        }
+    }
+
+    /// Launches a kernel, with at most so many workers.
+    fn launch(
+        &self,
+        kernel: &Kernel,
+        arguments: &Arguments<'_>,
+        workers: u64,
+    ) -> Result<(), Error> {
+        if arguments.parts == 0 {
+            return Ok(());
+        }
+        let lanes = u64::from(kernel.lanes);
+        let block = BLOCK_THREADS.min((workers * lanes).next_multiple_of(32));
+        // No more workers than there is working memory for.
+        let whole = workers * lanes / block;
+        let (blocks, block) = match whole {
+            0 => (1, workers * lanes),
+            _ if self.launcher.has_work() => (whole, block),
+            _ => ((workers * lanes).div_ceil(block), block),
+        };
+        let grid = Grid::new(blocks.min(i32::MAX as u64) as u32, block as u32);
+        launch(&self.kernels.module, kernel, grid, &super::words(kernel, arguments), self.stream)
+    }
+
+    /// Whether integers were divided by zero.
+    fn check(&self) -> Result<(), Error> {
+        let divisions = &self.kernels.program.divisions;
+        if divisions.is_empty() {
+            return Ok(());
+        }
+        let mut site = [0_i32];
+        there::read(&mut site, self.error, self.stream).map_err(device)?;
+        match usize::try_from(site[0]).ok().and_then(|site| divisions.get(site.checked_sub(1)?)) {
+            Some(expr) => Err(RunError::DivisionByZero { expr: expr.clone() }.into()),
+            None => Ok(()),
+        }
+    }
+}
+
+/// The column of the first level, given the first row of each coordinate.
+fn runs(first: &[i64], rows: usize) -> IndexColumn {
+    let all = first.iter().copied().chain([rows as i64]);
+    match u32::try_from(rows) {
+        Ok(_) => IndexColumn::Runs(Buffer::from(all.map(|row| row as u32).collect::<Vec<u32>>())),
+        Err(_) => {
+            let ends = first.iter().skip(1).copied().chain([rows as i64]);
+            let each = first.iter().zip(ends).zip(0_i64..);
+            let coordinates = each.flat_map(|((start, end), at)| (*start..end).map(move |_| at));
+            coordinates.collect::<Vec<i64>>().into()
+        }
+    }
+}
