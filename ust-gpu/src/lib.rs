@@ -21,6 +21,7 @@ use std::sync::OnceLock;
 
 pub use launch::tally;
 pub use provider::executable;
+pub use ust_cuda as cuda;
 #[cfg(feature = "emulator")]
 pub use ust_cuda::emulator;
 use ust_cuda::{CudaError, Device, Grid, Kernel, Stream};

@@ -14,6 +14,20 @@ use crate::probe;
 ///
 /// [`CudaError::NoCompiler`] without NVRTC; [`CudaError::Compile`] with its log if it refuses the text.
 pub fn compile(text: &str, options: &[String], architecture: &str) -> Result<Vec<u8>> {
+    compiled(text, options, architecture)?.cubin()
+}
+
+/// What NVRTC says while it compiles a text as [`compile`] does: warnings, and with the option
+/// `--ptxas-options=-v` the registers and the bytes of spills of each kernel.
+///
+/// # Errors
+///
+/// As [`compile`].
+pub fn compiler_log(text: &str, options: &[String], architecture: &str) -> Result<String> {
+    Ok(compiled(text, options, architecture)?.log())
+}
+
+fn compiled(text: &str, options: &[String], architecture: &str) -> Result<Program> {
     probe::compiler_version()?;
     let fixed = [format!("--gpu-architecture={architecture}"), String::from("--std=c++17")];
     let options: Vec<CString> =
@@ -27,7 +41,7 @@ pub fn compile(text: &str, options: &[String], architecture: &str) -> Result<Vec
     if compiled != nvrtcResult::NVRTC_SUCCESS {
         return Err(CudaError::Compile { name: format!("{compiled:?}"), log: program.log() });
     }
-    program.cubin()
+    Ok(program)
 }
 
 fn text_of_c(text: &str) -> Result<CString> {

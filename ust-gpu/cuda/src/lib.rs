@@ -50,7 +50,7 @@ mod staging;
 mod stream;
 mod transfer;
 
-pub use compile::compile;
+pub use compile::{compile, compiler_log};
 pub use device::{Device, Info};
 pub use error::CudaError;
 pub use event::Event;

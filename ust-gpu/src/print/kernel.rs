@@ -153,7 +153,10 @@ impl Writer<'_> {
                         (1_u64 << width) - 1
                     ),
                 };
-                self.line(&format!("const u32 lanes = {lanes};"));
+                // Lanes that never wait for each other have no use for it.
+                if body.contains("lanes)") {
+                    self.line(&format!("const u32 lanes = {lanes};"));
+                }
                 self.line(&format!("const i64 worker = ({thread}) / {width};"));
                 self.line(&format!("const i64 workers = {threads} / {width};"));
             }

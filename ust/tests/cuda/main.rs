@@ -5,6 +5,7 @@
 #![cfg(feature = "gpu")]
 
 mod cases;
+mod compiled;
 
 use std::fs;
 use std::path::PathBuf;

@@ -26,17 +26,19 @@ pub fn filling(function: &Function) -> Function {
 fn without(function: &Function, dropped: &dyn Fn(&Stmt) -> bool) -> Function {
     let keep = |stmt: &Stmt| !matches!(stmt, Stmt::Reserve(..)) && !dropped(stmt);
     let mut body = kept(&function.body, &keep);
-    let mut left = statements(&function.body);
-    // Names and conditions that only these statements used.
-    while left > statements(&body) {
-        left = statements(&body);
+    // Names and conditions that nothing uses any more.
+    loop {
         let used = used(function.vars.len(), &body);
-        body = kept(&body, &|stmt| match stmt {
+        let next = kept(&body, &|stmt| match stmt {
             Stmt::Let(var, _) | Stmt::Assign(var, _) => used[var.0 as usize],
             Stmt::If { then, otherwise, .. } => !then.is_empty() || !otherwise.is_empty(),
             Stmt::For { body, .. } => !body.is_empty(),
             _ => true,
         });
+        if statements(&next) == statements(&body) {
+            break;
+        }
+        body = next;
     }
     let mut arrays = function.arrays.clone();
     arrays.iter_mut().for_each(|array| array.grows = false);

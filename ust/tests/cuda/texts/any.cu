@@ -2,7 +2,6 @@
 extern "C" __global__ void run(
     const i64 n_i,
     const u32* __restrict__ A1_pos,
-    const u32* __restrict__ A1_crd,
     const double* __restrict__ A_val,
     bool* __restrict__ out,
     const i64 range_lo,
@@ -22,7 +21,6 @@ extern "C" __global__ void run(
     for (i64 i = first; i < last; ++i) {
       bool sum = false;
       for (i64 p_j = (i64)A1_pos[i] + lane, end_p_j = A1_pos[i + 1]; p_j < end_p_j; p_j += 32) {
-        const i64 j = A1_crd[p_j];
         const double A_at = A_val[p_j];
         sum = sum || ust_cast<bool>(0.0 < A_at);
       }

@@ -12,7 +12,6 @@ extern "C" __global__ void run(
     const i64 parts)
 {
   const i64 lane = threadIdx.x % 32;
-  const u32 lanes = 0xffffffffu;
   const i64 worker = ((i64)blockIdx.x * blockDim.x + threadIdx.x) / 32;
   const i64 workers = (i64)gridDim.x * blockDim.x / 32;
   for (i64 part = worker; part < parts; part += workers) {
