@@ -95,12 +95,15 @@ impl Device {
         // SAFETY: the driver has started.
         let found = unsafe { sys::cuDeviceGet(&mut device, number) };
         check(found, || format!("find device {ordinal}"))?;
-        let (info, pool) = (info(device)?, pool(device));
+        let info = info(device)?;
         // SAFETY: the device was found.
         let opened = unsafe { sys::cuDevicePrimaryCtxRetain(&mut context, device) };
         check(opened, || format!("open device {ordinal}"))?;
         let (modules, staging) = (Modules::default(), Mutex::default());
-        Ok(Self(Arc::new(Inner { ordinal, device, context, pool, info, modules, staging })))
+        let mut inner = Inner { ordinal, device, context, pool: None, info, modules, staging };
+        inner.enter()?;
+        inner.pool = pool(device);
+        Ok(Self(Arc::new(inner)))
     }
 
     /// The number it was opened by.
@@ -148,10 +151,7 @@ impl Device {
 
     /// Makes the device that of the calling thread, as the driver wants before most calls.
     pub(crate) fn enter(&self) -> Result<()> {
-        // SAFETY: the context lives as long as the device.
-        check(unsafe { sys::cuCtxSetCurrent(self.0.context) }, || {
-            format!("use device {}", self.0.ordinal)
-        })
+        self.0.enter()
     }
 
     /// Waits for all streams, and gives back what the pool keeps.
@@ -181,6 +181,15 @@ impl Eq for Device {}
 impl fmt::Debug for Device {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "Device({}: {})", self.0.ordinal, self.0.info.name)
+    }
+}
+
+impl Inner {
+    fn enter(&self) -> Result<()> {
+        // SAFETY: the context lives as long as this.
+        check(unsafe { sys::cuCtxSetCurrent(self.context) }, || {
+            format!("use device {}", self.ordinal)
+        })
     }
 }
 
@@ -253,5 +262,35 @@ fn pool(device: sys::CUdevice) -> Option<sys::CUmemoryPool> {
         let pool = pool.assume_init();
         let _ = sys::cuMemPoolSetAttribute(pool, attribute, ptr::from_mut(&mut all).cast());
         Some(pool)
+    }
+}
+
+#[cfg(all(test, feature = "emulator"))]
+mod tests {
+    use std::sync::Arc;
+
+    use super::Device;
+    use crate::{CudaError, Source, emulator};
+
+    /// Nothing that a device keeps keeps the device.
+    #[test]
+    fn a_device_is_released_with_its_last_handle() {
+        let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/../../target/tmp/cache");
+        // SAFETY: no other test of this crate looks at the environment while this one begins.
+        unsafe { std::env::set_var("UST_CACHE_DIR", folder) };
+        match emulator::install() {
+            Err(CudaError::NoEmulator(why)) => return eprintln!("SKIPPED: {why}"),
+            installed => installed.unwrap(),
+        }
+        let device = Device::open(0).unwrap();
+        let stream = device.stream().unwrap();
+        let memory = stream.upload(&vec![1; 10 << 20]).unwrap();
+        let text = "extern \"C\" __global__ void k() { }";
+        let kernel = device.module(&Source::new(text)).unwrap().kernel("k").unwrap();
+        let inner = Arc::downgrade(&device.0);
+        drop((memory, stream.record().unwrap(), device));
+        assert!(inner.upgrade().is_some());
+        drop((stream, kernel));
+        assert!(inner.upgrade().is_none());
     }
 }

@@ -11,14 +11,52 @@ use crate::stream::Stream;
 /// A mark in the order of a stream: other streams can wait for it, and time between two can be told.
 #[derive(Debug)]
 pub struct Event {
+    // Dropped before the device, whose context it lies in.
+    mark: Mark,
     device: Device,
-    raw: sys::CUevent,
 }
 
+/// The driver's event. Whoever uses it keeps the device, and has made it the thread's.
+#[derive(Debug)]
+pub(crate) struct Mark(sys::CUevent);
+
 // SAFETY: events of the driver may be used from any thread.
-unsafe impl Send for Event {}
+unsafe impl Send for Mark {}
 // SAFETY: as above.
-unsafe impl Sync for Event {}
+unsafe impl Sync for Mark {}
+
+impl Mark {
+    pub(crate) fn new(timed: bool) -> Result<Self> {
+        let mut raw = ptr::null_mut();
+        let flags = match timed {
+            true => sys::CUevent_flags::CU_EVENT_DEFAULT,
+            false => sys::CUevent_flags::CU_EVENT_DISABLE_TIMING,
+        };
+        // SAFETY: the context is current.
+        let made = unsafe { sys::cuEventCreate(&mut raw, flags as u32) };
+        check(made, || String::from("make an event"))?;
+        Ok(Self(raw))
+    }
+
+    pub(crate) fn record(&self, stream: &Stream) -> Result<()> {
+        // SAFETY: both live.
+        let recorded = unsafe { sys::cuEventRecord(self.0, stream.raw()) };
+        check(recorded, || String::from("record an event"))
+    }
+
+    /// Waits until the stream has come to the mark; at once, if it was never recorded.
+    pub(crate) fn synchronize(&self) -> sys::CUresult {
+        // SAFETY: the event lives.
+        unsafe { sys::cuEventSynchronize(self.0) }
+    }
+}
+
+impl Drop for Mark {
+    fn drop(&mut self) {
+        // SAFETY: made by `new`, destroyed once; the driver waits for streams that still need it.
+        let _ = unsafe { sys::cuEventDestroy_v2(self.0) };
+    }
+}
 
 /// The type of `cuEventElapsedTime`.
 type Elapsed = unsafe extern "C" fn(*mut f32, sys::CUevent, sys::CUevent) -> sys::CUresult;
@@ -26,16 +64,7 @@ type Elapsed = unsafe extern "C" fn(*mut f32, sys::CUevent, sys::CUevent) -> sys
 impl Event {
     pub(crate) fn new(device: &Device, timed: bool) -> Result<Self> {
         device.enter()?;
-        let mut raw = ptr::null_mut();
-        let flags = match timed {
-            true => sys::CUevent_flags::CU_EVENT_DEFAULT,
-            false => sys::CUevent_flags::CU_EVENT_DISABLE_TIMING,
-        };
-        // SAFETY: the context is current.
-        check(unsafe { sys::cuEventCreate(&mut raw, flags as u32) }, || {
-            String::from("make an event")
-        })?;
-        Ok(Self { device: device.clone(), raw })
+        Ok(Self { mark: Mark::new(timed)?, device: device.clone() })
     }
 
     /// Puts the mark behind all that the stream was given so far.
@@ -45,10 +74,7 @@ impl Event {
     /// Those of the driver.
     pub fn record(&self, stream: &Stream) -> Result<()> {
         self.device.enter()?;
-        // SAFETY: both live.
-        check(unsafe { sys::cuEventRecord(self.raw, stream.raw()) }, || {
-            String::from("record an event")
-        })
+        self.mark.record(stream)
     }
 
     /// Waits until the stream has come to the mark.
@@ -58,8 +84,7 @@ impl Event {
     /// Those of the driver, and of what runs on the stream.
     pub fn synchronize(&self) -> Result<()> {
         self.device.enter()?;
-        // SAFETY: the event lives.
-        check(unsafe { sys::cuEventSynchronize(self.raw) }, || String::from("wait for an event"))
+        check(self.mark.synchronize(), || String::from("wait for an event"))
     }
 
     /// Milliseconds between this mark and a later one, for which it waits.
@@ -83,21 +108,19 @@ impl Event {
                     symbol: "cuEventElapsedTime",
                 });
             };
-            ask(&mut milliseconds, self.raw, later.raw)
+            ask(&mut milliseconds, self.raw(), later.raw())
         };
         check(asked, || String::from("tell the time between two events"))?;
         Ok(milliseconds)
     }
 
     pub(crate) fn raw(&self) -> sys::CUevent {
-        self.raw
+        self.mark.0
     }
 }
 
 impl Drop for Event {
     fn drop(&mut self) {
         let _ = self.device.enter();
-        // SAFETY: made by `new`, destroyed once; the driver waits for streams that still need it.
-        let _ = unsafe { sys::cuEventDestroy_v2(self.raw) };
     }
 }

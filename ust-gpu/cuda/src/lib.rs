@@ -59,3 +59,16 @@ pub use memory::Memory;
 pub use module::{Kernel, Module, Resources, Source};
 pub use probe::{compiler_version, driver_version};
 pub use stream::Stream;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Handles go from thread to thread, and are shared.
+    #[test]
+    fn handles_belong_to_no_thread() {
+        fn is_free<T: Send + Sync>() {}
+        is_free::<(Device, Stream, Event, Memory)>();
+        is_free::<(Module, Kernel, CudaError)>();
+    }
+}

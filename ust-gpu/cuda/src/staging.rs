@@ -7,9 +7,8 @@ use std::ptr;
 
 use cudarc::driver::sys;
 
-use crate::device::Device;
 use crate::error::{Result, check};
-use crate::event::Event;
+use crate::event::Mark;
 
 /// Bytes of each of the two pieces: much more than a transfer's fixed cost is worth, and little to pin.
 pub(crate) const PIECE: usize = 4 << 20;
@@ -24,17 +23,17 @@ pub(crate) struct Staging {
 #[derive(Debug)]
 pub(crate) struct Piece {
     at: *mut u8,
-    event: Event,
+    event: Mark,
 }
 
 // SAFETY: the memory belongs to this object alone.
 unsafe impl Send for Piece {}
 
 impl Staging {
-    /// The two pieces.
-    pub(crate) fn pieces(&mut self, device: &Device) -> Result<&mut [Piece; 2]> {
+    /// The two pieces. The device is the thread's.
+    pub(crate) fn pieces(&mut self) -> Result<&mut [Piece; 2]> {
         if self.pieces.is_none() {
-            self.pieces = Some([Piece::new(device)?, Piece::new(device)?]);
+            self.pieces = Some([Piece::new()?, Piece::new()?]);
         }
         Ok(self.pieces.as_mut().expect("made above"))
     }
@@ -46,8 +45,8 @@ impl Staging {
 }
 
 impl Piece {
-    fn new(device: &Device) -> Result<Self> {
-        let event = Event::new(device, false)?;
+    fn new() -> Result<Self> {
+        let event = Mark::new(false)?;
         let mut at = ptr::null_mut();
         // SAFETY: the context is current.
         check(unsafe { sys::cuMemHostAlloc(&mut at, PIECE, 0) }, || {
@@ -57,7 +56,7 @@ impl Piece {
     }
 
     /// The mark behind its last transfer.
-    pub(crate) fn event(&self) -> &Event {
+    pub(crate) fn event(&self) -> &Mark {
         &self.event
     }
 

@@ -75,7 +75,7 @@ impl Stream {
         let mut staging =
             self.device().inner().staging.lock().unwrap_or_else(PoisonError::into_inner);
         // Where nothing can be pinned, the driver goes its own way.
-        let Ok(pieces) = staging.pieces(self.device()) else {
+        let Ok(pieces) = staging.pieces() else {
             return self.write_directly(address, bytes);
         };
         for (i, part) in bytes.chunks(PIECE).enumerate() {
@@ -138,7 +138,7 @@ impl Stream {
         self.synchronize()?;
         let mut staging =
             self.device().inner().staging.lock().unwrap_or_else(PoisonError::into_inner);
-        let Ok(pieces) = staging.pieces(self.device()) else {
+        let Ok(pieces) = staging.pieces() else {
             return self.read_directly(address, bytes);
         };
         let count = bytes.len().div_ceil(PIECE);
@@ -152,7 +152,9 @@ impl Stream {
                 // SAFETY: the source was measured by the caller; the piece was emptied two steps before,
                 // or waits for what it was used for.
                 let asked = unsafe {
-                    let _ = if i < 2 { piece.event().synchronize() } else { Ok(()) };
+                    if i < 2 {
+                        let _ = piece.event().synchronize();
+                    }
                     sys::cuMemcpyDtoHAsync_v2(
                         piece.at().cast(),
                         address + from as u64,
@@ -168,8 +170,7 @@ impl Stream {
             if i > 0 {
                 let (from, len) = begin(i - 1);
                 let piece = &pieces[(i - 1) % 2];
-                // SAFETY: the event lives.
-                let waited = unsafe { sys::cuEventSynchronize(piece.event().raw()) };
+                let waited = piece.event().synchronize();
                 if waited != CUresult::CUDA_SUCCESS {
                     return self.waited(waited);
                 }

@@ -1,9 +1,11 @@
 //! The virtual device finds what is wrong with kernels, and nothing where nothing is wrong.
 
 mod common;
+mod virtual_device;
 
-use common::{Run, bytes_of, device, read};
+use common::{Run, bytes_of, read};
 use ust_cuda::{CudaError, Device};
+use virtual_device::device;
 
 /// Runs the kernel `k` with one buffer of 64 `int`s, all 0, and its length.
 fn run(device: &Device, blocks: u32, threads: u32, body: &str) -> Result<Vec<i32>, CudaError> {
@@ -216,12 +218,30 @@ fn many_readers_and_a_writer() {
 }
 
 #[test]
+fn readers_of_one_half_are_not_those_of_the_other() {
+    // Lanes 0 and 1 read both halves, lane 2 the lower one; lane 3 waits for 0 and 1.
+    let body = |half: usize| {
+        format!(
+            "int t = threadIdx.x; long long v = t < 2 ? *(long long*)m : 0; if (t < 3) __syncwarp(7u); \
+             int u = t == 2 ? m[0] : 0; if (t != 2) __syncwarp(11u); if (t == 3) m[{half}] = 5; \
+             m[8 + t] = v + u;"
+        )
+    };
+    runs(1, 4, &body(1));
+    fails(1, 4, &body(0), &["a race", "thread 2"]);
+}
+
+#[test]
 fn a_missing_atomic() {
     fails(2, 32, "m[0] += 1;", &["a race"]);
     runs(2, 32, "atomicAdd(m, 1);");
     fails(2, 1, "if (blockIdx.x) atomicAdd(m, 1); else m[0] = 1;", &["a race", "atomic operation"]);
     fails(2, 1, "if (blockIdx.x) atomicAdd(m, 1); else m[1] = m[0];", &["a race"]);
     runs(1, 32, "atomicAdd(m, 1); __syncwarp(); m[threadIdx.x + 1] = m[0];");
+    // A volatile read is like an atomic one; a volatile write is seen by it.
+    runs(2, 32, "if (*(volatile int*)m < 40) atomicAdd(m, 1);");
+    runs(2, 32, "*(volatile int*)m = 1;");
+    fails(2, 1, "if (blockIdx.x) m[1] = *(volatile int*)m; else m[0] = 1;", &["a race"]);
 }
 
 #[test]

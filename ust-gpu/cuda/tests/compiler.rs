@@ -1,18 +1,8 @@
 //! NVRTC itself, where it is installed: it needs no device.
 
-use ust_cuda::{CudaError, compile, compiler_version};
+mod texts;
 
-const TEXT: &str = r#"
-    // ---- end of the prelude
-    extern "C" __global__ void __launch_bounds__(128) k(double* y, const double* x, long long n) {
-      __shared__ double all[128];
-      extern __shared__ double more[];
-      long long i = (long long)blockIdx.x * blockDim.x + threadIdx.x;
-      all[threadIdx.x] = more[threadIdx.x] = i < n ? x[i] : 0;
-      __syncthreads();
-      double v = all[threadIdx.x ^ 1] + __shfl_xor_sync(0xffffffffu, more[threadIdx.x], 1);
-      if (i < n) y[i] = v;
-    }"#;
+use ust_cuda::{CudaError, compile, compiler_version};
 
 fn is_there() -> bool {
     match compiler_version() {
@@ -34,8 +24,10 @@ fn a_text_becomes_machine_code_of_each_architecture() {
         return;
     }
     for architecture in ["sm_80", "sm_90", "sm_100"] {
-        let cubin = compile(TEXT, &[String::from("--fmad=false")], architecture).unwrap();
-        assert_eq!(cubin[..4], *b"\x7fELF", "{architecture}");
+        for text in texts::ALL {
+            let cubin = compile(text, &[String::from("--fmad=false")], architecture).unwrap();
+            assert_eq!(cubin[..4], *b"\x7fELF", "{architecture}");
+        }
     }
 }
 

@@ -14,13 +14,14 @@ use crate::hash::Hash;
 pub(super) const DRIVER: &str = "libcuda.so";
 pub(super) const COMPILER: &str = "libnvrtc.so";
 
-const FILES: [(&str, &str); 8] = [
+const FILES: [(&str, &str); 9] = [
     ("driver.cc", include_str!("driver.cc")),
     ("memory.h", include_str!("memory.h")),
     ("races.h", include_str!("races.h")),
     ("threads.h", include_str!("threads.h")),
     ("streams.h", include_str!("streams.h")),
     ("checks.h", include_str!("checks.h")),
+    ("modules.h", include_str!("modules.h")),
     ("compiler.cc", include_str!("compiler.cc")),
     ("kernel.h", include_str!("kernel.h")),
 ];
@@ -34,7 +35,8 @@ pub(super) fn libraries() -> Result<PathBuf> {
     for (name, text) in FILES {
         hash = hash.with(name.as_bytes()).with(text.as_bytes());
     }
-    let root = disk::folder().unwrap_or_else(|| env::temp_dir().join("ust"));
+    let root = disk::folder().filter(|folder| fs::create_dir_all(folder).is_ok());
+    let root = root.unwrap_or_else(|| env::temp_dir().join("ust"));
     let folder = root.join(format!("emulator-{:032x}", hash.value()));
     if folder.join(DRIVER).exists() && folder.join(COMPILER).exists() {
         return Ok(folder);

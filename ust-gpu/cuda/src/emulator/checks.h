@@ -3,8 +3,10 @@
 #pragma once
 #include "threads.h"
 
-enum Access : int { READ, WRITE, ATOMIC };
-static const char* const DOES[] = {"reads", "writes", "does an atomic operation on"};
+// A volatile read is atomic, and writes nothing.
+enum Access : int { READ, WRITE, ATOMIC, PEEK };
+static const char* const DOES[] = {"reads", "writes", "does an atomic operation on", "reads"};
+static bool changes(Access access) { return access == WRITE || access == ATOMIC; }
 // As many accesses of one thread between two meetings are taken for an endless loop.
 constexpr uint64_t ENDLESS = 2000000000;
 
@@ -40,12 +42,12 @@ static Block* block_at(uintptr_t at);
 
 // The first access of a launch to an allocation: has its stream waited for the others that use it?
 static void note_launch(Block& b, Access access) {
-  uint64_t& by = access == READ ? b.read_by : b.written_by;
+  uint64_t& by = changes(access) ? b.written_by : b.read_by;
   if (by == L.number) return;
-  std::string objection = L.stream->objection(b, access != READ);
+  std::string objection = L.stream->objection(b, changes(access));
   if (!objection.empty()) fail(objection, 719);
   by = L.number;
-  used(b, L.use, access != READ);
+  used(b, L.use, changes(access));
 }
 
 static void note(Block& b, uintptr_t at, size_t n, Access access) {
@@ -65,12 +67,12 @@ static void note(Block& b, uintptr_t at, size_t n, Access access) {
     }
     if (!order.before(c.writer, me)) fail_race(b, at, n, access, c.writer.block, c.writer.thread, "wrote");
     int other;
-    if (access != READ && (other = order.beside(c.readers, me)) >= 0)
+    if (changes(access) && (other = order.beside(c.readers, me)) >= 0)
       fail_race(b, at, n, access, c.readers.block, (unsigned)other, "read");
-    if (access != ATOMIC && (other = order.beside(c.atomics, me)) >= 0)
+    if (access < ATOMIC && (other = order.beside(c.atomics, me)) >= 0)
       fail_race(b, at, n, access, c.atomics.block, (unsigned)other, "changed by an atomic operation");
     if (access == READ) order.add(c.readers, me);
-    else if (access == ATOMIC) order.add(c.atomics, me);
+    else if (access >= ATOMIC) order.add(c.atomics, me);
     else {
       c.writer = {order.block, order.epoch[me], me};
       c.readers.many = c.atomics.many = NOBODY;
@@ -84,17 +86,17 @@ static void touch(uintptr_t at, size_t n, Access access, bool aligned) {
   Block* b = block_at(at);
   if (!b || !b->live || at < b->at) fail_outside(b, at, n, access);
   // Atomic operations on narrow elements take the word around them.
-  size_t bytes = access == ATOMIC ? (b->bytes + 3) & ~(size_t)3 : b->bytes;
+  size_t bytes = access >= ATOMIC ? (b->bytes + 3) & ~(size_t)3 : b->bytes;
   size_t from = at - b->at;
   if (n > bytes || from > bytes - n) fail_outside(b, at, n, access);
   if (aligned && at & (n - 1)) fail(did(access, n) + place(*b, at) + ", which is not aligned", 716);
-  if (access != READ && !b->writable) fail(did(access, n) + place(*b, at) + ", which is constant", 700);
+  if (changes(access) && !b->writable) fail(did(access, n) + place(*b, at) + ", which is constant", 700);
   size_t held = n > b->bytes - from ? b->bytes - from : n;
   if (access == READ && !b->all_written(from, held)) {
     while (b->is_written(from)) from++;
     fail(did(access, n) + place(*b, at) + ", but nobody wrote byte " + std::to_string(from), 719);
   }
-  if (access == ATOMIC) {
+  if (access >= ATOMIC) {
     bool some = false;
     for (size_t i = from; i < from + held; i++) some |= b->is_written(i);
     if (!some) fail(did(access, n) + place(*b, at) + ", which nobody wrote", 719);
@@ -125,9 +127,9 @@ void __tsan_write_range(void* p, size_t n) { HERE; touch((uintptr_t)p, n, WRITE,
   void __tsan_write##N(void* p) { HERE; touch((uintptr_t)p, N, WRITE, true); }                                   \
   void __tsan_unaligned_read##N(void* p) { HERE; touch((uintptr_t)p, N, READ, false); }                          \
   void __tsan_unaligned_write##N(void* p) { HERE; touch((uintptr_t)p, N, WRITE, false); }                        \
-  void __tsan_volatile_read##N(void* p) { HERE; touch((uintptr_t)p, N, ATOMIC, true); }                          \
+  void __tsan_volatile_read##N(void* p) { HERE; touch((uintptr_t)p, N, PEEK, true); }                            \
   void __tsan_volatile_write##N(void* p) { HERE; volatile_write((uintptr_t)p, N, true); }                        \
-  void __tsan_unaligned_volatile_read##N(void* p) { HERE; touch((uintptr_t)p, N, ATOMIC, false); }               \
+  void __tsan_unaligned_volatile_read##N(void* p) { HERE; touch((uintptr_t)p, N, PEEK, false); }                 \
   void __tsan_unaligned_volatile_write##N(void* p) { HERE; volatile_write((uintptr_t)p, N, false); }
 static void volatile_write(uintptr_t p, size_t n, bool aligned) {
   Block* b = now && p - stack_now >= STACK ? block_at(p) : nullptr;
@@ -178,7 +180,13 @@ void ust_where(unsigned* to) {
   memcpy(to, all, sizeof all);
 }
 unsigned ust_lane() { return index_of(now) % WARP; }
-void ust_meet_block() { wait(AT_BLOCK); }
+// How many threads of the block say yes.
+unsigned ust_meet_block(int yes) {
+  Thread* me = now;
+  me->value = yes != 0;
+  wait(AT_BLOCK);
+  return (unsigned)me->result;
+}
 uint64_t ust_meet_warp(unsigned mask, int what, uint64_t value, int source) {
   HERE;
   Thread* me = now;

@@ -147,7 +147,7 @@ static bool prelude(const std::string& text, const std::string& folder, std::str
   return true;
 }
 
-// The text without comments and strings, as long as before.
+// The text without comments, strings and directives, as long as before.
 static std::string plain(std::string t) {
   for (size_t i = 0; i < t.size(); i++) {
     if (t[i] == '/' && i + 1 < t.size() && t[i + 1] == '/') {
@@ -164,6 +164,16 @@ static std::string plain(std::string t) {
         if (i < t.size() && t[i] != '\n') t[i] = ' ';
       }
     }
+  }
+  bool line = true;
+  for (size_t i = 0; i < t.size(); i++) {
+    if (line && t[i] == '#') {
+      for (; i < t.size() && t[i] != '\n'; i++) {
+        if (t[i] == '\\' && i + 1 < t.size() && t[i + 1] == '\n') t[i++] = ' ';
+        if (t[i] != '\n') t[i] = ' ';
+      }
+    }
+    line = i < t.size() && (t[i] == '\n' || (line && isspace((unsigned char)t[i])));
   }
   return t;
 }
@@ -187,12 +197,26 @@ static std::string in_brackets(const std::string& t, size_t& i) {
   return t.substr(from, i++ - from);
 }
 
+// Whether a declaration that goes on at `at` is one of C: only those have their names on a device.
+static bool is_of_c(const std::string& t, size_t at) {
+  std::string before;
+  for (size_t i = at; i > 0 && before.size() < 9 && (i + 200 > at); i--) if (!isspace((unsigned char)t[i - 1])) before.insert(before.begin(), t[i - 1]);
+  static const std::string C = "extern\"\"";
+  if (before.size() >= C.size() && before.compare(before.size() - C.size(), C.size(), C) == 0) return true;
+  // Within `extern "C" { }`, where no templates are.
+  size_t open = t.rfind("extern \" \" {", at);
+  return open != std::string::npos && (before.empty() || before.back() != '>');
+}
+
 // The lines behind the text: each kernel is given an entry that the driver finds.
 static std::string entries(const std::string& t) {
   std::string lines;
   static const std::string GLOBAL = "__global__", BOUNDS = "__launch_bounds__";
+  std::vector<std::pair<std::string, std::string>> found;
   for (size_t at = 0; (at = t.find(GLOBAL, at)) != std::string::npos;) {
+    bool named = is_of_c(t, at);
     at += GLOBAL.size();
+    if (!named) continue;
     std::string most = "1024", name, next;
     size_t i = at;
     while (!(next = word(t, i)).empty()) {
@@ -203,8 +227,13 @@ static std::string entries(const std::string& t) {
       for (; end < said.size() && !(said[end] == ',' && depth == 0); end++) depth += said[end] == '(' ? 1 : said[end] == ')' ? -1 : 0;
       most = said.substr(0, end);
     }
-    if (i < t.size() && t[i] == '(' && !name.empty()) lines += "UST_KERNEL(" + name + ", " + most + ")\n";
+    if (i >= t.size() || t[i] != '(' || name.empty()) continue;
+    // It may be declared before, without bounds.
+    auto same = std::find_if(found.begin(), found.end(), [&](const auto& other) { return other.first == name; });
+    if (same == found.end()) found.push_back({name, most});
+    else if (most != "1024") same->second = most;
   }
+  for (const auto& kernel : found) lines += "UST_KERNEL(" + kernel.first + ", " + kernel.second + ")\n";
   return lines;
 }
 
@@ -235,8 +264,15 @@ static std::string dynamic(std::string& text) {
   return lines;
 }
 
+// The definition that an option asks for. It comes behind the header, which is nobody's text.
+static std::string definition(std::string said) {
+  size_t equals = said.find('=');
+  if (equals == std::string::npos) return "#define " + said + " 1\n";
+  return "#define " + said.substr(0, equals) + " " + said.substr(equals + 1) + "\n";
+}
+
 static int build(Program& p, const std::string& folder) {
-  Words extra;
+  std::string definitions;
   for (const std::string& o : p.options) {
     static const char* const KNOWN[] = {"--gpu-architecture=", "-arch=", "--std=", "-std=", "--fmad=", "-fmad=",
                                         "--ftz=", "--prec-div=", "--prec-sqrt=", "--use_fast_math", "--maxrregcount=",
@@ -244,12 +280,12 @@ static int build(Program& p, const std::string& folder) {
     bool known = false;
     for (const char* k : KNOWN) known |= o.compare(0, strlen(k), k) == 0;
     static const std::string LONG = "--define-macro=";
-    if (o.compare(0, 2, "-D") == 0) extra.push_back(o);
-    else if (o.compare(0, LONG.size(), LONG) == 0) extra.push_back("-D" + o.substr(LONG.size()));
+    if (o.compare(0, 2, "-D") == 0) definitions += definition(o.substr(2));
+    else if (o.compare(0, LONG.size(), LONG) == 0) definitions += definition(o.substr(LONG.size()));
     else if (!known) { p.log += "unrecognized option " + o + "\n"; return INVALID_OPTION; }
   }
   size_t mark = p.text.find(MARK), cut = 0;
-  if (mark != std::string::npos && extra.empty()) {
+  if (mark != std::string::npos && definitions.empty()) {
     cut = p.text.find('\n', mark);
     cut = cut == std::string::npos ? p.text.size() : cut + 1;
   }
@@ -259,9 +295,8 @@ static int build(Program& p, const std::string& folder) {
   behind += entries(plain(body));
   auto line = std::to_string(1 + std::count(head.begin(), head.end(), '\n'));
   std::string source = folder + "/kernel.cu", made = folder + "/kernel.so";
-  if (!write_all(source, "#line " + line + " \"kernel.cu\"\n" + body + "\n#line 1 \"entries\"\n" + behind)) return OUT_OF_MEMORY;
+  if (!write_all(source, definitions + "#line " + line + " \"kernel.cu\"\n" + body + "\n#line 1 \"entries\"\n" + behind)) return OUT_OF_MEMORY;
   Words words = command();
-  for (const std::string& w : extra) words.push_back(w);
   // Symbols of the sanitizer are the driver's: its library is not linked.
   for (const std::string& w : {std::string("-include"), path, std::string("-shared"), std::string("-nostdlib"),
                                std::string("-o"), made, std::string("-x"), std::string("c++"), source, std::string("-x"), std::string("none"),

@@ -20,6 +20,7 @@
 //! | `build.rs` | how the libraries are made, and kept |
 //! | `driver.cc` | the functions of the driver |
 //! | `memory.h`, `streams.h` | allocations, and who has waited for whom |
+//! | `modules.h` | compiled kernels and their variables |
 //! | `races.h`, `threads.h`, `checks.h` | notes of accesses, threads as coroutines, and the checks |
 //! | `compiler.cc` | the functions of NVRTC |
 //! | `kernel.h` | what kernels find: the words, types and functions of CUDA |
@@ -85,6 +86,17 @@ pub fn set_memory(bytes: usize) {
     unsafe {
         if let Ok(set) = driver.get::<extern "C" fn(usize)>("ust_emulator_memory") {
             set(bytes);
+        }
+    }
+}
+
+/// Says whether devices opened from now on have pools of memory.
+pub fn set_pools(pools: bool) {
+    let Some(driver) = DRIVER.get() else { return };
+    // SAFETY: as above.
+    unsafe {
+        if let Ok(set) = driver.get::<extern "C" fn(i32)>("ust_emulator_pools") {
+            set(i32::from(pools));
         }
     }
 }

@@ -182,7 +182,9 @@ static void meet_block() {
   if (++L.waiting < L.count) return;
   L.waiting = 0;
   L.notes.meet_block(L.count);
-  for (unsigned t = 0; t < L.count; t++) L.thread[t].state = READY;
+  uint64_t count = 0;
+  for (unsigned t = 0; t < L.count; t++) count += L.thread[t].value != 0;
+  for (unsigned t = 0; t < L.count; t++) L.thread[t].state = READY, L.thread[t].result = count;
 }
 
 static void combine(unsigned warp, uint32_t mask, Thread& first) {
