@@ -173,22 +173,22 @@ UST_INLINE void __trap() { ust_trap("the kernel ran into __trap()"); }
 
 #define UST_ATOMIC(NAME, T, NEW) UST_PLAIN __attribute__((noinline, unused)) static T NAME(T* p, T v) { \
   ust_atomic(p, sizeof(T), __builtin_return_address(0)); T old = *p; *p = (NEW); return old; }
-#define UST_ATOMICS(M) M(int) M(unsigned) M(unsigned long long)
+#define UST_EACH_WORD(M) M(int) M(unsigned) M(unsigned long long)
 #define UST_ADD(T) UST_ATOMIC(atomicAdd, T, (T)(old + v))
-UST_ATOMICS(UST_ADD) UST_ADD(float) UST_ADD(double)
+UST_EACH_WORD(UST_ADD) UST_ADD(float) UST_ADD(double)
 #define UST_SUB(T) UST_ATOMIC(atomicSub, T, (T)(old - v))
 UST_SUB(int) UST_SUB(unsigned)
 #define UST_EXCH(T) UST_ATOMIC(atomicExch, T, v)
-UST_ATOMICS(UST_EXCH) UST_EXCH(float)
+UST_EACH_WORD(UST_EXCH) UST_EXCH(float)
 #define UST_LIMIT(T) UST_ATOMIC(atomicMin, T, v < old ? v : old) UST_ATOMIC(atomicMax, T, old < v ? v : old)
-UST_ATOMICS(UST_LIMIT) UST_LIMIT(long long)
+UST_EACH_WORD(UST_LIMIT) UST_LIMIT(long long)
 #define UST_BIT(T) UST_ATOMIC(atomicAnd, T, old & v) UST_ATOMIC(atomicOr, T, old | v) UST_ATOMIC(atomicXor, T, old ^ v)
-UST_ATOMICS(UST_BIT)
+UST_EACH_WORD(UST_BIT)
 UST_ATOMIC(atomicInc, unsigned, old >= v ? 0 : old + 1)
 UST_ATOMIC(atomicDec, unsigned, old == 0 || old > v ? v : old - 1)
 #define UST_CAS(T) UST_PLAIN __attribute__((noinline, unused)) static T atomicCAS(T* p, T c, T v) { \
   ust_atomic(p, sizeof(T), __builtin_return_address(0)); T old = *p; if (old == c) *p = v; return old; }
-UST_ATOMICS(UST_CAS) UST_CAS(unsigned short)
+UST_EACH_WORD(UST_CAS) UST_CAS(unsigned short)
 
 // Lanes and blocks.
 UST_INLINE void __syncthreads() { ust_meet_block(0); }
