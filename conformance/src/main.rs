@@ -73,8 +73,8 @@ fn main() -> ExitCode {
     println!("{}", ust_conformance::meant::tally());
     #[cfg(feature = "emulator")]
     {
-        let (programs, launches) = ust_gpu::tally();
-        println!("on a GPU: {launches} kernels of {programs} programs launched");
+        let tally = ust_gpu::tally();
+        println!("on a GPU: {} kernels of {} programs launched", tally.launches, tally.programs);
     }
     if let Some(file) = json {
         let text = format!("{}\n", report.to_json());

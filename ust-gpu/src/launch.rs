@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, OnceLock};
 
 use run::Running;
-use ust_cuda::{Device, Grid, Module, Source, Stream};
+use ust_cuda::{Device, Grid, Memory, Module, Source, Stream};
 use ust_engine::format::IndexExpr;
 use ust_engine::ops::Operator;
 use ust_engine::provider::plan::{Array, Facts, Loop, Over, Plan, Sizes, evaluated};
@@ -18,6 +18,7 @@ use ust_level_api::ir::interp::Param;
 use ust_level_api::ir::{ArrayId, Function};
 use ust_level_api::{Interval, Scalar};
 
+use crate::gpu::Gpu;
 use crate::print::{Argument, Kernel, Program};
 use crate::there::{self, Levels, ValuesThere, device};
 use crate::tuning::{MOST_SUMS, SUMMED_PER_THREAD, WIDTHS, width};
@@ -177,7 +178,8 @@ impl Launcher {
         if call.is_cancelled() {
             return Err(Error::Cancelled);
         }
-        let (gpu, stream) = crate::default_device().map_err(|error| device(error.clone()))?;
+        let gpu = Gpu::current().map_err(device)?;
+        let (gpu, stream) = (gpu.device(), gpu.stream());
         let operands = call.operands().iter();
         let levels: Vec<Arc<Levels>> = operands
             .clone()
@@ -219,11 +221,19 @@ impl Launcher {
             self.coarsen(&mut arguments, width);
         }
         let (schedule, kernels) = (self.schedule(width), self.kernels(width, gpu)?);
+        // Memory of other streams is used between what they do now and what they will do.
+        let of_levels = levels.iter().flat_map(|levels| levels.0.iter().flatten());
+        let used = of_levels.chain(values.iter().map(|values| &values.0));
+        let mut others: Vec<&Stream> = used.filter_map(Memory::stream).collect();
+        others.dedup_by_key(|other| other.handle());
+        others.iter().try_for_each(|other| stream.wait_for(other)).map_err(device)?;
         let run = Running { launcher: self, schedule, kernels, call, stream, error: &error };
-        match &self.facts.rows {
+        let result = match &self.facts.rows {
             None => run.in_place(arguments),
             Some(rows) => run.in_rows(arguments, &rows.block),
-        }
+        };
+        others.iter().try_for_each(|other| other.wait_for(stream)).map_err(device)?;
+        result
     }
 
     /// The range that parts cut.
@@ -282,14 +292,27 @@ fn words(kernel: &Kernel, arguments: &Arguments<'_>) -> Vec<u64> {
     kernel.arguments.iter().map(word).collect()
 }
 
-/// Programs that were compiled, and kernels that were launched.
 static PROGRAMS: AtomicUsize = AtomicUsize::new(0);
 static LAUNCHES: AtomicUsize = AtomicUsize::new(0);
 
-/// Number of programs that this process compiled for its devices, and of kernels that it launched.
+/// What this process did on its devices so far.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Tally {
+    /// Programs that were compiled, or found compiled.
+    pub programs: usize,
+    /// Kernels that were launched.
+    pub launches: usize,
+    /// Copies of level arrays, or of values, of tensors of the host.
+    pub uploads: usize,
+}
+
+/// What this process did on its devices so far.
 #[must_use]
-pub fn tally() -> (usize, usize) {
-    (PROGRAMS.load(Ordering::Relaxed), LAUNCHES.load(Ordering::Relaxed))
+pub fn tally() -> Tally {
+    let [programs, launches, uploads] =
+        [&PROGRAMS, &LAUNCHES, &there::UPLOADS].map(|count| count.load(Ordering::Relaxed));
+    Tally { programs, launches, uploads }
 }
 
 fn launch(

@@ -10,40 +10,29 @@
 //! | `cuda-text` | writes the CUDA C++ and runs nothing |
 #![deny(unsafe_code)]
 
+mod cache;
+mod gpu;
 mod launch;
 pub mod prelude;
 pub mod print;
 mod provider;
+mod tensor;
 mod there;
 mod tuning;
 
-use std::sync::OnceLock;
-
-pub use launch::tally;
+pub use gpu::{Einsum, Gpu, Kernel};
+pub use launch::{Tally, tally};
 pub use provider::executable;
+pub use tensor::{DeviceArray, DeviceParts, DeviceTensor};
 pub use ust_cuda as cuda;
 #[cfg(feature = "emulator")]
 pub use ust_cuda::emulator;
-use ust_cuda::{CudaError, Device, Grid, Kernel, Stream};
-
-/// The first device, and the stream of the back end `cuda`.
-///
-/// # Errors
-/// Why there is none.
-pub(crate) fn default_device() -> Result<(&'static Device, &'static Stream), &'static CudaError> {
-    static FIRST: OnceLock<Result<(Device, Stream), CudaError>> = OnceLock::new();
-    let first = FIRST.get_or_init(|| {
-        let device = Device::open(0)?;
-        let stream = device.stream()?;
-        Ok((device, stream))
-    });
-    first.as_ref().map(|(device, stream)| (device, stream))
-}
+use ust_cuda::{CudaError, Grid, Stream};
 
 /// Launches a kernel that was printed, with what it says that it is called with.
 #[allow(unsafe_code)]
 pub(crate) fn run_kernel(
-    kernel: &Kernel,
+    kernel: &ust_cuda::Kernel,
     grid: Grid,
     words: &[u64],
     stream: &Stream,

@@ -5,6 +5,7 @@ use ust_engine::schedule::{Machine, Schedule};
 use ust_engine::{Error, Tensor};
 use ust_level_api::inventory;
 
+use crate::gpu::Gpu;
 use crate::launch::Launcher;
 use crate::print::Program;
 
@@ -36,7 +37,7 @@ inventory::submit!(Registration(&Cuda));
 
 impl Provider for Cuda {
     fn name(&self) -> &'static str {
-        "cuda"
+        CUDA
     }
 
     fn summary(&self) -> &'static str {
@@ -44,7 +45,7 @@ impl Provider for Cuda {
     }
 
     fn offer(&self, _plan: &Plan<'_>) -> Offer {
-        match crate::default_device() {
+        match Gpu::current() {
             Ok(_) => Offer::OnRequest("tensors would have to be copied to the device".to_owned()),
             Err(error) => Offer::Refused(error.to_string()),
         }
@@ -79,6 +80,8 @@ impl Provider for Text {
     }
 }
 
+/// The name of the back end that runs kernels.
+pub(crate) const CUDA: &str = "cuda";
 const TEXT: &str = "cuda-text";
 
 #[derive(Debug)]

@@ -2,14 +2,17 @@
 //! there until somebody looks at them.
 
 use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
 
 use bytemuck::{Pod, cast_slice, cast_slice_mut};
-use ust_cuda::{CudaError, Memory, Stream};
+use ust_cuda::{CudaError, Device, Memory, Stream};
 use ust_engine::provider::Call;
 use ust_engine::tensor::Values;
 use ust_engine::{Error, Tensor, with_values};
-use ust_level_api::ir::{Elem, IndexKind};
-use ust_level_api::{Dtype, IndexArray, IndexColumn, Scalar, with_indices};
+use ust_level_api::ir::{Elem, Packed};
+use ust_level_api::{Dtype, IndexArray, IndexColumn, IndexKind, Scalar, with_indices};
+
+use crate::cache::{self, There};
 
 /// Number of bytes of an element.
 pub(crate) fn width(elem: Elem) -> usize {
@@ -30,22 +33,43 @@ pub(crate) struct Levels(pub(crate) Vec<Vec<Memory>>);
 /// The values of a tensor.
 pub(crate) struct ValuesThere(pub(crate) Memory);
 
+impl There for Levels {
+    fn device(&self) -> Option<&Device> {
+        self.0.iter().flatten().next().map(Memory::device)
+    }
+
+    fn bytes(&self) -> u64 {
+        self.0.iter().flatten().map(|memory| memory.len() as u64).sum()
+    }
+}
+
+impl There for ValuesThere {
+    fn device(&self) -> Option<&Device> {
+        Some(self.0.device())
+    }
+
+    fn bytes(&self) -> u64 {
+        self.0.len() as u64
+    }
+}
+
+/// Copies of level arrays, or of values, that were made.
+pub(crate) static UPLOADS: AtomicUsize = AtomicUsize::new(0);
+
 /// The level arrays of a tensor, copied there unless they are there.
 pub(crate) fn levels(tensor: &Tensor, stream: &Stream) -> Result<Arc<Levels>, Error> {
     let kept = tensor.kept_of_levels();
-    if let Some(there) = kept.get() {
+    if let Some(there) = cache::get(kept, stream.device()) {
         return Ok(there);
     }
-    let mut bytes = 0;
     let mut copied = Vec::new();
+    UPLOADS.fetch_add(1, Ordering::Relaxed);
     for arrays in tensor.levels() {
-        let copies: Result<Vec<Memory>, CudaError> =
-            arrays.0.iter().map(|array| upload(array, stream)).collect();
-        copied.push(copies.map_err(device)?);
-        bytes += arrays.bytes();
+        let copies = arrays.0.iter().map(|array| cache::with_room(|| upload(array, stream)));
+        copied.push(copies.collect::<Result<_, CudaError>>().map_err(device)?);
     }
     let there = Arc::new(Levels(copied));
-    kept.keep(Arc::clone(&there), bytes as u64);
+    cache::keep(kept, &there, stream.device());
     Ok(there)
 }
 
@@ -60,12 +84,15 @@ fn upload(array: &IndexArray, stream: &Stream) -> Result<Memory, CudaError> {
 /// The values of a tensor, copied there unless they are there.
 pub(crate) fn values(tensor: &Tensor, stream: &Stream) -> Result<Arc<ValuesThere>, Error> {
     let kept = tensor.kept_of_values();
-    if let Some(there) = kept.get() {
+    if let Some(there) = cache::get(kept, stream.device()) {
         return Ok(there);
     }
-    let copied = with_values!(tensor.values(), values => stream.upload(cast_slice(&values[..])));
+    UPLOADS.fetch_add(1, Ordering::Relaxed);
+    let copied = with_values!(tensor.values(), values => {
+        cache::with_room(|| stream.upload(cast_slice(&values[..])))
+    });
     let there = Arc::new(ValuesThere(copied.map_err(device)?));
-    kept.keep(Arc::clone(&there), tensor.values().bytes() as u64);
+    cache::keep(kept, &there, stream.device());
     Ok(there)
 }
 
@@ -74,10 +101,15 @@ fn bytes_of(value: Scalar) -> Vec<u8> {
     with_values!(&Values::filled(value, 1), values => cast_slice(&values[..]).to_vec())
 }
 
+/// Memory for so many bytes.
+pub(crate) fn alloc(bytes: usize, stream: &Stream) -> Result<Memory, CudaError> {
+    cache::with_room(|| stream.alloc(bytes))
+}
+
 /// Memory for `length` numbers, all of this value.
 pub(crate) fn filled(value: Scalar, length: usize, stream: &Stream) -> Result<Memory, CudaError> {
     let pattern = bytes_of(value);
-    let memory = stream.alloc(length * pattern.len())?;
+    let memory = alloc(length * pattern.len(), stream)?;
     fill(&memory, &pattern, stream)?;
     Ok(memory)
 }
@@ -143,12 +175,12 @@ pub(crate) fn read<T: Pod>(
 }
 
 /// The first `length` indices of memory, copied from there.
-pub(crate) fn column(
+pub(crate) fn index_array(
     kind: IndexKind,
     memory: &Memory,
     length: usize,
     stream: &Stream,
-) -> Result<IndexColumn, CudaError> {
+) -> Result<IndexArray, CudaError> {
     macro_rules! of {
         ($ty:ty) => {{
             let mut indices = vec![<$ty>::default(); length];
@@ -157,19 +189,44 @@ pub(crate) fn column(
         }};
     }
     Ok(match kind {
+        IndexKind::U2 => {
+            let mut bytes = vec![0_u8; length.div_ceil(4)];
+            read(&mut bytes, memory, stream)?;
+            IndexArray::U2(Packed::new(bytes, length).expect("a byte for every four"))
+        }
+        IndexKind::U8 => of!(u8),
+        IndexKind::U16 => of!(u16),
         IndexKind::U32 => of!(u32),
+        IndexKind::U64 => of!(u64),
+        IndexKind::I8 => of!(i8),
+        IndexKind::I16 => of!(i16),
         IndexKind::I32 => of!(i32),
-        _ => of!(i64),
+        IndexKind::I64 => of!(i64),
+    })
+}
+
+/// The first `length` coordinates of memory, copied from there.
+pub(crate) fn column(
+    kind: IndexKind,
+    memory: &Memory,
+    length: usize,
+    stream: &Stream,
+) -> Result<IndexColumn, CudaError> {
+    Ok(match index_array(kind, memory, length, stream)? {
+        IndexArray::U32(indices) => indices.into(),
+        IndexArray::I32(indices) => indices.into(),
+        IndexArray::I64(indices) => indices.into(),
+        other => other.to_vec().into(),
     })
 }
 
 /// A result whose values stay there until somebody looks at them.
 pub(crate) fn stays(call: &Call<'_>, memory: Memory, stream: &Stream) -> Result<Tensor, Error> {
     let there = Arc::new(ValuesThere(memory));
+    let device_of = stream.device();
     let (copy, stream) = (Arc::clone(&there), stream.clone());
     let dtype = call.dtype();
     let length = call.value_count().unwrap_or(0);
-    let bytes = (length * dtype.bytes()) as u64;
     let values =
         Values::deferred(dtype, length, move || match download(dtype, &copy.0, length, &stream) {
             Ok(values) => values,
@@ -179,6 +236,6 @@ pub(crate) fn stays(call: &Call<'_>, memory: Memory, stream: &Stream) -> Result<
             }
         });
     let result = call.in_place(values)?;
-    result.kept_of_values().keep(there, bytes);
+    cache::keep(result.kept_of_values(), &there, device_of);
     Ok(result)
 }

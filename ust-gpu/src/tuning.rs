@@ -32,3 +32,6 @@ pub(crate) fn width(iterations: f64, parts: u64) -> usize {
     };
     (1..WIDTHS).take_while(|width| fits(*width)).last().unwrap_or(0)
 }
+
+/// The share of a device's memory that copies of tensors may take which are kept for the next time.
+pub(crate) const KEPT_SHARE: f64 = 0.5;

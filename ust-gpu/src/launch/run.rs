@@ -34,7 +34,7 @@ impl Running<'_> {
         let length = call.value_count().ok_or_else(|| Error::TooLarge("the result".to_owned()))?;
         self.room(length.saturating_mul(call.dtype().bytes()) as u64)?;
         let result = match launcher.facts.sets_all {
-            true => stream.alloc(length * call.dtype().bytes()),
+            true => there::alloc(length * call.dtype().bytes(), stream),
             false => there::filled(call.begin(), length, stream),
         };
         let result = result.map_err(device)?;
@@ -63,14 +63,14 @@ impl Running<'_> {
         let starts = match starts {
             Some(at) => {
                 let length = call.length(Array::RowStarts, block).ok_or_else(too_large)?;
-                let memory = stream.alloc(length * 8).map_err(device)?;
+                let memory = there::alloc(length * 8, stream).map_err(device)?;
                 arguments.arrays[at] = Given { address: memory.address(), length };
                 Some((memory, length))
             }
             None => None,
         };
         // How many rows each part has.
-        let counts = stream.alloc(parts * 8).map_err(device)?;
+        let counts = there::alloc(parts * 8, stream).map_err(device)?;
         arguments.counts = counts.address();
         let kernel = self.kernels.program.count.as_ref().expect("rows are counted");
         self.launch(kernel, &arguments, workers)?;
@@ -100,7 +100,7 @@ impl Running<'_> {
             self.room(bytes as u64)?;
             let memory = match array {
                 Array::RowValues => there::filled(call.begin(), length, stream),
-                _ => stream.alloc(bytes),
+                _ => there::alloc(bytes, stream),
             };
             let memory = memory.map_err(device)?;
             arguments.arrays[at] = Given { address: memory.address(), length };
@@ -191,7 +191,7 @@ impl Running<'_> {
             let all = length.checked_mul(workers as usize).ok_or_else(too_large)?;
             let memory = match launcher.facts.arrays[at] {
                 Array::WorkValues => there::filled(launcher.begin, all, stream),
-                _ => stream.alloc(all * width(elem)).and_then(|memory| {
+                _ => there::alloc(all * width(elem), stream).and_then(|memory| {
                     stream.zero(&memory)?;
                     Ok(memory)
                 }),

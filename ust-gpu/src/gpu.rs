@@ -1,0 +1,260 @@
+//! A device as users see it: tensors in its memory, and expressions that run there.
+
+use std::cell::RefCell;
+use std::fmt;
+use std::sync::OnceLock;
+
+use ust_cuda::{CudaError, Device, Stream};
+use ust_engine::ops::{self, Argument, OpError, Semiring, UserOperator, einsum};
+use ust_engine::{Backend, Dtype, Error, Format, Tensor};
+
+use crate::tensor::DeviceTensor;
+use crate::there::device;
+
+/// A GPU, and the stream in which its work is done in order. Clones share both.
+///
+/// ```
+/// use ust_gpu::Gpu;
+///
+/// match Gpu::open(0) {
+///     Ok(gpu) => println!("{}", gpu.device().info().name),
+///     // No driver, no device or no compiler: everything else works.
+///     Err(error) => println!("no GPU: {error}"),
+/// }
+/// ```
+#[derive(Clone)]
+pub struct Gpu {
+    device: Device,
+    stream: Stream,
+}
+
+thread_local! {
+    /// Where back end `cuda` runs on this thread, if it was told.
+    static CURRENT: RefCell<Option<Gpu>> = const { RefCell::new(None) };
+}
+
+impl Gpu {
+    /// Opens the device of this number, from 0, with a stream of its own.
+    ///
+    /// # Errors
+    /// [`Error::Device`] without a driver or device; the message says what is missing.
+    pub fn open(ordinal: usize) -> Result<Self, Error> {
+        Self::opened(ordinal).map_err(device)
+    }
+
+    fn opened(ordinal: usize) -> Result<Self, CudaError> {
+        let device = Device::open(ordinal)?;
+        let stream = device.stream()?;
+        Ok(Self { device, stream })
+    }
+
+    /// Where back end `cuda` runs on this thread: on the device that an expression was given to, or on the first.
+    pub(crate) fn current() -> Result<Self, CudaError> {
+        static FIRST: OnceLock<Result<Gpu, CudaError>> = OnceLock::new();
+        match CURRENT.with_borrow(Clone::clone) {
+            Some(gpu) => Ok(gpu),
+            None => FIRST.get_or_init(|| Self::opened(0)).clone(),
+        }
+    }
+
+    /// Does something while back end `cuda` runs here, on this thread.
+    fn current_in<T>(&self, work: impl FnOnce() -> T) -> T {
+        /// Puts back what was there, also when `work` panics.
+        struct Before(Option<Gpu>);
+        impl Drop for Before {
+            fn drop(&mut self) {
+                CURRENT.set(self.0.take());
+            }
+        }
+        let _before = Before(CURRENT.replace(Some(self.clone())));
+        work()
+    }
+
+    /// The same device with a stream of its own: work in it and in others may be done at the same time.
+    ///
+    /// # Errors
+    /// [`Error::Device`].
+    pub fn with_new_stream(&self) -> Result<Self, Error> {
+        let stream = self.device.stream().map_err(device)?;
+        Ok(Self { device: self.device.clone(), stream })
+    }
+
+    /// The device.
+    #[must_use]
+    pub fn device(&self) -> &Device {
+        &self.device
+    }
+
+    /// The stream.
+    #[must_use]
+    pub fn stream(&self) -> &Stream {
+        &self.stream
+    }
+
+    /// Waits until all work in the stream is done.
+    ///
+    /// # Errors
+    /// [`Error::Device`] if a kernel failed.
+    pub fn synchronize(&self) -> Result<(), Error> {
+        self.stream.synchronize().map_err(device)
+    }
+
+    /// Copies a tensor to the device.
+    ///
+    /// # Errors
+    /// [`Error::Device`] if there is no room: nothing has changed then.
+    pub fn upload(&self, tensor: &Tensor) -> Result<DeviceTensor, Error> {
+        DeviceTensor::new(tensor.clone(), self)
+    }
+
+    /// Evaluates an expression on tensors of the device, as [`ust_engine::einsum`] does on others.
+    #[must_use]
+    pub fn einsum(&self, text: &str) -> Einsum {
+        let call = einsum(text).backend(Backend::Named(crate::provider::CUDA));
+        Einsum { call, gpu: self.clone() }
+    }
+}
+
+impl fmt::Debug for Gpu {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Gpu({}, {})", self.device.ordinal(), self.device.info().name)
+    }
+}
+
+/// An expression that is to run on a device. Made by [`Gpu::einsum`].
+#[derive(Debug)]
+pub struct Einsum {
+    call: ops::Einsum,
+    gpu: Gpu,
+}
+
+impl Einsum {
+    fn map(mut self, with: impl FnOnce(ops::Einsum) -> ops::Einsum) -> Self {
+        self.call = with(self.call);
+        self
+    }
+
+    /// An operand in the memory of the device.
+    #[must_use]
+    pub fn arg(self, name: &str, tensor: &DeviceTensor) -> Self {
+        self.map(|call| call.arg(name, tensor.handle()))
+    }
+
+    /// An operand in the memory of the host, which is copied to the device.
+    #[must_use]
+    pub fn host_arg(self, name: &str, value: impl Argument) -> Self {
+        self.map(|call| call.arg(name, value))
+    }
+
+    /// The format of the result.
+    #[must_use]
+    pub fn format(self, format: impl AsRef<str>) -> Self {
+        self.map(|call| call.format(format))
+    }
+
+    /// The format of the result.
+    #[must_use]
+    pub fn in_format(self, format: &Format) -> Self {
+        self.map(|call| call.in_format(format))
+    }
+
+    /// The dtype of the result.
+    #[must_use]
+    pub fn dtype(self, dtype: Dtype) -> Self {
+        self.map(|call| call.dtype(dtype))
+    }
+
+    /// What `+` and `*` mean, by name.
+    #[must_use]
+    pub fn semiring(self, name: &str) -> Self {
+        self.map(|call| call.semiring(name))
+    }
+
+    /// What `+` and `*` mean.
+    #[must_use]
+    pub fn over(self, semiring: Semiring) -> Self {
+        self.map(|call| call.over(semiring))
+    }
+
+    /// An operator that the expression uses.
+    #[must_use]
+    pub fn operator(self, operator: UserOperator) -> Self {
+        self.map(|call| call.operator(operator))
+    }
+
+    /// The extent of an index of the result that no operand has.
+    #[must_use]
+    pub fn extent(self, index: &str, extent: usize) -> Self {
+        self.map(|call| call.extent(index, extent))
+    }
+
+    /// Sums are formed in the order of the loops, and have the same bits on every run.
+    #[must_use]
+    pub fn strict(self) -> Self {
+        self.map(ops::Einsum::strict)
+    }
+
+    /// Plans and prints the kernels. They are compiled when they first run.
+    ///
+    /// # Errors
+    /// As [`ust_engine::ops::Einsum::prepare`].
+    pub fn prepare(self) -> Result<Kernel, OpError> {
+        let kernel = self.gpu.current_in(|| self.call.prepare())?;
+        Ok(Kernel { kernel, gpu: self.gpu })
+    }
+
+    /// Runs the expression. Nothing waits for the device, unless the size of the result depends on values.
+    ///
+    /// # Errors
+    /// As [`ust_engine::ops::Einsum::run`]; [`Error::Device`].
+    pub fn run(self) -> Result<DeviceTensor, OpError> {
+        let result = self.gpu.current_in(|| self.call.run())?;
+        Ok(DeviceTensor::new(result, &self.gpu)?)
+    }
+}
+
+/// A prepared expression. Made by [`Einsum::prepare`].
+#[derive(Debug)]
+pub struct Kernel {
+    kernel: ops::Kernel,
+    gpu: Gpu,
+}
+
+impl Kernel {
+    /// The names of the tensors, in the order in which [`run`](Self::run) takes them.
+    #[must_use]
+    pub fn operands(&self) -> Vec<&str> {
+        self.kernel.operands()
+    }
+
+    /// Runs the kernel on tensors in the order of [`operands`](Self::operands), in the stream of the device that it
+    /// was prepared for.
+    ///
+    /// # Errors
+    /// As [`ust_engine::Kernel::run`]; [`Error::Device`].
+    pub fn run(&self, tensors: &[&DeviceTensor]) -> Result<DeviceTensor, OpError> {
+        self.run_in(&self.gpu, tensors)
+    }
+
+    /// Runs the kernel in the stream of `gpu`.
+    ///
+    /// # Errors
+    /// As [`run`](Self::run).
+    pub fn run_in(&self, gpu: &Gpu, tensors: &[&DeviceTensor]) -> Result<DeviceTensor, OpError> {
+        let handles: Vec<&Tensor> = tensors.iter().map(|tensor| tensor.handle()).collect();
+        let result = gpu.current_in(|| self.kernel.run(&handles))?;
+        Ok(DeviceTensor::new(result, gpu)?)
+    }
+
+    /// The plan, for people.
+    #[must_use]
+    pub fn explain(&self) -> String {
+        self.kernel.explain()
+    }
+
+    /// The CUDA C++ of the last stage.
+    #[must_use]
+    pub fn text(&self) -> Option<String> {
+        self.kernel.machine_code()
+    }
+}

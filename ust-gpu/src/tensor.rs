@@ -1,0 +1,198 @@
+//! Tensors in a device's memory.
+
+use std::fmt;
+use std::sync::Arc;
+
+use ust_cuda::Memory;
+use ust_engine::tensor::Parts;
+use ust_engine::{Error, Format, Tensor};
+use ust_level_api::{Dtype, IndexArray, IndexKind, Scalar};
+
+use crate::cache;
+use crate::gpu::Gpu;
+use crate::there::{self, Levels, ValuesThere, device};
+
+/// A tensor whose arrays are in the memory of a device. It is copied there by [`Gpu::upload`], and back by
+/// [`download`](Self::download); nothing else copies it. Clones share the memory.
+#[derive(Clone)]
+pub struct DeviceTensor {
+    /// The tensor. What is not in the memory of the host is fetched when somebody looks at it, and nobody does.
+    tensor: Tensor,
+    gpu: Gpu,
+    levels: Arc<Levels>,
+    values: Arc<ValuesThere>,
+}
+
+/// An array in a device's memory.
+#[derive(Debug)]
+pub struct DeviceArray<T> {
+    /// The type of its elements.
+    pub of: T,
+    /// Number of elements.
+    pub len: usize,
+    /// The elements.
+    pub memory: Memory,
+}
+
+/// The arrays of a tensor, in a device's memory.
+#[derive(Debug)]
+pub struct DeviceParts {
+    /// For each level, its arrays, in the order in which the level type describes them.
+    pub levels: Vec<Vec<DeviceArray<IndexKind>>>,
+    /// The values.
+    pub values: DeviceArray<Dtype>,
+    /// The value of elements that are not stored; 0 if it is not given.
+    pub fill: Option<Scalar>,
+}
+
+impl DeviceTensor {
+    /// Holds a tensor on the device; what is not there is copied.
+    pub(crate) fn new(tensor: Tensor, gpu: &Gpu) -> Result<Self, Error> {
+        let levels = there::levels(&tensor, gpu.stream())?;
+        let values = there::values(&tensor, gpu.stream())?;
+        Ok(Self { tensor, gpu: gpu.clone(), levels, values })
+    }
+
+    /// A tensor of arrays that are on the device. Their contents are copied to the host once, and checked there.
+    ///
+    /// # Errors
+    /// As [`Tensor::from_parts`]; [`Error::Parts`] if a memory is too short; [`Error::Device`].
+    pub fn from_parts(
+        gpu: &Gpu,
+        format: &Format,
+        shape: &[usize],
+        parts: DeviceParts,
+    ) -> Result<Self, Error> {
+        parts.check(gpu)?;
+        let stream = gpu.stream();
+        let index = |array: &DeviceArray<IndexKind>| {
+            there::index_array(array.of, &array.memory, array.len, stream).map_err(device)
+        };
+        let levels: Result<Vec<Vec<IndexArray>>, Error> =
+            parts.levels.iter().map(|arrays| arrays.iter().map(index).collect()).collect();
+        let values = &parts.values;
+        let host = Parts {
+            levels: levels?,
+            values: there::download(values.of, &values.memory, values.len, stream)
+                .map_err(device)?,
+            fill: parts.fill,
+        };
+        let tensor = Tensor::from_parts(format, shape, host)?;
+        Ok(Self::holding(tensor, gpu, parts))
+    }
+
+    /// The tensor, of which these are the arrays on the device.
+    fn holding(tensor: Tensor, gpu: &Gpu, parts: DeviceParts) -> Self {
+        let DeviceParts { levels, values, .. } = parts;
+        let levels = levels.into_iter().map(|arrays| arrays.into_iter().map(|one| one.memory));
+        let levels = Arc::new(Levels(levels.map(Iterator::collect).collect()));
+        let values = Arc::new(ValuesThere(values.memory));
+        cache::keep(tensor.kept_of_levels(), &levels, gpu.device());
+        cache::keep(tensor.kept_of_values(), &values, gpu.device());
+        Self { tensor, gpu: gpu.clone(), levels, values }
+    }
+
+    /// Copies the tensor to the memory of the host, after all work that was given to its stream.
+    ///
+    /// # Errors
+    /// [`Error::Device`] if a kernel failed before.
+    pub fn download(&self) -> Result<Tensor, Error> {
+        // What fails is told here: looking at values cannot fail.
+        self.gpu.synchronize()?;
+        let _ =
+            self.tensor.levels().iter().flat_map(|arrays| &arrays.0).map(IndexArray::max).count();
+        for array in self.tensor.levels().iter().flat_map(|arrays| &arrays.0) {
+            let _ = array.get(0);
+        }
+        let _ = self.tensor.values().get(0);
+        Ok(self.tensor.clone())
+    }
+
+    pub(crate) fn handle(&self) -> &Tensor {
+        &self.tensor
+    }
+
+    /// The device, and the stream that the tensor was made in.
+    #[must_use]
+    pub fn gpu(&self) -> &Gpu {
+        &self.gpu
+    }
+
+    /// The format.
+    #[must_use]
+    pub fn format(&self) -> &Format {
+        self.tensor.format()
+    }
+
+    /// The shape.
+    #[must_use]
+    pub fn shape(&self) -> &[usize] {
+        self.tensor.shape()
+    }
+
+    /// The dtype of the values.
+    #[must_use]
+    pub fn dtype(&self) -> Dtype {
+        self.tensor.dtype()
+    }
+
+    /// The value of elements that are not stored.
+    #[must_use]
+    pub fn fill(&self) -> Scalar {
+        self.tensor.fill()
+    }
+
+    /// Number of stored values.
+    #[must_use]
+    pub fn nse(&self) -> usize {
+        self.tensor.nse()
+    }
+
+    /// An array of a level: its kind, its length, and its memory. It must not be written.
+    #[must_use]
+    pub fn level_array(&self, level: usize, array: usize) -> Option<(IndexKind, usize, &Memory)> {
+        let own = self.tensor.levels().get(level)?.0.get(array)?;
+        Some((own.kind(), own.len(), self.levels.0.get(level)?.get(array)?))
+    }
+
+    /// The memory of the values. It must not be written.
+    #[must_use]
+    pub fn values(&self) -> &Memory {
+        &self.values.0
+    }
+}
+
+impl fmt::Debug for DeviceTensor {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { gpu, .. } = self;
+        write!(
+            f,
+            "DeviceTensor({:?}, `{}`, {}, {gpu:?})",
+            self.shape(),
+            self.format(),
+            self.dtype()
+        )
+    }
+}
+
+impl DeviceParts {
+    /// Each memory holds as many elements as it is said to, on this device.
+    fn check(&self, gpu: &Gpu) -> Result<(), Error> {
+        let holds = |memory: &Memory, bytes: Option<usize>| {
+            if memory.device() != gpu.device() {
+                return Err(Error::Parts("an array is on another device".to_owned()));
+            }
+            match bytes {
+                Some(bytes) if bytes <= memory.len() => Ok(()),
+                _ => Err(Error::Parts(format!(
+                    "an array has {} bytes, fewer than its elements need",
+                    memory.len()
+                ))),
+            }
+        };
+        for array in self.levels.iter().flatten() {
+            holds(&array.memory, Some(array.of.bytes(array.len)))?;
+        }
+        holds(&self.values.memory, self.values.len.checked_mul(self.values.of.bytes()))
+    }
+}

@@ -1,0 +1,157 @@
+//! Tensors in the memory of a GPU, on a virtual one.
+#![cfg(feature = "gpu")]
+
+use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
+
+use ust::gpu::{DeviceArray, DeviceParts, Gpu, emulator, tally};
+use ust::{Backend, Dtype, Error, IndexKind, Tensor, einsum};
+
+/// The virtual GPU, for one test at a time; says so if there is none.
+fn gpu() -> Option<(Gpu, MutexGuard<'static, ()>)> {
+    static ONE: Mutex<()> = Mutex::new(());
+    let one = ONE.lock().unwrap_or_else(PoisonError::into_inner);
+    static INSTALLED: OnceLock<Option<Gpu>> = OnceLock::new();
+    let gpu = INSTALLED.get_or_init(|| {
+        // SAFETY: every test comes here first, and waits here for the first one.
+        unsafe {
+            std::env::set_var("UST_CACHE_DIR", concat!(env!("CARGO_TARGET_TMPDIR"), "/cache"));
+        }
+        match emulator::install() {
+            Ok(()) => Some(Gpu::open(0).unwrap()),
+            Err(error) => {
+                eprintln!("SKIPPED: {error}");
+                None
+            }
+        }
+    });
+    gpu.clone().map(|gpu| (gpu, one))
+}
+
+fn matrix(format: &str, seed: u32) -> Tensor {
+    let coo = ust::generate::generate(&format!("random(30x30, nnz=200, seed={seed})")).unwrap();
+    Tensor::from_coo(&coo, &format.parse().unwrap()).unwrap()
+}
+
+fn vector() -> Tensor {
+    let values: Vec<f64> = (0..30).map(|at| f64::from(at % 7) - 2.5).collect();
+    Tensor::from_array(ust::ndarray::Array1::from(values).into_dyn()).unwrap()
+}
+
+/// Whether two tensors have the same elements, but for rounding.
+fn same(a: &Tensor, b: &Tensor) -> bool {
+    let full = |tensor: &Tensor| {
+        let dense = ust::Format::full(tensor.rank()).unwrap();
+        tensor.convert(&dense).unwrap().values().typed::<f64>().unwrap().to_vec()
+    };
+    let near = |(a, b): (&f64, &f64)| (a - b).abs() <= 1e-12 * b.abs().max(1.0);
+    a.shape() == b.shape() && full(a).iter().zip(&full(b)).all(near)
+}
+
+#[test]
+fn expressions_follow_each_other_on_the_device() {
+    let Some((gpu, _one)) = gpu() else { return };
+    let (a, x) = (matrix("CSR", 1), vector());
+    let (there_a, there_x) = (gpu.upload(&a).unwrap(), gpu.upload(&x).unwrap());
+    let y = gpu.einsum("y(i) = A(i,j) * x(j)").arg("A", &there_a).arg("x", &there_x).run().unwrap();
+    let z = gpu.einsum("z(j) = A(i,j) * y(i)").arg("A", &there_a).arg("y", &y).run().unwrap();
+    let expected_y = einsum("y(i) = A(i,j) * x(j)").arg("A", &a).arg("x", &x).run().unwrap();
+    let expected = einsum("z(j) = A(i,j) * y(i)").arg("A", &a).arg("y", &expected_y).run().unwrap();
+    assert!(same(&z.download().unwrap(), &expected));
+    assert!(same(&y.download().unwrap(), &expected_y));
+    let square = gpu.einsum("C(i,j) = A(i,k) * A(k,j)").arg("A", &there_a).format("CSC");
+    let square = square.run().unwrap();
+    let expected = einsum("C(i,j) = A(i,k) * A(k,j)").arg("A", &a).format("CSC").run().unwrap();
+    assert_eq!(square.format(), expected.format());
+    assert!(same(&square.download().unwrap(), &expected));
+}
+
+#[test]
+fn kernels_run_on_other_tensors_and_in_other_streams() {
+    let Some((gpu, _one)) = gpu() else { return };
+    let x = gpu.upload(&vector()).unwrap();
+    let first = gpu.upload(&matrix("CSR", 1)).unwrap();
+    let call = gpu.einsum("y(i) = A(i,j) * x(j)").arg("A", &first).arg("x", &x);
+    let kernel = call.prepare().unwrap();
+    assert_eq!(kernel.operands(), ["A", "x"]);
+    let other = gpu.with_new_stream().unwrap();
+    for seed in 2..6 {
+        let host = matrix("CSR", seed);
+        let there = gpu.upload(&host).unwrap();
+        let expected =
+            einsum("y(i) = A(i,j) * x(j)").arg("A", &host).arg("x", vector()).run().unwrap();
+        let here = kernel.run(&[&there, &x]).unwrap();
+        let beside = kernel.run_in(&other, &[&there, &x]).unwrap();
+        // The operand is released while the other stream may still read it.
+        drop(there);
+        assert!(same(&here.download().unwrap(), &expected));
+        assert!(same(&beside.download().unwrap(), &expected));
+    }
+}
+
+#[test]
+fn arrays_of_others_are_checked() {
+    let Some((gpu, _one)) = gpu() else { return };
+    let format = "CSR".parse().unwrap();
+    let parts = |crd: [u32; 3]| {
+        let stream = gpu.stream();
+        let indices = |words: &[u32]| DeviceArray {
+            of: IndexKind::U32,
+            len: words.len(),
+            memory: stream
+                .upload(&words.iter().flat_map(|w| w.to_ne_bytes()).collect::<Vec<u8>>())
+                .unwrap(),
+        };
+        let values: Vec<u8> = [1.0_f64, 2.0, 3.0].iter().flat_map(|v| v.to_ne_bytes()).collect();
+        DeviceParts {
+            levels: vec![vec![], vec![indices(&[0, 2, 3]), indices(&crd)]],
+            values: DeviceArray { of: Dtype::F64, len: 3, memory: stream.upload(&values).unwrap() },
+            fill: None,
+        }
+    };
+    let make = |crd| ust::gpu::DeviceTensor::from_parts(&gpu, &format, &[2, 4], parts(crd));
+    let a = make([0, 3, 1]).unwrap();
+    let sums = gpu.einsum("y(i) = A(i,j)").arg("A", &a).run().unwrap().download().unwrap();
+    assert_eq!(sums.values().typed::<f64>().unwrap(), [3.0, 3.0]);
+    assert!(matches!(make([0, 4, 1]), Err(Error::Level { .. })));
+    let mut short = parts([0, 3, 1]);
+    short.values.len = 4;
+    let error = ust::gpu::DeviceTensor::from_parts(&gpu, &format, &[2, 4], short).unwrap_err();
+    assert!(error.to_string().contains("fewer than its elements need"), "{error}");
+}
+
+#[test]
+fn without_room_nothing_is_lost() {
+    let Some((gpu, _one)) = gpu() else { return };
+    let (a, x) = (matrix("CSC", 9), vector());
+    let there = gpu.upload(&a).unwrap();
+    let huge = Tensor::zeros(&[1 << 20, 1 << 12], &"Dense".parse().unwrap(), Dtype::F64);
+    if let Ok(huge) = huge {
+        emulator::set_memory(64 << 20);
+        let error = gpu.upload(&huge).unwrap_err();
+        emulator::set_memory(8 << 30);
+        assert!(matches!(error, Error::Device(_)), "{error}");
+        assert!(error.to_string().contains("bytes"), "{error}");
+    }
+    let y = gpu.einsum("y(i) = A(i,j) * x(j)").arg("A", &there).host_arg("x", &x).run().unwrap();
+    let expected = einsum("y(i) = A(i,j) * x(j)").arg("A", &a).arg("x", &x).run().unwrap();
+    assert!(same(&y.download().unwrap(), &expected));
+}
+
+#[test]
+fn tensors_of_the_host_are_copied_once() {
+    let Some((_, _one)) = gpu() else { return };
+    let (a, x) = (matrix("COO", 4), vector());
+    let run = || {
+        let call = einsum("y(i) = A(i,j) * x(j)").arg("A", &a).arg("x", &x);
+        call.backend(Backend::Named("cuda")).run().unwrap()
+    };
+    let before = tally().uploads;
+    let (first, second) = (run(), run());
+    // Levels and values of A, and the vector's (whose level has no array).
+    assert_eq!(tally().uploads - before, 4);
+    assert!(same(&first, &second));
+    // The result is there already.
+    let again = einsum("y(j) = A(i,j) * x(i)").arg("A", &a).arg("x", &first);
+    again.backend(Backend::Named("cuda")).run().unwrap();
+    assert_eq!(tally().uploads - before, 5);
+}
