@@ -21,9 +21,22 @@ use ust_level_api::ir::{Elem, Expr, Function, Stmt, Var};
 /// The largest number of parts.
 const PARTS: i64 = 7;
 
-struct Shuffled;
+/// How a plan is scheduled.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Pass {
+    /// As it is planned.
+    Planned,
+    /// By [`Schedule::in_variables`].
+    InVariables,
+    /// By [`Schedule::by_elements`].
+    ByElements,
+}
 
-inventory::submit!(Registration(&Shuffled));
+struct Shuffled(Pass, &'static str);
+
+inventory::submit!(Registration(&Shuffled(Pass::Planned, "shuffled")));
+inventory::submit!(Registration(&Shuffled(Pass::InVariables, "shuffled-in-variables")));
+inventory::submit!(Registration(&Shuffled(Pass::ByElements, "shuffled-by-elements")));
 
 /// Number of plans that were compiled.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -60,35 +73,47 @@ pub fn tally() -> Tally {
 
 impl Provider for Shuffled {
     fn name(&self) -> &'static str {
-        "shuffled"
+        self.1
     }
 
     fn summary(&self) -> &'static str {
         "the interpreter, with parts and lanes in shuffled order; finds races; for tests"
     }
 
-    fn offer(&self, _plan: &Plan<'_>) -> Offer {
-        Offer::OnRequest("it looks for races".to_owned())
+    fn offer(&self, plan: &Plan<'_>) -> Offer {
+        match self.0 == Pass::Planned || matches!(schedule(plan, plan.facts, self.0), Ok(Some(_))) {
+            true => Offer::OnRequest("it looks for races".to_owned()),
+            false => Offer::Refused("the plan has no such loops".to_owned()),
+        }
     }
 
     fn compile(&self, plan: &Plan<'_>) -> Result<Box<dyn Executable>, Error> {
-        compile(plan, plan.facts)
+        compile(plan, plan.facts, self.0)
+    }
+}
+
+fn schedule(plan: &Plan<'_>, facts: &Facts, pass: Pass) -> Result<Option<Schedule>, MarkError> {
+    let machine = Machine { lanes: true, combines_rows: false };
+    match pass {
+        Pass::Planned => Schedule::new(plan, facts, machine).map(Some),
+        Pass::InVariables => Schedule::in_variables(plan, facts, machine),
+        Pass::ByElements => Schedule::by_elements(plan, facts),
     }
 }
 
 /// Compiles a plan, as these facts allow.
 ///
 /// # Errors
-/// [`Error::Unsupported`] if the facts contradict the loops.
-pub fn compile(plan: &Plan<'_>, facts: &Facts) -> Result<Box<dyn Executable>, Error> {
+/// [`Error::Unsupported`] if the facts contradict the loops, or the pass is for other loops.
+pub fn compile(plan: &Plan<'_>, facts: &Facts, pass: Pass) -> Result<Box<dyn Executable>, Error> {
     let function = plan.guarded.unwrap_or(plan.function);
     if let Some(name) = untold(function, facts) {
         let text = format!("plans do not say that `{name}` passes from one iteration to the next");
         return Err(Error::Unsupported(text));
     }
     let contradicted = |error: MarkError| Error::Unsupported(format!("plans say: {error}"));
-    let machine = Machine { lanes: true, combines_rows: false };
-    let schedule = Schedule::new(plan, facts, machine).map_err(contradicted)?;
+    let none = || Error::Unsupported("the plan has no such loops".to_owned());
+    let schedule = schedule(plan, facts, pass).map_err(contradicted)?.ok_or_else(none)?;
     let place = |of: Array| facts.arrays.iter().position(|array| *array == of);
     let rows = match (&facts.rows, &schedule.counting, place(Array::RowCounts)) {
         (Some(rows), Some(counting), Some(counts)) => Some(Rows {
@@ -99,7 +124,7 @@ pub fn compile(plan: &Plan<'_>, facts: &Facts) -> Result<Box<dyn Executable>, Er
         }),
         _ => None,
     };
-    let bounds = schedule.range.is_ok().then(|| facts.outermost.bounds(function)).flatten();
+    let bounds = schedule.bounds();
     let has_lanes = schedule.has_lanes();
     for (count, is) in TALLY.iter().zip([true, bounds.is_some(), has_lanes, rows.is_some()]) {
         count.fetch_add(usize::from(is), Ordering::Relaxed);
@@ -112,7 +137,7 @@ pub fn compile(plan: &Plan<'_>, facts: &Facts) -> Result<Box<dyn Executable>, Er
         rows,
         grows: function.arrays.iter().map(|array| array.grows).collect(),
         operands: function.arrays.iter().take_while(|array| !array.written).count(),
-        sets_all: facts.sets_all,
+        sets_all: schedule.sets_all,
     }))
 }
 

@@ -7,12 +7,12 @@ use std::process::Command;
 use std::sync::OnceLock;
 
 use ndarray::Array1;
-use ust::gpu::emulator;
+use ust::gpu::{Schedules, emulator};
 use ust::level_api::inventory;
 use ust::ops::OpError;
 use ust::provider::plan::{Array, Plan};
 use ust::provider::{Executable, Offer, Provider, Registration};
-use ust::schedule::{Machine, Schedule};
+use ust::schedule::Schedule;
 use ust::{Backend, Error, Tensor, einsum};
 use ust_level_api::ir::ArrayId;
 use ust_level_api::ir::schedule::Sharing;
@@ -92,14 +92,17 @@ impl Provider for Lying {
     }
 
     fn compile(&self, plan: &Plan<'_>) -> Result<Box<dyn Executable>, Error> {
-        let schedule = |lanes| {
-            let machine = Machine { lanes, combines_rows: true };
-            let mut schedule = Schedule::new(plan, plan.facts, machine).unwrap();
-            let lied = falsify(&mut schedule, plan);
+        let mut schedules = Schedules::new(plan).unwrap();
+        let Schedules { alone, shared, elements, .. } = &mut schedules;
+        for schedule in [Some(alone), shared.as_mut()].into_iter().flatten() {
+            let lied = falsify(schedule, plan);
             LIED.set(LIED.get() || lied);
-            schedule
-        };
-        ust::gpu::executable(plan, schedule(false), Some(schedule(true)))
+        }
+        if LIE.get() != Lie::None {
+            // It would run in the place of the others.
+            *elements = None;
+        }
+        ust::gpu::executable(plan, schedules)
     }
 }
 

@@ -20,6 +20,7 @@ use ust_level_api::{Interval, Scalar};
 
 use crate::gpu::Gpu;
 use crate::print::{Argument, Kernel, Program};
+use crate::provider::Schedules;
 use crate::there::{self, Levels, ValuesThere, device};
 use crate::tuning::{MOST_SUMS, SUMMED_PER_THREAD, WIDTHS, width};
 
@@ -35,12 +36,35 @@ pub(crate) struct Launcher {
     /// Whether sums are formed in the order of the loops.
     strict: bool,
     sizes: Sizes,
-    /// A thread for each part.
-    alone: Schedule,
-    /// Several threads for each part, if loops have a use for them.
-    shared: Option<Schedule>,
-    /// For each number of threads of a part: the kernels, made when they are first chosen.
-    made: [OnceLock<Kernels>; WIDTHS],
+    schedules: Schedules,
+    /// For each choice, the kernels, made when they are first chosen.
+    made: [OnceLock<Kernels>; WIDTHS + 1],
+}
+
+/// Which kernels run.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Choice {
+    /// 2^k threads for each part.
+    Threads(usize),
+    /// A thread for each element.
+    Elements,
+}
+
+impl Choice {
+    fn number(self) -> usize {
+        match self {
+            Self::Threads(width) => width,
+            Self::Elements => WIDTHS,
+        }
+    }
+
+    /// The binary logarithm of the number of threads that run a part together.
+    fn width(self) -> usize {
+        match self {
+            Self::Threads(width) => width,
+            Self::Elements => 0,
+        }
+    }
 }
 
 /// Compiled kernels.
@@ -64,9 +88,12 @@ struct Arguments<'a> {
 impl Arguments<'_> {
     /// The length of the range that parts cut.
     fn length(&self) -> u64 {
-        let (lo, hi) = self.range;
-        if lo < hi { hi.wrapping_sub(lo) as u64 } else { 0 }
+        length(self.range)
     }
+}
+
+fn length((lo, hi): (i64, i64)) -> u64 {
+    if lo < hi { hi.wrapping_sub(lo) as u64 } else { 0 }
 }
 
 /// An array of the loops.
@@ -79,11 +106,7 @@ struct Given {
 impl Launcher {
     /// # Errors
     /// Why the plan cannot run.
-    pub(crate) fn new(
-        plan: &Plan<'_>,
-        alone: Schedule,
-        shared: Option<Schedule>,
-    ) -> Result<Self, String> {
+    pub(crate) fn new(plan: &Plan<'_>, schedules: Schedules) -> Result<Self, String> {
         let made = Self {
             facts: plan.facts.clone(),
             function: plan.function.clone(),
@@ -91,51 +114,84 @@ impl Launcher {
             begin: plan.result.fill,
             strict: plan.strict,
             sizes: plan.sizes.clone(),
-            alone,
-            shared: shared.filter(Schedule::has_lanes),
-            made: [const { OnceLock::new() }; WIDTHS],
+            schedules,
+            made: [const { OnceLock::new() }; WIDTHS + 1],
         };
         // What cannot be printed is refused before anything runs.
-        made.program(0)?;
+        made.program(Choice::Threads(0))?;
         Ok(made)
     }
 
-    fn schedule(&self, width: usize) -> &Schedule {
-        match &self.shared {
-            Some(shared) if width > 0 => shared,
-            _ => &self.alone,
+    fn schedule(&self, choice: Choice) -> &Schedule {
+        let Schedules { alone, shared, elements } = &self.schedules;
+        match choice {
+            Choice::Threads(0) => alone,
+            Choice::Threads(_) => shared.as_ref().unwrap_or(alone),
+            Choice::Elements => elements.as_ref().unwrap_or(alone),
         }
     }
 
-    /// The text for 2^`width` threads of a part.
-    pub(crate) fn program(&self, width: usize) -> Result<Program, String> {
-        let schedule = self.schedule(width);
+    /// The kernels as text.
+    fn program(&self, choice: Choice) -> Result<Program, String> {
+        let schedule = self.schedule(choice);
         let grows: Vec<bool> = self.function.arrays.iter().map(|array| array.grows).collect();
-        Program::new(schedule, &self.facts, &grows, &schedule.describe(), 1 << width)
+        let title = schedule.describe();
+        Program::new(schedule, &self.facts, &grows, &title, 1 << choice.width())
     }
 
-    /// The largest choice.
-    pub(crate) fn widest(&self) -> usize {
-        if self.shared.is_some() { WIDTHS - 1 } else { 0 }
+    /// The kernels for large tensors, as text with all that it needs.
+    pub(crate) fn text(&self) -> Result<String, String> {
+        Ok(self.program(self.usual())?.text)
     }
 
-    fn kernels(&self, width: usize, gpu: &Device) -> Result<&Kernels, Error> {
-        if let Some(made) = self.made[width].get() {
+    /// The choice for large tensors.
+    fn usual(&self) -> Choice {
+        match &self.schedules {
+            Schedules { elements: Some(_), .. } => Choice::Elements,
+            Schedules { shared: Some(_), .. } => Choice::Threads(WIDTHS - 1),
+            _ => Choice::Threads(0),
+        }
+    }
+
+    fn kernels(&self, choice: Choice, gpu: &Device) -> Result<&Kernels, Error> {
+        let made = &self.made[choice.number()];
+        if let Some(made) = made.get() {
             return Ok(made);
         }
-        let program = self.program(width).map_err(Error::Unsupported)?;
+        let program = self.program(choice).map_err(Error::Unsupported)?;
         let mut source = Source::new(program.text.clone());
         if self.strict {
             source = source.option("--fmad=false");
         }
         let module = gpu.module(&source).map_err(device)?;
         PROGRAMS.fetch_add(1, Ordering::Relaxed);
-        Ok(self.made[width].get_or_init(|| Kernels { program, module }))
+        Ok(made.get_or_init(|| Kernels { program, module }))
+    }
+
+    /// The range that parts cut, and the kernels, for these tensors.
+    fn choose(
+        &self,
+        call: &Call<'_>,
+        arguments: &Arguments<'_>,
+        gpu: &Gpu,
+    ) -> Result<(Choice, Option<(i64, i64)>), Error> {
+        let planned = match &self.schedules.alone.range {
+            Ok(range) => Some(self.range(range, Choice::Threads(0), arguments, gpu)?),
+            Err(_) => None,
+        };
+        let parts = planned.map_or(1, length);
+        if let Some(Schedule { range: Ok(range), .. }) = &self.schedules.elements {
+            let elements = self.range(range, Choice::Elements, arguments, gpu)?;
+            if length(elements) > parts || planned.is_none() {
+                return Ok((Choice::Elements, Some(elements)));
+            }
+        }
+        Ok((Choice::Threads(self.width(call, parts)), planned))
     }
 
     /// The binary logarithm of the number of threads that run a part together, for `parts` parts.
     fn width(&self, call: &Call<'_>, parts: u64) -> usize {
-        let Some(shared) = &self.shared else { return 0 };
+        let Some(shared) = &self.schedules.shared else { return 0 };
         let loops = &shared.scheduled.marks.loops;
         let is_shared = |one: &&Loop| one.vars.iter().any(|var| loops.contains_key(var));
         let iterations = self.facts.loops.iter().filter(is_shared);
@@ -163,8 +219,8 @@ impl Launcher {
     }
 
     /// Makes parts longer where the outermost loop itself is shared by the threads of a part.
-    fn coarsen(&self, arguments: &mut Arguments<'_>, width: usize) {
-        let loops = &self.schedule(width).scheduled.marks.loops;
+    fn coarsen(&self, arguments: &mut Arguments<'_>, choice: Choice) {
+        let (loops, width) = (&self.schedule(choice).scheduled.marks.loops, choice.width());
         let is_shared = |one: &&Loop| one.vars.iter().any(|var| loops.contains_key(var));
         let outermost = self.facts.loops.iter().filter(is_shared).any(|one| one.depth == 0);
         if width > 0 && outermost {
@@ -179,7 +235,7 @@ impl Launcher {
             return Err(Error::Cancelled);
         }
         let gpu = Gpu::current().map_err(device)?;
-        let (gpu, stream) = (gpu.device(), gpu.stream());
+        let stream = gpu.stream();
         let operands = call.operands().iter();
         let levels: Vec<Arc<Levels>> = operands
             .clone()
@@ -213,14 +269,13 @@ impl Launcher {
             offsets: 0,
             error: error.address(),
         };
-        let mut width = 0;
-        if let Ok(range) = &self.alone.range {
-            arguments.range = self.range(range, &arguments, gpu, stream)?;
-            width = self.width(call, arguments.length());
-            arguments.parts = arguments.length();
-            self.coarsen(&mut arguments, width);
+        let (choice, range) = self.choose(call, &arguments, &gpu)?;
+        if let Some(range) = range {
+            arguments.range = range;
+            arguments.parts = length(range);
+            self.coarsen(&mut arguments, choice);
         }
-        let (schedule, kernels) = (self.schedule(width), self.kernels(width, gpu)?);
+        let (schedule, kernels) = (self.schedule(choice), self.kernels(choice, gpu.device())?);
         // Memory of other streams is used between what they do now and what they will do.
         let of_levels = levels.iter().flat_map(|levels| levels.0.iter().flatten());
         let used = of_levels.chain(values.iter().map(|values| &values.0));
@@ -240,15 +295,16 @@ impl Launcher {
     fn range(
         &self,
         range: &Interval,
+        choice: Choice,
         arguments: &Arguments<'_>,
-        gpu: &Device,
-        stream: &Stream,
+        gpu: &Gpu,
     ) -> Result<(i64, i64), Error> {
         let bounds = [range.lo.clone(), range.hi.clone()];
         if let Some(found) = evaluated(&bounds, &self.function, arguments.params)? {
             return Ok((found[0], found[1]));
         }
-        let Kernels { program, module } = self.kernels(0, gpu)?;
+        let stream = gpu.stream();
+        let Kernels { program, module } = self.kernels(choice, gpu.device())?;
         let unknown = || Error::Unsupported("the range of a loop is not known".to_owned());
         let kernel = program.range.as_ref().ok_or_else(unknown)?;
         let to = stream.alloc(16).map_err(device)?;
@@ -343,17 +399,21 @@ impl Executable for Launcher {
     }
 
     fn describe(&self) -> String {
-        let how = match (&self.alone.range, &self.shared) {
+        let Schedules { alone, shared, elements } = &self.schedules;
+        let mut how = match (&alone.range, shared) {
             (Err(why), _) => format!("one part: {why}"),
             (Ok(_), None) => "a thread for each iteration of the outermost loop".to_owned(),
             (Ok(_), Some(_)) => {
                 "1 to 32 threads for each iteration of the outermost loop, by their work".to_owned()
             }
         };
+        if elements.is_some() {
+            how += ", or a thread for each element where there are more of them";
+        }
         format!("CUDA C++; {how}")
     }
 
     fn disassembly(&self) -> Option<String> {
-        Some(self.program(self.widest()).ok()?.own_text().to_owned())
+        Some(self.program(self.usual()).ok()?.own_text().to_owned())
     }
 }

@@ -22,7 +22,7 @@ mod tuning;
 
 pub use gpu::{Einsum, Gpu, Kernel};
 pub use launch::{Tally, tally};
-pub use provider::executable;
+pub use provider::{Schedules, executable};
 pub use tensor::{DeviceArray, DeviceParts, DeviceTensor};
 pub use ust_cuda as cuda;
 #[cfg(feature = "emulator")]

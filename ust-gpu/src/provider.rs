@@ -4,31 +4,54 @@ use ust_engine::provider::{Call, Executable, Offer, Plan, Provider, Registration
 use ust_engine::schedule::{Machine, Schedule};
 use ust_engine::{Error, Tensor};
 use ust_level_api::inventory;
+use ust_level_api::ir::schedule::MarkError;
 
 use crate::gpu::Gpu;
 use crate::launch::Launcher;
-use crate::print::Program;
 
 /// The launcher of a plan.
 fn launcher(plan: &Plan<'_>) -> Result<Launcher, Error> {
-    let schedule = |lanes| {
-        let machine = Machine { lanes, combines_rows: true };
-        Schedule::new(plan, plan.facts, machine)
-            .map_err(|error| Error::Unsupported(error.to_string()))
-    };
-    Launcher::new(plan, schedule(false)?, Some(schedule(true)?)).map_err(Error::Unsupported)
+    let schedules = Schedules::new(plan).map_err(|error| Error::Unsupported(error.to_string()))?;
+    Launcher::new(plan, schedules).map_err(Error::Unsupported)
 }
 
-/// Runs a plan by schedules that the caller made: one for a thread for each part, and one for several.
+/// Schedules of a plan, of which one is chosen when it runs.
+#[derive(Clone, Debug)]
+#[non_exhaustive]
+pub struct Schedules {
+    /// For a thread for each part.
+    pub alone: Schedule,
+    /// For several threads for each part, if loops have a use for them.
+    pub shared: Option<Schedule>,
+    /// For a thread for each element, where the outermost loop has few iterations.
+    pub elements: Option<Schedule>,
+}
+
+impl Schedules {
+    /// All schedules that there are for a plan.
+    ///
+    /// # Errors
+    /// [`MarkError`] if what the plan says contradicts its loops.
+    pub fn new(plan: &Plan<'_>) -> Result<Self, MarkError> {
+        let schedule = |lanes| {
+            let machine = Machine { lanes, combines_rows: true };
+            match Schedule::in_variables(plan, plan.facts, machine)? {
+                Some(schedule) => Ok(schedule),
+                None => Schedule::new(plan, plan.facts, machine),
+            }
+        };
+        let shared = Some(schedule(true)?).filter(Schedule::has_lanes);
+        let elements = Schedule::by_elements(plan, plan.facts)?;
+        Ok(Self { alone: schedule(false)?, shared, elements })
+    }
+}
+
+/// Runs a plan by schedules that the caller made.
 ///
 /// # Errors
 /// [`Error::Unsupported`] if there are no kernels for them.
-pub fn executable(
-    plan: &Plan<'_>,
-    alone: Schedule,
-    shared: Option<Schedule>,
-) -> Result<Box<dyn Executable>, Error> {
-    Ok(Box::new(Launcher::new(plan, alone, shared).map_err(Error::Unsupported)?))
+pub fn executable(plan: &Plan<'_>, schedules: Schedules) -> Result<Box<dyn Executable>, Error> {
+    Ok(Box::new(Launcher::new(plan, schedules).map_err(Error::Unsupported)?))
 }
 
 struct Cuda;
@@ -75,8 +98,8 @@ impl Provider for Text {
 
     fn compile(&self, plan: &Plan<'_>) -> Result<Box<dyn Executable>, Error> {
         let launcher = launcher(plan)?;
-        let program = launcher.program(launcher.widest()).map_err(Error::Unsupported)?;
-        Ok(Box::new(Written(program)))
+        let text = launcher.text().map_err(Error::Unsupported)?;
+        Ok(Box::new(Written(text)))
     }
 }
 
@@ -85,7 +108,7 @@ pub(crate) const CUDA: &str = "cuda";
 const TEXT: &str = "cuda-text";
 
 #[derive(Debug)]
-struct Written(Program);
+struct Written(String);
 
 impl Executable for Written {
     fn call(&self, _call: &Call<'_>) -> Option<Result<Tensor, Error>> {
@@ -94,10 +117,10 @@ impl Executable for Written {
     }
 
     fn describe(&self) -> String {
-        format!("{} lines of CUDA C++", self.0.own_text().lines().count())
+        format!("{} lines of CUDA C++", self.0.lines().count())
     }
 
     fn disassembly(&self) -> Option<String> {
-        Some(self.0.text.clone())
+        Some(self.0.clone())
     }
 }

@@ -33,7 +33,7 @@ impl Running<'_> {
         let Self { launcher, call, stream, .. } = *self;
         let length = call.value_count().ok_or_else(|| Error::TooLarge("the result".to_owned()))?;
         self.room(length.saturating_mul(call.dtype().bytes()) as u64)?;
-        let result = match launcher.facts.sets_all {
+        let result = match self.schedule.sets_all {
             true => there::alloc(length * call.dtype().bytes(), stream),
             false => there::filled(call.begin(), length, stream),
         };

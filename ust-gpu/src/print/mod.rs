@@ -15,7 +15,7 @@ use std::fmt::Write as _;
 pub use kernel::{Argument, Kernel};
 use kernel::{Purpose, Reach};
 use names::Names;
-use ust_engine::provider::plan::{Facts, storing};
+use ust_engine::provider::plan::Facts;
 use ust_engine::schedule::Schedule;
 use ust_level_api::ir::schedule::{Marks, Sharing};
 use ust_level_api::ir::{ArrayId, Elem, Expr, Function, Stmt};
@@ -87,8 +87,8 @@ impl Program {
         };
         let range = match &schedule.range {
             Ok(range) if reads(&range.lo) || reads(&range.hi) => {
-                let values = vec![range.lo.clone(), range.hi.clone().max(range.lo.clone())];
-                Some(write(Purpose::Range, &storing(values, &scheduled.function))?)
+                let bounds = schedule.bounds().expect("a range is known");
+                Some(write(Purpose::Range, &bounds)?)
             }
             _ => None,
         };

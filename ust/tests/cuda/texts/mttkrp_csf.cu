@@ -34,17 +34,19 @@ extern "C" __global__ void run(
     const i64 last = ust_minimum((i64)A0_pos[1], part_hi);
     for (i64 p_i = first; p_i < last; ++p_i) {
       const i64 i = A0_crd[p_i];
-      for (i64 p_k = A1_pos[p_i], end_p_k = A1_pos[p_i + 1]; p_k < end_p_k; ++p_k) {
-        const i64 k = A1_crd[p_k];
-        for (i64 p_l = A2_pos[p_k], end_p_l = A2_pos[p_k + 1]; p_l < end_p_l; ++p_l) {
-          const i64 l = A2_crd[p_l];
-          const double A_at = A_val[p_l];
-          for (i64 r = 0 + lane; r < n_r; r += 32) {
+      for (i64 r = 0 + lane; r < n_r; r += 32) {
+        double sum = 0.0;
+        for (i64 p_k = A1_pos[p_i], end_p_k = A1_pos[p_i + 1]; p_k < end_p_k; ++p_k) {
+          const i64 k = A1_crd[p_k];
+          for (i64 p_l = A2_pos[p_k], end_p_l = A2_pos[p_k + 1]; p_l < end_p_l; ++p_l) {
+            const i64 l = A2_crd[p_l];
+            const double A_at = A_val[p_l];
             const double B_at = B_val[k * n_r + r];
             const double D_at = D_val[l * n_r + r];
-            out[i * n_r + r] += A_at * B_at * D_at;
+            sum += A_at * B_at * D_at;
           }
         }
+        out[i * n_r + r] = sum;
       }
     }
   }

@@ -13,7 +13,6 @@ extern "C" __global__ void run(
     const i64 parts)
 {
   const i64 lane = threadIdx.x % 32;
-  const u32 lanes = 0xffffffffu;
   const i64 worker = ((i64)blockIdx.x * blockDim.x + threadIdx.x) / 32;
   const i64 workers = (i64)gridDim.x * blockDim.x / 32;
   for (i64 part = worker; part < parts; part += workers) {
@@ -22,21 +21,15 @@ extern "C" __global__ void run(
     const i64 first = ust_maximum(0ll, part_lo);
     const i64 last = ust_minimum(n_i, part_hi);
     for (i64 i = first; i < last; ++i) {
-      const i64 base = i * n_k;
-      for (i64 in_block = 0; in_block < n_k; ++in_block) {
-        __syncwarp(lanes);
-        if (lane == 0) out[base + in_block] = 0.0f;
-        __syncwarp(lanes);
-      }
-      for (i64 p_j = A1_pos[i], end_p_j = A1_pos[i + 1]; p_j < end_p_j; ++p_j) {
-        const i64 j = A1_crd[p_j];
-        const float A_at = A_val[p_j];
-        __syncwarp(lanes);
-        for (i64 k = 0 + lane; k < n_k; k += 32) {
+      for (i64 k = 0 + lane; k < n_k; k += 32) {
+        float sum = 0.0f;
+        for (i64 p_j = A1_pos[i], end_p_j = A1_pos[i + 1]; p_j < end_p_j; ++p_j) {
+          const i64 j = A1_crd[p_j];
+          const float A_at = A_val[p_j];
           const float B_at = B_val[j * n_k + k];
-          out[i * n_k + k] += A_at * B_at;
+          sum += A_at * B_at;
         }
-        __syncwarp(lanes);
+        out[i * n_k + k] = sum;
       }
     }
   }

@@ -4,6 +4,8 @@
 //! code is an ordinary function with [marks](Marks) beside it, which any back end can run as it stands. The
 //! conformance suite runs every schedule of every plan in shuffled order, and finds those that are wrong.
 
+mod moved;
+
 use std::collections::HashSet;
 
 use ust_level_api::Interval;
@@ -13,7 +15,7 @@ use ust_level_api::ir::schedule::{
 use ust_level_api::ir::{ArrayId, BinOp, Expr, Function, Stmt};
 
 use crate::provider::Plan;
-use crate::provider::plan::{Array, Facts, Loop, Over, Sum};
+use crate::provider::plan::{Array, Facts, Loop, Over, Sum, storing};
 
 /// A plan for a parallel machine.
 #[derive(Clone, Debug)]
@@ -30,6 +32,8 @@ pub struct Schedule {
     /// Whether rows are to be sorted by their coordinates, and those with the same coordinates combined by the
     /// operator of the reduction.
     pub combines_rows: bool,
+    /// Whether the loops set every element of a result at known positions before they read it.
+    pub sets_all: bool,
 }
 
 /// What a machine can do.
@@ -75,8 +79,8 @@ impl Schedule {
                 range = Err("sums have to be formed in the order of the loops");
             }
         }
-        if machine.lanes && !plan.strict {
-            mark_lanes(facts, function, &mut marks);
+        if machine.lanes {
+            mark_lanes(facts, function, plan.strict, &mut marks);
         }
         let combines_rows = facts
             .rows
@@ -85,7 +89,47 @@ impl Schedule {
         let scheduled = Scheduled { function: filling(function), marks };
         scheduled.check()?;
         let counting = facts.rows.is_some().then(|| counting(function));
-        Ok(Self { scheduled, counting, range, combines_rows })
+        let sets_all = facts.sets_all;
+        Ok(Self { scheduled, counting, range, combines_rows, sets_all })
+    }
+
+    /// The schedule of the same plan with elements of the result formed in variables, in loops over elements that
+    /// stand outside of those that sum. `None` if the plan has no such loops.
+    ///
+    /// # Errors
+    /// [`MarkError`] if the facts contradict the loops.
+    pub fn in_variables(
+        plan: &Plan<'_>,
+        facts: &Facts,
+        machine: Machine,
+    ) -> Result<Option<Self>, MarkError> {
+        match moved::moved(plan, facts, false) {
+            Some(moved) => {
+                let plan = Plan { function: &moved.function, ..plan.clone() };
+                let made = Self::new(&plan, facts, machine)?;
+                // Loops that clear elements are gone.
+                Ok(Some(Self { sets_all: false, ..made }))
+            }
+            None => Ok(None),
+        }
+    }
+
+    /// The schedule of a plan with few iterations of an outermost loop that sums, such as that over diagonals: parts
+    /// are intervals of elements of the result instead, each of which is formed in a variable. `None` if the plan
+    /// has no such loops.
+    ///
+    /// # Errors
+    /// [`MarkError`] if the facts contradict the loops.
+    pub fn by_elements(plan: &Plan<'_>, facts: &Facts) -> Result<Option<Self>, MarkError> {
+        let Some(moved::Moved { function, range: Some(range) }) = moved::moved(plan, facts, true)
+        else {
+            return Ok(None);
+        };
+        let scheduled = Scheduled { function: filling(&function), marks: Marks::default() };
+        scheduled.check()?;
+        let range = Ok(range);
+        let (counting, combines_rows, sets_all) = (None, false, false);
+        Ok(Some(Self { scheduled, counting, range, combines_rows, sets_all }))
     }
 
     /// What runs at the same time, for people.
@@ -98,6 +142,13 @@ impl Schedule {
         }
     }
 
+    /// A function that [stores](storing) the range that parts cut. An empty range has its end at its beginning.
+    #[must_use]
+    pub fn bounds(&self) -> Option<Function> {
+        let Interval { lo, hi } = self.range.clone().ok()?;
+        Some(storing(vec![lo.clone(), hi.max(lo)], &self.scheduled.function))
+    }
+
     /// Whether lanes share the iterations of a loop.
     #[must_use]
     pub fn has_lanes(&self) -> bool {
@@ -107,7 +158,7 @@ impl Schedule {
 
 /// Marks loops whose iterations lanes can share: of loops that form the same sum, the outermost, and otherwise
 /// innermost ones.
-fn mark_lanes(facts: &Facts, function: &Function, marks: &mut Marks) {
+fn mark_lanes(facts: &Facts, function: &Function, strict: bool, marks: &mut Marks) {
     let mut fors = HashSet::new();
     Stmt::visit_all(&function.body, &mut |stmt| {
         if let Stmt::For { var, .. } = stmt {
@@ -118,7 +169,8 @@ fn mark_lanes(facts: &Facts, function: &Function, marks: &mut Marks) {
     let can = |one: &&Loop| {
         let [var] = one.vars[..] else { return false };
         let writes = match &one.sum {
-            Some(sum) => sum.op.is_some(),
+            // Lanes form a sum in another order.
+            Some(sum) => sum.op.is_some() && !strict,
             None => one.owns,
         };
         writes && !one.sequential && !one.once && fors.contains(&var)
