@@ -13,10 +13,10 @@ use ust_engine::Error;
 use ust_engine::provider::plan::{Array, Facts, Parameter, Plan, storing};
 use ust_engine::provider::{Cuts, Executable, Offer, Provider, Registration};
 use ust_engine::schedule::{Machine, Schedule};
-use ust_level_api::inventory;
 use ust_level_api::ir::interp::{IndicesMut, Memory, Param, Program, RunError};
 use ust_level_api::ir::schedule::{MarkError, Watched};
 use ust_level_api::ir::{Elem, Expr, Function, Stmt, Var};
+use ust_level_api::{Dtype, Element, inventory, with_dtype};
 
 /// The largest number of parts.
 const PARTS: i64 = 7;
@@ -30,6 +30,8 @@ pub enum Pass {
     InVariables,
     /// By [`Schedule::by_elements`].
     ByElements,
+    /// By [`Schedule::by_stored`].
+    ByStored,
 }
 
 struct Shuffled(Pass, &'static str);
@@ -37,6 +39,7 @@ struct Shuffled(Pass, &'static str);
 inventory::submit!(Registration(&Shuffled(Pass::Planned, "shuffled")));
 inventory::submit!(Registration(&Shuffled(Pass::InVariables, "shuffled-in-variables")));
 inventory::submit!(Registration(&Shuffled(Pass::ByElements, "shuffled-by-elements")));
+inventory::submit!(Registration(&Shuffled(Pass::ByStored, "shuffled-by-stored")));
 
 /// Number of plans that were compiled.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -98,6 +101,7 @@ fn schedule(plan: &Plan<'_>, facts: &Facts, pass: Pass) -> Result<Option<Schedul
         Pass::Planned => Schedule::new(plan, facts, machine).map(Some),
         Pass::InVariables => Schedule::in_variables(plan, facts, machine),
         Pass::ByElements => Schedule::by_elements(plan, facts),
+        Pass::ByStored => Schedule::by_stored(plan, facts, machine),
     }
 }
 
@@ -138,6 +142,8 @@ pub fn compile(plan: &Plan<'_>, facts: &Facts, pass: Pass) -> Result<Box<dyn Exe
         grows: function.arrays.iter().map(|array| array.grows).collect(),
         operands: function.arrays.iter().take_while(|array| !array.written).count(),
         sets_all: schedule.sets_all,
+        adding: schedule.carries.map(|carries| Program::compile(&carries.adding)).transpose()?,
+        dtype: plan.result.dtype,
     }))
 }
 
@@ -212,6 +218,9 @@ struct Parts {
     /// Number of arrays of operands.
     operands: usize,
     sets_all: bool,
+    /// Adds the sums that parts left for others.
+    adding: Option<Program>,
+    dtype: Dtype,
 }
 
 /// What a function stores, given the arrays of operands.
@@ -258,7 +267,43 @@ impl Parts {
     fn in_place(&self, params: &[Param], memory: &mut [Memory<'_>]) -> Result<(), RunError> {
         let parts: Vec<Vec<Param>> =
             self.parts(params, memory)?.into_iter().map(|(params, _)| params).collect();
-        self.watched.run(&parts, memory, parts.len() as u64)
+        match &self.adding {
+            Some(adding) => self.by_stored(adding, &parts, memory),
+            None => self.watched.run(&parts, memory, parts.len() as u64),
+        }
+    }
+
+    /// Runs parts in another order, each with room for a sum that it leaves, and adds these sums.
+    fn by_stored(
+        &self,
+        adding: &Program,
+        parts: &[Vec<Param>],
+        memory: &mut [Memory<'_>],
+    ) -> Result<(), RunError> {
+        let count = parts.len();
+        let mut rows = vec![i64::MIN; count];
+        with_dtype!(self.dtype, T => {
+            let mut sums = vec![T::ONE; count];
+            let mut fixed: Vec<Memory<'_>> = memory.iter_mut().map(Memory::reborrow).collect();
+            fixed.push(Memory::indices_mut(&mut rows));
+            fixed.push(Memory::values_mut(&mut sums));
+            let mut run = self.watched.begin(&fixed, count as u64);
+            drop(fixed);
+            for part in (0..count).rev() {
+                let mut bound: Vec<Memory<'_>> = memory.iter_mut().map(Memory::reborrow).collect();
+                bound.push(Memory::indices_mut(&mut rows[part..=part]));
+                bound.push(Memory::values_mut(&mut sums[part..=part]));
+                run.part(part, &parts[part], &mut bound)?;
+            }
+            let mut bound: Vec<Memory<'_>> = memory.iter_mut().map(Memory::reborrow).collect();
+            bound.push(Memory::indices_mut(&mut rows));
+            bound.push(Memory::values_mut(&mut sums));
+            let mut params = parts[0].clone();
+            for (at, bound) in self.part.into_iter().zip([0, count as i64]) {
+                params[at] = Param::Int(bound);
+            }
+            adding.run(&params, &mut bound)
+        })
     }
 
     /// Counts the rows of all parts, makes room for them, and fills it.

@@ -2,9 +2,10 @@
 
 mod run;
 
+use std::collections::HashMap;
 use std::fmt;
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::{Arc, OnceLock};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 use run::Running;
 use ust_cuda::{Device, Grid, Memory, Module, Source, Stream};
@@ -22,7 +23,10 @@ use crate::gpu::Gpu;
 use crate::print::{Argument, Kernel, Program};
 use crate::provider::Schedules;
 use crate::there::{self, Levels, ValuesThere, device};
-use crate::tuning::{MOST_SUMS, SUMMED_PER_THREAD, WIDTHS, width};
+use crate::tuning::{
+    BLOCK_THREADS, ITEMS_PER_THREAD, MOST_SUMS, STRUCTURES, SUMMED_PER_THREAD, WIDTHS, is_skewed,
+    width,
+};
 
 /// A plan, which runs on tensors: the kernels are chosen by their sizes.
 pub(crate) struct Launcher {
@@ -38,8 +42,13 @@ pub(crate) struct Launcher {
     sizes: Sizes,
     schedules: Schedules,
     /// For each choice, the kernels, made when they are first chosen.
-    made: [OnceLock<Kernels>; WIDTHS + 1],
+    made: [OnceLock<Kernels>; CHOICES],
+    /// The longest row, by the levels that have it.
+    longest: Mutex<HashMap<u64, u64>>,
 }
+
+/// Number of choices.
+const CHOICES: usize = 2 * WIDTHS + 1;
 
 /// Which kernels run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -48,6 +57,8 @@ enum Choice {
     Threads(usize),
     /// A thread for each element.
     Elements,
+    /// Parts of equally many stored elements, with 2^k threads for each.
+    Stored(usize),
 }
 
 impl Choice {
@@ -55,13 +66,14 @@ impl Choice {
         match self {
             Self::Threads(width) => width,
             Self::Elements => WIDTHS,
+            Self::Stored(width) => WIDTHS + 1 + width,
         }
     }
 
     /// The binary logarithm of the number of threads that run a part together.
     fn width(self) -> usize {
         match self {
-            Self::Threads(width) => width,
+            Self::Threads(width) | Self::Stored(width) => width,
             Self::Elements => 0,
         }
     }
@@ -74,6 +86,7 @@ struct Kernels {
 }
 
 /// What kernels are called with.
+#[derive(Clone)]
 struct Arguments<'a> {
     params: &'a [Param],
     arrays: Vec<Given>,
@@ -115,7 +128,8 @@ impl Launcher {
             strict: plan.strict,
             sizes: plan.sizes.clone(),
             schedules,
-            made: [const { OnceLock::new() }; WIDTHS + 1],
+            made: [const { OnceLock::new() }; CHOICES],
+            longest: Mutex::default(),
         };
         // What cannot be printed is refused before anything runs.
         made.program(Choice::Threads(0))?;
@@ -123,12 +137,15 @@ impl Launcher {
     }
 
     fn schedule(&self, choice: Choice) -> &Schedule {
-        let Schedules { alone, shared, elements } = &self.schedules;
-        match choice {
-            Choice::Threads(0) => alone,
-            Choice::Threads(_) => shared.as_ref().unwrap_or(alone),
-            Choice::Elements => elements.as_ref().unwrap_or(alone),
-        }
+        let Schedules { alone, shared, elements, stored, stored_shared } = &self.schedules;
+        let other = match choice {
+            Choice::Threads(0) => None,
+            Choice::Threads(_) => shared.as_ref(),
+            Choice::Elements => elements.as_ref(),
+            Choice::Stored(0) => stored.as_ref(),
+            Choice::Stored(_) => stored_shared.as_ref(),
+        };
+        other.unwrap_or(alone)
     }
 
     /// The kernels as text.
@@ -186,7 +203,62 @@ impl Launcher {
                 return Ok((Choice::Elements, Some(elements)));
             }
         }
-        Ok((Choice::Threads(self.width(call, parts)), planned))
+        let width = self.width(call, parts);
+        if let (Some(planned), Some(Schedule { range: Ok(items), .. })) =
+            (planned, &self.schedules.stored)
+        {
+            let items = self.range(items, Choice::Stored(0), arguments, gpu)?;
+            let mean = length(items).saturating_sub(parts) as f64 / parts.max(1) as f64;
+            if is_skewed(mean, self.longest(call, planned, arguments, gpu)?) {
+                BY_STORED.fetch_add(1, Ordering::Relaxed);
+                return Ok((Choice::Stored(width), Some(items)));
+            }
+        }
+        Ok((Choice::Threads(width), planned))
+    }
+
+    /// The number of entries of the longest row. It is found once for each structure.
+    fn longest(
+        &self,
+        call: &Call<'_>,
+        range: (i64, i64),
+        arguments: &Arguments<'_>,
+        gpu: &Gpu,
+    ) -> Result<u64, Error> {
+        let entries = self.facts.loops.iter().find(|one| one.depth == 1);
+        let walked = entries.and_then(|one| one.walks.first()).map_or(0, |(operand, _)| *operand);
+        let of = call.operands()[walked].kept_of_levels().id();
+        let known = || self.longest.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(longest) = known().get(&of) {
+            return Ok(*longest);
+        }
+        let stream = gpu.stream();
+        let Kernels { program, module } = self.kernels(Choice::Stored(0), gpu.device())?;
+        let kernel = program.longest.as_ref().expect("the longest row is found by a kernel");
+        let to = stream.upload(&0_i64.to_ne_bytes()).map_err(device)?;
+        let mut arguments =
+            Arguments { range, grain: 1, parts: length(range), ..arguments.clone() };
+        let place = kernel.arguments.iter().filter_map(|one| match one {
+            Argument::Array(id) => Some(id.0 as usize),
+            _ => None,
+        });
+        // The last array is the one that is written.
+        let place = place.max().expect("it is stored");
+        let length = arguments.arrays.len().max(place + 1);
+        arguments.arrays.resize(length, Given::default());
+        arguments.arrays[place] = Given { address: to.address(), length: 1 };
+        let blocks = arguments.parts.div_ceil(BLOCK_THREADS).clamp(1, 1 << 16) as u32;
+        let grid = Grid::new(blocks, BLOCK_THREADS as u32);
+        launch(module, kernel, grid, &words(kernel, &arguments), stream)?;
+        let mut found = [0_i64];
+        there::read(&mut found, &to, stream).map_err(device)?;
+        let mut known = known();
+        if known.len() >= STRUCTURES {
+            known.clear();
+        }
+        let longest = u64::try_from(found[0]).unwrap_or(0);
+        known.insert(of, longest);
+        Ok(longest)
     }
 
     /// The binary logarithm of the number of threads that run a part together, for `parts` parts.
@@ -223,7 +295,10 @@ impl Launcher {
         let (loops, width) = (&self.schedule(choice).scheduled.marks.loops, choice.width());
         let is_shared = |one: &&Loop| one.vars.iter().any(|var| loops.contains_key(var));
         let outermost = self.facts.loops.iter().filter(is_shared).any(|one| one.depth == 0);
-        if width > 0 && outermost {
+        if let Choice::Stored(width) = choice {
+            arguments.grain = ITEMS_PER_THREAD << width;
+            arguments.parts = arguments.length().div_ceil(arguments.grain);
+        } else if width > 0 && outermost {
             let length = arguments.length();
             arguments.grain = length.div_ceil(MOST_SUMS).max(SUMMED_PER_THREAD << width);
             arguments.parts = length.div_ceil(arguments.grain);
@@ -350,6 +425,7 @@ fn words(kernel: &Kernel, arguments: &Arguments<'_>) -> Vec<u64> {
 
 static PROGRAMS: AtomicUsize = AtomicUsize::new(0);
 static LAUNCHES: AtomicUsize = AtomicUsize::new(0);
+static BY_STORED: AtomicUsize = AtomicUsize::new(0);
 
 /// What this process did on its devices so far.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -361,14 +437,17 @@ pub struct Tally {
     pub launches: usize,
     /// Copies of level arrays, or of values, of tensors of the host.
     pub uploads: usize,
+    /// Runs whose parts were intervals of stored elements.
+    pub by_stored: usize,
 }
 
 /// What this process did on its devices so far.
 #[must_use]
 pub fn tally() -> Tally {
-    let [programs, launches, uploads] =
-        [&PROGRAMS, &LAUNCHES, &there::UPLOADS].map(|count| count.load(Ordering::Relaxed));
-    Tally { programs, launches, uploads }
+    let counts = [&PROGRAMS, &LAUNCHES, &there::UPLOADS, &BY_STORED];
+    let [programs, launches, uploads, by_stored] =
+        counts.map(|count| count.load(Ordering::Relaxed));
+    Tally { programs, launches, uploads, by_stored }
 }
 
 fn launch(
@@ -399,7 +478,7 @@ impl Executable for Launcher {
     }
 
     fn describe(&self) -> String {
-        let Schedules { alone, shared, elements } = &self.schedules;
+        let Schedules { alone, shared, elements, stored, .. } = &self.schedules;
         let mut how = match (&alone.range, shared) {
             (Err(why), _) => format!("one part: {why}"),
             (Ok(_), None) => "a thread for each iteration of the outermost loop".to_owned(),
@@ -409,6 +488,10 @@ impl Executable for Launcher {
         };
         if elements.is_some() {
             how += ", or a thread for each element where there are more of them";
+        }
+        if stored.is_some() {
+            how +=
+                ", or parts of equally many stored elements where a row is much longer than others";
         }
         format!("CUDA C++; {how}")
     }

@@ -25,6 +25,10 @@ pub struct Schedules {
     pub shared: Option<Schedule>,
     /// For a thread for each element, where the outermost loop has few iterations.
     pub elements: Option<Schedule>,
+    /// For a thread for each part of equally many stored elements, where some rows are long.
+    pub stored: Option<Schedule>,
+    /// For several threads for each of these parts.
+    pub stored_shared: Option<Schedule>,
 }
 
 impl Schedules {
@@ -42,7 +46,10 @@ impl Schedules {
         };
         let shared = Some(schedule(true)?).filter(Schedule::has_lanes);
         let elements = Schedule::by_elements(plan, plan.facts)?;
-        Ok(Self { alone: schedule(false)?, shared, elements })
+        let by_stored =
+            |lanes| Schedule::by_stored(plan, plan.facts, Machine { lanes, combines_rows: true });
+        let (stored, stored_shared) = (by_stored(false)?, by_stored(true)?);
+        Ok(Self { alone: schedule(false)?, shared, elements, stored, stored_shared })
     }
 }
 

@@ -155,3 +155,53 @@ fn tensors_of_the_host_are_copied_once() {
     again.backend(Backend::Named("cuda")).run().unwrap();
     assert_eq!(tally().uploads - before, 5);
 }
+
+#[test]
+fn long_rows_are_cut_by_stored_elements() {
+    let Some((gpu, _one)) = gpu() else { return };
+    // A row with most of the entries, rows without any, and a long one at the end.
+    let (rows, columns) = (60_usize, 3000_usize);
+    let length = |row: usize| match row {
+        7 => 2900,
+        59 => 700,
+        row if row % 3 == 0 => 0,
+        row => row % 5 + 1,
+    };
+    let mut crd = vec![Vec::new(), Vec::new()];
+    for row in 0..rows {
+        for at in 0..length(row) {
+            crd[0].push(row as i64);
+            crd[1].push((at * columns / length(row)) as i64);
+        }
+    }
+    let values: Vec<f64> = (0..crd[0].len()).map(|at| (at % 13) as f64 - 6.5).collect();
+    let coo = ust::Coo::new(vec![rows, columns], crd, values).unwrap();
+    let x: Vec<f64> = (0..columns).map(|at| (at % 7) as f64 - 2.5).collect();
+    let x = Tensor::from_array(ust::ndarray::Array1::from(x).into_dyn()).unwrap();
+    for (format, dtype) in [("CSR", Dtype::F64), ("DCSR", Dtype::F64), ("CSR", Dtype::I32)] {
+        let a = Tensor::from_coo(&coo, &format.parse().unwrap()).unwrap().cast_lossy(dtype);
+        let x = x.cast_lossy(dtype);
+        for text in ["y(i) = A(i,j) * x(j)", "y(i) = max(j, A(i,j) * x(j))", "y(i) = A(i,j)"] {
+            let call = |call: ust::ops::Einsum| {
+                let call = call.arg("A", &a);
+                if text.contains("x(") { call.arg("x", &x) } else { call }
+            };
+            let expected = call(einsum(text)).run().unwrap().cast_lossy(Dtype::F64);
+            let before = tally().by_stored;
+            let there = gpu.upload(&a).unwrap();
+            let run = || {
+                let run = gpu.einsum(text).arg("A", &there);
+                let run = if text.contains("x(") { run.host_arg("x", &x) } else { run };
+                run.run().unwrap().download().unwrap()
+            };
+            let (found, again) = (run(), run());
+            let [found, again] = [found, again].map(|y| y.cast_lossy(Dtype::F64));
+            assert!(same(&found, &expected), "{text}, {format}, {dtype}");
+            let bits = |y: &Tensor| y.values().typed::<f64>().unwrap().to_vec();
+            assert_eq!(bits(&found), bits(&again), "the same bits every time");
+            if !text.contains("max") {
+                assert_eq!(tally().by_stored - before, 2, "{text}, {format}, {dtype}");
+            }
+        }
+    }
+}

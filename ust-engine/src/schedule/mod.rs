@@ -5,6 +5,7 @@
 //! conformance suite runs every schedule of every plan in shuffled order, and finds those that are wrong.
 
 mod moved;
+mod stored;
 
 use std::collections::HashSet;
 
@@ -12,7 +13,9 @@ use ust_level_api::Interval;
 use ust_level_api::ir::schedule::{
     LaneSum, LoopMarks, MarkError, Marks, Scheduled, Sharing, counting, filling,
 };
-use ust_level_api::ir::{ArrayId, BinOp, Expr, Function, Stmt};
+use ust_level_api::ir::{ArrayId, BinOp, Expr, Function, Stmt, Ty, Var, VarDecl};
+
+pub use stored::Carries;
 
 use crate::provider::Plan;
 use crate::provider::plan::{Array, Facts, Loop, Over, Sum, storing};
@@ -34,6 +37,8 @@ pub struct Schedule {
     pub combines_rows: bool,
     /// Whether the loops set every element of a result at known positions before they read it.
     pub sets_all: bool,
+    /// Sums that parts leave for others, if they do.
+    pub carries: Option<Carries>,
 }
 
 /// What a machine can do.
@@ -90,7 +95,7 @@ impl Schedule {
         scheduled.check()?;
         let counting = facts.rows.is_some().then(|| counting(function));
         let sets_all = facts.sets_all;
-        Ok(Self { scheduled, counting, range, combines_rows, sets_all })
+        Ok(Self { scheduled, counting, range, combines_rows, sets_all, carries: None })
     }
 
     /// The schedule of the same plan with elements of the result formed in variables, in loops over elements that
@@ -129,7 +134,35 @@ impl Schedule {
         scheduled.check()?;
         let range = Ok(range);
         let (counting, combines_rows, sets_all) = (None, false, false);
-        Ok(Some(Self { scheduled, counting, range, combines_rows, sets_all }))
+        Ok(Some(Self { scheduled, counting, range, combines_rows, sets_all, carries: None }))
+    }
+
+    /// The schedule of a plan whose parts are intervals of rows and stored elements, so that none is longer than
+    /// others. Parts leave sums for others, which are added afterwards. `None` if the plan has no such loops, or sums
+    /// have to be formed in the order of the loops.
+    ///
+    /// # Errors
+    /// [`MarkError`] if the facts contradict the loops.
+    pub fn by_stored(
+        plan: &Plan<'_>,
+        facts: &Facts,
+        machine: Machine,
+    ) -> Result<Option<Self>, MarkError> {
+        let Some(stored::Stored { function, range, carries }) = stored::stored(plan, facts) else {
+            return Ok(None);
+        };
+        let mut marks = Marks::default();
+        if machine.lanes {
+            mark_lanes(facts, &function, plan.strict, &mut marks);
+        }
+        for array in [carries.rows, carries.sums] {
+            marks.arrays.insert(array, Sharing::Scratch);
+        }
+        let scheduled = Scheduled { function: filling(&function), marks };
+        scheduled.check()?;
+        let (counting, combines_rows, sets_all) = (None, false, facts.sets_all);
+        let (range, carries) = (Ok(range), Some(carries));
+        Ok(Some(Self { scheduled, counting, range, combines_rows, sets_all, carries }))
     }
 
     /// What runs at the same time, for people.
@@ -137,6 +170,9 @@ impl Schedule {
     pub fn describe(&self) -> String {
         let lanes = if self.has_lanes() { ", lanes share inner loops" } else { "" };
         match self.range {
+            Ok(_) if self.carries.is_some() => {
+                format!("parts of equally many stored elements{lanes}")
+            }
             Ok(_) => format!("parts of the outermost loop{lanes}"),
             Err(why) => format!("one part{lanes}: {why}"),
         }
@@ -154,6 +190,15 @@ impl Schedule {
     pub fn has_lanes(&self) -> bool {
         self.scheduled.marks.loops.values().any(|marks| marks.lanes.is_some())
     }
+}
+
+/// Declares a variable, by this name if nobody has it.
+fn fresh(vars: &mut Vec<VarDecl>, name: &str, ty: Ty) -> Var {
+    let number = vars.len();
+    let is_taken = vars.iter().any(|var| var.name == name);
+    let name = if is_taken { format!("{name}_{number}") } else { name.to_owned() };
+    vars.push(VarDecl { name, ty });
+    Var(number as u32)
 }
 
 /// Marks loops whose iterations lanes can share: of loops that form the same sum, the outermost, and otherwise

@@ -17,6 +17,7 @@ use ust_format::IndexExpr;
 use ust_level_api::Interval;
 use ust_level_api::ir::{ArrayId, Expr, Function, Stmt, Ty, Var, VarDecl};
 
+use super::fresh;
 use crate::provider::Plan;
 use crate::provider::plan::{Array, Facts, Loop, Over, Parameter};
 
@@ -163,10 +164,7 @@ impl Moving<'_> {
             found
         };
         let ty = self.element;
-        let sum = Var(self.vars.len() as u32);
-        let is_taken = self.vars.iter().any(|var| var.name == "sum");
-        let name = if is_taken { format!("sum_{}", sum.0) } else { "sum".to_owned() };
-        self.vars.push(VarDecl { name, ty });
+        let sum = fresh(self.vars, "sum", ty);
         let mut summing = Summing { result: self.result, sum, index: None };
         let mut body = summing.block(body)?;
         let index = summing.index.filter(|index| !depends(index))?;

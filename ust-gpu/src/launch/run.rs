@@ -43,9 +43,32 @@ impl Running<'_> {
             .ok_or_else(|| Error::TooLarge("the result".to_owned()))?;
         arguments.arrays[at] = Given { address: result.address(), length };
         let (workers, _work) = self.work(&mut arguments, 1)?;
+        let left = self.left(&mut arguments)?;
         self.launch(&self.kernels.program.main, &arguments, workers)?;
+        if let Some(add) = self.kernels.program.add.as_ref().filter(|_| left.is_some()) {
+            let (parts, range) = (arguments.parts, (0, arguments.parts as i64));
+            let adding = Arguments { range, grain: 1, ..arguments };
+            self.launch(add, &adding, parts)?;
+        }
         self.check()?;
         there::stays(call, result, stream)
+    }
+
+    /// Room for what each part leaves for others, if parts do.
+    fn left(&self, arguments: &mut Arguments<'_>) -> Result<Option<[Memory; 2]>, Error> {
+        let Some(carries) = &self.schedule.carries else { return Ok(None) };
+        let length = usize::try_from(arguments.parts)
+            .map_err(|_| Error::TooLarge("the number of parts".to_owned()))?;
+        let room = |id: ArrayId, arguments: &mut Arguments<'_>| {
+            let elem = self.schedule.scheduled.function.arrays[id.0 as usize].elem;
+            let memory = there::alloc(length * width(elem), self.stream).map_err(device)?;
+            let at = id.0 as usize;
+            let count = arguments.arrays.len().max(at + 1);
+            arguments.arrays.resize(count, Given::default());
+            arguments.arrays[at] = Given { address: memory.address(), length };
+            Ok::<_, Error>(memory)
+        };
+        Ok(Some([room(carries.rows, arguments)?, room(carries.sums, arguments)?]))
     }
 
     pub(super) fn in_rows(

@@ -21,6 +21,8 @@ pub(super) enum Reach {
     Starts,
     /// Working memory: each worker has its own.
     Work,
+    /// Each part has an element.
+    Part,
 }
 
 /// An argument of a kernel: 8 bytes, an integer or an address.
@@ -72,6 +74,10 @@ pub(super) enum Purpose {
     Fill,
     /// To store the range that parts cut; by one thread.
     Range,
+    /// To add what parts left for others.
+    Add,
+    /// To find the longest row.
+    Longest,
 }
 
 impl Purpose {
@@ -81,6 +87,8 @@ impl Purpose {
             Self::Count => "count",
             Self::Fill => "fill",
             Self::Range => "bounds",
+            Self::Add => "add_left",
+            Self::Longest => "longest",
         }
     }
 
@@ -88,7 +96,7 @@ impl Purpose {
     pub(super) fn reach(self, function: &Function, facts: &Facts, grows: &[bool]) -> Vec<Reach> {
         let each = facts.arrays.iter().zip(grows);
         let of = |(array, grows): (&Array, &bool)| match array {
-            _ if self == Self::Range => Reach::Plain,
+            _ if matches!(self, Self::Range | Self::Add | Self::Longest) => Reach::Plain,
             Array::RowCounts => Reach::Counts,
             _ if *grows && self == Self::Count => Reach::Dropped,
             Array::RowStarts if self == Self::Count => Reach::Dropped,
@@ -97,8 +105,9 @@ impl Purpose {
             _ => Reach::Plain,
         };
         let mut reach: Vec<Reach> = each.map(of).collect();
-        // The function that stores the range has an array of its own.
-        reach.resize(function.arrays.len(), Reach::Plain);
+        // What parts leave for others, or what a function stores that is not the plan's.
+        let more = if self == Self::Run { Reach::Part } else { Reach::Plain };
+        reach.resize(function.arrays.len(), more);
         reach
     }
 }
@@ -215,6 +224,12 @@ impl Writer<'_> {
             let (name, ty) = (self.names.array(id).to_owned(), stored(self.elem(id)));
             let from = if cut { format!(" + ({begin} - range_lo)") } else { String::new() };
             self.line(&format!("{ty}* const {name} = all_{name}{from};"));
+        }
+        for id in ids.clone() {
+            if self.reach(id) == Reach::Part && is_used(self, id) {
+                let (name, ty) = (self.names.array(id).to_owned(), stored(self.elem(id)));
+                self.line(&format!("{ty}* const {name} = all_{name} + part;"));
+            }
         }
         let counts = ids.clone().find(|id| self.reach(*id) == Reach::Counts);
         if let Some(id) = counts {

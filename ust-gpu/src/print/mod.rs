@@ -35,6 +35,10 @@ pub struct Program {
     /// A kernel for one thread, which stores the range that parts cut: two `i64`, at the address of its last
     /// array. `None` if the range depends on parameters alone, or if there is one part.
     pub range: Option<Kernel>,
+    /// The kernel that adds what parts left for others; its parts are intervals of parts.
+    pub add: Option<Kernel>,
+    /// The kernel that finds the longest row; its parts are intervals of the plan's outermost loop.
+    pub longest: Option<Kernel>,
     /// Integer divisions that may be by zero. [`Argument::Error`] numbers them from 1.
     pub divisions: Vec<String>,
 }
@@ -56,20 +60,30 @@ impl Program {
         let scheduled = &schedule.scheduled;
         let lanes = (lanes > 1).then_some(lanes);
         let none = Marks::default();
+        let mut atomic = Marks::default();
+        if let Some(carries) = &schedule.carries {
+            let last = ArrayId(carries.longest.arrays.len() as u32 - 1);
+            atomic.arrays.insert(last, Sharing::Atomic);
+        }
         let mut sections = Sections::TYPES;
         let mut divisions = Vec::new();
         let mut texts = Vec::new();
         let mut write = |purpose: Purpose, function: &Function| {
             let names = Names::new(function);
-            let range = purpose == Purpose::Range;
+            let own = matches!(purpose, Purpose::Range | Purpose::Add | Purpose::Longest);
+            let marks = match purpose {
+                Purpose::Range | Purpose::Add => &none,
+                Purpose::Longest => &atomic,
+                Purpose::Run | Purpose::Count | Purpose::Fill => &scheduled.marks,
+            };
             let mut writer = Writer {
                 function,
                 names: &names,
-                marks: if range { &none } else { &scheduled.marks },
+                marks,
                 reach: purpose.reach(function, facts, grows),
-                ordered: ordered(function, &scheduled.marks),
+                ordered: ordered(function, marks),
                 assigned: function.assigned(),
-                lanes: lanes.filter(|_| !range),
+                lanes: lanes.filter(|_| !own),
                 within: false,
                 sections,
                 sites: std::mem::take(&mut divisions),
@@ -98,13 +112,20 @@ impl Program {
         };
         let purpose = if count.is_some() { Purpose::Fill } else { Purpose::Run };
         let main = write(purpose, &scheduled.function)?;
+        let (add, longest) = match &schedule.carries {
+            Some(carries) => (
+                Some(write(Purpose::Add, &carries.adding)?),
+                Some(write(Purpose::Longest, &carries.longest)?),
+            ),
+            None => (None, None),
+        };
         let mut text = prelude::text(sections);
         text.push('\n');
         title.lines().for_each(|line| {
             let _ = writeln!(text, "// {line}");
         });
         text.push_str(&texts.join("\n"));
-        Ok(Self { text, main, count, range, divisions })
+        Ok(Self { text, main, count, range, add, longest, divisions })
     }
 
     /// The text without the prelude.

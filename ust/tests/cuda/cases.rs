@@ -11,6 +11,7 @@ pub(crate) struct Case {
     operands: &'static [(&'static str, Dtype, &'static str)],
     /// The format of the result, or "" for the one that is inferred.
     result: &'static str,
+    backend: &'static str,
 }
 
 const fn case(
@@ -19,8 +20,11 @@ const fn case(
     operands: &'static [(&'static str, Dtype, &'static str)],
     result: &'static str,
 ) -> Case {
-    Case { name, expression, semiring: "", operands, result }
+    Case { name, expression, semiring: "", operands, result, backend: "cuda-text" }
 }
+
+/// The back end that writes parts of equally many stored elements.
+pub(crate) const BY_STORED: &str = "cuda-text-by-stored";
 
 const F64: Dtype = Dtype::F64;
 const F32: Dtype = Dtype::F32;
@@ -76,13 +80,21 @@ pub(crate) const CASES: &[Case] = &[
     case("functions", "y(i) = exp(x(i)) * sqrt(x(i))", &[("x", Dtype::Complex64, "Dense")], ""),
     case("product_of_entries", "s = prod(i, prod(j, A(i,j) + 1))", &[("A", F64, "CSR")], ""),
     case("any", "y(i) = any(j, A(i,j) > 0)", &[("A", F64, "CSR")], ""),
+    Case {
+        backend: BY_STORED,
+        ..case("spmv_csr_by_stored", SPMV, &[("A", F64, "CSR"), ("x", F64, "Dense")], "")
+    },
+    Case {
+        backend: BY_STORED,
+        ..case("spmv_dcsr_by_stored", SPMV, &[("A", F32, "DCSR"), ("x", F32, "Dense")], "")
+    },
 ];
 
 impl Case {
     /// The whole text.
     pub(crate) fn text(&self) -> String {
         let tensors: Vec<Tensor> = self.operands.iter().map(|one| tensor(self, one)).collect();
-        let mut call = einsum(self.expression).backend("cuda-text".parse::<Backend>().unwrap());
+        let mut call = einsum(self.expression).backend(self.backend.parse::<Backend>().unwrap());
         for ((name, ..), tensor) in self.operands.iter().zip(&tensors) {
             call = call.arg(name, tensor);
         }

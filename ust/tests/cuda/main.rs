@@ -10,7 +10,52 @@ mod compiled;
 use std::fs;
 use std::path::PathBuf;
 
+use ust::Error;
 use ust::gpu::prelude;
+use ust::gpu::print::Program;
+use ust::level_api::inventory;
+use ust::provider::{Executable, Offer, Plan, Provider, Registration};
+use ust::schedule::{Machine, Schedule};
+
+/// Writes kernels by a schedule that is chosen for large tensors alone.
+struct ByStored;
+
+inventory::submit!(Registration(&ByStored));
+
+impl Provider for ByStored {
+    fn name(&self) -> &'static str {
+        cases::BY_STORED
+    }
+
+    fn summary(&self) -> &'static str {
+        "kernels by stored elements, as text, for tests"
+    }
+
+    fn offer(&self, _plan: &Plan<'_>) -> Offer {
+        Offer::OnRequest("it writes text".to_owned())
+    }
+
+    fn compile(&self, plan: &Plan<'_>) -> Result<Box<dyn Executable>, Error> {
+        let machine = Machine { lanes: true, combines_rows: true };
+        let schedule = Schedule::by_stored(plan, plan.facts, machine).unwrap().expect("rows");
+        let grows = vec![false; plan.function.arrays.len()];
+        let program = Program::new(&schedule, plan.facts, &grows, &schedule.describe(), 8).unwrap();
+        Ok(Box::new(Written(program.text)))
+    }
+}
+
+#[derive(Debug)]
+struct Written(String);
+
+impl Executable for Written {
+    fn describe(&self) -> String {
+        "a text".to_owned()
+    }
+
+    fn disassembly(&self) -> Option<String> {
+        Some(self.0.clone())
+    }
+}
 
 fn folder() -> PathBuf {
     PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("tests/cuda/texts")

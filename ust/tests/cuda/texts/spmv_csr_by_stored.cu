@@ -1,0 +1,116 @@
+// parts of equally many stored elements, lanes share inner loops
+extern "C" __global__ void bounds(
+    const i64 n_i,
+    const u32* __restrict__ A1_pos,
+    i64* __restrict__ stored_values)
+{
+  stored_values[0] = 0;
+  stored_values[1] = ust_maximum(0 < n_i ? n_i + ((i64)A1_pos[n_i - 1 + 1] - (i64)A1_pos[0]) : 0, 0ll);
+}
+
+extern "C" __global__ void run(
+    const i64 n_i,
+    const u32* __restrict__ A1_pos,
+    const u32* __restrict__ A1_crd,
+    const double* __restrict__ A_val,
+    const double* __restrict__ x_val,
+    double* __restrict__ out,
+    i64* __restrict__ all_carried_row,
+    double* __restrict__ all_carried_sum,
+    const i64 range_lo,
+    const i64 range_hi,
+    const i64 grain,
+    const i64 parts)
+{
+  const i64 lane = threadIdx.x % 8;
+  const u32 lanes = 0xffu << (threadIdx.x % 32 / 8 * 8);
+  const i64 worker = ((i64)blockIdx.x * blockDim.x + threadIdx.x) / 8;
+  const i64 workers = (i64)gridDim.x * blockDim.x / 8;
+  for (i64 part = worker; part < parts; part += workers) {
+    const i64 part_lo = range_lo + part * grain;
+    const i64 part_hi = ust_minimum(part_lo + grain, range_hi);
+    i64* const carried_row = all_carried_row + part;
+    double* const carried_sum = all_carried_sum + part;
+    if (lane == 0) carried_row[0] = -1;
+    const i64 rows_lo = 0;
+    const i64 rows_hi = n_i;
+    const i64 first_entry = rows_lo < rows_hi ? (i64)A1_pos[rows_lo] : 0;
+    i64 from = rows_lo;
+    i64 to = rows_hi;
+    while (from < to) {
+      const i64 middle = from + to >> 1;
+      if (middle - rows_lo + ((i64)A1_pos[middle + 1] - first_entry) < part_lo) {
+        from = middle + 1;
+      } else {
+        to = middle;
+      }
+    }
+    i64 row = from;
+    while (row < rows_hi ? row - rows_lo + ((i64)A1_pos[row] - first_entry) < part_hi : false) {
+      const bool ends = row - rows_lo + ((i64)A1_pos[row + 1] - first_entry) < part_hi;
+      const i64 stop = ends ? (i64)A1_pos[row + 1] : ust_minimum((i64)A1_pos[row + 1], part_hi - (row - rows_lo) + first_entry);
+      double sum = 0.0;
+      for (i64 p_j = (ust_maximum((i64)A1_pos[row], part_lo - (row - rows_lo) + first_entry)) + lane; p_j < stop; p_j += 8) {
+        const i64 j = A1_crd[p_j];
+        const double A_at = A_val[p_j];
+        const double x_at = x_val[j];
+        sum += A_at * x_at;
+      }
+      sum = ust_lanes_add(sum, 8, lanes);
+      if (ends) {
+        if (lane == 0) out[row] = sum;
+      } else {
+        if (lane == 0) carried_row[0] = row;
+        if (lane == 0) carried_sum[0] = sum;
+      }
+      row += 1;
+    }
+  }
+}
+
+extern "C" __global__ void add_left(
+    double* __restrict__ out,
+    i64* __restrict__ carried_row,
+    const i64 len_carried_row,
+    double* __restrict__ carried_sum,
+    const i64 range_lo,
+    const i64 range_hi,
+    const i64 grain,
+    const i64 parts)
+{
+  const i64 worker = (i64)blockIdx.x * blockDim.x + threadIdx.x;
+  const i64 workers = (i64)gridDim.x * blockDim.x;
+  for (i64 part = worker; part < parts; part += workers) {
+    const i64 part_lo = range_lo + part * grain;
+    const i64 part_hi = ust_minimum(part_lo + grain, range_hi);
+    for (i64 number = part_lo; number < part_hi; ++number) {
+      const i64 row = carried_row[number];
+      if (0 <= row && !(0 < number ? carried_row[number - 1] == row : false)) {
+        i64 other = number;
+        while (other < len_carried_row ? carried_row[other] == row : false) {
+          out[row] += carried_sum[other];
+          other += 1;
+        }
+      }
+    }
+  }
+}
+
+extern "C" __global__ void longest(
+    const u32* __restrict__ A1_pos,
+    i64* longest,
+    const i64 range_lo,
+    const i64 range_hi,
+    const i64 grain,
+    const i64 parts)
+{
+  const i64 worker = (i64)blockIdx.x * blockDim.x + threadIdx.x;
+  const i64 workers = (i64)gridDim.x * blockDim.x;
+  for (i64 part = worker; part < parts; part += workers) {
+    const i64 part_lo = range_lo + part * grain;
+    const i64 part_hi = ust_minimum(part_lo + grain, range_hi);
+    for (i64 i = part_lo; i < part_hi; ++i) {
+      ust_atomic_max(&longest[0], (i64)((i64)A1_pos[i + 1] - (i64)A1_pos[i]));
+    }
+  }
+}
