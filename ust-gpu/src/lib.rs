@@ -14,6 +14,7 @@ mod cache;
 mod gpu;
 mod launch;
 pub mod prelude;
+pub mod prims;
 pub mod print;
 mod provider;
 mod tensor;
@@ -38,6 +39,8 @@ pub(crate) fn run_kernel(
     stream: &Stream,
 ) -> Result<(), CudaError> {
     // SAFETY: the kernel is code of the loop IR. It accesses the arrays that it is given, whose memory lives as
-    // long as the stream's work, within their lengths: operands passed the checks of their levels.
+    // long as the stream's work, within their lengths: operands passed the checks of their levels. Or it is one of
+    // the primitives (`prims`), whose functions compare the lengths of what they are given, and let streams wait
+    // for each other; their kernels look at every index that they are given before they follow it.
     unsafe { stream.launch(kernel, grid, words) }
 }
