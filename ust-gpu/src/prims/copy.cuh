@@ -1,9 +1,5 @@
 // Elements moved to other places, and indices made and changed.
-// Above: `Element`, what is moved; `Place`, from where or whereto; `From` and `To`, kinds of indices.
-
-// All threads of the grid share `n` elements.
-#define EACH(i, n) \
-    for (i64 i = (i64)blockIdx.x * THREADS + threadIdx.x; i < (n); i += (i64)gridDim.x * THREADS)
+// Above: `Element`, what is moved; `Place`, from where or whereto; `From` and `To`, kinds of indices; grid.cuh.
 
 extern "C" __global__ void __launch_bounds__(THREADS)
 gather(const Element* __restrict__ from, i64 length, const Place* __restrict__ places, i64 n,

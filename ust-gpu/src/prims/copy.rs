@@ -3,12 +3,13 @@
 use ust_cuda::Memory;
 use ust_level_api::IndexKind;
 
-use super::{
-    Column, Indices, Misfit, Primitives, Result, Text, bytes, has, moved, refusal, spread, types,
-};
+use super::{Column, Indices, Misfit, Primitives, Result, Text, bytes, has, moved, refusal, types};
 use crate::prelude::Sections;
 
-const TEXT: Text = Text { sections: Sections::TYPES, body: include_str!("copy.cuh") };
+const TEXT: Text = Text {
+    sections: Sections::TYPES,
+    body: concat!(include_str!("grid.cuh"), "\n", include_str!("copy.cuh")),
+};
 
 impl Primitives {
     /// The elements at `places`, one after another: `to[i] = from[places[i]]`, of 1, 2, 4, 8 or 16 bytes. A
@@ -34,7 +35,7 @@ impl Primitives {
             let length = (from.len() / width).into();
             let (places, misfit) = (places.memory.into(), (&misfit.0).into());
             let arguments = [from.into(), length, places, n.into(), (&to).into(), misfit];
-            self.run((TEXT, head, "gather"), spread(n), &arguments)?;
+            self.run((TEXT, head, "gather"), self.spread(n), &arguments)?;
         }
         Ok(to)
     }
@@ -65,7 +66,7 @@ impl Primitives {
         let length = (to.len() / width).into();
         let arguments =
             [from.into(), places.memory.into(), n.into(), to.into(), length, (&misfit.0).into()];
-        self.run((TEXT, head, "scatter"), spread(n), &arguments)
+        self.run((TEXT, head, "scatter"), self.spread(n), &arguments)
     }
 
     /// Indices as another kind. The first that the kind does not have is noted in `misfit`.
@@ -81,7 +82,7 @@ impl Primitives {
         if n > 0 {
             let head = types([("From", &from.ty()), ("To", &kind.to_string())]);
             let arguments = [from.memory.into(), n.into(), to.memory().into(), (&misfit.0).into()];
-            self.run((TEXT, head, "convert"), spread(n), &arguments)?;
+            self.run((TEXT, head, "convert"), self.spread(n), &arguments)?;
         }
         Ok(to)
     }
@@ -98,7 +99,7 @@ impl Primitives {
         if length > 0 {
             let head = types([("To", &kind.to_string())]);
             let arguments = [to.memory().into(), length.into()];
-            self.run((TEXT, head, "iota"), spread(length), &arguments)?;
+            self.run((TEXT, head, "iota"), self.spread(length), &arguments)?;
         }
         Ok(to)
     }
@@ -126,7 +127,7 @@ impl Primitives {
         }
         let words = length / 8;
         let arguments = [memory.into(), words.into(), even.into(), odd.into()];
-        self.run((TEXT, types([]), "fill"), spread(words), &arguments)
+        self.run((TEXT, types([]), "fill"), self.spread(words), &arguments)
     }
 }
 

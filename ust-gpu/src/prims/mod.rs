@@ -11,7 +11,7 @@
 //! | file | what it holds |
 //! |---|---|
 //! | `column.rs` | [`Column`] and [`Indices`]: arrays of indices; [`Misfit`]: what did not fit |
-//! | `block.cuh` | a block of threads that combines in order |
+//! | `grid.cuh`, `block.cuh` | threads of the grid that share elements; a block of threads that combines in order |
 //! | `scan.rs`, `scan.cuh` | sums of all elements before each |
 //! | `sort.rs`, `sort.cuh` | a stable radix sort, of one column or of several |
 //! | `copy.rs`, `copy.cuh` | gather, scatter, fill, numbers in order, other kinds of indices |
@@ -20,18 +20,25 @@
 //! | `segments.rs`, `segments.cuh` | positions to coordinates and back; longest segments, least coordinates |
 
 mod column;
+mod combine;
 
 mod copy;
 mod scan;
+mod segments;
+mod select;
 
 mod sort;
 
 use std::collections::HashMap;
 use std::fmt;
 use std::fmt::Write as _;
+use std::num::NonZeroUsize;
 use std::sync::{Mutex, PoisonError};
 
 pub use column::{Column, Indices, Misfit};
+pub use combine::Combination;
+pub use segments::SegmentLengths;
+pub use select::Selection;
 
 use ust_cuda::{CudaError, Grid, Kernel, Memory, Source, Stream};
 
@@ -47,8 +54,9 @@ const THREADS: u32 = 256;
 const ITEMS: u32 = 9;
 /// Elements that a block scans at a time.
 const TILE: usize = (THREADS * ITEMS) as usize;
-/// Most pieces that work is cut into, if what is known of pieces is combined by one block afterwards.
-const MOST_CHUNKS: usize = 4096;
+/// Most blocks that share work: some for each place of every multiprocessor there is, so that the last ones do not
+/// leave many idle; and few enough for one block to combine what each found.
+const MOST_BLOCKS: usize = 4096;
 
 /// The texts, each with the sections of the prelude that it needs.
 #[derive(Clone, Copy)]
@@ -94,6 +102,7 @@ const NONE: Word<'_> = Word::Number(0);
 /// The primitives on a stream, with the kernels that were compiled so far.
 pub struct Primitives {
     stream: Stream,
+    most_blocks: usize,
     kernels: Mutex<HashMap<(String, &'static str), Kernel>>,
 }
 
@@ -101,7 +110,14 @@ impl Primitives {
     /// Primitives on a stream. Nothing is compiled before it is used.
     #[must_use]
     pub fn new(stream: &Stream) -> Self {
-        Self { stream: stream.clone(), kernels: Mutex::default() }
+        Self { stream: stream.clone(), most_blocks: MOST_BLOCKS, kernels: Mutex::default() }
+    }
+
+    /// Lets at most so many blocks share work, instead of 4096. Sums of floating-point numbers may have other bits
+    /// then.
+    #[must_use]
+    pub fn with_most_blocks(self, most_blocks: NonZeroUsize) -> Self {
+        Self { most_blocks: most_blocks.get().min(MOST_BLOCKS), ..self }
     }
 
     /// The stream that they run on.
@@ -151,6 +167,18 @@ impl Primitives {
         let words: Vec<u64> = arguments.iter().map(word).collect();
         crate::run_kernel(&kernel, Grid::new(blocks, THREADS), &words, &self.stream)?;
         others().try_for_each(|other| other.wait_for(&self.stream))
+    }
+
+    /// How many blocks share `length` elements, by steps of the whole grid: some for each thread.
+    fn spread(&self, length: usize) -> u32 {
+        length.div_ceil(THREADS as usize * 4).clamp(1, self.most_blocks) as u32
+    }
+
+    /// How elements are cut into pieces of whole tiles, one for each block: the length of a piece, and how many
+    /// there are, at least one.
+    fn pieces(&self, length: usize, tile: usize) -> (usize, u32) {
+        let piece = length.div_ceil(tile).div_ceil(self.most_blocks).max(1) * tile;
+        (piece, length.div_ceil(piece).max(1) as u32)
     }
 
     fn is_other(&self, stream: &Stream) -> bool {
@@ -212,17 +240,4 @@ fn has(memory: &Memory, length: usize, width: usize) -> Result<()> {
             memory.len()
         ))),
     }
-}
-
-/// Blocks whose threads share `length` elements, by steps of the whole grid: some for each thread, and never
-/// more blocks than every device takes.
-fn spread(length: usize) -> u32 {
-    length.div_ceil(THREADS as usize * 4).clamp(1, 65535) as u32
-}
-
-/// How elements are cut into pieces of whole tiles: the length of a piece, and how many there are, at least one.
-fn chunks(length: usize, tile: usize) -> (usize, u32) {
-    let tiles = length.div_ceil(tile);
-    let chunk = tiles.div_ceil(MOST_CHUNKS).max(1) * tile;
-    (chunk, length.div_ceil(chunk).max(1) as u32)
 }

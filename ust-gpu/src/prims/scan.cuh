@@ -5,11 +5,11 @@ struct Add {
     UST_FN i64 operator()(i64 a, i64 b) const { return ust_add(a, b); }
 };
 
-// Each block sums its piece of `chunk` elements.
+// Each block sums its piece of `piece` elements.
 extern "C" __global__ void __launch_bounds__(THREADS)
-scan_sums(const From* __restrict__ from, i64 n, i64 chunk, i64* __restrict__ sums) {
+scan_sums(const From* __restrict__ from, i64 n, i64 piece, i64* __restrict__ sums) {
     __shared__ i64 warps[THREADS / 32];
-    const i64 lo = blockIdx.x * chunk, hi = min(lo + chunk, n);
+    const i64 lo = blockIdx.x * piece, hi = min(lo + piece, n);
     i64 sum = 0, total;
 #pragma unroll 4
     for (i64 i = lo + threadIdx.x; i < hi; i += THREADS) sum = ust_add(sum, (i64)from[i]);
@@ -66,8 +66,8 @@ scan_offsets(const i64* sums, i64 count, i64* offsets, u64* misfit) {
 
 // Each block writes its piece. Without offsets there is one piece.
 extern "C" __global__ void __launch_bounds__(THREADS)
-scan_write(const From* from, i64 n, i64 chunk, const i64* offsets, To* to, u64* misfit) {
+scan_write(const From* from, i64 n, i64 piece, const i64* offsets, To* to, u64* misfit) {
     __shared__ i64 tile[THREADS * ITEMS], warps[THREADS / 32];
-    const i64 lo = blockIdx.x * chunk;
-    scan_piece(from, n, lo, min(lo + chunk, n), offsets ? offsets[blockIdx.x] : 0, to, misfit, tile, warps);
+    const i64 lo = blockIdx.x * piece;
+    scan_piece(from, n, lo, min(lo + piece, n), offsets ? offsets[blockIdx.x] : 0, to, misfit, tile, warps);
 }

@@ -2,7 +2,7 @@
 
 use ust_level_api::IndexKind;
 
-use super::{Column, Indices, Misfit, NONE, Primitives, Result, TILE, Text, Word, chunks, types};
+use super::{Column, Indices, Misfit, NONE, Primitives, Result, TILE, Text, Word, types};
 use crate::prelude::Sections;
 
 const TEXT: Text = Text {
@@ -34,20 +34,20 @@ impl Primitives {
         let n = counts.length;
         let sums = Indices::room(self, kind, n + 1)?;
         let head = || types([("From", &counts.ty()), ("To", &kind.to_string())]);
-        let (chunk, blocks) = chunks(n, TILE);
-        let [n, chunk] = [n, chunk].map(Word::from);
+        let (piece, blocks) = self.pieces(n, TILE);
+        let [n, piece] = [n, piece].map(Word::from);
         let (from, to) = (counts.memory.into(), sums.memory().into());
         if blocks == 1 {
-            self.run((TEXT, head(), "scan_write"), 1, &[from, n, chunk, NONE, to, misfit])?;
+            self.run((TEXT, head(), "scan_write"), 1, &[from, n, piece, NONE, to, misfit])?;
             return Ok(sums);
         }
         let pieces = self.stream().alloc(blocks as usize * 8)?;
         let offsets = self.stream().alloc((blocks as usize + 1) * 8)?;
         let [pieces, offsets] = [&pieces, &offsets].map(Word::from);
-        self.run((TEXT, head(), "scan_sums"), blocks, &[from, n, chunk, pieces])?;
+        self.run((TEXT, head(), "scan_sums"), blocks, &[from, n, piece, pieces])?;
         let arguments = [pieces, u64::from(blocks).into(), offsets, misfit];
         self.run((TEXT, head(), "scan_offsets"), 1, &arguments)?;
-        let arguments = [from, n, chunk, offsets, to, misfit];
+        let arguments = [from, n, piece, offsets, to, misfit];
         self.run((TEXT, head(), "scan_write"), blocks, &arguments)?;
         Ok(sums)
     }

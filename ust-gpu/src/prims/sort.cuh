@@ -1,6 +1,6 @@
 // A stable radix sort, the lowest digit first. Of each digit, blocks count the keys of their pieces; the scan of
 // these counts, digit by digit, says where each block writes the keys of each digit.
-// Above: `From`, the unsigned type of keys; `Element`, what is carried with them; block.cuh.
+// Above: `From`, the unsigned type of keys; `Element`, what is carried with them; grid.cuh, block.cuh.
 
 constexpr int DIGITS = THREADS, WARPS = THREADS / 32;
 // Keys of a thread at a time: the tile of keys, and later of what is carried, is in shared memory.
@@ -20,10 +20,10 @@ struct Digit {
 };
 
 extern "C" __global__ void __launch_bounds__(THREADS)
-radix_count(const From* __restrict__ keys, i64 n, i64 chunk, i64 shift, i64 bits, u64 flip, u32* counts) {
+radix_count(const From* __restrict__ keys, i64 n, i64 piece, i64 shift, i64 bits, u64 flip, u32* counts) {
     __shared__ u32 count[DIGITS];
     const Digit digit(shift, bits, flip);
-    const i64 lo = blockIdx.x * chunk, hi = min(lo + chunk, n);
+    const i64 lo = blockIdx.x * piece, hi = min(lo + piece, n);
     count[threadIdx.x] = 0;
     __syncthreads();
 #pragma unroll 4
@@ -34,7 +34,7 @@ radix_count(const From* __restrict__ keys, i64 n, i64 chunk, i64 shift, i64 bits
 
 // Without something that is carried, the numbers of the keys are.
 extern "C" __global__ void __launch_bounds__(THREADS)
-radix_place(const From* __restrict__ keys, const Element* __restrict__ carried, i64 n, i64 chunk, i64 shift,
+radix_place(const From* __restrict__ keys, const Element* __restrict__ carried, i64 n, i64 piece, i64 shift,
             i64 bits, u64 flip, const i64* __restrict__ offsets, From* __restrict__ keys_to,
             Element* __restrict__ carried_to) {
     // How many keys of each digit each warp has; then, where they begin within the tile.
@@ -46,7 +46,7 @@ radix_place(const From* __restrict__ keys, const Element* __restrict__ carried, 
     __shared__ Element tile_carried[SORT_TILE];
     const Digit digit(shift, bits, flip);
     const int me = threadIdx.x, lane = me % 32, warp = me / 32;
-    const i64 lo = blockIdx.x * chunk, hi = min(lo + chunk, n);
+    const i64 lo = blockIdx.x * piece, hi = min(lo + piece, n);
     // Where the next key of the digit `me` goes.
     i64 next = offsets[me * gridDim.x + blockIdx.x];
     for (i64 at = lo; at < hi; at += SORT_TILE) {
@@ -114,7 +114,7 @@ extern "C" __global__ void __launch_bounds__(THREADS)
 pack(const Coordinate* __restrict__ column, const Place* __restrict__ order, i64 n, i64 lowest, i64 shift,
      i64 is_first, From* __restrict__ keys) {
 #pragma unroll 4
-    for (i64 i = (i64)blockIdx.x * THREADS + threadIdx.x; i < n; i += (i64)gridDim.x * THREADS) {
+    EACH(i, n) {
         u64 offset = (u64)(i64)column[order ? (i64)order[i] : i] - (u64)lowest;
         From key = (From)(offset << shift);
         keys[i] = is_first ? key : (From)(keys[i] | key);

@@ -7,14 +7,19 @@ use ust_level_api::IndexKind;
 
 use super::copy::numbers;
 use super::{
-    Column, Indices, NONE, Primitives, Result, THREADS, Text, Word, bytes, chunks, refusal, spread,
-    types,
+    Column, Indices, NONE, Primitives, Result, THREADS, Text, Word, bytes, refusal, types,
 };
 use crate::prelude::Sections;
 
 const TEXT: Text = Text {
     sections: Sections::TYPES,
-    body: concat!(include_str!("block.cuh"), "\n", include_str!("sort.cuh")),
+    body: concat!(
+        include_str!("grid.cuh"),
+        "\n",
+        include_str!("block.cuh"),
+        "\n",
+        include_str!("sort.cuh")
+    ),
 };
 
 /// Bits of a digit.
@@ -63,7 +68,7 @@ impl Primitives {
         let flip = if keys.kind.signed() { 1_u64 << (keys.kind.bits() - 1) } else { 0 };
         // As the text has it.
         let each = if keys.width().max(with.bytes(1)) > 4 { 8 } else { 16 };
-        let (chunk, blocks) = chunks(n, each * THREADS as usize);
+        let (piece, blocks) = self.pieces(n, each * THREADS as usize);
         let counters = blocks as usize * THREADS as usize;
         let counts = self.stream().alloc(counters * 4)?;
         let mut sorted: Option<(Indices, Indices)> = None;
@@ -76,15 +81,15 @@ impl Primitives {
             let to = spare.take().map_or_else(room, Ok)?;
             let digit = [u64::from(shift), u64::from(DIGIT.min(bits.end - shift)), flip];
             let [shift, width, flip] = digit.map(Word::from);
-            let [n, chunk] = [n, chunk].map(Word::from);
-            let arguments = [from, n, chunk, shift, width, flip, (&counts).into()];
+            let [n, piece] = [n, piece].map(Word::from);
+            let arguments = [from, n, piece, shift, width, flip, (&counts).into()];
             self.run((TEXT, head(), "radix_count"), blocks, &arguments)?;
             let counts = Column::new(&counts, IndexKind::U32, counters)?;
             let offsets = self.scan_noting(counts, IndexKind::I64, NONE)?;
             let offsets = offsets.memory().into();
             let (keys_to, carried_to) = (to.0.memory().into(), to.1.memory().into());
             let arguments =
-                [from, carried, n, chunk, shift, width, flip, offsets, keys_to, carried_to];
+                [from, carried, n, piece, shift, width, flip, offsets, keys_to, carried_to];
             self.run((TEXT, head(), "radix_place"), blocks, &arguments)?;
             spare = sorted.replace(to);
         }
@@ -156,7 +161,7 @@ impl Primitives {
                 u64::from(shift == 0).into(),
                 keys.memory().into(),
             ];
-            self.run((TEXT, head, "pack"), spread(n), &arguments)?;
+            self.run((TEXT, head, "pack"), self.spread(n), &arguments)?;
             shift += bits(range);
         }
         Ok(keys)

@@ -7,7 +7,7 @@ mod expr;
 mod kernel;
 mod names;
 mod stmt;
-mod types;
+pub(crate) mod types;
 
 use std::collections::HashSet;
 use std::fmt::Write as _;

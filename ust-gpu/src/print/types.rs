@@ -21,7 +21,7 @@ pub(super) fn held(dtype: Dtype) -> &'static str {
 }
 
 /// The type of an array's elements.
-pub(super) fn stored(elem: Elem) -> &'static str {
+pub(crate) fn stored(elem: Elem) -> &'static str {
     match elem {
         Elem::Index(IndexKind::U2 | IndexKind::U8) | Elem::Value(Dtype::U8) => "u8",
         Elem::Index(IndexKind::U16) | Elem::Value(Dtype::U16) => "u16",

@@ -1,5 +1,6 @@
 //! The virtual device, and numbers on their way there and back.
 
+use std::num::NonZeroUsize;
 use std::sync::OnceLock;
 
 use bytemuck::{Pod, cast_slice, cast_slice_mut};
@@ -34,6 +35,15 @@ pub(crate) fn gpu() -> Option<Gpu> {
         }
         Err(other) => panic!("{other}"),
     }
+}
+
+/// The virtual device, with as many blocks as work is made for, and with so few that each has several tiles.
+pub(crate) fn gpus() -> Vec<Gpu> {
+    let few = |Gpu { prims, misfit }| Gpu {
+        prims: prims.with_most_blocks(NonZeroUsize::new(2).unwrap()),
+        misfit,
+    };
+    gpu().into_iter().chain(gpu().map(few)).collect()
 }
 
 impl Gpu {

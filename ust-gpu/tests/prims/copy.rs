@@ -3,7 +3,7 @@
 use ust_cuda::CudaError;
 use ust_level_api::IndexKind;
 
-use crate::common::{LENGTHS, column, gpu, random, stored};
+use crate::common::{LENGTHS, column, gpu, gpus, random, stored};
 
 /// A permutation that looks random.
 fn permutation(length: usize) -> Vec<i64> {
@@ -14,27 +14,30 @@ fn permutation(length: usize) -> Vec<i64> {
 
 #[test]
 fn gathered_and_scattered_elements_of_every_width() {
-    let Some(gpu) = gpu() else { return };
-    for length in [0, 1, 33, 1025, 5000] {
-        let places = permutation(length);
-        for width in [1, 2, 4, 8, 16] {
-            let kind = if width < 4 { IndexKind::U32 } else { IndexKind::I64 };
-            let there = gpu.upload(&stored(kind, &places));
-            let bytes: Vec<u8> =
-                random(7, length * width, 256).iter().map(|&byte| byte as u8).collect();
-            let elements: Vec<&[u8]> = bytes.chunks(width).collect();
-            let from = gpu.upload(&bytes);
-            let gathered =
-                gpu.prims.gather(&from, width, column(&there, kind), &gpu.misfit).unwrap();
-            let expected: Vec<u8> =
-                places.iter().flat_map(|&place| elements[place as usize].to_vec()).collect();
-            assert_eq!(gpu.read::<u8>(&gathered), expected, "{length} of {width}");
-            let back = gpu.upload(&vec![0_u8; bytes.len()]);
-            gpu.prims.scatter(&gathered, width, column(&there, kind), &back, &gpu.misfit).unwrap();
-            assert_eq!(gpu.read::<u8>(&back), bytes, "{length} of {width}");
+    for gpu in gpus() {
+        for length in [0, 1, 33, 1025, 5000] {
+            let places = permutation(length);
+            for width in [1, 2, 4, 8, 16] {
+                let kind = if width < 4 { IndexKind::U32 } else { IndexKind::I64 };
+                let there = gpu.upload(&stored(kind, &places));
+                let bytes: Vec<u8> =
+                    random(7, length * width, 256).iter().map(|&byte| byte as u8).collect();
+                let elements: Vec<&[u8]> = bytes.chunks(width).collect();
+                let from = gpu.upload(&bytes);
+                let gathered =
+                    gpu.prims.gather(&from, width, column(&there, kind), &gpu.misfit).unwrap();
+                let expected: Vec<u8> =
+                    places.iter().flat_map(|&place| elements[place as usize].to_vec()).collect();
+                assert_eq!(gpu.read::<u8>(&gathered), expected, "{length} of {width}");
+                let back = gpu.upload(&vec![0_u8; bytes.len()]);
+                gpu.prims
+                    .scatter(&gathered, width, column(&there, kind), &back, &gpu.misfit)
+                    .unwrap();
+                assert_eq!(gpu.read::<u8>(&back), bytes, "{length} of {width}");
+            }
         }
+        assert_eq!(gpu.first_misfit(), None);
     }
-    assert_eq!(gpu.first_misfit(), None);
 }
 
 #[test]
@@ -101,17 +104,18 @@ fn indices_of_every_kind_become_those_of_another_or_are_noted() {
 
 #[test]
 fn numbers_in_order_and_patterns() {
-    let Some(gpu) = gpu() else { return };
-    for length in LENGTHS {
-        for kind in [IndexKind::U32, IndexKind::I64] {
-            let found = gpu.indices(&gpu.prims.iota(length, kind).unwrap());
-            assert!(found.into_iter().eq(0..length as i64), "{length} {kind}");
+    for gpu in gpus() {
+        for length in LENGTHS {
+            for kind in [IndexKind::U32, IndexKind::I64] {
+                let found = gpu.indices(&gpu.prims.iota(length, kind).unwrap());
+                assert!(found.into_iter().eq(0..length as i64), "{length} {kind}");
+            }
         }
-    }
-    for (width, length) in [(1, 7), (2, 9), (4, 0), (8, 0), (8, 1000), (16, 1), (16, 333)] {
-        let pattern: Vec<u8> = (1..=width as u8).collect();
-        let memory = gpu.upload(&vec![0_u8; width * length]);
-        gpu.prims.fill(&memory, &pattern).unwrap();
-        assert_eq!(gpu.read::<u8>(&memory), pattern.repeat(length), "{width} {length}");
+        for (width, length) in [(1, 7), (2, 9), (4, 0), (8, 0), (8, 1000), (16, 1), (16, 333)] {
+            let pattern: Vec<u8> = (1..=width as u8).collect();
+            let memory = gpu.upload(&vec![0_u8; width * length]);
+            gpu.prims.fill(&memory, &pattern).unwrap();
+            assert_eq!(gpu.read::<u8>(&memory), pattern.repeat(length), "{width} {length}");
+        }
     }
 }

@@ -1,6 +1,9 @@
 //! The primitives on the virtual device do what plain loops do.
 
+mod combine;
 mod common;
 mod copy;
 mod scan;
+mod segments;
+mod select;
 mod sort;

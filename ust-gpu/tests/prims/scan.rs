@@ -3,7 +3,7 @@
 use proptest::prelude::*;
 use ust_level_api::IndexKind;
 
-use crate::common::{Gpu, LENGTHS, column, gpu, random, stored};
+use crate::common::{Gpu, LENGTHS, column, gpu, gpus, random, stored};
 
 /// The sums before each, and of all.
 fn sums(counts: &[i64]) -> Vec<i64> {
@@ -28,11 +28,12 @@ fn check(gpu: &Gpu, counts: &[i64], from: IndexKind, to: IndexKind) {
 
 #[test]
 fn sums_of_every_length() {
-    let Some(gpu) = gpu() else { return };
-    for length in LENGTHS {
-        let counts = random(length as u64, length, 9);
-        check(&gpu, &counts, IndexKind::I64, IndexKind::I64);
-        check(&gpu, &counts, IndexKind::U32, IndexKind::U32);
+    for gpu in gpus() {
+        for length in LENGTHS {
+            let counts = random(length as u64, length, 9);
+            check(&gpu, &counts, IndexKind::I64, IndexKind::I64);
+            check(&gpu, &counts, IndexKind::U32, IndexKind::U32);
+        }
     }
 }
 
@@ -59,7 +60,7 @@ proptest! {
 
     #[test]
     fn sums_are_those_of_a_loop(length in 0_usize..9000, below in 1_u64..1000, seed: u64) {
-        if let Some(gpu) = gpu() {
+        for gpu in gpus() {
             check(&gpu, &random(seed, length, below), IndexKind::U32, IndexKind::I64);
         }
     }

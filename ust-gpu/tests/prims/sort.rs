@@ -6,7 +6,7 @@ use proptest::prelude::*;
 use ust_cuda::CudaError;
 use ust_level_api::IndexKind;
 
-use crate::common::{Gpu, LENGTHS, column, gpu, random, stored};
+use crate::common::{Gpu, LENGTHS, column, gpu, gpus, random, stored};
 
 /// The numbers of keys, those of the lowest first, and of equal ones that of the first.
 fn order(keys: &[i64]) -> Vec<i64> {
@@ -26,10 +26,11 @@ fn check(gpu: &Gpu, keys: &[i64], kind: IndexKind, bits: u32) {
 
 #[test]
 fn keys_of_every_length_are_sorted_and_equal_ones_keep_their_order() {
-    let Some(gpu) = gpu() else { return };
-    for length in LENGTHS {
-        check(&gpu, &random(1, length, 300), IndexKind::U32, 9);
-        check(&gpu, &random(2, length, 7), IndexKind::U64, 3);
+    for gpu in gpus() {
+        for length in LENGTHS {
+            check(&gpu, &random(1, length, 300), IndexKind::U32, 9);
+            check(&gpu, &random(2, length, 7), IndexKind::U64, 3);
+        }
     }
 }
 
@@ -157,7 +158,7 @@ proptest! {
 
     #[test]
     fn keys_are_sorted_as_by_a_stable_sort(length in 0_usize..6000, bits in 1_u32..24, seed: u64) {
-        if let Some(gpu) = gpu() {
+        for gpu in gpus() {
             check(&gpu, &random(seed, length, 1 << bits), IndexKind::U32, bits);
         }
     }

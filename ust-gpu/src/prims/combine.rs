@@ -1,0 +1,107 @@
+//! Values of a run combined into one.
+
+use ust_cuda::Memory;
+use ust_level_api::Dtype;
+use ust_level_api::ir::Elem;
+
+use super::{Primitives, Result, Selection, TILE, Text, bytes, has, refusal, types};
+use crate::prelude::Sections;
+use crate::print::types::stored;
+
+const BODY: &str = concat!(include_str!("block.cuh"), "\n", include_str!("combine.cuh"));
+/// Bytes of the largest `State` of the text.
+const STATE: usize = 32;
+
+/// An associative operator of two numbers.
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Combination {
+    /// The sum; or, for bool.
+    Add,
+    /// The product; and, for bool.
+    Mul,
+    /// The smaller number. Not for complex numbers.
+    Min,
+    /// The larger number. Not for complex numbers.
+    Max,
+    /// Bits of both. Integers and bool.
+    And,
+    /// Bits of either. Integers and bool.
+    Or,
+    /// Statements of CUDA C++ that return what is made of `a` and `b`, numbers as they are computed (`float` for
+    /// half precision), where `a` comes first: `return ust_add(a, b);`. And the sections of the prelude that they
+    /// call, beside those of the dtype.
+    Text(String, Sections),
+}
+
+impl Combination {
+    /// The statements for a dtype.
+    fn body(&self, dtype: Dtype) -> Result<(String, Sections)> {
+        let has_bits = !dtype.is_float() && !dtype.is_complex();
+        let (function, known) = match self {
+            Self::Add => ("ust_add", true),
+            Self::Mul => ("ust_mul", true),
+            Self::Min => ("ust_minimum", !dtype.is_complex()),
+            Self::Max => ("ust_maximum", !dtype.is_complex()),
+            Self::And => ("ust_and", has_bits),
+            Self::Or => ("ust_or", has_bits),
+            Self::Text(body, sections) => return Ok((body.clone(), *sections)),
+        };
+        match known {
+            true => Ok((format!("return {function}(a, b);"), Sections::NONE)),
+            false => Err(refusal(format!("{self:?} of {dtype}"))),
+        }
+    }
+}
+
+impl Primitives {
+    /// The values of each run, combined into one: a value for each chosen entry, made of its value and of those
+    /// behind it, up to the next chosen one. Values before the first chosen entry are left out.
+    ///
+    /// Values are combined in their order, so that the operator need not be commutative. How operations are
+    /// grouped follows from the number of values and from where runs begin: results have the same bits on every
+    /// run. Values of half precision are rounded once.
+    ///
+    /// It moves each value once and a byte for it, and each result.
+    ///
+    /// # Errors
+    ///
+    /// [`ust_cuda::CudaError::Argument`] if there are fewer values than entries, or if the dtype does not have the
+    /// operator; [`ust_cuda::CudaError::Compile`] for a text that is none;
+    /// [`ust_cuda::CudaError::OutOfMemory`], or those of compiler and driver.
+    pub fn combine(
+        &self,
+        runs: &Selection,
+        values: &Memory,
+        dtype: Dtype,
+        operator: &Combination,
+    ) -> Result<Memory> {
+        let (n, width) = (runs.length, dtype.bytes());
+        let (body, sections) = operator.body(dtype)?;
+        has(values, n, width)?;
+        let to = self.stream().alloc(bytes(runs.count, width)?)?;
+        if runs.count == 0 {
+            return Ok(to);
+        }
+        let text = Text { sections: Sections::TYPES | Sections::of(dtype) | sections, body: BODY };
+        let element = stored(Elem::Value(dtype));
+        let head = || {
+            types([("Element", element), ("Place", &runs.places().ty())])
+                + "typedef ust_held<Element> Held;\n"
+                + &format!("UST_FN Held combine_two(Held a, Held b) {{ {body} }}\n")
+        };
+        let (piece, blocks) = self.pieces(n, TILE);
+        let room = || self.stream().alloc(blocks as usize * STATE);
+        let (wholes, leads) = (room()?, room()?);
+        let (flags, places) = ((&runs.flags).into(), runs.places.memory().into());
+        let (wholes, leads, to_word) = ((&wholes).into(), (&leads).into(), (&to).into());
+        let [n, piece] = [n, piece].map(Into::into);
+        let arguments = [values.into(), flags, places, n, piece, to_word, wholes, leads];
+        self.run((text, head(), "combine_pieces"), blocks, &arguments)?;
+        if blocks > 1 {
+            let arguments = [wholes, leads, u64::from(blocks).into(), piece, places, to_word];
+            self.run((text, head(), "combine_across"), 1, &arguments)?;
+        }
+        Ok(to)
+    }
+}
