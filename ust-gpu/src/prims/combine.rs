@@ -77,19 +77,12 @@ impl Primitives {
         operator: &Combination,
     ) -> Result<Memory> {
         let (n, width) = (runs.length, dtype.bytes());
-        let (body, sections) = operator.body(dtype)?;
+        let (text, head) = text(operator, dtype, &runs.places().ty())?;
         has(values, n, width)?;
         let to = self.stream().alloc(bytes(runs.count, width)?)?;
         if runs.count == 0 {
             return Ok(to);
         }
-        let text = Text { sections: Sections::TYPES | Sections::of(dtype) | sections, body: BODY };
-        let element = stored(Elem::Value(dtype));
-        let head = || {
-            types([("Element", element), ("Place", &runs.places().ty())])
-                + "typedef ust_held<Element> Held;\n"
-                + &format!("UST_FN Held combine_two(Held a, Held b) {{ {body} }}\n")
-        };
         let (piece, blocks) = self.pieces(n, TILE);
         let room = || self.stream().alloc(blocks as usize * STATE);
         let (wholes, leads) = (room()?, room()?);
@@ -97,11 +90,21 @@ impl Primitives {
         let (wholes, leads, to_word) = ((&wholes).into(), (&leads).into(), (&to).into());
         let [n, piece] = [n, piece].map(Into::into);
         let arguments = [values.into(), flags, places, n, piece, to_word, wholes, leads];
-        self.run((text, head(), "combine_pieces"), blocks, &arguments)?;
+        self.run((text, head.clone(), "combine_pieces"), blocks, &arguments)?;
         if blocks > 1 {
             let arguments = [wholes, leads, u64::from(blocks).into(), piece, places, to_word];
-            self.run((text, head(), "combine_across"), 1, &arguments)?;
+            self.run((text, head, "combine_across"), 1, &arguments)?;
         }
         Ok(to)
     }
+}
+
+/// The text for an operator of a dtype, and the lines above it.
+pub(super) fn text(operator: &Combination, dtype: Dtype, places: &str) -> Result<(Text, String)> {
+    let (body, sections) = operator.body(dtype)?;
+    let element = stored(Elem::Value(dtype));
+    let head = types([("Element", element), ("Place", places)])
+        + "typedef ust_held<Element> Held;\n"
+        + &format!("UST_FN Held combine_two(Held a, Held b) {{ {body} }}\n");
+    Ok((Text { sections: Sections::TYPES | Sections::of(dtype) | sections, body: BODY }, head))
 }

@@ -6,7 +6,7 @@ use ust_level_api::IndexKind;
 use super::{Column, Indices, Misfit, Primitives, Result, Text, bytes, has, moved, refusal, types};
 use crate::prelude::Sections;
 
-const TEXT: Text = Text {
+pub(super) const TEXT: Text = Text {
     sections: Sections::TYPES,
     body: concat!(include_str!("grid.cuh"), "\n", include_str!("copy.cuh")),
 };

@@ -21,6 +21,8 @@
 
 mod column;
 mod combine;
+#[cfg(test)]
+mod compiled;
 
 mod copy;
 mod scan;

@@ -5,7 +5,7 @@ use ust_level_api::IndexKind;
 use super::{Column, Indices, Misfit, NONE, Primitives, Result, TILE, Text, Word, types};
 use crate::prelude::Sections;
 
-const TEXT: Text = Text {
+pub(super) const TEXT: Text = Text {
     sections: Sections::INTEGERS,
     body: concat!(include_str!("block.cuh"), "\n", include_str!("scan.cuh")),
 };

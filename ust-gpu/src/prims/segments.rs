@@ -8,7 +8,7 @@ use super::copy::holds_below;
 use super::{Column, Indices, Primitives, Result, TILE, Text, refusal, types};
 use crate::prelude::Sections;
 
-const TEXT: Text = Text {
+pub(super) const TEXT: Text = Text {
     sections: Sections::LANES,
     body: concat!(include_str!("grid.cuh"), "\n", include_str!("segments.cuh")),
 };

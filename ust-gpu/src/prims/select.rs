@@ -7,7 +7,7 @@ use super::copy::{holds_below, numbers};
 use super::{Column, Indices, NONE, Primitives, Result, Text, bytes, has, moved, refusal, types};
 use crate::prelude::Sections;
 
-const TEXT: Text = Text {
+pub(super) const TEXT: Text = Text {
     sections: Sections::TYPES,
     body: concat!(include_str!("grid.cuh"), "\n", include_str!("select.cuh")),
 };

@@ -11,7 +11,7 @@ use super::{
 };
 use crate::prelude::Sections;
 
-const TEXT: Text = Text {
+pub(super) const TEXT: Text = Text {
     sections: Sections::TYPES,
     body: concat!(
         include_str!("grid.cuh"),

@@ -7,3 +7,4 @@ mod scan;
 mod segments;
 mod select;
 mod sort;
+mod streams;

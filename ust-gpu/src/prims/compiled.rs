@@ -1,0 +1,48 @@
+//! NVRTC itself takes every text, where it is installed: it needs no device.
+
+use ust_cuda::{CudaError, compile, compiler_version};
+use ust_level_api::Dtype;
+
+use super::combine::{Combination, text};
+use super::{Text, copy, moved, scan, segments, select, sort, types, whole};
+
+/// Texts with the types that they are used with, each type once at least.
+fn texts() -> Vec<(Text, String)> {
+    let mut all = Vec::new();
+    for (from, to) in [("u8", "u32"), ("u32", "i64"), ("i64", "u32"), ("u64", "i64")] {
+        all.push((scan::TEXT, types([("From", from), ("To", to)])));
+        all.push((segments::TEXT, types([("From", from), ("To", to)])));
+    }
+    for (bytes, place) in [(1, "u32"), (2, "i32"), (4, "u64"), (8, "i64"), (16, "u32")] {
+        let element = moved(bytes).unwrap();
+        let named = [("Element", element), ("Place", place), ("From", "i64"), ("To", "u32")];
+        all.push((copy::TEXT, types(named)));
+        all.push((select::TEXT, types(named)));
+    }
+    for (key, carried) in [("u8", "u32"), ("u32", "u32"), ("u64", "u32"), ("u64", "u64")] {
+        let named =
+            [("From", key), ("Element", carried), ("Coordinate", "i64"), ("Place", carried)];
+        all.push((sort::TEXT, types(named)));
+    }
+    for &dtype in Dtype::ALL {
+        for operator in [Combination::Add, Combination::Mul, Combination::Min, Combination::Or] {
+            all.extend(text(&operator, dtype, "u32").ok());
+        }
+    }
+    all
+}
+
+#[test]
+fn nvrtc_takes_every_text() {
+    match compiler_version() {
+        Err(CudaError::NoCompiler) => return eprintln!("SKIPPED: NVRTC is not installed"),
+        version => println!("NVRTC {:?}", version.unwrap()),
+    }
+    // One after another: compiling takes a while.
+    let architectures = ["sm_80", "sm_90", "sm_100"].into_iter().cycle();
+    for ((text, head), architecture) in texts().into_iter().zip(architectures) {
+        if let Err(error) = compile(&whole(text, &head), &[], architecture) {
+            panic!("{architecture}: {error}\n{head}");
+        }
+    }
+}
