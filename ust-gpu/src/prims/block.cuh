@@ -20,7 +20,7 @@ template <class T> UST_FN T lane_before(T value, int step) {
 }
 
 // All threads before this one, combined; `total`, all threads. `none` combined with a value is the value.
-// `warps` is shared memory for as many values as there are warps.
+// `warps` is shared memory for as many values as there are warps; a barrier comes before it is used again.
 template <class T, class F>
 UST_FN T block_before(T mine, T none, F combine, T* warps, T* total) {
     const int lane = threadIdx.x % 32, warp = threadIdx.x / 32;
@@ -41,7 +41,5 @@ UST_FN T block_before(T mine, T none, F combine, T* warps, T* total) {
         all = combine(all, warps[w]);
     }
     *total = all;
-    // So that `warps` can be written again.
-    __syncthreads();
     return combine(start, before);
 }

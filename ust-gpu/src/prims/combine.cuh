@@ -59,7 +59,7 @@ combine_pieces(const Element* __restrict__ values, const u8* __restrict__ flags,
         for (int k = 0; k < ITEMS; k++) {
             const int from = me * ITEMS + k;
             if (k >= count) continue;
-            if (begins[from] && at + from > 0) finish(before);
+            if (begins[from]) finish(before);
             before = join(before, State{begins[from], 1, tile[from]});
         }
         carry = join(carry, total);
@@ -79,6 +79,7 @@ combine_across(const State* __restrict__ wholes, const State* __restrict__ leads
     const Join join;
     State carry = none;
     for (i64 at = 0; at < count; at += THREADS) {
+        __syncthreads();
         const i64 piece = at + threadIdx.x;
         State total;
         State before = join(carry, block_before(piece < count ? wholes[piece] : none, none, join, warps, &total));

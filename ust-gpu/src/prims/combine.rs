@@ -30,7 +30,7 @@ pub enum Combination {
     Or,
     /// Statements of CUDA C++ that return what is made of `a` and `b`, numbers as they are computed (`float` for
     /// half precision), where `a` comes first: `return ust_add(a, b);`. And the sections of the prelude that they
-    /// call, beside those of the dtype.
+    /// call, beside those of the dtype. Whoever writes them answers for them: they touch no memory.
     Text(String, Sections),
 }
 

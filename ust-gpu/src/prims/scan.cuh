@@ -52,7 +52,6 @@ UST_FN void scan_piece(const In* __restrict__ from, i64 n, i64 lo, i64 hi, i64 c
             if (i < hi) put_sum(to, i, tile[k * THREADS + me], misfit);
         }
         carry = ust_add(carry, total);
-        __syncthreads();
     }
     if (hi == n && me == 0) put_sum(to, n, carry, misfit);
 }

@@ -104,7 +104,6 @@ radix_place(const From* __restrict__ keys, const Element* __restrict__ carried, 
             keys_to[to] = tile[j];
             carried_to[to] = tile_carried[j];
         }
-        __syncthreads();
     }
 }
 

@@ -86,6 +86,15 @@ fn operators_of_users_are_applied_in_order_however_runs_lie() {
 }
 
 #[test]
+fn runs_that_go_on_over_more_pieces_than_a_block_has_threads() {
+    let Some(gpu) = gpu() else { return };
+    let operator = Combination::Text(THEN.to_owned(), Sections::NONE);
+    let length = 2304 * 258;
+    let flags: Vec<i64> = (0..length).map(|at| i64::from(at % 400_000 == 0)).collect();
+    check(&gpu, &flags, (&maps(10, length), Dtype::U64), &operator, then);
+}
+
+#[test]
 fn values_before_the_first_run_are_left_out() {
     for gpu in gpus() {
         let values = random(3, 7000, 100);
