@@ -108,64 +108,51 @@ fn values_before_the_first_run_are_left_out() {
 }
 
 #[test]
-fn integers_of_every_width_under_every_operator() {
+fn integers_of_every_width_and_every_operator() {
     let Some(gpu) = gpu() else { return };
+    use Combination::{Add, And, Max, Min, Mul, Or};
     let flags = flags(4, 2500, 20);
     let bits = random(5, 2500, 1 << 55);
+    // Each operator is compiled for each dtype: some of all pairs will do.
     macro_rules! of {
-        ($ty:ty, $dtype:ident) => {{
-            let numbers: Vec<$ty> =
-                bits.iter().map(|&bits| bits.wrapping_mul(257) as $ty).collect();
-            let given = (&numbers[..], Dtype::$dtype);
-            check(&gpu, &flags, given, &Combination::Add, <$ty>::wrapping_add);
-            check(&gpu, &flags, given, &Combination::Mul, <$ty>::wrapping_mul);
-            check(&gpu, &flags, given, &Combination::Min, <$ty>::min);
-            check(&gpu, &flags, given, &Combination::Max, <$ty>::max);
-            check(&gpu, &flags, given, &Combination::And, |a, b| a & b);
-            check(&gpu, &flags, given, &Combination::Or, |a, b| a | b);
+        ($ty:ty, $dtype:ident, $($operator:ident $f:expr),*) => {{
+            let numbers: Vec<$ty> = bits.iter().map(|&bits| bits.wrapping_mul(257) as $ty).collect();
+            $(check(&gpu, &flags, (&numbers, Dtype::$dtype), &$operator, $f);)*
         }};
     }
-    of!(i8, I8);
-    of!(u16, U16);
-    of!(i32, I32);
-    of!(u64, U64);
+    of!(i8, I8, Add i8::wrapping_add, Min i8::min);
+    of!(u16, U16, Mul u16::wrapping_mul, Or |a, b| a | b);
+    of!(i32, I32, Add i32::wrapping_add, Max i32::max, And |a, b| a & b);
+    of!(u64, U64, Mul u64::wrapping_mul, Max u64::max, Min u64::min);
     let truths: Vec<u8> = bits.iter().map(|bits| u8::from(bits % 9 == 0)).collect();
-    let given = (&truths[..], Dtype::Bool);
-    for operator in [Combination::Add, Combination::Max, Combination::Or] {
-        check(&gpu, &flags, given, &operator, |a, b| a | b);
-    }
-    for operator in [Combination::Mul, Combination::Min, Combination::And] {
-        check(&gpu, &flags, given, &operator, |a, b| a & b);
-    }
+    check(&gpu, &flags, (&truths, Dtype::Bool), &Add, |a, b| a | b);
+    check(&gpu, &flags, (&truths, Dtype::Bool), &And, |a, b| a & b);
 }
 
 #[test]
 fn whole_numbers_of_every_floating_type() {
     let Some(gpu) = gpu() else { return };
+    use Combination::{Add, Max, Min, Mul};
     // Sums below 256, so that none is rounded.
     let flags = flags(6, 3000, 12);
     let small: Vec<f32> = random(7, 3000, 5).iter().map(|&number| number as f32 - 1.0).collect();
-    macro_rules! of {
-        ($dtype:ident, $make:expr, $read:expr) => {{
-            let numbers: Vec<_> = small.iter().map(|&number| $make(number)).collect();
-            let given = (&numbers[..], Dtype::$dtype);
-            check(&gpu, &flags, given, &Combination::Add, |a, b| $make($read(a) + $read(b)));
-            check(&gpu, &flags, given, &Combination::Min, |a, b| $make($read(a).min($read(b))));
-            check(&gpu, &flags, given, &Combination::Max, |a, b| $make($read(a).max($read(b))));
-        }};
-    }
-    of!(F16, f16::from_f32, f16::to_f32);
-    of!(Bf16, bf16::from_f32, bf16::to_f32);
-    of!(F32, |a: f32| a, |a: f32| a);
-    of!(F64, f64::from, |a: f64| a as f32);
-    let pairs: Vec<Complex<f64>> =
-        small.iter().map(|&re| Complex::new(re.into(), f64::from(2.0 - re))).collect();
-    check(&gpu, &flags, (&pairs, Dtype::Complex128), &Combination::Add, |a, b| a + b);
-    let turns: Vec<Complex<f32>> = small
-        .iter()
-        .map(|&re| if re > 0.0 { Complex::new(0.0, 1.0) } else { Complex::new(-1.0, 0.0) })
-        .collect();
-    check(&gpu, &flags, (&turns, Dtype::Complex64), &Combination::Mul, |a, b| a * b);
+    let halves: Vec<f16> = small.iter().map(|&number| f16::from_f32(number)).collect();
+    let of_halves =
+        |f: fn(f32, f32) -> f32| move |a: f16, b: f16| f16::from_f32(f(a.to_f32(), b.to_f32()));
+    check(&gpu, &flags, (&halves, Dtype::F16), &Add, of_halves(|a, b| a + b));
+    check(&gpu, &flags, (&halves, Dtype::F16), &Max, of_halves(f32::max));
+    let halves: Vec<bf16> = small.iter().map(|&number| bf16::from_f32(number)).collect();
+    let sum = |a: bf16, b: bf16| bf16::from_f32(a.to_f32() + b.to_f32());
+    check(&gpu, &flags, (&halves, Dtype::Bf16), &Add, sum);
+    check(&gpu, &flags, (&small, Dtype::F32), &Min, f32::min);
+    let doubles: Vec<f64> = small.iter().map(|&number| number.into()).collect();
+    check(&gpu, &flags, (&doubles, Dtype::F64), &Add, |a, b| a + b);
+    let pairs: Vec<Complex<f64>> = doubles.iter().map(|&re| Complex::new(re, 2.0 - re)).collect();
+    check(&gpu, &flags, (&pairs, Dtype::Complex128), &Add, |a, b| a + b);
+    let turn =
+        |re: &f32| if *re > 0.0 { Complex::new(0.0_f32, 1.0) } else { Complex::new(-1.0, 0.0) };
+    let turns: Vec<Complex<f32>> = small.iter().map(turn).collect();
+    check(&gpu, &flags, (&turns, Dtype::Complex64), &Mul, |a, b| a * b);
 }
 
 #[test]
