@@ -1,6 +1,6 @@
-//! NVRTC itself takes every text, where it is installed: it needs no device.
+//! NVRTC itself takes every text, without warnings and spills, where it is installed: it needs no device.
 
-use ust_cuda::{CudaError, compile, compiler_version};
+use ust_cuda::{CudaError, compiler_log, compiler_version};
 use ust_level_api::Dtype;
 
 use super::combine::{Combination, text};
@@ -33,7 +33,7 @@ fn texts() -> Vec<(Text, String)> {
 }
 
 #[test]
-fn nvrtc_takes_every_text() {
+fn nvrtc_takes_every_text_without_warnings_and_spills() {
     match compiler_version() {
         Err(CudaError::NoCompiler) => return eprintln!("SKIPPED: NVRTC is not installed"),
         version => println!("NVRTC {:?}", version.unwrap()),
@@ -41,8 +41,16 @@ fn nvrtc_takes_every_text() {
     // One after another: compiling takes a while.
     let architectures = ["sm_80", "sm_90", "sm_100"].into_iter().cycle();
     for ((text, head), architecture) in texts().into_iter().zip(architectures) {
-        if let Err(error) = compile(&whole(text, &head), &[], architecture) {
-            panic!("{architecture}: {error}\n{head}");
-        }
+        let options = ["--ptxas-options=-v".to_owned()];
+        let log = compiler_log(&whole(text, &head), &options, architecture)
+            .unwrap_or_else(|error| panic!("{architecture}: {error}\n{head}"));
+        let is_spill = |line: &&str| {
+            line.contains("bytes spill")
+                && !line.contains(" 0 bytes spill stores, 0 bytes spill loads")
+        };
+        assert!(log.contains("bytes spill"), "nothing is said of spills: {log}");
+        let bad: Vec<&str> =
+            log.lines().filter(|line| line.contains("warning") || is_spill(line)).collect();
+        assert!(bad.is_empty(), "{architecture}: {bad:#?}\n{head}");
     }
 }
