@@ -2,12 +2,13 @@
 
 use std::cell::RefCell;
 use std::fmt;
-use std::sync::OnceLock;
+use std::sync::{Arc, OnceLock};
 
 use ust_cuda::{CudaError, Device, Stream};
 use ust_engine::ops::{self, Argument, OpError, Semiring, UserOperator, einsum};
 use ust_engine::{Backend, Dtype, Error, Format, Tensor};
 
+use crate::prims::Primitives;
 use crate::tensor::DeviceTensor;
 use crate::there::device;
 
@@ -26,6 +27,7 @@ use crate::there::device;
 pub struct Gpu {
     device: Device,
     stream: Stream,
+    primitives: Arc<Primitives>,
 }
 
 thread_local! {
@@ -45,7 +47,8 @@ impl Gpu {
     fn opened(ordinal: usize) -> Result<Self, CudaError> {
         let device = Device::open(ordinal)?;
         let stream = device.stream()?;
-        Ok(Self { device, stream })
+        let primitives = Arc::new(Primitives::new(&stream));
+        Ok(Self { device, stream, primitives })
     }
 
     /// Where back end `cuda` runs on this thread: on the device that an expression was given to, or on the first.
@@ -76,7 +79,8 @@ impl Gpu {
     /// [`Error::Device`].
     pub fn with_new_stream(&self) -> Result<Self, Error> {
         let stream = self.device.stream().map_err(device)?;
-        Ok(Self { device: self.device.clone(), stream })
+        let primitives = Arc::new(Primitives::new(&stream));
+        Ok(Self { device: self.device.clone(), stream, primitives })
     }
 
     /// The device.
@@ -89,6 +93,11 @@ impl Gpu {
     #[must_use]
     pub fn stream(&self) -> &Stream {
         &self.stream
+    }
+
+    /// The primitives, which run in the stream.
+    pub(crate) fn primitives(&self) -> &Primitives {
+        &self.primitives
     }
 
     /// Waits until all work in the stream is done.

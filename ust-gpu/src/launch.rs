@@ -352,12 +352,15 @@ impl Launcher {
         }
         let (schedule, kernels) = (self.schedule(choice), self.kernels(choice, gpu.device())?);
         // Memory of other streams is used between what they do now and what they will do.
-        let of_levels = levels.iter().flat_map(|levels| levels.0.iter().flatten());
+        let of_levels =
+            levels.iter().flat_map(|levels| levels.0.iter().flatten().map(AsRef::as_ref));
         let used = of_levels.chain(values.iter().map(|values| &values.0));
         let mut others: Vec<&Stream> = used.filter_map(Memory::stream).collect();
         others.dedup_by_key(|other| other.handle());
         others.iter().try_for_each(|other| stream.wait_for(other)).map_err(device)?;
-        let run = Running { launcher: self, schedule, kernels, call, stream, error: &error };
+        let primitives = gpu.primitives();
+        let error = &error;
+        let run = Running { launcher: self, schedule, kernels, call, stream, primitives, error };
         let result = match &self.facts.rows {
             None => run.in_place(arguments),
             Some(rows) => run.in_rows(arguments, &rows.block),

@@ -1,6 +1,6 @@
 //! The Universal Sparse Tensor on GPUs: any format and any expression as generated CUDA.
 //!
-//! The loops of a plan are printed as CUDA C++ ([`print`]), compiled for the device, and launched. Nothing here
+//! The loops of a plan are printed as CUDA C++ ([`print`](mod@print)), compiled for the device, and launched. Nothing here
 //! knows a level type or a format. Without a device, everything still builds, and the back ends say what is
 //! missing.
 //!

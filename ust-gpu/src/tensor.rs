@@ -84,7 +84,8 @@ impl DeviceTensor {
     /// The tensor, of which these are the arrays on the device.
     fn holding(tensor: Tensor, gpu: &Gpu, parts: DeviceParts) -> Self {
         let DeviceParts { levels, values, .. } = parts;
-        let levels = levels.into_iter().map(|arrays| arrays.into_iter().map(|one| one.memory));
+        let levels =
+            levels.into_iter().map(|arrays| arrays.into_iter().map(|one| Arc::new(one.memory)));
         let levels = Arc::new(Levels(levels.map(Iterator::collect).collect()));
         let values = Arc::new(ValuesThere(values.memory));
         cache::keep(tensor.kept_of_levels(), &levels, gpu.device());
@@ -152,7 +153,7 @@ impl DeviceTensor {
     #[must_use]
     pub fn level_array(&self, level: usize, array: usize) -> Option<(IndexKind, usize, &Memory)> {
         let own = self.tensor.levels().get(level)?.0.get(array)?;
-        Some((own.kind(), own.len(), self.levels.0.get(level)?.get(array)?))
+        Some((own.kind(), own.len(), self.levels.0.get(level)?.get(array)?.as_ref()))
     }
 
     /// The memory of the values. It must not be written.

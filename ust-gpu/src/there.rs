@@ -9,8 +9,9 @@ use ust_cuda::{CudaError, Device, Memory, Stream};
 use ust_engine::provider::Call;
 use ust_engine::tensor::Values;
 use ust_engine::{Error, Tensor, with_values};
+use ust_level_api::buffer::Plain;
 use ust_level_api::ir::{Elem, Packed};
-use ust_level_api::{Dtype, IndexArray, IndexColumn, IndexKind, Scalar, with_indices};
+use ust_level_api::{Buffer, Dtype, IndexArray, IndexColumn, IndexKind, Scalar, with_indices};
 
 use crate::cache::{self, There};
 
@@ -28,14 +29,14 @@ pub(crate) fn device(error: CudaError) -> Error {
 }
 
 /// The level arrays of a tensor.
-pub(crate) struct Levels(pub(crate) Vec<Vec<Memory>>);
+pub(crate) struct Levels(pub(crate) Vec<Vec<Arc<Memory>>>);
 
 /// The values of a tensor.
 pub(crate) struct ValuesThere(pub(crate) Memory);
 
 impl There for Levels {
     fn device(&self) -> Option<&Device> {
-        self.0.iter().flatten().next().map(Memory::device)
+        self.0.iter().flatten().next().map(|memory| memory.device())
     }
 
     fn bytes(&self) -> u64 {
@@ -63,9 +64,11 @@ pub(crate) fn levels(tensor: &Tensor, stream: &Stream) -> Result<Arc<Levels>, Er
         return Ok(there);
     }
     let mut copied = Vec::new();
-    UPLOADS.fetch_add(1, Ordering::Relaxed);
+    let some = tensor.levels().iter().any(|arrays| !arrays.0.is_empty());
+    UPLOADS.fetch_add(usize::from(some), Ordering::Relaxed);
     for arrays in tensor.levels() {
-        let copies = arrays.0.iter().map(|array| cache::with_room(|| upload(array, stream)));
+        let copy = |array| cache::with_room(|| upload(array, stream)).map(Arc::new);
+        let copies = arrays.0.iter().map(copy);
         copied.push(copies.collect::<Result<_, CudaError>>().map_err(device)?);
     }
     let there = Arc::new(Levels(copied));
@@ -205,37 +208,102 @@ pub(crate) fn index_array(
     })
 }
 
-/// The first `length` coordinates of memory, copied from there.
-pub(crate) fn column(
+/// A column of coordinates that stays there until somebody looks at it.
+pub(crate) fn deferred_column(
     kind: IndexKind,
-    memory: &Memory,
+    memory: &Arc<Memory>,
     length: usize,
     stream: &Stream,
-) -> Result<IndexColumn, CudaError> {
-    Ok(match index_array(kind, memory, length, stream)? {
-        IndexArray::U32(indices) => indices.into(),
-        IndexArray::I32(indices) => indices.into(),
-        IndexArray::I64(indices) => indices.into(),
-        other => other.to_vec().into(),
+) -> IndexColumn {
+    fn deferred<T: Pod + Plain>(memory: &Arc<Memory>, length: usize, stream: &Stream) -> Buffer<T> {
+        let (memory, stream) = (Arc::clone(memory), stream.clone());
+        Buffer::deferred(length, move || {
+            let mut indices = vec![T::zeroed(); length];
+            fetched(read(&mut indices, &memory, &stream));
+            indices.into()
+        })
+    }
+    match kind {
+        IndexKind::U32 => deferred::<u32>(memory, length, stream).into(),
+        IndexKind::I32 => deferred::<i32>(memory, length, stream).into(),
+        _ => deferred::<i64>(memory, length, stream).into(),
+    }
+}
+
+/// Whoever looks at a tensor cannot be told of an error.
+fn fetched<T>(result: Result<T, CudaError>) -> T {
+    result.unwrap_or_else(|error| {
+        panic!("a result could not be copied from the device: {error}");
     })
+}
+
+/// Values that stay there until somebody looks at them.
+pub(crate) fn deferred_values(
+    dtype: Dtype,
+    there: &Arc<ValuesThere>,
+    length: usize,
+    stream: &Stream,
+) -> Values {
+    let (there, stream) = (Arc::clone(there), stream.clone());
+    Values::deferred(dtype, length, move || fetched(download(dtype, &there.0, length, &stream)))
+}
+
+/// Notes which arrays of a result are there: those that are columns of its rows.
+pub(crate) fn note_levels(
+    result: &Tensor,
+    columns: &[(IndexColumn, Arc<Memory>)],
+    stream: &Stream,
+) -> Result<(), Error> {
+    let mut all = Vec::new();
+    let mut found = false;
+    for arrays in result.levels() {
+        let mut own = Vec::new();
+        for array in &arrays.0 {
+            let column = columns.iter().find(|(column, _)| is_column(array, column));
+            found |= column.is_some();
+            own.push(match column {
+                Some((_, memory)) => Arc::clone(memory),
+                // Bounds of rows are few.
+                None => Arc::new(upload(array, stream).map_err(device)?),
+            });
+        }
+        all.push(own);
+    }
+    if found {
+        cache::keep(result.kept_of_levels(), &Arc::new(Levels(all)), stream.device());
+    }
+    Ok(())
+}
+
+/// Whether an array is a column, without a look at either.
+fn is_column(array: &IndexArray, column: &IndexColumn) -> bool {
+    match (array, column) {
+        (IndexArray::U32(array), IndexColumn::U32(column)) => array.is_same(column),
+        (IndexArray::I32(array), IndexColumn::I32(column)) => array.is_same(column),
+        (IndexArray::I64(array), IndexColumn::I64(column)) => array.is_same(column),
+        _ => false,
+    }
+}
+
+/// Whether values are the same buffer.
+pub(crate) fn are_same(a: &Values, b: &Values) -> bool {
+    macro_rules! same {
+        ($($variant:ident),*) => {
+            match (a, b) {
+                $((Values::$variant(a), Values::$variant(b)) => a.is_same(b),)*
+                _ => false,
+            }
+        };
+    }
+    same!(Bool, I8, I16, I32, I64, U8, U16, U32, U64, F16, Bf16, F32, F64, Complex64, Complex128)
 }
 
 /// A result whose values stay there until somebody looks at them.
 pub(crate) fn stays(call: &Call<'_>, memory: Memory, stream: &Stream) -> Result<Tensor, Error> {
     let there = Arc::new(ValuesThere(memory));
-    let device_of = stream.device();
-    let (copy, stream) = (Arc::clone(&there), stream.clone());
-    let dtype = call.dtype();
     let length = call.value_count().unwrap_or(0);
-    let values =
-        Values::deferred(dtype, length, move || match download(dtype, &copy.0, length, &stream) {
-            Ok(values) => values,
-            // Whoever looks at values cannot be told of an error.
-            Err(error) => {
-                panic!("the values of a result could not be copied from the device: {error}")
-            }
-        });
+    let values = deferred_values(call.dtype(), &there, length, stream);
     let result = call.in_place(values)?;
-    cache::keep(result.kept_of_values(), &there, device_of);
+    cache::keep(result.kept_of_values(), &there, stream.device());
     Ok(result)
 }

@@ -1,17 +1,21 @@
 //! A run of kernels: memory for results and workers, launches, and the way back.
 
-use ust_cuda::{Grid, Memory, Stream};
+use std::sync::Arc;
+
+use ust_cuda::{CudaError, Grid, Memory, Stream};
 use ust_engine::provider::Call;
 use ust_engine::provider::plan::{Array, evaluated};
 use ust_engine::schedule::Schedule;
 use ust_engine::{Error, Tensor};
 use ust_level_api::ir::interp::RunError;
 use ust_level_api::ir::{ArrayId, Elem, Expr};
-use ust_level_api::{Buffer, IndexColumn};
+use ust_level_api::{Buffer, IndexColumn, IndexKind};
 
 use super::{Arguments, Given, Kernels, Launcher, launch};
+use crate::cache;
+use crate::prims::{Column, Primitives};
 use crate::print::Kernel;
-use crate::there::{self, device, width};
+use crate::there::{self, ValuesThere, device, width};
 use crate::tuning::{BLOCK_THREADS, PARTS_PER_WORKER, WORK_BYTES};
 
 /// Memory that loops write, by the array that it is.
@@ -24,6 +28,7 @@ pub(super) struct Running<'a> {
     pub(super) kernels: &'a Kernels,
     pub(super) call: &'a Call<'a>,
     pub(super) stream: &'a Stream,
+    pub(super) primitives: &'a Primitives,
     /// The number of an integer division by zero.
     pub(super) error: &'a Memory,
 }
@@ -98,17 +103,12 @@ impl Running<'_> {
         let kernel = self.kernels.program.count.as_ref().expect("rows are counted");
         self.launch(kernel, &arguments, workers)?;
         self.check()?;
-        let mut each = vec![0_i64; parts];
-        there::read(&mut each, &counts, stream).map_err(device)?;
-        let mut rows = 0_i64;
-        for count in &mut each {
-            let first = rows;
-            rows += *count;
-            *count = first;
-        }
-        let rows = usize::try_from(rows).map_err(|_| too_large())?;
-        let offsets = stream.upload(bytemuck::cast_slice(&each)).map_err(device)?;
-        arguments.offsets = offsets.address();
+        // The first row of each part, and the number of all.
+        let first = self.first_rows(&counts, parts).map_err(device)?;
+        let mut rows = [0_i64];
+        stream.read(&first, parts * 8, bytemuck::cast_slice_mut(&mut rows)).map_err(device)?;
+        let rows = usize::try_from(rows[0]).map_err(|_| too_large())?;
+        arguments.offsets = first.address();
         // Room for them.
         let mut written: Written = Vec::new();
         for (at, array) in launcher.facts.arrays.iter().enumerate() {
@@ -133,33 +133,44 @@ impl Running<'_> {
         self.launch(&self.kernels.program.main, &arguments, workers)?;
         self.check()?;
         let iterations = if self.schedule.range.is_ok() { arguments.length() } else { u64::MAX };
-        self.rows(rows, block, &written, starts.as_ref(), iterations)
+        self.rows(rows, block, written, starts.as_ref(), iterations)
     }
 
-    /// The result, made of its rows. `iterations` of the outermost loop have noted their first rows.
+    /// For each part, the number of rows before it; at the end, the number of all.
+    fn first_rows(&self, counts: &Memory, parts: usize) -> Result<Memory, CudaError> {
+        let column = || Column::new(counts, IndexKind::I64, parts);
+        let misfit = self.primitives.misfit()?;
+        let scan = || self.primitives.scan(column()?, IndexKind::I64, &misfit);
+        Ok(cache::with_room(scan)?.into_memory())
+    }
+
+    /// The result, made of its rows. `iterations` of the outermost loop have noted their first rows. Coordinates and
+    /// values stay on the device where the format of the result stores them as they are.
     fn rows(
         &self,
         rows: usize,
         block: usize,
-        written: &Written,
+        written: Written,
         starts: Option<&(Memory, usize)>,
         iterations: u64,
     ) -> Result<Tensor, Error> {
         let Self { launcher, call, stream, .. } = *self;
-        let memory = |wanted: Array| {
-            let at =
-                ArrayId(launcher.facts.arrays.iter().position(|array| *array == wanted)? as u32);
-            let (_, memory) = written.iter().find(|(array, _)| *array == at)?;
-            Some((at, memory))
+        let mut written: Vec<_> =
+            written.into_iter().map(|(at, memory)| (at, Some(memory))).collect();
+        let mut take = |wanted: Array| {
+            let at = ArrayId(launcher.place(wanted)? as u32);
+            let (_, memory) = written.iter_mut().find(|(array, _)| *array == at)?;
+            Some((launcher.function.arrays[at.0 as usize].elem, memory.take()?))
         };
         let mut columns = Vec::new();
+        let mut there = Vec::new();
         for level in 0..call.result().format().tail() {
-            columns.push(match (memory(Array::RowCoordinates(level)), starts) {
-                (Some((at, memory)), _) => {
-                    let Elem::Index(kind) = launcher.function.arrays[at.0 as usize].elem else {
-                        return Err(Error::Unsupported("coordinates are numbers".to_owned()));
-                    };
-                    there::column(kind, memory, rows, stream).map_err(device)?
+            columns.push(match (take(Array::RowCoordinates(level)), starts) {
+                (Some((Elem::Index(kind), memory)), _) => {
+                    let memory = Arc::new(memory);
+                    let column = there::deferred_column(kind, &memory, rows, stream);
+                    there.push((column.clone(), memory));
+                    column
                 }
                 (None, Some((memory, length))) => {
                     let mut first = vec![0_i64; *length];
@@ -169,17 +180,21 @@ impl Running<'_> {
                     first[set..].fill(rows as i64);
                     runs(&first, rows)
                 }
-                (None, None) => {
-                    return Err(Error::Unsupported("rows have no coordinates".to_owned()));
-                }
+                _ => return Err(Error::Unsupported("rows have no coordinates".to_owned())),
             });
         }
-        let (_, memory) = memory(Array::RowValues).expect("rows have values");
-        let values = there::download(call.dtype(), memory, rows * block, stream).map_err(device)?;
-        match self.schedule.combines_rows {
-            true => call.in_unsorted_rows(columns, values, &launcher.operator),
-            false => call.in_rows(columns, values),
+        let (_, memory) = take(Array::RowValues).expect("rows have values");
+        let memory = Arc::new(ValuesThere(memory));
+        let values = there::deferred_values(call.dtype(), &memory, rows * block, stream);
+        if self.schedule.combines_rows {
+            return call.in_unsorted_rows(columns, values, &launcher.operator);
         }
+        let result = call.in_rows(columns, values.clone())?;
+        there::note_levels(&result, &there, stream)?;
+        if there::are_same(result.values(), &values) {
+            cache::keep(result.kept_of_values(), &memory, stream.device());
+        }
+        Ok(result)
     }
 
     /// Working memory for each worker, and how many workers there are.

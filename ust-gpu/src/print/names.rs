@@ -83,6 +83,6 @@ mod tests {
         let function = b.finish();
         let names = Names::new(&function);
         let made: Vec<&str> = (0..6).map(|at| names.var(Var(at))).collect();
-        assert_eq!(made, ["for_", "n", "grufudfe", "v_x", "vust_add", "i"]);
+        assert_eq!(made, ["for_", "n", "gruf6udfe", "v_x", "vust_add", "i"]);
     }
 }

@@ -178,6 +178,12 @@ impl<T: Plain> Buffer<T> {
         }
     }
 
+    /// Whether both are handles to the same buffer. Looks at no element.
+    #[must_use]
+    pub fn is_same(&self, other: &Self) -> bool {
+        Arc::ptr_eq(&self.0, &other.0)
+    }
+
     /// Whether both handles view the same memory.
     #[must_use]
     pub fn shares_memory_with(&self, other: &Self) -> bool {
