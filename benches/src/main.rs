@@ -7,6 +7,7 @@
 
 mod contenders;
 mod convert;
+mod gpu;
 mod matrix;
 mod memory;
 mod overhead;
@@ -36,6 +37,8 @@ enum Command {
     Convert(convert::Convert),
     /// Planning, compiling, and starting a kernel.
     Overhead(overhead::Overhead),
+    /// Operations on a GPU: tried, and then timed.
+    Gpu(gpu::Args),
     /// What has become slower between two runs of `matrix --save`.
     Compare(report::baseline::Compare),
 }
@@ -47,6 +50,7 @@ fn main() -> ExitCode {
         Command::Matrix(args) => matrix::run(&args).map(|()| true),
         Command::Convert(args) => convert::run(&args).map(|()| true),
         Command::Overhead(args) => overhead::run(&args).map(|()| true),
+        Command::Gpu(args) => gpu::run(&args),
         Command::Compare(args) => report::baseline::run(&args),
     };
     match done {

@@ -155,6 +155,12 @@ impl Einsum {
         self.map(|call| call.arg(name, value))
     }
 
+    /// The back end: `cuda` unless another is asked for.
+    #[must_use]
+    pub fn backend(self, backend: Backend) -> Self {
+        self.map(|call| call.backend(backend))
+    }
+
     /// The format of the result.
     #[must_use]
     pub fn format(self, format: impl AsRef<str>) -> Self {

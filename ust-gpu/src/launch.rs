@@ -43,8 +43,8 @@ pub(crate) struct Launcher {
     schedules: Schedules,
     /// For each choice, the kernels, made when they are first chosen.
     made: [OnceLock<Kernels>; CHOICES],
-    /// The longest row, by the levels that have it.
-    longest: Mutex<HashMap<u64, u64>>,
+    /// What was found out about structures: ranges of parts, and lengths of rows.
+    found: Mutex<HashMap<Vec<u64>, (i64, i64)>>,
 }
 
 /// Number of choices.
@@ -129,7 +129,7 @@ impl Launcher {
             sizes: plan.sizes.clone(),
             schedules,
             made: [const { OnceLock::new() }; CHOICES],
-            longest: Mutex::default(),
+            found: Mutex::default(),
         };
         // What cannot be printed is refused before anything runs.
         made.program(Choice::Threads(0))?;
@@ -193,12 +193,12 @@ impl Launcher {
         gpu: &Gpu,
     ) -> Result<(Choice, Option<(i64, i64)>), Error> {
         let planned = match &self.schedules.alone.range {
-            Ok(range) => Some(self.range(range, Choice::Threads(0), arguments, gpu)?),
+            Ok(range) => Some(self.range(range, Choice::Threads(0), call, arguments, gpu)?),
             Err(_) => None,
         };
         let parts = planned.map_or(1, length);
         if let Some(Schedule { range: Ok(range), .. }) = &self.schedules.elements {
-            let elements = self.range(range, Choice::Elements, arguments, gpu)?;
+            let elements = self.range(range, Choice::Elements, call, arguments, gpu)?;
             if length(elements) > parts || planned.is_none() {
                 return Ok((Choice::Elements, Some(elements)));
             }
@@ -207,9 +207,11 @@ impl Launcher {
         if let (Some(planned), Some(Schedule { range: Ok(items), .. })) =
             (planned, &self.schedules.stored)
         {
-            let items = self.range(items, Choice::Stored(0), arguments, gpu)?;
+            let items = self.range(items, Choice::Stored(0), call, arguments, gpu)?;
             let mean = length(items).saturating_sub(parts) as f64 / parts.max(1) as f64;
-            if is_skewed(mean, self.longest(call, planned, arguments, gpu)?) {
+            let find = || self.longest(planned, arguments, gpu);
+            let (_, longest) = self.once(CHOICES, call, arguments, find)?;
+            if is_skewed(mean, longest) {
                 BY_STORED.fetch_add(1, Ordering::Relaxed);
                 return Ok((Choice::Stored(width), Some(items)));
             }
@@ -217,21 +219,40 @@ impl Launcher {
         Ok((Choice::Threads(width), planned))
     }
 
-    /// The number of entries of the longest row. It is found once for each structure.
+    /// What `find` finds about these tensors. It is looked for once for each structure, by `what`.
+    fn once(
+        &self,
+        what: usize,
+        call: &Call<'_>,
+        arguments: &Arguments<'_>,
+        find: impl FnOnce() -> Result<(i64, i64), Error>,
+    ) -> Result<(i64, i64), Error> {
+        let ids = call.operands().iter().map(|tensor| tensor.kept_of_levels().id());
+        let params = arguments.params.iter().map(|param| match param {
+            Param::Int(value) => *value as u64,
+            _ => 0,
+        });
+        let key: Vec<u64> = std::iter::once(what as u64).chain(ids).chain(params).collect();
+        let known = || self.found.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(found) = known().get(&key) {
+            return Ok(*found);
+        }
+        let found = find()?;
+        let mut known = known();
+        if known.len() >= STRUCTURES {
+            known.clear();
+        }
+        known.insert(key, found);
+        Ok(found)
+    }
+
+    /// The number of entries of the longest row.
     fn longest(
         &self,
-        call: &Call<'_>,
         range: (i64, i64),
         arguments: &Arguments<'_>,
         gpu: &Gpu,
-    ) -> Result<u64, Error> {
-        let entries = self.facts.loops.iter().find(|one| one.depth == 1);
-        let walked = entries.and_then(|one| one.walks.first()).map_or(0, |(operand, _)| *operand);
-        let of = call.operands()[walked].kept_of_levels().id();
-        let known = || self.longest.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some(longest) = known().get(&of) {
-            return Ok(*longest);
-        }
+    ) -> Result<(i64, i64), Error> {
         let stream = gpu.stream();
         let Kernels { program, module } = self.kernels(Choice::Stored(0), gpu.device())?;
         let kernel = program.longest.as_ref().expect("the longest row is found by a kernel");
@@ -244,21 +265,15 @@ impl Launcher {
         });
         // The last array is the one that is written.
         let place = place.max().expect("it is stored");
-        let length = arguments.arrays.len().max(place + 1);
-        arguments.arrays.resize(length, Given::default());
+        let count = arguments.arrays.len().max(place + 1);
+        arguments.arrays.resize(count, Given::default());
         arguments.arrays[place] = Given { address: to.address(), length: 1 };
         let blocks = arguments.parts.div_ceil(BLOCK_THREADS).clamp(1, 1 << 16) as u32;
         let grid = Grid::new(blocks, BLOCK_THREADS as u32);
         launch(module, kernel, grid, &words(kernel, &arguments), stream)?;
         let mut found = [0_i64];
         there::read(&mut found, &to, stream).map_err(device)?;
-        let mut known = known();
-        if known.len() >= STRUCTURES {
-            known.clear();
-        }
-        let longest = u64::try_from(found[0]).unwrap_or(0);
-        known.insert(of, longest);
-        Ok(longest)
+        Ok((0, found[0]))
     }
 
     /// The binary logarithm of the number of threads that run a part together, for `parts` parts.
@@ -374,6 +389,7 @@ impl Launcher {
         &self,
         range: &Interval,
         choice: Choice,
+        call: &Call<'_>,
         arguments: &Arguments<'_>,
         gpu: &Gpu,
     ) -> Result<(i64, i64), Error> {
@@ -381,6 +397,16 @@ impl Launcher {
         if let Some(found) = evaluated(&bounds, &self.function, arguments.params)? {
             return Ok((found[0], found[1]));
         }
+        self.once(choice.number(), call, arguments, || self.stored_range(choice, arguments, gpu))
+    }
+
+    /// The range that parts cut, where it is read from arrays.
+    fn stored_range(
+        &self,
+        choice: Choice,
+        arguments: &Arguments<'_>,
+        gpu: &Gpu,
+    ) -> Result<(i64, i64), Error> {
         let stream = gpu.stream();
         let Kernels { program, module } = self.kernels(choice, gpu.device())?;
         let unknown = || Error::Unsupported("the range of a loop is not known".to_owned());

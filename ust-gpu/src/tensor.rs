@@ -149,6 +149,12 @@ impl DeviceTensor {
         self.tensor.nse()
     }
 
+    /// Bytes of its arrays.
+    #[must_use]
+    pub fn bytes(&self) -> usize {
+        self.tensor.bytes()
+    }
+
     /// An array of a level: its kind, its length, and its memory. It must not be written.
     #[must_use]
     pub fn level_array(&self, level: usize, array: usize) -> Option<(IndexKind, usize, &Memory)> {

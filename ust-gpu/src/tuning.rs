@@ -39,10 +39,10 @@ pub(crate) const KEPT_SHARE: f64 = 0.5;
 /// Rows and stored elements of each thread, where parts are intervals of these.
 pub(crate) const ITEMS_PER_THREAD: u64 = 8;
 
-/// Structures whose longest rows are remembered.
+/// Structures of which ranges and longest rows are remembered, for each plan.
 pub(crate) const STRUCTURES: usize = 256;
 
 /// Whether the longest row would keep its threads busy much longer than others theirs.
-pub(crate) fn is_skewed(mean: f64, longest: u64) -> bool {
+pub(crate) fn is_skewed(mean: f64, longest: i64) -> bool {
     longest as f64 > (16.0 * mean).max(256.0)
 }

@@ -1,0 +1,386 @@
+//! `gpu`: the suite's operations as `cuda`, and then times of operations on a GPU: one program for a bare machine.
+//!
+//! Times are those of the device, between two events, with operands there. Each row says which part of the
+//! bandwidth of a copy, measured in the same run, moves every array once.
+
+use std::error::Error;
+use std::path::PathBuf;
+
+use serde_json::json;
+use ust::gpu::{DeviceTensor, Gpu, Kernel};
+use ust::{Backend, Coo, Dtype, Format, Tensor, generate};
+use ust_conformance::Options;
+
+use crate::report::table::time;
+
+/// Tries operations on a GPU, and times them.
+#[derive(clap::Args)]
+pub(crate) struct Args {
+    /// Small inputs, and a part of the suite: to see whether everything runs.
+    #[arg(long)]
+    quick: bool,
+    /// Only times: nothing is tried before.
+    #[arg(long)]
+    no_suite: bool,
+    /// Only this operation, such as `spmv`.
+    #[arg(long, value_name = "NAME")]
+    op: Option<String>,
+    /// Other back ends to time beside `cuda`, such as `cusparse`, where they are linked.
+    #[arg(long, value_name = "NAME", default_value = "cusparse")]
+    beside: Vec<String>,
+    /// On a virtual GPU, which checks every access; its times mean nothing.
+    #[arg(long)]
+    emulate: bool,
+    /// Write a JSON object a line into this file.
+    #[arg(long, value_name = "FILE")]
+    json: Option<PathBuf>,
+}
+
+/// An operation, with the operand that is sparse first.
+struct Operation {
+    name: &'static str,
+    text: &'static str,
+    /// Columns of dense operands.
+    columns: usize,
+    dtype: Dtype,
+    formats: &'static [&'static str],
+    /// Operands beside A: their names, and which dimensions of A they have; `None` is a dimension of `columns`.
+    others: &'static [(&'static str, &'static [Option<usize>])],
+    /// The format of the result.
+    result: &'static str,
+    inputs: &'static [&'static str],
+    quick_inputs: &'static [&'static str],
+}
+
+const STENCILS: &[&str] = &["poisson2d(3000)", "poisson3d(200)", "stencil27(130)"];
+const ALL: &[&str] = &[
+    "poisson2d(3000)",
+    "stencil27(130)",
+    "random(2000000x2000000, nnz=40000000)",
+    "rmat(21, edges=30000000)",
+];
+const SOME: &[&str] = &["stencil27(100)", "random(1000000x1000000, nnz=20000000)"];
+const TINY: &[&str] = &["poisson2d(12)", "rmat(7, edges=900)"];
+
+const VECTOR: &[(&str, &[Option<usize>])] = &[("x", &[Some(1)])];
+const MATRIX: &[(&str, &[Option<usize>])] = &[("B", &[Some(1), None])];
+const SPMV: &str = "y(i) = A(i,j) * x(j)";
+const SPMM: &str = "C(i,k) = A(i,j) * B(j,k)";
+
+const OPERATIONS: [Operation; 8] = [
+    Operation {
+        name: "spmv",
+        text: SPMV,
+        columns: 1,
+        dtype: Dtype::F64,
+        formats: &["CSR", "COO", "CSC", "DCSR"],
+        others: VECTOR,
+        result: "",
+        inputs: ALL,
+        quick_inputs: TINY,
+    },
+    Operation {
+        name: "spmv-stencil",
+        text: SPMV,
+        columns: 1,
+        dtype: Dtype::F64,
+        formats: &["CSR", "DIA-I", "BSR(4,4)"],
+        others: VECTOR,
+        result: "",
+        inputs: STENCILS,
+        quick_inputs: &["poisson2d(12)"],
+    },
+    Operation {
+        name: "spmm32",
+        text: SPMM,
+        columns: 32,
+        dtype: Dtype::F32,
+        formats: &["CSR", "COO"],
+        others: MATRIX,
+        result: "",
+        inputs: SOME,
+        quick_inputs: TINY,
+    },
+    Operation {
+        name: "spmm128",
+        text: SPMM,
+        columns: 128,
+        dtype: Dtype::F32,
+        formats: &["CSR", "COO"],
+        others: MATRIX,
+        result: "",
+        inputs: SOME,
+        quick_inputs: TINY,
+    },
+    Operation {
+        name: "sddmm64",
+        text: "C(i,j) = A(i,j) * P(i,k) * Q(j,k)",
+        columns: 64,
+        dtype: Dtype::F32,
+        formats: &["CSR", "COO"],
+        others: &[("P", &[Some(0), None]), ("Q", &[Some(1), None])],
+        result: "same",
+        inputs: SOME,
+        quick_inputs: TINY,
+    },
+    Operation {
+        name: "spgemm",
+        text: "C(i,k) = A(i,j) * A(j,k)",
+        columns: 1,
+        dtype: Dtype::F64,
+        formats: &["CSR"],
+        others: &[],
+        result: "CSR",
+        inputs: &["poisson2d(1000)", "random(200000x200000, nnz=2000000)"],
+        quick_inputs: TINY,
+    },
+    Operation {
+        name: "spadd",
+        text: "C(i,j) = A(i,j) + A(j,i)",
+        columns: 1,
+        dtype: Dtype::F64,
+        formats: &["CSR"],
+        others: &[],
+        result: "CSR",
+        inputs: &["poisson2d(2000)"],
+        quick_inputs: TINY,
+    },
+    Operation {
+        name: "mttkrp32",
+        text: "C(i,r) = A(i,k,l) * P(k,r) * Q(l,r)",
+        columns: 32,
+        dtype: Dtype::F64,
+        formats: &["CSF", "COO"],
+        others: &[("P", &[Some(1), None]), ("Q", &[Some(2), None])],
+        result: "",
+        inputs: &["random(20000x5000x5000, nnz=10000000)"],
+        quick_inputs: &["random(20x9x8, nnz=200)"],
+    },
+];
+
+type Fallible<T> = Result<T, Box<dyn Error>>;
+
+/// Returns whether everything passed.
+pub(crate) fn run(args: &Args) -> Fallible<bool> {
+    if args.emulate {
+        ust::gpu::emulator::install()?;
+    }
+    let gpu = Gpu::open(0)?;
+    let info = gpu.device().info();
+    println!(
+        "{}, {}, {} MiB, {} multiprocessors, driver {}, NVRTC {:?}",
+        info.name,
+        info.architecture(),
+        info.memory >> 20,
+        info.multiprocessors,
+        info.driver,
+        info.compiler
+    );
+    let passed = args.no_suite || suite(args);
+    let bandwidth = bandwidth(&gpu, if args.quick { 1 << 20 } else { 1 << 30 })?;
+    println!("\na copy moves {:.0} GB/s, read and written", bandwidth / 1e9);
+    let mut lines = vec![json!({"device": info.name, "copy": bandwidth}).to_string()];
+    let mut failed = false;
+    for operation in &OPERATIONS {
+        if args.op.as_deref().is_some_and(|only| !operation.name.starts_with(only)) {
+            continue;
+        }
+        let inputs = if args.quick { operation.quick_inputs } else { operation.inputs };
+        for input in inputs {
+            println!("\n{} on {input}: {}", operation.name, operation.text);
+            for format in operation.formats {
+                for row in rows(args, &gpu, operation, input, format) {
+                    failed |= row.outcome.is_err();
+                    row.print(bandwidth);
+                    lines.push(row.json(operation.name, input, bandwidth));
+                }
+            }
+        }
+    }
+    if let Some(file) = &args.json {
+        std::fs::write(file, lines.join("\n") + "\n")?;
+    }
+    Ok(passed && !failed)
+}
+
+/// The suite's operations as `cuda`.
+fn suite(args: &Args) -> bool {
+    let options = Options {
+        group: Some("ops".to_owned()),
+        quick: args.quick,
+        backend: Some(Backend::Named("cuda")),
+        one_in: if args.quick { 50 } else { 1 },
+        ..Options::default()
+    };
+    let report = ust_conformance::run(&options, &|_, _| {});
+    println!("{report}");
+    let tally = ust::gpu::tally();
+    println!("{} kernels of {} programs launched", tally.launches, tally.programs);
+    report.passed()
+}
+
+/// The bytes a second that a copy within the device reads and writes.
+fn bandwidth(gpu: &Gpu, bytes: usize) -> Fallible<f64> {
+    let stream = gpu.stream();
+    let (from, to) = (stream.alloc(bytes)?, stream.alloc(bytes)?);
+    stream.zero(&from)?;
+    let copy = || Ok(stream.copy(&from, 0, &to, 0, bytes)?);
+    Ok(2.0 * bytes as f64 / median(gpu, &copy)?)
+}
+
+/// The seconds that work takes on the device: the median of some rounds.
+fn median(gpu: &Gpu, work: &dyn Fn() -> Fallible<()>) -> Fallible<f64> {
+    const ROUNDS: usize = 15;
+    work()?;
+    gpu.synchronize()?;
+    let mut seconds = Vec::new();
+    for _ in 0..ROUNDS {
+        let begin = gpu.stream().record()?;
+        work()?;
+        let end = gpu.stream().record()?;
+        end.synchronize()?;
+        seconds.push(f64::from(begin.elapsed(&end)?) / 1e3);
+    }
+    seconds.sort_by(f64::total_cmp);
+    Ok(seconds[ROUNDS / 2])
+}
+
+/// A time.
+struct Row {
+    format: String,
+    backend: String,
+    /// Seconds, bytes that must move, and seconds until the first result was there.
+    outcome: Result<(f64, usize, f64), String>,
+}
+
+impl Row {
+    fn print(&self, bandwidth: f64) {
+        let Self { format, backend, outcome } = self;
+        match outcome {
+            Ok((seconds, bytes, first)) => println!(
+                "  {format:<10} {backend:<10} {:>9}  {:>6.0} GB/s  {:>4.0} % of a copy   first {}",
+                time(*seconds),
+                *bytes as f64 / seconds / 1e9,
+                100.0 * *bytes as f64 / seconds / bandwidth,
+                time(*first)
+            ),
+            Err(why) => {
+                println!("  {format:<10} {backend:<10}  - {}", why.lines().next().unwrap_or(""));
+            }
+        }
+    }
+
+    fn json(&self, operation: &str, input: &str, bandwidth: f64) -> String {
+        let Self { format, backend, outcome } = self;
+        let mut line =
+            json!({"op": operation, "input": input, "format": format, "backend": backend});
+        match outcome {
+            Ok((seconds, bytes, first)) => {
+                let share = *bytes as f64 / seconds / bandwidth;
+                line["seconds"] = json!(seconds);
+                line["bytes"] = json!(bytes);
+                line["of_copy"] = json!(share);
+                line["first"] = json!(first);
+            }
+            Err(why) => line["failed"] = json!(why),
+        }
+        line.to_string()
+    }
+}
+
+/// The times of all back ends in a format.
+fn rows(args: &Args, gpu: &Gpu, operation: &Operation, input: &str, format: &str) -> Vec<Row> {
+    let row = |backend: &str, outcome: Fallible<(f64, usize, f64)>| Row {
+        format: format.to_owned(),
+        backend: backend.to_owned(),
+        outcome: outcome.map_err(|error| error.to_string()),
+    };
+    let operands = match operands(gpu, operation, input, format) {
+        Ok(operands) => operands,
+        Err(error) => return vec![row("cuda", Err(error))],
+    };
+    let linked = ust::provider::names();
+    let beside = args.beside.iter().map(String::as_str).filter(|name| linked.contains(name));
+    std::iter::once("cuda")
+        .chain(beside)
+        .map(|backend| row(backend, timed(gpu, operation, format, backend, &operands)))
+        .collect()
+}
+
+type Operands = Vec<(&'static str, DeviceTensor)>;
+
+fn operands(gpu: &Gpu, operation: &Operation, input: &str, format: &str) -> Fallible<Operands> {
+    let coo: Coo = generate::generate(input)?;
+    let shape = coo.shape.clone();
+    let a = Tensor::from_coo(&coo, &Format::resolve(format, Some(shape.len()))?)?;
+    drop(coo);
+    let mut operands = vec![("A", gpu.upload(&a.cast_lossy(operation.dtype))?)];
+    for (name, dims) in operation.others {
+        let extents = dims.iter().map(|dim| dim.map_or(operation.columns, |dim| shape[dim]));
+        let extents: Vec<usize> = extents.collect();
+        let length: usize = extents.iter().product();
+        let values = (0..length).map(|at| (at % 11) as f64 / 8.0 - 0.6).collect::<Vec<f64>>();
+        let array = ust::ndarray::ArrayD::from_shape_vec(extents, values)?;
+        let dense = Tensor::from_array(array)?.cast_lossy(operation.dtype);
+        operands.push((name, gpu.upload(&dense)?));
+    }
+    Ok(operands)
+}
+
+/// Seconds, bytes that must move, and seconds until the first result is there.
+fn timed(
+    gpu: &Gpu,
+    operation: &Operation,
+    format: &str,
+    backend: &str,
+    operands: &Operands,
+) -> Fallible<(f64, usize, f64)> {
+    let begin = std::time::Instant::now();
+    let mut call = gpu.einsum(operation.text).backend(backend.parse()?);
+    for (name, tensor) in operands {
+        call = call.arg(name, tensor);
+    }
+    match operation.result {
+        "" => {}
+        "same" => call = call.format(format),
+        result => call = call.format(result),
+    }
+    let kernel: Kernel = call.prepare()?;
+    let find = |name: &str| operands.iter().find(|(own, _)| *own == name).map(|(_, tensor)| tensor);
+    let tensors: Vec<&DeviceTensor> = kernel.operands().into_iter().filter_map(find).collect();
+    let result = kernel.run(&tensors)?;
+    gpu.synchronize()?;
+    let first = begin.elapsed().as_secs_f64();
+    let bytes = operands.iter().map(|(_, tensor)| tensor.bytes()).sum::<usize>() + result.bytes();
+    drop(result);
+    let seconds = median(gpu, &|| {
+        kernel.run(&tensors)?;
+        Ok(())
+    })?;
+    Ok((seconds, bytes, first))
+}
+
+#[cfg(test)]
+mod tests {
+    use clap::Parser;
+    use ust::gpu::cuda;
+
+    use super::*;
+
+    #[derive(Parser)]
+    struct Line {
+        #[command(flatten)]
+        args: Args,
+    }
+
+    #[test]
+    fn every_operation_runs_on_a_virtual_gpu() {
+        if let Err(error) = ust::gpu::emulator::install() {
+            assert!(matches!(error, cuda::CudaError::NoEmulator(_)), "{error}");
+            eprintln!("SKIPPED: {error}");
+            return;
+        }
+        let args = Line::parse_from(["gpu", "--quick", "--no-suite"]).args;
+        assert!(run(&args).unwrap());
+    }
+}
