@@ -20,7 +20,7 @@ use ust_level_api::ir::{ArrayId, Function};
 use ust_level_api::{Interval, Scalar};
 
 use crate::gpu::Gpu;
-use crate::print::{Argument, Kernel, Program};
+use crate::print::{About, Argument, Kernel, Program, Target};
 use crate::provider::Schedules;
 use crate::there::{self, Levels, ValuesThere, device};
 use crate::tuning::{
@@ -31,6 +31,7 @@ use crate::tuning::{
 /// A plan, which runs on tensors: the kernels are chosen by their sizes.
 pub(crate) struct Launcher {
     facts: Facts,
+    about: About,
     /// The plan's loops.
     function: Function,
     /// The operator of the reduction.
@@ -122,6 +123,7 @@ impl Launcher {
     pub(crate) fn new(plan: &Plan<'_>, schedules: Schedules) -> Result<Self, String> {
         let made = Self {
             facts: plan.facts.clone(),
+            about: About::new(plan),
             function: plan.function.clone(),
             operator: plan.reduce.map_or(Operator::Add, |(operator, _)| operator.clone()),
             begin: plan.result.fill,
@@ -150,15 +152,14 @@ impl Launcher {
 
     /// The kernels as text.
     fn program(&self, choice: Choice) -> Result<Program, String> {
-        let schedule = self.schedule(choice);
         let grows: Vec<bool> = self.function.arrays.iter().map(|array| array.grows).collect();
-        let title = schedule.describe();
-        Program::new(schedule, &self.facts, &grows, &title, 1 << choice.width())
+        let target = Target::Cuda { lanes: 1 << choice.width() };
+        Program::new(self.schedule(choice), &self.facts, &grows, &self.about, target)
     }
 
-    /// The kernels for large tensors, as text with all that it needs.
-    pub(crate) fn text(&self) -> Result<String, String> {
-        Ok(self.program(self.usual())?.text)
+    /// The kernels for large tensors.
+    pub(crate) fn usual_program(&self) -> Result<Program, String> {
+        self.program(self.usual())
     }
 
     /// The choice for large tensors.
@@ -526,6 +527,6 @@ impl Executable for Launcher {
     }
 
     fn disassembly(&self) -> Option<String> {
-        Some(self.program(self.usual()).ok()?.own_text().to_owned())
+        Some(self.usual_program().ok()?.own_text().to_owned())
     }
 }

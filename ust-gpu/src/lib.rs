@@ -8,11 +8,13 @@
 //! |---|---|
 //! | `cuda` | runs plans on the first device |
 //! | `cuda-text` | writes the CUDA C++ and runs nothing |
+//! | `cpp-text` | writes the same loops as C++ for one thread, and runs nothing |
 #![deny(unsafe_code)]
 
 mod cache;
 mod gpu;
 mod launch;
+mod machine;
 pub mod prelude;
 pub mod prims;
 pub mod print;
@@ -23,6 +25,7 @@ mod tuning;
 
 pub use gpu::{Einsum, Gpu, Kernel};
 pub use launch::{Tally, tally};
+pub use machine::{Library, Machine};
 pub use provider::{Schedules, executable};
 pub use tensor::{DeviceArray, DeviceParts, DeviceTensor};
 pub use ust_cuda as cuda;

@@ -1,4 +1,4 @@
-//! Back ends: `cuda` runs kernels on the first device, and `cuda-text` writes them only.
+//! Back ends: `cuda` runs kernels on the first device; `cuda-text` and `cpp-text` write only.
 
 use ust_engine::provider::{Call, Executable, Offer, Plan, Provider, Registration};
 use ust_engine::schedule::{Machine, Schedule};
@@ -8,11 +8,34 @@ use ust_level_api::ir::schedule::MarkError;
 
 use crate::gpu::Gpu;
 use crate::launch::Launcher;
+use crate::print::{About, Program, Target};
 
 /// The launcher of a plan.
 fn launcher(plan: &Plan<'_>) -> Result<Launcher, Error> {
     let schedules = Schedules::new(plan).map_err(|error| Error::Unsupported(error.to_string()))?;
     Launcher::new(plan, schedules).map_err(Error::Unsupported)
+}
+
+/// The schedule of the outermost loop in parts, with elements formed in variables where loops allow it.
+fn in_parts(plan: &Plan<'_>, machine: Machine) -> Result<Schedule, MarkError> {
+    match Schedule::in_variables(plan, plan.facts, machine)? {
+        Some(schedule) => Ok(schedule),
+        None => Schedule::new(plan, plan.facts, machine),
+    }
+}
+
+/// The kernels for large tensors.
+fn cuda(plan: &Plan<'_>) -> Result<Program, Error> {
+    launcher(plan)?.usual_program().map_err(Error::Unsupported)
+}
+
+/// A function or two of C++, for one thread.
+fn cpp(plan: &Plan<'_>) -> Result<Program, Error> {
+    let schedule = in_parts(plan, Machine::default());
+    let schedule = schedule.map_err(|error| Error::Unsupported(error.to_string()))?;
+    let grows: Vec<bool> = plan.function.arrays.iter().map(|array| array.grows).collect();
+    Program::new(&schedule, plan.facts, &grows, &About::new(plan), Target::Cpp)
+        .map_err(Error::Unsupported)
 }
 
 /// Schedules of a plan, of which one is chosen when it runs.
@@ -37,13 +60,7 @@ impl Schedules {
     /// # Errors
     /// [`MarkError`] if what the plan says contradicts its loops.
     pub fn new(plan: &Plan<'_>) -> Result<Self, MarkError> {
-        let schedule = |lanes| {
-            let machine = Machine { lanes, combines_rows: true };
-            match Schedule::in_variables(plan, plan.facts, machine)? {
-                Some(schedule) => Ok(schedule),
-                None => Schedule::new(plan, plan.facts, machine),
-            }
-        };
+        let schedule = |lanes| in_parts(plan, Machine { lanes, combines_rows: true });
         let shared = Some(schedule(true)?).filter(Schedule::has_lanes);
         let elements = Schedule::by_elements(plan, plan.facts)?;
         let by_stored =
@@ -86,17 +103,37 @@ impl Provider for Cuda {
     }
 }
 
-struct Text;
+/// The name of the back end that runs kernels.
+pub(crate) const CUDA: &str = "cuda";
 
-inventory::submit!(Registration(&Text));
+/// Writes loops, and runs nothing.
+struct Text {
+    name: &'static str,
+    summary: &'static str,
+    write: fn(&Plan<'_>) -> Result<Program, Error>,
+}
+
+static CUDA_TEXT: Text = Text {
+    name: "cuda-text",
+    summary: "CUDA C++ as text, to be read or compiled elsewhere: it runs nothing",
+    write: cuda,
+};
+static CPP_TEXT: Text = Text {
+    name: "cpp-text",
+    summary: "C++17 for one thread as text, to be read or compiled elsewhere: it runs nothing",
+    write: cpp,
+};
+
+inventory::submit!(Registration(&CUDA_TEXT));
+inventory::submit!(Registration(&CPP_TEXT));
 
 impl Provider for Text {
     fn name(&self) -> &'static str {
-        TEXT
+        self.name
     }
 
     fn summary(&self) -> &'static str {
-        "CUDA C++ as text, to be read or compiled elsewhere: it runs nothing"
+        self.summary
     }
 
     fn offer(&self, _plan: &Plan<'_>) -> Offer {
@@ -104,30 +141,31 @@ impl Provider for Text {
     }
 
     fn compile(&self, plan: &Plan<'_>) -> Result<Box<dyn Executable>, Error> {
-        let launcher = launcher(plan)?;
-        let text = launcher.text().map_err(Error::Unsupported)?;
-        Ok(Box::new(Written(text)))
+        Ok(Box::new(Written { name: self.name, program: (self.write)(plan)? }))
     }
 }
 
-/// The name of the back end that runs kernels.
-pub(crate) const CUDA: &str = "cuda";
-const TEXT: &str = "cuda-text";
-
 #[derive(Debug)]
-struct Written(String);
+struct Written {
+    name: &'static str,
+    program: Program,
+}
 
 impl Executable for Written {
     fn call(&self, _call: &Call<'_>) -> Option<Result<Tensor, Error>> {
-        let reason = "it writes CUDA C++, and runs nothing".to_owned();
-        Some(Err(Error::Refused { backend: TEXT, reason }))
+        let reason = "it writes code, and runs nothing".to_owned();
+        Some(Err(Error::Refused { backend: self.name, reason }))
+    }
+
+    fn runs(&self) -> bool {
+        false
     }
 
     fn describe(&self) -> String {
-        format!("{} lines of CUDA C++", self.0.lines().count())
+        self.program.describe()
     }
 
     fn disassembly(&self) -> Option<String> {
-        Some(self.0.clone())
+        Some(self.program.text.clone())
     }
 }

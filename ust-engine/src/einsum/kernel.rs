@@ -171,7 +171,14 @@ impl Kernel {
     /// The machine code of each stage as text, if there is any.
     #[must_use]
     pub fn machine_code(&self) -> Option<String> {
-        self.prepared.machine_code()
+        self.codes().map(|codes| codes.join("\n"))
+    }
+
+    /// The machine code of each stage, or what its provider writes in place of it, if there is any for all. The
+    /// results of stages before the last are called `t0`, `t1`, ... in those behind them.
+    #[must_use]
+    pub fn codes(&self) -> Option<Vec<String>> {
+        self.prepared.codes()
     }
 
     /// The name of the provider that runs the loops of the last stage, such as `jit`.

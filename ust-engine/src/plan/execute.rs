@@ -145,16 +145,7 @@ impl Prepared {
         last: bool,
     ) -> Result<(), Error> {
         let given = tensors_of(&self.assignment, &stage, operands, &begun.results, &mut [])?;
-        let plans = plan(&self.assignment, &stage, &given, options, last)?;
-        let Options { backend, strict, .. } = *options;
-        let over_values = match (&given[..], &plans[..]) {
-            ([one], [(planned, _), ..]) => along(&stage, one.tensor(), planned, backend, strict)?,
-            _ => None,
-        };
-        let mut made = match over_values {
-            Some(made) => made,
-            None => Compiled::new(plans, &stage, backend, strict)?,
-        };
+        let mut made = self.compile(&stage, &given, options, last, options.backend)?;
         made.between = !last;
         if last {
             begun.made = given.into_iter().map(Operand::made).collect();
@@ -163,13 +154,40 @@ impl Prepared {
             let sizes = Sizes::new(&extents, &stage.result, made.collected_in())?;
             let mut start = Instant::now();
             let how = options.run.beside(&begun.results);
-            let result = run_on(&made, given, &sizes, how, || start = Instant::now())?;
+            let other = match made.chosen.executable.runs() {
+                true => None,
+                false => Some(self.compile(&stage, &given, options, last, Backend::Auto)?),
+            };
+            let runs = other.as_ref().unwrap_or(&made);
+            let result = run_on(runs, given, &sizes, how, || start = Instant::now())?;
             begun.results.push(finished(result, &stage)?);
             begun.run_in += start.elapsed();
         }
         self.compiled.push(made);
         self.stages.push(stage);
         Ok(())
+    }
+
+    /// Plans and compiles a stage for these tensors.
+    fn compile(
+        &self,
+        stage: &Stage,
+        given: &Held<'_>,
+        options: &Options<'_>,
+        last: bool,
+        backend: Backend,
+    ) -> Result<Compiled, Error> {
+        let plans = plan(&self.assignment, stage, given, options, last)?;
+        let over_values = match (&given[..], &plans[..]) {
+            ([one], [(planned, _), ..]) => {
+                along(stage, one.tensor(), planned, backend, options.strict)?
+            }
+            _ => None,
+        };
+        match over_values {
+            Some(made) => Ok(made),
+            None => Compiled::new(plans, stage, backend, options.strict),
+        }
     }
 
     /// For each access of a stage to a tensor that is not stored in full, its fill value and size.
@@ -324,10 +342,8 @@ impl Prepared {
         self.compiled.iter().map(told).collect()
     }
 
-    pub(crate) fn machine_code(&self) -> Option<String> {
-        let codes: Option<Vec<String>> =
-            self.compiled.iter().map(|stage| stage.chosen.executable.disassembly()).collect();
-        codes.map(|codes| codes.join("\n"))
+    pub(crate) fn codes(&self) -> Option<Vec<String>> {
+        self.compiled.iter().map(|stage| stage.chosen.executable.disassembly()).collect()
     }
 
     pub(crate) fn backend(&self) -> &'static str {

@@ -132,6 +132,12 @@ pub trait Executable: fmt::Debug + Send + Sync {
         false
     }
 
+    /// Whether it runs anything. If it only writes code, another provider computes the results of stages that
+    /// later stages are planned for.
+    fn runs(&self) -> bool {
+        true
+    }
+
     /// Runs the loops.
     ///
     /// # Errors

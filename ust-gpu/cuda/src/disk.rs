@@ -34,6 +34,25 @@ pub(crate) fn folder() -> Option<PathBuf> {
     Some(root.join("cuda"))
 }
 
+/// Machine code that is kept on disk.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Cache {
+    /// Where: in `$UST_CACHE_DIR`, or in the user's folder for such files.
+    pub folder: PathBuf,
+    /// Bytes of all files.
+    pub bytes: u64,
+}
+
+/// What is kept on disk now. `None` where no folder is known to keep anything in.
+#[must_use]
+pub fn cache() -> Option<Cache> {
+    let folder = folder()?;
+    let files = fs::read_dir(&folder).into_iter().flatten().filter_map(Result::ok);
+    let bytes = files.filter_map(|file| file.metadata().ok()).filter(fs::Metadata::is_file);
+    Some(Cache { bytes: bytes.map(|data| data.len()).sum(), folder })
+}
+
 /// What is kept under a key.
 pub(crate) fn load(key: Hash) -> Option<Vec<u8>> {
     load_from(&folder()?, key)

@@ -52,12 +52,13 @@ mod transfer;
 
 pub use compile::{compile, compiler_log};
 pub use device::{Device, Info};
+pub use disk::{Cache, cache};
 pub use error::CudaError;
 pub use event::Event;
 pub use launch::Grid;
 pub use memory::Memory;
 pub use module::{Kernel, Module, Resources, Source};
-pub use probe::{compiler_version, driver_version};
+pub use probe::{compiler_library, compiler_version, driver_library, driver_version};
 pub use stream::Stream;
 
 #[cfg(test)]

@@ -24,6 +24,14 @@ pub(crate) fn load_compiler() {
     }
 }
 
+/// The file of a library that is loaded already, whose name begins so. `None` where the system does not tell.
+pub(crate) fn file_of(begin: &str) -> Option<PathBuf> {
+    let maps = fs::read_to_string("/proc/self/maps").ok()?;
+    // Five words stand before the path, which may have blanks.
+    let paths = maps.lines().filter_map(|line| Some(Path::new(&line[line.find('/')?..])));
+    paths.filter(|path| name(path).starts_with(begin)).map(Path::to_owned).next()
+}
+
 /// Loads a library for as long as the process runs.
 fn keep(path: &Path) -> bool {
     // SAFETY: the libraries of CUDA do nothing when they are loaded.
@@ -84,6 +92,14 @@ fn children(folder: &Path) -> impl Iterator<Item = PathBuf> + use<> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    #[cfg(target_os = "linux")]
+    fn the_file_of_a_loaded_library_is_found() {
+        let found = file_of("libc.so").or_else(|| file_of("libc-")).or_else(|| file_of("ld-"));
+        assert!(found.expect("tests are linked with a library of C").is_file());
+        assert_eq!(file_of("libnobody-has-it.so"), None);
+    }
 
     #[test]
     fn the_newest_version_is_taken_first() {

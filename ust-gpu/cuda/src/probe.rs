@@ -2,6 +2,7 @@
 //!
 //! cudarc panics where a library or a function is missing, so nothing calls it before it was asked here.
 
+use std::path::PathBuf;
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicBool, Ordering};
 
@@ -145,6 +146,20 @@ pub fn compiler_version() -> Result<(u32, u32)> {
             }
         })
         .clone()
+}
+
+/// The file of the driver's library, if it was found and the system tells.
+#[must_use]
+pub fn driver_library() -> Option<PathBuf> {
+    driver_version().ok()?;
+    libraries::file_of("libcuda.so")
+}
+
+/// The file of NVRTC, if it was found and the system tells.
+#[must_use]
+pub fn compiler_library() -> Option<PathBuf> {
+    compiler_version().ok()?;
+    libraries::file_of("libnvrtc.so")
 }
 
 /// Whether a library has all functions that are called.

@@ -12,6 +12,17 @@ use ust_level_api::ir::{Dtype, Func};
 /// The line that ends every prelude.
 pub const END: &str = "// ---- end of the prelude";
 
+/// CUDA's words for a C++ compiler of the host: what a prelude without [`Sections::ATOMICS`] and
+/// [`Sections::LANES`] needs before it.
+pub const HOST: &str = include_str!("host.h");
+
+/// What stands behind the prelude of a text.
+#[must_use]
+pub fn after(text: &str) -> &str {
+    let end = text.find(END).map_or(0, |at| at + END.len());
+    text[end..].trim_start()
+}
+
 /// A set of sections.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub struct Sections(u16);

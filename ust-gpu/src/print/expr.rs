@@ -169,7 +169,8 @@ impl Writer<'_> {
                 Level::Or => Level::And,
                 Level::And => Level::BitAnd,
                 Level::BitAnd | Level::Equal | Level::Compare => Level::Shift,
-                Level::Shift => Level::Sum,
+                // Few people know which of `+` and `>>` binds more tightly.
+                Level::Shift => Level::Product,
                 Level::Sum => Level::Product,
                 _ => Level::Unary,
             };

@@ -4,8 +4,9 @@ use ust_engine::provider::plan::{Array, Facts, Parameter};
 use ust_level_api::ir::schedule::Sharing;
 use ust_level_api::ir::{ArrayId, Elem, Function, Var};
 
-use super::types::{is_half, stored};
-use super::{Use, Writer};
+use super::about::Telling;
+use super::types::{int, is_half, stored};
+use super::{Target, Use, Writer};
 use crate::prelude::Sections;
 
 /// How a kernel reaches the elements of an array.
@@ -93,13 +94,21 @@ impl Purpose {
     }
 
     /// How kernels reach each array.
-    pub(super) fn reach(self, function: &Function, facts: &Facts, grows: &[bool]) -> Vec<Reach> {
+    pub(super) fn reach(
+        self,
+        function: &Function,
+        facts: &Facts,
+        grows: &[bool],
+        target: Target,
+    ) -> Vec<Reach> {
         let each = facts.arrays.iter().zip(grows);
         let of = |(array, grows): (&Array, &bool)| match array {
             _ if matches!(self, Self::Range | Self::Add | Self::Longest) => Reach::Plain,
             Array::RowCounts => Reach::Counts,
             _ if *grows && self == Self::Count => Reach::Dropped,
             Array::RowStarts if self == Self::Count => Reach::Dropped,
+            // One thread has the whole array.
+            _ if target == Target::Cpp => Reach::Plain,
             Array::RowStarts => Reach::Starts,
             Array::WorkValues | Array::WorkMarks | Array::WorkList => Reach::Work,
             _ => Reach::Plain,
@@ -114,22 +123,57 @@ impl Purpose {
 
 impl Writer<'_> {
     /// Writes the kernel, and says what it is called with.
-    pub(super) fn kernel(&mut self, purpose: Purpose, facts: &Facts, cut: bool) -> Kernel {
+    pub(super) fn kernel(&mut self, purpose: Purpose, about: Telling<'_>) -> Kernel {
         self.depth = if purpose == Purpose::Range { 1 } else { 2 };
         let function = self.function;
         self.body(&function.body);
         let body = std::mem::take(&mut self.out);
         self.depth = 1;
         if purpose != Purpose::Range {
-            self.around(&body, purpose, facts, cut);
+            self.around(&body, purpose, about.facts, about.schedule.range.is_ok());
         } else {
             self.out = body;
         }
+        self.finished(purpose, about, "__global__ void")
+    }
+
+    /// Writes a function for one thread, which runs all parts.
+    pub(super) fn function(&mut self, purpose: Purpose, about: Telling<'_>) -> Kernel {
+        let function = self.function;
+        self.body(&function.body);
+        let body = std::mem::take(&mut self.out);
+        let whole =
+            [(Parameter::PartLo, i64::MIN), (Parameter::PartHi, i64::MAX), (Parameter::Region, 0)];
+        for (of, value) in whole {
+            let at = about.facts.parameters.iter().position(|one| *one == of);
+            let Some(at) = at.filter(|at| self.uses.remove(&Use::Parameter(*at))) else { continue };
+            let name = self.names.var(Var(at as u32)).to_owned();
+            self.line(&format!("const i64 {name} = {};", int(value)));
+        }
+        let ids = (0..function.arrays.len()).map(|at| ArrayId(at as u32));
+        let counts = ids.clone().find(|id| self.reach(*id) == Reach::Counts);
+        let rows = counts.map(|id| (self.names.array(id).to_owned(), stored(self.elem(id))));
+        if let Some((name, ty)) = &rows {
+            self.line(&format!("{ty} {name}[2] = {{0, 0}};"));
+        }
+        self.out.push_str(&body);
+        match rows {
+            Some((name, _)) if purpose == Purpose::Count => {
+                self.line(&format!("return {name}[0];"));
+                self.finished(purpose, about, "i64")
+            }
+            _ => self.finished(purpose, about, "void"),
+        }
+    }
+
+    /// Puts comments and the head before the code that was written.
+    fn finished(&mut self, purpose: Purpose, about: Telling<'_>, gives: &str) -> Kernel {
         let code = std::mem::take(&mut self.out);
         let arguments = self.arguments();
         let shown: Vec<String> = arguments.iter().map(|one| self.declared(*one)).collect();
         self.out = format!(
-            "extern \"C\" __global__ void {}(\n    {})\n{{\n{code}}}\n",
+            "{}extern \"C\" {gives} {}(\n    {})\n{{\n{code}}}\n",
+            self.about(purpose, about, &arguments),
             purpose.name(),
             shown.join(",\n    ")
         );
@@ -288,27 +332,44 @@ impl Writer<'_> {
         made
     }
 
+    /// The name of an argument in the text.
+    pub(super) fn name_of(&self, argument: Argument) -> String {
+        let fixed = match argument {
+            Argument::Parameter(at) => self.names.var(Var(at as u32)),
+            Argument::Array(id)
+                if matches!(self.reach(id), Reach::Starts | Reach::Work | Reach::Part) =>
+            {
+                return format!("all_{}", self.names.array(id));
+            }
+            Argument::Array(id) => self.names.array(id),
+            Argument::Length(id) => return format!("len_{}", self.names.array(id)),
+            Argument::RangeLo => "range_lo",
+            Argument::RangeHi => "range_hi",
+            Argument::Grain => "grain",
+            Argument::Parts => "parts",
+            Argument::Counts => "counts",
+            Argument::Offsets => "offsets",
+            Argument::Error => "error",
+        };
+        fixed.to_owned()
+    }
+
     fn declared(&self, argument: Argument) -> String {
+        let name = self.name_of(argument);
         match argument {
-            Argument::Parameter(at) => format!("const i64 {}", self.names.var(Var(at as u32))),
             Argument::Array(id) => {
                 let decl = &self.function.arrays[id.0 as usize];
-                let (ty, name) = (stored(decl.elem), self.names.array(id));
+                let ty = stored(decl.elem);
                 match self.reach(id) {
                     Reach::Plain if !decl.written => format!("const {ty}* __restrict__ {name}"),
                     Reach::Plain if self.sharing(id) == Sharing::Atomic => format!("{ty}* {name}"),
-                    Reach::Plain => format!("{ty}* __restrict__ {name}"),
-                    _ => format!("{ty}* __restrict__ all_{name}"),
+                    _ => format!("{ty}* __restrict__ {name}"),
                 }
             }
-            Argument::Length(id) => format!("const i64 len_{}", self.names.array(id)),
-            Argument::RangeLo => "const i64 range_lo".to_owned(),
-            Argument::RangeHi => "const i64 range_hi".to_owned(),
-            Argument::Grain => "const i64 grain".to_owned(),
-            Argument::Parts => "const i64 parts".to_owned(),
-            Argument::Counts => "i64* __restrict__ counts".to_owned(),
-            Argument::Offsets => "const i64* __restrict__ offsets".to_owned(),
-            Argument::Error => "i32* error".to_owned(),
+            Argument::Counts => format!("i64* __restrict__ {name}"),
+            Argument::Offsets => format!("const i64* __restrict__ {name}"),
+            Argument::Error => format!("i32* {name}"),
+            _ => format!("const i64 {name}"),
         }
     }
 

@@ -1,8 +1,10 @@
-//! Loops as CUDA C++: readable text, a kernel or two for each schedule.
+//! Loops as text: CUDA C++, a kernel or two for each schedule, or functions of C++ for one thread.
 //!
-//! Each part of the outermost loop is run by one thread, or by the lanes of a group of threads together.
-//! Elements outside of loops in lanes are written by the first lane.
+//! In CUDA, each part of the outermost loop is run by one thread, or by the lanes of a group of threads together.
+//! Elements outside of loops in lanes are written by the first lane. Comments say what a kernel is called with and
+//! how it is launched, so that the text can be used alone.
 
+mod about;
 mod expr;
 mod kernel;
 mod names;
@@ -12,6 +14,8 @@ pub(crate) mod types;
 use std::collections::HashSet;
 use std::fmt::Write as _;
 
+pub use about::About;
+use about::Telling;
 pub use kernel::{Argument, Kernel};
 use kernel::{Purpose, Reach};
 use names::Names;
@@ -22,11 +26,34 @@ use ust_level_api::ir::{ArrayId, Elem, Expr, Function, Stmt};
 
 use crate::prelude::{self, Sections};
 
+/// What a text is written for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Target {
+    /// CUDA C++. Each part is run by so many threads together: a power of 2 up to 32.
+    Cuda {
+        /// Number of threads.
+        lanes: u32,
+    },
+    /// C++17: functions that run all parts on the thread that calls them.
+    Cpp,
+}
+
+impl Target {
+    /// The name of the language.
+    #[must_use]
+    pub fn language(self) -> &'static str {
+        match self {
+            Self::Cuda { .. } => "CUDA C++",
+            Self::Cpp => "C++",
+        }
+    }
+}
+
 /// The kernels of a schedule.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct Program {
-    /// CUDA C++, with all that it needs.
+    /// The text, with all that it needs.
     pub text: String,
     /// The kernel that writes the result at known positions, or its rows.
     pub main: Kernel,
@@ -41,12 +68,13 @@ pub struct Program {
     pub longest: Option<Kernel>,
     /// Integer divisions that may be by zero. [`Argument::Error`] numbers them from 1.
     pub divisions: Vec<String>,
+    target: Target,
+    title: String,
 }
 
 impl Program {
     /// Writes the kernels of a schedule of a plan with these facts. `grows` says which arrays of the plan's loops
-    /// grow; `title` is a comment; `lanes`, a power of 2 up to 32, is the number of threads that run a part
-    /// together.
+    /// grow; `about` is for comments.
     ///
     /// # Errors
     /// Why there are no kernels for it.
@@ -54,11 +82,15 @@ impl Program {
         schedule: &Schedule,
         facts: &Facts,
         grows: &[bool],
-        title: &str,
-        lanes: u32,
+        about: &About,
+        target: Target,
     ) -> Result<Self, String> {
         let scheduled = &schedule.scheduled;
-        let lanes = (lanes > 1).then_some(lanes);
+        let telling = Telling { about, facts, schedule };
+        let lanes = match target {
+            Target::Cuda { lanes } => (lanes > 1).then_some(lanes),
+            Target::Cpp => None,
+        };
         let none = Marks::default();
         let mut atomic = Marks::default();
         if let Some(carries) = &schedule.carries {
@@ -70,17 +102,21 @@ impl Program {
         let mut texts = Vec::new();
         let mut write = |purpose: Purpose, function: &Function| {
             let names = Names::new(function);
+            // One thread shares nothing.
+            let alone = target == Target::Cpp;
             let own = matches!(purpose, Purpose::Range | Purpose::Add | Purpose::Longest);
             let marks = match purpose {
+                _ if alone => &none,
                 Purpose::Range | Purpose::Add => &none,
                 Purpose::Longest => &atomic,
                 Purpose::Run | Purpose::Count | Purpose::Fill => &scheduled.marks,
             };
             let mut writer = Writer {
+                target,
                 function,
                 names: &names,
                 marks,
-                reach: purpose.reach(function, facts, grows),
+                reach: purpose.reach(function, facts, grows, target),
                 ordered: ordered(function, marks),
                 assigned: function.assigned(),
                 lanes: lanes.filter(|_| !own),
@@ -93,14 +129,17 @@ impl Program {
                 out: String::new(),
                 depth: 1,
             };
-            let kernel = writer.kernel(purpose, facts, schedule.range.is_ok());
+            let kernel = match target {
+                Target::Cuda { .. } => writer.kernel(purpose, telling),
+                Target::Cpp => writer.function(purpose, telling),
+            };
             let Writer { out, refused, .. } = writer;
             (sections, divisions) = (writer.sections, writer.sites);
             texts.push(out);
             refused.map_or(Ok(kernel), Err)
         };
         let range = match &schedule.range {
-            Ok(range) if reads(&range.lo) || reads(&range.hi) => {
+            Ok(range) if target != Target::Cpp && (reads(&range.lo) || reads(&range.hi)) => {
                 let bounds = schedule.bounds().expect("a range is known");
                 Some(write(Purpose::Range, &bounds)?)
             }
@@ -119,20 +158,39 @@ impl Program {
             ),
             None => (None, None),
         };
-        let mut text = prelude::text(sections);
+        let mut text = match target {
+            Target::Cuda { .. } => String::new(),
+            Target::Cpp => prelude::HOST.to_owned() + "\n",
+        };
+        text.push_str(&prelude::text(sections));
         text.push('\n');
-        title.lines().for_each(|line| {
+        let title = match target {
+            Target::Cuda { .. } => schedule.describe(),
+            Target::Cpp => "one thread".to_owned(),
+        };
+        for line in std::iter::once(title.clone()).chain(about.tensors()) {
             let _ = writeln!(text, "// {line}");
-        });
+        }
+        text.push('\n');
         text.push_str(&texts.join("\n"));
-        Ok(Self { text, main, count, range, add, longest, divisions })
+        Ok(Self { text, main, count, range, add, longest, divisions, target, title })
+    }
+
+    /// A line about the program, for people.
+    #[must_use]
+    pub fn describe(&self) -> String {
+        let (lines, language) = (self.own_text().lines().count(), self.target.language());
+        let lanes = match self.main.lanes {
+            1 => String::new(),
+            lanes => format!(" ({lanes} threads together)"),
+        };
+        format!("{lines} lines of {language}: {}{lanes}", self.title)
     }
 
     /// The text without the prelude.
     #[must_use]
     pub fn own_text(&self) -> &str {
-        let end = self.text.find(prelude::END).map_or(0, |at| at + prelude::END.len());
-        self.text[end..].trim_start()
+        prelude::after(&self.text)
     }
 }
 
@@ -200,6 +258,7 @@ enum Use {
 
 /// A kernel that is being written.
 struct Writer<'a> {
+    target: Target,
     function: &'a Function,
     names: &'a Names,
     marks: &'a Marks,

@@ -1,36 +1,9 @@
 // CUDA's words, for a host compiler: as much of them as the prelude needs.
-#include <math.h>
 #include <sched.h>
 #include <string.h>
 #include <ucontext.h>
 
-#define __device__
-#define __forceinline__ inline __attribute__((always_inline))
-
-template <class To, class From> inline To bits(From from) {
-    To to;
-    memcpy(&to, &from, sizeof(To));
-    return to;
-}
-inline unsigned __float_as_uint(float a) { return bits<unsigned>(a); }
-inline float __uint_as_float(unsigned a) { return bits<float>(a); }
-inline long long __double_as_longlong(double a) { return bits<long long>(a); }
-inline double __longlong_as_double(long long a) { return bits<double>(a); }
-
-// The inverse of the error function, which C has not: Newton's steps from a start that is near.
-inline double erfinv(double a) {
-    double size = fabs(a), root = 1.1283791670955126;
-    if (!(size < 1)) return size == 1 ? copysign(INFINITY, a) : NAN;
-    double x = size < 0.5 ? size / root : sqrt(-log((1 - size) * root));
-    for (int i = 0; i < 40; i++) {
-        double beyond = size < 0.5 ? erf(x) - size : 1 - size - erfc(x);
-        double step = beyond / (root * exp(-x * x));
-        x -= step / (1 + x * step);
-        if (fabs(step) <= 1e-17 * x) break;
-    }
-    return copysign(x, a);
-}
-inline float erfinvf(float a) { return (float)erfinv(a); }
+#include "../../src/prelude/host.h"
 
 inline void __threadfence() { __atomic_thread_fence(__ATOMIC_SEQ_CST); }
 // Other threads come between now and then, also where there are fewer processors than threads.
@@ -39,9 +12,6 @@ template <class T> inline T atomicCAS(T* p, T expected, T next) {
     if (++calls % 8 == 0) sched_yield();
     __atomic_compare_exchange_n(p, &expected, next, false, __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST);
     return expected;
-}
-template <class T> inline T atomicExch(T* p, T next) {
-    return __atomic_exchange_n(p, next, __ATOMIC_SEQ_CST);
 }
 template <class T, class F> inline T update(T* p, F f) {
     T old, next;

@@ -93,8 +93,13 @@ pub(crate) const CASES: &[Case] = &[
 impl Case {
     /// The whole text.
     pub(crate) fn text(&self) -> String {
+        self.text_by(self.backend)
+    }
+
+    /// The whole text that a back end writes.
+    pub(crate) fn text_by(&self, backend: &str) -> String {
         let tensors: Vec<Tensor> = self.operands.iter().map(|one| tensor(self, one)).collect();
-        let mut call = einsum(self.expression).backend(self.backend.parse::<Backend>().unwrap());
+        let mut call = einsum(self.expression).backend(backend.parse::<Backend>().unwrap());
         for ((name, ..), tensor) in self.operands.iter().zip(&tensors) {
             call = call.arg(name, tensor);
         }

@@ -6,13 +6,14 @@
 
 mod cases;
 mod compiled;
+mod cpp;
 
 use std::fs;
 use std::path::PathBuf;
 
 use ust::Error;
 use ust::gpu::prelude;
-use ust::gpu::print::Program;
+use ust::gpu::print::{About, Program, Target};
 use ust::level_api::inventory;
 use ust::provider::{Executable, Offer, Plan, Provider, Registration};
 use ust::schedule::{Machine, Schedule};
@@ -39,7 +40,9 @@ impl Provider for ByStored {
         let machine = Machine { lanes: true, combines_rows: true };
         let schedule = Schedule::by_stored(plan, plan.facts, machine).unwrap().expect("rows");
         let grows = vec![false; plan.function.arrays.len()];
-        let program = Program::new(&schedule, plan.facts, &grows, &schedule.describe(), 8).unwrap();
+        let target = Target::Cuda { lanes: 8 };
+        let program =
+            Program::new(&schedule, plan.facts, &grows, &About::new(plan), target).unwrap();
         Ok(Box::new(Written(program.text)))
     }
 }
@@ -67,8 +70,7 @@ fn each_expression_has_its_text() {
     let mut wrong = Vec::new();
     for case in cases::CASES {
         let text = case.text();
-        let end = text.find(prelude::END).expect("a prelude") + prelude::END.len();
-        let own = text[end..].trim_start();
+        let own = prelude::after(&text);
         let file = folder().join(format!("{}.cu", case.name));
         let expected = fs::read_to_string(&file).unwrap_or_default();
         if own == expected {

@@ -1,4 +1,17 @@
 // parts of the outermost loop, lanes share inner loops
+// x in `(i) -> (i : dense)`, complex64
+// the result in `(i) -> (i : dense)`, complex64
+
+// Writes the result.
+// A worker is 32 threads side by side, and runs every `workers`-th part. Launch any number of
+// workers, in blocks of one dimension, with a multiple of 32 threads in each, such as 256.
+//   n_i: extent of dimension 0 of x
+//   x_val: complex64, values of x: one for each position of its last level
+//   out: complex64, values of the result, by position: all are set
+//   range_lo: beginning of the range that parts cut: 0
+//   range_hi: end of the range that parts cut: n_i
+//   grain: length of a part, 1 or more
+//   parts: number of parts: (range_hi - range_lo) / grain, rounded up
 extern "C" __global__ void run(
     const i64 n_i,
     const c64* __restrict__ x_val,

@@ -1,4 +1,24 @@
 // parts of the outermost loop
+// A in `(i, j) -> (i : dense, j : compressed)`, f64
+// M in `(i, j) -> (i : dense, j : compressed)`, bool
+// the result in `(i, j) -> (i : dense, j : compressed)`, f64
+
+// Counts the rows of each part. Then `offsets` are made of `counts`: the sum of those before each
+// part. The sum of all is the number of rows, for which `fill` needs room.
+// A worker is a thread, and runs every `workers`-th part. Launch any number of workers, in blocks
+// of one dimension, with a multiple of 32 threads in each, such as 256.
+//   n_i: extent of dimension 0 of A
+//   A1_pos: u32, `pos` of level 1 of A (`j : compressed`): one for each position of level 0, and
+//     one more
+//   A1_crd: u32, `crd` of level 1 of A (`j : compressed`): one for each position of the level
+//   M1_pos: u32, `pos` of level 1 of M (`j : compressed`): one for each position of level 0, and
+//     one more
+//   M1_crd: u32, `crd` of level 1 of M (`j : compressed`): one for each position of the level
+//   range_lo: beginning of the range that parts cut: 0
+//   range_hi: end of the range that parts cut: n_i
+//   grain: length of a part, 1 or more
+//   parts: number of parts: (range_hi - range_lo) / grain, rounded up
+//   counts: i64, the number of rows of each part, which the kernel stores
 extern "C" __global__ void count(
     const i64 n_i,
     const u32* __restrict__ A1_pos,
@@ -47,6 +67,27 @@ extern "C" __global__ void count(
   }
 }
 
+// Writes the rows of the result, after `count`.
+// A worker is a thread, and runs every `workers`-th part. Launch any number of workers, in blocks
+// of one dimension, with a multiple of 32 threads in each, such as 256.
+//   n_i: extent of dimension 0 of A
+//   A1_pos: u32, `pos` of level 1 of A (`j : compressed`): one for each position of level 0, and
+//     one more
+//   A1_crd: u32, `crd` of level 1 of A (`j : compressed`): one for each position of the level
+//   M1_pos: u32, `pos` of level 1 of M (`j : compressed`): one for each position of level 0, and
+//     one more
+//   M1_crd: u32, `crd` of level 1 of M (`j : compressed`): one for each position of the level
+//   A_val: f64, values of A: one for each position of its last level
+//   M_val: bool, values of M: one for each position of its last level
+//   out: f64, values of the rows of the result: one for each row; all are 0 before
+//   out1_crd: u32, coordinates at level 1 of the result (`j : compressed`): one for each row
+//   all_row_starts: i64, number of the first row of each coordinate of level 0 of the result (`i :
+//     dense`); coordinates beyond the range have no rows, and are not set
+//   range_lo: beginning of the range that parts cut: 0
+//   range_hi: end of the range that parts cut: n_i
+//   grain: length of a part, 1 or more
+//   parts: number of parts: (range_hi - range_lo) / grain, rounded up
+//   offsets: i64, the number of rows in the parts before each part
 extern "C" __global__ void fill(
     const i64 n_i,
     const u32* __restrict__ A1_pos,

@@ -1,4 +1,17 @@
 // parts of the outermost loop, lanes share inner loops
+// A in `(i) -> (i : dense)`, f64
+// the result in `() -> ()`, f64
+
+// Writes the result.
+// A worker is 32 threads side by side, and runs every `workers`-th part. Launch any number of
+// workers, in blocks of one dimension, with a multiple of 32 threads in each, such as 256.
+//   n_p: extent of dimension 0 of A
+//   A_val: f64, values of A: one for each position of its last level
+//   out: f64, values of the result, by position: all are 1 before
+//   range_lo: beginning of the range that parts cut: 0
+//   range_hi: end of the range that parts cut: n_p
+//   grain: length of a part, 1 or more
+//   parts: number of parts: (range_hi - range_lo) / grain, rounded up
 extern "C" __global__ void run(
     const i64 n_p,
     const double* __restrict__ A_val,

@@ -1,4 +1,25 @@
 // parts of the outermost loop
+// A in `(i, j) -> (i : compressed(nonunique), j : singleton)`, f64
+// B in `(i, j) -> (i : compressed(nonunique), j : singleton)`, f64
+// the result in `(i, j) -> (i : compressed(nonunique), j : singleton)`, f64
+
+// Counts the rows of each part. Then `offsets` are made of `counts`: the sum of those before each
+// part. The sum of all is the number of rows, for which `fill` needs room.
+// A worker is a thread, and runs every `workers`-th part. Launch any number of workers, in blocks
+// of one dimension, with a multiple of 32 threads in each, such as 256.
+//   A0_pos: u32, `pos` of level 0 of A (`i : compressed(nonunique)`): 2 elements
+//   A0_crd: u32, `crd` of level 0 of A (`i : compressed(nonunique)`): one for each position of the
+//     level
+//   A1_crd: u32, `crd` of level 1 of A (`j : singleton`): one for each position of the level
+//   B0_pos: u32, `pos` of level 0 of B (`i : compressed(nonunique)`): 2 elements
+//   B0_crd: u32, `crd` of level 0 of B (`i : compressed(nonunique)`): one for each position of the
+//     level
+//   B1_crd: u32, `crd` of level 1 of B (`j : singleton`): one for each position of the level
+//   range_lo: beginning of the range that parts cut: 0
+//   range_hi: end of the range that parts cut: n_i
+//   grain: length of a part, 1 or more
+//   parts: number of parts: (range_hi - range_lo) / grain, rounded up
+//   counts: i64, the number of rows of each part, which the kernel stores
 extern "C" __global__ void count(
     const u32* __restrict__ A0_pos,
     const u32* __restrict__ A0_crd,
@@ -23,7 +44,7 @@ extern "C" __global__ void count(
     i64 from = A0_pos[0];
     i64 to = end;
     while (from < to) {
-      const i64 middle = from + to >> 1;
+      const i64 middle = (from + to) >> 1;
       if ((i64)A0_crd[middle] < part_lo) {
         from = middle + 1;
       } else {
@@ -33,7 +54,7 @@ extern "C" __global__ void count(
     i64 from_2 = from;
     i64 to_2 = end;
     while (from_2 < to_2) {
-      const i64 middle_2 = from_2 + to_2 >> 1;
+      const i64 middle_2 = (from_2 + to_2) >> 1;
       if ((i64)A0_crd[middle_2] < part_hi) {
         from_2 = middle_2 + 1;
       } else {
@@ -44,7 +65,7 @@ extern "C" __global__ void count(
     i64 from_3 = B0_pos[0];
     i64 to_3 = end_2;
     while (from_3 < to_3) {
-      const i64 middle_3 = from_3 + to_3 >> 1;
+      const i64 middle_3 = (from_3 + to_3) >> 1;
       if ((i64)B0_crd[middle_3] < part_lo) {
         from_3 = middle_3 + 1;
       } else {
@@ -54,7 +75,7 @@ extern "C" __global__ void count(
     i64 from_4 = from_3;
     i64 to_4 = end_2;
     while (from_4 < to_4) {
-      const i64 middle_4 = from_4 + to_4 >> 1;
+      const i64 middle_4 = (from_4 + to_4) >> 1;
       if ((i64)B0_crd[middle_4] < part_hi) {
         from_4 = middle_4 + 1;
       } else {
@@ -126,6 +147,28 @@ extern "C" __global__ void count(
   }
 }
 
+// Writes the rows of the result, after `count`.
+// A worker is a thread, and runs every `workers`-th part. Launch any number of workers, in blocks
+// of one dimension, with a multiple of 32 threads in each, such as 256.
+//   A0_pos: u32, `pos` of level 0 of A (`i : compressed(nonunique)`): 2 elements
+//   A0_crd: u32, `crd` of level 0 of A (`i : compressed(nonunique)`): one for each position of the
+//     level
+//   A1_crd: u32, `crd` of level 1 of A (`j : singleton`): one for each position of the level
+//   B0_pos: u32, `pos` of level 0 of B (`i : compressed(nonunique)`): 2 elements
+//   B0_crd: u32, `crd` of level 0 of B (`i : compressed(nonunique)`): one for each position of the
+//     level
+//   B1_crd: u32, `crd` of level 1 of B (`j : singleton`): one for each position of the level
+//   A_val: f64, values of A: one for each position of its last level
+//   B_val: f64, values of B: one for each position of its last level
+//   out: f64, values of the rows of the result: one for each row; all are 0 before
+//   out0_crd: u32, coordinates at level 0 of the result (`i : compressed(nonunique)`): one for each
+//     row
+//   out1_crd: u32, coordinates at level 1 of the result (`j : singleton`): one for each row
+//   range_lo: beginning of the range that parts cut: 0
+//   range_hi: end of the range that parts cut: n_i
+//   grain: length of a part, 1 or more
+//   parts: number of parts: (range_hi - range_lo) / grain, rounded up
+//   offsets: i64, the number of rows in the parts before each part
 extern "C" __global__ void fill(
     const u32* __restrict__ A0_pos,
     const u32* __restrict__ A0_crd,
@@ -155,7 +198,7 @@ extern "C" __global__ void fill(
     i64 from = A0_pos[0];
     i64 to = end;
     while (from < to) {
-      const i64 middle = from + to >> 1;
+      const i64 middle = (from + to) >> 1;
       if ((i64)A0_crd[middle] < part_lo) {
         from = middle + 1;
       } else {
@@ -165,7 +208,7 @@ extern "C" __global__ void fill(
     i64 from_2 = from;
     i64 to_2 = end;
     while (from_2 < to_2) {
-      const i64 middle_2 = from_2 + to_2 >> 1;
+      const i64 middle_2 = (from_2 + to_2) >> 1;
       if ((i64)A0_crd[middle_2] < part_hi) {
         from_2 = middle_2 + 1;
       } else {
@@ -176,7 +219,7 @@ extern "C" __global__ void fill(
     i64 from_3 = B0_pos[0];
     i64 to_3 = end_2;
     while (from_3 < to_3) {
-      const i64 middle_3 = from_3 + to_3 >> 1;
+      const i64 middle_3 = (from_3 + to_3) >> 1;
       if ((i64)B0_crd[middle_3] < part_lo) {
         from_3 = middle_3 + 1;
       } else {
@@ -186,7 +229,7 @@ extern "C" __global__ void fill(
     i64 from_4 = from_3;
     i64 to_4 = end_2;
     while (from_4 < to_4) {
-      const i64 middle_4 = from_4 + to_4 >> 1;
+      const i64 middle_4 = (from_4 + to_4) >> 1;
       if ((i64)B0_crd[middle_4] < part_hi) {
         from_4 = middle_4 + 1;
       } else {

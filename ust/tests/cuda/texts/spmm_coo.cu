@@ -1,4 +1,11 @@
 // parts of the outermost loop, lanes share inner loops
+// A in `(i, j) -> (i : compressed(nonunique), j : singleton)`, f64
+// B in `(i, j) -> (i : dense, j : dense)`, f64
+// the result in `(i, k) -> (i : dense, k : dense)`, f64
+
+// Stores the range that parts cut. One thread runs it.
+//   A0_pos: u32, `pos` of level 0 of A (`i : compressed(nonunique)`): 2 elements
+//   stored_values: i64, 2 elements: the beginning and the end of the range
 extern "C" __global__ void bounds(
     const u32* __restrict__ A0_pos,
     i64* __restrict__ stored_values)
@@ -7,6 +14,21 @@ extern "C" __global__ void bounds(
   stored_values[1] = ust_maximum((i64)A0_pos[1], (i64)A0_pos[0]);
 }
 
+// Writes the result.
+// A worker is 32 threads side by side, and runs every `workers`-th part. Launch any number of
+// workers, in blocks of one dimension, with a multiple of 32 threads in each, such as 256.
+//   n_k: extent of dimension 1 of B
+//   A0_pos: u32, `pos` of level 0 of A (`i : compressed(nonunique)`): 2 elements
+//   A0_crd: u32, `crd` of level 0 of A (`i : compressed(nonunique)`): one for each position of the
+//     level
+//   A1_crd: u32, `crd` of level 1 of A (`j : singleton`): one for each position of the level
+//   A_val: f64, values of A: one for each position of its last level
+//   B_val: f64, values of B: one for each position of its last level
+//   out: f64, values of the result, by position: all are 0 before
+//   range_lo: beginning of the range that parts cut, as `bounds` stores it
+//   range_hi: end of the range that parts cut, as `bounds` stores it
+//   grain: length of a part, 1 or more
+//   parts: number of parts: (range_hi - range_lo) / grain, rounded up
 extern "C" __global__ void run(
     const i64 n_k,
     const u32* __restrict__ A0_pos,

@@ -1,4 +1,23 @@
 // parts of the outermost loop, lanes share inner loops
+// A in `(i, j) -> (i : dense, j : compressed)`, f32
+// B in `(i, j) -> (i : dense, j : dense)`, f32
+// the result in `(i, k) -> (i : dense, k : dense)`, f32
+
+// Writes the result.
+// A worker is 32 threads side by side, and runs every `workers`-th part. Launch any number of
+// workers, in blocks of one dimension, with a multiple of 32 threads in each, such as 256.
+//   n_i: extent of dimension 0 of A
+//   n_k: extent of dimension 1 of B
+//   A1_pos: u32, `pos` of level 1 of A (`j : compressed`): one for each position of level 0, and
+//     one more
+//   A1_crd: u32, `crd` of level 1 of A (`j : compressed`): one for each position of the level
+//   A_val: f32, values of A: one for each position of its last level
+//   B_val: f32, values of B: one for each position of its last level
+//   out: f32, values of the result, by position: all are 0 before
+//   range_lo: beginning of the range that parts cut: 0
+//   range_hi: end of the range that parts cut: n_i
+//   grain: length of a part, 1 or more
+//   parts: number of parts: (range_hi - range_lo) / grain, rounded up
 extern "C" __global__ void run(
     const i64 n_i,
     const i64 n_k,

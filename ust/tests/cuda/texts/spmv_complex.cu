@@ -1,4 +1,22 @@
 // parts of the outermost loop, lanes share inner loops
+// A in `(i, j) -> (j : dense, i : compressed)`, complex128
+// x in `(i) -> (i : dense)`, f64
+// the result in `(i) -> (i : dense)`, complex128
+
+// Writes the result.
+// A worker is 32 threads side by side, and runs every `workers`-th part. Launch any number of
+// workers, in blocks of one dimension, with a multiple of 32 threads in each, such as 256.
+//   n_j: extent of dimension 1 of A
+//   A1_pos: u32, `pos` of level 1 of A (`i : compressed`): one for each position of level 0, and
+//     one more
+//   A1_crd: u32, `crd` of level 1 of A (`i : compressed`): one for each position of the level
+//   A_val: complex128, values of A: one for each position of its last level
+//   x_val: f64, values of x: one for each position of its last level
+//   out: complex128, values of the result, by position: all are 0+0i before
+//   range_lo: beginning of the range that parts cut: 0
+//   range_hi: end of the range that parts cut: n_j
+//   grain: length of a part, 1 or more
+//   parts: number of parts: (range_hi - range_lo) / grain, rounded up
 extern "C" __global__ void run(
     const i64 n_j,
     const u32* __restrict__ A1_pos,

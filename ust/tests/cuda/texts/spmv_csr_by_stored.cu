@@ -1,4 +1,13 @@
 // parts of equally many stored elements, lanes share inner loops
+// A in `(i, j) -> (i : dense, j : compressed)`, f64
+// x in `(i) -> (i : dense)`, f64
+// the result in `(i) -> (i : dense)`, f64
+
+// Stores the range that parts cut. One thread runs it.
+//   n_i: extent of dimension 0 of A
+//   A1_pos: u32, `pos` of level 1 of A (`j : compressed`): one for each position of level 0, and
+//     one more
+//   stored_values: i64, 2 elements: the beginning and the end of the range
 extern "C" __global__ void bounds(
     const i64 n_i,
     const u32* __restrict__ A1_pos,
@@ -8,6 +17,22 @@ extern "C" __global__ void bounds(
   stored_values[1] = ust_maximum(0 < n_i ? n_i + ((i64)A1_pos[n_i - 1 + 1] - (i64)A1_pos[0]) : 0, 0ll);
 }
 
+// Writes the result, but for what `add_left` adds afterwards.
+// A worker is 8 threads side by side, and runs every `workers`-th part. Launch any number of
+// workers, in blocks of one dimension, with a multiple of 32 threads in each, such as 256.
+//   n_i: extent of dimension 0 of A
+//   A1_pos: u32, `pos` of level 1 of A (`j : compressed`): one for each position of level 0, and
+//     one more
+//   A1_crd: u32, `crd` of level 1 of A (`j : compressed`): one for each position of the level
+//   A_val: f64, values of A: one for each position of its last level
+//   x_val: f64, values of x: one for each position of its last level
+//   out: f64, values of the result, by position: all are set
+//   all_carried_row: i64, for each part, the row whose sum it leaves for others, or -1
+//   all_carried_sum: f64, for each part, that sum
+//   range_lo: beginning of the range that parts cut, as `bounds` stores it
+//   range_hi: end of the range that parts cut, as `bounds` stores it
+//   grain: length of a part, 1 or more
+//   parts: number of parts: (range_hi - range_lo) / grain, rounded up
 extern "C" __global__ void run(
     const i64 n_i,
     const u32* __restrict__ A1_pos,
@@ -38,7 +63,7 @@ extern "C" __global__ void run(
     i64 from = rows_lo;
     i64 to = rows_hi;
     while (from < to) {
-      const i64 middle = from + to >> 1;
+      const i64 middle = (from + to) >> 1;
       if (middle - rows_lo + ((i64)A1_pos[middle + 1] - first_entry) < part_lo) {
         from = middle + 1;
       } else {
@@ -68,6 +93,17 @@ extern "C" __global__ void run(
   }
 }
 
+// Adds what the parts of `run` left for others. Parts of it are intervals of those parts.
+// A worker is a thread, and runs every `workers`-th part. Launch any number of workers, in blocks
+// of one dimension, with a multiple of 32 threads in each, such as 256.
+//   out: f64, values of the result, by position: all are set
+//   carried_row: i64, for each part, the row whose sum it leaves for others, or -1
+//   len_carried_row: number of elements
+//   carried_sum: f64, for each part, that sum
+//   range_lo: 0
+//   range_hi: number of parts of `run`
+//   grain: length of a part, 1 or more
+//   parts: number of parts: (range_hi - range_lo) / grain, rounded up
 extern "C" __global__ void add_left(
     double* __restrict__ out,
     i64* __restrict__ carried_row,
@@ -96,6 +132,16 @@ extern "C" __global__ void add_left(
   }
 }
 
+// Finds the longest row.
+// A worker is a thread, and runs every `workers`-th part. Launch any number of workers, in blocks
+// of one dimension, with a multiple of 32 threads in each, such as 256.
+//   A1_pos: u32, `pos` of level 1 of A (`j : compressed`): one for each position of level 0, and
+//     one more
+//   longest: i64, 1 element, 0 before: the number of entries of the longest row
+//   range_lo: beginning of the rows to look at, such as 0
+//   range_hi: end of the rows to look at
+//   grain: length of a part, 1 or more
+//   parts: number of parts: (range_hi - range_lo) / grain, rounded up
 extern "C" __global__ void longest(
     const u32* __restrict__ A1_pos,
     i64* longest,

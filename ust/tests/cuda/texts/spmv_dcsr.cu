@@ -1,4 +1,11 @@
 // parts of the outermost loop, lanes share inner loops
+// A in `(i, j) -> (i : compressed, j : compressed)`, f64
+// x in `(i) -> (i : dense)`, f64
+// the result in `(i) -> (i : dense)`, f64
+
+// Stores the range that parts cut. One thread runs it.
+//   A0_pos: u32, `pos` of level 0 of A (`i : compressed`): 2 elements
+//   stored_values: i64, 2 elements: the beginning and the end of the range
 extern "C" __global__ void bounds(
     const u32* __restrict__ A0_pos,
     i64* __restrict__ stored_values)
@@ -7,6 +14,21 @@ extern "C" __global__ void bounds(
   stored_values[1] = ust_maximum((i64)A0_pos[1], (i64)A0_pos[0]);
 }
 
+// Writes the result.
+// A worker is 32 threads side by side, and runs every `workers`-th part. Launch any number of
+// workers, in blocks of one dimension, with a multiple of 32 threads in each, such as 256.
+//   A0_pos: u32, `pos` of level 0 of A (`i : compressed`): 2 elements
+//   A0_crd: u32, `crd` of level 0 of A (`i : compressed`): one for each position of the level
+//   A1_pos: u32, `pos` of level 1 of A (`j : compressed`): one for each position of level 0, and
+//     one more
+//   A1_crd: u32, `crd` of level 1 of A (`j : compressed`): one for each position of the level
+//   A_val: f64, values of A: one for each position of its last level
+//   x_val: f64, values of x: one for each position of its last level
+//   out: f64, values of the result, by position: all are 0 before
+//   range_lo: beginning of the range that parts cut, as `bounds` stores it
+//   range_hi: end of the range that parts cut, as `bounds` stores it
+//   grain: length of a part, 1 or more
+//   parts: number of parts: (range_hi - range_lo) / grain, rounded up
 extern "C" __global__ void run(
     const u32* __restrict__ A0_pos,
     const u32* __restrict__ A0_crd,

@@ -1,4 +1,22 @@
 // parts of the outermost loop
+// A in `(i, j) -> (j - i : compressed, i : range)`, f64
+// x in `(i) -> (i : dense)`, f64
+// the result in `(i) -> (i : dense)`, f64
+
+// Writes the result.
+// A worker is a thread, and runs every `workers`-th part. Launch any number of workers, in blocks
+// of one dimension, with a multiple of 32 threads in each, such as 256.
+//   n_i: extent of dimension 0 of A
+//   n_j: extent of dimension 1 of A
+//   A0_pos: u32, `pos` of level 0 of A (`j - i : compressed`): 2 elements
+//   A0_crd: i32, `crd` of level 0 of A (`j - i : compressed`): one for each position of the level
+//   A_val: f64, values of A: one for each position of its last level
+//   x_val: f64, values of x: one for each position of its last level
+//   out: f64, values of the result, by position: all are 0 before
+//   range_lo: beginning of the range that parts cut: 0
+//   range_hi: end of the range that parts cut: n_i
+//   grain: length of a part, 1 or more
+//   parts: number of parts: (range_hi - range_lo) / grain, rounded up
 extern "C" __global__ void run(
     const i64 n_i,
     const i64 n_j,
