@@ -37,7 +37,7 @@ pub(crate) enum Command {
     Formats(Listing),
     /// Explain a format: canonical text, inverse map, level sizes
     Format(Format),
-    /// Summarise a tensor: shape, format, entries, bytes
+    /// Summarise a tensor: shape, format, entries, bytes; or the GPUs of this machine
     Info(Info),
     /// Show what a tensor stores: levels, arrays, values, picture
     Show(Show),
@@ -45,6 +45,8 @@ pub(crate) enum Command {
     Convert(Convert),
     /// Compute an expression, such as "y(i) = A(i,j) * x(j)"
     Run(Run),
+    /// Write the loops of an expression as source code: CUDA C++, or C++
+    Emit(Emit),
     /// Find the format in which a tensor is fastest, by measuring
     Advise(Advise),
     /// Explain a command, or `generators`
@@ -71,11 +73,21 @@ pub(crate) struct Format {
     pub(crate) json: bool,
 }
 
+const INFO_HELP: &str = "\
+With --gpu --json: {\"devices\": [{\"name\", \"compute_capability\", \"memory\", \"multiprocessors\"}, ...], \
+\"missing\": what is missing or null, \"driver\" and \"compiler\": {\"version\", \"library\"} or null, \"cache\": \
+{\"folder\", \"bytes\"} or null}.";
+
 #[derive(Debug, clap::Args)]
+#[command(after_help = INFO_HELP)]
 pub(crate) struct Info {
     /// A file or a generator
-    #[arg(value_name = "TENSOR")]
-    pub(crate) tensor: String,
+    #[arg(value_name = "TENSOR", required_unless_present = "gpu")]
+    pub(crate) tensor: Option<String>,
+    /// Instead of a tensor: the GPUs of this machine, the libraries that were found, and the kernels that
+    /// are kept on disk
+    #[arg(long, conflicts_with_all = ["tensor", "shape"])]
+    pub(crate) gpu: bool,
     /// Shape of a file that does not state it, such as 4x6x8
     #[arg(long, value_parser = shape)]
     pub(crate) shape: Option<Shape>,
@@ -156,9 +168,9 @@ and functions such as exp, max(a, b), where(mask, a, b); sum(k, ...), min(k, ...
 With --json: {\"seconds\": [...], \"compile_seconds\": s, \"backend\": \"...\", \"result\": {...}}, the result \
 as `ust show --json` prints it, or {\"written\": \"FILE\"} with --out.";
 
+/// What is computed.
 #[derive(Debug, clap::Args)]
-#[command(after_help = RUN_HELP)]
-pub(crate) struct Run {
+pub(crate) struct Asked {
     /// The expression, in index notation
     #[arg(value_name = "EXPRESSION")]
     pub(crate) expression: String,
@@ -172,39 +184,46 @@ pub(crate) struct Run {
     /// Shape of a file that does not state it; the name may be left out where there is one tensor
     #[arg(long, value_name = "NAME=SHAPE", value_parser = named_shape)]
     pub(crate) shape: Vec<NamedShape>,
-    /// Write the result into this file
-    #[arg(long, value_name = "FILE")]
-    pub(crate) out: Option<PathBuf>,
     /// The dtype of the result
     #[arg(long, value_name = "T")]
     pub(crate) dtype: Option<Dtype>,
-    /// Convert numbers that the dtype cannot hold as well: rounded, cut or saturated
-    #[arg(long, requires = "dtype")]
-    pub(crate) lossy: bool,
     /// What + and * mean, such as `min_plus`
     #[arg(long, value_name = "NAME")]
     pub(crate) semiring: Option<String>,
     /// The extent of an index of the result that no operand has
     #[arg(long, value_name = "INDEX=N", value_parser = extent)]
     pub(crate) extent: Vec<(String, usize)>,
-    /// What runs the loops: `auto`, the quickest for the expression, or a name, such as `jit`, or
+    /// Memory that the work may take, such as 8G or 500M; three quarters of what is free, 16G at most,
+    /// without it
+    #[arg(long, value_name = "BYTES", value_parser = bytes)]
+    pub(crate) memory_limit: Option<u64>,
+}
+
+#[derive(Debug, clap::Args)]
+#[command(after_help = RUN_HELP)]
+pub(crate) struct Run {
+    #[command(flatten)]
+    pub(crate) asked: Asked,
+    /// Write the result into this file
+    #[arg(long, value_name = "FILE")]
+    pub(crate) out: Option<PathBuf>,
+    /// Convert numbers that the dtype cannot hold as well: rounded, cut or saturated
+    #[arg(long, requires = "dtype")]
+    pub(crate) lossy: bool,
+    /// What runs the loops: `auto`, the quickest for the expression, or a name, such as `jit`, `cuda`, or
     /// `interp` for the checked interpreter
     #[arg(long, value_name = "NAME", default_value_t)]
     pub(crate) backend: Backend,
     /// Threads, at most; all cores without it
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..))]
     pub(crate) threads: Option<u16>,
-    /// Memory that the work may take, such as 8G or 500M; three quarters of what is free, 16G at most,
-    /// without it
-    #[arg(long, value_name = "BYTES", value_parser = bytes)]
-    pub(crate) memory_limit: Option<u64>,
     /// Run it so often after one run to warm up, and tell the seconds of each
     #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..))]
     pub(crate) repeat: u32,
     /// Print the plan: loops, conversions, code
     #[arg(long)]
     pub(crate) explain: bool,
-    /// With --explain: the machine code as well
+    /// With --explain: the machine code as well, or the CUDA C++
     #[arg(long, requires = "explain")]
     pub(crate) machine_code: bool,
     /// Compare the result with that of a plain evaluation, element by element (small tensors), or
@@ -212,6 +231,37 @@ pub(crate) struct Run {
     #[arg(long)]
     pub(crate) check: bool,
     /// Print one JSON object, with the result where it is not written to a file
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+const EMIT_HELP: &str = "\
+The source stands alone: comments say what each function is called with and, for CUDA, how it is launched. \
+It runs on any tensors of the same formats, dtypes and index widths. `c++` is C++17 for one thread; its \
+functions have C linkage. An expression that works on the stored values of one tensor alone takes them as a \
+vector.
+
+With --json: {\"expression\", \"language\", \"stage\", \"stages\", \"source\"}, or {\"written\": \"FILE\"} in place of the source with --out.";
+
+#[derive(Debug, clap::Args)]
+#[command(after_help = EMIT_HELP)]
+pub(crate) struct Emit {
+    #[command(flatten)]
+    pub(crate) asked: Asked,
+    /// The language: `cuda` or `c++`
+    #[arg(long, value_name = "LANGUAGE", default_value = "cuda", value_parser = language)]
+    pub(crate) lang: Language,
+    /// The stage, from 1: expressions such as `max(j, A(i,j)) / sum(j, A(i,j))` are computed in several, one
+    /// after another
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..))]
+    pub(crate) stage: Option<u16>,
+    /// Form sums in the order of the loops, one number after another
+    #[arg(long)]
+    pub(crate) strict: bool,
+    /// Write the source into this file
+    #[arg(long, value_name = "FILE")]
+    pub(crate) out: Option<PathBuf>,
+    /// Print one JSON object
     #[arg(long)]
     pub(crate) json: bool,
 }
@@ -269,6 +319,13 @@ pub(crate) struct Advise {
 pub(crate) struct Help {
     /// A command, or `generators`
     pub(crate) topic: Option<String>,
+}
+
+/// A language that loops are written in.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Language {
+    Cuda,
+    Cpp,
 }
 
 /// The sizes of the dimensions.
@@ -341,6 +398,18 @@ fn bytes(text: &str) -> Result<u64, String> {
     match (number, power) {
         (Some(number), Some(power)) => Ok((number * 1024_f64.powi(power as i32)) as u64),
         _ => Err("write a number of bytes, such as 8G, 1.5G or 500M".to_owned()),
+    }
+}
+
+fn language(text: &str) -> Result<Language, String> {
+    match text {
+        "cuda" => Ok(Language::Cuda),
+        "c++" | "cpp" => Ok(Language::Cpp),
+        "c" => {
+            Err("loops are written as C++17, whose functions have C linkage: `--lang c++`"
+                .to_owned())
+        }
+        _ => Err("loops are written as `cuda` or `c++`".to_owned()),
     }
 }
 

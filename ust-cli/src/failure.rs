@@ -14,6 +14,12 @@ use ust::ops::OpError;
 /// What is said where there is no room.
 const MEMORY: &str = "`--memory-limit 24G` says how much may be taken";
 
+/// What is said where a device is missing, or fails.
+const DEVICE: &str = "`ust info --gpu` says what this machine has; without `--backend` the processor computes, \
+                      and `ust emit` writes the CUDA C++ for another machine";
+/// Back ends that write code and run nothing.
+const WRITES: [&str; 2] = ["cuda-text", "cpp-text"];
+
 /// Why the program ends without having done what it was asked.
 #[derive(Debug)]
 pub(crate) enum Failure {
@@ -235,6 +241,13 @@ impl From<ust::Error> for Failure {
             ust::Error::TooLarge(_) => Self::failed(error.to_string()).help(MEMORY),
             ust::Error::Cast { .. } => {
                 Self::failed(error.to_string()).help("`--lossy` converts what does not fit, too")
+            }
+            ust::Error::Refused { backend, .. } if WRITES.contains(&backend) => {
+                Self::failed(error.to_string())
+                    .help("`ust emit` writes the source of an expression")
+            }
+            ust::Error::Refused { backend: "cuda", .. } | ust::Error::Device(_) => {
+                Self::failed(error.to_string()).help(DEVICE)
             }
             error if is_bad_input(&error) => Self::input(error.to_string()),
             error => Self::failed(error.to_string()),

@@ -5,7 +5,8 @@ use std::io::Write;
 use ust::ops::oracle;
 use ust::{Backend, Scalar, Tensor};
 
-use super::run::{Operands, einsum_of};
+use super::operands::Operands;
+use super::run::einsum_of;
 use crate::args::Run;
 use crate::failure::Failure;
 

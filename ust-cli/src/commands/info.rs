@@ -1,4 +1,4 @@
-//! `ust info`: a tensor in a few lines.
+//! `ust info`: a tensor in a few lines. With `--gpu`: `gpu.rs`.
 
 use std::io::Write;
 
@@ -11,7 +11,8 @@ use crate::output::Output;
 use crate::{json, source, text};
 
 pub(crate) fn run(args: &Info, out: &mut Output) -> Result<(), Failure> {
-    let tensor = source::tensor(&args.tensor, args.shape.as_ref(), None, None)?;
+    let Some(tensor) = &args.tensor else { return super::gpu::run(args.json, out) };
+    let tensor = source::tensor(tensor, args.shape.as_ref(), None, None)?;
     if args.json { out.json(&object(&tensor)) } else { write(&tensor, out) }
 }
 

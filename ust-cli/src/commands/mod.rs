@@ -1,13 +1,16 @@
-//! One file for each subcommand.
+//! One file for each subcommand; `operands`, `check` and `gpu` are parts of some.
 
 mod advise;
 mod check;
 mod convert;
+mod emit;
 mod format;
 mod formats;
+mod gpu;
 mod help;
 mod info;
 mod levels;
+mod operands;
 mod run;
 mod show;
 
@@ -25,6 +28,7 @@ pub(crate) fn run(command: Command, out: &mut Output) -> Result<(), Failure> {
         Command::Show(args) => show::run(&args, out),
         Command::Convert(args) => convert::run(&args, out),
         Command::Run(args) => run::run(&args, out),
+        Command::Emit(args) => emit::run(&args, out),
         Command::Advise(args) => advise::run(&args, out),
         Command::Help(args) => help::run(&args, out),
     }

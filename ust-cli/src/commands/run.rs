@@ -1,25 +1,23 @@
 //! `ust run`: an expression on tensors.
 
-use std::collections::HashMap;
 use std::io::Write;
 use std::time::Instant;
 
-use ust::ops::{Einsum, Expression, Kernel, Semiring, Timing};
-use ust::tensor::memory::default_limit;
-use ust::{Format, Tensor, einsum};
+use ust::Tensor;
+use ust::ops::{Einsum, Expression, Kernel, Timing};
 
-use crate::args::{Named, NamedFormat, Run};
+use super::operands::Operands;
+use crate::args::Run;
 use crate::failure::Failure;
 use crate::output::Output;
-use crate::{json, source, text};
+use crate::{json, text};
 
 pub(crate) fn run(args: &Run, out: &mut Output) -> Result<(), Failure> {
-    let expression = Expression::parse(&args.expression)?;
+    let expression = Expression::parse(&args.asked.expression)?;
     if let Some(file) = &args.out {
         ust::io::Kind::of(file)?;
     }
-    let formats = formats(args, &expression)?;
-    let operands = operands(args, &expression, formats)?;
+    let operands = Operands::read(&args.asked, &expression)?;
     let updates = operands.old.is_some();
     let start = Instant::now();
     let mut timing = Timing::default();
@@ -54,7 +52,7 @@ pub(crate) fn run(args: &Run, out: &mut Output) -> Result<(), Failure> {
     if args.check {
         super::check::check(args, &operands, &result, updates)?;
     }
-    if let Some(dtype) = args.dtype.filter(|_| args.lossy) {
+    if let Some(dtype) = args.asked.dtype.filter(|_| args.lossy) {
         result = result.cast_lossy(dtype);
     }
     if let Some(file) = &args.out {
@@ -141,166 +139,11 @@ fn report(
 
 /// The expression with its tensors and what was asked for beside them.
 pub(super) fn einsum_of(args: &Run, operands: &Operands) -> Einsum {
-    let mut call = einsum(&args.expression);
-    for (name, tensor) in &operands.tensors {
-        call = call.arg(name, tensor);
-    }
-    let result = &operands.result;
-    if let Some(format) = operands.formats.get(result) {
-        call = call.format(format);
-    }
     // What does not fit is converted afterwards.
-    if let Some(dtype) = args.dtype.filter(|_| !args.lossy) {
-        call = call.dtype(dtype);
+    let dtype = args.asked.dtype.filter(|_| !args.lossy);
+    let call = operands.einsum(&args.asked, dtype).backend(args.backend);
+    match args.threads {
+        Some(threads) => call.threads(threads.into()),
+        None => call,
     }
-    if let Some(semiring) = &args.semiring {
-        call = call.semiring(semiring);
-    }
-    for (index, extent) in &args.extent {
-        call = call.extent(index, *extent);
-    }
-    if let Some(limit) = args.memory_limit {
-        call = call.memory_limit(limit);
-    }
-    if let Some(threads) = args.threads {
-        call = call.threads(threads.into());
-    }
-    call.backend(args.backend)
-}
-
-/// The tensors of an expression.
-pub(super) struct Operands {
-    /// Those on the right.
-    pub(super) tensors: Vec<(String, Tensor)>,
-    /// For an update, what is there already.
-    pub(super) old: Option<Tensor>,
-    /// The name of the result.
-    pub(super) result: String,
-    /// The formats asked for, by the names of tensors.
-    formats: HashMap<String, String>,
-}
-
-/// The formats asked for, by the names of tensors.
-fn formats(args: &Run, expression: &Expression) -> Result<HashMap<String, String>, Failure> {
-    let all = expression.accesses().into_iter().chain([expression.result.clone()]);
-    let mut ranks: Vec<(String, usize)> = Vec::new();
-    for access in all {
-        if !ranks.iter().any(|(name, _)| *name == access.name) {
-            ranks.push((access.name, access.indices.len()));
-        }
-    }
-    let mut formats = HashMap::new();
-    for NamedFormat { name, text } in &args.format {
-        let name = match name {
-            Some(name) => name.clone(),
-            None => {
-                let fits = |rank: usize| Format::resolve(text, Some(rank)).is_ok();
-                let mut fitting = ranks.iter().filter(|(_, rank)| fits(*rank));
-                match (fitting.next(), fitting.next()) {
-                    (Some((name, _)), None) => name.clone(),
-                    (None, _) => {
-                        // Says what is wrong with the text, if anything is.
-                        Format::resolve(text, None)?;
-                        let message =
-                            format!("no tensor of `{}` can be in `{text}`", args.expression);
-                        return Err(Failure::input(message));
-                    }
-                    (Some((name, _)), Some(_)) => {
-                        let message =
-                            format!("`--format {text}` does not say which tensor is meant");
-                        let help = format!("write `--format \"{name}={text}\"`, for one");
-                        return Err(Failure::input(message).help(help));
-                    }
-                }
-            }
-        };
-        if let Some(before) = formats.insert(name.clone(), text.clone()) {
-            let message = format!("the format of `{name}` is given twice: `{before}` and `{text}`");
-            return Err(Failure::input(message));
-        }
-    }
-    Ok(formats)
-}
-
-/// The tensors of the expression, each in the shape and format asked for.
-fn operands(
-    args: &Run,
-    expression: &Expression,
-    formats: HashMap<String, String>,
-) -> Result<Operands, Failure> {
-    let names = expression.operands();
-    let result = expression.result.name.clone();
-    let updates = expression.is_update();
-    let mut wanted: Vec<&str> = names.iter().map(String::as_str).collect();
-    if updates {
-        wanted.push(&result);
-    }
-    check_names(args, expression, &formats, &wanted)?;
-    let named = expression.semiring.as_ref().map(|(name, _)| name).or(args.semiring.as_ref());
-    let semiring = named.and_then(|name| Semiring::named(name));
-    let read = |wanted: &str| -> Result<Tensor, Failure> {
-        let mut given = args.tensors.iter().filter(|given| given.name == wanted);
-        let Some(Named { text, .. }) = given.next() else {
-            return Err(Failure::input(format!("the tensor `{wanted}` is not given"))
-                .help(format!("give it as `{wanted}=FILE` or `{wanted}=gen:...`")));
-        };
-        if given.next().is_some() {
-            return Err(Failure::input(format!("the tensor `{wanted}` is given twice")));
-        }
-        let mut shapes = args.shape.iter().rev();
-        let shape = shapes.find(|s| s.name.as_deref().is_none_or(|name| name == wanted));
-        let (shape, format) = (shape.map(|named| &named.shape), formats.get(wanted));
-        let (Some(semiring), Some(format)) = (&semiring, format) else {
-            let format = format.map(String::as_str);
-            return source::tensor(text, shape, format, args.memory_limit);
-        };
-        // Stored as it is meant: a format may have a place for what is not stored.
-        let tensor = source::tensor(text, shape, None, args.memory_limit)?;
-        let format = source::resolve(format, tensor.rank())?;
-        let meant = semiring.zero(tensor.dtype()).map(|_| semiring.operand(&tensor)).transpose()?;
-        let limit = args.memory_limit.unwrap_or_else(default_limit);
-        Ok(meant.unwrap_or(tensor).convert_within(&format, limit)?)
-    };
-    let mut tensors = Vec::new();
-    for name in &names {
-        tensors.push((name.clone(), read(name)?));
-    }
-    let old = if updates { Some(read(&result)?) } else { None };
-    Ok(Operands { tensors, old, result, formats })
-}
-
-/// Whether everything that is said about a tensor is said about one of the expression.
-fn check_names(
-    args: &Run,
-    expression: &Expression,
-    formats: &HashMap<String, String>,
-    wanted: &[&str],
-) -> Result<(), Failure> {
-    let result = &*expression.result.name;
-    let known: Vec<&str> = wanted.iter().copied().chain([result]).collect();
-    let tensors = args.tensors.iter().map(|named| (&*named.name, wanted));
-    let formats = formats.keys().map(|name| (&**name, &known[..]));
-    let shapes = args.shape.iter().filter_map(|s| Some((s.name.as_deref()?, wanted)));
-    for (name, known) in tensors.chain(formats).chain(shapes) {
-        if known.contains(&name) {
-            continue;
-        }
-        if let Some(wrong) = expression.misused(name) {
-            return Err(wrong.into());
-        }
-        let message = match name == result {
-            true => format!("`{name}` is the result of `{}`, not an operand", args.expression),
-            false => format!("`{}` has no tensor `{name}`", args.expression),
-        };
-        let help = match known {
-            [] => format!("nothing is given to it; a scalar is named bare, as `s = 2 * {name}`"),
-            _ => format!("it may be {}", known.join(", ")),
-        };
-        return Err(Failure::input(message).help(help));
-    }
-    if wanted.len() > 1 && args.shape.iter().any(|shape| shape.name.is_none()) {
-        let help = format!("write `--shape NAME=SHAPE` with one of {}", wanted.join(", "));
-        return Err(Failure::input("--shape does not say which tensor is meant").help(help));
-    }
-    Ok(())
 }

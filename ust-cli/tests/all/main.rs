@@ -2,6 +2,7 @@
 
 mod advise;
 mod common;
+mod emit;
 mod readme;
 mod reported;
 mod tensors;

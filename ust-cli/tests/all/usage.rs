@@ -8,7 +8,7 @@ use super::common::{parse, ust, ust_in};
 
 #[test]
 fn everything_has_help() {
-    let commands = ["levels", "formats", "format", "info", "show", "convert", "run"];
+    let commands = ["levels", "formats", "format", "info", "show", "convert", "run", "emit"];
     for args in [&["--help"][..], &["help"], &["--version"], &["help", "generators"]] {
         assert!(!ust(args).done().is_empty(), "{args:?}");
     }
