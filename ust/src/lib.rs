@@ -161,6 +161,7 @@
 //! | expressions in index notation | [`einsum`], [`ops`], and how they are written: [`ops::parse`] |
 //! | prepared kernels | [`Kernel`] |
 //! | which format suits a tensor | [`mod@advise`] |
+//! | expressions on GPUs, and their source | [`mod@gpu`] |
 //! | zeros, stored and not: what decides a result | [`what_zero_means`] |
 //! | what can go wrong | [`error`], [`ops::OpError`], [`io::FileError`] |
 //! | a level type of your own | [`level_api`] |
@@ -168,10 +169,11 @@
 //!
 //! # Features
 //!
-//! Both are on by default.
+//! All are on by default.
 //!
 //! | feature | with it | without it |
 //! |---|---|---|
+//! | `gpu` | loops run on a GPU if asked to ([`mod@gpu`]), and are written as CUDA C++ and C++; nothing more is needed to build it | the back ends `cuda`, `cuda-text` and `cpp-text` are not there |
 //! | `jit` | loops are compiled to machine code | an interpreter runs them, and takes much longer |
 //! | `macros` | [`format!`](macro@format): format text is checked by the compiler | format text is parsed when the program runs |
 //!
@@ -190,10 +192,13 @@ use ust_level_singleton as _;
 mod macros;
 #[doc = include_str!("../docs/what-zero-means.md")]
 pub mod what_zero_means {}
+#[cfg(feature = "gpu")]
+#[doc = include_str!("../docs/gpu.md")]
+pub mod gpu {
+    pub use ust_gpu::*;
+}
 
 pub use ust_engine::*;
-#[cfg(feature = "gpu")]
-pub use ust_gpu as gpu;
 pub use ust_level_api as level_api;
 #[cfg(feature = "macros")]
 #[doc(hidden)]
