@@ -88,6 +88,14 @@ fn quick() -> Result<(), String> {
     run::cargo(&args, &[])
 }
 
+/// The lints again, without what is there by default: machine code, the macro, and back ends for GPUs.
+fn without_features() -> Result<(), String> {
+    ["ust", "ust-cli"].iter().try_for_each(|package| {
+        let of = ["clippy", "--package", package, "--no-default-features", "--all-targets"];
+        run::cargo(&[&of[..], &["--", "--deny", "warnings"]].concat(), &[])
+    })
+}
+
 fn ci() -> Result<(), String> {
     run::cargo(&["fmt", "--all", "--check"], &[])?;
     let place = ["--manifest-path", "examples/own_memory/Cargo.toml"];
@@ -95,6 +103,7 @@ fn ci() -> Result<(), String> {
     invariants()?;
     run::cargo(&["clippy", "--workspace", "--all-targets", "--", "--deny", "warnings"], &[])?;
     outside(&["clippy", "--all-targets"], &["--", "--deny", "warnings"])?;
+    without_features()?;
     packages::check()?;
     run::cargo(&["doc", "--workspace", "--no-deps"], &[("RUSTDOCFLAGS", "--deny warnings")])?;
     test()?;

@@ -15,8 +15,11 @@ const LICENCES: [&str; 2] = ["LICENSE-MIT", "LICENSE-APACHE"];
 const OTHERS: [&str; 5] =
     [".cargo_vcs_info.json", "Cargo.lock", "Cargo.toml", "Cargo.toml.orig", "README.md"];
 /// Folders of a package, and what their files end in.
-const FOLDERS: [(&str, &str); 4] =
-    [("src/", ".rs"), ("tests/", ".rs"), ("tests/", ".txt"), ("docs/", ".md")];
+const FOLDERS: [(&str, &[&str]); 3] = [
+    ("src/", &[".rs", ".h", ".cc", ".cuh"]),
+    ("tests/", &[".rs", ".txt", ".h", ".cu"]),
+    ("docs/", &[".md"]),
+];
 
 /// Packages every crate that is for publication, and fails with a list of what it lacks and of
 /// files that do not belong to it.
@@ -80,7 +83,9 @@ fn strays(package: &str) -> Result<Vec<String>, String> {
     let list = run::output(&["package", "--list", "--allow-dirty", "--offline", "-p", package])?;
     let belongs = |file: &str| {
         OTHERS.contains(&file)
-            || FOLDERS.iter().any(|(folder, end)| file.starts_with(folder) && file.ends_with(end))
+            || FOLDERS.iter().any(|(folder, ends)| {
+                file.starts_with(folder) && ends.iter().any(|end| file.ends_with(end))
+            })
     };
     let files: Vec<&str> = list.lines().map(str::trim).filter(|file| !file.is_empty()).collect();
     let readme = if files.contains(&"README.md") { None } else { Some("no README.md".to_owned()) };
