@@ -17,6 +17,22 @@ pub enum CudaError {
          nor in the Python of $VIRTUAL_ENV or $CONDA_PREFIX (pip install nvidia-cuda-nvrtc)"
     )]
     NoCompiler,
+    /// cuSPARSE cannot be loaded.
+    #[error(
+        "no cuSPARSE: libcusparse is found neither by the system's loader, nor in $UST_CUDA_LIB_DIR, \
+         nor in the Python of $VIRTUAL_ENV or $CONDA_PREFIX (pip install nvidia-cusparse)"
+    )]
+    NoSparse,
+    /// cuSPARSE refuses something.
+    #[error("cuSPARSE cannot {what}: {name} ({code})")]
+    Sparse {
+        /// What was attempted.
+        what: &'static str,
+        /// The library's name of the error.
+        name: String,
+        /// The library's number of the error.
+        code: u32,
+    },
     /// A library is older than this crate can use.
     #[error("{library} is too old: it has no {symbol}")]
     Outdated {

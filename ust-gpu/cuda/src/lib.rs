@@ -1,4 +1,4 @@
-//! CUDA devices: the only door to the driver and to NVRTC.
+//! CUDA devices: the only door to the driver, to NVRTC and to cuSPARSE.
 //!
 //! A [`Device`] is opened by number, and gives [`Stream`]s. A stream allocates [`Memory`], moves bytes, and
 //! launches [`Kernel`]s, in its order; nothing waits but [`Stream::read`] and [`Stream::synchronize`].
@@ -26,11 +26,12 @@
 //!
 //! | file | what it holds |
 //! |---|---|
-//! | `probe.rs`, `libraries.rs` | whether driver and NVRTC are there, and where |
+//! | `probe.rs`, `libraries.rs` | whether driver, NVRTC and cuSPARSE are there, and where |
 //! | `device.rs` | devices and what they can do |
 //! | `stream.rs`, `event.rs` | order |
 //! | `memory.rs`, `transfer.rs`, `staging.rs` | bytes of the device, and their way there and back |
 //! | `compile.rs`, `disk.rs`, `module.rs`, `launch.rs` | kernels |
+//! | `sparse.rs`, `sparse/` | products of sparse matrices by cuSPARSE |
 //! | `emulator/` | a virtual device |
 
 mod compile;
@@ -46,6 +47,7 @@ mod libraries;
 mod memory;
 mod module;
 mod probe;
+pub mod sparse;
 mod staging;
 mod stream;
 mod transfer;
@@ -71,5 +73,6 @@ mod tests {
         fn is_free<T: Send + Sync>() {}
         is_free::<(Device, Stream, Event, Memory)>();
         is_free::<(Module, Kernel, CudaError)>();
+        is_free::<(sparse::Sparse, sparse::Product)>();
     }
 }

@@ -32,6 +32,17 @@ pub(crate) fn file_of(begin: &str) -> Option<PathBuf> {
     paths.filter(|path| name(path).starts_with(begin)).map(Path::to_owned).next()
 }
 
+/// Loads cuSPARSE from the first folder that has it; cudarc finds it as it finds NVRTC.
+pub(crate) fn load_sparse() {
+    let folders = folders();
+    // Its linker may lie in another package; here it is loaded before.
+    for linker in folders.iter().flat_map(|folder| files(folder, "libnvJitLink.so")) {
+        keep(&linker);
+    }
+    let mut found = folders.iter().flat_map(|folder| files(folder, "libcusparse.so"));
+    let _ = found.any(|library| keep(&library));
+}
+
 /// Loads a library for as long as the process runs.
 fn keep(path: &Path) -> bool {
     // SAFETY: the libraries of CUDA do nothing when they are loaded.
@@ -44,7 +55,7 @@ fn keep(path: &Path) -> bool {
     }
 }
 
-/// Where NVRTC may lie, the likeliest first.
+/// Where libraries may lie, the likeliest first.
 fn folders() -> Vec<PathBuf> {
     let mut found: Vec<PathBuf> =
         env::var_os("UST_CUDA_LIB_DIR").map(PathBuf::from).into_iter().collect();

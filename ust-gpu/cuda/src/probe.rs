@@ -1,4 +1,4 @@
-//! Whether the driver and NVRTC are there.
+//! Whether the driver, NVRTC and cuSPARSE are there.
 //!
 //! cudarc panics where a library or a function is missing, so nothing calls it before it was asked here.
 
@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use cudarc::{driver, nvrtc};
+use cudarc::{cusparse, driver, nvrtc};
 use libloading::Library;
 
 use crate::error::{CudaError, Result, check};
@@ -70,6 +70,42 @@ const OF_COMPILER: &[&str] = &[
     "nvrtcGetProgramLog",
     "nvrtcGetCUBINSize",
     "nvrtcGetCUBIN",
+];
+/// The functions of cuSPARSE that are called.
+const OF_SPARSE: &[&str] = &[
+    "cusparseCreate",
+    "cusparseDestroy",
+    "cusparseGetVersion",
+    "cusparseGetErrorName",
+    "cusparseSetStream",
+    "cusparseCreateCsr",
+    "cusparseCreateCsc",
+    "cusparseCreateCoo",
+    "cusparseCreateBsr",
+    "cusparseDestroySpMat",
+    "cusparseSpMatGetSize",
+    "cusparseSpMatSetValues",
+    "cusparseCsrSetPointers",
+    "cusparseCreateDnVec",
+    "cusparseDestroyDnVec",
+    "cusparseDnVecSetValues",
+    "cusparseCreateDnMat",
+    "cusparseDestroyDnMat",
+    "cusparseDnMatSetValues",
+    "cusparseSpMV_bufferSize",
+    "cusparseSpMV_preprocess",
+    "cusparseSpMV",
+    "cusparseSpMM_bufferSize",
+    "cusparseSpMM_preprocess",
+    "cusparseSpMM",
+    "cusparseSDDMM_bufferSize",
+    "cusparseSDDMM_preprocess",
+    "cusparseSDDMM",
+    "cusparseSpGEMM_createDescr",
+    "cusparseSpGEMM_destroyDescr",
+    "cusparseSpGEMM_workEstimation",
+    "cusparseSpGEMM_compute",
+    "cusparseSpGEMM_copy",
 ];
 
 static PROBED: AtomicBool = AtomicBool::new(false);
@@ -160,6 +196,30 @@ pub fn driver_library() -> Option<PathBuf> {
 pub fn compiler_library() -> Option<PathBuf> {
     compiler_version().ok()?;
     libraries::file_of("libnvrtc.so")
+}
+
+/// Loads cuSPARSE, once.
+///
+/// # Errors
+///
+/// [`CudaError::NoSparse`] if it is nowhere, [`CudaError::Outdated`] if it is too old.
+pub(crate) fn sparse_library() -> Result<()> {
+    static SPARSE: OnceLock<Result<()>> = OnceLock::new();
+    PROBED.store(true, Ordering::SeqCst);
+    SPARSE
+        .get_or_init(|| {
+            // SAFETY: asks the loader only.
+            let present = || unsafe { cusparse::sys::is_culib_present() };
+            if !present() {
+                libraries::load_sparse();
+            }
+            if !present() {
+                return Err(CudaError::NoSparse);
+            }
+            // SAFETY: the library is there.
+            has_all(unsafe { cusparse::sys::culib() }, "libcusparse", OF_SPARSE)
+        })
+        .clone()
 }
 
 /// Whether a library has all functions that are called.

@@ -1,6 +1,6 @@
 //! A machine without a driver, or without a device, gets errors; one that has both, a device.
 
-use ust_cuda::{CudaError, Device};
+use ust_cuda::{CudaError, Device, sparse};
 
 #[test]
 fn a_device_or_an_error_and_no_panic() {
@@ -21,6 +21,15 @@ fn a_device_or_an_error_and_no_panic() {
         Err(other) => panic!("{other}"),
     }
     assert!(Device::open(usize::MAX).is_err());
+}
+
+#[test]
+fn the_sparse_library_or_an_error_and_no_panic() {
+    match sparse::load() {
+        Ok(()) => println!("cuSPARSE is there"),
+        Err(CudaError::NoSparse | CudaError::Outdated { .. }) => (),
+        Err(other) => panic!("{other}"),
+    }
 }
 
 #[cfg(feature = "emulator")]

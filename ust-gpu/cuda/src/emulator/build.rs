@@ -13,8 +13,13 @@ use crate::hash::Hash;
 // The first names that are looked for: a library of the system is not found before these.
 pub(super) const DRIVER: &str = "libcuda.so";
 pub(super) const COMPILER: &str = "libnvrtc.so";
+pub(super) const SPARSE: &str = "libcusparse.so";
 
-const FILES: [(&str, &str); 9] = [
+/// Each library, and the file that it is made of.
+const LIBRARIES: [(&str, &str); 3] =
+    [(DRIVER, "driver.cc"), (COMPILER, "compiler.cc"), (SPARSE, "sparse.cc")];
+
+const FILES: [(&str, &str); 11] = [
     ("driver.cc", include_str!("driver.cc")),
     ("memory.h", include_str!("memory.h")),
     ("races.h", include_str!("races.h")),
@@ -24,11 +29,13 @@ const FILES: [(&str, &str); 9] = [
     ("modules.h", include_str!("modules.h")),
     ("compiler.cc", include_str!("compiler.cc")),
     ("kernel.h", include_str!("kernel.h")),
+    ("sparse.cc", include_str!("sparse.cc")),
+    ("sparse.h", include_str!("sparse.h")),
 ];
 
 const WEEK: Duration = Duration::from_secs(7 * 24 * 3600);
 
-/// The folder with both libraries.
+/// The folder with the libraries.
 pub(super) fn libraries() -> Result<PathBuf> {
     let compiler = Compiler::find()?;
     let mut hash = Hash::new().with(compiler.version.as_bytes()).with(compiler.name.as_bytes());
@@ -38,7 +45,8 @@ pub(super) fn libraries() -> Result<PathBuf> {
     let root = disk::folder().filter(|folder| fs::create_dir_all(folder).is_ok());
     let root = root.unwrap_or_else(|| env::temp_dir().join("ust"));
     let folder = root.join(format!("emulator-{:032x}", hash.value()));
-    if folder.join(DRIVER).exists() && folder.join(COMPILER).exists() {
+    let is_whole = || LIBRARIES.iter().all(|(library, _)| folder.join(library).exists());
+    if is_whole() {
         return Ok(folder);
     }
     // Made aside, and moved when all is there: another process may do the same.
@@ -50,10 +58,11 @@ pub(super) fn libraries() -> Result<PathBuf> {
     }
     // A number of 31 bits, not 0.
     let fingerprint = (hash.value() as u32 >> 1) | 1;
-    let made = compiler.build(&aside, "driver.cc", DRIVER, fingerprint);
-    let made = made.and_then(|()| compiler.build(&aside, "compiler.cc", COMPILER, fingerprint));
+    let made = LIBRARIES
+        .iter()
+        .try_for_each(|(library, source)| compiler.build(&aside, source, library, fingerprint));
     let moved = made.and_then(|()| match fs::rename(&aside, &folder) {
-        Err(_) if folder.join(COMPILER).exists() => Ok(()),
+        Err(_) if is_whole() => Ok(()),
         other => other.map_err(|e| failed(&e)),
     });
     let _ = fs::remove_dir_all(&aside);

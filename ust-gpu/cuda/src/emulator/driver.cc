@@ -57,6 +57,34 @@ void ust_emulator_pools(int yes) { ENTER; pools = yes; }
 static uint64_t seed = 0, launches = 0;
 void ust_emulator_seed(uint64_t value) { ENTER; seed = value; launches = 0; }
 
+// For libraries beside the driver: work of a stream fails, as that of a kernel does.
+int ust_emulator_fail(void* stream, int code, const char* why) {
+  ENTER;
+  if (!of(stream).code) of(stream).code = code, of(stream).message = why;
+  return code;
+}
+// For libraries beside the driver: their work uses bytes. What kernels are checked for fails the stream.
+int ust_emulator_use(void* stream, uintptr_t at, size_t n, int writes, const char* what) {
+  ENTER;
+  Stream& s = of(stream);
+  if (s.code || n == 0) return s.code;
+  auto fail = [&](int code, std::string why) {
+    s.code = code;
+    s.message = std::string(what) + (writes ? " writes " : " reads ") + std::to_string(n) + " bytes " + why;
+    return code;
+  };
+  Block* b = arena.holds(at, n);
+  if (!b) return fail(700, "at " + hex(at) + ", which are not in one allocation");
+  size_t off = at - b->at;
+  if (!writes && !b->all_written(off, n)) return fail(719, "of " + b->name + ", some of which nobody wrote");
+  Use now = s.next(what);
+  std::string objection = s.objection(*b, writes);
+  if (!objection.empty()) return fail(719, "too early: " + objection);
+  if (writes) b->write(off, n);
+  used(*b, now, writes);
+  return SUCCESS;
+}
+
 int cuInit(unsigned) {
   ENTER;
   if (const char* text = getenv("UST_EMULATOR_SEED")) seed = strtoull(text, nullptr, 10);

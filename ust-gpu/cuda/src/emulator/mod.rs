@@ -1,7 +1,7 @@
 //! A virtual device, for machines without a GPU and for checks that no GPU makes.
 //!
-//! [`install`] compiles two libraries with the compiler of the host, and loads them in the place of the
-//! driver and of NVRTC: everything else here runs unchanged. The kernels' texts, unchanged as well, become
+//! [`install`] compiles three libraries with the compiler of the host, and loads them in the place of the
+//! driver, of NVRTC and of cuSPARSE: everything else here runs unchanged. The kernels' texts, unchanged as well, become
 //! shared libraries, and threads of a block coroutines in an order that is different each time. Every
 //! access of a kernel is looked at:
 //!
@@ -23,6 +23,7 @@
 //! | `modules.h` | compiled kernels and their variables |
 //! | `races.h`, `threads.h`, `checks.h` | notes of accesses, threads as coroutines, and the checks |
 //! | `compiler.cc` | the functions of NVRTC |
+//! | `sparse.cc`, `sparse.h` | the functions of cuSPARSE, and the types that they speak in |
 //! | `kernel.h` | what kernels find: the words, types and functions of CUDA |
 
 mod build;
@@ -37,13 +38,13 @@ use crate::probe;
 
 static DRIVER: OnceLock<&'static Library> = OnceLock::new();
 
-/// Puts the virtual device in the place of the driver and of NVRTC, for the rest of the process. It does
+/// Puts the virtual device in the place of the driver, of NVRTC and of cuSPARSE, for the rest of the process. It does
 /// nothing the second time. It takes a few seconds once on a machine, and then no time.
 ///
 /// # Errors
 ///
 /// [`CudaError::NoEmulator`] without a C++ compiler (`$CXX`, `g++` or `clang++`), or if somebody has asked
-/// for the driver or for NVRTC before.
+/// for one of them before.
 pub fn install() -> Result<()> {
     static INSTALLED: Mutex<Option<Result<()>>> = Mutex::new(None);
     let mut installed = INSTALLED.lock().unwrap_or_else(PoisonError::into_inner);
@@ -60,7 +61,9 @@ fn load() -> Result<()> {
     let folder = build::libraries()?;
     let compiler = open(&folder.join(build::COMPILER))?;
     let driver = open(&folder.join(build::DRIVER))?;
-    std::mem::forget(compiler);
+    // It finds functions of the driver.
+    let sparse = open(&folder.join(build::SPARSE))?;
+    std::mem::forget((compiler, sparse));
     let _ = DRIVER.set(Box::leak(Box::new(driver)));
     Ok(())
 }
