@@ -31,12 +31,14 @@
 //! | `stream.rs`, `event.rs` | order |
 //! | `memory.rs`, `transfer.rs`, `staging.rs` | bytes of the device, and their way there and back |
 //! | `compile.rs`, `disk.rs`, `module.rs`, `launch.rs` | kernels |
+//! | `dlpack.rs` | arrays that other libraries own, or take |
 //! | `sparse.rs`, `sparse/` | products of sparse matrices by cuSPARSE |
 //! | `emulator/` | a virtual device |
 
 mod compile;
 mod device;
 mod disk;
+pub mod dlpack;
 #[cfg(feature = "emulator")]
 pub mod emulator;
 mod error;
@@ -73,6 +75,6 @@ mod tests {
         fn is_free<T: Send + Sync>() {}
         is_free::<(Device, Stream, Event, Memory)>();
         is_free::<(Module, Kernel, CudaError)>();
-        is_free::<(sparse::Sparse, sparse::Product)>();
+        is_free::<(sparse::Sparse, sparse::Product, dlpack::Array)>();
     }
 }
