@@ -8,7 +8,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 use run::Running;
-use ust_cuda::{Device, Grid, Memory, Module, Source, Stream};
+use ust_cuda::{Device, Grid, Module, Source, Stream};
 use ust_engine::format::IndexExpr;
 use ust_engine::ops::Operator;
 use ust_engine::provider::plan::{Array, Facts, Loop, Over, Plan, Sizes, evaluated};
@@ -367,22 +367,16 @@ impl Launcher {
             self.coarsen(&mut arguments, choice);
         }
         let (schedule, kernels) = (self.schedule(choice), self.kernels(choice, gpu.device())?);
-        // Memory of other streams is used between what they do now and what they will do.
         let of_levels =
             levels.iter().flat_map(|levels| levels.0.iter().flatten().map(AsRef::as_ref));
         let used = of_levels.chain(values.iter().map(|values| &values.0));
-        let mut others: Vec<&Stream> = used.filter_map(Memory::stream).collect();
-        others.dedup_by_key(|other| other.handle());
-        others.iter().try_for_each(|other| stream.wait_for(other)).map_err(device)?;
         let primitives = gpu.primitives();
         let error = &error;
         let run = Running { launcher: self, schedule, kernels, call, stream, primitives, error };
-        let result = match &self.facts.rows {
+        there::between(stream, used, || match &self.facts.rows {
             None => run.in_place(arguments),
             Some(rows) => run.in_rows(arguments, &rows.block),
-        };
-        others.iter().try_for_each(|other| other.wait_for(stream)).map_err(device)?;
-        result
+        })
     }
 
     /// The range that parts cut.

@@ -9,6 +9,7 @@
 //! | `cuda` | runs plans on the first device |
 //! | `cuda-text` | writes the CUDA C++ and runs nothing |
 //! | `cpp-text` | writes the same loops as C++ for one thread, and runs nothing |
+//! | `cusparse` | products of sparse matrices by NVIDIA's library, on the first device |
 #![deny(unsafe_code)]
 
 mod cache;
@@ -19,6 +20,7 @@ pub mod prelude;
 pub mod prims;
 pub mod print;
 mod provider;
+mod sparse;
 mod tensor;
 mod there;
 mod tuning;
@@ -27,6 +29,7 @@ pub use gpu::{Einsum, Gpu, Kernel};
 pub use launch::{Tally, tally};
 pub use machine::{Library, Machine};
 pub use provider::{Schedules, executable};
+pub use sparse::prepared;
 pub use tensor::{DeviceArray, DeviceParts, DeviceTensor};
 pub use ust_cuda as cuda;
 #[cfg(feature = "emulator")]

@@ -298,6 +298,31 @@ pub(crate) fn are_same(a: &Values, b: &Values) -> bool {
     same!(Bool, I8, I16, I32, I64, U8, U16, U32, U64, F16, Bf16, F32, F64, Complex64, Complex128)
 }
 
+/// Gives a stream work on memory of others: after what their streams do with it now, and before what they will do.
+pub(crate) fn between<'a, T>(
+    stream: &Stream,
+    used: impl Iterator<Item = &'a Memory>,
+    work: impl FnOnce() -> Result<T, Error>,
+) -> Result<T, Error> {
+    let mut others: Vec<&Stream> = used.filter_map(Memory::stream).collect();
+    others.dedup_by_key(|other| other.handle());
+    others.iter().try_for_each(|other| stream.wait_for(other)).map_err(device)?;
+    let result = work();
+    others.iter().try_for_each(|other| other.wait_for(stream)).map_err(device)?;
+    result
+}
+
+/// Whether a result, or working memory, may take so many bytes.
+pub(crate) fn room(call: &Call<'_>, bytes: u64) -> Result<(), Error> {
+    match bytes <= call.memory_limit() {
+        true => Ok(()),
+        false => Err(Error::TooLarge(format!(
+            "a result of {bytes} bytes: the limit is {}",
+            call.memory_limit()
+        ))),
+    }
+}
+
 /// A result whose values stay there until somebody looks at them.
 pub(crate) fn stays(call: &Call<'_>, memory: Memory, stream: &Stream) -> Result<Tensor, Error> {
     let there = Arc::new(ValuesThere(memory));

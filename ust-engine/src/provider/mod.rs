@@ -50,7 +50,7 @@ mod full;
 #[cfg(target_arch = "x86_64")]
 mod groups;
 pub mod plan;
-mod product;
+pub mod product;
 pub(crate) mod unsorted;
 
 use std::fmt;

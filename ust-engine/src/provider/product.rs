@@ -62,7 +62,8 @@ pub(super) fn index_kinds(plan: &Plan<'_>) -> Vec<IndexKind> {
 }
 
 /// The dimension and the divisor of `i / n`, or `None`.
-pub(super) fn quotient(expr: &IndexExpr) -> Option<(usize, usize)> {
+#[must_use]
+pub fn quotient(expr: &IndexExpr) -> Option<(usize, usize)> {
     match expr {
         IndexExpr::FloorDiv(of, by) => dimension_and_number(of, by),
         _ => None,
@@ -70,7 +71,8 @@ pub(super) fn quotient(expr: &IndexExpr) -> Option<(usize, usize)> {
 }
 
 /// The dimension and the modulus of `i % n`, or `None`.
-pub(super) fn remainder(expr: &IndexExpr) -> Option<(usize, usize)> {
+#[must_use]
+pub fn remainder(expr: &IndexExpr) -> Option<(usize, usize)> {
     match expr {
         IndexExpr::Mod(of, by) => dimension_and_number(of, by),
         _ => None,
@@ -88,7 +90,8 @@ fn dimension_and_number(of: &IndexExpr, by: &IndexExpr) -> Option<(usize, usize)
 
 /// The index variables of a tensor in full storage, in the order of its levels: for row-major `A(i,j)`,
 /// `[i, j]`. `None` for other storage.
-pub(super) fn in_full(of: &Access<'_>) -> Option<Vec<usize>> {
+#[must_use]
+pub fn in_full(of: &Access<'_>) -> Option<Vec<usize>> {
     let levels = of.format.levels().iter().map(|level| match level.expr {
         IndexExpr::Var(dim) => of.indices.get(dim).copied(),
         _ => None,
@@ -166,7 +169,8 @@ impl<'p, 'a> Product<'p, 'a> {
 
 /// The levels of a matrix: what each stores, and in which shape. `None` for a slice, and where a coordinate
 /// may stand twice or out of order.
-pub(super) fn plain_levels<'a>(matrix: &Access<'a>) -> Option<Vec<(&'a IndexExpr, Shape)>> {
+#[must_use]
+pub fn plain_levels<'a>(matrix: &Access<'a>) -> Option<Vec<(&'a IndexExpr, Shape)>> {
     let format = matrix.format;
     let plain = format.is_ordered() && format.is_unique() && !format.has_slices();
     plain.then(|| matrix.shapes())

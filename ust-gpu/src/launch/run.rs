@@ -253,13 +253,7 @@ impl Running<'_> {
 
     /// Whether there is room for so many bytes.
     fn room(&self, bytes: u64) -> Result<(), Error> {
-        match bytes <= self.call.memory_limit() {
-            true => Ok(()),
-            false => Err(Error::TooLarge(format!(
-                "a result of {bytes} bytes: the limit is {}",
-                self.call.memory_limit()
-            ))),
-        }
+        there::room(self.call, bytes)
     }
 
     /// Launches a kernel, with at most so many workers.

@@ -97,9 +97,14 @@ template <class T> static void multiply(const Work& w, const Sparse& a, int op, 
   });
   // Numbers between the lines are nobody's.
   int64_t along = c.order == BY_ROWS ? c.columns : c.rows, lines = c.order == BY_ROWS ? c.rows : c.columns;
-  for (int64_t line = 0; line < lines; line++) w.writes(c.values + sizeof(T) * c.stride * line, sizeof(T) * along);
+  size_t width = bytes_of(c.type);
+  for (int64_t line = 0; line < lines; line++) w.writes(c.values + width * c.stride * line, width * along);
   for (int64_t i = 0; i < c.rows; i++)
-    for (int64_t k = 0; k < c.columns; k++) ((T*)c.values)[c.at(i, k)] = Sum<T>::of(sums[i * c.columns + k]);
+    for (int64_t k = 0; k < c.columns; k++) {
+      S sum = sums[i * c.columns + k];
+      if (c.type == a.type) ((T*)c.values)[c.at(i, k)] = Sum<T>::of(sum);
+      else ((S*)c.values)[c.at(i, k)] = sum;
+    }
 }
 
 // The numbers of c = a b that c stores.
@@ -143,9 +148,9 @@ static bool is(const void* number, int sums, double value) {
     default: return false;
   }
 }
-// Other factors than 1 and 0 are never asked for.
+// Other factors than 1 and 0 are never asked for. The result has the type of the factors, or that of sums.
 static int check(const void* one, const void* zero, int sums, int a, int b, int c) {
-  if (!bytes_of(a) || a != b || a != c || sums != computed(a)) return UNSUPPORTED;
+  if (!bytes_of(a) || a != b || (a != c && c != sums) || sums != computed(a)) return UNSUPPORTED;
   return is(one, sums, 1) && is(zero, sums, 0) ? OK : UNSUPPORTED;
 }
 // Every product asks for some working memory, in which it leaves a word when it prepares itself.
@@ -285,7 +290,7 @@ int cusparseSpMM(Handle* h, int op, int own, const void* one, Sparse* a, DenseMa
 static int check_sampled(int op_a, int op_b, const void* one, DenseMatrix* a, DenseMatrix* b, const void* zero, Sparse* c, int sums) {
   if (op_a != OP_N || op_b != OP_N || c->format != CSR) return UNSUPPORTED;
   if (a->rows != c->rows || b->columns != c->columns || a->columns != b->rows) return INVALID;
-  return check(one, zero, sums, a->type, b->type, c->type);
+  return a->type == c->type ? check(one, zero, sums, a->type, b->type, c->type) : UNSUPPORTED;
 }
 int cusparseSDDMM_bufferSize(Handle*, int op_a, int op_b, const void* one, DenseMatrix* a, DenseMatrix* b, const void* zero,
                              Sparse* c, int sums, int, size_t* bytes) {

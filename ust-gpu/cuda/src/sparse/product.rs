@@ -10,6 +10,7 @@ use super::Sparse;
 use super::describe::{Dense, MadeDense, MadeSparse, MadeVector, Matrix, Number, Vector};
 use crate::error::{CudaError, Result};
 use crate::memory::Memory;
+use crate::stream::Stream;
 
 /// A product, ready to run, with the working memory of the library.
 pub struct Product {
@@ -57,7 +58,8 @@ fn mismatch(what: &str, all: [(usize, usize); 3]) -> CudaError {
 }
 
 impl Sparse {
-    /// Prepares `y = a x`, or `y = aT x`. Nothing is computed.
+    /// Prepares `y = a x`, or `y = aT x`. Nothing is computed. The result of numbers of 16 bits has such, or
+    /// those of 32 bits in which sums are formed.
     ///
     /// # Errors
     ///
@@ -105,8 +107,8 @@ impl Sparse {
     }
 
     fn prepare(&self, terms: Terms, numbers: [Number; 3]) -> Result<Product> {
-        let number = numbers[0];
-        if numbers != [number; 3] {
+        let [number, other, result] = numbers;
+        if other != number || ![number, number.computed()].contains(&result) {
             return Err(CudaError::argument(format!("a product of different types: {numbers:?}")));
         }
         let mut bytes = 0;
@@ -248,6 +250,12 @@ impl Product {
 
     fn buffer(&self) -> *mut c_void {
         ptr::without_provenance_mut(self.buffer.address() as usize)
+    }
+
+    /// The stream that it runs on.
+    #[must_use]
+    pub fn stream(&self) -> &Stream {
+        self.sparse.stream()
     }
 
     /// Bytes of working memory.

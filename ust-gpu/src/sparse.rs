@@ -1,0 +1,71 @@
+//! `cusparse`: products of sparse matrices by NVIDIA's library, on the first device.
+//!
+//! Plans are recognised by what they compute, and by the shapes of their levels (`recognise.rs`). They run on
+//! arrays that lie on the device (`operands.rs`), and keep what the library prepared for a matrix (`run.rs`).
+
+mod operands;
+mod recognise;
+mod run;
+
+use std::sync::{Mutex, PoisonError};
+
+use recognise::Task;
+use run::Multiplier;
+pub use run::prepared;
+use ust_cuda::CudaError;
+use ust_cuda::sparse::Sparse;
+use ust_engine::Error;
+use ust_engine::provider::{Executable, Offer, Plan, Provider, Registration};
+use ust_level_api::inventory;
+
+use crate::gpu::Gpu;
+
+/// Handles of the library that are kept: one for each stream that it was used on last.
+const HANDLES: usize = 8;
+
+/// The library, on the stream on which this thread runs.
+fn library() -> Result<Sparse, CudaError> {
+    static LAST: Mutex<Vec<Sparse>> = Mutex::new(Vec::new());
+    let gpu = Gpu::current()?;
+    let mut last = LAST.lock().unwrap_or_else(PoisonError::into_inner);
+    // A handle keeps its stream: no other one has the same.
+    let is_own = |made: &Sparse| made.stream().handle() == gpu.stream().handle();
+    let made = match last.iter().position(is_own) {
+        Some(at) => last.remove(at),
+        None => Sparse::new(gpu.stream())?,
+    };
+    last.insert(0, made.clone());
+    last.truncate(HANDLES);
+    Ok(made)
+}
+
+const NAME: &str = "cusparse";
+
+struct Library;
+
+inventory::submit!(Registration(&Library));
+
+impl Provider for Library {
+    fn name(&self) -> &'static str {
+        NAME
+    }
+
+    fn summary(&self) -> &'static str {
+        "products of sparse matrices by NVIDIA's cuSPARSE, on the first GPU"
+    }
+
+    fn offer(&self, plan: &Plan<'_>) -> Offer {
+        match (Task::of(plan), library()) {
+            (Err(why), _) => Offer::Refused(why.to_owned()),
+            (_, Err(error)) => Offer::Refused(error.to_string()),
+            (Ok(_), Ok(_)) => {
+                Offer::OnRequest("tensors would have to be copied to the device".to_owned())
+            }
+        }
+    }
+
+    fn compile(&self, plan: &Plan<'_>) -> Result<Box<dyn Executable>, Error> {
+        let refused = |why: &str| Error::Refused { backend: NAME, reason: why.to_owned() };
+        Ok(Box::new(Multiplier::new(Task::of(plan).map_err(refused)?)))
+    }
+}
