@@ -177,7 +177,7 @@ impl Launcher {
             return Ok(made);
         }
         let program = self.program(choice).map_err(Error::Unsupported)?;
-        let mut source = Source::new(program.text.clone());
+        let mut source = Source::new(program.code());
         if self.strict {
             source = source.option("--fmad=false");
         }

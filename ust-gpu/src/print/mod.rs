@@ -187,6 +187,15 @@ impl Program {
         format!("{lines} lines of {language}: {}{lanes}", self.title)
     }
 
+    /// The text without comments of its own: formats whose loops are the same have the same.
+    #[must_use]
+    pub(crate) fn code(&self) -> String {
+        let own = self.own_text();
+        let (prelude, _) = self.text.split_at(self.text.len() - own.len());
+        let lines = own.lines().filter(|line| !line.trim_start().starts_with("//"));
+        lines.fold(prelude.to_owned(), |text, line| text + line + "\n")
+    }
+
     /// The text without the prelude.
     #[must_use]
     pub fn own_text(&self) -> &str {
