@@ -5,7 +5,7 @@ mod run;
 use std::collections::HashMap;
 use std::fmt;
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::{Arc, Mutex, OnceLock, PoisonError};
+use std::sync::{Arc, Mutex, PoisonError};
 
 use run::Running;
 use ust_cuda::{Device, Grid, Module, Source, Stream};
@@ -42,8 +42,8 @@ pub(crate) struct Launcher {
     strict: bool,
     sizes: Sizes,
     schedules: Schedules,
-    /// For each choice, the kernels, made when they are first chosen.
-    made: [OnceLock<Kernels>; CHOICES],
+    /// For each choice, the kernels for each device, made when they are first chosen.
+    made: [Mutex<Vec<Arc<Kernels>>>; CHOICES],
     /// What was found out about structures: ranges of parts, and lengths of rows.
     found: Mutex<HashMap<Vec<u64>, (i64, i64)>>,
 }
@@ -84,6 +84,7 @@ impl Choice {
 struct Kernels {
     program: Program,
     module: Module,
+    device: Device,
 }
 
 /// What kernels are called with.
@@ -130,7 +131,7 @@ impl Launcher {
             strict: plan.strict,
             sizes: plan.sizes.clone(),
             schedules,
-            made: [const { OnceLock::new() }; CHOICES],
+            made: [const { Mutex::new(Vec::new()) }; CHOICES],
             found: Mutex::default(),
         };
         // What cannot be printed is refused before anything runs.
@@ -171,10 +172,10 @@ impl Launcher {
         }
     }
 
-    fn kernels(&self, choice: Choice, gpu: &Device) -> Result<&Kernels, Error> {
-        let made = &self.made[choice.number()];
-        if let Some(made) = made.get() {
-            return Ok(made);
+    fn kernels(&self, choice: Choice, gpu: &Device) -> Result<Arc<Kernels>, Error> {
+        let made = || self.made[choice.number()].lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(made) = made().iter().find(|made| made.device == *gpu) {
+            return Ok(Arc::clone(made));
         }
         let program = self.program(choice).map_err(Error::Unsupported)?;
         let mut source = Source::new(program.code());
@@ -183,7 +184,9 @@ impl Launcher {
         }
         let module = gpu.module(&source).map_err(device)?;
         PROGRAMS.fetch_add(1, Ordering::Relaxed);
-        Ok(made.get_or_init(|| Kernels { program, module }))
+        let kernels = Arc::new(Kernels { program, module, device: gpu.clone() });
+        made().push(Arc::clone(&kernels));
+        Ok(kernels)
     }
 
     /// The range that parts cut, and the kernels, for these tensors.
@@ -255,7 +258,7 @@ impl Launcher {
         gpu: &Gpu,
     ) -> Result<(i64, i64), Error> {
         let stream = gpu.stream();
-        let Kernels { program, module } = self.kernels(Choice::Stored(0), gpu.device())?;
+        let Kernels { program, module, .. } = &*self.kernels(Choice::Stored(0), gpu.device())?;
         let kernel = program.longest.as_ref().expect("the longest row is found by a kernel");
         let to = stream.upload(&0_i64.to_ne_bytes()).map_err(device)?;
         let mut arguments =
@@ -366,7 +369,7 @@ impl Launcher {
             arguments.parts = length(range);
             self.coarsen(&mut arguments, choice);
         }
-        let (schedule, kernels) = (self.schedule(choice), self.kernels(choice, gpu.device())?);
+        let (schedule, kernels) = (self.schedule(choice), &*self.kernels(choice, gpu.device())?);
         let of_levels =
             levels.iter().flat_map(|levels| levels.0.iter().flatten().map(AsRef::as_ref));
         let used = of_levels.chain(values.iter().map(|values| &values.0));
@@ -403,7 +406,7 @@ impl Launcher {
         gpu: &Gpu,
     ) -> Result<(i64, i64), Error> {
         let stream = gpu.stream();
-        let Kernels { program, module } = self.kernels(choice, gpu.device())?;
+        let Kernels { program, module, .. } = &*self.kernels(choice, gpu.device())?;
         let unknown = || Error::Unsupported("the range of a loop is not known".to_owned());
         let kernel = program.range.as_ref().ok_or_else(unknown)?;
         let to = stream.alloc(16).map_err(device)?;

@@ -91,6 +91,10 @@ impl Provider for Cuda {
         "generated CUDA, on the first GPU"
     }
 
+    fn is_on_request(&self) -> bool {
+        true
+    }
+
     fn offer(&self, _plan: &Plan<'_>) -> Offer {
         match Gpu::current() {
             Ok(_) => Offer::OnRequest("tensors would have to be copied to the device".to_owned()),
@@ -134,6 +138,10 @@ impl Provider for Text {
 
     fn summary(&self) -> &'static str {
         self.summary
+    }
+
+    fn is_on_request(&self) -> bool {
+        true
     }
 
     fn offer(&self, _plan: &Plan<'_>) -> Offer {

@@ -54,6 +54,10 @@ impl Provider for Library {
         "products of sparse matrices by NVIDIA's cuSPARSE, on the first GPU"
     }
 
+    fn is_on_request(&self) -> bool {
+        true
+    }
+
     fn offer(&self, plan: &Plan<'_>) -> Offer {
         match (Task::of(plan), library()) {
             (Err(why), _) => Offer::Refused(why.to_owned()),

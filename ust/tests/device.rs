@@ -235,3 +235,22 @@ fn sparse_results_stay_on_the_device() {
         }
     }
 }
+
+#[test]
+fn strict_sums_have_the_bits_of_the_interpreter() {
+    let Some((gpu, _one)) = gpu() else { return };
+    for format in ["CSR", "CSC", "COO", "DCSR", "DIA-I", "BSR(4,4)"] {
+        let a = matrix(format, 21);
+        for text in ["y(i) = A(i,j) * x(j)", "y(j) = A(i,j) * x(i)"] {
+            let call = einsum(text).arg("A", &a).arg("x", vector()).strict();
+            let expected = call.backend(Backend::INTERPRETER).run().unwrap();
+            let there = gpu.upload(&a).unwrap();
+            let call = gpu.einsum(text).arg("A", &there).host_arg("x", vector()).strict();
+            let found = call.run().unwrap().download().unwrap();
+            let bits = |y: &Tensor| -> Vec<u64> {
+                y.values().typed::<f64>().unwrap().iter().map(|v| v.to_bits()).collect()
+            };
+            assert_eq!(bits(&found), bits(&expected), "{text}, {format}");
+        }
+    }
+}

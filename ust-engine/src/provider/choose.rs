@@ -71,6 +71,10 @@ fn quickest(plans: &[Plan<'_>]) -> Result<(usize, Chosen), Error> {
     let mut asked = Vec::new();
     let mut offers: Vec<([f64; 2], usize, &'static dyn Provider)> = Vec::new();
     for provider in all() {
+        if provider.is_on_request() {
+            asked.push((provider.name(), "on request only".to_owned()));
+            continue;
+        }
         match offer(provider, plans) {
             (which, Offer::Time { run, compile }) => {
                 offers.push(([in_all(run, compile), run], which, provider));

@@ -92,6 +92,12 @@ pub trait Provider: Sync {
     /// One line about it.
     fn summary(&self) -> &'static str;
 
+    /// Whether the provider runs plans only if the caller names it. It is not asked for offers otherwise, and may
+    /// take its time for them.
+    fn is_on_request(&self) -> bool {
+        false
+    }
+
     /// The offer for a plan. Called for every plan, so it should take microseconds at most.
     fn offer(&self, plan: &Plan<'_>) -> Offer;
 

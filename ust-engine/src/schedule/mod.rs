@@ -78,10 +78,12 @@ impl Schedule {
         }
         let result = facts.arrays.iter().position(|array| *array == Array::Result);
         if let (Some(result), false) = (result, facts.outermost.owns) {
-            // Loops inside own their elements, or combine values into them.
-            marks.arrays.insert(id(result), Sharing::Atomic);
             if plan.strict {
                 range = Err("sums have to be formed in the order of the loops");
+            }
+            // Loops inside own their elements, or combine values into them. One part has nobody beside it.
+            if range.is_ok() {
+                marks.arrays.insert(id(result), Sharing::Atomic);
             }
         }
         if machine.lanes {
