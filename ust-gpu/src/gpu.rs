@@ -31,7 +31,7 @@ pub struct Gpu {
 }
 
 thread_local! {
-    /// Where back end `cuda` runs on this thread, if it was told.
+    /// Where back ends run on this thread, if they were told.
     static CURRENT: RefCell<Option<Gpu>> = const { RefCell::new(None) };
 }
 
@@ -51,7 +51,7 @@ impl Gpu {
         Ok(Self { device, stream, primitives })
     }
 
-    /// Where back end `cuda` runs on this thread: on the device that an expression was given to, or on the first.
+    /// Where back ends run on this thread: on the device that an expression was given to, or on the first.
     pub(crate) fn current() -> Result<Self, CudaError> {
         static FIRST: OnceLock<Result<Gpu, CudaError>> = OnceLock::new();
         match CURRENT.with_borrow(Clone::clone) {
@@ -60,7 +60,7 @@ impl Gpu {
         }
     }
 
-    /// Does something while back end `cuda` runs here, on this thread.
+    /// Does something while back ends run here, on this thread.
     fn current_in<T>(&self, work: impl FnOnce() -> T) -> T {
         /// Puts back what was there, also when `work` panics.
         struct Before(Option<Gpu>);
@@ -155,12 +155,6 @@ impl Einsum {
         self.map(|call| call.arg(name, value))
     }
 
-    /// The back end: `cuda` unless another is asked for.
-    #[must_use]
-    pub fn backend(self, backend: Backend) -> Self {
-        self.map(|call| call.backend(backend))
-    }
-
     /// The format of the result.
     #[must_use]
     pub fn format(self, format: impl AsRef<str>) -> Self {
@@ -195,6 +189,12 @@ impl Einsum {
     #[must_use]
     pub fn operator(self, operator: UserOperator) -> Self {
         self.map(|call| call.operator(operator))
+    }
+
+    /// The back end: another one than `cuda`, such as `cusparse`.
+    #[must_use]
+    pub fn backend(self, backend: Backend) -> Self {
+        self.map(|call| call.backend(backend))
     }
 
     /// The extent of an index of the result that no operand has.

@@ -4,7 +4,7 @@
 
 use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
 
-use ust::gpu::{cuda::CudaError, emulator};
+use ust::gpu::{Gpu, cuda::CudaError, emulator};
 use ust::ops::{Einsum, OpError};
 use ust::{Backend, Complex, Coo, Dtype, Error, Format, Tensor, einsum};
 
@@ -229,6 +229,34 @@ fn a_matrix_is_prepared_once() {
     assert_eq!(ust::gpu::prepared() - before, 2);
     run(&a, 8);
     assert_eq!(ust::gpu::prepared() - before, 3);
+}
+
+#[test]
+fn products_follow_each_other_on_the_device() {
+    let Some(_alone) = virtual_gpu() else { return };
+    let gpu = Gpu::open(0).unwrap();
+    let other = gpu.with_new_stream().unwrap();
+    let (a, b) =
+        (tensor(&[I, J], "CSR", Dtype::F64, 3, 1), tensor(&[J, K], "Dense", Dtype::F64, 1, 2));
+    let (there_a, there_b) = (gpu.upload(&a).unwrap(), other.upload(&b).unwrap());
+    // C = A B and D = AT C, each on a stream of its own, and then both again.
+    let times = "C(i,k) = A(i,j) * B(j,k)";
+    let transposed = "D(j,k) = A(i,j) * C(i,k)";
+    let expected = einsum(times).arg("A", &a).arg("B", &b).run().unwrap();
+    let expected = einsum(transposed).arg("A", &a).arg("C", expected).run().unwrap();
+    for (first, second) in [(&gpu, &other), (&other, &gpu)] {
+        let c = first.einsum(times).backend(LIBRARY).arg("A", &there_a).arg("B", &there_b);
+        let c = c.run().unwrap();
+        let d = second.einsum(transposed).backend(LIBRARY).arg("A", &there_a).arg("C", &c);
+        assert_eq!(d.run().unwrap().download().unwrap(), expected);
+    }
+    // Rows of a result come to the host, and go back.
+    let sparse = tensor(&[J, K], "CSR", Dtype::F64, 3, 3);
+    let there = other.upload(&sparse).unwrap();
+    let product = gpu.einsum("E(i,k) = A(i,j) * S(j,k)").backend(LIBRARY).format("CSR");
+    let product = product.arg("A", &there_a).arg("S", &there).run().unwrap();
+    let expected = einsum("E(i,k) = A(i,j) * S(j,k)").arg("A", &a).arg("S", &sparse);
+    assert_eq!(product.download().unwrap(), expected.format("CSR").run().unwrap());
 }
 
 #[test]

@@ -2,10 +2,10 @@
 
 use std::fmt;
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::{Arc, Mutex, OnceLock, PoisonError, Weak};
+use std::sync::{Arc, Mutex, PoisonError, Weak};
 
 use ust_cuda::sparse::{self, Dense, Matrix, Number, Order, Sparse, Vector};
-use ust_cuda::{Grid, Memory, Module, Source};
+use ust_cuda::{Grid, Memory, Source};
 use ust_engine::ops::Operator;
 use ust_engine::provider::{Call, Cuts, Executable};
 use ust_engine::{Error, Tensor};
@@ -32,8 +32,6 @@ pub(super) struct Multiplier {
     task: Task,
     /// What the library prepared for the last sparse matrix; nothing while it runs.
     prepared: Mutex<Option<Prepared>>,
-    /// The kernel that scales values by others.
-    scale: OnceLock<Module>,
 }
 
 struct Prepared {
@@ -68,7 +66,7 @@ fn multiply_sparse(library: &Sparse, a: &Matrix, b: &Matrix) -> Result<sparse::R
 
 impl Multiplier {
     pub(super) fn new(task: Task) -> Self {
-        Self { task, prepared: Mutex::default(), scale: OnceLock::new() }
+        Self { task, prepared: Mutex::default() }
     }
 
     fn run_there(&self, call: &Call<'_>) -> Result<Tensor, Error> {
@@ -192,20 +190,15 @@ impl Multiplier {
         self.run_prepared(run, &there.levels, values, || {
             cache::with_room(|| run.library.sddmm(&a.matrix, &b.matrix, &matrix)).map_err(device)
         })?;
-        self.scale(run, &result, there.matrix.values, count)?;
+        Self::scale(run, &result, there.matrix.values, count)?;
         there::stays(run.call, result, run.stream)
     }
 
     /// Multiplies numbers by others.
-    fn scale(&self, run: &Running<'_>, to: &Memory, by: u64, count: usize) -> Result<(), Error> {
-        let module = match self.scale.get() {
-            Some(module) => module,
-            None => {
-                let source = Source::new(scaling(run.number));
-                let module = run.stream.device().module(&source).map_err(device)?;
-                self.scale.get_or_init(|| module)
-            }
-        };
+    fn scale(run: &Running<'_>, to: &Memory, by: u64, count: usize) -> Result<(), Error> {
+        // The device keeps what it compiled.
+        let source = Source::new(scaling(run.number));
+        let module = run.stream.device().module(&source).map_err(device)?;
         let kernel = module.kernel("scale").map_err(device)?;
         let blocks = (count as u64).div_ceil(BLOCK_THREADS).min(i32::MAX as u64);
         let grid = Grid::new(blocks as u32, BLOCK_THREADS as u32);
