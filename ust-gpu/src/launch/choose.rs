@@ -1,0 +1,229 @@
+//! Which kernels run on given tensors.
+
+use std::sync::PoisonError;
+use std::sync::atomic::Ordering;
+
+use ust_cuda::Grid;
+use ust_engine::Error;
+use ust_engine::format::IndexExpr;
+use ust_engine::provider::Call;
+use ust_engine::provider::plan::{Loop, Over, evaluated};
+use ust_engine::schedule::Schedule;
+use ust_level_api::Interval;
+use ust_level_api::ir::interp::Param;
+
+use super::{Arguments, BY_STORED, Given, Kernels, Launcher, launch, length, words};
+use crate::gpu::Gpu;
+use crate::print::Argument;
+use crate::there::{self, device};
+use crate::tuning::{
+    BLOCK_THREADS, ITEMS_PER_THREAD, MOST_SUMS, STRUCTURES, SUMMED_PER_THREAD, WIDTHS, is_skewed,
+    width,
+};
+
+/// Number of choices.
+pub(super) const CHOICES: usize = 2 * WIDTHS + 1;
+
+/// Which kernels run.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Choice {
+    /// 2^k threads for each part.
+    Threads(usize),
+    /// A thread for each element.
+    Elements,
+    /// Parts of equally many stored elements, with 2^k threads for each.
+    Stored(usize),
+}
+
+impl Choice {
+    pub(super) fn number(self) -> usize {
+        match self {
+            Self::Threads(width) => width,
+            Self::Elements => WIDTHS,
+            Self::Stored(width) => WIDTHS + 1 + width,
+        }
+    }
+
+    /// The binary logarithm of the number of threads that run a part together.
+    pub(super) fn width(self) -> usize {
+        match self {
+            Self::Threads(width) | Self::Stored(width) => width,
+            Self::Elements => 0,
+        }
+    }
+}
+
+impl Launcher {
+    /// The range that parts cut, and the kernels, for these tensors.
+    pub(super) fn choose(
+        &self,
+        call: &Call<'_>,
+        arguments: &Arguments<'_>,
+        gpu: &Gpu,
+    ) -> Result<(Choice, Option<(i64, i64)>), Error> {
+        let planned = match &self.schedules.alone.range {
+            Ok(range) => Some(self.range(range, Choice::Threads(0), call, arguments, gpu)?),
+            Err(_) => None,
+        };
+        let parts = planned.map_or(1, length);
+        if let Some(Schedule { range: Ok(range), .. }) = &self.schedules.elements {
+            let elements = self.range(range, Choice::Elements, call, arguments, gpu)?;
+            if length(elements) > parts || planned.is_none() {
+                return Ok((Choice::Elements, Some(elements)));
+            }
+        }
+        let width = self.width(call, parts);
+        if let (Some(planned), Some(Schedule { range: Ok(items), .. })) =
+            (planned, &self.schedules.stored)
+        {
+            let items = self.range(items, Choice::Stored(0), call, arguments, gpu)?;
+            let mean = length(items).saturating_sub(parts) as f64 / parts.max(1) as f64;
+            let find = || self.longest(planned, arguments, gpu);
+            let (_, longest) = self.once(CHOICES, call, arguments, find)?;
+            if is_skewed(mean, longest) {
+                BY_STORED.fetch_add(1, Ordering::Relaxed);
+                return Ok((Choice::Stored(width), Some(items)));
+            }
+        }
+        Ok((Choice::Threads(width), planned))
+    }
+
+    /// What `find` finds about these tensors. It is looked for once for each structure, by `what`.
+    fn once(
+        &self,
+        what: usize,
+        call: &Call<'_>,
+        arguments: &Arguments<'_>,
+        find: impl FnOnce() -> Result<(i64, i64), Error>,
+    ) -> Result<(i64, i64), Error> {
+        let ids = call.operands().iter().map(|tensor| tensor.kept_of_levels().id());
+        let params = arguments.params.iter().map(|param| match param {
+            Param::Int(value) => *value as u64,
+            _ => 0,
+        });
+        let key: Vec<u64> = std::iter::once(what as u64).chain(ids).chain(params).collect();
+        let known = || self.found.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(found) = known().get(&key) {
+            return Ok(*found);
+        }
+        let found = find()?;
+        let mut known = known();
+        if known.len() >= STRUCTURES {
+            known.clear();
+        }
+        known.insert(key, found);
+        Ok(found)
+    }
+
+    /// The number of entries of the longest row.
+    fn longest(
+        &self,
+        range: (i64, i64),
+        arguments: &Arguments<'_>,
+        gpu: &Gpu,
+    ) -> Result<(i64, i64), Error> {
+        let stream = gpu.stream();
+        let Kernels { program, module, .. } = &*self.kernels(Choice::Stored(0), gpu.device())?;
+        let kernel = program.longest.as_ref().expect("the longest row is found by a kernel");
+        let to = stream.upload(&0_i64.to_ne_bytes()).map_err(device)?;
+        let mut arguments =
+            Arguments { range, grain: 1, parts: length(range), ..arguments.clone() };
+        let place = kernel.arguments.iter().filter_map(|one| match one {
+            Argument::Array(id) => Some(id.0 as usize),
+            _ => None,
+        });
+        // The last array is the one that is written.
+        let place = place.max().expect("it is stored");
+        let count = arguments.arrays.len().max(place + 1);
+        arguments.arrays.resize(count, Given::default());
+        arguments.arrays[place] = Given { address: to.address(), length: 1 };
+        let blocks = arguments.parts.div_ceil(BLOCK_THREADS).clamp(1, 1 << 16) as u32;
+        let grid = Grid::new(blocks, BLOCK_THREADS as u32);
+        launch(module, kernel, grid, &words(kernel, &arguments), stream)?;
+        let mut found = [0_i64];
+        there::read(&mut found, &to, stream).map_err(device)?;
+        Ok((0, found[0]))
+    }
+
+    /// The binary logarithm of the number of threads that run a part together, for `parts` parts.
+    fn width(&self, call: &Call<'_>, parts: u64) -> usize {
+        let Some(shared) = &self.schedules.shared else { return 0 };
+        let loops = &shared.scheduled.marks.loops;
+        let is_shared = |one: &&Loop| one.vars.iter().any(|var| loops.contains_key(var));
+        let iterations = self.facts.loops.iter().filter(is_shared);
+        let iterations = iterations.map(|one| self.iterations(one, call, parts));
+        width(iterations.fold(f64::INFINITY, f64::min), parts)
+    }
+
+    /// The iterations of a loop each time that it runs, on average.
+    fn iterations(&self, of: &Loop, call: &Call<'_>, parts: u64) -> f64 {
+        if let (Over::Coordinates, [], IndexExpr::Var(v)) = (of.over, &of.walks[..], &of.expr) {
+            return call.extents()[*v] as f64;
+        }
+        let planned =
+            |depth: usize| self.sizes.iterations.get(depth).copied().unwrap_or(1.0).max(1.0);
+        match of.walks[..] {
+            // The entries of one operand, which parts share.
+            [(operand, _)] if of.depth == 1 => {
+                let then = self.sizes.operands[operand].nse.max(1.0);
+                let grown = call.operands()[operand].nse() as f64 / then;
+                planned(of.depth) * grown / parts.max(1) as f64
+            }
+            _ if of.depth == 0 => planned(0),
+            _ => planned(of.depth) / planned(of.depth - 1),
+        }
+    }
+
+    /// Makes parts longer where the outermost loop itself is shared by the threads of a part.
+    pub(super) fn coarsen(&self, arguments: &mut Arguments<'_>, choice: Choice) {
+        let (loops, width) = (&self.schedule(choice).scheduled.marks.loops, choice.width());
+        let is_shared = |one: &&Loop| one.vars.iter().any(|var| loops.contains_key(var));
+        let outermost = self.facts.loops.iter().filter(is_shared).any(|one| one.depth == 0);
+        if let Choice::Stored(width) = choice {
+            arguments.grain = ITEMS_PER_THREAD << width;
+            arguments.parts = arguments.length().div_ceil(arguments.grain);
+        } else if width > 0 && outermost {
+            let length = arguments.length();
+            arguments.grain = length.div_ceil(MOST_SUMS).max(SUMMED_PER_THREAD << width);
+            arguments.parts = length.div_ceil(arguments.grain);
+        }
+    }
+
+    /// The range that parts cut.
+    fn range(
+        &self,
+        range: &Interval,
+        choice: Choice,
+        call: &Call<'_>,
+        arguments: &Arguments<'_>,
+        gpu: &Gpu,
+    ) -> Result<(i64, i64), Error> {
+        let bounds = [range.lo.clone(), range.hi.clone()];
+        if let Some(found) = evaluated(&bounds, &self.function, arguments.params)? {
+            return Ok((found[0], found[1]));
+        }
+        self.once(choice.number(), call, arguments, || self.stored_range(choice, arguments, gpu))
+    }
+
+    /// The range that parts cut, where it is read from arrays.
+    fn stored_range(
+        &self,
+        choice: Choice,
+        arguments: &Arguments<'_>,
+        gpu: &Gpu,
+    ) -> Result<(i64, i64), Error> {
+        let stream = gpu.stream();
+        let Kernels { program, module, .. } = &*self.kernels(choice, gpu.device())?;
+        let unknown = || Error::Unsupported("the range of a loop is not known".to_owned());
+        let kernel = program.range.as_ref().ok_or_else(unknown)?;
+        let to = stream.alloc(16).map_err(device)?;
+        let mut words = words(kernel, arguments);
+        // The last argument is the array of the two bounds.
+        let place = kernel.arguments.iter().rposition(|one| matches!(one, Argument::Array(_)));
+        words[place.expect("the range is stored")] = to.address();
+        launch(module, kernel, Grid::new(1, 1), &words, stream)?;
+        let mut found = [0_i64; 2];
+        there::read(&mut found, &to, stream).map_err(device)?;
+        Ok((found[0], found[1]))
+    }
+}
