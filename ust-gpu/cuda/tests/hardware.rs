@@ -5,6 +5,8 @@ mod common;
 mod kernels;
 #[path = "shared/memory.rs"]
 mod memory;
+#[path = "shared/sparse.rs"]
+mod sparse;
 mod texts;
 
 use ust_cuda::{CudaError, Device, compiler_version};

@@ -277,6 +277,8 @@ int cusparseSpMM_bufferSize(Handle*, int op, int own, const void* one, Sparse* a
 }
 int cusparseSpMM_preprocess(Handle* h, int, int, const void*, Sparse* a, DenseMatrix*, const void*, DenseMatrix*, int, int,
                             void* buffer) {
+  // It has nothing to prepare here: whoever asks must go on without.
+  if (a->format == COO) return UNSUPPORTED;
   Work w{h->stream, "cusparseSpMM_preprocess"};
   return w.run([&] { prepare(w, *a, buffer); });
 }

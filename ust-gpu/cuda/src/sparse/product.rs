@@ -193,7 +193,7 @@ impl Terms {
 }
 
 impl Product {
-    /// Looks at the sparse matrix once, to make runs faster.
+    /// Looks at the sparse matrix once, to make runs faster. It does nothing if the library knows no way to do so.
     ///
     /// # Errors
     ///
@@ -204,8 +204,11 @@ impl Product {
     /// The arrays of all operands are what their descriptions say. They live, and nothing else writes them,
     /// until the stream has come behind this. The indices stay as they are as long as the product is run.
     pub unsafe fn preprocess(&mut self) -> Result<()> {
-        let step = Step::Look(self.buffer());
-        self.launch(step)
+        let unsupported = Status::CUSPARSE_STATUS_NOT_SUPPORTED as u32;
+        match self.launch(Step::Look(self.buffer())) {
+            Err(CudaError::Sparse { code, .. }) if code == unsupported => Ok(()),
+            looked => looked,
+        }
     }
 
     /// Multiplies, after all that the stream was given so far, and does not wait for it. `values` are the
