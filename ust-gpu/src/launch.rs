@@ -194,22 +194,26 @@ impl Launcher {
             offsets: 0,
             error: error.address(),
         };
-        let (choice, range) = self.choose(call, &arguments, &gpu)?;
-        if let Some(range) = range {
-            arguments.range = range;
-            arguments.parts = length(range);
-            self.coarsen(&mut arguments, choice);
-        }
-        let (schedule, kernels) = (self.schedule(choice), &*self.kernels(choice, gpu.device())?);
         let of_levels =
             levels.iter().flat_map(|levels| levels.0.iter().flatten().map(AsRef::as_ref));
         let used = of_levels.chain(values.iter().map(|values| &values.0));
-        let primitives = gpu.primitives();
-        let error = &error;
-        let run = Running { launcher: self, schedule, kernels, call, stream, primitives, error };
-        there::between(stream, used, || match &self.facts.rows {
-            None => run.in_place(arguments),
-            Some(rows) => run.in_rows(arguments, &rows.block),
+        // What chooses kernels reads operands, too.
+        there::between(stream, used, || {
+            let (choice, range) = self.choose(call, &arguments, &gpu)?;
+            if let Some(range) = range {
+                arguments.range = range;
+                arguments.parts = length(range);
+                self.coarsen(&mut arguments, choice);
+            }
+            let schedule = self.schedule(choice);
+            let kernels = &*self.kernels(choice, gpu.device())?;
+            let (primitives, error) = (gpu.primitives(), &error);
+            let run =
+                Running { launcher: self, schedule, kernels, call, stream, primitives, error };
+            match &self.facts.rows {
+                None => run.in_place(arguments),
+                Some(rows) => run.in_rows(arguments, &rows.block),
+            }
         })
     }
 

@@ -254,3 +254,17 @@ fn strict_sums_have_the_bits_of_the_interpreter() {
         }
     }
 }
+
+#[test]
+fn tensors_are_first_used_in_another_stream() {
+    let Some((gpu, _one)) = gpu() else { return };
+    let other = gpu.with_new_stream().unwrap();
+    for format in ["CSR", "DCSR", "COO"] {
+        let a = matrix(format, 41);
+        let (there, x) = (gpu.upload(&a).unwrap(), gpu.upload(&vector()).unwrap());
+        let y = other.einsum("y(i) = A(i,j) * x(j)").arg("A", &there).arg("x", &x).run().unwrap();
+        let expected =
+            einsum("y(i) = A(i,j) * x(j)").arg("A", &a).arg("x", vector()).run().unwrap();
+        assert!(same(&y.download().unwrap(), &expected), "{format}");
+    }
+}
