@@ -268,3 +268,20 @@ fn tensors_are_first_used_in_another_stream() {
         assert!(same(&y.download().unwrap(), &expected), "{format}");
     }
 }
+
+#[test]
+fn strict_sums_of_sparse_results_have_the_bits_of_the_interpreter() {
+    let Some((gpu, _one)) = gpu() else { return };
+    let a = matrix("CSR", 21);
+    let weights: Vec<f64> = (0..30).map(|at| 1.0 / f64::from(at % 7 + 3)).collect();
+    let x = Tensor::from_array(ust::ndarray::Array1::from(weights).into_dyn()).unwrap();
+    let call = einsum("y(j) = A(i,j) * x(i)").arg("A", &a).arg("x", &x).format("COO").strict();
+    let expected = call.backend(Backend::INTERPRETER).run().unwrap();
+    let there = gpu.upload(&a).unwrap();
+    let call = gpu.einsum("y(j) = A(i,j) * x(i)").arg("A", &there).host_arg("x", &x);
+    let found = call.format("COO").strict().run().unwrap().download().unwrap();
+    let bits = |y: &Tensor| -> Vec<u64> {
+        y.values().typed::<f64>().unwrap().iter().map(|v| v.to_bits()).collect()
+    };
+    assert_eq!(bits(&found), bits(&expected));
+}

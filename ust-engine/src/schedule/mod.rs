@@ -76,6 +76,11 @@ impl Schedule {
         if facts.rows.as_ref().is_some_and(|rows| rows.around_all && !combines(&rows.block)) {
             range = Err("a row is open around all loops");
         }
+        // Parts would form sums of their own, and the rows of one part would be added to those of another.
+        let around_all = facts.rows.as_ref().is_some_and(|rows| rows.around_all);
+        if around_all && plan.strict && range.is_ok() {
+            range = Err("sums have to be formed in the order of the loops");
+        }
         let result = facts.arrays.iter().position(|array| *array == Array::Result);
         if let (Some(result), false) = (result, facts.outermost.owns) {
             if plan.strict {
