@@ -285,3 +285,15 @@ fn strict_sums_of_sparse_results_have_the_bits_of_the_interpreter() {
     };
     assert_eq!(bits(&found), bits(&expected));
 }
+
+#[test]
+fn indices_have_the_names_that_texts_use() {
+    let a = matrix("CSC", 31).cast_lossy(Dtype::I32);
+    let x = vector().cast_lossy(Dtype::I32);
+    let call = einsum("y(at) = A(at,j) * x(j)").arg("A", &a).arg("x", &x);
+    let kernel = call.backend(Backend::Named("cpp-text")).prepare().unwrap();
+    let text = kernel.machine_code().unwrap();
+    // The element that is being combined is `at` in the text.
+    assert!(text.contains("& at = "), "{text}");
+    assert!(text.contains("[at_]") && !text.contains("[at]"), "{text}");
+}

@@ -4,7 +4,7 @@ use std::collections::HashSet;
 
 use ust_level_api::ir::{ArrayId, Function, Var};
 
-/// Words that C++ keeps for itself, or that kernels use.
+/// Words that C++ keeps for itself, that kernels use, or that compilers and headers replace.
 const TAKEN: &str = "alignas alignof and and_eq asm auto bitand bitor bool break case catch char class \
     compl const constexpr const_cast continue decltype default delete do double dynamic_cast else enum explicit \
     export extern false float for friend goto if inline int long mutable namespace new noexcept not not_eq nullptr \
@@ -13,7 +13,8 @@ const TAKEN: &str = "alignas alignof and and_eq asm auto bitand bitor bool break
     unsigned using virtual void volatile wchar_t while xor xor_eq \
     i8 i16 i32 i64 u8 u16 u32 u64 f16 bf16 c64 c128 min max abs \
     threadIdx blockIdx blockDim gridDim warpSize signbit \
-    part parts range_lo range_hi grain worker workers lane lanes counts offsets error old held opened";
+    linux unix NULL EOF NAN INFINITY HUGE_VAL assert errno stdin stdout stderr \
+    part part_lo parts range_lo range_hi grain worker workers lane lanes counts offsets error old held opened at";
 
 /// A name for each variable and each array of a function.
 pub(super) struct Names {
@@ -35,10 +36,10 @@ impl Names {
             taken.extend(like(&made));
             made
         };
-        // Arrays also have lengths, and loops have ends.
+        // Arrays also have lengths; loops have ends, and sums are kept while lanes form others.
         let arrays = function.arrays.iter().map(|array| own(&array.name, &["", "len_", "all_"]));
         let arrays = arrays.collect();
-        let vars = function.vars.iter().map(|var| own(&var.name, &["", "end_"])).collect();
+        let vars = function.vars.iter().map(|var| own(&var.name, &["", "end_", "all_"])).collect();
         Self { vars, arrays }
     }
 
@@ -77,12 +78,12 @@ mod tests {
     #[test]
     fn names_are_words_of_their_own() {
         let mut b = Builder::new("f");
-        for name in ["for", "n", "größe", "_x", "ust_add", "i"] {
+        for name in ["for", "n", "größe", "_x", "ust_add", "i", "linux"] {
             b.param(name, Ty::Int);
         }
         let function = b.finish();
         let names = Names::new(&function);
-        let made: Vec<&str> = (0..6).map(|at| names.var(Var(at))).collect();
-        assert_eq!(made, ["for_", "n", "gruf6udfe", "v_x", "vust_add", "i"]);
+        let made: Vec<&str> = (0..7).map(|at| names.var(Var(at))).collect();
+        assert_eq!(made, ["for_", "n", "gruf6udfe", "v_x", "vust_add", "i", "linux_"]);
     }
 }
