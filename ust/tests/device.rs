@@ -297,3 +297,13 @@ fn indices_have_the_names_that_texts_use() {
     assert!(text.contains("& at = "), "{text}");
     assert!(text.contains("[at_]") && !text.contains("[at]"), "{text}");
 }
+
+#[test]
+fn results_beyond_all_addresses_are_refused() {
+    let Some((_, _one)) = gpu() else { return };
+    let coo = ust::Coo::new(vec![1 << 61, 30], vec![vec![5, 7], vec![1, 2]], vec![1.0_f64, 2.0]);
+    let a = Tensor::from_coo(&coo.unwrap(), &"DCSR".parse().unwrap()).unwrap();
+    let call = einsum("y(i) = A(i,j)").arg("A", &a).format("Dense").memory_limit(u64::MAX);
+    let error = call.backend(Backend::Named("cuda")).run().unwrap_err();
+    assert!(error.to_string().contains("too large"), "{error}");
+}

@@ -37,9 +37,12 @@ impl Running<'_> {
     pub(super) fn in_place(&self, mut arguments: Arguments<'_>) -> Result<Tensor, Error> {
         let Self { launcher, call, stream, .. } = *self;
         let length = call.value_count().ok_or_else(|| Error::TooLarge("the result".to_owned()))?;
-        self.room(length.saturating_mul(call.dtype().bytes()) as u64)?;
+        let bytes = length
+            .checked_mul(call.dtype().bytes())
+            .ok_or_else(|| Error::TooLarge("the result".to_owned()))?;
+        self.room(bytes as u64)?;
         let result = match self.schedule.sets_all {
-            true => there::alloc(length * call.dtype().bytes(), stream),
+            true => there::alloc(bytes, stream),
             false => there::filled(call.begin(), length, stream),
         };
         let result = result.map_err(device)?;
@@ -91,14 +94,14 @@ impl Running<'_> {
         let starts = match starts {
             Some(at) => {
                 let length = call.length(Array::RowStarts, block).ok_or_else(too_large)?;
-                let memory = there::alloc(length * 8, stream).map_err(device)?;
+                let memory = self.numbers(length)?;
                 arguments.arrays[at] = Given { address: memory.address(), length };
                 Some((memory, length))
             }
             None => None,
         };
         // How many rows each part has.
-        let counts = there::alloc(parts * 8, stream).map_err(device)?;
+        let counts = self.numbers(parts)?;
         arguments.counts = counts.address();
         let kernel = self.kernels.program.count.as_ref().expect("rows are counted");
         self.launch(kernel, &arguments, workers)?;
@@ -249,6 +252,15 @@ impl Running<'_> {
             }
         }
         Ok(())
+    }
+
+    /// Room for so many numbers of rows.
+    fn numbers(&self, length: usize) -> Result<Memory, Error> {
+        let bytes = length
+            .checked_mul(8)
+            .ok_or_else(|| Error::TooLarge("the rows of the result".to_owned()))?;
+        self.room(bytes as u64)?;
+        there::alloc(bytes, self.stream).map_err(device)
     }
 
     /// Whether there is room for so many bytes.
