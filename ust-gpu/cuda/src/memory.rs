@@ -145,12 +145,14 @@ impl fmt::Debug for Memory {
 impl Drop for Memory {
     fn drop(&mut self) {
         let _ = self.device.enter();
-        // SAFETY: allocated by `alloc`, freed once. `cuMemFree` waits for all work on the device.
+        // SAFETY: allocated by `alloc`, freed once. `cuMemFree` waits for all work on the device. So does the last
+        // branch: whoever owns the bytes knows no stream that uses them, and may free them next.
         let _ = unsafe {
             match &self.owner {
                 Owner::Pool(stream) => sys::cuMemFreeAsync(self.address, stream.raw()),
                 Owner::Plain(_) => sys::cuMemFree_v2(self.address),
-                Owner::Other(_) | Owner::Nobody => return,
+                Owner::Other(_) => sys::cuCtxSynchronize(),
+                Owner::Nobody => return,
             }
         };
     }

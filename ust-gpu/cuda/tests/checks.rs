@@ -349,6 +349,25 @@ fn a_failure_is_told_once_where_the_host_waits() {
 }
 
 #[test]
+fn memory_of_others_is_given_back_when_its_last_use_is_done() {
+    let Some(device) = device() else { return };
+    let run = Run::new(&device, "extern \"C\" __global__ void k(int* m) { m[threadIdx.x] += 1; }");
+    let owner = device.stream().unwrap();
+    let memory = std::sync::Arc::new(owner.upload(&[0; 128]).unwrap());
+    owner.synchronize().unwrap();
+    // SAFETY: the owner is given along.
+    let view = unsafe { ust_cuda::Memory::view(&device, memory.address(), 128, memory.clone()) };
+    drop(memory);
+    let grid = ust_cuda::Grid::new(1, 32);
+    // SAFETY: the virtual device looks at every access.
+    unsafe { run.stream.launch(&run.kernel, grid, &[view.address()]).unwrap() };
+    // Its owner frees it in a stream that knows nothing of the launch.
+    drop(view);
+    owner.synchronize().unwrap();
+    run.stream.synchronize().unwrap();
+}
+
+#[test]
 fn streams_that_do_not_wait() {
     let Some(device) = device() else { return };
     let run = Run::new(&device, "extern \"C\" __global__ void k(int* m) { m[threadIdx.x] += 1; }");
