@@ -20,6 +20,7 @@ use ust_level_api::Scalar;
 use ust_level_api::ir::interp::Param;
 use ust_level_api::ir::{ArrayId, Function};
 
+use crate::cache;
 use crate::gpu::Gpu;
 use crate::print::{About, Argument, Kernel, Program, Target};
 use crate::provider::Schedules;
@@ -183,7 +184,7 @@ impl Launcher {
             };
         }
         let params = call.parameters((i64::MIN, i64::MAX), 0);
-        let error = stream.upload(&0_i32.to_ne_bytes()).map_err(device)?;
+        let error = cache::with_room(|| stream.upload(&0_i32.to_ne_bytes())).map_err(device)?;
         let mut arguments = Arguments {
             params: &params,
             arrays,

@@ -78,7 +78,15 @@ impl DeviceTensor {
             fill: parts.fill,
         };
         let tensor = Tensor::from_parts(format, shape, host)?;
-        Ok(Self::holding(tensor, gpu, parts))
+        let mut made = Self::holding(tensor, gpu, parts);
+        if made.dtype() == Dtype::Bool {
+            // Bytes may be others than those of truth values: the copy that was checked has none.
+            let bytes = there::truth_bytes(made.tensor.values());
+            let memory = cache::with_room(|| stream.upload(&bytes)).map_err(device)?;
+            made.values = Arc::new(ValuesThere(memory));
+            cache::keep(made.tensor.kept_of_values(), &made.values, gpu.device());
+        }
+        Ok(made)
     }
 
     /// The tensor, of which these are the arrays on the device.

@@ -99,6 +99,11 @@ pub(crate) fn values(tensor: &Tensor, stream: &Stream) -> Result<Arc<ValuesThere
     Ok(there)
 }
 
+/// Truth values as bytes: 0 and 1.
+pub(crate) fn truth_bytes(values: &Values) -> Vec<u8> {
+    values.iter().map(|value| u8::from(value == Scalar::Bool(true))).collect()
+}
+
 /// The bytes of a number as it is stored.
 fn bytes_of(value: Scalar) -> Vec<u8> {
     with_values!(&Values::filled(value, 1), values => cast_slice(&values[..]).to_vec())
@@ -264,7 +269,7 @@ pub(crate) fn note_levels(
             own.push(match column {
                 Some((_, memory)) => Arc::clone(memory),
                 // Bounds of rows are few.
-                None => Arc::new(upload(array, stream).map_err(device)?),
+                None => Arc::new(cache::with_room(|| upload(array, stream)).map_err(device)?),
             });
         }
         all.push(own);

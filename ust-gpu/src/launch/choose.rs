@@ -13,6 +13,7 @@ use ust_level_api::Interval;
 use ust_level_api::ir::interp::Param;
 
 use super::{Arguments, BY_STORED, Given, Kernels, Launcher, launch, length, words};
+use crate::cache;
 use crate::gpu::Gpu;
 use crate::print::Argument;
 use crate::there::{self, device};
@@ -125,7 +126,7 @@ impl Launcher {
         let stream = gpu.stream();
         let Kernels { program, module, .. } = &*self.kernels(Choice::Stored(0), gpu.device())?;
         let kernel = program.longest.as_ref().expect("the longest row is found by a kernel");
-        let to = stream.upload(&0_i64.to_ne_bytes()).map_err(device)?;
+        let to = cache::with_room(|| stream.upload(&0_i64.to_ne_bytes())).map_err(device)?;
         let mut arguments =
             Arguments { range, grain: 1, parts: length(range), ..arguments.clone() };
         let place = kernel.arguments.iter().filter_map(|one| match one {
@@ -216,7 +217,7 @@ impl Launcher {
         let Kernels { program, module, .. } = &*self.kernels(choice, gpu.device())?;
         let unknown = || Error::Unsupported("the range of a loop is not known".to_owned());
         let kernel = program.range.as_ref().ok_or_else(unknown)?;
-        let to = stream.alloc(16).map_err(device)?;
+        let to = there::alloc(16, stream).map_err(device)?;
         let mut words = words(kernel, arguments);
         // The last argument is the array of the two bounds.
         let place = kernel.arguments.iter().rposition(|one| matches!(one, Argument::Array(_)));

@@ -235,7 +235,7 @@ impl Writer<'_> {
         let begin = match lo {
             _ if !cut => "range_lo".to_owned(),
             Some(var) => named(self, var),
-            None => "part_lo".to_owned(),
+            None => "part_begin".to_owned(),
         };
         if lo.is_some() || hi.is_some() || starts.is_some() {
             self.uses.insert(Use::First);

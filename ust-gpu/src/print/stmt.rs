@@ -61,7 +61,7 @@ impl Writer<'_> {
                 match (lanes, sums) {
                     (Some(_), Some(sums)) => self.in_lanes((*var, lo, hi), sums, body, before),
                     _ => {
-                        let (lo, hi) = (self.initial(lo), self.initial(hi));
+                        let (lo, hi) = (self.initial(lo), self.end(hi));
                         self.count("", *var, &lo, &hi, "++", body);
                     }
                 }
@@ -125,7 +125,7 @@ impl Writer<'_> {
         if writes {
             self.line("__syncwarp(lanes);");
         }
-        let (lo, hi) = (self.inner_sum(lo), self.initial(hi));
+        let (lo, hi) = (self.inner_sum(lo), self.end(hi));
         self.within = true;
         self.count(" + lane", var, &lo, &hi, &width.to_string(), body);
         self.within = false;
@@ -350,6 +350,15 @@ impl Writer<'_> {
         let text = self.expr(value);
         match (value, text.strip_prefix("(i64)")) {
             (Expr::Load(..), Some(rest)) => rest.to_owned(),
+            _ => text,
+        }
+    }
+
+    /// The end of a loop. That of a variable which changes is named, since it is evaluated once.
+    fn end(&mut self, hi: &Expr) -> String {
+        let text = self.initial(hi);
+        match hi {
+            Expr::Var(var) if self.assigned[var.0 as usize] => format!("({text})"),
             _ => text,
         }
     }

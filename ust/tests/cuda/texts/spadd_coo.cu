@@ -128,12 +128,12 @@ extern "C" __global__ void count(
         }
       } else {
         if (mine) {
-          for (i64 p_j_3 = p_i; p_j_3 < q; ++p_j_3) {
+          for (i64 p_j_3 = p_i, end_p_j_3 = (q); p_j_3 < end_p_j_3; ++p_j_3) {
             row += 1;
           }
         } else {
           if (mine_2) {
-            for (i64 p_j_4 = p_i_2; p_j_4 < q_2; ++p_j_4) {
+            for (i64 p_j_4 = p_i_2, end_p_j_4 = (q_2); p_j_4 < end_p_j_4; ++p_j_4) {
               row += 1;
             }
           }
@@ -303,7 +303,7 @@ extern "C" __global__ void fill(
         }
       } else {
         if (mine) {
-          for (i64 p_j_3 = p_i; p_j_3 < q; ++p_j_3) {
+          for (i64 p_j_3 = p_i, end_p_j_3 = (q); p_j_3 < end_p_j_3; ++p_j_3) {
             const i64 j_2 = A1_crd[p_j_3];
             const double A_at_3 = A_val[p_j_3];
             out0_crd[row] = (u32)(i);
@@ -313,7 +313,7 @@ extern "C" __global__ void fill(
           }
         } else {
           if (mine_2) {
-            for (i64 p_j_4 = p_i_2; p_j_4 < q_2; ++p_j_4) {
+            for (i64 p_j_4 = p_i_2, end_p_j_4 = (q_2); p_j_4 < end_p_j_4; ++p_j_4) {
               const i64 j_3 = B1_crd[p_j_4];
               const double B_at_3 = B_val[p_j_4];
               out0_crd[row] = (u32)(i);

@@ -84,7 +84,7 @@ extern "C" __global__ void count(
         }
       }
       ust_sort(row_list, 0, touched);
-      for (i64 t = 0; t < touched; ++t) {
+      for (i64 t = 0, end_t = (touched); t < end_t; ++t) {
         const i64 slot = row_list[t];
         row_val[slot] = 0.0;
       }
@@ -186,11 +186,11 @@ extern "C" __global__ void fill(
         }
       }
       ust_sort(row_list, 0, touched);
-      for (i64 t = 0; t < touched; ++t) {
+      for (i64 t = 0, end_t = (touched); t < end_t; ++t) {
         const i64 slot = row_list[t];
-        const i64 at = row + t;
-        out1_crd[at] = (u32)(slot);
-        out[at] = row_val[slot];
+        const i64 at_ = row + t;
+        out1_crd[at_] = (u32)(slot);
+        out[at_] = row_val[slot];
         row_val[slot] = 0.0;
       }
       row += touched;

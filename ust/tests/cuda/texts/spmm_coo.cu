@@ -60,7 +60,7 @@ extern "C" __global__ void run(
     while (begin < bound_2 && bound_2 < end ? (i64)A0_crd[bound_2] == (i64)A0_crd[bound_2 - 1] : false) {
       bound_2 += 1;
     }
-    for (i64 p_i = bound; p_i < bound_2; ++p_i) {
+    for (i64 p_i = bound, end_p_i = (bound_2); p_i < end_p_i; ++p_i) {
       const i64 i = A0_crd[p_i];
       const i64 p_j = p_i;
       const i64 j = A1_crd[p_j];
