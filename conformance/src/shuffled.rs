@@ -12,7 +12,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use ust_engine::Error;
 use ust_engine::provider::plan::{Array, Facts, Parameter, Plan, storing};
 use ust_engine::provider::{Cuts, Executable, Offer, Provider, Registration};
-use ust_engine::schedule::{Machine, Schedule};
+use ust_engine::schedule::{Abilities, Schedule};
 use ust_level_api::ir::interp::{IndicesMut, Memory, Param, Program, RunError};
 use ust_level_api::ir::schedule::{MarkError, Watched};
 use ust_level_api::ir::{Elem, Expr, Function, Stmt, Var};
@@ -96,7 +96,7 @@ impl Provider for Shuffled {
 }
 
 fn schedule(plan: &Plan<'_>, facts: &Facts, pass: Pass) -> Result<Option<Schedule>, MarkError> {
-    let machine = Machine { lanes: true, combines_rows: false };
+    let machine = Abilities { lanes: true, combines_rows: false };
     match pass {
         Pass::Planned => Schedule::new(plan, facts, machine).map(Some),
         Pass::InVariables => Schedule::in_variables(plan, facts, machine),

@@ -24,7 +24,7 @@ use crate::cache;
 use crate::gpu::Gpu;
 use crate::print::{About, Argument, Kernel, Program, Target};
 use crate::provider::Schedules;
-use crate::there::{self, Levels, ValuesThere, device};
+use crate::there::{self, Operands, device};
 use crate::tuning::WIDTHS;
 
 /// A plan, which runs on tensors: the kernels are chosen by their sizes.
@@ -162,22 +162,16 @@ impl Launcher {
         }
         let gpu = Gpu::current().map_err(device)?;
         let stream = gpu.stream();
-        let operands = call.operands().iter();
-        let levels: Vec<Arc<Levels>> = operands
-            .clone()
-            .map(|tensor| there::levels(tensor, stream))
-            .collect::<Result<_, _>>()?;
-        let values: Vec<Arc<ValuesThere>> =
-            operands.map(|tensor| there::values(tensor, stream)).collect::<Result<_, _>>()?;
+        let operands = Operands::new(call, stream)?;
         let mut arrays = vec![Given::default(); self.facts.arrays.len()];
         for (array, given) in self.facts.arrays.iter().zip(&mut arrays) {
             *given = match *array {
                 Array::Level { operand, level, array } => Given {
-                    address: levels[operand].0[level][array].address(),
+                    address: operands.levels[operand].0[level][array].address(),
                     length: call.operands()[operand].levels()[level].0[array].len(),
                 },
                 Array::Values(operand) => Given {
-                    address: values[operand].0.address(),
+                    address: operands.values[operand].0.address(),
                     length: call.operands()[operand].nse(),
                 },
                 _ => Given::default(),
@@ -195,11 +189,8 @@ impl Launcher {
             offsets: 0,
             error: error.address(),
         };
-        let of_levels =
-            levels.iter().flat_map(|levels| levels.0.iter().flatten().map(AsRef::as_ref));
-        let used = of_levels.chain(values.iter().map(|values| &values.0));
         // What chooses kernels reads operands, too.
-        there::between(stream, used, || {
+        operands.between(stream, || {
             let (choice, range) = self.choose(call, &arguments, &gpu)?;
             if let Some(range) = range {
                 arguments.range = range;

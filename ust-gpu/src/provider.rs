@@ -1,7 +1,7 @@
 //! Back ends: `cuda` runs kernels on the first device; `cuda-text` and `cpp-text` write only.
 
 use ust_engine::provider::{Call, Executable, Offer, Plan, Provider, Registration};
-use ust_engine::schedule::{Machine, Schedule};
+use ust_engine::schedule::{Abilities, Schedule};
 use ust_engine::{Error, Tensor};
 use ust_level_api::inventory;
 use ust_level_api::ir::schedule::MarkError;
@@ -17,7 +17,7 @@ fn launcher(plan: &Plan<'_>) -> Result<Launcher, Error> {
 }
 
 /// The schedule of the outermost loop in parts, with elements formed in variables where loops allow it.
-fn in_parts(plan: &Plan<'_>, machine: Machine) -> Result<Schedule, MarkError> {
+fn in_parts(plan: &Plan<'_>, machine: Abilities) -> Result<Schedule, MarkError> {
     match Schedule::in_variables(plan, plan.facts, machine)? {
         Some(schedule) => Ok(schedule),
         None => Schedule::new(plan, plan.facts, machine),
@@ -31,7 +31,7 @@ fn cuda(plan: &Plan<'_>) -> Result<Program, Error> {
 
 /// A function or two of C++, for one thread.
 fn cpp(plan: &Plan<'_>) -> Result<Program, Error> {
-    let schedule = in_parts(plan, Machine::default());
+    let schedule = in_parts(plan, Abilities::default());
     let schedule = schedule.map_err(|error| Error::Unsupported(error.to_string()))?;
     let grows: Vec<bool> = plan.function.arrays.iter().map(|array| array.grows).collect();
     Program::new(&schedule, plan.facts, &grows, &About::new(plan), Target::Cpp)
@@ -60,11 +60,11 @@ impl Schedules {
     /// # Errors
     /// [`MarkError`] if what the plan says contradicts its loops.
     pub fn new(plan: &Plan<'_>) -> Result<Self, MarkError> {
-        let schedule = |lanes| in_parts(plan, Machine { lanes, combines_rows: true });
+        let schedule = |lanes| in_parts(plan, Abilities { lanes, combines_rows: true });
         let shared = Some(schedule(true)?).filter(Schedule::has_lanes);
         let elements = Schedule::by_elements(plan, plan.facts)?;
         let by_stored =
-            |lanes| Schedule::by_stored(plan, plan.facts, Machine { lanes, combines_rows: true });
+            |lanes| Schedule::by_stored(plan, plan.facts, Abilities { lanes, combines_rows: true });
         let (stored, stored_shared) = (by_stored(false)?, by_stored(true)?);
         Ok(Self { alone: schedule(false)?, shared, elements, stored, stored_shared })
     }

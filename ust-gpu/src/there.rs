@@ -303,6 +303,35 @@ pub(crate) fn are_same(a: &Values, b: &Values) -> bool {
     same!(Bool, I8, I16, I32, I64, U8, U16, U32, U64, F16, Bf16, F32, F64, Complex64, Complex128)
 }
 
+/// The operands of a call, there.
+pub(crate) struct Operands {
+    /// The level arrays of each.
+    pub(crate) levels: Vec<Arc<Levels>>,
+    /// The values of each.
+    pub(crate) values: Vec<Arc<ValuesThere>>,
+}
+
+impl Operands {
+    /// Those that are not there are copied.
+    pub(crate) fn new(call: &Call<'_>, stream: &Stream) -> Result<Self, Error> {
+        let all = call.operands();
+        let levels: Result<_, Error> = all.iter().map(|tensor| levels(tensor, stream)).collect();
+        let values: Result<_, Error> = all.iter().map(|tensor| values(tensor, stream)).collect();
+        Ok(Self { levels: levels?, values: values? })
+    }
+
+    /// Gives a stream work on them, see [`between`].
+    pub(crate) fn between<T>(
+        &self,
+        stream: &Stream,
+        work: impl FnOnce() -> Result<T, Error>,
+    ) -> Result<T, Error> {
+        let of_levels = self.levels.iter().flat_map(|levels| levels.0.iter().flatten());
+        let of_values = self.values.iter().map(|values| &values.0);
+        between(stream, of_levels.map(AsRef::as_ref).chain(of_values), work)
+    }
+}
+
 /// Gives a stream work on memory of others: after what their streams do with it now, and before what they will do.
 pub(crate) fn between<'a, T>(
     stream: &Stream,

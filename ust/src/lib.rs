@@ -169,7 +169,7 @@
 //!
 //! # Features
 //!
-//! All are on by default.
+//! `jit` and `macros` are on by default. `gpu` has to be asked for, since it takes longer to build.
 //!
 //! | feature | with it | without it |
 //! |---|---|---|

@@ -64,11 +64,14 @@ fn invariants() -> Result<(), String> {
 /// What each level crate's test of itself is called: the suite at length tries these level types, too.
 const OF_ITSELF: &str = "standard_level_conforms";
 
+/// Everything, with what is not built by default as well.
+const WHOLE: [&str; 3] = ["--workspace", "--features", "ust-cli/gpu"];
+
 fn test() -> Result<(), String> {
-    let all = ["test", "--workspace", "--no-fail-fast", "--", "--skip", OF_ITSELF];
-    run::cargo(&all, &[])?;
-    let at_length = ["test", "--quiet", "--workspace", "--test", "at_length"];
-    run::cargo(&[&at_length[..], &["--", "--ignored", "--nocapture"]].concat(), &[])?;
+    let rest = ["--no-fail-fast", "--", "--skip", OF_ITSELF];
+    run::cargo(&[&["test"], &WHOLE[..], &rest].concat(), &[])?;
+    let at_length = ["--quiet", "--test", "at_length", "--", "--ignored", "--nocapture"];
+    run::cargo(&[&["test"], &WHOLE[..], &at_length].concat(), &[])?;
     outside(&["test", "--quiet"], &[])
 }
 
@@ -81,14 +84,16 @@ fn outside(command: &[&str], rest: &[&str]) -> Result<(), String> {
 
 /// Tests without those of the conformance suite and of the documentation.
 fn quick() -> Result<(), String> {
-    let mut args = vec!["test", "--workspace", "--lib", "--bins", "--tests"];
+    let mut args = vec!["test"];
+    args.extend(WHOLE);
+    args.extend(["--lib", "--bins", "--tests"]);
     args.extend(["--exclude", "ust-conformance"]);
     args.extend(["--exclude", "bitmap_level", "--exclude", "delta_level"]);
     args.extend(["--", "--skip", OF_ITSELF]);
     run::cargo(&args, &[])
 }
 
-/// The lints again, without what is there by default: machine code, the macro, and back ends for GPUs.
+/// The lints again, without what is there by default, machine code and the macro, and without back ends for GPUs.
 fn without_features() -> Result<(), String> {
     ["ust", "ust-cli"].iter().try_for_each(|package| {
         let of = ["clippy", "--package", package, "--no-default-features", "--all-targets"];
@@ -101,7 +106,8 @@ fn ci() -> Result<(), String> {
     let place = ["--manifest-path", "examples/own_memory/Cargo.toml"];
     run::cargo(&[&["fmt"], &place[..], &["--check"]].concat(), &[])?;
     invariants()?;
-    run::cargo(&["clippy", "--workspace", "--all-targets", "--", "--deny", "warnings"], &[])?;
+    let lints = ["--all-targets", "--", "--deny", "warnings"];
+    run::cargo(&[&["clippy"], &WHOLE[..], &lints].concat(), &[])?;
     outside(&["clippy", "--all-targets"], &["--", "--deny", "warnings"])?;
     without_features()?;
     packages::check()?;

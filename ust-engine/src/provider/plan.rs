@@ -297,16 +297,6 @@ pub enum Cut {
     },
 }
 
-impl Outermost {
-    /// A function that [stores](storing) the [range](Self::range) of the outermost loop of `function`. An empty
-    /// range has its end at its beginning.
-    #[must_use]
-    pub fn bounds(&self, function: &Function) -> Option<Function> {
-        let Interval { lo, hi } = self.range.clone()?;
-        Some(storing(vec![lo.clone(), hi.max(lo)], function))
-    }
-}
-
 /// A function that stores the values of expressions: those of a plan that have no variables but the parameters
 /// of `function`. It takes the same parameters, the arrays of the operands, and one more array, of indices of
 /// kind i64.

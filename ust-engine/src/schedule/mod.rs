@@ -41,9 +41,9 @@ pub struct Schedule {
     pub carries: Option<Carries>,
 }
 
-/// What a machine can do.
+/// What a machine, and whoever runs it, can do.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
-pub struct Machine {
+pub struct Abilities {
     /// Whether lanes share the iterations of innermost loops.
     pub lanes: bool,
     /// Whether rows of different parts may be [combined](Schedule::combines_rows).
@@ -55,7 +55,7 @@ impl Schedule {
     ///
     /// # Errors
     /// [`MarkError`] if the facts contradict the loops.
-    pub fn new(plan: &Plan<'_>, facts: &Facts, machine: Machine) -> Result<Self, MarkError> {
+    pub fn new(plan: &Plan<'_>, facts: &Facts, machine: Abilities) -> Result<Self, MarkError> {
         let function = plan.guarded.unwrap_or(plan.function);
         let mut marks = Marks::default();
         let id = |at: usize| ArrayId(at as u32);
@@ -113,7 +113,7 @@ impl Schedule {
     pub fn in_variables(
         plan: &Plan<'_>,
         facts: &Facts,
-        machine: Machine,
+        machine: Abilities,
     ) -> Result<Option<Self>, MarkError> {
         match moved::moved(plan, facts, false) {
             Some(moved) => {
@@ -153,7 +153,7 @@ impl Schedule {
     pub fn by_stored(
         plan: &Plan<'_>,
         facts: &Facts,
-        machine: Machine,
+        machine: Abilities,
     ) -> Result<Option<Self>, MarkError> {
         let Some(stored::Stored { function, range, carries }) = stored::stored(plan, facts) else {
             return Ok(None);

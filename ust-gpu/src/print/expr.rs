@@ -42,7 +42,7 @@ impl Writer<'_> {
     }
 
     /// An expression in parentheses if it binds less tightly than `least`.
-    fn inner(&mut self, expr: &Expr, least: Level) -> String {
+    pub(super) fn inner(&mut self, expr: &Expr, least: Level) -> String {
         let Shown(text, level) = self.shown(expr);
         if level < least { format!("({text})") } else { text }
     }

@@ -4,6 +4,7 @@ use ust_level_api::ir::schedule::{LaneSum, Sharing};
 use ust_level_api::ir::{ArrayId, BinOp, Elem, Expr, Stmt, Ty, Var};
 
 use super::Writer;
+use super::expr::Level;
 use super::kernel::Reach;
 use super::types::{is_half, stored, variable};
 use crate::prelude::Sections;
@@ -125,7 +126,7 @@ impl Writer<'_> {
         if writes {
             self.line("__syncwarp(lanes);");
         }
-        let (lo, hi) = (self.inner_sum(lo), self.end(hi));
+        let (lo, hi) = (self.inner(lo, Level::Sum), self.end(hi));
         self.within = true;
         self.count(" + lane", var, &lo, &hi, &width.to_string(), body);
         self.within = false;
@@ -134,24 +135,13 @@ impl Writer<'_> {
         }
         for sum in sums {
             let name = self.names.var(sum.var).to_owned();
-            let op = match sum.op {
-                BinOp::Add => "add",
-                BinOp::Mul => "mul",
-                BinOp::Min => "min",
-                BinOp::Max => "max",
-                BinOp::And => "and",
-                BinOp::Or => "or",
-                op => {
-                    self.refuse(&format!("lanes form no sum by `{op}`"));
-                    "add"
-                }
+            let Some(op) = word(sum.op) else {
+                return self.refuse(&format!("lanes form no sum by `{}`", sum.op));
             };
-            let made = format!("ust_lanes_{op}({name}, {width}, lanes)");
+            self.line(&format!("{name} = ust_lanes_{op}({name}, {width}, lanes);"));
             if begins(sum) {
-                self.line(&format!("{name} = {made};"));
                 continue;
             }
-            self.line(&format!("{name} = {made};"));
             // The value from before is an operand like the others.
             let ty = self.function.vars[sum.var.0 as usize].ty;
             let text = self.combined(sum.op, ty, &format!("all_{name}"), &name);
@@ -192,16 +182,7 @@ impl Writer<'_> {
         if meets {
             self.line("__syncwarp(lanes);");
         }
-        match text.contains('\n') {
-            true => {
-                self.line("if (lane == 0) {");
-                self.depth += 1;
-                text.lines().for_each(|line| self.line(line));
-                self.depth -= 1;
-                self.line("}");
-            }
-            false => self.line(&format!("if (lane == 0) {text}")),
-        }
+        self.line(&format!("if (lane == 0) {text}"));
         if meets {
             self.line("__syncwarp(lanes);");
         }
@@ -242,13 +223,8 @@ impl Writer<'_> {
         let ty = elem.ty();
         if self.sharing(array) == Sharing::Atomic {
             self.need(Sections::ATOMICS);
-            let name = match op {
-                BinOp::Add => "add",
-                BinOp::Mul => "mul",
-                BinOp::Min => "min",
-                BinOp::Max => "max",
-                BinOp::BitAnd => "and",
-                op => return self.refuse(&format!("there is no atomic `{op}`")),
+            let Some(name) = word(op) else {
+                return self.refuse(&format!("there is no atomic `{op}`"));
             };
             let value = self.expr(value);
             let held = variable(ty);
@@ -362,11 +338,17 @@ impl Writer<'_> {
             _ => text,
         }
     }
+}
 
-    fn inner_sum(&mut self, expr: &Expr) -> String {
-        match expr {
-            Expr::Select(..) | Expr::Binary(..) => format!("({})", self.expr(expr)),
-            expr => self.expr(expr),
-        }
-    }
+/// The operator in the names of functions that combine values of lanes, or into memory.
+fn word(op: BinOp) -> Option<&'static str> {
+    Some(match op {
+        BinOp::Add => "add",
+        BinOp::Mul => "mul",
+        BinOp::Min => "min",
+        BinOp::Max => "max",
+        BinOp::And | BinOp::BitAnd => "and",
+        BinOp::Or => "or",
+        _ => return None,
+    })
 }

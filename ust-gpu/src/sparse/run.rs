@@ -14,7 +14,7 @@ use ust_level_api::{Buffer, IndexColumn};
 use super::operands::Running;
 use super::recognise::{Full, Product, Stored, Task};
 use crate::cache;
-use crate::there::{self, Levels, device};
+use crate::there::{self, Levels, Operands, device};
 use crate::tuning::BLOCK_THREADS;
 
 /// Products that were prepared.
@@ -76,15 +76,10 @@ impl Multiplier {
         let library = &super::library().map_err(device)?;
         let Task { number, result, ref product } = self.task;
         let stream = library.stream();
-        let levels = call.operands().iter().map(|tensor| there::levels(tensor, stream));
-        let levels = &levels.collect::<Result<Vec<_>, _>>()?[..];
-        let values = call.operands().iter().map(|tensor| there::values(tensor, stream));
-        let values = &values.collect::<Result<Vec<_>, _>>()?[..];
+        let operands = Operands::new(call, stream)?;
+        let Operands { levels, values } = &operands;
         let run = Running { call, library, stream, levels, values, number, result };
-        let of_levels =
-            levels.iter().flat_map(|levels| levels.0.iter().flatten().map(AsRef::as_ref));
-        let used = of_levels.chain(values.iter().map(|values| &values.0));
-        there::between(stream, used, || match product {
+        operands.between(stream, || match product {
             Product::Times { a, transposed, b, c } => self.times(&run, a, *transposed, b, c),
             Product::Sampled { a, b, c } => self.sampled(&run, a, b, c),
             Product::Sparse { a, b } => run.sparse(a, b),

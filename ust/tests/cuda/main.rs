@@ -16,7 +16,7 @@ use ust::gpu::prelude;
 use ust::gpu::print::{About, Program, Target};
 use ust::level_api::inventory;
 use ust::provider::{Executable, Offer, Plan, Provider, Registration};
-use ust::schedule::{Machine, Schedule};
+use ust::schedule::{Abilities, Schedule};
 
 /// Writes kernels by a schedule that is chosen for large tensors alone.
 struct ByStored;
@@ -37,7 +37,7 @@ impl Provider for ByStored {
     }
 
     fn compile(&self, plan: &Plan<'_>) -> Result<Box<dyn Executable>, Error> {
-        let machine = Machine { lanes: true, combines_rows: true };
+        let machine = Abilities { lanes: true, combines_rows: true };
         let schedule = Schedule::by_stored(plan, plan.facts, machine).unwrap().expect("rows");
         let grows = vec![false; plan.function.arrays.len()];
         let target = Target::Cuda { lanes: 8 };

@@ -77,7 +77,7 @@ extern "C" __global__ void run(
       const bool ends = row - rows_lo + ((i64)A1_pos[row + 1] - first_entry) < part_hi;
       const i64 stop = ends ? (i64)A1_pos[row + 1] : ust_minimum((i64)A1_pos[row + 1], part_hi - (row - rows_lo) + first_entry);
       float sum = 0.0f;
-      for (i64 p_j = (ust_maximum((i64)A1_pos[row], part_lo - (row - rows_lo) + first_entry)) + lane; p_j < stop; p_j += 8) {
+      for (i64 p_j = ust_maximum((i64)A1_pos[row], part_lo - (row - rows_lo) + first_entry) + lane; p_j < stop; p_j += 8) {
         const i64 j = A1_crd[p_j];
         const float A_at = A_val[p_j];
         const float x_at = x_val[j];
