@@ -54,14 +54,19 @@ impl Gpu {
     /// Where back ends run on this thread: on the device that an expression was given to, or on the first.
     pub(crate) fn current() -> Result<Self, CudaError> {
         static FIRST: OnceLock<Result<Gpu, CudaError>> = OnceLock::new();
-        match CURRENT.with_borrow(Clone::clone) {
+        match Self::chosen() {
             Some(gpu) => Ok(gpu),
             None => FIRST.get_or_init(|| Self::opened(0)).clone(),
         }
     }
 
+    /// The device that an expression or a tensor was given to on this thread, if it was.
+    pub(crate) fn chosen() -> Option<Self> {
+        CURRENT.with_borrow(Clone::clone)
+    }
+
     /// Does something while back ends run here, on this thread.
-    fn current_in<T>(&self, work: impl FnOnce() -> T) -> T {
+    pub(crate) fn current_in<T>(&self, work: impl FnOnce() -> T) -> T {
         /// Puts back what was there, also when `work` panics.
         struct Before(Option<Gpu>);
         impl Drop for Before {

@@ -1,6 +1,7 @@
 //! Runs the kernels of a plan on a device: their choice by sizes, and what they are called with.
 
 mod choose;
+mod columns;
 mod run;
 
 use std::collections::HashMap;
@@ -8,7 +9,8 @@ use std::fmt;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
-use choose::{CHOICES, Choice};
+use choose::{CHOICES, Choice, stored_range};
+pub(crate) use columns::write_columns;
 use run::Running;
 use ust_cuda::{Device, Grid, Module, Source, Stream};
 use ust_engine::ops::Operator;
@@ -52,6 +54,19 @@ struct Kernels {
     program: Program,
     module: Module,
     device: Device,
+}
+
+impl Kernels {
+    /// Compiles a program. `strict`: whether sums are formed as they are written.
+    fn new(program: Program, strict: bool, device: &Device) -> Result<Self, Error> {
+        let mut source = Source::new(program.code());
+        if strict {
+            source = source.option("--fmad=false");
+        }
+        let module = device.module(&source).map_err(there::device)?;
+        PROGRAMS.fetch_add(1, Ordering::Relaxed);
+        Ok(Self { program, module, device: device.clone() })
+    }
 }
 
 /// What kernels are called with.
@@ -145,13 +160,7 @@ impl Launcher {
             return Ok(Arc::clone(made));
         }
         let program = self.program(choice).map_err(Error::Unsupported)?;
-        let mut source = Source::new(program.code());
-        if self.strict {
-            source = source.option("--fmad=false");
-        }
-        let module = gpu.module(&source).map_err(device)?;
-        PROGRAMS.fetch_add(1, Ordering::Relaxed);
-        let kernels = Arc::new(Kernels { program, module, device: gpu.clone() });
+        let kernels = Arc::new(Kernels::new(program, self.strict, gpu)?);
         made().push(Arc::clone(&kernels));
         Ok(kernels)
     }
@@ -200,8 +209,8 @@ impl Launcher {
             let schedule = self.schedule(choice);
             let kernels = &*self.kernels(choice, gpu.device())?;
             let (primitives, error) = (gpu.primitives(), &error);
-            let run =
-                Running { launcher: self, schedule, kernels, call, stream, primitives, error };
+            let (launcher, gpu) = (self, &gpu);
+            let run = Running { launcher, schedule, kernels, call, gpu, stream, primitives, error };
             match &self.facts.rows {
                 None => run.in_place(arguments),
                 Some(rows) => run.in_rows(arguments, &rows.block),

@@ -13,9 +13,11 @@
 #![deny(unsafe_code)]
 
 mod cache;
+mod convert;
 mod gpu;
 mod launch;
 mod machine;
+mod place;
 pub mod prelude;
 pub mod prims;
 pub mod print;

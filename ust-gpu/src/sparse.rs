@@ -23,10 +23,9 @@ use crate::gpu::Gpu;
 /// Handles of the library that are kept: one for each stream that it was used on last.
 const HANDLES: usize = 8;
 
-/// The library, on the stream on which this thread runs.
-fn library() -> Result<Sparse, CudaError> {
+/// The library, on a stream.
+fn library(gpu: &Gpu) -> Result<Sparse, CudaError> {
     static LAST: Mutex<Vec<Sparse>> = Mutex::new(Vec::new());
-    let gpu = Gpu::current()?;
     let mut last = LAST.lock().unwrap_or_else(PoisonError::into_inner);
     // A handle keeps its stream: no other one has the same.
     let is_own = |made: &Sparse| made.stream().handle() == gpu.stream().handle();
@@ -59,7 +58,7 @@ impl Provider for Library {
     }
 
     fn offer(&self, plan: &Plan<'_>) -> Offer {
-        match (Task::of(plan), library()) {
+        match (Task::of(plan), Gpu::current().and_then(|gpu| library(&gpu))) {
             (Err(why), _) => Offer::Refused(why.to_owned()),
             (_, Err(error)) => Offer::Refused(error.to_string()),
             (Ok(_), Ok(_)) => {

@@ -83,7 +83,7 @@ impl DeviceTensor {
             // Bytes may be others than those of truth values: the copy that was checked has none.
             let bytes = there::truth_bytes(made.tensor.values());
             let memory = cache::with_room(|| stream.upload(&bytes)).map_err(device)?;
-            made.values = Arc::new(ValuesThere(memory));
+            made.values = Arc::new(ValuesThere(Arc::new(memory)));
             cache::keep(made.tensor.kept_of_values(), &made.values, gpu.device());
         }
         Ok(made)
@@ -95,7 +95,7 @@ impl DeviceTensor {
         let levels =
             levels.into_iter().map(|arrays| arrays.into_iter().map(|one| Arc::new(one.memory)));
         let levels = Arc::new(Levels(levels.map(Iterator::collect).collect()));
-        let values = Arc::new(ValuesThere(values.memory));
+        let values = Arc::new(ValuesThere(Arc::new(values.memory)));
         cache::keep(tensor.kept_of_levels(), &levels, gpu.device());
         cache::keep(tensor.kept_of_values(), &values, gpu.device());
         Self { tensor, gpu: gpu.clone(), levels, values }
@@ -115,6 +115,21 @@ impl DeviceTensor {
         }
         let _ = self.tensor.values().get(0);
         Ok(self.tensor.clone())
+    }
+
+    /// The same tensor in another format. It is converted on the device, unless a stored value can stand for several
+    /// elements: then on the host. Levels that do not assemble columns on a device get copies of them.
+    ///
+    /// Entries with the same coordinates are added, if the format has room for one of them: in an order that depends
+    /// on their number alone.
+    ///
+    /// Cost: the stored elements are moved some ten times, more if they are sorted by many coordinates.
+    ///
+    /// # Errors
+    /// As [`Tensor::convert`]; [`Error::Device`].
+    pub fn convert(&self, format: &Format) -> Result<Self, Error> {
+        let converted = self.gpu.current_in(|| self.tensor.convert(format))?;
+        Self::new(converted, &self.gpu)
     }
 
     pub(crate) fn handle(&self) -> &Tensor {

@@ -9,11 +9,12 @@ use ust_cuda::{CudaError, Device, Memory, Stream};
 use ust_engine::provider::Call;
 use ust_engine::tensor::Values;
 use ust_engine::{Error, Tensor, with_values};
-use ust_level_api::buffer::Plain;
 use ust_level_api::ir::{Elem, Packed};
-use ust_level_api::{Buffer, Dtype, IndexArray, IndexColumn, IndexKind, Scalar, with_indices};
+use ust_level_api::{Dtype, IndexArray, IndexKind, Scalar, with_indices};
 
 use crate::cache::{self, There};
+use crate::gpu::Gpu;
+use crate::place;
 
 /// Number of bytes of an element.
 pub(crate) fn width(elem: Elem) -> usize {
@@ -32,7 +33,7 @@ pub(crate) fn device(error: CudaError) -> Error {
 pub(crate) struct Levels(pub(crate) Vec<Vec<Arc<Memory>>>);
 
 /// The values of a tensor.
-pub(crate) struct ValuesThere(pub(crate) Memory);
+pub(crate) struct ValuesThere(pub(crate) Arc<Memory>);
 
 impl There for Levels {
     fn device(&self) -> Option<&Device> {
@@ -64,10 +65,14 @@ pub(crate) fn levels(tensor: &Tensor, stream: &Stream) -> Result<Arc<Levels>, Er
         return Ok(there);
     }
     let mut copied = Vec::new();
-    let some = tensor.levels().iter().any(|arrays| !arrays.0.is_empty());
+    let is_here = |array: &IndexArray| place::memory(array.place(), stream.device()).is_none();
+    let some = tensor.levels().iter().flat_map(|arrays| &arrays.0).any(is_here);
     UPLOADS.fetch_add(usize::from(some), Ordering::Relaxed);
     for arrays in tensor.levels() {
-        let copy = |array| cache::with_room(|| upload(array, stream)).map(Arc::new);
+        let copy = |array: &IndexArray| match place::memory(array.place(), stream.device()) {
+            Some(memory) => Ok(memory),
+            None => cache::with_room(|| upload(array, stream)).map(Arc::new),
+        };
         let copies = arrays.0.iter().map(copy);
         copied.push(copies.collect::<Result<_, CudaError>>().map_err(device)?);
     }
@@ -90,13 +95,29 @@ pub(crate) fn values(tensor: &Tensor, stream: &Stream) -> Result<Arc<ValuesThere
     if let Some(there) = cache::get(kept, stream.device()) {
         return Ok(there);
     }
-    UPLOADS.fetch_add(1, Ordering::Relaxed);
-    let copied = with_values!(tensor.values(), values => {
-        cache::with_room(|| stream.upload(cast_slice(&values[..])))
-    });
-    let there = Arc::new(ValuesThere(copied.map_err(device)?));
+    let memory = match place::memory(tensor.values().place(), stream.device()) {
+        Some(memory) => memory,
+        None => {
+            UPLOADS.fetch_add(1, Ordering::Relaxed);
+            let copied = with_values!(tensor.values(), values => {
+                cache::with_room(|| stream.upload(cast_slice(&values[..])))
+            });
+            Arc::new(copied.map_err(device)?)
+        }
+    };
+    let there = Arc::new(ValuesThere(memory));
     cache::keep(kept, &there, stream.device());
     Ok(there)
+}
+
+/// The device that has the arrays of a tensor which nobody has looked at; or the current one, if it has a copy.
+pub(crate) fn gpu_of(tensor: &Tensor) -> Option<Gpu> {
+    if let Some(gpu) = tensor.place().and_then(|place| place::gpu(&*place)) {
+        return Some(gpu);
+    }
+    let gpu = Gpu::chosen()?;
+    let kept: Option<Arc<ValuesThere>> = cache::get(tensor.kept_of_values(), gpu.device());
+    kept.is_some().then_some(gpu)
 }
 
 /// Truth values as bytes: 0 and 1.
@@ -105,7 +126,7 @@ pub(crate) fn truth_bytes(values: &Values) -> Vec<u8> {
 }
 
 /// The bytes of a number as it is stored.
-fn bytes_of(value: Scalar) -> Vec<u8> {
+pub(crate) fn bytes_of(value: Scalar) -> Vec<u8> {
     with_values!(&Values::filled(value, 1), values => cast_slice(&values[..]).to_vec())
 }
 
@@ -213,96 +234,6 @@ pub(crate) fn index_array(
     })
 }
 
-/// A column of coordinates that stays there until somebody looks at it.
-pub(crate) fn deferred_column(
-    kind: IndexKind,
-    memory: &Arc<Memory>,
-    length: usize,
-    stream: &Stream,
-) -> IndexColumn {
-    fn deferred<T: Pod + Plain>(memory: &Arc<Memory>, length: usize, stream: &Stream) -> Buffer<T> {
-        let (memory, stream) = (Arc::clone(memory), stream.clone());
-        Buffer::deferred(length, move || {
-            let mut indices = vec![T::zeroed(); length];
-            fetched(read(&mut indices, &memory, &stream));
-            indices.into()
-        })
-    }
-    match kind {
-        IndexKind::U32 => deferred::<u32>(memory, length, stream).into(),
-        IndexKind::I32 => deferred::<i32>(memory, length, stream).into(),
-        _ => deferred::<i64>(memory, length, stream).into(),
-    }
-}
-
-/// Whoever looks at a tensor cannot be told of an error.
-fn fetched<T>(result: Result<T, CudaError>) -> T {
-    result.unwrap_or_else(|error| {
-        panic!("a result could not be copied from the device: {error}");
-    })
-}
-
-/// Values that stay there until somebody looks at them.
-pub(crate) fn deferred_values(
-    dtype: Dtype,
-    there: &Arc<ValuesThere>,
-    length: usize,
-    stream: &Stream,
-) -> Values {
-    let (there, stream) = (Arc::clone(there), stream.clone());
-    Values::deferred(dtype, length, move || fetched(download(dtype, &there.0, length, &stream)))
-}
-
-/// Notes which arrays of a result are there: those that are columns of its rows.
-pub(crate) fn note_levels(
-    result: &Tensor,
-    columns: &[(IndexColumn, Arc<Memory>)],
-    stream: &Stream,
-) -> Result<(), Error> {
-    let mut all = Vec::new();
-    let mut found = false;
-    for arrays in result.levels() {
-        let mut own = Vec::new();
-        for array in &arrays.0 {
-            let column = columns.iter().find(|(column, _)| is_column(array, column));
-            found |= column.is_some();
-            own.push(match column {
-                Some((_, memory)) => Arc::clone(memory),
-                // Bounds of rows are few.
-                None => Arc::new(cache::with_room(|| upload(array, stream)).map_err(device)?),
-            });
-        }
-        all.push(own);
-    }
-    if found {
-        cache::keep(result.kept_of_levels(), &Arc::new(Levels(all)), stream.device());
-    }
-    Ok(())
-}
-
-/// Whether an array is a column, without a look at either.
-fn is_column(array: &IndexArray, column: &IndexColumn) -> bool {
-    match (array, column) {
-        (IndexArray::U32(array), IndexColumn::U32(column)) => array.is_same(column),
-        (IndexArray::I32(array), IndexColumn::I32(column)) => array.is_same(column),
-        (IndexArray::I64(array), IndexColumn::I64(column)) => array.is_same(column),
-        _ => false,
-    }
-}
-
-/// Whether values are the same buffer.
-pub(crate) fn are_same(a: &Values, b: &Values) -> bool {
-    macro_rules! same {
-        ($($variant:ident),*) => {
-            match (a, b) {
-                $((Values::$variant(a), Values::$variant(b)) => a.is_same(b),)*
-                _ => false,
-            }
-        };
-    }
-    same!(Bool, I8, I16, I32, I64, U8, U16, U32, U64, F16, Bf16, F32, F64, Complex64, Complex128)
-}
-
 /// The operands of a call, there.
 pub(crate) struct Operands {
     /// The level arrays of each.
@@ -327,7 +258,7 @@ impl Operands {
         work: impl FnOnce() -> Result<T, Error>,
     ) -> Result<T, Error> {
         let of_levels = self.levels.iter().flat_map(|levels| levels.0.iter().flatten());
-        let of_values = self.values.iter().map(|values| &values.0);
+        let of_values = self.values.iter().map(|values| &*values.0);
         between(stream, of_levels.map(AsRef::as_ref).chain(of_values), work)
     }
 }
@@ -358,11 +289,10 @@ pub(crate) fn room(call: &Call<'_>, bytes: u64) -> Result<(), Error> {
 }
 
 /// A result whose values stay there until somebody looks at them.
-pub(crate) fn stays(call: &Call<'_>, memory: Memory, stream: &Stream) -> Result<Tensor, Error> {
-    let there = Arc::new(ValuesThere(memory));
+pub(crate) fn stays(call: &Call<'_>, memory: Memory, gpu: &Gpu) -> Result<Tensor, Error> {
     let length = call.value_count().unwrap_or(0);
-    let values = deferred_values(call.dtype(), &there, length, stream);
+    let values = place::values(call.dtype(), &Arc::new(memory), length, gpu);
     let result = call.in_place(values)?;
-    cache::keep(result.kept_of_values(), &there, stream.device());
+    self::values(&result, gpu.stream())?;
     Ok(result)
 }

@@ -1,14 +1,17 @@
 //! Sorted entries in, arrays and positions out; and the helpers that bulk assembly is made of.
 
 use std::ops::Range;
+use std::sync::Arc;
 
 use bytemuck::Zeroable;
 
 use crate::array::Arrays;
 use crate::buffer::Plain;
 use crate::column::{IndexColumn, IndexRead, IndexWord, chunk_len};
-use crate::ir::parallel;
+use crate::ir::{Elsewhere, parallel};
 use crate::{Buffer, IndexKind, Pos, with_column};
+
+pub use crate::ir::elsewhere::Segments;
 
 /// The entries of a level: two columns, one row an entry. Cheap to clone: memory is shared.
 #[derive(Clone, Debug)]
@@ -36,17 +39,6 @@ pub struct Assembled {
     pub positions: Pos,
 }
 
-/// The children of each parent, laid side by side in the order of the parents.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Segments {
-    /// For each parent, and once more at the end, where its children begin: `parents + 1` offsets.
-    pub offsets: IndexColumn,
-    /// For each child, its coordinate.
-    pub crd: IndexColumn,
-    /// For each entry, the child that it became.
-    pub child: IndexColumn,
-}
-
 impl Entries {
     /// Entries with the given columns.
     #[must_use]
@@ -66,11 +58,30 @@ impl Entries {
         self.parent.is_empty()
     }
 
+    /// Where the columns are, if both are elsewhere or follow a rule. `None` if one is here.
+    #[must_use]
+    pub fn place(&self) -> Option<Arc<dyn Elsewhere>> {
+        let follows_rule =
+            |column: &IndexColumn| matches!(column, IndexColumn::Count(_) | IndexColumn::Same(..));
+        match (self.parent.place(), self.crd.place()) {
+            (Some(place), Some(_)) => Some(place),
+            (Some(place), None) if follows_rule(&self.crd) => Some(place),
+            (None, Some(place)) if follows_rule(&self.parent) => Some(place),
+            _ => None,
+        }
+    }
+
     /// Lays the children of each parent side by side; in a unique level, entries with the same
     /// coordinate become one child. Where every entry is a child of its own, the column of
     /// coordinates is shared, not copied. Parallel. Cost: O(entries + parents).
     #[must_use]
     pub fn segments(&self, unique: bool) -> Segments {
+        if let Some(place) = self.place()
+            && let Some(segments) =
+                place.segments(self.parents, &self.parent, &self.crd, unique && !self.distinct)
+        {
+            return segments;
+        }
         if let (true, IndexColumn::Same(parent, _), IndexColumn::Runs(starts)) =
             (unique, &self.parent, &self.crd)
         {

@@ -25,6 +25,11 @@ pub fn assemble(site: &Site, entries: &Entries) -> Result<Assembled, LevelError>
         // At the root, a position is the coordinate itself.
         (IndexColumn::Same(0, _), crd) if site.lower == 0 => crd.clone(),
         (parent, crd) => {
+            let numbers = [site.size as i64, site.lower, positions as i64];
+            let there = entries.place().and_then(|place| place.full(parent, crd, numbers));
+            if let Some(position) = there {
+                return Ok(Assembled { arrays: Arrays::default(), position, positions });
+            }
             let most = (0, positions.saturating_sub(1) as i64);
             IndexColumn::blocks(entries.len(), most, &|first, out| {
                 let mut above = [0; BLOCK];

@@ -282,8 +282,10 @@ impl Site {
     /// [`LevelError::Width`] if a position does not fit `posWidth`.
     pub fn store_pos(&self, pos: impl Into<IndexColumn>) -> Result<IndexArray, LevelError> {
         let pos = pos.into();
-        let largest = match self.pos_width {
-            0 => pos.extremes().map_or(0, |(_, most)| most),
+        let largest = match (self.pos_width, &pos) {
+            // What fits 32 bits is stored in 32 bits.
+            (0, IndexColumn::U32(_) | IndexColumn::Runs(_)) => 0,
+            (0, pos) => pos.extremes().map_or(0, |(_, most)| most),
             // A given width decides the kind alone.
             _ => 0,
         };

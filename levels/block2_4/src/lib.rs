@@ -260,9 +260,12 @@ impl LevelType for Structured {
         let positions = site.positions(entries.parents, self.n)?;
         let children = entries.segments(true);
         let parents = entries.parents as usize;
-        let (crd, position) = match u32::try_from(positions) {
-            Ok(_) => self.lay::<u32>(&children, parents)?,
-            Err(_) => self.lay::<i64>(&children, parents)?,
+        let there = children.crd.place();
+        let there = there.and_then(|place| place.groups(&children, entries.parents, self.n));
+        let (crd, position) = match (there, u32::try_from(positions)) {
+            (Some([crd, position]), _) => (crd, position),
+            (None, Ok(_)) => self.lay::<u32>(&children, parents)?,
+            (None, Err(_)) => self.lay::<i64>(&children, parents)?,
         };
         Ok(Assembled { arrays: Arrays(vec![site.store_crd(crd)?]), position, positions })
     }

@@ -34,9 +34,9 @@
 use ust_level_api::ir::{Builder, Expr};
 use ust_level_api::walk::binary_search;
 use ust_level_api::{
-    Alias, ArraySpec, Arrays, Assembled, Description, Entries, IndexColumn, Interval, LevelArgs,
-    LevelError, LevelFactory, LevelType, LocateCost, Located, Per, Place, Props, Reach, Site, Walk,
-    WalkKind, WalkSite, check, inventory,
+    Alias, ArraySpec, Arrays, Assembled, Description, Entries, Interval, LevelArgs, LevelError,
+    LevelFactory, LevelType, LocateCost, Located, Per, Place, Props, Reach, Site, Walk, WalkKind,
+    WalkSite, check, inventory,
 };
 
 inventory::submit! {
@@ -113,17 +113,13 @@ impl LevelType for LooseCompressed {
 
     fn assemble(&self, site: &Site, entries: &Entries) -> Result<Assembled, LevelError> {
         let segments = entries.segments(!self.nonunique);
-        let offsets = &segments.offsets;
         // Without gaps, the end of a segment is the start of the next.
-        let most = (0, segments.crd.len() as i64);
-        let pairs = IndexColumn::blocks(2 * entries.parents as usize, most, &|first, out| {
-            for (at, out) in (first..).zip(out) {
-                *out = offsets.at(at / 2 + at % 2);
-            }
-        });
         Ok(Assembled {
             positions: segments.crd.len() as u64,
-            arrays: Arrays(vec![site.store_pos(pairs)?, site.store_crd(segments.crd)?]),
+            arrays: Arrays(vec![
+                site.store_pos(segments.offsets.pairs())?,
+                site.store_crd(segments.crd)?,
+            ]),
             position: segments.child,
         })
     }

@@ -4,6 +4,7 @@
 pub mod build;
 mod columns;
 pub mod dense;
+pub(crate) mod elsewhere;
 pub(crate) mod rows;
 pub(crate) mod way;
 pub(crate) mod widths;
@@ -18,6 +19,7 @@ use ust_level_api::{Dtype, Scalar};
 
 use self::build::{BuildOptions, Duplicates};
 use self::columns::Table;
+use self::elsewhere::Conversion;
 use self::way::{Closed, Plan};
 use self::widths::differ_in_widths;
 use crate::error::Error;
@@ -50,6 +52,7 @@ impl Tensor {
         }
         if self.view.is_whole()
             && differ_in_widths(self.format(), format)
+            && elsewhere::converter(self).is_none()
             && let Some(made) = self.in_widths(format)?
             && made.bytes() as u64 <= limit
         {
@@ -303,6 +306,12 @@ fn rebuilt(
     }
     let bound = format.bind(tensor.shape())?;
     let limit = options.memory_limit;
+    if let Some(converter) = elsewhere::converter(&tensor) {
+        let conversion = Conversion { tensor: &tensor, bound: &bound, fill, options };
+        if let Some(made) = converter.convert(&conversion)? {
+            return Ok(made);
+        }
+    }
     together(tensor.nse(), move || {
         let mut closed = Closed::default();
         loop {

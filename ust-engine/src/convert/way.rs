@@ -24,6 +24,12 @@ pub enum Way {
     Widths,
     /// Nothing is stored, and nothing is walked.
     Empty,
+    /// Arrays are elsewhere, such as in the memory of a device, and so is the result: coordinates of all entries are
+    /// written into columns, which are sorted if need be and assembled there.
+    Elsewhere {
+        /// The back end that works there.
+        backend: &'static str,
+    },
     /// Both formats have the same blocks. Only the blocks' coordinates are sorted; values are copied
     /// block by block.
     WholeBlocks,
@@ -78,6 +84,12 @@ impl fmt::Display for Way {
             Self::Shared => "arrays are shared",
             Self::Widths => "indices are stored in other widths, values are shared",
             Self::Empty => "nothing is stored",
+            Self::Elsewhere { backend } => {
+                return write!(
+                    f,
+                    "columns, sorted and assembled by `{backend}`, where the arrays are"
+                );
+            }
             Self::WholeBlocks => "blocks are moved whole",
             Self::Between { format, reason } => {
                 let reason = match reason {
@@ -205,6 +217,9 @@ impl Tensor {
     pub fn way(&self, format: &Format) -> Result<Way, Error> {
         if self.view.is_whole() && self.format() == format {
             return Ok(Way::Shared);
+        }
+        if let Some(converter) = super::elsewhere::converter(self) {
+            return Ok(Way::Elsewhere { backend: converter.name() });
         }
         if self.view.is_whole() && differ_in_widths(self.format(), format) {
             return Ok(Way::Widths);

@@ -86,6 +86,7 @@ impl<'a> Call<'a> {
         };
         match array {
             Array::Level { .. } | Array::Values(_) | Array::RowValues => None,
+            Array::Column(_) | Array::Mask => self.operands.first().map(|tensor| tensor.nse()),
             Array::RowCoordinates(_) => None,
             Array::Result => self.value_count(),
             Array::RowCounts => Some(2),

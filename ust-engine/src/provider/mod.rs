@@ -44,6 +44,7 @@ mod blocks;
 mod builtin;
 mod call;
 mod choose;
+pub mod conversion;
 mod copies;
 mod diagonals;
 mod full;

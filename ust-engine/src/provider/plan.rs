@@ -221,6 +221,10 @@ pub enum Array {
     },
     /// The values of an operand.
     Values(usize),
+    /// Of a [conversion](super::conversion): a column, with an element for each stored value.
+    Column(usize),
+    /// Of a conversion: the mask, with an element for each stored value.
+    Mask,
     /// The values of the result, at known positions.
     Result,
     /// The values of rows, a block for each row. The array grows.
@@ -336,6 +340,26 @@ pub fn evaluated(
     let mut found = vec![0_i64; values.len()];
     program.run(params, &mut [Memory::indices_mut(&mut found[..])])?;
     Ok(Some(found))
+}
+
+/// An interval with names replaced by their values, so that it has parameters and arrays of operands only.
+/// `None` if it depends on other variables.
+pub(crate) fn from_start(range: Interval, function: &Function) -> Option<Interval> {
+    // What is named further on may depend on what other statements do.
+    let names = function.first_names();
+    let expand = |expr: Expr| {
+        let expr = expr.replaced(&|var| names.get(&var).cloned());
+        let mut known = true;
+        expr.visit(&mut |part| match part {
+            Expr::Var(var) => known &= (var.0 as usize) < function.params,
+            Expr::Load(array, _) | Expr::Len(array) => {
+                known &= !function.arrays[array.0 as usize].written;
+            }
+            _ => {}
+        });
+        known.then_some(expr)
+    };
+    Some(Interval { lo: expand(range.lo)?, hi: expand(range.hi)? })
 }
 
 /// A loop of a plan.

@@ -56,7 +56,20 @@ impl Schedule {
     /// # Errors
     /// [`MarkError`] if the facts contradict the loops.
     pub fn new(plan: &Plan<'_>, facts: &Facts, machine: Abilities) -> Result<Self, MarkError> {
-        let function = plan.guarded.unwrap_or(plan.function);
+        Self::of(plan.guarded.unwrap_or(plan.function), facts, plan.strict, machine)
+    }
+
+    /// As [`Schedule::new`], of loops without a plan. `strict`: whether sums have to be formed in the order of the
+    /// loops.
+    ///
+    /// # Errors
+    /// [`MarkError`] if the facts contradict the loops.
+    pub fn of(
+        function: &Function,
+        facts: &Facts,
+        strict: bool,
+        machine: Abilities,
+    ) -> Result<Self, MarkError> {
         let mut marks = Marks::default();
         let id = |at: usize| ArrayId(at as u32);
         for (at, array) in facts.arrays.iter().enumerate() {
@@ -78,12 +91,12 @@ impl Schedule {
         }
         // Parts would form sums of their own, and the rows of one part would be added to those of another.
         let around_all = facts.rows.as_ref().is_some_and(|rows| rows.around_all);
-        if around_all && plan.strict && range.is_ok() {
+        if around_all && strict && range.is_ok() {
             range = Err("sums have to be formed in the order of the loops");
         }
         let result = facts.arrays.iter().position(|array| *array == Array::Result);
         if let (Some(result), false) = (result, facts.outermost.owns) {
-            if plan.strict {
+            if strict {
                 range = Err("sums have to be formed in the order of the loops");
             }
             // Loops inside own their elements, or combine values into them. One part has nobody beside it.
@@ -92,7 +105,7 @@ impl Schedule {
             }
         }
         if machine.lanes {
-            mark_lanes(facts, function, plan.strict, &mut marks);
+            mark_lanes(facts, function, strict, &mut marks);
         }
         let combines_rows = facts
             .rows

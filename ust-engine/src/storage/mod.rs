@@ -26,6 +26,7 @@ use std::any::Any;
 use std::sync::{Arc, OnceLock};
 
 use ust_format::{Bound, Format};
+use ust_level_api::ir::Elsewhere;
 use ust_level_api::{ArraySpec, Arrays, Dtype, IndexArray, LevelError, Scalar};
 
 pub use kept::Kept;
@@ -197,6 +198,14 @@ impl Tensor {
     #[must_use]
     pub fn values(&self) -> &Values {
         &self.values
+    }
+
+    /// Where level arrays or values are that were not fetched yet, such as in the memory of a device. `None` if all
+    /// are here.
+    #[must_use]
+    pub fn place(&self) -> Option<Arc<dyn Elsewhere>> {
+        let arrays = || self.levels().iter().flat_map(|level| &level.0);
+        self.values.place().or_else(|| arrays().find_map(IndexArray::place))
     }
 
     /// The place for what was made of the level arrays. All tensors with these very arrays share it: clones,

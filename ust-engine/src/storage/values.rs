@@ -1,8 +1,11 @@
 //! The values of a tensor: one buffer, of any dtype.
 
+use std::sync::Arc;
+
 use bytemuck::Zeroable;
 use ust_level_api::buffer::Plain;
 use ust_level_api::column::{BLOCK, chunk_len};
+use ust_level_api::ir::Elsewhere;
 use ust_level_api::ir::func::cast;
 use ust_level_api::ir::interp::{GrowValues, Memory, ValueElement};
 use ust_level_api::ir::parallel;
@@ -139,6 +142,29 @@ impl Values {
             let fetched = fetch();
             T::buffer(&fetched).expect("values of the dtype that was promised").clone()
         })))
+    }
+
+    /// As [`Values::deferred`], with the place where the values are: see [`Buffer::elsewhere`].
+    ///
+    /// # Panics
+    /// As [`Values::deferred`].
+    #[must_use]
+    pub fn elsewhere(
+        dtype: Dtype,
+        len: usize,
+        place: Arc<dyn Elsewhere>,
+        fetch: impl FnOnce() -> Self + Send + 'static,
+    ) -> Self {
+        with_dtype!(dtype, T => T::wrap(Buffer::elsewhere(len, place, move || {
+            let fetched = fetch();
+            T::buffer(&fetched).expect("values of the dtype that was promised").clone()
+        })))
+    }
+
+    /// Where the values are that were not fetched yet. `None` if they are here.
+    #[must_use]
+    pub fn place(&self) -> Option<Arc<dyn Elsewhere>> {
+        with_values!(self, values => values.place())
     }
 
     /// The values as memory that loops read.

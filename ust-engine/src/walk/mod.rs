@@ -29,6 +29,7 @@ pub mod find;
 pub mod native;
 pub mod nest;
 pub(crate) mod pieces;
+pub(crate) mod positions;
 pub(crate) mod scatter;
 pub mod shape;
 pub(crate) mod stored;

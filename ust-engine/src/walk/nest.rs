@@ -180,6 +180,19 @@ impl Operand {
         self.walk_within(b, reach, Part::Piece(piece), None, body)
     }
 
+    /// As [`Operand::walk_piece`], and tells of its loops.
+    pub(crate) fn walk_noting(
+        &self,
+        b: &mut Builder,
+        reach: Reach,
+        piece: (Expr, Expr),
+        body: &mut dyn FnMut(&mut Builder, &Leaf),
+    ) -> (Walked, Noted) {
+        let mut loops = self.loops(reach, Part::Piece(piece), None, body);
+        loops.level(b, self.whole());
+        (loops.walked, loops.noted)
+    }
+
     /// As [`Operand::walk_piece`], over the positions of the last level that an array lists. The
     /// array has `count` positions in ascending order, and one more, beyond all. For formats that
     /// [visit positions in order](Operand::visits_in_order) and [end evenly](Operand::ends_evenly).
@@ -219,17 +232,31 @@ impl Operand {
         places: Option<Places>,
         body: &mut dyn FnMut(&mut Builder, &Leaf),
     ) -> Walked {
-        let leaf = Leaf {
+        let mut loops = self.loops(reach, part, places, body);
+        loops.level(b, self.whole());
+        loops.walked
+    }
+
+    fn loops<'a, 'b>(
+        &'a self,
+        reach: Reach,
+        part: Part,
+        places: Option<Places>,
+        body: &'b mut dyn FnMut(&mut Builder, &Leaf),
+    ) -> Loops<'a, 'b> {
+        let walked = Walked { repeats: false, splits: false };
+        Loops { operand: self, reach, part, places, walked, noted: Noted::default(), body }
+    }
+
+    /// What is known above the first level.
+    fn whole(&self) -> Leaf {
+        Leaf {
             levels: Vec::new(),
             positions: Vec::new(),
             dims: vec![Expr::Int(0); self.format.rank()],
             whole: vec![None; self.format.rank()],
             inside: Expr::Bool(true),
-        };
-        let walked = Walked { repeats: false, splits: false };
-        let mut loops = Loops { operand: self, reach, part, places, walked, body };
-        loops.level(b, leaf);
-        loops.walked
+        }
     }
 
     /// The arguments of the first level's walk.
@@ -281,6 +308,28 @@ pub struct Walked {
     pub repeats: bool,
     /// Whether the outermost loop can be cut into pieces.
     pub splits: bool,
+}
+
+/// What a walk tells of its loops.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Noted {
+    /// The loops over the cursors of levels, from the first level on.
+    pub(crate) loops: Vec<NotedLoop>,
+    /// The range of the outermost loop, before it is cut.
+    pub(crate) range: Option<Interval>,
+    /// The variables that pass from one iteration of the outermost loop to the next.
+    pub(crate) carried: Vec<Var>,
+}
+
+/// A loop over the cursor of a level.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct NotedLoop {
+    /// The cursor.
+    pub(crate) var: Var,
+    /// What the cursor is.
+    pub(crate) kind: WalkKind,
+    /// Whether the level carries state from one iteration to the next.
+    pub(crate) carries: bool,
 }
 
 /// The part of a tensor that is walked.
@@ -341,6 +390,7 @@ struct Loops<'a, 'b> {
     /// The positions of the last level to visit; `None` for all.
     places: Option<Places>,
     walked: Walked,
+    noted: Noted,
     body: &'b mut dyn FnMut(&mut Builder, &Leaf),
 }
 
@@ -356,7 +406,13 @@ impl Loops<'_, '_> {
         let ty = &operand.format.levels()[level].ty;
         let parent = above.positions.last().cloned().unwrap_or(Expr::Int(0));
         let site = operand.site(level, Interval::one(parent), &above.levels, self.reach);
+        let first = b.variable_count();
         let walk = ty.walk(&site, b);
+        if level == 0 {
+            self.noted.range = Some(walk.cursor.clone());
+            let carried = first..b.variable_count();
+            self.noted.carried.extend(carried.filter(|_| walk.advance.is_some()).map(Var));
+        }
         let name = operand.cursor_name(level);
         let Interval { mut lo, mut hi } = walk.cursor.clone();
         let mut only = None;
@@ -394,7 +450,13 @@ impl Loops<'_, '_> {
             });
         }
         match only {
-            None => b.for_(&name, lo, hi, |b, cursor| self.iteration(b, above, &walk, cursor)),
+            None => b.for_(&name, lo, hi, |b, cursor| {
+                if let Expr::Var(var) = cursor {
+                    let carries = walk.advance.is_some();
+                    self.noted.loops.push(NotedLoop { var, kind: walk.kind, carries });
+                }
+                self.iteration(b, above, &walk, cursor);
+            }),
             Some(cursor) => {
                 let cursor = b.bind(&name, cursor);
                 let here = lo.le(cursor.clone()).and(cursor.clone().lt(hi));

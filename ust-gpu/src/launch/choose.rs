@@ -3,7 +3,7 @@
 use std::sync::PoisonError;
 use std::sync::atomic::Ordering;
 
-use ust_cuda::Grid;
+use ust_cuda::{Grid, Stream};
 use ust_engine::Error;
 use ust_engine::format::IndexExpr;
 use ust_engine::provider::Call;
@@ -203,28 +203,26 @@ impl Launcher {
         if let Some(found) = evaluated(&bounds, &self.function, arguments.params)? {
             return Ok((found[0], found[1]));
         }
-        self.once(choice.number(), call, arguments, || self.stored_range(choice, arguments, gpu))
+        let find = || stored_range(&*self.kernels(choice, gpu.device())?, arguments, gpu.stream());
+        self.once(choice.number(), call, arguments, find)
     }
+}
 
-    /// The range that parts cut, where it is read from arrays.
-    fn stored_range(
-        &self,
-        choice: Choice,
-        arguments: &Arguments<'_>,
-        gpu: &Gpu,
-    ) -> Result<(i64, i64), Error> {
-        let stream = gpu.stream();
-        let Kernels { program, module, .. } = &*self.kernels(choice, gpu.device())?;
-        let unknown = || Error::Unsupported("the range of a loop is not known".to_owned());
-        let kernel = program.range.as_ref().ok_or_else(unknown)?;
-        let to = there::alloc(16, stream).map_err(device)?;
-        let mut words = words(kernel, arguments);
-        // The last argument is the array of the two bounds.
-        let place = kernel.arguments.iter().rposition(|one| matches!(one, Argument::Array(_)));
-        words[place.expect("the range is stored")] = to.address();
-        launch(module, kernel, Grid::new(1, 1), &words, stream)?;
-        let mut found = [0_i64; 2];
-        there::read(&mut found, &to, stream).map_err(device)?;
-        Ok((found[0], found[1]))
-    }
+/// The range that parts cut, where it is read from arrays.
+pub(super) fn stored_range(
+    Kernels { program, module, .. }: &Kernels,
+    arguments: &Arguments<'_>,
+    stream: &Stream,
+) -> Result<(i64, i64), Error> {
+    let unknown = || Error::Unsupported("the range of a loop is not known".to_owned());
+    let kernel = program.range.as_ref().ok_or_else(unknown)?;
+    let to = there::alloc(16, stream).map_err(device)?;
+    let mut words = words(kernel, arguments);
+    // The last argument is the array of the two bounds.
+    let place = kernel.arguments.iter().rposition(|one| matches!(one, Argument::Array(_)));
+    words[place.expect("the range is stored")] = to.address();
+    launch(module, kernel, Grid::new(1, 1), &words, stream)?;
+    let mut found = [0_i64; 2];
+    there::read(&mut found, &to, stream).map_err(device)?;
+    Ok((found[0], found[1]))
 }

@@ -9,13 +9,16 @@ use ust_engine::schedule::Schedule;
 use ust_engine::{Error, Tensor};
 use ust_level_api::ir::interp::RunError;
 use ust_level_api::ir::{ArrayId, Elem, Expr};
-use ust_level_api::{Buffer, IndexColumn, IndexKind};
+use ust_level_api::{IndexColumn, IndexKind};
 
 use super::{Arguments, Given, Kernels, Launcher, launch};
 use crate::cache;
+use crate::convert::combined;
+use crate::gpu::Gpu;
+use crate::place::{self, Held};
 use crate::prims::{Column, Primitives};
 use crate::print::Kernel;
-use crate::there::{self, ValuesThere, device, width};
+use crate::there::{self, device, width};
 use crate::tuning::{BLOCK_THREADS, PARTS_PER_WORKER, WORK_BYTES};
 
 /// Memory that loops write, by the array that it is.
@@ -27,6 +30,7 @@ pub(super) struct Running<'a> {
     pub(super) schedule: &'a Schedule,
     pub(super) kernels: &'a Kernels,
     pub(super) call: &'a Call<'a>,
+    pub(super) gpu: &'a Gpu,
     pub(super) stream: &'a Stream,
     pub(super) primitives: &'a Primitives,
     /// The number of an integer division by zero.
@@ -59,7 +63,7 @@ impl Running<'_> {
             self.launch(add, &adding, parts)?;
         }
         self.check()?;
-        there::stays(call, result, stream)
+        there::stays(call, result, self.gpu)
     }
 
     /// Room for what each part leaves for others, if parts do.
@@ -136,7 +140,7 @@ impl Running<'_> {
         self.launch(&self.kernels.program.main, &arguments, workers)?;
         self.check()?;
         let iterations = if self.schedule.range.is_ok() { arguments.length() } else { u64::MAX };
-        self.rows(rows, block, written, starts.as_ref(), iterations)
+        self.rows(rows, block, written, starts, iterations)
     }
 
     /// For each part, the number of rows before it; at the end, the number of all.
@@ -154,7 +158,7 @@ impl Running<'_> {
         rows: usize,
         block: usize,
         written: Written,
-        starts: Option<&(Memory, usize)>,
+        starts: Option<(Memory, usize)>,
         iterations: u64,
     ) -> Result<Tensor, Error> {
         let Self { launcher, call, stream, .. } = *self;
@@ -165,39 +169,67 @@ impl Running<'_> {
             let (_, memory) = written.iter_mut().find(|(array, _)| *array == at)?;
             Some((launcher.function.arrays[at.0 as usize].elem, memory.take()?))
         };
-        let mut columns = Vec::new();
-        let mut there = Vec::new();
+        let (mut columns, mut starts) = (Vec::new(), starts);
         for level in 0..call.result().format().tail() {
-            columns.push(match (take(Array::RowCoordinates(level)), starts) {
+            columns.push(match (take(Array::RowCoordinates(level)), starts.take()) {
                 (Some((Elem::Index(kind), memory)), _) => {
-                    let memory = Arc::new(memory);
-                    let column = there::deferred_column(kind, &memory, rows, stream);
-                    there.push((column.clone(), memory));
-                    column
+                    place::column(&Held { memory: Arc::new(memory), kind, len: rows }, self.gpu)
                 }
-                (None, Some((memory, length))) => {
-                    let mut first = vec![0_i64; *length];
-                    there::read(&mut first, memory, stream).map_err(device)?;
-                    // Coordinates behind the range have no rows.
-                    let set = usize::try_from(iterations).unwrap_or(usize::MAX).min(*length);
-                    first[set..].fill(rows as i64);
-                    runs(&first, rows)
-                }
+                (None, Some(starts)) => self.first_level(starts, rows, iterations)?,
                 _ => return Err(Error::Unsupported("rows have no coordinates".to_owned())),
             });
         }
         let (_, memory) = take(Array::RowValues).expect("rows have values");
-        let memory = Arc::new(ValuesThere(memory));
-        let values = there::deferred_values(call.dtype(), &memory, rows * block, stream);
+        let memory = Arc::new(memory);
+        let mut values = place::values(call.dtype(), &memory, rows * block, self.gpu);
+        let mut result = None;
         if self.schedule.combines_rows {
-            return call.in_unsorted_rows(columns, values, &launcher.operator);
+            let operator = &launcher.operator;
+            // The host forms sums in their order.
+            let made = match launcher.strict {
+                true => None,
+                false => combined(call, &columns, &memory, operator, self.gpu)?,
+            };
+            match made {
+                Some(made) => (columns, values) = made,
+                None => {
+                    let columns = std::mem::take(&mut columns);
+                    result = Some(call.in_unsorted_rows(columns, values.clone(), operator)?);
+                }
+            }
         }
-        let result = call.in_rows(columns, values.clone())?;
-        there::note_levels(&result, &there, stream)?;
-        if there::are_same(result.values(), &values) {
-            cache::keep(result.kept_of_values(), &memory, stream.device());
-        }
+        let result = match result {
+            Some(result) => result,
+            None => call.in_rows(columns, values)?,
+        };
+        there::levels(&result, stream)?;
+        there::values(&result, stream)?;
         Ok(result)
+    }
+
+    /// The column of the first level, given the first row of each of its coordinates. Only the coordinates of the
+    /// range have one.
+    fn first_level(
+        &self,
+        (memory, length): (Memory, usize),
+        rows: usize,
+        iterations: u64,
+    ) -> Result<IndexColumn, Error> {
+        // Coordinates behind the range have no rows, and behind the last one rows end.
+        let set = usize::try_from(iterations).unwrap_or(usize::MAX).min(length);
+        let end = (rows as i64).to_ne_bytes();
+        let made = || -> Result<IndexColumn, CudaError> {
+            let bounds = there::alloc((length + 1) * 8, self.stream)?;
+            self.stream.copy(&memory, 0, &bounds, 0, set * 8)?;
+            let rest = self.stream.upload(&end.repeat(length + 1 - set))?;
+            self.stream.copy(&rest, 0, &bounds, set * 8, rest.len())?;
+            let bounds = Column::new(&bounds, IndexKind::I64, length + 1)?;
+            let misfit = self.primitives.misfit()?;
+            let kind = place::numbers(rows as u64 + 1);
+            let bounds = cache::with_room(|| self.primitives.convert(bounds, kind, &misfit))?;
+            place::expanded(bounds.into(), rows, self.gpu)
+        };
+        made().map_err(device)
     }
 
     /// Working memory for each worker, and how many workers there are.
@@ -302,20 +334,6 @@ impl Running<'_> {
         match usize::try_from(site[0]).ok().and_then(|site| divisions.get(site.checked_sub(1)?)) {
             Some(expr) => Err(RunError::DivisionByZero { expr: expr.clone() }.into()),
             None => Ok(()),
-        }
-    }
-}
-
-/// The column of the first level, given the first row of each coordinate.
-fn runs(first: &[i64], rows: usize) -> IndexColumn {
-    let all = first.iter().copied().chain([rows as i64]);
-    match u32::try_from(rows) {
-        Ok(_) => IndexColumn::Runs(Buffer::from(all.map(|row| row as u32).collect::<Vec<u32>>())),
-        Err(_) => {
-            let ends = first.iter().skip(1).copied().chain([rows as i64]);
-            let each = first.iter().zip(ends).zip(0_i64..);
-            let coordinates = each.flat_map(|((start, end), at)| (*start..end).map(move |_| at));
-            coordinates.collect::<Vec<i64>>().into()
         }
     }
 }

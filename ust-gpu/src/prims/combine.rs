@@ -1,14 +1,16 @@
 //! Values of a run combined into one.
 
 use ust_cuda::Memory;
-use ust_level_api::Dtype;
 use ust_level_api::ir::Elem;
+use ust_level_api::{Dtype, Scalar};
 
 use super::{Primitives, Result, Selection, TILE, Text, bytes, has, refusal, types};
 use crate::prelude::Sections;
 use crate::print::types::stored;
+use crate::there::bytes_of;
 
 const BODY: &str = concat!(include_str!("block.cuh"), "\n", include_str!("combine.cuh"));
+const COMPARE: &str = concat!(include_str!("grid.cuh"), "\n", include_str!("compare.cuh"));
 /// Bytes of the largest `State` of the text.
 const STATE: usize = 32;
 
@@ -94,6 +96,40 @@ impl Primitives {
         if blocks > 1 {
             let arguments = [wholes, leads, u64::from(blocks).into(), piece, places, to_word];
             self.run((text, head, "combine_across"), 1, &arguments)?;
+        }
+        Ok(to)
+    }
+}
+
+/// The text that compares numbers of a dtype, and the lines above it.
+pub(super) fn comparing(dtype: Dtype) -> (Text, String) {
+    let head = types([("Element", stored(Elem::Value(dtype)))]);
+    (Text { sections: Sections::TYPES | Sections::of(dtype), body: COMPARE }, head)
+}
+
+impl Primitives {
+    /// A byte for each of the first `n` values: 1 if it is not the [same](Scalar::same) as `other`, 0 if it is.
+    ///
+    /// It moves each value and each byte once.
+    ///
+    /// # Errors
+    ///
+    /// [`ust_cuda::CudaError::Argument`] if there are fewer values, or if a part of a complex `other` is NaN;
+    /// [`ust_cuda::CudaError::OutOfMemory`], or those of compiler and driver.
+    pub fn differing(&self, values: &Memory, n: usize, other: Scalar) -> Result<Memory> {
+        let dtype = other.dtype();
+        has(values, n, dtype.bytes())?;
+        let is_nan = PartialEq::ne(&other, &other);
+        if is_nan && dtype.is_complex() {
+            return Err(refusal("a complex number with NaN"));
+        }
+        let to = self.stream().alloc(n)?;
+        if n > 0 {
+            let other = self.stream().upload(&bytes_of(other))?;
+            let (text, head) = comparing(dtype);
+            let arguments =
+                [values.into(), n.into(), (&other).into(), u64::from(is_nan).into(), (&to).into()];
+            self.run((text, head, "differing"), self.spread(n), &arguments)?;
         }
         Ok(to)
     }

@@ -3,8 +3,8 @@
 use ust_cuda::{CudaError, compiler_log, compiler_version};
 use ust_level_api::Dtype;
 
-use super::combine::{Combination, text};
-use super::{Text, copy, moved, scan, segments, select, sort, types, whole};
+use super::combine::{Combination, comparing, text};
+use super::{Text, assemble, copy, moved, scan, segments, select, sort, types, whole};
 
 /// Texts with the types that they are used with, each type once at least.
 fn texts() -> Vec<(Text, String)> {
@@ -23,8 +23,11 @@ fn texts() -> Vec<(Text, String)> {
         let named =
             [("From", key), ("Element", carried), ("Coordinate", "i64"), ("Place", carried)];
         all.push((sort::TEXT, types(named)));
+        let named = [("From", key), ("Coordinate", "i64"), ("To", carried)];
+        all.push((assemble::TEXT, types(named)));
     }
     for &dtype in Dtype::ALL {
+        all.push(comparing(dtype));
         for operator in [Combination::Add, Combination::Mul, Combination::Min, Combination::Or] {
             all.extend(text(&operator, dtype, "u32").ok());
         }

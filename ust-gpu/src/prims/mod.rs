@@ -16,9 +16,11 @@
 //! | `sort.rs`, `sort.cuh` | a stable radix sort, of one column or of several |
 //! | `copy.rs`, `copy.cuh` | gather, scatter, fill, numbers in order, other kinds of indices |
 //! | `select.rs`, `select.cuh` | runs of equal coordinates, and elements chosen by flags |
-//! | `combine.rs`, `combine.cuh` | values of a run combined into one |
+//! | `combine.rs`, `combine.cuh`, `compare.cuh` | values of a run combined into one; values compared with one |
+//! | `assemble.rs`, `assemble.cuh` | positions in full levels, pairs of bounds, groups of coordinates |
 //! | `segments.rs`, `segments.cuh` | positions to coordinates and back; longest segments, least coordinates |
 
+mod assemble;
 mod column;
 mod combine;
 #[cfg(test)]

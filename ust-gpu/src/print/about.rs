@@ -5,6 +5,7 @@ use std::fmt::Write as _;
 use ust_engine::format::Format;
 use ust_engine::ops::Operator;
 use ust_engine::provider::Plan;
+use ust_engine::provider::conversion::Conversion;
 use ust_engine::provider::plan::{Access, Array, Facts, Parameter};
 use ust_engine::schedule::Schedule;
 use ust_level_api::ir::{ArrayId, Elem, Expr};
@@ -52,6 +53,25 @@ impl About {
             result: tensor("the result".to_owned(), &plan.result),
             begin: plan.result.fill,
             operator: plan.reduce.map_or(Operator::Add.name(), |(of, _)| of.name()),
+        }
+    }
+
+    /// What comments tell of the tensors of a conversion.
+    #[must_use]
+    pub fn of_conversion(conversion: &Conversion<'_>) -> Self {
+        let dtype = conversion.dtype();
+        let indices: Vec<usize> = (0..conversion.tensor().rank()).collect();
+        let tensor = |name: &str, format: &Format| Tensor {
+            name: name.to_owned(),
+            format: format.clone(),
+            dtype,
+            indices: indices.clone(),
+        };
+        Self {
+            operands: vec![tensor("A", conversion.tensor().format())],
+            result: tensor("the result", conversion.result().format()),
+            begin: conversion.fill(),
+            operator: Operator::Add.name(),
         }
     }
 
@@ -127,6 +147,12 @@ impl Telling<'_> {
                     "values of {}: one for each position of its last level",
                     self.about.operands[operand].name
                 )
+            }
+            Array::Column(_) => {
+                "a column of the conversion: one for each stored value of A".to_owned()
+            }
+            Array::Mask => {
+                "1 for each stored value of A that is an entry; all are 0 before".to_owned()
             }
             Array::Result => match self.schedule.sets_all {
                 true => "values of the result, by position: all are set".to_owned(),
@@ -287,6 +313,9 @@ impl Telling<'_> {
             (Purpose::Range, _) => "Stores the range that parts cut. One thread runs it.".to_owned(),
             (Purpose::Run, _) if self.schedule.carries.is_some() => {
                 "Writes the result, but for what `add_left` adds afterwards.".to_owned()
+            }
+            (Purpose::Run, _) if self.facts.arrays.contains(&Array::Column(0)) => {
+                "Writes columns, at the position of each stored value.".to_owned()
             }
             (Purpose::Run, _) => "Writes the result.".to_owned(),
             (Purpose::Count, true) => "Gives the number of rows of the result.".to_owned(),

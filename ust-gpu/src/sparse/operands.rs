@@ -8,6 +8,7 @@ use ust_engine::provider::Call;
 use ust_engine::{Error, Tensor};
 
 use super::recognise::{Full, Stored};
+use crate::gpu::Gpu;
 use crate::there::{self, Levels, ValuesThere, device};
 
 /// An operand on the device.
@@ -27,6 +28,7 @@ pub(super) struct Held {
 pub(super) struct Running<'a> {
     pub(super) call: &'a Call<'a>,
     pub(super) library: &'a Sparse,
+    pub(super) gpu: &'a Gpu,
     pub(super) stream: &'a Stream,
     /// The arrays of all operands.
     pub(super) levels: &'a [Arc<Levels>],
@@ -54,7 +56,7 @@ impl Running<'_> {
 
     /// A result of zeros.
     pub(super) fn zeros(&self, count: usize) -> Result<Tensor, Error> {
-        there::stays(self.call, self.cleared(count, self.result.bytes())?, self.stream)
+        there::stays(self.call, self.cleared(count, self.result.bytes())?, self.gpu)
     }
 
     /// Memory for so many numbers of so many bytes, all 0.

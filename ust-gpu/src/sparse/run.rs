@@ -5,15 +5,18 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, PoisonError, Weak};
 
 use ust_cuda::sparse::{self, Dense, Matrix, Number, Order, Sparse, Vector};
-use ust_cuda::{Grid, Memory, Source};
+use ust_cuda::{CudaError, Grid, Memory, Source};
 use ust_engine::ops::Operator;
 use ust_engine::provider::{Call, Cuts, Executable};
 use ust_engine::{Error, Tensor};
-use ust_level_api::{Buffer, IndexColumn};
+use ust_level_api::{IndexColumn, IndexKind};
 
 use super::operands::Running;
 use super::recognise::{Full, Product, Stored, Task};
 use crate::cache;
+use crate::convert::combined;
+use crate::gpu::Gpu;
+use crate::place::{self, Held};
 use crate::there::{self, Levels, Operands, device};
 use crate::tuning::BLOCK_THREADS;
 
@@ -73,12 +76,13 @@ impl Multiplier {
         if call.is_cancelled() {
             return Err(Error::Cancelled);
         }
-        let library = &super::library().map_err(device)?;
+        let gpu = &Gpu::current().map_err(device)?;
+        let library = &super::library(gpu).map_err(device)?;
         let Task { number, result, ref product } = self.task;
         let stream = library.stream();
         let operands = Operands::new(call, stream)?;
         let Operands { levels, values } = &operands;
-        let run = Running { call, library, stream, levels, values, number, result };
+        let run = Running { call, library, gpu, stream, levels, values, number, result };
         operands.between(stream, || match product {
             Product::Times { a, transposed, b, c } => self.times(&run, a, *transposed, b, c),
             Product::Sampled { a, b, c } => self.sampled(&run, a, b, c),
@@ -167,7 +171,7 @@ impl Multiplier {
             // The first numbers are the result.
             _ => result,
         };
-        there::stays(run.call, result, run.stream)
+        there::stays(run.call, result, run.gpu)
     }
 
     fn sampled(&self, run: &Running<'_>, a: &Full, b: &Full, c: &Stored) -> Result<Tensor, Error> {
@@ -186,7 +190,7 @@ impl Multiplier {
             cache::with_room(|| run.library.sddmm(&a.matrix, &b.matrix, &matrix)).map_err(device)
         })?;
         Self::scale(run, &result, there.matrix.values, count)?;
-        there::stays(run.call, result, run.stream)
+        there::stays(run.call, result, run.gpu)
     }
 
     /// Multiplies numbers by others.
@@ -236,20 +240,27 @@ impl Running<'_> {
         let rows = multiply_sparse(self.library, &a.matrix, &b.matrix)?;
         let bytes = rows.stored.saturating_mul(self.number.bytes() + a.matrix.index.bytes());
         there::room(self.call, bytes as u64)?;
-        let mut starts = vec![0_u32; a.matrix.rows + 1];
-        let mut columns = vec![0_u32; rows.stored];
-        there::read(&mut starts, &rows.starts, self.stream).map_err(device)?;
-        there::read(&mut columns, &rows.columns, self.stream).map_err(device)?;
-        let dtype = self.call.dtype();
-        let values = there::download(dtype, &rows.values, rows.stored, self.stream);
-        let values = values.map_err(device)?;
-        let sorted =
-            starts.windows(2).all(|ends| columns[ends[0] as usize..ends[1] as usize].is_sorted());
-        let columns = vec![IndexColumn::Runs(Buffer::from(starts)), columns.into()];
-        match sorted {
-            true => self.call.in_rows(columns, values),
-            false => self.call.in_unsorted_rows(columns, values, &Operator::Add),
+        let (gpu, stored, dtype) = (self.gpu, rows.stored, self.call.dtype());
+        let held = |memory, len| Held { memory: Arc::new(memory), kind: IndexKind::U32, len };
+        let starts = held(rows.starts, a.matrix.rows + 1);
+        let columns = held(rows.columns, stored);
+        let memory = Arc::new(rows.values);
+        let made = || -> Result<_, CudaError> {
+            let rows = place::expanded(starts, stored, gpu)?;
+            let parents = place::held(&rows, gpu)?;
+            let sorted = gpu.primitives().ascends(parents.column()?, columns.column()?)?;
+            Ok((sorted, vec![rows, place::column(&columns, gpu)]))
+        };
+        let (sorted, mut columns) = made().map_err(device)?;
+        let mut values = place::values(dtype, &memory, stored, gpu);
+        if !sorted && let Some(made) = combined(self.call, &columns, &memory, &Operator::Add, gpu)?
+        {
+            (columns, values) = made;
         }
+        let result = self.call.in_rows(columns, values)?;
+        there::levels(&result, self.stream)?;
+        there::values(&result, self.stream)?;
+        Ok(result)
     }
 }
 

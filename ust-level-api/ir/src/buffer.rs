@@ -19,6 +19,8 @@ use std::sync::Arc;
 
 use bytemuck::{CheckedBitPattern, NoUninit};
 
+use crate::Elsewhere;
+
 mod around;
 mod deferred;
 mod grow;
@@ -63,6 +65,10 @@ pub unsafe trait Owner<T>: Send + Sync {
     /// does nothing, if that would need a copy.
     fn truncate(&mut self, _len: usize) -> bool {
         false
+    }
+    /// Where the elements are that were not fetched yet, see [`Buffer::elsewhere`].
+    fn place(&self) -> Option<Arc<dyn Elsewhere>> {
+        None
     }
     /// The elements as a vector without a copy, if this owner is a vector.
     fn take_vec(&mut self) -> Option<Vec<T>> {

@@ -5,11 +5,13 @@
 //! all where they follow a rule: all alike, or counting up from zero. Cloning shares memory, so that
 //! a column which is exactly what a level stores becomes its array without a copy.
 
+use std::sync::Arc;
+
 use bytemuck::Zeroable;
 use num_traits::AsPrimitive;
 
 use crate::buffer::Plain;
-use crate::{Buffer, IndexKind, parallel};
+use crate::{Buffer, Elsewhere, IndexKind, parallel};
 
 /// Columns shorter than this are not worth a second thread.
 const PARALLEL: usize = 1 << 16;
@@ -209,9 +211,26 @@ impl IndexColumn {
         }
     }
 
+    /// Where the numbers are that were not fetched yet. `None` if they are here, or follow a rule.
+    #[must_use]
+    pub fn place(&self) -> Option<Arc<dyn Elsewhere>> {
+        match self {
+            // How many entries there are is the last start.
+            Self::Count(_) | Self::Same(..) | Self::Runs(_) => None,
+            Self::U32(words) => words.place(),
+            Self::I32(words) => words.place(),
+            Self::I64(words) => words.place(),
+        }
+    }
+
     /// The least and the greatest number, or `None` when empty. Parallel.
     #[must_use]
     pub fn extremes(&self) -> Option<(i64, i64)> {
+        if let Some(place) = self.place().filter(|_| !self.is_empty())
+            && let Some(found) = place.extremes(self)
+        {
+            return Some(found);
+        }
         match self {
             _ if self.is_empty() => None,
             Self::Count(len) => Some((0, *len as i64 - 1)),
@@ -246,6 +265,22 @@ impl IndexColumn {
                 *out = read.at(at);
             }
         });
+    }
+
+    /// Of bounds, the pairs of neighbours, side by side: `self[0], self[1], self[1], self[2], ...` Parallel.
+    #[must_use]
+    pub fn pairs(&self) -> Self {
+        if let Some(place) = self.place()
+            && let Some(pairs) = place.pairs(self)
+        {
+            return pairs;
+        }
+        let count = self.len().saturating_sub(1);
+        Self::blocks(2 * count, self.extremes().unwrap_or((0, 0)), &|first, out| {
+            for (at, out) in (first..).zip(out) {
+                *out = self.at(at / 2 + at % 2);
+            }
+        })
     }
 
     /// A column of so many numbers, as narrow as the numbers `lo..=hi` allow, made block by block:

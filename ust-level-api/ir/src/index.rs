@@ -1,6 +1,7 @@
 //! Arrays of positions and coordinates, 2 to 64 bits wide, signed or not.
 
 use std::fmt;
+use std::sync::Arc;
 
 use num_traits::{AsPrimitive, ToPrimitive};
 
@@ -8,7 +9,7 @@ use bytemuck::Zeroable;
 
 use crate::buffer::Plain;
 use crate::column::{BLOCK, IndexColumn, chunk_len, expanded, in_blocks};
-use crate::{Buffer, parallel};
+use crate::{Buffer, Elsewhere, parallel};
 
 /// How an index is stored: bits and sign.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -266,7 +267,13 @@ impl IndexArray {
             _ => {}
         }
         let (lo, hi) = column.extremes().unwrap_or((0, 0));
-        if !kind.holds(lo) || !kind.holds(hi) {
+        let fits = kind.holds(lo) && kind.holds(hi);
+        if let Some(place) = column.place().filter(|_| fits)
+            && let Some(stored) = place.stored(column, kind)
+        {
+            return Ok(stored);
+        }
+        if !fits {
             // This finds the first index that does not fit.
             return Self::store(kind, &column.to_vec(), array, attribute);
         }
@@ -321,6 +328,12 @@ impl IndexArray {
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.len() == 0
+    }
+
+    /// Where the indices are that were not fetched yet. `None` if they are here.
+    #[must_use]
+    pub fn place(&self) -> Option<Arc<dyn Elsewhere>> {
+        with_indices!(self, indices => indices.place(), packed(_two_bits) => None)
     }
 
     /// Bytes of memory that the indices take.

@@ -43,6 +43,7 @@
 //! | [`index`] | arrays of positions and coordinates, 2 to 64 bits wide |
 //! | [`mod@column`] | columns of coordinates and positions, each in a narrow form |
 //! | [`parallel`] | parallel loops |
+//! | [`elsewhere`] | columns in the memory of a device |
 //!
 //! *Invariant: nothing in this crate knows what a level is.*
 #![deny(unsafe_code)]
@@ -50,6 +51,7 @@
 pub mod buffer;
 pub mod builder;
 pub mod column;
+pub mod elsewhere;
 mod error;
 pub mod func;
 pub mod idiom;
@@ -68,6 +70,7 @@ pub mod validate;
 pub use buffer::{Buffer, GrowBuffer};
 pub use builder::Builder;
 pub use column::IndexColumn;
+pub use elsewhere::Elsewhere;
 pub use func::Func;
 pub use index::{IndexArray, IndexKind, Packed};
 pub use scalar::{Dtype, Element, Scalar};

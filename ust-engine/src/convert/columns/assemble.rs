@@ -176,7 +176,7 @@ pub(super) fn too_large(what: &str, bound: &Bound) -> Error {
     ))
 }
 
-fn too_large_for(what: &str, count: u64, limit: u64) -> Error {
+pub(in crate::convert) fn too_large_for(what: &str, count: u64, limit: u64) -> Error {
     Error::TooLarge(format!(
         "{what} would be {count} in number, beyond the memory limit of {limit} bytes: choose a \
          format that compresses this level, or raise the memory limit"

@@ -32,11 +32,11 @@ mod read;
 mod sort;
 mod whole;
 
-pub(super) use assemble::{Stored, levels};
+pub(super) use assemble::{Stored, levels, too_large_for};
 pub(super) use cells::Cells;
 pub(super) use detour::{detour, without_padding};
 pub(super) use pieces::PieceByPiece;
-pub(super) use read::{FirstLevel, levels_in_order};
+pub(super) use read::{FirstLevel, block_of, kind as level_kind, levels_in_order, offset_expr};
 use ust_level_api::{IndexColumn, Scalar};
 pub(super) use whole::WholeBlocks;
 

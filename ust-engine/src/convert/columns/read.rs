@@ -296,7 +296,7 @@ pub(in crate::convert) fn levels_in_order(from: &Format, to: &Format) -> usize {
 }
 
 /// The narrowest column that holds a level's coordinates.
-fn kind(domain: &LevelDomain) -> IndexKind {
+pub(in crate::convert) fn kind(domain: &LevelDomain) -> IndexKind {
     let last = domain.lower.saturating_add_unsigned(domain.size.saturating_sub(1));
     column_kind(domain.lower, last)
 }
@@ -320,7 +320,7 @@ pub(super) fn offset_column(bound: &Bound, block: u64) -> Wanted {
 ///
 /// # Errors
 /// [`Error::TooLarge`] where they are more than can be addressed.
-pub(super) fn block_of(bound: &Bound) -> Result<u64, Error> {
+pub(in crate::convert) fn block_of(bound: &Bound) -> Result<u64, Error> {
     bound.levels()[bound.format().tail()..].iter().try_fold(1_u64, |block, domain| {
         block
             .checked_mul(domain.size)
@@ -330,7 +330,7 @@ pub(super) fn block_of(bound: &Bound) -> Result<u64, Error> {
 }
 
 /// The offset within the trailing dense block, as an expression over dimensions.
-fn offset_expr(bound: &Bound) -> IndexExpr {
+pub(in crate::convert) fn offset_expr(bound: &Bound) -> IndexExpr {
     let tail = bound.format().tail();
     let levels = bound.format().levels()[tail..].iter().zip(&bound.levels()[tail..]);
     let mut offset: Option<IndexExpr> = None;

@@ -6,7 +6,7 @@ use ust_level_api::{Interval, Walk, WalkKind, WalkSite};
 use super::{Emit, Pos, State};
 use crate::plan::order::Step;
 use crate::plan::output::Target;
-use crate::provider::plan::{Cut, Facts, Loop, Outermost, Over, Sum};
+use crate::provider::plan::{Cut, Facts, Loop, Outermost, Over, Sum, from_start};
 
 /// Facts that are collected while loops are emitted.
 #[derive(Debug, Default)]
@@ -155,24 +155,4 @@ impl Emit<'_> {
         let (parameters, arrays) = (self.parameters, self.arrays);
         Facts { parameters, arrays, outermost, loops: all, rows, carried, sets_all }
     }
-}
-
-/// An interval with names replaced by their values, so that it has parameters and arrays of operands only.
-/// `None` if it depends on other variables.
-fn from_start(range: Interval, function: &Function) -> Option<Interval> {
-    // What is named further on may depend on what other statements do.
-    let names = function.first_names();
-    let expand = |expr: Expr| {
-        let expr = expr.replaced(&|var| names.get(&var).cloned());
-        let mut known = true;
-        expr.visit(&mut |part| match part {
-            Expr::Var(var) => known &= (var.0 as usize) < function.params,
-            Expr::Load(array, _) | Expr::Len(array) => {
-                known &= !function.arrays[array.0 as usize].written;
-            }
-            _ => {}
-        });
-        known.then_some(expr)
-    };
-    Some(Interval { lo: expand(range.lo)?, hi: expand(range.hi)? })
 }

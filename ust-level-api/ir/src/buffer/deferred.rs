@@ -1,15 +1,18 @@
 //! Memory that is fetched when somebody looks at it.
 
-use std::sync::{Mutex, OnceLock, PoisonError};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 use super::{Buffer, Owner, Plain};
+use crate::Elsewhere;
 
-type Fetch<T> = Box<dyn FnOnce() -> Buffer<T> + Send>;
+/// How elements are fetched, and where they are.
+type Fetch<T> = (Box<dyn FnOnce() -> Buffer<T> + Send>, Option<Arc<dyn Elsewhere>>);
 
 /// Elements that are fetched once, when they are asked for.
 struct Deferred<T: Plain> {
     len: usize,
     fetched: OnceLock<Buffer<T>>,
+    /// Nothing once they are.
     fetch: Mutex<Option<Fetch<T>>>,
 }
 
@@ -18,7 +21,7 @@ unsafe impl<T: Plain> Owner<T> for Deferred<T> {
     fn slice(&self) -> &[T] {
         self.fetched.get_or_init(|| {
             let mut fetch = self.fetch.lock().unwrap_or_else(PoisonError::into_inner);
-            let fetch = fetch.take().expect("a fetch that did not panic is called once");
+            let (fetch, _) = fetch.take().expect("a fetch that did not panic is called once");
             let fetched = fetch();
             assert_eq!(fetched.len(), self.len, "as many elements are fetched as were promised");
             fetched
@@ -27,6 +30,11 @@ unsafe impl<T: Plain> Owner<T> for Deferred<T> {
 
     fn len(&self) -> usize {
         self.len
+    }
+
+    fn place(&self) -> Option<Arc<dyn Elsewhere>> {
+        let fetch = self.fetch.lock().unwrap_or_else(PoisonError::into_inner);
+        fetch.as_ref().and_then(|(_, place)| place.clone())
     }
 }
 
@@ -52,7 +60,32 @@ impl<T: Plain> Buffer<T> {
     /// Later, if `fetch` panics or gives another number of elements.
     #[must_use]
     pub fn deferred(len: usize, fetch: impl FnOnce() -> Self + Send + 'static) -> Self {
-        let fetch: Fetch<T> = Box::new(fetch);
-        Self::from_owner(Deferred { len, fetched: OnceLock::new(), fetch: Mutex::new(Some(fetch)) })
+        Self::fetched_from(len, None, fetch)
+    }
+
+    /// As [`Buffer::deferred`], with the place where the elements are. Columns of them are assembled there.
+    #[must_use]
+    pub fn elsewhere(
+        len: usize,
+        place: Arc<dyn Elsewhere>,
+        fetch: impl FnOnce() -> Self + Send + 'static,
+    ) -> Self {
+        Self::fetched_from(len, Some(place), fetch)
+    }
+
+    fn fetched_from(
+        len: usize,
+        place: Option<Arc<dyn Elsewhere>>,
+        fetch: impl FnOnce() -> Self + Send + 'static,
+    ) -> Self {
+        let fetch: Fetch<T> = (Box::new(fetch), place);
+        let fetch = Mutex::new(Some(fetch));
+        Self::from_owner(Deferred { len, fetched: OnceLock::new(), fetch })
+    }
+
+    /// Where the elements are that were not fetched yet. `None` if they are here.
+    #[must_use]
+    pub fn place(&self) -> Option<Arc<dyn Elsewhere>> {
+        self.0.place()
     }
 }

@@ -1,6 +1,8 @@
 //! Tensors in the memory of a GPU, on a virtual one.
 #![cfg(feature = "gpu")]
 
+mod conversions;
+
 use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
 
 use ust::gpu::{DeviceArray, DeviceParts, Gpu, emulator, tally};

@@ -1,0 +1,114 @@
+//! The loops of a conversion, which write columns.
+
+use ust_cuda::{Grid, Memory};
+use ust_engine::Error;
+use ust_engine::provider::conversion::{Conversion, Loops};
+use ust_engine::provider::plan::{Array, Facts, evaluated};
+use ust_engine::schedule::{Abilities, Schedule};
+use ust_level_api::IndexKind;
+use ust_level_api::ir::interp::Param;
+
+use super::{Arguments, Given, Kernels, launch, length, stored_range, words};
+use crate::gpu::Gpu;
+use crate::print::{About, Program, Target};
+use crate::there::{self, Levels, ValuesThere, device, width};
+use crate::tuning::{BLOCK_THREADS, width as lanes_for};
+
+/// What the loops wrote.
+pub(crate) struct Written {
+    /// For each column, its elements.
+    pub(crate) columns: Vec<(IndexKind, Memory)>,
+    /// A byte for each stored value.
+    pub(crate) mask: Option<Memory>,
+}
+
+/// Runs the loops of a conversion.
+pub(crate) fn write_columns(
+    conversion: &Conversion<'_>,
+    loops: &Loops,
+    (levels, values): (&Levels, &ValuesThere),
+    gpu: &Gpu,
+) -> Result<Written, Error> {
+    let (tensor, stream) = (conversion.tensor(), gpu.stream());
+    let (facts, function) = (conversion.facts(loops), loops.function());
+    let params = loops.parameters(tensor, (i64::MIN, i64::MAX));
+    let mut arrays = Vec::new();
+    let mut written = Vec::new();
+    for (array, declared) in facts.arrays.iter().zip(&function.arrays) {
+        let (address, length) = match *array {
+            Array::Level { level, array, .. } => {
+                (levels.0[level][array].address(), tensor.levels()[level].0[array].len())
+            }
+            Array::Values(_) => (values.0.address(), tensor.nse()),
+            _ => {
+                let bytes = tensor.nse().checked_mul(width(declared.elem));
+                let bytes = bytes.ok_or_else(|| Error::TooLarge("a column".to_owned()))?;
+                let memory = there::alloc(bytes, stream).map_err(device)?;
+                if *array == Array::Mask {
+                    stream.zero(&memory).map_err(device)?;
+                }
+                written.push(memory);
+                (written[written.len() - 1].address(), tensor.nse())
+            }
+        };
+        arrays.push(Given { address, length });
+    }
+    run(conversion, (&facts, loops), (&params, arrays), gpu)?;
+    let mask = loops.is_masked().then(|| written.pop()).flatten();
+    let kinds = conversion.columns()?.into_iter().map(|column| column.kind);
+    Ok(Written { columns: kinds.zip(written).collect(), mask })
+}
+
+/// Launches the kernel.
+fn run(
+    conversion: &Conversion<'_>,
+    (facts, loops): (&Facts, &Loops),
+    (params, arrays): (&[Param], Vec<Given>),
+    gpu: &Gpu,
+) -> Result<(), Error> {
+    let (function, stream) = (loops.function(), gpu.stream());
+    let unsupported = |error: String| Error::Unsupported(error);
+    let schedule = |lanes| {
+        let machine = Abilities { lanes, combines_rows: false };
+        Schedule::of(function, facts, false, machine)
+            .map_err(|error| unsupported(error.to_string()))
+    };
+    let kernels = |schedule: &Schedule, lanes: u32| -> Result<Kernels, Error> {
+        let grows = vec![false; function.arrays.len()];
+        let about = About::of_conversion(conversion);
+        let program = Program::new(schedule, facts, &grows, &about, Target::Cuda { lanes });
+        Kernels::new(program.map_err(unsupported)?, false, gpu.device())
+    };
+    let error = stream.upload(&0_i32.to_ne_bytes()).map_err(device)?;
+    let mut arguments = Arguments {
+        params,
+        arrays,
+        range: (i64::MIN, i64::MAX),
+        grain: 1,
+        parts: 1,
+        counts: 0,
+        offsets: 0,
+        error: error.address(),
+    };
+    let alone = schedule(false)?;
+    if let Ok(range) = &alone.range {
+        let bounds = [range.lo.clone(), range.hi.clone()];
+        arguments.range = match evaluated(&bounds, function, params)? {
+            Some(found) => (found[0], found[1]),
+            None => stored_range(&kernels(&alone, 1)?, &arguments, stream)?,
+        };
+        arguments.parts = length(arguments.range);
+    }
+    if arguments.parts == 0 {
+        return Ok(());
+    }
+    // Threads share the innermost loop, which has the stored values of a part.
+    let shared = schedule(true)?;
+    let mean = conversion.tensor().nse() as f64 / arguments.parts as f64;
+    let lanes = 1 << if shared.has_lanes() { lanes_for(mean, arguments.parts) } else { 0 };
+    let made = kernels(if lanes > 1 { &shared } else { &alone }, lanes)?;
+    let blocks = arguments.parts.saturating_mul(lanes.into()).div_ceil(BLOCK_THREADS);
+    let grid = Grid::new(blocks.min(i32::MAX as u64) as u32, BLOCK_THREADS as u32);
+    let kernel = &made.program.main;
+    launch(&made.module, kernel, grid, &words(kernel, &arguments), stream)
+}
