@@ -272,6 +272,9 @@ pub(crate) const DIAGONALS_MATRIX_TIME: f64 = 0.3;
 pub(crate) const GROUPS_TIME: f64 = 0.25;
 /// Time of the kernels for two matrices in full, as a fraction of the time of the loops.
 pub(crate) const FULL_TIME: f64 = 0.2;
+/// Nanoseconds to fetch a byte of a tensor that is elsewhere, such as in the memory of a device. Not read off a
+/// device yet: half of what the bus promises.
+pub(crate) const FETCH_BYTE_NS: f64 = 0.08;
 /// Elements of a row of the second matrix, at most, for which a kernel of this workspace multiplies two
 /// matrices in full. Registers and near caches do not hold longer rows; ndarray multiplies those.
 pub(crate) const FULL_MAX_WIDTH: usize = 256;

@@ -110,6 +110,12 @@ pub(crate) fn get<T: There>(kept: &Kept, device: &Device) -> Option<Arc<T>> {
     Some(found)
 }
 
+/// Whether something is kept in a place, for a device. It does not count as a use.
+pub(crate) fn has<T: There>(kept: &Kept, device: &Device) -> bool {
+    let is_there = |there: &Arc<T>| there.device().is_none_or(|of| of == device);
+    kept.get::<Slot<T>>().is_some_and(|slot| slot.lock().as_ref().is_some_and(is_there))
+}
+
 /// Keeps something in a place. Beyond a share of the device's memory, others are given up.
 pub(crate) fn keep<T: There>(kept: &Kept, there: &Arc<T>, device: &Device) {
     let most = (device.info().memory as f64 * KEPT_SHARE) as u64;

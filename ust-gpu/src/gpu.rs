@@ -2,7 +2,8 @@
 
 use std::cell::RefCell;
 use std::fmt;
-use std::sync::{Arc, OnceLock};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
 
 use ust_cuda::{CudaError, Device, Stream};
 use ust_engine::ops::{self, Argument, OpError, Semiring, UserOperator, einsum};
@@ -30,6 +31,9 @@ pub struct Gpu {
     primitives: Arc<Primitives>,
 }
 
+/// Whether this process opened the first device.
+static FIRST_OPENED: AtomicBool = AtomicBool::new(false);
+
 thread_local! {
     /// Where back ends run on this thread, if they were told.
     static CURRENT: RefCell<Option<Gpu>> = const { RefCell::new(None) };
@@ -46,18 +50,30 @@ impl Gpu {
 
     fn opened(ordinal: usize) -> Result<Self, CudaError> {
         let device = Device::open(ordinal)?;
+        FIRST_OPENED.fetch_or(ordinal == 0, Ordering::Relaxed);
         let stream = device.stream()?;
         let primitives = Arc::new(Primitives::new(&stream));
         Ok(Self { device, stream, primitives })
     }
 
     /// Where back ends run on this thread: on the device that an expression was given to, or on the first.
+    /// After a failure the next call tries again.
     pub(crate) fn current() -> Result<Self, CudaError> {
-        static FIRST: OnceLock<Result<Gpu, CudaError>> = OnceLock::new();
-        match Self::chosen() {
-            Some(gpu) => Ok(gpu),
-            None => FIRST.get_or_init(|| Self::opened(0)).clone(),
+        static FIRST: Mutex<Option<Gpu>> = Mutex::new(None);
+        if let Some(gpu) = Self::chosen() {
+            return Ok(gpu);
         }
+        let mut first = FIRST.lock().unwrap_or_else(PoisonError::into_inner);
+        match &*first {
+            Some(gpu) => Ok(gpu.clone()),
+            None => Ok(first.insert(Self::opened(0)?).clone()),
+        }
+    }
+
+    /// As [`current`](Self::current), if this process opened the first device before. Else `None`: nothing is
+    /// looked for.
+    pub(crate) fn opened_before() -> Option<Self> {
+        FIRST_OPENED.load(Ordering::Relaxed).then(Self::current)?.ok()
     }
 
     /// The device that an expression or a tensor was given to on this thread, if it was.

@@ -26,8 +26,12 @@ use crate::cache;
 use crate::gpu::Gpu;
 use crate::print::{About, Argument, Kernel, Program, Target};
 use crate::provider::Schedules;
+use crate::room::Room;
 use crate::there::{self, Operands, device};
 use crate::tuning::WIDTHS;
+
+/// The option of NVRTC for plans whose sums are formed in the order of the loops: products are not fused with sums.
+pub(crate) const STRICT: &str = "--fmad=false";
 
 /// A plan, which runs on tensors: the kernels are chosen by their sizes.
 pub(crate) struct Launcher {
@@ -57,13 +61,9 @@ struct Kernels {
 }
 
 impl Kernels {
-    /// Compiles a program. `strict`: whether sums are formed as they are written.
-    fn new(program: Program, strict: bool, device: &Device) -> Result<Self, Error> {
-        let mut source = Source::new(program.code());
-        if strict {
-            source = source.option("--fmad=false");
-        }
-        let module = device.module(&source).map_err(there::device)?;
+    /// Compiles a program.
+    fn new(program: Program, source: &Source, device: &Device) -> Result<Self, Error> {
+        let module = device.module(source).map_err(there::device)?;
         PROGRAMS.fetch_add(1, Ordering::Relaxed);
         Ok(Self { program, module, device: device.clone() })
     }
@@ -154,13 +154,33 @@ impl Launcher {
         }
     }
 
+    /// The text that is compiled.
+    fn source(&self, choice: Choice) -> Result<(Program, Source), String> {
+        let program = self.program(choice)?;
+        let source = Source::new(program.code());
+        let source = if self.strict { source.option(STRICT) } else { source };
+        Ok((program, source))
+    }
+
+    /// Whether one thread runs all loops.
+    pub(crate) fn is_alone(&self) -> bool {
+        let Schedules { alone, elements, stored, .. } = &self.schedules;
+        alone.range.is_err() && elements.is_none() && stored.is_none()
+    }
+
+    /// Whether the kernels that probably run on tensors of these sizes are compiled, in memory or on disk.
+    pub(crate) fn is_compiled(&self, sizes: &Sizes, gpu: &Device) -> Result<bool, Error> {
+        let (_, source) = self.source(self.expected(sizes)).map_err(Error::Unsupported)?;
+        gpu.has_compiled(&source).map_err(device)
+    }
+
     fn kernels(&self, choice: Choice, gpu: &Device) -> Result<Arc<Kernels>, Error> {
         let made = || self.made[choice.number()].lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(made) = made().iter().find(|made| made.device == *gpu) {
             return Ok(Arc::clone(made));
         }
-        let program = self.program(choice).map_err(Error::Unsupported)?;
-        let kernels = Arc::new(Kernels::new(program, self.strict, gpu)?);
+        let (program, source) = self.source(choice).map_err(Error::Unsupported)?;
+        let kernels = Arc::new(Kernels::new(program, &source, gpu)?);
         made().push(Arc::clone(&kernels));
         Ok(kernels)
     }
@@ -209,8 +229,9 @@ impl Launcher {
             let schedule = self.schedule(choice);
             let kernels = &*self.kernels(choice, gpu.device())?;
             let (primitives, error) = (gpu.primitives(), &error);
-            let (launcher, gpu) = (self, &gpu);
-            let run = Running { launcher, schedule, kernels, call, gpu, stream, primitives, error };
+            let (launcher, gpu, room) = (self, &gpu, Room::new(call));
+            let run =
+                Running { launcher, schedule, kernels, call, room, gpu, stream, primitives, error };
             match &self.facts.rows {
                 None => run.in_place(arguments),
                 Some(rows) => run.in_rows(arguments, &rows.block),

@@ -89,15 +89,8 @@ fn buffer_of<T: Pod + Plain>(place: Place, len: usize) -> Buffer<T> {
     let place = Arc::new(place);
     Buffer::elsewhere(len, place, move || {
         let mut indices = vec![T::zeroed(); len];
-        fetched(read(&mut indices, &memory, &stream));
-        indices.into()
-    })
-}
-
-/// Whoever looks at a tensor cannot be told of an error.
-fn fetched<T>(result: Result<T, CudaError>) -> T {
-    result.unwrap_or_else(|error| {
-        panic!("a result could not be copied from the device: {error}");
+        read(&mut indices, &memory, &stream)?;
+        Ok(indices.into())
     })
 }
 
@@ -146,7 +139,7 @@ fn array(held: &Held, gpu: &Gpu) -> Option<IndexArray> {
 pub(crate) fn values(dtype: Dtype, memory: &Arc<Memory>, len: usize, gpu: &Gpu) -> Values {
     let place = Arc::new(Place { gpu: gpu.clone(), memory: Arc::clone(memory), runs: None });
     let (memory, stream) = (Arc::clone(memory), gpu.stream().clone());
-    Values::elsewhere(dtype, len, place, move || fetched(download(dtype, &memory, len, &stream)))
+    Values::elsewhere(dtype, len, place, move || Ok(download(dtype, &memory, len, &stream)?))
 }
 
 /// The kind of a column of so many numbers from 0 on.

@@ -8,6 +8,7 @@ use ust_level_api::ir::schedule::MarkError;
 
 use crate::gpu::Gpu;
 use crate::launch::Launcher;
+use crate::offer;
 use crate::print::{About, Program, Target};
 
 /// The launcher of a plan.
@@ -91,8 +92,20 @@ impl Provider for Cuda {
         "generated CUDA, on the first GPU"
     }
 
-    fn is_on_request(&self) -> bool {
+    fn runs_elsewhere(&self) -> bool {
         true
+    }
+
+    fn state_of(&self, tensor: &Tensor) -> u64 {
+        offer::state_of(tensor)
+    }
+
+    fn offer_unasked(&self, plan: &Plan<'_>) -> Offer {
+        offer::unasked(plan, || launcher(plan).map_err(|error| error.to_string()))
+    }
+
+    fn reasons(&self, plan: &Plan<'_>) -> Option<String> {
+        offer::reasons(plan)
     }
 
     fn offer(&self, _plan: &Plan<'_>) -> Offer {
@@ -138,10 +151,6 @@ impl Provider for Text {
 
     fn summary(&self) -> &'static str {
         self.summary
-    }
-
-    fn is_on_request(&self) -> bool {
-        true
     }
 
     fn offer(&self, _plan: &Plan<'_>) -> Offer {

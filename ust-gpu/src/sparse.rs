@@ -53,8 +53,8 @@ impl Provider for Library {
         "products of sparse matrices by NVIDIA's cuSPARSE, on the first GPU"
     }
 
-    fn is_on_request(&self) -> bool {
-        true
+    fn offer_unasked(&self, _plan: &Plan<'_>) -> Offer {
+        Offer::OnRequest("a library of others".to_owned())
     }
 
     fn offer(&self, plan: &Plan<'_>) -> Offer {

@@ -277,17 +277,6 @@ pub(crate) fn between<'a, T>(
     result
 }
 
-/// Whether a result, or working memory, may take so many bytes.
-pub(crate) fn room(call: &Call<'_>, bytes: u64) -> Result<(), Error> {
-    match bytes <= call.memory_limit() {
-        true => Ok(()),
-        false => Err(Error::TooLarge(format!(
-            "a result of {bytes} bytes: the limit is {}",
-            call.memory_limit()
-        ))),
-    }
-}
-
 /// A result whose values stay there until somebody looks at them.
 pub(crate) fn stays(call: &Call<'_>, memory: Memory, gpu: &Gpu) -> Result<Tensor, Error> {
     let length = call.value_count().unwrap_or(0);

@@ -46,3 +46,53 @@ pub(crate) const STRUCTURES: usize = 256;
 pub(crate) fn is_skewed(mean: f64, longest: i64) -> bool {
     longest as f64 > (16.0 * mean).max(256.0)
 }
+
+// What a run is expected to take, for `auto`. Guesses of 30 November 2026, on the side of the processor.
+
+/// Bytes that the bus between host and device moves in a nanosecond.
+pub(crate) const BUS_BYTES_PER_NS: f64 = 12.5;
+
+/// Nanoseconds of a copy to or from the device, beside its bytes.
+pub(crate) const COPY_NS: f64 = 10_000.0;
+
+/// Nanoseconds of a launch.
+pub(crate) const LAUNCH_NS: f64 = 5_000.0;
+
+/// Launches, and waits for them, of a result at known positions.
+pub(crate) const LAUNCHES_IN_PLACE: f64 = 3.0;
+
+/// The same of a result whose rows are counted first.
+pub(crate) const LAUNCHES_OF_ROWS: f64 = 12.0;
+
+/// Bytes a second that move within a device that does not tell its memory's clock.
+pub(crate) const BANDWIDTH: f64 = 500e9;
+
+/// Clock of a device that does not tell it.
+pub(crate) const CLOCK_GHZ: f64 = 1.0;
+
+/// Cycles of a multiprocessor for an iteration of the innermost loop, with as many threads as it can have.
+pub(crate) const CYCLES_PER_ITERATION: f64 = 0.5;
+
+/// Nanoseconds of an iteration of the innermost loop in a thread, if nothing else hides what it waits for.
+pub(crate) const LATENCY_NS: f64 = 100.0;
+
+/// Threads of a warp.
+pub(crate) const WARP: f64 = 32.0;
+
+/// Nanoseconds to convert a stored element in the memory of the host.
+pub(crate) const CONVERT_ENTRY_NS: f64 = 10.0;
+
+/// Nanoseconds to sort a row of a result in the memory of the host.
+pub(crate) const SORT_ROW_NS: f64 = 60.0;
+
+/// Nanoseconds to compile the kernels of a plan.
+pub(crate) const COMPILE_NS: f64 = 200e6;
+
+/// Nanoseconds to load kernels that were compiled before.
+pub(crate) const LOAD_NS: f64 = 1e6;
+
+/// Runs after which compiling has to have paid, for kernels that nobody asked for.
+pub(crate) const COMPILE_PAYS_RUNS: f64 = 100.0;
+
+/// The share of a device's memory that operands and result may take, for kernels that nobody asked for.
+pub(crate) const OFFERED_SHARE: f64 = 0.25;

@@ -50,6 +50,7 @@ impl Tensor {
         if self.view.is_whole() && self.format() == format {
             return Ok(self.clone());
         }
+        self.fetch()?;
         if self.view.is_whole()
             && differ_in_widths(self.format(), format)
             && elsewhere::converter(self).is_none()

@@ -41,6 +41,8 @@ pub(crate) struct Signature {
     pub(crate) fill: [u8; 16],
     pub(crate) kinds: Vec<IndexKind>,
     pub(crate) whole: bool,
+    /// What providers that run elsewhere distinguish, if one of them may be chosen.
+    pub(crate) states: u64,
     /// A coarse class of the number of stored elements and of the longest dimension, on which plans depend.
     pub(crate) class: u32,
 }
@@ -57,6 +59,7 @@ impl Key {
             && check.dtype.is_none()
             && check.extents.is_empty()
             && check.operators.is_empty();
+        let signature = |tensor: &Tensor| Signature::of(tensor, settings.backend);
         Self {
             text: text.to_owned(),
             check: (!plain).then(|| format!("{check:?}")),
@@ -65,8 +68,8 @@ impl Key {
             limit: settings.limit.map(|bytes| bytes.checked_ilog2().unwrap_or(0)),
             backend: settings.backend,
             strict: settings.strict,
-            args: args.iter().map(|(name, t)| (name.clone(), Signature::of(t))).collect(),
-            old: old.map(Signature::of),
+            args: args.iter().map(|(name, t)| (name.clone(), signature(t))).collect(),
+            old: old.map(signature),
         }
     }
 }

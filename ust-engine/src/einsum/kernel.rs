@@ -12,6 +12,7 @@ use crate::error::Error;
 use crate::expr::control::Timing;
 use crate::expr::{Assignment, Expression, GivenInput, OpError};
 use crate::plan::execute::{Begun, Options, Prepared};
+use crate::provider::{Backend, states};
 use crate::storage::{StoredElement, Tensor};
 
 /// An expression, planned and compiled for tensors of some formats and dtypes. Cheap to clone; may
@@ -277,7 +278,7 @@ fn bits(scalar: Scalar) -> [u8; 16] {
 
 impl Signature {
     /// The properties of a tensor that a kernel depends on.
-    pub(crate) fn of(tensor: &Tensor) -> Self {
+    pub(crate) fn of(tensor: &Tensor, backend: Backend) -> Self {
         let class = |count: usize| (count as u64).saturating_add(1).ilog2() / 3;
         let longest = tensor.shape().iter().copied().max().unwrap_or(0);
         Self {
@@ -286,6 +287,7 @@ impl Signature {
             fill: bits(tensor.fill()),
             kinds: tensor.levels().iter().flat_map(|l| &l.0).map(IndexArray::kind).collect(),
             whole: tensor.view().is_whole(),
+            states: if backend == Backend::Auto { states(tensor) } else { 0 },
             class: class(tensor.nse()) * 32 + class(longest),
         }
     }

@@ -90,8 +90,12 @@ pub(super) fn along(
         format: Some(format),
         zero: stage.dtype.zero(),
     })?;
-    let mut made = Compiled::new(over_values, &stage, backend, strict)?;
-    made.along = Some(Along { format: stored.clone(), scalar });
+    let mut made = Compiled::new(over_values, &stage, &[&vector], backend, strict)?;
+    let along = Along { format: stored.clone(), scalar };
+    if let Some(instead) = &mut made.instead {
+        instead.along = Some(along.clone());
+    }
+    made.along = Some(along);
     Ok(Some(made))
 }
 

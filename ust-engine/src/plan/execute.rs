@@ -159,7 +159,17 @@ impl Prepared {
                 false => Some(self.compile(&stage, &given, options, last, Backend::Auto)?),
             };
             let runs = other.as_ref().unwrap_or(&made);
-            let result = run_on(runs, given, &sizes, how, || start = Instant::now())?;
+            let mut given = Some(given);
+            let result = tried(runs, &stage, &sizes, |runs, sizes| {
+                let given = match given.take() {
+                    Some(given) => given,
+                    None => {
+                        tensors_of(&self.assignment, &stage, operands, &begun.results, &mut [])?
+                    }
+                };
+                run_on(runs, given, sizes, how, || start = Instant::now())
+            })?;
+            drop(given);
             begun.results.push(finished(result, &stage)?);
             begun.run_in += start.elapsed();
         }
@@ -186,7 +196,7 @@ impl Prepared {
         };
         match over_values {
             Some(made) => Ok(made),
-            None => Compiled::new(plans, stage, backend, options.strict),
+            None => Compiled::new(plans, stage, &refs(given), backend, options.strict),
         }
     }
 
@@ -255,17 +265,17 @@ impl Prepared {
         for ((stage, compiled), sizes) in stages.skip(done) {
             let how = how.beside(&results);
             let mut start = now();
-            let mut ready = SmallVec::new();
-            let result = match are_ready(stage, compiled, operands, &mut ready) {
-                true => compiled.run(Inputs::new(&ready), sizes, how)?,
-                false => {
-                    let given = tensors_of(&self.assignment, stage, operands, &results, &mut made)?;
-                    run_on(compiled, given, sizes, how, || {
-                        spent.prepared_in += since(start);
-                        start = now();
-                    })?
+            let result = tried(compiled, stage, sizes, |compiled, sizes| {
+                let mut ready = SmallVec::new();
+                if are_ready(stage, compiled, operands, &mut ready) {
+                    return compiled.run(Inputs::new(&ready), sizes, how);
                 }
-            };
+                let given = tensors_of(&self.assignment, stage, operands, &results, &mut made)?;
+                run_on(compiled, given, sizes, how, || {
+                    spent.prepared_in += since(start);
+                    start = now();
+                })
+            })?;
             results.push(finished(result, stage)?);
             spent.run_in += since(start);
         }
@@ -311,7 +321,8 @@ impl Prepared {
                 ),
             });
         }
-        let in_place = last.along.is_none() && last.planned.rest.dtype() == T::DTYPE;
+        let in_place =
+            last.along.is_none() && last.instead.is_none() && last.planned.rest.dtype() == T::DTYPE;
         let mut ready = SmallVec::new();
         if in_place && are_ready(stage, last, operands, &mut ready) {
             return last.run_into(&ready, sizes, how, out);
@@ -349,6 +360,21 @@ impl Prepared {
     pub(crate) fn backend(&self) -> &'static str {
         self.compiled.last().map_or("", |stage| stage.chosen.name)
     }
+}
+
+/// Runs a stage. If it runs in other memory, for which nobody asked, and that fails, it runs in this one.
+fn tried(
+    compiled: &Compiled,
+    stage: &Stage,
+    sizes: &Sizes,
+    mut work: impl FnMut(&Compiled, &Sizes) -> Result<Tensor, Error>,
+) -> Result<Tensor, Error> {
+    let result = work(compiled, sizes);
+    let (Err(Error::Device(_)), Some(instead)) = (&result, &compiled.instead) else {
+        return result;
+    };
+    let own = Sizes::new(&sizes.extents, &stage.result, instead.collected_in())?;
+    if instead.fits(&own.bound) { work(instead, &own) } else { result }
 }
 
 /// Whether the tensors of all accesses of a stage are operands that need no conversion. If so, appends them

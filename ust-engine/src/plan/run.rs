@@ -40,6 +40,9 @@ pub(crate) struct Compiled {
     pub(crate) planned: Planned,
     /// The provider that runs the loops, and the executable.
     pub(crate) chosen: Chosen,
+    /// The stage for the memory of this process, if nobody asked for the other memory that it runs in: for when that
+    /// fails.
+    pub(crate) instead: Option<Box<Compiled>>,
     /// If the loops run over the values of the operand alone: the kind of the result.
     pub(super) along: Option<Along>,
     /// Whether another stage reads the result.
@@ -92,20 +95,39 @@ impl<'a> Inputs<'a> {
 }
 
 impl Compiled {
-    /// Compiles a stage by one of several plans: the one for which a provider offers the least time.
+    /// Compiles a stage by one of several plans: the one for which a provider offers the least time. `given` has
+    /// the tensor of each access, before conversions.
     ///
     /// # Errors
     /// [`Error::Malformed`] if a level type emits invalid code; [`Error::Refused`] if the
     /// back end asked for cannot run the loops.
     pub(crate) fn new(
-        mut candidates: Vec<Candidate>,
+        candidates: Vec<Candidate>,
         stage: &super::stage::Stage,
+        given: &[&Tensor],
         backend: Backend,
         strict: bool,
     ) -> Result<Self, Error> {
         let plans: Vec<Plan<'_>> =
-            candidates.iter().map(|one| described(one, stage, strict)).collect();
+            candidates.iter().map(|one| described(one, stage, given, strict)).collect();
         let (which, chosen) = provider::choose(&plans, backend)?;
+        let instead = match chosen.elsewhere {
+            true => {
+                let (which, chosen) = provider::choose_here(&plans)?;
+                Some(Box::new(Self::of(candidates.clone(), which, chosen, stage)?))
+            }
+            false => None,
+        };
+        Ok(Self { instead, ..Self::of(candidates, which, chosen, stage)? })
+    }
+
+    /// A stage, by one of several plans.
+    fn of(
+        mut candidates: Vec<Candidate>,
+        which: usize,
+        chosen: Chosen,
+        stage: &super::stage::Stage,
+    ) -> Result<Self, Error> {
         let (planned, tensors) = candidates.swap_remove(which);
         let accesses: Vec<_> = stage
             .accesses
@@ -123,6 +145,7 @@ impl Compiled {
         let sets_all = chosen.executable.sets_all(planned.loops.facts.sets_all);
         Ok(Self {
             planned,
+            instead: None,
             along: None,
             between: false,
             chosen,
@@ -187,6 +210,7 @@ impl Compiled {
         if let Some(result) = self.called(tensors, shared, sizes, how) {
             return result;
         }
+        fetch(tensors)?;
         match (self.planned.sink.kind, shared) {
             (SinkKind::Full, _) => self.in_full(tensors, sizes, how),
             (SinkKind::Shared { .. }, Some(levels)) => self.in_shared(tensors, levels, sizes, how),
@@ -252,6 +276,7 @@ impl Compiled {
             out.copy_from_slice(result?.values().typed::<T>()?);
             return Ok(());
         }
+        fetch(tensors)?;
         let groups = self.groups(tensors, sizes, how)?;
         self.prepare(out);
         self.fill(tensors, sizes, groups.as_deref(), how, out)
@@ -381,10 +406,16 @@ impl Compiled {
     }
 }
 
+/// Fetches what is elsewhere, so that looks at it do not fail.
+fn fetch(tensors: &[&Tensor]) -> Result<(), Error> {
+    tensors.iter().try_for_each(|tensor| tensor.fetch())
+}
+
 /// The description of a plan for providers.
 fn described<'a>(
     (planned, tensors): &'a Candidate,
     stage: &'a super::stage::Stage,
+    given: &[&'a Tensor],
     strict: bool,
 ) -> Plan<'a> {
     // The plan is no copy if its loops sum duplicates. For a result in place, the loops are as good: they
@@ -409,6 +440,8 @@ fn described<'a>(
                 indices: &u.dims,
             })
             .collect(),
+        tensors: given.to_vec(),
+        converted: planned.conversions.iter().map(Option::is_some).collect(),
         result: provider::Access {
             format: &planned.sink.format,
             dtype: planned.rest.dtype(),

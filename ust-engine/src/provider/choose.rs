@@ -2,9 +2,11 @@
 
 use std::fmt::Write;
 
+use ust_kernels::pool::{pays, threads};
+
 use super::{Backend, Executable, Offer, Plan, Provider, all, unknown};
 use crate::error::Error;
-use crate::tuning::COMPILED_RUNS;
+use crate::tuning::{COMPILED_RUNS, FETCH_BYTE_NS};
 
 /// A plan, ready to run, and the offers that led to the choice.
 #[derive(Debug)]
@@ -12,6 +14,8 @@ pub(crate) struct Chosen {
     /// The name of the provider.
     pub(crate) name: &'static str,
     pub(crate) executable: Box<dyn Executable>,
+    /// Whether nobody asked for the provider, and it runs in other memory.
+    pub(crate) elsewhere: bool,
     /// The time that the provider offered, on one thread, in nanoseconds.
     pub(crate) time: f64,
     /// The offer of each provider that was asked, as text, and its outcome.
@@ -29,8 +33,14 @@ pub(crate) struct Chosen {
 pub(crate) fn choose(plans: &[Plan<'_>], backend: Backend) -> Result<(usize, Chosen), Error> {
     match backend {
         Backend::Named(name) => named(plans, name),
-        Backend::Auto => quickest(plans),
+        Backend::Auto => quickest(plans, &all()),
     }
+}
+
+/// As [`choose`], among the providers that run in the memory of this process.
+pub(crate) fn choose_here(plans: &[Plan<'_>]) -> Result<(usize, Chosen), Error> {
+    let here = all().into_iter().filter(|provider| !provider.runs_elsewhere());
+    quickest(plans, &here.collect::<Vec<_>>())
 }
 
 /// The time by which offers are compared: that of a run, with its share of the time of compiling.
@@ -38,10 +48,9 @@ fn in_all(run: f64, compile: f64) -> f64 {
     run + compile / COMPILED_RUNS
 }
 
-/// A provider's least offer, and the plan's number: of equal ones the first. Else the first offer that is no
-/// refusal, or else the last refusal.
-fn offer(provider: &dyn Provider, plans: &[Plan<'_>]) -> (usize, Offer) {
-    let offers: Vec<Offer> = plans.iter().map(|plan| provider.offer(plan)).collect();
+/// The least of a provider's offers for plans, and the plan's number: of equal ones the first. Else the first offer
+/// that is no refusal, or else the last refusal.
+fn least(offers: &[Offer]) -> (usize, &Offer) {
     let times = offers.iter().enumerate().filter_map(|(at, offer)| match *offer {
         Offer::Time { run, compile } => Some((at, in_all(run, compile))),
         _ => None,
@@ -49,35 +58,43 @@ fn offer(provider: &dyn Provider, plans: &[Plan<'_>]) -> (usize, Offer) {
     let least = times.min_by(|a, b| a.1.total_cmp(&b.1)).map(|(at, _)| at);
     let on_request = || offers.iter().position(|offer| !matches!(offer, Offer::Refused(_)));
     let which = least.or_else(on_request).unwrap_or(offers.len() - 1);
-    (which, offers[which].clone())
+    (which, &offers[which])
 }
 
 fn named(plans: &[Plan<'_>], name: &str) -> Result<(usize, Chosen), Error> {
     let provider = all().into_iter().find(|one| one.name() == name);
     let provider = provider.ok_or_else(|| unknown(name))?;
-    let (which, offer) = offer(provider, plans);
-    let (time, said) = match offer {
-        Offer::Refused(reason) => {
-            return Err(Error::Refused { backend: provider.name(), reason });
+    let offers: Vec<Offer> = plans.iter().map(|plan| provider.offer(plan)).collect();
+    let (which, offer) = least(&offers);
+    let (time, said) = match *offer {
+        Offer::Refused(ref reason) => {
+            return Err(Error::Refused { backend: provider.name(), reason: reason.clone() });
         }
         Offer::OnRequest(_) => (plans[which].estimate, "asked for".to_owned()),
         Offer::Time { run, .. } => (run, format!("{}; asked for", about(run))),
     };
     let (name, executable) = (provider.name(), provider.compile(&plans[which])?);
-    Ok((which, Chosen { name, executable, time, asked: vec![(name, said)] }))
+    Ok((which, Chosen { name, executable, elsewhere: false, time, asked: vec![(name, said)] }))
 }
 
-fn quickest(plans: &[Plan<'_>]) -> Result<(usize, Chosen), Error> {
+/// A provider's offer of a time.
+struct Timed {
+    provider: &'static dyn Provider,
+    /// The number of the plan.
+    which: usize,
+    run: f64,
+    /// By this time offers are compared.
+    key: f64,
+}
+
+fn quickest(plans: &[Plan<'_>], among: &[&'static dyn Provider]) -> Result<(usize, Chosen), Error> {
     let mut asked = Vec::new();
-    let mut offers: Vec<([f64; 2], usize, &'static dyn Provider)> = Vec::new();
-    for provider in all() {
-        if provider.is_on_request() {
-            asked.push((provider.name(), "on request only".to_owned()));
-            continue;
-        }
-        match offer(provider, plans) {
-            (which, Offer::Time { run, compile }) => {
-                offers.push(([in_all(run, compile), run], which, provider));
+    let mut offers: Vec<Timed> = Vec::new();
+    for &provider in among {
+        let own: Vec<Offer> = plans.iter().map(|plan| provider.offer_unasked(plan)).collect();
+        match least(&own) {
+            (which, &Offer::Time { run, compile }) => {
+                offers.push(Timed { provider, which, run, key: in_all(run, compile) });
             }
             (_, Offer::OnRequest(why)) => {
                 asked.push((provider.name(), format!("on request only: {why}")));
@@ -85,13 +102,18 @@ fn quickest(plans: &[Plan<'_>]) -> Result<(usize, Chosen), Error> {
             (_, Offer::Refused(why)) => asked.push((provider.name(), format!("refused: {why}"))),
         }
     }
-    // A stable sort: of equal offers, the first by name is taken.
-    offers.sort_by(|a, b| a.0[0].total_cmp(&b.0[0]));
+    let machine = compare(&mut offers, plans);
     let mut made = None;
     let mut failed = None;
     let mut said: Vec<(&'static str, String)> = Vec::new();
-    for ([_, time], which, provider) in offers {
+    for Timed { provider, which, run: time, .. } in offers {
         let mut told = about(time);
+        match provider.runs_elsewhere() {
+            true => {
+                told.extend(provider.reasons(&plans[which]).map(|why| format!(" ({why})")));
+            }
+            false => told += &machine,
+        }
         if plans[0].converts && !plans[which].converts {
             told += " without conversions";
         }
@@ -102,7 +124,7 @@ fn quickest(plans: &[Plan<'_>]) -> Result<(usize, Chosen), Error> {
             Some(_) => (provider.name(), told),
             None => match provider.compile(&plans[which]) {
                 Ok(executable) => {
-                    made = Some((which, provider.name(), time, executable));
+                    made = Some((which, provider, time, executable));
                     (provider.name(), format!("{told}, the least of all"))
                 }
                 Err(error) => {
@@ -115,8 +137,9 @@ fn quickest(plans: &[Plan<'_>]) -> Result<(usize, Chosen), Error> {
     }
     said.append(&mut asked);
     match (made, failed) {
-        (Some((which, name, time, executable)), _) => {
-            Ok((which, Chosen { name, executable, time, asked: said }))
+        (Some((which, provider, time, executable)), _) => {
+            let (name, elsewhere) = (provider.name(), provider.runs_elsewhere());
+            Ok((which, Chosen { name, executable, elsewhere, time, asked: said }))
         }
         (None, Some(error)) => Err(error),
         (None, None) => {
@@ -124,6 +147,31 @@ fn quickest(plans: &[Plan<'_>]) -> Result<(usize, Chosen), Error> {
             Err(Error::Unsupported(format!("nothing can run this plan; {}", said.join("; "))))
         }
     }
+}
+
+/// Sorts offers, the least first; of equal ones the first by name. Offers for other memory are times of a whole
+/// machine. Beside them, the loops of this process are shared by all threads, and what they read is fetched first.
+/// Returns what there is to say of these, for people.
+fn compare(offers: &mut [Timed], plans: &[Plan<'_>]) -> String {
+    let (elsewhere, here): (Vec<_>, Vec<_>) =
+        offers.iter_mut().partition(|one| one.provider.runs_elsewhere());
+    let mut said = String::new();
+    let first = here.iter().min_by(|a, b| a.key.total_cmp(&b.key)).map(|one| (one.key, one.which));
+    if let (Some((time, which)), false) = (first, elsewhere.is_empty()) {
+        let bytes = plans[which].tensors.iter().map(|tensor| tensor.bytes_elsewhere());
+        let fetch = FETCH_BYTE_NS * bytes.sum::<usize>() as f64;
+        let shared = plans[which].facts.outermost.cut.is_ok() && pays(time);
+        let threads = if shared { threads(usize::MAX) } else { 1 };
+        here.into_iter().for_each(|one| one.key = one.key / threads as f64 + fetch);
+        if threads > 1 {
+            said += &format!(" on one thread of {threads}");
+        }
+        if fetch > 0.0 {
+            said += &format!(", and {} to fetch what is elsewhere", about(fetch));
+        }
+    }
+    offers.sort_by(|a, b| a.key.total_cmp(&b.key));
+    said
 }
 
 fn about(nanoseconds: f64) -> String {

@@ -61,7 +61,7 @@ use ust_level_api::inventory;
 use ust_level_api::ir::interp::{Memory, Param};
 
 pub(crate) use builtin::INTERPRETER;
-pub(crate) use choose::{Chosen, choose};
+pub(crate) use choose::{Chosen, choose, choose_here};
 
 use crate::error::Error;
 use crate::storage::Tensor;
@@ -93,14 +93,35 @@ pub trait Provider: Sync {
     /// One line about it.
     fn summary(&self) -> &'static str;
 
-    /// Whether the provider runs plans only if the caller names it. It is not asked for offers otherwise, and may
-    /// take its time for them.
-    fn is_on_request(&self) -> bool {
+    /// The offer for a plan. Called for every plan, so it should take microseconds at most.
+    fn offer(&self, plan: &Plan<'_>) -> Offer;
+
+    /// The offer for a plan if the caller names no provider. If it is another one, then [`offer`](Self::offer) is
+    /// called only if the caller names this provider, and may take its time.
+    fn offer_unasked(&self, plan: &Plan<'_>) -> Offer {
+        self.offer(plan)
+    }
+
+    /// What the time of the offer consists of, for people.
+    fn reasons(&self, plan: &Plan<'_>) -> Option<String> {
+        let _ = plan;
+        None
+    }
+
+    /// Whether plans run in a memory of its own, such as that of a device. The time of its offers is then that of
+    /// the whole machine, with the copies of operands to that memory and of the result back. To the time of other
+    /// providers the engine adds that of fetching what is elsewhere.
+    fn runs_elsewhere(&self) -> bool {
         false
     }
 
-    /// The offer for a plan. Called for every plan, so it should take microseconds at most.
-    fn offer(&self, plan: &Plan<'_>) -> Offer;
+    /// For providers that [run elsewhere](Self::runs_elsewhere): a number that differs, below 8, between tensors for
+    /// which offers differ though their outlines are equal. A kernel that was planned for one number is not reused
+    /// for another. Called for every operand of every expression, so it should take nanoseconds.
+    fn state_of(&self, tensor: &Tensor) -> u64 {
+        let _ = tensor;
+        0
+    }
 
     /// Compiles a plan.
     ///
@@ -222,6 +243,12 @@ pub fn all() -> Vec<&'static dyn Provider> {
 #[must_use]
 pub fn names() -> Vec<&'static str> {
     all().iter().map(|one| one.name()).collect()
+}
+
+/// The [states](Provider::state_of) of a tensor, of all providers together.
+pub(crate) fn states(tensor: &Tensor) -> u64 {
+    let elsewhere = inventory::iter::<Registration>().filter(|one| one.0.runs_elsewhere());
+    elsewhere.fold(0, |all, one| (all << 3) | one.0.state_of(tensor))
 }
 
 /// The provider that shall run the loops.

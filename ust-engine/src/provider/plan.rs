@@ -27,6 +27,10 @@ pub struct Plan<'a> {
     pub guarded: Option<&'a Function>,
     /// Each access to a tensor.
     pub operands: Vec<Access<'a>>,
+    /// The tensor of each access that the plan was made for. The executable runs on others as well.
+    pub tensors: Vec<&'a Tensor>,
+    /// For each access, whether its tensor is converted before the loops run.
+    pub converted: Vec<bool>,
     /// The tensor that the loops write. If it is stored in full, or shares the levels of an operand, the loops
     /// write [`Array::Result`], whose elements begin with [`Access::fill`]. Otherwise they append
     /// [rows](Facts::rows).

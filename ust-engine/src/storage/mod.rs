@@ -208,6 +208,26 @@ impl Tensor {
         self.values.place().or_else(|| arrays().find_map(IndexArray::place))
     }
 
+    /// Fetches what is elsewhere, such as in the memory of a device: see
+    /// [`Buffer::deferred`](ust_level_api::ir::Buffer::deferred). Looks at the tensor do not fail afterwards. Without
+    /// it, the first look at an array fetches that array, and panics if that fails. Cost: O(1) if all is here.
+    ///
+    /// # Errors
+    /// [`Error::Device`] if the device failed. The tensor is as it was; it may be tried again.
+    pub fn fetch(&self) -> Result<(), Error> {
+        let mut arrays = self.levels().iter().flat_map(|arrays| &arrays.0);
+        let levels = arrays.try_for_each(IndexArray::fetch);
+        levels.and_then(|()| self.values.fetch()).map_err(Error::Device)
+    }
+
+    /// Bytes that a look at all arrays would [fetch](Self::fetch). Fetches nothing.
+    #[must_use]
+    pub fn bytes_elsewhere(&self) -> usize {
+        let arrays = self.levels().iter().flat_map(|arrays| &arrays.0);
+        let levels = arrays.filter(|array| !array.is_here()).map(IndexArray::bytes);
+        levels.sum::<usize>() + if self.values.is_here() { 0 } else { self.values.bytes() }
+    }
+
     /// The place for what was made of the level arrays. All tensors with these very arrays share it: clones,
     /// and tensors of the same pattern with other values. It identifies the arrays.
     #[must_use]

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use bytemuck::Zeroable;
-use ust_level_api::buffer::Plain;
+use ust_level_api::buffer::{FetchError, Plain};
 use ust_level_api::column::{BLOCK, chunk_len};
 use ust_level_api::ir::Elsewhere;
 use ust_level_api::ir::func::cast;
@@ -127,20 +127,20 @@ impl Values {
         Self::joined(vec![(values, len)])
     }
 
-    /// `len` values that are elsewhere, such as in the memory of a device. `fetch` is called once, when somebody
-    /// first looks at one: see [`Buffer::deferred`].
+    /// `len` values that are elsewhere, such as in the memory of a device. `fetch` is called when somebody first
+    /// looks at one: see [`Buffer::deferred`].
     ///
     /// # Panics
-    /// Later, if `fetch` gives values of another dtype, or another number of them.
+    /// Later, at a look at values that cannot be fetched, or that have another dtype or number.
+    /// [`Values::fetch`] gives an error instead.
     #[must_use]
     pub fn deferred(
         dtype: Dtype,
         len: usize,
-        fetch: impl FnOnce() -> Self + Send + 'static,
+        mut fetch: impl FnMut() -> Result<Self, FetchError> + Send + 'static,
     ) -> Self {
         with_dtype!(dtype, T => T::wrap(Buffer::deferred(len, move || {
-            let fetched = fetch();
-            T::buffer(&fetched).expect("values of the dtype that was promised").clone()
+            Ok(T::buffer(&fetch()?).ok_or("values of another dtype")?.clone())
         })))
     }
 
@@ -153,11 +153,10 @@ impl Values {
         dtype: Dtype,
         len: usize,
         place: Arc<dyn Elsewhere>,
-        fetch: impl FnOnce() -> Self + Send + 'static,
+        mut fetch: impl FnMut() -> Result<Self, FetchError> + Send + 'static,
     ) -> Self {
         with_dtype!(dtype, T => T::wrap(Buffer::elsewhere(len, place, move || {
-            let fetched = fetch();
-            T::buffer(&fetched).expect("values of the dtype that was promised").clone()
+            Ok(T::buffer(&fetch()?).ok_or("values of another dtype")?.clone())
         })))
     }
 
@@ -165,6 +164,20 @@ impl Values {
     #[must_use]
     pub fn place(&self) -> Option<Arc<dyn Elsewhere>> {
         with_values!(self, values => values.place())
+    }
+
+    /// Whether a look at the values fetches nothing.
+    #[must_use]
+    pub fn is_here(&self) -> bool {
+        with_values!(self, values => values.is_here())
+    }
+
+    /// Fetches the values, if they are elsewhere: see [`Buffer::fetch`].
+    ///
+    /// # Errors
+    /// Why they cannot be fetched.
+    pub fn fetch(&self) -> Result<(), FetchError> {
+        with_values!(self, values => values.fetch())
     }
 
     /// The values as memory that loops read.

@@ -29,6 +29,12 @@ pub struct Info {
     pub shared: u32,
     /// Bytes of the L2 cache.
     pub l2: u32,
+    /// Clock of the multiprocessors in kHz; 0 if the driver does not tell.
+    pub clock: u32,
+    /// Clock of the memory in kHz; 0 if the driver does not tell.
+    pub memory_clock: u32,
+    /// Bits that the memory moves at a time; 0 if the driver does not tell.
+    pub bus: u32,
     /// The driver's version, 1000 for each major one and 10 for each minor one.
     pub driver: u32,
     /// NVRTC's version, where there is one.
@@ -40,6 +46,14 @@ impl Info {
     #[must_use]
     pub fn architecture(&self) -> String {
         format!("sm_{}{}", self.capability.0, self.capability.1)
+    }
+
+    /// Bytes a second that the memory moves at best, twice in each cycle of its clock. `None` if the driver does not
+    /// tell.
+    #[must_use]
+    pub fn bandwidth(&self) -> Option<f64> {
+        let bytes = 2e3 * f64::from(self.memory_clock) * f64::from(self.bus) / 8.0;
+        (bytes > 0.0).then_some(bytes)
     }
 }
 
@@ -221,6 +235,7 @@ fn info(device: sys::CUdevice) -> Result<Info> {
     let name: Vec<u8> = name.iter().take_while(|&&c| c != 0).map(|&c| c.to_ne_bytes()[0]).collect();
     let major = attribute(device, Attribute::CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR)?;
     let minor = attribute(device, Attribute::CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR)?;
+    let told = |one| attribute(device, one).unwrap_or(0);
     Ok(Info {
         name: String::from_utf8_lossy(&name).into_owned(),
         capability: (major, minor),
@@ -231,6 +246,9 @@ fn info(device: sys::CUdevice) -> Result<Info> {
             Attribute::CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK_OPTIN,
         )?,
         l2: attribute(device, Attribute::CU_DEVICE_ATTRIBUTE_L2_CACHE_SIZE)?,
+        clock: told(Attribute::CU_DEVICE_ATTRIBUTE_CLOCK_RATE),
+        memory_clock: told(Attribute::CU_DEVICE_ATTRIBUTE_MEMORY_CLOCK_RATE),
+        bus: told(Attribute::CU_DEVICE_ATTRIBUTE_GLOBAL_MEMORY_BUS_WIDTH),
         driver: probe::driver_version()?,
         compiler: probe::compiler_version().ok(),
     })

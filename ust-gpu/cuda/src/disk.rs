@@ -58,6 +58,11 @@ pub(crate) fn load(key: Hash) -> Option<Vec<u8>> {
     load_from(&folder()?, key)
 }
 
+/// Whether something is kept under a key.
+pub(crate) fn has(key: Hash) -> bool {
+    folder().is_some_and(|folder| path(&folder, key).is_file())
+}
+
 /// Keeps bytes under a key, if that is possible.
 pub(crate) fn store(key: Hash, content: &[u8]) {
     static WRITTEN: AtomicU64 = AtomicU64::new(0);

@@ -102,6 +102,16 @@ impl Modules {
 }
 
 impl Device {
+    /// Whether [`module`](Self::module) would find a text compiled, in memory or on disk.
+    ///
+    /// # Errors
+    ///
+    /// [`CudaError::NoCompiler`].
+    pub fn has_compiled(&self, source: &Source) -> Result<bool> {
+        let key = source.key(self)?;
+        Ok(self.inner().modules.get(key).is_some() || disk::has(key))
+    }
+
     /// Compiles a text for the device, unless it was compiled before: by this process, or by another that
     /// kept the machine code on disk.
     ///

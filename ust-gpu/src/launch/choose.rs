@@ -7,7 +7,7 @@ use ust_cuda::{Grid, Stream};
 use ust_engine::Error;
 use ust_engine::format::IndexExpr;
 use ust_engine::provider::Call;
-use ust_engine::provider::plan::{Loop, Over, evaluated};
+use ust_engine::provider::plan::{Loop, Over, Sizes, evaluated};
 use ust_engine::schedule::Schedule;
 use ust_level_api::Interval;
 use ust_level_api::ir::interp::Param;
@@ -73,7 +73,8 @@ impl Launcher {
                 return Ok((Choice::Elements, Some(elements)));
             }
         }
-        let width = self.width(call, parts);
+        let stored = |operand: usize| call.operands()[operand].nse() as f64;
+        let width = self.width(call.extents(), &stored, parts);
         if let (Some(planned), Some(Schedule { range: Ok(items), .. })) =
             (planned, &self.schedules.stored)
         {
@@ -87,6 +88,18 @@ impl Launcher {
             }
         }
         Ok((Choice::Threads(width), planned))
+    }
+
+    /// The choice for tensors of these sizes, as far as they tell it.
+    pub(super) fn expected(&self, sizes: &Sizes) -> Choice {
+        let parts = sizes.iterations.first().map_or(1, |count| count.max(1.0) as u64);
+        let elements = self.about.elements(&sizes.extents);
+        if self.schedules.elements.is_some()
+            && (elements > parts || self.schedules.alone.range.is_err())
+        {
+            return Choice::Elements;
+        }
+        Choice::Threads(self.width(&sizes.extents, &|at| sizes.operands[at].nse, parts))
     }
 
     /// What `find` finds about these tensors. It is looked for once for each structure, by `what`.
@@ -146,20 +159,27 @@ impl Launcher {
         Ok((0, found[0]))
     }
 
-    /// The binary logarithm of the number of threads that run a part together, for `parts` parts.
-    fn width(&self, call: &Call<'_>, parts: u64) -> usize {
+    /// The binary logarithm of the number of threads that run a part together, for `parts` parts, index variables
+    /// of these extents, and operands with so many stored elements.
+    fn width(&self, extents: &[usize], stored: &dyn Fn(usize) -> f64, parts: u64) -> usize {
         let Some(shared) = &self.schedules.shared else { return 0 };
         let loops = &shared.scheduled.marks.loops;
         let is_shared = |one: &&Loop| one.vars.iter().any(|var| loops.contains_key(var));
         let iterations = self.facts.loops.iter().filter(is_shared);
-        let iterations = iterations.map(|one| self.iterations(one, call, parts));
+        let iterations = iterations.map(|one| self.iterations(one, extents, stored, parts));
         width(iterations.fold(f64::INFINITY, f64::min), parts)
     }
 
     /// The iterations of a loop each time that it runs, on average.
-    fn iterations(&self, of: &Loop, call: &Call<'_>, parts: u64) -> f64 {
+    fn iterations(
+        &self,
+        of: &Loop,
+        extents: &[usize],
+        stored: &dyn Fn(usize) -> f64,
+        parts: u64,
+    ) -> f64 {
         if let (Over::Coordinates, [], IndexExpr::Var(v)) = (of.over, &of.walks[..], &of.expr) {
-            return call.extents()[*v] as f64;
+            return extents[*v] as f64;
         }
         let planned =
             |depth: usize| self.sizes.iterations.get(depth).copied().unwrap_or(1.0).max(1.0);
@@ -167,7 +187,7 @@ impl Launcher {
             // The entries of one operand, which parts share.
             [(operand, _)] if of.depth == 1 => {
                 let then = self.sizes.operands[operand].nse.max(1.0);
-                let grown = call.operands()[operand].nse() as f64 / then;
+                let grown = stored(operand) / then;
                 planned(of.depth) * grown / parts.max(1) as f64
             }
             _ if of.depth == 0 => planned(0),

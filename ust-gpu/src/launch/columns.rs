@@ -1,6 +1,6 @@
 //! The loops of a conversion, which write columns.
 
-use ust_cuda::{Grid, Memory};
+use ust_cuda::{Grid, Memory, Source};
 use ust_engine::Error;
 use ust_engine::provider::conversion::{Conversion, Loops};
 use ust_engine::provider::plan::{Array, Facts, evaluated};
@@ -77,7 +77,9 @@ fn run(
         let grows = vec![false; function.arrays.len()];
         let about = About::of_conversion(conversion);
         let program = Program::new(schedule, facts, &grows, &about, Target::Cuda { lanes });
-        Kernels::new(program.map_err(unsupported)?, false, gpu.device())
+        let program = program.map_err(unsupported)?;
+        let source = Source::new(program.code());
+        Kernels::new(program, &source, gpu.device())
     };
     let error = stream.upload(&0_i32.to_ne_bytes()).map_err(device)?;
     let mut arguments = Arguments {

@@ -18,6 +18,7 @@ use crate::gpu::Gpu;
 use crate::place::{self, Held};
 use crate::prims::{Column, Primitives};
 use crate::print::Kernel;
+use crate::room::Room;
 use crate::there::{self, device, width};
 use crate::tuning::{BLOCK_THREADS, PARTS_PER_WORKER, WORK_BYTES};
 
@@ -31,6 +32,8 @@ pub(super) struct Running<'a> {
     pub(super) kernels: &'a Kernels,
     pub(super) call: &'a Call<'a>,
     pub(super) gpu: &'a Gpu,
+    /// What the run may take.
+    pub(super) room: Room,
     pub(super) stream: &'a Stream,
     pub(super) primitives: &'a Primitives,
     /// The number of an integer division by zero.
@@ -73,7 +76,11 @@ impl Running<'_> {
             .map_err(|_| Error::TooLarge("the number of parts".to_owned()))?;
         let room = |id: ArrayId, arguments: &mut Arguments<'_>| {
             let elem = self.schedule.scheduled.function.arrays[id.0 as usize].elem;
-            let memory = there::alloc(length * width(elem), self.stream).map_err(device)?;
+            let bytes = length
+                .checked_mul(width(elem))
+                .ok_or_else(|| Error::TooLarge("the number of parts".to_owned()))?;
+            self.room(bytes as u64)?;
+            let memory = there::alloc(bytes, self.stream).map_err(device)?;
             let at = id.0 as usize;
             let count = arguments.arrays.len().max(at + 1);
             arguments.arrays.resize(count, Given::default());
@@ -111,6 +118,7 @@ impl Running<'_> {
         self.launch(kernel, &arguments, workers)?;
         self.check()?;
         // The first row of each part, and the number of all.
+        self.room((parts as u64 + 1) * 8)?;
         let first = self.first_rows(&counts, parts).map_err(device)?;
         let mut rows = [0_i64];
         stream.read(&first, parts * 8, bytemuck::cast_slice_mut(&mut rows)).map_err(device)?;
@@ -247,7 +255,8 @@ impl Running<'_> {
             }
         }
         let mut workers = arguments.parts.max(1);
-        if let Some(most) = WORK_BYTES.min(call.memory_limit()).checked_div(each) {
+        // The result needs room as well.
+        if let Some(most) = WORK_BYTES.min(self.room.left() / 2).checked_div(each) {
             workers = workers.min(most.max(1));
             self.room(each.saturating_mul(workers))?;
             if self.schedule.combines_rows && self.schedule.range.is_ok() {
@@ -297,7 +306,7 @@ impl Running<'_> {
 
     /// Whether there is room for so many bytes.
     fn room(&self, bytes: u64) -> Result<(), Error> {
-        there::room(self.call, bytes)
+        self.room.take(bytes)
     }
 
     /// Launches a kernel, with at most so many workers.

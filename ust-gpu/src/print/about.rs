@@ -11,8 +11,9 @@ use ust_engine::schedule::Schedule;
 use ust_level_api::ir::{ArrayId, Elem, Expr};
 use ust_level_api::{Dtype, Per, Scalar};
 
-use super::Writer;
 use super::kernel::{Argument, Purpose};
+use super::{Target, Writer};
+use crate::launch::STRICT;
 
 /// The width of comments.
 const WIDTH: usize = 100;
@@ -26,6 +27,8 @@ pub struct About {
     begin: Scalar,
     /// The name of the operator of the reduction.
     operator: String,
+    /// Whether sums are formed in the order of the loops.
+    strict: bool,
 }
 
 #[derive(Clone, Debug)]
@@ -53,6 +56,7 @@ impl About {
             result: tensor("the result".to_owned(), &plan.result),
             begin: plan.result.fill,
             operator: plan.reduce.map_or(Operator::Add.name(), |(of, _)| of.name()),
+            strict: plan.strict,
         }
     }
 
@@ -71,14 +75,31 @@ impl About {
             operands: vec![tensor("A", conversion.tensor().format())],
             result: tensor("the result", conversion.result().format()),
             begin: conversion.fill(),
+            strict: false,
             operator: Operator::Add.name(),
         }
+    }
+
+    /// The number of elements of the result, for index variables of these extents.
+    pub(crate) fn elements(&self, extents: &[usize]) -> u64 {
+        let extents = self.result.indices.iter().map(|&v| extents[v] as u64);
+        extents.fold(1, u64::saturating_mul)
     }
 
     /// A line for each tensor.
     pub(super) fn tensors(&self) -> impl Iterator<Item = String> {
         let all = self.operands.iter().chain([&self.result]);
         all.map(|of| format!("{} in `{}`, {}", of.name, of.format, of.dtype))
+    }
+
+    /// A line about the option of the compiler without which sums are not those of the loops. `None` if they need
+    /// not be.
+    pub(super) fn option(&self, target: Target) -> Option<String> {
+        let option = match target {
+            Target::Cuda { .. } => STRICT,
+            Target::Cpp => "-ffp-contract=off",
+        };
+        self.strict.then(|| format!("compile it with {option}: products are not fused with sums"))
     }
 }
 

@@ -168,7 +168,8 @@ impl Program {
             Target::Cuda { .. } => schedule.describe(),
             Target::Cpp => "one thread".to_owned(),
         };
-        for line in std::iter::once(title.clone()).chain(about.tensors()) {
+        let lines = std::iter::once(title.clone()).chain(about.tensors());
+        for line in lines.chain(about.option(target)) {
             let _ = writeln!(text, "// {line}");
         }
         text.push('\n');

@@ -9,6 +9,7 @@ use ust_engine::{Error, Tensor};
 
 use super::recognise::{Full, Stored};
 use crate::gpu::Gpu;
+use crate::room::Room;
 use crate::there::{self, Levels, ValuesThere, device};
 
 /// An operand on the device.
@@ -27,6 +28,7 @@ pub(super) struct Held {
 /// A run.
 pub(super) struct Running<'a> {
     pub(super) call: &'a Call<'a>,
+    pub(super) room: Room,
     pub(super) library: &'a Sparse,
     pub(super) gpu: &'a Gpu,
     pub(super) stream: &'a Stream,
@@ -63,7 +65,7 @@ impl Running<'_> {
     pub(super) fn cleared(&self, count: usize, each: usize) -> Result<Memory, Error> {
         let bytes = count.checked_mul(each);
         let bytes = bytes.ok_or_else(|| Error::TooLarge("the result".to_owned()))?;
-        there::room(self.call, bytes as u64)?;
+        self.room.take(bytes as u64)?;
         let memory = there::alloc(bytes, self.stream).map_err(device)?;
         self.stream.zero(&memory).map_err(device)?;
         Ok(memory)

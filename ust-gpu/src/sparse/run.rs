@@ -17,6 +17,7 @@ use crate::cache;
 use crate::convert::combined;
 use crate::gpu::Gpu;
 use crate::place::{self, Held};
+use crate::room::Room;
 use crate::there::{self, Levels, Operands, device};
 use crate::tuning::BLOCK_THREADS;
 
@@ -82,7 +83,8 @@ impl Multiplier {
         let stream = library.stream();
         let operands = Operands::new(call, stream)?;
         let Operands { levels, values } = &operands;
-        let run = Running { call, library, gpu, stream, levels, values, number, result };
+        let room = Room::new(call);
+        let run = Running { call, room, library, gpu, stream, levels, values, number, result };
         operands.between(stream, || match product {
             Product::Times { a, transposed, b, c } => self.times(&run, a, *transposed, b, c),
             Product::Sampled { a, b, c } => self.sampled(&run, a, b, c),
@@ -144,7 +146,7 @@ impl Multiplier {
         let each = run.result.bytes();
         let bytes = rows.checked_mul(width).and_then(|all| all.checked_mul(each));
         let bytes = bytes.ok_or_else(|| Error::TooLarge("the result".to_owned()))?;
-        there::room(run.call, bytes as u64)?;
+        run.room.take(bytes as u64)?;
         let result = there::alloc(bytes, run.stream).map_err(device)?;
         let of_c = Dense::new(rows, width, c.order, run.result, result.address());
         let values = [there.matrix.values, b.matrix.values, result.address()];
@@ -164,6 +166,7 @@ impl Multiplier {
         })?;
         let result = match c.order {
             Order::Columns if own < rows && width > 1 => {
+                run.room.take((count * each) as u64)?;
                 let cut = there::alloc(count * each, run.stream).map_err(device)?;
                 run.copy_lines(each, (&result, rows), (&cut, own), own, width)?;
                 cut
@@ -239,7 +242,7 @@ impl Running<'_> {
         let (a, b) = (self.sparse_operand(a)?, self.sparse_operand(b)?);
         let rows = multiply_sparse(self.library, &a.matrix, &b.matrix)?;
         let bytes = rows.stored.saturating_mul(self.number.bytes() + a.matrix.index.bytes());
-        there::room(self.call, bytes as u64)?;
+        self.room.take(bytes as u64)?;
         let (gpu, stored, dtype) = (self.gpu, rows.stored, self.call.dtype());
         let held = |memory, len| Held { memory: Arc::new(memory), kind: IndexKind::U32, len };
         let starts = held(rows.starts, a.matrix.rows + 1);

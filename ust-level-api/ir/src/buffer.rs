@@ -33,6 +33,9 @@ use lines::{Lines, SEVERAL};
 use mapped::{MAPPED, Mapped};
 pub use mapped::{release_retained, retained_bytes, set_retained_limit};
 
+/// Why the elements of a [deferred](Buffer::deferred) buffer cannot be fetched.
+pub type FetchError = Box<dyn std::error::Error + Send + Sync>;
+
 /// Plain data that a buffer can hold: every dtype and every index type.
 pub trait Plain: NoUninit + CheckedBitPattern + Copy + Send + Sync + 'static {}
 impl<T: NoUninit + CheckedBitPattern + Copy + Send + Sync + 'static> Plain for T {}
@@ -73,6 +76,17 @@ pub unsafe trait Owner<T>: Send + Sync {
     /// The elements as a vector without a copy, if this owner is a vector.
     fn take_vec(&mut self) -> Option<Vec<T>> {
         None
+    }
+    /// Whether [`slice`](Self::slice) has nothing to fetch first.
+    fn is_here(&self) -> bool {
+        true
+    }
+    /// Fetches the elements, if they are elsewhere.
+    ///
+    /// # Errors
+    /// Why they cannot be fetched.
+    fn fetch(&self) -> Result<(), FetchError> {
+        Ok(())
     }
 }
 

@@ -7,7 +7,7 @@ use num_traits::{AsPrimitive, ToPrimitive};
 
 use bytemuck::Zeroable;
 
-use crate::buffer::Plain;
+use crate::buffer::{FetchError, Plain};
 use crate::column::{BLOCK, IndexColumn, chunk_len, expanded, in_blocks};
 use crate::{Buffer, Elsewhere, parallel};
 
@@ -340,6 +340,20 @@ impl IndexArray {
     #[must_use]
     pub fn bytes(&self) -> usize {
         self.kind().bytes(self.len())
+    }
+
+    /// Whether a look at the indices fetches nothing, see [`Buffer::deferred`].
+    #[must_use]
+    pub fn is_here(&self) -> bool {
+        with_indices!(self, indices => indices.is_here(), packed(bits) => bits.bytes().is_here())
+    }
+
+    /// Fetches the indices, if they are elsewhere: see [`Buffer::fetch`].
+    ///
+    /// # Errors
+    /// Why they cannot be fetched.
+    pub fn fetch(&self) -> Result<(), FetchError> {
+        with_indices!(self, indices => indices.fetch(), packed(bits) => bits.bytes().fetch())
     }
 
     /// The index at `at`. `None` beyond the end, or if it is above `i64::MAX`.

@@ -16,7 +16,7 @@ fn matrix(format: &str) -> (Tensor, Arc<AtomicUsize>) {
     let (values, count) = (here.values().clone(), Arc::clone(&fetched));
     let deferred = Values::deferred(Dtype::F64, values.len(), move || {
         count.fetch_add(1, Ordering::Relaxed);
-        values
+        Ok(values.clone())
     });
     let levels = here.levels().iter().map(|level| level.0.clone()).collect();
     let parts = Parts::new(levels, deferred);
@@ -32,7 +32,7 @@ fn matrix_elsewhere(format: &str) -> (Tensor, [Arc<AtomicUsize>; 2]) {
         let (indices, count) = (indices.clone(), Arc::clone(&of_levels));
         IndexArray::U32(Buffer::deferred(indices.len(), move || {
             count.fetch_add(1, Ordering::Relaxed);
-            indices
+            Ok(indices.clone())
         }))
     };
     let levels = here.levels().iter().map(|level| level.0.iter().map(deferred).collect()).collect();

@@ -301,6 +301,38 @@ fn indices_have_the_names_that_texts_use() {
 }
 
 #[test]
+fn results_and_working_memory_share_a_limit() {
+    let Some((_, _one)) = gpu() else { return };
+    let (a, b) = (matrix("CSR", 51), matrix("CSR", 52));
+    let run = |text: &str, format: &str, limit: u64| {
+        let call = einsum(text).arg("A", &a).arg("B", &b).format(format).memory_limit(limit);
+        call.backend(Backend::Named("cuda")).run()
+    };
+    for (text, format) in
+        [("C(i,k) = A(i,j) * B(j,k)", "CSR"), ("C(i,j) = A(i,j) + B(i,j)", "DCSR")]
+    {
+        let needed = run(text, format, 1 << 30).unwrap().bytes() as u64;
+        // The rows alone would fit.
+        let error = run(text, format, needed + 100).unwrap_err().to_string();
+        assert!(error.contains("bytes of the same run: the limit is"), "{text}: {error}");
+        run(text, format, 6 * needed).unwrap();
+    }
+}
+
+#[test]
+fn strict_texts_say_how_they_are_compiled() {
+    for (backend, option) in [("cuda-text", "--fmad=false"), ("cpp-text", "-ffp-contract=off")] {
+        let text = |strict: bool| {
+            let call = einsum("y(i) = A(i,j) * x(j)").arg("A", matrix("CSR", 1)).arg("x", vector());
+            let call = if strict { call.strict() } else { call };
+            call.backend(backend.parse().unwrap()).prepare().unwrap().machine_code().unwrap()
+        };
+        let said = format!("// compile it with {option}: products are not fused with sums\n");
+        assert!(text(true).contains(&said) && !text(false).contains(&said), "{backend}");
+    }
+}
+
+#[test]
 fn results_beyond_all_addresses_are_refused() {
     let Some((_, _one)) = gpu() else { return };
     let coo = ust::Coo::new(vec![1 << 61, 30], vec![vec![5, 7], vec![1, 2]], vec![1.0_f64, 2.0]);

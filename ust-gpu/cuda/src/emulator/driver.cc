@@ -104,7 +104,10 @@ int cuDeviceGetAttribute(int* v, int attribute, int) {
     case 1: *v = MOST; break;
     case 8: *v = SHARED; break;
     case 10: *v = WARP; break;
+    case 13: *v = 1500000; break;
     case 16: *v = 4; break;
+    case 36: *v = 2000000; break;
+    case 37: *v = 1024; break;
     case 38: *v = 4 << 20; break;
     case 39: *v = 2048; break;
     case 75: *v = 9; break;

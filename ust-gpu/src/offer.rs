@@ -1,0 +1,203 @@
+//! The time that a plan takes on a device, before anything is compiled or copied: what `auto` compares.
+
+use ust_cuda::Info;
+use ust_engine::Tensor;
+use ust_engine::provider::{Offer, Plan};
+use ust_level_api::Arrays;
+
+use crate::cache;
+use crate::gpu::Gpu;
+use crate::launch::Launcher;
+use crate::there::{Levels, ValuesThere};
+use crate::tuning::{
+    BANDWIDTH, BUS_BYTES_PER_NS, CLOCK_GHZ, COMPILE_NS, COMPILE_PAYS_RUNS, CONVERT_ENTRY_NS,
+    COPY_NS, CYCLES_PER_ITERATION, LATENCY_NS, LAUNCH_NS, LAUNCHES_IN_PLACE, LAUNCHES_OF_ROWS,
+    LOAD_NS, OFFERED_SHARE, SORT_ROW_NS, WARP,
+};
+
+/// What a run takes, in nanoseconds.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Estimate {
+    /// Bytes of operands that are copied to the device.
+    copied: f64,
+    /// Conversions before, and sorting afterwards, in the memory of the host.
+    host: f64,
+    /// The copies to the device.
+    to: f64,
+    /// Launches of kernels, and waiting for them.
+    launches: f64,
+    /// The kernels.
+    kernels: f64,
+    /// The copy of the result to the host.
+    back: f64,
+    /// Bytes of the device that operands and result take.
+    room: f64,
+}
+
+impl Estimate {
+    fn run(&self) -> f64 {
+        self.host + self.to + self.launches + self.kernels + self.back
+    }
+
+    /// The estimate for a plan, as if its loops had as many threads as they have use for.
+    pub(crate) fn new(plan: &Plan<'_>, gpu: &Gpu) -> Self {
+        let info = gpu.device().info();
+        let (mut copied, mut copies, mut host) = (0.0, 0.0, 0.0);
+        for (tensor, converted) in plan.tensors.iter().zip(&plan.converted) {
+            if *converted {
+                let fetched = tensor.bytes_elsewhere() as f64 / BUS_BYTES_PER_NS;
+                host += tensor.nse() as f64 * CONVERT_ENTRY_NS + fetched;
+            }
+            let missing = if *converted { tensor.bytes() } else { missing(tensor, gpu) };
+            copied += missing as f64;
+            copies += if missing > 0 { 1.0 } else { 0.0 };
+        }
+        let operands: f64 = plan.tensors.iter().map(|tensor| tensor.bytes() as f64).sum();
+        let iterations = plan.sizes.iterations.iter().copied().fold(1.0, f64::max);
+        let (elements, result) = result(plan, iterations);
+        let rows = plan.facts.rows.as_ref();
+        let unsorted = rows.is_some_and(|rows| !rows.sorted || rows.around_all);
+        let launches = if rows.is_some() { LAUNCHES_OF_ROWS } else { LAUNCHES_IN_PLACE };
+        // Each iteration of the outermost loop, or each element, has a warp at most.
+        let outermost = plan.sizes.iterations.first().copied().unwrap_or(1.0);
+        let parallel = if rows.is_some() { outermost } else { outermost.max(elements) };
+        Self {
+            copied,
+            host: host + if unsorted { elements * SORT_ROW_NS } else { 0.0 },
+            to: copied / BUS_BYTES_PER_NS + copies * COPY_NS,
+            launches: launches * LAUNCH_NS,
+            kernels: kernels(info, operands + result, iterations, parallel * WARP),
+            back: result / BUS_BYTES_PER_NS + COPY_NS,
+            room: operands + result,
+        }
+    }
+
+    /// The same if one thread of the device runs all loops.
+    fn alone(self, plan: &Plan<'_>) -> Self {
+        let iterations = plan.sizes.iterations.iter().copied().fold(1.0, f64::max);
+        Self { kernels: iterations * LATENCY_NS, ..self }
+    }
+
+    /// What the time consists of, for people.
+    pub(crate) fn describe(&self) -> String {
+        let Self { copied, host, to, launches, kernels, back, .. } = self;
+        let ms = |time: &f64| format!("{:.3} ms", time / 1e6);
+        let copy = match *copied > 0.0 {
+            true => format!("{} to copy {copied:.0} bytes to the device", ms(to)),
+            false => "operands are on the device".to_owned(),
+        };
+        let host =
+            if *host > 0.0 { format!("{} on the processor, ", ms(host)) } else { String::new() };
+        let work = ms(&(launches + kernels));
+        format!("{host}{copy}, {work} for kernels, {} for the way back of the result", ms(back))
+    }
+}
+
+/// Nanoseconds of kernels that move so many bytes and run so many iterations.
+fn kernels(info: &Info, bytes: f64, iterations: f64, threads: f64) -> f64 {
+    let bandwidth = info.bandwidth().unwrap_or(BANDWIDTH) / 1e9;
+    let clock = if info.clock > 0 { f64::from(info.clock) / 1e6 } else { CLOCK_GHZ };
+    let busy = iterations * CYCLES_PER_ITERATION / (f64::from(info.multiprocessors.max(1)) * clock);
+    // What a thread waits for does not become less where there are few of them.
+    let waiting = iterations / threads.max(1.0) * LATENCY_NS;
+    (bytes / bandwidth).max(busy).max(waiting)
+}
+
+/// The number of elements that a plan writes, and their bytes.
+fn result(plan: &Plan<'_>, iterations: f64) -> (f64, f64) {
+    let extents = plan.result.indices.iter().map(|&v| plan.sizes.extents[v] as f64);
+    let all: f64 = extents.product();
+    let each = plan.result.dtype.bytes() as f64;
+    match plan.facts.rows {
+        Some(_) => {
+            let rows = all.min(iterations);
+            let coordinates = 4.0 * plan.result.format.level_count() as f64;
+            (rows, rows * (each + coordinates))
+        }
+        None if plan.result.format.is_full() => (all, all * each),
+        None => {
+            let stored = plan.tensors.iter().map(|tensor| tensor.nse()).max().unwrap_or(0) as f64;
+            (stored, stored * each)
+        }
+    }
+}
+
+/// Bytes of a tensor that are not on the device.
+fn missing(tensor: &Tensor, gpu: &Gpu) -> usize {
+    let (levels, values) = there(tensor, gpu);
+    let of_levels = || tensor.levels().iter().map(Arrays::bytes).sum::<usize>();
+    let of_values = if values { 0 } else { tensor.values().bytes() };
+    of_values + if levels { 0 } else { of_levels() }
+}
+
+/// Whether the level arrays and the values of a tensor are on the device.
+fn there(tensor: &Tensor, gpu: &Gpu) -> (bool, bool) {
+    let none = || tensor.levels().iter().all(|arrays| arrays.0.is_empty());
+    let levels = cache::has::<Levels>(tensor.kept_of_levels(), gpu.device()) || none();
+    (levels, cache::has::<ValuesThere>(tensor.kept_of_values(), gpu.device()))
+}
+
+/// A number below 8 that is 0 if this process opened no device, and else tells what of a tensor is there.
+pub(crate) fn state_of(tensor: &Tensor) -> u64 {
+    let Some(gpu) = Gpu::opened_before() else { return 0 };
+    let (levels, values) = there(tensor, &gpu);
+    1 + 2 * u64::from(levels) + 4 * u64::from(values)
+}
+
+const NONE_OPENED: &str = "this process has opened no GPU";
+
+/// The offer for a plan whose caller names no back end. Nothing is looked for, opened, copied or compiled.
+pub(crate) fn unasked(plan: &Plan<'_>, launcher: impl Fn() -> Result<Launcher, String>) -> Offer {
+    let Some(gpu) = Gpu::opened_before() else { return Offer::OnRequest(NONE_OPENED.to_owned()) };
+    if plan.strict {
+        let why = "functions such as `exp` have other last bits on the device";
+        return Offer::OnRequest(why.to_owned());
+    }
+    let estimate = Estimate::new(plan, &gpu);
+    let room = OFFERED_SHARE * gpu.device().info().memory as f64;
+    if estimate.room > room {
+        let why = format!("{:.0} bytes are much for the device", estimate.room);
+        return Offer::OnRequest(why);
+    }
+    // To look closer is worth its time only where the device may be quicker.
+    if gains(plan, &estimate) <= 0.0 {
+        return Offer::Time { run: estimate.run(), compile: COMPILE_NS };
+    }
+    match launcher() {
+        Ok(launcher) => close(plan, &estimate, &launcher, &gpu),
+        Err(why) => Offer::Refused(why),
+    }
+}
+
+/// Nanoseconds that a run on the device saves.
+fn gains(plan: &Plan<'_>, estimate: &Estimate) -> f64 {
+    let elsewhere: usize = plan.tensors.iter().map(|tensor| tensor.bytes_elsewhere()).sum();
+    plan.estimate + elsewhere as f64 / BUS_BYTES_PER_NS - estimate.run()
+}
+
+/// The offer of kernels that may be quicker than the processor.
+fn close(plan: &Plan<'_>, estimate: &Estimate, launcher: &Launcher, gpu: &Gpu) -> Offer {
+    let estimate = if launcher.is_alone() { estimate.alone(plan) } else { *estimate };
+    let saved = gains(plan, &estimate);
+    let compiled = match launcher.is_compiled(plan.sizes, gpu.device()) {
+        Ok(compiled) => compiled,
+        Err(error) => return Offer::Refused(error.to_string()),
+    };
+    let runs = COMPILE_NS / saved.max(1.0);
+    if !compiled && saved > 0.0 && runs > COMPILE_PAYS_RUNS {
+        return Offer::OnRequest(format!(
+            "a run would take about {:.3} ms ({}), but the kernels are not compiled yet: that takes about {:.0} \
+             ms, and would pay after {runs:.0} runs",
+            estimate.run() / 1e6,
+            estimate.describe(),
+            COMPILE_NS / 1e6
+        ));
+    }
+    let compile = if compiled { LOAD_NS } else { COMPILE_NS };
+    Offer::Time { run: estimate.run(), compile }
+}
+
+/// What the time of the offer consists of.
+pub(crate) fn reasons(plan: &Plan<'_>) -> Option<String> {
+    Some(Estimate::new(plan, &Gpu::opened_before()?).describe())
+}
