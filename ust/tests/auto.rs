@@ -106,6 +106,8 @@ fn auto_takes_a_gpu_where_that_is_quicker() {
     let mut other = vector(4000);
     other.values_mut::<f64>().unwrap()[7] = 9.5;
     emulator::set_memory(1);
+    // Copies that nobody uses are given up, and what the pool keeps.
+    gpu.upload(&vector(1 << 20)).unwrap_err();
     let found = kernel.run(&[&w, &other]);
     let refused = asked.run(&[&w, &other]);
     emulator::set_memory(8 << 30);
