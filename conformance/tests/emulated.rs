@@ -7,13 +7,14 @@ use std::process::Command;
 use std::sync::OnceLock;
 
 use ndarray::Array1;
-use ust::gpu::{Schedules, emulator};
+use ust::gpu::{Gpu, Schedules, emulator};
 use ust::level_api::inventory;
 use ust::ops::OpError;
 use ust::provider::plan::{Array, Plan};
 use ust::provider::{Executable, Offer, Provider, Registration};
 use ust::schedule::Schedule;
-use ust::{Backend, Error, Tensor, einsum};
+use ust::{Backend, Error, Format, Tensor, einsum};
+use ust_conformance::{formats, inputs, samples};
 use ust_level_api::ir::ArrayId;
 use ust_level_api::ir::schedule::Sharing;
 
@@ -56,6 +57,48 @@ fn operations_pass_on_a_virtual_gpu() {
     let told = report.lines().find_map(|line| line.strip_prefix("on a GPU: ")).expect("a tally");
     let launched = told.split(' ').next().and_then(|number| number.parse::<usize>().ok());
     assert!(launched >= Some(150), "{told}");
+}
+
+/// One format of so many is converted.
+const ONE_FORMAT_IN: usize = 60;
+
+/// Converts a tensor on the device and on the host.
+fn converts_alike(gpu: &Gpu, tensor: &Tensor, to: &Format) {
+    let there = gpu.upload(tensor).unwrap().convert(to).and_then(|made| made.download());
+    let here = tensor.convert(to);
+    let what = format!("`{}` to `{to}`", tensor.format());
+    match (&there, &here) {
+        (Ok(there), Ok(here)) => assert_eq!(there, here, "{what}"),
+        (Err(there), Err(here)) => assert_eq!(there.to_string(), here.to_string(), "{what}"),
+        _ => panic!("{what}: {there:?} on the device, {here:?} on the host"),
+    }
+}
+
+#[test]
+fn conversions_on_a_virtual_gpu_are_those_of_the_host() {
+    if !is_emulated() {
+        return;
+    }
+    let gpu = Gpu::open(0).unwrap();
+    let samples = samples::all();
+    let about: Vec<_> = samples.iter().collect();
+    let stacks = formats::stacks(&about, &samples);
+    let candidates = stacks.iter().flat_map(|stack| formats::arrange(stack, true));
+    let all: Vec<Format> = candidates.filter_map(|one| one.text.parse().ok()).collect();
+    let few: Vec<&Format> = all.iter().step_by(ONE_FORMAT_IN).collect();
+    println!("{} of {} formats", few.len(), all.len());
+    assert!(few.len() > 20);
+    for (at, from) in few.iter().enumerate() {
+        let others = few.iter().cycle().skip(7 * at + 1).take(few.len());
+        let others = others.filter(|to| to.rank() == from.rank());
+        let others: Vec<_> = others.take(2).collect();
+        // Each dtype is another kernel.
+        let given = inputs::inputs(from.rank(), 1, at);
+        for input in given.iter().filter(|input| matches!(input.name, "spread" | "odd")) {
+            let Ok(tensor) = input.store(from) else { continue };
+            others.iter().for_each(|to| converts_alike(&gpu, &tensor, to));
+        }
+    }
 }
 
 /// A false statement about a schedule.

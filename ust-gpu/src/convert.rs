@@ -69,10 +69,11 @@ impl Table<'_> {
         self.keep_marked(&mask)
     }
 
-    /// Sorts entries by all columns, the first one first. Entries with the same numbers keep their order.
-    fn sort(&mut self) -> Result<(), CudaError> {
+    /// Sorts entries by the first columns, the first one first. Entries with the same numbers keep their order.
+    fn sort(&mut self, columns: usize) -> Result<(), CudaError> {
         let primitives = self.gpu.primitives();
-        let keys: Vec<_> = self.columns()?.into_iter().zip(self.ranges.iter().cloned()).collect();
+        let keys = self.columns()?.into_iter().zip(self.ranges.iter().cloned()).take(columns);
+        let keys: Vec<_> = keys.collect();
         let order = cache::with_room(|| primitives.sort_columns(&keys))?;
         for column in &mut self.columns {
             *column = column.gathered(order.column(), primitives)?;
@@ -160,8 +161,8 @@ pub(crate) fn combined(
     let Some(len) = columns.first().map(|column| column.len) else { return Ok(None) };
     let mut table = Table { gpu, columns, ranges, values: Arc::clone(values), dtype, len };
     let mut sorted = || -> Result<_, CudaError> {
-        table.sort()?;
         let count = table.columns.len();
+        table.sort(count)?;
         let runs = table.runs(count)?;
         if runs.count() < table.len {
             table.combine(&runs, &operator)?;
@@ -239,8 +240,9 @@ fn ordered(conversion: &Conversion<'_>, table: &mut Table<'_>) -> Result<Option<
     let levels = conversion.levels();
     let mut distinct = conversion.is_distinct();
     let has_offsets = table.columns.len() > levels;
-    if conversion.levels_in_order() < levels || !distinct && has_offsets {
-        table.sort().map_err(device)?;
+    let sorted = conversion.sorted_columns();
+    if sorted > 0 {
+        table.sort(sorted).map_err(device)?;
     }
     if distinct {
         return Ok(Some(true));

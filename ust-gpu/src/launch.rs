@@ -10,6 +10,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use choose::{CHOICES, Choice, stored_range};
+pub use columns::conversion_text;
 pub(crate) use columns::write_columns;
 use run::Running;
 use ust_cuda::{Device, Grid, Module, Source, Stream};

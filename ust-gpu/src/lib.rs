@@ -30,7 +30,7 @@ mod there;
 mod tuning;
 
 pub use gpu::{Einsum, Gpu, Kernel};
-pub use launch::{Tally, tally};
+pub use launch::{Tally, conversion_text, tally};
 pub use machine::{Library, Machine};
 pub use provider::{Schedules, executable};
 pub use sparse::prepared;

@@ -8,7 +8,10 @@ use ust_level_api::ir::{Expr, Function};
 use ust_level_api::{Arrays, Dtype, IndexColumn, IndexKind, Interval, Pos, Scalar, inventory};
 
 use super::build::{BuildOptions, Duplicates};
-use super::columns::{block_of, level_kind, levels, levels_in_order, offset_expr, too_large_for};
+use super::columns::{
+    block_of, is_sorted_by_first_level, level_kind, levels, levels_in_order, offset_expr,
+    too_large_for,
+};
 use crate::error::Error;
 use crate::storage::{Tensor, Values, ends_in_padding};
 use crate::walk::nest::{Noted, Operand};
@@ -42,12 +45,12 @@ pub(super) fn converter(tensor: &Tensor) -> Option<&'static dyn Converter> {
 }
 
 /// A conversion of a tensor with stored elements.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 pub struct Conversion<'a> {
     pub(super) tensor: &'a Tensor,
     pub(super) bound: &'a Bound,
     pub(super) fill: Scalar,
-    pub(super) options: &'a BuildOptions,
+    pub(super) options: BuildOptions,
 }
 
 /// The loops of a conversion: they write columns, each with an element for each stored value, at its position.
@@ -124,6 +127,12 @@ pub struct Levels {
 }
 
 impl<'a> Conversion<'a> {
+    /// The conversion of a tensor to a format that is bound to its shape.
+    #[must_use]
+    pub fn new(tensor: &'a Tensor, bound: &'a Bound) -> Self {
+        Self { tensor, bound, fill: tensor.fill(), options: BuildOptions::default() }
+    }
+
     /// The tensor.
     #[must_use]
     pub fn tensor(&self) -> &'a Tensor {
@@ -213,12 +222,18 @@ impl<'a> Conversion<'a> {
         self.tensor.format().is_unique()
     }
 
-    /// Number of leading levels of the result in whose order the entries of the tensor are.
+    /// Number of leading [columns](Self::columns) by which a stable sort brings the entries of the tensor into the
+    /// order of the result: 0 if they are in that order.
     #[must_use]
-    pub fn levels_in_order(&self) -> usize {
-        match self.tensor.view().is_whole() {
-            true => levels_in_order(self.tensor.format(), self.bound.format()),
-            false => 0,
+    pub fn sorted_columns(&self) -> usize {
+        let (from, to, levels) = (self.tensor.format(), self.bound.format(), self.levels());
+        let whole = self.tensor.view().is_whole();
+        // The order within a block matters to entries with the same coordinates alone.
+        match self.is_distinct() {
+            true if whole && levels_in_order(from, to) >= levels => 0,
+            true if whole && is_sorted_by_first_level(from, to) => 1,
+            true => levels,
+            false => levels + 1,
         }
     }
 

@@ -308,6 +308,7 @@ fn rebuilt(
     let bound = format.bind(tensor.shape())?;
     let limit = options.memory_limit;
     if let Some(converter) = elsewhere::converter(&tensor) {
+        let options = options.clone();
         let conversion = Conversion { tensor: &tensor, bound: &bound, fill, options };
         if let Some(made) = converter.convert(&conversion)? {
             return Ok(made);

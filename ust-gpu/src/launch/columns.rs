@@ -1,10 +1,10 @@
 //! The loops of a conversion, which write columns.
 
 use ust_cuda::{Grid, Memory, Source};
-use ust_engine::Error;
 use ust_engine::provider::conversion::{Conversion, Loops};
 use ust_engine::provider::plan::{Array, Facts, evaluated};
 use ust_engine::schedule::{Abilities, Schedule};
+use ust_engine::{Error, Format, Tensor};
 use ust_level_api::IndexKind;
 use ust_level_api::ir::interp::Param;
 
@@ -12,7 +12,7 @@ use super::{Arguments, Given, Kernels, launch, length, stored_range, words};
 use crate::gpu::Gpu;
 use crate::print::{About, Program, Target};
 use crate::there::{self, Levels, ValuesThere, device, width};
-use crate::tuning::{BLOCK_THREADS, width as lanes_for};
+use crate::tuning::{BLOCK_THREADS, WIDTHS, width as lanes_for};
 
 /// What the loops wrote.
 pub(crate) struct Written {
@@ -59,6 +59,39 @@ pub(crate) fn write_columns(
     Ok(Written { columns: kinds.zip(written).collect(), mask })
 }
 
+/// The schedule of the loops, with lanes that share the innermost one or without.
+fn schedule((facts, loops): (&Facts, &Loops), lanes: bool) -> Result<Schedule, Error> {
+    let machine = Abilities { lanes, combines_rows: false };
+    let schedule = Schedule::of(loops.function(), facts, false, machine);
+    schedule.map_err(|error| Error::Unsupported(error.to_string()))
+}
+
+fn program(
+    conversion: &Conversion<'_>,
+    (facts, loops): (&Facts, &Loops),
+    schedule: &Schedule,
+    lanes: u32,
+) -> Result<Program, Error> {
+    let grows = vec![false; loops.function().arrays.len()];
+    let (about, target) = (About::of_conversion(conversion), Target::Cuda { lanes });
+    Program::new(schedule, facts, &grows, &about, target).map_err(Error::Unsupported)
+}
+
+/// The CUDA C++ of the kernel that writes the coordinates of all entries of a tensor into columns, the first step of
+/// a conversion on a device. `None` if the tensor is converted on the host.
+///
+/// # Errors
+/// [`Error::Format`] if shape and format do not match.
+pub fn conversion_text(tensor: &Tensor, format: &Format) -> Result<Option<String>, Error> {
+    let bound = format.bind(tensor.shape())?;
+    let conversion = Conversion::new(tensor, &bound);
+    let Some(loops) = conversion.loops()? else { return Ok(None) };
+    let facts = conversion.facts(&loops);
+    let shared = schedule((&facts, &loops), true)?;
+    let lanes = if shared.has_lanes() { 1 << (WIDTHS - 1) } else { 1 };
+    Ok(Some(program(&conversion, (&facts, &loops), &shared, lanes)?.text))
+}
+
 /// Launches the kernel.
 fn run(
     conversion: &Conversion<'_>,
@@ -67,17 +100,8 @@ fn run(
     gpu: &Gpu,
 ) -> Result<(), Error> {
     let (function, stream) = (loops.function(), gpu.stream());
-    let unsupported = |error: String| Error::Unsupported(error);
-    let schedule = |lanes| {
-        let machine = Abilities { lanes, combines_rows: false };
-        Schedule::of(function, facts, false, machine)
-            .map_err(|error| unsupported(error.to_string()))
-    };
     let kernels = |schedule: &Schedule, lanes: u32| -> Result<Kernels, Error> {
-        let grows = vec![false; function.arrays.len()];
-        let about = About::of_conversion(conversion);
-        let program = Program::new(schedule, facts, &grows, &about, Target::Cuda { lanes });
-        let program = program.map_err(unsupported)?;
+        let program = program(conversion, (facts, loops), schedule, lanes)?;
         let source = Source::new(program.code());
         Kernels::new(program, &source, gpu.device())
     };
@@ -92,7 +116,7 @@ fn run(
         offsets: 0,
         error: error.address(),
     };
-    let alone = schedule(false)?;
+    let alone = schedule((facts, loops), false)?;
     if let Ok(range) = &alone.range {
         let bounds = [range.lo.clone(), range.hi.clone()];
         arguments.range = match evaluated(&bounds, function, params)? {
@@ -105,7 +129,7 @@ fn run(
         return Ok(());
     }
     // Threads share the innermost loop, which has the stored values of a part.
-    let shared = schedule(true)?;
+    let shared = schedule((facts, loops), true)?;
     let mean = conversion.tensor().nse() as f64 / arguments.parts as f64;
     let lanes = 1 << if shared.has_lanes() { lanes_for(mean, arguments.parts) } else { 0 };
     let made = kernels(if lanes > 1 { &shared } else { &alone }, lanes)?;

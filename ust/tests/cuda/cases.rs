@@ -23,6 +23,17 @@ const fn case(
     Case { name, expression, semiring: "", operands, result, backend: "cuda-text" }
 }
 
+/// Of conversions of the operand to the format of the result.
+const CONVERSION: &str = "conversion";
+
+const fn conversion(
+    name: &'static str,
+    operands: &'static [(&'static str, Dtype, &'static str)],
+    result: &'static str,
+) -> Case {
+    Case { backend: CONVERSION, ..case(name, "A(i,j)", operands, result) }
+}
+
 /// The back end that writes parts of equally many stored elements.
 pub(crate) const BY_STORED: &str = "cuda-text-by-stored";
 
@@ -32,6 +43,9 @@ const SPMV: &str = "y(i) = A(i,j) * x(j)";
 const SPMM: &str = "C(i,k) = A(i,j) * B(j,k)";
 
 pub(crate) const CASES: &[Case] = &[
+    conversion("convert_csr_bsr", &[("A", F64, "CSR")], "BSR(4,4)"),
+    conversion("convert_dia_csc", &[("A", F32, "DIA-I")], "CSC"),
+    conversion("convert_coo_csr", &[("A", F64, "COO")], "CSR"),
     case("spmv_csr", SPMV, &[("A", F64, "CSR"), ("x", F64, "Dense")], ""),
     case("spmv_csc", SPMV, &[("A", F64, "CSC"), ("x", F64, "Dense")], ""),
     case("spmv_coo", SPMV, &[("A", F64, "COO"), ("x", F64, "Dense")], ""),
@@ -92,7 +106,16 @@ pub(crate) const CASES: &[Case] = &[
 
 impl Case {
     /// The whole text.
+    pub(crate) fn is_expression(&self) -> bool {
+        self.backend != CONVERSION
+    }
+
+    /// The whole text.
     pub(crate) fn text(&self) -> String {
+        if !self.is_expression() {
+            let (tensor, format) = (tensor(self, &self.operands[0]), self.result.parse().unwrap());
+            return ust::gpu::conversion_text(&tensor, &format).unwrap().expect("a kernel");
+        }
         self.text_by(self.backend)
     }
 

@@ -17,7 +17,7 @@ fn each_expression_is_cpp_as_well() {
     command.args(["-std=c++17", "-fsyntax-only", "-Wall", "-Wextra", "-Werror"]);
     // Loops have names for coordinates that nothing is computed of.
     command.arg("-Wno-unused-variable").current_dir(&folder);
-    for case in CASES {
+    for case in CASES.iter().filter(|case| case.is_expression()) {
         let file = format!("{}.cpp", case.name);
         std::fs::write(folder.join(&file), case.text_by("cpp-text")).unwrap();
         command.arg(file);

@@ -36,7 +36,10 @@ pub(super) use assemble::{Stored, levels, too_large_for};
 pub(super) use cells::Cells;
 pub(super) use detour::{detour, without_padding};
 pub(super) use pieces::PieceByPiece;
-pub(super) use read::{FirstLevel, block_of, kind as level_kind, levels_in_order, offset_expr};
+pub(super) use read::{
+    FirstLevel, block_of, is_sorted_by_first_level, kind as level_kind, levels_in_order,
+    offset_expr,
+};
 use ust_level_api::{IndexColumn, Scalar};
 pub(super) use whole::WholeBlocks;
 

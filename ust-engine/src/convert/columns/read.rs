@@ -197,11 +197,18 @@ pub(super) fn sorts_by_first_level(from: &Format, n: usize, bound: &Bound) -> bo
         && few(domain.size)
         && domain.size <= 2 * n as u64
         && n >= COUNTING_SORT_MIN_ENTRIES;
-    if !fits || !from.is_unique() || !from.is_ordered() {
+    fits && is_sorted_by_first_level(from, to)
+}
+
+/// Whether a stable sort by the first level of the target brings the entries of a source format into the order of all
+/// target levels above the trailing full levels, and they are in no such order before.
+pub(in crate::convert) fn is_sorted_by_first_level(from: &Format, to: &Format) -> bool {
+    if !from.is_unique() || !from.is_ordered() || to.tail() == 0 {
         return false;
     }
     let own: Vec<&IndexExpr> = from.levels().iter().map(|level| &level.expr).collect();
-    let wanted: Vec<&IndexExpr> = to.levels().iter().map(|level| &level.expr).collect();
+    let levels = to.levels()[..to.tail()].iter();
+    let wanted: Vec<&IndexExpr> = levels.map(|level| &level.expr).collect();
     !own.starts_with(&wanted[..1]) && is_sorted_below_first(&own, &wanted, from.rank())
 }
 
