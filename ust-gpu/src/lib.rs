@@ -14,6 +14,7 @@
 
 mod cache;
 mod convert;
+mod exchange;
 mod gpu;
 mod launch;
 mod machine;
@@ -29,6 +30,7 @@ mod tensor;
 mod there;
 mod tuning;
 
+pub use exchange::{Exchange, LevelArray};
 pub use gpu::{Einsum, Gpu, Kernel};
 pub use launch::{Tally, conversion_text, tally};
 pub use machine::{Library, Machine};

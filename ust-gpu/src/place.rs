@@ -9,6 +9,7 @@ use ust_cuda::{CudaError, Device, Memory};
 use ust_engine::tensor::Values;
 use ust_level_api::buffer::Plain;
 use ust_level_api::ir::Elsewhere;
+use ust_level_api::ir::Packed;
 use ust_level_api::ir::elsewhere::Segments;
 use ust_level_api::{Buffer, Dtype, IndexArray, IndexColumn, IndexKind};
 
@@ -119,11 +120,14 @@ pub(crate) fn expanded(bounds: Held, n: usize, gpu: &Gpu) -> Result<IndexColumn,
     })
 }
 
-/// An array of indices that stays there. `None` if indices are not whole bytes.
-fn array(held: &Held, gpu: &Gpu) -> Option<IndexArray> {
+/// An array of indices that stays there.
+pub(crate) fn array(held: &Held, gpu: &Gpu) -> IndexArray {
     let Held { memory, kind, len } = held;
-    Some(match kind {
-        IndexKind::U2 => return None,
+    match kind {
+        IndexKind::U2 => {
+            let bytes = buffer(memory, len.div_ceil(4), gpu);
+            IndexArray::U2(Packed::new(bytes, *len).expect("a byte for every four"))
+        }
         IndexKind::U8 => IndexArray::U8(buffer(memory, *len, gpu)),
         IndexKind::U16 => IndexArray::U16(buffer(memory, *len, gpu)),
         IndexKind::U32 => IndexArray::U32(buffer(memory, *len, gpu)),
@@ -132,7 +136,7 @@ fn array(held: &Held, gpu: &Gpu) -> Option<IndexArray> {
         IndexKind::I16 => IndexArray::I16(buffer(memory, *len, gpu)),
         IndexKind::I32 => IndexArray::I32(buffer(memory, *len, gpu)),
         IndexKind::I64 => IndexArray::I64(buffer(memory, *len, gpu)),
-    })
+    }
 }
 
 /// Values that stay there.
@@ -290,11 +294,13 @@ impl Elsewhere for Place {
     fn stored(&self, column: &IndexColumn, kind: IndexKind) -> Option<IndexArray> {
         let (held, primitives) = (self.held(column).ok()?, self.primitives());
         if kind.bits() < 8 {
-            return None;
+            let packed = || primitives.pack_two_bits(held.column()?);
+            let memory = Arc::new(cache::with_room(packed).ok()?);
+            return Some(array(&Held { memory, kind, len: held.len }, &self.gpu));
         }
         let misfit = primitives.misfit().ok()?;
         let stored = || primitives.convert(held.column()?, kind, &misfit);
-        array(&cache::with_room(stored).ok()?.into(), &self.gpu)
+        Some(array(&cache::with_room(stored).ok()?.into(), &self.gpu))
     }
 
     fn segments(

@@ -78,7 +78,13 @@ impl DeviceTensor {
             fill: parts.fill,
         };
         let tensor = Tensor::from_parts(format, shape, host)?;
-        let mut made = Self::holding(tensor, gpu, parts);
+        let DeviceParts { levels, values, .. } = parts;
+        let shared = |arrays: Vec<DeviceArray<IndexKind>>| {
+            arrays.into_iter().map(|one| Arc::new(one.memory)).collect()
+        };
+        let levels = Levels(levels.into_iter().map(shared).collect());
+        let mut made =
+            Self::holding(tensor, gpu, levels, Arc::new(ValuesThere(Arc::new(values.memory))));
         if made.dtype() == Dtype::Bool {
             // Bytes may be others than those of truth values: the copy that was checked has none.
             let bytes = there::truth_bytes(made.tensor.values());
@@ -90,12 +96,13 @@ impl DeviceTensor {
     }
 
     /// The tensor, of which these are the arrays on the device.
-    fn holding(tensor: Tensor, gpu: &Gpu, parts: DeviceParts) -> Self {
-        let DeviceParts { levels, values, .. } = parts;
-        let levels =
-            levels.into_iter().map(|arrays| arrays.into_iter().map(|one| Arc::new(one.memory)));
-        let levels = Arc::new(Levels(levels.map(Iterator::collect).collect()));
-        let values = Arc::new(ValuesThere(Arc::new(values.memory)));
+    pub(crate) fn holding(
+        tensor: Tensor,
+        gpu: &Gpu,
+        levels: Levels,
+        values: Arc<ValuesThere>,
+    ) -> Self {
+        let levels = Arc::new(levels);
         cache::keep(tensor.kept_of_levels(), &levels, gpu.device());
         cache::keep(tensor.kept_of_values(), &values, gpu.device());
         Self { tensor, gpu: gpu.clone(), levels, values }
@@ -124,6 +131,14 @@ impl DeviceTensor {
     pub fn convert(&self, format: &Format) -> Result<Self, Error> {
         let converted = self.gpu.current_in(|| self.tensor.convert(format))?;
         Self::new(converted, &self.gpu)
+    }
+
+    pub(crate) fn levels_there(&self) -> &Levels {
+        &self.levels
+    }
+
+    pub(crate) fn values_there(&self) -> &Arc<ValuesThere> {
+        &self.values
     }
 
     pub(crate) fn handle(&self) -> &Tensor {
@@ -172,14 +187,16 @@ impl DeviceTensor {
         self.tensor.bytes()
     }
 
-    /// An array of a level: its kind, its length, and its memory. It must not be written.
+    /// An array of a level: its kind, its length, and its memory. It must not be written, and whoever gives its
+    /// address to a kernel says so ([`Memory::used_in`]).
     #[must_use]
     pub fn level_array(&self, level: usize, array: usize) -> Option<(IndexKind, usize, &Memory)> {
         let own = self.tensor.levels().get(level)?.0.get(array)?;
         Some((own.kind(), own.len(), self.levels.0.get(level)?.get(array)?.as_ref()))
     }
 
-    /// The memory of the values. It must not be written.
+    /// The memory of the values. It must not be written, and whoever gives its address to a kernel says so
+    /// ([`Memory::used_in`]).
     #[must_use]
     pub fn values(&self) -> &Memory {
         &self.values.0
@@ -201,7 +218,7 @@ impl fmt::Debug for DeviceTensor {
 
 impl DeviceParts {
     /// Each memory holds as many elements as it is said to, on this device.
-    fn check(&self, gpu: &Gpu) -> Result<(), Error> {
+    pub(crate) fn check(&self, gpu: &Gpu) -> Result<(), Error> {
         let holds = |memory: &Memory, bytes: Option<usize>| {
             if memory.device() != gpu.device() {
                 return Err(Error::Parts("an array is on another device".to_owned()));

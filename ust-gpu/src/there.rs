@@ -269,7 +269,8 @@ pub(crate) fn between<'a, T>(
     used: impl Iterator<Item = &'a Memory>,
     work: impl FnOnce() -> Result<T, Error>,
 ) -> Result<T, Error> {
-    let mut others: Vec<&Stream> = used.filter_map(Memory::stream).collect();
+    let noted = used.inspect(|memory| memory.used_in(stream));
+    let mut others: Vec<&Stream> = noted.filter_map(Memory::stream).collect();
     others.dedup_by_key(|other| other.handle());
     others.iter().try_for_each(|other| stream.wait_for(other)).map_err(device)?;
     let result = work();

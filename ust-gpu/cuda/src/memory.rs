@@ -2,7 +2,7 @@
 
 use std::any::Any;
 use std::fmt;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
 
 use cudarc::driver::sys::{self, CUresult};
 
@@ -24,8 +24,8 @@ enum Owner {
     Pool(Stream),
     /// Memory of a device without pools.
     Plain(Stream),
-    /// Memory that others free when the last of them is gone.
-    Other(#[allow(dead_code)] Arc<dyn Any + Send + Sync>),
+    /// Memory that others free when the last of them is gone, and the streams that used it.
+    Other(#[allow(dead_code)] Arc<dyn Any + Send + Sync>, Mutex<Vec<Stream>>),
     /// No bytes.
     Nobody,
 }
@@ -36,7 +36,9 @@ impl Memory {
     /// # Safety
     ///
     /// The bytes from the address on belong to the device, and may be read and written, until `owner` is
-    /// dropped. Whatever else uses them is ordered by the caller: nothing here waits for it.
+    /// dropped. Whatever else uses them is ordered by the caller: nothing here waits for it. Whoever gives the
+    /// address to a kernel says in which stream ([`Memory::used_in`]): before `owner` is dropped, the host waits for
+    /// these streams. If none is known, it waits for the whole device.
     #[must_use]
     pub unsafe fn view(
         device: &Device,
@@ -44,7 +46,12 @@ impl Memory {
         bytes: usize,
         owner: Arc<dyn Any + Send + Sync>,
     ) -> Self {
-        Self { address, bytes, device: device.clone(), owner: Owner::Other(owner) }
+        Self {
+            address,
+            bytes,
+            device: device.clone(),
+            owner: Owner::Other(owner, Mutex::default()),
+        }
     }
 
     /// Where the bytes are, on the device. 0 if there are none.
@@ -76,7 +83,18 @@ impl Memory {
     pub fn stream(&self) -> Option<&Stream> {
         match &self.owner {
             Owner::Pool(stream) | Owner::Plain(stream) => Some(stream),
-            Owner::Other(_) | Owner::Nobody => None,
+            Owner::Other(..) | Owner::Nobody => None,
+        }
+    }
+
+    /// Notes that a stream was given work with bytes that others own. Functions that take a `Memory` do so
+    /// themselves.
+    pub fn used_in(&self, stream: &Stream) {
+        if let Owner::Other(_, streams) = &self.owner {
+            let mut streams = streams.lock().unwrap_or_else(PoisonError::into_inner);
+            if !streams.iter().any(|one| one.handle() == stream.handle()) {
+                streams.push(stream.clone());
+            }
         }
     }
 
@@ -145,15 +163,30 @@ impl fmt::Debug for Memory {
 impl Drop for Memory {
     fn drop(&mut self) {
         let _ = self.device.enter();
-        // SAFETY: allocated by `alloc`, freed once. `cuMemFree` waits for all work on the device. So does the last
-        // branch: whoever owns the bytes knows no stream that uses them, and may free them next.
+        // SAFETY: allocated by `alloc`, freed once. `cuMemFree` waits for all work on the device.
         let _ = unsafe {
-            match &self.owner {
+            match &mut self.owner {
                 Owner::Pool(stream) => sys::cuMemFreeAsync(self.address, stream.raw()),
                 Owner::Plain(_) => sys::cuMemFree_v2(self.address),
-                Owner::Other(_) => sys::cuCtxSynchronize(),
+                Owner::Other(_, streams) => {
+                    return unused(streams.get_mut().unwrap_or_else(PoisonError::into_inner));
+                }
                 Owner::Nobody => return,
             }
         };
+    }
+}
+
+/// Waits until these streams have done what they were given; without any, for the whole device, which is that of the
+/// thread. Whoever owns the bytes may free them next, and knows no stream that uses them.
+fn unused(streams: &[Stream]) {
+    if streams.is_empty() {
+        // SAFETY: the context is current.
+        let _ = unsafe { sys::cuCtxSynchronize() };
+    }
+    for stream in streams {
+        // What fails here is told by the stream when the host waits for it next.
+        // SAFETY: the stream lives.
+        let _ = unsafe { sys::cuStreamSynchronize(stream.raw()) };
     }
 }

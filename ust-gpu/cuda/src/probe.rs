@@ -116,39 +116,40 @@ pub(crate) fn was_probed() -> bool {
     PROBED.load(Ordering::SeqCst)
 }
 
-/// Loads the driver, once; its version as the driver counts: 1000 for each major version, 10 for each
-/// minor one.
+/// Loads the driver, once, and starts it; its version as the driver counts: 1000 for each major version, 10 for each
+/// minor one. A driver that does not start is asked again the next time.
 ///
 /// # Errors
 ///
 /// [`CudaError::NoDriver`] without libcuda, [`CudaError::Outdated`] if it is too old, and [`CudaError::Driver`] if it does not start, which is so
 /// where the kernel module is missing.
 pub fn driver_version() -> Result<u32> {
-    static DRIVER: OnceLock<Result<u32>> = OnceLock::new();
+    static LOADED: OnceLock<Result<()>> = OnceLock::new();
+    static STARTED: OnceLock<u32> = OnceLock::new();
     PROBED.store(true, Ordering::SeqCst);
-    DRIVER
-        .get_or_init(|| {
-            // SAFETY: asks the loader only.
-            if !unsafe { driver::sys::is_culib_present() } {
-                return Err(CudaError::NoDriver);
-            }
-            // SAFETY: the library is there.
-            has_all(unsafe { driver::sys::culib() }, "libcuda", OF_DRIVER)?;
-            let mut version = 0;
-            // SAFETY: the library has the functions.
-            unsafe {
-                let started = driver::sys::cuInit(0);
-                if started == driver::sys::CUresult::CUDA_ERROR_NO_DEVICE {
-                    return Err(CudaError::NoDevice { ordinal: 0, count: 0 });
-                }
-                check(started, || String::from("start"))?;
-                check(driver::sys::cuDriverGetVersion(&mut version), || {
-                    String::from("tell its version")
-                })?;
-            }
-            Ok(version.unsigned_abs())
-        })
-        .clone()
+    if let Some(version) = STARTED.get() {
+        return Ok(*version);
+    }
+    let load = || {
+        // SAFETY: asks the loader only.
+        if !unsafe { driver::sys::is_culib_present() } {
+            return Err(CudaError::NoDriver);
+        }
+        // SAFETY: the library is there.
+        has_all(unsafe { driver::sys::culib() }, "libcuda", OF_DRIVER)
+    };
+    LOADED.get_or_init(load).clone()?;
+    let mut version = 0;
+    // SAFETY: the library has the functions.
+    unsafe {
+        let started = driver::sys::cuInit(0);
+        if started == driver::sys::CUresult::CUDA_ERROR_NO_DEVICE {
+            return Err(CudaError::NoDevice { ordinal: 0, count: 0 });
+        }
+        check(started, || String::from("start"))?;
+        check(driver::sys::cuDriverGetVersion(&mut version), || String::from("tell its version"))?;
+    }
+    Ok(*STARTED.get_or_init(|| version.unsigned_abs()))
 }
 
 /// Loads NVRTC, once; its version.

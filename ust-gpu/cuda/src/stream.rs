@@ -111,6 +111,7 @@ impl Stream {
         if memory.device() != self.device() {
             return Err(CudaError::argument("a stream of one device, and memory of another"));
         }
+        memory.used_in(self);
         let Some(other) = memory.stream().filter(|other| other.0.raw != self.0.raw) else {
             return work();
         };

@@ -368,6 +368,29 @@ fn memory_of_others_is_given_back_when_its_last_use_is_done() {
 }
 
 #[test]
+fn memory_of_others_is_given_back_when_the_streams_that_used_it_are_done() {
+    let Some(device) = device() else { return };
+    let run = Run::new(&device, "extern \"C\" __global__ void k(int* m) { m[threadIdx.x] += 1; }");
+    let [owner, other] = [(); 2].map(|()| device.stream().unwrap());
+    let memory = std::sync::Arc::new(owner.upload(&[0; 128]).unwrap());
+    owner.synchronize().unwrap();
+    let grid = ust_cuda::Grid::new(1, 32);
+    // SAFETY: the owner is given along.
+    let view = unsafe { ust_cuda::Memory::view(&device, memory.address(), 128, memory.clone()) };
+    // SAFETY: the virtual device looks at every access.
+    unsafe { run.stream.launch(&run.kernel, grid, &[view.address()]).unwrap() };
+    view.used_in(&run.stream);
+    let copy = other.alloc(128).unwrap();
+    other.wait_for(&run.stream).unwrap();
+    other.copy(&view, 0, &copy, 0, 128).unwrap();
+    drop(memory);
+    drop(view);
+    for stream in [&owner, &run.stream, &other] {
+        stream.synchronize().unwrap();
+    }
+}
+
+#[test]
 fn streams_that_do_not_wait() {
     let Some(device) = device() else { return };
     let run = Run::new(&device, "extern \"C\" __global__ void k(int* m) { m[threadIdx.x] += 1; }");

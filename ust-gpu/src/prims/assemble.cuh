@@ -47,3 +47,13 @@ descents(const From* __restrict__ parent, const Coordinate* __restrict__ crd, i6
         if (i > 0 && parent[i - 1] == parent[i] && crd[i - 1] >= crd[i]) atomicMin(misfit, (u64)i);
     }
 }
+
+// Indices of two bits, four to a byte, the first in the lowest bits.
+extern "C" __global__ void __launch_bounds__(THREADS)
+pack_two_bits(const From* __restrict__ from, i64 n, u8* __restrict__ to) {
+    EACH(byte, (n + 3) / 4) {
+        u32 bits = 0;
+        for (i64 at = byte * 4; at < byte * 4 + 4 && at < n; at++) bits |= ((u32)from[at] & 3) << (at % 4 * 2);
+        to[byte] = (u8)bits;
+    }
+}

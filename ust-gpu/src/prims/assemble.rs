@@ -1,5 +1,6 @@
 //! What the assembly of levels does with columns, besides segments.
 
+use ust_cuda::Memory;
 use ust_level_api::IndexKind;
 
 use super::{Column, Indices, Misfit, Primitives, Result, Text, refusal, types};
@@ -103,6 +104,24 @@ impl Primitives {
             self.run((TEXT, head, "groups"), self.spread(parents), &arguments)?;
         }
         Ok((to, places))
+    }
+
+    /// Indices of two bits, four to a byte, the first in the lowest bits. Of others, the two lowest bits are kept.
+    ///
+    /// It moves each index and each byte once.
+    ///
+    /// # Errors
+    ///
+    /// [`ust_cuda::CudaError::OutOfMemory`], or those of compiler and driver.
+    pub fn pack_two_bits(&self, from: Column<'_>) -> Result<Memory> {
+        let n = from.length;
+        let to = self.stream().alloc(n.div_ceil(4))?;
+        if n > 0 {
+            let head = types([("From", &from.ty())]);
+            let arguments = [from.memory.into(), n.into(), (&to).into()];
+            self.run((TEXT, head, "pack_two_bits"), self.spread(n.div_ceil(4)), &arguments)?;
+        }
+        Ok(to)
     }
 
     /// Whether coordinates ascend under each parent. It moves both columns once, and waits.

@@ -164,6 +164,7 @@ impl Primitives {
         for other in others() {
             self.stream.wait_for(other)?;
         }
+        memories().for_each(|memory| memory.used_in(&self.stream));
         let word = |argument: &Word<'_>| match *argument {
             Word::Memory(memory) => memory.address(),
             Word::Number(number) => number,

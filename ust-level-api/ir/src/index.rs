@@ -333,7 +333,7 @@ impl IndexArray {
     /// Where the indices are that were not fetched yet. `None` if they are here.
     #[must_use]
     pub fn place(&self) -> Option<Arc<dyn Elsewhere>> {
-        with_indices!(self, indices => indices.place(), packed(_two_bits) => None)
+        with_indices!(self, indices => indices.place(), packed(bits) => bits.bytes().place())
     }
 
     /// Bytes of memory that the indices take.

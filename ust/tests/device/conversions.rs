@@ -16,7 +16,7 @@ const THERE: [&str; 14] = [
     "(i, j) -> (i : dense, j : dense)",
     "(i, j) -> (i : dense, j / 4 : dense, j % 4 : structured(2, 4))",
     "DCSR",
-    "DCSC",
+    "2:4, crdWidth = 2",
     "BSC(4,2)",
     "ANTI-DIA",
     "(i, j) -> (j : dense, i : dense)",
