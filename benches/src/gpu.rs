@@ -7,7 +7,7 @@ use std::error::Error;
 use std::path::PathBuf;
 
 use serde_json::json;
-use ust::gpu::{DeviceTensor, Gpu, Kernel};
+use ust::gpu::{DeviceTensor, Einsum, Gpu, Kernel};
 use ust::{Backend, Coo, Dtype, Format, Tensor, generate};
 use ust_conformance::Options;
 
@@ -158,7 +158,7 @@ const OPERATIONS: [Operation; 8] = [
     },
 ];
 
-type Fallible<T> = Result<T, Box<dyn Error>>;
+pub(crate) type Fallible<T> = Result<T, Box<dyn Error>>;
 
 /// Returns whether everything passed.
 pub(crate) fn run(args: &Args) -> Fallible<bool> {
@@ -236,14 +236,34 @@ fn median(gpu: &Gpu, work: &dyn Fn() -> Fallible<()>) -> Fallible<f64> {
     gpu.synchronize()?;
     let mut seconds = Vec::new();
     for _ in 0..ROUNDS {
-        let begin = gpu.stream().record()?;
-        work()?;
-        let end = gpu.stream().record()?;
-        end.synchronize()?;
-        seconds.push(f64::from(begin.elapsed(&end)?) / 1e3);
+        seconds.push(elapsed(gpu, work)?);
     }
     seconds.sort_by(f64::total_cmp);
     Ok(seconds[ROUNDS / 2])
+}
+
+/// The seconds that work takes on the device, between two events.
+pub(crate) fn elapsed(gpu: &Gpu, mut work: impl FnMut() -> Fallible<()>) -> Fallible<f64> {
+    let begin = gpu.stream().record()?;
+    work()?;
+    let end = gpu.stream().record()?;
+    end.synchronize()?;
+    Ok(f64::from(begin.elapsed(&end)?) / 1e3)
+}
+
+/// A kernel for operands on the device, and these in its order.
+pub(crate) fn prepared(
+    mut call: Einsum,
+    operands: &[(impl AsRef<str>, DeviceTensor)],
+) -> Fallible<(Kernel, Vec<DeviceTensor>)> {
+    for (name, tensor) in operands {
+        call = call.arg(name.as_ref(), tensor);
+    }
+    let kernel = call.prepare()?;
+    let find = |name: &str| operands.iter().find(|(own, _)| own.as_ref() == name);
+    let tensors = kernel.operands().into_iter().filter_map(find);
+    let tensors = tensors.map(|(_, tensor)| tensor.clone()).collect();
+    Ok((kernel, tensors))
 }
 
 /// A time.
@@ -338,17 +358,13 @@ fn timed(
 ) -> Fallible<(f64, usize, f64)> {
     let begin = std::time::Instant::now();
     let mut call = gpu.einsum(operation.text).backend(backend.parse()?);
-    for (name, tensor) in operands {
-        call = call.arg(name, tensor);
-    }
     match operation.result {
         "" => {}
         "same" => call = call.format(format),
         result => call = call.format(result),
     }
-    let kernel: Kernel = call.prepare()?;
-    let find = |name: &str| operands.iter().find(|(own, _)| *own == name).map(|(_, tensor)| tensor);
-    let tensors: Vec<&DeviceTensor> = kernel.operands().into_iter().filter_map(find).collect();
+    let (kernel, tensors) = prepared(call, operands)?;
+    let tensors: Vec<&DeviceTensor> = tensors.iter().collect();
     let result = kernel.run(&tensors)?;
     gpu.synchronize()?;
     let first = begin.elapsed().as_secs_f64();

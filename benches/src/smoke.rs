@@ -96,3 +96,28 @@ fn who_panics_has_failed_and_the_others_are_timed() {
     assert_eq!(told("panics-late"), Some("it panicked: call 3".to_owned()));
     assert_eq!(told("ust"), None);
 }
+
+#[test]
+fn a_virtual_gpu_is_right_and_is_not_timed() {
+    if let Err(error) = ust::gpu::emulator::install() {
+        assert!(matches!(error, ust::gpu::cuda::CudaError::NoEmulator(_)), "{error}");
+        eprintln!("SKIPPED: {error}");
+        return;
+    }
+    let arguments = ["--emulate", "--contender", "ust,ust-cuda", "--format", "CSR"];
+    let records = records(&[&arguments, &TINY[..2], &["--op", "spmv,spgemm"]].concat());
+    for record in records {
+        let Record { entry, .. } = &record;
+        match entry.contender {
+            "ust" => assert!(entry.median().is_some(), "{}", record.key()),
+            // It was compared before it was to be timed.
+            who => {
+                assert_eq!(
+                    (who, entry.failed.as_deref()),
+                    ("ust-cuda", Some(crate::contenders::cuda::VIRTUAL))
+                );
+                assert!(entry.median().is_none() && entry.error < 1e-10, "{}", record.key());
+            }
+        }
+    }
+}

@@ -56,8 +56,7 @@ fn auto_takes_a_gpu_where_that_is_quicker() {
     assert!(said.contains("ms to copy 1008004 bytes to the device"), "{said}");
 
     // What is there has none, but a kernel that nobody compiled has.
-    let (here, there_x) = (a.clone(), gpu.upload(&x).unwrap());
-    let there_a = gpu.upload(&a).unwrap();
+    let [there_a, there_x] = [&a, &x].map(|tensor| gpu.upload(tensor).unwrap());
     let (backend, said) = auto("y(i) = A(i,j) * x(j) * 0.37", &a, &x);
     assert_eq!(backend, "jit", "{said}");
     assert!(
@@ -78,8 +77,12 @@ fn auto_takes_a_gpu_where_that_is_quicker() {
     assert!(tally().launches > before.launches);
     assert_eq!(found.values().typed::<f64>().unwrap(), y.values().typed::<f64>().unwrap());
 
+    let here = einsum(SPMV).arg("A", &a).arg("x", &x).backend(Backend::Cpu).prepare().unwrap();
+    assert_eq!(here.backend(), "jit");
+    assert_eq!("cpu".parse::<Backend>().unwrap(), Backend::Cpu);
+
     // A result that nobody looked at stays there.
-    let z = einsum(SPMV).arg("A", &here).arg("x", &x).run().unwrap();
+    let z = einsum(SPMV).arg("A", &a).arg("x", &x).run().unwrap();
     assert!(z.bytes_elsewhere() == 8 * 4000);
     let (backend, said) = auto(SPMV, &a, &z);
     assert_eq!(backend, "cuda", "{said}");

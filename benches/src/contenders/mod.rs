@@ -3,11 +3,13 @@
 //! | file | who |
 //! |---|---|
 //! | `ours` | this project: prepared kernels, conversions, files |
+//! | `cuda` | this project on a GPU, with operands there |
 //! | `loops` | plain loops written by hand, for each operation and format |
 //! | `sprs`, `faer`, `nalgebra` | Rust crates, with the feature `crates` |
 //! | `python` | SciPy, PyTorch and Numba, in a process of their own |
 //! | `foreign` | MKL and GraphBLAS, loaded where their libraries are found |
 
+pub(crate) mod cuda;
 #[cfg(feature = "crates")]
 mod faer;
 mod foreign;

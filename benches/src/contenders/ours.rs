@@ -11,7 +11,7 @@ use crate::with_real;
 
 inventory::submit! { Contender {
     name: "ust", about: "this project, prepared kernels",
-    prepare: |case, around| prepare(case, around, Backend::Auto),
+    prepare: |case, around| prepare(case, around, Backend::Cpu),
 }}
 inventory::submit! { Contender {
     name: "ust-interpreter", about: "this project without machine code, on small inputs",

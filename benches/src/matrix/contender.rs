@@ -4,6 +4,7 @@ use std::path::PathBuf;
 use std::time::Instant;
 
 use ust::Tensor;
+use ust::gpu::Gpu;
 use ust::tensor::StoredElement;
 
 use super::case::{Case, weight};
@@ -31,6 +32,8 @@ pub(crate) struct Surroundings {
     pub(crate) python: Option<PathBuf>,
     /// Whether inputs are small, so that slow contenders may take part.
     pub(crate) quick: bool,
+    /// The GPU, if a contender was asked for that needs one, and if one can be opened.
+    pub(crate) gpu: Option<Gpu>,
     /// A folder for files that contenders share.
     pub(crate) folder: PathBuf,
 }

@@ -21,8 +21,10 @@ use std::path::PathBuf;
 
 use clap::Args;
 use indicatif::{ProgressBar, ProgressStyle};
+use ust::gpu::{Gpu, emulator};
 use ust::{Dtype, Format};
 
+use crate::contenders::cuda;
 use crate::report::{self, Record};
 use contender::Surroundings;
 use input::Input;
@@ -74,6 +76,9 @@ pub(crate) struct Matrix {
     /// Folders with shared libraries to compare with: MKL, GraphBLAS. May be repeated.
     #[arg(long)]
     pub(crate) libraries: Vec<PathBuf>,
+    /// Try `ust-cuda` on a virtual GPU, which checks every access. It is not timed there.
+    #[arg(long)]
+    pub(crate) emulate: bool,
     /// List operations, inputs and contenders, and end.
     #[arg(long)]
     pub(crate) list: bool,
@@ -158,6 +163,7 @@ pub(crate) fn records(
         libraries: args.libraries.clone(),
         python: args.python.clone(),
         quick: args.quick,
+        gpu: gpu(args)?,
         folder: folder.path().to_owned(),
     };
     let inputs = input::chosen(&args.input, args.quick);
@@ -196,6 +202,21 @@ pub(crate) fn records(
     }
     bar.finish_and_clear();
     Ok(Measured { records: all, failed })
+}
+
+/// The GPU, if a contender needs one, and if one can be opened.
+fn gpu(args: &Matrix) -> Result<Option<Gpu>, Box<dyn std::error::Error>> {
+    let asked = &args.contender;
+    if !(asked.is_empty() || asked.iter().any(|name| name == cuda::NAME)) {
+        return Ok(None);
+    }
+    if args.emulate {
+        emulator::install()?;
+    } else if cfg!(test) {
+        // Tests need no GPU, and who asks for one cannot have a virtual one any more.
+        return Ok(None);
+    }
+    Ok(Gpu::open(0).ok())
 }
 
 /// The records of an operation on an input, a group for each number of threads.

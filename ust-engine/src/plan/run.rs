@@ -113,7 +113,7 @@ impl Compiled {
         let (which, chosen) = provider::choose(&plans, backend)?;
         let instead = match chosen.elsewhere {
             true => {
-                let (which, chosen) = provider::choose_here(&plans)?;
+                let (which, chosen) = provider::choose(&plans, Backend::Cpu)?;
                 Some(Box::new(Self::of(candidates.clone(), which, chosen, stage)?))
             }
             false => None,

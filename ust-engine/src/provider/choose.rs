@@ -34,13 +34,11 @@ pub(crate) fn choose(plans: &[Plan<'_>], backend: Backend) -> Result<(usize, Cho
     match backend {
         Backend::Named(name) => named(plans, name),
         Backend::Auto => quickest(plans, &all()),
+        Backend::Cpu => {
+            let here = all().into_iter().filter(|provider| !provider.runs_elsewhere());
+            quickest(plans, &here.collect::<Vec<_>>())
+        }
     }
-}
-
-/// As [`choose`], among the providers that run in the memory of this process.
-pub(crate) fn choose_here(plans: &[Plan<'_>]) -> Result<(usize, Chosen), Error> {
-    let here = all().into_iter().filter(|provider| !provider.runs_elsewhere());
-    quickest(plans, &here.collect::<Vec<_>>())
 }
 
 /// The time by which offers are compared: that of a run, with its share of the time of compiling.

@@ -61,7 +61,7 @@ use ust_level_api::inventory;
 use ust_level_api::ir::interp::{Memory, Param};
 
 pub(crate) use builtin::INTERPRETER;
-pub(crate) use choose::{Chosen, choose, choose_here};
+pub(crate) use choose::{Chosen, choose};
 
 use crate::error::Error;
 use crate::storage::Tensor;
@@ -258,6 +258,8 @@ pub enum Backend {
     /// The provider that offers the least time.
     #[default]
     Auto,
+    /// The provider that offers the least time, of those that run on the processor.
+    Cpu,
     /// The provider with this name.
     Named(&'static str),
 }
@@ -275,6 +277,7 @@ impl fmt::Display for Backend {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
             Self::Auto => "auto",
+            Self::Cpu => "cpu",
             Self::Named(name) => name,
         })
     }
@@ -283,10 +286,10 @@ impl fmt::Display for Backend {
 impl FromStr for Backend {
     type Err = Error;
 
-    /// Reads `auto` or the name of a provider that is linked.
+    /// Reads `auto`, `cpu` or the name of a provider that is linked.
     fn from_str(text: &str) -> Result<Self, Error> {
-        if text == "auto" {
-            return Ok(Self::Auto);
+        if let Some(one) = [Self::Auto, Self::Cpu].into_iter().find(|one| one.to_string() == text) {
+            return Ok(one);
         }
         let found = names().into_iter().find(|name| *name == text);
         found.map(Self::Named).ok_or_else(|| unknown(text))
@@ -295,7 +298,7 @@ impl FromStr for Backend {
 
 fn unknown(name: &str) -> Error {
     Error::Unsupported(format!(
-        "nothing that runs plans is called `{name}`; known are auto, {}",
+        "nothing that runs plans is called `{name}`; known are auto, cpu, {}",
         names().join(", ")
     ))
 }

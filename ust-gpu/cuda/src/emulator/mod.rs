@@ -51,6 +51,12 @@ pub fn install() -> Result<()> {
     installed.get_or_insert_with(load).clone()
 }
 
+/// Whether devices of this process are virtual.
+#[must_use]
+pub fn is_installed() -> bool {
+    DRIVER.get().is_some()
+}
+
 fn load() -> Result<()> {
     if !cfg!(target_os = "linux") {
         return Err(CudaError::NoEmulator(String::from("it needs Linux")));
