@@ -40,7 +40,8 @@ thread_local! {
 }
 
 impl Gpu {
-    /// Opens the device of this number, from 0, with a stream of its own.
+    /// Opens the device of this number, from 0, with a stream of its own. Once the first one is open,
+    /// [`Backend::Auto`] considers it.
     ///
     /// # Errors
     /// [`Error::Device`] without a driver or device; the message says what is missing.

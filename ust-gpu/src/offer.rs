@@ -20,7 +20,7 @@ use crate::tuning::{
 pub(crate) struct Estimate {
     /// Bytes of operands that are copied to the device.
     copied: f64,
-    /// Conversions before, and sorting afterwards, in the memory of the host.
+    /// In the memory of the host: conversions before, with what is fetched for them, and sorting afterwards.
     host: f64,
     /// The copies to the device.
     to: f64,
@@ -44,11 +44,13 @@ impl Estimate {
         let info = gpu.device().info();
         let (mut copied, mut copies, mut host) = (0.0, 0.0, 0.0);
         for (tensor, converted) in plan.tensors.iter().zip(&plan.converted) {
-            if *converted {
-                let fetched = tensor.bytes_elsewhere() as f64 / BUS_BYTES_PER_NS;
-                host += tensor.nse() as f64 * CONVERT_ENTRY_NS + fetched;
-            }
             let missing = if *converted { tensor.bytes() } else { missing(tensor, gpu) };
+            if *converted {
+                host += tensor.nse() as f64 * CONVERT_ENTRY_NS;
+            }
+            if missing > 0 {
+                host += tensor.bytes_elsewhere() as f64 / BUS_BYTES_PER_NS;
+            }
             copied += missing as f64;
             copies += if missing > 0 { 1.0 } else { 0.0 };
         }

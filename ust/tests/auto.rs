@@ -32,6 +32,13 @@ fn auto_takes_a_gpu_where_that_is_quicker() {
     unsafe {
         std::env::set_var("UST_CACHE_DIR", concat!(env!("CARGO_TARGET_TMPDIR"), "/auto"));
     }
+    let (a, x) = (matrix("CSR", 4000, 20), vector(4000));
+    let (backend, said) = auto(SPMV, &a, &x);
+    assert_eq!(
+        (backend.as_str(), said.as_str()),
+        ("jit", "on request only: this process has opened no GPU")
+    );
+    // Nobody looked for a driver: a virtual one can still take its place.
     let compiled = concat!(env!("CARGO_TARGET_TMPDIR"), "/auto/cuda");
     for file in std::fs::read_dir(compiled).into_iter().flatten().flatten() {
         if file.path().extension().is_some_and(|end| end == "cubin") {
@@ -39,16 +46,10 @@ fn auto_takes_a_gpu_where_that_is_quicker() {
         }
     }
     if let Err(error) = emulator::install() {
+        assert!(!error.to_string().contains("was asked for before"), "{error}");
         eprintln!("SKIPPED: {error}");
         return;
     }
-    let (a, x) = (matrix("CSR", 4000, 20), vector(4000));
-    let (backend, said) = auto(SPMV, &a, &x);
-    assert_eq!(
-        (backend.as_str(), said.as_str()),
-        ("jit", "on request only: this process has opened no GPU")
-    );
-
     // What is in the memory of the host has a long way.
     let gpu = Gpu::open(0).unwrap();
     let (backend, said) = auto(SPMV, &a, &x);
