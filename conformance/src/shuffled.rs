@@ -32,6 +32,8 @@ pub enum Pass {
     ByElements,
     /// By [`Schedule::by_stored`].
     ByStored,
+    /// By [`Schedule::by_table`].
+    ByTable,
 }
 
 struct Shuffled(Pass, &'static str);
@@ -40,6 +42,7 @@ inventory::submit!(Registration(&Shuffled(Pass::Planned, "shuffled")));
 inventory::submit!(Registration(&Shuffled(Pass::InVariables, "shuffled-in-variables")));
 inventory::submit!(Registration(&Shuffled(Pass::ByElements, "shuffled-by-elements")));
 inventory::submit!(Registration(&Shuffled(Pass::ByStored, "shuffled-by-stored")));
+inventory::submit!(Registration(&Shuffled(Pass::ByTable, "shuffled-by-table")));
 
 /// Number of plans that were compiled.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -102,6 +105,7 @@ fn schedule(plan: &Plan<'_>, facts: &Facts, pass: Pass) -> Result<Option<Schedul
         Pass::InVariables => Schedule::in_variables(plan, facts, machine),
         Pass::ByElements => Schedule::by_elements(plan, facts),
         Pass::ByStored => Schedule::by_stored(plan, facts, machine),
+        Pass::ByTable => Schedule::by_table(plan, facts),
     }
 }
 

@@ -225,6 +225,16 @@ fn the_truth_gives_what_the_interpreter_gives() {
 }
 
 #[test]
+fn lanes_that_share_a_table_give_what_the_interpreter_gives() {
+    let expression = "C(i,k) = A(i,j) * B(j,k)";
+    let backend = Backend::Named("shuffled-by-table");
+    for format in ["CSR", "DCSR", "(i, j) -> (i : compressed(nonunique), j : singleton)"] {
+        let result = call(expression, format).format("CSR").backend(backend.clone()).run();
+        assert!(!is_noticed(&result, expression, format), "{format}: {result:?}");
+    }
+}
+
+#[test]
 fn loops_compute_what_is_declared() {
     let before = ust_conformance::meant::tally();
     for expression in EXPRESSIONS {

@@ -6,6 +6,7 @@
 
 mod moved;
 mod stored;
+mod table;
 
 use std::collections::HashSet;
 
@@ -39,6 +40,9 @@ pub struct Schedule {
     pub sets_all: bool,
     /// Sums that parts leave for others, if they do.
     pub carries: Option<Carries>,
+    /// If workspaces may be kept as [tables](ust_level_api::ir::schedule::Table), a function that stores, in the place
+    /// of the number of rows of a part, a number that no workspace of the part has more coordinates than.
+    pub bounding: Option<Function>,
 }
 
 /// What a machine, and whoever runs it, can do.
@@ -115,7 +119,15 @@ impl Schedule {
         scheduled.check()?;
         let counting = facts.rows.is_some().then(|| counting(function));
         let sets_all = facts.sets_all;
-        Ok(Self { scheduled, counting, range, combines_rows, sets_all, carries: None })
+        Ok(Self {
+            scheduled,
+            counting,
+            range,
+            combines_rows,
+            sets_all,
+            carries: None,
+            bounding: None,
+        })
     }
 
     /// The schedule of the same plan with elements of the result formed in variables, in loops over elements that
@@ -154,7 +166,15 @@ impl Schedule {
         scheduled.check()?;
         let range = Ok(range);
         let (counting, combines_rows, sets_all) = (None, false, false);
-        Ok(Some(Self { scheduled, counting, range, combines_rows, sets_all, carries: None }))
+        Ok(Some(Self {
+            scheduled,
+            counting,
+            range,
+            combines_rows,
+            sets_all,
+            carries: None,
+            bounding: None,
+        }))
     }
 
     /// The schedule of a plan whose parts are intervals of rows and stored elements, so that none is longer than
@@ -182,7 +202,35 @@ impl Schedule {
         scheduled.check()?;
         let (counting, combines_rows, sets_all) = (None, false, facts.sets_all);
         let (range, carries) = (Ok(range), Some(carries));
-        Ok(Some(Self { scheduled, counting, range, combines_rows, sets_all, carries }))
+        let bounding = None;
+        Ok(Some(Self { scheduled, counting, range, combines_rows, sets_all, carries, bounding }))
+    }
+
+    /// The schedule of a plan that collects rows in workspaces, each of which may be kept as a
+    /// [table](ust_level_api::ir::schedule::Table): lanes share the loops that add to a row. `None` if the plan has no
+    /// workspace of single values for each row, if lanes cannot share these loops, or if sums have to be formed in
+    /// the order of the loops.
+    ///
+    /// # Errors
+    /// [`MarkError`] if the facts contradict the loops.
+    pub fn by_table(plan: &Plan<'_>, facts: &Facts) -> Result<Option<Self>, MarkError> {
+        let (Ok(_), Some(range)) = (&facts.outermost.cut, facts.outermost.range.clone()) else {
+            return Ok(None);
+        };
+        let Some(table::Tabled { scheduled, counting, bounding }) = table::tabled(plan, facts)
+        else {
+            return Ok(None);
+        };
+        scheduled.check()?;
+        Ok(Some(Self {
+            scheduled,
+            counting: Some(counting),
+            range: Ok(range),
+            combines_rows: false,
+            sets_all: facts.sets_all,
+            carries: None,
+            bounding: Some(bounding),
+        }))
     }
 
     /// What runs at the same time, for people.
@@ -192,6 +240,9 @@ impl Schedule {
         match self.range {
             Ok(_) if self.carries.is_some() => {
                 format!("parts of equally many stored elements{lanes}")
+            }
+            Ok(_) if self.bounding.is_some() => {
+                format!("parts of the outermost loop, a table for each row{lanes}")
             }
             Ok(_) => format!("parts of the outermost loop{lanes}"),
             Err(why) => format!("one part{lanes}: {why}"),

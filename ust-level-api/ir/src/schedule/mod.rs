@@ -65,12 +65,34 @@ pub struct Marks {
     pub loops: BTreeMap<Var, LoopMarks>,
     /// How parts and lanes share arrays that the function writes. [`Sharing::Own`] if nothing is said.
     pub arrays: BTreeMap<ArrayId, Sharing>,
+    /// The workspace of each part, if a machine may keep it as a hash table.
+    pub table: Option<Table>,
+}
+
+/// A workspace: arrays with an element for each coordinate, of which loops use a few. A machine may keep only those
+/// that are used, in a hash table. All arrays are [`Sharing::Workspace`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Table {
+    /// For each coordinate, 1 if it is used, or 0. Loops set it before they combine values.
+    pub marks: ArrayId,
+    /// The value of each coordinate.
+    pub values: ArrayId,
+    /// The coordinates that are used.
+    pub list: ArrayId,
+    /// The number of elements of `list`.
+    pub listed: Var,
+    /// The loop over all coordinates that sets marks to 0, and values to that of an empty sum. Lanes share it.
+    pub clearing: Var,
+    /// The loop over all coordinates that appends those that are used to `list`.
+    pub listing: Var,
 }
 
 /// Marks of a loop.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct LoopMarks {
-    /// If given, lanes share the iterations, and each lane forms its own part of these sums.
+    /// If given, lanes share the iterations, and each lane forms its own part of these sums. Of a loop in lanes inside
+    /// another, lanes share the iterations of both: several may run the same iteration of the outer one, each for
+    /// other iterations of the inner one.
     pub lanes: Option<Vec<LaneSum>>,
     /// Number of iterations that are best written one after another.
     pub unroll: Option<u32>,
@@ -99,6 +121,9 @@ pub enum Sharing {
     Atomic,
     /// Each part has memory of its own, which the caller gives. Lanes do not write it.
     Scratch,
+    /// Each part has memory of its own, which the caller gives. Lanes combine values into the same element, each
+    /// combination as a whole, or set it to the same constant.
+    Workspace,
 }
 
 /// Why marks contradict their function.
@@ -137,7 +162,7 @@ pub enum MarkError {
         /// The variable.
         var: String,
     },
-    /// A loop in lanes is inside another, extends an array, or sorts.
+    /// A loop in lanes has something inside that lanes cannot do.
     #[error("lanes cannot share the loop over `{of}`: it contains {what}")]
     Contains {
         /// The loop's variable.
@@ -194,16 +219,19 @@ impl Scheduled {
         let mut result = Ok(());
         let contains = |what| Err(MarkError::Contains { of: self.name(of), what });
         let no_sum = |var| Err(MarkError::NoSum { of: self.name(of), var: self.name(var) });
+        let mut inside = false;
         Stmt::visit_all(body, &mut |stmt| match stmt {
-            Stmt::For { var, .. } if self.lanes(*var).is_some() => {
-                result = contains("a loop in lanes");
-            }
+            Stmt::For { var, .. } if self.lanes(*var).is_some() => inside = true,
             Stmt::Reserve(..) => result = contains("an array that grows"),
             Stmt::Sort(..) => result = contains("a sort"),
             _ => {}
         });
+        if inside && self.stores_beside(body) {
+            result = contains("a loop in lanes, and stores beside it");
+        }
         for var in carried(body) {
             match sums.iter().find(|sum| sum.var == var) {
+                Some(_) if inside => result = contains("a loop in lanes, and a sum"),
                 Some(sum) if !is_sum(sum, body) => result = no_sum(var),
                 Some(_) => {}
                 None => {
@@ -212,6 +240,19 @@ impl Scheduled {
             }
         }
         result
+    }
+
+    /// Whether code stores outside of loops in lanes.
+    fn stores_beside(&self, body: &[Stmt]) -> bool {
+        body.iter().any(|stmt| match stmt {
+            Stmt::Store(..) | Stmt::Reduce(..) => true,
+            Stmt::For { var, body, .. } => self.lanes(*var).is_none() && self.stores_beside(body),
+            Stmt::While { body, .. } => self.stores_beside(body),
+            Stmt::If { then, otherwise, .. } => {
+                self.stores_beside(then) || self.stores_beside(otherwise)
+            }
+            _ => false,
+        })
     }
 }
 

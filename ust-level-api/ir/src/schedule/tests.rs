@@ -120,12 +120,57 @@ fn marks_of_no_loop_are_refused() {
 }
 
 #[test]
-fn loops_in_lanes_are_not_nested() {
+fn nested_loops_in_lanes_have_no_sums_and_no_stores_between_them() {
     let Rows { function, row, entry, sum } = rows();
     let mut marks = lanes(entry, vec![sum_of(sum)]);
     marks.loops.extend(lanes(row, Vec::new()).loops);
     let error = Scheduled { function, marks }.check().unwrap_err();
     assert!(matches!(error, MarkError::Contains { .. }), "{error}");
+    // `y[0] += q` for each `q < p`, for each `p` of a part.
+    let mut b = Builder::new("nested");
+    let [lo, hi] = ["part_lo", "part_hi"].map(|name| b.param(name, Ty::Int));
+    let y = b.array("y", INDEX, true);
+    let mut vars = Vec::new();
+    b.for_("p", lo, hi, |b, p| {
+        vars.push(var(&p));
+        b.for_("q", 0.into(), p, |b, q| {
+            vars.push(var(&q));
+            b.reduce(BinOp::Add, y, 0.into(), q);
+        });
+    });
+    let mut marks = Marks::default();
+    vars.iter().for_each(|var| marks.loops.extend(lanes(*var, Vec::new()).loops));
+    let mut scheduled = Scheduled { function: b.finish(), marks };
+    let run = |scheduled: &Scheduled| {
+        scheduled.check().unwrap();
+        let mut y = [0_i64];
+        let mut memory = [Memory::indices_mut(&mut y[..])];
+        let parts = [part(0, 4), part(4, 6)];
+        Watched::new(scheduled).unwrap().run(&parts, &mut memory, 1).map(|()| y)
+    };
+    assert!(matches!(run(&scheduled), Err(RunError::Race { .. })));
+    // Each part has its own: lanes combine values as a whole.
+    scheduled.marks.arrays.insert(y, Sharing::Workspace);
+    assert_eq!(run(&scheduled), Ok([20]));
+}
+
+#[test]
+fn lanes_may_set_an_element_of_a_workspace_to_the_same_constant() {
+    for (value, is_race) in [(Expr::Int(1), false), (Expr::Var(Var(2)), true)] {
+        let mut b = Builder::new("mark");
+        let [lo, hi] = ["part_lo", "part_hi"].map(|name| b.param(name, Ty::Int));
+        let y = b.array("y", INDEX, true);
+        b.for_("p", lo, hi, |b, p| {
+            assert_eq!(var(&p), Var(2));
+            b.store(y, 0.into(), value);
+        });
+        let marks = Marks { arrays: [(y, Sharing::Workspace)].into(), ..lanes(Var(2), Vec::new()) };
+        let scheduled = Scheduled { function: b.finish(), marks };
+        let mut element = [0_i64];
+        let mut memory = [Memory::indices_mut(&mut element[..])];
+        let run = Watched::new(&scheduled).unwrap().run(&[part(0, 6)], &mut memory, 5);
+        assert_eq!(matches!(run, Err(RunError::Race { .. })), is_race, "{run:?}");
+    }
 }
 
 /// `y[crd[p]] += a[p]` for each `p` of a part.

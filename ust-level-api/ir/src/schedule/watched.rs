@@ -50,6 +50,8 @@ struct Instrument<'a> {
     function: Function,
     notes: Notes,
     noted: Vec<Noted>,
+    /// Whether the code is in a loop in lanes.
+    within: bool,
 }
 
 fn load(array: ArrayId, at: impl Into<Expr>) -> Expr {
@@ -103,7 +105,7 @@ impl Watched {
         }
         let notes = Notes { state: array("state of notes".into()), race: array("race".into()) };
         let arrays = noted.iter().map(|one| (one.array, one.read.is_some())).collect();
-        let mut instrument = Instrument { of, function, notes, noted };
+        let mut instrument = Instrument { of, function, notes, noted, within: false };
         let body = instrument.block(&of.function.body);
         instrument.function.body = body;
         Ok(Self { program: Program::compile(&instrument.function)?, arrays })
@@ -116,7 +118,7 @@ impl Watched {
     }
 
     /// Runs the parts one after another, in an order that `seed` decides. Each part is given by its
-    /// parameters. Memory of [`Sharing::Scratch`] is given to all parts in turn.
+    /// parameters. Memory of [`Sharing::Scratch`] and [`Sharing::Workspace`] is given to all parts in turn.
     ///
     /// # Errors
     /// [`RunError::Race`], and the errors of [`Program::run`].
@@ -207,15 +209,22 @@ impl Instrument<'_> {
         }
         match stmt {
             Stmt::Store(array, at, value) => {
-                self.note_write(*array, at, value.loads(*array), &mut made);
+                let same = matches!(value, Expr::Int(_) | Expr::Bool(_) | Expr::Const(_))
+                    && self.of.sharing(*array) == Sharing::Workspace;
+                self.note_write(*array, at, same || value.loads(*array), &mut made);
             }
             Stmt::Reduce(_, array, at, _) => self.note_write(*array, at, true, &mut made),
             _ => {}
         }
         match stmt {
             Stmt::For { var, lo, hi, body } => {
+                // Inside another, it is run by the lane of that one.
+                let within = self.within;
+                let lanes = self.of.lanes(*var).filter(|_| !within);
+                self.within |= lanes.is_some();
                 let body = self.block(body);
-                match self.of.lanes(*var) {
+                self.within = within;
+                match lanes {
                     Some(sums) => {
                         let (lo, hi) = (lo.clone(), hi.clone());
                         made.extend(self.lanes((*var, lo, hi), sums, body));
@@ -272,7 +281,7 @@ impl Instrument<'_> {
                 // What reads an element to combine a value into it is no reader.
                 let combines =
                     matches!(stmt, Stmt::Store(to, place, _) if to == array && place == &**at);
-                if combines && noted.sharing == Sharing::Atomic {
+                if combines && noted.sharing != Sharing::Own {
                     return;
                 }
                 let race = self.race(noted, load(noted.wrote, Expr::Var(self.place())), false);
@@ -303,7 +312,7 @@ impl Instrument<'_> {
     /// Notes a write, `combines`: which reads the element before.
     fn note_write(&mut self, array: ArrayId, at: &Expr, combines: bool, to: &mut Vec<Stmt>) {
         let Some(noted) = self.noted(array) else { return };
-        let atomic = combines && noted.sharing == Sharing::Atomic;
+        let atomic = combines && noted.sharing != Sharing::Own;
         let place = Expr::Var(self.place());
         let mut then = self.race(noted, load(noted.wrote, place.clone()), atomic);
         if let Some(read) = noted.read {
@@ -336,7 +345,11 @@ impl Instrument<'_> {
         let other_lane = in_loop(theirs.clone())
             .equals(in_loop(me.clone()))
             .and(not_equal(theirs.clone(), me.clone()));
-        let other = Expr::binary(BinOp::Or, other_part, other_lane);
+        let other = match noted.sharing {
+            // Parts have memory of their own.
+            Sharing::Workspace => other_lane,
+            _ => Expr::binary(BinOp::Or, other_part, other_lane),
+        };
         let mut cond = not_equal(earlier.clone(), Expr::Int(0)).and(other);
         if atomic {
             cond = cond.and(earlier.lt(ATOMIC));
