@@ -3,6 +3,7 @@
 mod choose;
 mod columns;
 mod run;
+mod tables;
 
 use std::collections::HashMap;
 use std::fmt;
@@ -13,6 +14,7 @@ use choose::{CHOICES, Choice, stored_range};
 pub use columns::conversion_text;
 pub(crate) use columns::write_columns;
 use run::Running;
+use tables::Tables;
 use ust_cuda::{Device, Grid, Module, Source, Stream};
 use ust_engine::ops::Operator;
 use ust_engine::provider::plan::{Array, Facts, Plan, Sizes};
@@ -81,6 +83,7 @@ struct Arguments<'a> {
     counts: u64,
     offsets: u64,
     error: u64,
+    tables: Tables,
 }
 
 impl Arguments<'_> {
@@ -105,7 +108,7 @@ impl Launcher {
     /// # Errors
     /// Why the plan cannot run.
     pub(crate) fn new(plan: &Plan<'_>, schedules: Schedules) -> Result<Self, String> {
-        let made = Self {
+        let mut made = Self {
             facts: plan.facts.clone(),
             about: About::new(plan),
             function: plan.function.clone(),
@@ -119,17 +122,21 @@ impl Launcher {
         };
         // What cannot be printed is refused before anything runs.
         made.program(Choice::Threads(0))?;
+        if made.schedules.tables.is_some() && made.program(Choice::Tables).is_err() {
+            made.schedules.tables = None;
+        }
         Ok(made)
     }
 
     fn schedule(&self, choice: Choice) -> &Schedule {
-        let Schedules { alone, shared, elements, stored, stored_shared } = &self.schedules;
+        let Schedules { alone, shared, elements, stored, stored_shared, tables } = &self.schedules;
         let other = match choice {
             Choice::Threads(0) => None,
             Choice::Threads(_) => shared.as_ref(),
             Choice::Elements => elements.as_ref(),
             Choice::Stored(0) => stored.as_ref(),
             Choice::Stored(_) => stored_shared.as_ref(),
+            Choice::Tables | Choice::LargeTables => tables.as_ref(),
         };
         other.unwrap_or(alone)
     }
@@ -137,7 +144,11 @@ impl Launcher {
     /// The kernels as text.
     fn program(&self, choice: Choice) -> Result<Program, String> {
         let grows: Vec<bool> = self.function.arrays.iter().map(|array| array.grows).collect();
-        let target = Target::Cuda { lanes: 1 << choice.width() };
+        let target = match choice {
+            Choice::Tables => Target::Tables { shared: true },
+            Choice::LargeTables => Target::Tables { shared: false },
+            choice => Target::Cuda { lanes: 1 << choice.width() },
+        };
         Program::new(self.schedule(choice), &self.facts, &grows, &self.about, target)
     }
 
@@ -150,6 +161,7 @@ impl Launcher {
     fn usual(&self) -> Choice {
         match &self.schedules {
             Schedules { elements: Some(_), .. } => Choice::Elements,
+            Schedules { tables: Some(_), .. } => Choice::Tables,
             Schedules { shared: Some(_), .. } => Choice::Threads(WIDTHS - 1),
             _ => Choice::Threads(0),
         }
@@ -218,6 +230,7 @@ impl Launcher {
             counts: 0,
             offsets: 0,
             error: error.address(),
+            tables: Tables::default(),
         };
         // What chooses kernels reads operands, too.
         operands.between(stream, || {
@@ -266,6 +279,12 @@ fn words(kernel: &Kernel, arguments: &Arguments<'_>) -> Vec<u64> {
         Argument::Counts => arguments.counts,
         Argument::Offsets => arguments.offsets,
         Argument::Error => arguments.error,
+        Argument::Chosen => arguments.tables.chosen,
+        Argument::Width => arguments.tables.width,
+        Argument::Team => arguments.tables.team,
+        Argument::Slots => arguments.tables.slots,
+        Argument::Room => arguments.tables.room,
+        Argument::Memory => arguments.tables.memory,
     };
     kernel.arguments.iter().map(word).collect()
 }
@@ -273,6 +292,7 @@ fn words(kernel: &Kernel, arguments: &Arguments<'_>) -> Vec<u64> {
 static PROGRAMS: AtomicUsize = AtomicUsize::new(0);
 static LAUNCHES: AtomicUsize = AtomicUsize::new(0);
 static BY_STORED: AtomicUsize = AtomicUsize::new(0);
+static BY_TABLE: AtomicUsize = AtomicUsize::new(0);
 
 /// What this process did on its devices so far.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -286,15 +306,17 @@ pub struct Tally {
     pub uploads: usize,
     /// Runs whose parts were intervals of stored elements.
     pub by_stored: usize,
+    /// Runs that kept workspaces as hash tables.
+    pub by_table: usize,
 }
 
 /// What this process did on its devices so far.
 #[must_use]
 pub fn tally() -> Tally {
-    let counts = [&PROGRAMS, &LAUNCHES, &there::UPLOADS, &BY_STORED];
-    let [programs, launches, uploads, by_stored] =
+    let counts = [&PROGRAMS, &LAUNCHES, &there::UPLOADS, &BY_STORED, &BY_TABLE];
+    let [programs, launches, uploads, by_stored, by_table] =
         counts.map(|count| count.load(Ordering::Relaxed));
-    Tally { programs, launches, uploads, by_stored }
+    Tally { programs, launches, uploads, by_stored, by_table }
 }
 
 fn launch(
@@ -325,7 +347,12 @@ impl Executable for Launcher {
     }
 
     fn describe(&self) -> String {
-        let Schedules { alone, shared, elements, stored, .. } = &self.schedules;
+        let Schedules { alone, shared, elements, stored, tables, .. } = &self.schedules;
+        if tables.is_some() {
+            return "CUDA C++; 1 thread to a block for each iteration of the outermost loop, with a hash table of its \
+                coordinates, by their number"
+                .to_owned();
+        }
         let mut how = match (&alone.range, shared) {
             (Err(why), _) => format!("one part: {why}"),
             (Ok(_), None) => "a thread for each iteration of the outermost loop".to_owned(),

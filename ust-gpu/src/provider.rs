@@ -53,6 +53,8 @@ pub struct Schedules {
     pub stored: Option<Schedule>,
     /// For several threads for each of these parts.
     pub stored_shared: Option<Schedule>,
+    /// For a hash table for each row that is collected in a workspace.
+    pub tables: Option<Schedule>,
 }
 
 impl Schedules {
@@ -67,7 +69,8 @@ impl Schedules {
         let by_stored =
             |lanes| Schedule::by_stored(plan, plan.facts, Abilities { lanes, combines_rows: true });
         let (stored, stored_shared) = (by_stored(false)?, by_stored(true)?);
-        Ok(Self { alone: schedule(false)?, shared, elements, stored, stored_shared })
+        let tables = Schedule::by_table(plan, plan.facts)?;
+        Ok(Self { alone: schedule(false)?, shared, elements, stored, stored_shared, tables })
     }
 }
 

@@ -27,6 +27,16 @@ impl Room {
     /// # Errors
     /// [`Error::TooLarge`] if fewer are left.
     pub(crate) fn take(&self, bytes: u64) -> Result<(), Error> {
+        self.has(bytes)?;
+        self.taken.set(self.taken.get() + bytes);
+        Ok(())
+    }
+
+    /// Whether there is room for bytes that are soon given back.
+    ///
+    /// # Errors
+    /// [`Error::TooLarge`] if fewer are left.
+    pub(crate) fn has(&self, bytes: u64) -> Result<(), Error> {
         if bytes > self.left() {
             let taken = self.taken.get();
             return Err(Error::TooLarge(format!(
@@ -34,7 +44,6 @@ impl Room {
                 self.limit
             )));
         }
-        self.taken.set(self.taken.get() + bytes);
         Ok(())
     }
 }

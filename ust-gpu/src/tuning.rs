@@ -7,6 +7,31 @@ pub(crate) const BLOCK_THREADS: u64 = 256;
 /// Bytes of working memory of all workers together, at most.
 pub(crate) const WORK_BYTES: u64 = 256 << 20;
 
+/// Bytes of shared memory of a block that runs several parts, at most. Two such blocks or more fit a multiprocessor.
+pub(crate) const SHARED_BYTES: u64 = 48 << 10;
+
+/// The hash table of a part, and the threads that run the part together.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct TableShape {
+    /// Number of places.
+    pub(crate) slots: u64,
+    /// Number of threads.
+    pub(crate) lanes: u64,
+}
+
+/// A table for so many coordinates. At least half of the places stay free, so that searches are short. A table of up to
+/// 256 coordinates is for lanes of a warp, which add some coordinates each; a larger one is for a block.
+pub(crate) fn table(coordinates: u64) -> TableShape {
+    let coordinates = coordinates.next_power_of_two().max(8);
+    let lanes = if coordinates <= 256 { (coordinates / 8).min(32) } else { BLOCK_THREADS };
+    TableShape { slots: 2 * coordinates, lanes }
+}
+
+/// The number of threads that share an inner loop with so many iterations: a power of 2, up to the lanes of a warp.
+pub(crate) fn team(iterations: f64) -> u64 {
+    1 << (1..WIDTHS).take_while(|width| f64::from(1_u32 << width) <= iterations).count()
+}
+
 /// Iterations of the outermost loop for each worker, at least, where workers' rows are combined afterwards.
 pub(crate) const PARTS_PER_WORKER: u64 = 4;
 

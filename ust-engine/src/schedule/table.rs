@@ -208,11 +208,8 @@ impl Workspace {
                         try_lanes(to, &[*var]);
                     }
                 }
-                Stmt::For { var, body, .. } => {
-                    if !open || !self.share_both(*var, body, to) {
-                        self.share(body, open, to);
-                    }
-                }
+                Stmt::For { var, body, .. } if open && self.share_both(*var, body, to) => {}
+                Stmt::For { body, .. } => self.share(body, open, to),
                 Stmt::While { body, .. } => self.share(body, open, to),
                 Stmt::If { then, otherwise, .. } => {
                     self.share(then, open, to);

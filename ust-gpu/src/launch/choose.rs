@@ -12,18 +12,18 @@ use ust_engine::schedule::Schedule;
 use ust_level_api::Interval;
 use ust_level_api::ir::interp::Param;
 
-use super::{Arguments, BY_STORED, Given, Kernels, Launcher, launch, length, words};
+use super::{Arguments, BY_STORED, BY_TABLE, Given, Kernels, Launcher, launch, length, words};
 use crate::cache;
 use crate::gpu::Gpu;
 use crate::print::Argument;
 use crate::there::{self, device};
 use crate::tuning::{
     BLOCK_THREADS, ITEMS_PER_THREAD, MOST_SUMS, STRUCTURES, SUMMED_PER_THREAD, WIDTHS, is_skewed,
-    width,
+    team, width,
 };
 
 /// Number of choices.
-pub(super) const CHOICES: usize = 2 * WIDTHS + 1;
+pub(super) const CHOICES: usize = 2 * WIDTHS + 3;
 
 /// Which kernels run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -34,6 +34,10 @@ pub(super) enum Choice {
     Elements,
     /// Parts of equally many stored elements, with 2^k threads for each.
     Stored(usize),
+    /// Tables in shared memory.
+    Tables,
+    /// Tables in other memory.
+    LargeTables,
 }
 
 impl Choice {
@@ -42,6 +46,8 @@ impl Choice {
             Self::Threads(width) => width,
             Self::Elements => WIDTHS,
             Self::Stored(width) => WIDTHS + 1 + width,
+            Self::Tables => 2 * WIDTHS + 1,
+            Self::LargeTables => 2 * WIDTHS + 2,
         }
     }
 
@@ -49,7 +55,7 @@ impl Choice {
     pub(super) fn width(self) -> usize {
         match self {
             Self::Threads(width) | Self::Stored(width) => width,
-            Self::Elements => 0,
+            Self::Elements | Self::Tables | Self::LargeTables => 0,
         }
     }
 }
@@ -72,6 +78,10 @@ impl Launcher {
             if length(elements) > parts || planned.is_none() {
                 return Ok((Choice::Elements, Some(elements)));
             }
+        }
+        if self.schedules.tables.is_some() && planned.is_some() {
+            BY_TABLE.fetch_add(1, Ordering::Relaxed);
+            return Ok((Choice::Tables, planned));
         }
         let stored = |operand: usize| call.operands()[operand].nse() as f64;
         let width = self.width(call.extents(), &stored, parts);
@@ -168,6 +178,17 @@ impl Launcher {
         let iterations = self.facts.loops.iter().filter(is_shared);
         let iterations = iterations.map(|one| self.iterations(one, extents, stored, parts));
         width(iterations.fold(f64::INFINITY, f64::min), parts)
+    }
+
+    /// The number of threads that share an inner loop of a row with a table.
+    pub(super) fn team(&self, call: &Call<'_>, parts: u64) -> u64 {
+        let Some(tables) = &self.schedules.tables else { return 1 };
+        let loops = &tables.scheduled.marks.loops;
+        let is_shared = |one: &&Loop| one.vars.iter().any(|var| loops.contains_key(var));
+        let innermost = self.facts.loops.iter().filter(is_shared).max_by_key(|one| one.depth);
+        let stored = |operand: usize| call.operands()[operand].nse() as f64;
+        let extents = call.extents();
+        team(innermost.map_or(1.0, |one| self.iterations(one, extents, &stored, parts)))
     }
 
     /// The iterations of a loop each time that it runs, on average.

@@ -8,6 +8,7 @@ use ust_engine::{Error, Format, Tensor};
 use ust_level_api::IndexKind;
 use ust_level_api::ir::interp::Param;
 
+use super::tables::Tables;
 use super::{Arguments, Given, Kernels, launch, length, stored_range, words};
 use crate::gpu::Gpu;
 use crate::print::{About, Program, Target};
@@ -115,6 +116,7 @@ fn run(
         counts: 0,
         offsets: 0,
         error: error.address(),
+        tables: Tables::default(),
     };
     let alone = schedule((facts, loops), false)?;
     if let Ok(range) = &alone.range {

@@ -11,6 +11,7 @@ use ust_level_api::ir::interp::RunError;
 use ust_level_api::ir::{ArrayId, Elem, Expr};
 use ust_level_api::{IndexColumn, IndexKind};
 
+use super::tables::Pick;
 use super::{Arguments, Given, Kernels, Launcher, launch};
 use crate::cache;
 use crate::convert::combined;
@@ -99,7 +100,11 @@ impl Running<'_> {
         let too_large = || Error::TooLarge("the rows of the result".to_owned());
         let block = evaluated(std::slice::from_ref(block), &launcher.function, arguments.params)?;
         let block = block.and_then(|found| usize::try_from(found[0]).ok()).ok_or_else(too_large)?;
-        let (workers, work) = self.work(&mut arguments, block)?;
+        let tables = self.schedule.bounding.is_some();
+        let (workers, work) = match tables {
+            true => (arguments.parts, Vec::new()),
+            false => self.work(&mut arguments, block)?,
+        };
         let parts = arguments.parts as usize;
         let starts = launcher.place(Array::RowStarts);
         let starts = match starts {
@@ -114,8 +119,14 @@ impl Running<'_> {
         // How many rows each part has.
         let counts = self.numbers(parts)?;
         arguments.counts = counts.address();
-        let kernel = self.kernels.program.count.as_ref().expect("rows are counted");
-        self.launch(kernel, &arguments, workers)?;
+        let kernel: Pick = |program| program.count.as_ref();
+        match tables {
+            true => self.in_tables(kernel, &self.additions(&arguments)?, &arguments)?,
+            false => {
+                let kernel = kernel(&self.kernels.program).expect("rows are counted");
+                self.launch(kernel, &arguments, workers)?;
+            }
+        }
         self.check()?;
         // The first row of each part, and the number of all.
         self.room((parts as u64 + 1) * 8)?;
@@ -144,8 +155,12 @@ impl Running<'_> {
             arguments.arrays[at] = Given { address: memory.address(), length };
             written.push((ArrayId(at as u32), memory));
         }
-        self.cleared(&work)?;
-        self.launch(&self.kernels.program.main, &arguments, workers)?;
+        if tables {
+            self.in_tables(|program| Some(&program.main), &counts, &arguments)?;
+        } else {
+            self.cleared(&work)?;
+            self.launch(&self.kernels.program.main, &arguments, workers)?;
+        }
         self.check()?;
         let iterations = if self.schedule.range.is_ok() { arguments.length() } else { u64::MAX };
         self.rows(rows, block, written, starts, iterations)
@@ -296,7 +311,7 @@ impl Running<'_> {
     }
 
     /// Room for so many numbers of rows.
-    fn numbers(&self, length: usize) -> Result<Memory, Error> {
+    pub(super) fn numbers(&self, length: usize) -> Result<Memory, Error> {
         let bytes = length
             .checked_mul(8)
             .ok_or_else(|| Error::TooLarge("the rows of the result".to_owned()))?;
@@ -310,7 +325,7 @@ impl Running<'_> {
     }
 
     /// Launches a kernel, with at most so many workers.
-    fn launch(
+    pub(super) fn launch(
         &self,
         kernel: &Kernel,
         arguments: &Arguments<'_>,
@@ -333,7 +348,7 @@ impl Running<'_> {
     }
 
     /// Whether integers were divided by zero.
-    fn check(&self) -> Result<(), Error> {
+    pub(super) fn check(&self) -> Result<(), Error> {
         let divisions = &self.kernels.program.divisions;
         if divisions.is_empty() {
             return Ok(());

@@ -12,8 +12,8 @@ use ust_level_api::ir::{Dtype, Func};
 /// The line that ends every prelude.
 pub const END: &str = "// ---- end of the prelude";
 
-/// CUDA's words for a C++ compiler of the host: what a prelude without [`Sections::ATOMICS`] and
-/// [`Sections::LANES`] needs before it.
+/// CUDA's words for a C++ compiler of the host: what a prelude without [`Sections::ATOMICS`],
+/// [`Sections::LANES`] and [`Sections::TABLES`] needs before it.
 pub const HOST: &str = include_str!("host.h");
 
 /// What stands behind the prelude of a text.
@@ -29,7 +29,7 @@ pub struct Sections(u16);
 
 /// A section, the sections that it needs, and its text. The order is that of the prelude: a section
 /// stands behind those that it needs, and behind those whose types its functions serve.
-const TEXTS: [(Sections, Sections, &str); 11] = [
+const TEXTS: [(Sections, Sections, &str); 12] = [
     (Sections::TYPES, Sections::NONE, include_str!("types.cuh")),
     (Sections::INTEGERS, Sections::TYPES, include_str!("integers.cuh")),
     (Sections::FLOATS, Sections::TYPES, include_str!("floats.cuh")),
@@ -41,6 +41,7 @@ const TEXTS: [(Sections, Sections, &str); 11] = [
     (Sections::ATOMICS, NUMBERS, include_str!("atomics.cuh")),
     (Sections::LANES, NUMBERS, include_str!("lanes.cuh")),
     (Sections::SORT, Sections::TYPES, include_str!("sort.cuh")),
+    (Sections::TABLES, NUMBERS.and(Sections::ATOMICS), include_str!("tables.cuh")),
 ];
 const NUMBERS: Sections = Sections::TYPES.and(Sections::INTEGERS).and(Sections::FLOATS);
 const COMPLEX_NUMBERS: Sections = Sections::TYPES.and(Sections::FLOATS).and(Sections::COMPLEX);
@@ -70,6 +71,8 @@ impl Sections {
     pub const LANES: Self = Self(1 << 9);
     /// `ust_sort`.
     pub const SORT: Self = Self(1 << 10);
+    /// `ust_table_note` and its kin: hash tables of coordinates.
+    pub const TABLES: Self = Self(1 << 11);
     /// All sections.
     pub const ALL: Self = Self((1 << TEXTS.len()) - 1);
 

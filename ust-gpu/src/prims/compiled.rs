@@ -4,13 +4,14 @@ use ust_cuda::{CudaError, compiler_log, compiler_version};
 use ust_level_api::Dtype;
 
 use super::combine::{Combination, comparing, text};
-use super::{Text, assemble, copy, moved, scan, segments, select, sort, types, whole};
+use super::{Text, assemble, bins, copy, moved, scan, segments, select, sort, types, whole};
 
 /// Texts with the types that they are used with, each type once at least.
 fn texts() -> Vec<(Text, String)> {
     let mut all = Vec::new();
     for (from, to) in [("u8", "u32"), ("u32", "i64"), ("i64", "u32"), ("u64", "i64")] {
         all.push((scan::TEXT, types([("From", from), ("To", to)])));
+        all.push((bins::TEXT, types([("From", from)])));
         all.push((segments::TEXT, types([("From", from), ("To", to)])));
     }
     for (bytes, place) in [(1, "u32"), (2, "i32"), (4, "u64"), (8, "i64"), (16, "u32")] {

@@ -18,9 +18,11 @@
 //! | `select.rs`, `select.cuh` | runs of equal coordinates, and elements chosen by flags |
 //! | `combine.rs`, `combine.cuh`, `compare.cuh` | values of a run combined into one; values compared with one |
 //! | `assemble.rs`, `assemble.cuh` | positions in full levels, pairs of bounds, groups of coordinates |
+//! | `bins.rs`, `bins.cuh` | numbers sorted by their size |
 //! | `segments.rs`, `segments.cuh` | positions to coordinates and back; longest segments, least coordinates |
 
 mod assemble;
+mod bins;
 mod column;
 mod combine;
 #[cfg(test)]
@@ -39,6 +41,7 @@ use std::fmt::Write as _;
 use std::num::NonZeroUsize;
 use std::sync::{Mutex, PoisonError};
 
+pub use bins::Bins;
 pub use column::{Column, Indices, Misfit};
 pub use combine::Combination;
 pub use segments::SegmentLengths;

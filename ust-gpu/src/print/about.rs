@@ -96,7 +96,7 @@ impl About {
     /// not be.
     pub(super) fn option(&self, target: Target) -> Option<String> {
         let option = match target {
-            Target::Cuda { .. } => STRICT,
+            Target::Cuda { .. } | Target::Tables { .. } => STRICT,
             Target::Cpp => "-ffp-contract=off",
         };
         self.strict.then(|| format!("compile it with {option}: products are not fused with sums"))
@@ -252,10 +252,14 @@ impl Telling<'_> {
             Argument::RangeLo => bound(true),
             Argument::RangeHi => bound(false),
             Argument::Grain => "length of a part, 1 or more".to_owned(),
+            Argument::Parts if arguments_choose(writer) => "number of parts to be run".to_owned(),
             Argument::Parts if self.schedule.range.is_ok() => {
                 "number of parts: (range_hi - range_lo) / grain, rounded up".to_owned()
             }
             Argument::Parts => "number of parts: 1".to_owned(),
+            Argument::Counts if purpose == Purpose::Bound => {
+                "i64, the number of additions of each part, which the kernel stores".to_owned()
+            }
             Argument::Counts => {
                 "i64, the number of rows of each part, which the kernel stores".to_owned()
             }
@@ -266,6 +270,23 @@ impl Telling<'_> {
                     sites.map(|(at, site)| format!("{} for `{site}`", at + 1)).collect();
                 format!("i32, 0 before; after an integer division by zero {}", sites.join(", "))
             }
+            Argument::Chosen => "i64, the numbers of the parts to be run".to_owned(),
+            Argument::Width => {
+                "number of threads of a worker: a power of 2 up to 32, or all of a block".to_owned()
+            }
+            Argument::Team => {
+                "number of these that share an inner loop: a power of 2, such as its mean number of iterations"
+                    .to_owned()
+            }
+            Argument::Slots => format!(
+                "number of places of a table: a power of 2, 4 or more, and twice {} of a part or more",
+                if purpose == Purpose::Count { "what `bound` counts" } else { "the number of rows" }
+            ),
+            Argument::Room => format!(
+                "bytes of a table: {} * slots + 4, rounded up to a multiple of 16",
+                writer.two_places().unwrap_or(0) / 2
+            ),
+            Argument::Memory => "tables of all workers, of any contents".to_owned(),
         }
     }
 
@@ -349,6 +370,8 @@ impl Telling<'_> {
                 parts."
                 .to_owned(),
             (Purpose::Longest, _) => "Finds the longest row.".to_owned(),
+            (Purpose::Bound, _) => "Counts the additions of each part: none of its tables has more coordinates."
+                .to_owned(),
         });
         let in_order = self.facts.rows.as_ref().is_none_or(|rows| rows.sorted);
         if purpose == Purpose::Fill && (self.schedule.combines_rows || !in_order) {
@@ -359,6 +382,18 @@ impl Telling<'_> {
             ));
         }
         if purpose == Purpose::Range || alone {
+            return said;
+        }
+        if arguments_choose(writer) {
+            let memory = match writer.target {
+                Target::Tables { shared: false } => "",
+                _ => ", with `room` bytes of dynamic shared memory for each worker of a block",
+            };
+            said.push(format!(
+                "A worker is `width` threads, and runs every `workers`-th of the parts that `chosen` lists: those \
+                 whose tables fit. Launch any number of workers, in blocks of one dimension, with a multiple of 32 \
+                 threads in each{memory}."
+            ));
             return said;
         }
         let each = match writer.lanes {
@@ -404,6 +439,11 @@ impl Writer<'_> {
         }
         out
     }
+}
+
+/// Whether a kernel runs parts that are listed.
+fn arguments_choose(writer: &Writer<'_>) -> bool {
+    writer.table.is_some() && writer.lanes.is_some()
 }
 
 /// The name of an operand. Loops name its values after it.

@@ -121,9 +121,12 @@ impl Writer<'_> {
         }
         let index = match elem {
             Elem::Index(IndexKind::U2) => self.argument(index),
-            _ => self.expr(index),
+            _ => self.index(array, index),
         };
         let name = self.array(array).to_owned();
+        if self.is_list(array) {
+            return Shown(format!("(i64){name}[{index}]"), Level::Unary);
+        }
         match elem {
             Elem::Index(IndexKind::U2) => {
                 Shown(format!("ust_two_bits({name}, {index})"), Level::Atom)

@@ -6,7 +6,7 @@ use ust_level_api::ir::{ArrayId, Elem, Function, Var};
 
 use super::about::Telling;
 use super::types::{int, is_half, stored};
-use super::{Target, Use, Writer};
+use super::{Target, Use, Width, Writer};
 use crate::prelude::Sections;
 
 /// How a kernel reaches the elements of an array.
@@ -24,6 +24,8 @@ pub(super) enum Reach {
     Work,
     /// Each part has an element.
     Part,
+    /// The workspace that is kept as a table.
+    Table,
 }
 
 /// An argument of a kernel: 8 bytes, an integer or an address.
@@ -50,6 +52,18 @@ pub enum Argument {
     Offsets,
     /// The address of an `i32`: 0, or the number of an integer division by zero.
     Error,
+    /// The address of an `i64` for each part to be run: its number. [`Argument::Parts`] is how many there are.
+    Chosen,
+    /// Number of threads that run a part together: a power of 2 up to 32, or all of a block.
+    Width,
+    /// Number of those that share an inner loop: a power of 2.
+    Team,
+    /// Number of places of a table: a power of 2. More than twice as many as coordinates, or as many.
+    Slots,
+    /// Bytes of a table, see [`Kernel::room`].
+    Room,
+    /// The address of the tables of all workers, which are not in shared memory.
+    Memory,
 }
 
 /// A kernel of a program.
@@ -60,8 +74,20 @@ pub struct Kernel {
     pub name: &'static str,
     /// What it is called with, in order.
     pub arguments: Vec<Argument>,
-    /// Number of threads that run a part together.
+    /// Number of threads that run a part together. 0 if it is an [argument](Argument::Width).
     pub lanes: u32,
+    /// Bytes of two places of a table, if workers have tables.
+    pub two_places: Option<u64>,
+}
+
+impl Kernel {
+    /// Bytes of a table of so many places: for each worker of a block, in dynamic shared memory, or for each worker.
+    /// `None` if workers have no tables, or if nothing is so large.
+    #[must_use]
+    pub fn room(&self, slots: u64) -> Option<u64> {
+        // And a counter.
+        (slots / 2).checked_mul(self.two_places?)?.checked_add(4)?.checked_next_multiple_of(16)
+    }
 }
 
 /// What a kernel is for.
@@ -79,6 +105,8 @@ pub(super) enum Purpose {
     Add,
     /// To find the longest row.
     Longest,
+    /// To count the additions of each part.
+    Bound,
 }
 
 impl Purpose {
@@ -90,6 +118,7 @@ impl Purpose {
             Self::Range => "bounds",
             Self::Add => "add_left",
             Self::Longest => "longest",
+            Self::Bound => "bound",
         }
     }
 
@@ -105,8 +134,13 @@ impl Purpose {
         let of = |(array, grows): (&Array, &bool)| match array {
             _ if matches!(self, Self::Range | Self::Add | Self::Longest) => Reach::Plain,
             Array::RowCounts => Reach::Counts,
+            Array::WorkValues | Array::WorkMarks | Array::WorkList
+                if matches!(target, Target::Tables { .. }) =>
+            {
+                Reach::Table
+            }
             _ if *grows && self == Self::Count => Reach::Dropped,
-            Array::RowStarts if self == Self::Count => Reach::Dropped,
+            Array::RowStarts if matches!(self, Self::Count | Self::Bound) => Reach::Dropped,
             // One thread has the whole array.
             _ if target == Target::Cpp => Reach::Plain,
             Array::RowStarts => Reach::Starts,
@@ -177,7 +211,13 @@ impl Writer<'_> {
             purpose.name(),
             shown.join(",\n    ")
         );
-        Kernel { name: purpose.name(), arguments, lanes: self.lanes.unwrap_or(1) }
+        let lanes = match self.lanes {
+            None => 1,
+            Some(Width::Fixed(lanes)) => lanes,
+            Some(Width::Given) => 0,
+        };
+        let two_places = self.lanes.and_then(|_| self.two_places());
+        Kernel { name: purpose.name(), arguments, lanes, two_places }
     }
 
     /// Writes the loop over parts, with the loops of a part in it.
@@ -200,8 +240,9 @@ impl Writer<'_> {
             Some(width) => {
                 self.line(&format!("const i64 lane = threadIdx.x % {width};"));
                 let lanes = match width {
-                    32 => "0xffffffffu".to_owned(),
-                    width => format!(
+                    Width::Given => "ust_lanes_of(width)".to_owned(),
+                    Width::Fixed(32) => "0xffffffffu".to_owned(),
+                    Width::Fixed(width) => format!(
                         "{:#x}u << (threadIdx.x % 32 / {width} * {width})",
                         (1_u64 << width) - 1
                     ),
@@ -223,13 +264,28 @@ impl Writer<'_> {
                 self.line(&format!("{ty}* const {name} = all_{name} + worker * len_{name};"));
             }
         }
-        let works = facts.rows.as_ref().is_some_and(|rows| rows.opened.is_some());
+        let tables = self.table.filter(|_| self.lanes.is_some());
+        if let Some(table) = tables {
+            self.tables(&table);
+        }
+        let works = purpose != Purpose::Bound
+            && tables.is_none()
+            && facts.rows.as_ref().is_some_and(|rows| rows.opened.is_some());
         if works {
             self.line("i64 opened = 0;");
         }
         self.uses.insert(Use::Parts);
-        self.line("for (i64 part = worker; part < parts; part += workers) {");
-        self.depth += 1;
+        match tables {
+            Some(_) => {
+                self.line("for (i64 turn = worker; turn < parts; turn += workers) {");
+                self.depth += 1;
+                self.line("const i64 part = chosen[turn];");
+            }
+            None => {
+                self.line("for (i64 part = worker; part < parts; part += workers) {");
+                self.depth += 1;
+            }
+        }
         let named = |writer: &Self, var: Var| writer.names.var(var).to_owned();
         let starts = ids.clone().find(|id| self.reach(*id) == Reach::Starts && is_used(self, *id));
         let begin = match lo {
@@ -279,7 +335,7 @@ impl Writer<'_> {
         if let Some(id) = counts {
             let (name, ty) = (self.names.array(id).to_owned(), stored(self.elem(id)));
             let from = match purpose {
-                Purpose::Count => "0".to_owned(),
+                Purpose::Count | Purpose::Bound => "0".to_owned(),
                 _ => {
                     self.uses.insert(Use::Offsets);
                     "offsets[part]".to_owned()
@@ -291,7 +347,7 @@ impl Writer<'_> {
         self.out.push_str(body);
         if let Some(id) = counts {
             let name = self.names.array(id).to_owned();
-            if purpose == Purpose::Count {
+            if matches!(purpose, Purpose::Count | Purpose::Bound) {
                 self.uses.insert(Use::Counts);
                 let one = if self.lanes.is_some() { "if (lane == 0) " } else { "" };
                 self.line(&format!("{one}counts[part] = {name}[0];"));
@@ -311,7 +367,7 @@ impl Writer<'_> {
         let params = (0..self.function.params).filter(|at| used(&Use::Parameter(*at)));
         made.extend(params.map(Argument::Parameter));
         for id in (0..self.function.arrays.len()).map(|at| ArrayId(at as u32)) {
-            let is_local = self.reach(id) == Reach::Counts;
+            let is_local = matches!(self.reach(id), Reach::Counts | Reach::Table);
             if used(&Use::Array(id)) && !is_local {
                 made.push(Argument::Array(id));
             }
@@ -329,6 +385,13 @@ impl Writer<'_> {
             (Use::Error, Argument::Error),
         ];
         made.extend(rest.into_iter().filter(|(of, _)| used(of)).map(|(_, argument)| argument));
+        if used(&Use::Tables) {
+            made.extend([Argument::Chosen, Argument::Width]);
+            made.extend(used(&Use::Groups).then_some(Argument::Team));
+            made.extend([Argument::Slots, Argument::Room]);
+            let is_given = self.target == Target::Tables { shared: false };
+            made.extend(is_given.then_some(Argument::Memory));
+        }
         made
     }
 
@@ -350,6 +413,12 @@ impl Writer<'_> {
             Argument::Counts => "counts",
             Argument::Offsets => "offsets",
             Argument::Error => "error",
+            Argument::Chosen => "chosen",
+            Argument::Width => "width",
+            Argument::Team => "team",
+            Argument::Slots => "slots",
+            Argument::Room => "room",
+            Argument::Memory => "memory",
         };
         fixed.to_owned()
     }
@@ -367,7 +436,8 @@ impl Writer<'_> {
                 }
             }
             Argument::Counts => format!("i64* __restrict__ {name}"),
-            Argument::Offsets => format!("const i64* __restrict__ {name}"),
+            Argument::Offsets | Argument::Chosen => format!("const i64* __restrict__ {name}"),
+            Argument::Memory => format!("unsigned char* {name}"),
             Argument::Error => format!("i32* {name}"),
             _ => format!("const i64 {name}"),
         }

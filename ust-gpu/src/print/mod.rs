@@ -9,6 +9,7 @@ mod expr;
 mod kernel;
 mod names;
 mod stmt;
+mod table;
 pub(crate) mod types;
 
 use std::collections::HashSet;
@@ -21,7 +22,7 @@ use kernel::{Purpose, Reach};
 use names::Names;
 use ust_engine::provider::plan::Facts;
 use ust_engine::schedule::Schedule;
-use ust_level_api::ir::schedule::{Marks, Sharing};
+use ust_level_api::ir::schedule::{Marks, Sharing, Table};
 use ust_level_api::ir::{ArrayId, Elem, Expr, Function, Stmt};
 
 use crate::prelude::{self, Sections};
@@ -34,6 +35,11 @@ pub enum Target {
         /// Number of threads.
         lanes: u32,
     },
+    /// CUDA C++ for schedules with a [table](Table). Each part is run by as many threads together as the launch says.
+    Tables {
+        /// Whether tables are in shared memory, or else in memory that is given.
+        shared: bool,
+    },
     /// C++17: functions that run all parts on the thread that calls them.
     Cpp,
 }
@@ -43,7 +49,7 @@ impl Target {
     #[must_use]
     pub fn language(self) -> &'static str {
         match self {
-            Self::Cuda { .. } => "CUDA C++",
+            Self::Cuda { .. } | Self::Tables { .. } => "CUDA C++",
             Self::Cpp => "C++",
         }
     }
@@ -59,6 +65,8 @@ pub struct Program {
     pub main: Kernel,
     /// The kernel that counts the rows of each part.
     pub count: Option<Kernel>,
+    /// The kernel that counts the additions of each part, which [tables](Table) have room for.
+    pub bound: Option<Kernel>,
     /// A kernel for one thread, which stores the range that parts cut: two `i64`, at the address of its last
     /// array. `None` if the range depends on parameters alone, or if there is one part.
     pub range: Option<Kernel>,
@@ -88,9 +96,14 @@ impl Program {
         let scheduled = &schedule.scheduled;
         let telling = Telling { about, facts, schedule };
         let lanes = match target {
-            Target::Cuda { lanes } => (lanes > 1).then_some(lanes),
+            Target::Cuda { lanes } => (lanes > 1).then_some(Width::Fixed(lanes)),
+            Target::Tables { .. } => Some(Width::Given),
             Target::Cpp => None,
         };
+        let tables = matches!(target, Target::Tables { .. });
+        if tables != scheduled.marks.table.is_some() && target != Target::Cpp {
+            return Err("tables are for schedules that have some".to_owned());
+        }
         let none = Marks::default();
         let mut atomic = Marks::default();
         if let Some(carries) = &schedule.carries {
@@ -104,10 +117,10 @@ impl Program {
             let names = Names::new(function);
             // One thread shares nothing.
             let alone = target == Target::Cpp;
-            let own = matches!(purpose, Purpose::Range | Purpose::Add | Purpose::Longest);
+            let own = !matches!(purpose, Purpose::Run | Purpose::Count | Purpose::Fill);
             let marks = match purpose {
                 _ if alone => &none,
-                Purpose::Range | Purpose::Add => &none,
+                Purpose::Range | Purpose::Add | Purpose::Bound => &none,
                 Purpose::Longest => &atomic,
                 Purpose::Run | Purpose::Count | Purpose::Fill => &scheduled.marks,
             };
@@ -120,7 +133,10 @@ impl Program {
                 ordered: ordered(function, marks),
                 assigned: function.assigned(),
                 lanes: lanes.filter(|_| !own),
+                table: marks.table,
                 within: false,
+                split: false,
+                placed: None,
                 sections,
                 sites: std::mem::take(&mut divisions),
                 uses: HashSet::new(),
@@ -130,7 +146,7 @@ impl Program {
                 depth: 1,
             };
             let kernel = match target {
-                Target::Cuda { .. } => writer.kernel(purpose, telling),
+                Target::Cuda { .. } | Target::Tables { .. } => writer.kernel(purpose, telling),
                 Target::Cpp => writer.function(purpose, telling),
             };
             let Writer { out, refused, .. } = writer;
@@ -143,6 +159,10 @@ impl Program {
                 let bounds = schedule.bounds().expect("a range is known");
                 Some(write(Purpose::Range, &bounds)?)
             }
+            _ => None,
+        };
+        let bound = match &schedule.bounding {
+            Some(bounding) if tables => Some(write(Purpose::Bound, bounding)?),
             _ => None,
         };
         let count = match &schedule.counting {
@@ -159,13 +179,13 @@ impl Program {
             None => (None, None),
         };
         let mut text = match target {
-            Target::Cuda { .. } => String::new(),
+            Target::Cuda { .. } | Target::Tables { .. } => String::new(),
             Target::Cpp => prelude::HOST.to_owned() + "\n",
         };
         text.push_str(&prelude::text(sections));
         text.push('\n');
         let title = match target {
-            Target::Cuda { .. } => schedule.describe(),
+            Target::Cuda { .. } | Target::Tables { .. } => schedule.describe(),
             Target::Cpp => "one thread".to_owned(),
         };
         let lines = std::iter::once(title.clone()).chain(about.tensors());
@@ -174,7 +194,7 @@ impl Program {
         }
         text.push('\n');
         text.push_str(&texts.join("\n"));
-        Ok(Self { text, main, count, range, add, longest, divisions, target, title })
+        Ok(Self { text, main, count, bound, range, add, longest, divisions, target, title })
     }
 
     /// A line about the program, for people.
@@ -182,7 +202,7 @@ impl Program {
     pub fn describe(&self) -> String {
         let (lines, language) = (self.own_text().lines().count(), self.target.language());
         let lanes = match self.main.lanes {
-            1 => String::new(),
+            0 | 1 => String::new(),
             lanes => format!(" ({lanes} threads together)"),
         };
         format!("{lines} lines of {language}: {}{lanes}", self.title)
@@ -264,6 +284,28 @@ enum Use {
     Counts,
     Offsets,
     Error,
+    /// What kernels with tables are given.
+    Tables,
+    /// Whether lanes share two nested loops.
+    Groups,
+}
+
+/// Number of threads that run a part together.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Width {
+    /// As the text says.
+    Fixed(u32),
+    /// As the launch says.
+    Given,
+}
+
+impl std::fmt::Display for Width {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Self::Fixed(width) => width.fmt(f),
+            Self::Given => f.write_str("width"),
+        }
+    }
 }
 
 /// A kernel that is being written.
@@ -278,9 +320,15 @@ struct Writer<'a> {
     /// For each variable, whether it changes.
     assigned: Vec<bool>,
     /// Number of threads that run a part together, if there are several.
-    lanes: Option<u32>,
+    lanes: Option<Width>,
+    /// The workspace that is kept as a table.
+    table: Option<Table>,
     /// Whether the code is in a loop in lanes.
     within: bool,
+    /// Whether it is in a loop in lanes with another inside.
+    split: bool,
+    /// The coordinate whose place in the table is known, and that place.
+    placed: Option<(Expr, String)>,
     sections: Sections,
     sites: Vec<String>,
     uses: HashSet<Use>,

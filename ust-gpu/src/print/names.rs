@@ -14,7 +14,8 @@ const TAKEN: &str = "alignas alignof and and_eq asm auto bitand bitor bool break
     i8 i16 i32 i64 u8 u16 u32 u64 f16 bf16 c64 c128 min max abs \
     threadIdx blockIdx blockDim gridDim warpSize signbit \
     linux unix NULL EOF NAN INFINITY HUGE_VAL assert errno stdin stdout stderr \
-    part part_begin parts range_lo range_hi grain worker workers lane lanes counts offsets error old held opened at";
+    part part_begin parts range_lo range_hi grain worker workers lane lanes counts offsets error old held opened at \
+    chosen turn width team slots room memory own group groups member place_of_mark";
 
 /// A name for each variable and each array of a function.
 pub(super) struct Names {

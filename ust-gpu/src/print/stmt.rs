@@ -3,10 +3,10 @@
 use ust_level_api::ir::schedule::{LaneSum, Sharing};
 use ust_level_api::ir::{ArrayId, BinOp, Elem, Expr, Stmt, Ty, Var};
 
-use super::Writer;
 use super::expr::Level;
 use super::kernel::Reach;
 use super::types::{is_half, stored, variable};
+use super::{Use, Width, Writer};
 use crate::prelude::Sections;
 
 impl Writer<'_> {
@@ -20,7 +20,9 @@ impl Writer<'_> {
     fn block(&mut self, head: &str, body: &[Stmt]) {
         self.line(&format!("{head} {{"));
         self.depth += 1;
+        let placed = self.placed.clone();
         self.body(body);
+        self.placed = placed;
         self.depth -= 1;
         self.line("}");
     }
@@ -50,14 +52,19 @@ impl Writer<'_> {
             Stmt::Store(array, index, value) => self.store(*array, index, value),
             Stmt::Reduce(op, array, index, value) => self.reduce(*op, *array, index, value),
             Stmt::Reserve(..) => {}
+            Stmt::Sort(array, _, hi) if self.is_list(*array) => {
+                let (list, hi) = (self.array(*array).to_owned(), self.expr(hi));
+                self.line(&format!("ust_table_sort({list}, {hi}, lane, width, lanes);"));
+            }
             Stmt::Sort(array, lo, hi) => {
                 self.need(Sections::SORT);
                 let (lo, hi) = (self.expr(lo), self.expr(hi));
                 let text = format!("ust_sort({}, {lo}, {hi});", self.array(*array));
                 self.by_one(*array, &text);
             }
+            Stmt::For { var, body, .. } if self.over_table(*var, body) => {}
             Stmt::For { var, lo, hi, body } => {
-                let lanes = self.lanes.filter(|_| !self.within);
+                let lanes = self.lanes.filter(|_| !self.within || self.split);
                 let sums = self.marks.loops.get(var).and_then(|marks| marks.lanes.as_deref());
                 match (lanes, sums) {
                     (Some(_), Some(sums)) => self.in_lanes((*var, lo, hi), sums, body, before),
@@ -88,7 +95,15 @@ impl Writer<'_> {
     }
 
     /// A loop from `lo` up to `hi`, which is evaluated once.
-    fn count(&mut self, from: &str, var: Var, lo: &str, hi: &str, step: &str, body: &[Stmt]) {
+    pub(super) fn count(
+        &mut self,
+        from: &str,
+        var: Var,
+        lo: &str,
+        hi: &str,
+        step: &str,
+        body: &[Stmt],
+    ) {
         let name = self.names.var(var).to_owned();
         let simple = hi.chars().all(|c| c.is_ascii_alphanumeric() || c == '_');
         let step = if step == "++" { format!("++{name}") } else { format!("{name} += {step}") };
@@ -110,6 +125,9 @@ impl Writer<'_> {
         before: Option<&Stmt>,
     ) {
         let Some(width) = self.lanes else { return };
+        if width == Width::Given {
+            return self.in_groups((var, lo, hi), sums, body);
+        }
         self.need(Sections::LANES);
         // Code that counts rows has no need of some sums.
         let sums: Vec<&LaneSum> =
@@ -149,11 +167,42 @@ impl Writer<'_> {
         }
     }
 
+    /// A loop whose iterations as many lanes share as the launch says, or groups of them if another is inside.
+    fn in_groups(&mut self, (var, lo, hi): (Var, &Expr, &Expr), sums: &[LaneSum], body: &[Stmt]) {
+        if !sums.is_empty() {
+            return self.refuse("lanes of tables form no sums in variables");
+        }
+        let mut holds = false;
+        Stmt::visit_all(body, &mut |stmt| {
+            if let Stmt::For { var, .. } = stmt {
+                holds |= self.marks.loops.get(var).is_some_and(|marks| marks.lanes.is_some());
+            }
+        });
+        let (within, split) = (self.within, self.split);
+        let (first, step) = match (split, holds) {
+            (true, _) => (" + member", "team"),
+            (false, true) => (" + group", "groups"),
+            (false, false) => (" + lane", "width"),
+        };
+        if split || holds {
+            self.uses.insert(Use::Groups);
+        }
+        (self.within, self.split) = (true, holds && !split);
+        let (lo, hi) = (self.inner(lo, Level::Sum), self.end(hi));
+        self.count(first, var, &lo, &hi, step, body);
+        (self.within, self.split) = (within, split);
+    }
+
+    /// Whether several may combine values into the same element of an array.
+    fn is_shared(&self, array: ArrayId) -> bool {
+        matches!(self.sharing(array), Sharing::Atomic | Sharing::Workspace)
+    }
+
     /// Whether lanes write elements that other lanes may read, or may have written.
     fn meets(&self, body: &[Stmt]) -> bool {
         let mut found = false;
         let mut note = |array: &ArrayId| {
-            found |= self.sharing(*array) != Sharing::Atomic && self.ordered[array.0 as usize];
+            found |= !self.is_shared(*array) && self.ordered[array.0 as usize];
         };
         Stmt::visit_all(body, &mut |stmt| {
             if let Stmt::Store(array, ..) | Stmt::Reduce(_, array, ..) = stmt {
@@ -178,7 +227,10 @@ impl Writer<'_> {
         if alone {
             return self.line(text);
         }
-        let meets = self.sharing(array) != Sharing::Atomic && self.ordered[array.0 as usize];
+        let meets = !self.is_shared(array) && self.ordered[array.0 as usize];
+        if meets && self.lanes == Some(Width::Given) {
+            self.refuse("lanes of tables write nothing for each other");
+        }
         if meets {
             self.line("__syncwarp(lanes);");
         }
@@ -193,7 +245,10 @@ impl Writer<'_> {
             return;
         }
         let elem = self.elem(array);
-        if self.sharing(array) == Sharing::Atomic {
+        if self.is_marks(array) {
+            return self.mark(array, index, value);
+        }
+        if self.is_shared(array) {
             let old = Expr::Load(array, Box::new(index.clone()));
             // Otherwise, the loop owns the element.
             if value.loads(array) {
@@ -221,7 +276,7 @@ impl Writer<'_> {
         let elem = self.elem(array);
         let place = self.place(array, index);
         let ty = elem.ty();
-        if self.sharing(array) == Sharing::Atomic {
+        if self.is_shared(array) {
             self.need(Sections::ATOMICS);
             let Some(name) = word(op) else {
                 return self.refuse(&format!("there is no atomic `{op}`"));
@@ -294,7 +349,7 @@ impl Writer<'_> {
     }
 
     fn place(&mut self, array: ArrayId, index: &Expr) -> String {
-        let index = self.expr(index);
+        let index = self.index(array, index);
         format!("{}[{index}]", self.array(array))
     }
 

@@ -293,6 +293,7 @@ fn each_section_compiles_with_what_it_needs_alone_and_twice() {
         Sections::ATOMICS,
         Sections::LANES,
         Sections::SORT,
+        Sections::TABLES,
         Sections::ALL,
     ];
     for section in sections {

@@ -40,6 +40,11 @@ ATOMIC(atomicAnd, unsigned long long, old & a)
 ATOMIC(atomicOr, unsigned, old | a)
 ATOMIC(atomicOr, unsigned long long, old | a)
 
+// One thread, for what is only compiled here.
+static const struct { unsigned x; } threadIdx = {0};
+inline void __syncthreads() {}
+inline void __syncwarp(unsigned) {}
+
 // A warp whose lanes take turns. A lane that exchanges values leaves its own and waits until the
 // others have done so; the next exchange uses other places, since some lanes come to it earlier.
 struct Warp {

@@ -1,5 +1,6 @@
 //! The primitives on the virtual device do what plain loops do.
 
+mod bins;
 mod combine;
 mod common;
 mod copy;

@@ -37,6 +37,9 @@ const fn conversion(
 /// The back end that writes parts of equally many stored elements.
 pub(crate) const BY_STORED: &str = "cuda-text-by-stored";
 
+/// The back end that writes tables outside of shared memory.
+pub(crate) const LARGE_TABLES: &str = "cuda-text-large-tables";
+
 const F64: Dtype = Dtype::F64;
 const F32: Dtype = Dtype::F32;
 const SPMV: &str = "y(i) = A(i,j) * x(j)";
@@ -94,6 +97,20 @@ pub(crate) const CASES: &[Case] = &[
     case("functions", "y(i) = exp(x(i)) * sqrt(x(i))", &[("x", Dtype::Complex64, "Dense")], ""),
     case("product_of_entries", "s = prod(i, prod(j, A(i,j) + 1))", &[("A", F64, "CSR")], ""),
     case("any", "y(i) = any(j, A(i,j) > 0)", &[("A", F64, "CSR")], ""),
+    Case {
+        backend: LARGE_TABLES,
+        ..case("spgemm_csr_large", SPMM, &[("A", F32, "CSR"), ("B", F32, "CSR")], "CSR")
+    },
+    Case {
+        semiring: "min_plus",
+        ..case("spgemm_shortest", SPMM, &[("A", F64, "DCSR"), ("B", F64, "DCSR")], "DCSR")
+    },
+    case(
+        "spgemm_complex",
+        SPMM,
+        &[("A", Dtype::Complex128, "CSR"), ("B", Dtype::Complex128, "CSR")],
+        "CSR",
+    ),
     Case {
         backend: BY_STORED,
         ..case("spmv_csr_by_stored", SPMV, &[("A", F64, "CSR"), ("x", F64, "Dense")], "")

@@ -9,7 +9,7 @@ use crate::cases::CASES;
 const ARCHITECTURES: [&str; 3] = ["sm_80", "sm_90", "sm_100"];
 
 /// Kernels that must keep all their variables in registers begin so.
-const IN_REGISTERS: [&str; 3] = ["spmv", "spmm", "sddmm"];
+const IN_REGISTERS: [&str; 4] = ["spmv", "spmm", "sddmm", "spgemm"];
 
 #[test]
 fn each_text_compiles() {

@@ -18,18 +18,37 @@ use ust::level_api::inventory;
 use ust::provider::{Executable, Offer, Plan, Provider, Registration};
 use ust::schedule::{Abilities, Schedule};
 
-/// Writes kernels by a schedule that is chosen for large tensors alone.
-struct ByStored;
+/// Writes kernels that are chosen for large tensors alone.
+struct Chosen {
+    name: &'static str,
+    schedule: fn(&Plan<'_>) -> Option<Schedule>,
+    target: Target,
+}
 
-inventory::submit!(Registration(&ByStored));
+static BY_STORED: Chosen = Chosen {
+    name: cases::BY_STORED,
+    schedule: |plan| {
+        let machine = Abilities { lanes: true, combines_rows: true };
+        Schedule::by_stored(plan, plan.facts, machine).unwrap()
+    },
+    target: Target::Cuda { lanes: 8 },
+};
+static LARGE_TABLES: Chosen = Chosen {
+    name: cases::LARGE_TABLES,
+    schedule: |plan| Schedule::by_table(plan, plan.facts).unwrap(),
+    target: Target::Tables { shared: false },
+};
 
-impl Provider for ByStored {
+inventory::submit!(Registration(&BY_STORED));
+inventory::submit!(Registration(&LARGE_TABLES));
+
+impl Provider for Chosen {
     fn name(&self) -> &'static str {
-        cases::BY_STORED
+        self.name
     }
 
     fn summary(&self) -> &'static str {
-        "kernels by stored elements, as text, for tests"
+        "kernels that are not the usual ones, as text, for tests"
     }
 
     fn offer(&self, _plan: &Plan<'_>) -> Offer {
@@ -37,12 +56,10 @@ impl Provider for ByStored {
     }
 
     fn compile(&self, plan: &Plan<'_>) -> Result<Box<dyn Executable>, Error> {
-        let machine = Abilities { lanes: true, combines_rows: true };
-        let schedule = Schedule::by_stored(plan, plan.facts, machine).unwrap().expect("rows");
-        let grows = vec![false; plan.function.arrays.len()];
-        let target = Target::Cuda { lanes: 8 };
-        let program =
-            Program::new(&schedule, plan.facts, &grows, &About::new(plan), target).unwrap();
+        let schedule = (self.schedule)(plan).expect("the plan has such loops");
+        let grows: Vec<bool> = plan.function.arrays.iter().map(|array| array.grows).collect();
+        let about = About::new(plan);
+        let program = Program::new(&schedule, plan.facts, &grows, &about, self.target).unwrap();
         Ok(Box::new(Written(program.text)))
     }
 }

@@ -6,6 +6,7 @@ mod conversions;
 use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
 
 use ust::gpu::{DeviceArray, DeviceParts, Gpu, emulator, tally};
+use ust::level_api::ir::scalar::Complex;
 use ust::{Backend, Dtype, Error, IndexKind, Tensor, einsum};
 
 /// The virtual GPU, for one test at a time; says so if there is none.
@@ -205,6 +206,123 @@ fn long_rows_are_cut_by_stored_elements() {
                 assert_eq!(tally().by_stored - before, 2, "{text}, {format}, {dtype}");
             }
         }
+    }
+}
+
+/// Two matrices whose product has rows of every kind: none, few, hundreds and thousands of coordinates, coordinates
+/// that begin at the same place of a table, and many products of few coordinates. Values are small integers, so that
+/// sums are exact in any order.
+fn products_of_every_size() -> [ust::Coo; 2] {
+    let (rows, inner, columns) = (90_usize, 70_usize, 20_000_usize);
+    // The upper bits of the product by which places are found.
+    let begins = |k: &i64| (*k as u32).wrapping_mul(2_654_435_769) >> 24 == 90;
+    let beside: Vec<i64> = (0..columns as i64).filter(begins).collect();
+    assert!(beside.len() > 60);
+    let row_of_b = |j: usize| -> Vec<i64> {
+        match j {
+            0 => (0..columns as i64).filter(|k| k % 3 != 1).collect(),
+            1 => beside.clone(),
+            2 => (0..2_500).map(|k| k * 8).collect(),
+            3..10 => (0..64).map(|k| 19_000 + k).collect(),
+            10..20 => Vec::new(),
+            j => (0..j as i64 % 12).map(|k| (k * 1_621 + j as i64 * 37) % columns as i64).collect(),
+        }
+    };
+    let row_of_a = |i: usize| -> Vec<usize> {
+        match i {
+            0 => (0..inner).collect(),
+            1 => vec![1],
+            2 => vec![2, 12, 30],
+            3 => (3..10).collect(),
+            4 => (1..inner).collect(),
+            5 => vec![0],
+            i if i % 7 == 6 => Vec::new(),
+            i if i % 11 == 5 => (10..20).collect(),
+            i => (20 + i % 3..inner).step_by(1 + i % 9).collect(),
+        }
+    };
+    let value = |at: usize| (at % 5) as f64 - 1.0;
+    let coo = |shape: [usize; 2], row_of: &dyn Fn(usize) -> Vec<i64>| {
+        let mut crd = vec![Vec::new(), Vec::new()];
+        for row in 0..shape[0] {
+            let mut own = row_of(row);
+            own.sort_unstable();
+            own.dedup();
+            crd[0].extend(own.iter().map(|_| row as i64));
+            crd[1].extend(own);
+        }
+        let values: Vec<f64> = (0..crd[0].len()).map(value).collect();
+        ust::Coo::new(shape.to_vec(), crd, values).unwrap()
+    };
+    let of_a = |i: usize| row_of_a(i).into_iter().map(|j| j as i64).collect();
+    [coo([rows, inner], &of_a), coo([inner, columns], &row_of_b)]
+}
+
+#[test]
+fn rows_are_collected_in_tables_of_their_size() {
+    let Some((gpu, _one)) = gpu() else { return };
+    let product = "C(i,k) = A(i,j) * B(j,k)";
+    let cases = [
+        (Dtype::F64, "CSR", "plus_times"),
+        (Dtype::F32, "DCSR", "plus_times"),
+        (Dtype::I64, "CSR", "plus_times"),
+        (Dtype::Complex128, "CSR", "plus_times"),
+        (Dtype::F64, "CSR", "min_plus"),
+        (Dtype::Bf16, "COO", "plus_times"),
+        (Dtype::I8, "CSR", "plus_times"),
+    ];
+    for (dtype, format, semiring) in cases {
+        let [a, b] = products_of_every_size().map(|mut coo| {
+            if dtype.is_complex() {
+                let of = |(re, at): (&f64, usize)| Complex::new(*re, (at % 4) as f64 - 2.0);
+                let values: Vec<_> =
+                    coo.values.typed::<f64>().unwrap().iter().zip(0..).map(of).collect();
+                coo.values = values.into();
+            }
+            let tensor = Tensor::from_coo(&coo, &format.parse().unwrap()).unwrap();
+            tensor.cast_lossy(dtype)
+        });
+        let call = |call: ust::ops::Einsum| call.arg("A", &a).arg("B", &b).semiring(semiring);
+        let expected = call(einsum(product)).format("CSR").run().unwrap();
+        let (before, cuda) = (tally(), Backend::Named("cuda"));
+        let found = call(einsum(product)).format("CSR").backend(cuda.clone()).run().unwrap();
+        let case = format!("{dtype}, {format}, {semiring}");
+        assert_eq!(tally().by_table - before.by_table, 1, "{case}");
+        if dtype == Dtype::F64 {
+            // Tables in shared memory, and one that is too large for it.
+            assert_eq!(tally().programs - before.programs, 2, "{case}");
+        }
+        assert_eq!(found.nse(), expected.nse(), "{case}");
+        assert!(found == expected, "{case}");
+        let strict = call(einsum(product)).format("CSR").backend(cuda).strict().run().unwrap();
+        assert!(strict == expected, "{case}");
+        assert_eq!(tally().by_table - before.by_table, 1, "strict: {case}");
+    }
+    drop(gpu);
+}
+
+#[test]
+fn a_part_with_several_rows_has_one_table_for_all() {
+    let Some((_gpu, _one)) = gpu() else { return };
+    let coo = ust::generate::generate("random(6x40, nnz=120, seed=3)").unwrap();
+    // Several rows `j` under each `i`.
+    let (under, at) = (coo.crd[1].iter().map(|at| at % 5), coo.crd[1].iter().map(|at| at / 5 * 3));
+    let crd = vec![coo.crd[0].clone(), under.collect(), at.collect()];
+    let values: Vec<f64> = (0..crd[0].len()).map(|at| (at % 5) as f64 - 1.0).collect();
+    let a = ust::Coo::new(vec![6, 5, 30], crd, values).unwrap();
+    let a = Tensor::from_coo(&a, &"CSF".parse().unwrap()).unwrap();
+    let text = "C(i,j,l) = A(i,j,k) * B(k,l)";
+    for nnz in [60, 600, 4_000] {
+        let b = format!("random(30x400, nnz={nnz}, seed=4)");
+        let b = ust::generate::generate(&b).unwrap();
+        let values: Vec<f64> = (0..b.crd[0].len()).map(|at| (at % 7) as f64 - 3.0).collect();
+        let b = ust::Coo::new(b.shape.clone(), b.crd.clone(), values).unwrap();
+        let b = Tensor::from_coo(&b, &"CSR".parse().unwrap()).unwrap();
+        let call = || einsum(text).arg("A", &a).arg("B", &b).format("CSF");
+        let before = tally().by_table;
+        let found = call().backend(Backend::Named("cuda")).run().unwrap();
+        assert_eq!(tally().by_table - before, 1, "{nnz}");
+        assert!(found == call().run().unwrap(), "{nnz}");
     }
 }
 

@@ -1,0 +1,122 @@
+//! Kernels that keep workspaces as hash tables: parts in bins, by the sizes of their tables.
+
+use ust_cuda::{Grid, Memory};
+use ust_engine::Error;
+use ust_engine::provider::plan::Array;
+use ust_level_api::IndexKind;
+
+use super::choose::Choice;
+use super::run::Running;
+use super::{Arguments, launch, words};
+use crate::cache;
+use crate::prims::Column;
+use crate::print::{Kernel, Program};
+use crate::there::{self, device};
+use crate::tuning::{BLOCK_THREADS, SHARED_BYTES, TableShape, WORK_BYTES, table};
+
+/// What kernels with tables are called with.
+#[derive(Clone, Copy, Default)]
+pub(super) struct Tables {
+    pub(super) chosen: u64,
+    pub(super) width: u64,
+    pub(super) team: u64,
+    pub(super) slots: u64,
+    pub(super) room: u64,
+    pub(super) memory: u64,
+}
+
+/// A kernel of a program.
+pub(super) type Pick = fn(&Program) -> Option<&Kernel>;
+
+impl Running<'_> {
+    /// For each part, the number of additions to its workspaces.
+    pub(super) fn additions(&self, arguments: &Arguments<'_>) -> Result<Memory, Error> {
+        let counts = self.numbers(arguments.parts as usize)?;
+        let kernel = self.kernels.program.bound.as_ref().expect("additions are counted");
+        let arguments = Arguments { counts: counts.address(), ..arguments.clone() };
+        self.launch(kernel, &arguments, arguments.parts)?;
+        self.check()?;
+        Ok(counts)
+    }
+
+    /// Runs a kernel on all parts, each with tables for as many coordinates as `sizes` says of it.
+    pub(super) fn in_tables(
+        &self,
+        pick: Pick,
+        sizes: &Memory,
+        arguments: &Arguments<'_>,
+    ) -> Result<(), Error> {
+        let parts = arguments.parts as usize;
+        if parts == 0 {
+            return Ok(());
+        }
+        let column = || Column::new(sizes, IndexKind::I64, parts);
+        let bins = cache::with_room(|| self.primitives.bins(column()?)).map_err(device)?;
+        let too_large = || Error::TooLarge("working memory".to_owned());
+        let most = self.call.length(Array::WorkMarks, 1).ok_or_else(too_large)? as u64;
+        let shape = |bin: usize| table((1_u64 << bin.saturating_sub(1)).min(most));
+        let team = self.launcher.team(self.call, arguments.parts);
+        let count = bins.starts.len() - 1;
+        let mut first = 0;
+        while first < count {
+            // Bins with the same tables run together.
+            let same = shape(first);
+            let end = (first..count).find(|bin| shape(*bin) != same).unwrap_or(count);
+            let chosen = bins.starts[first]..bins.starts[end];
+            first = end;
+            if chosen.is_empty() {
+                continue;
+            }
+            let address = bins.order.memory().address() + chosen.start as u64 * 8;
+            let (slots, width) = (same.slots, same.lanes);
+            let tables = Tables {
+                chosen: address,
+                width,
+                team: team.min(width),
+                slots,
+                ..Tables::default()
+            };
+            let parts = chosen.len() as u64;
+            self.in_tables_of(pick, same, &Arguments { parts, tables, ..arguments.clone() })?;
+        }
+        Ok(())
+    }
+
+    /// Runs parts whose tables have the same size: in shared memory if they fit there.
+    fn in_tables_of(
+        &self,
+        pick: Pick,
+        TableShape { slots, lanes }: TableShape,
+        arguments: &Arguments<'_>,
+    ) -> Result<(), Error> {
+        let kernel = pick(&self.kernels.program).expect("rows are counted");
+        let too_large = || Error::TooLarge("working memory".to_owned());
+        let room = kernel.room(slots).ok_or_else(too_large)?;
+        let least = 32 / lanes.min(32);
+        let is_shared = room * least <= u64::from(self.stream.device().info().shared);
+        let (mut each, mut most) = (least, arguments.parts);
+        if is_shared {
+            let fit = (SHARED_BYTES / room).min(BLOCK_THREADS / lanes).max(least);
+            each = 1 << fit.ilog2();
+        } else {
+            most = most.min((WORK_BYTES.min(self.room.left()) / room).max(1));
+        }
+        let blocks = most.div_ceil(each).min(i32::MAX as u64);
+        let mut arguments = arguments.clone();
+        arguments.tables.room = room;
+        let mut grid = Grid::new(blocks as u32, (each * lanes) as u32);
+        if is_shared {
+            grid.shared = (room * each) as u32;
+            let words = words(kernel, &arguments);
+            return launch(&self.kernels.module, kernel, grid, &words, self.stream);
+        }
+        let bytes = room.checked_mul(blocks * each).ok_or_else(too_large)?;
+        self.room.has(bytes)?;
+        let bytes = usize::try_from(bytes).map_err(|_| too_large())?;
+        let memory = there::alloc(bytes, self.stream).map_err(device)?;
+        arguments.tables.memory = memory.address();
+        let kernels = self.launcher.kernels(Choice::LargeTables, self.stream.device())?;
+        let kernel = pick(&kernels.program).expect("rows are counted");
+        launch(&kernels.module, kernel, grid, &words(kernel, &arguments), self.stream)
+    }
+}
