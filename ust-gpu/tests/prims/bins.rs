@@ -2,7 +2,7 @@
 
 use ust_level_api::IndexKind;
 
-use crate::common::{LENGTHS, column, gpus, random, stored};
+use crate::common::{LENGTHS, gpus, random, stored};
 
 /// The bin of a number.
 fn bin(number: i64) -> usize {
