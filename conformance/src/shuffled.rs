@@ -126,6 +126,10 @@ pub fn compile(plan: &Plan<'_>, facts: &Facts, pass: Pass) -> Result<Box<dyn Exe
     let rows = match (&facts.rows, &schedule.counting, place(Array::RowCounts)) {
         (Some(rows), Some(counting), Some(counts)) => Some(Rows {
             counting: Program::compile(counting)?,
+            bounding: match &schedule.bounding {
+                Some(bounding) => Some(Program::compile(&bounding.function)?),
+                None => None,
+            },
             counts,
             starts: place(Array::RowStarts),
             block: Program::compile(&storing(vec![rows.block.clone()], function))?,
@@ -202,6 +206,8 @@ fn untold(function: &Function, facts: &Facts) -> Option<String> {
 #[derive(Debug)]
 struct Rows {
     counting: Program,
+    /// Stores a number that no workspace of a part has more coordinates than.
+    bounding: Option<Program>,
     /// The number of [`Array::RowCounts`].
     counts: usize,
     /// The number of [`Array::RowStarts`].
@@ -329,6 +335,18 @@ impl Parts {
             let mut bound = replaced(memory, rows, &mut counts, &mut starts);
             rows.counting.run(params, &mut bound)?;
             drop(bound);
+            if let Some(bounding) = &rows.bounding {
+                let (mut most, mut starts) = ([0, 0], Vec::new());
+                bounding.run(params, &mut replaced(memory, rows, &mut most, &mut starts))?;
+                if most[0] < counts[0] {
+                    let array = "a part has more rows than additions".to_owned();
+                    return Err(RunError::OutOfBounds {
+                        array,
+                        index: counts[0],
+                        len: most[0] as usize,
+                    });
+                }
+            }
             before.push(before[before.len() - 1] + counts[0]);
             opened = counts[1];
         }

@@ -360,6 +360,15 @@ impl Executable for Launcher {
                 "1 to 32 threads for each iteration of the outermost loop, by their work".to_owned()
             }
         };
+        let has_workspace = self.facts.rows.as_ref().is_some_and(|rows| rows.opened.is_some());
+        if has_workspace {
+            how += match self.strict {
+                true => {
+                    ", with an element for each coordinate: sums are formed in the order of the loops"
+                }
+                false => ", with an element for each coordinate",
+            };
+        }
         if elements.is_some() {
             how += ", or a thread for each element where there are more of them";
         }

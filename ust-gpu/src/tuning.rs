@@ -1,6 +1,8 @@
 //! Numbers that depend on the machine. None was read off a device yet: they are what the vendor's guides
 //! recommend, 29 November 2026.
 
+use std::num::NonZeroU64;
+
 /// Threads of a block.
 pub(crate) const BLOCK_THREADS: u64 = 256;
 
@@ -26,6 +28,16 @@ pub(crate) fn table(coordinates: u64) -> TableShape {
     let lanes = if coordinates <= 256 { (coordinates / 8).min(32) } else { BLOCK_THREADS };
     TableShape { slots: 2 * coordinates, lanes }
 }
+
+/// A part with many additions for each coordinate has a table as if it had one coordinate for so many additions, up to
+/// `MOST_BY_ADDITIONS` coordinates, so that it has threads enough.
+pub(crate) const ADDITIONS_PER_COORDINATE: NonZeroU64 = NonZeroU64::new(32).unwrap();
+
+/// See [`ADDITIONS_PER_COORDINATE`]: tables of so many coordinates are for a block.
+pub(crate) const MOST_BY_ADDITIONS: u64 = 512;
+
+/// Threads that count the additions of a part together.
+pub(crate) const BOUND_LANES: u32 = 8;
 
 /// The number of threads that share an inner loop with so many iterations: a power of 2, up to the lanes of a warp.
 pub(crate) fn team(iterations: f64) -> u64 {

@@ -42,7 +42,7 @@ pub struct Schedule {
     pub carries: Option<Carries>,
     /// If workspaces may be kept as [tables](ust_level_api::ir::schedule::Table), a function that stores, in the place
     /// of the number of rows of a part, a number that no workspace of the part has more coordinates than.
-    pub bounding: Option<Function>,
+    pub bounding: Option<Scheduled>,
 }
 
 /// What a machine, and whoever runs it, can do.

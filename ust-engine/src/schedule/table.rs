@@ -16,7 +16,9 @@
 //!
 //! The products of a coordinate are added in any order.
 
-use ust_level_api::ir::schedule::{LoopMarks, Marks, Scheduled, Sharing, Table, counting, filling};
+use ust_level_api::ir::schedule::{
+    LaneSum, LoopMarks, Marks, Scheduled, Sharing, Table, counting, filling,
+};
 use ust_level_api::ir::{ArrayId, BinOp, Expr, Function, Stmt, Ty, Var};
 
 use super::fresh;
@@ -27,7 +29,7 @@ use crate::provider::plan::{Array, Facts};
 pub(super) struct Tabled {
     pub(super) scheduled: Scheduled,
     pub(super) counting: Function,
-    pub(super) bounding: Function,
+    pub(super) bounding: Scheduled,
 }
 
 /// The loops of a plan with its workspace as a table. `None` if the plan has no workspace of single values for each
@@ -62,8 +64,15 @@ pub(super) fn tabled(plan: &Plan<'_>, facts: &Facts) -> Option<Tabled> {
     let starts = |at: usize, array: Array| dropped(at, array) && array != Array::RowStarts;
     let counted = of(&scheduled.function, &starts);
     let added = Function { body: workspace.added(&body), ..scheduled.function.clone() };
-    let mut bounding = of(&added, &dropped);
-    bounding.body = workspace.closed(&bounding.body);
+    let mut function = of(&added, &dropped);
+    function.body = workspace.closed(&function.body);
+    let mut bounding = Scheduled { function, marks: Marks::default() };
+    let start = Expr::Int(0);
+    let sum = LaneSum { var: workspace.row, op: BinOp::Add, start };
+    for var in scheduled.marks.loops.keys() {
+        // Of loops inside one another, one has lanes; some are gone.
+        try_lanes(&mut bounding, &[*var], std::slice::from_ref(&sum));
+    }
     Some(Tabled { scheduled, counting: counted, bounding })
 }
 
@@ -205,7 +214,7 @@ impl Workspace {
                 Stmt::For { var, hi, .. } if self.is_own(stmt) => {
                     open |= *var == self.table.clearing;
                     if *var == self.table.clearing || self.is_listed(hi) {
-                        try_lanes(to, &[*var]);
+                        try_lanes(to, &[*var], &[]);
                     }
                 }
                 Stmt::For { var, body, .. } if open && self.share_both(*var, body, to) => {}
@@ -224,7 +233,8 @@ impl Workspace {
     fn share_both(&self, var: Var, body: &[Stmt], to: &mut Scheduled) -> bool {
         let mut inside = Vec::new();
         let notes = self.noting(var, body, &mut inside);
-        notes && (try_lanes(to, &[&inside[..], &[var]].concat()) || try_lanes(to, &[var]))
+        let both = [&inside[..], &[var]].concat();
+        notes && (try_lanes(to, &both, &[]) || try_lanes(to, &[var], &[]))
     }
 
     /// The innermost loops that note coordinates, in the body of a loop. Returns whether there is one, the loop itself
@@ -305,10 +315,10 @@ impl Workspace {
     }
 }
 
-/// Lets lanes share loops, if they can.
-fn try_lanes(to: &mut Scheduled, vars: &[Var]) -> bool {
+/// Lets lanes share loops, if they can, and form these sums.
+fn try_lanes(to: &mut Scheduled, vars: &[Var], sums: &[LaneSum]) -> bool {
     let before = to.marks.loops.clone();
-    let lanes = LoopMarks { lanes: Some(Vec::new()), ..LoopMarks::default() };
+    let lanes = LoopMarks { lanes: Some(sums.to_vec()), ..LoopMarks::default() };
     to.marks.loops.extend(vars.iter().map(|var| (*var, lanes.clone())));
     let fine = to.check().is_ok();
     if !fine {

@@ -120,9 +120,13 @@ impl Running<'_> {
         let counts = self.numbers(parts)?;
         arguments.counts = counts.address();
         let kernel: Pick = |program| program.count.as_ref();
-        match tables {
-            true => self.in_tables(kernel, &self.additions(&arguments)?, &arguments)?,
-            false => {
+        let additions = match tables {
+            true => Some(self.additions(&arguments)?),
+            false => None,
+        };
+        match &additions {
+            Some(additions) => self.in_tables(kernel, additions, None, &arguments)?,
+            None => {
                 let kernel = kernel(&self.kernels.program).expect("rows are counted");
                 self.launch(kernel, &arguments, workers)?;
             }
@@ -155,11 +159,15 @@ impl Running<'_> {
             arguments.arrays[at] = Given { address: memory.address(), length };
             written.push((ArrayId(at as u32), memory));
         }
-        if tables {
-            self.in_tables(|program| Some(&program.main), &counts, &arguments)?;
-        } else {
-            self.cleared(&work)?;
-            self.launch(&self.kernels.program.main, &arguments, workers)?;
+        match &additions {
+            Some(additions) => {
+                let kernel: Pick = |program| Some(&program.main);
+                self.in_tables(kernel, &counts, Some(additions), &arguments)?;
+            }
+            None => {
+                self.cleared(&work)?;
+                self.launch(&self.kernels.program.main, &arguments, workers)?;
+            }
         }
         self.check()?;
         let iterations = if self.schedule.range.is_ok() { arguments.length() } else { u64::MAX };

@@ -9,10 +9,13 @@ use super::choose::Choice;
 use super::run::Running;
 use super::{Arguments, launch, words};
 use crate::cache;
-use crate::prims::Column;
+use crate::prims::{Column, Least};
 use crate::print::{Kernel, Program};
 use crate::there::{self, device};
-use crate::tuning::{BLOCK_THREADS, SHARED_BYTES, TableShape, WORK_BYTES, table};
+use crate::tuning::{
+    ADDITIONS_PER_COORDINATE, BLOCK_THREADS, MOST_BY_ADDITIONS, SHARED_BYTES, TableShape,
+    WORK_BYTES, table,
+};
 
 /// What kernels with tables are called with.
 #[derive(Clone, Copy, Default)]
@@ -39,21 +42,30 @@ impl Running<'_> {
         Ok(counts)
     }
 
-    /// Runs a kernel on all parts, each with tables for as many coordinates as `sizes` says of it.
+    /// Runs a kernel on all parts, each with tables for as many coordinates as `sizes` says of it. `additions` says how
+    /// many are made, if these are more.
     pub(super) fn in_tables(
         &self,
         pick: Pick,
         sizes: &Memory,
+        additions: Option<&Memory>,
         arguments: &Arguments<'_>,
     ) -> Result<(), Error> {
         let parts = arguments.parts as usize;
         if parts == 0 {
             return Ok(());
         }
-        let column = || Column::new(sizes, IndexKind::I64, parts);
-        let bins = cache::with_room(|| self.primitives.bins(column()?)).map_err(device)?;
+        let find = || {
+            let column = |of| Column::new(of, IndexKind::I64, parts);
+            let (divisor, most) = (ADDITIONS_PER_COORDINATE, MOST_BY_ADDITIONS);
+            let others = additions.map(column).transpose()?;
+            let least = others.map(|others| Least { others, divisor, most });
+            self.primitives.bins(column(sizes)?, least)
+        };
+        let bins = cache::with_room(find).map_err(device)?;
         let too_large = || Error::TooLarge("working memory".to_owned());
         let most = self.call.length(Array::WorkMarks, 1).ok_or_else(too_large)? as u64;
+        let most = most.max(MOST_BY_ADDITIONS);
         let shape = |bin: usize| table((1_u64 << bin.saturating_sub(1)).min(most));
         let team = self.launcher.team(self.call, arguments.parts);
         let count = bins.starts.len() - 1;

@@ -1,8 +1,10 @@
 //! Numbers sorted by their size.
 
+use std::num::NonZeroU64;
+
 use ust_level_api::IndexKind;
 
-use super::{Column, Indices, Primitives, Result, Text, types};
+use super::{Column, Indices, NONE, Primitives, Result, Text, refusal, types};
 use crate::prelude::Sections;
 
 pub(super) const TEXT: Text = Text {
@@ -22,20 +24,43 @@ pub struct Bins {
     pub starts: Vec<usize>,
 }
 
+/// What numbers count as at least: the numbers beside them, divided by `divisor`, or `most` if that is less.
+#[derive(Debug, Clone, Copy)]
+pub struct Least<'a> {
+    /// The numbers beside them.
+    pub others: Column<'a>,
+    /// What these are divided by.
+    pub divisor: NonZeroU64,
+    /// The largest number that anything counts as at least.
+    pub most: u64,
+}
+
 impl Primitives {
-    /// Numbers by their size. Negative ones count as 0. It waits.
+    /// Numbers by their size. Negative ones count as 0. Each counts as at least what `least` says of it. It waits.
     ///
     /// It moves each number once, a byte for it three times, and its place of 8 bytes three times.
     ///
     /// # Errors
     ///
+    /// [`ust_cuda::CudaError::Argument`] if `least` has another length;
     /// [`ust_cuda::CudaError::OutOfMemory`], or those of compiler and driver.
-    pub fn bins(&self, numbers: Column<'_>) -> Result<Bins> {
+    pub fn bins(&self, numbers: Column<'_>, least: Option<Least<'_>>) -> Result<Bins> {
         let n = numbers.length;
+        if least.is_some_and(|least| least.others.length != n) {
+            return Err(refusal("numbers beside others of another length"));
+        }
         let bins = Indices::room(self, IndexKind::U8, n)?;
         if n > 0 {
-            let head = types([("From", &numbers.ty())]);
-            let arguments = [numbers.memory.into(), n.into(), bins.memory().into()];
+            let beside = least.map_or("u8".to_owned(), |least| least.others.ty());
+            let head = types([("From", &numbers.ty()), ("Element", &beside)]);
+            let arguments = [
+                numbers.memory.into(),
+                n.into(),
+                least.map_or(NONE, |least| least.others.memory.into()),
+                least.map_or(1, |least| least.divisor.get()).into(),
+                least.map_or(0, |least| least.most).into(),
+                bins.memory().into(),
+            ];
             self.run((TEXT, head, "bins"), self.spread(n), &arguments)?;
         }
         let places = self.iota(n, IndexKind::I64)?;

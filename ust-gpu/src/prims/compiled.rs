@@ -11,7 +11,7 @@ fn texts() -> Vec<(Text, String)> {
     let mut all = Vec::new();
     for (from, to) in [("u8", "u32"), ("u32", "i64"), ("i64", "u32"), ("u64", "i64")] {
         all.push((scan::TEXT, types([("From", from), ("To", to)])));
-        all.push((bins::TEXT, types([("From", from)])));
+        all.push((bins::TEXT, types([("From", from), ("Element", to)])));
         all.push((segments::TEXT, types([("From", from), ("To", to)])));
     }
     for (bytes, place) in [(1, "u32"), (2, "i32"), (4, "u64"), (8, "i64"), (16, "u32")] {

@@ -41,7 +41,7 @@ use std::fmt::Write as _;
 use std::num::NonZeroUsize;
 use std::sync::{Mutex, PoisonError};
 
-pub use bins::Bins;
+pub use bins::{Bins, Least};
 pub use column::{Column, Indices, Misfit};
 pub use combine::Combination;
 pub use segments::SegmentLengths;

@@ -443,7 +443,7 @@ impl Writer<'_> {
 
 /// Whether a kernel runs parts that are listed.
 fn arguments_choose(writer: &Writer<'_>) -> bool {
-    writer.table.is_some() && writer.lanes.is_some()
+    writer.lanes == Some(super::Width::Given)
 }
 
 /// The name of an operand. Loops name its values after it.

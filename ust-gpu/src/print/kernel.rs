@@ -216,7 +216,7 @@ impl Writer<'_> {
             Some(Width::Fixed(lanes)) => lanes,
             Some(Width::Given) => 0,
         };
-        let two_places = self.lanes.and_then(|_| self.two_places());
+        let two_places = self.table.and_then(|_| self.two_places());
         Kernel { name: purpose.name(), arguments, lanes, two_places }
     }
 
@@ -264,7 +264,7 @@ impl Writer<'_> {
                 self.line(&format!("{ty}* const {name} = all_{name} + worker * len_{name};"));
             }
         }
-        let tables = self.table.filter(|_| self.lanes.is_some());
+        let tables = self.table.filter(|_| self.lanes == Some(Width::Given));
         if let Some(table) = tables {
             self.tables(&table);
         }

@@ -26,6 +26,7 @@ use ust_level_api::ir::schedule::{Marks, Sharing, Table};
 use ust_level_api::ir::{ArrayId, Elem, Expr, Function, Stmt};
 
 use crate::prelude::{self, Sections};
+use crate::tuning::BOUND_LANES;
 
 /// What a text is written for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -117,10 +118,15 @@ impl Program {
             let names = Names::new(function);
             // One thread shares nothing.
             let alone = target == Target::Cpp;
-            let own = !matches!(purpose, Purpose::Run | Purpose::Count | Purpose::Fill);
+            let lanes = match purpose {
+                Purpose::Run | Purpose::Count | Purpose::Fill => lanes,
+                Purpose::Bound => Some(Width::Fixed(BOUND_LANES)),
+                Purpose::Range | Purpose::Add | Purpose::Longest => None,
+            };
             let marks = match purpose {
                 _ if alone => &none,
-                Purpose::Range | Purpose::Add | Purpose::Bound => &none,
+                Purpose::Range | Purpose::Add => &none,
+                Purpose::Bound => schedule.bounding.as_ref().map_or(&none, |one| &one.marks),
                 Purpose::Longest => &atomic,
                 Purpose::Run | Purpose::Count | Purpose::Fill => &scheduled.marks,
             };
@@ -132,7 +138,7 @@ impl Program {
                 reach: purpose.reach(function, facts, grows, target),
                 ordered: ordered(function, marks),
                 assigned: function.assigned(),
-                lanes: lanes.filter(|_| !own),
+                lanes,
                 table: marks.table,
                 within: false,
                 split: false,
@@ -162,7 +168,7 @@ impl Program {
             _ => None,
         };
         let bound = match &schedule.bounding {
-            Some(bounding) if tables => Some(write(Purpose::Bound, bounding)?),
+            Some(bounding) if tables => Some(write(Purpose::Bound, &bounding.function)?),
             _ => None,
         };
         let count = match &schedule.counting {

@@ -1,8 +1,12 @@
 //! Numbers by their size.
 
+use std::num::NonZeroU64;
+
+use ust_cuda::CudaError;
+use ust_gpu::prims::{Column, Least};
 use ust_level_api::IndexKind;
 
-use crate::common::{LENGTHS, gpus, random, stored};
+use crate::common::{LENGTHS, column, gpus, random, stored};
 
 /// The bin of a number.
 fn bin(number: i64) -> usize {
@@ -23,8 +27,8 @@ fn numbers_of_every_size_are_in_their_bins() {
                     numbers.iter_mut().zip(ends).for_each(|(number, end)| *number = end);
                 }
                 let there = gpu.upload(&stored(kind, &numbers));
-                let there = ust_gpu::prims::Column::new(&there, kind, length).unwrap();
-                let found = gpu.prims.bins(there).unwrap();
+                let there = Column::new(&there, kind, length).unwrap();
+                let found = gpu.prims.bins(there, None).unwrap();
                 let mut places: Vec<i64> = (0..length as i64).collect();
                 places.sort_by_key(|&place| bin(numbers[place as usize]));
                 assert_eq!(gpu.indices(&found.order), places, "{length} {kind}");
@@ -36,5 +40,23 @@ fn numbers_of_every_size_are_in_their_bins() {
                 );
             }
         }
+    }
+}
+
+#[test]
+fn numbers_count_as_at_least_what_others_say() {
+    for gpu in gpus() {
+        let (numbers, others) = (random(1, 700, 300), random(2, 700, 9_000));
+        let [there, beside] = [&numbers, &others].map(|all| gpu.upload(all));
+        let [there, beside] = [&there, &beside].map(|all| column(all, IndexKind::I64));
+        let least = Least { others: beside, divisor: NonZeroU64::new(32).unwrap(), most: 200 };
+        let found = gpu.prims.bins(there, Some(least)).unwrap();
+        let counted = |at: usize| numbers[at].max((others[at] / 32).min(200));
+        let mut places: Vec<i64> = (0..700).collect();
+        places.sort_by_key(|&place| bin(counted(place as usize)));
+        assert_eq!(gpu.indices(&found.order), places);
+        let fewer = gpu.upload(&numbers[1..]);
+        let refused = gpu.prims.bins(column(&fewer, IndexKind::I64), Some(least));
+        assert!(matches!(refused, Err(CudaError::Argument(_))), "{refused:?}");
     }
 }

@@ -4,8 +4,8 @@
 // the result in `(i, j) -> (i : dense, j : compressed)`, f32
 
 // Counts the additions of each part: none of its tables has more coordinates.
-// A worker is a thread, and runs every `workers`-th part. Launch any number of workers, in blocks
-// of one dimension, with a multiple of 32 threads in each, such as 256.
+// A worker is 8 threads side by side, and runs every `workers`-th part. Launch any number of
+// workers, in blocks of one dimension, with a multiple of 32 threads in each, such as 256.
 //   n_i: extent of dimension 0 of A
 //   A1_pos: u32, `pos` of level 1 of A (`j : compressed`): one for each position of level 0, and
 //     one more
@@ -28,8 +28,10 @@ extern "C" __global__ void bound(
     const i64 parts,
     i64* __restrict__ counts)
 {
-  const i64 worker = (i64)blockIdx.x * blockDim.x + threadIdx.x;
-  const i64 workers = (i64)gridDim.x * blockDim.x;
+  const i64 lane = threadIdx.x % 8;
+  const u32 lanes = 0xffu << (threadIdx.x % 32 / 8 * 8);
+  const i64 worker = ((i64)blockIdx.x * blockDim.x + threadIdx.x) / 8;
+  const i64 workers = (i64)gridDim.x * blockDim.x / 8;
   for (i64 part = worker; part < parts; part += workers) {
     const i64 part_lo = range_lo + part * grain;
     const i64 part_hi = ust_minimum(part_lo + grain, range_hi);
@@ -38,13 +40,17 @@ extern "C" __global__ void bound(
     const i64 first = ust_maximum(0ll, part_lo);
     const i64 last = ust_minimum(n_i, part_hi);
     for (i64 i = first; i < last; ++i) {
-      for (i64 p_j = A1_pos[i], end_p_j = A1_pos[i + 1]; p_j < end_p_j; ++p_j) {
+      const i64 all_row = row;
+      row = 0;
+      for (i64 p_j = (i64)A1_pos[i] + lane, end_p_j = A1_pos[i + 1]; p_j < end_p_j; p_j += 8) {
         const i64 j = A1_crd[p_j];
         row += ust_maximum((i64)B1_pos[j + 1] - (i64)B1_pos[j], 0ll);
       }
+      row = ust_lanes_add(row, 8, lanes);
+      row = all_row + row;
     }
     rows[0] = row;
-    counts[part] = rows[0];
+    if (lane == 0) counts[part] = rows[0];
   }
 }
 

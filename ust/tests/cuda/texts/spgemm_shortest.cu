@@ -15,8 +15,8 @@ extern "C" __global__ void bounds(
 }
 
 // Counts the additions of each part: none of its tables has more coordinates.
-// A worker is a thread, and runs every `workers`-th part. Launch any number of workers, in blocks
-// of one dimension, with a multiple of 32 threads in each, such as 256.
+// A worker is 8 threads side by side, and runs every `workers`-th part. Launch any number of
+// workers, in blocks of one dimension, with a multiple of 32 threads in each, such as 256.
 //   A0_pos: u32, `pos` of level 0 of A (`i : compressed`): 2 elements
 //   A1_pos: u32, `pos` of level 1 of A (`j : compressed`): one for each position of level 0, and
 //     one more
@@ -43,8 +43,9 @@ extern "C" __global__ void bound(
     const i64 parts,
     i64* __restrict__ counts)
 {
-  const i64 worker = (i64)blockIdx.x * blockDim.x + threadIdx.x;
-  const i64 workers = (i64)gridDim.x * blockDim.x;
+  const i64 lane = threadIdx.x % 8;
+  const i64 worker = ((i64)blockIdx.x * blockDim.x + threadIdx.x) / 8;
+  const i64 workers = (i64)gridDim.x * blockDim.x / 8;
   for (i64 part = worker; part < parts; part += workers) {
     const i64 part_lo = range_lo + part * grain;
     const i64 part_hi = ust_minimum(part_lo + grain, range_hi);
@@ -71,7 +72,7 @@ extern "C" __global__ void bound(
       }
     }
     rows[0] = row;
-    counts[part] = rows[0];
+    if (lane == 0) counts[part] = rows[0];
   }
 }
 
