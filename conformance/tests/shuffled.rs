@@ -229,7 +229,7 @@ fn lanes_that_share_a_table_give_what_the_interpreter_gives() {
     let expression = "C(i,k) = A(i,j) * B(j,k)";
     let backend = Backend::Named("shuffled-by-table");
     for format in ["CSR", "DCSR", "(i, j) -> (i : compressed(nonunique), j : singleton)"] {
-        let result = call(expression, format).format("CSR").backend(backend.clone()).run();
+        let result = call(expression, format).format("CSR").backend(backend).run();
         assert!(!is_noticed(&result, expression, format), "{format}: {result:?}");
     }
 }

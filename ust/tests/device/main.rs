@@ -285,7 +285,7 @@ fn rows_are_collected_in_tables_of_their_size() {
         let call = |call: ust::ops::Einsum| call.arg("A", &a).arg("B", &b).semiring(semiring);
         let expected = call(einsum(product)).format("CSR").run().unwrap();
         let (before, cuda) = (tally(), Backend::Named("cuda"));
-        let found = call(einsum(product)).format("CSR").backend(cuda.clone()).run().unwrap();
+        let found = call(einsum(product)).format("CSR").backend(cuda).run().unwrap();
         let case = format!("{dtype}, {format}, {semiring}");
         assert_eq!(tally().by_table - before.by_table, 1, "{case}");
         if dtype == Dtype::F64 {
