@@ -48,4 +48,7 @@ template <class S> UST_FN ust_held<S> ust_get(S stored) { return ust_storage<S>:
 // The element that stores a number: `ust_put<f16>(0.5f)`.
 template <class S> UST_FN S ust_put(ust_held<S> value) { return ust_storage<S>::put(value); }
 
+// One of the indices of two bits that are packed, four to a byte, the first in the lowest bits.
+UST_FN i64 ust_two_bits(const u8* packed, i64 at) { return packed[at >> 2] >> ((at & 3) * 2) & 3; }
+
 #endif

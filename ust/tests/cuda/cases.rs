@@ -56,6 +56,7 @@ pub(crate) const CASES: &[Case] = &[
     case("spmv_dia", SPMV, &[("A", F64, "DIA-I"), ("x", F64, "Dense")], ""),
     case("spmv_bsr", SPMV, &[("A", F32, "BSR(4,4)"), ("x", F32, "Dense")], ""),
     case("spmv_two_four", SPMV, &[("A", Dtype::F16, "2:4"), ("x", Dtype::F16, "Dense")], ""),
+    case("spmv_two_bits", SPMV, &[("A", F32, "2:4, crdWidth = 2"), ("x", F32, "Dense")], ""),
     case(
         "spmv_wide",
         SPMV,
