@@ -232,6 +232,12 @@ fn lanes_that_share_a_table_give_what_the_interpreter_gives() {
         let result = call(expression, format).format("CSR").backend(backend).run();
         assert!(!is_noticed(&result, expression, format), "{format}: {result:?}");
     }
+    // As many additions as coordinates.
+    let ends: Vec<i64> = (0..40).collect();
+    let one = ust::Coo::new(vec![40, 40], vec![ends.clone(), ends], vec![1.0; 40]).unwrap();
+    let one = Tensor::from_coo(&one, &"CSR".parse().unwrap()).unwrap();
+    let same = einsum(expression).arg("A", matrix("CSR")).arg("B", &one).format("CSR");
+    assert!(same.backend(backend).run().unwrap() == matrix("CSR"));
 }
 
 #[test]
