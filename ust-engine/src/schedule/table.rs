@@ -46,34 +46,32 @@ pub(super) fn tabled(plan: &Plan<'_>, facts: &Facts) -> Option<Tabled> {
     if !workspace.notes_in(&body, &shared) {
         return None;
     }
-    let dropped = |at: usize, array: Array| {
-        let (table, id) = (workspace.table, ArrayId(at as u32));
-        id == table.values
-            || id == table.list
-            || plan.function.arrays[at].grows
-            || array == Array::RowStarts
+    let is_row = |id: ArrayId| {
+        let Table { values, list, .. } = workspace.table;
+        id == values || id == list || plan.function.arrays[id.0 as usize].grows
     };
-    let of = |function: &Function, dropped: &dyn Fn(usize, Array) -> bool| {
-        // What is dropped is what grows.
-        let mut function = function.clone();
-        for (at, array) in facts.arrays.iter().enumerate() {
-            function.arrays[at].grows = dropped(at, *array);
-        }
-        counting(&function)
-    };
-    let starts = |at: usize, array: Array| dropped(at, array) && array != Array::RowStarts;
-    let counted = of(&scheduled.function, &starts);
+    let counting = without(&scheduled.function, &is_row);
+    let is_start = |id: ArrayId| facts.arrays[id.0 as usize] == Array::RowStarts;
     let added = Function { body: workspace.added(&body), ..scheduled.function.clone() };
-    let mut function = of(&added, &dropped);
+    let mut function = without(&added, &|id| is_row(id) || is_start(id));
     function.body = workspace.closed(&function.body);
     let mut bounding = Scheduled { function, marks: Marks::default() };
-    let start = Expr::Int(0);
-    let sum = LaneSum { var: workspace.row, op: BinOp::Add, start };
+    let sum = LaneSum { var: workspace.row, op: BinOp::Add, start: Expr::Int(0) };
     for var in scheduled.marks.loops.keys() {
         // Of loops inside one another, one has lanes; some are gone.
         try_lanes(&mut bounding, &[*var], std::slice::from_ref(&sum));
     }
-    Some(Tabled { scheduled, counting: counted, bounding })
+    Some(Tabled { scheduled, counting, bounding })
+}
+
+/// The function without stores to some arrays.
+fn without(function: &Function, dropped: &dyn Fn(ArrayId) -> bool) -> Function {
+    let mut function = function.clone();
+    for (at, array) in function.arrays.iter_mut().enumerate() {
+        // Those to arrays that grow are left out.
+        array.grows = dropped(ArrayId(at as u32));
+    }
+    counting(&function)
 }
 
 /// A workspace of a value for each coordinate of a row.

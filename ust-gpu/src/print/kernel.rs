@@ -58,7 +58,7 @@ pub enum Argument {
     Width,
     /// Number of those that share an inner loop: a power of 2.
     Team,
-    /// Number of places of a table: a power of 2. More than twice as many as coordinates, or as many.
+    /// Number of places of a table: a power of 2, twice as many as coordinates or more.
     Slots,
     /// Bytes of a table, see [`Kernel::room`].
     Room,

@@ -15,7 +15,7 @@ const TAKEN: &str = "alignas alignof and and_eq asm auto bitand bitor bool break
     threadIdx blockIdx blockDim gridDim warpSize signbit \
     linux unix NULL EOF NAN INFINITY HUGE_VAL assert errno stdin stdout stderr \
     part part_begin parts range_lo range_hi grain worker workers lane lanes counts offsets error old held opened at \
-    chosen turn width team slots room memory own group groups member place_of_mark";
+    chosen turn width team slots room memory own group groups member noted place_of_mark UST_FREE UST_FN";
 
 /// A name for each variable and each array of a function.
 pub(super) struct Names {

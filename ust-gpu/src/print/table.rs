@@ -40,7 +40,7 @@ impl Writer<'_> {
         });
         let (marks, listed) = (self.array(table.marks).to_owned(), self.names.var(table.listed));
         let listed = listed.to_owned();
-        let rest = format!("{marks}_count, lane, width, lanes);");
+        let rest = "noted, lane, width, lanes);";
         match lists {
             true => {
                 let list = self.array(table.list).to_owned();
@@ -138,7 +138,7 @@ impl Writer<'_> {
             }
             false => format!("{marks} + slots"),
         };
-        self.line(&format!("u32* const {marks}_count = {from};"));
+        self.line(&format!("u32* const noted = {from};"));
     }
 
     /// Bytes of two places of a table.

@@ -419,6 +419,17 @@ fn indices_have_the_names_that_texts_use() {
     // The element that is being combined is `at` in the text.
     assert!(text.contains("& at = "), "{text}");
     assert!(text.contains("[at_]") && !text.contains("[at]"), "{text}");
+    let Some((_gpu, _one)) = gpu() else { return };
+    let (a, b) = (matrix("CSR", 32), matrix("CSR", 33));
+    let call = |text: &str| einsum(text).arg("A", &a).arg("B", &b).format("CSR");
+    let expected = call("C(i,k) = A(i,j) * B(j,k)").run().unwrap();
+    for text in [
+        "C(UST_FREE,own) = A(UST_FREE,width) * B(width,own)",
+        "C(turn,team) = A(turn,slots) * B(slots,team)",
+    ] {
+        let found = call(text).backend(Backend::Named("cuda")).run().unwrap();
+        assert!(same(&found, &expected), "{text}");
+    }
 }
 
 #[test]

@@ -103,7 +103,7 @@ extern "C" __global__ void count(
   alignas(16) extern __shared__ unsigned char memory[];
   unsigned char* const own = memory + threadIdx.x / width * room;
   u32* const row_mark = (u32*)own;
-  u32* const row_mark_count = row_mark + slots;
+  u32* const noted = row_mark + slots;
   for (i64 turn = worker; turn < parts; turn += workers) {
     const i64 part = chosen[turn];
     const i64 part_lo = range_lo + part * grain;
@@ -127,7 +127,7 @@ extern "C" __global__ void count(
           ust_table_note(row_mark, slots, k);
         }
       }
-      touched = ust_table_count(row_mark, slots, row_mark_count, lane, width, lanes);
+      touched = ust_table_count(row_mark, slots, noted, lane, width, lanes);
       row += touched;
     }
     rows[0] = row;
@@ -196,7 +196,7 @@ extern "C" __global__ void fill(
   c128* const row_val = (c128*)own;
   u32* const row_mark = (u32*)(row_val + slots);
   u32* const row_list = row_mark + slots;
-  u32* const row_mark_count = row_list + slots / 2;
+  u32* const noted = row_list + slots / 2;
   for (i64 turn = worker; turn < parts; turn += workers) {
     const i64 part = chosen[turn];
     const i64 part_lo = range_lo + part * grain;
@@ -226,7 +226,7 @@ extern "C" __global__ void fill(
           ust_atomic_add(&row_val[place_of_mark], (c128)(A_at * B_at));
         }
       }
-      touched = ust_table_list(row_mark, slots, row_list, row_mark_count, lane, width, lanes);
+      touched = ust_table_list(row_mark, slots, row_list, noted, lane, width, lanes);
       ust_table_sort(row_list, touched, lane, width, lanes);
       for (i64 t = 0 + lane, end_t = (touched); t < end_t; t += width) {
         const i64 slot = row_list[t];
