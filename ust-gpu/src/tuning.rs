@@ -70,6 +70,14 @@ pub(crate) fn width(iterations: f64, parts: u64) -> usize {
     (1..WIDTHS).take_while(|width| fits(*width)).last().unwrap_or(0)
 }
 
+/// The number of threads that run a part together where they write nothing for each other: a power of 2. `mean`:
+/// the iterations that they share, of each of `parts` parts. More than a warp where parts are few.
+pub(crate) fn spread(mean: f64, parts: u64) -> u64 {
+    let most = (4 * BUSY_THREADS / parts.max(1)).max(1 << (WIDTHS - 1));
+    let threads = most.min(mean.max(1.0) as u64);
+    1 << threads.ilog2()
+}
+
 /// The share of a device's memory that copies of tensors may take which are kept for the next time.
 pub(crate) const KEPT_SHARE: f64 = 0.5;
 

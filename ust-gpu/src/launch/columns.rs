@@ -13,7 +13,7 @@ use super::{Arguments, Given, Kernels, launch, length, stored_range, words};
 use crate::gpu::Gpu;
 use crate::print::{About, Program, Target};
 use crate::there::{self, Levels, ValuesThere, device, width};
-use crate::tuning::{BLOCK_THREADS, WIDTHS, width as lanes_for};
+use crate::tuning::{BLOCK_THREADS, spread};
 
 /// What the loops wrote.
 pub(crate) struct Written {
@@ -60,22 +60,21 @@ pub(crate) fn write_columns(
     Ok(Written { columns: kinds.zip(written).collect(), mask })
 }
 
-/// The schedule of the loops, with lanes that share the innermost one or without.
-fn schedule((facts, loops): (&Facts, &Loops), lanes: bool) -> Result<Schedule, Error> {
-    let machine = Abilities { lanes, combines_rows: false };
-    let schedule = Schedule::of(loops.function(), facts, false, machine);
-    schedule.map_err(|error| Error::Unsupported(error.to_string()))
-}
-
+/// The kernels: lanes share the innermost loop, which has the stored values of a part.
 fn program(
     conversion: &Conversion<'_>,
     (facts, loops): (&Facts, &Loops),
     schedule: &Schedule,
-    lanes: u32,
 ) -> Result<Program, Error> {
     let grows = vec![false; loops.function().arrays.len()];
-    let (about, target) = (About::of_conversion(conversion), Target::Cuda { lanes });
-    Program::new(schedule, facts, &grows, &about, target).map_err(Error::Unsupported)
+    let about = About::of_conversion(conversion);
+    Program::new(schedule, facts, &grows, &about, Target::Spread).map_err(Error::Unsupported)
+}
+
+fn schedule((facts, loops): (&Facts, &Loops)) -> Result<Schedule, Error> {
+    let machine = Abilities { lanes: true, combines_rows: false };
+    let schedule = Schedule::of(loops.function(), facts, false, machine);
+    schedule.map_err(|error| Error::Unsupported(error.to_string()))
 }
 
 /// The CUDA C++ of the kernel that writes the coordinates of all entries of a tensor into columns, the first step of
@@ -88,9 +87,8 @@ pub fn conversion_text(tensor: &Tensor, format: &Format) -> Result<Option<String
     let conversion = Conversion::new(tensor, &bound);
     let Some(loops) = conversion.loops()? else { return Ok(None) };
     let facts = conversion.facts(&loops);
-    let shared = schedule((&facts, &loops), true)?;
-    let lanes = if shared.has_lanes() { 1 << (WIDTHS - 1) } else { 1 };
-    Ok(Some(program(&conversion, (&facts, &loops), &shared, lanes)?.text))
+    let schedule = schedule((&facts, &loops))?;
+    Ok(Some(program(&conversion, (&facts, &loops), &schedule)?.text))
 }
 
 /// Launches the kernel.
@@ -101,11 +99,10 @@ fn run(
     gpu: &Gpu,
 ) -> Result<(), Error> {
     let (function, stream) = (loops.function(), gpu.stream());
-    let kernels = |schedule: &Schedule, lanes: u32| -> Result<Kernels, Error> {
-        let program = program(conversion, (facts, loops), schedule, lanes)?;
-        let source = Source::new(program.code());
-        Kernels::new(program, &source, gpu.device())
-    };
+    let schedule = schedule((facts, loops))?;
+    let program = program(conversion, (facts, loops), &schedule)?;
+    let source = Source::new(program.code());
+    let kernels = Kernels::new(program, &source, gpu.device())?;
     let error = stream.upload(&0_i32.to_ne_bytes()).map_err(device)?;
     let mut arguments = Arguments {
         params,
@@ -118,25 +115,22 @@ fn run(
         error: error.address(),
         tables: Tables::default(),
     };
-    let alone = schedule((facts, loops), false)?;
-    if let Ok(range) = &alone.range {
+    if let Ok(range) = &schedule.range {
         let bounds = [range.lo.clone(), range.hi.clone()];
         arguments.range = match evaluated(&bounds, function, params)? {
             Some(found) => (found[0], found[1]),
-            None => stored_range(&kernels(&alone, 1)?, &arguments, stream)?,
+            None => stored_range(&kernels, &arguments, stream)?,
         };
         arguments.parts = length(arguments.range);
     }
     if arguments.parts == 0 {
         return Ok(());
     }
-    // Threads share the innermost loop, which has the stored values of a part.
-    let shared = schedule((facts, loops), true)?;
     let mean = conversion.tensor().nse() as f64 / arguments.parts as f64;
-    let lanes = 1 << if shared.has_lanes() { lanes_for(mean, arguments.parts) } else { 0 };
-    let made = kernels(if lanes > 1 { &shared } else { &alone }, lanes)?;
-    let blocks = arguments.parts.saturating_mul(lanes.into()).div_ceil(BLOCK_THREADS);
+    let width = if schedule.has_lanes() { spread(mean, arguments.parts) } else { 1 };
+    arguments.tables.width = width;
+    let blocks = arguments.parts.saturating_mul(width).div_ceil(BLOCK_THREADS);
     let grid = Grid::new(blocks.min(i32::MAX as u64) as u32, BLOCK_THREADS as u32);
-    let kernel = &made.program.main;
-    launch(&made.module, kernel, grid, &words(kernel, &arguments), stream)
+    let kernel = &kernels.program.main;
+    launch(&kernels.module, kernel, grid, &words(kernel, &arguments), stream)
 }

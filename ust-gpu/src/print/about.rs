@@ -96,8 +96,8 @@ impl About {
     /// not be.
     pub(super) fn option(&self, target: Target) -> Option<String> {
         let option = match target {
-            Target::Cuda { .. } | Target::Tables { .. } => STRICT,
             Target::Cpp => "-ffp-contract=off",
+            _ => STRICT,
         };
         self.strict.then(|| format!("compile it with {option}: products are not fused with sums"))
     }
@@ -271,6 +271,10 @@ impl Telling<'_> {
                 format!("i32, 0 before; after an integer division by zero {}", sites.join(", "))
             }
             Argument::Chosen => "i64, the numbers of the parts to be run".to_owned(),
+            Argument::Width if writer.target == Target::Spread => {
+                "number of threads of a worker: a power of 2, such as the mean number of stored values of a part"
+                    .to_owned()
+            }
             Argument::Width => {
                 "number of threads of a worker: a power of 2 up to 32, or all of a block".to_owned()
             }
@@ -397,6 +401,7 @@ impl Telling<'_> {
             return said;
         }
         let each = match writer.lanes {
+            Some(super::Width::Given) => "`width` threads".to_owned(),
             Some(lanes) => format!("{lanes} threads side by side"),
             None => "a thread".to_owned(),
         };
@@ -443,7 +448,7 @@ impl Writer<'_> {
 
 /// Whether a kernel runs parts that are listed.
 fn arguments_choose(writer: &Writer<'_>) -> bool {
-    writer.lanes == Some(super::Width::Given)
+    writer.lanes == Some(super::Width::Given) && writer.target != Target::Spread
 }
 
 /// The name of an operand. Loops name its values after it.

@@ -237,6 +237,12 @@ impl Writer<'_> {
                 self.line(&format!("const i64 worker = {thread};"));
                 self.line(&format!("const i64 workers = {threads};"));
             }
+            Some(Width::Given) if self.table.is_none() => {
+                self.uses.insert(Use::Width);
+                self.line(&format!("const i64 thread = {thread};"));
+                self.line("const i64 lane = thread % width, worker = thread / width;");
+                self.line(&format!("const i64 workers = {threads} / width;"));
+            }
             Some(width) => {
                 self.line(&format!("const i64 lane = threadIdx.x % {width};"));
                 let lanes = match width {
@@ -385,6 +391,7 @@ impl Writer<'_> {
             (Use::Error, Argument::Error),
         ];
         made.extend(rest.into_iter().filter(|(of, _)| used(of)).map(|(_, argument)| argument));
+        made.extend(used(&Use::Width).then_some(Argument::Width));
         if used(&Use::Tables) {
             made.extend([Argument::Chosen, Argument::Width]);
             made.extend(used(&Use::Groups).then_some(Argument::Team));

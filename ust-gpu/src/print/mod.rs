@@ -36,6 +36,9 @@ pub enum Target {
         /// Number of threads.
         lanes: u32,
     },
+    /// CUDA C++ for schedules whose lanes write nothing for each other, and form no sums. Each part is run by as many
+    /// threads together as the launch says, perhaps of several blocks.
+    Spread,
     /// CUDA C++ for schedules with a [table](Table). Each part is run by as many threads together as the launch says.
     Tables {
         /// Whether tables are in shared memory, or else in memory that is given.
@@ -50,7 +53,7 @@ impl Target {
     #[must_use]
     pub fn language(self) -> &'static str {
         match self {
-            Self::Cuda { .. } | Self::Tables { .. } => "CUDA C++",
+            Self::Cuda { .. } | Self::Spread | Self::Tables { .. } => "CUDA C++",
             Self::Cpp => "C++",
         }
     }
@@ -98,7 +101,7 @@ impl Program {
         let telling = Telling { about, facts, schedule };
         let lanes = match target {
             Target::Cuda { lanes } => (lanes > 1).then_some(Width::Fixed(lanes)),
-            Target::Tables { .. } => Some(Width::Given),
+            Target::Spread | Target::Tables { .. } => Some(Width::Given),
             Target::Cpp => None,
         };
         let tables = matches!(target, Target::Tables { .. });
@@ -152,8 +155,8 @@ impl Program {
                 depth: 1,
             };
             let kernel = match target {
-                Target::Cuda { .. } | Target::Tables { .. } => writer.kernel(purpose, telling),
                 Target::Cpp => writer.function(purpose, telling),
+                _ => writer.kernel(purpose, telling),
             };
             let Writer { out, refused, .. } = writer;
             (sections, divisions) = (writer.sections, writer.sites);
@@ -185,14 +188,14 @@ impl Program {
             None => (None, None),
         };
         let mut text = match target {
-            Target::Cuda { .. } | Target::Tables { .. } => String::new(),
             Target::Cpp => prelude::HOST.to_owned() + "\n",
+            _ => String::new(),
         };
         text.push_str(&prelude::text(sections));
         text.push('\n');
         let title = match target {
-            Target::Cuda { .. } | Target::Tables { .. } => schedule.describe(),
             Target::Cpp => "one thread".to_owned(),
+            _ => schedule.describe(),
         };
         let lines = std::iter::once(title.clone()).chain(about.tensors());
         for line in lines.chain(about.option(target)) {
@@ -292,6 +295,7 @@ enum Use {
     Error,
     /// What kernels with tables are given.
     Tables,
+    Width,
     /// Whether lanes share two nested loops.
     Groups,
 }

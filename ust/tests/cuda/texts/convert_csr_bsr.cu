@@ -3,8 +3,8 @@
 // the result in `(i, j) -> (i / 4 : dense, j / 4 : compressed, i % 4 : dense, j % 4 : dense)`, f64
 
 // Writes columns, at the position of each stored value.
-// A worker is 32 threads side by side, and runs every `workers`-th part. Launch any number of
-// workers, in blocks of one dimension, with a multiple of 32 threads in each, such as 256.
+// A worker is `width` threads, and runs every `workers`-th part. Launch any number of workers, in
+// blocks of one dimension, with a multiple of 32 threads in each, such as 256.
 //   A0_size: number of coordinates of level 0 of A (`i : dense`)
 //   A1_pos: u32, `pos` of level 1 of A (`j : compressed`): one for each position of level 0, and
 //     one more
@@ -18,6 +18,8 @@
 //   range_hi: end of the range that parts cut: A0_size
 //   grain: length of a part, 1 or more
 //   parts: number of parts: (range_hi - range_lo) / grain, rounded up
+//   width: number of threads of a worker: a power of 2, such as the mean number of stored values of
+//     a part
 extern "C" __global__ void run(
     const i64 A0_size,
     const u32* __restrict__ A1_pos,
@@ -30,18 +32,17 @@ extern "C" __global__ void run(
     const i64 range_lo,
     const i64 range_hi,
     const i64 grain,
-    const i64 parts)
+    const i64 parts,
+    const i64 width)
 {
-  const i64 lane = threadIdx.x % 32;
-  const u32 lanes = 0xffffffffu;
-  const i64 worker = ((i64)blockIdx.x * blockDim.x + threadIdx.x) / 32;
-  const i64 workers = (i64)gridDim.x * blockDim.x / 32;
+  const i64 thread = (i64)blockIdx.x * blockDim.x + threadIdx.x;
+  const i64 lane = thread % width, worker = thread / width;
+  const i64 workers = (i64)gridDim.x * blockDim.x / width;
   for (i64 part = worker; part < parts; part += workers) {
     const i64 from = range_lo + part * grain;
     const i64 to = ust_minimum(from + grain, range_hi);
     for (i64 i0 = ust_maximum(0ll, from), end_i0 = ust_minimum(A0_size, to); i0 < end_i0; ++i0) {
-      __syncwarp(lanes);
-      for (i64 j1 = (i64)A1_pos[i0] + lane, end_j1 = A1_pos[i0 + 1]; j1 < end_j1; j1 += 32) {
+      for (i64 j1 = (i64)A1_pos[i0] + lane, end_j1 = A1_pos[i0 + 1]; j1 < end_j1; j1 += width) {
         const i64 j1_crd = A1_crd[j1];
         column0[j1] = (u32)(ust_floordiv(i0, 4ll));
         column1[j1] = (u32)(ust_floordiv(j1_crd, 4ll));
@@ -49,7 +50,6 @@ extern "C" __global__ void run(
         const double value = A_val[j1];
         kept[j1] = (u8)(value != 0.0 ? 1 : 0);
       }
-      __syncwarp(lanes);
     }
   }
 }

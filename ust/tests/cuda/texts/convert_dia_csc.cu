@@ -14,8 +14,8 @@ extern "C" __global__ void bounds(
 }
 
 // Writes columns, at the position of each stored value.
-// A worker is 32 threads side by side, and runs every `workers`-th part. Launch any number of
-// workers, in blocks of one dimension, with a multiple of 32 threads in each, such as 256.
+// A worker is `width` threads, and runs every `workers`-th part. Launch any number of workers, in
+// blocks of one dimension, with a multiple of 32 threads in each, such as 256.
 //   A_n1: extent of dimension 1 of A
 //   A1_size: number of coordinates of level 1 of A (`i : range`)
 //   A0_pos: u32, `pos` of level 0 of A (`j - i : compressed`): 2 elements
@@ -28,6 +28,8 @@ extern "C" __global__ void bounds(
 //   range_hi: end of the range that parts cut, as `bounds` stores it
 //   grain: length of a part, 1 or more
 //   parts: number of parts: (range_hi - range_lo) / grain, rounded up
+//   width: number of threads of a worker: a power of 2, such as the mean number of stored values of
+//     a part
 extern "C" __global__ void run(
     const i64 A_n1,
     const i64 A1_size,
@@ -40,19 +42,18 @@ extern "C" __global__ void run(
     const i64 range_lo,
     const i64 range_hi,
     const i64 grain,
-    const i64 parts)
+    const i64 parts,
+    const i64 width)
 {
-  const i64 lane = threadIdx.x % 32;
-  const u32 lanes = 0xffffffffu;
-  const i64 worker = ((i64)blockIdx.x * blockDim.x + threadIdx.x) / 32;
-  const i64 workers = (i64)gridDim.x * blockDim.x / 32;
+  const i64 thread = (i64)blockIdx.x * blockDim.x + threadIdx.x;
+  const i64 lane = thread % width, worker = thread / width;
+  const i64 workers = (i64)gridDim.x * blockDim.x / width;
   for (i64 part = worker; part < parts; part += workers) {
     const i64 from = range_lo + part * grain;
     const i64 to = ust_minimum(from + grain, range_hi);
     for (i64 l0 = ust_maximum((i64)A0_pos[0], from), end_l0 = ust_minimum((i64)A0_pos[1], to); l0 < end_l0; ++l0) {
       const i64 l0_crd = A0_crd[l0];
-      __syncwarp(lanes);
-      for (i64 i1 = ust_maximum(0ll, 0 - l0_crd) + lane, end_i1 = ust_minimum(A1_size, A_n1 - l0_crd); i1 < end_i1; i1 += 32) {
+      for (i64 i1 = ust_maximum(0ll, 0 - l0_crd) + lane, end_i1 = ust_minimum(A1_size, A_n1 - l0_crd); i1 < end_i1; i1 += width) {
         const i64 i1_pos = l0 * A1_size + i1;
         const i64 j = l0_crd + i1;
         column0[i1_pos] = (u32)(j);
@@ -60,7 +61,6 @@ extern "C" __global__ void run(
         const float value = A_val[i1_pos];
         kept[i1_pos] = (u8)(value != 0.0f ? 1 : 0);
       }
-      __syncwarp(lanes);
     }
   }
 }
