@@ -56,15 +56,16 @@ impl Splitter {
         extents: &[usize],
         count: usize,
     ) -> Result<Vec<(i64, i64)>, Error> {
-        let extent = match self.cut {
-            Cut::Index(v) => extents[v] as i64,
+        let coordinates = match self.cut {
+            Cut::Index(v) => (0, extents[v] as i64),
             Cut::Level(at) | Cut::Merge { operand: at, .. } => {
-                tensors[at].bound().levels()[0].size as i64
+                let level = &tensors[at].bound().levels()[0];
+                (level.lower, level.size as i64)
             }
-            Cut::Cursor(_) => 0,
+            Cut::Cursor(_) => (0, 0),
         };
         let tensors: Vec<&Tensor> = self.counted.iter().map(|&at| tensors[at]).collect();
-        let bounds = self.cutter.cut(&tensors, extent, count)?;
+        let bounds = self.cutter.cut(&tensors, coordinates, count)?;
         Ok(bounds.windows(2).map(|pair| (pair[0], pair[1])).collect())
     }
 }

@@ -292,7 +292,7 @@ pub struct Outermost {
 pub enum Cut {
     /// The coordinates of an index variable, from 0 to its extent.
     Index(usize),
-    /// The coordinates of the first level of an operand, from 0 on.
+    /// The coordinates of the first level of an operand.
     Level(usize),
     /// The cursor over the first level of an operand.
     Cursor(usize),

@@ -14,7 +14,7 @@ use crate::tuning::CUT_SLACK_DIVISOR;
 /// The variable of an outermost loop.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Along {
-    /// Coordinates from 0 to an extent. The first levels of all tensors are full and begin at 0.
+    /// Coordinates of first levels, which are full in all tensors.
     Coordinates,
     /// The cursor of the first level of a single tensor.
     Cursor,
@@ -47,9 +47,9 @@ impl Cutter {
         let mut b = Builder::new("cut");
         let operands: Vec<Operand> =
             tensors.iter().map(|tensor| Operand::declare(&mut b, "A", tensor)).collect();
-        let [extent, count] = ["extent", "count"].map(|name| b.param(name, Ty::Int));
+        let [from, extent, count] = ["from", "extent", "count"].map(|name| b.param(name, Ty::Int));
         let out = b.array("bounds", Elem::Index(IndexKind::I64), true);
-        let Some(emit) = Emit::new(&mut b, along, &operands, reach, extent) else {
+        let Some(emit) = Emit::new(&mut b, along, &operands, reach, (from, extent)) else {
             return Ok(None);
         };
         emit.bounds(&mut b, &count, out);
@@ -58,14 +58,14 @@ impl Cutter {
 
     /// Cuts the loop into `count` parts with about the same number of stored elements. Gives the
     /// start of each part, and the end of the loop, in ascending order. Parts may be empty.
-    /// `extent` is the number of coordinates, where the loop runs along coordinates.
+    /// `from` is the lowest coordinate and `extent` the number of coordinates, where the loop runs along coordinates.
     ///
     /// # Errors
     /// [`Error::Run`] for invalid arrays, which were not checked.
     pub(crate) fn cut(
         &self,
         tensors: &[&Tensor],
-        extent: i64,
+        (from, extent): (i64, i64),
         count: usize,
     ) -> Result<Vec<i64>, Error> {
         let (mut params, mut memory) = (Vec::new(), Vec::new());
@@ -73,7 +73,7 @@ impl Cutter {
             params.extend(operand.size_arguments(tensor));
             memory.extend(tensor.levels().iter().flat_map(|level| &level.0).map(Memory::Index));
         }
-        params.extend([extent, count as i64]);
+        params.extend([from, extent, count as i64]);
         let params: Vec<Param> = params.into_iter().map(Param::Int).collect();
         let mut bounds = vec![0_i64; count + 1];
         memory.push(Memory::indices_mut(&mut bounds));
@@ -99,7 +99,7 @@ impl<'a> Emit<'a> {
         along: Along,
         operands: &'a [Operand],
         reach: Reach,
-        extent: Expr,
+        (from, extent): (Expr, Expr),
     ) -> Option<Self> {
         let [lo, hi] = match (along, operands) {
             (Along::Cursor, [operand, ..]) => {
@@ -110,11 +110,7 @@ impl<'a> Emit<'a> {
                 }
                 [walk.cursor.lo.clone(), walk.cursor.hi.clone()]
             }
-            (Along::Merge { .. }, [first, ..]) => {
-                let lo = first.sizes.lowers[0].clone();
-                [lo.clone(), lo + extent]
-            }
-            _ => [Expr::Int(0), extent],
+            _ => [from.clone(), from + extent],
         };
         let lo = b.bind("lo", lo);
         let hi = b.bind("hi", hi.max(lo.clone()));
@@ -172,7 +168,10 @@ impl<'a> Emit<'a> {
             let walk = operand.format.levels()[0].ty.walk(&site, b);
             let full = operand.format.descriptions()[0].props.full;
             let before = match self.along {
-                Along::Coordinates => Interval { lo: Expr::Int(0), hi: place.clone() },
+                // Positions of a full first level.
+                Along::Coordinates => {
+                    Interval { lo: Expr::Int(0), hi: place.clone() - self.lo.clone() }
+                }
                 Along::Merge { .. } if !full => {
                     let Interval { lo, hi } = walk.cursor.clone();
                     let lo = b.bind("below_lo", lo);
@@ -229,7 +228,7 @@ fn below(b: &mut Builder, operand: &Operand, walk: &Walk<'_>, mut interval: Inte
 /// cannot be cut.
 fn along_cursor(tensor: &Tensor, reach: Reach, count: usize) -> Result<Option<Vec<i64>>, Error> {
     let cutter = Cutter::new(Along::Cursor, &[&tensor.outline()], reach)?;
-    cutter.map(|cutter| cutter.cut(&[tensor], 0, count)).transpose()
+    cutter.map(|cutter| cutter.cut(&[tensor], (0, 0), count)).transpose()
 }
 
 /// The interval of the cursor of a tensor's outermost loop. `None` where the loop cannot be cut.

@@ -384,7 +384,7 @@ impl Emit<'_> {
         }
         match (&sparse[..], &step.expr) {
             ([], IndexExpr::Var(v)) => Ok(Cut::Index(*v)),
-            ([], expr) if !can_be_negative(expr) => Ok(Cut::Level(step.walkers[0].0)),
+            ([], _) => Ok(Cut::Level(step.walkers[0].0)),
             ([at], _) if !self.worth_without(&self.input.body.clone(), &[*at]) => {
                 Ok(Cut::Cursor(*at))
             }
