@@ -56,6 +56,10 @@ def torch_work(a):
         lambda: median(lambda: torch.sparse.sampled_addmm(narrow, p, q.T, beta=0.0)),
     )
     yield "spgemm", "CSR", lambda: median(lambda: wide @ wide)
+    coo = wide.to_sparse_coo().coalesce()
+    yield "convert", "CSR -> CSC", lambda: median(wide.to_sparse_csc)
+    yield "convert", "CSR -> COO", lambda: median(wide.to_sparse_coo)
+    yield "convert", "COO -> CSR", lambda: median(coo.to_sparse_csr)
 
 
 def cupy_work(a):
@@ -77,6 +81,10 @@ def cupy_work(a):
         b = cupy.ones((a.shape[1], COLUMNS[name]), cupy.float32)
         yield name, "CSR", lambda b=b: median(lambda: narrow @ b)
     yield "spgemm", "CSR", lambda: median(lambda: wide @ wide)
+    coo = wide.tocoo()
+    yield "convert", "CSR -> CSC", lambda: median(wide.tocsc)
+    yield "convert", "CSR -> COO", lambda: median(wide.tocoo)
+    yield "convert", "COO -> CSR", lambda: median(coo.tocsr)
 
 
 def main(files):

@@ -158,6 +158,17 @@ const OPERATIONS: [Operation; 8] = [
     },
 ];
 
+/// Formats that a matrix is converted between.
+const CONVERSIONS: [(&str, &str); 7] = [
+    ("CSR", "CSC"),
+    ("COO", "CSR"),
+    ("CSR", "COO"),
+    ("CSR", "BSR(4,4)"),
+    ("BSR(4,4)", "CSR"),
+    ("CSR", "DIA-I"),
+    ("DIA-I", "CSR"),
+];
+
 pub(crate) type Fallible<T> = Result<T, Box<dyn Error>>;
 
 /// Returns whether everything passed.
@@ -196,6 +207,19 @@ pub(crate) fn run(args: &Args) -> Fallible<bool> {
                     lines.push(row.json(operation.name, input, bandwidth));
                 }
             }
+        }
+    }
+    let converts = args.op.as_deref().is_none_or(|only| "convert".starts_with(only));
+    for input in if args.quick { &["poisson2d(12)"] } else { STENCILS }.iter().filter(|_| converts)
+    {
+        println!("\nconversions of {input}");
+        for (from, to) in CONVERSIONS {
+            let outcome = converted(&gpu, input, from, to).map_err(|error| error.to_string());
+            let row =
+                Row { format: format!("{from} -> {to}"), backend: "cuda".to_owned(), outcome };
+            failed |= row.outcome.is_err();
+            row.print(bandwidth);
+            lines.push(row.json("convert", input, bandwidth));
         }
     }
     if let Some(file) = &args.json {
@@ -279,14 +303,14 @@ impl Row {
         let Self { format, backend, outcome } = self;
         match outcome {
             Ok((seconds, bytes, first)) => println!(
-                "  {format:<10} {backend:<10} {:>9}  {:>6.0} GB/s  {:>4.0} % of a copy   first {}",
+                "  {format:<16} {backend:<10} {:>9}  {:>6.0} GB/s  {:>4.0} % of a copy   first {}",
                 time(*seconds),
                 *bytes as f64 / seconds / 1e9,
                 100.0 * *bytes as f64 / seconds / bandwidth,
                 time(*first)
             ),
             Err(why) => {
-                println!("  {format:<10} {backend:<10}  - {}", why.lines().next().unwrap_or(""));
+                println!("  {format:<16} {backend:<10}  - {}", why.lines().next().unwrap_or(""));
             }
         }
     }
@@ -372,6 +396,27 @@ fn timed(
     drop(result);
     let seconds = median(gpu, &|| {
         kernel.run(&tensors)?;
+        Ok(())
+    })?;
+    Ok((seconds, bytes, first))
+}
+
+/// As [`timed`], of a conversion, whose result has to be that of the processor.
+fn converted(gpu: &Gpu, input: &str, from: &str, to: &str) -> Fallible<(f64, usize, f64)> {
+    let (from, to): (Format, Format) = (from.parse()?, to.parse()?);
+    let a = Tensor::from_coo(&generate::generate(input)?, &from)?;
+    let there = gpu.upload(&a)?;
+    let begin = std::time::Instant::now();
+    let made = there.convert(&to)?;
+    gpu.synchronize()?;
+    let first = begin.elapsed().as_secs_f64();
+    let bytes = there.bytes() + made.bytes();
+    if made.download()? != a.convert(&to)? {
+        return Err("the result is not that of the processor".into());
+    }
+    drop((made, a));
+    let seconds = median(gpu, &|| {
+        there.convert(&to)?;
         Ok(())
     })?;
     Ok((seconds, bytes, first))
