@@ -10,7 +10,7 @@ use ust_engine::tensor::Values;
 use ust_level_api::buffer::Plain;
 use ust_level_api::ir::Elsewhere;
 use ust_level_api::ir::Packed;
-use ust_level_api::ir::elsewhere::Segments;
+use ust_level_api::ir::elsewhere::{Half, Halves, Segments};
 use ust_level_api::{Buffer, Dtype, IndexArray, IndexColumn, IndexKind};
 
 use crate::cache;
@@ -332,6 +332,22 @@ impl Elsewhere for Place {
         let bounds = self.held(bounds).ok()?;
         let made = || self.primitives().pairs(bounds.column()?);
         Some(self.column(cache::with_room(made).ok()?))
+    }
+
+    fn halves(&self, values: &Buffer<f32>, to: Half) -> Option<Halves> {
+        let dtype = match to {
+            Half::F16 => Dtype::F16,
+            Half::Bf16 => Dtype::Bf16,
+        };
+        let (primitives, len) = (self.primitives(), values.len());
+        let memory = memory(values.place(), self.gpu.device())?;
+        let rounded = || primitives.halves(&memory, len, dtype);
+        let rounded = Arc::new(cache::with_room(rounded).ok()?);
+        match self::values(dtype, &rounded, len, &self.gpu) {
+            Values::F16(values) => Some(Halves::F16(values)),
+            Values::Bf16(values) => Some(Halves::Bf16(values)),
+            _ => None,
+        }
     }
 
     fn groups(&self, children: &Segments, parents: u64, n: u64) -> Option<[IndexColumn; 2]> {

@@ -6,6 +6,7 @@ use bytemuck::Zeroable;
 use ust_level_api::buffer::{FetchError, Plain};
 use ust_level_api::column::{BLOCK, chunk_len};
 use ust_level_api::ir::Elsewhere;
+use ust_level_api::ir::elsewhere::{Half, Halves};
 use ust_level_api::ir::func::cast;
 use ust_level_api::ir::interp::{GrowValues, Memory, ValueElement};
 use ust_level_api::ir::parallel;
@@ -303,6 +304,20 @@ impl Values {
     /// infinite. Values or targets of other dtypes are left as they are.
     pub(crate) fn rounded(self, to: Dtype) -> Self {
         use half::{bf16, f16, slice::HalfFloatSliceExt as _};
+        let half = match to {
+            Dtype::F16 => Half::F16,
+            Dtype::Bf16 => Half::Bf16,
+            _ => return self,
+        };
+        if let Values::F32(from) = &self
+            && let Some(place) = from.place()
+            && let Some(halves) = place.halves(from, half)
+        {
+            return match halves {
+                Halves::F16(values) => values.into(),
+                Halves::Bf16(values) => values.into(),
+            };
+        }
         match (&self, to) {
             (Values::F32(from), Dtype::F16) => {
                 let mut half = Buffer::<f16>::unspecified(from.len());

@@ -11,6 +11,7 @@ use crate::there::bytes_of;
 
 const BODY: &str = concat!(include_str!("block.cuh"), "\n", include_str!("combine.cuh"));
 const COMPARE: &str = concat!(include_str!("grid.cuh"), "\n", include_str!("compare.cuh"));
+const ROUND: &str = concat!(include_str!("grid.cuh"), "\n", include_str!("round.cuh"));
 /// Bytes of the largest `State` of the text.
 const STATE: usize = 32;
 
@@ -101,6 +102,12 @@ impl Primitives {
     }
 }
 
+/// The text that rounds to a dtype, and the lines above it.
+pub(super) fn rounding(dtype: Dtype) -> (Text, String) {
+    let head = types([("Element", stored(Elem::Value(dtype)))]);
+    (Text { sections: Sections::TYPES | Sections::of(dtype), body: ROUND }, head)
+}
+
 /// The text that compares numbers of a dtype, and the lines above it.
 pub(super) fn comparing(dtype: Dtype) -> (Text, String) {
     let head = types([("Element", stored(Elem::Value(dtype)))]);
@@ -108,6 +115,28 @@ pub(super) fn comparing(dtype: Dtype) -> (Text, String) {
 }
 
 impl Primitives {
+    /// The first `n` numbers of single precision, rounded to the nearest of `dtype`, which is one of half precision.
+    ///
+    /// It moves each number once in both dtypes.
+    ///
+    /// # Errors
+    ///
+    /// [`ust_cuda::CudaError::Argument`] if there are fewer numbers, or for another dtype;
+    /// [`ust_cuda::CudaError::OutOfMemory`], or those of compiler and driver.
+    pub fn halves(&self, values: &Memory, n: usize, dtype: Dtype) -> Result<Memory> {
+        if !matches!(dtype, Dtype::F16 | Dtype::Bf16) {
+            return Err(refusal(format!("{dtype} is no half precision")));
+        }
+        has(values, n, 4)?;
+        let to = self.stream().alloc(bytes(n, 2)?)?;
+        if n > 0 {
+            let (text, head) = rounding(dtype);
+            let arguments = [values.into(), n.into(), (&to).into()];
+            self.run((text, head, "halves"), self.spread(n), &arguments)?;
+        }
+        Ok(to)
+    }
+
     /// A byte for each of the first `n` values: 1 if it is not the [same](Scalar::same) as `other`, 0 if it is.
     ///
     /// It moves each value and each byte once.

@@ -3,7 +3,7 @@
 use ust_cuda::{CudaError, compiler_log, compiler_version};
 use ust_level_api::Dtype;
 
-use super::combine::{Combination, comparing, text};
+use super::combine::{Combination, comparing, rounding, text};
 use super::{Text, assemble, bins, copy, moved, scan, segments, select, sort, types, whole};
 
 /// Texts with the types that they are used with, each type once at least.
@@ -27,6 +27,7 @@ fn texts() -> Vec<(Text, String)> {
         let named = [("From", key), ("Coordinate", "i64"), ("To", carried)];
         all.push((assemble::TEXT, types(named)));
     }
+    all.extend([rounding(Dtype::F16), rounding(Dtype::Bf16)]);
     for &dtype in Dtype::ALL {
         all.push(comparing(dtype));
         for operator in [Combination::Add, Combination::Mul, Combination::Min, Combination::Or] {

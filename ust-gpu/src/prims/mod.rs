@@ -16,7 +16,7 @@
 //! | `sort.rs`, `sort.cuh` | a stable radix sort, of one column or of several |
 //! | `copy.rs`, `copy.cuh` | gather, scatter, fill, numbers in order, other kinds of indices |
 //! | `select.rs`, `select.cuh` | runs of equal coordinates, and elements chosen by flags |
-//! | `combine.rs`, `combine.cuh`, `compare.cuh` | values of a run combined into one; values compared with one |
+//! | `combine.rs`, `combine.cuh`, `compare.cuh`, `round.cuh` | values of a run combined into one; compared with one; rounded |
 //! | `assemble.rs`, `assemble.cuh` | positions in full levels, pairs of bounds, groups of coordinates |
 //! | `bins.rs`, `bins.cuh` | numbers sorted by their size |
 //! | `segments.rs`, `segments.cuh` | positions to coordinates and back; longest segments, least coordinates |

@@ -3,7 +3,8 @@
 use std::any::Any;
 use std::fmt;
 
-use crate::{IndexArray, IndexColumn, IndexKind};
+use crate::scalar::{bf16, f16};
+use crate::{Buffer, IndexArray, IndexColumn, IndexKind};
 
 /// A place other than the memory of this process that has the elements of a [buffer](crate::Buffer::elsewhere).
 ///
@@ -54,6 +55,12 @@ pub trait Elsewhere: Any + fmt::Debug + Send + Sync {
         None
     }
 
+    /// Numbers of single precision, rounded to the nearest of half precision.
+    fn halves(&self, values: &Buffer<f32>, to: Half) -> Option<Halves> {
+        let _ = (values, to);
+        None
+    }
+
     /// The children of each of `parents` parents in a group of `n` coordinates, ascending: those that there are,
     /// and the lowest free ones from 0 on beside them. None if a parent has more than `n`. The result: the
     /// coordinates of all groups, and the position of each entry among them.
@@ -61,6 +68,24 @@ pub trait Elsewhere: Any + fmt::Debug + Send + Sync {
         let _ = (children, parents, n);
         None
     }
+}
+
+/// A dtype of half precision.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Half {
+    /// IEEE 754 binary16.
+    F16,
+    /// The upper half of an `f32`.
+    Bf16,
+}
+
+/// Numbers of half precision.
+#[derive(Clone, Debug)]
+pub enum Halves {
+    /// Of [`Half::F16`].
+    F16(Buffer<f16>),
+    /// Of [`Half::Bf16`].
+    Bf16(Buffer<bf16>),
 }
 
 /// The children of each parent, laid side by side in the order of the parents.

@@ -236,6 +236,18 @@ fn results_are_converted_where_they_are() {
         assert!(same(&square.download().unwrap(), &expected), "{format}");
         assert!(same(&back.download().unwrap(), &expected), "{format}");
     }
+    // Sums of half precision are formed in single precision, and rounded there. These are exact.
+    for dtype in [Dtype::F16, Dtype::Bf16] {
+        let halves = a.with_values(vec![0.5; a.nse()]).unwrap().cast(dtype).unwrap();
+        let there = gpu.upload(&halves).unwrap();
+        let before = tally().uploads;
+        for text in ["y(j) = A(i,j)", "C(i,k) = A(i,j) * A(k,j)"] {
+            let made = gpu.einsum(text).arg("A", &there).run().unwrap();
+            assert_eq!((made.dtype(), tally().uploads), (dtype, before), "{text}");
+            let expected = einsum(text).arg("A", &halves).run().unwrap();
+            assert_eq!(made.download().unwrap(), expected, "{text}");
+        }
+    }
     // A tensor of the host is converted on the host.
     let way = a.way(&"CSC".parse().unwrap()).unwrap();
     assert!(!matches!(way, Way::Elsewhere { .. }));
