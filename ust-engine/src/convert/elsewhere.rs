@@ -51,6 +51,8 @@ pub struct Conversion<'a> {
     pub(super) bound: &'a Bound,
     pub(super) fill: Scalar,
     pub(super) options: BuildOptions,
+    /// Whether entries that equal the fill value are left out in any format.
+    pub(super) drops: bool,
 }
 
 /// The loops of a conversion: they write columns, each with an element for each stored value, at its position.
@@ -130,7 +132,7 @@ impl<'a> Conversion<'a> {
     /// The conversion of a tensor to a format that is bound to its shape.
     #[must_use]
     pub fn new(tensor: &'a Tensor, bound: &'a Bound) -> Self {
-        Self { tensor, bound, fill: tensor.fill(), options: BuildOptions::default() }
+        Self { tensor, bound, fill: tensor.fill(), options: BuildOptions::default(), drops: false }
     }
 
     /// The tensor.
@@ -202,7 +204,8 @@ impl<'a> Conversion<'a> {
         let mut padding = Vec::new();
         padding.extend(tensor.has_padding().then(|| tensor.fill()));
         // Of entries that are distinct, those that become padding are left out at once.
-        padding.extend((self.is_distinct() && self.drops_fill()).then_some(self.fill));
+        let becomes_padding = self.is_distinct() && self.drops_fill();
+        padding.extend((self.drops || becomes_padding).then_some(self.fill));
         padding.dedup_by(|a, b| a.same(b));
         if !padding.iter().all(|value| is_told_apart(*value)) {
             return Ok(None);

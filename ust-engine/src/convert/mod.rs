@@ -165,6 +165,13 @@ impl Tensor {
     /// # Errors
     /// As [`Tensor::to_coo`]. Cost: O(nse).
     pub fn eliminate_zeros(&self) -> Result<Self, Error> {
+        if let Some(converter) = elsewhere::converter(self) {
+            let bound = self.format().without_slices().bind(self.shape())?;
+            let conversion = Conversion { drops: true, ..Conversion::new(self, &bound) };
+            if let Some(made) = converter.convert(&conversion)? {
+                return Ok(made);
+            }
+        }
         let coo = self.to_coo()?;
         let kept: Vec<u64> = (0..coo.len() as u64)
             .filter(|&at| !coo.values.get(at as usize).is_some_and(|v| v.same(&self.fill)))
@@ -309,7 +316,7 @@ fn rebuilt(
     let limit = options.memory_limit;
     if let Some(converter) = elsewhere::converter(&tensor) {
         let options = options.clone();
-        let conversion = Conversion { tensor: &tensor, bound: &bound, fill, options };
+        let conversion = Conversion { tensor: &tensor, bound: &bound, fill, options, drops: false };
         if let Some(made) = converter.convert(&conversion)? {
             return Ok(made);
         }

@@ -111,7 +111,7 @@ fn is_plain(term: &Term) -> bool {
 /// The values of a tensor as a dense vector, without a copy.
 fn values_of(tensor: &Tensor, values: Values, dense: &Format) -> Result<Tensor, Error> {
     let bound = dense.bind(&[tensor.nse()])?;
-    Ok(Tensor::from_full(&bound, values, tensor.fill()))
+    Ok(Tensor::from_full(&bound, values, tensor.fill()).keeping_values_of(tensor))
 }
 
 impl Compiled {

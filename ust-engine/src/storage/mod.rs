@@ -284,6 +284,14 @@ impl Tensor {
         (self.values, self.kept, self.made) = (values, Arc::default(), OnceLock::new());
     }
 
+    /// This tensor, with the place for what was made of the values of another, if both have the very same values.
+    pub(crate) fn keeping_values_of(mut self, other: &Self) -> Self {
+        if self.values.is_same(&other.values) {
+            self.kept = Arc::clone(&other.kept);
+        }
+        self
+    }
+
     /// As [`Tensor::with_values`], where the values are a function of [`Tensor::clean_values`] that
     /// maps the fill value to zero.
     ///

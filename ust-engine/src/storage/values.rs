@@ -161,6 +161,15 @@ impl Values {
         })))
     }
 
+    /// Whether both are the same buffer. Looks at no value.
+    #[must_use]
+    pub fn is_same(&self, other: &Self) -> bool {
+        with_dtype!(self.dtype(), T => match (T::buffer(self), T::buffer(other)) {
+            (Some(own), Some(other)) => own.is_same(other),
+            _ => false,
+        })
+    }
+
     /// Where the values are that were not fetched yet. `None` if they are here.
     #[must_use]
     pub fn place(&self) -> Option<Arc<dyn Elsewhere>> {

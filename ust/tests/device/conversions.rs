@@ -248,6 +248,16 @@ fn results_are_converted_where_they_are() {
             assert_eq!(made.download().unwrap(), expected, "{text}");
         }
     }
+    // Entries that cancel are left out there.
+    let before = tally().uploads;
+    let same = gpu.einsum("B(i,j) = A(i,j) - A(i,j)").arg("A", &there).run().unwrap();
+    assert_eq!((same.nse(), tally().uploads), (a.nse(), before));
+    let (cuda, text) = (Backend::Named("cuda"), "B(i,j) = 1.0 * A(i,j)");
+    let zeros = Tensor::from_coo(&entries(20, 16, 9, true), &"COO".parse().unwrap()).unwrap();
+    let pending = einsum(text).arg("A", &zeros).backend(cuda).run().unwrap();
+    let dropped = pending.eliminate_zeros().unwrap();
+    assert!(dropped.place().is_some() && dropped.nse() < zeros.nse());
+    assert_eq!(dropped, zeros.eliminate_zeros().unwrap());
     // A tensor of the host is converted on the host.
     let way = a.way(&"CSC".parse().unwrap()).unwrap();
     assert!(!matches!(way, Way::Elsewhere { .. }));
