@@ -12,7 +12,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use ust_engine::Error;
 use ust_engine::provider::plan::{Array, Facts, Parameter, Plan, storing};
 use ust_engine::provider::{Cuts, Executable, Offer, Provider, Registration};
-use ust_engine::schedule::{Abilities, Schedule};
+use ust_engine::schedule::{Abilities, Carries, Schedule};
 use ust_level_api::ir::interp::{IndicesMut, Memory, Param, Program, RunError};
 use ust_level_api::ir::schedule::{MarkError, Watched};
 use ust_level_api::ir::{Elem, Expr, Function, Stmt, Var};
@@ -150,7 +150,7 @@ pub fn compile(plan: &Plan<'_>, facts: &Facts, pass: Pass) -> Result<Box<dyn Exe
         grows: function.arrays.iter().map(|array| array.grows).collect(),
         operands: function.arrays.iter().take_while(|array| !array.written).count(),
         sets_all: schedule.sets_all,
-        adding: schedule.carries.map(|carries| Program::compile(&carries.adding)).transpose()?,
+        adding: schedule.carries.map(|carries| Adding::new(&carries, function)).transpose()?,
         dtype: plan.result.dtype,
     }))
 }
@@ -229,8 +229,23 @@ struct Parts {
     operands: usize,
     sets_all: bool,
     /// Adds the sums that parts left for others.
-    adding: Option<Program>,
+    adding: Option<Adding>,
     dtype: Dtype,
+}
+
+/// How sums that parts left for others are added.
+#[derive(Debug)]
+struct Adding {
+    program: Program,
+    /// Stores the number of sums of a part.
+    block: Program,
+}
+
+impl Adding {
+    fn new(carries: &Carries, function: &Function) -> Result<Self, Error> {
+        let block = Program::compile(&storing(vec![carries.block.clone()], function))?;
+        Ok(Self { program: Program::compile(&carries.adding)?, block })
+    }
 }
 
 /// What a function stores, given the arrays of operands.
@@ -286,14 +301,16 @@ impl Parts {
     /// Runs parts in another order, each with room for a sum that it leaves, and adds these sums.
     fn by_stored(
         &self,
-        adding: &Program,
+        adding: &Adding,
         parts: &[Vec<Param>],
         memory: &mut [Memory<'_>],
     ) -> Result<(), RunError> {
         let count = parts.len();
         let mut rows = vec![i64::MIN; count];
+        let [block] = stored(&adding.block, &parts[0], &mut memory[..self.operands])?;
+        let block = block.max(0) as usize;
         with_dtype!(self.dtype, T => {
-            let mut sums = vec![T::ONE; count];
+            let mut sums = vec![T::ONE; count * block];
             let mut fixed: Vec<Memory<'_>> = memory.iter_mut().map(Memory::reborrow).collect();
             fixed.push(Memory::indices_mut(&mut rows));
             fixed.push(Memory::values_mut(&mut sums));
@@ -302,7 +319,7 @@ impl Parts {
             for part in (0..count).rev() {
                 let mut bound: Vec<Memory<'_>> = memory.iter_mut().map(Memory::reborrow).collect();
                 bound.push(Memory::indices_mut(&mut rows[part..=part]));
-                bound.push(Memory::values_mut(&mut sums[part..=part]));
+                bound.push(Memory::values_mut(&mut sums[part * block..][..block]));
                 run.part(part, &parts[part], &mut bound)?;
             }
             let mut bound: Vec<Memory<'_>> = memory.iter_mut().map(Memory::reborrow).collect();
@@ -312,7 +329,7 @@ impl Parts {
             for (at, bound) in self.part.into_iter().zip([0, count as i64]) {
                 params[at] = Param::Int(bound);
             }
-            adding.run(&params, &mut bound)
+            adding.program.run(&params, &mut bound)
         })
     }
 

@@ -238,7 +238,7 @@ impl Launcher {
             if let Some(range) = range {
                 arguments.range = range;
                 arguments.parts = length(range);
-                self.coarsen(&mut arguments, choice);
+                self.coarsen(&mut arguments, choice)?;
             }
             let schedule = self.schedule(choice);
             let kernels = &*self.kernels(choice, gpu.device())?;

@@ -2,7 +2,7 @@
 
 use ust_level_api::WalkKind;
 
-use super::plan::{Array, Cut, Facts, Loop, Outermost, Over, Parameter, from_start};
+use super::plan::{Array, Cut, Facts, Loop, Outermost, Over, Parameter, continues, from_start};
 pub use crate::convert::elsewhere::{Column, Conversion, Converter, Levels, Loops, Registration};
 use crate::walk::nest::can_be_negative;
 
@@ -33,17 +33,29 @@ impl Conversion<'_> {
         arrays.extend(loops.is_masked().then_some(Array::Mask));
         let noted = loops.noted();
         let each = noted.loops.iter().zip(levels()).zip(format.descriptions());
+        let over = |kind: WalkKind| match kind {
+            WalkKind::Coordinate => Over::Coordinates,
+            WalkKind::Position | WalkKind::Other => Over::Cursor,
+        };
+        // Each loop stands in that over the level above.
+        let continues = |level: usize| {
+            let above = level.checked_sub(1)?;
+            let descriptions = format.descriptions();
+            Some(continues(
+                &descriptions[level],
+                over(noted.loops[above].kind),
+                &descriptions[above],
+            ))
+        };
         let all = each.map(|((noted, (level, spec)), described)| Loop {
             vars: vec![noted.var],
             depth: level,
             expr: spec.expr.clone(),
-            over: match noted.kind {
-                WalkKind::Coordinate => Over::Coordinates,
-                WalkKind::Position | WalkKind::Other => Over::Cursor,
-            },
+            over: over(noted.kind),
+            crd: None,
             walks: vec![(0, level)],
             once: described.props.branchless,
-            contiguous: false,
+            contiguous: continues(level).unwrap_or(false),
             owns: true,
             sum: None,
             sequential: noted.carries,

@@ -3,7 +3,7 @@
 use ust_format::{Bound, Format, IndexExpr};
 use ust_level_api::ir::interp::{Memory, Param, Program};
 use ust_level_api::ir::{ArrayDecl, ArrayId, BinOp, Elem, Expr, Function, Stmt, Var};
-use ust_level_api::{Dtype, IndexKind, Interval, Scalar};
+use ust_level_api::{Description, Dtype, IndexKind, Interval, Scalar, WalkKind};
 
 use super::Shape;
 use crate::error::Error;
@@ -379,6 +379,9 @@ pub struct Loop {
     pub expr: IndexExpr,
     /// What its variables are.
     pub over: Over,
+    /// If its variable is the cursor of a level: the coordinate there, an expression of that variable, parameters,
+    /// arrays of operands, and names that are given in the loop.
+    pub crd: Option<Expr>,
     /// The levels that it walks, each as (operand, level). The other operands are searched, or are stored in
     /// full.
     pub walks: Vec<(usize, usize)>,
@@ -395,6 +398,16 @@ pub struct Loop {
     /// Whether variables other than that sum pass from one iteration to the next: cursors that follow the
     /// coordinates, state of a level, the number of rows.
     pub sequential: bool,
+}
+
+/// Whether the cursors of a level continue from one iteration of a loop over the level above to the next.
+pub(crate) fn continues(level: &Description, around: Over, above: &Description) -> bool {
+    let by_one = match around {
+        Over::Cursor => above.walk == WalkKind::Position,
+        Over::Coordinates => above.props.full,
+        Over::Runs | Over::Run | Over::Followed | Over::Merge => false,
+    };
+    by_one && level.props.contiguous && level.walk == WalkKind::Position
 }
 
 /// What the variables of a loop are.

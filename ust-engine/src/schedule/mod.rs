@@ -5,6 +5,7 @@
 //! conformance suite runs every schedule of every plan in shuffled order, and finds those that are wrong.
 
 mod moved;
+mod runs;
 mod stored;
 mod table;
 
@@ -40,6 +41,10 @@ pub struct Schedule {
     pub sets_all: bool,
     /// Sums that parts leave for others, if they do.
     pub carries: Option<Carries>,
+    /// If parts are intervals of stored elements, a function that stores the largest number of entries of a row. Its
+    /// arrays are those of the operands, and one more, of indices of kind i64, whose element becomes the maximum.
+    /// Parts of it are intervals of the outermost loop that the facts are of.
+    pub longest: Option<Function>,
     /// If workspaces may be kept as [tables](ust_level_api::ir::schedule::Table), a function that stores, in the place
     /// of the number of rows of a part, a number that no workspace of the part has more coordinates than.
     pub bounding: Option<Scheduled>,
@@ -126,6 +131,7 @@ impl Schedule {
             combines_rows,
             sets_all,
             carries: None,
+            longest: None,
             bounding: None,
         })
     }
@@ -158,7 +164,8 @@ impl Schedule {
     /// # Errors
     /// [`MarkError`] if the facts contradict the loops.
     pub fn by_elements(plan: &Plan<'_>, facts: &Facts) -> Result<Option<Self>, MarkError> {
-        let Some(moved::Moved { function, range: Some(range) }) = moved::moved(plan, facts, true)
+        let Some(moved::Moved { function, range: Some(range), .. }) =
+            moved::moved(plan, facts, true)
         else {
             return Ok(None);
         };
@@ -173,13 +180,14 @@ impl Schedule {
             combines_rows,
             sets_all,
             carries: None,
+            longest: None,
             bounding: None,
         }))
     }
 
     /// The schedule of a plan whose parts are intervals of rows and stored elements, so that none is longer than
-    /// others. Parts leave sums for others, which are added afterwards. `None` if the plan has no such loops, or sums
-    /// have to be formed in the order of the loops.
+    /// others. If entries are summed, parts leave sums for others, which are added afterwards. `None` if the plan has
+    /// no such loops, or sums have to be formed in the order of the loops.
     ///
     /// # Errors
     /// [`MarkError`] if the facts contradict the loops.
@@ -188,22 +196,66 @@ impl Schedule {
         facts: &Facts,
         machine: Abilities,
     ) -> Result<Option<Self>, MarkError> {
-        let Some(stored::Stored { function, range, carries }) = stored::stored(plan, facts) else {
-            return Ok(None);
-        };
+        let moved = moved::moved(plan, facts, false).and_then(|moved| {
+            let made = stored::stored(&moved.function, facts, plan.strict, moved.sum)?;
+            // Loops that clear elements are gone.
+            Some((made, false))
+        });
+        let made = moved
+            .or_else(|| {
+                let made = stored::stored(plan.function, facts, plan.strict, None)?;
+                Some((made, facts.sets_all))
+            })
+            .or_else(|| Some((runs::by_runs(plan, facts)?, facts.sets_all)));
+        made.map(|(made, sets_all)| Self::cut(made, facts, plan.strict, machine, sets_all))
+            .transpose()
+    }
+
+    /// As [`Schedule::by_stored`], of loops without a plan whose entries write elements of their own.
+    ///
+    /// # Errors
+    /// [`MarkError`] if the facts contradict the loops.
+    pub fn of_by_stored(
+        function: &Function,
+        facts: &Facts,
+        machine: Abilities,
+    ) -> Result<Option<Self>, MarkError> {
+        let made = stored::stored(function, facts, true, None);
+        made.map(|made| Self::cut(made, facts, true, machine, facts.sets_all)).transpose()
+    }
+
+    fn cut(
+        made: stored::Stored,
+        facts: &Facts,
+        strict: bool,
+        machine: Abilities,
+        sets_all: bool,
+    ) -> Result<Self, MarkError> {
+        let stored::Stored { function, range, carries, longest, shared } = made;
         let mut marks = Marks::default();
-        if machine.lanes {
-            mark_lanes(facts, &function, plan.strict, &mut marks);
+        match shared {
+            _ if !machine.lanes => {}
+            Some((var, sum)) => {
+                let lanes = Some(vec![sum]);
+                marks.loops.insert(var, LoopMarks { lanes, ..LoopMarks::default() });
+            }
+            None => mark_lanes(facts, &function, strict, &mut marks),
         }
-        for array in [carries.rows, carries.sums] {
+        for array in carries.iter().flat_map(|carries| [carries.rows, carries.sums]) {
             marks.arrays.insert(array, Sharing::Scratch);
         }
         let scheduled = Scheduled { function: filling(&function), marks };
         scheduled.check()?;
-        let (counting, combines_rows, sets_all) = (None, false, facts.sets_all);
-        let (range, carries) = (Ok(range), Some(carries));
-        let bounding = None;
-        Ok(Some(Self { scheduled, counting, range, combines_rows, sets_all, carries, bounding }))
+        Ok(Self {
+            scheduled,
+            counting: None,
+            range: Ok(range),
+            combines_rows: false,
+            sets_all,
+            carries,
+            longest: Some(longest),
+            bounding: None,
+        })
     }
 
     /// The schedule of a plan that collects rows in workspaces, each of which may be kept as a
@@ -229,6 +281,7 @@ impl Schedule {
             combines_rows: false,
             sets_all: facts.sets_all,
             carries: None,
+            longest: None,
             bounding: Some(bounding),
         }))
     }
@@ -238,7 +291,7 @@ impl Schedule {
     pub fn describe(&self) -> String {
         let lanes = if self.has_lanes() { ", lanes share inner loops" } else { "" };
         match self.range {
-            Ok(_) if self.carries.is_some() => {
+            Ok(_) if self.longest.is_some() => {
                 format!("parts of equally many stored elements{lanes}")
             }
             Ok(_) if self.bounding.is_some() => {

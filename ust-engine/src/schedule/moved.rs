@@ -15,15 +15,18 @@ use std::collections::HashSet;
 
 use ust_format::IndexExpr;
 use ust_level_api::Interval;
-use ust_level_api::ir::{ArrayId, Expr, Function, Stmt, Ty, Var, VarDecl};
+use ust_level_api::ir::{ArrayId, BinOp, Expr, Function, Stmt, Ty, Var, VarDecl};
 
 use super::fresh;
+use super::stored::Summed;
 use crate::provider::Plan;
 use crate::provider::plan::{Array, Facts, Loop, Over, Parameter};
 
 /// Loops with a loop moved outwards.
 pub(super) struct Moved {
     pub(super) function: Function,
+    /// The sum that each element is, if the IR has an operator for it.
+    pub(super) sum: Option<Summed>,
     /// If it is the outermost loop now: its range, which parts cut.
     pub(super) range: Option<Interval>,
 }
@@ -43,12 +46,13 @@ pub(super) fn moved(plan: &Plan<'_>, facts: &Facts, outermost: bool) -> Option<M
         element: function.arrays[result].elem.ty(),
         vars: &mut function.vars,
         range: None,
+        sum: None,
     };
     let body = moving.body(&plan.function.body, outermost)?;
-    let range = moving.range;
+    let Moving { range, sum, .. } = moving;
     function.body = body;
     function.idioms.clear();
-    Some(Moved { function, range })
+    Some(Moved { function, sum, range })
 }
 
 struct Moving<'a> {
@@ -60,6 +64,7 @@ struct Moving<'a> {
     element: Ty,
     vars: &'a mut Vec<VarDecl>,
     range: Option<Interval>,
+    sum: Option<Summed>,
 }
 
 /// A loop that sums, and the names that are given in it.
@@ -165,8 +170,9 @@ impl Moving<'_> {
         };
         let ty = self.element;
         let sum = fresh(self.vars, "sum", ty);
-        let mut summing = Summing { result: self.result, sum, index: None };
+        let mut summing = Summing::new(self.result, sum);
         let mut body = summing.block(body)?;
+        self.sum = summing.op().map(|op| Summed { var: sum, op });
         let index = summing.index.filter(|index| !depends(index))?;
         let mut range = bounds.clone();
         if bounds.iter().any(depends) {
@@ -203,16 +209,33 @@ impl Moving<'_> {
     }
 }
 
-/// Code that adds to elements of the result, changed into code that adds to a variable.
-struct Summing {
+/// Code that adds to an element of the result, changed into code that adds to a variable.
+pub(super) struct Summing {
     result: ArrayId,
     sum: Var,
     /// The element: always the same.
     index: Option<Expr>,
+    /// The operators that combine values with it. `None` for what is no operator of the IR.
+    ops: Vec<Option<BinOp>>,
 }
 
 impl Summing {
-    fn block(&mut self, block: &[Stmt]) -> Option<Vec<Stmt>> {
+    pub(super) fn new(result: ArrayId, sum: Var) -> Self {
+        Self { result, sum, index: None, ops: Vec::new() }
+    }
+
+    /// The element.
+    pub(super) fn index(&self) -> Option<&Expr> {
+        self.index.as_ref()
+    }
+
+    /// The operator that combines values with the element.
+    pub(super) fn op(&self) -> Option<BinOp> {
+        let (first, others) = self.ops.split_first()?;
+        first.filter(|_| others.iter().all(|op| op == first))
+    }
+
+    pub(super) fn block(&mut self, block: &[Stmt]) -> Option<Vec<Stmt>> {
         block.iter().map(|stmt| self.stmt(stmt)).collect()
     }
 
@@ -224,6 +247,7 @@ impl Summing {
                     return None;
                 }
                 self.same(index)?;
+                self.ops.push(Some(*op));
                 Stmt::Assign(self.sum, Expr::binary(*op, self.sum.into(), value.clone()))
             }
             Stmt::Store(array, index, value) if *array == self.result => {
@@ -234,6 +258,7 @@ impl Summing {
                     return None;
                 }
                 self.same(index)?;
+                self.ops.push(None);
                 Stmt::Assign(self.sum, combined)
             }
             Stmt::Store(..) | Stmt::Reduce(..) | Stmt::Reserve(..) | Stmt::Sort(..) => return None,

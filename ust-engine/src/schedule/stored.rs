@@ -1,157 +1,360 @@
 //! Loops whose parts are intervals of stored elements, so that long rows do not make some parts longer than others.
 //!
 //! A row and each of its entries are an item: the items of a row are its entries, and then its end. A part is an
-//! interval of items. It finds its first row by a binary search. The part that has the end of a row stores its sum;
-//! the other parts of the row leave theirs, which are added in their order afterwards, so that the result has the
-//! same bits on every run. (Merrill and Garland, "Merge-based parallel sparse matrix-vector multiplication", 2016.)
+//! interval of items. It finds its first row by a binary search. Where entries write elements of their own, that is
+//! all. Where a row forms a sum, the part that has the end of the row stores it; the other parts of the row leave
+//! theirs, which are added in their order afterwards, so that the result has the same bits on every run. (Merrill and
+//! Garland, "Merge-based parallel sparse matrix-vector multiplication", 2016.)
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
+use ust_level_api::ir::schedule::LaneSum;
 use ust_level_api::ir::{ArrayDecl, ArrayId, BinOp, Elem, Expr, Function, Stmt, Ty, UnOp, Var};
 use ust_level_api::{IndexKind, Interval};
 
 use super::fresh;
-use crate::provider::Plan;
-use crate::provider::plan::{Array, Facts, Loop, Over, Parameter, Sum};
+use crate::provider::plan::{Array, Facts, Loop, Over, Parameter};
 
 /// Sums that parts leave for others.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct Carries {
-    /// An `i64` of each part: the iteration of the outermost loop whose sum it left, or -1.
+    /// An `i64` of each part: the row whose sums it left, or -1.
     pub rows: ArrayId,
-    /// A number of each part: that sum.
+    /// Numbers of each part, as many as `block`: those sums.
     pub sums: ArrayId,
-    /// Adds the sums of all parts to the result. Its arrays are those of the loops; `rows` and `sums` have an element
-    /// for each part. Parts of it are intervals of parts, from 0 to their number, which is the length of `rows`.
+    /// Number of sums of a row: an expression of parameters.
+    pub block: Expr,
+    /// Adds the sums of all parts to the result. Its arrays are those of the loops; `rows` has an element for each
+    /// part, and `sums` has `block`. Parts of it are intervals of parts, from 0 to their number, which is the length
+    /// of `rows`.
     pub adding: Function,
-    /// Stores the largest number of items of a row: its arrays are those of the operands, and one more, of indices of
-    /// kind i64, whose element becomes the maximum. Parts of it are intervals of the plan's outermost loop.
-    pub longest: Function,
 }
 
-/// The loops of a plan, by stored elements.
+/// Loops by stored elements.
 pub(super) struct Stored {
     pub(super) function: Function,
     pub(super) range: Interval,
-    pub(super) carries: Carries,
+    pub(super) carries: Option<Carries>,
+    /// See [`Schedule::longest`](super::Schedule::longest).
+    pub(super) longest: Function,
+    /// A loop whose iterations lanes may share, and the sum that it forms, beside those that the facts tell.
+    pub(super) shared: Option<(Var, LaneSum)>,
 }
 
-/// A copy of the loops of a plan whose parts are intervals of stored elements. `None` if the plan is not a loop over
-/// rows that are stored side by side, each of which forms a sum.
-pub(super) fn stored(plan: &Plan<'_>, facts: &Facts) -> Option<Stored> {
-    let rows = Rows::of(plan, facts)?;
-    let mut function = plan.function.clone();
-    let index = |name: &str| ArrayDecl {
-        name: name.to_owned(),
-        elem: Elem::Index(IndexKind::I64),
-        written: true,
-        grows: false,
+/// A sum in a variable, and how sums are combined.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) struct Summed {
+    pub(super) var: Var,
+    pub(super) op: BinOp,
+}
+
+/// The arrays of [`Carries`], declared.
+#[derive(Clone, Copy)]
+pub(super) struct Left {
+    pub(super) rows: ArrayId,
+    pub(super) sums: ArrayId,
+}
+
+impl Left {
+    pub(super) fn declare(function: &mut Function, result: ArrayId) -> Self {
+        let rows = ArrayId(function.arrays.len() as u32);
+        function.arrays.push(indices("carried_row"));
+        let sums = ArrayId(function.arrays.len() as u32);
+        let elem = function.arrays[result.0 as usize].elem;
+        function.arrays.push(ArrayDecl { elem, ..indices("carried_sum") });
+        Self { rows, sums }
+    }
+}
+
+fn indices(name: &str) -> ArrayDecl {
+    let elem = Elem::Index(IndexKind::I64);
+    ArrayDecl { name: name.to_owned(), elem, written: true, grows: false }
+}
+
+/// A function of the arrays of operands, and one more, whose only element becomes the maximum that `body` finds.
+pub(super) fn longest(function: &Function, body: impl FnOnce(&mut Function, ArrayId)) -> Function {
+    let operands = function.arrays.iter().take_while(|array| !array.written);
+    let mut arrays: Vec<ArrayDecl> = operands.cloned().collect();
+    let to = ArrayId(arrays.len() as u32);
+    arrays.push(indices("longest"));
+    let mut made = Function { arrays, idioms: Vec::new(), body: Vec::new(), ..function.clone() };
+    body(&mut made, to);
+    made
+}
+
+/// The parameters that bound a part.
+pub(super) fn part(facts: &Facts) -> Option<[Expr; 2]> {
+    let parameter = |wanted: Parameter| {
+        let at = facts.parameters.iter().position(|one| *one == wanted)?;
+        Some(Expr::from(Var(at as u32)))
     };
-    let id = |function: &Function| ArrayId(function.arrays.len() as u32);
-    let carried_rows = id(&function);
-    function.arrays.push(index("carried_row"));
-    let carried_sums = id(&function);
-    let elem = function.arrays[rows.result.0 as usize].elem;
-    function.arrays.push(ArrayDecl { elem, ..index("carried_sum") });
-    function.idioms.clear();
-    let mut longest = plan.function.clone();
-    let operands = longest.arrays.iter().take_while(|array| !array.written).count();
-    longest.arrays.truncate(operands);
-    let to = id(&longest);
-    longest.arrays.push(index("longest"));
-    longest.idioms.clear();
-    longest.body = rows.longest(to);
-    let mut adding = function.clone();
-    adding.body = rows.adding(&mut adding, carried_rows, carried_sums);
-    let range = rows.items();
-    function.body = rows.parts(&mut function, carried_rows, carried_sums);
-    let carries = Carries { rows: carried_rows, sums: carried_sums, adding, longest };
-    Some(Stored { function, range, carries })
+    Some([parameter(Parameter::PartLo)?, parameter(Parameter::PartHi)?])
 }
 
-/// A loop over rows, each of which forms a sum of its entries.
+/// The names that a function gives before its first loop, and that `body` uses. `None` if one depends on the part.
+pub(super) fn names(function: &Function, body: &[Stmt], part: &[Expr; 2]) -> Option<Vec<Stmt>> {
+    let mut used = HashSet::new();
+    let mut note = |expr: &Expr| {
+        expr.visit(&mut |part| {
+            if let Expr::Var(var) = part {
+                used.insert(*var);
+            }
+        });
+    };
+    Stmt::visit_all(body, &mut |stmt| stmt.exprs().into_iter().for_each(&mut note));
+    let known = function.first_names();
+    let given = function.body.iter().map_while(|stmt| match stmt {
+        Stmt::Let(var, _) => Some(Some(*var)),
+        Stmt::Comment(_) => Some(None),
+        _ => None,
+    });
+    let wanted = given.flatten().filter(|var| used.contains(var));
+    wanted
+        .map(|var| {
+            let value = known.get(&var)?;
+            let mut depends = false;
+            value.visit(&mut |expr| depends |= part.contains(expr));
+            (!depends).then(|| Stmt::Let(var, value.clone()))
+        })
+        .collect()
+}
+
+/// Code that runs if a condition does not hold.
+pub(super) fn unless(cond: Expr, then: Vec<Stmt>) -> Stmt {
+    Stmt::If { cond: Expr::Unary(UnOp::Not, Box::new(cond)), then, otherwise: Vec::new() }
+}
+
+/// The operators by which sums of parts can be combined.
+pub(super) fn combines(op: BinOp) -> bool {
+    matches!(op, BinOp::Add | BinOp::Mul | BinOp::Min | BinOp::Max)
+}
+
+/// A copy of loops whose parts are intervals of stored elements. `None` if they are no loops over rows that are stored
+/// side by side, each of which forms a sum, or whose entries write elements of their own. `moved`: the sum, if loops
+/// that sum were moved into loops over elements.
+pub(super) fn stored(
+    plan: &Function,
+    facts: &Facts,
+    strict: bool,
+    moved: Option<Summed>,
+) -> Option<Stored> {
+    let rows = Rows::of(plan, facts, moved)?;
+    let mut function = plan.clone();
+    function.idioms.clear();
+    let longest = longest(plan, |function, to| function.body = rows.longest(to));
+    let range = rows.items();
+    let Some(sum) = &rows.sum else {
+        function.body = rows.parts(&mut function, None);
+        return Some(Stored { function, range, carries: None, longest, shared: None });
+    };
+    if strict {
+        return None;
+    }
+    let left = Left::declare(&mut function, rows.result);
+    let mut adding = function.clone();
+    adding.body = rows.adding(sum, &mut adding, left);
+    function.body = rows.parts(&mut function, Some(left));
+    let Left { rows: carried, sums } = left;
+    let carries = Carries { rows: carried, sums, block: rows.block(), adding };
+    Some(Stored { function, range, carries: Some(carries), longest, shared: None })
+}
+
+/// A loop over rows.
 struct Rows<'a> {
     /// The range of the outermost loop.
     range: Interval,
     var: Var,
-    /// The names that are given in a row, before its sum.
-    names: Vec<&'a Stmt>,
-    sum: &'a Sum,
-    op: BinOp,
-    /// The loop over entries.
-    entry: Var,
-    bounds: [Expr; 2],
+    /// The names that are given before the loop and used in it.
+    names: Vec<Stmt>,
     body: &'a [Stmt],
-    /// What follows, with the element that it stores.
+    /// The loops over the entries of a row, of which one runs.
+    entries: Vec<Var>,
+    /// Their bounds.
+    bounds: [Expr; 2],
+    /// The sums of a row, if it forms some.
+    sum: Option<Stores>,
+    /// A loop over elements of a row, around that over entries, with its bounds.
+    elements: Option<(Var, [Expr; 2])>,
     result: ArrayId,
-    index: Expr,
     part: [Expr; 2],
 }
 
+/// Where a row stores its sums.
+#[derive(Clone, PartialEq)]
+struct Stores {
+    sum: Summed,
+    index: Expr,
+}
+
+/// What is found in the code of a row.
+struct Found {
+    entries: Vec<Var>,
+    moved: Option<Summed>,
+    sum: Option<Summed>,
+    result: ArrayId,
+    params: usize,
+    written: Vec<bool>,
+    assigned: Vec<bool>,
+    /// The names so far, with their values.
+    known: HashMap<Var, Expr>,
+    bounds: Option<[Expr; 2]>,
+    stores: Option<Expr>,
+    elements: Option<(Var, [Expr; 2])>,
+}
+
+impl Found {
+    fn expand(&self, expr: &Expr) -> Expr {
+        expr.replaced(&|var| self.known.get(&var).cloned())
+    }
+
+    /// Reads the code of a row. `None` if it does anything else than to form and store sums, or to run entries.
+    fn block(&mut self, block: &[Stmt]) -> Option<()> {
+        block.iter().try_for_each(|stmt| self.stmt(stmt))
+    }
+
+    fn stmt(&mut self, stmt: &Stmt) -> Option<()> {
+        match stmt {
+            Stmt::Comment(_) => {}
+            Stmt::Let(var, _) if self.sum.is_some_and(|sum| sum.var == *var) => {}
+            Stmt::Let(var, value) if !self.assigned[var.0 as usize] => {
+                let value = self.expand(value);
+                self.known.insert(*var, value);
+            }
+            Stmt::If { then, otherwise, .. } => {
+                self.block(then)?;
+                self.block(otherwise)?;
+            }
+            Stmt::For { var, lo, hi, .. } if self.entries.contains(var) => {
+                let bounds = [self.expand(lo), self.expand(hi)];
+                if *self.bounds.get_or_insert_with(|| bounds.clone()) != bounds {
+                    return None;
+                }
+            }
+            Stmt::For { var, lo, hi, body } if self.moved.is_some() && self.elements.is_none() => {
+                let bounds = [self.expand(lo), self.expand(hi)];
+                if !bounds.iter().all(|bound| self.has_only(bound, &[], false)) {
+                    return None;
+                }
+                self.elements = Some((*var, bounds));
+                self.block(body)?;
+            }
+            Stmt::Store(array, index, value) => self.stores(*array, index, value, None)?,
+            Stmt::Reduce(op, array, index, value) => {
+                self.stores(*array, index, value, Some(*op))?;
+            }
+            _ => return None,
+        }
+        Some(())
+    }
+
+    fn stores(
+        &mut self,
+        array: ArrayId,
+        index: &Expr,
+        value: &Expr,
+        op: Option<BinOp>,
+    ) -> Option<()> {
+        let sum = self.sum?;
+        let fits = array == self.result && *value == Expr::Var(sum.var);
+        let index = self.expand(index);
+        let same = *self.stores.get_or_insert_with(|| index.clone()) == index;
+        (fits && same && op.is_none_or(|op| op == sum.op)).then_some(())
+    }
+
+    /// Whether an expression has no variables but parameters and these. `reads`: whether it may read operands.
+    fn has_only(&self, expr: &Expr, vars: &[Var], reads: bool) -> bool {
+        let mut fine = true;
+        expr.visit(&mut |part| match part {
+            Expr::Var(var) => fine &= (var.0 as usize) < self.params || vars.contains(var),
+            Expr::Load(array, _) | Expr::Len(array) => {
+                fine &= reads && !self.written[array.0 as usize]
+            }
+            _ => {}
+        });
+        fine
+    }
+}
+
 impl<'a> Rows<'a> {
-    fn of(plan: &'a Plan<'_>, facts: &'a Facts) -> Option<Self> {
-        if facts.rows.is_some() || !facts.carried.is_empty() || !facts.outermost.owns || plan.strict
-        {
+    fn of(plan: &'a Function, facts: &'a Facts, moved: Option<Summed>) -> Option<Self> {
+        if facts.rows.is_some() || !facts.carried.is_empty() || !facts.outermost.owns {
             return None;
         }
-        let result = facts.arrays.iter().position(|array| *array == Array::Result)?;
-        let result = ArrayId(result as u32);
-        let is_row = |one: &&Loop| one.depth == 0 && one.vars.len() == 1 && !one.sequential;
-        let of_rows = facts.loops.iter().find(is_row)?;
-        if facts.loops.iter().filter(|one| one.depth < 2).count() != 2 {
+        let mut of_rows = facts.loops.iter().filter(|one| one.depth == 0);
+        let (Some(of_rows), None) = (of_rows.next(), of_rows.next()) else { return None };
+        let ([row], true) = (&of_rows.vars[..], of_rows.owns) else { return None };
+        if of_rows.sequential || of_rows.sum.is_some() {
             return None;
         }
-        let of_entries = facts.loops.iter().find(|one| one.depth == 1)?;
-        let sum = of_entries.sum.as_ref()?;
-        let fine = of_entries.contiguous
-            && !of_entries.sequential
-            && of_entries.over == Over::Cursor
-            && sum.hit.is_none();
-        let (op, [entry]) = (sum.op?, &of_entries.vars[..]) else { return None };
-        let combines = matches!(op, BinOp::Add | BinOp::Mul | BinOp::Min | BinOp::Max);
-        if !fine || !combines || of_rows.sum.is_some() {
+        let of_entries = || facts.loops.iter().filter(|one| one.depth == 1);
+        let is_fine = |one: &Loop| {
+            one.contiguous
+                && !one.sequential
+                && one.over == Over::Cursor
+                && one.vars.len() == 1
+                && (one.owns || one.sum.is_some() || moved.is_some())
+        };
+        if !of_entries().all(is_fine) {
             return None;
         }
-        let mut loops = plan.function.body.iter().filter(|stmt| !is_name(stmt));
+        let mut sums = of_entries().map(|one| match &one.sum {
+            Some(sum) => {
+                let op = sum.op.filter(|op| sum.hit.is_none() && combines(*op))?;
+                Some(Some(Summed { var: sum.var, op }))
+            }
+            None => Some(moved.filter(|_| !one.owns)),
+        });
+        let sum = sums.next()??;
+        if !sums.all(|other| other == Some(sum)) {
+            return None;
+        }
+        let is_loop = |stmt: &&Stmt| !matches!(stmt, Stmt::Let(..) | Stmt::Comment(_));
+        let mut loops = plan.body.iter().filter(is_loop);
         let (Some(Stmt::For { var, body, .. }), None) = (loops.next(), loops.next()) else {
             return None;
         };
-        let mut names = Vec::new();
-        let mut rest = body.iter().filter(|stmt| !matches!(stmt, Stmt::Comment(_))).peekable();
-        while let Some(stmt) = rest.next_if(|stmt| is_name(stmt)) {
-            names.push(stmt);
-        }
-        let Some(Stmt::Let(first, start)) = names.pop() else { return None };
-        if *first != sum.var || *start != Expr::Const(sum.start) || *var != of_rows.vars[0] {
+        if var != row {
             return None;
         }
-        let Some(Stmt::For { var: inner, lo, hi, body: entries }) = rest.next() else {
-            return None;
+        let places = || facts.arrays.iter().position(|array| *array == Array::Result);
+        let mut found = Found {
+            entries: of_entries().map(|one| one.vars[0]).collect(),
+            moved,
+            sum,
+            // Loops without sums may write other arrays.
+            result: ArrayId(match sum {
+                Some(_) => places()?,
+                None => places().unwrap_or(0),
+            } as u32),
+            params: plan.params,
+            written: plan.arrays.iter().map(|array| array.written).collect(),
+            assigned: plan.assigned(),
+            known: plan.first_names(),
+            bounds: None,
+            stores: None,
+            elements: None,
         };
-        let Some(Stmt::Store(array, index, value)) = rest.next() else { return None };
-        let stores = *array == result && *value == Expr::Var(sum.var);
-        if inner != entry || !stores || rest.next().is_some() {
+        found.block(body)?;
+        let bounds = found.bounds.take()?;
+        if !bounds.iter().all(|bound| found.has_only(bound, &[*var], true)) {
             return None;
         }
-        let parameter = |wanted: Parameter| {
-            let at = facts.parameters.iter().position(|one| *one == wanted)?;
-            Some(Expr::from(Var(at as u32)))
+        let of_row = [Some(*var), found.elements.as_ref().map(|(var, _)| *var)];
+        let of_row: Vec<Var> = of_row.into_iter().flatten().collect();
+        if found.stores.as_ref().is_some_and(|index| !found.has_only(index, &of_row, true)) {
+            return None;
+        }
+        let Found { entries, stores, elements, result, .. } = found;
+        let sum = match (sum, stores) {
+            (Some(sum), Some(index)) => Some(Stores { sum, index }),
+            (None, None) => None,
+            _ => return None,
         };
         let range = facts.outermost.range.clone()?;
-        let mut known: HashMap<Var, Expr> = plan.function.first_names();
-        for stmt in &names {
-            if let Stmt::Let(name, value) = stmt {
-                let value = value.replaced(&|var| known.get(&var).cloned());
-                known.insert(*name, value);
-            }
-        }
-        let expand = |expr: &Expr| expr.replaced(&|var| known.get(&var).cloned());
-        let bounds = [expand(lo), expand(hi)];
-        let index = expand(index);
-        let part = [parameter(Parameter::PartLo)?, parameter(Parameter::PartHi)?];
-        let (var, entry) = (*var, *entry);
-        Some(Self { range, var, names, sum, op, entry, bounds, body: entries, result, index, part })
+        let part = part(facts)?;
+        let names = names(plan, body, &part)?;
+        Some(Self { range, var: *var, names, body, entries, bounds, sum, elements, result, part })
     }
 
     /// The first entry of a row, and the end of its entries.
@@ -169,13 +372,21 @@ impl<'a> Rows<'a> {
         Interval { lo: Expr::Int(0), hi: lo.lt(hi).select(all, Expr::Int(0)) }
     }
 
+    /// Number of sums of a row.
+    fn block(&self) -> Expr {
+        match &self.elements {
+            Some((_, [lo, hi])) => hi.clone() - lo.clone(),
+            None => Expr::Int(1),
+        }
+    }
+
     /// The loops over a part of the items.
-    fn parts(&self, function: &mut Function, rows: ArrayId, sums: ArrayId) -> Vec<Stmt> {
+    fn parts(&self, function: &mut Function, left: Option<Left>) -> Vec<Stmt> {
         let mut fresh = |name: &str, ty: Ty| fresh(&mut function.vars, name, ty);
         let [lo, hi, first] =
             ["rows_lo", "rows_hi", "first_entry"].map(|name| fresh(name, Ty::Int));
-        let [from, to, middle, row, stop] =
-            ["from", "to", "middle", "row", "stop"].map(|name| fresh(name, Ty::Int));
+        let [from, to, middle, row, begin, stop] =
+            ["from", "to", "middle", "row", "begin", "stop"].map(|name| fresh(name, Ty::Int));
         let ends = fresh("ends", Ty::Bool);
         let [part_lo, part_hi] = self.part.clone();
         // The number of an item: of an entry of a row, or of the row's end if it is that of its entries.
@@ -195,35 +406,24 @@ impl<'a> Rows<'a> {
                 otherwise: vec![Stmt::Assign(to, middle.into())],
             },
         ];
-        let [begin, end] = self.entries(&row.into());
-        let more = item(row, begin.clone()).lt(part_hi.clone());
-        let leave = vec![
-            Stmt::Store(rows, 0.into(), row.into()),
-            Stmt::Store(sums, 0.into(), self.sum.var.into()),
-        ];
+        let [row_begin, row_end] = self.entries(&row.into());
+        let more = item(row, row_begin.clone()).lt(part_hi.clone());
         let mut of_row = vec![Stmt::Let(self.var, row.into())];
-        of_row.extend(self.names.iter().copied().cloned());
+        if left.is_some() {
+            of_row.push(Stmt::Let(ends, item(row, row_end.clone()).lt(part_hi.clone())));
+        }
+        let cutting = Cutting { rows: self, begin, stop, ends, row, left };
         of_row.extend([
-            Stmt::Let(ends, item(row, end.clone()).lt(part_hi.clone())),
-            Stmt::Let(stop, Expr::from(ends).select(end.clone(), end.min(entry(&part_hi)))),
-            Stmt::Let(self.sum.var, Expr::Const(self.sum.start)),
-            Stmt::For {
-                var: self.entry,
-                lo: begin.max(entry(&part_lo)),
-                hi: stop.into(),
-                body: self.body.to_vec(),
-            },
-            Stmt::If {
-                cond: ends.into(),
-                then: vec![Stmt::Store(self.result, self.index_at(row), self.sum.var.into())],
-                otherwise: leave,
-            },
-            Stmt::Assign(row, Expr::from(row) + 1),
+            Stmt::Let(begin, row_begin.max(entry(&part_lo))),
+            Stmt::Let(stop, row_end.min(entry(&part_hi))),
         ]);
+        of_row.extend(cutting.block(self.body));
+        of_row.push(Stmt::Assign(row, Expr::from(row) + 1));
         let some = Expr::from(lo).lt(hi);
         let [first_of_all, _] = self.entries(&lo.into());
-        vec![
-            Stmt::Store(rows, 0.into(), Expr::Int(-1)),
+        let none = left.map(|left| Stmt::Store(left.rows, 0.into(), Expr::Int(-1)));
+        let mut all: Vec<Stmt> = none.into_iter().chain(self.names.iter().cloned()).collect();
+        all.extend([
             Stmt::Let(lo, self.range.lo.clone()),
             Stmt::Let(hi, self.range.hi.clone()),
             Stmt::Let(first, some.select(first_of_all, Expr::Int(0))),
@@ -235,38 +435,23 @@ impl<'a> Rows<'a> {
                 cond: Expr::from(row).lt(hi).select(more, Expr::Bool(false)),
                 body: of_row,
             },
-        ]
-    }
-
-    fn index_at(&self, row: Var) -> Expr {
-        self.index.replaced(&|var| (var == self.var).then(|| row.into()))
+        ]);
+        all
     }
 
     /// Adds what parts left: the first part of a row adds those of all.
-    fn adding(&self, function: &mut Function, rows: ArrayId, sums: ArrayId) -> Vec<Stmt> {
-        let mut fresh = |name: &str| fresh(&mut function.vars, name, Ty::Int);
-        let [part, row, other] = ["number", "row", "other"].map(&mut fresh);
-        let row_of = |part: Expr| Expr::Load(rows, Box::new(part));
-        let same = |part: Expr| row_of(part).equals(Expr::from(row));
-        let before = Expr::Int(0).lt(part).select(same(Expr::from(part) - 1), Expr::Bool(false));
-        let is_first = Expr::Int(0).le(row).and(Expr::Unary(UnOp::Not, Box::new(before)));
-        let sum = Expr::Load(sums, Box::new(other.into()));
-        let add = Stmt::While {
-            cond: Expr::from(other)
-                .lt(Expr::Len(rows))
-                .select(same(other.into()), Expr::Bool(false)),
-            body: vec![
-                Stmt::Reduce(self.op, self.result, self.index_at(row), sum),
-                Stmt::Assign(other, Expr::from(other) + 1),
-            ],
+    fn adding(&self, stores: &Stores, function: &mut Function, left: Left) -> Vec<Stmt> {
+        let adding = Adding {
+            op: stores.sum.op,
+            result: self.result,
+            left,
+            part: self.part.clone(),
+            elements: self.elements.clone(),
+            block: self.block(),
         };
-        let then = vec![Stmt::Let(other, part.into()), add];
-        let [lo, hi] = self.part.clone();
-        let body = vec![
-            Stmt::Let(row, row_of(part.into())),
-            Stmt::If { cond: is_first, then, otherwise: Vec::new() },
-        ];
-        vec![Stmt::For { var: part, lo, hi, body }]
+        adding.body(function, &|row| {
+            stores.index.replaced(&|var| (var == self.var).then(|| row.into()))
+        })
     }
 
     /// The largest number of entries of a row.
@@ -278,6 +463,113 @@ impl<'a> Rows<'a> {
     }
 }
 
-fn is_name(stmt: &Stmt) -> bool {
-    matches!(stmt, Stmt::Let(..) | Stmt::Comment(_))
+/// The code of a row, for some of its entries.
+struct Cutting<'a> {
+    rows: &'a Rows<'a>,
+    /// The first entry of a row that the part has, and the end of its entries.
+    begin: Var,
+    stop: Var,
+    /// Whether the part has the end of the row.
+    ends: Var,
+    row: Var,
+    left: Option<Left>,
+}
+
+impl Cutting<'_> {
+    fn block(&self, block: &[Stmt]) -> Vec<Stmt> {
+        block.iter().flat_map(|stmt| self.stmt(stmt)).collect()
+    }
+
+    fn stmt(&self, stmt: &Stmt) -> Vec<Stmt> {
+        let elements = self.rows.elements.as_ref();
+        vec![match (stmt, self.left) {
+            (Stmt::For { var, body, .. }, _) if self.rows.entries.contains(var) => {
+                let (lo, hi) = (self.begin.into(), self.stop.into());
+                Stmt::For { var: *var, lo, hi, body: body.clone() }
+            }
+            (Stmt::For { var, lo, hi, body }, Some(left)) => {
+                let (lo, hi) = (lo.clone(), hi.clone());
+                let of_all = Stmt::For { var: *var, lo, hi, body: self.block(body) };
+                return vec![of_all, unless(self.ends.into(), vec![self.leaves(left)])];
+            }
+            (Stmt::If { cond, then, otherwise }, _) => Stmt::If {
+                cond: cond.clone(),
+                then: self.block(then),
+                otherwise: self.block(otherwise),
+            },
+            (Stmt::Store(.., value) | Stmt::Reduce(.., value), Some(left)) => {
+                let place = match elements {
+                    Some((var, [lo, _])) => Expr::from(*var) - lo.clone(),
+                    None => Expr::Int(0),
+                };
+                let mut otherwise = vec![Stmt::Store(left.sums, place, value.clone())];
+                if elements.is_none() {
+                    otherwise.insert(0, self.leaves(left));
+                }
+                Stmt::If { cond: self.ends.into(), then: vec![stmt.clone()], otherwise }
+            }
+            (stmt, _) => stmt.clone(),
+        }]
+    }
+
+    fn leaves(&self, left: Left) -> Stmt {
+        Stmt::Store(left.rows, 0.into(), self.row.into())
+    }
+}
+
+/// How sums that parts left are added to the result.
+pub(super) struct Adding {
+    pub(super) op: BinOp,
+    pub(super) result: ArrayId,
+    pub(super) left: Left,
+    pub(super) part: [Expr; 2],
+    /// The loop over the elements of a row.
+    pub(super) elements: Option<(Var, [Expr; 2])>,
+    /// Their number.
+    pub(super) block: Expr,
+}
+
+impl Adding {
+    /// The first part of a row adds the sums of all. `index`: the element of a row.
+    pub(super) fn body(self, function: &mut Function, index: &dyn Fn(Var) -> Expr) -> Vec<Stmt> {
+        let mut fresh = |name: &str, ty: Ty| fresh(&mut function.vars, name, ty);
+        let [number, row, other] = ["number", "row", "other"].map(|name| fresh(name, Ty::Int));
+        let sum = fresh("sum", function.arrays[self.result.0 as usize].elem.ty());
+        let Left { rows, sums } = self.left;
+        let row_of = |part: Expr| Expr::Load(rows, Box::new(part));
+        let same = |part: Expr| row_of(part).equals(Expr::from(row));
+        let before =
+            Expr::Int(0).lt(number).select(same(Expr::from(number) - 1), Expr::Bool(false));
+        let is_first = Expr::Int(0).le(row).and(Expr::Unary(UnOp::Not, Box::new(before)));
+        let place = match &self.elements {
+            Some((var, [lo, _])) => {
+                Expr::from(other) * self.block + (Expr::from(*var) - lo.clone())
+            }
+            None => other.into(),
+        };
+        let added = Expr::Load(sums, Box::new(place));
+        let again =
+            Expr::from(other).lt(Expr::Len(rows)).select(same(other.into()), Expr::Bool(false));
+        let next = Stmt::Assign(other, Expr::from(other) + 1);
+        let then = vec![
+            Stmt::Let(other, number.into()),
+            Stmt::Let(sum, added.clone()),
+            next.clone(),
+            Stmt::While {
+                cond: again,
+                body: vec![Stmt::Assign(sum, Expr::binary(self.op, sum.into(), added)), next],
+            },
+            Stmt::Reduce(self.op, self.result, index(row), sum.into()),
+        ];
+        let then = match self.elements {
+            Some((var, [lo, hi])) => vec![Stmt::For { var, lo, hi, body: then }],
+            None => then,
+        };
+        let [lo, hi] = self.part;
+        let body = vec![
+            Stmt::Let(row, row_of(number.into())),
+            Stmt::If { cond: is_first, then, otherwise: Vec::new() },
+        ];
+        vec![Stmt::For { var: number, lo, hi, body }]
+    }
 }

@@ -8,7 +8,7 @@ use ust_engine::Error;
 use ust_engine::format::IndexExpr;
 use ust_engine::provider::Call;
 use ust_engine::provider::plan::{Loop, Over, Sizes, evaluated};
-use ust_engine::schedule::Schedule;
+use ust_engine::schedule::{Carries, Schedule};
 use ust_level_api::Interval;
 use ust_level_api::ir::interp::Param;
 
@@ -90,14 +90,33 @@ impl Launcher {
         {
             let items = self.range(items, Choice::Stored(0), call, arguments, gpu)?;
             let mean = length(items).saturating_sub(parts) as f64 / parts.max(1) as f64;
-            let find = || self.longest(planned, arguments, gpu);
+            let find = || {
+                let kernels = self.kernels(Choice::Stored(0), gpu.device())?;
+                let arguments = Arguments { range: planned, ..arguments.clone() };
+                Ok((0, longest_row(&kernels, arguments, gpu.stream())?))
+            };
             let (_, longest) = self.once(CHOICES, call, arguments, find)?;
             if is_skewed(mean, longest) {
                 BY_STORED.fetch_add(1, Ordering::Relaxed);
+                let width = if self.schedules.shared.is_some() { width } else { self.most_lanes() };
                 return Ok((Choice::Stored(width), Some(items)));
             }
         }
         Ok((Choice::Threads(width), planned))
+    }
+
+    /// The binary logarithm of the number of threads that run a part of stored elements together, if nothing else
+    /// in the plan is for several threads.
+    fn most_lanes(&self) -> usize {
+        let has_lanes = self.schedules.stored_shared.as_ref().is_some_and(Schedule::has_lanes);
+        if has_lanes { WIDTHS - 1 } else { 0 }
+    }
+
+    /// The number of sums that a part leaves for others.
+    pub(super) fn block(&self, carries: &Carries, arguments: &Arguments<'_>) -> Result<u64, Error> {
+        let block = std::slice::from_ref(&carries.block);
+        let found = evaluated(block, &self.function, arguments.params)?;
+        Ok(found.map_or(1, |found| found[0].max(0) as u64))
     }
 
     /// The choice for tensors of these sizes, as far as they tell it.
@@ -137,36 +156,6 @@ impl Launcher {
         }
         known.insert(key, found);
         Ok(found)
-    }
-
-    /// The number of entries of the longest row.
-    fn longest(
-        &self,
-        range: (i64, i64),
-        arguments: &Arguments<'_>,
-        gpu: &Gpu,
-    ) -> Result<(i64, i64), Error> {
-        let stream = gpu.stream();
-        let Kernels { program, module, .. } = &*self.kernels(Choice::Stored(0), gpu.device())?;
-        let kernel = program.longest.as_ref().expect("the longest row is found by a kernel");
-        let to = cache::with_room(|| stream.upload(&0_i64.to_ne_bytes())).map_err(device)?;
-        let mut arguments =
-            Arguments { range, grain: 1, parts: length(range), ..arguments.clone() };
-        let place = kernel.arguments.iter().filter_map(|one| match one {
-            Argument::Array(id) => Some(id.0 as usize),
-            _ => None,
-        });
-        // The last array is the one that is written.
-        let place = place.max().expect("it is stored");
-        let count = arguments.arrays.len().max(place + 1);
-        arguments.arrays.resize(count, Given::default());
-        arguments.arrays[place] = Given { address: to.address(), length: 1 };
-        let blocks = arguments.parts.div_ceil(BLOCK_THREADS).clamp(1, 1 << 16) as u32;
-        let grid = Grid::new(blocks, BLOCK_THREADS as u32);
-        launch(module, kernel, grid, &words(kernel, &arguments), stream)?;
-        let mut found = [0_i64];
-        there::read(&mut found, &to, stream).map_err(device)?;
-        Ok((0, found[0]))
     }
 
     /// The binary logarithm of the number of threads that run a part together, for `parts` parts, index variables
@@ -217,18 +206,28 @@ impl Launcher {
     }
 
     /// Makes parts longer where the outermost loop itself is shared by the threads of a part.
-    pub(super) fn coarsen(&self, arguments: &mut Arguments<'_>, choice: Choice) {
+    pub(super) fn coarsen(
+        &self,
+        arguments: &mut Arguments<'_>,
+        choice: Choice,
+    ) -> Result<(), Error> {
         let (loops, width) = (&self.schedule(choice).scheduled.marks.loops, choice.width());
         let is_shared = |one: &&Loop| one.vars.iter().any(|var| loops.contains_key(var));
         let outermost = self.facts.loops.iter().filter(is_shared).any(|one| one.depth == 0);
         if let Choice::Stored(width) = choice {
-            arguments.grain = ITEMS_PER_THREAD << width;
+            // What parts leave takes no more room than stored elements do.
+            let left = match &self.schedule(choice).carries {
+                Some(carries) => self.block(carries, arguments)?,
+                None => 1,
+            };
+            arguments.grain = (ITEMS_PER_THREAD << width).max(left);
             arguments.parts = arguments.length().div_ceil(arguments.grain);
         } else if width > 0 && outermost {
             let length = arguments.length();
             arguments.grain = length.div_ceil(MOST_SUMS).max(SUMMED_PER_THREAD << width);
             arguments.parts = length.div_ceil(arguments.grain);
         }
+        Ok(())
     }
 
     /// The range that parts cut.
@@ -266,4 +265,30 @@ pub(super) fn stored_range(
     let mut found = [0_i64; 2];
     there::read(&mut found, &to, stream).map_err(device)?;
     Ok((found[0], found[1]))
+}
+
+/// The number of entries of the longest row, of those in the range of the outermost loop.
+pub(super) fn longest_row(
+    Kernels { program, module, .. }: &Kernels,
+    mut arguments: Arguments<'_>,
+    stream: &Stream,
+) -> Result<i64, Error> {
+    let kernel = program.longest.as_ref().expect("the longest row is found by a kernel");
+    let to = cache::with_room(|| stream.upload(&0_i64.to_ne_bytes())).map_err(device)?;
+    (arguments.grain, arguments.parts) = (1, arguments.length());
+    let place = kernel.arguments.iter().filter_map(|one| match one {
+        Argument::Array(id) => Some(id.0 as usize),
+        _ => None,
+    });
+    // The last array is the one that is written.
+    let place = place.max().expect("it is stored");
+    let count = arguments.arrays.len().max(place + 1);
+    arguments.arrays.resize(count, Given::default());
+    arguments.arrays[place] = Given { address: to.address(), length: 1 };
+    let blocks = arguments.parts.div_ceil(BLOCK_THREADS).clamp(1, 1 << 16) as u32;
+    let grid = Grid::new(blocks, BLOCK_THREADS as u32);
+    launch(module, kernel, grid, &words(kernel, &arguments), stream)?;
+    let mut found = [0_i64];
+    there::read(&mut found, &to, stream).map_err(device)?;
+    Ok(found[0])
 }

@@ -1,19 +1,22 @@
 //! The loops of a conversion, which write columns.
 
+use std::sync::atomic::Ordering;
+
 use ust_cuda::{Grid, Memory, Source};
 use ust_engine::provider::conversion::{Conversion, Loops};
 use ust_engine::provider::plan::{Array, Facts, evaluated};
 use ust_engine::schedule::{Abilities, Schedule};
 use ust_engine::{Error, Format, Tensor};
-use ust_level_api::IndexKind;
 use ust_level_api::ir::interp::Param;
+use ust_level_api::{IndexKind, Interval};
 
+use super::choose::longest_row;
 use super::tables::Tables;
-use super::{Arguments, Given, Kernels, launch, length, stored_range, words};
+use super::{Arguments, BY_STORED, Given, Kernels, launch, length, stored_range, words};
 use crate::gpu::Gpu;
 use crate::print::{About, Program, Target};
 use crate::there::{self, Levels, ValuesThere, device, width};
-use crate::tuning::{BLOCK_THREADS, spread};
+use crate::tuning::{BLOCK_THREADS, ITEMS_PER_THREAD, is_skewed, spread};
 
 /// What the loops wrote.
 pub(crate) struct Written {
@@ -71,9 +74,16 @@ fn program(
     Program::new(schedule, facts, &grows, &about, Target::Spread).map_err(Error::Unsupported)
 }
 
+const LANES: Abilities = Abilities { lanes: true, combines_rows: false };
+
 fn schedule((facts, loops): (&Facts, &Loops)) -> Result<Schedule, Error> {
-    let machine = Abilities { lanes: true, combines_rows: false };
-    let schedule = Schedule::of(loops.function(), facts, false, machine);
+    let schedule = Schedule::of(loops.function(), facts, false, LANES);
+    schedule.map_err(|error| Error::Unsupported(error.to_string()))
+}
+
+/// The schedule of the loops in parts of equally many stored elements.
+fn by_stored((facts, loops): (&Facts, &Loops)) -> Result<Option<Schedule>, Error> {
+    let schedule = Schedule::of_by_stored(loops.function(), facts, LANES);
     schedule.map_err(|error| Error::Unsupported(error.to_string()))
 }
 
@@ -99,10 +109,18 @@ fn run(
     gpu: &Gpu,
 ) -> Result<(), Error> {
     let (function, stream) = (loops.function(), gpu.stream());
-    let schedule = schedule((facts, loops))?;
-    let program = program(conversion, (facts, loops), &schedule)?;
-    let source = Source::new(program.code());
-    let kernels = Kernels::new(program, &source, gpu.device())?;
+    let kernels = |schedule: &Schedule| -> Result<Kernels, Error> {
+        let program = program(conversion, (facts, loops), schedule)?;
+        let source = Source::new(program.code());
+        Kernels::new(program, &source, gpu.device())
+    };
+    let range = |schedule: &Schedule, kernels: &Kernels, arguments: &Arguments<'_>| {
+        let Ok(Interval { lo, hi }) = &schedule.range else { return Ok(None) };
+        Ok::<_, Error>(Some(match evaluated(&[lo.clone(), hi.clone()], function, params)? {
+            Some(found) => (found[0], found[1]),
+            None => stored_range(kernels, arguments, stream)?,
+        }))
+    };
     let error = stream.upload(&0_i32.to_ne_bytes()).map_err(device)?;
     let mut arguments = Arguments {
         params,
@@ -115,22 +133,35 @@ fn run(
         error: error.address(),
         tables: Tables::default(),
     };
-    if let Ok(range) = &schedule.range {
-        let bounds = [range.lo.clone(), range.hi.clone()];
-        arguments.range = match evaluated(&bounds, function, params)? {
-            Some(found) => (found[0], found[1]),
-            None => stored_range(&kernels, &arguments, stream)?,
-        };
-        arguments.parts = length(arguments.range);
+    let by_rows = schedule((facts, loops))?;
+    let mut made = kernels(&by_rows)?;
+    if let Some(range) = range(&by_rows, &made, &arguments)? {
+        (arguments.range, arguments.parts) = (range, length(range));
     }
     if arguments.parts == 0 {
         return Ok(());
     }
-    let mean = conversion.tensor().nse() as f64 / arguments.parts as f64;
-    let width = if schedule.has_lanes() { spread(mean, arguments.parts) } else { 1 };
+    let nse = conversion.tensor().nse();
+    let mean = nse as f64 / arguments.parts as f64;
+    let mut width = if by_rows.has_lanes() { spread(mean, arguments.parts) } else { 1 };
+    // No row is longer than all of them together.
+    if is_skewed(mean, nse as i64)
+        && let Some(stored) = by_stored((facts, loops))?
+    {
+        let kernels = kernels(&stored)?;
+        if let Some(items) = range(&stored, &kernels, &arguments)?
+            && is_skewed(mean, longest_row(&kernels, arguments.clone(), stream)?)
+        {
+            BY_STORED.fetch_add(1, Ordering::Relaxed);
+            width = width.min(32);
+            (arguments.range, arguments.grain) = (items, ITEMS_PER_THREAD * width);
+            arguments.parts = length(items).div_ceil(arguments.grain);
+            made = kernels;
+        }
+    }
     arguments.tables.width = width;
     let blocks = arguments.parts.saturating_mul(width).div_ceil(BLOCK_THREADS);
     let grid = Grid::new(blocks.min(i32::MAX as u64) as u32, BLOCK_THREADS as u32);
-    let kernel = &kernels.program.main;
-    launch(&kernels.module, kernel, grid, &words(kernel, &arguments), stream)
+    let kernel = &made.program.main;
+    launch(&made.module, kernel, grid, &words(kernel, &arguments), stream)
 }

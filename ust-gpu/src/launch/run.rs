@@ -73,22 +73,24 @@ impl Running<'_> {
     /// Room for what each part leaves for others, if parts do.
     fn left(&self, arguments: &mut Arguments<'_>) -> Result<Option<[Memory; 2]>, Error> {
         let Some(carries) = &self.schedule.carries else { return Ok(None) };
-        let length = usize::try_from(arguments.parts)
-            .map_err(|_| Error::TooLarge("the number of parts".to_owned()))?;
-        let room = |id: ArrayId, arguments: &mut Arguments<'_>| {
+        let too_large = || Error::TooLarge("the number of parts".to_owned());
+        let parts = usize::try_from(arguments.parts).map_err(|_| too_large())?;
+        let block = self.launcher.block(carries, arguments)? as usize;
+        // An array that each part has one element of, or `each`.
+        let room = |id: ArrayId, each: usize, arguments: &mut Arguments<'_>| {
             let elem = self.schedule.scheduled.function.arrays[id.0 as usize].elem;
-            let bytes = length
-                .checked_mul(width(elem))
-                .ok_or_else(|| Error::TooLarge("the number of parts".to_owned()))?;
+            let bytes = parts.checked_mul(each).and_then(|all| all.checked_mul(width(elem)));
+            let bytes = bytes.ok_or_else(too_large)?;
             self.room(bytes as u64)?;
             let memory = there::alloc(bytes, self.stream).map_err(device)?;
             let at = id.0 as usize;
             let count = arguments.arrays.len().max(at + 1);
             arguments.arrays.resize(count, Given::default());
+            let length = if each == 1 { parts } else { each };
             arguments.arrays[at] = Given { address: memory.address(), length };
             Ok::<_, Error>(memory)
         };
-        Ok(Some([room(carries.rows, arguments)?, room(carries.sums, arguments)?]))
+        Ok(Some([room(carries.rows, 1, arguments)?, room(carries.sums, block, arguments)?]))
     }
 
     pub(super) fn in_rows(

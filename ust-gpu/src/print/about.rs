@@ -312,11 +312,18 @@ impl Telling<'_> {
             _ if carries.is_some_and(|carries| carries.rows == id) => {
                 Some("for each part, the row whose sum it leaves for others, or -1")
             }
+            _ if self.has_block(id) => Some("for each part, the sums of that row"),
             _ if carries.is_some_and(|carries| carries.sums == id) => {
                 Some("for each part, that sum")
             }
             _ => None,
         }
+    }
+
+    /// Whether each part has several elements of an array that is not one of the plan's.
+    pub(super) fn has_block(&self, id: ArrayId) -> bool {
+        let carries = self.schedule.carries.as_ref();
+        carries.is_some_and(|carries| carries.sums == id && carries.block != Expr::Int(1))
     }
 
     /// How many elements of working memory a worker needs.
@@ -342,6 +349,7 @@ impl Telling<'_> {
             Some(array @ (Array::WorkValues | Array::WorkMarks | Array::WorkList)) => {
                 format!("length of the working memory of each worker: {}", self.room(*array))
             }
+            None if self.has_block(id) => "number of sums of a row".to_owned(),
             _ => "number of elements".to_owned(),
         }
     }

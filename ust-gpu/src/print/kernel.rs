@@ -164,7 +164,7 @@ impl Writer<'_> {
         let body = std::mem::take(&mut self.out);
         self.depth = 1;
         if purpose != Purpose::Range {
-            self.around(&body, purpose, about.facts, about.schedule.range.is_ok());
+            self.around(&body, purpose, about);
         } else {
             self.out = body;
         }
@@ -221,7 +221,8 @@ impl Writer<'_> {
     }
 
     /// Writes the loop over parts, with the loops of a part in it.
-    fn around(&mut self, body: &str, purpose: Purpose, facts: &Facts, cut: bool) {
+    fn around(&mut self, body: &str, purpose: Purpose, about: Telling<'_>) {
+        let (facts, cut) = (about.facts, about.schedule.range.is_ok());
         let var = |of: Parameter| {
             let at = facts.parameters.iter().position(|one| *one == of)?;
             self.uses.contains(&Use::Parameter(at)).then_some(Var(at as u32))
@@ -334,7 +335,13 @@ impl Writer<'_> {
         for id in ids.clone() {
             if self.reach(id) == Reach::Part && is_used(self, id) {
                 let (name, ty) = (self.names.array(id).to_owned(), stored(self.elem(id)));
-                self.line(&format!("{ty}* const {name} = all_{name} + part;"));
+                let each = if about.has_block(id) {
+                    self.uses.insert(Use::Length(id));
+                    format!(" * len_{name}")
+                } else {
+                    String::new()
+                };
+                self.line(&format!("{ty}* const {name} = all_{name} + part{each};"));
             }
         }
         let counts = ids.clone().find(|id| self.reach(*id) == Reach::Counts);

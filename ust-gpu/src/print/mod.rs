@@ -110,8 +110,8 @@ impl Program {
         }
         let none = Marks::default();
         let mut atomic = Marks::default();
-        if let Some(carries) = &schedule.carries {
-            let last = ArrayId(carries.longest.arrays.len() as u32 - 1);
+        if let Some(longest) = &schedule.longest {
+            let last = ArrayId(longest.arrays.len() as u32 - 1);
             atomic.arrays.insert(last, Sharing::Atomic);
         }
         let mut sections = Sections::TYPES;
@@ -180,13 +180,11 @@ impl Program {
         };
         let purpose = if count.is_some() { Purpose::Fill } else { Purpose::Run };
         let main = write(purpose, &scheduled.function)?;
-        let (add, longest) = match &schedule.carries {
-            Some(carries) => (
-                Some(write(Purpose::Add, &carries.adding)?),
-                Some(write(Purpose::Longest, &carries.longest)?),
-            ),
-            None => (None, None),
+        let mut also = |purpose: Purpose, function: Option<&Function>| {
+            function.map(|function| write(purpose, function)).transpose()
         };
+        let add = also(Purpose::Add, schedule.carries.as_ref().map(|carries| &carries.adding))?;
+        let longest = also(Purpose::Longest, schedule.longest.as_ref())?;
         let mut text = match target {
             Target::Cpp => prelude::HOST.to_owned() + "\n",
             _ => String::new(),

@@ -120,6 +120,23 @@ pub(crate) const CASES: &[Case] = &[
         backend: BY_STORED,
         ..case("spmv_dcsr_by_stored", SPMV, &[("A", F32, "DCSR"), ("x", F32, "Dense")], "")
     },
+    Case {
+        backend: BY_STORED,
+        ..case("spmv_coo_by_stored", SPMV, &[("A", F32, "COO"), ("x", F32, "Dense")], "")
+    },
+    Case {
+        backend: BY_STORED,
+        ..case("spmm_csr_by_stored", SPMM, &[("A", F64, "CSR"), ("B", F64, "Dense")], "")
+    },
+    Case {
+        backend: BY_STORED,
+        ..case(
+            "scaled_csr_by_stored",
+            "C(i,j) = A(i,j) * x(j)",
+            &[("A", F64, "CSR"), ("x", F64, "Dense")],
+            "CSR",
+        )
+    },
 ];
 
 impl Case {

@@ -2,6 +2,7 @@
 #![cfg(feature = "gpu")]
 
 mod conversions;
+mod long;
 
 use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
 

@@ -1,12 +1,12 @@
 //! What the emitter knows of the loops that it emits.
 
 use ust_level_api::ir::{Builder, Expr, Function, Var};
-use ust_level_api::{Interval, Walk, WalkKind, WalkSite};
+use ust_level_api::{Interval, Walk, WalkSite};
 
 use super::{Emit, Pos, State};
 use crate::plan::order::Step;
 use crate::plan::output::Target;
-use crate::provider::plan::{Cut, Facts, Loop, Outermost, Over, Sum, from_start};
+use crate::provider::plan::{Cut, Facts, Loop, Outermost, Over, Sum, continues, from_start};
 
 /// Facts that are collected while loops are emitted.
 #[derive(Debug, Default)]
@@ -66,8 +66,27 @@ impl Emit<'_> {
             |walk: &&(usize, usize)| walks.contains(walk) || self.level(**walk).props.full;
         let walks = step.walkers.iter().filter(is_walked).copied().collect();
         let expr = step.expr.clone();
-        let one = Loop { vars, depth, expr, over, walks, once, contiguous, owns, sum, sequential };
-        collected.loops.push(one);
+        let crd = None;
+        collected.loops.push(Loop {
+            vars,
+            depth,
+            expr,
+            over,
+            crd,
+            walks,
+            once,
+            contiguous,
+            owns,
+            sum,
+            sequential,
+        });
+    }
+
+    /// Notes the coordinate at the cursor of the loop that was noted last.
+    pub(super) fn note_coordinate(&self, crd: &Expr) {
+        if let Some(last) = self.collected.borrow_mut().loops.last_mut() {
+            last.crd = Some(crd.clone());
+        }
     }
 
     /// Notes variables whose values pass from one iteration of a loop to the next.
@@ -116,17 +135,11 @@ impl Emit<'_> {
 
     /// Whether the cursors of a level continue from one iteration of a loop to the next.
     fn continues(&self, (at, level): (usize, usize), around: &Loop) -> bool {
-        let ty = &self.operands[at].format.descriptions()[level];
-        let above = level.checked_sub(1).map(|above| (at, above));
-        let by_one = match around.over {
-            Over::Cursor => above.is_some_and(|(at, level)| {
-                self.operands[at].format.descriptions()[level].walk == WalkKind::Position
-            }),
-            Over::Coordinates => above.is_some_and(|above| self.level(above).props.full),
-            Over::Runs | Over::Run | Over::Followed | Over::Merge => false,
-        };
-        let beside = ty.props.contiguous && ty.walk == WalkKind::Position;
-        beside && by_one && above.is_some_and(|above| around.walks.contains(&above))
+        let descriptions = self.operands[at].format.descriptions();
+        level.checked_sub(1).is_some_and(|above| {
+            around.walks.contains(&(at, above))
+                && continues(&descriptions[level], around.over, &descriptions[above])
+        })
     }
 
     /// Whether parts of the outermost loop write different elements.

@@ -204,6 +204,9 @@ impl Emit<'_> {
             b.for_(&format!("p_{name}"), cursor.lo.clone(), cursor.hi.clone(), |b, cursor| {
                 self.note(&[&cursor], depth, step, Over::Cursor, &[(at, level)], &state);
                 let ust_level_api::Step { crd, pos, guard, run } = (walk.step)(b, cursor.clone());
+                if guard.is_none() && run.is_none() {
+                    self.note_coordinate(&crd);
+                }
                 b.if_(guard.unwrap_or(Expr::Bool(true)), |b| match run {
                     None => {
                         let crd = b.bind(&name, crd);

@@ -72,10 +72,12 @@ extern "C" __global__ void run(
     }
     i64 row = from;
     while (row < rows_hi ? row - rows_lo + ((i64)A1_pos[row] - first_entry) < part_hi : false) {
+      const i64 i = row;
       const bool ends = row - rows_lo + ((i64)A1_pos[row + 1] - first_entry) < part_hi;
-      const i64 stop = ends ? (i64)A1_pos[row + 1] : ust_minimum((i64)A1_pos[row + 1], part_hi - (row - rows_lo) + first_entry);
+      const i64 begin = ust_maximum((i64)A1_pos[row], part_lo - (row - rows_lo) + first_entry);
+      const i64 stop = ust_minimum((i64)A1_pos[row + 1], part_hi - (row - rows_lo) + first_entry);
       double sum = 0.0;
-      for (i64 p_j = ust_maximum((i64)A1_pos[row], part_lo - (row - rows_lo) + first_entry) + lane; p_j < stop; p_j += 8) {
+      for (i64 p_j = begin + lane; p_j < stop; p_j += 8) {
         const i64 j = A1_crd[p_j];
         const double A_at = A_val[p_j];
         const double x_at = x_val[j];
@@ -83,7 +85,7 @@ extern "C" __global__ void run(
       }
       sum = ust_lanes_add(sum, 8, lanes);
       if (ends) {
-        if (lane == 0) out[row] = sum;
+        if (lane == 0) out[i] = sum;
       } else {
         if (lane == 0) carried_row[0] = row;
         if (lane == 0) carried_sum[0] = sum;
@@ -123,10 +125,13 @@ extern "C" __global__ void add_left(
       const i64 row = carried_row[number];
       if (0 <= row && !(0 < number ? carried_row[number - 1] == row : false)) {
         i64 other = number;
+        double sum_15 = carried_sum[other];
+        other += 1;
         while (other < len_carried_row ? carried_row[other] == row : false) {
-          out[row] += carried_sum[other];
+          sum_15 += carried_sum[other];
           other += 1;
         }
+        out[row] += sum_15;
       }
     }
   }

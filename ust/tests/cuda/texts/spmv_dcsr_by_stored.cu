@@ -74,10 +74,13 @@ extern "C" __global__ void run(
     }
     i64 row = from;
     while (row < rows_hi ? row - rows_lo + ((i64)A1_pos[row] - first_entry) < part_hi : false) {
+      const i64 p_i = row;
       const bool ends = row - rows_lo + ((i64)A1_pos[row + 1] - first_entry) < part_hi;
-      const i64 stop = ends ? (i64)A1_pos[row + 1] : ust_minimum((i64)A1_pos[row + 1], part_hi - (row - rows_lo) + first_entry);
+      const i64 begin = ust_maximum((i64)A1_pos[row], part_lo - (row - rows_lo) + first_entry);
+      const i64 stop = ust_minimum((i64)A1_pos[row + 1], part_hi - (row - rows_lo) + first_entry);
+      const i64 i = A0_crd[p_i];
       float sum = 0.0f;
-      for (i64 p_j = ust_maximum((i64)A1_pos[row], part_lo - (row - rows_lo) + first_entry) + lane; p_j < stop; p_j += 8) {
+      for (i64 p_j = begin + lane; p_j < stop; p_j += 8) {
         const i64 j = A1_crd[p_j];
         const float A_at = A_val[p_j];
         const float x_at = x_val[j];
@@ -85,7 +88,7 @@ extern "C" __global__ void run(
       }
       sum = ust_lanes_add(sum, 8, lanes);
       if (ends) {
-        if (lane == 0) out[(i64)A0_crd[row]] = sum;
+        if (lane == 0) out[i] = sum;
       } else {
         if (lane == 0) carried_row[0] = row;
         if (lane == 0) carried_sum[0] = sum;
@@ -127,10 +130,13 @@ extern "C" __global__ void add_left(
       const i64 row = carried_row[number];
       if (0 <= row && !(0 < number ? carried_row[number - 1] == row : false)) {
         i64 other = number;
+        float sum_16 = carried_sum[other];
+        other += 1;
         while (other < len_carried_row ? carried_row[other] == row : false) {
-          out[(i64)A0_crd[row]] += carried_sum[other];
+          sum_16 += carried_sum[other];
           other += 1;
         }
+        out[(i64)A0_crd[row]] += sum_16;
       }
     }
   }

@@ -1,0 +1,110 @@
+// parts of equally many stored elements, lanes share inner loops
+// A in `(i, j) -> (i : dense, j : compressed)`, f64
+// x in `(i) -> (i : dense)`, f64
+// the result in `(i, j) -> (i : dense, j : compressed)`, f64
+
+// Stores the range that parts cut. One thread runs it.
+//   n_i: extent of dimension 0 of A
+//   A1_pos: u32, `pos` of level 1 of A (`j : compressed`): one for each position of level 0, and
+//     one more
+//   stored_values: i64, 2 elements: the beginning and the end of the range
+extern "C" __global__ void bounds(
+    const i64 n_i,
+    const u32* __restrict__ A1_pos,
+    i64* __restrict__ stored_values)
+{
+  stored_values[0] = 0;
+  stored_values[1] = ust_maximum(0 < n_i ? n_i + ((i64)A1_pos[n_i - 1 + 1] - (i64)A1_pos[0]) : 0, 0ll);
+}
+
+// Writes the result.
+// A worker is 8 threads side by side, and runs every `workers`-th part. Launch any number of
+// workers, in blocks of one dimension, with a multiple of 32 threads in each, such as 256.
+//   n_i: extent of dimension 0 of A
+//   A1_pos: u32, `pos` of level 1 of A (`j : compressed`): one for each position of level 0, and
+//     one more
+//   A1_crd: u32, `crd` of level 1 of A (`j : compressed`): one for each position of the level
+//   A_val: f64, values of A: one for each position of its last level
+//   x_val: f64, values of x: one for each position of its last level
+//   out: f64, values of the result, by position: all are set
+//   range_lo: beginning of the range that parts cut, as `bounds` stores it
+//   range_hi: end of the range that parts cut, as `bounds` stores it
+//   grain: length of a part, 1 or more
+//   parts: number of parts: (range_hi - range_lo) / grain, rounded up
+extern "C" __global__ void run(
+    const i64 n_i,
+    const u32* __restrict__ A1_pos,
+    const u32* __restrict__ A1_crd,
+    const double* __restrict__ A_val,
+    const double* __restrict__ x_val,
+    double* __restrict__ out,
+    const i64 range_lo,
+    const i64 range_hi,
+    const i64 grain,
+    const i64 parts)
+{
+  const i64 lane = threadIdx.x % 8;
+  const u32 lanes = 0xffu << (threadIdx.x % 32 / 8 * 8);
+  const i64 worker = ((i64)blockIdx.x * blockDim.x + threadIdx.x) / 8;
+  const i64 workers = (i64)gridDim.x * blockDim.x / 8;
+  for (i64 part = worker; part < parts; part += workers) {
+    const i64 part_lo = range_lo + part * grain;
+    const i64 part_hi = ust_minimum(part_lo + grain, range_hi);
+    const i64 rows_lo = 0;
+    const i64 rows_hi = n_i;
+    const i64 first_entry = rows_lo < rows_hi ? (i64)A1_pos[rows_lo] : 0;
+    i64 from = rows_lo;
+    i64 to = rows_hi;
+    while (from < to) {
+      const i64 middle = (from + to) >> 1;
+      if (middle - rows_lo + ((i64)A1_pos[middle + 1] - first_entry) < part_lo) {
+        from = middle + 1;
+      } else {
+        to = middle;
+      }
+    }
+    i64 row = from;
+    while (row < rows_hi ? row - rows_lo + ((i64)A1_pos[row] - first_entry) < part_hi : false) {
+      const i64 begin = ust_maximum((i64)A1_pos[row], part_lo - (row - rows_lo) + first_entry);
+      const i64 stop = ust_minimum((i64)A1_pos[row + 1], part_hi - (row - rows_lo) + first_entry);
+      __syncwarp(lanes);
+      for (i64 p_j = begin + lane; p_j < stop; p_j += 8) {
+        const i64 j = A1_crd[p_j];
+        const double A_at = A_val[p_j];
+        const double x_at = x_val[j];
+        out[p_j] = A_at * x_at;
+      }
+      __syncwarp(lanes);
+      row += 1;
+    }
+  }
+}
+
+// Finds the longest row.
+// A worker is a thread, and runs every `workers`-th part. Launch any number of workers, in blocks
+// of one dimension, with a multiple of 32 threads in each, such as 256.
+//   A1_pos: u32, `pos` of level 1 of A (`j : compressed`): one for each position of level 0, and
+//     one more
+//   longest: i64, 1 element, 0 before: the number of entries of the longest row
+//   range_lo: beginning of the rows to look at, such as 0
+//   range_hi: end of the rows to look at
+//   grain: length of a part, 1 or more
+//   parts: number of parts: (range_hi - range_lo) / grain, rounded up
+extern "C" __global__ void longest(
+    const u32* __restrict__ A1_pos,
+    i64* longest,
+    const i64 range_lo,
+    const i64 range_hi,
+    const i64 grain,
+    const i64 parts)
+{
+  const i64 worker = (i64)blockIdx.x * blockDim.x + threadIdx.x;
+  const i64 workers = (i64)gridDim.x * blockDim.x;
+  for (i64 part = worker; part < parts; part += workers) {
+    const i64 part_lo = range_lo + part * grain;
+    const i64 part_hi = ust_minimum(part_lo + grain, range_hi);
+    for (i64 i = part_lo; i < part_hi; ++i) {
+      ust_atomic_max(&longest[0], (i64)((i64)A1_pos[i + 1] - (i64)A1_pos[i]));
+    }
+  }
+}

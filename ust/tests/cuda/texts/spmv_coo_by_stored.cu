@@ -1,0 +1,180 @@
+// parts of equally many stored elements, lanes share inner loops
+// A in `(i, j) -> (i : compressed(nonunique), j : singleton)`, f32
+// x in `(i) -> (i : dense)`, f32
+// the result in `(i) -> (i : dense)`, f32
+
+// Stores the range that parts cut. One thread runs it.
+//   A0_pos: u32, `pos` of level 0 of A (`i : compressed(nonunique)`): 2 elements
+//   stored_values: i64, 2 elements: the beginning and the end of the range
+extern "C" __global__ void bounds(
+    const u32* __restrict__ A0_pos,
+    i64* __restrict__ stored_values)
+{
+  stored_values[0] = (i64)A0_pos[0];
+  stored_values[1] = ust_maximum((i64)A0_pos[1], (i64)A0_pos[0]);
+}
+
+// Writes the result, but for what `add_left` adds afterwards.
+// A worker is 8 threads side by side, and runs every `workers`-th part. Launch any number of
+// workers, in blocks of one dimension, with a multiple of 32 threads in each, such as 256.
+//   A0_pos: u32, `pos` of level 0 of A (`i : compressed(nonunique)`): 2 elements
+//   A0_crd: u32, `crd` of level 0 of A (`i : compressed(nonunique)`): one for each position of the
+//     level
+//   A1_crd: u32, `crd` of level 1 of A (`j : singleton`): one for each position of the level
+//   A_val: f32, values of A: one for each position of its last level
+//   x_val: f32, values of x: one for each position of its last level
+//   out: f32, values of the result, by position: all are 0 before
+//   all_carried_row: i64, for each part, the row whose sum it leaves for others, or -1
+//   all_carried_sum: f32, for each part, that sum
+//   range_lo: beginning of the range that parts cut, as `bounds` stores it
+//   range_hi: end of the range that parts cut, as `bounds` stores it
+//   grain: length of a part, 1 or more
+//   parts: number of parts: (range_hi - range_lo) / grain, rounded up
+extern "C" __global__ void run(
+    const u32* __restrict__ A0_pos,
+    const u32* __restrict__ A0_crd,
+    const u32* __restrict__ A1_crd,
+    const float* __restrict__ A_val,
+    const float* __restrict__ x_val,
+    float* __restrict__ out,
+    i64* __restrict__ all_carried_row,
+    float* __restrict__ all_carried_sum,
+    const i64 range_lo,
+    const i64 range_hi,
+    const i64 grain,
+    const i64 parts)
+{
+  const i64 lane = threadIdx.x % 8;
+  const u32 lanes = 0xffu << (threadIdx.x % 32 / 8 * 8);
+  const i64 worker = ((i64)blockIdx.x * blockDim.x + threadIdx.x) / 8;
+  const i64 workers = (i64)gridDim.x * blockDim.x / 8;
+  for (i64 part = worker; part < parts; part += workers) {
+    const i64 part_lo = range_lo + part * grain;
+    const i64 part_hi = ust_minimum(part_lo + grain, range_hi);
+    i64* const carried_row = all_carried_row + part;
+    float* const carried_sum = all_carried_sum + part;
+    if (lane == 0) carried_row[0] = -1;
+    const i64 entries_hi = A0_pos[1];
+    const i64 until = ust_minimum(entries_hi, part_hi);
+    i64 first_entry = ust_maximum((i64)A0_pos[0], part_lo);
+    while (first_entry < until) {
+      const i64 row = A0_crd[first_entry];
+      i64 stop = first_entry + 1;
+      i64 to = until;
+      while (stop < to) {
+        const i64 middle = (stop + to) >> 1;
+        if ((i64)A0_crd[middle] == row) {
+          stop = middle + 1;
+        } else {
+          to = middle;
+        }
+      }
+      const bool ends = stop < entries_hi ? !((i64)A0_crd[stop] == row) : true;
+      float row_sum = 0.0f;
+      for (i64 p_i = first_entry + lane, end_p_i = (stop); p_i < end_p_i; p_i += 8) {
+        float sum = 0.0f;
+        const i64 p_j = p_i;
+        const i64 j = A1_crd[p_j];
+        const float A_at = A_val[p_j];
+        const float x_at = x_val[j];
+        sum += A_at * x_at;
+        row_sum += sum;
+      }
+      row_sum = ust_lanes_add(row_sum, 8, lanes);
+      if (ends) {
+        if (lane == 0) out[row] += row_sum;
+      } else {
+        if (lane == 0) carried_row[0] = row;
+        if (lane == 0) carried_sum[0] = row_sum;
+      }
+      first_entry = stop;
+    }
+  }
+}
+
+// Adds what the parts of `run` left for others. Parts of it are intervals of those parts.
+// A worker is a thread, and runs every `workers`-th part. Launch any number of workers, in blocks
+// of one dimension, with a multiple of 32 threads in each, such as 256.
+//   out: f32, values of the result, by position: all are 0 before
+//   carried_row: i64, for each part, the row whose sum it leaves for others, or -1
+//   len_carried_row: number of elements
+//   carried_sum: f32, for each part, that sum
+//   range_lo: 0
+//   range_hi: number of parts of `run`
+//   grain: length of a part, 1 or more
+//   parts: number of parts: (range_hi - range_lo) / grain, rounded up
+extern "C" __global__ void add_left(
+    float* __restrict__ out,
+    i64* __restrict__ carried_row,
+    const i64 len_carried_row,
+    float* __restrict__ carried_sum,
+    const i64 range_lo,
+    const i64 range_hi,
+    const i64 grain,
+    const i64 parts)
+{
+  const i64 worker = (i64)blockIdx.x * blockDim.x + threadIdx.x;
+  const i64 workers = (i64)gridDim.x * blockDim.x;
+  for (i64 part = worker; part < parts; part += workers) {
+    const i64 part_lo = range_lo + part * grain;
+    const i64 part_hi = ust_minimum(part_lo + grain, range_hi);
+    for (i64 number = part_lo; number < part_hi; ++number) {
+      const i64 row_20 = carried_row[number];
+      if (0 <= row_20 && !(0 < number ? carried_row[number - 1] == row_20 : false)) {
+        i64 other = number;
+        float sum_22 = carried_sum[other];
+        other += 1;
+        while (other < len_carried_row ? carried_row[other] == row_20 : false) {
+          sum_22 += carried_sum[other];
+          other += 1;
+        }
+        out[row_20] += sum_22;
+      }
+    }
+  }
+}
+
+// Finds the longest row.
+// A worker is a thread, and runs every `workers`-th part. Launch any number of workers, in blocks
+// of one dimension, with a multiple of 32 threads in each, such as 256.
+//   A0_pos: u32, `pos` of level 0 of A (`i : compressed(nonunique)`): 2 elements
+//   A0_crd: u32, `crd` of level 0 of A (`i : compressed(nonunique)`): one for each position of the
+//     level
+//   longest: i64, 1 element, 0 before: the number of entries of the longest row
+//   range_lo: beginning of the rows to look at, such as 0
+//   range_hi: end of the rows to look at
+//   grain: length of a part, 1 or more
+//   parts: number of parts: (range_hi - range_lo) / grain, rounded up
+extern "C" __global__ void longest(
+    const u32* __restrict__ A0_pos,
+    const u32* __restrict__ A0_crd,
+    i64* longest,
+    const i64 range_lo,
+    const i64 range_hi,
+    const i64 grain,
+    const i64 parts)
+{
+  const i64 worker = (i64)blockIdx.x * blockDim.x + threadIdx.x;
+  const i64 workers = (i64)gridDim.x * blockDim.x;
+  for (i64 part = worker; part < parts; part += workers) {
+    const i64 part_lo = range_lo + part * grain;
+    const i64 part_hi = ust_minimum(part_lo + grain, range_hi);
+    for (i64 p_i = part_lo; p_i < part_hi; ++p_i) {
+      if ((i64)A0_pos[0] < p_i ? (i64)A0_crd[p_i - 1] == (i64)A0_crd[p_i] : false) {
+      } else {
+        const i64 row = A0_crd[p_i];
+        i64 stop = p_i + 1;
+        i64 to = A0_pos[1];
+        while (stop < to) {
+          const i64 middle = (stop + to) >> 1;
+          if ((i64)A0_crd[middle] == row) {
+            stop = middle + 1;
+          } else {
+            to = middle;
+          }
+        }
+        ust_atomic_max(&longest[0], (i64)(stop - p_i));
+      }
+    }
+  }
+}

@@ -1,0 +1,151 @@
+//! Tensors with a few long rows: parts are intervals of stored elements.
+
+use ust::gpu::tally;
+use ust::{Backend, Coo, Dtype, Tensor, einsum};
+
+use super::{gpu, same};
+
+/// Entries of which some rows (of `extents[0]`) have very many, and some none.
+fn skewed(extents: &[usize], seed: u64) -> Coo {
+    let mut state = seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) | 1;
+    let mut random = move |below: usize| {
+        state ^= state << 13;
+        state ^= state >> 7;
+        state ^= state << 17;
+        (state % below as u64) as usize
+    };
+    let long = [random(extents[0]), random(extents[0])];
+    let mut all = Vec::new();
+    for row in 0..extents[0] {
+        let count = match row {
+            row if row == long[0] => 2 * extents[1] / 3,
+            row if row == long[1] => extents[1] / 4,
+            row if row % 3 == 1 => 0,
+            _ => random(6),
+        };
+        for _ in 0..count {
+            let mut crd = vec![row as i64];
+            crd.extend(extents[1..].iter().map(|extent| random(*extent) as i64));
+            all.push(crd);
+        }
+    }
+    all.sort_unstable();
+    all.dedup();
+    let crd = (0..extents.len()).map(|dim| all.iter().map(|one| one[dim]).collect());
+    let values: Vec<f64> = all.iter().map(|_| random(17) as f64 / 4.0 - 2.0).collect();
+    Coo::new(extents.to_vec(), crd.collect(), values).unwrap()
+}
+
+fn dense(shape: &[usize], seed: u64) -> Tensor {
+    let all = shape.iter().product::<usize>();
+    let values = (0..all as u64).map(|at| ((at * 7 + seed) % 13) as f64 / 2.0 - 3.0).collect();
+    let array = ust::ndarray::ArrayD::from_shape_vec(shape.to_vec(), values).unwrap();
+    Tensor::from_array(array).unwrap()
+}
+
+const MATRIX: &[usize] = &[70, 2400];
+const TENSOR: &[usize] = &[90, 1500, 4];
+
+/// The expression, the shape and formats of `A`, the shapes of other operands, and whether
+/// the result has the format of `A`.
+type Case = (
+    &'static str,
+    &'static [usize],
+    &'static [&'static str],
+    &'static [(&'static str, &'static [usize])],
+    bool,
+);
+
+const CASES: &[Case] = &[
+    ("y(i) = A(i,j) * x(j)", MATRIX, &["CSR", "DCSR", "COO"], &[("x", &[2400])], false),
+    ("y(i) = A(i,j)", MATRIX, &["COO"], &[], false),
+    ("C(i,j) = A(i,j) * x(j)", MATRIX, &["CSR", "DCSR"], &[("x", &[2400])], true),
+    (
+        "C(i,j) = A(i,j) * B(i,k) * D(k,j)",
+        MATRIX,
+        &["CSR"],
+        &[("B", &[70, 3]), ("D", &[3, 2400])],
+        true,
+    ),
+    ("C(i,k) = A(i,j) * B(j,k)", MATRIX, &["CSR", "DCSR"], &[("B", &[2400, 5])], false),
+    ("y(i) = A(i,j,k) * x(k)", TENSOR, &["CSF", "COO(3)"], &[("x", &[4])], false),
+    (
+        "M(i,r) = A(i,j,k) * B(j,r) * C(k,r)",
+        TENSOR,
+        &["CSF"],
+        &[("B", &[1500, 3]), ("C", &[4, 3])],
+        false,
+    ),
+];
+
+#[test]
+fn rows_of_all_kinds_are_cut() {
+    let Some((_, _one)) = gpu() else { return };
+    for (seed, (text, shape, formats, others, shares)) in (1..).zip(CASES) {
+        let coo = skewed(shape, seed);
+        for format in *formats {
+            let case = format!("{text}, {format}, seed {seed}");
+            let dtype = if seed % 4 == 3 { Dtype::F32 } else { Dtype::F64 };
+            let a = Tensor::from_coo(&coo, &format.parse().unwrap()).unwrap().cast_lossy(dtype);
+            let call = |call: ust::ops::Einsum| {
+                let mut call = call.arg("A", &a);
+                for (at, (name, shape)) in others.iter().enumerate() {
+                    call = call.arg(name, dense(shape, at as u64).cast_lossy(dtype));
+                }
+                if *shares { call.format(format) } else { call }
+            };
+            let expected = call(einsum(text)).backend(Backend::INTERPRETER).run().unwrap();
+            let before = tally().by_stored;
+            let run = || {
+                let made = call(einsum(text)).backend(Backend::Named("cuda")).run().unwrap();
+                made.fetch().unwrap();
+                made.cast_lossy(Dtype::F64)
+            };
+            let (found, again) = (run(), run());
+            assert_eq!(tally().by_stored - before, 2, "{case}");
+            let bits = |y: &Tensor| y.values().typed::<f64>().unwrap().to_vec();
+            assert_eq!(bits(&found), bits(&again), "the same bits every time: {case}");
+            let expected = expected.cast_lossy(Dtype::F64);
+            let near = match dtype {
+                Dtype::F64 => same(&found, &expected),
+                _ => found.shape() == expected.shape() && far(&found, &expected) < 1e-3,
+            };
+            assert!(near, "{case}");
+        }
+    }
+}
+
+/// The largest difference of elements.
+fn far(a: &Tensor, b: &Tensor) -> f64 {
+    let full = |tensor: &Tensor| {
+        let dense = ust::Format::full(tensor.rank()).unwrap();
+        tensor.convert(&dense).unwrap().values().typed::<f64>().unwrap().to_vec()
+    };
+    full(a).iter().zip(full(b)).map(|(a, b)| (a - b).abs()).fold(0.0, f64::max)
+}
+
+#[test]
+fn conversions_cut_long_rows() {
+    let Some((gpu, _one)) = gpu() else { return };
+    let cases = [
+        (MATRIX, "CSR", ["COO", "CSC", "DCSR"]),
+        (MATRIX, "DCSR", ["COO", "CSC", "BSR(2,2)"]),
+        (MATRIX, "(i, j) -> (i : dense, j / 2 : compressed, j % 2 : dense)", ["CSR", "COO", "CSC"]),
+        (
+            TENSOR,
+            "CSF",
+            ["COO(3)", "Dense(3)", "(i, j, k) -> (k : dense, i : dense, j : compressed)"],
+        ),
+    ];
+    for (seed, (shape, from, to)) in (11..).zip(cases) {
+        let host = Tensor::from_coo(&skewed(shape, seed), &from.parse().unwrap()).unwrap();
+        let there = gpu.upload(&host).unwrap();
+        for to in to {
+            let before = tally().by_stored;
+            let format: ust::Format = to.parse().unwrap();
+            let made = there.convert(&format).unwrap().download().unwrap();
+            assert_eq!(made, host.convert(&format).unwrap(), "{from} -> {to}");
+            assert_eq!(tally().by_stored - before, 1, "{from} -> {to}");
+        }
+    }
+}
