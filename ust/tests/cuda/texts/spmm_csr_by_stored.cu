@@ -93,8 +93,7 @@ extern "C" __global__ void run(
           carried_sum[k] = sum;
         }
       }
-      if (ends) {
-      } else {
+      if (!ends) {
         if (lane == 0) carried_row[0] = row;
       }
       row += 1;
@@ -135,10 +134,10 @@ extern "C" __global__ void add_left(
       if (0 <= row && !(0 < number ? carried_row[number - 1] == row : false)) {
         for (i64 k = 0; k < n_k; ++k) {
           i64 other = number;
-          double sum_19 = carried_sum[other * ust_maximum(n_k, 0ll) + k];
+          double sum_19 = carried_sum[other * n_k + k];
           other += 1;
           while (other < len_carried_row ? carried_row[other] == row : false) {
-            sum_19 += carried_sum[other * ust_maximum(n_k, 0ll) + k];
+            sum_19 += carried_sum[other * n_k + k];
             other += 1;
           }
           out[row * n_k + k] += sum_19;

@@ -160,8 +160,7 @@ extern "C" __global__ void longest(
     const i64 part_lo = range_lo + part * grain;
     const i64 part_hi = ust_minimum(part_lo + grain, range_hi);
     for (i64 p_i = part_lo; p_i < part_hi; ++p_i) {
-      if ((i64)A0_pos[0] < p_i ? (i64)A0_crd[p_i - 1] == (i64)A0_crd[p_i] : false) {
-      } else {
+      if (!((i64)A0_pos[0] < p_i ? (i64)A0_crd[p_i - 1] == (i64)A0_crd[p_i] : false)) {
         const i64 row = A0_crd[p_i];
         i64 stop = p_i + 1;
         i64 to = A0_pos[1];
