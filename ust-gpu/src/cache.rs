@@ -16,6 +16,8 @@ pub(crate) trait There: Any + Send + Sync {
     fn device(&self) -> Option<&Device>;
     /// Its bytes.
     fn bytes(&self) -> u64;
+    /// Whether others have its memory, too, such as arrays that nobody has looked at yet.
+    fn is_shared(&self) -> bool;
 }
 
 /// A place for a copy, which may be given up.
@@ -41,6 +43,11 @@ impl<T> Slot<T> {
     }
 }
 
+/// Whether nobody uses a copy: its memory is freed when it is given up.
+fn is_idle<T: There>(held: &Arc<T>) -> bool {
+    Arc::strong_count(held) == 1 && !held.is_shared()
+}
+
 impl<T: There> Evict for Slot<T> {
     fn used(&self) -> u64 {
         self.used.load(Ordering::Relaxed)
@@ -48,12 +55,12 @@ impl<T: There> Evict for Slot<T> {
 
     fn idle_bytes(&self) -> u64 {
         let held = self.lock();
-        held.iter().filter(|held| Arc::strong_count(held) == 1).map(|held| held.bytes()).sum()
+        held.iter().filter(|held| is_idle(held)).map(|held| held.bytes()).sum()
     }
 
     fn evict(&self) {
         let mut held = self.lock();
-        if held.as_ref().is_some_and(|held| Arc::strong_count(held) == 1) {
+        if held.as_ref().is_some_and(is_idle) {
             *held = None;
         }
     }

@@ -202,11 +202,18 @@ impl Converter for Conversions {
     }
 
     fn convert(&self, conversion: &Conversion<'_>) -> Result<Option<Tensor>, Error> {
-        match there::gpu_of(conversion.tensor()) {
-            Some(gpu) => convert(conversion, &gpu),
-            None => Ok(None),
+        let Some(gpu) = there::gpu_of(conversion.tensor()) else { return Ok(None) };
+        match convert(conversion, &gpu) {
+            // What cannot be done there is done on the host.
+            Err(Error::Unsupported(_)) => Ok(None),
+            Err(Error::Device(error)) if is_want_of_room(&*error) => Ok(None),
+            made => made,
         }
     }
+}
+
+fn is_want_of_room(error: &(dyn std::error::Error + Send + Sync + 'static)) -> bool {
+    matches!(error.downcast_ref(), Some(CudaError::OutOfMemory { .. }))
 }
 
 fn convert(conversion: &Conversion<'_>, gpu: &Gpu) -> Result<Option<Tensor>, Error> {

@@ -172,9 +172,10 @@ pub(crate) fn held(column: &IndexColumn, gpu: &Gpu) -> Result<Held, CudaError> {
             primitives.fill(&memory, &number.to_ne_bytes())?;
             return Ok(Held { memory: Arc::new(memory), kind: IndexKind::I64, len });
         }
-        IndexColumn::Runs(_) | IndexColumn::U32(_) => IndexKind::U32,
         IndexColumn::I32(_) => IndexKind::I32,
         IndexColumn::I64(_) => IndexKind::I64,
+        // Runs are on the host.
+        IndexColumn::U32(_) | IndexColumn::Runs(_) => IndexKind::U32,
     };
     let elsewhere = || CudaError::Argument("a column that is not on the device".to_owned());
     let memory = memory(column.place(), gpu.device()).ok_or_else(elsewhere)?;

@@ -232,7 +232,7 @@ impl DeviceParts {
             }
         };
         for array in self.levels.iter().flatten() {
-            holds(&array.memory, Some(array.of.bytes(array.len)))?;
+            holds(&array.memory, array.of.checked_bytes(array.len))?;
         }
         holds(&self.values.memory, self.values.len.checked_mul(self.values.of.bytes()))
     }

@@ -43,6 +43,10 @@ impl There for Levels {
     fn bytes(&self) -> u64 {
         self.0.iter().flatten().map(|memory| memory.len() as u64).sum()
     }
+
+    fn is_shared(&self) -> bool {
+        self.0.iter().flatten().any(|memory| Arc::strong_count(memory) > 1)
+    }
 }
 
 impl There for ValuesThere {
@@ -52,6 +56,10 @@ impl There for ValuesThere {
 
     fn bytes(&self) -> u64 {
         self.0.len() as u64
+    }
+
+    fn is_shared(&self) -> bool {
+        Arc::strong_count(&self.0) > 1
     }
 }
 
@@ -71,10 +79,13 @@ pub(crate) fn levels(tensor: &Tensor, stream: &Stream) -> Result<Arc<Levels>, Er
     for arrays in tensor.levels() {
         let copy = |array: &IndexArray| match place::memory(array.place(), stream.device()) {
             Some(memory) => Ok(memory),
-            None => cache::with_room(|| upload(array, stream)).map(Arc::new),
+            None => {
+                array.fetch().map_err(Error::Device)?;
+                cache::with_room(|| upload(array, stream)).map(Arc::new).map_err(device)
+            }
         };
         let copies = arrays.0.iter().map(copy);
-        copied.push(copies.collect::<Result<_, CudaError>>().map_err(device)?);
+        copied.push(copies.collect::<Result<_, Error>>()?);
     }
     let there = Arc::new(Levels(copied));
     cache::keep(kept, &there, stream.device());
@@ -99,6 +110,7 @@ pub(crate) fn values(tensor: &Tensor, stream: &Stream) -> Result<Arc<ValuesThere
         Some(memory) => memory,
         None => {
             UPLOADS.fetch_add(1, Ordering::Relaxed);
+            tensor.values().fetch().map_err(Error::Device)?;
             let copied = with_values!(tensor.values(), values => {
                 cache::with_room(|| stream.upload(cast_slice(&values[..])))
             });

@@ -5,7 +5,9 @@ use ust_format::{Bound, IndexExpr};
 use ust_level_api::check::MAX_POSITIONS;
 use ust_level_api::ir::interp::Param;
 use ust_level_api::ir::{Expr, Function};
-use ust_level_api::{Arrays, Dtype, IndexColumn, IndexKind, Interval, Pos, Scalar, inventory};
+use ust_level_api::{
+    Arrays, Description, Dtype, IndexColumn, IndexKind, Interval, Pos, Scalar, WalkKind, inventory,
+};
 
 use super::build::{BuildOptions, Duplicates};
 use super::columns::{
@@ -207,7 +209,8 @@ impl<'a> Conversion<'a> {
         let becomes_padding = self.is_distinct() && self.drops_fill();
         padding.extend((self.drops || becomes_padding).then_some(self.fill));
         padding.dedup_by(|a, b| a.same(b));
-        if !padding.iter().all(|value| is_told_apart(*value)) {
+        let fill = self.drops_fill().then_some(&self.fill);
+        if !padding.iter().chain(fill).all(|value| is_told_apart(*value)) {
             return Ok(None);
         }
         let all = tensor.view().is_whole() && Operand::visits_in_order(tensor.format());
@@ -230,7 +233,10 @@ impl<'a> Conversion<'a> {
     #[must_use]
     pub fn sorted_columns(&self) -> usize {
         let (from, to, levels) = (self.tensor.format(), self.bound.format(), self.levels());
-        let whole = self.tensor.view().is_whole();
+        // Columns are in the order of positions: that of the walk, if each level lays children in it.
+        let in_order =
+            |level: &Description| level.props.contiguous && level.walk != WalkKind::Other;
+        let whole = self.tensor.view().is_whole() && from.descriptions().iter().all(in_order);
         // The order within a block matters to entries with the same coordinates alone.
         match self.is_distinct() {
             true if whole && levels_in_order(from, to) >= levels => 0,

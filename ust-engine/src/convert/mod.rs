@@ -50,14 +50,16 @@ impl Tensor {
         if self.view.is_whole() && self.format() == format {
             return Ok(self.clone());
         }
-        self.fetch()?;
         if self.view.is_whole()
             && differ_in_widths(self.format(), format)
             && elsewhere::converter(self).is_none()
-            && let Some(made) = self.in_widths(format)?
-            && made.bytes() as u64 <= limit
         {
-            return Ok(made);
+            self.fetch()?;
+            if let Some(made) = self.in_widths(format)?
+                && made.bytes() as u64 <= limit
+            {
+                return Ok(made);
+            }
         }
         self.rebuild_within(format, Duplicates::AsFormat, self.fill, limit)
     }
@@ -321,6 +323,7 @@ fn rebuilt(
             return Ok(made);
         }
     }
+    tensor.fetch()?;
     together(tensor.nse(), move || {
         let mut closed = Closed::default();
         loop {

@@ -35,14 +35,17 @@ impl Rows {
 
 impl Tensor {
     /// Rounds a result that was computed in single precision to `dtype`, a dtype of half precision.
-    pub(crate) fn rounded(mut self, dtype: Dtype) -> Self {
+    ///
+    /// # Errors
+    /// [`Error::Device`] if the values are elsewhere, and cannot be fetched.
+    pub(crate) fn rounded(mut self, dtype: Dtype) -> Result<Self, Error> {
         if self.dtype() != dtype {
-            let fill = Values::filled(self.fill, 1).rounded(dtype);
+            let fill = Values::filled(self.fill, 1).rounded(dtype).map_err(Error::Device)?;
             self.fill = fill.get(0).unwrap_or(dtype.zero());
-            let values = self.values().clone().rounded(dtype);
+            let values = self.values().clone().rounded(dtype).map_err(Error::Device)?;
             self.set_values(values);
         }
-        self
+        Ok(self)
     }
 
     /// A tensor whose levels are all full, given a value for each position.

@@ -25,7 +25,8 @@ pub enum Way {
     /// Nothing is stored, and nothing is walked.
     Empty,
     /// Arrays are elsewhere, such as in the memory of a device, and so is the result: coordinates of all entries are
-    /// written into columns, which are sorted if need be and assembled there.
+    /// written into columns, which are sorted if need be and assembled there. What cannot be done there is done here
+    /// after all.
     Elsewhere {
         /// The back end that works there.
         backend: &'static str,

@@ -167,10 +167,10 @@ impl Prepared {
                         tensors_of(&self.assignment, &stage, operands, &begun.results, &mut [])?
                     }
                 };
-                run_on(runs, given, sizes, how, || start = Instant::now())
+                finished(run_on(runs, given, sizes, how, || start = Instant::now())?, &stage)
             })?;
             drop(given);
-            begun.results.push(finished(result, &stage)?);
+            begun.results.push(result);
             begun.run_in += start.elapsed();
         }
         self.compiled.push(made);
@@ -268,15 +268,16 @@ impl Prepared {
             let result = tried(compiled, stage, sizes, |compiled, sizes| {
                 let mut ready = SmallVec::new();
                 if are_ready(stage, compiled, operands, &mut ready) {
-                    return compiled.run(Inputs::new(&ready), sizes, how);
+                    return finished(compiled.run(Inputs::new(&ready), sizes, how)?, stage);
                 }
                 let given = tensors_of(&self.assignment, stage, operands, &results, &mut made)?;
-                run_on(compiled, given, sizes, how, || {
+                let result = run_on(compiled, given, sizes, how, || {
                     spent.prepared_in += since(start);
                     start = now();
-                })
+                })?;
+                finished(result, stage)
             })?;
-            results.push(finished(result, stage)?);
+            results.push(result);
             spent.run_in += since(start);
         }
         if let Some(timing) = timing {
@@ -334,6 +335,7 @@ impl Prepared {
             return last.run_into(&refs(&tensors), sizes, how, out);
         }
         let result = self.run(operands, how, None, begun)?;
+        result.fetch()?;
         out.copy_from_slice(result.values().typed::<T>()?);
         Ok(())
     }
@@ -399,7 +401,7 @@ fn are_ready<'a>(
 /// The result of a stage, from the result of its loops: rounded, and without the padding that a stage with
 /// more visits than entries stores.
 fn finished(result: Tensor, stage: &Stage) -> Result<Tensor, Error> {
-    let result = result.rounded(stage.dtype);
+    let result = result.rounded(stage.dtype)?;
     match stage.visits_more && !result.format().is_full() {
         true => result.eliminate_zeros(),
         false => Ok(result),

@@ -273,7 +273,9 @@ impl Compiled {
             return Ok(());
         }
         if let Some(result) = self.called(tensors, None, sizes, how) {
-            out.copy_from_slice(result?.values().typed::<T>()?);
+            let result = result?;
+            result.fetch()?;
+            out.copy_from_slice(result.values().typed::<T>()?);
             return Ok(());
         }
         fetch(tensors)?;

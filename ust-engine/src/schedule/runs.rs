@@ -12,7 +12,7 @@ use ust_level_api::ir::{ArrayId, BinOp, Expr, Function, Stmt, Ty, UnOp, Var};
 
 use super::fresh;
 use super::moved::Summing;
-use super::stored::{Adding, Carries, Left, Stored, combines, longest, names, part, unless};
+use super::stored::{Adding, Carries, Left, NONE, Stored, combines, longest, names, part, unless};
 use crate::provider::Plan;
 use crate::provider::plan::{Array, Facts, Over};
 
@@ -75,7 +75,6 @@ impl Runs {
         let (Some(over), None) = (outermost.next(), outermost.next()) else { return None };
         // Coordinates repeat if parts of entries with different coordinates own what they write, and entries do not.
         let repeats = over.over == Over::Cursor && !over.owns && !over.sequential;
-        // Coordinates are natural numbers: -1 is none.
         let (&[entry], true, IndexExpr::Var(_)) = (&over.vars[..], repeats, &over.expr) else {
             return None;
         };
@@ -196,7 +195,7 @@ impl Runs {
             },
             Stmt::Assign(first, stop.into()),
         ]);
-        let mut all = vec![Stmt::Store(left.rows, 0.into(), Expr::Int(-1))];
+        let mut all = vec![Stmt::Store(left.rows, 0.into(), Expr::Int(NONE))];
         all.extend(self.names.iter().cloned());
         all.extend([
             Stmt::Let(end, self.range.hi.clone()),

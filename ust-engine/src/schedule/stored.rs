@@ -15,11 +15,14 @@ use ust_level_api::{IndexKind, Interval};
 use super::fresh;
 use crate::provider::plan::{Array, Facts, Loop, Over, Parameter};
 
+/// The row of a part that left nothing.
+pub(super) const NONE: i64 = i64::MIN;
+
 /// Sums that parts leave for others.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct Carries {
-    /// An `i64` of each part: the row whose sums it left, or -1.
+    /// An `i64` of each part: the row whose sums it left, or the least `i64`.
     pub rows: ArrayId,
     /// Numbers of each part, as many as `block`: those sums.
     pub sums: ArrayId,
@@ -421,7 +424,7 @@ impl<'a> Rows<'a> {
         of_row.push(Stmt::Assign(row, Expr::from(row) + 1));
         let some = Expr::from(lo).lt(hi);
         let [first_of_all, _] = self.entries(&lo.into());
-        let none = left.map(|left| Stmt::Store(left.rows, 0.into(), Expr::Int(-1)));
+        let none = left.map(|left| Stmt::Store(left.rows, 0.into(), Expr::Int(NONE)));
         let mut all: Vec<Stmt> = none.into_iter().chain(self.names.iter().cloned()).collect();
         all.extend([
             Stmt::Let(lo, self.range.lo.clone()),
@@ -540,7 +543,8 @@ impl Adding {
         let same = |part: Expr| row_of(part).equals(Expr::from(row));
         let before =
             Expr::Int(0).lt(number).select(same(Expr::from(number) - 1), Expr::Bool(false));
-        let is_first = Expr::Int(0).le(row).and(Expr::Unary(UnOp::Not, Box::new(before)));
+        let some = Expr::binary(BinOp::Ne, row.into(), Expr::Int(NONE));
+        let is_first = some.and(Expr::Unary(UnOp::Not, Box::new(before)));
         let place = match &self.elements {
             Some((var, [lo, _])) => {
                 Expr::from(other) * self.block + (Expr::from(*var) - lo.clone())

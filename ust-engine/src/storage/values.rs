@@ -311,23 +311,27 @@ impl Values {
 
     /// Rounds values of single precision to the nearest of half precision; too large values become
     /// infinite. Values or targets of other dtypes are left as they are.
-    pub(crate) fn rounded(self, to: Dtype) -> Self {
+    ///
+    /// # Errors
+    /// Why values that are elsewhere cannot be fetched.
+    pub(crate) fn rounded(self, to: Dtype) -> Result<Self, FetchError> {
         use half::{bf16, f16, slice::HalfFloatSliceExt as _};
         let half = match to {
             Dtype::F16 => Half::F16,
             Dtype::Bf16 => Half::Bf16,
-            _ => return self,
+            _ => return Ok(self),
         };
         if let Values::F32(from) = &self
             && let Some(place) = from.place()
             && let Some(halves) = place.halves(from, half)
         {
-            return match halves {
+            return Ok(match halves {
                 Halves::F16(values) => values.into(),
                 Halves::Bf16(values) => values.into(),
-            };
+            });
         }
-        match (&self, to) {
+        self.fetch()?;
+        Ok(match (&self, to) {
             (Values::F32(from), Dtype::F16) => {
                 let mut half = Buffer::<f16>::unspecified(from.len());
                 half.make_mut().convert_from_f32_slice(from);
@@ -339,7 +343,7 @@ impl Values {
                 half.into()
             }
             _ => self,
-        }
+        })
     }
 
     /// Every value as a scalar, in order.

@@ -128,6 +128,9 @@ impl Launcher {
         {
             return Choice::Elements;
         }
+        if self.schedules.tables.is_some() && self.schedules.alone.range.is_ok() {
+            return Choice::Tables;
+        }
         Choice::Threads(self.width(&sizes.extents, &|at| sizes.operands[at].nse, parts))
     }
 

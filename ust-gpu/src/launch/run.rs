@@ -76,8 +76,8 @@ impl Running<'_> {
         let too_large = || Error::TooLarge("the number of parts".to_owned());
         let parts = usize::try_from(arguments.parts).map_err(|_| too_large())?;
         let block = self.launcher.block(carries, arguments)? as usize;
-        // An array that each part has one element of, or `each`.
-        let room = |id: ArrayId, each: usize, arguments: &mut Arguments<'_>| {
+        // An array that each part has `each` elements of, and the length that kernels are told.
+        let room = |id: ArrayId, each: usize, length: usize, arguments: &mut Arguments<'_>| {
             let elem = self.schedule.scheduled.function.arrays[id.0 as usize].elem;
             let bytes = parts.checked_mul(each).and_then(|all| all.checked_mul(width(elem)));
             let bytes = bytes.ok_or_else(too_large)?;
@@ -86,11 +86,14 @@ impl Running<'_> {
             let at = id.0 as usize;
             let count = arguments.arrays.len().max(at + 1);
             arguments.arrays.resize(count, Given::default());
-            let length = if each == 1 { parts } else { each };
             arguments.arrays[at] = Given { address: memory.address(), length };
             Ok::<_, Error>(memory)
         };
-        Ok(Some([room(carries.rows, 1, arguments)?, room(carries.sums, block, arguments)?]))
+        // One sum is an element for each part, as a row is.
+        let is_one = carries.block == Expr::Int(1);
+        let rows = room(carries.rows, 1, parts, arguments)?;
+        let sums = room(carries.sums, block, if is_one { parts } else { block }, arguments)?;
+        Ok(Some([rows, sums]))
     }
 
     pub(super) fn in_rows(

@@ -65,6 +65,10 @@ impl Running<'_> {
         let bins = cache::with_room(find).map_err(device)?;
         let too_large = || Error::TooLarge("working memory".to_owned());
         let most = self.call.length(Array::WorkMarks, 1).ok_or_else(too_large)? as u64;
+        // Places and coordinates of tables have 32 bits, and the last coordinate is none.
+        if most >= u64::from(u32::MAX) {
+            return Err(too_large());
+        }
         let most = most.max(MOST_BY_ADDITIONS);
         let shape = |bin: usize| table((1_u64 << bin.saturating_sub(1)).min(most));
         let team = self.launcher.team(self.call, arguments.parts);
@@ -103,6 +107,9 @@ impl Running<'_> {
     ) -> Result<(), Error> {
         let kernel = pick(&self.kernels.program).expect("rows are counted");
         let too_large = || Error::TooLarge("working memory".to_owned());
+        if slots > u64::from(u32::MAX) {
+            return Err(too_large());
+        }
         let room = kernel.room(slots).ok_or_else(too_large)?;
         let least = 32 / lanes.min(32);
         let is_shared = room * least <= u64::from(self.stream.device().info().shared);

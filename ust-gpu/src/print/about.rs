@@ -310,7 +310,7 @@ impl Telling<'_> {
                 })
             }
             _ if carries.is_some_and(|carries| carries.rows == id) => {
-                Some("for each part, the row whose sum it leaves for others, or -1")
+                Some("for each part, the row whose sum it leaves for others, or the least `i64`")
             }
             _ if self.has_block(id) => Some("for each part, the sums of that row"),
             _ if carries.is_some_and(|carries| carries.sums == id) => {

@@ -88,12 +88,18 @@ impl IndexKind {
         (lo..=hi).contains(&index)
     }
 
-    /// Bytes of `len` indices.
+    /// Bytes of `len` indices, which exist.
     #[must_use]
     pub fn bytes(self, len: usize) -> usize {
+        self.checked_bytes(len).expect("indices that exist can be addressed")
+    }
+
+    /// Bytes of `len` indices. `None` if they are more than can be addressed.
+    #[must_use]
+    pub fn checked_bytes(self, len: usize) -> Option<usize> {
         match self {
-            Self::U2 => len.div_ceil(4),
-            _ => len * (self.bits() as usize / 8),
+            Self::U2 => Some(len.div_ceil(4)),
+            _ => len.checked_mul(self.bits() as usize / 8),
         }
     }
 }

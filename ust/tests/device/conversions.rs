@@ -1,8 +1,8 @@
 //! Conversions on the device give the very arrays that those on the host give.
 
 use ust::gpu::{Gpu, tally};
-use ust::tensor::{Way, Window};
-use ust::{Backend, Coo, Dtype, Error, Format, Scalar, Tensor, einsum};
+use ust::tensor::{Parts, Way, Window};
+use ust::{Backend, Coo, Dtype, Error, Format, IndexArray, Scalar, Tensor, einsum};
 
 use super::{gpu, same};
 
@@ -196,6 +196,31 @@ fn duplicates_and_slices() {
     }
 }
 
+/// Where segments do not ascend, positions are in another order than entries.
+#[test]
+fn segments_in_any_order() {
+    let Some((gpu, _one)) = gpu() else { return };
+    let loose = "(i, j) -> (i : dense, j : loose_compressed)".parse().unwrap();
+    let parts = Parts {
+        levels: vec![
+            Vec::new(),
+            vec![
+                IndexArray::from(vec![4_u32, 5, 0, 2, 2, 4]),
+                IndexArray::from(vec![0_u32, 2, 1, 2, 1]),
+            ],
+        ],
+        values: vec![20.0, 21.0, 30.0, 31.0, 10.0].into(),
+        fill: None,
+    };
+    let tensor = Tensor::from_parts(&loose, &[3, 3], parts).unwrap();
+    for to in ["CSR", "CSC", "COO", "Dense", "DCSR"] {
+        check(&gpu, &tensor, &to.parse().unwrap());
+    }
+    let there = gpu.upload(&tensor).unwrap();
+    let made = gpu.einsum("B(i,j) = 1.0 * A(i,j)").arg("A", &there).format("CSR").run().unwrap();
+    assert_eq!(made.download().unwrap(), tensor.convert(&"CSR".parse().unwrap()).unwrap());
+}
+
 #[test]
 fn what_a_level_cannot_hold_is_the_error_of_the_host() {
     let Some((gpu, _one)) = gpu() else { return };
@@ -266,5 +291,6 @@ fn results_are_converted_where_they_are() {
     let way = result.way(&"CSC".parse().unwrap()).unwrap();
     assert_eq!(way, Way::Elsewhere { backend: "cuda" });
     let csc = result.convert(&"CSC".parse().unwrap()).unwrap();
+    assert!(result.place().is_some() && csc.place().is_some());
     assert_eq!(csc, einsum("B(i,j) = 2 * A(i,j)").arg("A", &a).format("CSC").run().unwrap());
 }

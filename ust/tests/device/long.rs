@@ -59,6 +59,13 @@ type Case = (
 const CASES: &[Case] = &[
     ("y(i) = A(i,j) * x(j)", MATRIX, &["CSR", "DCSR", "COO"], &[("x", &[2400])], false),
     ("y(i) = A(i,j)", MATRIX, &["COO"], &[], false),
+    (
+        "y(i) = A(i,j) * x(j)",
+        MATRIX,
+        &["(i, j) -> (i - 2 : dense, j : compressed)", "(i, j) -> (0 - i : dense, j : compressed)"],
+        &[("x", &[2400])],
+        false,
+    ),
     ("C(i,j) = A(i,j) * x(j)", MATRIX, &["CSR", "DCSR"], &[("x", &[2400])], true),
     (
         "C(i,j) = A(i,j) * B(i,k) * D(k,j)",
@@ -112,6 +119,22 @@ fn rows_of_all_kinds_are_cut() {
             };
             assert!(near, "{case}");
         }
+    }
+}
+
+#[test]
+fn rows_with_any_number_of_sums_are_cut_by_the_same_kernel() {
+    let Some((_, _one)) = gpu() else { return };
+    let a = Tensor::from_coo(&skewed(MATRIX, 21), &"CSR".parse().unwrap()).unwrap();
+    let call = |b: &Tensor| einsum("C(i,k) = A(i,j) * B(j,k)").arg("A", &a).arg("B", b);
+    let kernel = call(&dense(&[2400, 5], 0)).backend(Backend::Named("cuda")).prepare().unwrap();
+    for columns in [5, 1, 2, 9] {
+        let b = dense(&[2400, columns], columns as u64);
+        let before = tally().by_stored;
+        let found = kernel.run(&[&a, &b]).unwrap();
+        found.fetch().unwrap();
+        assert_eq!(tally().by_stored - before, 1, "{columns} columns");
+        assert!(same(&found, &call(&b).run().unwrap()), "{columns} columns");
     }
 }
 

@@ -24,7 +24,7 @@ extern "C" __global__ void bounds(
 //   A_val: f32, values of A: one for each position of its last level
 //   x_val: f32, values of x: one for each position of its last level
 //   out: f32, values of the result, by position: all are 0 before
-//   all_carried_row: i64, for each part, the row whose sum it leaves for others, or -1
+//   all_carried_row: i64, for each part, the row whose sum it leaves for others, or the least `i64`
 //   all_carried_sum: f32, for each part, that sum
 //   range_lo: beginning of the range that parts cut, as `bounds` stores it
 //   range_hi: end of the range that parts cut, as `bounds` stores it
@@ -53,7 +53,7 @@ extern "C" __global__ void run(
     const i64 part_hi = ust_minimum(part_lo + grain, range_hi);
     i64* const carried_row = all_carried_row + part;
     float* const carried_sum = all_carried_sum + part;
-    if (lane == 0) carried_row[0] = -1;
+    if (lane == 0) carried_row[0] = (-9223372036854775807ll - 1);
     const i64 entries_hi = A0_pos[1];
     const i64 until = ust_minimum(entries_hi, part_hi);
     i64 first_entry = ust_maximum((i64)A0_pos[0], part_lo);
@@ -96,7 +96,7 @@ extern "C" __global__ void run(
 // A worker is a thread, and runs every `workers`-th part. Launch any number of workers, in blocks
 // of one dimension, with a multiple of 32 threads in each, such as 256.
 //   out: f32, values of the result, by position: all are 0 before
-//   carried_row: i64, for each part, the row whose sum it leaves for others, or -1
+//   carried_row: i64, for each part, the row whose sum it leaves for others, or the least `i64`
 //   len_carried_row: number of elements
 //   carried_sum: f32, for each part, that sum
 //   range_lo: 0
@@ -120,7 +120,7 @@ extern "C" __global__ void add_left(
     const i64 part_hi = ust_minimum(part_lo + grain, range_hi);
     for (i64 number = part_lo; number < part_hi; ++number) {
       const i64 row_20 = carried_row[number];
-      if (0 <= row_20 && !(0 < number ? carried_row[number - 1] == row_20 : false)) {
+      if (row_20 != (-9223372036854775807ll - 1) && !(0 < number ? carried_row[number - 1] == row_20 : false)) {
         i64 other = number;
         float sum_22 = carried_sum[other];
         other += 1;

@@ -28,7 +28,7 @@ extern "C" __global__ void bounds(
 //   A_val: f32, values of A: one for each position of its last level
 //   x_val: f32, values of x: one for each position of its last level
 //   out: f32, values of the result, by position: all are 0 before
-//   all_carried_row: i64, for each part, the row whose sum it leaves for others, or -1
+//   all_carried_row: i64, for each part, the row whose sum it leaves for others, or the least `i64`
 //   all_carried_sum: f32, for each part, that sum
 //   range_lo: beginning of the range that parts cut, as `bounds` stores it
 //   range_hi: end of the range that parts cut, as `bounds` stores it
@@ -58,7 +58,7 @@ extern "C" __global__ void run(
     const i64 part_hi = ust_minimum(part_lo + grain, range_hi);
     i64* const carried_row = all_carried_row + part;
     float* const carried_sum = all_carried_sum + part;
-    if (lane == 0) carried_row[0] = -1;
+    if (lane == 0) carried_row[0] = (-9223372036854775807ll - 1);
     const i64 rows_lo = A0_pos[0];
     const i64 rows_hi = A0_pos[1];
     const i64 first_entry = rows_lo < rows_hi ? (i64)A1_pos[rows_lo] : 0;
@@ -103,7 +103,7 @@ extern "C" __global__ void run(
 // of one dimension, with a multiple of 32 threads in each, such as 256.
 //   A0_crd: u32, `crd` of level 0 of A (`i : compressed`): one for each position of the level
 //   out: f32, values of the result, by position: all are 0 before
-//   carried_row: i64, for each part, the row whose sum it leaves for others, or -1
+//   carried_row: i64, for each part, the row whose sum it leaves for others, or the least `i64`
 //   len_carried_row: number of elements
 //   carried_sum: f32, for each part, that sum
 //   range_lo: 0
@@ -128,7 +128,7 @@ extern "C" __global__ void add_left(
     const i64 part_hi = ust_minimum(part_lo + grain, range_hi);
     for (i64 number = part_lo; number < part_hi; ++number) {
       const i64 row = carried_row[number];
-      if (0 <= row && !(0 < number ? carried_row[number - 1] == row : false)) {
+      if (row != (-9223372036854775807ll - 1) && !(0 < number ? carried_row[number - 1] == row : false)) {
         i64 other = number;
         float sum_16 = carried_sum[other];
         other += 1;
