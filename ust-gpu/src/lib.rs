@@ -10,12 +10,15 @@
 //! | `cuda-text` | writes the CUDA C++ and runs nothing |
 //! | `cpp-text` | writes the same loops as C++ for one thread, and runs nothing |
 //! | `cusparse` | products of sparse matrices by NVIDIA's library, on the first device |
+//! | `cublaslt` | products of dense matrices by NVIDIA's library, on the first device |
 #![deny(unsafe_code)]
 
 mod cache;
 mod convert;
+mod dense;
 mod exchange;
 mod gpu;
+mod handles;
 mod launch;
 mod machine;
 mod offer;
@@ -23,6 +26,7 @@ mod place;
 pub mod prelude;
 pub mod prims;
 pub mod print;
+mod product;
 mod provider;
 mod room;
 mod semi_structured;

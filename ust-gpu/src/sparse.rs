@@ -7,8 +7,6 @@ mod operands;
 mod recognise;
 mod run;
 
-use std::sync::{Mutex, PoisonError};
-
 use recognise::Task;
 use run::Multiplier;
 pub use run::prepared;
@@ -19,23 +17,12 @@ use ust_engine::provider::{Executable, Offer, Plan, Provider, Registration};
 use ust_level_api::inventory;
 
 use crate::gpu::Gpu;
-
-/// Handles of the library that are kept: one for each stream that it was used on last.
-const HANDLES: usize = 8;
+use crate::handles::Handles;
 
 /// The library, on a stream.
 fn library(gpu: &Gpu) -> Result<Sparse, CudaError> {
-    static LAST: Mutex<Vec<Sparse>> = Mutex::new(Vec::new());
-    let mut last = LAST.lock().unwrap_or_else(PoisonError::into_inner);
-    // A handle keeps its stream: no other one has the same.
-    let is_own = |made: &Sparse| made.stream().handle() == gpu.stream().handle();
-    let made = match last.iter().position(is_own) {
-        Some(at) => last.remove(at),
-        None => Sparse::new(gpu.stream())?,
-    };
-    last.insert(0, made.clone());
-    last.truncate(HANDLES);
-    Ok(made)
+    static LAST: Handles<Sparse> = Handles::new();
+    LAST.of(gpu.stream(), Sparse::stream, Sparse::new)
 }
 
 const NAME: &str = "cusparse";

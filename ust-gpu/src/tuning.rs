@@ -141,3 +141,7 @@ pub(crate) const COMPILE_PAYS_RUNS: f64 = 100.0;
 
 /// The share of a device's memory that operands and result may take, for kernels that nobody asked for.
 pub(crate) const OFFERED_SHARE: f64 = 0.25;
+
+/// Bytes of working memory of a product of cuBLASLt, at most: what NVIDIA recommends for devices of compute capability
+/// 9.0.
+pub(crate) const BLAS_WORKSPACE: usize = 32 << 20;

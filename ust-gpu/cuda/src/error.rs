@@ -17,15 +17,24 @@ pub enum CudaError {
          nor in the Python of $VIRTUAL_ENV or $CONDA_PREFIX (pip install nvidia-cuda-nvrtc)"
     )]
     NoCompiler,
-    /// cuSPARSE cannot be loaded.
+    /// A library of products cannot be loaded.
     #[error(
-        "no cuSPARSE: libcusparse is found neither by the system's loader, nor in $UST_CUDA_LIB_DIR, \
-         nor in the Python of $VIRTUAL_ENV or $CONDA_PREFIX (pip install nvidia-cusparse)"
+        "no {name}: {file} is found neither by the system's loader, nor in $UST_CUDA_LIB_DIR, \
+         nor in the Python of $VIRTUAL_ENV or $CONDA_PREFIX (pip install {package})"
     )]
-    NoSparse,
-    /// cuSPARSE refuses something.
-    #[error("cuSPARSE cannot {what}: {name} ({code})")]
-    Sparse {
+    NoLibrary {
+        /// The library.
+        name: &'static str,
+        /// The beginning of the name of its file.
+        file: &'static str,
+        /// The Python package that has it.
+        package: &'static str,
+    },
+    /// A library of products refuses something.
+    #[error("{library} cannot {what}: {name} ({code})")]
+    Library {
+        /// The library.
+        library: &'static str,
         /// What was attempted.
         what: &'static str,
         /// The library's name of the error.

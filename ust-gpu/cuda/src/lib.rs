@@ -1,4 +1,4 @@
-//! CUDA devices: the only door to the driver, to NVRTC and to cuSPARSE.
+//! CUDA devices: the only door to the driver, to NVRTC and to NVIDIA's libraries of products.
 //!
 //! A [`Device`] is opened by number, and gives [`Stream`]s. A stream allocates [`Memory`], moves bytes, and
 //! launches [`Kernel`]s, in its order; nothing waits but [`Stream::read`] and [`Stream::synchronize`].
@@ -33,8 +33,12 @@
 //! | `compile.rs`, `disk.rs`, `module.rs`, `launch.rs` | kernels |
 //! | `dlpack.rs` | arrays that other libraries own, or take |
 //! | `sparse.rs`, `sparse/` | products of sparse matrices by cuSPARSE |
+//! | `blas.rs` | products of dense matrices by cuBLASLt |
+//! | `bound.rs` | libraries whose functions are bound by hand |
 //! | `emulator/` | a virtual device |
 
+pub mod blas;
+mod bound;
 mod compile;
 mod device;
 mod disk;
@@ -76,5 +80,6 @@ mod tests {
         is_free::<(Device, Stream, Event, Memory)>();
         is_free::<(Module, Kernel, CudaError)>();
         is_free::<(sparse::Sparse, sparse::Product, dlpack::Array)>();
+        is_free::<(blas::Blas, blas::Product)>();
     }
 }

@@ -43,6 +43,16 @@ pub(crate) fn load_sparse() {
     let _ = found.any(|library| keep(&library));
 }
 
+/// Opens a library: by its name, which ends with a version or not, as the system's loader finds it, or from the first
+/// folder that has it.
+pub(crate) fn open(begin: &str, version: &str) -> Option<Library> {
+    let names = [begin.to_owned(), format!("{begin}.{version}")].map(PathBuf::from);
+    let found = || folders().into_iter().flat_map(|folder| files(&folder, begin));
+    // SAFETY: the libraries of CUDA do nothing when they are loaded.
+    let open = |path: PathBuf| unsafe { Library::new(path) }.ok();
+    names.into_iter().find_map(open).or_else(|| found().find_map(open))
+}
+
 /// Loads a library for as long as the process runs.
 fn keep(path: &Path) -> bool {
     // SAFETY: the libraries of CUDA do nothing when they are loaded.

@@ -108,7 +108,7 @@ const OF_SPARSE: &[&str] = &[
     "cusparseSpGEMM_copy",
 ];
 
-static PROBED: AtomicBool = AtomicBool::new(false);
+pub(crate) static PROBED: AtomicBool = AtomicBool::new(false);
 
 /// Whether somebody has asked for a library already.
 #[cfg_attr(not(feature = "emulator"), allow(dead_code))]
@@ -203,7 +203,7 @@ pub fn compiler_library() -> Option<PathBuf> {
 ///
 /// # Errors
 ///
-/// [`CudaError::NoSparse`] if it is nowhere, [`CudaError::Outdated`] if it is too old.
+/// [`CudaError::NoLibrary`] if it is nowhere, [`CudaError::Outdated`] if it is too old.
 pub(crate) fn sparse_library() -> Result<()> {
     static SPARSE: OnceLock<Result<()>> = OnceLock::new();
     PROBED.store(true, Ordering::SeqCst);
@@ -215,7 +215,11 @@ pub(crate) fn sparse_library() -> Result<()> {
                 libraries::load_sparse();
             }
             if !present() {
-                return Err(CudaError::NoSparse);
+                return Err(CudaError::NoLibrary {
+                    name: "cuSPARSE",
+                    file: "libcusparse.so",
+                    package: "nvidia-cusparse",
+                });
             }
             // SAFETY: the library is there.
             has_all(unsafe { cusparse::sys::culib() }, "libcusparse", OF_SPARSE)

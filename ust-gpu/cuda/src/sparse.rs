@@ -50,7 +50,7 @@ unsafe impl Send for Handle {}
 ///
 /// # Errors
 ///
-/// [`CudaError::NoSparse`] without libcusparse, [`CudaError::Outdated`] if it is too old.
+/// [`CudaError::NoLibrary`] without libcusparse, [`CudaError::Outdated`] if it is too old.
 pub fn load() -> Result<()> {
     probe::sparse_library()
 }
@@ -60,7 +60,7 @@ impl Sparse {
     ///
     /// # Errors
     ///
-    /// Those of [`load`], and [`CudaError::Sparse`] if the library does not start.
+    /// Those of [`load`], and [`CudaError::Library`] if the library does not start.
     pub fn new(stream: &Stream) -> Result<Self> {
         load()?;
         stream.device().enter()?;
@@ -126,7 +126,7 @@ fn check(status: Status, what: &'static str) -> Result<()> {
             false => CStr::from_ptr(name).to_string_lossy().into_owned(),
         }
     };
-    Err(CudaError::Sparse { what, name, code: status as u32 })
+    Err(CudaError::Library { library: "cuSPARSE", what, name, code: status as u32 })
 }
 
 impl fmt::Debug for Sparse {

@@ -1,6 +1,6 @@
 //! A machine without a driver, or without a device, gets errors; one that has both, a device.
 
-use ust_cuda::{CudaError, Device, sparse};
+use ust_cuda::{CudaError, Device, blas, sparse};
 
 #[test]
 fn a_device_or_an_error_and_no_panic() {
@@ -27,7 +27,16 @@ fn a_device_or_an_error_and_no_panic() {
 fn the_sparse_library_or_an_error_and_no_panic() {
     match sparse::load() {
         Ok(()) => println!("cuSPARSE is there"),
-        Err(CudaError::NoSparse | CudaError::Outdated { .. }) => (),
+        Err(CudaError::NoLibrary { .. } | CudaError::Outdated { .. }) => (),
+        Err(other) => panic!("{other}"),
+    }
+}
+
+#[test]
+fn the_library_of_dense_products_or_an_error_and_no_panic() {
+    match blas::version() {
+        Ok(version) => println!("cuBLASLt {version:?}"),
+        Err(CudaError::NoLibrary { .. } | CudaError::Outdated { .. }) => (),
         Err(other) => panic!("{other}"),
     }
 }

@@ -1,5 +1,7 @@
 //! The same on a real device, where there is one.
 
+#[path = "shared/blas.rs"]
+mod blas;
 mod common;
 #[path = "shared/kernels.rs"]
 mod kernels;

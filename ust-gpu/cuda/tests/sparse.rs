@@ -38,7 +38,7 @@ fn what_the_library_does_not_have_is_told() {
     let b = Dense::new(COLUMNS, 2, Order::Rows, Number::F64, memory.address());
     let c = Dense { rows: ROWS, ..b };
     for asked in [sparse.spmv(&a, true, &x, &y), sparse.spmm(&a, false, &b, &c)] {
-        let Err(CudaError::Sparse { name, code: 10, .. }) = asked else { panic!("{asked:?}") };
+        let Err(CudaError::Library { name, code: 10, .. }) = asked else { panic!("{asked:?}") };
         assert_eq!(name, "CUSPARSE_STATUS_NOT_SUPPORTED");
     }
 }

@@ -7,8 +7,9 @@ use ust_cuda::{Memory, Stream};
 use ust_engine::provider::Call;
 use ust_engine::{Error, Tensor};
 
-use super::recognise::{Full, Stored};
+use super::recognise::Stored;
 use crate::gpu::Gpu;
+use crate::product::Full;
 use crate::room::Room;
 use crate::there::{self, Levels, ValuesThere, device};
 

@@ -1,13 +1,14 @@
 //! Plans that compute a product that the library has, by the shapes of levels.
 
 use ust_cuda::sparse::{Index, Number, Order, Storage};
-use ust_engine::Dtype;
 use ust_engine::format::IndexExpr;
-use ust_engine::ops::{Operator, term::Term};
+use ust_engine::ops::Operator;
 use ust_engine::provider::plan::Array;
 use ust_engine::provider::product::{in_full, plain_levels, quotient, remainder};
-use ust_engine::provider::{Access, Children, Plan, Shape};
+use ust_engine::provider::{Children, Plan, Shape};
 use ust_level_api::ir::{Elem, IndexKind};
+
+use crate::product::{Full, Why, full, is_narrow, is_product, numbers};
 
 /// A product, in terms of the numbers of operands and of index variables.
 #[derive(Clone, Debug)]
@@ -45,18 +46,6 @@ pub(super) struct Stored {
     pub(super) index: Index,
 }
 
-/// A dense operand, or the result.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Full {
-    /// The number of the operand. Of no meaning for the result.
-    pub(super) operand: usize,
-    /// The index variables of rows and columns. A vector has no second one: it is one column.
-    pub(super) indices: [Option<usize>; 2],
-    pub(super) order: Order,
-}
-
-type Why = &'static str;
-
 const PRODUCTS: Why = "it multiplies a sparse matrix by a vector or a matrix, or two dense matrices where a \
      sparse one stores values";
 const SPARSE: Why = "it takes matrices of compressed rows or columns, of blocks in these, and sorted lists of \
@@ -84,53 +73,6 @@ impl Task {
         }
         Ok(Self { number, result, product })
     }
-}
-
-/// Whether the term is the product of all operands.
-fn is_product(plan: &Plan<'_>) -> bool {
-    fn collect(term: &Term, found: &mut Vec<usize>) -> bool {
-        match term {
-            Term::Element(at) => {
-                found.push(*at);
-                true
-            }
-            Term::Call { op: Operator::Mul, args, .. } => {
-                args.iter().all(|arg| collect(arg, found))
-            }
-            _ => false,
-        }
-    }
-    let mut found = Vec::new();
-    let all = collect(plan.body, &mut found);
-    found.sort_unstable();
-    all && found.into_iter().eq(0..plan.operands.len())
-}
-
-/// The type of the operands' numbers, and of the result's.
-fn numbers(plan: &Plan<'_>) -> Result<[Number; 2], Why> {
-    let number = |dtype: Dtype| match dtype {
-        Dtype::F16 => Ok(Number::F16),
-        Dtype::Bf16 => Ok(Number::Bf16),
-        Dtype::F32 => Ok(Number::F32),
-        Dtype::F64 => Ok(Number::F64),
-        Dtype::Complex64 => Ok(Number::Complex64),
-        Dtype::Complex128 => Ok(Number::Complex128),
-        _ => Err("it takes floating-point and complex numbers"),
-    };
-    let (own, result) = (plan.operands[0].dtype, plan.result.dtype);
-    let numbers = [number(own)?, number(result)?];
-    let is_zero = |of: &Access<'_>| of.fill.same(&of.dtype.zero());
-    let plain = |of: &Access<'_>| of.dtype == own && is_zero(of);
-    let summed = is_narrow(numbers[0]) && numbers[1] == Number::F32;
-    let fits = (own == result || summed) && is_zero(&plan.result);
-    match plan.operands.iter().all(plain) && fits {
-        true => Ok(numbers),
-        false => Err("it takes tensors of one dtype, with fill value 0"),
-    }
-}
-
-fn is_narrow(number: Number) -> bool {
-    matches!(number, Number::F16 | Number::Bf16)
 }
 
 /// The indices of an operand.
@@ -199,18 +141,6 @@ fn stored(plan: &Plan<'_>, operand: usize) -> Option<Stored> {
         arrays,
         index: index(plan, operand)?,
     })
-}
-
-/// A tensor in full as a matrix with these index variables.
-fn full(access: &Access<'_>, operand: usize, rows: usize, columns: Option<usize>) -> Option<Full> {
-    let levels = in_full(access)?;
-    let order = match (&levels[..], columns) {
-        (&[one], None) if one == rows => Order::Columns,
-        (&[first, second], Some(columns)) if [first, second] == [rows, columns] => Order::Rows,
-        (&[first, second], Some(columns)) if [first, second] == [columns, rows] => Order::Columns,
-        _ => return None,
-    };
-    Some(Full { operand, indices: [Some(rows), columns], order })
 }
 
 fn times(plan: &Plan<'_>, summed: usize) -> Result<Product, Why> {

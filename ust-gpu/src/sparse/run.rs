@@ -12,11 +12,12 @@ use ust_engine::{Error, Tensor};
 use ust_level_api::{IndexColumn, IndexKind};
 
 use super::operands::Running;
-use super::recognise::{Full, Product, Stored, Task};
+use super::recognise::{Product, Stored, Task};
 use crate::cache;
 use crate::convert::combined;
 use crate::gpu::Gpu;
 use crate::place::{self, Held};
+use crate::product::Full;
 use crate::room::Room;
 use crate::there::{self, Levels, Operands, device};
 use crate::tuning::BLOCK_THREADS;

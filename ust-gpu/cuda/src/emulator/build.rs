@@ -14,12 +14,13 @@ use crate::hash::Hash;
 pub(super) const DRIVER: &str = "libcuda.so";
 pub(super) const COMPILER: &str = "libnvrtc.so";
 pub(super) const SPARSE: &str = "libcusparse.so";
+pub(super) const BLAS: &str = "libcublasLt.so";
 
 /// Each library, and the file that it is made of.
-const LIBRARIES: [(&str, &str); 3] =
-    [(DRIVER, "driver.cc"), (COMPILER, "compiler.cc"), (SPARSE, "sparse.cc")];
+const LIBRARIES: [(&str, &str); 4] =
+    [(DRIVER, "driver.cc"), (COMPILER, "compiler.cc"), (SPARSE, "sparse.cc"), (BLAS, "blas.cc")];
 
-const FILES: [(&str, &str); 11] = [
+const FILES: [(&str, &str); 13] = [
     ("driver.cc", include_str!("driver.cc")),
     ("memory.h", include_str!("memory.h")),
     ("races.h", include_str!("races.h")),
@@ -29,6 +30,8 @@ const FILES: [(&str, &str); 11] = [
     ("modules.h", include_str!("modules.h")),
     ("compiler.cc", include_str!("compiler.cc")),
     ("kernel.h", include_str!("kernel.h")),
+    ("products.h", include_str!("products.h")),
+    ("blas.cc", include_str!("blas.cc")),
     ("sparse.cc", include_str!("sparse.cc")),
     ("sparse.h", include_str!("sparse.h")),
 ];

@@ -1,7 +1,7 @@
 //! A virtual device, for machines without a GPU and for checks that no GPU makes.
 //!
-//! [`install`] compiles three libraries with the compiler of the host, and loads them in the place of the
-//! driver, of NVRTC and of cuSPARSE: everything else here runs unchanged. The kernels' texts, unchanged as well, become
+//! [`install`] compiles libraries with the compiler of the host, and loads them in the place of the
+//! driver, of NVRTC, of cuSPARSE and of cuBLASLt: everything else here runs unchanged. The kernels' texts, unchanged as well, become
 //! shared libraries, and threads of a block coroutines in an order that is different each time. Every
 //! access of a kernel is looked at:
 //!
@@ -23,7 +23,9 @@
 //! | `modules.h` | compiled kernels and their variables |
 //! | `races.h`, `threads.h`, `checks.h` | notes of accesses, threads as coroutines, and the checks |
 //! | `compiler.cc` | the functions of NVRTC |
+//! | `products.h` | what libraries of products have in common: numbers, and checked accesses |
 //! | `sparse.cc`, `sparse.h` | the functions of cuSPARSE, and the types that they speak in |
+//! | `blas.cc` | the functions of cuBLASLt |
 //! | `kernel.h` | what kernels find: the words, types and functions of CUDA |
 
 mod build;
@@ -38,7 +40,7 @@ use crate::probe;
 
 static DRIVER: OnceLock<&'static Library> = OnceLock::new();
 
-/// Puts the virtual device in the place of the driver, of NVRTC and of cuSPARSE, for the rest of the process. It does
+/// Puts the virtual device in the place of the driver, of NVRTC and of the libraries of products, for the rest of the process. It does
 /// nothing the second time. It takes a few seconds once on a machine, and then no time.
 ///
 /// # Errors
@@ -67,9 +69,12 @@ fn load() -> Result<()> {
     let folder = build::libraries()?;
     let compiler = open(&folder.join(build::COMPILER))?;
     let driver = open(&folder.join(build::DRIVER))?;
-    // It finds functions of the driver.
-    let sparse = open(&folder.join(build::SPARSE))?;
-    std::mem::forget((compiler, sparse));
+    // They find functions of the driver.
+    let products = [build::SPARSE, build::BLAS].map(|name| open(&folder.join(name)));
+    for library in products {
+        std::mem::forget(library?);
+    }
+    std::mem::forget(compiler);
     let _ = DRIVER.set(Box::leak(Box::new(driver)));
     Ok(())
 }

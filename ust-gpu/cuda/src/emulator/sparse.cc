@@ -4,32 +4,7 @@
 #include "sparse.h"
 #include <stdlib.h>
 #include <algorithm>
-#include <functional>
 #include <map>
-
-extern "C" int ust_emulator_use(void* stream, uintptr_t at, size_t n, int writes, const char* what);
-extern "C" int ust_emulator_fail(void* stream, int code, const char* why);
-
-// Work of a stream. An access that fails ends it; the stream tells of it.
-struct Stop {};
-struct Work {
-  void* stream;
-  const char* what;
-  void use(uintptr_t at, size_t n, bool writes) const {
-    if (ust_emulator_use(stream, at, n, writes, what)) throw Stop();
-  }
-  void reads(uintptr_t at, size_t n) const { use(at, n, false); }
-  void writes(uintptr_t at, size_t n) const { use(at, n, true); }
-  [[noreturn]] void fail(const std::string& why) const {
-    ust_emulator_fail(stream, 719, (std::string(what) + ": " + why).c_str());
-    throw Stop();
-  }
-  // As the library, it says nothing until somebody waits for the stream.
-  int run(const std::function<void()>& work) const {
-    try { work(); } catch (const Stop&) {}
-    return OK;
-  }
-};
 
 // Calls `entry(row, column, place)` for each stored number.
 static void walk(const Work& w, const Sparse& a, bool with_values,
@@ -70,20 +45,6 @@ static void walk(const Work& w, const Sparse& a, bool with_values,
     }
   }
 }
-
-template <class T> static typename Sum<T>::type get(uintptr_t values, int64_t at) { return Sum<T>::get(((const T*)values)[at]); }
-
-// Calls a function for the type of numbers.
-#define BY_TYPE(TYPE, CALL)                          \
-  switch (TYPE) {                                    \
-    case R_16F: { typedef f16 T; CALL; break; }      \
-    case R_16BF: { typedef bf16 T; CALL; break; }    \
-    case R_32F: { typedef float T; CALL; break; }    \
-    case R_64F: { typedef double T; CALL; break; }   \
-    case C_32F: { typedef c64 T; CALL; break; }      \
-    case C_64F: { typedef c128 T; CALL; break; }     \
-    default: return UNSUPPORTED;                     \
-  }
 
 // c = op(a) b, where c(row, column) lies at its place and begins with nothing.
 template <class T> static void multiply(const Work& w, const Sparse& a, int op, const DenseMatrix& b, const DenseMatrix& c) {
@@ -137,17 +98,6 @@ template <class T> static void gemm(const Work& w, const Sparse& a, const Sparse
   to.values.assign((char*)values.data(), (char*)(values.data() + values.size()));
 }
 
-template <class T> static bool is(const void* number, double value) { return *(const T*)number == T(value); }
-// Whether a number of the host, in which sums are formed, has a value.
-static bool is(const void* number, int sums, double value) {
-  switch (sums) {
-    case R_32F: return is<float>(number, value);
-    case R_64F: return is<double>(number, value);
-    case C_32F: return is<c64>(number, value);
-    case C_64F: return is<c128>(number, value);
-    default: return false;
-  }
-}
 // Other factors than 1 and 0 are never asked for. The result has the type of the factors, or that of sums.
 static int check(const void* one, const void* zero, int sums, int a, int b, int c) {
   if (!bytes_of(a) || a != b || (a != c && c != sums) || sums != computed(a)) return UNSUPPORTED;

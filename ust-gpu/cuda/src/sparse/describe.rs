@@ -38,7 +38,7 @@ impl Number {
         }
     }
 
-    pub(super) fn raw(self) -> cudaDataType {
+    pub(crate) fn raw(self) -> cudaDataType {
         match self {
             Self::F16 => cudaDataType::CUDA_R_16F,
             Self::Bf16 => cudaDataType::CUDA_R_16BF,
@@ -50,7 +50,7 @@ impl Number {
     }
 
     /// In which sums are formed.
-    pub(super) fn computed(self) -> Self {
+    pub(crate) fn computed(self) -> Self {
         match self {
             Self::F16 | Self::Bf16 => Self::F32,
             other => other,
@@ -58,7 +58,7 @@ impl Number {
     }
 
     /// One and zero, in which sums are formed.
-    pub(super) fn one_and_zero(self) -> [*const c_void; 2] {
+    pub(crate) fn one_and_zero(self) -> [*const c_void; 2] {
         // The imaginary part of one follows the real part.
         static SINGLE: [f32; 4] = [1.0, 0.0, 0.0, 0.0];
         static DOUBLE: [f64; 4] = [1.0, 0.0, 0.0, 0.0];

@@ -70,7 +70,7 @@ impl Sparse {
     ///
     /// # Errors
     ///
-    /// [`CudaError::Argument`] if shapes or types do not match; [`CudaError::Sparse`] for what the library
+    /// [`CudaError::Argument`] if shapes or types do not match; [`CudaError::Library`] for what the library
     /// does not have; [`CudaError::OutOfMemory`].
     ///
     /// # Safety

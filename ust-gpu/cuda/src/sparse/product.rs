@@ -63,7 +63,7 @@ impl Sparse {
     ///
     /// # Errors
     ///
-    /// [`CudaError::Argument`] if lengths or types do not match; [`CudaError::Sparse`] for what the library
+    /// [`CudaError::Argument`] if lengths or types do not match; [`CudaError::Library`] for what the library
     /// does not have; [`CudaError::OutOfMemory`].
     pub fn spmv(&self, a: &Matrix, transposed: bool, x: &Vector, y: &Vector) -> Result<Product> {
         let (rows, columns) = shape(a.rows, a.columns, transposed);
@@ -197,7 +197,7 @@ impl Product {
     ///
     /// # Errors
     ///
-    /// [`CudaError::Sparse`].
+    /// [`CudaError::Library`].
     ///
     /// # Safety
     ///
@@ -206,7 +206,7 @@ impl Product {
     pub unsafe fn preprocess(&mut self) -> Result<()> {
         let unsupported = Status::CUSPARSE_STATUS_NOT_SUPPORTED as u32;
         match self.launch(Step::Look(self.buffer())) {
-            Err(CudaError::Sparse { code, .. }) if code == unsupported => Ok(()),
+            Err(CudaError::Library { code, .. }) if code == unsupported => Ok(()),
             looked => looked,
         }
     }
@@ -216,7 +216,7 @@ impl Product {
     ///
     /// # Errors
     ///
-    /// [`CudaError::Sparse`].
+    /// [`CudaError::Library`].
     ///
     /// # Safety
     ///

@@ -15,7 +15,7 @@ pub(crate) fn library() -> Option<(Sparse, MutexGuard<'static, ()>)> {
     let alone = ALONE.lock().unwrap_or_else(PoisonError::into_inner);
     match Sparse::new(&device()?.stream().unwrap()) {
         Ok(sparse) => Some((sparse, alone)),
-        Err(error @ CudaError::NoSparse) => {
+        Err(error @ CudaError::NoLibrary { .. }) => {
             eprintln!("SKIPPED: {error}");
             None
         }
@@ -125,7 +125,7 @@ fn a_matrix_times_a_vector() {
                 sparse.spmv(&a.matrix, transposed, &vector(columns, &x), &vector(rows, &y));
             // The library may have no product with the transpose of blocks.
             if transposed && matches!(storage, Storage::Bsr { .. }) && product.is_err() {
-                assert!(matches!(product, Err(CudaError::Sparse { .. })));
+                assert!(matches!(product, Err(CudaError::Library { .. })));
                 continue;
             }
             let mut product = product.unwrap();
