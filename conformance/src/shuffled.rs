@@ -28,6 +28,8 @@ pub enum Pass {
     Planned,
     /// By [`Schedule::in_variables`].
     InVariables,
+    /// By [`Schedule::in_vectors`] of [`VECTOR`] elements, where extents are multiples of that.
+    InVectors,
     /// By [`Schedule::by_elements`].
     ByElements,
     /// By [`Schedule::by_stored`].
@@ -36,10 +38,14 @@ pub enum Pass {
     ByTable,
 }
 
+/// Number of elements side by side.
+const VECTOR: u32 = 2;
+
 struct Shuffled(Pass, &'static str);
 
 inventory::submit!(Registration(&Shuffled(Pass::Planned, "shuffled")));
 inventory::submit!(Registration(&Shuffled(Pass::InVariables, "shuffled-in-variables")));
+inventory::submit!(Registration(&Shuffled(Pass::InVectors, "shuffled-in-vectors")));
 inventory::submit!(Registration(&Shuffled(Pass::ByElements, "shuffled-by-elements")));
 inventory::submit!(Registration(&Shuffled(Pass::ByStored, "shuffled-by-stored")));
 inventory::submit!(Registration(&Shuffled(Pass::ByTable, "shuffled-by-table")));
@@ -55,26 +61,29 @@ pub struct Tally {
     pub lanes: usize,
     /// Those that append rows, and are counted and filled.
     pub rows: usize,
+    /// Number of runs with elements side by side.
+    pub in_vectors: usize,
 }
 
 impl fmt::Display for Tally {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self { plans, cut, lanes, rows } = self;
+        let Self { plans, cut, lanes, rows, in_vectors } = self;
         write!(
             f,
             "run in shuffled order: {plans} plans, {cut} of them cut into parts, {lanes} with a loop in \
-             lanes, {rows} counted and filled"
+             lanes, {rows} counted and filled; {in_vectors} runs with elements side by side"
         )
     }
 }
 
 static TALLY: [AtomicUsize; 4] = [const { AtomicUsize::new(0) }; 4];
+static IN_VECTORS: AtomicUsize = AtomicUsize::new(0);
 
 /// What was compiled so far in this process.
 #[must_use]
 pub fn tally() -> Tally {
     let [plans, cut, lanes, rows] = TALLY.each_ref().map(|count| count.load(Ordering::Relaxed));
-    Tally { plans, cut, lanes, rows }
+    Tally { plans, cut, lanes, rows, in_vectors: IN_VECTORS.load(Ordering::Relaxed) }
 }
 
 impl Provider for Shuffled {
@@ -103,6 +112,10 @@ fn schedule(plan: &Plan<'_>, facts: &Facts, pass: Pass) -> Result<Option<Schedul
     match pass {
         Pass::Planned => Schedule::new(plan, facts, machine).map(Some),
         Pass::InVariables => Schedule::in_variables(plan, facts, machine),
+        Pass::InVectors => match Schedule::in_variables(plan, facts, machine)? {
+            Some(schedule) => schedule.in_vectors(VECTOR),
+            None => Schedule::new(plan, facts, machine)?.in_vectors(VECTOR),
+        },
         Pass::ByElements => Schedule::by_elements(plan, facts),
         Pass::ByStored => Schedule::by_stored(plan, facts, machine),
         Pass::ByTable => Schedule::by_table(plan, facts),
@@ -141,7 +154,15 @@ pub fn compile(plan: &Plan<'_>, facts: &Facts, pass: Pass) -> Result<Box<dyn Exe
     for (count, is) in TALLY.iter().zip([true, bounds.is_some(), has_lanes, rows.is_some()]) {
         count.fetch_add(usize::from(is), Ordering::Relaxed);
     }
+    let multiples: Vec<_> =
+        schedule.vectors().map(|vector| (vector.extent.0 as usize, vector.count)).collect();
+    let otherwise = match multiples[..] {
+        [] => None,
+        _ => Some(compile(plan, facts, Pass::Planned)?),
+    };
     Ok(Box::new(Parts {
+        multiples,
+        otherwise,
         watched: Watched::new(&schedule.scheduled).map_err(contradicted)?,
         bounds: bounds.map(|function| Program::compile(&function)).transpose()?,
         part: [Parameter::PartLo, Parameter::PartHi]
@@ -218,6 +239,10 @@ struct Rows {
 
 #[derive(Debug)]
 struct Parts {
+    /// Parameters, and numbers that they have to be multiples of.
+    multiples: Vec<(usize, u32)>,
+    /// What runs where they are not.
+    otherwise: Option<Box<dyn Executable>>,
     watched: Watched,
     /// Stores the range that parts cut. `None` if all runs in one part.
     bounds: Option<Program>,
@@ -447,6 +472,16 @@ fn replaced<'a>(
 
 impl Executable for Parts {
     fn run(&self, params: &[Param], memory: &mut [Memory<'_>]) -> Result<(), Error> {
+        if let Some(otherwise) = &self.otherwise {
+            let fits = |(at, count): &(usize, u32)| match params[*at] {
+                Param::Int(value) => value % i64::from(*count) == 0,
+                _ => false,
+            };
+            if !self.multiples.iter().all(fits) {
+                return otherwise.run(params, memory);
+            }
+            IN_VECTORS.fetch_add(1, Ordering::Relaxed);
+        }
         let run = match &self.rows {
             Some(rows) => self.in_rows(rows, params, memory),
             None => self.in_place(params, memory),

@@ -295,6 +295,45 @@ fn parts_of_stored_elements_give_what_the_interpreter_gives() {
     }
 }
 
+/// A product with a full matrix of `k` columns, or with `is_sum` products of full matrices of `k` columns at the entries
+/// of a matrix.
+fn wide(k: usize, is_sum: bool, strict: bool) -> ust::ops::Einsum {
+    let full = |rows: usize| {
+        let value = |(i, j)| f64::from((i as u32 * 7 + j as u32 * 3) % 11) - 5.0;
+        Tensor::from_array(ndarray::Array2::from_shape_fn((rows, k), value).into_dyn()).unwrap()
+    };
+    let call = match is_sum {
+        true => einsum("C(i,j) = M(i,j) * A(i,k) * B(j,k)")
+            .arg("M", matrix("CSR"))
+            .arg("A", full(40))
+            .format("CSR"),
+        false => einsum("C(i,k) = A(i,j) * B(j,k)").arg("A", matrix("DCSR")),
+    };
+    let call = call.arg("B", full(40));
+    if strict { call.strict() } else { call }
+}
+
+#[test]
+fn elements_side_by_side_give_what_the_interpreter_gives() {
+    for (k, strict) in [(6, false), (7, false), (6, true)] {
+        for is_sum in [true, false] {
+            let case = format!("{k}, strict: {strict}, a sum: {is_sum}");
+            let call = || wide(k, is_sum, strict);
+            let before = shuffled::tally().in_vectors;
+            let found = call().backend(Backend::Named("shuffled-in-vectors")).run();
+            // A strict sum is formed in its order.
+            assert_eq!(found.is_err(), strict && is_sum, "{case}");
+            let Ok(found) = found else { continue };
+            assert_eq!(shuffled::tally().in_vectors > before, k == 6, "{case}");
+            let expected = call().backend(Backend::INTERPRETER).run().unwrap();
+            let values = [&found, &expected].map(|one| one.values().typed::<f64>().unwrap());
+            let near = |(a, b): (&f64, &f64)| (a - b).abs() <= 1e-12 * b.abs().max(1.0);
+            assert!(values[0].iter().zip(values[1]).all(near), "{case}");
+            assert!(!strict || found == expected, "{case}");
+        }
+    }
+}
+
 #[test]
 fn sums_that_are_added_in_another_way_are_found() {
     PASS.set(Pass::ByStored);

@@ -23,6 +23,7 @@ use ust_engine::schedule::Schedule;
 use ust_engine::{Error, Tensor};
 use ust_level_api::Scalar;
 use ust_level_api::ir::interp::Param;
+use ust_level_api::ir::schedule::Vector;
 use ust_level_api::ir::{ArrayId, Function};
 
 use crate::cache;
@@ -129,10 +130,12 @@ impl Launcher {
     }
 
     fn schedule(&self, choice: Choice) -> &Schedule {
-        let Schedules { alone, shared, elements, stored, stored_shared, tables } = &self.schedules;
+        let Schedules { alone, shared, vectors, elements, stored, stored_shared, tables } =
+            &self.schedules;
         let other = match choice {
             Choice::Threads(0) => None,
             Choice::Threads(_) => shared.as_ref(),
+            Choice::Vectors(_) => vectors.as_ref(),
             Choice::Elements => elements.as_ref(),
             Choice::Stored(0) => stored.as_ref(),
             Choice::Stored(_) => stored_shared.as_ref(),
@@ -293,6 +296,7 @@ static PROGRAMS: AtomicUsize = AtomicUsize::new(0);
 static LAUNCHES: AtomicUsize = AtomicUsize::new(0);
 static BY_STORED: AtomicUsize = AtomicUsize::new(0);
 static BY_TABLE: AtomicUsize = AtomicUsize::new(0);
+static IN_VECTORS: AtomicUsize = AtomicUsize::new(0);
 
 /// What this process did on its devices so far.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -308,15 +312,17 @@ pub struct Tally {
     pub by_stored: usize,
     /// Runs that kept workspaces as hash tables.
     pub by_table: usize,
+    /// Runs whose threads work on elements side by side.
+    pub in_vectors: usize,
 }
 
 /// What this process did on its devices so far.
 #[must_use]
 pub fn tally() -> Tally {
-    let counts = [&PROGRAMS, &LAUNCHES, &there::UPLOADS, &BY_STORED, &BY_TABLE];
-    let [programs, launches, uploads, by_stored, by_table] =
+    let counts = [&PROGRAMS, &LAUNCHES, &there::UPLOADS, &BY_STORED, &BY_TABLE, &IN_VECTORS];
+    let [programs, launches, uploads, by_stored, by_table, in_vectors] =
         counts.map(|count| count.load(Ordering::Relaxed));
-    Tally { programs, launches, uploads, by_stored, by_table }
+    Tally { programs, launches, uploads, by_stored, by_table, in_vectors }
 }
 
 fn launch(
@@ -347,7 +353,7 @@ impl Executable for Launcher {
     }
 
     fn describe(&self) -> String {
-        let Schedules { alone, shared, elements, stored, tables, .. } = &self.schedules;
+        let Schedules { alone, shared, vectors, elements, stored, tables, .. } = &self.schedules;
         if tables.is_some() {
             return "CUDA C++; 1 thread to a block for each iteration of the outermost loop, with a hash table of its \
                 coordinates, by their number"
@@ -360,6 +366,11 @@ impl Executable for Launcher {
                 "1 to 32 threads for each iteration of the outermost loop, by their work".to_owned()
             }
         };
+        if let Some(Vector { count, .. }) = vectors.iter().flat_map(Schedule::vectors).next() {
+            how += &format!(
+                ", each with {count} elements side by side where extents and addresses are multiples of that"
+            );
+        }
         let has_workspace = self.facts.rows.as_ref().is_some_and(|rows| rows.opened.is_some());
         if has_workspace {
             how += match self.strict {

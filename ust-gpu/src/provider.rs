@@ -10,6 +10,7 @@ use crate::gpu::Gpu;
 use crate::launch::Launcher;
 use crate::offer;
 use crate::print::{About, Program, Target};
+use crate::tuning::SIDE_BY_SIDE;
 
 /// The launcher of a plan.
 fn launcher(plan: &Plan<'_>) -> Result<Launcher, Error> {
@@ -47,6 +48,8 @@ pub struct Schedules {
     pub alone: Schedule,
     /// For several threads for each part, if loops have a use for them.
     pub shared: Option<Schedule>,
+    /// For one or several threads for each part, each with elements side by side, where these are aligned.
+    pub vectors: Option<Schedule>,
     /// For a thread for each element, where the outermost loop has few iterations.
     pub elements: Option<Schedule>,
     /// For a thread for each part of equally many stored elements, where some rows are long.
@@ -65,12 +68,17 @@ impl Schedules {
     pub fn new(plan: &Plan<'_>) -> Result<Self, MarkError> {
         let schedule = |lanes| in_parts(plan, Abilities { lanes, combines_rows: true });
         let shared = Some(schedule(true)?).filter(Schedule::has_lanes);
+        let vectors = match &shared {
+            Some(shared) => shared.in_vectors(SIDE_BY_SIDE)?,
+            None => None,
+        };
         let elements = Schedule::by_elements(plan, plan.facts)?;
         let by_stored =
             |lanes| Schedule::by_stored(plan, plan.facts, Abilities { lanes, combines_rows: true });
         let (stored, stored_shared) = (by_stored(false)?, by_stored(true)?);
         let tables = Schedule::by_table(plan, plan.facts)?;
-        Ok(Self { alone: schedule(false)?, shared, elements, stored, stored_shared, tables })
+        let alone = schedule(false)?;
+        Ok(Self { alone, shared, vectors, elements, stored, stored_shared, tables })
     }
 }
 

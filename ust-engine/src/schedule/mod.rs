@@ -8,12 +8,13 @@ mod moved;
 mod runs;
 mod stored;
 mod table;
+mod vector;
 
 use std::collections::HashSet;
 
 use ust_level_api::Interval;
 use ust_level_api::ir::schedule::{
-    LaneSum, LoopMarks, MarkError, Marks, Scheduled, Sharing, counting, filling,
+    LaneSum, LoopMarks, MarkError, Marks, Scheduled, Sharing, Vector, counting, filling,
 };
 use ust_level_api::ir::{ArrayId, BinOp, Expr, Function, Stmt, Ty, Var, VarDecl};
 
@@ -286,10 +287,36 @@ impl Schedule {
         }))
     }
 
+    /// The schedule with `count` elements side by side for each iteration of loops in lanes, where such a loop runs
+    /// over elements side by side of all that it reads and writes. The loops marked with a
+    /// [vector](LoopMarks::vector) are right only if their [extents](ust_level_api::ir::schedule::Vector::extent) are
+    /// multiples of `count`. `None` if there are no such loops, or parts append rows.
+    ///
+    /// # Errors
+    /// [`MarkError`] if marks contradict the loops.
+    pub fn in_vectors(&self, count: u32) -> Result<Option<Self>, MarkError> {
+        let Scheduled { function, marks } = &self.scheduled;
+        if self.counting.is_some() {
+            return Ok(None);
+        }
+        let Some((function, marks)) = vector::in_vectors(function, marks, count) else {
+            return Ok(None);
+        };
+        let scheduled = Scheduled { function, marks };
+        scheduled.check()?;
+        Ok(Some(Self { scheduled, ..self.clone() }))
+    }
+
     /// What runs at the same time, for people.
     #[must_use]
     pub fn describe(&self) -> String {
-        let lanes = if self.has_lanes() { ", lanes share inner loops" } else { "" };
+        let lanes = match (self.has_lanes(), self.vectors().next()) {
+            (_, Some(Vector { count, .. })) => {
+                format!(", lanes share inner loops, {count} elements side by side each")
+            }
+            (true, None) => ", lanes share inner loops".to_owned(),
+            (false, None) => String::new(),
+        };
         match self.range {
             Ok(_) if self.longest.is_some() => {
                 format!("parts of equally many stored elements{lanes}")
@@ -307,6 +334,11 @@ impl Schedule {
     pub fn bounds(&self) -> Option<Function> {
         let Interval { lo, hi } = self.range.clone().ok()?;
         Some(storing(vec![lo.clone(), hi.max(lo)], &self.scheduled.function))
+    }
+
+    /// The elements side by side that iterations of loops access.
+    pub fn vectors(&self) -> impl Iterator<Item = &Vector> {
+        self.scheduled.marks.loops.values().filter_map(|marks| marks.vector.as_ref())
     }
 
     /// Whether lanes share the iterations of a loop.

@@ -7,15 +7,20 @@ use ust_cuda::{Grid, Stream};
 use ust_engine::Error;
 use ust_engine::format::IndexExpr;
 use ust_engine::provider::Call;
-use ust_engine::provider::plan::{Loop, Over, Sizes, evaluated};
+use ust_engine::provider::plan::{Loop, Over, Parameter, Sizes, evaluated};
 use ust_engine::schedule::{Carries, Schedule};
 use ust_level_api::Interval;
+use ust_level_api::ir::ArrayId;
 use ust_level_api::ir::interp::Param;
+use ust_level_api::ir::schedule::Vector;
 
-use super::{Arguments, BY_STORED, BY_TABLE, Given, Kernels, Launcher, launch, length, words};
+use super::{
+    Arguments, BY_STORED, BY_TABLE, Given, IN_VECTORS, Kernels, Launcher, launch, length, words,
+};
 use crate::cache;
 use crate::gpu::Gpu;
 use crate::print::Argument;
+use crate::print::types::alignment;
 use crate::there::{self, device};
 use crate::tuning::{
     BLOCK_THREADS, ITEMS_PER_THREAD, MOST_SUMS, STRUCTURES, SUMMED_PER_THREAD, WIDTHS, is_skewed,
@@ -23,13 +28,15 @@ use crate::tuning::{
 };
 
 /// Number of choices.
-pub(super) const CHOICES: usize = 2 * WIDTHS + 3;
+pub(super) const CHOICES: usize = 3 * WIDTHS + 3;
 
 /// Which kernels run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Choice {
     /// 2^k threads for each part.
     Threads(usize),
+    /// 2^k threads for each part, each with elements side by side.
+    Vectors(usize),
     /// A thread for each element.
     Elements,
     /// Parts of equally many stored elements, with 2^k threads for each.
@@ -48,13 +55,14 @@ impl Choice {
             Self::Stored(width) => WIDTHS + 1 + width,
             Self::Tables => 2 * WIDTHS + 1,
             Self::LargeTables => 2 * WIDTHS + 2,
+            Self::Vectors(width) => 2 * WIDTHS + 3 + width,
         }
     }
 
     /// The binary logarithm of the number of threads that run a part together.
     pub(super) fn width(self) -> usize {
         match self {
-            Self::Threads(width) | Self::Stored(width) => width,
+            Self::Threads(width) | Self::Vectors(width) | Self::Stored(width) => width,
             Self::Elements | Self::Tables | Self::LargeTables => 0,
         }
     }
@@ -84,7 +92,7 @@ impl Launcher {
             return Ok((Choice::Tables, planned));
         }
         let stored = |operand: usize| call.operands()[operand].nse() as f64;
-        let width = self.width(call.extents(), &stored, parts);
+        let width = |of| self.width(of, call.extents(), &stored, parts);
         if let (Some(planned), Some(Schedule { range: Ok(items), .. })) =
             (planned, &self.schedules.stored)
         {
@@ -98,11 +106,40 @@ impl Launcher {
             let (_, longest) = self.once(CHOICES, call, arguments, find)?;
             if is_skewed(mean, longest) {
                 BY_STORED.fetch_add(1, Ordering::Relaxed);
-                let width = if self.schedules.shared.is_some() { width } else { self.most_lanes() };
+                let width = match self.schedules.shared.is_some() {
+                    true => width(&self.schedules.shared),
+                    false => self.most_lanes(),
+                };
                 return Ok((Choice::Stored(width), Some(items)));
             }
         }
-        Ok((Choice::Threads(width), planned))
+        if self.is_in_vectors(call.extents()) && self.is_aligned(&arguments.arrays) {
+            IN_VECTORS.fetch_add(1, Ordering::Relaxed);
+            return Ok((Choice::Vectors(width(&self.schedules.vectors)), planned));
+        }
+        Ok((Choice::Threads(width(&self.schedules.shared)), planned))
+    }
+
+    /// Whether there are loops over elements side by side that are right for index variables of these extents.
+    fn is_in_vectors(&self, extents: &[usize]) -> bool {
+        let fits = |vector: &Vector| match self.facts.parameters[vector.extent.0 as usize] {
+            Parameter::Extent(v) => extents[v].is_multiple_of(vector.count as usize),
+            _ => false,
+        };
+        self.schedules.vectors.as_ref().is_some_and(|schedule| schedule.vectors().all(fits))
+    }
+
+    /// Whether arrays begin where their elements can be accessed side by side. The result, which has no memory yet,
+    /// will.
+    fn is_aligned(&self, arrays: &[Given]) -> bool {
+        let fits = |vector: &Vector| {
+            let of = |array: &ArrayId| {
+                let elem = self.function.arrays[array.0 as usize].elem;
+                arrays[array.0 as usize].address.is_multiple_of(alignment(vector, elem))
+            };
+            vector.arrays.iter().all(of)
+        };
+        self.schedules.vectors.iter().flat_map(Schedule::vectors).all(fits)
     }
 
     /// The binary logarithm of the number of threads that run a part of stored elements together, if nothing else
@@ -131,7 +168,11 @@ impl Launcher {
         if self.schedules.tables.is_some() && self.schedules.alone.range.is_ok() {
             return Choice::Tables;
         }
-        Choice::Threads(self.width(&sizes.extents, &|at| sizes.operands[at].nse, parts))
+        let width = |of| self.width(of, &sizes.extents, &|at| sizes.operands[at].nse, parts);
+        match self.is_in_vectors(&sizes.extents) {
+            true => Choice::Vectors(width(&self.schedules.vectors)),
+            false => Choice::Threads(width(&self.schedules.shared)),
+        }
     }
 
     /// What `find` finds about these tensors. It is looked for once for each structure, by `what`.
@@ -161,14 +202,22 @@ impl Launcher {
         Ok(found)
     }
 
-    /// The binary logarithm of the number of threads that run a part together, for `parts` parts, index variables
-    /// of these extents, and operands with so many stored elements.
-    fn width(&self, extents: &[usize], stored: &dyn Fn(usize) -> f64, parts: u64) -> usize {
-        let Some(shared) = &self.schedules.shared else { return 0 };
-        let loops = &shared.scheduled.marks.loops;
-        let is_shared = |one: &&Loop| one.vars.iter().any(|var| loops.contains_key(var));
-        let iterations = self.facts.loops.iter().filter(is_shared);
-        let iterations = iterations.map(|one| self.iterations(one, extents, stored, parts));
+    /// The binary logarithm of the number of threads that run a part of a schedule together, for `parts` parts, index
+    /// variables of these extents, and operands with so many stored elements.
+    fn width(
+        &self,
+        schedule: &Option<Schedule>,
+        extents: &[usize],
+        stored: &dyn Fn(usize) -> f64,
+        parts: u64,
+    ) -> usize {
+        let Some(schedule) = schedule else { return 0 };
+        let loops = &schedule.scheduled.marks.loops;
+        let iterations = self.facts.loops.iter().filter_map(|one| {
+            let marks = one.vars.iter().find_map(|var| loops.get(var))?;
+            let each = marks.vector.as_ref().map_or(1, |vector| vector.count);
+            Some(self.iterations(one, extents, stored, parts) / f64::from(each))
+        });
         width(iterations.fold(f64::INFINITY, f64::min), parts)
     }
 

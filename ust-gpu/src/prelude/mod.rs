@@ -29,7 +29,7 @@ pub struct Sections(u16);
 
 /// A section, the sections that it needs, and its text. The order is that of the prelude: a section
 /// stands behind those that it needs, and behind those whose types its functions serve.
-const TEXTS: [(Sections, Sections, &str); 12] = [
+const TEXTS: [(Sections, Sections, &str); 13] = [
     (Sections::TYPES, Sections::NONE, include_str!("types.cuh")),
     (Sections::INTEGERS, Sections::TYPES, include_str!("integers.cuh")),
     (Sections::FLOATS, Sections::TYPES, include_str!("floats.cuh")),
@@ -42,6 +42,7 @@ const TEXTS: [(Sections, Sections, &str); 12] = [
     (Sections::LANES, NUMBERS, include_str!("lanes.cuh")),
     (Sections::SORT, Sections::TYPES, include_str!("sort.cuh")),
     (Sections::TABLES, NUMBERS.and(Sections::ATOMICS), include_str!("tables.cuh")),
+    (Sections::VECTORS, Sections::TYPES, include_str!("vectors.cuh")),
 ];
 const NUMBERS: Sections = Sections::TYPES.and(Sections::INTEGERS).and(Sections::FLOATS);
 const COMPLEX_NUMBERS: Sections = Sections::TYPES.and(Sections::FLOATS).and(Sections::COMPLEX);
@@ -73,6 +74,8 @@ impl Sections {
     pub const SORT: Self = Self(1 << 10);
     /// `ust_table_note` and its kin: hash tables of coordinates.
     pub const TABLES: Self = Self(1 << 11);
+    /// `ust_load` and `ust_store` of several elements side by side.
+    pub const VECTORS: Self = Self(1 << 12);
     /// All sections.
     pub const ALL: Self = Self((1 << TEXTS.len()) - 1);
 

@@ -8,10 +8,12 @@ use ust_engine::provider::Plan;
 use ust_engine::provider::conversion::Conversion;
 use ust_engine::provider::plan::{Access, Array, Facts, Parameter};
 use ust_engine::schedule::Schedule;
+use ust_level_api::ir::schedule::Vector;
 use ust_level_api::ir::{ArrayId, Elem, Expr};
 use ust_level_api::{Dtype, Per, Scalar};
 
 use super::kernel::{Argument, Purpose};
+use super::types::alignment;
 use super::{Target, Writer};
 use crate::launch::STRICT;
 
@@ -239,14 +241,27 @@ impl Telling<'_> {
             }
         };
         match argument {
-            Argument::Parameter(at) => self.parameter(self.facts.parameters[at]),
+            Argument::Parameter(at) => {
+                let mut said = self.parameter(self.facts.parameters[at]);
+                let is_own = |vector: &&Vector| vector.extent.0 as usize == at;
+                if let Some(Vector { count, .. }) = self.vectors(purpose).find(is_own) {
+                    let _ = write!(said, ", a multiple of {count}");
+                }
+                said
+            }
             Argument::Array(id) => {
                 let elem = writer.function.arrays[id.0 as usize].elem;
                 let said = match self.own(id, purpose) {
                     Some(said) => said.to_owned(),
                     None => self.array(self.facts.arrays[id.0 as usize], alone),
                 };
-                format!("{}, {said}", kind(elem))
+                let mut said = format!("{}, {said}", kind(elem));
+                let vector = self.vectors(purpose).find(|vector| vector.arrays.contains(&id));
+                if let Some(vector) = vector {
+                    let bytes = alignment(vector, elem);
+                    let _ = write!(said, "; its address is a multiple of {bytes}");
+                }
+                said
             }
             Argument::Length(id) => self.length(id),
             Argument::RangeLo => bound(true),
@@ -292,6 +307,11 @@ impl Telling<'_> {
             ),
             Argument::Memory => "tables of all workers, of any contents".to_owned(),
         }
+    }
+
+    /// The elements side by side that a kernel accesses.
+    fn vectors(&self, purpose: Purpose) -> impl Iterator<Item = &Vector> {
+        self.schedule.vectors().filter(move |_| purpose == Purpose::Run)
     }
 
     /// What an array is that is not one of the plan's.

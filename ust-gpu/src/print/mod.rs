@@ -22,7 +22,7 @@ use kernel::{Purpose, Reach};
 use names::Names;
 use ust_engine::provider::plan::Facts;
 use ust_engine::schedule::Schedule;
-use ust_level_api::ir::schedule::{Marks, Sharing, Table};
+use ust_level_api::ir::schedule::{LoopMarks, Marks, Sharing, Table, Vector};
 use ust_level_api::ir::{ArrayId, Elem, Expr, Function, Stmt};
 
 use crate::prelude::{self, Sections};
@@ -145,6 +145,7 @@ impl Program {
                 table: marks.table,
                 within: false,
                 split: false,
+                vector: None,
                 placed: None,
                 sections,
                 sites: std::mem::take(&mut divisions),
@@ -252,9 +253,7 @@ fn ordered(function: &Function, marks: &Marks) -> Vec<bool> {
     Stmt::visit_all(&function.body, &mut note);
     Stmt::visit_all(&function.body, &mut |stmt| {
         let Stmt::For { var, lo, body, .. } = stmt else { return };
-        if marks.loops.get(var).is_none_or(|marks| marks.lanes.is_none()) {
-            return;
-        }
+        let Some(LoopMarks { lanes: Some(_), vector, .. }) = marks.loops.get(var) else { return };
         // A loop over a coordinate of the elements, which always begins at the same number, gives each lane the
         // same elements every time.
         let again = |index: &Expr| {
@@ -262,6 +261,15 @@ fn ordered(function: &Function, marks: &Marks) -> Vec<bool> {
             index.visit(&mut |part| found |= *part == Expr::Var(*var));
             !found || !matches!(lo, Expr::Int(_))
         };
+        // Elements side by side are of one lane.
+        let all = vector.as_ref().map_or(1, |vector| vector.count as usize);
+        for array in vector.iter().flat_map(|vector| &vector.arrays) {
+            let mut stores = 0;
+            Stmt::visit_all(body, &mut |stmt| {
+                stores += usize::from(matches!(stmt, Stmt::Store(to, ..) if to == array));
+            });
+            sites[array.0 as usize] -= stores - stores / all;
+        }
         Stmt::visit_all(body, &mut |stmt| {
             if let Stmt::Store(array, index, _) | Stmt::Reduce(_, array, index, _) = stmt {
                 in_lanes[array.0 as usize] = true;
@@ -335,6 +343,8 @@ struct Writer<'a> {
     within: bool,
     /// Whether it is in a loop in lanes with another inside.
     split: bool,
+    /// The elements side by side that the loop accesses which is being written.
+    vector: Option<&'a Vector>,
     /// The coordinate whose place in the table is known, and that place.
     placed: Option<(Expr, String)>,
     sections: Sections,

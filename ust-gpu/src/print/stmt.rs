@@ -1,6 +1,6 @@
 //! Statements.
 
-use ust_level_api::ir::schedule::{LaneSum, Sharing};
+use ust_level_api::ir::schedule::{Group, LaneSum, Sharing};
 use ust_level_api::ir::{ArrayId, BinOp, Elem, Expr, Stmt, Ty, Var};
 
 use super::expr::Level;
@@ -11,9 +11,38 @@ use crate::prelude::Sections;
 
 impl Writer<'_> {
     pub(super) fn body(&mut self, body: &[Stmt]) {
-        for (at, stmt) in body.iter().enumerate() {
+        let mut at = 0;
+        while let Some(stmt) = body.get(at) {
+            if let Some(vector) = self.vector
+                && let Some(group) = vector.group(&body[at..])
+            {
+                self.group(&group);
+                at += vector.count as usize;
+                continue;
+            }
             let before = at.checked_sub(1).map(|at| &body[at]);
             self.stmt(stmt, before);
+            at += 1;
+        }
+    }
+
+    /// Accesses to elements side by side, at once.
+    fn group(&mut self, group: &Group<'_>) {
+        self.need(Sections::VECTORS);
+        match group {
+            Group::Load { array, index, vars } => {
+                vars.iter().for_each(|var| self.need_variable(*var));
+                let names: Vec<&str> = vars.iter().map(|var| self.names.var(*var)).collect();
+                let (names, ty) = (names.join(", "), variable(self.elem(*array).ty()));
+                let place = self.place(*array, index);
+                self.line(&format!("{ty} {names};"));
+                self.line(&format!("ust_load(&{place}, {names});"));
+            }
+            Group::Store { array, index, values } => {
+                let place = self.place(*array, index);
+                let values: Vec<String> = values.iter().map(|value| self.expr(value)).collect();
+                self.by_one(*array, &format!("ust_store(&{place}, {});", values.join(", ")));
+            }
         }
     }
 
@@ -65,14 +94,18 @@ impl Writer<'_> {
             Stmt::For { var, body, .. } if self.over_table(*var, body) => {}
             Stmt::For { var, lo, hi, body } => {
                 let lanes = self.lanes.filter(|_| !self.within || self.split);
-                let sums = self.marks.loops.get(var).and_then(|marks| marks.lanes.as_deref());
-                match (lanes, sums) {
+                let marks = self.marks.loops.get(var);
+                let vector = marks.and_then(|marks| marks.vector.as_ref());
+                let outer = self.vector;
+                self.vector = vector.or(outer);
+                match (lanes, marks.and_then(|marks| marks.lanes.as_deref())) {
                     (Some(_), Some(sums)) => self.in_lanes((*var, lo, hi), sums, body, before),
                     _ => {
                         let (lo, hi) = (self.initial(lo), self.end(hi));
                         self.count("", *var, &lo, &hi, "++", body);
                     }
                 }
+                self.vector = outer;
             }
             Stmt::While { cond, body } => {
                 let cond = self.expr(cond);

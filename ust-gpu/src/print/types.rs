@@ -1,7 +1,10 @@
 //! Types and constants as CUDA C++ has them.
 
+use ust_level_api::ir::schedule::Vector;
 use ust_level_api::ir::{Elem, Ty};
 use ust_level_api::{Dtype, IndexKind, Scalar};
+
+use crate::there::width;
 
 /// The type of a variable.
 pub(super) fn variable(ty: Ty) -> &'static str {
@@ -39,6 +42,12 @@ pub(crate) fn stored(elem: Elem) -> &'static str {
         Elem::Value(Dtype::Complex64) => "c64",
         Elem::Value(Dtype::Complex128) => "c128",
     }
+}
+
+/// The number of bytes of which the address of an array is a multiple, if its elements are accessed side by side.
+pub(crate) fn alignment(vector: &Vector, elem: Elem) -> u64 {
+    // As `ust_at_once` in the prelude.
+    (u64::from(vector.count) * width(elem) as u64).min(16)
 }
 
 /// Whether numbers are held in another form than they are stored in.

@@ -40,10 +40,14 @@ pub(crate) const BY_STORED: &str = "cuda-text-by-stored";
 /// The back end that writes tables outside of shared memory.
 pub(crate) const LARGE_TABLES: &str = "cuda-text-large-tables";
 
+/// The back end that writes loops over elements side by side.
+pub(crate) const IN_VECTORS: &str = "cuda-text-in-vectors";
+
 const F64: Dtype = Dtype::F64;
 const F32: Dtype = Dtype::F32;
 const SPMV: &str = "y(i) = A(i,j) * x(j)";
 const SPMM: &str = "C(i,k) = A(i,j) * B(j,k)";
+const SDDMM: &str = "C(i,j) = M(i,j) * A(i,k) * B(j,k)";
 
 pub(crate) const CASES: &[Case] = &[
     conversion("convert_csr_bsr", &[("A", F64, "CSR")], "BSR(4,4)"),
@@ -70,12 +74,7 @@ pub(crate) const CASES: &[Case] = &[
     case("spmv_integers", SPMV, &[("A", Dtype::I16, "CSR"), ("x", Dtype::U8, "Dense")], ""),
     case("spmm_csr", SPMM, &[("A", F32, "CSR"), ("B", F32, "Dense")], ""),
     case("spmm_coo", SPMM, &[("A", F64, "COO"), ("B", F64, "Dense")], ""),
-    case(
-        "sddmm_csr",
-        "C(i,j) = M(i,j) * A(i,k) * B(j,k)",
-        &[("M", F32, "CSR"), ("A", F32, "Dense"), ("B", F32, "Dense")],
-        "CSR",
-    ),
+    case("sddmm_csr", SDDMM, &[("M", F32, "CSR"), ("A", F32, "Dense"), ("B", F32, "Dense")], "CSR"),
     case("spgemm_csr", SPMM, &[("A", F64, "CSR"), ("B", F64, "CSR")], "CSR"),
     case("spadd_csr", "C(i,j) = A(i,j) + B(i,j)", &[("A", F64, "CSR"), ("B", F64, "CSR")], "CSR"),
     case("spadd_coo", "C(i,j) = A(i,j) + B(i,j)", &[("A", F64, "COO"), ("B", F64, "COO")], "COO"),
@@ -134,6 +133,23 @@ pub(crate) const CASES: &[Case] = &[
             "scaled_csr_by_stored",
             "C(i,j) = A(i,j) * x(j)",
             &[("A", F64, "CSR"), ("x", F64, "Dense")],
+            "CSR",
+        )
+    },
+    Case {
+        backend: IN_VECTORS,
+        ..case("spmm_csr_in_vectors", SPMM, &[("A", F32, "CSR"), ("B", F32, "Dense")], "")
+    },
+    Case {
+        backend: IN_VECTORS,
+        ..case("spmm_dcsr_in_vectors", SPMM, &[("A", F64, "DCSR"), ("B", F64, "Dense")], "")
+    },
+    Case {
+        backend: IN_VECTORS,
+        ..case(
+            "sddmm_csr_in_vectors",
+            SDDMM,
+            &[("M", F32, "CSR"), ("A", F32, "Dense"), ("B", Dtype::F16, "Dense")],
             "CSR",
         )
     },

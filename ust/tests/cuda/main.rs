@@ -33,6 +33,16 @@ static BY_STORED: Chosen = Chosen {
     },
     target: Target::Cuda { lanes: 8 },
 };
+static IN_VECTORS: Chosen = Chosen {
+    name: cases::IN_VECTORS,
+    schedule: |plan| {
+        let machine = Abilities { lanes: true, combines_rows: true };
+        let in_variables = Schedule::in_variables(plan, plan.facts, machine).unwrap();
+        let planned = || Schedule::new(plan, plan.facts, machine).unwrap();
+        in_variables.unwrap_or_else(planned).in_vectors(4).unwrap()
+    },
+    target: Target::Cuda { lanes: 8 },
+};
 static LARGE_TABLES: Chosen = Chosen {
     name: cases::LARGE_TABLES,
     schedule: |plan| Schedule::by_table(plan, plan.facts).unwrap(),
@@ -40,6 +50,7 @@ static LARGE_TABLES: Chosen = Chosen {
 };
 
 inventory::submit!(Registration(&BY_STORED));
+inventory::submit!(Registration(&IN_VECTORS));
 inventory::submit!(Registration(&LARGE_TABLES));
 
 impl Provider for Chosen {

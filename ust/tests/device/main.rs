@@ -3,6 +3,7 @@
 
 mod conversions;
 mod long;
+mod vectors;
 
 use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
 

@@ -171,6 +171,14 @@ void __ubsan_handle_divrem_overflow_abort(void* data, uintptr_t, uintptr_t) {
   L.at = 0;
   fail(site(data) + "an integer divided by zero", 719);
 }
+struct Misfit { Site site; const void* type; unsigned char log_alignment, kind; };
+void __ubsan_handle_type_mismatch_v1_abort(void* data, uintptr_t at) {
+  L.at = 0;
+  const Misfit* m = (const Misfit*)data;
+  Block* b = now && at - stack_now >= STACK ? block_at(at) : nullptr;
+  std::string what = b && at >= b->at ? place(*b, at) : hex(at);
+  fail(site(&m->site) + what + ", which is not aligned to " + std::to_string(1u << m->log_alignment) + " bytes", 716);
+}
 void ust_range(const void* p, size_t n, int writes) { HERE; touch((uintptr_t)p, n, writes ? WRITE : READ, false); }
 
 // What kernels ask of their thread; see kernel.h.

@@ -25,7 +25,7 @@ static const char MARK[] = "// ---- end of the prelude";
 static const char* const OPTIONS[] = {
     "-std=gnu++17", "-O1", "-fPIC", "-w", "-fwrapv", "-ffp-contract=off", "-fno-strict-aliasing", "-fno-exceptions",
     "-fno-rtti", "-fvisibility=hidden", "-fno-math-errno", "-fno-stack-protector", "-fsanitize=thread",
-    "-g1", "-gdwarf-4", "-fsanitize=bounds,integer-divide-by-zero", "-fno-sanitize-recover=all",
+    "-g1", "-gdwarf-4", "-fsanitize=bounds,integer-divide-by-zero,alignment", "-fno-sanitize-recover=all",
 #if defined(UST_GCC)
     // Without what is not needed: entries of functions, names unique in the process.
     "-fno-gnu-unique", "--param=tsan-distinguish-volatile=1", "--param=tsan-instrument-func-entry-exit=0",

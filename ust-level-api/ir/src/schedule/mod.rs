@@ -39,11 +39,13 @@ mod lanes;
 mod passes;
 #[cfg(test)]
 mod tests;
+mod vector;
 mod watched;
 
 use std::collections::{BTreeMap, HashSet};
 
 pub use passes::{counting, filling};
+pub use vector::{Group, Vector};
 pub use watched::{LANES, Watched};
 
 use super::validate::{ValidateError, validate};
@@ -96,8 +98,8 @@ pub struct LoopMarks {
     pub lanes: Option<Vec<LaneSum>>,
     /// Number of iterations that are best written one after another.
     pub unroll: Option<u32>,
-    /// Number of bytes that are best loaded at once.
-    pub vector: Option<u32>,
+    /// Elements side by side that each iteration accesses.
+    pub vector: Option<Vector>,
 }
 
 /// A variable to which the iterations of a loop add, and nothing else.
@@ -170,6 +172,14 @@ pub enum MarkError {
         /// What it contains.
         what: &'static str,
     },
+    /// A loop accesses an element alone that is marked as one of several.
+    #[error(
+        "the loop over `{of}` accesses an element alone of an array that is marked as a vector"
+    )]
+    Alone {
+        /// The loop's variable.
+        of: String,
+    },
 }
 
 impl std::fmt::Debug for MarkError {
@@ -192,6 +202,10 @@ impl Scheduled {
             left.remove(var);
             if let (Ok(()), Some(sums)) = (&result, self.lanes(*var)) {
                 result = self.check_lanes(*var, sums, body);
+            }
+            let vector = self.marks.loops.get(var).and_then(|marks| marks.vector.as_ref());
+            if result.is_ok() && vector.is_some_and(|vector| vector.is_broken(body)) {
+                result = Err(MarkError::Alone { of: self.name(*var) });
             }
         });
         result?;

@@ -278,3 +278,53 @@ fn what_grows_is_counted_and_then_filled() {
     drop(run);
     assert_eq!(out, [0, 2, 4, 6, 8, 10]);
 }
+
+/// A loop that copies pairs of elements from `x` to `y`, and then whatever is added.
+fn pairs(more: impl Fn(&mut Builder, [ArrayId; 2], Expr)) -> (Function, Marks) {
+    let mut b = Builder::new("pairs");
+    let n = b.param("n", Ty::Int);
+    let (x, y) = (b.array("x", F64, false), b.array("y", F64, true));
+    let extent = var(&n);
+    let mut seen = Vec::new();
+    b.for_("k", 0.into(), n.floor_div(2), |b, k| {
+        seen.push(var(&k));
+        let first = k.clone() * 2;
+        let elements = [0, 1].map(|at| {
+            let element = b.load(x, first.clone() + at);
+            b.bind("element", element)
+        });
+        for (at, element) in elements.into_iter().enumerate() {
+            b.store(y, first.clone() + at as i64, element);
+        }
+        more(b, [x, y], k);
+    });
+    let vector = Some(Vector { count: 2, arrays: vec![x, y], extent });
+    let marks = LoopMarks { lanes: Some(Vec::new()), vector, ..LoopMarks::default() };
+    let marks = Marks { loops: [(seen[0], marks)].into(), ..Marks::default() };
+    (b.finish(), marks)
+}
+
+#[test]
+fn elements_side_by_side_are_accessed_in_groups() {
+    let (function, marks) = pairs(|_, _, _| {});
+    let Stmt::For { body, .. } = &function.body[0] else { panic!("{function:?}") };
+    let vector = marks.loops.values().next().unwrap().vector.clone().unwrap();
+    assert!(matches!(vector.group(body), Some(Group::Load { vars, .. }) if vars.len() == 2));
+    assert!(
+        matches!(vector.group(&body[2..]), Some(Group::Store { values, .. }) if values.len() == 2)
+    );
+    assert_eq!(vector.group(&body[1..]), None);
+    Scheduled { function: function.clone(), marks: marks.clone() }.check().unwrap();
+    let wider = Vector { count: 3, ..vector.clone() };
+    assert_eq!(wider.group(body), None);
+    // One element alone is read, or written.
+    let alone = |(function, marks)| Scheduled { function, marks }.check();
+    let reads = pairs(|b, [x, _], k| {
+        let element = b.load(x, k);
+        b.bind("alone", element);
+    });
+    let writes = pairs(|b, [_, y], k| b.store(y, k, Expr::Const(1.0.into())));
+    for broken in [reads, writes] {
+        assert!(matches!(alone(broken), Err(MarkError::Alone { of }) if of == "k"));
+    }
+}

@@ -1,0 +1,68 @@
+// parts of the outermost loop, lanes share inner loops, 4 elements side by side each
+// M in `(i, j) -> (i : dense, j : compressed)`, f32
+// A in `(i, j) -> (i : dense, j : dense)`, f32
+// B in `(i, j) -> (i : dense, j : dense)`, f16
+// the result in `(i, j) -> (i : dense, j : compressed)`, f32
+
+// Writes the result.
+// A worker is 8 threads side by side, and runs every `workers`-th part. Launch any number of
+// workers, in blocks of one dimension, with a multiple of 32 threads in each, such as 256.
+//   n_i: extent of dimension 0 of M
+//   n_k: extent of dimension 1 of A, a multiple of 4
+//   M1_pos: u32, `pos` of level 1 of M (`j : compressed`): one for each position of level 0, and
+//     one more
+//   M1_crd: u32, `crd` of level 1 of M (`j : compressed`): one for each position of the level
+//   M_val: f32, values of M: one for each position of its last level
+//   A_val: f32, values of A: one for each position of its last level; its address is a multiple of
+//     16
+//   B_val: f16, values of B: one for each position of its last level; its address is a multiple of
+//     8
+//   out: f32, values of the result, by position: all are set
+//   range_lo: beginning of the range that parts cut: 0
+//   range_hi: end of the range that parts cut: n_i
+//   grain: length of a part, 1 or more
+//   parts: number of parts: (range_hi - range_lo) / grain, rounded up
+extern "C" __global__ void run(
+    const i64 n_i,
+    const i64 n_k,
+    const u32* __restrict__ M1_pos,
+    const u32* __restrict__ M1_crd,
+    const float* __restrict__ M_val,
+    const float* __restrict__ A_val,
+    const f16* __restrict__ B_val,
+    float* __restrict__ out,
+    const i64 range_lo,
+    const i64 range_hi,
+    const i64 grain,
+    const i64 parts)
+{
+  const i64 lane = threadIdx.x % 8;
+  const u32 lanes = 0xffu << (threadIdx.x % 32 / 8 * 8);
+  const i64 worker = ((i64)blockIdx.x * blockDim.x + threadIdx.x) / 8;
+  const i64 workers = (i64)gridDim.x * blockDim.x / 8;
+  for (i64 part = worker; part < parts; part += workers) {
+    const i64 part_lo = range_lo + part * grain;
+    const i64 part_hi = ust_minimum(part_lo + grain, range_hi);
+    const i64 first = ust_maximum(0ll, part_lo);
+    const i64 last = ust_minimum(n_i, part_hi);
+    for (i64 i = first; i < last; ++i) {
+      for (i64 p_j = M1_pos[i], end_p_j = M1_pos[i + 1]; p_j < end_p_j; ++p_j) {
+        const i64 j = M1_crd[p_j];
+        const float M_at = M_val[p_j];
+        float sum = 0.0f;
+        for (i64 k = 0 + lane, end_k = ust_floordiv(n_k, 4ll); k < end_k; k += 8) {
+          float A_at, A_at_1, A_at_2, A_at_3;
+          ust_load(&A_val[i * n_k + k * 4], A_at, A_at_1, A_at_2, A_at_3);
+          float B_at, B_at_1, B_at_2, B_at_3;
+          ust_load(&B_val[j * n_k + k * 4], B_at, B_at_1, B_at_2, B_at_3);
+          sum += M_at * A_at * B_at;
+          sum += M_at * A_at_1 * B_at_1;
+          sum += M_at * A_at_2 * B_at_2;
+          sum += M_at * A_at_3 * B_at_3;
+        }
+        sum = ust_lanes_add(sum, 8, lanes);
+        if (lane == 0) out[p_j] = sum;
+      }
+    }
+  }
+}

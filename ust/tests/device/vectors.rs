@@ -1,0 +1,135 @@
+//! Threads that work on elements side by side give what the processor gives, and run only where they can.
+
+use std::sync::Arc;
+
+use ust::gpu::cuda::Memory;
+use ust::gpu::{DeviceArray, DeviceParts, DeviceTensor, Gpu, tally};
+use ust::level_api::ir::scalar::Complex;
+use ust::{Coo, Dtype, Format, Tensor, einsum};
+
+use super::gpu;
+
+const ROWS: &str = "(i, j) -> (i : dense, j : dense)";
+const COLUMNS: &str = "(i, j) -> (j : dense, i : dense)";
+const SPMM: &str = "C(i,k) = A(i,j) * B(j,k)";
+const SDDMM: &str = "C(i,j) = M(i,j) * A(i,k) * B(j,k)";
+
+/// Small integers, so that sums are exact in any order, with `one_in` stored.
+fn matrix(shape: [usize; 2], one_in: u64, seed: u64, dtype: Dtype, format: &str) -> Tensor {
+    let mut state = seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) | 1;
+    let mut random = move |below: u64| {
+        state ^= state << 13;
+        state ^= state >> 7;
+        state ^= state << 17;
+        state % below
+    };
+    let (mut crd, mut values) = (vec![Vec::new(), Vec::new()], Vec::new());
+    for (row, column) in (0..shape[0]).flat_map(|i| (0..shape[1]).map(move |j| (i, j))) {
+        if random(one_in) == 0 {
+            crd[0].push(row as i64);
+            crd[1].push(column as i64);
+            values.push(random(3) as f64 + 1.0);
+        }
+    }
+    let mut coo = Coo::new(shape.to_vec(), crd, values).unwrap();
+    if dtype.is_complex() {
+        let values = coo.values.typed::<f64>().unwrap().iter().zip(0..);
+        let values = values.map(|(re, at)| Complex::new(*re, f64::from(at % 3) - 1.0));
+        coo.values = values.collect::<Vec<_>>().into();
+    }
+    Tensor::from_coo(&coo, &format.parse().unwrap()).unwrap().cast_lossy(dtype)
+}
+
+/// Runs an expression on the device with these operands. Whether threads worked on elements side by side.
+fn run(gpu: &Gpu, text: &str, result: &str, operands: &[(&str, &Tensor)]) -> bool {
+    let before = tally().in_vectors;
+    let expected = operands.iter().fold(einsum(text), |call, (name, of)| call.arg(name, *of));
+    let expected = expected.format(result).run().unwrap();
+    let there: Vec<_> = operands.iter().map(|(_, of)| gpu.upload(of).unwrap()).collect();
+    let call = operands.iter().zip(&there);
+    let call = call.fold(gpu.einsum(text), |call, ((name, _), of)| call.arg(name, of));
+    let found = call.format(result).run().unwrap().download().unwrap();
+    let shapes: Vec<_> = operands.iter().map(|(_, of)| of.shape()).collect();
+    assert!(found == expected, "{text}, {result}, {shapes:?}, {}", found.dtype());
+    tally().in_vectors > before
+}
+
+/// Numbers of columns: less than a vector, multiples of one, and others; one lane's, and more than those of a warp.
+const COUNTS: [usize; 17] = [1, 2, 3, 4, 5, 6, 7, 8, 9, 12, 31, 32, 33, 64, 100, 128, 132];
+
+#[test]
+fn products_with_any_number_of_columns_are_right() {
+    let Some((gpu, _one)) = gpu() else { return };
+    for (at, n) in COUNTS.into_iter().enumerate() {
+        let seed = at as u64;
+        let format = ["CSR", "DCSR", ROWS][at % 3];
+        let a = matrix([13, 17], 4, seed, Dtype::F32, format);
+        for (of_b, of_c) in [(ROWS, ROWS), (COLUMNS, ROWS), (ROWS, COLUMNS), (COLUMNS, COLUMNS)] {
+            let b = matrix([17, n], 1, seed + 1, Dtype::F32, of_b);
+            let in_vectors = run(&gpu, SPMM, of_c, &[("A", &a), ("B", &b)]);
+            if (of_b, of_c) == (ROWS, ROWS) {
+                assert_eq!(in_vectors, n.is_multiple_of(4), "{format}, {n} columns");
+            }
+        }
+        let [x, y] = [(13, 2), (17, 3)]
+            .map(|(rows, seed_of)| matrix([rows, n], 1, seed + seed_of, Dtype::F32, ROWS));
+        let mask = matrix([13, 17], 4, seed, Dtype::F32, "CSR");
+        let in_vectors = run(&gpu, SDDMM, "CSR", &[("M", &mask), ("A", &x), ("B", &y)]);
+        assert_eq!(in_vectors, n.is_multiple_of(4), "{n} products a sum");
+    }
+}
+
+#[test]
+fn products_of_any_dtype_are_right() {
+    let Some((gpu, _one)) = gpu() else { return };
+    let dtypes = [
+        (Dtype::F16, Dtype::F16),
+        (Dtype::Bf16, Dtype::F32),
+        (Dtype::F64, Dtype::F32),
+        (Dtype::I8, Dtype::I8),
+        (Dtype::I16, Dtype::I64),
+        (Dtype::Bool, Dtype::Bool),
+        (Dtype::Complex64, Dtype::Complex64),
+        (Dtype::F32, Dtype::Complex128),
+    ];
+    for (at, (of_a, of_b)) in dtypes.into_iter().enumerate() {
+        let a = matrix([9, 11], 5, at as u64, of_a, "CSR");
+        let b = matrix([11, 8], 1, 7, of_b, ROWS);
+        let in_vectors = run(&gpu, SPMM, ROWS, &[("A", &a), ("B", &b)]);
+        assert!(in_vectors, "{of_a}, {of_b}");
+        let x = matrix([9, 8], 1, 8, of_b, ROWS);
+        run(&gpu, SDDMM, "CSR", &[("M", &a), ("A", &x), ("B", &b)]);
+    }
+}
+
+/// A full matrix of which the values begin at the second element of an allocation.
+fn misaligned(gpu: &Gpu, of: &Tensor) -> DeviceTensor {
+    let values = of.values().typed::<f32>().unwrap();
+    let bytes: Vec<u8> = [0.0].iter().chain(values).flat_map(|v| v.to_ne_bytes()).collect();
+    let memory = Arc::new(gpu.stream().upload(&bytes).unwrap());
+    let (address, length) = (memory.address() + 4, bytes.len() - 4);
+    // SAFETY: the memory is kept, and nobody else uses it.
+    let memory = unsafe { Memory::view(gpu.device(), address, length, memory) };
+    let values = DeviceArray { of: Dtype::F32, len: values.len(), memory };
+    let parts = DeviceParts { levels: vec![vec![], vec![]], values, fill: None };
+    let format: Format = ROWS.parse().unwrap();
+    // SAFETY: a full matrix has no indices.
+    unsafe { DeviceTensor::from_parts_unchecked(gpu, &format, of.shape(), parts) }.unwrap()
+}
+
+#[test]
+fn values_that_begin_anywhere_are_accessed_one_at_a_time() {
+    let Some((gpu, _one)) = gpu() else { return };
+    let a = matrix([13, 17], 4, 1, Dtype::F32, "CSR");
+    let b = matrix([17, 32], 1, 2, Dtype::F32, ROWS);
+    let expected = einsum(SPMM).arg("A", &a).arg("B", &b).run().unwrap();
+    let there = gpu.upload(&a).unwrap();
+    let run = |b: &DeviceTensor| {
+        let before = tally().in_vectors;
+        let found = gpu.einsum(SPMM).arg("A", &there).arg("B", b).run().unwrap();
+        assert!(found.download().unwrap() == expected);
+        tally().in_vectors - before
+    };
+    assert_eq!(run(&misaligned(&gpu, &b)), 0);
+    assert_eq!(run(&gpu.upload(&b).unwrap()), 1);
+}
