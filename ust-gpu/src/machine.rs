@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use ust_cuda::{Cache, CudaError, Device, Info};
+use ust_cuda::{Cache, CudaError, Device, Info, blas, sparse};
 
 /// What a machine has for GPUs, and what it lacks.
 ///
@@ -22,6 +22,8 @@ pub struct Machine {
     pub driver: Result<Library, CudaError>,
     /// The compiler, NVRTC, or why there is none.
     pub compiler: Result<Library, CudaError>,
+    /// The libraries of products, by their names, or why there is none. Back ends that nobody asks for need none.
+    pub products: Vec<(&'static str, Result<Library, CudaError>)>,
     /// The machine code that is kept on disk. `None` where no folder for it is known.
     pub cache: Option<Cache>,
     /// Why a device cannot be opened.
@@ -39,7 +41,8 @@ pub struct Library {
 }
 
 impl Machine {
-    /// Looks for libraries and devices. Each device is opened for a moment.
+    /// Looks for libraries and devices. Each device is opened for a moment, and each library is loaded for as long as
+    /// the process runs.
     #[must_use]
     pub fn look() -> Self {
         let library = |version, file| Library { version, file };
@@ -48,6 +51,14 @@ impl Machine {
         });
         let compiler = ust_cuda::compiler_version()
             .map(|version| library(version, ust_cuda::compiler_library()));
+        let products = [
+            ("cuSPARSE", sparse::version(), sparse::file()),
+            ("cuBLASLt", blas::version(), blas::file()),
+        ];
+        let products = products
+            .into_iter()
+            .map(|(name, version, file)| (name, version.map(|version| library(version, file))));
+        let products = products.collect();
         let (mut devices, mut refused) = (Vec::new(), None);
         let count = driver.as_ref().map_or(0, |_| Device::count().unwrap_or(0));
         // A driver that finds no device says so.
@@ -57,7 +68,7 @@ impl Machine {
                 Err(error) => refused = Some(error),
             }
         }
-        Self { devices, driver, compiler, cache: ust_cuda::cache(), refused }
+        Self { devices, driver, compiler, products, cache: ust_cuda::cache(), refused }
     }
 
     /// What is missing before the back end `cuda` can run anything, and what to do. `None` if nothing is.

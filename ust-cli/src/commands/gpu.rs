@@ -24,7 +24,7 @@ mod told {
     use std::fmt::Display;
     use std::io::Write;
 
-    use serde_json::{Value, json};
+    use serde_json::{Map, Value, json};
     use ust::gpu::cuda::Info;
     use ust::gpu::{Library, Machine};
 
@@ -54,6 +54,9 @@ mod told {
         }
         rows.push(["driver".to_owned(), library(&machine.driver)]);
         rows.push(["NVRTC".to_owned(), library(&machine.compiler)]);
+        for (name, found) in &machine.products {
+            rows.push([(*name).to_owned(), library(found)]);
+        }
         if let Some(cache) = &machine.cache {
             let bytes = text::bytes(usize::try_from(cache.bytes).unwrap_or(usize::MAX));
             rows.push(["cache".to_owned(), format!("{bytes} in {}", cache.folder.display())]);
@@ -91,11 +94,17 @@ mod told {
                 |library| json!({ "version": version(library.version), "library": library.file }),
             )
         };
+        let products: Map<String, Value> = machine
+            .products
+            .iter()
+            .map(|(name, found)| ((*name).to_owned(), json!(library(found.as_ref().ok()))))
+            .collect();
         json!({
             "devices": devices,
             "missing": machine.missing(),
             "driver": library(machine.driver.as_ref().ok()),
             "compiler": library(machine.compiler.as_ref().ok()),
+            "products": products,
             "cache": machine.cache.as_ref().map(|cache| {
                 json!({ "folder": cache.folder, "bytes": cache.bytes })
             }),

@@ -76,6 +76,7 @@ const OF_SPARSE: &[&str] = &[
     "cusparseCreate",
     "cusparseDestroy",
     "cusparseGetVersion",
+    "cusparseGetProperty",
     "cusparseGetErrorName",
     "cusparseSetStream",
     "cusparseCreateCsr",

@@ -17,6 +17,7 @@ mod product;
 
 use std::ffi::CStr;
 use std::fmt;
+use std::path::PathBuf;
 use std::ptr;
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -27,8 +28,8 @@ pub use gemm::Rows;
 pub use product::Product;
 
 use crate::error::{CudaError, Result};
-use crate::probe;
 use crate::stream::Stream;
+use crate::{libraries, probe};
 
 /// The library, which works in the order of a stream. Clones are the same.
 #[derive(Clone)]
@@ -46,13 +47,29 @@ struct Handle(sys::cusparseHandle_t);
 // SAFETY: a handle belongs to no thread.
 unsafe impl Send for Handle {}
 
-/// Loads the library, once. [`Sparse::new`] does so, too.
+/// Loads the library, once; its version, major and minor. [`Sparse::new`] loads it, too.
 ///
 /// # Errors
 ///
 /// [`CudaError::NoLibrary`] without libcusparse, [`CudaError::Outdated`] if it is too old.
-pub fn load() -> Result<()> {
-    probe::sparse_library()
+pub fn version() -> Result<(u32, u32)> {
+    probe::sparse_library()?;
+    let property = |which| {
+        let mut value = 0;
+        // SAFETY: the library has the function.
+        check(unsafe { sys::cusparseGetProperty(which, &mut value) }, "tell its version")?;
+        Ok(value.unsigned_abs())
+    };
+    let (major, minor) =
+        (sys::libraryPropertyType::MAJOR_VERSION, sys::libraryPropertyType::MINOR_VERSION);
+    Ok((property(major)?, property(minor)?))
+}
+
+/// The file of the library, if it was found and the system tells.
+#[must_use]
+pub fn file() -> Option<PathBuf> {
+    version().ok()?;
+    libraries::file_of("libcusparse.so")
 }
 
 impl Sparse {
@@ -60,9 +77,9 @@ impl Sparse {
     ///
     /// # Errors
     ///
-    /// Those of [`load`], and [`CudaError::Library`] if the library does not start.
+    /// Those of [`version`], and [`CudaError::Library`] if the library does not start.
     pub fn new(stream: &Stream) -> Result<Self> {
-        load()?;
+        probe::sparse_library()?;
         stream.device().enter()?;
         let (mut handle, mut version) = (ptr::null_mut(), 0);
         // SAFETY: the library has the functions, and a context is current. The handle is used after it was
