@@ -165,7 +165,7 @@ fn golden_metadata_and_sizes() {
     };
     let printed = named("metadata");
     let tile: Vec<u64> =
-        printed["tile"].as_array().unwrap().iter().filter_map(|one| one.as_u64()).collect();
+        printed["tile"].as_array().unwrap().iter().filter_map(serde_json::Value::as_u64).collect();
     let places = || tile.iter().enumerate().filter(|(_, one)| **one != 0);
     let tiled = |dtype| {
         matrix([128, 128], TWO_FOUR, dtype, (4, 1), |_, _| {

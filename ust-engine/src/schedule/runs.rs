@@ -228,7 +228,7 @@ fn is_of(expr: &Expr, var: Var, function: &Function) -> bool {
     expr.visit(&mut |part| match part {
         Expr::Var(other) => fine &= (other.0 as usize) < function.params || *other == var,
         Expr::Load(array, _) | Expr::Len(array) => {
-            fine &= !function.arrays[array.0 as usize].written
+            fine &= !function.arrays[array.0 as usize].written;
         }
         _ => {}
     });

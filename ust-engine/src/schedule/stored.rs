@@ -271,7 +271,7 @@ impl Found {
         expr.visit(&mut |part| match part {
             Expr::Var(var) => fine &= (var.0 as usize) < self.params || vars.contains(var),
             Expr::Load(array, _) | Expr::Len(array) => {
-                fine &= reads && !self.written[array.0 as usize]
+                fine &= reads && !self.written[array.0 as usize];
             }
             _ => {}
         });
