@@ -28,7 +28,7 @@ use ust_level_api::ir::{ArrayId, Function};
 
 use crate::cache;
 use crate::gpu::Gpu;
-use crate::print::{About, Argument, Kernel, Program, Target};
+use crate::print::{About, Argument, Kernel, Program, SHORT, Target};
 use crate::provider::Schedules;
 use crate::room::Room;
 use crate::there::{self, Operands, device};
@@ -62,6 +62,8 @@ struct Kernels {
     program: Program,
     module: Module,
     device: Device,
+    /// Whether they are for operands with at most [`SHORT`] elements.
+    short: bool,
 }
 
 impl Kernels {
@@ -69,7 +71,7 @@ impl Kernels {
     fn new(program: Program, source: &Source, device: &Device) -> Result<Self, Error> {
         let module = device.module(source).map_err(there::device)?;
         PROGRAMS.fetch_add(1, Ordering::Relaxed);
-        Ok(Self { program, module, device: device.clone() })
+        Ok(Self { program, module, device: device.clone(), short: false })
     }
 }
 
@@ -122,8 +124,8 @@ impl Launcher {
             found: Mutex::default(),
         };
         // What cannot be printed is refused before anything runs.
-        made.program(Choice::Threads(0))?;
-        if made.schedules.tables.is_some() && made.program(Choice::Tables).is_err() {
+        made.program(Choice::Threads(0), true)?;
+        if made.schedules.tables.is_some() && made.program(Choice::Tables, true).is_err() {
             made.schedules.tables = None;
         }
         Ok(made)
@@ -144,20 +146,20 @@ impl Launcher {
         other.unwrap_or(alone)
     }
 
-    /// The kernels as text.
-    fn program(&self, choice: Choice) -> Result<Program, String> {
+    /// The kernels as text. `short`: whether operands have at most [`SHORT`] elements.
+    fn program(&self, choice: Choice, short: bool) -> Result<Program, String> {
         let grows: Vec<bool> = self.function.arrays.iter().map(|array| array.grows).collect();
         let target = match choice {
             Choice::Tables => Target::Tables { shared: true },
             Choice::LargeTables => Target::Tables { shared: false },
-            choice => Target::Cuda { lanes: 1 << choice.width() },
+            choice => Target::Cuda { lanes: 1 << choice.width(), short },
         };
         Program::new(self.schedule(choice), &self.facts, &grows, &self.about, target)
     }
 
     /// The kernels for large tensors.
     pub(crate) fn usual_program(&self) -> Result<Program, String> {
-        self.program(self.usual())
+        self.program(self.usual(), false)
     }
 
     /// The choice for large tensors.
@@ -171,8 +173,8 @@ impl Launcher {
     }
 
     /// The text that is compiled.
-    fn source(&self, choice: Choice) -> Result<(Program, Source), String> {
-        let program = self.program(choice)?;
+    fn source(&self, choice: Choice, short: bool) -> Result<(Program, Source), String> {
+        let program = self.program(choice, short)?;
         let source = Source::new(program.code());
         let source = if self.strict { source.option(STRICT) } else { source };
         Ok((program, source))
@@ -186,17 +188,25 @@ impl Launcher {
 
     /// Whether the kernels that probably run on tensors of these sizes are compiled, in memory or on disk.
     pub(crate) fn is_compiled(&self, sizes: &Sizes, gpu: &Device) -> Result<bool, Error> {
-        let (_, source) = self.source(self.expected(sizes)).map_err(Error::Unsupported)?;
+        let short = sizes.operands.iter().all(|operand| operand.nse <= SHORT as f64);
+        let (_, source) = self.source(self.expected(sizes), short).map_err(Error::Unsupported)?;
         gpu.has_compiled(&source).map_err(device)
     }
 
-    fn kernels(&self, choice: Choice, gpu: &Device) -> Result<Arc<Kernels>, Error> {
+    /// The kernels that run with these arguments.
+    fn kernels(
+        &self,
+        choice: Choice,
+        arguments: &Arguments<'_>,
+        gpu: &Device,
+    ) -> Result<Arc<Kernels>, Error> {
+        let short = arguments.arrays.iter().all(|given| given.length as u64 <= SHORT);
         let made = || self.made[choice.number()].lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some(made) = made().iter().find(|made| made.device == *gpu) {
+        if let Some(made) = made().iter().find(|made| made.device == *gpu && made.short == short) {
             return Ok(Arc::clone(made));
         }
-        let (program, source) = self.source(choice).map_err(Error::Unsupported)?;
-        let kernels = Arc::new(Kernels::new(program, &source, gpu)?);
+        let (program, source) = self.source(choice, short).map_err(Error::Unsupported)?;
+        let kernels = Arc::new(Kernels { short, ..Kernels::new(program, &source, gpu)? });
         made().push(Arc::clone(&kernels));
         Ok(kernels)
     }
@@ -244,7 +254,7 @@ impl Launcher {
                 self.coarsen(&mut arguments, choice)?;
             }
             let schedule = self.schedule(choice);
-            let kernels = &*self.kernels(choice, gpu.device())?;
+            let kernels = &*self.kernels(choice, &arguments, gpu.device())?;
             let (primitives, error) = (gpu.primitives(), &error);
             let (launcher, gpu, room) = (self, &gpu, Room::new(call));
             let run =

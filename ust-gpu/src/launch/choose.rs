@@ -99,7 +99,7 @@ impl Launcher {
             let items = self.range(items, Choice::Stored(0), call, arguments, gpu)?;
             let mean = length(items).saturating_sub(parts) as f64 / parts.max(1) as f64;
             let find = || {
-                let kernels = self.kernels(Choice::Stored(0), gpu.device())?;
+                let kernels = self.kernels(Choice::Stored(0), arguments, gpu.device())?;
                 let arguments = Arguments { range: planned, ..arguments.clone() };
                 Ok((0, longest_row(&kernels, arguments, gpu.stream())?))
             };
@@ -295,7 +295,9 @@ impl Launcher {
         if let Some(found) = evaluated(&bounds, &self.function, arguments.params)? {
             return Ok((found[0], found[1]));
         }
-        let find = || stored_range(&*self.kernels(choice, gpu.device())?, arguments, gpu.stream());
+        let find = || {
+            stored_range(&*self.kernels(choice, arguments, gpu.device())?, arguments, gpu.stream())
+        };
         self.once(choice.number(), call, arguments, find)
     }
 }

@@ -134,7 +134,8 @@ impl Running<'_> {
         let bytes = usize::try_from(bytes).map_err(|_| too_large())?;
         let memory = there::alloc(bytes, self.stream).map_err(device)?;
         arguments.tables.memory = memory.address();
-        let kernels = self.launcher.kernels(Choice::LargeTables, self.stream.device())?;
+        let kernels =
+            self.launcher.kernels(Choice::LargeTables, &arguments, self.stream.device())?;
         let kernel = pick(&kernels.program).expect("rows are counted");
         launch(&kernels.module, kernel, grid, &words(kernel, &arguments), self.stream)
     }

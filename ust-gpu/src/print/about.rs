@@ -14,7 +14,7 @@ use ust_level_api::{Dtype, Per, Scalar};
 
 use super::kernel::{Argument, Purpose};
 use super::types::alignment;
-use super::{Target, Writer};
+use super::{Target, Use, Writer};
 use crate::launch::STRICT;
 
 /// The width of comments.
@@ -260,6 +260,9 @@ impl Telling<'_> {
                 if let Some(vector) = vector {
                     let bytes = alignment(vector, elem);
                     let _ = write!(said, "; its address is a multiple of {bytes}");
+                }
+                if writer.uses.contains(&Use::Short(id)) {
+                    said.push_str("; at most 2^32 elements");
                 }
                 said
             }

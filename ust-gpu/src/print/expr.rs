@@ -5,7 +5,7 @@ use ust_level_api::{Dtype, IndexKind, Scalar};
 
 use super::kernel::Reach;
 use super::types::{constant, held, int, is_half, is_integer};
-use super::{Use, Writer};
+use super::{Target, Use, Writer};
 use crate::prelude::Sections;
 
 /// How tightly an operator binds, in C++.
@@ -112,6 +112,53 @@ impl Writer<'_> {
         }
         let level = if text.starts_with(['-', '(']) { Level::Unary } else { Level::Atom };
         Shown(text, level)
+    }
+
+    /// Whether an index is computed in 32 bits. An index in bounds of at most 2^32 elements is what remains of it modulo
+    /// 2^32; sums, differences and products may be formed modulo 2^32 all the way. Compilers turn products with
+    /// variables of a loop into sums, which is better still: only those with numbers that the innermost loop reads are
+    /// worth it.
+    pub(super) fn is_short(&self, array: ArrayId, index: &Expr) -> bool {
+        let is_target = matches!(self.target, Target::Cuda { short: true, .. });
+        let mut found = false;
+        index.visit(&mut |part| {
+            found |= matches!(part, Expr::Binary(BinOp::Mul, a, b) if self.is_read(a) || self.is_read(b));
+        });
+        is_target && found && !self.function.arrays[array.0 as usize].written
+    }
+
+    /// Whether an expression depends on what the innermost loop reads.
+    pub(super) fn is_read(&self, expr: &Expr) -> bool {
+        let mut found = false;
+        expr.visit(&mut |part| {
+            found |= matches!(part, Expr::Var(var) if self.read.contains(var))
+                || matches!(part, Expr::Load(..));
+        });
+        found
+    }
+
+    /// An expression modulo 2^32.
+    pub(super) fn short(&mut self, expr: &Expr) -> String {
+        self.modulo(expr).0
+    }
+
+    fn modulo(&mut self, expr: &Expr) -> Shown {
+        match expr {
+            Expr::Int(value) => Shown(format!("{}u", *value as u32), Level::Atom),
+            Expr::Binary(op @ (BinOp::Add | BinOp::Sub | BinOp::Mul), a, b) => {
+                let (level, tighter) = match op {
+                    BinOp::Mul => (Level::Product, Level::Unary),
+                    _ => (Level::Sum, Level::Product),
+                };
+                let mut part = |expr, least| {
+                    let Shown(text, level) = self.modulo(expr);
+                    if level < least { format!("({text})") } else { text }
+                };
+                let (a, b) = (part(a, level), part(b, tighter));
+                Shown(format!("{a} {op} {b}"), level)
+            }
+            expr => Shown(format!("(u32){}", self.inner(expr, Level::Unary)), Level::Unary),
+        }
     }
 
     fn load(&mut self, array: ArrayId, index: &Expr) -> Shown {

@@ -23,10 +23,13 @@ use names::Names;
 use ust_engine::provider::plan::Facts;
 use ust_engine::schedule::Schedule;
 use ust_level_api::ir::schedule::{LoopMarks, Marks, Sharing, Table, Vector};
-use ust_level_api::ir::{ArrayId, Elem, Expr, Function, Stmt};
+use ust_level_api::ir::{ArrayId, Elem, Expr, Function, Stmt, Var};
 
 use crate::prelude::{self, Sections};
 use crate::tuning::BOUND_LANES;
+
+/// The largest number of elements of an array of which 32 bits tell an index.
+pub(crate) const SHORT: u64 = 1 << 32;
 
 /// What a text is written for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -35,6 +38,9 @@ pub enum Target {
     Cuda {
         /// Number of threads.
         lanes: u32,
+        /// Whether operands have arrays of at most 2^32 elements. Products in their indices are computed in 32 bits
+        /// then, where that takes fewer instructions.
+        short: bool,
     },
     /// CUDA C++ for schedules whose lanes write nothing for each other, and form no sums. Each part is run by as many
     /// threads together as the launch says, perhaps of several blocks.
@@ -100,7 +106,7 @@ impl Program {
         let scheduled = &schedule.scheduled;
         let telling = Telling { about, facts, schedule };
         let lanes = match target {
-            Target::Cuda { lanes } => (lanes > 1).then_some(Width::Fixed(lanes)),
+            Target::Cuda { lanes, .. } => (lanes > 1).then_some(Width::Fixed(lanes)),
             Target::Spread | Target::Tables { .. } => Some(Width::Given),
             Target::Cpp => None,
         };
@@ -147,6 +153,7 @@ impl Program {
                 split: false,
                 vector: None,
                 placed: None,
+                read: HashSet::new(),
                 sections,
                 sites: std::mem::take(&mut divisions),
                 uses: HashSet::new(),
@@ -292,6 +299,8 @@ enum Use {
     Parameter(usize),
     Array(ArrayId),
     Length(ArrayId),
+    /// An index of the array is computed in 32 bits.
+    Short(ArrayId),
     First,
     Last,
     Grain,
@@ -347,6 +356,8 @@ struct Writer<'a> {
     vector: Option<&'a Vector>,
     /// The coordinate whose place in the table is known, and that place.
     placed: Option<(Expr, String)>,
+    /// The variables whose values the innermost loop reads.
+    read: HashSet<Var>,
     sections: Sections,
     sites: Vec<String>,
     uses: HashSet<Use>,

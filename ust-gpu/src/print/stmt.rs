@@ -60,6 +60,9 @@ impl Writer<'_> {
         match stmt {
             Stmt::Comment(text) => text.lines().for_each(|line| self.line(&format!("// {line}"))),
             Stmt::Let(var, value) => {
+                if self.is_read(value) {
+                    self.read.insert(*var);
+                }
                 let value = self.initial(value);
                 let changes = if self.assigned[var.0 as usize] { "" } else { "const " };
                 let ty = variable(self.function.vars[var.0 as usize].ty);
@@ -146,7 +149,9 @@ impl Writer<'_> {
                 "for (i64 {name} = {lo}{from}, end_{name} = {hi}; {name} < end_{name}; {step})"
             ),
         };
+        let outer = std::mem::take(&mut self.read);
         self.block(&head, body);
+        self.read = outer;
     }
 
     /// A loop whose iterations lanes share.

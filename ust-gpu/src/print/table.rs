@@ -91,7 +91,13 @@ impl Writer<'_> {
     /// The index of an element in memory.
     pub(super) fn index(&mut self, array: ArrayId, index: &Expr) -> String {
         let table = self.table.filter(|table| array == table.marks || array == table.values);
-        let Some(table) = table else { return self.expr(index) };
+        let Some(table) = table else {
+            if self.is_short(array, index) {
+                self.uses.insert(Use::Short(array));
+                return self.short(index);
+            }
+            return self.expr(index);
+        };
         if let Some((at, place)) = &self.placed
             && at == index
         {

@@ -31,7 +31,7 @@ static BY_STORED: Chosen = Chosen {
         let machine = Abilities { lanes: true, combines_rows: true };
         Schedule::by_stored(plan, plan.facts, machine).unwrap()
     },
-    target: Target::Cuda { lanes: 8 },
+    target: Target::Cuda { lanes: 8, short: true },
 };
 static IN_VECTORS: Chosen = Chosen {
     name: cases::IN_VECTORS,
@@ -41,7 +41,7 @@ static IN_VECTORS: Chosen = Chosen {
         let planned = || Schedule::new(plan, plan.facts, machine).unwrap();
         in_variables.unwrap_or_else(planned).in_vectors(4).unwrap()
     },
-    target: Target::Cuda { lanes: 8 },
+    target: Target::Cuda { lanes: 8, short: true },
 };
 static LARGE_TABLES: Chosen = Chosen {
     name: cases::LARGE_TABLES,

@@ -13,7 +13,7 @@
 //   A1_crd: u32, `crd` of level 1 of A (`j : compressed`): one for each position of the level
 //   A_val: f32, values of A: one for each position of its last level
 //   B_val: f32, values of B: one for each position of its last level; its address is a multiple of
-//     16
+//     16; at most 2^32 elements
 //   out: f32, values of the result, by position: all are 0 before; its address is a multiple of 16
 //   range_lo: beginning of the range that parts cut: 0
 //   range_hi: end of the range that parts cut: n_i
@@ -50,7 +50,7 @@ extern "C" __global__ void run(
           const i64 j = A1_crd[p_j];
           const float A_at = A_val[p_j];
           float B_at, B_at_1, B_at_2, B_at_3;
-          ust_load(&B_val[j * n_k + k * 4], B_at, B_at_1, B_at_2, B_at_3);
+          ust_load(&B_val[(u32)j * (u32)n_k + (u32)k * 4u], B_at, B_at_1, B_at_2, B_at_3);
           sum += A_at * B_at;
           sum_1 += A_at * B_at_1;
           sum_2 += A_at * B_at_2;
