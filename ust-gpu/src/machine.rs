@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use ust_cuda::{Cache, CudaError, Device, Info, blas, sparse};
+use ust_cuda::{Cache, CudaError, Device, Info, blas, sparse, sparse_lt};
 
 /// What a machine has for GPUs, and what it lacks.
 ///
@@ -54,6 +54,7 @@ impl Machine {
         let products = [
             ("cuSPARSE", sparse::version(), sparse::file()),
             ("cuBLASLt", blas::version(), blas::file()),
+            ("cuSPARSELt", sparse_lt::version(), sparse_lt::file()),
         ];
         let products = products
             .into_iter()

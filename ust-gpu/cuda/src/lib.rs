@@ -34,6 +34,7 @@
 //! | `dlpack.rs` | arrays that other libraries own, or take |
 //! | `sparse.rs`, `sparse/` | products of sparse matrices by cuSPARSE |
 //! | `blas.rs` | products of dense matrices by cuBLASLt |
+//! | `sparse_lt.rs` | products of 2:4 matrices by cuSPARSELt |
 //! | `bound.rs` | libraries whose functions are bound by hand |
 //! | `emulator/` | a virtual device |
 
@@ -54,6 +55,7 @@ mod memory;
 mod module;
 mod probe;
 pub mod sparse;
+pub mod sparse_lt;
 mod staging;
 mod stream;
 mod transfer;
@@ -81,5 +83,6 @@ mod tests {
         is_free::<(Module, Kernel, CudaError)>();
         is_free::<(sparse::Sparse, sparse::Product, dlpack::Array)>();
         is_free::<(blas::Blas, blas::Product)>();
+        is_free::<(sparse_lt::SparseLt, sparse_lt::Product)>();
     }
 }

@@ -1,6 +1,6 @@
 //! A machine without a driver, or without a device, gets errors; one that has both, a device.
 
-use ust_cuda::{CudaError, Device, blas, sparse};
+use ust_cuda::{CudaError, Device, blas, sparse, sparse_lt};
 
 #[test]
 fn a_device_or_an_error_and_no_panic() {
@@ -36,6 +36,15 @@ fn the_sparse_library_or_an_error_and_no_panic() {
 fn the_library_of_dense_products_or_an_error_and_no_panic() {
     match blas::version() {
         Ok(version) => println!("cuBLASLt {version:?}"),
+        Err(CudaError::NoLibrary { .. } | CudaError::Outdated { .. }) => (),
+        Err(other) => panic!("{other}"),
+    }
+}
+
+#[test]
+fn the_library_of_groups_or_an_error_and_no_panic() {
+    match sparse_lt::version() {
+        Ok(version) => println!("cuSPARSELt {version:?}"),
         Err(CudaError::NoLibrary { .. } | CudaError::Outdated { .. }) => (),
         Err(other) => panic!("{other}"),
     }

@@ -15,12 +15,18 @@ pub(super) const DRIVER: &str = "libcuda.so";
 pub(super) const COMPILER: &str = "libnvrtc.so";
 pub(super) const SPARSE: &str = "libcusparse.so";
 pub(super) const BLAS: &str = "libcublasLt.so";
+pub(super) const SPARSE_LT: &str = "libcusparseLt.so";
 
 /// Each library, and the file that it is made of.
-const LIBRARIES: [(&str, &str); 4] =
-    [(DRIVER, "driver.cc"), (COMPILER, "compiler.cc"), (SPARSE, "sparse.cc"), (BLAS, "blas.cc")];
+const LIBRARIES: [(&str, &str); 5] = [
+    (DRIVER, "driver.cc"),
+    (COMPILER, "compiler.cc"),
+    (SPARSE, "sparse.cc"),
+    (BLAS, "blas.cc"),
+    (SPARSE_LT, "sparse_lt.cc"),
+];
 
-const FILES: [(&str, &str); 13] = [
+const FILES: [(&str, &str); 14] = [
     ("driver.cc", include_str!("driver.cc")),
     ("memory.h", include_str!("memory.h")),
     ("races.h", include_str!("races.h")),
@@ -32,6 +38,7 @@ const FILES: [(&str, &str); 13] = [
     ("kernel.h", include_str!("kernel.h")),
     ("products.h", include_str!("products.h")),
     ("blas.cc", include_str!("blas.cc")),
+    ("sparse_lt.cc", include_str!("sparse_lt.cc")),
     ("sparse.cc", include_str!("sparse.cc")),
     ("sparse.h", include_str!("sparse.h")),
 ];

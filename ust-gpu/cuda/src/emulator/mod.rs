@@ -1,7 +1,7 @@
 //! A virtual device, for machines without a GPU and for checks that no GPU makes.
 //!
 //! [`install`] compiles libraries with the compiler of the host, and loads them in the place of the
-//! driver, of NVRTC, of cuSPARSE and of cuBLASLt: everything else here runs unchanged. The kernels' texts, unchanged as well, become
+//! driver, of NVRTC, of cuSPARSE, of cuBLASLt and of cuSPARSELt: everything else here runs unchanged. The kernels' texts, unchanged as well, become
 //! shared libraries, and threads of a block coroutines in an order that is different each time. Every
 //! access of a kernel is looked at:
 //!
@@ -25,7 +25,7 @@
 //! | `compiler.cc` | the functions of NVRTC |
 //! | `products.h` | what libraries of products have in common: numbers, and checked accesses |
 //! | `sparse.cc`, `sparse.h` | the functions of cuSPARSE, and the types that they speak in |
-//! | `blas.cc` | the functions of cuBLASLt |
+//! | `blas.cc`, `sparse_lt.cc` | the functions of cuBLASLt, and of cuSPARSELt |
 //! | `kernel.h` | what kernels find: the words, types and functions of CUDA |
 
 mod build;
@@ -70,7 +70,8 @@ fn load() -> Result<()> {
     let compiler = open(&folder.join(build::COMPILER))?;
     let driver = open(&folder.join(build::DRIVER))?;
     // They find functions of the driver.
-    let products = [build::SPARSE, build::BLAS].map(|name| open(&folder.join(name)));
+    let products = [build::SPARSE, build::BLAS, build::SPARSE_LT];
+    let products = products.map(|name| open(&folder.join(name)));
     for library in products {
         std::mem::forget(library?);
     }

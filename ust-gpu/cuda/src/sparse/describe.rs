@@ -117,7 +117,7 @@ pub enum Order {
 }
 
 impl Order {
-    fn raw(self) -> cusparseOrder_t {
+    pub(crate) fn raw(self) -> cusparseOrder_t {
         match self {
             Self::Rows => cusparseOrder_t::CUSPARSE_ORDER_ROW,
             Self::Columns => cusparseOrder_t::CUSPARSE_ORDER_COL,
