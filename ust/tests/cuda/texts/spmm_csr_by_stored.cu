@@ -26,7 +26,7 @@ extern "C" __global__ void bounds(
 //     one more
 //   A1_crd: u32, `crd` of level 1 of A (`j : compressed`): one for each position of the level
 //   A_val: f64, values of A: one for each position of its last level
-//   B_val: f64, values of B: one for each position of its last level
+//   B_val: f64, values of B: one for each position of its last level; at most 2^32 elements
 //   out: f64, values of the result, by position: all are 0 before
 //   all_carried_row: i64, for each part, the row whose sum it leaves for others, or the least `i64`
 //   all_carried_sum: f64, for each part, the sums of that row
@@ -84,7 +84,7 @@ extern "C" __global__ void run(
         for (i64 p_j = begin; p_j < stop; ++p_j) {
           const i64 j = A1_crd[p_j];
           const double A_at = A_val[p_j];
-          const double B_at = B_val[j * n_k + k];
+          const double B_at = B_val[(u32)j * (u32)n_k + (u32)k];
           sum += A_at * B_at;
         }
         if (ends) {
