@@ -54,7 +54,9 @@ fn accesses_out_of_bounds() {
         "int* p = nullptr; p[n] = 1;",
         &["writes 4 bytes at 0x100, where no allocation is"],
     );
-    fails(1, 1, "*(long long*)((char*)m + 252) = n;", &["writes 8 bytes at byte 252"]);
+    let half_outside =
+        "typedef long long T __attribute__((aligned(4))); *(T*)((char*)m + 252) = n;";
+    fails(1, 1, half_outside, &["writes 8 bytes at byte 252", "out of bounds"]);
     fails(
         1,
         1,
@@ -102,6 +104,8 @@ fn the_line_is_told() {
 #[test]
 fn accesses_that_are_not_aligned() {
     fails(1, 1, "*(int*)((char*)m + 2) = 1;", &["byte 2 of allocation", "not aligned"]);
+    let several = "struct alignas(16) V { int at[4]; }; V v = *(V*)(m + 1); m[0] = v.at[n & 3];";
+    fails(1, 1, several, &["byte 4 of allocation", "not aligned to 16 bytes"]);
 }
 
 #[test]
