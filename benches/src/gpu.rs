@@ -26,7 +26,12 @@ pub(crate) struct Args {
     #[arg(long, value_name = "NAME")]
     op: Option<String>,
     /// Other back ends to time beside `cuda`, such as `cusparse`, where they are linked.
-    #[arg(long, value_name = "NAME", default_value = "cusparse")]
+    #[arg(
+        long,
+        value_name = "NAME",
+        value_delimiter = ',',
+        default_value = "cusparse,cublaslt,cusparselt"
+    )]
     beside: Vec<String>,
     /// On a virtual GPU, which checks every access; its times mean nothing.
     #[arg(long)]
@@ -67,7 +72,7 @@ const MATRIX: &[(&str, &[Option<usize>])] = &[("B", &[Some(1), None])];
 const SPMV: &str = "y(i) = A(i,j) * x(j)";
 const SPMM: &str = "C(i,k) = A(i,j) * B(j,k)";
 
-const OPERATIONS: [Operation; 8] = [
+const OPERATIONS: [Operation; 10] = [
     Operation {
         name: "spmv",
         text: SPMV,
@@ -111,6 +116,28 @@ const OPERATIONS: [Operation; 8] = [
         result: "",
         inputs: SOME,
         quick_inputs: TINY,
+    },
+    Operation {
+        name: "gemm",
+        text: SPMM,
+        columns: 4096,
+        dtype: Dtype::F16,
+        formats: &["Dense", "DenseCol"],
+        others: MATRIX,
+        result: "",
+        inputs: &["uniform(4096x4096)"],
+        quick_inputs: &["uniform(16x32)"],
+    },
+    Operation {
+        name: "two-four",
+        text: SPMM,
+        columns: 4096,
+        dtype: Dtype::F16,
+        formats: &["2:4, crdWidth = 2"],
+        others: MATRIX,
+        result: "",
+        inputs: &["pruned24(4096x4096)"],
+        quick_inputs: &["pruned24(16x32)"],
     },
     Operation {
         name: "sddmm64",

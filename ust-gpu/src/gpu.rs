@@ -213,7 +213,7 @@ impl Einsum {
         self.map(|call| call.operator(operator))
     }
 
-    /// The back end: another one than `cuda`, such as `cusparse`.
+    /// The back end: another one than `cuda`, such as `cusparse` or `cublaslt`.
     #[must_use]
     pub fn backend(self, backend: Backend) -> Self {
         self.map(|call| call.backend(backend))

@@ -173,7 +173,7 @@
 //!
 //! | feature | with it | without it |
 //! |---|---|---|
-//! | `gpu` | loops run on a GPU if asked to ([`mod@gpu`]), and are written as CUDA C++ and C++; nothing more is needed to build it | the back ends `cuda`, `cuda-text` and `cpp-text` are not there |
+//! | `gpu` | loops run on a GPU if asked to ([`mod@gpu`]), and are written as CUDA C++ and C++; nothing more is needed to build it | the back ends `cuda`, `cuda-text` and `cpp-text`, and those of NVIDIA's libraries, are not there |
 //! | `jit` | loops are compiled to machine code | an interpreter runs them, and takes much longer |
 //! | `macros` | [`format!`](macro@format): format text is checked by the compiler | format text is parsed when the program runs |
 //!

@@ -108,7 +108,7 @@ fn what_the_library_does_not_have_is_told() {
     unsafe { product.compress(wrong.address()).unwrap() };
     match stream.synchronize() {
         Err(CudaError::KernelFailed { message, .. }) => {
-            assert!(message.contains("3 of 4"), "{message}")
+            assert!(message.contains("3 of 4"), "{message}");
         }
         other => panic!("{other:?}"),
     }
