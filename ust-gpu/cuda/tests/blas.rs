@@ -17,7 +17,7 @@ fn matrix(rows: usize, columns: usize, number: Number, address: u64) -> Dense {
 
 #[test]
 fn a_run_allocates_nothing() {
-    let Some(library) = library() else { return };
+    let Some((library, _alone)) = library() else { return };
     let stream = library.stream();
     let numbers = stream.upload(&bytes_of(&[0x3c00_u16; 16])).unwrap();
     let result = stream.alloc(32).unwrap();
@@ -42,7 +42,7 @@ fn a_run_allocates_nothing() {
 
 #[test]
 fn what_does_not_match_is_told() {
-    let Some(library) = library() else { return };
+    let Some((library, _alone)) = library() else { return };
     let refused = |a: Dense, b: Dense, c: Dense, why: &str| match library.product(&a, &b, &c, 0) {
         Err(CudaError::Argument(said)) => assert!(said.contains(why), "{said}"),
         other => panic!("{why}: {other:?}"),
@@ -58,7 +58,7 @@ fn what_does_not_match_is_told() {
 
 #[test]
 fn short_arrays_and_other_alignments_fail() {
-    let Some(library) = library() else { return };
+    let Some((library, _alone)) = library() else { return };
     let stream = library.stream();
     let numbers = stream.upload(&bytes_of(&[1.0_f64; 18])).unwrap();
     let result = stream.alloc(8 * 9).unwrap();

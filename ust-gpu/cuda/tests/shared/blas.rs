@@ -1,5 +1,7 @@
 //! Products of dense matrices, by the library of any device.
 
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
 use ust_cuda::CudaError;
 use ust_cuda::blas::{self, Blas};
 use ust_cuda::sparse::{Dense, Number, Order};
@@ -7,10 +9,13 @@ use ust_cuda::sparse::{Dense, Number, Order};
 use crate::common::{bytes_of, read};
 use crate::device;
 
-/// The library. Says so if there is none.
-pub(crate) fn library() -> Option<Blas> {
+/// The library, for one test at a time: one of them looks at the memory that all have left. Says so if there is
+/// none.
+pub(crate) fn library() -> Option<(Blas, MutexGuard<'static, ()>)> {
+    static ALONE: Mutex<()> = Mutex::new(());
+    let alone = ALONE.lock().unwrap_or_else(PoisonError::into_inner);
     match Blas::new(&device()?.stream().unwrap()) {
-        Ok(library) => Some(library),
+        Ok(library) => Some((library, alone)),
         Err(error @ CudaError::NoLibrary { .. }) => {
             eprintln!("SKIPPED: {error}");
             None
@@ -40,7 +45,7 @@ fn stored(
 
 #[test]
 fn a_dense_matrix_times_another_in_every_order() {
-    let Some(library) = library() else { return };
+    let Some((library, _alone)) = library() else { return };
     println!("cuBLASLt {:?}", blas::version().unwrap());
     let stream = library.stream();
     let (rows, inner, columns) = (5, 3, 4);
