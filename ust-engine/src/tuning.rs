@@ -20,6 +20,10 @@ pub(crate) const UNPACK_PIECES_PER_THREAD: usize = 8;
 /// A piece of an outermost loop may have more or fewer stored elements than its share, by the share
 /// divided by this.
 pub(crate) const CUT_SLACK_DIVISOR: i64 = 64;
+/// A row with more stored elements than this share of the work of a thread is shared by several threads.
+pub(crate) const LONG_ROW_SHARE: f64 = 0.25;
+/// And with more than so many.
+pub(crate) const LONG_ROW_MIN_ENTRIES: i64 = 1 << 12;
 /// Values for which a thread computes the mask of entries at a time.
 pub(crate) const MASKED_VALUES: usize = 1 << 16;
 

@@ -3,6 +3,7 @@
 //! the others.
 
 mod in_place;
+mod long;
 mod places;
 mod rows;
 mod starts;
@@ -59,6 +60,10 @@ pub(crate) struct Compiled {
     sets_all: bool,
     /// Code that combines the copies of a result that threads made; compiled at first need.
     combining: OnceLock<Code>,
+    /// Code for rows that several threads share, if the loops have such rows; made at first need.
+    long: OnceLock<Option<long::Long>>,
+    /// Whether sums are formed in the order of the loops.
+    strict: bool,
     /// Number of rows that the last run collected, as a forecast for the next run.
     collected: AtomicUsize,
 }
@@ -114,11 +119,11 @@ impl Compiled {
         let instead = match chosen.elsewhere {
             true => {
                 let (which, chosen) = provider::choose(&plans, Backend::Cpu)?;
-                Some(Box::new(Self::of(candidates.clone(), which, chosen, stage)?))
+                Some(Box::new(Self::of(candidates.clone(), which, chosen, stage, strict)?))
             }
             false => None,
         };
-        Ok(Self { instead, ..Self::of(candidates, which, chosen, stage)? })
+        Ok(Self { instead, ..Self::of(candidates, which, chosen, stage, strict)? })
     }
 
     /// A stage, by one of several plans.
@@ -127,6 +132,7 @@ impl Compiled {
         which: usize,
         chosen: Chosen,
         stage: &super::stage::Stage,
+        strict: bool,
     ) -> Result<Self, Error> {
         let (planned, tensors) = candidates.swap_remove(which);
         let accesses: Vec<_> = stage
@@ -155,6 +161,8 @@ impl Compiled {
             adds,
             sets_all,
             combining: OnceLock::new(),
+            long: OnceLock::new(),
+            strict,
             collected: AtomicUsize::new(0),
         })
     }

@@ -56,6 +56,7 @@ mod jit {
     use crate::provider::Groups;
     use crate::tuning::{JIT_COMPILE_NS, OTHER_WIDTHS_TIME};
     use ust_jit::{JitError, Kernel, Options, Suits, is_supported};
+    use ust_level_api::ir::Function;
 
     struct Jit {
         checked: bool,
@@ -93,12 +94,15 @@ mod jit {
         }
 
         fn compile(&self, plan: &Plan<'_>) -> Result<Box<dyn Executable>, Error> {
-            let options = Options { checked: self.checked, strict: plan.strict };
-            match Kernel::compile(plan.function, &options) {
-                Ok(kernel) => Ok(Box::new(kernel)),
-                Err(JitError::Invalid(error)) => Err(error.into()),
-                Err(error) => Err(Error::Unsupported(error.to_string())),
-            }
+            compile(plan.function, &Options { checked: self.checked, strict: plan.strict })
+        }
+    }
+
+    fn compile(function: &Function, options: &Options) -> Result<Box<dyn Executable>, Error> {
+        match Kernel::compile(function, options) {
+            Ok(kernel) => Ok(Box::new(kernel)),
+            Err(JitError::Invalid(error)) => Err(error.into()),
+            Err(error) => Err(Error::Unsupported(error.to_string())),
         }
     }
 
@@ -118,6 +122,10 @@ mod jit {
 
         fn sets_all(&self, loops: bool) -> bool {
             loops
+        }
+
+        fn compile_also(&self, function: &Function) -> Option<Result<Box<dyn Executable>, Error>> {
+            Some(compile(function, self.options()))
         }
 
         fn describe(&self) -> String {

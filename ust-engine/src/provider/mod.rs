@@ -58,6 +58,7 @@ use std::fmt;
 use std::str::FromStr;
 
 use ust_level_api::inventory;
+use ust_level_api::ir::Function;
 use ust_level_api::ir::interp::{Memory, Param};
 
 pub(crate) use builtin::INTERPRETER;
@@ -210,6 +211,13 @@ pub trait Executable: fmt::Debug + Send + Sync {
     fn sets_all(&self, loops: bool) -> bool {
         let _ = loops;
         false
+    }
+
+    /// Another function, compiled as this one was: for the same machine, with the same options. `None` (the default)
+    /// if it cannot be; then the engine does without.
+    fn compile_also(&self, function: &Function) -> Option<Result<Box<dyn Executable>, Error>> {
+        let _ = function;
+        None
     }
 
     /// One line about the executable, for people.

@@ -5,6 +5,7 @@
 //! conformance suite runs every schedule of every plan in shuffled order, and finds those that are wrong.
 
 mod moved;
+pub(crate) mod piece;
 mod runs;
 mod stored;
 mod table;

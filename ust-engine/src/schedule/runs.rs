@@ -12,7 +12,9 @@ use ust_level_api::ir::{ArrayId, BinOp, Expr, Function, Stmt, Ty, UnOp, Var};
 
 use super::fresh;
 use super::moved::Summing;
-use super::stored::{Adding, Carries, Left, NONE, Stored, combines, longest, names, part, unless};
+use super::stored::{
+    Adding, Carries, Left, NONE, Stored, combines, has_only, longest, names, part, unless,
+};
 use crate::provider::Plan;
 use crate::provider::plan::{Array, Facts, Over};
 
@@ -34,6 +36,7 @@ pub(super) fn by_runs(plan: &Plan<'_>, facts: &Facts) -> Option<Stored> {
         part: runs.part.clone(),
         elements: None,
         block: Expr::Int(1),
+        stores: false,
     };
     let mut added = function.clone();
     added.body = adding.body(&mut added, &|row| runs.index(row));
@@ -78,7 +81,7 @@ impl Runs {
         let (&[entry], true, IndexExpr::Var(_)) = (&over.vars[..], repeats, &over.expr) else {
             return None;
         };
-        let crd = over.crd.clone().filter(|crd| is_of(crd, entry, plan.function))?;
+        let crd = over.crd.clone().filter(|crd| has_only(plan.function, crd, &[entry], true))?;
         let mut block = plan.function.body.iter().filter_map(|stmt| match stmt {
             Stmt::For { var, body, .. } if *var == entry => Some(body),
             _ => None,
@@ -103,13 +106,7 @@ impl Runs {
         let index = summing.index()?.replaced(&|var| known.get(&var).cloned());
         let index = index.mapped(&|part| (*part == crd).then(|| row.into()));
         let part = part(facts)?;
-        let mut fixed = true;
-        index.visit(&mut |part| match part {
-            Expr::Var(var) => fixed &= (var.0 as usize) < plan.function.params || *var == row,
-            Expr::Load(..) => fixed = false,
-            _ => {}
-        });
-        if !fixed {
+        if !has_only(plan.function, &index, &[row], false) {
             return None;
         }
         Some(Self {
@@ -220,17 +217,4 @@ impl Runs {
         let [lo, hi] = self.part.clone();
         vec![Stmt::For { var: self.entry, lo, hi, body }]
     }
-}
-
-/// Whether an expression has no variables but parameters and this one, and reads operands at most.
-fn is_of(expr: &Expr, var: Var, function: &Function) -> bool {
-    let mut fine = true;
-    expr.visit(&mut |part| match part {
-        Expr::Var(other) => fine &= (other.0 as usize) < function.params || *other == var,
-        Expr::Load(array, _) | Expr::Len(array) => {
-            fine &= !function.arrays[array.0 as usize].written;
-        }
-        _ => {}
-    });
-    fine
 }

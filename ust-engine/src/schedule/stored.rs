@@ -70,7 +70,7 @@ impl Left {
     }
 }
 
-fn indices(name: &str) -> ArrayDecl {
+pub(super) fn indices(name: &str) -> ArrayDecl {
     let elem = Elem::Index(IndexKind::I64);
     ArrayDecl { name: name.to_owned(), elem, written: true, grows: false }
 }
@@ -121,6 +121,19 @@ pub(super) fn names(function: &Function, body: &[Stmt], part: &[Expr; 2]) -> Opt
             (!depends).then(|| Stmt::Let(var, value.clone()))
         })
         .collect()
+}
+
+/// Whether an expression has no variables but parameters and these. `reads`: whether it may read operands.
+pub(super) fn has_only(function: &Function, expr: &Expr, vars: &[Var], reads: bool) -> bool {
+    let mut fine = true;
+    expr.visit(&mut |part| match part {
+        Expr::Var(var) => fine &= (var.0 as usize) < function.params || vars.contains(var),
+        Expr::Load(array, _) | Expr::Len(array) => {
+            fine &= reads && !function.arrays[array.0 as usize].written;
+        }
+        _ => {}
+    });
+    fine
 }
 
 /// Code that runs if a condition does not hold.
@@ -191,13 +204,12 @@ struct Stores {
 }
 
 /// What is found in the code of a row.
-struct Found {
+struct Found<'a> {
+    plan: &'a Function,
     entries: Vec<Var>,
     moved: Option<Summed>,
     sum: Option<Summed>,
     result: ArrayId,
-    params: usize,
-    written: Vec<bool>,
     assigned: Vec<bool>,
     /// The names so far, with their values.
     known: HashMap<Var, Expr>,
@@ -206,7 +218,7 @@ struct Found {
     elements: Option<(Var, [Expr; 2])>,
 }
 
-impl Found {
+impl Found<'_> {
     fn expand(&self, expr: &Expr) -> Expr {
         expr.replaced(&|var| self.known.get(&var).cloned())
     }
@@ -236,7 +248,7 @@ impl Found {
             }
             Stmt::For { var, lo, hi, body } if self.moved.is_some() && self.elements.is_none() => {
                 let bounds = [self.expand(lo), self.expand(hi)];
-                if !bounds.iter().all(|bound| self.has_only(bound, &[], false)) {
+                if !bounds.iter().all(|bound| has_only(self.plan, bound, &[], false)) {
                     return None;
                 }
                 self.elements = Some((*var, bounds));
@@ -263,19 +275,6 @@ impl Found {
         let index = self.expand(index);
         let same = *self.stores.get_or_insert_with(|| index.clone()) == index;
         (fits && same && op.is_none_or(|op| op == sum.op)).then_some(())
-    }
-
-    /// Whether an expression has no variables but parameters and these. `reads`: whether it may read operands.
-    fn has_only(&self, expr: &Expr, vars: &[Var], reads: bool) -> bool {
-        let mut fine = true;
-        expr.visit(&mut |part| match part {
-            Expr::Var(var) => fine &= (var.0 as usize) < self.params || vars.contains(var),
-            Expr::Load(array, _) | Expr::Len(array) => {
-                fine &= reads && !self.written[array.0 as usize];
-            }
-            _ => {}
-        });
-        fine
     }
 }
 
@@ -322,6 +321,7 @@ impl<'a> Rows<'a> {
         }
         let places = || facts.arrays.iter().position(|array| *array == Array::Result);
         let mut found = Found {
+            plan,
             entries: of_entries().map(|one| one.vars[0]).collect(),
             moved,
             sum,
@@ -330,8 +330,6 @@ impl<'a> Rows<'a> {
                 Some(_) => places()?,
                 None => places().unwrap_or(0),
             } as u32),
-            params: plan.params,
-            written: plan.arrays.iter().map(|array| array.written).collect(),
             assigned: plan.assigned(),
             known: plan.first_names(),
             bounds: None,
@@ -340,12 +338,12 @@ impl<'a> Rows<'a> {
         };
         found.block(body)?;
         let bounds = found.bounds.take()?;
-        if !bounds.iter().all(|bound| found.has_only(bound, &[*var], true)) {
+        if !bounds.iter().all(|bound| has_only(plan, bound, &[*var], true)) {
             return None;
         }
         let of_row = [Some(*var), found.elements.as_ref().map(|(var, _)| *var)];
         let of_row: Vec<Var> = of_row.into_iter().flatten().collect();
-        if found.stores.as_ref().is_some_and(|index| !found.has_only(index, &of_row, true)) {
+        if found.stores.as_ref().is_some_and(|index| !has_only(plan, index, &of_row, true)) {
             return None;
         }
         let Found { entries, stores, elements, result, .. } = found;
@@ -451,6 +449,7 @@ impl<'a> Rows<'a> {
             part: self.part.clone(),
             elements: self.elements.clone(),
             block: self.block(),
+            stores: false,
         };
         adding.body(function, &|row| {
             stores.index.replaced(&|var| (var == self.var).then(|| row.into()))
@@ -530,6 +529,8 @@ pub(super) struct Adding {
     pub(super) elements: Option<(Var, [Expr; 2])>,
     /// Their number.
     pub(super) block: Expr,
+    /// Whether parts left all sums of a row: they are stored then.
+    pub(super) stores: bool,
 }
 
 impl Adding {
@@ -563,7 +564,10 @@ impl Adding {
                 cond: again,
                 body: vec![Stmt::Assign(sum, Expr::binary(self.op, sum.into(), added)), next],
             },
-            Stmt::Reduce(self.op, self.result, index(row), sum.into()),
+            match self.stores {
+                true => Stmt::Store(self.result, index(row), sum.into()),
+                false => Stmt::Reduce(self.op, self.result, index(row), sum.into()),
+            },
         ];
         let then = match self.elements {
             Some((var, [lo, hi])) => vec![Stmt::For { var, lo, hi, body: then }],

@@ -124,6 +124,11 @@ impl Compiled {
         };
         let params = |part: (i64, i64), region| self.params(tensors, sizes, part, region);
         let executable = &self.chosen.executable;
+        if let Some(shared) = self.long_rows(tensors, sizes, groups, how)?
+            && shared.fill(tensors, sizes, how, (&mut *out, &budget))?
+        {
+            return Ok(());
+        }
         if self.keeps_apart() {
             let each = |(region, parts): (usize, &Parts)| {
                 parts.iter().map(|&part| params(part, region)).collect()

@@ -15,7 +15,7 @@ impl Function {
         for idiom in &self.idioms {
             let (var, statement) = match idiom {
                 Idiom::Nest(nest) if !nest.conditions.is_empty() => continue,
-                Idiom::Nest(nest) => (nest.loops[0].var, nest.statement(&mut vars)),
+                Idiom::Nest(nest) => (nest.loops[0].var, nest.code(&mut vars)),
                 Idiom::Union(union) => {
                     let grows = |array: ArrayId| self.arrays[array.0 as usize].grows;
                     (union.var, union.statement(&mut vars, &grows))
@@ -65,8 +65,10 @@ fn nested(
 }
 
 impl Nest {
-    /// The loops.
-    fn statement(&self, vars: &mut Vec<VarDecl>) -> Stmt {
+    /// The loops as code. Variables that it has beside those of the nest are appended to `vars`. Of loops under
+    /// [conditions](Nest::conditions), the code without them.
+    #[must_use]
+    pub fn code(&self, vars: &mut Vec<VarDecl>) -> Stmt {
         nested(&self.loops, 0, &mut |around, body| {
             let mut all = Vec::new();
             if let Some(clear) = self.clear.as_ref().filter(|clear| clear.inside == around) {

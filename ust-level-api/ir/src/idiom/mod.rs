@@ -41,6 +41,7 @@
 
 mod effects;
 mod index;
+mod inner;
 mod meaning;
 mod settle;
 #[cfg(test)]
