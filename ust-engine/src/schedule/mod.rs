@@ -189,7 +189,7 @@ impl Schedule {
 
     /// The schedule of a plan whose parts are intervals of rows and stored elements, so that none is longer than
     /// others. If entries are summed, parts leave sums for others, which are added afterwards. `None` if the plan has
-    /// no such loops, or sums have to be formed in the order of the loops.
+    /// no such loops, or if sums of entries have to be formed in the order of the loops.
     ///
     /// # Errors
     /// [`MarkError`] if the facts contradict the loops.

@@ -401,11 +401,11 @@ mod tests {
 
     #[test]
     fn each_entry_is_in_one_part_and_parts_are_alike() {
-        let mut rows = vec![10; 2000];
+        let mut rows = vec![40; 2000];
         for threads in 1..6 {
             assert_eq!(loads(&rows, threads), None, "no row is long");
         }
-        for (at, length) in [(0, 30_000), (1, 9_000), (700, 90_000), (1999, 20_000)] {
+        for (at, length) in [(0, 90_000), (1, 19_000), (700, 90_000), (1999, 40_000)] {
             rows[at] = length;
             for threads in 2..6 {
                 let loads = loads(&rows, threads).unwrap();
@@ -414,7 +414,7 @@ mod tests {
                 assert!(*most <= fair + fair / 2, "{loads:?}, {fair}");
             }
         }
-        assert!(loads(&[50_000], 4).unwrap().iter().all(|load| *load == 12_500));
+        assert!(loads(&[80_000], 4).unwrap().iter().all(|load| *load == 20_000));
         assert_eq!(loads(&[100, 3_000], 4), None, "a thread has it soon");
     }
 }
