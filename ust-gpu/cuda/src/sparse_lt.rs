@@ -211,7 +211,7 @@ impl SparseLt {
             return Err(CudaError::argument(format!("a product of types {numbers:?}")));
         }
         let fits = (a.columns, c.rows, c.columns) == (b.rows, a.rows, b.columns);
-        let whole = |extent: usize, by: usize| extent > 0 && extent % by == 0;
+        let whole = |extent: usize, by: usize| extent > 0 && extent.is_multiple_of(by);
         let sizes = whole(a.rows, 16) && whole(a.columns, 16) && whole(b.columns, 8);
         if !fits || !sizes || a.order != Order::Rows {
             let [a, b, c] = [a, b, c].map(|of| format!("{} x {}", of.rows, of.columns));
