@@ -14,10 +14,10 @@
 //! What does not depend on `k` is done once for all. Iterations of a loop in lanes do not depend on each other, so that
 //! their statements may run in any order. The loops are right if `n` is a multiple of the number of elements.
 
-use std::collections::{BTreeSet, HashMap, HashSet};
+use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 
 use ust_level_api::IndexKind;
-use ust_level_api::ir::schedule::{LaneSum, Marks, Vector};
+use ust_level_api::ir::schedule::{LaneSum, Marks, Sharing, Vector};
 use ust_level_api::ir::{ArrayId, BinOp, Elem, Expr, Function, Stmt, Var, VarDecl};
 
 use super::fresh;
@@ -108,6 +108,7 @@ impl Making<'_> {
             extent: *extent,
             copies: HashMap::new(),
             sums: &sums,
+            sharing: &self.marks.arrays,
             arrays: BTreeSet::new(),
             others: HashSet::new(),
         };
@@ -140,6 +141,8 @@ struct SideBySide<'a> {
     /// The variables that differ between elements, with that of each element.
     copies: HashMap<Var, Vec<Var>>,
     sums: &'a [LaneSum],
+    /// How parts share arrays.
+    sharing: &'a BTreeMap<ArrayId, Sharing>,
     /// The arrays that have elements side by side.
     arrays: BTreeSet<ArrayId>,
     /// The arrays of which elements are accessed that are the same for all.
@@ -220,7 +223,11 @@ impl SideBySide<'_> {
         summands(&whole, &mut terms);
         let (own, rest): (Vec<_>, Vec<_>) =
             terms.into_iter().partition(|term| **term == Expr::Var(self.var));
+        // Memory of each part may begin anywhere.
+        let is_shared =
+            !matches!(self.sharing.get(&array), Some(Sharing::Scratch | Sharing::Workspace));
         let fine = own.len() == 1
+            && is_shared
             && elem != Elem::Index(IndexKind::U2)
             && rest.into_iter().all(|term| !self.depends(term) && self.is_multiple(term));
         self.arrays.insert(array);

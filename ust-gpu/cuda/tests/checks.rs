@@ -106,6 +106,9 @@ fn accesses_that_are_not_aligned() {
     fails(1, 1, "*(int*)((char*)m + 2) = 1;", &["byte 2 of allocation", "not aligned"]);
     let several = "struct alignas(16) V { int at[4]; }; V v = *(V*)(m + 1); m[0] = v.at[n & 3];";
     fails(1, 1, several, &["byte 4 of allocation", "not aligned to 16 bytes"]);
+    // The host's compiler writes one number after another.
+    let several = "struct alignas(16) V { int at[4]; }; *(V*)(m + 1) = V{n, n, 0, n};";
+    fails(1, 1, several, &["byte 4 of allocation", "not aligned to 16 bytes"]);
 }
 
 #[test]
