@@ -11,6 +11,7 @@
 //! | `cpp-text` | writes the same loops as C++ for one thread, and runs nothing |
 //! | `cusparse` | products of sparse matrices by NVIDIA's library, on the first device |
 //! | `cublaslt` | products of dense matrices by NVIDIA's library, on the first device |
+//! | `cusparselt` | products of 2:4 matrices and dense matrices by NVIDIA's library, on the first device |
 #![deny(unsafe_code)]
 
 mod cache;
@@ -34,6 +35,7 @@ mod sparse;
 mod tensor;
 mod there;
 mod tuning;
+mod two_four;
 
 pub use exchange::{Exchange, LevelArray};
 pub use gpu::{Einsum, Gpu, Kernel};

@@ -44,7 +44,7 @@ pub struct SemiStructured {
 
 /// The groups of a dtype.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-struct Groups {
+pub(crate) struct Groups {
     stored: usize,
     of: usize,
     /// Both extents are multiples of this.
@@ -52,7 +52,7 @@ struct Groups {
 }
 
 impl Groups {
-    fn of(dtype: Dtype) -> Result<Self, Error> {
+    pub(crate) fn of(dtype: Dtype) -> Result<Self, Error> {
         match dtype {
             Dtype::I8 => Ok(Self { stored: 2, of: 4, multiple: 128 }),
             Dtype::F16 | Dtype::Bf16 => Ok(Self { stored: 2, of: 4, multiple: 64 }),
@@ -118,7 +118,7 @@ fn unsupported(what: impl Into<String>) -> Error {
 }
 
 /// The dimension of rows and that of groups, of a format whose levels have the shapes of such a matrix.
-fn dimensions(format: &Format, groups: Groups) -> Result<[usize; 2], Error> {
+pub(crate) fn dimensions(format: &Format, groups: Groups) -> Result<[usize; 2], Error> {
     let Groups { stored, of, .. } = groups;
     let listed = Shape::Listed { crd: 0, children: Children::Fixed(stored as u64) };
     let plain = format.is_ordered() && format.is_unique() && !format.has_slices();
