@@ -120,7 +120,7 @@ const OPERATIONS: [Operation; 10] = [
     Operation {
         name: "gemm",
         text: SPMM,
-        columns: 4096,
+        columns: 512,
         dtype: Dtype::F16,
         formats: &["Dense", "DenseCol"],
         others: MATRIX,
@@ -131,7 +131,7 @@ const OPERATIONS: [Operation; 10] = [
     Operation {
         name: "two-four",
         text: SPMM,
-        columns: 4096,
+        columns: 512,
         dtype: Dtype::F16,
         formats: &["2:4, crdWidth = 2"],
         others: MATRIX,
