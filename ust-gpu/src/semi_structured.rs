@@ -210,8 +210,8 @@ impl SemiStructured {
     ///
     /// # Errors
     ///
-    /// [`Error::Unsupported`] for other levels, dtypes and fill values, for views, and for an order that is not known for the
-    /// dtype. [`Error::Shape`] for other extents. [`Error::Parts`] if the places of a group do not ascend, which
+    /// [`Error::Unsupported`] for other levels, dtypes and fill values, for views, and for an order that is not known
+    /// for the dtype. [`Error::Shape`] for other extents. [`Error::Parts`] if the places of a group do not ascend, which
     /// unchecked arrays may. [`Error::Device`] if the tensor cannot be fetched from a device.
     pub fn from_tensor(tensor: &Tensor, order: MetadataOrder) -> Result<Self, Error> {
         let dtype = tensor.dtype();

@@ -201,8 +201,8 @@ impl SparseLt {
     ///
     /// # Errors
     ///
-    /// [`CudaError::Argument`] if shapes or types do not match, if extents of `a` are no positive multiples of 16, or those of
-    /// the others of 8; [`CudaError::Library`] for what the library does not have; [`CudaError::OutOfMemory`].
+    /// [`CudaError::Argument`] if shapes or types do not match, if extents of `a` are no positive multiples of 16,
+    /// or those of the others of 8; [`CudaError::Library`] for what the library does not have; [`CudaError::OutOfMemory`].
     pub fn product(&self, a: &Dense, b: &Dense, c: &Dense) -> Result<Product> {
         let number = a.number;
         let narrow = matches!(number, Number::F16 | Number::Bf16);
@@ -329,8 +329,8 @@ impl Product {
     /// # Safety
     ///
     /// There are as many numbers at the address as the description says, at most two of every four neighbours in a
-    /// row are not 0, and the address is a multiple of 16. The numbers live, and nothing else writes them, until the stream has come
-    /// behind this. The product itself is nobody else's until then.
+    /// row are not 0, and the address is a multiple of 16. The numbers live, and nothing else writes them, until
+    /// the stream has come behind this. The product itself is nobody else's until then.
     pub unsafe fn compress(&mut self, dense: u64) -> Result<()> {
         self.stream().device().enter()?;
         let room = self.stream().alloc(self.while_compressing.max(1))?;
@@ -357,8 +357,8 @@ impl Product {
     ///
     /// # Safety
     ///
-    /// A matrix was compressed. There are as many numbers at the addresses as the descriptions say, and they are multiples of
-    /// 16. The factor lives, and nothing else writes it, until the stream has come behind this. The result, and the
+    /// A matrix was compressed. There are as many numbers at the addresses as the descriptions say, and they are
+    /// multiples of 16. The factor lives, and nothing else writes it, until the stream has come behind this. The result, and the
     /// product itself, are nobody else's until then.
     pub unsafe fn run(&mut self, values: [u64; 2]) -> Result<()> {
         let [factor, result] = values.map(pointer);

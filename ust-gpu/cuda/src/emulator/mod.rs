@@ -1,8 +1,8 @@
 //! A virtual device, for machines without a GPU and for checks that no GPU makes.
 //!
 //! [`install`] compiles libraries with the compiler of the host, and loads them in the place of the
-//! driver, of NVRTC, of cuSPARSE, of cuBLASLt and of cuSPARSELt: everything else here runs unchanged. The kernels' texts, unchanged as well, become
-//! shared libraries, and threads of a block coroutines in an order that is different each time. Every
+//! driver, of NVRTC, of cuSPARSE, of cuBLASLt and of cuSPARSELt: everything else here runs unchanged.
+//! The kernels' texts, unchanged as well, become shared libraries, and threads of a block coroutines in an order that is different each time. Every
 //! access of a kernel is looked at:
 //!
 //! * does it lie in an allocation, or in memory of the thread or of the block?
@@ -40,8 +40,8 @@ use crate::probe;
 
 static DRIVER: OnceLock<&'static Library> = OnceLock::new();
 
-/// Puts the virtual device in the place of the driver, of NVRTC and of the libraries of products, for the rest of the process. It does
-/// nothing the second time. It takes a few seconds once on a machine, and then no time.
+/// Puts the virtual device in the place of the driver, of NVRTC and of the libraries of products, for the rest of the
+/// process. It does nothing the second time. It takes a few seconds once on a machine, and then no time.
 ///
 /// # Errors
 ///
