@@ -28,7 +28,7 @@ pub enum Pass {
     Planned,
     /// By [`Schedule::in_variables`].
     InVariables,
-    /// By [`Schedule::in_vectors`] of [`VECTOR`] elements, where extents are multiples of that.
+    /// By [`Schedule::in_vectors`] of 2 elements, where extents are multiples of that.
     InVectors,
     /// By [`Schedule::by_elements`].
     ByElements,
