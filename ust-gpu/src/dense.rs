@@ -8,13 +8,13 @@ use ust_cuda::sparse::{Dense, Number};
 use ust_cuda::{CudaError, Memory};
 use ust_engine::ops::Operator;
 use ust_engine::provider::product::in_full;
-use ust_engine::provider::{Call, Cuts, Executable, Offer, Plan, Provider, Registration};
+use ust_engine::provider::{Call, Cuts, Executable, Plan, Registration};
 use ust_engine::{Error, Tensor};
 use ust_level_api::inventory;
 
 use crate::cache;
 use crate::gpu::Gpu;
-use crate::handles::Handles;
+use crate::library::{Handles, Library};
 use crate::product::{Full, Why, full, is_product, numbers};
 use crate::room::Room;
 use crate::there::{self, Operands, device};
@@ -180,38 +180,12 @@ impl Executable for Multiplier {
     }
 }
 
-const NAME: &str = "cublaslt";
+static LIBRARY: Library<Task> = Library {
+    name: "cublaslt",
+    summary: "products of dense matrices by NVIDIA's cuBLASLt, on the first GPU",
+    task: Task::of,
+    look: |gpu| library(gpu).map(drop),
+    executable: |task| Box::new(Multiplier { task, prepared: Mutex::default() }),
+};
 
-struct Library;
-
-inventory::submit!(Registration(&Library));
-
-impl Provider for Library {
-    fn name(&self) -> &'static str {
-        NAME
-    }
-
-    fn summary(&self) -> &'static str {
-        "products of dense matrices by NVIDIA's cuBLASLt, on the first GPU"
-    }
-
-    fn offer_unasked(&self, _plan: &Plan<'_>) -> Offer {
-        Offer::OnRequest("a library of others".to_owned())
-    }
-
-    fn offer(&self, plan: &Plan<'_>) -> Offer {
-        match (Task::of(plan), Gpu::current().and_then(|gpu| library(&gpu))) {
-            (Err(why), _) => Offer::Refused(why.to_owned()),
-            (_, Err(error)) => Offer::Refused(error.to_string()),
-            (Ok(_), Ok(_)) => {
-                Offer::OnRequest("tensors would have to be copied to the device".to_owned())
-            }
-        }
-    }
-
-    fn compile(&self, plan: &Plan<'_>) -> Result<Box<dyn Executable>, Error> {
-        let refused = |why: &str| Error::Refused { backend: NAME, reason: why.to_owned() };
-        let task = Task::of(plan).map_err(refused)?;
-        Ok(Box::new(Multiplier { task, prepared: Mutex::default() }))
-    }
-}
+inventory::submit!(Registration(&LIBRARY));

@@ -15,7 +15,7 @@ pub use columns::conversion_text;
 pub(crate) use columns::write_columns;
 use run::Running;
 use tables::Tables;
-use ust_cuda::{Device, Grid, Module, Source, Stream};
+use ust_cuda::{Device, Grid, Memory, Module, Source, Stream};
 use ust_engine::ops::Operator;
 use ust_engine::provider::plan::{Array, Facts, Plan, Sizes};
 use ust_engine::provider::{Call, Cuts, Executable};
@@ -89,7 +89,22 @@ struct Arguments<'a> {
     tables: Tables,
 }
 
-impl Arguments<'_> {
+impl<'a> Arguments<'a> {
+    /// One part, of all. `error`: the number of an integer division by zero.
+    fn new(params: &'a [Param], arrays: Vec<Given>, error: &Memory) -> Self {
+        Self {
+            params,
+            arrays,
+            range: (i64::MIN, i64::MAX),
+            grain: 1,
+            parts: 1,
+            counts: 0,
+            offsets: 0,
+            error: error.address(),
+            tables: Tables::default(),
+        }
+    }
+
     /// The length of the range that parts cut.
     fn length(&self) -> u64 {
         length(self.range)
@@ -234,17 +249,7 @@ impl Launcher {
         }
         let params = call.parameters((i64::MIN, i64::MAX), 0);
         let error = cache::with_room(|| stream.upload(&0_i32.to_ne_bytes())).map_err(device)?;
-        let mut arguments = Arguments {
-            params: &params,
-            arrays,
-            range: (i64::MIN, i64::MAX),
-            grain: 1,
-            parts: 1,
-            counts: 0,
-            offsets: 0,
-            error: error.address(),
-            tables: Tables::default(),
-        };
+        let mut arguments = Arguments::new(&params, arrays, &error);
         // What chooses kernels reads operands, too.
         operands.between(stream, || {
             let (choice, range) = self.choose(call, &arguments, &gpu)?;

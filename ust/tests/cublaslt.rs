@@ -2,36 +2,12 @@
 //! are small integers, so that every order of sums gives the same.
 #![cfg(feature = "gpu")]
 
-use std::sync::OnceLock;
+#[path = "shared/virtual_gpu.rs"]
+mod virtual_gpu;
 
-use ust::gpu::{Gpu, cuda::CudaError, emulator};
+use ust::gpu::Gpu;
 use ust::ops::{Einsum, OpError};
 use ust::{Backend, Complex, Coo, Dtype, Error, Format, Tensor, einsum};
-
-/// Where the libraries of the virtual GPU are kept.
-const CACHE: &str = concat!(env!("CARGO_TARGET_TMPDIR"), "/cache");
-
-/// Whether there is a virtual GPU. Says so if there is none.
-fn virtual_gpu() -> bool {
-    static INSTALLED: OnceLock<bool> = OnceLock::new();
-    *INSTALLED.get_or_init(|| {
-        // SAFETY: every test comes here first, and waits here for the first one.
-        #[allow(unsafe_code)]
-        unsafe {
-            std::env::set_var("UST_CACHE_DIR", CACHE);
-        }
-        match emulator::install() {
-            Ok(()) => true,
-            Err(CudaError::NoEmulator(why))
-                if why.starts_with("no C++ compiler") || !cfg!(target_os = "linux") =>
-            {
-                eprintln!("SKIPPED: {why}");
-                false
-            }
-            Err(error) => panic!("{error}"),
-        }
-    })
-}
 
 const LIBRARY: Backend = Backend::Named("cublaslt");
 
@@ -112,7 +88,7 @@ const MATRIX: &str = "a dense matrix times a dense matrix";
 
 #[test]
 fn a_matrix_times_a_vector() {
-    if !virtual_gpu() {
+    if !virtual_gpu::is_there() {
         return;
     }
     for order in ["Dense", "DenseCol"] {
@@ -124,7 +100,7 @@ fn a_matrix_times_a_vector() {
 
 #[test]
 fn a_matrix_times_a_matrix_in_every_order() {
-    if !virtual_gpu() {
+    if !virtual_gpu::is_there() {
         return;
     }
     let orders = ["Dense", "DenseCol"];
@@ -139,7 +115,7 @@ fn a_matrix_times_a_matrix_in_every_order() {
 
 #[test]
 fn matrices_without_elements_have_products() {
-    if !virtual_gpu() {
+    if !virtual_gpu::is_there() {
         return;
     }
     for extents in [[0, 10, 5], [7, 0, 5], [7, 10, 0]] {
@@ -154,7 +130,7 @@ fn matrices_without_elements_have_products() {
 
 #[test]
 fn a_kernel_takes_other_tensors() {
-    if !virtual_gpu() {
+    if !virtual_gpu::is_there() {
         return;
     }
     let product = "C(i,k) = A(i,j) * B(j,k)";
@@ -170,7 +146,7 @@ fn a_kernel_takes_other_tensors() {
 
 #[test]
 fn products_follow_each_other_on_the_device() {
-    if !virtual_gpu() {
+    if !virtual_gpu::is_there() {
         return;
     }
     let gpu = Gpu::open(0).unwrap();
@@ -191,7 +167,7 @@ fn products_follow_each_other_on_the_device() {
 
 #[test]
 fn other_plans_are_refused_with_the_reason() {
-    if !virtual_gpu() {
+    if !virtual_gpu::is_there() {
         return;
     }
     let refused = |call: Einsum, why: &str| match call.backend(LIBRARY).prepare() {

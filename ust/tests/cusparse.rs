@@ -2,37 +2,19 @@
 //! are small integers, so that every order of sums gives the same.
 #![cfg(feature = "gpu")]
 
-use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
+#[path = "shared/virtual_gpu.rs"]
+mod virtual_gpu;
 
-use ust::gpu::{Gpu, cuda::CudaError, emulator};
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+use ust::gpu::Gpu;
 use ust::ops::{Einsum, OpError};
 use ust::{Backend, Complex, Coo, Dtype, Error, Format, Tensor, einsum};
-
-/// Where the libraries of the virtual GPU are kept.
-const CACHE: &str = concat!(env!("CARGO_TARGET_TMPDIR"), "/cache");
 
 /// The virtual GPU, for one test at a time: one of them counts. Says so if there is none.
 fn virtual_gpu() -> Option<MutexGuard<'static, ()>> {
     static ALONE: Mutex<()> = Mutex::new(());
-    static INSTALLED: OnceLock<bool> = OnceLock::new();
-    let installed = INSTALLED.get_or_init(|| {
-        // SAFETY: every test comes here first, and waits here for the first one.
-        #[allow(unsafe_code)]
-        unsafe {
-            std::env::set_var("UST_CACHE_DIR", CACHE);
-        }
-        match emulator::install() {
-            Ok(()) => true,
-            Err(CudaError::NoEmulator(why))
-                if why.starts_with("no C++ compiler") || !cfg!(target_os = "linux") =>
-            {
-                eprintln!("SKIPPED: {why}");
-                false
-            }
-            Err(error) => panic!("{error}"),
-        }
-    });
-    installed.then(|| ALONE.lock().unwrap_or_else(PoisonError::into_inner))
+    virtual_gpu::is_there().then(|| ALONE.lock().unwrap_or_else(PoisonError::into_inner))
 }
 
 const LIBRARY: Backend = Backend::Named("cusparse");

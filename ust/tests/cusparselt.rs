@@ -2,36 +2,11 @@
 //! are small integers, so that every order of sums gives the same.
 #![cfg(feature = "gpu")]
 
-use std::sync::OnceLock;
+#[path = "shared/virtual_gpu.rs"]
+mod virtual_gpu;
 
-use ust::gpu::{cuda::CudaError, emulator};
 use ust::ops::{Einsum, OpError};
 use ust::{Backend, Coo, Dtype, Error, Format, Tensor, einsum};
-
-/// Where the libraries of the virtual GPU are kept.
-const CACHE: &str = concat!(env!("CARGO_TARGET_TMPDIR"), "/cache");
-
-/// Whether there is a virtual GPU. Says so if there is none.
-fn virtual_gpu() -> bool {
-    static INSTALLED: OnceLock<bool> = OnceLock::new();
-    *INSTALLED.get_or_init(|| {
-        // SAFETY: every test comes here first, and waits here for the first one.
-        #[allow(unsafe_code)]
-        unsafe {
-            std::env::set_var("UST_CACHE_DIR", CACHE);
-        }
-        match emulator::install() {
-            Ok(()) => true,
-            Err(CudaError::NoEmulator(why))
-                if why.starts_with("no C++ compiler") || !cfg!(target_os = "linux") =>
-            {
-                eprintln!("SKIPPED: {why}");
-                false
-            }
-            Err(error) => panic!("{error}"),
-        }
-    })
-}
 
 const LIBRARY: Backend = Backend::Named("cusparselt");
 
@@ -88,7 +63,7 @@ fn call(expression: &str, [a, b]: [&str; 2], extents: [usize; 3], dtype: Dtype) 
 
 #[test]
 fn a_matrix_times_a_dense_matrix_in_every_order() {
-    if !virtual_gpu() {
+    if !virtual_gpu::is_there() {
         return;
     }
     let orders = ["Dense", "DenseCol"];
@@ -116,7 +91,7 @@ fn a_matrix_times_a_dense_matrix_in_every_order() {
 
 #[test]
 fn a_kernel_takes_other_tensors() {
-    if !virtual_gpu() {
+    if !virtual_gpu::is_there() {
         return;
     }
     let product = "C(i,k) = A(i,j) * B(j,k)";
@@ -141,7 +116,7 @@ fn a_kernel_takes_other_tensors() {
 
 #[test]
 fn matrices_without_elements_have_products() {
-    if !virtual_gpu() {
+    if !virtual_gpu::is_there() {
         return;
     }
     for extents in [[0, 48, 8], [32, 0, 8], [32, 48, 0]] {
@@ -156,7 +131,7 @@ fn matrices_without_elements_have_products() {
 
 #[test]
 fn other_plans_are_refused_with_the_reason() {
-    if !virtual_gpu() {
+    if !virtual_gpu::is_there() {
         return;
     }
     let refused = |call: Einsum, why: &str| match call.backend(LIBRARY).prepare() {

@@ -4,6 +4,7 @@
 //! code is an ordinary function with [marks](Marks) beside it, which any back end can run as it stands. The
 //! conformance suite runs every schedule of every plan in shuffled order, and finds those that are wrong.
 
+mod left;
 mod moved;
 pub(crate) mod piece;
 mod runs;
@@ -19,7 +20,7 @@ use ust_level_api::ir::schedule::{
 };
 use ust_level_api::ir::{ArrayId, BinOp, Expr, Function, Stmt, Ty, Var, VarDecl};
 
-pub use stored::Carries;
+pub use left::Carries;
 
 use crate::provider::Plan;
 use crate::provider::plan::{Array, Facts, Loop, Over, Sum, storing};

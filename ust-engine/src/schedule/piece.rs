@@ -5,7 +5,8 @@ use ust_level_api::ir::idiom::{By, Idiom, Index, Nest, Place, Range};
 use ust_level_api::ir::{ArrayId, BinOp, Expr, Function, Stmt, Ty, Var};
 
 use super::fresh;
-use super::stored::{Adding, Left, combines, has_only, indices, names, part};
+use super::left::{Adding, Left, combines, indices};
+use super::stored::{has_only, names, part};
 use crate::provider::plan::{Array, Facts, Over};
 
 /// Code for pieces of rows. Its arrays are those of the loops, and three more: the row of each piece, an `i64`; the

@@ -11,10 +11,9 @@ use ust_level_api::ir::schedule::LaneSum;
 use ust_level_api::ir::{ArrayId, BinOp, Expr, Function, Stmt, Ty, UnOp, Var};
 
 use super::fresh;
+use super::left::{Adding, Carries, Left, NONE, combines};
 use super::moved::Summing;
-use super::stored::{
-    Adding, Carries, Left, NONE, Stored, combines, has_only, longest, names, part, unless,
-};
+use super::stored::{Stored, has_only, longest, names, part, unless};
 use crate::provider::Plan;
 use crate::provider::plan::{Array, Facts, Over};
 

@@ -11,7 +11,6 @@ use ust_level_api::ir::interp::Param;
 use ust_level_api::{IndexKind, Interval};
 
 use super::choose::longest_row;
-use super::tables::Tables;
 use super::{Arguments, BY_STORED, Given, Kernels, launch, length, stored_range, words};
 use crate::gpu::Gpu;
 use crate::print::{About, Program, Target};
@@ -122,17 +121,7 @@ fn run(
         }))
     };
     let error = stream.upload(&0_i32.to_ne_bytes()).map_err(device)?;
-    let mut arguments = Arguments {
-        params,
-        arrays,
-        range: (i64::MIN, i64::MAX),
-        grain: 1,
-        parts: 1,
-        counts: 0,
-        offsets: 0,
-        error: error.address(),
-        tables: Tables::default(),
-    };
+    let mut arguments = Arguments::new(params, arrays, &error);
     let by_rows = schedule((facts, loops))?;
     let mut made = kernels(&by_rows)?;
     if let Some(range) = range(&by_rows, &made, &arguments)? {

@@ -1,40 +1,10 @@
 //! Tensors with a few long rows: parts are intervals of stored elements.
 
 use ust::gpu::tally;
-use ust::{Backend, Coo, Dtype, Tensor, einsum};
+use ust::{Backend, Dtype, Tensor, einsum};
 
+use super::skewed::skewed;
 use super::{gpu, same};
-
-/// Entries of which some rows (of `extents[0]`) have very many, and some none.
-fn skewed(extents: &[usize], seed: u64) -> Coo {
-    let mut state = seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) | 1;
-    let mut random = move |below: usize| {
-        state ^= state << 13;
-        state ^= state >> 7;
-        state ^= state << 17;
-        (state % below as u64) as usize
-    };
-    let long = [random(extents[0]), random(extents[0])];
-    let mut all = Vec::new();
-    for row in 0..extents[0] {
-        let count = match row {
-            row if row == long[0] => 2 * extents[1] / 3,
-            row if row == long[1] => extents[1] / 4,
-            row if row % 3 == 1 => 0,
-            _ => random(6),
-        };
-        for _ in 0..count {
-            let mut crd = vec![row as i64];
-            crd.extend(extents[1..].iter().map(|extent| random(*extent) as i64));
-            all.push(crd);
-        }
-    }
-    all.sort_unstable();
-    all.dedup();
-    let crd = (0..extents.len()).map(|dim| all.iter().map(|one| one[dim]).collect());
-    let values: Vec<f64> = all.iter().map(|_| random(17) as f64 / 4.0 - 2.0).collect();
-    Coo::new(extents.to_vec(), crd.collect(), values).unwrap()
-}
 
 fn dense(shape: &[usize], seed: u64) -> Tensor {
     let all = shape.iter().product::<usize>();
@@ -89,7 +59,7 @@ const CASES: &[Case] = &[
 fn rows_of_all_kinds_are_cut() {
     let Some((_, _one)) = gpu() else { return };
     for (seed, (text, shape, formats, others, shares)) in (1..).zip(CASES) {
-        let coo = skewed(shape, seed);
+        let coo = skewed(shape, 6, seed);
         for format in *formats {
             let case = format!("{text}, {format}, seed {seed}");
             let dtype = if seed % 4 == 3 { Dtype::F32 } else { Dtype::F64 };
@@ -125,7 +95,7 @@ fn rows_of_all_kinds_are_cut() {
 #[test]
 fn rows_with_any_number_of_sums_are_cut_by_the_same_kernel() {
     let Some((_, _one)) = gpu() else { return };
-    let a = Tensor::from_coo(&skewed(MATRIX, 21), &"CSR".parse().unwrap()).unwrap();
+    let a = Tensor::from_coo(&skewed(MATRIX, 6, 21), &"CSR".parse().unwrap()).unwrap();
     let call = |b: &Tensor| einsum("C(i,k) = A(i,j) * B(j,k)").arg("A", &a).arg("B", b);
     let kernel = call(&dense(&[2400, 5], 0)).backend(Backend::Named("cuda")).prepare().unwrap();
     for columns in [5, 1, 2, 9] {
@@ -161,7 +131,7 @@ fn conversions_cut_long_rows() {
         ),
     ];
     for (seed, (shape, from, to)) in (11..).zip(cases) {
-        let host = Tensor::from_coo(&skewed(shape, seed), &from.parse().unwrap()).unwrap();
+        let host = Tensor::from_coo(&skewed(shape, 6, seed), &from.parse().unwrap()).unwrap();
         let there = gpu.upload(&host).unwrap();
         for to in to {
             let before = tally().by_stored;

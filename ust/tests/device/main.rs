@@ -3,6 +3,8 @@
 
 mod conversions;
 mod long;
+#[path = "../shared/skewed.rs"]
+mod skewed;
 mod vectors;
 
 use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
