@@ -27,7 +27,7 @@ SUITED = {
     "random": ["COO", "CSR", "CSC"],
     "stencil": ["COO", "CSR", "CSC", "DIA-J"],
     "banded": ["COO", "CSR", "CSC", "DIA-J", "BSR(4, 4)"],
-    "blocks": ["COO", "CSR", "CSC", "BSR(4, 4)"],
+    "blocked": ["COO", "CSR", "CSC", "BSR(4, 4)"],
     "cells": ["COO", "CSR", "CSC", "Dense"],
 }
 

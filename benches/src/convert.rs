@@ -14,7 +14,7 @@ const GROUPS: &[(&str, &[&str])] = &[
     ("stencil", &["COO", "COO(col-major)", "CSR", "CSC", "DCSR", "DCSC", "DIA-I", "DIA-J"]),
     ("banded", &["COO", "CSR", "CSC", "DCSR", "DIA-I", "DIA-J", "BSR(4, 4)"]),
     (
-        "blocks",
+        "blocked",
         &[
             "COO",
             "CSR",
@@ -72,7 +72,7 @@ fn input(group: &str, entries: usize) -> String {
         "random" => format!("random({n}x{n}, nnz={}, seed=1)", 16 * n),
         "stencil" => format!("poisson2d({})", root(2.0) * 10 / 22),
         "banded" => format!("banded({n}, diagonals=16)"),
-        "blocks" => format!("blocks({n}x{n}, block=4x4, nse={}, seed=1)", 16 * n),
+        "blocked" => format!("blocks({n}x{n}, block=4x4, nse={}, seed=1)", 16 * n),
         "cells" => {
             let side = root(2.0) * 2 / 4 * 4;
             format!("random({side}x{side}, nnz={entries}, seed=1)")

@@ -7,7 +7,7 @@ use bytemuck::Zeroable;
 
 use crate::array::Arrays;
 use crate::buffer::Plain;
-use crate::column::{IndexColumn, IndexRead, IndexWord, chunk_len};
+use crate::column::{BLOCK, IndexColumn, IndexRead, IndexWord, chunk_len};
 use crate::ir::{Elsewhere, parallel};
 use crate::{Buffer, IndexKind, Pos, with_column};
 
@@ -112,6 +112,23 @@ impl Entries {
             return Segments { offsets: offsets(&of, self.parents), crd, child };
         }
         reordered(&of, &crd, &child, self.parents)
+    }
+}
+
+impl Entries {
+    /// For each entry, its position, which follows from its parent and its coordinate, and is less than
+    /// `positions`. Parallel. Cost: O(entries).
+    #[must_use]
+    pub fn positions(&self, positions: Pos, of: impl Fn(usize, i64) -> i64 + Sync) -> IndexColumn {
+        let most = (0, positions.saturating_sub(1) as i64);
+        IndexColumn::blocks(self.len(), most, &|first, out| {
+            let mut above = [0; BLOCK];
+            self.parent.read(first, &mut above[..out.len()]);
+            self.crd.read(first, out);
+            for (out, &parent) in out.iter_mut().zip(&above) {
+                *out = of(parent as usize, *out);
+            }
+        })
     }
 }
 
@@ -309,6 +326,39 @@ fn reordered(
     }
     let child: Vec<i64> = (0..child.len()).map(|at| place[child.at(at) as usize] as i64).collect();
     Segments { offsets: offsets.into(), crd: moved.into(), child: child.into() }
+}
+
+/// Elements in parts: part `n` has the places `bounds[n] .. bounds[n + 1]`, and is made as a whole. `more`
+/// elements that no part has, all zero, follow. Parallel. The bounds begin at 0, and do not descend.
+#[must_use]
+pub fn parts<T: Plain + Zeroable>(
+    bounds: &[i64],
+    more: usize,
+    part: impl Fn(usize, &mut [T]) + Sync,
+) -> Buffer<T> {
+    let len = bounds.last().map_or(0, |&end| end as usize);
+    let mut made = Buffer::<T>::unspecified(len + more);
+    let (mut rest, behind) = made.make_mut().split_at_mut(len);
+    behind.fill(T::zeroed());
+    // Jobs with about as many elements and parts each.
+    let each = chunk_len(len + bounds.len());
+    let (mut jobs, mut from) = (Vec::new(), 0);
+    while from + 1 < bounds.len() {
+        let first = bounds[from] as usize;
+        let fits = |to: &usize| bounds[*to] as usize - first + (to - from) <= each;
+        let to = (from + 2..bounds.len()).take_while(fits).last().unwrap_or(from + 1);
+        let (own, others) = rest.split_at_mut(bounds[to] as usize - first);
+        jobs.push((from..to, own));
+        (rest, from) = (others, to);
+    }
+    parallel::items(jobs, |_, (parts, own)| {
+        let first = bounds[parts.start];
+        for number in parts {
+            let [lo, hi] = [number, number + 1].map(|at| (bounds[at] - first) as usize);
+            part(number, &mut own[lo..hi]);
+        }
+    });
+    made
 }
 
 /// Replaces counts by their running sums. Cost: O(length).

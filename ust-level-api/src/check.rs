@@ -56,6 +56,40 @@ impl Reach {
             .map(|intervals| intervals.iter().map(|i| i.start * factor..i.end * factor).collect());
         Ok(Self { positions: scale(self.positions)?, intervals })
     }
+
+    /// The reach of a level in which the children of parent `p` are `pos[p] .. pos[p + 1]`. The array has been
+    /// checked: see [`offsets`].
+    #[must_use]
+    pub fn through(&self, pos: &IndexArray) -> Self {
+        let start = |parent: Pos| at(pos, parent as usize) as Pos;
+        let intervals = self.intervals.as_ref().map(|intervals| {
+            let each = intervals.iter().map(|i| start(i.start)..start(i.end));
+            each.filter(|i| !i.is_empty()).collect()
+        });
+        Self { positions: start(pos.len() as Pos - 1), intervals }
+    }
+}
+
+/// One number of an array.
+///
+/// # Panics
+/// Beyond the end.
+#[must_use]
+pub fn at(array: &IndexArray, at: usize) -> i64 {
+    array.get(at).expect("the length was checked")
+}
+
+/// Checks each reachable position. Parallel. Cost: O(reachable positions).
+///
+/// # Errors
+/// The first error, in the order of the positions.
+pub fn each(
+    reach: &Reach,
+    check: &(dyn Fn(Pos) -> Result<(), LevelError> + Sync),
+) -> Result<(), LevelError> {
+    let checked =
+        parallel::map_items(parts(reach), |_, part| part.into_iter().flatten().try_for_each(check));
+    checked.into_iter().collect()
 }
 
 /// The largest number of positions that can be addressed.
@@ -211,7 +245,7 @@ fn obeys(array: &str, crd: &[i64], first: Pos, rules: &Rules) -> Result<(), Leve
 /// [`LevelError::Invalid`] with the first position that breaks a rule. The array is not empty.
 pub fn offsets(array: &str, pos: &IndexArray) -> Result<Pos, LevelError> {
     let (len, block) = (pos.len(), READ as usize);
-    let first = one(pos, 0);
+    let first = at(pos, 0);
     rule(first == 0, array, 0, first, || "positions begin at 0".to_owned())?;
     // Each block has the position before its own.
     let checked = parallel::map(len.div_ceil(block), |number| {
@@ -226,14 +260,7 @@ pub fn offsets(array: &str, pos: &IndexArray) -> Result<Pos, LevelError> {
         Ok(())
     });
     checked.into_iter().collect::<Result<(), LevelError>>()?;
-    Ok(one(pos, len - 1) as Pos)
-}
-
-/// One index of an array.
-fn one(array: &IndexArray, at: usize) -> i64 {
-    let mut read = [0];
-    array.read(at, &mut read);
-    read[0]
+    Ok(at(pos, len - 1) as Pos)
 }
 
 /// The intervals between neighbouring positions `pos[parent]`, for a range of parents: for [`segments`].

@@ -5,7 +5,7 @@
 //! these functions, and adds only its own rules about where it may stand.
 
 use crate::array::Arrays;
-use crate::column::{BLOCK, IndexColumn};
+use crate::column::IndexColumn;
 use crate::ir::{Builder, Expr};
 use crate::{Assembled, Entries, LevelError, Located, Pos, Site, Step, Walk, WalkKind, WalkSite};
 
@@ -30,15 +30,7 @@ pub fn assemble(site: &Site, entries: &Entries) -> Result<Assembled, LevelError>
             if let Some(position) = there {
                 return Ok(Assembled { arrays: Arrays::default(), position, positions });
             }
-            let most = (0, positions.saturating_sub(1) as i64);
-            IndexColumn::blocks(entries.len(), most, &|first, out| {
-                let mut above = [0; BLOCK];
-                parent.read(first, &mut above[..out.len()]);
-                crd.read(first, out);
-                for (out, &parent) in out.iter_mut().zip(&above) {
-                    *out = position(site, parent as Pos, *out) as i64;
-                }
-            })
+            entries.positions(positions, |parent, crd| position(site, parent as Pos, crd) as i64)
         }
     };
     Ok(Assembled { arrays: Arrays::default(), position, positions })

@@ -4,9 +4,10 @@ use std::fmt;
 
 use dyn_clone::DynClone;
 
+use crate::Buffer;
 use crate::Pos;
 use crate::array::{ArraySpec, Arrays};
-use crate::assemble::{Assembled, Entries};
+use crate::assemble::{self, Assembled, Entries};
 use crate::check::{MAX_POSITIONS, Reach};
 use crate::column::IndexColumn;
 use crate::error::LevelError;
@@ -244,6 +245,38 @@ impl Site {
                 self.max_positions
             ),
         })
+    }
+
+    /// Where the children of each of so many parents begin, if each has as many as `children` says, and where
+    /// the last end: the running sums. Parallel in `children`.
+    ///
+    /// # Errors
+    /// [`LevelError::Overflow`] if there are more than [`Site::max_positions`].
+    pub fn starts(
+        &self,
+        parents: usize,
+        children: impl Fn(usize) -> u64 + Send + Sync,
+    ) -> Result<Buffer<i64>, LevelError> {
+        let mut starts = assemble::fill(parents + 1, |at| match at.checked_sub(1) {
+            None => 0,
+            Some(parent) => children(parent).min(MAX_POSITIONS) as i64,
+        });
+        let mut sum = 0_u64;
+        for start in starts.make_mut() {
+            sum = sum.saturating_add(*start as u64);
+            if sum > self.max_positions {
+                return Err(LevelError::Overflow {
+                    what: "the number of positions".to_owned(),
+                    detail: format!(
+                        "there are more than {}, which are allowed; choose a format that stores less beside \
+                         the entries, or raise the memory limit",
+                        self.max_positions
+                    ),
+                });
+            }
+            *start = sum as i64;
+        }
+        Ok(starts)
     }
 
     /// The kind that stores the level's coordinates. It has `crdWidth` bits; by default 32, or 64

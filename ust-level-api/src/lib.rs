@@ -66,7 +66,7 @@ pub use ust_ir::{
     column, debug_shows_message, for_each_dtype, index, scalar, with_column, with_dtype,
     with_indices,
 };
-pub use walk::{Interval, Located, Step, Walk, WalkKind, WalkSite};
+pub use walk::{Interval, Located, Run, Step, Walk, WalkKind, WalkSite};
 
 /// A coordinate: an index along a dimension or a level. Signed, because the offset of a diagonal
 /// can be negative.

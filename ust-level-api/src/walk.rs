@@ -10,6 +10,7 @@
 //! | the child's position | compressed: the coordinate is `crd[p]` | [`WalkKind::Position`] |
 //! | the child's coordinate | dense: the position is `parent * size + i` | [`WalkKind::Coordinate`] |
 //! | neither | a hash table: the cursor is a slot, and a guard skips empty ones | [`WalkKind::Other`] |
+//! | neither | blocks: the cursor is a block, and has many children at consecutive positions ([`Run`]) | [`WalkKind::Other`] |
 
 use crate::ir::{ArrayId, BinOp, Builder, Expr};
 
@@ -111,9 +112,60 @@ pub struct Step {
     /// If given and false, there is no child at this value of the cursor (an empty slot, a zero
     /// bit).
     pub guard: Option<Expr>,
-    /// If given, the child has this number of consecutive coordinates, starting with `crd`, all at
-    /// one position (run-length encoding).
-    pub run: Option<Expr>,
+    /// If given, there are several children here, with consecutive coordinates: `crd` and `pos` are
+    /// those of the first.
+    pub run: Option<Run>,
+}
+
+/// Children with consecutive coordinates at one stop of a cursor.
+///
+/// The engine makes a loop over contiguous memory of them: of a row of a banded matrix, or of a block of
+/// variable length. The cursor is neither position nor coordinate then ([`WalkKind::Other`]), unless all
+/// children share a position.
+#[derive(Clone, Debug)]
+pub struct Run {
+    /// Number of children. There are none if it is not positive.
+    pub count: Expr,
+    /// Whether all have the position of the first (run-length encoding). Otherwise their positions
+    /// are consecutive.
+    pub shared: bool,
+}
+
+impl Run {
+    /// Children that all have one position, and so one value.
+    #[must_use]
+    pub fn shared(count: Expr) -> Self {
+        Self { count, shared: true }
+    }
+
+    /// Children at consecutive positions.
+    #[must_use]
+    pub fn consecutive(count: Expr) -> Self {
+        Self { count, shared: false }
+    }
+}
+
+impl Step {
+    /// The position of the child at `crd`, which is one of this step.
+    #[must_use]
+    pub fn pos_at(&self, crd: Expr) -> Expr {
+        match &self.run {
+            Some(Run { shared: false, .. }) => crd + (self.pos.clone() - self.crd.clone()),
+            _ => self.pos.clone(),
+        }
+    }
+
+    /// Whether a child of this step has the coordinate `crd`.
+    #[must_use]
+    pub fn has(&self, crd: Expr) -> Expr {
+        match &self.run {
+            None => self.crd.clone().equals(crd),
+            Some(run) => {
+                let end = self.crd.clone() + run.count.clone();
+                self.crd.clone().le(crd.clone()).and(crd.lt(end))
+            }
+        }
+    }
 }
 
 /// The result of a search for a coordinate.

@@ -2,7 +2,7 @@
 
 use ust::level_api::{
     ArraySpec, Arrays, Assembled, Description, Entries, IndexKind, Interval, LevelError,
-    LevelFactory, LevelType, LocateCost, Per, Place, Props, Reach, Role, Site, Step, Walk,
+    LevelFactory, LevelType, LocateCost, Per, Place, Props, Reach, Role, Run, Site, Step, Walk,
     WalkKind, WalkSite, check, inventory,
     ir::{Builder, Expr},
 };
@@ -86,7 +86,7 @@ impl LevelType for Runs {
             },
             step: Box::new(|b: &mut Builder, at: Expr| Step {
                 crd: b.load(site.arrays[1], at.clone()),
-                run: Some(b.load(site.arrays[2], at.clone())),
+                run: Some(Run::shared(b.load(site.arrays[2], at.clone()))),
                 pos: at,
                 guard: None,
             }),

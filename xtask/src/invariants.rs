@@ -27,13 +27,15 @@ pub(crate) fn check() -> Result<(), String> {
     let levels = names(&root)?;
     let mut found = Vec::new();
     for folder in GENERIC {
-        find(&root, folder, &mut found, |line| levels.iter().any(|(_, name)| quotes(line, name)))?;
+        find(&root, folder, &mut found, |line| {
+            levels.iter().any(|(_, name)| names_level(line, name))
+        })?;
     }
     for (own, _) in &levels {
         let others = || levels.iter().filter(|(folder, _)| folder != own);
         // An alias is a spelling of another system, which may begin with a name of another level type.
         find(&root, own, &mut found, |line| {
-            !line.contains("Alias {") && others().any(|(_, name)| quotes(line, name))
+            !line.contains("Alias {") && others().any(|(_, name)| names_level(line, name))
         })?;
     }
     refuse("level types are named outside their crates", &found)?;
@@ -56,6 +58,16 @@ fn refuse(what: &str, found: &[String]) -> Result<(), String> {
 
 fn quotes(line: &str, name: &str) -> bool {
     line.contains(&format!("\"{name}\""))
+}
+
+/// Whether a line has a name in quotes, other than as a key of JSON or as the name of something else.
+fn names_level(line: &str, name: &str) -> bool {
+    let quoted = format!("\"{name}\"");
+    line.match_indices(&quoted).any(|(at, _)| {
+        let (before, after) = (line[..at].trim_end(), &line[at + quoted.len()..]);
+        let is_own = before.ends_with("name:") || before.contains("const NAME:");
+        !is_own && !after.starts_with(':')
+    })
 }
 
 /// Adds the lines of code in a folder that are not allowed.

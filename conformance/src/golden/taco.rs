@@ -8,10 +8,11 @@ use ust_engine::tensor::Tensor;
 use ust_engine::walk::nest::Reach;
 use ust_engine::walk::unpack::{Column, Keep, unpack};
 use ust_engine::{Coo, Format, einsum};
-use ust_level_api::{Dtype, Scalar};
+use ust_level_api::{Dtype, IndexArray, Scalar};
 
 use super::read::{
-    dtype_of, entries, format, integers, numbers, parts, same_arrays, same_entries, shape_of,
+    array_of, dtype_of, entries, format, integers, numbers, parts, same_arrays, same_entries,
+    same_values, shape_of,
 };
 use crate::oracle::{everywhere, values_of};
 use crate::report::{Trouble, Verdict, ensure, wrong};
@@ -21,10 +22,7 @@ const EACH: [&str; 4] = ["Dense", "CSR", "CSC", "COO"];
 
 /// Compares the storage of a case, its product, or the places that it visits.
 pub(super) fn try_case(case: &Value) -> Verdict {
-    let Some(text) = case["format"]["ust"].as_str() else {
-        let levels = &case["format"]["levels"];
-        return Err(Trouble::Excluded(format!("needs level types that are not linked: {levels}")));
-    };
+    let Some(text) = case["format"]["ust"].as_str() else { return named_levels(case) };
     // What stands in brackets after the text is a remark.
     let text = text.split("  [").next().unwrap_or_default();
     if let Some(expression) = case["expr"].as_str() {
@@ -46,6 +44,50 @@ pub(super) fn try_case(case: &Value) -> Verdict {
         expected["values"] = Value::Null;
     }
     same_arrays(&tensor, &expected, false)
+}
+
+/// Compares the storage of a case whose levels are given by Finch's names, such as `SparseBand`. A level type
+/// that stores the same arrays has the name as an alias, in snake case.
+fn named_levels(case: &Value) -> Verdict {
+    let (levels, order) = (&case["format"]["levels"], &case["format"]["mode_order"]);
+    let names = levels.as_array().into_iter().flatten().filter_map(Value::as_str);
+    let order = integers(order).unwrap_or_default();
+    if levels.as_array().map(Vec::len) != Some(order.len()) {
+        return Err(Trouble::Excluded("one level stores several dimensions".to_owned()));
+    }
+    let levels = names.zip(order);
+    let levels: Vec<String> =
+        levels.map(|(name, dim)| format!("{} : {}", DIMS[dim as usize], snake(name))).collect();
+    let format =
+        format(&format!("({}) -> ({})", DIMS[..levels.len()].join(", "), levels.join(", ")))?;
+    let coo = entries(&case["entries"], &shape_of(case)?, dtype_of(case)?)?;
+    let tensor = Tensor::from_coo(&coo, &format)?;
+    same_entries(&tensor, &coo)?;
+    let expected = &case["expected"];
+    for (level, found) in tensor.levels().iter().enumerate() {
+        let own = expected["extra"][level].as_object().into_iter().flat_map(|extra| extra.values());
+        let listed = [array_of(&expected["pos"], level), array_of(&expected["crd"], level)];
+        let wanted: Vec<Vec<i64>> =
+            listed.into_iter().flatten().chain(own.filter_map(integers)).collect();
+        let found: Vec<Vec<i64>> = found.0.iter().map(IndexArray::to_vec).collect();
+        ensure(found == wanted, || format!("level {level} has {found:?}, not {wanted:?}"))?;
+    }
+    same_values(tensor.values(), &numbers(&expected["values"], tensor.dtype())?)
+}
+
+/// Names of dimensions.
+const DIMS: [&str; 6] = ["i", "j", "k", "l", "m", "n"];
+
+/// `SparseBand` as `sparse_band`.
+fn snake(name: &str) -> String {
+    let mut text = String::new();
+    for (at, letter) in name.char_indices() {
+        if letter.is_uppercase() && at > 0 {
+            text.push('_');
+        }
+        text.extend(letter.to_lowercase());
+    }
+    text
 }
 
 /// The places that a walk along diagonals visits: diagonal, row, position, column.
@@ -131,15 +173,14 @@ fn operand(case: &Value, given: &Value, result_format: &str) -> Result<Vec<Tenso
     };
     let coo = entries(&given["entries"], &shape, dtype)?;
     let Some(levels) = given["levels"].as_array() else { return in_formats(&coo, &EACH) };
-    let names = ["i", "j", "k", "l", "m", "n"];
     let order =
         integers(&given["mode_order"]).unwrap_or_else(|| (0..levels.len() as i64).collect());
     let levels: Vec<String> = levels
         .iter()
         .zip(order)
-        .map(|(level, dim)| format!("{} : {}", names[dim as usize], level.as_str().unwrap_or("?")))
+        .map(|(level, dim)| format!("{} : {}", DIMS[dim as usize], level.as_str().unwrap_or("?")))
         .collect();
-    let text = format!("({}) -> ({})", names[..shape.len()].join(", "), levels.join(", "));
+    let text = format!("({}) -> ({})", DIMS[..shape.len()].join(", "), levels.join(", "));
     Ok(vec![Tensor::from_coo(&coo, &format(&text)?)?])
 }
 

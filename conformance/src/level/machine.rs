@@ -2,7 +2,7 @@
 
 use ust_level_api::ir::interp::{Memory, Param, Program};
 use ust_level_api::ir::{ArrayId, Builder, Elem, Expr, Function, Ty};
-use ust_level_api::{Arrays, Crd, IndexKind, Interval, Pos, Site, Step, WalkKind, WalkSite};
+use ust_level_api::{Arrays, Crd, IndexKind, Interval, Pos, Site, WalkKind, WalkSite};
 
 use crate::report::Trouble;
 use crate::samples::Sample;
@@ -98,13 +98,15 @@ impl<'a> Machine<'a> {
         let walk = self.sample.ty.walk(&site, &mut b);
         let kind = walk.kind;
         b.for_("cursor", walk.cursor.lo.clone(), walk.cursor.hi.clone(), |b, cursor| {
-            let Step { crd, pos, guard, run } = (walk.step)(b, cursor.clone());
-            b.if_(guard.unwrap_or(Expr::Bool(true)), |b| {
-                let (crd, pos) = (b.bind("crd", crd), b.bind("pos", pos));
-                let end = crd.clone() + run.clone().unwrap_or(Expr::Int(1));
-                b.for_("in_run", crd, end, |b, crd| {
-                    b.store(crds, row.into(), crd);
-                    b.store(positions, row.into(), pos.clone());
+            let mut step = (walk.step)(b, cursor.clone());
+            b.if_(step.guard.take().unwrap_or(Expr::Bool(true)), |b| {
+                step.crd = b.bind("crd", step.crd);
+                step.pos = b.bind("pos", step.pos);
+                let count = step.run.as_ref().map_or(Expr::Int(1), |run| run.count.clone());
+                let end = step.crd.clone() + count;
+                b.for_("in_run", step.crd.clone(), end, |b, crd| {
+                    b.store(crds, row.into(), crd.clone());
+                    b.store(positions, row.into(), step.pos_at(crd));
                     b.assign(row, Expr::from(row) + 1);
                 });
             });

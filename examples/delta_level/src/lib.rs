@@ -148,13 +148,7 @@ impl LevelType for Delta {
                 })?;
             }
         }
-        let positions = |parent: u64| pos[parent as usize] as u64;
-        Ok(Reach {
-            positions: gap.len() as u64,
-            intervals: parents.intervals.as_ref().map(|intervals| {
-                intervals.iter().map(|i| positions(i.start)..positions(i.end)).collect()
-            }),
-        })
+        Ok(parents.through(&arrays.0[POS]))
     }
 
     fn walk<'a>(&'a self, site: &'a WalkSite, b: &mut Builder) -> Walk<'a> {

@@ -130,13 +130,7 @@ impl LevelType for Compressed {
         check::segments("crd", crd, parents, &rules, &|parents, segments| {
             check::between(pos, parents, segments);
         })?;
-        let positions = |parent: u64| pos.get(parent as usize).unwrap_or(0) as u64;
-        Ok(Reach {
-            positions: crd.len() as u64,
-            intervals: parents.intervals.as_ref().map(|intervals| {
-                intervals.iter().map(|i| positions(i.start)..positions(i.end)).collect()
-            }),
-        })
+        Ok(parents.through(pos))
     }
 
     fn walk<'a>(&'a self, site: &'a WalkSite, b: &mut Builder) -> Walk<'a> {

@@ -385,7 +385,7 @@ pub struct Loop {
     /// The levels that it walks, each as (operand, level). The other operands are searched, or are stored in
     /// full.
     pub walks: Vec<(usize, usize)>,
-    /// Whether it has exactly one iteration: each parent has one child. It stands for the code inside it.
+    /// Whether it has exactly one iteration, as where each parent has one child. It stands for the code inside it.
     pub once: bool,
     /// Whether the loop's range continues where it ended in the previous iteration of the loop around it: its
     /// cursors are those of one level that stores the children of consecutive parents side by side.

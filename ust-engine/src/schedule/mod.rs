@@ -386,10 +386,14 @@ fn mark_lanes(facts: &Facts, function: &Function, strict: bool, marks: &mut Mark
         let sum_var = |one: &Loop| one.sum.as_ref().map(|sum| sum.var);
         let mut same =
             facts.loops.iter().filter(can).filter(|other| sum_var(other) == sum_var(one));
+        // A loop over coordinates at one cursor stands in the loop over the cursor, at the same depth.
+        let place = |one: &Loop| (one.depth, one.over == Over::Run);
         let chosen = match one.sum {
             // The outermost loop is cut into parts, and is shared as well if there is no other.
-            Some(_) if one.depth == 0 => same.all(|other| other.depth == 0),
-            Some(_) => same.all(|other| other.depth == 0 || other.depth >= one.depth),
+            Some(_) if one.depth == 0 => {
+                same.all(|other| other.depth == 0 && place(other) >= place(one))
+            }
+            Some(_) => same.all(|other| other.depth == 0 || place(other) >= place(one)),
             None => is_innermost(one),
         };
         if !chosen {

@@ -8,7 +8,7 @@
 use ust_format::Format;
 use ust_level_api::ir::interp::{Memory, Param};
 use ust_level_api::ir::{ArrayId, Builder, Elem, Expr, Ty, Var};
-use ust_level_api::{IndexKind, Interval, Reach as Reached, Step, WalkKind};
+use ust_level_api::{IndexKind, Interval, Reach as Reached, Run, Step, WalkKind};
 
 use super::native::Code;
 use super::nest::{Operand, Reach};
@@ -277,7 +277,8 @@ impl Emitter {
         let first = Expr::from(b.var("first", state.count.into()));
         b.for_("cursor", lo, hi.clone(), |b, cursor| {
             let step = (walk.step)(b, cursor.clone());
-            let some = step.run.clone().map_or(Expr::Bool(true), |run| Expr::Int(0).lt(run));
+            let some = step.run.as_ref();
+            let some = some.map_or(Expr::Bool(true), |run| Expr::Int(0).lt(run.count.clone()));
             let here = match step.guard.clone() {
                 None => some,
                 Some(guard) => guard.and(some),
@@ -315,23 +316,34 @@ impl Emitter {
         let by_position = kind == WalkKind::Position;
         let (crd_is_cursor, pos_is_cursor) = (step.crd == *cursor, step.pos == *cursor);
         let (crd, pos) = (b.bind("crd", step.crd), b.bind("pos", step.pos));
+        let run = step.run.map(|Run { count, shared }| Run { count: b.bind("run", count), shared });
+        let is_consecutive = matches!(run, Some(Run { shared: false, .. }));
+        // Number of positions here.
+        let several = match &run {
+            Some(Run { count, shared: false }) => count.clone(),
+            _ => Expr::Int(1),
+        };
         let end = b.bind("end", lower.clone() + size.clone());
         let spot = Spot { level, parent: parent.clone(), pos: pos.clone(), crd: crd.clone() };
         let mut rules: Vec<Test> = Vec::new();
         // A cursor over positions was tested as a whole, before its first child.
         if !by_position {
             let positions = self.count_of(level);
-            let inside = Expr::Int(0).le(pos.clone()).and(pos.clone().lt(positions.clone()));
+            let inside = Expr::Int(0).le(pos.clone());
+            let inside = inside.and(several.clone().le(positions.clone() - pos.clone()));
             rules.push((Rule::Reach, inside, positions.clone()));
             // More children than positions: a walk with invalid arrays may not end.
-            rules.push((Rule::Apart, Expr::from(state.count).lt(positions.clone()), positions));
+            let fewer = Expr::from(state.count).le(positions.clone() - several.clone());
+            rules.push((Rule::Apart, fewer, positions));
+        } else if is_consecutive {
+            rules.push((Rule::Cursor, Expr::Bool(false), cursor.clone()));
         }
         let mut inside = crd.clone().lt(end.clone());
         if !props.ordered {
             inside = lower.clone().le(crd.clone()).and(inside);
         }
-        if let Some(run) = &step.run {
-            inside = inside.and(run.clone().le(end.clone() - crd.clone()));
+        if let Some(run) = &run {
+            inside = inside.and(run.count.clone().le(end.clone() - crd.clone()));
         }
         rules.push((Rule::Bounds, inside, end));
         if props.ordered {
@@ -362,26 +374,41 @@ impl Emitter {
             rules.push((Rule::Contiguous, later.select(above, Expr::Bool(true)), state.top.into()));
         }
         self.test(b, &spot, &rules);
-        if let Some(marks) = self.marks[level] {
-            let free = b.load(marks, pos.clone()).equals(0);
-            self.test(b, &spot, &[(Rule::Apart, free, pos.clone())]);
-            b.store(marks, pos.clone(), Expr::Int(1));
-        }
-        let last = match step.run {
+        let last = match &run {
             None => crd.clone(),
-            Some(run) => b.bind("last", crd.clone() + run - 1),
+            Some(run) => b.bind("last", crd.clone() + run.count.clone() - 1),
         };
-        if let Some(lists) = self.lists[level] {
-            for (list, number) in lists.into_iter().zip([parent.clone(), crd, last.clone()]) {
-                b.store(list, state.count.into(), number);
-            }
-        }
         if props.ordered {
-            b.assign(before, last);
+            b.assign(before, last.clone());
         }
         if !by_position {
             b.if_(pos.clone().lt(state.top), |b| b.assign(state.rises, Expr::Int(0)));
-            b.assign(state.top, Expr::from(state.top).max(pos.clone() + 1));
+            b.assign(state.top, Expr::from(state.top).max(pos.clone() + several.clone()));
+        }
+        let spot = |pos: &Expr, crd: &Expr| Spot { pos: pos.clone(), crd: crd.clone(), ..spot };
+        if !is_consecutive {
+            return self.position(b, &spot(&pos, &crd), last);
+        }
+        b.for_("in_run", Expr::Int(0), several, |b, offset| {
+            let [pos, crd] = [pos, crd].map(|first| b.bind("at", first + offset.clone()));
+            self.position(b, &spot(&pos, &crd), crd);
+        });
+    }
+
+    /// Emits the tests of the position of a child, and the walk of the next level under it. It has the coordinates
+    /// from that of the spot to `last`.
+    fn position(&self, b: &mut Builder, spot: &Spot, last: Expr) {
+        let Spot { level, parent, pos, crd } = spot.clone();
+        let state = &self.state[level];
+        if let Some(marks) = self.marks[level] {
+            let free = b.load(marks, pos.clone()).equals(0);
+            self.test(b, spot, &[(Rule::Apart, free, pos.clone())]);
+            b.store(marks, pos.clone(), Expr::Int(1));
+        }
+        if let Some(lists) = self.lists[level] {
+            for (list, number) in lists.into_iter().zip([parent, crd, last]) {
+                b.store(list, state.count.into(), number);
+            }
         }
         b.assign(state.count, Expr::from(state.count) + 1);
         self.level(b, level + 1, pos);

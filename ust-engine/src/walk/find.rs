@@ -91,19 +91,13 @@ fn descend(
     }
     let walk = ty.walk(&site, b);
     b.for_("cursor", walk.cursor.lo.clone(), walk.cursor.hi.clone(), |b, cursor| {
-        let step = (walk.step)(b, cursor.clone());
-        let crd = b.bind("crd", step.crd.clone());
-        let here = match &step.run {
-            None => crd.equals(wanted[level].clone()),
-            Some(run) => {
-                let end = crd.clone() + run.clone();
-                crd.le(wanted[level].clone()).and(wanted[level].clone().lt(end))
-            }
-        };
+        let mut step = (walk.step)(b, cursor.clone());
+        step.crd = b.bind("crd", step.crd);
+        let here = step.has(wanted[level].clone());
         let guard = step.guard.clone().unwrap_or(Expr::Bool(true));
         b.if_(guard, |b| {
             b.if_(here, |b| {
-                let pos = b.bind("at", step.pos.clone());
+                let pos = b.bind("at", step.pos_at(wanted[level].clone()));
                 descend(b, operand, wanted, level + 1, pos, out);
             });
         });

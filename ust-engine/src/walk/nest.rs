@@ -3,7 +3,7 @@
 
 use ust_format::{Format, IndexExpr};
 use ust_level_api::ir::{ArrayId, BinOp, Builder, Elem, Expr, Ty, Var};
-use ust_level_api::{Interval, Step, Walk, WalkKind, WalkSite};
+use ust_level_api::{Interval, Run, Step, Walk, WalkKind, WalkSite};
 
 use super::bounds::{Bounds, Sizes};
 use super::emit;
@@ -303,8 +303,8 @@ impl Operand {
 /// Properties of an emitted walk.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Walked {
-    /// Whether a value can be visited more than once, because a level stores one position for a run
-    /// of coordinates.
+    /// Whether a value can be visited more than once, because a level stores one position for several
+    /// coordinates.
     pub repeats: bool,
     /// Whether the outermost loop can be cut into pieces.
     pub splits: bool,
@@ -471,10 +471,8 @@ impl Loops<'_, '_> {
         b.if_(guard.unwrap_or(Expr::Bool(true)), |b| match run {
             None => self.child(b, above, walk.kind, crd, pos),
             Some(run) => {
-                self.walked.repeats = true;
-                let pos = b.bind("run_pos", pos);
-                let lo = b.bind("run_lo", crd);
-                b.for_("in_run", lo.clone(), lo + run, |b, crd| {
+                self.walked.repeats |= run.shared;
+                in_run(b, "in_run", (crd, pos), run, |b, crd, pos| {
                     self.child(b, above, walk.kind, crd, pos);
                 });
             }
@@ -525,6 +523,24 @@ impl Loops<'_, '_> {
             }
         }
     }
+}
+
+/// Emits the loop over the children at one stop of a cursor, from the first one's coordinate and position.
+pub(crate) fn in_run(
+    b: &mut Builder,
+    name: &str,
+    (crd, pos): (Expr, Expr),
+    run: Run,
+    body: impl FnOnce(&mut Builder, Expr, Expr),
+) {
+    let pos = b.bind("run_pos", pos);
+    let lo = b.bind("run_lo", crd);
+    let end = lo.clone() + run.count;
+    if run.shared {
+        return b.for_(name, lo, end, |b, crd| body(b, crd, pos));
+    }
+    let shift = b.bind("run_shift", pos - lo.clone());
+    b.for_(name, lo, end, |b, crd| body(b, crd.clone(), crd + shift));
 }
 
 /// The known level coordinates, and 0 for the levels below, whose coordinates are not used.

@@ -127,7 +127,7 @@ fn errors_say_where_what_and_what_to_do() {
         (
             "(i) -> (i : ⟦batch⟧(unique))",
             "unknown level type `batch`",
-            "known level types: block2_4, compressed, dense, loose_compressed, range, singleton, structured",
+            "known level types: band, block2_4, blocks, compressed, dense, loose_compressed, range, singleton, structured",
         ),
         (
             "(i) -> (i : compressed(⟦nonunqiue⟧))",

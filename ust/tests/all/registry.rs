@@ -5,8 +5,17 @@ use ust::level_api::registry;
 #[test]
 fn exactly_the_standard_level_types_are_linked() {
     let names: Vec<&str> = registry::factories().iter().map(|f| f.name).collect();
-    let expected =
-        ["block2_4", "compressed", "dense", "loose_compressed", "range", "singleton", "structured"];
+    let expected = [
+        "band",
+        "block2_4",
+        "blocks",
+        "compressed",
+        "dense",
+        "loose_compressed",
+        "range",
+        "singleton",
+        "structured",
+    ];
     assert_eq!(names, expected);
 }
 

@@ -3,7 +3,7 @@
 use ust_level_api::ir::{Builder, Expr, Function, Var};
 use ust_level_api::{Interval, Walk, WalkSite};
 
-use super::{Emit, Pos, State};
+use super::{Emit, State};
 use crate::plan::order::Step;
 use crate::plan::output::Target;
 use crate::provider::plan::{Cut, Facts, Loop, Outermost, Over, Sum, continues, from_start};
@@ -39,9 +39,6 @@ impl Emit<'_> {
             }
             Target::None | Target::Block { .. } => None,
         };
-        let once = over == Over::Cursor
-            && matches!(walks, [(at, level)] if self.level((*at, *level)).props.branchless
-                && matches!(state.live[*at], Some(Pos::One(_))));
         let has_state = || walks.iter().any(|&walk| self.level(walk).carries);
         let appends = !self.input.sink.kind.is_in_place() && sum.is_none();
         let fills = || self.input.order.tables.iter().any(|table| table.depth > depth);
@@ -74,7 +71,7 @@ impl Emit<'_> {
             over,
             crd,
             walks,
-            once,
+            once: false,
             contiguous,
             owns,
             sum,
@@ -86,6 +83,13 @@ impl Emit<'_> {
     pub(super) fn note_coordinate(&self, crd: &Expr) {
         if let Some(last) = self.collected.borrow_mut().loops.last_mut() {
             last.crd = Some(crd.clone());
+        }
+    }
+
+    /// Notes that the loop that was noted last has one iteration, and stands for the code inside it.
+    pub(super) fn note_once(&self) {
+        if let Some(last) = self.collected.borrow_mut().loops.last_mut() {
+            last.once = true;
         }
     }
 

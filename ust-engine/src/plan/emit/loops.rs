@@ -8,7 +8,7 @@ use super::{Emit, Origin, Pos, State};
 use crate::plan::order::Step;
 use crate::provider::plan::Over;
 use crate::tuning::WHOLE_BLOCK_MAX_SIZE;
-use crate::walk::nest::Reach;
+use crate::walk::nest::{Reach, in_run};
 
 /// The beginning of an iteration: its coordinate, and the positions of tensors there.
 pub(super) struct Arrival<'a> {
@@ -201,8 +201,12 @@ impl Emit<'_> {
             });
         }
         let run = |b: &mut Builder, whole: bool, state: State| {
+            let once = cursor.is_one();
             b.for_(&format!("p_{name}"), cursor.lo.clone(), cursor.hi.clone(), |b, cursor| {
                 self.note(&[&cursor], depth, step, Over::Cursor, &[(at, level)], &state);
+                if once {
+                    self.note_once();
+                }
                 let ust_level_api::Step { crd, pos, guard, run } = (walk.step)(b, cursor.clone());
                 if guard.is_none() && run.is_none() {
                     self.note_coordinate(&crd);
@@ -215,16 +219,13 @@ impl Emit<'_> {
                         let arrival = Arrival { crd, stored: &stored, valid: false, whole };
                         self.arrive(b, depth, step, arrival, state);
                     }
-                    Some(run) => {
-                        let pos = b.bind("run_pos", pos);
-                        let lo = b.bind("run_lo", crd);
-                        b.for_(&name, lo.clone(), lo + run, |b, crd| {
-                            self.note(&[&crd], depth, step, Over::Run, &[(at, level)], &state);
-                            let stored = [(at, Pos::One(pos))];
-                            let arrival = Arrival { crd, stored: &stored, valid: false, whole };
-                            self.arrive(b, depth, step, arrival, state);
-                        });
-                    }
+                    Some(run) => in_run(b, &name, (crd, pos), run, |b, crd, pos| {
+                        self.note(&[&crd], depth, step, Over::Run, &[(at, level)], &state);
+                        let pos = b.bind(&format!("pos_{name}"), pos);
+                        let stored = [(at, Pos::One(pos))];
+                        let arrival = Arrival { crd, stored: &stored, valid: false, whole };
+                        self.arrive(b, depth, step, arrival, state);
+                    }),
                 });
                 if let Some(advance) = &walk.advance {
                     advance(b, cursor);

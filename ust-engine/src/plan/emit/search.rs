@@ -67,15 +67,9 @@ impl Emit<'_> {
             }
             let found = b.var("found_at", Expr::Int(-1));
             b.for_("cursor", walk.cursor.lo.clone(), walk.cursor.hi.clone(), |b, cursor| {
-                let step = (walk.step)(b, cursor.clone());
-                let here = match step.run {
-                    None => step.crd.equals(wanted.clone()),
-                    Some(run) => {
-                        let first = b.bind("first", step.crd);
-                        first.clone().le(wanted.clone()).and(wanted.clone().lt(first + run))
-                    }
-                };
-                let pos = step.pos;
+                let mut step = (walk.step)(b, cursor.clone());
+                step.crd = b.bind("first", step.crd);
+                let (here, pos) = (step.has(wanted.clone()), step.pos_at(wanted.clone()));
                 b.if_(step.guard.unwrap_or(Expr::Bool(true)), |b| {
                     b.if_(here, |b| b.assign(found, pos));
                 });
