@@ -120,3 +120,22 @@ fn runs_that_stand_for_more_than_memory_holds_are_refused() {
     let error = vector(1 << 50, vec![0], vec![1 << 50], vec![1]).unwrap_err();
     assert!(matches!(error, Error::TooLarge(_)), "{error}");
 }
+
+/// Each coordinate of a run takes part in a merge by itself.
+#[test]
+fn runs_are_merged_with_entries() {
+    let runs = vector(9, vec![1, 6], vec![3, 2], vec![5, 7]).unwrap();
+    let other = ust::Coo::new(vec![9], vec![vec![0, 2, 6, 8]], vec![1, 2, 3, 4]).unwrap();
+    let other = Tensor::from_coo(&other, &"SparseVector".parse().unwrap()).unwrap();
+    for (text, expected) in [
+        ("c(i) = a(i) + b(i)", [1, 5, 7, 5, 0, 0, 10, 7, 4]),
+        ("c(i) = a(i) * b(i)", [0, 0, 10, 0, 0, 0, 21, 0, 0]),
+        ("c(i) = a(i) + a(i) * b(i)", [0, 5, 15, 5, 0, 0, 28, 7, 0]),
+    ] {
+        for backend in [ust::Backend::Jit, ust::Backend::Interpreter] {
+            let call = ust::einsum(text).arg("a", &runs).arg("b", &other).backend(backend);
+            let found = call.run().unwrap().to_dense::<i32>().unwrap();
+            assert_eq!(found, ndarray::arr1(&expected).into_dyn(), "{text}");
+        }
+    }
+}

@@ -36,10 +36,8 @@ pub(crate) struct Level {
     /// The properties of the level. Here, unique means: no coordinate repeats under all parents with
     /// the same coordinates together.
     pub(crate) props: Props,
-    /// Whether its cursor can be merged with other cursors.
-    pub(crate) mergeable: bool,
-    /// Whether its cursor has state that each step updates, so that a walk cannot begin in the middle.
-    pub(crate) carries: bool,
+    /// Its cursor.
+    pub(crate) cursor: Cursor,
     /// Whether the level below can be walked under several parents with equal coordinates at once.
     pub(crate) groups: bool,
     /// The cost to find a coordinate under one coordinate of the level above.
@@ -72,8 +70,8 @@ impl Access {
                 false => distinct(children, size),
             };
             run = if fanout > 0.0 { children / fanout } else { 1.0 };
-            let (mergeable, carries) = cursor(format, at);
-            let locate = match (repeated, mergeable && !carries) {
+            let cursor = Cursor::of(format, at);
+            let locate = match (repeated, cursor.is_searchable()) {
                 (false, _) => description.locate,
                 // The search is among the children of several parents.
                 (true, true) => LocateCost::Logarithmic,
@@ -89,8 +87,7 @@ impl Access {
                 vars: expr.vars().into_iter().collect(),
                 expr,
                 props,
-                mergeable,
-                carries,
+                cursor,
                 groups: can_group(format, at),
                 locate,
                 size,
@@ -106,6 +103,12 @@ impl Access {
 }
 
 impl Level {
+    /// Whether its cursor can be merged with others: coordinates ascend, and one that repeats can be looked at
+    /// before the step.
+    pub(crate) fn is_mergeable(&self) -> bool {
+        self.cursor.ordered && (self.cursor.plain || self.props.unique)
+    }
+
     /// Its sizes, for providers.
     pub(crate) fn sizes(&self) -> LevelSize {
         let Self { size: coordinates, positions, fanout: children, .. } = *self;
@@ -117,7 +120,7 @@ impl Access {
     /// Whether the tensor can be walked as it is stored. `plain`: whether repeated coordinates may be
     /// visited one by one.
     pub(crate) fn can_walk(&self, plain: bool) -> bool {
-        plain || self.levels.iter().all(|l| l.props.unique || (l.mergeable && l.groups))
+        plain || self.levels.iter().all(|l| l.props.unique || (l.is_mergeable() && l.groups))
     }
 
     /// Whether a walk may visit the same coordinates as an entry and as padding: several parents with the
@@ -165,24 +168,44 @@ fn positions(tensor: &Outline, level: usize, parents: f64, size: f64) -> f64 {
     }
 }
 
-/// Whether a level's cursor is a plain counter (it advances by one, coordinates ascend, there is no guard
-/// and no run), and whether it has state that each step updates.
-fn cursor(format: &Format, level: usize) -> (bool, bool) {
-    let description = &format.descriptions()[level];
-    let mut b = Builder::new("probe");
-    let site = site_of(&mut b, description);
-    let walk = format.levels()[level].ty.walk(&site, &mut b);
-    let carries = walk.advance.is_some();
-    let mut simple = false;
-    b.while_(Expr::Bool(true), |b| {
-        let step = (walk.step)(b, walk.cursor.lo.clone());
-        simple = step.guard.is_none() && step.run.is_none();
-    });
-    let function = b.finish();
-    // A step that needs statements cannot be evaluated without being taken.
-    let silent = matches!(function.body.last(), Some(Stmt::While { body, .. }) if body.is_empty());
-    let plain = simple && silent && description.walk != WalkKind::Other;
-    (plain && description.props.ordered, carries)
+/// The cursor of a level.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Cursor {
+    /// Whether coordinates ascend.
+    pub(crate) ordered: bool,
+    /// Whether it stands on one child at each stop, whose coordinate can be read without taking the step.
+    pub(crate) plain: bool,
+    /// Whether it has state that each step updates, so that a walk cannot begin in the middle.
+    pub(crate) carries: bool,
+    /// If there are several children at a stop: whether they share a position.
+    pub(crate) run: Option<bool>,
+}
+
+impl Cursor {
+    fn of(format: &Format, level: usize) -> Self {
+        let description = &format.descriptions()[level];
+        let mut b = Builder::new("probe");
+        let site = site_of(&mut b, description);
+        let walk = format.levels()[level].ty.walk(&site, &mut b);
+        let carries = walk.advance.is_some();
+        let (mut simple, mut run) = (false, None);
+        b.while_(Expr::Bool(true), |b| {
+            let step = (walk.step)(b, walk.cursor.lo.clone());
+            simple = step.guard.is_none() && step.run.is_none();
+            run = step.run.map(|run| run.shared);
+        });
+        let function = b.finish();
+        // A step that needs statements cannot be evaluated without being taken.
+        let silent =
+            matches!(function.body.last(), Some(Stmt::While { body, .. }) if body.is_empty());
+        let plain = simple && silent && description.walk != WalkKind::Other;
+        Self { ordered: description.props.ordered, plain, carries, run }
+    }
+
+    /// Whether a binary search finds a coordinate.
+    pub(crate) fn is_searchable(&self) -> bool {
+        self.ordered && self.plain && !self.carries
+    }
 }
 
 /// A tree of coordinates: a format with one compressed level for each dimension, in the given order.

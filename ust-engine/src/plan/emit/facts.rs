@@ -39,7 +39,7 @@ impl Emit<'_> {
             }
             Target::None | Target::Block { .. } => None,
         };
-        let has_state = || walks.iter().any(|&walk| self.level(walk).carries);
+        let has_state = || walks.iter().any(|&walk| self.level(walk).cursor.carries);
         let appends = !self.input.sink.kind.is_in_place() && sum.is_none();
         let fills = || self.input.order.tables.iter().any(|table| table.depth > depth);
         let sequential = match over {

@@ -24,6 +24,26 @@ struct Merged<'w> {
     walks: Vec<Walk<'w>>,
     cursors: Vec<Var>,
     ends: Vec<Expr>,
+    /// For each walk whose coordinates cannot be read without taking the step: the next child.
+    next: Vec<Option<Next>>,
+}
+
+/// The next child of a walk, in variables.
+#[derive(Clone, Copy)]
+struct Next {
+    /// Its coordinate; the largest number behind the last child.
+    crd: Var,
+    pos: Var,
+    /// If there are several children at a stop of the cursor: the number of those left, and whether they share
+    /// a position.
+    run: Option<(Var, bool)>,
+}
+
+impl Next {
+    fn vars(&self) -> impl Iterator<Item = Var> + use<> {
+        let left = self.run.map(|(left, _)| left);
+        [self.crd, self.pos].into_iter().chain(left)
+    }
 }
 
 /// What stands at the cursors of merged walks.
@@ -63,6 +83,11 @@ impl Merged<'_> {
     fn here(&self, b: &mut Builder, names: &[String], given: Option<Expr>) -> Here {
         let (mut coordinates, mut positions) = (Vec::new(), Vec::new());
         for (bit, walk) in self.walks.iter().enumerate() {
+            if let Some(next) = self.next[bit] {
+                coordinates.push(next.crd.into());
+                positions.push(next.pos.into());
+                continue;
+            }
             let step = (walk.step)(b, self.cursors[bit].into());
             let at = match self.required[bit] && given.is_none() {
                 true => step.crd,
@@ -110,6 +135,10 @@ impl Merged<'_> {
     fn advance(&self, b: &mut Builder, here: &Here) {
         for (bit, walk) in self.walks.iter().enumerate() {
             let (cursor, stored) = (self.cursors[bit], &here.stored[bit]);
+            if let Some(next) = self.next[bit] {
+                b.if_(stored.clone(), |b| self.pass(b, bit, next));
+                continue;
+            }
             let next = match &here.behind[bit] {
                 None => Expr::from(cursor) + stored.clone().select(1, 0),
                 Some(behind) => behind.clone(),
@@ -122,6 +151,63 @@ impl Merged<'_> {
                 }),
             }
         }
+    }
+}
+
+/// The next child of a walk.
+impl Merged<'_> {
+    /// Finds the next child, from the cursor on: passes over stops without children.
+    fn find(&self, b: &mut Builder, bit: usize, next: Next) {
+        let (walk, cursor) = (&self.walks[bit], self.cursors[bit]);
+        b.assign(next.crd, Expr::Int(i64::MAX));
+        let unknown = Expr::from(next.crd).equals(Expr::Int(i64::MAX));
+        b.while_(self.more(bit).and(unknown), |b| {
+            let step = (walk.step)(b, cursor.into());
+            let some = step.run.as_ref();
+            let some = some.map_or(Expr::Bool(true), |run| Expr::Int(0).lt(run.count.clone()));
+            let here = match step.guard {
+                None => some,
+                Some(guard) => guard.select(some, Expr::Bool(false)),
+            };
+            b.if_else(
+                here,
+                |b| {
+                    b.assign(next.crd, step.crd);
+                    b.assign(next.pos, step.pos);
+                    if let (Some((left, _)), Some(run)) = (next.run, step.run) {
+                        b.assign(left, run.count);
+                    }
+                },
+                |b| self.leave(b, bit),
+            );
+        });
+    }
+
+    /// Moves the cursor to the next stop.
+    fn leave(&self, b: &mut Builder, bit: usize) {
+        let cursor = self.cursors[bit];
+        if let Some(advance) = &self.walks[bit].advance {
+            advance(b, cursor.into());
+        }
+        b.assign(cursor, Expr::from(cursor) + 1);
+    }
+
+    /// Goes on to the child behind the next one.
+    fn pass(&self, b: &mut Builder, bit: usize, next: Next) {
+        let stop = |b: &mut Builder| {
+            self.leave(b, bit);
+            self.find(b, bit, next);
+        };
+        let Some((left, shared)) = next.run else { return stop(b) };
+        let several = Expr::Int(1).lt(left);
+        let within = |b: &mut Builder| {
+            b.assign(left, Expr::from(left) - 1);
+            b.assign(next.crd, Expr::from(next.crd) + 1);
+            if !shared {
+                b.assign(next.pos, Expr::from(next.pos) + 1);
+            }
+        };
+        b.if_else(several, within, stop);
     }
 }
 
@@ -160,7 +246,22 @@ impl Emit<'_> {
             .map(|bit| !self.worth_without(&state.term, &absent(&accesses, all & !(1 << bit))))
             .collect();
         let unique = walkers.iter().map(|&walker| self.level(walker).props.unique).collect();
-        let merged = Merged { name, accesses, required, unique, walks, cursors, ends };
+        let next = walkers.iter().map(|&walker| {
+            let cursor = self.level(walker).cursor;
+            (!cursor.plain).then(|| Next {
+                crd: b.var("next", Expr::Int(i64::MAX)),
+                pos: b.var("next_pos", Expr::Int(0)),
+                run: cursor.run.map(|shared| (b.var("left", Expr::Int(0)), shared)),
+            })
+        });
+        let next = next.collect();
+        let merged = Merged { name, accesses, required, unique, walks, cursors, ends, next };
+        for bit in merged.bits() {
+            if let Some(next) = merged.next[bit] {
+                merged.find(b, bit, next);
+            }
+        }
+        self.note_carried(depth, merged.next.iter().flatten().flat_map(Next::vars));
         if universe {
             let (domain, valid) = self.domain(step, state);
             self.note_range(depth, &domain);

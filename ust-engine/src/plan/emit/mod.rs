@@ -379,7 +379,7 @@ impl Emit<'_> {
         }
         let sparse: Vec<usize> =
             step.walkers.iter().filter(|w| !self.level(**w).props.full).map(|w| w.0).collect();
-        if sparse.iter().any(|&at| self.level((at, 0)).carries) {
+        if sparse.iter().any(|&at| self.level((at, 0)).cursor.carries) {
             return Err("the cursor of the outermost loop carries state");
         }
         match (&sparse[..], &step.expr) {
@@ -388,7 +388,9 @@ impl Emit<'_> {
             ([at], _) if !self.worth_without(&self.input.body.clone(), &[*at]) => {
                 Ok(Cut::Cursor(*at))
             }
-            ([at, ..], _) if sparse.iter().all(|&at| self.level((at, 0)).mergeable) => {
+            ([at, ..], _)
+                if sparse.iter().all(|&at| self.level((at, 0)).cursor.is_searchable()) =>
+            {
                 let every = self.worth_without(&self.input.body.clone(), &sparse);
                 Ok(Cut::Merge { operand: *at, every })
             }

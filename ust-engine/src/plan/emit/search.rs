@@ -57,7 +57,7 @@ impl Emit<'_> {
             // Coordinates are distinct: at most one child has the wanted one.
             let walk = ty.walk(&site, b);
             // A binary search, if coordinates ascend and each can be read by itself.
-            if info.mergeable && !info.carries {
+            if info.cursor.is_searchable() {
                 let hi = b.bind("end", walk.cursor.hi.clone());
                 let at = first_from(b, &walk, walk.cursor.lo.clone(), hi.clone(), &wanted);
                 let at = b.bind("at", at);

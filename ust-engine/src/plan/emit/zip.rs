@@ -59,7 +59,9 @@ impl Emit<'_> {
         let simple = |&(at, level): &(usize, usize)| {
             let access = &self.input.accesses[at];
             let levels = access.levels.iter().all(|l| matches!(l.expr, IndexExpr::Var(_)));
-            levels && level + 1 == access.levels.len() && access.levels[level].props.unique
+            let own = &access.levels[level];
+            let single = own.props.unique && own.cursor.is_searchable();
+            levels && level + 1 == access.levels.len() && single
         };
         let full = step.walkers.iter().filter(|w| !walkers.contains(w));
         let innermost = depth + 1 == self.steps().len() && step.searches.is_empty();
@@ -96,9 +98,6 @@ impl Emit<'_> {
             .zip(&sites)
             .map(|(&(at, level), site)| self.operands[at].format.levels()[level].ty.walk(site, b))
             .collect();
-        if walks.iter().any(|walk| walk.advance.is_some()) {
-            return false;
-        }
         self.note_range(depth, &self.coordinates_of(walkers[0]));
         let (vars, ends) = self.cursors(b, depth, &self.loop_name(step), &walks);
         let cursors = Cursors {

@@ -11,7 +11,8 @@ use crate::tuning::{
 /// The next level of an access: of its tensor, or of the tree that its tensor is converted into.
 pub(super) struct Next {
     pub(super) mergeable: bool,
-    pub(super) carries: bool,
+    /// Whether each child can be visited without those before it.
+    pub(super) searchable: bool,
     pub(super) padded: bool,
     pub(super) full: bool,
     pub(super) unique: bool,
@@ -23,8 +24,8 @@ pub(super) struct Next {
 impl From<&Level> for Next {
     fn from(level: &Level) -> Self {
         Self {
-            mergeable: level.mergeable,
-            carries: level.carries,
+            mergeable: level.is_mergeable(),
+            searchable: level.cursor.is_searchable(),
             padded: level.props.padded,
             full: level.props.full,
             unique: level.props.unique,
@@ -53,7 +54,7 @@ impl Next {
     /// the level's children cannot be written one by one.
     pub(super) fn table(&self, filled: f64, looked_up: f64) -> Option<f64> {
         // The coordinate of padding may be that of an entry, too.
-        let suits = !self.full && self.unique && self.mergeable && !self.carries && !self.padded;
+        let suits = !self.full && self.unique && self.searchable && !self.padded;
         let fill =
             filled * (self.fanout * TABLE_WRITE_NS + TABLE_BEGIN_NS) + self.size * TABLE_CLEAR_NS;
         suits.then_some(fill + looked_up * TABLE_LOOK_UP_NS)

@@ -44,7 +44,7 @@ impl Search<'_, '_> {
         let positions = (above * size).min(self.problem.accesses[at].nse);
         Next {
             mergeable: true,
-            carries: false,
+            searchable: true,
             padded: false,
             full: false,
             unique: true,
