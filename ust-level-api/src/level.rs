@@ -13,7 +13,7 @@ use crate::column::IndexColumn;
 use crate::error::LevelError;
 use crate::index::{IndexArray, IndexKind};
 use crate::ir::{Builder, Expr};
-use crate::stats::{Footprint, TensorStats};
+use crate::stats::{Footprint, Population, TensorStats};
 use crate::walk::{Located, Walk, WalkKind, WalkSite};
 
 /// How one level of a tensor is stored: the contract that a level crate fulfils.
@@ -95,12 +95,11 @@ pub trait LevelType: DynClone + fmt::Debug + Send + Sync {
         Vec::new()
     }
 
-    /// Estimates the positions and memory of the level from its number of parents and the number of
-    /// coordinates stored under all of them. There are no entries yet. The default follows from the
-    /// description; a level with another number of positions, or with arrays of other lengths,
-    /// overrides it.
-    fn footprint(&self, site: &Site, parents: f64, stored: f64) -> Footprint {
-        Footprint::described(&self.describe(), site, parents, stored)
+    /// Estimates the positions and memory of the level from the coordinates that it would store. There
+    /// are no entries yet. The default follows from the description; a level with another number of
+    /// positions, or with arrays of other lengths, overrides it.
+    fn footprint(&self, site: &Site, population: &Population) -> Footprint {
+        Footprint::described(&self.describe(), site, population)
     }
 }
 

@@ -59,7 +59,7 @@ pub use error::LevelError;
 pub use inventory;
 pub use level::{Description, ExprShape, LevelType, LocateCost, Place, Props, Site};
 pub use registry::{Alias, Arg, LevelArgs, LevelFactory};
-pub use stats::{Footprint, TensorStats};
+pub use stats::{Footprint, Population, TensorStats};
 pub use ust_ir as ir;
 pub use ust_ir::{
     Buffer, Dtype, Element, GrowBuffer, IndexArray, IndexColumn, IndexKind, Packed, Scalar, buffer,

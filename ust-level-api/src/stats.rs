@@ -25,6 +25,11 @@ pub struct TensorStats {
     /// `prefixes[n - 1]` is the number of distinct coordinates in the first `n` dimensions that
     /// have an entry. The last number is the number of entries.
     pub prefixes: Vec<u64>,
+    /// Number of runs of neighbouring coordinates along the last dimension. A run lies in one row: its entries
+    /// have the same coordinates in all other dimensions.
+    pub runs: u64,
+    /// The sum, over all rows with entries, of the number of coordinates from the first entry to the last.
+    pub span: u64,
     /// For several sizes `m`, the pair of `m` and the largest number of entries in an aligned group
     /// of `m` coordinates along the last dimension. Any level type that stores `n` of `m`
     /// coordinates has room for the tensor if that number is at most `n`: see
@@ -86,12 +91,46 @@ impl TensorStats {
         if elements > 0.0 { self.entries as f64 / elements } else { 0.0 }
     }
 
+    /// The text of a format whose first levels are `leading`, and whose last level, along the last dimension, is
+    /// `last`. `None` for a scalar. Dimensions are called `d0`, `d1`, ...
+    ///
+    /// ```
+    /// use ust_level_api::TensorStats;
+    ///
+    /// let stats = TensorStats { shape: vec![3, 4], ..TensorStats::default() };
+    /// let text = stats.along_last("dense", "band").unwrap();
+    /// assert_eq!(text, "(d0, d1) -> (d0 : dense, d1 : band)");
+    /// ```
+    #[must_use]
+    pub fn along_last(&self, leading: &str, last: &str) -> Option<String> {
+        let rank = self.shape.len();
+        let dims: Vec<String> = (0..rank).map(|dim| format!("d{dim}")).collect();
+        let ty = |dim: usize| if dim + 1 == rank { last } else { leading };
+        let levels: Vec<String> = (0..rank).map(|dim| format!("d{dim} : {}", ty(dim))).collect();
+        (rank > 0).then(|| format!("({}) -> ({})", dims.join(", "), levels.join(", ")))
+    }
+
     /// Whether each aligned group of `m` coordinates along the last dimension has at most `n`
     /// entries. `None` if `groups` has no element for `m`.
     #[must_use]
     pub fn obeys(&self, n: u64, m: u64) -> Option<bool> {
         self.groups.iter().find(|group| group.0 == m).map(|group| group.1 <= n)
     }
+}
+
+/// The coordinates that a level would store: estimates.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Population {
+    /// Number of parents.
+    pub parents: f64,
+    /// Number of coordinates under all parents. Those that are equal under one parent count once.
+    pub stored: f64,
+    /// Number of runs of neighbouring coordinates under one parent. At most `stored`, which stands for a number
+    /// that is not known.
+    pub runs: f64,
+    /// The sum, over all parents, of the number of coordinates from the first that is stored to the last. At
+    /// most all coordinates under all parents, which stands for a number that is not known.
+    pub span: f64,
 }
 
 /// An estimate of the memory that a level takes.
@@ -110,7 +149,8 @@ impl Footprint {
     /// that follow from what their elements stand for; an array with a rule of its own counts as one
     /// element for each position.
     #[must_use]
-    pub fn described(level: &Description, site: &Site, parents: f64, stored: f64) -> Self {
+    pub fn described(level: &Description, site: &Site, population: &Population) -> Self {
+        let Population { parents, stored, .. } = *population;
         let positions = match level.props {
             props if props.full => parents * site.size as f64,
             props if props.branchless => parents,
@@ -165,7 +205,8 @@ mod tests {
     #[test]
     fn a_described_level_takes_the_room_of_its_arrays() {
         let site = Site { size: 100, crd_width: 8, ..Site::default() };
-        let of = |level: &Description| Footprint::described(level, &site, 10.0, 30.0);
+        let population = Population { parents: 10.0, stored: 30.0, ..Population::default() };
+        let of = |level: &Description| Footprint::described(level, &site, &population);
         let pair = |positions, bytes| Footprint { positions, bytes };
         assert_eq!(of(&level(props(true, false), vec![])), pair(1000.0, 0.0));
         assert_eq!(of(&level(props(false, true), vec![ArraySpec::crd()])), pair(10.0, 10.0));

@@ -34,8 +34,9 @@
 use ust_level_api::ir::{BinOp, Builder, Expr};
 use ust_level_api::{
     ArraySpec, Arrays, Assembled, Description, Entries, Footprint, IndexArray, IndexKind,
-    LevelArgs, LevelError, LevelFactory, LevelType, LocateCost, Located, Per, Place, Pos, Props,
-    Reach, Role, Site, Step, TensorStats, Walk, WalkKind, WalkSite, check, full, inventory,
+    LevelArgs, LevelError, LevelFactory, LevelType, LocateCost, Located, Per, Place, Population,
+    Pos, Props, Reach, Role, Site, Step, TensorStats, Walk, WalkKind, WalkSite, check, full,
+    inventory,
 };
 
 inventory::submit! {
@@ -147,20 +148,13 @@ impl LevelType for Bitmap {
     /// Competes where at least one in sixteen elements of the last dimension is stored: `ust advise`
     /// then measures it beside the named formats.
     fn candidates(&self, stats: &TensorStats) -> Vec<String> {
-        let rank = stats.shape.len();
-        if rank == 0 || stats.density() < 1.0 / 16.0 {
-            return Vec::new();
-        }
-        let dims: Vec<String> = (0..rank).map(|dim| format!("d{dim}")).collect();
-        let dense = |dim: &String| format!("{dim} : dense");
-        let mut levels: Vec<String> = dims[..rank - 1].iter().map(dense).collect();
-        levels.push(format!("{} : bitmap", dims[rank - 1]));
-        vec![format!("({}) -> ({})", dims.join(", "), levels.join(", "))]
+        let text = stats.along_last("dense", "bitmap");
+        text.filter(|_| stats.density() >= 1.0 / 16.0).into_iter().collect()
     }
 
     /// A position and a byte for each coordinate, stored or not.
-    fn footprint(&self, site: &Site, parents: f64, _stored: f64) -> Footprint {
-        let positions = parents * site.size as f64;
+    fn footprint(&self, site: &Site, population: &Population) -> Footprint {
+        let positions = population.parents * site.size as f64;
         Footprint { positions, bytes: positions }
     }
 }

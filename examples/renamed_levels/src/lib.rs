@@ -6,7 +6,8 @@
 use ust_level_api::ir::{Builder, Expr};
 use ust_level_api::{
     Arrays, Assembled, Description, Entries, Footprint, Interval, LevelArgs, LevelError,
-    LevelFactory, LevelType, Located, Place, Reach, Site, TensorStats, Walk, WalkSite, inventory,
+    LevelFactory, LevelType, Located, Place, Population, Reach, Site, TensorStats, Walk, WalkSite,
+    inventory,
 };
 // One per line: `cargo xtask without` removes the line of the level crate that it takes out.
 use ust_level_block2_4 as _;
@@ -110,7 +111,7 @@ impl LevelType for Copied {
         texts.map(|text| text.replace(self.of, self.name)).collect()
     }
 
-    fn footprint(&self, site: &Site, parents: f64, stored: f64) -> Footprint {
-        self.level.footprint(site, parents, stored)
+    fn footprint(&self, site: &Site, population: &Population) -> Footprint {
+        self.level.footprint(site, population)
     }
 }

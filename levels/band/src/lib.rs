@@ -36,9 +36,10 @@
 use ust_level_api::column::IndexRead;
 use ust_level_api::ir::{Builder, Expr};
 use ust_level_api::{
-    Alias, ArraySpec, Arrays, Assembled, Description, Entries, Interval, LevelArgs, LevelError,
-    LevelFactory, LevelType, LocateCost, Located, Per, Place, Props, Reach, Role, Run, Site, Step,
-    Walk, WalkKind, WalkSite, assemble, check, inventory, with_column,
+    Alias, ArraySpec, Arrays, Assembled, Description, Entries, Footprint, Interval, LevelArgs,
+    LevelError, LevelFactory, LevelType, LocateCost, Located, Per, Place, Population, Props, Reach,
+    Role, Run, Site, Step, TensorStats, Walk, WalkKind, WalkSite, assemble, check, inventory,
+    with_column,
 };
 
 inventory::submit! {
@@ -161,6 +162,20 @@ impl LevelType for Band {
         let crd = b.bind("crd", crd);
         let found = first.clone().le(crd.clone()).and(crd.clone().lt(first.clone() + count));
         Some(Located { pos: pos + (crd - first), found })
+    }
+
+    /// Competes where it takes less memory than rows with a coordinate of 32 bits for each entry.
+    fn candidates(&self, stats: &TensorStats) -> Vec<String> {
+        let value = stats.value_bytes as u64;
+        let saves = stats.span * value < stats.entries * (value + 4);
+        stats.along_last("dense", "band").filter(|_| saves).into_iter().collect()
+    }
+
+    /// A position for each coordinate from the first to the last.
+    fn footprint(&self, site: &Site, population: &Population) -> Footprint {
+        let Population { parents, span, .. } = *population;
+        let bits = site.crd_kind().bits() + site.pos_kind(span as i64).bits();
+        Footprint { positions: span, bytes: parents * f64::from(bits) / 8.0 }
     }
 }
 

@@ -37,7 +37,7 @@ use ust_level_api::ir::{Builder, Expr, parallel};
 use ust_level_api::{
     Arg, ArraySpec, Arrays, Assembled, Buffer, Description, Entries, ExprShape, Footprint,
     IndexColumn, Interval, LevelArgs, LevelError, LevelFactory, LevelType, LocateCost, Located,
-    Place, Props, Reach, Site, TensorStats, Walk, WalkKind, WalkSite, check, inventory,
+    Place, Population, Props, Reach, Site, TensorStats, Walk, WalkKind, WalkSite, check, inventory,
 };
 
 inventory::submit! {
@@ -322,8 +322,8 @@ impl LevelType for Structured {
         vec![format!("({}) -> ({}){width}", dims.join(", "), levels.join(", "))]
     }
 
-    fn footprint(&self, site: &Site, parents: f64, _stored: f64) -> Footprint {
-        let positions = parents * self.n as f64;
+    fn footprint(&self, site: &Site, population: &Population) -> Footprint {
+        let positions = population.parents * self.n as f64;
         Footprint { positions, bytes: positions * f64::from(site.crd_kind().bits()) / 8.0 }
     }
 }

@@ -39,9 +39,10 @@ use ust_level_api::column::IndexRead;
 use ust_level_api::ir::{Builder, Expr};
 use ust_level_api::walk::binary_search;
 use ust_level_api::{
-    Alias, ArraySpec, Arrays, Assembled, Description, Entries, Interval, LevelArgs, LevelError,
-    LevelFactory, LevelType, LocateCost, Located, Per, Place, Props, Reach, Role, Run, Site, Step,
-    Walk, WalkKind, WalkSite, assemble, check, inventory, with_column,
+    Alias, ArraySpec, Arrays, Assembled, Description, Entries, Footprint, Interval, LevelArgs,
+    LevelError, LevelFactory, LevelType, LocateCost, Located, Per, Place, Population, Props, Reach,
+    Role, Run, Site, Step, TensorStats, Walk, WalkKind, WalkSite, assemble, check, inventory,
+    with_column,
 };
 
 inventory::submit! {
@@ -181,6 +182,20 @@ impl LevelType for Blocks {
         let step = block(site, b, at.pos.clone());
         let found = at.pos.lt(hi).select(step.has(crd.clone()), Expr::Bool(false));
         Some(Located { pos: step.pos_at(crd), found })
+    }
+
+    /// Competes where blocks have three coordinates or more on average.
+    fn candidates(&self, stats: &TensorStats) -> Vec<String> {
+        let long = stats.entries > 0 && stats.entries >= 3 * stats.runs;
+        stats.along_last("dense", "blocks").filter(|_| long).into_iter().collect()
+    }
+
+    /// A position for each coordinate, and two indices for each block.
+    fn footprint(&self, site: &Site, population: &Population) -> Footprint {
+        let Population { parents, stored, runs, .. } = *population;
+        let pos = f64::from(site.pos_kind(stored as i64).bits());
+        let crd = f64::from(site.crd_kind().bits());
+        Footprint { positions: stored, bytes: (parents * pos + runs * (pos + crd)) / 8.0 }
     }
 }
 

@@ -10,9 +10,10 @@ use std::collections::HashMap;
 
 use ust_engine::coo::Coo;
 use ust_format::{Bound, Format, IndexExpr};
-use ust_level_api::{ArraySpec, Role, Site};
+use ust_level_api::{ArraySpec, Population, Role, Site};
 
 use super::distinct::distinct;
+use super::stats::lines;
 
 /// What a tensor would take in a format: estimates.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
@@ -77,6 +78,8 @@ pub(super) struct LevelSize {
 pub(super) struct Census {
     entries: f64,
     counts: HashMap<Vec<IndexExpr>, f64>,
+    /// Runs of neighbouring coordinates along the last dimension, and the coordinates that rows span.
+    lines: (u64, u64),
 }
 
 impl Census {
@@ -93,7 +96,8 @@ impl Census {
             }
         }
         let found = distinct(&coo.crd, &lists);
-        Self { entries: coo.len() as f64, counts: lists.into_iter().zip(found).collect() }
+        let counts = lists.into_iter().zip(found).collect();
+        Self { entries: coo.len() as f64, counts, lines: lines(&coo.crd) }
     }
 
     pub(super) fn sizes(&self, bound: &Bound, value_bytes: usize) -> Sizes {
@@ -106,7 +110,12 @@ impl Census {
                 Some(list) => self.counts.get(&list).copied().unwrap_or(self.entries),
                 None => self.entries,
             };
-            let room = format.levels()[level].ty.footprint(&site, parents, stored);
+            let (runs, span) = match ends_rows(format, level) {
+                true => (self.lines.0 as f64, self.lines.1 as f64),
+                false => (stored, parents * site.size as f64),
+            };
+            let population = Population { parents, stored, runs, span };
+            let room = format.levels()[level].ty.footprint(&site, &population);
             let arrays = &description.arrays;
             if !description.props.full {
                 blocks = room.positions;
@@ -147,6 +156,18 @@ impl Sizes {
         let memory = moved / rate;
         Prediction { stored: self.stored, bytes: self.bytes, seconds: memory.max(loops) }
     }
+}
+
+/// Whether a level stores the last dimension, and those above store all others.
+fn ends_rows(format: &Format, level: usize) -> bool {
+    let is_stored = |dim: usize, upto: usize| {
+        format.levels()[..upto].iter().any(|level| level.expr == IndexExpr::Var(dim))
+    };
+    let last = format.rank().checked_sub(1);
+    last.is_some_and(|last| {
+        format.levels()[level].expr == IndexExpr::Var(last)
+            && (0..last).all(|dim| is_stored(dim, level))
+    })
 }
 
 /// The expressions whose tuples a level stores, where those have to be counted: not where the level

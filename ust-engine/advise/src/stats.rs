@@ -62,6 +62,7 @@ pub(super) fn look(tensor: &Tensor) -> Result<(TensorStats, Coo), Error> {
         Blocks { extents, count: count.round() as u64, fill }
     };
     let counted = |(column, &extent): (&Vec<i64>, &usize)| spread(column, extent);
+    let (runs, span) = lines(&coo.crd);
     let prefixes = leading.iter().map(|&count| count.round() as u64).chain([entries as u64]);
     let stats = TensorStats {
         shape: tensor.shape().to_vec(),
@@ -70,6 +71,8 @@ pub(super) fn look(tensor: &Tensor) -> Result<(TensorStats, Coo), Error> {
         value_bytes: tensor.dtype().bytes(),
         dims: coo.crd.par_iter().zip(tensor.shape()).map(counted).collect(),
         prefixes: prefixes.take(rank).collect(),
+        runs,
+        span,
         groups: GROUPS.iter().map(|&m| (m as u64, most_in_group(&coo.crd, m))).collect(),
         blocks: blocks.into_iter().zip(in_blocks).map(filled).collect(),
         diagonals: (rank == 2).then(|| diagonals(&coo)),
@@ -155,6 +158,23 @@ fn spread(column: &[i64], extent: usize) -> Spread {
     let variance = (squares + empty as f64 * mean * mean) / extent as f64;
     let skew = if mean > 0.0 { variance.sqrt() / mean } else { 0.0 };
     Spread { min: if empty > 0 { 0 } else { min }, mean, max, empty, skew }
+}
+
+/// Runs of neighbouring coordinates along the last dimension, and how many coordinates rows span. Entries stand
+/// by rows.
+pub(super) fn lines(columns: &[Vec<i64>]) -> (u64, u64) {
+    let Some((last, leading)) = columns.split_last() else { return (0, 0) };
+    let each = (0..last.len()).into_par_iter().map(|at| {
+        let before = at.checked_sub(1);
+        match before.filter(|&b| leading.iter().all(|column| column[b] == column[at])) {
+            None => (1, 1),
+            Some(before) => {
+                let step = last[at] - last[before];
+                (u64::from(step > 1), step as u64)
+            }
+        }
+    });
+    each.reduce(|| (0, 0), |a, b| (a.0 + b.0, a.1 + b.1))
 }
 
 /// The most entries in an aligned group of `m` along the last dimension. Entries stand by rows.
