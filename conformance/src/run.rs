@@ -243,9 +243,11 @@ impl Plan {
         let (format, candidate) = self.at(at);
         let mut all = inputs(format.rank(), self.seed, at);
         if candidate.levels > THOROUGH {
-            // The first is what every level has room for.
+            // Levels with little room hold the first, and every level holds a single entry.
             let turn = |step: usize| 1 + (at + step) % (all.len() - 1);
-            all = [0, turn(0), turn(3), turn(7)].map(|pick| all[pick].clone()).to_vec();
+            let mut picks = vec![0, turn(0), turn(3), turn(7)];
+            picks.extend(all.iter().position(|input| input.name == "one" && !format.has_room()));
+            all = picks.into_iter().map(|pick| all[pick].clone()).collect();
         }
         all
     }

@@ -181,7 +181,7 @@ impl Target<'_> {
             for outside in [end, domain.lower - 1, i64::MAX, i64::MIN] {
                 self.put(all, at, outside, (visited, INSIDE));
             }
-            for near in [value - 1, value + 1] {
+            for near in [value.wrapping_sub(1), value.wrapping_add(1)] {
                 let inside = (domain.lower..end).contains(&near);
                 self.put(all, at, near, (visited && !inside, INSIDE));
             }
@@ -199,7 +199,7 @@ impl Target<'_> {
     /// Nobody knows the rules of such an array: what is accepted must behave.
     fn anything(&self, all: &mut Vec<Damage>) {
         for (at, value) in self.numbers().into_iter().enumerate() {
-            for other in [value - 1, value + 1, 0, 1, -1, i64::MAX] {
+            for other in [value.wrapping_sub(1), value.wrapping_add(1), 0, 1, -1, i64::MAX] {
                 self.put(all, at, other, NONE);
             }
         }

@@ -71,7 +71,7 @@ pub(super) fn refuses(built: &Built<'_>) -> Verdict {
 fn damaged(numbers: &[i64], size: i64) -> Vec<Vec<i64>> {
     let mut all = Vec::new();
     for (at, &value) in numbers.iter().enumerate() {
-        let mut others = vec![value - 1, value + 1, 0, size, -1, i64::MAX];
+        let mut others = vec![value.wrapping_sub(1), value.wrapping_add(1), 0, size, -1, i64::MAX];
         others.extend(at.checked_sub(1).map(|before| numbers[before]));
         for other in others {
             let mut changed = numbers.to_vec();

@@ -39,7 +39,8 @@ pub(super) fn is_accepted_again(stored: &Stored<'_>) -> Verdict {
     ensure(again.nnz() == stored.tensor.nnz(), || "with another nnz".to_owned())
 }
 
-/// Unpacked, there are the entries, in the order of the levels.
+/// Unpacked, there are the entries: in the order of the levels that are ordered, and those of the same place of a
+/// level together.
 pub(super) fn unpacks(stored: &Stored<'_>) -> Verdict {
     let coo = stored.tensor.to_coo()?;
     if let Some(text) = stored.model.difference(&Model::of_coo(&coo, stored.tensor.fill())) {
@@ -47,18 +48,29 @@ pub(super) fn unpacks(stored: &Stored<'_>) -> Verdict {
     }
     let count = stored.tensor.entries()?.count();
     ensure(count == coo.len(), || format!("{count} entries are listed"))?;
-    let above = stored.format.tail();
-    let levels = |at: usize| {
-        let place: Vec<i64> = coo.crd.iter().map(|column| column[at]).collect();
-        stored.format.dim2lvl(&place).map(|mut levels| {
-            levels.truncate(above);
-            levels
+    let levels = &stored.format.descriptions()[..stored.format.tail()];
+    let place = |at: usize| {
+        let dims: Vec<i64> = coo.crd.iter().map(|column| column[at]).collect();
+        stored.format.dim2lvl(&dims).map(|mut place| {
+            place.truncate(levels.len());
+            place
         })
     };
-    for at in 1..coo.len() {
-        ensure(levels(at - 1) <= levels(at), || {
+    let places: Option<Vec<_>> = (0..coo.len()).map(place).collect();
+    let Some(places) = places else { return wrong("coordinates that no level has".to_owned()) };
+    let mut begun: BTreeSet<&[i64]> = BTreeSet::new();
+    for (at, place) in places.iter().enumerate() {
+        let before = at.checked_sub(1).map(|before| &places[before]);
+        let differs = |&level: &usize| before.is_none_or(|before| before[level] != place[level]);
+        let Some(first) = (0..levels.len()).find(differs) else { continue };
+        let in_order = match levels[first].props.ordered {
+            true => before.is_none_or(|before| before[first] < place[first]),
+            false => !begun.contains(&place[..=first]),
+        };
+        ensure(in_order, || {
             format!("entry {at} stands out of order, at {:?}", coo.coordinates(at))
         })?;
+        begun.extend((first..levels.len()).map(|level| &place[..=level]));
     }
     Ok(())
 }
