@@ -28,7 +28,7 @@
 //!
 //! | group | what |
 //! |---|---|
-//! | `level/...` | the contract of [`LevelType`](ust_level_api::LevelType), one level alone: assemble, check, walk, locate, properties, what `check` refuses, formats offered |
+//! | `level/...` | the contract of [`LevelType`](ust_level_api::LevelType), one level alone: assemble, also from columns that cannot be fetched, check, walk, locate, properties, what `check` refuses, formats offered |
 //! | `format/...` | the level type at each depth, with each neighbour, under plain, transposed, blocked, diagonal and linearised maps: build, take apart, unpack, read, walk, slice, convert, print |
 //! | `corrupt/...` | spoilt arrays: refused, or harmless |
 //! | `golden/...` | arrays and statements of other systems |

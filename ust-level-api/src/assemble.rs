@@ -9,7 +9,7 @@ use crate::array::Arrays;
 use crate::buffer::Plain;
 use crate::column::{BLOCK, IndexColumn, IndexRead, IndexWord, chunk_len};
 use crate::ir::{Elsewhere, parallel};
-use crate::{Buffer, IndexKind, Pos, with_column};
+use crate::{Buffer, IndexKind, LevelError, Pos, with_column};
 
 pub use crate::ir::elsewhere::Segments;
 
@@ -71,21 +71,37 @@ impl Entries {
         }
     }
 
+    /// Fetches columns that are elsewhere: whoever looks at their numbers calls this before. No look panics
+    /// afterwards.
+    ///
+    /// # Errors
+    /// [`LevelError::Unfetched`].
+    pub fn fetch(&self) -> Result<(), LevelError> {
+        self.parent.fetch()?;
+        Ok(self.crd.fetch()?)
+    }
+
     /// Lays the children of each parent side by side; in a unique level, entries with the same
     /// coordinate become one child. Where every entry is a child of its own, the column of
     /// coordinates is shared, not copied. Parallel. Cost: O(entries + parents).
-    #[must_use]
-    pub fn segments(&self, unique: bool) -> Segments {
+    ///
+    /// Columns that are elsewhere become segments there, if that can be: whoever looks at their numbers
+    /// [fetches](Segments::fetch) them before.
+    ///
+    /// # Errors
+    /// [`LevelError::Unfetched`].
+    pub fn segments(&self, unique: bool) -> Result<Segments, LevelError> {
         if let Some(place) = self.place()
             && let Some(segments) =
                 place.segments(self.parents, &self.parent, &self.crd, unique && !self.distinct)
         {
-            return segments;
+            return Ok(segments);
         }
+        self.fetch()?;
         if let (true, IndexColumn::Same(parent, _), IndexColumn::Runs(starts)) =
             (unique, &self.parent, &self.crd)
         {
-            return of_runs(starts, *parent, self.parents);
+            return Ok(of_runs(starts, *parent, self.parents));
         }
         let found = if unique && !self.distinct {
             with_column!(&self.parent, parent => match &self.crd {
@@ -109,26 +125,33 @@ impl Entries {
             })
         };
         if found.ascending {
-            return Segments { offsets: offsets(&of, self.parents), crd, child };
+            return Ok(Segments { offsets: offsets(&of, self.parents), crd, child });
         }
-        reordered(&of, &crd, &child, self.parents)
+        Ok(reordered(&of, &crd, &child, self.parents))
     }
 }
 
 impl Entries {
     /// For each entry, its position, which follows from its parent and its coordinate, and is less than
     /// `positions`. Parallel. Cost: O(entries).
-    #[must_use]
-    pub fn positions(&self, positions: Pos, of: impl Fn(usize, i64) -> i64 + Sync) -> IndexColumn {
+    ///
+    /// # Errors
+    /// [`LevelError::Unfetched`].
+    pub fn positions(
+        &self,
+        positions: Pos,
+        of: impl Fn(usize, i64) -> i64 + Sync,
+    ) -> Result<IndexColumn, LevelError> {
+        self.fetch()?;
         let most = (0, positions.saturating_sub(1) as i64);
-        IndexColumn::blocks(self.len(), most, &|first, out| {
+        Ok(IndexColumn::blocks(self.len(), most, &|first, out| {
             let mut above = [0; BLOCK];
             self.parent.read(first, &mut above[..out.len()]);
             self.crd.read(first, out);
             for (out, &parent) in out.iter_mut().zip(&above) {
                 *out = of(parent as usize, *out);
             }
-        })
+        }))
     }
 }
 
@@ -403,11 +426,11 @@ mod tests {
     #[test]
     fn equal_coordinates_are_one_child_where_unique() {
         let e = entries(3, &[0, 0, 0, 2], &[1, 1, 4, 0]);
-        let unique = e.segments(true);
+        let unique = e.segments(true).unwrap();
         assert_eq!(unique.offsets, [0, 2, 2, 3]);
         assert_eq!(unique.crd, [1, 4, 0]);
         assert_eq!(unique.child, [0, 0, 1, 2]);
-        let all = e.segments(false);
+        let all = e.segments(false).unwrap();
         assert_eq!(all.offsets, [0, 3, 3, 4]);
         assert_eq!(all.child, [0, 1, 2, 3]);
     }
@@ -415,7 +438,7 @@ mod tests {
     #[test]
     fn parents_that_do_not_ascend_get_their_children_side_by_side() {
         let e = entries(3, &[2, 2, 0], &[5, 6, 7]);
-        let s = e.segments(true);
+        let s = e.segments(true).unwrap();
         assert_eq!(s.offsets, [0, 1, 1, 3]);
         assert_eq!(s.crd, [7, 5, 6]);
         assert_eq!(s.child, [1, 2, 0]);
@@ -429,13 +452,13 @@ mod tests {
             let parent: Vec<i64> = (0..n as i64).map(|v| v / 10 + v / 40 + 2).collect();
             let crd: Vec<i64> = (0..n as i64).map(|v| v % 10 / sharing).collect();
             let parents = parent[n - 1] as u64 + 3;
-            let wide = entries(parents, &parent, &crd).segments(true);
+            let wide = entries(parents, &parent, &crd).segments(true).unwrap();
             let narrow = Entries::new(
                 parents,
                 parent.iter().map(|&v| v as u32).collect::<Vec<_>>(),
                 crd.iter().map(|&v| v as i32).collect::<Vec<_>>(),
             );
-            assert_eq!(narrow.segments(true), wide);
+            assert_eq!(narrow.segments(true).unwrap(), wide);
             let mut child = Vec::new();
             let mut offsets = vec![0; parents as usize + 1];
             let mut heads = 0;
@@ -458,8 +481,8 @@ mod tests {
         for starts in [&[0, 0][..], &[0, 3], &[0, 2, 2, 2, 3, 5, 5]] {
             let runs = IndexColumn::Runs(starts.to_vec().into());
             let (n, numbers) = (runs.len(), runs.to_vec());
-            let found = Entries::new(2, IndexColumn::Same(1, n), runs).segments(true);
-            let expected = Entries::new(2, vec![1_i64; n], numbers).segments(true);
+            let found = Entries::new(2, IndexColumn::Same(1, n), runs).segments(true).unwrap();
+            let expected = Entries::new(2, vec![1_i64; n], numbers).segments(true).unwrap();
             assert_eq!(found, expected);
             assert_eq!(found.offsets.at(1), 0);
         }
@@ -467,11 +490,13 @@ mod tests {
 
     #[test]
     fn columns_that_follow_a_rule_are_entries_like_others() {
-        let ruled = Entries::new(4, IndexColumn::Count(4), IndexColumn::Same(7, 4)).segments(true);
-        assert_eq!(ruled, entries(4, &[0, 1, 2, 3], &[7; 4]).segments(true));
-        let root = Entries::new(1, IndexColumn::Same(0, 3), [1, 1, 5]).segments(true);
-        assert_eq!(root, entries(1, &[0; 3], &[1, 1, 5]).segments(true));
-        let none = Entries::new(2, IndexColumn::Same(0, 0), IndexColumn::Count(0)).segments(true);
+        let ruled =
+            Entries::new(4, IndexColumn::Count(4), IndexColumn::Same(7, 4)).segments(true).unwrap();
+        assert_eq!(ruled, entries(4, &[0, 1, 2, 3], &[7; 4]).segments(true).unwrap());
+        let root = Entries::new(1, IndexColumn::Same(0, 3), [1, 1, 5]).segments(true).unwrap();
+        assert_eq!(root, entries(1, &[0; 3], &[1, 1, 5]).segments(true).unwrap());
+        let none =
+            Entries::new(2, IndexColumn::Same(0, 0), IndexColumn::Count(0)).segments(true).unwrap();
         assert_eq!(none.offsets, [0, 0, 0]);
     }
 }

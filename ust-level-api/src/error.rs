@@ -1,6 +1,10 @@
 //! The errors of a level, each with what a person needs to mend it.
 
-use crate::index::WidthError;
+use std::fmt;
+use std::sync::Arc;
+
+use crate::buffer::FetchError;
+use crate::index::{StoreError, WidthError};
 use crate::{Crd, Pos};
 
 /// An error of a level type: a bad argument, a place where the level cannot stand, arrays that
@@ -72,6 +76,50 @@ pub enum LevelError {
         /// The numbers that it was computed from.
         detail: String,
     },
+    /// Columns that are elsewhere, such as in the memory of a device, could not be fetched.
+    #[error(transparent)]
+    Unfetched(#[from] Unfetched),
 }
 
 ust_ir::debug_shows_message!(LevelError);
+
+/// Why columns could not be fetched.
+#[derive(Clone)]
+pub struct Unfetched(Arc<dyn std::error::Error + Send + Sync>);
+
+ust_ir::debug_shows_message!(Unfetched);
+
+impl fmt::Display for Unfetched {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0.fmt(f)
+    }
+}
+
+impl std::error::Error for Unfetched {
+    fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
+        Some(&*self.0)
+    }
+}
+
+impl PartialEq for Unfetched {
+    fn eq(&self, other: &Self) -> bool {
+        Arc::ptr_eq(&self.0, &other.0)
+    }
+}
+
+impl Eq for Unfetched {}
+
+impl From<FetchError> for LevelError {
+    fn from(error: FetchError) -> Self {
+        Self::Unfetched(Unfetched(error.into()))
+    }
+}
+
+impl From<StoreError> for LevelError {
+    fn from(error: StoreError) -> Self {
+        match error {
+            StoreError::Width(error) => error.into(),
+            StoreError::Unfetched(error) => error.into(),
+        }
+    }
+}

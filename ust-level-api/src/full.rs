@@ -18,7 +18,7 @@ pub fn position(site: &Site, parent: Pos, crd: i64) -> Pos {
 /// Answers [`LevelType::assemble`](crate::LevelType::assemble).
 ///
 /// # Errors
-/// [`LevelError::Overflow`] if there are more positions than the site allows.
+/// [`LevelError::Overflow`] if there are more positions than the site allows; [`LevelError::Unfetched`].
 pub fn assemble(site: &Site, entries: &Entries) -> Result<Assembled, LevelError> {
     let positions = site.positions(entries.parents, site.size)?;
     let position = match (&entries.parent, &entries.crd) {
@@ -30,7 +30,7 @@ pub fn assemble(site: &Site, entries: &Entries) -> Result<Assembled, LevelError>
             if let Some(position) = there {
                 return Ok(Assembled { arrays: Arrays::default(), position, positions });
             }
-            entries.positions(positions, |parent, crd| position(site, parent as Pos, crd) as i64)
+            entries.positions(positions, |parent, crd| position(site, parent as Pos, crd) as i64)?
         }
     };
     Ok(Assembled { arrays: Arrays::default(), position, positions })

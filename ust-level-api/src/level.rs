@@ -62,8 +62,9 @@ pub trait LevelType: DynClone + fmt::Debug + Send + Sync {
     /// Builds the level's arrays from sorted entries, in bulk.
     ///
     /// # Errors
-    /// [`LevelError::CannotHold`] for an entry that the level cannot hold, and
-    /// [`LevelError::Width`] for an index that does not fit the chosen width.
+    /// [`LevelError::CannotHold`] for an entry that the level cannot hold,
+    /// [`LevelError::Width`] for an index that does not fit the chosen width, and
+    /// [`LevelError::Unfetched`] for columns that are elsewhere and cannot be fetched.
     fn assemble(&self, site: &Site, entries: &Entries) -> Result<Assembled, LevelError>;
 
     /// Checks arrays of unknown origin, and returns the positions that they reach. The number of
@@ -311,13 +312,13 @@ impl Site {
     /// Stores a `pos` array, without a copy if the column already has its kind.
     ///
     /// # Errors
-    /// [`LevelError::Width`] if a position does not fit `posWidth`.
+    /// [`LevelError::Width`] if a position does not fit `posWidth`; [`LevelError::Unfetched`].
     pub fn store_pos(&self, pos: impl Into<IndexColumn>) -> Result<IndexArray, LevelError> {
         let pos = pos.into();
         let largest = match (self.pos_width, &pos) {
             // What fits 32 bits is stored in 32 bits.
             (0, IndexColumn::U32(_) | IndexColumn::Runs(_)) => 0,
-            (0, pos) => pos.extremes().map_or(0, |(_, most)| most),
+            (0, pos) => pos.extremes()?.map_or(0, |(_, most)| most),
             // A given width decides the kind alone.
             _ => 0,
         };
@@ -327,7 +328,7 @@ impl Site {
     /// Stores a `crd` array, without a copy if the column already has its kind.
     ///
     /// # Errors
-    /// [`LevelError::Width`] if a coordinate does not fit `crdWidth`.
+    /// [`LevelError::Width`] if a coordinate does not fit `crdWidth`; [`LevelError::Unfetched`].
     pub fn store_crd(&self, crd: impl Into<IndexColumn>) -> Result<IndexArray, LevelError> {
         Ok(IndexArray::store_column(self.crd_kind(), &crd.into(), "crd", "crdWidth")?)
     }

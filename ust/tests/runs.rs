@@ -43,7 +43,10 @@ fn runs_are_merged_with_entries() {
         ("c(i) = a(i) + a(i) * b(i)", [0, 5, 15, 5, 0, 0, 28, 7, 0]),
     ] {
         for backend in ["jit", "interp"] {
-            let call = ust::einsum(text).arg("a", &runs).arg("b", &other).backend(ust::Backend::Named(backend));
+            let call = ust::einsum(text)
+                .arg("a", &runs)
+                .arg("b", &other)
+                .backend(ust::Backend::Named(backend));
             let found = call.run().unwrap().to_dense::<i32>().unwrap();
             assert_eq!(found, ndarray::arr1(&expected).into_dyn(), "{text}");
         }

@@ -63,6 +63,7 @@ const PROPERTIES: &[(&str, Property)] = &[
     ("level/candidates", Property::Type(candidates::can_be_built)),
     ("level/capacity", Property::Type(properties::holds_a_fixed_number)),
     ("level/width", Property::Type(properties::widths_are_kept)),
+    ("level/elsewhere", Property::Tries(properties::fetches_what_it_looks_at)),
 ];
 
 fn is_accepted(name: &str, text: &str) -> Verdict {

@@ -4,7 +4,8 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use ust_level_api::index::WidthError;
 use ust_level_api::{
-    ArraySpec, Arrays, Crd, Entries, LevelError, LocateCost, Pos, Reach, Role, Site, WalkKind,
+    ArraySpec, Arrays, Buffer, Crd, Entries, IndexColumn, LevelError, LocateCost, Pos, Reach, Role,
+    Site, WalkKind,
 };
 
 use super::machine::{Machine, Visit};
@@ -68,6 +69,21 @@ pub(super) fn have_their_lengths(
                  `{per:?}` is `{per}`"
             )
         })?;
+    }
+    Ok(())
+}
+
+/// Columns that are elsewhere are fetched before they are looked at: it is an error if they cannot be.
+pub(super) fn fetches_what_it_looks_at(sample: &Sample, seed: u64) -> Verdict {
+    let there = |len| IndexColumn::I64(Buffer::deferred(len, || Err("they are nowhere".into())));
+    for (site, column) in entries::tries(sample, seed) {
+        let entries =
+            Entries::new(column.parents, there(column.parent.len()), there(column.crd.len()));
+        match sample.ty.assemble(&site, &entries) {
+            // What it does not look at stays where it is.
+            Ok(_) | Err(LevelError::Unfetched(_)) => {}
+            Err(other) => return wrong(format!("{site:?}: columns of no numbers: {other}")),
+        }
     }
     Ok(())
 }

@@ -115,6 +115,9 @@ impl LevelType for Faulty {
             return Err(LevelError::CannotHold { parent, crd, reason });
         }
         assert!(!self.is("panics") || entries.is_empty(), "a fault");
+        if self.is("looks") {
+            let _ = entries.crd.to_vec();
+        }
         let wrapped = || entries.crd.to_vec().iter().map(|crd| crd & 0xff).collect::<Vec<i64>>();
         let narrow = self.is("wraps") && site.crd_width == 8 && site.lower == 0;
         let entries = match narrow {

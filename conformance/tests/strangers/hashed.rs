@@ -80,7 +80,8 @@ impl LevelType for Hashed {
     }
 
     fn assemble(&self, site: &Site, entries: &Entries) -> Result<Assembled, LevelError> {
-        let segments = entries.segments(true);
+        let segments = entries.segments(true)?;
+        segments.fetch()?;
         let (offsets, crd) = (segments.offsets.to_vec(), segments.crd.to_vec());
         let (mut pos, mut slots, mut places) = (vec![0_i64], Vec::new(), Vec::new());
         for pair in offsets.windows(2) {

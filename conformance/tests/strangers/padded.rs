@@ -86,7 +86,8 @@ impl LevelType for Padded {
 
     fn assemble(&self, site: &Site, entries: &Entries) -> Result<Assembled, LevelError> {
         let positions = site.positions(entries.parents, self.places)?;
-        let segments = entries.segments(true);
+        let segments = entries.segments(true)?;
+        segments.fetch()?;
         let (offsets, crd) = (segments.offsets.to_vec(), segments.crd.to_vec());
         let mut own = vec![NONE; positions as usize];
         let mut places = Vec::with_capacity(crd.len());

@@ -101,6 +101,7 @@ impl LevelType for Bitmap {
     fn assemble(&self, site: &Site, entries: &Entries) -> Result<Assembled, LevelError> {
         // The positions are those of a full level.
         let Assembled { position, positions, .. } = full::assemble(site, entries)?;
+        position.fetch()?;
         let mut mask = vec![0_u8; positions as usize];
         for at in 0..position.len() {
             mask[position.at(at) as usize] = 1;

@@ -101,7 +101,8 @@ impl LevelType for Delta {
     }
 
     fn assemble(&self, site: &Site, entries: &Entries) -> Result<Assembled, LevelError> {
-        let segments = entries.segments(true);
+        let segments = entries.segments(true)?;
+        segments.fetch()?;
         let mut gaps = segments.crd.to_vec();
         for pair in segments.offsets.to_vec().windows(2) {
             let mut before = site.lower;

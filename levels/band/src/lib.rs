@@ -100,7 +100,8 @@ impl LevelType for Band {
     }
 
     fn assemble(&self, site: &Site, entries: &Entries) -> Result<Assembled, LevelError> {
-        let segments = entries.segments(true);
+        let segments = entries.segments(true)?;
+        segments.fetch()?;
         let parents = entries.parents as usize;
         // For each parent, the first coordinate and one past the last.
         let (first, end) = with_column!(&segments.crd, crd => {
@@ -117,7 +118,7 @@ impl LevelType for Band {
         let pos = site.starts(parents, |parent| (end[parent] - first[parent]) as u64)?;
         let positions = pos[parents] as u64;
         let position =
-            entries.positions(positions, |parent, crd| pos[parent] + crd - first[parent]);
+            entries.positions(positions, |parent, crd| pos[parent] + crd - first[parent])?;
         let arrays = Arrays(vec![site.store_crd(end)?, site.store_pos(pos)?]);
         Ok(Assembled { arrays, position, positions })
     }

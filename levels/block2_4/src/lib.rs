@@ -138,6 +138,7 @@ impl Structured {
         children: &Segments,
         parents: usize,
     ) -> Result<(IndexColumn, IndexColumn), LevelError> {
+        children.fetch()?;
         let n = self.n as usize;
         // Groups that are read at a time.
         let step = (BLOCK / n).max(1);
@@ -258,7 +259,7 @@ impl LevelType for Structured {
 
     fn assemble(&self, site: &Site, entries: &Entries) -> Result<Assembled, LevelError> {
         let positions = site.positions(entries.parents, self.n)?;
-        let children = entries.segments(true);
+        let children = entries.segments(true)?;
         let parents = entries.parents as usize;
         let there = children.crd.place();
         let there = there.and_then(|place| place.groups(&children, entries.parents, self.n));

@@ -106,7 +106,8 @@ impl LevelType for Blocks {
     }
 
     fn assemble(&self, site: &Site, entries: &Entries) -> Result<Assembled, LevelError> {
-        let segments = entries.segments(true);
+        let segments = entries.segments(true)?;
+        segments.fetch()?;
         let parents = entries.parents as usize;
         let positions = segments.crd.len();
         let (pos, end, ofs) = with_column!(&segments.crd, crd => {

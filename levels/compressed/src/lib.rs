@@ -112,7 +112,7 @@ impl LevelType for Compressed {
     }
 
     fn assemble(&self, site: &Site, entries: &Entries) -> Result<Assembled, LevelError> {
-        let segments = entries.segments(!self.nonunique);
+        let segments = entries.segments(!self.nonunique)?;
         Ok(Assembled {
             positions: segments.crd.len() as u64,
             arrays: Arrays(vec![site.store_pos(segments.offsets)?, site.store_crd(segments.crd)?]),

@@ -112,12 +112,12 @@ impl LevelType for LooseCompressed {
     }
 
     fn assemble(&self, site: &Site, entries: &Entries) -> Result<Assembled, LevelError> {
-        let segments = entries.segments(!self.nonunique);
+        let segments = entries.segments(!self.nonunique)?;
         // Without gaps, the end of a segment is the start of the next.
         Ok(Assembled {
             positions: segments.crd.len() as u64,
             arrays: Arrays(vec![
-                site.store_pos(segments.offsets.pairs())?,
+                site.store_pos(segments.offsets.pairs()?)?,
                 site.store_crd(segments.crd)?,
             ]),
             position: segments.child,

@@ -190,6 +190,7 @@ impl LevelType for Singleton {
 
 /// The coordinate of each parent's child; for a parent without a child, the lowest coordinate.
 fn children(site: &Site, entries: &Entries) -> Result<Vec<i64>, LevelError> {
+    entries.fetch()?;
     let lowest = if site.size == 0 { 0 } else { site.lower };
     let mut crd = vec![lowest; entries.parents as usize];
     let mut last = None;

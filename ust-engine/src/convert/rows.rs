@@ -20,6 +20,15 @@ pub(crate) struct Rows {
 }
 
 impl Rows {
+    /// Fetches what is elsewhere.
+    ///
+    /// # Errors
+    /// [`Error::Device`] if it cannot be fetched.
+    pub(crate) fn fetch(&self) -> Result<(), Error> {
+        self.columns.iter().try_for_each(IndexColumn::fetch).map_err(Error::Device)?;
+        self.values.fetch().map_err(Error::Device)
+    }
+
     /// Sorts rows of one value each by their coordinates. Stable, parallel.
     ///
     /// Where several rows have the same coordinates, the sorted columns hold these coordinates
@@ -81,6 +90,7 @@ impl Tensor {
                 bound.shape()
             )));
         };
+        position.fetch().map_err(Error::Device)?;
         let in_place = positions == count as u64
             && (matches!(position, IndexColumn::Count(_)) || position == IndexColumn::Count(count));
         let held = rows.values.len() as u64 * rows.values.dtype().bytes() as u64;
@@ -95,9 +105,12 @@ impl Tensor {
                     bound.shape()
                 )));
             }
-            false => with_values!(&rows.values, from => {
-                scatter(from, fill, length as usize, &position, block as usize)
-            }),
+            false => {
+                rows.values.fetch().map_err(Error::Device)?;
+                with_values!(&rows.values, from => {
+                    scatter(from, fill, length as usize, &position, block as usize)
+                })
+            }
         };
         Ok(Tensor::trusted(bound.clone(), arrays, values, fill, false))
     }

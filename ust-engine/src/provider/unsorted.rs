@@ -16,6 +16,7 @@ use crate::walk::native::Code;
 ///
 /// These are combined in the order in which they were appended. Cost: as sorting entries.
 pub(crate) fn sort_and_combine(rows: Rows, bound: &Bound, op: &Operator) -> Result<Rows, Error> {
+    rows.fetch()?;
     let (rows, starts) = rows.sorted(bound)?;
     let Some(starts) = starts else { return Ok(rows) };
     let dtype = rows.values.dtype();

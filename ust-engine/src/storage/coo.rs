@@ -33,11 +33,12 @@ impl Columns {
     /// As [`Coo::check`]. Parallel. Cost: one pass over the columns.
     pub(crate) fn check(&self) -> Result<(), Error> {
         let n = self.values.len();
-        let inside = |(column, &extent): (&IndexColumn, &usize)| {
-            column.extremes().is_none_or(|(lo, hi)| 0 <= lo && (hi as u64) < extent as u64)
-        };
-        let lengths = self.crd.len() == self.shape.len() && self.crd.iter().all(|c| c.len() == n);
-        match lengths && self.crd.iter().zip(&self.shape).all(inside) {
+        let mut fits = self.crd.len() == self.shape.len() && self.crd.iter().all(|c| c.len() == n);
+        for (column, &extent) in self.crd.iter().zip(&self.shape) {
+            let extremes = column.extremes().map_err(Error::Device)?;
+            fits &= extremes.is_none_or(|(lo, hi)| 0 <= lo && (hi as u64) < extent as u64);
+        }
+        match fits {
             true => Ok(()),
             false => {
                 let crd = self.crd.iter().map(IndexColumn::to_vec).collect();

@@ -350,5 +350,8 @@ fn same_indices(a: &IndexArray, b: &IndexArray) -> bool {
 
 /// An error of a level, with the number and the text of the level.
 pub(crate) fn level_error(bound: &Bound, level: usize, source: LevelError) -> Error {
-    Error::Level { level, text: bound.format().level_text(level), source }
+    match source {
+        LevelError::Unfetched(error) => Error::Device(Box::new(error)),
+        source => Error::Level { level, text: bound.format().level_text(level), source },
+    }
 }

@@ -10,7 +10,7 @@ use std::sync::Arc;
 use bytemuck::Zeroable;
 use num_traits::AsPrimitive;
 
-use crate::buffer::Plain;
+use crate::buffer::{FetchError, Plain};
 use crate::{Buffer, Elsewhere, IndexKind, parallel};
 
 /// Columns shorter than this are not worth a second thread.
@@ -223,15 +223,31 @@ impl IndexColumn {
         }
     }
 
+    /// Fetches the numbers, if they are elsewhere. No look at them panics afterwards.
+    ///
+    /// # Errors
+    /// Why they cannot be fetched. It may be tried again.
+    pub fn fetch(&self) -> Result<(), FetchError> {
+        match self {
+            Self::Count(_) | Self::Same(..) => Ok(()),
+            Self::Runs(words) | Self::U32(words) => words.fetch(),
+            Self::I32(words) => words.fetch(),
+            Self::I64(words) => words.fetch(),
+        }
+    }
+
     /// The least and the greatest number, or `None` when empty. Parallel.
-    #[must_use]
-    pub fn extremes(&self) -> Option<(i64, i64)> {
+    ///
+    /// # Errors
+    /// Why numbers that are elsewhere cannot be fetched.
+    pub fn extremes(&self) -> Result<Option<(i64, i64)>, FetchError> {
         if let Some(place) = self.place().filter(|_| !self.is_empty())
             && let Some(found) = place.extremes(self)
         {
-            return Some(found);
+            return Ok(Some(found));
         }
-        match self {
+        self.fetch()?;
+        Ok(match self {
             _ if self.is_empty() => None,
             Self::Count(len) => Some((0, *len as i64 - 1)),
             Self::Same(number, _) => Some((*number, *number)),
@@ -239,7 +255,7 @@ impl IndexColumn {
             Self::U32(words) => extremes(words),
             Self::I32(words) => extremes(words),
             Self::I64(words) => extremes(words),
-        }
+        })
     }
 
     /// Copies the numbers of the entries from `first` on.
@@ -268,19 +284,22 @@ impl IndexColumn {
     }
 
     /// Of bounds, the pairs of neighbours, side by side: `self[0], self[1], self[1], self[2], ...` Parallel.
-    #[must_use]
-    pub fn pairs(&self) -> Self {
+    ///
+    /// # Errors
+    /// Why numbers that are elsewhere cannot be fetched.
+    pub fn pairs(&self) -> Result<Self, FetchError> {
         if let Some(place) = self.place()
             && let Some(pairs) = place.pairs(self)
         {
-            return pairs;
+            return Ok(pairs);
         }
+        self.fetch()?;
         let count = self.len().saturating_sub(1);
-        Self::blocks(2 * count, self.extremes().unwrap_or((0, 0)), &|first, out| {
+        Ok(Self::blocks(2 * count, self.extremes()?.unwrap_or((0, 0)), &|first, out| {
             for (at, out) in (first..).zip(out) {
                 *out = self.at(at / 2 + at % 2);
             }
-        })
+        }))
     }
 
     /// A column of so many numbers, as narrow as the numbers `lo..=hi` allow, made block by block:
@@ -429,7 +448,7 @@ mod tests {
     fn runs_are_numbers_that_ascend() {
         let runs = IndexColumn::Runs(vec![0, 0, 3, 3, 3, 4, 6, 6].into());
         let numbers = [1_i64, 1, 1, 4, 5, 5];
-        assert_eq!((runs.len(), runs.bytes(), runs.extremes()), (6, 32, Some((1, 5))));
+        assert_eq!((runs.len(), runs.bytes(), runs.extremes().unwrap()), (6, 32, Some((1, 5))));
         assert_eq!(runs, numbers);
         for first in 0..6 {
             assert_eq!(runs.at(first), numbers[first]);
@@ -439,7 +458,7 @@ mod tests {
         }
         for starts in [vec![0], vec![0, 0, 0]] {
             let none = IndexColumn::Runs(starts.into());
-            assert_eq!((none.len(), none.extremes(), none.to_vec()), (0, None, vec![]));
+            assert_eq!((none.len(), none.extremes().unwrap(), none.to_vec()), (0, None, vec![]));
             none.read(0, &mut []);
         }
     }
@@ -467,8 +486,8 @@ mod tests {
     #[test]
     fn extremes_are_those_of_all_numbers() {
         let words: Vec<i32> = (0..200_000).map(|v: i32| (v * 37) % 1001 - 500).collect();
-        assert_eq!(IndexColumn::from(words).extremes(), Some((-500, 500)));
-        assert_eq!(IndexColumn::Same(4, 3).extremes(), Some((4, 4)));
-        assert_eq!(IndexColumn::Same(4, 0).extremes(), None);
+        assert_eq!(IndexColumn::from(words).extremes().unwrap(), Some((-500, 500)));
+        assert_eq!(IndexColumn::Same(4, 3).extremes().unwrap(), Some((4, 4)));
+        assert_eq!(IndexColumn::Same(4, 0).extremes().unwrap(), None);
     }
 }

@@ -3,6 +3,7 @@
 use std::any::Any;
 use std::fmt;
 
+use crate::buffer::FetchError;
 use crate::scalar::{bf16, f16};
 use crate::{Buffer, IndexArray, IndexColumn, IndexKind};
 
@@ -97,4 +98,14 @@ pub struct Segments {
     pub crd: IndexColumn,
     /// For each entry, the child that it became.
     pub child: IndexColumn,
+}
+
+impl Segments {
+    /// Fetches columns that are elsewhere. No look at them panics afterwards.
+    ///
+    /// # Errors
+    /// Why they cannot be fetched. It may be tried again.
+    pub fn fetch(&self) -> Result<(), FetchError> {
+        [&self.offsets, &self.crd, &self.child].into_iter().try_for_each(IndexColumn::fetch)
+    }
 }

@@ -210,6 +210,19 @@ pub struct WidthError {
 
 crate::debug_shows_message!(WidthError);
 
+/// Why a column is not stored as an array.
+#[derive(thiserror::Error)]
+pub enum StoreError {
+    /// A number does not fit.
+    #[error(transparent)]
+    Width(#[from] WidthError),
+    /// Numbers that are elsewhere cannot be fetched.
+    #[error(transparent)]
+    Unfetched(#[from] FetchError),
+}
+
+crate::debug_shows_message!(StoreError);
+
 impl IndexArray {
     /// Stores indices in the given kind. Cost: O(length).
     ///
@@ -258,13 +271,13 @@ impl IndexArray {
     /// Cost: O(length).
     ///
     /// # Errors
-    /// As [`IndexArray::store`].
+    /// As [`IndexArray::store`], and why numbers that are elsewhere cannot be fetched.
     pub fn store_column(
         kind: IndexKind,
         column: &IndexColumn,
         array: &str,
         attribute: &'static str,
-    ) -> Result<Self, WidthError> {
+    ) -> Result<Self, StoreError> {
         match (kind, column) {
             (IndexKind::U32, IndexColumn::U32(words)) => return Ok(Self::U32(words.clone())),
             (IndexKind::U32, IndexColumn::Runs(starts)) => return Ok(Self::U32(expanded(starts))),
@@ -272,16 +285,17 @@ impl IndexArray {
             (IndexKind::I64, IndexColumn::I64(words)) => return Ok(Self::I64(words.clone())),
             _ => {}
         }
-        let (lo, hi) = column.extremes().unwrap_or((0, 0));
+        let (lo, hi) = column.extremes()?.unwrap_or((0, 0));
         let fits = kind.holds(lo) && kind.holds(hi);
         if let Some(place) = column.place().filter(|_| fits)
             && let Some(stored) = place.stored(column, kind)
         {
             return Ok(stored);
         }
+        column.fetch()?;
         if !fits {
             // This finds the first index that does not fit.
-            return Self::store(kind, &column.to_vec(), array, attribute);
+            return Ok(Self::store(kind, &column.to_vec(), array, attribute)?);
         }
         macro_rules! narrow {
             ($($variant:ident($ty:ty)),*) => {

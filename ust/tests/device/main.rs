@@ -2,6 +2,7 @@
 #![cfg(feature = "gpu")]
 
 mod conversions;
+mod failures;
 mod long;
 #[path = "../shared/skewed.rs"]
 mod skewed;

@@ -55,7 +55,8 @@ impl LevelType for Runs {
     }
 
     fn assemble(&self, site: &Site, entries: &Entries) -> Result<Assembled, LevelError> {
-        let segments = entries.segments(true);
+        let segments = entries.segments(true)?;
+        segments.fetch()?;
         let first = segments.crd.to_vec().into_iter().map(|c| c as u64).collect::<Vec<_>>();
         let run = vec![1_u64; first.len()];
         Ok(Assembled {

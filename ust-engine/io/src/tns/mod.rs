@@ -138,8 +138,10 @@ fn entries(
     let value = |line: &mut Line<'_>| real(line.expect("value")?);
     let columns = body.parse(&extents, value, &Reals, progress)?;
     let shape = shape.unwrap_or_else(|| {
-        let largest =
-            |column: &IndexColumn| column.extremes().map_or(0, |(_, max)| max as usize + 1);
+        let largest = |column: &IndexColumn| {
+            let extremes = column.extremes().expect("columns that were read are here");
+            extremes.map_or(0, |(_, max)| max as usize + 1)
+        };
         columns.crd.iter().map(largest).collect()
     });
     Ok(Columns { shape, crd: columns.crd, values: columns.values.into() })

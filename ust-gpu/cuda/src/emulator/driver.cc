@@ -52,6 +52,17 @@ static Block* block_at(uintptr_t at) {
 extern "C" {
 const char* ust_emulator_message() { return said.c_str(); }
 void ust_emulator_memory(size_t bytes) { ENTER; arena.limit = bytes; }
+// Calls of a kind that are still to come before some fail, and how many fail then.
+static struct { uint64_t before = UINT64_MAX, failing = 0; } fates[2];
+enum { ALLOCATIONS, DOWNLOADS };
+void ust_emulator_fail_calls(int kind, uint64_t before, uint64_t failing) { ENTER; fates[kind] = {before, failing}; }
+// How many calls of a kind were to come, and did not.
+uint64_t ust_emulator_calls_left(int kind) { ENTER; return fates[kind].before; }
+static bool fails(int kind) {
+  auto& [before, failing] = fates[kind];
+  if (before > 0) return before--, false;
+  return failing > 0 && failing--;
+}
 static bool pools = true;
 void ust_emulator_pools(int yes) { ENTER; pools = yes; }
 static uint64_t seed = 0, launches = 0;
@@ -135,7 +146,7 @@ int cuMemPoolSetAttribute(void*, int attribute, void* value) {
 int cuMemPoolTrimTo(void*, size_t keep) { ENTER; if (arena.cached > keep) arena.cached = keep; return SUCCESS; }
 static int allocate(uintptr_t* at, size_t n, bool pooled) {
   if (n == 0) return refuse(INVALID_VALUE, "no bytes to allocate");
-  *at = arena.allocate(n, pooled);
+  *at = fails(ALLOCATIONS) ? 0 : arena.allocate(n, pooled);
   return *at ? SUCCESS : refuse(OUT_OF_MEMORY, "the virtual device is full");
 }
 static int no_allocation(uintptr_t at) { return refuse(INVALID_VALUE, "no allocation begins at " + hex(at)); }
@@ -195,6 +206,7 @@ int cuMemcpyDtoHAsync_v2(void* to, uintptr_t from, size_t n, void* stream) {
   if (!b) return outside(from, n);
   if (of(stream).code) return wait_for(stream);
   if (int code = use(of(stream), b, false, "a copy to the host")) return code;
+  if (fails(DOWNLOADS)) return refuse(999, "this copy to the host was told to fail");
   memcpy(to, (void*)from, n);
   size_t off = from - b->at;
   if (!b->all_written(off, n))

@@ -105,6 +105,37 @@ pub fn set_memory(bytes: usize) {
     }
 }
 
+/// Calls of the driver that may fail.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Calls {
+    /// Allocations of memory: there is no room.
+    Allocations,
+    /// Copies to the host.
+    Downloads,
+}
+
+/// After `before` more calls of a kind, lets `count` of them fail.
+pub fn fail_calls(of: Calls, before: u64, count: u64) {
+    let Some(driver) = DRIVER.get() else { return };
+    // SAFETY: a function of the emulator's driver with this signature.
+    unsafe {
+        if let Ok(set) = driver.get::<extern "C" fn(i32, u64, u64)>("ust_emulator_fail_calls") {
+            set(of as i32, before, count);
+        }
+    }
+}
+
+/// How many calls are still to come before [some fail](fail_calls).
+#[must_use]
+pub fn calls_left(of: Calls) -> u64 {
+    let Some(driver) = DRIVER.get() else { return u64::MAX };
+    // SAFETY: as above.
+    unsafe {
+        let left = driver.get::<extern "C" fn(i32) -> u64>("ust_emulator_calls_left");
+        left.map_or(u64::MAX, |left| left(of as i32))
+    }
+}
+
 /// Says whether devices opened from now on have pools of memory.
 pub fn set_pools(pools: bool) {
     let Some(driver) = DRIVER.get() else { return };
