@@ -13,7 +13,7 @@ use ust_engine::Error;
 use ust_engine::provider::plan::{Array, Facts, Parameter, Plan, storing};
 use ust_engine::provider::{Cuts, Executable, Offer, Provider, Registration};
 use ust_engine::schedule::{Abilities, Carries, Schedule};
-use ust_level_api::ir::interp::{IndicesMut, Memory, Param, Program, RunError};
+use ust_level_api::ir::interp::{IndicesMut, Memory, Param, Program, RunError, ValuesMut};
 use ust_level_api::ir::schedule::{MarkError, Watched};
 use ust_level_api::ir::{Elem, Expr, Function, Stmt, Var};
 use ust_level_api::{Dtype, Element, inventory, with_dtype};
@@ -261,16 +261,52 @@ struct Parts {
 /// How sums that parts left for others are added.
 #[derive(Debug)]
 struct Adding {
-    program: Program,
+    watched: Watched,
     /// Stores the number of sums of a part.
     block: Program,
 }
 
+/// Parts whose sums are added together.
+const TOGETHER: usize = 3;
+
 impl Adding {
     fn new(carries: &Carries, function: &Function) -> Result<Self, Error> {
         let block = Program::compile(&storing(vec![carries.block.clone()], function))?;
-        Ok(Self { program: Program::compile(&carries.adding)?, block })
+        let watched = Watched::new(&carries.adding);
+        let watched = watched.map_err(|error| Error::Unsupported(format!("plans say: {error}")))?;
+        Ok(Self { watched, block })
     }
+}
+
+/// What parts left for others: the row of each, and the sums of that.
+struct Left<T> {
+    rows: Vec<i64>,
+    sums: Vec<T>,
+}
+
+/// Runs parts, the last one first, each with room for `block` sums that it leaves.
+fn leaving<T: Element>(
+    watched: &Watched,
+    parts: &[Vec<Param>],
+    block: usize,
+    memory: &mut [Memory<'_>],
+) -> Result<Left<T>, RunError>
+where
+    for<'a> ValuesMut<'a>: From<&'a mut [T]>,
+{
+    let (mut rows, mut sums) = (vec![i64::MIN; parts.len()], vec![T::ONE; parts.len() * block]);
+    let mut fixed: Vec<Memory<'_>> = memory.iter_mut().map(Memory::reborrow).collect();
+    fixed.push(Memory::indices_mut(&mut rows));
+    fixed.push(Memory::values_mut(&mut sums[..]));
+    let mut run = watched.begin(&fixed, parts.len() as u64);
+    drop(fixed);
+    for part in (0..parts.len()).rev() {
+        let mut bound: Vec<Memory<'_>> = memory.iter_mut().map(Memory::reborrow).collect();
+        bound.push(Memory::indices_mut(&mut rows[part..=part]));
+        bound.push(Memory::values_mut(&mut sums[part * block..][..block]));
+        run.part(part, &parts[part], &mut bound)?;
+    }
+    Ok(Left { rows, sums })
 }
 
 /// What a function stores, given the arrays of operands.
@@ -323,6 +359,15 @@ impl Parts {
         }
     }
 
+    /// The same parameters for another part.
+    fn for_part(&self, params: &[Param], part: [usize; 2]) -> Vec<Param> {
+        let mut own = params.to_vec();
+        for (at, bound) in self.part.into_iter().zip(part) {
+            own[at] = Param::Int(bound as i64);
+        }
+        own
+    }
+
     /// Runs parts in another order, each with room for a sum that it leaves, and adds these sums.
     fn by_stored(
         &self,
@@ -330,31 +375,26 @@ impl Parts {
         parts: &[Vec<Param>],
         memory: &mut [Memory<'_>],
     ) -> Result<(), RunError> {
-        let count = parts.len();
-        let mut rows = vec![i64::MIN; count];
+        let is_empty = |part: &&Vec<Param>| part[self.part[0]] == part[self.part[1]];
+        let some: Vec<_> = parts.iter().filter(|part| !is_empty(part)).cloned().collect();
+        let parts = if some.is_empty() { &parts[..1] } else { &some };
         let [block] = stored(&adding.block, &parts[0], &mut memory[..self.operands])?;
         let block = block.max(0) as usize;
         with_dtype!(self.dtype, T => {
-            let mut sums = vec![T::ONE; count * block];
-            let mut fixed: Vec<Memory<'_>> = memory.iter_mut().map(Memory::reborrow).collect();
-            fixed.push(Memory::indices_mut(&mut rows));
-            fixed.push(Memory::values_mut(&mut sums));
-            let mut run = self.watched.begin(&fixed, count as u64);
-            drop(fixed);
-            for part in (0..count).rev() {
+            let mut left = leaving::<T>(&self.watched, parts, block, memory)?;
+            while left.rows.len() > 1 {
+                let count = left.rows.len();
+                let bounds = (0..count).step_by(TOGETHER);
+                let bounds = bounds.map(|first| [first, count.min(first + TOGETHER)]);
+                let parts: Vec<_> = bounds.map(|part| self.for_part(&parts[0], part)).collect();
                 let mut bound: Vec<Memory<'_>> = memory.iter_mut().map(Memory::reborrow).collect();
-                bound.push(Memory::indices_mut(&mut rows[part..=part]));
-                bound.push(Memory::values_mut(&mut sums[part * block..][..block]));
-                run.part(part, &parts[part], &mut bound)?;
+                bound.push(Memory::indices_mut(&mut left.rows));
+                bound.push(Memory::values_mut(&mut left.sums));
+                let next = leaving::<T>(&adding.watched, &parts, block, &mut bound)?;
+                drop(bound);
+                left = next;
             }
-            let mut bound: Vec<Memory<'_>> = memory.iter_mut().map(Memory::reborrow).collect();
-            bound.push(Memory::indices_mut(&mut rows));
-            bound.push(Memory::values_mut(&mut sums));
-            let mut params = parts[0].clone();
-            for (at, bound) in self.part.into_iter().zip([0, count as i64]) {
-                params[at] = Param::Int(bound);
-            }
-            adding.program.run(&params, &mut bound)
+            Ok(())
         })
     }
 

@@ -68,7 +68,7 @@ impl Estimate {
             host: host + if unsorted { elements * SORT_ROW_NS } else { 0.0 },
             to: copied / BUS_BYTES_PER_NS + copies * COPY_NS,
             launches: launches * LAUNCH_NS,
-            kernels: kernels(info, operands + result, iterations, parallel * WARP),
+            kernels: kernels(info, operands + result, iterations, parallel * f64::from(WARP)),
             back: result / BUS_BYTES_PER_NS + COPY_NS,
             room: operands + result,
         }

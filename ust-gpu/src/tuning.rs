@@ -47,6 +47,9 @@ pub(crate) fn team(iterations: f64) -> u64 {
 /// Iterations of the outermost loop for each worker, at least, where workers' rows are combined afterwards.
 pub(crate) const PARTS_PER_WORKER: u64 = 4;
 
+/// Threads of a warp.
+pub(crate) const WARP: u32 = 32;
+
 /// Numbers of threads that may run a part together: powers of 2, up to the lanes of a warp.
 pub(crate) const WIDTHS: usize = 6;
 
@@ -89,6 +92,9 @@ pub(crate) const KEPT_SHARE: f64 = 0.5;
 /// Rows and stored elements of each thread, where parts are intervals of these.
 pub(crate) const ITEMS_PER_THREAD: u64 = 8;
 
+/// Parts whose sums a warp adds together, where parts leave sums for others.
+pub(crate) const ADDED_TOGETHER: u64 = WARP as u64;
+
 /// Structures of which ranges and longest rows are remembered, for each plan.
 pub(crate) const STRUCTURES: usize = 256;
 
@@ -125,9 +131,6 @@ pub(crate) const CYCLES_PER_ITERATION: f64 = 0.5;
 
 /// Nanoseconds of an iteration of the innermost loop in a thread, if nothing else hides what it waits for.
 pub(crate) const LATENCY_NS: f64 = 100.0;
-
-/// Threads of a warp.
-pub(crate) const WARP: f64 = 32.0;
 
 /// Nanoseconds to convert a stored element in the memory of the host.
 pub(crate) const CONVERT_ENTRY_NS: f64 = 10.0;

@@ -1,9 +1,11 @@
 //! Sums that parts leave for others, and how they are added to the result.
 
 use ust_level_api::IndexKind;
+use ust_level_api::ir::schedule::{LoopMarks, Marks, Scheduled, Sharing};
 use ust_level_api::ir::{ArrayDecl, ArrayId, BinOp, Elem, Expr, Function, Stmt, Ty, UnOp, Var};
 
 use super::fresh;
+use super::stored::unless;
 
 /// The row of a part that left nothing.
 pub(super) const NONE: i64 = i64::MIN;
@@ -12,33 +14,40 @@ pub(super) const NONE: i64 = i64::MIN;
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct Carries {
-    /// An `i64` of each part: the row whose sums it left, or the least `i64`.
-    pub rows: ArrayId,
-    /// Numbers of each part, as many as `block`: those sums.
-    pub sums: ArrayId,
+    /// What each part leaves.
+    pub left: Left,
     /// Number of sums of a row: an expression of parameters.
     pub block: Expr,
-    /// Adds the sums of all parts to the result. Its arrays are those of the loops; `rows` has an element for each
-    /// part, and `sums` has `block`. Parts of it are intervals of parts, from 0 to their number, which is the length
-    /// of `rows`.
-    pub adding: Function,
+    /// Adds the sums of all parts to the result. Its arrays are those of the loops, and two more, of `next`; those of
+    /// `left` have what all parts left. Parts of it are intervals of parts, from 0 to their number, which is the length
+    /// of the array of rows. The sums of a row that goes on behind its part are left in turn, in `next`: they are
+    /// added by the same function, until it has one part. No part of loops or of this function may be empty, unless
+    /// there is one.
+    pub adding: Scheduled,
+    /// What each part of `adding` leaves.
+    pub next: Left,
 }
 
-/// The arrays of [`Carries`], declared.
-#[derive(Clone, Copy)]
-pub(super) struct Left {
-    pub(super) rows: ArrayId,
-    pub(super) sums: ArrayId,
+/// Where parts leave sums for others: two arrays of a function.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Left {
+    /// An `i64` of each part: the row whose sums it left, or the least `i64`.
+    pub rows: ArrayId,
+    /// Numbers of each part, as many as [`Carries::block`]: those sums.
+    pub sums: ArrayId,
 }
 
 impl Left {
     pub(super) fn declare(function: &mut Function, result: ArrayId) -> Self {
-        let rows = ArrayId(function.arrays.len() as u32);
-        function.arrays.push(indices("carried_row"));
-        let sums = ArrayId(function.arrays.len() as u32);
+        Self::named(function, result, ["carried_row", "carried_sum"])
+    }
+
+    fn named(function: &mut Function, result: ArrayId, [rows, sums]: [&str; 2]) -> Self {
         let elem = function.arrays[result.0 as usize].elem;
-        function.arrays.push(ArrayDecl { elem, ..indices("carried_sum") });
-        Self { rows, sums }
+        let first = function.arrays.len() as u32;
+        function.arrays.push(indices(rows));
+        function.arrays.push(ArrayDecl { elem, ..indices(sums) });
+        Self { rows: ArrayId(first), sums: ArrayId(first + 1) }
     }
 }
 
@@ -62,55 +71,104 @@ pub(super) struct Adding {
     pub(super) elements: Option<(Var, [Expr; 2])>,
     /// Their number.
     pub(super) block: Expr,
-    /// Whether parts left all sums of a row: they are stored then.
-    pub(super) stores: bool,
 }
 
 impl Adding {
-    /// The first part of a row adds the sums of all. `index`: the element of a row.
-    pub(super) fn body(self, function: &mut Function, index: &dyn Fn(Var) -> Expr) -> Vec<Stmt> {
+    /// What adds sums that parts of these loops left to what other parts stored.
+    pub(super) fn carries(self, function: &Function, index: &dyn Fn(Var) -> Expr) -> Carries {
+        let (left, block) = (self.left, self.block.clone());
+        let mut function = Function { idioms: Vec::new(), ..function.clone() };
+        let next = Left::named(&mut function, self.result, ["next_row", "next_sum"]);
+        let (body, shared) = self.body(&mut function, index, Some(next));
+        function.body = body;
+        let mut marks = Marks::default();
+        marks.loops.insert(shared, LoopMarks { lanes: Some(Vec::new()), ..LoopMarks::default() });
+        marks.arrays.extend([next.rows, next.sums].map(|array| (array, Sharing::Scratch)));
+        Carries { left, block, adding: Scheduled { function, marks }, next }
+    }
+
+    /// Code that stores the sums of rows of which parts left all sums. It has to run in one part.
+    pub(super) fn storing(self, function: &mut Function, index: &dyn Fn(Var) -> Expr) -> Vec<Stmt> {
+        self.body(function, index, None).0
+    }
+
+    /// The first of the neighbours that left sums of a row adds those of all of them. `index`: the element of a row.
+    /// `next`: where sums are left of rows that go on behind the part; without, all sums are there, and are stored.
+    /// Also the loop whose iterations lanes may share.
+    fn body(
+        self,
+        function: &mut Function,
+        index: &dyn Fn(Var) -> Expr,
+        next: Option<Left>,
+    ) -> (Vec<Stmt>, Var) {
         let mut fresh = |name: &str, ty: Ty| fresh(&mut function.vars, name, ty);
-        let [number, row, other] = ["number", "row", "other"].map(|name| fresh(name, Ty::Int));
+        let [number, row, stop, other] =
+            ["number", "row", "stop", "other"].map(|name| fresh(name, Ty::Int));
+        let ends = fresh("ends", Ty::Bool);
         let sum = fresh("sum", function.arrays[self.result.0 as usize].elem.ty());
         let Left { rows, sums } = self.left;
+        let [lo, hi] = self.part;
         let row_of = |part: Expr| Expr::Load(rows, Box::new(part));
         let same = |part: Expr| row_of(part).equals(Expr::from(row));
-        let before =
-            Expr::Int(0).lt(number).select(same(Expr::from(number) - 1), Expr::Bool(false));
+        let not = |cond: Expr| Expr::Unary(UnOp::Not, Box::new(cond));
+        let before = lo.clone().lt(number).select(same(Expr::from(number) - 1), Expr::Bool(false));
         let some = Expr::binary(BinOp::Ne, row.into(), Expr::Int(NONE));
-        let is_first = some.and(Expr::Unary(UnOp::Not, Box::new(before)));
-        let place = match &self.elements {
+        let place = |of: Var| match &self.elements {
             Some((var, [lo, _])) => {
-                Expr::from(other) * self.block + (Expr::from(*var) - lo.clone())
+                Expr::from(of) * self.block.clone() + (Expr::from(*var) - lo.clone())
             }
-            None => other.into(),
+            None => of.into(),
         };
-        let added = Expr::Load(sums, Box::new(place));
-        let again =
-            Expr::from(other).lt(Expr::Len(rows)).select(same(other.into()), Expr::Bool(false));
-        let next = Stmt::Assign(other, Expr::from(other) + 1);
-        let then = vec![
-            Stmt::Let(other, number.into()),
-            Stmt::Let(sum, added.clone()),
-            next.clone(),
-            Stmt::While {
-                cond: again,
-                body: vec![Stmt::Assign(sum, Expr::binary(self.op, sum.into(), added)), next],
-            },
-            match self.stores {
-                true => Stmt::Store(self.result, index(row), sum.into()),
-                false => Stmt::Reduce(self.op, self.result, index(row), sum.into()),
-            },
+        let added = |of: Var| Expr::Load(sums, Box::new(place(of)));
+        let again = Expr::from(stop).lt(hi.clone()).select(same(stop.into()), Expr::Bool(false));
+        let mut then = vec![
+            Stmt::Let(stop, Expr::from(number) + 1),
+            Stmt::While { cond: again, body: vec![Stmt::Assign(stop, Expr::from(stop) + 1)] },
         ];
-        let then = match self.elements {
-            Some((var, [lo, hi])) => vec![Stmt::For { var, lo, hi, body: then }],
-            None => then,
+        let stores = match next {
+            None => Stmt::Store(self.result, index(row), sum.into()),
+            Some(next) => {
+                let behind = Expr::from(stop).lt(Expr::Len(rows));
+                let ended = behind.select(not(same(stop.into())), Expr::Bool(true));
+                then.push(Stmt::Let(ends, ended));
+                then.push(unless(ends.into(), vec![Stmt::Store(next.rows, 0.into(), row.into())]));
+                let place = match &self.elements {
+                    Some((var, [lo, _])) => Expr::from(*var) - lo.clone(),
+                    None => Expr::Int(0),
+                };
+                Stmt::If {
+                    cond: ends.into(),
+                    then: vec![Stmt::Reduce(self.op, self.result, index(row), sum.into())],
+                    otherwise: vec![Stmt::Store(next.sums, place, sum.into())],
+                }
+            }
         };
-        let [lo, hi] = self.part;
+        let all = vec![
+            Stmt::Let(sum, added(number)),
+            Stmt::For {
+                var: other,
+                lo: Expr::from(number) + 1,
+                hi: stop.into(),
+                body: vec![Stmt::Assign(sum, Expr::binary(self.op, sum.into(), added(other)))],
+            },
+            stores,
+        ];
+        let shared = match self.elements {
+            Some((var, [lo, hi])) => {
+                then.push(Stmt::For { var, lo, hi, body: all });
+                var
+            }
+            None => {
+                then.extend(all);
+                number
+            }
+        };
         let body = vec![
             Stmt::Let(row, row_of(number.into())),
-            Stmt::If { cond: is_first, then, otherwise: Vec::new() },
+            Stmt::If { cond: some.and(not(before)), then, otherwise: Vec::new() },
         ];
-        vec![Stmt::For { var: number, lo, hi, body }]
+        let none = next.map(|next| Stmt::Store(next.rows, 0.into(), Expr::Int(NONE)));
+        let over = Stmt::For { var: number, lo, hi, body };
+        (none.into_iter().chain([over]).collect(), shared)
     }
 }

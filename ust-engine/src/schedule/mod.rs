@@ -20,7 +20,7 @@ use ust_level_api::ir::schedule::{
 };
 use ust_level_api::ir::{ArrayId, BinOp, Expr, Function, Stmt, Ty, Var, VarDecl};
 
-pub use left::Carries;
+pub use left::{Carries, Left};
 
 use crate::provider::Plan;
 use crate::provider::plan::{Array, Facts, Loop, Over, Sum, storing};
@@ -244,8 +244,9 @@ impl Schedule {
             }
             None => mark_lanes(facts, &function, strict, &mut marks),
         }
-        for array in carries.iter().flat_map(|carries| [carries.rows, carries.sums]) {
-            marks.arrays.insert(array, Sharing::Scratch);
+        if let Some(Carries { left, adding, .. }) = &carries {
+            marks.arrays.extend([left.rows, left.sums].map(|array| (array, Sharing::Scratch)));
+            adding.check()?;
         }
         let scheduled = Scheduled { function: filling(&function), marks };
         scheduled.check()?;

@@ -15,7 +15,7 @@ use crate::provider::plan::{Array, Facts, Over};
 pub(crate) struct Pieces {
     /// Runs the piece whose number is the beginning of the part.
     pub(crate) function: Function,
-    /// Stores the sums of rows, of which pieces have theirs. Parts of it are intervals of pieces. Pieces of a row are
+    /// Stores the sums of rows, of which pieces have theirs. It runs in one part: all pieces. Pieces of a row are
     /// side by side. `None` if entries write elements of their own.
     pub(crate) adding: Option<Function>,
     /// Number of sums of a piece: an expression of parameters.
@@ -106,11 +106,10 @@ pub(crate) fn pieces(plan: &Function, facts: &Facts, rest: Scalar) -> Option<Pie
     };
     let mut adding = function.clone();
     adding.idioms.clear();
-    let sums =
-        Adding { op, result, left, part: of_part, elements, block: block.clone(), stores: true };
+    let sums = Adding { op, result, left, part: of_part, elements, block: block.clone() };
     let index = index.expr();
-    adding.body =
-        sums.body(&mut adding, &|of| index.replaced(&|var| (var == row).then(|| of.into())));
+    let of_row = |of: Var| index.replaced(&|var| (var == row).then(|| of.into()));
+    adding.body = sums.storing(&mut adding, &of_row);
     Some(Pieces { function, adding: Some(adding), block, entries })
 }
 

@@ -11,7 +11,7 @@ use ust_level_api::ir::schedule::LaneSum;
 use ust_level_api::ir::{ArrayId, BinOp, Expr, Function, Stmt, Ty, UnOp, Var};
 
 use super::fresh;
-use super::left::{Adding, Carries, Left, NONE, combines};
+use super::left::{Adding, Left, NONE, combines};
 use super::moved::Summing;
 use super::stored::{Stored, has_only, longest, names, part, unless};
 use crate::provider::Plan;
@@ -35,13 +35,9 @@ pub(super) fn by_runs(plan: &Plan<'_>, facts: &Facts) -> Option<Stored> {
         part: runs.part.clone(),
         elements: None,
         block: Expr::Int(1),
-        stores: false,
     };
-    let mut added = function.clone();
-    added.body = adding.body(&mut added, &|row| runs.index(row));
+    let carries = adding.carries(&function, &|row| runs.index(row));
     function.body = runs.parts(&mut function, left);
-    let Left { rows, sums } = left;
-    let carries = Carries { rows, sums, block: Expr::Int(1), adding: added };
     let sum = LaneSum { var: runs.sum, op: runs.op, start: runs.start };
     let (range, shared) = (runs.range, Some((runs.entry, sum)));
     Some(Stored { function, range, carries: Some(carries), longest, shared })

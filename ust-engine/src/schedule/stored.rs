@@ -122,11 +122,8 @@ pub(super) fn stored(
         return None;
     }
     let left = Left::declare(&mut function, rows.result);
-    let mut adding = function.clone();
-    adding.body = rows.adding(sum, &mut adding, left);
+    let carries = rows.carries(sum, &function, left);
     function.body = rows.parts(&mut function, Some(left));
-    let Left { rows: carried, sums } = left;
-    let carries = Carries { rows: carried, sums, block: rows.block(), adding };
     Some(Stored { function, range, carries: Some(carries), longest, shared: None })
 }
 
@@ -394,8 +391,8 @@ impl<'a> Rows<'a> {
         all
     }
 
-    /// Adds what parts left: the first part of a row adds those of all.
-    fn adding(&self, stores: &Stores, function: &mut Function, left: Left) -> Vec<Stmt> {
+    /// How what parts left is added.
+    fn carries(&self, stores: &Stores, function: &Function, left: Left) -> Carries {
         let adding = Adding {
             op: stores.sum.op,
             result: self.result,
@@ -403,9 +400,8 @@ impl<'a> Rows<'a> {
             part: self.part.clone(),
             elements: self.elements.clone(),
             block: self.block(),
-            stores: false,
         };
-        adding.body(function, &|row| {
+        adding.carries(function, &|row| {
             stores.index.replaced(&|var| (var == self.var).then(|| row.into()))
         })
     }

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use ust_cuda::{CudaError, Grid, Memory, Stream};
 use ust_engine::provider::Call;
 use ust_engine::provider::plan::{Array, evaluated};
-use ust_engine::schedule::Schedule;
+use ust_engine::schedule::{Carries, Left, Schedule};
 use ust_engine::{Error, Tensor};
 use ust_level_api::ir::interp::RunError;
 use ust_level_api::ir::{ArrayId, Elem, Expr};
@@ -21,7 +21,7 @@ use crate::prims::{Column, Primitives};
 use crate::print::Kernel;
 use crate::room::Room;
 use crate::there::{self, device, width};
-use crate::tuning::{BLOCK_THREADS, PARTS_PER_WORKER, WORK_BYTES};
+use crate::tuning::{ADDED_TOGETHER, BLOCK_THREADS, PARTS_PER_WORKER, WORK_BYTES};
 
 /// Memory that loops write, by the array that it is.
 type Written = Vec<(ArrayId, Memory)>;
@@ -59,26 +59,55 @@ impl Running<'_> {
             .ok_or_else(|| Error::TooLarge("the result".to_owned()))?;
         arguments.arrays[at] = Given { address: result.address(), length };
         let (workers, _work) = self.work(&mut arguments, 1)?;
-        let left = self.left(&mut arguments)?;
+        let left = match &self.schedule.carries {
+            Some(carries) => Some(self.left(carries.left, carries, &mut arguments)?),
+            None => None,
+        };
         self.launch(&self.kernels.program.main, &arguments, workers)?;
-        if let Some(add) = self.kernels.program.add.as_ref().filter(|_| left.is_some()) {
-            let (parts, range) = (arguments.parts, (0, arguments.parts as i64));
-            let adding = Arguments { range, grain: 1, ..arguments };
-            self.launch(add, &adding, parts)?;
+        if let (Some(carries), Some(left)) = (&self.schedule.carries, left) {
+            self.add(carries, left, arguments)?;
         }
         self.check()?;
         there::stays(call, result, self.gpu)
     }
 
-    /// Room for what each part leaves for others, if parts do.
-    fn left(&self, arguments: &mut Arguments<'_>) -> Result<Option<[Memory; 2]>, Error> {
-        let Some(carries) = &self.schedule.carries else { return Ok(None) };
+    /// Adds what parts left for others. Parts of that leave sums in turn, until there is one part.
+    fn add(
+        &self,
+        carries: &Carries,
+        mut left: [Memory; 2],
+        mut arguments: Arguments<'_>,
+    ) -> Result<(), Error> {
+        let kernel = self.kernels.program.add.as_ref().expect("what parts leave is added");
+        while arguments.parts > 1 {
+            let range = (0, arguments.parts as i64);
+            let parts = arguments.parts.div_ceil(ADDED_TOGETHER);
+            arguments = Arguments { range, grain: ADDED_TOGETHER, parts, ..arguments };
+            let next = self.left(carries.next, carries, &mut arguments)?;
+            self.launch(kernel, &arguments, parts)?;
+            let (from, to) = (carries.next, carries.left);
+            for (from, to) in [(from.rows, to.rows), (from.sums, to.sums)] {
+                arguments.arrays[to.0 as usize] = arguments.arrays[from.0 as usize];
+            }
+            left = next;
+        }
+        drop(left);
+        Ok(())
+    }
+
+    /// Room for what each part leaves for others.
+    fn left(
+        &self,
+        left: Left,
+        carries: &Carries,
+        arguments: &mut Arguments<'_>,
+    ) -> Result<[Memory; 2], Error> {
         let too_large = || Error::TooLarge("the number of parts".to_owned());
         let parts = usize::try_from(arguments.parts).map_err(|_| too_large())?;
         let block = self.launcher.block(carries, arguments)? as usize;
         // An array that each part has `each` elements of, and the length that kernels are told.
         let room = |id: ArrayId, each: usize, length: usize, arguments: &mut Arguments<'_>| {
-            let elem = self.schedule.scheduled.function.arrays[id.0 as usize].elem;
+            let elem = carries.adding.function.arrays[id.0 as usize].elem;
             let bytes = parts.checked_mul(each).and_then(|all| all.checked_mul(width(elem)));
             let bytes = bytes.ok_or_else(too_large)?;
             self.room(bytes as u64)?;
@@ -91,9 +120,9 @@ impl Running<'_> {
         };
         // One sum is an element for each part, as a row is.
         let is_one = carries.block == Expr::Int(1);
-        let rows = room(carries.rows, 1, parts, arguments)?;
-        let sums = room(carries.sums, block, if is_one { parts } else { block }, arguments)?;
-        Ok(Some([rows, sums]))
+        let rows = room(left.rows, 1, parts, arguments)?;
+        let sums = room(left.sums, block, if is_one { parts } else { block }, arguments)?;
+        Ok([rows, sums])
     }
 
     pub(super) fn in_rows(

@@ -332,11 +332,18 @@ impl Telling<'_> {
                     "1 element, 0 before: the number of entries of the longest row"
                 })
             }
-            _ if carries.is_some_and(|carries| carries.rows == id) => {
-                Some("for each part, the row whose sum it leaves for others, or the least `i64`")
+            _ if carries.is_some_and(|of| [of.left.rows, of.next.rows].contains(&id)) => {
+                Some(match (purpose, carries.is_some_and(|of| of.left.rows == id)) {
+                    (Purpose::Add, true) => {
+                        "for each part of `run`, or of `add_left` before, the row whose sum it left, or the least `i64`"
+                    }
+                    _ => {
+                        "for each part, the row whose sum it leaves for others, or the least `i64`"
+                    }
+                })
             }
             _ if self.has_block(id) => Some("for each part, the sums of that row"),
-            _ if carries.is_some_and(|carries| carries.sums == id) => {
+            _ if carries.is_some_and(|of| [of.left.sums, of.next.sums].contains(&id)) => {
                 Some("for each part, that sum")
             }
             _ => None,
@@ -346,7 +353,9 @@ impl Telling<'_> {
     /// Whether each part has several elements of an array that is not one of the plan's.
     pub(super) fn has_block(&self, id: ArrayId) -> bool {
         let carries = self.schedule.carries.as_ref();
-        carries.is_some_and(|carries| carries.sums == id && carries.block != Expr::Int(1))
+        carries.is_some_and(|of| {
+            [of.left.sums, of.next.sums].contains(&id) && of.block != Expr::Int(1)
+        })
     }
 
     /// How many elements of working memory a worker needs.
@@ -402,7 +411,7 @@ impl Telling<'_> {
                 .to_owned(),
             (Purpose::Fill, _) => "Writes the rows of the result, after `count`.".to_owned(),
             (Purpose::Add, _) => "Adds what the parts of `run` left for others. Parts of it are intervals of those \
-                parts."
+                parts, and leave something for others in turn: run it again on that, until it has one part."
                 .to_owned(),
             (Purpose::Longest, _) => "Finds the longest row.".to_owned(),
             (Purpose::Bound, _) => "Counts the additions of each part: none of its tables has more coordinates."

@@ -148,9 +148,14 @@ impl Purpose {
             _ => Reach::Plain,
         };
         let mut reach: Vec<Reach> = each.map(of).collect();
-        // What parts leave for others, or what a function stores that is not the plan's.
-        let more = if self == Self::Run { Reach::Part } else { Reach::Plain };
-        reach.resize(function.arrays.len(), more);
+        // The last two arrays are what parts leave for others. Before them is what other parts left.
+        let count = function.arrays.len();
+        if self == Self::Add {
+            reach.resize(count - 2, Reach::Plain);
+        }
+        // Other functions store something that is not the plan's.
+        let more = if matches!(self, Self::Run | Self::Add) { Reach::Part } else { Reach::Plain };
+        reach.resize(count, more);
         reach
     }
 }

@@ -26,7 +26,7 @@ use ust_level_api::ir::schedule::{LoopMarks, Marks, Sharing, Table, Vector};
 use ust_level_api::ir::{ArrayId, Elem, Expr, Function, Stmt, Var};
 
 use crate::prelude::{self, Sections};
-use crate::tuning::BOUND_LANES;
+use crate::tuning::{BOUND_LANES, WARP};
 
 /// The largest number of elements of an array of which 32 bits tell an index.
 pub(crate) const SHORT: u64 = 1 << 32;
@@ -80,7 +80,8 @@ pub struct Program {
     /// A kernel for one thread, which stores the range that parts cut: two `i64`, at the address of its last
     /// array. `None` if the range depends on parameters alone, or if there is one part.
     pub range: Option<Kernel>,
-    /// The kernel that adds what parts left for others; its parts are intervals of parts.
+    /// The kernel that adds what parts left for others; its parts are intervals of parts, and leave something in
+    /// turn.
     pub add: Option<Kernel>,
     /// The kernel that finds the longest row; its parts are intervals of the plan's outermost loop.
     pub longest: Option<Kernel>,
@@ -120,6 +121,7 @@ impl Program {
             let last = ArrayId(longest.arrays.len() as u32 - 1);
             atomic.arrays.insert(last, Sharing::Atomic);
         }
+        let adding = schedule.carries.as_ref().map(|carries| &carries.adding);
         let mut sections = Sections::TYPES;
         let mut divisions = Vec::new();
         let mut texts = Vec::new();
@@ -130,11 +132,13 @@ impl Program {
             let lanes = match purpose {
                 Purpose::Run | Purpose::Count | Purpose::Fill => lanes,
                 Purpose::Bound => Some(Width::Fixed(BOUND_LANES)),
-                Purpose::Range | Purpose::Add | Purpose::Longest => None,
+                Purpose::Add => Some(Width::Fixed(WARP)),
+                Purpose::Range | Purpose::Longest => None,
             };
             let marks = match purpose {
                 _ if alone => &none,
-                Purpose::Range | Purpose::Add => &none,
+                Purpose::Range => &none,
+                Purpose::Add => adding.map_or(&none, |adding| &adding.marks),
                 Purpose::Bound => schedule.bounding.as_ref().map_or(&none, |one| &one.marks),
                 Purpose::Longest => &atomic,
                 Purpose::Run | Purpose::Count | Purpose::Fill => &scheduled.marks,
@@ -191,7 +195,7 @@ impl Program {
         let mut also = |purpose: Purpose, function: Option<&Function>| {
             function.map(|function| write(purpose, function)).transpose()
         };
-        let add = also(Purpose::Add, schedule.carries.as_ref().map(|carries| &carries.adding))?;
+        let add = also(Purpose::Add, adding.map(|adding| &adding.function))?;
         let longest = also(Purpose::Longest, schedule.longest.as_ref())?;
         let mut text = match target {
             Target::Cpp => prelude::HOST.to_owned() + "\n",

@@ -108,6 +108,44 @@ fn rows_with_any_number_of_sums_are_cut_by_the_same_kernel() {
     }
 }
 
+#[test]
+fn sums_that_many_parts_of_a_row_leave_are_added_in_steps() {
+    let Some((_, _one)) = gpu() else { return };
+    // One row has nearly all entries.
+    let (rows, columns, long) = (60_usize, 300_000_usize, 41);
+    let crd = |row: usize| {
+        let count = if row == long { columns } else { row % 4 };
+        (0..count).map(move |at| (row as i64, (at * (columns / count)) as i64))
+    };
+    let (i, j): (Vec<i64>, Vec<i64>) = (0..rows).flat_map(crd).unzip();
+    let values: Vec<f64> = (0..i.len() as u64).map(|at| (at * 11 % 23) as f64 - 9.0).collect();
+    let coo = ust::Coo::new(vec![rows, columns], vec![i, j], values).unwrap();
+    let cases = [
+        ("y(i) = A(i,j) * x(j)", "CSR", vec![columns], 4),
+        ("y(i) = A(i,j) * x(j)", "COO", vec![columns], 4),
+        ("y(i) = A(i,j) * x(j)", "DCSR", vec![columns], 4),
+        ("C(i,k) = A(i,j) * x(j,k)", "CSR", vec![columns, 3], 4),
+    ];
+    for (text, format, shape, launches) in cases {
+        let a = Tensor::from_coo(&coo, &format.parse().unwrap()).unwrap();
+        // Sums of integers have no rounding.
+        let (a, x) = (a.cast_lossy(Dtype::I64), dense(&shape, 3).cast_lossy(Dtype::I64));
+        let call = || einsum(text).arg("A", &a).arg("x", &x);
+        let kernel = call().backend(Backend::Named("cuda")).prepare().unwrap();
+        kernel.run(&[&a, &x]).unwrap().fetch().unwrap();
+        let before = tally();
+        let found = kernel.run(&[&a, &x]).unwrap();
+        found.fetch().unwrap();
+        let case = format!("{text}, {format}");
+        assert_eq!(tally().by_stored - before.by_stored, 1, "{case}");
+        // The loops; then what more than 1024 parts leave, by 32, by 32, and the rest.
+        assert_eq!(tally().launches - before.launches, launches, "{case}");
+        let expected = call().run().unwrap();
+        let elements = |y: &Tensor| y.values().typed::<i64>().unwrap().to_vec();
+        assert_eq!(elements(&found), elements(&expected), "{case}");
+    }
+}
+
 /// The largest difference of elements.
 fn far(a: &Tensor, b: &Tensor) -> f64 {
     let full = |tensor: &Tensor| {

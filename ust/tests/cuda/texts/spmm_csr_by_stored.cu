@@ -101,14 +101,19 @@ extern "C" __global__ void run(
   }
 }
 
-// Adds what the parts of `run` left for others. Parts of it are intervals of those parts.
-// A worker is a thread, and runs every `workers`-th part. Launch any number of workers, in blocks
-// of one dimension, with a multiple of 32 threads in each, such as 256.
+// Adds what the parts of `run` left for others. Parts of it are intervals of those parts, and leave
+// something for others in turn: run it again on that, until it has one part.
+// A worker is 32 threads side by side, and runs every `workers`-th part. Launch any number of
+// workers, in blocks of one dimension, with a multiple of 32 threads in each, such as 256.
 //   n_k: extent of dimension 1 of B
 //   out: f64, values of the result, by position: all are 0 before
-//   carried_row: i64, for each part, the row whose sum it leaves for others, or the least `i64`
+//   carried_row: i64, for each part of `run`, or of `add_left` before, the row whose sum it left,
+//     or the least `i64`
 //   len_carried_row: number of elements
 //   carried_sum: f64, for each part, the sums of that row
+//   all_next_row: i64, for each part, the row whose sum it leaves for others, or the least `i64`
+//   all_next_sum: f64, for each part, the sums of that row
+//   len_next_sum: number of sums of a row
 //   range_lo: 0
 //   range_hi: number of parts of `run`
 //   grain: length of a part, 1 or more
@@ -119,29 +124,48 @@ extern "C" __global__ void add_left(
     i64* __restrict__ carried_row,
     const i64 len_carried_row,
     double* __restrict__ carried_sum,
+    i64* __restrict__ all_next_row,
+    double* __restrict__ all_next_sum,
+    const i64 len_next_sum,
     const i64 range_lo,
     const i64 range_hi,
     const i64 grain,
     const i64 parts)
 {
-  const i64 worker = (i64)blockIdx.x * blockDim.x + threadIdx.x;
-  const i64 workers = (i64)gridDim.x * blockDim.x;
+  const i64 lane = threadIdx.x % 32;
+  const u32 lanes = 0xffffffffu;
+  const i64 worker = ((i64)blockIdx.x * blockDim.x + threadIdx.x) / 32;
+  const i64 workers = (i64)gridDim.x * blockDim.x / 32;
   for (i64 part = worker; part < parts; part += workers) {
     const i64 part_lo = range_lo + part * grain;
     const i64 part_hi = ust_minimum(part_lo + grain, range_hi);
+    i64* const next_row = all_next_row + part;
+    double* const next_sum = all_next_sum + part * len_next_sum;
+    if (lane == 0) next_row[0] = (-9223372036854775807ll - 1);
     for (i64 number = part_lo; number < part_hi; ++number) {
       const i64 row = carried_row[number];
-      if (row != (-9223372036854775807ll - 1) && !(0 < number ? carried_row[number - 1] == row : false)) {
-        for (i64 k = 0; k < n_k; ++k) {
-          i64 other = number;
-          double sum_19 = carried_sum[other * n_k + k];
-          other += 1;
-          while (other < len_carried_row ? carried_row[other] == row : false) {
-            sum_19 += carried_sum[other * n_k + k];
-            other += 1;
-          }
-          out[row * n_k + k] += sum_19;
+      if (row != (-9223372036854775807ll - 1) && !(part_lo < number ? carried_row[number - 1] == row : false)) {
+        i64 stop = number + 1;
+        while (stop < part_hi ? carried_row[stop] == row : false) {
+          stop += 1;
         }
+        const bool ends = stop < len_carried_row ? !(carried_row[stop] == row) : true;
+        if (!ends) {
+          if (lane == 0) next_row[0] = row;
+        }
+        __syncwarp(lanes);
+        for (i64 k = 0 + lane; k < n_k; k += 32) {
+          double sum_21 = carried_sum[number * n_k + k];
+          for (i64 other = number + 1, end_other = (stop); other < end_other; ++other) {
+            sum_21 += carried_sum[other * n_k + k];
+          }
+          if (ends) {
+            out[row * n_k + k] += sum_21;
+          } else {
+            next_sum[k] = sum_21;
+          }
+        }
+        __syncwarp(lanes);
       }
     }
   }

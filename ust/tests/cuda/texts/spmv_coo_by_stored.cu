@@ -92,13 +92,17 @@ extern "C" __global__ void run(
   }
 }
 
-// Adds what the parts of `run` left for others. Parts of it are intervals of those parts.
-// A worker is a thread, and runs every `workers`-th part. Launch any number of workers, in blocks
-// of one dimension, with a multiple of 32 threads in each, such as 256.
+// Adds what the parts of `run` left for others. Parts of it are intervals of those parts, and leave
+// something for others in turn: run it again on that, until it has one part.
+// A worker is 32 threads side by side, and runs every `workers`-th part. Launch any number of
+// workers, in blocks of one dimension, with a multiple of 32 threads in each, such as 256.
 //   out: f32, values of the result, by position: all are 0 before
-//   carried_row: i64, for each part, the row whose sum it leaves for others, or the least `i64`
+//   carried_row: i64, for each part of `run`, or of `add_left` before, the row whose sum it left,
+//     or the least `i64`
 //   len_carried_row: number of elements
 //   carried_sum: f32, for each part, that sum
+//   all_next_row: i64, for each part, the row whose sum it leaves for others, or the least `i64`
+//   all_next_sum: f32, for each part, that sum
 //   range_lo: 0
 //   range_hi: number of parts of `run`
 //   grain: length of a part, 1 or more
@@ -108,29 +112,49 @@ extern "C" __global__ void add_left(
     i64* __restrict__ carried_row,
     const i64 len_carried_row,
     float* __restrict__ carried_sum,
+    i64* __restrict__ all_next_row,
+    float* __restrict__ all_next_sum,
     const i64 range_lo,
     const i64 range_hi,
     const i64 grain,
     const i64 parts)
 {
-  const i64 worker = (i64)blockIdx.x * blockDim.x + threadIdx.x;
-  const i64 workers = (i64)gridDim.x * blockDim.x;
+  const i64 lane = threadIdx.x % 32;
+  const u32 lanes = 0xffffffffu;
+  const i64 worker = ((i64)blockIdx.x * blockDim.x + threadIdx.x) / 32;
+  const i64 workers = (i64)gridDim.x * blockDim.x / 32;
   for (i64 part = worker; part < parts; part += workers) {
     const i64 part_lo = range_lo + part * grain;
     const i64 part_hi = ust_minimum(part_lo + grain, range_hi);
-    for (i64 number = part_lo; number < part_hi; ++number) {
+    i64* const next_row = all_next_row + part;
+    float* const next_sum = all_next_sum + part;
+    __syncwarp(lanes);
+    if (lane == 0) next_row[0] = (-9223372036854775807ll - 1);
+    __syncwarp(lanes);
+    __syncwarp(lanes);
+    for (i64 number = part_lo + lane; number < part_hi; number += 32) {
       const i64 row_20 = carried_row[number];
-      if (row_20 != (-9223372036854775807ll - 1) && !(0 < number ? carried_row[number - 1] == row_20 : false)) {
-        i64 other = number;
-        float sum_22 = carried_sum[other];
-        other += 1;
-        while (other < len_carried_row ? carried_row[other] == row_20 : false) {
-          sum_22 += carried_sum[other];
-          other += 1;
+      if (row_20 != (-9223372036854775807ll - 1) && !(part_lo < number ? carried_row[number - 1] == row_20 : false)) {
+        i64 stop = number + 1;
+        while (stop < part_hi ? carried_row[stop] == row_20 : false) {
+          stop += 1;
         }
-        out[row_20] += sum_22;
+        const bool ends = stop < len_carried_row ? !(carried_row[stop] == row_20) : true;
+        if (!ends) {
+          next_row[0] = row_20;
+        }
+        float sum_24 = carried_sum[number];
+        for (i64 other = number + 1, end_other = (stop); other < end_other; ++other) {
+          sum_24 += carried_sum[other];
+        }
+        if (ends) {
+          out[row_20] += sum_24;
+        } else {
+          next_sum[0] = sum_24;
+        }
       }
     }
+    __syncwarp(lanes);
   }
 }
 
