@@ -7,14 +7,15 @@ use std::process::Command;
 use std::sync::OnceLock;
 
 use ndarray::Array1;
-use ust::gpu::{Gpu, Schedules, emulator};
+use ust::gpu::{FullTable, Gpu, Schedules, emulator};
 use ust::level_api::inventory;
+use ust::ops::OpError;
 use ust::provider::plan::{Array, Plan};
 use ust::provider::{Executable, Offer, Provider, Registration};
 use ust::schedule::Schedule;
 use ust::{Backend, Error, Format, Tensor, einsum};
 use ust_conformance::{formats, inputs, samples};
-use ust_level_api::ir::schedule::Sharing;
+use ust_level_api::ir::schedule::{Marks, Sharing};
 use ust_level_api::ir::{ArrayId, Expr, Stmt};
 
 /// Where compiled kernels are kept.
@@ -113,6 +114,8 @@ enum Lie {
     NothingShared,
     /// Some coordinates of a table are not noted.
     FewerNotes,
+    /// No additions are counted.
+    NoAdditions,
 }
 
 thread_local! {
@@ -178,6 +181,12 @@ fn falsify(schedule: &mut Schedule, plan: &Plan<'_>) -> bool {
             let Some(table) = marks.table else { return false };
             forget(&mut schedule.scheduled.function.body, table.marks)
         }
+        Lie::NoAdditions => {
+            let Some(bounding) = &mut schedule.bounding else { return false };
+            bounding.function.body.clear();
+            bounding.marks = Marks::default();
+            true
+        }
     }
 }
 
@@ -234,6 +243,25 @@ fn differs(result: Option<Tensor>, expression: &str, format: &str) -> bool {
     };
     let Ok(found) = catch_unwind(AssertUnwindSafe(|| full(&found))) else { return true };
     found.iter().zip(full(&expected)).any(|(a, b)| (a - b).abs() > 1e-12 * b.abs().max(1.0))
+}
+
+#[test]
+fn a_table_without_room_is_an_error() {
+    if !is_emulated() {
+        return;
+    }
+    for format in ["CSR", "DCSR"] {
+        ust::ops::clear_kernels();
+        LIE.set(Lie::NoAdditions);
+        LIED.set(false);
+        let found = call(PRODUCT, format).backend(Backend::Named("lying")).run();
+        LIE.set(Lie::None);
+        assert!(LIED.get());
+        let Err(OpError::Tensor(Error::Device(error))) = found else {
+            panic!("{format}: {found:?}")
+        };
+        assert!(error.is::<FullTable>(), "{format}: {error}");
+    }
 }
 
 const BY_ROW: &str = "y(i) = A(i,j) * x(j)";

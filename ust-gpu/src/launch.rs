@@ -2,18 +2,20 @@
 
 mod choose;
 mod columns;
+mod counted;
 mod run;
 mod tables;
 
 use std::collections::HashMap;
 use std::fmt;
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use choose::{CHOICES, Choice, stored_range};
 pub use columns::conversion_text;
 pub(crate) use columns::write_columns;
 use run::Running;
+pub use tables::FullTable;
 use tables::Tables;
 use ust_cuda::{Device, Grid, Memory, Module, Source, Stream};
 use ust_engine::ops::Operator;
@@ -53,6 +55,8 @@ pub(crate) struct Launcher {
     schedules: Schedules,
     /// For each choice, the kernels for each device, made when they are first chosen.
     made: [Mutex<Vec<Arc<Kernels>>>; CHOICES],
+    /// Tells this plan from others.
+    number: u64,
     /// What was found out about structures: ranges of parts, and lengths of rows.
     found: Mutex<HashMap<Vec<u64>, (i64, i64)>>,
 }
@@ -136,6 +140,7 @@ impl Launcher {
             sizes: plan.sizes.clone(),
             schedules,
             made: [const { Mutex::new(Vec::new()) }; CHOICES],
+            number: NUMBERS.fetch_add(1, Ordering::Relaxed),
             found: Mutex::default(),
         };
         // What cannot be printed is refused before anything runs.
@@ -307,6 +312,7 @@ fn words(kernel: &Kernel, arguments: &Arguments<'_>) -> Vec<u64> {
     kernel.arguments.iter().map(word).collect()
 }
 
+static NUMBERS: AtomicU64 = AtomicU64::new(0);
 static PROGRAMS: AtomicUsize = AtomicUsize::new(0);
 static LAUNCHES: AtomicUsize = AtomicUsize::new(0);
 static BY_STORED: AtomicUsize = AtomicUsize::new(0);

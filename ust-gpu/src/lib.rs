@@ -39,7 +39,7 @@ mod two_four;
 
 pub use exchange::{Exchange, LevelArray};
 pub use gpu::{Einsum, Gpu, Kernel};
-pub use launch::{Tally, conversion_text, tally};
+pub use launch::{FullTable, Tally, conversion_text, tally};
 pub use machine::{Library, Machine};
 pub use provider::{Schedules, executable};
 pub use semi_structured::{MetadataOrder, SemiStructured};

@@ -183,12 +183,7 @@ impl Launcher {
         arguments: &Arguments<'_>,
         find: impl FnOnce() -> Result<(i64, i64), Error>,
     ) -> Result<(i64, i64), Error> {
-        let ids = call.operands().iter().map(|tensor| tensor.kept_of_levels().id());
-        let params = arguments.params.iter().map(|param| match param {
-            Param::Int(value) => *value as u64,
-            _ => 0,
-        });
-        let key: Vec<u64> = std::iter::once(what as u64).chain(ids).chain(params).collect();
+        let key = structure(what as u64, call, arguments);
         let known = || self.found.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(found) = known().get(&key) {
             return Ok(*found);
@@ -300,6 +295,16 @@ impl Launcher {
         };
         self.once(choice.number(), call, arguments, find)
     }
+}
+
+/// What tells structures of operands apart, and parameters.
+pub(super) fn structure(what: u64, call: &Call<'_>, arguments: &Arguments<'_>) -> Vec<u64> {
+    let ids = call.operands().iter().map(|tensor| tensor.kept_of_levels().id());
+    let params = arguments.params.iter().map(|param| match param {
+        Param::Int(value) => *value as u64,
+        _ => 0,
+    });
+    std::iter::once(what).chain(ids).chain(params).collect()
 }
 
 /// The range that parts cut, where it is read from arrays.

@@ -11,7 +11,7 @@ use ust_level_api::ir::interp::RunError;
 use ust_level_api::ir::{ArrayId, Elem, Expr};
 use ust_level_api::{IndexColumn, IndexKind};
 
-use super::tables::Pick;
+use super::tables::{FULL, FullTable};
 use super::{Arguments, Given, Kernels, Launcher, launch};
 use crate::cache;
 use crate::convert::combined;
@@ -37,7 +37,7 @@ pub(super) struct Running<'a> {
     pub(super) room: Room,
     pub(super) stream: &'a Stream,
     pub(super) primitives: &'a Primitives,
-    /// The number of an integer division by zero.
+    /// What failed in a kernel: see [`Running::check`].
     pub(super) error: &'a Memory,
 }
 
@@ -134,12 +134,10 @@ impl Running<'_> {
         let too_large = || Error::TooLarge("the rows of the result".to_owned());
         let block = evaluated(std::slice::from_ref(block), &launcher.function, arguments.params)?;
         let block = block.and_then(|found| usize::try_from(found[0]).ok()).ok_or_else(too_large)?;
-        let tables = self.schedule.bounding.is_some();
-        let (workers, work) = match tables {
+        let (workers, work) = match self.schedule.bounding.is_some() {
             true => (arguments.parts, Vec::new()),
             false => self.work(&mut arguments, block)?,
         };
-        let parts = arguments.parts as usize;
         let starts = launcher.place(Array::RowStarts);
         let starts = match starts {
             Some(at) => {
@@ -150,29 +148,9 @@ impl Running<'_> {
             }
             None => None,
         };
-        // How many rows each part has.
-        let counts = self.numbers(parts)?;
-        arguments.counts = counts.address();
-        let kernel: Pick = |program| program.count.as_ref();
-        let additions = match tables {
-            true => Some(self.additions(&arguments)?),
-            false => None,
-        };
-        match &additions {
-            Some(additions) => self.in_tables(kernel, additions, None, &arguments)?,
-            None => {
-                let kernel = kernel(&self.kernels.program).expect("rows are counted");
-                self.launch(kernel, &arguments, workers)?;
-            }
-        }
-        self.check()?;
-        // The first row of each part, and the number of all.
-        self.room((parts as u64 + 1) * 8)?;
-        let first = self.first_rows(&counts, parts).map_err(device)?;
-        let mut rows = [0_i64];
-        stream.read(&first, parts * 8, bytemuck::cast_slice_mut(&mut rows)).map_err(device)?;
-        let rows = usize::try_from(rows[0]).map_err(|_| too_large())?;
-        arguments.offsets = first.address();
+        let counted = self.counted(&arguments, workers)?;
+        let rows = counted.rows;
+        arguments.offsets = counted.first.address();
         // Room for them.
         let mut written: Written = Vec::new();
         for (at, array) in launcher.facts.arrays.iter().enumerate() {
@@ -193,23 +171,20 @@ impl Running<'_> {
             arguments.arrays[at] = Given { address: memory.address(), length };
             written.push((ArrayId(at as u32), memory));
         }
-        match &additions {
-            Some(additions) => {
-                let kernel: Pick = |program| Some(&program.main);
-                self.in_tables(kernel, &counts, Some(additions), &arguments)?;
-            }
+        there::between(stream, counted.memories(), || match &counted.bins {
+            Some(bins) => self.in_tables(|program| Some(&program.main), bins, &arguments),
             None => {
                 self.cleared(&work)?;
-                self.launch(&self.kernels.program.main, &arguments, workers)?;
+                self.launch(&self.kernels.program.main, &arguments, workers)
             }
-        }
+        })?;
         self.check()?;
         let iterations = if self.schedule.range.is_ok() { arguments.length() } else { u64::MAX };
         self.rows(rows, block, written, starts, iterations)
     }
 
     /// For each part, the number of rows before it; at the end, the number of all.
-    fn first_rows(&self, counts: &Memory, parts: usize) -> Result<Memory, CudaError> {
+    pub(super) fn first_rows(&self, counts: &Memory, parts: usize) -> Result<Memory, CudaError> {
         let column = || Column::new(counts, IndexKind::I64, parts);
         let misfit = self.primitives.misfit()?;
         let scan = || self.primitives.scan(column()?, IndexKind::I64, &misfit);
@@ -362,7 +337,7 @@ impl Running<'_> {
     }
 
     /// Whether there is room for so many bytes.
-    fn room(&self, bytes: u64) -> Result<(), Error> {
+    pub(super) fn room(&self, bytes: u64) -> Result<(), Error> {
         self.room.take(bytes)
     }
 
@@ -389,14 +364,17 @@ impl Running<'_> {
         launch(&self.kernels.module, kernel, grid, &super::words(kernel, arguments), self.stream)
     }
 
-    /// Whether integers were divided by zero.
+    /// Whether integers were divided by zero, or a table has no room.
     pub(super) fn check(&self) -> Result<(), Error> {
         let divisions = &self.kernels.program.divisions;
-        if divisions.is_empty() {
+        if divisions.is_empty() && self.schedule.bounding.is_none() {
             return Ok(());
         }
         let mut site = [0_i32];
         there::read(&mut site, self.error, self.stream).map_err(device)?;
+        if site[0] == FULL {
+            return Err(Error::Device(Box::new(FullTable)));
+        }
         match usize::try_from(site[0]).ok().and_then(|site| divisions.get(site.checked_sub(1)?)) {
             Some(expr) => Err(RunError::DivisionByZero { expr: expr.clone() }.into()),
             None => Ok(()),

@@ -1,4 +1,8 @@
 //! Kernels that keep workspaces as hash tables: parts in bins, by the sizes of their tables.
+//!
+//! Bins run one after another in one stream.
+
+use std::fmt;
 
 use ust_cuda::{Grid, Memory};
 use ust_engine::Error;
@@ -9,7 +13,7 @@ use super::choose::Choice;
 use super::run::Running;
 use super::{Arguments, launch, words};
 use crate::cache;
-use crate::prims::{Column, Least};
+use crate::prims::{Bins, Column, Least};
 use crate::print::{Kernel, Program};
 use crate::there::{self, device};
 use crate::tuning::{
@@ -28,6 +32,22 @@ pub(super) struct Tables {
     pub(super) memory: u64,
 }
 
+/// The number that kernels note where a table has no room: `UST_FULL` of the prelude.
+pub(super) const FULL: i32 = -1;
+
+/// A hash table of a kernel has no room for all coordinates, because fewer were counted.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct FullTable;
+
+impl fmt::Display for FullTable {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("a hash table has no room for all coordinates of a row: fewer were counted")
+    }
+}
+
+impl std::error::Error for FullTable {}
+
 /// A kernel of a program.
 pub(super) type Pick = fn(&Program) -> Option<&Kernel>;
 
@@ -42,19 +62,14 @@ impl Running<'_> {
         Ok(counts)
     }
 
-    /// Runs a kernel on all parts, each with tables for as many coordinates as `sizes` says of it. `additions` says how
-    /// many are made, if these are more.
-    pub(super) fn in_tables(
+    /// Parts by the sizes of their tables. Each has one for as many coordinates as `sizes` says of it. `additions` says
+    /// how many are made, if these are more.
+    pub(super) fn bins(
         &self,
-        pick: Pick,
+        parts: usize,
         sizes: &Memory,
         additions: Option<&Memory>,
-        arguments: &Arguments<'_>,
-    ) -> Result<(), Error> {
-        let parts = arguments.parts as usize;
-        if parts == 0 {
-            return Ok(());
-        }
+    ) -> Result<Bins, Error> {
         let find = || {
             let column = |of| Column::new(of, IndexKind::I64, parts);
             let (divisor, most) = (ADDITIONS_PER_COORDINATE, MOST_BY_ADDITIONS);
@@ -62,7 +77,16 @@ impl Running<'_> {
             let least = others.map(|others| Least { others, divisor, most });
             self.primitives.bins(column(sizes)?, least)
         };
-        let bins = cache::with_room(find).map_err(device)?;
+        cache::with_room(find).map_err(device)
+    }
+
+    /// Runs a kernel on all parts.
+    pub(super) fn in_tables(
+        &self,
+        pick: Pick,
+        bins: &Bins,
+        arguments: &Arguments<'_>,
+    ) -> Result<(), Error> {
         let too_large = || Error::TooLarge("working memory".to_owned());
         let most = self.call.length(Array::WorkMarks, 1).ok_or_else(too_large)? as u64;
         // Places and coordinates of tables have 32 bits, and the last coordinate is none.

@@ -2,11 +2,15 @@
 // Needs: types, integers, floats, atomics.
 //
 // A group is `width` threads in a row: a power of 2 up to 32, which are lanes of a warp, or all threads of a block. A
-// table has `slots` places, of which each holds a coordinate below 2^32 - 1 or is free. It never gets full.
+// table has `slots` places, of which each holds a coordinate below 2^32 - 1 or is free. It has room for all
+// coordinates. Where it has not, because somebody counted too few, that is noted, and all that is computed is wrong.
 #ifndef UST_TABLES
 #define UST_TABLES
 
 constexpr u32 UST_FREE = 0xffffffffu;
+
+// The number of the operation that fails where a table has no room.
+constexpr i32 UST_FULL = -1;
 
 // The lanes of this thread's group, as a mask of its warp.
 UST_FN u32 ust_lanes_of(i64 width) {
@@ -27,21 +31,24 @@ UST_FN u32 ust_table_first(u32 coordinate, u32 slots) {
 }
 
 // The place of a coordinate, which is put there if it has none.
-UST_FN u32 ust_table_note(u32* marks, i64 slots, i64 coordinate) {
-    u32 own = (u32)coordinate, at = ust_table_first(own, (u32)slots);
-    for (;;) {
+UST_FN u32 ust_table_note(u32* marks, i64 slots, i64 coordinate, i32* error) {
+    u32 own = (u32)coordinate, first = ust_table_first(own, (u32)slots), at = first;
+    do {
         u32 seen = ust_peek(&marks[at]);
         if (seen == UST_FREE) seen = atomicCAS(&marks[at], UST_FREE, own);
         if (seen == UST_FREE || seen == own) return at;
         if (++at == (u32)slots) at = 0;
-    }
+    } while (at != first);
+    ust_fail(error, UST_FULL);
+    return first;
 }
 
 // The place of a coordinate that has one, when nobody puts any there.
 UST_FN u32 ust_table_find(const u32* marks, i64 slots, i64 coordinate) {
-    u32 own = (u32)coordinate, at = ust_table_first(own, (u32)slots);
+    u32 own = (u32)coordinate, first = ust_table_first(own, (u32)slots), at = first;
     while (marks[at] != own && marks[at] != UST_FREE) {
         if (++at == (u32)slots) at = 0;
+        if (at == first) break;
     }
     return at;
 }
@@ -58,15 +65,20 @@ UST_FN i64 ust_table_count(const u32* marks, i64 slots, u32* count, i64 lane, i6
 }
 
 // Lists the coordinates in a table, when all are noted, in any order, and gives their number. All lanes call it, and
-// wait for each other.
-UST_FN i64 ust_table_list(const u32* marks, i64 slots, u32* list, u32* count, i64 lane, i64 width, u32 lanes) {
+// wait for each other. The list has room for half as many as the table.
+UST_FN i64 ust_table_list(const u32* marks, i64 slots, u32* list, u32* count, i32* error, i64 lane, i64 width,
+                          u32 lanes) {
+    const u32 most = (u32)(slots / 2);
     if (lane == 0) *count = 0;
     ust_meet(width, lanes);
     for (i64 at = lane; at < slots; at += width) {
-        if (marks[at] != UST_FREE) list[atomicAdd(count, 1u)] = marks[at];
+        if (marks[at] == UST_FREE) continue;
+        const u32 to = atomicAdd(count, 1u);
+        if (to < most) list[to] = marks[at];
+        else ust_fail(error, UST_FULL);
     }
     ust_meet(width, lanes);
-    return *count;
+    return *count < most ? *count : most;
 }
 
 // Sorts a list in ascending order. All lanes call it, and wait for each other. The list has room for the next power

@@ -269,6 +269,9 @@ impl Telling<'_> {
             Argument::Length(id) => self.length(id),
             Argument::RangeLo => bound(true),
             Argument::RangeHi => bound(false),
+            Argument::Grain if purpose == Purpose::Add => {
+                "length of a part, 2 or more, such as 32".to_owned()
+            }
             Argument::Grain => "length of a part, 1 or more".to_owned(),
             Argument::Parts if arguments_choose(writer) => "number of parts to be run".to_owned(),
             Argument::Parts if self.schedule.range.is_ok() => {
@@ -286,7 +289,14 @@ impl Telling<'_> {
                 let sites = writer.sites.iter().enumerate();
                 let sites: Vec<String> =
                     sites.map(|(at, site)| format!("{} for `{site}`", at + 1)).collect();
-                format!("i32, 0 before; after an integer division by zero {}", sites.join(", "))
+                let mut said = vec!["i32, 0 before".to_owned()];
+                if !sites.is_empty() {
+                    said.push(format!("after an integer division by zero {}", sites.join(", ")));
+                }
+                if writer.table.is_some() {
+                    said.push("-1 if a table has no room".to_owned());
+                }
+                said.join("; ")
             }
             Argument::Chosen => "i64, the numbers of the parts to be run".to_owned(),
             Argument::Width if writer.target == Target::Spread => {

@@ -40,13 +40,17 @@ impl Writer<'_> {
         });
         let (marks, listed) = (self.array(table.marks).to_owned(), self.names.var(table.listed));
         let listed = listed.to_owned();
-        let rest = "noted, lane, width, lanes);";
+        let rest = "lane, width, lanes);";
         match lists {
             true => {
                 let list = self.array(table.list).to_owned();
-                self.line(&format!("{listed} = ust_table_list({marks}, slots, {list}, {rest}"));
+                self.uses.insert(Use::Error);
+                let own = format!("{marks}, slots, {list}, noted, error");
+                self.line(&format!("{listed} = ust_table_list({own}, {rest}"));
             }
-            false => self.line(&format!("{listed} = ust_table_count({marks}, slots, {rest}")),
+            false => {
+                self.line(&format!("{listed} = ust_table_count({marks}, slots, noted, {rest}"));
+            }
         }
     }
 
@@ -73,7 +77,8 @@ impl Writer<'_> {
         let coordinate = self.expr(at);
         let name =
             if self.keeps_values() { format!("const u32 {PLACE} = ") } else { String::new() };
-        self.line(&format!("{name}ust_table_note({marks}, slots, {coordinate});"));
+        self.uses.insert(Use::Error);
+        self.line(&format!("{name}ust_table_note({marks}, slots, {coordinate}, error);"));
         self.placed = Some((at.clone(), PLACE.to_owned()));
     }
 

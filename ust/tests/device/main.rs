@@ -2,6 +2,7 @@
 #![cfg(feature = "gpu")]
 
 mod conversions;
+mod counted;
 mod failures;
 mod long;
 #[path = "../shared/skewed.rs"]

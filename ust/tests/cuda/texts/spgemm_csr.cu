@@ -71,6 +71,7 @@ extern "C" __global__ void bound(
 //   grain: length of a part, 1 or more
 //   parts: number of parts to be run
 //   counts: i64, the number of rows of each part, which the kernel stores
+//   error: i32, 0 before; -1 if a table has no room
 //   chosen: i64, the numbers of the parts to be run
 //   width: number of threads of a worker: a power of 2 up to 32, or all of a block
 //   team: number of these that share an inner loop: a power of 2, such as its mean number of
@@ -89,6 +90,7 @@ extern "C" __global__ void count(
     const i64 grain,
     const i64 parts,
     i64* __restrict__ counts,
+    i32* error,
     const i64* __restrict__ chosen,
     const i64 width,
     const i64 team,
@@ -124,7 +126,7 @@ extern "C" __global__ void count(
         const i64 j = A1_crd[p_j];
         for (i64 p_k = (i64)B1_pos[j] + member, end_p_k = B1_pos[j + 1]; p_k < end_p_k; p_k += team) {
           const i64 k = B1_crd[p_k];
-          ust_table_note(row_mark, slots, k);
+          ust_table_note(row_mark, slots, k, error);
         }
       }
       touched = ust_table_count(row_mark, slots, noted, lane, width, lanes);
@@ -157,6 +159,7 @@ extern "C" __global__ void count(
 //   grain: length of a part, 1 or more
 //   parts: number of parts to be run
 //   offsets: i64, the number of rows in the parts before each part
+//   error: i32, 0 before; -1 if a table has no room
 //   chosen: i64, the numbers of the parts to be run
 //   width: number of threads of a worker: a power of 2 up to 32, or all of a block
 //   team: number of these that share an inner loop: a power of 2, such as its mean number of
@@ -180,6 +183,7 @@ extern "C" __global__ void fill(
     const i64 grain,
     const i64 parts,
     const i64* __restrict__ offsets,
+    i32* error,
     const i64* __restrict__ chosen,
     const i64 width,
     const i64 team,
@@ -222,11 +226,11 @@ extern "C" __global__ void fill(
         for (i64 p_k = (i64)B1_pos[j] + member, end_p_k = B1_pos[j + 1]; p_k < end_p_k; p_k += team) {
           const i64 k = B1_crd[p_k];
           const double B_at = B_val[p_k];
-          const u32 place_of_mark = ust_table_note(row_mark, slots, k);
+          const u32 place_of_mark = ust_table_note(row_mark, slots, k, error);
           ust_atomic_add(&row_val[place_of_mark], (double)(A_at * B_at));
         }
       }
-      touched = ust_table_list(row_mark, slots, row_list, noted, lane, width, lanes);
+      touched = ust_table_list(row_mark, slots, row_list, noted, error, lane, width, lanes);
       ust_table_sort(row_list, touched, lane, width, lanes);
       for (i64 t = 0 + lane, end_t = (touched); t < end_t; t += width) {
         const i64 slot = row_list[t];

@@ -95,6 +95,7 @@ extern "C" __global__ void bound(
 //   grain: length of a part, 1 or more
 //   parts: number of parts to be run
 //   counts: i64, the number of rows of each part, which the kernel stores
+//   error: i32, 0 before; -1 if a table has no room
 //   chosen: i64, the numbers of the parts to be run
 //   width: number of threads of a worker: a power of 2 up to 32, or all of a block
 //   slots: number of places of a table: a power of 2, 4 or more, and twice what `bound` counts of a
@@ -113,6 +114,7 @@ extern "C" __global__ void count(
     const i64 grain,
     const i64 parts,
     i64* __restrict__ counts,
+    i32* error,
     const i64* __restrict__ chosen,
     const i64 width,
     const i64 slots,
@@ -155,7 +157,7 @@ extern "C" __global__ void count(
         if (mine && mine_2) {
           for (i64 p_k = (i64)B1_pos[p_j_2] + lane, end_p_k = B1_pos[p_j_2 + 1]; p_k < end_p_k; p_k += width) {
             const i64 k = B1_crd[p_k];
-            ust_table_note(row_mark, slots, k);
+            ust_table_note(row_mark, slots, k, error);
           }
         }
         p_j += mine ? 1 : 0;
@@ -193,6 +195,7 @@ extern "C" __global__ void count(
 //   grain: length of a part, 1 or more
 //   parts: number of parts to be run
 //   offsets: i64, the number of rows in the parts before each part
+//   error: i32, 0 before; -1 if a table has no room
 //   chosen: i64, the numbers of the parts to be run
 //   width: number of threads of a worker: a power of 2 up to 32, or all of a block
 //   slots: number of places of a table: a power of 2, 4 or more, and twice the number of rows of a
@@ -217,6 +220,7 @@ extern "C" __global__ void fill(
     const i64 grain,
     const i64 parts,
     const i64* __restrict__ offsets,
+    i32* error,
     const i64* __restrict__ chosen,
     const i64 width,
     const i64 slots,
@@ -265,14 +269,14 @@ extern "C" __global__ void fill(
           for (i64 p_k = (i64)B1_pos[p_j_2] + lane, end_p_k = B1_pos[p_j_2 + 1]; p_k < end_p_k; p_k += width) {
             const i64 k = B1_crd[p_k];
             const double B_at = B_val[p_k];
-            const u32 place_of_mark = ust_table_note(row_mark, slots, k);
+            const u32 place_of_mark = ust_table_note(row_mark, slots, k, error);
             ust_atomic_min(&row_val[place_of_mark], (double)(A_at + B_at));
           }
         }
         p_j += mine ? 1 : 0;
         p_j_2 += mine_2 ? 1 : 0;
       }
-      touched = ust_table_list(row_mark, slots, row_list, noted, lane, width, lanes);
+      touched = ust_table_list(row_mark, slots, row_list, noted, error, lane, width, lanes);
       ust_table_sort(row_list, touched, lane, width, lanes);
       for (i64 t = 0 + lane, end_t = (touched); t < end_t; t += width) {
         const i64 slot = row_list[t];

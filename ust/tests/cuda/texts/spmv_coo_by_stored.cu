@@ -105,7 +105,7 @@ extern "C" __global__ void run(
 //   all_next_sum: f32, for each part, that sum
 //   range_lo: 0
 //   range_hi: number of parts of `run`
-//   grain: length of a part, 1 or more
+//   grain: length of a part, 2 or more, such as 32
 //   parts: number of parts: (range_hi - range_lo) / grain, rounded up
 extern "C" __global__ void add_left(
     float* __restrict__ out,
