@@ -26,6 +26,13 @@ fn in_parts(plan: &Plan<'_>, machine: Abilities) -> Result<Schedule, MarkError> 
     }
 }
 
+/// Why another plan of the stage is to be run instead of this one, if one is.
+fn stands_back(plan: &Plan<'_>) -> Option<Offer> {
+    let by_elements = || matches!(Schedule::by_elements(plan, plan.facts), Ok(Some(_)));
+    let is_alone = plan.other_apart && !by_elements();
+    is_alone.then(|| Offer::Refused("one thread would run all loops".to_owned()))
+}
+
 /// The kernels for large tensors.
 fn cuda(plan: &Plan<'_>) -> Result<Program, Error> {
     launcher(plan)?.usual_program().map_err(Error::Unsupported)
@@ -119,8 +126,9 @@ impl Provider for Cuda {
         offer::reasons(plan)
     }
 
-    fn offer(&self, _plan: &Plan<'_>) -> Offer {
+    fn offer(&self, plan: &Plan<'_>) -> Offer {
         match Gpu::current() {
+            Ok(_) if let Some(refused) = stands_back(plan) => refused,
             Ok(_) => Offer::OnRequest("tensors would have to be copied to the device".to_owned()),
             Err(error) => Offer::Refused(error.to_string()),
         }
@@ -138,17 +146,20 @@ pub(crate) const CUDA: &str = "cuda";
 struct Text {
     name: &'static str,
     summary: &'static str,
+    offer: fn(&Plan<'_>) -> Option<Offer>,
     write: fn(&Plan<'_>) -> Result<Program, Error>,
 }
 
 static CUDA_TEXT: Text = Text {
     name: "cuda-text",
     summary: "CUDA C++ as text, to be read or compiled elsewhere: it runs nothing",
+    offer: stands_back,
     write: cuda,
 };
 static CPP_TEXT: Text = Text {
     name: "cpp-text",
     summary: "C++17 for one thread as text, to be read or compiled elsewhere: it runs nothing",
+    offer: |_| None,
     write: cpp,
 };
 
@@ -164,8 +175,8 @@ impl Provider for Text {
         self.summary
     }
 
-    fn offer(&self, _plan: &Plan<'_>) -> Offer {
-        Offer::OnRequest("it runs nothing".to_owned())
+    fn offer(&self, plan: &Plan<'_>) -> Offer {
+        (self.offer)(plan).unwrap_or_else(|| Offer::OnRequest("it runs nothing".to_owned()))
     }
 
     fn compile(&self, plan: &Plan<'_>) -> Result<Box<dyn Executable>, Error> {

@@ -85,6 +85,7 @@ pub(super) fn along(
         limit: 0,
         names: vec!["A".to_owned()],
         fills: vec![tensor.fill()],
+        strict,
         indices: &["p".to_owned()],
         extents: &[tensor.nse()],
         format: Some(format),

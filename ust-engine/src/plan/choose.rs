@@ -1,6 +1,6 @@
 //! The plan of a stage: conversions of operands, loops, and the sink of the result.
 
-use ust_format::Format;
+use ust_format::{Format, IndexExpr};
 use ust_level_api::Scalar;
 
 use super::access::{Access, Level, converted};
@@ -46,6 +46,9 @@ pub(crate) struct Planned {
     pub(crate) sizes: Sizes,
     /// Whether loops read indices of other widths than 32 bits, which another plan converts first.
     pub(crate) other_widths: bool,
+    /// Whether parts of the outermost loop add to the same elements, and those of another plan, with the same order
+    /// of sums, do not.
+    pub(crate) other_apart: bool,
 }
 
 /// A conversion of an operand before the loops run.
@@ -67,6 +70,11 @@ impl Conversion {
 }
 
 impl Planned {
+    /// Whether parts of the outermost loop would add to the same elements of a result at known positions.
+    fn adds_together(&self) -> bool {
+        self.loops.facts.rows.is_none() && !self.loops.facts.outermost.owns
+    }
+
     /// Finds how operands are converted. This depends on the contents of arrays, as nothing else here does, and
     /// serves people alone.
     pub(crate) fn find_ways(&mut self, stage: &Stage, tensors: &[&Tensor]) {
@@ -91,6 +99,8 @@ pub(crate) struct Given<'a> {
     pub(crate) names: Vec<String>,
     /// The value of each access at unstored coordinates.
     pub(crate) fills: Vec<Scalar>,
+    /// Whether sums have to be formed in the order of the loops.
+    pub(crate) strict: bool,
     /// The name of each index variable.
     pub(crate) indices: &'a [String],
     /// The extent of each index variable.
@@ -107,26 +117,50 @@ pub(crate) type Candidate = (Planned, Vec<Outline>);
 
 /// Returns the quickest plan of a stage. If that plan converts operands, a second one takes them as they are, if
 /// there is one: a native kernel may run it faster. For each of the two whose loops read indices of other widths
-/// than 32 bits, one more stores these in 32 bits first.
+/// than 32 bits, one more stores these in 32 bits first. If parts of the quickest would add to the same elements, and
+/// sums have to be formed in the order of the loops, the last one converts operands so that parts write elements of
+/// their own, if it forms sums in the same order.
 ///
 /// # Errors
 /// [`Error::Unsupported`] if no order of loops is found; [`Error::Format`] if the level types
 /// of an intermediate format are not linked.
 pub(crate) fn choose(given: &Given<'_>) -> Result<Vec<Candidate>, Error> {
     let none = || Error::Unsupported("no order of loops was found for this expression".to_owned());
-    let quickest = candidate(given, Conversions::default())?.ok_or_else(none)?;
+    let mut quickest = candidate(given, Conversions::default())?.ok_or_else(none)?;
     // The other plans are optional: an error only means that there is none.
     let plan = |wanted, conversions| match wanted {
         true => candidate(given, conversions).ok().flatten(),
         false => None,
     };
     let widened = |one: &Candidate, as_given| {
-        plan(one.0.other_widths, Conversions { as_given, widths: true })
+        plan(one.0.other_widths, Conversions { as_given, widths: true, apart: false })
     };
     let converts = quickest.0.conversions.iter().any(Option::is_some);
-    let as_given = plan(converts, Conversions { as_given: true, widths: false });
-    let others = [widened(&quickest, false), as_given.as_ref().and_then(|one| widened(one, true))];
-    Ok([Some(quickest), as_given].into_iter().chain(others).flatten().collect())
+    let mut as_given = plan(converts, Conversions { as_given: true, ..Conversions::default() });
+    let mut others =
+        [widened(&quickest, false), as_given.as_ref().and_then(|one| widened(one, true))];
+    let adds_together = |one: &Candidate| given.strict && one.0.adds_together();
+    let order = sums_of(given, &quickest).filter(|_| adds_together(&quickest));
+    let apart = plan(order.is_some(), Conversions { apart: true, ..Conversions::default() })
+        .filter(|one| !adds_together(one) && sums_of(given, one) == order);
+    for one in [&mut as_given].into_iter().chain(&mut others).flatten().chain([&mut quickest]) {
+        one.0.other_apart = apart.is_some() && adds_together(one);
+    }
+    let all = [Some(quickest), as_given].into_iter().chain(others).chain([apart]);
+    Ok(all.flatten().collect())
+}
+
+/// The index variables that loops sum over, from the outermost on, if this is the order in which the products of each
+/// element are added.
+fn sums_of(given: &Given<'_>, (planned, tensors): &Candidate) -> Option<Vec<usize>> {
+    // What is converted has one entry for each coordinate, in their order.
+    let is_tree = |tensor: &Outline| tensor.format().is_unique() && tensor.format().is_ordered();
+    let sums = planned.order.steps.iter().filter_map(|step| match step.expr {
+        IndexExpr::Var(v) if given.stage.result.contains(&v) => None,
+        IndexExpr::Var(v) => Some(Some(v)),
+        _ => Some(None),
+    });
+    sums.collect::<Option<_>>().filter(|_| tensors.iter().all(is_tree))
 }
 
 /// The conversions of operands that a plan may have.
@@ -136,11 +170,13 @@ struct Conversions {
     as_given: bool,
     /// Indices of other widths to 32 bits.
     widths: bool,
+    /// Such that the outermost loop runs over an index variable of the result.
+    apart: bool,
 }
 
 /// The quickest plan with these conversions. `None` if there is none.
 fn candidate(given: &Given<'_>, may: Conversions) -> Result<Option<Candidate>, Error> {
-    let Conversions { as_given, widths: to_32_bits } = may;
+    let to_32_bits = may.widths;
     let stage = given.stage;
     let accesses: Vec<Access> =
         stage.accesses.iter().zip(given.tensors).map(|(u, t)| Access::new(t, &u.dims)).collect();
@@ -156,7 +192,7 @@ fn candidate(given: &Given<'_>, may: Conversions) -> Result<Option<Candidate>, E
         None => infer(stage, given, &accesses, &worth, rest)?,
     };
     let Some(Ordered { order, sink, plain }) =
-        ordered(given, as_given, &accesses, &sparse, &worth, (&format, rest))?
+        ordered(given, may, &accesses, &sparse, &worth, (&format, rest))?
     else {
         return Ok(None);
     };
@@ -210,6 +246,7 @@ fn candidate(given: &Given<'_>, may: Conversions) -> Result<Option<Candidate>, E
         cost,
         sizes,
         other_widths: !to_32_bits && !widths.is_empty(),
+        other_apart: false,
     };
     Ok(Some((planned, tensors)))
 }
@@ -276,7 +313,7 @@ struct Ordered {
 /// The cheapest order of loops for a result in this format, and its sink. `None` if there is no order.
 fn ordered(
     given: &Given<'_>,
-    as_given: bool,
+    may: Conversions,
     accesses: &[Access],
     sparse: &[usize],
     worth: &[bool],
@@ -301,7 +338,8 @@ fn ordered(
             sparse: sparse.to_vec(),
             worth: worth.to_vec(),
             result: &result,
-            as_given,
+            as_given: may.as_given,
+            apart: may.apart.then_some(&stage.result),
         };
         let Some(order) = best(&problem) else { return Ok(None) };
         let sink = result.sink(&order.steps)?;

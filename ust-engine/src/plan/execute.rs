@@ -470,6 +470,7 @@ fn plan(
         limit: options.run.limit,
         names: labels.collect(),
         fills: fills.collect(),
+        strict: options.strict,
         indices: &names,
         extents: &extents,
         format: options.format.clone().filter(|_| last),

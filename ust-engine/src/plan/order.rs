@@ -89,6 +89,8 @@ pub(crate) struct Problem<'a> {
     pub(crate) result: &'a Shape,
     /// Whether no tensor may be converted.
     pub(crate) as_given: bool,
+    /// The index variables of which the outermost loop has to run over one, if it has.
+    pub(crate) apart: Option<&'a [usize]>,
 }
 
 /// Finds the cheapest order. `None` if there is none, which is possible only if some tensors may not be

@@ -470,6 +470,7 @@ fn described<'a>(
             .flatten()
             .any(|to| matches!(to, Conversion::Widths(_))),
         other_widths: planned.other_widths,
+        other_apart: planned.other_apart,
     }
 }
 

@@ -55,6 +55,10 @@ pub struct Plan<'a> {
     /// Whether loops read indices of other widths than 32 bits. Another plan of the stage converts these indices
     /// first.
     pub other_widths: bool,
+    /// Whether parts of the outermost loop add to the same elements, whose sums have to be formed in the order of the
+    /// loops. Another plan of the stage converts operands so that parts write elements of their own, with the same
+    /// order of sums.
+    pub other_apart: bool,
 }
 
 impl Plan<'_> {

@@ -7,6 +7,7 @@ mod failures;
 mod long;
 #[path = "../shared/skewed.rs"]
 mod skewed;
+mod strict;
 mod vectors;
 
 use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
@@ -367,25 +368,6 @@ fn sparse_results_stay_on_the_device() {
 }
 
 #[test]
-fn strict_sums_have_the_bits_of_the_interpreter() {
-    let Some((gpu, _one)) = gpu() else { return };
-    for format in ["CSR", "CSC", "COO", "DCSR", "DIA-I", "BSR(4,4)"] {
-        let a = matrix(format, 21);
-        for text in ["y(i) = A(i,j) * x(j)", "y(j) = A(i,j) * x(i)"] {
-            let call = einsum(text).arg("A", &a).arg("x", vector()).strict();
-            let expected = call.backend(Backend::INTERPRETER).run().unwrap();
-            let there = gpu.upload(&a).unwrap();
-            let call = gpu.einsum(text).arg("A", &there).host_arg("x", vector()).strict();
-            let found = call.run().unwrap().download().unwrap();
-            let bits = |y: &Tensor| -> Vec<u64> {
-                y.values().typed::<f64>().unwrap().iter().map(|v| v.to_bits()).collect()
-            };
-            assert_eq!(bits(&found), bits(&expected), "{text}, {format}");
-        }
-    }
-}
-
-#[test]
 fn tensors_are_first_used_in_another_stream() {
     let Some((gpu, _one)) = gpu() else { return };
     let other = gpu.with_new_stream().unwrap();
@@ -397,23 +379,6 @@ fn tensors_are_first_used_in_another_stream() {
             einsum("y(i) = A(i,j) * x(j)").arg("A", &a).arg("x", vector()).run().unwrap();
         assert!(same(&y.download().unwrap(), &expected), "{format}");
     }
-}
-
-#[test]
-fn strict_sums_of_sparse_results_have_the_bits_of_the_interpreter() {
-    let Some((gpu, _one)) = gpu() else { return };
-    let a = matrix("CSR", 21);
-    let weights: Vec<f64> = (0..30).map(|at| 1.0 / f64::from(at % 7 + 3)).collect();
-    let x = Tensor::from_array(ust::ndarray::Array1::from(weights).into_dyn()).unwrap();
-    let call = einsum("y(j) = A(i,j) * x(i)").arg("A", &a).arg("x", &x).format("COO").strict();
-    let expected = call.backend(Backend::INTERPRETER).run().unwrap();
-    let there = gpu.upload(&a).unwrap();
-    let call = gpu.einsum("y(j) = A(i,j) * x(i)").arg("A", &there).host_arg("x", &x);
-    let found = call.format("COO").strict().run().unwrap().download().unwrap();
-    let bits = |y: &Tensor| -> Vec<u64> {
-        y.values().typed::<f64>().unwrap().iter().map(|v| v.to_bits()).collect()
-    };
-    assert_eq!(bits(&found), bits(&expected));
 }
 
 #[test]
@@ -455,19 +420,6 @@ fn results_and_working_memory_share_a_limit() {
         let error = run(text, format, needed + 100).unwrap_err().to_string();
         assert!(error.contains("bytes of the same run: the limit is"), "{text}: {error}");
         run(text, format, 6 * needed).unwrap();
-    }
-}
-
-#[test]
-fn strict_texts_say_how_they_are_compiled() {
-    for (backend, option) in [("cuda-text", "--fmad=false"), ("cpp-text", "-ffp-contract=off")] {
-        let text = |strict: bool| {
-            let call = einsum("y(i) = A(i,j) * x(j)").arg("A", matrix("CSR", 1)).arg("x", vector());
-            let call = if strict { call.strict() } else { call };
-            call.backend(backend.parse().unwrap()).prepare().unwrap().machine_code().unwrap()
-        };
-        let said = format!("// compile it with {option}: products are not fused with sums\n");
-        assert!(text(true).contains(&said) && !text(false).contains(&said), "{backend}");
     }
 }
 

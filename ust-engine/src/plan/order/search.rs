@@ -111,6 +111,9 @@ impl Search<'_, '_> {
             return;
         }
         for expr in self.candidates(&state) {
+            if state.steps.is_empty() && !self.may_be_first(&expr) {
+                continue;
+            }
             if let Some(next) = self.with_loop(&state, &expr, None) {
                 self.visit(next);
             }
@@ -125,6 +128,10 @@ impl Search<'_, '_> {
                 }
             }
         }
+    }
+
+    fn may_be_first(&self, expr: &IndexExpr) -> bool {
+        self.problem.apart.is_none_or(|of| matches!(expr, IndexExpr::Var(v) if of.contains(v)))
     }
 
     /// The accesses whose next level is not full and can be walked by a loop over an expression.
