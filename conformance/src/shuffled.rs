@@ -30,6 +30,8 @@ pub enum Pass {
     InVariables,
     /// By [`Schedule::in_vectors`] of 2 elements, where extents are multiples of that.
     InVectors,
+    /// By [`Schedule::in_strides`] of 3 elements.
+    InStrides,
     /// By [`Schedule::by_elements`].
     ByElements,
     /// By [`Schedule::by_stored`].
@@ -41,11 +43,15 @@ pub enum Pass {
 /// Number of elements side by side.
 const VECTOR: u32 = 2;
 
+/// Number of elements that are apart.
+const STRIDES: u32 = 3;
+
 struct Shuffled(Pass, &'static str);
 
 inventory::submit!(Registration(&Shuffled(Pass::Planned, "shuffled")));
 inventory::submit!(Registration(&Shuffled(Pass::InVariables, "shuffled-in-variables")));
 inventory::submit!(Registration(&Shuffled(Pass::InVectors, "shuffled-in-vectors")));
+inventory::submit!(Registration(&Shuffled(Pass::InStrides, "shuffled-in-strides")));
 inventory::submit!(Registration(&Shuffled(Pass::ByElements, "shuffled-by-elements")));
 inventory::submit!(Registration(&Shuffled(Pass::ByStored, "shuffled-by-stored")));
 inventory::submit!(Registration(&Shuffled(Pass::ByTable, "shuffled-by-table")));
@@ -109,13 +115,15 @@ impl Provider for Shuffled {
 
 fn schedule(plan: &Plan<'_>, facts: &Facts, pass: Pass) -> Result<Option<Schedule>, MarkError> {
     let machine = Abilities { lanes: true, combines_rows: false };
+    let in_lanes = || match Schedule::in_variables(plan, facts, machine)? {
+        Some(schedule) => Ok(schedule),
+        None => Schedule::new(plan, facts, machine),
+    };
     match pass {
         Pass::Planned => Schedule::new(plan, facts, machine).map(Some),
         Pass::InVariables => Schedule::in_variables(plan, facts, machine),
-        Pass::InVectors => match Schedule::in_variables(plan, facts, machine)? {
-            Some(schedule) => schedule.in_vectors(VECTOR),
-            None => Schedule::new(plan, facts, machine)?.in_vectors(VECTOR),
-        },
+        Pass::InVectors => in_lanes()?.in_vectors(VECTOR),
+        Pass::InStrides => in_lanes()?.in_strides(STRIDES),
         Pass::ByElements => Schedule::by_elements(plan, facts),
         Pass::ByStored => Schedule::by_stored(plan, facts, machine),
         Pass::ByTable => Schedule::by_table(plan, facts),
@@ -154,8 +162,9 @@ pub fn compile(plan: &Plan<'_>, facts: &Facts, pass: Pass) -> Result<Box<dyn Exe
     for (count, is) in TALLY.iter().zip([true, bounds.is_some(), has_lanes, rows.is_some()]) {
         count.fetch_add(usize::from(is), Ordering::Relaxed);
     }
+    let side_by_side = schedule.vectors().filter(|vector| !vector.apart);
     let multiples: Vec<_> =
-        schedule.vectors().map(|vector| (vector.extent.0 as usize, vector.count)).collect();
+        side_by_side.map(|vector| (vector.extent.0 as usize, vector.count)).collect();
     let otherwise = match multiples[..] {
         [] => None,
         _ => Some(compile(plan, facts, Pass::Planned)?),

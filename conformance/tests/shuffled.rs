@@ -335,6 +335,19 @@ fn elements_side_by_side_give_what_the_interpreter_gives() {
 }
 
 #[test]
+fn elements_apart_give_what_the_interpreter_gives() {
+    for (k, strict) in (2..=10).map(|k| (k, false)).chain([(7, true)]) {
+        let call = || wide(k, false, strict);
+        let found = call().backend(Backend::Named("shuffled-in-strides")).run();
+        let found = found.unwrap_or_else(|error| panic!("{k} columns: {error}"));
+        let expected = call().backend(Backend::INTERPRETER).run().unwrap();
+        assert_eq!(found, expected, "{k} columns, strict: {strict}");
+    }
+    // Lanes form its sums.
+    assert!(wide(7, true, false).backend(Backend::Named("shuffled-in-strides")).run().is_err());
+}
+
+#[test]
 fn sums_that_are_added_in_another_way_are_found() {
     PASS.set(Pass::ByStored);
     for format in ["CSR", "DCSR"] {

@@ -152,12 +152,13 @@ impl Launcher {
     }
 
     fn schedule(&self, choice: Choice) -> &Schedule {
-        let Schedules { alone, shared, vectors, elements, stored, stored_shared, tables } =
+        let Schedules { alone, shared, vectors, strides, elements, stored, stored_shared, tables } =
             &self.schedules;
         let other = match choice {
             Choice::Threads(0) => None,
             Choice::Threads(_) => shared.as_ref(),
             Choice::Vectors(_) => vectors.as_ref(),
+            Choice::Strides(_) => strides.as_ref(),
             Choice::Elements => elements.as_ref(),
             Choice::Stored(0) => stored.as_ref(),
             Choice::Stored(_) => stored_shared.as_ref(),
@@ -318,6 +319,7 @@ static LAUNCHES: AtomicUsize = AtomicUsize::new(0);
 static BY_STORED: AtomicUsize = AtomicUsize::new(0);
 static BY_TABLE: AtomicUsize = AtomicUsize::new(0);
 static IN_VECTORS: AtomicUsize = AtomicUsize::new(0);
+static IN_STRIDES: AtomicUsize = AtomicUsize::new(0);
 
 /// What this process did on its devices so far.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -335,15 +337,23 @@ pub struct Tally {
     pub by_table: usize,
     /// Runs whose threads work on elements side by side.
     pub in_vectors: usize,
+    /// Runs whose threads work on several elements that are apart.
+    pub in_strides: usize,
 }
 
 /// What this process did on its devices so far.
 #[must_use]
 pub fn tally() -> Tally {
-    let counts = [&PROGRAMS, &LAUNCHES, &there::UPLOADS, &BY_STORED, &BY_TABLE, &IN_VECTORS];
-    let [programs, launches, uploads, by_stored, by_table, in_vectors] =
-        counts.map(|count| count.load(Ordering::Relaxed));
-    Tally { programs, launches, uploads, by_stored, by_table, in_vectors }
+    let of = |count: &AtomicUsize| count.load(Ordering::Relaxed);
+    Tally {
+        programs: of(&PROGRAMS),
+        launches: of(&LAUNCHES),
+        uploads: of(&there::UPLOADS),
+        by_stored: of(&BY_STORED),
+        by_table: of(&BY_TABLE),
+        in_vectors: of(&IN_VECTORS),
+        in_strides: of(&IN_STRIDES),
+    }
 }
 
 fn launch(
@@ -374,7 +384,8 @@ impl Executable for Launcher {
     }
 
     fn describe(&self) -> String {
-        let Schedules { alone, shared, vectors, elements, stored, tables, .. } = &self.schedules;
+        let Schedules { alone, shared, vectors, strides, elements, stored, tables, .. } =
+            &self.schedules;
         if tables.is_some() {
             return "CUDA C++; 1 thread to a block for each iteration of the outermost loop, with a hash table of its \
                 coordinates, by their number"
@@ -391,6 +402,10 @@ impl Executable for Launcher {
             how += &format!(
                 ", each with {count} elements side by side where extents and addresses are multiples of that"
             );
+        }
+        if let Some(Vector { count, .. }) = strides.iter().flat_map(Schedule::vectors).next() {
+            let otherwise = if vectors.is_some() { "otherwise" } else { "each with" };
+            how += &format!(", {otherwise} {count} elements apart");
         }
         let has_workspace = self.facts.rows.as_ref().is_some_and(|rows| rows.opened.is_some());
         if has_workspace {

@@ -10,7 +10,7 @@ use crate::gpu::Gpu;
 use crate::launch::Launcher;
 use crate::offer;
 use crate::print::{About, Program, Target};
-use crate::tuning::SIDE_BY_SIDE;
+use crate::tuning::{APART, SIDE_BY_SIDE};
 
 /// The launcher of a plan.
 fn launcher(plan: &Plan<'_>) -> Result<Launcher, Error> {
@@ -57,6 +57,8 @@ pub struct Schedules {
     pub shared: Option<Schedule>,
     /// For one or several threads for each part, each with elements side by side, where these are aligned.
     pub vectors: Option<Schedule>,
+    /// For the same with elements that are apart, wherever these are.
+    pub strides: Option<Schedule>,
     /// For a thread for each element, where the outermost loop has few iterations.
     pub elements: Option<Schedule>,
     /// For a thread for each part of equally many stored elements, where some rows are long.
@@ -75,9 +77,9 @@ impl Schedules {
     pub fn new(plan: &Plan<'_>) -> Result<Self, MarkError> {
         let schedule = |lanes| in_parts(plan, Abilities { lanes, combines_rows: true });
         let shared = Some(schedule(true)?).filter(Schedule::has_lanes);
-        let vectors = match &shared {
-            Some(shared) => shared.in_vectors(SIDE_BY_SIDE)?,
-            None => None,
+        let (vectors, strides) = match &shared {
+            Some(shared) => (shared.in_vectors(SIDE_BY_SIDE)?, shared.in_strides(APART)?),
+            None => (None, None),
         };
         let elements = Schedule::by_elements(plan, plan.facts)?;
         let by_stored =
@@ -85,7 +87,7 @@ impl Schedules {
         let (stored, stored_shared) = (by_stored(false)?, by_stored(true)?);
         let tables = Schedule::by_table(plan, plan.facts)?;
         let alone = schedule(false)?;
-        Ok(Self { alone, shared, vectors, elements, stored, stored_shared, tables })
+        Ok(Self { alone, shared, vectors, strides, elements, stored, stored_shared, tables })
     }
 }
 

@@ -8,6 +8,7 @@ mod left;
 mod moved;
 pub(crate) mod piece;
 mod runs;
+mod several;
 mod stored;
 mod table;
 mod vector;
@@ -298,11 +299,24 @@ impl Schedule {
     /// # Errors
     /// [`MarkError`] if marks contradict the loops.
     pub fn in_vectors(&self, count: u32) -> Result<Option<Self>, MarkError> {
+        self.with_several(count, false)
+    }
+
+    /// As [`Schedule::in_vectors`], with elements that are apart, for any extent. Only loops with others inside, whose
+    /// work elements share, and whose lanes form no sums.
+    ///
+    /// # Errors
+    /// [`MarkError`] if marks contradict the loops.
+    pub fn in_strides(&self, count: u32) -> Result<Option<Self>, MarkError> {
+        self.with_several(count, true)
+    }
+
+    fn with_several(&self, count: u32, apart: bool) -> Result<Option<Self>, MarkError> {
         let Scheduled { function, marks } = &self.scheduled;
         if self.counting.is_some() {
             return Ok(None);
         }
-        let Some((function, marks)) = vector::in_vectors(function, marks, count) else {
+        let Some((function, marks)) = vector::in_vectors(function, marks, count, apart) else {
             return Ok(None);
         };
         let scheduled = Scheduled { function, marks };
@@ -314,8 +328,9 @@ impl Schedule {
     #[must_use]
     pub fn describe(&self) -> String {
         let lanes = match (self.has_lanes(), self.vectors().next()) {
-            (_, Some(Vector { count, .. })) => {
-                format!(", lanes share inner loops, {count} elements side by side each")
+            (_, Some(Vector { count, apart, .. })) => {
+                let how = if *apart { "apart" } else { "side by side" };
+                format!(", lanes share inner loops, {count} elements {how} each")
             }
             (true, None) => ", lanes share inner loops".to_owned(),
             (false, None) => String::new(),
@@ -339,7 +354,7 @@ impl Schedule {
         Some(storing(vec![lo.clone(), hi.max(lo)], &self.scheduled.function))
     }
 
-    /// The elements side by side that iterations of loops access.
+    /// The elements that iterations of loops access, where these are several.
     pub fn vectors(&self) -> impl Iterator<Item = &Vector> {
         self.scheduled.marks.loops.values().filter_map(|marks| marks.vector.as_ref())
     }

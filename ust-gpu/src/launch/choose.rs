@@ -15,12 +15,14 @@ use ust_level_api::ir::interp::Param;
 use ust_level_api::ir::schedule::Vector;
 
 use super::{
-    Arguments, BY_STORED, BY_TABLE, Given, IN_VECTORS, Kernels, Launcher, launch, length, words,
+    Arguments, BY_STORED, BY_TABLE, Given, IN_STRIDES, IN_VECTORS, Kernels, Launcher, launch,
+    length, words,
 };
 use crate::cache;
 use crate::gpu::Gpu;
 use crate::print::Argument;
 use crate::print::types::alignment;
+use crate::provider::Schedules;
 use crate::there::{self, device};
 use crate::tuning::{
     BLOCK_THREADS, ITEMS_PER_THREAD, MOST_SUMS, STRUCTURES, SUMMED_PER_THREAD, WIDTHS, is_skewed,
@@ -28,7 +30,7 @@ use crate::tuning::{
 };
 
 /// Number of choices.
-pub(super) const CHOICES: usize = 3 * WIDTHS + 3;
+pub(super) const CHOICES: usize = 4 * WIDTHS + 3;
 
 /// Which kernels run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -37,6 +39,8 @@ pub(super) enum Choice {
     Threads(usize),
     /// 2^k threads for each part, each with elements side by side.
     Vectors(usize),
+    /// 2^k threads for each part, each with elements that are apart.
+    Strides(usize),
     /// A thread for each element.
     Elements,
     /// Parts of equally many stored elements, with 2^k threads for each.
@@ -56,13 +60,17 @@ impl Choice {
             Self::Tables => 2 * WIDTHS + 1,
             Self::LargeTables => 2 * WIDTHS + 2,
             Self::Vectors(width) => 2 * WIDTHS + 3 + width,
+            Self::Strides(width) => 3 * WIDTHS + 3 + width,
         }
     }
 
     /// The binary logarithm of the number of threads that run a part together.
     pub(super) fn width(self) -> usize {
         match self {
-            Self::Threads(width) | Self::Vectors(width) | Self::Stored(width) => width,
+            Self::Threads(width)
+            | Self::Vectors(width)
+            | Self::Strides(width)
+            | Self::Stored(width) => width,
             Self::Elements | Self::Tables | Self::LargeTables => 0,
         }
     }
@@ -92,7 +100,7 @@ impl Launcher {
             return Ok((Choice::Tables, planned));
         }
         let stored = |operand: usize| call.operands()[operand].nse() as f64;
-        let width = |of| self.width(of, call.extents(), &stored, parts);
+        let width = |of: &Option<Schedule>| self.width(of, call.extents(), &stored, parts);
         if let (Some(planned), Some(Schedule { range: Ok(items), .. })) =
             (planned, &self.schedules.stored)
         {
@@ -113,33 +121,51 @@ impl Launcher {
                 return Ok((Choice::Stored(width), Some(items)));
             }
         }
-        if self.is_in_vectors(call.extents()) && self.is_aligned(&arguments.arrays) {
-            IN_VECTORS.fetch_add(1, Ordering::Relaxed);
-            return Ok((Choice::Vectors(width(&self.schedules.vectors)), planned));
+        let choice = self.shared(call.extents(), Some(&arguments.arrays), width);
+        let count = match choice {
+            Choice::Vectors(_) => Some(&IN_VECTORS),
+            Choice::Strides(_) => Some(&IN_STRIDES),
+            _ => None,
+        };
+        count.map(|count| count.fetch_add(1, Ordering::Relaxed));
+        Ok((choice, planned))
+    }
+
+    /// The kernels for one or several threads for each part, given the extents of index variables, and arrays if they
+    /// are there.
+    fn shared(
+        &self,
+        extents: &[usize],
+        arrays: Option<&[Given]>,
+        width: impl Fn(&Option<Schedule>) -> usize,
+    ) -> Choice {
+        let Schedules { vectors, strides, shared, .. } = &self.schedules;
+        let fits = |schedule: &Option<Schedule>| {
+            let mut of_loops = schedule.iter().flat_map(Schedule::vectors);
+            schedule.is_some() && of_loops.all(|vector| self.fits(vector, extents, arrays))
+        };
+        match () {
+            () if fits(vectors) => Choice::Vectors(width(vectors)),
+            () if fits(strides) => Choice::Strides(width(strides)),
+            () => Choice::Threads(width(shared)),
         }
-        Ok((Choice::Threads(width(&self.schedules.shared)), planned))
     }
 
-    /// Whether there are loops over elements side by side that are right for index variables of these extents.
-    fn is_in_vectors(&self, extents: &[usize]) -> bool {
-        let fits = |vector: &Vector| match self.facts.parameters[vector.extent.0 as usize] {
-            Parameter::Extent(v) => extents[v].is_multiple_of(vector.count as usize),
-            _ => false,
+    /// Whether a loop over several elements is right, and worth it, for index variables of these extents. Arrays have
+    /// to begin where their elements can be accessed side by side. The result, which has no memory yet, will.
+    fn fits(&self, vector: &Vector, extents: &[usize], arrays: Option<&[Given]>) -> bool {
+        let Parameter::Extent(v) = self.facts.parameters[vector.extent.0 as usize] else {
+            return false;
         };
-        self.schedules.vectors.as_ref().is_some_and(|schedule| schedule.vectors().all(fits))
-    }
-
-    /// Whether arrays begin where their elements can be accessed side by side. The result, which has no memory yet,
-    /// will.
-    fn is_aligned(&self, arrays: &[Given]) -> bool {
-        let fits = |vector: &Vector| {
-            let of = |array: &ArrayId| {
-                let elem = self.function.arrays[array.0 as usize].elem;
-                arrays[array.0 as usize].address.is_multiple_of(alignment(vector, elem))
-            };
-            vector.arrays.iter().all(of)
+        if vector.apart {
+            return extents[v] >= vector.count as usize;
+        }
+        let is_aligned = |array: &ArrayId| {
+            let elem = self.function.arrays[array.0 as usize].elem;
+            let address = arrays.map_or(0, |arrays| arrays[array.0 as usize].address);
+            address.is_multiple_of(alignment(vector, elem))
         };
-        self.schedules.vectors.iter().flat_map(Schedule::vectors).all(fits)
+        extents[v].is_multiple_of(vector.count as usize) && vector.arrays.iter().all(is_aligned)
     }
 
     /// The binary logarithm of the number of threads that run a part of stored elements together, if nothing else
@@ -168,11 +194,10 @@ impl Launcher {
         if self.schedules.tables.is_some() && self.schedules.alone.range.is_ok() {
             return Choice::Tables;
         }
-        let width = |of| self.width(of, &sizes.extents, &|at| sizes.operands[at].nse, parts);
-        match self.is_in_vectors(&sizes.extents) {
-            true => Choice::Vectors(width(&self.schedules.vectors)),
-            false => Choice::Threads(width(&self.schedules.shared)),
-        }
+        let width = |of: &Option<Schedule>| {
+            self.width(of, &sizes.extents, &|at| sizes.operands[at].nse, parts)
+        };
+        self.shared(&sizes.extents, None, width)
     }
 
     /// What `find` finds about these tensors. It is looked for once for each structure, by `what`.

@@ -324,7 +324,7 @@ impl Telling<'_> {
 
     /// The elements side by side that a kernel accesses.
     fn vectors(&self, purpose: Purpose) -> impl Iterator<Item = &Vector> {
-        self.schedule.vectors().filter(move |_| purpose == Purpose::Run)
+        self.schedule.vectors().filter(move |vector| purpose == Purpose::Run && !vector.apart)
     }
 
     /// What an array is that is not one of the plan's.

@@ -43,10 +43,14 @@ pub(crate) const LARGE_TABLES: &str = "cuda-text-large-tables";
 /// The back end that writes loops over elements side by side.
 pub(crate) const IN_VECTORS: &str = "cuda-text-in-vectors";
 
+/// The back end that writes loops over elements that are apart.
+pub(crate) const IN_STRIDES: &str = "cuda-text-in-strides";
+
 const F64: Dtype = Dtype::F64;
 const F32: Dtype = Dtype::F32;
 const SPMV: &str = "y(i) = A(i,j) * x(j)";
 const SPMM: &str = "C(i,k) = A(i,j) * B(j,k)";
+const MTTKRP: &str = "C(i,r) = A(i,k,l) * B(k,r) * D(l,r)";
 const SDDMM: &str = "C(i,j) = M(i,j) * A(i,k) * B(j,k)";
 
 pub(crate) const CASES: &[Case] = &[
@@ -78,12 +82,7 @@ pub(crate) const CASES: &[Case] = &[
     case("spgemm_csr", SPMM, &[("A", F64, "CSR"), ("B", F64, "CSR")], "CSR"),
     case("spadd_csr", "C(i,j) = A(i,j) + B(i,j)", &[("A", F64, "CSR"), ("B", F64, "CSR")], "CSR"),
     case("spadd_coo", "C(i,j) = A(i,j) + B(i,j)", &[("A", F64, "COO"), ("B", F64, "COO")], "COO"),
-    case(
-        "mttkrp_csf",
-        "C(i,r) = A(i,k,l) * B(k,r) * D(l,r)",
-        &[("A", F64, "CSF"), ("B", F64, "Dense"), ("D", F64, "Dense")],
-        "",
-    ),
+    case("mttkrp_csf", MTTKRP, &[("A", F64, "CSF"), ("B", F64, "Dense"), ("D", F64, "Dense")], ""),
     case(
         "mask",
         "C(i,j)<M(i,j)> = A(i,j) + 1",
@@ -143,6 +142,19 @@ pub(crate) const CASES: &[Case] = &[
     Case {
         backend: IN_VECTORS,
         ..case("spmm_dcsr_in_vectors", SPMM, &[("A", F64, "DCSR"), ("B", F64, "Dense")], "")
+    },
+    Case {
+        backend: IN_STRIDES,
+        ..case("spmm_csr_in_strides", SPMM, &[("A", F32, "CSR"), ("B", F32, "Dense")], "")
+    },
+    Case {
+        backend: IN_STRIDES,
+        ..case(
+            "mttkrp_csf_in_strides",
+            MTTKRP,
+            &[("A", F64, "CSF"), ("B", F64, "Dense"), ("D", F64, "Dense")],
+            "",
+        )
     },
     Case {
         backend: IN_VECTORS,

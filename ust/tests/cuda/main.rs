@@ -35,12 +35,12 @@ static BY_STORED: Chosen = Chosen {
 };
 static IN_VECTORS: Chosen = Chosen {
     name: cases::IN_VECTORS,
-    schedule: |plan| {
-        let machine = Abilities { lanes: true, combines_rows: true };
-        let in_variables = Schedule::in_variables(plan, plan.facts, machine).unwrap();
-        let planned = || Schedule::new(plan, plan.facts, machine).unwrap();
-        in_variables.unwrap_or_else(planned).in_vectors(4).unwrap()
-    },
+    schedule: |plan| in_lanes(plan).in_vectors(4).unwrap(),
+    target: Target::Cuda { lanes: 8, short: true },
+};
+static IN_STRIDES: Chosen = Chosen {
+    name: cases::IN_STRIDES,
+    schedule: |plan| in_lanes(plan).in_strides(4).unwrap(),
     target: Target::Cuda { lanes: 8, short: true },
 };
 static LARGE_TABLES: Chosen = Chosen {
@@ -51,7 +51,15 @@ static LARGE_TABLES: Chosen = Chosen {
 
 inventory::submit!(Registration(&BY_STORED));
 inventory::submit!(Registration(&IN_VECTORS));
+inventory::submit!(Registration(&IN_STRIDES));
 inventory::submit!(Registration(&LARGE_TABLES));
+
+/// The schedule whose lanes share inner loops.
+fn in_lanes(plan: &Plan<'_>) -> Schedule {
+    let machine = Abilities { lanes: true, combines_rows: true };
+    let in_variables = Schedule::in_variables(plan, plan.facts, machine).unwrap();
+    in_variables.unwrap_or_else(|| Schedule::new(plan, plan.facts, machine).unwrap())
+}
 
 impl Provider for Chosen {
     fn name(&self) -> &'static str {

@@ -98,7 +98,7 @@ pub struct LoopMarks {
     pub lanes: Option<Vec<LaneSum>>,
     /// Number of iterations that are best written one after another.
     pub unroll: Option<u32>,
-    /// Elements side by side that each iteration accesses.
+    /// The elements that each iteration accesses, if these are several.
     pub vector: Option<Vector>,
 }
 

@@ -298,7 +298,7 @@ fn pairs(more: impl Fn(&mut Builder, [ArrayId; 2], Expr)) -> (Function, Marks) {
         }
         more(b, [x, y], k);
     });
-    let vector = Some(Vector { count: 2, arrays: vec![x, y], extent });
+    let vector = Some(Vector { count: 2, arrays: vec![x, y], extent, apart: false });
     let marks = LoopMarks { lanes: Some(Vec::new()), vector, ..LoopMarks::default() };
     let marks = Marks { loops: [(seen[0], marks)].into(), ..Marks::default() };
     (b.finish(), marks)

@@ -1,18 +1,27 @@
-//! Accesses to elements side by side, which a machine may do at once.
+//! Several elements in each iteration of a loop: side by side, which a machine may access at once, or apart.
 
 use super::super::{ArrayId, Expr, Stmt, Var};
 
-/// Elements side by side in the iterations of a loop: it reads and writes `arrays` in groups of `count` elements,
-/// one after another. The index of the first is a multiple of `count` if `extent` is, which the loops rely on. If the
-/// array begins at such an address, a machine may access all at once.
+/// Several elements in the iterations of a loop over a coordinate.
+///
+/// Side by side: the loop reads and writes `arrays` in groups of `count` elements, one after another. The index of the
+/// first is a multiple of `count` if `extent` is, which the loops rely on. If the array begins at such an address, a
+/// machine may access all at once.
+///
+/// Apart: the coordinates of an iteration are as far from one another as there are iterations, so that lanes side by
+/// side access elements side by side. That is right for any extent and any address.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Vector {
-    /// Number of elements of a group.
+    /// Number of elements of an iteration.
     pub count: u32,
-    /// The arrays. The loop accesses no element of theirs outside of such groups.
+    /// The arrays of which an iteration accesses several elements. Side by side, the loop accesses no element of theirs
+    /// outside of such groups.
     pub arrays: Vec<ArrayId>,
-    /// A parameter that is a multiple of `count`: otherwise, the loop must not run.
+    /// The parameter that is the extent of the coordinate. Elements side by side: a multiple of `count`; otherwise, the
+    /// loop must not run.
     pub extent: Var,
+    /// Whether the elements are apart.
+    pub apart: bool,
 }
 
 /// Statements, one after another, that access elements side by side.
@@ -51,6 +60,9 @@ impl Vector {
     /// The group that these statements begin with.
     #[must_use]
     pub fn group<'a>(&self, body: &'a [Stmt]) -> Option<Group<'a>> {
+        if self.apart {
+            return None;
+        }
         let body = body.get(..self.count as usize)?;
         let (array, index) = access(body.first()?)?;
         let follows = |(at, stmt): (usize, &Stmt)| {
@@ -79,6 +91,9 @@ impl Vector {
 
     /// Whether code accesses an element of the arrays outside of groups.
     pub(super) fn is_broken(&self, body: &[Stmt]) -> bool {
+        if self.apart {
+            return false;
+        }
         let has = |expr: &Expr| self.arrays.iter().any(|array| expr.loads(*array));
         let mut rest = body;
         while let Some((stmt, after)) = rest.split_first() {
