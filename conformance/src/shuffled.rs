@@ -32,6 +32,10 @@ pub enum Pass {
     InVectors,
     /// By [`Schedule::in_strides`] of 3 elements.
     InStrides,
+    /// By [`Schedule::in_blocks`] of 3 iterations.
+    InBlocks,
+    /// The same, and by [`Schedule::in_vectors`].
+    InBlocksOfVectors,
     /// By [`Schedule::by_elements`].
     ByElements,
     /// By [`Schedule::by_stored`].
@@ -52,6 +56,11 @@ inventory::submit!(Registration(&Shuffled(Pass::Planned, "shuffled")));
 inventory::submit!(Registration(&Shuffled(Pass::InVariables, "shuffled-in-variables")));
 inventory::submit!(Registration(&Shuffled(Pass::InVectors, "shuffled-in-vectors")));
 inventory::submit!(Registration(&Shuffled(Pass::InStrides, "shuffled-in-strides")));
+inventory::submit!(Registration(&Shuffled(Pass::InBlocks, "shuffled-in-blocks")));
+inventory::submit!(Registration(&Shuffled(
+    Pass::InBlocksOfVectors,
+    "shuffled-in-blocks-of-vectors"
+)));
 inventory::submit!(Registration(&Shuffled(Pass::ByElements, "shuffled-by-elements")));
 inventory::submit!(Registration(&Shuffled(Pass::ByStored, "shuffled-by-stored")));
 inventory::submit!(Registration(&Shuffled(Pass::ByTable, "shuffled-by-table")));
@@ -124,6 +133,11 @@ fn schedule(plan: &Plan<'_>, facts: &Facts, pass: Pass) -> Result<Option<Schedul
         Pass::InVariables => Schedule::in_variables(plan, facts, machine),
         Pass::InVectors => in_lanes()?.in_vectors(VECTOR),
         Pass::InStrides => in_lanes()?.in_strides(STRIDES),
+        Pass::InBlocks => in_lanes()?.in_blocks(facts, STRIDES),
+        Pass::InBlocksOfVectors => match in_lanes()?.in_blocks(facts, STRIDES)? {
+            Some(schedule) => schedule.in_vectors(VECTOR),
+            None => Ok(None),
+        },
         Pass::ByElements => Schedule::by_elements(plan, facts),
         Pass::ByStored => Schedule::by_stored(plan, facts, machine),
         Pass::ByTable => Schedule::by_table(plan, facts),

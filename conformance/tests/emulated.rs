@@ -142,14 +142,15 @@ impl Provider for Lying {
 
     fn compile(&self, plan: &Plan<'_>) -> Result<Box<dyn Executable>, Error> {
         let mut schedules = Schedules::new(plan).unwrap();
-        let Schedules { alone, shared, vectors, strides, elements, tables, .. } = &mut schedules;
+        let Schedules { alone, shared, several, elements, tables, .. } = &mut schedules;
         for schedule in [Some(alone), shared.as_mut(), tables.as_mut()].into_iter().flatten() {
             let lied = falsify(schedule, plan);
             LIED.set(LIED.get() || lied);
         }
         if LIE.get() != Lie::None {
             // They would run in the place of the others.
-            (*elements, *vectors, *strides) = (None, None, None);
+            *elements = None;
+            several.clear();
         }
         ust::gpu::executable(plan, schedules)
     }

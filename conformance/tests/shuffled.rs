@@ -347,6 +347,50 @@ fn elements_apart_give_what_the_interpreter_gives() {
     assert!(wide(7, true, false).backend(Backend::Named("shuffled-in-strides")).run().is_err());
 }
 
+/// Expressions of full matrices whose rows share what they read, the format of the result, and whether its elements are
+/// side by side as well.
+const IN_BLOCKS: &[(&str, &str, bool)] = &[
+    ("C(i,k) = A(i,j) * B(j,k)", "Dense", true),
+    ("C(i,k) = A(i,j) * B(j,k)", "Dense-Col", false),
+    ("C(i,k) = A(i,j) * B(j,k) + z(k)", "Dense", true),
+    ("C(i,k) = max(j, A(i,j) + B(j,k))", "Dense", true),
+    ("C(i,k) = B(i,k) * z(k)", "Dense", true),
+    ("y(i) = B(i,k) * z(k)", "(i) -> (i : dense)", true),
+];
+
+#[test]
+fn iterations_as_one_give_what_the_interpreter_gives() {
+    let full = |shape: &[usize]| {
+        let value = |at: ndarray::IxDyn| {
+            use ndarray::Dimension as _;
+            let sum: usize = at.as_array_view().iter().zip([7, 3]).map(|(at, by)| at * by).sum();
+            (sum % 11) as f64 - 5.0
+        };
+        Tensor::from_array(ndarray::ArrayD::from_shape_fn(shape, value)).unwrap()
+    };
+    for (expression, result, side_by_side) in IN_BLOCKS {
+        for rows in [3, 5, 11] {
+            // `B` has the rows of the result, or those that `A` has columns.
+            let rows_of_b = if expression.contains("A(") { 7 } else { rows };
+            let given = [("A", full(&[rows, 7])), ("B", full(&[rows_of_b, 6])), ("z", full(&[6]))];
+            let used = given.iter().filter(|(name, _)| expression.contains(&format!("{name}(")));
+            let call = || {
+                let call = einsum(expression).format(*result);
+                used.clone().fold(call, |call, (name, of)| call.arg(name, of))
+            };
+            let expected = call().backend(Backend::INTERPRETER).run().unwrap();
+            for (backend, runs) in
+                [("shuffled-in-blocks", true), ("shuffled-in-blocks-of-vectors", *side_by_side)]
+            {
+                let case = format!("{expression}, {result}, {rows} rows, {backend}");
+                let found = call().backend(Backend::Named(backend)).run();
+                assert_eq!(found.is_ok(), runs, "{case}: {found:?}");
+                assert!(found.is_ok_and(|found| is_near(&found, &expected)) == runs, "{case}");
+            }
+        }
+    }
+}
+
 #[test]
 fn sums_that_are_added_in_another_way_are_found() {
     PASS.set(Pass::ByStored);

@@ -152,13 +152,12 @@ impl Launcher {
     }
 
     fn schedule(&self, choice: Choice) -> &Schedule {
-        let Schedules { alone, shared, vectors, strides, elements, stored, stored_shared, tables } =
+        let Schedules { alone, shared, several, elements, stored, stored_shared, tables } =
             &self.schedules;
         let other = match choice {
             Choice::Threads(0) => None,
             Choice::Threads(_) => shared.as_ref(),
-            Choice::Vectors(_) => vectors.as_ref(),
-            Choice::Strides(_) => strides.as_ref(),
+            Choice::Several(which, _) => several.get(which),
             Choice::Elements => elements.as_ref(),
             Choice::Stored(0) => stored.as_ref(),
             Choice::Stored(_) => stored_shared.as_ref(),
@@ -319,6 +318,7 @@ static LAUNCHES: AtomicUsize = AtomicUsize::new(0);
 static BY_STORED: AtomicUsize = AtomicUsize::new(0);
 static BY_TABLE: AtomicUsize = AtomicUsize::new(0);
 static IN_VECTORS: AtomicUsize = AtomicUsize::new(0);
+static IN_BLOCKS: AtomicUsize = AtomicUsize::new(0);
 static IN_STRIDES: AtomicUsize = AtomicUsize::new(0);
 
 /// What this process did on its devices so far.
@@ -339,6 +339,8 @@ pub struct Tally {
     pub in_vectors: usize,
     /// Runs whose threads work on several elements that are apart.
     pub in_strides: usize,
+    /// Those of them that run several iterations of the outermost loop as one.
+    pub in_blocks: usize,
 }
 
 /// What this process did on its devices so far.
@@ -353,6 +355,7 @@ pub fn tally() -> Tally {
         by_table: of(&BY_TABLE),
         in_vectors: of(&IN_VECTORS),
         in_strides: of(&IN_STRIDES),
+        in_blocks: of(&IN_BLOCKS),
     }
 }
 
@@ -384,8 +387,7 @@ impl Executable for Launcher {
     }
 
     fn describe(&self) -> String {
-        let Schedules { alone, shared, vectors, strides, elements, stored, tables, .. } =
-            &self.schedules;
+        let Schedules { alone, shared, several, elements, stored, tables, .. } = &self.schedules;
         if tables.is_some() {
             return "CUDA C++; 1 thread to a block for each iteration of the outermost loop, with a hash table of its \
                 coordinates, by their number"
@@ -398,14 +400,22 @@ impl Executable for Launcher {
                 "1 to 32 threads for each iteration of the outermost loop, by their work".to_owned()
             }
         };
-        if let Some(Vector { count, .. }) = vectors.iter().flat_map(Schedule::vectors).next() {
+        let of_kind = |apart| {
+            let mut all = several.iter().flat_map(Schedule::vectors);
+            all.find(|vector| vector.apart == apart)
+        };
+        if let Some(Vector { count, .. }) = of_kind(false) {
             how += &format!(
                 ", each with {count} elements side by side where extents and addresses are multiples of that"
             );
         }
-        if let Some(Vector { count, .. }) = strides.iter().flat_map(Schedule::vectors).next() {
-            let otherwise = if vectors.is_some() { "otherwise" } else { "each with" };
+        if let Some(Vector { count, .. }) = of_kind(true) {
+            let otherwise = if of_kind(false).is_some() { "otherwise" } else { "each with" };
             how += &format!(", {otherwise} {count} elements apart");
+        }
+        if let Some(Schedule { grain, .. }) = several.iter().find(|one| one.grain > 1) {
+            how +=
+                &format!(", and {grain} iterations of the outermost loop as one where it has many");
         }
         let has_workspace = self.facts.rows.as_ref().is_some_and(|rows| rows.opened.is_some());
         if has_workspace {

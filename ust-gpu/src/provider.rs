@@ -10,7 +10,7 @@ use crate::gpu::Gpu;
 use crate::launch::Launcher;
 use crate::offer;
 use crate::print::{About, Program, Target};
-use crate::tuning::{APART, SIDE_BY_SIDE};
+use crate::tuning::{APART, AS_ONE, SIDE_BY_SIDE};
 
 /// The launcher of a plan.
 fn launcher(plan: &Plan<'_>) -> Result<Launcher, Error> {
@@ -55,10 +55,9 @@ pub struct Schedules {
     pub alone: Schedule,
     /// For several threads for each part, if loops have a use for them.
     pub shared: Option<Schedule>,
-    /// For one or several threads for each part, each with elements side by side, where these are aligned.
-    pub vectors: Option<Schedule>,
-    /// For the same with elements that are apart, wherever these are.
-    pub strides: Option<Schedule>,
+    /// For the same with several elements for each thread, the best first: each for elements of some kind, and some
+    /// for several iterations of the outermost loop as one.
+    pub several: Vec<Schedule>,
     /// For a thread for each element, where the outermost loop has few iterations.
     pub elements: Option<Schedule>,
     /// For a thread for each part of equally many stored elements, where some rows are long.
@@ -77,17 +76,21 @@ impl Schedules {
     pub fn new(plan: &Plan<'_>) -> Result<Self, MarkError> {
         let schedule = |lanes| in_parts(plan, Abilities { lanes, combines_rows: true });
         let shared = Some(schedule(true)?).filter(Schedule::has_lanes);
-        let (vectors, strides) = match &shared {
-            Some(shared) => (shared.in_vectors(SIDE_BY_SIDE)?, shared.in_strides(APART)?),
-            None => (None, None),
-        };
+        let mut several = Vec::new();
+        if let Some(shared) = &shared {
+            let blocks = shared.in_blocks(plan.facts, AS_ONE)?;
+            for schedule in blocks.iter().chain([shared]) {
+                several.extend(schedule.in_vectors(SIDE_BY_SIDE)?);
+                several.extend(schedule.in_strides(APART)?);
+            }
+        }
         let elements = Schedule::by_elements(plan, plan.facts)?;
         let by_stored =
             |lanes| Schedule::by_stored(plan, plan.facts, Abilities { lanes, combines_rows: true });
         let (stored, stored_shared) = (by_stored(false)?, by_stored(true)?);
         let tables = Schedule::by_table(plan, plan.facts)?;
         let alone = schedule(false)?;
-        Ok(Self { alone, shared, vectors, strides, elements, stored, stored_shared, tables })
+        Ok(Self { alone, shared, several, elements, stored, stored_shared, tables })
     }
 }
 

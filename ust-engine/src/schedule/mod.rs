@@ -4,6 +4,7 @@
 //! code is an ordinary function with [marks](Marks) beside it, which any back end can run as it stands. The
 //! conformance suite runs every schedule of every plan in shuffled order, and finds those that are wrong.
 
+mod blocked;
 mod left;
 mod moved;
 pub(crate) mod piece;
@@ -43,6 +44,8 @@ pub struct Schedule {
     pub combines_rows: bool,
     /// Whether the loops set every element of a result at known positions before they read it.
     pub sets_all: bool,
+    /// Number of iterations of the outermost loop that the code runs as one: parts have best as many, or a multiple.
+    pub grain: u32,
     /// Sums that parts leave for others, if they do.
     pub carries: Option<Carries>,
     /// If parts are intervals of stored elements, a function that stores the largest number of entries of a row. Its
@@ -134,6 +137,7 @@ impl Schedule {
             range,
             combines_rows,
             sets_all,
+            grain: 1,
             carries: None,
             longest: None,
             bounding: None,
@@ -183,6 +187,7 @@ impl Schedule {
             range,
             combines_rows,
             sets_all,
+            grain: 1,
             carries: None,
             longest: None,
             bounding: None,
@@ -257,6 +262,7 @@ impl Schedule {
             range: Ok(range),
             combines_rows: false,
             sets_all,
+            grain: 1,
             carries,
             longest: Some(longest),
             bounding: None,
@@ -285,6 +291,7 @@ impl Schedule {
             range: Ok(range),
             combines_rows: false,
             sets_all: facts.sets_all,
+            grain: 1,
             carries: None,
             longest: None,
             bounding: Some(bounding),
@@ -309,6 +316,21 @@ impl Schedule {
     /// [`MarkError`] if marks contradict the loops.
     pub fn in_strides(&self, count: u32) -> Result<Option<Self>, MarkError> {
         self.with_several(count, true)
+    }
+
+    /// The schedule with `count` iterations of the outermost loop as one, which read once what they share. `None` if
+    /// they share nothing, do not run the same loops inside, or write what others do.
+    ///
+    /// # Errors
+    /// [`MarkError`] if marks contradict the loops.
+    pub fn in_blocks(&self, facts: &Facts, count: u32) -> Result<Option<Self>, MarkError> {
+        let Scheduled { function, marks } = &self.scheduled;
+        let Some((function, marks)) = blocked::blocked(function, marks, facts, count) else {
+            return Ok(None);
+        };
+        let scheduled = Scheduled { function, marks };
+        scheduled.check()?;
+        Ok(Some(Self { scheduled, grain: count, ..self.clone() }))
     }
 
     fn with_several(&self, count: u32, apart: bool) -> Result<Option<Self>, MarkError> {
@@ -341,6 +363,9 @@ impl Schedule {
             }
             Ok(_) if self.bounding.is_some() => {
                 format!("parts of the outermost loop, a table for each row{lanes}")
+            }
+            Ok(_) if self.grain > 1 => {
+                format!("parts of the outermost loop, {} iterations as one{lanes}", self.grain)
             }
             Ok(_) => format!("parts of the outermost loop{lanes}"),
             Err(why) => format!("one part{lanes}: {why}"),

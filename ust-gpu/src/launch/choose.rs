@@ -15,8 +15,8 @@ use ust_level_api::ir::interp::Param;
 use ust_level_api::ir::schedule::Vector;
 
 use super::{
-    Arguments, BY_STORED, BY_TABLE, Given, IN_STRIDES, IN_VECTORS, Kernels, Launcher, launch,
-    length, words,
+    Arguments, BY_STORED, BY_TABLE, Given, IN_BLOCKS, IN_STRIDES, IN_VECTORS, Kernels, Launcher,
+    launch, length, words,
 };
 use crate::cache;
 use crate::gpu::Gpu;
@@ -25,22 +25,23 @@ use crate::print::types::alignment;
 use crate::provider::Schedules;
 use crate::there::{self, device};
 use crate::tuning::{
-    BLOCK_THREADS, ITEMS_PER_THREAD, MOST_SUMS, STRUCTURES, SUMMED_PER_THREAD, WIDTHS, is_skewed,
-    team, width,
+    BLOCK_THREADS, ITEMS_PER_THREAD, MOST_SUMS, STRUCTURES, SUMMED_PER_THREAD, WIDTHS, is_enough,
+    is_skewed, team, width,
 };
 
+/// Schedules with several elements for each thread, at most.
+const SEVERAL: usize = 4;
+
 /// Number of choices.
-pub(super) const CHOICES: usize = 4 * WIDTHS + 3;
+pub(super) const CHOICES: usize = (2 + SEVERAL) * WIDTHS + 3;
 
 /// Which kernels run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Choice {
     /// 2^k threads for each part.
     Threads(usize),
-    /// 2^k threads for each part, each with elements side by side.
-    Vectors(usize),
-    /// 2^k threads for each part, each with elements that are apart.
-    Strides(usize),
+    /// Several elements for each thread, by the schedule of this number, and 2^k threads for each part.
+    Several(usize, usize),
     /// A thread for each element.
     Elements,
     /// Parts of equally many stored elements, with 2^k threads for each.
@@ -59,18 +60,14 @@ impl Choice {
             Self::Stored(width) => WIDTHS + 1 + width,
             Self::Tables => 2 * WIDTHS + 1,
             Self::LargeTables => 2 * WIDTHS + 2,
-            Self::Vectors(width) => 2 * WIDTHS + 3 + width,
-            Self::Strides(width) => 3 * WIDTHS + 3 + width,
+            Self::Several(which, width) => (2 + which) * WIDTHS + 3 + width,
         }
     }
 
     /// The binary logarithm of the number of threads that run a part together.
     pub(super) fn width(self) -> usize {
         match self {
-            Self::Threads(width)
-            | Self::Vectors(width)
-            | Self::Strides(width)
-            | Self::Stored(width) => width,
+            Self::Threads(width) | Self::Several(_, width) | Self::Stored(width) => width,
             Self::Elements | Self::Tables | Self::LargeTables => 0,
         }
     }
@@ -100,7 +97,7 @@ impl Launcher {
             return Ok((Choice::Tables, planned));
         }
         let stored = |operand: usize| call.operands()[operand].nse() as f64;
-        let width = |of: &Option<Schedule>| self.width(of, call.extents(), &stored, parts);
+        let width = |of: Option<&Schedule>| self.width(of, call.extents(), &stored, parts);
         if let (Some(planned), Some(Schedule { range: Ok(items), .. })) =
             (planned, &self.schedules.stored)
         {
@@ -115,39 +112,43 @@ impl Launcher {
             if is_skewed(mean, longest) {
                 BY_STORED.fetch_add(1, Ordering::Relaxed);
                 let width = match self.schedules.shared.is_some() {
-                    true => width(&self.schedules.shared),
+                    true => width(self.schedules.shared.as_ref()),
                     false => self.most_lanes(),
                 };
                 return Ok((Choice::Stored(width), Some(items)));
             }
         }
-        let choice = self.shared(call.extents(), Some(&arguments.arrays), width);
+        let choice = self.shared(call.extents(), Some(&arguments.arrays), parts, width);
+        let is_apart = |vector: &Vector| vector.apart;
         let count = match choice {
-            Choice::Vectors(_) => Some(&IN_VECTORS),
-            Choice::Strides(_) => Some(&IN_STRIDES),
-            _ => None,
+            Choice::Several(..) if self.schedule(choice).vectors().any(is_apart) => &IN_STRIDES,
+            Choice::Several(..) => &IN_VECTORS,
+            _ => return Ok((choice, planned)),
         };
-        count.map(|count| count.fetch_add(1, Ordering::Relaxed));
+        count.fetch_add(1, Ordering::Relaxed);
+        let is_block = self.schedule(choice).grain > 1;
+        IN_BLOCKS.fetch_add(usize::from(is_block), Ordering::Relaxed);
         Ok((choice, planned))
     }
 
-    /// The kernels for one or several threads for each part, given the extents of index variables, and arrays if they
-    /// are there.
+    /// The kernels for one or several threads for each of `parts` parts, given the extents of index variables, and
+    /// arrays if they are there.
     fn shared(
         &self,
         extents: &[usize],
         arrays: Option<&[Given]>,
-        width: impl Fn(&Option<Schedule>) -> usize,
+        parts: u64,
+        width: impl Fn(Option<&Schedule>) -> usize,
     ) -> Choice {
-        let Schedules { vectors, strides, shared, .. } = &self.schedules;
-        let fits = |schedule: &Option<Schedule>| {
-            let mut of_loops = schedule.iter().flat_map(Schedule::vectors);
-            schedule.is_some() && of_loops.all(|vector| self.fits(vector, extents, arrays))
+        let Schedules { several, shared, .. } = &self.schedules;
+        let fits = |schedule: &Schedule| {
+            let is_enough = || is_enough(parts / u64::from(schedule.grain), width(Some(schedule)));
+            schedule.vectors().all(|vector| self.fits(vector, extents, arrays))
+                && (schedule.grain == 1 || is_enough())
         };
-        match () {
-            () if fits(vectors) => Choice::Vectors(width(vectors)),
-            () if fits(strides) => Choice::Strides(width(strides)),
-            () => Choice::Threads(width(shared)),
+        match several.iter().position(fits) {
+            Some(which) => Choice::Several(which, width(several.get(which))),
+            None => Choice::Threads(width(shared.as_ref())),
         }
     }
 
@@ -194,10 +195,10 @@ impl Launcher {
         if self.schedules.tables.is_some() && self.schedules.alone.range.is_ok() {
             return Choice::Tables;
         }
-        let width = |of: &Option<Schedule>| {
+        let width = |of: Option<&Schedule>| {
             self.width(of, &sizes.extents, &|at| sizes.operands[at].nse, parts)
         };
-        self.shared(&sizes.extents, None, width)
+        self.shared(&sizes.extents, None, parts, width)
     }
 
     /// What `find` finds about these tensors. It is looked for once for each structure, by `what`.
@@ -226,7 +227,7 @@ impl Launcher {
     /// variables of these extents, and operands with so many stored elements.
     fn width(
         &self,
-        schedule: &Option<Schedule>,
+        schedule: Option<&Schedule>,
         extents: &[usize],
         stored: &dyn Fn(usize) -> f64,
         parts: u64,
@@ -298,6 +299,9 @@ impl Launcher {
             let length = arguments.length();
             arguments.grain = length.div_ceil(MOST_SUMS).max(SUMMED_PER_THREAD << width);
             arguments.parts = length.div_ceil(arguments.grain);
+        } else {
+            arguments.grain = u64::from(self.schedule(choice).grain);
+            arguments.parts = arguments.length().div_ceil(arguments.grain);
         }
         Ok(())
     }

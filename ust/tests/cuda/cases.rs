@@ -46,6 +46,9 @@ pub(crate) const IN_VECTORS: &str = "cuda-text-in-vectors";
 /// The back end that writes loops over elements that are apart.
 pub(crate) const IN_STRIDES: &str = "cuda-text-in-strides";
 
+/// The back end that writes loops over several rows, and elements side by side.
+pub(crate) const IN_BLOCKS: &str = "cuda-text-in-blocks";
+
 const F64: Dtype = Dtype::F64;
 const F32: Dtype = Dtype::F32;
 const SPMV: &str = "y(i) = A(i,j) * x(j)";
@@ -142,6 +145,10 @@ pub(crate) const CASES: &[Case] = &[
     Case {
         backend: IN_VECTORS,
         ..case("spmm_dcsr_in_vectors", SPMM, &[("A", F64, "DCSR"), ("B", F64, "Dense")], "")
+    },
+    Case {
+        backend: IN_BLOCKS,
+        ..case("product_in_blocks", SPMM, &[("A", F32, "Dense"), ("B", F32, "Dense")], "")
     },
     Case {
         backend: IN_STRIDES,

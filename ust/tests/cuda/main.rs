@@ -43,6 +43,11 @@ static IN_STRIDES: Chosen = Chosen {
     schedule: |plan| in_lanes(plan).in_strides(4).unwrap(),
     target: Target::Cuda { lanes: 8, short: true },
 };
+static IN_BLOCKS: Chosen = Chosen {
+    name: cases::IN_BLOCKS,
+    schedule: |plan| in_lanes(plan).in_blocks(plan.facts, 4).unwrap()?.in_vectors(4).unwrap(),
+    target: Target::Cuda { lanes: 32, short: true },
+};
 static LARGE_TABLES: Chosen = Chosen {
     name: cases::LARGE_TABLES,
     schedule: |plan| Schedule::by_table(plan, plan.facts).unwrap(),
@@ -52,6 +57,7 @@ static LARGE_TABLES: Chosen = Chosen {
 inventory::submit!(Registration(&BY_STORED));
 inventory::submit!(Registration(&IN_VECTORS));
 inventory::submit!(Registration(&IN_STRIDES));
+inventory::submit!(Registration(&IN_BLOCKS));
 inventory::submit!(Registration(&LARGE_TABLES));
 
 /// The schedule whose lanes share inner loops.

@@ -99,6 +99,18 @@ fn products_with_any_number_of_columns_are_right() {
 }
 
 #[test]
+fn rows_that_share_what_they_read_run_as_one_if_there_are_many() {
+    let Some((gpu, _one)) = gpu() else { return };
+    for (rows, n, is_block) in [(2051, 128, true), (2051, 131, true), (9, 128, false)] {
+        let a = matrix([rows, 5], 1, 3, Dtype::F32, ROWS);
+        let b = matrix([5, n], 1, 4, Dtype::F32, ROWS);
+        let before = tally().in_blocks;
+        run(&gpu, SPMM, ROWS, &[("A", &a), ("B", &b)]);
+        assert_eq!(tally().in_blocks > before, is_block, "{rows} rows, {n} columns");
+    }
+}
+
+#[test]
 fn products_of_any_dtype_are_right() {
     let Some((gpu, _one)) = gpu() else { return };
     let dtypes = [
