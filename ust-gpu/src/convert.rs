@@ -144,33 +144,49 @@ impl Table<'_> {
     }
 }
 
-/// The rows of a result, sorted and combined. `None` if the operator has no form there.
+/// The rows of a result, each with `block` values, sorted and combined. `None` if the operator has no form there.
 pub(crate) fn combined(
     call: &Call<'_>,
     columns: &[IndexColumn],
     values: &Arc<Memory>,
     operator: &Operator,
+    block: usize,
     gpu: &Gpu,
 ) -> Result<Option<(Vec<IndexColumn>, Values)>, Error> {
     let dtype = call.dtype();
     let Some(operator) = combination(operator, dtype) else { return Ok(None) };
     let levels = call.result().levels()[..columns.len()].iter();
-    let ranges = levels.map(|level| range(level.lower, level.size)).collect();
+    let mut ranges: Vec<_> = levels.map(|level| range(level.lower, level.size)).collect();
+    let count = ranges.len();
     let columns: Result<Vec<Held>, _> = columns.iter().map(|column| held(column, gpu)).collect();
-    let columns = columns.map_err(device)?;
-    let Some(len) = columns.first().map(|column| column.len) else { return Ok(None) };
+    let mut columns = columns.map_err(device)?;
+    let Some(mut len) = columns.first().map(|column| column.len) else { return Ok(None) };
+    if block > 1 {
+        ranges.push(range(0, block as u64));
+        columns = entries(&columns, block, gpu).map_err(device)?;
+        len *= block;
+    }
     let mut table = Table { gpu, columns, ranges, values: Arc::clone(values), dtype, len };
     let mut sorted = || -> Result<_, CudaError> {
-        let count = table.columns.len();
-        table.sort(count)?;
-        let runs = table.runs(count)?;
+        let all = table.columns.len();
+        table.sort(all)?;
+        let runs = table.runs(all)?;
         if runs.count() < table.len {
             table.combine(&runs, &operator)?;
         }
         let values = place::values(dtype, &table.values, table.len, gpu);
-        Ok((table.leading(count), values))
+        Ok((table.rows(count, block as u64)?.0, values))
     };
     sorted().map(Some).map_err(device)
+}
+
+/// The columns of rows as those of their values, of which each row has `block`, and the place of each in its row.
+fn entries(rows: &[Held], block: usize, gpu: &Gpu) -> Result<Vec<Held>, CudaError> {
+    let (primitives, count) = (gpu.primitives(), rows.first().map_or(0, |column| column.len));
+    let kind = numbers(count.max(block) as u64);
+    let [of, offsets] = cache::with_room(|| primitives.split(count, block, kind))?;
+    let columns = rows.iter().map(|column| column.gathered(of.column(), primitives));
+    columns.chain([Ok(offsets.into())]).collect()
 }
 
 fn range(lowest: i64, count: u64) -> RangeInclusive<i64> {
@@ -178,7 +194,7 @@ fn range(lowest: i64, count: u64) -> RangeInclusive<i64> {
 }
 
 /// The operator on values in their order, if it has an operation of the loops.
-fn combination(operator: &Operator, dtype: Dtype) -> Option<Combination> {
+pub(crate) fn combination(operator: &Operator, dtype: Dtype) -> Option<Combination> {
     match operator.reduction(dtype)? {
         BinOp::Add => Some(Combination::Add),
         BinOp::Mul => Some(Combination::Mul),

@@ -1,11 +1,14 @@
 //! Back ends: `cuda` runs kernels on the first device; `cuda-text` and `cpp-text` write only.
 
+use ust_engine::ops::Operator;
 use ust_engine::provider::{Call, Executable, Offer, Plan, Provider, Registration};
 use ust_engine::schedule::{Abilities, Schedule};
 use ust_engine::{Error, Tensor};
 use ust_level_api::inventory;
+use ust_level_api::ir::Expr;
 use ust_level_api::ir::schedule::MarkError;
 
+use crate::convert::combination;
 use crate::gpu::Gpu;
 use crate::launch::Launcher;
 use crate::offer;
@@ -16,6 +19,13 @@ use crate::tuning::{APART, AS_ONE, SIDE_BY_SIDE};
 fn launcher(plan: &Plan<'_>) -> Result<Launcher, Error> {
     let schedules = Schedules::new(plan).map_err(|error| Error::Unsupported(error.to_string()))?;
     Launcher::new(plan, schedules).map_err(Error::Unsupported)
+}
+
+/// Whether rows of parts can be combined: those of single values also by the host.
+fn combines_rows(plan: &Plan<'_>) -> bool {
+    let is_one = plan.facts.rows.as_ref().is_none_or(|rows| rows.block == Expr::Int(1));
+    let operator = plan.reduce.map_or(&Operator::Add, |(operator, _)| operator);
+    is_one || combination(operator, plan.result.dtype).is_some()
 }
 
 /// The schedule of the outermost loop in parts, with elements formed in variables where loops allow it.
@@ -74,7 +84,8 @@ impl Schedules {
     /// # Errors
     /// [`MarkError`] if what the plan says contradicts its loops.
     pub fn new(plan: &Plan<'_>) -> Result<Self, MarkError> {
-        let schedule = |lanes| in_parts(plan, Abilities { lanes, combines_rows: true });
+        let combines_rows = combines_rows(plan);
+        let schedule = |lanes| in_parts(plan, Abilities { lanes, combines_rows });
         let shared = Some(schedule(true)?).filter(Schedule::has_lanes);
         let mut several = Vec::new();
         if let Some(shared) = &shared {
@@ -86,7 +97,7 @@ impl Schedules {
         }
         let elements = Schedule::by_elements(plan, plan.facts)?;
         let by_stored =
-            |lanes| Schedule::by_stored(plan, plan.facts, Abilities { lanes, combines_rows: true });
+            |lanes| Schedule::by_stored(plan, plan.facts, Abilities { lanes, combines_rows });
         let (stored, stored_shared) = (by_stored(false)?, by_stored(true)?);
         let tables = Schedule::by_table(plan, plan.facts)?;
         let alone = schedule(false)?;

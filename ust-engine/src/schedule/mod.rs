@@ -100,13 +100,11 @@ impl Schedule {
             }
             (Err(why), _) => Err(why),
         };
-        // Rows with blocks of values cannot be combined afterwards.
-        let combines = |block: &Expr| machine.combines_rows && *block == Expr::Int(1);
-        if facts.rows.as_ref().is_some_and(|rows| rows.around_all && !combines(&rows.block)) {
+        let around_all = facts.rows.as_ref().is_some_and(|rows| rows.around_all);
+        if around_all && !machine.combines_rows {
             range = Err("a row is open around all loops");
         }
         // Parts would form sums of their own, and the rows of one part would be added to those of another.
-        let around_all = facts.rows.as_ref().is_some_and(|rows| rows.around_all);
         if around_all && strict && range.is_ok() {
             range = Err("sums have to be formed in the order of the loops");
         }

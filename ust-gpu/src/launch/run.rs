@@ -228,10 +228,14 @@ impl Running<'_> {
             // The host forms sums in their order.
             let made = match launcher.strict {
                 true => None,
-                false => combined(call, &columns, &memory, operator, self.gpu)?,
+                false => combined(call, &columns, &memory, operator, block, self.gpu)?,
             };
             match made {
                 Some(made) => (columns, values) = made,
+                None if block > 1 => {
+                    let why = "there is no operation that combines rows of several values";
+                    return Err(Error::Unsupported(why.to_owned()));
+                }
                 None => {
                     let columns = std::mem::take(&mut columns);
                     result = Some(call.in_unsorted_rows(columns, values.clone(), operator)?);

@@ -42,6 +42,14 @@ extern "C" __global__ void __launch_bounds__(THREADS) iota(To* to, i64 n) {
     EACH(i, n) to[i] = (To)i;
 }
 
+// For each element of blocks, the number of its block and its place there.
+extern "C" __global__ void __launch_bounds__(THREADS) split(To* blocks, To* offsets, i64 n, i64 block) {
+    EACH(i, n) {
+        blocks[i] = (To)(i / block);
+        offsets[i] = (To)(i % block);
+    }
+}
+
 // Words of 8 bytes, one and the other in turn.
 extern "C" __global__ void __launch_bounds__(THREADS) fill(u64* to, i64 n, u64 even, u64 odd) {
     EACH(i, n) to[i] = i % 2 ? odd : even;

@@ -104,6 +104,27 @@ impl Primitives {
         Ok(to)
     }
 
+    /// For each of `count` blocks of `block` elements one after another, and for each of their elements: the number
+    /// of the block, and the place in it.
+    ///
+    /// # Errors
+    ///
+    /// [`ust_cuda::CudaError::Argument`] if the kind does not have all;
+    /// [`ust_cuda::CudaError::OutOfMemory`], or those of compiler and driver.
+    pub fn split(&self, count: usize, block: usize, kind: IndexKind) -> Result<[Indices; 2]> {
+        let length = bytes(count, block)?;
+        holds_below(kind, count.max(block))?;
+        let room = || Indices::room(self, kind, length);
+        let (blocks, offsets) = (room()?, room()?);
+        if length > 0 {
+            let head = types([("To", &kind.to_string())]);
+            let to = [blocks.memory().into(), offsets.memory().into()];
+            let arguments = [to[0], to[1], length.into(), block.into()];
+            self.run((TEXT, head, "split"), self.spread(length), &arguments)?;
+        }
+        Ok([blocks, offsets])
+    }
+
     /// Sets all of a memory to a pattern of 1, 2, 4, 8 or 16 bytes, again and again.
     ///
     /// # Errors

@@ -257,7 +257,8 @@ impl Running<'_> {
         };
         let (sorted, mut columns) = made().map_err(device)?;
         let mut values = place::values(dtype, &memory, stored, gpu);
-        if !sorted && let Some(made) = combined(self.call, &columns, &memory, &Operator::Add, gpu)?
+        if !sorted
+            && let Some(made) = combined(self.call, &columns, &memory, &Operator::Add, 1, gpu)?
         {
             (columns, values) = made;
         }

@@ -70,6 +70,8 @@ fn arguments_that_do_not_belong_together_are_refused() {
     refused(gpu.prims.scatter(&elements, 4, places, &elements, &gpu.misfit));
     refused(gpu.prims.iota(257, IndexKind::U8).map(drop));
     refused(gpu.prims.iota(1, IndexKind::U2).map(drop));
+    refused(gpu.prims.split(2, 257, IndexKind::U8).map(drop));
+    refused(gpu.prims.split(1 << 40, 1 << 40, IndexKind::I64).map(drop));
     refused(gpu.prims.fill(&elements, &[0; 8]));
     refused(gpu.prims.fill(&elements, &[0; 3]));
     refused(ust_gpu::prims::Column::new(&elements, IndexKind::U32, 4).map(drop));
@@ -110,6 +112,13 @@ fn numbers_in_order_and_patterns() {
                 let found = gpu.indices(&gpu.prims.iota(length, kind).unwrap());
                 assert!(found.into_iter().eq(0..length as i64), "{length} {kind}");
             }
+        }
+        for (count, block) in [(0, 3), (1, 1), (700, 5), (3, 1000)] {
+            let [blocks, offsets] = gpu.prims.split(count, block, IndexKind::U32).unwrap();
+            let all = 0..(count * block) as i64;
+            let (of, at) = (gpu.indices(&blocks), gpu.indices(&offsets));
+            assert!(of.into_iter().eq(all.clone().map(|i| i / block as i64)), "{count} {block}");
+            assert!(at.into_iter().eq(all.map(|i| i % block as i64)), "{count} {block}");
         }
         for (width, length) in [(1, 7), (2, 9), (4, 0), (8, 0), (8, 1000), (16, 1), (16, 333)] {
             let pattern: Vec<u8> = (1..=width as u8).collect();

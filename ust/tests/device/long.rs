@@ -4,14 +4,7 @@ use ust::gpu::tally;
 use ust::{Backend, Dtype, Tensor, einsum};
 
 use super::skewed::skewed;
-use super::{gpu, same};
-
-fn dense(shape: &[usize], seed: u64) -> Tensor {
-    let all = shape.iter().product::<usize>();
-    let values = (0..all as u64).map(|at| ((at * 7 + seed) % 13) as f64 / 2.0 - 3.0).collect();
-    let array = ust::ndarray::ArrayD::from_shape_vec(shape.to_vec(), values).unwrap();
-    Tensor::from_array(array).unwrap()
-}
+use super::{dense, gpu, same};
 
 const MATRIX: &[usize] = &[70, 2400];
 const TENSOR: &[usize] = &[90, 1500, 4];

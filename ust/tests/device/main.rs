@@ -1,6 +1,7 @@
 //! Tensors in the memory of a GPU, on a virtual one.
 #![cfg(feature = "gpu")]
 
+mod combined;
 mod conversions;
 mod counted;
 mod failures;
@@ -45,6 +46,14 @@ fn matrix(format: &str, seed: u32) -> Tensor {
 fn vector() -> Tensor {
     let values: Vec<f64> = (0..30).map(|at| f64::from(at % 7) - 2.5).collect();
     Tensor::from_array(ust::ndarray::Array1::from(values).into_dyn()).unwrap()
+}
+
+/// A full tensor.
+fn dense(shape: &[usize], seed: u64) -> Tensor {
+    let all = shape.iter().product::<usize>();
+    let values = (0..all as u64).map(|at| ((at * 7 + seed) % 13) as f64 / 2.0 - 3.0).collect();
+    let array = ust::ndarray::ArrayD::from_shape_vec(shape.to_vec(), values).unwrap();
+    Tensor::from_array(array).unwrap()
 }
 
 /// Whether two tensors have the same elements, but for rounding.
