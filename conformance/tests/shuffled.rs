@@ -267,16 +267,25 @@ const BY_STORED: [(&str, &[&str]); 6] = [
     ("C(i,k) = A(i,j) * B(j,k)", &["CSR", "DCSR"]),
 ];
 
+/// A matrix with a row of 40 entries, which most parts begin in the middle of.
+fn with_long_row(format: &str) -> Tensor {
+    let i: Vec<i64> = (0..44).map(|at| (at - 39).max(0) * 7).collect();
+    let j = (0..44).map(|at| at % 40).collect();
+    let values: Vec<f64> = (0..44).map(|at| f64::from(at % 9) - 3.5).collect();
+    let coo = ust::Coo::new(vec![40, 40], vec![i, j], values).unwrap();
+    Tensor::from_coo(&coo, &format.parse().unwrap()).unwrap()
+}
+
 /// The result of an expression by stored elements, where `B` is dense, and results have the format of a matrix `A`
 /// with the same entries.
-fn by_stored(expression: &str, format: &str, backend: Backend) -> Result<Tensor, OpError> {
+fn by_stored(expression: &str, a: &Tensor, backend: Backend) -> Result<Tensor, OpError> {
     let dense = ust::generate::generate("random(40x40, nnz=1600, seed=9)").unwrap();
     let dense = Tensor::from_coo(&dense, &"Dense".parse().unwrap()).unwrap();
-    let call = einsum(expression).arg("A", matrix(format)).backend(backend);
+    let call = einsum(expression).arg("A", a).backend(backend);
     let call = if expression.contains("x(") { call.arg("x", vector()) } else { call };
     match expression {
         _ if expression.contains("B(") => call.arg("B", dense).run(),
-        _ if expression.starts_with('C') => call.format(format).run(),
+        _ if expression.starts_with('C') => call.format(&a.format().to_string()).run(),
         _ => call.run(),
     }
 }
@@ -284,9 +293,11 @@ fn by_stored(expression: &str, format: &str, backend: Backend) -> Result<Tensor,
 #[test]
 fn parts_of_stored_elements_give_what_the_interpreter_gives() {
     for (expression, formats) in BY_STORED {
-        for format in formats {
+        let matrices = formats.iter().flat_map(|format| [matrix(format), with_long_row(format)]);
+        for a in matrices {
+            let format = a.format();
             let run = |backend| {
-                let run = by_stored(expression, format, backend);
+                let run = by_stored(expression, &a, backend);
                 run.unwrap_or_else(|error| panic!("{expression}, {format}: {error}"))
             };
             let [found, expected] = ["shuffled-by-stored", "interp"].map(Backend::Named).map(run);
