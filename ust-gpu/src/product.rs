@@ -21,20 +21,28 @@ pub(crate) struct Full {
 
 /// Whether the term is the product of all operands.
 pub(crate) fn is_product(plan: &Plan<'_>) -> bool {
-    fn collect(term: &Term, found: &mut Vec<usize>) -> bool {
-        match term {
-            Term::Element(at) => {
+    is_product_in(plan, None)
+}
+
+/// Whether the term is the product of all operands, each cast to a dtype before.
+pub(crate) fn is_product_in(plan: &Plan<'_>, dtype: Option<Dtype>) -> bool {
+    fn collect(term: &Term, to: Option<Dtype>, found: &mut Vec<usize>) -> bool {
+        match (term, to) {
+            (Term::Element(at), None) => {
                 found.push(*at);
                 true
             }
-            Term::Call { op: Operator::Mul, args, .. } => {
-                args.iter().all(|arg| collect(arg, found))
+            (Term::Call { op: Operator::Cast, args, dtype }, Some(to)) => {
+                *dtype == to && args.iter().all(|arg| collect(arg, None, found))
+            }
+            (Term::Call { op: Operator::Mul, args, .. }, _) => {
+                args.iter().all(|arg| collect(arg, to, found))
             }
             _ => false,
         }
     }
     let mut found = Vec::new();
-    let all = collect(plan.body, &mut found);
+    let all = collect(plan.body, dtype, &mut found);
     found.sort_unstable();
     all && found.into_iter().eq(0..plan.operands.len())
 }
@@ -52,14 +60,20 @@ pub(crate) fn numbers(plan: &Plan<'_>) -> Result<[Number; 2], Why> {
     };
     let (own, result) = (plan.operands[0].dtype, plan.result.dtype);
     let numbers = [number(own)?, number(result)?];
-    let is_zero = |of: &Access<'_>| of.fill.same(&of.dtype.zero());
-    let plain = |of: &Access<'_>| of.dtype == own && is_zero(of);
     let summed = is_narrow(numbers[0]) && numbers[1] == Number::F32;
-    let fits = (own == result || summed) && is_zero(&plan.result);
-    match plan.operands.iter().all(plain) && fits {
+    match are_plain(plan) && (own == result || summed) {
         true => Ok(numbers),
-        false => Err("it takes tensors of one dtype, with fill value 0"),
+        false => Err(PLAIN),
     }
+}
+
+pub(crate) const PLAIN: Why = "it takes tensors of one dtype, with fill value 0";
+
+/// Whether all operands have one dtype, and all fill values are 0.
+pub(crate) fn are_plain(plan: &Plan<'_>) -> bool {
+    let is_zero = |of: &Access<'_>| of.fill.same(&of.dtype.zero());
+    let plain = |of: &Access<'_>| of.dtype == plan.operands[0].dtype && is_zero(of);
+    plan.operands.iter().all(plain) && is_zero(&plan.result)
 }
 
 pub(crate) fn is_narrow(number: Number) -> bool {

@@ -5,8 +5,9 @@
 //! are four bits. Of two stored values they are the two places, the lower one in the lower bits. Of one stored
 //! value they are the places of its two halves, as if it were two values of 16 bits: `0100` or `1110`.
 //!
-//! The order of the groups' bits depends on the device: NVIDIA documents none for the buffer of cuSPARSELt. The
-//! orders for devices in [`MetadataOrder`] are those that published programs of others write.
+//! The order of the groups' bits depends on the device. NVIDIA calls that of the buffers of cuSPARSELt internal, and says
+//! that it can change at any time (issue 167 of NVIDIA/CUDALibrarySamples). The orders for devices in [`MetadataOrder`] are
+//! those that published programs of others write.
 
 use ust_engine::format::{Format, IndexExpr};
 use ust_engine::provider::product::{quotient, remainder};
@@ -22,7 +23,8 @@ pub enum MetadataOrder {
     /// In the order of the values: row by row, the first group in the lowest bits.
     Rows,
     /// As the kernels for devices of compute capability 8.0 read them. Values have 16 bits, and both extents are
-    /// multiples of 128. PyTorch writes this order for cuSPARSELt.
+    /// multiples of 128. xFormers and PyTorch write this order for cuSPARSELt (`MetadataCuSparseLt`): they found it in
+    /// what the library makes.
     Sm80,
     /// As the kernels for devices of compute capability 9.0 read them. Values have 16 bits. torchao writes this
     /// order for cuSPARSELt.

@@ -1,7 +1,8 @@
 //! `cusparselt`: products of 2:4 matrices and dense matrices by NVIDIA's library, on the first device.
 //!
 //! The library compresses a matrix itself, from one with all of its zeros: the layout of what it makes is known to
-//! itself only. What it made of the last matrix is kept for the next run. It rounds each sum to 16 bits.
+//! itself only. What it made of the last matrix is kept for the next run. It rounds each sum of halves to 16 bits. Sums
+//! of integers of 8 bits have 32 bits, of which the lower 8 are kept if the result has 8.
 
 use std::fmt;
 use std::sync::{Arc, Mutex, PoisonError, Weak};
@@ -19,7 +20,9 @@ use crate::cache;
 use crate::gpu::Gpu;
 use crate::library::{Handles, Library};
 use crate::prelude::{self, Sections};
-use crate::product::{Full, Why, full, is_narrow, is_product, numbers};
+use crate::product::{
+    Full, PLAIN, Why, are_plain, full, is_narrow, is_product, is_product_in, numbers,
+};
 use crate::room::Room;
 use crate::semi_structured::{Groups, dimensions};
 use crate::there::{self, Levels, Operands, ValuesThere, device};
@@ -35,6 +38,8 @@ fn library(gpu: &Gpu) -> Result<SparseLt, CudaError> {
 #[derive(Clone, Copy, Debug)]
 struct Task {
     number: Number,
+    /// In which the library stores sums.
+    stored: Number,
     /// Of the result: that of the operands, or the one in which their sums are formed.
     result: Number,
     /// The number of the operand that is a 2:4 matrix.
@@ -52,16 +57,11 @@ impl Task {
     /// The task of a plan, or why there is none.
     fn of(plan: &Plan<'_>) -> Result<Self, Why> {
         let Some((Operator::Add, &[summed])) = plan.reduce else { return Err(PRODUCTS) };
-        if !is_product(plan) || plan.operands.len() != 2 {
+        if plan.operands.len() != 2 {
             return Err(PRODUCTS);
         }
-        if plan.strict {
-            return Err("it sums in another order than the loops");
-        }
-        let [number, result] = numbers(plan)?;
-        if !is_narrow(number) {
-            return Err("it takes numbers of 16 bits");
-        }
+        let integers = plan.operands[0].dtype == Dtype::I8;
+        let [number, stored, result] = if integers { integers_of(plan)? } else { halves_of(plan)? };
         let is_full = |at: &usize| in_full(&plan.operands[*at]).is_some();
         let [b] = (0..2).filter(is_full).collect::<Vec<_>>()[..] else { return Err(PRODUCTS) };
         let access = &plan.operands[1 - b];
@@ -73,8 +73,37 @@ impl Task {
         let other = Some(other.ok_or(PRODUCTS)?);
         let dense = full(&plan.operands[b], b, summed, other);
         let (b, c) = dense.zip(full(&plan.result, 0, row, other)).ok_or(PRODUCTS)?;
-        Ok(Self { number, result, a: 1 - b.operand, indices: [row, column], b, c })
+        if integers && b.order != Order::Columns {
+            return Err("of integers, the dense matrix has those side by side that are summed");
+        }
+        Ok(Self { number, stored, result, a: 1 - b.operand, indices: [row, column], b, c })
     }
+}
+
+/// The types of operands of 16 bits, of what the library stores, and of the result.
+fn halves_of(plan: &Plan<'_>) -> Result<[Number; 3], Why> {
+    if !is_product(plan) {
+        return Err(PRODUCTS);
+    }
+    if plan.strict {
+        return Err("it sums in another order than the loops");
+    }
+    let [number, result] = numbers(plan)?;
+    match is_narrow(number) {
+        true => Ok([number, number, result]),
+        false => Err("it takes numbers of 16 bits, and integers of 8"),
+    }
+}
+
+/// The same of integers of 8 bits. Their sums have the same bits in any order.
+fn integers_of(plan: &Plan<'_>) -> Result<[Number; 3], Why> {
+    let result = match plan.result.dtype {
+        Dtype::I8 if is_product(plan) => Number::I8,
+        Dtype::I32 if is_product_in(plan, Some(Dtype::I32)) => Number::I32,
+        Dtype::I8 | Dtype::I32 => return Err(PRODUCTS),
+        _ => return Err("it sums integers of 8 bits in 8 or 32 bits"),
+    };
+    if are_plain(plan) { Ok([Number::I8, Number::I32, result]) } else { Err(PLAIN) }
 }
 
 /// A product, which runs on tensors.
@@ -129,17 +158,17 @@ impl Running<'_> {
         let bytes = bytes.ok_or_else(|| Error::TooLarge("a matrix with its zeros".to_owned()))?;
         self.room.has(bytes as u64)?;
         let to = there::alloc(bytes, stream).map_err(device)?;
-        let text = spreading(tensor.levels()[2].0[0].kind());
+        let text = spreading(tensor.levels()[2].0[0].kind(), tensor.dtype().bytes());
         let values = self.operands.values[a].0.address();
         let places = self.operands.levels[a].0[2][0].address();
         self.launch(&text, "spread", &[values, places, to.address()], tensor.nse() / 2)?;
         Ok(to)
     }
 
-    /// Numbers of 16 bits in the type in which their sums are formed.
-    fn widened(&self, from: &Memory, count: usize, task: &Task) -> Result<Memory, Error> {
+    /// What the library stored, in the type of the result.
+    fn cast(&self, from: &Memory, count: usize, task: &Task) -> Result<Memory, Error> {
         let to = self.alloc(count, task.result)?;
-        self.launch(&widening(task.number), "widen", &[from.address(), to.address()], count)?;
+        self.launch(&casting(task.stored), "cast", &[from.address(), to.address()], count)?;
         Ok(to)
     }
 
@@ -167,18 +196,21 @@ impl Running<'_> {
         let extents = self.call.extents();
         let [rows, inner] = task.indices.map(|index| extents[index]);
         let columns = task.c.indices[1].map_or(1, |index| extents[index]);
-        let whole =
-            rows.is_multiple_of(16) && inner.is_multiple_of(16) && columns.is_multiple_of(8);
-        match whole {
-            true => Ok(()),
-            false => Err(Error::Shape {
-                found: vec![rows, inner, columns],
-                expected:
-                    "cuSPARSELt takes rows and columns of the sparse matrix that are multiples of \
-                     16, and columns of the dense one that are multiples of 8"
-                        .to_owned(),
-            }),
-        }
+        let [sparse, dense] = sparse_lt::multiples(task.number);
+        let whole = rows.is_multiple_of(sparse)
+            && inner.is_multiple_of(sparse)
+            && columns.is_multiple_of(dense);
+        let expected = if !whole {
+            format!(
+                "cuSPARSELt takes rows and columns of the sparse matrix that are multiples of {sparse}, and \
+                 columns of the dense one that are multiples of {dense}"
+            )
+        } else if task.number == Number::I8 && inner > MOST_INTEGERS {
+            format!("sums of at most {MOST_INTEGERS} neighbours in a row fit 32 bits")
+        } else {
+            return Ok(());
+        };
+        Err(Error::Shape { found: vec![rows, inner, columns], expected })
     }
 }
 
@@ -195,14 +227,14 @@ impl Multiplier {
         running.check(&self.task)?;
         let count = call.value_count().ok_or_else(|| Error::TooLarge("the result".to_owned()))?;
         operands.between(stream, || {
-            let memory = running.alloc(count, self.task.number)?;
+            let memory = running.alloc(count, self.task.stored)?;
             match call.extents().contains(&0) {
                 true => stream.zero(&memory).map_err(device)?,
                 false => self.multiply(&running, &memory)?,
             }
-            let memory = match self.task.result == self.task.number {
+            let memory = match self.task.result == self.task.stored {
                 true => memory,
-                false => running.widened(&memory, count, &self.task)?,
+                false => running.cast(&memory, count, &self.task)?,
             };
             there::stays(call, memory, gpu)
         })
@@ -210,7 +242,7 @@ impl Multiplier {
 
     /// Runs what was prepared for such operands, or prepares it first.
     fn multiply(&self, running: &Running<'_>, result: &Memory) -> Result<(), Error> {
-        let Task { number, a, b, c, .. } = self.task;
+        let Task { number, stored, a, b, c, .. } = self.task;
         let Running { call, library, operands, .. } = running;
         let values = [operands.values[b.operand].0.address(), result.address()];
         if values.iter().any(|address| !address.is_multiple_of(16)) {
@@ -230,8 +262,8 @@ impl Multiplier {
             None => {
                 let [rows, columns] = self.task.indices.map(|index| call.extents()[index]);
                 let a = Dense::new(rows, columns, Order::Rows, number, 0);
-                let [b, c] = [(b, values[0]), (c, values[1])]
-                    .map(|(of, address)| running.matrix(of, number, address));
+                let [b, c] = [(b, number, values[0]), (c, stored, values[1])]
+                    .map(|(of, number, address)| running.matrix(of, number, address));
                 let made = cache::with_room(|| library.product(&a, &b, &c));
                 let (extents, compressed) = (call.extents().to_vec(), Default::default());
                 Prepared { extents, product: made.map_err(device)?, compressed }
@@ -251,8 +283,12 @@ impl Multiplier {
     }
 }
 
-/// The text of the kernel that writes groups of numbers of 16 bits with their zeros.
-fn spreading(kind: IndexKind) -> String {
+/// Neighbours in a row of which half are products of integers of 8 bits: their sum fits 32 bits.
+const MOST_INTEGERS: usize = 2 * ((1 << 17) - 1);
+
+/// The text of the kernel that writes groups of numbers of so many bytes with their zeros.
+fn spreading(kind: IndexKind, bytes: usize) -> String {
+    let value = if bytes == 1 { "unsigned char" } else { "unsigned short" };
     let (name, place) = match kind {
         IndexKind::U2 => ("unsigned char", "crd[at / 4] >> at % 4 * 2"),
         IndexKind::U8 | IndexKind::I8 => ("unsigned char", "crd[at]"),
@@ -261,11 +297,11 @@ fn spreading(kind: IndexKind) -> String {
         _ => ("unsigned long long", "crd[at]"),
     };
     format!(
-        r#"extern "C" __global__ void spread(const unsigned short* values, const {name}* crd, unsigned short* to,
+        r#"extern "C" __global__ void spread(const {value}* values, const {name}* crd, {value}* to,
                                   long long groups) {{
   long long step = (long long)gridDim.x * blockDim.x;
   for (long long group = (long long)blockIdx.x * blockDim.x + threadIdx.x; group < groups; group += step) {{
-    unsigned short four[4] = {{0, 0, 0, 0}};
+    {value} four[4] = {{0, 0, 0, 0}};
     for (long long at = 2 * group; at < 2 * group + 2; at++) four[({place}) & 3] = values[at];
     for (int i = 0; i < 4; i++) to[4 * group + i] = four[i];
   }}
@@ -274,18 +310,23 @@ fn spreading(kind: IndexKind) -> String {
     )
 }
 
-/// The text of the kernel that stores numbers of 16 bits in 32.
-fn widening(number: Number) -> String {
-    let (dtype, name) = match number {
-        Number::F16 => (Dtype::F16, "f16"),
-        _ => (Dtype::Bf16, "bf16"),
+/// The text of the kernel that stores numbers of 16 bits in 32, or the lower 8 bits of integers.
+fn casting(number: Number) -> String {
+    let (dtype, name, value) = match number {
+        Number::F16 => (Dtype::F16, "f16", "float"),
+        Number::Bf16 => (Dtype::Bf16, "bf16", "float"),
+        _ => (Dtype::I32, "int", "signed char"),
+    };
+    let load = match dtype {
+        Dtype::I32 => "(signed char)from[i]".to_owned(),
+        _ => format!("ust_storage<{name}>::get(from[i])"),
     };
     let mut text = prelude::text(Sections::of(dtype));
     text += &format!(
-        r#"extern "C" __global__ void widen(const {name}* from, float* to, long long count) {{
+        r#"extern "C" __global__ void cast(const {name}* from, {value}* to, long long count) {{
   long long step = (long long)gridDim.x * blockDim.x;
   for (long long i = (long long)blockIdx.x * blockDim.x + threadIdx.x; i < count; i += step)
-    to[i] = ust_storage<{name}>::get(from[i]);
+    to[i] = {load};
 }}
 "#
     );
@@ -333,8 +374,8 @@ mod tests {
             return;
         }
         let kinds = [IndexKind::U2, IndexKind::U8, IndexKind::I16, IndexKind::U32, IndexKind::I64];
-        let texts = kinds.map(spreading).into_iter();
-        for text in texts.chain([Number::F16, Number::Bf16].map(widening)) {
+        let texts = kinds.into_iter().flat_map(|kind| [1, 2].map(|bytes| spreading(kind, bytes)));
+        for text in texts.chain([Number::F16, Number::Bf16, Number::I32].map(casting)) {
             let made = ust_cuda::compile(&text, &[], "sm_90");
             assert!(made.is_ok(), "{made:?}\n{text}");
         }

@@ -90,6 +90,44 @@ fn a_matrix_times_a_dense_matrix_in_every_order() {
 }
 
 #[test]
+fn integers_are_summed_in_8_and_in_32_bits() {
+    if !virtual_gpu::is_there() {
+        return;
+    }
+    let extents = [32, 64, 16];
+    let large = |tensor: Tensor| {
+        let values = tensor.values().typed::<i8>().unwrap().iter().map(|v| v * 63 - 2);
+        tensor.with_values(values.collect::<Vec<i8>>()).unwrap()
+    };
+    for (c, width) in [("Dense", 2), ("DenseCol", 8), ("Dense", 64)] {
+        let format = format!("{TWO_FOUR}, crdWidth = {width}");
+        let a = large(matrix([extents[0], extents[1]], &format, Dtype::I8, 7));
+        let b = large(matrix([extents[1], extents[2]], "DenseCol", Dtype::I8, 8));
+        for (expression, dtype) in [
+            ("C(i,k) = A(i,j) * B(j,k)", Dtype::I8),
+            ("C(i,k) = i32(A(i,j)) * i32(B(j,k))", Dtype::I32),
+        ] {
+            let call = |backend| {
+                let call = einsum(expression).arg("A", &a).arg("B", &b).format(c).backend(backend);
+                // Integers have the same sums in every order.
+                if width == 64 { call.strict() } else { call }
+            };
+            let expected = call(Backend::INTERPRETER).run().unwrap();
+            let found = call(LIBRARY).run().unwrap();
+            assert_eq!((found.dtype(), &found), (dtype, &expected), "{expression} {c} {width}");
+            // Numbers beyond 8 bits occur.
+            let wraps = expected.cast_lossy(Dtype::I8).cast_lossy(dtype) != expected;
+            assert_eq!(wraps, dtype == Dtype::I32, "{expression}");
+        }
+    }
+    let other = call("C(i,k) = A(i,j) * B(j,k)", [TWO_FOUR, "DenseCol"], [16, 64, 16], Dtype::I8);
+    match other.backend(LIBRARY).run() {
+        Err(OpError::Tensor(Error::Shape { found, .. })) => assert_eq!(found, [16, 64, 16]),
+        other => panic!("{other:?}"),
+    }
+}
+
+#[test]
 fn a_kernel_takes_other_tensors() {
     if !virtual_gpu::is_there() {
         return;
@@ -149,7 +187,14 @@ fn other_plans_are_refused_with_the_reason() {
     refused(of(product, IN_COLUMNS, Dtype::F16), products);
     refused(of("C(j,k) = A(i,j) * B(i,k)", TWO_FOUR, Dtype::F16), products);
     refused(of(product, TWO_FOUR, Dtype::F32), "numbers of 16 bits");
-    refused(of(product, TWO_FOUR, Dtype::I8), "floating-point");
+    let integers = |format| call(product, [TWO_FOUR, format], [32, 64, 16], Dtype::I8);
+    refused(integers("Dense"), "side by side");
+    refused(integers("DenseCol").dtype(Dtype::I32), "two of every four");
+    let a = matrix([32, 64], TWO_FOUR, Dtype::I8, 1);
+    let b = matrix([64, 16], "DenseCol", Dtype::I8, 2);
+    let wide = einsum("C(i,k) = i64(A(i,j)) * i64(B(j,k))").arg("A", a).arg("B", b);
+    refused(wide, "8 or 32 bits");
+    refused(of(product, TWO_FOUR, Dtype::I16), "floating-point");
     refused(of(product, TWO_FOUR, Dtype::F16).strict(), "order");
     // Extents are known when it runs.
     for extents in [[24, 48, 8], [32, 24, 8], [32, 48, 4]] {

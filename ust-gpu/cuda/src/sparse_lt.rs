@@ -70,7 +70,8 @@ struct Opaque([u8; 512]);
 
 /// The first version whose structures and numbers are those here.
 const FIRST: (u32, u32) = (0, 8);
-/// Sums are formed in 32 bits: the library's number for that.
+/// Sums are formed in 32 bits: the library's numbers for that.
+const COMPUTE_32I: u32 = 0;
 const COMPUTE_32F: u32 = 2;
 /// What addresses are multiples of.
 const ALIGNMENT: u32 = 16;
@@ -168,6 +169,15 @@ impl Made {
     }
 }
 
+/// What extents of a 2:4 matrix of such numbers, and those of dense ones, are multiples of.
+#[must_use]
+pub fn multiples(number: Number) -> [usize; 2] {
+    match number {
+        Number::I8 => [32, 16],
+        _ => [16, 8],
+    }
+}
+
 fn size(of: usize) -> Result<i64> {
     i64::try_from(of).map_err(|_| CudaError::argument(format!("{of} is no size of a matrix")))
 }
@@ -197,26 +207,34 @@ impl SparseLt {
 
     /// Prepares `c = a b`, where `a` is a 2:4 matrix. `a` describes it as it is before it is compressed: by rows, with
     /// all of its zeros; two of every four neighbours in a row may be others. Nothing is computed. All three have the
-    /// same numbers, of 16 bits. No address is looked at.
+    /// same numbers, of 16 bits; or `a` and `b` have integers of 8 bits, `b` by columns, and `c` has their sums of 32
+    /// bits. No address is looked at.
     ///
     /// # Errors
     ///
-    /// [`CudaError::Argument`] if shapes or types do not match, if extents of `a` are no positive multiples of 16,
-    /// or those of the others of 8; [`CudaError::Library`] for what the library does not have; [`CudaError::OutOfMemory`].
+    /// [`CudaError::Argument`] if shapes or types do not match, if extents of `a` are no positive [multiples](multiples),
+    /// or those of the others; [`CudaError::Library`] for what the library does not have; [`CudaError::OutOfMemory`].
     pub fn product(&self, a: &Dense, b: &Dense, c: &Dense) -> Result<Product> {
         let number = a.number;
-        let narrow = matches!(number, Number::F16 | Number::Bf16);
-        if !narrow || [b.number, c.number] != [number; 2] {
-            let numbers = [a.number, b.number, c.number];
-            return Err(CudaError::argument(format!("a product of types {numbers:?}")));
-        }
+        let numbers = [a.number, b.number, c.number];
+        let [sparse, dense] = match numbers {
+            [Number::I8, Number::I8, Number::I32] if b.order == Order::Columns => multiples(number),
+            [Number::F16 | Number::Bf16, ..] if numbers == [number; 3] => multiples(number),
+            _ => {
+                return Err(CudaError::argument(format!(
+                    "a product of types {numbers:?}, the second by {:?}",
+                    b.order
+                )));
+            }
+        };
         let fits = (a.columns, c.rows, c.columns) == (b.rows, a.rows, b.columns);
         let whole = |extent: usize, by: usize| extent > 0 && extent.is_multiple_of(by);
-        let sizes = whole(a.rows, 16) && whole(a.columns, 16) && whole(b.columns, 8);
+        let sizes = whole(a.rows, sparse) && whole(a.columns, sparse) && whole(b.columns, dense);
         if !fits || !sizes || a.order != Order::Rows {
             let [a, b, c] = [a, b, c].map(|of| format!("{} x {}", of.rows, of.columns));
             return Err(CudaError::argument(format!(
-                "no product of {a} and {b} has {c} numbers: extents of the first are multiples of 16, and others of 8"
+                "no product of {a} and {b} has {c} numbers: extents of the first are multiples of {sparse}, and others \
+                 of {dense}"
             )));
         }
         self.stream().device().enter()?;
@@ -271,22 +289,14 @@ impl Parts {
                 }
             })
         };
+        let numbers = a.number;
         let [a, b, c] = [matrix(a, true)?, matrix(b, false)?, matrix(c, false)?];
+        let computed = if numbers == Number::I8 { COMPUTE_32I } else { COMPUTE_32F };
         let product = functions.make(DESCRIBE, None, |to| {
             let [a, b, c] = [&a, &b, &c].map(Made::raw);
             // SAFETY: the structures live, as they do below.
             unsafe {
-                (functions.cusparseLtMatmulDescriptorInit)(
-                    handle,
-                    to,
-                    0,
-                    0,
-                    a,
-                    b,
-                    c,
-                    c,
-                    COMPUTE_32F,
-                )
+                (functions.cusparseLtMatmulDescriptorInit)(handle, to, 0, 0, a, b, c, c, computed)
             }
         })?;
         let destroy = Some(functions.cusparseLtMatmulAlgSelectionDestroy);

@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-enum Type { R_32F = 0, R_64F = 1, R_16F = 2, C_32F = 4, C_64F = 5, R_16BF = 14 };
+enum Type { R_32F = 0, R_64F = 1, R_16F = 2, R_8I = 3, C_32F = 4, C_64F = 5, R_32I = 10, R_16BF = 14 };
 enum { BY_COLUMNS = 1, BY_ROWS = 2 };
 
 typedef std::complex<float> c64;
@@ -50,13 +50,15 @@ struct f16 {
 };
 // The type of sums, and the way there and back.
 template <class T> struct Sum { typedef T type; static T get(T v) { return v; } static T of(T v) { return v; } };
+template <> struct Sum<int8_t> { typedef int32_t type; static int32_t get(int8_t v) { return v; } };
 template <> struct Sum<f16> { typedef float type; static float get(f16 v) { return v.get(); } static f16 of(float v) { return f16::of(v); } };
 template <> struct Sum<bf16> { typedef float type; static float get(bf16 v) { return v.get(); } static bf16 of(float v) { return bf16::of(v); } };
 
 static size_t bytes_of(int type) {
   switch (type) {
+    case R_8I: return 1;
     case R_16F: case R_16BF: return 2;
-    case R_32F: return 4;
+    case R_32I: case R_32F: return 4;
     case R_64F: case C_32F: return 8;
     case C_64F: return 16;
     default: return 0;

@@ -12,6 +12,10 @@ use crate::error::{CudaError, Result};
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum Number {
+    /// Integers of 8 bits. Sums are formed in 32 bits.
+    I8,
+    /// Integers of 32 bits.
+    I32,
     /// 16 bits, IEEE. Sums are formed in 32 bits.
     F16,
     /// The upper half of 32 bits. Sums are formed in 32 bits.
@@ -31,8 +35,9 @@ impl Number {
     #[must_use]
     pub fn bytes(self) -> usize {
         match self {
+            Self::I8 => 1,
             Self::F16 | Self::Bf16 => 2,
-            Self::F32 => 4,
+            Self::I32 | Self::F32 => 4,
             Self::F64 | Self::Complex64 => 8,
             Self::Complex128 => 16,
         }
@@ -40,6 +45,8 @@ impl Number {
 
     pub(crate) fn raw(self) -> cudaDataType {
         match self {
+            Self::I8 => cudaDataType::CUDA_R_8I,
+            Self::I32 => cudaDataType::CUDA_R_32I,
             Self::F16 => cudaDataType::CUDA_R_16F,
             Self::Bf16 => cudaDataType::CUDA_R_16BF,
             Self::F32 => cudaDataType::CUDA_R_32F,
@@ -52,6 +59,7 @@ impl Number {
     /// In which sums are formed.
     pub(crate) fn computed(self) -> Self {
         match self {
+            Self::I8 => Self::I32,
             Self::F16 | Self::Bf16 => Self::F32,
             other => other,
         }
