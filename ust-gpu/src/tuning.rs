@@ -100,6 +100,10 @@ pub(crate) fn spread(mean: f64, parts: u64) -> u64 {
     1 << threads.ilog2()
 }
 
+/// Conversions whose kernels are kept as they are launched, at most: a conversion between the formats of one of them
+/// prints and looks up nothing.
+pub(crate) const WRITERS: usize = 64;
+
 /// The share of a device's memory that copies of tensors may take which are kept for the next time.
 pub(crate) const KEPT_SHARE: f64 = 0.5;
 

@@ -1,12 +1,14 @@
 //! The loops of a conversion, which write columns.
 
 use std::sync::atomic::Ordering;
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
-use ust_cuda::{Grid, Memory, Source};
+use ust_cuda::{Device, Grid, Memory, Source};
 use ust_engine::provider::conversion::{Conversion, Loops};
 use ust_engine::provider::plan::{Array, Facts, evaluated};
 use ust_engine::schedule::{Abilities, Schedule};
 use ust_engine::{Error, Format, Tensor};
+use ust_level_api::ir::Function;
 use ust_level_api::ir::interp::Param;
 use ust_level_api::{IndexKind, Interval};
 
@@ -15,7 +17,7 @@ use super::{Arguments, BY_STORED, Given, Kernels, launch, length, stored_range, 
 use crate::gpu::Gpu;
 use crate::print::{About, Program, Target};
 use crate::there::{self, Levels, ValuesThere, device, width};
-use crate::tuning::{BLOCK_THREADS, ITEMS_PER_THREAD, is_skewed, spread};
+use crate::tuning::{BLOCK_THREADS, ITEMS_PER_THREAD, WRITERS, is_skewed, spread};
 
 /// What the loops wrote.
 pub(crate) struct Written {
@@ -100,6 +102,84 @@ pub fn conversion_text(tensor: &Tensor, format: &Format) -> Result<Option<String
     Ok(Some(program(&conversion, (&facts, &loops), &schedule)?.text))
 }
 
+/// The kernels of loops. Those that were used last are kept: conversions between the same formats have the same loops.
+struct Writer {
+    function: Function,
+    /// What is known of the loops follows from them and from the format.
+    format: Format,
+    device: Device,
+    by_rows: (Schedule, Kernels),
+    /// Made for the first tensor with a long row.
+    by_stored: OnceLock<Option<(Schedule, Kernels)>>,
+}
+
+impl Writer {
+    fn of(
+        conversion: &Conversion<'_>,
+        (facts, loops): (&Facts, &Loops),
+        device: &Device,
+    ) -> Result<Arc<Self>, Error> {
+        static LAST: Mutex<Vec<Arc<Writer>>> = Mutex::new(Vec::new());
+        let (function, format) = (loops.function(), conversion.tensor().format());
+        let is_same = |one: &Arc<Self>| {
+            one.device == *device && one.format == *format && one.function == *function
+        };
+        let lock = || LAST.lock().unwrap_or_else(PoisonError::into_inner);
+        let found = {
+            let mut last = lock();
+            last.iter().position(is_same).map(|at| last.remove(at))
+        };
+        let writer = match found {
+            Some(writer) => writer,
+            None => {
+                let schedule = schedule((facts, loops))?;
+                let kernels = kernels(conversion, (facts, loops), &schedule, device)?;
+                Arc::new(Self {
+                    function: function.clone(),
+                    format: format.clone(),
+                    device: device.clone(),
+                    by_rows: (schedule, kernels),
+                    by_stored: OnceLock::new(),
+                })
+            }
+        };
+        let mut last = lock();
+        last.insert(0, Arc::clone(&writer));
+        last.truncate(WRITERS);
+        Ok(writer)
+    }
+
+    fn by_stored(
+        &self,
+        conversion: &Conversion<'_>,
+        (facts, loops): (&Facts, &Loops),
+    ) -> Result<Option<&(Schedule, Kernels)>, Error> {
+        if self.by_stored.get().is_none() {
+            let made = match by_stored((facts, loops))? {
+                Some(schedule) => {
+                    let kernels = kernels(conversion, (facts, loops), &schedule, &self.device)?;
+                    Some((schedule, kernels))
+                }
+                None => None,
+            };
+            // Another thread may have made them in the meantime.
+            let _ = self.by_stored.set(made);
+        }
+        Ok(self.by_stored.get().and_then(Option::as_ref))
+    }
+}
+
+fn kernels(
+    conversion: &Conversion<'_>,
+    (facts, loops): (&Facts, &Loops),
+    schedule: &Schedule,
+    device: &Device,
+) -> Result<Kernels, Error> {
+    let program = program(conversion, (facts, loops), schedule)?;
+    let source = Source::new(program.code());
+    Kernels::new(program, &source, device)
+}
+
 /// Launches the kernel.
 fn run(
     conversion: &Conversion<'_>,
@@ -108,11 +188,6 @@ fn run(
     gpu: &Gpu,
 ) -> Result<(), Error> {
     let (function, stream) = (loops.function(), gpu.stream());
-    let kernels = |schedule: &Schedule| -> Result<Kernels, Error> {
-        let program = program(conversion, (facts, loops), schedule)?;
-        let source = Source::new(program.code());
-        Kernels::new(program, &source, gpu.device())
-    };
     let range = |schedule: &Schedule, kernels: &Kernels, arguments: &Arguments<'_>| {
         let Ok(Interval { lo, hi }) = &schedule.range else { return Ok(None) };
         Ok::<_, Error>(Some(match evaluated(&[lo.clone(), hi.clone()], function, params)? {
@@ -122,9 +197,9 @@ fn run(
     };
     let error = stream.upload(&0_i32.to_ne_bytes()).map_err(device)?;
     let mut arguments = Arguments::new(params, arrays, &error);
-    let by_rows = schedule((facts, loops))?;
-    let mut made = kernels(&by_rows)?;
-    if let Some(range) = range(&by_rows, &made, &arguments)? {
+    let writer = Writer::of(conversion, (facts, loops), gpu.device())?;
+    let (by_rows, mut made) = (&writer.by_rows.0, &writer.by_rows.1);
+    if let Some(range) = range(by_rows, made, &arguments)? {
         (arguments.range, arguments.parts) = (range, length(range));
     }
     if arguments.parts == 0 {
@@ -135,18 +210,15 @@ fn run(
     let mut width = if by_rows.has_lanes() { spread(mean, arguments.parts) } else { 1 };
     // No row is longer than all of them together.
     if is_skewed(mean, nse as i64)
-        && let Some(stored) = by_stored((facts, loops))?
+        && let Some((stored, kernels)) = writer.by_stored(conversion, (facts, loops))?
+        && let Some(items) = range(stored, kernels, &arguments)?
+        && is_skewed(mean, longest_row(kernels, arguments.clone(), stream)?)
     {
-        let kernels = kernels(&stored)?;
-        if let Some(items) = range(&stored, &kernels, &arguments)?
-            && is_skewed(mean, longest_row(&kernels, arguments.clone(), stream)?)
-        {
-            BY_STORED.fetch_add(1, Ordering::Relaxed);
-            width = width.min(32);
-            (arguments.range, arguments.grain) = (items, ITEMS_PER_THREAD * width);
-            arguments.parts = length(items).div_ceil(arguments.grain);
-            made = kernels;
-        }
+        BY_STORED.fetch_add(1, Ordering::Relaxed);
+        width = width.min(32);
+        (arguments.range, arguments.grain) = (items, ITEMS_PER_THREAD * width);
+        arguments.parts = length(items).div_ceil(arguments.grain);
+        made = kernels;
     }
     arguments.tables.width = width;
     let blocks = arguments.parts.saturating_mul(width).div_ceil(BLOCK_THREADS);

@@ -1,6 +1,6 @@
 //! Conversions on the device give the very arrays that those on the host give.
 
-use ust::gpu::{Gpu, tally};
+use ust::gpu::{Gpu, conversion_text, tally};
 use ust::tensor::{Parts, Way, Window};
 use ust::{Backend, Coo, Dtype, Error, Format, IndexArray, Scalar, Tensor, einsum};
 
@@ -293,4 +293,55 @@ fn results_are_converted_where_they_are() {
     let csc = result.convert(&"CSC".parse().unwrap()).unwrap();
     assert!(result.place().is_some() && csc.place().is_some());
     assert_eq!(csc, einsum("B(i,j) = 2 * A(i,j)").arg("A", &a).format("CSC").run().unwrap());
+}
+
+#[test]
+fn kernels_are_kept_for_the_next_conversion_between_the_same_formats() {
+    let Some((gpu, _one)) = gpu() else { return };
+    // Nobody else has a tensor of this format.
+    let from = "(i, j) -> (j : dense, i : loose_compressed), posWidth = 16, crdWidth = 16";
+    let tensor = |rows, seed, dtype| {
+        let coo = entries(rows, 12, seed, false);
+        Tensor::from_coo(&coo, &from.parse().unwrap()).unwrap().cast_lossy(dtype)
+    };
+    let made = |tensor: &Tensor, to: &str| {
+        let before = tally().programs;
+        check(&gpu, tensor, &to.parse().unwrap());
+        tally().programs - before
+    };
+    let wide = tensor(9, 31, Dtype::F64);
+    assert_eq!(made(&wide, "CSR"), 1);
+    assert_eq!(made(&wide, "CSR"), 0);
+    assert_eq!(made(&tensor(17, 32, Dtype::F64), "CSR"), 0);
+    assert_eq!(made(&tensor(9, 33, Dtype::F32), "CSR"), 1);
+    // Their columns are others.
+    assert_eq!(made(&wide, "BSR(2,3)"), 1);
+    assert_eq!(made(&wide, "CSR"), 0);
+}
+
+/// Prints times of small conversions on the virtual GPU, and asserts nothing of them.
+#[test]
+#[ignore = "a measurement: `cargo test -p ust --features gpu --test device -- --ignored --nocapture small`"]
+fn small_conversions() {
+    let Some((gpu, _one)) = gpu() else { return };
+    let coo = entries(4, 8, 3, false);
+    for (from, to) in [("CSR", "CSC"), ("CSR", "COO"), ("COO", "CSR"), ("BSR(2,3)", "CSR")] {
+        let (tensor, to) =
+            (Tensor::from_coo(&coo, &from.parse().unwrap()).unwrap(), to.parse().unwrap());
+        let there = gpu.upload(&tensor).unwrap();
+        let median = |work: &dyn Fn()| {
+            let mut times: Vec<_> = (0..101)
+                .map(|_| {
+                    let begin = std::time::Instant::now();
+                    work();
+                    begin.elapsed()
+                })
+                .collect();
+            times.sort();
+            times[times.len() / 2]
+        };
+        let all = median(&|| drop(there.convert(&to).unwrap()));
+        let text = median(&|| drop(conversion_text(&tensor, &to).unwrap()));
+        println!("{from} to {to}: {all:?} in all; {text:?} to write the kernel");
+    }
 }
