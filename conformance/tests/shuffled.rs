@@ -285,7 +285,7 @@ fn by_stored(expression: &str, a: &Tensor, backend: Backend) -> Result<Tensor, O
     let call = if expression.contains("x(") { call.arg("x", vector()) } else { call };
     match expression {
         _ if expression.contains("B(") => call.arg("B", dense).run(),
-        _ if expression.starts_with('C') => call.format(&a.format().to_string()).run(),
+        _ if expression.starts_with('C') => call.format(a.format().to_string()).run(),
         _ => call.run(),
     }
 }

@@ -184,6 +184,17 @@ pub fn expressions(level: &dyn LevelType) -> Vec<ExprShape> {
     expressions_tried().filter(fits).collect()
 }
 
+/// The text of a full level type that stores a dimension. `None` if none is linked.
+#[must_use]
+pub fn full() -> Option<String> {
+    let expr = ExprShape::Dimension { ranged: false };
+    let place = Place { parent: None, expr, last: false };
+    let samples = factories().into_iter().flat_map(|factory| factory.samples);
+    let levels = samples.filter_map(|text| make(&LevelArgs::simple(text)).ok());
+    let mut fitting = levels.filter(|level| level.fits(&place).is_ok()).map(|l| l.describe());
+    fitting.find(|level| level.props.full && !level.props.padded).map(|level| level.text)
+}
+
 /// Why the text of a level could not be made into a level type.
 #[derive(Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]

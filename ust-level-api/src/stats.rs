@@ -4,6 +4,7 @@
 use crate::Pos;
 use crate::array::Role;
 use crate::level::{Description, Site};
+use crate::registry;
 
 /// The statistics of a tensor, from one pass over its entries. Duplicates count once.
 ///
@@ -91,19 +92,12 @@ impl TensorStats {
         if elements > 0.0 { self.entries as f64 / elements } else { 0.0 }
     }
 
-    /// The text of a format whose first levels are `leading`, and whose last level, along the last dimension, is
-    /// `last`. `None` for a scalar. Dimensions are called `d0`, `d1`, ...
-    ///
-    /// ```
-    /// use ust_level_api::TensorStats;
-    ///
-    /// let stats = TensorStats { shape: vec![3, 4], ..TensorStats::default() };
-    /// let text = stats.along_last("dense", "band").unwrap();
-    /// assert_eq!(text, "(d0, d1) -> (d0 : dense, d1 : band)");
-    /// ```
+    /// The text of a format whose levels are the dimensions in their order: the last is of the level type `last`, all
+    /// others of a full one. `None` for a scalar, and if no full level type is linked.
     #[must_use]
-    pub fn along_last(&self, leading: &str, last: &str) -> Option<String> {
+    pub fn along_last(&self, last: &str) -> Option<String> {
         let rank = self.shape.len();
+        let leading = &*registry::full()?;
         let dims: Vec<String> = (0..rank).map(|dim| format!("d{dim}")).collect();
         let ty = |dim: usize| if dim + 1 == rank { last } else { leading };
         let levels: Vec<String> = (0..rank).map(|dim| format!("d{dim} : {}", ty(dim))).collect();

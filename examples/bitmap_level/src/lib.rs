@@ -149,7 +149,7 @@ impl LevelType for Bitmap {
     /// Competes where at least one in sixteen elements of the last dimension is stored: `ust advise`
     /// then measures it beside the named formats.
     fn candidates(&self, stats: &TensorStats) -> Vec<String> {
-        let text = stats.along_last("dense", "bitmap");
+        let text = stats.along_last("bitmap");
         text.filter(|_| stats.density() >= 1.0 / 16.0).into_iter().collect()
     }
 

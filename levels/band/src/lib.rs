@@ -169,7 +169,7 @@ impl LevelType for Band {
     fn candidates(&self, stats: &TensorStats) -> Vec<String> {
         let value = stats.value_bytes as u64;
         let saves = stats.span * value < stats.entries * (value + 4);
-        stats.along_last("dense", "band").filter(|_| saves).into_iter().collect()
+        stats.along_last("band").filter(|_| saves).into_iter().collect()
     }
 
     /// A position for each coordinate from the first to the last.

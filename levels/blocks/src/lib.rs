@@ -188,7 +188,7 @@ impl LevelType for Blocks {
     /// Competes where blocks have three coordinates or more on average.
     fn candidates(&self, stats: &TensorStats) -> Vec<String> {
         let long = stats.entries > 0 && stats.entries >= 3 * stats.runs;
-        stats.along_last("dense", "blocks").filter(|_| long).into_iter().collect()
+        stats.along_last("blocks").filter(|_| long).into_iter().collect()
     }
 
     /// A position for each coordinate, and two indices for each block.
