@@ -3,8 +3,8 @@
 //! A row and each of its entries are an item: the items of a row are its entries, and then its end. A part is an
 //! interval of items. It finds its first row by a binary search. Where entries write elements of their own, that is
 //! all. Where a row forms a sum, the part that has the end of the row stores it; the other parts of the row leave
-//! theirs, which are added in their order afterwards, so that the result has the same bits on every run. (Merrill and
-//! Garland, "Merge-based parallel sparse matrix-vector multiplication", 2016.)
+//! theirs, which are added afterwards (`left.rs`), grouped by the numbers of parts alone, so that the result has the
+//! same bits on every run. (Merrill and Garland, "Merge-based parallel sparse matrix-vector multiplication", 2016.)
 
 use std::collections::{HashMap, HashSet};
 

@@ -59,39 +59,35 @@ impl Running<'_> {
             .ok_or_else(|| Error::TooLarge("the result".to_owned()))?;
         arguments.arrays[at] = Given { address: result.address(), length };
         let (workers, _work) = self.work(&mut arguments, 1)?;
-        let left = match &self.schedule.carries {
-            Some(carries) => Some(self.left(carries.left, carries, &mut arguments)?),
-            None => None,
-        };
-        self.launch(&self.kernels.program.main, &arguments, workers)?;
-        if let (Some(carries), Some(left)) = (&self.schedule.carries, left) {
-            self.add(carries, left, arguments)?;
+        let main = &self.kernels.program.main;
+        match &self.schedule.carries {
+            Some(carries) => {
+                let _left = self.left(carries.left, carries, &mut arguments)?;
+                self.launch(main, &arguments, workers)?;
+                self.add(carries, arguments)?;
+            }
+            None => self.launch(main, &arguments, workers)?,
         }
         self.check()?;
         there::stays(call, result, self.gpu)
     }
 
     /// Adds what parts left for others. Parts of that leave sums in turn, until there is one part.
-    fn add(
-        &self,
-        carries: &Carries,
-        mut left: [Memory; 2],
-        mut arguments: Arguments<'_>,
-    ) -> Result<(), Error> {
+    fn add(&self, carries: &Carries, mut arguments: Arguments<'_>) -> Result<(), Error> {
+        // What one launch leaves, the next one reads.
+        let mut held = Vec::new();
         let kernel = self.kernels.program.add.as_ref().expect("what parts leave is added");
         while arguments.parts > 1 {
             let range = (0, arguments.parts as i64);
             let parts = arguments.parts.div_ceil(ADDED_TOGETHER);
             arguments = Arguments { range, grain: ADDED_TOGETHER, parts, ..arguments };
-            let next = self.left(carries.next, carries, &mut arguments)?;
+            held.push(self.left(carries.next, carries, &mut arguments)?);
             self.launch(kernel, &arguments, parts)?;
             let (from, to) = (carries.next, carries.left);
             for (from, to) in [(from.rows, to.rows), (from.sums, to.sums)] {
                 arguments.arrays[to.0 as usize] = arguments.arrays[from.0 as usize];
             }
-            left = next;
         }
-        drop(left);
         Ok(())
     }
 
