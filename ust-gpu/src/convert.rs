@@ -12,6 +12,7 @@ use ust_level_api::ir::BinOp;
 use ust_level_api::{Dtype, IndexColumn, IndexKind, Scalar, inventory};
 
 use crate::cache;
+use crate::cast::cast;
 use crate::gpu::Gpu;
 use crate::launch::write_columns;
 use crate::place::{self, Held, held, numbers};
@@ -225,6 +226,12 @@ impl Converter for Conversions {
             Err(Error::Device(error)) if is_want_of_room(&*error) => Ok(None),
             made => made,
         }
+    }
+
+    fn cast(&self, tensor: &Tensor, to: Dtype) -> Option<Values> {
+        let gpu = there::gpu_of(tensor)?;
+        // What cannot be done there is done on the host.
+        cast(tensor, to, &gpu).ok()
     }
 }
 

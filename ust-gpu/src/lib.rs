@@ -15,6 +15,7 @@
 #![deny(unsafe_code)]
 
 mod cache;
+mod cast;
 mod convert;
 mod dense;
 mod exchange;

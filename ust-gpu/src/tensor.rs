@@ -133,6 +133,26 @@ impl DeviceTensor {
         Self::new(converted, &self.gpu)
     }
 
+    /// The same tensor with its values in another dtype. They are cast on the device if the dtype holds all numbers of
+    /// theirs, and otherwise on the host.
+    ///
+    /// # Errors
+    /// As [`Tensor::cast`]; [`Error::Device`].
+    pub fn cast(&self, dtype: Dtype) -> Result<Self, Error> {
+        let cast = self.gpu.current_in(|| self.tensor.cast(dtype))?;
+        Self::new(cast, &self.gpu)
+    }
+
+    /// The same tensor with its values in another dtype, rounded or wrapped where that dtype cannot hold them, as
+    /// [`Tensor::cast_lossy`] does. They are cast on the device.
+    ///
+    /// # Errors
+    /// [`Error::Device`].
+    pub fn cast_lossy(&self, dtype: Dtype) -> Result<Self, Error> {
+        let cast = self.gpu.current_in(|| self.tensor.cast_lossy(dtype));
+        Self::new(cast, &self.gpu)
+    }
+
     pub(crate) fn levels_there(&self) -> &Levels {
         &self.levels
     }

@@ -33,6 +33,13 @@ pub trait Converter: Sync {
     /// # Errors
     /// [`Error::TooLarge`] beyond the memory limit; [`Error::Device`].
     fn convert(&self, conversion: &Conversion<'_>) -> Result<Option<Tensor>, Error>;
+
+    /// The values of the tensor in another dtype, as [`Values::cast_lossy`](Values::cast_lossy) makes them. `None` if
+    /// they cannot be made there: then they are fetched, and made here.
+    fn cast(&self, tensor: &Tensor, to: Dtype) -> Option<Values> {
+        let _ = (tensor, to);
+        None
+    }
 }
 
 /// A converter, as registered by its crate.

@@ -2,6 +2,7 @@
 //! entries sorted; dimensions permuted, slices.
 
 pub mod build;
+mod cast;
 mod columns;
 pub mod dense;
 pub(crate) mod elsewhere;
@@ -14,8 +15,8 @@ use std::sync::OnceLock;
 
 use ust_format::{Format, Slice};
 use ust_kernels::pool::together;
+use ust_level_api::Scalar;
 use ust_level_api::buffer::{release_retained, retained_bytes};
-use ust_level_api::{Dtype, Scalar};
 
 use self::build::{BuildOptions, Duplicates};
 use self::columns::Table;
@@ -85,43 +86,6 @@ impl Tensor {
     ) -> Result<Self, Error> {
         let options = BuildOptions { duplicates, memory_limit, ..Default::default() };
         rebuilt(Cow::Borrowed(self), format, fill, &options)
-    }
-
-    /// The tensor with its values in another dtype, rounded or wrapped where that dtype cannot hold
-    /// them: see [`Values::cast_lossy`](Values::cast_lossy). Level arrays are shared.
-    ///
-    /// ```
-    /// use ust::{Dtype, Tensor};
-    /// let a = Tensor::from_dense(&ndarray::array![[0.0, 2.75], [-3.0, 0.0]], &"CSR".parse()?)?;
-    /// assert!(a.cast(Dtype::I8).is_err());
-    /// assert_eq!(a.cast_lossy(Dtype::I8).values().typed::<i8>()?, [2, -3]);
-    /// # Ok::<(), ust::Error>(())
-    /// ```
-    #[must_use]
-    pub fn cast_lossy(&self, dtype: Dtype) -> Self {
-        let fill = Values::filled(self.fill, 1).cast_lossy(dtype).get(0).unwrap_or(dtype.zero());
-        let mut tensor = self.clone();
-        tensor.set_values(self.values().cast_lossy(dtype));
-        tensor.fill = fill;
-        tensor
-    }
-
-    /// The tensor with the same values in another dtype. Level arrays are shared.
-    ///
-    /// # Errors
-    /// [`Error::Cast`] with the first value, or the fill value, that the dtype cannot hold.
-    pub fn cast(&self, dtype: Dtype) -> Result<Self, Error> {
-        let values = self.values().cast(dtype)?;
-        let fill = self.fill.cast(dtype).map_err(|e| Error::Cast {
-            value: e.value,
-            at: self.nse(),
-            to: e.to,
-        })?;
-        let mut tensor = self.clone();
-        tensor.set_values(values);
-        tensor.fill = fill;
-        // `clean` stays: rounding may turn an entry into the fill value, but keeps the fill value.
-        Ok(tensor)
     }
 
     /// Whether all entries have different coordinates, and are in the order of the format.
