@@ -1,8 +1,12 @@
 //! The time that a plan takes on a device, before anything is compiled or copied: what `auto` compares.
 
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU32, Ordering};
+
 use ust_cuda::Info;
 use ust_engine::Tensor;
 use ust_engine::provider::{Offer, Plan};
+use ust_engine::tensor::Kept;
 use ust_level_api::Arrays;
 
 use crate::cache;
@@ -11,14 +15,14 @@ use crate::launch::Launcher;
 use crate::there::{Levels, ValuesThere};
 use crate::tuning::{
     BANDWIDTH, BUS_BYTES_PER_NS, CLOCK_GHZ, COMPILE_NS, COMPILE_PAYS_RUNS, CONVERT_ENTRY_NS,
-    COPY_NS, CYCLES_PER_ITERATION, LATENCY_NS, LAUNCH_NS, LAUNCHES_IN_PLACE, LAUNCHES_OF_ROWS,
-    LOAD_NS, OFFERED_SHARE, SORT_ROW_NS, WARP,
+    COPIED_RUNS, COPY_NS, CYCLES_PER_ITERATION, LATENCY_NS, LAUNCH_NS, LAUNCHES_IN_PLACE,
+    LAUNCHES_OF_ROWS, LOAD_NS, OFFERED_SHARE, SORT_ROW_NS, WARP,
 };
 
 /// What a run takes, in nanoseconds.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Estimate {
-    /// Bytes of operands that are copied to the device.
+    /// Bytes of operands that are copied to the device: of those that recur, their share of a run.
     copied: f64,
     /// In the memory of the host: conversions before, with what is fetched for them, and sorting afterwards.
     host: f64,
@@ -45,14 +49,19 @@ impl Estimate {
         let (mut copied, mut copies, mut host) = (0.0, 0.0, 0.0);
         for (tensor, converted) in plan.tensors.iter().zip(&plan.converted) {
             let missing = if *converted { tensor.bytes() } else { missing(tensor, gpu) };
+            // Copies are kept, and what was asked for so often is asked for again.
+            let share = match !*converted && recurs(tensor, gpu) {
+                true => 1.0 / f64::from(COPIED_RUNS),
+                false => 1.0,
+            };
             if *converted {
                 host += tensor.nse() as f64 * CONVERT_ENTRY_NS;
             }
             if missing > 0 {
                 host += tensor.bytes_elsewhere() as f64 / BUS_BYTES_PER_NS;
             }
-            copied += missing as f64;
-            copies += if missing > 0 { 1.0 } else { 0.0 };
+            copied += share * missing as f64;
+            copies += if missing > 0 { share } else { 0.0 };
         }
         let operands: f64 = plan.tensors.iter().map(|tensor| tensor.bytes() as f64).sum();
         let iterations = plan.sizes.iterations.iter().copied().fold(1.0, f64::max);
@@ -139,11 +148,40 @@ fn there(tensor: &Tensor, gpu: &Gpu) -> (bool, bool) {
     (levels, cache::has::<ValuesThere>(tensor.kept_of_values(), gpu.device()))
 }
 
-/// A number below 8 that is 0 if this process opened no device, and else tells what of a tensor is there.
+/// How often somebody asked for data that were not on the device.
+struct Asked(AtomicU32);
+
+/// Whether all that is missing was asked for as often as makes a copy pay.
+fn recurs(tensor: &Tensor, gpu: &Gpu) -> bool {
+    let (levels, values) = there(tensor, gpu);
+    let often = |kept: &Kept| {
+        kept.get::<Asked>().is_some_and(|asked| asked.0.load(Ordering::Relaxed) >= COPIED_RUNS)
+    };
+    (levels || often(tensor.kept_of_levels())) && (values || often(tensor.kept_of_values()))
+}
+
+fn note_asked(kept: &Kept) {
+    match kept.get::<Asked>() {
+        Some(asked) => {
+            asked.0.fetch_add(1, Ordering::Relaxed);
+        }
+        None => {
+            kept.keep(Arc::new(Asked(AtomicU32::new(1))), 0);
+        }
+    }
+}
+
+/// A number below 8 that is 0 if this process opened no device, and else tells what of a tensor is there, and whether
+/// the rest [recurs].
 pub(crate) fn state_of(tensor: &Tensor) -> u64 {
     let Some(gpu) = Gpu::opened_before() else { return 0 };
     let (levels, values) = there(tensor, &gpu);
-    1 + 2 * u64::from(levels) + 4 * u64::from(values)
+    if levels && values {
+        return 7;
+    }
+    let missing = [(levels, tensor.kept_of_levels()), (values, tensor.kept_of_values())];
+    missing.into_iter().filter(|(there, _)| !there).for_each(|(_, kept)| note_asked(kept));
+    1 + 2 * u64::from(levels) + 4 * u64::from(values) + u64::from(recurs(tensor, &gpu))
 }
 
 const NONE_OPENED: &str = "this process has opened no GPU";

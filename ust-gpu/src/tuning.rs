@@ -165,6 +165,10 @@ pub(crate) const LOAD_NS: f64 = 1e6;
 /// Runs after which compiling has to have paid, for kernels that nobody asked for.
 pub(crate) const COMPILE_PAYS_RUNS: f64 = 100.0;
 
+/// Expressions that asked for data which are not on the device, before their copy is charged as that of as many runs:
+/// by then, the processor has lost as much time as the copy takes, if the device gains by a copy at all.
+pub(crate) const COPIED_RUNS: u32 = 16;
+
 /// The share of a device's memory that operands and result may take, for kernels that nobody asked for.
 pub(crate) const OFFERED_SHARE: f64 = 0.25;
 

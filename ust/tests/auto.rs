@@ -122,4 +122,23 @@ fn auto_takes_a_gpu_where_that_is_quicker() {
     assert!(near(&numbers(&found.unwrap()), &numbers(&again)));
     assert!(!near(&numbers(&expected), &numbers(&again)));
     drop(there_w);
+
+    // What recurs is copied after some runs, and has been copied then. What is new each time is not.
+    let run = |a: &Tensor| einsum(SPMV).arg("A", a).arg("x", &x).run().unwrap();
+    let (b, before) = (matrix("CSR", 4000, 18), tally().uploads);
+    let expected = einsum(SPMV).arg("A", &b).arg("x", &x).backend(Backend::Cpu).run().unwrap();
+    let mut runs = 0;
+    while tally().uploads == before && runs < 100 {
+        assert!(near(&numbers(&run(&b)), &numbers(&expected)));
+        runs += 1;
+    }
+    assert!((8..50).contains(&runs), "{runs} runs");
+    let (backend, said) = auto(SPMV, &b, &x);
+    assert!(backend == "cuda" && said.contains("operands are on the device"), "{said}");
+    let before = tally().uploads;
+    assert!(near(&numbers(&run(&b)), &numbers(&expected)));
+    for _ in 0..40 {
+        run(&matrix("CSR", 4000, 18));
+    }
+    assert_eq!(tally().uploads, before);
 }
