@@ -212,7 +212,7 @@ impl SparseLt {
     ///
     /// # Errors
     ///
-    /// [`CudaError::Argument`] if shapes or types do not match, if extents of `a` are no positive [multiples](multiples),
+    /// [`CudaError::Argument`] if shapes or types do not match, if extents of `a` are no positive [multiples],
     /// or those of the others; [`CudaError::Library`] for what the library does not have; [`CudaError::OutOfMemory`].
     pub fn product(&self, a: &Dense, b: &Dense, c: &Dense) -> Result<Product> {
         let number = a.number;
