@@ -111,6 +111,7 @@ mod tests {
         assert_eq!(fits(Dtype::I8), format!("i8 i16 i32 i64 f16 bf16 {floats}"));
         // 65535 would become infinite.
         assert_eq!(fits(Dtype::U16), format!("i32 i64 u16 u32 u64 bf16 {floats}"));
+        assert_eq!(fits(Dtype::U64), format!("u64 bf16 {floats}"));
         assert_eq!(fits(Dtype::F16), format!("f16 bf16 {floats}"));
         assert_eq!(fits(Dtype::F32), floats);
         assert_eq!(fits(Dtype::F64), "f64 complex128");

@@ -333,7 +333,11 @@ macro_rules! float_parts {
             fn to_f64(self) -> f64 { f64::from(self) }
             fn from_wide(wide: Wide) -> Option<Self> {
                 let (rounded, finite) = match wide {
-                    Wide::Int(v) => (<$ty as FromPrimitive>::from_i128(v)?, true),
+                    // Halves are made of 64 bits.
+                    Wide::Int(v) => {
+                        let rounded = <$ty as FromPrimitive>::from_i128(v);
+                        (rounded.or_else(|| FromPrimitive::from_f64(v as f64))?, true)
+                    }
                     Wide::Float(v) => (<$ty as FromPrimitive>::from_f64(v)?, v.is_finite()),
                     Wide::Complex(..) => return None,
                 };
@@ -462,11 +466,14 @@ mod tests {
             (f(70000.0), Dtype::F16),
             (f(2.0), Dtype::Bool),
             (Scalar::I64(-1), Dtype::U64),
+            (Scalar::U64(u64::MAX), Dtype::F16),
             (Scalar::Complex128(Complex::new(1.0, 2.0)), Dtype::F64),
         ] {
             assert!(value.cast(to).is_err(), "{value} as {to}");
         }
         assert!(f(f64::INFINITY).cast(Dtype::F16).is_ok());
+        let rounded = Scalar::Bf16(bf16::from_f64(2.0_f64.powi(64)));
+        assert_eq!(Scalar::U64(u64::MAX).cast(Dtype::Bf16), Ok(rounded));
         assert!(f(f64::NAN).cast(Dtype::Bf16).unwrap().same(&Scalar::Bf16(bf16::NAN)));
     }
 
