@@ -402,6 +402,40 @@ fn iterations_as_one_give_what_the_interpreter_gives() {
     }
 }
 
+/// Blocks beyond the border of a matrix of 40 rows and columns, and blocks of one row.
+const OF_BLOCKS: [&str; 4] = ["BSR(4,4)", "BSR(3,7)", "BSR-Col(6,4)", "BSR(1,3)"];
+
+#[test]
+fn rows_of_blocks_give_what_the_interpreter_gives() {
+    for format in OF_BLOCKS {
+        for n in [95, 96] {
+            let full = |columns: usize| {
+                let value = |(i, j)| ((i * 7 + j * 3) % 11) as f64 - 5.5;
+                ndarray::Array2::from_shape_fn((40, columns), value).into_dyn()
+            };
+            let a = Tensor::from_dense(&full(40), &format.parse().unwrap()).unwrap();
+            let b = Tensor::from_array(full(n)).unwrap();
+            let call = || einsum("C(i,k) = A(i,j) * B(j,k)").arg("A", &a).arg("B", &b);
+            let expected = call().backend(Backend::INTERPRETER).run().unwrap();
+            // One row is no block, and is not in another way either.
+            let in_blocks = format != "BSR(1,3)";
+            let backends = [
+                ("in-variables", true),
+                ("in-strides", true),
+                ("in-blocks", in_blocks),
+                ("in-blocks-of-vectors", in_blocks),
+            ];
+            for (backend, runs) in backends {
+                let case = format!("{format}, {n} columns, {backend}");
+                let backend: Backend = format!("shuffled-{backend}").parse().unwrap();
+                let found = call().backend(backend).run();
+                assert_eq!(found.is_ok(), runs, "{case}: {found:?}");
+                assert!(found.is_ok_and(|found| is_near(&found, &expected)) == runs, "{case}");
+            }
+        }
+    }
+}
+
 #[test]
 fn sums_that_are_added_in_another_way_are_found() {
     PASS.set(Pass::ByStored);

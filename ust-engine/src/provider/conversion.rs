@@ -70,6 +70,15 @@ impl Conversion<'_> {
             walks: vec![(0, 0)],
         };
         let (loops, carried) = (all.collect(), noted.carried.clone());
-        Facts { parameters, arrays, outermost, loops, rows: None, carried, sets_all: false }
+        Facts {
+            parameters,
+            arrays,
+            outermost,
+            loops,
+            rows: None,
+            carried,
+            sets_all: false,
+            borders: Vec::new(),
+        }
     }
 }

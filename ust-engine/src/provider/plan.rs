@@ -154,6 +154,10 @@ pub struct Facts {
     pub carried: Vec<Var>,
     /// Whether the loops set every element of a result at known positions before they read it.
     pub sets_all: bool,
+    /// Pairs of loops, by their variables, which are the only statements in the two branches of a condition: one for
+    /// blocks that are whole, and one for blocks at the border. The second is right for all blocks, up to the smaller
+    /// of both ends.
+    pub borders: Vec<[Var; 2]>,
 }
 
 /// The meaning of a parameter of loops.

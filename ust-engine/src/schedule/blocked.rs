@@ -1,4 +1,4 @@
-//! Several iterations of the outermost loop made one, where they share what they read in loops inside.
+//! Several iterations of a loop made one, where they share what they read in loops inside.
 //!
 //! ```text
 //! for i in first..last {               for i in first..first + q {
@@ -15,74 +15,138 @@
 
 use std::collections::{BTreeSet, HashMap, HashSet};
 
-use ust_level_api::ir::schedule::{LaneSum, Marks};
-use ust_level_api::ir::{Expr, Function, Stmt, Ty};
+use ust_level_api::ir::schedule::{LaneSum, Marks, carried};
+use ust_level_api::ir::{BinOp, Expr, Function, Stmt, Ty, Var, VarDecl};
 
 use super::fresh;
 use super::several::{Layout, Several};
 use crate::provider::plan::Facts;
 
-/// The loops with `count` iterations of the outermost loop as one. `None` if these depend on each other, share nothing
-/// that they read, or do not run the same loops inside.
+/// Loops with several iterations as one.
+pub(super) struct Blocked {
+    pub(super) function: Function,
+    pub(super) marks: Marks,
+    /// Whether these are iterations of the outermost loop.
+    pub(super) outermost: bool,
+}
+
+/// The loops with up to `count` iterations as one, of the outermost loop for which that is possible. `None` if there is
+/// none: iterations depend on each other, share nothing that they read, or do not run the same loops inside.
 pub(super) fn blocked(
     function: &Function,
     marks: &Marks,
     facts: &Facts,
     count: u32,
-) -> Option<(Function, Marks)> {
+) -> Option<Blocked> {
     let has_own_memory = facts.arrays.iter().any(|array| array.is_work());
     if facts.rows.is_some() || has_own_memory || !facts.carried.is_empty() || !facts.outermost.owns
     {
         return None;
     }
-    let mut outermost = facts.loops.iter().filter(|one| one.depth == 0);
-    let (Some(fact), None) = (outermost.next(), outermost.next()) else { return None };
-    if !fact.owns || fact.sequential || fact.sum.is_some() {
-        return None;
-    }
-    let is_loop = |stmt: &Stmt| !matches!(stmt, Stmt::Let(..) | Stmt::Comment(_));
-    let at = function.body.iter().position(is_loop)?;
-    let [before @ .., Stmt::For { var, lo, hi, body }] = &function.body[..] else { return None };
-    if at != before.len() || fact.vars != [*var] || marks.loops.contains_key(var) {
-        return None;
-    }
     let mut vars = function.vars.clone();
-    let step = fresh(&mut vars, "rows", Ty::Int);
-    let each = i64::from(count);
-    let rounds = (hi.clone() - lo.clone() + (each - 1)).floor_div(each);
-    let names = HashMap::new();
-    let mut several = Several {
-        function,
-        names: &names,
-        vars: &mut vars,
-        count,
-        var: *var,
-        layout: Layout::Apart { step, end: hi.clone() },
-        copies: HashMap::new(),
-        exist: Vec::new(),
-        sums: &[],
-        sharing: &marks.arrays,
-        arrays: BTreeSet::new(),
-        others: HashSet::new(),
-    };
-    let inside = several.iteration(body)?;
-    let Several { copies, others, .. } = several;
-    if others.is_empty() {
-        return None;
+    let mut blocking = Blocking { function, facts, marks: marks.clone(), count, vars: &mut vars };
+    let (body, depth) = blocking.block(&function.body)?;
+    let marks = blocking.marks;
+    let function = Function { body, vars, idioms: Vec::new(), ..function.clone() };
+    Some(Blocked { function, marks, outermost: depth == 0 })
+}
+
+struct Blocking<'a> {
+    function: &'a Function,
+    facts: &'a Facts,
+    marks: Marks,
+    count: u32,
+    vars: &'a mut Vec<VarDecl>,
+}
+
+impl Blocking<'_> {
+    /// The code with iterations of a loop as one, and the place of that loop in the order of loops.
+    fn block(&mut self, body: &[Stmt]) -> Option<(Vec<Stmt>, usize)> {
+        for (at, stmt) in body.iter().enumerate() {
+            let Some((made, depth)) = self.stmt(stmt) else { continue };
+            let mut all = body.to_vec();
+            all.splice(at..=at, made);
+            return Some((all, depth));
+        }
+        None
     }
-    let mut marks = marks.clone();
-    for marks in marks.loops.values_mut() {
-        let Some(sums) = &mut marks.lanes else { continue };
-        let of = |sum: &LaneSum| {
-            let rest = copies.get(&sum.var).map_or(&[][..], |copies| &copies[1..]);
-            rest.iter().map(|var| LaneSum { var: *var, ..sum.clone() }).collect::<Vec<_>>()
+
+    fn stmt(&mut self, stmt: &Stmt) -> Option<(Vec<Stmt>, usize)> {
+        let Stmt::For { var, lo, hi, body } = stmt else { return None };
+        if let Some(made) = self.as_one(*var, [lo, hi], body) {
+            return Some(made);
+        }
+        let (body, depth) = self.block(body)?;
+        Some((vec![Stmt::For { var: *var, lo: lo.clone(), hi: hi.clone(), body }], depth))
+    }
+
+    /// A loop with several iterations as one.
+    fn as_one(
+        &mut self,
+        var: Var,
+        [lo, hi]: [&Expr; 2],
+        body: &[Stmt],
+    ) -> Option<(Vec<Stmt>, usize)> {
+        let fact = self.facts.loops.iter().find(|one| one.vars == [var])?;
+        if !fact.owns
+            || fact.sequential
+            || fact.sum.is_some()
+            || self.marks.loops.contains_key(&var)
+        {
+            return None;
+        }
+        if !carried(body).is_empty() {
+            return None;
+        }
+        let vars = self.vars.len();
+        let count = most(hi).map_or(self.count, |most| self.count.min(most));
+        let step = fresh(self.vars, "step", Ty::Int);
+        let each = i64::from(count);
+        let rounds = (hi.clone() - lo.clone() + (each - 1)).floor_div(each);
+        let names = HashMap::new();
+        let mut several = Several {
+            function: self.function,
+            names: &names,
+            vars: self.vars,
+            count,
+            var,
+            layout: Layout::Apart { step, end: hi.clone() },
+            copies: HashMap::new(),
+            exist: Vec::new(),
+            sums: &[],
+            sharing: &self.marks.arrays,
+            arrays: BTreeSet::new(),
+            others: HashSet::new(),
         };
-        let more: Vec<LaneSum> = sums.iter().flat_map(of).collect();
-        sums.extend(more);
+        let inside = several.iteration(body);
+        let Several { copies, others, .. } = several;
+        let Some(body) = inside.filter(|_| count > 1 && !others.is_empty()) else {
+            self.vars.truncate(vars);
+            return None;
+        };
+        for marks in self.marks.loops.values_mut() {
+            let Some(sums) = &mut marks.lanes else { continue };
+            let of = |sum: &LaneSum| {
+                let rest = copies.get(&sum.var).map_or(&[][..], |copies| &copies[1..]);
+                rest.iter().map(|var| LaneSum { var: *var, ..sum.clone() }).collect::<Vec<_>>()
+            };
+            let more: Vec<LaneSum> = sums.iter().flat_map(of).collect();
+            sums.extend(more);
+        }
+        let hi = lo.clone() + Expr::from(step);
+        let all = Stmt::For { var, lo: lo.clone(), hi, body };
+        Some((vec![Stmt::Let(step, rounds), all], fact.depth))
     }
-    let mut all = before.to_vec();
-    all.push(Stmt::Let(step, rounds));
-    let hi = lo.clone() + Expr::from(step);
-    all.push(Stmt::For { var: *var, lo: lo.clone(), hi, body: inside });
-    Some((Function { body: all, vars, idioms: Vec::new(), ..function.clone() }, marks))
+}
+
+/// The largest value of the end of a loop, if it has a limit.
+fn most(hi: &Expr) -> Option<u32> {
+    match hi {
+        Expr::Int(value) => u32::try_from(*value).ok(),
+        Expr::Binary(BinOp::Min, a, b) => match (most(a), most(b)) {
+            (Some(a), Some(b)) => Some(a.min(b)),
+            (a, b) => a.or(b),
+        },
+        _ => None,
+    }
 }

@@ -24,6 +24,8 @@ use ust_level_api::ir::{ArrayId, BinOp, Expr, Function, Stmt, Ty, Var, VarDecl};
 
 pub use left::{Carries, Left};
 
+use blocked::Blocked;
+
 use crate::provider::Plan;
 use crate::provider::plan::{Array, Facts, Loop, Over, Sum, storing};
 
@@ -316,19 +318,22 @@ impl Schedule {
         self.with_several(count, true)
     }
 
-    /// The schedule with `count` iterations of the outermost loop as one, which read once what they share. `None` if
-    /// they share nothing, do not run the same loops inside, or write what others do.
+    /// The schedule with up to `count` iterations of a loop as one, which read once what they share: the outermost loop,
+    /// or else one inside it, such as that over the rows of a block. `None` if iterations share nothing, do not run the
+    /// same loops inside, or write what others do.
     ///
     /// # Errors
     /// [`MarkError`] if marks contradict the loops.
     pub fn in_blocks(&self, facts: &Facts, count: u32) -> Result<Option<Self>, MarkError> {
         let Scheduled { function, marks } = &self.scheduled;
-        let Some((function, marks)) = blocked::blocked(function, marks, facts, count) else {
+        let Some(blocked) = blocked::blocked(function, marks, facts, count) else {
             return Ok(None);
         };
+        let Blocked { function, marks, outermost } = blocked;
         let scheduled = Scheduled { function, marks };
         scheduled.check()?;
-        Ok(Some(Self { scheduled, grain: count, ..self.clone() }))
+        let grain = if outermost { count } else { self.grain };
+        Ok(Some(Self { scheduled, grain, ..self.clone() }))
     }
 
     fn with_several(&self, count: u32, apart: bool) -> Result<Option<Self>, MarkError> {

@@ -9,7 +9,8 @@
 //! ```
 //!
 //! The products of an element are added in the same order. Where the range of the inner loop depends on the outer
-//! ones (diagonals), it becomes a condition.
+//! ones (diagonals), it becomes a condition. Of several loops over elements, such as those over rows of a block and over
+//! columns of the result, all are moved. Blocks at the border and others run the same loops then.
 
 use std::collections::HashSet;
 
@@ -48,11 +49,35 @@ pub(super) fn moved(plan: &Plan<'_>, facts: &Facts, outermost: bool) -> Option<M
         range: None,
         sum: None,
     };
-    let body = moving.body(&plan.function.body, outermost)?;
+    let body = moving.body(&uncut(&plan.function.body, facts), outermost)?;
     let Moving { range, sum, .. } = moving;
     function.body = body;
     function.idioms.clear();
     Some(Moved { function, sum, range })
+}
+
+/// The loops without a difference between blocks at the border and others.
+fn uncut(body: &[Stmt], facts: &Facts) -> Vec<Stmt> {
+    let of = |stmt: &Stmt| match stmt {
+        Stmt::If { cond, then, otherwise } => {
+            if let [Stmt::For { var: whole, hi: end, .. }] = &then[..]
+                && let [Stmt::For { var, lo, hi, body }] = &otherwise[..]
+                && facts.borders.contains(&[*whole, *var])
+            {
+                let hi = end.clone().min(hi.clone());
+                return Stmt::For { var: *var, lo: lo.clone(), hi, body: uncut(body, facts) };
+            }
+            let [then, otherwise] = [then, otherwise].map(|branch| uncut(branch, facts));
+            Stmt::If { cond: cond.clone(), then, otherwise }
+        }
+        Stmt::For { var, lo, hi, body } => {
+            let (lo, hi) = (lo.clone(), hi.clone());
+            Stmt::For { var: *var, lo, hi, body: uncut(body, facts) }
+        }
+        Stmt::While { cond, body } => Stmt::While { cond: cond.clone(), body: uncut(body, facts) },
+        other => other.clone(),
+    };
+    body.iter().map(of).collect()
 }
 
 struct Moving<'a> {
@@ -67,11 +92,38 @@ struct Moving<'a> {
     sum: Option<Summed>,
 }
 
-/// A loop that sums, and the names that are given in it.
-struct Outer<'a> {
+/// A loop of a nest, and the names that are given in it.
+struct Nested {
     var: Var,
     bounds: [Expr; 2],
-    names: Vec<&'a Stmt>,
+    names: Vec<Stmt>,
+}
+
+impl Nested {
+    fn around(self, body: Vec<Stmt>) -> Vec<Stmt> {
+        let [lo, hi] = self.bounds;
+        let body = self.names.into_iter().chain(body).collect();
+        vec![Stmt::For { var: self.var, lo, hi, body }]
+    }
+}
+
+fn depends(expr: &Expr, on: &HashSet<Var>) -> bool {
+    let mut found = false;
+    expr.visit(&mut |part| found |= matches!(part, Expr::Var(var) if on.contains(var)));
+    found
+}
+
+/// Whether the value of a name may be computed where the loop around it has no iterations.
+fn is_free(expr: &Expr) -> bool {
+    let mut free = true;
+    expr.visit(&mut |part| {
+        free &= match part {
+            Expr::Load(..) | Expr::Call(..) | Expr::Binary(BinOp::Div, ..) => false,
+            Expr::Binary(BinOp::FloorDiv | BinOp::Mod, _, by) => matches!(**by, Expr::Int(_)),
+            _ => true,
+        };
+    });
+    free
 }
 
 impl Moving<'_> {
@@ -101,7 +153,7 @@ impl Moving<'_> {
                         if (fact.depth == 0) != outermost {
                             return None;
                         }
-                        made.push(self.exchanged(stmt, outermost)?);
+                        made.extend(self.exchanged(stmt, outermost)?);
                     } else {
                         // The loop owns its elements.
                         let body = self.body(body, outermost)?;
@@ -121,86 +173,115 @@ impl Moving<'_> {
             && matches!(fact.over, Over::Cursor | Over::Coordinates)
     }
 
-    /// A loop that sums, with the loop over elements moved out of it.
-    fn exchanged(&mut self, top: &Stmt, outermost: bool) -> Option<Stmt> {
-        // The loops down to the one over elements.
-        let mut outer: Vec<Outer<'_>> = Vec::new();
-        let mut inside: HashSet<Var> = HashSet::new();
+    fn is_over_elements(fact: &Loop) -> bool {
+        fact.owns && fact.over == Over::Coordinates && !fact.sequential && fact.sum.is_none()
+    }
+
+    /// The names of a block, and the loop in it, if there is nothing else.
+    fn nested<'a>(&self, block: &'a [Stmt]) -> Option<(Vec<&'a Stmt>, &'a Stmt)> {
+        let (mut names, mut next) = (Vec::new(), None);
+        for stmt in block {
+            match stmt {
+                Stmt::Let(..) if next.is_none() => names.push(stmt),
+                Stmt::Comment(_) => {}
+                stmt if self.clears(stmt) => {}
+                Stmt::For { var, .. } if next.is_none() => {
+                    let fact = self.fact(*var)?;
+                    if !self.sums(fact) && !Self::is_over_elements(fact) {
+                        return None;
+                    }
+                    next = Some(stmt);
+                }
+                _ => return None,
+            }
+        }
+        Some((names, next?))
+    }
+
+    /// A loop that sums, with the loops over elements moved out of it.
+    fn exchanged(&mut self, top: &Stmt, outermost: bool) -> Option<Vec<Stmt>> {
+        // The loops of the nest, and what depends on those that sum.
+        let (mut summing, mut elements): (Vec<Nested>, Vec<Nested>) = (Vec::new(), Vec::new());
+        let mut extent = None;
+        let (mut before, mut inside) = (Vec::new(), HashSet::new());
         let mut at = top;
-        let (var, bounds, body, extent) = loop {
+        let body = loop {
             let Stmt::For { var, lo, hi, body } = at else { return None };
             let fact = self.fact(*var)?;
-            if !self.sums(fact) {
-                let IndexExpr::Var(v) = fact.expr else { return None };
-                let fine = fact.owns && fact.over == Over::Coordinates && !fact.sequential;
-                if !fine || fact.sum.is_some() {
-                    return None;
-                }
-                break (*var, [lo.clone(), hi.clone()], body, self.parameter(Parameter::Extent(v)));
+            let sums = self.sums(fact);
+            if !sums && !Self::is_over_elements(fact) {
+                return None;
             }
-            inside.insert(*var);
-            let mut names = Vec::new();
-            let mut next = None;
-            for stmt in body {
-                match stmt {
-                    Stmt::Let(name, _) if next.is_none() => {
-                        inside.insert(*name);
-                        names.push(stmt);
+            let nested = Nested { var: *var, bounds: [lo.clone(), hi.clone()], names: Vec::new() };
+            match sums {
+                true => {
+                    inside.insert(*var);
+                    summing.push(nested);
+                }
+                false => {
+                    elements.push(nested);
+                    extent = match fact.expr {
+                        IndexExpr::Var(v) => self.parameter(Parameter::Extent(v)),
+                        _ => None,
+                    };
+                }
+            }
+            let further = self.nested(body).filter(|_| !outermost || sums);
+            let Some((names, next)) = further else {
+                // The innermost loop of all is over elements, or sums have a loop of their own.
+                break body;
+            };
+            for name in names {
+                let Stmt::Let(var, value) = name else { return None };
+                let free = is_free(value) && !depends(value, &inside);
+                let to = match (free, elements.last_mut()) {
+                    (true, Some(last)) => &mut last.names,
+                    (true, None) => &mut before,
+                    (false, _) => {
+                        inside.insert(*var);
+                        &mut summing.last_mut()?.names
                     }
-                    Stmt::Comment(_) => {}
-                    stmt if self.clears(stmt) => {}
-                    Stmt::For { .. } if next.is_none() => next = Some(stmt),
-                    _ => return None,
-                }
+                };
+                to.push(name.clone());
             }
-            outer.push(Outer { var: *var, bounds: [lo.clone(), hi.clone()], names });
-            at = next?;
+            at = next;
         };
         Stmt::visit_all(body, &mut |stmt| {
             if let Stmt::Let(var, _) | Stmt::For { var, .. } = stmt {
                 inside.insert(*var);
             }
         });
-        let depends = |expr: &Expr| {
-            let mut found = false;
-            expr.visit(&mut |part| {
-                found |= matches!(part, Expr::Var(var) if inside.contains(var));
-            });
-            found
-        };
-        let ty = self.element;
-        let sum = fresh(self.vars, "sum", ty);
-        let mut summing = Summing::new(self.result, sum);
-        let mut body = summing.block(body)?;
-        self.sum = summing.op().map(|op| Summed { var: sum, op });
-        let index = summing.index.filter(|index| !depends(index))?;
-        let mut range = bounds.clone();
-        if bounds.iter().any(depends) {
-            let [lo, hi] = bounds;
-            let cond = lo.le(var).and(Expr::from(var).lt(hi));
+        let sum = fresh(self.vars, "sum", self.element);
+        let mut made = Summing::new(self.result, sum);
+        let mut body = made.block(body)?;
+        self.sum = made.op().map(|op| Summed { var: sum, op });
+        let index = made.index.filter(|index| !depends(index, &inside))?;
+        let last = elements.last_mut()?;
+        if last.bounds.iter().any(|bound| depends(bound, &inside)) {
+            let [lo, hi] = std::mem::replace(&mut last.bounds, [Expr::Int(0), extent?]);
+            let cond = lo.le(last.var).and(Expr::from(last.var).lt(hi));
             body = vec![Stmt::If { cond, then: body, otherwise: Vec::new() }];
-            range = [Expr::Int(0), extent?];
         }
-        let first = outer.first()?.var;
-        for Outer { var, bounds: [mut lo, mut hi], names } in outer.into_iter().rev() {
-            if outermost && var == first {
-                // The whole loop, not a part.
-                Interval { lo, hi } = self.facts.outermost.range.clone()?;
-            }
-            let inner = names.into_iter().cloned().chain(body).collect();
-            body = vec![Stmt::For { var, lo, hi, body: inner }];
+        if elements.iter().flat_map(|one| &one.bounds).any(|bound| depends(bound, &inside)) {
+            return None;
         }
-        let mut element = vec![Stmt::Let(sum, self.begin.clone())];
-        element.extend(body);
-        element.push(Stmt::Store(self.result, index, sum.into()));
-        let [mut lo, mut hi] = range;
         if outermost {
+            // The whole loop, not a part.
+            let Interval { lo, hi } = self.facts.outermost.range.clone()?;
+            summing.first_mut()?.bounds = [lo, hi];
             let [part_lo, part_hi] =
                 [Parameter::PartLo, Parameter::PartHi].map(|of| self.parameter(of));
-            self.range = Some(Interval { lo: lo.clone(), hi: hi.clone() });
-            (lo, hi) = (lo.max(part_lo?), hi.min(part_hi?));
+            let bounds = &mut elements.last_mut()?.bounds;
+            let [lo, hi] = bounds.clone();
+            *bounds = [lo.clone().max(part_lo?), hi.clone().min(part_hi?)];
+            self.range = Some(Interval { lo, hi });
         }
-        Some(Stmt::For { var, lo, hi, body: element })
+        let all = summing.into_iter().rev().fold(body, |body, one| one.around(body));
+        let mut element = vec![Stmt::Let(sum, self.begin.clone())];
+        element.extend(all);
+        element.push(Stmt::Store(self.result, index, sum.into()));
+        let all = elements.into_iter().rev().fold(element, |body, one| one.around(body));
+        Some(before.into_iter().chain(all).collect())
     }
 
     fn parameter(&self, wanted: Parameter) -> Option<Expr> {

@@ -151,6 +151,15 @@ pub(crate) const CASES: &[Case] = &[
         ..case("product_in_blocks", SPMM, &[("A", F32, "Dense"), ("B", F32, "Dense")], "")
     },
     Case {
+        backend: IN_BLOCKS,
+        ..case(
+            "spmm_bsr_in_blocks",
+            "C(m,n) = A(m,o) * B(o,n)",
+            &[("A", F32, "BSR(4,4)"), ("B", F32, "Dense")],
+            "",
+        )
+    },
+    Case {
         backend: IN_STRIDES,
         ..case("spmm_csr_in_strides", SPMM, &[("A", F32, "CSR"), ("B", F32, "Dense")], "")
     },
@@ -215,12 +224,15 @@ fn tensor(case: &Case, (name, dtype, format): &(&str, Dtype, &str)) -> Tensor {
         "i" => 16,
         "j" => 24,
         "k" => 8,
+        "n" => 96,
+        "m" | "o" => 256,
         _ => 4,
     };
     let shape: Vec<usize> = indices.split(',').map(extent).collect();
     let format = Format::resolve(format, Some(shape.len()))
         .unwrap_or_else(|error| panic!("{format}: {error}"));
-    // Every fourth element of a row, and of some rows another one.
+    // Every fourth element of a row, and of some rows another one; all where loops run over blocks.
+    let all = case.backend == IN_BLOCKS;
     let mut entries: Vec<(Vec<usize>, f64)> = Vec::new();
     let size: usize = shape.iter().product();
     for at in 0..size {
@@ -236,7 +248,7 @@ fn tensor(case: &Case, (name, dtype, format): &(&str, Dtype, &str)) -> Tensor {
             .collect();
         place.reverse();
         let sum: usize = place.iter().sum();
-        if sum.is_multiple_of(4) || sum % 8 == 3 {
+        if all || sum.is_multiple_of(4) || sum % 8 == 3 {
             entries.push((place, 1.0));
         }
     }

@@ -76,7 +76,10 @@ impl Provider for Chosen {
         "kernels that are not the usual ones, as text, for tests"
     }
 
-    fn offer(&self, _plan: &Plan<'_>) -> Offer {
+    fn offer(&self, plan: &Plan<'_>) -> Offer {
+        if plan.converted.contains(&true) {
+            return Offer::Refused("texts are of the formats that are asked for".to_owned());
+        }
         Offer::OnRequest("it writes text".to_owned())
     }
 

@@ -111,6 +111,19 @@ fn rows_that_share_what_they_read_run_as_one_if_there_are_many() {
 }
 
 #[test]
+fn rows_of_a_block_run_as_one() {
+    let Some((gpu, _one)) = gpu() else { return };
+    for (format, n) in [("BSR(4,4)", 96), ("BSR(4,4)", 97), ("BSR(3,2)", 96), ("BSR-Col(6,5)", 99)]
+    {
+        let a = matrix([13, 17], 1, 3, Dtype::F32, format);
+        let b = matrix([17, n], 1, 4, Dtype::F32, ROWS);
+        let work = run(&gpu, SPMM, ROWS, &[("A", &a), ("B", &b)]);
+        let expected = if n == 96 { Work::SideBySide } else { Work::Apart };
+        assert_eq!(work, expected, "{format}, {n} columns");
+    }
+}
+
+#[test]
 fn products_of_any_dtype_are_right() {
     let Some((gpu, _one)) = gpu() else { return };
     let dtypes = [

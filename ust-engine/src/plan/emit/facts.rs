@@ -16,6 +16,8 @@ pub(super) struct Collected {
     range: Option<Interval>,
     /// The cursors that follow the coordinates of the outermost loop, and the state of its levels.
     carried: Vec<Var>,
+    /// See [`Facts::borders`].
+    borders: Vec<[Var; 2]>,
 }
 
 impl Emit<'_> {
@@ -124,6 +126,13 @@ impl Emit<'_> {
         }
     }
 
+    /// Notes loops over a block, for those that are whole and for those at the border.
+    pub(super) fn note_border(&self, vars: [Option<Var>; 2]) {
+        if let [Some(whole), Some(border)] = vars {
+            self.collected.borrow_mut().borders.push([whole, border]);
+        }
+    }
+
     /// The coordinates that merged first levels have.
     pub(super) fn coordinates_of(&self, (at, level): (usize, usize)) -> Interval {
         let sizes = &self.operands[at].sizes;
@@ -160,7 +169,7 @@ impl Emit<'_> {
     /// The facts of the loops of a function.
     pub(super) fn facts(self, cut: Result<Cut, &'static str>, function: &Function) -> Facts {
         let owns = self.parts_own();
-        let Collected { loops: all, range, mut carried } = self.collected.take();
+        let Collected { loops: all, range, mut carried, borders } = self.collected.take();
         let assigned = function.assigned();
         carried.retain(|var| assigned[var.0 as usize]);
         carried.extend(self.table_numbers());
@@ -170,6 +179,6 @@ impl Emit<'_> {
         let sets_all = self.sets_all.get();
         let outermost = Outermost { cut, range, owns, walks };
         let (parameters, arrays) = (self.parameters, self.arrays);
-        Facts { parameters, arrays, outermost, loops: all, rows, carried, sets_all }
+        Facts { parameters, arrays, outermost, loops: all, rows, carried, sets_all, borders }
     }
 }

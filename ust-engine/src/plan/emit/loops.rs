@@ -136,7 +136,11 @@ impl Emit<'_> {
         }
         let name = self.loop_name(step);
         let run = |b: &mut Builder, hi: Expr, state: State| {
+            let mut var = None;
             b.for_(&name, domain.lo.clone(), hi, |b, crd| {
+                if let Expr::Var(own) = &crd {
+                    var = Some(*own);
+                }
                 self.note(&[&crd], depth, step, Over::Coordinates, &[], &state);
                 if depth == 0 {
                     self.output.begin_iteration(b, crd.clone() - domain.lo.clone());
@@ -144,6 +148,7 @@ impl Emit<'_> {
                 let arrival = Arrival { crd, stored: &[], valid, whole: false };
                 self.arrive(b, depth, step, arrival, state);
             });
+            var
         };
         // Except at the border, blocks have a constant size, for which there is a loop of its own. Border
         // blocks are few, so inner dimensions make no further distinction for them.
@@ -151,13 +156,18 @@ impl Emit<'_> {
             Some((size, rest)) if domain.lo == Expr::Int(0) && !state.cut => {
                 let rest = b.bind("rest", rest);
                 let whole = Expr::Int(size).le(rest.clone());
+                let mut vars = [None; 2];
+                let [of_whole, of_border] = &mut vars;
                 b.if_else(
                     whole,
-                    |b| run(b, Expr::Int(size), state.clone()),
-                    |b| run(b, rest, State { cut: true, ..state.clone() }),
+                    |b| *of_whole = run(b, Expr::Int(size), state.clone()),
+                    |b| *of_border = run(b, rest, State { cut: true, ..state.clone() }),
                 );
+                self.note_border(vars);
             }
-            _ => run(b, domain.hi.clone(), state),
+            _ => {
+                run(b, domain.hi.clone(), state);
+            }
         }
     }
 

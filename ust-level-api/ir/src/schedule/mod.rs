@@ -271,7 +271,8 @@ impl Scheduled {
 }
 
 /// The variables that a body assigns and does not declare.
-fn carried(body: &[Stmt]) -> Vec<Var> {
+#[must_use]
+pub fn carried(body: &[Stmt]) -> Vec<Var> {
     let (mut own, mut assigned) = (HashSet::new(), Vec::new());
     Stmt::visit_all(body, &mut |stmt| match stmt {
         Stmt::Let(var, _) | Stmt::For { var, .. } => {

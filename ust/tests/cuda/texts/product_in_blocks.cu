@@ -38,14 +38,14 @@ extern "C" __global__ void run(
     const i64 part_hi = ust_minimum(part_lo + grain, range_hi);
     const i64 first = ust_maximum(0ll, part_lo);
     const i64 last = ust_minimum(n_i, part_hi);
-    const i64 rows = ust_floordiv(last - first + 3, 4ll);
-    for (i64 i = first, end_i = first + rows; i < end_i; ++i) {
-      const bool has_i_1 = i + rows < last;
-      const i64 i_1 = ust_minimum(i + rows, last - 1);
-      const bool has_i_2 = i + rows * 2 < last;
-      const i64 i_2 = ust_minimum(i + rows * 2, last - 1);
-      const bool has_i_3 = i + rows * 3 < last;
-      const i64 i_3 = ust_minimum(i + rows * 3, last - 1);
+    const i64 step = ust_floordiv(last - first + 3, 4ll);
+    for (i64 i = first, end_i = first + step; i < end_i; ++i) {
+      const bool has_i_1 = i + step < last;
+      const i64 i_1 = ust_minimum(i + step, last - 1);
+      const bool has_i_2 = i + step * 2 < last;
+      const i64 i_2 = ust_minimum(i + step * 2, last - 1);
+      const bool has_i_3 = i + step * 3 < last;
+      const i64 i_3 = ust_minimum(i + step * 3, last - 1);
       __syncwarp(lanes);
       for (i64 k = 0 + lane, end_k = ust_floordiv(n_k, 4ll); k < end_k; k += 32) {
         float sum = 0.0f;
@@ -90,13 +90,13 @@ extern "C" __global__ void run(
         }
         ust_store(&out[i * n_k + k * 4], sum, sum_1_31, sum_2_32, sum_3_33);
         if (has_i_1) {
-          ust_store(&out[(i + rows) * n_k + k * 4], sum_1, sum_1_1, sum_1_2, sum_1_3);
+          ust_store(&out[(i + step) * n_k + k * 4], sum_1, sum_1_1, sum_1_2, sum_1_3);
         }
         if (has_i_2) {
-          ust_store(&out[(i + rows * 2) * n_k + k * 4], sum_2, sum_2_1, sum_2_2, sum_2_3);
+          ust_store(&out[(i + step * 2) * n_k + k * 4], sum_2, sum_2_1, sum_2_2, sum_2_3);
         }
         if (has_i_3) {
-          ust_store(&out[(i + rows * 3) * n_k + k * 4], sum_3, sum_3_1, sum_3_2, sum_3_3);
+          ust_store(&out[(i + step * 3) * n_k + k * 4], sum_3, sum_3_1, sum_3_2, sum_3_3);
         }
       }
       __syncwarp(lanes);

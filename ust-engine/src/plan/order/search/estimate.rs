@@ -89,10 +89,13 @@ impl Search<'_, '_> {
         let domain = result.domain(self.problem.extents);
         let rows = (domain * (1.0 - (-leaves / domain.max(1.0)).exp())).min(leaves);
         let converted = match result.kind(&state.steps) {
-            // If the outermost loop is over a summed index, each iteration passes through the result.
+            // If the outermost loop is over a summed index, each iteration passes through the result. One over blocks
+            // of the result does not.
             (SinkKind::Full, _) => {
                 let of = |v: &usize| result.dims.contains(v);
-                let again = state.steps.first().is_some_and(|step| !step.solved.iter().any(of));
+                let is_own =
+                    |step: &Step| step.solved.iter().any(of) || step.expr.vars().iter().all(of);
+                let again = state.steps.first().is_some_and(|step| !is_own(step));
                 return leaves
                     * match again && !result.dims.is_empty() {
                         true if self.adds_rows(state) => ADD_ROW_ELEMENT_NS,
