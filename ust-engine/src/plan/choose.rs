@@ -6,7 +6,7 @@ use ust_level_api::Scalar;
 use super::access::{Access, Level, converted};
 use super::emit::{Input, Loops, emit};
 use super::infer::infer;
-use super::order::{Order, Problem, best};
+use super::order::{Apart, Order, Problem, best};
 use super::simplify::simplify;
 use super::sink::{Shape, Sink, SinkKind, columns};
 use super::stage::{Stage, cast};
@@ -128,12 +128,12 @@ pub(crate) fn choose(given: &Given<'_>) -> Result<Vec<Candidate>, Error> {
     let none = || Error::Unsupported("no order of loops was found for this expression".to_owned());
     let mut quickest = candidate(given, Conversions::default())?.ok_or_else(none)?;
     // The other plans are optional: an error only means that there is none.
-    let plan = |wanted, conversions| match wanted {
+    let plan = |wanted: bool, conversions: Conversions<'_>| match wanted {
         true => candidate(given, conversions).ok().flatten(),
         false => None,
     };
     let widened = |one: &Candidate, as_given| {
-        plan(one.0.other_widths, Conversions { as_given, widths: true, apart: false })
+        plan(one.0.other_widths, Conversions { as_given, widths: true, apart: None })
     };
     let converts = quickest.0.conversions.iter().any(Option::is_some);
     let mut as_given = plan(converts, Conversions { as_given: true, ..Conversions::default() });
@@ -141,7 +141,8 @@ pub(crate) fn choose(given: &Given<'_>) -> Result<Vec<Candidate>, Error> {
         [widened(&quickest, false), as_given.as_ref().and_then(|one| widened(one, true))];
     let adds_together = |one: &Candidate| given.strict && one.0.adds_together();
     let order = sums_of(given, &quickest).filter(|_| adds_together(&quickest));
-    let apart = plan(order.is_some(), Conversions { apart: true, ..Conversions::default() })
+    let apart = order.as_deref();
+    let apart = plan(order.is_some(), Conversions { apart, ..Conversions::default() })
         .filter(|one| !adds_together(one) && sums_of(given, one) == order);
     for one in [&mut as_given].into_iter().chain(&mut others).flatten().chain([&mut quickest]) {
         one.0.other_apart = apart.is_some() && adds_together(one);
@@ -164,18 +165,19 @@ fn sums_of(given: &Given<'_>, (planned, tensors): &Candidate) -> Option<Vec<usiz
 }
 
 /// The conversions of operands that a plan may have.
-#[derive(Clone, Copy, Default, PartialEq)]
-struct Conversions {
+#[derive(Clone, Copy, Default)]
+struct Conversions<'a> {
     /// None to trees of coordinates.
     as_given: bool,
     /// Indices of other widths to 32 bits.
     widths: bool,
-    /// Such that the outermost loop runs over an index variable of the result.
-    apart: bool,
+    /// Such that the outermost loop runs over an index variable of the result, and loops run over the others in this
+    /// order.
+    apart: Option<&'a [usize]>,
 }
 
 /// The quickest plan with these conversions. `None` if there is none.
-fn candidate(given: &Given<'_>, may: Conversions) -> Result<Option<Candidate>, Error> {
+fn candidate(given: &Given<'_>, may: Conversions<'_>) -> Result<Option<Candidate>, Error> {
     let to_32_bits = may.widths;
     let stage = given.stage;
     let accesses: Vec<Access> =
@@ -313,7 +315,7 @@ struct Ordered {
 /// The cheapest order of loops for a result in this format, and its sink. `None` if there is no order.
 fn ordered(
     given: &Given<'_>,
-    may: Conversions,
+    may: Conversions<'_>,
     accesses: &[Access],
     sparse: &[usize],
     worth: &[bool],
@@ -339,7 +341,7 @@ fn ordered(
             worth: worth.to_vec(),
             result: &result,
             as_given: may.as_given,
-            apart: may.apart.then_some(&stage.result),
+            apart: may.apart.map(|sums| Apart { result: &stage.result, sums }),
         };
         let Some(order) = best(&problem) else { return Ok(None) };
         let sink = result.sink(&order.steps)?;

@@ -89,8 +89,17 @@ pub(crate) struct Problem<'a> {
     pub(crate) result: &'a Shape,
     /// Whether no tensor may be converted.
     pub(crate) as_given: bool,
-    /// The index variables of which the outermost loop has to run over one, if it has.
-    pub(crate) apart: Option<&'a [usize]>,
+    /// Which loops may be where, if not all may.
+    pub(crate) apart: Option<Apart<'a>>,
+}
+
+/// Loops over index variables, of which the outermost runs over one of the result.
+#[derive(Clone, Copy)]
+pub(crate) struct Apart<'a> {
+    /// The index variables of the result.
+    pub(crate) result: &'a [usize],
+    /// The others, in the order in which loops have to run over them.
+    pub(crate) sums: &'a [usize],
 }
 
 /// Finds the cheapest order. `None` if there is none, which is possible only if some tensors may not be

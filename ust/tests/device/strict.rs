@@ -42,14 +42,19 @@ fn strict_sums_of_scattered_elements_run_in_parts() {
         let array = ust::ndarray::ArrayD::from_shape_vec(shape.to_vec(), values).unwrap();
         Tensor::from_array(array).unwrap()
     };
-    const PERMUTED: &str = "(i, j, k) -> (k : compressed, j : compressed, i : compressed)";
-    let cases: [(&str, &[usize], &str, &[usize]); 7] = [
+    const BY_J: &str = "(i, j, k) -> (j : compressed, k : compressed, i : compressed)";
+    const BY_K: &str = "(i, j, k) -> (k : compressed, j : compressed, i : compressed)";
+    let cases: [(&str, &[usize], &str, &[usize]); 11] = [
         ("y(i) = A(i,j) * x(j)", &[50, 300], "CSC", &[300]),
         ("y(i) = A(i,j) * x(j)", &[50, 300], "DCSC", &[300]),
         ("y(j) = A(i,j) * x(i)", &[50, 300], "CSR", &[50]),
         ("y(i) = A(i,j) * x(j)", &[50, 300], "COO", &[300]),
         ("C(i,k) = A(i,j) * x(j,k)", &[50, 300], "CSC", &[300, 3]),
-        ("y(i) = A(i,j,k) * x(j)", &[20, 60, 4], PERMUTED, &[60]),
+        ("y(i) = A(i,j,k) * x(j)", &[20, 60, 4], BY_K, &[60]),
+        ("y(i) = A(i,j,k) * x(j)", &[20, 60, 4], BY_J, &[60]),
+        ("y(i) = A(i,j,k) * x(j)", &[20, 4, 60], BY_K, &[4]),
+        ("y(i) = A(i,j,k) * x(j)", &[20, 300, 2], BY_J, &[300]),
+        ("y(i) = A(i,j,k) * x(j)", &[20, 300, 2], BY_K, &[300]),
         ("y(k) = A(i,j,k) * x(j)", &[20, 60, 4], "CSF", &[60]),
     ];
     for (seed, (text, shape, format, others)) in (1..).zip(cases) {

@@ -9,7 +9,7 @@ use ust_format::{ExprKey, IndexExpr};
 use ust_level_api::LocateCost;
 
 use super::next::Next;
-use super::{Order, Problem, Step, Table, Tree};
+use super::{Apart, Order, Problem, Step, Table, Tree};
 use crate::plan::access::Access;
 use crate::tuning::{
     ITERATION_NS, LOOP_BEGIN_NS, MERGE_STEPS, MERGE_WITH_ALL_STEPS, REGROUP_ENTRY_NS,
@@ -111,7 +111,7 @@ impl Search<'_, '_> {
             return;
         }
         for expr in self.candidates(&state) {
-            if state.steps.is_empty() && !self.may_be_first(&expr) {
+            if !self.may_be_next(&state, &expr) {
                 continue;
             }
             if let Some(next) = self.with_loop(&state, &expr, None) {
@@ -130,8 +130,15 @@ impl Search<'_, '_> {
         }
     }
 
-    fn may_be_first(&self, expr: &IndexExpr) -> bool {
-        self.problem.apart.is_none_or(|of| matches!(expr, IndexExpr::Var(v) if of.contains(v)))
+    /// Whether the next loop may run over an expression, for [`Problem::apart`].
+    fn may_be_next(&self, state: &State, expr: &IndexExpr) -> bool {
+        let Some(Apart { result, sums }) = self.problem.apart else { return true };
+        let next = sums.iter().find(|v| !state.known.contains(v));
+        match expr {
+            IndexExpr::Var(v) if result.contains(v) => true,
+            IndexExpr::Var(v) => !state.steps.is_empty() && next == Some(v),
+            _ => false,
+        }
     }
 
     /// The accesses whose next level is not full and can be walked by a loop over an expression.
