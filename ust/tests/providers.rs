@@ -131,11 +131,11 @@ fn a_plan_that_is_refused_goes_to_another() {
     );
 }
 
-/// Loops for blocks times a wide dense matrix take rows, which they are converted into each time.
+/// Loops for blocks by columns times a wide dense matrix take rows, which they are converted into each time.
 #[test]
 fn who_takes_what_is_given_is_asked_for_that() {
     let entries = ust::generate::generate("poisson2d(60)").unwrap();
-    let a = Tensor::from_coo(&entries, &"BSR(4, 4)".parse().unwrap()).unwrap();
+    let a = Tensor::from_coo(&entries, &"BSC(4, 4)".parse().unwrap()).unwrap();
     let b = ndarray::Array2::from_shape_fn((3600, 300), |(j, k)| ((3 * j + k) % 11) as f64 - 4.5);
     let b = Tensor::from_array(b.into_dyn()).unwrap();
     let with =
