@@ -2,48 +2,33 @@
 //! kernels made of [`super::tiles`].
 
 use super::tiles::{added, products, row, times_row};
-use crate::vector::{Real, Vector, prefetch_ahead};
-
-/// The sum of the lanes of a vector, added in pairs.
-#[inline(always)]
-unsafe fn total<V: Vector>(vector: V) -> V::Lane {
-    let mut lanes = [V::Lane::ZERO; 16];
-    // SAFETY: no vector has more lanes.
-    unsafe { vector.store(lanes.as_mut_ptr()) };
-    let mut width = V::N;
-    while width > 1 {
-        width /= 2;
-        for at in 0..width {
-            lanes[at] = lanes[at] + lanes[at + width];
-        }
-    }
-    lanes[0]
-}
+use crate::vector::{Four, Real, Vector, prefetch_ahead};
 
 /// `a`, `b` valid for `n` reads.
 #[inline(always)]
 unsafe fn dot<V: Vector>(a: *const V::Lane, b: *const V::Lane, n: usize) -> V::Lane {
     // SAFETY: every index is below `n`.
     unsafe {
-        let mut sums = [V::splat(V::Lane::ZERO); 4];
-        let mut p = 0;
-        while p + 4 * V::N <= n {
-            for (k, sum) in sums.iter_mut().enumerate() {
-                let q = p + k * V::N;
-                *sum = sum.plus::<true>(V::load(a.add(q)), V::load(b.add(q)));
+        let (mut sum, mut p) = (V::splat(V::Lane::ZERO), 0);
+        if 4 * V::N <= n {
+            let mut sums = [sum; 4];
+            while p + 4 * V::N <= n {
+                for (k, sum) in sums.iter_mut().enumerate() {
+                    let q = p + k * V::N;
+                    *sum = sum.plus::<true>(V::load(a.add(q)), V::load(b.add(q)));
+                }
+                p += 4 * V::N;
             }
-            p += 4 * V::N;
+            sum = sums[0].add(sums[1]).add(sums[2].add(sums[3]));
         }
         while p + V::N <= n {
-            sums[0] = sums[0].plus::<true>(V::load(a.add(p)), V::load(b.add(p)));
+            sum = sum.plus::<true>(V::load(a.add(p)), V::load(b.add(p)));
             p += V::N;
         }
-        let mut rest = V::Lane::ZERO;
-        while p < n {
-            rest = rest + *a.add(p) * *b.add(p);
-            p += 1;
+        if p < n {
+            sum = sum.plus::<true>(V::first(a.add(p), n - p), V::first(b.add(p), n - p));
         }
-        total(sums[0].add(sums[1]).add(sums[2].add(sums[3]))) + rest
+        sum.four().total()
     }
 }
 
