@@ -34,9 +34,8 @@
 use ust_level_api::ir::{BinOp, Builder, Expr};
 use ust_level_api::{
     ArraySpec, Arrays, Assembled, Description, Entries, Footprint, IndexArray, IndexKind,
-    LevelArgs, LevelError, LevelFactory, LevelType, LocateCost, Located, Per, Place, Population,
-    Pos, Props, Reach, Role, Site, Step, TensorStats, Walk, WalkKind, WalkSite, check, full,
-    inventory,
+    LevelError, LevelFactory, LevelType, LocateCost, Located, Per, Place, Population, Pos, Props,
+    Reach, Role, Site, Step, TensorStats, Walk, WalkKind, WalkSite, check, full, inventory,
 };
 
 inventory::submit! {
@@ -44,7 +43,10 @@ inventory::submit! {
         name: "bitmap",
         aliases: &[],
         summary: "a byte for each coordinate: whether it is stored",
-        make: |args| Ok(Box::new(Bitmap::from_args(args)?)),
+        make: |args| {
+            let [] = args.switches([])?;
+            Ok(Box::new(Bitmap))
+        },
         samples: &["bitmap"],
     }
 }
@@ -54,15 +56,6 @@ const MASK: usize = 0;
 /// The bitmap level type.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Bitmap;
-
-impl Bitmap {
-    fn from_args(args: &LevelArgs) -> Result<Self, LevelError> {
-        match args.args.first() {
-            None => Ok(Self),
-            Some(arg) => Err(args.bad(arg, "a bitmap level takes no arguments".to_owned())),
-        }
-    }
-}
 
 impl LevelType for Bitmap {
     fn describe(&self) -> Description {

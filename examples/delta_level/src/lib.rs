@@ -33,7 +33,7 @@
 
 use ust_level_api::ir::{Builder, Expr};
 use ust_level_api::{
-    ArraySpec, Arrays, Assembled, Description, Entries, IndexArray, IndexKind, Interval, LevelArgs,
+    ArraySpec, Arrays, Assembled, Description, Entries, IndexArray, IndexKind, Interval,
     LevelError, LevelFactory, LevelType, LocateCost, Per, Place, Props, Reach, Role, Site, Step,
     Walk, WalkKind, WalkSite, check, inventory,
 };
@@ -43,7 +43,10 @@ inventory::submit! {
         name: "delta",
         aliases: &[],
         summary: "coordinates as distances from one to the next",
-        make: |args| Ok(Box::new(Delta::from_args(args)?)),
+        make: |args| {
+            let [] = args.switches([])?;
+            Ok(Box::new(Delta))
+        },
         samples: &["delta"],
     }
 }
@@ -54,15 +57,6 @@ const GAP: usize = 1;
 /// The delta level type.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Delta;
-
-impl Delta {
-    fn from_args(args: &LevelArgs) -> Result<Self, LevelError> {
-        match args.args.first() {
-            None => Ok(Self),
-            Some(arg) => Err(args.bad(arg, "a delta level takes no arguments".to_owned())),
-        }
-    }
-}
 
 impl LevelType for Delta {
     fn describe(&self) -> Description {

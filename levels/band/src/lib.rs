@@ -36,10 +36,9 @@
 use ust_level_api::column::IndexRead;
 use ust_level_api::ir::{Builder, Expr};
 use ust_level_api::{
-    Alias, ArraySpec, Arrays, Assembled, Description, Entries, Footprint, Interval, LevelArgs,
-    LevelError, LevelFactory, LevelType, LocateCost, Located, Per, Place, Population, Props, Reach,
-    Role, Run, Site, Step, TensorStats, Walk, WalkKind, WalkSite, assemble, check, inventory,
-    with_column,
+    Alias, ArraySpec, Arrays, Assembled, Description, Entries, Footprint, Interval, LevelError,
+    LevelFactory, LevelType, LocateCost, Located, Per, Place, Population, Props, Reach, Role, Run,
+    Site, Step, TensorStats, Walk, WalkKind, WalkSite, assemble, check, inventory, with_column,
 };
 
 inventory::submit! {
@@ -47,7 +46,10 @@ inventory::submit! {
         name: "band",
         aliases: &[Alias { name: "sparse_band", with: None }],
         summary: "one interval of coordinates under each parent",
-        make: |args| Ok(Box::new(Band::from_args(args)?)),
+        make: |args| {
+            let [] = args.switches([])?;
+            Ok(Box::new(Band))
+        },
         samples: &["band"],
     }
 }
@@ -58,15 +60,6 @@ const POS: usize = 1;
 /// The band level type.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Band;
-
-impl Band {
-    fn from_args(args: &LevelArgs) -> Result<Self, LevelError> {
-        match args.args.first() {
-            None => Ok(Self),
-            Some(arg) => Err(args.bad(arg, "a band level takes no arguments".to_owned())),
-        }
-    }
-}
 
 impl LevelType for Band {
     fn describe(&self) -> Description {

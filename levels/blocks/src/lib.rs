@@ -39,10 +39,9 @@ use ust_level_api::column::IndexRead;
 use ust_level_api::ir::{Builder, Expr};
 use ust_level_api::walk::binary_search;
 use ust_level_api::{
-    Alias, ArraySpec, Arrays, Assembled, Description, Entries, Footprint, Interval, LevelArgs,
-    LevelError, LevelFactory, LevelType, LocateCost, Located, Per, Place, Population, Props, Reach,
-    Role, Run, Site, Step, TensorStats, Walk, WalkKind, WalkSite, assemble, check, inventory,
-    with_column,
+    Alias, ArraySpec, Arrays, Assembled, Description, Entries, Footprint, Interval, LevelError,
+    LevelFactory, LevelType, LocateCost, Located, Per, Place, Population, Props, Reach, Role, Run,
+    Site, Step, TensorStats, Walk, WalkKind, WalkSite, assemble, check, inventory, with_column,
 };
 
 inventory::submit! {
@@ -50,7 +49,10 @@ inventory::submit! {
         name: "blocks",
         aliases: &[Alias { name: "sparse_block_list", with: None }],
         summary: "blocks of neighbouring coordinates, of any length",
-        make: |args| Ok(Box::new(Blocks::from_args(args)?)),
+        make: |args| {
+            let [] = args.switches([])?;
+            Ok(Box::new(Blocks))
+        },
         samples: &["blocks"],
     }
 }
@@ -62,15 +64,6 @@ const OFS: usize = 2;
 /// The level type for blocks of variable length.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Blocks;
-
-impl Blocks {
-    fn from_args(args: &LevelArgs) -> Result<Self, LevelError> {
-        match args.args.first() {
-            None => Ok(Self),
-            Some(arg) => Err(args.bad(arg, "a blocks level takes no arguments".to_owned())),
-        }
-    }
-}
 
 impl LevelType for Blocks {
     fn describe(&self) -> Description {

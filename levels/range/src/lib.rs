@@ -34,9 +34,8 @@
 
 use ust_level_api::ir::{Builder, Expr};
 use ust_level_api::{
-    Arrays, Assembled, Description, Entries, ExprShape, LevelArgs, LevelError, LevelFactory,
-    LevelType, LocateCost, Located, Place, Props, Reach, Site, Walk, WalkKind, WalkSite, full,
-    inventory,
+    Arrays, Assembled, Description, Entries, ExprShape, LevelError, LevelFactory, LevelType,
+    LocateCost, Located, Place, Props, Reach, Site, Walk, WalkKind, WalkSite, full, inventory,
 };
 
 inventory::submit! {
@@ -44,7 +43,10 @@ inventory::submit! {
         name: "range",
         aliases: &[],
         summary: "the coordinates that a diagonal above leaves inside the shape",
-        make: |args| Ok(Box::new(Range::from_args(args)?)),
+        make: |args| {
+            let [] = args.switches([])?;
+            Ok(Box::new(Range))
+        },
         samples: &["range"],
     }
 }
@@ -52,15 +54,6 @@ inventory::submit! {
 /// The range level type.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Range;
-
-impl Range {
-    fn from_args(args: &LevelArgs) -> Result<Self, LevelError> {
-        match args.args.first() {
-            None => Ok(Self),
-            Some(arg) => Err(args.bad(arg, "a range level takes no arguments".to_owned())),
-        }
-    }
-}
 
 impl LevelType for Range {
     fn describe(&self) -> Description {
