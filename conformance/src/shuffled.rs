@@ -149,14 +149,19 @@ fn schedule(plan: &Plan<'_>, facts: &Facts, pass: Pass) -> Result<Option<Schedul
 /// # Errors
 /// [`Error::Unsupported`] if the facts contradict the loops, or the pass is for other loops.
 pub fn compile(plan: &Plan<'_>, facts: &Facts, pass: Pass) -> Result<Box<dyn Executable>, Error> {
-    let function = plan.guarded.unwrap_or(plan.function);
-    if let Some(name) = untold(function, facts) {
-        let text = format!("plans do not say that `{name}` passes from one iteration to the next");
-        return Err(Error::Unsupported(text));
-    }
     let contradicted = |error: MarkError| Error::Unsupported(format!("plans say: {error}"));
     let none = || Error::Unsupported("the plan has no such loops".to_owned());
     let schedule = schedule(plan, facts, pass).map_err(contradicted)?.ok_or_else(none)?;
+    let function = plan.guarded.unwrap_or(plan.function);
+    let facts = schedule.facts.as_deref().unwrap_or(facts);
+    let loops = match schedule.facts {
+        Some(_) => &schedule.scheduled.function,
+        None => function,
+    };
+    if let Some(name) = untold(loops, facts) {
+        let text = format!("plans do not say that `{name}` passes from one iteration to the next");
+        return Err(Error::Unsupported(text));
+    }
     let place = |of: Array| facts.arrays.iter().position(|array| *array == of);
     let rows = match (&facts.rows, &schedule.counting, place(Array::RowCounts)) {
         (Some(rows), Some(counting), Some(counts)) => Some(Rows {

@@ -85,6 +85,8 @@ struct Arguments<'a> {
     params: &'a [Param],
     arrays: Vec<Given>,
     range: (i64, i64),
+    /// Iterations of the plan's outermost loop, as far as they are known.
+    iterations: u64,
     grain: u64,
     parts: u64,
     counts: u64,
@@ -100,6 +102,7 @@ impl<'a> Arguments<'a> {
             params,
             arrays,
             range: (i64::MIN, i64::MAX),
+            iterations: u64::MAX,
             grain: 1,
             parts: 1,
             counts: 0,
@@ -186,6 +189,7 @@ impl Launcher {
     fn usual(&self) -> Choice {
         match &self.schedules {
             Schedules { elements: Some(_), .. } => Choice::Elements,
+            schedules if schedules.is_always_stored() => Choice::Stored(0),
             Schedules { tables: Some(_), .. } => Choice::Tables,
             Schedules { shared: Some(_), .. } => Choice::Threads(WIDTHS - 1),
             _ => Choice::Threads(0),
@@ -257,7 +261,7 @@ impl Launcher {
         let mut arguments = Arguments::new(&params, arrays, &error);
         // What chooses kernels reads operands, too.
         operands.between(stream, || {
-            let (choice, range) = self.choose(call, &arguments, &gpu)?;
+            let (choice, range) = self.choose(call, &mut arguments, &gpu)?;
             if let Some(range) = range {
                 arguments.range = range;
                 arguments.parts = length(range);
@@ -429,7 +433,9 @@ impl Executable for Launcher {
         if elements.is_some() {
             how += ", or a thread for each element where there are more of them";
         }
-        if stored.is_some() {
+        if self.schedules.is_always_stored() {
+            how += ", in fact a thread for each part of equally many stored elements";
+        } else if stored.is_some() {
             how +=
                 ", or parts of equally many stored elements where a row is much longer than others";
         }

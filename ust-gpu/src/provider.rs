@@ -79,6 +79,11 @@ pub struct Schedules {
 }
 
 impl Schedules {
+    /// Whether parts are intervals of stored elements however long rows are, because rows are searched.
+    pub(crate) fn is_always_stored(&self) -> bool {
+        self.stored.as_ref().is_some_and(|stored| stored.longest.is_none())
+    }
+
     /// All schedules that there are for a plan.
     ///
     /// # Errors

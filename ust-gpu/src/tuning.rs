@@ -110,6 +110,10 @@ pub(crate) const KEPT_SHARE: f64 = 0.5;
 /// Rows and stored elements of each thread, where parts are intervals of these.
 pub(crate) const ITEMS_PER_THREAD: u64 = 8;
 
+/// Stored elements of each thread, where parts of rows of several operands are searched: more, because a search takes
+/// as long as some dozens of elements. A guess.
+pub(crate) const MERGED_PER_THREAD: u64 = 64;
+
 /// Parts whose sums a warp adds together, where parts leave sums for others.
 pub(crate) const ADDED_TOGETHER: u64 = WARP as u64;
 

@@ -441,6 +441,11 @@ fn described<'a>(
         function: &planned.loops.function,
         facts: &planned.loops.facts,
         guarded: planned.loops.guarded.as_ref(),
+        split: planned.loops.split.as_ref().map(|split| provider::plan::Split {
+            function: &split.function,
+            facts: &split.facts,
+            longest: split.longest.as_ref(),
+        }),
         sizes: &planned.sizes,
         operands: accesses
             .map(|(u, tensor)| provider::Access {

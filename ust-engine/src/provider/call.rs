@@ -90,7 +90,7 @@ impl<'a> Call<'a> {
             Array::RowCoordinates(_) => None,
             Array::Result => self.value_count(),
             Array::RowCounts => Some(2),
-            Array::RowStarts => usize::try_from(levels.first()?.size).ok(),
+            Array::RowStarts | Array::AllRowStarts => usize::try_from(levels.first()?.size).ok(),
             Array::WorkValues => slots()?.checked_mul(block),
             Array::WorkMarks | Array::WorkList => slots(),
             Array::Table { operand, level } => {

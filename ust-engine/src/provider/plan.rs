@@ -25,6 +25,9 @@ pub struct Plan<'a> {
     /// The same loops, except that no row is stored before it is known whether the row is kept. `None` if that
     /// holds for `function`. All facts hold for both. See [`Rows::speculative`].
     pub guarded: Option<&'a Function>,
+    /// The same loops, in parts that begin and end inside rows. `None` if they can be cut between rows only, or if
+    /// entries of one operand are all that is to be cut.
+    pub split: Option<Split<'a>>,
     /// Each access to a tensor.
     pub operands: Vec<Access<'a>>,
     /// The tensor of each access that the plan was made for. The executable runs on others as well.
@@ -71,6 +74,21 @@ impl Plan<'_> {
             false => 1.0,
         }
     }
+}
+
+/// Loops in parts that begin and end inside rows: parts are intervals of the entries that the first loops merge or
+/// append, as the [range](Outermost::range) of `facts` tells. Parameters and arrays are those of the plan.
+#[derive(Clone, Copy, Debug)]
+#[non_exhaustive]
+pub struct Split<'a> {
+    /// The loops. No row is stored before it is known whether the row is kept.
+    pub function: &'a Function,
+    /// The meaning of these loops.
+    pub facts: &'a Facts,
+    /// A function that stores the largest number of entries of a row, see
+    /// [`Schedule::longest`](crate::schedule::Schedule::longest). `None` if rows are searched: then their number in a
+    /// part of the plan's loops is not known.
+    pub longest: Option<&'a Function>,
 }
 
 /// An access to a tensor.
@@ -249,6 +267,9 @@ pub enum Array {
     /// For each iteration of the outermost loop, counted from the beginning of the part, the number of its
     /// first row. The result's level 0 has no [`Array::RowCoordinates`] then.
     RowStarts,
+    /// As [`Array::RowStarts`], counted from the beginning of the loop. The part in which an iteration begins sets its
+    /// element.
+    AllRowStarts,
     /// Working memory: a block of values for each coordinate of the result's last level above its trailing
     /// dense block. Before and after a run, all have the value [`Access::fill`] of the result. Runs at the same
     /// time need one each.

@@ -27,7 +27,7 @@ pub use left::{Carries, Left};
 use blocked::Blocked;
 
 use crate::provider::Plan;
-use crate::provider::plan::{Array, Facts, Loop, Over, Sum, storing};
+use crate::provider::plan::{Array, Facts, Loop, Over, Split, Sum, storing};
 
 /// A plan for a parallel machine.
 #[derive(Clone, Debug)]
@@ -50,7 +50,11 @@ pub struct Schedule {
     pub grain: u32,
     /// Sums that parts leave for others, if they do.
     pub carries: Option<Carries>,
-    /// If parts are intervals of stored elements, a function that stores the largest number of entries of a row. Its
+    /// Whether parts are intervals of stored elements.
+    pub by_stored: bool,
+    /// What is known of the loops, if they are not those of the plan.
+    pub facts: Option<Box<Facts>>,
+    /// If parts are intervals of stored elements and it can be told, a function that stores the largest number of entries of a row. Its
     /// arrays are those of the operands, and one more, of indices of kind i64, whose element becomes the maximum.
     /// Parts of it are intervals of the outermost loop that the facts are of.
     pub longest: Option<Function>,
@@ -139,6 +143,8 @@ impl Schedule {
             sets_all,
             grain: 1,
             carries: None,
+            by_stored: false,
+            facts: None,
             longest: None,
             bounding: None,
         })
@@ -189,6 +195,8 @@ impl Schedule {
             sets_all,
             grain: 1,
             carries: None,
+            by_stored: false,
+            facts: None,
             longest: None,
             bounding: None,
         }))
@@ -216,8 +224,20 @@ impl Schedule {
                 Some((made, facts.sets_all))
             })
             .or_else(|| Some((runs::by_runs(plan, facts)?, facts.sets_all)));
-        made.map(|(made, sets_all)| Self::cut(made, facts, plan.strict, machine, sets_all))
-            .transpose()
+        match made {
+            Some((made, sets_all)) => {
+                Self::cut(made, facts, plan.strict, machine, sets_all).map(Some)
+            }
+            None => Self::of_split(plan, machine),
+        }
+    }
+
+    /// The schedule of loops in parts that begin and end inside rows, if the plan has such loops.
+    fn of_split(plan: &Plan<'_>, machine: Abilities) -> Result<Option<Self>, MarkError> {
+        let Some(Split { function, facts, longest }) = plan.split else { return Ok(None) };
+        let made = Self::of(function, facts, plan.strict, machine)?;
+        let (facts, longest) = (Some(Box::new(facts.clone())), longest.cloned());
+        Ok(made.range.is_ok().then_some(Self { by_stored: true, facts, longest, ..made }))
     }
 
     /// As [`Schedule::by_stored`], of loops without a plan whose entries write elements of their own.
@@ -264,6 +284,8 @@ impl Schedule {
             sets_all,
             grain: 1,
             carries,
+            by_stored: true,
+            facts: None,
             longest: Some(longest),
             bounding: None,
         })
@@ -293,6 +315,8 @@ impl Schedule {
             sets_all: facts.sets_all,
             grain: 1,
             carries: None,
+            by_stored: false,
+            facts: None,
             longest: None,
             bounding: Some(bounding),
         }))
@@ -361,7 +385,7 @@ impl Schedule {
             (false, None) => String::new(),
         };
         match self.range {
-            Ok(_) if self.longest.is_some() => {
+            Ok(_) if self.by_stored => {
                 format!("parts of equally many stored elements{lanes}")
             }
             Ok(_) if self.bounding.is_some() => {

@@ -25,8 +25,8 @@ use crate::print::types::alignment;
 use crate::provider::Schedules;
 use crate::there::{self, device};
 use crate::tuning::{
-    BLOCK_THREADS, ITEMS_PER_THREAD, MOST_SUMS, STRUCTURES, SUMMED_PER_THREAD, WIDTHS, is_enough,
-    is_skewed, team, width,
+    BLOCK_THREADS, ITEMS_PER_THREAD, MERGED_PER_THREAD, MOST_SUMS, STRUCTURES, SUMMED_PER_THREAD,
+    WIDTHS, is_enough, is_skewed, team, width,
 };
 
 /// Schedules with several elements for each thread, at most.
@@ -78,13 +78,14 @@ impl Launcher {
     pub(super) fn choose(
         &self,
         call: &Call<'_>,
-        arguments: &Arguments<'_>,
+        arguments: &mut Arguments<'_>,
         gpu: &Gpu,
     ) -> Result<(Choice, Option<(i64, i64)>), Error> {
         let planned = match &self.schedules.alone.range {
             Ok(range) => Some(self.range(range, Choice::Threads(0), call, arguments, gpu)?),
             Err(_) => None,
         };
+        arguments.iterations = planned.map_or(u64::MAX, length);
         let parts = planned.map_or(1, length);
         if let Some(Schedule { range: Ok(range), .. }) = &self.schedules.elements {
             let elements = self.range(range, Choice::Elements, call, arguments, gpu)?;
@@ -108,8 +109,11 @@ impl Launcher {
                 let arguments = Arguments { range: planned, ..arguments.clone() };
                 Ok((0, longest_row(&kernels, arguments, gpu.stream())?))
             };
-            let (_, longest) = self.once(CHOICES, call, arguments, find)?;
-            if is_skewed(mean, longest) {
+            let is_long = match self.schedules.is_always_stored() {
+                true => true,
+                false => is_skewed(mean, self.once(CHOICES, call, arguments, find)?.1),
+            };
+            if is_long {
                 BY_STORED.fetch_add(1, Ordering::Relaxed);
                 let width = match self.schedules.shared.is_some() {
                     true => width(self.schedules.shared.as_ref()),
@@ -191,6 +195,9 @@ impl Launcher {
             && (elements > parts || self.schedules.alone.range.is_err())
         {
             return Choice::Elements;
+        }
+        if self.schedules.is_always_stored() {
+            return Choice::Stored(0);
         }
         if self.schedules.tables.is_some() && self.schedules.alone.range.is_ok() {
             return Choice::Tables;
@@ -293,7 +300,11 @@ impl Launcher {
                 Some(carries) => self.block(carries, arguments)?,
                 None => 1,
             };
-            arguments.grain = (ITEMS_PER_THREAD << width).max(left);
+            let items = match self.schedule(choice).facts {
+                Some(_) => MERGED_PER_THREAD,
+                None => ITEMS_PER_THREAD,
+            };
+            arguments.grain = (items << width).max(left);
             arguments.parts = arguments.length().div_ceil(arguments.grain);
         } else if width > 0 && outermost {
             let length = arguments.length();

@@ -80,7 +80,8 @@ impl Running<'_> {
         let Self { launcher, call, stream, .. } = *self;
         let (lo, hi) = arguments.range;
         let mut key = structure(launcher.number, call, arguments);
-        key.extend([lo as u64, hi as u64, arguments.grain, arguments.parts]);
+        let by_stored = u64::from(self.schedule.by_stored);
+        key.extend([lo as u64, hi as u64, arguments.grain, arguments.parts, by_stored]);
         let is_known = from_structures(&launcher.facts, self.schedule);
         let Some(kept) = call.operands().first().filter(|_| is_known) else {
             return Ok(Arc::new(self.count(key, arguments, workers)?));

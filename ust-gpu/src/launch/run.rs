@@ -175,8 +175,7 @@ impl Running<'_> {
             }
         })?;
         self.check()?;
-        let iterations = if self.schedule.range.is_ok() { arguments.length() } else { u64::MAX };
-        self.rows(rows, block, written, starts, iterations)
+        self.rows(rows, block, written, starts, arguments.iterations)
     }
 
     /// For each part, the number of rows before it; at the end, the number of all.

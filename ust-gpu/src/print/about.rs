@@ -195,7 +195,7 @@ impl Telling<'_> {
             Array::RowCoordinates(level) => {
                 format!("coordinates at {}: one for each row", self.level(None, level))
             }
-            Array::RowStarts => format!(
+            Array::RowStarts | Array::AllRowStarts => format!(
                 "number of the first row of each coordinate of {}; coordinates beyond the range have no \
                  rows, and are not set",
                 self.level(None, 0)

@@ -140,7 +140,9 @@ impl Purpose {
                 Reach::Table
             }
             _ if *grows && self == Self::Count => Reach::Dropped,
-            Array::RowStarts if matches!(self, Self::Count | Self::Bound) => Reach::Dropped,
+            Array::RowStarts | Array::AllRowStarts if matches!(self, Self::Count | Self::Bound) => {
+                Reach::Dropped
+            }
             // One thread has the whole array.
             _ if target == Target::Cpp => Reach::Plain,
             Array::RowStarts => Reach::Starts,

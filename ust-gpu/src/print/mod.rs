@@ -92,7 +92,7 @@ pub struct Program {
 }
 
 impl Program {
-    /// Writes the kernels of a schedule of a plan with these facts. `grows` says which arrays of the plan's loops
+    /// Writes the kernels of a schedule of a plan with these facts, unless the schedule has its own. `grows` says which arrays of the plan's loops
     /// grow; `about` is for comments.
     ///
     /// # Errors
@@ -105,6 +105,7 @@ impl Program {
         target: Target,
     ) -> Result<Self, String> {
         let scheduled = &schedule.scheduled;
+        let facts = schedule.facts.as_deref().unwrap_or(facts);
         let telling = Telling { about, facts, schedule };
         let lanes = match target {
             Target::Cuda { lanes, .. } => (lanes > 1).then_some(Width::Fixed(lanes)),

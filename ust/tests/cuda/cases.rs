@@ -139,6 +139,15 @@ pub(crate) const CASES: &[Case] = &[
         )
     },
     Case {
+        backend: BY_STORED,
+        ..case(
+            "spadd_csr_by_stored",
+            "C(i,j) = A(i,j) + B(i,j)",
+            &[("A", F64, "CSR"), ("B", F64, "CSR")],
+            "CSR",
+        )
+    },
+    Case {
         backend: IN_VECTORS,
         ..case("spmm_csr_in_vectors", SPMM, &[("A", F32, "CSR"), ("B", F32, "Dense")], "")
     },

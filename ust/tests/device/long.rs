@@ -173,3 +173,48 @@ fn conversions_cut_long_rows() {
         }
     }
 }
+
+#[test]
+fn long_rows_of_merges_are_cut() {
+    let Some((_, _one)) = gpu() else { return };
+    let [csr, coo, dcsr, vector] = ["CSR", "COO", "DCSR", "(i) -> (i : compressed)"];
+    let cases = [
+        ("C(i,j) = A(i,j) + B(i,j)", [csr, csr], csr),
+        ("C(i,j) = A(i,j) - 2 * B(i,j)", [coo, coo], coo),
+        ("C(i,j) = A(i,j) * B(i,j)", [csr, csr], csr),
+        ("C(i,j) = A(i,j) + B(i,j)", [dcsr, csr], csr),
+        ("C(i,j) = A(i,j) + B(i,j)", [csr, csr], "Dense"),
+        ("y(i) = A(i,j) * B(i,j)", [csr, csr], "(i) -> (i : dense)"),
+        ("s = A(i,j) * B(i,j)", [dcsr, dcsr], "Scalar"),
+        ("C(i) = A(i) + B(i)", [vector, vector], vector),
+    ];
+    for (seed, (text, formats, result)) in (31..).zip(cases) {
+        let case = format!("{text}, {formats:?}, {result}, seed {seed}");
+        let operand = |format: &str, seed| {
+            let coo = skewed(MATRIX, 6, seed);
+            let coo = match format == vector {
+                true => {
+                    let mut crd: Vec<i64> = coo.crd[1].iter().map(|j| j * j * 31).collect();
+                    crd.sort_unstable();
+                    crd.dedup();
+                    let values = coo.values.typed::<f64>().unwrap()[..crd.len()].to_vec();
+                    ust::Coo::new(vec![1 << 40], vec![crd], values).unwrap()
+                }
+                false => coo,
+            };
+            Tensor::from_coo(&coo, &format.parse().unwrap()).unwrap().cast_lossy(Dtype::I64)
+        };
+        // Some have the same long rows.
+        let other = if seed % 2 == 0 { seed } else { seed + 100 };
+        let (a, b) = (operand(formats[0], seed), operand(formats[1], other));
+        let call = || einsum(text).arg("A", &a).arg("B", &b).format(result);
+        let before = tally().by_stored;
+        let found = call().backend(Backend::Named("cuda")).run().unwrap();
+        found.fetch().unwrap();
+        assert_eq!(tally().by_stored - before, 1, "{case}");
+        let expected = call().run().unwrap();
+        assert_eq!(found.to_coo().unwrap().crd, expected.to_coo().unwrap().crd, "{case}");
+        let elements = |y: &Tensor| y.values().typed::<i64>().unwrap().to_vec();
+        assert_eq!(elements(&found), elements(&expected), "{case}");
+    }
+}

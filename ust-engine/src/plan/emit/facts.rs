@@ -121,8 +121,10 @@ impl Emit<'_> {
 
     /// Notes the range of a loop, before it is cut.
     pub(super) fn note_range(&self, depth: usize, range: &Interval) {
-        if depth == 0 {
-            self.collected.borrow_mut().range = Some(range.clone());
+        let mut collected = self.collected.borrow_mut();
+        // Items are noted before the loops.
+        if depth == 0 && (self.bounds.is_none() || collected.range.is_none()) {
+            collected.range = Some(range.clone());
         }
     }
 
@@ -155,20 +157,21 @@ impl Emit<'_> {
         })
     }
 
-    /// Whether parts of the outermost loop write different elements.
-    fn parts_own(&self) -> bool {
-        let Some(step) = self.steps().first() else { return false };
+    /// Whether parts write different elements, if each has iterations of the first `depth` loops of its own.
+    pub(super) fn parts_own(&self, depth: usize) -> bool {
+        let steps = &self.steps()[..depth.min(self.steps().len())];
         // Parts that begin where a coordinate does are apart, too.
         let distinct = |&walk: &(usize, usize)| {
             let props = self.level(walk).props;
             props.unique || props.ordered
         };
-        self.has_own(step) && step.walkers.iter().all(distinct)
+        let own = |step: &Step| self.has_own(step) && step.walkers.iter().all(distinct);
+        !steps.is_empty() && steps.iter().all(own)
     }
 
     /// The facts of the loops of a function.
     pub(super) fn facts(self, cut: Result<Cut, &'static str>, function: &Function) -> Facts {
-        let owns = self.parts_own();
+        let owns = self.parts_own(1 + self.cut_depth());
         let Collected { loops: all, range, mut carried, borders } = self.collected.take();
         let assigned = function.assigned();
         carried.retain(|var| assigned[var.0 as usize]);

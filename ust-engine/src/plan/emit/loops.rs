@@ -8,6 +8,7 @@ use super::{Emit, Origin, Pos, State};
 use crate::plan::order::Step;
 use crate::provider::plan::Over;
 use crate::tuning::WHOLE_BLOCK_MAX_SIZE;
+use crate::walk::find::first_from;
 use crate::walk::nest::{Reach, in_run};
 
 /// The beginning of an iteration: its coordinate, and the positions of tensors there.
@@ -130,6 +131,7 @@ impl Emit<'_> {
             _ => false,
         };
         self.note_range(depth, &domain);
+        let whole = domain.clone();
         let domain = self.part(b, depth, domain);
         if depth == 0 {
             state.begin = Some(domain.lo.clone());
@@ -143,7 +145,7 @@ impl Emit<'_> {
                 }
                 self.note(&[&crd], depth, step, Over::Coordinates, &[], &state);
                 if depth == 0 {
-                    self.output.begin_iteration(b, crd.clone() - domain.lo.clone());
+                    self.begin_iteration(b, &crd, &domain.lo, &whole.lo);
                 }
                 let arrival = Arrival { crd, stored: &[], valid, whole: false };
                 self.arrive(b, depth, step, arrival, state);
@@ -189,6 +191,7 @@ impl Emit<'_> {
         let cursor = Interval { lo: walk.cursor.lo.clone(), hi: walk.cursor.hi.clone() };
         self.note_range(depth, &cursor);
         let cursor = match !info.props.unique && info.props.ordered {
+            _ if self.is_split() => self.within(b, depth, &walk, &state),
             true => self.part_of_runs(b, depth, &walk, cursor),
             false => self.part(b, depth, cursor),
         };
@@ -260,6 +263,10 @@ impl Emit<'_> {
 
     /// The end of the run of positions from `p` on with the same coordinate.
     fn run_end(&self, b: &mut Builder, walk: &Walk<'_>, p: Expr, hi: &Expr, crd: &Expr) -> Expr {
+        if self.cut_depth() > 0 {
+            let next = b.bind("next", crd.clone() + 1);
+            return first_from(b, walk, p, hi.clone(), &next);
+        }
         let q = b.var("q", p + 1);
         // The select evaluates the step only if the cursor is before the end.
         let next = (walk.step)(b, q.into());

@@ -21,6 +21,8 @@ struct Merged<'w> {
     required: Vec<bool>,
     /// Whether no coordinate stands at two positions of the walk.
     unique: Vec<bool>,
+    /// Whether a coordinate may stand at so many that the end of these is to be searched.
+    long: bool,
     walks: Vec<Walk<'w>>,
     cursors: Vec<Var>,
     ends: Vec<Expr>,
@@ -115,6 +117,10 @@ impl Merged<'_> {
     fn behind(&self, b: &mut Builder, bit: usize, crd: &Expr, stored: Expr) -> Expr {
         let stop = stored.select(self.ends[bit].clone(), Expr::from(self.cursors[bit]));
         let stop = b.bind("stop", stop);
+        if self.long {
+            let next = b.bind("next", crd.clone() + 1);
+            return first_from(b, &self.walks[bit], self.cursors[bit].into(), stop, &next);
+        }
         let q = b.var("q", self.cursors[bit].into());
         let next = (self.walks[bit].step)(b, q.into());
         let same = next.crd.equals(crd.clone());
@@ -239,7 +245,7 @@ impl Emit<'_> {
             .map(|(&walker, site)| self.walk(b, depth, walker, site))
             .collect();
         let name = self.loop_name(step);
-        let (cursors, ends) = self.cursors(b, depth, &name, &walks);
+        let (cursors, ends) = self.cursors(b, depth, &name, &walks, state);
         let accesses: Vec<usize> = walkers.iter().map(|walker| walker.0).collect();
         let all = (1_u32 << accesses.len()) - 1;
         let required = (0..accesses.len())
@@ -255,7 +261,8 @@ impl Emit<'_> {
             })
         });
         let next = next.collect();
-        let merged = Merged { name, accesses, required, unique, walks, cursors, ends, next };
+        let long = self.cut_depth() > 0;
+        let merged = Merged { name, accesses, required, unique, long, walks, cursors, ends, next };
         for bit in merged.bits() {
             if let Some(next) = merged.next[bit] {
                 merged.find(b, bit, next);
@@ -311,24 +318,17 @@ impl Emit<'_> {
         merged.advance(b, &here);
     }
 
-    /// Declares the cursors of merged walks, and their ends. In the outermost loop, they are within the
-    /// bounds of the part.
+    /// Declares the cursors of merged walks, and their ends. They are within the bounds of the part.
     pub(super) fn cursors(
         &self,
         b: &mut Builder,
         depth: usize,
         name: &str,
         walks: &[Walk<'_>],
+        state: &State,
     ) -> (Vec<Var>, Vec<Expr>) {
-        let within = |b: &mut Builder, walk: &Walk<'_>| match &self.part {
-            Some(part) if depth == 0 => {
-                let end = b.bind("end", walk.cursor.hi.clone());
-                let lo = first_from(b, walk, walk.cursor.lo.clone(), end.clone(), &part.lo);
-                Interval { hi: first_from(b, walk, lo.clone(), end, &part.hi), lo }
-            }
-            _ => walk.cursor.clone(),
-        };
-        let cursors: Vec<Interval> = walks.iter().map(|walk| within(b, walk)).collect();
+        let cursors: Vec<Interval> =
+            walks.iter().map(|walk| self.within(b, depth, walk, state)).collect();
         let ends = cursors.iter().map(|cursor| b.bind("end", cursor.hi.clone())).collect();
         let cursors = cursors.into_iter().map(|cursor| b.var(&format!("p_{name}"), cursor.lo));
         (cursors.collect(), ends)

@@ -7,31 +7,34 @@
 //!
 //! | module | what |
 //! |---|---|
-//! | this one | declarations, the state, the recursion over steps |
+//! | this one | the state, the recursion over steps |
+//! | `declared` | parameters and arrays |
 //! | `facts` | the meaning of loops, for providers |
 //! | `search` | searches of levels whose coordinate is known |
 //! | `loops` | loops over every coordinate, or over the entries of one tensor |
 //! | `merge` | loops that merge the entries of several tensors |
 //! | `zip` | innermost merges without branches |
 //! | `solve` | index variables that follow from level coordinates |
+//! | `split` | parts that begin and end inside rows |
 //! | `table` | tables for levels that are searched many times |
 //! | `values` | loads of elements, and terms |
 
+mod declared;
 mod facts;
 mod loops;
 pub(super) mod merge;
 mod search;
 mod solve;
+mod split;
 mod table;
 mod values;
 mod zip;
 
 use std::cell::{Cell, RefCell};
-use std::collections::HashMap;
 
 use ust_format::{ExprKey, IndexExpr};
 use ust_level_api::ir::idiom::{Clear, List, Sum};
-use ust_level_api::ir::{ArrayId, Builder, Elem, Expr, Function, Stmt, Ty};
+use ust_level_api::ir::{ArrayId, Builder, Expr, Function, Stmt};
 use ust_level_api::{Interval, Scalar};
 
 use super::access::{Access, Level};
@@ -44,9 +47,7 @@ use crate::expr::term::Term;
 use crate::provider::plan::{Array, Cut, Facts, Parameter};
 use crate::storage::Outline;
 use crate::walk::access::reaches_all;
-use crate::walk::bounds::Sizes;
-use crate::walk::emit as index;
-use crate::walk::nest::{Operand, can_be_negative};
+use crate::walk::nest::Operand;
 
 /// The input of the emitter.
 pub(crate) struct Input<'a> {
@@ -102,6 +103,8 @@ pub(crate) struct Loops {
     /// See [`Plan::guarded`](crate::provider::Plan::guarded).
     pub(crate) guarded: Option<Function>,
     pub(crate) facts: Facts,
+    /// The same loops, in parts that begin and end inside rows.
+    pub(crate) split: Option<Box<split::SplitLoops>>,
     /// See [`Input::is_by_first`].
     pub(crate) by_first: bool,
     /// Whether partial results of a reduction are written to memory and read again.
@@ -196,7 +199,12 @@ pub(crate) struct Emit<'a> {
     pub(crate) operands: Vec<Operand>,
     values: Vec<ArrayId>,
     pub(crate) extents: Vec<Expr>,
+    /// The coordinates or cursors of the outermost loop that a part has, if it can be cut.
     pub(crate) part: Option<Interval>,
+    /// How parts are cut inside rows, if they are.
+    split: Option<split::Split>,
+    /// Where such a part begins and ends.
+    bounds: Option<split::Bounds>,
     pub(crate) output: Output,
     tables: table::Tables,
     /// Whether rows are stored only when it is known that they are kept.
@@ -216,154 +224,56 @@ pub(crate) struct Emit<'a> {
 
 /// Emits the loops of a stage.
 pub(crate) fn emit(input: &Input<'_>) -> Loops {
-    let loops = emit_loops(input, false);
-    match &loops.facts.rows {
-        Some(rows) if rows.speculative => {
-            Loops { guarded: Some(emit_loops(input, true).function), ..loops }
-        }
-        _ => loops,
-    }
-}
-
-fn emit_loops(input: &Input<'_>, guarded: bool) -> Loops {
-    let mut b = Builder::new(input.name);
-    let mut parameters = Vec::new();
-    let mut int = |b: &mut Builder, name: String, parameter: Parameter| {
-        parameters.push(parameter);
-        b.param(&name, Ty::Int)
-    };
-    let extents: Vec<Expr> = (0..input.indices.len())
-        .map(|v| int(&mut b, format!("n_{}", input.indices[v]), Parameter::Extent(v)))
-        .collect();
-    let mut domains: HashMap<ExprKey, (Expr, Expr)> = HashMap::new();
-    let mut sizes = Vec::new();
-    for (at, access) in input.accesses.iter().enumerate() {
-        let mut of = Sizes {
-            extents: access.dims.iter().map(|&v| extents[v].clone()).collect(),
-            sizes: Vec::new(),
-            lowers: Vec::new(),
-        };
-        for (l, level) in access.levels.iter().enumerate() {
-            let domain = domains.entry(level.key.clone()).or_insert_with(|| {
-                let size = match &level.expr {
-                    IndexExpr::Var(v) => extents[*v].clone(),
-                    // A constant of the format, the same for every shape.
-                    IndexExpr::Mod(_, m) if matches!(**m, IndexExpr::Const(_)) => index(m, &[]),
-                    _ => int(
-                        &mut b,
-                        format!("size_{at}_{l}"),
-                        Parameter::Size { operand: at, level: l },
-                    ),
-                };
-                let lower = match can_be_negative(&level.expr) {
-                    true => int(
-                        &mut b,
-                        format!("lower_{at}_{l}"),
-                        Parameter::Lower { operand: at, level: l },
-                    ),
-                    false => Expr::Int(0),
-                };
-                (size, lower)
-            });
-            of.sizes.push(domain.0.clone());
-            of.lowers.push(domain.1.clone());
-        }
-        sizes.push(of);
-    }
-    let mut result_domains = Vec::new();
-    for (l, expr) in input.sink.levels.iter().enumerate() {
-        let domain = domains.entry(ExprKey::new(expr)).or_insert_with(|| {
-            let size = match expr {
-                IndexExpr::Var(v) => extents[*v].clone(),
-                IndexExpr::Mod(_, m) if matches!(**m, IndexExpr::Const(_)) => index(m, &[]),
-                _ => int(&mut b, format!("size_{l}"), Parameter::ResultSize(l)),
-            };
-            let lower = match can_be_negative(expr) {
-                true => int(&mut b, format!("lower_{l}"), Parameter::ResultLower(l)),
-                false => Expr::Int(0),
-            };
-            (size, lower)
-        });
-        result_domains.push(domain.clone());
-    }
-    let tables = input.order.tables.len();
-    let region = table::Tables::declare_region(&mut b, &mut parameters, tables);
-    let mut int = |b: &mut Builder, name: &str, parameter: Parameter| {
-        parameters.push(parameter);
-        b.param(name, Ty::Int)
-    };
-    let part = Interval {
-        lo: int(&mut b, "part_lo", Parameter::PartLo),
-        hi: int(&mut b, "part_hi", Parameter::PartHi),
-    };
-    let mut operands = Vec::new();
-    let mut arrays = Vec::new();
-    for (operand, of) in sizes.into_iter().enumerate() {
-        let tensor = &input.tensors[operand];
-        operands.push(Operand::with_sizes(&mut b, &input.names[operand], tensor, of));
-        for (level, description) in tensor.format().descriptions().iter().enumerate() {
-            let each = 0..description.arrays.len();
-            arrays.extend(each.map(|array| Array::Level { operand, level, array }));
-        }
-    }
-    let values = (0..operands.len()).map(|at| {
-        arrays.push(Array::Values(at));
-        let elem = Elem::Value(input.tensors[at].dtype());
-        b.array(&format!("{}_val", input.names[at]), elem, false)
-    });
-    let values = values.collect();
-    let output = Output::declare(&mut b, input, result_domains, &mut arrays);
-    let tables = table::Tables::declare(&mut b, region, tables);
-    let of_tables = input.order.tables.iter();
-    arrays.extend(of_tables.map(|of| Array::Table { operand: of.at, level: of.level }));
-    let count = operands.len();
-    let mut emit = Emit {
-        input,
-        operands,
-        values,
-        extents,
-        part: None,
-        output,
-        tables,
-        guarded,
-        parameters,
-        arrays,
-        collected: RefCell::default(),
-        sets_all: Cell::new(false),
-        in_memory: Cell::new(false),
-        speculative: Cell::new(false),
-    };
+    let (mut b, part, mut emit) = Emit::declared(input, None);
+    let split = emit.split();
     let cut = emit.cut();
     emit.part = cut.is_ok().then_some(part);
-    let state = State {
-        term: input.body.clone(),
-        live: vec![Some(Pos::One(Expr::Int(0))); count],
-        coordinates: vec![Vec::new(); count],
-        origins: vec![Vec::new(); count],
-        index: vec![None; input.indices.len()],
-        keys: Vec::new(),
-        tables: vec![None; input.order.tables.len()],
-        elements: vec![None; count],
-        target: Target::None,
-        sum: None,
-        clear: None,
-        list: None,
-        begin: None,
-        cut: false,
-        covers: true,
-    };
-    emit.output.begin(&mut b);
-    emit.begin_tables(&mut b);
-    emit.enter(&mut b, 0, state);
-    emit.end_tables(&mut b);
-    emit.output.end(&mut b);
-    if let SinkKind::Shared { .. } = input.sink.kind {
-        emit.sets_all.set(reaches_all(&input.sink.format));
-    }
+    emit.all(&mut b);
     let in_memory = emit.in_memory.get();
     let function = b.finish();
     let facts = emit.facts(cut, &function);
-    Loops { function, guarded: None, facts, by_first: input.is_by_first(), in_memory }
+    let is_speculative = facts.rows.as_ref().is_some_and(|rows| rows.speculative);
+    let guarded = is_speculative.then(|| {
+        let (mut b, part, emit) = Emit::declared(input, None);
+        let part = facts.outermost.cut.is_ok().then_some(part);
+        let mut emit = Emit { part, guarded: true, ..emit };
+        emit.all(&mut b);
+        b.finish()
+    });
+    let split = split.map(|split| Box::new(split::in_parts(input, &split)));
+    Loops { function, guarded, facts, split, by_first: input.is_by_first(), in_memory }
+}
+
+impl Emit<'_> {
+    /// Emits the loops, and the code around them.
+    fn all(&mut self, b: &mut Builder) {
+        let (input, count) = (self.input, self.operands.len());
+        let state = State {
+            term: input.body.clone(),
+            live: vec![Some(Pos::One(Expr::Int(0))); count],
+            coordinates: vec![Vec::new(); count],
+            origins: vec![Vec::new(); count],
+            index: vec![None; input.indices.len()],
+            keys: Vec::new(),
+            tables: vec![None; input.order.tables.len()],
+            elements: vec![None; count],
+            target: Target::None,
+            sum: None,
+            clear: None,
+            list: None,
+            begin: None,
+            cut: false,
+            covers: true,
+        };
+        self.output.begin(b);
+        self.begin_tables(b);
+        self.enter(b, 0, state);
+        self.end_tables(b);
+        self.output.end(b);
+        if let SinkKind::Shared { .. } = self.input.sink.kind {
+            self.sets_all.set(reaches_all(&self.input.sink.format));
+        }
+    }
 }
 
 impl Emit<'_> {

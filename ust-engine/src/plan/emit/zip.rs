@@ -99,7 +99,7 @@ impl Emit<'_> {
             .map(|(&(at, level), site)| self.operands[at].format.levels()[level].ty.walk(site, b))
             .collect();
         self.note_range(depth, &self.coordinates_of(walkers[0]));
-        let (vars, ends) = self.cursors(b, depth, &self.loop_name(step), &walks);
+        let (vars, ends) = self.cursors(b, depth, &self.loop_name(step), &walks, state);
         let cursors = Cursors {
             index: v,
             any,

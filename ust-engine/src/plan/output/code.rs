@@ -82,7 +82,7 @@ impl Emit<'_> {
         let levels = &self.input.sink.levels;
         let chosen = |expr: &IndexExpr| state.key(expr).is_some();
         let together = levels[..depth.min(levels.len())].iter().all(chosen);
-        if depth == 0 || !together || !state.covers || !self.covers_result() {
+        if depth <= self.cut_depth() || !together || !state.covers || !self.covers_result() {
             return None;
         }
         // The next loop selects a smaller contiguous slice.
@@ -115,8 +115,8 @@ impl Emit<'_> {
             return true;
         }
         let order = self.input.order;
-        // Code around the outermost loop runs once for each part of it.
-        let whole = depth > 0 || self.part.is_none();
+        // Code around the loops that are cut runs once for each part.
+        let whole = depth > self.cut_depth() || self.part.is_none();
         whole
             && order.steps[..depth].iter().all(|step| {
                 let own = step.expr.vars().iter().all(|v| self.input.result.contains(v));
