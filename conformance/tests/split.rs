@@ -135,3 +135,21 @@ fn merges_of_the_usual_formats_are_cut_inside_rows() {
         }
     }
 }
+
+#[test]
+fn entries_beside_those_that_are_counted_are_visited() {
+    let some: Vec<Vec<i64>> = vec![vec![2, 5], vec![2, 7], vec![6, 1]];
+    // Of a level with gaps, entries are not counted.
+    let gaps = "(i, j) -> (i : compressed, j : loose_compressed)";
+    for (a, b) in [(&[][..], &some[..]), (&some[..1], &some[1..]), (&some[2..], &some[..2])] {
+        let [a, b] = [(a, "DCSR"), (b, gaps)]
+            .map(|(entries, format)| tensor(entries, 2, format, Dtype::F64));
+        let call = |backend| {
+            let call = einsum("C(i,j) = A(i,j) + B(i,j)").arg("A", &a).arg("B", &b);
+            call.format("CSR").backend(backend).run().unwrap()
+        };
+        let [found, expected] =
+            ["shuffled-by-stored", "interp"].map(|name| call(Backend::Named(name)));
+        assert_eq!(found, expected);
+    }
+}

@@ -259,7 +259,11 @@ impl<'a> Emit<'a> {
         let all = self.all_rows(b, split);
         let entries = self.sites(split, 1, &all).count(b);
         let Interval { lo, hi } = self.domain_of(split, 0);
-        if split.counts_rows { entries + (hi - lo) } else { entries }
+        match split.counts_rows {
+            true => entries + (hi - lo),
+            // Others may store something where those that are counted store nothing.
+            false => entries.max(1),
+        }
     }
 
     /// The coordinate at which an item stands, and its row.
@@ -309,7 +313,9 @@ impl<'a> Emit<'a> {
             }
         };
         let row = b.var("row", domain.lo.clone());
-        let to = b.var("to", domain.hi.clone());
+        // The first part begins at the first row, whatever others than the counted operands store there.
+        let some = Expr::Int(0).lt(item.clone());
+        let to = b.var("to", some.select(domain.hi.clone(), domain.lo.clone()));
         b.while_(Expr::from(row).lt(to), |b| {
             let half = Expr::binary(BinOp::Shr, Expr::from(row) + Expr::from(to), 1.into());
             let behind = b.bind("behind", half + 1);
