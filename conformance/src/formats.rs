@@ -263,15 +263,30 @@ fn cells(
 
 fn candidate(stack: &[&Sample], cells: &[Cell], transposed: bool, plain: bool) -> Candidate {
     // `None` where no level can be asked.
-    let is_placed = |level: usize, ty: &dyn LevelType, parent: Option<&Description>| {
+    fn place<'p>(
+        cells: &[Cell],
+        level: usize,
+        parent: Option<&'p Description>,
+    ) -> Option<Place<'p>> {
         let expr = cells[level].shape(&cells[..level])?;
-        Some(ty.fits(&Place { parent, expr, last: level + 1 == stack.len() }).is_ok())
+        Some(Place { parent, expr, last: level + 1 == cells.len(), single: false })
+    }
+    let is_placed = |level: usize, ty: &dyn LevelType, parent: Option<&Description>| {
+        Some(ty.fits(&place(cells, level, parent)?).is_ok())
     };
     let mut fits = Some(true);
     let mut above: Vec<Description> = Vec::new();
     for (level, sample) in stack.iter().enumerate() {
         match is_placed(level, &*sample.ty, above.last()) {
             Some(true) => {}
+            Some(false)
+                if let Some(place) = place(cells, level, above.last())
+                    && let Some(adapted) = sample.ty.adapted(&place)
+                    && is_placed(level, &*adapted, above.last()) == Some(true) =>
+            {
+                above.push(adapted.describe());
+                continue;
+            }
             Some(false) => {
                 // The level above may leave something open that makes it fit.
                 let relaxed = level.checked_sub(1).and_then(|at| stack[at].ty.relaxed());

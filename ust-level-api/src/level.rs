@@ -59,6 +59,13 @@ pub trait LevelType: DynClone + fmt::Debug + Send + Sync {
         None
     }
 
+    /// The form of a level at a place that it does not fit as it is written. Example: `singleton` under `dense`
+    /// becomes `singleton(padded)`, since parents without a child have padding there. `None` (the default) if it has
+    /// none.
+    fn adapted(&self, _place: &Place<'_>) -> Option<Box<dyn LevelType>> {
+        None
+    }
+
     /// Builds the level's arrays from sorted entries, in bulk.
     ///
     /// # Errors
@@ -176,6 +183,8 @@ pub struct Place<'a> {
     pub expr: ExprShape,
     /// Whether it is the last level.
     pub last: bool,
+    /// Whether no parent has several children, because the levels above count the entries that could be there.
+    pub single: bool,
 }
 
 /// The kind of a level's expression.
@@ -187,6 +196,8 @@ pub enum ExprShape {
         /// coordinates of this level then depend on the coordinate there.
         ranged: bool,
     },
+    /// The number of an entry among those with the same coordinates in some dimensions, `#i`.
+    Counter,
     /// A quotient, `i / 4`.
     Quotient {
         /// The divisor.

@@ -158,13 +158,13 @@ impl fmt::Display for LevelArgs {
 }
 
 /// The kinds of expressions that [`expressions`] tries: a dimension, within a sum or difference above
-/// and without, a quotient, any other, and remainders by small numbers.
+/// and without, a quotient, a counter, any other, and remainders by small numbers.
 pub fn expressions_tried() -> impl Iterator<Item = ExprShape> {
     let dimensions = [false, true].map(|ranged| ExprShape::Dimension { ranged });
     let remainders = (2..=64).map(|modulus| ExprShape::Remainder { modulus });
     dimensions
         .into_iter()
-        .chain([ExprShape::Quotient { divisor: 4 }, ExprShape::Other])
+        .chain([ExprShape::Quotient { divisor: 4 }, ExprShape::Counter, ExprShape::Other])
         .chain(remainders)
 }
 
@@ -178,7 +178,9 @@ pub fn expressions(level: &dyn LevelType) -> Vec<ExprShape> {
         samples.filter_map(|text| Some(make(&LevelArgs::simple(text)).ok()?.describe())).collect();
     let fits = |&expr: &ExprShape| {
         parents.iter().map(Some).chain([None]).any(|parent| {
-            [true, false].iter().any(|&last| level.fits(&Place { parent, expr, last }).is_ok())
+            [true, false]
+                .iter()
+                .any(|&last| level.fits(&Place { parent, expr, last, single: false }).is_ok())
         })
     };
     expressions_tried().filter(fits).collect()
@@ -188,7 +190,7 @@ pub fn expressions(level: &dyn LevelType) -> Vec<ExprShape> {
 #[must_use]
 pub fn full() -> Option<String> {
     let expr = ExprShape::Dimension { ranged: false };
-    let place = Place { parent: None, expr, last: false };
+    let place = Place { parent: None, expr, last: false, single: false };
     let samples = factories().into_iter().flat_map(|factory| factory.samples);
     let levels = samples.filter_map(|text| make(&LevelArgs::simple(text)).ok());
     let mut fitting = levels.filter(|level| level.fits(&place).is_ok()).map(|l| l.describe());

@@ -6,25 +6,11 @@ use ust_engine::{Coo, Format};
 
 use super::read::{format, same_entries};
 use crate::oracle::everywhere;
-use crate::report::{Trouble, Verdict, ensure, wrong};
-
-/// What the data mark as waiting for level types to come.
-const LATER: &str = "(later)";
+use crate::report::{Verdict, ensure, wrong};
 
 /// A line parses, stores a small tensor, and gives it back.
 pub(super) fn try_line(case: &Value) -> Verdict {
-    let (Some(name), Some(text)) = (case["name"].as_str(), case["text"].as_str()) else {
-        return wrong("a line without name or text");
-    };
-    if name.ends_with(LATER) {
-        return match text.parse::<Format>() {
-            Ok(_) => wrong("it is marked as waiting, and is accepted"),
-            Err(error) => Err(Trouble::Excluded(format!(
-                "waits for level types that count; refused meanwhile: {}",
-                error.message()
-            ))),
-        };
-    }
+    let Some(text) = case["text"].as_str() else { return wrong("a line without text") };
     let sliced = format(text)?;
     for printed in [sliced.to_string(), sliced.to_mlir()] {
         let again: Format = printed.parse()?;

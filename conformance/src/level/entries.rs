@@ -113,7 +113,10 @@ fn column(
             }
         };
         if props.branchless {
-            // Each parent has exactly one child, hence one entry.
+            // Each parent has exactly one child, hence one entry, or padding in its place.
+            if props.padded && random.percent(30) {
+                continue;
+            }
             put(lower + random.below(size) as Crd, 1);
             continue;
         }

@@ -10,7 +10,8 @@
 //! ```
 //!
 //! The only child of parent `p` has position `p` and coordinate `crd[p]`. The level above is
-//! therefore nonunique: it repeats a coordinate for each entry under it.
+//! therefore nonunique: it repeats a coordinate for each entry under it. Or a level further above counts the entries, as
+//! in `(i, j) -> (#i : compressed, i : compressed, j : singleton)`.
 //!
 //! * **Arrays**: `crd` with `parents` elements.
 //! * **Invariants**: coordinates lie within the level. Under equal coordinates above they ascend,
@@ -18,6 +19,9 @@
 //! * **Arguments**: `nonunique` drops the second invariant's "distinct", `nonordered` its "ascend";
 //!   `soa` marks MLIR's structure of arrays (this project keeps one array for each level in either
 //!   case).
+//! * **Padding**: under a full level, parents may have no child. `singleton(padded)` stores the lowest coordinate
+//!   there, and the value is the fill value. So there has to be a coordinate: an extent of 0 is refused. The engine chooses it where `singleton` stands under `dense`, as in ELL:
+//!   `(i, j) -> (#i : dense, i : dense, j : singleton)`.
 //! * **Several singletons**: a `singleton` above another one repeats coordinates, too, and must be
 //!   nonunique. If its text says neither `unique` nor `nonunique`, the engine makes it nonunique,
 //!   and prints it so: `i : compressed(nonunique), j : singleton, k : singleton` is COO of rank 3,
@@ -54,6 +58,7 @@ inventory::submit! {
             "singleton(nonordered)",
             "singleton(soa)",
             "singleton(nonunique, nonordered, soa)",
+            "singleton(padded)",
         ],
     }
 }
@@ -70,24 +75,33 @@ pub struct Singleton {
     pub nonordered: bool,
     /// Declared as a structure of arrays.
     pub soa: bool,
+    /// Parents may have no child: padding stands in its place.
+    pub padded: bool,
     /// The text says `unique`: the level is not made nonunique for the level below.
     pub unique: bool,
 }
 
 impl Singleton {
     fn from_args(args: &LevelArgs) -> Result<Self, LevelError> {
-        let [nonunique, nonordered, soa] =
-            args.switches([("nonunique", "unique"), ("nonordered", "ordered"), ("soa", "")])?;
+        let [nonunique, nonordered, soa, padded] = args.switches([
+            ("nonunique", "unique"),
+            ("nonordered", "ordered"),
+            ("soa", ""),
+            ("padded", ""),
+        ])?;
         let unique = args.args.iter().any(|arg| arg.to_string() == "unique");
-        Ok(Self { nonunique, nonordered, soa, unique })
+        Ok(Self { nonunique, nonordered, soa, padded, unique })
     }
 
     fn text(self) -> String {
+        let words = [
+            (self.nonunique, "nonunique"),
+            (self.nonordered, "nonordered"),
+            (self.soa, "soa"),
+            (self.padded, "padded"),
+        ];
         let words: Vec<&str> =
-            [(self.nonunique, "nonunique"), (self.nonordered, "nonordered"), (self.soa, "soa")]
-                .into_iter()
-                .filter_map(|(on, word)| on.then_some(word))
-                .collect();
+            words.into_iter().filter_map(|(on, word)| on.then_some(word)).collect();
         match words.len() {
             0 => "singleton".to_owned(),
             _ => format!("singleton({})", words.join(", ")),
@@ -115,9 +129,9 @@ impl LevelType for Singleton {
                 unique: !self.nonunique,
                 branchless: true,
                 compact: true,
-                padded: false,
-                overhangs: false,
-                bounded: false,
+                padded: self.padded,
+                overhangs: self.padded,
+                bounded: self.padded,
                 contiguous: true,
             },
             arrays: vec![ArraySpec::crd()],
@@ -133,7 +147,17 @@ impl LevelType for Singleton {
                 "put a nonunique level above it, as in `i : compressed(nonunique), j : singleton`",
             ));
         };
-        if parent.props.unique {
+        if self.padded {
+            let has_padding = parent.props.full || (parent.name == NAME && parent.props.padded);
+            return match has_padding && !self.nonunique {
+                true => Ok(()),
+                false => Err(self.misplaced(
+                    &format!("every parent of the level above, `{}`, has a child", parent.text),
+                    "leave `padded` out, or put a full level such as `dense` above",
+                )),
+            };
+        }
+        if parent.props.unique && (!place.single || parent.props.full) {
             return Err(self.misplaced(
                 &format!("the level above, `{}`, is unique", parent.text),
                 "a single child needs a parent that repeats its coordinate: make the level above \
@@ -154,6 +178,10 @@ impl LevelType for Singleton {
     fn relaxed(&self) -> Option<Box<dyn LevelType>> {
         let open = !self.nonunique && !self.unique;
         open.then(|| Box::new(Self { nonunique: true, ..*self }) as Box<dyn LevelType>)
+    }
+
+    fn adapted(&self, _place: &Place<'_>) -> Option<Box<dyn LevelType>> {
+        Some(Box::new(Self { padded: true, ..*self }))
     }
 
     fn assemble(&self, site: &Site, entries: &Entries) -> Result<Assembled, LevelError> {
@@ -191,8 +219,16 @@ impl LevelType for Singleton {
 /// The coordinate of each parent's child; for a parent without a child, the lowest coordinate.
 fn children(site: &Site, entries: &Entries) -> Result<Vec<i64>, LevelError> {
     entries.fetch()?;
-    let lowest = if site.size == 0 { 0 } else { site.lower };
-    let mut crd = vec![lowest; entries.parents as usize];
+    if site.size == 0 && entries.parents > 0 {
+        return Err(LevelError::CannotHold {
+            parent: 0,
+            crd: site.lower,
+            reason:
+                "a parent without a child needs a coordinate for its padding, and there is none"
+                    .to_owned(),
+        });
+    }
+    let mut crd = vec![site.lower; entries.parents as usize];
     let mut last = None;
     for at in 0..entries.len() {
         let (parent, coordinate) = (entries.parent.at(at), entries.crd.at(at));

@@ -179,6 +179,7 @@ fn stores(expressions: &[ExprShape]) -> String {
             }
             ExprShape::Quotient { .. } => "a quotient".to_owned(),
             ExprShape::Remainder { modulus } => format!("a remainder by {modulus}"),
+            ExprShape::Counter => "a counter".to_owned(),
             ExprShape::Other => "other expressions".to_owned(),
         })
     };

@@ -9,6 +9,7 @@ use super::form::{Atom, Form};
 use super::inverse::Limit;
 use super::model::Format;
 use super::print::Printed;
+use super::spec::Counter;
 
 /// The coordinates of a level, `lower .. lower + size`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -27,6 +28,7 @@ pub struct Bound(Arc<Parts>);
 struct Parts {
     format: Format,
     shape: Vec<usize>,
+    extents: Vec<usize>,
     levels: Vec<LevelDomain>,
 }
 
@@ -41,6 +43,18 @@ impl Bound {
     #[must_use]
     pub fn shape(&self) -> &[usize] {
         &self.0.shape
+    }
+
+    /// The shape, and then for each counter the number of its values.
+    #[must_use]
+    pub fn extents(&self) -> &[usize] {
+        &self.0.extents
+    }
+
+    /// For each counter, the number of its values.
+    #[must_use]
+    pub fn counts(&self) -> &[usize] {
+        &self.0.extents[self.0.shape.len()..]
     }
 
     /// The coordinates of every level.
@@ -67,13 +81,30 @@ impl Bound {
 }
 
 impl Format {
-    /// Binds the format to a shape; for a sliced format, to the shape of the base tensor. Cost:
-    /// O(size of the format).
+    /// Binds the format to a shape; for a sliced format, to the shape of the base tensor. Counters get as many values
+    /// as entries of this shape can need. Cost: O(size of the format).
     ///
     /// # Errors
     /// If the rank of the shape differs, a slice reaches beyond the shape, a linearised level
     /// cannot be inverted for these extents, or a level's coordinates do not fit in 64 bits.
     pub fn bind(&self, shape: &[usize]) -> Result<Bound, FormatError> {
+        let most = |counter: &Counter| {
+            let others = shape.iter().enumerate().filter(|(dim, _)| !counter.of.contains(dim));
+            others.fold(1_usize, |all, (_, &extent)| all.saturating_mul(extent))
+        };
+        let counts: Vec<usize> = self.counters().iter().map(most).collect();
+        self.bind_counted(shape, &counts)
+    }
+
+    /// As [`Format::bind`], with the number of values of each counter.
+    ///
+    /// # Errors
+    /// As [`Format::bind`].
+    ///
+    /// # Panics
+    /// If `counts` are not as many as there are counters.
+    pub fn bind_counted(&self, shape: &[usize], counts: &[usize]) -> Result<Bound, FormatError> {
+        assert_eq!(counts.len(), self.counters().len(), "a number for each counter");
         if shape.len() != self.rank() {
             let message = format!(
                 "the format has {} dimensions, the shape {shape:?} has {}",
@@ -87,7 +118,7 @@ impl Format {
             let printed = Printed::ust(self);
             FormatError::new(&printed.text, printed.dims[dim].clone(), message)
         };
-        let mut extents = Vec::with_capacity(shape.len());
+        let mut extents = Vec::with_capacity(self.axes());
         for (dim, (&extent, spec)) in shape.iter().zip(self.dims()).enumerate() {
             let name = &spec.name;
             let extent = i64::try_from(extent).map_err(|_| {
@@ -104,6 +135,7 @@ impl Format {
             }
             extents.push(extent);
         }
+        extents.extend(counts.iter().map(|&count| i64::try_from(count).unwrap_or(i64::MAX)));
         let at_level = |level: usize, message: String| {
             let printed = Printed::ust(self);
             FormatError::new(&printed.text, printed.levels[level].clone(), message)
@@ -112,7 +144,7 @@ impl Format {
             if extents[dim] > limit {
                 let message = format!(
                     "dimension `{}` has extent {}, but this level can only be inverted up to {limit}",
-                    self.dims()[dim].name,
+                    self.axis_name(dim),
                     extents[dim]
                 );
                 return Err(at_level(level, message).with_help(
@@ -132,6 +164,7 @@ impl Format {
             levels: levels.collect::<Result<_, _>>()?,
             format: self.clone(),
             shape: shape.to_vec(),
+            extents: shape.iter().chain(counts).copied().collect(),
         })))
     }
 

@@ -1,6 +1,7 @@
 //! From a syntax tree to a checked [`Format`]: names are resolved, level types are made and placed,
 //! the inverse is inferred or proved, widths are checked. Every error has a place in the text.
 
+use std::cell::RefCell;
 use std::collections::HashMap;
 
 use ust_level_api::registry::{self, MakeError};
@@ -14,7 +15,7 @@ use super::inverse::{Inverse, NoInverse, infer, limit_table};
 use super::model::{Format, Inner};
 use super::outside::Outside;
 use super::print::names_for_levels;
-use super::spec::{DimSpec, LevelSpec};
+use super::spec::{Counter, DimSpec, LevelSpec};
 use super::suggest::nearest;
 use super::syntax::{
     Attributes, ExprKind, ExprSyntax, FormatSyntax, LevelSyntax, Name, Operator, Span,
@@ -43,7 +44,15 @@ pub(super) fn build_with(
         .collect();
     debug_assert_eq!(named.len(), places.len());
 
-    let dim_scope = Scope { vars: &dims, what: "dimension", other: &places, other_what: "level" };
+    let counters = RefCell::default();
+    let dim_scope = Scope {
+        vars: &dims,
+        what: "dimension",
+        other: &places,
+        other_what: "level",
+        counters: Some(&counters),
+        symbols: &syntax.symbols,
+    };
     let mut exprs = Vec::with_capacity(syntax.levels.len());
     let mut forms = Vec::with_capacity(syntax.levels.len());
     for level in &syntax.levels {
@@ -51,6 +60,7 @@ pub(super) fn build_with(
         forms.push(text.form(&level.expr, &expr)?);
         exprs.push(expr);
     }
+    let counters = counters.into_inner();
     text.all_used(syntax, &exprs)?;
 
     let mut types: Vec<Box<dyn LevelType>> = Vec::with_capacity(syntax.levels.len());
@@ -60,9 +70,16 @@ pub(super) fn build_with(
         stands_in.push(ty.is_none());
         types.push(ty.unwrap_or_else(|| Box::new(Outside::new(&level.ty))));
     }
-    let descriptions = text.placed(syntax, &forms, &mut types, &stands_in)?;
+    let descriptions = text.placed(syntax, (&forms, &counters), &mut types, &stands_in)?;
 
-    let map = Map { syntax, exprs: &exprs, forms: &forms, level_scope: &places, dims: &dims };
+    let map = Map {
+        syntax,
+        exprs: &exprs,
+        forms: &forms,
+        level_scope: &places,
+        dims: &dims,
+        counters: &counters,
+    };
     let (inverse, inverse_given) = text.inverse(&map)?;
     let canonical = Canonical::new(&[]);
     let canonical = exprs
@@ -83,6 +100,7 @@ pub(super) fn build_with(
         .collect();
     let format = Format::from_inner(Inner {
         dims,
+        counters,
         levels,
         descriptions,
         forms,
@@ -126,8 +144,9 @@ pub(super) fn with_attributes(
 }
 
 /// The kind of a level's expression, as level types distinguish it.
-fn shape_of(forms: &[Form], level: usize) -> ExprShape {
+fn shape_of(forms: &[Form], level: usize, rank: usize) -> ExprShape {
     match forms[level].as_atom() {
+        Some(Atom::Var(axis)) if *axis >= rank => ExprShape::Counter,
         Some(Atom::Var(dim)) => ExprShape::Dimension {
             ranged: forms[..level].iter().any(|form| is_sum_with(form, *dim)),
         },
@@ -139,6 +158,16 @@ fn shape_of(forms: &[Form], level: usize) -> ExprShape {
         }
         None => ExprShape::Other,
     }
+}
+
+/// Whether levels above one store a counter and determine the dimensions that it counts among.
+fn is_counted(forms: &[Form], counters: &[Counter], level: usize, rank: usize) -> bool {
+    let has = |form: &Form, axis: usize| form.to_expr().vars().contains(&axis);
+    let (above, below) = forms.split_at(level);
+    (rank..).zip(counters).any(|(axis, counter)| {
+        above.iter().any(|form| form.as_atom() == Some(&Atom::Var(axis)))
+            && counter.of.iter().all(|&dim| !below.iter().any(|form| has(form, dim)))
+    })
 }
 
 /// Whether a form is a sum or difference of the dimension and one other term.
@@ -154,6 +183,31 @@ struct Scope<'a> {
     what: &'static str,
     other: &'a HashMap<&'a str, usize>,
     other_what: &'static str,
+    /// The counters so far. `None` if the expression may have none.
+    counters: Option<&'a RefCell<Vec<Counter>>>,
+    /// MLIR's names of counters.
+    symbols: &'a [Name],
+}
+
+impl Scope<'_> {
+    /// The dimensions of a counter as MLIR writes it, `c * 3 * i`: a product of a symbol, numbers, and dimensions.
+    fn counted(&self, product: &ExprSyntax) -> Option<Vec<Name>> {
+        let is_symbol = |name: &str| self.symbols.iter().any(|symbol| symbol.text == name);
+        let (mut names, mut open) = (Vec::new(), vec![product]);
+        while let Some(part) = open.pop() {
+            match &part.kind {
+                ExprKind::Binary(Operator::Mul, a, b) => open.extend([&**b, &**a]),
+                ExprKind::Name(name) => {
+                    names.push(Name { text: name.clone(), span: part.span.clone() });
+                }
+                ExprKind::Number(_) => {}
+                _ => return None,
+            }
+        }
+        let (symbols, dims): (Vec<Name>, Vec<Name>) =
+            names.into_iter().partition(|name| is_symbol(&name.text));
+        (!symbols.is_empty()).then_some(dims)
+    }
 }
 
 /// The parts of the map that its inverse depends on.
@@ -163,6 +217,7 @@ struct Map<'a> {
     forms: &'a [Form],
     level_scope: &'a HashMap<&'a str, usize>,
     dims: &'a HashMap<&'a str, usize>,
+    counters: &'a [Counter],
 }
 
 /// The text that errors refer to.
@@ -220,8 +275,12 @@ impl Text<'_> {
                 Some(&var) => IndexExpr::Var(var),
                 None => return Err(self.unknown_name(name, &syntax.span, scope)),
             },
+            ExprKind::Counter(of) => IndexExpr::Var(self.counter(of, &syntax.span, scope)?),
             ExprKind::Negated(inner) => {
                 IndexExpr::Mul(Box::new(IndexExpr::Const(-1)), boxed(inner)?)
+            }
+            ExprKind::Binary(Operator::Mul, ..) if let Some(of) = scope.counted(syntax) => {
+                IndexExpr::Var(self.counter(&of, &syntax.span, scope)?)
             }
             ExprKind::Binary(operator, a, b) => {
                 let (left, right) = (boxed(a)?, boxed(b)?);
@@ -253,6 +312,40 @@ impl Text<'_> {
                 }
             }
         })
+    }
+
+    /// The variable of a counter, which is new, or stands further in front as well.
+    fn counter(self, of: &[Name], span: &Span, scope: &Scope<'_>) -> Result<usize, FormatError> {
+        let Some(counters) = scope.counters else {
+            let message = "only levels count entries";
+            return Err(self.error(span, message).with_help(format!("use {}s here", scope.what)));
+        };
+        let mut dims = Vec::new();
+        for name in of {
+            match scope.vars.get(name.text.as_str()) {
+                Some(&dim) if dims.contains(&dim) => {
+                    let message = format!("{} is named twice", quote(&name.text));
+                    return Err(self.error(&name.span, message));
+                }
+                Some(&dim) => dims.push(dim),
+                None => return Err(self.unknown_name(&name.text, &name.span, scope)),
+            }
+        }
+        if dims.len() >= scope.vars.len() {
+            let message = "no two entries have the same coordinates in all dimensions";
+            return Err(self
+                .error(span, message)
+                .with_help("count among entries that differ in some dimension, as in `#i`"));
+        }
+        dims.sort_unstable();
+        let new = Counter { of: dims };
+        let mut counters = counters.borrow_mut();
+        let known = counters.iter().position(|known| *known == new);
+        let at = known.unwrap_or(counters.len());
+        if known.is_none() {
+            counters.push(new);
+        }
+        Ok(scope.vars.len() + at)
     }
 
     fn unknown_name(self, name: &str, span: &Span, scope: &Scope<'_>) -> FormatError {
@@ -297,7 +390,9 @@ impl Text<'_> {
     fn all_used(self, syntax: &FormatSyntax, exprs: &[IndexExpr]) -> Result<(), FormatError> {
         let mut used = vec![false; syntax.dims.len()];
         for var in exprs.iter().flat_map(IndexExpr::vars) {
-            used[var] = true;
+            if let Some(used) = used.get_mut(var) {
+                *used = true;
+            }
         }
         match syntax.dims.iter().zip(used).find(|(_, used)| !used) {
             None => Ok(()),
@@ -340,22 +435,36 @@ impl Text<'_> {
     }
 
     /// The descriptions of all levels, each of which must fit at its place. If a level does not fit
-    /// below the one above it, the relaxed form of that one is tried.
+    /// below the one above it, its adapted form is tried, and then the relaxed form of that one.
     fn placed(
         self,
         syntax: &FormatSyntax,
-        forms: &[Form],
+        (forms, counters): (&[Form], &[Counter]),
         types: &mut [Box<dyn LevelType>],
         stands_in: &[bool],
     ) -> Result<Vec<Description>, FormatError> {
         // Any level may fit under a stand-in.
+        fn place<'p>(
+            (forms, counters, rank): (&[Form], &[Counter], usize),
+            at: usize,
+            parent: Option<&'p Description>,
+        ) -> Place<'p> {
+            let (expr, last) = (shape_of(forms, at, rank), at + 1 == forms.len());
+            Place { parent, expr, last, single: is_counted(forms, counters, at, rank) }
+        }
+        let map = (forms, counters, syntax.dims.len());
         let fits = |ty: &dyn LevelType, at: usize, parent: Option<&Description>| {
-            let place =
-                Place { parent, expr: shape_of(forms, at), last: at + 1 == syntax.levels.len() };
-            if at > 0 && stands_in[at - 1] { Ok(()) } else { ty.fits(&place) }
+            if at > 0 && stands_in[at - 1] { Ok(()) } else { ty.fits(&place(map, at, parent)) }
         };
         let mut descriptions: Vec<Description> = Vec::with_capacity(types.len());
         for at in 0..types.len() {
+            let parent = descriptions.last();
+            if fits(&*types[at], at, parent).is_err()
+                && let Some(adapted) = types[at].adapted(&place(map, at, parent))
+                && fits(&*adapted, at, parent).is_ok()
+            {
+                types[at] = adapted;
+            }
             if let Err(error) = fits(&*types[at], at, descriptions.last()) {
                 let above = at.checked_sub(1);
                 let relaxed = above.and_then(|above| types[above].relaxed()).filter(|relaxed| {
@@ -403,9 +512,14 @@ impl Text<'_> {
     /// The inverse, and whether it is the given one. It is inferred if possible. A given inverse is
     /// proved in any case.
     fn inverse(self, map: &Map<'_>) -> Result<(Inverse, bool), FormatError> {
-        let names: Vec<String> = map.syntax.dims.iter().map(|dim| dim.name.text.clone()).collect();
+        let mut names: Vec<String> =
+            map.syntax.dims.iter().map(|dim| dim.name.text.clone()).collect();
+        let counters: Vec<String> = map.counters.iter().map(|one| one.text(&names)).collect();
+        names.extend(counters);
         let exprs: Vec<&IndexExpr> = map.exprs.iter().collect();
         let scope = Scope {
+            counters: None,
+            symbols: &[],
             vars: map.level_scope,
             what: "level",
             other: map.dims,
@@ -434,7 +548,9 @@ impl Text<'_> {
                 })?;
                 return Ok((inverse, false));
             }
-            (Err(reason), Some(all)) if !reason.redundant && uses_all(&all, exprs.len()) => {
+            (Err(reason), Some(all))
+                if !reason.redundant && map.counters.is_empty() && uses_all(&all, exprs.len()) =>
+            {
                 self.prove(map, &exprs, &given, &vec![None; names.len()], |_| {
                     reason.message.clone()
                 })?;

@@ -10,8 +10,7 @@ impl Format {
     /// If there is no such level.
     #[must_use]
     pub fn level_text(&self, level: usize) -> String {
-        let names: Vec<&str> = self.dims().iter().map(|dim| dim.name.as_str()).collect();
-        let expr = self.levels()[level].expr.display(&names, Spelling::Ust);
+        let expr = self.levels()[level].expr.display(&self.axis_names(), Spelling::Ust);
         format!("{expr} : {}", self.descriptions()[level].text)
     }
 }

@@ -4,9 +4,14 @@
 //! (i, j) -> (i : dense, j : compressed)                                          CSR
 //! (i, j) -> (j - i : compressed, i : range)                                      diagonals
 //! (i, j) -> (i / 2 : dense, j / 3 : compressed, i % 2 : dense, j % 3 : dense)    blocks
+//! (i, j) -> (#i : dense, i : dense, j : singleton)                               ELL
 //! #sparse_tensor.encoding<{ map = (i, j) -> (i : dense, j : compressed) }>       MLIR's spelling
 //! BSR(2, 3), posWidth = 32                                                       a name
 //! ```
+//!
+//! A level stores an expression over dimensions, or a counter: `#i` is the number of an entry among those with the same
+//! `i`, from 0 (MLIR's `[c](i, j) -> (c * 3 * i : ..., ...)` means the same). How many numbers there are follows from
+//! the entries, and not from the shape.
 //!
 //! Text goes through three steps. It is *parsed* into a syntax tree. The tree is *built* into a
 //! [`Format`]: names are resolved, level types are made and placed, and the map is inverted. A
@@ -15,7 +20,7 @@
 //! | module | contents |
 //! |---|---|
 //! | [`expr`] | integer expressions over dimensions or levels |
-//! | [`spec`] | dimensions, slices, levels |
+//! | [`spec`] | dimensions, slices, counters, levels |
 //! | [`named`] | the table of named formats |
 //! | `lex`, `parse`, `parse_expr`, `syntax` | from text to a syntax tree |
 //! | `build` | from a syntax tree to a checked format |
@@ -59,4 +64,4 @@ pub use error::FormatError;
 pub use expr::{IndexExpr, Spelling};
 pub use model::Format;
 pub use named::NamedFormat;
-pub use spec::{DimSpec, LevelSpec, Slice};
+pub use spec::{Counter, DimSpec, LevelSpec, Slice};

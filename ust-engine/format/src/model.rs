@@ -11,7 +11,7 @@ use super::expr::IndexExpr;
 use super::form::Form;
 use super::inverse::{Limit, Split};
 use super::print::Printed;
-use super::spec::{DimSpec, LevelSpec};
+use super::spec::{Counter, DimSpec, LevelSpec};
 
 /// How a tensor is stored: a map from dimensions to levels, and a level type for each level.
 ///
@@ -40,6 +40,8 @@ pub struct Format(Arc<Inner>);
 #[derive(Clone)]
 pub(super) struct Inner {
     pub(super) dims: Vec<DimSpec>,
+    /// In expressions, counters are numbered behind the dimensions.
+    pub(super) counters: Vec<Counter>,
     pub(super) levels: Vec<LevelSpec>,
     pub(super) descriptions: Vec<Description>,
     /// Level expressions in the form from which the inverse is inferred.
@@ -64,6 +66,7 @@ impl Format {
     pub(super) fn from_inner(inner: Inner) -> Self {
         let mut hasher = DefaultHasher::new();
         inner.dims.len().hash(&mut hasher);
+        inner.counters.hash(&mut hasher);
         inner.canonical.hash(&mut hasher);
         for level in &inner.descriptions {
             level.text.hash(&mut hasher);
@@ -98,6 +101,39 @@ impl Format {
         &self.0.dims
     }
 
+    /// The counters that levels store, such as `#i`. In level expressions, counter `c` is the variable
+    /// [`rank`](Self::rank)` + c`.
+    #[must_use]
+    pub fn counters(&self) -> &[Counter] {
+        &self.0.counters
+    }
+
+    /// Number of dimensions and counters together: of the variables of level expressions.
+    #[must_use]
+    pub fn axes(&self) -> usize {
+        self.rank() + self.0.counters.len()
+    }
+
+    /// The name of a dimension, or a counter as it is written.
+    ///
+    /// # Panics
+    /// If there is no such variable.
+    #[must_use]
+    pub fn axis_name(&self, axis: usize) -> String {
+        match axis.checked_sub(self.rank()) {
+            None => self.0.dims[axis].name.clone(),
+            Some(counter) => {
+                let names: Vec<&str> = self.0.dims.iter().map(|dim| dim.name.as_str()).collect();
+                self.0.counters[counter].text(&names)
+            }
+        }
+    }
+
+    /// The names of all dimensions, and then all counters as they are written.
+    pub(super) fn axis_names(&self) -> Vec<String> {
+        (0..self.axes()).map(|axis| self.axis_name(axis)).collect()
+    }
+
     /// The levels, in storage order.
     #[must_use]
     pub fn levels(&self) -> &[LevelSpec] {
@@ -122,8 +158,8 @@ impl Format {
         self.0.levels.len()
     }
 
-    /// Each dimension as an expression over level coordinates: inferred, or given in the text and
-    /// proved. For a sliced format, these are the dimensions of the base tensor.
+    /// Each dimension, and then each counter, as an expression over level coordinates: inferred, or given in the
+    /// text and proved. For a sliced format, these are the dimensions of the base tensor.
     #[must_use]
     pub fn inverse(&self) -> &[IndexExpr] {
         &self.0.inverse
@@ -171,17 +207,17 @@ impl Format {
         self.0.implicit_val.as_deref()
     }
 
-    /// The level coordinates of dimension coordinates. `None` if their number is not the rank, or
-    /// on overflow.
+    /// The level coordinates of dimension coordinates, which the values of all counters follow. `None` if their number
+    /// is not that of [axes](Self::axes), or on overflow.
     #[must_use]
     pub fn dim2lvl(&self, dims: &[i64]) -> Option<Vec<i64>> {
-        if dims.len() != self.rank() {
+        if dims.len() != self.axes() {
             return None;
         }
         self.0.levels.iter().map(|level| level.expr.eval(dims)).collect()
     }
 
-    /// The dimension coordinates of level coordinates. They may lie outside a shape, for example in
+    /// The dimension coordinates of level coordinates, and then the values of all counters. They may lie outside a shape, for example in
     /// a block at its border. `None` if the number of levels is wrong, on overflow, or if no
     /// dimension coordinates have these level coordinates.
     #[must_use]
@@ -195,9 +231,13 @@ impl Format {
     }
 
     /// Whether entries have distinct coordinates: the last level that is not full is unique. A
-    /// nonunique level above it does not matter, as in COO.
+    /// nonunique level above it does not matter, as in COO. With counters, the same coordinates could be counted
+    /// twice.
     #[must_use]
     pub fn is_unique(&self) -> bool {
+        if !self.0.counters.is_empty() {
+            return false;
+        }
         match self.tail().checked_sub(1) {
             Some(last) => self.0.descriptions[last].props.unique,
             None => true,
@@ -301,6 +341,7 @@ impl Format {
     /// Whether the formats are equal except for widths, `explicitVal` and `implicitVal`.
     pub(super) fn same_layout(&self, other: &Self) -> bool {
         self.rank() == other.rank()
+            && self.0.counters == other.0.counters
             && self.0.canonical == other.0.canonical
             && self.0.descriptions.iter().map(|d| &d.text).eq(other
                 .0

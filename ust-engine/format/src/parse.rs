@@ -138,6 +138,21 @@ impl<'a> Parser<'a> {
         Ok(name)
     }
 
+    /// The dimensions of a counter: `hash` is the token `#i`, or that before `(i, j)`.
+    pub(super) fn counted(&mut self, hash: &str) -> Result<Vec<Name>, FormatError> {
+        let span = self.span.clone();
+        let name = &hash[1..];
+        if name.len() > MAX_NAME || name.contains('.') || is_operator(name) {
+            return Err(self.expected("a dimension after `#`"));
+        }
+        self.advance();
+        if !name.is_empty() {
+            return Ok(vec![Name { text: name.to_owned(), span: span.start + 1..span.end }]);
+        }
+        self.expect("(")?;
+        self.list(")", "dimension", MAX_RANK, |p| p.name("a dimension's name"))
+    }
+
     fn number(&mut self, what: &str) -> Result<u64, FormatError> {
         let Token::Number(digits) = self.token else { return Err(self.expected(what)) };
         let number = digits.parse().map_err(|_| {
@@ -232,12 +247,12 @@ impl<'a> Parser<'a> {
 
     fn map(&mut self) -> Result<FormatSyntax, FormatError> {
         let mut declared = None;
+        let mut symbols = Vec::new();
         loop {
             let start = self.span.start;
-            if self.is("[") {
-                return Err(self
-                    .error("symbols such as `[c]` are not supported".to_owned())
-                    .with_help("a format that counts (such as ELL) cannot be stored yet"));
+            if symbols.is_empty() && self.eat("[") {
+                symbols = self.list("]", "symbol", MAX_RANK, |p| p.name("a symbol's name"))?;
+                continue;
             }
             if declared.is_some() || !self.eat("{") {
                 break;
@@ -258,7 +273,8 @@ impl<'a> Parser<'a> {
             return Err(self.expected("`(` and the levels"));
         }
         let levels = self.list(")", "level", MAX_RANK, Self::level)?;
-        Ok(FormatSyntax { declared, dims, dims_span, levels, attributes: Attributes::default() })
+        let attributes = Attributes::default();
+        Ok(FormatSyntax { declared, symbols, dims, dims_span, levels, attributes })
     }
 
     fn dim(&mut self) -> Result<DimSyntax, FormatError> {

@@ -69,6 +69,10 @@ fn factor(p: &mut Parser<'_>) -> Result<ExprSyntax, FormatError> {
             p.advance();
             Ok(ExprSyntax { kind, span: start..p.last_end })
         }
+        Token::Hash(hash) => {
+            let of = p.counted(hash)?;
+            Ok(ExprSyntax { kind: ExprKind::Counter(of), span: start..p.last_end })
+        }
         Token::Punct("-") => nested(p, |p| {
             count(p)?;
             let inner = factor(p)?;

@@ -4,7 +4,7 @@ use super::canonical::Canonical;
 use super::form::{Atom, Form};
 use super::inverse::{Limit, Split};
 use super::model::{Format, Inner};
-use super::spec::{DimSpec, LevelSpec};
+use super::spec::{Counter, DimSpec, LevelSpec};
 
 impl Format {
     /// The format of the same storage after a permutation of dimensions, in which dimension `d` is
@@ -22,11 +22,18 @@ impl Format {
     /// ```
     #[must_use]
     pub fn permuted(&self, order: &[usize]) -> Option<Self> {
-        let places = places(order, self.rank())?;
+        let mut places = places(order, self.rank())?;
         if places.iter().enumerate().all(|(dim, &place)| dim == place) {
             return Some(self.clone());
         }
         let inner = self.inner();
+        let counters = inner.counters.iter().map(|counter| {
+            let mut of: Vec<usize> = counter.of.iter().map(|&dim| places[dim]).collect();
+            of.sort_unstable();
+            Counter { of }
+        });
+        let counters = counters.collect();
+        places.extend(self.rank()..self.axes());
         let dims = inner.dims.iter().zip(order);
         let levels = inner.levels.iter().map(|level| {
             let expr = level.expr.renamed(&places);
@@ -49,7 +56,10 @@ impl Format {
                 .collect(),
             forms: inner.forms.iter().map(|form| form.renamed(&places)).collect(),
             canonical: canonical.collect(),
-            inverse: order.iter().map(|&of| inner.inverse[of].clone()).collect(),
+            counters,
+            inverse: (order.iter().copied().chain(self.rank()..self.axes()))
+                .map(|of| inner.inverse[of].clone())
+                .collect(),
             limits: limits.collect(),
             splits: splits.collect(),
             levels,

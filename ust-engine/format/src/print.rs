@@ -56,7 +56,7 @@ impl Printed {
     }
 
     fn map(&mut self, format: &Format, spelling: Spelling) {
-        let dim_names: Vec<&str> = format.dims().iter().map(|dim| dim.name.as_str()).collect();
+        let dim_names = format.axis_names();
         let given = format.inner().inverse_given;
         let level_names = if given { level_names(format) } else { Vec::new() };
         if given && spelling == Spelling::Mlir {

@@ -15,6 +15,26 @@ pub struct DimSpec {
     pub slice: Option<Slice>,
 }
 
+/// A counter: among the entries with the same coordinates in some dimensions, the number of an entry, from 0, in the
+/// order of all dimensions. It is written `#i`, or `#(i, j)`. (Chou, Kjolstad and Amarasinghe, "Automatic Generation of
+/// Efficient Sparse Tensor Format Conversion Routines", 2020.)
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct Counter {
+    /// The numbers of these dimensions, in ascending order.
+    pub of: Vec<usize>,
+}
+
+impl Counter {
+    /// As it is written, with these names of dimensions.
+    pub(super) fn text(&self, names: &[impl AsRef<str>]) -> String {
+        let of: Vec<&str> = self.of.iter().map(|&dim| names[dim].as_ref()).collect();
+        match of[..] {
+            [one] => format!("#{one}"),
+            _ => format!("#({})", of.join(", ")),
+        }
+    }
+}
+
 /// A strided part of a dimension: the coordinates `offset + n * stride` of the base tensor, for `n`
 /// in `0..size`. A number that is `None` is written `?`, and known only at run time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]

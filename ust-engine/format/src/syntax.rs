@@ -22,6 +22,8 @@ pub(super) struct Name {
 pub(super) struct FormatSyntax {
     /// Level names declared in front, `{ ib, jb }`.
     pub(super) declared: Option<(Vec<Name>, Span)>,
+    /// MLIR's symbols, `[c]`, which stand for counters.
+    pub(super) symbols: Vec<Name>,
     pub(super) dims: Vec<DimSyntax>,
     /// The list of dimensions with its parentheses.
     pub(super) dims_span: Span,
@@ -55,6 +57,8 @@ pub(super) struct ExprSyntax {
 pub(super) enum ExprKind {
     Number(i64),
     Name(String),
+    /// `#i` or `#(i, j)`: the number of an entry among those with these coordinates.
+    Counter(Vec<Name>),
     Negated(Box<ExprSyntax>),
     Binary(Operator, Box<ExprSyntax>, Box<ExprSyntax>),
 }

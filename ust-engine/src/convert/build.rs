@@ -2,9 +2,10 @@
 
 use ust_format::Format;
 use ust_kernels::pool::together;
-use ust_level_api::{Dtype, Scalar};
+use ust_level_api::{Dtype, IndexColumn, Scalar};
 
 use super::columns::Table;
+use super::counted::counted;
 use crate::error::Error;
 use crate::storage::coo::{Columns, Coo};
 use crate::storage::memory::default_limit;
@@ -71,6 +72,10 @@ impl Tensor {
     ) -> Result<Self, Error> {
         coo.check()?;
         refuse_slices(format)?;
+        if !format.counters().is_empty() {
+            let fill = fill_for(&coo.values, options.fill)?;
+            return counted(coo, format, fill, options);
+        }
         let bound = format.bind(&coo.shape)?;
         let fill = fill_for(&coo.values, options.fill)?;
         together(coo.len(), || Table::of_coo(coo, &bound)?.build(&bound, fill, options))
@@ -87,6 +92,11 @@ impl Tensor {
     ) -> Result<Self, Error> {
         columns.check()?;
         refuse_slices(format)?;
+        if !format.counters().is_empty() {
+            let crd = columns.crd.iter().map(IndexColumn::to_vec).collect();
+            let (shape, values) = (columns.shape.clone(), columns.values.clone());
+            return Self::from_coo_with(&Coo { shape, crd, values }, format, options);
+        }
         let bound = format.bind(&columns.shape)?;
         let fill = columns.values.dtype().zero();
         let work = columns.values.len();

@@ -4,6 +4,7 @@
 pub mod build;
 mod cast;
 mod columns;
+mod counted;
 pub mod dense;
 pub(crate) mod elsewhere;
 pub(crate) mod rows;
@@ -20,6 +21,7 @@ use ust_level_api::buffer::{release_retained, retained_bytes};
 
 use self::build::{BuildOptions, Duplicates};
 use self::columns::Table;
+use self::counted::counted;
 use self::elsewhere::Conversion;
 use self::way::{Closed, Plan};
 use self::widths::differ_in_widths;
@@ -171,7 +173,7 @@ impl Tensor {
         })?;
         let whole: Vec<usize> = order.iter().map(|&dim| self.bound.shape()[dim]).collect();
         let mut tensor = self.clone();
-        tensor.bound = permuted.bind(&whole)?;
+        tensor.bound = permuted.bind_counted(&whole, self.bound.counts())?;
         (tensor.view, tensor.made) = (self.view.permuted(order), OnceLock::new());
         Ok(tensor)
     }
@@ -278,7 +280,15 @@ fn rebuilt(
     if tensor.nse() == 0 {
         return Tensor::empty_with(tensor.shape(), format, tensor.dtype(), fill, options);
     }
+    if !format.counters().is_empty() {
+        return counted(&tensor.to_coo()?, format, fill, options);
+    }
     let bound = format.bind(tensor.shape())?;
+    if !tensor.format().counters().is_empty() {
+        let work = tensor.nse();
+        let build = || Table::of_tensor(&tensor, &bound)?.build(&bound, fill, options);
+        return together(work, build);
+    }
     let limit = options.memory_limit;
     if let Some(converter) = elsewhere::converter(&tensor) {
         let options = options.clone();

@@ -29,7 +29,7 @@ impl Tensor {
     /// # Errors
     /// [`Error::Format`] when the format does not suit the shape.
     pub(crate) fn in_widths(&self, format: &Format) -> Result<Option<Self>, Error> {
-        let bound = format.bind(self.shape())?;
+        let bound = format.bind_counted(self.shape(), self.bound.counts())?;
         let levels = self.levels().iter().enumerate();
         let levels: Option<Vec<Arrays>> =
             levels.map(|(level, arrays)| stored(&bound, level, arrays)).collect();
@@ -44,7 +44,7 @@ impl Tensor {
     /// [`Error::TooLarge`] if the new arrays take more than `limit` bytes; [`Error::Unsupported`] if indices do not
     /// fit; [`Error::Format`] when the format does not suit the shape.
     pub(crate) fn in_32_bits(&self, format: &Format, limit: u64) -> Result<(Self, u64), Error> {
-        let bind = || format.bind(self.shape());
+        let bind = || format.bind_counted(self.shape(), self.bound.counts());
         if let Some(kept) = self.kept_of_levels().get::<In32Bits>() {
             // Tensors of other shapes share the arrays: a transposed one does.
             let fits = kept.bound.shape() == self.shape() && kept.bound.format() == format;
@@ -128,7 +128,8 @@ pub(crate) fn with_32_bits(tensor: &Outline) -> Option<Format> {
         return None;
     }
     let format = tensor.format().without_slices().with_widths(0, 0).ok()?;
-    let bound = format.bind(tensor.bound().shape()).ok()?;
+    let bound = tensor.bound();
+    let bound = format.bind_counted(bound.shape(), bound.counts()).ok()?;
     let fits = fit_32_bits(tensor, &bound);
     (fits && differ_in_widths(tensor.format(), &format)).then_some(format)
 }

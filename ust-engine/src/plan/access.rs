@@ -12,7 +12,7 @@ use crate::walk::shape::site_of;
 /// An access to a tensor.
 #[derive(Clone, Debug)]
 pub(crate) struct Access {
-    /// The index variable of each dimension.
+    /// The index variable of each dimension, and of each counter.
     pub(crate) dims: Vec<usize>,
     /// Its levels, outermost first.
     pub(crate) levels: Vec<Level>,
@@ -22,6 +22,8 @@ pub(crate) struct Access {
     pub(crate) full: bool,
     /// Number of stored elements.
     pub(crate) nse: f64,
+    /// Whether it cannot be converted: its format counts, and the expression has no index for that.
+    pub(crate) fixed: bool,
 }
 
 /// A level of an accessed tensor.
@@ -98,7 +100,8 @@ impl Access {
         }
         let full = levels.iter().all(|level| level.props.full);
         let inverse = format.inverse().to_vec();
-        Self { dims: dims.to_vec(), inverse, full, levels, nse: tensor.nse() as f64 }
+        let fixed = !format.counters().is_empty();
+        Self { dims: dims.to_vec(), inverse, full, levels, nse: tensor.nse() as f64, fixed }
     }
 }
 

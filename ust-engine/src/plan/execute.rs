@@ -1,5 +1,6 @@
 //! An assignment on tensors: planned and compiled once, then run stage by stage.
 
+mod numbered;
 mod operands;
 
 use std::sync::Arc;
@@ -9,7 +10,8 @@ use smallvec::SmallVec;
 use ust_format::Format;
 use ust_level_api::Scalar;
 
-use self::operands::{Held, Operand, converted, meant, refs, tensors_of};
+use self::numbered::Number;
+use self::operands::{Held, Operand, converted, is_walked, meant, refs, tensors_of};
 use super::along::along;
 use super::choose::{Candidate, Given, choose};
 use super::divide::{Known, divide};
@@ -17,7 +19,7 @@ use super::frame::{self, Extents, Frame, Last, Sizes};
 use super::path::part;
 use super::rest::{Stored, counted};
 use super::run::{Compiled, Inputs};
-use super::stage::{Source, Stage, stages};
+use super::stage::{Source, Stage, StageAccess, stages};
 use crate::error::Error;
 use crate::expr::control::{Run, Timing};
 use crate::expr::term::Assignment;
@@ -48,6 +50,10 @@ pub(crate) struct Prepared {
     some: Vec<usize>,
     /// For each operand, whether it was a view, which is copied.
     views: Vec<bool>,
+    /// The index variables that stand for counters of operands.
+    numbers: Vec<Number>,
+    /// The format of the result, if it counts.
+    counts: Option<Format>,
     last: Last,
 }
 
@@ -74,6 +80,13 @@ impl Prepared {
         operands: &[&Tensor],
         options: &Options<'_>,
     ) -> Result<(Self, Begun), Error> {
+        let counts = options.format.as_ref().filter(|format| !format.counters().is_empty());
+        // Rows are collected in the order of dimensions, and then counted.
+        let tree = match counts {
+            Some(format) => Some(Format::resolve("CSF", Some(format.rank()))?),
+            None => options.format.clone(),
+        };
+        let options = &Options { format: tree, ..options.clone() };
         let extents: Extents = assignment.indices.iter().map(|index| index.extent).collect();
         let stages = divide(stages(&assignment), &extents, &|source| match source {
             Source::Operand(at) => {
@@ -91,6 +104,8 @@ impl Prepared {
             compiled: Vec::new(),
             expected: operands.iter().map(|t| (t.format().clone(), t.fill())).collect(),
             views: operands.iter().map(|t| !t.view().is_whole()).collect(),
+            numbers: Vec::new(),
+            counts: counts.cloned(),
             some: Vec::new(),
             last: Last::default(),
         };
@@ -144,6 +159,7 @@ impl Prepared {
         options: &Options<'_>,
         last: bool,
     ) -> Result<(), Error> {
+        let stage = self.numbered(stage, operands);
         let given = tensors_of(&self.assignment, &stage, operands, &begun.results, &mut [])?;
         let mut made = self.compile(&stage, &given, options, last, options.backend)?;
         made.between = !last;
@@ -225,7 +241,8 @@ impl Prepared {
     fn frame(&self, operands: &[&Tensor]) -> Result<Arc<Frame>, Error> {
         frame::expect(&self.assignment, operands, &self.expected)?;
         self.last.frame(operands, || {
-            let extents = frame::extents(&self.assignment, operands)?;
+            let mut extents = frame::extents(&self.assignment, operands)?;
+            self.numbers.iter().for_each(|number| extents[number.index] = number.count(operands));
             frame::expect_some(&self.assignment, &extents, &self.some)?;
             let stages = self.stages.iter().zip(&self.compiled);
             let each = stages.map(|(stage, compiled)| {
@@ -283,7 +300,11 @@ impl Prepared {
         if let Some(timing) = timing {
             *timing = spent;
         }
-        Ok(results.pop().expect("an assignment has a stage"))
+        let result = results.pop().expect("an assignment has a stage");
+        match &self.counts {
+            Some(format) => result.convert_within(format, how.limit),
+            None => Ok(result),
+        }
     }
 
     /// Runs all stages, with the result in the caller's memory.
@@ -341,7 +362,14 @@ impl Prepared {
     }
 
     pub(crate) fn explain(&self) -> String {
-        super::explain::explain(&self.assignment, &self.stages, &self.compiled, &self.views)
+        let copied = |one: &StageAccess| match one.source {
+            Source::Operand(at) => {
+                let format = self.expected.get(at).map(|(format, _)| format);
+                self.views[at] || format.is_some_and(|format| one.dims.len() != format.axes())
+            }
+            Source::Stage(_) => false,
+        };
+        super::explain::explain(&self.assignment, &self.stages, &self.compiled, &copied)
     }
 
     pub(crate) fn stages(&self) -> Vec<String> {
@@ -392,7 +420,7 @@ fn are_ready<'a>(
         && stage.accesses.iter().all(|one| match one.source {
             Source::Operand(at) => {
                 to.push(operands[at]);
-                operands[at].view().is_whole() && !one.full
+                is_walked(operands[at], one) && !one.full
             }
             Source::Stage(_) => false,
         })

@@ -6,21 +6,21 @@ use ust_format::Spelling;
 
 use super::run::Compiled;
 use super::sink::SinkKind;
-use super::stage::{Source, Stage};
+use super::stage::{Source, Stage, StageAccess};
 use crate::expr::term::Assignment;
 
-/// Describes a plan: its stages, conversions, loops, sinks and code. `views`: which operands are copied
+/// Describes a plan: its stages, conversions, loops, sinks and code. `copied`: which operands are copied
 /// first.
 pub(crate) fn explain(
     assignment: &Assignment,
     stages: &[Stage],
     compiled: &[Compiled],
-    views: &[bool],
+    copied: &dyn Fn(&StageAccess) -> bool,
 ) -> String {
     let mut out = String::new();
     for (at, (stage, compiled)) in stages.iter().zip(compiled).enumerate() {
         // Writing into a string cannot fail.
-        let _ = one(&mut out, assignment, at, stages.len(), stage, compiled, views);
+        let _ = one(&mut out, assignment, at, stages.len(), stage, compiled, copied);
     }
     out
 }
@@ -32,7 +32,7 @@ fn one(
     count: usize,
     stage: &Stage,
     compiled: &Compiled,
-    views: &[bool],
+    copied: &dyn Fn(&StageAccess) -> bool,
 ) -> std::fmt::Result {
     let planned = &compiled.planned;
     let names: Vec<&str> = assignment.indices.iter().map(|index| index.name.as_str()).collect();
@@ -60,8 +60,8 @@ fn one(
     )?;
     for (u, one) in stage.accesses.iter().enumerate() {
         write!(out, "operand     {}({}) ", label(u), indices(&one.dims))?;
-        if matches!(one.source, Source::Operand(o) if views[o]) {
-            write!(out, "a view, copied; ")?;
+        if copied(one) {
+            write!(out, "copied first; ")?;
         }
         if one.full {
             write!(out, "stored in full first; ")?;

@@ -42,7 +42,7 @@ impl Sizes {
 /// The sizes that all stages run with.
 #[derive(Debug)]
 pub(crate) struct Frame {
-    /// The shapes of the operands, one after another.
+    /// The sizes of the operands, one after another.
     shapes: SmallVec<[usize; 12]>,
     /// The sizes of each stage.
     pub(crate) stages: SmallVec<[Sizes; 1]>,
@@ -68,23 +68,22 @@ impl Last {
         {
             return Ok(Arc::clone(frame));
         }
-        let shapes = operands.iter().flat_map(|tensor| tensor.shape()).copied().collect();
+        let shapes = operands.iter().flat_map(|tensor| sizes(tensor)).collect();
         let frame = Arc::new(Frame { shapes, stages: stages()? });
         *last = Some(Arc::clone(&frame));
         Ok(frame)
     }
 }
 
+/// The shape, and how often the format counts.
+fn sizes(tensor: &Tensor) -> impl Iterator<Item = usize> {
+    tensor.shape().iter().chain(tensor.bound().counts()).copied()
+}
+
 impl Frame {
     fn is_for(&self, operands: &[&Tensor]) -> bool {
-        let mut rest = &self.shapes[..];
-        operands.iter().all(|tensor| match rest.split_at_checked(tensor.shape().len()) {
-            Some((shape, more)) => {
-                rest = more;
-                shape == tensor.shape()
-            }
-            None => false,
-        })
+        let mut rest = self.shapes.iter().copied();
+        operands.iter().all(|tensor| sizes(tensor).all(|size| rest.next() == Some(size)))
     }
 }
 

@@ -109,6 +109,8 @@ pub(crate) fn best(problem: &Problem<'_>) -> Option<Order> {
     let mut best: Option<Order> = None;
     let count = problem.sparse.len();
     let mut choices: Vec<u32> = (0..if problem.as_given { 1 } else { 1_u32 << count }).collect();
+    let is_fixed = |bit: usize| problem.accesses[problem.sparse[bit]].fixed;
+    choices.retain(|choice| !(0..count).any(|bit| choice >> bit & 1 == 1 && is_fixed(bit)));
     choices.sort_by_key(|choice| choice.count_ones());
     let everything = choices.last().copied().filter(|_| !problem.as_given);
     let first = everything.map(|choice| (choice, true));

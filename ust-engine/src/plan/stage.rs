@@ -27,7 +27,7 @@ pub(crate) enum Source {
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct StageAccess {
     pub(crate) source: Source,
-    /// The index variable of each dimension.
+    /// The index variable of each dimension, and of each counter if loops run on the tensor as it is.
     pub(crate) dims: Vec<usize>,
     /// Whether the tensor is converted first, so that it stores every element.
     pub(crate) full: bool,

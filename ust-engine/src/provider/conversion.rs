@@ -15,7 +15,7 @@ impl Conversion<'_> {
         let levels = || format.levels().iter().enumerate();
         // Sizes that are constants are no parameters.
         let sizes = loops.sizes();
-        let mut parameters: Vec<Parameter> = (0..format.rank()).map(Parameter::Extent).collect();
+        let mut parameters: Vec<Parameter> = (0..format.axes()).map(Parameter::Extent).collect();
         let sized = levels().filter(|(level, _)| sizes[*level]);
         parameters.extend(sized.map(|(level, _)| Parameter::Size { operand: 0, level }));
         let lowered = levels().filter(|(_, level)| can_be_negative(&level.expr));

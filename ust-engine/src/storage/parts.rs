@@ -2,8 +2,8 @@
 //! here; `check` checks their contents.
 #![allow(unsafe_code)]
 
-use ust_format::{Bound, Format};
-use ust_level_api::{Arrays, IndexArray, Role, Scalar};
+use ust_format::{Bound, Format, IndexExpr};
+use ust_level_api::{Arrays, IndexArray, Per, Role, Scalar};
 
 use super::Tensor;
 use super::values::Values;
@@ -27,6 +27,58 @@ impl Parts {
     pub fn new(levels: Vec<Vec<IndexArray>>, values: impl Into<Values>) -> Self {
         Self { levels, values: values.into(), fill: None }
     }
+}
+
+/// The format bound to a shape. The lengths of arrays tell the number of values of a counter that a full level stores,
+/// such as that of ELL.
+fn bound(format: &Format, shape: &[usize], parts: &Parts) -> Result<Bound, Error> {
+    let most = format.bind(shape)?;
+    let counter = |at: usize| match format.levels()[at].expr {
+        IndexExpr::Var(v) if format.descriptions()[at].props.full => v.checked_sub(format.rank()),
+        _ => None,
+    };
+    let Some(level) = (0..format.level_count()).find(|&at| counter(at).is_some()) else {
+        return Ok(most);
+    };
+    let count = count(&most, level, parts).ok_or_else(|| {
+        let text = "the arrays do not tell how often this format counts: below the counter, the first level that is \
+                    not full tells the number of its parents by none of its arrays";
+        Error::Unsupported(text.to_owned())
+    })?;
+    let mut counts = most.counts().to_vec();
+    let own = &mut counts[counter(level).expect("the level stores a counter")];
+    *own = (*own).min(usize::try_from(count).unwrap_or(usize::MAX));
+    Ok(format.bind_counted(shape, &counts)?)
+}
+
+/// The size of a full level, as the lengths of arrays tell it.
+fn count(most: &Bound, level: usize, parts: &Parts) -> Option<u64> {
+    // Positions, if the level had one.
+    let mut positions = 1_u64;
+    let levels = most.format().descriptions().iter().zip(most.levels()).zip(&parts.levels);
+    for (at, ((ty, domain), arrays)) in levels.enumerate() {
+        let length = |wanted: Per| {
+            let specs = ty.arrays.iter().zip(arrays);
+            specs.clone().find(|(spec, _)| spec.per == wanted).map(|(_, array)| array.len() as u64)
+        };
+        if at > level {
+            let pairs = || length(Per::ParentPair).map(|length| length / 2);
+            let bounds = || length(Per::ParentBound).and_then(|length| length.checked_sub(1));
+            let children = || length(Per::Position).filter(|_| ty.props.branchless);
+            let parents = length(Per::Parent).or_else(bounds).or_else(pairs).or_else(children);
+            if let Some(parents) = parents {
+                return Some(parents.checked_div(positions).unwrap_or(0));
+            }
+        }
+        match ty.props.full {
+            true if at == level => {}
+            true => positions = positions.saturating_mul(domain.size),
+            false if ty.props.branchless => {}
+            false if at > level => return None,
+            false => positions = length(Per::Position)?,
+        }
+    }
+    Some((parts.values.len() as u64).checked_div(positions).unwrap_or(0))
 }
 
 impl Tensor {
@@ -57,7 +109,7 @@ impl Tensor {
                         the format without slices, then use `Tensor::slice`";
             return Err(Error::Unsupported(text.to_owned()));
         }
-        let bound = format.bind(shape)?;
+        let bound = bound(format, shape, &parts)?;
         kinds(&bound, &parts)?;
         let fill = match parts.fill {
             None => parts.values.dtype().zero(),

@@ -41,14 +41,8 @@ impl Tensor {
             .enumerate()
             .map(|(dim, &c)| self.view.to_whole(dim, c as i64))
             .collect();
-        let levels = self
-            .format()
-            .dim2lvl(&whole)
-            .ok_or_else(|| Error::TooLarge("a level coordinate does not fit 64 bits".to_owned()))?;
         let getter = self.getter()?;
-        let mut params = getter.operand.size_arguments(self);
-        params.extend(levels);
-        let params: Vec<Param> = params.into_iter().map(Param::Int).collect();
+        let sizes = getter.operand.size_arguments(self);
         with_dtype!(self.dtype(), T => {
             let mut sum = [T::ZERO];
             let mut count = [0_i64];
@@ -57,7 +51,15 @@ impl Tensor {
             memory.push(Memory::values(self.values().typed::<T>()?));
             memory.push(Memory::values_mut(&mut sum[..]));
             memory.push(Memory::indices_mut(&mut count));
-            getter.program.run(&params, &mut memory)?;
+            // An entry may have any number.
+            for numbers in Numbers::of(self.bound().counts()) {
+                let axes: Vec<i64> = whole.iter().copied().chain(numbers).collect();
+                let levels = self.format().dim2lvl(&axes).ok_or_else(|| {
+                    Error::TooLarge("a level coordinate does not fit 64 bits".to_owned())
+                })?;
+                let params = sizes.iter().copied().chain(levels).map(Param::Int);
+                getter.program.run(&params.collect::<Vec<Param>>(), &mut memory)?;
+            }
             drop(memory);
             Ok(if count[0] == 0 { self.fill } else { sum[0].scalar() })
         })
@@ -259,6 +261,35 @@ impl Tensor {
     /// As [`Tensor::to_coo`]. Cost: as [`Tensor::to_coo`].
     pub fn entries(&self) -> Result<Entries, Error> {
         Ok(Entries { coo: self.to_coo()?, at: 0 })
+    }
+}
+
+/// All values of counters, one after another. Without counters, there is one, which is empty.
+struct Numbers<'a> {
+    counts: &'a [usize],
+    next: Option<Vec<i64>>,
+}
+
+impl<'a> Numbers<'a> {
+    fn of(counts: &'a [usize]) -> Self {
+        let some = !counts.contains(&0);
+        Self { counts, next: some.then(|| vec![0; counts.len()]) }
+    }
+}
+
+impl Iterator for Numbers<'_> {
+    type Item = Vec<i64>;
+
+    fn next(&mut self) -> Option<Vec<i64>> {
+        let here = self.next.take()?;
+        let more = here.iter().zip(self.counts).rposition(|(&at, &count)| at + 1 < count as i64);
+        self.next = more.map(|at| {
+            let mut next = here.clone();
+            next[at] += 1;
+            next[at + 1..].fill(0);
+            next
+        });
+        Some(here)
     }
 }
 

@@ -63,7 +63,7 @@ impl Affine {
 /// The sizes that bounds depend on, as IR.
 #[derive(Clone, Debug)]
 pub struct Sizes {
-    /// Extent of each dimension of the whole tensor.
+    /// Extent of each dimension of the whole tensor, and then the number of values of each counter.
     pub extents: Vec<Expr>,
     /// Number of coordinates of each level.
     pub sizes: Vec<Expr>,

@@ -38,9 +38,9 @@ pub struct Leaf {
     pub levels: Vec<Expr>,
     /// The position at each level. The last is the position of the value.
     pub positions: Vec<Expr>,
-    /// The coordinate in each dimension of the view.
+    /// The coordinate in each dimension of the view, and then each counter.
     pub dims: Vec<Expr>,
-    /// The coordinate in each dimension of the whole tensor, where the levels so far determine it.
+    /// The coordinate in each dimension of the whole tensor, and then each counter, where the levels so far determine it.
     whole: Vec<Option<Expr>>,
     /// Whether the value is an element of the tensor: constant true for [`Reach::Inside`].
     pub inside: Expr,
@@ -63,7 +63,7 @@ impl Operand {
         let format = tensor.format().clone();
         let mut int = |text: String| b.param(&text, Ty::Int);
         let sizes = Sizes {
-            extents: (0..format.rank()).map(|d| int(format!("{name}_n{d}"))).collect(),
+            extents: (0..format.axes()).map(|d| int(format!("{name}_n{d}"))).collect(),
             sizes: (0..format.level_count())
                 .map(|l| match &format.levels()[l].expr {
                     // A constant in the format, the same for every shape.
@@ -107,7 +107,7 @@ impl Operand {
     pub fn size_arguments(&self, tensor: &Tensor) -> Vec<i64> {
         let levels = tensor.bound().levels();
         let is_param = |e: &Expr| matches!(e, Expr::Var(_));
-        let extents = tensor.bound().shape().iter().map(|&n| n as i64);
+        let extents = tensor.bound().extents().iter().map(|&n| n as i64);
         let sizes = self.sizes.sizes.iter().zip(levels).filter(|(e, _)| is_param(e));
         let lowers = self.sizes.lowers.iter().zip(levels).filter(|(e, _)| is_param(e));
         extents
@@ -253,8 +253,8 @@ impl Operand {
         Leaf {
             levels: Vec::new(),
             positions: Vec::new(),
-            dims: vec![Expr::Int(0); self.format.rank()],
-            whole: vec![None; self.format.rank()],
+            dims: vec![Expr::Int(0); self.format.axes()],
+            whole: vec![None; self.format.axes()],
             inside: Expr::Bool(true),
         }
     }
@@ -289,14 +289,19 @@ impl Operand {
     /// coordinates may belong to no element.
     pub(crate) fn has_gaps(format: &Format) -> bool {
         let bounds = Bounds::new(format);
-        (0..format.rank()).any(|dim| bounds.needs_guard(dim))
+        (0..format.axes()).any(|dim| bounds.needs_guard(dim))
     }
 
     fn cursor_name(&self, level: usize) -> String {
         match &self.format.levels()[level].expr {
-            IndexExpr::Var(dim) => format!("{}{level}", self.format.dims()[*dim].name),
+            IndexExpr::Var(dim) => format!("{}{level}", self.axis_name(*dim)),
             _ => format!("l{level}"),
         }
+    }
+
+    /// A name for the variable of a dimension or a counter.
+    fn axis_name(&self, axis: usize) -> &str {
+        self.format.dims().get(axis).map_or("count", |dim| &dim.name)
     }
 }
 
@@ -498,7 +503,7 @@ impl Loops<'_, '_> {
         let mut inside = Expr::Bool(true);
         for dim in operand.bounds.completed_at(level) {
             let whole = emit(&operand.format.inverse()[dim], &known);
-            let whole = b.bind(&operand.format.dims()[dim].name, whole);
+            let whole = b.bind(operand.axis_name(dim), whole);
             let trusted = match kind {
                 WalkKind::Coordinate => !operand.bounds.needs_guard(dim),
                 WalkKind::Position | WalkKind::Other => !overhangs,
@@ -511,9 +516,15 @@ impl Loops<'_, '_> {
             if !trusted && operand.bounds.needs_guard(dim) {
                 inside = inside.and(operand.maps_back(dim, &leaf.levels, &leaf.whole));
             }
-            let (shown, visible) = operand.view.emit_shown(dim, whole);
-            inside = inside.and(visible);
-            leaf.dims[dim] = shown;
+            leaf.dims[dim] = match dim < operand.format.rank() {
+                true => {
+                    let (shown, visible) = operand.view.emit_shown(dim, whole);
+                    inside = inside.and(visible);
+                    shown
+                }
+                // Views show all that is counted.
+                false => whole,
+            };
         }
         match self.reach {
             Reach::Inside => b.if_(inside, |b| self.level(b, leaf)),

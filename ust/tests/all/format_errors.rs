@@ -69,7 +69,7 @@ fn errors_say_where_what_and_what_to_do() {
             "",
         ),
         ("(i) -> (i / ⟦2.5⟧ : dense)", "`2.5` is not a whole number below 2^63", ""),
-        ("⟦[⟧c](i) -> (i : dense)", "symbols such as `[c]` are not supported", "counts"),
+        ("[c](i) -> (⟦c⟧ : dense)", "unknown dimension `c`", "`i`"),
         (
             "⟦#sparse⟧<{ map = (i) -> (i : dense) }>",
             "expected `#sparse_tensor.encoding`, found `#sparse`",

@@ -252,7 +252,7 @@ fn a_view_is_said_to_be_copied() {
         let kernel = einsum("y(i) = A(i,j) * x(j)").arg("A", a).arg("x", &x).prepare().unwrap();
         kernel.explain()
     };
-    assert!(told(&view).contains("operand     A(i,j) a view, copied; in `"));
+    assert!(told(&view).contains("operand     A(i,j) copied first; in `"));
     assert!(!told(&a).contains("a view"));
 }
 

@@ -5,6 +5,7 @@ mod blocks;
 mod bounds;
 mod copies;
 mod counted;
+mod counters;
 mod draw;
 mod elsewhere;
 mod errors;

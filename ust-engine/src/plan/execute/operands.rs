@@ -10,7 +10,7 @@ use crate::error::Error;
 use crate::expr::control::Run;
 use crate::expr::term::Assignment;
 use crate::plan::choose::{Conversion, Planned};
-use crate::plan::stage::{Source, Stage};
+use crate::plan::stage::{Source, Stage, StageAccess};
 use crate::storage::Tensor;
 
 /// The value of an operand at unstored coordinates. The old value of an update counts as the operand after
@@ -23,7 +23,8 @@ pub(super) fn meant(assignment: &Assignment, at: usize, tensor: &Tensor) -> Scal
     }
 }
 
-/// The tensor of each access of a stage: from `made` if it is there. Views are copied.
+/// The tensor of each access of a stage: from `made` if it is there. Views are copied, and tensors in formats that
+/// count are converted.
 pub(super) fn tensors_of<'a>(
     assignment: &Assignment,
     stage: &Stage,
@@ -31,13 +32,13 @@ pub(super) fn tensors_of<'a>(
     results: &'a [Tensor],
     made: &mut [Option<Tensor>],
 ) -> Result<Held<'a>, Error> {
-    let whole = |tensor: &'a Tensor| {
-        if tensor.view().is_whole() {
+    let whole = |tensor: &'a Tensor, one: &StageAccess| {
+        if is_walked(tensor, one) {
             return Ok(Operand::Borrowed(tensor));
         }
         let format = tensor.format().without_slices();
         // A slice of a 2:4 tensor need not fit 2:4, since its groups begin elsewhere.
-        match format.has_room() {
+        match format.has_room() && format.counters().is_empty() {
             true => tensor.convert(&format),
             false => tensor.convert(&Format::resolve("CSF", Some(tensor.rank()))?),
         }
@@ -48,7 +49,7 @@ pub(super) fn tensors_of<'a>(
             return Ok(Operand::Made(Box::new(made)));
         }
         let given = match one.source {
-            Source::Operand(at) => whole(operands[at])?,
+            Source::Operand(at) => whole(operands[at], one)?,
             Source::Stage(at) => Operand::Borrowed(&results[at]),
         };
         if !one.full {
@@ -63,6 +64,12 @@ pub(super) fn tensors_of<'a>(
         Ok(Operand::Made(Box::new(made)))
     });
     each.collect()
+}
+
+/// Whether the loops of a stage run on a tensor of the caller as it is: it is no view, and what its format counts has
+/// index variables.
+pub(super) fn is_walked(tensor: &Tensor, one: &StageAccess) -> bool {
+    tensor.view().is_whole() && one.dims.len() == tensor.format().axes()
 }
 
 /// A tensor of the caller, or a tensor converted from it.

@@ -1,0 +1,59 @@
+//! Tensors in formats that count entries, such as ELL.
+
+use std::collections::HashMap;
+
+use ust_format::{Counter, Format};
+use ust_kernels::pool::together;
+use ust_level_api::Scalar;
+
+use super::build::{BuildOptions, Duplicates};
+use super::columns::Table;
+use crate::error::Error;
+use crate::storage::coo::Coo;
+use crate::storage::{Tensor, ends_in_padding};
+
+/// A tensor with these entries, which are numbered in the order of all dimensions. Duplicates are summed.
+///
+/// Cost: a sort, and a look-up for each entry and counter.
+///
+/// # Errors
+/// As [`Tensor::from_coo_with`].
+pub(super) fn counted(
+    coo: &Coo,
+    format: &Format,
+    fill: Scalar,
+    options: &BuildOptions,
+) -> Result<Tensor, Error> {
+    let duplicates = match options.duplicates {
+        Duplicates::AsFormat => Duplicates::Sum,
+        other => other,
+    };
+    let how = BuildOptions { duplicates, fill: Some(fill), ..options.clone() };
+    let tree = Format::resolve("CSF", Some(format.rank()))?;
+    let mut sorted = Tensor::from_coo_with(coo, &tree, &how)?;
+    if ends_in_padding(format) {
+        // What equals the fill value is not stored apart from padding.
+        sorted = sorted.eliminate_zeros()?;
+    }
+    let mut coo = sorted.to_coo()?;
+    let columns: Vec<(Vec<i64>, usize)> =
+        format.counters().iter().map(|counter| numbers(&coo, counter)).collect();
+    let counts: Vec<usize> = columns.iter().map(|(_, count)| *count).collect();
+    let bound = format.bind_counted(&coo.shape, &counts)?;
+    coo.crd.extend(columns.into_iter().map(|(column, _)| column));
+    together(coo.len(), || Table::of_coo(&coo, &bound)?.build(&bound, fill, &how))
+}
+
+/// The number of each entry among those with the same coordinates in some dimensions, and how many numbers there are.
+fn numbers(coo: &Coo, counter: &Counter) -> (Vec<i64>, usize) {
+    let mut next: HashMap<Vec<i64>, i64> = HashMap::new();
+    let mut most = 0;
+    let each = (0..coo.len()).map(|entry| {
+        let key = counter.of.iter().map(|&dim| coo.crd[dim][entry]).collect();
+        let next = next.entry(key).or_default();
+        *next += 1;
+        most = most.max(*next);
+        *next - 1
+    });
+    (each.collect(), most as usize)
+}

@@ -1,0 +1,60 @@
+//! Operands in formats that count entries. Each counter gets an index variable of its own, which is summed over: of all
+//! its values, one has the entry.
+
+use super::Prepared;
+use super::operands::meant;
+use crate::expr::term::Index;
+use crate::plan::stage::{Source, Stage};
+use crate::storage::Tensor;
+use ust_level_api::Dtype;
+
+/// An index variable that stands for a counter of an operand.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Number {
+    /// The index variable.
+    pub(super) index: usize,
+    operand: usize,
+    counter: usize,
+}
+
+impl Number {
+    /// The number of its values.
+    pub(super) fn count(self, operands: &[&Tensor]) -> usize {
+        operands[self.operand].bound().counts()[self.counter]
+    }
+}
+
+impl Prepared {
+    /// The stage with index variables for the counters of an operand, if loops can run on it as it is: the sum is
+    /// linear in it. Other such operands are converted.
+    pub(super) fn numbered(&mut self, mut stage: Stage, operands: &[&Tensor]) -> Stage {
+        let counting = |at: usize| {
+            let one = &stage.accesses[at];
+            let Source::Operand(operand) = one.source else { return None };
+            let tensor = operands[operand];
+            let fill = meant(&self.assignment, operand, tensor);
+            let fits = !tensor.format().counters().is_empty()
+                && tensor.view().is_whole()
+                && !one.full
+                && tensor.dtype() != Dtype::Bool
+                && fill.same(&fill.dtype().zero())
+                && tensor.fill().same(&tensor.dtype().zero())
+                && stage.is_linear_in(at);
+            fits.then_some((at, operand))
+        };
+        let found = (0..stage.accesses.len()).find_map(counting);
+        let (Some((at, operand)), Some((_, summed))) = (found, &mut stage.reduce) else {
+            return stage;
+        };
+        let bound = operands[operand].bound();
+        for (counter, &extent) in bound.counts().iter().enumerate() {
+            let index = self.assignment.indices.len();
+            let name = format!("number_{counter}");
+            self.assignment.indices.push(Index { name, extent });
+            self.numbers.push(Number { index, operand, counter });
+            stage.accesses[at].dims.push(index);
+            summed.push(index);
+        }
+        stage
+    }
+}
