@@ -1,0 +1,76 @@
+//! `ust`: inspect, convert, draw and multiply sparse tensors in any format. The program is [`main`].
+//!
+//! The program of this crate knows the level types and back ends of the facade `ust`. One of your own knows
+//! those of other crates as well, in every command:
+//!
+//! ```no_run
+//! use my_level as _; // A crate that nobody names is dropped by the linker.
+//!
+//! fn main() -> std::process::ExitCode {
+//!     ust_cli::main()
+//! }
+//! # mod my_level {}
+//! ```
+//!
+//! # Where what lives
+//!
+//! | file | what |
+//! |---|---|
+//! | `args` | the command line |
+//! | `commands/` | one file for each subcommand |
+//! | `source` | a tensor from a file or a generator |
+//! | `failure` | what went wrong, for people and as JSON, and the exit code |
+//! | `json` | tensors as JSON, written as a stream |
+//! | `output` | standard output |
+//! | `text` | numbers, sizes and tables that a person can read |
+#![forbid(unsafe_code)]
+
+mod args;
+mod commands;
+mod failure;
+mod json;
+mod output;
+mod source;
+mod text;
+
+use std::process::ExitCode;
+
+use clap::Parser;
+
+use crate::args::Args;
+use crate::failure::Failure;
+use crate::output::Output;
+
+/// The whole program: reads the command line, does what it asks, and gives the exit code. It is 1 if
+/// something failed, and 2 for bad usage or bad input.
+///
+/// A panic ends in a line on standard error. For that, the hook of the process for panics is replaced.
+#[must_use]
+pub fn main() -> ExitCode {
+    std::panic::set_hook(Box::new(|_| {}));
+    // A defect of the program: said in one line, not with a backtrace.
+    std::panic::catch_unwind(run).unwrap_or_else(|panic| {
+        let message = panic.downcast_ref::<&str>().map(|text| (*text).to_owned());
+        let message = message.or_else(|| panic.downcast_ref::<String>().cloned());
+        Failure::defect(message.as_deref().unwrap_or("no reason given")).report(json_is_wanted())
+    })
+}
+
+fn run() -> ExitCode {
+    let outcome = match Args::try_parse() {
+        Ok(args) => {
+            let mut out = Output::new();
+            commands::run(args.command, &mut out).and_then(|()| out.finish())
+        }
+        Err(error) => failure::usage(error),
+    };
+    match outcome {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(failure) => failure.report(json_is_wanted()),
+    }
+}
+
+/// Whether the command line has `--json`, even where the rest of it cannot be read.
+fn json_is_wanted() -> bool {
+    std::env::args_os().take_while(|word| word != "--").any(|word| word == "--json")
+}
