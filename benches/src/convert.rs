@@ -8,28 +8,79 @@ use ust::{Coo, Format, Tensor};
 
 use crate::{memory, timing};
 
-/// Inputs and the formats that suit them.
-const GROUPS: &[(&str, &[&str])] = &[
-    ("random", &["COO", "COO(col-major)", "CSR", "CSC", "DCSR", "DCSC"]),
-    ("stencil", &["COO", "COO(col-major)", "CSR", "CSC", "DCSR", "DCSC", "DIA-I", "DIA-J"]),
-    ("banded", &["COO", "CSR", "CSC", "DCSR", "DIA-I", "DIA-J", "BSR(4, 4)"]),
-    (
-        "blocked",
-        &[
-            "COO",
-            "CSR",
-            "CSC",
-            "BSR(4, 4)",
-            "BSR-Col(4, 4)",
-            "BSC(4, 4)",
-            "BSC-Col(4, 4)",
-            "Strips(4)",
-        ],
-    ),
-    ("cells", &["Dense", "DenseCol", "CROW", "CCOL", "COO", "CSR", "CSC", "BSR(4, 4)"]),
-    ("pruned", &["2:4", "CSR", "CSC", "COO", "Dense"]),
-    ("cube", &["COO(3)", "CSF(3)", "BatchedCSR", "BatchedCOO", "DCOO", "Batched-DIA-Uniform"]),
-];
+/// Formats that a kind of tensor is converted between, every one to every other.
+pub struct Conversions {
+    /// The short name of the kind, for `--only`.
+    pub name: &'static str,
+    /// The text of a generator of such a tensor, with about so many entries.
+    pub input: fn(usize) -> String,
+    /// Names of formats that suit it, or their texts.
+    pub formats: &'static [&'static str],
+}
+
+inventory::collect!(Conversions);
+
+inventory::submit! { Conversions {
+    name: "random",
+    input: |entries| format!("random({0}x{0}, nnz={1}, seed=1)", entries / 16, entries / 16 * 16),
+    formats: &["COO", "COO(col-major)", "CSR", "CSC", "DCSR", "DCSC"],
+}}
+inventory::submit! { Conversions {
+    name: "stencil",
+    input: |entries| format!("poisson2d({})", root(entries) * 10 / 22),
+    formats: &["COO", "COO(col-major)", "CSR", "CSC", "DCSR", "DCSC", "DIA-I", "DIA-J"],
+}}
+inventory::submit! { Conversions {
+    name: "banded",
+    input: |entries| format!("banded({}, diagonals=16)", entries / 16),
+    formats: &["COO", "CSR", "CSC", "DCSR", "DIA-I", "DIA-J", "BSR(4, 4)"],
+}}
+inventory::submit! { Conversions {
+    name: "blocked",
+    input: |entries| {
+        format!("blocks({0}x{0}, block=4x4, nse={1}, seed=1)", entries / 16, entries / 16 * 16)
+    },
+    formats: &[
+        "COO",
+        "CSR",
+        "CSC",
+        "BSR(4, 4)",
+        "BSR-Col(4, 4)",
+        "BSC(4, 4)",
+        "BSC-Col(4, 4)",
+        "Strips(4)",
+    ],
+}}
+inventory::submit! { Conversions {
+    name: "cells",
+    input: |entries| {
+        let side = root(entries) * 2 / 4 * 4;
+        format!("random({side}x{side}, nnz={entries}, seed=1)")
+    },
+    formats: &["Dense", "DenseCol", "CROW", "CCOL", "COO", "CSR", "CSC", "BSR(4, 4)"],
+}}
+inventory::submit! { Conversions {
+    name: "pruned",
+    input: |entries| format!("pruned24({0}x{0})", (root(entries) * 14 / 10).next_multiple_of(4)),
+    formats: &["2:4", "CSR", "CSC", "COO", "Dense"],
+}}
+inventory::submit! { Conversions {
+    name: "cube",
+    input: |entries| format!("random(100x{0}x{0}, nnz={entries}, seed=1)", root(entries)),
+    formats: &["COO(3)", "CSF(3)", "BatchedCSR", "BatchedCOO", "DCOO", "Batched-DIA-Uniform"],
+}}
+
+/// The side of a square of so many elements.
+fn root(entries: usize) -> usize {
+    (entries as f64).sqrt().ceil() as usize
+}
+
+/// Every kind of tensor, in the order of their names.
+fn groups() -> Vec<&'static Conversions> {
+    let mut all: Vec<_> = inventory::iter::<Conversions>().collect();
+    all.sort_by_key(|group| group.name);
+    all
+}
 
 /// Times conversions between named formats.
 #[derive(Args)]
@@ -37,7 +88,7 @@ pub(crate) struct Convert {
     /// About so many stored elements.
     #[arg(long, default_value_t = 10_000_000)]
     entries: usize,
-    /// Only these groups of inputs: random, stencil, banded, blocks, cells, pruned, cube.
+    /// Only these groups of inputs, such as `random`.
     #[arg(long, value_delimiter = ',')]
     only: Vec<String>,
     /// Only these formats.
@@ -64,30 +115,18 @@ pub(crate) struct Convert {
     json: bool,
 }
 
-/// The generated tensor of a group with about so many entries.
-fn input(group: &str, entries: usize) -> String {
-    let n = entries / 16;
-    let root = |power: f64| (entries as f64).powf(1.0 / power).ceil() as usize;
-    match group {
-        "random" => format!("random({n}x{n}, nnz={}, seed=1)", 16 * n),
-        "stencil" => format!("poisson2d({})", root(2.0) * 10 / 22),
-        "banded" => format!("banded({n}, diagonals=16)"),
-        "blocked" => format!("blocks({n}x{n}, block=4x4, nse={}, seed=1)", 16 * n),
-        "cells" => {
-            let side = root(2.0) * 2 / 4 * 4;
-            format!("random({side}x{side}, nnz={entries}, seed=1)")
-        }
-        "pruned" => format!("pruned24({0}x{0})", (root(2.0) * 14 / 10).next_multiple_of(4)),
-        _ => format!("random(100x{0}x{0}, nnz={entries}, seed=1)", root(2.0)),
-    }
-}
-
 pub(crate) fn run(args: &Convert) -> Result<(), Box<dyn std::error::Error>> {
-    for &(group, formats) in GROUPS {
+    let groups = groups();
+    let unknown = |name: &&String| !groups.iter().any(|group| group.name == **name);
+    if let Some(name) = args.only.iter().find(unknown) {
+        let known: Vec<&str> = groups.iter().map(|group| group.name).collect();
+        return Err(format!("no group of inputs is called `{name}`: {}", known.join(", ")).into());
+    }
+    for &Conversions { name: group, input, formats } in groups {
         if !args.only.is_empty() && !args.only.iter().any(|only| only == group) {
             continue;
         }
-        let text = input(group, args.entries);
+        let text = input(args.entries);
         let coo = ust::generate::generate(&text)?;
         if let Some(folder) = &args.npz
             && coo.shape.len() == 2

@@ -12,8 +12,8 @@ use ust::Tensor;
 
 use super::loops::{Real, Rowwise};
 use crate::matrix::case::Case;
+use crate::matrix::contender::with_real;
 use crate::matrix::contender::{Contender, Prepared, Rows, Surroundings, remade, runner};
-use crate::with_real;
 
 inventory::submit! { Contender { name: "faer", about: "the crate faer", prepare } }
 

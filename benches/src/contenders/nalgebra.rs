@@ -8,8 +8,8 @@ use ust::Tensor;
 
 use super::loops::{Real, Rowwise};
 use crate::matrix::case::Case;
+use crate::matrix::contender::with_real;
 use crate::matrix::contender::{Contender, Prepared, Rows, Surroundings, remade, runner};
-use crate::with_real;
 
 inventory::submit! { Contender {
     name: "nalgebra-sparse", about: "the crate nalgebra-sparse", prepare,

@@ -5,9 +5,9 @@ use ust::tensor::StoredElement;
 use ust::{Backend, Coo, Format, Kernel, Tensor, einsum};
 
 use crate::matrix::case::Case;
+use crate::matrix::contender::with_real;
 use crate::matrix::contender::{Contender, Prepared, Rows, Runner, Surroundings};
 use crate::matrix::operation::Task;
-use crate::with_real;
 
 inventory::submit! { Contender {
     name: "ust", about: "this project, prepared kernels",

@@ -5,8 +5,8 @@ use ust::ndarray::{ArrayView2, ArrayViewMut2};
 
 use super::loops::{Real, Rowwise};
 use crate::matrix::case::Case;
+use crate::matrix::contender::with_real;
 use crate::matrix::contender::{Contender, Prepared, Rows, Surroundings, remade, runner};
-use crate::with_real;
 
 inventory::submit! { Contender { name: "sprs", about: "the crate sprs", prepare } }
 

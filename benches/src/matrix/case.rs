@@ -8,42 +8,45 @@ use super::input::{Input, base_format};
 use super::operation::{Operation, Task, accesses};
 
 /// Everything that a contender needs to know.
-pub(crate) struct Case<'a> {
+pub struct Case<'a> {
     /// What is done.
-    pub(crate) op: &'static Operation,
+    pub op: &'static Operation,
     /// With what.
-    pub(crate) input: &'a Input,
+    pub input: &'a Input,
     /// The operands' format, as reports call it.
-    pub(crate) format: String,
+    pub format: String,
     /// Dtype of every operand.
-    pub(crate) dtype: Dtype,
+    pub dtype: Dtype,
     /// Threads that contenders may use.
-    pub(crate) threads: usize,
+    pub threads: usize,
     /// The operands by name, those that are stored in the format of the case.
-    pub(crate) operands: Vec<(String, Tensor)>,
+    pub operands: Vec<(String, Tensor)>,
     /// The same operands in the base format: CSR, or the tree of compressed dimensions.
-    pub(crate) base: Vec<(String, Tensor)>,
+    pub base: Vec<(String, Tensor)>,
     /// The result's format, where it is not dense.
-    pub(crate) target: Option<Format>,
+    pub target: Option<Format>,
     /// Shape of the result.
-    pub(crate) shape: Vec<usize>,
+    pub shape: Vec<usize>,
     /// Unsorted entries, where those are the operand.
-    pub(crate) entries: Option<Coo>,
+    pub entries: Option<Coo>,
 }
 
 impl Case<'_> {
     /// The first operand: the input, in the format of the case.
-    pub(crate) fn first(&self) -> &Tensor {
+    ///
+    /// # Panics
+    /// Of a [`Task::Build`], whose operand is the entries.
+    pub fn first(&self) -> &Tensor {
         &self.operands[0].1
     }
 
     /// The values of the n-th operand: all elements, row-major, of a dense one.
-    pub(crate) fn values<T: StoredElement>(&self, at: usize) -> Option<&[T]> {
+    pub fn values<T: StoredElement>(&self, at: usize) -> Option<&[T]> {
         self.operands.get(at)?.1.values().typed::<T>().ok()
     }
 
     /// The expression of the operation, where it is one.
-    pub(crate) fn expression(&self) -> Option<&'static str> {
+    pub fn expression(&self) -> Option<&'static str> {
         match self.op.task {
             Task::Expression { text, .. } => Some(text),
             _ => None,
@@ -51,13 +54,13 @@ impl Case<'_> {
     }
 
     /// The name, extents and so on, for reports.
-    pub(crate) fn label(&self) -> String {
+    pub fn label(&self) -> String {
         let (op, input, dtype) = (self.op.name, &self.input.name, self.dtype);
         format!("{op} {input} {} {dtype} {}t", self.format, self.threads)
     }
 
     /// Bytes that must move at least, without the result.
-    pub(crate) fn operand_bytes(&self) -> usize {
+    pub fn operand_bytes(&self) -> usize {
         let entries = self.entries.as_ref().map_or(0, |coo| coo.len() * (8 * coo.shape.len() + 8));
         entries + self.operands.iter().map(|(_, t)| t.bytes()).sum::<usize>()
     }
@@ -84,14 +87,15 @@ pub(crate) fn shared(
         let shape = input.coo.shape.clone();
         return Ok(Some(Shared { operands: vec![("A".to_owned(), first()?)], shape }));
     };
-    let accesses = accesses(text);
+    let accesses = accesses(text)?;
     let mut extents: Vec<(String, usize)> =
         op.extents.iter().map(|&(index, extent)| (index.to_owned(), extent)).collect();
-    let sparse = accesses.iter().find(|(name, _)| name == stored[0]);
+    let first_stored = stored.first().ok_or("the operation stores no operand")?;
+    let sparse = accesses.iter().find(|(name, _)| name == first_stored);
     let indices = &sparse.ok_or("the expression lacks its stored operand")?.1;
     extents.extend(indices.iter().cloned().zip(input.coo.shape.iter().copied()));
     // A matrix times itself: its columns are its rows.
-    if text.matches(stored[0]).count() > 1 && input.coo.shape.windows(2).any(|w| w[0] != w[1]) {
+    if text.matches(first_stored).count() > 1 && input.coo.shape.windows(2).any(|w| w[0] != w[1]) {
         return Ok(None);
     }
     let extent = |index: &String| {

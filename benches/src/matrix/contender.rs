@@ -1,4 +1,4 @@
-//! Who computes. A contender is a file of its own that registers itself here.
+//! Who computes. A contender registers itself here; those of this crate have a file each.
 
 use std::path::PathBuf;
 use std::time::Instant;
@@ -10,49 +10,49 @@ use ust::tensor::StoredElement;
 use super::case::{Case, weight};
 
 /// Somebody who computes.
-pub(crate) struct Contender {
+pub struct Contender {
     /// The name, for `--contender` and reports.
-    pub(crate) name: &'static str,
+    pub name: &'static str,
     /// One line about it.
-    pub(crate) about: &'static str,
+    pub about: &'static str,
     /// Gets ready for a case: everything that happens before the clock starts.
-    pub(crate) prepare: fn(&Case<'_>, &Surroundings) -> Prepared,
+    pub prepare: fn(&Case<'_>, &Surroundings) -> Prepared,
 }
 
 inventory::collect!(Contender);
 
 /// Ready to be timed; `None` from those who do not do this, and why it failed.
-pub(crate) type Prepared = Result<Option<Box<dyn Runner>>, String>;
+pub type Prepared = Result<Option<Box<dyn Runner>>, String>;
 
 /// What contenders find around them.
-pub(crate) struct Surroundings {
+pub struct Surroundings {
     /// Folders in which shared libraries are looked for.
-    pub(crate) libraries: Vec<PathBuf>,
+    pub libraries: Vec<PathBuf>,
     /// The Python that has the packages to compare with.
-    pub(crate) python: Option<PathBuf>,
+    pub python: Option<PathBuf>,
     /// Whether inputs are small, so that slow contenders may take part.
-    pub(crate) quick: bool,
+    pub quick: bool,
     /// The GPU, if a contender was asked for that needs one, and if one can be opened.
-    pub(crate) gpu: Option<Gpu>,
+    pub gpu: Option<Gpu>,
     /// A folder for files that contenders share.
-    pub(crate) folder: PathBuf,
+    pub folder: PathBuf,
 }
 
 impl Surroundings {
     /// The name of the case's input as part of a file's name.
-    pub(crate) fn stem(&self, case: &Case<'_>) -> String {
+    pub fn stem(&self, case: &Case<'_>) -> String {
         let plain = |c: char| if c.is_ascii_alphanumeric() { c } else { '_' };
         case.input.name.chars().map(plain).collect()
     }
 
     /// Where the case's input stands as a Matrix Market file, once somebody has written it.
-    pub(crate) fn mtx(&self, case: &Case<'_>) -> PathBuf {
+    pub fn mtx(&self, case: &Case<'_>) -> PathBuf {
         self.folder.join(format!("{}.mtx", self.stem(case)))
     }
 }
 
 /// A piece of work that can be repeated.
-pub(crate) trait Runner {
+pub trait Runner {
     /// Does it so many times, and tells the seconds that all of them took.
     fn time(&mut self, calls: usize) -> Result<f64, String>;
 
@@ -73,7 +73,7 @@ struct InProcess<S, W, O> {
 }
 
 /// A runner that does its work on a state in this process.
-pub(crate) fn runner<S, W, O>(state: S, work: W, outcome: O) -> Prepared
+pub fn runner<S, W, O>(state: S, work: W, outcome: O) -> Prepared
 where
     S: 'static,
     W: FnMut(&mut S) -> Result<(), String> + 'static,
@@ -84,7 +84,7 @@ where
 
 /// A runner that makes something in each call. What the call before made is gone by then, for all
 /// contenders alike: what is kept takes room in the caches.
-pub(crate) fn remade<R: 'static>(
+pub fn remade<R: 'static>(
     mut make: impl FnMut() -> Result<R, String> + 'static,
     mut outcome: impl FnMut(&R) -> Result<Vec<f64>, String> + 'static,
 ) -> Prepared {
@@ -117,34 +117,31 @@ where
 
 /// A result of any size as a number for each row: the sum of its elements, each times a weight that
 /// depends on the column. Vectors stay as they are.
-pub(crate) struct Rows(Vec<f64>);
+pub struct Rows(Vec<f64>);
 
 impl Rows {
     /// No elements yet.
-    pub(crate) fn new(rows: usize) -> Self {
+    pub fn new(rows: usize) -> Self {
         Self(vec![0.0; rows])
     }
 
     /// Adds an element of a matrix.
-    pub(crate) fn add(&mut self, row: usize, column: usize, value: f64) {
+    pub fn add(&mut self, row: usize, column: usize, value: f64) {
         self.0[row] += value * weight(column as u64);
     }
 
     /// Sets an element of a vector.
-    pub(crate) fn set(&mut self, row: usize, value: f64) {
+    pub fn set(&mut self, row: usize, value: f64) {
         self.0[row] = value;
     }
 
     /// The numbers.
-    pub(crate) fn numbers(self) -> Vec<f64> {
+    pub fn numbers(self) -> Vec<f64> {
         self.0
     }
 
     /// Of a dense result, row-major.
-    pub(crate) fn of_dense<T: StoredElement + Into<f64>>(
-        shape: &[usize],
-        values: &[T],
-    ) -> Vec<f64> {
+    pub fn of_dense<T: StoredElement + Into<f64>>(shape: &[usize], values: &[T]) -> Vec<f64> {
         let columns = match shape {
             [_, columns] => *columns,
             _ => return values.iter().map(|&v| v.into()).collect(),
@@ -157,7 +154,7 @@ impl Rows {
     }
 
     /// Of compressed rows.
-    pub(crate) fn of_csr<P, C, T>(pos: &[P], crd: &[C], values: &[T]) -> Vec<f64>
+    pub fn of_csr<P, C, T>(pos: &[P], crd: &[C], values: &[T]) -> Vec<f64>
     where
         P: Copy + TryInto<usize>,
         C: Copy + TryInto<usize>,
@@ -174,7 +171,7 @@ impl Rows {
     }
 
     /// Of a tensor in any format.
-    pub(crate) fn of_tensor(tensor: &Tensor) -> Result<Vec<f64>, String> {
+    pub fn of_tensor(tensor: &Tensor) -> Result<Vec<f64>, String> {
         let coo = tensor.to_coo().map_err(|e| e.to_string())?;
         let values = coo.values.cast(ust::Dtype::F64).map_err(|e| e.to_string())?;
         let values = values.typed::<f64>().map_err(|e| e.to_string())?;
@@ -191,7 +188,6 @@ impl Rows {
 }
 
 /// Runs an expression with a type for the case's dtype, which is `f64` or `f32`.
-#[macro_export]
 macro_rules! with_real {
     ($dtype:expr, $t:ident => $body:expr) => {
         match $dtype {
@@ -207,6 +203,7 @@ macro_rules! with_real {
         }
     };
 }
+pub(crate) use with_real;
 
 /// The contenders in the order of their names, this project first.
 pub(crate) fn contenders(wanted: &[String]) -> Vec<&'static Contender> {

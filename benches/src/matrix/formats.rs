@@ -1,8 +1,11 @@
-//! The formats of the matrix: the engine's named ones that suit a tensor, and any given by the user.
+//! The formats of the matrix: the engine's named ones that suit a tensor, those that level types offer for it,
+//! and any given by the user.
 
 use ust::format::Bound;
 use ust::format::named::{NamedFormat, named};
 use ust::{Coo, Format};
+
+use super::input::Input;
 
 /// A stored element that stands for padding costs as much as one that does not: formats with so
 /// many times the entries are left out.
@@ -21,10 +24,14 @@ fn all(rank: usize) -> Vec<String> {
     named().map(text).collect()
 }
 
-/// The formats for a tensor: of those wanted or, where none are, of all named ones.
-pub(crate) fn suitable(coo: &Coo, wanted: &[String]) -> Vec<(String, Format)> {
+/// The formats for a tensor: of those wanted or, where none are, of all named and offered ones.
+pub(crate) fn suitable(input: &Input, wanted: &[String]) -> Vec<(String, Format)> {
+    let coo = &input.coo;
     let rank = coo.shape.len();
-    let texts = if wanted.is_empty() { all(rank) } else { wanted.to_vec() };
+    let texts = match wanted {
+        [] => [&all(rank), input.offered()].concat(),
+        wanted => wanted.to_vec(),
+    };
     let mut found: Vec<(String, Format)> = Vec::new();
     for text in texts {
         let Ok(format) = Format::resolve(&text, Some(rank)) else { continue };

@@ -1,25 +1,27 @@
 //! What is computed with: generated tensors, registered here, and files.
 
 use std::path::Path;
+use std::sync::OnceLock;
 
+use ust::advise::{Origin, catalogue, stats};
 use ust::io::ReadOptions;
 use ust::{Coo, Dtype, Tensor};
 
 /// A generated tensor with a name.
-pub(crate) struct Named {
+pub struct NamedInput {
     /// Its short name, for `--input`.
-    pub(crate) name: &'static str,
+    pub name: &'static str,
     /// The generator's text.
-    pub(crate) text: &'static str,
+    pub text: &'static str,
     /// Whether it is small enough for `--quick`.
-    pub(crate) quick: bool,
+    pub quick: bool,
 }
 
-inventory::collect!(Named);
+inventory::collect!(NamedInput);
 
 macro_rules! inputs {
     ($($quick:literal $name:literal $text:literal)*) => {$(
-        inventory::submit! { Named { name: $name, text: $text, quick: $quick } }
+        inventory::submit! { NamedInput { name: $name, text: $text, quick: $quick } }
     )*};
 }
 
@@ -45,20 +47,43 @@ inputs! {
 }
 
 /// A tensor to compute with.
-pub(crate) struct Input {
+pub struct Input {
     /// How it is called in reports.
-    pub(crate) name: String,
+    pub name: String,
     /// The generator's text, or the file's path.
-    pub(crate) text: String,
+    pub text: String,
     /// Its entries: sorted, without duplicates, of dtype `f64`.
-    pub(crate) coo: Coo,
+    pub coo: Coo,
+    offered: OnceLock<Vec<String>>,
+}
+
+impl Input {
+    /// The texts of formats that linked level types offer for it. Cost: a conversion and a look at it, once.
+    pub(crate) fn offered(&self) -> &[String] {
+        self.offered.get_or_init(|| {
+            let looked_at = || {
+                let tensor = Tensor::from_coo(&self.coo, &base_format(self.coo.shape.len()).ok()?);
+                stats(&tensor.ok()?).ok()
+            };
+            // What cannot be stored at all fails where it is measured.
+            let candidates = looked_at().map(|stats| catalogue(&stats).0).unwrap_or_default();
+            let by_levels = candidates.into_iter().filter(|c| matches!(c.origin, Origin::Level(_)));
+            by_levels.map(|candidate| candidate.text).collect()
+        })
+    }
+}
+
+/// Every registered input, in the order of their names.
+pub(crate) fn registered() -> Vec<&'static NamedInput> {
+    let mut all: Vec<_> = inventory::iter::<NamedInput>().collect();
+    all.sort_by_key(|n| n.name);
+    all
 }
 
 /// What `--input` asks for, as name and text; without it, every registered input.
 pub(crate) fn chosen(wanted: &[String], quick: bool) -> Vec<(String, String)> {
-    let named = |n: &Named| (n.name.to_owned(), n.text.to_owned());
-    let mut all: Vec<&Named> = inventory::iter::<Named>().collect();
-    all.sort_by_key(|n| n.name);
+    let named = |n: &NamedInput| (n.name.to_owned(), n.text.to_owned());
+    let all = registered();
     if wanted.is_empty() {
         return all.into_iter().filter(|n| n.quick == quick).map(named).collect();
     }
@@ -82,7 +107,7 @@ pub(crate) fn load(name: &str, text: &str) -> Result<Input, Box<dyn std::error::
     };
     let file = path.file_name().filter(|_| path.exists());
     let name = file.map_or_else(|| name.to_owned(), |file| file.to_string_lossy().into_owned());
-    Ok(Input { name, text: text.to_owned(), coo })
+    Ok(Input { name, text: text.to_owned(), coo, offered: OnceLock::new() })
 }
 
 fn sorted(tensor: &Tensor) -> Result<Coo, ust::Error> {

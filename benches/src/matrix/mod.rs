@@ -40,7 +40,8 @@ pub(crate) struct Matrix {
     /// Operations.
     #[arg(long, value_delimiter = ',')]
     pub(crate) op: Vec<String>,
-    /// Formats: names or format texts. May be repeated. Without it, every named one that suits.
+    /// Formats: names or format texts. May be repeated. Without it, every one that suits: named ones, and
+    /// what level types offer.
     #[arg(long)]
     pub(crate) format: Vec<String>,
     /// Dtypes: f64, f32.
@@ -149,6 +150,7 @@ pub(crate) fn records(
     args: &Matrix,
     each: &mut dyn FnMut(&[Record]),
 ) -> Result<Measured, Box<dyn std::error::Error>> {
+    each_has_a_name()?;
     let operations: Vec<_> = operation::operations()
         .into_iter()
         .filter(|op| args.op.is_empty() || args.op.iter().any(|name| name == op.name))
@@ -156,6 +158,11 @@ pub(crate) fn records(
     let unknown = |name: &&String| !operations.iter().any(|op| op.name == **name);
     if let Some(name) = args.op.iter().find(unknown) {
         return Err(format!("no operation is called `{name}`: see `matrix --list`").into());
+    }
+    let contenders = contender::contenders(&[]);
+    let unknown = |name: &&String| !contenders.iter().any(|who| who.name == **name);
+    if let Some(name) = args.contender.iter().find(unknown) {
+        return Err(format!("no contender is called `{name}`: see `matrix --list`").into());
     }
     let dtypes: Vec<Dtype> = args.dtype.iter().map(|d| dtype(d)).collect::<Result<_, _>>()?;
     let folder = tempfile::tempdir()?;
@@ -204,6 +211,22 @@ pub(crate) fn records(
     Ok(Measured { records: all, failed })
 }
 
+/// Of what is registered, by whomever, no two of a kind have the same name.
+fn each_has_a_name() -> Result<(), String> {
+    let kinds: [(&str, Vec<&str>); 3] = [
+        ("operations", operation::operations().iter().map(|op| op.name).collect()),
+        ("inputs", input::registered().iter().map(|input| input.name).collect()),
+        ("contenders", contender::contenders(&[]).iter().map(|who| who.name).collect()),
+    ];
+    for (kind, mut names) in kinds {
+        names.sort_unstable();
+        if let Some(pair) = names.windows(2).find(|pair| pair[0] == pair[1]) {
+            return Err(format!("two {kind} are registered as `{}`", pair[0]));
+        }
+    }
+    Ok(())
+}
+
 /// The GPU, if a contender needs one, and if one can be opened.
 fn gpu(args: &Matrix) -> Result<Option<Gpu>, Box<dyn std::error::Error>> {
     let asked = &args.contender;
@@ -228,7 +251,7 @@ fn grouped(
 ) -> Result<Vec<Vec<Record>>, Box<dyn std::error::Error>> {
     let Some(shared) = case::shared(op, input, dtype)? else { return Ok(Vec::new()) };
     let formats: Vec<(String, Format)> = match op.task {
-        Task::Expression { .. } => formats::suitable(&input.coo, &args.format),
+        Task::Expression { .. } => formats::suitable(input, &args.format),
         // A conversion names its own formats: without it being asked for, others exclude it.
         _ if args.format.is_empty() || !args.op.is_empty() => {
             vec![(op.text(), input::base_format(op.rank)?)]

@@ -3,24 +3,24 @@
 use ust::Tensor;
 
 /// Something that contenders do with an input.
-pub(crate) struct Operation {
+pub struct Operation {
     /// Its short name, for `--op`.
-    pub(crate) name: &'static str,
+    pub name: &'static str,
     /// The rank of inputs that it takes.
-    pub(crate) rank: usize,
+    pub rank: usize,
     /// What is done.
-    pub(crate) task: Task,
+    pub task: Task,
     /// Extents of indices that the input does not have.
-    pub(crate) extents: &'static [(&'static str, usize)],
+    pub extents: &'static [(&'static str, usize)],
     /// Multiplications and additions, for an input in its base format.
-    pub(crate) flops: fn(&Tensor) -> f64,
+    pub flops: fn(&Tensor) -> f64,
 }
 
 inventory::collect!(Operation);
 
 /// What is done.
 #[derive(Clone, Copy)]
-pub(crate) enum Task {
+pub enum Task {
     /// An expression in index notation.
     Expression {
         /// The expression; each name in `stored` is the input or another tensor like it.
@@ -40,7 +40,7 @@ pub(crate) enum Task {
 
 impl Operation {
     /// The expression, or what else is done.
-    pub(crate) fn text(&self) -> String {
+    pub fn text(&self) -> String {
         match self.task {
             Task::Expression { text, .. } => text.to_owned(),
             Task::Build(to) => format!("entries -> {to}"),
@@ -58,19 +58,23 @@ pub(crate) fn operations() -> Vec<&'static Operation> {
 }
 
 /// The accesses of an expression, each name once: the result first, then the operands.
-pub(crate) fn accesses(text: &str) -> Vec<(String, Vec<String>)> {
+pub(crate) fn accesses(text: &str) -> Result<Vec<(String, Vec<String>)>, String> {
     let mut found: Vec<(String, Vec<String>)> = Vec::new();
     let mut rest = text;
-    while let Some(open) = rest.find('(') {
-        let name = rest[..open].trim_start_matches([' ', '=', '+', '*']).trim();
-        let close = rest.find(')').unwrap_or(rest.len());
-        let indices = rest[open + 1..close].split(',').map(|i| i.trim().to_owned()).collect();
+    while let Some((name, after)) = rest.split_once('(') {
+        let name = name.trim_start_matches([' ', '=', '+', '*']).trim();
+        let (indices, after) =
+            after.split_once(')').ok_or_else(|| format!("`{text}` lacks a `)`"))?;
         if !found.iter().any(|(known, _)| known == name) {
-            found.push((name.to_owned(), indices));
+            found
+                .push((name.to_owned(), indices.split(',').map(|i| i.trim().to_owned()).collect()));
         }
-        rest = rest.get(close + 1..).unwrap_or("");
+        rest = after;
     }
-    found
+    match found.len() {
+        0 | 1 => Err(format!("`{text}` lacks a result or an operand")),
+        _ => Ok(found),
+    }
 }
 
 fn twice(a: &Tensor) -> f64 {
@@ -153,9 +157,18 @@ mod tests {
 
     #[test]
     fn an_expression_has_its_result_and_each_operand_once() {
-        let names =
-            |text| accesses(text).into_iter().map(|(n, i)| n + &i.concat()).collect::<Vec<_>>();
+        let names = |text| {
+            let all = accesses(text).unwrap().into_iter();
+            all.map(|(n, i)| n + &i.concat()).collect::<Vec<_>>()
+        };
         assert_eq!(names("C(i,k) = A(i,j) * A(j,k)"), ["Cik", "Aij"]);
         assert_eq!(names("C(i,j) = M(i,j) * A(i,k) * B(j,k)"), ["Cij", "Mij", "Aik", "Bjk"]);
+    }
+
+    #[test]
+    fn an_expression_that_is_none_is_refused() {
+        for text in ["", "y", "y(i)", "y(i) = A(i,j", "y(i) = A)("] {
+            assert!(accesses(text).is_err(), "{text}");
+        }
     }
 }

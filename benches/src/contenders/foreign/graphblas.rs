@@ -11,8 +11,8 @@ use ust::Tensor;
 use super::{function, load};
 use crate::contenders::loops::Real;
 use crate::matrix::case::Case;
+use crate::matrix::contender::with_real;
 use crate::matrix::contender::{Contender, Prepared, Rows, Surroundings, remade};
-use crate::with_real;
 
 inventory::submit! { Contender {
     name: "graphblas", about: "SuiteSparse:GraphBLAS, where its library is found", prepare,

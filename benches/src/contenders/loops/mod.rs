@@ -11,8 +11,8 @@ use ust::tensor::StoredElement;
 use ust::{IndexArray, Tensor};
 
 use crate::matrix::case::Case;
+use crate::matrix::contender::with_real;
 use crate::matrix::contender::{Contender, Prepared, Rows, Surroundings, runner};
-use crate::with_real;
 
 inventory::submit! { Contender {
     name: "loop", about: "plain loops written by hand for the operation and the format", prepare,

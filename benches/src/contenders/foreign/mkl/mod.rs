@@ -11,8 +11,8 @@ use libloading::os::unix::{Library, RTLD_GLOBAL};
 use super::super::BLOCKTIME;
 use super::{function, load};
 use crate::matrix::case::Case;
+use crate::matrix::contender::with_real;
 use crate::matrix::contender::{Contender, Prepared, Rows, Surroundings, remade, runner};
-use crate::with_real;
 use matrix::{
     Add, CALLS, Description, GENERAL, Handle, Matrix, Number, PLAIN, ROW_MAJOR, Sparse, TRANSPOSED,
     Vector, status,

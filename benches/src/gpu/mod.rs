@@ -3,15 +3,18 @@
 //! Times are those of the device, between two events, with operands there. Each row says which part of the
 //! bandwidth of a copy, measured in the same run, moves every array once.
 
+pub(crate) mod operation;
+
 use std::error::Error;
 use std::path::PathBuf;
 
 use serde_json::json;
 use ust::gpu::{DeviceTensor, Einsum, Gpu, Kernel};
-use ust::{Backend, Coo, Dtype, Format, Tensor, generate};
+use ust::{Backend, Coo, Format, Tensor, generate};
 use ust_conformance::Options;
 
 use crate::report::table::time;
+use operation::{DeviceOperation, STENCILS};
 
 /// Tries operations on a GPU, and times them.
 #[derive(clap::Args)]
@@ -40,150 +43,6 @@ pub(crate) struct Args {
     #[arg(long, value_name = "FILE")]
     json: Option<PathBuf>,
 }
-
-/// An operation, with the operand that is sparse first.
-struct Operation {
-    name: &'static str,
-    text: &'static str,
-    /// Columns of dense operands.
-    columns: usize,
-    dtype: Dtype,
-    formats: &'static [&'static str],
-    /// Operands beside A: their names, and which dimensions of A they have; `None` is a dimension of `columns`.
-    others: &'static [(&'static str, &'static [Option<usize>])],
-    /// The format of the result.
-    result: &'static str,
-    inputs: &'static [&'static str],
-    quick_inputs: &'static [&'static str],
-}
-
-const STENCILS: &[&str] = &["poisson2d(3000)", "poisson3d(200)", "stencil27(130)"];
-const ALL: &[&str] = &[
-    "poisson2d(3000)",
-    "stencil27(130)",
-    "random(2000000x2000000, nnz=40000000)",
-    "rmat(21, edges=30000000)",
-];
-const SOME: &[&str] = &["stencil27(100)", "random(1000000x1000000, nnz=20000000)"];
-const TINY: &[&str] = &["poisson2d(12)", "rmat(7, edges=900)"];
-
-const VECTOR: &[(&str, &[Option<usize>])] = &[("x", &[Some(1)])];
-const MATRIX: &[(&str, &[Option<usize>])] = &[("B", &[Some(1), None])];
-const SPMV: &str = "y(i) = A(i,j) * x(j)";
-const SPMM: &str = "C(i,k) = A(i,j) * B(j,k)";
-
-const OPERATIONS: [Operation; 10] = [
-    Operation {
-        name: "spmv",
-        text: SPMV,
-        columns: 1,
-        dtype: Dtype::F64,
-        formats: &["CSR", "COO", "CSC", "DCSR"],
-        others: VECTOR,
-        result: "",
-        inputs: ALL,
-        quick_inputs: TINY,
-    },
-    Operation {
-        name: "spmv-stencil",
-        text: SPMV,
-        columns: 1,
-        dtype: Dtype::F64,
-        formats: &["CSR", "DIA-I", "BSR(4,4)"],
-        others: VECTOR,
-        result: "",
-        inputs: STENCILS,
-        quick_inputs: &["poisson2d(12)"],
-    },
-    Operation {
-        name: "spmm32",
-        text: SPMM,
-        columns: 32,
-        dtype: Dtype::F32,
-        formats: &["CSR", "COO"],
-        others: MATRIX,
-        result: "",
-        inputs: SOME,
-        quick_inputs: TINY,
-    },
-    Operation {
-        name: "spmm128",
-        text: SPMM,
-        columns: 128,
-        dtype: Dtype::F32,
-        formats: &["CSR", "COO"],
-        others: MATRIX,
-        result: "",
-        inputs: SOME,
-        quick_inputs: TINY,
-    },
-    Operation {
-        name: "gemm",
-        text: SPMM,
-        columns: 512,
-        dtype: Dtype::F16,
-        formats: &["Dense", "DenseCol"],
-        others: MATRIX,
-        result: "",
-        inputs: &["uniform(4096x4096)"],
-        quick_inputs: &["uniform(16x32)"],
-    },
-    Operation {
-        name: "two-four",
-        text: SPMM,
-        columns: 512,
-        dtype: Dtype::F16,
-        formats: &["2:4, crdWidth = 2"],
-        others: MATRIX,
-        result: "",
-        inputs: &["pruned24(4096x4096)"],
-        quick_inputs: &["pruned24(16x32)"],
-    },
-    Operation {
-        name: "sddmm64",
-        text: "C(i,j) = A(i,j) * P(i,k) * Q(j,k)",
-        columns: 64,
-        dtype: Dtype::F32,
-        formats: &["CSR", "COO"],
-        others: &[("P", &[Some(0), None]), ("Q", &[Some(1), None])],
-        result: "same",
-        inputs: SOME,
-        quick_inputs: TINY,
-    },
-    Operation {
-        name: "spgemm",
-        text: "C(i,k) = A(i,j) * A(j,k)",
-        columns: 1,
-        dtype: Dtype::F64,
-        formats: &["CSR"],
-        others: &[],
-        result: "CSR",
-        inputs: &["poisson2d(1000)", "random(200000x200000, nnz=2000000)"],
-        quick_inputs: TINY,
-    },
-    Operation {
-        name: "spadd",
-        text: "C(i,j) = A(i,j) + A(j,i)",
-        columns: 1,
-        dtype: Dtype::F64,
-        formats: &["CSR"],
-        others: &[],
-        result: "CSR",
-        inputs: &["poisson2d(2000)"],
-        quick_inputs: TINY,
-    },
-    Operation {
-        name: "mttkrp32",
-        text: "C(i,r) = A(i,k,l) * P(k,r) * Q(l,r)",
-        columns: 32,
-        dtype: Dtype::F64,
-        formats: &["CSF", "COO"],
-        others: &[("P", &[Some(1), None]), ("Q", &[Some(2), None])],
-        result: "",
-        inputs: &["random(20000x5000x5000, nnz=10000000)"],
-        quick_inputs: &["random(20x9x8, nnz=200)"],
-    },
-];
 
 /// Formats that a matrix is converted between.
 const CONVERSIONS: [(&str, &str); 7] = [
@@ -219,7 +78,7 @@ pub(crate) fn run(args: &Args) -> Fallible<bool> {
     println!("\na copy moves {:.0} GB/s, read and written", bandwidth / 1e9);
     let mut lines = vec![json!({"device": info.name, "copy": bandwidth}).to_string()];
     let mut failed = false;
-    for operation in &OPERATIONS {
+    for operation in operation::operations() {
         if args.op.as_deref().is_some_and(|only| !operation.name.starts_with(only)) {
             continue;
         }
@@ -361,7 +220,13 @@ impl Row {
 }
 
 /// The times of all back ends in a format.
-fn rows(args: &Args, gpu: &Gpu, operation: &Operation, input: &str, format: &str) -> Vec<Row> {
+fn rows(
+    args: &Args,
+    gpu: &Gpu,
+    operation: &DeviceOperation,
+    input: &str,
+    format: &str,
+) -> Vec<Row> {
     let row = |backend: &str, outcome: Fallible<(f64, usize, f64)>| Row {
         format: format.to_owned(),
         backend: backend.to_owned(),
@@ -381,7 +246,12 @@ fn rows(args: &Args, gpu: &Gpu, operation: &Operation, input: &str, format: &str
 
 type Operands = Vec<(&'static str, DeviceTensor)>;
 
-fn operands(gpu: &Gpu, operation: &Operation, input: &str, format: &str) -> Fallible<Operands> {
+fn operands(
+    gpu: &Gpu,
+    operation: &DeviceOperation,
+    input: &str,
+    format: &str,
+) -> Fallible<Operands> {
     let coo: Coo = generate::generate(input)?;
     let shape = coo.shape.clone();
     let a = Tensor::from_coo(&coo, &Format::resolve(format, Some(shape.len()))?)?;
@@ -402,7 +272,7 @@ fn operands(gpu: &Gpu, operation: &Operation, input: &str, format: &str) -> Fall
 /// Seconds, bytes that must move, and seconds until the first result is there.
 fn timed(
     gpu: &Gpu,
-    operation: &Operation,
+    operation: &DeviceOperation,
     format: &str,
     backend: &str,
     operands: &Operands,
