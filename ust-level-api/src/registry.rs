@@ -202,7 +202,7 @@ pub fn full() -> Option<String> {
 #[non_exhaustive]
 pub enum MakeError {
     /// No linked crate registered this name.
-    #[error("unknown level type `{name}`; known: {}", known.join(", "))]
+    #[error("unknown level type `{name}`; known: {}. {}", known.join(", "), of_another_crate(&format!("`{name}`")))]
     Unknown {
         /// The name as written.
         name: String,
@@ -215,6 +215,15 @@ pub enum MakeError {
 }
 
 crate::debug_shows_message!(MakeError);
+
+/// What to do about a name that no linked crate registers, for messages: the crate that registers it has to
+/// be linked.
+#[must_use]
+pub fn of_another_crate(name: &str) -> String {
+    format!(
+        "If another crate has {name}, link it: a dependency in Cargo.toml, and `use that_crate as _;`"
+    )
+}
 
 /// Every registered level type, sorted by name. If two crates register one name, both are listed.
 #[must_use]

@@ -97,7 +97,7 @@ help: did you mean `nonunique`?",
                 "unknown level type `compresed`
   (i, j) -> (i : dense, j : compresed)
                             ^~~~~~~~~
-help: did you mean `compressed`?
+help: did you mean `compressed`? If another crate has `compresed`, link it: a dependency in Cargo.toml, and `use that_crate as _;`
 help: for a level type of another crate, add `extern compresed`"
             )
         );

@@ -24,7 +24,8 @@
 /// error: unknown level type `compresed`
 ///          (i, j) -> (i : dense, j : compresed)
 ///                                    ^~~~~~~~~
-///        help: did you mean `compressed`?
+///        help: did you mean `compressed`? If another crate has `compresed`, link it: a
+///              dependency in Cargo.toml, and `use that_crate as _;`
 ///        help: for a level type of another crate, add `extern compresed`
 ///  --> src/main.rs:2:28
 ///   |

@@ -422,10 +422,11 @@ impl Text<'_> {
             MakeError::Unknown { name, known } => {
                 let aliases =
                     registry::factories().into_iter().flat_map(|f| f.aliases).map(|a| a.name);
-                let help = match nearest(&name, known.iter().copied().chain(aliases)) {
+                let known = match nearest(&name, known.iter().copied().chain(aliases)) {
                     Some(near) => format!("did you mean `{near}`?"),
-                    None => format!("known level types: {}", known.join(", ")),
+                    None => format!("known level types: {}.", known.join(", ")),
                 };
+                let help = format!("{known} {}", registry::of_another_crate(&quote(&name)));
                 let span = level.ty_span.start..level.ty_span.start + name.len();
                 self.error(&span, format!("unknown level type {}", quote(&name))).with_help(help)
             }

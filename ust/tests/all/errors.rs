@@ -2,7 +2,8 @@
 
 use std::path::Path;
 
-use ust::io::ReadOptions;
+use ust::io::npz::{Member, Members, write_members};
+use ust::io::{DenseArray, ReadOptions};
 use ust::level_api::LevelError;
 use ust::{Format, Tensor};
 
@@ -24,5 +25,24 @@ fn errors_are_debugged_as_they_are_displayed() {
         (format!("{level:?}"), level.to_string()),
     ] {
         assert_eq!(debug, display);
+    }
+}
+
+#[test]
+fn a_file_whose_level_type_is_not_linked_says_how_it_would_be() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("t.ust.npz");
+    let version = DenseArray { shape: Vec::new(), values: vec![1_i64].into() };
+    let mut members = Members::new();
+    members.insert("version", Member::Array(version));
+    members.insert("format", "(i, j) -> (i : dense, j : lace)");
+    write_members(&path, &members).unwrap();
+    let error = ust::io::read(&path, &ReadOptions::default()).unwrap_err().to_string();
+    for part in [
+        "unknown level type `lace`",
+        "\n  (i, j) -> (i : dense, j : lace)\n                            ^~~~\n",
+        "If another crate has `lace`, link it: a dependency in Cargo.toml, and `use that_crate as _;`",
+    ] {
+        assert!(error.contains(part), "{error}");
     }
 }

@@ -22,7 +22,7 @@ fn the_error_is_shown_under_the_line() {
         "unknown level type `compresed`
   (i, j) -> (i : dense, j : compresed)
                             ^~~~~~~~~
-help: did you mean `compressed`?"
+help: did you mean `compressed`? If another crate has `compresed`, link it: a dependency in Cargo.toml, and `use that_crate as _;`"
     );
     let found = "(i, j)\n  -> (i : dense,\n\tk : dense)".parse::<Format>().unwrap_err().to_string();
     assert_eq!(
@@ -127,7 +127,9 @@ fn errors_say_where_what_and_what_to_do() {
         (
             "(i) -> (i : ⟦batch⟧(unique))",
             "unknown level type `batch`",
-            "known level types: band, block2_4, blocks, compressed, dense, loose_compressed, range, singleton, structured",
+            "known level types: band, block2_4, blocks, compressed, dense, loose_compressed, range, singleton, \
+             structured. If another crate has `batch`, link it: a dependency in Cargo.toml, and \
+             `use that_crate as _;`",
         ),
         (
             "(i) -> (i : compressed(⟦nonunqiue⟧))",
