@@ -95,6 +95,18 @@ fn formats_that_level_types_offer_are_timed_unasked() {
 }
 
 #[test]
+fn formats_that_are_asked_for_and_cannot_be_timed_are_told() {
+    for format in
+        ["(i, j) -> (i : dense, j : lace)", "(i, j) -> (i : dense, j % 2 : dense, j / 2 : dense)"]
+    {
+        let line = ["ust-benches", "matrix", "--op", "spmv", "--format", "CSR", "--format", format];
+        // So many elements are more than there is memory.
+        let line = [&line[..], &["--input", "random(9000000x9000000, nnz=9)"], &SHORT].concat();
+        assert!(!succeeded(ust_benches::run(line)), "{format}");
+    }
+}
+
+#[test]
 fn names_that_nobody_registered_are_refused() {
     for arguments in [
         ["matrix", "--op", "nothing"],

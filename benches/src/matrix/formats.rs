@@ -1,8 +1,8 @@
 //! The formats of the matrix: the engine's named ones that suit a tensor, those that level types offer for it,
 //! and any given by the user.
 
-use ust::format::Bound;
 use ust::format::named::{NamedFormat, named};
+use ust::format::{Bound, FormatError};
 use ust::{Coo, Format};
 
 use super::input::Input;
@@ -41,6 +41,12 @@ pub(crate) fn suitable(input: &Input, wanted: &[String]) -> Vec<(String, Format)
         }
     }
     found
+}
+
+/// Whether each text is that of a format, of some rank.
+pub(crate) fn are_known(wanted: &[String]) -> Result<(), FormatError> {
+    let known = |text: &String| Format::resolve(text, None).map(drop);
+    wanted.iter().try_for_each(known)
 }
 
 /// The name of a format that has one, with its widths where they are not the usual ones; else its

@@ -165,6 +165,7 @@ pub(crate) fn records(
         return Err(format!("no contender is called `{name}`: see `matrix --list`").into());
     }
     let dtypes: Vec<Dtype> = args.dtype.iter().map(|d| dtype(d)).collect::<Result<_, _>>()?;
+    formats::are_known(&args.format)?;
     let folder = tempfile::tempdir()?;
     let around = Surroundings {
         libraries: args.libraries.clone(),
@@ -195,7 +196,8 @@ pub(crate) fn records(
         for op in &operations {
             for &dtype in &dtypes {
                 match grouped(args, (*op, &input, dtype), &around, &bar) {
-                    Ok(groups) => {
+                    Ok((groups, not_held)) => {
+                        not_held.into_iter().for_each(&mut fail);
                         for group in groups {
                             bar.suspend(|| each(&group));
                             all.extend(group);
@@ -242,14 +244,17 @@ fn gpu(args: &Matrix) -> Result<Option<Gpu>, Box<dyn std::error::Error>> {
     Ok(Gpu::open(0).ok())
 }
 
-/// The records of an operation on an input, a group for each number of threads.
+/// Records, a group for each number of threads; and why formats that were asked for have none.
+type Grouped = (Vec<Vec<Record>>, Vec<String>);
+
+/// The records of an operation on an input.
 fn grouped(
     args: &Matrix,
     (op, input, dtype): (&'static Operation, &Input, Dtype),
     around: &Surroundings,
     bar: &ProgressBar,
-) -> Result<Vec<Vec<Record>>, Box<dyn std::error::Error>> {
-    let Some(shared) = case::shared(op, input, dtype)? else { return Ok(Vec::new()) };
+) -> Result<Grouped, Box<dyn std::error::Error>> {
+    let Some(shared) = case::shared(op, input, dtype)? else { return Ok(Grouped::default()) };
     let formats: Vec<(String, Format)> = match op.task {
         Task::Expression { .. } => formats::suitable(input, &args.format),
         // A conversion names its own formats: without it being asked for, others exclude it.
@@ -259,7 +264,7 @@ fn grouped(
         _ => Vec::new(),
     };
     if !conversion_suits(op, input) {
-        return Ok(Vec::new());
+        return Ok(Grouped::default());
     }
     let effort = Effort {
         rounds: args.rounds.unwrap_or(if args.quick { 5 } else { 9 }),
@@ -267,14 +272,19 @@ fn grouped(
     };
     let contenders = contender::contenders(&args.contender);
     let mut reference = None;
-    let mut groups = Vec::new();
+    let (mut groups, mut not_held) = Grouped::default();
     for &threads in &args.threads {
         let mut group = Vec::new();
         for (name, format) in &formats {
-            // A tensor that the format cannot hold is no case.
             let setting = (dtype, threads);
-            let Ok(case) = case::case(op, input, (name, format), setting, &shared) else {
-                continue;
+            let case = match case::case(op, input, (name, format), setting, &shared) {
+                Ok(case) => case,
+                // A tensor that a format cannot hold is no case, unless it is asked for.
+                Err(_) if args.format.is_empty() => continue,
+                Err(error) => {
+                    not_held.push(format!("{} of {} in {name}: {error}", op.name, input.name));
+                    continue;
+                }
             };
             bar.set_message(case.label());
             let entries = measure::measure(&case, &contenders, around, effort, &mut reference);
@@ -286,7 +296,7 @@ fn grouped(
             groups.push(group);
         }
     }
-    Ok(groups)
+    Ok((groups, not_held))
 }
 
 /// Whether the formats that a conversion names suit the input.

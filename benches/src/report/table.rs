@@ -9,15 +9,17 @@ pub(crate) fn print(group: &[Record], bandwidths: &[(usize, f64)]) {
     let Record { op, text, input, source, entries, dtype, threads, .. } = first;
     println!("\n{op} on {input}, {dtype}, threads: {threads}");
     println!("{text}; {source}, {entries} entries");
+    // The text of a format may be long.
+    let wide = group.iter().map(|record| record.format.chars().count() + 2).fold(22, usize::max);
     println!(
-        "{:<22}{:<18}{:>11}{:>21}{:>8}{:>8}{:>9}{:>8}{:>7}",
+        "{:<wide$}{:<18}{:>11}{:>21}{:>8}{:>8}{:>9}{:>8}{:>7}",
         "format", "contender", "median", "quartiles", "same", "any", "GFLOP/s", "GB/s", "of mem"
     );
     let bandwidth = bandwidths.iter().find(|(n, _)| n == threads).map(|&(_, b)| b);
     for record in group {
         let (format, contender) = (&record.format, record.entry.contender);
         if let Some(reason) = &record.entry.failed {
-            println!("{format:<22}{contender:<18}  - {}", reason.lines().next().unwrap_or(""));
+            println!("{format:<wide$}{contender:<18}  - {}", reason.lines().next().unwrap_or(""));
         }
         let (Some(median), Some((low, high))) = (record.entry.median(), record.entry.quartiles())
         else {
@@ -28,7 +30,7 @@ pub(crate) fn print(group: &[Record], bandwidths: &[(usize, f64)]) {
         let rate = record.bytes as f64 / median;
         let share = bandwidth.map_or(String::new(), |b| format!("{:.0}%", 100.0 * rate / b));
         println!(
-            "{format:<22}{contender:<18}{:>11}{:>21}{:>8}{:>8}{:>9.2}{:>8.2}{share:>7}",
+            "{format:<wide$}{contender:<18}{:>11}{:>21}{:>8}{:>8}{:>9.2}{:>8.2}{share:>7}",
             time(median),
             format!("{} .. {}", time(low), time(high)),
             ratio(same),
