@@ -2,7 +2,9 @@
 #![forbid(unsafe_code)]
 
 mod arrows;
+mod guide;
 mod invariants;
+mod new_level;
 mod packages;
 mod run;
 mod without;
@@ -31,6 +33,20 @@ enum Command {
     Invariants,
     /// Could every crate be published: what its manifest says, and which files go along?
     Packages,
+    /// Is the crate that the guide to level types shows the one in `examples/third_party`?
+    Guide {
+        /// Write the crate as the guide shows it.
+        #[arg(long)]
+        write: bool,
+    },
+    /// Writes a crate for a new level type, whose test says what to write first.
+    NewLevel {
+        /// Its name in format text, such as `ragged`.
+        name: String,
+        /// The folder of the crate, outside the workspace. Without it: `levels/NAME`, in the workspace.
+        #[arg(long, value_name = "DIR")]
+        outside: Option<std::path::PathBuf>,
+    },
     /// Does the workspace build without each level crate in turn?
     Without {
         /// Only this level crate, by its folder under `levels`.
@@ -45,6 +61,8 @@ fn main() -> std::process::ExitCode {
         Command::Ci => ci(),
         Command::Invariants => invariants(),
         Command::Packages => packages::check(),
+        Command::Guide { write } => guide::check(write),
+        Command::NewLevel { name, outside } => new_level::write(&name, outside.as_deref()),
         Command::Without { level } => without::check(level.as_deref()),
     };
     match outcome {
@@ -72,14 +90,22 @@ fn test() -> Result<(), String> {
     run::cargo(&[&["test"], &WHOLE[..], &rest].concat(), &[])?;
     let at_length = ["--quiet", "--test", "at_length", "--", "--ignored", "--nocapture"];
     run::cargo(&[&["test"], &WHOLE[..], &at_length].concat(), &[])?;
-    outside(&["test", "--quiet"], &[])
+    outside(&["test", "--quiet"], &[])?;
+    // A crate that is written now compiles, and its suite fails where it is to be written.
+    let fresh = ["--quiet", "--package", "xtask", "--test", "new_level", "--", "--ignored"];
+    run::cargo(&[&["test"], &fresh[..]].concat(), &[])
 }
 
-/// Runs a command of cargo on the crate that is outside the workspace, as a stranger's crate is.
+/// The crates that are outside the workspace, as a stranger's crate is.
+const OUTSIDE: [&str; 2] = ["examples/own_memory/Cargo.toml", "examples/third_party/Cargo.toml"];
+
+/// Runs a command of cargo on each crate that is outside the workspace.
 fn outside(command: &[&str], rest: &[&str]) -> Result<(), String> {
     let target = std::env::var("CARGO_TARGET_DIR").unwrap_or_else(|_| "target".to_owned());
-    let place = ["--manifest-path", "examples/own_memory/Cargo.toml", "--target-dir", &target];
-    run::cargo(&[command, &place[..], rest].concat(), &[])
+    OUTSIDE.iter().try_for_each(|manifest| {
+        let place = ["--manifest-path", manifest, "--target-dir", &target];
+        run::cargo(&[command, &place[..], rest].concat(), &[])
+    })
 }
 
 /// Tests without those of the conformance suite and of the documentation.
@@ -103,8 +129,9 @@ fn without_features() -> Result<(), String> {
 
 fn ci() -> Result<(), String> {
     run::cargo(&["fmt", "--all", "--check"], &[])?;
-    let place = ["--manifest-path", "examples/own_memory/Cargo.toml"];
-    run::cargo(&[&["fmt"], &place[..], &["--check"]].concat(), &[])?;
+    for manifest in OUTSIDE {
+        run::cargo(&["fmt", "--manifest-path", manifest, "--check"], &[])?;
+    }
     invariants()?;
     let lints = ["--all-targets", "--", "--deny", "warnings"];
     run::cargo(&[&["clippy"], &WHOLE[..], &lints].concat(), &[])?;
