@@ -13,11 +13,11 @@ use crate::{Crd, Pos};
 #[non_exhaustive]
 pub enum LevelError {
     /// The level type does not take this argument.
-    #[error("`{level}` does not take `{argument}`: {help}")]
+    #[error("{}: {help}", bad_argument(level, argument))]
     BadArgument {
         /// The level type's name.
         level: String,
-        /// The argument as written.
+        /// The argument as written; empty if arguments are missing.
         argument: String,
         /// The arguments that it takes.
         help: String,
@@ -82,6 +82,13 @@ pub enum LevelError {
 }
 
 ust_ir::debug_shows_message!(LevelError);
+
+fn bad_argument(level: &str, argument: &str) -> String {
+    match argument {
+        "" => format!("`{level}` lacks its arguments"),
+        argument => format!("`{level}` does not take `{argument}`"),
+    }
+}
 
 /// Why columns could not be fetched.
 #[derive(Clone)]

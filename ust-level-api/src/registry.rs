@@ -137,6 +137,45 @@ impl LevelArgs {
         Ok(seen.map(|s| s.unwrap_or(false)))
     }
 
+    /// Reads exactly `N` numbers. `help` says in an error what the level type takes.
+    ///
+    /// ```
+    /// use ust_level_api::{LevelArgs, LevelError};
+    ///
+    /// struct Slots(u64);
+    ///
+    /// fn make(args: &LevelArgs) -> Result<Slots, LevelError> {
+    ///     match args.numbers("it takes the number of slots, as in `slots(4)`")? {
+    ///         [slots @ 1..=64] => Ok(Slots(slots)),
+    ///         _ => Err(args.all_bad("it takes a number from 1 to 64".to_owned())),
+    ///     }
+    /// }
+    ///
+    /// assert_eq!(make(&LevelArgs::simple("slots(4)"))?.0, 4);
+    /// for wrong in ["slots", "slots(4, 4)", "slots(many)", "slots(0)"] {
+    ///     assert!(make(&LevelArgs::simple(wrong)).is_err());
+    /// }
+    /// # Ok::<(), ust_level_api::LevelError>(())
+    /// ```
+    ///
+    /// # Errors
+    /// [`LevelError::BadArgument`] for another number of arguments, and for words.
+    pub fn numbers<const N: usize>(&self, help: &str) -> Result<[u64; N], LevelError> {
+        let number = |arg: &Arg| match arg {
+            Arg::Int(number) => Some(*number),
+            Arg::Name(_) => None,
+        };
+        let found: Option<Vec<u64>> = self.args.iter().map(number).collect();
+        found.and_then(|found| found.try_into().ok()).ok_or_else(|| self.all_bad(help.to_owned()))
+    }
+
+    /// An error about all arguments together, such as their number.
+    #[must_use]
+    pub fn all_bad(&self, help: String) -> LevelError {
+        let all: Vec<String> = self.args.iter().map(ToString::to_string).collect();
+        LevelError::BadArgument { level: self.name.clone(), argument: all.join(", "), help }
+    }
+
     /// An error about one of the arguments.
     #[must_use]
     pub fn bad(&self, arg: &Arg, help: String) -> LevelError {
@@ -271,6 +310,19 @@ mod tests {
         assert_eq!(read("x"), Ok([false, false]));
         assert_eq!(read("x(soa, nonunique)"), Ok([true, true]));
         assert_eq!(read("x(unique)"), Ok([false, false]));
+    }
+
+    #[test]
+    fn numbers_are_read_if_they_are_as_many_as_wanted() {
+        let read = |text: &str| LevelArgs::simple(text).numbers::<2>("it takes two");
+        assert_eq!(read("x(7, 3)"), Ok([7, 3]));
+        for (text, argument) in
+            [("x", ""), ("x(1)", "1"), ("x(1, 2, 3)", "1, 2, 3"), ("x(1, a)", "1, a")]
+        {
+            let (level, argument) = ("x".to_owned(), argument.to_owned());
+            let help = "it takes two".to_owned();
+            assert_eq!(read(text), Err(LevelError::BadArgument { level, argument, help }));
+        }
     }
 
     #[test]

@@ -23,7 +23,7 @@ inventory::submit! {
         aliases: &[],
         summary: "one line about it, for `ust levels`",
         make: |args| {
-            // It takes no arguments: `args.switches` reads words, and you read numbers yourself.
+            // It takes no arguments. `args.switches` reads words, `args.numbers` numbers.
             let [] = args.switches([])?;
             Ok(Box::new(TYPE))
         },

@@ -499,7 +499,10 @@ impl Text<'_> {
                     Some(near) => format!("did you mean `{near}`?"),
                     None => help,
                 };
-                let message = format!("{} does not take {}", quote(&name), quote(&argument));
+                let message = match &argument[..] {
+                    "" => format!("{} lacks its arguments", quote(&name)),
+                    argument => format!("{} does not take {}", quote(&name), quote(argument)),
+                };
                 self.error(span, message).with_help(help)
             }
             LevelError::Misplaced { level: name, reason, help } => {

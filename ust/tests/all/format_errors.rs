@@ -137,6 +137,11 @@ fn errors_say_where_what_and_what_to_do() {
             "did you mean `nonunique`?",
         ),
         (
+            "(i) -> (i / 4 : dense, i % 4 : ⟦structured⟧)",
+            "`structured` lacks its arguments",
+            "it takes two numbers, as in `structured(2, 4)`",
+        ),
+        (
             "(i) -> (i : compressed(unique, ⟦nonunique⟧))",
             "`compressed` does not take `nonunique`",
             "contradict",
