@@ -8,7 +8,7 @@ use super::super::{ArrayId, BinOp, Expr, Var};
 pub struct Index {
     /// Terms without variables of the loops. None is the number 0.
     pub base: Vec<Expr>,
-    /// What each loop adds. No two steps are by the same.
+    /// What each loop adds. No two steps are by the same, and none is by nothing.
     pub steps: Vec<Step>,
 }
 
@@ -29,6 +29,8 @@ pub enum By {
     Var(Var),
     /// The element of an array whose index is the loop variable: a coordinate.
     Read(ArrayId, Var),
+    /// The element behind that one: an end, where the array has the beginnings of intervals.
+    Next(ArrayId, Var),
 }
 
 impl By {
@@ -36,7 +38,7 @@ impl By {
     #[must_use]
     pub fn var(self) -> Var {
         match self {
-            Self::Var(var) | Self::Read(_, var) => var,
+            Self::Var(var) | Self::Read(_, var) | Self::Next(_, var) => var,
         }
     }
 }
@@ -46,6 +48,7 @@ impl From<By> for Expr {
         match by {
             By::Var(var) => var.into(),
             By::Read(array, var) => Expr::Load(array, Box::new(var.into())),
+            By::Next(array, var) => Expr::Load(array, Box::new(Expr::Var(var) + 1)),
         }
     }
 }
@@ -68,29 +71,44 @@ impl Index {
         }
         match expr {
             Expr::Var(var) => self.step(By::Var(*var), times),
-            Expr::Load(array, index) => match **index {
-                Expr::Var(var) => self.step(By::Read(*array, var), times),
-                _ => None,
+            Expr::Load(array, index) => match &**index {
+                Expr::Var(var) => self.step(By::Read(*array, *var), times),
+                Expr::Binary(BinOp::Add, a, b) => match (&**a, &**b) {
+                    (Expr::Var(var), Expr::Int(1)) | (Expr::Int(1), Expr::Var(var)) => {
+                        self.step(By::Next(*array, *var), times);
+                    }
+                    _ => return None,
+                },
+                _ => return None,
             },
             Expr::Binary(BinOp::Add, a, b) => {
                 self.add(a, times, loops)?;
-                self.add(b, times, loops)
+                self.add(b, times, loops)?;
             }
             Expr::Binary(BinOp::Sub, a, b) => {
                 self.add(a, times, loops)?;
-                self.add(b, &(Expr::Int(0) - times.clone()), loops)
+                self.add(b, &(Expr::Int(0) - times.clone()), loops)?;
             }
             Expr::Binary(BinOp::Mul, a, b) | Expr::Binary(BinOp::Mul, b, a) if is_fixed(b) => {
-                self.add(a, &((**b).clone() * times.clone()), loops)
+                self.add(a, &((**b).clone() * times.clone()), loops)?;
             }
-            _ => None,
+            _ => return None,
         }
+        Some(())
     }
 
-    fn step(&mut self, by: By, stride: &Expr) -> Option<()> {
-        let first = self.steps.iter().all(|step| step.by != by);
-        self.steps.push(Step { by, stride: stride.clone() });
-        first.then_some(())
+    /// Adds a step. Its stride is added to that of the step by the same, if there is one.
+    fn step(&mut self, by: By, stride: &Expr) {
+        match self.steps.iter().position(|step| step.by == by) {
+            None => self.steps.push(Step { by, stride: stride.clone() }),
+            Some(at) => {
+                let sum = self.steps[at].stride.clone() + stride.clone();
+                match sum {
+                    Expr::Int(0) => drop(self.steps.remove(at)),
+                    sum => self.steps[at].stride = sum,
+                }
+            }
+        }
     }
 
     /// The index as an expression.

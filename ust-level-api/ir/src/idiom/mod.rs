@@ -11,6 +11,7 @@
 //! | sparse row added to a vector | a loop over `p`; target `y[crd[p]]` |
 //! | row of a product with a dense matrix | loops over `p` and `j`; target `y[j]`, which `p` does not move: a row that can be held in registers |
 //! | dot products at the entries of a sparse matrix (SDDMM) | loops over `p` and `k`; a sum inside the first, stored to `out[p]` |
+//! | rows of runs of consecutive coordinates, times a vector | loops over `i`, over the runs `s` of a row, and over `j` from `first[s]` on; factors `a[j + ofs[s] - first[s]]` and `x[j]`; a sum inside the first, stored to `y[i]` |
 //! | sum of two sparse rows | [`Union`] |
 //! | transposition by counting | [`Placed`] |
 //!
@@ -119,6 +120,13 @@ pub struct Nest {
 }
 
 impl Nest {
+    /// An expression of the nest as an index, such as the bound of a loop. `None` if it is no sum of strides.
+    #[must_use]
+    pub fn index(&self, expr: &Expr) -> Option<Index> {
+        let vars: Vec<Var> = self.loops.iter().map(|one| one.var).collect();
+        Index::of(expr, &vars)
+    }
+
     /// The arrays that the loops write.
     #[must_use]
     pub fn written(&self) -> Vec<ArrayId> {

@@ -10,6 +10,7 @@ const P: Var = Var(1);
 /// A variable from outside.
 const N: Var = Var(2);
 const CRD: ArrayId = ArrayId(0);
+const END: ArrayId = ArrayId(1);
 
 fn of(expr: &Expr) -> Option<Index> {
     Index::of(expr, &[I, P])
@@ -24,12 +25,17 @@ fn read(at: impl Into<Expr>) -> Expr {
     Expr::Load(CRD, Box::new(at.into()))
 }
 
-/// The value of an index where `crd[k]` is `100 - k * k`.
+fn end(at: Expr) -> Expr {
+    Expr::Load(END, Box::new(at))
+}
+
+/// The value of an index where `crd[k]` is `100 - k * k`, and `end[k]` is `3 * k`.
 fn value(expr: &Expr, vars: [i64; 3]) -> i64 {
     match expr {
         Expr::Int(value) => *value,
         Expr::Var(var) => vars[var.0 as usize],
-        Expr::Load(_, at) => 100 - value(at, vars).pow(2),
+        Expr::Load(CRD, at) => 100 - value(at, vars).pow(2),
+        Expr::Load(END, at) => 3 * value(at, vars),
         Expr::Binary(BinOp::Add, a, b) => value(a, vars) + value(b, vars),
         Expr::Binary(BinOp::Sub, a, b) => value(a, vars) - value(b, vars),
         Expr::Binary(BinOp::Mul, a, b) => value(a, vars) * value(b, vars),
@@ -65,6 +71,22 @@ fn sums_differences_and_products_by_what_is_constant() {
             index([], [(By::Read(CRD, P), n.clone()), (by_p, int(1))]),
         ),
         (twice.clone() + i.clone(), index([twice], [(by_i, int(1))])),
+        (
+            read(p.clone() + int(1)) - int(1) + read(p.clone()),
+            index([int(-1)], [(By::Next(CRD, P), int(1)), (By::Read(CRD, P), int(1))]),
+        ),
+        // The same several times, and nothing.
+        (p.clone() + p.clone(), index([], [(by_p, int(2))])),
+        (p.clone() - p.clone(), index([], [])),
+        (i.clone() * 2 + p.clone() + i.clone(), index([], [(by_i, int(3)), (by_p, int(1))])),
+        (p.clone() * n.clone() + p.clone(), index([], [(by_p, n.clone() + int(1))])),
+        (read(p.clone()) - read(p.clone()), index([], [])),
+        // The position of `i` in the run of coordinates that ends at `end[p]`.
+        (
+            i.clone() + read(p.clone())
+                - (end(p.clone()) - (read(p.clone() + int(1)) - read(p.clone()))),
+            index([], [(by_i, int(1)), (By::Read(END, P), int(-1)), (By::Next(CRD, P), int(1))]),
+        ),
     ];
     for (expr, expected) in cases {
         let found = of(&expr);
@@ -88,16 +110,16 @@ fn sums_differences_and_products_by_what_is_constant() {
 #[test]
 fn what_is_no_sum_of_strides_is_no_index() {
     let [i, p, n] = [I, P, N].map(Expr::Var);
+    let int = Expr::Int;
     for expr in [
-        p.clone() + p.clone(),
-        p.clone() - p.clone(),
-        i.clone() * 2 + p.clone() + i.clone(),
         i.clone() * p.clone(),
         i.clone().modulo(4),
         i.clone().floor_div(n.clone()),
         i.clone().min(n.clone()),
-        read(p.clone()) - read(p.clone()),
         read(p.clone() + n.clone()),
+        read(p.clone() + int(2)),
+        read(p.clone() - int(1)),
+        read(i.clone() + p.clone()),
         read(read(p.clone())),
         read(p.clone()) * p,
     ] {
