@@ -89,6 +89,8 @@ impl Pattern {
             Self::Axpy { .. } => "axpy",
             Self::MultiplyAdd { .. } => "multiply-add",
             Self::Rows { .. } => "rows-of-gather-dots",
+            Self::RunDots { .. } => "run-dots",
+            Self::Runs { .. } => "rows-of-runs",
             Self::Row { .. } => "row-of-products",
             Self::Added { .. } => "rows-added",
             Self::Products { .. } => "rows-of-products",

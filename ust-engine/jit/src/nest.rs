@@ -3,7 +3,7 @@
 use ust_ir::idiom::{By, Factor, Index, Nest, Place, Range};
 use ust_ir::{ArrayId, BinOp, Expr, Var};
 
-use super::pattern::{Pattern, Stream, Target};
+use super::pattern::{Pattern, Runs, Stream, Target};
 
 /// The loops of a nest from one on.
 #[derive(Clone, Copy)]
@@ -17,7 +17,7 @@ pub(super) struct Inner<'a> {
 pub(super) struct Element<'a> {
     array: ArrayId,
     /// What each of the loops adds to the index.
-    steps: Vec<(usize, Option<ArrayId>, &'a Expr)>,
+    steps: Vec<(usize, By, &'a Expr)>,
     /// The other terms of the index.
     at: Vec<Expr>,
 }
@@ -27,10 +27,16 @@ impl Element<'_> {
         Stream { array: self.array, at: self.at.clone() }
     }
 
+    /// The index.
+    fn index(&self) -> Expr {
+        let steps = self.steps.iter().map(|(_, by, stride)| Expr::from(*by) * (*stride).clone());
+        steps.chain(self.at.iter().cloned()).reduce(|a, b| a + b).unwrap_or(Expr::Int(0))
+    }
+
     /// `array[p + ..]` in loop `p`.
     fn along(&self, p: usize) -> Option<Stream> {
         match self.steps[..] {
-            [(at, None, Expr::Int(1))] if at == p => Some(self.stream()),
+            [(at, By::Var(_), Expr::Int(1))] if at == p => Some(self.stream()),
             _ => None,
         }
     }
@@ -38,7 +44,7 @@ impl Element<'_> {
     /// `array[crd[p] + ..]` in loop `p`, and `crd`.
     fn gathered(&self, p: usize) -> Option<(ArrayId, Stream)> {
         match self.steps[..] {
-            [(at, Some(crd), Expr::Int(1))] if at == p => Some((crd, self.stream())),
+            [(at, By::Read(crd, _), Expr::Int(1))] if at == p => Some((crd, self.stream())),
             _ => None,
         }
     }
@@ -58,8 +64,8 @@ impl Element<'_> {
     fn in_row(&self, p: usize, j: usize) -> Option<(Stream, Option<(ArrayId, Expr)>)> {
         let (columns, rows): (Vec<_>, Vec<_>) = self.steps.iter().partition(|step| step.0 == j);
         let row = match (&columns[..], &rows[..]) {
-            ([(_, None, Expr::Int(1))], []) => None,
-            ([(_, None, Expr::Int(1))], [(at, Some(crd), stride)]) if *at == p => {
+            ([(_, By::Var(_), Expr::Int(1))], []) => None,
+            ([(_, By::Var(_), Expr::Int(1))], [(at, By::Read(crd, _), stride)]) if *at == p => {
                 Some((*crd, (*stride).clone()))
             }
             _ => return None,
@@ -70,9 +76,9 @@ impl Element<'_> {
     /// The strides of loops, each of which adds its variable at most.
     pub(super) fn strides(&self, count: usize) -> Option<Vec<Expr>> {
         let mut strides = vec![Expr::Int(0); count];
-        for (at, read, stride) in &self.steps {
+        for (at, by, stride) in &self.steps {
             strides[*at] = (*stride).clone();
-            if read.is_some() {
+            if !matches!(by, By::Var(_)) {
                 return None;
             }
         }
@@ -118,12 +124,8 @@ impl<'a> Inner<'a> {
     pub(super) fn element(self, array: ArrayId, index: &'a Index) -> Element<'a> {
         let (mut steps, mut at) = (Vec::new(), index.base.clone());
         for step in &index.steps {
-            let read = match step.by {
-                By::Var(_) => None,
-                By::Read(array, _) => Some(array),
-            };
             match self.vars().position(|var| var == step.by.var()) {
-                Some(of) => steps.push((of, read, &step.stride)),
+                Some(of) => steps.push((of, step.by, &step.stride)),
                 None => at.push(Expr::from(step.by) * step.stride.clone()),
             }
         }
@@ -184,9 +186,14 @@ impl<'a> Inner<'a> {
         match (self.count(), self.adds(), sums, clears, nest.list.is_some()) {
             (1, true, false, false, false) => self.one_loop(),
             (1, false, false, false, false) if nest.op.is_none() => self.fill(),
-            (2, true, true, false, false) => self.rows().or_else(|| self.sampled()),
-            (2, true, false, false, false) => self.row().or_else(|| self.spread()),
+            (2, true, true, false, false) => {
+                self.rows().or_else(|| self.sampled()).or_else(|| self.rows_of_runs())
+            }
+            (2, true, false, false, false) => {
+                self.row().or_else(|| self.spread()).or_else(|| self.run_dots())
+            }
             (2, true, false, false, true) => self.combined(),
+            (3, true, true, false, false) => self.rows_of_runs(),
             (3, true, false, _, false) => self.products(),
             _ => None,
         }
@@ -254,12 +261,64 @@ impl<'a> Inner<'a> {
         let pos = self.segment(1)?.along(0)?;
         let (a, x) = a.only(1).map_or((x, a), |_| (a, x));
         let (a, (crd, x)) = (a.only(1)?, x.gathered(1)?);
-        let place = self.stored(1)?;
-        let (places, out) = match (place.along(0), place.gathered(0)) {
-            (Some(out), _) => (None, out),
-            (None, gathered) => gathered.map(|(places, out)| (Some(places), out))?,
-        };
+        let (out, places) = self.of_row()?;
         Some(Pattern::Rows { pos, crd, a, x, out, places })
+    }
+
+    /// Where the sum of each row goes, and the places of rows.
+    fn of_row(self) -> Option<(Stream, Option<ArrayId>)> {
+        let place = self.stored(1)?;
+        match place.along(0) {
+            Some(out) => Some((out, None)),
+            None => place.gathered(0).map(|(places, out)| (out, Some(places))),
+        }
+    }
+
+    /// Rows of runs: a row has several in a loop, or one.
+    fn rows_of_runs(self) -> Option<Pattern> {
+        let run = self.count() - 1;
+        let pos = if run == 1 { None } else { Some(self.segment(1)?.along(0)?) };
+        let (runs, None) = (self.runs(run)?, self.factor()) else { return None };
+        let (out, places) = self.of_row()?;
+        Some(Pattern::Runs { pos, runs, out, places })
+    }
+
+    fn run_dots(self) -> Option<Pattern> {
+        let (runs, factor) = (self.runs(1)?, self.factor());
+        let target = match &self.nest.target {
+            Place::Var(var) => Target::Var(*var),
+            Place::Element(array, index) => {
+                let is_one = self.element(*array, index).steps.is_empty();
+                is_one.then(|| Target::Element(*array, index.expr()))?
+            }
+        };
+        Some(Pattern::RunDots { target, runs, factor })
+    }
+
+    /// Runs that loop `run` is over, and the loop around it over one of each.
+    fn runs(self, run: usize) -> Option<Runs> {
+        let stop = run - 1;
+        let [var, around] = [run, stop].map(|at| self.nest.loops[self.from + at].var);
+        let Range::Between(lo, hi) = &self.nest.loops[self.from + run].range else { return None };
+        let [a, x] = &self.elements()?[..] else { return None };
+        let (a, x) = x.along(run).map(|x| (a, x)).or_else(|| Some((x, a.along(run)?)))?;
+        let index = |expr: Expr| self.nest.index(&expr);
+        // The positions of the entries begin at `ofs[..]`.
+        let first = index(a.index().replaced(&|of| (of == var).then(|| lo.clone())))?;
+        let (ofs, a) = self.element(a.array, &first).gathered(stop)?;
+        // They end where those of the next run begin.
+        let end = index(Expr::from(By::Read(ofs, around)) + hi.clone() - lo.clone())?;
+        let is_end = matches!(&end.steps[..], [step]
+            if step.by == By::Next(ofs, around) && step.stride == Expr::Int(1));
+        if !is_end || !end.base.is_empty() {
+            return None;
+        }
+        // Coordinates begin or end at `bounds[..]`.
+        let bound = |of: &Expr| self.element(x.array, &index(of.clone())?).gathered(stop);
+        let (is_end, (bounds, bound)) =
+            bound(lo).map(|of| (false, of)).or_else(|| Some((true, bound(hi)?)))?;
+        let x = Stream { at: [x.at, bound.at].concat(), ..x };
+        Some(Runs { bounds, is_end, ofs, a, x })
     }
 
     fn sampled(self) -> Option<Pattern> {
@@ -341,7 +400,8 @@ impl<'a> Inner<'a> {
         };
         let target = self.target()?;
         let (columns, rows): (Vec<_>, Vec<_>) = target.steps.iter().partition(|step| step.0 == 2);
-        let ([(_, None, Expr::Int(1))], [(0, None, pitch)]) = (&columns[..], &rows[..]) else {
+        let ([(_, By::Var(_), Expr::Int(1))], [(0, By::Var(_), pitch)]) = (&columns[..], &rows[..])
+        else {
             return None;
         };
         let (c, pitch) = (target.stream(), (*pitch).clone());
@@ -355,7 +415,7 @@ impl<'a> Inner<'a> {
                 let is_row = clear.inside == self.from + 1
                     && clear.array == c.array
                     && from.at == c.at
-                    && matches!(from.steps[..], [(0, None, by)] if *by == pitch)
+                    && matches!(from.steps[..], [(0, By::Var(_), by)] if *by == pitch)
                     && (Expr::Int(0), &clear.count) == (lo.clone(), &hi)
                     && clear.value.same(&clear.value.dtype().zero());
                 if !is_row {

@@ -26,6 +26,18 @@ pub(super) enum Target {
     Element(ArrayId, Expr),
 }
 
+/// Runs of entries with consecutive coordinates: run `p` has the values from `a[ofs[p]]` up to `a[ofs[p + 1]]`, and
+/// the elements of `x` from `bounds[p]` on, or up to there.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) struct Runs {
+    pub(super) bounds: ArrayId,
+    /// Whether `bounds` are ends.
+    pub(super) is_end: bool,
+    pub(super) ofs: ArrayId,
+    pub(super) a: Stream,
+    pub(super) x: Stream,
+}
+
 /// The operation of a loop `for p`. An optional factor that is `None` is left out of the product.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) enum Pattern {
@@ -42,6 +54,11 @@ pub(super) enum Pattern {
     /// `sum = 0; for q in pos[p]..pos[p + 1] { sum += a[q] * x[crd[q]] }; out[p] = sum`, or
     /// `out[places[p]] = sum`.
     Rows { pos: Stream, crd: ArrayId, a: ArrayId, x: Stream, out: Stream, places: Option<ArrayId> },
+    /// `for k in 0..ofs[p + 1] - ofs[p] { target += a[ofs[p] + k] * x[bounds[p] + k] * factor }`.
+    RunDots { target: Target, runs: Runs, factor: Option<Expr> },
+    /// `sum = 0; for q in pos[p]..pos[p + 1] { for k in 0..ofs[q + 1] - ofs[q] { sum += a[ofs[q] + k] *
+    /// x[bounds[q] + k] } }; out[p] = sum`, or `out[places[p]] = sum`. Without `pos`, `q` is `p`.
+    Runs { pos: Option<Stream>, runs: Runs, out: Stream, places: Option<ArrayId> },
     /// `for j in lo..hi { c[j] += a[p] * b[crd[p] * stride + j] * m[j] }`.
     Row {
         c: Stream,

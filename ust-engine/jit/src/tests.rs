@@ -6,6 +6,7 @@ mod combined;
 mod patterns;
 mod products;
 mod random;
+mod runs;
 mod sampled;
 mod scattered;
 mod spread;

@@ -77,6 +77,12 @@ pub(crate) const GATHER_PREDICTED_ROWS: isize = 1 << 13;
 /// of blocks.
 pub(crate) const BLOCK_ROW_DISTANCE: usize = 256;
 
+// Rows of runs times a vector.
+// Rows: `spmv` on `band24` and `runs8`, in their own formats.
+
+/// Bytes from an entry to the one that is prefetched: there is little work for each.
+pub(crate) const RUN_DISTANCE: usize = 8192;
+
 // Rows added where their coordinates say.
 // Rows: `spmvt` on `small`, `st5`, `graph`.
 

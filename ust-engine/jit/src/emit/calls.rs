@@ -32,13 +32,17 @@ impl Emitter<'_, '_> {
         };
         let params: Vec<Type> = args.iter().map(|&arg| self.b.func.dfg.value_type(arg)).collect();
         let result = match pattern {
-            Pattern::GatherDot { .. } | Pattern::Dot { .. } => Some(lane(dtype)),
+            Pattern::GatherDot { .. } | Pattern::Dot { .. } | Pattern::RunDots { .. } => {
+                Some(lane(dtype))
+            }
             Pattern::Combined { .. } => Some(types::I64),
             _ => None,
         };
         let result = self.call_at(kernel, &params, result, &args);
         match pattern {
-            Pattern::GatherDot { target, factor, .. } | Pattern::Dot { target, factor, .. } => {
+            Pattern::GatherDot { target, factor, .. }
+            | Pattern::Dot { target, factor, .. }
+            | Pattern::RunDots { target, factor, .. } => {
                 self.add_to(target, dtype, result, factor.as_ref());
             }
             Pattern::Combined { touched, .. } => {
@@ -72,6 +76,21 @@ impl Emitter<'_, '_> {
                 let places = places.map_or(zero, |places| self.base(places));
                 let (pos, crd, a) = (self.start(pos, zero), self.base(*crd), self.base(*a));
                 vec![pos, crd, a, self.start(x, zero), self.start(out, zero), lo, hi, places]
+            }
+            Pattern::RunDots { runs, .. } => {
+                let mut args = self.bases(&[runs.bounds, runs.ofs]);
+                args.extend([&runs.a, &runs.x].map(|of| self.start(of, zero)));
+                args.extend([lo, hi, self.const_int(i64::from(runs.is_end))]);
+                args
+            }
+            Pattern::Runs { pos, runs, out, places } => {
+                let pos = pos.as_ref().map_or(zero, |pos| self.start(pos, zero));
+                let places = places.map_or(zero, |places| self.base(places));
+                let mut args = vec![pos];
+                args.extend(self.bases(&[runs.bounds, runs.ofs]));
+                args.extend([&runs.a, &runs.x, out].map(|of| self.start(of, zero)));
+                args.extend([lo, hi, places, self.const_int(i64::from(runs.is_end))]);
+                args
             }
             Pattern::Spread { pos, crd, a, x, out, places } => {
                 let mut args = self.bases(&[*pos, *crd, *a, *x, *out]);

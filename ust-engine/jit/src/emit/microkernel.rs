@@ -7,7 +7,7 @@ use ust_kernels::micro::{self, Loop};
 use super::super::Suits;
 use super::super::loops::{Reason, reason};
 use super::super::nest::Inner;
-use super::super::pattern::Pattern;
+use super::super::pattern::{Pattern, Runs};
 use super::super::placed::placed;
 use super::Emitter;
 use super::union::union_kernel;
@@ -108,6 +108,14 @@ fn wanted(pattern: &Pattern, arrays: &[ArrayDecl]) -> Option<Wanted> {
         Pattern::Rows { pos, crd, a, x, places, .. } => {
             let kernel = Loop::Rows(kind(pos.array)?, kind(*crd)?);
             of(kernel, &[pos.array, places.unwrap_or(pos.array)], &[*a, x.array])
+        }
+        Pattern::RunDots { runs: Runs { bounds, ofs, a, x, .. }, .. } => {
+            of(Loop::RunDots(kind(*ofs)?, kind(*bounds)?), &[], &[a.array, x.array])
+        }
+        Pattern::Runs { pos, runs: Runs { bounds, ofs, a, x, .. }, out, places } => {
+            let pos = pos.as_ref().map_or(*ofs, |pos| pos.array);
+            let kernel = Loop::Runs(kind(*ofs)?, kind(*bounds)?);
+            of(kernel, &[*ofs, pos, places.unwrap_or(*ofs)], &[a, x, out].map(|of| of.array))
         }
         Pattern::Spread { pos, crd, a, x, places, .. } => {
             of(Loop::Spread(kind(*pos)?), &[*pos, *crd, places.unwrap_or(*pos)], &[*a, *x])

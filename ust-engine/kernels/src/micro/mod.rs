@@ -6,6 +6,7 @@
 //! | this one | the list of kernels, and the choice for this machine |
 //! | `body` | loops over contiguous vectors |
 //! | `gather` | sparse rows times a vector |
+//! | `runs` | rows of consecutive coordinates times a vector |
 //! | `tiles` | sparse rows times a dense matrix: a part of the result's row in registers |
 //! | `sampled` | a product of two dense matrices at the entries of a sparse one (SDDMM) |
 //! | `spread` | sparse rows, or entries, added to a vector at their coordinates |
@@ -28,6 +29,7 @@ mod dots;
 mod full;
 mod gather;
 mod row_sample;
+mod runs;
 mod sampled;
 mod scatter;
 mod spread;
@@ -74,6 +76,15 @@ pub enum Loop {
     /// `lo..hi`: `fn(pos, crd, a, x, out, lo, hi, places)`; `out[places[i]]` where `places` is not
     /// null. Index kinds: of `pos` and `places`; of `crd`.
     Rows(IndexKind, IndexKind),
+    /// `sum of a[ofs[s] + k] * x[crd + k]` for `k` below `count = ofs[s + 1] - ofs[s]`, for `s` in `lo..hi`:
+    /// `fn(bounds, ofs, a, x, lo, hi, is_end) -> T`. `crd` is `bounds[s]`, or `bounds[s] - count` where
+    /// `is_end`. Index kinds: of `ofs`; of `bounds`. Never exact.
+    RunDots(IndexKind, IndexKind),
+    /// `out[i]` = that sum for `s` in `pos[i]..pos[i + 1]`, for each `i` in `lo..hi`:
+    /// `fn(pos, bounds, ofs, a, x, out, lo, hi, places, is_end)`; `s` is `i` where `pos` is null, and
+    /// `out[places[i]]` is set where `places` is not null. Index kinds: of `pos`, `ofs` and `places`; of
+    /// `bounds`.
+    Runs(IndexKind, IndexKind),
     /// `out[crd[p]] += a[p] * x[i]` for `p` in `pos[i]..pos[i + 1]`, for each `i` in `lo..hi`:
     /// `fn(pos, crd, a, x, out, lo, hi, places)`; `x[places[i]]` where `places` is not null.
     Spread(IndexKind),
@@ -120,7 +131,7 @@ pub fn address(wanted: Loop, dtype: Dtype, exact: bool) -> Option<usize> {
 }
 
 macro_rules! pick {
-    ($name:ident, $module:ident, $rows:ident) => {
+    ($name:ident, $module:ident, $rows:ident, $runs:ident) => {
         fn $name(wanted: Loop, dtype: Dtype, exact: bool) -> Option<usize> {
             use body::$module::{f32 as single, f64 as double};
             macro_rules! both {
@@ -147,6 +158,8 @@ macro_rules! pick {
                 (Loop::Entries(kind), _) => spread::of_entries(kind, dtype),
                 (Loop::GatherDot(_) | Loop::Rows(..), true) => gather::exact(wanted, dtype),
                 (Loop::GatherDot(_) | Loop::Rows(..), false) => gather::$rows::fast(wanted, dtype),
+                (Loop::RunDots(..) | Loop::Runs(..), true) => runs::exact(wanted, dtype),
+                (Loop::RunDots(..) | Loop::Runs(..), false) => runs::$runs::fast(wanted, dtype),
                 (Loop::Dot | Loop::Sampled(_), true) => None,
                 (Loop::Sampled(_), false) => sampled::$module::address(wanted, dtype),
                 // These kernels may multiply the factors in another order.
@@ -202,15 +215,15 @@ macro_rules! pick {
         }
     };
 }
-pick!(portable, portable, portable);
+pick!(portable, portable, portable, portable);
 #[cfg(target_arch = "x86_64")]
-pick!(avx2, avx2, avx2);
+pick!(avx2, avx2, avx2, avx2);
 #[cfg(target_arch = "x86_64")]
-pick!(avx512, avx512, avx2);
+pick!(avx512, avx512, avx2, avx2);
 #[cfg(target_arch = "x86_64")]
-pick!(far, avx512, far);
+pick!(far, avx512, far, avx2);
 #[cfg(target_arch = "x86_64")]
-pick!(always, avx512, always);
+pick!(always, avx512, always, avx2);
 
 fn address_at(
     set: InstructionSet,

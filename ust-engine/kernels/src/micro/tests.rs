@@ -75,5 +75,6 @@ macro_rules! for_each_number {
 
 mod blocks;
 mod rows;
+mod runs;
 mod sums;
 mod tile;

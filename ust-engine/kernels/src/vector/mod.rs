@@ -53,6 +53,13 @@ pub trait Vector: Copy {
     unsafe fn plus<const FUSED: bool>(self, a: Self, b: Self) -> Self;
     /// The numbers `from[0..n]`, then zeros. `n` is at most `N`. Nothing else is read.
     unsafe fn first(from: *const Self::Lane, n: usize) -> Self;
+    /// The numbers `from[k]` where `at + k` is below `n`, and zeros. Nothing else is read. `at` and `n` have 31
+    /// bits. Several vectors that `n` numbers end in are loaded without a branch.
+    #[inline(always)]
+    unsafe fn below(from: *const Self::Lane, at: usize, n: usize) -> Self {
+        // SAFETY: as the trait says.
+        unsafe { Self::first(from, n.saturating_sub(at).min(Self::N)) }
+    }
     /// Stores the first `n` lanes, and nothing behind them.
     unsafe fn store_first(self, to: *mut Self::Lane, n: usize);
     /// Loads vector `k` of `W` vectors that begin at `from`. Where `CUT`, the last of them has `n` numbers.

@@ -218,7 +218,7 @@ unsafe fn stream_512(vector: __m512, to: *mut f32) {
 }
 
 macro_rules! vector {
-    ($vector:ty, $four:ty, $ty:ty, $n:literal, $splat:ident, $load:ident, $store:ident, [$single:ident, $part:ident], $fused:ident, $mul:ident, $add:ident, [$cast:ident, $ones:ident, $twos:ident, $fours:ident, $eights:expr], $pairs:expr, $halves:expr, [$places:ty, $place:expr, $pick:expr, $mask:expr, $first:expr, $store_first:expr]) => {
+    ($vector:ty, $four:ty, $ty:ty, $n:literal, $splat:ident, $load:ident, $store:ident, [$single:ident, $part:ident], $fused:ident, $mul:ident, $add:ident, [$cast:ident, $ones:ident, $twos:ident, $fours:ident, $eights:expr], $pairs:expr, $halves:expr, [$places:ty, $place:expr, $pick:expr, $mask:expr, $first:expr, $store_first:expr] $(, $below:expr)?) => {
         // SAFETY in all methods: as the trait says.
         impl Vector for $vector {
             type Lane = $ty;
@@ -270,6 +270,10 @@ macro_rules! vector {
             unsafe fn first(from: *const $ty, n: usize) -> Self {
                 unsafe { $first(from, $mask(n)) }
             }
+            $(#[inline(always)]
+            unsafe fn below(from: *const $ty, at: usize, n: usize) -> Self {
+                unsafe { $below(from, at, n) }
+            })?
             #[inline(always)]
             unsafe fn store_first(self, to: *mut $ty, n: usize) {
                 unsafe { $store_first(to, $mask(n), self) }
@@ -334,7 +338,12 @@ vector!(
         |n: usize| _mm256_loadu_si256(FIRST.as_ptr().add(4 - n).cast()),
         |from, mask| _mm256_maskload_pd(from, mask),
         |to, mask, vector| _mm256_maskstore_pd(to, mask, vector)
-    ]
+    ],
+    |from, at: usize, n: usize| {
+        let lanes = _mm256_setr_epi64x(0, 1, 2, 3);
+        let lanes = _mm256_add_epi64(lanes, _mm256_set1_epi64x(at as i64));
+        _mm256_maskload_pd(from, _mm256_cmpgt_epi64(_mm256_set1_epi64x(n as i64), lanes))
+    }
 );
 vector!(
     __m256,
@@ -367,7 +376,12 @@ vector!(
         |n: usize| _mm256_loadu_si256(FIRST_OF_SINGLE.as_ptr().add(8 - n).cast()),
         |from, mask| _mm256_maskload_ps(from, mask),
         |to, mask, vector| _mm256_maskstore_ps(to, mask, vector)
-    ]
+    ],
+    |from, at: usize, n: usize| {
+        let lanes = _mm256_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7);
+        let lanes = _mm256_add_epi32(lanes, _mm256_set1_epi32(at as i32));
+        _mm256_maskload_ps(from, _mm256_cmpgt_epi32(_mm256_set1_epi32(n as i32), lanes))
+    }
 );
 vector!(
     __m512d,
