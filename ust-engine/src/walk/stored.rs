@@ -51,12 +51,12 @@ pub(super) fn starts(tensor: &Tensor) -> Option<Buffer<u32>> {
         && first.props.full
         && tensor.bound().levels()[0].lower == 0
         && u32::try_from(tensor.nse()).is_ok();
-    let Shape::Listed { children: Children::Segment(pos), .. } = Shape::of(format, 1) else {
-        return None;
-    };
     if !counted {
         return None;
     }
+    let Shape::Listed { children: Children::Segment(pos), .. } = Shape::of(format, 1) else {
+        return None;
+    };
     let starts: Buffer<u32> = match &levels[1].0[pos] {
         IndexArray::U32(words) => words.clone(),
         other => (0..other.len()).map(|at| Some(other.get(at)? as u32)).collect::<Option<_>>()?,

@@ -112,12 +112,15 @@ impl Stmt {
 }
 
 impl Function {
-    /// The values of the names that the first statements give, as expressions without these names.
+    /// The values of the names that the first statements give, as expressions without these names. A variable
+    /// that is assigned later is no name.
     #[must_use]
     pub fn first_names(&self) -> HashMap<Var, Expr> {
+        let assigned = self.assigned();
         let mut names: HashMap<Var, Expr> = HashMap::new();
         for stmt in &self.body {
             match stmt {
+                Stmt::Let(var, _) if assigned[var.0 as usize] => {}
                 Stmt::Let(var, value) => {
                     let value = value.replaced(&|var| names.get(&var).cloned());
                     names.insert(*var, value);

@@ -155,3 +155,19 @@ fn names_from_inside_are_replaced_and_names_from_outside_stay() {
     let along = index([], [(By::Var(p.var), Expr::Int(1))]).unwrap();
     assert_eq!((of_x.element.clone(), of_x.depth), (Some((x, along)), 2));
 }
+
+#[test]
+fn a_variable_that_is_assigned_later_is_no_name() {
+    let mut b = crate::Builder::new("f");
+    let n = b.param("n", crate::Ty::Int);
+    let name = b.bind("name", n.clone() + 1);
+    let at = b.var("at", name.clone());
+    let same = b.bind("same", name.clone());
+    b.while_(Expr::from(at).lt(9), |b| b.assign(at, Expr::from(at) + 1));
+    let names = b.finish().first_names();
+    let named = [name, same].map(|expr| match expr {
+        Expr::Var(var) => names.get(&var).cloned(),
+        other => panic!("{other:?}"),
+    });
+    assert_eq!((named, names.get(&at)), ([Some(n.clone() + 1), Some(n + 1)], None));
+}
