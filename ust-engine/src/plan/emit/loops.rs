@@ -256,7 +256,7 @@ impl Emit<'_> {
     }
 
     /// Whether no coordinate of a level is outside the shape, given those above.
-    fn is_whole(&self, (at, level): (usize, usize), state: &State) -> Expr {
+    pub(super) fn is_whole(&self, (at, level): (usize, usize), state: &State) -> Expr {
         let operand = &self.operands[at];
         operand.bounds.is_whole(level, &state.coordinates[at], &operand.sizes)
     }

@@ -189,6 +189,21 @@ impl Merged<'_> {
         });
     }
 
+    /// Passes over children below a coordinate.
+    fn skip_to(&self, b: &mut Builder, bit: usize, first: &Expr) {
+        match self.next[bit] {
+            None => {
+                let step = (self.walks[bit].step)(b, self.cursors[bit].into());
+                let below = self.more(bit).select(step.crd.lt(first.clone()), Expr::Bool(false));
+                b.while_(below, |b| self.leave(b, bit));
+            }
+            Some(next) => {
+                let below = Expr::from(next.crd).lt(first.clone());
+                b.while_(below, |b| self.pass(b, bit, next));
+            }
+        }
+    }
+
     /// Moves the cursor to the next stop.
     fn leave(&self, b: &mut Builder, bit: usize) {
         let cursor = self.cursors[bit];
@@ -273,6 +288,15 @@ impl Emit<'_> {
             let (domain, valid) = self.domain(step, state);
             self.note_range(depth, &domain);
             self.note_carried(depth, merged.cursors.iter().copied());
+            for (bit, &walker) in walkers.iter().enumerate() {
+                // Padding may stand before the first coordinate, which the loop would never come to.
+                let outside = self.level(walker).props.overhangs
+                    && domain.lo != Expr::Int(0)
+                    && self.is_whole(walker, state) != Expr::Bool(true);
+                if outside {
+                    merged.skip_to(b, bit, &domain.lo);
+                }
+            }
             let domain = self.part(b, depth, domain);
             return b.for_(&merged.name, domain.lo, domain.hi, |b, crd| {
                 self.note(&[&crd], depth, step, Over::Followed, walkers, state);
