@@ -15,7 +15,7 @@
 //! fn conforms() { ust_conformance::level("my_level").assert_passed(); }
 //! ```
 //!
-//! The example crates `bitmap_level` and `delta_level` have such a test.
+//! The example crate `bitmap_level` has such a test.
 //!
 //! Neighbours are the level types that are linked. One that cannot stand alone needs another beside
 //! it: `use ust_level_compressed as _;`. Operations are tried on named formats too, whose level types

@@ -12,17 +12,20 @@ use ust::{Backend, Coo, Format, Tensor, einsum, tensor::Parts};
 use ust_conformance::oracle::Random;
 use ust_conformance::{Options, run};
 
-/// Formats of matrices with level types of this test.
-const FORMATS: [&str; 9] = [
+/// Formats of matrices with level types that have no loops like those of other level types.
+const FORMATS: [&str; 12] = [
     "(i, j) -> (i : dense, j : band)",
     "(i, j) -> (i : band, j : compressed)",
     "(i, j) -> (i / 3 : dense, j / 2 : band, i % 3 : dense, j % 2 : dense)",
-    "(i, j) -> (i : dense, j : padded(7))",
-    "(i, j) -> (j : compressed, i : padded(7))",
-    "(i, j) -> (i : dense, j : hashed)",
-    "(i, j) -> (j : hashed, i : hashed)",
+    "(i, j) -> (i : dense, j : ell(7))",
+    "(i, j) -> (j : compressed, i : ell(7))",
+    "(i, j) -> (i : dense, j : probed)",
+    "(i, j) -> (j : probed, i : hashed)",
     "(i, j) -> (j - i : hashed, i : range)",
-    "(i, j) -> (i : padded(30), j : band)",
+    "(i, j) -> (i : dense, j : bits)",
+    "(i, j) -> (i : bits, j : delta(4))",
+    "(i, j) -> (j : dense, i : delta(1))",
+    "(i, j) -> (i : ell(30), j : band)",
 ];
 
 /// Formats of others.

@@ -384,6 +384,20 @@ pub fn parts<T: Plain + Zeroable>(
     made
 }
 
+/// For each entry, the position of its child. `child` numbers the children of the entries, and `place` has the
+/// position of each child, less than `positions`. Parallel.
+///
+/// # Panics
+/// If a column is elsewhere and cannot be fetched: see [`Segments::fetch`].
+#[must_use]
+pub fn of_children(child: &IndexColumn, place: &[i64], positions: Pos) -> IndexColumn {
+    let most = (0, positions.saturating_sub(1) as i64);
+    IndexColumn::blocks(child.len(), most, &|first, out| {
+        child.read(first, out);
+        out.iter_mut().for_each(|out| *out = place[*out as usize]);
+    })
+}
+
 /// Replaces counts by their running sums. Cost: O(length).
 pub fn scan(counts: &mut [i64]) {
     let mut sum = 0;

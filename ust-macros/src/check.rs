@@ -101,29 +101,29 @@ help: did you mean `compressed`? If another crate has `compresed`, link it: a de
 help: for a level type of another crate, add `extern compresed`"
             )
         );
-        assert_eq!(complaint("(i, j) -> (i : dense, j : hashed(4))", &["hashed"]), None);
+        assert_eq!(complaint("(i, j) -> (i : dense, j : octree(4))", &["octree"]), None);
     }
 
     #[test]
     fn around_a_level_type_of_another_crate_everything_is_checked() {
         for (text, message) in [
-            ("(i, j) -> (i : hashed, j : compresed)", "unknown level type `compresed`"),
-            ("(i, j) -> (i : hashed)", "no level stores dimension `j`"),
-            ("(i) -> (i / 2 : hashed)", "the levels do not determine `i`"),
-            ("(i, j) -> (i : hashed, j : dense(4))", "`dense` does not take `4`"),
-            ("(i, j) -> (i : hashed, j : dense), posWidth = 7", "posWidth = 7: no such width"),
-            ("(i, j) -> (i : hashed; j : dense)", "expected `,` or `)` after the level"),
-            ("(i, hashed) -> (i : hashed, hashes : dense)", "unknown dimension `hashes`"),
+            ("(i, j) -> (i : octree, j : compresed)", "unknown level type `compresed`"),
+            ("(i, j) -> (i : octree)", "no level stores dimension `j`"),
+            ("(i) -> (i / 2 : octree)", "the levels do not determine `i`"),
+            ("(i, j) -> (i : octree, j : dense(4))", "`dense` does not take `4`"),
+            ("(i, j) -> (i : octree, j : dense), posWidth = 7", "posWidth = 7: no such width"),
+            ("(i, j) -> (i : octree; j : dense)", "expected `,` or `)` after the level"),
+            ("(i, octree) -> (i : octree, hashes : dense)", "unknown dimension `hashes`"),
             (
-                "(i, j, k) -> (i : hashed, j : dense, k : singleton)",
+                "(i, j, k) -> (i : octree, j : dense, k : singleton)",
                 "`singleton` cannot stand here",
             ),
         ] {
-            let found = complaint(text, &["hashed"]).expect(text);
+            let found = complaint(text, &["octree"]).expect(text);
             assert!(found.starts_with(message), "{text}: {found}");
         }
         // What the neighbour above is like is not known.
-        assert_eq!(complaint("(i, j) -> (i : hashed, j : singleton)", &["hashed"]), None);
+        assert_eq!(complaint("(i, j) -> (i : octree, j : singleton)", &["octree"]), None);
     }
 
     #[test]

@@ -52,8 +52,8 @@ mod tests {
             r#"ust, "CSR","#,
             r#"ust, "(i,\tj) ->\n (i : dense, j : compressed)""#,
             r##"ust, r#"CSR"#"##,
-            r#"ust, "(i) -> (i : hashed)", extern hashed"#,
-            r#"ust, "(i, j) -> (i : hashed, j : type)", extern hashed, type,"#,
+            r#"ust, "(i) -> (i : octree)", extern octree"#,
+            r#"ust, "(i, j) -> (i : octree, j : type)", extern octree, type,"#,
         ] {
             let code = expanded(call).unwrap_or_else(|error| panic!("{call}: {error}"));
             let literal = call.trim_start_matches("ust, ").split(", extern").next().unwrap();
@@ -63,8 +63,8 @@ mod tests {
 
     #[test]
     fn a_name_that_is_not_in_the_text_is_refused() {
-        let found = expanded(r#"ust, "(i) -> (i : dense)", extern hashed"#);
-        assert_eq!(found.unwrap_err(), "the format text does not say `hashed`");
+        let found = expanded(r#"ust, "(i) -> (i : dense)", extern octree"#);
+        assert_eq!(found.unwrap_err(), "the format text does not say `octree`");
     }
 
     #[test]
@@ -76,7 +76,7 @@ mod tests {
             r#"ust, "{} x", 7"#,
             r#"ust, "CSR", extern"#,
             r#"ust, "CSR" extern x"#,
-            r#"ust, "(i) -> (i : hashed)", extern hashed; 7"#,
+            r#"ust, "(i) -> (i : octree)", extern octree; 7"#,
         ] {
             let found = expanded(call).expect_err(call);
             assert!(found.starts_with("`ust::format!` takes format text"), "{call}: {found}");

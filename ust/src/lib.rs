@@ -182,10 +182,14 @@
 
 // A crate that nobody names is dropped by the linker, and its level type with it.
 use ust_level_band as _;
+use ust_level_bits as _;
 use ust_level_block2_4 as _;
 use ust_level_blocks as _;
 use ust_level_compressed as _;
+use ust_level_delta as _;
 use ust_level_dense as _;
+use ust_level_ell as _;
+use ust_level_hashed as _;
 use ust_level_loose_compressed as _;
 use ust_level_range as _;
 use ust_level_singleton as _;

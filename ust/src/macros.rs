@@ -40,12 +40,12 @@
 /// call first runs, everything else is still checked by the compiler:
 ///
 /// ```no_run
-/// // use hashed_level as _;
-/// let format = ust::format!("(i, j) -> (i : dense, j : hashed(4))", extern hashed);
+/// // use octree_level as _;
+/// let format = ust::format!("(i, j) -> (i : dense, j : octree(4))", extern octree);
 /// ```
 ///
 /// ```compile_fail
-/// let no_level_stores_j = ust::format!("(i, j) -> (i : hashed(4))", extern hashed);
+/// let no_level_stores_j = ust::format!("(i, j) -> (i : octree(4))", extern octree);
 /// ```
 ///
 /// # Panics

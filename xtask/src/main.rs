@@ -114,7 +114,7 @@ fn quick() -> Result<(), String> {
     args.extend(WHOLE);
     args.extend(["--lib", "--bins", "--tests"]);
     args.extend(["--exclude", "ust-conformance"]);
-    args.extend(["--exclude", "bitmap_level", "--exclude", "delta_level"]);
+    args.extend(["--exclude", "bitmap_level"]);
     args.extend(["--", "--skip", OF_ITSELF]);
     run::cargo(&args, &[])
 }

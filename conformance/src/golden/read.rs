@@ -225,7 +225,7 @@ mod tests {
     /// The tests of the library link the standard level types, and no others.
     #[test]
     fn a_level_type_that_is_not_linked_excludes_a_case() {
-        for text in ["(i) -> (i : hashed)", "(i, j) -> (i : dense, j : hashed)"] {
+        for text in ["(i) -> (i : octree)", "(i, j) -> (i : dense, j : octree)"] {
             let Err(Trouble::Excluded(reason)) = format(text) else { panic!("{text}") };
             assert!(reason.contains("not linked"), "{reason}");
         }

@@ -43,7 +43,31 @@ pub(super) fn try_case(case: &Value) -> Verdict {
         ensure(shared.len() == 1 && same, || "the values are not the shared one".to_owned())?;
         expected["values"] = Value::Null;
     }
-    same_arrays(&tensor, &expected, false)
+    match expected["map"].as_array() {
+        Some(maps) => same_sets(&tensor, maps),
+        None => same_arrays(&tensor, &expected, false),
+    }
+}
+
+/// Whether the last level has the coordinates of these maps under its parents. Where each stands is up to the
+/// table.
+fn same_sets(tensor: &Tensor, maps: &[Value]) -> Verdict {
+    let last = tensor.format().level_count() - 1;
+    // Slots hold other numbers than coordinates as well.
+    let array = |name| tensor.level_array(last, name).map(IndexArray::to_vec).unwrap_or_default();
+    let [pos, crd] = ["pos", "crd"].map(array);
+    ensure(pos.len() == maps.len() + 1, || format!("{pos:?} are not {} tables", maps.len()))?;
+    let bounds = tensor.bound().site(last).bounds();
+    for (table, map) in pos.windows(2).zip(maps) {
+        let mut found = crd[table[0] as usize..table[1] as usize].to_vec();
+        found.retain(|crd| bounds.contains(crd));
+        found.sort_unstable();
+        let keys = map.as_object().into_iter().flat_map(|map| map.keys());
+        let mut wanted: Vec<i64> = keys.filter_map(|key| key.parse().ok()).collect();
+        wanted.sort_unstable();
+        ensure(found == wanted, || format!("a table has {found:?}, not {wanted:?}"))?;
+    }
+    Ok(())
 }
 
 /// Compares the storage of a case whose levels are given by Finch's names, such as `SparseBand`. A level type

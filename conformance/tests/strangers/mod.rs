@@ -1,7 +1,6 @@
-//! Level types that no crate of the project knows, each of another kind.
+//! A level type that no crate of the project knows: its places are in no order, and some have no child.
 
-mod hashed;
-mod padded;
+mod probed;
 
-/// Their names.
-pub(crate) const STRANGERS: [&str; 2] = ["hashed", "padded"];
+/// Its name.
+pub(crate) const STRANGERS: [&str; 1] = ["probed"];

@@ -53,6 +53,24 @@ fn full_blocks_and_pruned_groups_are_seen() {
 }
 
 #[test]
+fn level_types_are_proposed_where_they_suit_and_not_elsewhere() {
+    for (text, expected) in [
+        ("random(60x400, nnz=8000)", &["bits", "delta"][..]),
+        ("random(60x400, nnz=2000)", &["bits"]),
+        ("random(60x4000, nnz=2000)", &[]),
+        ("banded(200, diagonals=5)", &["band", "blocks", "ell"]),
+    ] {
+        let (candidates, left_out) = catalogue(&stats(&generated(text, "CSR")).unwrap());
+        assert!(left_out.is_empty(), "{text}: {left_out:?}");
+        let offered = candidates.iter().filter_map(|candidate| match candidate.origin {
+            Origin::Level(name) => Some(name),
+            _ => None,
+        });
+        assert_eq!(offered.collect::<Vec<_>>(), expected, "{text}");
+    }
+}
+
+#[test]
 fn tensors_without_entries_are_looked_at() {
     for shape in [&[0, 0][..], &[5], &[3, 0, 2], &[1 << 40, 1 << 40]] {
         let stats = stats(&tensor(shape, &[], "COO")).unwrap();

@@ -53,7 +53,7 @@ fn a_string_literal_of_another_macro_will_do() {
 
 #[test]
 fn a_level_type_that_nobody_links_is_refused_when_the_call_runs() {
-    let refused = std::panic::catch_unwind(|| ust::format!("(i) -> (i : hashed)", extern hashed));
+    let refused = std::panic::catch_unwind(|| ust::format!("(i) -> (i : octree)", extern octree));
     let message = *refused.unwrap_err().downcast::<String>().expect("a message");
-    assert_eq!(message, "(i) -> (i : hashed)".parse::<Format>().unwrap_err().to_string());
+    assert_eq!(message, "(i) -> (i : octree)".parse::<Format>().unwrap_err().to_string());
 }

@@ -1,7 +1,7 @@
 //! Padding is never an entry: not when reading, not when foreign arrays are checked.
 
 use ust::tensor::{BuildOptions, Tensor};
-use ust::{Coo, Scalar};
+use ust::{Backend, Coo, Scalar, einsum};
 
 /// Blocks of a nonunique level that overlap: what pads one of them is stored in another.
 const OVERLAPPING: [&str; 4] = [
@@ -45,5 +45,21 @@ fn padding_of_overlapping_blocks_is_no_duplicate() {
         let (format, shape, parts) = tensor.clone().into_parts();
         let again = Tensor::from_parts(&format, &shape, parts);
         assert_eq!(again.expect(text), tensor);
+    }
+}
+
+#[test]
+fn padding_before_the_first_coordinate_inside_the_shape_stops_no_loop_over_all() {
+    // On the diagonal that begins in row 2, a filler stands for row 1.
+    let format = "(i, j) -> (j - i : delta(1), i : delta(1))".parse().unwrap();
+    let coo = Coo::new(vec![3, 1], vec![vec![2], vec![0]], vec![4.0]).unwrap();
+    let a = Tensor::from_coo(&coo, &format).unwrap();
+    assert_eq!(a.values().typed::<f64>().unwrap(), [0.0, 4.0]);
+    let b = Tensor::from_array(ust::ndarray::arr1(&[0.5]).into_dyn()).unwrap();
+    for backend in [Backend::INTERPRETER, Backend::JIT] {
+        let sum = einsum("C(i,j) = A(i,j) + b(j)").arg("A", &a).arg("b", &b).backend(backend);
+        let sum = sum.run().unwrap();
+        let found: Vec<Scalar> = (0..3).map(|i| sum.get(&[i, 0]).unwrap()).collect();
+        assert_eq!(found, [0.5, 0.5, 4.5].map(Scalar::F64));
     }
 }

@@ -7,10 +7,14 @@ fn exactly_the_standard_level_types_are_linked() {
     let names: Vec<&str> = registry::factories().iter().map(|f| f.name).collect();
     let expected = [
         "band",
+        "bits",
         "block2_4",
         "blocks",
         "compressed",
+        "delta",
         "dense",
+        "ell",
+        "hashed",
         "loose_compressed",
         "range",
         "singleton",
@@ -26,6 +30,7 @@ fn aliases_name_the_level_types_that_they_stand_for() {
         ("compressed(high)", "loose_compressed"),
         ("compressed(nonunique, high)", "loose_compressed(nonunique)"),
         ("structured(2, 4)", "block2_4"),
+        ("padded(5)", "ell(5)"),
         ("compressed(unique, ordered)", "compressed"),
     ] {
         let made = registry::make(&registry::LevelArgs::simple(alias)).expect(alias);

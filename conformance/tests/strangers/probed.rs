@@ -1,7 +1,7 @@
-//! `hashed`: a table for each parent, in which a coordinate is searched from its remainder on.
+//! `probed`: a table for each parent, in which a coordinate is searched from its remainder on.
 //!
 //! ```text
-//!  row 0  [ 0 1 0 0 0 2 ]    (i, j) -> (i : dense, j : hashed), shape 2x6
+//!  row 0  [ 0 1 0 0 0 2 ]    (i, j) -> (i : dense, j : probed), shape 2x6
 //!  row 1  [ 3 0 0 0 0 0 ]
 //!                            level 1  pos     0         4     6     parents + 1
 //!                                     slot    - 1 5 -   0 -         pos[parents]
@@ -19,14 +19,14 @@ use ust_level_api::{
 
 inventory::submit! {
     LevelFactory {
-        name: "hashed",
+        name: "probed",
         aliases: &[],
         summary: "a table of coordinates for each parent",
         make: |args| match args.args.first() {
-            None => Ok(Box::new(Hashed)),
+            None => Ok(Box::new(Probed)),
             Some(arg) => Err(args.bad(arg, "it takes no arguments".to_owned())),
         },
-        samples: &["hashed"],
+        samples: &["probed"],
     }
 }
 
@@ -36,7 +36,7 @@ const SLOT: usize = 1;
 const NONE: i64 = i64::MIN;
 
 #[derive(Clone, Copy, Debug)]
-struct Hashed;
+struct Probed;
 
 /// The place of a coordinate in a table, or the free one that it would get. `None` if neither is there.
 fn place(table: &[i64], crd: i64) -> Option<usize> {
@@ -44,12 +44,12 @@ fn place(table: &[i64], crd: i64) -> Option<usize> {
     (first..table.len()).chain(0..first).find(|&at| table[at] == crd || table[at] == NONE)
 }
 
-impl LevelType for Hashed {
+impl LevelType for Probed {
     fn describe(&self) -> Description {
         Description {
-            name: "hashed",
-            text: "hashed".to_owned(),
-            mlir: "hashed".to_owned(),
+            name: "probed",
+            text: "probed".to_owned(),
+            mlir: "probed".to_owned(),
             props: Props {
                 full: false,
                 ordered: false,

@@ -1,9 +1,0 @@
-//! The suite that every level type passes, with the standard level types as neighbours.
-
-use delta_level as _;
-use ust as _;
-
-#[test]
-fn conforms() {
-    ust_conformance::level("delta").assert_passed();
-}

@@ -1,0 +1,241 @@
+//! The `hashed` level: under each parent a hash table of coordinates.
+//!
+//! ```text
+//!      0 1 2 3 4 5      (i, j) -> (i : dense, j : hashed), shape 2x6
+//!  0 [ . 1 . . . 2 ]
+//!  1 [ 3 . . . . . ]    level 1  pos     0         4     6    parents + 1
+//!                                crd     6 6 1 5   0 6        a slot for each position
+//!                                values  . . 1 2   3 .
+//! ```
+//!
+//! The table of parent `p` has the slots `pos[p] .. pos[p + 1]`. A search for a coordinate begins at a slot that
+//! is computed from it, and goes on slot by slot, behind the last one from the first, to the coordinate or to an
+//! empty slot. The mark of an empty slot is one past the last coordinate of the level.
+//!
+//! * **Arrays**: `pos` with `parents + 1` elements; `crd` with `pos[parents]`.
+//! * **Invariants**: `pos[0] = 0`; `pos` does not descend; the slots of a parent are none, or a power of two; a
+//!   search finds each coordinate.
+//! * **Cost**: locating takes constant time on average; walking visits all slots, in no order. Assembly leaves a
+//!   third of the slots empty, or more.
+//!
+//! It suits tensors that are searched, as a factor whose entries are wanted at the entries of another. A walk over
+//! a compressed level moves less memory: nothing is proposed by this level type.
+//!
+//! ```
+//! use ust_level_api::{Entries, LevelType, Site};
+//! use ust_level_hashed::Hashed;
+//!
+//! // The matrix in the picture.
+//! let site = Site { size: 6, ..Site::default() };
+//! let made = Hashed.assemble(&site, &Entries::new(2, [0, 0, 1], [1, 5, 0])).unwrap();
+//! assert_eq!(made.arrays.0[0].to_vec(), [0, 4, 6]);
+//! assert_eq!(made.arrays.0[1].to_vec(), [6, 6, 1, 5, 0, 6]);
+//! assert_eq!(made.position, [2, 3, 4]);
+//! ```
+#![forbid(unsafe_code)]
+
+use ust_level_api::column::IndexRead;
+use ust_level_api::ir::{BinOp, Builder, Expr};
+use ust_level_api::{
+    ArraySpec, Arrays, Assembled, Description, Entries, Footprint, Interval, LevelError,
+    LevelFactory, LevelType, LocateCost, Located, Per, Place, Population, Props, Reach, Site, Step,
+    Walk, WalkKind, WalkSite, assemble, check, inventory, with_column,
+};
+
+inventory::submit! {
+    LevelFactory {
+        name: "hashed",
+        aliases: &[],
+        summary: "a hash table of coordinates under each parent",
+        make: |args| {
+            let [] = args.switches([])?;
+            Ok(Box::new(Hashed))
+        },
+        samples: &["hashed"],
+    }
+}
+
+const POS: usize = 0;
+const CRD: usize = 1;
+
+/// The hashed level type.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Hashed;
+
+/// The lowest bits of a coordinate, which the product takes: it does not overflow.
+const TAKEN: i64 = (1 << 31) - 1;
+/// The golden section of 2^32: Knuth's multiplicative hashing.
+const FACTOR: i64 = 0x9E37_79B1;
+/// The bits of the product below those that say where a search begins.
+const DROPPED: i64 = 32;
+
+/// The slots that a search looks at, in turn. Their number is a power of two.
+fn probes(slots: usize, crd: i64) -> impl Iterator<Item = usize> {
+    let first = (((crd & TAKEN) * FACTOR) >> DROPPED) as usize;
+    (0..slots).map(move |tried| (first + tried) & (slots - 1))
+}
+
+/// The slots for so many coordinates.
+fn slots(children: u64) -> u64 {
+    if children == 0 { 0 } else { (children + children.div_ceil(2)).next_power_of_two() }
+}
+
+impl LevelType for Hashed {
+    fn describe(&self) -> Description {
+        Description {
+            name: "hashed",
+            text: "hashed".to_owned(),
+            mlir: "hashed".to_owned(),
+            props: Props {
+                full: false,
+                ordered: false,
+                unique: true,
+                branchless: false,
+                compact: false,
+                // An empty slot is passed over.
+                padded: false,
+                overhangs: false,
+                bounded: false,
+                contiguous: true,
+            },
+            arrays: vec![
+                ArraySpec::pos(),
+                // A mark is no coordinate, so it is no list of coordinates.
+                ArraySpec { per: Per::Other("pos[parents]"), ..ArraySpec::crd() },
+            ],
+            walk: WalkKind::Position,
+            locate: LocateCost::Constant,
+        }
+    }
+
+    fn fits(&self, _place: &Place<'_>) -> Result<(), LevelError> {
+        Ok(())
+    }
+
+    fn assemble(&self, site: &Site, entries: &Entries) -> Result<Assembled, LevelError> {
+        let segments = entries.segments(true)?;
+        segments.fetch()?;
+        let (offsets, mark) = (segments.offsets.to_vec(), site.bounds().end);
+        let pos = site.starts(offsets.len() - 1, |parent| {
+            slots((offsets[parent + 1] - offsets[parent]) as u64)
+        })?;
+        let (table, place) = with_column!(&segments.crd, crd => {
+            let children = |parent| (offsets[parent]..offsets[parent + 1]).map(|at| crd.at(at as usize));
+            let table = assemble::parts(&pos, 0, |parent, table: &mut [i64]| {
+                table.fill(mark);
+                for crd in children(parent) {
+                    let free = probes(table.len(), crd).find(|&slot| table[slot] == mark);
+                    table[free.expect("some slots stay empty")] = crd;
+                }
+            });
+            let place = assemble::parts(&offsets, 0, |parent, places: &mut [i64]| {
+                let own = &table[pos[parent] as usize..pos[parent + 1] as usize];
+                for (place, crd) in places.iter_mut().zip(children(parent)) {
+                    let slot = probes(own.len(), crd).find(|&slot| own[slot] == crd);
+                    *place = pos[parent] + slot.expect("it stands there") as i64;
+                }
+            });
+            (table, place)
+        });
+        let positions = table.len() as u64;
+        Ok(Assembled {
+            arrays: Arrays(vec![site.store_pos(pos)?, site.store_crd(table)?]),
+            position: assemble::of_children(&segments.child, &place, positions),
+            positions,
+        })
+    }
+
+    fn check(&self, site: &Site, arrays: &Arrays, parents: &Reach) -> Result<Reach, LevelError> {
+        let (pos, crd) = (&arrays.0[POS], &arrays.0[CRD]);
+        check::length("pos", pos.len(), parents.positions + 1, "parents + 1")?;
+        let positions = check::offsets("pos", pos)?;
+        check::length("crd", crd.len(), positions, "the last of pos")?;
+        let bounds = site.bounds();
+        let table = |parent: u64| {
+            check::at(pos, parent as usize) as usize..check::at(pos, parent as usize + 1) as usize
+        };
+        check::each(parents, &|parent| {
+            let own = table(parent);
+            let (first, slots) = (own.start, own.len());
+            let power = slots == 0 || slots.is_power_of_two();
+            check::rule(power, "pos", parent + 1, own.end as i64, || {
+                format!("none or a power of two lie behind {first}")
+            })?;
+            own.into_iter().try_for_each(|slot| {
+                let found = check::at(crd, slot);
+                if found == bounds.end {
+                    return Ok(());
+                }
+                check::rule(bounds.contains(&found), "crd", slot as u64, found, || {
+                    format!("a coordinate lies in [{}, {})", bounds.start, bounds.end)
+                })?;
+                let stops = |at: usize| [found, bounds.end].contains(&check::at(crd, at));
+                let end = probes(slots, found).map(|at| first + at).find(|&at| stops(at));
+                check::rule(end == Some(slot), "crd", slot as u64, found, || {
+                    "a search for it ends elsewhere".to_owned()
+                })
+            })
+        })?;
+        let slots = parents.iter().flat_map(table);
+        let used = slots.filter(|&slot| check::at(crd, slot) != bounds.end);
+        let intervals = used.map(|slot| slot as u64..slot as u64 + 1).collect();
+        Ok(Reach { positions, intervals: Some(intervals) })
+    }
+
+    fn walk<'a>(&'a self, site: &'a WalkSite, b: &mut Builder) -> Walk<'a> {
+        Walk {
+            kind: WalkKind::Position,
+            cursor: table(site, b),
+            step: Box::new(|b, pos| {
+                let crd = b.bind("slot", b.load(site.arrays[CRD], pos.clone()));
+                let guard = crd.clone().lt(mark(site));
+                Step { crd, pos, guard: Some(guard), run: None }
+            }),
+            advance: None,
+        }
+    }
+
+    fn locate(&self, site: &WalkSite, crd: Expr, b: &mut Builder) -> Option<Located> {
+        let wanted = b.bind("wanted", crd);
+        let Interval { lo, hi } = table(site, b);
+        let (lo, slots) = (b.bind("lo", lo.clone()), b.bind("slots", hi - lo));
+        let masked = |a, mask| Expr::binary(BinOp::BitAnd, a, mask);
+        let product = masked(wanted.clone(), TAKEN.into()) * FACTOR;
+        let first = b.bind("first", Expr::binary(BinOp::Shr, product, DROPPED.into()));
+        let (found, tried) = (b.var("found", Expr::Int(-1)), b.var("tried", Expr::Int(0)));
+        // The mark is no coordinate.
+        let is_coordinate = wanted.clone().lt(mark(site));
+        let last = b.bind("last", is_coordinate.select(slots.clone(), Expr::Int(0)));
+        b.while_(Expr::from(tried).lt(last.clone()), |b| {
+            let slot = masked(first + Expr::from(tried), slots - 1);
+            let at = b.bind("at", lo + slot);
+            let here = b.bind("here", b.load(site.arrays[CRD], at.clone()));
+            b.assign(tried, Expr::from(tried) + 1);
+            b.if_(here.clone().equals(wanted.clone()), |b| b.assign(found, at));
+            let ends =
+                here.clone().equals(wanted).select(Expr::Bool(true), here.equals(mark(site)));
+            b.if_(ends, |b| b.assign(tried, last));
+        });
+        Some(Located { pos: found.into(), found: Expr::Int(0).le(found) })
+    }
+
+    fn footprint(&self, site: &Site, population: &Population) -> Footprint {
+        let Population { parents, stored, .. } = *population;
+        // A power of two is 1.5 to 3 times as many, and 1.5 / ln 2 on average.
+        let positions = 1.5 / std::f64::consts::LN_2 * stored;
+        let pos = f64::from(site.pos_kind(positions as i64).bits());
+        let crd = f64::from(site.crd_kind().bits());
+        Footprint { positions, bytes: (parents * pos + positions * crd) / 8.0 }
+    }
+}
+
+/// One past the last coordinate.
+fn mark(site: &WalkSite) -> Expr {
+    site.lower.clone() + site.size.clone()
+}
+
+/// The slots of the tables of an interval of parents.
+fn table(site: &WalkSite, b: &Builder) -> Interval {
+    let at = |parent: &Expr| b.load(site.arrays[POS], parent.clone());
+    Interval { lo: at(&site.parent.lo), hi: at(&site.parent.hi) }
+}
