@@ -12,7 +12,7 @@ use ust::{Backend, Coo, Format, Tensor, einsum, tensor::Parts};
 use ust_conformance::oracle::Random;
 use ust_conformance::{Options, run};
 
-/// Formats of matrices with level types that have no loops like those of other level types.
+/// Formats of matrices with the level type of this test, and with others whose loops are unusual.
 const FORMATS: [&str; 12] = [
     "(i, j) -> (i : dense, j : band)",
     "(i, j) -> (i : band, j : compressed)",

@@ -17,7 +17,8 @@
 //! * **Cost**: walking begins with a search for the end of a parent, in O(log k); locating is a binary search.
 //!
 //! This is the ELL (ELLPACK) format, row by row. Libraries of NVIDIA and Ginkgo mark places with -1, others repeat
-//! a coordinate and store a zero there. `padded` is another name of this level.
+//! a coordinate and store a zero there. `padded` is another name of this level. Finch's `SparsePoint` stores the
+//! arrays of `ell(1)`: `sparse_point` is a name of that.
 //!
 //! ```
 //! use ust_level_api::{Entries, LevelType, Site};
@@ -47,7 +48,10 @@ use ust_level_api::{
 inventory::submit! {
     LevelFactory {
         name: "ell",
-        aliases: &[Alias { name: "padded", with: None }],
+        aliases: &[
+            Alias { name: "padded", with: None },
+            Alias { name: "sparse_point", with: None },
+        ],
         summary: "so many places under each parent, marked if not needed",
         make: |args| Ok(Box::new(Ell::from_args(args)?)),
         samples: &["ell(7)", "ell(1)"],
@@ -72,8 +76,9 @@ impl Ell {
     }
 
     fn from_args(args: &LevelArgs) -> Result<Self, LevelError> {
-        let places = match args.args[..] {
-            [Arg::Int(places)] => Self::new(places),
+        let places = match (&*args.name, &args.args[..]) {
+            ("sparse_point", []) => Self::new(1),
+            (_, [Arg::Int(places)]) => Self::new(*places),
             _ => None,
         };
         places.ok_or_else(|| {

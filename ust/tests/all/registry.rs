@@ -31,6 +31,7 @@ fn aliases_name_the_level_types_that_they_stand_for() {
         ("compressed(nonunique, high)", "loose_compressed(nonunique)"),
         ("structured(2, 4)", "block2_4"),
         ("padded(5)", "ell(5)"),
+        ("sparse_point", "ell(1)"),
         ("compressed(unique, ordered)", "compressed"),
     ] {
         let made = registry::make(&registry::LevelArgs::simple(alias)).expect(alias);
