@@ -82,6 +82,8 @@ pub(crate) const BLOCK_ROW_DISTANCE: usize = 256;
 
 /// Bytes from an entry to the one that is prefetched: there is little work for each.
 pub(crate) const RUN_DISTANCE: usize = 8192;
+/// Runs between an access to the vector and its prefetch, where a row has several.
+pub(crate) const RUNS_AHEAD: isize = 8;
 
 // Rows added where their coordinates say.
 // Rows: `spmvt` on `small`, `st5`, `graph`.

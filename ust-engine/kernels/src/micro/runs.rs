@@ -4,7 +4,7 @@
 use ust_ir::{Dtype, IndexKind};
 
 use super::Loop;
-use crate::tuning::RUN_DISTANCE;
+use crate::tuning::{RUN_DISTANCE, RUNS_AHEAD};
 use crate::vector::{Four, Index, Real, Vector, prefetch};
 
 /// A method to sum the products of a row.
@@ -107,16 +107,20 @@ struct Runs<T, P, C> {
 }
 
 impl<T: Real, P: Index, C: Index> Runs<T, P, C> {
-    /// The sum of products of runs `from..to`.
+    /// The sum of products of runs `from..to`. Coordinates of runs before `last` are prefetched.
     ///
-    /// SAFETY: `ofs` is valid for reads at `from..=to`, `bounds` at `from..to`, `a` at the positions of these runs,
-    /// `x` at their coordinates.
+    /// SAFETY: `ofs` is valid for reads at `from..=to`, `bounds` at `from..to` and `from..last`, `a` at the positions
+    /// of these runs, `x` at their coordinates.
     #[inline(always)]
-    unsafe fn sum<S: Summed<Lane = T>>(self, from: isize, to: isize) -> T {
+    unsafe fn sum<S: Summed<Lane = T>>(self, from: isize, to: isize, last: isize) -> T {
         // SAFETY: as said above.
         unsafe {
             let mut sums = S::zero();
             for s in from..to {
+                if s + RUNS_AHEAD < last {
+                    let bound = (*self.bounds.offset(s + RUNS_AHEAD)).get();
+                    prefetch(self.x.wrapping_offset(bound.wrapping_add(self.end)));
+                }
                 let begin = (*self.ofs.offset(s)).get();
                 let n = (*self.ofs.offset(s + 1)).get().saturating_sub(begin).max(0);
                 let crd = (*self.bounds.offset(s)).get().wrapping_sub(n & self.end);
@@ -131,7 +135,7 @@ impl<T: Real, P: Index, C: Index> Runs<T, P, C> {
     /// `pos[i]` up to `pos[i + 1]`, or run `i` where `pos` is null.
     ///
     /// SAFETY: as of [`sum`](Self::sum), for all runs of these rows. `pos` is null, or valid for reads at
-    /// `lo..=hi`.
+    /// `lo..=hi`, and ascending there.
     #[inline(always)]
     unsafe fn each<S: Summed<Lane = T>>(
         self,
@@ -144,14 +148,16 @@ impl<T: Real, P: Index, C: Index> Runs<T, P, C> {
         unsafe {
             if pos.is_null() {
                 for i in lo..hi {
-                    put(i, self.sum::<S>(i, i + 1));
+                    // Coordinates of the next row are mostly near.
+                    put(i, self.sum::<S>(i, i + 1, i));
                 }
                 return;
             }
             let mut from = (*pos.offset(lo)).get();
+            let last = (*pos.offset(hi)).get();
             for i in lo..hi {
                 let to = (*pos.offset(i + 1)).get();
-                put(i, self.sum::<S>(from, to));
+                put(i, self.sum::<S>(from, to, last));
                 from = to;
             }
         }
@@ -213,7 +219,7 @@ macro_rules! kernels {
             ) -> S::Lane {
                 let runs = Runs { bounds, ofs, a, x, end: -is_end };
                 // SAFETY: as said above.
-                unsafe { runs.sum::<S>(lo, hi) }
+                unsafe { runs.sum::<S>(lo, hi, hi) }
             }
 
             $(#[target_feature(enable = $features)])?
