@@ -36,11 +36,10 @@ pub(super) fn shrink(trial: &Trial, text: String) -> (Trial, String) {
 
 fn failure(trial: &Trial, left: &mut usize) -> Option<String> {
     *left = left.checked_sub(1)?;
+    let is_stored = |given: &Given| guarded(|| Ok(given.store()?)).is_ok();
     match guarded(|| trial.check()) {
         // What cannot be stored is another matter.
-        Err(Trouble::Wrong(text)) if trial.givens().all(|given| given.store().is_ok()) => {
-            Some(text)
-        }
+        Err(Trouble::Wrong(text)) if trial.givens().all(is_stored) => Some(text),
         _ => None,
     }
 }
