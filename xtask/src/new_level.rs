@@ -30,7 +30,8 @@ pub(crate) fn write(name: &str, outside: Option<&Path>) -> Result<(), String> {
         Some(folder) => folder.to_owned(),
         None => root.join("levels").join(name),
     };
-    let at = |error: io::Error| format!("{}: {error}", folder.display());
+    let shown = folder.display().to_string();
+    let at = |error: io::Error| format!("{shown}: {error}");
     fs::create_dir_all(&folder).map_err(at)?;
     let folder = fs::canonicalize(&folder).map_err(at)?;
     if fs::read_dir(&folder).is_ok_and(|mut files| files.next().is_some()) {
@@ -62,7 +63,11 @@ pub(crate) fn write(name: &str, outside: Option<&Path>) -> Result<(), String> {
     }
     println!("the level type `{name}` is to be written in {}", folder.join("src/lib.rs").display());
     match outside {
-        Some(_) => println!("`cargo test` there says what comes first"),
+        Some(_) => {
+            // The versions that this workspace is tested with; cargo takes out what is not needed.
+            fs::copy(root.join("Cargo.lock"), folder.join("Cargo.lock")).map_err(at)?;
+            println!("`cargo test` there says what comes first");
+        }
         None => {
             join_workspace(name, &root)?;
             println!("`cargo test -p {package}` says what comes first; to make it a standard one,");
