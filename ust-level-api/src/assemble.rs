@@ -26,6 +26,9 @@ pub struct Entries {
     pub crd: IndexColumn,
     /// Whether it is known that no two entries have the same parent and the same coordinate.
     pub distinct: bool,
+    /// For each entry, whether its value has the bits of the value of the entry before. Given to a level that
+    /// [joins](crate::LevelType::joins_alike) such entries.
+    pub alike: Option<Arc<[bool]>>,
 }
 
 /// What a level made of its entries.
@@ -43,7 +46,7 @@ impl Entries {
     /// Entries with the given columns.
     #[must_use]
     pub fn new(parents: Pos, parent: impl Into<IndexColumn>, crd: impl Into<IndexColumn>) -> Self {
-        Self { parents, parent: parent.into(), crd: crd.into(), distinct: false }
+        Self { parents, parent: parent.into(), crd: crd.into(), distinct: false, alike: None }
     }
 
     /// Number of entries.

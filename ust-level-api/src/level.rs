@@ -86,6 +86,13 @@ pub trait LevelType: DynClone + fmt::Debug + Send + Sync {
     /// the parents `site.parent`.
     fn walk<'a>(&'a self, site: &'a WalkSite, b: &mut Builder) -> Walk<'a>;
 
+    /// Whether the level gives neighbouring coordinates one position where their values are equal
+    /// ([`Run::shared`](crate::Run::shared)): it is then told [which are](Entries::alike). Such a level has to be
+    /// the last one. The position of several entries gets the value of the first. `false` by default.
+    fn joins_alike(&self) -> bool {
+        false
+    }
+
     /// Emits code that finds the position of a coordinate under the single parent `site.parent.lo`.
     /// `None` if only a walk finds it. The coordinate may be any integer: if it lies outside the
     /// level's bounds, the code must answer "not found", and must not read out of bounds.

@@ -30,6 +30,7 @@ use ust_level_hashed as _;
 use ust_level_loose_compressed as _;
 use ust_level_range as _;
 use ust_level_singleton as _;
+use ust_level_sparse_run_length as _;
 
 /// Checks format text and gives the code that makes its format: the facade's own crate, a string
 /// literal, and the level types that are not standard. Use `ust::format!`.

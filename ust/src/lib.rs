@@ -193,6 +193,7 @@ use ust_level_hashed as _;
 use ust_level_loose_compressed as _;
 use ust_level_range as _;
 use ust_level_singleton as _;
+use ust_level_sparse_run_length as _;
 
 #[cfg(feature = "macros")]
 mod macros;

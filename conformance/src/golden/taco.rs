@@ -79,6 +79,10 @@ fn named_levels(case: &Value) -> Verdict {
     if levels.as_array().map(Vec::len) != Some(order.len()) {
         return Err(Trouble::Excluded("one level stores several dimensions".to_owned()));
     }
+    let extra = case["expected"]["extra"].as_array();
+    if extra.into_iter().flatten().any(|extra| extra["merge"] == false) {
+        return Err(Trouble::Excluded("runs of equal values are not joined there".to_owned()));
+    }
     let levels = names.zip(order);
     let levels: Vec<String> =
         levels.map(|(name, dim)| format!("{} : {}", DIMS[dim as usize], snake(name))).collect();

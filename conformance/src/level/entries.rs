@@ -39,7 +39,7 @@ impl Column {
         let mut next = pairs.clone().skip(1);
         // What is not said is found out.
         let distinct = self.crd.len() % 4 < 2 && !pairs.any(|pair| next.next() == Some(pair));
-        Entries { parents: self.parents, parent, crd, distinct }
+        Entries { parents: self.parents, parent, crd, distinct, alike: None }
     }
 }
 

@@ -93,7 +93,7 @@ fn reads_as(tensor: &Tensor, model: &Model) -> Verdict {
     })
 }
 
-/// A walk reaches each position at most once, with the coordinates that belong there.
+/// A walk reaches each position at most once, unless entries share it, with the coordinates that belong there.
 pub(super) fn is_walked(stored: &Stored<'_>) -> Verdict {
     let Stored { format, tensor, .. } = stored;
     let (rank, levels) = (format.rank(), format.level_count());
@@ -117,7 +117,8 @@ pub(super) fn is_walked(stored: &Stored<'_>) -> Verdict {
         let (positions, rest) = rest.split_at(levels);
         let (value, is_inside) = (rest[0], rest[1] == 1);
         ensure((0..tensor.nse() as i64).contains(&value), || format!("a value at {value}"))?;
-        ensure(seen.insert(value), || format!("position {value} is visited twice"))?;
+        let shares = format.levels().last().is_some_and(|level| level.ty.joins_alike());
+        ensure(seen.insert(value) || shares, || format!("position {value} is visited twice"))?;
         for level in 1..levels {
             let parent = positions[level - 1];
             let before = parents[level].insert(positions[level], parent);

@@ -15,7 +15,7 @@ use super::columns::{
     too_large_for,
 };
 use crate::error::Error;
-use crate::storage::{Tensor, Values, ends_in_padding};
+use crate::storage::{Tensor, Values, ends_in_padding, joins_alike};
 use crate::walk::nest::{Noted, Operand};
 use crate::walk::positions::{AtPositions, is_told_apart};
 
@@ -204,12 +204,15 @@ impl<'a> Conversion<'a> {
         Ok(above.chain(offset).collect())
     }
 
-    /// The loops. `None` if one stored value can stand for several elements.
+    /// The loops. `None` if one stored value can stand for several elements, of the tensor or of the result.
     ///
     /// # Errors
     /// As [`block`](Self::block).
     pub fn loops(&self) -> Result<Option<Loops>, Error> {
         let tensor = self.tensor;
+        if joins_alike(self.bound.format()) {
+            return Ok(None);
+        }
         let mut padding = Vec::new();
         padding.extend(tensor.has_padding().then(|| tensor.fill()));
         // Of entries that are distinct, those that become padding are left out at once.
@@ -282,7 +285,8 @@ impl<'a> Conversion<'a> {
         rows: usize,
         distinct: bool,
     ) -> Result<Levels, Error> {
-        let made = levels(self.bound, columns, rows, distinct, self.options.memory_limit)?;
+        let limit = self.options.memory_limit;
+        let made = levels(self.bound, columns, rows, (distinct, None), limit)?;
         let super::columns::Stored { arrays, position, positions, bytes } = made;
         Ok(Levels { arrays, position, positions, bytes })
     }

@@ -4,9 +4,10 @@ use ust_format::Bound;
 use ust_level_api::check::MAX_POSITIONS;
 use ust_level_api::{Dtype, IndexColumn, Scalar};
 
-use super::columns::{Stored, Table, levels};
+use super::columns::{Stored, Table, first_of_each, gathered_column, levels};
 use crate::error::Error;
-use crate::storage::{StoredElement, Tensor, Values};
+use crate::storage::values::repeats;
+use crate::storage::{StoredElement, Tensor, Values, joins_alike};
 use crate::with_values;
 
 /// The positions of the last level that is not full. Each is a row: its coordinates and its
@@ -70,15 +71,25 @@ impl Tensor {
     /// bytes.
     pub(crate) fn from_rows(
         bound: &Bound,
-        rows: Rows,
+        mut rows: Rows,
         fill: Scalar,
         limit: u64,
     ) -> Result<Self, Error> {
         let tail = bound.format().tail();
         let block: u64 = bound.levels()[tail..].iter().map(|level| level.size).product();
-        let count = rows.columns.first().map_or(1, IndexColumn::len);
-        let Stored { arrays, position, positions, bytes: stored_bytes } =
-            levels(bound, rows.columns, count, true, limit)?;
+        let mut count = rows.columns.first().map_or(1, IndexColumn::len);
+        let joins = joins_alike(bound.format());
+        if joins {
+            rows.values.fetch().map_err(Error::Device)?;
+        }
+        let alike = joins.then(|| repeats(&rows.values, None, count));
+        let Stored { arrays, mut position, positions, bytes: stored_bytes } =
+            levels(bound, rows.columns, count, (true, alike), limit)?;
+        if joins {
+            let first = first_of_each(&position);
+            position = gathered_column(&position, &first, positions);
+            (rows.values, count) = (rows.values.gather(&first), first.len());
+        }
         let length = positions.checked_mul(block).filter(|&n| n <= MAX_POSITIONS);
         let bytes = length.and_then(|n| n.checked_mul(rows.values.dtype().bytes() as u64));
         let (Some(length), true) =

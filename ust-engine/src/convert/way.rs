@@ -12,7 +12,7 @@ use super::columns::{
 };
 use super::widths::differ_in_widths;
 use crate::error::Error;
-use crate::storage::Tensor;
+use crate::storage::{Tensor, joins_alike};
 
 /// How a tensor is converted to another format: see [`Tensor::way`].
 #[derive(Clone, Debug, PartialEq)]
@@ -154,6 +154,9 @@ impl Plan {
         closed: &Closed,
     ) -> Result<Self, Error> {
         let format = bound.format();
+        if joins_alike(format) {
+            return Ok(Self::Columns);
+        }
         let found = WholeBlocks::of(tensor, bound, fill)?.map(Self::WholeBlocks);
         if let Some(plan) = found.and_then(|plan| closed.open(plan)) {
             return Ok(plan);

@@ -15,7 +15,7 @@ use crate::convert::widths::{size_in_32_bits, with_32_bits};
 use crate::error::Error;
 use crate::expr::term::Term;
 use crate::provider::plan::{LevelSize, OperandSize, Sizes};
-use crate::storage::{Outline, Tensor};
+use crate::storage::{Outline, Tensor, joins_alike};
 use crate::tuning::{KEPT_INDEX_BYTES, KEPT_INDICES_TIME, WIDTH_ENTRY_NS};
 
 /// A planned stage.
@@ -424,6 +424,7 @@ fn shared(
         && one.dims == stage.result
         && stored == format
         && stored.is_unique()
+        && !joins_alike(stored)
         && !stored.has_slices()
         && order.converted[at].is_none()
         && rest.same(&stage.dtype.zero());

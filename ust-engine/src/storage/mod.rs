@@ -343,6 +343,11 @@ pub(crate) fn ends_in_padding(format: &ust_format::Format) -> bool {
     format.descriptions().last().is_none_or(|last| last.props.full || last.props.padded)
 }
 
+/// Whether neighbouring entries with equal values share one in this format.
+pub(crate) fn joins_alike(format: &ust_format::Format) -> bool {
+    format.levels().last().is_some_and(|level| level.ty.joins_alike())
+}
+
 /// Whether two index arrays hold the same indices. Their widths may differ.
 fn same_indices(a: &IndexArray, b: &IndexArray) -> bool {
     a.len() == b.len() && (a == b || a.to_vec() == b.to_vec())

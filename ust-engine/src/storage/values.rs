@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use bytemuck::Zeroable;
+use ust_level_api::assemble::fill;
 use ust_level_api::buffer::{FetchError, Plain};
 use ust_level_api::column::{BLOCK, chunk_len};
 use ust_level_api::ir::Elsewhere;
@@ -361,6 +362,17 @@ pub(crate) fn differing<T: StoredElement>(values: &Buffer<T>, fill: Scalar) -> u
 /// The values at the given indices.
 pub(crate) fn gathered(values: &Values, places: &IndexColumn) -> Values {
     with_values!(values, from => gathered_from(from, places).into())
+}
+
+/// For each of so many entries, whether its value has the bits of the value of the entry before. Without
+/// `places`, values are in the order of the entries. Parallel.
+pub(crate) fn repeats(values: &Values, places: Option<&IndexColumn>, count: usize) -> Arc<[bool]> {
+    let place = |entry: usize| places.map_or(entry, |places| places.at(entry) as usize);
+    let alike = with_values!(values, all => {
+        let bits = |entry| bytemuck::bytes_of(&all[place(entry)]);
+        fill(count, |entry| u8::from(entry > 0 && bits(entry) == bits(entry - 1)))
+    });
+    alike.iter().map(|&alike| alike == 1).collect()
 }
 
 /// The elements at the given indices. Parallel.

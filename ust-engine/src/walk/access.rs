@@ -12,7 +12,7 @@ use ust_level_api::{Buffer, Element, IndexArray, IndexColumn, IndexKind, Scalar,
 use crate::error::Error;
 use crate::storage::coo::Coo;
 use crate::storage::values::{differing, gathered};
-use crate::storage::{StoredElement, Tensor, Values, ends_in_padding};
+use crate::storage::{StoredElement, Tensor, Values, ends_in_padding, joins_alike};
 use crate::tuning::MASKED_VALUES;
 use crate::walk::find::find;
 use crate::walk::native::Code;
@@ -199,7 +199,8 @@ impl Tensor {
     #[must_use]
     pub fn nnz(&self) -> usize {
         let differing = |values: &Values| crate::with_values!(values, b => differing(b, self.fill));
-        if self.clean && self.view.is_whole() {
+        // A value is an element, unless several elements share it.
+        if self.clean && self.view.is_whole() && !joins_alike(self.format()) {
             return differing(self.values());
         }
         differing(&self.to_coo().expect("checked arrays are walked without error").values)

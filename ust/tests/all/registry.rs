@@ -18,6 +18,7 @@ fn exactly_the_standard_level_types_are_linked() {
         "loose_compressed",
         "range",
         "singleton",
+        "sparse_run_length",
         "structured",
     ];
     assert_eq!(names, expected);

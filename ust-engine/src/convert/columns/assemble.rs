@@ -1,5 +1,7 @@
 //! Assembly of a tensor from sorted columns: level by level, then the values.
 
+use std::sync::Arc;
+
 use ust_format::Bound;
 use ust_kernels::moving::place::place;
 use ust_level_api::check::MAX_POSITIONS;
@@ -9,8 +11,8 @@ use ust_level_api::{Arrays, Buffer, Dtype, Entries, IndexColumn, Pos, Scalar, Si
 use super::Table;
 use super::group::Blocks;
 use crate::error::Error;
-use crate::storage::values::{gathered, gathered_from};
-use crate::storage::{StoredElement, Tensor, Values, level_error};
+use crate::storage::values::{gathered, gathered_from, repeats};
+use crate::storage::{StoredElement, Tensor, Values, joins_alike, level_error};
 use crate::with_values;
 
 impl Table {
@@ -27,7 +29,21 @@ impl Table {
             None => (None, std::mem::take(&mut self.levels), self.len()),
         };
         self.levels.clear();
-        let made = levels(bound, columns, count, self.distinct, memory_limit)?;
+        let alike = match of.is_none() && self.block == 1 && joins_alike(bound.format()) {
+            true => Some(repeats(&self.values, self.places.as_ref(), count)),
+            false => None,
+        };
+        let joins = alike.is_some();
+        let mut made = levels(bound, columns, count, (self.distinct, alike), memory_limit)?;
+        if joins {
+            let first = first_of_each(&made.position);
+            made.position = gathered_column(&made.position, &first, made.positions);
+            let place = |&entry: &u64| {
+                self.places.as_ref().map_or(entry, |of| of.at(entry as usize) as u64)
+            };
+            self.values = self.values.gather(&first.iter().map(place).collect::<Vec<_>>());
+            (self.places, self.offset) = (None, IndexColumn::Same(0, first.len()));
+        }
         let length = stored_values(bound, &made, self.block, self.values.dtype(), memory_limit)?;
         let Stored { arrays, mut position, .. } = made;
         if of.is_none() && self.block == 1 {
@@ -100,6 +116,26 @@ impl Table {
     }
 }
 
+/// For each position that entries have, the first of them. Entries of one position stand together.
+pub(in crate::convert) fn first_of_each(position: &IndexColumn) -> Vec<u64> {
+    let is_first = |at: &usize| *at == 0 || position.at(*at) != position.at(at - 1);
+    (0..position.len()).filter(is_first).map(|at| at as u64).collect()
+}
+
+/// The positions of some entries.
+pub(in crate::convert) fn gathered_column(
+    position: &IndexColumn,
+    entries: &[u64],
+    positions: Pos,
+) -> IndexColumn {
+    let most = (0, positions.saturating_sub(1) as i64);
+    IndexColumn::blocks(entries.len(), most, &|first, out| {
+        for (out, &entry) in out.iter_mut().zip(&entries[first..]) {
+            *out = position.at(entry as usize);
+        }
+    })
+}
+
 /// The assembled levels of a tensor.
 pub(in crate::convert) struct Stored {
     /// The arrays of every level, the trailing full levels included.
@@ -114,12 +150,12 @@ pub(in crate::convert) struct Stored {
 
 /// Assembles the levels above the trailing full levels. `columns` has the sorted coordinates of
 /// `count` entries for each of them. `distinct` says whether all entries are known to have
-/// different coordinates.
+/// different coordinates; `alike` is for the last level.
 pub(in crate::convert) fn levels(
     bound: &Bound,
     columns: Vec<IndexColumn>,
     count: usize,
-    distinct: bool,
+    (distinct, mut alike): (bool, Option<Arc<[bool]>>),
     memory_limit: u64,
 ) -> Result<Stored, Error> {
     let mut position = IndexColumn::Same(0, count);
@@ -134,7 +170,8 @@ pub(in crate::convert) fn levels(
             return Err(too_large_for("the positions", positions, memory_limit));
         }
         let distinct = distinct && level == last;
-        let entries = Entries { parents: positions, parent: position, crd, distinct };
+        let alike = alike.take_if(|_| level == last);
+        let entries = Entries { parents: positions, parent: position, crd, distinct, alike };
         let site = Site { max_positions: room, ..bound.site(level) };
         let made = bound.format().levels()[level]
             .ty

@@ -32,7 +32,7 @@ mod read;
 mod sort;
 mod whole;
 
-pub(super) use assemble::{Stored, levels, too_large_for};
+pub(super) use assemble::{Stored, first_of_each, gathered_column, levels, too_large_for};
 pub(super) use cells::Cells;
 pub(super) use detour::{detour, without_padding};
 pub(super) use pieces::PieceByPiece;
