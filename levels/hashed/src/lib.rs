@@ -4,8 +4,8 @@
 //!      0 1 2 3 4 5      (i, j) -> (i : dense, j : hashed), shape 2x6
 //!  0 [ . 1 . . . 2 ]
 //!  1 [ 3 . . . . . ]    level 1  pos     0         4     6    parents + 1
-//!                                crd     6 6 1 5   0 6        a slot for each position
-//!                                values  . . 1 2   3 .
+//!                                crd     1 6 6 5   0 6        a slot for each position
+//!                                values  1 . . 2   3 .
 //! ```
 //!
 //! The table of parent `p` has the slots `pos[p] .. pos[p + 1]`. A search for a coordinate begins at a slot that
@@ -29,8 +29,8 @@
 //! let site = Site { size: 6, ..Site::default() };
 //! let made = Hashed.assemble(&site, &Entries::new(2, [0, 0, 1], [1, 5, 0])).unwrap();
 //! assert_eq!(made.arrays.0[0].to_vec(), [0, 4, 6]);
-//! assert_eq!(made.arrays.0[1].to_vec(), [6, 6, 1, 5, 0, 6]);
-//! assert_eq!(made.position, [2, 3, 4]);
+//! assert_eq!(made.arrays.0[1].to_vec(), [1, 6, 6, 5, 0, 6]);
+//! assert_eq!(made.position, [0, 3, 4]);
 //! ```
 #![forbid(unsafe_code)]
 
