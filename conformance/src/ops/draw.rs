@@ -187,8 +187,13 @@ impl Drawing<'_> {
                 Ok(_) => return Ok(given),
                 Err(error) if is_want_of_room(&given.format, &error) => {
                     given.thin();
-                    if given.store().is_ok() {
-                        return Ok(given);
+                    match guarded(|| Ok(given.store())) {
+                        Ok(Ok(_)) => return Ok(given),
+                        Ok(Err(_)) => {}
+                        Err(Trouble::Wrong(text)) => {
+                            return wrong(format!("an operand is refused: {given}: {text}"));
+                        }
+                        Err(excluded @ Trouble::Excluded(_)) => return Err(excluded),
                     }
                 }
                 Err(Error::Level { source: LevelError::Width { .. }, .. }) => {}

@@ -13,7 +13,7 @@ extern "C" __global__ void bounds(
     i64* __restrict__ stored_values)
 {
   stored_values[0] = 0;
-  stored_values[1] = ust_maximum((i64)A0_pos[1] - (i64)A0_pos[0] + ((i64)B0_pos[1] - (i64)B0_pos[0]), 0ll);
+  stored_values[1] = ust_maximum(ust_maximum((i64)A0_pos[1] - (i64)A0_pos[0] + ((i64)B0_pos[1] - (i64)B0_pos[0]), 1ll), 0ll);
 }
 
 // Counts the rows of each part. Then `offsets` are made of `counts`: the sum of those before each
@@ -71,7 +71,7 @@ extern "C" __global__ void count(
       i64 low_2 = begin_2;
       i64 high_2 = end_2;
       i64 row = 0;
-      i64 to = n_i;
+      i64 to = 0 < item ? n_i : 0;
       while (row < to) {
         const i64 behind = ((row + to) >> 1) + 1;
         i64 from = low;
@@ -494,7 +494,7 @@ extern "C" __global__ void fill(
       i64 low_2 = begin_2;
       i64 high_2 = end_2;
       i64 row = 0;
-      i64 to = n_i;
+      i64 to = 0 < item ? n_i : 0;
       while (row < to) {
         const i64 behind = ((row + to) >> 1) + 1;
         i64 from = low;

@@ -64,7 +64,7 @@ extern "C" __global__ void count(
     for (i64 side = 0; side < 2; ++side) {
       const i64 item = side == 0 ? part_lo : part_hi;
       i64 row = 0;
-      i64 to = n_i;
+      i64 to = 0 < item ? n_i : 0;
       while (row < to) {
         const i64 behind = ((row + to) >> 1) + 1;
         if (item < (i64)A1_pos[behind] - (i64)A1_pos[0] + ((i64)B1_pos[behind] - (i64)B1_pos[0]) + behind) {
@@ -273,7 +273,7 @@ extern "C" __global__ void fill(
     for (i64 side = 0; side < 2; ++side) {
       const i64 item = side == 0 ? part_lo : part_hi;
       i64 row = 0;
-      i64 to = n_i;
+      i64 to = 0 < item ? n_i : 0;
       while (row < to) {
         const i64 behind = ((row + to) >> 1) + 1;
         if (item < (i64)A1_pos[behind] - (i64)A1_pos[0] + ((i64)B1_pos[behind] - (i64)B1_pos[0]) + behind) {
