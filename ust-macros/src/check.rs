@@ -115,7 +115,7 @@ help: for a level type of another crate, add `extern compresed`"
             ("(i, j) -> (i : octree; j : dense)", "expected `,` or `)` after the level"),
             ("(i, octree) -> (i : octree, hashes : dense)", "unknown dimension `hashes`"),
             (
-                "(i, j, k) -> (i : octree, j : dense, k : singleton)",
+                "(i, j, k) -> (i : octree, j : compressed, k : singleton)",
                 "`singleton` cannot stand here",
             ),
         ] {
