@@ -211,6 +211,11 @@ impl Cursor {
     }
 }
 
+/// Whether a stored value may stand for several elements, because a level has one position for a run of coordinates.
+pub(crate) fn shares_positions(format: &Format) -> bool {
+    (0..format.level_count()).any(|level| Cursor::of(format, level).run == Some(true))
+}
+
 /// A tree of coordinates: a format with one compressed level for each dimension, in the given order.
 ///
 /// # Errors

@@ -8,6 +8,7 @@
 
 use ust_format::Format;
 
+use super::access::shares_positions;
 use super::choose::{Given, Planned, choose};
 use super::frame::Sizes;
 use super::run::{Compiled, Inputs};
@@ -58,7 +59,8 @@ pub(super) fn along(
             if stage.result.is_empty()
                 && over.len() == one.dims.len()
                 && one.dims.iter().all(|v| over.contains(v))
-                && (stored.is_unique() || stage.is_linear_in(0)) =>
+                && (stored.is_unique() || stage.is_linear_in(0))
+                && !shares_positions(stored) =>
         {
             (true, planned.rest)
         }
