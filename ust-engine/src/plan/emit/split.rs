@@ -6,7 +6,7 @@
 //! others, "GPU merge path", 2012, cut merges of two arrays in the same way.)
 
 use ust_level_api::ir::{ArrayId, BinOp, Builder, Expr, Function, Var};
-use ust_level_api::{Interval, Walk, WalkSite};
+use ust_level_api::{Interval, Walk, WalkKind, WalkSite};
 
 use super::{Emit, Input, State};
 use crate::plan::order::Step;
@@ -134,7 +134,10 @@ impl<'a> Emit<'a> {
         let merges = rows.len() > 1 || entries.len() > 1 || !self.input.sink.kind.is_in_place();
         let is_counted = |at: &usize| {
             let walks = first.walkers.contains(&(*at, 0)) && second.walkers.contains(&(*at, 1));
-            walks && self.level((*at, 0)).groups
+            // Rows are counted by their positions, which the cursor has to be.
+            let above = &self.operands[*at].format.descriptions()[0];
+            let has_positions = above.props.full || above.walk == WalkKind::Position;
+            walks && has_positions && self.level((*at, 0)).groups
         };
         let counted: Vec<usize> = entries.into_iter().filter(is_counted).collect();
         let fine = fine && merges && !counted.is_empty() && self.can_write(2);
