@@ -35,9 +35,9 @@ use ust_level_api::assemble::Segments;
 use ust_level_api::column::{BLOCK, IndexWord, chunk_len};
 use ust_level_api::ir::{Builder, Expr, parallel};
 use ust_level_api::{
-    Arg, ArraySpec, Arrays, Assembled, Buffer, Description, Entries, ExprShape, Footprint,
-    IndexColumn, Interval, LevelArgs, LevelError, LevelFactory, LevelType, LocateCost, Located,
-    Place, Population, Props, Reach, Site, TensorStats, Walk, WalkKind, WalkSite, check, inventory,
+    ArraySpec, Arrays, Assembled, Buffer, Description, Entries, ExprShape, Footprint, IndexColumn,
+    Interval, LevelArgs, LevelError, LevelFactory, LevelType, LocateCost, Located, Place,
+    Population, Props, Reach, Site, TensorStats, Walk, WalkKind, WalkSite, check, inventory,
 };
 
 inventory::submit! {
@@ -85,19 +85,9 @@ impl Structured {
     }
 
     fn from_args(args: &LevelArgs) -> Result<Self, LevelError> {
-        let bad = |argument: String, help: &str| LevelError::BadArgument {
-            level: args.name.clone(),
-            argument,
-            help: help.to_owned(),
-        };
-        let [Arg::Int(n), Arg::Int(m)] = args.args[..] else {
-            let given: Vec<String> = args.args.iter().map(ToString::to_string).collect();
-            return Err(bad(given.join(", "), "it takes two numbers, as in `structured(2, 4)`"));
-        };
-        Self::new(n, m).ok_or_else(|| {
-            let given = format!("{n}, {m}");
-            bad(given, "n of m coordinates are stored, with 1 <= n <= m <= 65536")
-        })
+        let [n, m] = args.numbers("it takes two numbers, as in `structured(2, 4)`")?;
+        let help = "n of m coordinates are stored, with 1 <= n <= m <= 65536";
+        Self::new(n, m).ok_or_else(|| args.all_bad(help.to_owned()))
     }
 
     fn text(self) -> String {

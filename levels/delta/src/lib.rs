@@ -39,10 +39,10 @@
 use ust_level_api::column::IndexRead;
 use ust_level_api::ir::{BinOp, Builder, Expr};
 use ust_level_api::{
-    Arg, ArraySpec, Arrays, Assembled, Buffer, Description, Entries, Footprint, IndexArray,
-    IndexKind, Interval, LevelArgs, LevelError, LevelFactory, LevelType, LocateCost, Per, Place,
-    Population, Props, Reach, Role, Site, Step, TensorStats, Walk, WalkKind, WalkSite, assemble,
-    check, inventory, with_column,
+    ArraySpec, Arrays, Assembled, Buffer, Description, Entries, Footprint, IndexArray, IndexKind,
+    Interval, LevelArgs, LevelError, LevelFactory, LevelType, LocateCost, Per, Place, Population,
+    Props, Reach, Role, Site, Step, TensorStats, Walk, WalkKind, WalkSite, assemble, check,
+    inventory, with_column,
 };
 
 inventory::submit! {
@@ -72,18 +72,10 @@ impl Delta {
     }
 
     fn from_args(args: &LevelArgs) -> Result<Self, LevelError> {
-        let bits = match args.args[..] {
-            [Arg::Int(bits)] => u32::try_from(bits).ok(),
-            _ => None,
-        };
-        bits.and_then(Self::new).ok_or_else(|| {
-            let given: Vec<String> = args.args.iter().map(ToString::to_string).collect();
-            LevelError::BadArgument {
-                level: args.name.clone(),
-                argument: given.join(", "),
-                help: "it takes the bits of a number, from 1 to 32, as in `delta(4)`".to_owned(),
-            }
-        })
+        let help = "it takes the bits of a number, from 1 to 32, as in `delta(4)`";
+        let [bits] = args.numbers(help)?;
+        let bits = u32::try_from(bits).ok();
+        bits.and_then(Self::new).ok_or_else(|| args.all_bad(help.to_owned()))
     }
 
     /// The largest number of its bits.
@@ -147,10 +139,11 @@ impl Delta {
     /// their parent, and these anywhere in the level.
     fn fillers(self, size: u64, population: &Population) -> f64 {
         let Population { parents, stored, span, .. } = *population;
-        if stored <= 0.0 {
+        let reach = self.most() as f64 + 1.0;
+        // In a level of so few coordinates, a number holds all that can be left out.
+        if stored <= 0.0 || size as f64 <= reach {
             return 0.0;
         }
-        let reach = self.most() as f64 + 1.0;
         // The probability that so many coordinates are all left out.
         let left_out = (1.0 - stored / span.max(stored)).powf(reach);
         let between = stored * left_out / (1.0 - left_out);

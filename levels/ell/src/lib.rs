@@ -39,10 +39,10 @@ use ust_level_api::column::IndexRead;
 use ust_level_api::ir::{Builder, Expr};
 use ust_level_api::walk::binary_search;
 use ust_level_api::{
-    Alias, Arg, ArraySpec, Arrays, Assembled, Description, Entries, Footprint, IndexArray,
-    Interval, LevelArgs, LevelError, LevelFactory, LevelType, LocateCost, Located, Per, Place,
-    Population, Pos, Props, Reach, Site, TensorStats, Walk, WalkKind, WalkSite, assemble, check,
-    inventory, with_column,
+    Alias, ArraySpec, Arrays, Assembled, Description, Entries, Footprint, IndexArray, Interval,
+    LevelArgs, LevelError, LevelFactory, LevelType, LocateCost, Located, Per, Place, Population,
+    Pos, Props, Reach, Site, TensorStats, Walk, WalkKind, WalkSite, assemble, check, inventory,
+    with_column,
 };
 
 inventory::submit! {
@@ -76,19 +76,12 @@ impl Ell {
     }
 
     fn from_args(args: &LevelArgs) -> Result<Self, LevelError> {
-        let places = match (&*args.name, &args.args[..]) {
-            ("sparse_point", []) => Self::new(1),
-            (_, [Arg::Int(places)]) => Self::new(*places),
-            _ => None,
+        let help = "it takes the number of places, from 1 to 65536, as in `ell(5)`";
+        let [places] = match (&*args.name, &args.args[..]) {
+            ("sparse_point", []) => [1],
+            _ => args.numbers(help)?,
         };
-        places.ok_or_else(|| {
-            let given: Vec<String> = args.args.iter().map(ToString::to_string).collect();
-            LevelError::BadArgument {
-                level: args.name.clone(),
-                argument: given.join(", "),
-                help: "it takes the number of places, from 1 to 65536, as in `ell(5)`".to_owned(),
-            }
-        })
+        Self::new(places).ok_or_else(|| args.all_bad(help.to_owned()))
     }
 
     /// The places of a parent that have coordinates.

@@ -24,6 +24,7 @@
 //! | [`named`] | the table of named formats |
 //! | `lex`, `parse`, `parse_expr`, `syntax` | from text to a syntax tree |
 //! | `build` | from a syntax tree to a checked format |
+//! | `names` | what names in expressions stand for |
 //! | `model` | [`Format`] itself |
 //! | `form` | expressions as sums of digits, the form that is inverted |
 //! | `inverse`, `tiling` | inference of the inverse map; digits that tile a form |
@@ -47,6 +48,7 @@ mod lex;
 mod lookup;
 mod model;
 pub mod named;
+mod names;
 mod outside;
 mod parse;
 mod parse_expr;

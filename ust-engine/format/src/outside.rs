@@ -19,8 +19,8 @@ impl Format {
     /// ```
     /// use ust::Format;
     ///
-    /// assert!(Format::check("(i, j) -> (i : hashed, j : dense)", &["hashed"]).is_ok());
-    /// let error = Format::check("(i, j) -> (i : hashed)", &["hashed"]).unwrap_err();
+    /// assert!(Format::check("(i, j) -> (i : octree, j : dense)", &["octree"]).is_ok());
+    /// let error = Format::check("(i, j) -> (i : octree)", &["octree"]).unwrap_err();
     /// assert_eq!(error.message(), "no level stores dimension `j`");
     /// ```
     ///

@@ -11,7 +11,7 @@ use ust_format::Format;
 use ust_level_api::Scalar;
 
 use self::numbered::Number;
-use self::operands::{Held, Operand, converted, is_walked, meant, refs, tensors_of};
+use self::operands::{Held, Operand, are_ready, meant, ready_for, refs, tensors_of};
 use super::along::along;
 use super::choose::{Candidate, Given, choose};
 use super::divide::{Known, divide};
@@ -407,25 +407,6 @@ fn tried(
     if instead.fits(&own.bound) { work(instead, &own) } else { result }
 }
 
-/// Whether the tensors of all accesses of a stage are operands that need no conversion. If so, appends them
-/// to `to`.
-#[inline]
-fn are_ready<'a>(
-    stage: &Stage,
-    compiled: &Compiled,
-    operands: &[&'a Tensor],
-    to: &mut SmallVec<[&'a Tensor; 4]>,
-) -> bool {
-    (compiled.takes_given() || compiled.planned.conversions.iter().all(Option::is_none))
-        && stage.accesses.iter().all(|one| match one.source {
-            Source::Operand(at) => {
-                to.push(operands[at]);
-                is_walked(operands[at], one) && !one.full
-            }
-            Source::Stage(_) => false,
-        })
-}
-
 /// The result of a stage, from the result of its loops: rounded, and without the padding that a stage with
 /// more visits than entries stores.
 fn finished(result: Tensor, stage: &Stage) -> Result<Tensor, Error> {
@@ -434,23 +415,6 @@ fn finished(result: Tensor, stage: &Stage) -> Result<Tensor, Error> {
         true => result.eliminate_zeros(),
         false => Ok(result),
     }
-}
-
-/// The tensors that the loops of a stage run on, from those of its accesses, and the options for the loops.
-fn ready_for<'a, 'r>(
-    compiled: &Compiled,
-    given: Held<'a>,
-    how: Run<'r>,
-) -> Result<(Held<'a>, Run<'r>), Error> {
-    if !compiled.takes_given() {
-        return converted(&compiled.planned, given, how);
-    }
-    let made = given.iter().filter_map(|one| match one {
-        Operand::Borrowed(_) => None,
-        Operand::Made(tensor) => Some(&**tensor),
-    });
-    let how = how.beside(made);
-    Ok((given, how))
 }
 
 /// Runs a stage on the tensors of its accesses. `begin` is called after conversions, before the loops.

@@ -73,6 +73,23 @@ pub struct Abilities {
 }
 
 impl Schedule {
+    /// A schedule of loops that write a result at known positions, and leave nothing for others.
+    fn plain(scheduled: Scheduled, range: Result<Interval, &'static str>) -> Self {
+        Self {
+            scheduled,
+            counting: None,
+            range,
+            combines_rows: false,
+            sets_all: false,
+            grain: 1,
+            carries: None,
+            by_stored: false,
+            facts: None,
+            longest: None,
+            bounding: None,
+        }
+    }
+
     /// The schedule of a plan whose outermost loop is cut into parts, as these facts allow.
     ///
     /// # Errors
@@ -135,19 +152,7 @@ impl Schedule {
         scheduled.check()?;
         let counting = facts.rows.is_some().then(|| counting(function));
         let sets_all = facts.sets_all;
-        Ok(Self {
-            scheduled,
-            counting,
-            range,
-            combines_rows,
-            sets_all,
-            grain: 1,
-            carries: None,
-            by_stored: false,
-            facts: None,
-            longest: None,
-            bounding: None,
-        })
+        Ok(Self { counting, combines_rows, sets_all, ..Self::plain(scheduled, range) })
     }
 
     /// The schedule of the same plan with elements of the result formed in variables, in loops over elements that
@@ -185,21 +190,7 @@ impl Schedule {
         };
         let scheduled = Scheduled { function: filling(&function), marks: Marks::default() };
         scheduled.check()?;
-        let range = Ok(range);
-        let (counting, combines_rows, sets_all) = (None, false, false);
-        Ok(Some(Self {
-            scheduled,
-            counting,
-            range,
-            combines_rows,
-            sets_all,
-            grain: 1,
-            carries: None,
-            by_stored: false,
-            facts: None,
-            longest: None,
-            bounding: None,
-        }))
+        Ok(Some(Self::plain(scheduled, Ok(range))))
     }
 
     /// The schedule of a plan whose parts are intervals of rows and stored elements, so that none is longer than
@@ -277,17 +268,11 @@ impl Schedule {
         let scheduled = Scheduled { function: filling(&function), marks };
         scheduled.check()?;
         Ok(Self {
-            scheduled,
-            counting: None,
-            range: Ok(range),
-            combines_rows: false,
             sets_all,
-            grain: 1,
             carries,
             by_stored: true,
-            facts: None,
             longest: Some(longest),
-            bounding: None,
+            ..Self::plain(scheduled, Ok(range))
         })
     }
 
@@ -308,17 +293,10 @@ impl Schedule {
         };
         scheduled.check()?;
         Ok(Some(Self {
-            scheduled,
             counting: Some(counting),
-            range: Ok(range),
-            combines_rows: false,
             sets_all: facts.sets_all,
-            grain: 1,
-            carries: None,
-            by_stored: false,
-            facts: None,
-            longest: None,
             bounding: Some(bounding),
+            ..Self::plain(scheduled, Ok(range))
         }))
     }
 

@@ -190,13 +190,8 @@ fn predicted_bytes_are_those_that_are_measured() {
     let advice = advise(&generated("pruned24(24x16)", "CSR"), &options).unwrap();
     for row in &advice.rows {
         if let Some(measured) = row.measured {
-            // What depends on where entries stand in their rows is expected: it is no whole number.
-            let most = if row.prediction.stored.fract() == 0.0 { 0.0 } else { 0.02 };
-            let is_near = |predicted: f64, measured: usize| {
-                (predicted - measured as f64).abs() <= most * measured as f64
-            };
-            assert!(is_near(row.prediction.stored, measured.stored), "{}", row.text);
-            assert!(is_near(row.prediction.bytes, measured.bytes), "{}", row.text);
+            assert_eq!(row.prediction.stored, measured.stored as f64, "{}", row.text);
+            assert_eq!(row.prediction.bytes, measured.bytes as f64, "{}", row.text);
         }
     }
 }

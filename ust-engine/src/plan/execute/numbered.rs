@@ -49,7 +49,7 @@ impl Prepared {
         let bound = operands[operand].bound();
         for (counter, &extent) in bound.counts().iter().enumerate() {
             let index = self.assignment.indices.len();
-            let name = format!("number_{counter}");
+            let name = format!("number_{}", self.numbers.len());
             self.assignment.indices.push(Index { name, extent });
             self.numbers.push(Number { index, operand, counter });
             stage.accesses[at].dims.push(index);

@@ -10,6 +10,7 @@ use crate::error::Error;
 use crate::expr::control::Run;
 use crate::expr::term::Assignment;
 use crate::plan::choose::{Conversion, Planned};
+use crate::plan::run::Compiled;
 use crate::plan::stage::{Source, Stage, StageAccess};
 use crate::storage::Tensor;
 
@@ -68,7 +69,7 @@ pub(super) fn tensors_of<'a>(
 
 /// Whether the loops of a stage run on a tensor of the caller as it is: it is no view, and what its format counts has
 /// index variables.
-pub(super) fn is_walked(tensor: &Tensor, one: &StageAccess) -> bool {
+fn is_walked(tensor: &Tensor, one: &StageAccess) -> bool {
     tensor.view().is_whole() && one.dims.len() == tensor.format().axes()
 }
 
@@ -102,7 +103,7 @@ pub(super) fn refs<'t>(tensors: &'t [Operand<'_>]) -> SmallVec<[&'t Tensor; 4]> 
 
 /// The tensors that the loops run on, after the plan's conversions, and the options for the loops: with the
 /// memory that is left.
-pub(super) fn converted<'a, 'r>(
+fn converted<'a, 'r>(
     planned: &Planned,
     tensors: Held<'a>,
     how: Run<'r>,
@@ -132,4 +133,40 @@ pub(super) fn converted<'a, 'r>(
     });
     let all = all.collect::<Result<Held<'a>, Error>>()?;
     Ok((all, Run { limit: left, ..how }))
+}
+
+/// Whether the tensors of all accesses of a stage are operands that need no conversion. If so, appends them
+/// to `to`.
+#[inline]
+pub(super) fn are_ready<'a>(
+    stage: &Stage,
+    compiled: &Compiled,
+    operands: &[&'a Tensor],
+    to: &mut SmallVec<[&'a Tensor; 4]>,
+) -> bool {
+    (compiled.takes_given() || compiled.planned.conversions.iter().all(Option::is_none))
+        && stage.accesses.iter().all(|one| match one.source {
+            Source::Operand(at) => {
+                to.push(operands[at]);
+                is_walked(operands[at], one) && !one.full
+            }
+            Source::Stage(_) => false,
+        })
+}
+
+/// The tensors that the loops of a stage run on, from those of its accesses, and the options for the loops.
+pub(super) fn ready_for<'a, 'r>(
+    compiled: &Compiled,
+    given: Held<'a>,
+    how: Run<'r>,
+) -> Result<(Held<'a>, Run<'r>), Error> {
+    if !compiled.takes_given() {
+        return converted(&compiled.planned, given, how);
+    }
+    let made = given.iter().filter_map(|one| match one {
+        Operand::Borrowed(_) => None,
+        Operand::Made(tensor) => Some(&**tensor),
+    });
+    let how = how.beside(made);
+    Ok((given, how))
 }
