@@ -327,6 +327,13 @@ impl Site {
         }
     }
 
+    /// Bytes of an array of offsets: `bounds` elements and one more, the largest of which is `positions`. For
+    /// [estimates](crate::Footprint).
+    #[must_use]
+    pub fn offset_bytes(&self, bounds: f64, positions: f64) -> f64 {
+        (bounds + 1.0) * f64::from(self.pos_kind(positions as i64).bits()) / 8.0
+    }
+
     /// Stores a `pos` array, without a copy if the column already has its kind.
     ///
     /// # Errors

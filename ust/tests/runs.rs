@@ -52,3 +52,20 @@ fn runs_are_merged_with_entries() {
         }
     }
 }
+
+/// A sum over the array of values would count each run once.
+#[test]
+fn a_run_is_summed_once_for_each_coordinate() {
+    let runs = vector(9, vec![1, 6], vec![3, 2], vec![5, 7]).unwrap();
+    let joined = runs.convert(&"(i) -> (i : sparse_run_length)".parse().unwrap()).unwrap();
+    assert_eq!(joined.nse(), 2);
+    for tensor in [&runs, &joined] {
+        for (text, expected) in [("s = a(i)", 29), ("s = a(i) * a(i)", 173), ("s = -a(i)", -29)] {
+            for backend in ["jit", "interp"] {
+                let call = ust::einsum(text).arg("a", tensor).backend(ust::Backend::Named(backend));
+                let found = call.run().unwrap().get_as::<i32>(&[]).unwrap();
+                assert_eq!(found, expected, "{text}, {}, {backend}", tensor.format());
+            }
+        }
+    }
+}

@@ -147,8 +147,7 @@ impl LevelType for Ragged {
     fn footprint(&self, site: &Site, population: &Population) -> Footprint {
         let Population { parents, span, .. } = *population;
         let positions = (span + parents * site.size as f64) / 2.0;
-        let bits = site.pos_kind(positions as i64).bits();
-        Footprint { positions, bytes: (parents + 1.0) * f64::from(bits) / 8.0 }
+        Footprint { positions, bytes: site.offset_bytes(parents, positions) }
     }
 }
 

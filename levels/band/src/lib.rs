@@ -167,9 +167,8 @@ impl LevelType for Band {
 
     /// A position for each coordinate from the first to the last.
     fn footprint(&self, site: &Site, population: &Population) -> Footprint {
-        let Population { parents, span, .. } = *population;
-        let bits = site.crd_kind().bits() + site.pos_kind(span as i64).bits();
-        Footprint { positions: span, bytes: parents * f64::from(bits) / 8.0 }
+        let stored = population.span;
+        Footprint::described(&self.describe(), site, &Population { stored, ..*population })
     }
 }
 

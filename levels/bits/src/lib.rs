@@ -184,8 +184,8 @@ impl LevelType for Bits {
     fn footprint(&self, site: &Site, population: &Population) -> Footprint {
         let Population { parents, stored, .. } = *population;
         let words = parents * site.size.div_ceil(WORD) as f64;
-        let pos = f64::from(site.pos_kind(stored as i64).bits());
-        Footprint { positions: stored, bytes: (words * (WORD as f64 + pos) + pos) / 8.0 }
+        let bits = words * WORD as f64 / 8.0;
+        Footprint { positions: stored, bytes: bits + site.offset_bytes(words, stored) }
     }
 }
 

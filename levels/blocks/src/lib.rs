@@ -187,9 +187,9 @@ impl LevelType for Blocks {
     /// A position for each coordinate, and two indices for each block.
     fn footprint(&self, site: &Site, population: &Population) -> Footprint {
         let Population { parents, stored, runs, .. } = *population;
-        let pos = f64::from(site.pos_kind(stored as i64).bits());
-        let crd = f64::from(site.crd_kind().bits());
-        Footprint { positions: stored, bytes: (parents * pos + runs * (pos + crd)) / 8.0 }
+        let offsets = site.offset_bytes(parents, runs) + site.offset_bytes(runs, stored);
+        let end = runs * f64::from(site.crd_kind().bits()) / 8.0;
+        Footprint { positions: stored, bytes: offsets + end }
     }
 }
 

@@ -291,8 +291,7 @@ impl LevelType for Delta {
     /// A number for each coordinate and for each filler.
     fn footprint(&self, site: &Site, population: &Population) -> Footprint {
         let positions = population.stored + self.fillers(site.size, population);
-        let pos = f64::from(site.pos_kind(positions as i64).bits());
-        let crd = f64::from(self.stored_bits());
-        Footprint { positions, bytes: (population.parents * pos + positions * crd) / 8.0 }
+        let crd = positions * f64::from(self.stored_bits()) / 8.0;
+        Footprint { positions, bytes: site.offset_bytes(population.parents, positions) + crd }
     }
 }

@@ -220,12 +220,9 @@ impl LevelType for Hashed {
     }
 
     fn footprint(&self, site: &Site, population: &Population) -> Footprint {
-        let Population { parents, stored, .. } = *population;
         // A power of two is 1.5 to 3 times as many, and 1.5 / ln 2 on average.
-        let positions = 1.5 / std::f64::consts::LN_2 * stored;
-        let pos = f64::from(site.pos_kind(positions as i64).bits());
-        let crd = f64::from(site.crd_kind().bits());
-        Footprint { positions, bytes: (parents * pos + positions * crd) / 8.0 }
+        let stored = 1.5 / std::f64::consts::LN_2 * population.stored;
+        Footprint::described(&self.describe(), site, &Population { stored, ..*population })
     }
 }
 

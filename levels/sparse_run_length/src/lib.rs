@@ -41,9 +41,9 @@ use ust_level_api::column::IndexRead;
 use ust_level_api::ir::{Builder, Expr};
 use ust_level_api::walk::binary_search;
 use ust_level_api::{
-    Alias, ArraySpec, Arrays, Assembled, Description, Entries, Footprint, Interval, LevelError,
-    LevelFactory, LevelType, LocateCost, Located, Per, Place, Population, Props, Reach, Role, Run,
-    Site, Step, Walk, WalkKind, WalkSite, assemble, check, inventory, with_column,
+    Alias, ArraySpec, Arrays, Assembled, Description, Entries, Interval, LevelError, LevelFactory,
+    LevelType, LocateCost, Located, Per, Place, Props, Reach, Role, Run, Site, Step, Walk,
+    WalkKind, WalkSite, assemble, check, inventory, with_column,
 };
 
 inventory::submit! {
@@ -206,14 +206,6 @@ impl LevelType for SparseRunLength {
         let at = binary_search(b, site.arrays[END], among, crd.clone() + 1).pos;
         let found = at.clone().lt(hi).select(run(site, b, at.clone()).has(crd), Expr::Bool(false));
         Some(Located { pos: at, found })
-    }
-
-    /// A position and two indices for each run. Values are not known to be equal.
-    fn footprint(&self, site: &Site, population: &Population) -> Footprint {
-        let Population { parents, stored, .. } = *population;
-        let pos = f64::from(site.pos_kind(stored as i64).bits());
-        let crd = f64::from(site.crd_kind().bits());
-        Footprint { positions: stored, bytes: (parents * pos + stored * 2.0 * crd) / 8.0 }
     }
 }
 

@@ -187,11 +187,13 @@ fn tables_are_whole_for_every_rank() {
 #[test]
 fn predicted_bytes_are_those_that_are_measured() {
     let options = Options { budget: Duration::from_secs(5), ..Options::default() };
-    let advice = advise(&generated("pruned24(24x16)", "CSR"), &options).unwrap();
-    for row in &advice.rows {
-        if let Some(measured) = row.measured {
-            assert_eq!(row.prediction.stored, measured.stored as f64, "{}", row.text);
-            assert_eq!(row.prediction.bytes, measured.bytes as f64, "{}", row.text);
+    for input in ["pruned24(24x16)", "banded(40, diagonals=5)"] {
+        let advice = advise(&generated(input, "CSR"), &options).unwrap();
+        for row in &advice.rows {
+            if let Some(measured) = row.measured {
+                assert_eq!(row.prediction.stored, measured.stored as f64, "{input}, {}", row.text);
+                assert_eq!(row.prediction.bytes, measured.bytes as f64, "{input}, {}", row.text);
+            }
         }
     }
 }

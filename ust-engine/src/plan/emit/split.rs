@@ -40,6 +40,7 @@ pub(super) fn in_parts(input: &Input<'_>, split: &Split) -> SplitLoops {
     let longest = emit.longest(b, to.expect("declared"), &part);
     SplitLoops { function, facts, longest }
 }
+
 /// How loops are cut inside rows.
 #[derive(Clone, Debug)]
 pub(super) struct Split {
