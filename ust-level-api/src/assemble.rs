@@ -1,5 +1,7 @@
 //! Sorted entries in, arrays and positions out; and the helpers that bulk assembly is made of.
 
+mod joined;
+
 use std::ops::Range;
 use std::sync::Arc;
 
@@ -12,6 +14,7 @@ use crate::ir::{Elsewhere, parallel};
 use crate::{Buffer, IndexKind, LevelError, Pos, with_column};
 
 pub use crate::ir::elsewhere::Segments;
+pub use joined::Joined;
 
 /// The entries of a level: two columns, one row an entry. Cheap to clone: memory is shared.
 #[derive(Clone, Debug)]

@@ -27,8 +27,10 @@ use ust_level_delta as _;
 use ust_level_dense as _;
 use ust_level_ell as _;
 use ust_level_hashed as _;
+use ust_level_interval as _;
 use ust_level_loose_compressed as _;
 use ust_level_range as _;
+use ust_level_run_length as _;
 use ust_level_singleton as _;
 use ust_level_sparse_run_length as _;
 

@@ -5,7 +5,9 @@
 //! every promise that [`LevelType`](ust_level_api::LevelType) documents is compared with what comes back.
 
 mod candidates;
+mod elsewhere;
 mod entries;
+mod footprint;
 mod machine;
 mod properties;
 mod refuse;
@@ -58,12 +60,13 @@ const PROPERTIES: &[(&str, Property)] = &[
     ("level/walk", Property::Built(properties::is_walked)),
     ("level/locate", Property::Built(properties::is_located)),
     ("level/properties", Property::Built(properties::keeps_its_promises)),
+    ("level/footprint", Property::Built(footprint::is_foreseen)),
     ("level/branchless", Property::Type(properties::refuses_a_second_child)),
     ("level/padding", Property::Tries(properties::pads)),
     ("level/candidates", Property::Type(candidates::can_be_built)),
     ("level/capacity", Property::Type(properties::holds_a_fixed_number)),
     ("level/width", Property::Type(properties::widths_are_kept)),
-    ("level/elsewhere", Property::Tries(properties::fetches_what_it_looks_at)),
+    ("level/elsewhere", Property::Tries(elsewhere::fetches_what_it_looks_at)),
 ];
 
 fn is_accepted(name: &str, text: &str) -> Verdict {

@@ -37,13 +37,13 @@
 //! ```
 #![forbid(unsafe_code)]
 
-use ust_level_api::column::IndexRead;
+use ust_level_api::assemble::Joined;
 use ust_level_api::ir::{Builder, Expr};
 use ust_level_api::walk::binary_search;
 use ust_level_api::{
     Alias, ArraySpec, Arrays, Assembled, Description, Entries, Interval, LevelError, LevelFactory,
     LevelType, LocateCost, Located, Per, Place, Props, Reach, Role, Run, Site, Step, Walk,
-    WalkKind, WalkSite, assemble, check, inventory, with_column,
+    WalkKind, WalkSite, check, inventory,
 };
 
 inventory::submit! {
@@ -112,53 +112,10 @@ impl LevelType for SparseRunLength {
     }
 
     fn assemble(&self, site: &Site, entries: &Entries) -> Result<Assembled, LevelError> {
-        let segments = entries.segments(true)?;
-        segments.fetch()?;
-        let (offsets, children) = (segments.offsets.to_vec(), segments.crd.len());
-        // Children that have the value of the one before. Several entries of a child are not known to.
-        let mut alike = vec![false; children];
-        if let Some(known) = entries.alike.as_deref().filter(|known| known.len() == children) {
-            for (entry, known) in known.iter().enumerate() {
-                alike[segments.child.at(entry) as usize] = *known;
-            }
-        }
-        let (pos, place, bounds) = with_column!(&segments.crd, crd => {
-            let own = |parent: usize| offsets[parent] as usize..offsets[parent + 1] as usize;
-            let begins = |parent: usize, at: usize| {
-                at == own(parent).start || !alike[at] || crd.at(at - 1) + 1 != crd.at(at)
-            };
-            let heads = |parent| own(parent).filter(move |&at| begins(parent, at));
-            let pos = site.starts(offsets.len() - 1, |parent| heads(parent).count() as u64)?;
-            let place = assemble::parts(&offsets, 0, |parent, places: &mut [i64]| {
-                let mut run = pos[parent] - 1;
-                for (place, at) in places.iter_mut().zip(own(parent)) {
-                    run += i64::from(begins(parent, at));
-                    *place = run;
-                }
-            });
-            let bounds = [0, 1].map(|behind| {
-                assemble::parts(&pos, 0, |parent, bounds: &mut [i64]| {
-                    let last = own(parent).end;
-                    let ends = heads(parent).skip(1).chain([last]).map(|at| crd.at(at - 1) + 1);
-                    match behind {
-                        0 => bounds.iter_mut().zip(heads(parent)).for_each(|(b, at)| *b = crd.at(at)),
-                        _ => bounds.iter_mut().zip(ends).for_each(|(b, end)| *b = end),
-                    }
-                })
-            });
-            (pos, place, bounds)
-        });
-        let positions = bounds[0].len() as u64;
-        let [begin, end] = bounds;
-        Ok(Assembled {
-            arrays: Arrays(vec![
-                site.store_pos(pos)?,
-                site.store_crd(begin)?,
-                site.store_crd(end)?,
-            ]),
-            position: assemble::of_children(&segments.child, &place, positions),
-            positions,
-        })
+        let Joined { offsets, begin, end, run } = entries.joined(site)?;
+        let positions = begin.len() as u64;
+        let arrays = vec![site.store_pos(offsets)?, site.store_crd(begin)?, site.store_crd(end)?];
+        Ok(Assembled { arrays: Arrays(arrays), position: run, positions })
     }
 
     fn check(&self, site: &Site, arrays: &Arrays, parents: &Reach) -> Result<Reach, LevelError> {

@@ -128,7 +128,7 @@ fn errors_say_where_what_and_what_to_do() {
             "(i) -> (i : ⟦batch⟧(unique))",
             "unknown level type `batch`",
             "known level types: band, bits, block2_4, blocks, compressed, delta, dense, ell, hashed, \
-             loose_compressed, range, singleton, sparse_run_length, structured. If another crate has `batch`, link it: a dependency in Cargo.toml, and \
+             interval, loose_compressed, range, run_length, singleton, sparse_run_length, structured. If another crate has `batch`, link it: a dependency in Cargo.toml, and \
              `use that_crate as _;`",
         ),
         (
