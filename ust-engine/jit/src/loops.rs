@@ -94,6 +94,7 @@ impl Pattern {
             Self::Row { .. } => "row-of-products",
             Self::Added { .. } => "rows-added",
             Self::Products { .. } => "rows-of-products",
+            Self::Slots { .. } => "slots-of-rows",
             Self::Spread { .. } => "rows-spread",
             Self::Combined { .. } => "rows-combined",
             Self::Sampled { .. } => "sampled-dots",

@@ -96,6 +96,8 @@ pub(super) enum Pattern {
         hi: Expr,
         clear: bool,
     },
+    /// `for i in lo..hi { y[i] += a[p * stride + i] * x[crd[p * stride + i]] }`.
+    Slots { y: Stream, a: Stream, crd: Stream, x: ArrayId, stride: Expr, lo: Expr, hi: Expr },
     /// `for q in pos[p]..pos[p + 1] { out[crd[q]] += a[q] * x[p] }`, or `x[places[p]]`.
     Spread {
         pos: ArrayId,

@@ -9,6 +9,7 @@ mod random;
 mod runs;
 mod sampled;
 mod scattered;
+mod slots;
 mod spread;
 mod tile;
 mod union;

@@ -85,6 +85,12 @@ pub(crate) const RUN_DISTANCE: usize = 8192;
 /// Runs between an access to the vector and its prefetch, where a row has several.
 pub(crate) const RUNS_AHEAD: isize = 8;
 
+// Rows side by side.
+// Rows: `spmv` on `st5`, ELL.
+
+/// Rows whose sums stay in the nearest cache while all their slots are added.
+pub(crate) const SLOT_ROWS: usize = 1024;
+
 // Rows added where their coordinates say.
 // Rows: `spmvt` on `small`, `st5`, `graph`.
 

@@ -1,6 +1,6 @@
 //! The arguments of each microkernel, and what becomes of its result.
 
-use cranelift_codegen::ir::{Type, Value, types};
+use cranelift_codegen::ir::{InstBuilder, Type, Value, types};
 use ust_ir::{ArrayId, Dtype, Ty};
 
 use super::super::pattern::{Pattern, Stream};
@@ -134,6 +134,7 @@ impl Emitter<'_, '_> {
             Pattern::Row { .. }
             | Pattern::Added { .. }
             | Pattern::Products { .. }
+            | Pattern::Slots { .. }
             | Pattern::Sampled { .. } => unreachable!("these have columns"),
         }
     }
@@ -182,6 +183,14 @@ impl Emitter<'_, '_> {
                 args.extend([self.start(a, first), self.start(b, first), rows, pitch]);
                 args.extend([self.at(*crd, lo), self.int(stride), count, width]);
                 args.extend([self.rest(&Stream::of(*crd), lo), self.len_of(b.array)]);
+                args
+            }
+            Pattern::Slots { y, a, crd, x, stride, .. } => {
+                let stride = self.int(stride);
+                let slots = self.b.ins().imul(lo, stride);
+                let from = self.b.ins().iadd(slots, first);
+                let mut args = vec![self.start(y, first), self.start(a, from)];
+                args.extend([self.start(crd, from), self.base(*x), count, width, stride]);
                 args
             }
             _ => unreachable!("these have no columns"),

@@ -117,6 +117,9 @@ fn wanted(pattern: &Pattern, arrays: &[ArrayDecl]) -> Option<Wanted> {
             let kernel = Loop::Runs(kind(*ofs)?, kind(*bounds)?);
             of(kernel, &[*ofs, pos, places.unwrap_or(*ofs)], &[a, x, out].map(|of| of.array))
         }
+        Pattern::Slots { y, a, crd, x, .. } => {
+            of(Loop::Slots(kind(crd.array)?), &[], &[y.array, a.array, *x])
+        }
         Pattern::Spread { pos, crd, a, x, places, .. } => {
             of(Loop::Spread(kind(*pos)?), &[*pos, *crd, places.unwrap_or(*pos)], &[*a, *x])
         }

@@ -71,7 +71,8 @@ impl Emitter<'_, '_> {
         if let Pattern::Row { lo: left, hi: right, .. }
         | Pattern::Added { lo: left, hi: right, .. }
         | Pattern::Products { lo: left, hi: right, .. }
-        | Pattern::Sampled { lo: left, hi: right, .. } = pattern
+        | Pattern::Sampled { lo: left, hi: right, .. }
+        | Pattern::Slots { lo: left, hi: right, .. } = pattern
         {
             // Column bounds are evaluated only if there is a row: otherwise, the loop would not read them.
             let some = self.b.create_block();

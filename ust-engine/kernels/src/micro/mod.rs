@@ -6,6 +6,7 @@
 //! | this one | the list of kernels, and the choice for this machine |
 //! | `body` | loops over contiguous vectors |
 //! | `gather` | sparse rows times a vector |
+//! | `slots` | rows side by side, as ELL has them, times a vector |
 //! | `runs` | rows of consecutive coordinates times a vector |
 //! | `tiles` | sparse rows times a dense matrix: a part of the result's row in registers |
 //! | `sampled` | a product of two dense matrices at the entries of a sparse one (SDDMM) |
@@ -32,6 +33,7 @@ mod row_sample;
 mod runs;
 mod sampled;
 mod scatter;
+mod slots;
 mod spread;
 #[cfg(test)]
 mod tests;
@@ -85,6 +87,9 @@ pub enum Loop {
     /// `out[places[i]]` is set where `places` is not null. Index kinds: of `pos`, `ofs` and `places`; of
     /// `bounds`.
     Runs(IndexKind, IndexKind),
+    /// `y[i] += a[p * stride + i] * x[crd[p * stride + i]]` for each `p` below `slots`, for each `i` below `rows`:
+    /// `fn(y, a, crd, x, slots, rows, stride)`.
+    Slots(IndexKind),
     /// `out[crd[p]] += a[p] * x[i]` for `p` in `pos[i]..pos[i + 1]`, for each `i` in `lo..hi`:
     /// `fn(pos, crd, a, x, out, lo, hi, places)`; `x[places[i]]` where `places` is not null.
     Spread(IndexKind),
@@ -152,6 +157,8 @@ macro_rules! pick {
                 (Loop::Dots, false) => dots::$module::address(dtype),
                 (Loop::Tile(width), exact) => tile::$module::address(width, dtype, exact),
                 (Loop::Count(kind), _) => scatter::counting(kind),
+                (Loop::Slots(_), true) => slots::exact(wanted, dtype),
+                (Loop::Slots(_), false) => slots::$runs::fast(wanted, dtype),
                 (Loop::Spread(kind), _) => spread::of_rows(kind, dtype),
                 (Loop::Combined(kind, mark), _) => combined::address(kind, mark, dtype),
                 (Loop::Union(pos, crd), _) => union::address(pos, crd, dtype),

@@ -76,5 +76,6 @@ macro_rules! for_each_number {
 mod blocks;
 mod rows;
 mod runs;
+mod slots;
 mod sums;
 mod tile;

@@ -113,6 +113,8 @@ pub trait Four: Copy {
     /// A vector of two lanes.
     type Two: Two<Lane = Self::Lane>;
     unsafe fn zero() -> Self;
+    unsafe fn read(from: *const Self::Lane) -> Self;
+    unsafe fn write(self, to: *mut Self::Lane);
     /// `self + a[k] * x[crd[k]]`, for each of the four.
     unsafe fn plus_products<I: Index>(
         self,
@@ -357,6 +359,16 @@ impl<T: Real> Four for [T; 4] {
     #[inline(always)]
     unsafe fn zero() -> Self {
         [T::ZERO; 4]
+    }
+    #[inline(always)]
+    unsafe fn read(from: *const T) -> Self {
+        // SAFETY: as the trait says.
+        unsafe { from.cast::<Self>().read() }
+    }
+    #[inline(always)]
+    unsafe fn write(self, to: *mut T) {
+        // SAFETY: as the trait says.
+        unsafe { to.cast::<Self>().write(self) }
     }
     #[inline(always)]
     unsafe fn plus_products<I: Index>(self, a: *const T, crd: *const I, x: *const T) -> Self {

@@ -91,6 +91,16 @@ impl Four for __m256d {
         unsafe { _mm256_setzero_pd() }
     }
     #[inline(always)]
+    unsafe fn read(from: *const f64) -> Self {
+        // SAFETY: as the trait says.
+        unsafe { _mm256_loadu_pd(from) }
+    }
+    #[inline(always)]
+    unsafe fn write(self, to: *mut f64) {
+        // SAFETY: as the trait says.
+        unsafe { _mm256_storeu_pd(to, self) }
+    }
+    #[inline(always)]
     unsafe fn plus_products<I: Index>(self, a: *const f64, crd: *const I, x: *const f64) -> Self {
         // SAFETY: as the trait says.
         unsafe {
@@ -135,6 +145,16 @@ impl Four for __m128 {
     unsafe fn zero() -> Self {
         // SAFETY: as the trait says.
         unsafe { _mm_setzero_ps() }
+    }
+    #[inline(always)]
+    unsafe fn read(from: *const f32) -> Self {
+        // SAFETY: as the trait says.
+        unsafe { _mm_loadu_ps(from) }
+    }
+    #[inline(always)]
+    unsafe fn write(self, to: *mut f32) {
+        // SAFETY: as the trait says.
+        unsafe { _mm_storeu_ps(to, self) }
     }
     #[inline(always)]
     unsafe fn plus_products<I: Index>(self, a: *const f32, crd: *const I, x: *const f32) -> Self {

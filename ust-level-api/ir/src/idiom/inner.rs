@@ -40,6 +40,7 @@ impl Nest {
         let factor = |factor: &Factor| Factor {
             value: factor.value.clone(),
             element: factor.element.as_ref().map(|(array, index)| (*array, at(index))),
+            gathered: factor.gathered.as_ref().map(|(array, crd, index)| (*array, *crd, at(index))),
             depth: factor.depth.saturating_sub(1),
         };
         let sum = self.sum.as_ref().filter(|sum| sum.inside > 1);

@@ -173,6 +173,9 @@ pub struct Factor {
     pub value: Expr,
     /// The element that it is, if its index is a sum of strides.
     pub element: Option<(ArrayId, Index)>,
+    /// The element `array[crd[index]]` that it is, if only the inner index is a sum of strides: `array`, `crd` and
+    /// `index`.
+    pub gathered: Option<(ArrayId, ArrayId, Index)>,
     /// Number of loops of the nest on which it depends: those from the outermost on.
     pub depth: usize,
 }
@@ -180,7 +183,7 @@ pub struct Factor {
 impl Factor {
     /// Whether it is a known element, or the same in all iterations.
     fn is_known(&self) -> bool {
-        self.element.is_some() || self.depth == 0
+        self.element.is_some() || self.gathered.is_some() || self.depth == 0
     }
 }
 

@@ -194,11 +194,14 @@ impl<'a> Loops<'a> {
     fn factor(&self, expr: &Expr) -> Option<Factor> {
         let value = self.known(expr)?;
         let depth = (0..self.vars.len()).rev().find(|&at| has_any(&value, &self.vars[at..=at]));
-        let element = match &value {
-            Expr::Load(array, index) => Index::of(index, &self.vars).map(|index| (*array, index)),
-            _ => None,
-        };
-        Some(Factor { value, element, depth: depth.map_or(0, |at| at + 1) })
+        let (mut element, mut gathered) = (None, None);
+        if let Expr::Load(array, index) = &value {
+            element = Index::of(index, &self.vars).map(|index| (*array, index));
+            if let (None, Expr::Load(crd, index)) = (&element, &**index) {
+                gathered = Index::of(index, &self.vars).map(|index| (*array, *crd, index));
+            }
+        }
+        Some(Factor { value, element, gathered, depth: depth.map_or(0, |at| at + 1) })
     }
 
     fn loops(&self) -> Option<Vec<Loop>> {
