@@ -38,6 +38,7 @@ mod tuning;
 #[doc(hidden)]
 pub mod walk;
 
+pub use convert::builder::Builder;
 pub use einsum::{Kernel, einsum};
 pub use error::Error;
 pub use ndarray;
@@ -54,6 +55,7 @@ pub use ust_level_api::{Buffer, Dtype, Element, IndexArray, IndexKind, Scalar};
 /// Tensors: storage, construction, checking, conversion, access.
 pub mod tensor {
     pub use crate::convert::build::{self, BuildOptions, Duplicates};
+    pub use crate::convert::builder::Builder;
     pub use crate::convert::dense;
     pub use crate::convert::way::{Detour, Way};
     pub use crate::storage::view::{View, Window};

@@ -38,6 +38,21 @@
 //! # Ok::<(), ust::Error>(())
 //! ```
 //!
+//! Build entry by entry, change and remove; choose a format at the end:
+//!
+//! ```
+//! use ust::Builder;
+//!
+//! let mut builder = Builder::<f64>::new(&[1_000_000, 1_000_000]);
+//! builder.insert(&[999_999, 3], 1.0)?;
+//! builder.add(&[7, 42], 2.5)?;
+//! builder.add(&[7, 42], 0.5)?;                              // 3.0 now
+//! builder.remove(&[999_999, 3])?;
+//! let csr = builder.freeze(&"CSR".parse()?)?;
+//! assert_eq!((csr.nse(), csr.get_as::<f64>(&[7, 42])?), (1, 3.0));
+//! # Ok::<(), ust::Error>(())
+//! ```
+//!
 //! From and to [`ndarray`](https://docs.rs/ndarray):
 //!
 //! ```
@@ -154,6 +169,7 @@
 //! | formats: text, names, sizes, inverse maps | [`Format`], [`format::named`] |
 //! | format text that the compiler checks | [`format!`](macro@format) |
 //! | tensors: build, access, convert, check | [`Tensor`], [`tensor`] |
+//! | entries one by one, in any order | [`Builder`] |
 //! | entries as columns | [`Coo`], [`coo`] |
 //! | files: Matrix Market, FROSTT, NumPy, SciPy | [`io`] |
 //! | generated tensors | [`mod@generate`] |

@@ -91,6 +91,17 @@ impl Tensor {
         options: &BuildOptions,
     ) -> Result<Self, Error> {
         columns.check()?;
+        Self::from_inside(columns, false, format, options)
+    }
+
+    /// As [`Tensor::from_columns`], where coordinates are known to lie inside the shape. `distinct` says whether no
+    /// two entries have the same coordinates.
+    pub(super) fn from_inside(
+        columns: &Columns,
+        distinct: bool,
+        format: &Format,
+        options: &BuildOptions,
+    ) -> Result<Self, Error> {
         refuse_slices(format)?;
         if !format.counters().is_empty() {
             let crd = columns.crd.iter().map(IndexColumn::to_vec).collect();
@@ -98,9 +109,10 @@ impl Tensor {
             return Self::from_coo_with(&Coo { shape, crd, values }, format, options);
         }
         let bound = format.bind(&columns.shape)?;
-        let fill = columns.values.dtype().zero();
-        let work = columns.values.len();
-        together(work, || Table::of_columns(columns, &bound)?.build(&bound, fill, options))
+        let fill = fill_for(&columns.values, options.fill)?;
+        together(columns.values.len(), || {
+            Table::of_columns(columns, distinct, &bound)?.build(&bound, fill, options)
+        })
     }
 
     /// A tensor of zeros, which stores padding only.

@@ -2,6 +2,7 @@
 //! entries sorted; dimensions permuted, slices.
 
 pub mod build;
+pub(crate) mod builder;
 mod cast;
 mod columns;
 mod counted;

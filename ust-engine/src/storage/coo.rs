@@ -133,6 +133,25 @@ impl Coo {
     }
 }
 
+/// Checks that coordinates are those of an element.
+///
+/// # Errors
+/// [`Error::Shape`] when their number is not the rank, and [`Error::Coordinate`] when one lies outside the shape.
+pub(crate) fn check_coordinates(shape: &[usize], coordinates: &[usize]) -> Result<(), Error> {
+    if coordinates.len() != shape.len() {
+        return Err(Error::Shape {
+            found: coordinates.to_vec(),
+            expected: format!("{} coordinates, one for each dimension", shape.len()),
+        });
+    }
+    match coordinates.iter().zip(shape).position(|(c, n)| c >= n) {
+        None => Ok(()),
+        Some(dim) => {
+            Err(Error::Coordinate { dim, coordinate: coordinates[dim], extent: shape[dim] })
+        }
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

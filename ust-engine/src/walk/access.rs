@@ -10,7 +10,7 @@ use ust_level_api::ir::parallel;
 use ust_level_api::{Buffer, Element, IndexArray, IndexColumn, IndexKind, Scalar, with_dtype};
 
 use crate::error::Error;
-use crate::storage::coo::Coo;
+use crate::storage::coo::{Coo, check_coordinates};
 use crate::storage::values::{differing, gathered};
 use crate::storage::{StoredElement, Tensor, Values, ends_in_padding, joins_alike};
 use crate::tuning::MASKED_VALUES;
@@ -35,7 +35,7 @@ impl Tensor {
     /// [`Error::Shape`] when the number of coordinates is not the rank, and [`Error::Coordinate`]
     /// when one lies outside the shape.
     pub fn get(&self, coordinates: &[usize]) -> Result<Scalar, Error> {
-        self.check_coordinates(coordinates)?;
+        check_coordinates(self.shape(), coordinates)?;
         let whole: Vec<i64> = coordinates
             .iter()
             .enumerate()
@@ -72,23 +72,6 @@ impl Tensor {
     pub fn get_as<T: Element>(&self, coordinates: &[usize]) -> Result<T, Error> {
         T::from_scalar(self.get(coordinates)?)
             .ok_or(Error::Dtype { expected: T::DTYPE, found: self.dtype() })
-    }
-
-    fn check_coordinates(&self, coordinates: &[usize]) -> Result<(), Error> {
-        if coordinates.len() != self.rank() {
-            return Err(Error::Shape {
-                found: coordinates.to_vec(),
-                expected: format!("{} coordinates, one for each dimension", self.rank()),
-            });
-        }
-        match coordinates.iter().zip(self.shape()).position(|(c, n)| c >= n) {
-            None => Ok(()),
-            Some(dim) => Err(Error::Coordinate {
-                dim,
-                coordinate: coordinates[dim],
-                extent: self.shape()[dim],
-            }),
-        }
     }
 
     fn getter(&self) -> Result<Arc<Getter>, Error> {

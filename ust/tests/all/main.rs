@@ -3,6 +3,7 @@
 mod advise;
 mod blocks;
 mod bounds;
+mod builder;
 mod copies;
 mod counted;
 mod counters;

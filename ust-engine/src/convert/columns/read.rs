@@ -25,10 +25,15 @@ impl Table {
         Self::of_sources(&columns, &coo.values, bound)
     }
 
-    /// As [`Table::of_coo`]. Where a level stores a dimension itself, its column is shared.
-    pub(in crate::convert) fn of_columns(columns: &Columns, bound: &Bound) -> Result<Self, Error> {
+    /// As [`Table::of_coo`]. Where a level stores a dimension itself, its column is shared. `distinct` says whether
+    /// all entries are known to have different coordinates.
+    pub(in crate::convert) fn of_columns(
+        columns: &Columns,
+        distinct: bool,
+        bound: &Bound,
+    ) -> Result<Self, Error> {
         let sources: Vec<Source<'_>> = columns.crd.iter().map(Source::Column).collect();
-        Self::of_sources(&sources, &columns.values, bound)
+        Ok(Self { distinct, ..Self::of_sources(&sources, &columns.values, bound)? })
     }
 
     fn of_sources(columns: &[Source<'_>], values: &Values, bound: &Bound) -> Result<Self, Error> {
