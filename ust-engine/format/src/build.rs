@@ -189,7 +189,7 @@ struct Map<'a> {
 /// The text that errors refer to.
 #[derive(Clone, Copy)]
 pub(super) struct Text<'a> {
-    source: &'a str,
+    pub(super) source: &'a str,
 }
 
 impl Text<'_> {

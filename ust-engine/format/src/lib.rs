@@ -32,6 +32,7 @@
 //! | `bind` | a format bound to a shape: sizes of levels |
 //! | `permute` | permutations of dimensions |
 //! | `read`, `print` | from any spelling, and back to canonical text |
+//! | [`composition`] | sums of parts in different formats, and the rules that share entries among them |
 //! | `outside` | checks of text whose level types are not all linked |
 //! | `lookup` | from a name to a format and back |
 //! | `error`, `suggest` | errors with a caret, and the nearest known name |
@@ -39,6 +40,7 @@
 mod bind;
 mod build;
 mod canonical;
+pub mod composition;
 pub mod error;
 pub mod expr;
 mod form;
@@ -62,6 +64,7 @@ mod tiling;
 
 pub use bind::{Bound, LevelDomain};
 pub use canonical::ExprKey;
+pub use composition::{Compare, Composition, Measure, Rule};
 pub use error::FormatError;
 pub use expr::{IndexExpr, Spelling};
 pub use model::Format;

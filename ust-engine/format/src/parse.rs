@@ -71,7 +71,7 @@ pub(super) struct Parser<'a> {
 }
 
 impl<'a> Parser<'a> {
-    fn new(text: &'a str, at: usize, mode: Mode) -> Self {
+    pub(super) fn new(text: &'a str, at: usize, mode: Mode) -> Self {
         let mut lexer = Lexer::new(text, at, mode);
         let (token, span) = lexer.next();
         Self { text, lexer, token, last_end: span.start, span, nesting: 0, operators: 0 }
@@ -96,7 +96,7 @@ impl<'a> Parser<'a> {
         is
     }
 
-    fn expect(&mut self, punct: &str) -> Result<(), FormatError> {
+    pub(super) fn expect(&mut self, punct: &str) -> Result<(), FormatError> {
         if self.eat(punct) { Ok(()) } else { Err(self.expected(&format!("`{punct}`"))) }
     }
 
@@ -169,7 +169,7 @@ impl<'a> Parser<'a> {
     }
 
     /// A list of items up to `close`, separated by commas. The opening token has been read.
-    fn list<T>(
+    pub(super) fn list<T>(
         &mut self,
         close: &str,
         what: &str,

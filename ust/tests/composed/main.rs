@@ -1,0 +1,3 @@
+//! Sums of tensors in different formats.
+
+mod texts;
