@@ -86,6 +86,14 @@ pub enum Error {
         /// The coordinates.
         coordinates: Vec<usize>,
     },
+    /// An element that two parts of a composed tensor store.
+    #[error("parts {} and {} both store the element at {coordinates:?}: a part has what no other has", parts[0], parts[1])]
+    Overlap {
+        /// Its coordinates.
+        coordinates: Vec<usize>,
+        /// The numbers of two such parts, from 0.
+        parts: [usize; 2],
+    },
     /// Duplicates whose sum an integer dtype cannot hold.
     #[error(
         "the entries at {coordinates:?} have a sum that {dtype} cannot hold: cast to a wider dtype first"

@@ -12,6 +12,7 @@
 //! | `walk` | walks and locates of whole formats, as loop IR; single elements, all entries |
 //! | `check` | foreign arrays, checked once |
 //! | `convert` | from entries to storage, from one format to another |
+//! | `composed` | tensors as sums of parts in different formats |
 //! | `expr` | index notation: text, and what it means |
 //! | [`provider`] | back ends: machine code, the interpreter, native kernels |
 //! | `plan` | from a checked assignment to loops |
@@ -26,6 +27,7 @@
 #![deny(unsafe_code)]
 
 mod check;
+mod composed;
 mod convert;
 mod einsum;
 pub mod error;
@@ -38,6 +40,7 @@ mod tuning;
 #[doc(hidden)]
 pub mod walk;
 
+pub use composed::Composed;
 pub use convert::builder::Builder;
 pub use einsum::{Kernel, einsum};
 pub use error::Error;
@@ -85,10 +88,12 @@ pub mod ops {
     //! | [`operators`] | `&a + &b`, `dot`, `matmul` |
     //! | [`operator`] | operators and functions, as IR |
     //! | [`kernel`] | prepared kernels, kept by the process |
+    //! | [`parts`] | composed tensors in expressions |
     //! | [`control`] | threads, limits, cancelling, timings |
     //! | [`oracle`] | a plain evaluation over every coordinate, to compare with |
     pub use crate::einsum::{
-        Argument, CAPACITY, Einsum, Kernel, clear_kernels, einsum, kernel, operators, oracle,
+        Argument, CAPACITY, Einsum, Kernel, Operand, clear_kernels, einsum, kernel, operators,
+        oracle, parts,
     };
     pub use crate::expr::{
         Access, Assignment, CancelToken, CheckOptions, Expression, GivenInput, OpError, Operator,

@@ -46,6 +46,18 @@ pub(crate) const COUNTING_SORT_MIN_ENTRIES: usize = 1 << 13;
 /// entries of each parent lie apart in memory.
 pub(crate) const SWEEP_MAX_PARENTS: usize = 1 << 10;
 
+// Entries counted by the values of expressions.
+
+/// Groups for each entry, at most, for which counts are kept in an array.
+pub(crate) const TALLY_GROUPS_PER_ENTRY: u64 = 4;
+/// And if there are no more than so many.
+pub(crate) const TALLY_FEW_GROUPS: u64 = 1 << 16;
+/// Elements of several dimensions that are looked at one by one, at most, to count those with the same values of
+/// expressions.
+pub(crate) const COUNTED_ELEMENTS: usize = 1 << 24;
+/// Pairs of runs of values, at most, that are looked at for each sum of two values.
+pub(crate) const COUNTED_VALUES: usize = 1 << 8;
+
 // Values written to positions that are known in advance.
 // Rows: `csr-dia` on `st5`, `band9`.
 

@@ -19,9 +19,9 @@ const CRATES: [&[&str]; 9] = [
     &["ust-benches"],
 ];
 /// Folders and files of the engine from below to above.
-const ENGINE: [&str; 10] = [
-    "error", "storage", "walk", "check", "convert", "expr", "provider", "schedule", "plan",
-    "einsum",
+const ENGINE: [&str; 11] = [
+    "error", "storage", "walk", "check", "convert", "composed", "expr", "provider", "schedule",
+    "plan", "einsum",
 ];
 
 /// Fails with a list of the arrows that point up.

@@ -149,8 +149,11 @@ impl FromStr for Composition {
 impl fmt::Display for Composition {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let parts = self.parts.iter().map(|(format, rule)| {
-            let (text, named) = shown(format);
-            let dims = named.as_ref().unwrap_or(format).dims();
+            let named = format.named();
+            let (text, dims) = match &named {
+                Some((name, named)) => (name.clone(), named.dims()),
+                None => (format.to_string(), format.dims()),
+            };
             let names: Vec<&str> = dims.iter().map(|dim| dim.name.as_str()).collect();
             match rule {
                 None => text,
@@ -167,14 +170,20 @@ impl fmt::Debug for Composition {
     }
 }
 
-/// The name of a format and the format that the name stands for, or else its text.
-fn shown(format: &Format) -> (String, Option<Format>) {
-    let named = || {
-        let name = format.name()?;
-        let named = Format::resolve(&name, None).ok()?;
-        (named == *format).then_some((name, Some(named)))
-    };
-    named().unwrap_or_else(|| (format.to_string(), None))
+impl Format {
+    /// The name of the format, if it has one that reads back as this very format, or else its text. Cost: as
+    /// [`Format::name`].
+    #[must_use]
+    pub fn name_or_text(&self) -> String {
+        self.named().map_or_else(|| self.to_string(), |(name, _)| name)
+    }
+
+    /// The name, and the format that it stands for, with its own names of dimensions.
+    fn named(&self) -> Option<(String, Self)> {
+        let name = self.name()?;
+        let named = Self::resolve(&name, None).ok()?;
+        (named == *self).then_some((name, named))
+    }
 }
 
 impl Rule {

@@ -1,20 +1,19 @@
 //! Tensors in formats that count entries, such as ELL.
 
-use std::collections::HashMap;
-
 use ust_format::{Counter, Format};
 use ust_kernels::pool::together;
-use ust_level_api::Scalar;
+use ust_level_api::{IndexColumn, Scalar};
 
 use super::build::{BuildOptions, Duplicates};
 use super::columns::Table;
+use super::tally::{Tally, tally};
 use crate::error::Error;
 use crate::storage::coo::Coo;
 use crate::storage::{Tensor, ends_in_padding};
 
 /// A tensor with these entries, which are numbered in the order of all dimensions. Duplicates are summed.
 ///
-/// Cost: a sort, and a look-up for each entry and counter.
+/// Cost: a sort, and a pass over the entries for each counter.
 ///
 /// # Errors
 /// As [`Tensor::from_coo_with`].
@@ -37,7 +36,7 @@ pub(super) fn counted(
     }
     let mut coo = sorted.to_coo()?;
     let columns: Vec<(Vec<i64>, usize)> =
-        format.counters().iter().map(|counter| numbers(&coo, counter)).collect();
+        format.counters().iter().map(|counter| numbers(&coo, counter)).collect::<Result<_, _>>()?;
     let counts: Vec<usize> = columns.iter().map(|(_, count)| *count).collect();
     let bound = format.bind_counted(&coo.shape, &counts)?;
     coo.crd.extend(columns.into_iter().map(|(column, _)| column));
@@ -45,15 +44,10 @@ pub(super) fn counted(
 }
 
 /// The number of each entry among those with the same coordinates in some dimensions, and how many numbers there are.
-fn numbers(coo: &Coo, counter: &Counter) -> (Vec<i64>, usize) {
-    let mut next: HashMap<Vec<i64>, i64> = HashMap::new();
-    let mut most = 0;
-    let each = (0..coo.len()).map(|entry| {
-        let key = counter.of.iter().map(|&dim| coo.crd[dim][entry]).collect();
-        let next = next.entry(key).or_default();
-        *next += 1;
-        most = most.max(*next);
-        *next - 1
-    });
-    (each.collect(), most as usize)
+fn numbers(coo: &Coo, counter: &Counter) -> Result<(Vec<i64>, usize), Error> {
+    let columns: Vec<IndexColumn> =
+        counter.of.iter().map(|&dim| coo.crd[dim].as_slice().into()).collect();
+    let numbers = tally(&columns, coo.len(), Tally::Number)?;
+    let count = numbers.iter().max().map_or(0, |&most| most as usize + 1);
+    Ok((numbers.into_iter().map(i64::from).collect(), count))
 }

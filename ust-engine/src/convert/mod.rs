@@ -9,6 +9,7 @@ mod counted;
 pub mod dense;
 pub(crate) mod elsewhere;
 pub(crate) mod rows;
+pub(crate) mod tally;
 pub(crate) mod way;
 pub(crate) mod widths;
 

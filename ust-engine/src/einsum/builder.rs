@@ -6,7 +6,10 @@ use ndarray::{ArrayBase, ArrayD, Data, Dimension};
 use ust_format::Format;
 use ust_level_api::{Dtype, Scalar};
 
-use super::kernel::{Kernel, LookedUp, refs};
+use super::cache::Role;
+use super::kernel::{Kernel, LookedUp};
+use super::parts::Parts;
+use crate::composed::Composed;
 use crate::error::Error;
 use crate::expr::control::{CancelToken, Run, Timing};
 use crate::expr::{Assignment, CheckOptions, OpError, Semiring, UserOperator};
@@ -31,7 +34,13 @@ use crate::storage::{StoredElement, Tensor};
 ///
 /// The text is read in [`Einsum::run`] and the other methods that return a `Result`.
 pub fn einsum(text: &str) -> Einsum {
-    Einsum { text: text.to_owned(), args: Vec::new(), settings: Settings::default(), wrong: None }
+    Einsum {
+        text: text.to_owned(),
+        args: Vec::new(),
+        composed: Vec::new(),
+        settings: Settings::default(),
+        wrong: None,
+    }
 }
 
 /// An expression with its tensors and options, made by [`einsum`].
@@ -39,7 +48,10 @@ pub fn einsum(text: &str) -> Einsum {
 #[must_use = "nothing is computed before `run`"]
 pub struct Einsum {
     text: String,
+    /// Of a composed tensor, the first part.
     args: Vec<(String, Tensor)>,
+    /// The composed tensors, each with the number of its argument.
+    composed: Vec<(usize, Composed)>,
     settings: Settings,
     /// The first error, returned when the expression runs.
     wrong: Option<OpError>,
@@ -84,11 +96,21 @@ impl Settings {
 }
 
 impl Einsum {
-    /// Adds an operand: a [`Tensor`], an `ndarray` array, or a number. A tensor is shared. An owned
-    /// array in row-major order is taken without a copy; other arrays are copied.
+    /// Adds an operand: a [`Tensor`], a [`Composed`] tensor, an `ndarray` array, or a number. A tensor is shared. An
+    /// owned array in row-major order is taken without a copy; other arrays are copied.
+    ///
+    /// Where the right-hand side is linear in a composed tensor, which stands in each of its terms once, it is
+    /// evaluated for each part, and the results are added. Else the tensor is converted to the format of its last part
+    /// first, at each run.
     pub fn arg(mut self, name: &str, value: impl Argument) -> Self {
-        match value.into_tensor() {
-            Ok(tensor) => self.args.push((name.to_owned(), tensor)),
+        match value.into_composed() {
+            Ok(composed) => {
+                let first = composed.parts()[0].clone();
+                if composed.parts().len() > 1 {
+                    self.composed.push((self.args.len(), composed));
+                }
+                self.args.push((name.to_owned(), first));
+            }
             Err(error) => self.fail(error.into()),
         }
         self
@@ -186,6 +208,14 @@ impl Einsum {
         self
     }
 
+    /// The same threads, limits and order of sums.
+    pub(super) fn options(mut self, settings: &Settings) -> Self {
+        let Settings { strict, threads, limit, .. } = *settings;
+        let cancel = settings.cancel.clone();
+        self.settings = Settings { strict, threads, limit, cancel, ..self.settings };
+        self
+    }
+
     fn fail(&mut self, error: OpError) {
         self.wrong.get_or_insert(error);
     }
@@ -199,8 +229,8 @@ impl Einsum {
     /// [`OpError::Text`] points at an error in the expression; [`OpError::Tensor`] is an error of a
     /// conversion or of the result.
     pub fn run(self) -> Result<Tensor, OpError> {
-        let (kernel, tensors, begun) = self.look_up()?;
-        kernel.execute(&refs(&tensors), None, begun)
+        let LookedUp { kernel, each } = self.look_up()?;
+        kernel.execute_each(each, None, None)
     }
 
     /// As [`Einsum::run`]. Also returns the kernel, for further runs, and measures the preparation and the
@@ -226,8 +256,8 @@ impl Einsum {
     /// As [`Einsum::run`].
     pub fn run_timed(self, timing: &mut Timing) -> Result<(Kernel, Tensor), OpError> {
         let start = Instant::now();
-        let (kernel, tensors, begun) = self.look_up()?;
-        let result = kernel.execute(&refs(&tensors), Some(timing), begun)?;
+        let LookedUp { kernel, each } = self.look_up()?;
+        let result = kernel.execute_each(each, None, Some(timing))?;
         timing.prepared_in = start.elapsed().saturating_sub(timing.run_in);
         Ok((kernel, result))
     }
@@ -238,8 +268,8 @@ impl Einsum {
     /// As [`Einsum::run`], and [`Error::Shape`] where the length is not that of the result,
     /// [`Error::Dtype`] where its dtype is another.
     pub fn run_into<T: StoredElement>(self, out: &mut [T]) -> Result<(), OpError> {
-        let (kernel, tensors, begun) = self.look_up()?;
-        kernel.execute_into(&refs(&tensors), out, begun)
+        let LookedUp { kernel, each } = self.look_up()?;
+        kernel.execute_each_into(each, out)
     }
 
     /// Updates a tensor: the expression's `+=`, `min=`, ... combines with its old elements.
@@ -252,9 +282,8 @@ impl Einsum {
             this.settings.resolved = Some(target.format().without_slices());
         }
         this.settings.check.dtype.get_or_insert(target.dtype());
-        let (kernel, mut tensors, begun) = this.look_up_with(Some(target))?;
-        tensors.push(target.clone());
-        *target = kernel.execute(&refs(&tensors), None, begun)?;
+        let LookedUp { kernel, each } = this.look_up_with(Some(target))?;
+        *target = kernel.execute_each(each, Some(target.clone()), None)?;
         Ok(())
     }
 
@@ -263,7 +292,7 @@ impl Einsum {
     /// # Errors
     /// As [`Einsum::run`].
     pub fn prepare(self) -> Result<Kernel, OpError> {
-        Ok(self.look_up()?.0)
+        Ok(self.look_up()?.kernel)
     }
 
     /// Plans and compiles an update of a tensor like this one. The kernel takes the old value after
@@ -276,13 +305,16 @@ impl Einsum {
             self.settings.resolved = Some(target.format().without_slices());
         }
         self.settings.check.dtype.get_or_insert(target.dtype());
-        Ok(self.look_up_with(Some(target))?.0)
+        Ok(self.look_up_with(Some(target))?.kernel)
     }
 
-    /// The checked assignment and its operands.
+    /// The checked assignment and its operands, composed ones in one format.
     pub(crate) fn checked(&self) -> Result<(Assignment, Vec<Tensor>), OpError> {
-        let (assignment, tensors, _) =
-            super::kernel::checked(&self.text, &self.args, &self.settings)?;
+        let mut args = self.args.clone();
+        for (at, composed) in &self.composed {
+            args[*at].1 = composed.convert(&composed.own_format()?)?;
+        }
+        let (assignment, tensors, _) = super::kernel::checked(&self.text, &args, &self.settings)?;
         Ok((assignment, tensors))
     }
 
@@ -293,7 +325,10 @@ impl Einsum {
     fn look_up_with(mut self, old: Option<&Tensor>) -> Result<LookedUp, OpError> {
         match self.wrong.take() {
             Some(wrong) => Err(wrong),
-            None => Kernel::look_up(&self.text, &self.args, self.settings, old),
+            None if self.composed.is_empty() => {
+                Kernel::look_up(&self.text, &self.args, self.settings, old, Role::Whole)
+            }
+            None => Parts::look_up(&self.text, self.args, &self.composed, self.settings, old),
         }
     }
 }
@@ -305,6 +340,37 @@ pub trait Argument {
     /// # Errors
     /// [`Error::Format`] for an array of too many dimensions.
     fn into_tensor(self) -> Result<Tensor, Error>;
+
+    /// The operand as a sum of parts. By default there is one.
+    ///
+    /// # Errors
+    /// As [`Argument::into_tensor`].
+    fn into_composed(self) -> Result<Composed, Error>
+    where
+        Self: Sized,
+    {
+        Ok(self.into_tensor()?.into())
+    }
+}
+
+impl Argument for Composed {
+    fn into_tensor(self) -> Result<Tensor, Error> {
+        self.convert(&self.own_format()?)
+    }
+
+    fn into_composed(self) -> Result<Composed, Error> {
+        Ok(self)
+    }
+}
+
+impl Argument for &Composed {
+    fn into_tensor(self) -> Result<Tensor, Error> {
+        self.convert(&self.own_format()?)
+    }
+
+    fn into_composed(self) -> Result<Composed, Error> {
+        Ok(self.clone())
+    }
 }
 
 impl Argument for Tensor {

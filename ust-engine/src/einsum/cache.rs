@@ -16,6 +16,18 @@ use crate::storage::Tensor;
 /// Kernels that are kept, at most; the least recently used is dropped first.
 pub const CAPACITY: usize = 256;
 
+/// What becomes of the result of a kernel.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(crate) enum Role {
+    /// It is assigned, or combined with the old value as the expression says.
+    Whole,
+    /// It is added to the results for other parts of composed operands.
+    Added {
+        /// Whether the loops do that, if they can.
+        onto: bool,
+    },
+}
+
 /// The key of a kernel: the expression, its options, and the formats of its operands.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(crate) struct Key {
@@ -30,6 +42,7 @@ pub(crate) struct Key {
     limit: Option<u32>,
     args: Vec<(String, Signature)>,
     old: Option<Signature>,
+    role: Role,
 }
 
 /// The properties of a tensor that a kernel depends on.
@@ -53,6 +66,7 @@ impl Key {
         args: &[(String, Tensor)],
         settings: &Settings,
         old: Option<&Tensor>,
+        role: Role,
     ) -> Self {
         let check = &settings.check;
         let plain = check.semiring.is_none()
@@ -70,6 +84,7 @@ impl Key {
             strict: settings.strict,
             args: args.iter().map(|(name, t)| (name.clone(), signature(t))).collect(),
             old: old.map(signature),
+            role,
         }
     }
 }

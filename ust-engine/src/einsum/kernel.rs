@@ -7,7 +7,8 @@ use ust_format::Format;
 use ust_level_api::{Element, IndexArray, Scalar, with_dtype};
 
 use super::builder::Settings;
-use super::cache::{self, Key, Signature};
+use super::cache::{self, Key, Role, Signature};
+use super::parts::Parts;
 use crate::error::Error;
 use crate::expr::control::Timing;
 use crate::expr::{Assignment, Expression, GivenInput, OpError};
@@ -32,37 +33,60 @@ use crate::storage::{StoredElement, Tensor};
 /// ```
 #[derive(Clone, Debug)]
 pub struct Kernel {
-    prepared: Arc<Prepared>,
-    settings: Settings,
+    pub(super) prepared: Arc<Prepared>,
+    pub(super) settings: Settings,
     /// The names of the tensors, in the order of [`Kernel::run`].
-    names: Vec<String>,
+    pub(super) names: Vec<String>,
     /// For each operand of the assignment, the number of its name.
     order: Vec<usize>,
+    /// How composed operands are taken, if there are any.
+    pub(super) parts: Option<Arc<Parts>>,
 }
 
-/// A kernel, the tensors for it, and the intermediate results of planning.
-pub(super) type LookedUp = (Kernel, Vec<Tensor>, Begun);
+/// A kernel, and what it runs on first.
+pub(super) struct LookedUp {
+    pub(super) kernel: Kernel,
+    /// For each choice of parts of composed operands, the tensors in the order of the operands, and the intermediate
+    /// results of planning. Without composed operands there is one.
+    pub(super) each: Vec<(Vec<Tensor>, Begun)>,
+}
 
 impl Kernel {
-    /// Looks a kernel up in the cache, or else plans and compiles it. Also returns the tensors in the order
-    /// of the assignment's operands, and the intermediate results of planning.
+    /// Looks a kernel up in the cache, or else plans and compiles it.
     pub(super) fn look_up(
+        text: &str,
+        args: &[(String, Tensor)],
+        settings: Settings,
+        old: Option<&Tensor>,
+        role: Role,
+    ) -> Result<LookedUp, OpError> {
+        let (kernel, tensors, begun) = Self::one(text, args, settings, old, role)?;
+        Ok(LookedUp { kernel, each: vec![(tensors, begun)] })
+    }
+
+    /// As [`Kernel::look_up`]: the kernel, the tensors in the order of the assignment's operands, and the intermediate
+    /// results of planning.
+    pub(super) fn one(
         text: &str,
         args: &[(String, Tensor)],
         mut settings: Settings,
         old: Option<&Tensor>,
-    ) -> Result<LookedUp, OpError> {
-        let key = Key::new(text, args, &settings, old);
+        role: Role,
+    ) -> Result<(Self, Vec<Tensor>, Begun), OpError> {
+        let key = Key::new(text, args, &settings, old, role);
         let names: Vec<String> = args.iter().map(|(name, _)| name.clone()).collect();
         if let Some(prepared) = cache::get(&key) {
             let order = order(&prepared.assignment, args)?;
             let tensors: Vec<Tensor> = order.iter().map(|&at| args[at].1.clone()).collect();
             if prepared.fits(&refs(&tensors)) {
-                let kernel = Self { prepared, settings, names, order };
+                let kernel = Self { prepared, settings, names, order, parts: None };
                 return Ok((kernel, tensors, Begun::default()));
             }
         }
-        let (assignment, tensors, order) = checked(text, args, &settings)?;
+        let (mut assignment, tensors, order) = checked(text, args, &settings)?;
+        if role != Role::Whole {
+            assignment.update = None;
+        }
         if settings.resolved.is_none()
             && let Some(text) = &settings.format
         {
@@ -98,12 +122,13 @@ impl Kernel {
             format: settings.resolved.clone(),
             backend: settings.backend,
             strict: settings.strict,
+            onto: role == Role::Added { onto: true },
             run: settings.run(),
         };
         let (prepared, begun) = Prepared::new(assignment, &refs(&all), &options)?;
         let prepared = Arc::new(prepared);
         cache::put(key, Arc::clone(&prepared));
-        Ok((Self { prepared, settings, names, order }, tensors, begun))
+        Ok((Self { prepared, settings, names, order, parts: None }, tensors, begun))
     }
 
     /// The names of the tensors, in the order in which [`Kernel::run`] takes them.
@@ -121,6 +146,7 @@ impl Kernel {
     /// [`Error::Unsupported`] for a tensor of another format or dtype, or another number of them;
     /// [`Error::Shape`] where extents contradict each other.
     pub fn run(&self, tensors: &[&Tensor]) -> Result<Tensor, OpError> {
+        self.expect_tensors()?;
         self.execute(&self.arranged(tensors)?, None, Begun::default())
     }
 
@@ -129,6 +155,7 @@ impl Kernel {
     /// # Errors
     /// As [`Kernel::run`].
     pub fn run_timed(&self, tensors: &[&Tensor], timing: &mut Timing) -> Result<Tensor, OpError> {
+        self.expect_tensors()?;
         self.execute(&self.arranged(tensors)?, Some(timing), Begun::default())
     }
 
@@ -141,6 +168,7 @@ impl Kernel {
         tensors: &[&Tensor],
         out: &mut [T],
     ) -> Result<(), OpError> {
+        self.expect_tensors()?;
         self.execute_into(&self.arranged(tensors)?, out, Begun::default())
     }
 
@@ -148,7 +176,10 @@ impl Kernel {
     /// back end, and the code.
     #[must_use]
     pub fn explain(&self) -> String {
-        self.prepared.explain()
+        match &self.parts {
+            None => self.prepared.explain(),
+            Some(parts) => parts.explain(self),
+        }
     }
 
     /// For each stage, its provider, and for each innermost loop, its microkernel or the reason why it is
@@ -166,7 +197,7 @@ impl Kernel {
     /// ```
     #[must_use]
     pub fn stages(&self) -> Vec<String> {
-        self.prepared.stages()
+        self.all().flat_map(Prepared::stages).collect()
     }
 
     /// The machine code of each stage as text, if there is any.
@@ -179,7 +210,8 @@ impl Kernel {
     /// results of stages before the last are called `t0`, `t1`, ... in those behind them.
     #[must_use]
     pub fn codes(&self) -> Option<Vec<String>> {
-        self.prepared.codes()
+        let each: Option<Vec<Vec<String>>> = self.all().map(Prepared::codes).collect();
+        Some(each?.concat())
     }
 
     /// The name of the provider that runs the loops of the last stage, such as `jit`.
@@ -188,6 +220,18 @@ impl Kernel {
         self.prepared.backend()
     }
 
+    /// The kernels for all choices of parts of composed operands.
+    fn all(&self) -> impl Iterator<Item = &Prepared> {
+        let others = self.parts.iter().flat_map(|parts| parts.others());
+        std::iter::once(&*self.prepared).chain(others)
+    }
+
+    /// The tensors in the order of the operands, from those in the order of the names.
+    pub(super) fn ordered(&self, tensors: &[Tensor]) -> Vec<Tensor> {
+        self.order.iter().map(|&at| tensors[at].clone()).collect()
+    }
+
+    /// As [`Kernel::ordered`], followed by the old value for an update.
     fn arranged<'a>(&self, tensors: &[&'a Tensor]) -> Result<Refs<'a>, OpError> {
         let updates = usize::from(self.prepared.assignment.update.is_some());
         if tensors.len() != self.names.len() + updates {
@@ -203,7 +247,18 @@ impl Kernel {
         Ok(own.chain(tensors[self.names.len()..].iter().copied()).collect())
     }
 
-    pub(super) fn execute(
+    /// Refuses tensors without parts, if operands are composed.
+    fn expect_tensors(&self) -> Result<(), OpError> {
+        match self.parts {
+            None => Ok(()),
+            Some(_) => {
+                let text = "the kernel was prepared for composed tensors: run it with `run_with`";
+                Err(Error::Unsupported(text.to_owned()).into())
+            }
+        }
+    }
+
+    fn execute(
         &self,
         tensors: &[&Tensor],
         timing: Option<&mut Timing>,
@@ -212,7 +267,7 @@ impl Kernel {
         Ok(self.prepared.run(tensors, self.settings.run(), timing, begun)?)
     }
 
-    pub(super) fn execute_into<T: StoredElement>(
+    fn execute_into<T: StoredElement>(
         &self,
         tensors: &[&Tensor],
         out: &mut [T],
@@ -220,10 +275,42 @@ impl Kernel {
     ) -> Result<(), OpError> {
         Ok(self.prepared.run_into(tensors, self.settings.run(), out, begun)?)
     }
+
+    /// Runs the kernel on the tensors of each choice of parts, for an update with the old value.
+    pub(super) fn execute_each(
+        &self,
+        each: Vec<(Vec<Tensor>, Begun)>,
+        old: Option<Tensor>,
+        mut timing: Option<&mut Timing>,
+    ) -> Result<Tensor, OpError> {
+        let mut each = each.into_iter();
+        let (mut tensors, begun) = each.next().expect("there is a first choice of parts");
+        tensors.extend(old);
+        let result = self.execute(&refs(&tensors), timing.as_deref_mut(), begun)?;
+        match &self.parts {
+            None => Ok(result),
+            Some(parts) => parts.add(result, each, self, timing),
+        }
+    }
+
+    /// As [`Kernel::execute_each`], into the caller's memory.
+    pub(super) fn execute_each_into<T: StoredElement>(
+        &self,
+        mut each: Vec<(Vec<Tensor>, Begun)>,
+        out: &mut [T],
+    ) -> Result<(), OpError> {
+        let others = each.split_off(1);
+        let (tensors, begun) = each.pop().expect("there is a first choice of parts");
+        self.execute_into(&refs(&tensors), out, begun)?;
+        match &self.parts {
+            None => Ok(()),
+            Some(parts) => parts.add_into(out, others, self),
+        }
+    }
 }
 
 /// Tensors of the caller.
-type Refs<'a> = SmallVec<[&'a Tensor; 4]>;
+pub(super) type Refs<'a> = SmallVec<[&'a Tensor; 4]>;
 
 pub(super) fn refs(tensors: &[Tensor]) -> Refs<'_> {
     tensors.iter().collect()

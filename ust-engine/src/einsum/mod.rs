@@ -4,6 +4,7 @@
 //! |---|---|
 //! | `builder` | [`einsum`] and its options |
 //! | [`kernel`], `cache` | prepared kernels, kept by the process |
+//! | [`parts`] | expressions of composed tensors, part by part |
 //! | [`operators`] | `&a + &b`, `dot`, `matmul` |
 //! | [`oracle`] | a plain evaluation at every coordinate, for comparison |
 
@@ -12,7 +13,9 @@ mod cache;
 pub mod kernel;
 pub mod operators;
 pub mod oracle;
+pub mod parts;
 
 pub use builder::{Argument, Einsum, einsum};
 pub use cache::{CAPACITY, clear as clear_kernels};
 pub use kernel::Kernel;
+pub use parts::Operand;

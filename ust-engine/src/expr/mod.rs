@@ -15,11 +15,13 @@
 //! | [`check`] | names, extents and dtypes: from the syntax tree to an assignment |
 //! | [`term`] | the checked assignment |
 //! | [`operator`] | operators and functions, as IR |
+//! | `linear` | whether an expression is linear in an operand |
 //! | [`control`] | threads, limits, cancelling, timings |
 
 pub mod check;
 pub mod control;
 pub mod functions;
+mod linear;
 pub mod operator;
 pub mod parse;
 pub mod semiring;

@@ -88,6 +88,7 @@ pub(super) fn along(
         names: vec!["A".to_owned()],
         fills: vec![tensor.fill()],
         strict,
+        onto: false,
         indices: &["p".to_owned()],
         extents: &[tensor.nse()],
         format: Some(format),

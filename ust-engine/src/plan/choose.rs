@@ -49,6 +49,8 @@ pub(crate) struct Planned {
     /// Whether parts of the outermost loop add to the same elements, and those of another plan, with the same order
     /// of sums, do not.
     pub(crate) other_apart: bool,
+    /// Whether the loops add to what a result in full holds.
+    pub(crate) onto: bool,
 }
 
 /// A conversion of an operand before the loops run.
@@ -101,6 +103,8 @@ pub(crate) struct Given<'a> {
     pub(crate) fills: Vec<Scalar>,
     /// Whether sums have to be formed in the order of the loops.
     pub(crate) strict: bool,
+    /// Whether the loops add to what a result in full holds.
+    pub(crate) onto: bool,
     /// The name of each index variable.
     pub(crate) indices: &'a [String],
     /// The extent of each index variable.
@@ -249,6 +253,7 @@ fn candidate(given: &Given<'_>, may: Conversions<'_>) -> Result<Option<Candidate
         sizes,
         other_widths: !to_32_bits && !widths.is_empty(),
         other_apart: false,
+        onto: given.onto,
     };
     Ok(Some((planned, tensors)))
 }
@@ -392,6 +397,7 @@ fn emitted(
         reduce: stage.reduce.as_ref().map(|(op, _)| op),
         rest,
         plain,
+        onto: given.onto,
     };
     let loops = emit(&input);
     if loops.in_memory

@@ -1,6 +1,7 @@
 //! An assignment on tensors: planned and compiled once, then run stage by stage.
 
 mod numbered;
+mod onto;
 mod operands;
 
 use std::sync::Arc;
@@ -34,6 +35,8 @@ pub(crate) struct Options<'a> {
     pub(crate) backend: Backend,
     /// Whether sums are formed in the order of the loops.
     pub(crate) strict: bool,
+    /// Whether the loops of a result in full add to what it holds.
+    pub(crate) onto: bool,
     /// Options for stages that run during planning.
     pub(crate) run: Run<'a>,
 }
@@ -463,6 +466,7 @@ fn plan(
         names: labels.collect(),
         fills: fills.collect(),
         strict: options.strict,
+        onto: options.onto && last,
         indices: &names,
         extents: &extents,
         format: options.format.clone().filter(|_| last),

@@ -4,6 +4,7 @@
 
 mod in_place;
 mod long;
+mod onto;
 mod places;
 mod rows;
 mod starts;
@@ -476,6 +477,7 @@ fn described<'a>(
             .any(|to| matches!(to, Conversion::Widths(_))),
         other_widths: planned.other_widths,
         other_apart: planned.other_apart,
+        onto: planned.onto,
     }
 }
 

@@ -45,6 +45,10 @@ impl Executable for Program {
         loops
     }
 
+    fn adds_onto(&self) -> bool {
+        true
+    }
+
     fn describe(&self) -> String {
         format!("{} instructions", self.instructions())
     }
@@ -122,6 +126,10 @@ mod jit {
 
         fn sets_all(&self, loops: bool) -> bool {
             loops
+        }
+
+        fn adds_onto(&self) -> bool {
+            true
         }
 
         fn compile_also(&self, function: &Function) -> Option<Result<Box<dyn Executable>, Error>> {

@@ -213,6 +213,11 @@ pub trait Executable: fmt::Debug + Send + Sync {
         false
     }
 
+    /// Whether a run of a plan that [adds onto](Plan::onto) its result does, whatever the result holds before.
+    fn adds_onto(&self) -> bool {
+        false
+    }
+
     /// Another function, compiled as this one was: for the same machine, with the same options. `None` (the default)
     /// if it cannot be; then the engine does without.
     fn compile_also(&self, function: &Function) -> Option<Result<Box<dyn Executable>, Error>> {

@@ -62,6 +62,9 @@ pub struct Plan<'a> {
     /// loops. Another plan of the stage converts operands so that parts write elements of their own, with the same
     /// order of sums.
     pub other_apart: bool,
+    /// Whether the loops add to what a result in full holds before they run, and set no element. An executable that does
+    /// so says [`adds_onto`](super::Executable::adds_onto); from another, the result is taken and added.
+    pub onto: bool,
 }
 
 impl Plan<'_> {

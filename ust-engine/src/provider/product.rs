@@ -135,6 +135,9 @@ pub(super) fn in_real_numbers(plan: &Plan<'_>) -> Result<(), &'static str> {
     if !real || !values.eq([a.dtype; 3]) || !zero(a.fill) || !zero(plan.result.fill) {
         return Err("it takes f32 or f64 throughout, with fill value 0");
     }
+    if plan.onto {
+        return Err("it sets the result, and this one is added to");
+    }
     match plan.strict {
         true => Err("it sums in another order than the loops"),
         false => Ok(()),

@@ -9,7 +9,7 @@ use crate::tuning::EVALUATED_ENTRIES;
 
 /// The coordinates of all entries in a dimension.
 #[derive(Clone, Copy)]
-pub(super) enum Source<'a> {
+pub(in crate::convert) enum Source<'a> {
     Wide(&'a [i64]),
     Column(&'a IndexColumn),
 }
@@ -25,7 +25,7 @@ impl Source<'_> {
 
 /// The values of an expression over columns, as narrow as the domain allows. `None` where an
 /// intermediate result overflows 64 bits. Parallel.
-pub(super) fn evaluate(
+pub(in crate::convert) fn evaluate(
     expr: &IndexExpr,
     columns: &[Source<'_>],
     len: usize,

@@ -35,6 +35,7 @@ mod whole;
 pub(super) use assemble::{Stored, first_of_each, gathered_column, levels, too_large_for};
 pub(super) use cells::Cells;
 pub(super) use detour::{detour, without_padding};
+pub(super) use expr::{Source, evaluate};
 pub(super) use pieces::PieceByPiece;
 pub(super) use read::{
     FirstLevel, block_of, is_sorted_by_first_level, kind as level_kind, levels_in_order,

@@ -73,6 +73,8 @@ pub(crate) struct Input<'a> {
     pub(crate) rest: Scalar,
     /// Whether repeated coordinates may be visited one by one.
     pub(crate) plain: bool,
+    /// Whether a result in full is added to what it holds, and no element is set.
+    pub(crate) onto: bool,
 }
 
 impl Input<'_> {

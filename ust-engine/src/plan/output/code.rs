@@ -82,7 +82,12 @@ impl Emit<'_> {
         let levels = &self.input.sink.levels;
         let chosen = |expr: &IndexExpr| state.key(expr).is_some();
         let together = levels[..depth.min(levels.len())].iter().all(chosen);
-        if depth <= self.cut_depth() || !together || !state.covers || !self.covers_result() {
+        if self.input.onto
+            || depth <= self.cut_depth()
+            || !together
+            || !state.covers
+            || !self.covers_result()
+        {
             return None;
         }
         // The next loop selects a smaller contiguous slice.
@@ -113,6 +118,9 @@ impl Emit<'_> {
     fn is_once(&self, depth: usize) -> bool {
         if let SinkKind::Shared { .. } = self.output.kind {
             return true;
+        }
+        if self.input.onto {
+            return false;
         }
         let order = self.input.order;
         // Code around the loops that are cut runs once for each part.

@@ -210,7 +210,7 @@ impl Compiled {
         };
         // Sums of half precision would be rounded more than once.
         let is_half = matches!(self.planned.rest.dtype(), Dtype::F16 | Dtype::Bf16);
-        if groups.len() < 2 || how.cancel.is_some() || self.strict || is_half {
+        if groups.len() < 2 || how.cancel.is_some() || self.strict || self.planned.onto || is_half {
             return Ok(None);
         }
         let Some(long) = self.long.get_or_init(|| self.make_long()) else { return Ok(None) };
