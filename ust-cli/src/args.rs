@@ -135,8 +135,8 @@ pub(crate) struct Convert {
     /// The file to write; its extension decides its kind
     #[arg(value_name = "OUT")]
     pub(crate) output: PathBuf,
-    /// Store it in this format
-    #[arg(long, value_name = "F", value_parser = one_format)]
+    /// Store it in this format, or split it into several: "DIA where fill(j - i) >= 0.6 + CSR"
+    #[arg(long, visible_alias = "to", value_name = "F", value_parser = one_format)]
     pub(crate) format: Option<String>,
     /// Convert the values to this dtype, such as f32 or complex128
     #[arg(long, value_name = "T")]

@@ -5,7 +5,7 @@ use std::io::{self, Write};
 use serde_json::Value;
 use ust::level_api::IndexArray;
 use ust::level_api::scalar::Complex;
-use ust::{Scalar, Tensor};
+use ust::{Composed, Scalar, Tensor};
 
 /// Writes everything that a tensor stores, as one object:
 ///
@@ -33,6 +33,19 @@ pub(crate) fn tensor(out: &mut impl Write, tensor: &Tensor) -> io::Result<()> {
     write!(out, "],\n \"values\":")?;
     list(out, tensor.values().iter(), |out, value| scalar(out, value))?;
     write!(out, "}}")
+}
+
+/// Writes a composed tensor: `{"parts":[...]}`, with each part as [`tensor`] writes it. One part is written as a tensor.
+pub(crate) fn composed(out: &mut impl Write, composed: &Composed) -> io::Result<()> {
+    if let [one] = composed.parts() {
+        return tensor(out, one);
+    }
+    out.write_all(b"{\"parts\":[\n")?;
+    for (at, part) in composed.parts().iter().enumerate() {
+        out.write_all(if at == 0 { b"" } else { b",\n" })?;
+        tensor(out, part)?;
+    }
+    out.write_all(b"]}")
 }
 
 fn write_level(out: &mut impl Write, tensor: &Tensor, level: usize) -> io::Result<()> {

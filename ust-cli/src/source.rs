@@ -3,10 +3,11 @@
 use std::io::IsTerminal;
 use std::path::Path;
 
+use ust::format::Composition;
 use ust::io::ReadOptions;
 use ust::tensor::BuildOptions;
 use ust::tensor::memory::default_limit;
-use ust::{Coo, Format, Tensor, generate, io};
+use ust::{Composed, Coo, Format, Tensor, generate, io};
 
 use crate::args::Shape;
 use crate::failure::Failure;
@@ -60,6 +61,44 @@ pub(crate) fn tensor(
             Ok(tensor.convert_within(&resolve(text, tensor.rank())?, limit)?)
         }
         _ => Ok(tensor),
+    }
+}
+
+/// As [`tensor`], and the parts of a composed tensor stay apart. The format may be the text of a composition.
+pub(crate) fn composed(
+    text: &str,
+    shape: Option<&Shape>,
+    format: Option<&str>,
+    limit: Option<u64>,
+) -> Result<Composed, Failure> {
+    if let Some(asked) = format {
+        return match composition(asked)? {
+            true => {
+                let given = tensor(text, shape, None, limit)?;
+                Ok(Composed::split(&given, &Composition::resolve(asked, Some(given.rank()))?)?)
+            }
+            false => Ok(tensor(text, shape, format, limit)?.into()),
+        };
+    }
+    let path = Path::new(text);
+    if io::Kind::of(path).is_ok_and(|kind| kind == io::Kind::Ust) && path.exists() {
+        let mut options =
+            ReadOptions::default().with_memory_limit(limit.unwrap_or_else(default_limit));
+        if let Some(Shape(shape)) = shape {
+            options = options.with_shape(shape.clone());
+        }
+        return Ok(io::read_composed(path, &options)?);
+    }
+    Ok(tensor(text, shape, None, limit)?.into())
+}
+
+/// Whether this is the text of several parts.
+pub(crate) fn composition(text: &str) -> Result<bool, Failure> {
+    match Composition::resolve(text, None) {
+        Ok(composition) => Ok(composition.only().is_none()),
+        // Some formats are read for a rank alone.
+        Err(_) if Format::resolve(text, None).is_ok() => Ok(false),
+        Err(error) => Err(error.into()),
     }
 }
 

@@ -5,7 +5,7 @@ use std::io::Write;
 use serde_json::json;
 use ust::tensor::Way;
 use ust::tensor::memory::default_limit;
-use ust::{Format, Tensor};
+use ust::{Composed, Format, Tensor};
 
 use crate::args::Convert;
 use crate::failure::Failure;
@@ -17,7 +17,16 @@ pub(crate) fn run(args: &Convert, out: &mut Output) -> Result<(), Failure> {
     ust::io::Kind::of(&args.output)?;
     // Entries of a file go straight into the format, unless the way there is asked for.
     let format = args.format.as_deref().filter(|_| !args.explain);
-    let mut tensor = source::tensor(&args.input, args.shape.as_ref(), format, args.memory_limit)?;
+    let splits = args.format.as_deref().map(source::composition).transpose()?.unwrap_or(false);
+    if splits && args.explain {
+        let text = "--explain tells the way to one format";
+        return Err(Failure::input(text).help("leave it out to split the tensor"));
+    }
+    let made = source::composed(&args.input, args.shape.as_ref(), format, args.memory_limit)?;
+    if made.parts().len() > 1 && args.format.is_none() || splits {
+        return written(args, &made, out);
+    }
+    let mut tensor = made.parts()[0].clone();
     let mut ways = Vec::new();
     if let Some(text) = args.format.as_deref().filter(|_| args.explain) {
         let format = Format::resolve(text, Some(tensor.rank()))?;
@@ -50,6 +59,35 @@ pub(crate) fn run(args: &Convert, out: &mut Output) -> Result<(), Failure> {
         text::shape(tensor.shape()),
         tensor.dtype(),
         text::grouped(tensor.nse() as u128),
+    )?)
+}
+
+/// Writes a tensor part by part.
+fn written(args: &Convert, made: &Composed, out: &mut Output) -> Result<(), Failure> {
+    let made = match args.dtype {
+        Some(dtype) if args.lossy => made.cast_lossy(dtype),
+        Some(dtype) => made.cast(dtype)?,
+        None => made.clone(),
+    };
+    ust::io::write_composed(&args.output, &made)?;
+    if args.json {
+        let nse: Vec<usize> = made.parts().iter().map(Tensor::nse).collect();
+        return out.json(&json!({
+            "written": args.output.to_string_lossy(),
+            "shape": made.shape(),
+            "dtype": made.dtype().name(),
+            "formats": made.formats(),
+            "nse": nse,
+        }));
+    }
+    Ok(writeln!(
+        out,
+        "wrote {}: {} {}, {} stored elements in {}",
+        args.output.display(),
+        text::shape(made.shape()),
+        made.dtype(),
+        text::grouped(made.nse() as u128),
+        made.formats(),
     )?)
 }
 

@@ -12,8 +12,37 @@ use crate::{json, source, text};
 
 pub(crate) fn run(args: &Info, out: &mut Output) -> Result<(), Failure> {
     let Some(tensor) = &args.tensor else { return super::gpu::run(args.json, out) };
-    let tensor = source::tensor(tensor, args.shape.as_ref(), None, None)?;
-    if args.json { out.json(&object(&tensor)) } else { write(&tensor, out) }
+    let composed = source::composed(tensor, args.shape.as_ref(), None, None)?;
+    if let [tensor] = composed.parts() {
+        return if args.json { out.json(&object(tensor)) } else { write(tensor, out) };
+    }
+    if args.json {
+        let parts: Vec<Value> = composed.parts().iter().map(object).collect();
+        return out.json(&json!({
+            "shape": composed.shape(),
+            "dtype": composed.dtype().name(),
+            "formats": composed.formats(),
+            "nse": composed.nse(),
+            "nnz": composed.nnz(),
+            "bytes": composed.bytes(),
+            "parts": parts,
+        }));
+    }
+    let rows = [
+        ["shape", &text::shape(composed.shape())],
+        ["dtype", composed.dtype().name()],
+        ["formats", &composed.formats()],
+        ["nse", &text::grouped(composed.nse() as u128)],
+        ["nnz", &text::grouped(composed.nnz() as u128)],
+        ["memory", &text::bytes(composed.bytes())],
+    ];
+    let rows: Vec<Vec<String>> = rows.map(|row| row.map(str::to_owned).to_vec()).to_vec();
+    write!(out, "{}", text::table(&rows))?;
+    for (at, part) in composed.parts().iter().enumerate() {
+        writeln!(out, "\npart {at}")?;
+        write(part, out)?;
+    }
+    Ok(())
 }
 
 /// Cells of the logical tensor, for the density; `None` beyond 128 bits.

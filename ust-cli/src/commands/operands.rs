@@ -2,9 +2,10 @@
 
 use std::collections::HashMap;
 
+use ust::format::Composition;
 use ust::ops::{Einsum, Expression, Semiring};
 use ust::tensor::memory::default_limit;
-use ust::{Dtype, Format, Tensor, einsum};
+use ust::{Composed, Dtype, Tensor, einsum};
 
 use crate::args::{Asked, Named, NamedFormat};
 use crate::failure::Failure;
@@ -13,7 +14,7 @@ use crate::source;
 /// The tensors of an expression.
 pub(super) struct Operands {
     /// Those on the right.
-    pub(super) tensors: Vec<(String, Tensor)>,
+    pub(super) tensors: Vec<(String, Composed)>,
     /// For an update, what is there already.
     pub(super) old: Option<Tensor>,
     /// The name of the result.
@@ -67,13 +68,13 @@ fn formats(args: &Asked, expression: &Expression) -> Result<HashMap<String, Stri
         let name = match name {
             Some(name) => name.clone(),
             None => {
-                let fits = |rank: usize| Format::resolve(text, Some(rank)).is_ok();
+                let fits = |rank: usize| Composition::resolve(text, Some(rank)).is_ok();
                 let mut fitting = ranks.iter().filter(|(_, rank)| fits(*rank));
                 match (fitting.next(), fitting.next()) {
                     (Some((name, _)), None) => name.clone(),
                     (None, _) => {
                         // Says what is wrong with the text, if anything is.
-                        Format::resolve(text, None)?;
+                        Composition::resolve(text, None)?;
                         let message =
                             format!("no tensor of `{}` can be in `{text}`", args.expression);
                         return Err(Failure::input(message));
@@ -111,7 +112,7 @@ fn operands(
     check_names(args, expression, &formats, &wanted)?;
     let named = expression.semiring.as_ref().map(|(name, _)| name).or(args.semiring.as_ref());
     let semiring = named.and_then(|name| Semiring::named(name));
-    let read = |wanted: &str| -> Result<Tensor, Failure> {
+    let read = |wanted: &str| -> Result<Composed, Failure> {
         let mut given = args.tensors.iter().filter(|given| given.name == wanted);
         let Some(Named { text, .. }) = given.next() else {
             return Err(Failure::input(format!("the tensor `{wanted}` is not given"))
@@ -125,20 +126,29 @@ fn operands(
         let (shape, format) = (shape.map(|named| &named.shape), formats.get(wanted));
         let (Some(semiring), Some(format)) = (&semiring, format) else {
             let format = format.map(String::as_str);
-            return source::tensor(text, shape, format, args.memory_limit);
+            return source::composed(text, shape, format, args.memory_limit);
         };
         // Stored as it is meant: a format may have a place for what is not stored.
         let tensor = source::tensor(text, shape, None, args.memory_limit)?;
+        if source::composition(format)? {
+            return source::composed(text, shape, Some(format), args.memory_limit);
+        }
         let format = source::resolve(format, tensor.rank())?;
         let meant = semiring.zero(tensor.dtype()).map(|_| semiring.operand(&tensor)).transpose()?;
         let limit = args.memory_limit.unwrap_or_else(default_limit);
-        Ok(meant.unwrap_or(tensor).convert_within(&format, limit)?)
+        Ok(meant.unwrap_or(tensor).convert_within(&format, limit)?.into())
     };
     let mut tensors = Vec::new();
     for name in &names {
         tensors.push((name.clone(), read(name)?));
     }
-    let old = if updates { Some(read(&result)?) } else { None };
+    let old = match updates {
+        true => {
+            let old = read(&result)?;
+            Some(old.convert(&old.own_format()?)?)
+        }
+        false => None,
+    };
     Ok(Operands { tensors, old, result, formats })
 }
 

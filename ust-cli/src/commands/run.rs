@@ -4,7 +4,7 @@ use std::io::Write;
 use std::time::Instant;
 
 use ust::Tensor;
-use ust::ops::{Einsum, Expression, Kernel, Timing};
+use ust::ops::{Einsum, Expression, Kernel, Operand, Timing};
 
 use super::operands::Operands;
 use crate::args::Run;
@@ -41,11 +41,18 @@ pub(crate) fn run(args: &Run, out: &mut Output) -> Result<(), Failure> {
             writeln!(out, "{}", code.as_deref().unwrap_or("there is no machine code"))?;
         }
     }
-    let mut tensors: Vec<&Tensor> = operands.tensors.iter().map(|(_, tensor)| tensor).collect();
-    tensors.extend(&operands.old);
+    let mut tensors: Vec<Operand<'_>> = operands
+        .tensors
+        .iter()
+        .map(|(_, given)| match given.parts() {
+            [one] => one.into(),
+            _ => given.into(),
+        })
+        .collect();
+    tensors.extend(operands.old.iter().map(Operand::from));
     let first = match first {
         Some(first) => first,
-        None => kernel.run_timed(&tensors, &mut timing)?,
+        None => kernel.run_with_timed(&tensors, &mut timing)?,
     };
     prepare_seconds += timing.prepared_in.as_secs_f64();
     let (mut result, seconds) = repeated(args, &kernel, &tensors, first, timing)?;
@@ -65,7 +72,7 @@ pub(crate) fn run(args: &Run, out: &mut Output) -> Result<(), Failure> {
 fn repeated(
     args: &Run,
     kernel: &Kernel,
-    tensors: &[&Tensor],
+    tensors: &[Operand<'_>],
     first: Tensor,
     mut timing: Timing,
 ) -> Result<(Tensor, Vec<f64>), Failure> {
@@ -78,7 +85,7 @@ fn repeated(
         for _ in 0..args.repeat {
             drop(last.take());
             let start = Instant::now();
-            last = Some(kernel.run_timed(tensors, &mut timing)?);
+            last = Some(kernel.run_with_timed(tensors, &mut timing)?);
             seconds.push(start.elapsed().as_secs_f64());
         }
         Ok::<_, Failure>(last.expect("it is run once at least"))

@@ -3,7 +3,7 @@
 use std::io::{IsTerminal, Write};
 use std::path::Path;
 
-use ust::draw::{SvgOptions, Text, TextOptions, svg};
+use ust::draw::{SvgOptions, Text, TextOptions, svg_of_composed};
 
 use crate::args::Show;
 use crate::failure::Failure;
@@ -12,22 +12,22 @@ use crate::{json, source};
 
 pub(crate) fn run(args: &Show, out: &mut Output) -> Result<(), Failure> {
     args.svg.as_deref().map_or(Ok(()), is_svg)?;
-    let tensor = source::tensor(
+    let tensor = source::composed(
         &args.tensor,
         args.shape.as_ref(),
         args.format.as_deref(),
         args.memory_limit,
     )?;
     if let Some(file) = &args.svg {
-        replace(file, &svg(&tensor, &SvgOptions::default())?)?;
+        replace(file, &svg_of_composed(&tensor, &SvgOptions::default())?)?;
     }
     if args.json {
-        json::tensor(out, &tensor)?;
+        json::composed(out, &tensor)?;
         writeln!(out)?;
     } else if let Some(file) = &args.svg {
         writeln!(out, "wrote {}", file.display())?;
     } else {
-        writeln!(out, "{}", Text::new(&tensor, &for_this_terminal())?)?;
+        writeln!(out, "{}", Text::of_composed(&tensor, &for_this_terminal())?)?;
     }
     Ok(())
 }

@@ -306,3 +306,55 @@ fn the_same_text_generates_the_same_tensor() {
     assert_ne!(shown("1"), shown("2"));
     parse(&shown("3"));
 }
+
+#[test]
+fn tensors_are_split_written_described_shown_and_multiplied() {
+    let folder = tempfile::tempdir().unwrap();
+    let here = folder.path();
+    let text = "DIA where fill(j - i) >= 0.6 + CSR";
+    let out = ust_in(here, &["convert", "gen:poisson2d(4)", "a.ust.npz", "--to", text]);
+    let told = out.done();
+    assert!(told.contains("16 x 16 f64") && told.contains("in DIA-I + CSR"), "{told}");
+    let info = ust_in(here, &["info", "a.ust.npz", "--json"]).json();
+    assert_eq!(info["formats"], json!("DIA-I + CSR"));
+    assert_eq!(info["nnz"], json!(64));
+    assert_eq!(info["parts"].as_array().unwrap().len(), 2);
+    let told = ust_in(here, &["info", "a.ust.npz"]).done();
+    assert!(told.contains("part 0") && told.contains("part 1"), "{told}");
+    let shown = ust_in(here, &["show", "a.ust.npz", "--svg", "a.svg"]).done();
+    assert!(shown.contains("a.svg"), "{shown}");
+    let svg = std::fs::read_to_string(here.join("a.svg")).unwrap();
+    assert_eq!(svg.matches("<svg").count(), 3, "the whole and two parts");
+    let shown = ust_in(
+        here,
+        &["show", "gen:poisson2d(2)", "--format", "DIA where fill(j - i) > 0.9 + COO"],
+    );
+    let shown = shown.done();
+    assert!(shown.contains("0 1 0 .") || shown.contains("0 0 0 ."), "{shown}");
+    assert!(shown.contains("0 = DIA-I") && shown.contains("1 = COO"), "{shown}");
+    let asked = ["y(i) = A(i,j) * x(j)", "A=a.ust.npz", "x=gen:ones(16)", "--check", "--json"];
+    let split = ust_in(here, &[&["run"], &asked[..]].concat()).json();
+    let mut plain = asked;
+    plain[1] = "A=gen:poisson2d(4)";
+    let one = ust_in(here, &[&["run"], &plain[..]].concat()).json();
+    assert_eq!(split["result"]["values"], one["result"]["values"]);
+    let told = ust_in(
+        here,
+        &[
+            "run",
+            asked[0],
+            "A=gen:poisson2d(4)",
+            asked[2],
+            "--explain",
+            "--format",
+            &format!("A={text}"),
+        ],
+    );
+    let told = told.done();
+    assert!(told.contains("A: each of 2 parts by itself"), "{told}");
+    let back = ust_in(here, &["convert", "a.ust.npz", "b.ust.npz", "--to", "CSR"]).done();
+    assert!(back.contains("64 stored elements"), "{back}");
+    let wrong =
+        ust_in(here, &["convert", "a.ust.npz", "b.ust.npz", "--to", "DIA where fil(j) > 1 + CSR"]);
+    assert!(wrong.stderr.contains("expected a measure"), "{}", wrong.stderr);
+}

@@ -13,6 +13,7 @@
 //! | [`arrays`] | level arrays, and their elements on the path to a place |
 //! | `walked`, `color` | the walk that finds all places; the colours of groups |
 //! | [`density`] | the density map: entries counted in bins |
+//! | `composed` | which part of a composed tensor stores each element |
 //! | `sheet` | cells laid out as rows, matrices and slices |
 //! | `label` | short texts of numbers, shapes and places |
 //! | [`text`] | for a terminal |
@@ -22,6 +23,7 @@
 
 pub mod arrays;
 mod color;
+mod composed;
 pub mod density;
 mod label;
 pub mod picture;
@@ -31,5 +33,5 @@ pub mod text;
 mod walked;
 
 pub use picture::{Picture, PictureOptions, State};
-pub use svg::{SvgOptions, svg};
+pub use svg::{SvgOptions, svg, svg_of_composed};
 pub use text::{Text, TextOptions};

@@ -52,9 +52,9 @@ mod write_entries;
 pub use dense::DenseArray;
 pub use error::FileError;
 pub use kind::Kind;
-pub use load::read;
+pub use load::{read, read_composed};
 pub use options::ReadOptions;
-pub use store::write;
+pub use store::{write, write_composed};
 
 #[cfg(test)]
 mod tests;

@@ -4,7 +4,7 @@ use std::path::Path;
 
 use ust_engine::coo::Columns;
 use ust_engine::tensor::BuildOptions;
-use ust_engine::{Coo, Error, Format, Tensor, Values};
+use ust_engine::{Composed, Coo, Error, Format, Tensor, Values};
 use ust_level_api::with_dtype;
 
 use super::{DenseArray, FileError, Kind, ReadOptions, mtx, npy, npz, tns, ust_npz};
@@ -16,7 +16,7 @@ use super::{DenseArray, FileError, Kind, ReadOptions, mtx, npy, npz, tns, ust_np
 /// | `.mtx` coordinate, `.tns` | coordinates (`COO`) |
 /// | `.mtx` array, `.npy`, `.npz` with one array | dense |
 /// | `.npz` of SciPy | CSR, CSC, BSR, COO, diagonals by column, or a sparse vector |
-/// | `.ust.npz` | the one in the file |
+/// | `.ust.npz` | the one in the file; of a composed tensor, [one for all parts](Composed::own_format) |
 ///
 /// Every file is checked as untrusted input. If the format is unique, duplicates are summed. In SciPy's
 /// matrices, rows may be unsorted and have duplicates: they are sorted and summed, unless
@@ -43,15 +43,35 @@ pub fn read(path: &Path, options: &ReadOptions) -> Result<Tensor, FileError> {
         Kind::Npz => npz::read_tensor(path, options)?,
         Kind::Ust => ust_npz::read(path, options)?,
     };
-    if let Some(shape) = &options.shape
-        && shape != tensor.shape()
-    {
-        let expected = format!("the file holds a tensor of shape {:?}", tensor.shape());
-        return Err(failed(Error::Shape { found: shape.clone(), expected }));
-    }
+    expect_shape(tensor.shape(), path, options)?;
     match wanted {
         Some(format) => tensor.convert_within(format, options.limit()).map_err(failed),
         None => Ok(tensor),
+    }
+}
+
+/// As [`read`]. The parts of a composed tensor stay apart, unless [`ReadOptions::format`] asks for one format. Other
+/// tensors are of one part.
+///
+/// # Errors
+/// As [`read`].
+pub fn read_composed(path: &Path, options: &ReadOptions) -> Result<Composed, FileError> {
+    if Kind::of(path)? != Kind::Ust || options.format.is_some() {
+        return Ok(read(path, options)?.into());
+    }
+    let composed = ust_npz::read_composed(path, options)?;
+    expect_shape(composed.shape(), path, options)?;
+    Ok(composed)
+}
+
+/// Refuses a tensor of another shape than the one asked for.
+fn expect_shape(found: &[usize], path: &Path, options: &ReadOptions) -> Result<(), FileError> {
+    match &options.shape {
+        Some(shape) if shape != found => {
+            let expected = format!("the file holds a tensor of shape {found:?}");
+            Err(FileError::tensor(path)(Error::Shape { found: shape.clone(), expected }))
+        }
+        _ => Ok(()),
     }
 }
 

@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use ust_engine::Tensor;
+use ust_engine::{Composed, Tensor};
 
 use super::{FileError, Kind, load, mtx, npy, npz, tns, ust_npz};
 
@@ -39,4 +39,18 @@ pub fn write(path: &Path, tensor: &Tensor) -> Result<(), FileError> {
         Kind::Npz => npz::write(path, npz::archive(tensor).map_err(failed)?),
         Kind::Ust => ust_npz::write(path, tensor),
     }
+}
+
+/// Writes a composed tensor to a file, whole or not at all. `.ust.npz` keeps the parts; other kinds of files get the
+/// tensor in [one format](Composed::own_format).
+///
+/// # Errors
+/// As [`write`].
+pub fn write_composed(path: &Path, composed: &Composed) -> Result<(), FileError> {
+    if Kind::of(path)? == Kind::Ust {
+        return ust_npz::write_composed(path, composed);
+    }
+    let failed = FileError::tensor(path);
+    let one = composed.own_format().and_then(|format| composed.convert(&format));
+    write(path, &one.map_err(failed)?)
 }

@@ -17,28 +17,71 @@
 //! as `level1.crd.len` has their number.
 //!
 //! A sliced view is written as a tensor of its own, in the format without the slices.
+//!
+//! A composed tensor has `version` 2, the number of its `parts`, and for each part the members from `format` on, under
+//! names such as `part0.format` and `part1.level0.crd`.
 
 use std::path::Path;
 
 use half::bf16;
 use ust_engine::tensor::{Parts, Values};
-use ust_engine::{Error, Format, Tensor};
+use ust_engine::{Composed, Error, Format, Tensor};
 use ust_level_api::{Dtype, IndexArray, Packed, Scalar};
 
 use super::npz::{self, Member, Members};
 use super::{DenseArray, FileError, ReadOptions};
 
 const VERSION: i64 = 1;
+/// The version of composed tensors.
+const COMPOSED: i64 = 2;
+/// The most parts.
+const MAX_PARTS: u64 = 1 << 10;
 
-/// Reads a file, whatever its name.
+/// Reads a file, whatever its name. A composed tensor is converted to [one format](Composed::own_format).
 ///
 /// # Errors
 /// [`FileError::Binary`], with the member, if the file has another structure; [`FileError::Tensor`] if
 /// the format's text is wrong or the arrays break a rule of the format; [`FileError::Unsupported`] for
 /// another version; [`FileError::Io`].
 pub fn read(path: &Path, options: &ReadOptions) -> Result<Tensor, FileError> {
-    let reader = Reader { members: npz::read_members(path, options)?, path };
-    reader.tensor()
+    let composed = read_composed(path, options)?;
+    match composed.parts() {
+        [one] => Ok(one.clone()),
+        _ => composed
+            .own_format()
+            .and_then(|format| composed.convert(&format))
+            .map_err(FileError::tensor(path)),
+    }
+}
+
+/// Reads a file, whatever its name, as a composed tensor: of one part, if it holds a tensor in one format.
+///
+/// # Errors
+/// As [`read`], and [`FileError::Tensor`] if two parts store the same element.
+pub fn read_composed(path: &Path, options: &ReadOptions) -> Result<Composed, FileError> {
+    let members = npz::read_members(path, options)?;
+    Reader { members, path, prefix: String::new() }.all()
+}
+
+/// Writes a composed tensor to a file, whatever its name, whole or not at all.
+///
+/// # Errors
+/// As [`write`].
+pub fn write_composed(path: &Path, composed: &Composed) -> Result<(), FileError> {
+    if let [one] = composed.parts() {
+        return write(path, one);
+    }
+    let mut all = Members::new();
+    all.insert("version", single(vec![COMPOSED]));
+    all.insert("parts", single(vec![composed.parts().len() as u64]));
+    for (at, part) in composed.parts().iter().enumerate() {
+        for (name, member) in members(part).map_err(FileError::tensor(path))?.into_vec() {
+            if name != "version" {
+                all.insert(format!("part{at}.{name}"), member);
+            }
+        }
+    }
+    npz::write_members(path, &all)
 }
 
 /// Writes a file, whatever its name, whole or not at all.
@@ -109,17 +152,43 @@ fn index_values(array: &IndexArray) -> Values {
 struct Reader<'a> {
     members: Members,
     path: &'a Path,
+    /// What the names of members begin with.
+    prefix: String,
 }
 
 impl Reader<'_> {
-    fn tensor(mut self) -> Result<Tensor, FileError> {
-        match self.number("version")?.cast(Dtype::I64) {
-            Ok(Scalar::I64(VERSION)) => {}
+    fn all(mut self) -> Result<Composed, FileError> {
+        let parts = match self.number("version")?.cast(Dtype::I64) {
+            Ok(Scalar::I64(VERSION)) => vec![self.tensor()?],
+            Ok(Scalar::I64(COMPOSED)) => {
+                let Scalar::U64(count @ 1..=MAX_PARTS) = self.number("parts")? else {
+                    return Err(
+                        self.invalid("parts", "a 64-bit number from 1 to 1024 was expected")
+                    );
+                };
+                let part = |at: u64| {
+                    self.prefix = format!("part{at}.");
+                    self.tensor()
+                };
+                (0..count).map(part).collect::<Result<_, _>>()?
+            }
             _ => {
-                let reason = "another version of the format than 1: read it with a newer program";
+                let reason =
+                    "another version of the format than 1 and 2: read it with a newer program";
                 return Err(FileError::unsupported(self.path, reason));
             }
+        };
+        self.prefix.clear();
+        if let Some((name, _)) = self.members.iter().next() {
+            return Err(self.invalid(name, "the format has no place for this member"));
         }
+        match <[Tensor; 1]>::try_from(parts) {
+            Ok([one]) => Ok(one.into()),
+            Err(parts) => Composed::from_parts(parts).map_err(FileError::tensor(self.path)),
+        }
+    }
+
+    fn tensor(&mut self) -> Result<Tensor, FileError> {
         let text = self.text("format")?;
         let format: Format =
             text.parse().map_err(|e| FileError::tensor(self.path)(Error::Format(e)))?;
@@ -135,7 +204,8 @@ impl Reader<'_> {
                 arrays.iter().map(|array| self.indices(&format!("level{level}.{}", array.name)));
             levels.push(arrays.collect::<Result<Vec<_>, _>>()?);
         }
-        if let Some((name, _)) = self.members.iter().next() {
+        let mut left = self.members.iter().filter_map(|(name, _)| name.strip_prefix(&*self.prefix));
+        if let Some(name) = left.next() {
             return Err(self.invalid(name, "the format has no place for this member"));
         }
         let parts = Parts { levels, values, fill };
@@ -143,12 +213,16 @@ impl Reader<'_> {
     }
 
     fn invalid(&self, member: &str, reason: impl Into<String>) -> FileError {
-        let (path, member) = (self.path.to_owned(), Some(member.to_owned()));
+        let (path, member) = (self.path.to_owned(), Some(format!("{}{member}", self.prefix)));
         FileError::Binary { path, member, reason: reason.into() }
     }
 
+    fn member(&mut self, name: &str) -> Option<Member> {
+        self.members.remove(&format!("{}{name}", self.prefix))
+    }
+
     fn text(&mut self, name: &str) -> Result<String, FileError> {
-        match self.members.remove(name) {
+        match self.member(name) {
             Some(Member::Text(text)) => Ok(text),
             Some(Member::Array(_)) => Err(self.invalid(name, "a text was expected")),
             None => Err(self.invalid(name, "the archive lacks this member")),
@@ -156,7 +230,7 @@ impl Reader<'_> {
     }
 
     fn array(&mut self, name: &str, rank: usize) -> Result<Values, FileError> {
-        match self.members.remove(name) {
+        match self.member(name) {
             Some(Member::Array(array)) if array.shape.len() == rank => Ok(array.values),
             Some(_) => Err(self.invalid(name, format!("an array of rank {rank} was expected"))),
             None => Err(self.invalid(name, "the archive lacks this member")),
@@ -197,7 +271,7 @@ impl Reader<'_> {
     /// An array of a level.
     fn indices(&mut self, name: &str) -> Result<IndexArray, FileError> {
         let length = format!("{name}.len");
-        if self.members.get(&length).is_some() {
+        if self.members.get(&format!("{}{length}", self.prefix)).is_some() {
             let len = match self.number(&length)? {
                 Scalar::U64(len) => usize::try_from(len).ok(),
                 _ => None,

@@ -4,6 +4,7 @@ use ust_format::Format;
 use ust_level_api::column::{IndexWord, column_kind};
 use ust_level_api::{Buffer, IndexColumn, IndexKind, with_dtype};
 
+use crate::convert::build::BuildOptions;
 use crate::error::Error;
 use crate::storage::coo::Columns;
 use crate::storage::values::gathered;
@@ -32,6 +33,15 @@ pub(super) fn entries_of(tensor: &Tensor) -> Result<Columns, Error> {
     let Unpacked { columns, values, places } = sorted.unpack_entries(wanted.collect())?;
     let values = places.map_or(values.clone(), |places| gathered(&values, &places));
     Ok(Columns { shape: tensor.shape().to_vec(), crd: columns, values })
+}
+
+/// Entries that are sorted by coordinates, in a format. Conversions know shorter ways than the construction from entries.
+pub(super) fn tensor_of(entries: &Columns, format: &Format) -> Result<Tensor, Error> {
+    let options = BuildOptions::default();
+    match sorted_format(entries.shape.len())? {
+        Some(sorted) => Tensor::from_columns(entries, &sorted, &options)?.convert(format),
+        None => Tensor::from_columns(entries, format, &options),
+    }
 }
 
 /// The entries at some places.

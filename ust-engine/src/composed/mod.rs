@@ -209,6 +209,21 @@ impl Composed {
         Tensor::from_columns(&joined(&each)?, format, &BuildOptions::default())
     }
 
+    /// The same tensor with values of another dtype.
+    ///
+    /// # Errors
+    /// As [`Tensor::cast`].
+    pub fn cast(&self, dtype: Dtype) -> Result<Self, Error> {
+        let each = self.0.iter().map(|part| part.cast(dtype));
+        Ok(Self(each.collect::<Result<_, _>>()?))
+    }
+
+    /// As [`Composed::cast`], with numbers that the dtype cannot hold rounded, cut or saturated.
+    #[must_use]
+    pub fn cast_lossy(&self, dtype: Dtype) -> Self {
+        Self(self.0.iter().map(|part| part.cast_lossy(dtype)).collect())
+    }
+
     /// The format in which it is stored where one format is needed: that of the last part, if every tensor fits it,
     /// else a tree of coordinates.
     ///

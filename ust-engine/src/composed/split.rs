@@ -3,10 +3,9 @@
 use ust_format::{Composition, IndexExpr, Measure, Rule};
 use ust_level_api::IndexColumn;
 
-use super::columns::{entries_of, picked};
+use super::columns::{entries_of, picked, tensor_of};
 use super::elements::elements;
 use super::{Composed, expect_zero};
-use crate::convert::build::BuildOptions;
 use crate::convert::tally::{Tally, evaluated, tally};
 use crate::error::Error;
 use crate::storage::Tensor;
@@ -23,11 +22,10 @@ pub(super) fn split(tensor: &Tensor, composition: &Composition) -> Result<Compos
         return Ok(tensor.convert(format)?.into());
     }
     let mut rest = entries_of(tensor)?;
-    let options = BuildOptions::default();
     let mut parts = Vec::with_capacity(composition.parts().len());
     for (format, rule) in composition.parts() {
         let Some(rule) = rule else {
-            parts.push(Tensor::from_columns(&rest, format, &options)?);
+            parts.push(tensor_of(&rest, format)?);
             continue;
         };
         let takes = takes(rule, &rest)?;
@@ -35,7 +33,7 @@ pub(super) fn split(tensor: &Tensor, composition: &Composition) -> Result<Compos
             let each = takes.iter().enumerate().filter(|(_, taken)| **taken == wanted);
             each.map(|(at, _)| at as u32).collect()
         };
-        parts.push(Tensor::from_columns(&picked(&rest, &places(true)), format, &options)?);
+        parts.push(tensor_of(&picked(&rest, &places(true)), format)?);
         rest = picked(&rest, &places(false));
     }
     Ok(Composed(parts.into()))

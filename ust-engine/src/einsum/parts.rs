@@ -323,12 +323,27 @@ impl Kernel {
     /// As [`Kernel::run`], and [`Error::Unsupported`] for a composed tensor in the place of another, or with another number
     /// of parts.
     pub fn run_with(&self, operands: &[Operand<'_>]) -> Result<Tensor, OpError> {
+        self.run_with_timed(operands, &mut Timing::default())
+    }
+
+    /// As [`Kernel::run_with`], and tells the time that it took.
+    ///
+    /// # Errors
+    /// As [`Kernel::run_with`].
+    pub fn run_with_timed(
+        &self,
+        operands: &[Operand<'_>],
+        timing: &mut Timing,
+    ) -> Result<Tensor, OpError> {
+        if self.parts.is_none() {
+            return self.run_timed(&whole(operands)?, timing);
+        }
         let each = self.chosen(operands)?;
         let old = operands.get(self.names.len()).map(|old| match old {
             Operand::Tensor(tensor) => Ok((*tensor).clone()),
             Operand::Composed(composed) => composed.convert(&composed.own_format()?),
         });
-        self.execute_each(each, old.transpose()?, None)
+        self.execute_each(each, old.transpose()?, Some(timing))
     }
 
     /// As [`Kernel::run_with`], into the caller's memory: a result that is stored in full, row-major.
@@ -354,24 +369,21 @@ impl Kernel {
         let own = &operands[..self.names.len()];
         let each = match &self.parts {
             Some(parts) => parts.tensors(own)?,
-            None => {
-                let whole = Self::whole(own)?;
-                vec![whole]
-            }
+            None => vec![whole(own)?.into_iter().cloned().collect()],
         };
         let arranged = |tensors: Vec<Tensor>| (self.ordered(&tensors), Begun::default());
         Ok(each.into_iter().map(arranged).collect())
     }
+}
 
-    /// Tensors that all have one format.
-    fn whole(operands: &[Operand<'_>]) -> Result<Vec<Tensor>, OpError> {
-        let each = operands.iter().map(|operand| match operand {
-            Operand::Tensor(tensor) => Ok((*tensor).clone()),
-            Operand::Composed(_) => {
-                let text = "the kernel was prepared for a tensor in one format: prepare it with the composed one";
-                Err(Error::Unsupported(text.to_owned()).into())
-            }
-        });
-        each.collect()
-    }
+/// Tensors that all have one format.
+fn whole<'a>(operands: &[Operand<'a>]) -> Result<Vec<&'a Tensor>, OpError> {
+    let each = operands.iter().map(|operand| match operand {
+        Operand::Tensor(tensor) => Ok(*tensor),
+        Operand::Composed(_) => {
+            let text = "the kernel was prepared for a tensor in one format: prepare it with the composed one";
+            Err(Error::Unsupported(text.to_owned()).into())
+        }
+    });
+    each.collect()
 }

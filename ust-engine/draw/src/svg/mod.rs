@@ -3,12 +3,14 @@
 //! | module | content |
 //! |---|---|
 //! | this one | the layout, the heading, the legend, the tooltips |
+//! | `composed` | composed tensors: which part stores each element, then each part |
 //! | `canvas` | writes shapes and text, escaped and measured |
 //! | `style` | colours, hatches, highlighting |
 //! | `grid`, `map`, `table` | the logical tensor: as cells, as a density map, as a list |
 //! | `storage` | arrays and values, and the trace line through them |
 
 mod canvas;
+mod composed;
 mod grid;
 mod map;
 mod storage;
@@ -19,6 +21,7 @@ use ust_engine::error::Error;
 use ust_engine::tensor::Tensor;
 
 use self::canvas::{Canvas, Rect};
+pub use self::composed::svg_of_composed;
 use super::density::Density;
 use super::label;
 use super::picture::{Body, Cells, Picture, PictureOptions, Place, State, Trace};
@@ -69,6 +72,11 @@ const MAX_HOVER_PLACES: usize = 400;
 /// # Errors
 /// As [`Picture::new`].
 pub fn svg(tensor: &Tensor, options: &SvgOptions) -> Result<String, Error> {
+    Ok(drawn(tensor, options)?.0)
+}
+
+/// A tensor as SVG, with width and height.
+fn drawn(tensor: &Tensor, options: &SvgOptions) -> Result<(String, [f64; 2]), Error> {
     let picture = Picture::new(
         tensor,
         &PictureOptions {
@@ -100,13 +108,14 @@ pub fn svg(tensor: &Tensor, options: &SvgOptions) -> Result<String, Error> {
     let mut ground = Canvas::default();
     let rect = Rect { x: 0.0, y: 0.0, w, h };
     ground.rect("ground", rect.inset(0.5), 8.0);
-    Ok(format!(
+    let text = format!(
         "<svg xmlns=\"http://www.w3.org/2000/svg\" class=\"ust\" width=\"{w}\" height=\"{h}\" \
          viewBox=\"0 0 {w} {h}\" role=\"img\" aria-label=\"{label}\">\n{}{}{}</svg>\n",
         style::style(hovering),
         ground.into_text(),
         canvas.into_text()
-    ))
+    );
+    Ok((text, [w, h]))
 }
 
 /// Draws the name, the format's text and the counts. Returns the top edge of the space below them.

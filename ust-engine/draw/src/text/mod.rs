@@ -3,10 +3,12 @@
 //! | module | content |
 //! |---|---|
 //! | this one | the order of the parts, the trace, the legend |
+//! | `composed` | composed tensors: which part stores each element, then each part |
 //! | `line` | lines of styled text, with or without colours |
 //! | `grid` | cells, a table, or a density map |
 //! | `storage` | arrays and values, with their indices |
 
+mod composed;
 mod grid;
 mod line;
 mod storage;

@@ -4,7 +4,7 @@ use ust::io::npz::{self, Member, Members};
 use ust::io::{self, DenseArray, FileError, ReadOptions};
 use ust::level_api::scalar::{Complex, bf16};
 use ust::tensor::{BuildOptions, Parts};
-use ust::{Coo, Dtype, Scalar, Tensor, Values};
+use ust::{Composed, Coo, Dtype, Scalar, Tensor, Values};
 
 use crate::common::*;
 
@@ -85,7 +85,8 @@ fn own_files_that_are_changed_are_refused() {
     }
     let single = |value: i64| DenseArray { shape: vec![], values: vec![value].into() };
     for (name, member, reason) in [
-        ("version", single(2).into(), "newer program"),
+        ("version", single(2).into(), "member `parts`"),
+        ("version", single(3).into(), "newer program"),
         ("format", "(i, j) -> (i : dens, j : compressed)".into(), "dens"),
         ("format", single(0).into(), "a text was expected"),
         ("format", "(i, j) -> (i : dense, j : dense)".into(), "no place for this member"),
@@ -136,4 +137,83 @@ fn bf16_is_stored_as_its_bits() {
     let members = npz::read_members(&path, &ReadOptions::default()).unwrap();
     assert_eq!(members.get("values"), Some(&Values::from(vec![0x3f80_u16, 0xc020]).into()));
     assert_eq!(io::read(&path, &ReadOptions::default()).unwrap(), a);
+}
+
+#[test]
+fn parts_of_composed_tensors_stay_apart() {
+    let folder = folder();
+    let path = folder.path().join("a.ust.npz");
+    let given = tensor(&[9, 7], Dtype::F64, "CSR");
+    for text in [
+        "DIA where fill(j - i) >= 0.3 + CSR",
+        "ELL where #i < 1 + BSR(2, 2) where count(i) > 1 + COO",
+    ] {
+        let composed = Composed::split(&given, &text.parse().unwrap()).unwrap();
+        io::write_composed(&path, &composed).unwrap();
+        let again = io::read_composed(&path, &ReadOptions::default()).unwrap();
+        assert_eq!(again, composed);
+        // As one tensor, in the format of the last part.
+        let one = io::read(&path, &ReadOptions::default()).unwrap();
+        assert_eq!(one, composed.convert(&composed.own_format().unwrap()).unwrap());
+        let as_csr = ReadOptions::default().with_format(format("CSR"));
+        assert_eq!(io::read_composed(&path, &as_csr).unwrap().parts(), [given.clone()]);
+        let names: Vec<String> = npz::read_members(&path, &ReadOptions::default())
+            .unwrap()
+            .iter()
+            .map(|(name, _)| name.to_owned())
+            .collect();
+        assert!(names.contains(&"part0.format".to_owned()), "{names:?}");
+        assert!(names.contains(&"part1.values".to_owned()), "{names:?}");
+        let wrong = ReadOptions::default().with_shape(vec![7, 9]);
+        assert!(matches!(io::read_composed(&path, &wrong), Err(FileError::Tensor { .. })));
+        // Other kinds of files take one format.
+        let text = folder.path().join("a.mtx");
+        io::write_composed(&text, &composed).unwrap();
+        let read = io::read(&text, &ReadOptions::default().with_format(format("CSR"))).unwrap();
+        assert_eq!(read.to_coo().unwrap(), given.to_coo().unwrap());
+        // A file of one part is one of a tensor.
+        io::write_composed(&path, &given.clone().into()).unwrap();
+        assert_eq!(io::read(&path, &ReadOptions::default()).unwrap(), given);
+    }
+}
+
+#[test]
+fn parts_that_share_elements_or_lack_members_are_refused() {
+    let folder = folder();
+    let path = folder.path().join("a.ust.npz");
+    let given = tensor(&[9, 7], Dtype::F64, "CSR");
+    let composed =
+        Composed::split(&given, &"DIA where fill(j - i) >= 0.3 + CSR".parse().unwrap()).unwrap();
+    io::write_composed(&path, &composed).unwrap();
+    let members = npz::read_members(&path, &ReadOptions::default()).unwrap();
+    let refused = |change: &dyn Fn(&mut Members)| {
+        let mut changed = members.clone();
+        change(&mut changed);
+        npz::write_members(&path, &changed).unwrap();
+        io::read_composed(&path, &ReadOptions::default()).unwrap_err().to_string()
+    };
+    let copied = refused(&|members| {
+        let first: Vec<(String, Member)> = members
+            .iter()
+            .filter(|(name, _)| name.starts_with("part0."))
+            .map(|(name, member)| (name.replace("part0.", "part1."), member.clone()))
+            .collect();
+        let old: Vec<String> = members.iter().map(|(name, _)| name.to_owned()).collect();
+        old.iter().filter(|name| name.starts_with("part1.")).for_each(|name| {
+            members.remove(name);
+        });
+        first.into_iter().for_each(|(name, member)| members.insert(name, member));
+    });
+    assert!(copied.contains("parts 0 and 1 both store the element at"), "{copied}");
+    let lacks = refused(&|members| drop(members.remove("part1.values")));
+    assert!(lacks.contains("part1.values"), "{lacks}");
+    let many = refused(&|members| {
+        members.insert(
+            "parts",
+            Member::Array(DenseArray { shape: vec![], values: vec![1_u64 << 40].into() }),
+        );
+    });
+    assert!(many.contains("parts"), "{many}");
+    let more = refused(&|members| members.insert("part2.format", "CSR"));
+    assert!(more.contains("no place for this member"), "{more}");
 }
