@@ -178,6 +178,7 @@
 //! | prepared kernels | [`Kernel`] |
 //! | which format suits a tensor | [`mod@advise`] |
 //! | expressions on GPUs, and their source | [`mod@gpu`] |
+//! | sums of parts in different formats | [`Composed`], [`composed_tensors`] |
 //! | zeros, stored and not: what decides a result | [`what_zero_means`] |
 //! | what can go wrong | [`error`], [`ops::OpError`], [`io::FileError`] |
 //! | a level type of your own | [`level_api`] |
@@ -217,6 +218,8 @@ use ust_level_sparse_run_length as _;
 mod macros;
 #[doc = include_str!("../docs/what-zero-means.md")]
 pub mod what_zero_means {}
+#[doc = include_str!("../docs/composed.md")]
+pub mod composed_tensors {}
 #[cfg(feature = "gpu")]
 #[doc = include_str!("../docs/gpu.md")]
 pub mod gpu {

@@ -60,6 +60,17 @@ pub(crate) fn run(args: &Advise, out: &mut Output) -> Result<(), Failure> {
     let best = advice.best();
     writeln!(out, "\n{}: {}", best.text, advice.summary())?;
     writeln!(out, "  --format \"{}={}\"", advice.operand, best.text)?;
+    if let Some(split) = advice.best_split() {
+        writeln!(
+            out,
+            "\n{}: {:.2} of its time, {}\n  --format \"{}={}\"",
+            split.text,
+            split.relative,
+            text::bytes(split.bytes),
+            advice.operand,
+            split.text
+        )?;
+    }
     if best.text != best.format.to_string() {
         writeln!(out, "  {}", best.format)?;
     }
@@ -216,6 +227,17 @@ fn duration(seconds: f64) -> String {
     }
 }
 
+fn split_object(split: &ust::advise::Split) -> Value {
+    json!({
+        "text": split.text,
+        "bytes": split.bytes,
+        "stored": split.stored,
+        "split_seconds": split.split_seconds,
+        "seconds": split.seconds,
+        "relative": split.relative,
+    })
+}
+
 fn object(advice: &Advice) -> Value {
     let rows: Vec<Value> = advice.rows.iter().map(row_object).collect();
     let left_out: Vec<Value> = advice
@@ -226,6 +248,7 @@ fn object(advice: &Advice) -> Value {
     json!({
         "operation": advice.operation,
         "operand": advice.operand,
+        "splits": advice.splits.iter().map(split_object).collect::<Vec<_>>(),
         "best": advice.best().text,
         "summary": advice.summary(),
         "stats": stats_object(&advice.stats),

@@ -5,6 +5,7 @@ use ust_format::Format;
 use super::catalogue::{Candidate, LeftOut, Origin};
 use super::measure::Contender;
 use super::predict::Prediction;
+use super::splits::Split;
 use super::{Stats, words};
 
 /// Formats nearer to the fastest than this are as fast: the one with the fewest bytes wins.
@@ -60,6 +61,8 @@ pub struct Advice {
     pub operand: String,
     /// The best first; those that were not measured last, by prediction.
     pub rows: Vec<Row>,
+    /// Sums of parts in different formats, the best first.
+    pub splits: Vec<Split>,
     /// Formats that do not compete, and why.
     pub left_out: Vec<LeftOut>,
 }
@@ -79,6 +82,13 @@ impl Advice {
     pub fn now(&self) -> &Row {
         let now = self.rows.iter().find(|row| row.origin == Origin::Now);
         now.unwrap_or_else(|| self.best())
+    }
+
+    /// The best sum of parts in different formats, if it is faster than the best format by more than what does not
+    /// count as a difference.
+    #[must_use]
+    pub fn best_split(&self) -> Option<&Split> {
+        self.splits.first().filter(|split| split.relative * ALIKE < 1.0)
     }
 
     /// Why it is the best, in a sentence.

@@ -25,6 +25,7 @@
 //! | `predict` | bytes and time, estimated |
 //! | `operation` | the operation, and operands for it |
 //! | `measure` | the contest |
+//! | `splits` | sums of parts in different formats |
 //! | `advice` | what was found out, ranked |
 //! | `words` | what the numbers mean |
 
@@ -34,6 +35,7 @@ mod distinct;
 mod measure;
 mod operation;
 mod predict;
+mod splits;
 mod stats;
 mod words;
 
@@ -44,6 +46,7 @@ pub use advice::{Advice, Measured, Row};
 pub use catalogue::{Candidate, LeftOut, Origin, catalogue};
 pub use operation::default_operation;
 pub use predict::Prediction;
+pub use splits::{Split, compositions};
 pub use stats::stats;
 pub use ust_level_api::stats::{Blocks, Diagonals, Spread, TensorStats as Stats};
 
@@ -54,6 +57,9 @@ use ust_engine::error::Error;
 use ust_engine::ops::OpError;
 use ust_engine::tensor::Tensor;
 use ust_engine::tensor::memory::default_limit;
+
+/// Splits are measured until so many times the budget is spent.
+const SPLITS_UNTIL: f64 = 1.25;
 
 /// Told what is being measured, and which part of the budget is spent.
 pub type Progress<'a> = &'a dyn Fn(&str, f64);
@@ -185,6 +191,8 @@ pub fn advise(tensor: &Tensor, options: &Options<'_>) -> Result<Advice, AdviseEr
     };
     let text = text.unwrap_or_else(|| format.to_string());
     candidates.insert(0, Candidate { text, format, origin: Origin::Now });
+    let is_sum = operation.semiring.is_none() && source.fill().same(&source.dtype().zero());
+    let proposed = if is_sum { splits::proposed(&stats, &coo) } else { Vec::new() };
     let census = Census::new(&coo, candidates.iter().map(|candidate| &candidate.format));
     drop(coo);
     let mut contenders = Vec::new();
@@ -225,7 +233,25 @@ pub fn advise(tensor: &Tensor, options: &Options<'_>) -> Result<Advice, AdviseEr
         room: None,
     };
     contest.run()?;
-    let Contest { contenders, left_out, .. } = contest;
+    let best = contest.best_tensor().unwrap_or(&source).clone();
+    let began = contest.began;
+    let Contest { contenders, mut left_out, .. } = contest;
+    let mut splits = Vec::new();
+    for text in proposed {
+        // The most promising one is measured in any case.
+        if !splits.is_empty() && began.elapsed() > options.budget.mul_f64(SPLITS_UNTIL) {
+            break;
+        }
+        progress(&text, 1.0);
+        match splits::measured(&text, &source, &best, &operation, options.budget) {
+            Ok(split) => splits.extend(split),
+            Err(error) => {
+                left_out.push(LeftOut { text, reason: measure::first_line(&error.to_string()) });
+            }
+        }
+    }
+    splits.sort_by(|a: &Split, b| a.relative.total_cmp(&b.relative));
     let rows = advice::ranked(contenders, &left_out, &stats);
-    Ok(Advice { stats, operation: operation.text, operand: operation.name, rows, left_out })
+    let Operation { text, name, .. } = operation;
+    Ok(Advice { stats, operation: text, operand: name, rows, splits, left_out })
 }

@@ -135,6 +135,12 @@ impl Contest<'_> {
         order
     }
 
+    /// The tensor in the format that was fastest.
+    pub(super) fn best_tensor(&self) -> Option<&Tensor> {
+        let best = self.ranked().into_iter().find(|&at| self.holds(at))?;
+        self.contenders[best].trial.as_ref()?.tensor.as_ref()
+    }
+
     fn score(&self, at: usize) -> Option<f64> {
         Some(self.contenders[at].trial.as_ref()?.score)
     }
@@ -346,6 +352,6 @@ fn family(text: &str) -> &str {
     }
 }
 
-fn first_line(text: &str) -> String {
+pub(super) fn first_line(text: &str) -> String {
     text.lines().next().unwrap_or_default().to_owned()
 }

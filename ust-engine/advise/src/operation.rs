@@ -2,9 +2,9 @@
 
 use ust_engine::error::Error;
 use ust_engine::ops::syntax::Access;
-use ust_engine::ops::{Expression, Kernel, OpError, Semiring, einsum};
+use ust_engine::ops::{Argument, Expression, Kernel, OpError, Operand, Semiring, einsum};
 use ust_engine::tensor::{Tensor, Values};
-use ust_engine::{Format, with_values};
+use ust_engine::{Composed, Format, with_values};
 use ust_level_api::{Dtype, Scalar};
 
 use super::AdviseError;
@@ -124,7 +124,7 @@ impl Operation {
         }
     }
 
-    pub(super) fn prepare(&self, tensor: &Tensor) -> Result<Kernel, OpError> {
+    pub(super) fn prepare(&self, tensor: impl Argument) -> Result<Kernel, OpError> {
         let mut call = einsum(&self.text).arg(&self.name, tensor).memory_limit(self.limit);
         for (name, other) in &self.others {
             call = call.arg(name, other);
@@ -139,6 +139,23 @@ impl Operation {
     fn given<'a>(&'a self, tensor: &'a Tensor) -> Vec<&'a Tensor> {
         let others = self.others.iter().map(|(_, other)| other);
         [tensor].into_iter().chain(others).collect()
+    }
+
+    /// As [`Operation::run`], with a composed tensor.
+    pub(super) fn run_composed(
+        &self,
+        kernel: &Kernel,
+        composed: &Composed,
+        into: &mut Option<Values>,
+    ) -> Result<(), OpError> {
+        let others = self.others.iter().map(|(_, other)| Operand::from(other));
+        let given: Vec<Operand<'_>> = [composed.into()].into_iter().chain(others).collect();
+        match into {
+            Some(values) => {
+                with_values!(values, out => kernel.run_with_into(&given, out.make_mut()))
+            }
+            None => kernel.run_with(&given).map(drop),
+        }
     }
 
     /// The result; into the memory given, where there is some.

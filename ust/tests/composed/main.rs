@@ -1,5 +1,6 @@
 //! Sums of tensors in different formats.
 
+mod advice;
 mod expressions;
 mod shared;
 mod split;

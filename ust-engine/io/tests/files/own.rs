@@ -156,7 +156,10 @@ fn parts_of_composed_tensors_stay_apart() {
         let one = io::read(&path, &ReadOptions::default()).unwrap();
         assert_eq!(one, composed.convert(&composed.own_format().unwrap()).unwrap());
         let as_csr = ReadOptions::default().with_format(format("CSR"));
-        assert_eq!(io::read_composed(&path, &as_csr).unwrap().parts(), [given.clone()]);
+        assert_eq!(
+            io::read_composed(&path, &as_csr).unwrap().parts(),
+            std::slice::from_ref(&given)
+        );
         let names: Vec<String> = npz::read_members(&path, &ReadOptions::default())
             .unwrap()
             .iter()
