@@ -34,7 +34,7 @@ use crate::walk::access::Entry;
 /// use ust::{Composed, Tensor, einsum, generate::generate};
 ///
 /// let a = Tensor::from_coo(&generate("gen:poisson2d(9)")?, &"CSR".parse()?)?;
-/// let split = Composed::split(&a, &"DIA where fill(j - i) >= 0.9 + CSR".parse()?)?;
+/// let split = Composed::split(&a, &"DIA where fill(j - i) >= 0.95 + CSR".parse()?)?;
 /// let [diagonals, rest] = split.parts() else { unreachable!("two parts") };
 /// assert_eq!(diagonals.level_array(0, "crd").unwrap().to_vec(), [-9, 0, 9]);
 /// assert_eq!(diagonals.nnz() + rest.nnz(), a.nnz());
