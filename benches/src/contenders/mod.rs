@@ -3,12 +3,14 @@
 //! | file | who |
 //! |---|---|
 //! | `ours` | this project: prepared kernels, conversions, files |
+//! | `composed` | this project, a matrix split into parts in different formats |
 //! | `cuda` | this project on a GPU, with operands there |
 //! | `loops` | plain loops written by hand, for each operation and format |
 //! | `sprs`, `faer`, `nalgebra` | Rust crates, with the feature `crates` |
 //! | `python` | SciPy, PyTorch and Numba, in a process of their own |
 //! | `foreign` | MKL and GraphBLAS, loaded where their libraries are found |
 
+mod composed;
 pub(crate) mod cuda;
 #[cfg(feature = "crates")]
 mod faer;
