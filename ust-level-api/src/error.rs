@@ -76,6 +76,14 @@ pub enum LevelError {
         /// The numbers that it was computed from.
         detail: String,
     },
+    /// The level type does not do what every level type has to: nothing that a user can mend.
+    #[error("the level type `{level}` is defective: {fault}")]
+    Defective {
+        /// The level type's name.
+        level: String,
+        /// What it did, and what it has to do.
+        fault: String,
+    },
     /// Columns that are elsewhere, such as in the memory of a device, could not be fetched.
     #[error(transparent)]
     Unfetched(#[from] Unfetched),

@@ -93,6 +93,12 @@ pub trait LevelType: DynClone + fmt::Debug + Send + Sync {
         false
     }
 
+    /// Whether what `assemble` makes is used as it is. If not, the engine checks it first, as it checks arrays of
+    /// unknown origin, each time. `true` by default: a level type that is linked has passed the conformance suite.
+    fn is_trusted(&self) -> bool {
+        true
+    }
+
     /// Emits code that finds the position of a coordinate under the single parent `site.parent.lo`.
     /// `None` if only a walk finds it. The coordinate may be any integer: if it lies outside the
     /// level's bounds, the code must answer "not found", and must not read out of bounds.

@@ -3,8 +3,14 @@
 //!
 //! The linker drops a crate that no code names, together with its registration. A program that
 //! wants a level type therefore says once: `use my_level_crate as _;`.
+//!
+//! Level types that are not linked are registered while the program runs: [`register`].
+
+mod late;
 
 use std::fmt;
+
+pub use late::{RegisterError, register};
 
 use crate::error::LevelError;
 use crate::level::{Description, ExprShape, LevelType, Place};
@@ -17,7 +23,7 @@ use crate::level::{Description, ExprShape, LevelType, Place};
 ///         name: "compressed",
 ///         aliases: &[],
 ///         summary: "coordinates of the nonzeros, one segment for each parent",
-///         make: |args| Ok(Box::new(Compressed::from_args(args)?)),
+///         make: &|args| Ok(Box::new(Compressed::from_args(args)?)),
 ///         samples: &["compressed", "compressed(nonunique)"],
 ///     }
 /// }
@@ -31,10 +37,13 @@ pub struct LevelFactory {
     pub summary: &'static str,
     /// Makes the level type from its arguments. If an alias was written, its own argument
     /// ([`Alias::with`]) is already removed.
-    pub make: fn(&LevelArgs) -> Result<Box<dyn LevelType>, LevelError>,
+    pub make: &'static Make,
     /// Level texts, with and without arguments, that the tests try. `make` accepts each of them.
     pub samples: &'static [&'static str],
 }
+
+/// A function that makes a level type from its arguments.
+pub type Make = dyn Fn(&LevelArgs) -> Result<Box<dyn LevelType>, LevelError> + Send + Sync;
 
 inventory::collect!(LevelFactory);
 
@@ -240,7 +249,7 @@ pub fn full() -> Option<String> {
 #[derive(Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum MakeError {
-    /// No linked crate registered this name.
+    /// Nobody registered this name.
     #[error("unknown level type `{name}`; known: {}. {}", known.join(", "), of_another_crate(&format!("`{name}`")))]
     Unknown {
         /// The name as written.
@@ -267,9 +276,14 @@ pub fn of_another_crate(name: &str) -> String {
 /// Every registered level type, sorted by name. If two crates register one name, both are listed.
 #[must_use]
 pub fn factories() -> Vec<&'static LevelFactory> {
-    let mut all: Vec<&LevelFactory> = inventory::iter::<LevelFactory>.into_iter().collect();
+    let mut all: Vec<&LevelFactory> = linked().chain(late::registered()).collect();
     all.sort_by_key(|f| f.name);
     all
+}
+
+/// The level types of the crates that are linked.
+fn linked() -> impl Iterator<Item = &'static LevelFactory> {
+    inventory::iter::<LevelFactory>.into_iter()
 }
 
 /// Makes a level type from its name and arguments. An alias whose argument is written takes

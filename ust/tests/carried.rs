@@ -12,7 +12,7 @@ inventory::submit! {
         name: "carried",
         aliases: &[],
         summary: "every coordinate, its position counted along",
-        make: |_| Ok(Box::new(Carried)),
+        make: &|_| Ok(Box::new(Carried)),
         samples: &["carried"],
     }
 }

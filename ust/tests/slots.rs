@@ -15,7 +15,7 @@ inventory::submit! {
         name: "slots",
         aliases: &[],
         summary: "a fixed number of places for each parent, at coordinates of any expression",
-        make: |args| match args.args[..] {
+        make: &|args| match args.args[..] {
             [Arg::Int(n)] => Ok(Box::new(Slots::new(n, true))),
             _ => Ok(Box::new(Slots::new(2, false))),
         },

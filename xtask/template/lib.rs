@@ -22,7 +22,7 @@ inventory::submit! {
         name: "NAME",
         aliases: &[],
         summary: "one line about it, for `ust levels`",
-        make: |args| {
+        make: &|args| {
             // It takes no arguments. `args.switches` reads words, `args.numbers` numbers.
             let [] = args.switches([])?;
             Ok(Box::new(TYPE))

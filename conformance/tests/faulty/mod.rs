@@ -15,7 +15,7 @@ macro_rules! faults {
                 name: "faulty",
                 aliases: &[],
                 summary: "a level type with one fault",
-                make: faulty::make,
+                make: &faulty::make,
                 samples: &[$(concat!("faulty(", $fault, ")")),*],
             }
         }

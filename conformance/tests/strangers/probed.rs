@@ -22,7 +22,7 @@ inventory::submit! {
         name: "probed",
         aliases: &[],
         summary: "a table of coordinates for each parent",
-        make: |args| match args.args.first() {
+        make: &|args| match args.args.first() {
             None => Ok(Box::new(Probed)),
             Some(arg) => Err(args.bad(arg, "it takes no arguments".to_owned())),
         },

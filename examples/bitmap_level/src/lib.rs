@@ -43,7 +43,7 @@ inventory::submit! {
         name: "bitmap",
         aliases: &[],
         summary: "a byte for each coordinate: whether it is stored",
-        make: |args| {
+        make: &|args| {
             let [] = args.switches([])?;
             Ok(Box::new(Bitmap))
         },

@@ -39,7 +39,7 @@ macro_rules! copies {
                 name: $name,
                 aliases: &[],
                 summary: concat!("a copy of `", $of, "`"),
-                make: |args| Ok(Box::new(Copied::of($of, $name, args)?)),
+                make: &|args| Ok(Box::new(Copied::of($of, $name, args)?)),
                 samples: $samples,
             }
         }

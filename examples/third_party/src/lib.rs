@@ -42,7 +42,7 @@ inventory::submit! {
         name: "ragged",
         aliases: &[],
         summary: "under each parent the coordinates from the lowest to the last that has an entry",
-        make: |args| {
+        make: &|args| {
             let [] = args.switches([])?;
             Ok(Box::new(Ragged))
         },

@@ -46,7 +46,7 @@ inventory::submit! {
         name: "band",
         aliases: &[Alias { name: "sparse_band", with: None }],
         summary: "one interval of coordinates under each parent",
-        make: |args| {
+        make: &|args| {
             let [] = args.switches([])?;
             Ok(Box::new(Band))
         },

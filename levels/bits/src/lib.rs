@@ -49,7 +49,7 @@ inventory::submit! {
         name: "bits",
         aliases: &[],
         summary: "a bit for each coordinate: whether it is stored",
-        make: |args| {
+        make: &|args| {
             let [] = args.switches([])?;
             Ok(Box::new(Bits))
         },

@@ -45,7 +45,7 @@ inventory::submit! {
         name: "block2_4",
         aliases: &[],
         summary: "2 of every 4 coordinates: structured(2, 4)",
-        make: |args| match args.args.first() {
+        make: &|args| match args.args.first() {
             None => Ok(Box::new(Structured { n: 2, m: 4 })),
             Some(arg) => {
                 let help = "it takes no arguments; other groups are written `structured(n, m)`";
@@ -61,7 +61,7 @@ inventory::submit! {
         name: "structured",
         aliases: &[],
         summary: "n of every m coordinates, padded with zeros",
-        make: |args| Ok(Box::new(Structured::from_args(args)?)),
+        make: &|args| Ok(Box::new(Structured::from_args(args)?)),
         samples: &["structured(2, 4)", "structured(1, 2)", "structured(3, 8)", "structured(3, 3)"],
     }
 }

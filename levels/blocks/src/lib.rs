@@ -49,7 +49,7 @@ inventory::submit! {
         name: "blocks",
         aliases: &[Alias { name: "sparse_block_list", with: None }],
         summary: "blocks of neighbouring coordinates, of any length",
-        make: |args| {
+        make: &|args| {
             let [] = args.switches([])?;
             Ok(Box::new(Blocks))
         },

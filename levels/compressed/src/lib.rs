@@ -44,7 +44,7 @@ inventory::submit! {
         name: "compressed",
         aliases: &[],
         summary: "the coordinates that occur, one segment for each parent",
-        make: |args| Ok(Box::new(Compressed::from_args(args)?)),
+        make: &|args| Ok(Box::new(Compressed::from_args(args)?)),
         samples: &[
             "compressed",
             "compressed(nonunique)",

@@ -50,7 +50,7 @@ inventory::submit! {
         name: "delta",
         aliases: &[],
         summary: "how many coordinates are left out before each",
-        make: |args| Ok(Box::new(Delta::from_args(args)?)),
+        make: &|args| Ok(Box::new(Delta::from_args(args)?)),
         samples: &["delta(4)", "delta(1)"],
     }
 }

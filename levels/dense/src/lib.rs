@@ -39,7 +39,7 @@ inventory::submit! {
         name: "dense",
         aliases: &[Alias { name: "row", with: None }],
         summary: "every coordinate is stored, none is written down",
-        make: |args| Ok(Box::new(Dense::from_args(args)?)),
+        make: &|args| Ok(Box::new(Dense::from_args(args)?)),
         samples: &["dense"],
     }
 }

@@ -53,7 +53,7 @@ inventory::submit! {
             Alias { name: "sparse_point", with: None },
         ],
         summary: "so many places under each parent, marked if not needed",
-        make: |args| Ok(Box::new(Ell::from_args(args)?)),
+        make: &|args| Ok(Box::new(Ell::from_args(args)?)),
         samples: &["ell(7)", "ell(1)"],
     }
 }

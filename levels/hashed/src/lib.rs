@@ -47,7 +47,7 @@ inventory::submit! {
         name: "hashed",
         aliases: &[],
         summary: "a hash table of coordinates under each parent",
-        make: |args| {
+        make: &|args| {
             let [] = args.switches([])?;
             Ok(Box::new(Hashed))
         },

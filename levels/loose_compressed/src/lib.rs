@@ -44,7 +44,7 @@ inventory::submit! {
         name: "loose_compressed",
         aliases: &[Alias { name: "compressed", with: Some("high") }],
         summary: "compressed, with segments in any order and room between them",
-        make: |args| Ok(Box::new(LooseCompressed::from_args(args)?)),
+        make: &|args| Ok(Box::new(LooseCompressed::from_args(args)?)),
         samples: &[
             "loose_compressed",
             "loose_compressed(nonunique)",

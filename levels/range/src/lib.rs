@@ -43,7 +43,7 @@ inventory::submit! {
         name: "range",
         aliases: &[],
         summary: "the coordinates that a diagonal above leaves inside the shape",
-        make: |args| {
+        make: &|args| {
             let [] = args.switches([])?;
             Ok(Box::new(Range))
         },

@@ -51,7 +51,7 @@ inventory::submit! {
         name: NAME,
         aliases: &[],
         summary: "one coordinate for each parent, under a nonunique level; itself nonunique above another",
-        make: |args| Ok(Box::new(Singleton::from_args(args)?)),
+        make: &|args| Ok(Box::new(Singleton::from_args(args)?)),
         samples: &[
             "singleton",
             "singleton(nonunique)",

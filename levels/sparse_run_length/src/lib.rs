@@ -51,7 +51,7 @@ inventory::submit! {
         name: "sparse_run_length",
         aliases: &[Alias { name: "sparse_run_list", with: None }],
         summary: "runs of neighbouring coordinates with equal values",
-        make: |args| {
+        make: &|args| {
             let [] = args.switches([])?;
             Ok(Box::new(SparseRunLength))
         },

@@ -4,10 +4,10 @@
 mod claims;
 
 use ust_format::{Bound, Format, IndexExpr};
-use ust_level_api::{Arrays, Pos, Reach};
+use ust_level_api::{Arrays, Pos, Reach, Scalar};
 
 use crate::error::Error;
-use crate::storage::{Parts, Tensor, level_error};
+use crate::storage::{Parts, Tensor, Values, level_error};
 use crate::walk::nest::{Operand, Reach as Walked};
 use crate::walk::unpack::{Column, Keep, lower, unpack};
 
@@ -41,6 +41,32 @@ impl Tensor {
         let tensor = Self::bind_parts(format, shape, parts)?;
         verify(tensor)
     }
+
+    /// A tensor whose arrays level types assembled. Checked as foreign arrays are if one of them [is not
+    /// trusted](ust_level_api::LevelType::is_trusted).
+    ///
+    /// # Errors
+    /// As [`Tensor::from_parts`].
+    pub(crate) fn assembled(
+        bound: Bound,
+        levels: Vec<Arrays>,
+        values: Values,
+        fill: Scalar,
+        clean: bool,
+    ) -> Result<Self, Error> {
+        let is_trusted = are_trusted(bound.format());
+        let tensor = Self::trusted(bound, levels, values, fill, clean);
+        if is_trusted {
+            return Ok(tensor);
+        }
+        tensor.fetch()?;
+        verify(tensor)
+    }
+}
+
+/// Whether arrays that the level types of a format assemble are used unchecked.
+pub(crate) fn are_trusted(format: &Format) -> bool {
+    format.levels().iter().all(|level| level.ty.is_trusted())
 }
 
 /// Checks the contents of the arrays. Marks the tensor as clean where coordinates reach every position.

@@ -1,7 +1,7 @@
 //! Conversions of tensors whose arrays are elsewhere, such as in the memory of a device. They are done there, by
 //! whoever has registered for it.
 
-use ust_format::{Bound, IndexExpr};
+use ust_format::{Bound, Format, IndexExpr};
 use ust_level_api::check::MAX_POSITIONS;
 use ust_level_api::ir::interp::Param;
 use ust_level_api::ir::{Expr, Function};
@@ -14,6 +14,7 @@ use super::columns::{
     block_of, is_sorted_by_first_level, level_kind, levels, levels_in_order, offset_expr,
     too_large_for,
 };
+use crate::check::are_trusted;
 use crate::error::Error;
 use crate::storage::{Tensor, Values, ends_in_padding, joins_alike};
 use crate::walk::nest::{Noted, Operand};
@@ -51,6 +52,11 @@ inventory::collect!(Registration);
 pub(super) fn converter(tensor: &Tensor) -> Option<&'static dyn Converter> {
     let mut all = inventory::iter::<Registration>().map(|one| one.0);
     all.find(|one| tensor.nse() > 0 && one.has(tensor))
+}
+
+/// Who converts a tensor to a format, if it is not done here. What has to be checked is assembled here.
+pub(super) fn converter_to(tensor: &Tensor, format: &Format) -> Option<&'static dyn Converter> {
+    converter(tensor).filter(|_| are_trusted(format))
 }
 
 /// A conversion of a tensor with stored elements.

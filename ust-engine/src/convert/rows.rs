@@ -123,7 +123,7 @@ impl Tensor {
                 })
             }
         };
-        Ok(Tensor::trusted(bound.clone(), arrays, values, fill, false))
+        Tensor::assembled(bound.clone(), arrays, values, fill, false)
     }
 }
 

@@ -12,7 +12,7 @@ inventory::submit! {
         name: "runs",
         aliases: &[],
         summary: "runs of coordinates with one value each",
-        make: |_| Ok(Box::new(Runs)),
+        make: &|_| Ok(Box::new(Runs)),
         samples: &["runs"],
     }
 }

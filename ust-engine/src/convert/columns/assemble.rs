@@ -51,7 +51,7 @@ impl Table {
         }
         let of = of.unwrap_or_else(|| IndexColumn::Count(self.len()));
         let values = self.values_at(&of, &position, fill, length);
-        Ok(Tensor::trusted(bound.clone(), arrays, values, fill, true))
+        Tensor::assembled(bound.clone(), arrays, values, fill, true)
     }
 
     /// The stored values: the value of each entry at its offset within its block, and the fill

@@ -132,7 +132,6 @@ fn filled(
         Blocks { starts: starts.into(), count: made.positions }
     });
     let found = cells(tensor, bound, length, fill, blocks.as_ref())?;
-    Ok(found.map(|(values, left)| {
-        (Tensor::trusted(bound.clone(), made.arrays, values, fill, true), left)
-    }))
+    let Some((values, left)) = found else { return Ok(None) };
+    Ok(Some((Tensor::assembled(bound.clone(), made.arrays, values, fill, true)?, left)))
 }

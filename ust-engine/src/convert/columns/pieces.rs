@@ -299,7 +299,7 @@ fn gathered(
     });
     // The target cannot tell an entry that equals the fill value from padding.
     let Some(values) = values else { return Ok(None) };
-    Ok(Some(Tensor::trusted(bound.clone(), made.arrays, values, fill, true)))
+    Tensor::assembled(bound.clone(), made.arrays, values, fill, true).map(Some)
 }
 
 /// A slice cut into consecutive parts of these lengths, each with its offset in the slice.
