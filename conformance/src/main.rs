@@ -6,8 +6,6 @@ use std::process::ExitCode;
 
 use clap::Parser;
 use indicatif::{ProgressBar, ProgressStyle};
-// Links the standard level types.
-use ust as _;
 use ust_conformance::{GROUPS, Options, run};
 use ust_engine::Backend;
 
@@ -21,6 +19,9 @@ struct Arguments {
     /// Try one level type alone.
     #[arg(long, value_name = "NAME")]
     level: Option<String>,
+    /// Load a shared library that brings level types; may be given several times.
+    #[arg(long, value_name = "LIBRARY")]
+    plugin: Vec<PathBuf>,
     /// Try one group of cases alone.
     #[arg(long, value_parser = GROUPS)]
     group: Option<String>,
@@ -47,6 +48,12 @@ struct Arguments {
 
 fn main() -> ExitCode {
     let arguments = Arguments::parse();
+    for library in &arguments.plugin {
+        if let Err(error) = ust::plugin::load(library) {
+            eprintln!("error: {error}");
+            return ExitCode::FAILURE;
+        }
+    }
     #[cfg(feature = "emulator")]
     if arguments.emulate_gpu
         && let Err(error) = ust_gpu::emulator::install()

@@ -182,6 +182,7 @@
 //! | zeros, stored and not: what decides a result | [`what_zero_means`] |
 //! | what can go wrong | [`error`], [`ops::OpError`], [`io::FileError`] |
 //! | a level type of your own | [`level_api`] |
+//! | level types from a shared library | [`plugin`] |
 //! | a back end of your own | [`provider`] |
 //!
 //! # Features
@@ -220,6 +221,10 @@ mod macros;
 pub mod what_zero_means {}
 #[doc = include_str!("../docs/composed.md")]
 pub mod composed_tensors {}
+#[doc = include_str!("../docs/plugins.md")]
+pub mod plugin {
+    pub use ust_plugin::{PluginError, load};
+}
 #[cfg(feature = "gpu")]
 #[doc = include_str!("../docs/gpu.md")]
 pub mod gpu {

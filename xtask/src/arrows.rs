@@ -10,7 +10,7 @@ use crate::run::{self, Package};
 const CRATES: [&[&str]; 9] = [
     &["ust-ir", "ust-cuda"],
     &["ust-level-api", "ust-kernels"],
-    &["ust-format", "ust-jit"],
+    &["ust-format", "ust-jit", "ust-plugin"],
     &["ust-macros", "ust-engine"],
     &["ust-io", "ust-draw", "ust-advise", "ust-generate", "ust-gpu"],
     &["ust"],

@@ -10,8 +10,16 @@ use std::path::{Path, PathBuf};
 use crate::run;
 
 /// The folders of the crates that work with any level type.
-const GENERIC: [&str; 7] =
-    ["ust-level-api", "ust-engine", "ust-gpu", "ust-macros", "conformance", "ust-cli", "benches"];
+const GENERIC: [&str; 8] = [
+    "ust-level-api",
+    "ust-plugin",
+    "ust-engine",
+    "ust-gpu",
+    "ust-macros",
+    "conformance",
+    "ust-cli",
+    "benches",
+];
 /// The folders of the code that must not choose by the name of a format.
 const NAMELESS: [&str; 5] =
     ["ust-engine/src", "ust-engine/kernels", "ust-engine/jit", "ust-gpu", "levels"];

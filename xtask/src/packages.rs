@@ -15,9 +15,10 @@ const LICENCES: [&str; 2] = ["LICENSE-MIT", "LICENSE-APACHE"];
 const OTHERS: [&str; 5] =
     [".cargo_vcs_info.json", "Cargo.lock", "Cargo.toml", "Cargo.toml.orig", "README.md"];
 /// Folders of a package, and what their files end in.
-const FOLDERS: [(&str, &[&str]); 3] = [
+const FOLDERS: [(&str, &[&str]); 4] = [
     ("src/", &[".rs", ".h", ".cc", ".cuh"]),
-    ("tests/", &[".rs", ".txt", ".h", ".cu"]),
+    ("include/", &[".h"]),
+    ("tests/", &[".rs", ".txt", ".h", ".c", ".cu"]),
     ("docs/", &[".md"]),
 ];
 
