@@ -14,6 +14,9 @@ use ust::{Backend, Dtype};
     after_help = AFTER_HELP,
 )]
 pub(crate) struct Args {
+    /// Load a shared library that brings level types; stands before the command, and may be given several times
+    #[arg(long, value_name = "LIBRARY")]
+    pub(crate) plugin: Vec<PathBuf>,
     #[command(subcommand)]
     pub(crate) command: Command,
 }

@@ -223,6 +223,12 @@ impl From<OpError> for Failure {
     }
 }
 
+impl From<ust::plugin::PluginError> for Failure {
+    fn from(error: ust::plugin::PluginError) -> Self {
+        Self::input(error.to_string())
+    }
+}
+
 impl From<ust::advise::AdviseError> for Failure {
     fn from(error: ust::advise::AdviseError) -> Self {
         use ust::advise::AdviseError;

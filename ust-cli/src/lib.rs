@@ -33,6 +33,7 @@ mod output;
 mod source;
 mod text;
 
+use std::path::PathBuf;
 use std::process::ExitCode;
 
 use clap::Parser;
@@ -60,7 +61,9 @@ fn run() -> ExitCode {
     let outcome = match Args::try_parse() {
         Ok(args) => {
             let mut out = Output::new();
-            commands::run(args.command, &mut out).and_then(|()| out.finish())
+            load(&args.plugin)
+                .and_then(|()| commands::run(args.command, &mut out))
+                .and_then(|()| out.finish())
         }
         Err(error) => failure::usage(error),
     };
@@ -68,6 +71,11 @@ fn run() -> ExitCode {
         Ok(()) => ExitCode::SUCCESS,
         Err(failure) => failure.report(json_is_wanted()),
     }
+}
+
+/// Loads the level types of shared libraries.
+fn load(libraries: &[PathBuf]) -> Result<(), Failure> {
+    libraries.iter().try_for_each(|library| Ok(ust::plugin::load(library).map(|_| ())?))
 }
 
 /// Whether the command line has `--json`, even where the rest of it cannot be read.

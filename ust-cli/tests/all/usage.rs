@@ -92,7 +92,7 @@ fn a_format_is_explained() {
 /// Commands that fail, with the exit code and what standard error contains. `F` stands for a good
 /// file, 3 x 4.
 const FAILURES: &[(&[&str], i32, &[&str])] = &[
-    (&[], 2, &["Usage: ust <COMMAND>"]),
+    (&[], 2, &["Usage: ust [OPTIONS] <COMMAND>"]),
     (&["shwo"], 2, &["unrecognized subcommand", "show"]),
     (&["help", "generator"], 2, &["no help about `generator`", "generators"]),
     (&["show"], 2, &["<TENSOR>"]),
