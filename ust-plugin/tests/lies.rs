@@ -100,6 +100,7 @@ fn levels_that_lie_about_themselves_are_not_made() {
         ("make_code", "it returns 77, which is no code"),
         ("make_long", "xxxxxxxx"),
         ("text_other", "its canonical text `compressed` is that of `compressed`"),
+        ("text_open", "its canonical text `lies(text_open` is no text of a level"),
         ("text_bytes", "its text is not UTF-8"),
         ("text_null", "its text is null"),
         ("text_long", "its text is 1099511627776 bytes long"),

@@ -10,9 +10,15 @@ use crate::words::{self, kept};
 /// The description of a level of this name, but for its walk.
 pub(super) fn description(name: &'static str, said: &Described) -> Result<Description, Fault> {
     let arrays = said.arrays.iter().map(array).collect::<Result<Vec<ArraySpec>, Fault>>()?;
-    let of = LevelArgs::simple(&said.text).name;
-    if of != name {
-        return Err(format!("its canonical text `{}` is that of `{of}`", said.text));
+    let read = LevelArgs::simple(&said.text);
+    if read.name != name {
+        return Err(format!("its canonical text `{}` is that of `{}`", said.text, read.name));
+    }
+    if read.to_string() != said.text {
+        return Err(format!(
+            "its canonical text `{}` is no text of a level: `{read}` is",
+            said.text
+        ));
     }
     if let Some(twice) =
         (0..arrays.len()).find(|&at| arrays[..at].iter().any(|a| a.name == arrays[at].name))

@@ -63,6 +63,7 @@ static int32_t describe(const ust_level *level, ust_description *description, us
     static const ust_array_spec pos = {UST_TEXT("pos"), {0, 0}, UST_POSITIONS, UST_PER_PARENT_BOUND, 0, 0};
     static const ust_array_spec crd = {UST_TEXT("crd"), {0, 0}, UST_OWN, UST_PER_POSITION, UST_I32, 0};
     static const ust_text other = UST_TEXT("compressed"), bytes = UST_TEXT("\xff\xfe");
+    static const ust_text open = UST_TEXT("lies(text_open");
     (void)error;
     arrays[0] = pos, arrays[1] = crd;
     wrong[0] = pos, wrong[1] = crd;
@@ -73,6 +74,7 @@ static int32_t describe(const ust_level *level, ust_description *description, us
     description->properties = UST_ORDERED | UST_UNIQUE | UST_COMPACT | UST_CONTIGUOUS;
     description->locate = UST_LOCATE_LOGARITHMIC;
     if (tells(level, "text_other")) description->text = other;
+    if (tells(level, "text_open")) description->text = open;
     if (tells(level, "text_bytes")) description->text = bytes;
     if (tells(level, "text_null")) description->text.data = 0;
     if (tells(level, "text_long")) description->text.len = 1ull << 40;
