@@ -1,7 +1,7 @@
 //! Conversions of tensors whose arrays are elsewhere, such as in the memory of a device. They are done there, by
 //! whoever has registered for it.
 
-use ust_format::{Bound, Format, IndexExpr};
+use ust_format::{Bound, IndexExpr};
 use ust_level_api::check::MAX_POSITIONS;
 use ust_level_api::ir::interp::Param;
 use ust_level_api::ir::{Expr, Function};
@@ -52,11 +52,6 @@ inventory::collect!(Registration);
 pub(super) fn converter(tensor: &Tensor) -> Option<&'static dyn Converter> {
     let mut all = inventory::iter::<Registration>().map(|one| one.0);
     all.find(|one| tensor.nse() > 0 && one.has(tensor))
-}
-
-/// Who converts a tensor to a format, if it is not done here. What has to be checked is assembled here.
-pub(super) fn converter_to(tensor: &Tensor, format: &Format) -> Option<&'static dyn Converter> {
-    converter(tensor).filter(|_| are_trusted(format))
 }
 
 /// A conversion of a tensor with stored elements.
@@ -210,13 +205,15 @@ impl<'a> Conversion<'a> {
         Ok(above.chain(offset).collect())
     }
 
-    /// The loops. `None` if one stored value can stand for several elements, of the tensor or of the result.
+    /// The loops. `None` if one stored value can stand for several elements, of the tensor or of the result, and if
+    /// what the levels of the result assemble [has to be checked](ust_level_api::LevelType::is_trusted).
     ///
     /// # Errors
     /// As [`block`](Self::block).
     pub fn loops(&self) -> Result<Option<Loops>, Error> {
         let tensor = self.tensor;
-        if joins_alike(self.bound.format()) {
+        let format = self.bound.format();
+        if joins_alike(format) || !are_trusted(format) {
             return Ok(None);
         }
         let mut padding = Vec::new();

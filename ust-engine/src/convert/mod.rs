@@ -57,7 +57,7 @@ impl Tensor {
         }
         if self.view.is_whole()
             && differ_in_widths(self.format(), format)
-            && elsewhere::converter_to(self, format).is_none()
+            && elsewhere::converter(self).is_none()
         {
             self.fetch()?;
             if let Some(made) = self.in_widths(format)?
@@ -135,7 +135,7 @@ impl Tensor {
     /// # Errors
     /// As [`Tensor::to_coo`]. Cost: O(nse).
     pub fn eliminate_zeros(&self) -> Result<Self, Error> {
-        if let Some(converter) = elsewhere::converter_to(self, self.format()) {
+        if let Some(converter) = elsewhere::converter(self) {
             let bound = self.format().without_slices().bind(self.shape())?;
             let conversion = Conversion { drops: true, ..Conversion::new(self, &bound) };
             if let Some(made) = converter.convert(&conversion)? {
@@ -292,7 +292,7 @@ fn rebuilt(
         return together(work, build);
     }
     let limit = options.memory_limit;
-    if let Some(converter) = elsewhere::converter_to(&tensor, format) {
+    if let Some(converter) = elsewhere::converter(&tensor) {
         let options = options.clone();
         let conversion = Conversion { tensor: &tensor, bound: &bound, fill, options, drops: false };
         if let Some(made) = converter.convert(&conversion)? {

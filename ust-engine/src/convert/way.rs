@@ -222,7 +222,7 @@ impl Tensor {
         if self.view.is_whole() && self.format() == format {
             return Ok(Way::Shared);
         }
-        if let Some(converter) = super::elsewhere::converter_to(self, format) {
+        if let Some(converter) = super::elsewhere::converter(self) {
             return Ok(Way::Elsewhere { backend: converter.name() });
         }
         if self.view.is_whole() && differ_in_widths(self.format(), format) {
