@@ -46,7 +46,7 @@ inventory::submit! {
         name: "interval",
         aliases: &[Alias { name: "sparse_interval", with: None }],
         summary: "one run of equal values under each parent",
-        make: |args| {
+        make: &|args| {
             let [] = args.switches([])?;
             Ok(Box::new(Interval))
         },

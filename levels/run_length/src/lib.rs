@@ -53,7 +53,7 @@ inventory::submit! {
         name: "run_length",
         aliases: &[Alias { name: "run_list", with: None }],
         summary: "runs of equal values, which have every coordinate",
-        make: |args| {
+        make: &|args| {
             let [] = args.switches([])?;
             Ok(Box::new(RunLength))
         },
