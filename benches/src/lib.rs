@@ -2,7 +2,7 @@
 //! is [`main`].
 //!
 //! `matrix` times operations on inputs in formats; `convert` every pair of named formats;
-//! `overhead` planning, compiling and calling; `gpu` operations on a GPU; `compare` two stored runs. See
+//! `insert` entries one by one; `overhead` planning, compiling and calling; `gpu` operations on a GPU; `compare` two stored runs. See
 //! `README.md`.
 //!
 //! # A program of your own
@@ -79,7 +79,7 @@
 //! |---|---|
 //! | `matrix/` | the matrix: its axes, a case, measuring |
 //! | `contenders/` | contenders, a file each |
-//! | `convert`, `overhead`, `gpu/` | the other commands |
+//! | `convert`, `insert`, `overhead`, `gpu/` | the other commands |
 //! | `report/` | tables, JSON, pages, baselines |
 //! | `timing`, `memory` | how long something takes, and how much memory |
 
@@ -88,6 +88,7 @@
 mod contenders;
 mod convert;
 mod gpu;
+mod insert;
 mod matrix;
 mod memory;
 mod overhead;
@@ -125,6 +126,8 @@ enum Command {
     Matrix(Box<matrix::Matrix>),
     /// Every pair of named formats.
     Convert(convert::Convert),
+    /// Entries inserted one by one, and the tensor made of them.
+    Insert(insert::Insert),
     /// Planning, compiling, and starting a kernel.
     Overhead(overhead::Overhead),
     /// Operations on a GPU: tried, and then timed.
@@ -156,6 +159,7 @@ pub fn run(arguments: impl IntoIterator<Item = impl Into<OsString> + Clone>) -> 
     let done = match command {
         Command::Matrix(args) => matrix::run(&args).map(|()| true),
         Command::Convert(args) => convert::run(&args).map(|()| true),
+        Command::Insert(args) => insert::run(&args).map(|()| true),
         Command::Overhead(args) => overhead::run(&args).map(|()| true),
         Command::Gpu(args) => gpu::run(&args),
         Command::Compare(args) => report::baseline::run(&args),
