@@ -45,7 +45,7 @@ pub fn write(path: &Path, tensor: &Tensor) -> Result<(), FileError> {
 /// tensor in [one format](Composed::own_format).
 ///
 /// # Errors
-/// As [`write`].
+/// As [`write()`].
 pub fn write_composed(path: &Path, composed: &Composed) -> Result<(), FileError> {
     if Kind::of(path)? == Kind::Ust {
         return ust_npz::write_composed(path, composed);

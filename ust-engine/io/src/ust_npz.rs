@@ -66,7 +66,7 @@ pub fn read_composed(path: &Path, options: &ReadOptions) -> Result<Composed, Fil
 /// Writes a composed tensor to a file, whatever its name, whole or not at all.
 ///
 /// # Errors
-/// As [`write`].
+/// As [`write()`].
 pub fn write_composed(path: &Path, composed: &Composed) -> Result<(), FileError> {
     if let [one] = composed.parts() {
         return write(path, one);
