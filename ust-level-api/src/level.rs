@@ -5,9 +5,9 @@ use std::fmt;
 use dyn_clone::DynClone;
 
 use crate::Buffer;
-use crate::Pos;
 use crate::array::{ArraySpec, Arrays};
 use crate::assemble::{self, Assembled, Entries};
+use crate::change::Change;
 use crate::check::{MAX_POSITIONS, Reach};
 use crate::column::IndexColumn;
 use crate::error::LevelError;
@@ -15,6 +15,7 @@ use crate::index::{IndexArray, IndexKind};
 use crate::ir::{Builder, Expr};
 use crate::stats::{Footprint, Population, TensorStats};
 use crate::walk::{Located, Walk, WalkKind, WalkSite};
+use crate::{Crd, Pos};
 
 /// How one level of a tensor is stored: the contract that a level crate fulfils.
 ///
@@ -105,6 +106,40 @@ pub trait LevelType: DynClone + fmt::Debug + Send + Sync {
     fn locate(&self, site: &WalkSite, crd: Expr, b: &mut Builder) -> Option<Located> {
         let _ = (site, crd, b);
         None
+    }
+
+    /// Makes a place for one more child in place: the coordinate lies within the level, and the parent does not have
+    /// it. `None` (the default) if the level cannot, or has no room left; the engine then builds the tensor anew, with
+    /// [`Site::room`]. Where it gives `None` or an error, the arrays are as they were.
+    ///
+    /// Only the last level that is not full is asked, if all levels are unique.
+    ///
+    /// # Errors
+    /// As [`LevelType::assemble`].
+    fn insert(
+        &self,
+        site: &Site,
+        arrays: &mut Arrays,
+        parent: Pos,
+        crd: Crd,
+    ) -> Result<Option<Change>, LevelError> {
+        let _ = (site, arrays, parent, crd);
+        Ok(None)
+    }
+
+    /// Removes a child in place, which the parent has at this position. Else as [`LevelType::insert`].
+    ///
+    /// # Errors
+    /// As [`LevelType::assemble`].
+    fn remove(
+        &self,
+        site: &Site,
+        arrays: &mut Arrays,
+        parent: Pos,
+        pos: Pos,
+    ) -> Result<Option<Change>, LevelError> {
+        let _ = (site, arrays, parent, pos);
+        Ok(None)
     }
 
     /// Formats that suit a tensor with these statistics. Each is a format text of the tensor's rank
@@ -238,12 +273,16 @@ pub struct Site {
     pub crd_width: u32,
     /// The largest number of positions that the level may allocate memory for.
     pub max_positions: Pos,
+    /// Whether assembly leaves each parent room for children that are [inserted](LevelType::insert) later: about as
+    /// many places as it has children, and a few. A level that makes room when it is needed leaves none.
+    pub room: bool,
 }
 
 impl Default for Site {
-    /// No coordinates, default widths, and no limit below [`MAX_POSITIONS`].
+    /// No coordinates, default widths, no limit below [`MAX_POSITIONS`], and no room for more.
     fn default() -> Self {
-        Self { size: 0, lower: 0, pos_width: 0, crd_width: 0, max_positions: MAX_POSITIONS }
+        let max_positions = MAX_POSITIONS;
+        Self { size: 0, lower: 0, pos_width: 0, crd_width: 0, max_positions, room: false }
     }
 }
 

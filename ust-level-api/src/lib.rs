@@ -18,8 +18,8 @@
 //! 5. **Locate** – [`LevelType::locate`]: the position of a coordinate, as loop IR.
 //!
 //! A level type may also propose formats for a tensor with given statistics
-//! ([`LevelType::candidates`]), and estimate the memory of a level ([`LevelType::footprint`]). Both
-//! have defaults.
+//! ([`LevelType::candidates`]), estimate the memory of a level ([`LevelType::footprint`]), and take
+//! children in and out, in place ([`LevelType::insert`], [`LevelType::remove`]). All have defaults.
 //!
 //! The engine derives everything else from these five answers: construction, conversion, drawing,
 //! operations, files.
@@ -31,6 +31,7 @@
 //! | [`level`] | the trait, and its vocabulary: places, properties |
 //! | [`mod@array`] | what the arrays of a level hold, and what their elements stand for |
 //! | [`assemble`] | the input and output of assembly (sorted entries, positions), and helpers |
+//! | [`change`] | what becomes of positions when a child is inserted or removed in place |
 //! | [`check`] | reachable positions, and checks whose errors name array, index and rule |
 //! | [`walk`] | cursors, which the engine makes loops of |
 //! | [`full`] | the answers that all full levels share |
@@ -44,6 +45,7 @@
 
 pub mod array;
 pub mod assemble;
+pub mod change;
 pub mod check;
 pub mod error;
 pub mod full;
@@ -54,6 +56,7 @@ pub mod walk;
 
 pub use array::{ArraySpec, Arrays, Per, Role};
 pub use assemble::{Assembled, Entries};
+pub use change::{Change, Move};
 pub use check::Reach;
 pub use error::LevelError;
 pub use inventory;

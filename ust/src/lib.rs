@@ -169,7 +169,7 @@
 //! | formats: text, names, sizes, inverse maps | [`Format`], [`format::named`] |
 //! | format text that the compiler checks | [`format!`](macro@format) |
 //! | tensors: build, access, convert, check | [`Tensor`], [`tensor`] |
-//! | entries one by one, in any order | [`Builder`] |
+//! | entries one by one, in any order | [`Builder`]; of a tensor, [`Tensor::update`] |
 //! | entries as columns | [`Coo`], [`coo`] |
 //! | files: Matrix Market, FROSTT, NumPy, SciPy | [`io`] |
 //! | generated tensors | [`mod@generate`] |

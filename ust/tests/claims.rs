@@ -2,9 +2,9 @@
 //! refused where they come in.
 
 use ust::level_api::{
-    Arg, ArraySpec, Arrays, Assembled, Description, Entries, IndexArray, Interval, LevelError,
-    LevelFactory, LevelType, LocateCost, Per, Place, Props, Reach, Site, Walk, WalkKind, WalkSite,
-    inventory,
+    Arg, ArraySpec, Arrays, Assembled, Change, Description, Entries, IndexArray, Interval,
+    LevelError, LevelFactory, LevelType, LocateCost, Move, Per, Place, Props, Reach, Site, Walk,
+    WalkKind, WalkSite, inventory,
     ir::{Builder, Expr},
 };
 use ust::{Coo, Error, Format, Tensor, tensor::Parts};
@@ -98,6 +98,29 @@ impl LevelType for Sloppy {
             return Ok(Reach { positions, intervals: Some(vec![first]) });
         }
         Ok(Reach::all(positions))
+    }
+
+    /// Changes nothing, and says what the coordinate stands for.
+    fn insert(
+        &self,
+        _site: &Site,
+        arrays: &mut Arrays,
+        _parent: u64,
+        crd: i64,
+    ) -> Result<Option<Change>, LevelError> {
+        let (positions, step) = (arrays.0[1].len() as u64, |from, to| vec![Move { from, to }]);
+        let change = Change { pos: 0, positions, ..Change::default() };
+        Ok(Some(match crd {
+            0 => Change { pos: positions, ..change },
+            1 => Change { positions: positions - 1, ..change },
+            2 => Change { positions: u64::MAX, ..change },
+            3 => Change { freed: positions..positions + 1, ..change },
+            4 => Change { moves: step(0..2, positions - 1), ..change },
+            5 => Change { moves: step(2..u64::MAX, 0), ..change },
+            6 => Change { moves: step(0..2, u64::MAX), ..change },
+            #[allow(clippy::reversed_empty_ranges)]
+            _ => Change { moves: step(2..1, 0), ..change },
+        }))
     }
 
     fn walk<'a>(&'a self, site: &'a WalkSite, b: &mut Builder) -> Walk<'a> {
@@ -314,4 +337,20 @@ fn what_is_assembled_is_checked_unless_the_level_type_is_trusted() {
         assert_eq!(made.unwrap().to_coo().unwrap(), coo);
     }
     assert_eq!(sum("strange").unwrap().get_as::<f64>(&[0, 3]).unwrap(), 4.0);
+}
+
+#[test]
+fn a_level_that_changes_positions_beyond_its_own_is_refused() {
+    let format: Format = "(i, j) -> (i : dense, j : sloppy)".parse().unwrap();
+    for column in 0..8 {
+        let arrays: Vec<IndexArray> = vec![vec![0_i64, 3, 3, 3].into(), vec![8_i64, 9, 10].into()];
+        let parts = Parts::new(vec![vec![], arrays], vec![1.0, 2.0, 3.0]);
+        let mut a = Tensor::from_parts(&format, &[2, 20], parts).unwrap();
+        let error = a.insert(&[0, column], 4.0).unwrap_err();
+        assert!(
+            matches!(error, Error::Claim { level: 1, claim: "change", .. }),
+            "{column}: {error}"
+        );
+        assert_eq!(a.values().typed::<f64>().unwrap(), [1.0, 2.0, 3.0]);
+    }
 }

@@ -16,7 +16,8 @@
 //! * **Invariants**: `pos[0] = 0`; `pos` does not descend; the slots of a parent are none, or a power of two; a
 //!   search finds each coordinate.
 //! * **Cost**: locating takes constant time on average; walking visits all slots, in no order. Assembly leaves a
-//!   third of the slots empty, or more.
+//!   third of the slots empty, or more. A coordinate is inserted in place, in constant time on average, where its
+//!   table has an empty slot and is not nearly full; and removed in place.
 //!
 //! It suits tensors that are searched, as a factor whose entries are wanted at the entries of another. A walk over
 //! a compressed level moves less memory: nothing is proposed by this level type.
@@ -34,12 +35,15 @@
 //! ```
 #![forbid(unsafe_code)]
 
+mod change;
+
+use ust_level_api::check::MAX_POSITIONS;
 use ust_level_api::column::IndexRead;
 use ust_level_api::ir::{BinOp, Builder, Expr};
 use ust_level_api::{
-    ArraySpec, Arrays, Assembled, Description, Entries, Footprint, Interval, LevelError,
-    LevelFactory, LevelType, LocateCost, Located, Per, Place, Population, Props, Reach, Site, Step,
-    Walk, WalkKind, WalkSite, assemble, check, inventory, with_column,
+    ArraySpec, Arrays, Assembled, Change, Crd, Description, Entries, Footprint, Interval,
+    LevelError, LevelFactory, LevelType, LocateCost, Located, Per, Place, Population, Pos, Props,
+    Reach, Site, Step, Walk, WalkKind, WalkSite, assemble, check, inventory, with_column,
 };
 
 inventory::submit! {
@@ -75,8 +79,10 @@ fn probes(slots: usize, crd: i64) -> impl Iterator<Item = usize> {
     (0..slots).map(move |tried| (first + tried) & (slots - 1))
 }
 
-/// The slots for so many coordinates.
-fn slots(children: u64) -> u64 {
+/// The slots for so many coordinates, and perhaps for as many again, and two.
+fn slots(children: u64, room: bool) -> u64 {
+    let children = if room { children.saturating_mul(2).saturating_add(2) } else { children };
+    let children = children.min(MAX_POSITIONS);
     if children == 0 { 0 } else { (children + children.div_ceil(2)).next_power_of_two() }
 }
 
@@ -117,7 +123,7 @@ impl LevelType for Hashed {
         segments.fetch()?;
         let (offsets, mark) = (segments.offsets.to_vec(), site.bounds().end);
         let pos = site.starts(offsets.len() - 1, |parent| {
-            slots((offsets[parent + 1] - offsets[parent]) as u64)
+            slots((offsets[parent + 1] - offsets[parent]) as u64, site.room)
         })?;
         let (table, place) = with_column!(&segments.crd, crd => {
             let children = |parent| (offsets[parent]..offsets[parent + 1]).map(|at| crd.at(at as usize));
@@ -217,6 +223,26 @@ impl LevelType for Hashed {
             b.if_(ends, |b| b.assign(tried, last));
         });
         Some(Located { pos: found.into(), found: Expr::Int(0).le(found) })
+    }
+
+    fn insert(
+        &self,
+        site: &Site,
+        arrays: &mut Arrays,
+        parent: Pos,
+        crd: Crd,
+    ) -> Result<Option<Change>, LevelError> {
+        Ok(change::insert(site, arrays, parent, crd))
+    }
+
+    fn remove(
+        &self,
+        site: &Site,
+        arrays: &mut Arrays,
+        parent: Pos,
+        pos: Pos,
+    ) -> Result<Option<Change>, LevelError> {
+        Ok(change::remove(site, arrays, parent, pos))
     }
 
     fn footprint(&self, site: &Site, population: &Population) -> Footprint {

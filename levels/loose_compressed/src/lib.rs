@@ -18,7 +18,8 @@
 //!   level; under one parent they ascend, and are distinct.
 //! * **Arguments**: `nonunique` and `nonordered`, as for `compressed`. `compressed(high)` is an
 //!   older name of this level.
-//! * **Cost**: as `compressed`. Assembly leaves no gaps.
+//! * **Cost**: as `compressed`. Assembly leaves no gaps. A coordinate is inserted and removed in place: the rest of
+//!   its segment moves, and a segment without a gap behind it moves to the end, with as much room as it is long.
 //!
 //! ```
 //! use ust_level_api::{Entries, LevelType, Site};
@@ -31,12 +32,14 @@
 //! ```
 #![forbid(unsafe_code)]
 
+mod change;
+
 use ust_level_api::ir::{Builder, Expr};
 use ust_level_api::walk::binary_search;
 use ust_level_api::{
-    Alias, ArraySpec, Arrays, Assembled, Description, Entries, Interval, LevelArgs, LevelError,
-    LevelFactory, LevelType, LocateCost, Located, Per, Place, Props, Reach, Site, Walk, WalkKind,
-    WalkSite, check, inventory,
+    Alias, ArraySpec, Arrays, Assembled, Change, Crd, Description, Entries, Interval, LevelArgs,
+    LevelError, LevelFactory, LevelType, LocateCost, Located, Per, Place, Pos, Props, Reach, Site,
+    Walk, WalkKind, WalkSite, check, inventory,
 };
 
 inventory::submit! {
@@ -147,6 +150,26 @@ impl LevelType for LooseCompressed {
         }
         let segment = segment(site, b);
         Some(binary_search(b, site.arrays[CRD], segment, crd))
+    }
+
+    fn insert(
+        &self,
+        site: &Site,
+        arrays: &mut Arrays,
+        parent: Pos,
+        crd: Crd,
+    ) -> Result<Option<Change>, LevelError> {
+        Ok(change::insert(site, arrays, (parent, crd), !self.nonordered))
+    }
+
+    fn remove(
+        &self,
+        site: &Site,
+        arrays: &mut Arrays,
+        parent: Pos,
+        pos: Pos,
+    ) -> Result<Option<Change>, LevelError> {
+        Ok(change::remove(site, arrays, parent, pos))
     }
 }
 

@@ -35,11 +35,15 @@ pub struct BuildOptions {
     /// Bytes that the tensor may take, at most: a dense format of a huge shape is an error, and
     /// allocates nothing. By default [`default_limit`].
     pub memory_limit: u64,
+    /// Whether to leave room for entries that are [inserted](Tensor::insert) later, in level types that can: more
+    /// memory, and fewer times at which the tensor is built anew. No by default.
+    pub room: bool,
 }
 
 impl Default for BuildOptions {
     fn default() -> Self {
-        Self { duplicates: Duplicates::AsFormat, fill: None, memory_limit: default_limit() }
+        let (duplicates, memory_limit) = (Duplicates::AsFormat, default_limit());
+        Self { duplicates, fill: None, memory_limit, room: false }
     }
 }
 

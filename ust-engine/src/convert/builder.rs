@@ -288,17 +288,23 @@ impl<T: StoredElement> Builder<T> {
                 let mut numbers = Buffer::<u64>::unspecified(n);
                 let to = numbers.make_mut().iter_mut().zip(values.make_mut());
                 to.zip(map).for_each(|((to, value), from)| (*to, *value) = (*from.0, *from.1));
-                let mut stride = 1;
-                let column = |&extent: &usize| {
+                let mut stride = 1_u64;
+                let column = |(dim, &extent): (usize, &usize)| {
                     let (below, extent) = (stride, extent as u64);
-                    stride *= extent;
+                    stride = stride.wrapping_mul(extent);
+                    // One division is enough for the first and for the last.
+                    let of = |number: u64| match (dim, below) {
+                        (0, _) => number / below,
+                        (_, 1) => number % extent,
+                        _ => number / below % extent,
+                    };
                     IndexColumn::blocks(n, most(extent as usize), &|first, out| {
-                        for (out, number) in out.iter_mut().zip(&numbers[first..]) {
-                            *out = (number / below % extent) as i64;
+                        for (out, &number) in out.iter_mut().zip(&numbers[first..]) {
+                            *out = of(number) as i64;
                         }
                     })
                 };
-                let mut crd: Vec<_> = self.shape.iter().rev().map(column).collect();
+                let mut crd: Vec<_> = self.shape.iter().enumerate().rev().map(column).collect();
                 crd.reverse();
                 crd
             }

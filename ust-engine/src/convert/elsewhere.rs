@@ -289,7 +289,7 @@ impl<'a> Conversion<'a> {
         distinct: bool,
     ) -> Result<Levels, Error> {
         let limit = self.options.memory_limit;
-        let made = levels(self.bound, columns, rows, (distinct, None), limit)?;
+        let made = levels(self.bound, columns, rows, (distinct, None), (limit, false))?;
         let super::columns::Stored { arrays, position, positions, bytes } = made;
         Ok(Levels { arrays, position, positions, bytes })
     }

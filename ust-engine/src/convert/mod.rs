@@ -10,6 +10,7 @@ pub mod dense;
 pub(crate) mod elsewhere;
 pub(crate) mod rows;
 pub(crate) mod tally;
+mod update;
 pub(crate) mod way;
 pub(crate) mod widths;
 

@@ -84,7 +84,7 @@ impl Tensor {
         }
         let alike = joins.then(|| repeats(&rows.values, None, count));
         let Stored { arrays, mut position, positions, bytes: stored_bytes } =
-            levels(bound, rows.columns, count, (true, alike), limit)?;
+            levels(bound, rows.columns, count, (true, alike), (limit, false))?;
         if joins {
             let first = first_of_each(&position);
             position = gathered_column(&position, &first, positions);

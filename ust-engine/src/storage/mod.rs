@@ -6,6 +6,7 @@
 //! | this one | [`Tensor`]: its fields and simple accessors |
 //! | [`values`] | the buffer of values, of any dtype |
 //! | [`coo`] | entries as columns of coordinates and values, from which tensors are built |
+//! | `change` | changes in place |
 //! | [`view`] | slices |
 //! | [`memory`] | memory limits |
 //! | `kept` | places for what was made of a tensor's data |
@@ -13,6 +14,7 @@
 //! | [`parts`] | raw arrays |
 //! | `show` | `Debug` and `Display` |
 
+mod change;
 pub mod coo;
 mod kept;
 pub mod memory;

@@ -1,5 +1,6 @@
 //! The values of a tensor: one buffer, of any dtype.
 
+use std::ops::Range;
 use std::sync::Arc;
 
 use bytemuck::Zeroable;
@@ -240,6 +241,25 @@ impl Values {
     pub fn typed_mut<T: StoredElement>(&mut self) -> Result<&mut [T], Error> {
         let found = self.dtype();
         T::buffer_mut(self).map(Buffer::make_mut).ok_or(Error::Dtype { expected: T::DTYPE, found })
+    }
+
+    /// Appends so many copies of a value of the same dtype.
+    pub(crate) fn extend(&mut self, count: usize, value: Scalar) {
+        with_values!(self, values => if let Some(value) = Element::from_scalar(value) {
+            values.extend(count, value);
+        });
+    }
+
+    /// Writes a value of the same dtype to several places.
+    pub(crate) fn fill(&mut self, places: Range<usize>, value: Scalar) {
+        with_values!(self, values => if let Some(value) = Element::from_scalar(value) {
+            values.make_mut()[places].fill(value);
+        });
+    }
+
+    /// Moves values within the buffer; both places may overlap.
+    pub(crate) fn move_within(&mut self, from: Range<usize>, to: usize) {
+        with_values!(self, values => values.make_mut().copy_within(from, to));
     }
 
     /// The value at `at`, or `None` beyond the end.

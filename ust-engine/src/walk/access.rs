@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use rayon::prelude::*;
+use smallvec::SmallVec;
 use ust_kernels::moving::kept::kept;
 use ust_level_api::column::column_kind;
 use ust_level_api::ir::interp::{Memory, Param, Program};
@@ -14,7 +15,7 @@ use crate::storage::coo::{Coo, check_coordinates};
 use crate::storage::values::{differing, gathered};
 use crate::storage::{StoredElement, Tensor, Values, ends_in_padding, joins_alike};
 use crate::tuning::MASKED_VALUES;
-use crate::walk::find::find;
+use crate::walk::find::{COUNT, PATH, PLACE, find};
 use crate::walk::native::Code;
 use crate::walk::nest::{Operand, Reach};
 use crate::walk::stored::stored;
@@ -26,6 +27,21 @@ struct Getter {
     operand: Operand,
 }
 
+/// What a search for an element found.
+pub(crate) struct Search {
+    /// How many entries.
+    pub(crate) count: i64,
+    /// Their sum.
+    pub(crate) sum: Scalar,
+    /// The place of the value of the last one, if there is one.
+    pub(crate) place: usize,
+    /// The coordinate of the element at each level; if the format counts, with the last number.
+    pub(crate) levels: Vec<i64>,
+    /// For each level, the parent under which it was searched last, and then the position of the value that was
+    /// looked at last. Negative from where the search did not come to.
+    pub(crate) path: SmallVec<[i64; 8]>,
+}
+
 impl Tensor {
     /// The element at the given coordinates: the fill value where no entry is stored, the sum of
     /// duplicates where several are. Sums of integers wrap; [`Tensor::coalesce`] refuses a sum that
@@ -35,34 +51,48 @@ impl Tensor {
     /// [`Error::Shape`] when the number of coordinates is not the rank, and [`Error::Coordinate`]
     /// when one lies outside the shape.
     pub fn get(&self, coordinates: &[usize]) -> Result<Scalar, Error> {
+        let Search { count, sum, .. } = self.search(coordinates)?;
+        Ok(if count == 0 { self.fill } else { sum })
+    }
+
+    /// Searches for an element.
+    ///
+    /// # Errors
+    /// As [`Tensor::get`].
+    pub(crate) fn search(&self, coordinates: &[usize]) -> Result<Search, Error> {
         check_coordinates(self.shape(), coordinates)?;
-        let whole: Vec<i64> = coordinates
+        let whole: SmallVec<[i64; 4]> = coordinates
             .iter()
             .enumerate()
             .map(|(dim, &c)| self.view.to_whole(dim, c as i64))
             .collect();
         let getter = self.getter()?;
         let sizes = getter.operand.size_arguments(self);
-        with_dtype!(self.dtype(), T => {
+        let mut found: SmallVec<[i64; 8]> = SmallVec::new();
+        found.resize(PATH + self.format().level_count() + 1, -1);
+        found[COUNT] = 0;
+        let mut levels = Vec::new();
+        let sum = with_dtype!(self.dtype(), T => {
             let mut sum = [T::ZERO];
-            let mut count = [0_i64];
             let mut memory: Vec<Memory<'_>> =
                 self.levels().iter().flat_map(|level| &level.0).map(Memory::Index).collect();
             memory.push(Memory::values(self.values().typed::<T>()?));
             memory.push(Memory::values_mut(&mut sum[..]));
-            memory.push(Memory::indices_mut(&mut count));
+            memory.push(Memory::indices_mut(&mut found));
             // An entry may have any number.
             for numbers in Numbers::of(self.bound().counts()) {
                 let axes: Vec<i64> = whole.iter().copied().chain(numbers).collect();
-                let levels = self.format().dim2lvl(&axes).ok_or_else(|| {
+                levels = self.format().dim2lvl(&axes).ok_or_else(|| {
                     Error::TooLarge("a level coordinate does not fit 64 bits".to_owned())
                 })?;
-                let params = sizes.iter().copied().chain(levels).map(Param::Int);
+                let params = sizes.iter().chain(&levels).copied().map(Param::Int);
                 getter.program.run(&params.collect::<Vec<Param>>(), &mut memory)?;
             }
             drop(memory);
-            Ok(if count[0] == 0 { self.fill } else { sum[0].scalar() })
-        })
+            sum[0].scalar()
+        });
+        let path = found[PATH..].into();
+        Ok(Search { count: found[COUNT], sum, place: found[PLACE] as usize, levels, path })
     }
 
     /// The element at the given coordinates, typed.

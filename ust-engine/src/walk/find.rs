@@ -22,7 +22,9 @@ pub(crate) fn first_from(b: &mut Builder, walk: &Walk<'_>, lo: Expr, hi: Expr, c
 /// A function that sums the entries at given level coordinates.
 ///
 /// Parameters: the tensor's sizes, then a coordinate for each level. Arrays: the tensor's, then
-/// `values`, `sum` (one element, starting at zero) and `count` (one index).
+/// `values`, `sum` (one element, starting at zero) and `found`: the number of entries, starting at zero; the place of
+/// the last value that is one; and, from [`PATH`] on, for each level the parent that the search came to, and below
+/// the last level the position of the value.
 #[must_use]
 pub fn find(tensor: &Tensor) -> (Function, Operand) {
     let dtype = tensor.dtype();
@@ -33,17 +35,24 @@ pub fn find(tensor: &Tensor) -> (Function, Operand) {
     let arrays = Arrays {
         values: b.array("values", Elem::Value(dtype), false),
         sum: b.array("sum", Elem::Value(dtype), true),
-        count: b.array("count", Elem::Index(IndexKind::I64), true),
+        found: b.array("found", Elem::Index(IndexKind::I64), true),
         padding: tensor.has_padding().then(|| tensor.fill()),
     };
     descend(&mut b, &operand, &wanted, 0, Expr::Int(0), &arrays);
     (b.finish(), operand)
 }
 
+/// Where `found` has the number of entries.
+pub(crate) const COUNT: usize = 0;
+/// Where it has the place of the last one.
+pub(crate) const PLACE: usize = 1;
+/// Where the positions begin that the search came to.
+pub(crate) const PATH: usize = 2;
+
 struct Arrays {
     values: ArrayId,
     sum: ArrayId,
-    count: ArrayId,
+    found: ArrayId,
     /// The value of padding, where there is padding.
     padding: Option<Scalar>,
 }
@@ -67,12 +76,14 @@ fn descend(
     parent: Expr,
     out: &Arrays,
 ) {
+    b.store(out.found, Expr::Int((PATH + level) as i64), parent.clone());
     if level == wanted.len() {
-        let value = b.load(out.values, parent);
+        let value = b.load(out.values, parent.clone());
         let value = b.bind("value", value);
         return b.if_(is_entry(value.clone(), out.padding), |b| {
             b.reduce(BinOp::Add, out.sum, Expr::Int(0), value);
-            b.reduce(BinOp::Add, out.count, Expr::Int(0), Expr::Int(1));
+            b.reduce(BinOp::Add, out.found, Expr::Int(COUNT as i64), Expr::Int(1));
+            b.store(out.found, Expr::Int(PLACE as i64), parent);
         });
     }
     let ty = &operand.format.levels()[level].ty;

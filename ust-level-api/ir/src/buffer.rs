@@ -189,6 +189,14 @@ impl<T: Plain> Buffer<T> {
         }
     }
 
+    /// Appends so many copies of an element. Cost: constant for each element on average, if the buffer is a vector
+    /// that nobody shares; else one copy, after which it is.
+    pub fn extend(&mut self, count: usize, element: T) {
+        let mut vec = std::mem::take(self).into_vec();
+        vec.resize(vec.len() + count, element);
+        *self = vec.into();
+    }
+
     /// The elements as a vector. Cost: O(1) for an unshared vector, else one copy.
     #[must_use]
     pub fn into_vec(mut self) -> Vec<T> {

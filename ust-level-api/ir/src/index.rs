@@ -11,6 +11,8 @@ use crate::buffer::{FetchError, Plain};
 use crate::column::{BLOCK, IndexColumn, chunk_len, expanded, in_blocks};
 use crate::{Buffer, Elsewhere, parallel};
 
+mod change;
+
 /// How an index is stored: bits and sign.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum IndexKind {

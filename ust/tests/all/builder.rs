@@ -170,6 +170,15 @@ fn a_builder_keeps_within_its_memory_limit() {
 }
 
 #[test]
+fn a_shape_without_elements_freezes() {
+    for shape in [[0, 1 << 40, 1 << 40], [1 << 40, 0, 3]] {
+        let mut builder = Builder::<f64>::new(&shape);
+        assert!(matches!(builder.insert(&[0, 0, 0], 1.0), Err(Error::Coordinate { .. })));
+        assert_eq!(builder.freeze(&"COO(3)".parse().unwrap()).unwrap().nse(), 0);
+    }
+}
+
+#[test]
 fn builders_are_sent_shared_and_shown() {
     fn thread_safe<T: Send + Sync + Clone>(_: &T) {}
     let builder: Builder<f32> = [([1, 2], 3.0), ([4, 0], 5.0), ([1, 2], 7.0)].into_iter().collect();

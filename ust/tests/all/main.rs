@@ -34,5 +34,6 @@ mod tables;
 #[path = "../tables/mod.rs"]
 mod tables_of;
 mod threads;
+mod updates;
 mod ways;
 mod widths;

@@ -10,10 +10,14 @@ use ust_level_api::{Arrays, Buffer, Dtype, Entries, IndexColumn, Pos, Scalar, Si
 
 use super::Table;
 use super::group::Blocks;
+use crate::convert::build::BuildOptions;
 use crate::error::Error;
 use crate::storage::values::{gathered, gathered_from, repeats};
 use crate::storage::{StoredElement, Tensor, Values, joins_alike, level_error};
 use crate::with_values;
+
+/// Bytes for each position, about: the arrays of a level, and its scratch memory.
+pub(in crate::convert) const POSITION_BYTES: u64 = 16;
 
 impl Table {
     /// The tensor of sorted entries, or of their blocks.
@@ -22,7 +26,7 @@ impl Table {
         bound: &Bound,
         blocks: Option<Blocks>,
         fill: Scalar,
-        memory_limit: u64,
+        &BuildOptions { memory_limit, room, .. }: &BuildOptions,
     ) -> Result<Tensor, Error> {
         let (mut of, columns, count) = match blocks {
             Some(Blocks { of, levels, count }) => (Some(of), levels, count),
@@ -34,7 +38,8 @@ impl Table {
             false => None,
         };
         let joins = alike.is_some();
-        let mut made = levels(bound, columns, count, (self.distinct, alike), memory_limit)?;
+        let known = (self.distinct, alike);
+        let mut made = levels(bound, columns, count, known, (memory_limit, room))?;
         if joins {
             let first = first_of_each(&made.position);
             made.position = gathered_column(&made.position, &first, made.positions);
@@ -150,13 +155,13 @@ pub(in crate::convert) struct Stored {
 
 /// Assembles the levels above the trailing full levels. `columns` has the sorted coordinates of
 /// `count` entries for each of them. `distinct` says whether all entries are known to have
-/// different coordinates; `alike` is for the last level.
+/// different coordinates; `alike` is for the last level. `room` says whether levels leave room for more.
 pub(in crate::convert) fn levels(
     bound: &Bound,
     columns: Vec<IndexColumn>,
     count: usize,
     (distinct, mut alike): (bool, Option<Arc<[bool]>>),
-    memory_limit: u64,
+    (memory_limit, room): (u64, bool),
 ) -> Result<Stored, Error> {
     let mut position = IndexColumn::Same(0, count);
     let mut positions = 1;
@@ -164,15 +169,14 @@ pub(in crate::convert) fn levels(
     let mut bytes = 0;
     let last = columns.len().saturating_sub(1);
     for (level, crd) in columns.into_iter().enumerate() {
-        // About 16 bytes for each position: the arrays of the level, and its scratch memory.
-        let room = memory_limit.saturating_sub(bytes) / 16;
-        if positions > room {
+        let most = memory_limit.saturating_sub(bytes) / POSITION_BYTES;
+        if positions > most {
             return Err(too_large_for("the positions", positions, memory_limit));
         }
         let distinct = distinct && level == last;
         let alike = alike.take_if(|_| level == last);
         let entries = Entries { parents: positions, parent: position, crd, distinct, alike };
-        let site = Site { max_positions: room, ..bound.site(level) };
+        let site = Site { max_positions: most, room, ..bound.site(level) };
         let made = bound.format().levels()[level]
             .ty
             .assemble(&site, &entries)

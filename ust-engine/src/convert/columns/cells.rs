@@ -70,7 +70,8 @@ impl Cells {
         memory_limit: u64,
     ) -> Result<Option<Tensor>, Error> {
         let Some(range) = self.range else {
-            let made = levels(bound, Vec::new(), tensor.nse(), (true, None), memory_limit)?;
+            let made =
+                levels(bound, Vec::new(), tensor.nse(), (true, None), (memory_limit, false))?;
             return filled(tensor, bound, made, None, memory_limit)
                 .map(|found| found.map(|(tensor, _)| tensor));
         };
@@ -80,8 +81,13 @@ impl Cells {
         // blocks for such values.
         for guarded in [self.padded, true] {
             let Some(keys) = keys(tensor, bound, range, guarded)? else { return Ok(None) };
-            let made =
-                levels(bound, columns(domains, &keys), keys.len(), (true, None), memory_limit)?;
+            let made = levels(
+                bound,
+                columns(domains, &keys),
+                keys.len(),
+                (true, None),
+                (memory_limit, false),
+            )?;
             let found = filled(tensor, bound, made, Some((range, &keys)), memory_limit)?;
             let Some((tensor, left)) = found else { return Ok(None) };
             if guarded || !left {

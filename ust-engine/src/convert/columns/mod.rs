@@ -32,7 +32,9 @@ mod read;
 mod sort;
 mod whole;
 
-pub(super) use assemble::{Stored, first_of_each, gathered_column, levels, too_large_for};
+pub(super) use assemble::{
+    POSITION_BYTES, Stored, first_of_each, gathered_column, levels, too_large_for,
+};
 pub(super) use cells::Cells;
 pub(super) use detour::{detour, without_padding};
 pub(super) use expr::{Source, evaluate};
@@ -92,7 +94,7 @@ impl Table {
         if self.distinct
             && let Some(blocks) = self.group_unsorted(bound)
         {
-            return self.assemble(bound, Some(blocks), fill, options.memory_limit);
+            return self.assemble(bound, Some(blocks), fill, options);
         }
         let merged = self.distinct;
         let apart = self.distinct || self.block == 1;
@@ -116,7 +118,7 @@ impl Table {
             }
         }
         let blocks = self.group_sorted(bound);
-        self.assemble(bound, blocks, fill, options.memory_limit)
+        self.assemble(bound, blocks, fill, options)
     }
 
     /// Rows of one value each, as entries in a format without trailing full levels.

@@ -289,7 +289,7 @@ fn gathered(
         .collect::<Result<Vec<Piece>, Error>>()?;
     let blocks = found.iter().map(|piece| piece.blocks).sum();
     let columns = (0..tail).map(|level| joined(&found, level)).collect();
-    let made = levels(bound, columns, blocks, (true, None), memory_limit)?;
+    let made = levels(bound, columns, blocks, (true, None), (memory_limit, false))?;
     if made.positions != blocks as u64 || !matches!(made.position, IndexColumn::Count(_)) {
         return Ok(None);
     }
