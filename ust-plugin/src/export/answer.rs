@@ -136,7 +136,7 @@ impl Exported {
 
 fn site_of(site: &abi::Site) -> Site {
     let abi::Site { size, lower, max_positions, pos_width, crd_width } = *site;
-    Site { size, lower, pos_width, crd_width, max_positions }
+    Site { size, lower, pos_width, crd_width, max_positions, ..Site::default() }
 }
 
 /// An error as the ABI has it: code, two numbers, subject and message.

@@ -101,7 +101,8 @@ impl Plugged {
 }
 
 fn site_of(site: &Site) -> abi::Site {
-    let Site { size, lower, max_positions, pos_width, crd_width } = *site;
+    // Room is for children that are inserted in place, which levels of plug-ins leave to the engine.
+    let Site { size, lower, max_positions, pos_width, crd_width, room: _ } = *site;
     abi::Site { size, lower, max_positions, pos_width, crd_width }
 }
 
