@@ -23,7 +23,7 @@ pub(crate) fn first_from(b: &mut Builder, walk: &Walk<'_>, lo: Expr, hi: Expr, c
 ///
 /// Parameters: the tensor's sizes, then a coordinate for each level. Arrays: the tensor's, then
 /// `values`, `sum` (one element, starting at zero) and `found`: the number of entries, starting at zero; the place of
-/// the last value that is one; and, from [`PATH`] on, for each level the parent that the search came to, and below
+/// the last value that is one; and, from `PATH` on, for each level the parent that the search came to, and below
 /// the last level the position of the value.
 #[must_use]
 pub fn find(tensor: &Tensor) -> (Function, Operand) {
