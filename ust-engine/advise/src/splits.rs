@@ -93,8 +93,9 @@ pub(super) fn proposed(stats: &TensorStats, coo: &Coo) -> Vec<String> {
     let on_full: usize = full.map(|(_, n)| n).sum();
     let rest = coo.len() - on_full;
     if on_full as f64 >= PART * entries && rest > 0 {
-        let last = if few(rest) { "DCSR" } else { "CSR" };
-        texts.push(format!("DIA where fill(j - i) >= {FULL_DIAGONAL} + {last}"));
+        let last: &[&str] = if few(rest) { &["COO", "DCSR"] } else { &["CSR"] };
+        let split = |last: &&str| format!("DIA where fill(j - i) >= {FULL_DIAGONAL} + {last}");
+        texts.extend(last.iter().map(split));
     }
     // Rows.
     let mut lengths: Vec<usize> = of_row.chunk_by(|a, b| a == b).map(<[i64]>::len).collect();

@@ -25,19 +25,20 @@ fn scattered(text: &str, every: usize) -> Coo {
 #[test]
 fn splits_are_proposed_where_they_suit_and_can_be_pasted() {
     let options = || Options { budget: Duration::from_millis(200), ..Options::default() };
-    let [dia, coo, few, many] = [
+    let [dia, dia_rows, coo, few, many] = [
+        "DIA where fill(j - i) >= 0.6 + COO",
         "DIA where fill(j - i) >= 0.6 + DCSR",
         "ELL where #i < 3 + COO",
         "ELL where #i < 3 + DCSR",
         "ELL where #i < 3 + CSR",
     ];
     for (matrix, expected) in [
-        (scattered("gen:poisson2d(60)", 9), &[dia, coo, many][..]),
+        (scattered("gen:poisson2d(60)", 9), &[dia, dia_rows, coo, many][..]),
         // The diagonals have everything.
         (ust::generate::generate("gen:poisson2d(40)").unwrap(), &[coo, many]),
         // All rows are alike.
         (ust::generate::generate("gen:pruned24(64x64)").unwrap(), &[]),
-        (scattered("gen:banded(6000, diagonals=3)", 5), &[dia, coo, few]),
+        (scattered("gen:banded(6000, diagonals=3)", 5), &[dia, dia_rows, coo, few]),
     ] {
         let a = csr(&matrix);
         let proposed = compositions(&a).unwrap();
