@@ -42,7 +42,8 @@ use crate::storage::{StoredElement, Tensor};
 ///
 /// Each operation on one entry takes constant time on average: a look-up in a hash table. The table takes about
 /// `(9 + b) / 0.65` bytes for an entry with a value of `b` bytes (26 with `f64`), and up to half as many again while it
-/// grows. Where a shape has more than 2^64 elements, coordinates are stored apart, in an allocation for each entry.
+/// grows. A removed entry may keep its place in the table until half of the table is free. Where a shape has more than
+/// 2^64 elements, coordinates are stored apart, in an allocation for each entry.
 ///
 /// # Several entries at once
 ///
