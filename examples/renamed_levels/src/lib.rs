@@ -1,4 +1,4 @@
-//! Level types `segments`, `interval` and `grouped`: copies of `compressed`, `range` and `block2_4` under
+//! Level types `segments`, `stretch` and `grouped`: copies of `compressed`, `range` and `block2_4` under
 //! other names. The engine chooses kernels and conversions by the shape of a level, not by its name: the
 //! test of this crate compares all choices with those for the originals.
 #![forbid(unsafe_code)]
@@ -16,7 +16,7 @@ use ust_level_range as _;
 
 /// The originals, and the names of the copies.
 pub const NAMES: [(&str, &str); 3] =
-    [("compressed", "segments"), ("range", "interval"), ("block2_4", "grouped")];
+    [("compressed", "segments"), ("range", "stretch"), ("block2_4", "grouped")];
 
 /// The text of a format with the names of the copies.
 #[must_use]
@@ -47,7 +47,7 @@ macro_rules! copies {
 }
 copies! {
     "compressed" as "segments", &["segments", "segments(nonunique)"];
-    "range" as "interval", &["interval"];
+    "range" as "stretch", &["stretch"];
     "block2_4" as "grouped", &["grouped"];
 }
 
