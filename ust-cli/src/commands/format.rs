@@ -82,9 +82,9 @@ impl Explained<'_> {
 
     /// What each level stores, over the names of the dimensions.
     fn expressions(&self) -> Vec<String> {
-        let dims: Vec<&str> = self.format.dims().iter().map(|dim| dim.name.as_str()).collect();
+        let names = self.format.axis_names();
         let levels = self.format.levels().iter();
-        levels.map(|level| level.expr.display(&dims, Spelling::Ust)).collect()
+        levels.map(|level| level.expr.display(&names, Spelling::Ust)).collect()
     }
 
     fn object(&self) -> Value {

@@ -83,6 +83,7 @@ fn a_format_is_explained() {
     let level = &explained["levels"][0];
     assert_eq!((level["size"].as_u64(), level["lower"].as_i64()), (Some(12), Some(-3)));
     assert_eq!(level["expression"], "j - i");
+    assert_eq!(ust(&["format", "ELL", "--json"]).json()["levels"][0]["expression"], "#i");
     let text = ust(&["format", "BSR(2,3)", "--shape", "4x9"]).done();
     for part in ["i floordiv 2", "i = l0 * 2 + l2", "BSR(2, 3)", "4 x 9", "j / 3"] {
         assert!(text.contains(part), "{part}: {text}");

@@ -102,9 +102,8 @@ pub(super) fn levels(tensor: &Tensor) -> Result<Vec<LevelPicture<'_>>, Error> {
 }
 
 fn expression(tensor: &Tensor, level: usize) -> String {
-    let names: Vec<&str> = tensor.format().dims().iter().map(|dim| dim.name.as_str()).collect();
-    let expr = &tensor.format().levels()[level].expr;
-    expr.display(&names, ust_format::Spelling::Ust)
+    let format = tensor.format();
+    format.levels()[level].expr.display(&format.axis_names(), ust_format::Spelling::Ust)
 }
 
 /// The elements that are shown of an array of length `len`: all, if there are at most `most`; else the

@@ -129,8 +129,10 @@ impl Format {
         }
     }
 
-    /// The names of all dimensions, and then all counters as they are written.
-    pub(super) fn axis_names(&self) -> Vec<String> {
+    /// The names of all dimensions, and then all counters as they are written: what the variables of level
+    /// expressions are called.
+    #[must_use]
+    pub fn axis_names(&self) -> Vec<String> {
         (0..self.axes()).map(|axis| self.axis_name(axis)).collect()
     }
 

@@ -29,7 +29,7 @@ pub fn svg_of_composed(composed: &Composed, options: &SvgOptions) -> Result<Stri
     let mut y = MARGIN + 16.0;
     canvas.text("h1", MARGIN, y, 18.0, &label::cut(&title, 80));
     y += 24.0;
-    canvas.text_at("", MARGIN, y, &counts);
+    canvas.text("q", MARGIN, y, 12.0, &counts);
     y += 20.0;
     for row in &owners.rows {
         for (at, part) in row.iter().enumerate() {
@@ -52,7 +52,7 @@ pub fn svg_of_composed(composed: &Composed, options: &SvgOptions) -> Result<Stri
             Rect { x: MARGIN, y, w: CELL, h: CELL },
             0.0,
         );
-        canvas.text_at("", MARGIN + CELL + 8.0, y + 12.0, &legend(part, about));
+        canvas.text("", MARGIN + CELL + 8.0, y + 12.0, 12.0, &legend(part, about));
         y += CELL + 6.0;
     }
     let mut right = canvas.right + MARGIN;
