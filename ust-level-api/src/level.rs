@@ -235,6 +235,24 @@ pub struct Place<'a> {
     pub single: bool,
 }
 
+impl Place<'_> {
+    /// Whether a level that [joins equal values](LevelType::joins_alike) may stand here: values are those of the last
+    /// level.
+    ///
+    /// # Errors
+    /// [`LevelError::Misplaced`] about the level with this text, where others follow.
+    pub fn joins_values(&self, level: &str) -> Result<(), LevelError> {
+        if self.last {
+            return Ok(());
+        }
+        Err(LevelError::Misplaced {
+            level: level.to_owned(),
+            reason: "levels follow it, and it joins equal values".to_owned(),
+            help: "make it the last level".to_owned(),
+        })
+    }
+}
+
 /// The kind of a level's expression.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum ExprShape {

@@ -92,14 +92,7 @@ impl LevelType for Interval {
     }
 
     fn fits(&self, place: &Place<'_>) -> Result<(), LevelError> {
-        if place.last {
-            return Ok(());
-        }
-        Err(LevelError::Misplaced {
-            level: "interval".to_owned(),
-            reason: "levels follow it, and it joins equal values".to_owned(),
-            help: "make it the last level".to_owned(),
-        })
+        place.joins_values("interval")
     }
 
     fn assemble(&self, site: &Site, entries: &Entries) -> Result<Assembled, LevelError> {

@@ -104,14 +104,7 @@ impl LevelType for RunLength {
     }
 
     fn fits(&self, place: &Place<'_>) -> Result<(), LevelError> {
-        if place.last {
-            return Ok(());
-        }
-        Err(LevelError::Misplaced {
-            level: "run_length".to_owned(),
-            reason: "levels follow it, and it joins equal values".to_owned(),
-            help: "make it the last level".to_owned(),
-        })
+        place.joins_values("run_length")
     }
 
     fn assemble(&self, site: &Site, entries: &Entries) -> Result<Assembled, LevelError> {
