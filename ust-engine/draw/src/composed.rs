@@ -3,6 +3,8 @@
 use ust_engine::Composed;
 use ust_engine::error::Error;
 
+use crate::label;
+
 /// The parts of the elements of a vector or a matrix.
 #[derive(Clone, Debug)]
 pub(super) struct Owners {
@@ -61,6 +63,6 @@ pub(super) fn sign(part: usize) -> String {
 }
 
 /// A part in a legend, such as `0 = DIA-I, 12 entries`.
-pub(super) fn legend(part: usize, (entries, name): &(usize, String)) -> String {
-    format!("{} = {name}, {entries} entries", sign(part))
+pub(super) fn legend(part: usize, (count, name): &(usize, String)) -> String {
+    format!("{} = {name}, {count} {}", sign(part), label::entries(*count))
 }

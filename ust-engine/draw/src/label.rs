@@ -86,12 +86,17 @@ pub(super) fn element<T: ToString>(coordinates: &[T]) -> String {
     format!("A[{}]", parts.join(", "))
 }
 
+/// What so many entries are called.
+pub(super) fn entries(count: usize) -> &'static str {
+    if count == 1 { "entry" } else { "entries" }
+}
+
 /// The heading of a picture, in two lines: the format; shape, dtype and counts.
 pub(super) fn heading(picture: &Picture<'_>) -> [String; 2] {
     let tensor = picture.tensor;
     let counts = &picture.counts;
     let mut parts = vec![format!("{} {}", cut(&shape(tensor.shape()), 200), tensor.dtype())];
-    let entries = if counts.entries == 1 { "entry" } else { "entries" };
+    let entries = entries(counts.entries);
     parts.push(match counts.entries == tensor.nse() {
         true => format!("{} {entries} stored", count(counts.entries)),
         false => format!("{} stored: {} {entries}", count(tensor.nse()), count(counts.entries)),
