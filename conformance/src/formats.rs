@@ -264,15 +264,17 @@ fn cells(
 fn candidate(stack: &[&Sample], cells: &[Cell], transposed: bool, plain: bool) -> Candidate {
     // `None` where no level can be asked.
     fn place<'p>(
-        cells: &[Cell],
+        (cells, batches): (&[Cell], usize),
         level: usize,
         parent: Option<&'p Description>,
     ) -> Option<Place<'p>> {
         let expr = cells[level].shape(&cells[..level])?;
-        Some(Place { parent, expr, last: level + 1 == cells.len(), single: false })
+        let (last, leading) = (level + 1 == cells.len(), level <= batches);
+        Some(Place { parent, expr, last, single: false, leading })
     }
+    let map = (cells, stack.iter().take_while(|sample| sample.ty.is_batch()).count());
     let is_placed = |level: usize, ty: &dyn LevelType, parent: Option<&Description>| {
-        Some(ty.fits(&place(cells, level, parent)?).is_ok())
+        Some(ty.fits(&place(map, level, parent)?).is_ok())
     };
     let mut fits = Some(true);
     let mut above: Vec<Description> = Vec::new();
@@ -280,7 +282,7 @@ fn candidate(stack: &[&Sample], cells: &[Cell], transposed: bool, plain: bool) -
         match is_placed(level, &*sample.ty, above.last()) {
             Some(true) => {}
             Some(false)
-                if let Some(place) = place(cells, level, above.last())
+                if let Some(place) = place(map, level, above.last())
                     && let Some(adapted) = sample.ty.adapted(&place)
                     && is_placed(level, &*adapted, above.last()) == Some(true) =>
             {

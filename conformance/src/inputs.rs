@@ -1,5 +1,6 @@
 //! The tensors that every format is tried on: small, odd, and made to find mistakes.
 
+use ust_engine::format::IndexExpr;
 use ust_engine::tensor::BuildOptions;
 use ust_engine::{Coo, Error, Format, Tensor};
 use ust_level_api::{Dtype, Scalar};
@@ -38,6 +39,34 @@ impl Input {
     pub fn label(&self) -> String {
         format!("`{}` {:?} {}", self.name, self.coo.shape, self.coo.values.dtype())
     }
+}
+
+/// What a format can hold whose items have as many entries each: below a batch, the entries of the first item in all
+/// of them. Without a batch, the tensor as it is.
+#[must_use]
+pub fn alike(coo: &Coo, format: &Format) -> Coo {
+    let dims: Vec<usize> = format.levels()[..format.batches()]
+        .iter()
+        .filter_map(|level| match level.expr {
+            IndexExpr::Var(dim) => Some(dim),
+            _ => None,
+        })
+        .collect();
+    let mut rows: Vec<(Vec<usize>, Scalar)> = (0..coo.len())
+        .filter_map(|at| Some((coo.coordinates(at), coo.values.get(at)?)))
+        .filter(|(place, _)| dims.iter().all(|&dim| place[dim] == 0))
+        .collect();
+    for &dim in &dims {
+        let first = std::mem::take(&mut rows);
+        let items = (0..coo.shape[dim]).flat_map(|item| first.iter().map(move |row| (item, row)));
+        rows.extend(items.map(|(item, (place, value))| {
+            let mut place = place.clone();
+            place[dim] = item;
+            (place, *value)
+        }));
+    }
+    let (places, values): (Vec<_>, Vec<_>) = rows.into_iter().unzip();
+    columns(&coo.shape, &places, values_of(coo.values.dtype(), &values))
 }
 
 /// Extents that no block size divides, all at most 8.

@@ -100,6 +100,13 @@ pub trait LevelType: DynClone + fmt::Debug + Send + Sync {
         true
     }
 
+    /// Whether the tensors below its positions are a batch: each is stored as if it were alone, in arrays that have as
+    /// many elements for each. Such a level is full, and only others of the kind stand above it. `false` by default.
+    /// The engine makes [`Batched`](crate::Batched) of the levels below.
+    fn is_batch(&self) -> bool {
+        false
+    }
+
     /// Emits code that finds the position of a coordinate under the single parent `site.parent.lo`.
     /// `None` if only a walk finds it. The coordinate may be any integer: if it lies outside the
     /// level's bounds, the code must answer "not found", and must not read out of bounds.
@@ -203,7 +210,8 @@ pub struct Props {
     /// visited coordinate is inside the shape, where the level's expression can leave it. A cursor
     /// over coordinates stays within [`WalkSite::bounds`], so such a level never says this.
     pub overhangs: bool,
-    /// `assemble` may refuse entries: a parent has room for a limited number of children. The one
+    /// `assemble` may refuse entries: a parent has room for a limited number of children, or the items of a batch do
+    /// not have as many. The one
     /// child of a branchless level is not meant: a level above has a position for each entry.
     pub bounded: bool,
     /// The children of consecutive parents have consecutive positions, in the order of the parents.
@@ -233,6 +241,8 @@ pub struct Place<'a> {
     pub last: bool,
     /// Whether no parent has several children, because the levels above count the entries that could be there.
     pub single: bool,
+    /// Whether all levels above are [batches](LevelType::is_batch), or there are none.
+    pub leading: bool,
 }
 
 impl Place<'_> {
@@ -294,13 +304,15 @@ pub struct Site {
     /// Whether assembly leaves each parent room for children that are [inserted](LevelType::insert) later: about as
     /// many places as it has children, and a few. A level that makes room when it is needed leaves none.
     pub room: bool,
+    /// Number of items of the [batch](LevelType::is_batch) above; 1 without a batch.
+    pub items: u64,
 }
 
 impl Default for Site {
     /// No coordinates, default widths, no limit below [`MAX_POSITIONS`], and no room for more.
     fn default() -> Self {
         let max_positions = MAX_POSITIONS;
-        Self { size: 0, lower: 0, pos_width: 0, crd_width: 0, max_positions, room: false }
+        Self { size: 0, lower: 0, pos_width: 0, crd_width: 0, max_positions, room: false, items: 1 }
     }
 }
 

@@ -31,6 +31,7 @@
 //! | [`level`] | the trait, and its vocabulary: places, properties |
 //! | [`mod@array`] | what the arrays of a level hold, and what their elements stand for |
 //! | [`assemble`] | the input and output of assembly (sorted entries, positions), and helpers |
+//! | [`batch`] | levels of which each item of a batch has its own |
 //! | [`change`] | what becomes of positions when a child is inserted or removed in place |
 //! | [`check`] | reachable positions, and checks whose errors name array, index and rule |
 //! | [`walk`] | cursors, which the engine makes loops of |
@@ -45,6 +46,7 @@
 
 pub mod array;
 pub mod assemble;
+pub mod batch;
 pub mod change;
 pub mod check;
 pub mod error;
@@ -56,6 +58,7 @@ pub mod walk;
 
 pub use array::{ArraySpec, Arrays, Per, Role};
 pub use assemble::{Assembled, Entries};
+pub use batch::{Batched, ItemSite};
 pub use change::{Change, Move};
 pub use check::Reach;
 pub use error::LevelError;

@@ -226,9 +226,10 @@ pub fn expressions(level: &dyn LevelType) -> Vec<ExprShape> {
         samples.filter_map(|text| Some(make(&LevelArgs::simple(text)).ok()?.describe())).collect();
     let fits = |&expr: &ExprShape| {
         parents.iter().map(Some).chain([None]).any(|parent| {
-            [true, false]
-                .iter()
-                .any(|&last| level.fits(&Place { parent, expr, last, single: false }).is_ok())
+            [true, false].iter().any(|&last| {
+                let leading = parent.is_none();
+                level.fits(&Place { parent, expr, last, single: false, leading }).is_ok()
+            })
         })
     };
     expressions_tried().filter(fits).collect()
@@ -238,10 +239,12 @@ pub fn expressions(level: &dyn LevelType) -> Vec<ExprShape> {
 #[must_use]
 pub fn full() -> Option<String> {
     let expr = ExprShape::Dimension { ranged: false };
-    let place = Place { parent: None, expr, last: false, single: false };
+    let place = Place { parent: None, expr, last: false, single: false, leading: true };
     let samples = factories().into_iter().flat_map(|factory| factory.samples);
     let levels = samples.filter_map(|text| make(&LevelArgs::simple(text)).ok());
-    let mut fitting = levels.filter(|level| level.fits(&place).is_ok()).map(|l| l.describe());
+    let mut fitting = levels
+        .filter(|level| !level.is_batch() && level.fits(&place).is_ok())
+        .map(|level| level.describe());
     fitting.find(|level| level.props.full && !level.props.padded).map(|level| level.text)
 }
 

@@ -12,6 +12,7 @@
 //! | neither | a hash table: the cursor is a slot, and a guard skips empty ones | [`WalkKind::Other`] |
 //! | neither | blocks: the cursor is a block, and has many children at consecutive positions ([`Run`]) | [`WalkKind::Other`] |
 
+use crate::batch::ItemSite;
 use crate::ir::{ArrayId, BinOp, Builder, Expr};
 
 /// A function that emits code for one value of a cursor, given as an expression.
@@ -57,6 +58,8 @@ pub struct WalkSite {
     /// The parents whose children are walked: a single one, or, for a `contiguous` level whose
     /// cursor is a position, possibly several consecutive ones.
     pub parent: Interval,
+    /// Below a batch, the place in the item; for [`Batched`](crate::Batched) alone.
+    pub item: Option<Box<ItemSite>>,
 }
 
 /// The kind of integer that a cursor is.

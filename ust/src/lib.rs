@@ -200,6 +200,7 @@
 
 // A crate that nobody names is dropped by the linker, and its level type with it.
 use ust_level_band as _;
+use ust_level_batch as _;
 use ust_level_bits as _;
 use ust_level_block2_4 as _;
 use ust_level_blocks as _;

@@ -39,7 +39,10 @@ pub(super) fn try_case(case: &Value) -> Verdict {
         ensure(found == sizes, || format!("level sizes {found:?}, not {sizes:?}"))?;
     }
     if let Some(nse) = case["nse"].as_u64() {
-        ensure(tensor.nse() as u64 == nse, || format!("nse {}, not {nse}", tensor.nse()))?;
+        // Of a batch, it is that of each item.
+        let items = tensor.bound().items(format.level_count());
+        let found = (tensor.nse() as u64).checked_div(items).unwrap_or(0);
+        ensure(found == nse, || format!("nse {found}, not {nse}"))?;
     }
     if let Some(via) = case["via"].as_str() {
         // Stored nonzeros alone are converted: the padding of blocks is none of them.

@@ -124,12 +124,14 @@ pub(super) fn nonzeros(dense: &Value, shape: &[usize], dtype: Dtype) -> Result<C
     Ok(Coo::new(shape.to_vec(), (0..shape.len()).map(column).collect(), all.gather(&kept_values))?)
 }
 
-/// An array of a level: under its number in a map, or at its place in a list.
+/// An array of a level: under its number in a map, or at its place in a list. Of a batch, it is a list for each item.
 pub(super) fn array_of(expected: &Value, level: usize) -> Option<Vec<i64>> {
-    match expected {
-        Value::Object(map) => integers(map.get(&level.to_string())?),
-        list => integers(list.get(level)?),
-    }
+    let array = match expected {
+        Value::Object(map) => map.get(&level.to_string())?,
+        list => list.get(level)?,
+    };
+    let of_items = || array.as_array()?.iter().map(integers).collect::<Option<Vec<_>>>();
+    integers(array).or_else(|| Some(of_items()?.concat()))
 }
 
 /// The arrays that a case expects, as parts of a tensor.
@@ -159,11 +161,9 @@ pub(super) fn parts(format: &Format, expected: &Value, dtype: Dtype) -> Result<P
 
 /// The indices of a level's array with this role; empty where it has none.
 pub(super) fn indices(tensor: &Tensor, level: usize, role: Role) -> Vec<i64> {
-    let array = match role {
-        Role::Position => tensor.pos(level),
-        _ => tensor.crd(level),
-    };
-    array.map(IndexArray::to_vec).unwrap_or_default()
+    let specs = tensor.format().descriptions()[level].arrays.iter();
+    let mut arrays = specs.zip(&tensor.levels()[level].0);
+    arrays.find(|(spec, _)| spec.role == role).map(|(_, array)| array.to_vec()).unwrap_or_default()
 }
 
 /// Compares the arrays that a case gives with a tensor's. Where the case is given in full, a level

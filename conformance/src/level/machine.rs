@@ -50,6 +50,7 @@ impl<'a> Machine<'a> {
                 true => Interval { lo: first.clone(), hi: last.clone() },
                 false => Interval::one(first.clone()),
             },
+            item: None,
         };
         (site, params)
     }

@@ -105,7 +105,8 @@ fn refusals_help(sample: &Sample) -> Verdict {
             Other,
         ] {
             for last in [true, false] {
-                match sample.ty.fits(&Place { parent, expr, last, single: false }) {
+                let leading = parent.is_none();
+                match sample.ty.fits(&Place { parent, expr, last, single: false, leading }) {
                     Ok(()) => places += 1,
                     Err(LevelError::Misplaced { level, reason, help }) => {
                         let said = [&level, &reason, &help].iter().all(|s| !s.trim().is_empty());

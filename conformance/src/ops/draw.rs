@@ -12,7 +12,7 @@ use super::Spec;
 use super::pool::{Pool, pick};
 use super::table::Operation;
 use super::trial::{Given, Run, Trial, columns};
-use crate::inputs::number;
+use crate::inputs::{alike, number};
 use crate::oracle::{Random, everywhere};
 use crate::report::{Trouble, guarded, wrong};
 use crate::suite::is_want_of_room;
@@ -175,6 +175,9 @@ impl Drawing<'_> {
             };
             let format = if random.percent(20) { widths(format, random) } else { format };
             let mut given = subject.draw(format, extents, random);
+            if given.format.batches() > 0 {
+                given.coo = alike(&given.coo, &given.format);
+            }
             let refused = |why: &dyn std::fmt::Display| {
                 wrong(format!("an operand is refused: {given}: {why}"))
             };

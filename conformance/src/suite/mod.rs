@@ -8,7 +8,7 @@ use ust_engine::{Error, Format};
 use ust_level_api::LevelError;
 
 use crate::formats::Candidate;
-use crate::inputs::Input;
+use crate::inputs::{Input, alike};
 use crate::oracle::Model;
 use crate::report::{Case, Outcome, Trouble, Verdict, ensure, guarded, outcome, wrong};
 
@@ -67,6 +67,9 @@ pub(crate) fn read(candidate: &Candidate) -> (Option<Format>, Case) {
 /// Tries every property of a format on every tensor of its rank.
 pub(crate) fn cases(format: &Format, inputs: &[Input], others: &[Format]) -> Vec<Case> {
     let name = format.to_string();
+    let of_format = |input: &Input| Input { coo: alike(&input.coo, format), ..input.clone() };
+    let held: Vec<Input> = inputs.iter().filter(|_| format.batches() > 0).map(of_format).collect();
+    let inputs = if held.is_empty() { inputs } else { &held };
     let mut cases = vec![Case::run("format/print", &name, || storage::prints(format))];
     let mut stored = Vec::new();
     cases.push(Case::run("format/build", &name, || {

@@ -73,7 +73,9 @@ fn what_it_refuses_is_told_as_the_linked_one_tells_it() {
     assert_eq!(wrong.to_string(), "`bitmap` does not take `9`: it takes no arguments");
     let level = registry::make(&LevelArgs::simple("bitmap")).unwrap();
     let expr = ust::level_api::ExprShape::Other;
-    assert!(level.fits(&Place { parent: None, expr, last: true, single: false }).is_ok());
+    assert!(
+        level.fits(&Place { parent: None, expr, last: true, single: false, leading: true }).is_ok()
+    );
     let site = ust::level_api::Site { size: 3, ..Default::default() };
     let arrays = |mask: Vec<u8>| ust::level_api::Arrays(vec![mask.into()]);
     let one = ust::level_api::Reach::all(1);

@@ -63,6 +63,13 @@ impl Bound {
         &self.0.levels
     }
 
+    /// Number of items of the batch that the level is below; 1 without one.
+    #[must_use]
+    pub fn items(&self, level: usize) -> u64 {
+        let above = &self.0.levels[..self.0.format.batches().min(level)];
+        above.iter().fold(1, |items, level| items.saturating_mul(level.size))
+    }
+
     /// The [`Site`] of level `level`, for assembly and checks.
     ///
     /// # Panics
@@ -75,6 +82,7 @@ impl Bound {
             lower,
             pos_width: self.0.format.pos_width(),
             crd_width: self.0.format.crd_width(),
+            items: self.items(level),
             ..Site::default()
         }
     }

@@ -5,7 +5,7 @@ use std::cell::RefCell;
 use std::collections::HashMap;
 
 use ust_level_api::registry::{self, MakeError};
-use ust_level_api::{Arg, Description, ExprShape, LevelError, LevelType, Place};
+use ust_level_api::{Arg, Batched, Description, ExprShape, LevelError, LevelType, Place};
 
 use super::canonical::{Canonical, Proof};
 use super::error::{FormatError, quote};
@@ -307,14 +307,16 @@ impl Text<'_> {
     ) -> Result<Vec<Description>, FormatError> {
         // Any level may fit under a stand-in.
         fn place<'p>(
-            (forms, counters, rank): (&[Form], &[Counter], usize),
+            (forms, counters, rank, batches): (&[Form], &[Counter], usize, usize),
             at: usize,
             parent: Option<&'p Description>,
         ) -> Place<'p> {
             let (expr, last) = (shape_of(forms, at, rank), at + 1 == forms.len());
-            Place { parent, expr, last, single: is_counted(forms, counters, at, rank) }
+            let single = is_counted(forms, counters, at, rank);
+            Place { parent, expr, last, single, leading: at <= batches }
         }
-        let map = (forms, counters, syntax.dims.len());
+        let batches = types.iter().take_while(|ty| ty.is_batch()).count();
+        let map = (forms, counters, syntax.dims.len(), batches);
         let fits = |ty: &dyn LevelType, at: usize, parent: Option<&Description>| {
             if at > 0 && stands_in[at - 1] { Ok(()) } else { ty.fits(&place(map, at, parent)) }
         };
@@ -342,6 +344,12 @@ impl Text<'_> {
                     .map_err(|error| self.level_error(&syntax.levels[at], error))?;
             }
             descriptions.push(types[at].describe());
+        }
+        // The levels below a batch store its items side by side.
+        let below = if batches > 0 { batches } else { types.len() };
+        for at in below..types.len() {
+            types[at] = Batched::of(types[at].clone());
+            descriptions[at] = types[at].describe();
         }
         Ok(descriptions)
     }

@@ -1,7 +1,10 @@
 //! Finds formats by name, and names of formats.
 
+mod axes;
+
 use std::ops::Range;
 
+use self::axes::Axes;
 use super::build::{build, with_attributes};
 use super::error::{FormatError, quote};
 use super::lex::{Lexer, Mode, Token};
@@ -43,8 +46,18 @@ pub(super) fn read(source: &str, at: usize, rank: Option<usize>) -> Result<Forma
         args = pieces(source, end + 1..close);
         after = close + 1;
     }
-    let (entry, rest) = find(source, &name, &args)?;
-    let text = expand(source, entry, &name, &rest, rank)?;
+    let text = match (find(source, &name, &args), Axes::of(name.text)) {
+        (Err(error), Some(axes)) => {
+            let start = name.span.start;
+            let own = Piece::trimmed(source, start..start + axes.name);
+            let (entry, rest) = find(source, &own, &args)?;
+            axes.with(&expand(source, entry, &own, &rest, None)?).ok_or(error)?
+        }
+        (found, _) => {
+            let (entry, rest) = found?;
+            expand(source, entry, &name, &rest, rank)?
+        }
+    };
     // An error in the text of the named format is reported at the name.
     let format = parse(&text).and_then(|syntax| build(&text, &syntax)).map_err(|error| {
         FormatError::new(source, name.span.start..after, error.message())

@@ -252,6 +252,12 @@ impl Format {
         self.0.descriptions.iter().all(|level| level.props.ordered)
     }
 
+    /// The number of leading levels that are [batches](ust_level_api::LevelType::is_batch).
+    #[must_use]
+    pub fn batches(&self) -> usize {
+        self.0.levels.iter().take_while(|level| level.ty.is_batch()).count()
+    }
+
     /// The first of the trailing full levels; the number of levels if the last one is not full.
     #[must_use]
     pub fn tail(&self) -> usize {

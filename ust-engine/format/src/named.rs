@@ -1,7 +1,8 @@
 //! The named formats: one table of format text.
 //!
 //! A lookup ignores case, blanks, `-` and `_`. The text names its parameters. `...` repeats the
-//! level before it, for as many levels as the order `d` needs.
+//! level before it, for as many levels as the order `d` needs. `-b1` behind a name is a batch of such tensors, with one
+//! more axis in front, and `-d1` makes a dense vector of each element: `CSR-b1-d2`.
 
 /// A named format, or a family of named formats.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -53,6 +54,9 @@ const fn family(
     let family = Some((order, one));
     NamedFormat { name, parameters: &["d"], text, example, summary, aliases, family }
 }
+
+/// The level types of axes that a name adds in front, and behind: `CSR-b1-d2`.
+pub(super) const AXES: [&str; 2] = ["batch", "dense"];
 
 /// If a format has several entries, the first one names it.
 #[rustfmt::skip]

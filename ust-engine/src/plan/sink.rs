@@ -17,7 +17,7 @@ use ust_level_api::column::column_kind;
 
 use super::order::Step;
 use crate::tuning::WORKSPACE_MAX_ELEMENTS;
-use crate::walk::nest::can_be_negative;
+use crate::walk::operand::can_be_negative;
 
 /// The result of a stage: its index variables, and the format asked for.
 #[derive(Clone, Debug)]

@@ -4,7 +4,7 @@ use ust_level_api::WalkKind;
 
 use super::plan::{Array, Cut, Facts, Loop, Outermost, Over, Parameter, continues, from_start};
 pub use crate::convert::elsewhere::{Column, Conversion, Converter, Levels, Loops, Registration};
-use crate::walk::nest::can_be_negative;
+use crate::walk::operand::{ItemSize, can_be_negative};
 
 impl Conversion<'_> {
     /// What is known of the [loops](Self::loops) of this conversion: the same as of the loops of a plan with one
@@ -20,6 +20,8 @@ impl Conversion<'_> {
         parameters.extend(sized.map(|(level, _)| Parameter::Size { operand: 0, level }));
         let lowered = levels().filter(|(_, level)| can_be_negative(&level.expr));
         parameters.extend(lowered.map(|(level, _)| Parameter::Lower { operand: 0, level }));
+        let items = ItemSize::all(format).into_iter();
+        parameters.extend(items.map(|size| Parameter::Item { operand: 0, size }));
         parameters.extend([Parameter::PartLo, Parameter::PartHi]);
         let described = format.descriptions().iter().enumerate();
         let mut arrays: Vec<Array> = described

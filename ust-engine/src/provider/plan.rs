@@ -11,6 +11,7 @@ use crate::expr::Operator;
 use crate::expr::term::Term;
 use crate::storage::Tensor;
 use crate::tuning::WIDE_INDICES_TIME;
+pub use crate::walk::operand::ItemSize;
 
 /// The loops of a stage, and the expression and tensors that they are for.
 #[derive(Clone, Debug)]
@@ -201,6 +202,13 @@ pub enum Parameter {
         /// The level.
         level: usize,
     },
+    /// A number that is the same for each item of the batch that an operand is.
+    Item {
+        /// The operand.
+        operand: usize,
+        /// What it is.
+        size: ItemSize,
+    },
     /// The number of coordinates of a level of the result.
     ResultSize(usize),
     /// The lowest coordinate of a level of the result.
@@ -230,6 +238,7 @@ impl Parameter {
             Self::Extent(v) => extents[v] as i64,
             Self::Size { operand, level } => domain(operand, level).size as i64,
             Self::Lower { operand, level } => domain(operand, level).lower,
+            Self::Item { operand, size } => size.of(operands[operand]),
             Self::ResultSize(level) => result.levels()[level].size as i64,
             Self::ResultLower(level) => result.levels()[level].lower,
             Self::Region => region as i64,

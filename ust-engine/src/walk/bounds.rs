@@ -69,6 +69,8 @@ pub struct Sizes {
     pub sizes: Vec<Expr>,
     /// Lowest coordinate of each level.
     pub lowers: Vec<Expr>,
+    /// The [sizes of items](super::operand::ItemSize), if there is a batch.
+    pub items: Vec<Expr>,
 }
 
 /// The inverse map of a format, prepared for bounds.

@@ -28,6 +28,7 @@ pub(crate) mod claims;
 pub mod find;
 pub mod native;
 pub mod nest;
+pub mod operand;
 pub(crate) mod pieces;
 pub(crate) mod positions;
 pub(crate) mod scatter;

@@ -2,25 +2,11 @@
 //! last.
 
 use ust_format::{Format, IndexExpr};
-use ust_level_api::ir::{ArrayId, BinOp, Builder, Elem, Expr, Ty, Var};
-use ust_level_api::{Interval, Run, Step, Walk, WalkKind, WalkSite};
+use ust_level_api::ir::{ArrayId, BinOp, Builder, Expr, Var};
+use ust_level_api::{Interval, Run, Step, Walk, WalkKind};
 
-use super::bounds::{Bounds, Sizes};
 use super::emit;
-use crate::storage::{Outline, Tensor};
-
-/// A tensor in a function: its arrays and sizes, declared as arrays and parameters.
-#[derive(Clone, Debug)]
-pub struct Operand {
-    /// The format.
-    pub format: Format,
-    /// For each level, its arrays.
-    pub arrays: Vec<Vec<ArrayId>>,
-    /// Extents, level sizes and lowest coordinates.
-    pub sizes: Sizes,
-    pub(crate) bounds: Bounds,
-    view: crate::storage::view::View,
-}
+pub use super::operand::Operand;
 
 /// Which stored values a walk visits.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -55,92 +41,6 @@ impl Leaf {
 }
 
 impl Operand {
-    /// Declares the sizes of a tensor as parameters of a function, and its arrays.
-    /// [`Operand::size_arguments`] gives the arguments. All operands are declared before the first
-    /// statement.
-    #[must_use]
-    pub fn declare(b: &mut Builder, name: &str, tensor: &Outline) -> Self {
-        let format = tensor.format().clone();
-        let mut int = |text: String| b.param(&text, Ty::Int);
-        let sizes = Sizes {
-            extents: (0..format.axes()).map(|d| int(format!("{name}_n{d}"))).collect(),
-            sizes: (0..format.level_count())
-                .map(|l| match &format.levels()[l].expr {
-                    // A constant in the format, the same for every shape.
-                    IndexExpr::Mod(_, m) if matches!(**m, IndexExpr::Const(_)) => emit(m, &[]),
-                    _ => int(format!("{name}{l}_size")),
-                })
-                .collect(),
-            lowers: (0..format.level_count())
-                .map(|l| match can_be_negative(&format.levels()[l].expr) {
-                    true => int(format!("{name}{l}_lower")),
-                    false => Expr::Int(0),
-                })
-                .collect(),
-        };
-        Self::with_sizes(b, name, tensor, sizes)
-    }
-
-    /// Declares the arrays of a tensor. Its sizes are given as expressions.
-    #[must_use]
-    pub(crate) fn with_sizes(b: &mut Builder, name: &str, tensor: &Outline, sizes: Sizes) -> Self {
-        let format = tensor.format().clone();
-        let arrays = (0..format.level_count())
-            .map(|l| {
-                let specs = &format.descriptions()[l].arrays;
-                let stored = &tensor.arrays()[l];
-                let named = specs.iter().zip(stored);
-                named
-                    .map(|(spec, (kind, _))| {
-                        let text = format!("{name}{l}_{}", spec.name);
-                        b.array(&text, Elem::Index(*kind), false)
-                    })
-                    .collect()
-            })
-            .collect();
-        let bounds = Bounds::new(&format);
-        Self { format, arrays, sizes, bounds, view: tensor.view().clone() }
-    }
-
-    /// The arguments for the parameters that [`Operand::declare`] declares, in that order.
-    #[must_use]
-    pub fn size_arguments(&self, tensor: &Tensor) -> Vec<i64> {
-        let levels = tensor.bound().levels();
-        let is_param = |e: &Expr| matches!(e, Expr::Var(_));
-        let extents = tensor.bound().extents().iter().map(|&n| n as i64);
-        let sizes = self.sizes.sizes.iter().zip(levels).filter(|(e, _)| is_param(e));
-        let lowers = self.sizes.lowers.iter().zip(levels).filter(|(e, _)| is_param(e));
-        extents
-            .chain(sizes.map(|(_, level)| level.size as i64))
-            .chain(lowers.map(|(_, level)| level.lower))
-            .collect()
-    }
-
-    /// The arguments of a level's walk or search under a parent. `above` are the coordinates of the
-    /// levels above.
-    pub(crate) fn site(
-        &self,
-        level: usize,
-        parent: Interval,
-        above: &[Expr],
-        reach: Reach,
-    ) -> WalkSite {
-        let bounds = match reach {
-            Reach::Inside => self.bounds.interval(level, above, &self.sizes),
-            Reach::Everything => {
-                let lo = self.sizes.lowers[level].clone();
-                Interval { hi: lo.clone() + self.sizes.sizes[level].clone(), lo }
-            }
-        };
-        WalkSite {
-            arrays: self.arrays[level].clone(),
-            size: self.sizes.sizes[level].clone(),
-            lower: self.sizes.lowers[level].clone(),
-            bounds,
-            parent,
-        }
-    }
-
     /// Emits loops over the stored values, and `body` inside them. Returns whether a value can be
     /// visited more than once, because a level stores one position for a run of coordinates.
     pub fn walk(
@@ -259,11 +159,6 @@ impl Operand {
         }
     }
 
-    /// The arguments of the first level's walk.
-    pub(crate) fn root(&self, reach: Reach) -> WalkSite {
-        self.site(0, Interval::one(Expr::Int(0)), &[], reach)
-    }
-
     /// Emits whether the known dimensions map back to the level coordinates that they were computed
     /// from. Needed where a level has coordinates that belong to no element, such as odd
     /// coordinates at `i * 2`. Tests the level expressions that dimension `completed` makes known.
@@ -283,13 +178,6 @@ impl Operand {
             }
         }
         back
-    }
-
-    /// Whether some dimension is not a sum of multiples of level coordinates, so that some level
-    /// coordinates may belong to no element.
-    pub(crate) fn has_gaps(format: &Format) -> bool {
-        let bounds = Bounds::new(format);
-        (0..format.axes()).any(|dim| bounds.needs_guard(dim))
     }
 
     fn cursor_name(&self, level: usize) -> String {
@@ -559,15 +447,4 @@ fn padded_to(levels: &[Expr], count: usize) -> Vec<Expr> {
     let mut all = levels.to_vec();
     all.resize(count, Expr::Int(0));
     all
-}
-
-pub(crate) fn can_be_negative(expr: &IndexExpr) -> bool {
-    match expr {
-        IndexExpr::Const(value) => *value < 0,
-        IndexExpr::Var(_) | IndexExpr::Mod(..) => false,
-        IndexExpr::Sub(..) => true,
-        IndexExpr::Add(a, b) | IndexExpr::Mul(a, b) | IndexExpr::FloorDiv(a, b) => {
-            can_be_negative(a) || can_be_negative(b)
-        }
-    }
 }

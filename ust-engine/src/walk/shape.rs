@@ -3,7 +3,7 @@
 
 use ust_format::Format;
 use ust_level_api::ir::{Builder, Elem, Expr, IndexKind, Stmt, Ty};
-use ust_level_api::{Description, Interval, Step, WalkKind, WalkSite};
+use ust_level_api::{Description, Interval, ItemSite, Step, WalkKind, WalkSite};
 
 /// How a level stores the children of each parent.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -85,7 +85,20 @@ pub(crate) fn site_of(b: &mut Builder, level: &Description) -> WalkSite {
     let arrays = level.arrays.iter().map(|spec| array(b, spec.name)).collect();
     let [parent, size, lower, lo, hi] =
         ["parent", "size", "lower", "lo", "hi"].map(|name| b.param(name, Ty::Int));
-    WalkSite { arrays, size, lower, bounds: Interval { lo, hi }, parent: Interval::one(parent) }
+    let site = WalkSite {
+        arrays,
+        size,
+        lower,
+        bounds: Interval { lo, hi },
+        parent: Interval::one(parent),
+        item: None,
+    };
+    // A level below a batch asks for its place there.
+    let [item, parents, positions] =
+        ["item", "parents", "positions"].map(|name| b.param(name, Ty::Int));
+    let elements = level.arrays.iter().map(|spec| b.param(spec.name, Ty::Int)).collect();
+    let of_item = ItemSite { item, parents, positions, elements, site: site.clone() };
+    WalkSite { item: Some(Box::new(of_item)), ..site }
 }
 
 /// An interval from `parent * number` up to `(parent + 1) * number`.

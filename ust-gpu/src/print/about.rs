@@ -6,7 +6,7 @@ use ust_engine::format::Format;
 use ust_engine::ops::Operator;
 use ust_engine::provider::Plan;
 use ust_engine::provider::conversion::Conversion;
-use ust_engine::provider::plan::{Access, Array, Facts, Parameter};
+use ust_engine::provider::plan::{Access, Array, Facts, ItemSize, Parameter};
 use ust_engine::schedule::Schedule;
 use ust_level_api::ir::schedule::Vector;
 use ust_level_api::ir::{ArrayId, Elem, Expr};
@@ -136,6 +136,18 @@ impl Telling<'_> {
             Parameter::ResultSize(level) => coordinates(self.level(None, level)),
             Parameter::Lower { operand, level } => lowest(self.level(Some(operand), level)),
             Parameter::ResultLower(level) => lowest(self.level(None, level)),
+            Parameter::Item { operand, size: ItemSize::Positions { level } } => {
+                format!(
+                    "positions for each item of the batch, of {}",
+                    self.level(Some(operand), level)
+                )
+            }
+            Parameter::Item { operand, size: ItemSize::Elements { level, array } } => {
+                format!(
+                    "elements for each item of the batch, of array {array} of {}",
+                    self.level(Some(operand), level)
+                )
+            }
             // Kernels set the others themselves.
             _ => "set by the kernel".to_owned(),
         }

@@ -35,6 +35,8 @@ pub struct Builder {
     loops: Vec<Var>,
     /// What was declared, each with the loops that were open.
     declared: Vec<(Vec<Var>, Declared)>,
+    /// What is added to the indices of loads, by array. Of several, the last one.
+    shifts: Vec<(ArrayId, Expr)>,
 }
 
 impl Builder {
@@ -50,6 +52,7 @@ impl Builder {
             blocks: vec![Vec::new()],
             loops: Vec::new(),
             declared: Vec::new(),
+            shifts: Vec::new(),
         }
     }
 
@@ -128,7 +131,36 @@ impl Builder {
     /// An element of an array, as an expression.
     #[must_use]
     pub fn load(&self, array: ArrayId, index: Expr) -> Expr {
-        Expr::Load(array, Box::new(index))
+        Expr::Load(array, Box::new(index.plus_again(&self.begin(array))))
+    }
+
+    /// Where an array begins, see [`shifted`](Self::shifted).
+    #[must_use]
+    pub fn begin(&self, array: ArrayId) -> Expr {
+        let shift = self.shifts.iter().rfind(|(shifted, _)| *shifted == array);
+        shift.map_or(Expr::Int(0), |(_, by)| by.clone())
+    }
+
+    /// Emits with `write`, for which each of these arrays begins at an index of its own.
+    ///
+    /// ```
+    /// use ust_ir::{Builder, Expr, IndexKind};
+    ///
+    /// let mut b = Builder::new("second");
+    /// let pos = b.index_array("pos", IndexKind::U32);
+    /// let third = b.shifted(&[(pos, 2.into())], |b| b.load(pos, 0.into()));
+    /// assert_eq!(third, b.load(pos, 2.into()));
+    /// ```
+    pub fn shifted<T>(
+        &mut self,
+        begins: &[(ArrayId, Expr)],
+        write: impl FnOnce(&mut Self) -> T,
+    ) -> T {
+        let before = self.shifts.len();
+        self.shifts.extend_from_slice(begins);
+        let written = write(self);
+        self.shifts.truncate(before);
+        written
     }
 
     /// Evaluates an expression once and names the result. A constant or a variable is returned

@@ -374,6 +374,19 @@ impl Expr {
         Expr::Binary(op, Box::new(a), Box::new(b))
     }
 
+    /// The sum with a number that may have been taken away before: `(p - by) + by` is `p`.
+    #[must_use]
+    pub fn plus_again(self, by: &Expr) -> Expr {
+        match self {
+            Expr::Binary(BinOp::Sub, a, b) if *b == *by => *a,
+            Expr::Binary(BinOp::Add, a, c) => match *a {
+                Expr::Binary(BinOp::Sub, a, b) if *b == *by => *a + *c,
+                a => a + *c + by.clone(),
+            },
+            other => other + by.clone(),
+        }
+    }
+
     /// Whether evaluation succeeds for any contents of arrays and variables: the expression loads
     /// no element, and divides nothing. It may then be evaluated where the loops would not evaluate
     /// it.

@@ -67,7 +67,8 @@ impl Exported {
         });
         let expr = words::expression_of(place.expression, place.number);
         let (last, single) = (place.last != 0, place.single != 0);
-        self.ty.fits(&Place { parent: parent.as_ref(), expr, last, single })
+        let leading = parent.is_none();
+        self.ty.fits(&Place { parent: parent.as_ref(), expr, last, single, leading })
     }
 
     pub(super) fn assemble(

@@ -69,17 +69,19 @@ pub(crate) struct Located {
 struct Emitter<'a> {
     names: &'a Names,
     vars: Vec<Expr>,
-    arrays: &'a [ArrayId],
+    /// Each array, and where it begins.
+    arrays: Vec<(ArrayId, Expr)>,
     /// Whether loads test that they are inside the array, and divisions that the divisor is not 0.
     guarded: bool,
 }
 
 impl<'a> Emitter<'a> {
-    fn new(names: &'a Names, site: &'a WalkSite, known: [&Expr; 4], guarded: bool) -> Self {
+    fn new(names: &'a Names, site: &WalkSite, known: [&Expr; 4], b: &Builder) -> Self {
         let mut vars: Vec<Expr> = known.into_iter().cloned().collect();
         // The parser saw that each is declared before it is used.
         vars.resize(names.names.len(), Expr::Int(0));
-        Self { names, vars, arrays: &site.arrays, guarded }
+        let arrays = site.arrays.iter().map(|&array| (array, b.begin(array))).collect();
+        Self { names, vars, arrays, guarded: false }
     }
 
     fn set(&mut self, var: Var, value: Expr) {
@@ -95,9 +97,10 @@ impl<'a> Emitter<'a> {
         let of = |part: &Expr| self.expr(part);
         match expr {
             Expr::Var(var) => self.vars[var.0 as usize].clone(),
-            Expr::Len(array) => Expr::Len(self.arrays[array.0 as usize]),
+            Expr::Len(array) => self.length(*array),
             Expr::Load(array, index) => {
-                let (array, index) = (self.arrays[array.0 as usize], of(index));
+                let (array, begin) = &self.arrays[array.0 as usize];
+                let (array, index) = (*array, of(index).plus_again(begin));
                 let load = Expr::Load(array, Box::new(index.clone()));
                 if !self.guarded {
                     return load;
@@ -122,6 +125,12 @@ impl<'a> Emitter<'a> {
             Expr::Select(cond, a, b) => of(cond).select(of(a), of(b)),
             other => other.clone(),
         }
+    }
+
+    /// The number of elements from where an array begins.
+    fn length(&self, array: ArrayId) -> Expr {
+        let (array, begin) = &self.arrays[array.0 as usize];
+        Expr::Len(*array) - begin.clone()
     }
 
     fn interval(&self, interval: &Interval) -> Interval {
@@ -151,11 +160,12 @@ impl<'a> Emitter<'a> {
                 }
             }
             Line::Search { at, found, array, within, wanted } => {
-                let array = self.arrays[array.0 as usize];
                 let mut within = self.interval(within);
                 if self.guarded {
-                    within = Interval { lo: within.lo.max(0), hi: within.hi.min(Expr::Len(array)) };
+                    within =
+                        Interval { lo: within.lo.max(0), hi: within.hi.min(self.length(*array)) };
                 }
+                let array = self.arrays[array.0 as usize].0;
                 let there = binary_search(b, array, within, self.expr(wanted));
                 self.set(*at, there.pos);
                 self.set(*found, there.found);
@@ -183,7 +193,7 @@ impl Walked {
     /// The cursor at a site.
     pub(crate) fn walk<'a>(&'a self, site: &'a WalkSite, b: &mut Builder) -> Walk<'a> {
         let known = [&site.parent.lo, &site.parent.hi, &site.size, &site.lower];
-        let mut emitter = Emitter::new(&self.names, site, known, false);
+        let mut emitter = Emitter::new(&self.names, site, known, b);
         emitter.lines(&self.before, b);
         let cursor = match self.kind {
             WalkKind::Coordinate => self.within_bounds(&emitter, site),
@@ -241,7 +251,7 @@ impl Located {
     ) -> ust_level_api::Located {
         let wanted = b.bind("wanted", wanted);
         let known = [&site.parent.lo, &site.size, &site.lower, &wanted];
-        let mut emitter = Emitter::new(&self.names, site, known, true);
+        let mut emitter = Emitter { guarded: true, ..Emitter::new(&self.names, site, known, b) };
         emitter.lines(&self.before, b);
         ust_level_api::Located { pos: emitter.expr(&self.pos), found: emitter.expr(&self.found) }
     }

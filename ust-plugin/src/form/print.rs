@@ -29,7 +29,7 @@ fn site<const N: usize>(
         false => Interval::one(parent),
     };
     let bounds = Interval { lo: lower.clone(), hi: lower.clone() + size.clone() };
-    (WalkSite { arrays, size, lower, bounds, parent }, params)
+    (WalkSite { arrays, size, lower, bounds, parent, item: None }, params)
 }
 
 /// The function, whose arrays have the names of the level: in the text, names of arrays are no names of variables.

@@ -20,7 +20,7 @@ fn site(b: &mut Builder, arrays: &[ArraySpec]) -> WalkSite {
     let array = |spec: &ArraySpec| b.array(spec.name, Elem::Index(IndexKind::I64), false);
     let arrays = arrays.iter().map(array).collect();
     let bounds = Interval { lo: lower.clone(), hi: lower.clone() + size.clone() };
-    WalkSite { arrays, size, lower, bounds, parent: Interval::one(parent) }
+    WalkSite { arrays, size, lower, bounds, parent: Interval::one(parent), item: None }
 }
 
 /// A function with a site for a walk.

@@ -13,7 +13,7 @@ fn site(b: &mut Builder, arrays: &[ArraySpec]) -> WalkSite {
     let [parent, parent_end, size, lower, lo, hi] =
         ["parent", "parent_end", "size", "lower", "lo", "hi"].map(|name| b.param(name, Ty::Int));
     let parent = Interval { lo: parent, hi: parent_end };
-    WalkSite { arrays, size, lower, bounds: Interval { lo, hi }, parent }
+    WalkSite { arrays, size, lower, bounds: Interval { lo, hi }, parent, item: None }
 }
 
 /// Emits that an expression is an integer.

@@ -101,8 +101,9 @@ impl Plugged {
 }
 
 fn site_of(site: &Site) -> abi::Site {
-    // Room is for children that are inserted in place, which levels of plug-ins leave to the engine.
-    let Site { size, lower, max_positions, pos_width, crd_width, room: _ } = *site;
+    // Room is for children that are inserted in place, which levels of plug-ins leave to the engine. No level type that
+    // is not the engine's looks at the number of items.
+    let Site { size, lower, max_positions, pos_width, crd_width, room: _, items: _ } = *site;
     abi::Site { size, lower, max_positions, pos_width, crd_width }
 }
 

@@ -125,10 +125,10 @@ fn errors_say_where_what_and_what_to_do() {
         ("(i) -> (i : ⟦dens⟧)", "unknown level type `dens`", "did you mean `dense`?"),
         ("(i) -> (i : ⟦rwo⟧)", "unknown level type `rwo`", "did you mean `row`?"),
         (
-            "(i) -> (i : ⟦batch⟧(unique))",
-            "unknown level type `batch`",
-            "known level types: band, bits, block2_4, blocks, compressed, delta, dense, ell, hashed, \
-             interval, loose_compressed, range, run_length, singleton, sparse_run_length, structured. If another crate has `batch`, link it: a dependency in Cargo.toml, and \
+            "(i) -> (i : ⟦bundle⟧(unique))",
+            "unknown level type `bundle`",
+            "known level types: band, batch, bits, block2_4, blocks, compressed, delta, dense, ell, hashed, \
+             interval, loose_compressed, range, run_length, singleton, sparse_run_length, structured. If another crate has `bundle`, link it: a dependency in Cargo.toml, and \
              `use that_crate as _;`",
         ),
         (

@@ -1,6 +1,7 @@
 //! Tests that need level types. Those that register something of their own are programs of their own.
 
 mod advise;
+mod batches;
 mod blocks;
 mod bounds;
 mod builder;

@@ -7,6 +7,7 @@ fn exactly_the_standard_level_types_are_linked() {
     let names: Vec<&str> = registry::factories().iter().map(|f| f.name).collect();
     let expected = [
         "band",
+        "batch",
         "bits",
         "block2_4",
         "blocks",

@@ -54,10 +54,7 @@ const TREATMENTS: &[(&str, Treatment)] = &[
     ("scipy/row_access", Outside("about speed: no test depends on the clock")),
     ("torch/layouts", Holds(conversions::every_layout)),
     ("torch/layout_never_changes_meaning", Holds(conversions::products_do_not_depend_on_formats)),
-    (
-        "torch/batches_equal_nse",
-        Outside("a rule of another library: here batches may differ in nse"),
-    ),
+    ("torch/batches_equal_nse", Holds(storage::items_have_as_many)),
     ("torch/hybrid_rows", Holds(storage::hybrid_rows)),
     ("torch/sin_keeps_pattern", Outside(OPERATIONS)),
     ("torch/cos_refused", Outside(OPERATIONS)),

@@ -10,7 +10,7 @@ use ust_level_api::{Dtype, IndexArray, Role, Scalar};
 use super::super::read::{format, indices, same_entries};
 use crate::inputs::inputs;
 use crate::oracle::{everywhere, values_of};
-use crate::report::{Trouble, Verdict, ensure};
+use crate::report::{Trouble, Verdict, ensure, wrong};
 
 fn entries(shape: &[usize], list: &[(&[i64], f64)]) -> Result<Coo, Trouble> {
     let column = |dim: usize| list.iter().map(|(place, _)| place[dim]).collect();
@@ -85,6 +85,22 @@ pub(super) fn batches_of_diagonals(_: &Value) -> Verdict {
     ensure(indices(&own, 1, Role::Coordinate) == [0, -1, 1], || "each its own".to_owned())?;
     ensure(indices(&shared, 0, Role::Coordinate) == [-1, 0, 1], || "one set for all".to_owned())?;
     ensure((own.nse(), shared.nse()) == (3 * 3, 3 * 2 * 3), || "padding".to_owned())
+}
+
+/// Items of a batch have as many entries each; a format without a batch does not ask for it.
+pub(super) fn items_have_as_many(_: &Value) -> Verdict {
+    let (batch, any) = (format("CSR-b1")?, format("BCSR")?);
+    let even = entries(&[2, 2, 3], &[(&[0, 0, 2], 1.0), (&[1, 1, 0], 2.0)])?;
+    let odd = entries(&[2, 2, 3], &[(&[0, 0, 2], 1.0), (&[1, 1, 0], 2.0), (&[1, 1, 1], 3.0)])?;
+    same_entries(&Tensor::from_coo(&even, &batch)?, &even)?;
+    same_entries(&Tensor::from_coo(&odd, &any)?, &odd)?;
+    match Tensor::from_coo(&odd, &batch) {
+        Err(error) => {
+            let text = error.to_string();
+            ensure(text.contains("item 0 has 1, item 1 has 2"), || text)
+        }
+        Ok(_) => wrong("items with 1 and with 2 entries are stored"),
+    }
 }
 
 /// Intervals in any order, with room between them.

@@ -12,7 +12,7 @@ use crate::plan::output::Output;
 use crate::provider::plan::{Array, Parameter};
 use crate::walk::bounds::Sizes;
 use crate::walk::emit as index;
-use crate::walk::nest::{Operand, can_be_negative};
+use crate::walk::operand::{ItemSize, Operand, can_be_negative};
 
 impl<'a> Emit<'a> {
     /// Declares parameters and arrays: also those that bound a part. `longest`: an array behind those of the operands.
@@ -36,6 +36,7 @@ impl<'a> Emit<'a> {
                 extents: access.dims.iter().map(|&v| extents[v].clone()).collect(),
                 sizes: Vec::new(),
                 lowers: Vec::new(),
+                items: Vec::new(),
             };
             for (l, level) in access.levels.iter().enumerate() {
                 let domain = domains.entry(level.key.clone()).or_insert_with(|| {
@@ -62,6 +63,13 @@ impl<'a> Emit<'a> {
                 of.sizes.push(domain.0.clone());
                 of.lowers.push(domain.1.clone());
             }
+            let item_sizes = ItemSize::all(input.tensors[at].format()).into_iter();
+            of.items = item_sizes
+                .map(|size| {
+                    let name = size.name(&input.names[at]);
+                    int(&mut b, name, Parameter::Item { operand: at, size })
+                })
+                .collect();
             sizes.push(of);
         }
         let mut result_domains = Vec::new();
