@@ -14,7 +14,7 @@ pub struct ArraySpec {
     pub role: Role,
     /// What its elements stand for. The length follows from it.
     pub per: Per,
-    /// The least number of bits for one of its elements: 8, or 2 if the elements may be packed.
+    /// The least number of bits for one of its elements: 8 or more, or 2 if the elements may be packed.
     pub min_bits: u32,
 }
 

@@ -81,6 +81,13 @@ enum {
     UST_CONTIGUOUS = 256 /* children of consecutive parents have consecutive positions */
 };
 
+/* What a level is besides, as bits. */
+enum {
+    UST_JOINS_ALIKE = 1, /* neighbours whose values are equal get one position: assembly is told which are. Such a level
+                            has to be the last one */
+    UST_BATCH = 2        /* what stands below is stored for each position as if it were alone. The level is full */
+};
+
 /* What an array holds. */
 enum {
     UST_POSITIONS = 0,   /* in the width that `posWidth` gives */
@@ -117,7 +124,7 @@ typedef struct ust_array_spec {
     uint32_t role;     /* UST_POSITIONS, ... */
     uint32_t per;      /* UST_PER_POSITION, ... */
     uint32_t kind;     /* for UST_OWN: UST_U8, ...; else 0 */
-    uint32_t min_bits; /* the least number of bits of an element: 8, or 2; 0 means 8 */
+    uint32_t min_bits; /* the least number of bits of an element: 8, 16, 32, 64, or 2; 0 means 8 */
 } ust_array_spec;
 
 /* The cost to find a coordinate. */
@@ -134,6 +141,7 @@ typedef struct ust_description {
     uint64_t array_count;
     uint32_t properties;
     uint32_t locate; /* UST_LOCATE_BY_WALKING, ... */
+    uint32_t traits; /* UST_JOINS_ALIKE, ... */
 } ust_description;
 
 /* Expressions that a level stores. */
@@ -161,6 +169,7 @@ typedef struct ust_place {
     uint32_t expression; /* UST_DIMENSION, ... */
     uint32_t last;       /* 1 for the last level */
     uint32_t single;     /* 1 if no parent has several children */
+    uint32_t leading;    /* 1 if all levels above are batches, or there are none */
 } ust_place;
 
 /* Shape and options of a level. */
@@ -178,6 +187,8 @@ typedef struct ust_children {
     uint64_t parents;
     const int64_t *offsets; /* parents + 1: the children of p are offsets[p] .. offsets[p + 1] */
     const int64_t *crd;     /* offsets[parents]: the coordinate of each child */
+    const uint8_t *alike;   /* for UST_JOINS_ALIKE: 1 if the child has the value of the child before. May be null: then
+                               none is known to have it */
 } ust_children;
 
 /* What `assemble` makes. */
@@ -285,6 +296,10 @@ typedef struct ust_level_type {
                          ust_footprint *footprint, ust_error *error);
     int32_t (*candidates)(const ust_level *level, const ust_statistics *statistics, const ust_proposals *proposals,
                           ust_error *error);
+    /* The text of the same level type that is tried where the level below does not fit under this one, such as
+     * `my_level(nonunique)`; and where this one does not fit at a place. Empty if there is none. */
+    int32_t (*relaxed)(const ust_level *level, ust_text *text, ust_error *error);
+    int32_t (*adapted)(const ust_level *level, const ust_place *place, ust_text *text, ust_error *error);
     void (*drop)(ust_level *level);
 } ust_level_type;
 

@@ -110,7 +110,14 @@ pub struct Description {
     pub properties: u32,
     /// The cost to find a coordinate: 0 only by walking, 1 constant, 2 logarithmic.
     pub locate: u32,
+    /// What the level is besides, as bits: [`JOINS_ALIKE`], [`BATCH`].
+    pub traits: u32,
 }
+
+/// Neighbours whose values are equal get one position.
+pub const JOINS_ALIKE: u32 = 1;
+/// What stands below is stored for each position as if it were alone.
+pub const BATCH: u32 = 2;
 
 /// The level above.
 #[repr(C)]
@@ -140,6 +147,8 @@ pub struct Place {
     pub last: u32,
     /// Whether no parent has several children.
     pub single: u32,
+    /// Whether all levels above are batches, or there are none.
+    pub leading: u32,
 }
 
 /// Shape and options of a level.
@@ -168,6 +177,8 @@ pub struct Children {
     pub offsets: *const i64,
     /// The coordinate of each child.
     pub crd: *const i64,
+    /// Whether each has the value of the child before; null if that is not known.
+    pub alike: *const u8,
 }
 
 /// What assembly makes.
@@ -368,6 +379,11 @@ pub struct LevelType {
     pub candidates: Option<
         unsafe extern "C" fn(*const Level, *const Statistics, *const Proposals, *mut Error) -> Code,
     >,
+    /// The text of its relaxed form; may be null.
+    pub relaxed: Option<unsafe extern "C" fn(*const Level, *mut Text, *mut Error) -> Code>,
+    /// The text of its form for a place; may be null.
+    pub adapted:
+        Option<unsafe extern "C" fn(*const Level, *const Place, *mut Text, *mut Error) -> Code>,
     /// Frees a level; may be null.
     pub drop: Option<unsafe extern "C" fn(*mut Level)>,
 }

@@ -186,6 +186,8 @@ mod tests {
             assert_eq!(bits(set), number(name));
         }
         assert_eq!(props(1 << abi::PROPERTIES), None);
+        assert_eq!(number("UST_JOINS_ALIKE"), abi::JOINS_ALIKE);
+        assert_eq!(number("UST_BATCH"), abi::BATCH);
         for (name, of) in [
             ("UST_LOCATE_BY_WALKING", LocateCost::None),
             ("UST_LOCATE_CONSTANT", LocateCost::Constant),

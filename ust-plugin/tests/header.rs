@@ -33,11 +33,11 @@ fn structs_are_the_same_in_both_languages() {
             Error as "ust_error" { first second subject message }
             Arg as "ust_arg" { text number is_number }
             ArraySpec as "ust_array_spec" { name length role per kind min_bits }
-            Description as "ust_description" { text mlir arrays array_count properties locate }
+            Description as "ust_description" { text mlir arrays array_count properties locate traits }
             Parent as "ust_parent" { name text properties locate }
-            Place as "ust_place" { parent number expression last single }
+            Place as "ust_place" { parent number expression last single leading }
             Site as "ust_site" { size lower max_positions pos_width crd_width }
-            Children as "ust_children" { parents offsets crd }
+            Children as "ust_children" { parents offsets crd alike }
             Assembly as "ust_assembly" { host array position positions }
             Array as "ust_array" { data length }
             Interval as "ust_interval" { lo hi }
@@ -50,7 +50,7 @@ fn structs_are_the_same_in_both_languages() {
             Alias as "ust_alias" { name with }
             LevelType as "ust_level_type" {
                 name summary aliases alias_count samples sample_count data
-                make describe fits assemble check walk locate footprint candidates drop
+                make describe fits assemble check walk locate footprint candidates relaxed adapted drop
             }
             Table as "ust_plugin_table" { abi level_count levels }
     }

@@ -51,24 +51,25 @@ impl Exported {
             array_count: self.arrays.len() as u64,
             properties: words::bits(self.level.props),
             locate: words::cost(self.level.locate),
+            traits: if self.ty.joins_alike() { abi::JOINS_ALIKE } else { 0 }
+                | if self.ty.is_batch() { abi::BATCH } else { 0 },
         }
     }
 
-    /// Whether it fits under the level above: its name, its text, its properties, and the cost of its search.
-    pub(super) fn fits(
-        &self,
-        above: Option<(String, String, u32, u32)>,
-        place: &abi::Place,
-    ) -> Result<(), LevelError> {
-        let parent = above.and_then(|(name, text, properties, locate)| {
-            let (props, locate) = (words::props(properties)?, words::cost_of(locate)?);
-            let (name, mlir, walk) = (kept(&name), text.clone(), WalkKind::Other);
-            Some(Description { name, text, mlir, props, arrays: Vec::new(), walk, locate })
-        });
-        let expr = words::expression_of(place.expression, place.number);
-        let (last, single) = (place.last != 0, place.single != 0);
-        let leading = parent.is_none();
-        self.ty.fits(&Place { parent: parent.as_ref(), expr, last, single, leading })
+    /// Whether it fits at a place, under the level above.
+    pub(super) fn fits(&self, above: Option<Above>, place: &abi::Place) -> Result<(), LevelError> {
+        at(above, place, |place| self.ty.fits(place))
+    }
+
+    /// Its relaxed form, as text.
+    pub(super) fn relaxed(&self) -> Option<&'static str> {
+        self.ty.relaxed().map(|form| kept(&form.describe().text))
+    }
+
+    /// Its form for a place, as text.
+    pub(super) fn adapted(&self, above: Option<Above>, place: &abi::Place) -> Option<&'static str> {
+        let form = at(above, place, |place| self.ty.adapted(place));
+        form.map(|form| kept(&form.describe().text))
     }
 
     pub(super) fn assemble(
@@ -76,6 +77,7 @@ impl Exported {
         site: &abi::Site,
         offsets: &[i64],
         crd: Vec<i64>,
+        alike: Option<Vec<bool>>,
     ) -> Result<Assembled, LevelError> {
         let mut parent = Vec::with_capacity(crd.len());
         for (at, pair) in (0..).zip(offsets.windows(2)) {
@@ -85,6 +87,7 @@ impl Exported {
         let site = Site { pos_width: 0, crd_width: 0, ..site_of(site) };
         let mut entries = Entries::new(offsets.len() as Pos - 1, parent, crd);
         entries.distinct = self.level.props.unique;
+        entries.alike = alike.map(Into::into);
         let made = self.ty.assemble(&site, &entries)?;
         made.position.fetch()?;
         Ok(made)
@@ -133,6 +136,21 @@ impl Exported {
             ..TensorStats::default()
         })
     }
+}
+
+/// The level above: its name, its text, its properties, and the cost of its search.
+pub(super) type Above = (String, String, u32, u32);
+
+/// Asks about a place, under the level above.
+fn at<T>(above: Option<Above>, place: &abi::Place, ask: impl FnOnce(&Place<'_>) -> T) -> T {
+    let parent = above.and_then(|(name, text, properties, locate)| {
+        let (props, locate) = (words::props(properties)?, words::cost_of(locate)?);
+        let (name, mlir, walk) = (kept(&name), text.clone(), WalkKind::Other);
+        Some(Description { name, text, mlir, props, arrays: Vec::new(), walk, locate })
+    });
+    let expr = words::expression_of(place.expression, place.number);
+    let [last, single, leading] = [place.last, place.single, place.leading].map(|is| is != 0);
+    ask(&Place { parent: parent.as_ref(), expr, last, single, leading })
 }
 
 fn site_of(site: &abi::Site) -> Site {

@@ -9,7 +9,7 @@ use std::sync::OnceLock;
 use ust_level_api::registry::factories;
 use ust_level_api::{Arg, LevelError, LevelFactory, Reach};
 
-use super::answer::{Exported, given, refusal};
+use super::answer::{Above, Exported, given, refusal};
 use crate::abi::{self, Code};
 
 /// The table of all level types that this library links.
@@ -58,6 +58,8 @@ fn level_type(factory: &'static LevelFactory) -> abi::LevelType {
         locate: Some(locate),
         footprint: Some(footprint),
         candidates: Some(candidates),
+        relaxed: Some(relaxed),
+        adapted: Some(adapted),
         drop: Some(drop),
     }
 }
@@ -172,12 +174,46 @@ unsafe extern "C" fn fits(
     error: *mut abi::Error,
 ) -> Code {
     // SAFETY: as the host promises.
+    unsafe { told(error, || exported(level).fits(above(place), &*place)) }
+}
+
+/// The level above a place.
+///
+/// # Safety
+/// The place is one of the host.
+unsafe fn above(place: *const abi::Place) -> Option<Above> {
+    // SAFETY: the caller promises it.
+    unsafe {
+        let above = (*place).parent.as_ref();
+        above.map(|p| (text(p.name), text(p.text), p.properties, p.locate))
+    }
+}
+
+unsafe extern "C" fn relaxed(
+    level: *const abi::Level,
+    out: *mut abi::Text,
+    error: *mut abi::Error,
+) -> Code {
+    // SAFETY: as the host promises.
     unsafe {
         told(error, || {
-            let place = &*place;
-            let above = place.parent.as_ref();
-            let above = above.map(|p| (text(p.name), text(p.text), p.properties, p.locate));
-            exported(level).fits(above, place)
+            *out = given(exported(level).relaxed().unwrap_or_default());
+            Ok(())
+        })
+    }
+}
+
+unsafe extern "C" fn adapted(
+    level: *const abi::Level,
+    place: *const abi::Place,
+    out: *mut abi::Text,
+    error: *mut abi::Error,
+) -> Code {
+    // SAFETY: as the host promises.
+    unsafe {
+        told(error, || {
+            *out = given(exported(level).adapted(above(place), &*place).unwrap_or_default());
+            Ok(())
         })
     }
 }
@@ -196,7 +232,9 @@ unsafe extern "C" fn assemble(
             let offsets = list(children.offsets, children.parents + 1);
             let count = offsets.last().map_or(0, |&end| end as u64);
             let crd = list(children.crd, count).to_vec();
-            let made = exported(level).assemble(&*site, offsets, crd)?;
+            let alike = (!children.alike.is_null())
+                .then(|| list(children.alike, count).iter().map(|&one| one != 0).collect());
+            let made = exported(level).assemble(&*site, offsets, crd, alike)?;
             for (number, array) in (0..).zip(&made.arrays.0) {
                 let elements = array.to_vec();
                 let ask =

@@ -4,6 +4,7 @@ use ust_level_api::{ArraySpec, Description, LevelArgs, LocateCost, WalkKind};
 
 use super::door::{ArrayDescribed, Described};
 use super::table::Fault;
+use crate::abi;
 use crate::form::{Located, Walked, located, walked};
 use crate::words::{self, kept};
 
@@ -30,6 +31,12 @@ pub(super) fn description(name: &'static str, said: &Described) -> Result<Descri
     if props.full && !arrays.is_empty() {
         return Err("a level that is full has no arrays".to_owned());
     }
+    if said.traits & !(abi::JOINS_ALIKE | abi::BATCH) != 0 {
+        return Err(format!("its traits {:#x} have bits without a meaning", said.traits));
+    }
+    if said.traits & abi::BATCH != 0 && !props.full {
+        return Err("a batch is full".to_owned());
+    }
     let no_cost = || format!("{} is no cost of a search", said.locate);
     let locate = words::cost_of(said.locate).ok_or_else(no_cost)?;
     let mlir = if said.mlir.is_empty() { said.text.clone() } else { said.mlir.clone() };
@@ -49,8 +56,8 @@ fn array(said: &ArrayDescribed) -> Result<ArraySpec, Fault> {
     let per = per.ok_or_else(|| wrong("rule for its length", spec.per))?;
     let min_bits = match spec.min_bits {
         0 => 8,
-        bits @ (2 | 8) => bits,
-        bits => return Err(wrong("least number of bits: 8, or 2", bits)),
+        bits @ (2 | 8 | 16 | 32 | 64) => bits,
+        bits => return Err(wrong("least number of bits: 8, or more, or 2", bits)),
     };
     Ok(ArraySpec { name: kept(name), role, per, min_bits })
 }

@@ -17,6 +17,7 @@ pub(super) struct Described {
     pub(super) arrays: Vec<ArrayDescribed>,
     pub(super) properties: u32,
     pub(super) locate: u32,
+    pub(super) traits: u32,
 }
 
 /// An array of a description, copied.
@@ -140,6 +141,7 @@ impl Level {
             array_count: 0,
             properties: 0,
             locate: 0,
+            traits: 0,
         };
         // SAFETY: as said above.
         ask(|error| unsafe { describe(self.raw, &raw mut out, error) })?;
@@ -153,29 +155,42 @@ impl Level {
             arrays: arrays.collect::<Result<_, Fault>>()?,
             properties: out.properties,
             locate: out.locate,
+            traits: out.traits,
         })
     }
 
     /// Asks about a place; `above` is the level above.
     pub(super) fn fits(&self, above: Option<Above<'_>>, place: abi::Place) -> Answer<()> {
         let Some(fits) = self.ty.raw.fits else { return Ok(()) };
-        let parent = above.map(|above| abi::Parent {
-            name: lent(above.name),
-            text: lent(above.text),
-            properties: above.properties,
-            locate: above.locate,
-        });
-        let parent = parent.as_ref().map_or(ptr::null(), ptr::from_ref);
-        let place = abi::Place { parent, ..place };
         // SAFETY: as said above.
-        ask(|error| unsafe { fits(self.raw, &raw const place, error) })
+        at(above, place, |place| ask(|error| unsafe { fits(self.raw, place, error) }))
+    }
+
+    /// The text of its relaxed form, empty if there is none.
+    pub(super) fn relaxed(&self) -> Answer<String> {
+        let Some(relaxed) = self.ty.raw.relaxed else { return Ok(String::new()) };
+        let mut out = abi::Text { data: ptr::null(), len: 0 };
+        // SAFETY: as said above.
+        ask(|error| unsafe { relaxed(self.raw, &raw mut out, error) })?;
+        Ok(text(out, "the text of its relaxed form")?)
+    }
+
+    /// The text of its form for a place, empty if there is none.
+    pub(super) fn adapted(&self, above: Option<Above<'_>>, place: abi::Place) -> Answer<String> {
+        let Some(adapted) = self.ty.raw.adapted else { return Ok(String::new()) };
+        let mut out = abi::Text { data: ptr::null(), len: 0 };
+        at(above, place, |place| {
+            // SAFETY: as said above.
+            ask(|error| unsafe { adapted(self.raw, place, &raw mut out, error) })
+        })?;
+        Ok(text(out, "the text of its form for a place")?)
     }
 
     /// Assembles so many arrays, each of at most `most` elements.
     pub(super) fn assemble(
         &self,
         site: &abi::Site,
-        (offsets, crd): (&[i64], &[i64]),
+        (offsets, crd, alike): (&[i64], &[i64], Option<&[u8]>),
         arrays: usize,
         most: u64,
     ) -> Answer<Made> {
@@ -184,7 +199,9 @@ impl Level {
         // What is not written is no position.
         let mut position = vec![-1; crd.len()];
         let parents = offsets.len() as u64 - 1;
-        let children = abi::Children { parents, offsets: offsets.as_ptr(), crd: crd.as_ptr() };
+        let alike = alike.map_or(ptr::null(), <[u8]>::as_ptr);
+        let children =
+            abi::Children { parents, offsets: offsets.as_ptr(), crd: crd.as_ptr(), alike };
         let mut assembly = abi::Assembly {
             host: (&raw mut host).cast(),
             array: Some(array),
@@ -282,6 +299,23 @@ impl Level {
         });
         if asked.is_ok() { found } else { Vec::new() }
     }
+}
+
+/// Asks about a place; `above` is the level above.
+fn at<T>(
+    above: Option<Above<'_>>,
+    place: abi::Place,
+    asked: impl FnOnce(*const abi::Place) -> T,
+) -> T {
+    let parent = above.map(|above| abi::Parent {
+        name: lent(above.name),
+        text: lent(above.text),
+        properties: above.properties,
+        locate: above.locate,
+    });
+    let parent = parent.as_ref().map_or(ptr::null(), ptr::from_ref);
+    let place = abi::Place { parent, ..place };
+    asked(&raw const place)
 }
 
 /// The arrays that a library asks memory for.

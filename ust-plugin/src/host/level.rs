@@ -25,6 +25,8 @@ pub(super) struct Plugged(Arc<Inner>);
 struct Inner {
     level: Level,
     description: Description,
+    /// What it is besides.
+    traits: u32,
     /// How it is walked and searched; `None` for a full level, whose answers are those of all full levels.
     code: Option<(form::Walked, Option<form::Located>)>,
 }
@@ -55,7 +57,14 @@ impl Plugged {
                 Some((walked, search(&text, &description).map_err(defective)?))
             }
         };
-        Ok(Self(Arc::new(Inner { level, description, code })))
+        Ok(Self(Arc::new(Inner { level, description, traits: said.traits, code })))
+    }
+
+    /// Another form of this level, if its text is one.
+    fn form(&self, text: &str) -> Option<Box<dyn LevelType>> {
+        let args = LevelArgs::simple(text);
+        let is_own = args.name == self.0.description.name;
+        registry::make(&args).ok().filter(|_| is_own)
     }
 
     fn defective(&self, fault: String) -> LevelError {
@@ -107,23 +116,45 @@ fn site_of(site: &Site) -> abi::Site {
     abi::Site { size, lower, max_positions, pos_width, crd_width }
 }
 
+fn place_of<'a>(place: &Place<'a>) -> (Option<Above<'a>>, abi::Place) {
+    let above = place.parent.map(|parent| Above {
+        name: parent.name,
+        text: &parent.text,
+        properties: words::bits(parent.props),
+        locate: words::cost(parent.locate),
+    });
+    let (expression, number) = words::expression(place.expr);
+    let [last, single, leading] = [place.last, place.single, place.leading].map(u32::from);
+    let parent = std::ptr::null();
+    (above, abi::Place { parent, number, expression, last, single, leading })
+}
+
 impl LevelType for Plugged {
     fn describe(&self) -> Description {
         self.0.description.clone()
     }
 
     fn fits(&self, place: &Place<'_>) -> Result<(), LevelError> {
-        let above = place.parent.map(|parent| Above {
-            name: parent.name,
-            text: &parent.text,
-            properties: words::bits(parent.props),
-            locate: words::cost(parent.locate),
-        });
-        let (expression, number) = words::expression(place.expr);
-        let (last, single) = (u32::from(place.last), u32::from(place.single));
-        let place = abi::Place { parent: std::ptr::null(), number, expression, last, single };
+        let (above, place) = place_of(place);
         let asked = self.0.level.fits(above, place);
         asked.map_err(|failed| failed.of(&self.0.description.text))
+    }
+
+    fn relaxed(&self) -> Option<Box<dyn LevelType>> {
+        self.form(&self.0.level.relaxed().ok()?)
+    }
+
+    fn adapted(&self, place: &Place<'_>) -> Option<Box<dyn LevelType>> {
+        let (above, place) = place_of(place);
+        self.form(&self.0.level.adapted(above, place).ok()?)
+    }
+
+    fn joins_alike(&self) -> bool {
+        self.0.traits & abi::JOINS_ALIKE != 0
+    }
+
+    fn is_batch(&self) -> bool {
+        self.0.traits & abi::BATCH != 0
     }
 
     fn is_trusted(&self) -> bool {
@@ -131,7 +162,7 @@ impl LevelType for Plugged {
     }
 
     fn assemble(&self, site: &Site, entries: &Entries) -> Result<Assembled, LevelError> {
-        let Inner { level, description, code } = &*self.0;
+        let Inner { level, description, code, .. } = &*self.0;
         if code.is_none() {
             return full::assemble(site, entries);
         }
@@ -141,7 +172,11 @@ impl LevelType for Plugged {
         // Arrays with rules of their own have a few elements for each parent and each position at most.
         let most =
             site.max_positions.saturating_add(entries.parents).saturating_mul(2).saturating_add(64);
-        let made = level.assemble(&site_of(site), (&offsets, &crd), description.arrays.len(), most);
+        // Of entries with the same coordinate, it is not known.
+        let alike = entries.alike.as_ref().filter(|alike| alike.len() == crd.len());
+        let alike: Option<Vec<u8>> = alike.map(|all| all.iter().map(|&one| one.into()).collect());
+        let children = (&offsets[..], &crd[..], alike.as_deref());
+        let made = level.assemble(&site_of(site), children, description.arrays.len(), most);
         let Made { arrays, position, positions } =
             made.map_err(|failed| failed.of(description.name))?;
         site.positions(positions, 1)?;
@@ -163,7 +198,7 @@ impl LevelType for Plugged {
     }
 
     fn check(&self, site: &Site, arrays: &Arrays, parents: &Reach) -> Result<Reach, LevelError> {
-        let Inner { level, description, code } = &*self.0;
+        let Inner { level, description, code, .. } = &*self.0;
         if code.is_none() {
             return parents.times(site.size);
         }

@@ -13,5 +13,7 @@ mod door;
 mod level;
 mod load;
 mod table;
+#[cfg(test)]
+mod tests;
 
 pub use load::load;

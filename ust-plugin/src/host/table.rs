@@ -114,7 +114,7 @@ fn reason(error: &libloading::Error) -> String {
     source.unwrap_or_else(|| error.to_string())
 }
 
-fn read(raw: abi::LevelType) -> Result<Type, Fault> {
+pub(super) fn read(raw: abi::LevelType) -> Result<Type, Fault> {
     let missing = [
         ("make", raw.make.is_none()),
         ("describe", raw.describe.is_none()),

@@ -1,6 +1,6 @@
 //! Formats that count entries: ELL, sliced ELL, jagged diagonals.
 
-use ust::tensor::Parts;
+use ust::tensor::{Parts, Window};
 use ust::{Coo, Format, IndexArray, Tensor, einsum};
 
 const ELL: &str = "(i, j) -> (#i : dense, i : dense, j : singleton)";
@@ -176,6 +176,39 @@ fn expressions_take_formats_that_count_and_make_them() {
         let (found, expected) = (sum(&a, text).unwrap(), sum(&csr, "CSR").unwrap());
         assert_eq!(found.format(), &text.parse::<Format>().unwrap());
         assert_near(&found, &expected, text);
+    }
+}
+
+#[test]
+fn slices_of_what_is_counted_show_the_entries_within() {
+    let window = |offset, size, stride| Window { offset, size, stride };
+    let windows = [
+        [window(3, 9, 2), window(0, 17, 1)],
+        [window(0, 23, 1), window(5, 6, 2)],
+        [window(22, 1, 1), window(16, 1, 1)],
+        [window(1, 4, 5), window(2, 0, 1)],
+    ];
+    for text in OTHERS {
+        let format: Format = text.parse().unwrap();
+        for (seed, windows) in (1..).zip(&windows) {
+            let coo = random(seed);
+            let part = |format: &Format| {
+                Tensor::from_coo(&coo, format).unwrap().slice(&windows[..]).unwrap()
+            };
+            let (part, expected) = (part(&format), part(&"CSR".parse().unwrap()));
+            assert_eq!(sorted(&part), sorted(&expected), "{text} {windows:?}");
+            let x: Vec<f64> = (0..windows[1].size).map(|at| at as f64 - 1.5).collect();
+            let product =
+                |a: &Tensor| einsum("y(i) = A(i,j) * x(j)").arg("A", a).arg("x", &x).run().unwrap();
+            assert_near(&product(&part), &product(&expected), text);
+            for i in 0..windows[0].size as usize {
+                for j in 0..windows[1].size as usize {
+                    let [found, wanted] =
+                        [&part, &expected].map(|of| of.get_as::<f64>(&[i, j]).unwrap());
+                    assert_eq!(found, wanted, "{text} {windows:?} [{i}, {j}]");
+                }
+            }
+        }
     }
 }
 
