@@ -28,8 +28,11 @@ pub struct ItemSite {
     pub positions: Expr,
     /// For each array, the number of elements for each item.
     pub elements: Vec<Expr>,
-    /// The level as it is in the item: its parent is counted from 0.
+    /// The level as it is in the item: its parent is counted from 0. Of several parents, the first.
     pub site: WalkSite,
+    /// If several parents are walked, the last: the number of its item, and the level as it is there. What these say is
+    /// not defined if there are no parents.
+    pub last: Option<(Expr, WalkSite)>,
 }
 
 /// A level type below a batch: that of each item, side by side.
@@ -57,8 +60,6 @@ impl LevelType for Batched {
         let mut all = self.0.describe();
         // There are as many positions for each item.
         all.props.bounded = true;
-        // The children of parents of several items form an interval, but no cursor runs over it.
-        all.props.contiguous = false;
         for array in &mut all.arrays {
             array.per = match array.per {
                 Per::ParentBound => Per::Other("parents + 1 for each item of the batch"),
@@ -158,7 +159,10 @@ impl LevelType for Batched {
 
     fn walk<'a>(&'a self, site: &'a WalkSite, b: &mut Builder) -> Walk<'a> {
         let Some(item) = site.item.as_deref() else { return self.0.walk(site, b) };
-        let (begins, first) = begins(item, site, b);
+        if item.last.is_some() {
+            return self.several(item, site, b);
+        }
+        let (begins, first) = begins(&item.item, item, b);
         let Walk { kind, cursor, step, advance } =
             b.shifted(&begins, |b| self.0.walk(&item.site, b));
         let cursor = match kind {
@@ -200,7 +204,7 @@ impl LevelType for Batched {
         if self.0.describe().locate == LocateCost::None {
             return None;
         }
-        let (begins, first) = begins(item, site, b);
+        let (begins, first) = begins(&item.item, item, b);
         let Located { pos, found } = b.shifted(&begins, |b| self.0.locate(&item.site, crd, b))?;
         Some(Located { pos: pos.plus_again(&first), found })
     }
@@ -216,6 +220,33 @@ impl LevelType for Batched {
 }
 
 impl Batched {
+    /// Walks the children of several parents, which may be of several items: their positions are consecutive in the
+    /// whole tensor. There may be no parents, and no arrays then.
+    fn several<'a>(&'a self, of: &'a ItemSite, site: &WalkSite, b: &mut Builder) -> Walk<'a> {
+        let (lo, hi) = (b.var("first", Expr::Int(0)), b.var("end", Expr::Int(0)));
+        b.if_(site.parent.lo.clone().lt(site.parent.hi.clone()), |b| {
+            let (begins_lo, first) = begins(&of.item, of, b);
+            let cursor = b.shifted(&begins_lo, |b| self.0.walk(&of.site, b).cursor);
+            b.assign(lo, cursor.lo.plus_again(&first));
+            if let Some((item, site)) = &of.last {
+                let (begins_hi, first) = begins(item, of, b);
+                let cursor = b.shifted(&begins_hi, |b| self.0.walk(site, b).cursor);
+                b.assign(hi, cursor.hi.plus_again(&first));
+            }
+        });
+        // A child does not depend on its parent, since the cursor is its position.
+        let step = move |b: &mut Builder, cursor: Expr| {
+            let (begins, first) = begins(&of.item, of, b);
+            let made = b.shifted(&begins, |b| {
+                let walk = self.0.walk(&of.site, b);
+                (walk.step)(b, cursor - first.clone())
+            });
+            Step { pos: made.pos.plus_again(&first), ..made }
+        };
+        let cursor = Interval { lo: lo.into(), hi: hi.into() };
+        Walk { kind: WalkKind::Position, cursor, step: Box::new(step), advance: None }
+    }
+
     /// What was assembled for each item, side by side.
     fn joined(
         &self,
@@ -308,11 +339,12 @@ fn together(parts: &[&IndexArray], kind: IndexKind) -> Result<IndexArray, LevelE
 }
 
 /// Where the arrays of an item begin, and its first position.
-fn begins(item: &ItemSite, site: &WalkSite, b: &mut Builder) -> (Vec<(ArrayId, Expr)>, Expr) {
-    let mut first = |name: &str, each: &Expr| b.bind(name, item.item.clone() * each.clone());
-    let position = first("item_pos", &item.positions);
-    let arrays = site.arrays.iter().zip(&item.elements).map(|(&array, each)| {
-        let begin = match *each == item.positions {
+fn begins(item: &Expr, of: &ItemSite, b: &mut Builder) -> (Vec<(ArrayId, Expr)>, Expr) {
+    let item = b.bind("item", item.clone());
+    let mut first = |name: &str, each: &Expr| b.bind(name, item.clone() * each.clone());
+    let position = first("item_pos", &of.positions);
+    let arrays = of.site.arrays.iter().zip(&of.elements).map(|(&array, each)| {
+        let begin = match *each == of.positions {
             true => position.clone(),
             false => first("item_at", each),
         };

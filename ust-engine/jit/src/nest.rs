@@ -107,8 +107,16 @@ impl<'a> Inner<'a> {
 
     /// `pos`, of a loop from `pos[..]` up to the next element, and the index of the first bound.
     fn segment(self, at: usize) -> Option<Element<'a>> {
+        self.segment_from(at).filter(|(_, begin)| begin.is_empty()).map(|(pos, _)| pos)
+    }
+
+    /// The same, and the terms of what is added to both bounds.
+    fn segment_from(self, at: usize) -> Option<(Element<'a>, Vec<Expr>)> {
         match &self.nest.loops[self.from + at].range {
-            Range::Segment { pos, at } => Some(self.element(*pos, at)),
+            Range::Segment { pos, at, begin } => {
+                let begin = self.element(*pos, begin);
+                Some((self.element(*pos, at), begin.steps.is_empty().then_some(begin.at)?))
+            }
             Range::Between(..) => None,
         }
     }
@@ -260,9 +268,11 @@ impl<'a> Inner<'a> {
 
     fn rows(self) -> Option<Pattern> {
         let ([a, x], None) = (&self.elements()?[..], self.factor()) else { return None };
-        let pos = self.segment(1)?.along(0)?;
+        let (pos, begin) = self.segment_from(1)?;
+        let pos = pos.along(0)?;
         let (a, x) = a.only(1).map_or((x, a), |_| (a, x));
         let (a, (crd, x)) = (a.only(1)?, x.gathered(1)?);
+        let [a, crd] = [a, crd].map(|array| Stream { array, at: begin.clone() });
         let (out, places) = self.of_row()?;
         Some(Pattern::Rows { pos, crd, a, x, out, places })
     }

@@ -53,7 +53,15 @@ pub(super) enum Pattern {
     MultiplyAdd { y: Stream, a: Stream, x: Stream, factor: Option<Expr> },
     /// `sum = 0; for q in pos[p]..pos[p + 1] { sum += a[q] * x[crd[q]] }; out[p] = sum`, or
     /// `out[places[p]] = sum`.
-    Rows { pos: Stream, crd: ArrayId, a: ArrayId, x: Stream, out: Stream, places: Option<ArrayId> },
+    Rows {
+        pos: Stream,
+        /// From where bounds are counted.
+        crd: Stream,
+        a: Stream,
+        x: Stream,
+        out: Stream,
+        places: Option<ArrayId>,
+    },
     /// `for k in 0..ofs[p + 1] - ofs[p] { target += a[ofs[p] + k] * x[bounds[p] + k] * factor }`.
     RunDots { target: Target, runs: Runs, factor: Option<Expr> },
     /// `sum = 0; for q in pos[p]..pos[p + 1] { for k in 0..ofs[q + 1] - ofs[q] { sum += a[ofs[q] + k] *

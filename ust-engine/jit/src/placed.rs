@@ -27,8 +27,9 @@ pub(super) fn placed(placed: &Placed, from: usize) -> Option<Pattern> {
     // Rows: the loop around that over entries.
     let pos = match (&q.range, outer) {
         _ if from == entries => None,
-        (Range::Segment { pos, at }, [.., row]) if from + 1 == entries => {
-            let is_row = at.base.is_empty()
+        (Range::Segment { pos, at, begin }, [.., row]) if from + 1 == entries => {
+            let is_row = *begin == Index::default()
+                && at.base.is_empty()
                 && matches!(&at.steps[..], [step]
                     if step.by == By::Var(row.var) && step.stride == Expr::Int(1));
             Some((is_row.then_some(*pos)?, row.var))

@@ -46,8 +46,8 @@ pub(crate) fn pieces(plan: &Function, facts: &Facts, rest: Scalar) -> Option<Pie
     let of_part = part(facts)?;
     let entries = match &first.range {
         Range::Between(lo, hi) => [lo.clone(), hi.clone()],
-        Range::Segment { pos, at } => {
-            [at.expr(), at.expr() + 1].map(|at| Expr::Load(*pos, Box::new(at)))
+        Range::Segment { pos, at, begin } => {
+            [at.expr(), at.expr() + 1].map(|at| Expr::Load(*pos, Box::new(at)) + begin.expr())
         }
     };
     let entries =

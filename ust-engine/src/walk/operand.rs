@@ -216,32 +216,26 @@ impl Operand {
             return None;
         }
         let (parents, positions) = (self.of_item(level - 1), self.of_item(level));
-        let of_batches = above.iter().zip(&self.sizes.sizes).take(batches);
-        let item = match above.len() < batches {
-            true => site.parent.lo.clone().floor_div(parents.clone()),
-            false => {
-                of_batches.fold(Expr::Int(0), |item, (crd, size)| item * size.clone() + crd.clone())
-            }
-        };
         let elements = description.arrays.iter().enumerate().map(|(array, spec)| match spec.per {
             Per::Position => positions.clone(),
             Per::Parent => parents.clone(),
             _ => self.item_size(ItemSize::Elements { level, array }),
         });
-        let first = item.clone() * parents.clone();
-        let lo = site.parent.lo.clone() - first.clone();
-        let parent = match site.parent.is_one() {
-            true => Interval::one(lo),
-            false => Interval { lo, hi: site.parent.hi.clone() - first },
-        };
         let elements = elements.collect();
-        Some(ItemSite {
-            item,
-            parents,
-            positions,
-            elements,
-            site: WalkSite { parent, ..site.clone() },
-        })
+        // Of one parent, the coordinates above tell the item.
+        let of_batches = above.iter().zip(&self.sizes.sizes).take(batches);
+        let told =
+            of_batches.fold(Expr::Int(0), |item, (crd, size)| item * size.clone() + crd.clone());
+        let is_told = site.parent.is_one() && above.len() >= batches;
+        let of = |parent: Expr| {
+            let item =
+                if is_told { told.clone() } else { parent.clone().floor_div(parents.clone()) };
+            let parent = Interval::one(parent - item.clone() * parents.clone());
+            (item, WalkSite { parent, ..site.clone() })
+        };
+        let last = (!site.parent.is_one()).then(|| of(site.parent.hi.clone() - 1));
+        let (item, site) = of(site.parent.lo.clone());
+        Some(ItemSite { item, parents, positions, elements, site, last })
     }
 
     /// Number of positions of a level, or of one item of the batch, in each item.

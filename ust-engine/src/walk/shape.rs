@@ -97,7 +97,8 @@ pub(crate) fn site_of(b: &mut Builder, level: &Description) -> WalkSite {
     let [item, parents, positions] =
         ["item", "parents", "positions"].map(|name| b.param(name, Ty::Int));
     let elements = level.arrays.iter().map(|spec| b.param(spec.name, Ty::Int)).collect();
-    let of_item = ItemSite { item, parents, positions, elements, site: site.clone() };
+    let site_there = site.clone();
+    let of_item = ItemSite { item, parents, positions, elements, site: site_there, last: None };
     WalkSite { item: Some(Box::new(of_item)), ..site }
 }
 

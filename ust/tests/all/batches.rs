@@ -135,6 +135,13 @@ proptest! {
                 dense.to_coo().unwrap().values
             });
         }
+        // One loop over all entries, whatever item they are of.
+        let call = || einsum("s = 2 * A(b,i,j)").arg("A", &tensor);
+        let expected = oracle::evaluate(&call()).unwrap().get(&[]).unwrap();
+        for backend in [Backend::CHECKED_JIT, Backend::INTERPRETER] {
+            let found = call().threads(2).backend(backend).run().unwrap().get(&[]).unwrap();
+            prop_assert!(oracle::close(found, expected), "{}: {} {}", format, found, expected);
+        }
         if count > 1 {
             let [rows, columns] = shape.map(|extent| Window { offset: 0, size: extent as u64, stride: 1 });
             let last = Window { offset: count as u64 - 1, size: 1, stride: 1 };

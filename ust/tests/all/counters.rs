@@ -197,7 +197,7 @@ fn slices_of_what_is_counted_show_the_entries_within() {
             };
             let (part, expected) = (part(&format), part(&"CSR".parse().unwrap()));
             assert_eq!(sorted(&part), sorted(&expected), "{text} {windows:?}");
-            let x: Vec<f64> = (0..windows[1].size).map(|at| at as f64 - 1.5).collect();
+            let x = ndarray::Array1::from_iter((0..windows[1].size).map(|at| at as f64 - 1.5));
             let product =
                 |a: &Tensor| einsum("y(i) = A(i,j) * x(j)").arg("A", a).arg("x", &x).run().unwrap();
             assert_near(&product(&part), &product(&expected), text);

@@ -74,7 +74,7 @@ impl Emitter<'_, '_> {
             }
             Pattern::Rows { pos, crd, a, x, out, places } => {
                 let places = places.map_or(zero, |places| self.base(places));
-                let (pos, crd, a) = (self.start(pos, zero), self.base(*crd), self.base(*a));
+                let [pos, crd, a] = [pos, crd, a].map(|of| self.start(of, zero));
                 vec![pos, crd, a, self.start(x, zero), self.start(out, zero), lo, hi, places]
             }
             Pattern::RunDots { runs, .. } => {

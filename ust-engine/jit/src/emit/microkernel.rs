@@ -106,8 +106,8 @@ fn wanted(pattern: &Pattern, arrays: &[ArrayDecl]) -> Option<Wanted> {
         Pattern::Row { a, crd, m: None, .. } => of(Loop::Row(kind(*crd)?), &[], &[a.array]),
         Pattern::Row { a, crd, .. } => of(Loop::TimesRow(kind(*crd)?), &[], &[a.array]),
         Pattern::Rows { pos, crd, a, x, places, .. } => {
-            let kernel = Loop::Rows(kind(pos.array)?, kind(*crd)?);
-            of(kernel, &[pos.array, places.unwrap_or(pos.array)], &[*a, x.array])
+            let kernel = Loop::Rows(kind(pos.array)?, kind(crd.array)?);
+            of(kernel, &[pos.array, places.unwrap_or(pos.array)], &[a.array, x.array])
         }
         Pattern::RunDots { runs: Runs { bounds, ofs, a, x, .. }, .. } => {
             of(Loop::RunDots(kind(*ofs)?, kind(*bounds)?), &[], &[a.array, x.array])

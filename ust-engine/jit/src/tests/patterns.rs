@@ -335,9 +335,9 @@ fn halves_are_converted_as_the_reference_does() {
 
 #[test]
 fn rows_are_summed_wherever_they_and_their_sums_stand() {
-    // Rows of the last begin at row 3 of `pos`, and read `x` from element 3 on.
-    let cases = [(true, 0), (false, 0), (false, 3)];
-    for (named, skipped) in cases {
+    // Rows of the last ones begin at row 3 of `pos`, and read `x` from element 3 on. Bounds may be counted from entry 3.
+    let cases = [(true, 0, 0), (false, 0, 0), (false, 3, 0), (true, 0, 3), (false, 3, 3)];
+    for (named, skipped, begin) in cases {
         let mut b = Builder::new("fibres");
         let (n, shift) = (b.param("n", Ty::Int), b.param("shift", Ty::Int));
         let [pos, crd, places] =
@@ -360,7 +360,9 @@ fn rows_are_summed_wherever_they_and_their_sums_stand() {
             let (inside, start) = (b.open_loops(), Scalar::F64(0.0));
             let to = Sum { inside, start, array: y, index: place.clone(), op: None };
             let sum = b.var("sum", Expr::Const(start));
-            let (lo, hi) = (b.load(pos, row.clone()), b.load(pos, row + Expr::from(1)));
+            let from = if begin == 0 { Expr::Int(0) } else { shift.clone() };
+            let [lo, hi] =
+                [row.clone(), row + Expr::from(1)].map(|row| b.load(pos, row) + from.clone());
             b.for_("p", lo, hi, |b, p| {
                 let crd = b.load(crd, p.clone());
                 let at = if skipped == 0 { crd } else { shift.clone() + crd };
@@ -381,7 +383,7 @@ fn rows_are_summed_wherever_they_and_their_sums_stand() {
         for rows in 0..=lengths.len() {
             let mut ends = vec![0_u32; skipped + 1];
             lengths[..rows].iter().for_each(|n| ends.push(ends[ends.len() - 1] + n));
-            let count = ends[skipped + rows] as usize;
+            let count = begin + ends[skipped + rows] as usize;
             let columns: Vec<u32> = (0..count as u32).map(|p| p * 7 % 11).collect();
             let numbers: Vec<f64> = (0..count).map(|p| (p % 5) as f64 - 2.0).collect();
             let x: Vec<f64> = (0..11 + skipped).map(|j| j as f64 + 1.0).collect();
@@ -389,7 +391,7 @@ fn rows_are_summed_wherever_they_and_their_sums_stand() {
             let [pos, crd, places] =
                 [ends.clone(), columns.clone(), backwards].map(IndexArray::from);
             // As bits: NaN is NaN.
-            let found = ways.same((rows, named), |run: Run<'_>| {
+            let found = ways.same((rows, named, begin), |run: Run<'_>| {
                 let mut found = vec![f64::NAN; lengths.len() + 6];
                 let mut memory = [
                     Memory::Index(&pos),
@@ -406,7 +408,7 @@ fn rows_are_summed_wherever_they_and_their_sums_stand() {
             for row in 0..rows {
                 let ends = &ends[skipped..];
                 let terms = (ends[row] as usize..ends[row + 1] as usize)
-                    .map(|p| numbers[p] * x[skipped + columns[p] as usize]);
+                    .map(|p| numbers[begin + p] * x[skipped + columns[begin + p] as usize]);
                 let place = 6 + if named { rows - 1 - row } else { row };
                 // Small integers: sums are exact in any order.
                 assert_eq!(found[place], terms.sum::<f64>(), "{rows} rows, row {row}, {named}");

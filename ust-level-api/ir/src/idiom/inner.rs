@@ -28,12 +28,12 @@ impl Nest {
         let at = |index: &Index| index.at(outermost.var);
         let range = |range: &Range| match range {
             Range::Between(lo, hi) => Range::Between(lo.clone(), hi.clone()),
-            Range::Segment { pos, at: index } => match at(index) {
+            Range::Segment { pos, at: index, begin } => match at(index) {
                 index if index.steps.is_empty() => {
-                    let bound = |index: Expr| Expr::Load(*pos, Box::new(index));
+                    let bound = |index: Expr| Expr::Load(*pos, Box::new(index)) + at(begin).expr();
                     Range::Between(bound(index.expr()), bound(index.expr() + 1))
                 }
-                at => Range::Segment { pos: *pos, at },
+                index => Range::Segment { pos: *pos, at: index, begin: at(begin) },
             },
         };
         let loops = loops.iter().map(|one| Loop { var: one.var, range: range(&one.range) });

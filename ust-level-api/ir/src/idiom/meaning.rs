@@ -54,8 +54,8 @@ fn nested(
     let one = &loops[around];
     let (lo, hi) = match &one.range {
         Range::Between(lo, hi) => (lo.clone(), hi.clone()),
-        Range::Segment { pos, at } => {
-            let bound = |at: Expr| Expr::Load(*pos, Box::new(at));
+        Range::Segment { pos, at, begin } => {
+            let bound = |at: Expr| Expr::Load(*pos, Box::new(at)) + begin.expr();
             (bound(at.expr()), bound(at.expr() + 1))
         }
     };

@@ -156,12 +156,14 @@ pub struct Loop {
 pub enum Range {
     /// From the first expression up to the second, exclusive.
     Between(Expr, Expr),
-    /// From `pos[at]` up to `pos[at + 1]`, exclusive. `at` depends on a loop of the nest.
+    /// From `begin + pos[at]` up to `begin + pos[at + 1]`, exclusive. `at` depends on a loop of the nest.
     Segment {
         /// The array of bounds.
         pos: ArrayId,
         /// The index of the first bound.
         at: Index,
+        /// Where bounds are counted from.
+        begin: Index,
     },
 }
 

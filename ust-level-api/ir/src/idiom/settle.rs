@@ -214,12 +214,23 @@ impl<'a> Loops<'a> {
     }
 
     fn segment(&self, lo: &Expr, hi: &Expr) -> Option<Range> {
+        // Bounds may be counted from elsewhere than the beginning.
+        let zero = Expr::Int(0);
+        let (lo, hi, begin) = match (lo, hi) {
+            (Expr::Binary(BinOp::Add, lo, from), Expr::Binary(BinOp::Add, hi, same))
+                if from == same =>
+            {
+                (&**lo, &**hi, &**from)
+            }
+            _ => (lo, hi, &zero),
+        };
+        let begin = Index::of(begin, &self.vars)?;
         let (Expr::Load(pos, first), Expr::Load(next, second)) = (lo, hi) else { return None };
         let (at, mut beside) = (Index::of(first, &self.vars)?, Index::of(second, &self.vars)?);
         let one = beside.base.iter().position(|term| *term == Expr::Int(1))?;
         beside.base.remove(one);
         let is_segment = pos == next && at == beside && !at.steps.is_empty();
-        is_segment.then_some(Range::Segment { pos: *pos, at })
+        is_segment.then_some(Range::Segment { pos: *pos, at, begin })
     }
 
     fn nest(&self, leaf: &Leaf) -> Option<Nest> {

@@ -169,17 +169,21 @@ fn an_index_of_the_inner_loops_only_leaves_the_outer_one_out() {
 
 #[test]
 fn segments_are_known_by_their_bounds() {
-    let bounds: [fn(Expr) -> (Expr, Expr); 4] = [
-        |i| (i.clone(), i + 1),
-        |i| (i.clone() * 2 + 3, i * 2 + 3 + 1),
-        |i| (i.clone(), i + 2),
-        |i| (i.clone(), i * 2 + 1),
+    type Bounds = fn(Expr) -> (Expr, Expr);
+    let bounds: [(bool, Bounds, [i64; 2]); 6] = [
+        (true, |i| (i.clone(), i + 1), [0, 0]),
+        (true, |i| (i.clone() * 2 + 3, i * 2 + 3 + 1), [0, 0]),
+        (true, |i| (i.clone(), i + 1), [5, 5]),
+        (false, |i| (i.clone(), i + 2), [0, 0]),
+        (false, |i| (i.clone(), i * 2 + 1), [0, 0]),
+        (false, |i| (i.clone(), i + 1), [5, 6]),
     ];
-    for (case, bounds) in bounds.into_iter().enumerate() {
-        let Parts { mut b, n, pos, a, x, y, .. } = Parts::new();
+    for (is_segment, bounds, [first, second]) in bounds {
+        let Parts { mut b, n, m, pos, a, x, y, .. } = Parts::new();
         b.for_("i", 0.into(), n, |b, i| {
             let (lo, hi) = bounds(i.clone());
-            let (lo, hi) = (b.load(pos, lo), b.load(pos, hi));
+            let lo = b.load(pos, lo) + m.clone() * first;
+            let hi = b.load(pos, hi) + m.clone() * second;
             let hi = b.bind("end", hi);
             b.for_("p", lo, hi, |b, p| {
                 let factors = vec![b.load(a, p.clone()), b.load(x, p)];
@@ -188,7 +192,12 @@ fn segments_are_known_by_their_bounds() {
         });
         let function = b.finish();
         let range = &nest(&function).loops[1].range;
-        assert_eq!(matches!(range, Range::Segment { .. }), case < 2, "{range:?}\n{function}");
+        let found = match range {
+            Range::Segment { begin, .. } => Some(begin.expr()),
+            Range::Between(..) => None,
+        };
+        let expected = is_segment.then(|| m.clone() * first);
+        assert_eq!(found, expected, "{range:?}\n{function}");
     }
 }
 
