@@ -5,6 +5,7 @@
 //! every promise that [`LevelType`](ust_level_api::LevelType) documents is compared with what comes back.
 
 mod candidates;
+mod change;
 mod elsewhere;
 mod entries;
 mod footprint;
@@ -66,6 +67,7 @@ const PROPERTIES: &[(&str, Property)] = &[
     ("level/candidates", Property::Type(candidates::can_be_built)),
     ("level/capacity", Property::Type(properties::holds_a_fixed_number)),
     ("level/width", Property::Type(properties::widths_are_kept)),
+    ("level/change", Property::Built(change::is_followed)),
     ("level/elsewhere", Property::Tries(elsewhere::fetches_what_it_looks_at)),
 ];
 

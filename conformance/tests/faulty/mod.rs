@@ -3,8 +3,8 @@
 use ust_level_api::ir::{Builder, Expr};
 use ust_level_api::registry::{self, LevelArgs};
 use ust_level_api::{
-    Arg, Arrays, Assembled, Description, Entries, LevelError, LevelType, LocateCost, Located, Per,
-    Place, Reach, Site, TensorStats, Walk, WalkSite,
+    Arg, Arrays, Assembled, Change, Crd, Description, Entries, LevelError, LevelType, LocateCost,
+    Located, Per, Place, Pos, Reach, Site, TensorStats, Walk, WalkSite,
 };
 
 /// Registers `faulty(...)` with these faults as its samples.
@@ -54,7 +54,8 @@ impl Faulty {
     fn new(fault: &str) -> Self {
         let sound = match fault {
             // With pairs of positions, a claim to be contiguous is false, and there may be gaps.
-            "claims_contiguous" | "reaches_gaps" => "loose_compressed",
+            "claims_contiguous" | "reaches_gaps" | "inserts_elsewhere" | "inserts_unsaid"
+            | "moves_unsaid" | "removes_nothing" => "loose_compressed",
             "hides_overhang" | "hides_limit" => "block2_4",
             "claims_limit" => "structured(3, 3)",
             _ => "compressed",
@@ -169,6 +170,36 @@ impl LevelType for Faulty {
                 Some(Located { found: site.parent.lo.clone().equals(0), ..located })
             }
             _ => self.sound.locate(site, crd, b),
+        }
+    }
+
+    fn insert(
+        &self,
+        site: &Site,
+        arrays: &mut Arrays,
+        parent: Pos,
+        crd: Crd,
+    ) -> Result<Option<Change>, LevelError> {
+        let change = self.sound.insert(site, arrays, parent, crd)?;
+        Ok(change.filter(|_| !self.is("inserts_unsaid")).map(|mut change| {
+            change.pos += u64::from(self.is("inserts_elsewhere"));
+            if self.is("moves_unsaid") {
+                change.moves.clear();
+            }
+            change
+        }))
+    }
+
+    fn remove(
+        &self,
+        site: &Site,
+        arrays: &mut Arrays,
+        parent: Pos,
+        pos: Pos,
+    ) -> Result<Option<Change>, LevelError> {
+        match self.is("removes_nothing") {
+            true => self.sound.remove(site, &mut arrays.clone(), parent, pos),
+            false => self.sound.remove(site, arrays, parent, pos),
         }
     }
 
