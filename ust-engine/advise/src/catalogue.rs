@@ -69,8 +69,6 @@ pub fn catalogue(stats: &TensorStats) -> (Vec<Candidate>, Vec<LeftOut>) {
         let bound = |format: Format| format.bind(&stats.shape).map(|_| format);
         match Format::resolve(&text, Some(rank)).and_then(bound) {
             Ok(format) if all.iter().any(|known| known.format == format) => {}
-            // What they store follows from the entries of each row, which statistics do not have.
-            Ok(format) if !format.counters().is_empty() => {}
             Ok(format) => all.push(Candidate { text, format, origin }),
             // A named format is for tensors of another rank or shape.
             Err(_) if origin == Origin::Named => {}

@@ -14,8 +14,8 @@ const EXACT: usize = 1 << 16;
 /// For each list of expressions over dimensions, how many different tuples of their values the
 /// entries have. Exact up to 65,536, and within about one percent beyond: of more keys a part is
 /// kept that their hashes choose (Wegman's adaptive sampling). One pass, parallel.
-pub(super) fn distinct(columns: &[Vec<i64>], lists: &[Vec<IndexExpr>]) -> Vec<f64> {
-    let len = columns.first().map_or(0, Vec::len);
+pub(super) fn distinct(columns: &[impl AsRef<[i64]> + Sync], lists: &[Vec<IndexExpr>]) -> Vec<f64> {
+    let len = columns.first().map_or(0, |column| column.as_ref().len());
     let mut exprs: Vec<&IndexExpr> = Vec::new();
     let mut place = |expr| {
         exprs.iter().position(|&known| known == expr).unwrap_or_else(|| {
@@ -28,7 +28,8 @@ pub(super) fn distinct(columns: &[Vec<i64>], lists: &[Vec<IndexExpr>]) -> Vec<f6
     let none = || vec![Sample::default(); lists.len()];
     let count = |mut samples: Vec<Sample>, block: usize| {
         let range = block * BLOCK..len.min((block + 1) * BLOCK);
-        let part: Vec<&[i64]> = columns.iter().map(|column| &column[range.clone()]).collect();
+        let part: Vec<&[i64]> =
+            columns.iter().map(|column| &column.as_ref()[range.clone()]).collect();
         let hashes: Vec<Vec<i64>> = exprs.iter().map(|expr| values(expr, &part)).collect();
         let mut keys = vec![0; range.len()];
         for (list, sample) in lists.iter().zip(&mut samples) {
@@ -75,7 +76,7 @@ fn values(expr: &IndexExpr, columns: &[&[i64]]) -> Vec<i64> {
 }
 
 /// A hash of a key and one more number.
-fn mix(key: u64, value: i64) -> u64 {
+pub(super) fn mix(key: u64, value: i64) -> u64 {
     let mut z = (key.rotate_left(23) ^ value as u64).wrapping_mul(0x9E37_79B9_7F4A_7C15);
     z ^= z >> 29;
     z = z.wrapping_mul(0xBF58_476D_1CE4_E5B9);
@@ -124,7 +125,7 @@ impl Sample {
 
 /// Keys are hashes already; their low bits are alike in a sample, so the high ones lead.
 #[derive(Clone, Copy, Default)]
-struct Hashed(u64);
+pub(super) struct Hashed(u64);
 
 impl Hasher for Hashed {
     fn finish(&self) -> u64 {

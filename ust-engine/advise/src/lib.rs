@@ -33,6 +33,7 @@ mod advice;
 mod catalogue;
 mod distinct;
 mod measure;
+mod numbers;
 mod operation;
 mod predict;
 mod splits;
@@ -198,7 +199,7 @@ pub fn advise(tensor: &Tensor, options: &Options<'_>) -> Result<Advice, AdviseEr
     let mut contenders = Vec::new();
     let load = operation.load();
     for candidate in candidates {
-        let bound = candidate.format.bind(tensor.shape()).map_err(Error::from)?;
+        let bound = census.bind(&candidate.format, tensor.shape()).map_err(Error::from)?;
         let sizes = census.sizes(&bound, stats.value_bytes);
         let prediction = sizes.predict(&load);
         let is_now = candidate.origin == Origin::Now;
@@ -211,7 +212,7 @@ pub fn advise(tensor: &Tensor, options: &Options<'_>) -> Result<Advice, AdviseEr
         let base = contenders.len();
         contenders.push(Contender { candidate, prediction, base: None, trial: None });
         for candidate in narrow {
-            let bound = candidate.format.bind(tensor.shape()).map_err(Error::from)?;
+            let bound = census.bind(&candidate.format, tensor.shape()).map_err(Error::from)?;
             let prediction = census.sizes(&bound, stats.value_bytes).predict(&load);
             // What saves next to nothing is another name for the same.
             if prediction.bytes < 0.99 * contenders[base].prediction.bytes

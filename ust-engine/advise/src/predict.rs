@@ -9,10 +9,11 @@
 use std::collections::HashMap;
 
 use ust_engine::coo::Coo;
-use ust_format::{Bound, Format, IndexExpr};
+use ust_format::{Bound, Format, FormatError, IndexExpr};
 use ust_level_api::{ArraySpec, Population, Role, Site};
 
 use super::distinct::distinct;
+use super::numbers::Counted;
 use super::stats::lines;
 
 /// What a tensor would take in a format: estimates.
@@ -76,6 +77,7 @@ pub(super) struct LevelSize {
 
 /// How many coordinates the levels of some formats store.
 pub(super) struct Census {
+    counted: Counted,
     entries: f64,
     counts: HashMap<Vec<IndexExpr>, f64>,
     /// Runs of neighbouring coordinates along the last dimension, and the coordinates that rows span.
@@ -84,20 +86,26 @@ pub(super) struct Census {
 
 impl Census {
     /// Counts for all the formats in one pass.
-    pub(super) fn new<'a>(coo: &Coo, formats: impl Iterator<Item = &'a Format>) -> Self {
+    pub(super) fn new<'a>(coo: &Coo, formats: impl Iterator<Item = &'a Format> + Clone) -> Self {
+        let counted = Counted::new(&coo.crd, formats.clone());
         let mut lists: Vec<Vec<IndexExpr>> = Vec::new();
         for format in formats {
             for level in 0..format.level_count() {
-                if let Some(list) = to_count(format, level)
+                if let Some(list) = to_count(format, level, &counted)
                     && !lists.contains(&list)
                 {
                     lists.push(list);
                 }
             }
         }
-        let found = distinct(&coo.crd, &lists);
+        let found = distinct(&counted.columns(&coo.crd), &lists);
         let counts = lists.into_iter().zip(found).collect();
-        Self { entries: coo.len() as f64, counts, lines: lines(&coo.crd) }
+        Self { entries: coo.len() as f64, counts, lines: lines(&coo.crd), counted }
+    }
+
+    /// The format bound to the shape of the tensor.
+    pub(super) fn bind(&self, format: &Format, shape: &[usize]) -> Result<Bound, FormatError> {
+        self.counted.bind(format, shape)
     }
 
     pub(super) fn sizes(&self, bound: &Bound, value_bytes: usize) -> Sizes {
@@ -106,11 +114,13 @@ impl Census {
         let mut levels = Vec::new();
         for (level, description) in format.descriptions().iter().enumerate() {
             let site = bound.site(level);
-            let stored = match to_count(format, level) {
+            let stored = match to_count(format, level, &self.counted) {
                 Some(list) => self.counts.get(&list).copied().unwrap_or(self.entries),
                 None => self.entries,
             };
             let (runs, span) = match ends_rows(format, level) {
+                // Numbers count up from 0.
+                _ if counts(format, level) => (f64::min(parents, stored), stored),
                 true => (self.lines.0 as f64, self.lines.1 as f64),
                 false => (stored, parents * site.size as f64),
             };
@@ -158,6 +168,11 @@ impl Sizes {
     }
 }
 
+/// Whether a level stores a counter.
+fn counts(format: &Format, level: usize) -> bool {
+    matches!(format.levels()[level].expr, IndexExpr::Var(axis) if axis >= format.rank())
+}
+
 /// Whether a level stores the last dimension, and those above store all others.
 fn ends_rows(format: &Format, level: usize) -> bool {
     let is_stored = |dim: usize, upto: usize| {
@@ -172,13 +187,14 @@ fn ends_rows(format: &Format, level: usize) -> bool {
 
 /// The expressions whose tuples a level stores, where those have to be counted: not where the level
 /// is full, stores what its parent stores, or stores every entry.
-fn to_count(format: &Format, level: usize) -> Option<Vec<IndexExpr>> {
+fn to_count(format: &Format, level: usize, counted: &Counted) -> Option<Vec<IndexExpr>> {
     let props = format.descriptions()[level].props;
     if props.full || props.branchless || !props.unique {
         return None;
     }
+    let places = counted.places(format);
     let list: Vec<IndexExpr> =
-        format.levels()[..=level].iter().map(|level| level.expr.clone()).collect();
+        format.levels()[..=level].iter().map(|level| level.expr.renamed(&places)).collect();
     let whole = (0..format.rank()).all(|dim| list.contains(&IndexExpr::Var(dim)));
     (!whole).then_some(list)
 }

@@ -246,3 +246,19 @@ fn narrow_widths_compete() {
     assert!(texts.contains(&"CSR, crdWidth = 8"), "{texts:?}");
     assert!(texts.contains(&"CSR, posWidth = 16, crdWidth = 8"), "{texts:?}");
 }
+
+#[test]
+fn formats_that_count_are_predicted_as_they_are_built() {
+    for input in ["poisson2d(12)", "random(50x70, nnz=300)", "banded(40x40, diagonals=3)"] {
+        let a = generated(input, "CSR");
+        let advice = advise(&a, &quick()).unwrap();
+        for text in ["ELL", "SELL(2)", "SELL(8)"] {
+            let row = advice.rows.iter().find(|row| row.text == text).unwrap();
+            let built = a.convert(&row.format).unwrap();
+            assert_eq!(row.prediction.stored, built.nse() as f64, "{input}, {text}");
+            let levels = built.levels().iter().map(ust::level_api::Arrays::bytes);
+            let bytes = levels.sum::<usize>() + 8 * built.nse();
+            assert_eq!(row.prediction.bytes, bytes as f64, "{input}, {text}");
+        }
+    }
+}
