@@ -152,12 +152,12 @@ mod tests {
     #[test]
     fn few_keys_are_counted_exactly_and_many_nearly_so() {
         let side = 1000;
-        let rows = (0..side * side).map(|n| n / side).collect();
-        let columns = (0..side * side).map(|n| n % side).collect();
+        let rows: Vec<i64> = (0..side * side).map(|n| n / side).collect();
+        let columns: Vec<i64> = (0..side * side).map(|n| n % side).collect();
         let found = distinct(&[rows, columns], &[blocks(10), blocks(7), blocks(1), vec![]]);
         assert_eq!(found[..2], [100.0 * 100.0, 143.0 * 143.0]);
         assert!((found[2] / 1e6 - 1.0).abs() < 0.03, "{}", found[2]);
         assert_eq!(found[3], 1.0);
-        assert_eq!(distinct(&[vec![], vec![]], &[blocks(2)]), [0.0]);
+        assert_eq!(distinct(&[Vec::new(), Vec::new()], &[blocks(2)]), [0.0]);
     }
 }
