@@ -219,6 +219,25 @@ pub struct Props {
     pub contiguous: bool,
 }
 
+impl Props {
+    /// Those of a level like `dense`: every coordinate has a position.
+    pub const FULL: Self = Self { full: true, ..Self::SIDE_BY_SIDE };
+
+    /// Those of a level like `compressed`: the children of one parent stand side by side, in order and each once, and
+    /// behind those of the parent before.
+    pub const SIDE_BY_SIDE: Self = Self {
+        full: false,
+        ordered: true,
+        unique: true,
+        branchless: false,
+        compact: true,
+        padded: false,
+        overhangs: false,
+        bounded: false,
+        contiguous: true,
+    };
+}
+
 /// The cost to find the position of a coordinate.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum LocateCost {

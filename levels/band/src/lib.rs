@@ -68,16 +68,10 @@ impl LevelType for Band {
             text: "band".to_owned(),
             mlir: "band".to_owned(),
             props: Props {
-                full: false,
-                ordered: true,
-                unique: true,
-                branchless: false,
-                compact: true,
                 padded: true,
                 // Where the level's expression passes over coordinates, padding has those, too.
                 overhangs: true,
-                bounded: false,
-                contiguous: true,
+                ..Props::SIDE_BY_SIDE
             },
             arrays: vec![
                 ArraySpec { name: "end", role: Role::Coordinate, per: Per::Parent, min_bits: 8 },

@@ -79,16 +79,9 @@ impl LevelType for Bits {
             text: "bits".to_owned(),
             mlir: "bits".to_owned(),
             props: Props {
-                full: false,
-                ordered: true,
-                unique: true,
-                branchless: false,
-                compact: true,
                 // A bit tells a stored zero from an element that is not stored.
                 padded: false,
-                overhangs: false,
-                bounded: false,
-                contiguous: true,
+                ..Props::SIDE_BY_SIDE
             },
             arrays: vec![
                 of_words("bits", Role::Own(IndexKind::U32), "words", 32),

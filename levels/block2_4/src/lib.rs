@@ -212,16 +212,12 @@ impl LevelType for Structured {
             text: self.text(),
             mlir: format!("structured[{}, {}]", self.n, self.m),
             props: Props {
-                full: false,
-                ordered: true,
-                unique: true,
-                branchless: false,
                 compact: false,
                 padded: true,
                 // A group at the end of the shape may have fewer than `n` coordinates inside.
                 overhangs: true,
                 bounded: self.n < self.m,
-                contiguous: true,
+                ..Props::SIDE_BY_SIDE
             },
             arrays: vec![ArraySpec {
                 min_bits: if self.m <= 4 { 2 } else { 8 },

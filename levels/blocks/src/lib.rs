@@ -73,17 +73,7 @@ impl LevelType for Blocks {
             name: "blocks",
             text: "blocks".to_owned(),
             mlir: "blocks".to_owned(),
-            props: Props {
-                full: false,
-                ordered: true,
-                unique: true,
-                branchless: false,
-                compact: true,
-                padded: false,
-                overhangs: false,
-                bounded: false,
-                contiguous: true,
-            },
+            props: Props::SIDE_BY_SIDE,
             arrays: vec![
                 ArraySpec::pos(),
                 of_blocks("end", Role::Coordinate, "pos[parents]"),

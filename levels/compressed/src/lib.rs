@@ -91,15 +91,9 @@ impl LevelType for Compressed {
             text: self.text().to_owned(),
             mlir: self.text().to_owned(),
             props: Props {
-                full: false,
                 ordered: !self.nonordered,
                 unique: !self.nonunique,
-                branchless: false,
-                compact: true,
-                padded: false,
-                overhangs: false,
-                bounded: false,
-                contiguous: true,
+                ..Props::SIDE_BY_SIDE
             },
             arrays: vec![ArraySpec::pos(), ArraySpec::crd()],
             walk: WalkKind::Position,

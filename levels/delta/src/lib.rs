@@ -164,17 +164,12 @@ impl LevelType for Delta {
             text: format!("delta({})", self.bits),
             mlir: format!("delta[{}]", self.bits),
             props: Props {
-                full: false,
-                ordered: true,
-                unique: true,
-                branchless: false,
-                compact: true,
                 padded: true,
                 // Where the level's expression passes over coordinates, a filler may stand for one of those.
                 overhangs: true,
-                bounded: false,
                 // Side by side they lie, but a walk must begin anew under each parent.
                 contiguous: false,
+                ..Props::SIDE_BY_SIDE
             },
             arrays: vec![
                 ArraySpec::pos(),

@@ -105,16 +105,12 @@ impl LevelType for Ell {
             text: format!("ell({})", self.places),
             mlir: format!("ell[{}]", self.places),
             props: Props {
-                full: false,
-                ordered: true,
-                unique: true,
-                branchless: false,
                 compact: false,
                 // A place without a coordinate is not visited.
                 padded: false,
-                overhangs: false,
                 bounded: true,
                 contiguous: false,
+                ..Props::SIDE_BY_SIDE
             },
             // A mark is no coordinate, so it is no list of coordinates.
             arrays: vec![ArraySpec { per: Per::Other("places * parents"), ..ArraySpec::crd() }],

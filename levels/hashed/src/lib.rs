@@ -93,16 +93,11 @@ impl LevelType for Hashed {
             text: "hashed".to_owned(),
             mlir: "hashed".to_owned(),
             props: Props {
-                full: false,
                 ordered: false,
-                unique: true,
-                branchless: false,
                 compact: false,
                 // An empty slot is passed over.
                 padded: false,
-                overhangs: false,
-                bounded: false,
-                contiguous: true,
+                ..Props::SIDE_BY_SIDE
             },
             arrays: vec![
                 ArraySpec::pos(),

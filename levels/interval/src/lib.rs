@@ -70,16 +70,10 @@ impl LevelType for Interval {
             text: "interval".to_owned(),
             mlir: "interval".to_owned(),
             props: Props {
-                full: false,
-                ordered: true,
-                unique: true,
-                branchless: false,
                 // A parent without coordinates has a position.
                 compact: false,
-                padded: false,
-                overhangs: false,
                 bounded: true,
-                contiguous: true,
+                ..Props::SIDE_BY_SIDE
             },
             arrays: vec![array("begin"), array("end")],
             walk: WalkKind::Other,

@@ -94,15 +94,11 @@ impl LevelType for LooseCompressed {
             text: self.text().to_owned(),
             mlir: self.text().to_owned(),
             props: Props {
-                full: false,
                 ordered: !self.nonordered,
                 unique: !self.nonunique,
-                branchless: false,
                 compact: false,
-                padded: false,
-                overhangs: false,
-                bounded: false,
                 contiguous: false,
+                ..Props::SIDE_BY_SIDE
             },
             arrays: vec![ArraySpec { per: Per::ParentPair, ..ArraySpec::pos() }, ArraySpec::crd()],
             walk: WalkKind::Position,

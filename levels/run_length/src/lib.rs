@@ -81,17 +81,12 @@ impl LevelType for RunLength {
             text: "run_length".to_owned(),
             mlir: "run_length".to_owned(),
             props: Props {
-                full: false,
-                ordered: true,
-                unique: true,
-                branchless: false,
-                compact: true,
                 padded: true,
                 // A run of padding may pass over coordinates that the level's expression does not reach.
                 overhangs: true,
-                bounded: false,
                 // Each parent begins with the level.
                 contiguous: false,
+                ..Props::SIDE_BY_SIDE
             },
             arrays: vec![ArraySpec::pos(), end],
             walk: WalkKind::Other,

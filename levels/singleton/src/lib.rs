@@ -124,15 +124,13 @@ impl LevelType for Singleton {
             text: self.text(),
             mlir: self.text(),
             props: Props {
-                full: false,
                 ordered: !self.nonordered,
                 unique: !self.nonunique,
                 branchless: true,
-                compact: true,
                 padded: self.padded,
                 overhangs: self.padded,
                 bounded: self.padded,
-                contiguous: true,
+                ..Props::SIDE_BY_SIDE
             },
             arrays: vec![ArraySpec::crd()],
             walk: WalkKind::Position,
