@@ -267,14 +267,30 @@ impl<'a> Inner<'a> {
     }
 
     fn rows(self) -> Option<Pattern> {
-        let ([a, x], None) = (&self.elements()?[..], self.factor()) else { return None };
+        let elements = self.elements()?;
         let (pos, begin) = self.segment_from(1)?;
         let pos = pos.along(0)?;
-        let (a, x) = a.only(1).map_or((x, a), |_| (a, x));
-        let (a, (crd, x)) = (a.only(1)?, x.gathered(1)?);
-        let [a, crd] = [a, crd].map(|array| Stream { array, at: begin.clone() });
+        let from = |array: ArrayId, at: &[Expr]| Stream { array, at: at.to_vec() };
+        let (a, x, iso) = match (&elements[..], self.factor()) {
+            ([a, x], None) => {
+                let (a, x) = a.only(1).map_or((x, a), |_| (a, x));
+                (from(a.only(1)?, &begin), x, false)
+            }
+            ([x], Some(_)) => (from(self.first_element()?, &[]), x, true),
+            _ => return None,
+        };
+        let (crd, x) = x.gathered(1)?;
+        let crd = from(crd, &begin);
         let (out, places) = self.of_row()?;
-        Some(Pattern::Rows { pos, crd, a, x, out, places })
+        Some(Pattern::Rows { pos, crd, a, iso, x, out, places })
+    }
+
+    /// The array whose first element is the one factor that does not change in the loops.
+    fn first_element(self) -> Option<ArrayId> {
+        let mut outer = self.nest.factors.iter().filter(|factor| factor.depth <= self.from);
+        let (array, index) = outer.next()?.element.as_ref()?;
+        let is_first = index.steps.is_empty() && index.base.is_empty();
+        (is_first && outer.next().is_none()).then_some(*array)
     }
 
     /// Where the sum of each row goes, and the places of rows.

@@ -52,12 +52,13 @@ pub(super) enum Pattern {
     /// `y[p] += a[p] * x[p] * factor`.
     MultiplyAdd { y: Stream, a: Stream, x: Stream, factor: Option<Expr> },
     /// `sum = 0; for q in pos[p]..pos[p + 1] { sum += a[q] * x[crd[q]] }; out[p] = sum`, or
-    /// `out[places[p]] = sum`.
+    /// `out[places[p]] = sum`. With `iso`, `a[0]` in place of `a[q]`.
     Rows {
         pos: Stream,
         /// From where bounds are counted.
         crd: Stream,
         a: Stream,
+        iso: bool,
         x: Stream,
         out: Stream,
         places: Option<ArrayId>,

@@ -72,7 +72,7 @@ impl Emitter<'_, '_> {
                 args.extend(factor.as_ref().map(|factor| self.expr(factor).re));
                 args
             }
-            Pattern::Rows { pos, crd, a, x, out, places } => {
+            Pattern::Rows { pos, crd, a, x, out, places, .. } => {
                 let places = places.map_or(zero, |places| self.base(places));
                 let [pos, crd, a] = [pos, crd, a].map(|of| self.start(of, zero));
                 vec![pos, crd, a, self.start(x, zero), self.start(out, zero), lo, hi, places]

@@ -105,8 +105,9 @@ fn wanted(pattern: &Pattern, arrays: &[ArrayDecl]) -> Option<Wanted> {
         Pattern::MultiplyAdd { a, .. } => of(Loop::ScaledMultiplyAdd, &[], &[a.array]),
         Pattern::Row { a, crd, m: None, .. } => of(Loop::Row(kind(*crd)?), &[], &[a.array]),
         Pattern::Row { a, crd, .. } => of(Loop::TimesRow(kind(*crd)?), &[], &[a.array]),
-        Pattern::Rows { pos, crd, a, x, places, .. } => {
-            let kernel = Loop::Rows(kind(pos.array)?, kind(crd.array)?);
+        Pattern::Rows { pos, crd, a, iso, x, places, .. } => {
+            let kernel = if *iso { Loop::IsoRows } else { Loop::Rows };
+            let kernel = kernel(kind(pos.array)?, kind(crd.array)?);
             of(kernel, &[pos.array, places.unwrap_or(pos.array)], &[a.array, x.array])
         }
         Pattern::RunDots { runs: Runs { bounds, ofs, a, x, .. }, .. } => {

@@ -29,14 +29,24 @@ trait Summed {
     const HAS_KINDS: bool = false;
 
     /// The sum of `n` products. `a` and `crd` are valid for `room >= n` reads, `x` for a read at each
-    /// `crd[p]`. Entries are prefetched into the cache `PREFETCH`; the caller has prefetched the first.
-    unsafe fn row<const PREFETCH: u8, I: Index>(
+    /// `crd[p]`. Entries are prefetched into the cache `PREFETCH`; the caller has prefetched the first. With `ISO`, all
+    /// values are equal, and `a` has [`COPIES`] of them.
+    unsafe fn row<const PREFETCH: u8, const ISO: bool, I: Index>(
         a: *const Self::Lane,
         crd: *const I,
         x: *const Self::Lane,
         n: usize,
         room: usize,
     ) -> Self::Lane;
+}
+
+/// Values that are read at a time, at most.
+const COPIES: usize = 8;
+
+/// The address of the value of entry `p`, and of those behind it.
+#[inline(always)]
+fn value<const ISO: bool, T>(a: *const T, p: usize) -> *const T {
+    if ISO { a } else { a.wrapping_add(p) }
 }
 
 /// One product after another.
@@ -67,7 +77,7 @@ impl<T: Real> Summed for InOrder<T> {
     type Uneven = Self;
 
     #[inline(always)]
-    unsafe fn row<const PREFETCH: u8, I: Index>(
+    unsafe fn row<const PREFETCH: u8, const ISO: bool, I: Index>(
         a: *const T,
         crd: *const I,
         x: *const T,
@@ -75,7 +85,7 @@ impl<T: Real> Summed for InOrder<T> {
         _: usize,
     ) -> T {
         // SAFETY: as said above.
-        let product = |p| unsafe { *a.add(p) * *x.offset((*crd.add(p)).get()) };
+        let product = |p| unsafe { *value::<ISO, _>(a, p) * *x.offset((*crd.add(p)).get()) };
         (0..n).fold(T::ZERO, |sum, p| sum + product(p))
     }
 }
@@ -91,7 +101,7 @@ impl<V: Vector, const ROWS: u8> Summed for ByFours<V, ROWS> {
     /// products, the last from the next row, and masks it out. The last entries of a longer row are summed
     /// in the same manner.
     #[inline(always)]
-    unsafe fn row<const PREFETCH: u8, I: Index>(
+    unsafe fn row<const PREFETCH: u8, const ISO: bool, I: Index>(
         a: *const V::Lane,
         crd: *const I,
         x: *const V::Lane,
@@ -102,14 +112,16 @@ impl<V: Vector, const ROWS: u8> Summed for ByFours<V, ROWS> {
         unsafe {
             let four = |sum: V::Four, p: usize| {
                 if ROWS != BLOCKS {
-                    return sum.plus_products(a.add(p), crd.add(p), x);
+                    return sum.plus_products(value::<ISO, _>(a, p), crd.add(p), x);
                 }
                 if PREFETCH != NO_PREFETCH && p + BLOCK_ROW_DISTANCE < room {
                     prefetch(x.wrapping_offset((*crd.add(p + BLOCK_ROW_DISTANCE)).get()));
                 }
                 match I::follow(crd.add(p)) {
-                    true => sum.plus_neighbours(a.add(p), x.offset((*crd.add(p)).get())),
-                    false => sum.plus_products(a.add(p), crd.add(p), x),
+                    true => {
+                        sum.plus_neighbours(value::<ISO, _>(a, p), x.offset((*crd.add(p)).get()))
+                    }
+                    false => sum.plus_products(value::<ISO, _>(a, p), crd.add(p), x),
                 }
             };
             if ROWS == UNEVEN && n <= 4 && room >= 4 {
@@ -124,7 +136,7 @@ impl<V: Vector, const ROWS: u8> Summed for ByFours<V, ROWS> {
             if n >= 8 || ROWS == BLOCKS {
                 let mut sums = [V::Four::zero(); 2];
                 while p + 8 <= n {
-                    prefetch_following::<PREFETCH, _, _>(a, crd, p);
+                    prefetch_following::<PREFETCH, ISO, _, _>(a, crd, p);
                     for (k, sum) in sums.iter_mut().enumerate() {
                         *sum = four(*sum, p + 4 * k);
                     }
@@ -142,7 +154,9 @@ impl<V: Vector, const ROWS: u8> Summed for ByFours<V, ROWS> {
                 }
                 halves = sums[0].add(sums[1]).halves();
             }
-            let two = |sum: <V::Four as Four>::Two, p| sum.plus_products(a.add(p), crd.add(p), x);
+            let two = |sum: <V::Four as Four>::Two, p| {
+                sum.plus_products(value::<ISO, _>(a, p), crd.add(p), x)
+            };
             // By the bits of the remainder: the branch predictor learns each bit on its own.
             let rest = n - p;
             if rest & 4 != 0 {
@@ -154,7 +168,8 @@ impl<V: Vector, const ROWS: u8> Summed for ByFours<V, ROWS> {
                 p += 2;
             }
             if rest & 1 != 0 {
-                halves[1] = halves[1].plus_product(*a.add(p), *x.offset((*crd.add(p)).get()));
+                halves[1] =
+                    halves[1].plus_product(*value::<ISO, _>(a, p), *x.offset((*crd.add(p)).get()));
             }
             halves[0].add(halves[1]).total()
         }
@@ -171,7 +186,7 @@ impl<T: Gather> Summed for ByEights<T> {
     /// The last entries are summed under a mask, without a branch on their number. Nothing behind them is
     /// read.
     #[inline(always)]
-    unsafe fn row<const PREFETCH: u8, I: Index>(
+    unsafe fn row<const PREFETCH: u8, const ISO: bool, I: Index>(
         a: *const T,
         crd: *const I,
         x: *const T,
@@ -183,12 +198,12 @@ impl<T: Gather> Summed for ByEights<T> {
             let mut sum = T::zeros();
             let mut p = 0;
             while p + 8 <= n {
-                prefetch_following::<PREFETCH, _, _>(a, crd, p);
-                sum = T::plus_products(sum, a.add(p), crd.add(p), x, u8::MAX);
+                prefetch_following::<PREFETCH, ISO, _, _>(a, crd, p);
+                sum = T::plus_products(sum, value::<ISO, _>(a, p), crd.add(p), x, u8::MAX);
                 p += 8;
             }
             let rest = (1 << (n - p)) - 1;
-            T::total(T::plus_products(sum, a.add(p), crd.add(p), x, rest))
+            T::total(T::plus_products(sum, value::<ISO, _>(a, p), crd.add(p), x, rest))
         }
     }
 }
@@ -203,7 +218,7 @@ impl<V: Vector<Lane: Gather>> Summed for ByFoursOrEights<V> {
     const HAS_KINDS: bool = true;
 
     #[inline(always)]
-    unsafe fn row<const PREFETCH: u8, I: Index>(
+    unsafe fn row<const PREFETCH: u8, const ISO: bool, I: Index>(
         a: *const V::Lane,
         crd: *const I,
         x: *const V::Lane,
@@ -211,15 +226,21 @@ impl<V: Vector<Lane: Gather>> Summed for ByFoursOrEights<V> {
         room: usize,
     ) -> V::Lane {
         // SAFETY: as said above.
-        unsafe { ByFours::<V, ANY>::row::<PREFETCH, I>(a, crd, x, n, room) }
+        unsafe { ByFours::<V, ANY>::row::<PREFETCH, ISO, I>(a, crd, x, n, room) }
     }
 }
 
 /// Prefetches the lines at the prefetch distance behind entries `p..p + 8`. Some lines are prefetched
 /// twice, which costs less than to tell which.
 #[inline(always)]
-fn prefetch_following<const PREFETCH: u8, T, I>(a: *const T, crd: *const I, p: usize) {
-    prefetch_ahead_to::<PREFETCH, _>(a.wrapping_add(p + 8));
+fn prefetch_following<const PREFETCH: u8, const ISO: bool, T, I>(
+    a: *const T,
+    crd: *const I,
+    p: usize,
+) {
+    if !ISO {
+        prefetch_ahead_to::<PREFETCH, _>(a.wrapping_add(p + 8));
+    }
     prefetch_ahead_to::<PREFETCH, _>(crd.wrapping_add(p + 8));
 }
 
@@ -234,7 +255,7 @@ unsafe fn gather_dot<S: Summed, I: Index>(
     prefetch_ahead_to::<TO_L1, _>(a);
     prefetch_ahead_to::<TO_L1, _>(crd);
     // SAFETY: as said above.
-    unsafe { S::row::<TO_L1, I>(a, crd, x, n, n) }
+    unsafe { S::row::<TO_L1, false, I>(a, crd, x, n, n) }
 }
 
 /// The kind of the rows of a matrix, which decides how they are summed.
@@ -256,7 +277,7 @@ enum Kind {
 /// The kind of rows `lo..hi`. `pos` is valid for reads at `lo..=hi`, and ascending there, `crd` at
 /// `pos[lo]..pos[hi]`.
 #[inline(always)]
-unsafe fn kind<S: Summed, P: Index, I: Index>(
+unsafe fn kind<S: Summed, const ISO: bool, P: Index, I: Index>(
     pos: *const P,
     crd: *const I,
     lo: isize,
@@ -266,7 +287,7 @@ unsafe fn kind<S: Summed, P: Index, I: Index>(
     unsafe {
         // Bytes from the first entry of the matrix, not of row `lo`: where one product takes several calls,
         // the branch predictor sees all rows in turn, and learns none.
-        let bytes = size_of::<S::Lane>() + size_of::<I>();
+        let bytes = if ISO { 0 } else { size_of::<S::Lane>() } + size_of::<I>();
         let close = (*pos.offset(hi)).get().saturating_mul(bytes as isize) <= GATHER_NEAR_BYTES;
         if close && hi - lo <= GATHER_PREDICTED_ROWS {
             Kind::Close
@@ -287,9 +308,9 @@ unsafe fn kind<S: Summed, P: Index, I: Index>(
 
 /// Sums rows `lo..hi` and calls `put` with the number and the sum of each. `pos` is valid for reads at
 /// `lo..=hi`, and ascending there, `a` and `crd` for reads at `pos[lo]..pos[hi]`, `x` for a read at each
-/// `crd[p]`.
+/// `crd[p]`. `ISO` as of [`Summed::row`].
 #[inline(always)]
-unsafe fn each<S: Summed, const PREFETCH: u8, P: Index, I: Index>(
+unsafe fn each<S: Summed, const PREFETCH: u8, const ISO: bool, P: Index, I: Index>(
     pos: *const P,
     crd: *const I,
     a: *const S::Lane,
@@ -306,10 +327,12 @@ unsafe fn each<S: Summed, const PREFETCH: u8, P: Index, I: Index>(
             let end = (*pos.offset(i + 1)).get();
             let n = end.saturating_sub(begin).max(0) as usize;
             let room = last.saturating_sub(begin).max(0) as usize;
-            let (a, crd) = (a.offset(begin), crd.offset(begin));
-            prefetch_ahead_to::<PREFETCH, _>(a);
+            let (a, crd) = (if ISO { a } else { a.offset(begin) }, crd.offset(begin));
+            if !ISO {
+                prefetch_ahead_to::<PREFETCH, _>(a);
+            }
             prefetch_ahead_to::<PREFETCH, _>(crd);
-            put(i, S::row::<PREFETCH, I>(a, crd, x, n, room));
+            put(i, S::row::<PREFETCH, ISO, I>(a, crd, x, n, room));
             begin = end;
         }
     }
@@ -318,8 +341,12 @@ unsafe fn each<S: Summed, const PREFETCH: u8, P: Index, I: Index>(
 /// The kernels of rows that are summed exactly.
 pub(super) fn exact(wanted: Loop, dtype: Dtype) -> Option<usize> {
     match (wanted, dtype) {
-        (Loop::Rows(..), Dtype::F32) => portable::address::<InOrder<f32>>(wanted),
-        (Loop::Rows(..), Dtype::F64) => portable::address::<InOrder<f64>>(wanted),
+        (Loop::Rows(..) | Loop::IsoRows(..), Dtype::F32) => {
+            portable::address::<InOrder<f32>>(wanted)
+        }
+        (Loop::Rows(..) | Loop::IsoRows(..), Dtype::F64) => {
+            portable::address::<InOrder<f64>>(wanted)
+        }
         _ => None,
     }
 }
@@ -353,6 +380,11 @@ macro_rules! kernels {
                     Loop::Rows(U32, U32) => all::<S, u32, u32> as *const () as usize,
                     Loop::Rows(I32, I32) => all::<S, i32, i32> as *const () as usize,
                     Loop::Rows(U64 | I64, U64 | I64) => all::<S, i64, i64> as *const () as usize,
+                    Loop::IsoRows(U32, U8) => iso::<S, u32, u8> as *const () as usize,
+                    Loop::IsoRows(U32, U16) => iso::<S, u32, u16> as *const () as usize,
+                    Loop::IsoRows(U32, U32) => iso::<S, u32, u32> as *const () as usize,
+                    Loop::IsoRows(I32, I32) => iso::<S, i32, i32> as *const () as usize,
+                    Loop::IsoRows(U64 | I64, U64 | I64) => iso::<S, i64, i64> as *const () as usize,
                     _ => return None,
                 })
             }
@@ -383,20 +415,56 @@ macro_rules! kernels {
                 places: *const P,
             ) {
                 // SAFETY: as said above.
+                unsafe { by_kind::<S, false, P, I>(pos, crd, a, x, out, lo, hi, places) }
+            }
+
+            /// As [`all`], where all entries have the value `*a`.
+            $(#[target_feature(enable = $features)])?
+            #[allow(clippy::too_many_arguments)]
+            unsafe extern "C" fn iso<S: Summed, P: Index, I: Index>(
+                pos: *const P,
+                crd: *const I,
+                a: *const S::Lane,
+                x: *const S::Lane,
+                out: *mut S::Lane,
+                lo: isize,
+                hi: isize,
+                places: *const P,
+            ) {
+                // SAFETY: as said above.
                 unsafe {
-                    match kind::<S, P, I>(pos, crd, lo, hi) {
-                        Kind::Close => part::<S, NO_PREFETCH, P, I>(pos, crd, a, x, out, lo, hi, places),
-                        Kind::Blocks => {
-                            part::<S::Blocks, TO_L1, P, I>(pos, crd, a, x, out, lo, hi, places)
-                        }
-                        Kind::Far => part::<S::Far, TO_L1, P, I>(pos, crd, a, x, out, lo, hi, places),
-                        Kind::Uneven => {
-                            part::<S::Uneven, TO_L1, P, I>(pos, crd, a, x, out, lo, hi, places)
-                        }
-                        Kind::Long => {
-                            part::<S::Uneven, TO_L2, P, I>(pos, crd, a, x, out, lo, hi, places)
-                        }
-                        Kind::Plain => part::<S, TO_L2, P, I>(pos, crd, a, x, out, lo, hi, places),
+                    let copies = [*a; COPIES];
+                    by_kind::<S, true, P, I>(pos, crd, copies.as_ptr(), x, out, lo, hi, places);
+                }
+            }
+
+            /// As [`all`], with the method for the kind of the rows.
+            $(#[target_feature(enable = $features)])?
+            #[allow(clippy::too_many_arguments)]
+            unsafe fn by_kind<S: Summed, const ISO: bool, P: Index, I: Index>(
+                pos: *const P,
+                crd: *const I,
+                a: *const S::Lane,
+                x: *const S::Lane,
+                out: *mut S::Lane,
+                lo: isize,
+                hi: isize,
+                places: *const P,
+            ) {
+                macro_rules! part {
+                    ($method:ty, $prefetch:ident) => {
+                        part::<$method, $prefetch, ISO, P, I>(pos, crd, a, x, out, lo, hi, places)
+                    };
+                }
+                // SAFETY: as said above.
+                unsafe {
+                    match kind::<S, ISO, P, I>(pos, crd, lo, hi) {
+                        Kind::Close => part!(S, NO_PREFETCH),
+                        Kind::Blocks => part!(S::Blocks, TO_L1),
+                        Kind::Far => part!(S::Far, TO_L1),
+                        Kind::Uneven => part!(S::Uneven, TO_L1),
+                        Kind::Long => part!(S::Uneven, TO_L2),
+                        Kind::Plain => part!(S, TO_L2),
                     }
                 }
             }
@@ -406,7 +474,7 @@ macro_rules! kernels {
             $(#[target_feature(enable = $features)])?
             #[inline(never)]
             #[allow(clippy::too_many_arguments)]
-            unsafe extern "C" fn part<S: Summed, const PREFETCH: u8, P: Index, I: Index>(
+            unsafe extern "C" fn part<S: Summed, const PREFETCH: u8, const ISO: bool, P: Index, I: Index>(
                 pos: *const P,
                 crd: *const I,
                 a: *const S::Lane,
@@ -420,10 +488,10 @@ macro_rules! kernels {
                 unsafe {
                     if places.is_null() {
                         let put = |i, sum| *out.offset(i) = sum;
-                        each::<S, PREFETCH, P, I>(pos, crd, a, x, lo, hi, put);
+                        each::<S, PREFETCH, ISO, P, I>(pos, crd, a, x, lo, hi, put);
                     } else {
                         let put = |i, sum| *out.offset((*places.offset(i)).get()) = sum;
-                        each::<S, PREFETCH, P, I>(pos, crd, a, x, lo, hi, put);
+                        each::<S, PREFETCH, ISO, P, I>(pos, crd, a, x, lo, hi, put);
                     }
                 }
             }

@@ -78,6 +78,8 @@ pub enum Loop {
     /// `lo..hi`: `fn(pos, crd, a, x, out, lo, hi, places)`; `out[places[i]]` where `places` is not
     /// null. Index kinds: of `pos` and `places`; of `crd`.
     Rows(IndexKind, IndexKind),
+    /// As [`Loop::Rows`], with `a[0]` for each `a[p]`.
+    IsoRows(IndexKind, IndexKind),
     /// `sum of a[ofs[s] + k] * x[crd + k]` for `k` below `count = ofs[s + 1] - ofs[s]`, for `s` in `lo..hi`:
     /// `fn(bounds, ofs, a, x, lo, hi, is_end) -> T`. `crd` is `bounds[s]`, or `bounds[s] - count` where
     /// `is_end`. Index kinds: of `ofs`; of `bounds`. Never exact.
@@ -163,8 +165,12 @@ macro_rules! pick {
                 (Loop::Combined(kind, mark), _) => combined::address(kind, mark, dtype),
                 (Loop::Union(pos, crd), _) => union::address(pos, crd, dtype),
                 (Loop::Entries(kind), _) => spread::of_entries(kind, dtype),
-                (Loop::GatherDot(_) | Loop::Rows(..), true) => gather::exact(wanted, dtype),
-                (Loop::GatherDot(_) | Loop::Rows(..), false) => gather::$rows::fast(wanted, dtype),
+                (Loop::GatherDot(_) | Loop::Rows(..) | Loop::IsoRows(..), true) => {
+                    gather::exact(wanted, dtype)
+                }
+                (Loop::GatherDot(_) | Loop::Rows(..) | Loop::IsoRows(..), false) => {
+                    gather::$rows::fast(wanted, dtype)
+                }
                 (Loop::RunDots(..) | Loop::Runs(..), true) => runs::exact(wanted, dtype),
                 (Loop::RunDots(..) | Loop::Runs(..), false) => runs::$runs::fast(wanted, dtype),
                 (Loop::Dot | Loop::Sampled(_), true) => None,

@@ -138,6 +138,45 @@ macro_rules! tests {
         }
 
         #[test]
+        fn rows_of_equal_values() {
+            type Rows = unsafe extern "C" fn(
+                *const u32, *const u32, *const T, *const T, *mut T, isize, isize, *const u32,
+            );
+            let random = &mut random();
+            let extent = 1 << 19;
+            // Rows of many lengths, of blocks, and few.
+            for (rows, most) in [(40_000, 24), (20_000, 8), (60, 90)] {
+                let mut pos = vec![0_u32];
+                for row in 0..rows {
+                    let length = if most == 8 { 8 } else { random.below(most) };
+                    pos.push(pos[row] + length as u32);
+                }
+                let n = pos[rows] as usize;
+                let crd: Vec<u32> = match most {
+                    8 => (0..n).map(|p| (p / 4 * 97 % extent * 4 % (extent - 4) + p % 4) as u32).collect(),
+                    _ => (0..n).map(|_| random.below(extent) as u32).collect(),
+                };
+                let (one, x) = (numbers(random, 1), numbers(random, extent));
+                let each = vec![one[0]; n];
+                for (set, exact) in instruction_sets().into_iter().flat_map(|l| [(l, true), (l, false)]) {
+                    let run = |wanted: fn(IndexKind, IndexKind) -> Loop, a: &[T]| unsafe {
+                        let mut out = vec![T::NAN; rows];
+                        let kernel = kernel(set, wanted(IndexKind::U32, IndexKind::U32), exact);
+                        let kernel: Rows = std::mem::transmute(kernel);
+                        let (pos, crd, a, x) = (pos.as_ptr(), crd.as_ptr(), a.as_ptr(), x.as_ptr());
+                        kernel(pos, crd, a, x, out.as_mut_ptr(), 0, rows as isize, std::ptr::null());
+                        out
+                    };
+                    let (iso, expected) = (run(Loop::IsoRows, &one), run(Loop::Rows, &each));
+                    assert!(!exact || iso == expected);
+                    for (found, expected) in iso.into_iter().zip(expected) {
+                        close(found, expected, 24.0);
+                    }
+                }
+            }
+        }
+
+        #[test]
         fn dot_products() {
             let random = &mut random();
             for set in instruction_sets() {
