@@ -232,6 +232,12 @@ impl Format {
         (self.dim2lvl(&dims)? == levels).then_some(dims)
     }
 
+    /// Whether a stored value equal to the fill value is padding: the last level is full or padded.
+    #[must_use]
+    pub fn has_padding(&self) -> bool {
+        self.0.descriptions.last().is_none_or(|last| last.props.full || last.props.padded)
+    }
+
     /// Whether entries have distinct coordinates: the last level that is not full is unique. A
     /// nonunique level above it does not matter, as in COO. With counters, the same coordinates could be counted
     /// twice.

@@ -81,7 +81,7 @@ pub(super) fn joined(each: &[Columns]) -> Result<Columns, Error> {
     let values = with_dtype!(dtype, T => {
         let mut all: Vec<T> = Vec::new();
         for one in each {
-            all.extend_from_slice(one.values.typed::<T>()?);
+            all.extend_from_slice(one.values.expanded().typed::<T>()?);
         }
         Values::from(all)
     });

@@ -110,13 +110,13 @@ impl<T: StoredElement> Builder<T> {
     /// [`Error::TooLarge`] beyond the memory limit; as [`Tensor::to_coo`].
     pub fn from_tensor(tensor: &Tensor) -> Result<Self, Error> {
         tensor.fetch()?;
-        tensor.values().typed::<T>()?;
+        tensor.values().expect::<T>()?;
         let coo = tensor.to_coo()?;
         let mut builder = Self::new(tensor.shape());
         builder.fill = T::from_scalar(tensor.fill()).unwrap_or(T::ZERO);
         builder.reserve(coo.len())?;
         let mut coordinates = vec![0; coo.shape.len()];
-        for (at, &value) in coo.values.typed::<T>()?.iter().enumerate() {
+        for (at, &value) in coo.values.expanded().typed::<T>()?.iter().enumerate() {
             for (c, column) in coordinates.iter_mut().zip(&coo.crd) {
                 *c = column[at] as usize;
             }

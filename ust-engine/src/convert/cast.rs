@@ -58,6 +58,9 @@ impl Tensor {
 
 /// The values of a tensor in another dtype, made where they are.
 fn lossy(tensor: &Tensor, dtype: Dtype) -> Values {
+    if tensor.is_iso() {
+        return tensor.values().cast_lossy(dtype);
+    }
     let there = converter(tensor).and_then(|converter| converter.cast(tensor, dtype));
     there.unwrap_or_else(|| tensor.values().cast_lossy(dtype))
 }

@@ -8,8 +8,8 @@ use super::build::{BuildOptions, Duplicates};
 use super::columns::Table;
 use super::tally::{Tally, tally};
 use crate::error::Error;
+use crate::storage::Tensor;
 use crate::storage::coo::Coo;
-use crate::storage::{Tensor, ends_in_padding};
 
 /// A tensor with these entries, which are numbered in the order of all dimensions. Duplicates are summed.
 ///
@@ -30,7 +30,7 @@ pub(super) fn counted(
     let how = BuildOptions { duplicates, fill: Some(fill), ..options.clone() };
     let tree = Format::resolve("CSF", Some(format.rank()))?;
     let mut sorted = Tensor::from_coo_with(coo, &tree, &how)?;
-    if ends_in_padding(format) {
+    if format.has_padding() {
         // What equals the fill value is not stored apart from padding.
         sorted = sorted.eliminate_zeros()?;
     }

@@ -90,7 +90,7 @@ impl Tensor {
     /// [`Error::Dtype`] when the values are of another type, [`Error::TooLarge`] for a shape that is
     /// implausible as a dense array, [`Error::Sum`] where a sum of integers overflows.
     pub fn to_dense<T: StoredElement>(&self) -> Result<ArrayD<T>, Error> {
-        self.values().typed::<T>()?;
+        self.values().expect::<T>()?;
         let shape = self.shape();
         let too_large = || Error::TooLarge(format!("shape {shape:?} as a dense array"));
         let elements = shape.iter().try_fold(1_usize, |all, &n| all.checked_mul(n));
@@ -110,7 +110,7 @@ impl Tensor {
             true => Vec::new(),
             false => vec![false; elements.len()],
         };
-        for (at, &value) in coo.values.typed::<T>()?.iter().enumerate() {
+        for (at, &value) in coo.values.expanded().typed::<T>()?.iter().enumerate() {
             let dims = coo.crd.iter().zip(self.shape());
             let place =
                 dims.fold(0, |place, (column, &extent)| place * extent + column[at] as usize);
@@ -131,7 +131,7 @@ impl Tensor {
     /// stores a dimension itself, and the tensor is not sliced.
     #[must_use]
     pub fn dense_view<T: StoredElement>(&self) -> Option<ArrayViewD<'_, T>> {
-        let values = self.values().typed::<T>().ok()?;
+        let values = self.values().expect::<T>().ok()?;
         if !self.view.is_whole() {
             return None;
         }
@@ -147,9 +147,10 @@ impl Tensor {
             stride *= self.shape()[dim];
         }
         match values.is_empty() {
-            true => ArrayViewD::from_shape(IxDyn(self.shape()), values).ok(),
+            true => ArrayViewD::from_shape(IxDyn(self.shape()), &values[..]).ok(),
             false => {
-                ArrayViewD::from_shape(IxDyn(self.shape()).strides(IxDyn(&strides)), values).ok()
+                let shape = IxDyn(self.shape()).strides(IxDyn(&strides));
+                ArrayViewD::from_shape(shape, &values[..]).ok()
             }
         }
     }

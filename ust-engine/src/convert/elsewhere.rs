@@ -16,7 +16,7 @@ use super::columns::{
 };
 use crate::check::are_trusted;
 use crate::error::Error;
-use crate::storage::{Tensor, Values, ends_in_padding, joins_alike};
+use crate::storage::{Tensor, Values, joins_alike};
 use crate::walk::nest::{Noted, Operand};
 use crate::walk::positions::{AtPositions, is_told_apart};
 
@@ -274,7 +274,7 @@ impl<'a> Conversion<'a> {
     /// Whether entries that equal the fill value of the result are left out: they would be padding.
     #[must_use]
     pub fn drops_fill(&self) -> bool {
-        ends_in_padding(self.bound.format())
+        self.bound.format().has_padding()
     }
 
     /// Assembles the levels of the result, given its rows in their order: the coordinates of each at each level

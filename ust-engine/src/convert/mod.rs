@@ -286,6 +286,11 @@ fn rebuilt(
     if !format.counters().is_empty() {
         return counted(&tensor.to_coo()?, format, fill, options);
     }
+    // Where padding is told by its value, each element has one.
+    let tensor = match tensor.is_iso() && (format.has_padding() || tensor.has_padding()) {
+        true => Cow::Owned(tensor.expanded()),
+        false => tensor,
+    };
     let bound = format.bind(tensor.shape())?;
     if !tensor.format().counters().is_empty() {
         let work = tensor.nse();
@@ -296,7 +301,12 @@ fn rebuilt(
     if let Some(converter) = elsewhere::converter(&tensor) {
         let options = options.clone();
         let conversion = Conversion { tensor: &tensor, bound: &bound, fill, options, drops: false };
-        if let Some(made) = converter.convert(&conversion)? {
+        if let Some(mut made) = converter.convert(&conversion)? {
+            // As many entries as before, none of them a sum.
+            let all = made.nse() == tensor.nse() && tensor.format().is_unique();
+            if let Some(value) = tensor.iso_value().filter(|_| all) {
+                made.set_values(Values::iso(value, made.nse()));
+            }
             return Ok(made);
         }
     }

@@ -54,6 +54,7 @@ pub(crate) struct Signature {
     pub(crate) fill: [u8; 16],
     pub(crate) kinds: Vec<IndexKind>,
     pub(crate) whole: bool,
+    pub(crate) iso: bool,
     /// What providers that run elsewhere distinguish, if one of them may be chosen.
     pub(crate) states: u64,
     /// A coarse class of the number of stored elements and of the longest dimension, on which plans depend.

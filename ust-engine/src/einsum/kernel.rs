@@ -374,6 +374,7 @@ impl Signature {
             fill: bits(tensor.fill()),
             kinds: tensor.levels().iter().flat_map(|l| &l.0).map(IndexArray::kind).collect(),
             whole: tensor.view().is_whole(),
+            iso: tensor.is_iso(),
             states: if backend == Backend::Auto { states(tensor) } else { 0 },
             class: class(tensor.nse()) * 32 + class(longest),
         }

@@ -7,6 +7,7 @@
 //! The loops of the last two run over the array of values, as over a vector.
 
 use ust_format::Format;
+use ust_level_api::Scalar;
 
 use super::access::shares_positions;
 use super::choose::{Given, Planned, choose};
@@ -46,6 +47,10 @@ pub(super) fn along(
     if one.full || stored.is_full() || !is_plain(&stage.body) {
         return Ok(None);
     }
+    // The loops of a sum over levels read the one value.
+    if tensor.is_iso() && stage.reduce.is_some() {
+        return Ok(None);
+    }
     let (scalar, rest) = match &stage.reduce {
         None if one.dims == stage.result
             && planned.format == *stored
@@ -82,7 +87,7 @@ pub(super) fn along(
     let stage = Stage { accesses, result, reduce, ..stage.clone() };
     let over_values = choose(&Given {
         stage: &stage,
-        tensors: &[vector.outline()],
+        tensors: &[vector.outline().with_iso(false)],
         lasting: vec![false],
         limit: 0,
         names: vec!["A".to_owned()],
@@ -145,7 +150,11 @@ impl Compiled {
         tensor: &Tensor,
         how: Run<'_>,
     ) -> Result<Tensor, Error> {
-        let vector = values_of(tensor, tensor.clean_values()?, &self.planned.formats[0])?;
+        let values = tensor.clean_values()?;
+        if let (Some(value), false) = (values.iso_value(), along.scalar) {
+            return self.run_once(tensor, value, how);
+        }
+        let vector = values_of(tensor, values, &self.planned.formats[0])?;
         let dims: &[usize] = if along.scalar { &[] } else { &[0] };
         let sizes = Sizes::new(&[tensor.nse()], dims, &self.planned.sink.format)?;
         let made = self.collected_on(Inputs::new(&[&vector]), &sizes, how)?;
@@ -153,5 +162,17 @@ impl Compiled {
             true => Ok(made),
             false => tensor.with_clean_values(made.values().clone()),
         }
+    }
+
+    /// As [`Compiled::run_along`], for a result that shares the levels of a tensor with one value for all elements: so
+    /// has the result.
+    fn run_once(&self, tensor: &Tensor, value: Scalar, how: Run<'_>) -> Result<Tensor, Error> {
+        let bound = self.planned.formats[0].bind(&[1])?;
+        let vector = Tensor::from_full(&bound, Values::filled(value, 1), tensor.fill());
+        let sizes = Sizes::new(&[1], &[0], &self.planned.sink.format)?;
+        let made = self.collected_on(Inputs::new(&[&vector]), &sizes, how)?;
+        made.fetch()?;
+        let value = made.values().get(0).expect("one value");
+        tensor.with_clean_values(Values::iso(value, tensor.nse()))
     }
 }

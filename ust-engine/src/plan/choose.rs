@@ -225,7 +225,11 @@ fn candidate(given: &Given<'_>, may: Conversions<'_>) -> Result<Option<Candidate
         .zip(&conversions)
         .map(|(tensor, format)| match format {
             // An empty tensor has the arrays of the format.
-            Some(to) => Ok(Tensor::empty(tensor.shape(), to.format(), tensor.fill())?.outline()),
+            Some(to) => {
+                let made = Tensor::empty(tensor.shape(), to.format(), tensor.fill())?.outline();
+                // Indices in other widths stand beside the same values.
+                Ok(made.with_iso(tensor.is_iso() && matches!(to, Conversion::Widths(_))))
+            }
             None => Ok(tensor.clone()),
         })
         .collect::<Result<_, Error>>()?;

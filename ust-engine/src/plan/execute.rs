@@ -9,14 +9,13 @@ use std::time::{Duration, Instant};
 
 use smallvec::SmallVec;
 use ust_format::Format;
-use ust_level_api::Scalar;
 
 use self::numbered::Number;
 use self::operands::{Held, Operand, are_ready, meant, ready_for, refs, tensors_of};
 use super::along::along;
 use super::choose::{Candidate, Given, choose};
 use super::divide::{Known, divide};
-use super::frame::{self, Extents, Frame, Last, Sizes};
+use super::frame::{self, Expected, Extents, Frame, Last, Sizes};
 use super::path::part;
 use super::rest::{Stored, counted};
 use super::run::{Compiled, Inputs};
@@ -47,8 +46,8 @@ pub(crate) struct Prepared {
     pub(crate) assignment: Assignment,
     stages: Vec<Stage>,
     compiled: Vec<Compiled>,
-    /// The format and fill value of each operand.
-    expected: Vec<(Format, Scalar)>,
+    /// What is known of each operand.
+    expected: Vec<Expected>,
     /// Indices whose extents must not be 0.
     some: Vec<usize>,
     /// For each operand, whether it was a view, which is copied.
@@ -105,7 +104,7 @@ impl Prepared {
             assignment,
             stages: Vec::new(),
             compiled: Vec::new(),
-            expected: operands.iter().map(|t| (t.format().clone(), t.fill())).collect(),
+            expected: operands.iter().map(|&tensor| tensor.into()).collect(),
             views: operands.iter().map(|t| !t.view().is_whole()).collect(),
             numbers: Vec::new(),
             counts: counts.cloned(),
@@ -367,7 +366,7 @@ impl Prepared {
     pub(crate) fn explain(&self) -> String {
         let copied = |one: &StageAccess| match one.source {
             Source::Operand(at) => {
-                let format = self.expected.get(at).map(|(format, _)| format);
+                let format = self.expected.get(at).map(|expected| &expected.format);
                 self.views[at] || format.is_some_and(|format| one.dims.len() != format.axes())
             }
             Source::Stage(_) => false,
@@ -457,7 +456,15 @@ fn plan(
         (None, Source::Stage(at)) => format!("t{at}"),
         (None, Source::Operand(_)) => assignment.result.name.clone(),
     });
-    let outlines: Vec<Outline> = tensors.iter().map(|tensor| tensor.outline()).collect();
+    // Loops read one value of an operand of the caller's that has one for all. A converted one may have none. With
+    // padding, native kernels are the quickest: they take a value for each element.
+    let outlined = |(one, access): (&Operand<'_>, &StageAccess)| {
+        let outline = one.tensor().outline();
+        let own = matches!((one, access.source), (Operand::Borrowed(_), Source::Operand(_)));
+        let iso = outline.is_iso() && own && !outline.has_padding();
+        outline.with_iso(iso)
+    };
+    let outlines: Vec<Outline> = given.iter().zip(&stage.accesses).map(outlined).collect();
     let mut plans = choose(&Given {
         stage,
         tensors: &outlines,

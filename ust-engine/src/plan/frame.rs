@@ -87,6 +87,21 @@ impl Frame {
     }
 }
 
+/// What a kernel was prepared for.
+#[derive(Clone, Debug)]
+pub(crate) struct Expected {
+    pub(crate) format: Format,
+    pub(crate) fill: Scalar,
+    /// Whether one value is stored for all elements. A kernel for others takes such a tensor as well.
+    pub(crate) iso: bool,
+}
+
+impl From<&Tensor> for Expected {
+    fn from(tensor: &Tensor) -> Self {
+        Self { format: tensor.format().clone(), fill: tensor.fill(), iso: tensor.is_iso() }
+    }
+}
+
 /// Checks that tensors have the formats that a kernel was prepared for. `operands` are those of the
 /// assignment, followed by the old value for an update.
 ///
@@ -95,9 +110,15 @@ impl Frame {
 pub(crate) fn expect(
     assignment: &Assignment,
     operands: &[&Tensor],
-    expected: &[(Format, Scalar)],
+    expected: &[Expected],
 ) -> Result<(), Error> {
-    for (at, (tensor, (format, fill))) in operands.iter().zip(expected).enumerate() {
+    for (at, (tensor, Expected { format, fill, iso })) in operands.iter().zip(expected).enumerate()
+    {
+        if *iso && !tensor.is_iso() {
+            let text = "a kernel that was prepared for one value of all elements, and is given a value for each: \
+                        prepare a kernel for it";
+            return Err(Error::Unsupported(text.to_owned()));
+        }
         if tensor.format() != format || !tensor.fill().same(fill) {
             let input = assignment.operands.get(at);
             let name = input.map_or(&assignment.result.name, |input| &input.name);

@@ -30,7 +30,7 @@ use crate::expr::operator::Operator;
 use crate::provider::plan::Parameter;
 use crate::provider::{self, Backend, Chosen, Cuts, Plan};
 use crate::storage::memory::Budget;
-use crate::storage::{StoredElement, Tensor, Values};
+use crate::storage::{Outline, StoredElement, Tensor, Values};
 use crate::tuning::{
     CANCEL_PARTS_PER_THREAD, COPY_ELEMENT_NS, ROWS_PARALLEL_NS, ROWS_PARTS_PER_THREAD,
 };
@@ -65,6 +65,8 @@ pub(crate) struct Compiled {
     long: OnceLock<Option<long::Long>>,
     /// Whether sums are formed in the order of the loops.
     strict: bool,
+    /// For each tensor, whether the loops read one value for all elements.
+    iso: Vec<bool>,
     /// Number of rows that the last run collected, as a forecast for the next run.
     collected: AtomicUsize,
 }
@@ -164,6 +166,7 @@ impl Compiled {
             combining: OnceLock::new(),
             long: OnceLock::new(),
             strict,
+            iso: tensors.iter().map(Outline::is_iso).collect(),
             collected: AtomicUsize::new(0),
         })
     }
@@ -387,8 +390,9 @@ impl Compiled {
         for array in tensors.iter().flat_map(|tensor| tensor.levels()).flat_map(|l| &l.0) {
             to.push(Memory::Index(array));
         }
-        for tensor in tensors {
-            to.push(tensor.values().memory());
+        for (tensor, &iso) in tensors.iter().zip(&self.iso) {
+            let one = || tensor.values().iso_memory().expect("a kernel expects such a tensor");
+            to.push(if iso { one() } else { tensor.values().memory() });
         }
     }
 
@@ -454,6 +458,7 @@ fn described<'a>(
                 dtype: tensor.dtype(),
                 fill: tensor.fill(),
                 indices: &u.dims,
+                iso: tensor.is_iso(),
             })
             .collect(),
         tensors: given.to_vec(),
@@ -463,6 +468,7 @@ fn described<'a>(
             dtype: planned.rest.dtype(),
             fill: planned.rest,
             indices: &stage.result,
+            iso: false,
         },
         body: &stage.body,
         copies: plain && stage.copied().is_some(),

@@ -108,6 +108,9 @@ pub struct Access<'a> {
     pub fill: Scalar,
     /// For each dimension, the number of its index variable.
     pub indices: &'a [usize],
+    /// Whether the loops read the first element of its values alone, which stands for all: see
+    /// [`Tensor::is_iso`](crate::Tensor::is_iso).
+    pub iso: bool,
 }
 
 impl<'a> Access<'a> {

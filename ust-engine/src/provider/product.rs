@@ -116,6 +116,9 @@ pub(super) fn element_product<'p, 'a>(
 ) -> Result<(&'p [Access<'a>; 2], usize), &'static str> {
     let product = matches!(plan.body, Term::Call { op: Operator::Mul, args, .. }
         if matches!(args[..], [Term::Element(0), Term::Element(1)]));
+    if plan.operands.iter().any(|operand| operand.iso) {
+        return Err("it takes a value for each element, and one operand stores one for all");
+    }
     match (plan.operands.as_slice().try_into(), plan.reduce) {
         (Ok(operands), Some((Operator::Add, &[reduced]))) if product => Ok((operands, reduced)),
         _ => Err(NO_PRODUCT),

@@ -19,8 +19,9 @@ impl Clone for Levels {
 impl Tensor {
     /// Writes the value at a position. The scalar has the dtype of the values.
     pub(crate) fn set_value(&mut self, at: usize, value: Scalar) {
-        self.kept = Arc::default();
-        self.values.fill(at..at + 1, value);
+        if !self.values.are_all(value) {
+            self.values_to_change().fill(at..at + 1, value);
+        }
     }
 
     /// Has a level make a place for a coordinate under a parent. Gives its position; `None`, and changes nothing,
@@ -96,12 +97,13 @@ impl Tensor {
                 rule: "positions stay within the level, and become no fewer".to_owned(),
             });
         };
-        self.kept = Arc::default();
-        self.values.extend(all - before as usize, self.fill);
+        let fill = self.fill;
+        let values = self.values_to_change();
+        values.extend(all - before as usize, fill);
         for (from, to) in moves {
-            self.values.move_within(from, to.start);
+            values.move_within(from, to.start);
         }
-        self.values.fill(freed, self.fill);
+        values.fill(freed, fill);
         Ok(())
     }
 }

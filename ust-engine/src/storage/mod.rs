@@ -7,6 +7,7 @@
 //! | [`values`] | the buffer of values, of any dtype |
 //! | [`coo`] | entries as columns of coordinates and values, from which tensors are built |
 //! | `change` | changes in place |
+//! | `iso` | tensors whose stored values are all equal |
 //! | [`view`] | slices |
 //! | [`memory`] | memory limits |
 //! | `kept` | places for what was made of a tensor's data |
@@ -16,6 +17,7 @@
 
 mod change;
 pub mod coo;
+mod iso;
 mod kept;
 pub mod memory;
 mod outline;
@@ -142,10 +144,10 @@ impl Tensor {
     /// padded level.
     #[must_use]
     pub fn has_padding(&self) -> bool {
-        ends_in_padding(self.format())
+        self.format().has_padding()
     }
 
-    /// Bytes of the level arrays and the values.
+    /// Bytes of the level arrays and the values. The values of an [iso](Self::is_iso) tensor count as one.
     #[must_use]
     pub fn bytes(&self) -> usize {
         self.levels().iter().map(Arrays::bytes).sum::<usize>() + self.values.bytes()
@@ -196,7 +198,8 @@ impl Tensor {
         self.levels()[level].0.get(at)
     }
 
-    /// The stored values.
+    /// The stored values: one for each stored element. Those of an [iso](Self::is_iso) tensor know that they are equal
+    /// ([`Values::iso_value`]); a look at their slice makes one, and keeps it.
     #[must_use]
     pub fn values(&self) -> &Values {
         &self.values
@@ -245,21 +248,22 @@ impl Tensor {
     }
 
     /// Bytes of what was made of its arrays and is kept beside them, such as indices in the width that kernels
-    /// take: not part of [`Tensor::bytes`].
+    /// take, or the slice of the values of an [iso](Self::is_iso) tensor: not part of [`Tensor::bytes`].
     #[must_use]
     pub fn kept_bytes(&self) -> u64 {
-        self.kept_of_levels().bytes() + self.kept_of_values().bytes()
+        let made = self.kept_of_levels().bytes() + self.kept_of_values().bytes();
+        made + self.values.expanded_bytes() as u64
     }
 
-    /// The stored values for writing. The pattern stays. Values are copied first where they are shared.
+    /// The stored values for writing. The pattern stays. Values are copied first where they are shared; an
+    /// [iso](Self::is_iso) tensor gets a value for each stored element.
     ///
     /// # Errors
     /// [`Error::Dtype`] when they are of another type.
     pub fn values_mut<T: StoredElement>(&mut self) -> Result<&mut [T], Error> {
         // The caller may write to positions that no coordinate reaches.
         self.clean = false;
-        self.kept = Arc::default();
-        self.values.typed_mut()
+        self.values_to_change().typed_mut()
     }
 
     /// The same pattern with other values, of any dtype. The fill value becomes zero of that dtype.
@@ -279,6 +283,16 @@ impl Tensor {
         tensor.set_values(values);
         (tensor.fill, tensor.clean) = (fill, false);
         Ok(tensor)
+    }
+
+    /// The values, to be changed in place: each is stored. What was made of them is forgotten.
+    pub(super) fn values_to_change(&mut self) -> &mut Values {
+        self.kept = Arc::default();
+        if self.is_iso() {
+            // What was compiled reads one value.
+            (self.values, self.made) = (self.values.expanded(), OnceLock::new());
+        }
+        &mut self.values
     }
 
     /// Replaces the values by as many others.
@@ -336,13 +350,11 @@ impl PartialEq for Tensor {
             && self.dtype() == other.dtype()
             && self.fill.same(&other.fill)
             && self.nse() == other.nse()
-            && self.values.iter().zip(other.values.iter()).all(|(a, b)| a.same(&b))
+            && match (self.iso_value(), other.iso_value()) {
+                (Some(a), Some(b)) => self.nse() == 0 || a.same(&b),
+                _ => self.values.iter().zip(other.values.iter()).all(|(a, b)| a.same(&b)),
+            }
     }
-}
-
-/// Whether a stored value equal to the fill value is padding in this format.
-pub(crate) fn ends_in_padding(format: &ust_format::Format) -> bool {
-    format.descriptions().last().is_none_or(|last| last.props.full || last.props.padded)
 }
 
 /// Whether neighbouring entries with equal values share one in this format.

@@ -3,8 +3,8 @@
 use ust_format::{Bound, Format};
 use ust_level_api::{ArraySpec, Arrays, Dtype, IndexKind, Scalar};
 
+use super::Tensor;
 use super::view::View;
-use super::{Tensor, ends_in_padding};
 use crate::error::Error;
 
 /// A tensor without the contents of its arrays: format, shape, dtype, fill value, the number of stored elements,
@@ -16,6 +16,7 @@ pub struct Outline {
     view: View,
     fill: Scalar,
     nse: usize,
+    iso: bool,
     arrays: Vec<Vec<(IndexKind, usize)>>,
 }
 
@@ -39,7 +40,7 @@ impl Outline {
             return Err(Error::Shape { found, expected });
         }
         let view = View::whole(bound.shape());
-        Ok(Self { bound, view, fill, nse, arrays })
+        Ok(Self { bound, view, fill, nse, iso: false, arrays })
     }
 
     /// The format.
@@ -82,6 +83,17 @@ impl Outline {
         self.nse
     }
 
+    /// Whether one value is stored for all elements.
+    #[must_use]
+    pub fn is_iso(&self) -> bool {
+        self.iso
+    }
+
+    /// This outline, of a tensor with one value for all elements or with a value for each.
+    pub(crate) fn with_iso(self, iso: bool) -> Self {
+        Self { iso, ..self }
+    }
+
     /// For each level, the kind and the length of each array.
     #[must_use]
     pub fn arrays(&self) -> &[Vec<(IndexKind, usize)>] {
@@ -102,7 +114,7 @@ impl Outline {
     /// As [`Tensor::has_padding`].
     #[must_use]
     pub fn has_padding(&self) -> bool {
-        ends_in_padding(self.format())
+        self.format().has_padding()
     }
 }
 
@@ -117,6 +129,7 @@ impl Tensor {
             view: self.view.clone(),
             fill: self.fill,
             nse: self.nse(),
+            iso: self.is_iso(),
             arrays: self.levels().iter().map(of_level).collect(),
         }
     }

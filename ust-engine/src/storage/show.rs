@@ -39,6 +39,9 @@ impl fmt::Display for Tensor {
                 write!(f, "\n  {:<7}{}", spec.name, indices(array))?;
             }
         }
+        if let Some(value) = self.iso_value() {
+            return write!(f, "\nvalues   [{value}] for all {}", self.nse());
+        }
         let values = preview(self.nse(), |at| {
             self.values.get(at).map_or_else(String::new, |v| v.to_string())
         });

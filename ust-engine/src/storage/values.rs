@@ -3,7 +3,7 @@
 use std::ops::Range;
 use std::sync::Arc;
 
-use bytemuck::Zeroable;
+use bytemuck::{Zeroable, bytes_of};
 use ust_level_api::assemble::fill;
 use ust_level_api::buffer::{FetchError, Plain};
 use ust_level_api::column::{BLOCK, chunk_len};
@@ -118,10 +118,10 @@ impl Values {
         self.len() == 0
     }
 
-    /// Bytes of all values.
+    /// Bytes of all values: of one, if they are [iso](Values::iso).
     #[must_use]
     pub fn bytes(&self) -> usize {
-        self.len() * self.dtype().bytes()
+        with_values!(self, values => values.bytes())
     }
 
     /// The first `len` values of memory that loops made longer. `None` if there is not enough memory.
@@ -211,12 +211,66 @@ impl Values {
             let value = T::from_scalar(value).expect("the dtype of the very value");
             let mut buffer = Buffer::<T>::zeroed(len);
             // Compares bit patterns: fresh memory holds 0.0, not -0.0.
-            let zero = bytemuck::bytes_of(&value).iter().all(|&b| b == 0);
+            let zero = bytes_of(&value).iter().all(|&b| b == 0);
             if !zero {
                 buffer.make_mut().fill(value);
             }
             T::wrap(buffer)
         })
+    }
+
+    /// `len` values that are all equal, of which one is stored: see [`Buffer::iso`]. They are like any others. A look
+    /// at the slice of values makes one, and keeps it; single values, casts, selections and files do not.
+    #[must_use]
+    pub fn iso(value: Scalar, len: usize) -> Self {
+        with_dtype!(value.dtype(), T => {
+            T::wrap(Buffer::iso(T::from_scalar(value).expect("the dtype of the very value"), len))
+        })
+    }
+
+    /// The one value that is stored, of [iso](Values::iso) values.
+    #[must_use]
+    pub fn iso_value(&self) -> Option<Scalar> {
+        with_values!(self, values => values.iso_element().map(|&value| value.into()))
+    }
+
+    /// These values as [iso](Values::iso) ones. `None` if two differ in a bit, or there are none. Cost: O(length).
+    #[must_use]
+    pub fn to_iso(&self) -> Option<Self> {
+        if self.iso_value().is_some() {
+            return Some(self.clone());
+        }
+        with_values!(self, values => {
+            let (&first, others) = values.split_first()?;
+            let alike = others.iter().all(|value| bytes_of(value) == bytes_of(&first));
+            alike.then(|| Buffer::iso(first, values.len()).into())
+        })
+    }
+
+    /// The same values, each stored.
+    #[must_use]
+    pub fn expanded(&self) -> Self {
+        self.iso_value().map_or_else(|| self.clone(), |value| Self::filled(value, self.len()))
+    }
+
+    /// Whether these are [iso](Values::iso) values with the bits of this one.
+    pub(crate) fn are_all(&self, value: Scalar) -> bool {
+        fn alike<T: StoredElement>(own: &T, value: Scalar) -> bool {
+            T::from_scalar(value).is_some_and(|value| bytes_of(&value) == bytes_of(own))
+        }
+        with_values!(self, values => values.iso_element().is_some_and(|own| alike(own, value)))
+    }
+
+    /// The one value that is stored, of [iso](Values::iso) values, as memory that loops read.
+    pub(crate) fn iso_memory(&self) -> Option<Memory<'_>> {
+        with_values!(self, values => {
+            values.iso_element().map(|value| Memory::values(std::slice::from_ref(value)))
+        })
+    }
+
+    /// Bytes of the slice that a look at [iso](Values::iso) values made.
+    pub(crate) fn expanded_bytes(&self) -> usize {
+        with_values!(self, values => values.expanded_bytes())
     }
 
     /// `len` values without specified content, to be written before they are read.
@@ -229,9 +283,15 @@ impl Values {
     /// # Errors
     /// [`Error::Dtype`] when they are of another type.
     pub fn typed<T: StoredElement>(&self) -> Result<&[T], Error> {
-        T::buffer(self)
-            .map(|b| &b[..])
-            .ok_or(Error::Dtype { expected: T::DTYPE, found: self.dtype() })
+        self.expect::<T>().map(|buffer| &buffer[..])
+    }
+
+    /// The typed buffer. Looks at no value.
+    ///
+    /// # Errors
+    /// [`Error::Dtype`] when the values are of another type.
+    pub(crate) fn expect<T: StoredElement>(&self) -> Result<&Buffer<T>, Error> {
+        T::buffer(self).ok_or(Error::Dtype { expected: T::DTYPE, found: self.dtype() })
     }
 
     /// The typed values for writing; copied first where the memory is shared.
@@ -265,6 +325,9 @@ impl Values {
     /// The value at `at`, or `None` beyond the end.
     #[must_use]
     pub fn get(&self, at: usize) -> Option<Scalar> {
+        if let Some(value) = self.iso_value() {
+            return (at < self.len()).then_some(value);
+        }
         with_values!(self, b => b.get(at).map(|&v| v.into()))
     }
 
@@ -274,6 +337,10 @@ impl Values {
     /// When an index is beyond the end.
     #[must_use]
     pub fn gather(&self, places: &[u64]) -> Self {
+        if let Some(value) = self.iso_value() {
+            assert!(places.iter().all(|&at| at < self.len() as u64), "an index beyond the end");
+            return Self::iso(value, places.len());
+        }
         with_values!(self, b => {
             let from = &b[..];
             places.iter().map(|&at| from[at as usize]).collect::<Vec<_>>().into()
@@ -287,6 +354,10 @@ impl Values {
     pub fn cast(&self, to: Dtype) -> Result<Self, Error> {
         if self.dtype() == to {
             return Ok(self.clone());
+        }
+        if let Some(value) = self.iso_value().filter(|_| !self.is_empty()) {
+            let cast = value.cast(to).map_err(|_| Error::Cast { value, at: 0, to })?;
+            return Ok(Self::iso(cast, self.len()));
         }
         // Through scalars, a block at a time: an instance for each dtype, not for each pair of them.
         with_dtype!(to, T => {
@@ -322,6 +393,10 @@ impl Values {
         if self.dtype() == to {
             return self.clone();
         }
+        if let Some(value) = self.iso_value() {
+            let one = Self::filled(value, 1).cast_lossy(to);
+            return Self::iso(one.get(0).expect("one value"), self.len());
+        }
         with_values!(self, b => with_dtype!(to, T => {
             let mut lossy = Buffer::<T>::unspecified(b.len());
             let all = lossy.make_mut().iter_mut().zip(b.iter());
@@ -342,6 +417,10 @@ impl Values {
             Dtype::Bf16 => Half::Bf16,
             _ => return Ok(self),
         };
+        if let Some(value) = self.iso_value().filter(|_| self.dtype() == Dtype::F32) {
+            let one = Self::filled(value, 1).rounded(to)?;
+            return Ok(Self::iso(one.get(0).expect("one value"), self.len()));
+        }
         if let Values::F32(from) = &self
             && let Some(place) = from.place()
             && let Some(halves) = place.halves(from, half)
@@ -376,20 +455,29 @@ impl Values {
 /// The number of values that differ from a fill value.
 pub(crate) fn differing<T: StoredElement>(values: &Buffer<T>, fill: Scalar) -> usize {
     let fill = T::from_scalar(fill);
+    if let Some(value) = values.iso_element() {
+        return if fill.is_some_and(|f| f.same(*value)) { 0 } else { values.len() };
+    }
     values.iter().filter(|v| !fill.is_some_and(|f| f.same(**v))).count()
 }
 
 /// The values at the given indices.
 pub(crate) fn gathered(values: &Values, places: &IndexColumn) -> Values {
-    with_values!(values, from => gathered_from(from, places).into())
+    match values.iso_value() {
+        Some(value) => Values::iso(value, places.len()),
+        None => with_values!(values, from => gathered_from(from, places).into()),
+    }
 }
 
 /// For each of so many entries, whether its value has the bits of the value of the entry before. Without
 /// `places`, values are in the order of the entries. Parallel.
 pub(crate) fn repeats(values: &Values, places: Option<&IndexColumn>, count: usize) -> Arc<[bool]> {
+    if values.iso_value().is_some() {
+        return (0..count).map(|entry| entry > 0).collect();
+    }
     let place = |entry: usize| places.map_or(entry, |places| places.at(entry) as usize);
     let alike = with_values!(values, all => {
-        let bits = |entry| bytemuck::bytes_of(&all[place(entry)]);
+        let bits = |entry| bytes_of(&all[place(entry)]);
         fill(count, |entry| u8::from(entry > 0 && bits(entry) == bits(entry - 1)))
     });
     alike.iter().map(|&alike| alike == 1).collect()

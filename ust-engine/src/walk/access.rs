@@ -13,7 +13,7 @@ use ust_level_api::{Buffer, Element, IndexArray, IndexColumn, IndexKind, Scalar,
 use crate::error::Error;
 use crate::storage::coo::{Coo, check_coordinates};
 use crate::storage::values::{differing, gathered};
-use crate::storage::{StoredElement, Tensor, Values, ends_in_padding, joins_alike};
+use crate::storage::{StoredElement, Tensor, Values, joins_alike};
 use crate::tuning::MASKED_VALUES;
 use crate::walk::find::{COUNT, PATH, PLACE, find};
 use crate::walk::native::Code;
@@ -76,7 +76,10 @@ impl Tensor {
             let mut sum = [T::ZERO];
             let mut memory: Vec<Memory<'_>> =
                 self.levels().iter().flat_map(|level| &level.0).map(Memory::Index).collect();
-            memory.push(Memory::values(self.values().typed::<T>()?));
+            memory.push(match self.values().iso_memory() {
+                Some(one) => one,
+                None => Memory::values(self.values().typed::<T>()?),
+            });
             memory.push(Memory::values_mut(&mut sum[..]));
             memory.push(Memory::indices_mut(&mut found));
             // An entry may have any number.
@@ -201,7 +204,9 @@ impl Tensor {
             }
             values
         }
-        Ok(crate::with_values!(self.values(), from => reached(from, &places, self.fill)))
+        Ok(
+            crate::with_values!(&self.values().expanded(), from => reached(from, &places, self.fill)),
+        )
     }
 
     /// Number of stored elements inside the shape that differ from the fill value. Cost: O(nse).
@@ -324,7 +329,7 @@ fn ones(mask: &[u8]) -> usize {
 /// Whether coordinates reach every position of any tensor in this format, foreign arrays included.
 pub(crate) fn reaches_all(format: &ust_format::Format) -> bool {
     let compact = format.descriptions().iter().all(|level| level.props.compact);
-    compact && !ends_in_padding(format) && !Operand::has_gaps(format)
+    compact && !format.has_padding() && !Operand::has_gaps(format)
 }
 
 /// A stored entry.

@@ -36,6 +36,7 @@ pub fn find(tensor: &Tensor) -> (Function, Operand) {
         values: b.array("values", Elem::Value(dtype), false),
         sum: b.array("sum", Elem::Value(dtype), true),
         found: b.array("found", Elem::Index(IndexKind::I64), true),
+        is_iso: tensor.is_iso(),
         padding: tensor.has_padding().then(|| tensor.fill()),
     };
     descend(&mut b, &operand, &wanted, 0, Expr::Int(0), &arrays);
@@ -53,6 +54,8 @@ struct Arrays {
     values: ArrayId,
     sum: ArrayId,
     found: ArrayId,
+    /// Whether there is one value for all positions.
+    is_iso: bool,
     /// The value of padding, where there is padding.
     padding: Option<Scalar>,
 }
@@ -78,7 +81,8 @@ fn descend(
 ) {
     b.store(out.found, Expr::Int((PATH + level) as i64), parent.clone());
     if level == wanted.len() {
-        let value = b.load(out.values, parent.clone());
+        let at = if out.is_iso { Expr::Int(0) } else { parent.clone() };
+        let value = b.load(out.values, at);
         let value = b.bind("value", value);
         return b.if_(is_entry(value.clone(), out.padding), |b| {
             b.reduce(BinOp::Add, out.sum, Expr::Int(0), value);

@@ -72,9 +72,17 @@ pub(crate) fn scatter(
     let total = total as usize;
     let mut made: Vec<ColumnBuffer> =
         columns.iter().map(|&(_, kind)| ColumnBuffer::unspecified(kind, total)).collect();
-    let values = with_values!(tensor.values(), from => {
-        job.values(from, total, next.make_mut(), &mut made)?
-    });
+    let values = match tensor.iso_value() {
+        Some(value) => {
+            job.run(true, next.make_mut(), |memory| {
+                memory.extend(made.iter_mut().map(ColumnBuffer::memory));
+            })?;
+            Values::iso(value, total)
+        }
+        None => with_values!(tensor.values(), from => {
+            job.values(from, total, next.make_mut(), &mut made)?
+        }),
+    };
     let starts = match pieces.len() {
         1 => next,
         _ => {
@@ -257,7 +265,8 @@ impl Job<'_> {
         let next = b.array("next", Elem::Index(IndexKind::U32), true);
         let dtype = Elem::Value(self.tensor.dtype());
         let moved = moves.then(|| {
-            let values = (b.array("values", dtype, false), b.array("out", dtype, true));
+            let values = (!self.tensor.is_iso())
+                .then(|| (b.array("values", dtype, false), b.array("out", dtype, true)));
             let columns: Vec<_> = self
                 .columns
                 .iter()
@@ -275,10 +284,12 @@ impl Job<'_> {
                 let at = b.bind("at", at);
                 b.store(next, slot.clone(), at.clone() + 1);
                 let mut moves: Vec<(ArrayId, Expr)> = Vec::new();
-                if let Some(((from, to), columns)) = &moved {
+                if let Some((values, columns)) = &moved {
                     let numbers = self.columns.iter().map(|(expr, _)| emit(expr, &leaf.dims));
                     moves.extend(columns.iter().copied().zip(numbers));
-                    moves.push((*to, b.load(*from, leaf.value())));
+                    if let Some((from, to)) = values {
+                        moves.push((*to, b.load(*from, leaf.value())));
+                    }
                 }
                 for (array, value) in &moves {
                     b.store(*array, at.clone(), value.clone());

@@ -24,6 +24,7 @@ use crate::Elsewhere;
 mod around;
 mod deferred;
 mod grow;
+mod iso;
 mod lines;
 mod mapped;
 
@@ -76,6 +77,18 @@ pub unsafe trait Owner<T>: Send + Sync {
     /// The elements as a vector without a copy, if this owner is a vector.
     fn take_vec(&mut self) -> Option<Vec<T>> {
         None
+    }
+    /// The element that all others equal, of an owner that stores it alone: see [`Buffer::iso`].
+    fn iso(&self) -> Option<&T> {
+        None
+    }
+    /// Bytes that the elements take.
+    fn bytes(&self) -> usize {
+        self.len() * size_of::<T>()
+    }
+    /// Bytes of the elements that a look at them made, where one is stored.
+    fn expanded_bytes(&self) -> usize {
+        0
     }
     /// Whether [`slice`](Self::slice) has nothing to fetch first.
     fn is_here(&self) -> bool {
@@ -174,17 +187,29 @@ impl<T: Plain> Buffer<T> {
     pub fn make_mut(&mut self) -> &mut [T] {
         let writable = Arc::get_mut(&mut self.0).is_some_and(|owner| owner.slice_mut().is_some());
         if !writable {
-            self.0 = Arc::new(self.0.slice().to_vec());
+            self.0 = Arc::new(self.own());
         }
         Arc::get_mut(&mut self.0)
             .and_then(|owner| owner.slice_mut())
             .expect("a fresh or unshared writable owner")
     }
 
+    /// A copy of the elements.
+    fn own(&self) -> Vec<T> {
+        match self.0.iso() {
+            Some(&element) => vec![element; self.len()],
+            None => self.0.slice().to_vec(),
+        }
+    }
+
     /// Keeps the first `len` elements, or all if there are fewer. Cost: O(1) if this is the only
     /// handle to a large buffer that is not foreign; else one copy.
     pub fn truncate(&mut self, len: usize) {
-        if len < self.len() && !Arc::get_mut(&mut self.0).is_some_and(|owner| owner.truncate(len)) {
+        if let Some(&element) = self.0.iso() {
+            *self = Self::iso(element, len.min(self.len()));
+        } else if len < self.len()
+            && !Arc::get_mut(&mut self.0).is_some_and(|owner| owner.truncate(len))
+        {
             self.0 = Arc::new(self.0.slice()[..len].to_vec());
         }
     }
@@ -202,7 +227,7 @@ impl<T: Plain> Buffer<T> {
     pub fn into_vec(mut self) -> Vec<T> {
         match Arc::get_mut(&mut self.0).and_then(Owner::take_vec) {
             Some(vec) => vec,
-            None => self.0.slice().to_vec(),
+            None => self.own(),
         }
     }
 
@@ -215,7 +240,8 @@ impl<T: Plain> Buffer<T> {
     /// Whether both handles view the same memory.
     #[must_use]
     pub fn shares_memory_with(&self, other: &Self) -> bool {
-        std::ptr::eq(self.0.slice(), other.0.slice())
+        let iso = self.0.iso().is_some() || other.0.iso().is_some();
+        if iso { self.is_same(other) } else { std::ptr::eq(self.0.slice(), other.0.slice()) }
     }
 }
 
@@ -295,13 +321,27 @@ impl<T: Plain> FromIterator<T> for Buffer<T> {
 
 impl<T: Plain + PartialEq> PartialEq for Buffer<T> {
     fn eq(&self, other: &Self) -> bool {
-        **self == **other
+        match (self.0.iso(), other.0.iso()) {
+            (Some(own), Some(other_one)) => {
+                self.len() == other.len() && (own == other_one || self.is_empty())
+            }
+            (Some(one), None) => {
+                self.len() == other.len() && other.iter().all(|other| other == one)
+            }
+            (None, Some(one)) => self.len() == other.len() && self.iter().all(|own| own == one),
+            (None, None) => **self == **other,
+        }
     }
 }
 
 impl<T: Plain + fmt::Debug> fmt::Debug for Buffer<T> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_list().entries(self.iter()).finish()
+        match self.0.iso() {
+            Some(element) => {
+                f.debug_list().entries(std::iter::repeat_n(element, self.len())).finish()
+            }
+            None => f.debug_list().entries(self.iter()).finish(),
+        }
     }
 }
 

@@ -55,6 +55,11 @@ impl Table {
             (of, position) = (Some(position), IndexColumn::Count(length));
         }
         let of = of.unwrap_or_else(|| IndexColumn::Count(self.len()));
+        if let (Some(value), false) = (self.values.iso_value(), bound.format().has_padding()) {
+            // Every position that coordinates reach is an entry's.
+            let (clean, values) = (self.len() == length, Values::iso(value, length));
+            return Tensor::assembled(bound.clone(), arrays, values, fill, clean);
+        }
         let values = self.values_at(&of, &position, fill, length);
         Tensor::assembled(bound.clone(), arrays, values, fill, true)
     }

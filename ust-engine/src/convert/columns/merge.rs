@@ -34,6 +34,7 @@ impl Table {
         if let Some(places) = self.places.take() {
             self.values = gathered(&self.values, &places);
         }
+        self.values = self.values.expanded();
         let dtype = self.values.dtype();
         if let ([IndexColumn::Runs(starts), IndexColumn::U32(second)], 1) =
             (&self.levels[..], self.block)

@@ -87,7 +87,10 @@ impl Table {
         options: &BuildOptions,
     ) -> Result<Tensor, Error> {
         let format = bound.format();
-        let padded = crate::storage::ends_in_padding(format);
+        let padded = format.has_padding();
+        if padded {
+            self.values = self.values.expanded();
+        }
         if padded && self.distinct {
             self.drop_fill(fill);
         }

@@ -17,7 +17,7 @@ use super::order::run_starts;
 use super::read::{block_of, level_columns, levels_in_order, offset_column};
 use super::sort::{combined_keys, picked};
 use crate::error::Error;
-use crate::storage::{StoredElement, Tensor, Values, ends_in_padding};
+use crate::storage::{StoredElement, Tensor, Values};
 use crate::tuning::{FILL_SAMPLED_VALUES, PIECE_ENTRIES, PIECES_MIN_ENTRIES};
 use crate::walk::nest::{Operand, Reach};
 use crate::walk::pieces::Pieces;
@@ -140,7 +140,7 @@ pub(super) fn cut(from: &Format, n: usize, bound: &Bound) -> Result<Option<Cut>,
     // A piece visits all its values, padding included, which needs a last level that is full:
     // others may pass over padding. Where no level is above the source's block, nearly all of it
     // may be padding.
-    let visits_padding = !ends_in_padding(from) || from.tail() > 0 && Operand::ends_evenly(from);
+    let visits_padding = !from.has_padding() || from.tail() > 0 && Operand::ends_evenly(from);
     if sorted == 0 || !Operand::visits_in_order(from) || !visits_padding {
         return Ok(None);
     }

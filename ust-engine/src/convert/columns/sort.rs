@@ -8,7 +8,7 @@ use ust_kernels::moving::rows::sort_rows;
 use ust_kernels::moving::sort::{sort, sort_buckets, sort_segments};
 use ust_level_api::column::{IndexRead, IndexWord, chunk_len, expanded};
 use ust_level_api::ir::parallel;
-use ust_level_api::{Buffer, IndexColumn, with_column};
+use ust_level_api::{Buffer, Dtype, IndexColumn, with_column};
 
 use super::Table;
 use super::order::{Ascent, ascent, is_sorted, run_starts};
@@ -23,6 +23,17 @@ impl Table {
     /// entries into segments, which are sorted alone. Trailing columns that are sorted already are
     /// no part of the key: the sort is stable.
     pub(super) fn sort(&mut self, bound: &Bound) -> Result<(), Error> {
+        let Some(value) = self.values.iso_value() else { return self.sort_all(bound) };
+        // One value for all entries stays where it is. The sort moves bytes in its place.
+        let n = self.len();
+        (self.values, self.places) = (Values::unspecified(Dtype::U8, n), None);
+        let sorted = self.sort_all(bound);
+        self.values = Values::iso(value, n);
+        sorted
+    }
+
+    /// Sorts the entries with their values.
+    fn sort_all(&mut self, bound: &Bound) -> Result<(), Error> {
         let mut digits: Vec<LevelDomain> = bound.levels()[..self.levels.len()].to_vec();
         let mut columns: Vec<IndexColumn> = self.levels.clone();
         if !self.distinct && self.block > 1 {
@@ -117,7 +128,9 @@ impl Table {
                 _ => {}
             }
         }
-        with_values!(&mut self.values, values => lanes.push(Lane::within(values.make_mut())));
+        if self.values.iso_value().is_none() {
+            with_values!(&mut self.values, values => lanes.push(Lane::within(values.make_mut())));
+        }
         let starts = sort_buckets(keys, shift, ends, range as usize, &lanes);
         self.levels.insert(0, IndexColumn::Runs(starts));
     }

@@ -76,20 +76,26 @@ impl Emit<'_> {
         Some(Pos::One(pos))
     }
 
+    /// The stored value at a position.
+    fn stored(&self, b: &mut Builder, at: usize, pos: Expr) -> Expr {
+        let pos = if self.input.tensors[at].is_iso() { Expr::Int(0) } else { pos };
+        b.load(self.values[at], pos)
+    }
+
     pub(super) fn load(&self, b: &mut Builder, at: usize, pos: &Pos) -> Expr {
         let tensor = &self.input.tensors[at];
         let dtype = tensor.dtype();
         let name = format!("{}_at", self.input.names[at]);
         let value = match pos {
             Pos::One(pos) => {
-                let value = b.load(self.values[at], pos.clone());
+                let value = self.stored(b, at, pos.clone());
                 b.bind(&name, value)
             }
             Pos::Run(run) => {
-                let first = b.load(self.values[at], run.lo.clone());
+                let first = self.stored(b, at, run.lo.clone());
                 let sum = b.var(&name, first);
                 b.for_("same", run.lo.clone() + 1, run.hi.clone(), |b, same| {
-                    let value = b.load(self.values[at], same);
+                    let value = self.stored(b, at, same);
                     b.assign(sum, Operator::Add.emit(vec![sum.into(), value], dtype, dtype));
                 });
                 sum.into()

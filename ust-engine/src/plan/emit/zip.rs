@@ -150,6 +150,9 @@ impl Emit<'_> {
             return None;
         }
         let operand = |(at, level): (usize, usize)| {
+            if self.input.tensors[at].is_iso() {
+                return None;
+            }
             let Pos::One(row) = state.live[at].clone()? else { return None };
             let operand = &self.operands[at];
             let Shape::Listed { crd, children: Children::Segment(pos) } =
