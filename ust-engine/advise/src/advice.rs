@@ -4,7 +4,7 @@ use ust_format::Format;
 
 use super::catalogue::{Candidate, LeftOut, Origin};
 use super::measure::Contender;
-use super::predict::Prediction;
+use super::predict::{Prediction, ValueBytes};
 use super::splits::Split;
 use super::{Stats, words};
 
@@ -99,7 +99,12 @@ impl Advice {
 }
 
 /// The rows of the table, in order.
-pub(super) fn ranked(contenders: Vec<Contender>, left_out: &[LeftOut], stats: &Stats) -> Vec<Row> {
+pub(super) fn ranked(
+    contenders: Vec<Contender>,
+    left_out: &[LeftOut],
+    stats: &Stats,
+    values: ValueBytes,
+) -> Vec<Row> {
     let now = contenders[0].trial.as_ref().map_or(f64::INFINITY, |trial| trial.measured.seconds);
     let row = |contender: Contender| {
         let Contender { candidate: Candidate { text, format, origin }, prediction, trial, .. } =
@@ -108,7 +113,7 @@ pub(super) fn ranked(contenders: Vec<Contender>, left_out: &[LeftOut], stats: &S
         let break_even = measured
             .filter(|measured| measured.seconds < now && origin != Origin::Now)
             .map(|measured| measured.convert_seconds / (now - measured.seconds));
-        let reason = words::reason(&format, &prediction, measured.as_ref(), stats);
+        let reason = words::reason(&format, &prediction, measured.as_ref(), (stats, values));
         Row { text, format, origin, prediction, measured, break_even, reason }
     };
     let failed = |row: &Row| left_out.iter().any(|left_out| left_out.text == row.text);

@@ -53,7 +53,7 @@ pub use ust_level_api::stats::{Blocks, Diagonals, Spread, TensorStats as Stats};
 
 use self::measure::{Contender, Contest};
 use self::operation::Operation;
-use self::predict::Census;
+use self::predict::{Census, ValueBytes};
 use ust_engine::error::Error;
 use ust_engine::ops::OpError;
 use ust_engine::tensor::Tensor;
@@ -194,13 +194,14 @@ pub fn advise(tensor: &Tensor, options: &Options<'_>) -> Result<Advice, AdviseEr
     candidates.insert(0, Candidate { text, format, origin: Origin::Now });
     let is_sum = operation.semiring.is_none() && source.fill().same(&source.dtype().zero());
     let proposed = if is_sum { splits::proposed(&stats, &coo) } else { Vec::new() };
+    let values = ValueBytes { each: stats.value_bytes, iso: source.is_iso() };
     let census = Census::new(&coo, candidates.iter().map(|candidate| &candidate.format));
     drop(coo);
     let mut contenders = Vec::new();
     let load = operation.load();
     for candidate in candidates {
         let bound = census.bind(&candidate.format, tensor.shape()).map_err(Error::from)?;
-        let sizes = census.sizes(&bound, stats.value_bytes);
+        let sizes = census.sizes(&bound, values);
         let prediction = sizes.predict(&load);
         let is_now = candidate.origin == Origin::Now;
         if prediction.bytes > limit as f64 && !is_now {
@@ -213,7 +214,7 @@ pub fn advise(tensor: &Tensor, options: &Options<'_>) -> Result<Advice, AdviseEr
         contenders.push(Contender { candidate, prediction, base: None, trial: None });
         for candidate in narrow {
             let bound = census.bind(&candidate.format, tensor.shape()).map_err(Error::from)?;
-            let prediction = census.sizes(&bound, stats.value_bytes).predict(&load);
+            let prediction = census.sizes(&bound, values).predict(&load);
             // What saves next to nothing is another name for the same.
             if prediction.bytes < 0.99 * contenders[base].prediction.bytes
                 && contenders.iter().all(|known| known.candidate.format != candidate.format)
@@ -252,7 +253,7 @@ pub fn advise(tensor: &Tensor, options: &Options<'_>) -> Result<Advice, AdviseEr
         }
     }
     splits.sort_by(|a: &Split, b| a.relative.total_cmp(&b.relative));
-    let rows = advice::ranked(contenders, &left_out, &stats);
+    let rows = advice::ranked(contenders, &left_out, &stats, values);
     let Operation { text, name, .. } = operation;
     Ok(Advice { stats, operation: text, operand: name, rows, splits, left_out })
 }

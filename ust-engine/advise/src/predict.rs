@@ -75,6 +75,21 @@ pub(super) struct LevelSize {
     pub(super) crd_bits: Option<u32>,
 }
 
+/// Bytes of a stored value.
+#[derive(Clone, Copy)]
+pub(super) struct ValueBytes {
+    pub(super) each: usize,
+    /// Whether one value stands for all, where no padding is stored.
+    pub(super) iso: bool,
+}
+
+impl ValueBytes {
+    /// In a format.
+    pub(super) fn of(self, format: &Format) -> usize {
+        if self.iso && !format.has_padding() { 0 } else { self.each }
+    }
+}
+
 /// How many coordinates the levels of some formats store.
 pub(super) struct Census {
     counted: Counted,
@@ -108,7 +123,7 @@ impl Census {
         self.counted.bind(format, shape)
     }
 
-    pub(super) fn sizes(&self, bound: &Bound, value_bytes: usize) -> Sizes {
+    pub(super) fn sizes(&self, bound: &Bound, values: ValueBytes) -> Sizes {
         let format = bound.format();
         let (mut parents, mut bytes, mut segments, mut blocks) = (1.0, 0.0, 1.0, 1.0);
         let mut levels = Vec::new();
@@ -144,7 +159,7 @@ impl Census {
                 crd_bits: crd.map(|array| array.min_bits).max(),
             });
         }
-        let bytes = bytes + parents * value_bytes as f64;
+        let bytes = bytes + parents * values.of(format) as f64;
         let elements = format.tail() == format.level_count();
         Sizes { levels, stored: parents, bytes, elements, segments, blocks }
     }

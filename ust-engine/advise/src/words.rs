@@ -3,7 +3,7 @@
 use ust_format::Format;
 use ust_level_api::stats::TensorStats;
 
-use super::predict::Prediction;
+use super::predict::{Prediction, ValueBytes};
 use super::{Measured, Origin, Row};
 
 /// What a format stores for each entry.
@@ -11,14 +11,14 @@ pub(super) fn reason(
     format: &Format,
     prediction: &Prediction,
     measured: Option<&Measured>,
-    stats: &TensorStats,
+    (stats, values): (&TensorStats, ValueBytes),
 ) -> String {
     let entries = stats.entries.max(1) as f64;
     let (stored, bytes) = match measured {
         Some(measured) => (measured.stored as f64, measured.bytes as f64),
         None => (prediction.stored, prediction.bytes),
     };
-    let indices = (bytes - stored * stats.value_bytes as f64).max(0.0) / entries;
+    let indices = (bytes - stored * values.of(format) as f64).max(0.0) / entries;
     let each = stored / entries;
     let values = match each {
         each if each <= 1.005 && format.tail() < format.level_count() => "no padding".to_owned(),

@@ -4,6 +4,9 @@ use ust_level_api::Scalar;
 
 use super::picture::{Picture, Place, State};
 
+/// What is said of values of which one is stored.
+pub(super) const ISO: &str = ", one for all";
+
 /// A value in at most `width` characters, or 5 if `width` is less: exact if it fits, else rounded.
 /// Complex values may take twice as many.
 pub(super) fn short(value: &Scalar, width: usize) -> String {

@@ -116,7 +116,7 @@ pub(super) fn to_array(tensor: &Tensor) -> Result<DenseArray, Error> {
     let values = with_dtype!(tensor.dtype(), T => {
         match tensor.dense_view::<T>() {
             Some(view) if view.is_standard_layout() && view.len() == tensor.nse() => {
-                tensor.values().clone()
+                tensor.values().expanded()
             }
             _ => {
                 let array = tensor.to_dense::<T>()?;

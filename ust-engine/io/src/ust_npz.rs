@@ -9,7 +9,8 @@
 //! | `shape` | extent of each dimension, 64-bit integers |
 //! | `dtype` | name of the values' dtype |
 //! | `fill` | the fill value, an array of rank 0 |
-//! | `values` | the stored values, padding included |
+//! | `values` | the stored values, padding included; one, if it stands for all of them |
+//! | `iso` | if one value stands for all: the number of stored values, an array of rank 0 |
 //! | `level0.pos`, `level0.crd`, `level1.pos`, ... | the arrays of each level, under their names |
 //!
 //! NumPy lacks two types. A bf16 value is stored as its 16 bits, in an unsigned integer (`dtype` says
@@ -60,7 +61,7 @@ pub fn read(path: &Path, options: &ReadOptions) -> Result<Tensor, FileError> {
 /// As [`read`], and [`FileError::Tensor`] if two parts store the same element.
 pub fn read_composed(path: &Path, options: &ReadOptions) -> Result<Composed, FileError> {
     let members = npz::read_members(path, options)?;
-    Reader { members, path, prefix: String::new() }.all()
+    Reader { members, path, prefix: String::new(), limit: options.limit() }.all()
 }
 
 /// Writes a composed tensor to a file, whatever its name, whole or not at all.
@@ -113,7 +114,14 @@ fn members(tensor: &Tensor) -> Result<Members, Error> {
     members.insert("shape", Values::from(shape));
     members.insert("dtype", tensor.dtype().name());
     members.insert("fill", single(to_numpy(Values::filled(tensor.fill(), 1))));
-    members.insert("values", to_numpy(tensor.values().clone()));
+    let values = match tensor.iso_value() {
+        Some(value) => {
+            members.insert("iso", single(vec![tensor.nse() as u64]));
+            Values::filled(value, 1)
+        }
+        None => tensor.values().clone(),
+    };
+    members.insert("values", to_numpy(values));
     for (level, arrays) in tensor.levels().iter().enumerate() {
         let specs = tensor.format().levels()[level].ty.describe().arrays;
         for (spec, array) in specs.iter().zip(&arrays.0) {
@@ -154,6 +162,8 @@ struct Reader<'a> {
     path: &'a Path,
     /// What the names of members begin with.
     prefix: String,
+    /// Bytes that the values may take.
+    limit: u64,
 }
 
 impl Reader<'_> {
@@ -197,6 +207,7 @@ impl Reader<'_> {
         let dtype: Dtype = dtype.parse().map_err(|e| self.invalid("dtype", format!("{e}")))?;
         let fill = self.values("fill", 0, dtype)?.get(0);
         let values = self.values("values", 1, dtype)?;
+        let values = if self.has("iso") { self.for_all(&values)? } else { values };
         let mut levels = Vec::new();
         for (level, spec) in format.levels().iter().enumerate() {
             let arrays = spec.ty.describe().arrays;
@@ -215,6 +226,24 @@ impl Reader<'_> {
     fn invalid(&self, member: &str, reason: impl Into<String>) -> FileError {
         let (path, member) = (self.path.to_owned(), Some(format!("{}{member}", self.prefix)));
         FileError::Binary { path, member, reason: reason.into() }
+    }
+
+    /// One value, for as many stored values as the file says.
+    fn for_all(&mut self, values: &Values) -> Result<Values, FileError> {
+        let (Scalar::U64(count), 1) = (self.number("iso")?, values.len()) else {
+            return Err(self.invalid("iso", "a 64-bit number was expected, and one value for all"));
+        };
+        // Whoever looks at all of them makes them.
+        let bytes = count.checked_mul(values.dtype().bytes() as u64);
+        let count = usize::try_from(count).ok().filter(|_| bytes.is_some_and(|b| b <= self.limit));
+        match (count, values.get(0)) {
+            (Some(count), Some(value)) => Ok(Values::iso(value, count)),
+            _ => Err(self.invalid("iso", "more values than the memory limit allows")),
+        }
+    }
+
+    fn has(&self, name: &str) -> bool {
+        self.members.get(&format!("{}{name}", self.prefix)).is_some()
     }
 
     fn member(&mut self, name: &str) -> Option<Member> {
@@ -271,7 +300,7 @@ impl Reader<'_> {
     /// An array of a level.
     fn indices(&mut self, name: &str) -> Result<IndexArray, FileError> {
         let length = format!("{name}.len");
-        if self.members.get(&format!("{}{length}", self.prefix)).is_some() {
+        if self.has(&length) {
             let len = match self.number(&length)? {
                 Scalar::U64(len) => usize::try_from(len).ok(),
                 _ => None,

@@ -113,7 +113,9 @@ pub(super) fn draw(
     }
     let baseline = top + 13.0;
     let end = boxes.text("b", x + 24.0, baseline, 12.0, "values");
-    let end = boxes.text("q", end + 10.0, baseline, 12.0, picture.tensor.dtype().name());
+    let of = if picture.tensor.is_iso() { label::ISO } else { "" };
+    let of = format!("{}{of}", picture.tensor.dtype());
+    let end = boxes.text("q", end + 10.0, baseline, 12.0, &of);
     if let Some(place) = traced {
         trace.dots.push(top + 9.0);
         boxes.text("k", end + 14.0, baseline, 12.0, &label::place(picture, place));

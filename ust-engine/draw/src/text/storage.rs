@@ -52,7 +52,11 @@ pub(super) fn lines(picture: &Picture<'_>, options: &TextOptions) -> Vec<Line> {
             lines.extend(row(array.name, elements.collect(), len, 1, options.width));
         }
     }
-    lines.push(Line::of(Style::Bold, &format!("values  {}", picture.tensor.dtype())));
+    let mut title = Line::of(Style::Bold, &format!("values  {}", picture.tensor.dtype()));
+    if picture.tensor.is_iso() {
+        title.push(Style::Dim, label::ISO);
+    }
+    lines.push(title);
     lines.extend(values(picture, options));
     lines
 }

@@ -20,7 +20,7 @@
 //! | `integer` | i64 |
 //! | `unsigned-integer` | u64 |
 //! | `complex` | complex128 |
-//! | `pattern` | f64, every value 1 |
+//! | `pattern` | f64, every value 1: [one value](ust_engine::tensor::Values::iso) is stored for all |
 //!
 //! Symmetric, skew-symmetric and Hermitian files are expanded: the mirror images of the entries off the
 //! diagonal are appended to the entries of the file. All entries off the diagonal must lie on one side.

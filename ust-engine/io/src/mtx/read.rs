@@ -2,7 +2,8 @@
 
 use num_complex::Complex;
 use ust_engine::coo::Columns;
-use ust_engine::tensor::StoredElement;
+use ust_engine::tensor::{StoredElement, Values};
+use ust_level_api::Scalar;
 
 use super::super::body::Body;
 use super::super::dense::DenseArray;
@@ -44,7 +45,13 @@ pub(super) fn parse(text: &[u8], progress: &Progress) -> Result<Loaded, Fault> {
             };
             read(&header, &body, progress, value, &NoFastPath)
         }
-        Field::Pattern => read(&header, &body, progress, |_| Ok(1.0), &Always(1.0)),
+        Field::Pattern => {
+            let mut loaded = read(&header, &body, progress, |_| Ok(1.0), &Always(1.0))?;
+            if let Loaded::Coordinate(columns) = &mut loaded {
+                columns.values = Values::iso(Scalar::F64(1.0), columns.values.len());
+            }
+            Ok(loaded)
+        }
     }
 }
 

@@ -23,7 +23,8 @@ pub(super) fn matrix(out: &mut dyn Write, coo: &Coo) -> io::Result<()> {
     writeln!(out, "{rows} {columns} {}", coo.len())?;
     let after = if coo.shape.len() == 1 { " 1" } else { "" };
     with_dtype!(coo.values.dtype(), T => {
-        let values = coo.values.typed::<T>().map_err(io::Error::other)?;
+        let values = coo.values.expanded();
+        let values = values.typed::<T>().map_err(io::Error::other)?;
         write_entries(out, &coo.crd, after, values)
     })
 }

@@ -154,15 +154,17 @@ pub(crate) fn archive(tensor: &Tensor) -> Result<Archive, Error> {
     };
     let compressed = || {
         let (indptr, indices) = arrays(1)?;
-        Some(Compressed { shape, indptr, indices, data: tensor.values().clone() })
+        Some(Compressed { shape, indptr, indices, data: tensor.values().expanded() })
     };
     let found = match name.as_deref() {
         Some("CSR") => compressed().map(Archive::Csr),
         Some("CSC") => compressed().map(Archive::Csc),
         Some("DIA-I") => return archive(&tensor.convert(&Format::resolve("DIA-J", Some(2))?)?),
         Some("DIA-J") => arrays(0).map(|(_, offsets)| {
-            let data =
-                DenseArray { shape: vec![offsets.len(), columns], values: tensor.values().clone() };
+            let data = DenseArray {
+                shape: vec![offsets.len(), columns],
+                values: tensor.values().expanded(),
+            };
             Archive::Dia(Diagonals { shape, offsets, data })
         }),
         Some(name) if name.starts_with("BSR(") => blocks(tensor, shape, arrays(1)),
@@ -178,7 +180,7 @@ fn blocks(
     arrays: Option<(IndexArray, IndexArray)>,
 ) -> Option<Archive> {
     let (indptr, indices) = arrays?;
-    let data = DenseArray { shape: tensor.block_shape(), values: tensor.values().clone() };
+    let data = DenseArray { shape: tensor.block_shape(), values: tensor.values().expanded() };
     let blocks = Blocks { shape, indptr, indices, data };
     blocks.divides().then_some(Archive::Bsr(blocks))
 }

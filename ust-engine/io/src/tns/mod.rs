@@ -273,7 +273,8 @@ pub fn write_to(out: &mut dyn Write, coo: &Coo) -> io::Result<()> {
     let sizes: Vec<String> = coo.shape.iter().map(usize::to_string).collect();
     writeln!(out, "{}", format!("# shape {}", sizes.join("x")).trim_end())?;
     with_dtype!(coo.values.dtype(), T => {
-        let values = coo.values.typed::<T>().map_err(io::Error::other)?;
+        let values = coo.values.expanded();
+        let values = values.typed::<T>().map_err(io::Error::other)?;
         super::write_entries::write_entries(out, &coo.crd, "", values)
     })
 }

@@ -118,6 +118,80 @@ fn own_files_that_are_changed_are_refused() {
     }
 }
 
+/// Entries that all have one value.
+fn iso(value: Scalar, text: &str) -> Tensor {
+    let crd = vec![vec![0, 0, 2, 4], vec![1, 3, 0, 2]];
+    Tensor::from_coo(&Coo::iso(vec![5, 4], crd, value).unwrap(), &format(text)).unwrap()
+}
+
+#[test]
+fn one_value_for_all_is_stored_once() {
+    let folder = folder();
+    let path = folder.path().join("a.ust.npz");
+    for &dtype in Dtype::ALL {
+        for text in ["CSR", "COO", "DCSC", "(i, j) -> (i : dense, j : hashed)"] {
+            let a = iso(dtype.one(), text);
+            io::write(&path, &a).unwrap();
+            let b = io::read(&path, &ReadOptions::default()).unwrap();
+            assert_eq!((&b, b.iso_value()), (&a, Some(dtype.one())), "{text}");
+            let members = npz::read_members(&path, &ReadOptions::default()).unwrap();
+            let Some(Member::Array(values)) = members.get("values") else { panic!("values") };
+            assert_eq!(values.shape, [1]);
+        }
+    }
+    let composed = Composed::from_parts(vec![iso(Scalar::F64(2.0), "CSR"), {
+        let coo = Coo::new(vec![5, 4], vec![vec![3], vec![3]], vec![5.0]).unwrap();
+        Tensor::from_coo(&coo, &format("COO")).unwrap()
+    }]);
+    io::write_composed(&path, &composed.unwrap()).unwrap();
+    let composed = io::read_composed(&path, &ReadOptions::default()).unwrap();
+    let values: Vec<_> = composed.parts().iter().map(Tensor::iso_value).collect();
+    assert_eq!(values, [Some(Scalar::F64(2.0)), None]);
+}
+
+#[test]
+fn one_value_is_for_as_many_as_are_stored() {
+    let folder = folder();
+    let path = folder.path().join("a.ust.npz");
+    io::write(&path, &iso(Scalar::F64(2.0), "CSR")).unwrap();
+    let members = npz::read_members(&path, &ReadOptions::default()).unwrap();
+    let single = |values: Values| DenseArray { shape: vec![], values };
+    for (name, member, reason) in [
+        ("iso", Member::from(single(vec![3_u64].into())), "4 positions, and 3 values"),
+        ("iso", single(vec![u64::MAX].into()).into(), "memory limit"),
+        ("iso", single(vec![1_u64 << 50].into()).into(), "memory limit"),
+        ("iso", single(vec![4_i64].into()).into(), "a 64-bit number"),
+        ("iso", Values::from(vec![4_u64]).into(), "rank 0"),
+        ("values", Values::from(vec![2.0; 4]).into(), "one value for all"),
+        ("values", Values::from(Vec::<f64>::new()).into(), "one value for all"),
+    ] {
+        let mut members = members.clone();
+        members.insert(name, member);
+        let error = read_own(&members).unwrap_err().to_string();
+        assert!(error.contains(reason), "{name}: {error}");
+    }
+}
+
+/// In the files of others, each entry has its value.
+#[test]
+fn patterns_are_read_and_others_get_each_value() {
+    let folder = folder();
+    let text = "%%MatrixMarket matrix coordinate pattern symmetric\n3 3 3\n1 1\n2 1\n3 2\n";
+    let path = folder.path().join("p.mtx");
+    std::fs::write(&path, text).unwrap();
+    let a = io::read(&path, &ReadOptions::default()).unwrap();
+    assert_eq!((a.nse(), a.iso_value(), a.dtype()), (5, Some(Scalar::F64(1.0)), Dtype::F64));
+    assert_eq!(a.get(&[0, 1]).unwrap(), Scalar::F64(1.0));
+    for name in ["b.mtx", "b.tns", "b.npz"] {
+        let path = folder.path().join(name);
+        let csr = a.convert(&format("CSR")).unwrap();
+        io::write(&path, &csr).unwrap();
+        let b = io::read(&path, &ReadOptions::default()).unwrap();
+        assert!(b.convert(&format("CSR")).unwrap() == csr && !b.is_iso(), "{name}");
+        assert_eq!(csr.kept_bytes(), 0, "{name}");
+    }
+}
+
 #[test]
 fn own_files_under_the_shorter_ending_say_so() {
     let folder = folder();
