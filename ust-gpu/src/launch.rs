@@ -42,6 +42,8 @@ pub(crate) const STRICT: &str = "--fmad=false";
 /// A plan, which runs on tensors: the kernels are chosen by their sizes.
 pub(crate) struct Launcher {
     facts: Facts,
+    /// For each operand, whether the loops read one value of it.
+    iso: Vec<bool>,
     about: About,
     /// The plan's loops.
     function: Function,
@@ -135,6 +137,7 @@ impl Launcher {
     pub(crate) fn new(plan: &Plan<'_>, schedules: Schedules) -> Result<Self, String> {
         let mut made = Self {
             facts: plan.facts.clone(),
+            iso: plan.operands.iter().map(|operand| operand.iso).collect(),
             about: About::new(plan),
             function: plan.function.clone(),
             operator: plan.reduce.map_or(Operator::Add, |(operator, _)| operator.clone()),
@@ -241,7 +244,7 @@ impl Launcher {
         }
         let gpu = Gpu::current().map_err(device)?;
         let stream = gpu.stream();
-        let operands = Operands::new(call, stream)?;
+        let operands = Operands::for_loops(call, &self.iso, stream)?;
         let mut arrays = vec![Given::default(); self.facts.arrays.len()];
         for (array, given) in self.facts.arrays.iter().zip(&mut arrays) {
             *given = match *array {

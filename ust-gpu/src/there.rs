@@ -100,7 +100,7 @@ fn upload(array: &IndexArray, stream: &Stream) -> Result<Memory, CudaError> {
     )
 }
 
-/// The values of a tensor, copied there unless they are there.
+/// The values of a tensor, copied there unless they are there: one for each element, also where one is stored for all.
 pub(crate) fn values(tensor: &Tensor, stream: &Stream) -> Result<Arc<ValuesThere>, Error> {
     let kept = tensor.kept_of_values();
     if let Some(there) = cache::get(kept, stream.device()) {
@@ -111,14 +111,47 @@ pub(crate) fn values(tensor: &Tensor, stream: &Stream) -> Result<Arc<ValuesThere
         None => {
             UPLOADS.fetch_add(1, Ordering::Relaxed);
             tensor.values().fetch().map_err(Error::Device)?;
-            let copied = with_values!(tensor.values(), values => {
-                cache::with_room(|| stream.upload(cast_slice(&values[..])))
-            });
+            let copied = match tensor.iso_value() {
+                Some(value) => filled(value, tensor.nse(), stream),
+                None => with_values!(tensor.values(), values => {
+                    cache::with_room(|| stream.upload(cast_slice(&values[..])))
+                }),
+            };
             Arc::new(copied.map_err(device)?)
         }
     };
     let there = Arc::new(ValuesThere(memory));
     cache::keep(kept, &there, stream.device());
+    Ok(there)
+}
+
+/// The one value of a tensor that stores one for all elements, there.
+struct IsoThere(Arc<ValuesThere>);
+
+impl There for IsoThere {
+    fn device(&self) -> Option<&Device> {
+        self.0.device()
+    }
+
+    fn bytes(&self) -> u64 {
+        self.0.bytes()
+    }
+
+    fn is_shared(&self) -> bool {
+        Arc::strong_count(&self.0) > 1 || self.0.is_shared()
+    }
+}
+
+/// The one value of a tensor that stores one for all elements, copied there unless it is there.
+fn iso_value(tensor: &Tensor, value: Scalar, stream: &Stream) -> Result<Arc<ValuesThere>, Error> {
+    let kept = tensor.kept_of_values();
+    if let Some(there) = cache::get::<IsoThere>(kept, stream.device()) {
+        return Ok(Arc::clone(&there.0));
+    }
+    UPLOADS.fetch_add(1, Ordering::Relaxed);
+    let memory = cache::with_room(|| stream.upload(&bytes_of(value))).map_err(device)?;
+    let there = Arc::new(ValuesThere(Arc::new(memory)));
+    cache::keep(kept, &Arc::new(IsoThere(Arc::clone(&there))), stream.device());
     Ok(there)
 }
 
@@ -255,12 +288,21 @@ pub(crate) struct Operands {
 }
 
 impl Operands {
-    /// Those that are not there are copied.
+    /// Those that are not there are copied, with a value for each element.
     pub(crate) fn new(call: &Call<'_>, stream: &Stream) -> Result<Self, Error> {
+        Self::for_loops(call, &[], stream)
+    }
+
+    /// As [`Operands::new`], for loops that read one value of each operand that `iso` tells.
+    pub(crate) fn for_loops(call: &Call<'_>, iso: &[bool], stream: &Stream) -> Result<Self, Error> {
         let all = call.operands();
         let levels: Result<_, Error> = all.iter().map(|tensor| levels(tensor, stream)).collect();
-        let values: Result<_, Error> = all.iter().map(|tensor| values(tensor, stream)).collect();
-        Ok(Self { levels: levels?, values: values? })
+        let reads_one = |at: usize| iso.get(at).is_some_and(|&iso| iso);
+        let values = all.iter().enumerate().map(|(at, tensor)| match tensor.iso_value() {
+            Some(value) if reads_one(at) => iso_value(tensor, value, stream),
+            _ => values(tensor, stream),
+        });
+        Ok(Self { levels: levels?, values: values.collect::<Result<_, Error>>()? })
     }
 
     /// Gives a stream work on them, see [`between`].

@@ -40,6 +40,8 @@ struct Tensor {
     dtype: Dtype,
     /// For each dimension, the number of its index variable.
     indices: Vec<usize>,
+    /// Whether one value stands for all.
+    iso: bool,
 }
 
 impl About {
@@ -51,6 +53,7 @@ impl About {
             format: of.format.clone(),
             dtype: of.dtype,
             indices: of.indices.to_vec(),
+            iso: of.iso,
         };
         let operands = plan.operands.iter().enumerate();
         Self {
@@ -72,6 +75,7 @@ impl About {
             format: format.clone(),
             dtype,
             indices: indices.clone(),
+            iso: false,
         };
         Self {
             operands: vec![tensor("A", conversion.tensor().format())],
@@ -178,10 +182,12 @@ impl Telling<'_> {
                 format!("`{}` of {}: {length}", spec.name, self.level(Some(operand), level))
             }
             Array::Values(operand) => {
-                format!(
-                    "values of {}: one for each position of its last level",
-                    self.about.operands[operand].name
-                )
+                let of = &self.about.operands[operand];
+                let each = match of.iso {
+                    true => "one for all positions",
+                    false => "one for each position of its last level",
+                };
+                format!("values of {}: {each}", of.name)
             }
             Array::Column(_) => {
                 "a column of the conversion: one for each stored value of A".to_owned()

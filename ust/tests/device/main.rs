@@ -6,6 +6,7 @@ mod combined;
 mod conversions;
 mod counted;
 mod failures;
+mod iso;
 mod long;
 #[path = "../shared/skewed.rs"]
 mod skewed;
