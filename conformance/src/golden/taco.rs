@@ -79,13 +79,12 @@ fn named_levels(case: &Value) -> Verdict {
     if levels.as_array().map(Vec::len) != Some(order.len()) {
         return Err(Trouble::Excluded("one level stores several dimensions".to_owned()));
     }
-    let extra = case["expected"]["extra"].as_array();
-    if extra.into_iter().flatten().any(|extra| extra["merge"] == false) {
-        return Err(Trouble::Excluded("runs of equal values are not joined there".to_owned()));
-    }
-    let levels = names.zip(order);
-    let levels: Vec<String> =
-        levels.map(|(name, dim)| format!("{} : {}", DIMS[dim as usize], snake(name))).collect();
+    let levels = names.zip(order).enumerate().map(|(level, (name, dim))| {
+        let unjoined = case["expected"]["extra"][level]["merge"] == false;
+        let argument = if unjoined { "(unjoined)" } else { "" };
+        format!("{} : {}{argument}", DIMS[dim as usize], snake(name))
+    });
+    let levels: Vec<String> = levels.collect();
     let format =
         format(&format!("({}) -> ({})", DIMS[..levels.len()].join(", "), levels.join(", ")))?;
     let coo = entries(&case["entries"], &shape_of(case)?, dtype_of(case)?)?;
@@ -96,11 +95,19 @@ fn named_levels(case: &Value) -> Verdict {
         let own = expected["extra"][level].as_object().into_iter().flat_map(|extra| extra.values());
         let listed = [array_of(&expected["pos"], level), array_of(&expected["crd"], level)];
         let wanted: Vec<Vec<i64>> =
-            listed.into_iter().flatten().chain(own.filter_map(integers)).collect();
+            listed.into_iter().flatten().chain(own.filter_map(numbers_of)).collect();
         let found: Vec<Vec<i64>> = found.0.iter().map(IndexArray::to_vec).collect();
         ensure(found == wanted, || format!("level {level} has {found:?}, not {wanted:?}"))?;
     }
     same_values(tensor.values(), &numbers(&expected["values"], tensor.dtype())?)
+}
+
+/// A list of numbers, or of the coordinates that stand behind numbers of parents.
+fn numbers_of(extra: &Value) -> Option<Vec<i64>> {
+    integers(extra).or_else(|| {
+        let pairs = extra.as_array()?.iter();
+        pairs.map(|pair| integers(pair)?.last().copied()).collect()
+    })
 }
 
 /// Names of dimensions.

@@ -14,12 +14,15 @@
 //! * **Arrays**: `pos` with `parents + 1` elements; `begin` and `end` with `pos[parents]`.
 //! * **Invariants**: `pos[0] = 0`; `pos` does not descend; runs are not empty, lie within the level one after
 //!   another, and do not overlap. Assembly joins neighbours with the same bits as their values.
+//! * **Arguments**: with `sparse_run_length(unjoined)`, assembly makes a run of each coordinate, and values are not
+//!   compared.
 //! * **Place**: the last level.
 //! * **Cost**: walking visits each coordinate, and reads a value for each run; locating is a binary search.
 //!
 //! Nothing is proposed by this level type: nobody looks at values before a format is proposed.
 //!
-//! Finch stores a `SparseRunList` in the same arrays: `sparse_run_list` is another name of this level.
+//! Finch stores a `SparseRunList` in the same arrays: `sparse_run_list` is another name of this level. What Finch makes
+//! with `merge=false` is unjoined.
 //!
 //! ```
 //! use ust_level_api::{Entries, LevelType, Site};
@@ -29,7 +32,7 @@
 //! let site = Site { size: 7, ..Site::default() };
 //! let mut entries = Entries::new(1, [0; 5], [1, 2, 3, 5, 6]);
 //! entries.alike = Some([false, true, true, true, false].into());
-//! let made = SparseRunLength.assemble(&site, &entries).unwrap();
+//! let made = SparseRunLength::default().assemble(&site, &entries).unwrap();
 //! let [pos, begin, end] = &made.arrays.0[..] else { panic!("three arrays") };
 //! assert_eq!(pos.to_vec(), [0, 3]);
 //! assert_eq!((begin.to_vec(), end.to_vec()), (vec![1, 5, 6], vec![4, 6, 7]));
@@ -52,10 +55,10 @@ inventory::submit! {
         aliases: &[Alias { name: "sparse_run_list", with: None }],
         summary: "runs of neighbouring coordinates with equal values",
         make: &|args| {
-            let [] = args.switches([])?;
-            Ok(Box::new(SparseRunLength))
+            let [unjoined] = args.switches([("unjoined", "joined")])?;
+            Ok(Box::new(SparseRunLength { unjoined }))
         },
-        samples: &["sparse_run_length"],
+        samples: &["sparse_run_length", "sparse_run_length(unjoined)"],
     }
 }
 
@@ -65,7 +68,19 @@ const END: usize = 2;
 
 /// The level type of runs with equal values.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct SparseRunLength;
+pub struct SparseRunLength {
+    /// Assembly does not join equal values.
+    pub unjoined: bool,
+}
+
+impl SparseRunLength {
+    fn text(self) -> &'static str {
+        match self.unjoined {
+            true => "sparse_run_length(unjoined)",
+            false => "sparse_run_length",
+        }
+    }
+}
 
 impl LevelType for SparseRunLength {
     fn describe(&self) -> Description {
@@ -77,8 +92,8 @@ impl LevelType for SparseRunLength {
         };
         Description {
             name: "sparse_run_length",
-            text: "sparse_run_length".to_owned(),
-            mlir: "sparse_run_length".to_owned(),
+            text: self.text().to_owned(),
+            mlir: self.text().to_owned(),
             props: Props::SIDE_BY_SIDE,
             arrays: vec![ArraySpec::pos(), of_runs("begin"), of_runs("end")],
             walk: WalkKind::Other,
@@ -91,11 +106,13 @@ impl LevelType for SparseRunLength {
     }
 
     fn fits(&self, place: &Place<'_>) -> Result<(), LevelError> {
-        place.joins_values("sparse_run_length")
+        place.joins_values(self.text())
     }
 
     fn assemble(&self, site: &Site, entries: &Entries) -> Result<Assembled, LevelError> {
-        let Joined { offsets, begin, end, run } = entries.joined(site)?;
+        let unlike = self.unjoined.then(|| Entries { alike: None, ..entries.clone() });
+        let Joined { offsets, begin, end, run } =
+            unlike.as_ref().unwrap_or(entries).joined(site)?;
         let positions = begin.len() as u64;
         let arrays = vec![site.store_pos(offsets)?, site.store_crd(begin)?, site.store_crd(end)?];
         Ok(Assembled { arrays: Arrays(arrays), position: run, positions })

@@ -57,6 +57,19 @@ fn runs_are_the_same_whatever_they_are_made_of() {
 }
 
 #[test]
+fn unjoined_neighbours_have_values_of_their_own() {
+    let unjoined = "(i, j) -> (i : dense, j : sparse_run_length(unjoined))";
+    let built = Tensor::from_coo(&coo(), &format(unjoined)).unwrap();
+    assert_eq!(built.nse(), coo().len());
+    let joined = Tensor::from_coo(&coo(), &format(RUNS)).unwrap();
+    assert_eq!(joined.convert(&format(unjoined)).unwrap(), built);
+    // Runs that somebody else joined are taken in as they are.
+    let (_, shape, parts) = joined.clone().into_parts();
+    let taken = Tensor::from_parts(&format(unjoined), &shape, parts).unwrap();
+    assert_eq!((taken.nse(), taken.to_coo().unwrap()), (joined.nse(), coo()));
+}
+
+#[test]
 fn results_at_the_entries_of_runs_have_values_of_their_own() {
     let a = Tensor::from_coo(&coo(), &format(RUNS)).unwrap();
     let csr = Tensor::from_coo(&coo(), &format("CSR")).unwrap();

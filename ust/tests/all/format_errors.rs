@@ -127,8 +127,8 @@ fn errors_say_where_what_and_what_to_do() {
         (
             "(i) -> (i : ⟦bundle⟧(unique))",
             "unknown level type `bundle`",
-            "known level types: band, batch, bits, block2_4, blocks, compressed, delta, dense, ell, hashed, \
-             interval, loose_compressed, range, run_length, singleton, sparse_run_length, structured. If another crate has `bundle`, link it: a dependency in Cargo.toml, and \
+            "known level types: band, batch, bits, block2_4, blocks, byte_map, compressed, delta, dense, \
+             dictionary, ell, hashed, interval, loose_compressed, range, run_length, singleton, sparse_run_length, structured. If another crate has `bundle`, link it: a dependency in Cargo.toml, and \
              `use that_crate as _;`",
         ),
         (
