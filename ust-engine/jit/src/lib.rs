@@ -65,6 +65,7 @@ mod nest;
 mod pattern;
 mod placed;
 mod shims;
+mod slices;
 #[cfg(test)]
 mod tests;
 mod tile;

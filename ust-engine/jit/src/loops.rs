@@ -95,6 +95,7 @@ impl Pattern {
             Self::Added { .. } => "rows-added",
             Self::Products { .. } => "rows-of-products",
             Self::Slots { .. } => "slots-of-rows",
+            Self::Slices { .. } => "slices-of-rows",
             Self::Spread { .. } => "rows-spread",
             Self::Combined { .. } => "rows-combined",
             Self::Sampled { .. } => "sampled-dots",

@@ -34,7 +34,7 @@ impl Element<'_> {
     }
 
     /// `array[p + ..]` in loop `p`.
-    fn along(&self, p: usize) -> Option<Stream> {
+    pub(super) fn along(&self, p: usize) -> Option<Stream> {
         match self.steps[..] {
             [(at, By::Var(_), Expr::Int(1))] if at == p => Some(self.stream()),
             _ => None,
@@ -204,7 +204,8 @@ impl<'a> Inner<'a> {
                 .or_else(|| self.slots()),
             (2, true, false, false, true) => self.combined(),
             (3, true, true, false, false) => self.rows_of_runs(),
-            (3, true, false, _, false) => self.products(),
+            (3, true, false, false, false) => self.products().or_else(|| self.slices()),
+            (3, true, false, true, false) => self.products(),
             _ => None,
         }
     }
@@ -405,27 +406,6 @@ impl<'a> Inner<'a> {
             None => x.only_gathered(0).map(|(places, x)| (Some(places), x))?,
         };
         Some(Pattern::Spread { pos, crd, a, x, out, places })
-    }
-
-    /// One entry of each row, and then the next one of each.
-    fn slots(self) -> Option<Pattern> {
-        let ((lo, hi), None) = (self.between(1)?, self.factor()) else { return None };
-        let y = self.target()?.along(1)?;
-        let [one, other] = &self.nest.factors[..] else { return None };
-        let (a, x) = one
-            .gathered
-            .as_ref()
-            .map(|x| (other, x))
-            .or_else(|| Some((one, other.gathered.as_ref()?)))?;
-        let (of_a, at) = a.element.as_ref()?;
-        let (x, crd, place) = x;
-        let (a, crd) = (self.element(*of_a, at), self.element(*crd, place));
-        let stride = match &a.strides(2)?[..] {
-            [stride, Expr::Int(1)] => stride.clone(),
-            _ => return None,
-        };
-        let alike = crd.strides(2)? == [stride.clone(), Expr::Int(1)];
-        alike.then(|| Pattern::Slots { y, a: a.stream(), crd: crd.stream(), x: *x, stride, lo, hi })
     }
 
     fn combined(self) -> Option<Pattern> {

@@ -107,6 +107,17 @@ pub(super) enum Pattern {
     },
     /// `for i in lo..hi { y[i] += a[p * stride + i] * x[crd[p * stride + i]] }`.
     Slots { y: Stream, a: Stream, crd: Stream, x: ArrayId, stride: Expr, lo: Expr, hi: Expr },
+    /// `for q in pos[p]..pos[p + 1] { for i in 0..min(size, rows - p * size) { y[p * size + i] += a[q * size + i] *
+    /// x[crd[q * size + i]] } }`.
+    Slices {
+        pos: ArrayId,
+        crd: Stream,
+        a: Stream,
+        x: ArrayId,
+        y: Stream,
+        size: i64,
+        rows: Vec<Expr>,
+    },
     /// `for q in pos[p]..pos[p + 1] { out[crd[q]] += a[q] * x[p] }`, or `x[places[p]]`.
     Spread {
         pos: ArrayId,

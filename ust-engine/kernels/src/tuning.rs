@@ -86,10 +86,14 @@ pub(crate) const RUN_DISTANCE: usize = 8192;
 pub(crate) const RUNS_AHEAD: isize = 8;
 
 // Rows side by side.
-// Rows: `spmv` on `st5`, ELL.
+// Rows: `spmv` on `st5`, ELL and SELL.
 
 /// Rows whose sums stay in the nearest cache while all their slots are added.
 pub(crate) const SLOT_ROWS: usize = 1024;
+/// Rows between one that is added and one that is prefetched, in each slot.
+pub(crate) const SLOTS_AHEAD: usize = 128;
+/// Entries between those that are added and those that are prefetched, where all slots of a slice follow one another.
+pub(crate) const SLICES_AHEAD: usize = 1024;
 
 // Rows added where their coordinates say.
 // Rows: `spmvt` on `small`, `st5`, `graph`.

@@ -92,6 +92,12 @@ impl Emitter<'_, '_> {
                 args.extend([lo, hi, places, self.const_int(i64::from(runs.is_end))]);
                 args
             }
+            Pattern::Slices { pos, crd, a, x, y, size, rows } => {
+                let mut args = vec![self.base(*pos), self.start(crd, zero), self.start(a, zero)];
+                args.extend([self.base(*x), self.start(y, zero), lo, hi, self.const_int(*size)]);
+                args.push(self.sum(zero, rows));
+                args
+            }
             Pattern::Spread { pos, crd, a, x, out, places } => {
                 let mut args = self.bases(&[*pos, *crd, *a, *x, *out]);
                 let places = places.map_or(zero, |places| self.base(places));

@@ -121,6 +121,9 @@ fn wanted(pattern: &Pattern, arrays: &[ArrayDecl]) -> Option<Wanted> {
         Pattern::Slots { y, a, crd, x, .. } => {
             of(Loop::Slots(kind(crd.array)?), &[], &[y.array, a.array, *x])
         }
+        Pattern::Slices { pos, crd, a, x, y, .. } => {
+            of(Loop::Slices(kind(*pos)?, kind(crd.array)?), &[], &[y.array, a.array, *x])
+        }
         Pattern::Spread { pos, crd, a, x, places, .. } => {
             of(Loop::Spread(kind(*pos)?), &[*pos, *crd, places.unwrap_or(*pos)], &[*a, *x])
         }

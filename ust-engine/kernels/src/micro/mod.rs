@@ -92,6 +92,11 @@ pub enum Loop {
     /// `y[i] += a[p * stride + i] * x[crd[p * stride + i]]` for each `p` below `slots`, for each `i` below `rows`:
     /// `fn(y, a, crd, x, slots, rows, stride)`.
     Slots(IndexKind),
+    /// The same for slices of `size` rows, `n` rows in all, each with slots of its own: slice `i` has rows
+    /// `i * size..min((i + 1) * size, n)` and slots `pos[i]..pos[i + 1]`, where `y[i * size + r] += a[p * size + r] *
+    /// x[crd[p * size + r]]`, for each `i` in `lo..hi`: `fn(pos, crd, a, x, y, lo, hi, size, n)`. Index kinds: of `pos`;
+    /// of `crd`.
+    Slices(IndexKind, IndexKind),
     /// `out[crd[p]] += a[p] * x[i]` for `p` in `pos[i]..pos[i + 1]`, for each `i` in `lo..hi`:
     /// `fn(pos, crd, a, x, out, lo, hi, places)`; `x[places[i]]` where `places` is not null.
     Spread(IndexKind),
@@ -159,8 +164,8 @@ macro_rules! pick {
                 (Loop::Dots, false) => dots::$module::address(dtype),
                 (Loop::Tile(width), exact) => tile::$module::address(width, dtype, exact),
                 (Loop::Count(kind), _) => scatter::counting(kind),
-                (Loop::Slots(_), true) => slots::exact(wanted, dtype),
-                (Loop::Slots(_), false) => slots::$runs::fast(wanted, dtype),
+                (Loop::Slots(_) | Loop::Slices(..), true) => slots::exact(wanted, dtype),
+                (Loop::Slots(_) | Loop::Slices(..), false) => slots::$runs::fast(wanted, dtype),
                 (Loop::Spread(kind), _) => spread::of_rows(kind, dtype),
                 (Loop::Combined(kind, mark), _) => combined::address(kind, mark, dtype),
                 (Loop::Union(pos, crd), _) => union::address(pos, crd, dtype),

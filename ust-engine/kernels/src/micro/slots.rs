@@ -1,137 +1,203 @@
 //! Rows side by side times a vector: the first entry of each row is stored, then the second of each, and so on
-//! (ELL, or a slice of it).
+//! (ELL, or slices of it).
 
 use ust_ir::{Dtype, IndexKind};
 
 use super::Loop;
-use crate::tuning::SLOT_ROWS;
-use crate::vector::{Four, Index, Real, Vector, prefetch_ahead_l2};
+use crate::tuning::{SLICES_AHEAD, SLOT_ROWS, SLOTS_AHEAD};
+use crate::vector::{Four, Index, Vector, prefetch_lines};
 
-/// How rows are summed.
-trait Added {
-    type Lane: Real;
-
-    /// Adds `SLOTS` slots of so many rows. SAFETY: as for [`each`].
-    unsafe fn add<const SLOTS: usize, I: Index>(
-        y: *mut Self::Lane,
-        a: *const Self::Lane,
-        crd: *const I,
-        x: *const Self::Lane,
-        rows: usize,
-        stride: usize,
-    );
-}
-
-/// One row after another. No product is fused with its sum.
-struct InOrder<T>(T);
-
-/// Four rows at a time.
-struct ByFours<V>(V);
-
-impl<T: Real> Added for InOrder<T> {
-    type Lane = T;
-
-    #[inline(always)]
-    unsafe fn add<const SLOTS: usize, I: Index>(
-        y: *mut T,
-        a: *const T,
-        crd: *const I,
-        x: *const T,
-        rows: usize,
-        stride: usize,
-    ) {
-        for row in 0..rows {
-            // SAFETY: as said above.
-            unsafe {
-                let mut sum = *y.add(row);
-                for slot in 0..SLOTS {
-                    let at = slot * stride + row;
-                    sum = sum + *a.add(at) * *x.offset((*crd.add(at)).get());
-                }
-                *y.add(row) = sum;
-            }
-        }
-    }
-}
-
-impl<V: Vector> Added for ByFours<V> {
-    type Lane = V::Lane;
-
-    #[inline(always)]
-    unsafe fn add<const SLOTS: usize, I: Index>(
-        y: *mut V::Lane,
-        a: *const V::Lane,
-        crd: *const I,
-        x: *const V::Lane,
-        rows: usize,
-        stride: usize,
-    ) {
-        let mut row = 0;
-        // SAFETY: as said above.
-        unsafe {
-            while row + 4 <= rows {
-                let mut sum = V::Four::read(y.add(row));
-                for slot in 0..SLOTS {
-                    let at = slot * stride + row;
-                    prefetch_ahead_l2(a.wrapping_add(at));
-                    prefetch_ahead_l2(crd.wrapping_add(at));
-                    sum = sum.plus_products(a.add(at), crd.add(at), x);
-                }
-                sum.write(y.add(row));
-                row += 4;
-            }
-            let (y, a, crd) = (y.add(row), a.add(row), crd.add(row));
-            InOrder::add::<SLOTS, I>(y, a, crd, x, rows - row, stride);
-        }
-    }
-}
-
-/// Some rows at a time, so that their sums stay in the nearest cache while all slots are added.
+/// Some rows at a time, so that their sums stay in the nearest cache while all slots are added. Entries that lie as many
+/// elements `ahead` are prefetched.
 ///
 /// SAFETY: `y` is valid for reads and writes at `0..rows`; `a` and `crd` are valid for reads at `p * stride + i` for
 /// `p` below `slots` and `i` below `rows`, `x` at each of these coordinates. Nothing overlaps `y`.
 #[inline(always)]
-unsafe fn each<S: Added, I: Index>(
-    y: *mut S::Lane,
-    a: *const S::Lane,
+#[allow(clippy::too_many_arguments)]
+unsafe fn each<F: Four, I: Index>(
+    y: *mut F::Lane,
+    a: *const F::Lane,
     crd: *const I,
-    x: *const S::Lane,
+    x: *const F::Lane,
     slots: usize,
     rows: usize,
     stride: usize,
+    ahead: usize,
 ) {
     let mut row = 0;
     while row < rows {
         let count = SLOT_ROWS.min(rows - row);
         let mut slot = 0;
         while slot < slots {
-            let at = slot * stride + row;
+            let (rest, at) = (slots - slot, slot * stride + row);
+            // About as many in each pass.
+            let now = rest.div_ceil(rest.div_ceil(MAX_SLOTS));
             // SAFETY: as said above.
             unsafe {
                 let (y, a, crd) = (y.add(row), a.add(at), crd.add(at));
-                match slots - slot {
-                    1 => S::add::<1, I>(y, a, crd, x, count, stride),
-                    2 => S::add::<2, I>(y, a, crd, x, count, stride),
-                    3 => S::add::<3, I>(y, a, crd, x, count, stride),
-                    _ => S::add::<4, I>(y, a, crd, x, count, stride),
+                match now {
+                    1 => add::<1, F, I>(y, a, crd, x, count, stride, ahead),
+                    2 => add::<2, F, I>(y, a, crd, x, count, stride, ahead),
+                    3 => add::<3, F, I>(y, a, crd, x, count, stride, ahead),
+                    4 => add::<4, F, I>(y, a, crd, x, count, stride, ahead),
+                    5 => add::<5, F, I>(y, a, crd, x, count, stride, ahead),
+                    6 => add::<6, F, I>(y, a, crd, x, count, stride, ahead),
+                    7 => add::<7, F, I>(y, a, crd, x, count, stride, ahead),
+                    _ => add::<MAX_SLOTS, F, I>(y, a, crd, x, count, stride, ahead),
                 }
             }
-            slot += 4;
+            slot += now;
         }
         row += count;
     }
 }
 
-/// The kernels of rows that are summed exactly.
-pub(super) fn exact(wanted: Loop, dtype: Dtype) -> Option<usize> {
-    match dtype {
-        Dtype::F32 => portable::address::<InOrder<f32>>(wanted),
-        Dtype::F64 => portable::address::<InOrder<f64>>(wanted),
-        _ => None,
+/// Slots that are added in one pass over some rows, at most. Their number is constant in each pass: the hardware
+/// prefetcher tells them apart by the instructions that read them.
+const MAX_SLOTS: usize = 8;
+
+/// Adds `SLOTS` slots. SAFETY: as of [`each`].
+#[inline(always)]
+unsafe fn add<const SLOTS: usize, F: Four, I: Index>(
+    y: *mut F::Lane,
+    a: *const F::Lane,
+    crd: *const I,
+    x: *const F::Lane,
+    rows: usize,
+    stride: usize,
+    ahead: usize,
+) {
+    let mut row = 0;
+    // SAFETY: as said above.
+    unsafe {
+        while row + 8 <= rows {
+            let mut sums = [F::read(y.add(row)), F::read(y.add(row + 4))];
+            for slot in 0..SLOTS {
+                let at = slot * stride + row;
+                sums = plus_slot(sums, a.add(at), crd.add(at), x, ahead);
+            }
+            sums[0].write(y.add(row));
+            sums[1].write(y.add(row + 4));
+            row += 8;
+        }
+        for row in row..rows {
+            let product = |at: usize| *a.add(at) * *x.offset((*crd.add(at)).get());
+            let sum = (0..SLOTS).fold(*y.add(row), |sum, slot| sum + product(slot * stride + row));
+            *y.add(row) = sum;
+        }
     }
 }
 
-/// Kernels for an instruction set. SAFETY of all: as of [`each`], and the machine has the instructions.
+/// Adds one entry of each of `4 * COUNT` rows. SAFETY: as of [`each`].
+#[inline(always)]
+unsafe fn plus_slot<const COUNT: usize, F: Four, I: Index>(
+    mut sums: [F; COUNT],
+    a: *const F::Lane,
+    crd: *const I,
+    x: *const F::Lane,
+    ahead: usize,
+) -> [F; COUNT] {
+    prefetch_lines(a.wrapping_add(ahead), 4 * COUNT * size_of::<F::Lane>());
+    prefetch_lines(crd.wrapping_add(ahead), 4 * COUNT * size_of::<I>());
+    for (k, sum) in sums.iter_mut().enumerate() {
+        // SAFETY: as said above.
+        unsafe { *sum = sum.plus_products(a.add(4 * k), crd.add(4 * k), x) };
+    }
+    sums
+}
+
+/// Adds all entries of slices `lo..hi` of `size` rows each; the last of all slices has those that are left of `n`
+/// rows.
+///
+/// SAFETY: `pos` is valid for reads at `lo..=hi`, and ascending there; `y` for reads and writes at the rows of these
+/// slices, `i * size..` for slice `i`; `a` and `crd` for reads at `pos[lo] * size..pos[hi] * size`, `x` at each of
+/// these coordinates. Nothing overlaps `y`.
+#[inline(always)]
+#[allow(clippy::too_many_arguments)]
+unsafe fn each_slice<F: Four, P: Index, I: Index>(
+    pos: *const P,
+    crd: *const I,
+    a: *const F::Lane,
+    x: *const F::Lane,
+    y: *mut F::Lane,
+    lo: usize,
+    hi: usize,
+    size: usize,
+    n: isize,
+) {
+    let n = n.max(0) as usize;
+    // All slices but the last are whole.
+    let whole = (n / size).clamp(lo, hi);
+    // SAFETY: as said above.
+    unsafe {
+        let done = match size {
+            4 => each_whole::<1, F, P, I>(pos, crd, a, x, y, lo, whole),
+            8 => each_whole::<2, F, P, I>(pos, crd, a, x, y, lo, whole),
+            16 => each_whole::<4, F, P, I>(pos, crd, a, x, y, lo, whole),
+            32 => each_whole::<8, F, P, I>(pos, crd, a, x, y, lo, whole),
+            _ => lo,
+        };
+        for slice in done..hi {
+            let (first, slots) = of_slice(pos, slice);
+            let (a, crd, row) = (a.add(first * size), crd.add(first * size), slice * size);
+            each::<F, I>(
+                y.add(row),
+                a,
+                crd,
+                x,
+                slots,
+                size.min(n.saturating_sub(row)),
+                size,
+                SLICES_AHEAD,
+            );
+        }
+    }
+}
+
+/// As [`each_slice`], for slices of `4 * COUNT` rows. Returns `hi`, where they end.
+#[inline(always)]
+unsafe fn each_whole<const COUNT: usize, F: Four, P: Index, I: Index>(
+    pos: *const P,
+    crd: *const I,
+    a: *const F::Lane,
+    x: *const F::Lane,
+    y: *mut F::Lane,
+    lo: usize,
+    hi: usize,
+) -> usize {
+    let size = 4 * COUNT;
+    for slice in lo..hi {
+        // SAFETY: as said above.
+        unsafe {
+            let (first, slots) = of_slice(pos, slice);
+            let y = y.add(slice * size);
+            let mut sums: [F; COUNT] = std::array::from_fn(|k| F::read(y.add(4 * k)));
+            for at in (first..first + slots).map(|slot| slot * size) {
+                sums = plus_slot(sums, a.add(at), crd.add(at), x, SLICES_AHEAD);
+            }
+            for (k, sum) in sums.into_iter().enumerate() {
+                sum.write(y.add(4 * k));
+            }
+        }
+    }
+    hi
+}
+
+/// The first slot of a slice, and the number of its slots.
+#[inline(always)]
+unsafe fn of_slice<P: Index>(pos: *const P, slice: usize) -> (usize, usize) {
+    // SAFETY: as said above.
+    let [first, end] = unsafe { [(*pos.add(slice)).get(), (*pos.add(slice + 1)).get()] };
+    (first as usize, end.saturating_sub(first).max(0) as usize)
+}
+
+/// The kernels of rows that are summed exactly.
+pub(super) fn exact(wanted: Loop, dtype: Dtype) -> Option<usize> {
+    portable::fast(wanted, dtype)
+}
+
+/// Kernels for an instruction set. SAFETY of all: as of the function that is called, and the machine has the
+/// instructions.
 macro_rules! kernels {
     ($name:ident, $single:ty, $double:ty $(, $features:literal)?) => {
         pub(super) mod $name {
@@ -139,37 +205,60 @@ macro_rules! kernels {
 
             pub(in super::super) fn fast(wanted: Loop, dtype: Dtype) -> Option<usize> {
                 match dtype {
-                    Dtype::F32 => address::<ByFours<$single>>(wanted),
-                    Dtype::F64 => address::<ByFours<$double>>(wanted),
+                    Dtype::F32 => address::<<$single as Vector>::Four>(wanted),
+                    Dtype::F64 => address::<<$double as Vector>::Four>(wanted),
                     _ => None,
                 }
             }
 
-            pub(super) fn address<S: Added>(wanted: Loop) -> Option<usize> {
+            fn address<F: Four>(wanted: Loop) -> Option<usize> {
                 use IndexKind::{I32, I64, U8, U16, U32, U64};
-                let Loop::Slots(kind) = wanted else { return None };
-                Some(match kind {
-                    U8 => all::<S, u8> as *const () as usize,
-                    U16 => all::<S, u16> as *const () as usize,
-                    U32 => all::<S, u32> as *const () as usize,
-                    I32 => all::<S, i32> as *const () as usize,
-                    U64 | I64 => all::<S, i64> as *const () as usize,
+                Some(match wanted {
+                    Loop::Slots(U8) => slots::<F, u8> as *const () as usize,
+                    Loop::Slots(U16) => slots::<F, u16> as *const () as usize,
+                    Loop::Slots(U32) => slots::<F, u32> as *const () as usize,
+                    Loop::Slots(I32) => slots::<F, i32> as *const () as usize,
+                    Loop::Slots(U64 | I64) => slots::<F, i64> as *const () as usize,
+                    Loop::Slices(U32, U8) => slices::<F, u32, u8> as *const () as usize,
+                    Loop::Slices(U32, U16) => slices::<F, u32, u16> as *const () as usize,
+                    Loop::Slices(U32, U32) => slices::<F, u32, u32> as *const () as usize,
+                    Loop::Slices(I32, I32) => slices::<F, i32, i32> as *const () as usize,
+                    Loop::Slices(U64 | I64, U64 | I64) => {
+                        slices::<F, i64, i64> as *const () as usize
+                    }
                     _ => return None,
                 })
             }
 
             $(#[target_feature(enable = $features)])?
-            unsafe extern "C" fn all<S: Added, I: Index>(
-                y: *mut S::Lane,
-                a: *const S::Lane,
+            unsafe extern "C" fn slots<F: Four, I: Index>(
+                y: *mut F::Lane,
+                a: *const F::Lane,
                 crd: *const I,
-                x: *const S::Lane,
+                x: *const F::Lane,
                 slots: usize,
                 rows: usize,
                 stride: usize,
             ) {
                 // SAFETY: as said above.
-                unsafe { each::<S, I>(y, a, crd, x, slots, rows, stride) }
+                unsafe { each::<F, I>(y, a, crd, x, slots, rows, stride, SLOTS_AHEAD) }
+            }
+
+            $(#[target_feature(enable = $features)])?
+            #[allow(clippy::too_many_arguments)]
+            unsafe extern "C" fn slices<F: Four, P: Index, I: Index>(
+                pos: *const P,
+                crd: *const I,
+                a: *const F::Lane,
+                x: *const F::Lane,
+                y: *mut F::Lane,
+                lo: usize,
+                hi: usize,
+                size: usize,
+                n: isize,
+            ) {
+                // SAFETY: as said above.
+                unsafe { each_slice::<F, P, I>(pos, crd, a, x, y, lo, hi, size, n) }
             }
         }
     };

@@ -152,10 +152,12 @@ impl Emit<'_> {
             });
             var
         };
-        // Except at the border, blocks have a constant size, for which there is a loop of its own. Border
+        // Except at the border, blocks of values have a constant size, for which there is a loop of its own. Border
         // blocks are few, so inner dimensions make no further distinction for them.
         match whole_block(&domain.hi) {
-            Some((size, rest)) if domain.lo == Expr::Int(0) && !state.cut => {
+            Some((size, rest))
+                if domain.lo == Expr::Int(0) && !state.cut && self.ends_in_block(step) =>
+            {
                 let rest = b.bind("rest", rest);
                 let whole = Expr::Int(size).le(rest.clone());
                 let mut vars = [None; 2];
@@ -171,6 +173,13 @@ impl Emit<'_> {
                 run(b, domain.hi.clone(), state);
             }
         }
+    }
+
+    /// Whether all levels inside a loop are full, in each tensor that it walks.
+    fn ends_in_block(&self, step: &Step) -> bool {
+        step.walkers.iter().all(|&(at, level)| {
+            self.input.accesses[at].levels[level..].iter().all(|inner| inner.props.full)
+        })
     }
 
     /// A loop over the entries of one tensor.
