@@ -224,6 +224,8 @@ mod macros;
 pub mod what_zero_means {}
 #[doc = include_str!("../docs/composed.md")]
 pub mod composed_tensors {}
+#[doc = include_str!("../docs/patterns.md")]
+pub mod patterns {}
 #[doc = include_str!("../docs/plugins.md")]
 pub mod plugin {
     pub use ust_plugin::{PluginError, load};

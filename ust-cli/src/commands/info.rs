@@ -69,6 +69,9 @@ pub(crate) fn write(tensor: &Tensor, out: &mut Output) -> Result<(), Failure> {
     if let Some(name) = tensor.format().name() {
         rows.push(["name", &name].map(str::to_owned));
     }
+    if let Some(value) = tensor.iso_value() {
+        rows.push(["values", &format!("one value for all entries: {value}")].map(str::to_owned));
+    }
     rows.extend([
         ["nse", &text::grouped(tensor.nse() as u128)].map(str::to_owned),
         ["nnz", &(text::grouped(nnz as u128) + &share)].map(str::to_owned),
@@ -91,7 +94,10 @@ pub(crate) fn write(tensor: &Tensor, out: &mut Output) -> Result<(), Failure> {
         rows.push([&title[..], &facts.next().unwrap_or_default()].concat());
         rows.extend(facts.map(|facts| [&[String::new(), String::new()][..], &facts].concat()));
     }
-    let length = text::grouped(tensor.nse() as u128);
+    let length = match tensor.is_iso() {
+        true => "1".to_owned(),
+        false => text::grouped(tensor.nse() as u128),
+    };
     let values = ["", "", "values", &length, tensor.dtype().name()];
     rows.push(values.map(str::to_owned).to_vec());
     Ok(write!(out, "\n{}", text::table(&rows))?)
@@ -138,6 +144,7 @@ fn object(tensor: &Tensor) -> Value {
         "fill": json::value(tensor.fill()),
         "nse": tensor.nse(),
         "nnz": nnz,
+        "iso": tensor.iso_value().map(json::value),
         "density": density(tensor, nnz),
         "bytes": tensor.bytes(),
         "levels": levels,

@@ -214,6 +214,24 @@ fn info_counts_what_is_stored() {
     assert_eq!((&info["nse"], &info["nnz"]), (&json!(12), &json!(3)), "padding is no nonzero");
 }
 
+#[test]
+fn one_value_for_all_entries_is_told() {
+    let folder = folder();
+    let here = folder.path();
+    let text = "%%MatrixMarket matrix coordinate pattern general\n3 4 3\n1 1\n2 3\n3 4\n";
+    std::fs::write(here.join("p.mtx"), text).unwrap();
+    let info = ust_in(here, &["info", "p.mtx", "--json"]).json();
+    assert_eq!((&info["nse"], &info["iso"]), (&json!(3), &json!(1)));
+    let told = ust_in(here, &["info", "p.mtx"]).done();
+    assert!(told.contains("one value for all entries: 1"), "{told}");
+    let plain = ust_in(here, &["info", "F.tns", "--json"]).json();
+    assert_eq!(plain["iso"], json!(null));
+    assert!(!ust_in(here, &["info", "F.tns"]).done().contains("one value"));
+    let drawn = ust_in(here, &["show", "p.mtx"]).done();
+    assert!(drawn.contains("f64, one for all"), "{drawn}");
+    assert_eq!(show(here, "p.mtx", &[])["values"], json!([1, 1, 1]));
+}
+
 /// A dense vector of small integers as a `.tns` file, so that sums are exact.
 fn write_vector(folder: &Path, name: &str, length: usize) -> Vec<f64> {
     let values: Vec<f64> = (0..length).map(|at| (at % 7) as f64 - 3.0).collect();
