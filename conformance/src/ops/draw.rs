@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use ust_engine::ops::Expression;
 use ust_engine::ops::syntax::Access;
 use ust_engine::tensor::Window;
-use ust_engine::{Backend, Error, Format};
+use ust_engine::{Backend, Coo, Error, Format, Values};
 use ust_level_api::{Dtype, LevelError, Scalar};
 
 use super::Spec;
@@ -254,7 +254,11 @@ impl Subject<'_> {
             true => self.value(random),
             false => self.dtype.zero(),
         };
-        let coo = columns(&shape, self.dtype, &places, &values);
+        let mut coo = columns(&shape, self.dtype, &places, &values);
+        // One value for all entries is stored once.
+        if let (Some(value), true) = (coo.values.get(0), random.percent(12)) {
+            coo.values = Values::iso(value, coo.len());
+        }
         Given { name: name.clone(), indices: indices.clone(), format, coo, fill, windows }
     }
 
@@ -291,8 +295,9 @@ impl Given {
     /// Leaves the entries at some places of the list.
     pub(super) fn keep(&mut self, places: &[usize]) {
         let rows: Vec<Vec<usize>> = places.iter().map(|&at| self.coo.coordinates(at)).collect();
-        let values: Vec<Scalar> = places.iter().filter_map(|&at| self.coo.values.get(at)).collect();
-        self.coo = columns(&self.coo.shape, self.coo.values.dtype(), &rows, &values);
+        let places: Vec<u64> = places.iter().map(|&at| at as u64).collect();
+        let values = self.coo.values.gather(&places);
+        self.coo = Coo { values, ..columns(&self.coo.shape, self.coo.values.dtype(), &rows, &[]) };
     }
 }
 
