@@ -39,6 +39,8 @@ inputs! {
     false "blk16" "blocks(1000000x1000000, block=16x16, nse=16000000, seed=1)"
     false "small" "random(2000x2000, nnz=40000, seed=1)"
     false "prune90" "random(4096x4096, nnz=1677722, seed=1)"
+    false "prune85" "random(4096x4096, nnz=2516582, seed=1)"
+    false "prune70" "random(4096x4096, nnz=5033165, seed=1)"
     false "nm24" "pruned24(4096x4096)"
     false "t3" "random(2000x2000x2000, nnz=10000000, seed=1)"
     true "q-st5" "poisson2d(200)"
@@ -46,6 +48,8 @@ inputs! {
     true "q-band24" "banded(20000, diagonals=24)"
     true "q-runs8" "blocks(20000x20000, block=1x8, nse=320000, seed=1)"
     true "q-blk4" "blocks(20000x20000, block=4x4, nse=320000, seed=1)"
+    true "q-prune85" "random(512x512, nnz=39322, seed=1)"
+    true "q-prune70" "random(512x512, nnz=78643, seed=1)"
     true "q-nm24" "pruned24(512x512)"
     true "q-t3" "random(200x200x200, nnz=100000, seed=1)"
 }
