@@ -11,10 +11,11 @@ use crate::array::{ArraySpec, Arrays, Per, Role};
 use crate::assemble::{Assembled, Entries};
 use crate::check::Reach;
 use crate::error::LevelError;
-use crate::ir::{ArrayId, Builder, Expr};
+use crate::ir::idiom::{Code, Numbers};
+use crate::ir::{ArrayId, Builder, Elem, Expr};
 use crate::level::{Description, LevelType, LocateCost, Place, Site};
 use crate::stats::{Footprint, Population};
-use crate::walk::{Interval, Located, Step, Walk, WalkKind, WalkSite};
+use crate::walk::{Interval, Located, Run, Step, Walk, WalkKind, WalkSite};
 use crate::{IndexArray, IndexKind, Pos};
 
 /// What a level below a batch is told for its walk, besides the [site](WalkSite) in the whole tensor.
@@ -185,7 +186,10 @@ impl LevelType for Batched {
             Box::new(advance) as Box<dyn Fn(&mut Builder, Expr) + 'a>
         });
         let step = move |b: &mut Builder, cursor: Expr| {
-            let made = b.shifted(&begins, |b| step(b, own(cursor)));
+            let mut made = b.shifted(&begins, |b| step(b, own(cursor)));
+            if let Some(Run::Coded(Code::Gaps { numbers, .. })) = &mut made.run {
+                place(numbers, &begins, &first, b);
+            }
             Step { pos: made.pos.plus_again(&first), ..made }
         };
         Walk { kind, cursor, step: Box::new(step), advance }
@@ -351,6 +355,17 @@ fn begins(item: &Expr, of: &ItemSite, b: &mut Builder) -> (Vec<(ArrayId, Expr)>,
         (array, begin)
     });
     (arrays.collect(), position)
+}
+
+/// Says where the numbers of the positions of an item are.
+fn place(numbers: &mut Numbers, begins: &[(ArrayId, Expr)], first: &Expr, b: &mut Builder) {
+    let Some((_, begin)) = begins.iter().find(|(array, _)| *array == numbers.array) else { return };
+    let each = match b.array_decl(numbers.array).elem {
+        Elem::Index(kind) => i64::from((kind.bits() / numbers.bits).max(1)),
+        Elem::Value(_) => 1,
+    };
+    let shift = begin.clone() * each - first.clone();
+    numbers.shift = (each > 1 || begin != first).then(|| b.var("shift", shift));
 }
 
 /// An interval of positions of an item, in the whole tensor.

@@ -88,7 +88,7 @@ pub trait LevelType: DynClone + fmt::Debug + Send + Sync {
     fn walk<'a>(&'a self, site: &'a WalkSite, b: &mut Builder) -> Walk<'a>;
 
     /// Whether the level gives neighbouring coordinates one position where their values are equal
-    /// ([`Run::shared`](crate::Run::shared)): it is then told [which are](Entries::alike). Such a level has to be
+    /// ([`Run::Shared`](crate::Run::Shared)): it is then told [which are](Entries::alike). Such a level has to be
     /// the last one. The position of several entries gets the value of the first. `false` by default.
     fn joins_alike(&self) -> bool {
         false

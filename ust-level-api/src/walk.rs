@@ -11,8 +11,10 @@
 //! | the child's coordinate | dense: the position is `parent * size + i` | [`WalkKind::Coordinate`] |
 //! | neither | a hash table: the cursor is a slot, and a guard skips empty ones | [`WalkKind::Other`] |
 //! | neither | blocks: the cursor is a block, and has many children at consecutive positions ([`Run`]) | [`WalkKind::Other`] |
+//! | neither | a bitmap: the cursor is a word, whose ones are children at consecutive positions ([`Run::Coded`]) | [`WalkKind::Other`] |
 
 use crate::batch::ItemSite;
+use crate::ir::idiom::Code;
 use crate::ir::{ArrayId, BinOp, Builder, Expr};
 
 /// A function that emits code for one value of a cursor, given as an expression.
@@ -81,9 +83,8 @@ pub struct Walk<'a> {
     pub cursor: Interval,
     /// Emits coordinate and position of the child at the cursor.
     pub step: Emit<'a, Step>,
-    /// Emits the code that updates state between two values of the cursor, such as a running sum of
-    /// coordinate differences. It runs after the child was handled, before the cursor increases by
-    /// one.
+    /// Emits the code that updates state between two values of the cursor, such as the end of the
+    /// run before. It runs after the child was handled, before the cursor increases by one.
     pub advance: Option<Emit<'a, ()>>,
 }
 
@@ -94,12 +95,7 @@ impl Walk<'_> {
         Self {
             kind: WalkKind::Position,
             cursor,
-            step: Box::new(move |b, pos| Step {
-                crd: b.load(crd, pos.clone()),
-                pos,
-                guard: None,
-                run: None,
-            }),
+            step: Box::new(move |b, pos| Step::one(b.load(crd, pos.clone()), pos)),
             advance: None,
         }
     }
@@ -115,59 +111,79 @@ pub struct Step {
     /// If given and false, there is no child at this value of the cursor (an empty slot, a zero
     /// bit).
     pub guard: Option<Expr>,
-    /// If given, there are several children here, with consecutive coordinates: `crd` and `pos` are
-    /// those of the first.
+    /// If given, there are several children here, from `crd` and `pos` on.
     pub run: Option<Run>,
 }
 
-/// Children with consecutive coordinates at one stop of a cursor.
+/// Several children at one stop of a cursor. Coordinates ascend.
 ///
-/// The engine makes a loop over contiguous memory of them: of a row of a banded matrix, or of a block of
-/// variable length. The cursor is neither position nor coordinate then ([`WalkKind::Other`]), unless all
-/// children share a position.
+/// The engine makes a loop of them: over contiguous memory, as of a row of a banded matrix or of a block of variable
+/// length, or one that decodes coordinates. The cursor is neither position nor coordinate then
+/// ([`WalkKind::Other`]), unless all children share a position.
 #[derive(Clone, Debug)]
-pub struct Run {
-    /// Number of children. There are none if it is not positive.
-    pub count: Expr,
-    /// Whether all have the position of the first (run-length encoding). Otherwise their positions
-    /// are consecutive.
-    pub shared: bool,
+pub enum Run {
+    /// So many children with consecutive coordinates, at consecutive positions. There are none if the number is not
+    /// positive.
+    Consecutive(Expr),
+    /// So many children with consecutive coordinates, all at the position of the first (run-length encoding).
+    Shared(Expr),
+    /// Children at consecutive positions, whose coordinates are in a code that begins with [`Step::crd`].
+    Coded(Code),
 }
 
 impl Run {
-    /// Children that all have one position, and so one value.
+    /// Number of children.
     #[must_use]
-    pub fn shared(count: Expr) -> Self {
-        Self { count, shared: true }
+    pub fn count(&self) -> Expr {
+        match self {
+            Self::Consecutive(count) | Self::Shared(count) => count.clone(),
+            Self::Coded(code) => code.count(),
+        }
     }
 
-    /// Children at consecutive positions.
+    /// Whether all children have one position, and so one value. Otherwise their positions are consecutive.
     #[must_use]
-    pub fn consecutive(count: Expr) -> Self {
-        Self { count, shared: false }
+    pub fn is_shared(&self) -> bool {
+        matches!(self, Self::Shared(_))
     }
 }
 
 impl Step {
-    /// The position of the child at `crd`, which is one of this step.
+    /// A child at this coordinate and this position.
     #[must_use]
-    pub fn pos_at(&self, crd: Expr) -> Expr {
-        match &self.run {
-            Some(Run { shared: false, .. }) => crd + (self.pos.clone() - self.crd.clone()),
-            _ => self.pos.clone(),
-        }
+    pub fn one(crd: Expr, pos: Expr) -> Self {
+        Self { crd, pos, guard: None, run: None }
     }
 
-    /// Whether a child of this step has the coordinate `crd`.
+    /// Several children, of which the first has this position.
     #[must_use]
-    pub fn has(&self, crd: Expr) -> Expr {
-        match &self.run {
-            None => self.crd.clone().equals(crd),
-            Some(run) => {
-                let end = self.crd.clone() + run.count.clone();
-                self.crd.clone().le(crd.clone()).and(crd.lt(end))
+    pub fn run(crd: Expr, pos: Expr, run: Run) -> Self {
+        Self { crd, pos, guard: None, run: Some(run) }
+    }
+
+    /// Where the child at `crd` is, among those of this step. `None` where only decoding them tells.
+    #[must_use]
+    pub fn locate(&self, crd: Expr) -> Option<Located> {
+        let offset = crd.clone() - self.crd.clone();
+        let inside = |count: &Expr| {
+            self.crd.clone().le(crd.clone()).and(crd.clone().lt(self.crd.clone() + count.clone()))
+        };
+        Some(match &self.run {
+            None => Located { pos: self.pos.clone(), found: self.crd.clone().equals(crd) },
+            Some(Run::Shared(count)) => Located { pos: self.pos.clone(), found: inside(count) },
+            Some(Run::Consecutive(count)) => Located {
+                pos: crd.clone() + (self.pos.clone() - self.crd.clone()),
+                found: inside(count),
+            },
+            Some(Run::Coded(Code::Ones(mask))) => {
+                // Its own bit, and those above.
+                let rest = mask.clone().shifted(offset.clone());
+                let below = mask.clone().count_ones() - rest.clone().count_ones();
+                let found = inside(&Expr::Int(64)).and(rest.bit_and(1).equals(1));
+                Located { pos: self.pos.clone() + below, found }
             }
-        }
+            Some(Run::Coded(Code::Gaps { .. })) => return None,
+        })
     }
 }
 

@@ -339,8 +339,17 @@ UST_EXPORT const ust_plugin_table *ust_plugin(void);
  *
  * A cursor is an integer from .. up to .., which is the `position` of the child, its `coordinate`, or `other`. `step`
  * says which child stands there: its `coordinate` and its `position`; with `where` a condition, without which there
- * is none; with `run consecutive` or `run shared` the number of children from there on, with consecutive
- * coordinates, whose positions are consecutive or the same. `advance` runs after the child was handled.
+ * is none; with `run` several children from there on:
+ *
+ *     run consecutive n;           n consecutive coordinates, at consecutive positions
+ *     run shared n;                n consecutive coordinates, all at this position
+ *     run ones mask;               for each one of the lowest 32 bits of a mask the coordinate plus the place of the
+ *                                  bit, at consecutive positions
+ *     run gaps n of 4 bits in a;   n consecutive positions, each with a number in array a: how many coordinates are
+ *                                  left out before its own. A number has 1, 2, 4, 8, 16 or 32 bits; those of less
+ *                                  than 8 lie side by side in an element, the first in the lowest bits
+ *
+ * `advance` runs after the child was handled.
  *
  * Known names: `parent`, `parent_end` (one past the last parent that is walked: parent + 1, but more for a
  * contiguous level whose cursor is a position), `size` and `lower` of the level, in a search `wanted`, and the
@@ -350,6 +359,7 @@ UST_EXPORT const ust_plugin_table *ust_plugin(void);
  *              let at, found = search(array, lo, hi, e);     binary search among ascending elements
  * Expressions: integers of 64 bits and conditions, with the precedence of C, but & binds before comparisons:
  *              + - * floordiv mod (which round towards minus infinity)  min(a, b)  max(a, b)  >> &
+ *              count_ones(a)  trailing_zeros(a), of 64 bits
  *              == != < <= > >= (which do not chain)  && || !  c ? a : b (of which one is computed)  true false
  */
 

@@ -2,7 +2,7 @@
 
 use ust_level_api::ir::interp::{Memory, Param, Program};
 use ust_level_api::ir::{ArrayId, Builder, Elem, Expr, Function, Ty};
-use ust_level_api::{Arrays, Crd, IndexKind, Interval, Pos, Site, WalkKind, WalkSite};
+use ust_level_api::{Arrays, Crd, IndexKind, Interval, Pos, Run, Site, WalkKind, WalkSite};
 
 use crate::report::Trouble;
 use crate::samples::Sample;
@@ -103,13 +103,19 @@ impl<'a> Machine<'a> {
             b.if_(step.guard.take().unwrap_or(Expr::Bool(true)), |b| {
                 step.crd = b.bind("crd", step.crd);
                 step.pos = b.bind("pos", step.pos);
-                let count = step.run.as_ref().map_or(Expr::Int(1), |run| run.count.clone());
-                let end = step.crd.clone() + count;
-                b.for_("in_run", step.crd.clone(), end, |b, crd| {
-                    b.store(crds, row.into(), crd.clone());
-                    b.store(positions, row.into(), step.pos_at(crd));
+                let child = |b: &mut Builder, crd: Expr, pos: Expr| {
+                    b.store(crds, row.into(), crd);
+                    b.store(positions, row.into(), pos);
                     b.assign(row, Expr::from(row) + 1);
-                });
+                };
+                match step.run {
+                    None => child(b, step.crd, step.pos),
+                    Some(Run::Coded(code)) => b.coded("in_run", (step.crd, step.pos), code, child),
+                    Some(run) => b.for_("in_run", Expr::Int(0), run.count(), |b, at| {
+                        let pos = if run.is_shared() { Expr::Int(0) } else { at.clone() };
+                        child(b, step.crd.clone() + at, step.pos.clone() + pos);
+                    }),
+                }
             });
             if let Some(advance) = &walk.advance {
                 advance(b, cursor);

@@ -135,11 +135,8 @@ impl LevelType for Band {
         Walk {
             kind: WalkKind::Other,
             cursor: Interval::one(Expr::Int(0)),
-            step: Box::new(move |_, _| Step {
-                crd: first.clone(),
-                pos: pos.clone(),
-                guard: None,
-                run: Some(Run::consecutive(count.clone())),
+            step: Box::new(move |_, _| {
+                Step::run(first.clone(), pos.clone(), Run::Consecutive(count.clone()))
             }),
             advance: None,
         }

@@ -15,7 +15,7 @@
 //! * **Arrays**: `bits`, 32 coordinates a word; `pos`, one element more than words: the number of bits in all
 //!   words before.
 //! * **Invariants**: `pos` counts the bits; no bit is set beyond the last coordinate.
-//! * **Cost**: walking looks at each coordinate, and carries nothing along; locating takes constant time.
+//! * **Cost**: walking looks at each word and visits what is stored; locating takes constant time.
 //!
 //! With positions of 32 bits, a coordinate takes 2 bits, stored or not. In a compressed level, an entry takes 32:
 //! more, where over one coordinate in 16 is stored. Values stand side by side, as in bitmap formats of pruned
@@ -36,11 +36,12 @@
 #![forbid(unsafe_code)]
 
 use ust_level_api::column::IndexRead;
-use ust_level_api::ir::{BinOp, Builder, Expr};
+use ust_level_api::ir::idiom::Code;
+use ust_level_api::ir::{Builder, Expr};
 use ust_level_api::{
-    ArraySpec, Arrays, Assembled, Description, Entries, Footprint, IndexArray, IndexKind,
+    ArraySpec, Arrays, Assembled, Description, Entries, Footprint, IndexArray, IndexKind, Interval,
     LevelError, LevelFactory, LevelType, LocateCost, Located, Per, Place, Population, Props, Reach,
-    Role, Site, Step, TensorStats, Walk, WalkKind, WalkSite, assemble, check, full, inventory,
+    Role, Run, Site, Step, TensorStats, Walk, WalkKind, WalkSite, assemble, check, full, inventory,
     with_column,
 };
 
@@ -87,7 +88,7 @@ impl LevelType for Bits {
                 of_words("bits", Role::Own(IndexKind::U32), "words", 32),
                 of_words("pos", Role::Position, "words + 1", 8),
             ],
-            walk: WalkKind::Coordinate,
+            walk: WalkKind::Other,
             locate: LocateCost::Constant,
         }
     }
@@ -144,13 +145,13 @@ impl LevelType for Bits {
         Ok(words.through(pos))
     }
 
-    fn walk<'a>(&'a self, site: &'a WalkSite, _b: &mut Builder) -> Walk<'a> {
+    fn walk<'a>(&'a self, site: &'a WalkSite, b: &mut Builder) -> Walk<'a> {
+        let begin = b.bind("begin", begin(site));
         Walk {
-            step: Box::new(move |b, crd| {
-                let Located { pos, found } = bit(site, crd.clone(), b);
-                Step { crd, pos, guard: Some(found), run: None }
-            }),
-            ..full::walk(site)
+            kind: WalkKind::Other,
+            cursor: Interval { lo: begin.clone(), hi: begin.clone() + own(site) },
+            step: Box::new(move |b, word| children(site, b, &begin, word)),
+            advance: None,
         }
     }
 
@@ -160,8 +161,13 @@ impl LevelType for Bits {
         let at = b.var("at", Expr::Int(-1));
         // Outside the level there is no bit to look at.
         b.if_(inside, |b| {
-            let Located { pos, found } = bit(site, crd, b);
-            b.if_(found, |b| b.assign(at, pos));
+            let begin = b.bind("begin", begin(site));
+            let of = (crd.clone() - site.lower.clone()).shifted(i64::from(WORD.ilog2()));
+            let word = b.bind("word", begin.clone() + of);
+            let step = children(site, b, &begin, word);
+            if let Some(Located { pos, found }) = step.locate(crd) {
+                b.if_(found, |b| b.assign(at, pos));
+            }
         });
         Some(Located { pos: at.into(), found: Expr::Int(0).le(at) })
     }
@@ -182,30 +188,19 @@ impl LevelType for Bits {
     }
 }
 
-/// The position of a coordinate inside the level, and whether its bit is set.
-fn bit(site: &WalkSite, crd: Expr, b: &mut Builder) -> Located {
-    let at = b.bind("at", crd - site.lower.clone());
-    let own = shifted(site.size.clone() + (WORD as i64 - 1), 5);
-    let word = b.bind("word", site.parent.lo.clone() * own + shifted(at.clone(), 5));
-    let bits = b.load(site.arrays[BITS], word.clone());
-    // Its bit, and those above, which the positions up to the next word belong to.
-    let rest = b.bind("rest", shifted(bits, masked(at, WORD as i64 - 1)));
-    let end = b.load(site.arrays[POS], word + 1);
-    Located { pos: end - ones(&rest), found: masked(rest, 1).equals(1) }
+/// Number of words of a parent.
+fn own(site: &WalkSite) -> Expr {
+    (site.size.clone() + (WORD as i64 - 1)).shifted(i64::from(WORD.ilog2()))
 }
 
-/// The number of bits that are set, of 32: in pairs, in fours, in eights, and these added by a product.
-fn ones(bits: &Expr) -> Expr {
-    let pairs = bits.clone() - masked(shifted(bits.clone(), 1), 0x5555_5555);
-    let fours = masked(pairs.clone(), 0x3333_3333) + masked(shifted(pairs, 2), 0x3333_3333);
-    let eights = masked(fours.clone() + shifted(fours, 4), 0x0F0F_0F0F);
-    masked(shifted(eights * 0x0101_0101, 24), 0xFF)
+/// The first word of the parent.
+fn begin(site: &WalkSite) -> Expr {
+    site.parent.lo.clone() * own(site)
 }
 
-fn masked(bits: Expr, mask: i64) -> Expr {
-    Expr::binary(BinOp::BitAnd, bits, mask.into())
-}
-
-fn shifted(bits: Expr, by: impl Into<Expr>) -> Expr {
-    Expr::binary(BinOp::Shr, bits, by.into())
+/// The children in a word, `begin` being the first of their parent.
+fn children(site: &WalkSite, b: &mut Builder, begin: &Expr, word: Expr) -> Step {
+    let [bits, pos] = [BITS, POS].map(|array| b.load(site.arrays[array], word.clone()));
+    let crd = (word - begin.clone()) * WORD as i64 + site.lower.clone();
+    Step::run(crd, pos, Run::Coded(Code::Ones(bits)))
 }

@@ -163,9 +163,8 @@ impl LevelType for Blocks {
             Interval { hi: hi.clone(), ..blocks },
             crd.clone() + 1,
         );
-        let step = block(site, b, at.pos.clone());
-        let found = at.pos.lt(hi).select(step.has(crd.clone()), Expr::Bool(false));
-        Some(Located { pos: step.pos_at(crd), found })
+        let Located { pos, found } = block(site, b, at.pos.clone()).locate(crd)?;
+        Some(Located { pos, found: at.pos.lt(hi).select(found, Expr::Bool(false)) })
     }
 
     /// Competes where blocks have three coordinates or more on average.
@@ -194,5 +193,5 @@ fn block(site: &WalkSite, b: &Builder, at: Expr) -> Step {
     let pos = b.load(site.arrays[OFS], at.clone());
     let count = b.load(site.arrays[OFS], at.clone() + 1) - pos.clone();
     let crd = b.load(site.arrays[END], at) - count.clone();
-    Step { crd, pos, guard: None, run: Some(Run::consecutive(count)) }
+    Step::run(crd, pos, Run::Consecutive(count))
 }

@@ -37,11 +37,12 @@
 #![forbid(unsafe_code)]
 
 use ust_level_api::column::IndexRead;
-use ust_level_api::ir::{BinOp, Builder, Expr};
+use ust_level_api::ir::Builder;
+use ust_level_api::ir::idiom::{Code, Numbers};
 use ust_level_api::{
     ArraySpec, Arrays, Assembled, Buffer, Description, Entries, Footprint, IndexArray, IndexKind,
-    Interval, LevelArgs, LevelError, LevelFactory, LevelType, LocateCost, Per, Place, Population,
-    Props, Reach, Role, Site, Step, TensorStats, Walk, WalkKind, WalkSite, assemble, check,
+    LevelArgs, LevelError, LevelFactory, LevelType, LocateCost, Per, Place, Population, Props,
+    Reach, Role, Run, Site, Step, TensorStats, Walk, WalkKind, WalkSite, assemble, check,
     inventory, with_column,
 };
 
@@ -122,19 +123,6 @@ impl Delta {
         check::at(crd, element) >> (bits * place as u32) & ((1 << bits) - 1)
     }
 
-    /// The same, emitted.
-    fn emit_number(self, site: &WalkSite, b: &Builder, position: Expr) -> Expr {
-        let (bits, each) = (self.stored_bits(), self.side_by_side() as i64);
-        if each == 1 {
-            return b.load(site.arrays[CRD], position);
-        }
-        let op = |op, a, number: i64| Expr::binary(op, a, number.into());
-        let element = op(BinOp::Shr, position.clone(), each.ilog2().into());
-        let place = op(BinOp::BitAnd, position, each - 1) * i64::from(bits);
-        let shifted = Expr::binary(BinOp::Shr, b.load(site.arrays[CRD], element), place);
-        op(BinOp::BitAnd, shifted, (1 << bits) - 1)
-    }
-
     /// An estimate of the number of fillers: stored coordinates lie anywhere between the first and the last of
     /// their parent, and these anywhere in the level.
     fn fillers(self, size: u64, population: &Population) -> f64 {
@@ -175,7 +163,7 @@ impl LevelType for Delta {
                 ArraySpec::pos(),
                 ArraySpec { name: "crd", role: Role::Own(self.kind()), per, min_bits: 8 },
             ],
-            walk: WalkKind::Position,
+            walk: WalkKind::Other,
             locate: LocateCost::None,
         }
     }
@@ -247,20 +235,19 @@ impl LevelType for Delta {
         Ok(parents.through(pos))
     }
 
-    fn walk<'a>(&'a self, site: &'a WalkSite, b: &mut Builder) -> Walk<'a> {
-        let next = b.var("next", site.lower.clone());
-        let crd = move |b: &Builder, at: Expr| Expr::from(next) + self.emit_number(site, b, at);
-        let pos = |parent: &Expr| b.load(site.arrays[POS], parent.clone());
+    fn walk<'a>(&'a self, site: &'a WalkSite, _b: &mut Builder) -> Walk<'a> {
+        let numbers = Numbers { array: site.arrays[CRD], bits: self.stored_bits(), shift: None };
         Walk {
-            kind: WalkKind::Position,
-            cursor: Interval { lo: pos(&site.parent.lo), hi: pos(&site.parent.hi) },
-            step: Box::new(move |b, pos| Step {
-                crd: crd(b, pos.clone()),
-                pos,
-                guard: None,
-                run: None,
+            kind: WalkKind::Other,
+            cursor: site.parent.clone(),
+            step: Box::new(move |b, parent| {
+                let pos = b.load(site.arrays[POS], parent.clone());
+                let pos = b.bind("pos", pos);
+                let count = b.load(site.arrays[POS], parent + 1) - pos.clone();
+                let code = Code::Gaps { count, numbers };
+                Step::run(site.lower.clone(), pos, Run::Coded(code))
             }),
-            advance: Some(Box::new(move |b, pos| b.assign(next, crd(b, pos) + 1))),
+            advance: None,
         }
     }
 

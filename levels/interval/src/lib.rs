@@ -160,9 +160,7 @@ impl LevelType for Interval {
 
     fn locate(&self, site: &WalkSite, crd: Expr, b: &mut Builder) -> Option<Located> {
         let crd = b.bind("crd", crd);
-        let pos = site.parent.lo.clone();
-        let found = run(site, b, pos.clone()).has(crd);
-        Some(Located { pos, found })
+        run(site, b, site.parent.lo.clone()).locate(crd)
     }
 
     fn footprint(&self, site: &Site, population: &Population) -> Footprint {
@@ -175,5 +173,5 @@ impl LevelType for Interval {
 fn run(site: &WalkSite, b: &Builder, parent: Expr) -> Step {
     let crd = b.load(site.arrays[BEGIN], parent.clone());
     let count = b.load(site.arrays[END], parent.clone()) - crd.clone();
-    Step { crd, pos: parent, guard: None, run: Some(Run::shared(count)) }
+    Step::run(crd, parent, Run::Shared(count))
 }

@@ -177,7 +177,7 @@ impl LevelType for RunLength {
             step: Box::new(move |b, pos| {
                 let crd = Expr::from(next);
                 let count = end(b, pos.clone()) - crd.clone();
-                Step { crd, pos, guard: None, run: Some(Run::shared(count)) }
+                Step::run(crd, pos, Run::Shared(count))
             }),
             advance: Some(Box::new(move |b, pos| b.assign(next, end(b, pos)))),
         }

@@ -161,8 +161,8 @@ impl LevelType for SparseRunLength {
         // The first run that ends behind the coordinate.
         let among = Interval { hi: hi.clone(), ..runs };
         let at = binary_search(b, site.arrays[END], among, crd.clone() + 1).pos;
-        let found = at.clone().lt(hi).select(run(site, b, at.clone()).has(crd), Expr::Bool(false));
-        Some(Located { pos: at, found })
+        let Located { pos, found } = run(site, b, at.clone()).locate(crd)?;
+        Some(Located { pos, found: at.lt(hi).select(found, Expr::Bool(false)) })
     }
 }
 
@@ -176,5 +176,5 @@ fn runs(site: &WalkSite, b: &Builder) -> Interval {
 fn run(site: &WalkSite, b: &Builder, at: Expr) -> Step {
     let crd = b.load(site.arrays[BEGIN], at.clone());
     let count = b.load(site.arrays[END], at.clone()) - crd.clone();
-    Step { crd, pos: at, guard: None, run: Some(Run::shared(count)) }
+    Step::run(crd, at, Run::Shared(count))
 }

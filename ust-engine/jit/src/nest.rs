@@ -1,9 +1,9 @@
 //! Nests of loops that are an operation of a microkernel.
 
-use ust_ir::idiom::{By, Factor, Index, Nest, Place, Range};
+use ust_ir::idiom::{By, Code, Coded, Factor, Index, Loop, Nest, Place, Range};
 use ust_ir::{ArrayId, BinOp, Expr, Var};
 
-use super::pattern::{Pattern, Runs, Stream, Target};
+use super::pattern::{Ones, Pattern, Runs, Stream, Target};
 
 /// The loops of a nest from one on.
 #[derive(Clone, Copy)]
@@ -11,6 +11,15 @@ pub(super) struct Inner<'a> {
     pub(super) nest: &'a Nest,
     /// The number of the outermost of them.
     pub(super) from: usize,
+}
+
+/// Two elements in the order that suits.
+fn both<'e, 'n, T>(
+    one: &'e Element<'n>,
+    other: &'e Element<'n>,
+    suits: impl Fn(&'e Element<'n>, &'e Element<'n>) -> Option<T>,
+) -> Option<T> {
+    suits(one, other).or_else(|| suits(other, one))
 }
 
 /// An element that changes in the loops.
@@ -37,6 +46,14 @@ impl Element<'_> {
     pub(super) fn along(&self, p: usize) -> Option<Stream> {
         match self.steps[..] {
             [(at, By::Var(_), Expr::Int(1))] if at == p => Some(self.stream()),
+            _ => None,
+        }
+    }
+
+    /// `array[crd + ..]` at the coordinate that loop `p` decodes.
+    fn decoded(&self, p: usize) -> Option<Stream> {
+        match self.steps[..] {
+            [(at, By::Decoded(..), Expr::Int(1))] if at == p => Some(self.stream()),
             _ => None,
         }
     }
@@ -122,10 +139,10 @@ impl<'a> Inner<'a> {
     }
 
     pub(super) fn is_constant(self, expr: &Expr) -> bool {
+        let moving = self.nest.loops[self.from..].iter().flat_map(Loop::moving);
+        let moving: Vec<Expr> = moving.map(Expr::from).collect();
         let mut constant = true;
-        expr.visit(&mut |part| {
-            constant &= !matches!(part, Expr::Var(var) if self.vars().any(|own| own == *var));
-        });
+        expr.visit(&mut |part| constant &= !moving.contains(part));
         constant
     }
 
@@ -201,6 +218,7 @@ impl<'a> Inner<'a> {
                 .row()
                 .or_else(|| self.spread())
                 .or_else(|| self.run_dots())
+                .or_else(|| self.one_dots())
                 .or_else(|| self.slots()),
             (2, true, false, false, true) => self.combined(),
             (3, true, true, false, false) => self.rows_of_runs(),
@@ -217,18 +235,27 @@ impl<'a> Inner<'a> {
 
     fn one_loop(self) -> Option<Pattern> {
         let (elements, factor) = (self.elements()?, self.factor());
-        let to = match &self.nest.target {
-            Place::Var(var) => Target::Var(*var),
-            Place::Element(array, index) => {
-                let place = self.element(*array, index);
-                if !place.steps.is_empty() {
-                    return self.spread_out(&place, &elements, factor);
-                }
-                Target::Element(*array, index.expr())
-            }
+        let Some(target) = self.fixed_target() else {
+            return self.spread_out(&self.target()?, &elements, factor);
         };
-        let target = to;
-        let [a, b] = &elements[..] else { return None };
+        let (a, b) = match &elements[..] {
+            [x] => return Some(Pattern::Total { target, x: x.along(0)?, factor }),
+            [a, b] => (a, b),
+            _ => return None,
+        };
+        if let Some(Coded { first, code: Code::Gaps { numbers, .. }, .. }) = self.coded(0)
+            && let Some((a, x)) = both(a, b, |a, x| Some((a.along(0)?, x.decoded(0)?)))
+        {
+            let is_fixed = self.is_constant(first);
+            let x = Stream { at: [x.at, vec![first.clone()]].concat(), ..x };
+            return is_fixed.then_some(Pattern::GapDots {
+                target,
+                a,
+                numbers: *numbers,
+                x,
+                factor,
+            });
+        }
         match (a.along(0), b.along(0)) {
             (Some(a), Some(b)) => Some(Pattern::Dot { target, a, b, factor }),
             (Some(a), None) => {
@@ -314,14 +341,47 @@ impl<'a> Inner<'a> {
 
     fn run_dots(self) -> Option<Pattern> {
         let (runs, factor) = (self.runs(1)?, self.factor());
-        let target = match &self.nest.target {
-            Place::Var(var) => Target::Var(*var),
+        Some(Pattern::RunDots { target: self.fixed_target()?, runs, factor })
+    }
+
+    /// The destination of products, if it is the same in all iterations.
+    fn fixed_target(self) -> Option<Target> {
+        match &self.nest.target {
+            Place::Var(var) => Some(Target::Var(*var)),
             Place::Element(array, index) => {
                 let is_one = self.element(*array, index).steps.is_empty();
-                is_one.then(|| Target::Element(*array, index.expr()))?
+                is_one.then(|| Target::Element(*array, index.expr()))
             }
-        };
-        Some(Pattern::RunDots { target, runs, factor })
+        }
+    }
+
+    /// What a loop decodes.
+    fn coded(self, at: usize) -> Option<&'a Coded> {
+        self.nest.loops[self.from + at].coded.as_ref()
+    }
+
+    /// Words whose ones the inner loop decodes.
+    fn one_dots(self) -> Option<Pattern> {
+        let (word, inner) = (&self.nest.loops[self.from], &self.nest.loops[self.from + 1]);
+        let Coded { first, code: Code::Ones(mask), .. } = self.coded(1)? else { return None };
+        let Range::Between(begin, _) = &inner.range else { return None };
+        let [one, other] = &self.elements()?[..] else { return None };
+        let (a, x) = both(one, other, |a, x| Some((a, x.decoded(1)?)))?;
+        let Expr::Load(bits, at) = mask else { return None };
+        // The positions of a word begin at `ofs[..]`.
+        let from = a.index().replaced(&|of| (of == inner.var).then(|| begin.clone()));
+        a.along(1)?;
+        let from = self.nest.index(&from)?;
+        let (ofs, a) = self.element(a.array, &from).gathered(0)?;
+        // Coordinates begin at those of the word.
+        let first = self.nest.index(first)?;
+        let of_word = self.element(x.array, &first);
+        let in_order = matches!(of_word.steps[..], [(0, By::Var(_), Expr::Int(32))]);
+        let x = Stream { at: [x.at, of_word.at.clone()].concat(), ..x };
+        let is_own = **at == Expr::Var(word.var);
+        let (target, factor) = (self.fixed_target()?, self.factor());
+        let ones = Ones { bits: *bits, ofs, a, x };
+        (in_order && is_own).then_some(Pattern::OneDots { target, ones, factor })
     }
 
     /// Runs that loop `run` is over, and the loop around it over one of each.

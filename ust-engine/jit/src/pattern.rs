@@ -1,5 +1,6 @@
 //! The operations that microkernels exist for.
 
+use ust_ir::idiom::Numbers;
 use ust_ir::{ArrayId, Expr, Var};
 
 /// Elements `array[sum of at + p]`, where `p` is the loop variable, or a coordinate that the loop reads. The
@@ -38,6 +39,16 @@ pub(super) struct Runs {
     pub(super) x: Stream,
 }
 
+/// Words `bits[w]`, whose ones are entries: word `w` has the values from `a[ofs[w]]` on, and the elements of `x` from
+/// `32 * w` on.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) struct Ones {
+    pub(super) bits: ArrayId,
+    pub(super) ofs: ArrayId,
+    pub(super) a: Stream,
+    pub(super) x: Stream,
+}
+
 /// The operation of a loop `for p`. An optional factor that is `None` is left out of the product.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) enum Pattern {
@@ -45,6 +56,8 @@ pub(super) enum Pattern {
     GatherDot { target: Target, a: Stream, crd: ArrayId, x: Stream, factor: Option<Expr> },
     /// `target += a[p] * b[p] * factor`.
     Dot { target: Target, a: Stream, b: Stream, factor: Option<Expr> },
+    /// `target += x[p] * factor`.
+    Total { target: Target, x: Stream, factor: Option<Expr> },
     /// `y[p] = value`.
     Fill { y: Stream, value: Expr },
     /// `y[p] += factor * x[p]`.
@@ -105,6 +118,10 @@ pub(super) enum Pattern {
         hi: Expr,
         clear: bool,
     },
+    /// `for each one of bits[p], at place b { target += a[ofs[p] + its number] * x[32 * p + b] * factor }`.
+    OneDots { target: Target, ones: Ones, factor: Option<Expr> },
+    /// `crd += numbers[p]; target += a[p] * x[crd] * factor; crd += 1`, from a `crd` of 0 on.
+    GapDots { target: Target, a: Stream, numbers: Numbers, x: Stream, factor: Option<Expr> },
     /// `for i in lo..hi { y[i] += a[p * stride + i] * x[crd[p * stride + i]] }`.
     Slots { y: Stream, a: Stream, crd: Stream, x: ArrayId, stride: Expr, lo: Expr, hi: Expr },
     /// `for q in pos[p]..pos[p + 1] { for i in 0..min(size, rows - p * size) { y[p * size + i] += a[q * size + i] *

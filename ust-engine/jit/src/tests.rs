@@ -2,6 +2,7 @@
 
 mod added;
 mod cases;
+mod coded;
 mod combined;
 mod patterns;
 mod products;

@@ -77,6 +77,18 @@ pub(crate) const GATHER_PREDICTED_ROWS: isize = 1 << 13;
 /// of blocks.
 pub(crate) const BLOCK_ROW_DISTANCE: usize = 256;
 
+// Words of ones times a vector.
+// Rows: `spmv` on `prune70` in `bits`.
+
+/// Bytes from a value to the one that is prefetched: there is little work for each.
+pub(crate) const ONES_DISTANCE: usize = 16384;
+
+// Rows of entries behind gaps times a vector.
+// Rows: `spmv` on `prune85` in `delta(4)` and `delta(8)`.
+
+/// Bytes from a value to the one that is prefetched.
+pub(crate) const GAPS_DISTANCE: usize = 8192;
+
 // Rows of runs times a vector.
 // Rows: `spmv` on `band24` and `runs8`, in their own formats.
 

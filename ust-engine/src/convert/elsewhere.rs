@@ -5,9 +5,7 @@ use ust_format::{Bound, IndexExpr};
 use ust_level_api::check::MAX_POSITIONS;
 use ust_level_api::ir::interp::Param;
 use ust_level_api::ir::{Expr, Function};
-use ust_level_api::{
-    Arrays, Description, Dtype, IndexColumn, IndexKind, Interval, Pos, Scalar, WalkKind, inventory,
-};
+use ust_level_api::{Arrays, Dtype, IndexColumn, IndexKind, Interval, Pos, Scalar, inventory};
 
 use super::build::{BuildOptions, Duplicates};
 use super::columns::{
@@ -247,9 +245,8 @@ impl<'a> Conversion<'a> {
     pub fn sorted_columns(&self) -> usize {
         let (from, to, levels) = (self.tensor.format(), self.bound.format(), self.levels());
         // Columns are in the order of positions: that of the walk, if each level lays children in it.
-        let in_order =
-            |level: &Description| level.props.contiguous && level.walk != WalkKind::Other;
-        let whole = self.tensor.view().is_whole() && from.descriptions().iter().all(in_order);
+        let in_order = (0..from.level_count()).all(|level| Operand::ascends(from, level));
+        let whole = self.tensor.view().is_whole() && in_order;
         // The order within a block matters to entries with the same coordinates alone.
         match self.is_distinct() {
             true if whole && levels_in_order(from, to) >= levels => 0,

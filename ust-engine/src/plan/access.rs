@@ -2,7 +2,7 @@
 
 use ust_format::{ExprKey, Format, IndexExpr};
 use ust_level_api::ir::{Builder, Expr, Stmt};
-use ust_level_api::{LocateCost, Per, Props, WalkKind};
+use ust_level_api::{LocateCost, Per, Props, Run, WalkKind};
 
 use super::order::Tree;
 use crate::provider::plan::LevelSize;
@@ -172,7 +172,7 @@ fn positions(tensor: &Outline, level: usize, parents: f64, size: f64) -> f64 {
 }
 
 /// The cursor of a level.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 pub(crate) struct Cursor {
     /// Whether coordinates ascend.
     pub(crate) ordered: bool,
@@ -180,8 +180,8 @@ pub(crate) struct Cursor {
     pub(crate) plain: bool,
     /// Whether it has state that each step updates, so that a walk cannot begin in the middle.
     pub(crate) carries: bool,
-    /// If there are several children at a stop: whether they share a position.
-    pub(crate) run: Option<bool>,
+    /// If there are several children at a stop: their form. Its expressions have no meaning.
+    pub(crate) run: Option<Run>,
 }
 
 impl Cursor {
@@ -195,7 +195,7 @@ impl Cursor {
         b.while_(Expr::Bool(true), |b| {
             let step = (walk.step)(b, walk.cursor.lo.clone());
             simple = step.guard.is_none() && step.run.is_none();
-            run = step.run.map(|run| run.shared);
+            run = step.run;
         });
         let function = b.finish();
         // A step that needs statements cannot be evaluated without being taken.
@@ -203,6 +203,11 @@ impl Cursor {
             matches!(function.body.last(), Some(Stmt::While { body, .. }) if body.is_empty());
         let plain = simple && silent && description.walk != WalkKind::Other;
         Self { ordered: description.props.ordered, plain, carries, run }
+    }
+
+    /// Whether coordinates at a stop are decoded one after another.
+    pub(crate) fn decodes(&self) -> bool {
+        matches!(self.run, Some(Run::Coded(_)))
     }
 
     /// Whether a binary search finds a coordinate.
@@ -213,7 +218,8 @@ impl Cursor {
 
 /// Whether a stored value may stand for several elements, because a level has one position for a run of coordinates.
 pub(crate) fn shares_positions(format: &Format) -> bool {
-    (0..format.level_count()).any(|level| Cursor::of(format, level).run == Some(true))
+    (0..format.level_count())
+        .any(|level| matches!(Cursor::of(format, level).run, Some(Run::Shared(_))))
 }
 
 /// A tree of coordinates: a format with one compressed level for each dimension, in the given order.

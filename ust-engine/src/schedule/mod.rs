@@ -414,7 +414,7 @@ fn mark_lanes(facts: &Facts, function: &Function, strict: bool, marks: &mut Mark
             fors.insert(*var);
         }
     });
-    let runs = facts.loops.iter().any(|one| one.over == Over::Run);
+    let runs = facts.loops.iter().any(|one| one.over == Over::Run && !one.sequential);
     let can = |one: &&Loop| {
         let [var] = one.vars[..] else { return false };
         let writes = match &one.sum {

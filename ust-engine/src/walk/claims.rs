@@ -278,7 +278,7 @@ impl Emitter {
         b.for_("cursor", lo, hi.clone(), |b, cursor| {
             let step = (walk.step)(b, cursor.clone());
             let some = step.run.as_ref();
-            let some = some.map_or(Expr::Bool(true), |run| Expr::Int(0).lt(run.count.clone()));
+            let some = some.map_or(Expr::Bool(true), |run| Expr::Int(0).lt(run.count()));
             let here = match step.guard.clone() {
                 None => some,
                 Some(guard) => guard.and(some),
@@ -316,11 +316,11 @@ impl Emitter {
         let by_position = kind == WalkKind::Position;
         let (crd_is_cursor, pos_is_cursor) = (step.crd == *cursor, step.pos == *cursor);
         let (crd, pos) = (b.bind("crd", step.crd), b.bind("pos", step.pos));
-        let run = step.run.map(|Run { count, shared }| Run { count: b.bind("run", count), shared });
-        let is_consecutive = matches!(run, Some(Run { shared: false, .. }));
+        let run = step.run;
+        let count = run.as_ref().map(|run| b.bind("run", run.count()));
         // Number of positions here.
-        let several = match &run {
-            Some(Run { count, shared: false }) => count.clone(),
+        let several = match (&run, &count) {
+            (Some(run), Some(count)) if !run.is_shared() => count.clone(),
             _ => Expr::Int(1),
         };
         let end = b.bind("end", lower.clone() + size.clone());
@@ -335,23 +335,23 @@ impl Emitter {
             // More children than positions: a walk with invalid arrays may not end.
             let fewer = Expr::from(state.count).le(positions.clone() - several.clone());
             rules.push((Rule::Apart, fewer, positions));
-        } else if is_consecutive {
+        } else if run.as_ref().is_some_and(|run| !run.is_shared()) {
             rules.push((Rule::Cursor, Expr::Bool(false), cursor.clone()));
         }
         let mut inside = crd.clone().lt(end.clone());
         if !props.ordered {
             inside = lower.clone().le(crd.clone()).and(inside);
         }
-        if let Some(run) = &run {
-            inside = inside.and(run.count.clone().le(end.clone() - crd.clone()));
+        if let Some(count) = &count {
+            inside = inside.and(count.clone().le(end.clone() - crd.clone()));
         }
-        rules.push((Rule::Bounds, inside, end));
+        rules.push((Rule::Bounds, inside, end.clone()));
+        let ascends = |crd: &Expr| match props.unique {
+            true => Expr::from(before).lt(crd.clone()),
+            false => Expr::from(before).le(crd.clone()),
+        };
         if props.ordered {
-            let ascends = match props.unique {
-                true => Expr::from(before).lt(crd.clone()),
-                false => Expr::from(before).le(crd.clone()),
-            };
-            rules.push((Rule::Ordered, ascends, before.into()));
+            rules.push((Rule::Ordered, ascends(&crd), before.into()));
         }
         let along = match kind {
             WalkKind::Position if !pos_is_cursor => Some(&pos),
@@ -374,19 +374,30 @@ impl Emitter {
             rules.push((Rule::Contiguous, later.select(above, Expr::Bool(true)), state.top.into()));
         }
         self.test(b, &spot, &rules);
-        let last = match &run {
-            None => crd.clone(),
-            Some(run) => b.bind("last", crd.clone() + run.count.clone() - 1),
-        };
-        if props.ordered {
-            b.assign(before, last.clone());
-        }
         if !by_position {
             b.if_(pos.clone().lt(state.top), |b| b.assign(state.rises, Expr::Int(0)));
             b.assign(state.top, Expr::from(state.top).max(pos.clone() + several.clone()));
         }
         let spot = |pos: &Expr, crd: &Expr| Spot { pos: pos.clone(), crd: crd.clone(), ..spot };
-        if !is_consecutive {
+        if let Some(Run::Coded(code)) = run {
+            return b.coded("in_run", (crd, pos), code, |b, crd, pos| {
+                let spot = spot(&pos, &crd);
+                let inside = crd.clone().lt(end.clone());
+                let rules =
+                    [(Rule::Bounds, inside, end), (Rule::Ordered, ascends(&crd), before.into())];
+                self.test(b, &spot, &rules);
+                b.assign(before, crd.clone());
+                self.position(b, &spot, crd);
+            });
+        }
+        let last = match &count {
+            None => crd.clone(),
+            Some(count) => b.bind("last", crd.clone() + count.clone() - 1),
+        };
+        if props.ordered {
+            b.assign(before, last.clone());
+        }
+        if !matches!(run, Some(Run::Consecutive(_))) {
             return self.position(b, &spot(&pos, &crd), last);
         }
         b.for_("in_run", Expr::Int(0), several, |b, offset| {

@@ -1,7 +1,7 @@
 //! The search for one element: levels that can locate a coordinate do so, other levels are walked.
 
 use ust_level_api::ir::{ArrayId, BinOp, Builder, Elem, Expr, Function, Ty};
-use ust_level_api::{IndexKind, Interval, Scalar, Walk};
+use ust_level_api::{IndexKind, Interval, Located, Run, Scalar, Step, Walk};
 
 use super::nest::{Operand, Reach};
 use crate::storage::Tensor;
@@ -108,11 +108,10 @@ fn descend(
     b.for_("cursor", walk.cursor.lo.clone(), walk.cursor.hi.clone(), |b, cursor| {
         let mut step = (walk.step)(b, cursor.clone());
         step.crd = b.bind("crd", step.crd);
-        let here = step.has(wanted[level].clone());
         let guard = step.guard.clone().unwrap_or(Expr::Bool(true));
         b.if_(guard, |b| {
-            b.if_(here, |b| {
-                let pos = b.bind("at", step.pos_at(wanted[level].clone()));
+            in_step(b, step, &wanted[level], |b, pos| {
+                let pos = b.bind("at", pos);
                 descend(b, operand, wanted, level + 1, pos, out);
             });
         });
@@ -120,4 +119,22 @@ fn descend(
             advance(b, cursor);
         }
     });
+}
+
+/// Emits code for the child of a step that has the coordinate `wanted`, if there is one. The body gets its position.
+pub(crate) fn in_step(
+    b: &mut Builder,
+    step: Step,
+    wanted: &Expr,
+    body: impl FnOnce(&mut Builder, Expr),
+) {
+    match (step.locate(wanted.clone()), step.run) {
+        (Some(Located { pos, found }), _) => b.if_(found, |b| body(b, pos)),
+        (None, Some(Run::Coded(code))) => {
+            b.coded("here", (step.crd, step.pos), code, |b, crd, pos| {
+                b.if_(crd.equals(wanted.clone()), |b| body(b, pos));
+            });
+        }
+        (None, _) => unreachable!("only what has to be decoded cannot be located"),
+    }
 }

@@ -7,6 +7,7 @@ use ust_level_api::{Interval, Run, Step, Walk, WalkKind};
 
 use super::emit;
 pub use super::operand::Operand;
+use super::shape::run_of;
 
 /// Which stored values a walk visits.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -112,10 +113,16 @@ impl Operand {
     /// Whether a walk over all stored values visits the positions of each level in ascending order,
     /// without gaps.
     pub(crate) fn visits_in_order(format: &Format) -> bool {
-        format.descriptions().iter().all(|level| {
-            let props = level.props;
-            props.contiguous && props.compact && level.walk != WalkKind::Other
-        })
+        let compact = format.descriptions().iter().all(|level| level.props.compact);
+        compact && (0..format.level_count()).all(|level| Self::ascends(format, level))
+    }
+
+    /// Whether a walk visits the positions of a level in ascending order, each once.
+    pub(crate) fn ascends(format: &Format, level: usize) -> bool {
+        let description = &format.descriptions()[level];
+        // A cursor that is neither position nor coordinate may visit them in any order, unless it stands on several.
+        let by_itself = || run_of(format, level).is_some_and(|run| !run.is_shared());
+        description.props.contiguous && (description.walk != WalkKind::Other || by_itself())
     }
 
     /// Whether the position at the last level follows from the cursor alone: the level is full.
@@ -364,8 +371,8 @@ impl Loops<'_, '_> {
         b.if_(guard.unwrap_or(Expr::Bool(true)), |b| match run {
             None => self.child(b, above, walk.kind, crd, pos),
             Some(run) => {
-                self.walked.repeats |= run.shared;
-                in_run(b, "in_run", (crd, pos), run, |b, crd, pos| {
+                self.walked.repeats |= run.is_shared();
+                in_run(b, "in_run", (crd, pos), run, |b, _, (crd, pos)| {
                     self.child(b, above, walk.kind, crd, pos);
                 });
             }
@@ -424,22 +431,26 @@ impl Loops<'_, '_> {
     }
 }
 
-/// Emits the loop over the children at one stop of a cursor, from the first one's coordinate and position.
+/// Emits the loop over the children at one stop of a cursor, from the first one's coordinate and position. The body
+/// gets the loop variable, the coordinate and the position.
 pub(crate) fn in_run(
     b: &mut Builder,
     name: &str,
     (crd, pos): (Expr, Expr),
     run: Run,
-    body: impl FnOnce(&mut Builder, Expr, Expr),
+    body: impl FnOnce(&mut Builder, Expr, (Expr, Expr)),
 ) {
+    if let Run::Coded(code) = run {
+        return b.coded(name, (crd, pos), code, |b, crd, pos| body(b, pos.clone(), (crd, pos)));
+    }
     let pos = b.bind("run_pos", pos);
     let lo = b.bind("run_lo", crd);
-    let end = lo.clone() + run.count;
-    if run.shared {
-        return b.for_(name, lo, end, |b, crd| body(b, crd, pos));
+    let end = lo.clone() + run.count();
+    if run.is_shared() {
+        return b.for_(name, lo, end, |b, crd| body(b, crd.clone(), (crd, pos)));
     }
     let shift = b.bind("run_shift", pos - lo.clone());
-    b.for_(name, lo, end, |b, crd| body(b, crd.clone(), crd + shift));
+    b.for_(name, lo, end, |b, crd| body(b, crd.clone(), (crd.clone(), crd + shift)));
 }
 
 /// The known level coordinates, and 0 for the levels below, whose coordinates are not used.

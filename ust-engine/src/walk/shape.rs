@@ -3,7 +3,7 @@
 
 use ust_format::Format;
 use ust_level_api::ir::{Builder, Elem, Expr, IndexKind, Stmt, Ty};
-use ust_level_api::{Description, Interval, ItemSite, Step, WalkKind, WalkSite};
+use ust_level_api::{Description, Interval, ItemSite, Run, Step, WalkKind, WalkSite};
 
 /// How a level stores the children of each parent.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -76,6 +76,14 @@ impl Shape {
             _ => Self::Other,
         }
     }
+}
+
+/// The form of the children at a stop of a level's cursor, where there are several. Its expressions have no meaning.
+pub(crate) fn run_of(format: &Format, level: usize) -> Option<Run> {
+    let mut b = Builder::new("run");
+    let site = site_of(&mut b, &format.descriptions()[level]);
+    let walk = format.levels()[level].ty.walk(&site, &mut b);
+    (walk.step)(&mut b, walk.cursor.lo.clone()).run
 }
 
 /// The arguments of a level's walk under one parent, as parameters and arrays of a function that is looked

@@ -12,6 +12,18 @@ template <class T> UST_FN T ust_maximum(T a, T b) { return a < b ? b : a; }
 template <class T> UST_FN T ust_and(T a, T b) { return (T)(a & b); }
 template <class T> UST_FN T ust_or(T a, T b) { return (T)(a | b); }
 
+// Number of ones among the bits.
+UST_FN i64 ust_count_ones(i64 a) {
+#ifdef __CUDA_ARCH__
+    return __popcll(a);
+#else
+    return __builtin_popcountll(a);
+#endif
+}
+
+// Number of zeros below the lowest one; 64 for 0.
+UST_FN i64 ust_trailing_zeros(i64 a) { return ust_count_ones(~a & (i64)((u64)a - 1)); }
+
 // Truth values are added by `or`, and multiplied by `and`.
 UST_FN bool ust_add(bool a, bool b) { return a || b; }
 UST_FN bool ust_mul(bool a, bool b) { return a && b; }

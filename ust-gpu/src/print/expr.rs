@@ -85,6 +85,10 @@ impl Writer<'_> {
             Expr::Unary(UnOp::Not, a) => {
                 Shown(format!("!{}", self.inner(a, Level::Unary)), Level::Unary)
             }
+            Expr::Unary(op @ (UnOp::CountOnes | UnOp::TrailingZeros), a) => {
+                self.need(Sections::INTEGERS);
+                self.call(&format!("ust_{op}"), &[a])
+            }
             Expr::Unary(UnOp::Neg, a) => match self.function.type_of(a) {
                 Ty::Val(dtype) if is_integer(dtype) => {
                     self.need(Sections::INTEGERS);

@@ -90,6 +90,11 @@ fn operators_are_those_of_the_interpreter() {
             }
         }
     }
+    for (name, unary) in [("count_ones", UnOp::CountOnes), ("trailing_zeros", UnOp::TrailingZeros)]
+    {
+        let meaning = move |a: Expr, _| Expr::Unary(unary, Box::new(a.to_int())).cast(Dtype::I64);
+        cases.push(case(Dtype::I64, Dtype::I64, &format!("ust_{name}(a)"), meaning));
+    }
     for (name, binary) in [("floordiv", BinOp::FloorDiv), ("floormod", BinOp::Mod)] {
         for (error, divides) in [("", true), (", error, 1", true)] {
             let value = format!("ust_{name}(a, b{error})");

@@ -1,8 +1,8 @@
 //! The builder of IR: scopes, names, and statements in order.
 
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 
-use super::idiom::{Declared, settle};
+use super::idiom::{Code, Coded, Declared, Path, settle};
 use super::{ArrayDecl, ArrayId, BinOp, Elem, Expr, Function, Stmt, Ty, Var, VarDecl};
 
 /// Writes a [`Function`], statement by statement.
@@ -37,6 +37,8 @@ pub struct Builder {
     declared: Vec<(Vec<Var>, Declared)>,
     /// What is added to the indices of loads, by array. Of several, the last one.
     shifts: Vec<(ArrayId, Expr)>,
+    /// What loops decode, by their variables.
+    coded: HashMap<Var, Coded>,
 }
 
 impl Builder {
@@ -53,6 +55,7 @@ impl Builder {
             loops: Vec::new(),
             declared: Vec::new(),
             shifts: Vec::new(),
+            coded: HashMap::new(),
         }
     }
 
@@ -252,6 +255,54 @@ impl Builder {
         self.push(Stmt::For { var, lo, hi, body });
     }
 
+    /// A loop over entries at positions from `first.1` on, whose coordinates are in a code that begins with `first.0`.
+    /// The body gets the coordinate and the position. Iterations follow each other: each takes up the code where the
+    /// one before left it.
+    ///
+    /// ```
+    /// use ust_ir::idiom::Code;
+    /// use ust_ir::interp::{Memory, Program};
+    /// use ust_ir::{Builder, Elem, IndexKind};
+    ///
+    /// let mut b = Builder::new("ones");
+    /// let out = b.array("out", Elem::Index(IndexKind::I64), true);
+    /// // Bits 0, 3 and 4 are set.
+    /// let code = Code::Ones(0b11001.into());
+    /// b.coded("j", (100.into(), 1.into()), code, |b, crd, pos| b.store(out, pos, crd));
+    /// let mut crd = [0_i64; 4];
+    /// Program::compile(&b.finish())?.run(&[], &mut [Memory::indices_mut(&mut crd)])?;
+    /// assert_eq!(crd, [0, 100, 103, 104]);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn coded(
+        &mut self,
+        name: &str,
+        first: (Expr, Expr),
+        code: Code,
+        body: impl FnOnce(&mut Self, Expr, Expr),
+    ) {
+        let (crd, pos) = (self.bind("first", first.0), self.bind("begin", first.1));
+        let code = match code {
+            Code::Ones(mask) => Code::Ones(self.bind("mask", mask)),
+            code => code,
+        };
+        let end = pos.clone() + code.count();
+        let coded = Coded::new(name, crd, code, &mut |name| self.variable(name, Ty::Int));
+        coded.begin().into_iter().for_each(|stmt| self.push(stmt));
+        self.for_(&format!("p_{name}"), pos, end, |b, pos| {
+            let Expr::Var(var) = pos else { unreachable!("a loop has a variable") };
+            coded.next(var).into_iter().for_each(|stmt| b.push(stmt));
+            let crd = coded.crd.into();
+            // Kernels know numbers at their positions only.
+            let is_shifted =
+                matches!(&coded.code, Code::Gaps { numbers, .. } if numbers.shift.is_some());
+            if !is_shifted {
+                b.coded.insert(var, coded);
+            }
+            body(b, crd, pos);
+        });
+    }
+
     /// `while cond`.
     pub fn while_(&mut self, cond: Expr, body: impl FnOnce(&mut Self)) {
         let body = self.block(body);
@@ -300,7 +351,9 @@ impl Builder {
         if !self.declared.is_empty() {
             let (body, assigned) = (&function.body, function.assigned());
             let declared = self.declared.into_iter();
-            let settled = declared.filter_map(|(path, one)| settle(body, &assigned, &path, one));
+            let settled = declared.filter_map(|(vars, one)| {
+                settle(body, &assigned, &Path { vars: &vars, coded: &self.coded }, one)
+            });
             function.idioms = settled.collect();
         }
         function

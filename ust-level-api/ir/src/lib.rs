@@ -145,6 +145,10 @@ pub enum UnOp {
     Neg,
     /// `!a`, bool.
     Not,
+    /// Number of ones among the 64 bits; int.
+    CountOnes,
+    /// Number of zeros below the lowest one of the 64 bits; 64 for 0; int.
+    TrailingZeros,
 }
 
 /// Operators with two operands of one type.
@@ -425,6 +429,30 @@ impl Expr {
     #[must_use]
     pub fn max(self, other: impl Into<Expr>) -> Expr {
         Expr::binary(BinOp::Max, self, other.into())
+    }
+
+    /// Number of ones among the bits of an int.
+    #[must_use]
+    pub fn count_ones(self) -> Expr {
+        Expr::Unary(UnOp::CountOnes, Box::new(self))
+    }
+
+    /// Number of zeros below the lowest one among the bits of an int.
+    #[must_use]
+    pub fn trailing_zeros(self) -> Expr {
+        Expr::Unary(UnOp::TrailingZeros, Box::new(self))
+    }
+
+    /// Bitwise and.
+    #[must_use]
+    pub fn bit_and(self, other: impl Into<Expr>) -> Expr {
+        Expr::binary(BinOp::BitAnd, self, other.into())
+    }
+
+    /// `self >> other`, see [`BinOp::Shr`].
+    #[must_use]
+    pub fn shifted(self, other: impl Into<Expr>) -> Expr {
+        Expr::binary(BinOp::Shr, self, other.into())
     }
 
     /// `self < other`.

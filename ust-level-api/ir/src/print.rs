@@ -33,6 +33,7 @@ impl Level {
     fn of(expr: &Expr) -> Self {
         match expr {
             Expr::Select(..) => Level::Select,
+            Expr::Unary(UnOp::CountOnes | UnOp::TrailingZeros, _) => Level::Atom,
             Expr::Unary(..) | Expr::Cast(..) | Expr::ToInt(_) => Level::Unary,
             Expr::Binary(op, ..) => match op {
                 BinOp::Or => Level::Or,
@@ -121,6 +122,9 @@ impl Display for ShowExpr<'_> {
             Expr::Len(array) => write!(f, "len({})", self.function.array_name(*array)),
             Expr::Load(array, index) => {
                 write!(f, "{}[{}]", self.function.array_name(*array), show(index))
+            }
+            Expr::Unary(op @ (UnOp::CountOnes | UnOp::TrailingZeros), a) => {
+                write!(f, "{op}({})", show(a))
             }
             Expr::Unary(op, a) => {
                 op.fmt(f)?;
@@ -315,6 +319,8 @@ impl Display for UnOp {
         f.write_str(match self {
             UnOp::Neg => "-",
             UnOp::Not => "!",
+            UnOp::CountOnes => "count_ones",
+            UnOp::TrailingZeros => "trailing_zeros",
         })
     }
 }

@@ -39,6 +39,7 @@ impl UnOp {
         match self {
             UnOp::Neg => !matches!(ty, Ty::Bool | Ty::Val(Dtype::Bool)),
             UnOp::Not => ty == Ty::Bool,
+            UnOp::CountOnes | UnOp::TrailingZeros => ty == Ty::Int,
         }
     }
 }

@@ -114,8 +114,15 @@ impl Parser<'_> {
                 let op = if name == "min" { BinOp::Min } else { BinOp::Max };
                 Ok(Expr::Binary(op, Box::new(a), Box::new(b)))
             }
+            ("count_ones" | "trailing_zeros", Token::Sign("(")) => {
+                self.at += 2;
+                let a = self.expr()?;
+                self.sign(")")?;
+                Ok(if name == "count_ones" { a.count_ones() } else { a.trailing_zeros() })
+            }
             (_, Token::Sign("(")) => Err(self.error(format!(
-                "`{name}` is no function; there are `min`, `max`, `len`, and `search` behind `let`"
+                "`{name}` is no function; there are `min`, `max`, `len`, `count_ones`, `trailing_zeros`, and \
+                 `search` behind `let`"
             ))),
             ("true" | "false", _) => {
                 self.at += 1;

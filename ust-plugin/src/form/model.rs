@@ -4,6 +4,7 @@
 //! which they are declared, the known names first; arrays as in the description. Lines can declare and assign
 //! variables; nothing in a form writes memory.
 
+use ust_level_api::ir::idiom::{Code, Numbers};
 use ust_level_api::ir::{ArrayId, BinOp, Builder, Expr, UnOp, Var};
 use ust_level_api::walk::{Emit, binary_search};
 use ust_level_api::{Interval, Run, Step, Walk, WalkKind, WalkSite};
@@ -133,6 +134,20 @@ impl<'a> Emitter<'a> {
         Expr::Len(*array) - begin.clone()
     }
 
+    fn run(&self, run: &Run) -> Run {
+        match run {
+            Run::Consecutive(count) => Run::Consecutive(self.expr(count)),
+            Run::Shared(count) => Run::Shared(self.expr(count)),
+            Run::Coded(Code::Ones(mask)) => Run::Coded(Code::Ones(self.expr(mask))),
+            Run::Coded(Code::Gaps { count, numbers }) => {
+                // Where the array begins elsewhere, it is told after the step.
+                let array = self.arrays[numbers.array.0 as usize].0;
+                let numbers = Numbers { array, ..*numbers };
+                Run::Coded(Code::Gaps { count: self.expr(count), numbers })
+            }
+        }
+    }
+
     fn interval(&self, interval: &Interval) -> Interval {
         Interval { lo: self.expr(&interval.lo), hi: self.expr(&interval.hi) }
     }
@@ -210,7 +225,7 @@ impl Walked {
                 crd: emitter.expr(crd),
                 pos: emitter.expr(pos),
                 guard: guard.as_ref().map(|guard| emitter.expr(guard)),
-                run: run.map(|run| Run { count: emitter.expr(&run.count), shared: run.shared }),
+                run: run.map(|run| emitter.run(run)),
             }
         };
         let advance = self.advance.as_ref().map(|lines| -> Emit<'a, ()> {

@@ -1,5 +1,6 @@
 //! Text to form: lines, names and scopes.
 
+use ust_level_api::ir::idiom::{Code, Numbers};
 use ust_level_api::ir::{ArrayId, Var};
 use ust_level_api::{ArraySpec, Interval, Run, Step, WalkKind};
 
@@ -317,37 +318,52 @@ impl<'a> Parser<'a> {
                 break;
             }
             let word = self.name()?;
+            if word == "run" {
+                let given = self.run()?;
+                if run.replace(given).is_some() {
+                    return self.wrong("a second `run`");
+                }
+                continue;
+            }
             let slot = match word {
                 "coordinate" => &mut crd,
                 "position" => &mut pos,
-                "where" => &mut guard,
-                _ => &mut run,
+                _ => &mut guard,
             };
             if slot.is_some() {
                 return self.wrong(&format!("a second `{word}`"));
             }
-            let shared = match word {
-                "run" => match self.next() {
-                    Token::Word("shared") => true,
-                    Token::Word("consecutive") => false,
-                    _ => return self.wrong("expected `shared` or `consecutive`"),
-                },
-                _ => false,
-            };
-            let value = Some((self.expr()?, shared));
+            *slot = Some(self.expr()?);
             self.sign(";")?;
-            match word {
-                "coordinate" => crd = value,
-                "position" => pos = value,
-                "where" => guard = value,
-                _ => run = value,
-            }
         }
-        let (Some((crd, _)), Some((pos, _))) = (crd, pos) else {
+        let (Some(crd), Some(pos)) = (crd, pos) else {
             return self.wrong("a step says the `coordinate` and the `position` of its child");
         };
-        let guard = guard.map(|(guard, _)| guard);
-        let run = run.map(|(count, shared)| Run { count, shared });
         Ok((lines, Step { crd, pos, guard, run }))
+    }
+
+    /// Several children.
+    fn run(&mut self) -> Result<Run> {
+        let run = match self.next() {
+            Token::Word("consecutive") => Run::Consecutive(self.expr()?),
+            Token::Word("shared") => Run::Shared(self.expr()?),
+            Token::Word("ones") => Run::Coded(Code::Ones(self.expr()?)),
+            Token::Word("gaps") => {
+                let count = self.expr()?;
+                self.word("of")?;
+                let Token::Number(bits @ ("1" | "2" | "4" | "8" | "16" | "32")) = self.next()
+                else {
+                    return self.wrong("expected 1, 2, 4, 8, 16 or 32");
+                };
+                let bits = bits.parse().unwrap_or(32);
+                self.word("bits")?;
+                self.word("in")?;
+                let numbers = Numbers { array: self.array()?, bits, shift: None };
+                Run::Coded(Code::Gaps { count, numbers })
+            }
+            _ => return self.wrong("expected `consecutive`, `shared`, `ones` or `gaps`"),
+        };
+        self.sign(";")?;
+        Ok(run)
     }
 }

@@ -3,6 +3,7 @@
 
 use std::fmt::Write as _;
 
+use ust_level_api::ir::idiom::Code;
 use ust_level_api::ir::{ArrayId, Builder, Elem, Expr, Function, IndexKind, Stmt, Ty};
 use ust_level_api::{Description, Interval, LevelType, Run, WalkKind, WalkSite};
 
@@ -86,10 +87,16 @@ pub(crate) fn walked(ty: &dyn LevelType) -> String {
         if let Some(guard) = &child.guard {
             text += &format!("  where {};\n", show(guard));
         }
-        if let Some(Run { count, shared }) = &child.run {
-            let how = if *shared { "shared" } else { "consecutive" };
-            text += &format!("  run {how} {};\n", show(count));
-        }
+        let run = child.run.map(|run| match run {
+            Run::Consecutive(count) => format!("consecutive {}", show(&count)),
+            Run::Shared(count) => format!("shared {}", show(&count)),
+            Run::Coded(Code::Ones(mask)) => format!("ones {}", show(&mask)),
+            Run::Coded(Code::Gaps { count, numbers }) => {
+                let (array, bits) = (function.array_name(numbers.array), numbers.bits);
+                format!("gaps {} of {bits} bits in {array}", show(&count))
+            }
+        });
+        text.extend(run.map(|run| format!("  run {run};\n")));
     }
     text += "}\n";
     if advances {

@@ -39,7 +39,8 @@ fn looped(mut b: Builder, walk: &Walk<'_>) -> String {
         b.if_(guard, |b| {
             b.store(out, step.pos, step.crd);
             if let Some(run) = step.run {
-                b.reduce(BinOp::Add, out, Expr::Int(i64::from(run.shared)), run.count);
+                b.comment(&format!("{run:?}"));
+                b.reduce(BinOp::Add, out, Expr::Int(0), run.count());
             }
         });
         if let Some(advance) = &walk.advance {
@@ -212,6 +213,19 @@ fn faults_are_told_with_their_places() {
         (format!("{cursor} step {{ coordinate true; position at; }}"), "`coordinate`"),
         (format!("{cursor} step {{ coordinate at; position at; where 1; }}"), "condition"),
         (format!("{cursor} step {{ coordinate at; position at; run shared true; }}"), "`run`"),
+        (
+            format!("{cursor} step {{ coordinate at; position at; run gaps 1 of 3 bits in crd; }}"),
+            "expected 1, 2, 4, 8, 16 or 32",
+        ),
+        (
+            format!("{cursor} step {{ coordinate at; position at; run gaps 1 of 4 bits in at; }}"),
+            "`at` is no array",
+        ),
+        (
+            format!("{cursor} step {{ coordinate at; position at; run ones at; run ones at; }}"),
+            "a second `run`",
+        ),
+        (format!("{cursor} step {{ coordinate at; position at; run ones true; }}"), "int"),
         (format!("while 1 {{ }} {cursor}{step}"), "condition"),
         (format!("cursor position at from true to 1; {step}"), "`from`"),
     ] {

@@ -36,7 +36,7 @@ impl Walked {
             integer(b, "coordinate", step.crd);
             integer(b, "position", step.pos);
             if let Some(run) = step.run {
-                integer(b, "run", run.count);
+                integer(b, "run", run.count());
             }
             if let Some(guard) = step.guard {
                 b.if_(guard, |b| b.comment("a child"));

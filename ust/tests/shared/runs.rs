@@ -84,11 +84,9 @@ impl LevelType for Runs {
                 lo: b.load(site.arrays[0], site.parent.lo.clone()),
                 hi: b.load(site.arrays[0], site.parent.hi.clone()),
             },
-            step: Box::new(|b: &mut Builder, at: Expr| Step {
-                crd: b.load(site.arrays[1], at.clone()),
-                run: Some(Run::shared(b.load(site.arrays[2], at.clone()))),
-                pos: at,
-                guard: None,
+            step: Box::new(|b: &mut Builder, at: Expr| {
+                let [crd, count] = [1, 2].map(|array| b.load(site.arrays[array], at.clone()));
+                Step::run(crd, at, Run::Shared(count))
             }),
             advance: None,
         }

@@ -3,7 +3,7 @@
 use cranelift_codegen::ir::{InstBuilder, Type, Value, types};
 use ust_ir::{ArrayId, Dtype, Ty};
 
-use super::super::pattern::{Pattern, Stream};
+use super::super::pattern::{Ones, Pattern, Stream};
 use super::{Emitter, Operand, lane};
 
 /// The iterations of a loop that is a call.
@@ -32,9 +32,12 @@ impl Emitter<'_, '_> {
         };
         let params: Vec<Type> = args.iter().map(|&arg| self.b.func.dfg.value_type(arg)).collect();
         let result = match pattern {
-            Pattern::GatherDot { .. } | Pattern::Dot { .. } | Pattern::RunDots { .. } => {
-                Some(lane(dtype))
-            }
+            Pattern::GatherDot { .. }
+            | Pattern::Dot { .. }
+            | Pattern::Total { .. }
+            | Pattern::RunDots { .. }
+            | Pattern::OneDots { .. }
+            | Pattern::GapDots { .. } => Some(lane(dtype)),
             Pattern::Combined { .. } => Some(types::I64),
             _ => None,
         };
@@ -42,7 +45,10 @@ impl Emitter<'_, '_> {
         match pattern {
             Pattern::GatherDot { target, factor, .. }
             | Pattern::Dot { target, factor, .. }
-            | Pattern::RunDots { target, factor, .. } => {
+            | Pattern::Total { target, factor, .. }
+            | Pattern::RunDots { target, factor, .. }
+            | Pattern::OneDots { target, factor, .. }
+            | Pattern::GapDots { target, factor, .. } => {
                 self.add_to(target, dtype, result, factor.as_ref());
             }
             Pattern::Combined { touched, .. } => {
@@ -62,6 +68,7 @@ impl Emitter<'_, '_> {
                 vec![self.start(a, lo), self.at(*crd, lo), self.start(x, zero), count]
             }
             Pattern::Dot { a, b, .. } => vec![self.start(a, lo), self.start(b, lo), count],
+            Pattern::Total { x, .. } => vec![self.start(x, lo), count],
             Pattern::Fill { y, value } => vec![self.start(y, lo), count, self.expr(value).re],
             Pattern::Axpy { y, x, factor } => {
                 let factor = self.expr(factor).re;
@@ -82,6 +89,16 @@ impl Emitter<'_, '_> {
                 args.extend([&runs.a, &runs.x].map(|of| self.start(of, zero)));
                 args.extend([lo, hi, self.const_int(i64::from(runs.is_end))]);
                 args
+            }
+            Pattern::OneDots { ones: Ones { bits, ofs, a, x }, .. } => {
+                let mut args = self.bases(&[*bits, *ofs]);
+                args.extend([a, x].map(|of| self.start(of, zero)));
+                args.extend([lo, hi]);
+                args
+            }
+            Pattern::GapDots { a, numbers, x, .. } => {
+                let numbers = self.base(numbers.array);
+                vec![self.start(a, lo), numbers, self.start(x, zero), lo, count]
             }
             Pattern::Runs { pos, runs, out, places } => {
                 let pos = pos.as_ref().map_or(zero, |pos| self.start(pos, zero));

@@ -59,6 +59,8 @@ impl Emitter<'_, '_> {
                         let one = self.b.ins().iconst(types::I8, 1);
                         Operand::bool(self.b.ins().bxor(a.re, one))
                     }
+                    (UnOp::CountOnes, _) => Operand::int(self.b.ins().popcnt(a.re)),
+                    (UnOp::TrailingZeros, _) => Operand::int(self.b.ins().ctz(a.re)),
                     (UnOp::Neg, Ty::Int) => Operand::int(self.b.ins().ineg(a.re)),
                     (UnOp::Neg, _) => self.negate(a),
                 }

@@ -1,13 +1,13 @@
 //! The choice of a microkernel: a loop has one for some index kinds and dtypes.
 
-use ust_ir::idiom::Idiom;
+use ust_ir::idiom::{Idiom, Numbers};
 use ust_ir::{ArrayDecl, ArrayId, Dtype, Elem, Expr, Function, IndexKind, Stmt, Var};
 use ust_kernels::micro::{self, Loop};
 
 use super::super::Suits;
 use super::super::loops::{Reason, reason};
 use super::super::nest::Inner;
-use super::super::pattern::{Pattern, Runs};
+use super::super::pattern::{Ones, Pattern, Runs};
 use super::super::placed::placed;
 use super::Emitter;
 use super::union::union_kernel;
@@ -84,7 +84,7 @@ fn kernel_of(pattern: &Pattern, arrays: &[ArrayDecl], strict: bool) -> Option<(D
 
 /// What a pattern wants of the microkernels, and of its arrays.
 fn wanted(pattern: &Pattern, arrays: &[ArrayDecl]) -> Option<Wanted> {
-    use IndexKind::{I64, U32};
+    use IndexKind::{I64, U8, U32};
     let kind = |array: ArrayId| match arrays[array.0 as usize].elem {
         Elem::Index(kind) => Some(kind),
         Elem::Value(_) => None,
@@ -99,6 +99,7 @@ fn wanted(pattern: &Pattern, arrays: &[ArrayDecl]) -> Option<Wanted> {
     Some(match pattern {
         Pattern::GatherDot { a, crd, .. } => of(Loop::GatherDot(kind(*crd)?), &[], &[a.array]),
         Pattern::Dot { a, .. } => of(Loop::Dot, &[], &[a.array]),
+        Pattern::Total { x, .. } => of(Loop::Total, &[], &[x.array]),
         Pattern::Fill { y, .. } => of(Loop::Fill, &[], &[y.array]),
         Pattern::Axpy { x, .. } => of(Loop::Axpy, &[], &[x.array]),
         Pattern::MultiplyAdd { a, factor: None, .. } => of(Loop::MultiplyAdd, &[], &[a.array]),
@@ -113,6 +114,14 @@ fn wanted(pattern: &Pattern, arrays: &[ArrayDecl]) -> Option<Wanted> {
         Pattern::RunDots { runs: Runs { bounds, ofs, a, x, .. }, .. } => {
             of(Loop::RunDots(kind(*ofs)?, kind(*bounds)?), &[], &[a.array, x.array])
         }
+        Pattern::OneDots { ones: Ones { bits, ofs, a, x }, .. } => Wanted {
+            kinds: vec![(*bits, U32)],
+            ..of(Loop::OneDots(kind(*ofs)?), &[], &[a.array, x.array])
+        },
+        Pattern::GapDots { a, numbers: Numbers { array, bits, .. }, x, .. } => Wanted {
+            kinds: vec![(*array, U8)],
+            ..of(Loop::GapDots(*bits as u8), &[], &[a.array, x.array])
+        },
         Pattern::Runs { pos, runs: Runs { bounds, ofs, a, x, .. }, out, places } => {
             let pos = pos.as_ref().map_or(*ofs, |pos| pos.array);
             let kernel = Loop::Runs(kind(*ofs)?, kind(*bounds)?);

@@ -85,7 +85,9 @@ impl Emitter<'_, '_> {
             return (self.compare_int(at_least, width, MIN_CALL_COLUMNS), Some((first, width)));
         }
         let least = match pattern {
-            Pattern::Combined { .. } | Pattern::RunDots { .. } => MIN_CALL_ROWS,
+            Pattern::Combined { .. } | Pattern::RunDots { .. } | Pattern::OneDots { .. } => {
+                MIN_CALL_ROWS
+            }
             _ => MIN_CALL_ITERATIONS,
         };
         (self.compare_int(at_least, count, least), None)

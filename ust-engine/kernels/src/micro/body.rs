@@ -32,6 +32,27 @@ unsafe fn dot<V: Vector>(a: *const V::Lane, b: *const V::Lane, n: usize) -> V::L
     }
 }
 
+/// `x` valid for `n` reads.
+#[inline(always)]
+unsafe fn total<V: Vector>(x: *const V::Lane, n: usize) -> V::Lane {
+    // SAFETY: every index is below `n`.
+    unsafe {
+        let (mut sums, mut p) = ([V::splat(V::Lane::ZERO); 4], 0);
+        while p + 4 * V::N <= n {
+            for (k, sum) in sums.iter_mut().enumerate() {
+                *sum = sum.add(V::load(x.add(p + k * V::N)));
+            }
+            p += 4 * V::N;
+        }
+        // Without a branch on the number of the last ones.
+        for (k, sum) in sums.iter_mut().enumerate() {
+            let at = k * V::N;
+            *sum = sum.add(V::below(x.wrapping_add(p + at), at, n - p));
+        }
+        sums[0].add(sums[1]).add(sums[2].add(sums[3])).four().total()
+    }
+}
+
 /// `y` valid for `n` writes.
 #[inline(always)]
 unsafe fn fill<V: Vector>(y: *mut V::Lane, n: usize, s: V::Lane) {
@@ -170,6 +191,11 @@ macro_rules! kernels {
             $(#[target_feature(enable = $features)])?
             pub(crate) unsafe extern "C" fn fill(y: *mut T, n: usize, s: T) {
                 unsafe { super::super::fill::<V>(y, n, s) }
+            }
+
+            $(#[target_feature(enable = $features)])?
+            pub(crate) unsafe extern "C" fn total(x: *const T, n: usize) -> T {
+                unsafe { super::super::total::<V>(x, n) }
             }
 
             $(#[target_feature(enable = $features)])?

@@ -7,6 +7,8 @@
 //! | `body` | loops over contiguous vectors |
 //! | `gather` | sparse rows times a vector |
 //! | `slots` | rows side by side, as ELL has them, times a vector |
+//! | `ones` | words whose ones are entries, times a vector |
+//! | `gaps` | rows whose coordinates are running sums, times a vector |
 //! | `runs` | rows of consecutive coordinates times a vector |
 //! | `tiles` | sparse rows times a dense matrix: a part of the result's row in registers |
 //! | `sampled` | a product of two dense matrices at the entries of a sparse one (SDDMM) |
@@ -28,7 +30,9 @@ mod body;
 mod combined;
 mod dots;
 mod full;
+mod gaps;
 mod gather;
+mod ones;
 mod row_sample;
 mod runs;
 mod sampled;
@@ -52,6 +56,8 @@ pub enum Loop {
     GatherDot(IndexKind),
     /// `sum of a[k] * b[k]`: `fn(a, b, n) -> T`. Never exact.
     Dot,
+    /// `sum of x[k]`: `fn(x, n) -> T`. Never exact.
+    Total,
     /// `y[j] = s`: `fn(y, n, s)`.
     Fill,
     /// `y[j] += s * x[j]`: `fn(y, x, n, s)`.
@@ -89,6 +95,12 @@ pub enum Loop {
     /// `out[places[i]]` is set where `places` is not null. Index kinds: of `pos`, `ofs` and `places`; of
     /// `bounds`.
     Runs(IndexKind, IndexKind),
+    /// `sum of a[ofs[w] + k] * x[32 * w + b]` for the place `b` of the `k`th one of `bits[w]`, an index of kind u32, for
+    /// `w` in `lo..hi`: `fn(bits, ofs, a, x, lo, hi) -> T`. Index kind: of `ofs`. Never exact.
+    OneDots(IndexKind),
+    /// `sum of a[k] * x[crd]` for `k` below `n`, where `crd` is the sum of the numbers of positions `at..=at + k`, each
+    /// of 4 or 8 bits, and `k`: `fn(a, numbers, x, at, n) -> T`. Never exact.
+    GapDots(u8),
     /// `y[i] += a[p * stride + i] * x[crd[p * stride + i]]` for each `p` below `slots`, for each `i` below `rows`:
     /// `fn(y, a, crd, x, slots, rows, stride)`.
     Slots(IndexKind),
@@ -157,6 +169,7 @@ macro_rules! pick {
             }
             match (wanted, exact) {
                 (Loop::Dot, false) => both!(dot),
+                (Loop::Total, false) => both!(total),
                 (Loop::Fill, _) => both!(fill),
                 (Loop::Scatter(kind), _) => scatter::of_row(kind, dtype),
                 (Loop::ScatterRows(kind), _) => scatter::of_rows(kind, dtype),
@@ -164,6 +177,9 @@ macro_rules! pick {
                 (Loop::Dots, false) => dots::$module::address(dtype),
                 (Loop::Tile(width), exact) => tile::$module::address(width, dtype, exact),
                 (Loop::Count(kind), _) => scatter::counting(kind),
+                (Loop::OneDots(_) | Loop::GapDots(_), true) => None,
+                (Loop::OneDots(_), false) => ones::$module::address(wanted, dtype),
+                (Loop::GapDots(_), false) => gaps::$runs::address(wanted, dtype),
                 (Loop::Slots(_) | Loop::Slices(..), true) => slots::exact(wanted, dtype),
                 (Loop::Slots(_) | Loop::Slices(..), false) => slots::$runs::fast(wanted, dtype),
                 (Loop::Spread(kind), _) => spread::of_rows(kind, dtype),
@@ -178,7 +194,7 @@ macro_rules! pick {
                 }
                 (Loop::RunDots(..) | Loop::Runs(..), true) => runs::exact(wanted, dtype),
                 (Loop::RunDots(..) | Loop::Runs(..), false) => runs::$runs::fast(wanted, dtype),
-                (Loop::Dot | Loop::Sampled(_), true) => None,
+                (Loop::Total | Loop::Dot | Loop::Sampled(_), true) => None,
                 (Loop::Sampled(_), false) => sampled::$module::address(wanted, dtype),
                 // These kernels may multiply the factors in another order.
                 (Loop::TimesRow(_) | Loop::ScaledMultiplyAdd, true) => None,

@@ -74,6 +74,7 @@ macro_rules! for_each_number {
 }
 
 mod blocks;
+mod coded;
 mod rows;
 mod runs;
 mod slots;

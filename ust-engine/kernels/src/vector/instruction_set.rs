@@ -16,11 +16,13 @@ pub(crate) enum InstructionSet {
 pub(crate) fn instruction_set() -> InstructionSet {
     #[cfg(target_arch = "x86_64")]
     {
-        if is_x86_feature_detected!("avx512f") && is_x86_feature_detected!("fma") {
-            return InstructionSet::Avx512;
-        }
-        if is_x86_feature_detected!("avx2") && is_x86_feature_detected!("fma") {
-            return InstructionSet::Avx2;
+        let counts = is_x86_feature_detected!("bmi1") && is_x86_feature_detected!("popcnt");
+        let has_vectors = is_x86_feature_detected!("avx2") && is_x86_feature_detected!("fma");
+        if has_vectors && counts {
+            return match is_x86_feature_detected!("avx512f") {
+                true => InstructionSet::Avx512,
+                false => InstructionSet::Avx2,
+            };
         }
     }
     InstructionSet::Portable

@@ -22,7 +22,7 @@ pub(super) use instruction_set::{
 pub use prefetch::prefetch_elements;
 pub(super) use prefetch::{
     LINE, NO_PREFETCH, TO_L1, TO_L2, prefetch, prefetch_ahead, prefetch_ahead_l2,
-    prefetch_ahead_to, prefetch_lines,
+    prefetch_ahead_to, prefetch_l2, prefetch_lines,
 };
 
 /// A vector of `N` numbers.

@@ -35,6 +35,12 @@ pub(crate) fn prefetch<T>(address: *const T) {
     prefetch_to::<TO_L1, T>(address);
 }
 
+/// Prefetches the line of an address into the second cache.
+#[inline(always)]
+pub(crate) fn prefetch_l2<T>(address: *const T) {
+    prefetch_to::<TO_L2, T>(address);
+}
+
 /// Prefetches the lines of `bytes` bytes from an address on.
 #[inline(always)]
 pub(crate) fn prefetch_lines<T>(from: *const T, bytes: usize) {

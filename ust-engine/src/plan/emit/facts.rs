@@ -46,6 +46,7 @@ impl Emit<'_> {
         let fills = || self.input.order.tables.iter().any(|table| table.depth > depth);
         let sequential = match over {
             Over::Runs | Over::Followed | Over::Merge => true,
+            Over::Run if walks.iter().any(|&walk| self.level(walk).cursor.decodes()) => true,
             Over::Coordinates | Over::Cursor | Over::Run => appends || has_state() || fills(),
         };
         let vars = vars.iter().filter_map(|var| match var {

@@ -241,8 +241,8 @@ impl Emit<'_> {
                         let arrival = Arrival { crd, stored: &stored, valid: false, whole };
                         self.arrive(b, depth, step, arrival, state);
                     }
-                    Some(run) => in_run(b, &name, (crd, pos), run, |b, crd, pos| {
-                        self.note(&[&crd], depth, step, Over::Run, &[(at, level)], &state);
+                    Some(run) => in_run(b, &name, (crd, pos), run, |b, var, (crd, pos)| {
+                        self.note(&[&var], depth, step, Over::Run, &[(at, level)], &state);
                         let pos = b.bind(&format!("pos_{name}"), pos);
                         let stored = [(at, Pos::One(pos))];
                         let arrival = Arrival { crd, stored: &stored, valid: false, whole };

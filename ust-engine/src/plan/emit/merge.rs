@@ -1,7 +1,8 @@
 //! Loops over the entries of several tensors, merged by coordinate.
 
+use ust_level_api::ir::idiom::Code;
 use ust_level_api::ir::{BinOp, Builder, Expr, Var};
-use ust_level_api::{Interval, Walk};
+use ust_level_api::{Interval, Run, Walk};
 
 use super::loops::Arrival;
 use super::{Emit, Pos, State};
@@ -24,6 +25,8 @@ struct Merged<'w> {
     /// Whether a coordinate may stand at so many that the end of these is to be searched.
     long: bool,
     walks: Vec<Walk<'w>>,
+    /// The form of the children at a stop of each walk, where there are several.
+    runs: Vec<Option<Run>>,
     cursors: Vec<Var>,
     ends: Vec<Expr>,
     /// For each walk whose coordinates cannot be read without taking the step: the next child.
@@ -36,15 +39,14 @@ struct Next {
     /// Its coordinate; the largest number behind the last child.
     crd: Var,
     pos: Var,
-    /// If there are several children at a stop of the cursor: the number of those left, and whether they share
-    /// a position.
-    run: Option<(Var, bool)>,
+    /// If there are several children at a stop of the cursor: what is left of them, this one included. It is their
+    /// number, or the ones of their code.
+    left: Option<Var>,
 }
 
 impl Next {
     fn vars(&self) -> impl Iterator<Item = Var> + use<> {
-        let left = self.run.map(|(left, _)| left);
-        [self.crd, self.pos].into_iter().chain(left)
+        [self.crd, self.pos].into_iter().chain(self.left)
     }
 }
 
@@ -170,7 +172,7 @@ impl Merged<'_> {
         b.while_(self.more(bit).and(unknown), |b| {
             let step = (walk.step)(b, cursor.into());
             let some = step.run.as_ref();
-            let some = some.map_or(Expr::Bool(true), |run| Expr::Int(0).lt(run.count.clone()));
+            let some = some.map_or(Expr::Bool(true), |run| Expr::Int(0).lt(run.count()));
             let here = match step.guard {
                 None => some,
                 Some(guard) => guard.select(some, Expr::Bool(false)),
@@ -178,10 +180,19 @@ impl Merged<'_> {
             b.if_else(
                 here,
                 |b| {
-                    b.assign(next.crd, step.crd);
+                    let before = match &step.run {
+                        Some(Run::Coded(Code::Gaps { numbers, .. })) => {
+                            numbers.at(step.pos.clone())
+                        }
+                        Some(Run::Coded(Code::Ones(mask))) => mask.clone().trailing_zeros(),
+                        _ => Expr::Int(0),
+                    };
+                    b.assign(next.crd, step.crd + before);
                     b.assign(next.pos, step.pos);
-                    if let (Some((left, _)), Some(run)) = (next.run, step.run) {
-                        b.assign(left, run.count);
+                    match (next.left, step.run) {
+                        (Some(left), Some(Run::Coded(Code::Ones(mask)))) => b.assign(left, mask),
+                        (Some(left), Some(run)) => b.assign(left, run.count()),
+                        _ => {}
                     }
                 },
                 |b| self.leave(b, bit),
@@ -219,16 +230,33 @@ impl Merged<'_> {
             self.leave(b, bit);
             self.find(b, bit, next);
         };
-        let Some((left, shared)) = next.run else { return stop(b) };
-        let several = Expr::Int(1).lt(left);
+        let (Some(left), Some(run)) = (next.left, &self.runs[bit]) else { return stop(b) };
+        let fewer = match run {
+            Run::Coded(Code::Ones(_)) => Expr::from(left).bit_and(Expr::from(left) - 1),
+            _ => Expr::from(left) - 1,
+        };
+        let fewer = b.bind("fewer", fewer);
         let within = |b: &mut Builder| {
-            b.assign(left, Expr::from(left) - 1);
-            b.assign(next.crd, Expr::from(next.crd) + 1);
-            if !shared {
+            b.assign(left, fewer.clone());
+            if !run.is_shared() {
                 b.assign(next.pos, Expr::from(next.pos) + 1);
             }
+            let crd = match run {
+                Run::Consecutive(_) | Run::Shared(_) => Expr::from(next.crd) + 1,
+                // Read once more.
+                Run::Coded(_) => {
+                    let step = (self.walks[bit].step)(b, self.cursors[bit].into());
+                    match step.run {
+                        Some(Run::Coded(Code::Gaps { numbers, .. })) => {
+                            Expr::from(next.crd) + 1 + numbers.at(next.pos.into())
+                        }
+                        _ => step.crd + Expr::from(left).trailing_zeros(),
+                    }
+                }
+            };
+            b.assign(next.crd, crd);
         };
-        b.if_else(several, within, stop);
+        b.if_else(fewer.clone().equals(0), stop, within);
     }
 }
 
@@ -268,16 +296,18 @@ impl Emit<'_> {
             .collect();
         let unique = walkers.iter().map(|&walker| self.level(walker).props.unique).collect();
         let next = walkers.iter().map(|&walker| {
-            let cursor = self.level(walker).cursor;
+            let cursor = &self.level(walker).cursor;
             (!cursor.plain).then(|| Next {
                 crd: b.var("next", Expr::Int(i64::MAX)),
                 pos: b.var("next_pos", Expr::Int(0)),
-                run: cursor.run.map(|shared| (b.var("left", Expr::Int(0)), shared)),
+                left: cursor.run.is_some().then(|| b.var("left", Expr::Int(0))),
             })
         });
         let next = next.collect();
         let long = self.cut_depth() > 0;
-        let merged = Merged { name, accesses, required, unique, long, walks, cursors, ends, next };
+        let runs = walkers.iter().map(|&walker| self.level(walker).cursor.run.clone()).collect();
+        let merged =
+            Merged { name, accesses, required, unique, long, walks, runs, cursors, ends, next };
         for bit in merged.bits() {
             if let Some(next) = merged.next[bit] {
                 merged.find(b, bit, next);

@@ -5,7 +5,7 @@ use ust_level_api::ir::{Builder, Expr};
 
 use super::{Emit, Origin, Pos, State};
 use crate::walk::emit as index;
-use crate::walk::find::first_from;
+use crate::walk::find::{first_from, in_step};
 use crate::walk::nest::Reach;
 
 impl Emit<'_> {
@@ -69,9 +69,8 @@ impl Emit<'_> {
             b.for_("cursor", walk.cursor.lo.clone(), walk.cursor.hi.clone(), |b, cursor| {
                 let mut step = (walk.step)(b, cursor.clone());
                 step.crd = b.bind("first", step.crd);
-                let (here, pos) = (step.has(wanted.clone()), step.pos_at(wanted.clone()));
-                b.if_(step.guard.unwrap_or(Expr::Bool(true)), |b| {
-                    b.if_(here, |b| b.assign(found, pos));
+                b.if_(step.guard.clone().unwrap_or(Expr::Bool(true)), |b| {
+                    in_step(b, step, &wanted, |b, pos| b.assign(found, pos));
                 });
                 if let Some(advance) = &walk.advance {
                     advance(b, cursor);

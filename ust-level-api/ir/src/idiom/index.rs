@@ -31,6 +31,8 @@ pub enum By {
     Read(ArrayId, Var),
     /// The element behind that one: an end, where the array has the beginnings of intervals.
     Next(ArrayId, Var),
+    /// The coordinate that the loop [decodes](super::Coded), and the loop variable.
+    Decoded(Var, Var),
 }
 
 impl By {
@@ -38,7 +40,15 @@ impl By {
     #[must_use]
     pub fn var(self) -> Var {
         match self {
-            Self::Var(var) | Self::Read(_, var) | Self::Next(_, var) => var,
+            Self::Var(var) | Self::Read(_, var) | Self::Next(_, var) | Self::Decoded(_, var) => var,
+        }
+    }
+
+    /// Whether this is a variable, and an expression has it.
+    pub(super) fn is_in(self, expr: &Expr) -> bool {
+        match self {
+            Self::Var(var) | Self::Decoded(var, _) => has_any(expr, &[var]),
+            Self::Read(..) | Self::Next(..) => false,
         }
     }
 }
@@ -46,7 +56,7 @@ impl By {
 impl From<By> for Expr {
     fn from(by: By) -> Self {
         match by {
-            By::Var(var) => var.into(),
+            By::Var(var) | By::Decoded(var, _) => var.into(),
             By::Read(array, var) => Expr::Load(array, Box::new(var.into())),
             By::Next(array, var) => Expr::Load(array, Box::new(Expr::Var(var) + 1)),
         }
@@ -54,15 +64,16 @@ impl From<By> for Expr {
 }
 
 impl Index {
-    /// Takes an expression apart. `None` if it is no sum of strides of these loop variables.
-    pub(super) fn of(expr: &Expr, loops: &[Var]) -> Option<Self> {
+    /// Takes an expression apart. `None` if it is no sum of strides of these variables, which change in loops.
+    pub(super) fn of(expr: &Expr, moving: &[By]) -> Option<Self> {
         let mut index = Self::default();
-        index.add(expr, &Expr::Int(1), loops)?;
+        index.add(expr, &Expr::Int(1), moving)?;
         Some(index)
     }
 
-    fn add(&mut self, expr: &Expr, times: &Expr, loops: &[Var]) -> Option<()> {
-        let is_fixed = |expr: &Expr| !has_any(expr, loops);
+    fn add(&mut self, expr: &Expr, times: &Expr, moving: &[By]) -> Option<()> {
+        let is_fixed = |expr: &Expr| !moving.iter().any(|by| by.is_in(expr));
+        let is_loop = |var: &Var| moving.contains(&By::Var(*var));
         if is_fixed(expr) {
             if *expr != Expr::Int(0) {
                 self.base.push(expr.clone() * times.clone());
@@ -70,11 +81,16 @@ impl Index {
             return Some(());
         }
         match expr {
-            Expr::Var(var) => self.step(By::Var(*var), times),
+            Expr::Var(var) => {
+                let by = moving.iter().find(|by| Expr::from(**by) == Expr::Var(*var))?;
+                self.step(*by, times);
+            }
             Expr::Load(array, index) => match &**index {
-                Expr::Var(var) => self.step(By::Read(*array, *var), times),
+                Expr::Var(var) if is_loop(var) => self.step(By::Read(*array, *var), times),
                 Expr::Binary(BinOp::Add, a, b) => match (&**a, &**b) {
-                    (Expr::Var(var), Expr::Int(1)) | (Expr::Int(1), Expr::Var(var)) => {
+                    (Expr::Var(var), Expr::Int(1)) | (Expr::Int(1), Expr::Var(var))
+                        if is_loop(var) =>
+                    {
                         self.step(By::Next(*array, *var), times);
                     }
                     _ => return None,
@@ -82,15 +98,15 @@ impl Index {
                 _ => return None,
             },
             Expr::Binary(BinOp::Add, a, b) => {
-                self.add(a, times, loops)?;
-                self.add(b, times, loops)?;
+                self.add(a, times, moving)?;
+                self.add(b, times, moving)?;
             }
             Expr::Binary(BinOp::Sub, a, b) => {
-                self.add(a, times, loops)?;
-                self.add(b, &(Expr::Int(0) - times.clone()), loops)?;
+                self.add(a, times, moving)?;
+                self.add(b, &(Expr::Int(0) - times.clone()), moving)?;
             }
             Expr::Binary(BinOp::Mul, a, b) | Expr::Binary(BinOp::Mul, b, a) if is_fixed(b) => {
-                self.add(a, &((**b).clone() * times.clone()), loops)?;
+                self.add(a, &((**b).clone() * times.clone()), moving)?;
             }
             _ => return None,
         }

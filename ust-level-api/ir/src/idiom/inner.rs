@@ -36,7 +36,7 @@ impl Nest {
                 index => Range::Segment { pos: *pos, at: index, begin: at(begin) },
             },
         };
-        let loops = loops.iter().map(|one| Loop { var: one.var, range: range(&one.range) });
+        let loops = loops.iter().map(|one| Loop { range: range(&one.range), ..one.clone() });
         let factor = |factor: &Factor| Factor {
             value: factor.value.clone(),
             element: factor.element.as_ref().map(|(array, index)| (*array, at(index))),

@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 
 use super::super::{ArrayId, Expr, Function, Stmt, Ty, Var, VarDecl};
-use super::{Factor, Idiom, List, Loop, Nest, Place, Placed, Range, Segments, Union};
+use super::{Coded, Factor, Idiom, List, Loop, Nest, Place, Placed, Range, Segments, Union};
 
 impl Function {
     /// The function with the loops of each idiom replaced by what the idiom means: a function that computes the
@@ -45,7 +45,8 @@ fn replaced(body: &[Stmt], loops: &HashMap<Var, Stmt>) -> Vec<Stmt> {
     body.iter().map(of).collect()
 }
 
-/// Loops around a body. `inner` makes the body, and the number of loops around it.
+/// Loops around a body. `inner` makes the body, for a number of loops around it and what stands in the innermost.
+/// What the outermost loop decodes is declared around it.
 fn nested(
     loops: &[Loop],
     around: usize,
@@ -59,9 +60,14 @@ fn nested(
             (bound(at.expr()), bound(at.expr() + 1))
         }
     };
-    let last = around + 1 == loops.len();
-    let body = if last { Vec::new() } else { vec![nested(loops, around + 1, inner)] };
-    Stmt::For { var: one.var, lo, hi, body: inner(around + 1, body) }
+    let mut inside = Vec::new();
+    if let Some(next) = loops.get(around + 1) {
+        inside.extend(next.coded.iter().flat_map(Coded::begin));
+        inside.push(nested(loops, around + 1, inner));
+    }
+    let mut body: Vec<Stmt> = one.coded.iter().flat_map(|coded| coded.next(one.var)).collect();
+    body.extend(inner(around + 1, inside));
+    Stmt::For { var: one.var, lo, hi, body }
 }
 
 impl Nest {

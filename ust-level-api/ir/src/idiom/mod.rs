@@ -12,6 +12,7 @@
 //! | row of a product with a dense matrix | loops over `p` and `j`; target `y[j]`, which `p` does not move: a row that can be held in registers |
 //! | dot products at the entries of a sparse matrix (SDDMM) | loops over `p` and `k`; a sum inside the first, stored to `out[p]` |
 //! | rows of runs of consecutive coordinates, times a vector | loops over `i`, over the runs `s` of a row, and over `j` from `first[s]` on; factors `a[j + ofs[s] - first[s]]` and `x[j]`; a sum inside the first, stored to `y[i]` |
+//! | row of entries whose coordinates are in a code, times a vector | a loop over `p` that [decodes](Coded) them; factors `a[p]` and `x[crd]` |
 //! | sum of two sparse rows | [`Union`] |
 //! | transposition by counting | [`Placed`] |
 //!
@@ -40,6 +41,7 @@
 //! assert_eq!(function.meant().body.len(), function.body.len());
 //! ```
 
+mod coded;
 mod effects;
 mod index;
 mod inner;
@@ -48,8 +50,9 @@ mod settle;
 #[cfg(test)]
 mod tests;
 
+pub use coded::{Code, Coded, Numbers};
 pub use index::{By, Index, Step};
-pub(super) use settle::settle;
+pub(super) use settle::{Path, settle};
 
 use super::{ArrayId, BinOp, Expr, Scalar, Var};
 
@@ -123,8 +126,8 @@ impl Nest {
     /// An expression of the nest as an index, such as the bound of a loop. `None` if it is no sum of strides.
     #[must_use]
     pub fn index(&self, expr: &Expr) -> Option<Index> {
-        let vars: Vec<Var> = self.loops.iter().map(|one| one.var).collect();
-        Index::of(expr, &vars)
+        let moving: Vec<By> = self.loops.iter().flat_map(Loop::moving).collect();
+        Index::of(expr, &moving)
     }
 
     /// The arrays that the loops write.
@@ -149,6 +152,17 @@ pub struct Loop {
     pub var: Var,
     /// The values of the variable.
     pub range: Range,
+    /// The coordinates that it decodes.
+    pub coded: Option<Coded>,
+}
+
+impl Loop {
+    /// The variables that change in the loop.
+    #[must_use]
+    pub fn moving(&self) -> Vec<By> {
+        let decoded = self.coded.iter().map(|coded| By::Decoded(coded.crd, self.var));
+        [By::Var(self.var)].into_iter().chain(decoded).collect()
+    }
 }
 
 /// The values of a loop variable.

@@ -7,19 +7,27 @@ use super::super::{ArrayId, BinOp, Expr, Scalar, Stmt, Var};
 use super::effects::Effects;
 use super::index::has_any;
 use super::{
-    Clear, Declared, Factor, Idiom, Index, Leaf, List, Loop, Merged, Nest, Place, Placed, Range,
-    Sum, Target, Union,
+    By, Clear, Coded, Declared, Factor, Idiom, Index, Leaf, List, Loop, Merged, Nest, Place,
+    Placed, Range, Sum, Target, Union,
 };
 
 /// Nodes of an expression of an idiom, at most. Without a limit, names that double at each step would expand to
 /// a tree of any size.
 const MAX_NODES: usize = 64;
 
+/// The loops around something, and what they decode.
+pub(in super::super) struct Path<'a> {
+    /// The variables of the loops, from the outermost.
+    pub(in super::super) vars: &'a [Var],
+    /// Loops that decode coordinates, by their variables.
+    pub(in super::super) coded: &'a HashMap<Var, Coded>,
+}
+
 /// The idiom of what was declared inside the loops over `path`. `None` if no loop does that alone.
 pub(in super::super) fn settle(
     body: &[Stmt],
     assigned: &[bool],
-    path: &[Var],
+    path: &Path<'_>,
     declared: Declared,
 ) -> Option<Idiom> {
     match declared {
@@ -51,6 +59,7 @@ struct Loops<'a> {
     outer: usize,
     vars: Vec<Var>,
     bounds: Vec<(&'a Expr, &'a Expr)>,
+    coded: Vec<Option<&'a Coded>>,
     /// Conditions, each with the number of these loops around it.
     conditions: Vec<(usize, &'a Expr)>,
     /// The values of names given inside, without such names. `None` where one is too long.
@@ -66,21 +75,28 @@ impl<'a> Loops<'a> {
     fn find(
         mut body: &'a [Stmt],
         assigned: &[bool],
-        path: &[Var],
+        path: &Path<'a>,
         effects: &Effects<'_>,
     ) -> Option<Self> {
         let new = |outer| Self {
             outer,
             vars: Vec::new(),
             bounds: Vec::new(),
+            coded: Vec::new(),
             conditions: Vec::new(),
             names: HashMap::new(),
             written: effects.arrays.clone(),
             assigned: effects.vars.clone(),
         };
         let is_assigned = |var: Var| assigned[var.0 as usize];
+        // What the loop around decodes, or the next one.
+        let decodes = |near: Option<&Var>, var: Var| {
+            near.and_then(|near| path.coded.get(near)).is_some_and(|coded| coded.has(var))
+        };
+        let is_next = |around: Option<&Var>, stmt: &Stmt| matches!(stmt, Stmt::Assign(var, _) if decodes(around, *var));
         let mut found = new(0);
-        for (around, &next) in path.iter().enumerate() {
+        for (around, &next) in path.vars.iter().enumerate() {
+            let outer = around.checked_sub(1).map(|at| &path.vars[at]);
             // Down through the blocks to the one with the loop.
             loop {
                 let (mut others, mut seen) = (false, Vec::new());
@@ -89,6 +105,8 @@ impl<'a> Loops<'a> {
                     match stmt {
                         Stmt::Comment(_) => {}
                         Stmt::Let(var, value) if !is_assigned(*var) => found.name(*var, value),
+                        Stmt::Let(var, _) if decodes(Some(&next), *var) => {}
+                        stmt if is_next(outer, stmt) => {}
                         // The variable is not there around the loop.
                         Stmt::Let(var, _) => others |= !effects.has_variable(*var, around, false),
                         stmt if has_loop(stmt, next) => inner = Some(stmt),
@@ -102,6 +120,7 @@ impl<'a> Loops<'a> {
                     Stmt::For { var, lo, hi, body: inside } if *var == next => {
                         found.vars.push(next);
                         found.bounds.push((lo, hi));
+                        found.coded.push(path.coded.get(var));
                         body = inside;
                         break;
                     }
@@ -127,8 +146,9 @@ impl<'a> Loops<'a> {
                 match stmt {
                     Stmt::Comment(_) => {}
                     Stmt::Let(var, value) if !is_assigned(*var) => found.name(*var, value),
-                    Stmt::Let(var, _) if effects.has_variable(*var, path.len(), true) => {}
-                    stmt if effects.is_part(stmt, path.len(), true, &mut seen) => {}
+                    Stmt::Let(var, _) if effects.has_variable(*var, path.vars.len(), true) => {}
+                    stmt if is_next(path.vars.last(), stmt) => {}
+                    stmt if effects.is_part(stmt, path.vars.len(), true, &mut seen) => {}
                     Stmt::If { cond, then, otherwise }
                         if otherwise.is_empty() && inner.is_none() =>
                     {
@@ -164,6 +184,7 @@ impl<'a> Loops<'a> {
         self.outer += 1;
         self.vars.remove(0);
         self.bounds.remove(0);
+        self.coded.remove(0);
         self.conditions.retain(|(around, _)| *around > 1);
         self.conditions.iter_mut().for_each(|(around, _)| *around -= 1);
     }
@@ -187,28 +208,47 @@ impl<'a> Loops<'a> {
         (apart && !has_any(&expr, &self.assigned)).then_some(expr)
     }
 
+    /// The variables that change in the loops from one on.
+    fn moving(&self, from: usize) -> Vec<By> {
+        let each = self.vars.iter().zip(&self.coded).skip(from);
+        let both = each.map(|(&var, coded)| {
+            [Some(By::Var(var)), coded.map(|coded| By::Decoded(coded.crd, var))]
+        });
+        both.flatten().flatten().collect()
+    }
+
+    /// Whether an expression changes in the loops from one on.
+    fn is_moved(&self, expr: &Expr, from: usize) -> bool {
+        self.moving(from).iter().any(|by| by.is_in(expr))
+    }
+
     fn index(&self, expr: &Expr) -> Option<Index> {
-        Index::of(&self.known(expr)?, &self.vars)
+        Index::of(&self.known(expr)?, &self.moving(0))
     }
 
     fn factor(&self, expr: &Expr) -> Option<Factor> {
         let value = self.known(expr)?;
-        let depth = (0..self.vars.len()).rev().find(|&at| has_any(&value, &self.vars[at..=at]));
+        let depth = (0..self.vars.len()).rev().find(|&at| self.is_moved(&value, at));
         let (mut element, mut gathered) = (None, None);
         if let Expr::Load(array, index) = &value {
-            element = Index::of(index, &self.vars).map(|index| (*array, index));
+            element = Index::of(index, &self.moving(0)).map(|index| (*array, index));
             if let (None, Expr::Load(crd, index)) = (&element, &**index) {
-                gathered = Index::of(index, &self.vars).map(|index| (*array, *crd, index));
+                gathered = Index::of(index, &self.moving(0)).map(|index| (*array, *crd, index));
             }
         }
         Some(Factor { value, element, gathered, depth: depth.map_or(0, |at| at + 1) })
     }
 
     fn loops(&self) -> Option<Vec<Loop>> {
-        let each = self.vars.iter().zip(&self.bounds).map(|(&var, &(lo, hi))| {
+        let each = self.vars.iter().zip(&self.bounds).zip(&self.coded);
+        let each = each.map(|((&var, &(lo, hi)), coded)| {
             let (lo, hi) = (self.known(lo)?, self.known(hi)?);
             let range = self.segment(&lo, &hi).unwrap_or(Range::Between(lo, hi));
-            Some(Loop { var, range })
+            let coded = match coded {
+                None => None,
+                Some(coded) => Some(coded.mapped(&|expr| self.known(expr))?),
+            };
+            Some(Loop { var, range, coded })
         });
         each.collect()
     }
@@ -224,9 +264,10 @@ impl<'a> Loops<'a> {
             }
             _ => (lo, hi, &zero),
         };
-        let begin = Index::of(begin, &self.vars)?;
         let (Expr::Load(pos, first), Expr::Load(next, second)) = (lo, hi) else { return None };
-        let (at, mut beside) = (Index::of(first, &self.vars)?, Index::of(second, &self.vars)?);
+        let moving = self.moving(0);
+        let begin = Index::of(begin, &moving)?;
+        let (at, mut beside) = (Index::of(first, &moving)?, Index::of(second, &moving)?);
         let one = beside.base.iter().position(|term| *term == Expr::Int(1))?;
         beside.base.remove(one);
         let is_segment = pos == next && at == beside && !at.steps.is_empty();
@@ -266,7 +307,7 @@ impl<'a> Loops<'a> {
         let list = match &leaf.list {
             None => None,
             Some(list) => {
-                let stamp = self.known(&list.stamp).filter(|stamp| !has_any(stamp, &self.vars))?;
+                let stamp = self.known(&list.stamp).filter(|stamp| !self.is_moved(stamp, 0))?;
                 Some(List { stamp, ..list.clone() })
             }
         };
@@ -300,7 +341,7 @@ impl<'a> Loops<'a> {
         let starts = match merged.starts {
             None => None,
             Some((starts, first)) => {
-                let first = self.known(&first).filter(|first| !has_any(first, &self.vars))?;
+                let first = self.known(&first).filter(|first| !self.is_moved(first, 0))?;
                 Some((starts, first))
             }
         };

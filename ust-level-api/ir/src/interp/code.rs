@@ -39,6 +39,14 @@ pub(super) enum Op {
         d: Reg,
         a: Reg,
     },
+    CountOnes {
+        d: Reg,
+        a: Reg,
+    },
+    TrailingZeros {
+        d: Reg,
+        a: Reg,
+    },
     Add {
         d: Reg,
         a: Reg,

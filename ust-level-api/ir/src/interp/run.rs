@@ -286,6 +286,8 @@ impl Machine<'_> {
                 Op::Move { d, a } => int!(d) = int!(a),
                 Op::Neg { d, a } => int!(d) = int!(a).wrapping_neg(),
                 Op::Not { d, a } => int!(d) = int!(a) ^ 1,
+                Op::CountOnes { d, a } => int!(d) = i64::from(int!(a).count_ones()),
+                Op::TrailingZeros { d, a } => int!(d) = i64::from(int!(a).trailing_zeros()),
                 Op::Add { d, a, b } => binary!(d, a, b, i64::wrapping_add),
                 Op::Sub { d, a, b } => binary!(d, a, b, i64::wrapping_sub),
                 Op::Mul { d, a, b } => binary!(d, a, b, i64::wrapping_mul),

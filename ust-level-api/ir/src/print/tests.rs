@@ -145,6 +145,8 @@ fn parentheses_stand_only_where_they_are_needed() {
         (one(UnOp::Not, &two(Lt, &a, &b)), "!(a < b)"),
         (one(UnOp::Not, &one(UnOp::Not, &p)), "!!p"),
         (neg(&neg(&a)), "-(-a)"),
+        (two(Mul, &one(UnOp::CountOnes, &sum), &neg(&a)), "count_ones(a + b) * -a"),
+        (neg(&one(UnOp::TrailingZeros, &a)), "-trailing_zeros(a)"),
         (neg(&Expr::Int(-3)), "-(-3)"),
         (two(Mul, &neg(&a), &neg(&sum)), "-a * -(a + b)"),
         (two(Sub, &a, &Expr::Int(-1)), "a - -1"),

@@ -195,8 +195,12 @@ impl Writer<'_> {
                 boxed(self.expr(ty, depth)),
             ),
             (2, Ty::Bool) => Expr::Unary(UnOp::Not, boxed(self.expr(ty, depth))),
+            (2, Ty::Int) => {
+                let op = self.choices.of(&[UnOp::Neg, UnOp::CountOnes, UnOp::TrailingZeros]);
+                Expr::Unary(op, boxed(self.expr(ty, depth)))
+            }
             (2, _) if UnOp::Neg.accepts(ty) => Expr::Unary(UnOp::Neg, boxed(self.expr(ty, depth))),
-            (2 | 3, Ty::Int) => {
+            (3, Ty::Int) => {
                 let array = self.choices.of(&[0, 1, 2, 5]);
                 Expr::Load(self.arrays[array], boxed(self.index(depth)))
             }

@@ -395,6 +395,8 @@ fn operators_take_what_they_mean_something_for() {
     for (op, operand, found) in [
         (UnOp::Not, Expr::from(N), Ty::Int),
         (UnOp::Neg, Expr::from(FLAG), Ty::Bool),
+        (UnOp::CountOnes, Expr::from(FLAG), Ty::Bool),
+        (UnOp::TrailingZeros, truth.clone(), Ty::Val(Dtype::Bool)),
         (UnOp::Neg, truth, Ty::Val(Dtype::Bool)),
     ] {
         let expr = Expr::Unary(op, Box::new(operand));

@@ -196,6 +196,10 @@ macro_rules! tests {
                         let dot: unsafe extern "C" fn(*const T, *const T, usize) -> T =
                             std::mem::transmute(kernel(set, Loop::Dot, false));
                         close(dot(a.as_ptr(), x[offset..].as_ptr(), n), exact as T, n as T);
+                        let total: unsafe extern "C" fn(*const T, usize) -> T =
+                            std::mem::transmute(kernel(set, Loop::Total, false));
+                        let sum: f64 = a.iter().map(|&a| a as f64).sum();
+                        close(total(a.as_ptr(), n), sum as T, n as T);
                         let kernel = |kind| kernel(set, Loop::GatherDot(kind), false);
                             type Gather<I> =
                                 unsafe extern "C" fn(*const T, *const I, *const T, usize) -> T;

@@ -13,7 +13,7 @@ const CRD: ArrayId = ArrayId(0);
 const END: ArrayId = ArrayId(1);
 
 fn of(expr: &Expr) -> Option<Index> {
-    Index::of(expr, &[I, P])
+    Index::of(expr, &[By::Var(I), By::Var(P)])
 }
 
 fn index<const B: usize, const S: usize>(base: [Expr; B], steps: [(By, Expr); S]) -> Option<Index> {

@@ -1,7 +1,8 @@
 //! The meaning of an idiom computes what the loops do, and that of another idiom does not.
 
 use super::super::{
-    Clear, Declared, Idiom, Leaf, List, Merged, Nest, Place, Segments, Sum, Target,
+    Clear, Code, Coded, Declared, Idiom, Leaf, List, Merged, Nest, Numbers, Place, Segments, Sum,
+    Target,
 };
 use super::{Parts, nest, row};
 use crate::interp::{GrowValues, Memory, Param, Program};
@@ -47,6 +48,13 @@ fn data(function: &Function) -> Vec<Data> {
         // Places far enough from each other.
         Elem::Index(_) if array.name == "next" => {
             Data::Indices((0..=COLUMNS).map(|key| key * COLUMNS).collect())
+        }
+        // Ones for columns; numbers of four bits in bytes.
+        Elem::Index(_) if array.name == "bits" => {
+            Data::Indices((0..=LEN).map(|_| random(1 << COLUMNS)).collect())
+        }
+        Elem::Index(_) if array.name == "gaps" => {
+            Data::Indices((0..=LEN).map(|_| random(2) + 16 * random(3)).collect())
         }
         Elem::Index(_) => Data::Indices(vec![0; LEN + 1]),
         Elem::Value(_) if array.grows => Data::Values(Vec::new()),
@@ -245,6 +253,56 @@ fn a_nest_that_notes_the_elements_it_combines() {
     refuted_nest(&function, |nest| nest.list = None);
     refuted_nest(&function, |nest| nest.list.as_mut().unwrap().stamp = 1.into());
     refuted_nest(&function, |nest| moved(&mut nest.target));
+}
+
+/// `y[i] += a[p] * x[j]` at the coordinates of a code.
+fn coded(numbers: bool) -> Function {
+    let Parts { mut b, n, m, pos, a, x, y, .. } = Parts::new();
+    let array = b.index_array(if numbers { "gaps" } else { "bits" }, IndexKind::I64);
+    b.for_("i", 0.into(), n, |b, i| {
+        let (inside, start) = (b.open_loops(), Scalar::F64(0.0));
+        let sum = b.var("sum", Expr::Const(start));
+        let to = Sum { inside, start, array: y, index: i.clone(), op: None };
+        let first = b.load(pos, i.clone());
+        let code = match numbers {
+            true => {
+                Code::Gaps { count: m.clone(), numbers: Numbers { array, bits: 4, shift: None } }
+            }
+            false => Code::Ones(b.load(array, i.clone())),
+        };
+        b.coded("j", (i.clone() + 2, first), code, |b, j, p| {
+            let factors = vec![b.load(a, p), b.load(x, j)];
+            write_leaf(b, Leaf { sum: Some(to), ..Leaf::product(Target::Var(sum), factors) });
+        });
+        b.store(y, i, sum.into());
+    });
+    b.finish()
+}
+
+#[test]
+fn a_nest_that_decodes_coordinates() {
+    for numbers in [false, true] {
+        let function = coded(numbers);
+        let [rows, entries] = &nest(&function).loops[..] else { panic!("{function}") };
+        assert!(rows.coded.is_none() && entries.coded.is_some(), "{function}");
+        let (_, index) = nest(&function).factors[1].element.as_ref().unwrap();
+        assert_eq!(index.steps.iter().map(|step| step.by.var()).collect::<Vec<_>>(), [entries.var]);
+        proved(&function);
+        let changed = |change: &dyn Fn(&mut Coded)| {
+            refuted_nest(&function, |nest| change(nest.loops[1].coded.as_mut().unwrap()));
+        };
+        changed(&|coded| coded.first = 1.into());
+        changed(&|coded| match &mut coded.code {
+            Code::Ones(mask) => *mask = 0b1_0001_0001.into(),
+            Code::Gaps { numbers, .. } => numbers.bits = 2,
+        });
+        refuted_nest(&function, |nest| nest.factors.truncate(1));
+        // The entries alone, where the rows do something else as well.
+        let mut alone = function.clone();
+        let Idiom::Nest(nest) = &mut alone.idioms[0] else { panic!("a nest") };
+        **nest = nest.inner().unwrap();
+        proved(&alone);
+    }
 }
 
 #[test]

@@ -61,6 +61,8 @@ impl Compiler<'_> {
                 c.emit(match op {
                     UnOp::Neg => Op::Neg { d, a },
                     UnOp::Not => Op::Not { d, a },
+                    UnOp::CountOnes => Op::CountOnes { d, a },
+                    UnOp::TrailingZeros => Op::TrailingZeros { d, a },
                 });
             }
             Expr::Binary(op, a, b) => c.int_binary(expr, *op, a, b, d),

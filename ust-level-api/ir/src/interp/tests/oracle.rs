@@ -368,6 +368,12 @@ impl<'a> Walk<'a> {
             Expr::Unary(op, a) => match (op, self.eval(a)?) {
                 (UnOp::Not, Value::Bool(a)) => Value::Bool(!a),
                 (UnOp::Neg, Value::Int(a)) => Value::Int((-i128::from(a)) as i64),
+                (UnOp::CountOnes, Value::Int(a)) => {
+                    Value::Int((0..64).map(|bit| a >> bit & 1).sum())
+                }
+                (UnOp::TrailingZeros, Value::Int(a)) => {
+                    Value::Int((0..64).find(|bit| a >> bit & 1 == 1).unwrap_or(64))
+                }
                 (UnOp::Neg, Value::Val(a)) => Value::Val(match a {
                     Number::Int(a, bits, signed) => wrap(-a, bits, signed),
                     Number::F32(a) => Number::F32(-a),
