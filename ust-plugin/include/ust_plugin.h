@@ -345,7 +345,7 @@ UST_EXPORT const ust_plugin_table *ust_plugin(void);
  *     run shared n;                n consecutive coordinates, all at this position
  *     run ones mask;               for each one of the lowest 32 bits of a mask the coordinate plus the place of the
  *                                  bit, at consecutive positions
- *     run gaps n of 4 bits in a;   n consecutive positions, each with a number in array a: how many coordinates are
+ *     run gaps n of width 4 in a;  n consecutive positions, each with a number in array a: how many coordinates are
  *                                  left out before its own. A number has 1, 2, 4, 8, 16 or 32 bits; those of less
  *                                  than 8 lie side by side in an element, the first in the lowest bits
  *

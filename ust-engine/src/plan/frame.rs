@@ -25,7 +25,7 @@ pub(crate) struct Sizes {
     pub(crate) extents: Extents,
     /// The format of the result with its shape.
     pub(crate) bound: Bound,
-    /// The parameters of the loops if they run in one piece.
+    /// The parameters of the loops if they run in one piece, where those follow from shapes.
     pub(crate) whole: OnceLock<Params>,
 }
 

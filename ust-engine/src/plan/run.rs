@@ -372,6 +372,12 @@ impl Compiled {
         matches!(self.planned.sink.kind, SinkKind::Workspace { open: 0, .. })
     }
 
+    /// Whether parameters of the loops depend on how many entries there are, not on shapes alone.
+    fn depends_on_entries(&self) -> bool {
+        let parameters = &self.planned.loops.facts.parameters;
+        parameters.iter().any(|one| matches!(one, Parameter::Item { .. }))
+    }
+
     /// The parameters of the loops for a part, which uses this region of each table.
     fn params(
         &self,

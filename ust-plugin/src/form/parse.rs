@@ -351,12 +351,12 @@ impl<'a> Parser<'a> {
             Token::Word("gaps") => {
                 let count = self.expr()?;
                 self.word("of")?;
+                self.word("width")?;
                 let Token::Number(bits @ ("1" | "2" | "4" | "8" | "16" | "32")) = self.next()
                 else {
                     return self.wrong("expected 1, 2, 4, 8, 16 or 32");
                 };
                 let bits = bits.parse().unwrap_or(32);
-                self.word("bits")?;
                 self.word("in")?;
                 let numbers = Numbers { array: self.array()?, bits, shift: None };
                 Run::Coded(Code::Gaps { count, numbers })

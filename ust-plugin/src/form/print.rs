@@ -93,7 +93,7 @@ pub(crate) fn walked(ty: &dyn LevelType) -> String {
             Run::Coded(Code::Ones(mask)) => format!("ones {}", show(&mask)),
             Run::Coded(Code::Gaps { count, numbers }) => {
                 let (array, bits) = (function.array_name(numbers.array), numbers.bits);
-                format!("gaps {} of {bits} bits in {array}", show(&count))
+                format!("gaps {} of width {bits} in {array}", show(&count))
             }
         });
         text.extend(run.map(|run| format!("  run {run};\n")));

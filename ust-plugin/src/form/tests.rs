@@ -214,11 +214,13 @@ fn faults_are_told_with_their_places() {
         (format!("{cursor} step {{ coordinate at; position at; where 1; }}"), "condition"),
         (format!("{cursor} step {{ coordinate at; position at; run shared true; }}"), "`run`"),
         (
-            format!("{cursor} step {{ coordinate at; position at; run gaps 1 of 3 bits in crd; }}"),
+            format!(
+                "{cursor} step {{ coordinate at; position at; run gaps 1 of width 3 in crd; }}"
+            ),
             "expected 1, 2, 4, 8, 16 or 32",
         ),
         (
-            format!("{cursor} step {{ coordinate at; position at; run gaps 1 of 4 bits in at; }}"),
+            format!("{cursor} step {{ coordinate at; position at; run gaps 1 of width 4 in at; }}"),
             "`at` is no array",
         ),
         (

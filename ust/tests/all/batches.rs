@@ -152,6 +152,27 @@ proptest! {
     }
 }
 
+#[test]
+fn a_kernel_takes_batches_of_one_shape_with_other_numbers_of_entries() {
+    let format: Format = "CSR-b1".parse().unwrap();
+    let batch = |count: usize| {
+        let item =
+            |b: usize| (0..count).map(|at| (at % 3, at / 3, (1 + b * 10 + at) as f64)).collect();
+        let items: Vec<Item> = (0..3).map(item).collect();
+        Tensor::from_coo(&stacked([3, 4], &items), &format).unwrap()
+    };
+    let batches: Vec<Tensor> = [12, 5, 1, 0, 9].map(batch).into();
+    let call = |a: &Tensor| einsum("s(b,i) = A(b,i,j)").arg("A", a).format("Dense").threads(1);
+    let kernel = call(&batches[0]).prepare().unwrap();
+    for batch in &batches {
+        let expected = oracle::evaluate(&call(batch)).unwrap();
+        for found in [kernel.run(&[batch]).unwrap(), call(batch).run().unwrap()] {
+            let dense = |tensor: &Tensor| tensor.to_dense::<f64>().unwrap();
+            assert_eq!(dense(&found), dense(&expected));
+        }
+    }
+}
+
 /// Two matrices in CSR as PyTorch keeps them, with arrays that the test changes.
 fn parts(pos: [i64; 6], crd: [i64; 6]) -> Result<Tensor, Error> {
     let arrays = vec![vec![], vec![], vec![pos.to_vec().into(), crd.to_vec().into()]];

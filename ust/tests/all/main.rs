@@ -5,6 +5,7 @@ mod batches;
 mod blocks;
 mod bounds;
 mod builder;
+mod coded;
 mod copies;
 mod counted;
 mod counters;

@@ -55,10 +55,13 @@ impl Table {
             (of, position) = (Some(position), IndexColumn::Count(length));
         }
         let of = of.unwrap_or_else(|| IndexColumn::Count(self.len()));
-        if let (Some(value), false) = (self.values.iso_value(), bound.format().has_padding()) {
-            // Every position that coordinates reach is an entry's.
-            let (clean, values) = (self.len() == length, Values::iso(value, length));
-            return Tensor::assembled(bound.clone(), arrays, values, fill, clean);
+        // Positions without an entry hold the fill value.
+        if let Some(value) = self.values.iso_value()
+            && self.len() == length
+            && !bound.format().has_padding()
+        {
+            let values = Values::iso(value, length);
+            return Tensor::assembled(bound.clone(), arrays, values, fill, true);
         }
         let values = self.values_at(&of, &position, fill, length);
         Tensor::assembled(bound.clone(), arrays, values, fill, true)

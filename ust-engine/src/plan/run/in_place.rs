@@ -117,7 +117,15 @@ impl Compiled {
         };
         let Some(groups) = groups.filter(fits) else {
             stop(how)?;
-            let params = sizes.whole.get_or_init(|| self.params(tensors, sizes, self.whole(), 0));
+            let params = || self.params(tensors, sizes, self.whole(), 0);
+            let own;
+            let params = match self.depends_on_entries() {
+                true => {
+                    own = params();
+                    &own
+                }
+                false => sizes.whole.get_or_init(params),
+            };
             let mut tables = self.tables(tensors, &budget, 1)?;
             let mut memory = self.bindings(tensors, T::memory_mut(out), &mut tables);
             return self.chosen.executable.run(params, &mut memory);
