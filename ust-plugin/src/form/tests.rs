@@ -227,7 +227,10 @@ fn faults_are_told_with_their_places() {
             format!("{cursor} step {{ coordinate at; position at; run ones at; run ones at; }}"),
             "a second `run`",
         ),
-        (format!("{cursor} step {{ coordinate at; position at; run ones true; }}"), "int"),
+        (
+            format!("{cursor} step {{ coordinate at; position at; run ones true; }}"),
+            "does not take bool",
+        ),
         (format!("while 1 {{ }} {cursor}{step}"), "condition"),
         (format!("cursor position at from true to 1; {step}"), "`from`"),
     ] {
