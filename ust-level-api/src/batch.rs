@@ -79,20 +79,19 @@ impl LevelType for Batched {
         entries.fetch()?;
         let parents = of_each("parents", entries.parents, site.items)?;
         let own = Site { items: 1, room: false, ..site.clone() };
-        let [mut above, mut crd] = [entries.parent.to_vec(), entries.crd.to_vec()];
-        let mut made = Vec::new();
-        let mut at = 0;
-        for item in 0..site.items {
-            let base = (item * parents) as i64;
-            let count = above.partition_point(|&parent| parent < base + parents as i64);
-            let rest = (above.split_off(count), crd.split_off(count));
-            let local: Vec<i64> = above.iter().map(|parent| parent - base).collect();
-            let mut of_item = Entries::new(parents, local, crd);
-            of_item.distinct = entries.distinct;
-            of_item.alike = entries.alike.as_ref().map(|alike| alike[at..at + count].into());
+        let [above, crd] = [entries.parent.to_vec(), entries.crd.to_vec()];
+        let (mut made, mut at) = (Vec::new(), 0);
+        for base in (0..site.items).map(|item| (item * parents) as i64) {
+            // Those of one item stand together.
+            let count = above[at..].partition_point(|&parent| parent < base + parents as i64);
+            let own_entries = at..at + count;
             at += count;
+            let local = above[own_entries.clone()].iter().map(|parent| parent - base);
+            let local: Vec<i64> = local.collect();
+            let mut of_item = Entries::new(parents, local, crd[own_entries.clone()].to_vec());
+            of_item.distinct = entries.distinct;
+            of_item.alike = entries.alike.as_ref().map(|alike| alike[own_entries].into());
             made.push(self.0.assemble(&own, &of_item)?);
-            (above, crd) = rest;
         }
         self.joined(&made, site, entries, parents)
     }
@@ -117,9 +116,15 @@ impl LevelType for Batched {
             let base = item * each;
             let mut own_parents = Reach::all(each);
             if parents.intervals.is_some() {
-                let mut intervals = Vec::new();
-                while let Some(next) = above.next_if(|next| next.start < base + each) {
-                    intervals.push(next.start - base..next.end - base);
+                let (end, mut intervals) = (base + each, Vec::new());
+                // An interval may go on in the next item.
+                while let Some(next) = above.peek_mut().filter(|next| next.start < end) {
+                    let within = next.start..next.end.min(end);
+                    intervals.push(within.start - base..within.end - base);
+                    next.start = within.end;
+                    if next.is_empty() {
+                        above.next();
+                    }
                 }
                 own_parents.intervals = Some(intervals);
             }

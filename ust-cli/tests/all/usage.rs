@@ -45,6 +45,7 @@ fn every_level_type_listed_can_be_written_in_a_format() {
         let stores = match name {
             "block2_4" => "a remainder by 4",
             "range" => "a dimension within a sum or difference above",
+            "batch" => "a dimension",
             _ => "any expression",
         };
         let told = &level["types"][0]["stores"];

@@ -1,6 +1,8 @@
 //! Batches: each item is stored as it is stored alone.
 
 use proptest::prelude::*;
+use ust::level_api::registry::{self, LevelArgs};
+use ust::level_api::{Arrays, Batched, Reach, Site};
 use ust::ops::{einsum, oracle};
 use ust::tensor::{Parts, Window};
 use ust::{Backend, Coo, Error, Format, IndexArray, Tensor};
@@ -240,5 +242,25 @@ fn named_formats_take_axes() {
     for name in ["CSX-b1", "CSR-b0", "ELL-b1", "CSR-e1"] {
         let error = name.parse::<Format>().unwrap_err().to_string();
         assert!(error.contains("unknown format"), "{error}");
+    }
+}
+
+#[test]
+fn what_is_in_reach_may_go_on_in_the_next_item() {
+    let level = Batched::of(registry::make(&LevelArgs::simple("compressed")).unwrap());
+    let site = Site { size: 3, items: 2, ..Site::default() };
+    let arrays = [vec![0_i64, 1, 3, 0, 2, 3], vec![2_i64, 0, 1, 0, 1, 2]].map(IndexArray::from);
+    let check = |intervals: Option<Vec<std::ops::Range<u64>>>| {
+        level.check(&site, &Arrays(arrays.to_vec()), &Reach { positions: 4, intervals })
+    };
+    assert_eq!(check(None).unwrap(), Reach::all(6));
+    for (parents, expected) in [
+        (vec![1..3], vec![1..3, 3..5]),
+        (vec![0..4], vec![0..3, 3..6]),
+        (vec![0..1, 3..4], vec![0..1, 5..6]),
+        (vec![], vec![]),
+    ] {
+        let reach = Reach { positions: 6, intervals: Some(expected) };
+        assert_eq!(check(Some(parents)).unwrap(), reach);
     }
 }

@@ -129,7 +129,7 @@ fn one_value_for_all_is_stored_once() {
     let folder = folder();
     let path = folder.path().join("a.ust.npz");
     for &dtype in Dtype::ALL {
-        for text in ["CSR", "COO", "DCSC", "(i, j) -> (i : dense, j : hashed)"] {
+        for text in ["CSR", "COO", "DCSC", "(i, j) -> (i : dense, j : loose_compressed)"] {
             let a = iso(dtype.one(), text);
             io::write(&path, &a).unwrap();
             let b = io::read(&path, &ReadOptions::default()).unwrap();
