@@ -250,17 +250,20 @@ fn what_is_in_reach_may_go_on_in_the_next_item() {
     let level = Batched::of(registry::make(&LevelArgs::simple("compressed")).unwrap());
     let site = Site { size: 3, items: 2, ..Site::default() };
     let arrays = [vec![0_i64, 1, 3, 0, 2, 3], vec![2_i64, 0, 1, 0, 1, 2]].map(IndexArray::from);
-    let check = |intervals: Option<Vec<std::ops::Range<u64>>>| {
-        level.check(&site, &Arrays(arrays.to_vec()), &Reach { positions: 4, intervals })
+    type Bounds = &'static [(u64, u64)];
+    let reach = |positions: u64, intervals: Bounds| {
+        let intervals = intervals.iter().map(|&(lo, hi)| lo..hi).collect();
+        Reach { positions, intervals: Some(intervals) }
     };
-    assert_eq!(check(None).unwrap(), Reach::all(6));
-    for (parents, expected) in [
-        (vec![1..3], vec![1..3, 3..5]),
-        (vec![0..4], vec![0..3, 3..6]),
-        (vec![0..1, 3..4], vec![0..1, 5..6]),
-        (vec![], vec![]),
-    ] {
-        let reach = Reach { positions: 6, intervals: Some(expected) };
-        assert_eq!(check(Some(parents)).unwrap(), reach);
+    let check = |parents: &Reach| level.check(&site, &Arrays(arrays.to_vec()), parents).unwrap();
+    assert_eq!(check(&Reach::all(4)), Reach::all(6));
+    let cases: [(Bounds, Bounds); 4] = [
+        (&[(1, 3)], &[(1, 3), (3, 5)]),
+        (&[(0, 4)], &[(0, 3), (3, 6)]),
+        (&[(0, 1), (3, 4)], &[(0, 1), (5, 6)]),
+        (&[], &[]),
+    ];
+    for (parents, expected) in cases {
+        assert_eq!(check(&reach(4, parents)), reach(6, expected));
     }
 }
