@@ -277,13 +277,23 @@ impl Batched {
                 Some(at) => (entries.parent.at(at) as Pos, entries.crd.at(at)),
                 None => (item as Pos * parents, 0),
             };
+            // Of equal positions, an array tells items apart, such as one with an element for each run.
+            let differs =
+                (0..specs.len()).find(|&at| lengths(&made[0])[at] != lengths(&made[item])[at]);
+            let (what, [first, here]) = match differs.filter(|_| made[item].positions == positions)
+            {
+                Some(at) => {
+                    let of = |item: usize| lengths(&made[item])[at] as u64;
+                    (format!("elements of `{}`", specs[at].name), [of(0), of(item)])
+                }
+                None => ("children".to_owned(), [positions, made[item].positions]),
+            };
             return Err(LevelError::CannotHold {
                 parent,
                 crd,
                 reason: format!(
-                    "below a batch, each item has as many children at this level: item 0 has {positions}, item {item} \
-                     has {}; use `dense` in place of the batch, or store zeros",
-                    made[item].positions
+                    "below a batch, each item has as many {what} at this level: item 0 has {first}, item {item} has \
+                     {here}; use `dense` in place of the batch, or store zeros"
                 ),
             });
         }

@@ -79,16 +79,11 @@ impl LevelType for ByteMap {
             text: "byte_map".to_owned(),
             mlir: "byte_map".to_owned(),
             props: Props {
-                full: false,
-                ordered: true,
-                unique: true,
-                branchless: false,
                 compact: false,
                 // A byte tells a stored zero from an element that is not stored.
                 padded: false,
-                overhangs: false,
-                bounded: false,
                 contiguous: false,
+                ..Props::SIDE_BY_SIDE
             },
             arrays: vec![
                 ArraySpec::pos(),

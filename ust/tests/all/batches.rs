@@ -246,6 +246,18 @@ fn named_formats_take_axes() {
 }
 
 #[test]
+fn items_that_differ_in_an_array_alone_are_told_apart_by_it() {
+    // As many entries, in one run and in two.
+    let items = [vec![(0, 0, 1.0), (0, 1, 2.0)], vec![(0, 0, 1.0), (0, 2, 2.0)]];
+    let format = batch_of(&"(i, j) -> (i : dense, j : blocks)".parse().unwrap());
+    let error = Tensor::from_coo(&stacked([1, 3], &items), &format).unwrap_err().to_string();
+    assert!(
+        error.contains("elements of `") && error.contains("item 0 has 1, item 1 has 2"),
+        "{error}"
+    );
+}
+
+#[test]
 fn what_is_in_reach_may_go_on_in_the_next_item() {
     let level = Batched::of(registry::make(&LevelArgs::simple("compressed")).unwrap());
     let site = Site { size: 3, items: 2, ..Site::default() };
