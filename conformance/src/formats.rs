@@ -108,7 +108,7 @@ pub fn stacks<'a>(about: &[&'a Sample], samples: &'a [Sample]) -> Vec<Stack<'a>>
 }
 
 /// Formats whose levels are of the stack's types. The plainest map comes first, in every choice of
-/// hosts for levels that want a remainder or a range; with `thorough`, then transposed, blocked,
+/// hosts for levels that want a remainder or a range; with `thorough`, then transposed, sorted, blocked,
 /// diagonal and linearised maps.
 #[must_use]
 pub fn arrange(stack: &[&Sample], thorough: bool) -> Vec<Candidate> {
@@ -127,6 +127,7 @@ pub fn arrange(stack: &[&Sample], thorough: bool) -> Vec<Candidate> {
             continue;
         }
         all.push(candidate(stack, &plain, true, false));
+        all.push(sorted(&candidate(stack, &plain, false, false)));
         if hosts.iter().flatten().next().is_some() {
             all.push(candidate(stack, &cells(stack, &hosts, &[], true), false, false));
         }
@@ -308,6 +309,13 @@ fn candidate(stack: &[&Sample], cells: &[Cell], transposed: bool, plain: bool) -
         above.push(sample.description.clone());
     }
     Candidate { text: text(stack, cells, transposed), levels: stack.len(), fits, plain }
+}
+
+/// The same with sorted dimensions.
+fn sorted(one: &Candidate) -> Candidate {
+    let (dims, levels) = one.text.split_once(" -> ").unwrap_or_default();
+    let dims = dims.replace(')', " : sorted)").replace(',', " : sorted(3),");
+    Candidate { text: format!("{dims} -> {levels}"), ..one.clone() }
 }
 
 /// A stack in which a level lacks what it wants: as it would be written by mistake.

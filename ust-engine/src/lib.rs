@@ -59,6 +59,7 @@ pub use ust_level_api::{Buffer, Dtype, Element, IndexArray, IndexKind, Scalar};
 pub mod tensor {
     pub use crate::convert::build::{self, BuildOptions, Duplicates};
     pub use crate::convert::builder::Builder;
+    pub use crate::convert::counted::{longest_first, order_kind};
     pub use crate::convert::dense;
     pub use crate::convert::way::{Detour, Way};
     pub use crate::storage::view::{View, Window};

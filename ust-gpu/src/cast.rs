@@ -14,7 +14,7 @@ pub(crate) fn cast(tensor: &Tensor, to: Dtype, gpu: &Gpu) -> Result<Values, Erro
     let there = there::values(tensor, gpu.stream())?;
     let (format, length) = (Format::full(1)?, tensor.nse());
     let values = place::values(tensor.dtype(), &there.0, length, gpu);
-    let parts = Parts { levels: vec![Vec::new()], values, fill: None };
+    let parts = Parts::new(vec![Vec::new()], values);
     let vector = Tensor::from_parts(&format, &[length], parts)?;
     let call = einsum(&format!("y(i) = {to}(x(i))")).arg("x", &vector).in_format(&format);
     let call = call.backend(Backend::Named(CUDA));

@@ -119,7 +119,7 @@ impl DeviceTensor {
         let memory = Arc::new(values.memory);
         let deferred = place::values(values.of, &memory, values.len, gpu);
         let values_there = Arc::new(ValuesThere(memory));
-        let parts = Parts { levels: here, values: deferred, fill };
+        let parts = Parts { fill, ..Parts::new(here, deferred) };
         // SAFETY: the duty of the caller.
         let tensor = unsafe { Tensor::from_parts_unchecked(format, shape, parts) }?;
         Ok(Self::holding(tensor, gpu, Levels(there), values_there))
@@ -132,7 +132,8 @@ impl DeviceTensor {
     /// [`Error::Unsupported`] for a slice; [`Error::Device`] if a kernel failed before.
     pub fn to_dlpack(&self) -> Result<Exchange, Error> {
         if !self.handle().view().is_whole() || self.format().has_slices() {
-            let text = "a slice is no tensor of its own: convert it first";
+            let text = "a slice, or a tensor with sorted dimensions, is more than the arrays of its levels: convert it \
+                        first";
             return Err(Error::Unsupported(text.to_owned()));
         }
         self.gpu().synchronize()?;

@@ -71,12 +71,8 @@ impl DeviceTensor {
         let levels: Result<Vec<Vec<IndexArray>>, Error> =
             parts.levels.iter().map(|arrays| arrays.iter().map(index).collect()).collect();
         let values = &parts.values;
-        let host = Parts {
-            levels: levels?,
-            values: there::download(values.of, &values.memory, values.len, stream)
-                .map_err(device)?,
-            fill: parts.fill,
-        };
+        let values = there::download(values.of, &values.memory, values.len, stream);
+        let host = Parts { fill: parts.fill, ..Parts::new(levels?, values.map_err(device)?) };
         let tensor = Tensor::from_parts(format, shape, host)?;
         let DeviceParts { levels, values, .. } = parts;
         let shared = |arrays: Vec<DeviceArray<IndexKind>>| {

@@ -164,7 +164,7 @@ fn dense(shape: &[usize], seed: u64) -> Result<Tensor, ust::Error> {
     let values = fill(shape.iter().product(), |at| weight(at as u64 + 1000 * (seed + 1)));
     let format = Format::resolve("Dense", Some(shape.len()))?;
     let levels = vec![Vec::new(); format.level_count()];
-    Tensor::from_parts(&format, shape, Parts { levels, values: values.into(), fill: None })
+    Tensor::from_parts(&format, shape, Parts::new(levels, values))
 }
 
 /// A number in 1/2 .. 1 that depends on another as if by chance.

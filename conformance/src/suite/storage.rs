@@ -51,7 +51,7 @@ pub(super) fn unpacks(stored: &Stored<'_>) -> Verdict {
     let levels = &stored.format.descriptions()[..stored.format.tail()];
     let place = |at: usize| {
         let dims: Vec<i64> = coo.crd.iter().map(|column| column[at]).collect();
-        stored.format.dim2lvl(&dims).map(|mut place| {
+        stored.format.dim2lvl(&by_places(&stored.tensor, &dims)).map(|mut place| {
             place.truncate(levels.len());
             place
         })
@@ -73,6 +73,15 @@ pub(super) fn unpacks(stored: &Stored<'_>) -> Verdict {
         begun.extend((first..levels.len()).map(|level| &place[..=level]));
     }
     Ok(())
+}
+
+/// Coordinates, with the place in each sorted dimension.
+fn by_places(tensor: &Tensor, dims: &[i64]) -> Vec<i64> {
+    let place = |(dim, &at): (usize, &i64)| {
+        let order = tensor.order(dim)?.to_vec();
+        order.iter().position(|&coordinate| coordinate == at).map(|place| place as i64)
+    };
+    dims.iter().enumerate().map(|(dim, at)| place((dim, at)).unwrap_or(*at)).collect()
 }
 
 /// Each element is read as it is, stored or not.
@@ -129,7 +138,7 @@ pub(super) fn is_walked(stored: &Stored<'_>) -> Verdict {
         let in_shape = dims.iter().zip(tensor.shape()).all(|(&c, &n)| (0..n as i64).contains(&c));
         ensure(in_shape == is_inside, || format!("{dims:?} is said to be inside: {is_inside}"))?;
         if is_inside {
-            let expected = format.dim2lvl(dims);
+            let expected = format.dim2lvl(&by_places(tensor, dims));
             ensure(expected.as_deref() == Some(crds), || {
                 format!("{dims:?} is visited at {crds:?}, and belongs at {expected:?}")
             })?;
@@ -151,8 +160,9 @@ pub(super) fn counts(stored: &Stored<'_>) -> Verdict {
     let nnz = model.entries.values().flatten().filter(|v| !v.same(&model.fill)).count();
     ensure(tensor.nnz() == nnz, || format!("nnz is {}, not {nnz}", tensor.nnz()))?;
     ensure(tensor.nse() == tensor.values().len(), || "nse is not the number of values".into())?;
-    let arrays: usize =
-        tensor.levels().iter().flat_map(|level| &level.0).map(IndexArray::bytes).sum();
+    let levels = tensor.levels().iter().flat_map(|level| &level.0);
+    let orders = (0..tensor.rank()).filter_map(|dim| tensor.order(dim));
+    let arrays: usize = levels.chain(orders).map(IndexArray::bytes).sum();
     let bytes = arrays + tensor.nse() * tensor.dtype().bytes();
     ensure(tensor.bytes() == bytes, || format!("bytes are {}, not {bytes}", tensor.bytes()))?;
     let block: usize = tensor.block_shape().iter().product();

@@ -6,6 +6,7 @@
 //!
 //! [`LevelType::candidates`]: ust_level_api::LevelType::candidates
 
+use ust_engine::tensor::order_kind;
 use ust_format::named::{NamedFormat, named};
 use ust_format::{Bound, Format};
 use ust_level_api::registry::{LevelArgs, factories, make};
@@ -13,6 +14,10 @@ use ust_level_api::stats::TensorStats;
 
 use super::predict::Sizes;
 use super::stats::BLOCKS;
+
+/// Rows that are sorted together: many, so that rows of a slice have about the same length, and few enough that their
+/// elements of the result stay in cache.
+const WINDOW: usize = 1 << 12;
 
 /// A format that competes.
 #[derive(Clone, Debug)]
@@ -101,6 +106,9 @@ fn texts(entry: &NamedFormat) -> Vec<String> {
     match entry.parameters {
         // A family over the order takes that of the tensor.
         [] | ["d"] => vec![entry.name.to_owned()],
+        [rows, window] if of_blocks(rows) && entry.text.contains(&format!("sorted({window})")) => {
+            [8, 32].iter().map(|&rows| with(&[rows, WINDOW])).collect()
+        }
         // Other parameters than extents of blocks are for a level type to choose.
         parameters if !parameters.iter().all(of_blocks) => Vec::new(),
         [_, _] => BLOCKS.iter().map(|&(m, n)| with(&[m, n])).collect(),
@@ -144,6 +152,9 @@ pub(super) fn narrowed(candidate: &Candidate, bound: &Bound, sizes: &Sizes) -> V
     let with = |(pos, crd): (u32, u32)| {
         let format = format.with_widths(pos, crd).ok()?;
         format.bind(bound.shape()).ok()?;
+        let mut dims = format.dims().iter().zip(bound.shape());
+        let holds = dims
+            .all(|(dim, &extent)| dim.sorted.is_none() || order_kind(&format, extent).is_some());
         let mut text = candidate.text.clone();
         for (name, bits) in [("posWidth", pos), ("crdWidth", crd)] {
             if bits > 0 {
@@ -154,7 +165,7 @@ pub(super) fn narrowed(candidate: &Candidate, bound: &Bound, sizes: &Sizes) -> V
             Origin::Now => Origin::Named,
             other => other.clone(),
         };
-        Some(Candidate { text, format, origin })
+        holds.then_some(Candidate { text, format, origin })
     };
     widths.into_iter().filter_map(with).collect()
 }

@@ -1,9 +1,11 @@
-//! The numbers that counters give to entries.
+//! The numbers that counters give to entries, and their places in sorted dimensions.
 
 use std::collections::HashMap;
 use std::hash::BuildHasherDefault;
 
-use ust_format::{Bound, Format, FormatError};
+use ust_engine::coo::Coo;
+use ust_engine::tensor::longest_first;
+use ust_format::{Bound, Format, FormatError, Sorted};
 
 use super::distinct::{Hashed, mix};
 
@@ -16,28 +18,57 @@ pub(super) struct Numbers {
     count: usize,
 }
 
-/// The numbers of all counters of some formats.
-pub(super) struct Counted(Vec<Numbers>);
+/// The places of entries in a sorted dimension.
+struct Places {
+    dim: usize,
+    sorted: Sorted,
+    /// For each entry.
+    column: Vec<i64>,
+}
+
+/// The numbers of all counters of some formats, and the places in their sorted dimensions.
+pub(super) struct Counted {
+    numbers: Vec<Numbers>,
+    places: Vec<Places>,
+}
 
 impl Counted {
-    pub(super) fn new<'a>(crd: &[Vec<i64>], formats: impl Iterator<Item = &'a Format>) -> Self {
-        let mut all: Vec<Numbers> = Vec::new();
-        for counter in formats.flat_map(Format::counters) {
-            if all.iter().all(|known| known.of != counter.of) {
-                all.push(Numbers::new(crd, counter.of.clone()));
+    pub(super) fn new<'a>(coo: &Coo, formats: impl Iterator<Item = &'a Format>) -> Self {
+        let mut all = Self { numbers: Vec::new(), places: Vec::new() };
+        for format in formats {
+            for counter in format.counters() {
+                if all.place(&counter.of).is_none() {
+                    all.numbers.push(Numbers::new(&coo.crd, counter.of.clone()));
+                }
+            }
+            for (dim, spec) in format.dims().iter().enumerate() {
+                if let Some(sorted) = spec.sorted
+                    && all.sorted(dim, sorted).is_none()
+                {
+                    let order = longest_first(&coo.crd[dim], coo.shape[dim], sorted);
+                    let mut places = vec![0; order.len()];
+                    order.iter().zip(0..).for_each(|(&at, place)| places[at as usize] = place);
+                    let column = coo.crd[dim].iter().map(|&at| places[at as usize]).collect();
+                    all.places.push(Places { dim, sorted, column });
+                }
             }
         }
-        Self(all)
+        all
     }
 
-    /// The columns of dimensions, and then those of counters.
+    /// The columns of dimensions, then those of counters, and then those of sorted dimensions.
     pub(super) fn columns<'a>(&'a self, crd: &'a [Vec<i64>]) -> Vec<&'a [i64]> {
-        let counters = self.0.iter().map(|numbers| &numbers.column[..]);
-        crd.iter().map(Vec::as_slice).chain(counters).collect()
+        let counters = self.numbers.iter().map(|numbers| &numbers.column[..]);
+        let places = self.places.iter().map(|places| &places.column[..]);
+        crd.iter().map(Vec::as_slice).chain(counters).chain(places).collect()
     }
 
     fn place(&self, of: &[usize]) -> Option<usize> {
-        self.0.iter().position(|numbers| numbers.of == of)
+        self.numbers.iter().position(|numbers| numbers.of == of)
+    }
+
+    fn sorted(&self, dim: usize, sorted: Sorted) -> Option<usize> {
+        self.places.iter().position(|places| (places.dim, places.sorted) == (dim, sorted))
     }
 
     /// For each dimension and each counter of a format, which of the columns it is.
@@ -45,13 +76,18 @@ impl Counted {
         let rank = format.rank();
         let counters = format.counters().iter();
         let counters = counters.map(|counter| rank + self.place(&counter.of).unwrap_or(0));
-        (0..rank).chain(counters).collect()
+        let behind = rank + self.numbers.len();
+        let dims = format.dims().iter().enumerate().map(|(dim, spec)| {
+            let sorted = spec.sorted.and_then(|sorted| self.sorted(dim, sorted));
+            sorted.map_or(dim, |at| behind + at)
+        });
+        dims.chain(counters).collect()
     }
 
     /// The format bound to a shape, with as many numbers as there are.
     pub(super) fn bind(&self, format: &Format, shape: &[usize]) -> Result<Bound, FormatError> {
         let counters = format.counters().iter();
-        let count = |of: &[usize]| self.place(of).map_or(0, |at| self.0[at].count);
+        let count = |of: &[usize]| self.place(of).map_or(0, |at| self.numbers[at].count);
         let counts: Vec<usize> = counters.map(|counter| count(&counter.of)).collect();
         format.bind_counted(shape, &counts)
     }

@@ -9,6 +9,7 @@
 use std::collections::HashMap;
 
 use ust_engine::coo::Coo;
+use ust_engine::tensor::order_kind;
 use ust_format::{Bound, Format, FormatError, IndexExpr};
 use ust_level_api::{ArraySpec, Population, Role, Site};
 
@@ -102,7 +103,7 @@ pub(super) struct Census {
 impl Census {
     /// Counts for all the formats in one pass.
     pub(super) fn new<'a>(coo: &Coo, formats: impl Iterator<Item = &'a Format> + Clone) -> Self {
-        let counted = Counted::new(&coo.crd, formats.clone());
+        let counted = Counted::new(coo, formats.clone());
         let mut lists: Vec<Vec<IndexExpr>> = Vec::new();
         for format in formats {
             for level in 0..format.level_count() {
@@ -159,7 +160,12 @@ impl Census {
                 crd_bits: crd.map(|array| array.min_bits).max(),
             });
         }
-        let bytes = bytes + parents * values.of(format) as f64;
+        let sorted = format.dims().iter().zip(bound.shape());
+        let orders: usize = sorted
+            .filter(|(dim, _)| dim.sorted.is_some())
+            .map(|(_, &extent)| order_kind(format, extent).map_or(0, |kind| kind.bytes(extent)))
+            .sum();
+        let bytes = bytes + orders as f64 + parents * values.of(format) as f64;
         let elements = format.tail() == format.level_count();
         Sizes { levels, stored: parents, bytes, elements, segments, blocks }
     }

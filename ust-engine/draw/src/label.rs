@@ -104,7 +104,7 @@ pub(super) fn heading(picture: &Picture<'_>) -> [String; 2] {
         true => format!("{} {entries} stored", count(counts.entries)),
         false => format!("{} stored: {} {entries}", count(tensor.nse()), count(counts.entries)),
     });
-    let outside = match tensor.view().is_whole() {
+    let outside = match tensor.view().shows_all() {
         true => "padding outside",
         false => "hidden by the slice",
     };

@@ -120,7 +120,7 @@ impl<'a> Walked<'a> {
         let mut window: Vec<(i64, i64)> = shape.iter().map(|&n| (0, n as i64)).collect();
         // The values outside the shape of a slice are hidden; their coordinates are not those of the
         // tensor.
-        if self.tensor.view().is_whole() {
+        if self.tensor.view().shows_all() {
             for (column, (lo, hi)) in self.dims.iter().zip(&mut window) {
                 for &c in column {
                     (*lo, *hi) = ((*lo).min(c), (*hi).max(c.saturating_add(1)));
@@ -136,7 +136,7 @@ impl<'a> Walked<'a> {
             return Ok(None);
         }
         let mut places = self.places(Keep::All, self.tensor.nse())?;
-        if !self.tensor.view().is_whole() {
+        if !self.tensor.view().shows_all() {
             places.retain(|place| place.state != State::Outside);
         }
         let levels = group_levels(self.tensor.format());

@@ -95,7 +95,7 @@ pub(super) fn build_with(
     let dims = syntax
         .dims
         .iter()
-        .map(|dim| DimSpec { name: dim.name.text.clone(), slice: dim.slice })
+        .map(|dim| DimSpec { name: dim.name.text.clone(), sorted: dim.sorted, slice: dim.slice })
         .collect();
     let format = Format::from_inner(Inner {
         dims,
@@ -112,6 +112,7 @@ pub(super) fn build_with(
         crd_width: 0,
         explicit_val: None,
         implicit_val: None,
+        unsorted: None,
         hash: 0,
     });
     with_attributes(source, &format, &syntax.attributes)

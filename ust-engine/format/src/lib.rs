@@ -5,6 +5,7 @@
 //! (i, j) -> (j - i : compressed, i : range)                                      diagonals
 //! (i, j) -> (i / 2 : dense, j / 3 : compressed, i % 2 : dense, j % 3 : dense)    blocks
 //! (i, j) -> (#i : dense, i : dense, j : singleton)                               ELL
+//! (i : sorted, j) -> (#i : dense, i : band, j : singleton)                       jagged diagonals
 //! #sparse_tensor.encoding<{ map = (i, j) -> (i : dense, j : compressed) }>       MLIR's spelling
 //! BSR(2, 3), posWidth = 32                                                       a name
 //! ```
@@ -12,6 +13,9 @@
 //! A level stores an expression over dimensions, or a counter: `#i` is the number of an entry among those with the same
 //! `i`, from 0 (MLIR's `[c](i, j) -> (c * 3 * i : ..., ...)` means the same). How many numbers there are follows from
 //! the entries, and not from the shape.
+//!
+//! A dimension that is [`sorted`](spec::Sorted) is stored in another order: in the levels, `i` is the place of a
+//! coordinate among all, those with the most entries first. `i : sorted(64)` sorts within windows of 64 coordinates.
 //!
 //! Text goes through three steps. It is *parsed* into a syntax tree. The tree is *built* into a
 //! [`Format`]: names are resolved, level types are made and placed, and the map is inverted. A
@@ -69,4 +73,4 @@ pub use error::FormatError;
 pub use expr::{IndexExpr, Spelling};
 pub use model::Format;
 pub use named::NamedFormat;
-pub use spec::{Counter, DimSpec, LevelSpec, Slice};
+pub use spec::{Counter, DimSpec, LevelSpec, Slice, Sorted};

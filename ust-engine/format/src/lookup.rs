@@ -288,7 +288,8 @@ impl Format {
             });
         }
         let count = entry.parameters.len();
-        if entry.text.matches(" : ").count() != self.level_count() {
+        let levels = entry.text.split_once("->").unwrap_or_default().1;
+        if levels.matches(" : ").count() != self.level_count() {
             return None;
         }
         let mut choice = vec![0; count];

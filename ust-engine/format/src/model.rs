@@ -57,13 +57,21 @@ pub(super) struct Inner {
     pub(super) crd_width: u32,
     pub(super) explicit_val: Option<String>,
     pub(super) implicit_val: Option<String>,
+    /// The same without sorted dimensions, if there are any.
+    pub(super) unsorted: Option<Format>,
     /// The hash of the parts that [`Format`]s are compared by. It is computed once, because kernels
     /// are looked up by their formats.
     pub(super) hash: u64,
 }
 
 impl Format {
-    pub(super) fn from_inner(inner: Inner) -> Self {
+    pub(super) fn from_inner(mut inner: Inner) -> Self {
+        inner.unsorted = None;
+        if inner.dims.iter().any(|dim| dim.sorted.is_some()) {
+            let mut unsorted = inner.clone();
+            unsorted.dims.iter_mut().for_each(|dim| dim.sorted = None);
+            inner.unsorted = Some(Self::from_inner(unsorted));
+        }
         let mut hasher = DefaultHasher::new();
         inner.dims.len().hash(&mut hasher);
         inner.counters.hash(&mut hasher);
@@ -72,7 +80,7 @@ impl Format {
             level.text.hash(&mut hasher);
         }
         for dim in &inner.dims {
-            dim.slice.hash(&mut hasher);
+            (dim.sorted, dim.slice).hash(&mut hasher);
         }
         let mut format = Self(Arc::new(inner));
         format.attributes().hash(&mut hasher);
@@ -209,7 +217,8 @@ impl Format {
         self.0.implicit_val.as_deref()
     }
 
-    /// The level coordinates of dimension coordinates, which the values of all counters follow. `None` if their number
+    /// The level coordinates of dimension coordinates, which the values of all counters follow. In a sorted dimension,
+    /// a coordinate is a place. `None` if their number
     /// is not that of [axes](Self::axes), or on overflow.
     #[must_use]
     pub fn dim2lvl(&self, dims: &[i64]) -> Option<Vec<i64>> {
@@ -221,7 +230,7 @@ impl Format {
 
     /// The dimension coordinates of level coordinates, and then the values of all counters. They may lie outside a shape, for example in
     /// a block at its border. `None` if the number of levels is wrong, on overflow, or if no
-    /// dimension coordinates have these level coordinates.
+    /// dimension coordinates have these level coordinates. In a sorted dimension, a coordinate is a place.
     #[must_use]
     pub fn lvl2dim(&self, levels: &[i64]) -> Option<Vec<i64>> {
         if levels.len() != self.level_count() {
@@ -303,6 +312,29 @@ impl Format {
         Self::from_inner(inner)
     }
 
+    /// Whether a dimension is [sorted](super::spec::Sorted).
+    #[must_use]
+    pub fn has_sorted(&self) -> bool {
+        self.0.dims.iter().any(|dim| dim.sorted.is_some())
+    }
+
+    /// Whether what levels store of an entry depends on other entries, too: there are counters, or a dimension is
+    /// sorted.
+    #[must_use]
+    pub fn depends_on_entries(&self) -> bool {
+        !self.0.counters.is_empty() || self.has_sorted()
+    }
+
+    /// The format of the same levels with every dimension in its own order: how a tensor is stored whose coordinates
+    /// are the places in a sorted dimension. Cost: O(1) for a format without sorted dimensions.
+    #[must_use]
+    pub fn unsorted(&self) -> Self {
+        match &self.0.unsorted {
+            Some(unsorted) => unsorted.clone(),
+            None => self.clone(),
+        }
+    }
+
     pub(super) fn form(&self, level: usize) -> &Form {
         &self.0.forms[level]
     }
@@ -362,7 +394,11 @@ impl Format {
                 .descriptions
                 .iter()
                 .map(|d| &d.text))
-            && self.0.dims.iter().map(|d| d.slice).eq(other.0.dims.iter().map(|d| d.slice))
+            && self.0.dims.iter().map(|d| (d.sorted, d.slice)).eq(other
+                .0
+                .dims
+                .iter()
+                .map(|d| (d.sorted, d.slice)))
     }
 
     fn attributes(&self) -> (u32, u32, Option<&str>, Option<&str>) {

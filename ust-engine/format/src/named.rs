@@ -58,6 +58,9 @@ const fn family(
 /// The level types of axes that a name adds in front, and behind: `CSR-b1-d2`.
 pub(super) const AXES: [&str; 2] = ["batch", "dense"];
 
+/// Matrices with one entry in each column.
+pub(super) const ONE_A_COLUMN: &str = "(i, j) -> (j : dense, i : singleton)";
+
 /// If a format has several entries, the first one names it.
 #[rustfmt::skip]
 const TABLE: &[NamedFormat] = &[
@@ -113,6 +116,11 @@ const TABLE: &[NamedFormat] = &[
         "the first entry of every row, the second, ..., as many as the longest row has"),
     with("SELL", &["c"], "SELL(4)", "(i, j) -> (i / c : dense, #i : band, i % c : dense, j : singleton)",
         &["SlicedELL", "SlicedELLPACK"], "ELL in slices of c rows, each as wide as its longest row"),
+    with("SELL-C-sigma", &["c", "s"], "SELL-C-sigma(4, 8)",
+        "(i : sorted(s), j) -> (i / c : dense, #i : band, i % c : dense, j : singleton)",
+        &["SELL-C-S"], "SELL whose rows are sorted by length within windows of s rows: slices with less padding"),
+    plain("JDS", "(i : sorted, j) -> (#i : dense, i : band, j : singleton)", &["JaggedDiagonals", "JAD"],
+        "jagged diagonals: rows sorted by length; the first entry of every row, the second of the rows that have one, ..."),
     family("CSF", (3, "CSF(4)"),
         ("(i) -> (i : compressed)", "(i, j, ..., n) -> (i : compressed, j : compressed, ..., n : compressed)"),
         &[], "a tree of compressed dimensions"),

@@ -19,7 +19,7 @@ use ust_level_api::{Arg, LevelArgs};
 use super::error::{FormatError, quote};
 use super::lex::{Lexer, Mode, Token};
 use super::parse_expr;
-use super::spec::Slice;
+use super::spec::{Slice, Sorted};
 use super::suggest::nearest;
 use super::syntax::{Attributes, DimSyntax, FormatSyntax, LevelSyntax, Name, Span};
 
@@ -280,8 +280,30 @@ impl<'a> Parser<'a> {
     fn dim(&mut self) -> Result<DimSyntax, FormatError> {
         let name = self.name("a dimension's name")?;
         let inverse = if self.eat("=") { Some(parse_expr::expr(self)?) } else { None };
-        let slice = if self.eat(":") { Some(self.slice()?) } else { None };
-        Ok(DimSyntax { name, inverse, slice })
+        let (mut sorted, mut slice) = (None, None);
+        while slice.is_none() && self.eat(":") {
+            if sorted.is_none() && self.token == Token::Name("sorted") {
+                sorted = Some(self.sorted()?);
+            } else {
+                slice = Some(self.slice()?);
+            }
+        }
+        Ok(DimSyntax { name, inverse, sorted, slice })
+    }
+
+    fn sorted(&mut self) -> Result<Sorted, FormatError> {
+        self.advance();
+        if !self.eat("(") {
+            return Ok(Sorted { window: None });
+        }
+        let start = self.span.start;
+        let window = self.number("the number of coordinates that are sorted together")?;
+        if window < 2 {
+            let message = "coordinates are sorted within windows of at least 2".to_owned();
+            return Err(self.error_at(start..self.last_end, message));
+        }
+        self.expect(")")?;
+        Ok(Sorted { window: Some(window) })
     }
 
     fn slice(&mut self) -> Result<Slice, FormatError> {
@@ -296,7 +318,7 @@ impl<'a> Parser<'a> {
                 error
             } else {
                 error.with_help(
-                    "level types stand on the right of `->`; a dimension takes a slice only",
+                    "level types stand on the right of `->`; a dimension takes `sorted` and a slice",
                 )
             });
         }

@@ -52,7 +52,7 @@ impl Format {
         });
         Some(Self::from_inner(Inner {
             dims: dims
-                .map(|(dim, &of)| DimSpec { name: dim.name.clone(), slice: inner.dims[of].slice })
+                .map(|(dim, &of)| DimSpec { name: dim.name.clone(), ..inner.dims[of].clone() })
                 .collect(),
             forms: inner.forms.iter().map(|form| form.renamed(&places)).collect(),
             canonical: canonical.collect(),

@@ -69,11 +69,10 @@ impl Printed {
             if given {
                 text += &format!(" = {}", inverse.display(&level_names, spelling));
             }
-            match (dim.slice, spelling) {
-                (Some(slice), Spelling::Ust) => text += &format!(" : {slice}"),
-                (Some(slice), Spelling::Mlir) => text += &format!(" : #sparse_tensor<{slice}>"),
-                (None, _) => {}
-            }
+            text += &dim.text(|slice| match spelling {
+                Spelling::Ust => slice.to_string(),
+                Spelling::Mlir => format!("#sparse_tensor<{slice}>"),
+            });
             let span = self.push(&text);
             self.dims.push(span);
         }

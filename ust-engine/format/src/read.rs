@@ -11,6 +11,7 @@ use super::error::FormatError;
 use super::lex::{Lexer, Mode};
 use super::lookup;
 use super::model::Format;
+use super::named::ONE_A_COLUMN;
 use super::named::named;
 use super::parse::{MAX_TEXT, parse};
 
@@ -52,6 +53,14 @@ impl Format {
     /// If its level type is not linked.
     pub fn full(rank: usize) -> Result<Self, FormatError> {
         Self::resolve(if rank == 0 { "Scalar" } else { "Dense" }, Some(rank))
+    }
+
+    /// The format of a matrix with one entry in each column, such as a permutation.
+    ///
+    /// # Errors
+    /// If its level types are not linked.
+    pub fn one_a_column() -> Result<Self, FormatError> {
+        Self::resolve(ONE_A_COLUMN, Some(2))
     }
 }
 

@@ -11,8 +11,38 @@ use super::expr::IndexExpr;
 pub struct DimSpec {
     /// Its name, such as `i`.
     pub name: String,
+    /// How its coordinates are ordered, if levels store them in another order.
+    pub sorted: Option<Sorted>,
     /// The slice of the base tensor's dimension, if it is sliced.
     pub slice: Option<Slice>,
+}
+
+impl DimSpec {
+    /// As it is written behind the name, such as ` : sorted(64)`; empty for an ordinary dimension.
+    pub(super) fn text(&self, slice: impl Fn(Slice) -> String) -> String {
+        let sorted = self.sorted.map(|sorted| format!(" : {sorted}"));
+        let slice = self.slice.map(|one| format!(" : {}", slice(one)));
+        sorted.unwrap_or_default() + &slice.unwrap_or_default()
+    }
+}
+
+/// A dimension in another order: what levels store is the place of a coordinate among all coordinates, in descending
+/// order of their numbers of entries. Coordinates with as many entries stay in order. The tensor stores the coordinate
+/// of each place. (SELL-C-sigma: Kreutzer et al., "A Unified Sparse Matrix Data Format for Efficient General Sparse
+/// Matrix-Vector Multiplication on Modern Processors with Wide SIMD Units", 2014.)
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct Sorted {
+    /// Coordinates are sorted within windows of so many; `None` for all of them together.
+    pub window: Option<u64>,
+}
+
+impl fmt::Display for Sorted {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.window {
+            Some(window) => write!(f, "sorted({window})"),
+            None => f.write_str("sorted"),
+        }
+    }
 }
 
 /// A counter: among the entries with the same coordinates in some dimensions, the number of an entry, from 0, in the

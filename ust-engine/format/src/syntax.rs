@@ -5,7 +5,7 @@ use std::ops::Range;
 
 use ust_level_api::LevelArgs;
 
-use super::spec::Slice;
+use super::spec::{Slice, Sorted};
 
 /// A range of bytes of the text.
 pub(super) type Span = Range<usize>;
@@ -35,6 +35,7 @@ pub(super) struct FormatSyntax {
 pub(super) struct DimSyntax {
     pub(super) name: Name,
     pub(super) inverse: Option<ExprSyntax>,
+    pub(super) sorted: Option<Sorted>,
     pub(super) slice: Option<Slice>,
 }
 

@@ -100,7 +100,7 @@ fn single(values: impl Into<Values>) -> DenseArray {
 
 /// The members for a tensor.
 fn members(tensor: &Tensor) -> Result<Members, Error> {
-    if !tensor.view().is_whole() {
+    if !tensor.view().shows_all() {
         let options =
             ust_engine::tensor::BuildOptions { fill: Some(tensor.fill()), ..Default::default() };
         let format = tensor.format().without_slices();
@@ -122,6 +122,11 @@ fn members(tensor: &Tensor) -> Result<Members, Error> {
         None => tensor.values().clone(),
     };
     members.insert("values", to_numpy(values));
+    for (dim, spec) in tensor.format().dims().iter().enumerate() {
+        if let Some(order) = tensor.order(dim) {
+            members.insert(format!("order.{}", spec.name), index_values(order));
+        }
+    }
     for (level, arrays) in tensor.levels().iter().enumerate() {
         let specs = tensor.format().levels()[level].ty.describe().arrays;
         for (spec, array) in specs.iter().zip(&arrays.0) {
@@ -215,11 +220,14 @@ impl Reader<'_> {
                 arrays.iter().map(|array| self.indices(&format!("level{level}.{}", array.name)));
             levels.push(arrays.collect::<Result<Vec<_>, _>>()?);
         }
+        let sorted = format.dims().iter().filter(|dim| dim.sorted.is_some());
+        let orders = sorted.map(|dim| self.indices(&format!("order.{}", dim.name)));
+        let orders = orders.collect::<Result<Vec<_>, _>>()?;
         let mut left = self.members.iter().filter_map(|(name, _)| name.strip_prefix(&*self.prefix));
         if let Some(name) = left.next() {
             return Err(self.invalid(name, "the format has no place for this member"));
         }
-        let parts = Parts { levels, values, fill };
+        let parts = Parts { levels, orders, values, fill };
         Tensor::from_parts(&format, &shape, parts).map_err(FileError::tensor(self.path))
     }
 

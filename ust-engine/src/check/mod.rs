@@ -4,7 +4,7 @@
 mod claims;
 
 use ust_format::{Bound, Format, IndexExpr};
-use ust_level_api::{Arrays, Pos, Reach, Scalar};
+use ust_level_api::{Arrays, IndexArray, Pos, Reach, Scalar};
 
 use crate::error::Error;
 use crate::storage::{Parts, Tensor, Values, level_error};
@@ -39,7 +39,15 @@ impl Tensor {
     /// several levels together.
     pub fn from_parts(format: &Format, shape: &[usize], parts: Parts) -> Result<Self, Error> {
         let tensor = Self::bind_parts(format, shape, parts)?;
-        verify(tensor)
+        for (dim, order) in tensor.view().orders() {
+            order.check(&format.dims()[dim].name)?;
+        }
+        let mut orders = vec![None; shape.len()];
+        tensor
+            .view()
+            .orders()
+            .for_each(|(dim, order)| orders[dim] = Some(order.coordinates().clone()));
+        verify(tensor).map_err(|error| in_coordinates(error, &orders))
     }
 
     /// A tensor whose arrays level types assembled. Checked as foreign arrays are if one of them [is not
@@ -64,6 +72,17 @@ impl Tensor {
     }
 }
 
+/// An error about coordinates, where those of sorted dimensions were places.
+fn in_coordinates(mut error: Error, orders: &[Option<IndexArray>]) -> Error {
+    if let Error::Duplicate { coordinates } | Error::Order { coordinates } = &mut error {
+        for (at, order) in coordinates.iter_mut().zip(orders) {
+            let coordinate = order.as_ref().and_then(|order| order.get(*at));
+            *at = coordinate.and_then(|at| usize::try_from(at).ok()).unwrap_or(*at);
+        }
+    }
+    error
+}
+
 /// Whether arrays that the level types of a format assemble are used unchecked.
 pub(crate) fn are_trusted(format: &Format) -> bool {
     format.levels().iter().all(|level| level.ty.is_trusted())
@@ -71,10 +90,11 @@ pub(crate) fn are_trusted(format: &Format) -> bool {
 
 /// Checks the contents of the arrays. Marks the tensor as clean where coordinates reach every position.
 fn verify(mut tensor: Tensor) -> Result<Tensor, Error> {
-    let reached = levels(&tensor.bound, tensor.levels(), tensor.values().len())?;
-    let children = claims::compare(&tensor, &reached)?;
-    let repeats = lower(&tensor, Walked::Inside, &[], Keep::All).repeats;
-    let places = entries(&tensor, (!repeats).then_some(children))?;
+    let stored = tensor.by_places();
+    let reached = levels(&stored.bound, stored.levels(), stored.values().len())?;
+    let children = claims::compare(&stored, &reached)?;
+    let repeats = lower(&stored, Walked::Inside, &[], Keep::All).repeats;
+    let places = entries(&stored, (!repeats).then_some(children))?;
     tensor.clean = places == tensor.nse() && !repeats;
     Ok(tensor)
 }

@@ -76,7 +76,7 @@ impl Tensor {
     ) -> Result<Self, Error> {
         coo.check()?;
         refuse_slices(format)?;
-        if !format.counters().is_empty() {
+        if format.depends_on_entries() {
             let fill = fill_for(&coo.values, options.fill)?;
             return counted(coo, format, fill, options);
         }
@@ -107,7 +107,7 @@ impl Tensor {
         options: &BuildOptions,
     ) -> Result<Self, Error> {
         refuse_slices(format)?;
-        if !format.counters().is_empty() {
+        if format.depends_on_entries() {
             let crd = columns.crd.iter().map(IndexColumn::to_vec).collect();
             let (shape, values) = (columns.shape.clone(), columns.values.clone());
             return Self::from_coo_with(&Coo { shape, crd, values }, format, options);

@@ -81,7 +81,7 @@ impl Tensor {
         let rank = shape.len();
         let format = Format::full(rank)?;
         let levels = vec![Vec::new(); format.level_count()];
-        Self::from_parts(&format, shape, Parts { levels, values, fill: None })
+        Self::from_parts(&format, shape, Parts::new(levels, values))
     }
 
     /// All elements as an array in row-major order, duplicates summed. Cost: O(elements + nse).

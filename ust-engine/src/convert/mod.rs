@@ -5,7 +5,7 @@ pub mod build;
 pub(crate) mod builder;
 mod cast;
 mod columns;
-mod counted;
+pub(crate) mod counted;
 pub mod dense;
 pub(crate) mod elsewhere;
 pub(crate) mod rows;
@@ -53,7 +53,7 @@ impl Tensor {
     /// # Errors
     /// As [`Tensor::convert`], and [`Error::TooLarge`] beyond the limit.
     pub fn convert_within(&self, format: &Format, limit: u64) -> Result<Self, Error> {
-        if self.view.is_whole() && self.format() == format {
+        if self.view.shows_all() && self.format() == format {
             return Ok(self.clone());
         }
         if self.view.is_whole()
@@ -224,10 +224,7 @@ impl Tensor {
             });
         }
         let inner = View::windows(self.shape(), slices, windows)?;
-        let view = match self.view.is_whole() {
-            true => inner,
-            false => self.view.then(&inner),
-        };
+        let view = self.view.then(&inner);
         let mut tensor = self.clone();
         (tensor.view, tensor.made) = (view, OnceLock::new());
         Ok(tensor)
@@ -283,7 +280,7 @@ fn rebuilt(
     if tensor.nse() == 0 {
         return Tensor::empty_with(tensor.shape(), format, tensor.dtype(), fill, options);
     }
-    if !format.counters().is_empty() {
+    if format.depends_on_entries() {
         return counted(&tensor.to_coo()?, format, fill, options);
     }
     // Where padding is told by its value, each element has one.
@@ -292,7 +289,7 @@ fn rebuilt(
         false => tensor,
     };
     let bound = format.bind(tensor.shape())?;
-    if !tensor.format().counters().is_empty() {
+    if tensor.format().depends_on_entries() {
         let work = tensor.nse();
         let build = || Table::of_tensor(&tensor, &bound)?.build(&bound, fill, options);
         return together(work, build);

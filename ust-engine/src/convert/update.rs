@@ -82,7 +82,7 @@ impl Tensor {
         coordinates: &[usize],
         change: impl FnOnce(Option<Scalar>) -> Option<Scalar>,
     ) -> Result<Option<Scalar>, Error> {
-        if !self.view().is_whole() {
+        if !self.view().shows_all() {
             let text =
                 "a slice shows part of a tensor: change the tensor, or convert the slice first";
             return Err(Error::Unsupported(text.to_owned()));
@@ -120,7 +120,7 @@ impl Tensor {
         }
         // From here on, positions are found by coordinates alone.
         let plain = |level: &ust_level_api::Description| level.props.unique && !level.props.padded;
-        if !format.counters().is_empty() || !format.descriptions().iter().all(plain) {
+        if format.depends_on_entries() || !format.descriptions().iter().all(plain) {
             return Ok(false);
         }
         let tail = format.tail();

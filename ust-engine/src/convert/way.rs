@@ -219,7 +219,7 @@ impl Tensor {
     /// [`Error::Format`] when shape and format do not match, [`Error::TooLarge`] for blocks that
     /// are too large to be addressed.
     pub fn way(&self, format: &Format) -> Result<Way, Error> {
-        if self.view.is_whole() && self.format() == format {
+        if self.view.shows_all() && self.format() == format {
             return Ok(Way::Shared);
         }
         if let Some(converter) = super::elsewhere::converter(self) {

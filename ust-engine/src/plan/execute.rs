@@ -3,6 +3,7 @@
 mod numbered;
 mod onto;
 mod operands;
+mod sorted;
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -15,6 +16,7 @@ use self::operands::{Held, Operand, are_ready, meant, ready_for, refs, tensors_o
 use super::along::along;
 use super::choose::{Candidate, Given, choose};
 use super::divide::{Known, divide};
+use super::explain::order_label;
 use super::frame::{self, Expected, Extents, Frame, Last, Sizes};
 use super::path::part;
 use super::rest::{Stored, counted};
@@ -24,6 +26,7 @@ use crate::error::Error;
 use crate::expr::control::{Run, Timing};
 use crate::expr::term::Assignment;
 use crate::provider::Backend;
+use crate::storage::order::Order;
 use crate::storage::{Outline, StoredElement, Tensor};
 
 /// How an assignment is planned.
@@ -82,7 +85,7 @@ impl Prepared {
         operands: &[&Tensor],
         options: &Options<'_>,
     ) -> Result<(Self, Begun), Error> {
-        let counts = options.format.as_ref().filter(|format| !format.counters().is_empty());
+        let counts = options.format.as_ref().filter(|format| format.depends_on_entries());
         // Rows are collected in the order of dimensions, and then counted.
         let tree = match counts {
             Some(format) => Some(Format::resolve("CSF", Some(format.rank()))?),
@@ -98,7 +101,7 @@ impl Prepared {
                     fill: meant(&assignment, at, operands[at]),
                 })
             }
-            Source::Stage(_) => None,
+            Source::Stage(_) | Source::Order { .. } => None,
         })?;
         let mut making = Self {
             assignment,
@@ -133,9 +136,16 @@ impl Prepared {
         options: &Options<'_>,
         last: bool,
     ) -> Result<(), Error> {
-        let extents: Extents = self.assignment.indices.iter().map(|i| i.extent).collect();
-        let stored = self.stored(&stage, operands, &begun.results);
         let at = begun.results.len();
+        let (stage, moves) = self.sorted(stage, operands, at);
+        if let Some(mut moves) = moves {
+            self.add(stage, operands, begun, options, false)?;
+            let made = begun.results.len() - 1;
+            moves.move_sources(&|of| if of == at { made } else { of });
+            return self.add(moves, operands, begun, options, last);
+        }
+        let extents: Extents = self.assignment.indices.iter().map(|i| i.extent).collect();
+        let stored = self.stored(&stage, operands, &begun.results)?;
         if let Some([first, second]) = part(&stage, &stored, &extents, at) {
             self.add(first, operands, begun, options, false)?;
             let mut second = second;
@@ -224,13 +234,18 @@ impl Prepared {
         stage: &Stage,
         operands: &[&Tensor],
         results: &[Tensor],
-    ) -> Vec<Option<Stored>> {
+    ) -> Result<Vec<Option<Stored>>, Error> {
         let each = stage.accesses.iter().map(|one| {
             let (tensor, fill) = match one.source {
+                Source::Order { operand, dim } => {
+                    let order = operands[operand].view().order(dim).map(Order::matrix);
+                    let Some(order) = order.transpose()? else { return Ok(None) };
+                    (order, order.fill())
+                }
                 Source::Operand(at) => (operands[at], meant(&self.assignment, at, operands[at])),
                 Source::Stage(at) => (&results[at], results[at].fill()),
             };
-            (!tensor.format().is_full()).then(|| Stored { fill, nse: tensor.nse() })
+            Ok((!tensor.format().is_full()).then(|| Stored { fill, nse: tensor.nse() }))
         });
         each.collect()
     }
@@ -367,9 +382,10 @@ impl Prepared {
         let copied = |one: &StageAccess| match one.source {
             Source::Operand(at) => {
                 let format = self.expected.get(at).map(|expected| &expected.format);
-                self.views[at] || format.is_some_and(|format| one.dims.len() != format.axes())
+                (self.views[at] && !one.by_places)
+                    || format.is_some_and(|format| one.dims.len() != format.axes())
             }
-            Source::Stage(_) => false,
+            Source::Stage(_) | Source::Order { .. } => false,
         };
         super::explain::explain(&self.assignment, &self.stages, &self.compiled, &copied)
     }
@@ -445,22 +461,27 @@ fn plan(
     let extents: Vec<usize> = assignment.indices.iter().map(|index| index.extent).collect();
     let input = |source: Source| match source {
         Source::Operand(at) => assignment.operands.get(at),
-        Source::Stage(_) => None,
+        Source::Stage(_) | Source::Order { .. } => None,
     };
     let fills = stage.accesses.iter().zip(tensors).map(|(u, t)| match u.source {
         Source::Operand(at) => meant(assignment, at, t),
-        Source::Stage(_) => t.fill(),
+        Source::Stage(_) | Source::Order { .. } => t.fill(),
     });
     let labels = stage.accesses.iter().map(|u| match (input(u.source), u.source) {
         (Some(input), _) => input.name.clone(),
         (None, Source::Stage(at)) => format!("t{at}"),
+        (None, Source::Order { operand, dim }) => order_label(assignment, operand, dim),
         (None, Source::Operand(_)) => assignment.result.name.clone(),
     });
     // Loops read one value of an operand of the caller's that has one for all. A converted one may have none. With
     // padding, native kernels are the quickest: they take a value for each element.
     let outlined = |(one, access): (&Operand<'_>, &StageAccess)| {
-        let outline = one.tensor().outline();
-        let own = matches!((one, access.source), (Operand::Borrowed(_), Source::Operand(_)));
+        let outline = match access.source {
+            Source::Order { .. } => one.tensor().outline().without_padding(),
+            _ => one.tensor().outline(),
+        };
+        let given = !matches!(one, Operand::Made(_));
+        let own = given && matches!(access.source, Source::Operand(_));
         let iso = outline.is_iso() && own && !outline.has_padding();
         outline.with_iso(iso)
     };
@@ -468,7 +489,7 @@ fn plan(
     let mut plans = choose(&Given {
         stage,
         tensors: &outlines,
-        lasting: given.iter().map(|one| matches!(one, Operand::Borrowed(_))).collect(),
+        lasting: given.iter().map(|one| !matches!(one, Operand::Made(_))).collect(),
         limit: options.run.limit,
         names: labels.collect(),
         fills: fills.collect(),

@@ -41,6 +41,7 @@ fn one(
             assignment.operands.get(o).map_or(assignment.result.name.clone(), |i| i.name.clone())
         }
         Source::Stage(s) => format!("t{s}"),
+        Source::Order { operand, dim } => order_label(assignment, operand, dim),
     };
     let result = match at + 1 == count {
         true => assignment.result.name.clone(),
@@ -139,4 +140,10 @@ fn one(
     writeln!(out, "estimate    {:.3} ms on one thread", planned.cost / 1e6)?;
     out.push_str(&compiled.chosen.explain());
     writeln!(out, "{}", planned.loops.function)
+}
+
+/// What the order of a sorted dimension is called.
+pub(super) fn order_label(assignment: &Assignment, operand: usize, dim: usize) -> String {
+    let name = assignment.operands.get(operand).map_or("", |input| &input.name);
+    format!("{name}_order{dim}")
 }

@@ -94,11 +94,15 @@ pub(crate) struct Expected {
     pub(crate) fill: Scalar,
     /// Whether one value is stored for all elements. A kernel for others takes such a tensor as well.
     pub(crate) iso: bool,
+    /// Whether its sorted dimensions may be walked by places, which a slice cannot.
+    pub(crate) sorted: bool,
 }
 
 impl From<&Tensor> for Expected {
     fn from(tensor: &Tensor) -> Self {
-        Self { format: tensor.format().clone(), fill: tensor.fill(), iso: tensor.is_iso() }
+        let sorted = tensor.format().has_sorted() && tensor.view().shows_all();
+        let format = tensor.format().clone();
+        Self { format, fill: tensor.fill(), iso: tensor.is_iso(), sorted }
     }
 }
 
@@ -112,8 +116,13 @@ pub(crate) fn expect(
     operands: &[&Tensor],
     expected: &[Expected],
 ) -> Result<(), Error> {
-    for (at, (tensor, Expected { format, fill, iso })) in operands.iter().zip(expected).enumerate()
-    {
+    for (at, (tensor, one)) in operands.iter().zip(expected).enumerate() {
+        let Expected { format, fill, iso, sorted } = one;
+        if *sorted && !tensor.view().shows_all() {
+            let text = "a kernel that was prepared for a whole tensor with sorted dimensions, and is given a slice: \
+                        convert the slice, or prepare a kernel for it";
+            return Err(Error::Unsupported(text.to_owned()));
+        }
         if *iso && !tensor.is_iso() {
             let text = "a kernel that was prepared for one value of all elements, and is given a value for each: \
                         prepare a kernel for it";

@@ -21,6 +21,8 @@ pub(crate) enum Source {
     Operand(usize),
     /// The result of an earlier stage.
     Stage(usize),
+    /// The order of a sorted dimension of an operand, as a matrix with an entry at each coordinate and its place.
+    Order { operand: usize, dim: usize },
 }
 
 /// An access to a tensor in a stage.
@@ -31,11 +33,13 @@ pub(crate) struct StageAccess {
     pub(crate) dims: Vec<usize>,
     /// Whether the tensor is converted first, so that it stores every element.
     pub(crate) full: bool,
+    /// Whether the index variables of sorted dimensions are places.
+    pub(crate) by_places: bool,
 }
 
 impl StageAccess {
     pub(crate) fn new(source: Source, dims: Vec<usize>) -> Self {
-        Self { source, dims, full: false }
+        Self { source, dims, full: false, by_places: false }
     }
 }
 
@@ -309,6 +313,17 @@ impl Stage {
 fn is_linear(term: &Term, at: usize) -> bool {
     match term {
         Term::Element(_) => true,
+        // A choice between a term and zero.
+        Term::Call { op: Operator::Where, args, .. } => {
+            let is_zero =
+                |arg: &Term| matches!(arg, Term::Const(zero) if zero.same(&zero.dtype().zero()));
+            let chosen = match (is_zero(&args[1]), is_zero(&args[2])) {
+                (_, true) => &args[1],
+                (true, _) => &args[2],
+                _ => return false,
+            };
+            !args[0].uses().contains(&at) && chosen.uses().contains(&at) && is_linear(chosen, at)
+        }
         Term::Call { op, args, .. } => {
             let inside = args.iter().position(|arg| arg.uses().contains(&at));
             inside.is_some_and(|arg| op.is_linear_in(arg) && is_linear(&args[arg], at))

@@ -11,6 +11,7 @@
 //! | [`view`] | slices |
 //! | [`memory`] | memory limits |
 //! | `kept` | places for what was made of a tensor's data |
+//! | `order` | the orders of sorted dimensions |
 //! | `outline` | what plans depend on of a tensor |
 //! | [`parts`] | raw arrays |
 //! | `show` | `Debug` and `Display` |
@@ -20,6 +21,7 @@ pub mod coo;
 mod iso;
 mod kept;
 pub mod memory;
+pub(crate) mod order;
 mod outline;
 pub mod parts;
 mod show;
@@ -147,10 +149,11 @@ impl Tensor {
         self.format().has_padding()
     }
 
-    /// Bytes of the level arrays and the values. The values of an [iso](Self::is_iso) tensor count as one.
+    /// Bytes of the level arrays, the [orders](Self::order) and the values. The values of an [iso](Self::is_iso) tensor
+    /// count as one.
     #[must_use]
     pub fn bytes(&self) -> usize {
-        self.levels().iter().map(Arrays::bytes).sum::<usize>() + self.values.bytes()
+        self.index_arrays().map(IndexArray::bytes).sum::<usize>() + self.values.bytes()
     }
 
     /// The format bound to the shape: level sizes and lowest coordinates.
@@ -209,8 +212,7 @@ impl Tensor {
     /// are here.
     #[must_use]
     pub fn place(&self) -> Option<Arc<dyn Elsewhere>> {
-        let arrays = || self.levels().iter().flat_map(|level| &level.0);
-        self.values.place().or_else(|| arrays().find_map(IndexArray::place))
+        self.values.place().or_else(|| self.index_arrays().find_map(IndexArray::place))
     }
 
     /// Fetches what is elsewhere, such as in the memory of a device: see
@@ -220,16 +222,14 @@ impl Tensor {
     /// # Errors
     /// [`Error::Device`] if the device failed. The tensor is as it was; it may be tried again.
     pub fn fetch(&self) -> Result<(), Error> {
-        let mut arrays = self.levels().iter().flat_map(|arrays| &arrays.0);
-        let levels = arrays.try_for_each(IndexArray::fetch);
+        let levels = self.index_arrays().try_for_each(IndexArray::fetch);
         levels.and_then(|()| self.values.fetch()).map_err(Error::Device)
     }
 
     /// Bytes that a look at all arrays would [fetch](Self::fetch). Fetches nothing.
     #[must_use]
     pub fn bytes_elsewhere(&self) -> usize {
-        let arrays = self.levels().iter().flat_map(|arrays| &arrays.0);
-        let levels = arrays.filter(|array| !array.is_here()).map(IndexArray::bytes);
+        let levels = self.index_arrays().filter(|array| !array.is_here()).map(IndexArray::bytes);
         levels.sum::<usize>() + if self.values.is_here() { 0 } else { self.values.bytes() }
     }
 

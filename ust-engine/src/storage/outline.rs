@@ -17,6 +17,8 @@ pub struct Outline {
     fill: Scalar,
     nse: usize,
     iso: bool,
+    /// Whether a stored value equal to the fill value is padding.
+    padded: bool,
     arrays: Vec<Vec<(IndexKind, usize)>>,
 }
 
@@ -40,7 +42,8 @@ impl Outline {
             return Err(Error::Shape { found, expected });
         }
         let view = View::whole(bound.shape());
-        Ok(Self { bound, view, fill, nse, iso: false, arrays })
+        let padded = bound.format().has_padding();
+        Ok(Self { bound, view, fill, nse, iso: false, padded, arrays })
     }
 
     /// The format.
@@ -94,6 +97,11 @@ impl Outline {
         Self { iso, ..self }
     }
 
+    /// This outline, of a tensor that stores entries alone, whatever its format.
+    pub(crate) fn without_padding(self) -> Self {
+        Self { padded: false, ..self }
+    }
+
     /// For each level, the kind and the length of each array.
     #[must_use]
     pub fn arrays(&self) -> &[Vec<(IndexKind, usize)>] {
@@ -111,10 +119,10 @@ impl Outline {
         self.arrays[level].get(at).copied()
     }
 
-    /// As [`Tensor::has_padding`].
+    /// As [`Tensor::has_padding`], unless it is known that no padding is stored.
     #[must_use]
     pub fn has_padding(&self) -> bool {
-        self.format().has_padding()
+        self.padded
     }
 }
 
@@ -130,6 +138,7 @@ impl Tensor {
             fill: self.fill,
             nse: self.nse(),
             iso: self.is_iso(),
+            padded: self.has_padding(),
             arrays: self.levels().iter().map(of_level).collect(),
         }
     }

@@ -15,6 +15,8 @@ pub struct Parts {
     /// For each level, the arrays that its level type describes, in that order: for `compressed`
     /// `[pos, crd]`, for `singleton` `[crd]`, for `dense` none.
     pub levels: Vec<Vec<IndexArray>>,
+    /// For each dimension that the format sorts, from the first one on, the coordinate at each place.
+    pub orders: Vec<IndexArray>,
     /// The values.
     pub values: Values,
     /// The value of elements that are not stored; `None` for zero.
@@ -25,7 +27,7 @@ impl Parts {
     /// Arrays and values, with fill value zero.
     #[must_use]
     pub fn new(levels: Vec<Vec<IndexArray>>, values: impl Into<Values>) -> Self {
-        Self { levels, values: values.into(), fill: None }
+        Self { levels, orders: Vec::new(), values: values.into(), fill: None }
     }
 }
 
@@ -109,8 +111,9 @@ impl Tensor {
                         the format without slices, then use `Tensor::slice`";
             return Err(Error::Unsupported(text.to_owned()));
         }
-        let bound = bound(format, shape, &parts)?;
+        let bound = bound(&format.unsorted(), shape, &parts)?;
         kinds(&bound, &parts)?;
+        orders(format, shape, &parts.orders)?;
         let fill = match parts.fill {
             None => parts.values.dtype().zero(),
             Some(fill) => fill.cast(parts.values.dtype()).map_err(|e| Error::Cast {
@@ -120,21 +123,53 @@ impl Tensor {
             })?,
         };
         let levels = parts.levels.into_iter().map(Arrays).collect();
-        Ok(Self::trusted(bound, levels, parts.values, fill, false))
+        let tensor = Self::trusted(bound, levels, parts.values, fill, false);
+        if format.has_sorted() { tensor.in_order(format, parts.orders) } else { Ok(tensor) }
     }
 
     /// The format, shape and arrays, without a copy. For a slice, those of the whole tensor.
     #[must_use]
     pub fn into_parts(self) -> (Format, Vec<usize>, Parts) {
+        let orders = self.view.orders().map(|(_, order)| order.coordinates().clone()).collect();
         let levels = match std::sync::Arc::try_unwrap(self.levels) {
             Ok(levels) => levels.arrays,
             Err(shared) => shared.arrays.clone(),
         };
         let levels = levels.into_iter().map(|arrays| arrays.0).collect();
-        let parts = Parts { levels, values: self.values, fill: Some(self.fill) };
+        let parts = Parts { levels, orders, values: self.values, fill: Some(self.fill) };
         let format = self.bound.format().without_slices();
         (format, self.bound.shape().to_vec(), parts)
     }
+}
+
+/// Checks that there is an order for each sorted dimension, as long as its extent, in the format's width.
+fn orders(format: &Format, shape: &[usize], orders: &[IndexArray]) -> Result<(), Error> {
+    let sorted = format.dims().iter().zip(shape).filter(|(dim, _)| dim.sorted.is_some());
+    let wanted = sorted.clone().count();
+    if wanted != orders.len() {
+        return Err(Error::Parts(format!(
+            "the format sorts {wanted} dimensions, and {} orders were given",
+            orders.len()
+        )));
+    }
+    for ((dim, &extent), order) in sorted.zip(orders) {
+        let name = &dim.name;
+        if order.len() != extent {
+            return Err(Error::Parts(format!(
+                "the order of the sorted dimension `{name}` has {} places, and its extent is {extent}",
+                order.len()
+            )));
+        }
+        let bits = order.kind().bits();
+        if bits < 8 || (format.crd_width() != 0 && format.crd_width() != bits) {
+            return Err(Error::Parts(format!(
+                "the order of the sorted dimension `{name}` is stored as {}, and not in the width of the format's \
+                 coordinates",
+                order.kind()
+            )));
+        }
+    }
+    Ok(())
 }
 
 /// Checks that each level has the arrays that it describes, in widths that the format allows.

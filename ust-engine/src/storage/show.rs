@@ -32,6 +32,10 @@ impl fmt::Display for Tensor {
         if !self.fill.same(&self.dtype().zero()) {
             write!(f, ", fill {}", self.fill)?;
         }
+        for (dim, order) in self.view.orders() {
+            let name = &self.format().dims()[dim].name;
+            write!(f, "\nsorted {name}\n  {:<7}{}", "order", indices(order.coordinates()))?;
+        }
         for (level, arrays) in self.levels().iter().enumerate() {
             write!(f, "\nlevel {level}  {}", self.format().level_text(level))?;
             let specs = &self.format().descriptions()[level].arrays;

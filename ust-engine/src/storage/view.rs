@@ -1,16 +1,23 @@
-//! Slices: a strided window for each dimension of a tensor.
+//! How a tensor shows what its levels store: the orders of sorted dimensions, and slices, which are a strided window
+//! for each dimension.
+
+use std::sync::Arc;
 
 use ust_format::Slice;
-use ust_level_api::ir::Expr;
+use ust_level_api::ir::{ArrayId, Builder, Expr};
 
+use super::order::Order;
 use crate::error::Error;
 
-/// The part of each dimension that a tensor shows: all coordinates, or a strided window.
+/// The part of each dimension that a tensor shows: all coordinates, or a strided window. The levels store places in
+/// place of coordinates of sorted dimensions.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct View {
     shape: Vec<usize>,
-    /// A window for each dimension; empty for the whole tensor.
+    /// A window for each dimension; empty if all of the tensor is shown.
     windows: Vec<Window>,
+    /// The order of each dimension; empty if none is sorted.
+    orders: Vec<Option<Arc<Order>>>,
 }
 
 /// A strided window on one dimension: the `size` coordinates `offset, offset + stride, ...`.
@@ -28,7 +35,23 @@ impl View {
     /// The whole tensor.
     #[must_use]
     pub fn whole(shape: &[usize]) -> Self {
-        Self { shape: shape.to_vec(), windows: Vec::new() }
+        Self { shape: shape.to_vec(), windows: Vec::new(), orders: Vec::new() }
+    }
+
+    /// This view of a tensor with these orders of its dimensions, at least one.
+    pub(crate) fn in_order(self, orders: impl Iterator<Item = Option<Arc<Order>>>) -> Self {
+        Self { orders: orders.collect(), ..self }
+    }
+
+    /// The order of a dimension, if it is sorted.
+    #[must_use]
+    pub fn order(&self, dim: usize) -> Option<&Order> {
+        self.orders.get(dim)?.as_deref()
+    }
+
+    /// The sorted dimensions and their orders.
+    pub(crate) fn orders(&self) -> impl Iterator<Item = (usize, &Order)> {
+        (0..self.orders.len()).filter_map(|dim| Some((dim, self.order(dim)?)))
     }
 
     /// A view of a tensor with the shape `whole`. `bound` has a window for each dimension, or is
@@ -61,7 +84,7 @@ impl View {
             windows.push(window);
         }
         let shape = windows.iter().map(|w| w.size as usize).collect();
-        Ok(Self { shape, windows })
+        Ok(Self { shape, windows, orders: Vec::new() })
     }
 
     /// A view of this view, as a view of the whole tensor.
@@ -72,7 +95,11 @@ impl View {
             size: inner.size,
             stride: outer.stride.saturating_mul(inner.stride),
         });
-        Self { shape: inner.shape.clone(), windows: windows.collect() }
+        let windows = match self.shows_all() {
+            true => inner.windows.clone(),
+            false => windows.collect(),
+        };
+        Self { shape: inner.shape.clone(), windows, orders: self.orders.clone() }
     }
 
     /// The view with dimension `order[d]` as dimension `d`.
@@ -81,6 +108,7 @@ impl View {
         Self {
             shape: order.iter().map(|&dim| self.shape[dim]).collect(),
             windows: windows.collect(),
+            orders: order.iter().filter_map(|&dim| self.orders.get(dim).cloned()).collect(),
         }
     }
 
@@ -90,9 +118,15 @@ impl View {
         &self.shape
     }
 
-    /// Whether the view is the whole tensor.
+    /// Whether the view is what the levels store: the whole tensor, without sorted dimensions.
     #[must_use]
     pub fn is_whole(&self) -> bool {
+        self.shows_all() && self.orders.is_empty()
+    }
+
+    /// Whether the view shows all of the tensor.
+    #[must_use]
+    pub fn shows_all(&self) -> bool {
         self.windows.is_empty()
     }
 
@@ -102,19 +136,33 @@ impl View {
         &self.windows
     }
 
-    /// The coordinate in the whole tensor, given a coordinate in the view.
+    /// What the levels store of a coordinate in the view.
     #[must_use]
     pub fn to_whole(&self, dim: usize, shown: i64) -> i64 {
-        match self.windows.get(dim) {
+        let whole = match self.windows.get(dim) {
             Some(w) => w.offset as i64 + shown * w.stride as i64,
             None => shown,
-        }
+        };
+        self.order(dim).map_or(whole, |order| order.place(whole))
     }
 
-    /// Emits the coordinate in the view, given a coordinate in the whole tensor, and whether the
-    /// view shows it.
+    /// Emits the coordinate in the view, given what the levels store of it, and whether the view shows it. `order` is
+    /// the array with the order of a sorted dimension.
     #[must_use]
-    pub fn emit_shown(&self, dim: usize, whole: Expr) -> (Expr, Expr) {
+    pub fn emit_shown(
+        &self,
+        b: &mut Builder,
+        dim: usize,
+        whole: Expr,
+        order: Option<ArrayId>,
+    ) -> (Expr, Expr) {
+        let whole = match order {
+            Some(order) => {
+                let coordinate = b.load(order, whole);
+                b.bind("sorted", coordinate)
+            }
+            None => whole,
+        };
         let Some(w) = self.windows.get(dim) else { return (whole, Expr::Bool(true)) };
         let (offset, stride) = (w.offset as i64, w.stride as i64);
         let from = whole - offset;

@@ -75,7 +75,7 @@ impl Tensor {
         let sum = with_dtype!(self.dtype(), T => {
             let mut sum = [T::ZERO];
             let mut memory: Vec<Memory<'_>> =
-                self.levels().iter().flat_map(|level| &level.0).map(Memory::Index).collect();
+                self.index_arrays().map(Memory::Index).collect();
             memory.push(match self.values().iso_memory() {
                 Some(one) => one,
                 None => Memory::values(self.values().typed::<T>()?),

@@ -71,7 +71,7 @@ impl Cutter {
         let (mut params, mut memory) = (Vec::new(), Vec::new());
         for (operand, tensor) in self.operands.iter().zip(tensors) {
             params.extend(operand.size_arguments(tensor));
-            memory.extend(tensor.levels().iter().flat_map(|level| &level.0).map(Memory::Index));
+            memory.extend(tensor.index_arrays().map(Memory::Index));
         }
         params.extend([from, extent, count as i64]);
         let params: Vec<Param> = params.into_iter().map(Param::Int).collect();

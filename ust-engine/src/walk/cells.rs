@@ -153,7 +153,7 @@ fn marked(marks: &[u8], range: usize) -> Vec<usize> {
 }
 
 fn arrays(tensor: &Tensor) -> impl Iterator<Item = Memory<'_>> {
-    tensor.levels().iter().flat_map(|level| &level.0).map(Memory::Index)
+    tensor.index_arrays().map(Memory::Index)
 }
 
 /// The `length` values of the target: each value of the tensor at its position, and `fill`

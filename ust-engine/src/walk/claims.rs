@@ -143,7 +143,7 @@ pub(crate) fn pass(
         .map(|level| std::array::from_fn(|_| vec![0; room(level, emitter.lists[level].is_some())]))
         .collect();
     let mut memory: Vec<Memory<'_>> = Vec::new();
-    memory.extend(tensor.levels().iter().flat_map(|level| &level.0).map(Memory::Index));
+    memory.extend(tensor.index_arrays().map(Memory::Index));
     memory.push(Memory::indices_mut(&mut written[..]));
     let marks = marked.iter_mut().zip(&emitter.marks).filter(|(_, mark)| mark.is_some());
     memory.extend(marks.map(|(marked, _)| Memory::indices_mut(&mut marked[..])));

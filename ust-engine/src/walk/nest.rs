@@ -396,6 +396,7 @@ impl Loops<'_, '_> {
             && operand.bounds.is_whole(level, &leaf.levels, &operand.sizes) != Expr::Bool(true);
         let known = padded_to(&leaf.levels, operand.format.level_count());
         let mut inside = Expr::Bool(true);
+        let mut later = Vec::new();
         for dim in operand.bounds.completed_at(level) {
             let whole = emit(&operand.format.inverse()[dim], &known);
             let whole = b.bind(operand.axis_name(dim), whole);
@@ -411,23 +412,47 @@ impl Loops<'_, '_> {
             if !trusted && operand.bounds.needs_guard(dim) {
                 inside = inside.and(operand.maps_back(dim, &leaf.levels, &leaf.whole));
             }
-            leaf.dims[dim] = match dim < operand.format.rank() {
-                true => {
-                    let (shown, visible) = operand.view.emit_shown(dim, whole);
-                    inside = inside.and(visible);
-                    shown
+            // Views show all that is counted. The place of a coordinate outside the shape has no coordinate.
+            let order = operand.orders.get(dim).copied().flatten();
+            let shown = match (order, self.reach) {
+                _ if dim >= operand.format.rank() => (whole, Expr::Bool(true)),
+                (Some(_), Reach::Inside) if inside != Expr::Bool(true) => {
+                    later.push(dim);
+                    continue;
                 }
-                // Views show all that is counted.
-                false => whole,
+                (Some(_), Reach::Everything) => {
+                    // Outside the shape there is no place: it is shown as it is.
+                    let extent = operand.sizes.extents[dim].clone();
+                    let here = Expr::Int(0).le(whole.clone()).and(whole.clone().lt(extent.clone()));
+                    let place = whole.clone().min(extent - 1).max(Expr::Int(0));
+                    let (shown, visible) = operand.view.emit_shown(b, dim, place, order);
+                    (here.select(shown, whole), visible)
+                }
+                _ => operand.view.emit_shown(b, dim, whole, order),
             };
+            inside = inside.and(shown.1);
+            leaf.dims[dim] = shown.0;
         }
         match self.reach {
-            Reach::Inside => b.if_(inside, |b| self.level(b, leaf)),
+            Reach::Inside => b.if_(inside, |b| self.sorted(b, leaf, &later)),
             Reach::Everything => {
                 leaf.inside = leaf.inside.and(inside);
                 self.level(b, leaf);
             }
         }
+    }
+
+    /// Emits the coordinates in sorted dimensions whose places are inside the shape, and goes down to the next level.
+    fn sorted(&mut self, b: &mut Builder, mut leaf: Leaf, dims: &[usize]) {
+        let operand = self.operand;
+        let mut inside = Expr::Bool(true);
+        for &dim in dims {
+            let place = leaf.whole[dim].clone().expect("the place is known");
+            let shown = operand.view.emit_shown(b, dim, place, operand.orders[dim]);
+            inside = inside.and(shown.1);
+            leaf.dims[dim] = shown.0;
+        }
+        b.if_(inside, |b| self.level(b, leaf));
     }
 }
 

@@ -23,6 +23,8 @@ pub struct Operand {
     pub sizes: Sizes,
     pub(crate) bounds: Bounds,
     pub(super) view: View,
+    /// For each dimension, the array with its order, if it is sorted.
+    pub(super) orders: Vec<Option<ArrayId>>,
 }
 
 /// A number that is the same for each item of a batch.
@@ -162,7 +164,14 @@ impl Operand {
             })
             .collect();
         let bounds = Bounds::new(&format);
-        Self { format, arrays, sizes, bounds, view: tensor.view().clone() }
+        let view = tensor.view();
+        let order = |dim: usize| {
+            let kind = view.order(dim)?.coordinates().kind();
+            let text = format!("{name}_{}_order", format.dims()[dim].name);
+            Some(b.array(&text, Elem::Index(kind), false))
+        };
+        let orders = (0..format.rank()).map(order).collect();
+        Self { orders, arrays, sizes, bounds, view: view.clone(), format }
     }
 
     /// The arguments for the parameters that [`Operand::declare`] declares, in that order.

@@ -246,7 +246,7 @@ impl Job<'_> {
             })
             .collect();
         let mut memory: Vec<Memory<'_>> = Vec::new();
-        memory.extend(self.tensor.levels().iter().flat_map(|level| &level.0).map(Memory::Index));
+        memory.extend(self.tensor.index_arrays().map(Memory::Index));
         memory.extend(self.keep.map(Memory::Index));
         memory.push(Memory::indices_mut(next));
         outputs(&mut memory);

@@ -153,8 +153,8 @@ impl Sweep<'_> {
                 vec![sizes.iter().copied().chain(own).collect()]
             })
             .collect();
-        let levels = self.tensor.levels().iter().flat_map(|level| &level.0);
-        let mut memory: Vec<Memory<'_>> = levels.map(Memory::Index).chain(own).collect();
+        let arrays = self.tensor.index_arrays().map(Memory::Index);
+        let mut memory: Vec<Memory<'_>> = arrays.chain(own).collect();
         code.run_apart(&groups, &mut memory)?;
         Ok(true)
     }

@@ -345,7 +345,7 @@ impl Unpacking {
     ) -> Result<usize, Error> {
         let mut written = [0_i64];
         let mut memory: Vec<Memory<'_>> = Vec::new();
-        memory.extend(tensor.levels().iter().flat_map(|level| &level.0).map(Memory::Index));
+        memory.extend(tensor.index_arrays().map(Memory::Index));
         memory.extend(keep.array().map(Memory::Index));
         memory.push(Memory::indices_mut(&mut written[..]));
         memory.extend(out.iter_mut().map(Slice::memory));

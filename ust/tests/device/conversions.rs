@@ -209,6 +209,7 @@ fn segments_in_any_order() {
                 IndexArray::from(vec![0_u32, 2, 1, 2, 1]),
             ],
         ],
+        orders: Vec::new(),
         values: vec![20.0, 21.0, 30.0, 31.0, 10.0].into(),
         fill: None,
     };

@@ -154,7 +154,7 @@ fn legend(canvas: &mut Canvas, picture: &Picture<'_>) {
             items.push((class.to_owned(), text.to_owned()));
         }
     };
-    let whole = picture.tensor.view().is_whole();
+    let whole = picture.tensor.view().shows_all();
     match &picture.body {
         Body::Cells(cells) => {
             item(counts.entries > 0, "e g0", "entry");

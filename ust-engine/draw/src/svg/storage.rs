@@ -172,7 +172,7 @@ impl<'a> Values<'a> {
     fn element(&self, at: usize, traced: bool) -> Element {
         let text = label::short(&self.picture.value(at), 8);
         let place = self.by_value.get(&at).copied();
-        let whole = self.picture.tensor.view().is_whole();
+        let whole = self.picture.tensor.view().shows_all();
         let (class, look, tip) = match (self.cells, place) {
             (Some(cells), Some(place)) => {
                 let look = if place.state == State::Entry { "" } else { "w" };

@@ -159,7 +159,7 @@ fn trace(picture: &Picture<'_>) -> Vec<Line> {
 fn legend(picture: &Picture<'_>) -> Vec<Line> {
     let counts = &picture.counts;
     let mut parts = Vec::new();
-    let whole = picture.tensor.view().is_whole();
+    let whole = picture.tensor.view().shows_all();
     match &picture.body {
         Body::Cells(cells) => {
             let marks = [

@@ -66,7 +66,7 @@ fn values(picture: &Picture<'_>, options: &TextOptions) -> Vec<Line> {
     let known: Option<HashMap<usize, (State, usize)>> = picture.cells().map(|cells| {
         cells.places.iter().map(|place| (place.value, (place.state, cells.color(place)))).collect()
     });
-    let hidden = !picture.tensor.view().is_whole();
+    let hidden = !picture.tensor.view().shows_all();
     let element = |at: usize| {
         let place = known.as_ref().map(|known| known.get(&at));
         let (style, marks) = match place {

@@ -25,8 +25,8 @@ impl Axes {
     /// The text of a format with these axes before and behind its own.
     pub(super) fn with(self, text: &str) -> Option<String> {
         let (dims, levels) = text.strip_prefix('(')?.strip_suffix(')')?.split_once(") -> (")?;
-        // What is counted is counted among the rows of one matrix.
-        if text.contains('#') {
+        // What is counted or sorted is so among the rows of one matrix.
+        if text.contains('#') || dims.contains(':') {
             return None;
         }
         let named = |letter: char, count: usize| -> Vec<String> {

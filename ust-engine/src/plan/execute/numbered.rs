@@ -8,19 +8,20 @@ use crate::plan::stage::{Source, Stage};
 use crate::storage::Tensor;
 use ust_level_api::Dtype;
 
-/// An index variable that stands for a counter of an operand.
+/// An index variable that stands for a counter of an operand, or for the places of a sorted dimension.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Number {
     /// The index variable.
     pub(super) index: usize,
-    operand: usize,
-    counter: usize,
+    pub(super) operand: usize,
+    /// The number of the dimension; of a counter, behind all dimensions.
+    pub(super) axis: usize,
 }
 
 impl Number {
     /// The number of its values.
     pub(super) fn count(self, operands: &[&Tensor]) -> usize {
-        operands[self.operand].bound().counts()[self.counter]
+        operands[self.operand].bound().extents()[self.axis]
     }
 }
 
@@ -34,7 +35,8 @@ impl Prepared {
             let tensor = operands[operand];
             let fill = meant(&self.assignment, operand, tensor);
             let fits = !tensor.format().counters().is_empty()
-                && tensor.view().is_whole()
+                && (tensor.view().is_whole() || one.by_places)
+                && one.dims.len() == tensor.rank()
                 && !one.full
                 && tensor.dtype() != Dtype::Bool
                 && fill.same(&fill.dtype().zero())
@@ -51,7 +53,8 @@ impl Prepared {
             let index = self.assignment.indices.len();
             let name = format!("number_{}", self.numbers.len());
             self.assignment.indices.push(Index { name, extent });
-            self.numbers.push(Number { index, operand, counter });
+            let axis = operands[operand].rank() + counter;
+            self.numbers.push(Number { index, operand, axis });
             stage.accesses[at].dims.push(index);
             summed.push(index);
         }

@@ -37,9 +37,14 @@ pub(super) fn tensors_of<'a>(
         if is_walked(tensor, one) {
             return Ok(Operand::Borrowed(tensor));
         }
+        let by_places = one.by_places.then(|| tensor.by_places());
+        if let Some(stored) = by_places.as_ref().filter(|stored| is_walked(stored, one)) {
+            return Ok(Operand::Shared(Box::new(stored.clone())));
+        }
+        let tensor = by_places.as_ref().unwrap_or(tensor);
         let format = tensor.format().without_slices();
         // A slice of a 2:4 tensor need not fit 2:4, since its groups begin elsewhere.
-        match format.has_room() && format.counters().is_empty() {
+        match format.has_room() && !format.depends_on_entries() {
             true => tensor.convert(&format),
             false => tensor.convert(&Format::resolve("CSF", Some(tensor.rank()))?),
         }
@@ -52,6 +57,10 @@ pub(super) fn tensors_of<'a>(
         let given = match one.source {
             Source::Operand(at) => whole(operands[at], one)?,
             Source::Stage(at) => Operand::Borrowed(&results[at]),
+            Source::Order { operand, dim } => match operands[operand].view().order(dim) {
+                Some(order) => Operand::Borrowed(order.matrix()?),
+                None => unreachable!("formats are compared before"),
+            },
         };
         if !one.full {
             return Ok(given);
@@ -59,7 +68,7 @@ pub(super) fn tensors_of<'a>(
         // Unstored elements become stored ones, with the value that they have in this expression.
         let tensor = match one.source {
             Source::Operand(at) => given.tensor().meaning(meant(assignment, at, given.tensor()))?,
-            Source::Stage(_) => given.tensor().clone(),
+            Source::Stage(_) | Source::Order { .. } => given.tensor().clone(),
         };
         let made = tensor.convert(&Format::full(tensor.rank())?)?;
         Ok(Operand::Made(Box::new(made)))
@@ -76,6 +85,8 @@ fn is_walked(tensor: &Tensor, one: &StageAccess) -> bool {
 /// A tensor of the caller, or a tensor converted from it.
 pub(super) enum Operand<'a> {
     Borrowed(&'a Tensor),
+    /// The caller's, by places.
+    Shared(Box<Tensor>),
     Made(Box<Tensor>),
 }
 
@@ -83,13 +94,13 @@ impl Operand<'_> {
     pub(super) fn tensor(&self) -> &Tensor {
         match self {
             Self::Borrowed(tensor) => tensor,
-            Self::Made(tensor) => tensor,
+            Self::Shared(tensor) | Self::Made(tensor) => tensor,
         }
     }
 
     pub(super) fn made(self) -> Option<Tensor> {
         match self {
-            Self::Borrowed(_) => None,
+            Self::Borrowed(_) | Self::Shared(_) => None,
             Self::Made(tensor) => Some(*tensor),
         }
     }
@@ -150,7 +161,7 @@ pub(super) fn are_ready<'a>(
                 to.push(operands[at]);
                 is_walked(operands[at], one) && !one.full
             }
-            Source::Stage(_) => false,
+            Source::Stage(_) | Source::Order { .. } => false,
         })
 }
 
@@ -164,7 +175,7 @@ pub(super) fn ready_for<'a, 'r>(
         return converted(&compiled.planned, given, how);
     }
     let made = given.iter().filter_map(|one| match one {
-        Operand::Borrowed(_) => None,
+        Operand::Borrowed(_) | Operand::Shared(_) => None,
         Operand::Made(tensor) => Some(&**tensor),
     });
     let how = how.beside(made);
