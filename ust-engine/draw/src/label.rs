@@ -1,6 +1,7 @@
 //! Short texts of numbers, shapes and places.
 
-use ust_level_api::Scalar;
+use ust_format::DimSpec;
+use ust_level_api::{IndexArray, Scalar};
 
 use super::picture::{Picture, Place, State};
 
@@ -92,6 +93,18 @@ pub(super) fn element<T: ToString>(coordinates: &[T]) -> String {
 /// What so many entries are called.
 pub(super) fn entries(count: usize) -> &'static str {
     if count == 1 { "entry" } else { "entries" }
+}
+
+/// The sorted dimensions: the name, the coordinate at each place, and the place of the traced one.
+pub(super) fn orders<'a>(picture: &Picture<'a>) -> Vec<(&'a str, &'a IndexArray, Option<usize>)> {
+    let (tensor, traced) = (picture.tensor, picture.traced().map(|place| place.dims.clone()));
+    let one = |(dim, spec): (usize, &'a DimSpec)| {
+        let order = tensor.order(dim)?;
+        let traced = traced.as_ref().map(|dims| dims[dim]);
+        let place = traced.and_then(|at| order.to_vec().into_iter().position(|c| c == at));
+        Some((&*spec.name, order, place))
+    };
+    tensor.format().dims().iter().enumerate().filter_map(one).collect()
 }
 
 /// The heading of a picture, in two lines: the format; shape, dtype and counts.

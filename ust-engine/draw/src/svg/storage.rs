@@ -65,6 +65,24 @@ pub(super) fn draw(
     // Boxes go to a canvas of their own: they lie above the trace line, but must be placed before it is
     // drawn.
     let mut boxes = Canvas::default();
+    for (name, order, place) in label::orders(picture) {
+        let end = boxes.text("b", x + 24.0, top + 13.0, 12.0, &format!("sorted {name}"));
+        if let Some(place) = place {
+            trace.dots.push(top + 9.0);
+            boxes.text("k", end + 14.0, top + 13.0, 12.0, &format!("place {place} in the levels"));
+        }
+        top += 22.0;
+        let element = |at: usize| {
+            let text = order.get(at).map_or_else(String::new, |v| v.to_string());
+            let (class, traced) = ("box".to_owned(), place == Some(at));
+            let tip = Some(format!("{name} = {text} has place {at}"));
+            Element { at, tip, text, class, look: "", hover: String::new(), traced }
+        };
+        let elements: Vec<Element> =
+            shown(order.len(), max_elements, place.as_slice()).into_iter().map(element).collect();
+        let strip = Strip { name: "order", len: order.len(), block: 1 };
+        top = row(&mut boxes, &mut trace, &strip, &elements, (x, top), wide) + 8.0;
+    }
     for (level, shown_level) in picture.levels.iter().enumerate() {
         let baseline = top + 13.0;
         let end = boxes.text("b", x + 24.0, baseline, 12.0, &format!("level {level}"));

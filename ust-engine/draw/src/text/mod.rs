@@ -142,6 +142,14 @@ fn trace(picture: &Picture<'_>) -> Vec<Line> {
         Some(Trace::Stored(place)) => place,
     };
     let mut lines = vec![Line::of(Style::Trace, &label::place(picture, place))];
+    for (name, order, place) in label::orders(picture) {
+        if let Some((place, coordinate)) = place.and_then(|at| Some((at, order.get(at)?))) {
+            let text = format!(
+                "  sorted {name}  place {place} in the levels   order[{place}] = {coordinate}"
+            );
+            lines.push(Line::of(Style::Plain, &text));
+        }
+    }
     let steps: Vec<String> =
         (0..picture.levels.len()).map(|level| label::step(picture, place, level)).collect();
     let widest = steps.iter().map(|step| step.chars().count()).max().unwrap_or(0);

@@ -23,6 +23,18 @@ struct Element {
 pub(super) fn lines(picture: &Picture<'_>, options: &TextOptions) -> Vec<Line> {
     let mut lines = Vec::new();
     let traced = picture.traced();
+    for (name, order, required) in label::orders(picture) {
+        lines.push(Line::of(Style::Bold, &format!("sorted {name}")));
+        let element = |at: usize| {
+            let traced = required == Some(at);
+            let text = order.get(at).map_or_else(String::new, |v| v.to_string());
+            let style = if traced { Style::Trace } else { Style::Plain };
+            Element { style, marks: traced.then_some(('>', '<')), text, at }
+        };
+        let elements = shown(order.len(), options.max_elements, required.as_slice());
+        let elements = elements.into_iter().map(element).collect();
+        lines.extend(row("order", elements, order.len(), 1, options.width));
+    }
     for (level, shown_level) in picture.levels.iter().enumerate() {
         let mut line = Line::of(Style::Bold, &format!("level {level}  {}", shown_level.text));
         let size = label::count(shown_level.size);
