@@ -17,7 +17,8 @@ use ust::{Composed, Scalar, Tensor};
 ///  "values":[5,2.5,1]}
 /// ```
 ///
-/// Arrays of a level beyond `pos` and `crd` follow under their own names. Complex numbers are
+/// Arrays of a level beyond `pos` and `crd` follow under their own names. `"orders":{"i":[2,0,1]}` stands before the
+/// levels if the format sorts dimensions. Complex numbers are
 /// `[re, im]`, what is not finite is one of `"NaN"`, `"inf"`, `"-inf"`.
 pub(crate) fn tensor(out: &mut impl Write, tensor: &Tensor) -> io::Result<()> {
     let format = Value::from(tensor.format().to_string());
@@ -25,7 +26,16 @@ pub(crate) fn tensor(out: &mut impl Write, tensor: &Tensor) -> io::Result<()> {
     write!(out, r#"{{"shape":{shape},"dtype":"{}","format":{format}"#, tensor.dtype())?;
     write!(out, r#","fill":"#)?;
     scalar(out, tensor.fill())?;
-    write!(out, ",\"nse\":{},\n \"levels\":[", tensor.nse())?;
+    write!(out, ",\"nse\":{},", tensor.nse())?;
+    let sorted = tensor.format().dims().iter().enumerate();
+    let sorted = sorted.filter_map(|(dim, spec)| Some((&spec.name, tensor.order(dim)?)));
+    for (at, (name, order)) in sorted.enumerate() {
+        let before = if at == 0 { "\n \"orders\":{" } else { "," };
+        write!(out, "{before}{}:", Value::from(&**name))?;
+        indices(out, order)?;
+    }
+    let behind = if tensor.format().has_sorted() { "}," } else { "" };
+    write!(out, "{behind}\n \"levels\":[")?;
     for level in 0..tensor.levels().len() {
         out.write_all(if level == 0 { b"\n  " } else { b",\n  " })?;
         write_level(out, tensor, level)?;

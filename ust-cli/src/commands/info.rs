@@ -83,6 +83,19 @@ pub(crate) fn write(tensor: &Tensor, out: &mut Output) -> Result<(), Failure> {
 
     let mut rows =
         vec![["LEVEL", "SIZE", "ARRAY", "LENGTH", "STORED AS"].map(str::to_owned).to_vec()];
+    for (dim, spec) in tensor.format().dims().iter().enumerate() {
+        if let Some(order) = tensor.order(dim) {
+            let length = text::grouped(order.len() as u128);
+            let title = format!("{} : sorted", spec.name);
+            rows.push(vec![
+                title,
+                length.clone(),
+                "order".to_owned(),
+                length,
+                order.kind().to_string(),
+            ]);
+        }
+    }
     for (level, (domain, arrays)) in tensor.bound().levels().iter().zip(tensor.levels()).enumerate()
     {
         let title = [tensor.format().level_text(level), text::grouped(domain.size.into())];

@@ -84,6 +84,10 @@ fn a_format_is_explained() {
     let level = &explained["levels"][0];
     assert_eq!((level["size"].as_u64(), level["lower"].as_i64()), (Some(12), Some(-3)));
     assert_eq!(level["expression"], "j - i");
+    let sorted =
+        ust(&["show", "gen:random(6x5, nnz=9, seed=3)", "--format", "JDS", "--json"]).json();
+    assert_eq!(sorted["orders"]["i"], serde_json::json!([4, 2, 0, 1, 3, 5]));
+    assert_eq!(sorted["levels"][2]["crd"].as_array().unwrap().len(), 9);
     assert_eq!(ust(&["format", "ELL", "--json"]).json()["levels"][0]["expression"], "#i");
     let text = ust(&["format", "BSR(2,3)", "--shape", "4x9"]).done();
     for part in ["i floordiv 2", "i = l0 * 2 + l2", "BSR(2, 3)", "4 x 9", "j / 3"] {
