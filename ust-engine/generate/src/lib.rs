@@ -24,7 +24,7 @@
 //! | `build` | columns of coordinates from cells or from rows, in parallel |
 //! | `stencil` | `poisson2d`, `poisson3d`, `stencil27` |
 //! | `scatter` | `random`, `blocks`, `rmat` |
-//! | `pattern` | `banded`, `pruned24`, and the dense `ones`, `uniform`, `normal` |
+//! | `pattern` | `banded`, `pruned24`, and the dense `steps`, `ones`, `uniform`, `normal` |
 
 mod args;
 mod build;

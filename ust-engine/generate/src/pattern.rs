@@ -1,4 +1,4 @@
-//! Positions that follow a rule: `banded`, `pruned24`, `ones`, `uniform`, `normal`.
+//! Positions that follow a rule: `banded`, `pruned24`, `steps`, `ones`, `uniform`, `normal`.
 
 use rayon::prelude::*;
 use ust_engine::coo::Coo;
@@ -88,6 +88,32 @@ pub(super) fn pruned24(args: &Args<'_>) -> Result<Coo, GenerateError> {
     };
     let entries: Vec<(u64, f64)> = (0..rows).into_par_iter().flat_map_iter(row).collect();
     Ok(from_cells(shape, entries.len(), |n| entries[n].0, |n| entries[n].1))
+}
+
+/// A whole number in every cell, the same in cells side by side.
+pub(super) fn steps(args: &Args<'_>) -> Result<Coo, GenerateError> {
+    let shape = args.extents("shape")?;
+    let run = args.number("run");
+    if run == 0 {
+        return Err(args.wrong("run", "at least 1".to_owned()));
+    }
+    let len = args.plausible("shape", cells(&shape), shape.len())?;
+    let seed = args.number("seed");
+    let (positions, levels) =
+        (Stream::new(seed, Purpose::Positions), Stream::new(seed, Purpose::Values));
+    let length = shape.last().map_or(1, |&length| length.max(1));
+    let mut values = vec![0.0; len];
+    values.par_chunks_mut(length).enumerate().for_each(|(row, values)| {
+        let mut level = 0.0;
+        for (column, value) in values.iter_mut().enumerate() {
+            let cell = (row * length + column) as u64;
+            if column == 0 || positions.below(cell, run) == 0 {
+                level = (1 + levels.below(cell, 255)) as f64;
+            }
+            *value = level;
+        }
+    });
+    Ok(from_cells(shape, len, |n| n as u64, |n| values[n]))
 }
 
 /// One in every cell.

@@ -200,6 +200,15 @@ static GENERATORS: &[Generator] = &[
         make: pattern::pruned24,
     },
     Generator {
+        name: "steps",
+        parameters: &[SHAPE, count("run", "cells of equal value side by side, on average"), SEED],
+        definition: "In every cell a whole number from 1 to 255, equal in cells side by side, as in the rows of an image of \
+            even areas. A step begins at each cell n (row-major) that is the first along the last dimension, and where \
+            below(P, n, run) = 0; all its cells have the value 1 + below(V, n, 255).",
+        example: "steps(512x512, run=50)",
+        make: pattern::steps,
+    },
+    Generator {
         name: "ones",
         parameters: &[SHAPE],
         definition: "The value 1 in every cell.",

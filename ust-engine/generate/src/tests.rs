@@ -53,6 +53,8 @@ const PINNED: &[(&str, u64)] = &[
     ("blocks(17x9x5, block=2x3x4, nse=960)", 0xBAAC_273B_E66A_9393),
     ("pruned24(16x16)", 0x200E_B5E4_4B99_4ABE),
     ("pruned24(3x5x7, seed=9)", 0x3A32_1F0B_B699_EEC7),
+    ("steps(20x30, run=7, seed=1)", 0x60C2_BB56_BE11_E872),
+    ("steps(3x4x5, run=2)", 0xEAA9_101A_2E23_EA20),
     ("ones(9)", 0x091E_BB1F_BBD3_8A78),
     ("ones(2x3)", 0xADDA_069B_9F7D_DD87),
     ("uniform(50, seed=1)", 0xBA4B_5CE1_D243_31C5),
@@ -87,6 +89,7 @@ fn the_number_of_threads_changes_nothing() {
         "rmat(scale=10, edges=50000)",
         "blocks(1000x999, block=4x4, nse=48000)",
         "pruned24(100x99)",
+        "steps(300x299, run=50)",
         "normal(30000)",
     ];
     for spec in large {
@@ -140,6 +143,8 @@ fn the_number_of_entries_is_as_defined() {
         ("pruned24(3x11)", 18),
         ("pruned24(2x3x4)", 12),
         ("pruned24(5x0)", 0),
+        ("steps(5x7, run=3)", 35),
+        ("steps(5x0, run=3)", 0),
         ("ones(7)", 7),
         ("uniform(2x3x4)", 24),
         ("normal(0)", 0),
@@ -251,6 +256,23 @@ fn pruning_keeps_the_two_largest_of_each_group_of_four() {
 }
 
 #[test]
+fn steps_are_as_long_as_wanted_on_average_and_begin_in_each_row() {
+    let (coo, longer) = (make("steps(100x2000, run=20)"), make("steps(100x2000, run=4000)"));
+    let changes = |coo: &Coo| {
+        let values = coo.values.typed::<f64>().unwrap();
+        assert!(values.iter().all(|&v| v.fract() == 0.0 && (1.0..256.0).contains(&v)));
+        let rows = values.chunks(2000);
+        rows.map(|row| row.windows(2).filter(|w| w[0] != w[1]).count()).sum::<usize>()
+    };
+    // One in 255 neighbours has the same value.
+    let expected = 100.0 * 2000.0 / 20.0 * 254.0 / 255.0;
+    assert!((changes(&coo) as f64 / expected - 1.0).abs() < 0.05, "{}", changes(&coo));
+    let values = longer.values.typed::<f64>().unwrap();
+    let first: BTreeSet<u64> = values.chunks(2000).map(|row| row[0].to_bits()).collect();
+    assert!(first.len() > 50 && changes(&longer) < 100, "{}", first.len());
+}
+
+#[test]
 fn the_quadrants_of_a_graph_have_their_probabilities() {
     // Of so large a graph hardly any edge is drawn twice.
     let coo = make("rmat(scale=30, edges=100000)");
@@ -291,6 +313,7 @@ fn the_seed_decides_and_zero_is_the_default() {
         "uniform(9",
         "normal(9",
         "pruned24(8x8",
+        "steps(8x8, run=3",
         "blocks(90x90, block=3x3, nse=90",
     ] {
         let seeded = |seed: &str| make(&format!("{spec}{seed})"));
@@ -354,6 +377,7 @@ fn errors_point_at_the_spot_and_say_what_would_do() {
         ("banded(5, diagonals=0)", "0", "at least 1"),
         ("banded(5, diagonals=10)", "10", "at most 9 fit"),
         ("banded(2x9, diagonals=5)", "5", "at most 4 fit"),
+        ("steps(8x8, run=0)", "0", "at least 1"),
         ("blocks(8x8, block=2, nse=4)", "2", "one extent for each of the shape's 2"),
         ("blocks(8x8, block=2x0, nse=4)", "2x0", "at least one cell"),
         ("blocks(8x8, block=2x2, nse=6)", "6", "not a multiple of the 4 values"),
