@@ -39,7 +39,7 @@ pub(crate) const L1_BYTES: usize = 32 << 10;
 pub(crate) const NEAR_BYTES: usize = 1 << 19;
 /// Bytes from an address to the one that is prefetched, in memory that is read in order. The hardware
 /// prefetcher is too late where other accesses keep the machine busy.
-pub(crate) const PREFETCH_DISTANCE: usize = 4096;
+pub(crate) const PREFETCH_DISTANCE: usize = 8192;
 
 // Samples of rows.
 // Rows: `spmv` on all inputs, since each is of another kind; `spadd` on `st5` and `prune90`.
@@ -67,8 +67,6 @@ pub(crate) const GATHER_MIN_ROW: isize = 8;
 pub(crate) const GATHER_SPAN_BYTES: Range<isize> = 1 << 20..12 << 20;
 /// Bytes between two elements of a vector up to which they count as neighbours.
 pub(crate) const NEIGHBOUR_BYTES: isize = 128;
-/// Average entries of an uneven row from which its entries are prefetched into the second cache.
-pub(crate) const GATHER_LONG_ROW: isize = 24;
 /// Bytes of entries that the second cache holds: they are not prefetched.
 pub(crate) const GATHER_NEAR_BYTES: isize = 512 << 10;
 /// Rows whose lengths a branch predictor knows after some calls.

@@ -4,13 +4,11 @@ use ust_ir::{Dtype, IndexKind};
 
 use super::Loop;
 use super::row_sample::{far, in_blocks, uneven};
-use crate::tuning::{
-    BLOCK_ROW_DISTANCE, GATHER_LONG_ROW, GATHER_NEAR_BYTES, GATHER_PREDICTED_ROWS,
-};
+use crate::tuning::{BLOCK_ROW_DISTANCE, GATHER_NEAR_BYTES, GATHER_PREDICTED_ROWS};
 #[cfg(target_arch = "x86_64")]
 use crate::vector::Gather;
 use crate::vector::{
-    Four, Index, NO_PREFETCH, Real, TO_L1, TO_L2, Two, Vector, prefetch, prefetch_ahead_to,
+    Four, Index, NO_PREFETCH, Real, TO_L1, Two, Vector, prefetch, prefetch_ahead_to,
 };
 
 /// A method to sum a row, and the methods that replace it for some matrices.
@@ -268,8 +266,6 @@ enum Kind {
     Far,
     /// Rows of many lengths.
     Uneven,
-    /// Rows of many lengths, long on average.
-    Long,
     /// None of these.
     Plain,
 }
@@ -296,8 +292,7 @@ unsafe fn kind<S: Summed, const ISO: bool, P: Index, I: Index>(
         } else if S::HAS_FAR && far::<P, I>(pos, crd, size_of::<S::Lane>(), lo, hi) {
             Kind::Far
         } else if S::HAS_KINDS && uneven(pos, lo, hi) {
-            let entries = (*pos.offset(hi)).get().saturating_sub((*pos.offset(lo)).get());
-            if entries / GATHER_LONG_ROW >= hi - lo { Kind::Long } else { Kind::Uneven }
+            Kind::Uneven
         } else if close {
             Kind::Close
         } else {
@@ -463,8 +458,7 @@ macro_rules! kernels {
                         Kind::Blocks => part!(S::Blocks, TO_L1),
                         Kind::Far => part!(S::Far, TO_L1),
                         Kind::Uneven => part!(S::Uneven, TO_L1),
-                        Kind::Long => part!(S::Uneven, TO_L2),
-                        Kind::Plain => part!(S, TO_L2),
+                        Kind::Plain => part!(S, TO_L1),
                     }
                 }
             }
