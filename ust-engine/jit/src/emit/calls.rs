@@ -93,7 +93,7 @@ impl Emitter<'_, '_> {
             Pattern::OneDots { ones: Ones { bits, ofs, a, x }, .. } => {
                 let mut args = self.bases(&[*bits, *ofs]);
                 args.extend([a, x].map(|of| self.start(of, zero)));
-                args.extend([lo, hi]);
+                args.extend([lo, hi, self.rest(a, zero)]);
                 args
             }
             Pattern::GapDots { a, numbers, x, .. } => {

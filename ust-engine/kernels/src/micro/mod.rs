@@ -96,7 +96,8 @@ pub enum Loop {
     /// `bounds`.
     Runs(IndexKind, IndexKind),
     /// `sum of a[ofs[w] + k] * x[32 * w + b]` for the place `b` of the `k`th one of `bits[w]`, an index of kind u32, for
-    /// `w` in `lo..hi`: `fn(bits, ofs, a, x, lo, hi) -> T`. Index kind: of `ofs`. Never exact.
+    /// `w` in `lo..hi`: `fn(bits, ofs, a, x, lo, hi, room) -> T`. `a` lies in an array that ends `room` numbers behind its
+    /// address. Index kind: of `ofs`. Never exact.
     OneDots(IndexKind),
     /// `sum of a[k] * x[crd]` for `k` below `n`, where `crd` is the sum of the numbers of positions `at..=at + k`, each
     /// of 4 or 8 bits, and `k`: `fn(a, numbers, x, at, n) -> T`. Never exact.

@@ -5,7 +5,7 @@ use ust_ir::{Dtype, IndexKind};
 
 use super::Loop;
 use crate::tuning::ONES_DISTANCE;
-use crate::vector::{Index, LINE, Real, prefetch_l2};
+use crate::vector::{Index, LINE, Real, prefetch};
 
 /// Coordinates of a word.
 const WORD: isize = u32::BITS as isize;
@@ -18,13 +18,12 @@ trait Summed {
     type Sums: Copy;
 
     unsafe fn zero() -> Self::Sums;
-    /// `sums` and the sum of `a[k] * x[place of the k-th one]`. `a` is valid for `room` reads, and for one of each one;
-    /// nothing else is read.
-    unsafe fn plus(
+    /// `sums` and the sum of `a[k] * x[place of the k-th one]`. `a` is valid for a read of each one, and with `ROOMY`
+    /// for [`WORD`] reads; nothing else is read.
+    unsafe fn plus<const ROOMY: bool>(
         sums: Self::Sums,
         ones: u32,
         a: *const Self::Lane,
-        room: usize,
         x: *const Self::Lane,
     ) -> Self::Sums;
     unsafe fn total(sums: Self::Sums) -> Self::Lane;
@@ -46,7 +45,12 @@ impl<T: Real> Summed for OneByOne<T> {
         [T::ZERO; 4]
     }
     #[inline(always)]
-    unsafe fn plus(mut sums: [T; 4], mut ones: u32, a: *const T, _: usize, x: *const T) -> [T; 4] {
+    unsafe fn plus<const ROOMY: bool>(
+        mut sums: [T; 4],
+        mut ones: u32,
+        a: *const T,
+        x: *const T,
+    ) -> [T; 4] {
         let (mut p, n) = (0, ones.count_ones() as usize);
         // SAFETY: each one is at a place of its own, and has a value.
         unsafe {
@@ -76,7 +80,7 @@ impl<T: Real> Summed for OneByOne<T> {
 
 #[cfg(target_arch = "x86_64")]
 macro_rules! spread {
-    ($ty:ident, $vector:ident, $mask:ty, $parts:literal, $whole:ident, $mov:literal, $zero:ident, $spread:ident, $load:ident, $plus:ident, $add:ident, $total:ident) => {
+    ($ty:ident, $vector:ident, $mask:ty, $word:ty, $parts:literal, $whole:ident, $mov:literal, $zero:ident, $words:ident, $test:ident, $spread:ident, $load:ident, $plus:ident, $add:ident, $total:ident) => {
         /// A whole vector, by an instruction of its own: of an operand in memory, spreading takes twice the time.
         #[target_feature(enable = "avx512f")]
         #[inline]
@@ -104,28 +108,31 @@ macro_rules! spread {
                 unsafe { [std::arch::x86_64::$zero(); $parts] }
             }
             #[inline(always)]
-            unsafe fn plus(
+            unsafe fn plus<const ROOMY: bool>(
                 mut sums: Self::Sums,
                 ones: u32,
-                mut a: *const $ty,
-                room: usize,
+                a: *const $ty,
                 x: *const $ty,
             ) -> Self::Sums {
-                use std::arch::x86_64::{$load, $plus, $spread};
-                const N: usize = u32::BITS as usize / $parts;
-                // SAFETY: what masks leave out is not read, and whole vectors end before `room`.
+                use std::arch::x86_64::{$load, $plus, $spread, $test, $words, _mm512_set1_epi32};
+                const N: usize = WORD as usize / $parts;
+                // SAFETY: what masks leave out is not read.
                 unsafe {
+                    let word = _mm512_set1_epi32(ones.cast_signed());
                     for (part, sum) in sums.iter_mut().enumerate() {
-                        let mask = (ones >> (part * N)) as $mask;
-                        let count = mask.count_ones();
-                        let values = match room >= u32::BITS as usize {
-                            true => $whole(a),
-                            false => $load(((1_u32 << count) - 1) as $mask, a),
+                        let places: [$word; N] = std::array::from_fn(|k| 1 << (part * N + k));
+                        let before = ones & ((1 << (part * N)) - 1);
+                        let a = a.wrapping_add(before.count_ones() as usize);
+                        let (mask, values) = if ROOMY {
+                            // A vector tests the bits: masks come from other registers one at a time.
+                            ($test(word, $words(places.as_ptr())), $whole(a))
+                        } else {
+                            let mask = (ones >> (part * N)) as $mask;
+                            (mask, $load(((1_u32 << mask.count_ones()) - 1) as $mask, a))
                         };
                         let x = $load(mask, x.wrapping_add(part * N));
                         // What stands beside ones does not count: not even a product of zero and infinity.
                         *sum = $plus($spread(mask, values), x, *sum, mask);
-                        a = a.wrapping_add(count as usize);
                     }
                     sums
                 }
@@ -147,10 +154,13 @@ spread!(
     f64,
     __m512d,
     u8,
+    i64,
     4,
     whole_f64,
     "vmovupd {to}, [{from}]",
     _mm512_setzero_pd,
+    _mm512_loadu_epi64,
+    _mm512_test_epi64_mask,
     _mm512_maskz_expand_pd,
     _mm512_maskz_loadu_pd,
     _mm512_mask3_fmadd_pd,
@@ -162,10 +172,13 @@ spread!(
     f32,
     __m512,
     u16,
+    i32,
     2,
     whole_f32,
     "vmovups {to}, [{from}]",
     _mm512_setzero_ps,
+    _mm512_loadu_epi32,
+    _mm512_test_epi32_mask,
     _mm512_maskz_expand_ps,
     _mm512_maskz_loadu_ps,
     _mm512_mask3_fmadd_ps,
@@ -175,9 +188,8 @@ spread!(
 
 /// The sum of words `lo..hi`.
 ///
-/// SAFETY: `bits` and `ofs` are valid for reads at `lo..hi`; `a` from the first of these positions to the last one,
-/// where word `w` has as many from `ofs[w]` on as `bits[w]` has ones; `x` at the places of these ones, from `32 * w`
-/// on.
+/// SAFETY: `bits` and `ofs` are valid for reads at `lo..hi`; `a` for `room` reads, and from `ofs[w]` on for as many as
+/// `bits[w]` has ones, for each word `w`; `x` at the places of these ones, from `32 * w` on.
 #[inline(always)]
 unsafe fn sum<S: Summed, P: Index>(
     bits: *const u32,
@@ -186,23 +198,22 @@ unsafe fn sum<S: Summed, P: Index>(
     x: *const S::Lane,
     lo: isize,
     hi: isize,
+    room: isize,
 ) -> S::Lane {
     // SAFETY: as said above.
     unsafe {
         let mut sums = S::zero();
-        if lo >= hi {
-            return S::total(sums);
-        }
-        let at = |w: isize| (*ofs.offset(w)).get();
-        let end = at(hi - 1) + (*bits.offset(hi - 1)).count_ones() as isize;
+        let last = room.saturating_sub(WORD);
         for w in lo..hi {
-            let (begin, x) = (at(w), x.wrapping_offset(w.wrapping_mul(WORD)));
-            let a = a.wrapping_offset(begin);
+            let begin = (*ofs.offset(w)).get();
+            let (a, x) = (a.wrapping_offset(begin), x.wrapping_offset(w.wrapping_mul(WORD)));
             for line in 0..2 {
-                prefetch_l2(a.wrapping_byte_add(ONES_DISTANCE + line * LINE));
+                prefetch(a.wrapping_byte_add(ONES_DISTANCE + line * LINE));
             }
-            let room = end.saturating_sub(begin).max(0) as usize;
-            sums = S::plus(sums, *bits.offset(w), a, room, x);
+            sums = match begin <= last {
+                true => S::plus::<true>(sums, *bits.offset(w), a, x),
+                false => S::plus::<false>(sums, *bits.offset(w), a, x),
+            };
         }
         S::total(sums)
     }
@@ -243,9 +254,10 @@ macro_rules! kernels {
                 x: *const S::Lane,
                 lo: isize,
                 hi: isize,
+                room: isize,
             ) -> S::Lane {
                 // SAFETY: as said above.
-                unsafe { sum::<S, P>(bits, ofs, a, x, lo, hi) }
+                unsafe { sum::<S, P>(bits, ofs, a, x, lo, hi, room) }
             }
         }
     };

@@ -5,7 +5,7 @@ use super::*;
 macro_rules! tests {
     () => {
         type Ones<P> =
-            unsafe extern "C" fn(*const u32, *const P, *const T, *const T, isize, isize) -> T;
+            unsafe extern "C" fn(*const u32, *const P, *const T, *const T, isize, isize, isize) -> T;
         type Gaps = unsafe extern "C" fn(*const T, *const u8, *const T, usize, usize) -> T;
 
         /// Checks the sum of products.
@@ -57,14 +57,18 @@ macro_rules! tests {
                     macro_rules! call {
                         ($of:ty, $kind:ident) => {
                             let ofs: Vec<$of> = ofs.iter().map(|&at| at as $of).collect();
-                            // SAFETY: the signature is the one that is documented; all indices lie within what is
-                            // given.
-                            let found = unsafe {
-                                let wanted = Loop::OneDots(IndexKind::$kind);
-                                let f: Ones<$of> = std::mem::transmute(kernel(set, wanted, false));
-                                f(bits.as_ptr(), ofs.as_ptr(), a.as_ptr(), x.as_ptr(), lo as isize, hi as isize)
-                            };
-                            same(found, &terms);
+                            // Whether whole vectors of values may be read or not.
+                            for room in [a.len(), 0] {
+                                // SAFETY: the signature is the one that is documented; all indices lie within what is
+                                // given.
+                                let found = unsafe {
+                                    let wanted = Loop::OneDots(IndexKind::$kind);
+                                    let f: Ones<$of> = std::mem::transmute(kernel(set, wanted, false));
+                                    let (lo, hi, room) = (lo as isize, hi as isize, room as isize);
+                                    f(bits.as_ptr(), ofs.as_ptr(), a.as_ptr(), x.as_ptr(), lo, hi, room)
+                                };
+                                same(found, &terms);
+                            }
                         };
                     }
                     call!(u16, U16);
