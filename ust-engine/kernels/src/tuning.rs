@@ -39,7 +39,7 @@ pub(crate) const L1_BYTES: usize = 32 << 10;
 pub(crate) const NEAR_BYTES: usize = 1 << 19;
 /// Bytes from an address to the one that is prefetched, in memory that is read in order. The hardware
 /// prefetcher is too late where other accesses keep the machine busy.
-pub(crate) const PREFETCH_DISTANCE: usize = 8192;
+pub(crate) const PREFETCH_DISTANCE: usize = 4096;
 
 // Samples of rows.
 // Rows: `spmv` on all inputs, since each is of another kind; `spadd` on `st5` and `prune90`.
@@ -60,6 +60,8 @@ pub(crate) const UNION_PERIODS: [isize; 6] = [1, 2, 3, 4, 6, 8];
 // Sparse rows times a vector.
 // Rows: `spmv` on `small`, `prune90`, `graph` (uneven), `rand16` (far), `blk4` as CSR (blocks).
 
+/// Bytes from an entry to the one that is prefetched.
+pub(crate) const GATHER_DISTANCE: usize = 8192;
 /// Average entries of a row from which a gather instruction pays.
 pub(crate) const GATHER_MIN_ROW: isize = 8;
 /// Bytes of the vector between the least and the largest column of the sampled rows for which a gather

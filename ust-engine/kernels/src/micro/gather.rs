@@ -4,12 +4,12 @@ use ust_ir::{Dtype, IndexKind};
 
 use super::Loop;
 use super::row_sample::{far, in_blocks, uneven};
-use crate::tuning::{BLOCK_ROW_DISTANCE, GATHER_NEAR_BYTES, GATHER_PREDICTED_ROWS};
+use crate::tuning::{
+    BLOCK_ROW_DISTANCE, GATHER_DISTANCE, GATHER_NEAR_BYTES, GATHER_PREDICTED_ROWS,
+};
 #[cfg(target_arch = "x86_64")]
 use crate::vector::Gather;
-use crate::vector::{
-    Four, Index, NO_PREFETCH, Real, TO_L1, Two, Vector, prefetch, prefetch_ahead_to,
-};
+use crate::vector::{Four, Index, NO_PREFETCH, Real, TO_L1, Two, Vector, prefetch, prefetch_to};
 
 /// A method to sum a row, and the methods that replace it for some matrices.
 trait Summed {
@@ -228,6 +228,12 @@ impl<V: Vector<Lane: Gather>> Summed for ByFoursOrEights<V> {
     }
 }
 
+/// Prefetches the line at the prefetch distance behind an address, into the cache `CACHE`.
+#[inline(always)]
+fn prefetch_ahead<const CACHE: u8, T>(address: *const T) {
+    prefetch_to::<CACHE, T>(address.wrapping_byte_add(GATHER_DISTANCE));
+}
+
 /// Prefetches the lines at the prefetch distance behind entries `p..p + 8`. Some lines are prefetched
 /// twice, which costs less than to tell which.
 #[inline(always)]
@@ -237,9 +243,9 @@ fn prefetch_following<const PREFETCH: u8, const ISO: bool, T, I>(
     p: usize,
 ) {
     if !ISO {
-        prefetch_ahead_to::<PREFETCH, _>(a.wrapping_add(p + 8));
+        prefetch_ahead::<PREFETCH, _>(a.wrapping_add(p + 8));
     }
-    prefetch_ahead_to::<PREFETCH, _>(crd.wrapping_add(p + 8));
+    prefetch_ahead::<PREFETCH, _>(crd.wrapping_add(p + 8));
 }
 
 /// One row. `a`, `crd` valid for `n` reads, `x` for a read at each `crd[p]`.
@@ -250,8 +256,8 @@ unsafe fn gather_dot<S: Summed, I: Index>(
     x: *const S::Lane,
     n: usize,
 ) -> S::Lane {
-    prefetch_ahead_to::<TO_L1, _>(a);
-    prefetch_ahead_to::<TO_L1, _>(crd);
+    prefetch_ahead::<TO_L1, _>(a);
+    prefetch_ahead::<TO_L1, _>(crd);
     // SAFETY: as said above.
     unsafe { S::row::<TO_L1, false, I>(a, crd, x, n, n) }
 }
@@ -324,9 +330,9 @@ unsafe fn each<S: Summed, const PREFETCH: u8, const ISO: bool, P: Index, I: Inde
             let room = last.saturating_sub(begin).max(0) as usize;
             let (a, crd) = (if ISO { a } else { a.offset(begin) }, crd.offset(begin));
             if !ISO {
-                prefetch_ahead_to::<PREFETCH, _>(a);
+                prefetch_ahead::<PREFETCH, _>(a);
             }
-            prefetch_ahead_to::<PREFETCH, _>(crd);
+            prefetch_ahead::<PREFETCH, _>(crd);
             put(i, S::row::<PREFETCH, ISO, I>(a, crd, x, n, room));
             begin = end;
         }

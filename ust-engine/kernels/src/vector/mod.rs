@@ -21,8 +21,8 @@ pub(super) use instruction_set::{
 };
 pub use prefetch::prefetch_elements;
 pub(super) use prefetch::{
-    LINE, NO_PREFETCH, TO_L1, prefetch, prefetch_ahead, prefetch_ahead_l2, prefetch_ahead_to,
-    prefetch_l2, prefetch_lines,
+    LINE, NO_PREFETCH, TO_L1, prefetch, prefetch_ahead, prefetch_ahead_l2, prefetch_l2,
+    prefetch_lines, prefetch_to,
 };
 
 /// A vector of `N` numbers.

@@ -14,7 +14,7 @@ pub(crate) const TO_L2: u8 = 2;
 
 /// Prefetches the line of an address into the cache `CACHE`.
 #[inline(always)]
-fn prefetch_to<const CACHE: u8, T>(address: *const T) {
+pub(crate) fn prefetch_to<const CACHE: u8, T>(address: *const T) {
     #[cfg(target_arch = "x86_64")]
     // SAFETY: a prefetch never faults.
     unsafe {
@@ -53,22 +53,15 @@ pub fn prefetch_elements<T>(from: &[T], at: usize, n: usize) {
     prefetch_lines(from.as_ptr().wrapping_add(at), n * size_of::<T>());
 }
 
-/// Prefetches the line [`PREFETCH_DISTANCE`] behind an address, into the cache `CACHE`, in memory that is
-/// read in order.
-#[inline(always)]
-pub(crate) fn prefetch_ahead_to<const CACHE: u8, T>(address: *const T) {
-    prefetch_to::<CACHE, T>(address.wrapping_byte_add(PREFETCH_DISTANCE));
-}
-
-/// As [`prefetch_ahead_to`], into the first cache.
+/// Prefetches the line [`PREFETCH_DISTANCE`] behind an address into the first cache, in memory that is read in order.
 #[inline(always)]
 pub(crate) fn prefetch_ahead<T>(address: *const T) {
-    prefetch_ahead_to::<TO_L1, T>(address);
+    prefetch(address.wrapping_byte_add(PREFETCH_DISTANCE));
 }
 
-/// As [`prefetch_ahead_to`], into the second cache: more prefetches are under way at a time, which pays
+/// As [`prefetch_ahead`], into the second cache: more prefetches are under way at a time, which pays
 /// where the machine waits for nothing else.
 #[inline(always)]
 pub(crate) fn prefetch_ahead_l2<T>(address: *const T) {
-    prefetch_ahead_to::<TO_L2, T>(address);
+    prefetch_l2(address.wrapping_byte_add(PREFETCH_DISTANCE));
 }
