@@ -28,14 +28,16 @@
 //! | formats to convert between | [`Conversions`] | `convert --only` |
 //!
 //! What stands in this crate is registered in the same way. A format needs no registration: `matrix --format`
-//! takes any text, and formats that a level type offers for an input ([`LevelType::candidates`]) are timed
-//! unasked.
+//! takes any text, and formats that a level type offers for an input ([`LevelType::candidates`]), or that the
+//! input is registered with, are timed unasked.
 //!
 //! ```
 //! use ust_benches::{Case, Contender, NamedInput, Operation, Prepared, Rows, Surroundings, Task};
 //! use ust_benches::{inventory, runner};
 //!
-//! inventory::submit! { NamedInput { name: "arrow", text: "banded(64, diagonals=3)", quick: true } }
+//! inventory::submit! { NamedInput {
+//!     name: "arrow", text: "banded(64, diagonals=3)", quick: true, formats: &[],
+//! } }
 //!
 //! inventory::submit! { Operation {
 //!     name: "row-sums",

@@ -8,7 +8,12 @@ use ust_benches::{
     inventory, runner,
 };
 
-inventory::submit! { NamedInput { name: "mine", text: "banded(64, diagonals=3)", quick: true } }
+/// A format that has no name, and that no level type offers.
+const OWN: &str = "(i, j) -> (j : dense, i : sparse_run_length)";
+
+inventory::submit! { NamedInput {
+    name: "mine", text: "banded(64, diagonals=3)", quick: true, formats: &[OWN],
+} }
 
 inventory::submit! { Operation {
     name: "row-sums",
@@ -85,13 +90,14 @@ fn conversions_of_another_crate_are_timed() {
 }
 
 #[test]
-fn formats_that_level_types_offer_are_timed_unasked() {
+fn formats_that_level_types_offer_and_those_of_the_input_are_timed_unasked() {
     // Every row of a banded matrix is an interval.
     let found = matrix(&["--op", "spmv", "--input", "mine", "--contender", "ust"]);
     let formats: Vec<&str> =
         found.iter().map(|record| record["format"].as_str().unwrap()).collect();
     assert!(formats.contains(&"CSR"), "{formats:?}");
     assert!(formats.iter().any(|format| format.contains("band")), "{formats:?}");
+    assert!(formats.contains(&OWN), "{formats:?}");
 }
 
 #[test]

@@ -15,13 +15,17 @@ pub struct NamedInput {
     pub text: &'static str,
     /// Whether it is small enough for `--quick`.
     pub quick: bool,
+    /// Formats that suit it, beside those that have names and those that level types offer.
+    pub formats: &'static [&'static str],
 }
 
 inventory::collect!(NamedInput);
 
 macro_rules! inputs {
-    ($($quick:literal $name:literal $text:literal)*) => {$(
-        inventory::submit! { NamedInput { name: $name, text: $text, quick: $quick } }
+    ($($quick:literal $name:literal $text:literal $([$($format:literal),*])?)*) => {$(
+        inventory::submit! { NamedInput {
+            name: $name, text: $text, quick: $quick, formats: &[$($($format),*)?],
+        } }
     )*};
 }
 
@@ -39,18 +43,20 @@ inputs! {
     false "blk16" "blocks(1000000x1000000, block=16x16, nse=16000000, seed=1)"
     false "small" "random(2000x2000, nnz=40000, seed=1)"
     false "prune90" "random(4096x4096, nnz=1677722, seed=1)"
-    false "prune85" "random(4096x4096, nnz=2516582, seed=1)"
+    false "prune85" "random(4096x4096, nnz=2516582, seed=1)" ["(i, j) -> (i : dense, j : delta(4))"]
     false "prune70" "random(4096x4096, nnz=5033165, seed=1)"
     false "nm24" "pruned24(4096x4096)"
+    false "image" "steps(4096x4096, run=50, seed=1)" ["(i, j) -> (i : dense, j : run_length)"]
     false "t3" "random(2000x2000x2000, nnz=10000000, seed=1)"
     true "q-st5" "poisson2d(200)"
     true "q-rand16" "random(20000x20000, nnz=320000, seed=1)"
     true "q-band24" "banded(20000, diagonals=24)"
     true "q-runs8" "blocks(20000x20000, block=1x8, nse=320000, seed=1)"
     true "q-blk4" "blocks(20000x20000, block=4x4, nse=320000, seed=1)"
-    true "q-prune85" "random(512x512, nnz=39322, seed=1)"
+    true "q-prune85" "random(512x512, nnz=39322, seed=1)" ["(i, j) -> (i : dense, j : delta(4))"]
     true "q-prune70" "random(512x512, nnz=78643, seed=1)"
     true "q-nm24" "pruned24(512x512)"
+    true "q-image" "steps(512x512, run=50, seed=1)" ["(i, j) -> (i : dense, j : run_length)"]
     true "q-t3" "random(200x200x200, nnz=100000, seed=1)"
 }
 
@@ -66,7 +72,8 @@ pub struct Input {
 }
 
 impl Input {
-    /// The texts of formats that linked level types offer for it. Cost: a conversion and a look at it, once.
+    /// The texts of formats that linked level types offer for it, and of those that it was registered with. Cost: a
+    /// conversion and a look at it, once.
     pub(crate) fn offered(&self) -> &[String] {
         self.offered.get_or_init(|| {
             let looked_at = || {
@@ -76,7 +83,9 @@ impl Input {
             // What cannot be stored at all fails where it is measured.
             let candidates = looked_at().map(|stats| catalogue(&stats).0).unwrap_or_default();
             let by_levels = candidates.into_iter().filter(|c| matches!(c.origin, Origin::Level(_)));
-            by_levels.map(|candidate| candidate.text).collect()
+            let own = registered().into_iter().filter(|named| named.name == self.name);
+            let own = own.flat_map(|named| named.formats).map(|&text| text.to_owned());
+            by_levels.map(|candidate| candidate.text).chain(own).collect()
         })
     }
 }
