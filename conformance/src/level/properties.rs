@@ -350,8 +350,8 @@ pub(super) fn widths_are_kept(sample: &Sample) -> Verdict {
             let listed = arrays.iter().any(ArraySpec::lists_coordinates);
             ensure(!listed, || "coordinate 299 fits 8 bits?".to_owned())?;
         }
-        // The coordinate, or the bound behind it.
-        Err(LevelError::Width(WidthError { value: 299 | 300, width: "crdWidth", .. })) => {}
+        // The coordinate, the bound behind it, or where a group of coordinates around it begins.
+        Err(LevelError::Width(WidthError { value, width: "crdWidth", .. })) if value > 255 => {}
         Err(other) => return wrong(format!("coordinate 299 in 8 bits: {other}")),
     }
     if sample.description.props.branchless {
