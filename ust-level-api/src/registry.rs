@@ -267,13 +267,23 @@ pub enum MakeError {
 
 crate::debug_shows_message!(MakeError);
 
+/// How level types come into a program other than by linking their crate, such as by [`register`]: a sentence for
+/// messages. Whoever offers it submits it.
+pub struct Source(pub &'static str);
+
+inventory::collect!(Source);
+
 /// What to do about a name that no linked crate registers, for messages: the crate that registers it has to
-/// be linked.
+/// be linked, or another [source](Source) asked.
 #[must_use]
 pub fn of_another_crate(name: &str) -> String {
-    format!(
+    let linked = format!(
         "If another crate has {name}, link it: a dependency in Cargo.toml, and `use that_crate as _;`"
-    )
+    );
+    let mut others: Vec<&str> =
+        inventory::iter::<Source>.into_iter().map(|other| other.0).collect();
+    others.sort_unstable();
+    others.iter().fold(linked, |text, other| format!("{text}. {other}"))
 }
 
 /// Every registered level type, sorted by name. If two crates register one name, both are listed.

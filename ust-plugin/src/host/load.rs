@@ -3,13 +3,17 @@
 use std::path::Path;
 use std::sync::{Mutex, PoisonError};
 
-use ust_level_api::registry::register;
-use ust_level_api::{Alias, LevelArgs, LevelError, LevelFactory, LevelType};
+use ust_level_api::registry::{Source, register};
+use ust_level_api::{Alias, LevelArgs, LevelError, LevelFactory, LevelType, inventory};
 
 use super::level::Plugged;
 use super::table::{self, Type};
 use crate::error::PluginError;
 use crate::words::kept;
+
+inventory::submit! {
+    Source("If a shared library has it, load that: `ust --plugin LIBRARY`, or `ust::plugin::load`")
+}
 
 /// The tables that were read, and the names of their level types.
 static LOADED: Mutex<Vec<(usize, Vec<&'static str>)>> = Mutex::new(Vec::new());

@@ -41,7 +41,7 @@ fn a_file_whose_level_type_is_not_linked_says_how_it_would_be() {
     for part in [
         "unknown level type `lace`",
         "\n  (i, j) -> (i : dense, j : lace)\n                            ^~~~\n",
-        "If another crate has `lace`, link it: a dependency in Cargo.toml, and `use that_crate as _;`",
+        "If another crate has `lace`, link it: a dependency in Cargo.toml, and `use that_crate as _;`. If a shared library has it, load that: `ust --plugin LIBRARY`, or `ust::plugin::load`",
     ] {
         assert!(error.contains(part), "{error}");
     }

@@ -22,7 +22,7 @@ fn the_error_is_shown_under_the_line() {
         "unknown level type `compresed`
   (i, j) -> (i : dense, j : compresed)
                             ^~~~~~~~~
-help: did you mean `compressed`? If another crate has `compresed`, link it: a dependency in Cargo.toml, and `use that_crate as _;`"
+help: did you mean `compressed`? If another crate has `compresed`, link it: a dependency in Cargo.toml, and `use that_crate as _;`. If a shared library has it, load that: `ust --plugin LIBRARY`, or `ust::plugin::load`"
     );
     let found = "(i, j)\n  -> (i : dense,\n\tk : dense)".parse::<Format>().unwrap_err().to_string();
     assert_eq!(
@@ -129,7 +129,7 @@ fn errors_say_where_what_and_what_to_do() {
             "unknown level type `bundle`",
             "known level types: band, batch, bits, block2_4, blocks, byte_map, compressed, delta, dense, \
              dictionary, ell, hashed, interval, loose_compressed, range, run_length, singleton, sparse_run_length, structured. If another crate has `bundle`, link it: a dependency in Cargo.toml, and \
-             `use that_crate as _;`",
+             `use that_crate as _;`. If a shared library has it, load that: `ust --plugin LIBRARY`, or `ust::plugin::load`",
         ),
         (
             "(i) -> (i : compressed(⟦nonunqiue⟧))",
