@@ -21,7 +21,7 @@
  *                                     crd     0  3   1  7
  *                                     values  1  2   4  5
  *
- *   There may be gaps between the segments, which ascend.
+ *   There may be gaps between the segments, which ascend. Children are inserted into the gap behind their segment.
  */
 #include "ust_plugin.h"
 
@@ -203,19 +203,25 @@ static int32_t counted_describe(const ust_level *level, ust_description *descrip
 
 static int32_t counted_assemble(const ust_level *level, const ust_site *site, const ust_children *children,
                                 ust_assembly *assembly, ust_error *error) {
-    (void)level, (void)site;
-    const uint64_t parents = children->parents, positions = (uint64_t)children->offsets[parents];
+    (void)level;
+    const uint64_t parents = children->parents, stored = (uint64_t)children->offsets[parents];
+    /* Room behind each segment: as many places as it has children, and two. */
+    const uint64_t positions = site->room ? 2 * stored + 2 * parents : stored;
+    if (positions > site->max_positions)
+        return fail(error, UST_TOO_LARGE, "the number of positions", "there are more than memory is allowed for", 0, 0);
     int64_t *start = assembly->array(assembly->host, START, parents);
     int64_t *count = assembly->array(assembly->host, COUNT, parents);
     int64_t *crd = assembly->array(assembly->host, CRD, positions);
     if (!start || !count || !crd) return fail(error, UST_FAILED, "", "no memory", 0, 0);
+    int64_t at = 0;
     for (uint64_t parent = 0; parent < parents; parent++) {
-        start[parent] = children->offsets[parent];
-        count[parent] = children->offsets[parent + 1] - children->offsets[parent];
-    }
-    for (uint64_t child = 0; child < positions; child++) {
-        crd[child] = children->crd[child];
-        assembly->position[child] = (int64_t)child;
+        start[parent] = at;
+        for (int64_t child = children->offsets[parent]; child < children->offsets[parent + 1]; child++) {
+            assembly->position[child] = at;
+            crd[at++] = children->crd[child];
+        }
+        count[parent] = at - start[parent];
+        if (site->room) at += count[parent] + 2;
     }
     assembly->positions = positions;
     return UST_OK;
@@ -278,6 +284,49 @@ static int32_t counted_locate(const ust_level *level, ust_text *text, ust_error 
     return UST_OK;
 }
 
+/* Where the gap behind the segment of a parent ends. */
+static int64_t counted_limit(const ust_changed_array *arrays, uint64_t parent) {
+    const int64_t *start = arrays[START].data;
+    int64_t limit = (int64_t)arrays[CRD].length;
+    for (uint64_t other = 0; other < arrays[START].length; other++)
+        if (other != parent && start[other] >= start[parent] && start[other] < limit) limit = start[other];
+    return limit;
+}
+
+static int32_t counted_insert(const ust_level *level, const ust_site *site, const ust_changed_array *arrays,
+                              uint64_t parent, int64_t crd, ust_change *change, ust_error *error) {
+    (void)level, (void)site, (void)error;
+    int64_t *stored = arrays[CRD].data, *count = arrays[COUNT].data;
+    int64_t at = arrays[START].data[parent];
+    const int64_t end = at + count[parent];
+    /* Without a gap the host builds the arrays anew. */
+    if (end >= counted_limit(arrays, parent)) return UST_OK;
+    while (at < end && stored[at] < crd) at++;
+    memmove(stored + at + 1, stored + at, (size_t)(end - at) * sizeof *stored);
+    if (at < end) change->moved(change->host, (uint64_t)at, (uint64_t)end, (uint64_t)at + 1);
+    stored[at] = crd;
+    count[parent]++;
+    change->pos = (uint64_t)at;
+    change->positions = arrays[CRD].length;
+    change->done = 1;
+    return UST_OK;
+}
+
+static int32_t counted_remove(const ust_level *level, const ust_site *site, const ust_changed_array *arrays,
+                              uint64_t parent, uint64_t pos, ust_change *change, ust_error *error) {
+    (void)level, (void)site, (void)error;
+    int64_t *stored = arrays[CRD].data;
+    const uint64_t end = (uint64_t)(arrays[START].data[parent] + arrays[COUNT].data[parent]--);
+    memmove(stored + pos, stored + pos + 1, (end - pos - 1) * sizeof *stored);
+    if (pos + 1 < end) change->moved(change->host, pos + 1, end, pos);
+    change->pos = pos;
+    change->positions = arrays[CRD].length;
+    change->freed.lo = end - 1;
+    change->freed.hi = end;
+    change->done = 1;
+    return UST_OK;
+}
+
 /* The table */
 
 static const ust_text GAP_SAMPLES[] = {UST_TEXT("gap(3)")};
@@ -308,6 +357,8 @@ static const ust_level_type LEVELS[] = {
         .check = counted_check,
         .walk = counted_walk,
         .locate = counted_locate,
+        .insert = counted_insert,
+        .remove = counted_remove,
     },
 };
 

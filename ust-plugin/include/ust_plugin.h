@@ -23,7 +23,7 @@
 extern "C" {
 #endif
 
-#define UST_PLUGIN_ABI 1
+#define UST_PLUGIN_ABI 2
 
 #if defined(_WIN32)
 #define UST_EXPORT __declspec(dllexport)
@@ -179,6 +179,8 @@ typedef struct ust_site {
     uint64_t max_positions; /* the largest number of positions that there may be */
     uint32_t pos_width;     /* 8, 16, 32, 64, or 0 for the default */
     uint32_t crd_width;
+    uint32_t room; /* 1 if assembly leaves each parent room for children that are inserted later: about as many places
+                      as it has children, and a few. A level without `insert` leaves none */
 } ust_site;
 
 /* What is assembled: children, those of one parent behind those of the parent before. Coordinates lie in
@@ -227,6 +229,30 @@ typedef struct ust_reach {
     uint64_t positions; /* to be set: the number of positions */
     uint32_t listed;    /* to be set to 1 if only the positions that were added can be reached; else all can be */
 } ust_reach;
+
+/* An array that is changed. */
+typedef struct ust_changed_array {
+    int64_t *data;
+    uint64_t length;
+} ust_changed_array;
+
+/* What `insert` and `remove` did. The host does the same to the values, in this order: as many as there are positions,
+ * moved, and the freed ones set to the fill value. */
+typedef struct ust_change {
+    void *host;
+    /* Gives the array of this number another length, at most four times that of the longest array, and 64 more. Returns
+     * its memory, with the elements that it had, and 0 behind them; the memory that it had before is no longer its
+     * own. Null if the host refuses; then return UST_FAILED. */
+    int64_t *(*resize)(void *host, uint64_t number, uint64_t length);
+    /* Says that the children at the positions lo .. hi are at those from `to` on now. One move after another; what a
+     * move goes to may overlap with where it comes from. */
+    void (*moved)(void *host, uint64_t lo, uint64_t hi, uint64_t to);
+    uint64_t pos;       /* to be set: the position of the new child, or that of the removed one */
+    uint64_t positions; /* to be set: the number of positions afterwards, no fewer than before */
+    ust_interval freed; /* to be set: positions that belonged to a child, and belong to none now; lo = hi for none */
+    uint32_t done;      /* to be set to 1. Left at 0, what was done to the arrays is forgotten, and the host builds them
+                           anew, with room */
+} ust_change;
 
 /* An estimate of what a level would store. */
 typedef struct ust_population {
@@ -300,6 +326,12 @@ typedef struct ust_level_type {
      * `my_level(nonunique)`; and where this one does not fit at a place. Empty if there is none. */
     int32_t (*relaxed)(const ust_level *level, ust_text *text, ust_error *error);
     int32_t (*adapted)(const ust_level *level, const ust_place *place, ust_text *text, ust_error *error);
+    /* Makes a place for one more child: the coordinate lies within the level, and the parent does not have it. And
+     * removes the child that the parent has at this position. */
+    int32_t (*insert)(const ust_level *level, const ust_site *site, const ust_changed_array *arrays, uint64_t parent,
+                      int64_t crd, ust_change *change, ust_error *error);
+    int32_t (*remove)(const ust_level *level, const ust_site *site, const ust_changed_array *arrays, uint64_t parent,
+                      uint64_t pos, ust_change *change, ust_error *error);
     void (*drop)(ust_level *level);
 } ust_level_type;
 

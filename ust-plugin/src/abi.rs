@@ -4,7 +4,7 @@
 use std::ffi::{c_char, c_void};
 
 /// The version of this ABI. A library says which one it speaks; another is refused.
-pub const ABI: u32 = 1;
+pub const ABI: u32 = 2;
 /// The name of the one symbol that a library exports: a function [`Entry`].
 pub const SYMBOL: &str = "ust_plugin";
 /// The exported function.
@@ -165,6 +165,8 @@ pub struct Site {
     pub pos_width: u32,
     /// `crdWidth`.
     pub crd_width: u32,
+    /// Whether assembly leaves room for children that are inserted later.
+    pub room: u32,
 }
 
 /// What is assembled.
@@ -240,6 +242,47 @@ pub struct Reach {
     /// To be set to 1 if only the positions that were added are reachable.
     pub listed: u32,
 }
+
+/// An array that is changed.
+#[repr(C)]
+#[derive(Clone, Copy, Debug)]
+pub struct ChangedArray {
+    /// Its elements.
+    pub data: *mut i64,
+    /// Their number.
+    pub length: u64,
+}
+
+/// What a level did to insert or to remove a child.
+#[repr(C)]
+#[derive(Clone, Copy, Debug)]
+pub struct Change {
+    /// For `resize` and `move`.
+    pub host: *mut c_void,
+    /// Gives an array another length; null if the host refuses.
+    pub resize: Option<unsafe extern "C" fn(*mut c_void, u64, u64) -> *mut i64>,
+    /// Says that children have other positions: from, to, and the first of them afterwards.
+    pub moved: Option<unsafe extern "C" fn(*mut c_void, u64, u64, u64)>,
+    /// To be set: the position of the new child, or that of the removed one.
+    pub pos: u64,
+    /// To be set: the number of positions afterwards.
+    pub positions: u64,
+    /// To be set: positions that belong to no child any more.
+    pub freed: Interval,
+    /// To be set to 1 if it is done.
+    pub done: u32,
+}
+
+/// A function that inserts the child with a coordinate, or removes that at a position, under a parent.
+pub type Changes<T> = unsafe extern "C" fn(
+    *const Level,
+    *const Site,
+    *const ChangedArray,
+    u64,
+    T,
+    *mut Change,
+    *mut Error,
+) -> Code;
 
 /// An estimate of what a level would store.
 #[repr(C)]
@@ -384,6 +427,10 @@ pub struct LevelType {
     /// The text of its form for a place; may be null.
     pub adapted:
         Option<unsafe extern "C" fn(*const Level, *const Place, *mut Text, *mut Error) -> Code>,
+    /// Makes a place for a child with a coordinate; may be null.
+    pub insert: Option<Changes<i64>>,
+    /// Removes the child at a position; may be null.
+    pub remove: Option<Changes<u64>>,
     /// Frees a level; may be null.
     pub drop: Option<unsafe extern "C" fn(*mut Level)>,
 }

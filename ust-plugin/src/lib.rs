@@ -18,7 +18,8 @@
 //! | [`mod@export`] | the side of a library of Rust |
 //! | `error` | why a library was not loaded |
 //!
-//! `unsafe` stands where the two sides meet: in `host/table.rs`, `host/door.rs` and `export/entry.rs`.
+//! `unsafe` stands where the two sides meet: in `host/table.rs`, `host/door.rs`, `host/change.rs` and
+//! `export/entry.rs`.
 //!
 //! *Invariant: nothing in this crate knows any level type.*
 #![deny(unsafe_code)]

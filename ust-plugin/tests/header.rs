@@ -36,13 +36,15 @@ fn structs_are_the_same_in_both_languages() {
             Description as "ust_description" { text mlir arrays array_count properties locate traits }
             Parent as "ust_parent" { name text properties locate }
             Place as "ust_place" { parent number expression last single leading }
-            Site as "ust_site" { size lower max_positions pos_width crd_width }
+            Site as "ust_site" { size lower max_positions pos_width crd_width room }
             Children as "ust_children" { parents offsets crd alike }
             Assembly as "ust_assembly" { host array position positions }
             Array as "ust_array" { data length }
             Interval as "ust_interval" { lo hi }
             Parents as "ust_parents" { positions intervals interval_count }
             Reach as "ust_reach" { host add positions listed }
+            ChangedArray as "ust_changed_array" { data length }
+            Change as "ust_change" { host resize moved pos positions freed done }
             Population as "ust_population" { parents stored runs span }
             Footprint as "ust_footprint" { positions bytes }
             Statistics as "ust_statistics" { shape rank entries runs span value_bytes full }
@@ -50,7 +52,7 @@ fn structs_are_the_same_in_both_languages() {
             Alias as "ust_alias" { name with }
             LevelType as "ust_level_type" {
                 name summary aliases alias_count samples sample_count data
-                make describe fits assemble check walk locate footprint candidates relaxed adapted drop
+                make describe fits assemble check walk locate footprint candidates relaxed adapted insert remove drop
             }
             Table as "ust_plugin_table" { abi level_count levels }
     }

@@ -54,6 +54,36 @@ fn they_store_what_their_drawings_show() {
 }
 
 #[test]
+fn entries_are_inserted_into_gaps_and_removed_in_place() {
+    if !loaded() {
+        return;
+    }
+    let crd = vec![vec![0, 0, 1, 1], vec![0, 3, 1, 7]];
+    let coo = Coo::new(vec![2, 8], crd, vec![1.0, 2.0, 4.0, 5.0]).unwrap();
+    let mut a = Tensor::from_coo(&coo, &format("counted")).unwrap();
+    let array = |a: &Tensor, name: &str| a.level_array(1, name).unwrap().to_vec();
+    // There is no gap: built anew, with room.
+    a.insert(&[0, 2], 6.0).unwrap();
+    assert_eq!((array(&a, "start"), array(&a, "count")), (vec![0, 8], vec![3, 2]));
+    assert_eq!(array(&a, "crd")[..3], [0, 2, 3]);
+    // In place: a clone has the same arrays before.
+    let before = a.clone();
+    a.insert(&[0, 1], 7.0).unwrap();
+    a.insert(&[1, 0], 8.0).unwrap();
+    a.remove(&[0, 2]).unwrap();
+    assert_eq!((array(&a, "start"), array(&a, "count")), (vec![0, 8], vec![3, 3]));
+    assert_eq!(
+        (&array(&a, "crd")[..3], &array(&a, "crd")[8..11]),
+        (&[0, 1, 3][..], &[0, 1, 7][..])
+    );
+    let crd = vec![vec![0, 0, 0, 1, 1, 1], vec![0, 1, 3, 0, 1, 7]];
+    let values = vec![1.0, 7.0, 2.0, 8.0, 4.0, 5.0];
+    assert_eq!(a.to_coo().unwrap(), Coo::new(vec![2, 8], crd, values).unwrap());
+    assert_eq!(before.nse(), a.nse());
+    assert_eq!(before.get_as::<f64>(&[0, 2]).unwrap(), 6.0);
+}
+
+#[test]
 fn places_between_far_coordinates_hold_padding() {
     if !loaded() {
         return;

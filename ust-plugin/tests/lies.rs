@@ -54,7 +54,7 @@ fn tables_that_lie_are_refused() {
         (
             "version",
             vec!["ABI=99", "LEVELS=(const ust_level_type *)8"],
-            "speaks version 99 of the ABI of plug-ins, and this program version 1",
+            "speaks version 99 of the ABI of plug-ins, and this program version 2",
         ),
         ("old", vec!["ABI=0"], "speaks version 0"),
         ("none", vec!["COUNT=0"], "it has no level types"),
@@ -211,6 +211,55 @@ fn foreign_arrays_that_a_lying_check_accepts_are_refused() {
     ] {
         assert!(take(pos.clone(), crd.clone()).is_err(), "{pos:?} {crd:?}");
     }
+}
+
+#[test]
+fn changes_that_lie_are_refused_and_leave_the_tensor_as_it_was() {
+    if !loaded() {
+        return;
+    }
+    let made = |lie: &str| Tensor::from_coo(&coo(), &format(lie).unwrap()).unwrap();
+    let mut sound = made("sound");
+    sound.insert(&[2, 1], 5.0).unwrap();
+    let crd = vec![vec![0, 0, 1, 2, 2], vec![1, 3, 0, 1, 4]];
+    let values = vec![1.0, 2.0, 3.0, 5.0, 4.0];
+    assert_eq!(sound.to_coo().unwrap(), Coo::new(vec![3, 5], crd, values).unwrap());
+    for (lie, told) in [
+        ("insert_code", "it returns 88, which is no code"),
+        ("insert_refuses", "it is full (under parent position 3, at coordinate 5)"),
+        ("insert_beyond", "a change resizes array 2, of 2 described"),
+        ("insert_huge", "a change asks for 1125899906842624 elements"),
+        ("insert_moves", "a change has more than "),
+        ("insert_nothing", "its level type claims"),
+        ("insert_crd", "coordinate 1000"),
+        ("insert_other_crd", "its level type claims `change`"),
+        ("insert_bounds", "its level type claims"),
+        ("insert_pos", "its level type claims `change`"),
+        ("insert_pos_beyond", "its level type claims `change`"),
+        ("insert_positions", "its level type claims `change`"),
+        ("insert_fewer", "its level type claims `change`"),
+        ("insert_freed", "its level type claims `change`"),
+        ("insert_turned", "its level type claims `change`"),
+        ("insert_move", "its level type claims `change`"),
+        ("insert_to", "its level type claims `change`"),
+    ] {
+        let before = made(lie);
+        let mut a = before.clone();
+        let error = a.insert(&[2, 1], 5.0).map(|_| ()).expect_err(lie).to_string();
+        assert!(error.contains(told), "{lie}: {error}");
+        assert_eq!(a, before, "{lie}");
+    }
+    // What cannot be stored, and what is not done, is built anew.
+    for lie in ["insert_wide", "insert_others", "insert_undone"] {
+        let mut a = made(lie);
+        a.insert(&[2, 1], 5.0).unwrap();
+        assert_eq!(a.to_coo().unwrap(), sound.to_coo().unwrap(), "{lie}");
+    }
+    let before = made("remove_nothing");
+    let mut a = before.clone();
+    let error = a.remove(&[2, 4]).unwrap_err().to_string();
+    assert!(error.contains("its level type claims `change`"), "{error}");
+    assert_eq!(a, before);
 }
 
 #[test]

@@ -100,14 +100,30 @@ impl LevelType for Sloppy {
         Ok(Reach::all(positions))
     }
 
-    /// Changes nothing, and says what the coordinate stands for.
+    /// Changes nothing, and says what the coordinate stands for. If what it makes is checked, it puts a coordinate
+    /// behind all others, with the mistake that it stands for.
     fn insert(
         &self,
         _site: &Site,
         arrays: &mut Arrays,
-        _parent: u64,
+        parent: u64,
         crd: i64,
     ) -> Result<Option<Change>, LevelError> {
+        if self.claims("strange") {
+            let count = arrays.0[1].len();
+            let change =
+                Change { pos: count as u64, positions: count as u64 + 1, ..Change::default() };
+            if crd == 4 {
+                return Ok(Some(Change { pos: 0, positions: count as u64, ..change }));
+            }
+            assert!(arrays.0[1].extend(1, if crd == 2 { 20 } else { crd }));
+            let end = if crd == 3 { count + 2 } else { count + 1 };
+            assert!(arrays.0[0].set(2 * parent as usize + 1, end as i64));
+            return Ok(Some(match crd {
+                1 => Change { pos: 0, ..change },
+                _ => change,
+            }));
+        }
         let (positions, step) = (arrays.0[1].len() as u64, |from, to| vec![Move { from, to }]);
         let change = Change { pos: 0, positions, ..Change::default() };
         Ok(Some(match crd {
@@ -121,6 +137,21 @@ impl LevelType for Sloppy {
             #[allow(clippy::reversed_empty_ranges)]
             _ => Change { moves: step(2..1, 0), ..change },
         }))
+    }
+
+    /// Only says that it removed the child, unless it is the last of a segment.
+    fn remove(
+        &self,
+        _site: &Site,
+        arrays: &mut Arrays,
+        parent: u64,
+        pos: u64,
+    ) -> Result<Option<Change>, LevelError> {
+        let (positions, end) = (arrays.0[1].len() as u64, 2 * parent as usize + 1);
+        if arrays.0[0].get(end) == Some(pos as i64 + 1) {
+            assert!(arrays.0[0].set(end, pos as i64));
+        }
+        Ok(Some(Change { pos, positions, freed: pos..pos + 1, ..Change::default() }))
     }
 
     fn walk<'a>(&'a self, site: &'a WalkSite, b: &mut Builder) -> Walk<'a> {
@@ -353,4 +384,30 @@ fn a_level_that_changes_positions_beyond_its_own_is_refused() {
         );
         assert_eq!(a.values().typed::<f64>().unwrap(), [1.0, 2.0, 3.0]);
     }
+}
+
+#[test]
+fn what_an_untrusted_level_changes_is_checked_and_else_left_as_it_was() {
+    let format: Format = "(i, j) -> (i : dense, j : sloppy(strange))".parse().unwrap();
+    let arrays: Vec<IndexArray> = vec![vec![0_i64, 3, 3, 3].into(), vec![8_i64, 9, 10].into()];
+    let parts = Parts::new(vec![vec![], arrays], vec![1.0, 2.0, 3.0]);
+    let before = Tensor::from_parts(&format, &[2, 20], parts).unwrap();
+    let mut a = before.clone();
+    for (column, claim) in [(1, "change"), (2, "size"), (3, "check"), (4, "change")] {
+        let error = a.insert(&[1, column], 4.0).unwrap_err();
+        let is_claim =
+            matches!(&error, Error::Claim { level: 1, claim: found, .. } if *found == claim);
+        assert!(is_claim, "{column}: {error}");
+        assert_eq!(a, before, "{column}");
+    }
+    let error = a.remove(&[0, 9]).unwrap_err();
+    assert!(matches!(error, Error::Claim { level: 1, claim: "change", .. }), "{error}");
+    assert_eq!(a, before);
+
+    a.insert(&[1, 11], 4.0).unwrap();
+    a.remove(&[0, 10]).unwrap();
+    // In place: what was there is a gap now.
+    assert_eq!(a.level_array(1, "crd").unwrap().to_vec(), [8, 9, 10, 11]);
+    let crd = vec![vec![0, 0, 1], vec![8, 9, 11]];
+    assert_eq!(a.to_coo().unwrap(), Coo::new(vec![2, 20], crd, vec![1.0, 2.0, 4.0]).unwrap());
 }

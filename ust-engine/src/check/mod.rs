@@ -89,7 +89,7 @@ pub(crate) fn are_trusted(format: &Format) -> bool {
 }
 
 /// Checks the contents of the arrays. Marks the tensor as clean where coordinates reach every position.
-fn verify(mut tensor: Tensor) -> Result<Tensor, Error> {
+pub(crate) fn verify(mut tensor: Tensor) -> Result<Tensor, Error> {
     let stored = tensor.by_places();
     let reached = levels(&stored.bound, stored.levels(), stored.values().len())?;
     let children = claims::compare(&stored, &reached)?;

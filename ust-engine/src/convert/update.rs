@@ -4,6 +4,7 @@ use ust_level_api::{Pos, Scalar};
 
 use super::build::BuildOptions;
 use super::columns::POSITION_BYTES;
+use crate::check::{are_trusted, verify};
 use crate::error::Error;
 use crate::storage::memory::default_limit;
 use crate::storage::{Tensor, joins_alike};
@@ -68,6 +69,8 @@ impl Tensor {
     /// * `loose_compressed` moves the entries behind it in the same segment. A segment without room moves to the
     ///   end, and gets twice as much.
     ///
+    /// What a level type of a [plug-in](ust_level_api::LevelType::is_trusted) makes of a tensor is checked as a whole.
+    ///
     /// In all other cases the tensor is built anew: O(nse), and a sort. Whoever inserts many entries into such a
     /// format takes a [`Builder`](crate::Builder). The first change of a tensor that shares its arrays with
     /// clones copies them.
@@ -95,14 +98,19 @@ impl Tensor {
         let new = new.map_err(|error| Error::Cast { value: error.value, at: 0, to })?;
         // The fill value is no entry where it is padding.
         let new = new.filter(|value| !(self.has_padding() && value.same(&self.fill())));
-        if !self.changed_in_place(&search, new)? {
+        if !self.changed_in_place(coordinates, &search, new)? {
             *self = self.built_anew(coordinates, new)?;
         }
         Ok(stored)
     }
 
     /// Changes an element in place. False, and changes nothing, where that cannot be.
-    fn changed_in_place(&mut self, search: &Search, new: Option<Scalar>) -> Result<bool, Error> {
+    fn changed_in_place(
+        &mut self,
+        coordinates: &[usize],
+        search: &Search,
+        new: Option<Scalar>,
+    ) -> Result<bool, Error> {
         let format = self.format();
         let shared = joins_alike(format);
         match (search.count, new) {
@@ -123,6 +131,37 @@ impl Tensor {
         if format.depends_on_entries() || !format.descriptions().iter().all(plain) {
             return Ok(false);
         }
+        if are_trusted(format) {
+            return self.changed_by_level(search, new);
+        }
+        // What the level makes of the arrays is taken when it is known to be sound.
+        let mut changed = self.clone();
+        if !changed.changed_by_level(search, new)? {
+            return Ok(false);
+        }
+        let changed = verify(changed)?;
+        let found = changed.search(coordinates)?;
+        let stored = (found.count > 0).then_some(found.sum);
+        let same = |(a, b): (Scalar, Scalar)| a.same(&b);
+        if stored.is_none() != new.is_none() || !stored.zip(new).is_none_or(same) {
+            let level = self.format().tail().saturating_sub(1);
+            return Err(Error::Claim {
+                level,
+                text: self.format().level_text(level),
+                found: format!("{stored:?} at {coordinates:?}"),
+                claim: "change",
+                rule: "a child that is inserted is found, and one that is removed is not"
+                    .to_owned(),
+            });
+        }
+        *self = changed;
+        Ok(true)
+    }
+
+    /// Changes an element that needs a place of the last level that is not full, or leaves one. False, and changes
+    /// nothing, where that cannot be.
+    fn changed_by_level(&mut self, search: &Search, new: Option<Scalar>) -> Result<bool, Error> {
+        let format = self.format();
         let tail = format.tail();
         let domains = self.bound().levels();
         let mut sizes = domains[tail..].iter().map(|domain| domain.size);

@@ -1,8 +1,8 @@
 //! What a level type of Rust answers, in the words of the ABI.
 
 use ust_level_api::{
-    Arg, Arrays, Assembled, Description, Entries, IndexArray, LevelArgs, LevelError, LevelFactory,
-    LevelType, Place, Population, Pos, Reach, Role, Site, TensorStats, WalkKind,
+    Arg, Arrays, Assembled, Change, Description, Entries, IndexArray, LevelArgs, LevelError,
+    LevelFactory, LevelType, Place, Population, Pos, Reach, Role, Site, TensorStats, WalkKind,
 };
 
 use super::leading;
@@ -99,12 +99,27 @@ impl Exported {
         arrays: Vec<Vec<i64>>,
         parents: &Reach,
     ) -> Result<Reach, LevelError> {
+        self.ty.check(&site_of(site), &self.stored(arrays)?, parents)
+    }
+
+    /// The arrays of the level, of their elements.
+    fn stored(&self, arrays: Vec<Vec<i64>>) -> Result<Arrays, LevelError> {
         let stored = self.level.arrays.iter().zip(arrays).map(|(spec, elements)| match spec.role {
             Role::Own(kind) => Ok(IndexArray::store(kind, &elements, spec.name, "kind")?),
             Role::Position | Role::Coordinate => Ok(IndexArray::from(elements)),
         });
-        let arrays = Arrays(stored.collect::<Result<_, LevelError>>()?);
-        self.ty.check(&site_of(site), &arrays, parents)
+        Ok(Arrays(stored.collect::<Result<_, LevelError>>()?))
+    }
+
+    /// Changes arrays; gives what is done, and the arrays after it.
+    pub(super) fn changed(
+        &self,
+        site: &abi::Site,
+        arrays: Vec<Vec<i64>>,
+        change: impl FnOnce(&dyn LevelType, &Site, &mut Arrays) -> Result<Option<Change>, LevelError>,
+    ) -> Result<Option<(Change, Arrays)>, LevelError> {
+        let (site, mut arrays) = (site_of(site), self.stored(arrays)?);
+        Ok(change(&*self.ty, &site, &mut arrays)?.map(|change| (change, arrays)))
     }
 
     pub(super) fn footprint(
@@ -154,8 +169,8 @@ fn at<T>(above: Option<Above>, place: &abi::Place, ask: impl FnOnce(&Place<'_>) 
 }
 
 fn site_of(site: &abi::Site) -> Site {
-    let abi::Site { size, lower, max_positions, pos_width, crd_width } = *site;
-    Site { size, lower, pos_width, crd_width, max_positions, ..Site::default() }
+    let abi::Site { size, lower, max_positions, pos_width, crd_width, room } = *site;
+    Site { size, lower, pos_width, crd_width, max_positions, room: room != 0, items: 1 }
 }
 
 /// An error as the ABI has it: code, two numbers, subject and message.

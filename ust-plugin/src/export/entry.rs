@@ -7,7 +7,7 @@ use std::ptr;
 use std::sync::OnceLock;
 
 use ust_level_api::registry::factories;
-use ust_level_api::{Arg, LevelError, LevelFactory, Reach};
+use ust_level_api::{Arg, Arrays, Change, LevelError, LevelFactory, LevelType, Move, Reach, Site};
 
 use super::answer::{Above, Exported, given, refusal};
 use crate::abi::{self, Code};
@@ -60,6 +60,8 @@ fn level_type(factory: &'static LevelFactory) -> abi::LevelType {
         candidates: Some(candidates),
         relaxed: Some(relaxed),
         adapted: Some(adapted),
+        insert: Some(insert),
+        remove: Some(remove),
         drop: Some(drop),
     }
 }
@@ -240,8 +242,7 @@ unsafe extern "C" fn assemble(
                 let ask =
                     assembly.array.map(|ask| ask(assembly.host, number, elements.len() as u64));
                 let Some(to) = ask.filter(|to| !to.is_null()) else {
-                    let (what, detail) = (format!("array {number}"), "the host refuses".to_owned());
-                    return Err(LevelError::Overflow { what, detail });
+                    return Err(refused(number));
                 };
                 ptr::copy_nonoverlapping(elements.as_ptr(), to, elements.len());
             }
@@ -284,6 +285,93 @@ unsafe extern "C" fn check(
             Ok(())
         })
     }
+}
+
+unsafe extern "C" fn insert(
+    level: *const abi::Level,
+    site: *const abi::Site,
+    arrays: *const abi::ChangedArray,
+    parent: u64,
+    crd: i64,
+    out: *mut abi::Change,
+    error: *mut abi::Error,
+) -> Code {
+    // SAFETY: as the host promises.
+    unsafe {
+        told(error, || {
+            change(level, site, arrays, out, |level, site, arrays| {
+                level.insert(site, arrays, parent, crd)
+            })
+        })
+    }
+}
+
+unsafe extern "C" fn remove(
+    level: *const abi::Level,
+    site: *const abi::Site,
+    arrays: *const abi::ChangedArray,
+    parent: u64,
+    pos: u64,
+    out: *mut abi::Change,
+    error: *mut abi::Error,
+) -> Code {
+    // SAFETY: as the host promises.
+    unsafe {
+        told(error, || {
+            change(level, site, arrays, out, |level, site, arrays| {
+                level.remove(site, arrays, parent, pos)
+            })
+        })
+    }
+}
+
+/// Changes arrays of the host.
+///
+/// # Safety
+/// The pointers are those of `insert` and `remove`: there are as many arrays as the description has.
+unsafe fn change(
+    level: *const abi::Level,
+    site: *const abi::Site,
+    arrays: *const abi::ChangedArray,
+    out: *mut abi::Change,
+    run: impl FnOnce(&dyn LevelType, &Site, &mut Arrays) -> Result<Option<Change>, LevelError>,
+) -> Result<(), LevelError> {
+    // SAFETY: the caller promises it; memory is as long as it was asked for.
+    unsafe {
+        let (level, out) = (exported(level), &mut *out);
+        let before = list(arrays, level.arrays.len() as u64);
+        let elements = before.iter().map(|array| list(array.data, array.length).to_vec());
+        let Some((change, after)) = level.changed(&*site, elements.collect(), run)? else {
+            return Ok(());
+        };
+        for (number, (array, before)) in (0..).zip(after.0.iter().zip(before)) {
+            let elements = array.to_vec();
+            let mut to = before.data;
+            if elements.len() as u64 != before.length {
+                to = out.resize.map_or(ptr::null_mut(), |resize| {
+                    resize(out.host, number, elements.len() as u64)
+                });
+            }
+            if to.is_null() && !elements.is_empty() {
+                return Err(refused(number));
+            }
+            ptr::copy_nonoverlapping(elements.as_ptr(), to, elements.len());
+        }
+        for Move { from, to } in change.moves {
+            if let Some(moved) = out.moved {
+                moved(out.host, from.start, from.end, to);
+            }
+        }
+        (out.pos, out.positions) = (change.pos, change.positions);
+        out.freed = abi::Interval { lo: change.freed.start, hi: change.freed.end };
+        out.done = 1;
+        Ok(())
+    }
+}
+
+/// The host gives no memory for an array.
+fn refused(number: u64) -> LevelError {
+    LevelError::Overflow { what: format!("array {number}"), detail: "the host refuses".to_owned() }
 }
 
 unsafe extern "C" fn walk(

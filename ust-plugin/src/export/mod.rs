@@ -15,10 +15,9 @@
 //! ust_plugin::export!(my_level);
 //! ```
 //!
-//! What is exported: everything that the contract asks, but [`LevelType::relaxed`](ust_level_api::LevelType::relaxed),
-//! [`adapted`](ust_level_api::LevelType::adapted) and [`joins_alike`](ust_level_api::LevelType::joins_alike). Of the level
-//! above, [`fits`](ust_level_api::LevelType::fits) sees name, text, properties and the cost of a search; of a tensor,
-//! [`candidates`](ust_level_api::LevelType::candidates) sees what `ust_statistics` has. A panic becomes an error.
+//! What is exported: everything that the contract asks. Of the level above, [`fits`](ust_level_api::LevelType::fits) sees
+//! name, text, properties and the cost of a search; of a tensor, [`candidates`](ust_level_api::LevelType::candidates) sees
+//! what `ust_statistics` has. A panic becomes an error.
 //!
 //! | file | what |
 //! |---|---|

@@ -65,10 +65,10 @@ impl From<Fault> for Failed {
     }
 }
 
-type Answer<T> = Result<T, Failed>;
+pub(super) type Answer<T> = Result<T, Failed>;
 
 /// Calls a function that may fail.
-fn ask(call: impl FnOnce(*mut abi::Error) -> Code) -> Answer<()> {
+pub(super) fn ask(call: impl FnOnce(*mut abi::Error) -> Code) -> Answer<()> {
     let mut error =
         abi::Error { first: 0, second: 0, subject: [0; abi::SUBJECT], message: [0; abi::MESSAGE] };
     let code = call(&raw mut error);
@@ -91,8 +91,8 @@ fn missing(name: &str) -> Failed {
 
 /// A level of a library.
 pub(super) struct Level {
-    ty: Type,
-    raw: *mut abi::Level,
+    pub(super) ty: Type,
+    pub(super) raw: *mut abi::Level,
 }
 
 // SAFETY: the library promises that functions may be called on a level from several threads at once.

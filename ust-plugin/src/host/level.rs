@@ -8,13 +8,14 @@ use ust_level_api::assemble::of_children;
 use ust_level_api::check::{MAX_POSITIONS, Reach};
 use ust_level_api::ir::{Builder, Expr};
 use ust_level_api::{
-    ArraySpec, Arrays, Assembled, Description, Entries, Footprint, IndexArray, LevelArgs,
-    LevelError, LevelType, Located, Place, Population, Role, Site, TensorStats, Walk, WalkSite,
-    full, registry,
+    ArraySpec, Arrays, Assembled, Change, Crd, Description, Entries, Footprint, IndexArray,
+    LevelArgs, LevelError, LevelType, Located, Place, Population, Pos, Role, Site, TensorStats,
+    Walk, WalkSite, full, registry,
 };
 
+use super::change::Changed;
 use super::describe::{description, search, walk};
-use super::door::{Above, Level, Made};
+use super::door::{Above, Answer, Level, Made};
 use super::table::Type;
 use crate::{abi, form, words};
 
@@ -86,6 +87,25 @@ impl Plugged {
         }
     }
 
+    /// Has the library change arrays, which keep their kinds. `None`, and changes nothing, where it does not, or where
+    /// a number does not fit.
+    fn changed(
+        &self,
+        arrays: &mut Arrays,
+        change: impl FnOnce(Vec<Vec<i64>>) -> Answer<Option<Changed>>,
+    ) -> Result<Option<Change>, LevelError> {
+        let elements = arrays.0.iter().map(IndexArray::to_vec).collect();
+        let made = change(elements).map_err(|failed| failed.of(self.0.description.name))?;
+        let Some((change, elements)) = made else { return Ok(None) };
+        let specs = self.0.description.arrays.iter().zip(&arrays.0);
+        let stored = specs.zip(&elements).map(|((spec, array), elements)| {
+            IndexArray::store(array.kind(), elements, spec.name, "kind").ok()
+        });
+        let Some(stored) = stored.collect() else { return Ok(None) };
+        *arrays = Arrays(stored);
+        Ok(Some(change))
+    }
+
     /// Fails unless the lengths of arrays are those that the description says.
     fn lengths(
         &self,
@@ -110,10 +130,9 @@ impl Plugged {
 }
 
 fn site_of(site: &Site) -> abi::Site {
-    // Room is for children that are inserted in place, which levels of plug-ins leave to the engine. No level type that
-    // is not the engine's looks at the number of items.
-    let Site { size, lower, max_positions, pos_width, crd_width, room: _, items: _ } = *site;
-    abi::Site { size, lower, max_positions, pos_width, crd_width }
+    // No level type that is not the engine's looks at the number of items.
+    let Site { size, lower, max_positions, pos_width, crd_width, room, items: _ } = *site;
+    abi::Site { size, lower, max_positions, pos_width, crd_width, room: room.into() }
 }
 
 fn place_of<'a>(place: &Place<'a>) -> (Option<Above<'a>>, abi::Place) {
@@ -229,6 +248,28 @@ impl LevelType for Plugged {
             Some((_, located)) => located.as_ref().map(|located| located.locate(site, crd, b)),
             None => Some(full::locate(site, crd, b)),
         }
+    }
+
+    fn insert(
+        &self,
+        site: &Site,
+        arrays: &mut Arrays,
+        parent: Pos,
+        crd: Crd,
+    ) -> Result<Option<Change>, LevelError> {
+        let level = &self.0.level;
+        self.changed(arrays, |elements| level.insert(&site_of(site), elements, parent, crd))
+    }
+
+    fn remove(
+        &self,
+        site: &Site,
+        arrays: &mut Arrays,
+        parent: Pos,
+        pos: Pos,
+    ) -> Result<Option<Change>, LevelError> {
+        let level = &self.0.level;
+        self.changed(arrays, |elements| level.remove(&site_of(site), elements, parent, pos))
     }
 
     /// Texts of levels stand for formats whose last level they are.

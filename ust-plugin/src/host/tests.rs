@@ -84,3 +84,40 @@ fn what_is_alike_comes_through_a_table() {
     }
     assert!(seen > 1);
 }
+
+#[test]
+fn children_are_inserted_and_removed_through_a_table_as_they_are_directly() {
+    let (mut inserted, mut removed, mut moved, mut grown) = (0, 0, 0, 0);
+    for (own, plugged) in both() {
+        let name = own.describe().text;
+        if !own.describe().props.unique {
+            continue;
+        }
+        let entries = Entries::new(3, [0, 0, 1, 1, 1, 2], [2, 5, 0, 6, 8, 3]);
+        for room in [false, true] {
+            let site = Site { size: 9, room, ..Site::default() };
+            let Ok(made) = own.assemble(&site, &entries) else { continue };
+            assert_eq!(plugged.assemble(&site, &entries), Ok(made.clone()), "{name}");
+            let (mut direct, mut through) = (made.arrays.clone(), made.arrays);
+            for (parent, crd) in [(0, 3), (1, 1), (2, 4), (2, 0), (1, 7)] {
+                let change = own.insert(&site, &mut direct, parent, crd);
+                assert_eq!(change, plugged.insert(&site, &mut through, parent, crd), "{name}");
+                assert_eq!(direct, through, "{name}");
+                let Ok(Some(change)) = change else { continue };
+                inserted += 1;
+                moved += change.moves.len();
+                grown += usize::from(change.positions > made.positions);
+                // One of them goes again.
+                if crd % 2 == 0 {
+                    let change = own.remove(&site, &mut direct, parent, change.pos);
+                    let pos = change.as_ref().unwrap().as_ref().unwrap().pos;
+                    assert_eq!(change, plugged.remove(&site, &mut through, parent, pos), "{name}");
+                    assert_eq!(direct, through, "{name}");
+                    removed += 1;
+                }
+            }
+        }
+    }
+    // Each was seen.
+    assert!([inserted, removed, moved, grown].iter().all(|&count| count > 0));
+}

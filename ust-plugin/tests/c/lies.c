@@ -217,6 +217,63 @@ static int32_t candidates(const ust_level *level, const ust_statistics *statisti
     return UST_OK;
 }
 
+/* Puts a coordinate into the segment of the last parent. */
+static int32_t insert(const ust_level *level, const ust_site *site, const ust_changed_array *arrays, uint64_t parent,
+                      int64_t crd, ust_change *change, ust_error *error) {
+    const uint64_t count = arrays[1].length;
+    uint64_t at = (uint64_t)arrays[0].data[parent];
+    (void)site;
+    if (parent + 2 != arrays[0].length) return UST_OK;
+    if (tells(level, "insert_code")) return 88;
+    if (tells(level, "insert_refuses")) {
+        error->first = 3, error->second = 5;
+        snprintf(error->message, sizeof error->message, "it is full");
+        return UST_CANNOT_HOLD;
+    }
+    if (tells(level, "insert_beyond")) change->resize(change->host, 2, 1);
+    if (tells(level, "insert_huge")) change->resize(change->host, 1, 1ull << 50);
+    if (tells(level, "insert_moves"))
+        for (uint64_t move = 0; move < 1000; move++) change->moved(change->host, 0, 0, 0);
+    int64_t *stored = change->resize(change->host, 1, count + 1);
+    if (!stored) return UST_OK;
+    while (at < count && stored[at] < crd) at++;
+    memmove(stored + at + 1, stored + at, (count - at) * sizeof *stored);
+    stored[at] = crd;
+    if (at < count) change->moved(change->host, at, count, at + 1);
+    arrays[0].data[parent + 1]++;
+    change->pos = at;
+    change->positions = count + 1;
+    change->done = 1;
+    if (tells(level, "insert_nothing")) change->resize(change->host, 1, count), change->positions = count;
+    if (tells(level, "insert_undone")) arrays[0].data[0] = 7, change->done = 0;
+    if (tells(level, "insert_crd")) stored[at] = 1000;
+    if (tells(level, "insert_other_crd")) stored[at] = crd + 1;
+    if (tells(level, "insert_wide")) stored[at] = 1ll << 40;
+    if (tells(level, "insert_bounds")) arrays[0].data[parent + 1] = 1000000000;
+    if (tells(level, "insert_others")) arrays[0].data[0] = -1000000000;
+    if (tells(level, "insert_pos")) change->pos = 0;
+    if (tells(level, "insert_pos_beyond")) change->pos = 1ull << 60;
+    if (tells(level, "insert_positions")) change->positions = UINT64_MAX;
+    if (tells(level, "insert_fewer")) change->positions = 1;
+    if (tells(level, "insert_freed")) change->freed.lo = 9, change->freed.hi = UINT64_MAX;
+    if (tells(level, "insert_turned")) change->moved(change->host, 3, 1, 0);
+    if (tells(level, "insert_move")) change->moved(change->host, 0, UINT64_MAX, 1);
+    if (tells(level, "insert_to")) change->moved(change->host, 0, 2, UINT64_MAX);
+    return UST_OK;
+}
+
+/* Cannot, or says that it did and did nothing. */
+static int32_t removes(const ust_level *level, const ust_site *site, const ust_changed_array *arrays, uint64_t parent,
+                       uint64_t pos, ust_change *change, ust_error *error) {
+    const uint64_t count = arrays[1].length;
+    (void)site, (void)error, (void)parent;
+    if (!tells(level, "remove_nothing")) return UST_OK;
+    change->pos = pos;
+    change->positions = count;
+    change->done = 1;
+    return UST_OK;
+}
+
 static void drop(ust_level *level) { free(level); }
 
 static const ust_text samples[] = {UST_TEXT("lies")};
@@ -234,6 +291,8 @@ static const ust_level_type levels[] = {{
     .locate = locate,
     .footprint = footprint,
     .candidates = candidates,
+    .insert = insert,
+    .remove = removes,
     .drop = drop,
 }};
 static const ust_plugin_table table = {ABI, COUNT, LEVELS};
