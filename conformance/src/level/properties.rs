@@ -134,8 +134,8 @@ pub(super) fn is_walked(built: &Built<'_>) -> Verdict {
             })?;
             ordered(&visits[..at], visit, props.ordered, props.unique)?;
         }
-        if props.padded && !props.overhangs {
-            stays_inside(built, parent)?;
+        if props.padded && !props.overhangs && kind != WalkKind::Coordinate {
+            stays_inside(built, &visits)?;
         }
         found.extend(visits);
         if kind == WalkKind::Coordinate {
@@ -156,16 +156,16 @@ pub(super) fn is_walked(built: &Built<'_>) -> Verdict {
     }
 }
 
-/// Under bounds in which all entries lie, a walk visits no padding beyond them.
-fn stays_inside(built: &Built<'_>, parent: Pos) -> Verdict {
-    let crds = &built.column.crd;
-    let (Some(&lo), Some(&last)) = (crds.iter().min(), crds.iter().max()) else { return Ok(()) };
-    let (_, visits) = built.machine().walk((parent, parent + 1), (lo, last + 1))?;
-    match visits.iter().find(|visit| !(lo..=last).contains(&visit.crd)) {
+/// What a walk visits under a parent has coordinates of its entries. Any other may be outside the shape, though
+/// inside the level.
+fn stays_inside(built: &Built<'_>, visits: &[Visit]) -> Verdict {
+    let entries: BTreeSet<(Pos, Crd)> =
+        built.children().map(|child| (child.parent, child.crd)).collect();
+    match visits.iter().find(|visit| !entries.contains(&(visit.parent, visit.crd))) {
         Some(visit) => wrong(format!(
-            "all entries lie in {lo}..{}, and a walk within these bounds visits {visit:?}: expected \
-             the claim `overhangs`",
-            last + 1
+            "a walk visits padding where no entry is, {visit:?}, and its cursor does not stay within \
+             bounds: its coordinate may be outside the shape. Expected the claim `overhangs`, or a \
+             cursor over coordinates"
         )),
         None => Ok(()),
     }

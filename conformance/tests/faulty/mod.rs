@@ -57,6 +57,8 @@ impl Faulty {
             "claims_contiguous" | "reaches_gaps" | "inserts_elsewhere" | "inserts_unsaid"
             | "moves_unsaid" | "removes_nothing" => "loose_compressed",
             "hides_overhang" | "hides_limit" => "block2_4",
+            // Padding stands between entries alone.
+            "hides_overhang_between" => "band",
             "claims_limit" => "structured(3, 3)",
             _ => "compressed",
         };
@@ -81,7 +83,7 @@ impl LevelType for Faulty {
         description.props.contiguous |= self.is("claims_contiguous");
         description.props.branchless |= self.is("branches");
         description.props.padded |= self.is("pads");
-        description.props.overhangs &= !self.is("hides_overhang");
+        description.props.overhangs &= !self.fault.starts_with("hides_overhang");
         description.props.overhangs |= self.is("claims_overhang");
         description.props.bounded &= !self.is("hides_limit");
         description.props.bounded |= self.is("claims_limit");
