@@ -146,8 +146,21 @@ const PARENTS: u64 = 1 << 12;
 /// Coordinates that are read at a time, unless one parent has more.
 const READ: u64 = 1 << 14;
 
-/// Checks the coordinates `crd` of all reachable parents. `segments` gives the positions of their children,
-/// which lie within the array. Parallel. Cost: O(coordinates).
+/// Checks the coordinates `crd` of all reachable parents, those of an array with this name. `segments` gives the
+/// positions of their children, which lie within the array. Parallel. Cost: O(coordinates).
+///
+/// ```
+/// use ust_level_api::check::{self, Reach, Rules};
+/// use ust_level_api::{IndexArray, LevelError};
+///
+/// // The second of two parents has the coordinates 3 and 1.
+/// let (pos, crd) = (IndexArray::from(vec![0, 1, 3]), IndexArray::from(vec![2, 3, 1]));
+/// let rules = Rules { bounds: 0..5, ordered: true, unique: true };
+/// let checked = check::segments("crd", &crd, &Reach::all(2), &rules, &|parents, out| {
+///     check::between(&pos, parents, out);
+/// });
+/// assert!(matches!(checked, Err(LevelError::Invalid { index: 2, found: 1, .. })));
+/// ```
 ///
 /// # Errors
 /// [`LevelError::Invalid`] with the first coordinate that breaks a rule.

@@ -206,9 +206,11 @@ pub struct Props {
     /// Some positions may hold padding: a stored value that equals the fill value is no entry.
     pub padded: bool,
     /// The coordinate of padding may be outside the shape, though inside the level: of the groups
-    /// `j % 4` of a row of 6 elements, the last has coordinates for 8. Loops then test whether a
-    /// visited coordinate is inside the shape, where the level's expression can leave it. A cursor
-    /// over coordinates stays within [`WalkSite::bounds`], so such a level never says this.
+    /// `j % 4` of a row of 6 elements, the last has coordinates for 8; of `i * 8 + j` with 6 coordinates
+    /// `j`, the level has 8 for each `i`. Loops then test whether a visited coordinate is inside the
+    /// shape, where the level's expression can leave it. So a padded level says this if its walk visits
+    /// any coordinate that no entry has, be it between two entries. A cursor over coordinates stays
+    /// within [`WalkSite::bounds`], so such a level never says it.
     pub overhangs: bool,
     /// `assemble` may refuse entries: a parent has room for a limited number of children, or the items of a batch do
     /// not have as many. The one

@@ -54,8 +54,8 @@ pub struct WalkSite {
     /// The smallest coordinate: 0, unless the level's expression can be negative.
     pub lower: Expr,
     /// The interval of valid coordinates, given the coordinates of the levels above. It lies within
-    /// `lower .. lower + size`. A cursor over coordinates must stay inside it; a cursor over stored
-    /// positions may ignore it.
+    /// `lower .. lower + size`. A cursor over coordinates must stay inside it; any other may ignore
+    /// it.
     pub bounds: Interval,
     /// The parents whose children are walked: a single one, or, for a `contiguous` level whose
     /// cursor is a position, possibly several consecutive ones.
