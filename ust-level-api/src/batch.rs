@@ -4,6 +4,7 @@
 //! positions. A level below it that is not full stores them one after another, in arrays that have as many elements for
 //! each item; positions in these arrays begin at 0 in each. [`Batched`] makes such a level of any other.
 
+use std::iter::Peekable;
 use std::ops::Range;
 use std::rc::Rc;
 
@@ -99,48 +100,28 @@ impl LevelType for Batched {
     fn check(&self, site: &Site, arrays: &Arrays, parents: &Reach) -> Result<Reach, LevelError> {
         let each = of_each("parents", parents.positions, site.items)?;
         let specs = self.0.describe().arrays;
+        let lengths = specs.iter().zip(&arrays.0).map(|(spec, array)| {
+            array.fetch()?;
+            Ok(of_each(spec.name, array.len() as u64, site.items)? as usize)
+        });
+        let lengths: Vec<usize> = lengths.collect::<Result<_, LevelError>>()?;
         let own = Site { items: 1, ..site.clone() };
+        let mut above = parents.intervals().peekable();
         let mut reach =
             Reach { positions: 0, intervals: parents.intervals.is_some().then(Vec::new) };
-        let mut above = parents.intervals().peekable();
-        let mut lengths = Vec::new();
-        for (spec, array) in specs.iter().zip(&arrays.0) {
-            array.fetch()?;
-            lengths.push(of_each(spec.name, array.len() as u64, site.items)? as usize);
-        }
         for item in 0..site.items {
             let begins: Vec<usize> = lengths.iter().map(|len| len * item as usize).collect();
             let slices = arrays.0.iter().zip(&begins).zip(&lengths);
-            let of_item =
-                Arrays(slices.map(|((array, &at), &len)| part(array, at..at + len)).collect());
-            let base = item * each;
-            let mut own_parents = Reach::all(each);
-            if parents.intervals.is_some() {
-                let (end, mut intervals) = (base + each, Vec::new());
-                // An interval may go on in the next item.
-                while let Some(next) = above.peek_mut().filter(|next| next.start < end) {
-                    let within = next.start..next.end.min(end);
-                    intervals.push(within.start - base..within.end - base);
-                    next.start = within.end;
-                    if next.is_empty() {
-                        above.next();
-                    }
-                }
-                own_parents.intervals = Some(intervals);
-            }
-            let found =
-                self.0.check(&own, &of_item, &own_parents).map_err(|error| match error {
-                    LevelError::Invalid { array, index, found, rule } => {
-                        let at = specs.iter().position(|spec| spec.name == array);
-                        let index = index + at.map_or(0, |at| begins[at] as u64);
-                        LevelError::Invalid { array, index, found, rule }
-                    }
-                    LevelError::Length { array, found, expected } => {
-                        let expected = format!("{expected}, for item {item} of the batch");
-                        LevelError::Length { array, found, expected }
-                    }
-                    other => other,
-                })?;
+            let slices = slices.map(|((array, &at), &len)| part(array, at..at + len));
+            let of_item = item * each..(item + 1) * each;
+            let all = parents.intervals.is_none();
+            let intervals = (!all).then(|| within_item(&mut above, &of_item));
+            let found = self.0.check(
+                &own,
+                &Arrays(slices.collect()),
+                &Reach { positions: each, intervals },
+            );
+            let found = found.map_err(|error| of_batch(error, item, &specs, &begins))?;
             if item > 0 && found.positions * item != reach.positions {
                 return Err(LevelError::Length {
                     array: format!("item {item} of the batch"),
@@ -148,17 +129,7 @@ impl LevelType for Batched {
                     expected: format!("{} positions, as item 0 has", reach.positions / item),
                 });
             }
-            let begin = reach.positions;
-            let all = 0..found.positions;
-            if found.intervals.is_some() && reach.intervals.is_none() {
-                reach.intervals = Some((begin > 0).then_some(0..begin).into_iter().collect());
-            }
-            if let Some(intervals) = &mut reach.intervals {
-                let own = found.intervals.unwrap_or_else(|| vec![all]);
-                let moved = own.into_iter().filter(|own| !own.is_empty());
-                intervals.extend(moved.map(|own| own.start + begin..own.end + begin));
-            }
-            reach.positions += found.positions;
+            append(&mut reach, found);
         }
         Ok(reach)
     }
@@ -332,6 +303,56 @@ fn of_each(what: &str, all: u64, items: u64) -> Result<u64, LevelError> {
             expected: format!("a multiple of {items}, as many for each item of the batch"),
         }),
     }
+}
+
+/// The intervals of positions within those of an item, as positions in it. They are taken from all, which ascend; one
+/// may go on in the next item.
+fn within_item(
+    all: &mut Peekable<impl Iterator<Item = Range<Pos>>>,
+    item: &Range<Pos>,
+) -> Vec<Range<Pos>> {
+    let mut intervals = Vec::new();
+    while let Some(next) = all.peek_mut().filter(|next| next.start < item.end) {
+        let within = next.start..next.end.min(item.end);
+        intervals.push(within.start - item.start..within.end - item.start);
+        next.start = within.end;
+        if next.is_empty() {
+            all.next();
+        }
+    }
+    intervals
+}
+
+/// An error about the arrays of an item, as one about those of the batch, where those of the item begin at these
+/// places.
+fn of_batch(error: LevelError, item: u64, specs: &[ArraySpec], begins: &[usize]) -> LevelError {
+    match error {
+        LevelError::Invalid { array, index, found, rule } => {
+            let at = specs.iter().position(|spec| spec.name == array);
+            let index = index + at.map_or(0, |at| begins[at] as u64);
+            LevelError::Invalid { array, index, found, rule }
+        }
+        LevelError::Length { array, found, expected } => {
+            let expected = format!("{expected}, for item {item} of the batch");
+            LevelError::Length { array, found, expected }
+        }
+        other => other,
+    }
+}
+
+/// Appends the positions of one more item.
+fn append(reach: &mut Reach, item: Reach) {
+    let begin = reach.positions;
+    if item.intervals.is_some() && reach.intervals.is_none() {
+        reach.intervals = Some((begin > 0).then_some(0..begin).into_iter().collect());
+    }
+    if let Some(intervals) = &mut reach.intervals {
+        let all = 0..item.positions;
+        let own = item.intervals.unwrap_or_else(|| vec![all]);
+        let moved = own.into_iter().filter(|own| !own.is_empty());
+        intervals.extend(moved.map(|own| own.start + begin..own.end + begin));
+    }
+    reach.positions += item.positions;
 }
 
 /// Part of an array, in the same kind.
