@@ -32,6 +32,10 @@ impl Explained<'_> {
         for (dim, spec) in format.dims().iter().enumerate() {
             let title = if dim == 0 { "inverse" } else { "" };
             let inverse = format.inverse_text(dim).unwrap_or_default();
+            let inverse = match spec.sorted {
+                Some(_) => format!("order[{inverse}]"),
+                None => inverse,
+            };
             facts.push([title.to_owned(), format!("{} = {inverse}", spec.name)]);
         }
         let width = |bits: u32| match bits {
@@ -97,6 +101,7 @@ impl Explained<'_> {
                 json!({
                     "name": spec.name,
                     "inverse": format.inverse_text(dim),
+                    "sorted": spec.sorted.map(|sorted| sorted.to_string()),
                     "slice": spec.slice.map(|slice| slice.to_string()),
                 })
             })

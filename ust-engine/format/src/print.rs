@@ -146,7 +146,8 @@ impl Format {
         Printed::mlir(self).text
     }
 
-    /// The inverse of dimension `dim` as text over the levels' names, such as `ib * 2 + ii`.
+    /// The inverse of dimension `dim` as text over the levels' names, such as `ib * 2 + ii`: of a sorted dimension, the
+    /// place.
     #[must_use]
     pub fn inverse_text(&self, dim: usize) -> Option<String> {
         let names = level_names(self);
