@@ -19,7 +19,7 @@ fn all(rank: usize) -> Vec<String> {
         [] => format.name.to_owned(),
         ["d"] => format!("{}({rank})", format.name),
         ["n", "m"] => format.example.to_owned(),
-        ["c", "s"] => format!("{}(8, 4096)", format.name),
+        ["c", "s"] => format!("{}(8, 1048576)", format.name),
         several => format!("{}({})", format.name, vec!["4"; several.len()].join(",")),
     };
     named().map(text).collect()

@@ -15,9 +15,9 @@ use ust_level_api::stats::TensorStats;
 use super::predict::Sizes;
 use super::stats::BLOCKS;
 
-/// Rows that are sorted together: many, so that rows of a slice have about the same length, and few enough that their
-/// elements of the result stay in cache.
-const WINDOW: usize = 1 << 12;
+/// Rows that are sorted together: many, so that rows of a slice have about the same length (a graph has few long rows),
+/// and few enough that their elements of the result stay in cache.
+const WINDOW: usize = 1 << 20;
 
 /// A format that competes.
 #[derive(Clone, Debug)]
