@@ -69,3 +69,35 @@ fn a_run_is_summed_once_for_each_coordinate() {
         }
     }
 }
+
+#[test]
+fn rows_of_runs_with_one_value_are_summed_by_a_kernel() {
+    let image = ust::generate::generate("steps(40x97, run=12, seed=7)").unwrap();
+    let dense = Tensor::from_coo(&image, &"Dense".parse().unwrap()).unwrap();
+    let x = Tensor::from_coo(
+        &ust::generate::generate("random(97, nnz=97, seed=8)").unwrap(),
+        &"Dense(1)".parse().unwrap(),
+    )
+    .unwrap();
+    let product = |a: &Tensor, backend: ust::Backend| {
+        let call = ust::einsum("y(i) = A(i,j) * x(j)").arg("A", a).arg("x", &x).backend(backend);
+        call.prepare().unwrap()
+    };
+    let expected = product(&dense, ust::Backend::Named("interp")).run(&[&dense, &x]).unwrap();
+    for level in ["run_length", "sparse_run_length"] {
+        let format: Format = format!("(i, j) -> (i : dense, j : {level})").parse().unwrap();
+        let runs = dense.convert(&format).unwrap();
+        assert!(runs.nse() < 40 * 97 / 4);
+        let kernel = product(&runs, ust::Backend::Named("jit"));
+        assert!(kernel.stages()[0].contains("shared-dots"), "{:?}", kernel.stages());
+        let found = kernel.run(&[&runs, &x]).unwrap();
+        for (found, expected) in
+            found.to_dense::<f64>().unwrap().iter().zip(&expected.to_dense::<f64>().unwrap())
+        {
+            assert!(
+                (found - expected).abs() <= 1e-12 * expected.abs(),
+                "{level}: {found} {expected}"
+            );
+        }
+    }
+}

@@ -169,17 +169,20 @@ impl LevelType for RunLength {
     }
 
     fn walk<'a>(&'a self, site: &'a WalkSite, b: &mut Builder) -> Walk<'a> {
-        let next = b.var("next", site.lower.clone());
-        let end = |b: &Builder, at: Expr| b.load(site.arrays[END], at);
+        let Interval { lo, hi } = runs(site, b);
+        let first = b.bind("first_run", lo);
         Walk {
             kind: WalkKind::Other,
-            cursor: runs(site, b),
+            cursor: Interval { lo: first.clone(), hi },
             step: Box::new(move |b, pos| {
-                let crd = Expr::from(next);
-                let count = end(b, pos.clone()) - crd.clone();
-                Step::run(crd, pos, Run::Shared(count))
+                // The first run has none before it.
+                let before = b.load(site.arrays[END], (pos.clone() - 1).max(first.clone()));
+                let begin = first.clone().lt(pos.clone()).select(before, site.lower.clone());
+                let begin = b.bind("begin", begin);
+                let count = b.load(site.arrays[END], pos.clone()) - begin.clone();
+                Step::run(begin, pos, Run::Shared(count))
             }),
-            advance: Some(Box::new(move |b, pos| b.assign(next, end(b, pos)))),
+            advance: None,
         }
     }
 

@@ -64,6 +64,7 @@ mod math;
 mod nest;
 mod pattern;
 mod placed;
+mod shared;
 mod shims;
 mod slices;
 #[cfg(test)]

@@ -91,6 +91,7 @@ impl Pattern {
             Self::MultiplyAdd { .. } => "multiply-add",
             Self::Rows { .. } => "rows-of-gather-dots",
             Self::RunDots { .. } => "run-dots",
+            Self::SharedDots { .. } => "shared-dots",
             Self::Runs { .. } => "rows-of-runs",
             Self::OneDots { .. } => "one-dots",
             Self::GapDots { .. } => "gap-dots",

@@ -14,7 +14,7 @@ pub(super) struct Inner<'a> {
 }
 
 /// Two elements in the order that suits.
-fn both<'e, 'n, T>(
+pub(super) fn both<'e, 'n, T>(
     one: &'e Element<'n>,
     other: &'e Element<'n>,
     suits: impl Fn(&'e Element<'n>, &'e Element<'n>) -> Option<T>,
@@ -219,6 +219,7 @@ impl<'a> Inner<'a> {
                 .or_else(|| self.spread())
                 .or_else(|| self.run_dots())
                 .or_else(|| self.one_dots())
+                .or_else(|| self.shared_dots())
                 .or_else(|| self.slots()),
             (2, true, false, false, true) => self.combined(),
             (3, true, true, false, false) => self.rows_of_runs(),
@@ -345,7 +346,7 @@ impl<'a> Inner<'a> {
     }
 
     /// The destination of products, if it is the same in all iterations.
-    fn fixed_target(self) -> Option<Target> {
+    pub(super) fn fixed_target(self) -> Option<Target> {
         match &self.nest.target {
             Place::Var(var) => Some(Target::Var(*var)),
             Place::Element(array, index) => {

@@ -118,6 +118,17 @@ pub(super) enum Pattern {
         hi: Expr,
         clear: bool,
     },
+    /// `for j in begin[p]..end[p] { target += a[p] * x[j] * factor }`. Without `begin`, the first iteration begins at
+    /// `first`, and each other one where the one before ends.
+    SharedDots {
+        target: Target,
+        begin: Option<ArrayId>,
+        first: Expr,
+        end: ArrayId,
+        a: Stream,
+        x: Stream,
+        factor: Option<Expr>,
+    },
     /// `for each one of bits[p], at place b { target += a[ofs[p] + its number] * x[32 * p + b] * factor }`.
     OneDots { target: Target, ones: Ones, factor: Option<Expr> },
     /// `crd += numbers[p]; target += a[p] * x[crd] * factor; crd += 1`, from a `crd` of 0 on.

@@ -469,8 +469,12 @@ pub(crate) fn in_run(
         return b.coded(name, (crd, pos), code, |b, crd, pos| body(b, pos.clone(), (crd, pos)));
     }
     let pos = b.bind("run_pos", pos);
-    let lo = b.bind("run_lo", crd);
-    let end = lo.clone() + run.count();
+    let lo = b.bind("run_lo", crd.clone());
+    let end = match run.count() {
+        // How many there are from the first on, as a difference of bounds.
+        Expr::Binary(BinOp::Sub, end, begin) if *begin == crd => *end,
+        count => lo.clone() + count,
+    };
     if run.is_shared() {
         return b.for_(name, lo, end, |b, crd| body(b, crd.clone(), (crd, pos)));
     }

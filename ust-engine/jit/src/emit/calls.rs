@@ -36,6 +36,7 @@ impl Emitter<'_, '_> {
             | Pattern::Dot { .. }
             | Pattern::Total { .. }
             | Pattern::RunDots { .. }
+            | Pattern::SharedDots { .. }
             | Pattern::OneDots { .. }
             | Pattern::GapDots { .. } => Some(lane(dtype)),
             Pattern::Combined { .. } => Some(types::I64),
@@ -47,6 +48,7 @@ impl Emitter<'_, '_> {
             | Pattern::Dot { target, factor, .. }
             | Pattern::Total { target, factor, .. }
             | Pattern::RunDots { target, factor, .. }
+            | Pattern::SharedDots { target, factor, .. }
             | Pattern::OneDots { target, factor, .. }
             | Pattern::GapDots { target, factor, .. } => {
                 self.add_to(target, dtype, result, factor.as_ref());
@@ -88,6 +90,13 @@ impl Emitter<'_, '_> {
                 let mut args = self.bases(&[runs.bounds, runs.ofs]);
                 args.extend([&runs.a, &runs.x].map(|of| self.start(of, zero)));
                 args.extend([lo, hi, self.const_int(i64::from(runs.is_end))]);
+                args
+            }
+            Pattern::SharedDots { begin, first, end, a, x, .. } => {
+                let begin = begin.map_or(zero, |begin| self.base(begin));
+                let mut args = vec![begin, self.base(*end)];
+                args.extend([a, x].map(|of| self.start(of, zero)));
+                args.extend([lo, hi, self.int(first)]);
                 args
             }
             Pattern::OneDots { ones: Ones { bits, ofs, a, x }, .. } => {

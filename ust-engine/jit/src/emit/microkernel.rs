@@ -114,6 +114,9 @@ fn wanted(pattern: &Pattern, arrays: &[ArrayDecl]) -> Option<Wanted> {
         Pattern::RunDots { runs: Runs { bounds, ofs, a, x, .. }, .. } => {
             of(Loop::RunDots(kind(*ofs)?, kind(*bounds)?), &[], &[a.array, x.array])
         }
+        Pattern::SharedDots { begin, end, a, x, .. } => {
+            of(Loop::SharedDots(kind(*end)?), &[*end, begin.unwrap_or(*end)], &[a.array, x.array])
+        }
         Pattern::OneDots { ones: Ones { bits, ofs, a, x }, .. } => Wanted {
             kinds: vec![(*bits, U32)],
             ..of(Loop::OneDots(kind(*ofs)?), &[], &[a.array, x.array])

@@ -85,9 +85,10 @@ impl Emitter<'_, '_> {
             return (self.compare_int(at_least, width, MIN_CALL_COLUMNS), Some((first, width)));
         }
         let least = match pattern {
-            Pattern::Combined { .. } | Pattern::RunDots { .. } | Pattern::OneDots { .. } => {
-                MIN_CALL_ROWS
-            }
+            Pattern::Combined { .. }
+            | Pattern::RunDots { .. }
+            | Pattern::SharedDots { .. }
+            | Pattern::OneDots { .. } => MIN_CALL_ROWS,
             _ => MIN_CALL_ITERATIONS,
         };
         (self.compare_int(at_least, count, least), None)

@@ -37,6 +37,7 @@ mod row_sample;
 mod runs;
 mod sampled;
 mod scatter;
+mod shared;
 mod slots;
 mod spread;
 #[cfg(test)]
@@ -95,6 +96,10 @@ pub enum Loop {
     /// `out[places[i]]` is set where `places` is not null. Index kinds: of `pos`, `ofs` and `places`; of
     /// `bounds`.
     Runs(IndexKind, IndexKind),
+    /// `sum of a[s] * x[j]` for `j` in `begin[s]..end[s]`, for `s` in `lo..hi`: `fn(begin, end, a, x, lo, hi, first) -> T`.
+    /// Where `begin` is null, run `lo` begins at `first`, and each other one where the one before ends. Index kind: of
+    /// `begin` and `end`. Never exact.
+    SharedDots(IndexKind),
     /// `sum of a[ofs[w] + k] * x[32 * w + b]` for the place `b` of the `k`th one of `bits[w]`, an index of kind u32, for
     /// `w` in `lo..hi`: `fn(bits, ofs, a, x, lo, hi, room) -> T`. `a` lies in an array that ends `room` numbers behind its
     /// address. Index kind: of `ofs`. Never exact.
@@ -178,7 +183,8 @@ macro_rules! pick {
                 (Loop::Dots, false) => dots::$module::address(dtype),
                 (Loop::Tile(width), exact) => tile::$module::address(width, dtype, exact),
                 (Loop::Count(kind), _) => scatter::counting(kind),
-                (Loop::OneDots(_) | Loop::GapDots(_), true) => None,
+                (Loop::OneDots(_) | Loop::GapDots(_) | Loop::SharedDots(_), true) => None,
+                (Loop::SharedDots(kind), false) => shared::$module::address(kind, dtype),
                 (Loop::OneDots(_), false) => ones::$module::address(wanted, dtype),
                 (Loop::GapDots(_), false) => gaps::$runs::address(wanted, dtype),
                 (Loop::Slots(_) | Loop::Slices(..), true) => slots::exact(wanted, dtype),

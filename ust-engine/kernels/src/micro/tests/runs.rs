@@ -26,6 +26,68 @@ macro_rules! tests {
             isize,
         );
 
+        type Shared<C> = unsafe extern "C" fn(
+            *const C,
+            *const C,
+            *const T,
+            *const T,
+            isize,
+            isize,
+            isize,
+        ) -> T;
+
+        #[test]
+        fn runs_with_one_value() {
+            let random = &mut random();
+            for set in instruction_sets() {
+                for round in 0..40 {
+                    let has_begin = round % 2 == 0;
+                    // Lengths around those of vectors; gaps only where runs have beginnings of their own.
+                    let (mut begin, mut end, mut at) = (Vec::new(), Vec::new(), 3);
+                    for _ in 0..random.below(9) {
+                        let bound = [2, 10, 40, 90][random.below(4)];
+                        begin.push(at + if has_begin { random.below(3) } else { 0 });
+                        at = begin[begin.len() - 1] + random.below(bound);
+                        end.push(at);
+                    }
+                    let (mut a, x) = (numbers(random, end.len() + 1), numbers(random, at + 1));
+                    if round % 5 == 0 {
+                        a[0] = [T::INFINITY, T::NAN][round % 2];
+                    }
+                    let lo = usize::from(end.len() > 4);
+                    let terms: Vec<T> = (lo..end.len())
+                        .flat_map(|s| (begin[s]..end[s]).map(move |j| (s, j)))
+                        .map(|(s, j)| a[s] * x[j])
+                        .collect();
+                    let first = begin.get(lo).copied().unwrap_or(0) as isize;
+                    macro_rules! call {
+                        ($index:ty, $kind:ident) => {{
+                            let as_index = |of: &[usize]| of.iter().map(|&v| v as $index).collect::<Vec<_>>();
+                            let (begin, end) = (as_index(&begin), as_index(&end));
+                            let begin = if has_begin { begin.as_ptr() } else { std::ptr::null() };
+                            // SAFETY: the signature is the one that is documented; all indices lie within what is
+                            // given.
+                            let found = unsafe {
+                                let of = Loop::SharedDots(IndexKind::$kind);
+                                let run: Shared<$index> = std::mem::transmute(kernel(set, of, false));
+                                run(begin, end.as_ptr(), a.as_ptr(), x.as_ptr(), lo as isize, end.len() as isize, first)
+                            };
+                            let (sum, size) = terms.iter().fold((0.0, 0.0), |(sum, size), t| (sum + t, size + t.abs()));
+                            if T::is_finite(sum) {
+                                close(found, sum, size);
+                            } else {
+                                assert!(found == sum || (found.is_nan() && sum.is_nan()), "{found} {sum}");
+                            }
+                        }};
+                    }
+                    call!(u16, U16);
+                    call!(u32, U32);
+                    call!(i32, I32);
+                    call!(i64, I64);
+                }
+            }
+        }
+
         #[test]
         fn rows_of_runs() {
             const ROWS: usize = 60;
