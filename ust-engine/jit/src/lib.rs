@@ -64,7 +64,7 @@ mod math;
 mod nest;
 mod pattern;
 mod placed;
-mod shared;
+mod runs;
 mod shims;
 mod slices;
 #[cfg(test)]

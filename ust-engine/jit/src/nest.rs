@@ -3,7 +3,7 @@
 use ust_ir::idiom::{By, Code, Coded, Factor, Index, Loop, Nest, Place, Range};
 use ust_ir::{ArrayId, BinOp, Expr, Var};
 
-use super::pattern::{Ones, Pattern, Runs, Stream, Target};
+use super::pattern::{Pattern, Stream, Target};
 
 /// The loops of a nest from one on.
 #[derive(Clone, Copy)]
@@ -24,11 +24,11 @@ pub(super) fn both<'e, 'n, T>(
 
 /// An element that changes in the loops.
 pub(super) struct Element<'a> {
-    array: ArrayId,
+    pub(super) array: ArrayId,
     /// What each of the loops adds to the index.
-    steps: Vec<(usize, By, &'a Expr)>,
+    pub(super) steps: Vec<(usize, By, &'a Expr)>,
     /// The other terms of the index.
-    at: Vec<Expr>,
+    pub(super) at: Vec<Expr>,
 }
 
 impl Element<'_> {
@@ -37,7 +37,7 @@ impl Element<'_> {
     }
 
     /// The index.
-    fn index(&self) -> Expr {
+    pub(super) fn index(&self) -> Expr {
         let steps = self.steps.iter().map(|(_, by, stride)| Expr::from(*by) * (*stride).clone());
         steps.chain(self.at.iter().cloned()).reduce(|a, b| a + b).unwrap_or(Expr::Int(0))
     }
@@ -51,7 +51,7 @@ impl Element<'_> {
     }
 
     /// `array[crd + ..]` at the coordinate that loop `p` decodes.
-    fn decoded(&self, p: usize) -> Option<Stream> {
+    pub(super) fn decoded(&self, p: usize) -> Option<Stream> {
         match self.steps[..] {
             [(at, By::Decoded(..), Expr::Int(1))] if at == p => Some(self.stream()),
             _ => None,
@@ -59,7 +59,7 @@ impl Element<'_> {
     }
 
     /// `array[crd[p] + ..]` in loop `p`, and `crd`.
-    fn gathered(&self, p: usize) -> Option<(ArrayId, Stream)> {
+    pub(super) fn gathered(&self, p: usize) -> Option<(ArrayId, Stream)> {
         match self.steps[..] {
             [(at, By::Read(crd, _), Expr::Int(1))] if at == p => Some((crd, self.stream())),
             _ => None,
@@ -123,7 +123,7 @@ impl<'a> Inner<'a> {
     }
 
     /// `pos`, of a loop from `pos[..]` up to the next element, and the index of the first bound.
-    fn segment(self, at: usize) -> Option<Element<'a>> {
+    pub(super) fn segment(self, at: usize) -> Option<Element<'a>> {
         self.segment_from(at).filter(|(_, begin)| begin.is_empty()).map(|(pos, _)| pos)
     }
 
@@ -323,26 +323,12 @@ impl<'a> Inner<'a> {
     }
 
     /// Where the sum of each row goes, and the places of rows.
-    fn of_row(self) -> Option<(Stream, Option<ArrayId>)> {
+    pub(super) fn of_row(self) -> Option<(Stream, Option<ArrayId>)> {
         let place = self.stored(1)?;
         match place.along(0) {
             Some(out) => Some((out, None)),
             None => place.gathered(0).map(|(places, out)| (out, Some(places))),
         }
-    }
-
-    /// Rows of runs: a row has several in a loop, or one.
-    fn rows_of_runs(self) -> Option<Pattern> {
-        let run = self.count() - 1;
-        let pos = if run == 1 { None } else { Some(self.segment(1)?.along(0)?) };
-        let (runs, None) = (self.runs(run)?, self.factor()) else { return None };
-        let (out, places) = self.of_row()?;
-        Some(Pattern::Runs { pos, runs, out, places })
-    }
-
-    fn run_dots(self) -> Option<Pattern> {
-        let (runs, factor) = (self.runs(1)?, self.factor());
-        Some(Pattern::RunDots { target: self.fixed_target()?, runs, factor })
     }
 
     /// The destination of products, if it is the same in all iterations.
@@ -357,58 +343,8 @@ impl<'a> Inner<'a> {
     }
 
     /// What a loop decodes.
-    fn coded(self, at: usize) -> Option<&'a Coded> {
+    pub(super) fn coded(self, at: usize) -> Option<&'a Coded> {
         self.nest.loops[self.from + at].coded.as_ref()
-    }
-
-    /// Words whose ones the inner loop decodes.
-    fn one_dots(self) -> Option<Pattern> {
-        let (word, inner) = (&self.nest.loops[self.from], &self.nest.loops[self.from + 1]);
-        let Coded { first, code: Code::Ones(mask), .. } = self.coded(1)? else { return None };
-        let Range::Between(begin, _) = &inner.range else { return None };
-        let [one, other] = &self.elements()?[..] else { return None };
-        let (a, x) = both(one, other, |a, x| Some((a, x.decoded(1)?)))?;
-        let Expr::Load(bits, at) = mask else { return None };
-        // The positions of a word begin at `ofs[..]`.
-        let from = a.index().replaced(&|of| (of == inner.var).then(|| begin.clone()));
-        a.along(1)?;
-        let from = self.nest.index(&from)?;
-        let (ofs, a) = self.element(a.array, &from).gathered(0)?;
-        // Coordinates begin at those of the word.
-        let first = self.nest.index(first)?;
-        let of_word = self.element(x.array, &first);
-        let in_order = matches!(of_word.steps[..], [(0, By::Var(_), Expr::Int(32))]);
-        let x = Stream { at: [x.at, of_word.at.clone()].concat(), ..x };
-        let is_own = **at == Expr::Var(word.var);
-        let (target, factor) = (self.fixed_target()?, self.factor());
-        let ones = Ones { bits: *bits, ofs, a, x };
-        (in_order && is_own).then_some(Pattern::OneDots { target, ones, factor })
-    }
-
-    /// Runs that loop `run` is over, and the loop around it over one of each.
-    fn runs(self, run: usize) -> Option<Runs> {
-        let stop = run - 1;
-        let [var, around] = [run, stop].map(|at| self.nest.loops[self.from + at].var);
-        let Range::Between(lo, hi) = &self.nest.loops[self.from + run].range else { return None };
-        let [a, x] = &self.elements()?[..] else { return None };
-        let (a, x) = x.along(run).map(|x| (a, x)).or_else(|| Some((x, a.along(run)?)))?;
-        let index = |expr: Expr| self.nest.index(&expr);
-        // The positions of the entries begin at `ofs[..]`.
-        let first = index(a.index().replaced(&|of| (of == var).then(|| lo.clone())))?;
-        let (ofs, a) = self.element(a.array, &first).gathered(stop)?;
-        // They end where those of the next run begin.
-        let end = index(Expr::from(By::Read(ofs, around)) + hi.clone() - lo.clone())?;
-        let is_end = matches!(&end.steps[..], [step]
-            if step.by == By::Next(ofs, around) && step.stride == Expr::Int(1));
-        if !is_end || !end.base.is_empty() {
-            return None;
-        }
-        // Coordinates begin or end at `bounds[..]`.
-        let bound = |of: &Expr| self.element(x.array, &index(of.clone())?).gathered(stop);
-        let (is_end, (bounds, bound)) =
-            bound(lo).map(|of| (false, of)).or_else(|| Some((true, bound(hi)?)))?;
-        let x = Stream { at: [x.at, bound.at].concat(), ..x };
-        Some(Runs { bounds, is_end, ofs, a, x })
     }
 
     fn sampled(self) -> Option<Pattern> {

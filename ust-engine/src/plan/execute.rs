@@ -3,6 +3,7 @@
 mod numbered;
 mod onto;
 mod operands;
+mod planned;
 mod sorted;
 
 use std::sync::Arc;
@@ -13,10 +14,9 @@ use ust_format::Format;
 
 use self::numbered::Number;
 use self::operands::{Held, Operand, are_ready, meant, ready_for, refs, tensors_of};
+use self::planned::plan;
 use super::along::along;
-use super::choose::{Candidate, Given, choose};
 use super::divide::{Known, divide};
-use super::explain::order_label;
 use super::frame::{self, Expected, Extents, Frame, Last, Sizes};
 use super::path::part;
 use super::rest::{Stored, counted};
@@ -27,7 +27,7 @@ use crate::expr::control::{Run, Timing};
 use crate::expr::term::Assignment;
 use crate::provider::Backend;
 use crate::storage::order::Order;
-use crate::storage::{Outline, StoredElement, Tensor};
+use crate::storage::{StoredElement, Tensor};
 
 /// How an assignment is planned.
 #[derive(Clone, Debug)]
@@ -447,59 +447,4 @@ fn run_on(
     let (tensors, how) = ready_for(compiled, given, how)?;
     begin();
     compiled.run(Inputs { tensors: &refs(&tensors), shared: shared.as_ref() }, sizes, how)
-}
-
-fn plan(
-    assignment: &Assignment,
-    stage: &Stage,
-    given: &Held<'_>,
-    options: &Options<'_>,
-    last: bool,
-) -> Result<Vec<Candidate>, Error> {
-    let tensors: &[&Tensor] = &refs(given);
-    let names: Vec<String> = assignment.indices.iter().map(|index| index.name.clone()).collect();
-    let extents: Vec<usize> = assignment.indices.iter().map(|index| index.extent).collect();
-    let input = |source: Source| match source {
-        Source::Operand(at) => assignment.operands.get(at),
-        Source::Stage(_) | Source::Order { .. } => None,
-    };
-    let fills = stage.accesses.iter().zip(tensors).map(|(u, t)| match u.source {
-        Source::Operand(at) => meant(assignment, at, t),
-        Source::Stage(_) | Source::Order { .. } => t.fill(),
-    });
-    let labels = stage.accesses.iter().map(|u| match (input(u.source), u.source) {
-        (Some(input), _) => input.name.clone(),
-        (None, Source::Stage(at)) => format!("t{at}"),
-        (None, Source::Order { operand, dim }) => order_label(assignment, operand, dim),
-        (None, Source::Operand(_)) => assignment.result.name.clone(),
-    });
-    // Loops read one value of an operand of the caller's that has one for all. A converted one may have none. With
-    // padding, native kernels are the quickest: they take a value for each element.
-    let outlined = |(one, access): (&Operand<'_>, &StageAccess)| {
-        let outline = match access.source {
-            Source::Order { .. } => one.tensor().outline().without_padding(),
-            _ => one.tensor().outline(),
-        };
-        let given = !matches!(one, Operand::Made(_));
-        let own = given && matches!(access.source, Source::Operand(_));
-        let iso = outline.is_iso() && own && !outline.has_padding();
-        outline.with_iso(iso)
-    };
-    let outlines: Vec<Outline> = given.iter().zip(&stage.accesses).map(outlined).collect();
-    let mut plans = choose(&Given {
-        stage,
-        tensors: &outlines,
-        lasting: given.iter().map(|one| !matches!(one, Operand::Made(_))).collect(),
-        limit: options.run.limit,
-        names: labels.collect(),
-        fills: fills.collect(),
-        strict: options.strict,
-        onto: options.onto && last,
-        indices: &names,
-        extents: &extents,
-        format: options.format.clone().filter(|_| last),
-        zero: assignment.result.zero.filter(|_| last).unwrap_or(stage.dtype.zero()),
-    })?;
-    plans.iter_mut().for_each(|(planned, _)| planned.find_ways(stage, tensors));
-    Ok(plans)
 }
