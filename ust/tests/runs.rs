@@ -89,7 +89,7 @@ fn rows_of_runs_with_one_value_are_summed_by_a_kernel() {
         let runs = dense.convert(&format).unwrap();
         assert!(runs.nse() < 40 * 97 / 4);
         let kernel = product(&runs, ust::Backend::Named("jit"));
-        assert!(kernel.stages()[0].contains("shared-dots"), "{:?}", kernel.stages());
+        assert!(kernel.stages()[0].contains("rows-of-shared-runs"), "{:?}", kernel.stages());
         let found = kernel.run(&[&runs, &x]).unwrap();
         for (found, expected) in
             found.to_dense::<f64>().unwrap().iter().zip(&expected.to_dense::<f64>().unwrap())

@@ -136,7 +136,9 @@ impl Census {
             };
             let (runs, span) = match ends_rows(format, level) {
                 // Numbers count up from 0.
-                _ if counts(format, level) => (f64::min(parents, stored), stored),
+                _ if counts(format, level) || counts_down(format, level) => {
+                    (f64::min(parents, stored), stored)
+                }
                 true => (self.lines.0 as f64, self.lines.1 as f64),
                 false => (stored, parents * site.size as f64),
             };
@@ -192,6 +194,22 @@ impl Sizes {
 /// Whether a level stores a counter.
 fn counts(format: &Format, level: usize) -> bool {
     matches!(format.levels()[level].expr, IndexExpr::Var(axis) if axis >= format.rank())
+}
+
+/// Whether a level stores the places of a dimension that is sorted as a whole, below numbers of entries alone: for each
+/// number, those that have so many entries, which are the first.
+fn counts_down(format: &Format, level: usize) -> bool {
+    let IndexExpr::Var(dim) = format.levels()[level].expr else { return false };
+    let Some(spec) = format.dims().get(dim) else { return false };
+    let numbers = |above: usize| match format.levels()[above].expr {
+        IndexExpr::Var(axis) => {
+            axis.checked_sub(format.rank()).map(|at| &format.counters()[at].of[..])
+        }
+        _ => None,
+    };
+    spec.sorted.is_some_and(|sorted| sorted.window.is_none())
+        && level == 1
+        && numbers(0) == Some(&[dim][..])
 }
 
 /// Whether a level stores the last dimension, and those above store all others.

@@ -92,6 +92,7 @@ impl Pattern {
             Self::Rows { .. } => "rows-of-gather-dots",
             Self::RunDots { .. } => "run-dots",
             Self::SharedDots { .. } => "shared-dots",
+            Self::SharedRows { .. } => "rows-of-shared-runs",
             Self::Runs { .. } => "rows-of-runs",
             Self::OneDots { .. } => "one-dots",
             Self::GapDots { .. } => "gap-dots",

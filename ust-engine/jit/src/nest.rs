@@ -222,7 +222,7 @@ impl<'a> Inner<'a> {
                 .or_else(|| self.shared_dots())
                 .or_else(|| self.slots()),
             (2, true, false, false, true) => self.combined(),
-            (3, true, true, false, false) => self.rows_of_runs(),
+            (3, true, true, false, false) => self.rows_of_runs().or_else(|| self.shared_rows()),
             (3, true, false, false, false) => self.products().or_else(|| self.slices()),
             (3, true, false, true, false) => self.products(),
             _ => None,

@@ -39,6 +39,17 @@ pub(super) struct Runs {
     pub(super) x: Stream,
 }
 
+/// Runs with one value for all of their entries: run `p` has the value `a[p]`, and the elements of `x` from `begin[p]` up to
+/// `end[p]`. Without `begin`, the first begins at `first`, and each other one where the one before ends.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) struct SharedRuns {
+    pub(super) begin: Option<ArrayId>,
+    pub(super) first: Expr,
+    pub(super) end: ArrayId,
+    pub(super) a: Stream,
+    pub(super) x: Stream,
+}
+
 /// Words `bits[w]`, whose ones are entries: word `w` has the values from `a[ofs[w]]` on, and the elements of `x` from
 /// `32 * w` on.
 #[derive(Clone, Debug, PartialEq)]
@@ -118,17 +129,11 @@ pub(super) enum Pattern {
         hi: Expr,
         clear: bool,
     },
-    /// `for j in begin[p]..end[p] { target += a[p] * x[j] * factor }`. Without `begin`, the first iteration begins at
-    /// `first`, and each other one where the one before ends.
-    SharedDots {
-        target: Target,
-        begin: Option<ArrayId>,
-        first: Expr,
-        end: ArrayId,
-        a: Stream,
-        x: Stream,
-        factor: Option<Expr>,
-    },
+    /// `for j in begin[p]..end[p] { target += a[p] * x[j] * factor }`.
+    SharedDots { target: Target, runs: SharedRuns, factor: Option<Expr> },
+    /// `sum = 0; for q in pos[p]..pos[p + 1] { for j in begin[q]..end[q] { sum += a[q] * x[j] } }; out[p] = sum`, or
+    /// `out[places[p]] = sum`.
+    SharedRows { pos: Stream, runs: SharedRuns, out: Stream, places: Option<ArrayId> },
     /// `for each one of bits[p], at place b { target += a[ofs[p] + its number] * x[32 * p + b] * factor }`.
     OneDots { target: Target, ones: Ones, factor: Option<Expr> },
     /// `crd += numbers[p]; target += a[p] * x[crd] * factor; crd += 1`, from a `crd` of 0 on.

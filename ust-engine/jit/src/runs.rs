@@ -1,11 +1,11 @@
 //! Runs: a loop over neighbours inside a loop over runs, each with values of its own or with one for all; words whose
 //! ones are entries.
 
-use ust_ir::idiom::{By, Code, Coded, Range};
+use ust_ir::idiom::{By, Code, Coded, Loop, Range};
 use ust_ir::{ArrayId, Expr};
 
 use super::nest::{Inner, both};
-use super::pattern::{Ones, Pattern, Runs, Stream};
+use super::pattern::{Ones, Pattern, Runs, SharedRuns, Stream};
 
 impl Inner<'_> {
     /// Rows of runs: a row has several in a loop, or one.
@@ -72,12 +72,26 @@ impl Inner<'_> {
         Some(Runs { bounds, is_end, ofs, a, x })
     }
 
-    /// Runs that the inner loop is over, each times one value.
+    /// Rows of runs, each times one value.
+    pub(super) fn shared_rows(self) -> Option<Pattern> {
+        let (pos, runs, None) = (self.segment(1)?.along(0)?, self.shared(1)?, self.factor()) else {
+            return None;
+        };
+        let (out, places) = self.of_row()?;
+        Some(Pattern::SharedRows { pos, runs, out, places })
+    }
+
     pub(super) fn shared_dots(self) -> Option<Pattern> {
-        let [around, inner] = [0, 1].map(|at| &self.nest.loops[self.from + at]);
+        let (runs, factor) = (self.shared(0)?, self.factor());
+        Some(Pattern::SharedDots { target: self.fixed_target()?, runs, factor })
+    }
+
+    /// Runs that the loop inside loop `stop` is over, each times one value.
+    fn shared(self, stop: usize) -> Option<SharedRuns> {
+        let [around, inner] = [stop, stop + 1].map(|at| &self.nest.loops[self.from + at]);
         let Range::Between(lo, hi) = &inner.range else { return None };
         let [one, other] = &self.elements()?[..] else { return None };
-        let (a, x) = both(one, other, |a, x| Some((a.along(0)?, x.along(1)?)))?;
+        let (a, x) = both(one, other, |a, x| Some((a.along(stop)?, x.along(stop + 1)?)))?;
         // `array[p]` in the outer loop.
         let bound = |of: &Expr| match of {
             Expr::Load(array, at) if **at == Expr::Var(around.var) => Some(*array),
@@ -86,15 +100,13 @@ impl Inner<'_> {
         let end = bound(hi)?;
         let (begin, first) = match bound(lo) {
             Some(begin) => (Some(begin), Expr::Int(0)),
-            None => (None, self.after_another(lo, end)?),
+            None => (None, self.after_another(around, lo, end)?),
         };
-        let (target, factor) = (self.fixed_target()?, self.factor());
-        Some(Pattern::SharedDots { target, begin, first, end, a, x, factor })
+        Some(SharedRuns { begin, first, end, a, x })
     }
 
     /// If each iteration but the first begins where the one before ended: where the first begins.
-    fn after_another(self, lo: &Expr, end: ArrayId) -> Option<Expr> {
-        let around = &self.nest.loops[self.from];
+    fn after_another(self, around: &Loop, lo: &Expr, end: ArrayId) -> Option<Expr> {
         let from = match &around.range {
             Range::Between(lo, _) => lo.clone(),
             Range::Segment { pos, at, begin }

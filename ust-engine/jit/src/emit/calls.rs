@@ -3,7 +3,7 @@
 use cranelift_codegen::ir::{InstBuilder, Type, Value, types};
 use ust_ir::{ArrayId, Dtype, Ty};
 
-use super::super::pattern::{Ones, Pattern, Stream};
+use super::super::pattern::{Ones, Pattern, SharedRuns, Stream};
 use super::{Emitter, Operand, lane};
 
 /// The iterations of a loop that is a call.
@@ -92,11 +92,24 @@ impl Emitter<'_, '_> {
                 args.extend([lo, hi, self.const_int(i64::from(runs.is_end))]);
                 args
             }
-            Pattern::SharedDots { begin, first, end, a, x, .. } => {
+            Pattern::SharedDots { runs: SharedRuns { begin, first, end, a, x }, .. } => {
                 let begin = begin.map_or(zero, |begin| self.base(begin));
                 let mut args = vec![begin, self.base(*end)];
                 args.extend([a, x].map(|of| self.start(of, zero)));
                 args.extend([lo, hi, self.int(first)]);
+                args
+            }
+            Pattern::SharedRows {
+                pos,
+                runs: SharedRuns { begin, first, end, a, x },
+                out,
+                places,
+            } => {
+                let begin = begin.map_or(zero, |begin| self.base(begin));
+                let places = places.map_or(zero, |places| self.base(places));
+                let mut args = vec![self.start(pos, zero), begin, self.base(*end)];
+                args.extend([a, x, out].map(|of| self.start(of, zero)));
+                args.extend([lo, hi, places, self.int(first), self.rest(x, zero)]);
                 args
             }
             Pattern::OneDots { ones: Ones { bits, ofs, a, x }, .. } => {

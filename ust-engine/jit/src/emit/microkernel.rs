@@ -7,7 +7,7 @@ use ust_kernels::micro::{self, Loop};
 use super::super::Suits;
 use super::super::loops::{Reason, reason};
 use super::super::nest::Inner;
-use super::super::pattern::{Ones, Pattern, Runs};
+use super::super::pattern::{Ones, Pattern, Runs, SharedRuns};
 use super::super::placed::placed;
 use super::Emitter;
 use super::union::union_kernel;
@@ -114,8 +114,15 @@ fn wanted(pattern: &Pattern, arrays: &[ArrayDecl]) -> Option<Wanted> {
         Pattern::RunDots { runs: Runs { bounds, ofs, a, x, .. }, .. } => {
             of(Loop::RunDots(kind(*ofs)?, kind(*bounds)?), &[], &[a.array, x.array])
         }
-        Pattern::SharedDots { begin, end, a, x, .. } => {
+        Pattern::SharedDots { runs: SharedRuns { begin, end, a, x, .. }, .. } => {
             of(Loop::SharedDots(kind(*end)?), &[*end, begin.unwrap_or(*end)], &[a.array, x.array])
+        }
+        Pattern::SharedRows { pos, runs: SharedRuns { begin, end, a, x, .. }, out, places } => {
+            let kernel = Loop::SharedRows(kind(pos.array)?, kind(*end)?);
+            let places = places.unwrap_or(pos.array);
+            let found = of(kernel, &[pos.array, places], &[a, x, out].map(|of| of.array));
+            let begins = begin.map(|begin| Some((begin, kind(*end)?)));
+            Wanted { kinds: begins.into_iter().flatten().collect(), ..found }
         }
         Pattern::OneDots { ones: Ones { bits, ofs, a, x }, .. } => Wanted {
             kinds: vec![(*bits, U32)],

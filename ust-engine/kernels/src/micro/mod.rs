@@ -100,6 +100,11 @@ pub enum Loop {
     /// Where `begin` is null, run `lo` begins at `first`, and each other one where the one before ends. Index kind: of
     /// `begin` and `end`. Never exact.
     SharedDots(IndexKind),
+    /// `out[i]` = that sum for `s` in `pos[i]..pos[i + 1]`, for each `i` in `lo..hi`:
+    /// `fn(pos, begin, end, a, x, out, lo, hi, places, first, reach)`; `out[places[i]]` where `places` is not null. `x` lies
+    /// in an array that ends `reach` numbers behind its address. Index kinds: of `pos` and `places`; of `begin` and `end`.
+    /// Never exact.
+    SharedRows(IndexKind, IndexKind),
     /// `sum of a[ofs[w] + k] * x[32 * w + b]` for the place `b` of the `k`th one of `bits[w]`, an index of kind u32, for
     /// `w` in `lo..hi`: `fn(bits, ofs, a, x, lo, hi, room) -> T`. `a` lies in an array that ends `room` numbers behind its
     /// address. Index kind: of `ofs`. Never exact.
@@ -183,8 +188,11 @@ macro_rules! pick {
                 (Loop::Dots, false) => dots::$module::address(dtype),
                 (Loop::Tile(width), exact) => tile::$module::address(width, dtype, exact),
                 (Loop::Count(kind), _) => scatter::counting(kind),
-                (Loop::OneDots(_) | Loop::GapDots(_) | Loop::SharedDots(_), true) => None,
-                (Loop::SharedDots(kind), false) => shared::$module::address(kind, dtype),
+                (Loop::OneDots(_) | Loop::GapDots(_), true) => None,
+                (Loop::SharedDots(_) | Loop::SharedRows(..), true) => None,
+                (Loop::SharedDots(_) | Loop::SharedRows(..), false) => {
+                    shared::$module::address(wanted, dtype)
+                }
                 (Loop::OneDots(_), false) => ones::$module::address(wanted, dtype),
                 (Loop::GapDots(_), false) => gaps::$runs::address(wanted, dtype),
                 (Loop::Slots(_) | Loop::Slices(..), true) => slots::exact(wanted, dtype),

@@ -9,7 +9,7 @@ use crate::plan::explain::order_label;
 use crate::plan::stage::{Source, Stage, StageAccess};
 use crate::storage::{Outline, Tensor};
 
-/// The plans that suit, the best first.
+/// The plans of a stage: see [`choose`].
 ///
 /// # Errors
 /// The errors of planning.

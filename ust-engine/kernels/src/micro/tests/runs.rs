@@ -88,6 +88,85 @@ macro_rules! tests {
             }
         }
 
+        type SharedRows = unsafe extern "C" fn(
+            *const u32,
+            *const u16,
+            *const u16,
+            *const T,
+            *const T,
+            *mut T,
+            isize,
+            isize,
+            *const u32,
+            isize,
+            isize,
+        );
+
+        #[test]
+        fn rows_of_runs_with_one_value() {
+            const ROWS: usize = 12;
+            let random = &mut random();
+            for set in instruction_sets() {
+                for round in 0..60 {
+                    let [has_begin, turned, many] = [1, 2, 4].map(|bit| round & bit != 0);
+                    // With many runs, rows are differences of sums; a value or an element that is not finite is none.
+                    let (width, each) = if many { (20, 9) } else { (400, 3) };
+                    let (mut pos, mut begin, mut end) = (vec![0_u32], Vec::new(), Vec::new());
+                    for _ in 0..ROWS {
+                        let mut at = 2;
+                        for _ in 0..if many { each } else { random.below(each) } {
+                            begin.push((at + if has_begin { random.below(2) } else { 0 }).min(width) as u16);
+                            at = (usize::from(begin[begin.len() - 1]) + random.below(width / each * 2)).min(width);
+                            end.push(at as u16);
+                        }
+                        pos.push(end.len() as u32);
+                    }
+                    let (mut a, mut x) = (numbers(random, end.len() + 1), numbers(random, width));
+                    match round % 5 {
+                        0 => a[end.len() / 2] = T::INFINITY,
+                        1 => x[width / 2] = T::NAN,
+                        2 => x[3] = 1e9,
+                        _ => {}
+                    }
+                    let places: Vec<u32> = (0..ROWS as u32).rev().collect();
+                    let or_null = |is_null, of: &[u16]| if is_null { std::ptr::null() } else { of.as_ptr() };
+                    let mut out = [T::NEG_INFINITY; ROWS];
+                    // SAFETY: the signature is the one that is documented; all indices lie within what is given.
+                    unsafe {
+                        let of = Loop::SharedRows(IndexKind::U32, IndexKind::U16);
+                        let run: SharedRows = std::mem::transmute(kernel(set, of, false));
+                        let places = if turned { places.as_ptr() } else { std::ptr::null() };
+                        let begins = or_null(!has_begin, &begin);
+                        let (a, x) = (a.as_ptr(), x.as_ptr());
+                        run(
+                            pos.as_ptr(), begins, end.as_ptr(), a, x, out.as_mut_ptr(), 1, ROWS as isize, places, 2,
+                            width as isize,
+                        );
+                    }
+                    if turned {
+                        out.reverse();
+                    }
+                    assert!(out[0] == T::NEG_INFINITY);
+                    for row in 1..ROWS {
+                        let (mut sum, mut size) = (0.0, 0.0);
+                        for s in pos[row] as usize..pos[row + 1] as usize {
+                            for j in begin[s]..end[s] {
+                                let term = a[s] * x[usize::from(j)];
+                                (sum, size) = (sum + term, size + term.abs());
+                            }
+                        }
+                        let found = out[row];
+                        if T::is_finite(sum) {
+                            // Both sums are rounded.
+                            close(found, sum, 4.0 * size);
+                        } else {
+                            assert!(found == sum || (found.is_nan() && sum.is_nan()), "{found} {sum}");
+                        }
+                    }
+                }
+            }
+        }
+
         #[test]
         fn rows_of_runs() {
             const ROWS: usize = 60;
