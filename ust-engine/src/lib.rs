@@ -62,6 +62,7 @@ pub mod tensor {
     pub use crate::convert::counted::{longest_first, order_kind};
     pub use crate::convert::dense;
     pub use crate::convert::way::{Detour, Way};
+    pub use crate::storage::order::places_in;
     pub use crate::storage::view::{View, Window};
     pub use crate::storage::{
         Kept, Outline, Parts, StoredElement, Tensor, Values, memory, parts, values,

@@ -4,7 +4,7 @@ use std::collections::HashMap;
 use std::hash::BuildHasherDefault;
 
 use ust_engine::coo::Coo;
-use ust_engine::tensor::longest_first;
+use ust_engine::tensor::{longest_first, places_in};
 use ust_format::{Bound, Format, FormatError, Sorted};
 
 use super::distinct::{Hashed, mix};
@@ -46,8 +46,7 @@ impl Counted {
                     && all.sorted(dim, sorted).is_none()
                 {
                     let order = longest_first(&coo.crd[dim], coo.shape[dim], sorted);
-                    let mut places = vec![0; order.len()];
-                    order.iter().zip(0..).for_each(|(&at, place)| places[at as usize] = place);
+                    let places = places_in(&order);
                     let column = coo.crd[dim].iter().map(|&at| places[at as usize]).collect();
                     all.places.push(Places { dim, sorted, column });
                 }

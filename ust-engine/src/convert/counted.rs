@@ -13,6 +13,7 @@ use super::tally::{Tally, tally};
 use crate::error::Error;
 use crate::storage::Tensor;
 use crate::storage::coo::Coo;
+use crate::storage::order::places_in;
 
 /// A tensor with these entries, which counters number in the order of all dimensions. Duplicates are summed first,
 /// unless they stay apart.
@@ -27,17 +28,16 @@ pub(super) fn counted(
     fill: Scalar,
     options: &BuildOptions,
 ) -> Result<Tensor, Error> {
-    let counts_entries = !format.counters().is_empty();
     let duplicates = match options.duplicates {
-        Duplicates::AsFormat if counts_entries => Duplicates::Sum,
+        Duplicates::AsFormat if !format.counters().is_empty() => Duplicates::Sum,
         other => other,
     };
     let how = BuildOptions { duplicates, fill: Some(fill), ..options.clone() };
     let kept_apart = matches!(duplicates, Duplicates::AsFormat) && !format.is_unique();
-    let mut coo = match (counts_entries || !kept_apart, format.has_padding()) {
-        (true, _) => in_order(coo, format, &how)?,
-        (false, true) => without(coo, fill),
-        (false, false) => coo.clone(),
+    let mut coo = match (kept_apart, format.has_padding()) {
+        (false, _) => in_order(coo, format, &how)?,
+        (true, true) => without(coo, fill),
+        (true, false) => coo.clone(),
     };
     let columns: Vec<(Vec<i64>, usize)> =
         format.counters().iter().map(|counter| numbers(&coo, counter)).collect::<Result<_, _>>()?;
@@ -46,8 +46,7 @@ pub(super) fn counted(
     for (dim, spec) in format.dims().iter().enumerate() {
         if let Some(sorted) = spec.sorted {
             let order = longest_first(&coo.crd[dim], coo.shape[dim], sorted);
-            let mut places = vec![0; order.len()];
-            order.iter().zip(0..).for_each(|(&at, place)| places[at as usize] = place);
+            let places = places_in(&order);
             coo.crd[dim].iter_mut().for_each(|at| *at = places[*at as usize]);
             orders.push(stored(&order, format, &spec.name)?);
         }

@@ -35,13 +35,7 @@ impl Order {
 
     /// The place of a coordinate. Cost: O(extent) for the first one.
     pub(crate) fn place(&self, coordinate: i64) -> i64 {
-        let places = self.places.get_or_init(|| {
-            let mut places = vec![0; self.coordinates.len()];
-            for (place, coordinate) in self.coordinates.to_vec().into_iter().enumerate() {
-                places[coordinate as usize] = place as i64;
-            }
-            places
-        });
+        let places = self.places.get_or_init(|| places_in(&self.coordinates.to_vec()));
         places[coordinate as usize]
     }
 
@@ -85,6 +79,17 @@ impl Order {
         }
         Ok(())
     }
+}
+
+/// The place of each coordinate in an order, which has each coordinate once.
+///
+/// # Panics
+/// If a coordinate is not below the number of them.
+#[must_use]
+pub fn places_in(order: &[i64]) -> Vec<i64> {
+    let mut places = vec![0; order.len()];
+    order.iter().zip(0..).for_each(|(&at, place)| places[at as usize] = place);
+    places
 }
 
 impl PartialEq for Order {
