@@ -131,7 +131,7 @@ pub(crate) fn run(args: &Convert) -> Result<(), Box<dyn std::error::Error>> {
         if let Some(folder) = &args.npz
             && coo.shape.len() == 2
         {
-            let csr = Tensor::from_coo(&coo, &"CSR".parse()?)?;
+            let csr = Tensor::from_coo(&coo, "CSR")?;
             let path = folder.join(format!("{group}.npz"));
             ust::io::write(&path, &csr)?;
         }

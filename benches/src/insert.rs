@@ -105,7 +105,7 @@ pub(crate) fn run(args: &Insert) -> Result<(), Failed> {
         ("hashed rows", "(i, j) -> (i : dense, j : hashed)"),
         ("loose rows", "(i, j) -> (i : dense, j : loose_compressed)"),
     ] {
-        let mut tensor = frozen.convert(&text.parse()?)?;
+        let mut tensor = frozen.convert(text)?;
         let start = Instant::now();
         for at in (2 * entries as u64..).step_by(2).take(args.updates) {
             let place = [mixed(at) as usize % extent, mixed(at + 1) as usize % extent];

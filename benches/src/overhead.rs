@@ -35,12 +35,12 @@ const EXPRESSIONS: [(&str, &str); 5] = [
 /// Runs the command.
 pub(crate) fn run(args: &Overhead) -> Result<(), Failed> {
     let tiny = ust::generate::generate("banded(16, diagonals=3)")?;
-    let a = Tensor::from_coo(&tiny, &"CSR".parse()?)?;
+    let a = Tensor::from_coo(&tiny, "CSR")?;
     let x = Tensor::from_array(ust::ndarray::ArrayD::from_elem(vec![16], 1.0_f64))?;
     let mut found: Vec<(String, f64)> = Vec::new();
     for (text, name) in EXPRESSIONS {
         for format in ["CSR", "DCSR", "COO", "DIA-I", "BSR(4,4)"] {
-            let operand = a.convert(&format.parse()?)?;
+            let operand = a.convert(format)?;
             let prepare = || made(text, &operand, &x);
             let cold = median(args.rounds.min(31), || {
                 ust::ops::clear_kernels();

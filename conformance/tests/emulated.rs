@@ -210,7 +210,7 @@ fn forget(body: &mut [Stmt], marks: ArrayId) -> bool {
 
 fn matrix(format: &str) -> Tensor {
     let coo = ust::generate::generate("random(40x40, nnz=300, seed=5)").unwrap();
-    Tensor::from_coo(&coo, &format.parse().unwrap()).unwrap()
+    Tensor::from_coo(&coo, format).unwrap()
 }
 
 fn call(expression: &str, format: &str) -> ust::ops::Einsum {
@@ -239,7 +239,7 @@ fn differs(result: Option<Tensor>, expression: &str, format: &str) -> bool {
     let Some(found) = result else { return true };
     let expected = call(expression, format).backend(Backend::INTERPRETER).run().unwrap();
     let full = |result: &Tensor| {
-        let full = result.convert(&ust::Format::full(result.rank()).unwrap()).unwrap();
+        let full = result.convert(ust::Format::full(result.rank()).unwrap()).unwrap();
         full.values().typed::<f64>().unwrap().to_vec()
     };
     let Ok(found) = catch_unwind(AssertUnwindSafe(|| full(&found))) else { return true };

@@ -160,7 +160,7 @@ fn falsify(idiom: &mut Idiom) -> bool {
 
 fn matrix(format: &str) -> Tensor {
     let coo = ust::generate::generate("random(40x40, nnz=300, seed=5)").unwrap();
-    Tensor::from_coo(&coo, &format.parse().unwrap()).unwrap()
+    Tensor::from_coo(&coo, format).unwrap()
 }
 
 fn vector() -> Tensor {
@@ -184,7 +184,7 @@ fn told(lie: Lie, expression: &str, format: &str) -> Option<Result<Tensor, OpErr
 
 fn call(expression: &str, format: &str) -> ust::ops::Einsum {
     let other = ust::generate::generate("random(40x40, nnz=300, seed=9)").unwrap();
-    let other = Tensor::from_coo(&other, &format.parse().unwrap()).unwrap();
+    let other = Tensor::from_coo(&other, format).unwrap();
     let call = einsum(expression).arg("A", matrix(format));
     let call = if expression.contains("x(") { call.arg("x", vector()) } else { call };
     if expression.contains("B(") { call.arg("B", other) } else { call }
@@ -200,7 +200,7 @@ fn is_noticed(result: &Result<Tensor, OpError>, expression: &str, format: &str) 
 /// Whether two results are the same but for rounding.
 fn is_near(found: &Tensor, expected: &Tensor) -> bool {
     let [found, expected] = [found, expected].map(|one| {
-        let full = one.convert(&ust::Format::full(one.rank()).unwrap()).unwrap();
+        let full = one.convert(ust::Format::full(one.rank()).unwrap()).unwrap();
         full.values().typed::<f64>().unwrap().to_vec()
     });
     let near = |(a, b): (&f64, &f64)| (a - b).abs() <= 1e-12 * b.abs().max(1.0);
@@ -251,7 +251,7 @@ fn lanes_that_share_a_table_give_what_the_interpreter_gives() {
     // As many additions as coordinates.
     let ends: Vec<i64> = (0..40).collect();
     let one = ust::Coo::new(vec![40, 40], vec![ends.clone(), ends], vec![1.0; 40]).unwrap();
-    let one = Tensor::from_coo(&one, &"CSR".parse().unwrap()).unwrap();
+    let one = Tensor::from_coo(&one, "CSR").unwrap();
     let same = einsum(expression).arg("A", matrix("CSR")).arg("B", &one).format("CSR");
     assert!(same.backend(backend).run().unwrap() == matrix("CSR"));
 }
@@ -273,14 +273,14 @@ fn with_long_row(format: &str) -> Tensor {
     let j = (0..44).map(|at| at % 40).collect();
     let values: Vec<f64> = (0..44).map(|at| f64::from(at % 9) - 3.5).collect();
     let coo = ust::Coo::new(vec![40, 40], vec![i, j], values).unwrap();
-    Tensor::from_coo(&coo, &format.parse().unwrap()).unwrap()
+    Tensor::from_coo(&coo, format).unwrap()
 }
 
 /// The result of an expression by stored elements, where `B` is dense, and results have the format of a matrix `A`
 /// with the same entries.
 fn by_stored(expression: &str, a: &Tensor, backend: Backend) -> Result<Tensor, OpError> {
     let dense = ust::generate::generate("random(40x40, nnz=1600, seed=9)").unwrap();
-    let dense = Tensor::from_coo(&dense, &"Dense".parse().unwrap()).unwrap();
+    let dense = Tensor::from_coo(&dense, "Dense").unwrap();
     let call = einsum(expression).arg("A", a).backend(backend);
     let call = if expression.contains("x(") { call.arg("x", vector()) } else { call };
     match expression {
@@ -413,7 +413,7 @@ fn rows_of_blocks_give_what_the_interpreter_gives() {
                 let value = |(i, j)| ((i * 7 + j * 3) % 11) as f64 - 5.5;
                 ndarray::Array2::from_shape_fn((40, columns), value).into_dyn()
             };
-            let a = Tensor::from_dense(&full(40), &format.parse().unwrap()).unwrap();
+            let a = Tensor::from_dense(&full(40), format).unwrap();
             let b = Tensor::from_array(full(n)).unwrap();
             let call = || einsum("C(i,k) = A(i,j) * B(j,k)").arg("A", &a).arg("B", &b);
             let expected = call().backend(Backend::INTERPRETER).run().unwrap();

@@ -43,7 +43,7 @@ fn tensor(entries: &[Vec<i64>], rank: usize, format: &str, dtype: Dtype) -> Tens
     };
     let values: Vec<f64> = (0..crd[0].len()).map(value).collect();
     let coo = Coo::new(extents, crd, values).unwrap();
-    Tensor::from_coo(&coo, &format.parse().unwrap()).unwrap().cast_lossy(dtype)
+    Tensor::from_coo(&coo, format).unwrap().cast_lossy(dtype)
 }
 
 /// The expression, the rank of `A` and `B`, formats of both, and formats of the result.

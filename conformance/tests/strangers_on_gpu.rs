@@ -62,7 +62,7 @@ fn matrix(format: &str, random: &mut Random) -> Tensor {
         }
     }
     let coo = Coo::new(vec![rows as usize, columns as usize], crd, values).unwrap();
-    Tensor::from_coo(&coo, &format.parse().unwrap()).unwrap()
+    Tensor::from_coo(&coo, format).unwrap()
 }
 
 #[test]

@@ -147,6 +147,9 @@ pub enum Error {
     /// The caller cancelled the evaluation.
     #[error("cancelled")]
     Cancelled,
+    /// Index notation that cannot be read: an [`OpError`](crate::ops::OpError) with the text and the place.
+    #[error(transparent)]
+    Expression(Box<dyn std::error::Error + Send + Sync>),
     /// Something that cannot be done, with what to do instead.
     #[error("{0}")]
     Unsupported(String),

@@ -17,6 +17,7 @@
 //! | [`provider`] | back ends: machine code, the interpreter, native kernels |
 //! | `plan` | from a checked assignment to loops |
 //! | `einsum` | evaluation of expressions: options, prepared kernels, the oracle |
+//! | `array` | what arrays have: slices, sums along dimensions, joins; each short for an expression |
 //!
 //! `tuning` has all tuning constants. [`tensor`] and [`ops`] say what of these is for users. Formats ([`mod@format`]), native kernels and
 //! machine code are crates of their own (`ust-format`, `ust-kernels`, `ust-jit`), on which this one
@@ -26,6 +27,7 @@
 //! table ([`format::named`]).
 #![deny(unsafe_code)]
 
+mod array;
 mod check;
 mod composed;
 mod convert;
@@ -57,6 +59,7 @@ pub use ust_level_api::{Buffer, Dtype, Element, IndexArray, IndexKind, Scalar};
 
 /// Tensors: storage, construction, checking, conversion, access.
 pub mod tensor {
+    pub use crate::array::slicing::{self, Slicing};
     pub use crate::convert::build::{self, BuildOptions, Duplicates};
     pub use crate::convert::builder::Builder;
     pub use crate::convert::counted::{longest_first, order_kind};

@@ -16,7 +16,7 @@ pub(crate) fn cast(tensor: &Tensor, to: Dtype, gpu: &Gpu) -> Result<Values, Erro
     let values = place::values(tensor.dtype(), &there.0, length, gpu);
     let parts = Parts::new(vec![Vec::new()], values);
     let vector = Tensor::from_parts(&format, &[length], parts)?;
-    let call = einsum(&format!("y(i) = {to}(x(i))")).arg("x", &vector).in_format(&format);
+    let call = einsum(&format!("y(i) = {to}(x(i))")).arg("x", &vector).format(&format);
     let call = call.backend(Backend::Named(CUDA));
     match gpu.current_in(|| call.run()) {
         Ok(made) => Ok(made.values().clone()),

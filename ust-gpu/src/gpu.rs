@@ -6,8 +6,9 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use ust_cuda::{CudaError, Device, Stream};
+use ust_engine::format::Given;
 use ust_engine::ops::{self, Argument, OpError, Semiring, UserOperator, einsum};
-use ust_engine::{Backend, Dtype, Error, Format, Tensor};
+use ust_engine::{Backend, Dtype, Error, Tensor};
 
 use crate::prims::Primitives;
 use crate::tensor::DeviceTensor;
@@ -179,14 +180,8 @@ impl Einsum {
 
     /// The format of the result.
     #[must_use]
-    pub fn format(self, format: impl AsRef<str>) -> Self {
+    pub fn format<'f>(self, format: impl Into<Given<'f>>) -> Self {
         self.map(|call| call.format(format))
-    }
-
-    /// The format of the result.
-    #[must_use]
-    pub fn in_format(self, format: &Format) -> Self {
-        self.map(|call| call.in_format(format))
     }
 
     /// The dtype of the result.

@@ -9,7 +9,7 @@
 //! that it can change at any time (issue 167 of NVIDIA/CUDALibrarySamples). The orders for devices in [`MetadataOrder`] are
 //! those that published programs of others write.
 
-use ust_engine::format::{Format, IndexExpr};
+use ust_engine::format::{Format, Given, IndexExpr};
 use ust_engine::provider::product::{quotient, remainder};
 use ust_engine::provider::{Children, Shape};
 use ust_engine::tensor::Parts;
@@ -283,7 +283,8 @@ impl SemiStructured {
     /// # Errors
     ///
     /// [`Error::Unsupported`] for other formats.
-    pub fn to_tensor(&self, format: &Format) -> Result<Tensor, Error> {
+    pub fn to_tensor<'f>(&self, format: impl Into<Given<'f>>) -> Result<Tensor, Error> {
+        let format = &*format.into().resolve(Some(2))?;
         let groups = Groups::of(self.dtype)?;
         let [row, column] = dimensions(format, groups)?;
         let mut shape = [0; 2];

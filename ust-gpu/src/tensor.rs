@@ -4,6 +4,7 @@ use std::fmt;
 use std::sync::Arc;
 
 use ust_cuda::Memory;
+use ust_engine::format::Given;
 use ust_engine::tensor::Parts;
 use ust_engine::{Error, Format, Tensor};
 use ust_level_api::{Dtype, IndexArray, IndexKind, Scalar};
@@ -124,7 +125,7 @@ impl DeviceTensor {
     ///
     /// # Errors
     /// As [`Tensor::convert`]; [`Error::Device`].
-    pub fn convert(&self, format: &Format) -> Result<Self, Error> {
+    pub fn convert<'f>(&self, format: impl Into<Given<'f>>) -> Result<Self, Error> {
         let converted = self.gpu.current_in(|| self.tensor.convert(format))?;
         Self::new(converted, &self.gpu)
     }

@@ -44,7 +44,7 @@ fn they_store_what_their_drawings_show() {
     let crd = vec![vec![0, 0, 1, 1], vec![0, 3, 1, 7]];
     let coo = Coo::new(vec![2, 8], crd, vec![1.0, 2.0, 4.0, 5.0]).unwrap();
     let arrays = |level: &str, names: &[&str]| {
-        let tensor = Tensor::from_coo(&coo, &format(level)).unwrap();
+        let tensor = Tensor::from_coo(&coo, format(level)).unwrap();
         assert_eq!(tensor.to_coo().unwrap(), coo);
         names.iter().map(|name| tensor.level_array(1, name).unwrap().to_vec()).collect::<Vec<_>>()
     };
@@ -60,7 +60,7 @@ fn entries_are_inserted_into_gaps_and_removed_in_place() {
     }
     let crd = vec![vec![0, 0, 1, 1], vec![0, 3, 1, 7]];
     let coo = Coo::new(vec![2, 8], crd, vec![1.0, 2.0, 4.0, 5.0]).unwrap();
-    let mut a = Tensor::from_coo(&coo, &format("counted")).unwrap();
+    let mut a = Tensor::from_coo(&coo, format("counted")).unwrap();
     let array = |a: &Tensor, name: &str| a.level_array(1, name).unwrap().to_vec();
     // There is no gap: built anew, with room.
     a.insert(&[0, 2], 6.0).unwrap();
@@ -90,11 +90,11 @@ fn places_between_far_coordinates_hold_padding() {
     }
     let crd = vec![vec![0, 0, 0], vec![255, 256, 2000]];
     let coo = Coo::new(vec![1, 2001], crd, vec![1.0, 2.0, 3.0]).unwrap();
-    let tensor = Tensor::from_coo(&coo, &format("gap(255)")).unwrap();
+    let tensor = Tensor::from_coo(&coo, format("gap(255)")).unwrap();
     let gaps = tensor.level_array(1, "gap").unwrap().to_vec();
     assert_eq!(gaps, [255, 0, 255, 255, 255, 255, 255, 255, 207]);
     assert_eq!(tensor.to_coo().unwrap(), coo);
-    assert_eq!(tensor.convert(&"CSC".parse().unwrap()).unwrap().to_coo().unwrap().len(), 3);
+    assert_eq!(tensor.convert("CSC").unwrap().to_coo().unwrap().len(), 3);
 }
 
 #[test]
@@ -103,7 +103,7 @@ fn every_back_end_multiplies_them() {
         return;
     }
     let coo = ust::generate::generate("random(60x700, nnz=2000)").unwrap();
-    let csr = Tensor::from_coo(&coo, &"CSR".parse().unwrap()).unwrap();
+    let csr = Tensor::from_coo(&coo, "CSR").unwrap();
     let x = ndarray::Array1::from_iter((0..700).map(|at| f64::from(at % 17) - 8.0));
     let product = |a: &Tensor, backend: &str| {
         let product = einsum("y(i) = A(i,j) * x(j)").arg("A", a).arg("x", &x);
@@ -111,7 +111,7 @@ fn every_back_end_multiplies_them() {
     };
     let expected = product(&csr, "interp");
     for level in ["gap(255)", "counted"] {
-        let tensor = csr.convert(&format(level)).unwrap();
+        let tensor = csr.convert(format(level)).unwrap();
         for backend in ["interp", "jit", "auto"] {
             let error = (product(&tensor, backend) - &expected).mapv(f64::abs).sum();
             assert!(error <= 1e-12 * expected.mapv(f64::abs).sum(), "{level} {backend}: {error}");
@@ -128,7 +128,7 @@ fn files_and_pictures_have_them() {
     let path = folder.path().join("a.ust.npz");
     let coo = ust::generate::generate("poisson2d(4)").unwrap();
     for level in ["gap(255)", "counted"] {
-        let tensor = Tensor::from_coo(&coo, &format(level)).unwrap();
+        let tensor = Tensor::from_coo(&coo, format(level)).unwrap();
         io::write(&path, &tensor).unwrap();
         let read = io::read(&path, &io::ReadOptions::default()).unwrap();
         assert_eq!((read.format(), read.to_coo().unwrap()), (tensor.format(), coo.clone()));
@@ -161,9 +161,8 @@ fn they_compete_where_they_say_so() {
     if !loaded() {
         return;
     }
-    let tensor = |text: &str| {
-        Tensor::from_coo(&ust::generate::generate(text).unwrap(), &"CSR".parse().unwrap()).unwrap()
-    };
+    let tensor =
+        |text: &str| Tensor::from_coo(&ust::generate::generate(text).unwrap(), "CSR").unwrap();
     let proposes = |text: &str| {
         let (candidates, _) = ust::advise::catalogue(&ust::advise::stats(&tensor(text)).unwrap());
         candidates.iter().any(|c| c.origin == ust::advise::Origin::Level("gap"))

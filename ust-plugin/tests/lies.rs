@@ -143,10 +143,10 @@ fn what_is_assembled_wrongly_is_refused() {
         return;
     }
     assert_eq!(
-        Tensor::from_coo(&coo(), &format("sound").unwrap()).unwrap().to_coo().unwrap(),
+        Tensor::from_coo(&coo(), format("sound").unwrap()).unwrap().to_coo().unwrap(),
         coo()
     );
-    let csr = Tensor::from_coo(&coo(), &"CSR".parse().unwrap()).unwrap();
+    let csr = Tensor::from_coo(&coo(), "CSR").unwrap();
     for (lie, told) in [
         ("array_missing", "`assemble` does not make all of its arrays"),
         ("array_twice", "`assemble` makes array 0 twice"),
@@ -218,7 +218,7 @@ fn changes_that_lie_are_refused_and_leave_the_tensor_as_it_was() {
     if !loaded() {
         return;
     }
-    let made = |lie: &str| Tensor::from_coo(&coo(), &format(lie).unwrap()).unwrap();
+    let made = |lie: &str| Tensor::from_coo(&coo(), format(lie).unwrap()).unwrap();
     let mut sound = made("sound");
     sound.insert(&[2, 1], 5.0).unwrap();
     let crd = vec![vec![0, 0, 1, 2, 2], vec![1, 3, 0, 1, 4]];
@@ -267,8 +267,8 @@ fn searches_that_lie_find_nothing_out_of_bounds() {
     if !loaded() {
         return;
     }
-    let tensor = Tensor::from_coo(&coo(), &format("locate_beyond").unwrap()).unwrap();
-    let x = Tensor::from_coo(&coo(), &"CSR".parse().unwrap()).unwrap();
+    let tensor = Tensor::from_coo(&coo(), format("locate_beyond").unwrap()).unwrap();
+    let x = Tensor::from_coo(&coo(), "CSR").unwrap();
     for row in 0..3 {
         for column in 0..5 {
             // Whatever it is, it is there.
@@ -288,7 +288,7 @@ fn estimates_and_proposals_that_lie_are_ignored() {
     let site = ust::level_api::Site { size: 5, ..Default::default() };
     let population = ust::level_api::Population { parents: 2.0, stored: 8.0, ..Default::default() };
     assert_eq!(level.footprint(&site, &population).positions, 8.0);
-    let tensor = Tensor::from_coo(&coo(), &"CSR".parse().unwrap()).unwrap();
+    let tensor = Tensor::from_coo(&coo(), "CSR").unwrap();
     let (candidates, _) = catalogue(&stats(&tensor).unwrap());
     let of_lies = |c: &&ust::advise::Candidate| c.origin == ust::advise::Origin::Level("lies");
     assert_eq!(candidates.iter().filter(of_lies).count(), 0);

@@ -22,7 +22,7 @@
 //!     vec![vec![2, 0, 3, 0], vec![5, 1, 0, 7]],             // a column for each dimension
 //!     vec![16.0, 2.0, 5.0, 3.0],                            // values
 //! )?;
-//! let csr = Tensor::from_coo(&entries, &"CSR".parse()?)?;
+//! let csr = Tensor::from_coo(&entries, "CSR")?;
 //! assert_eq!(csr.pos(1).unwrap().to_vec(), [0, 2, 2, 3, 4]);
 //! assert_eq!(csr.crd(1).unwrap().to_vec(), [1, 7, 5, 0]);
 //!
@@ -48,7 +48,7 @@
 //! builder.add(&[7, 42], 2.5)?;
 //! builder.add(&[7, 42], 0.5)?;                              // 3.0 now
 //! builder.remove(&[999_999, 3])?;
-//! let csr = builder.freeze(&"CSR".parse()?)?;
+//! let csr = builder.freeze("CSR")?;
 //! assert_eq!((csr.nse(), csr.get_as::<f64>(&[7, 42])?), (1, 3.0));
 //! # Ok::<(), ust::Error>(())
 //! ```
@@ -59,7 +59,7 @@
 //! use ust::Tensor;
 //!
 //! let dense = ndarray::array![[1, 0, 2], [0, 0, 3]];
-//! let csc = Tensor::from_dense(&dense, &"CSC".parse()?)?;
+//! let csc = Tensor::from_dense(&dense, "CSC")?;
 //! assert_eq!(csc.values().typed::<i32>()?, [1, 2, 3]);
 //! assert_eq!(csc.to_dense::<i32>()?, dense.into_dyn());
 //! # Ok::<(), ust::Error>(())
@@ -73,7 +73,7 @@
 //! let pos = vec![0_i32, 1, 3];
 //! let crd = vec![2_i32, 0, 9];
 //! let parts = Parts::new(vec![vec![], vec![pos.into(), crd.into()]], vec![1.0, 2.0, 3.0]);
-//! let error = Tensor::from_parts(&"CSR".parse()?, &[2, 3], parts).unwrap_err();
+//! let error = Tensor::from_parts("CSR", &[2, 3], parts).unwrap_err();
 //! assert_eq!(
 //!     error.to_string(),
 //!     "level 1 (`j : compressed`): crd[2] = 9: a coordinate lies in [0, 3)"
@@ -86,7 +86,7 @@
 //! ```
 //! use ust::{Tensor, einsum};
 //!
-//! let a = Tensor::from_dense(&ndarray::array![[1.0, 0.0], [2.0, 3.0]], &"DIA-I".parse()?)?;
+//! let a = Tensor::from_dense(&ndarray::array![[1.0, 0.0], [2.0, 3.0]], "DIA-I")?;
 //! let x = ndarray::array![10.0, 1.0];
 //! let y = einsum("y(i) = A(i,j) * x(j)").arg("A", &a).arg("x", &x).run()?;
 //! assert_eq!(y.values().typed::<f64>()?, [10.0, 23.0]);
@@ -101,7 +101,7 @@
 //! ```
 //! use ust::Tensor;
 //!
-//! let a = Tensor::from_dense(&ndarray::array![[1.0, 0.0], [2.0, 3.0]], &"CSR".parse()?)?;
+//! let a = Tensor::from_dense(&ndarray::array![[1.0, 0.0], [2.0, 3.0]], "CSR")?;
 //! let twice = (&a + &a)?;
 //! assert_eq!(twice.dot(&a)?.get_as::<f64>(&[1, 0])?, 16.0);
 //! # Ok::<(), Box<dyn std::error::Error>>(())
@@ -115,14 +115,14 @@
 //! ```
 //! use ust::{Tensor, einsum, tensor::Window};
 //!
-//! let a = Tensor::from_dense(&ndarray::array![[1, 0, 2], [0, 3, 0], [4, 0, 5]], &"CSR".parse()?)?;
+//! let a = Tensor::from_dense(&ndarray::array![[1, 0, 2], [0, 3, 0], [4, 0, 5]], "CSR")?;
 //! let rows = Window { offset: 0, size: 2, stride: 2 };      // 0 and 2
 //! let columns = Window { offset: 1, size: 2, stride: 1 };   // 1 and 2
 //! let corner = a.slice(&[rows, columns])?;
 //! assert_eq!(corner.to_dense::<i32>()?, ndarray::array![[0, 2], [0, 5]].into_dyn());
 //! let sums = einsum("s(i) = A(i,j)").arg("A", &corner).run()?;
 //! assert_eq!(sums.values().typed::<i32>()?, [2, 5]);
-//! let own_arrays = corner.convert(&"CSC".parse()?)?;
+//! let own_arrays = corner.convert("CSC")?;
 //! assert_eq!(own_arrays.nse(), 2);
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
@@ -134,7 +134,7 @@
 //! ```
 //! use ust::Tensor;
 //!
-//! let a = Tensor::from_dense(&ndarray::array![[1.0, 0.0], [2.0, 3.0]], &"CSC".parse()?)?;
+//! let a = Tensor::from_dense(&ndarray::array![[1.0, 0.0], [2.0, 3.0]], "CSC")?;
 //! for entry in a.entries()? {
 //!     println!("{:?}: {}", entry.coordinates, entry.value);  // [0, 0]: 1, then [1, 0]: 2, ...
 //! }
@@ -152,7 +152,7 @@
 //! ```
 //! use ust::{Tensor, io};
 //!
-//! let a = Tensor::from_dense(&ndarray::array![[1.0, 0.0], [2.0, 3.0]], &"BSR(2, 2)".parse()?)?;
+//! let a = Tensor::from_dense(&ndarray::array![[1.0, 0.0], [2.0, 3.0]], "BSR(2, 2)")?;
 //! let path = std::env::temp_dir().join(format!("front-page-{}.ust.npz", std::process::id()));
 //! io::write(&path, &a)?;
 //! let again = io::read(&path, &io::ReadOptions::default())?;

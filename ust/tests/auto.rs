@@ -9,7 +9,7 @@ const SPMV: &str = "y(i) = A(i,j) * x(j)";
 fn matrix(format: &str, rows: usize, each: usize) -> Tensor {
     let text = format!("random({rows}x{rows}, nnz={}, seed=3)", rows * each);
     let coo = ust::generate::generate(&text).unwrap();
-    Tensor::from_coo(&coo, &format.parse().unwrap()).unwrap()
+    Tensor::from_coo(&coo, format).unwrap()
 }
 
 fn vector(length: usize) -> Tensor {

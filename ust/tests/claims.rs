@@ -324,7 +324,7 @@ fn taking_in_many_entries() {
     for _ in 0..5 {
         let parts = parts.clone();
         let start = std::time::Instant::now();
-        let tensor = Tensor::from_parts(&"CSR".parse().unwrap(), &[rows, 10_000], parts).unwrap();
+        let tensor = Tensor::from_parts("CSR", &[rows, 10_000], parts).unwrap();
         println!("{} entries: {:?}", tensor.nse(), start.elapsed());
     }
 }
@@ -333,7 +333,7 @@ fn taking_in_many_entries() {
 fn what_is_assembled_is_checked_unless_the_level_type_is_trusted() {
     let crd = vec![vec![0, 0, 1], vec![1, 3, 2]];
     let coo = Coo::new(vec![2, 5], crd, vec![1.0, 2.0, 3.0]).unwrap();
-    let csr = Tensor::from_coo(&coo, &"CSR".parse().unwrap()).unwrap();
+    let csr = Tensor::from_coo(&coo, "CSR").unwrap();
     let format = |level| -> Format {
         format!("(i, j) -> (i : dense, j : sloppy({level}))").parse().unwrap()
     };
@@ -345,25 +345,25 @@ fn what_is_assembled_is_checked_unless_the_level_type_is_trusted() {
         let text = format!(
             "(i, j) -> (i / 2 : dense, j / 5 : sloppy({level}), i % 2 : dense, j % 5 : dense)"
         );
-        csr.convert(&text.parse().unwrap())
+        csr.convert(text)
     };
     let told = |error: &dyn std::fmt::Display| error.to_string();
     for error in [
-        told(&Tensor::from_coo(&coo, &format("untrusted")).unwrap_err()),
-        told(&csr.convert(&format("untrusted")).unwrap_err()),
-        told(&csr.transpose().convert(&format("untrusted")).unwrap_err()),
+        told(&Tensor::from_coo(&coo, format("untrusted")).unwrap_err()),
+        told(&csr.convert(format("untrusted")).unwrap_err()),
+        told(&csr.transpose().convert(format("untrusted")).unwrap_err()),
         told(&blocks("untrusted").unwrap_err()),
         told(&sum("untrusted").unwrap_err()),
     ] {
         assert!(error.contains("its level type claims `size`"), "{error}");
     }
     // Nobody looks.
-    assert!(Tensor::from_coo(&coo, &format("trusted")).is_ok());
+    assert!(Tensor::from_coo(&coo, format("trusted")).is_ok());
     // What is sound passes.
     for made in [
-        Tensor::from_coo(&coo, &format("strange")),
+        Tensor::from_coo(&coo, format("strange")),
         blocks("strange"),
-        csr.convert(&format("strange")),
+        csr.convert(format("strange")),
     ] {
         assert_eq!(made.unwrap().to_coo().unwrap(), coo);
     }

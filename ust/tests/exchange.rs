@@ -27,7 +27,7 @@ fn gpu() -> Option<Gpu> {
 
 fn tensor(format: &str, input: &str, dtype: Dtype) -> Tensor {
     let coo = ust::generate::generate(input).unwrap();
-    Tensor::from_coo(&coo, &format.parse().unwrap()).unwrap().cast_lossy(dtype)
+    Tensor::from_coo(&coo, format).unwrap().cast_lossy(dtype)
 }
 
 /// The same array, given to a consumer as a structure of `DLPack` and taken from a producer as such.

@@ -191,7 +191,7 @@ proptest! {
             let b = entries(&[6, 6], &others, Scalar::F64(3.0));
             let make = |coo: &Coo| Tensor::from_coo_with(coo, format, &options(zero));
             let (Ok(iso), Ok(stored)) = (make(&coo), make(&each(&coo))) else { continue };
-            let b = Tensor::from_coo(&each(&b), &"CSR".parse().unwrap()).unwrap();
+            let b = Tensor::from_coo(&each(&b), "CSR").unwrap();
             let part = Window { offset: 0, size: 6, stride: 1 };
             for text in TEXTS {
                 for backend in [Backend::INTERPRETER, Backend::CHECKED_JIT, Backend::Auto] {
@@ -206,7 +206,7 @@ proptest! {
                         (Ok(a), Ok(b)) => prop_assert_eq!(a, b, "{} {}", format, text),
                         (a, b) => prop_assert_eq!(a.is_err(), b.is_err(), "{} {}", format, text),
                     }
-                    let [a, b] = [&iso, &stored].map(|a| run(&a.slice(&[part, part]).unwrap()));
+                    let [a, b] = [&iso, &stored].map(|a| run(&a.slice([part, part]).unwrap()));
                     prop_assert_eq!(a.ok(), b.ok(), "{} {}", format, text);
                 }
             }
@@ -232,9 +232,9 @@ fn edges() -> Coo {
 fn nothing_expands_the_values() {
     let coo = edges();
     let x = ust::ndarray::Array1::<f64>::ones(500);
-    let mut all = vec![Tensor::from_coo(&coo, &"CSR".parse().unwrap()).unwrap()];
+    let mut all = vec![Tensor::from_coo(&coo, "CSR").unwrap()];
     for to in ["CSC", "COO", "DCSR", "CSR", "(i, j) -> (j : dense, i : loose_compressed)"] {
-        all.push(all.last().unwrap().convert(&to.parse().unwrap()).unwrap());
+        all.push(all.last().unwrap().convert(to).unwrap());
     }
     for a in &all {
         let indices: usize = a.levels().iter().map(ust::level_api::Arrays::bytes).sum();
@@ -249,13 +249,13 @@ fn nothing_expands_the_values() {
         assert_eq!(sum, a.nnz() as f64 / 2.0);
         let s = einsum("s = A(i,j)").arg("A", a).run().unwrap();
         assert_eq!(s.get(&[]).unwrap(), Scalar::F64(sum));
-        let twice = einsum("C(i,j) = 2 * A(i,j)").in_format(a.format()).arg("A", a).run().unwrap();
+        let twice = einsum("C(i,j) = 2 * A(i,j)").format(a.format()).arg("A", a).run().unwrap();
         assert_eq!(twice.iso_value(), Some(Scalar::F64(1.0)), "{}", a.format());
         assert_eq!(a.get(&[0, 0]).unwrap(), a.to_coo().map(|_| a.get(&[0, 0]).unwrap()).unwrap());
         let shown = format!("{a} {a:?}");
         assert!(shown.contains("0.5"), "{shown}");
         assert_eq!(
-            a.clone().slice(&[Window { offset: 1, size: 9, stride: 2 }; 2]).unwrap().nnz(),
+            a.clone().slice([Window { offset: 1, size: 9, stride: 2 }; 2]).unwrap().nnz(),
             a.to_coo().unwrap().crd[0]
                 .iter()
                 .zip(&a.to_coo().unwrap().crd[1])

@@ -77,7 +77,7 @@ fn threads_share_long_rows() {
         for (at, format) in formats.iter().enumerate() {
             let dtype = [Dtype::F64, Dtype::F32, Dtype::Complex64][(at + seed as usize) % 3];
             let dtype = if *semiring == "min_plus" { Dtype::I32 } else { dtype };
-            let a = Tensor::from_coo(&coo, &format.parse().unwrap()).unwrap().cast_lossy(dtype);
+            let a = Tensor::from_coo(&coo, format).unwrap().cast_lossy(dtype);
             let call = |backend: Backend, threads: usize| {
                 let mut call = einsum(text).arg("A", &a).semiring(semiring).backend(backend);
                 for (at, (name, shape)) in others.iter().enumerate() {

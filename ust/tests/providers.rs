@@ -84,7 +84,7 @@ impl Executable for Loop {
 
 fn matrix() -> Tensor {
     let coo = ust::generate::generate("random(3000x2000, nnz=90000, seed=3)").unwrap();
-    Tensor::from_coo(&coo, &"CSR".parse().unwrap()).unwrap()
+    Tensor::from_coo(&coo, "CSR").unwrap()
 }
 
 fn vector(n: usize) -> Tensor {
@@ -135,7 +135,7 @@ fn a_plan_that_is_refused_goes_to_another() {
 #[test]
 fn who_takes_what_is_given_is_asked_for_that() {
     let entries = ust::generate::generate("poisson2d(60)").unwrap();
-    let a = Tensor::from_coo(&entries, &"BSC(4, 4)".parse().unwrap()).unwrap();
+    let a = Tensor::from_coo(&entries, "BSC(4, 4)").unwrap();
     let b = ndarray::Array2::from_shape_fn((3600, 300), |(j, k)| ((3 * j + k) % 11) as f64 - 4.5);
     let b = Tensor::from_array(b.into_dyn()).unwrap();
     let with =

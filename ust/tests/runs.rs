@@ -20,7 +20,7 @@ fn a_run_is_an_entry_at_each_of_its_coordinates() {
     assert_eq!(tensor.to_dense::<i32>().unwrap(), dense.into_dyn());
     assert_eq!(tensor.get_as::<i32>(&[3]).unwrap(), 5);
     assert_eq!(tensor.get_as::<i32>(&[4]).unwrap(), 0);
-    let sparse = tensor.convert(&"SparseVector".parse().unwrap()).unwrap();
+    let sparse = tensor.convert("SparseVector").unwrap();
     assert_eq!(sparse.crd(0).unwrap().to_vec(), [1, 2, 3, 6, 7]);
     assert_eq!(sparse.convert(tensor.format()).unwrap().nse(), 5, "runs are built one by one");
 }
@@ -36,7 +36,7 @@ fn runs_that_stand_for_more_than_memory_holds_are_refused() {
 fn runs_are_merged_with_entries() {
     let runs = vector(9, vec![1, 6], vec![3, 2], vec![5, 7]).unwrap();
     let other = ust::Coo::new(vec![9], vec![vec![0, 2, 6, 8]], vec![1, 2, 3, 4]).unwrap();
-    let other = Tensor::from_coo(&other, &"SparseVector".parse().unwrap()).unwrap();
+    let other = Tensor::from_coo(&other, "SparseVector").unwrap();
     for (text, expected) in [
         ("c(i) = a(i) + b(i)", [1, 5, 7, 5, 0, 0, 10, 7, 4]),
         ("c(i) = a(i) * b(i)", [0, 0, 10, 0, 0, 0, 21, 0, 0]),
@@ -57,7 +57,7 @@ fn runs_are_merged_with_entries() {
 #[test]
 fn a_run_is_summed_once_for_each_coordinate() {
     let runs = vector(9, vec![1, 6], vec![3, 2], vec![5, 7]).unwrap();
-    let joined = runs.convert(&"(i) -> (i : sparse_run_length)".parse().unwrap()).unwrap();
+    let joined = runs.convert("(i) -> (i : sparse_run_length)").unwrap();
     assert_eq!(joined.nse(), 2);
     for tensor in [&runs, &joined] {
         for (text, expected) in [("s = a(i)", 29), ("s = a(i) * a(i)", 173), ("s = -a(i)", -29)] {
@@ -73,10 +73,10 @@ fn a_run_is_summed_once_for_each_coordinate() {
 #[test]
 fn rows_of_runs_with_one_value_are_summed_by_a_kernel() {
     let image = ust::generate::generate("steps(40x97, run=12, seed=7)").unwrap();
-    let dense = Tensor::from_coo(&image, &"Dense".parse().unwrap()).unwrap();
+    let dense = Tensor::from_coo(&image, "Dense").unwrap();
     let x = Tensor::from_coo(
         &ust::generate::generate("random(97, nnz=97, seed=8)").unwrap(),
-        &"Dense(1)".parse().unwrap(),
+        "Dense(1)",
     )
     .unwrap();
     let product = |a: &Tensor, backend: ust::Backend| {

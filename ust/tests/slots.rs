@@ -74,10 +74,10 @@ fn loops(format: &str, columns: usize) -> String {
     // The last column of five has no room beside it in its group of four.
     let crd = vec![vec![0, 0, 1, 2], vec![1, 3, 4, 0]];
     let coo = Coo::new(vec![3, columns], crd, vec![1.0, 2.0, 3.0, 4.0]).unwrap();
-    let a = Tensor::from_coo(&coo, &format.parse().unwrap()).unwrap();
+    let a = Tensor::from_coo(&coo, format).unwrap();
     let along: Vec<f64> = (1..=columns as i32).map(f64::from).collect();
     let x = Coo::new(vec![columns], vec![(0..columns as i64).collect()], along).unwrap();
-    let x = Tensor::from_coo(&x, &"(i) -> (i : dense)".parse().unwrap()).unwrap();
+    let x = Tensor::from_coo(&x, "(i) -> (i : dense)").unwrap();
     let product = || einsum("y(i) = A(i,j) * x(j)").arg("A", &a).arg("x", &x);
     let kernel = product().prepare().unwrap();
     for y in [kernel.run(&[&a, &x]), product().backend(Backend::INTERPRETER).run()] {
@@ -122,11 +122,10 @@ fn what_is_unpacked_is_inside_the_shape() {
         "(i, j) -> (j / 4 : dense, i : dense, j % 4 : slots(2))",
         "(i, j) -> (j : dense, i / 4 : compressed, i % 4 : slots(2))",
     ] {
-        let tensor = Tensor::from_coo(&coo, &format.parse().unwrap()).unwrap();
+        let tensor = Tensor::from_coo(&coo, format).unwrap();
         for to in ["CSR", "CSC", "DIA-I", "BSR(2,3)"] {
-            let to = to.parse().unwrap();
-            let expected = Tensor::from_coo(&coo, &to).unwrap();
-            assert_eq!(tensor.convert(&to).unwrap(), expected, "{format} to {to}");
+            let expected = Tensor::from_coo(&coo, to).unwrap();
+            assert_eq!(tensor.convert(to).unwrap(), expected, "{format} to {to}");
         }
         let (own, shape, parts) = tensor.clone().into_parts();
         assert_eq!(Tensor::from_parts(&own, &shape, parts).unwrap(), tensor, "{format}");
@@ -140,7 +139,7 @@ fn padding_outside_the_shape_is_refused_of_a_level_that_does_not_overhang() {
         let format = format!("(i, j) -> (i : dense, j / 4 : dense, j % 4 : {level})");
         let crd = vec![0_u32, 1, 0, 3].into();
         let parts = Parts::new(vec![vec![], vec![], vec![crd]], vec![1.0, 2.0, 3.0, 0.0]);
-        let made = Tensor::from_parts(&format.parse().unwrap(), &[1, 6], parts);
+        let made = Tensor::from_parts(format, &[1, 6], parts);
         match made {
             Err(Error::OutOfBounds { dim: 1, coordinate: 7, .. }) => assert!(!taken),
             made => assert!(taken && made.is_ok(), "{level}: {made:?}"),

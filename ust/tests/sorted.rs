@@ -37,7 +37,7 @@ fn entries(shape: &[usize], picks: &[(u32, i8)]) -> Coo {
 }
 
 fn dense(tensor: &Tensor) -> Tensor {
-    tensor.convert(&Format::full(tensor.rank()).unwrap()).unwrap()
+    tensor.convert(Format::full(tensor.rank()).unwrap()).unwrap()
 }
 
 /// Whether rows stand in descending order of their lengths, window by window.
@@ -68,7 +68,7 @@ proptest! {
     ) {
         let coo = entries(&[rows, columns], &picks);
         let how = BuildOptions { duplicates: Duplicates::Sum, ..Default::default() };
-        let csr = Tensor::from_coo_with(&coo, &"CSR".parse().unwrap(), &how).unwrap();
+        let csr = Tensor::from_coo_with(&coo, "CSR", &how).unwrap();
         let all = dense(&csr);
         for text in SORTED {
             let format: Format = text.parse().unwrap();
@@ -103,7 +103,7 @@ proptest! {
                 let offset = extent as u64 / 3;
                 Window { offset, size: (extent as u64 - offset).div_ceil(2), stride: 2 }
             });
-            let (part, wanted) = (a.slice(&windows), all.slice(&windows));
+            let (part, wanted) = (a.slice(windows), all.slice(windows));
             if let (Ok(part), Ok(wanted)) = (&part, &wanted) {
                 prop_assert_eq!(&dense(part), &dense(wanted), "{}", text);
                 let sums = |a: &Tensor| einsum("y(i) = A(i,j)").arg("A", a).run().unwrap();
@@ -161,7 +161,7 @@ proptest! {
             let values: Vec<f64> =
                 numbers.iter().cycle().take(shape.iter().product()).map(|&v| v.into()).collect();
             Tensor::from_parts(
-                &Format::full(shape.len()).unwrap(),
+                Format::full(shape.len()).unwrap(),
                 shape,
                 Parts::new(vec![vec![]; shape.len()], values),
             )
@@ -181,7 +181,7 @@ proptest! {
                         }
                     }
                     if let Some(format) = format {
-                        call = call.in_format(format);
+                        call = call.format(format);
                     }
                     if text.contains("+=") {
                         let mut old = y.clone();
@@ -206,16 +206,16 @@ proptest! {
 #[test]
 fn rows_are_longest_first() {
     let rows = ndarray::array![[0, 1, 0], [2, 3, 4], [0, 0, 0], [5, 0, 6]];
-    let jds = Tensor::from_dense(&rows, &"JDS".parse().unwrap()).unwrap();
+    let jds = Tensor::from_dense(&rows, "JDS").unwrap();
     assert_eq!(jds.order(0).unwrap().to_vec(), [1, 3, 0, 2]);
     assert!(jds.order(1).is_none());
     // How many rows have a first, a second, a third entry.
     assert_eq!(jds.pos(1).unwrap().to_vec(), [0, 3, 5, 6]);
     assert_eq!(jds.values().typed::<i32>().unwrap(), [2, 5, 1, 3, 6, 4]);
     assert_eq!(jds.format().name().as_deref(), Some("JDS"));
-    let sell = Tensor::from_dense(&rows, &"SELL-C-sigma(2, 4)".parse().unwrap()).unwrap();
+    let sell = Tensor::from_dense(&rows, "SELL-C-sigma(2, 4)").unwrap();
     assert_eq!(sell.format().name().as_deref(), Some("SELL-C-sigma(2, 4)"));
-    let plain = Tensor::from_dense(&rows, &"SELL(2)".parse().unwrap()).unwrap();
+    let plain = Tensor::from_dense(&rows, "SELL(2)").unwrap();
     assert!(sell.nse() < plain.nse());
     assert!(format!("{sell}").contains("sorted i\n  order  [1 3 0 2]"), "{sell}");
 }
@@ -246,10 +246,10 @@ fn orders_are_checked() {
 #[test]
 fn a_kernel_for_whole_tensors_refuses_slices() {
     let rows = ndarray::array![[0.0, 1.0, 0.0], [2.0, 3.0, 4.0], [5.0, 0.0, 6.0]];
-    let a = Tensor::from_dense(&rows, &"JDS".parse().unwrap()).unwrap();
+    let a = Tensor::from_dense(&rows, "JDS").unwrap();
     let all = Window { offset: 0, size: 3, stride: 1 };
     let some = Window { offset: 1, size: 2, stride: 1 };
-    let part = a.slice(&[some, all]).unwrap();
+    let part = a.slice([some, all]).unwrap();
     let of_whole = einsum("y(i) = A(i,j)").arg("A", &a).prepare().unwrap();
     assert!(of_whole.run(&[&part]).unwrap_err().to_string().contains("convert the slice"));
     let of_slices = einsum("y(i) = A(i,j)").arg("A", &part).prepare().unwrap();
@@ -265,7 +265,7 @@ fn a_kernel_for_whole_tensors_refuses_slices() {
 fn elements_change() {
     let mut a = Tensor::from_dense(
         &ndarray::array![[0.0, 1.0], [2.0, 3.0], [0.0, 0.0]],
-        &"SELL-C-sigma(2, 4)".parse().unwrap(),
+        "SELL-C-sigma(2, 4)",
     )
     .unwrap();
     a.insert(&[2, 0], Scalar::F64(7.0)).unwrap();
@@ -273,7 +273,7 @@ fn elements_change() {
     a.insert(&[0, 1], Scalar::F64(9.0)).unwrap();
     a.remove(&[1, 1]).unwrap();
     let wanted = ndarray::array![[0.0, 9.0], [2.0, 0.0], [7.0, 8.0]];
-    assert_eq!(dense(&a), Tensor::from_dense(&wanted, &"Dense".parse().unwrap()).unwrap());
+    assert_eq!(dense(&a), Tensor::from_dense(&wanted, "Dense").unwrap());
     // What fits the arrays is changed in place. The order stays then.
     assert_eq!(a.order(0).unwrap().to_vec(), [1, 2, 0]);
 }

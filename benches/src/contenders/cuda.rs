@@ -24,7 +24,7 @@ fn prepare(case: &Case<'_>, around: &Surroundings) -> Prepared {
         let operands = case.operands.iter().map(upload).collect::<Fallible<Vec<_>>>()?;
         let call = gpu.einsum(text);
         let call = match &case.target {
-            Some(format) => call.in_format(format),
+            Some(format) => call.format(format),
             None => call.format(format!("Dense({})", case.shape.len())),
         };
         let (kernel, operands) = prepared(call, &operands)?;

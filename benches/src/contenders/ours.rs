@@ -51,7 +51,7 @@ impl<T: StoredElement + Into<f64> + num_traits::Float> Work<T> {
             expression = expression.arg(name, tensor);
         }
         expression = match &case.target {
-            Some(format) => expression.in_format(format),
+            Some(format) => expression.format(format),
             None => expression.format(format!("Dense({})", case.shape.len())),
         };
         let kernel = expression.prepare().map_err(|e| e.to_string())?;

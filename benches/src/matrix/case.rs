@@ -140,7 +140,7 @@ pub(crate) fn case<'a>(
             Some(to.parse()?)
         }
         Task::Convert(from, to) => {
-            operands[0].1 = operands[0].1.convert(&from.parse()?)?;
+            operands[0].1 = operands[0].1.convert(from)?;
             Some(to.parse()?)
         }
         Task::Read => Some("CSR".parse()?),

@@ -113,7 +113,7 @@ impl Trial {
                 let call = self.call(&tensors).backend(backend).threads(threads);
                 // What may be cancelled runs in many parts, however little there is to do.
                 let call = if threads > 1 { call.cancel(&CancelToken::new()) } else { call };
-                self.format.iter().fold(call, Einsum::in_format)
+                self.format.iter().fold(call, Einsum::format)
             };
             let went = guarded(|| self.compare(&call, old.as_ref(), &expected));
             match went.map_err(|trouble| on(backend, threads, trouble))? {
@@ -216,7 +216,7 @@ fn into_memory(call: Einsum, expected: &Tensor) -> Verdict {
         let count = expected.shape().iter().product();
         let poison = T::from_scalar(poison(T::DTYPE)).expect("of the dtype");
         let mut out: Vec<T> = vec![poison; count];
-        match call.in_format(&dense).run_into(&mut out) {
+        match call.format(&dense).run_into(&mut out) {
             Ok(()) => {}
             // It may be one for sparse results.
             Err(OpError::Tensor(Error::Refused { .. })) => return Ok(()),

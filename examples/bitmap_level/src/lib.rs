@@ -26,7 +26,7 @@
 //! let coo = Coo::new(vec![2, 3], vec![vec![0, 0, 1], vec![0, 2, 2]], vec![1.0, 2.0, 3.0])?;
 //! let tensor = Tensor::from_coo(&coo, &format)?;
 //! assert_eq!(tensor.level_array(1, "mask").unwrap().to_vec(), [1, 0, 1, 0, 0, 1]);
-//! assert_eq!(tensor.convert(&"CSR".parse()?)?.to_coo()?, coo);
+//! assert_eq!(tensor.convert("CSR")?.to_coo()?, coo);
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 #![forbid(unsafe_code)]

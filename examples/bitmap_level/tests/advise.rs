@@ -7,7 +7,7 @@ use ust::advise::{Options, Origin, advise, catalogue, stats};
 use ust::{Tensor, generate};
 
 fn tensor(text: &str) -> Tensor {
-    Tensor::from_coo(&generate::generate(text).unwrap(), &"CSR".parse().unwrap()).unwrap()
+    Tensor::from_coo(&generate::generate(text).unwrap(), "CSR").unwrap()
 }
 
 #[test]

@@ -27,7 +27,7 @@ fn load() {
 }
 
 fn tensor(text: &str) -> Tensor {
-    Tensor::from_coo(&generate::generate(text).unwrap(), &"CSR".parse().unwrap()).unwrap()
+    Tensor::from_coo(&generate::generate(text).unwrap(), "CSR").unwrap()
 }
 
 #[test]

@@ -15,7 +15,7 @@ fn matrix(format: &str, seed: usize) -> Tensor {
     let values: Vec<f64> = (0..entries.len()).map(|at| (at % 9) as f64 - 3.5).collect();
     let column = |of: fn(&(usize, usize)) -> usize| entries.iter().map(|e| of(e) as i64).collect();
     let coo = ust::Coo::new(vec![30, 30], vec![column(|e| e.0), column(|e| e.1)], values).unwrap();
-    Tensor::from_coo(&coo, &format.parse().unwrap()).unwrap()
+    Tensor::from_coo(&coo, format).unwrap()
 }
 
 fn vector() -> Tensor {
@@ -91,7 +91,7 @@ fn operands_are_sent_once_and_results_stay() {
     }
     assert!(done >= 40, "{done} of 49");
     let full = Format::full(2).unwrap();
-    let call = einsum("C(i,k) = A(i,j) * B(j,k)").arg("A", &a).arg("B", &a).in_format(&full);
-    let expected = einsum("C(i,k) = A(i,j) * B(j,k)").arg("A", &a).arg("B", &a).in_format(&full);
+    let call = einsum("C(i,k) = A(i,j) * B(j,k)").arg("A", &a).arg("B", &a).format(&full);
+    let expected = einsum("C(i,k) = A(i,j) * B(j,k)").arg("A", &a).arg("B", &a).format(&full);
     assert_eq!(run(call, here()).unwrap(), run(expected, Backend::INTERPRETER).unwrap());
 }

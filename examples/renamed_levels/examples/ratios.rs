@@ -39,7 +39,7 @@ fn kernel(operation: &str, a: &Tensor, x: &Tensor, b: &Tensor) -> Option<Kernel>
         }
     }
     if operation.starts_with("Y(i,j)") || operation.contains("A(j,k)") {
-        expression = expression.in_format(a.format());
+        expression = expression.format(a.format());
     }
     expression.prepare().ok()
 }
@@ -69,7 +69,7 @@ fn main() -> Result<(), Error> {
         let rows = a.shape()[0];
         let dense = |text: &str| {
             let made = generate(text).expect("a generator");
-            Tensor::from_coo(&made, &Format::full(made.shape.len()).expect("linked"))
+            Tensor::from_coo(&made, Format::full(made.shape.len()).expect("linked"))
         };
         let x = dense(&format!("gen:normal({rows})"))?;
         let b = dense(&format!("gen:normal({rows}x32)"))?;

@@ -31,7 +31,7 @@ fn conversions_take_the_same_ways() {
     let formats: Vec<Format> = WAYS_FORMATS.iter().map(|name| name.parse().unwrap()).collect();
     for from in &formats {
         let original = Tensor::from_coo(&coo, from).unwrap();
-        let copy = Tensor::from_coo(&coo, &renamed(from)).unwrap();
+        let copy = Tensor::from_coo(&coo, renamed(from)).unwrap();
         for to in &formats {
             let way = |of: &Tensor, to: &Format| match &letter(&of.way(to).unwrap())[..] {
                 // The intermediate format has another name.

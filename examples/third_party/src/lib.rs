@@ -23,7 +23,7 @@
 //! // The matrix in the picture.
 //! let crd = vec![vec![0, 0, 1, 1, 3], vec![0, 1, 0, 2, 0]];
 //! let coo = Coo::new(vec![4, 4], crd, vec![1.0, 2.0, 3.0, 4.0, 5.0])?;
-//! let tensor = Tensor::from_coo(&coo, &"(i, j) -> (i : dense, j : ragged)".parse()?)?;
+//! let tensor = Tensor::from_coo(&coo, "(i, j) -> (i : dense, j : ragged)")?;
 //! assert_eq!(tensor.pos(1).unwrap().to_vec(), [0, 2, 5, 5, 6]);
 //! assert_eq!(tensor.to_coo()?, coo);
 //! # Ok::<(), Box<dyn std::error::Error>>(())

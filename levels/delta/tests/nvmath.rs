@@ -74,7 +74,7 @@ fn four_bits_take_less_than_six_tenths_of_the_memory_of_csr_with_values_of_32_bi
     };
     let values = vec![1.0_f32; crd(0).len()];
     let coo = Coo::new(vec![90, 90], vec![crd(0), crd(1)], values).unwrap();
-    let stored = |format: &str| Tensor::from_coo(&coo, &format.parse().unwrap()).unwrap().bytes();
+    let stored = |format: &str| Tensor::from_coo(&coo, format).unwrap().bytes();
     let (delta, csr) = (stored("(i, j) -> (i : dense, j : delta(4))"), stored("CSR"));
     assert!(10 * delta <= 6 * csr, "{delta} of {csr}");
 }

@@ -25,7 +25,7 @@ fn coo() -> Coo {
 fn neighbours_share_a_value_where_its_bits_are_the_same() {
     let values = vec![0.0, -0.0, f64::NAN, f64::NAN, 1.0, 1.0, 1.0, 1.0];
     let crd = vec![vec![0, 0, 0, 0, 0, 0, 0, 1], vec![0, 1, 2, 3, 4, 5, 7, 0]];
-    let a = Tensor::from_coo(&Coo::new(vec![2, 8], crd, values).unwrap(), &format(RUNS)).unwrap();
+    let a = Tensor::from_coo(&Coo::new(vec![2, 8], crd, values).unwrap(), format(RUNS)).unwrap();
     let array = |name| a.level_array(1, name).unwrap().to_vec();
     assert_eq!(array("pos"), [0, 5, 6]);
     assert_eq!((array("begin"), array("end")), (vec![0, 1, 2, 4, 7, 0], vec![1, 2, 4, 6, 8, 1]));
@@ -36,7 +36,7 @@ fn neighbours_share_a_value_where_its_bits_are_the_same() {
 
 #[test]
 fn runs_are_the_same_whatever_they_are_made_of() {
-    let built = Tensor::from_coo(&coo(), &format(RUNS)).unwrap();
+    let built = Tensor::from_coo(&coo(), format(RUNS)).unwrap();
     assert!(built.nse() < coo().len() * 2 / 3, "{} of {}", built.nse(), coo().len());
     assert_eq!(built.to_coo().unwrap(), coo());
     for from in [
@@ -49,8 +49,8 @@ fn runs_are_the_same_whatever_they_are_made_of() {
         RUNS,
         "(i, j) -> (i : hashed, j : hashed)",
     ] {
-        let tensor = Tensor::from_coo(&coo(), &format(from)).unwrap();
-        assert_eq!(tensor.convert(&format(RUNS)).unwrap(), built, "{from}");
+        let tensor = Tensor::from_coo(&coo(), format(from)).unwrap();
+        assert_eq!(tensor.convert(format(RUNS)).unwrap(), built, "{from}");
         let call = einsum("C(i,j) = A(i,j)").arg("A", &tensor).format(RUNS);
         assert_eq!(call.run().unwrap(), built, "{from}");
     }
@@ -59,20 +59,20 @@ fn runs_are_the_same_whatever_they_are_made_of() {
 #[test]
 fn unjoined_neighbours_have_values_of_their_own() {
     let unjoined = "(i, j) -> (i : dense, j : sparse_run_length(unjoined))";
-    let built = Tensor::from_coo(&coo(), &format(unjoined)).unwrap();
+    let built = Tensor::from_coo(&coo(), format(unjoined)).unwrap();
     assert_eq!(built.nse(), coo().len());
-    let joined = Tensor::from_coo(&coo(), &format(RUNS)).unwrap();
-    assert_eq!(joined.convert(&format(unjoined)).unwrap(), built);
+    let joined = Tensor::from_coo(&coo(), format(RUNS)).unwrap();
+    assert_eq!(joined.convert(format(unjoined)).unwrap(), built);
     // Runs that somebody else joined are taken in as they are.
     let (_, shape, parts) = joined.clone().into_parts();
-    let taken = Tensor::from_parts(&format(unjoined), &shape, parts).unwrap();
+    let taken = Tensor::from_parts(format(unjoined), &shape, parts).unwrap();
     assert_eq!((taken.nse(), taken.to_coo().unwrap()), (joined.nse(), coo()));
 }
 
 #[test]
 fn results_at_the_entries_of_runs_have_values_of_their_own() {
-    let a = Tensor::from_coo(&coo(), &format(RUNS)).unwrap();
-    let csr = Tensor::from_coo(&coo(), &format("CSR")).unwrap();
+    let a = Tensor::from_coo(&coo(), format(RUNS)).unwrap();
+    let csr = Tensor::from_coo(&coo(), format("CSR")).unwrap();
     let x = Tensor::from_array(ust::ndarray::Array1::from_iter(1..31).into_dyn()).unwrap();
     let result = |a: &Tensor, format: &str| {
         let call = einsum("C(i,j) = A(i,j) * x(j)").arg("A", a).arg("x", &x).format(format);

@@ -56,7 +56,7 @@ pub struct LeftOut {
 /// ```
 /// use ust::{Tensor, advise};
 ///
-/// let a = Tensor::from_coo(&ust::generate::generate("pruned24(8x8)")?, &"CSR".parse()?)?;
+/// let a = Tensor::from_coo(&ust::generate::generate("pruned24(8x8)")?, "CSR")?;
 /// let (candidates, left_out) = advise::catalogue(&advise::stats(&a)?);
 /// let texts: Vec<&str> = candidates.iter().map(|candidate| &*candidate.text).collect();
 /// for text in ["CSR", "DIA-I", "BSR(4, 4)", "Dense"] {

@@ -8,7 +8,7 @@
 //! use ust::{Tensor, advise};
 //!
 //! let entries = ust::generate::generate("banded(2000, diagonals=3)")?;
-//! let a = Tensor::from_coo(&entries, &"COO".parse()?)?;
+//! let a = Tensor::from_coo(&entries, "COO")?;
 //! let options = advise::Options { budget: Duration::from_millis(50), ..Default::default() };
 //! let advice = advise::advise(&a, &options)?;
 //! assert_eq!(advice.operation, "y(i) = A(i,j) * x(j)");
@@ -173,7 +173,7 @@ pub fn advise(tensor: &Tensor, options: &Options<'_>) -> Result<Advice, AdviseEr
     progress("what the tensor looks like", 0.0);
     let (stats, coo) = stats::look(tensor)?;
     let source = match tensor.format() {
-        format if format.has_slices() => tensor.convert(&format.without_slices())?,
+        format if format.has_slices() => tensor.convert(format.without_slices())?,
         _ if stats.duplicates > 0 => tensor.sum_duplicates()?,
         _ => tensor.clone(),
     };

@@ -58,7 +58,7 @@ pub struct Split {
 /// ```
 /// use ust::{Tensor, advise, generate::generate};
 ///
-/// let a = Tensor::from_coo(&generate("gen:rmat(scale=13, edges=60000, seed=1)")?, &"CSR".parse()?)?;
+/// let a = Tensor::from_coo(&generate("gen:rmat(scale=13, edges=60000, seed=1)")?, "CSR")?;
 /// let texts = advise::compositions(&a)?;
 /// assert!(texts.iter().all(|text| text.parse::<ust::format::Composition>().is_ok()));
 /// # Ok::<(), Box<dyn std::error::Error>>(())

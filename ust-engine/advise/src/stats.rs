@@ -22,7 +22,7 @@ const GROUPS: [i64; 3] = [2, 4, 8];
 /// ```
 /// use ust::{Tensor, advise};
 ///
-/// let a = Tensor::from_coo(&ust::generate::generate("banded(100, diagonals=3)")?, &"CSR".parse()?)?;
+/// let a = Tensor::from_coo(&ust::generate::generate("banded(100, diagonals=3)")?, "CSR")?;
 /// let stats = advise::stats(&a)?;
 /// assert_eq!((stats.entries, stats.dims[0].min, stats.dims[0].max), (298, 2, 3));
 /// let diagonals = stats.diagonals.unwrap();

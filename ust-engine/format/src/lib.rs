@@ -35,6 +35,7 @@
 //! | `canonical` | canonical forms of expressions, for equality and proofs |
 //! | `bind` | a format bound to a shape: sizes of levels |
 //! | `permute` | permutations of dimensions |
+//! | `given` | [`Given`]: a format, its text, or its name, where a function asks for a format |
 //! | `read`, `print` | from any spelling, and back to canonical text |
 //! | [`composition`] | sums of parts in different formats, and the rules that share entries among them |
 //! | `outside` | checks of text whose level types are not all linked |
@@ -48,6 +49,7 @@ pub mod composition;
 pub mod error;
 pub mod expr;
 mod form;
+mod given;
 mod inverse;
 mod level_text;
 mod lex;
@@ -71,6 +73,7 @@ pub use canonical::ExprKey;
 pub use composition::{Compare, Composition, Measure, Rule};
 pub use error::FormatError;
 pub use expr::{IndexExpr, Spelling};
+pub use given::Given;
 pub use model::Format;
 pub use named::NamedFormat;
 pub use spec::{Counter, DimSpec, LevelSpec, Slice, Sorted};

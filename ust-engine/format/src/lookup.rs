@@ -203,7 +203,7 @@ fn expand(
     let Some((default, _)) = entry.family else { return Ok(instance(entry, &numbers)) };
     let order = match numbers.first() {
         Some(&order) => usize::try_from(order).unwrap_or(usize::MAX),
-        None => rank.filter(|&rank| rank > 0).unwrap_or(default),
+        None => rank.unwrap_or(default),
     };
     if order > MAX_ORDER {
         let span = args.first().map_or(name.span.clone(), |arg| arg.span.clone());

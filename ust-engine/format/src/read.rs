@@ -28,7 +28,7 @@ static READ: LazyLock<Mutex<LruCache<Asked, Format>>> =
 
 impl Format {
     /// Reads format text (UST's or MLIR's spelling) or the name of a format. A family of formats
-    /// without a number (`COO`, `Dense`) takes its order from `rank`, if given. Cost: linear in the
+    /// without a number (`COO`, `Dense`) takes its order from `rank`, if given: of rank 0, all are `() -> ()`. Cost: linear in the
     /// text, which is at most 1 MiB long; short texts are cached.
     ///
     /// # Errors
@@ -52,7 +52,7 @@ impl Format {
     /// # Errors
     /// If its level type is not linked.
     pub fn full(rank: usize) -> Result<Self, FormatError> {
-        Self::resolve(if rank == 0 { "Scalar" } else { "Dense" }, Some(rank))
+        Self::resolve("Dense", Some(rank))
     }
 
     /// The format of a matrix with one entry in each column, such as a permutation.

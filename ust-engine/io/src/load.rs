@@ -27,7 +27,6 @@ use super::{DenseArray, FileError, Kind, ReadOptions, mtx, npy, npz, tns, ust_np
 /// # Errors
 /// [`FileError`], with the file and, for malformed text, line and column.
 pub fn read(path: &Path, options: &ReadOptions) -> Result<Tensor, FileError> {
-    let wanted = options.format.as_ref();
     let failed = |error: Error| FileError::tensor(path)(error);
     let tensor = match Kind::of(path)? {
         Kind::MatrixMarket { .. } => match mtx::load(path, options)? {
@@ -44,7 +43,7 @@ pub fn read(path: &Path, options: &ReadOptions) -> Result<Tensor, FileError> {
         Kind::Ust => ust_npz::read(path, options)?,
     };
     expect_shape(tensor.shape(), path, options)?;
-    match wanted {
+    match options.format_for(tensor.rank()).map_err(failed)? {
         Some(format) => tensor.convert_within(format, options.limit()).map_err(failed),
         None => Ok(tensor),
     }
@@ -77,11 +76,8 @@ fn expect_shape(found: &[usize], path: &Path, options: &ReadOptions) -> Result<(
 
 /// A tensor with these entries, in the format of the options, else as coordinates.
 pub(super) fn from_coo(coo: &Coo, options: &ReadOptions) -> Result<Tensor, Error> {
-    let build = build_options(options);
-    match &options.format {
-        Some(format) => Tensor::from_coo_with(coo, format, &build),
-        None => Tensor::from_coo_with(coo, &coordinates(coo.shape.len())?, &build),
-    }
+    let format = wanted(options, coo.shape.len())?;
+    Tensor::from_coo_with(coo, format, &build_options(options))
 }
 
 fn build_options(options: &ReadOptions) -> BuildOptions {
@@ -89,16 +85,16 @@ fn build_options(options: &ReadOptions) -> BuildOptions {
 }
 
 fn from_columns(columns: &Columns, options: &ReadOptions) -> Result<Tensor, Error> {
-    let build = build_options(options);
-    match &options.format {
-        Some(format) => Tensor::from_columns(columns, format, &build),
-        None => Tensor::from_columns(columns, &coordinates(columns.shape.len())?, &build),
-    }
+    let format = wanted(options, columns.shape.len())?;
+    Tensor::from_columns(columns, &format, &build_options(options))
 }
 
-/// The format that stores coordinates, for a rank.
-fn coordinates(rank: usize) -> Result<Format, Error> {
-    Ok(Format::resolve(if rank == 0 { "Scalar" } else { "COO" }, Some(rank))?)
+/// The format that is asked for, else the one that stores coordinates.
+fn wanted(options: &ReadOptions, rank: usize) -> Result<Format, Error> {
+    match options.format_for(rank)? {
+        Some(format) => Ok(format),
+        None => Ok(Format::resolve("COO", Some(rank))?),
+    }
 }
 
 /// The array as a dense tensor, without a copy.

@@ -1,7 +1,10 @@
 //! Options for reading files.
 
-use ust_engine::Format;
+use std::borrow::Cow;
+
+use ust_engine::format::Given;
 use ust_engine::tensor::memory::default_limit;
+use ust_engine::{Error, Format};
 
 /// Options for reading a file. By default, shape and format follow from the file.
 ///
@@ -16,7 +19,7 @@ pub struct ReadOptions {
     /// The shape, for files that do not state it (`.tns`). A file with another shape is refused.
     pub shape: Option<Vec<usize>>,
     /// The format of the tensor. By default it follows from the file, as [`read`](fn@crate::read) says.
-    pub format: Option<Format>,
+    pub format: Option<Given<'static>>,
     /// Whether to draw a progress bar on standard error while a large file is read. Nothing is drawn if
     /// standard error is no terminal.
     pub progress: bool,
@@ -39,9 +42,15 @@ impl ReadOptions {
 
     /// In this format.
     #[must_use]
-    pub fn with_format(mut self, format: Format) -> Self {
-        self.format = Some(format);
+    pub fn with_format<'f>(mut self, format: impl Into<Given<'f>>) -> Self {
+        self.format = Some(format.into().into_owned());
         self
+    }
+
+    /// The format that is asked for, if any, for a tensor of this rank.
+    pub(crate) fn format_for(&self, rank: usize) -> Result<Option<Format>, Error> {
+        let given = self.format.clone().map(|given| given.resolve(Some(rank)));
+        Ok(given.transpose()?.map(Cow::into_owned))
     }
 
     /// With or without a progress bar.

@@ -3,7 +3,7 @@
 
 mod claims;
 
-use ust_format::{Bound, Format, IndexExpr};
+use ust_format::{Bound, Format, Given, IndexExpr};
 use ust_level_api::{Arrays, IndexArray, Pos, Reach, Scalar};
 
 use crate::error::Error;
@@ -22,11 +22,11 @@ impl Tensor {
     /// use ust::{Tensor, tensor::Parts};
     /// let arrays = vec![vec![], vec![vec![0_i32, 1, 3].into(), vec![2_i32, 0, 1].into()]];
     /// let parts = Parts::new(arrays, vec![1.0, 2.0, 3.0]);
-    /// let csr = Tensor::from_parts(&"CSR".parse()?, &[2, 3], parts)?;
+    /// let csr = Tensor::from_parts("CSR", &[2, 3], parts)?;
     /// assert_eq!(csr.get_as::<f64>(&[1, 1])?, 3.0);
     ///
     /// let arrays = vec![vec![], vec![vec![0_i32, 1, 3].into(), vec![2_i32, 0, 7].into()]];
-    /// let bad = Tensor::from_parts(&"CSR".parse()?, &[2, 3], Parts::new(arrays, vec![1.0, 2.0, 3.0]));
+    /// let bad = Tensor::from_parts("CSR", &[2, 3], Parts::new(arrays, vec![1.0, 2.0, 3.0]));
     /// assert!(bad.unwrap_err().to_string().contains("crd[2] = 7"));
     /// # Ok::<(), ust::Error>(())
     /// ```
@@ -37,7 +37,12 @@ impl Tensor {
     /// [`Error::Parts`] is returned when arrays are missing or of the wrong kind;
     /// [`Error::OutOfBounds`], [`Error::Duplicate`] and [`Error::Order`] for rules that concern
     /// several levels together.
-    pub fn from_parts(format: &Format, shape: &[usize], parts: Parts) -> Result<Self, Error> {
+    pub fn from_parts<'f>(
+        format: impl Into<Given<'f>>,
+        shape: &[usize],
+        parts: Parts,
+    ) -> Result<Self, Error> {
+        let format = &*format.into().resolve(Some(shape.len()))?;
         let tensor = Self::bind_parts(format, shape, parts)?;
         for (dim, order) in tensor.view().orders() {
             order.check(&format.dims()[dim].name)?;

@@ -14,7 +14,7 @@ mod split;
 use std::fmt;
 use std::sync::Arc;
 
-use ust_format::{Composition, Format};
+use ust_format::{Composition, Format, Given};
 use ust_level_api::{Dtype, Element, Scalar};
 
 use self::columns::{entries_of, joined};
@@ -33,7 +33,7 @@ use crate::walk::access::Entry;
 /// ```
 /// use ust::{Composed, Tensor, einsum, generate::generate};
 ///
-/// let a = Tensor::from_coo(&generate("gen:poisson2d(9)")?, &"CSR".parse()?)?;
+/// let a = Tensor::from_coo(&generate("gen:poisson2d(9)")?, "CSR")?;
 /// let split = Composed::split(&a, &"DIA where fill(j - i) >= 0.95 + CSR".parse()?)?;
 /// let [diagonals, rest] = split.parts() else { unreachable!("two parts") };
 /// assert_eq!(diagonals.level_array(0, "crd").unwrap().to_vec(), [-9, 0, 9]);
@@ -201,7 +201,8 @@ impl Composed {
     ///
     /// # Errors
     /// As [`Tensor::convert`].
-    pub fn convert(&self, format: &Format) -> Result<Tensor, Error> {
+    pub fn convert<'f>(&self, format: impl Into<Given<'f>>) -> Result<Tensor, Error> {
+        let format = &*format.into().resolve(Some(self.rank()))?;
         if let [one] = &*self.0 {
             return one.convert(format);
         }

@@ -1,6 +1,6 @@
 //! Construction of a tensor from coordinates and values: checks of the arguments, and options.
 
-use ust_format::Format;
+use ust_format::{Format, Given};
 use ust_kernels::pool::together;
 use ust_level_api::{Dtype, IndexColumn, Scalar};
 
@@ -53,7 +53,7 @@ impl Tensor {
     ///
     /// # Errors
     /// As [`Tensor::from_coo_with`].
-    pub fn from_coo(coo: &Coo, format: &Format) -> Result<Self, Error> {
+    pub fn from_coo<'f>(coo: &Coo, format: impl Into<Given<'f>>) -> Result<Self, Error> {
         Self::from_coo_with(coo, format, &BuildOptions::default())
     }
 
@@ -69,12 +69,13 @@ impl Tensor {
     /// [`Error::Sum`] where a sum of integers overflows, [`Error::Level`] when
     /// a level cannot hold its entries or a width is too narrow, [`Error::TooLarge`] beyond the
     /// memory limit.
-    pub fn from_coo_with(
+    pub fn from_coo_with<'f>(
         coo: &Coo,
-        format: &Format,
+        format: impl Into<Given<'f>>,
         options: &BuildOptions,
     ) -> Result<Self, Error> {
         coo.check()?;
+        let format = &*format.into().resolve(Some(coo.shape.len()))?;
         refuse_slices(format)?;
         if format.depends_on_entries() {
             let fill = fill_for(&coo.values, options.fill)?;
@@ -123,11 +124,12 @@ impl Tensor {
     ///
     /// # Errors
     /// As [`Tensor::from_coo`].
-    pub fn zeros(
+    pub fn zeros<'f>(
         shape: &[usize],
-        format: &Format,
-        dtype: ust_level_api::Dtype,
+        format: impl Into<Given<'f>>,
+        dtype: Dtype,
     ) -> Result<Self, Error> {
+        let format = &*format.into().resolve(Some(shape.len()))?;
         Self::empty(shape, format, dtype.zero())
     }
 

@@ -4,7 +4,7 @@ use std::fmt;
 
 use hashbrown::HashMap;
 use hashbrown::hash_map::Entry;
-use ust_format::Format;
+use ust_format::Given;
 use ust_level_api::{Buffer, IndexColumn};
 
 use super::build::BuildOptions;
@@ -268,7 +268,8 @@ impl<T: StoredElement> Builder<T> {
     ///
     /// # Errors
     /// As [`Tensor::from_coo_with`].
-    pub fn freeze(&self, format: &Format) -> Result<Tensor, Error> {
+    pub fn freeze<'f>(&self, format: impl Into<Given<'f>>) -> Result<Tensor, Error> {
+        let format = &*format.into().resolve(Some(self.shape.len()))?;
         // No coordinate is larger than the extents that a format accepts.
         format.bind(&self.shape)?;
         let options = BuildOptions {

@@ -13,7 +13,7 @@ impl Tensor {
     ///
     /// ```
     /// use ust::{Dtype, Tensor};
-    /// let a = Tensor::from_dense(&ndarray::array![[0.0, 2.75], [-3.0, 0.0]], &"CSR".parse()?)?;
+    /// let a = Tensor::from_dense(&ndarray::array![[0.0, 2.75], [-3.0, 0.0]], "CSR")?;
     /// assert!(a.cast(Dtype::I8).is_err());
     /// assert_eq!(a.cast_lossy(Dtype::I8).values().typed::<i8>()?, [2, -3]);
     /// # Ok::<(), ust::Error>(())

@@ -1,7 +1,7 @@
 //! Conversion from and to `ndarray` arrays.
 
 use ndarray::{ArrayBase, ArrayD, ArrayViewD, Data, Dimension, IxDyn, ShapeBuilder};
-use ust_format::{Format, IndexExpr};
+use ust_format::{Format, Given, IndexExpr};
 use ust_kernels::moving::kept::{Kept, kept};
 use ust_level_api::{Buffer, Scalar};
 
@@ -17,7 +17,7 @@ impl Tensor {
     /// ```
     /// use ust::Tensor;
     /// let a = ndarray::array![[0, 2], [3, 0]];
-    /// let csr = Tensor::from_dense(&a, &"CSR".parse()?)?;
+    /// let csr = Tensor::from_dense(&a, "CSR")?;
     /// assert_eq!(csr.values().typed::<i32>()?, [2, 3]);
     /// assert_eq!(csr.to_dense::<i32>()?, a.into_dyn());
     /// # Ok::<(), ust::Error>(())
@@ -25,7 +25,10 @@ impl Tensor {
     ///
     /// # Errors
     /// As [`Tensor::from_coo`]. Cost: O(elements).
-    pub fn from_dense<T, S, D>(array: &ArrayBase<S, D>, format: &Format) -> Result<Self, Error>
+    pub fn from_dense<'f, T, S, D>(
+        array: &ArrayBase<S, D>,
+        format: impl Into<Given<'f>>,
+    ) -> Result<Self, Error>
     where
         T: StoredElement,
         S: Data<Elem = T>,
@@ -38,9 +41,9 @@ impl Tensor {
     ///
     /// # Errors
     /// As [`Tensor::from_coo_with`]. Cost: O(elements).
-    pub fn from_dense_with<T, S, D>(
+    pub fn from_dense_with<'f, T, S, D>(
         array: &ArrayBase<S, D>,
-        format: &Format,
+        format: impl Into<Given<'f>>,
         options: &BuildOptions,
     ) -> Result<Self, Error>
     where

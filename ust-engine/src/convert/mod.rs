@@ -17,7 +17,7 @@ pub(crate) mod widths;
 use std::borrow::Cow;
 use std::sync::OnceLock;
 
-use ust_format::{Format, Slice};
+use ust_format::{Format, Given, Slice};
 use ust_kernels::pool::together;
 use ust_level_api::Scalar;
 use ust_level_api::buffer::{release_retained, retained_bytes};
@@ -43,7 +43,7 @@ impl Tensor {
     /// # Errors
     /// As [`Tensor::from_coo_with`]: a level that cannot hold the entries, a width too narrow, a
     /// dense format too large.
-    pub fn convert(&self, format: &Format) -> Result<Self, Error> {
+    pub fn convert<'f>(&self, format: impl Into<Given<'f>>) -> Result<Self, Error> {
         self.convert_within(format, BuildOptions::default().memory_limit)
     }
 
@@ -52,7 +52,15 @@ impl Tensor {
     ///
     /// # Errors
     /// As [`Tensor::convert`], and [`Error::TooLarge`] beyond the limit.
-    pub fn convert_within(&self, format: &Format, limit: u64) -> Result<Self, Error> {
+    pub fn convert_within<'f>(
+        &self,
+        format: impl Into<Given<'f>>,
+        limit: u64,
+    ) -> Result<Self, Error> {
+        self.convert_to(&*format.into().resolve(Some(self.rank()))?, limit)
+    }
+
+    fn convert_to(&self, format: &Format, limit: u64) -> Result<Self, Error> {
         if self.view.shows_all() && self.format() == format {
             return Ok(self.clone());
         }
@@ -150,7 +158,7 @@ impl Tensor {
         let crd = coo.crd.iter().map(|c| kept.iter().map(|&at| c[at as usize]).collect()).collect();
         let coo = Coo { shape: coo.shape, crd, values: coo.values.gather(&kept) };
         let options = BuildOptions { fill: Some(self.fill), ..Default::default() };
-        Self::from_coo_with(&coo, &self.format().without_slices(), &options)
+        Self::from_coo_with(&coo, self.format().without_slices(), &options)
     }
 
     /// This tensor with dimension `order[d]` as dimension `d`. The arrays are shared, and the format is
@@ -160,7 +168,7 @@ impl Tensor {
     /// use ndarray::array;
     /// use ust::Tensor;
     ///
-    /// let a = Tensor::from_dense(&array![[0.0, 1.0, 0.0], [2.0, 0.0, 3.0]], &"CSR".parse()?)?;
+    /// let a = Tensor::from_dense(&array![[0.0, 1.0, 0.0], [2.0, 0.0, 3.0]], "CSR")?;
     /// let t = a.permute(&[1, 0])?;
     /// assert_eq!((t.shape(), t.format()), (&[3, 2][..], &"CSC".parse()?));
     /// assert_eq!(t.get_as::<f64>(&[2, 1])?, 3.0);
@@ -189,14 +197,21 @@ impl Tensor {
         self.permute(&reversed).expect("dimensions in reverse are each named once")
     }
 
-    /// A slice of this tensor: one strided window for each dimension. The arrays are shared. A
-    /// slice is read-only: results are never written in a sliced format.
+    /// A slice of this tensor: one strided window for each dimension. The arrays are shared.
     ///
     /// # Errors
     /// [`Error::Shape`] when a window reaches beyond its dimension or their number is not the rank,
     /// [`Error::Unsupported`] for a stride of 0.
-    pub fn slice(&self, windows: &[Window]) -> Result<Self, Error> {
-        self.slice_as(&vec![None; self.rank()], windows)
+    pub(crate) fn windowed(&self, windows: &[Window]) -> Result<Self, Error> {
+        let seen = self.slice_as(&vec![None; self.rank()], windows)?;
+        if windows.iter().zip(self.shape()).all(|(window, &extent)| window.is_all(extent)) {
+            return Ok(self.clone());
+        }
+        let mut whole = self.clone();
+        whole.view = View::whole(self.bound.shape());
+        let narrow =
+            if seen.format().has_sorted() { None } else { whole.narrowed(seen.view.get()) };
+        Ok(narrow.unwrap_or(seen))
     }
 
     /// The slice that a format with dimension slices describes. `windows` gives each `?` in the
@@ -205,7 +220,12 @@ impl Tensor {
     ///
     /// # Errors
     /// As [`Tensor::slice`], and [`Error::Unsupported`] when the formats differ.
-    pub fn view_as(&self, format: &Format, windows: &[Window]) -> Result<Self, Error> {
+    pub fn view_as<'f>(
+        &self,
+        format: impl Into<Given<'f>>,
+        windows: &[Window],
+    ) -> Result<Self, Error> {
+        let format = format.into().resolve(Some(self.rank()))?;
         if format.without_slices() != self.format().without_slices() {
             return Err(Error::Unsupported(format!(
                 "a view shares the arrays of `{}`, and cannot show them as `{format}`: convert first",

@@ -4,7 +4,7 @@
 use std::fmt;
 use std::mem::{Discriminant, discriminant};
 
-use ust_format::{Bound, Format};
+use ust_format::{Bound, Format, Given};
 use ust_level_api::Scalar;
 
 use super::columns::{
@@ -208,17 +208,18 @@ impl Tensor {
     /// ```
     /// use ust::tensor::Way;
     /// use ust::{Tensor, generate::generate};
-    /// let a = Tensor::from_coo(&generate("gen:poisson2d(100)")?, &"CSR".parse()?)?;
-    /// assert_eq!(a.way(&"CSC".parse()?)?, Way::Counted { buckets: false });
-    /// assert_eq!(a.way(&"BSR(2,2)".parse()?)?, Way::Pieces { stored_rows: true });
-    /// assert_eq!(a.way(&"CSR".parse()?)?.to_string(), "arrays are shared");
+    /// let a = Tensor::from_coo(&generate("gen:poisson2d(100)")?, "CSR")?;
+    /// assert_eq!(a.way("CSC")?, Way::Counted { buckets: false });
+    /// assert_eq!(a.way("BSR(2,2)")?, Way::Pieces { stored_rows: true });
+    /// assert_eq!(a.way("CSR")?.to_string(), "arrays are shared");
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     ///
     /// # Errors
     /// [`Error::Format`] when shape and format do not match, [`Error::TooLarge`] for blocks that
     /// are too large to be addressed.
-    pub fn way(&self, format: &Format) -> Result<Way, Error> {
+    pub fn way<'f>(&self, format: impl Into<Given<'f>>) -> Result<Way, Error> {
+        let format = &*format.into().resolve(Some(self.rank()))?;
         if self.view.shows_all() && self.format() == format {
             return Ok(Way::Shared);
         }

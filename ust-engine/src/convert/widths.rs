@@ -23,6 +23,22 @@ struct In32Bits {
 }
 
 impl Tensor {
+    /// With each index array in the kind that it has in another tensor of the same format, where that holds it.
+    pub(crate) fn in_kinds_of(mut self, other: &Self) -> Self {
+        let alike =
+            self.index_arrays().zip(other.index_arrays()).all(|(a, b)| a.kind() == b.kind());
+        if alike {
+            return self;
+        }
+        let each = self.levels().iter().zip(other.levels()).map(|(own, other)| {
+            let arrays = own.0.iter().zip(&other.0);
+            Arrays(arrays.map(|(a, b)| a.in_kind(b.kind()).unwrap_or_else(|| a.clone())).collect())
+        });
+        let levels: Vec<Arrays> = each.collect();
+        (self.levels, self.made) = (Arc::new(levels.into()), OnceLock::new());
+        self
+    }
+
     /// The tensor in a format that [differs in widths](differ_in_widths), with the same positions. `None`
     /// where an array has an index that does not fit. Cost: O(length of the arrays).
     ///

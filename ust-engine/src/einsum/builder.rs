@@ -3,7 +3,7 @@
 use std::time::Instant;
 
 use ndarray::{ArrayBase, ArrayD, Data, Dimension};
-use ust_format::Format;
+use ust_format::Given;
 use ust_level_api::{Dtype, Scalar};
 
 use super::cache::Role;
@@ -22,7 +22,7 @@ use crate::storage::{StoredElement, Tensor};
 /// ```
 /// use ust::{Tensor, einsum};
 ///
-/// let a = Tensor::from_dense(&ndarray::array![[1.0, 0.0], [2.0, 3.0]], &"CSR".parse()?)?;
+/// let a = Tensor::from_dense(&ndarray::array![[1.0, 0.0], [2.0, 3.0]], "CSR")?;
 /// let x = ndarray::array![10.0, 1.0];
 /// let y = einsum("y(i) = A(i,j) * x(j)").arg("A", &a).arg("x", &x).run()?;
 /// assert_eq!(y.values().typed::<f64>()?, [10.0, 23.0]);
@@ -61,8 +61,7 @@ pub struct Einsum {
 #[derive(Clone, Debug)]
 pub(crate) struct Settings {
     pub(crate) check: CheckOptions,
-    pub(crate) format: Option<String>,
-    pub(crate) resolved: Option<Format>,
+    pub(crate) format: Option<Given<'static>>,
     pub(crate) backend: Backend,
     pub(crate) strict: bool,
     pub(crate) threads: Option<usize>,
@@ -75,7 +74,6 @@ impl Default for Settings {
         Self {
             check: CheckOptions::default(),
             format: None,
-            resolved: None,
             backend: Backend::Auto,
             strict: false,
             threads: None,
@@ -116,17 +114,10 @@ impl Einsum {
         self
     }
 
-    /// The format of the result: a name such as `"CSR"`, format text, or a [`Format`] (as text, by
-    /// `to_string`). By default it follows from the operands: dense if the result has a value at every
+    /// The format of the result: a name such as `"CSR"`, format text, or a [`Format`](crate::Format). By default it follows from the operands: dense if the result has a value at every
     /// coordinate, else the format of operands with the same indices, else compressed.
-    pub fn format(mut self, format: impl AsRef<str>) -> Self {
-        self.settings.format = Some(format.as_ref().to_owned());
-        self
-    }
-
-    /// The format of the result.
-    pub fn in_format(mut self, format: &Format) -> Self {
-        self.settings.resolved = Some(format.clone());
+    pub fn format<'f>(mut self, format: impl Into<Given<'f>>) -> Self {
+        self.settings.format = Some(format.into().into_owned());
         self
     }
 
@@ -240,7 +231,7 @@ impl Einsum {
     /// use ust::ops::Timing;
     /// use ust::{Tensor, einsum};
     ///
-    /// let a = Tensor::from_dense(&ndarray::array![[0.5, 0.5], [0.0, 1.0]], &"CSR".parse()?)?;
+    /// let a = Tensor::from_dense(&ndarray::array![[0.5, 0.5], [0.0, 1.0]], "CSR")?;
     /// let x = Tensor::from_array(ndarray::array![1.0, 3.0].into_dyn())?;
     /// let mut timing = Timing::default();
     /// let call = einsum("y(i) = A(i,j) * x(j)").arg("A", &a).arg("x", &x);
@@ -278,9 +269,7 @@ impl Einsum {
     /// As [`Einsum::run`], and where the shape is not that of the result.
     pub fn update(self, target: &mut Tensor) -> Result<(), OpError> {
         let mut this = self;
-        if this.settings.resolved.is_none() && this.settings.format.is_none() {
-            this.settings.resolved = Some(target.format().without_slices());
-        }
+        this.settings.format.get_or_insert_with(|| target.format().without_slices().into());
         this.settings.check.dtype.get_or_insert(target.dtype());
         let LookedUp { kernel, each } = this.look_up_with(Some(target))?;
         *target = kernel.execute_each(each, Some(target.clone()), None)?;
@@ -301,9 +290,7 @@ impl Einsum {
     /// # Errors
     /// As [`Einsum::update`].
     pub fn prepare_update(mut self, target: &Tensor) -> Result<Kernel, OpError> {
-        if self.settings.resolved.is_none() && self.settings.format.is_none() {
-            self.settings.resolved = Some(target.format().without_slices());
-        }
+        self.settings.format.get_or_insert_with(|| target.format().without_slices().into());
         self.settings.check.dtype.get_or_insert(target.dtype());
         Ok(self.look_up_with(Some(target))?.kernel)
     }

@@ -4,7 +4,7 @@ use std::num::NonZeroUsize;
 use std::sync::{Arc, LazyLock, Mutex};
 
 use lru::LruCache;
-use ust_format::Format;
+use ust_format::{Format, Given};
 use ust_kernels::pool::locked;
 use ust_level_api::{Dtype, IndexKind};
 
@@ -34,8 +34,7 @@ pub(crate) struct Key {
     text: String,
     /// Semiring, dtype, extents and operators as text, if the caller names any.
     check: Option<String>,
-    format: Option<String>,
-    resolved: Option<Format>,
+    format: Option<Given<'static>>,
     backend: Backend,
     strict: bool,
     /// The power of two of a memory limit that the caller gives: plans may take half of it for indices.
@@ -79,7 +78,6 @@ impl Key {
             text: text.to_owned(),
             check: (!plain).then(|| format!("{check:?}")),
             format: settings.format.clone(),
-            resolved: settings.resolved.clone(),
             limit: settings.limit.map(|bytes| bytes.checked_ilog2().unwrap_or(0)),
             backend: settings.backend,
             strict: settings.strict,

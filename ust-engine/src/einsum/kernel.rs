@@ -1,9 +1,9 @@
 //! Prepared kernels: planned and compiled once, run on many tensors.
 
+use std::borrow::Cow;
 use std::sync::Arc;
 
 use smallvec::SmallVec;
-use ust_format::Format;
 use ust_level_api::{Element, IndexArray, Scalar, with_dtype};
 
 use super::builder::Settings;
@@ -22,7 +22,7 @@ use crate::storage::{StoredElement, Tensor};
 /// ```
 /// use ust::{Tensor, einsum};
 ///
-/// let a = Tensor::from_dense(&ndarray::array![[1.0, 0.0], [2.0, 3.0]], &"CSR".parse()?)?;
+/// let a = Tensor::from_dense(&ndarray::array![[1.0, 0.0], [2.0, 3.0]], "CSR")?;
 /// let x = Tensor::from_array(ndarray::array![10.0, 1.0].into_dyn())?;
 /// let kernel = einsum("y(i) = A(i,j) * x(j)").arg("A", &a).arg("x", &x).prepare()?;
 /// assert_eq!(kernel.operands(), ["A", "x"]);
@@ -69,7 +69,7 @@ impl Kernel {
     pub(super) fn one(
         text: &str,
         args: &[(String, Tensor)],
-        mut settings: Settings,
+        settings: Settings,
         old: Option<&Tensor>,
         role: Role,
     ) -> Result<(Self, Vec<Tensor>, Begun), OpError> {
@@ -87,15 +87,10 @@ impl Kernel {
         if role != Role::Whole {
             assignment.update = None;
         }
-        if settings.resolved.is_none()
-            && let Some(text) = &settings.format
-        {
-            let rank = assignment.result.indices.len();
-            let format = Format::resolve(text, Some(rank)).map_err(Error::from)?;
-            settings.resolved = Some(format);
-        }
-        if let Some(format) = &settings.resolved {
-            let rank = assignment.result.indices.len();
+        let rank = assignment.result.indices.len();
+        let resolved = settings.format.clone().map(|given| given.resolve(Some(rank)));
+        let format = resolved.transpose().map_err(Error::from)?.map(Cow::into_owned);
+        if let Some(format) = &format {
             if format.rank() != rank {
                 return Err(Error::Unsupported(format!(
                     "the result `{}` has {rank} dimensions, the format `{format}` has {}",
@@ -119,7 +114,7 @@ impl Kernel {
             (None, _) => {}
         }
         let options = Options {
-            format: settings.resolved.clone(),
+            format,
             backend: settings.backend,
             strict: settings.strict,
             onto: role == Role::Added { onto: true },
@@ -187,7 +182,7 @@ impl Kernel {
     ///
     /// ```
     /// use ust::{Tensor, einsum, generate::generate};
-    /// let a = Tensor::from_coo(&generate("gen:poisson2d(9)")?, &"CSR".parse()?)?;
+    /// let a = Tensor::from_coo(&generate("gen:poisson2d(9)")?, "CSR")?;
     /// let x = ust::ndarray::Array1::<f64>::ones(81);
     /// let kernel = einsum("y(i) = A(i,j) * x(j)").arg("A", &a).arg("x", x).prepare()?;
     /// # if ust::provider::names().contains(&"jit") {

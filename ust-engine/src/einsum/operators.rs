@@ -8,9 +8,9 @@
 //! ```
 //! use ust::{Scalar, Tensor, einsum};
 //!
-//! let csr = "CSR".parse()?;
-//! let a = Tensor::from_dense(&ndarray::array![[1.0, 0.0], [2.0, 4.0]], &csr)?;
-//! let b = Tensor::from_dense(&ndarray::array![[0.0, 3.0], [2.0, 0.0]], &csr)?;
+//! let csr = "CSR";
+//! let a = Tensor::from_dense(&ndarray::array![[1.0, 0.0], [2.0, 4.0]], csr)?;
+//! let b = Tensor::from_dense(&ndarray::array![[0.0, 3.0], [2.0, 0.0]], csr)?;
 //! let every = |tensor: Tensor| tensor.to_dense::<f64>().map(|array| array.into_raw_vec_and_offset().0);
 //!
 //! // Two tensors.
@@ -104,7 +104,7 @@ impl Tensor {
     ///
     /// ```
     /// use ust::Tensor;
-    /// let a = Tensor::from_dense(&ndarray::array![[1, 0], [2, 3]], &"CSR".parse()?)?;
+    /// let a = Tensor::from_dense(&ndarray::array![[1, 0], [2, 3]], "CSR")?;
     /// let x = Tensor::from_array(ndarray::array![10, 1].into_dyn())?;
     /// assert_eq!(a.dot(&x)?.values().typed::<i32>()?, [10, 23]);
     /// # Ok::<(), Box<dyn std::error::Error>>(())

@@ -113,9 +113,8 @@ impl Parts {
         for choice in choices[1..].iter().rev() {
             let args = chosen(choice);
             let found = added(text, &args, &settings)?;
-            if settings.resolved.is_none() && settings.format.is_none() {
-                settings.resolved = Some(found.0.prepared.result_format().clone());
-            }
+            let format = || found.0.prepared.result_format().clone().into();
+            settings.format.get_or_insert_with(format);
             others.push(found);
         }
         others.reverse();
@@ -230,7 +229,7 @@ impl Parts {
         let at = indices.join(",");
         let made = |backend: Backend| {
             let sum = einsum(&format!("R({at}) = X({at}) + Y({at})")).arg("X", a).arg("Y", b);
-            sum.in_format(a.format()).options(settings).backend(backend).prepare()
+            sum.format(a.format()).options(settings).backend(backend).prepare()
         };
         let kernel = match made(settings.backend) {
             // The back end asked for may be one for products alone.
@@ -310,7 +309,7 @@ impl Kernel {
     /// ```
     /// use ust::{Composed, Tensor, einsum, generate::generate};
     ///
-    /// let a = Tensor::from_coo(&generate("gen:poisson2d(9)")?, &"CSR".parse()?)?;
+    /// let a = Tensor::from_coo(&generate("gen:poisson2d(9)")?, "CSR")?;
     /// let a = Composed::split(&a, &"DIA where fill(j - i) >= 0.9 + CSR".parse()?)?;
     /// let x = Tensor::from_array(ust::ndarray::Array1::<f64>::ones(81).into_dyn())?;
     /// let kernel = einsum("y(i) = A(i,j) * x(j)").arg("A", &a).arg("x", &x).prepare()?;

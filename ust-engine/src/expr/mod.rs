@@ -62,6 +62,15 @@ pub enum OpError {
 
 ust_level_api::debug_shows_message!(OpError);
 
+impl From<OpError> for crate::error::Error {
+    fn from(error: OpError) -> Self {
+        match error {
+            OpError::Tensor(error) => error,
+            text @ OpError::Text { .. } => Self::Expression(Box::new(text)),
+        }
+    }
+}
+
 /// Characters of a text that an error shows, at most.
 const SHOWN: usize = 1024;
 

@@ -112,9 +112,9 @@ impl Semiring {
     /// use ust::ops::Semiring;
     /// use ust::{Coo, Tensor, einsum};
     /// let edges = Coo::new(vec![2, 2], vec![vec![0], vec![1]], vec![0.0])?;
-    /// let graph = Tensor::from_coo(&edges, &"CSR".parse()?)?;
+    /// let graph = Tensor::from_coo(&edges, "CSR")?;
     /// let tropical = Semiring::named("min_plus").unwrap();
-    /// let full = tropical.operand(&graph)?.convert(&"Dense(2)".parse()?)?;
+    /// let full = tropical.operand(&graph)?.convert("Dense(2)")?;
     /// assert_eq!(full.values().typed::<f64>()?, [f64::INFINITY, 0.0, f64::INFINITY, f64::INFINITY]);
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```

@@ -57,17 +57,17 @@ impl From<Columns> for Coo {
 }
 
 impl Coo {
-    /// Entries with the given shape, checked.
+    /// Entries with the given shape, checked. Columns of `i64` are taken as they are, others are copied.
     ///
     /// # Errors
     /// As [`Coo::check`].
-    pub fn new(
-        shape: Vec<usize>,
-        crd: Vec<Vec<i64>>,
+    pub fn new<C: Coordinate>(
+        shape: impl Into<Vec<usize>>,
+        crd: Vec<Vec<C>>,
         values: impl Into<Values>,
     ) -> Result<Self, Error> {
-        let values = values.into();
-        let coo = Self { shape, crd, values };
+        let (shape, values) = (shape.into(), values.into());
+        let coo = Self { shape, crd: crd.into_iter().map(C::into_column).collect(), values };
         coo.check()?;
         Ok(coo)
     }
@@ -76,8 +76,12 @@ impl Coo {
     ///
     /// # Errors
     /// As [`Coo::check`]; a negative coordinate is out of bounds.
-    pub fn inferred(crd: Vec<Vec<i64>>, values: impl Into<Values>) -> Result<Self, Error> {
-        let shape = crd
+    pub fn inferred<C: Coordinate>(
+        crd: Vec<Vec<C>>,
+        values: impl Into<Values>,
+    ) -> Result<Self, Error> {
+        let crd: Vec<Vec<i64>> = crd.into_iter().map(C::into_column).collect();
+        let shape: Vec<usize> = crd
             .iter()
             .map(|c| c.iter().max().map_or(0, |&max| usize::try_from(max).map_or(0, |m| m + 1)))
             .collect();
@@ -132,6 +136,29 @@ impl Coo {
         Ok(())
     }
 }
+
+/// Integers that can be coordinates.
+pub trait Coordinate: Copy {
+    /// A column of them. What is beyond `i64` becomes its largest number, which lies outside of every shape.
+    fn into_column(column: Vec<Self>) -> Vec<i64>;
+}
+
+impl Coordinate for i64 {
+    fn into_column(column: Vec<Self>) -> Vec<i64> {
+        column
+    }
+}
+
+macro_rules! coordinates {
+    ($($ty:ty),*) => {$(
+        impl Coordinate for $ty {
+            fn into_column(column: Vec<Self>) -> Vec<i64> {
+                column.into_iter().map(|at| i64::try_from(at).unwrap_or(i64::MAX)).collect()
+            }
+        }
+    )*};
+}
+coordinates!(u8, u16, u32, u64, usize, i8, i16, i32, isize);
 
 /// Checks that coordinates are those of an element.
 ///

@@ -9,7 +9,7 @@ use ust_level_api::{Dtype, Scalar};
 
 use super::{Tensor, Values};
 use crate::error::Error;
-use crate::storage::coo::Coo;
+use crate::storage::coo::{Coo, Coordinate};
 
 impl Tensor {
     /// Whether one value is stored for all positions.
@@ -30,7 +30,7 @@ impl Tensor {
     /// ```
     /// use ust::{Scalar, Tensor};
     ///
-    /// let a = Tensor::from_dense(&ndarray::array![[0.0, 2.0], [2.0, 2.0]], &"CSR".parse()?)?;
+    /// let a = Tensor::from_dense(&ndarray::array![[0.0, 2.0], [2.0, 2.0]], "CSR")?;
     /// let iso = a.to_iso().unwrap();
     /// assert_eq!((iso.iso_value(), &iso), (Some(Scalar::F64(2.0)), &a));
     /// assert_eq!(a.bytes() - iso.bytes(), 16);
@@ -57,7 +57,7 @@ impl Tensor {
     /// ```
     /// use ust::{Scalar, Tensor, einsum};
     ///
-    /// let a = Tensor::from_dense(&ndarray::array![[0, 7, 5], [-2, 0, 0]], &"CSR".parse()?)?;
+    /// let a = Tensor::from_dense(&ndarray::array![[0, 7, 5], [-2, 0, 0]], "CSR")?;
     /// let pattern = a.pattern()?;
     /// assert_eq!(pattern.iso_value(), Some(Scalar::I32(1)));
     /// let counts = einsum("d(i) = A(i,j)").arg("A", &pattern).run()?;
@@ -90,7 +90,7 @@ impl Coo {
     /// use ust::{Coo, Scalar, Tensor};
     ///
     /// let edges = Coo::iso(vec![3, 3], vec![vec![0, 1, 2], vec![1, 2, 0]], Scalar::F32(0.5))?;
-    /// let a = Tensor::from_coo(&edges, &"CSR".parse()?)?;
+    /// let a = Tensor::from_coo(&edges, "CSR")?;
     /// assert_eq!((a.nse(), a.iso_value()), (3, Some(Scalar::F32(0.5))));
     /// assert_eq!(a.get_as::<f32>(&[1, 2])?, 0.5);
     /// # Ok::<(), ust::Error>(())
@@ -98,7 +98,11 @@ impl Coo {
     ///
     /// # Errors
     /// As [`Coo::check`].
-    pub fn iso(shape: Vec<usize>, crd: Vec<Vec<i64>>, value: Scalar) -> Result<Self, Error> {
+    pub fn iso<C: Coordinate>(
+        shape: impl Into<Vec<usize>>,
+        crd: Vec<Vec<C>>,
+        value: Scalar,
+    ) -> Result<Self, Error> {
         let len = crd.first().map_or(1, Vec::len);
         Self::new(shape, crd, Values::iso(value, len))
     }
@@ -107,7 +111,10 @@ impl Coo {
     ///
     /// # Errors
     /// As [`Coo::check`].
-    pub fn pattern(shape: Vec<usize>, crd: Vec<Vec<i64>>) -> Result<Self, Error> {
+    pub fn pattern<C: Coordinate>(
+        shape: impl Into<Vec<usize>>,
+        crd: Vec<Vec<C>>,
+    ) -> Result<Self, Error> {
         Self::iso(shape, crd, Dtype::Bool.one())
     }
 }

@@ -7,6 +7,7 @@
 //! | [`values`] | the buffer of values, of any dtype |
 //! | [`coo`] | entries as columns of coordinates and values, from which tensors are built |
 //! | `change` | changes in place |
+//! | `interval` | parts that share arrays: intervals of the first level |
 //! | `iso` | tensors whose stored values are all equal |
 //! | [`view`] | slices |
 //! | [`memory`] | memory limits |
@@ -18,6 +19,7 @@
 
 mod change;
 pub mod coo;
+mod interval;
 mod iso;
 mod kept;
 pub mod memory;

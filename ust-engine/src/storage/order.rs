@@ -108,7 +108,7 @@ impl Tensor {
     /// use ust::{Format, Tensor};
     ///
     /// let rows = ndarray::array![[0, 1, 0], [0, 0, 0], [2, 3, 4]];
-    /// let a = Tensor::from_dense(&rows, &"(i : sorted, j) -> (i : dense, j : compressed)".parse()?)?;
+    /// let a = Tensor::from_dense(&rows, "(i : sorted, j) -> (i : dense, j : compressed)")?;
     /// assert_eq!(a.order(0).unwrap().to_vec(), [2, 0, 1]);
     /// assert_eq!(a.pos(1).unwrap().to_vec(), [0, 3, 4, 4]);
     /// assert_eq!(a.get_as::<i32>(&[2, 0])?, 2);

@@ -2,7 +2,7 @@
 //! here; `check` checks their contents.
 #![allow(unsafe_code)]
 
-use ust_format::{Bound, Format, IndexExpr};
+use ust_format::{Bound, Format, Given, IndexExpr};
 use ust_level_api::{Arrays, IndexArray, Per, Role, Scalar};
 
 use super::Tensor;
@@ -93,12 +93,12 @@ impl Tensor {
     /// # Errors
     /// [`Error::Parts`] when arrays are missing or of the wrong kind, [`Error::Format`] when shape
     /// and format do not match.
-    pub unsafe fn from_parts_unchecked(
-        format: &Format,
+    pub unsafe fn from_parts_unchecked<'f>(
+        format: impl Into<Given<'f>>,
         shape: &[usize],
         parts: Parts,
     ) -> Result<Self, Error> {
-        Self::bind_parts(format, shape, parts)
+        Self::bind_parts(&*format.into().resolve(Some(shape.len()))?, shape, parts)
     }
 
     pub(crate) fn bind_parts(

@@ -33,6 +33,18 @@ macro_rules! define {
             impl From<Vec<$ty>> for Values {
                 fn from(vec: Vec<$ty>) -> Self { Values::$variant(vec.into()) }
             }
+            impl From<&[$ty]> for Values {
+                fn from(values: &[$ty]) -> Self { values.to_vec().into() }
+            }
+            impl From<&Vec<$ty>> for Values {
+                fn from(values: &Vec<$ty>) -> Self { values.clone().into() }
+            }
+            impl<const N: usize> From<[$ty; N]> for Values {
+                fn from(values: [$ty; N]) -> Self { values.to_vec().into() }
+            }
+            impl From<ndarray::Array1<$ty>> for Values {
+                fn from(values: ndarray::Array1<$ty>) -> Self { values.to_vec().into() }
+            }
             impl StoredElement for $ty {
                 fn buffer(values: &Values) -> Option<&Buffer<$ty>> {
                     match values { Values::$variant(b) => Some(b), _ => None }
@@ -320,6 +332,14 @@ impl Values {
     /// Moves values within the buffer; both places may overlap.
     pub(crate) fn move_within(&mut self, from: Range<usize>, to: usize) {
         with_values!(self, values => values.make_mut().copy_within(from, to));
+    }
+
+    /// The values in an interval, without a copy.
+    ///
+    /// # Panics
+    /// If the interval reaches beyond the values.
+    pub(crate) fn part(&self, range: Range<usize>) -> Self {
+        with_values!(self, values => values.part(range).into())
     }
 
     /// The value at `at`, or `None` beyond the end.

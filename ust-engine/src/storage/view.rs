@@ -70,7 +70,7 @@ impl View {
         for (dim, &extent) in whole.iter().enumerate() {
             let given = bound.get(dim).copied();
             let written = slices.get(dim).and_then(Option::as_ref);
-            let everything = Window { offset: 0, size: extent as u64, stride: 1 };
+            let everything = Window::all(extent);
             let window = match (written, given) {
                 (None, None) => everything,
                 (None, Some(window)) => window,
@@ -110,6 +110,16 @@ impl View {
             windows: windows.collect(),
             orders: order.iter().filter_map(|&dim| self.orders.get(dim).cloned()).collect(),
         }
+    }
+
+    /// The view with one more dimension, of extent 1, before dimension `dim`.
+    pub(crate) fn with_one(&self, dim: usize) -> Self {
+        let mut view = self.clone();
+        view.shape.insert(dim, 1);
+        if !view.windows.is_empty() {
+            view.windows.insert(dim, Window::all(1));
+        }
+        view
     }
 
     /// Extent of each dimension of the view.
@@ -176,6 +186,19 @@ impl View {
 }
 
 impl Window {
+    /// All coordinates of a dimension.
+    #[must_use]
+    pub fn all(extent: usize) -> Self {
+        Self { offset: 0, size: extent as u64, stride: 1 }
+    }
+
+    /// Whether it shows all coordinates of a dimension, in their order.
+    #[must_use]
+    pub fn is_all(&self, extent: usize) -> bool {
+        *self == Self { stride: self.stride, ..Self::all(extent) }
+            && (self.stride == 1 || extent < 2)
+    }
+
     fn check(self, extent: usize, dim: usize) -> Result<(), Error> {
         if self.stride == 0 {
             let text = format!("the slice of dimension {dim} has stride 0: use at least 1");

@@ -270,7 +270,7 @@ impl Tensor {
     /// ```
     /// use ust::{Coo, Scalar, Tensor};
     /// let coo = Coo::new(vec![2, 3], vec![vec![1, 0], vec![2, 1]], vec![5.0, 7.0])?;
-    /// let csc = Tensor::from_coo(&coo, &"CSC".parse()?)?;
+    /// let csc = Tensor::from_coo(&coo, "CSC")?;
     /// let entries: Vec<_> = csc.entries()?.map(|e| (e.coordinates, e.value)).collect();
     /// assert_eq!(entries, [(vec![0, 1], Scalar::F64(7.0)), (vec![1, 2], Scalar::F64(5.0))]);
     /// # Ok::<(), ust::Error>(())

@@ -27,6 +27,7 @@ mod grow;
 mod iso;
 mod lines;
 mod mapped;
+mod part;
 
 pub(crate) use around::copy_around;
 pub use grow::GrowBuffer;

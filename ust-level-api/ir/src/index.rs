@@ -1,9 +1,10 @@
 //! Arrays of positions and coordinates, 2 to 64 bits wide, signed or not.
 
 use std::fmt;
+use std::ops::Range;
 use std::sync::Arc;
 
-use num_traits::{AsPrimitive, ToPrimitive};
+use num_traits::{AsPrimitive, ToPrimitive, WrappingSub};
 
 use bytemuck::Zeroable;
 
@@ -465,6 +466,29 @@ impl IndexArray {
         stored!(U8(u8), U16(u16), U32(u32), U64(u64), I8(i8), I16(i16), I32(i32), I64(i64))
     }
 
+    /// The indices in an interval, each less `less`. `None` if the array is packed. Cost: O(1) if `less` is 0, which
+    /// takes no copy; else O(length of the interval).
+    ///
+    /// ```
+    /// use ust_ir::IndexArray;
+    /// let pos = IndexArray::from(vec![0_u32, 2, 2, 5, 9]);
+    /// assert_eq!(pos.part(1..4, 2).unwrap().to_vec(), [0, 0, 3]);
+    /// ```
+    ///
+    /// # Panics
+    /// If the interval reaches beyond the array.
+    #[must_use]
+    pub fn part(&self, range: Range<usize>, less: i64) -> Option<Self> {
+        with_indices!(
+            self,
+            s => Some(match less {
+                0 => s.part(range).into(),
+                _ => s[range].iter().map(|v| v.wrapping_sub(&less.as_())).collect::<Vec<_>>().into(),
+            }),
+            packed(_p) => None
+        )
+    }
+
     /// The largest index, or `None` if the array is empty.
     #[must_use]
     pub fn max(&self) -> Option<i64> {
@@ -498,6 +522,44 @@ macro_rules! from_buffers {
     )*};
 }
 from_buffers!(U8(u8), U16(u16), U32(u32), U64(u64), I8(i8), I16(i16), I32(i32), I64(i64));
+
+impl From<Vec<usize>> for IndexArray {
+    /// Of as many bits as a `usize` has. Cost: O(1) where these are 64.
+    fn from(vec: Vec<usize>) -> Self {
+        match bytemuck::try_cast_vec::<usize, u64>(vec) {
+            Ok(vec) => vec.into(),
+            Err((_, vec)) => vec.into_iter().map(|index| index as u64).collect::<Vec<_>>().into(),
+        }
+    }
+}
+
+/// Borrowed indices are copied.
+impl<T: Plain> From<&[T]> for IndexArray
+where
+    Self: From<Vec<T>>,
+{
+    fn from(indices: &[T]) -> Self {
+        indices.to_vec().into()
+    }
+}
+
+impl<T: Plain> From<&Vec<T>> for IndexArray
+where
+    Self: From<Vec<T>>,
+{
+    fn from(indices: &Vec<T>) -> Self {
+        indices.clone().into()
+    }
+}
+
+impl<T: Plain, const N: usize> From<[T; N]> for IndexArray
+where
+    Self: From<Vec<T>>,
+{
+    fn from(indices: [T; N]) -> Self {
+        indices.to_vec().into()
+    }
+}
 
 #[cfg(test)]
 mod tests {

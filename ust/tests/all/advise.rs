@@ -13,11 +13,11 @@ fn tensor(shape: &[usize], cells: &[Vec<i64>], format: &str) -> Tensor {
     let column = |dim: usize| cells.iter().map(|cell| cell[dim]).collect();
     let crd = (0..shape.len()).map(column).collect();
     let coo = Coo::new(shape.to_vec(), crd, vec![1.0; cells.len()]).unwrap();
-    Tensor::from_coo(&coo, &ust::Format::resolve(format, Some(shape.len())).unwrap()).unwrap()
+    Tensor::from_coo(&coo, ust::Format::resolve(format, Some(shape.len())).unwrap()).unwrap()
 }
 
 fn generated(text: &str, format: &str) -> Tensor {
-    Tensor::from_coo(&generate::generate(text).unwrap(), &format.parse().unwrap()).unwrap()
+    Tensor::from_coo(&generate::generate(text).unwrap(), format).unwrap()
 }
 
 fn quick() -> Options<'static> {

@@ -119,7 +119,7 @@ proptest! {
         // The arrays are accepted as they are, and hold the same.
         let (_, dims, parts) = tensor.clone().into_parts();
         prop_assert!(Tensor::from_parts(&format, &dims, parts).unwrap() == tensor);
-        let back = tensor.convert(&"COO(3)".parse().unwrap()).unwrap();
+        let back = tensor.convert("COO(3)").unwrap();
         prop_assert!(back == Tensor::from_coo(&coo, back.format()).unwrap());
         prop_assert!(back.convert(&format).unwrap() == tensor);
         for item in items.iter().enumerate().flat_map(|(b, item)| item.iter().map(move |e| (b, e))) {
@@ -147,9 +147,9 @@ proptest! {
         if count > 1 {
             let [rows, columns] = shape.map(|extent| Window { offset: 0, size: extent as u64, stride: 1 });
             let last = Window { offset: count as u64 - 1, size: 1, stride: 1 };
-            let item = tensor.slice(&[last, rows, columns]).unwrap();
-            let alone = Tensor::from_coo(&stacked(shape, &items[count - 1..]), &"COO(3)".parse().unwrap());
-            prop_assert!(item.convert(&"COO(3)".parse().unwrap()).unwrap() == alone.unwrap());
+            let item = tensor.slice([last, rows, columns]).unwrap();
+            let alone = Tensor::from_coo(&stacked(shape, &items[count - 1..]), "COO(3)");
+            prop_assert!(item.convert("COO(3)").unwrap() == alone.unwrap());
         }
     }
 }
@@ -179,7 +179,7 @@ fn a_kernel_takes_batches_of_one_shape_with_other_numbers_of_entries() {
 fn parts(pos: [i64; 6], crd: [i64; 6]) -> Result<Tensor, Error> {
     let arrays = vec![vec![], vec![], vec![pos.to_vec().into(), crd.to_vec().into()]];
     let values: Vec<f64> = (1..=6).map(f64::from).collect();
-    Tensor::from_parts(&"CSR-b1".parse()?, &[2, 2, 3], Parts::new(arrays, values))
+    Tensor::from_parts("CSR-b1", &[2, 2, 3], Parts::new(arrays, values))
 }
 
 #[test]
@@ -198,11 +198,7 @@ fn foreign_arrays_are_checked_item_by_item() {
         assert!(error.contains(told), "{error}");
     }
     let arrays = vec![vec![], vec![], vec![vec![0_i64, 1, 3, 0, 3].into(), vec![0_i64; 6].into()]];
-    let taken = Tensor::from_parts(
-        &"CSR-b1".parse().unwrap(),
-        &[2, 2, 3],
-        Parts::new(arrays, vec![1.0; 6]),
-    );
+    let taken = Tensor::from_parts("CSR-b1", &[2, 2, 3], Parts::new(arrays, vec![1.0; 6]));
     let error = taken.unwrap_err().to_string();
     assert!(error.contains("a multiple of 2"), "{error}");
 }

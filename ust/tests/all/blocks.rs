@@ -94,7 +94,7 @@ proptest! {
             let offset = n as u64 / 3;
             Window { offset, size: (n as u64 - offset).div_ceil(2), stride: 2 }
         });
-        let seen = source.slice(&windows).unwrap();
+        let seen = source.slice(windows).unwrap();
         let expected = Tensor::from_coo_with(&seen.to_coo().unwrap(), &to, &options).unwrap();
         prop_assert!(seen.convert(&to).unwrap() == expected, "a part of {from} to {to}");
     }

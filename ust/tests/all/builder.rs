@@ -87,7 +87,7 @@ proptest! {
         let formats = FORMATS[shape.len()];
         let text = if wide && shape.len() > 1 { formats[0] } else { formats[format % formats.len()] };
         let text = if wide && shape.len() == 2 { "DCSR" } else { text };
-        let frozen = builder.freeze(&text.parse::<Format>().unwrap()).unwrap();
+        let frozen = builder.freeze(text.parse::<Format>().unwrap()).unwrap();
         assert_eq!(frozen.fill(), fill.into());
         assert_holds(&frozen, &map, fill);
         let thawed = Builder::<f64>::from_tensor(&frozen).unwrap();
@@ -135,10 +135,10 @@ fn entries_that_do_not_fit_are_told_and_change_nothing() {
     let mut entries: Vec<_> = builder.iter().collect();
     entries.sort();
     assert_eq!(entries, [(vec![0, 0], 1), (vec![2, 3], 200)]);
-    let frozen = builder.freeze(&"CSR".parse().unwrap()).unwrap();
+    let frozen = builder.freeze("CSR").unwrap();
     let dtype = Builder::<i8>::from_tensor(&frozen).unwrap_err();
     assert!(matches!(dtype, Error::Dtype { expected: Dtype::I8, found: Dtype::U8 }), "{dtype}");
-    let rank = builder.freeze(&"CSF(3)".parse().unwrap()).unwrap_err();
+    let rank = builder.freeze("CSF(3)").unwrap_err();
     assert!(matches!(rank, Error::Format(_)), "{rank}");
 }
 
@@ -164,7 +164,7 @@ fn a_builder_keeps_within_its_memory_limit() {
             builder.insert(&at(n), 2.0).unwrap();
         }
         assert!(builder.bytes() <= 100_000);
-        let dense = builder.freeze(&Format::resolve("Dense", Some(shape.len())).unwrap());
+        let dense = builder.freeze(Format::resolve("Dense", Some(shape.len())).unwrap());
         assert!(matches!(dense, Err(Error::TooLarge(_) | Error::Level { .. })), "{dense:?}");
     }
 }
@@ -174,7 +174,7 @@ fn a_shape_without_elements_freezes() {
     for shape in [[0, 1 << 40, 1 << 40], [1 << 40, 0, 3]] {
         let mut builder = Builder::<f64>::new(&shape);
         assert!(matches!(builder.insert(&[0, 0, 0], 1.0), Err(Error::Coordinate { .. })));
-        assert_eq!(builder.freeze(&"COO(3)".parse().unwrap()).unwrap().nse(), 0);
+        assert_eq!(builder.freeze("COO(3)").unwrap().nse(), 0);
     }
 }
 

@@ -81,7 +81,7 @@ proptest! {
             // The format is one that can be written, read, and built in.
             let text = seen.format().to_string();
             prop_assert_eq!(&text.parse::<Format>().unwrap(), seen.format(), "{}", &text);
-            let built = seen.convert(&"COO".parse::<Format>().unwrap_or(format.clone()));
+            let built = seen.convert("COO".parse::<Format>().unwrap_or(format.clone()));
             if let Ok(built) = built.and_then(|coo| coo.convert(seen.format())) {
                 prop_assert_eq!(&numbers(&built), &expected, "built in {}", &text);
             }
@@ -117,7 +117,7 @@ proptest! {
         for (at, format) in formats.iter().enumerate() {
             let Some(a) = stored(&coo, format, f64::from(fill)) else { continue };
             let to = &formats[(at * 7 + picks[0] as usize) % formats.len()];
-            let call = || einsum(text).arg("A", &a).threads(threads).in_format(to);
+            let call = || einsum(text).arg("A", &a).threads(threads).format(to);
             let expected = numbers(&oracle::evaluate(&call()).unwrap());
             // What is cold, and what was planned before.
             for _ in 0..2 {
@@ -143,7 +143,7 @@ fn plan(call: Einsum) -> (&'static str, String) {
 #[test]
 fn what_is_no_plain_copy_is_left_to_loops() {
     let coo = entries(&[5, 5], &[1, 7, 7, 13], &[1, 2, 3, 4]);
-    let a = Tensor::from_coo(&coo, &"CSR".parse().unwrap()).unwrap();
+    let a = Tensor::from_coo(&coo, "CSR").unwrap();
     let call = |text: &str| einsum(text).arg("A", &a);
     let (name, said) = plan(call("C(i,j) = A(j,i)").format("CSR"));
     assert_eq!(name, "convert");
@@ -177,7 +177,7 @@ fn what_is_no_plain_copy_is_left_to_loops() {
 #[test]
 fn a_copy_keeps_to_the_limit() {
     let coo = ust::generate::generate("random(2000x2000, nnz=50000, seed=5)").unwrap();
-    let a = Tensor::from_coo(&coo, &"CSR".parse().unwrap()).unwrap();
+    let a = Tensor::from_coo(&coo, "CSR").unwrap();
     let call = einsum("C(i,j) = A(i,j)").arg("A", &a).format("BSR(50, 50)").memory_limit(1 << 16);
     let error = call.run().unwrap_err().to_string();
     assert!(error.contains("65536 bytes"), "{error}");
@@ -185,7 +185,7 @@ fn a_copy_keeps_to_the_limit() {
 
 #[test]
 fn an_order_names_each_dimension_once() {
-    let a = Tensor::zeros(&[2, 3, 4], &"CSF(3)".parse().unwrap(), ust::Dtype::F64).unwrap();
+    let a = Tensor::zeros(&[2, 3, 4], "CSF(3)", ust::Dtype::F64).unwrap();
     for wrong in [&[0, 1][..], &[0, 1, 1], &[0, 1, 3], &[0, 1, 2, 3]] {
         let error = a.permute(wrong).unwrap_err().to_string();
         assert!(error.contains("each of the 3 dimensions once"), "{error}");

@@ -11,7 +11,7 @@ where
 {
     let crd = vec![vec![0, 4], vec![0, 4]];
     let coo = Coo::new(vec![rows, columns], crd, values.to_vec()).unwrap();
-    Tensor::from_coo(&coo, &Format::resolve(format, Some(2)).unwrap()).unwrap()
+    Tensor::from_coo(&coo, Format::resolve(format, Some(2)).unwrap()).unwrap()
 }
 
 /// The value of an expression without dimensions, by every back end and by the oracle.
@@ -81,7 +81,7 @@ fn rows_are_counted_where_few_places_are_left() {
     let (rows, places) = crd.iter().copied().unzip();
     let values = vec![2_i64; crd.len()];
     let coo = Coo::new(vec![1000, columns as usize], vec![rows, places], values).unwrap();
-    let a = Tensor::from_coo(&coo, &"CSR".parse().unwrap()).unwrap();
+    let a = Tensor::from_coo(&coo, "CSR").unwrap();
     let call = || einsum("y(i) = sum(j, A(i,j) - 1)").arg("A", &a);
     let found = call().run().unwrap();
     let expected: Vec<i64> = (0..1000)
@@ -184,7 +184,7 @@ fn the_oracle_combines_what_is_alike_as_if_it_were_visited() {
     for extent in [3, 63, 64, 65, 66, 67, 100, 129, 200] {
         let coo = Coo::new(vec![extent, 5], vec![vec![0, 2, 2], vec![1, 0, 4]], vec![4_i64, -3, 9]);
         let coo = coo.unwrap();
-        let a = Tensor::from_coo(&coo, &"CSR".parse().unwrap()).unwrap();
+        let a = Tensor::from_coo(&coo, "CSR").unwrap();
         let dense = a.to_dense::<i64>().unwrap();
         for (text, expected) in [
             ("s = sum((i,j), A(i,j) + 2)", dense.iter().map(|v| v + 2).sum::<i64>()),

@@ -30,7 +30,7 @@ fn random(seed: u64) -> Coo {
 }
 
 fn sorted(tensor: &Tensor) -> Coo {
-    tensor.convert(&"CSR".parse().unwrap()).unwrap().to_coo().unwrap()
+    tensor.convert("CSR").unwrap().to_coo().unwrap()
 }
 
 fn assert_near(found: &Tensor, expected: &Tensor, case: &str) {
@@ -42,7 +42,7 @@ fn assert_near(found: &Tensor, expected: &Tensor, case: &str) {
 
 #[test]
 fn ell_stores_one_entry_of_each_row_after_another() {
-    let ell = Tensor::from_coo(&small(), &ELL.parse().unwrap()).unwrap();
+    let ell = Tensor::from_coo(&small(), ELL).unwrap();
     let padded = "(i, j) -> (#i : dense, i : dense, j : singleton(padded))";
     assert_eq!(ell.format().to_string(), padded);
     assert_eq!((ell.shape(), ell.rank(), ell.bound().counts()), (&[3, 4][..], 2, &[3][..]));
@@ -57,16 +57,13 @@ fn ell_stores_one_entry_of_each_row_after_another() {
 
 #[test]
 fn slices_are_as_wide_as_their_longest_row() {
-    let sliced = Tensor::from_coo(&random(1), &SLICED.parse().unwrap()).unwrap();
+    let sliced = Tensor::from_coo(&random(1), SLICED).unwrap();
     let lengths = |rows: std::ops::Range<usize>| {
         rows.map(|row| random(1).crd[0].iter().filter(|&&i| i == row as i64).count())
     };
     let most = (0..23).step_by(4).map(|from| lengths(from..23.min(from + 4)).max().unwrap());
     assert_eq!(sliced.nse(), most.sum::<usize>() * 4);
-    assert_eq!(
-        sorted(&sliced),
-        sorted(&Tensor::from_coo(&random(1), &"CSR".parse().unwrap()).unwrap())
-    );
+    assert_eq!(sorted(&sliced), sorted(&Tensor::from_coo(&random(1), "CSR").unwrap()));
 }
 
 #[test]
@@ -76,18 +73,15 @@ fn formats_that_count_are_formats_like_others() {
         assert_eq!(format.to_string().parse::<Format>().unwrap(), format, "{text}");
         for seed in 1..5 {
             let coo = random(seed);
-            let csr = Tensor::from_coo(&coo, &"CSR".parse().unwrap()).unwrap();
+            let csr = Tensor::from_coo(&coo, "CSR").unwrap();
             let made = Tensor::from_coo(&coo, &format).unwrap();
             assert_eq!(csr.convert(&format).unwrap(), made, "{text}, seed {seed}");
             assert_eq!(sorted(&made), csr.to_coo().unwrap(), "{text}, seed {seed}");
-            for (to, other) in
-                [("CSC", csr.convert(&"CSC".parse().unwrap()).unwrap())].into_iter().chain(
-                    OTHERS
-                        .iter()
-                        .map(|to| (*to, Tensor::from_coo(&coo, &to.parse().unwrap()).unwrap())),
-                )
+            for (to, other) in [("CSC", csr.convert("CSC").unwrap())]
+                .into_iter()
+                .chain(OTHERS.iter().map(|to| (*to, Tensor::from_coo(&coo, to).unwrap())))
             {
-                let converted = made.convert(&to.parse().unwrap()).unwrap();
+                let converted = made.convert(to).unwrap();
                 assert_eq!(converted, other, "{text} to {to}, seed {seed}");
             }
             assert_eq!(made.to_dense::<f64>().unwrap(), csr.to_dense::<f64>().unwrap(), "{text}");
@@ -110,7 +104,7 @@ fn products_run_on_formats_that_count_as_they_are() {
     let coo = random(5);
     let x = ndarray::Array1::from_iter((0..17).map(|j| f64::from(j % 5) - 1.5));
     for text in OTHERS {
-        let a = Tensor::from_coo(&coo, &text.parse().unwrap()).unwrap();
+        let a = Tensor::from_coo(&coo, text).unwrap();
         for backend in [ust::Backend::INTERPRETER, ust::Backend::Auto] {
             let call = einsum("y(i) = A(i,j) * x(j)").arg("A", &a).arg("x", &x).backend(backend);
             let kernel = call.prepare().unwrap();
@@ -119,7 +113,7 @@ fn products_run_on_formats_that_count_as_they_are() {
             assert!(told.contains(&own), "{told}");
             // Another matrix is as wide as its own rows.
             for seed in [5, 6, 7] {
-                let csr = Tensor::from_coo(&random(seed), &"CSR".parse().unwrap()).unwrap();
+                let csr = Tensor::from_coo(&random(seed), "CSR").unwrap();
                 let y = kernel
                     .run(&[
                         &csr.convert(a.format()).unwrap(),
@@ -137,10 +131,10 @@ fn products_run_on_formats_that_count_as_they_are() {
 #[test]
 fn expressions_take_formats_that_count_and_make_them() {
     let coo = random(9);
-    let csr = Tensor::from_coo(&coo, &"CSR".parse().unwrap()).unwrap();
+    let csr = Tensor::from_coo(&coo, "CSR").unwrap();
     let x = ndarray::Array1::from_iter((0..17).map(|j| f64::from(j % 5) - 1.5));
     for text in OTHERS {
-        let a = Tensor::from_coo(&coo, &text.parse().unwrap()).unwrap();
+        let a = Tensor::from_coo(&coo, text).unwrap();
         let product = |a: &Tensor| einsum("y(i) = A(i,j) * x(j)").arg("A", a).arg("x", &x).run();
         let (found, expected) = (product(&a).unwrap(), product(&csr).unwrap());
         assert_near(&found, &expected, text);

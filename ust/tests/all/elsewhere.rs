@@ -11,7 +11,7 @@ use ust::{Dtype, Format, Tensor, einsum};
 /// A matrix of 20 rows and columns, and how often its values were fetched.
 fn matrix(format: &str) -> (Tensor, Arc<AtomicUsize>) {
     let coo = ust::generate::generate("random(20x20, nnz=90, seed=2)").unwrap();
-    let here = Tensor::from_coo(&coo, &format.parse().unwrap()).unwrap();
+    let here = Tensor::from_coo(&coo, format).unwrap();
     let fetched = Arc::new(AtomicUsize::new(0));
     let (values, count) = (here.values().clone(), Arc::clone(&fetched));
     let deferred = Values::deferred(Dtype::F64, values.len(), move || {
@@ -20,7 +20,7 @@ fn matrix(format: &str) -> (Tensor, Arc<AtomicUsize>) {
     });
     let levels = here.levels().iter().map(|level| level.0.clone()).collect();
     let parts = Parts::new(levels, deferred);
-    (Tensor::from_parts(&here.format().clone(), &[20, 20], parts).unwrap(), fetched)
+    (Tensor::from_parts(here.format().clone(), &[20, 20], parts).unwrap(), fetched)
 }
 
 /// The same with level arrays that are elsewhere, too, and how often one of them was fetched.

@@ -144,7 +144,7 @@ fn coordinates_with_plain_singletons_are_built_and_converted() {
     let entries = Coo::new(vec![3, 3, 3], crd, vec![1.0, 2.0, 3.0, 4.0]).unwrap();
     let tensor = Tensor::from_coo(&entries, &plain).unwrap();
     assert_eq!(tensor.crd(1).unwrap().to_vec(), [1, 1, 2, 0]);
-    let there = tensor.convert(&read("CSF(3)")).unwrap();
+    let there = tensor.convert(read("CSF(3)")).unwrap();
     assert_eq!(there.convert(&plain).unwrap().to_coo().unwrap(), entries);
 }
 

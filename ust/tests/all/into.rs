@@ -45,8 +45,7 @@ fn matrix(n: usize, format: &str, picks: &[u32]) -> Tensor {
     let crd = vec![column(&|cell| cell / n), column(&|cell| cell % n)];
     let values: Vec<f64> = cells.iter().map(|&cell| (cell % 7) as f64 - 2.5).collect();
     let coo = Coo::new(vec![n, n], crd, values).expect("coordinates inside the shape");
-    let as_format =
-        |format: &str| Tensor::from_coo(&coo, &format.parse::<Format>().expect("named"));
+    let as_format = |format: &str| Tensor::from_coo(&coo, format.parse::<Format>().expect("named"));
     as_format(format).or_else(|_| as_format("CSR")).expect("CSR holds any matrix")
 }
 
@@ -79,8 +78,7 @@ fn nor_where_threads_share_the_work() {
         }
     }
     for format in ["CSR", "CSC", "COO", "BSR(2,2)"] {
-        let a =
-            Tensor::from_coo(&coo, &format.parse::<Format>().expect("named")).expect("a matrix");
+        let a = Tensor::from_coo(&coo, format.parse::<Format>().expect("named")).expect("a matrix");
         for threads in [1, 2, 5] {
             let mut out = vec![f64::NAN; n * width];
             let call = einsum("C(i,k) = A(i,j) * B(j,k)").arg("A", &a).arg("B", &right);

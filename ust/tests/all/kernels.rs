@@ -109,17 +109,17 @@ fn rows_that_are_wanted_one_by_one_are_searched_not_merged() {
     let plain = matrix([900, 900], "CSR", &picks);
     let expected = einsum("C(i,j) = A(i,k) * A(k,j)").arg("A", &plain).run().unwrap();
     for format in ["DCSR", "COO", "DIA-I", "(i, j) -> (i : dense, j : compressed)"] {
-        let a = plain.convert(&format.parse().unwrap()).unwrap();
+        let a = plain.convert(format).unwrap();
         let call = || einsum("C(i,j) = A(i,k) * B(k,j)").arg("A", &a).arg("B", &a).format("CSR");
         let said = call().prepare().unwrap().explain();
         let row_wise = said.contains("combined in a dense row");
         let led = said.contains("; then searched: B level 0") || said.contains(", B level 0\n");
         assert!(row_wise && led && !said.contains("sorted and combined afterwards"), "{said}");
-        assert_eq!(call().run().unwrap(), expected.convert(&"CSR".parse().unwrap()).unwrap());
+        assert_eq!(call().run().unwrap(), expected.convert("CSR").unwrap());
     }
     // A few rows of one decide which of the other are looked at.
     let few = matrix([900, 900], "DCSR", &[17, 40_000, 700_000]);
-    let all = plain.convert(&"DCSR".parse().unwrap()).unwrap();
+    let all = plain.convert("DCSR").unwrap();
     let call = einsum("C(i,j) = A(i,j) * B(i,j)").arg("A", &few).arg("B", &all);
     let said = call.prepare().unwrap().explain();
     assert!(said.contains("i: A level 0; then searched: B level 0"), "{said}");
@@ -233,7 +233,7 @@ fn an_old_value_in_another_format_is_refused() {
     let mut target = old.clone();
     let call = einsum("y(i) += A(i,j) * x(j)").arg("A", &a).arg("x", &x);
     call.update(&mut target).unwrap();
-    let sparse = old.convert(&"(i) -> (i : compressed)".parse().unwrap()).unwrap();
+    let sparse = old.convert("(i) -> (i : compressed)").unwrap();
     let kernel = einsum("y(i) += A(i,j) * x(j)").arg("A", &a).arg("x", &x).prepare_update(&old);
     let kernel = kernel.unwrap();
     assert_eq!(kernel.run(&[&a, &x, &old]).unwrap(), target);
@@ -246,7 +246,7 @@ fn a_view_is_said_to_be_copied() {
     let a = matrix([6, 4], "CSR", &[1, 5, 6, 11, 20, 23]);
     let rows = ust::tensor::Window { offset: 1, size: 3, stride: 2 };
     let all = ust::tensor::Window { offset: 0, size: 4, stride: 1 };
-    let view = a.slice(&[rows, all]).unwrap();
+    let view = a.slice([rows, all]).unwrap();
     let x = Tensor::from_array(ndarray::array![1.0, 2.0, 3.0, 4.0].into_dyn()).unwrap();
     let told = |a: &Tensor| {
         let kernel = einsum("y(i) = A(i,j) * x(j)").arg("A", a).arg("x", &x).prepare().unwrap();

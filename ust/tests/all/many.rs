@@ -111,7 +111,7 @@ fn what_is_stored_counts_where_another_factor_is_not() {
         let values = vec![value; at.len()];
         let coo = Coo::new(vec![1], vec![at], values).unwrap();
         let options = ust::tensor::BuildOptions { fill: Some(fill.into()), ..Default::default() };
-        Tensor::from_coo_with(&coo, &format.parse().unwrap(), &options).unwrap()
+        Tensor::from_coo_with(&coo, format, &options).unwrap()
     };
     let sparse = "(i) -> (i : compressed)";
     let (a, b) = (number(0.0, sparse, false, 0.5), number(0.0, sparse, false, 0.0));

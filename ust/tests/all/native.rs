@@ -136,7 +136,7 @@ proptest! {
             let backend: Backend = provider.parse().expect("it is linked");
             let cases = formats.iter().flat_map(|f| products.iter().map(move |text| (f, *text)));
             for (format, text) in cases {
-                let a = Tensor::from_coo(&entries, &format.parse::<Format>().unwrap()).unwrap();
+                let a = Tensor::from_coo(&entries, format.parse::<Format>().unwrap()).unwrap();
                 let (x, expected) = &texts[text];
                 let call = || {
                     let call = einsum(text).arg("A", &a).arg("x", x).threads(threads);
@@ -213,7 +213,8 @@ fn matrices_in_full_are_multiplied_in_any_order() {
 #[test]
 fn matrices_of_nothing_give_zeros() {
     for shape in [[0, 0], [0, 7], [7, 0], [1, 7], [7, 9]] {
-        let entries = Coo::new(shape.to_vec(), vec![Vec::new(); 2], Vec::<f64>::new()).unwrap();
+        let entries =
+            Coo::new(shape.to_vec(), vec![Vec::<i64>::new(); 2], Vec::<f64>::new()).unwrap();
         for (backend, products, formats) in KERNELS {
             let formats = formats.iter().map(|text| text.parse::<Format>().unwrap());
             let a: Vec<Tensor> = formats.map(|f| Tensor::from_coo(&entries, &f).unwrap()).collect();
@@ -251,9 +252,9 @@ fn groups_take_coordinates_of_any_kind() {
     let format: Format = "2:4".parse().unwrap();
     let a = Tensor::from_coo(&matrix([5, 70], &[1, 9, 14, 3, 5, 7], Dtype::F64), &format).unwrap();
     let x: Vec<f64> = (0..70).map(|at| f64::from(at % 7) + 1.0).collect();
-    let x = Tensor::from_dense(&ndarray::Array1::from(x), &"Dense(1)".parse().unwrap()).unwrap();
+    let x = Tensor::from_dense(&ndarray::Array1::from(x), "Dense(1)").unwrap();
     let product = |a: &Tensor| einsum(PRODUCT).arg("A", a).arg("x", &x).run().unwrap();
-    let expected = product(&a.convert(&"CSR".parse().unwrap()).unwrap());
+    let expected = product(&a.convert("CSR").unwrap());
     let crd = a.crd(2).unwrap().to_vec();
     macro_rules! agrees {
         ($($ty:ty)*) => {$(
@@ -281,10 +282,10 @@ fn rows_beside_infinite_ones_stay_as_they_are() {
         let values: Vec<f64> = places.iter().map(value).collect();
         let coo =
             Coo::new(vec![200, 60], vec![column(&|p| p.0), column(&|p| p.1)], values).unwrap();
-        let a = Tensor::from_coo(&coo, &"CSR".parse().unwrap()).unwrap().cast(dtype).unwrap();
+        let a = Tensor::from_coo(&coo, "CSR").unwrap().cast(dtype).unwrap();
         let x: Vec<f64> = (0..60).map(|j| f64::from(j % 7) + 1.0).collect();
         let dense = ndarray::Array1::from(x.clone());
-        let x_of = Tensor::from_dense(&dense, &"Dense(1)".parse().unwrap()).unwrap();
+        let x_of = Tensor::from_dense(&dense, "Dense(1)").unwrap();
         let x_of = x_of.cast(dtype).unwrap();
         let y = einsum(PRODUCT).arg("A", &a).arg("x", &x_of).run().unwrap();
         for row in (0..200).step_by(2) {

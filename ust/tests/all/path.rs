@@ -6,7 +6,7 @@ use ust::{Format, Tensor};
 
 fn generated(text: &str, format: &str) -> Tensor {
     let coo = generate(text).unwrap();
-    Tensor::from_coo(&coo, &Format::resolve(format, Some(coo.shape.len())).unwrap()).unwrap()
+    Tensor::from_coo(&coo, Format::resolve(format, Some(coo.shape.len())).unwrap()).unwrap()
 }
 
 fn vector(tensor: &Tensor) -> Vec<f64> {

@@ -16,7 +16,7 @@ fn matrix(extent: usize, format: &str) -> Tensor {
         }
     }
     let coo = Coo::new(vec![extent, extent], crd, values).unwrap();
-    Tensor::from_coo(&coo, &Format::resolve(format, Some(2)).unwrap()).unwrap()
+    Tensor::from_coo(&coo, Format::resolve(format, Some(2)).unwrap()).unwrap()
 }
 
 fn vector(tensor: &Tensor) -> Vec<f64> {
@@ -103,7 +103,7 @@ fn rows_in_full_make_a_dense_result() {
     let x = Tensor::from_array(ndarray::Array2::from_elem((250, 3), 2.0).into_dyn()).unwrap();
     let few = Coo::new(vec![250, 250], vec![vec![7, 9], vec![3, 249]], vec![1.0, 2.0]).unwrap();
     for name in ["CSR", "COO", "DCSC"] {
-        let few = Tensor::from_coo(&few, &Format::resolve(name, Some(2)).unwrap()).unwrap();
+        let few = Tensor::from_coo(&few, Format::resolve(name, Some(2)).unwrap()).unwrap();
         let first = if name == "CSR" { "dense" } else { "compressed" };
         for (a, first) in [(matrix(250, name), "dense"), (few, first)] {
             let call = || einsum("Y(i,r) = A(i,k) * X(k,r)").arg("A", &a).arg("X", &x);
@@ -120,7 +120,7 @@ fn rows_in_full_make_a_dense_result() {
 fn they_are_what_a_plain_evaluation_gives() {
     let generated = |text: &str, format: &str| {
         let coo = generate(text).unwrap();
-        Tensor::from_coo(&coo, &Format::resolve(format, Some(coo.shape.len())).unwrap()).unwrap()
+        Tensor::from_coo(&coo, Format::resolve(format, Some(coo.shape.len())).unwrap()).unwrap()
     };
     let m = generated("random(40,nnz=20,seed=6)", "SparseVector");
     for text in [

@@ -28,7 +28,7 @@ fn graph() -> Tensor {
     });
     let values: Vec<f64> = ENTRIES.iter().map(|&(.., value)| value).collect();
     let coo = Coo::new(vec![EXTENT; 2], crd.to_vec(), values).unwrap();
-    Tensor::from_coo(&coo, &"COO".parse().unwrap()).unwrap()
+    Tensor::from_coo(&coo, "COO").unwrap()
 }
 
 /// Every named format that a matrix can have.
@@ -111,13 +111,13 @@ fn products_are_the_same_in_every_format_and_semiring() {
             let found = einsum(&text).arg("A", &stored).run().unwrap();
             assert_close(&elements(&found), &expected, &format!("{text}, A in {format}"));
             // Nothing is lost where the result is stored in another format.
-            let again = found.convert(&"CSR".parse().unwrap()).unwrap();
+            let again = found.convert("CSR").unwrap();
             assert_close(&elements(&again), &expected, &format!("{text}, A in {format}, in CSR"));
             // A result has no limit of entries in a group.
             if !format.has_room() {
                 continue;
             }
-            let found = einsum(&text).arg("A", &meant).in_format(&format).run().unwrap();
+            let found = einsum(&text).arg("A", &meant).format(&format).run().unwrap();
             assert_close(&elements(&found), &expected, &format!("{text}, C in {format}"));
         }
     }
@@ -165,7 +165,7 @@ fn operands_that_a_plan_stores_in_full_mean_the_same() {
 fn masks_write_where_they_store() {
     let coo = Coo::new(vec![4], vec![vec![1, 2]], vec![5.0, 0.0]).unwrap();
     for fill in [0.0, f64::INFINITY, 7.0] {
-        let mask = Tensor::from_coo(&coo, &"SparseVector".parse().unwrap()).unwrap();
+        let mask = Tensor::from_coo(&coo, "SparseVector").unwrap();
         let mask = mask.with_fill(Scalar::F64(fill)).unwrap();
         let a = ndarray::array![1.0, 2.0, 3.0, 4.0];
         for (text, expected) in [
@@ -191,8 +191,8 @@ fn updates_find_the_zero_where_nothing_is_stored() {
         let values = entries.iter().map(|e| e.2).collect::<Vec<f64>>();
         Coo::new(vec![2, 2], vec![column(0), column(1)], values).unwrap()
     };
-    let a = Tensor::from_coo(&coo(&[(0, 0, 1.0), (1, 1, 4.0)]), &"CSR".parse().unwrap()).unwrap();
-    let old = Tensor::from_coo(&coo(&[(0, 0, 1.5), (0, 1, 6.0)]), &"CSR".parse().unwrap()).unwrap();
+    let a = Tensor::from_coo(&coo(&[(0, 0, 1.0), (1, 1, 4.0)]), "CSR").unwrap();
+    let old = Tensor::from_coo(&coo(&[(0, 0, 1.5), (0, 1, 6.0)]), "CSR").unwrap();
     let tropical = Semiring::named("min_plus").unwrap();
     for format in formats() {
         let mut c = tropical.operand(&old).unwrap().convert(&format).unwrap();

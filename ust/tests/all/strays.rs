@@ -95,7 +95,7 @@ fn strays_are_no_elements_of_what_shares_levels() {
         let x = vec![2.0; tensor.shape()[1]];
         let x = Tensor::from_array(ust::ndarray::Array1::from(x).into_dyn()).unwrap();
         let call = einsum("C(i,j) = A(i,j) * x(j)").arg("A", &tensor).arg("x", &x);
-        let found = call.in_format(tensor.format()).run().unwrap();
+        let found = call.format(tensor.format()).run().unwrap();
         assert!(found.same_structure(&tensor));
         let values = found.values().typed::<f64>().unwrap();
         assert!(values.iter().all(|&value| value < 100.0), "{values:?}");

@@ -63,7 +63,7 @@ fn matrix(size: usize, each: usize, format: &str, seed: u64) -> Tensor {
         }
     }
     let coo = Coo::new(vec![size, size], crd, values).unwrap();
-    Tensor::from_coo(&coo, &format.parse::<Format>().unwrap()).unwrap()
+    Tensor::from_coo(&coo, format.parse::<Format>().unwrap()).unwrap()
 }
 
 fn call(case: &Case, [a, b, c]: &[Tensor; 3]) -> Einsum {
@@ -149,12 +149,12 @@ fn tables_are_no_larger_than_tensors() {
     let matrix = |columns: usize| {
         let crd: Vec<Vec<i64>> = vec![(0..2000).map(|k| k / 2).collect(), (0..2000).collect()];
         let coo = Coo::new(vec![1000, columns], crd, vec![1.0; 2000]).unwrap();
-        Tensor::from_coo(&coo, &"CSR, posWidth = 64, crdWidth = 64".parse().unwrap()).unwrap()
+        Tensor::from_coo(&coo, "CSR, posWidth = 64, crdWidth = 64").unwrap()
     };
     let vector = |columns: usize| {
         let coo = Coo::new(vec![columns], vec![(0..500).collect()], vec![2.0; 500]).unwrap();
         let format = "(i) -> (i : compressed), posWidth = 64, crdWidth = 64";
-        Tensor::from_coo(&coo, &format.parse().unwrap()).unwrap()
+        Tensor::from_coo(&coo, format).unwrap()
     };
     let (a, x) = (matrix(2000), vector(2000));
     let prepare = |a: &Tensor, x: &Tensor| {

@@ -141,7 +141,7 @@ proptest! {
             assert!(what > 2 || was.is_some() || a.has_padding() || arrays != a.kept_of_levels().id());
         }
         // Positions that no coordinate reaches are known to hold the fill value.
-        let dense = a.convert(&Format::resolve("Dense", Some(shape.len())).unwrap()).unwrap();
+        let dense = a.convert(Format::resolve("Dense", Some(shape.len())).unwrap()).unwrap();
         let expected = map.values().filter(|value| **value != fill).count();
         assert_eq!(dense.nnz(), expected, "{format}");
         // Duplicates are several.
@@ -154,7 +154,7 @@ proptest! {
 
 /// Inserts so many entries at random places, and tells how often the values moved to other memory.
 fn moves(shape: &[usize], format: &str, entries: usize) -> usize {
-    let mut a = Tensor::zeros(shape, &format.parse().unwrap(), Dtype::F64).unwrap();
+    let mut a = Tensor::zeros(shape, format, Dtype::F64).unwrap();
     let (mut map, mut moves, mut place) = (Map::new(), 0, 1_u64);
     for value in (1..=entries).map(|number| number as f64) {
         let at: Vec<usize> = shape
@@ -229,11 +229,11 @@ fn changes_that_cannot_be_are_told_and_leave_the_tensor_as_it_was() {
         before.entries().unwrap().collect::<Vec<_>>()
     );
     let window = Window { offset: 0, size: 2, stride: 1 };
-    let error = a.slice(&[window; 2]).unwrap().insert(&[0, 0], 1_u8).unwrap_err();
+    let error = a.slice([window; 2]).unwrap().insert(&[0, 0], 1_u8).unwrap_err();
     assert!(matches!(error, Error::Unsupported(_)), "{error}");
     // A third value of four.
     let coo = Coo::new(vec![1, 4], vec![vec![0, 0], vec![0, 1]], vec![1.0, 2.0]).unwrap();
-    let mut a = Tensor::from_coo(&coo, &"2:4".parse().unwrap()).unwrap();
+    let mut a = Tensor::from_coo(&coo, "2:4").unwrap();
     let before = a.clone();
     let error = a.insert(&[0, 2], 1.0).unwrap_err();
     assert!(matches!(error, Error::Level { .. }), "{error}");

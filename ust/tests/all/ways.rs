@@ -27,7 +27,7 @@ fn table(tensor: &Tensor) -> String {
 #[test]
 fn each_pair_of_formats_has_its_way() {
     let coo = generate("gen:banded(1000, diagonals=41)").unwrap();
-    let tensor = Tensor::from_coo(&coo, &"CSR".parse().unwrap()).unwrap();
+    let tensor = Tensor::from_coo(&coo, "CSR").unwrap();
     let found = table(&tensor);
     let expected = include_str!("ways.txt");
     assert!(found == expected, "now the table is\n{found}");
@@ -36,21 +36,20 @@ fn each_pair_of_formats_has_its_way() {
 /// Small tensors, slices, and values that are no entries elsewhere go other ways.
 #[test]
 fn the_way_depends_on_what_is_stored() {
-    let way = |tensor: &Tensor, to: &str| letter(&tensor.way(&to.parse().unwrap()).unwrap());
-    let small = Tensor::from_coo(&generate("gen:poisson2d(9)").unwrap(), &"CSR".parse().unwrap());
+    let way = |tensor: &Tensor, to: &str| letter(&tensor.way(to).unwrap());
+    let small = Tensor::from_coo(&generate("gen:poisson2d(9)").unwrap(), "CSR");
     let small = small.unwrap();
     assert_eq!(["CSC", "BSR(3,3)", "CSR"].map(|to| way(&small, to)), ["s", "P", "="]);
-    let none = Tensor::zeros(&[9, 9], &"CSR".parse().unwrap(), ust::Dtype::F64).unwrap();
+    let none = Tensor::zeros(&[9, 9], "CSR", ust::Dtype::F64).unwrap();
     assert_eq!(way(&none, "CSC"), "0");
     let window = ust::tensor::Window { offset: 1, size: 40, stride: 2 };
-    let slice = small.slice(&[window, window]).unwrap();
+    let slice = small.slice([window, window]).unwrap();
     assert_eq!(["CSR", "CSC", "BSR(4,4)"].map(|to| way(&slice, to)), ["s", "s", "M"]);
     // A stored zero is no entry of a block.
     let zeros = small.with_values(vec![0.0; small.nse()]).unwrap();
     assert_eq!(["CSC", "BSR(3,3)"].map(|to| way(&zeros, to)), ["s", "M"]);
     for to in ["CSC", "BSR(3,3)", "DIA-I", "Dense"] {
-        let format = to.parse().unwrap();
-        let there = zeros.convert(&format).unwrap().to_dense::<f64>().unwrap();
+        let there = zeros.convert(to).unwrap().to_dense::<f64>().unwrap();
         assert_eq!(there, zeros.to_dense::<f64>().unwrap());
     }
 }

@@ -16,7 +16,7 @@ const LAYOUTS: [&str; 6] = [
 
 fn tensor(layout: &str, widths: [u32; 2]) -> Tensor {
     let coo = generate("random(90x80, nnz=700, seed=3)").unwrap();
-    Tensor::from_coo(&coo, &format(layout, widths)).unwrap()
+    Tensor::from_coo(&coo, format(layout, widths)).unwrap()
 }
 
 fn format(layout: &str, [pos, crd]: [u32; 2]) -> Format {
@@ -48,8 +48,8 @@ fn widths_change_without_a_sort() {
 #[test]
 fn an_index_that_does_not_fit_is_told() {
     let coo = generate("random(9x700, nnz=700, seed=3)").unwrap();
-    let csr = Tensor::from_coo(&coo, &"CSR".parse().unwrap()).unwrap();
-    let found = csr.convert(&format(LAYOUTS[0], [0, 8]));
+    let csr = Tensor::from_coo(&coo, "CSR").unwrap();
+    let found = csr.convert(format(LAYOUTS[0], [0, 8]));
     assert!(matches!(found, Err(Error::Level { .. })), "{found:?}");
 }
 
@@ -62,8 +62,8 @@ fn entries_out_of_order_stay_so() {
         crd: vec![vec![3, 0, 3], vec![1, 2, 0]],
         values: vec![1.0, 2.0, 3.0].into(),
     };
-    let built = Tensor::from_coo(&entries, &layout.parse().unwrap()).unwrap();
-    let wide = built.convert(&format(layout, [64, 64])).unwrap();
+    let built = Tensor::from_coo(&entries, layout).unwrap();
+    let wide = built.convert(format(layout, [64, 64])).unwrap();
     assert_eq!(wide.to_coo().unwrap().crd, built.to_coo().unwrap().crd);
 }
 
@@ -122,7 +122,7 @@ fn other_widths_have_the_same_kernels() {
         }
         if text.contains("D(") {
             // At the positions of `A`.
-            call = call.in_format(a.format());
+            call = call.format(a.format());
         }
         call.prepare().unwrap().stages()
     };
@@ -151,7 +151,7 @@ fn results_share_the_levels_of_operands_in_every_width() {
     let text = "C(i,j) = A(i,j) * D(i,k) * B(j,k)";
     for layout in LAYOUTS {
         let run = |a: &Tensor| {
-            einsum(text).arg("A", a).arg("B", &b).arg("D", &d).in_format(a.format()).run().unwrap()
+            einsum(text).arg("A", a).arg("B", &b).arg("D", &d).format(a.format()).run().unwrap()
         };
         let expected = run(&tensor(layout, [0, 0])).to_dense::<f64>().unwrap();
         for widths in [[0, 8], [16, 16], [64, 32], [64, 64]] {
@@ -212,7 +212,7 @@ fn unused_places_may_hold_anything() {
             let call = |text: &str| einsum(text).arg("A", &a).backend(Backend::Named(backend));
             for _ in 0..2 {
                 let scaled = call("C(i,j) = A(i,j) * x(j)").arg("x", &x);
-                let scaled = scaled.in_format(&format).run().unwrap();
+                let scaled = scaled.format(&format).run().unwrap();
                 let rows = scaled.to_dense::<f64>().unwrap();
                 assert_eq!(rows, ndarray::array![[1.0, 0.0, 200.0], [0.0, 30.0, 400.0]].into_dyn());
                 let product = call("C(i,k) = A(i,j) * B(j,k)").arg("B", &b).run().unwrap();
@@ -248,7 +248,7 @@ fn limits_hold_for_indices_that_kernels_make() {
             }
             assert!(a.kept_bytes() <= limit, "{layout} {limit}: {}", a.kept_bytes());
             let scaled = einsum("C(i,j) = A(i,j) * x(j)").arg("A", &a).arg("x", &x);
-            if let Ok(found) = scaled.in_format(a.format()).memory_limit(limit).run() {
+            if let Ok(found) = scaled.format(a.format()).memory_limit(limit).run() {
                 let narrow = tensor(layout, [0, 0]);
                 let expected =
                     einsum("C(i,j) = A(i,j) * x(j)").arg("A", &narrow).arg("x", &x).run().unwrap();
@@ -290,7 +290,7 @@ fn kernels_refuse_tensors_with_larger_indices() {
     };
     let (small, large) = (of(9, 8), of(1 << 33, (1 << 32) + 5));
     let call = |a: &Tensor| einsum("C(i,j) = A(i,j) + B(i,j)").arg("A", a).arg("B", a);
-    let kernel = call(&small).in_format(&format).prepare().unwrap();
+    let kernel = call(&small).format(&format).prepare().unwrap();
     let values = |a: &Tensor| a.values().typed::<f64>().unwrap().to_vec();
     assert_eq!(values(&kernel.run(&[&small, &small]).unwrap()), [2.0, 4.0, 6.0]);
     let made = small.kept_bytes() > 0;
@@ -300,6 +300,6 @@ fn kernels_refuse_tensors_with_larger_indices() {
         Err(error) => assert!(error.to_string().contains("prepare"), "{error}"),
     }
     assert_eq!(large.kept_bytes(), 0);
-    let found = call(&large).in_format(&format).run().unwrap();
+    let found = call(&large).format(&format).run().unwrap();
     assert_eq!(found.to_coo().unwrap().crd, large.to_coo().unwrap().crd);
 }

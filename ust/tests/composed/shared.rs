@@ -62,7 +62,7 @@ pub(crate) fn read(text: &str) -> Composition {
 }
 
 pub(crate) fn csr(coo: &Coo) -> Tensor {
-    Tensor::from_coo(coo, &"CSR".parse().unwrap()).unwrap()
+    Tensor::from_coo(coo, "CSR").unwrap()
 }
 
 /// Whether two tensors are near, relative to the largest element.

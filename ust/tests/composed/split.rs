@@ -132,11 +132,7 @@ fn elements_of_large_shapes_are_counted_without_looking_at_each() {
 fn parts_of_one_tensor_store_no_element_twice() {
     let of = |crd: [Vec<i64>; 2], format: &str| {
         let values = vec![1.0; crd[0].len()];
-        Tensor::from_coo(
-            &Coo::new(vec![3, 4], crd.to_vec(), values).unwrap(),
-            &format.parse().unwrap(),
-        )
-        .unwrap()
+        Tensor::from_coo(&Coo::new(vec![3, 4], crd.to_vec(), values).unwrap(), format).unwrap()
     };
     let first = of([vec![0, 1], vec![1, 2]], "CSR");
     let apart = of([vec![0, 2], vec![2, 3]], "DIA");
@@ -158,7 +154,7 @@ fn parts_of_one_tensor_store_no_element_twice() {
     );
     let narrow = first.cast(Dtype::F32).unwrap();
     assert!(matches!(Composed::from_parts(vec![first.clone(), narrow]), Err(Error::Dtype { .. })));
-    let other = Tensor::zeros(&[3, 3], &"CSR".parse().unwrap(), Dtype::F64).unwrap();
+    let other = Tensor::zeros(&[3, 3], "CSR", Dtype::F64).unwrap();
     assert!(matches!(Composed::from_parts(vec![first.clone(), other]), Err(Error::Shape { .. })));
     let filled = first.with_fill(Scalar::F64(2.0)).unwrap();
     assert!(matches!(Composed::from_parts(vec![filled]), Err(Error::Unsupported(_))));
@@ -169,8 +165,8 @@ fn parts_of_one_tensor_store_no_element_twice() {
 #[test]
 fn duplicates_are_summed_and_other_ranks_are_refused() {
     let coo = Coo::new(vec![4], vec![vec![1, 3, 1]], vec![1.0, 2.0, 4.0]).unwrap();
-    let nonunique = "(i) -> (i : compressed(nonunique))".parse().unwrap();
-    let vector = Tensor::from_coo(&coo, &nonunique).unwrap();
+    let nonunique = "(i) -> (i : compressed(nonunique))";
+    let vector = Tensor::from_coo(&coo, nonunique).unwrap();
     let split = Composed::split(
         &vector,
         &read("(i) -> (i : compressed) where count(i / 2) > 1 + SparseVector"),
@@ -180,7 +176,7 @@ fn duplicates_are_summed_and_other_ranks_are_refused() {
     assert!(matches!(error, Error::Shape { .. }), "{error}");
     let cube =
         Coo::new(vec![2, 3, 4], vec![vec![0, 1], vec![2, 0], vec![3, 3]], vec![1.0, 2.0]).unwrap();
-    let cube = Tensor::from_coo(&cube, &"CSF".parse().unwrap()).unwrap();
+    let cube = Tensor::from_coo(&cube, "CSF").unwrap();
     let split = Composed::split(&cube, &read("COO(3) where fill(k - j) >= 0.2 + CSF")).unwrap();
     assert_eq!((split.parts()[0].nnz(), split.nnz()), (1, 2));
 }

@@ -19,7 +19,7 @@ fn tensor(dtype: Dtype) -> Tensor {
     let values = numbers(dtype);
     let crd = (0..values.len() as i64).map(|at| 3 * at).collect();
     let coo = ust::Coo::new(vec![3 * values.len()], vec![crd], values).unwrap();
-    Tensor::from_coo(&coo, &"SparseVector".parse().unwrap()).unwrap()
+    Tensor::from_coo(&coo, "SparseVector").unwrap()
 }
 
 #[test]

@@ -56,7 +56,7 @@ fn rows_of_all_kinds_are_cut() {
         for format in *formats {
             let case = format!("{text}, {format}, seed {seed}");
             let dtype = if seed % 4 == 3 { Dtype::F32 } else { Dtype::F64 };
-            let a = Tensor::from_coo(&coo, &format.parse().unwrap()).unwrap().cast_lossy(dtype);
+            let a = Tensor::from_coo(&coo, format).unwrap().cast_lossy(dtype);
             let call = |call: ust::ops::Einsum| {
                 let mut call = call.arg("A", &a);
                 for (at, (name, shape)) in others.iter().enumerate() {
@@ -88,7 +88,7 @@ fn rows_of_all_kinds_are_cut() {
 #[test]
 fn rows_with_any_number_of_sums_are_cut_by_the_same_kernel() {
     let Some((_, _one)) = gpu() else { return };
-    let a = Tensor::from_coo(&skewed(MATRIX, 6, 21), &"CSR".parse().unwrap()).unwrap();
+    let a = Tensor::from_coo(&skewed(MATRIX, 6, 21), "CSR").unwrap();
     let call = |b: &Tensor| einsum("C(i,k) = A(i,j) * B(j,k)").arg("A", &a).arg("B", b);
     let kernel = call(&dense(&[2400, 5], 0)).backend(Backend::Named("cuda")).prepare().unwrap();
     for columns in [5, 1, 2, 9] {
@@ -120,7 +120,7 @@ fn sums_that_many_parts_of_a_row_leave_are_added_in_steps() {
         ("C(i,k) = A(i,j) * x(j,k)", "CSR", vec![columns, 3], 4),
     ];
     for (text, format, shape, launches) in cases {
-        let a = Tensor::from_coo(&coo, &format.parse().unwrap()).unwrap();
+        let a = Tensor::from_coo(&coo, format).unwrap();
         // Sums of integers have no rounding.
         let (a, x) = (a.cast_lossy(Dtype::I64), dense(&shape, 3).cast_lossy(Dtype::I64));
         let call = || einsum(text).arg("A", &a).arg("x", &x);
@@ -162,7 +162,7 @@ fn conversions_cut_long_rows() {
         ),
     ];
     for (seed, (shape, from, to)) in (11..).zip(cases) {
-        let host = Tensor::from_coo(&skewed(shape, 6, seed), &from.parse().unwrap()).unwrap();
+        let host = Tensor::from_coo(&skewed(shape, 6, seed), from).unwrap();
         let there = gpu.upload(&host).unwrap();
         for to in to {
             let before = tally().by_stored;
@@ -202,7 +202,7 @@ fn long_rows_of_merges_are_cut() {
                 }
                 false => coo,
             };
-            Tensor::from_coo(&coo, &format.parse().unwrap()).unwrap().cast_lossy(Dtype::I64)
+            Tensor::from_coo(&coo, format).unwrap().cast_lossy(Dtype::I64)
         };
         // Some have the same long rows.
         let other = if seed % 2 == 0 { seed } else { seed + 100 };

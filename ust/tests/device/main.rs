@@ -42,7 +42,7 @@ fn gpu() -> Option<(Gpu, MutexGuard<'static, ()>)> {
 
 fn matrix(format: &str, seed: u32) -> Tensor {
     let coo = ust::generate::generate(&format!("random(30x30, nnz=200, seed={seed})")).unwrap();
-    Tensor::from_coo(&coo, &format.parse().unwrap()).unwrap()
+    Tensor::from_coo(&coo, format).unwrap()
 }
 
 fn vector() -> Tensor {
@@ -145,7 +145,7 @@ fn without_room_nothing_is_lost() {
     let Some((gpu, _one)) = gpu() else { return };
     let (a, x) = (matrix("CSC", 9), vector());
     let there = gpu.upload(&a).unwrap();
-    let huge = Tensor::zeros(&[1 << 20, 1 << 12], &"Dense".parse().unwrap(), Dtype::F64);
+    let huge = Tensor::zeros(&[1 << 20, 1 << 12], "Dense", Dtype::F64);
     if let Ok(huge) = huge {
         emulator::set_memory(64 << 20);
         let error = gpu.upload(&huge).unwrap_err();
@@ -200,7 +200,7 @@ fn long_rows_are_cut_by_stored_elements() {
     let x: Vec<f64> = (0..columns).map(|at| (at % 7) as f64 - 2.5).collect();
     let x = Tensor::from_array(ust::ndarray::Array1::from(x).into_dyn()).unwrap();
     for (format, dtype) in [("CSR", Dtype::F64), ("DCSR", Dtype::F64), ("CSR", Dtype::I32)] {
-        let a = Tensor::from_coo(&coo, &format.parse().unwrap()).unwrap().cast_lossy(dtype);
+        let a = Tensor::from_coo(&coo, format).unwrap().cast_lossy(dtype);
         let x = x.cast_lossy(dtype);
         for text in ["y(i) = A(i,j) * x(j)", "y(i) = max(j, A(i,j) * x(j))", "y(i) = A(i,j)"] {
             let call = |call: ust::ops::Einsum| {
@@ -297,7 +297,7 @@ fn rows_are_collected_in_tables_of_their_size() {
                     coo.values.typed::<f64>().unwrap().iter().zip(0..).map(of).collect();
                 coo.values = values.into();
             }
-            let tensor = Tensor::from_coo(&coo, &format.parse().unwrap()).unwrap();
+            let tensor = Tensor::from_coo(&coo, format).unwrap();
             tensor.cast_lossy(dtype)
         });
         let call = |call: ust::ops::Einsum| call.arg("A", &a).arg("B", &b).semiring(semiring);
@@ -332,14 +332,14 @@ fn a_part_with_several_rows_has_one_table_for_all() {
     let crd = vec![coo.crd[0].clone(), under.collect(), at.collect()];
     let values: Vec<f64> = (0..crd[0].len()).map(|at| (at % 5) as f64 - 1.0).collect();
     let a = ust::Coo::new(vec![6, 5, 30], crd, values).unwrap();
-    let a = Tensor::from_coo(&a, &"CSF".parse().unwrap()).unwrap();
+    let a = Tensor::from_coo(&a, "CSF").unwrap();
     let text = "C(i,j,l) = A(i,j,k) * B(k,l)";
     for nnz in [60, 600, 4_000] {
         let b = format!("random(30x400, nnz={nnz}, seed=4)");
         let b = ust::generate::generate(&b).unwrap();
         let values: Vec<f64> = (0..b.crd[0].len()).map(|at| (at % 7) as f64 - 3.0).collect();
         let b = ust::Coo::new(b.shape.clone(), b.crd.clone(), values).unwrap();
-        let b = Tensor::from_coo(&b, &"CSR".parse().unwrap()).unwrap();
+        let b = Tensor::from_coo(&b, "CSR").unwrap();
         let call = || einsum(text).arg("A", &a).arg("B", &b).format("CSF");
         let before = tally().by_table;
         let found = call().backend(Backend::Named("cuda")).run().unwrap();
@@ -438,7 +438,7 @@ fn results_and_working_memory_share_a_limit() {
 fn results_beyond_all_addresses_are_refused() {
     let Some((_, _one)) = gpu() else { return };
     let coo = ust::Coo::new(vec![1 << 61, 30], vec![vec![5, 7], vec![1, 2]], vec![1.0_f64, 2.0]);
-    let a = Tensor::from_coo(&coo.unwrap(), &"DCSR".parse().unwrap()).unwrap();
+    let a = Tensor::from_coo(&coo.unwrap(), "DCSR").unwrap();
     let call = einsum("y(i) = A(i,j)").arg("A", &a).format("Dense").memory_limit(u64::MAX);
     let error = call.backend(Backend::Named("cuda")).run().unwrap_err();
     assert!(error.to_string().contains("too large"), "{error}");

@@ -37,7 +37,7 @@ fn matrix(shape: [usize; 2], one_in: u64, seed: u64, dtype: Dtype, format: &str)
         let values = values.map(|(re, at)| Complex::new(*re, f64::from(at % 3) - 1.0));
         coo.values = values.collect::<Vec<_>>().into();
     }
-    Tensor::from_coo(&coo, &format.parse().unwrap()).unwrap().cast_lossy(dtype)
+    Tensor::from_coo(&coo, format).unwrap().cast_lossy(dtype)
 }
 
 /// How threads work on elements.

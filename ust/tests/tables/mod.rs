@@ -86,7 +86,7 @@ pub struct Operands {
 impl Operands {
     pub fn new() -> Self {
         let coo = generate("gen:poisson2d(40)").unwrap();
-        let csr = Tensor::from_coo(&coo, &"CSR".parse().unwrap()).unwrap();
+        let csr = Tensor::from_coo(&coo, "CSR").unwrap();
         let wide = Array2::<f64>::ones((1600, 1600));
         let narrow = wide.slice(s![.., ..32]).to_owned();
         Self { csr, wide, narrow, x: Array1::ones(1600) }

@@ -168,7 +168,7 @@ pub(super) fn indexing(data: &Value) -> Verdict {
     let expected = numbers(&data["s[1,0,1]"], Dtype::F64)?.get(0);
     ensure(Some(tensor.get(&[1, 0, 1])?) == expected, || "s[1, 0, 1]".to_owned())?;
     let one = |offset| Window { offset, size: 1, stride: 1 };
-    let view = tensor.slice(&[one(1), one(0), one(1)])?;
+    let view = tensor.slice([one(1), one(0), one(1)])?;
     let expected = numbers(&data["s[1,0,1:]"], Dtype::F64)?.get(0);
     ensure(Some(view.get(&[0, 0, 0])?) == expected, || "s[1, 0, 1:]".to_owned())
 }

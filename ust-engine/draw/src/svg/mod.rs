@@ -63,7 +63,7 @@ const MAX_HOVER_PLACES: usize = 400;
 /// use ust::{Coo, Tensor};
 ///
 /// let coo = Coo::new(vec![2, 3], vec![vec![1, 0], vec![2, 1]], vec![5.0, 7.0])?;
-/// let csr = Tensor::from_coo(&coo, &"CSR".parse()?)?;
+/// let csr = Tensor::from_coo(&coo, "CSR")?;
 /// let picture = svg(&csr, &SvgOptions::default())?;
 /// assert!(picture.starts_with("<svg") && picture.contains("A[1, 2] = 5"));
 /// # Ok::<(), ust::Error>(())

@@ -55,7 +55,7 @@ impl Default for TextOptions {
 /// use ust::{Coo, Tensor};
 ///
 /// let coo = Coo::new(vec![2, 3], vec![vec![1, 0], vec![2, 1]], vec![5.0, 7.0])?;
-/// let csr = Tensor::from_coo(&coo, &"CSR".parse()?)?;
+/// let csr = Tensor::from_coo(&coo, "CSR")?;
 /// let text = Text::new(&csr, &TextOptions::default())?.to_string();
 /// assert!(text.contains("A[1, 2] = 5"));
 /// # Ok::<(), ust::Error>(())

@@ -361,7 +361,8 @@ fn only_matrices_and_vectors_are_written() {
     let folder = temporary();
     let path = folder.path().join("t.mtx");
     for rank in [0, 3] {
-        let coo = Coo::new(vec![2; rank], vec![vec![]; rank], Vec::<f64>::new()).unwrap();
+        let coo =
+            Coo::new(vec![2; rank], vec![Vec::<i64>::new(); rank], Vec::<f64>::new()).unwrap();
         let error = write(&path, &coo).unwrap_err();
         assert!(matches!(error, FileError::Unsupported { .. }), "{error}");
         assert!(!path.exists());

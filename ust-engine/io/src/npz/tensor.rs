@@ -53,8 +53,9 @@ fn take(
     let natural = Format::resolve(name, Some(2));
     if let (Ok(natural), Some(parts)) = (&natural, ready) {
         // The format of the options may take the same arrays under other rules, such as `nonunique`.
-        let wanted = options.format.as_ref();
-        let format = wanted.filter(|wanted| alike(wanted, natural)).unwrap_or(natural);
+        let wanted = options.format_for(2).map_err(FileError::tensor(path))?;
+        let wanted = wanted.filter(|wanted| alike(wanted, natural));
+        let format = wanted.as_ref().unwrap_or(natural);
         if let Ok(tensor) = Tensor::from_parts(format, &shape, parts) {
             return Ok(tensor);
         }

@@ -106,10 +106,16 @@ fn a_shape_comes_from_the_comment_or_the_options_and_they_agree() {
     assert_eq!(read_text("# shape of things\n1 2 1\n").unwrap().shape, [1, 2]);
     assert_eq!(
         shaped("# nothing\n", &[2, 3]).unwrap(),
-        Coo::new(vec![2, 3], vec![vec![]; 2], Vec::<f64>::new()).unwrap()
+        Coo::new(vec![2, 3], vec![Vec::<i64>::new(); 2], Vec::<f64>::new()).unwrap()
     );
-    assert_eq!(read_text("# shape\n2.5\n").unwrap(), Coo::new(vec![], vec![], vec![2.5]).unwrap());
-    assert_eq!(shaped("2.5", &[]).unwrap(), Coo::new(vec![], vec![], vec![2.5]).unwrap());
+    assert_eq!(
+        read_text("# shape\n2.5\n").unwrap(),
+        Coo::new(vec![], Vec::<Vec<i64>>::new(), vec![2.5]).unwrap()
+    );
+    assert_eq!(
+        shaped("2.5", &[]).unwrap(),
+        Coo::new(vec![], Vec::<Vec<i64>>::new(), vec![2.5]).unwrap()
+    );
 }
 
 #[test]

@@ -88,7 +88,8 @@ fn empty_tensors_of_any_shape_are_written_and_read_back() {
         vec![wide, 0, wide],
         vec![wide, wide, 0],
     ] {
-        let none = Coo::new(shape.clone(), vec![vec![]; shape.len()], Vec::<f64>::new()).unwrap();
+        let none = Coo::new(shape.clone(), vec![Vec::<i64>::new(); shape.len()], Vec::<f64>::new())
+            .unwrap();
         let coordinates = Format::resolve("COO", Some(shape.len())).unwrap();
         let tensor = Tensor::from_coo(&none, &coordinates).unwrap();
         for kind in ["mtx", "mtx.gz", "tns", "npy", "npz", "ust.npz"] {

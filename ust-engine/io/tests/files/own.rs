@@ -39,16 +39,16 @@ fn own_files_keep_everything() {
     let pruned =
         Coo::new(vec![2, 8], vec![vec![0, 0, 1, 1], vec![1, 6, 0, 3]], vec![1.0, 2.0, 3.0, 4.0]);
     let packed = "(i, j) -> (i : dense, j / 4 : dense, j % 4 : structured(2, 4)), crdWidth = 2";
-    keeps(&Tensor::from_coo(&pruned.unwrap(), &format(packed)).unwrap());
+    keeps(&Tensor::from_coo(&pruned.unwrap(), format(packed)).unwrap());
     let twice = Coo::new(vec![2, 2], vec![vec![1, 1], vec![0, 0]], vec![1.0, 2.0]).unwrap();
     let uncoalesced = format("(i, j) -> (i : dense, j : compressed(nonunique))");
     keeps(&Tensor::from_coo(&twice, &uncoalesced).unwrap());
     let filled = BuildOptions { fill: Some(Scalar::F64(-1.5)), ..Default::default() };
-    keeps(&Tensor::from_coo_with(&twice, &format("CSR"), &filled).unwrap());
+    keeps(&Tensor::from_coo_with(&twice, format("CSR"), &filled).unwrap());
     let special = vec![f64::NAN, f64::INFINITY, -0.0];
     let special = Coo::new(vec![3], vec![vec![0, 1, 2]], special).unwrap();
-    keeps(&Tensor::from_coo(&special, &format("SparseVector")).unwrap());
-    keeps(&Tensor::zeros(&[0, 7, 0], &format("CSF"), Dtype::Bf16).unwrap());
+    keeps(&Tensor::from_coo(&special, format("SparseVector")).unwrap());
+    keeps(&Tensor::zeros(&[0, 7, 0], format("CSF"), Dtype::Bf16).unwrap());
     keeps(&Tensor::from_scalar(Scalar::Complex64(Complex::new(1.0, -2.0))).unwrap());
 }
 
@@ -121,7 +121,7 @@ fn own_files_that_are_changed_are_refused() {
 /// Entries that all have one value.
 fn iso(value: Scalar, text: &str) -> Tensor {
     let crd = vec![vec![0, 0, 2, 4], vec![1, 3, 0, 2]];
-    Tensor::from_coo(&Coo::iso(vec![5, 4], crd, value).unwrap(), &format(text)).unwrap()
+    Tensor::from_coo(&Coo::iso(vec![5, 4], crd, value).unwrap(), format(text)).unwrap()
 }
 
 #[test]
@@ -141,7 +141,7 @@ fn one_value_for_all_is_stored_once() {
     }
     let composed = Composed::from_parts(vec![iso(Scalar::F64(2.0), "CSR"), {
         let coo = Coo::new(vec![5, 4], vec![vec![3], vec![3]], vec![5.0]).unwrap();
-        Tensor::from_coo(&coo, &format("COO")).unwrap()
+        Tensor::from_coo(&coo, format("COO")).unwrap()
     }]);
     io::write_composed(&path, &composed.unwrap()).unwrap();
     let composed = io::read_composed(&path, &ReadOptions::default()).unwrap();
@@ -184,10 +184,10 @@ fn patterns_are_read_and_others_get_each_value() {
     assert_eq!(a.get(&[0, 1]).unwrap(), Scalar::F64(1.0));
     for name in ["b.mtx", "b.tns", "b.npz"] {
         let path = folder.path().join(name);
-        let csr = a.convert(&format("CSR")).unwrap();
+        let csr = a.convert(format("CSR")).unwrap();
         io::write(&path, &csr).unwrap();
         let b = io::read(&path, &ReadOptions::default()).unwrap();
-        assert!(b.convert(&format("CSR")).unwrap() == csr && !b.is_iso(), "{name}");
+        assert!(b.convert(format("CSR")).unwrap() == csr && !b.is_iso(), "{name}");
         assert_eq!(csr.kept_bytes(), 0, "{name}");
     }
 }
@@ -206,7 +206,7 @@ fn bf16_is_stored_as_its_bits() {
     let folder = folder();
     let path = folder.path().join("a.ust.npz");
     let parts = Parts::new(vec![vec![]], vec![bf16::ONE, bf16::from_f32(-2.5)]);
-    let a = Tensor::from_parts(&format("DenseVector"), &[2], parts).unwrap();
+    let a = Tensor::from_parts(format("DenseVector"), &[2], parts).unwrap();
     io::write(&path, &a).unwrap();
     let members = npz::read_members(&path, &ReadOptions::default()).unwrap();
     assert_eq!(members.get("values"), Some(&Values::from(vec![0x3f80_u16, 0xc020]).into()));
@@ -228,7 +228,7 @@ fn parts_of_composed_tensors_stay_apart() {
         assert_eq!(again, composed);
         // As one tensor, in the format of the last part.
         let one = io::read(&path, &ReadOptions::default()).unwrap();
-        assert_eq!(one, composed.convert(&composed.own_format().unwrap()).unwrap());
+        assert_eq!(one, composed.convert(composed.own_format().unwrap()).unwrap());
         let as_csr = ReadOptions::default().with_format(format("CSR"));
         assert_eq!(
             io::read_composed(&path, &as_csr).unwrap().parts(),

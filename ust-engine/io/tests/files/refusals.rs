@@ -28,7 +28,7 @@ fn what_a_file_cannot_hold_is_refused_and_leaves_the_old_one() {
     let folder = folder();
     let filled = BuildOptions { fill: Some(Scalar::F64(1.0)), ..Default::default() };
     let filled =
-        Tensor::from_coo_with(&sample(&[2, 2], Dtype::F64), &format("CSR"), &filled).unwrap();
+        Tensor::from_coo_with(&sample(&[2, 2], Dtype::F64), format("CSR"), &filled).unwrap();
     let complex = tensor(&[2, 2], Dtype::Complex128, "CSR");
     let bf16s = tensor(&[2, 2], Dtype::Bf16, "CSR");
     let cube = tensor(&[2, 2, 2], Dtype::F64, "CSF");
@@ -57,7 +57,7 @@ fn what_a_file_cannot_hold_is_refused_and_leaves_the_old_one() {
 fn an_implausibly_large_dense_array_is_refused() {
     let folder = folder();
     let coo = Coo::new(vec![10_000_000, 10_000_000], vec![vec![0], vec![0]], vec![1.0]).unwrap();
-    let a = Tensor::from_coo(&coo, &format("COO")).unwrap();
+    let a = Tensor::from_coo(&coo, format("COO")).unwrap();
     let path = folder.path().join("a.npy");
     assert!(matches!(io::write(&path, &a), Err(FileError::Tensor { .. })));
     assert!(!path.exists());

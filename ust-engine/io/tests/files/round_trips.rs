@@ -61,7 +61,7 @@ fn a_sliced_view_is_written_as_what_it_shows() {
     let a = tensor(&[6, 8], Dtype::F64, "CSR");
     let windows =
         [Window { offset: 1, size: 2, stride: 3 }, Window { offset: 2, size: 6, stride: 1 }];
-    let view = a.slice(&windows).unwrap();
+    let view = a.slice(windows).unwrap();
     for name in ["a.mtx", "a.tns", "a.npy", "a.npz", "a.ust.npz"] {
         let path = folder.path().join(name);
         io::write(&path, &view).unwrap_or_else(|e| panic!("{e}"));

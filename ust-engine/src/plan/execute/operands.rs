@@ -45,7 +45,8 @@ pub(super) fn tensors_of<'a>(
         let format = tensor.format().without_slices();
         // A slice of a 2:4 tensor need not fit 2:4, since its groups begin elsewhere.
         match format.has_room() && !format.depends_on_entries() {
-            true => tensor.convert(&format),
+            // The plan is for the kinds of the indices of the whole tensor.
+            true => tensor.convert(&format).map(|made| made.in_kinds_of(tensor)),
             false => tensor.convert(&Format::resolve("CSF", Some(tensor.rank()))?),
         }
         .map(|made| Operand::Made(Box::new(made)))

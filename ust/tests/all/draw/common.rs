@@ -50,7 +50,7 @@ pub(crate) fn tensor(shape: &[usize], coordinates: &BTreeSet<Vec<usize>>, text: 
     let crd = (0..shape.len()).map(column).collect();
     let values: Vec<f64> = (1..=coordinates.len()).map(|v| v as f64).collect();
     let coo = Coo::new(shape.to_vec(), crd, values).unwrap();
-    Tensor::from_coo(&coo, &format(text)).unwrap_or_else(|error| panic!("{text}: {error}"))
+    Tensor::from_coo(&coo, format(text)).unwrap_or_else(|error| panic!("{text}: {error}"))
 }
 
 /// Every third element or so, the same everywhere; at most two of four neighbours in a row.

@@ -63,7 +63,7 @@ fn tensors_without_elements_or_entries_are_drawn() {
             3 => "CSF",
             _ => "CSF(4)",
         };
-        let tensor = Tensor::zeros(shape, &format(text), Dtype::F32).unwrap();
+        let tensor = Tensor::zeros(shape, format(text), Dtype::F32).unwrap();
         let name = format!("{shape:?}");
         assert_svg(&name, &svg(&tensor, &SvgOptions::default()).unwrap());
         assert!(wide(&tensor).contains("0 entries stored"), "{name}");
@@ -89,7 +89,7 @@ fn values_of_every_dtype_are_drawn() {
         let name = format!("{values:?}");
         let crd = vec![vec![0, 1, 2], vec![2, 0, 1]];
         let coo = Coo::new(vec![3, 3], crd, values).unwrap();
-        let tensor = Tensor::from_coo(&coo, &format("CSR")).unwrap();
+        let tensor = Tensor::from_coo(&coo, format("CSR")).unwrap();
         assert_svg(&name, &svg(&tensor, &SvgOptions::default()).unwrap());
         let text = wide(&tensor);
         assert!(text.contains("3 entries stored"), "{name}\n{text}");
@@ -119,7 +119,7 @@ fn gaps_are_told_apart() {
 fn a_slice_shows_its_own_shape() {
     let whole = tensor(&[6, 8], &some(&[6, 8]), "DIA-I");
     let window = |offset, size, stride| Window { offset, size, stride };
-    let slice = whole.slice(&[window(1, 4, 1), window(0, 3, 2)]).unwrap();
+    let slice = whole.slice([window(1, 4, 1), window(0, 3, 2)]).unwrap();
     let picture = picture(&slice);
     assert_eq!(picture.counts.entries, slice.to_coo().unwrap().len());
     assert_eq!(picture.cells().unwrap().window, [(0, 4), (0, 3)]);

@@ -50,13 +50,13 @@ proptest! {
         if window {
             let offset = size as u64 / 3;
             let part = Window { offset, size: (size as u64 - offset).div_ceil(2), stride: 2 };
-            a = a.slice(&[part; 2]).unwrap();
+            a = a.slice([part; 2]).unwrap();
         }
         let text = format!("C(i,j) = {}", BODIES[body]);
         let call = || einsum(&text).arg("A", &a).threads(threads);
         let expected = oracle::evaluate(&call()).unwrap();
         for backend in [Backend::Auto, Backend::CHECKED_JIT] {
-            let call = call().in_format(a.format()).backend(backend);
+            let call = call().format(a.format()).backend(backend);
             // What is not stored may be another value than the format can leave out.
             let Ok(found) = call.run() else { continue };
             prop_assert_eq!(found.dtype(), expected.dtype());
@@ -105,7 +105,7 @@ proptest! {
 fn levels_are_shared_and_values_are_not() {
     let coo = many();
     for (format, shares) in [("CSR", true), ("BSR(2, 3)", true), ("DIA-I", true), ("CSC", false)] {
-        let a = Tensor::from_coo(&coo, &format.parse().unwrap()).unwrap();
+        let a = Tensor::from_coo(&coo, format).unwrap();
         let asked = if shares { format } else { "CSR" };
         let call = einsum("C(i,j) = A(i,j) > 1").arg("A", &a).format(asked);
         let kernel = call.prepare().unwrap();

@@ -77,7 +77,7 @@ proptest! {
         };
         let expected = oracle::evaluate(&call()).unwrap();
         for backend in [Backend::Auto, Backend::CHECKED_JIT, Backend::INTERPRETER] {
-            let call = call().in_format(m.format()).backend(backend);
+            let call = call().format(m.format()).backend(backend);
             // What is not stored may be another value than the format can leave out.
             let Ok(found) = call.run() else { continue };
             let (format, shape, parts) = found.clone().into_parts();
@@ -96,9 +96,8 @@ fn long_rows_of_wide_operands() {
         for (dtype, tolerance) in [(Dtype::F64, 1e-12), (Dtype::F32, 1e-4)] {
             let a = dense([60, width], 1).cast(dtype).unwrap();
             let b = dense([50, width], 2).cast(dtype).unwrap();
-            let in_format = |format: &str| {
-                Tensor::from_coo(&coo, &format.parse().unwrap()).unwrap().cast(dtype).unwrap()
-            };
+            let in_format =
+                |format: &str| Tensor::from_coo(&coo, format).unwrap().cast(dtype).unwrap();
             let m = in_format("COO");
             let call = einsum(text).arg("M", &m).arg("A", &a).arg("B", &b);
             let expected = numbers(&oracle::evaluate(&call).unwrap());
@@ -106,7 +105,7 @@ fn long_rows_of_wide_operands() {
                 let m = in_format(format);
                 for threads in [1, 2] {
                     let call = einsum(text).arg("M", &m).arg("A", &a).arg("B", &b).threads(threads);
-                    let found = call.in_format(m.format()).run().unwrap();
+                    let found = call.format(m.format()).run().unwrap();
                     assert!(found.same_structure(&m));
                     for (found, expected) in numbers(&found).iter().zip(&expected) {
                         let off = (found - expected).abs();
@@ -131,7 +130,7 @@ fn the_plan_says_so_and_arrays_are_shared() {
         ("COO", "COO", true),
         ("CSC", "CSR", false),
     ] {
-        let m = Tensor::from_coo(&coo, &format.parse().unwrap()).unwrap();
+        let m = Tensor::from_coo(&coo, format).unwrap();
         let (a, b) = (dense([50, 8], 1), dense([50, 8], 2));
         let call = einsum("C(i,j) = M(i,j) * A(i,k) * B(j,k)");
         let call = call.arg("M", &m).arg("A", &a).arg("B", &b).format(result);
@@ -160,8 +159,8 @@ fn the_plan_says_so_and_arrays_are_shared() {
         );
     }
     // Where two tensors are sparse, entries of one alone are none of the result's.
-    let m = Tensor::from_coo(&coo, &"CSR".parse().unwrap()).unwrap();
-    let n = Tensor::from_coo(&entries(50, &[(7, 8)]), &"CSR".parse().unwrap()).unwrap();
+    let m = Tensor::from_coo(&coo, "CSR").unwrap();
+    let n = Tensor::from_coo(&entries(50, &[(7, 8)]), "CSR").unwrap();
     let c =
         einsum("C(i,j) = M(i,j) * N(i,j)").arg("M", &m).arg("N", &n).format("CSR").run().unwrap();
     assert!(c.nse() <= 1);
@@ -170,9 +169,9 @@ fn the_plan_says_so_and_arrays_are_shared() {
 /// What pads groups is computed with by nobody: it would be an element.
 #[test]
 fn padding_is_no_element() {
-    let m = Tensor::from_coo(&grouped(8, &[(3, 8), (17, 3)]), &"2:4".parse().unwrap()).unwrap();
+    let m = Tensor::from_coo(&grouped(8, &[(3, 8), (17, 3)]), "2:4").unwrap();
     let x = Tensor::from_array(ust::ndarray::Array1::from(vec![0.0; 8]).into_dyn()).unwrap();
-    let call = || einsum("C(i,j) = M(i,j) / x(j)").arg("M", &m).arg("x", &x).in_format(m.format());
+    let call = || einsum("C(i,j) = M(i,j) / x(j)").arg("M", &m).arg("x", &x).format(m.format());
     for backend in [Backend::Auto, Backend::INTERPRETER] {
         let c = call().backend(backend).run().unwrap();
         assert_eq!(c.to_coo().unwrap().len(), m.to_coo().unwrap().len());
