@@ -59,6 +59,8 @@ pub use ust_level_api::{Buffer, Dtype, Element, IndexArray, IndexKind, Scalar};
 
 /// Tensors: storage, construction, checking, conversion, access.
 pub mod tensor {
+    pub use crate::array::iter::{self, Iter};
+    pub use crate::array::reduce::{self, Axes, Norm};
     pub use crate::array::slicing::{self, Slicing};
     pub use crate::convert::build::{self, BuildOptions, Duplicates};
     pub use crate::convert::builder::Builder;
@@ -96,9 +98,9 @@ pub mod ops {
     //! | [`parts`] | composed tensors in expressions |
     //! | [`control`] | threads, limits, cancelling, timings |
     //! | [`oracle`] | a plain evaluation over every coordinate, to compare with |
+    pub use crate::array::operators;
     pub use crate::einsum::{
-        Argument, CAPACITY, Einsum, Kernel, Operand, clear_kernels, einsum, kernel, operators,
-        oracle, parts,
+        Argument, CAPACITY, Einsum, Kernel, Operand, clear_kernels, einsum, kernel, oracle, parts,
     };
     pub use crate::expr::{
         Access, Assignment, CancelToken, CheckOptions, Expression, GivenInput, OpError, Operator,

@@ -96,7 +96,7 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 //!
-//! or with operators, where one is enough:
+//! or with operators and methods, where one is enough:
 //!
 //! ```
 //! use ust::Tensor;
@@ -104,21 +104,22 @@
 //! let a = Tensor::from_dense(&ndarray::array![[1.0, 0.0], [2.0, 3.0]], "CSR")?;
 //! let twice = (&a + &a)?;
 //! assert_eq!(twice.dot(&a)?.get_as::<f64>(&[1, 0])?, 16.0);
+//! assert_eq!(a.dot(&[10.0, 1.0])?.values().typed::<f64>()?, [10.0, 23.0]);
+//! assert_eq!(a.sum(1)?.values().typed::<f64>()?, [1.0, 5.0]);
+//! let rows = a.take(vec![1, 0], 0)?;
+//! assert_eq!(Tensor::vstack(&[&a, &rows])?.shape(), [4, 2]);
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 //!
 //! # Slices
 //!
-//! A slice is a strided view that shares the tensor's arrays. It is read, converted and multiplied
-//! like any tensor:
+//! A slice shares the tensor's arrays. It is read, converted and multiplied like any tensor:
 //!
 //! ```
-//! use ust::{Tensor, einsum, tensor::Window};
+//! use ust::{Tensor, einsum, ndarray::s};
 //!
 //! let a = Tensor::from_dense(&ndarray::array![[1, 0, 2], [0, 3, 0], [4, 0, 5]], "CSR")?;
-//! let rows = Window { offset: 0, size: 2, stride: 2 };      // 0 and 2
-//! let columns = Window { offset: 1, size: 2, stride: 1 };   // 1 and 2
-//! let corner = a.slice(&[rows, columns])?;
+//! let corner = a.slice(s![..;2, 1..])?;                     // rows 0 and 2, columns from 1 on
 //! assert_eq!(corner.to_dense::<i32>()?, ndarray::array![[0, 2], [0, 5]].into_dyn());
 //! let sums = einsum("s(i) = A(i,j)").arg("A", &corner).run()?;
 //! assert_eq!(sums.values().typed::<i32>()?, [2, 5]);
@@ -129,14 +130,15 @@
 //!
 //! # Entries, one after another
 //!
-//! [`Tensor::entries`] gives them in the order in which they are stored, [`Tensor::to_coo`] as columns:
+//! [`Tensor::iter`] gives them in the order in which they are stored, [`Tensor::entries`] without types,
+//! [`Tensor::to_coo`] as columns:
 //!
 //! ```
 //! use ust::Tensor;
 //!
 //! let a = Tensor::from_dense(&ndarray::array![[1.0, 0.0], [2.0, 3.0]], "CSC")?;
-//! for entry in a.entries()? {
-//!     println!("{:?}: {}", entry.coordinates, entry.value);  // [0, 0]: 1, then [1, 0]: 2, ...
+//! for ([i, j], value) in a.iter::<f64, _>()? {
+//!     println!("{i}, {j}: {value}");                         // 0, 0: 1, then 1, 0: 2, ...
 //! }
 //! let columns = a.to_coo()?;
 //! assert_eq!(columns.crd, [[0, 1, 1], [0, 0, 1]]);
@@ -234,6 +236,31 @@ pub mod plugin {
 #[doc = include_str!("../docs/gpu.md")]
 pub mod gpu {
     pub use ust_gpu::*;
+}
+
+/// Reads a tensor from a file, whose kind its extension says: see [`io::read`].
+///
+/// ```
+/// use ust::{Dtype, Tensor};
+/// let path = std::env::temp_dir().join(format!("read-{}.mtx", std::process::id()));
+/// ust::write(&path, &Tensor::eye(3, "CSR", Dtype::F64)?)?;
+/// assert_eq!(ust::read(&path)?.nnz(), 3);
+/// # std::fs::remove_file(path)?;
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+///
+/// # Errors
+/// As [`io::read`].
+pub fn read(path: impl AsRef<std::path::Path>) -> Result<Tensor, io::FileError> {
+    io::read(path.as_ref(), &io::ReadOptions::default())
+}
+
+/// Writes a tensor to a file, whose kind its extension says: see [`io::write`].
+///
+/// # Errors
+/// As [`io::write`].
+pub fn write(path: impl AsRef<std::path::Path>, tensor: &Tensor) -> Result<(), io::FileError> {
+    io::write(path.as_ref(), tensor)
 }
 
 pub use ust_engine::*;

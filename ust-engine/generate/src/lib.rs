@@ -65,3 +65,22 @@ pub fn generate(spec: &str) -> Result<Coo, GenerateError> {
     let generator = table::find(spec, &call.name)?;
     (generator.make)(&args::Args::new(spec, generator, call)?)
 }
+
+/// Entries at random places of a tensor of this shape, a share `density` of all elements, with values from 0 to 1: the
+/// generator `random`.
+///
+/// ```
+/// use ust::{Tensor, generate::random};
+/// let a = Tensor::from_coo(&random(&[1000, 2000], 0.01, 7)?, "CSR")?;
+/// assert_eq!((a.shape(), a.nse()), (&[1000, 2000][..], 20_000));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+///
+/// # Errors
+/// As [`generate`].
+pub fn random(shape: &[usize], density: f64, seed: u64) -> Result<Coo, GenerateError> {
+    let elements: f64 = shape.iter().map(|&extent| extent as f64).product();
+    let extents: Vec<String> = shape.iter().map(ToString::to_string).collect();
+    let nnz = (density * elements).round();
+    generate(&format!("random({}, nnz={nnz}, seed={seed})", extents.join("x")))
+}

@@ -4,14 +4,33 @@
 //! | module | what |
 //! |---|---|
 //! | `build` | from triplets, from the arrays of CSR and its kin; identities, diagonals |
+//! | `change` | functions of each element, `+=`, softmax |
+//! | [`iter`] | stored entries, one after another, with their types |
+//! | [`operators`] | `&a + &b`, with broadcasting |
+//! | `products` | `dot`, `matmul`, `kron`, `addmm` |
+//! | [`reduce`] | sums, means, extremes and norms, over some dimensions or all |
+//! | `select` | rows and columns by number or by mask, diagonals |
+//! | `shapes` | other shapes: reshaped, joined, split, repeated |
 //! | [`slicing`] | `slice`, with ranges, `s![..]` and single coordinates; rows and columns |
 //! | `without` | dimensions of extent 1, dropped |
 
 mod build;
+mod change;
+pub mod iter;
+pub mod operators;
+mod products;
+pub mod reduce;
+mod select;
+mod shapes;
 pub mod slicing;
 mod without;
 
 /// Names of so many index variables.
 fn names(count: usize) -> Vec<String> {
     (0..count).map(|at| format!("i{at}")).collect()
+}
+
+/// Index variables, as they stand in parentheses.
+fn list(names: &[impl AsRef<str>]) -> String {
+    names.iter().map(AsRef::as_ref).collect::<Vec<&str>>().join(",")
 }

@@ -94,8 +94,9 @@ impl Settings {
 }
 
 impl Einsum {
-    /// Adds an operand: a [`Tensor`], a [`Composed`] tensor, an `ndarray` array, or a number. A tensor is shared. An
-    /// owned array in row-major order is taken without a copy; other arrays are copied.
+    /// Adds an operand: a [`Tensor`], a [`Composed`] tensor, an `ndarray` array, a vector or a slice of numbers, or a
+    /// number. A tensor is shared. A `Vec`, and an owned array in row-major order, are taken without a copy; others are
+    /// copied.
     ///
     /// Where the right-hand side is linear in a composed tensor, which stands in each of its terms once, it is
     /// evaluated for each part, and the results are added. Else the tensor is converted to the format of its last part
@@ -382,6 +383,37 @@ impl<T: StoredElement, S: Data<Elem = T>, D: Dimension> Argument for &ArrayBase<
     fn into_tensor(self) -> Result<Tensor, Error> {
         let owned: ArrayD<T> = self.to_owned().into_dyn();
         Tensor::from_array(owned)
+    }
+}
+
+impl<T: StoredElement> Argument for Vec<T> {
+    /// A dense vector, without a copy.
+    fn into_tensor(self) -> Result<Tensor, Error> {
+        Tensor::full(&[self.len()], T::wrap(self.into()))
+    }
+}
+
+impl<T: StoredElement> Argument for &Vec<T> {
+    fn into_tensor(self) -> Result<Tensor, Error> {
+        self.clone().into_tensor()
+    }
+}
+
+impl<T: StoredElement> Argument for &[T] {
+    fn into_tensor(self) -> Result<Tensor, Error> {
+        self.to_vec().into_tensor()
+    }
+}
+
+impl<T: StoredElement, const N: usize> Argument for [T; N] {
+    fn into_tensor(self) -> Result<Tensor, Error> {
+        self.to_vec().into_tensor()
+    }
+}
+
+impl<T: StoredElement, const N: usize> Argument for &[T; N] {
+    fn into_tensor(self) -> Result<Tensor, Error> {
+        self.to_vec().into_tensor()
     }
 }
 

@@ -5,13 +5,11 @@
 //! | `builder` | [`einsum`] and its options |
 //! | [`kernel`], `cache` | prepared kernels, kept by the process |
 //! | [`parts`] | expressions of composed tensors, part by part |
-//! | [`operators`] | `&a + &b`, `dot`, `matmul` |
 //! | [`oracle`] | a plain evaluation at every coordinate, for comparison |
 
 mod builder;
 mod cache;
 pub mod kernel;
-pub mod operators;
 pub mod oracle;
 pub mod parts;
 

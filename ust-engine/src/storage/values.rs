@@ -342,6 +342,17 @@ impl Values {
         with_values!(self, values => values.part(range).into())
     }
 
+    /// These values and then others of the same dtype.
+    ///
+    /// # Panics
+    /// If the others are of another dtype.
+    pub(crate) fn followed_by(&self, others: &Self) -> Self {
+        fn joined<T: StoredElement>(first: &[T], others: &Values) -> Values {
+            T::wrap([first, others.typed::<T>().expect("values of one dtype")].concat().into())
+        }
+        with_values!(self, values => joined(values, others))
+    }
+
     /// The value at `at`, or `None` beyond the end.
     #[must_use]
     pub fn get(&self, at: usize) -> Option<Scalar> {

@@ -246,7 +246,8 @@ fn widths_that_are_too_narrow_are_refused_and_defaults_fit() {
     assert!(error.to_string().contains("299"), "{error}");
     let wide = Tensor::from_coo(&coo, format("CSR")).unwrap();
     assert_eq!(wide.crd(1).unwrap().kind().bits(), 32);
-    let coo = Coo::new(vec![1, 1 << 40], vec![vec![0], vec![(1_i64 << 40) - 1]], vec![1.0]).unwrap();
+    let coo =
+        Coo::new(vec![1, 1 << 40], vec![vec![0], vec![(1_i64 << 40) - 1]], vec![1.0]).unwrap();
     let wider = Tensor::from_coo(&coo, format("CSR")).unwrap();
     assert_eq!(wider.crd(1).unwrap().kind().bits(), 64);
 }

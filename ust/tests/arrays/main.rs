@@ -1,5 +1,6 @@
 //! Tensors as arrays, compared with ndarray's arrays.
 
+mod compute;
 mod slicing;
 
 use ust::format::named::named;

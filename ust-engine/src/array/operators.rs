@@ -1,8 +1,8 @@
-//! Rust's operators on tensors, `dot` and `matmul`: short for expressions.
+//! Rust's operators on tensors: short for expressions.
 //!
-//! `+`, `-`, `*` and `/` take two tensors of one shape, element by element, or a tensor and a number,
-//! on either side. Tensors may be borrowed or owned. A tensor without dimensions counts as a number,
-//! and every type that can be an operand of an expression ([`Argument`]) may be on the right. Each
+//! `+`, `-`, `*` and `/` take two tensors, element by element, or a tensor and a number, on either side. Shapes are
+//! broadcast as in NumPy: extents are compared from the last one on; where one is 1, or missing, the tensor is repeated.
+//! Tensors may be borrowed or owned. Every type that can be an operand of an expression ([`Argument`]) may be on the right. Each
 //! operator returns a `Result`.
 //!
 //! ```
@@ -60,84 +60,55 @@ use num_complex::Complex;
 use ust_level_api::Scalar;
 use ust_level_api::scalar::{bf16, f16};
 
-use super::{Argument, einsum};
+use super::{list, names};
+use crate::einsum::{Argument, einsum};
 use crate::error::Error;
 use crate::expr::OpError;
 use crate::storage::Tensor;
 
-/// Names of index variables.
-const NAMES: &str = "ijklmnopqrstuvwxyzabcdefgh";
-
-fn indices(from: usize, count: usize) -> Result<String, Error> {
-    let text: Vec<String> = NAMES.chars().skip(from).take(count).map(String::from).collect();
-    match text.len() == count {
-        true => Ok(text.join(",")),
-        false => Err(Error::Unsupported(format!(
-            "operators take tensors of up to {} dimensions together",
-            NAMES.len()
-        ))),
-    }
-}
-
-/// `C(i, ...) = A(i, ...) op B(i, ...)`, where a side without dimensions is a number.
+/// `C(i, ...) = A(i, ...) op B(i, ...)`, where dimensions of extent 1 are repeated, and those that one side has not.
 fn elementwise(left: impl Argument, sign: &str, right: impl Argument) -> Result<Tensor, OpError> {
     let (left, right) = (left.into_tensor()?, right.into_tensor()?);
-    let (a, b) = (left.shape(), right.shape());
-    if a != b && !a.is_empty() && !b.is_empty() {
-        let expected = format!("both have one shape, and the first has {a:?}");
-        return Err(Error::Shape { found: b.to_vec(), expected }.into());
-    }
-    let list = indices(0, a.len().max(b.len()))?;
-    let (a, b) = (if a.is_empty() { "" } else { &list }, if b.is_empty() { "" } else { &list });
-    let text = format!("C({list}) = A({a}) {sign} B({b})");
-    einsum(&text).arg("A", left).arg("B", right).run()
+    let shape = broadcast(&[left.shape(), right.shape()])?;
+    let all = names(shape.len());
+    let (left, a) = aligned(&left, &shape)?;
+    let (right, b) = aligned(&right, &shape)?;
+    let text = format!("C({}) = A({a}) {sign} B({b})", list(&all));
+    let call = einsum(&text).arg("A", left).arg("B", right);
+    // Where both have extent 1, no operand has the index.
+    let each = all.iter().zip(&shape).filter(|(_, extent)| **extent == 1);
+    each.fold(call, |call, (name, &extent)| call.extent(name, extent)).run()
 }
 
-fn negated(tensor: &Tensor) -> Result<Tensor, OpError> {
-    let list = indices(0, tensor.rank())?;
-    einsum(&format!("C({list}) = -A({list})")).arg("A", tensor).run()
-}
-
-impl Tensor {
-    /// The product of two tensors, summed over the last dimension of this one and the first of the other:
-    /// matrix-vector, matrix-matrix and vector-vector products, and contractions of tensors.
-    ///
-    /// ```
-    /// use ust::Tensor;
-    /// let a = Tensor::from_dense(&ndarray::array![[1, 0], [2, 3]], "CSR")?;
-    /// let x = Tensor::from_array(ndarray::array![10, 1].into_dyn())?;
-    /// assert_eq!(a.dot(&x)?.values().typed::<i32>()?, [10, 23]);
-    /// # Ok::<(), Box<dyn std::error::Error>>(())
-    /// ```
-    ///
-    /// # Errors
-    /// [`OpError::Tensor`] for a tensor without dimensions, or extents that differ.
-    pub fn dot(&self, other: &Tensor) -> Result<Tensor, OpError> {
-        let (a, b) = (self.rank(), other.rank());
-        if a == 0 || b == 0 {
-            let text = "a tensor without dimensions has nothing to sum over: use `&a * 2.0`";
-            return Err(Error::Unsupported(text.to_owned()).into());
-        }
-        let (left, right) = (indices(0, a)?, indices(a - 1, b)?);
-        let mut outer: Vec<&str> = left.split(',').take(a - 1).collect();
-        outer.extend(right.split(',').skip(1));
-        let text = format!("C({}) = A({left}) * B({right})", outer.join(","));
-        einsum(&text).arg("A", self).arg("B", other).run()
-    }
-
-    /// The product of two matrices.
-    ///
-    /// # Errors
-    /// As [`Tensor::dot`], and [`Error::Shape`] for a tensor that is no matrix.
-    pub fn matmul(&self, other: &Tensor) -> Result<Tensor, OpError> {
-        for tensor in [self, other] {
-            if tensor.rank() != 2 {
-                let expected = "a matrix; `dot` takes any tensors".to_owned();
-                return Err(Error::Shape { found: tensor.shape().to_vec(), expected }.into());
+/// The shape that tensors of these shapes have together: extents are compared from the last one on, and are equal, or
+/// one of them is 1.
+pub(super) fn broadcast(shapes: &[&[usize]]) -> Result<Vec<usize>, Error> {
+    let rank = shapes.iter().map(|shape| shape.len()).max().unwrap_or(0);
+    let mut all = vec![1; rank];
+    for shape in shapes {
+        for (to, &extent) in all[rank - shape.len()..].iter_mut().zip(*shape) {
+            if *to != extent && *to != 1 && extent != 1 {
+                let expected = format!(
+                    "counted from the last, extents are equal or 1, and the shape of the other is {:?}",
+                    shapes[0]
+                );
+                return Err(Error::Shape { found: shape.to_vec(), expected });
             }
+            *to = if *to == 1 { extent } else { *to };
         }
-        self.dot(other)
     }
+    Ok(all)
+}
+
+/// The tensor without the dimensions of extent 1, and the index variables of the others, in a shape that it is
+/// repeated to.
+pub(super) fn aligned(tensor: &Tensor, shape: &[usize]) -> Result<(Tensor, String), Error> {
+    let all = names(shape.len());
+    let own = &all[shape.len() - tensor.rank()..];
+    let dropped: Vec<usize> = (0..tensor.rank()).filter(|&dim| tensor.shape()[dim] == 1).collect();
+    let kept = own.iter().enumerate().filter(|(dim, _)| !dropped.contains(dim));
+    let kept: Vec<&String> = kept.map(|(_, name)| name).collect();
+    Ok((tensor.without(&dropped)?, list(&kept)))
 }
 
 /// A binary operator: with a tensor on the left, and with a number there.
@@ -155,7 +126,7 @@ macro_rules! elementwise {
         impl$(<$argument: $bound>)? std::ops::$trait<$right> for $left {
             type Output = Result<Tensor, OpError>;
 
-            #[doc = concat!($what, ", element by element; both have one shape, or one is a number.")]
+            #[doc = concat!($what, ", element by element, with broadcasting.")]
             fn $method(self, other: $right) -> Self::Output {
                 elementwise(self, $sign, other)
             }
@@ -174,7 +145,7 @@ impl std::ops::Neg for &Tensor {
 
     /// Every element with the other sign.
     fn neg(self) -> Self::Output {
-        negated(self)
+        Ok(self.each("-A", "")?)
     }
 }
 
@@ -183,6 +154,6 @@ impl std::ops::Neg for Tensor {
 
     /// Every element with the other sign.
     fn neg(self) -> Self::Output {
-        negated(&self)
+        Ok(self.each("-A", "")?)
     }
 }

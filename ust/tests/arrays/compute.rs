@@ -1,0 +1,247 @@
+//! What is computed of tensors is what ndarray computes.
+
+use proptest::prelude::*;
+use ust::ndarray::{Array2, ArrayD, ArrayView2, Axis, Ix2, IxDyn, concatenate, linalg, stack};
+use ust::tensor::Norm;
+use ust::{Error, Tensor};
+
+use super::{array, assert_same, formats, stored};
+
+/// An array without the dimensions of `axes`, each reduced.
+fn folded(array: &ArrayD<f64>, axes: &[usize], f: impl Fn(f64, f64) -> f64) -> ArrayD<f64> {
+    let mut axes = axes.to_vec();
+    axes.sort_unstable();
+    axes.iter().rev().fold(array.clone(), |all, &dim| {
+        all.map_axis(Axis(dim), |lane| lane.iter().copied().reduce(&f).unwrap())
+    })
+}
+
+fn dense(tensor: &Tensor) -> ArrayD<f64> {
+    tensor.cast_lossy(ust::Dtype::F64).to_dense().unwrap()
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(6))]
+
+    #[test]
+    fn reductions(
+        shape in prop::collection::vec(1_usize..6, 1..4),
+        picks in prop::collection::vec(any::<i8>(), 60),
+        over in prop::collection::vec(any::<bool>(), 3),
+    ) {
+        let whole = array(&shape, &picks);
+        let axes: Vec<usize> = (0..shape.len()).filter(|&dim| over[dim]).collect();
+        let count: usize = axes.iter().map(|&dim| shape[dim]).product();
+        for format in formats(shape.len()) {
+            let Some(a) = stored(&whole, &format) else { continue };
+            let case = format!("{format}, over {axes:?} of\n{whole}");
+            let same = |found: Result<Tensor, Error>, expected: &ArrayD<f64>, what: &str| {
+                assert_same(&dense(&found.unwrap()), expected, &format!("{what}: {case}"));
+            };
+            let sums = folded(&whole, &axes, |a, b| a + b);
+            same(a.sum(&axes[..]), &sums, "sum");
+            same(a.mean(&axes[..]), &(&sums / count as f64), "mean");
+            same(a.prod(&axes[..]), &folded(&whole, &axes, |a, b| a * b), "prod");
+            same(a.min(&axes[..]), &folded(&whole, &axes, f64::min), "min");
+            same(a.max(&axes[..]), &folded(&whole, &axes, f64::max), "max");
+            let some = whole.mapv(|v| f64::from(v != 0.0));
+            same(a.any(&axes[..]), &folded(&some, &axes, f64::max), "any");
+            same(a.all(&axes[..]), &folded(&some, &axes, f64::min), "all");
+            same(a.norm(Norm::Count, &axes[..]), &folded(&some, &axes, |a, b| a + b), "count");
+            let sizes = whole.mapv(f64::abs);
+            same(a.norm(Norm::L1, &axes[..]), &folded(&sizes, &axes, |a, b| a + b), "l1");
+            same(a.norm(Norm::Max, &axes[..]), &folded(&sizes, &axes, f64::max), "largest");
+            let squares = folded(&whole.mapv(|v| v * v), &axes, |a, b| a + b);
+            same(a.norm(Norm::L2, &axes[..]), &squares.mapv(f64::sqrt), "l2");
+        }
+    }
+
+    #[test]
+    fn values_shapes_and_parts(
+        shape in prop::collection::vec(1_usize..6, 1..4),
+        picks in prop::collection::vec(any::<i8>(), 60),
+        at in prop::collection::vec(any::<u8>(), 1..6),
+        dim in any::<u8>(),
+    ) {
+        let whole = array(&shape, &picks);
+        let dim = usize::from(dim) % shape.len();
+        let at: Vec<usize> = at.iter().map(|&at| usize::from(at) % shape[dim]).collect();
+        let mut reversed = shape.clone();
+        reversed.reverse();
+        let count: usize = shape.iter().product();
+        for format in formats(shape.len()) {
+            let Some(a) = stored(&whole, &format) else { continue };
+            let case = format!("{format}, {dim} {at:?} of\n{whole}");
+            assert_same(&dense(&a.map(|v: f64| v * 2.0 + 1.0).unwrap()), &(&whole * 2.0 + 1.0), &case);
+            assert_same(&dense(&a.clip(-3.0, 5.0).unwrap()), &whole.mapv(|v| v.clamp(-3.0, 5.0)), &case);
+            let mut scaled = a.clone();
+            scaled.scale(-0.5).unwrap();
+            assert_same(&dense(&scaled), &(&whole * -0.5), &case);
+            let moved = |shape: &[usize]| whole.clone().into_shape_with_order(IxDyn(shape)).unwrap();
+            // A format of a bounded number of entries need not hold them elsewhere.
+            if let Ok(found) = a.reshape(&reversed) {
+                assert_same(&dense(&found), &moved(&reversed), &case);
+            }
+            assert_same(&dense(&a.flatten().unwrap()), &moved(&[count]), &case);
+            if let Ok(found) = a.take(at.clone(), dim) {
+                assert_same(&dense(&found), &whole.select(Axis(dim), &at), &case);
+            }
+            if let Ok(found) = Tensor::concat(&[&a, &a], dim) {
+                let expected = concatenate(Axis(dim), &[whole.view(), whole.view()]).unwrap();
+                assert_same(&dense(&found), &expected, &case);
+            }
+            let expected = stack(Axis(dim), &[whole.view(), whole.view()]).unwrap();
+            assert_same(&dense(&Tensor::stack(&[&a, &a], dim).unwrap()), &expected, &case);
+            let cut = shape[dim] / 2;
+            let parts = a.split(&[cut], dim).unwrap();
+            let (low, high) = whole.view().split_at(Axis(dim), cut);
+            assert_same(&dense(&parts[0]), &low.to_owned(), &case);
+            assert_same(&dense(&parts[1]), &high.to_owned(), &case);
+            let mut larger = vec![2];
+            larger.extend(&shape);
+            let expected = whole.broadcast(IxDyn(&larger)).unwrap().to_owned();
+            assert_same(&dense(&a.broadcast_to(&larger).unwrap()), &expected, &case);
+            let mut entries: Vec<(Vec<usize>, f64)> = match shape.len() {
+                1 => a.iter().unwrap().map(|([i], v)| (vec![i], v)).collect(),
+                2 => a.iter().unwrap().map(|([i, j], v)| (vec![i, j], v)).collect(),
+                _ => a.iter().unwrap().map(|([i, j, k], v)| (vec![i, j, k], v)).collect(),
+            };
+            let all = a.entries().unwrap().map(|e| (e.coordinates, a.dtype().zero(), e.value));
+            let all: Vec<(Vec<usize>, ust::Scalar)> = all.map(|(at, _, v)| (at, v)).collect();
+            let own = entries.iter().map(|(at, v)| (at.clone(), ust::Scalar::F64(*v))).collect::<Vec<_>>();
+            prop_assert_eq!(own, all, "{}", case);
+            entries.retain(|(_, v)| *v != 0.0);
+            let nonzero = a.nonzero().unwrap();
+            prop_assert_eq!(entries.len(), nonzero[0].len());
+        }
+    }
+
+    #[test]
+    fn operators_broadcast(
+        shape in prop::collection::vec(1_usize..5, 1..4),
+        ones in prop::collection::vec(any::<bool>(), 6),
+        fewer in 0_usize..3,
+        picks in prop::collection::vec(any::<i8>(), 60),
+    ) {
+        let with_ones = |ones: &[bool]| -> Vec<usize> {
+            shape.iter().zip(ones).map(|(&n, &one)| if one { 1 } else { n }).collect()
+        };
+        let left = with_ones(&ones[..3]);
+        let right = with_ones(&ones[3..])[fewer.min(shape.len() - 1)..].to_vec();
+        let (a, b) = (array(&left, &picks), array(&right, &picks[7..]));
+        for (format, other) in formats(left.len()).iter().zip(formats(right.len()).iter().rev().cycle()) {
+            let (Some(x), Some(y)) = (stored(&a, format), stored(&b, other)) else { continue };
+            let case = format!("{format} and {other}:\n{a}\nand\n{b}");
+            assert_same(&dense(&(&x + &y).unwrap()), &(&a + &b), &case);
+            assert_same(&dense(&(&y * &x).unwrap()), &(&b * &a), &case);
+            let mut z = x.clone();
+            if (&a - &b).shape() == a.shape() && z.format().is_unique() {
+                z = z.convert(if z.rank() == 1 { "SparseVector" } else { "CSF" }).unwrap();
+                z -= &y;
+                assert_same(&dense(&z), &(&a - &b), &case);
+            }
+        }
+    }
+
+    #[test]
+    fn products(
+        [m, k, n, l] in [1_usize..5, 1_usize..5, 1_usize..5, 1_usize..4],
+        one in any::<bool>(),
+        picks in prop::collection::vec(any::<i8>(), 60),
+    ) {
+        let batch = if one { 1 } else { l };
+        let (a, b) = (array(&[l, m, k], &picks), array(&[batch, k, n], &picks[5..]));
+        let matrix = |of: &ArrayD<f64>, at: usize| of.index_axis(Axis(0), at).to_owned();
+        let two = |of: &ArrayD<f64>| of.clone().into_dimensionality::<Ix2>().unwrap();
+        let mut expected = ArrayD::zeros(IxDyn(&[l, m, n]));
+        for at in 0..l {
+            let product = two(&matrix(&a, at)).dot(&two(&matrix(&b, at.min(batch - 1))));
+            expected.index_axis_mut(Axis(0), at).assign(&product);
+        }
+        for format in formats(3) {
+            let (Some(x), Some(y)) = (stored(&a, &format), stored(&b, &format)) else { continue };
+            assert_same(&dense(&x.matmul(&y).unwrap()), &expected, &format.to_string());
+            if batch == 1 {
+                let flat = y.row(0).unwrap();
+                assert_same(&dense(&x.matmul(&flat).unwrap()), &expected, &format.to_string());
+            }
+        }
+        let (a, b) = (two(&matrix(&a, 0)), two(&matrix(&b, 0)));
+        let kron: Array2<f64> = linalg::kron(&a, &b);
+        for format in formats(2) {
+            let (a, b) = (a.clone().into_dyn(), b.clone().into_dyn());
+            let (Some(x), Some(y)) = (stored(&a, &format), stored(&b, &format)) else { continue };
+            if let Ok(found) = x.kron(&y) {
+                assert_same(&dense(&found), &kron.clone().into_dyn(), &format.to_string());
+            }
+            let vector = two(&b).column(0).to_vec();
+            let mut y = vec![f64::NAN; m];
+            x.dot_into(&vector, &mut y).unwrap();
+            let expected: ust::ndarray::Array1<f64> = two(&a).dot(&two(&b).column(0));
+            assert_same(&ArrayD::from_shape_vec(IxDyn(&[m]), y).unwrap(), &expected.into_dyn(), &format.to_string());
+        }
+    }
+}
+
+/// The softmax of the elements of a row that are not zero.
+fn softmax(array: &ArrayView2<'_, f64>) -> Array2<f64> {
+    let mut all = array.mapv(|v| if v == 0.0 { 0.0 } else { v.exp() });
+    for mut row in all.rows_mut() {
+        let sum = row.sum();
+        row.mapv_inplace(|v| if v == 0.0 { 0.0 } else { v / sum });
+    }
+    all
+}
+
+#[test]
+fn softmax_is_over_what_is_stored() {
+    let whole = array(&[6, 7], &[3, -9, 1, 6, 2, 127, -126, 4]);
+    let expected = softmax(&whole.view().into_dimensionality().unwrap()).into_dyn();
+    let logs = expected.mapv(|v| if v == 0.0 { 0.0 } else { v.ln() });
+    for format in [
+        "CSR",
+        "CSC",
+        "COO",
+        "DCSR",
+        "(i, j) -> (i : dense, j : hashed)",
+        "(i, j) -> (i : dense, j : delta(8))",
+    ] {
+        let a = Tensor::from_dense(&whole, format).unwrap();
+        assert_same(&dense(&a.softmax().unwrap()), &expected, format);
+        assert_same(&dense(&a.log_softmax().unwrap()), &logs, format);
+    }
+    // Large numbers do not overflow, and far below zero they do not vanish.
+    for shift in [1e3, -1e3] {
+        let a = Tensor::from_dense(&whole, "CSR").unwrap();
+        let values: Vec<f64> =
+            a.values().typed::<f64>().unwrap().iter().map(|v| v + shift).collect();
+        let a = a.with_values(values).unwrap();
+        assert_same(&dense(&a.softmax().unwrap()), &expected, "shifted");
+    }
+}
+
+#[test]
+fn what_does_not_fit_is_refused() {
+    let a = Tensor::from_dense(&array(&[2, 3], &[3, 1]), "CSR").unwrap();
+    let message = |found: Result<Tensor, Error>| found.unwrap_err().to_string();
+    let none = Tensor::zeros(&[0, 3], "CSR", ust::Dtype::F64).unwrap();
+    let cases = [
+        (a.sum(2), "there is a dimension 2"),
+        (a.sum([0, 0]), "dimension 0 is named once"),
+        (none.max(0), "an element along dimensions [0]"),
+        (a.reshape(&[7]), "as many elements as shape [2, 3] has"),
+        (a.take(vec![3], 1), "coordinate 3 of dimension 1 lies outside 0..3"),
+        (a.compress(&[true], 0), "a mask of 2 truth values"),
+        (Tensor::concat(&[], 0), "one tensor at least"),
+        (Tensor::concat(&[&a, &a.transpose()], 0), "all extents but that of dimension 0"),
+        (a.broadcast_to(&[2, 2, 2]), "a shape that [2, 3] can be repeated to"),
+        ((&a + &a.transpose()).map_err(Error::from), "extents are equal or 1"),
+        (a.diagonal(4), "a diagonal 4"),
+        (a.row(0).and_then(|row| row.trace()), "a matrix"),
+    ];
+    for (found, expected) in cases {
+        let message = message(found);
+        assert!(message.contains(expected), "`{message}` says `{expected}`");
+    }
+    assert_eq!(none.sum(0).unwrap().to_dense::<f64>().unwrap().sum(), 0.0);
+}
