@@ -16,9 +16,10 @@
 //!
 //! | file | what |
 //! |---|---|
-//! | `args` | the command line |
+//! | `args/` | the command line |
 //! | `commands/` | one file for each subcommand |
-//! | `source` | a tensor from a file or a generator |
+//! | `source`, `target` | a tensor from a file, standard input or a generator; to a file or standard output |
+//! | `color` | whether there are colours |
 //! | `failure` | what went wrong, for people and as JSON, and the exit code |
 //! | `json` | tensors as JSON, written as a stream |
 //! | `output` | standard output |
@@ -26,17 +27,19 @@
 #![forbid(unsafe_code)]
 
 mod args;
+mod color;
 mod commands;
 mod failure;
 mod json;
 mod output;
 mod source;
+mod target;
 mod text;
 
 use std::path::PathBuf;
 use std::process::ExitCode;
 
-use clap::Parser;
+use clap::{CommandFactory, FromArgMatches};
 
 use crate::args::Args;
 use crate::failure::Failure;
@@ -58,11 +61,14 @@ pub fn main() -> ExitCode {
 }
 
 fn run() -> ExitCode {
-    let outcome = match Args::try_parse() {
+    let program = Args::command().color(color::of_usage(std::env::args_os()));
+    let read = program.try_get_matches().and_then(|words| Args::from_arg_matches(&words));
+    let outcome = match read {
         Ok(args) => {
             let mut out = Output::new();
+            let color = color::on_standard_output(args.color);
             load(&args.plugin)
-                .and_then(|()| commands::run(args.command, &mut out))
+                .and_then(|()| commands::run(args.command, color, &mut out))
                 .and_then(|()| out.finish())
         }
         Err(error) => failure::usage(error),

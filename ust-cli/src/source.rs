@@ -2,6 +2,7 @@
 
 use std::io::IsTerminal;
 use std::path::Path;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use ust::format::Composition;
 use ust::io::ReadOptions;
@@ -9,8 +10,11 @@ use ust::tensor::BuildOptions;
 use ust::tensor::memory::default_limit;
 use ust::{Composed, Coo, Format, Tensor, generate, io};
 
-use crate::args::Shape;
+use crate::args::{KINDS, Reading, Shape};
 use crate::failure::Failure;
+
+/// What stands for standard input, and for standard output.
+pub(crate) const STANDARD: &str = "-";
 
 /// Reads the file, or makes the generated tensor, and stores it in the format where one is given, in
 /// so many bytes at most.
@@ -18,9 +22,9 @@ pub(crate) fn tensor(
     text: &str,
     shape: Option<&Shape>,
     format: Option<&str>,
-    limit: Option<u64>,
+    reading: &Reading,
 ) -> Result<Tensor, Failure> {
-    let limit = limit.unwrap_or_else(default_limit);
+    let limit = reading.limit();
     if text.trim_start().starts_with(generate::PREFIX) {
         let coo = generate::generate(text)?;
         if let Some(Shape(shape)) = shape.filter(|shape| shape.0 != coo.shape) {
@@ -35,27 +39,12 @@ pub(crate) fn tensor(
         let options = BuildOptions { memory_limit: limit, ..Default::default() };
         return Ok(Tensor::from_coo_with(&coo, &format, &options)?);
     }
-    if text.is_empty() {
-        return Err(Failure::input("no file has an empty name"));
-    }
-    let mut options = ReadOptions::default()
-        .with_progress(std::io::stderr().is_terminal())
-        .with_memory_limit(limit);
-    if let Some(Shape(shape)) = shape {
-        options = options.with_shape(shape.clone());
-    }
     let fixed = format.map(|text| of_one_rank(text, shape)).transpose()?.flatten();
+    let mut options = options(shape, reading);
     if let Some(format) = &fixed {
         options = options.with_format(format.clone());
     }
-    let tensor = io::read(Path::new(text), &options).map_err(|error| {
-        let failure = Failure::from(error);
-        let looks_generated = text.ends_with(')') && !Path::new(text).exists();
-        match looks_generated {
-            true => failure.help(format!("a generated tensor is written `gen:{text}`")),
-            false => failure,
-        }
-    })?;
+    let tensor = at_path(text, reading, |path| io::read(path, &options))?;
     match format {
         Some(text) if fixed.is_none() => {
             Ok(tensor.convert_within(&resolve(text, tensor.rank())?, limit)?)
@@ -69,27 +58,88 @@ pub(crate) fn composed(
     text: &str,
     shape: Option<&Shape>,
     format: Option<&str>,
-    limit: Option<u64>,
+    reading: &Reading,
 ) -> Result<Composed, Failure> {
     if let Some(asked) = format {
         return match composition(asked)? {
             true => {
-                let given = tensor(text, shape, None, limit)?;
+                let given = tensor(text, shape, None, reading)?;
                 Ok(Composed::split(&given, &Composition::resolve(asked, Some(given.rank()))?)?)
             }
-            false => Ok(tensor(text, shape, format, limit)?.into()),
+            false => Ok(tensor(text, shape, format, reading)?.into()),
         };
     }
-    let path = Path::new(text);
-    if io::Kind::of(path).is_ok_and(|kind| kind == io::Kind::Ust) && path.exists() {
-        let mut options =
-            ReadOptions::default().with_memory_limit(limit.unwrap_or_else(default_limit));
-        if let Some(Shape(shape)) = shape {
-            options = options.with_shape(shape.clone());
-        }
-        return Ok(io::read_composed(path, &options)?);
+    if text.trim_start().starts_with(generate::PREFIX) {
+        return Ok(tensor(text, shape, None, reading)?.into());
     }
-    Ok(tensor(text, shape, None, limit)?.into())
+    let options = options(shape, reading);
+    at_path(text, reading, |path| io::read_composed(path, &options))
+}
+
+impl Reading {
+    /// Bytes that the work may take.
+    pub(crate) fn limit(&self) -> u64 {
+        self.memory_limit.unwrap_or_else(default_limit)
+    }
+}
+
+fn options(shape: Option<&Shape>, reading: &Reading) -> ReadOptions {
+    let options = ReadOptions::default()
+        .with_progress(std::io::stderr().is_terminal())
+        .with_memory_limit(reading.limit());
+    match shape {
+        Some(Shape(shape)) => options.with_shape(shape.clone()),
+        None => options,
+    }
+}
+
+/// Reads a file by its name. What comes from standard input is put into a file first: kinds of files such as archives
+/// are not read from the front to the back.
+pub(crate) fn at_path<T>(
+    text: &str,
+    reading: &Reading,
+    read: impl FnOnce(&Path) -> Result<T, io::FileError>,
+) -> Result<T, Failure> {
+    match text {
+        "" => Err(Failure::input("no file has an empty name")),
+        STANDARD => {
+            let folder = received(reading)?;
+            let file = folder.path().join(received_as(reading));
+            Ok(read(&file).map_err(|error| error.of("standard input".as_ref()))?)
+        }
+        _ => read(Path::new(text)).map_err(|error| {
+            let failure = Failure::from(error);
+            let looks_generated = text.ends_with(')') && !Path::new(text).exists();
+            match looks_generated {
+                true => failure.help(format!("a generated tensor is written `gen:{text}`")),
+                false => failure,
+            }
+        }),
+    }
+}
+
+fn received_as(reading: &Reading) -> String {
+    format!("in.{}", reading.from.as_deref().unwrap_or_default())
+}
+
+/// A folder with the file that standard input has. It goes with what is returned.
+fn received(reading: &Reading) -> Result<tempfile::TempDir, Failure> {
+    static TAKEN: AtomicBool = AtomicBool::new(false);
+    if reading.from.is_none() {
+        return Err(Failure::input(
+            "`-` is standard input, and nothing says what kind of file that is",
+        )
+        .help(format!("say `--from mtx`, for one; the kinds are {KINDS}")));
+    }
+    if TAKEN.swap(true, Ordering::Relaxed) {
+        return Err(Failure::input("standard input is read once: one tensor alone can be `-`"));
+    }
+    let failed = |error| Failure::failed(format!("standard input: cannot read: {error}"));
+    let folder = tempfile::tempdir().map_err(failed)?;
+    let file = std::fs::File::create(folder.path().join(received_as(reading)));
+    file.and_then(|mut file| std::io::copy(&mut std::io::stdin().lock(), &mut file))
+        .map_err(failed)?;
+    Ok(folder)
 }
 
 /// Whether this is the text of several parts.

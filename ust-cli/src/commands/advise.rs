@@ -8,6 +8,7 @@ use serde_json::{Value, json};
 use ust::advise::{Advice, Options, Origin, Row, Stats, advise};
 use ust::draw::{SvgOptions, svg};
 
+use super::picture;
 use crate::args::Advise;
 use crate::failure::Failure;
 use crate::output::Output;
@@ -17,19 +18,21 @@ use crate::{source, text};
 const SHOWN: usize = 12;
 
 pub(crate) fn run(args: &Advise, out: &mut Output) -> Result<(), Failure> {
-    args.svg.as_deref().map_or(Ok(()), super::show::is_svg)?;
-    let tensor = source::tensor(
-        &args.tensor,
-        args.shape.as_ref(),
-        args.format.as_deref(),
-        args.memory_limit,
-    )?;
+    if let Some(file) = &args.svg {
+        // Standard output has the advice.
+        if picture::is_standard_output(file) {
+            return Err(Failure::input(
+                "the picture of `ust advise` needs a file of its own, not `-`",
+            ));
+        }
+        picture::check(file, args.json)?;
+    }
+    let tensor =
+        source::tensor(&args.tensor, args.shape.as_ref(), args.format.as_deref(), &args.reading)?;
     let mut operands = Vec::new();
     for named in &args.operands {
-        operands.push((
-            named.name.clone(),
-            source::tensor(&named.text, None, None, args.memory_limit)?,
-        ));
+        operands
+            .push((named.name.clone(), source::tensor(&named.text, None, None, &args.reading)?));
     }
     let bar = Bar::new();
     let tell = |what: &str, share: f64| bar.show(what, share);
@@ -41,15 +44,13 @@ pub(crate) fn run(args: &Advise, out: &mut Output) -> Result<(), Failure> {
         progress: Some(&tell),
         ..Options::default()
     };
-    if let Some(limit) = args.memory_limit {
-        options.memory_limit = limit;
-    }
+    options.memory_limit = args.reading.limit();
     let advice = advise(&tensor, &options)?;
     drop(bar);
     if let Some(file) = &args.svg {
         let best = tensor.convert(&advice.best().format)?;
         let title = Some(format!("{}: {}", args.tensor, advice.best().text));
-        super::show::replace(file, &svg(&best, &SvgOptions { title, ..Default::default() })?)?;
+        picture::write(file, &svg(&best, &SvgOptions { title, ..Default::default() })?, out)?;
     }
     if args.json {
         return out.json(&object(&advice));

@@ -4,17 +4,22 @@ use std::io::Write;
 
 use serde_json::json;
 use ust::tensor::Way;
-use ust::tensor::memory::default_limit;
 use ust::{Composed, Format, Tensor};
 
 use crate::args::Convert;
 use crate::failure::Failure;
 use crate::output::Output;
+use crate::target::Target;
 use crate::{source, text};
 
 pub(crate) fn run(args: &Convert, out: &mut Output) -> Result<(), Failure> {
     // An extension that nobody can write is told before the input is read.
-    ust::io::Kind::of(&args.output)?;
+    let target = Target::new(&args.output, args.to.as_deref(), args.json)?;
+    if args.explain && target.is_standard_output() {
+        return Err(Failure::input(
+            "standard output can have the tensor, or what --explain says: not both",
+        ));
+    }
     // Entries of a file go straight into the format, unless the way there is asked for.
     let format = args.format.as_deref().filter(|_| !args.explain);
     let splits = args.format.as_deref().map(source::composition).transpose()?.unwrap_or(false);
@@ -22,23 +27,25 @@ pub(crate) fn run(args: &Convert, out: &mut Output) -> Result<(), Failure> {
         let text = "--explain tells the way to one format";
         return Err(Failure::input(text).help("leave it out to split the tensor"));
     }
-    let made = source::composed(&args.input, args.shape.as_ref(), format, args.memory_limit)?;
+    let made = source::composed(&args.input, args.shape.as_ref(), format, &args.reading)?;
     if made.parts().len() > 1 && args.format.is_none() || splits {
-        return written(args, &made, out);
+        return written(args, &made, &target, out);
     }
     let mut tensor = made.parts()[0].clone();
     let mut ways = Vec::new();
     if let Some(text) = args.format.as_deref().filter(|_| args.explain) {
         let format = Format::resolve(text, Some(tensor.rank()))?;
-        let limit = args.memory_limit.unwrap_or_else(default_limit);
-        (tensor, ways) = explained(tensor, &format, limit)?;
+        (tensor, ways) = explained(tensor, &format, args.reading.limit())?;
     }
     tensor = match args.dtype {
         Some(dtype) if args.lossy => tensor.cast_lossy(dtype),
         Some(dtype) => tensor.cast(dtype)?,
         None => tensor,
     };
-    ust::io::write(&args.output, &tensor)?;
+    target.write(out, |file| ust::io::write(file, &tensor))?;
+    if target.is_standard_output() {
+        return Ok(());
+    }
     if args.json {
         return out.json(&json!({
             "written": args.output.to_string_lossy(),
@@ -63,13 +70,21 @@ pub(crate) fn run(args: &Convert, out: &mut Output) -> Result<(), Failure> {
 }
 
 /// Writes a tensor part by part.
-fn written(args: &Convert, made: &Composed, out: &mut Output) -> Result<(), Failure> {
+fn written(
+    args: &Convert,
+    made: &Composed,
+    target: &Target<'_>,
+    out: &mut Output,
+) -> Result<(), Failure> {
     let made = match args.dtype {
         Some(dtype) if args.lossy => made.cast_lossy(dtype),
         Some(dtype) => made.cast(dtype)?,
         None => made.clone(),
     };
-    ust::io::write_composed(&args.output, &made)?;
+    target.write(out, |file| ust::io::write_composed(file, &made))?;
+    if target.is_standard_output() {
+        return Ok(());
+    }
     if args.json {
         let nse: Vec<usize> = made.parts().iter().map(Tensor::nse).collect();
         return out.json(&json!({

@@ -19,10 +19,13 @@ pub(crate) fn run(args: &Help, out: &mut Output) -> Result<(), Failure> {
     }
     match program.find_subcommand_mut(topic) {
         Some(command) => Ok(write!(out, "{}", command.render_long_help())?),
-        None => {
-            let known: Vec<&str> = program.get_subcommands().map(clap::Command::get_name).collect();
-            Err(Failure::input(format!("no help about `{topic}`"))
-                .help(format!("there is help about generators, {}", known.join(", "))))
-        }
+        None => Err(unknown("help about", topic, &program, &["generators"])),
     }
+}
+
+/// There is no such command.
+pub(super) fn unknown(what: &str, word: &str, program: &clap::Command, more: &[&str]) -> Failure {
+    let commands = program.get_subcommands().map(clap::Command::get_name);
+    let known: Vec<&str> = more.iter().copied().chain(commands).collect();
+    Failure::input(format!("no {what} `{word}`")).help(format!("there is {}", known.join(", ")))
 }

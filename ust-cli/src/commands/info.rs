@@ -12,7 +12,7 @@ use crate::{json, source, text};
 
 pub(crate) fn run(args: &Info, out: &mut Output) -> Result<(), Failure> {
     let Some(tensor) = &args.tensor else { return super::gpu::run(args.json, out) };
-    let composed = source::composed(tensor, args.shape.as_ref(), None, None)?;
+    let composed = source::composed(tensor, args.shape.as_ref(), None, &args.reading)?;
     if let [tensor] = composed.parts() {
         return if args.json { out.json(&object(tensor)) } else { write(tensor, out) };
     }

@@ -1,7 +1,8 @@
-//! One file for each subcommand; `operands`, `check` and `gpu` are parts of some.
+//! One file for each subcommand; `operands`, `check`, `gpu` and `picture` are parts of some.
 
 mod advise;
 mod check;
+mod completions;
 mod convert;
 mod emit;
 mod format;
@@ -10,7 +11,9 @@ mod gpu;
 mod help;
 mod info;
 mod levels;
+mod man;
 mod operands;
+mod picture;
 mod run;
 mod show;
 
@@ -19,17 +22,19 @@ use crate::failure::Failure;
 use crate::output::Output;
 
 /// Does what the command line asks.
-pub(crate) fn run(command: Command, out: &mut Output) -> Result<(), Failure> {
+pub(crate) fn run(command: Command, color: bool, out: &mut Output) -> Result<(), Failure> {
     match command {
         Command::Levels(args) => levels::run(&args, out),
         Command::Formats(args) => formats::run(&args, out),
         Command::Format(args) => format::run(&args, out),
         Command::Info(args) => info::run(&args, out),
-        Command::Show(args) => show::run(&args, out),
+        Command::Show(args) => show::run(&args, color, out),
         Command::Convert(args) => convert::run(&args, out),
         Command::Run(args) => run::run(&args, out),
         Command::Emit(args) => emit::run(&args, out),
         Command::Advise(args) => advise::run(&args, out),
+        Command::Completions(args) => completions::run(&args, out),
+        Command::Man(args) => man::run(&args, out),
         Command::Help(args) => help::run(&args, out),
     }
 }

@@ -4,7 +4,6 @@ use std::collections::HashMap;
 
 use ust::format::Composition;
 use ust::ops::{Einsum, Expression, Semiring};
-use ust::tensor::memory::default_limit;
 use ust::{Composed, Dtype, Tensor, einsum};
 
 use crate::args::{Asked, Named, NamedFormat};
@@ -47,7 +46,7 @@ impl Operands {
         for (index, extent) in &args.extent {
             call = call.extent(index, *extent);
         }
-        match args.memory_limit {
+        match args.reading.memory_limit {
             Some(limit) => call.memory_limit(limit),
             None => call,
         }
@@ -126,17 +125,16 @@ fn operands(
         let (shape, format) = (shape.map(|named| &named.shape), formats.get(wanted));
         let (Some(semiring), Some(format)) = (&semiring, format) else {
             let format = format.map(String::as_str);
-            return source::composed(text, shape, format, args.memory_limit);
+            return source::composed(text, shape, format, &args.reading);
         };
-        // Stored as it is meant: a format may have a place for what is not stored.
-        let tensor = source::tensor(text, shape, None, args.memory_limit)?;
         if source::composition(format)? {
-            return source::composed(text, shape, Some(format), args.memory_limit);
+            return source::composed(text, shape, Some(format), &args.reading);
         }
+        // Stored as it is meant: a format may have a place for what is not stored.
+        let tensor = source::tensor(text, shape, None, &args.reading)?;
         let format = source::resolve(format, tensor.rank())?;
         let meant = semiring.zero(tensor.dtype()).map(|_| semiring.operand(&tensor)).transpose()?;
-        let limit = args.memory_limit.unwrap_or_else(default_limit);
-        Ok(meant.unwrap_or(tensor).convert_within(&format, limit)?.into())
+        Ok(meant.unwrap_or(tensor).convert_within(&format, args.reading.limit())?.into())
     };
     let mut tensors = Vec::new();
     for name in &names {

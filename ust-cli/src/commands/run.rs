@@ -10,12 +10,18 @@ use super::operands::Operands;
 use crate::args::Run;
 use crate::failure::Failure;
 use crate::output::Output;
+use crate::target::Target;
 use crate::{json, text};
 
 pub(crate) fn run(args: &Run, out: &mut Output) -> Result<(), Failure> {
     let expression = Expression::parse(&args.asked.expression)?;
-    if let Some(file) = &args.out {
-        ust::io::Kind::of(file)?;
+    let target = args.out.as_deref();
+    let target = target.map(|file| Target::new(file, args.to.as_deref(), args.json)).transpose()?;
+    let silent = target.as_ref().is_some_and(Target::is_standard_output);
+    if args.explain && silent {
+        return Err(Failure::input(
+            "standard output can have the result, or what --explain says: not both",
+        ));
     }
     let operands = Operands::read(&args.asked, &expression)?;
     let updates = operands.old.is_some();
@@ -62,8 +68,11 @@ pub(crate) fn run(args: &Run, out: &mut Output) -> Result<(), Failure> {
     if let Some(dtype) = args.asked.dtype.filter(|_| args.lossy) {
         result = result.cast_lossy(dtype);
     }
-    if let Some(file) = &args.out {
-        ust::io::write(file, &result)?;
+    if let Some(target) = target {
+        target.write(out, |file| ust::io::write(file, &result))?;
+    }
+    if silent {
+        return Ok(());
     }
     report(args, &expression, &kernel, &result, &seconds, prepare_seconds, out)
 }

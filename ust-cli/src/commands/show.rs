@@ -1,73 +1,57 @@
 //! `ust show`: everything that a tensor stores, drawn or as JSON.
 
-use std::io::{IsTerminal, Write};
-use std::path::Path;
+use std::io::Write;
 
 use ust::draw::{SvgOptions, Text, TextOptions, svg_of_composed};
 
-use crate::args::Show;
+use super::picture;
+use crate::args::{Element, Show};
 use crate::failure::Failure;
 use crate::output::Output;
-use crate::{json, source};
+use crate::{json, source, text};
 
-pub(crate) fn run(args: &Show, out: &mut Output) -> Result<(), Failure> {
-    args.svg.as_deref().map_or(Ok(()), is_svg)?;
-    let tensor = source::composed(
-        &args.tensor,
-        args.shape.as_ref(),
-        args.format.as_deref(),
-        args.memory_limit,
-    )?;
-    if let Some(file) = &args.svg {
-        replace(file, &svg_of_composed(&tensor, &SvgOptions::default())?)?;
+pub(crate) fn run(args: &Show, color: bool, out: &mut Output) -> Result<(), Failure> {
+    args.out.as_deref().map_or(Ok(()), |file| picture::check(file, args.json))?;
+    let tensor =
+        source::composed(&args.tensor, args.shape.as_ref(), args.format.as_deref(), &args.reading)?;
+    let trace = args.trace.as_ref().map(|element| inside(element, tensor.shape())).transpose()?;
+    if let Some(file) = &args.out {
+        let options = SvgOptions { trace: trace.clone(), ..SvgOptions::default() };
+        picture::write(file, &svg_of_composed(&tensor, &options)?, out)?;
+        if picture::is_standard_output(file) {
+            return Ok(());
+        }
     }
     if args.json {
         json::composed(out, &tensor)?;
         writeln!(out)?;
-    } else if let Some(file) = &args.svg {
+    } else if let Some(file) = &args.out {
         writeln!(out, "wrote {}", file.display())?;
     } else {
-        writeln!(out, "{}", Text::of_composed(&tensor, &for_this_terminal())?)?;
+        let options = TextOptions { trace, ..for_this_terminal(color) };
+        writeln!(out, "{}", Text::of_composed(&tensor, &options)?)?;
     }
     Ok(())
 }
 
-/// Colours where a terminal shows them and nobody objects (`NO_COLOR`), in the width that
-/// `COLUMNS` gives.
-fn for_this_terminal() -> TextOptions {
-    let plain = std::env::var_os("NO_COLOR").is_some_and(|objection| !objection.is_empty());
-    let color = std::io::stdout().is_terminal() && !plain;
+/// The coordinates, if the tensor has such an element.
+fn inside(Element(element): &Element, shape: &[usize]) -> Result<Vec<usize>, Failure> {
+    let fits = element.len() == shape.len() && element.iter().zip(shape).all(|(at, n)| at < n);
+    match fits {
+        true => Ok(element.clone()),
+        false => {
+            let numbers: Vec<String> = element.iter().map(usize::to_string).collect();
+            let shape = text::shape(shape);
+            Err(Failure::input(format!("a tensor of {shape} has no element {}", numbers.join(",")))
+                .help("coordinates count from 0"))
+        }
+    }
+}
+
+/// The width that `COLUMNS` gives.
+fn for_this_terminal(color: bool) -> TextOptions {
     let columns = std::env::var("COLUMNS").ok().and_then(|columns| columns.parse().ok());
     let default = TextOptions::default();
     let width = columns.unwrap_or(default.width).clamp(40, 1000);
     TextOptions { color, width, ..default }
-}
-
-/// Refuses to write SVG into a file whose extension promises something else.
-pub(super) fn is_svg(file: &Path) -> Result<(), Failure> {
-    match file.extension() {
-        Some(extension) if !extension.eq_ignore_ascii_case("svg") && !file.starts_with("/dev") => {
-            let name = file.with_extension("svg");
-            let message = format!("{}: what is written is SVG", file.display());
-            Err(Failure::input(message).help(format!("call the file `{}`", name.display())))
-        }
-        _ => Ok(()),
-    }
-}
-
-/// Replaces a file whole or not at all.
-pub(super) fn replace(file: &Path, text: &str) -> Result<(), Failure> {
-    let failed = |error| Failure::failed(format!("{}: cannot write: {error}", file.display()));
-    // What is no regular file, such as a pipe, is written to and not replaced.
-    if std::fs::metadata(file).is_ok_and(|known| !known.is_file()) {
-        return std::fs::write(file, text).map_err(failed);
-    }
-    let mut name = file.file_name().unwrap_or_default().to_owned();
-    name.push(format!(".{}.part", std::process::id()));
-    let part = file.with_file_name(name);
-    std::fs::write(&part, text).and_then(|()| std::fs::rename(&part, file)).map_err(|error| {
-        // Nothing is left of it; that it cannot be removed is no further news.
-        let _ = std::fs::remove_file(&part);
-        failed(error)
-    })
 }

@@ -6,5 +6,6 @@ mod emit;
 mod plugin;
 mod readme;
 mod reported;
+mod shell;
 mod tensors;
 mod usage;

@@ -330,7 +330,7 @@ fn tensors_are_split_written_described_shown_and_multiplied() {
     let folder = tempfile::tempdir().unwrap();
     let here = folder.path();
     let text = "DIA where fill(j - i) >= 0.6 + CSR";
-    let out = ust_in(here, &["convert", "gen:poisson2d(4)", "a.ust.npz", "--to", text]);
+    let out = ust_in(here, &["convert", "gen:poisson2d(4)", "a.ust.npz", "--format", text]);
     let told = out.done();
     assert!(told.contains("16 x 16 f64") && told.contains("in DIA-I + CSR"), "{told}");
     let info = ust_in(here, &["info", "a.ust.npz", "--json"]).json();
@@ -370,9 +370,11 @@ fn tensors_are_split_written_described_shown_and_multiplied() {
     );
     let told = told.done();
     assert!(told.contains("A: each of 2 parts by itself"), "{told}");
-    let back = ust_in(here, &["convert", "a.ust.npz", "b.ust.npz", "--to", "CSR"]).done();
+    let back = ust_in(here, &["convert", "a.ust.npz", "b.ust.npz", "--format", "CSR"]).done();
     assert!(back.contains("64 stored elements"), "{back}");
-    let wrong =
-        ust_in(here, &["convert", "a.ust.npz", "b.ust.npz", "--to", "DIA where fil(j) > 1 + CSR"]);
+    let wrong = ust_in(
+        here,
+        &["convert", "a.ust.npz", "b.ust.npz", "--format", "DIA where fil(j) > 1 + CSR"],
+    );
     assert!(wrong.stderr.contains("expected a measure"), "{}", wrong.stderr);
 }

@@ -38,7 +38,7 @@ const ROUNDS: (usize, usize) = (5, 30);
 /// A sum of parts in different formats, measured.
 #[derive(Clone, Debug)]
 pub struct Split {
-    /// The composition: what to write after `--to`.
+    /// The composition: what to write after `--format`.
     pub text: String,
     /// Bytes of all parts.
     pub bytes: usize,

@@ -81,6 +81,20 @@ impl FileError {
         }
     }
 
+    /// The same error, of a file by another name: of a copy, as users know it.
+    #[must_use]
+    pub fn of(mut self, name: &Path) -> Self {
+        match &mut self {
+            Self::Io { path, .. }
+            | Self::Extension { path }
+            | Self::Text { path, .. }
+            | Self::Binary { path, .. }
+            | Self::Unsupported { path, .. }
+            | Self::Tensor { path, .. } => name.clone_into(path),
+        }
+        self
+    }
+
     pub(super) fn io(path: &Path, action: &'static str) -> impl FnOnce(io::Error) -> Self + use<> {
         let path = path.to_owned();
         move |source| Self::Io { path, action, source }

@@ -2,8 +2,17 @@
 
 use std::path::PathBuf;
 
-use clap::{Parser, Subcommand};
+use clap::{Parser, Subcommand, ValueEnum};
+use clap_complete::Shell;
 use ust::{Backend, Dtype};
+
+mod words;
+
+pub(crate) use self::words::{Element, KINDS, Language, Named, NamedFormat, NamedShape, Shape};
+use self::words::{
+    bytes, element, extent, kind, language, named, named_format, named_shape, one_format, seconds,
+    shape,
+};
 
 /// Inspect, convert, draw and multiply sparse tensors in any format.
 #[derive(Debug, Parser)]
@@ -17,13 +26,17 @@ pub(crate) struct Args {
     /// Load a shared library that brings level types; stands before the command, and may be given several times
     #[arg(long, value_name = "LIBRARY")]
     pub(crate) plugin: Vec<PathBuf>,
+    /// Colours: where a terminal shows them (`NO_COLOR` and `CLICOLOR_FORCE` are heeded), always, or never
+    #[arg(long, value_name = "WHEN", value_enum, default_value = "auto", global = true)]
+    pub(crate) color: When,
     #[command(subcommand)]
     pub(crate) command: Command,
 }
 
 const AFTER_HELP: &str = "\
-TENSOR is a file (.mtx, .tns, .npy, .npz, .ust.npz; .mtx.gz and .tns.gz) or a generator, such as \
-`gen:poisson2d(1000)`: `ust help generators` lists them.
+TENSOR is a file (.mtx, .tns, .npy, .npz, .ust.npz; .mtx.gz and .tns.gz), `-` for standard input, whose \
+kind `--from mtx` says, or a generator, such as `gen:poisson2d(1000)`: `ust help generators` lists them. \
+A tensor is written to standard output as `-` of the kind `--to mtx`.
 F is the name of a format, such as CSR or `BSR(2,3)` (`ust formats` lists them), or its text, \
 such as `(i, j) -> (i : dense, j : compressed)`.
 
@@ -52,8 +65,33 @@ pub(crate) enum Command {
     Emit(Emit),
     /// Find the format in which a tensor is fastest, by measuring
     Advise(Advise),
+    /// Write the completions of a shell, to be put where it looks for them
+    Completions(Completions),
+    /// Write the page of the manual, of the program or of a command
+    Man(Man),
     /// Explain a command, or `generators`
     Help(Help),
+}
+
+/// When there are colours.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
+pub(crate) enum When {
+    #[default]
+    Auto,
+    Always,
+    Never,
+}
+
+/// How tensors are read.
+#[derive(Debug, Default, clap::Args)]
+pub(crate) struct Reading {
+    /// The kind of `-`, which is standard input: mtx, mtx.gz, tns, tns.gz, npy, npz or ust.npz
+    #[arg(long, value_name = "KIND", value_parser = kind)]
+    pub(crate) from: Option<String>,
+    /// Memory that the work may take, such as 8G or 500M; three quarters of what is free, 16G at most,
+    /// without it
+    #[arg(long, value_name = "BYTES", value_parser = bytes)]
+    pub(crate) memory_limit: Option<u64>,
 }
 
 #[derive(Debug, clap::Args)]
@@ -94,6 +132,8 @@ pub(crate) struct Info {
     /// Shape of a file that does not state it, such as 4x6x8
     #[arg(long, value_parser = shape)]
     pub(crate) shape: Option<Shape>,
+    #[command(flatten)]
+    pub(crate) reading: Reading,
     /// Print one JSON object
     #[arg(long)]
     pub(crate) json: bool,
@@ -118,13 +158,14 @@ pub(crate) struct Show {
     /// Shape of a file that does not state it, such as 4x6x8
     #[arg(long, value_parser = shape)]
     pub(crate) shape: Option<Shape>,
-    /// Draw it into this file
-    #[arg(long, value_name = "FILE")]
-    pub(crate) svg: Option<PathBuf>,
-    /// Memory that the work may take, such as 8G or 500M; three quarters of what is free, 16G at most,
-    /// without it
-    #[arg(long, value_name = "BYTES", value_parser = bytes)]
-    pub(crate) memory_limit: Option<u64>,
+    /// Draw it into this file; `-` is standard output
+    #[arg(long, short, visible_alias = "svg", value_name = "FILE")]
+    pub(crate) out: Option<PathBuf>,
+    /// Trace this element, such as 5,8: where each level finds it, or that it is not stored
+    #[arg(long, value_name = "ELEMENT", value_parser = element)]
+    pub(crate) trace: Option<Element>,
+    #[command(flatten)]
+    pub(crate) reading: Reading,
     /// Print one JSON object with every array
     #[arg(long)]
     pub(crate) json: bool,
@@ -135,11 +176,14 @@ pub(crate) struct Convert {
     /// A file or a generator
     #[arg(value_name = "IN")]
     pub(crate) input: String,
-    /// The file to write; its extension decides its kind
+    /// The file to write; its extension decides its kind. `-` is standard output
     #[arg(value_name = "OUT")]
     pub(crate) output: PathBuf,
+    /// The kind of `-` as OUT
+    #[arg(long, value_name = "KIND", value_parser = kind)]
+    pub(crate) to: Option<String>,
     /// Store it in this format, or split it into several: "DIA where fill(j - i) >= 0.6 + CSR"
-    #[arg(long, visible_alias = "to", value_name = "F", value_parser = one_format)]
+    #[arg(long, value_name = "F", value_parser = one_format)]
     pub(crate) format: Option<String>,
     /// Convert the values to this dtype, such as f32 or complex128
     #[arg(long, value_name = "T")]
@@ -150,10 +194,8 @@ pub(crate) struct Convert {
     /// Shape of a file that does not state it, such as 4x6x8
     #[arg(long, value_parser = shape)]
     pub(crate) shape: Option<Shape>,
-    /// Memory that the work may take, such as 8G or 500M; three quarters of what is free, 16G at most,
-    /// without it
-    #[arg(long, value_name = "BYTES", value_parser = bytes)]
-    pub(crate) memory_limit: Option<u64>,
+    #[command(flatten)]
+    pub(crate) reading: Reading,
     /// Say which way the conversion into the format takes
     #[arg(long, requires = "format")]
     pub(crate) explain: bool,
@@ -196,10 +238,8 @@ pub(crate) struct Asked {
     /// The extent of an index of the result that no operand has
     #[arg(long, value_name = "INDEX=N", value_parser = extent)]
     pub(crate) extent: Vec<(String, usize)>,
-    /// Memory that the work may take, such as 8G or 500M; three quarters of what is free, 16G at most,
-    /// without it
-    #[arg(long, value_name = "BYTES", value_parser = bytes)]
-    pub(crate) memory_limit: Option<u64>,
+    #[command(flatten)]
+    pub(crate) reading: Reading,
 }
 
 #[derive(Debug, clap::Args)]
@@ -207,9 +247,12 @@ pub(crate) struct Asked {
 pub(crate) struct Run {
     #[command(flatten)]
     pub(crate) asked: Asked,
-    /// Write the result into this file
-    #[arg(long, value_name = "FILE")]
+    /// Write the result into this file; `-` is standard output
+    #[arg(long, short, value_name = "FILE")]
     pub(crate) out: Option<PathBuf>,
+    /// The kind of `-` as --out
+    #[arg(long, value_name = "KIND", value_parser = kind, requires = "out")]
+    pub(crate) to: Option<String>,
     /// Convert numbers that the dtype cannot hold as well: rounded, cut or saturated
     #[arg(long, requires = "dtype")]
     pub(crate) lossy: bool,
@@ -303,10 +346,8 @@ pub(crate) struct Advise {
     /// How long to measure, about
     #[arg(long, value_name = "SECONDS", default_value_t = 20.0, value_parser = seconds)]
     pub(crate) budget: f64,
-    /// Memory that the work may take, such as 8G or 500M; three quarters of what is free, 16G at most,
-    /// without it
-    #[arg(long, value_name = "BYTES", value_parser = bytes)]
-    pub(crate) memory_limit: Option<u64>,
+    #[command(flatten)]
+    pub(crate) reading: Reading,
     /// Draw the tensor, stored in the best format, into this file
     #[arg(long, value_name = "FILE")]
     pub(crate) svg: Option<PathBuf>,
@@ -318,129 +359,32 @@ pub(crate) struct Advise {
     pub(crate) json: bool,
 }
 
+const COMPLETIONS_HELP: &str = "\
+For bash: `ust completions bash > ~/.local/share/bash-completion/completions/ust`; \
+for zsh: `ust completions zsh > FOLDER/_ust`, a folder in $fpath; \
+for fish: `ust completions fish > ~/.config/fish/completions/ust.fish`.";
+
+#[derive(Debug, clap::Args)]
+#[command(after_help = COMPLETIONS_HELP)]
+pub(crate) struct Completions {
+    /// The shell
+    #[arg(value_name = "SHELL")]
+    pub(crate) shell: Shell,
+}
+
+#[derive(Debug, clap::Args)]
+pub(crate) struct Man {
+    /// A command; the program without it
+    pub(crate) command: Option<String>,
+    /// Write all pages into this folder: ust.1, ust-info.1 and so on
+    #[arg(long, short, value_name = "FOLDER", conflicts_with = "command")]
+    pub(crate) out: Option<PathBuf>,
+}
+
 #[derive(Debug, clap::Args)]
 pub(crate) struct Help {
     /// A command, or `generators`
     pub(crate) topic: Option<String>,
-}
-
-/// A language that loops are written in.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Language {
-    Cuda,
-    Cpp,
-}
-
-/// The sizes of the dimensions.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Shape(pub(crate) Vec<usize>);
-
-/// `NAME=TEXT`.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Named {
-    pub(crate) name: String,
-    pub(crate) text: String,
-}
-
-/// `NAME=SHAPE`, or `SHAPE` alone.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct NamedShape {
-    pub(crate) name: Option<String>,
-    pub(crate) shape: Shape,
-}
-
-/// `NAME=FORMAT`, or `FORMAT` alone.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct NamedFormat {
-    pub(crate) name: Option<String>,
-    pub(crate) text: String,
-}
-
-/// Reads `4x6x8`; nothing at all for a tensor without dimensions.
-fn shape(text: &str) -> Result<Shape, String> {
-    if text.trim().is_empty() {
-        return Ok(Shape(Vec::new()));
-    }
-    let extent = |part: &str| {
-        let part = part.trim();
-        let digits = !part.is_empty() && part.bytes().all(|b| b.is_ascii_digit());
-        match part.parse::<usize>() {
-            Ok(extent) if digits && i64::try_from(extent).is_ok() => Ok(extent),
-            _ if digits => Err(format!("`{part}` is larger than any dimension can be")),
-            _ => Err(format!("`{part}` is not a size; a shape is written like 4x6x8")),
-        }
-    };
-    Ok(Shape(text.split('x').map(extent).collect::<Result<_, _>>()?))
-}
-
-fn named(text: &str) -> Result<Named, String> {
-    let is_name = |name: &str| {
-        name.starts_with(|c: char| c.is_alphabetic() || c == '_')
-            && name.chars().all(|c| c.is_alphanumeric() || c == '_')
-    };
-    match text.split_once('=') {
-        Some((name, rest)) if is_name(name.trim()) => {
-            Ok(Named { name: name.trim().to_owned(), text: rest.trim().to_owned() })
-        }
-        _ => Err("write the tensor's name before it, such as `A=...`".to_owned()),
-    }
-}
-
-fn extent(text: &str) -> Result<(String, usize), String> {
-    let read = named(text).ok().and_then(|n| Some((n.name, n.text.parse().ok()?)));
-    read.ok_or_else(|| "write an index and its extent, such as `k=9`".to_owned())
-}
-
-/// Reads a number of bytes: `8G`, `1.5GiB`, `500M`, `4096`. A K is 1024.
-fn bytes(text: &str) -> Result<u64, String> {
-    let digits = text.trim_end_matches(|c: char| c.is_ascii_alphabetic());
-    let unit = text[digits.len()..].to_ascii_uppercase();
-    let unit = unit.strip_suffix("IB").or(unit.strip_suffix('B')).unwrap_or(&unit);
-    let power = ["", "K", "M", "G", "T"].iter().position(|known| *known == unit);
-    let number = digits.trim().parse::<f64>().ok().filter(|n| n.is_finite() && *n > 0.0);
-    match (number, power) {
-        (Some(number), Some(power)) => Ok((number * 1024_f64.powi(power as i32)) as u64),
-        _ => Err("write a number of bytes, such as 8G, 1.5G or 500M".to_owned()),
-    }
-}
-
-fn language(text: &str) -> Result<Language, String> {
-    match text {
-        "cuda" => Ok(Language::Cuda),
-        "c++" | "cpp" => Ok(Language::Cpp),
-        "c" => {
-            Err("loops are written as C++17, whose functions have C linkage: `--lang c++`"
-                .to_owned())
-        }
-        _ => Err("loops are written as `cuda` or `c++`".to_owned()),
-    }
-}
-
-fn seconds(text: &str) -> Result<f64, String> {
-    let read = text.parse().ok().filter(|seconds| (0.0..=1e6).contains(seconds));
-    read.ok_or_else(|| "write a number of seconds, such as 20 or 0.5".to_owned())
-}
-
-/// Text of a format may have a `=` of its own: `(i = 2 * a + b, j) -> ...`.
-#[expect(clippy::unnecessary_wraps, reason = "a parser of arguments")]
-fn named_format(text: &str) -> Result<NamedFormat, String> {
-    Ok(match named(text) {
-        Ok(Named { name, text }) => NamedFormat { name: Some(name), text },
-        Err(_) => NamedFormat { name: None, text: text.trim().to_owned() },
-    })
-}
-
-/// A format where there is one tensor: a name before it says nothing new.
-fn one_format(text: &str) -> Result<String, String> {
-    Ok(named_format(text)?.text)
-}
-
-fn named_shape(text: &str) -> Result<NamedShape, String> {
-    if !text.contains('=') {
-        return Ok(NamedShape { name: None, shape: shape(text)? });
-    }
-    let Named { name, text } = named(text)?;
-    Ok(NamedShape { name: Some(name), shape: shape(&text)? })
 }
 
 #[cfg(test)]
@@ -454,40 +398,7 @@ mod tests {
     }
 
     #[test]
-    fn shapes_are_read() {
-        assert_eq!(shape("4x6x8"), Ok(Shape(vec![4, 6, 8])));
-        assert_eq!(shape("0"), Ok(Shape(vec![0])));
-        assert_eq!(shape(""), Ok(Shape(vec![])));
-        for text in
-            ["4x", "x", "-1", "+1", "4 6", "a", "99999999999999999999", "9223372036854775808"]
-        {
-            assert!(shape(text).is_err(), "{text}");
-        }
-    }
-
-    #[test]
-    fn bytes_have_units() {
-        let read = ["8G", "1.5GiB", "500M", "4096", "2kb", "0.5K"].map(bytes);
-        assert_eq!(read, [8 << 30, 3 << 29, 500 << 20, 4096, 2048, 512].map(Ok));
-        for text in ["", "G", "8X", "-1G", "0", "8 G G", "NaN"] {
-            assert!(bytes(text).is_err(), "{text}");
-        }
-    }
-
-    #[test]
-    fn names_stand_before_the_first_equals_sign() {
-        let read = named("A=(i = a, j) -> (i : dense)").unwrap();
-        assert_eq!((&*read.name, &*read.text), ("A", "(i = a, j) -> (i : dense)"));
-        let read = named_shape("A=4x6").unwrap();
-        assert_eq!((read.name.as_deref(), read.shape), (Some("A"), Shape(vec![4, 6])));
-        assert_eq!(named_shape("7").unwrap().name, None);
-        let read =
-            ["A=CSR", "CSR", "(i = a, j) -> (i : dense)"].map(|text| named_format(text).unwrap());
-        let names = read.each_ref().map(|read| read.name.as_deref());
-        assert_eq!(names, [Some("A"), None, None]);
-        assert_eq!(read.map(|read| read.text), ["CSR", "CSR", "(i = a, j) -> (i : dense)"]);
-        for text in ["matrix.mtx", "=x", "a.b=c", "1=2", ""] {
-            assert!(named(text).is_err(), "{text}");
-        }
+    fn every_kind_listed_is_one() {
+        assert!(KINDS.split(", ").map(kind).all(|kind| kind.is_ok()));
     }
 }
