@@ -29,6 +29,11 @@ pub(crate) enum Failure {
     NobodyReads,
     /// The command line cannot be read; told by its reader.
     Usage(clap::Error),
+    /// Something that was told already.
+    Reported {
+        /// Whether the input is wrong.
+        bad_input: bool,
+    },
 }
 
 /// What is told about a failure.
@@ -80,12 +85,29 @@ impl Failure {
         self
     }
 
+    /// The same, when it has been told.
+    pub(crate) fn reported(self) -> Self {
+        match self {
+            Self::Told(told) => Self::Reported { bad_input: told.bad_input },
+            other => other,
+        }
+    }
+
+    /// What went wrong, as an object.
+    pub(crate) fn object(&self) -> Value {
+        match self {
+            Self::Told(told) => told.object()["error"].take(),
+            _ => Value::Null,
+        }
+    }
+
     /// Tells on standard error, and with `--json` on standard output too, as an object. Gives the
     /// exit code: 1 failed, 2 bad usage or bad input.
     pub(crate) fn report(&self, json: bool) -> ExitCode {
         // Where even this cannot be written, the exit code still says it.
         match self {
             Self::NobodyReads => ExitCode::SUCCESS,
+            Self::Reported { bad_input } => ExitCode::from(if *bad_input { 2 } else { 1 }),
             Self::Usage(error) => {
                 let _ = error.print();
                 if json {

@@ -16,6 +16,11 @@ use crate::failure::Failure;
 /// What stands for standard input, and for standard output.
 pub(crate) const STANDARD: &str = "-";
 
+/// Whether a text names a generator, and no file.
+pub(crate) fn is_generated(text: &str) -> bool {
+    text.trim_start().starts_with(generate::PREFIX)
+}
+
 /// Reads the file, or makes the generated tensor, and stores it in the format where one is given, in
 /// so many bytes at most.
 pub(crate) fn tensor(
@@ -25,7 +30,7 @@ pub(crate) fn tensor(
     reading: &Reading,
 ) -> Result<Tensor, Failure> {
     let limit = reading.limit();
-    if text.trim_start().starts_with(generate::PREFIX) {
+    if is_generated(text) {
         let coo = generate::generate(text)?;
         if let Some(Shape(shape)) = shape.filter(|shape| shape.0 != coo.shape) {
             let made = crate::text::shape(&coo.shape);
@@ -69,7 +74,7 @@ pub(crate) fn composed(
             false => Ok(tensor(text, shape, format, reading)?.into()),
         };
     }
-    if text.trim_start().starts_with(generate::PREFIX) {
+    if is_generated(text) {
         return Ok(tensor(text, shape, None, reading)?.into());
     }
     let options = options(shape, reading);

@@ -115,6 +115,16 @@ pub(crate) struct Format {
 }
 
 const INFO_HELP: &str = "\
+A file of more than 8 MiB is not read beyond its header, which says less, unless --full asks for it. Where \
+entries are read, what they say follows: entries in each row and column, symmetry, bandwidth, diagonal (of \
+tensors that store up to 4 million values; of larger ones with --full).
+
+With --json: {\"shape\", \"dtype\", \"format\", \"fill\", \"nse\", \"nnz\", \"iso\", \"density\", \"bytes\", \"levels\", \
+\"structure\": {\"dims\": [{\"min\", \"median\", \"max\", \"empty\"}, ...], \"matrix\": {\"symmetry\", \"bandwidth\": [below, \
+above], \"diagonal\", \"dominant\"} or null} or null, \"read\": \"all\"}; of a header {\"shape\", \"dtype\", \"format\", \
+\"stored\", \"symmetry\", \"pattern\", \"file_bytes\", \"arrays\", \"read\": \"header\"}, null for what it does not say. Of \
+several tensors {\"tensors\": [{..., \"tensor\": \"FILE\"}, ...]}.
+
 With --gpu --json: {\"devices\": [{\"name\", \"compute_capability\", \"memory\", \"multiprocessors\"}, ...], \
 \"missing\": what is missing or null, \"driver\" and \"compiler\": {\"version\", \"library\"} or null, \"cache\": \
 {\"folder\", \"bytes\"} or null}.";
@@ -122,12 +132,18 @@ With --gpu --json: {\"devices\": [{\"name\", \"compute_capability\", \"memory\",
 #[derive(Debug, clap::Args)]
 #[command(after_help = INFO_HELP)]
 pub(crate) struct Info {
-    /// A file or a generator
+    /// Files or generators
     #[arg(value_name = "TENSOR", required_unless_present = "gpu")]
-    pub(crate) tensor: Option<String>,
+    pub(crate) tensors: Vec<String>,
+    /// Read the entries of large files, too, and say what they say
+    #[arg(long)]
+    pub(crate) full: bool,
+    /// Read the headers of small files alone, too
+    #[arg(long, conflicts_with = "full")]
+    pub(crate) header: bool,
     /// Instead of a tensor: the GPUs of this machine, the libraries that were found, and the kernels that
     /// are kept on disk
-    #[arg(long, conflicts_with_all = ["tensor", "shape"])]
+    #[arg(long, conflicts_with_all = ["tensors", "shape", "full", "header"])]
     pub(crate) gpu: bool,
     /// Shape of a file that does not state it, such as 4x6x8
     #[arg(long, value_parser = shape)]

@@ -1,4 +1,4 @@
-//! One file for each subcommand; `operands`, `check`, `gpu` and `picture` are parts of some.
+//! One file for each subcommand; `operands`, `check` and `picture` are parts of some.
 
 mod advise;
 mod check;
@@ -7,7 +7,6 @@ mod convert;
 mod emit;
 mod format;
 mod formats;
-mod gpu;
 mod help;
 mod info;
 mod levels;

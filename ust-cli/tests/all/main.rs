@@ -3,6 +3,7 @@
 mod advise;
 mod common;
 mod emit;
+mod info;
 mod plugin;
 mod readme;
 mod reported;

@@ -20,6 +20,7 @@
 //! | module | what |
 //! |---|---|
 //! | `stats` | what a tensor looks like |
+//! | `structure` | what a tensor is: rows, symmetry, bandwidth, diagonal |
 //! | `distinct` | how many different coordinates there are: one pass for all estimates |
 //! | `catalogue` | the formats that compete: named ones, and what level types offer |
 //! | `predict` | bytes and time, estimated |
@@ -38,6 +39,7 @@ mod operation;
 mod predict;
 mod splits;
 mod stats;
+mod structure;
 mod words;
 
 use std::fmt;
@@ -49,6 +51,7 @@ pub use operation::default_operation;
 pub use predict::Prediction;
 pub use splits::{Split, compositions};
 pub use stats::stats;
+pub use structure::{Matrix, Numbers, Structure, Symmetry, structure};
 pub use ust_level_api::stats::{Blocks, Diagonals, Spread, TensorStats as Stats};
 
 use self::measure::{Contender, Contest};

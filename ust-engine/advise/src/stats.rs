@@ -104,7 +104,7 @@ fn block_of(extents: &[usize]) -> Vec<IndexExpr> {
 }
 
 /// How many entries stand at each coordinate: as a list where that is no waste.
-enum Counts {
+pub(super) enum Counts {
     List { lower: i64, counts: Vec<u32> },
     Map(HashMap<i64, u32>),
 }
@@ -119,7 +119,12 @@ impl Counts {
         }
     }
 
-    fn of(lower: i64, size: u128, len: usize, coordinates: impl Iterator<Item = i64>) -> Self {
+    pub(super) fn of(
+        lower: i64,
+        size: u128,
+        len: usize,
+        coordinates: impl Iterator<Item = i64>,
+    ) -> Self {
         let mut all = Self::new(lower, size, len);
         match &mut all {
             Self::List { lower, counts } => {
@@ -131,7 +136,7 @@ impl Counts {
     }
 
     /// Coordinates with entries, and how many.
-    fn used(&self) -> Box<dyn Iterator<Item = (i64, u32)> + '_> {
+    pub(super) fn used(&self) -> Box<dyn Iterator<Item = (i64, u32)> + '_> {
         match self {
             Self::List { lower, counts } => {
                 let all = counts.iter().enumerate().filter(|(_, count)| **count > 0);

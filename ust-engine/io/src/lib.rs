@@ -12,6 +12,7 @@
 //! | [`npz`] | NumPy `.npz` archives and the layout of SciPy's sparse matrices |
 //! | [`ust_npz`] | `.ust.npz`: any format without loss |
 //! | [`dense`] | a dense array, as files store it |
+//! | `about` | [`about`]: what a file says before its entries |
 //! | [`kind`] | the kind of a file, by its extension |
 //! | [`options`] | options for reading |
 //! | [`error`] | errors, with the file and the place in it |
@@ -27,6 +28,7 @@
 //! *Invariant: no size that a file declares is trusted.* It is compared with the most that the file can
 //! hold, before memory is allocated for it.
 
+mod about;
 mod body;
 pub mod dense;
 pub mod error;
@@ -49,6 +51,7 @@ pub mod ust_npz;
 mod words;
 mod write_entries;
 
+pub use about::{About, ArrayHeader, about};
 pub use dense::DenseArray;
 pub use error::FileError;
 pub use kind::Kind;

@@ -1,7 +1,7 @@
 //! Reading files, and unpacking them under a limit.
 
 use std::fs::File;
-use std::io::{self, ErrorKind, Read};
+use std::io::{self, BufRead, BufReader, ErrorKind, Read};
 use std::path::Path;
 
 use flate2::read::MultiGzDecoder;
@@ -32,6 +32,33 @@ pub(super) fn read_text(
         return Err(FileError::unsupported(path, reason));
     }
     Ok(packed)
+}
+
+/// The lines that a text begins with: until so many of them are neither blank nor start as a comment does.
+pub(super) fn first_lines(
+    path: &Path,
+    gzip: bool,
+    comment: &[u8],
+    count: usize,
+) -> Result<Vec<u8>, FileError> {
+    /// Bytes of comments and lines, at most.
+    const MOST: u64 = 16 << 20;
+    let file = File::open(path).map_err(FileError::io(path, "read"))?;
+    let mut reader: Box<dyn BufRead> = match gzip {
+        true => Box::new(BufReader::new(MultiGzDecoder::new(file).take(MOST))),
+        false => Box::new(BufReader::new(file.take(MOST))),
+    };
+    let (mut text, mut found) = (Vec::new(), 0);
+    while found < count {
+        let begin = text.len();
+        let read = reader.read_until(b'\n', &mut text).map_err(FileError::io(path, "read"))?;
+        if read == 0 {
+            break;
+        }
+        let line = super::text::unmarked(&text[begin..]).trim_ascii_start();
+        found += usize::from(line.first().is_some_and(|first| !comment.contains(first)));
+    }
+    Ok(text)
 }
 
 /// The content of a file. The buffer may reuse memory of freed buffers.

@@ -1,5 +1,8 @@
 //! The header of a Matrix Market file: its first line, and the line of sizes.
 
+use ust_level_api::Dtype;
+
+use super::super::about::About;
 use super::super::number;
 use super::super::text::{Fault, Line, Lines, Token};
 
@@ -121,6 +124,39 @@ impl Header {
             return Err(Fault::new(at, reason));
         }
         Ok(Self { layout, field, symmetry, rows, columns, body: lines.at() })
+    }
+}
+
+impl Header {
+    /// The same for users.
+    pub(super) fn about(&self) -> About {
+        let (format, stored) = match self.layout {
+            Layout::Coordinate(entries) => ("COO", Some(entries as u64)),
+            Layout::Array if self.symmetry == Symmetry::General => {
+                ("Dense", (self.rows as u64).checked_mul(self.columns as u64))
+            }
+            Layout::Array => ("Dense", None),
+        };
+        let dtype = match self.field {
+            Field::Real | Field::Pattern => Dtype::F64,
+            Field::Integer => Dtype::I64,
+            Field::Unsigned => Dtype::U64,
+            Field::Complex => Dtype::Complex128,
+        };
+        About {
+            shape: Some(vec![self.rows, self.columns]),
+            dtype: Some(dtype),
+            format: Some(format.to_owned()),
+            stored,
+            symmetry: match self.symmetry {
+                Symmetry::General => None,
+                Symmetry::Symmetric => Some("symmetric"),
+                Symmetry::Skew => Some("skew-symmetric"),
+                Symmetry::Hermitian => Some("Hermitian"),
+            },
+            pattern: self.field == Field::Pattern,
+            ..About::default()
+        }
     }
 }
 

@@ -50,6 +50,7 @@ use std::path::Path;
 use ust_engine::Coo;
 use ust_engine::coo::Columns;
 
+use super::about::About;
 use super::progress::Progress;
 use super::text::unmarked;
 use super::{DenseArray, FileError, ReadOptions, sink, source};
@@ -100,6 +101,15 @@ pub(super) fn load(path: &Path, options: &ReadOptions) -> Result<Loaded, FileErr
 fn parse_with(text: &[u8], path: &Path, progress: &Progress) -> Result<Loaded, FileError> {
     let text = unmarked(text);
     read::parse(text, progress).map_err(|fault| fault.locate(path, text))
+}
+
+/// What a file says before its entries.
+pub(super) fn look(path: &Path) -> Result<About, FileError> {
+    let gzip = path.extension().is_some_and(|e| e.eq_ignore_ascii_case("gz"));
+    let text = source::first_lines(path, gzip, header::COMMENT, 1)?;
+    let text = unmarked(&text);
+    let header = header::Header::parse(text).map_err(|fault| fault.locate(path, text))?;
+    Ok(header.about())
 }
 
 /// Reads a text. `name` is the name of the file in messages.

@@ -8,7 +8,7 @@ use half::{bf16, f16};
 use num_complex::Complex;
 use ust_engine::tensor::StoredElement;
 use ust_level_api::buffer::Plain;
-use ust_level_api::{Buffer, with_dtype};
+use ust_level_api::{Buffer, Dtype, with_dtype};
 
 use super::super::FileError;
 use super::super::dense::{DenseArray, count};
@@ -65,6 +65,35 @@ impl From<Reason> for Invalid {
 
 /// Reads an array from a stream of `available` bytes, all of which must belong to it.
 pub(crate) fn read_from(from: &mut dyn Read, available: u64) -> Result<Content, Invalid> {
+    let (header, data) = header_from(from, available)?;
+    match header.element {
+        Element::Number { dtype, swapped } => {
+            let array = with_dtype!(dtype, T => numbers::<T>(from, header, data, swapped))?;
+            Ok(Content::Array(array))
+        }
+        Element::Bytes(_) | Element::Characters { .. } => {
+            let mut bytes = vec![0; data];
+            fill(from, &mut bytes, "the text")?;
+            text_of(&header, &bytes).map(Content::Text)
+        }
+    }
+}
+
+/// Reads the header of an array alone: its dtype, none for a text, and its shape.
+pub(crate) fn look_at(
+    from: &mut dyn Read,
+    available: u64,
+) -> Result<(Option<Dtype>, Vec<usize>), Invalid> {
+    let (header, _) = header_from(from, available)?;
+    let dtype = match header.element {
+        Element::Number { dtype, .. } => Some(dtype),
+        Element::Bytes(_) | Element::Characters { .. } => None,
+    };
+    Ok((dtype, header.shape))
+}
+
+/// The header, and the bytes that follow it.
+fn header_from(from: &mut dyn Read, available: u64) -> Result<(Header, usize), Invalid> {
     let mut start = [0; 8];
     fill(from, &mut start, "the header")?;
     if start[..6] != *MAGIC {
@@ -109,17 +138,7 @@ pub(crate) fn read_from(from: &mut dyn Read, available: u64) -> Result<Content, 
         let reason = format!("shape {shape:?} takes {data} bytes, {left} follow the header");
         return Err(Invalid::Malformed(reason));
     }
-    match header.element {
-        Element::Number { dtype, swapped } => {
-            let array = with_dtype!(dtype, T => numbers::<T>(from, header, data, swapped))?;
-            Ok(Content::Array(array))
-        }
-        Element::Bytes(_) | Element::Characters { .. } => {
-            let mut bytes = vec![0; data];
-            fill(from, &mut bytes, "the text")?;
-            text_of(&header, &bytes).map(Content::Text)
-        }
-    }
+    Ok((header, data))
 }
 
 fn fill(from: &mut dyn Read, to: &mut [u8], what: &str) -> Result<(), Invalid> {

@@ -25,7 +25,7 @@ use std::path::Path;
 use ust_level_api::Dtype;
 
 use super::{DenseArray, FileError, sink, source};
-pub(super) use data::{Content, Invalid, read_from, write_text_to};
+pub(super) use data::{Content, Invalid, look_at, read_from, write_text_to};
 
 /// Reads a file.
 ///

@@ -4,6 +4,7 @@ use std::io::{self, Read, Seek, Write};
 use std::path::Path;
 
 use ust_engine::tensor::Values;
+use ust_level_api::Dtype;
 use zip::result::ZipError;
 use zip::write::SimpleFileOptions;
 use zip::{CompressionMethod, ZipArchive, ZipWriter};
@@ -138,6 +139,59 @@ pub(super) fn read(
         ));
     }
     Ok(members)
+}
+
+/// What an archive says of a member before its values.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct Told {
+    pub(crate) name: String,
+    /// None for a text.
+    pub(crate) dtype: Option<Dtype>,
+    pub(crate) shape: Vec<usize>,
+    /// The whole member, where it is small.
+    pub(crate) content: Option<Member>,
+}
+
+/// Members of at most so many bytes are read whole.
+const SMALL: u64 = 1 << 16;
+
+/// Reads the headers of the members of an archive of `bytes` bytes, and small members.
+pub(super) fn look(from: impl Read + Seek, path: &Path) -> Result<Vec<Told>, FileError> {
+    let mut zip = ZipArchive::new(from).map_err(|e| damaged(path, None, e))?;
+    let mut all = Vec::new();
+    for index in 0..zip.len() {
+        let mut file = zip.by_index(index).map_err(|e| damaged(path, None, e))?;
+        let full = file.name().map_err(|e| damaged(path, None, e))?.into_owned();
+        let Some(name) = full.strip_suffix(".npy").map(str::to_owned) else { continue };
+        let declared = file.size();
+        let told = match declared <= SMALL {
+            true => {
+                let mut whole = (&mut file).take(declared);
+                let member = npy::read_from(&mut whole, declared);
+                match member.map_err(|e| e.at(path, Some(&name)))? {
+                    Content::Array(array) => Told {
+                        name,
+                        dtype: Some(array.values.dtype()),
+                        shape: array.shape.clone(),
+                        content: Some(Member::Array(array)),
+                    },
+                    Content::Text(text) => Told {
+                        name,
+                        dtype: None,
+                        shape: Vec::new(),
+                        content: Some(Member::Text(text)),
+                    },
+                }
+            }
+            false => {
+                let told = npy::look_at(&mut (&mut file).take(SMALL), declared);
+                let (dtype, shape) = told.map_err(|e| e.at(path, Some(&name)))?;
+                Told { name, dtype, shape, content: None }
+            }
+        };
+        all.push(told);
+    }
+    Ok(all)
 }
 
 fn damaged(path: &Path, member: Option<&str>, error: ZipError) -> FileError {

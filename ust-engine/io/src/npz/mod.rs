@@ -36,6 +36,7 @@ use ust_engine::Coo;
 use ust_level_api::IndexArray;
 
 use super::{DenseArray, FileError, ReadOptions, sink, source};
+pub(super) use archive::Told;
 pub use archive::{Member, Members};
 pub(super) use scipy::index_array;
 pub(super) use tensor::{archive, read_tensor};
@@ -115,6 +116,12 @@ pub fn read(path: &Path, options: &ReadOptions) -> Result<Archive, FileError> {
 pub fn read_members(path: &Path, options: &ReadOptions) -> Result<Members, FileError> {
     let (file, bytes) = source::open(path)?;
     archive::read(BufReader::new(file), bytes, path, options)
+}
+
+/// What an archive says of its members before their values.
+pub(super) fn look(path: &Path) -> Result<Vec<Told>, FileError> {
+    let (file, _) = source::open(path)?;
+    archive::look(BufReader::new(file), path)
 }
 
 /// Reads the bytes of a file. `name` is the name of the file in messages.

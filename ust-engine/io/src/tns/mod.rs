@@ -36,8 +36,9 @@ use std::path::Path;
 
 use ust_engine::coo::Columns;
 use ust_engine::{Coo, Error};
-use ust_level_api::{IndexColumn, with_dtype};
+use ust_level_api::{Dtype, IndexColumn, with_dtype};
 
+use super::about::About;
 use super::body::Body;
 use super::number::{real, size};
 use super::plain::Reals;
@@ -64,6 +65,22 @@ pub(super) fn load(path: &Path, options: &ReadOptions) -> Result<Columns, FileEr
     let text = source::read_text(path, gzip, options)?;
     let progress = Progress::over(text.len() as u64, path, options.progress);
     parse_with(&text, path, options, &progress)
+}
+
+/// What a file says before its entries.
+pub(super) fn look(path: &Path) -> Result<About, FileError> {
+    let gzip = path.extension().is_some_and(|e| e.eq_ignore_ascii_case("gz"));
+    // Three lines tell whether there is an extended header.
+    let text = source::first_lines(path, gzip, COMMENT, 3)?;
+    let text = unmarked(&text);
+    let header = Header::parse(text).map_err(|fault| fault.locate(path, text))?;
+    Ok(About {
+        shape: header.shape,
+        dtype: Some(Dtype::F64),
+        format: Some("COO".to_owned()),
+        stored: header.entries.map(|entries| entries as u64),
+        ..About::default()
+    })
 }
 
 /// Reads a text. `name` is the name of the file in messages.

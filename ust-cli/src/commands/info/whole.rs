@@ -1,32 +1,19 @@
-//! `ust info`: a tensor in a few lines. With `--gpu`: `gpu.rs`.
+//! A tensor whose entries were read.
 
 use std::io::Write;
 
 use serde_json::{Value, json};
-use ust::Tensor;
+use ust::advise::{Structure, structure};
+use ust::{Composed, Tensor};
 
-use crate::args::Info;
 use crate::failure::Failure;
 use crate::output::Output;
-use crate::{json, source, text};
+use crate::{json, text};
 
-pub(crate) fn run(args: &Info, out: &mut Output) -> Result<(), Failure> {
-    let Some(tensor) = &args.tensor else { return super::gpu::run(args.json, out) };
-    let composed = source::composed(tensor, args.shape.as_ref(), None, &args.reading)?;
+/// A tensor in lines.
+pub(super) fn write(composed: &Composed, full: bool, out: &mut Output) -> Result<(), Failure> {
     if let [tensor] = composed.parts() {
-        return if args.json { out.json(&object(tensor)) } else { write(tensor, out) };
-    }
-    if args.json {
-        let parts: Vec<Value> = composed.parts().iter().map(object).collect();
-        return out.json(&json!({
-            "shape": composed.shape(),
-            "dtype": composed.dtype().name(),
-            "formats": composed.formats(),
-            "nse": composed.nse(),
-            "nnz": composed.nnz(),
-            "bytes": composed.bytes(),
-            "parts": parts,
-        }));
+        return write_one(tensor, full, out);
     }
     let rows = [
         ["shape", &text::shape(composed.shape())],
@@ -40,9 +27,35 @@ pub(crate) fn run(args: &Info, out: &mut Output) -> Result<(), Failure> {
     write!(out, "{}", text::table(&rows))?;
     for (at, part) in composed.parts().iter().enumerate() {
         writeln!(out, "\npart {at}")?;
-        write(part, out)?;
+        write_one(part, full, out)?;
     }
     Ok(())
+}
+
+/// A tensor as an object.
+pub(super) fn object(composed: &Composed, full: bool) -> Result<Value, Failure> {
+    if let [tensor] = composed.parts() {
+        return object_of_one(tensor, full);
+    }
+    let parts: Result<Vec<Value>, Failure> =
+        composed.parts().iter().map(|part| object_of_one(part, full)).collect();
+    Ok(json!({
+        "shape": composed.shape(),
+        "dtype": composed.dtype().name(),
+        "formats": composed.formats(),
+        "nse": composed.nse(),
+        "nnz": composed.nnz(),
+        "bytes": composed.bytes(),
+        "parts": parts?,
+    }))
+}
+
+/// Tensors that store more are looked at entry by entry if somebody asks for it.
+const MANY: usize = 1 << 22;
+
+/// What its entries say, where that is asked for, or quick.
+fn structure_of(tensor: &Tensor, full: bool) -> Result<Option<Structure>, Failure> {
+    Ok((full || tensor.nse() <= MANY).then(|| structure(tensor)).transpose()?)
 }
 
 /// Cells of the logical tensor, for the density; `None` beyond 128 bits.
@@ -54,9 +67,9 @@ fn density(tensor: &Tensor, nnz: usize) -> Option<f64> {
     cells(tensor).filter(|&cells| cells > 0).map(|cells| nnz as f64 / cells as f64)
 }
 
-/// A tensor's summary, as `info` and others print it.
-pub(crate) fn write(tensor: &Tensor, out: &mut Output) -> Result<(), Failure> {
+fn write_one(tensor: &Tensor, full: bool, out: &mut Output) -> Result<(), Failure> {
     let nnz = tensor.nnz();
+    let structure = structure_of(tensor, full)?;
     let share = match density(tensor, nnz) {
         Some(density) if nnz > 0 => format!(" ({} of all cells)", percent(density)),
         _ => String::new(),
@@ -78,6 +91,9 @@ pub(crate) fn write(tensor: &Tensor, out: &mut Output) -> Result<(), Failure> {
         ["fill", &tensor.fill().to_string()].map(str::to_owned),
         ["memory", &text::bytes(tensor.bytes())].map(str::to_owned),
     ]);
+    if let Some(structure) = &structure {
+        rows.extend(lines(tensor, structure));
+    }
     let rows: Vec<Vec<String>> = rows.into_iter().map(Vec::from).collect();
     write!(out, "{}", text::table(&rows))?;
 
@@ -116,6 +132,58 @@ pub(crate) fn write(tensor: &Tensor, out: &mut Output) -> Result<(), Failure> {
     Ok(write!(out, "\n{}", text::table(&rows))?)
 }
 
+/// What the entries say, in lines.
+fn lines(tensor: &Tensor, structure: &Structure) -> Vec<[String; 2]> {
+    let count = |number: u64| text::grouped(number.into());
+    let mut rows = Vec::new();
+    for (dim, numbers) in structure.dims.iter().enumerate() {
+        let name = match (structure.matrix.is_some(), dim) {
+            (true, 0) => "rows".to_owned(),
+            (true, _) => "columns".to_owned(),
+            (false, _) => format!("along {}", tensor.format().dims()[dim].name),
+        };
+        let [min, median, max, empty] =
+            [numbers.min, numbers.median, numbers.max, numbers.empty].map(count);
+        let what = format!("{min} to {max} entries, median {median}, {empty} without any");
+        rows.push([name, what]);
+    }
+    let Some(matrix) = &structure.matrix else { return rows };
+    let &[rows_of, columns_of] = tensor.shape() else { return rows };
+    rows.push(["symmetry".to_owned(), matrix.symmetry.name().to_owned()]);
+    let (below, above) = matrix.bandwidth;
+    let what = format!("{} below the diagonal, {} above it", count(below), count(above));
+    rows.push(["band".to_owned(), what]);
+    let stored = format!(
+        "{} of {} elements are not zero",
+        count(matrix.diagonal),
+        text::grouped(rows_of.min(columns_of) as u128)
+    );
+    let dominant = match matrix.dominant {
+        Some(dominant) if dominant == rows_of as u64 => ", dominant in every row".to_owned(),
+        Some(dominant) => format!(", dominant in {} rows", count(dominant)),
+        None => String::new(),
+    };
+    rows.push(["diagonal".to_owned(), stored + &dominant]);
+    rows
+}
+
+fn structure_object(structure: &Structure) -> Value {
+    let dims: Vec<Value> = structure
+        .dims
+        .iter()
+        .map(|n| json!({ "min": n.min, "median": n.median, "max": n.max, "empty": n.empty }))
+        .collect();
+    let matrix = structure.matrix.map(|matrix| {
+        json!({
+            "symmetry": matrix.symmetry.name(),
+            "bandwidth": [matrix.bandwidth.0, matrix.bandwidth.1],
+            "diagonal": matrix.diagonal,
+            "dominant": matrix.dominant,
+        })
+    });
+    json!({ "dims": dims, "matrix": matrix })
+}
+
 /// A share of one in percent, with at least two digits that count.
 fn percent(share: f64) -> String {
     let percent = share * 100.0;
@@ -126,8 +194,9 @@ fn percent(share: f64) -> String {
     }
 }
 
-fn object(tensor: &Tensor) -> Value {
+fn object_of_one(tensor: &Tensor, full: bool) -> Result<Value, Failure> {
     let nnz = tensor.nnz();
+    let structure = structure_of(tensor, full)?;
     let levels: Vec<Value> = tensor
         .bound()
         .levels()
@@ -150,7 +219,7 @@ fn object(tensor: &Tensor) -> Value {
             json!({ "type": description.text, "size": domain.size, "arrays": arrays })
         })
         .collect();
-    json!({
+    Ok(json!({
         "shape": tensor.shape(),
         "dtype": tensor.dtype().name(),
         "format": tensor.format().to_string(),
@@ -161,5 +230,6 @@ fn object(tensor: &Tensor) -> Value {
         "density": density(tensor, nnz),
         "bytes": tensor.bytes(),
         "levels": levels,
-    })
+        "structure": structure.as_ref().map(structure_object),
+    }))
 }
