@@ -68,25 +68,26 @@ impl Density {
     }
 
     /// The shade of each bin, of `steps` shades: 0 for an empty bin, at least 1 for any other. The
-    /// fullest bin has the last shade. The scale is logarithmic, since densities differ by orders of
-    /// magnitude. `steps` is at least 2.
+    /// fullest bins have the last shade, the thinnest the first. The scale is logarithmic, since densities differ by
+    /// orders of magnitude. `steps` is at least 2.
     #[must_use]
     pub fn shades(&self, steps: usize) -> Vec<usize> {
-        let fills = self.fills();
-        let fullest = fills.iter().copied().fold(0.0, f64::max);
-        let thinnest = fullest / RATIO;
+        let (thinnest, fullest) = self.range_of_fills().unwrap_or((1.0, 1.0));
         let last = steps.saturating_sub(2) as f64;
-        let shade = |fill: f64| match fill > 0.0 {
-            true => 1 + ((fill / thinnest).max(1.0).ln() / RATIO.ln() * last).round() as usize,
-            false => 0,
+        let reach = (fullest / thinnest).ln();
+        let shade = |fill: f64| match (fill > 0.0, reach > 0.0) {
+            (true, true) => 1 + ((fill / thinnest).ln() / reach * last).round() as usize,
+            (true, false) => 1 + last as usize,
+            (false, _) => 0,
         };
-        fills.into_iter().map(shade).collect()
+        self.fills().into_iter().map(shade).collect()
     }
 
-    /// Entries per element in the fullest bin.
+    /// Entries per element in the thinnest bin that has some, and in the fullest.
     #[must_use]
-    pub fn fullest(&self) -> f64 {
-        self.fills().into_iter().fold(0.0, f64::max)
+    pub fn range_of_fills(&self) -> Option<(f64, f64)> {
+        let fills = self.fills().into_iter().filter(|&fill| fill > 0.0);
+        fills.map(|fill| (fill, fill)).reduce(|a, b| (a.0.min(b.0), a.1.max(b.1)))
     }
 
     /// Entries per element in each bin.
@@ -103,9 +104,6 @@ impl Density {
         (0..self.counts.len()).map(bin).collect()
     }
 }
-
-/// Bins this many times thinner than the fullest, or more, have the lightest shade.
-const RATIO: f64 = 1000.0;
 
 #[cfg(test)]
 mod tests {
@@ -147,9 +145,23 @@ mod tests {
     }
 
     #[test]
+    fn shades_reach_from_the_thinnest_to_the_fullest_however_thin_they_are() {
+        let mut density = Density::new(&[3000, 1000], [1, 3, 1]);
+        for (row, entries) in [(0, 5), (1000, 50), (2000, 500)] {
+            (0..entries).for_each(|at| density.add([row + at / 1000, at % 1000].into_iter()));
+        }
+        assert_eq!(density.shades(10), [1, 5, 9], "decades are as far apart");
+        let (thinnest, fullest) = density.range_of_fills().unwrap();
+        assert!((thinnest - 5e-6).abs() < 1e-12 && (fullest - 5e-4).abs() < 1e-12);
+        let mut even = Density::new(&[10, 10], [1, 2, 1]);
+        [0, 9].into_iter().for_each(|row| even.add([row, row].into_iter()));
+        assert_eq!(even.shades(9), [8, 8], "all are the fullest");
+    }
+
+    #[test]
     fn a_tensor_without_elements_has_an_empty_bin() {
         let density = Density::new(&[0, 7], [4, 3, 3]);
-        assert_eq!((density.bins, density.fullest()), ([1, 1, 3], 0.0));
+        assert_eq!((density.bins, density.range_of_fills()), ([1, 1, 3], None));
         assert!(density.shades(5).iter().all(|&shade| shade == 0));
     }
 }

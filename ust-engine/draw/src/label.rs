@@ -170,6 +170,20 @@ pub(super) fn elements(picture: &Picture<'_>, place: &Place, level: usize) -> Ve
         .collect()
 }
 
+/// A share of one in percent, with two digits that count.
+pub(super) fn percent(share: f64) -> String {
+    let percent = share * 100.0;
+    match percent {
+        p if p >= 99.5 => "100%".to_owned(),
+        p if p >= 10.0 => format!("{p:.0}%"),
+        p if p >= 0.001 => {
+            let digits = (1 - p.log10().floor() as i32).max(0) as usize;
+            format!("{p:.digits$}%")
+        }
+        p => format!("{p:.1e}%"),
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -33,5 +33,5 @@ pub mod text;
 mod walked;
 
 pub use picture::{Picture, PictureOptions, State};
-pub use svg::{SvgOptions, svg, svg_of_composed};
+pub use svg::{SvgOptions, Theme, svg, svg_of_composed};
 pub use text::{Text, TextOptions};

@@ -72,7 +72,7 @@ pub fn svg_of_composed(composed: &Composed, options: &SvgOptions) -> Result<Stri
     Ok(format!(
         "<svg xmlns=\"http://www.w3.org/2000/svg\" class=\"ust\" width=\"{w}\" height=\"{h}\" \
          viewBox=\"0 0 {w} {h}\" role=\"img\" aria-label=\"{name}\">\n{}{}{}{parts}</svg>\n",
-        style::style(&[]),
+        style::style(&[], options.theme),
         ground.into_text(),
         canvas.into_text()
     ))

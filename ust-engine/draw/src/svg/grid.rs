@@ -52,6 +52,7 @@ fn grid(
     let cell = (longest + 14.0).max(34.0);
     let sheets = sheets(picture, cells, (860.0 / cell) as usize);
     let sizes: Vec<(f64, f64)> = sheets.iter().map(|sheet| size(sheet, cell)).collect();
+    let widest = row_width(&sizes);
     let mut start = None;
     let (mut left, mut top) = (x, y);
     let mut row: Vec<usize> = Vec::new();
@@ -59,7 +60,7 @@ fn grid(
         row.push(at);
         left += sizes[at].0 + 3.0 * LANE;
         let next = sizes.get(at + 1).map(|size| left + size.0 - x);
-        if next.is_some_and(|right| right <= 720.0) {
+        if next.is_some_and(|right| right <= widest) {
             continue;
         }
         let below = top + row.iter().map(|&at| sizes[at].1).fold(0.0, f64::max) + LANE;
@@ -75,6 +76,20 @@ fn grid(
         (left, top) = (x, below + LANE);
     }
     start
+}
+
+/// Rows of sheets are at least so wide, where there are as many sheets, and at most so.
+const ROW: (f64, f64) = (720.0, 1500.0);
+/// How much wider than high sheets are to be together.
+const ASPECT: f64 = 1.8;
+
+/// The width of a row of sheets: slices stand in as many columns as give them a good shape together.
+fn row_width(sizes: &[(f64, f64)]) -> f64 {
+    let (wide, high) =
+        sizes.iter().fold((1.0, 1.0), |(w, h), size| (f64::max(w, size.0), f64::max(h, size.1)));
+    let (wide, high) = (wide + 3.0 * LANE, high + 2.0 * LANE);
+    let columns = (sizes.len() as f64 * high * ASPECT / wide).sqrt().ceil();
+    (columns * wide).clamp(ROW.0, ROW.1)
 }
 
 /// The space for labels and a title, to the left of the cells and above them.

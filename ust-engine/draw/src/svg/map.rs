@@ -20,7 +20,7 @@ pub(super) fn draw(
     y: f64,
 ) -> Option<Start> {
     let [slices, rows, columns] = density.bins;
-    let shades = density.shades(SHADES.len() + 1);
+    let shades = density.shades(SHADES + 1);
     let side = if slices > 1 { MAP_SIDE * 0.7 } else { MAP_SIDE };
     // Bins are square, except in a narrow matrix, which is widened.
     let scale = (side / rows.max(columns) as f64).min(12.0);
@@ -61,7 +61,7 @@ pub(super) fn draw(
         }
         let frame = Rect { x: x0, y: y0, w: wide, h: high };
         canvas.rect("cell", frame, 0.0);
-        for shade in 1..=SHADES.len() {
+        for shade in 1..=SHADES {
             let path = runs(density, &shades, slice, shade);
             if !path.is_empty() {
                 canvas.path(&format!("d{}", shade - 1), &path, (x0, y0), pitch);

@@ -22,6 +22,7 @@ use ust_engine::tensor::Tensor;
 
 use self::canvas::{Canvas, Rect};
 pub use self::composed::svg_of_composed;
+pub use self::style::Theme;
 use super::density::Density;
 use super::label;
 use super::picture::{Body, Cells, Picture, PictureOptions, Place, State, Trace};
@@ -37,11 +38,13 @@ pub struct SvgOptions {
     pub trace: Option<Vec<usize>>,
     /// The title of the picture; by default the name of the format.
     pub title: Option<String>,
+    /// Dark on light, or light on dark.
+    pub theme: Theme,
 }
 
 impl Default for SvgOptions {
     fn default() -> Self {
-        Self { max_cells: 1200, max_elements: 96, trace: None, title: None }
+        Self { max_cells: 1200, max_elements: 96, trace: None, title: None, theme: Theme::Light }
     }
 }
 
@@ -111,7 +114,7 @@ fn drawn(tensor: &Tensor, options: &SvgOptions) -> Result<(String, [f64; 2]), Er
     let text = format!(
         "<svg xmlns=\"http://www.w3.org/2000/svg\" class=\"ust\" width=\"{w}\" height=\"{h}\" \
          viewBox=\"0 0 {w} {h}\" role=\"img\" aria-label=\"{label}\">\n{}{}{}</svg>\n",
-        style::style(hovering),
+        style::style(hovering, options.theme),
         ground.into_text(),
         canvas.into_text()
     );
@@ -149,6 +152,7 @@ fn legend(canvas: &mut Canvas, picture: &Picture<'_>) {
     let right = canvas.right.max(760.0);
     let counts = &picture.counts;
     let mut items: Vec<(String, String)> = Vec::new();
+    let mut scale = None;
     let mut item = |seen: bool, class: &str, text: &str| {
         if seen {
             items.push((class.to_owned(), text.to_owned()));
@@ -170,16 +174,24 @@ fn legend(canvas: &mut Canvas, picture: &Picture<'_>) {
         }
         Body::Density(density) => {
             let size = |d: usize| label::count(density.range(d, 0).len().max(1));
-            let fullest = label::short(&(density.fullest() * 100.0).into(), 6);
-            item(true, "d0", "few");
-            item(true, "d4", "more");
-            let most = format!("most entries, {fullest}% of the elements");
-            item(counts.entries > 0, "d7", &most);
+            if let Some((thinnest, fullest)) = density.range_of_fills() {
+                scale = Some([thinnest, fullest].map(label::percent));
+            }
             item(true, "", &format!("one spot is about {} x {} elements", size(1), size(2)));
         }
         Body::Head(_) => {}
     }
     let (mut x, mut y) = (MARGIN, y);
+    if let Some([thinnest, fullest]) = scale {
+        x = canvas.text("q", x, y, 12.0, &thinnest) + 8.0;
+        for shade in 0..style::SHADES {
+            let rect = Rect { x, y: y - 13.0, w: 22.0, h: 17.0 };
+            canvas.rect(&format!("d{shade}"), rect, 0.0);
+            x = rect.right();
+        }
+        let text = format!("{fullest} of the elements are entries, by a logarithmic scale");
+        x = canvas.text("q", x + 8.0, y, 12.0, &text) + 22.0;
+    }
     for (class, text) in items {
         let wide = canvas::width(&text) + 50.0;
         if x > MARGIN && x + wide > right {

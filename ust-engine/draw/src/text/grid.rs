@@ -4,7 +4,7 @@ use super::super::density::Density;
 use super::super::label;
 use super::super::picture::{Body, Cells, Picture, Place, State};
 use super::super::sheet::{Axis, Cell, Sheet, sheets};
-use super::line::{Line, Style};
+use super::line::{self, Line, Style};
 
 /// The shades of the density map, from empty to full.
 const SHADES: [char; 9] = [' ', '.', ':', '-', '=', '+', '*', '#', '@'];
@@ -36,15 +36,27 @@ fn grid(picture: &Picture<'_>, cells: &Cells, width: usize) -> Vec<Line> {
     // With a mark on either side of the value.
     let column = value.max(coordinate) + 2;
     let wrap = (width.saturating_sub(coordinate + 4) / column).max(1);
-    let mut lines = Vec::new();
+    // Slices stand beside each other as far as there is room.
+    let (mut lines, mut row): (Vec<Line>, Vec<Line>) = (Vec::new(), Vec::new());
     for sheet in sheets(picture, cells, wrap) {
-        if !lines.is_empty() {
-            lines.push(Line::default());
+        let drawn = draw(cells, &sheet, &texts, column);
+        let fits = line::width(&row) + GAP + line::width(&drawn) <= width;
+        match (row.is_empty(), fits) {
+            (true, _) => row = drawn,
+            (false, true) => row = line::beside(row, drawn, GAP),
+            (false, false) => {
+                lines.append(&mut row);
+                lines.push(Line::default());
+                row = drawn;
+            }
         }
-        lines.extend(draw(cells, &sheet, &texts, column));
     }
+    lines.append(&mut row);
     lines
 }
+
+/// Columns between slices.
+const GAP: usize = 4;
 
 fn draw(cells: &Cells, sheet: &Sheet, texts: &[String], column: usize) -> Vec<Line> {
     let gutter = gutter(&sheet.rows);
@@ -199,13 +211,16 @@ fn span(range: &std::ops::Range<usize>) -> String {
 /// The legend of the density map: the size of a bin, and the shades.
 pub(super) fn scale(density: &Density) -> String {
     let widest = |d: usize| density.range(d, 0).len().max(1);
-    let shades: String = SHADES[1..].iter().collect();
-    let fullest = density.fullest() * 100.0;
     let size = match (widest(1), widest(2)) {
         (1, 1) => "one element".to_owned(),
         (rows, columns) => {
             format!("about {} x {} elements", label::count(rows), label::count(columns))
         }
     };
-    format!("each character: {size}; {shades} up to {}% stored", label::short(&fullest.into(), 6))
+    let Some((thinnest, fullest)) = density.range_of_fills() else {
+        return format!("each character: {size}");
+    };
+    let [thinnest, fullest] = [thinnest, fullest].map(label::percent);
+    let shades: String = SHADES[1..].iter().collect();
+    format!("each character: {size}; {thinnest} {shades} {fullest} stored, by a logarithmic scale")
 }
